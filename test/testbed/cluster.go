@@ -1,0 +1,167 @@
+//go:build linux
+
+package testbed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// ErrNotRunning says that a state folder holds no running cluster.
+var ErrNotRunning = errors.New("no cluster is running")
+
+// Cluster is a running testbed. It is a view on the state folder: several may exist, in several processes.
+type Cluster struct {
+	dir   string
+	group cgroups
+	state clusterState
+}
+
+// Open returns the cluster that runs in a state folder ("" means the default), or an error that wraps ErrNotRunning.
+func Open(state string) (*Cluster, error) {
+	o, err := Options{State: state}.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{dir: o.State}
+	if c.group, err = clusterGroup(o); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := c.refresh(ctx); err != nil {
+		return nil, fmt.Errorf("%w in %s: start one with \"testbed up\" (%w)", ErrNotRunning, o.State, err)
+	}
+	return c, nil
+}
+
+func (c *Cluster) refresh(ctx context.Context) (err error) {
+	c.state, err = ask[clusterState](ctx, c.dir, http.MethodGet, "/nodes")
+	return err
+}
+
+// Kubeconfig returns the path of the administrator's client configuration, usable on this machine.
+func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, fileConfig) }
+
+// AuditLog returns the path of the API server's audit log: one JSON event a line for each write, with its user agent.
+func (c *Cluster) AuditLog() string { return auditLog(c.dir) }
+
+// Bin returns the folder of etcd, kube-apiserver, kubectl and the like, also for envtest.
+func (c *Cluster) Bin() string { return c.state.Assets.Kubernetes }
+
+// Rootfs returns the nodes' pristine root file system, a source of static programs such as bin/busybox for images.
+// It must not be changed.
+func (c *Cluster) Rootfs() string { return c.state.Assets.Rootfs }
+
+// Registry returns the address of the image registry on this machine, "127.0.0.1:<port>".
+func (c *Cluster) Registry() string { return c.state.RegistryAddr }
+
+// Nodes returns the names of the cluster's nodes.
+func (c *Cluster) Nodes() []string {
+	var names []string
+	for _, n := range c.state.Nodes {
+		names = append(names, nodeName(n))
+	}
+	return names
+}
+
+// Down ends the cluster; see the function Down.
+func (c *Cluster) Down(ctx context.Context) error { return Down(ctx, Options{State: c.dir}) }
+
+// Load pushes the images of a docker archive or an OCI layout (tarball or folder) to the registry, under their own names
+// and under further ones, and returns all names. Nodes can pull them by these names from any host.
+func (c *Cluster) Load(ctx context.Context, file string, names ...string) ([]string, error) {
+	return load(ctx, c.Registry(), file, names)
+}
+
+// Push pushes an image under a name as manifests use it ("ghcr.io/nvidia/x:1.0").
+func (c *Cluster) Push(ctx context.Context, image v1.Image, name string) error {
+	return push(ctx, c.Registry(), image, []string{name})
+}
+
+// PushIndex pushes an image for several platforms.
+func (c *Cluster) PushIndex(ctx context.Context, index v1.ImageIndex, name string) error {
+	return push(ctx, c.Registry(), index, []string{name})
+}
+
+// AddNode starts one more node, waits until it is ready and returns its name.
+func (c *Cluster) AddNode(ctx context.Context) (string, error) {
+	n, err := ask[int](ctx, c.dir, http.MethodPost, "/nodes")
+	if err != nil {
+		return "", err
+	}
+	return nodeName(n), c.waitReady(ctx, nil)
+}
+
+// RemoveNode kills a node at once, as if it were switched off, and deletes its object.
+func (c *Cluster) RemoveNode(ctx context.Context, node string) error {
+	n, err := c.number(node)
+	if err != nil {
+		return err
+	}
+	if _, err := ask[int](ctx, c.dir, http.MethodDelete, "/nodes/"+strconv.Itoa(n)); err != nil {
+		return err
+	}
+	cs, err := client(c.Kubeconfig())
+	if err != nil {
+		return err
+	}
+	if err := deleteNode(ctx, cs, node); err != nil {
+		return err
+	}
+	return c.refresh(ctx)
+}
+
+// scale adds and removes nodes until there are want, and waits until all are ready.
+func (c *Cluster) scale(ctx context.Context, want int, p *progress) error {
+	for len(c.state.Nodes) > want {
+		if err := c.RemoveNode(ctx, nodeName(slices.Max(c.state.Nodes))); err != nil {
+			return err
+		}
+	}
+	for len(c.state.Nodes) < want {
+		if _, err := ask[int](ctx, c.dir, http.MethodPost, "/nodes"); err != nil {
+			return err
+		}
+		if err := c.refresh(ctx); err != nil {
+			return err
+		}
+	}
+	return c.waitReady(ctx, p)
+}
+
+// waitReady waits until pods can run on all nodes; p may be nil.
+func (c *Cluster) waitReady(ctx context.Context, p *progress) (err error) {
+	if err := c.refresh(ctx); err != nil {
+		return err
+	}
+	if p != nil {
+		defer p.step("wait for %d ready nodes", len(c.state.Nodes))(&err)
+	}
+	cs, err := c.client()
+	if err != nil {
+		return err
+	}
+	return waitNodes(ctx, cs, c.state.Nodes)
+}
+
+func (c *Cluster) client() (kubernetes.Interface, error) { return client(c.Kubeconfig()) }
+
+// number finds a node by its name.
+func (c *Cluster) number(node string) (int, error) {
+	for _, n := range c.state.Nodes {
+		if nodeName(n) == node {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("there is no node %q; there are %v", node, c.Nodes())
+}

@@ -1,0 +1,47 @@
+//go:build linux
+
+package testbed
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+const (
+	debianSuite   = "bookworm"
+	defaultMirror = "http://deb.debian.org/debian"
+)
+
+// nodePackages make a node: an init system and what a small server has, the container runtime, and nothing of Kubernetes.
+var nodePackages = []string{
+	"systemd", "systemd-sysv", "dbus", "udev", "cron", "procps", "iproute2", "iptables", "conntrack", "kmod", "mount",
+	"ca-certificates", "containerd", "runc", "containernetworking-plugins", "busybox-static", "bash-static",
+}
+
+// buildRootfs makes the read-only lower layer of every node's root file system.
+func (a *assets) buildRootfs(ctx context.Context, cache string, p *progress) error {
+	include := strings.Join(nodePackages, ",")
+	a.Rootfs = filepath.Join(cache, "rootfs-"+shortHash([]byte(debianSuite), []byte(include)))
+	return produce(a.Rootfs, func(tmp string) (err error) {
+		defer p.step("make the nodes' root file system from Debian %s packages (about 50 s)", debianSuite)(&err)
+		mirror := os.Getenv("DEBIAN_MIRROR")
+		if mirror == "" {
+			mirror = defaultMirror
+		}
+		cmd := exec.CommandContext(ctx, "debootstrap", "--variant=minbase", "--include="+include, debianSuite, tmp, mirror)
+		// In namespaces of its own its mounts and processes vanish with it, however it ends.
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Unshareflags: syscall.CLONE_NEWNS,
+			Cloneflags:   syscall.CLONE_NEWPID,
+			Pdeathsig:    syscall.SIGKILL,
+		}
+		if err := onOwnThread(func() error { return runIn(cmd) }); err != nil {
+			return err
+		}
+		return os.RemoveAll(filepath.Join(tmp, "var/cache/apt/archives"))
+	})
+}

@@ -1,0 +1,69 @@
+# Every target is described by the text behind its "##"; "make" alone prints them.
+# Targets are run one at a time even under -j: each big build uses the whole machine already.
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+VERSION := $(shell cat VERSION)
+TESTBED := go run ./test/testbed/cmd/testbed
+GOTESTSUM = $$(tools/tool gotestsum) --format pkgname-and-test-fails --format-icons text
+
+##@ Try it
+.PHONY: demo
+demo: ## Bring up a cluster, install the operator, apply examples/demo.yaml and show it work
+	@go run ./test/demo
+
+.PHONY: testbed-up
+testbed-up: ## Bring up the local cluster only (NODES=2)
+	@$(TESTBED) up --nodes $(or $(NODES),2)
+
+.PHONY: testbed-down
+testbed-down: ## Take the local cluster down; leaves nothing behind
+	@$(TESTBED) down
+
+##@ Build
+.PHONY: build
+build: ## Build the binaries into bin/
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
+
+.PHONY: images
+images: ## Build all images for amd64 and arm64 into dist/images, without Docker
+	@go run ./build/images/cmd/images
+
+.PHONY: generate
+generate: ## Write deepcopy methods, CRDs and the chart's copy of them
+	@tools/generate
+
+.PHONY: clean
+clean: ## Remove what the build made in this folder (caches stay)
+	rm -rf bin dist
+
+##@ Check
+.PHONY: test
+test: verify ## Run every test: generated files, unit, API server, end to end
+	@assets=$$($(TESTBED) build | tail -n 1); \
+	KUBEBUILDER_ASSETS=$$assets $(GOTESTSUM) --raw-command -- tools/gotest
+
+.PHONY: e2e
+e2e: ## Run only the end-to-end suite, on the testbed
+	@$(GOTESTSUM) -- -tags e2e -count=1 -p 1 -timeout 40m ./test/...
+
+.PHONY: verify
+verify: ## Check that the generated files are current
+	@tools/generate --check
+
+.PHONY: lint
+lint: ## Run the linters, the purity rules among them
+	@$$(tools/tool golangci-lint) run
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+##@ Help
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## "; print "skyhook $(VERSION)\n\nUsage: make <target>" } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

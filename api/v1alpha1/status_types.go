@@ -7,14 +7,22 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 type Status string
 
 const (
-	StatusUnknown    Status = "unknown"
-	StatusComplete   Status = "complete"
-	StatusBlocked    Status = "blocked"
-	StatusWaiting    Status = "waiting"
-	StatusDisabled   Status = "disabled"
-	StatusPaused     Status = "paused"
+	// StatusUnknown means that nothing is known yet, or that what is recorded cannot be read.
+	StatusUnknown Status = "unknown"
+	// StatusComplete means that every package is complete.
+	StatusComplete Status = "complete"
+	// StatusBlocked means that something outside must change first: a taint, an ignored node, a missing policy.
+	StatusBlocked Status = "blocked"
+	// StatusWaiting means that it is not its turn yet: an earlier Skyhook, or no permit.
+	StatusWaiting Status = "waiting"
+	// StatusDisabled means that the annotation skyhook.nvidia.com/disable is "true".
+	StatusDisabled Status = "disabled"
+	// StatusPaused means that the annotation skyhook.nvidia.com/pause is "true".
+	StatusPaused Status = "paused"
+	// StatusInProgress means that work goes on.
 	StatusInProgress Status = "in_progress"
-	StatusErroring   Status = "erroring"
+	// StatusErroring means that a step fails; it is tried again.
+	StatusErroring Status = "erroring"
 )
 
 // Stage is a phase of one package on one node.
@@ -22,13 +30,20 @@ const (
 type Stage string
 
 const (
-	StageApply              Stage = "apply"
-	StageConfig             Stage = "config"
-	StageInterrupt          Stage = "interrupt"
-	StagePostInterrupt      Stage = "post-interrupt"
-	StageUninstall          Stage = "uninstall"
+	// StageApply installs the package for the first time.
+	StageApply Stage = "apply"
+	// StageConfig configures it, after apply or upgrade and after each change of its configMap.
+	StageConfig Stage = "config"
+	// StageInterrupt runs its interrupt on the drained node.
+	StageInterrupt Stage = "interrupt"
+	// StagePostInterrupt runs after the interrupt.
+	StagePostInterrupt Stage = "post-interrupt"
+	// StageUninstall undoes it.
+	StageUninstall Stage = "uninstall"
+	// StageUninstallInterrupt runs its interrupt after the uninstall.
 	StageUninstallInterrupt Stage = "uninstall-interrupt"
-	StageUpgrade            Stage = "upgrade"
+	// StageUpgrade replaces another version of it.
+	StageUpgrade Stage = "upgrade"
 )
 
 // State is the outcome of a stage.
@@ -36,61 +51,101 @@ const (
 type State string
 
 const (
-	StateComplete   State = "complete"
+	// StateComplete means that the stage and its check succeeded.
+	StateComplete State = "complete"
+	// StateInProgress means that the stage runs.
 	StateInProgress State = "in_progress"
-	StateSkipped    State = "skipped"
-	StateErroring   State = "erroring"
-	StateUnknown    State = "unknown"
+	// StateSkipped means that another package's interrupt stands in for this one's.
+	StateSkipped State = "skipped"
+	// StateErroring means that the stage fails and is tried again.
+	StateErroring State = "erroring"
+	// StateUnknown means that the recorded state cannot be read.
+	StateUnknown State = "unknown"
 )
 
 // SkyhookStatus is what the operator observed. Truth about a node lives on the node; this object stays under 128 KiB
 // whatever the size of the fleet.
 type SkyhookStatus struct {
 	// ObservedGeneration is the generation of the spec that this status reflects.
+	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Status is the roll-up over all selected nodes.
+
+	// Status is the roll-up over all selected nodes: complete when every node is, else what matters most among them.
+	// +optional
 	Status Status `json:"status,omitempty"`
-	// Conditions; Ready, Reconciling and Stalled follow the kstatus conventions.
+
+	// Conditions of the Skyhook. Ready is True when every selected node is complete; Reconciling and Stalled follow the
+	// kstatus conventions, so kubectl wait --for=condition=Ready and GitOps tools work.
+	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
 	// Permits are the nodes that may work now. A node starts new work only while it is listed here.
+	// +optional
 	// +listType=map
 	// +listMapKey=node
 	// +kubebuilder:validation:MaxItems=1000
 	Permits []Permit `json:"permits,omitempty"`
+
 	// NextOrder is the order number that the next permit of this rollout gets; 0 between rollouts.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
 	NextOrder int32 `json:"nextOrder,omitempty"`
+
 	// Nodes counts the selected nodes by status.
+	// +optional
 	Nodes NodeCounts `json:"nodes,omitzero"`
+
 	// Attention lists the first ten nodes that do not progress, with the reason.
+	// +optional
 	// +listType=map
 	// +listMapKey=node
 	// +kubebuilder:validation:MaxItems=10
 	Attention []NodeAttention `json:"attention,omitempty"`
-	// NodesInProgress counts the nodes in_progress or erroring.
+
+	// NodesInProgress counts the nodes that are in_progress or erroring.
 	// +kubebuilder:default=0
 	NodesInProgress int `json:"nodesInProgress"`
-	// CompleteNodes is "complete/selected".
+
+	// CompleteNodes is the number of complete nodes and of selected nodes, for example 3/10.
 	// +kubebuilder:default="0/0"
 	CompleteNodes string `json:"completeNodes"`
-	// PackageList is the sorted "name:version" of every package, joined with commas.
+
+	// PackageList names every package as name:version, sorted and joined with commas.
 	// +kubebuilder:default=""
 	PackageList string `json:"packageList"`
-	// NodeState mirrors the package states of each node; filled for small fleets only.
+
+	// NodeState mirrors the package states of each node, by node and by name|version. Filled only while the Skyhook
+	// targets few nodes (256 unless configured otherwise); the annotation skyhook.nvidia.com/nodeState_<skyhook> of the
+	// node is always complete.
+	// +optional
 	NodeState map[string]map[string]PackageStatus `json:"nodeState,omitempty"`
-	// NodeStatus mirrors the status of each node; filled for small fleets only.
+
+	// NodeStatus mirrors the status of each node, by node. Filled only while the Skyhook targets few nodes.
+	// +optional
 	NodeStatus map[string]Status `json:"nodeStatus,omitempty"`
-	// NodeBootIDs mirrors the boot id of each node; filled for small fleets only.
+
+	// NodeBootIDs mirrors the boot id of each node, by node. Filled only while the Skyhook targets few nodes.
+	// +optional
 	NodeBootIDs map[string]string `json:"nodeBootIds,omitempty"`
-	// NodePriority tells since when a node holds its permit; filled for small fleets only.
+
+	// NodePriority tells since when a node holds its permit, by node. Filled only while the Skyhook targets few nodes.
+	// +optional
 	NodePriority map[string]metav1.Time `json:"nodePriority,omitempty"`
-	// NodeOrderOffset is kept for readers of the existing API. Always NextOrder.
+
+	// NodeOrderOffset is always nextOrder; it is kept for readers of earlier versions.
+	// +optional
 	NodeOrderOffset int `json:"nodeOrderOffset,omitempty"`
-	// ConfigUpdates lists, per package, the config keys that differ on some node.
+
+	// ConfigUpdates lists, by package, the keys of configMap that are not yet applied on some node.
+	// +optional
 	ConfigUpdates map[string][]string `json:"configUpdates,omitempty"`
-	// CompartmentStatuses is the progress of each compartment of the deployment policy.
+
+	// CompartmentStatuses is the progress of each compartment of the deployment policy, by compartment. __default__ has
+	// the nodes that no compartment matches.
+	// +optional
 	CompartmentStatuses map[string]CompartmentStatus `json:"compartmentStatuses,omitempty"`
 }
 
@@ -99,68 +154,150 @@ type SkyhookStatus struct {
 type Permit struct {
 	// Node that may work.
 	Node string `json:"node"`
+
 	// Order is the node's place in this rollout: 0, 1, 2 and so on, never reused, never changed.
+	// +kubebuilder:validation:Minimum=0
 	Order int32 `json:"order"`
+
 	// Generation of the spec for which the permit was granted.
 	Generation int64 `json:"generation"`
 }
 
-// NodeCounts counts the selected nodes by status.
+// NodeCounts counts the selected nodes by status. Total is the sum of the others.
 type NodeCounts struct {
-	Total      int `json:"total,omitempty"`
-	Complete   int `json:"complete,omitempty"`
+	// Total is the number of selected nodes.
+	// +optional
+	Total int `json:"total,omitempty"`
+
+	// Complete is the number of nodes on which every package is complete.
+	// +optional
+	Complete int `json:"complete,omitempty"`
+
+	// InProgress is the number of nodes that are being worked on.
+	// +optional
 	InProgress int `json:"inProgress,omitempty"`
-	Erroring   int `json:"erroring,omitempty"`
-	Blocked    int `json:"blocked,omitempty"`
-	Waiting    int `json:"waiting,omitempty"`
-	Paused     int `json:"paused,omitempty"`
-	Disabled   int `json:"disabled,omitempty"`
-	Unknown    int `json:"unknown,omitempty"`
+
+	// Erroring is the number of nodes on which a step fails.
+	// +optional
+	Erroring int `json:"erroring,omitempty"`
+
+	// Blocked is the number of nodes that wait for a change from outside, such as the removal of a taint.
+	// +optional
+	Blocked int `json:"blocked,omitempty"`
+
+	// Waiting is the number of nodes whose turn has not come.
+	// +optional
+	Waiting int `json:"waiting,omitempty"`
+
+	// Paused is the number of nodes that are held by the annotation pause.
+	// +optional
+	Paused int `json:"paused,omitempty"`
+
+	// Disabled is the number of nodes that are held by the annotation disable.
+	// +optional
+	Disabled int `json:"disabled,omitempty"`
+
+	// Unknown is the number of nodes whose record cannot be read.
+	// +optional
+	Unknown int `json:"unknown,omitempty"`
 }
 
 // NodeAttention tells why one node does not progress.
 type NodeAttention struct {
+	// Node that does not progress.
 	Node string `json:"node"`
+
 	// Status of the node.
 	Status Status `json:"status"`
+
 	// Reason is one machine-readable word.
 	Reason string `json:"reason"`
+
 	// Message is a sentence for people.
+	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
+
 	// Since when the node is in this situation.
-	Since metav1.Time `json:"since,omitempty"`
+	// +optional
+	Since metav1.Time `json:"since,omitzero"`
 }
 
 // PackageStatus is the state of one package on one node.
 type PackageStatus struct {
-	Name         string `json:"name"`
-	Version      string `json:"version"`
-	Image        string `json:"image"`
+	// Name of the package.
+	Name string `json:"name"`
+
+	// Version of the package that this state is about.
+	Version string `json:"version"`
+
+	// Image is the repository of the package's image, without tag.
+	Image string `json:"image"`
+
+	// ContainerSHA is the digest that the image was pinned to, if it was.
+	// +optional
 	ContainerSHA string `json:"containerSHA,omitempty"`
-	Stage        Stage  `json:"stage"`
-	State        State  `json:"state"`
-	// Restarts of the stage's pod.
+
+	// Stage is the phase that the package reached.
+	Stage Stage `json:"stage"`
+
+	// State is the outcome of the stage so far.
+	State State `json:"state"`
+
+	// Restarts of the stage's pod: the number of failed attempts.
+	// +optional
 	Restarts int32 `json:"restarts,omitempty"`
 }
 
 // CompartmentStatus is the progress of one compartment.
 type CompartmentStatus struct {
-	Matched         int         `json:"matched"`
-	Ceiling         int         `json:"ceiling"`
-	InProgress      int         `json:"inProgress"`
-	Completed       int         `json:"completed"`
-	ProgressPercent int         `json:"progressPercent"`
-	BatchState      *BatchState `json:"batchState,omitempty"`
+	// Matched is the number of nodes in the compartment.
+	Matched int `json:"matched"`
+
+	// Ceiling is the most nodes of the compartment that may be worked on at the same time.
+	Ceiling int `json:"ceiling"`
+
+	// InProgress is the number of nodes that are being worked on.
+	InProgress int `json:"inProgress"`
+
+	// Completed is the number of complete nodes.
+	Completed int `json:"completed"`
+
+	// ProgressPercent is completed in percent of matched, rounded down.
+	ProgressPercent int `json:"progressPercent"`
+
+	// BatchState is where the compartment's strategy stands.
+	// +optional
+	BatchState *BatchState `json:"batchState,omitempty"`
 }
 
 // BatchState is where a compartment's strategy stands.
 type BatchState struct {
-	CurrentBatch        int  `json:"currentBatch,omitempty"`
-	ConsecutiveFailures int  `json:"consecutiveFailures,omitempty"`
-	CompletedNodes      int  `json:"completedNodes,omitempty"`
-	FailedNodes         int  `json:"failedNodes,omitempty"`
-	ShouldStop          bool `json:"shouldStop,omitempty"`
-	LastBatchSize       int  `json:"lastBatchSize,omitempty"`
-	LastBatchFailed     bool `json:"lastBatchFailed,omitempty"`
+	// CurrentBatch is the number of the batch that runs or comes next, from 1.
+	// +optional
+	CurrentBatch int `json:"currentBatch,omitempty"`
+
+	// ConsecutiveFailures is the number of bad batches in a row.
+	// +optional
+	ConsecutiveFailures int `json:"consecutiveFailures,omitempty"`
+
+	// CompletedNodes is the number of nodes that succeeded in the batches so far.
+	// +optional
+	CompletedNodes int `json:"completedNodes,omitempty"`
+
+	// FailedNodes is the number of nodes that failed in the batches so far.
+	// +optional
+	FailedNodes int `json:"failedNodes,omitempty"`
+
+	// ShouldStop says that too many batches in a row were bad and that no new batch starts.
+	// +optional
+	ShouldStop bool `json:"shouldStop,omitempty"`
+
+	// LastBatchSize is the number of nodes in the last finished batch.
+	// +optional
+	LastBatchSize int `json:"lastBatchSize,omitempty"`
+
+	// LastBatchFailed says that the last finished batch was bad.
+	// +optional
+	LastBatchFailed bool `json:"lastBatchFailed,omitempty"`
 }

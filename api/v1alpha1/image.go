@@ -1,0 +1,22 @@
+package v1alpha1
+
+import "strings"
+
+// Repository is the package's image without tag and digest. Ports of a registry stay: localhost:5000/a/b:1.2 gives
+// localhost:5000/a/b.
+func (p *Package) Repository() string {
+	image, _, _ := strings.Cut(p.Image, "@")
+	slash := strings.LastIndex(image, "/")
+	if colon := strings.LastIndex(image, ":"); colon > slash {
+		image = image[:colon]
+	}
+	return image
+}
+
+// ImageRef is the reference to pull: by digest when containerSHA is set, else by version. A tag in image is ignored.
+func (p *Package) ImageRef() string {
+	if p.ContainerSHA != "" {
+		return p.Repository() + "@" + p.ContainerSHA
+	}
+	return p.Repository() + ":" + p.Version
+}

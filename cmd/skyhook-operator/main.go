@@ -1,0 +1,52 @@
+// Command skyhook-operator runs the operator. All settings come from the environment; see docs/operator.md.
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/skyhook-operator/skyhook/internal/operator"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	if len(os.Args) > 1 && (os.Args[1] == "version" || os.Args[1] == "--version") {
+		fmt.Println("skyhook-operator", version)
+		return
+	}
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "skyhook-operator:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	options, err := operator.FromEnvironment(operator.Environment, version)
+	if err != nil {
+		return err
+	}
+	ctrl.SetLogger(logger(options))
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the cluster: %w", err)
+	}
+	mgr, err := operator.NewManager(config, options)
+	if err != nil {
+		return err
+	}
+	return mgr.Start(ctrl.SetupSignalHandler())
+}
+
+func logger(o operator.Options) logr.Logger {
+	settings := &slog.HandlerOptions{Level: o.LogLevel}
+	if o.LogEncoder == operator.EncoderConsole {
+		return logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, settings))
+	}
+	return logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, settings))
+}

@@ -1,0 +1,108 @@
+// Package admission tells what is wrong with a Skyhook. The API server checks static rules by itself (CEL in the CRD);
+// this package checks all rules again, so that the operator is safe without them, and those that CEL cannot express.
+package admission
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// MaxName is the longest name of a Skyhook: the annotation key skyhook.nvidia.com/nodeState_<name> allows no more.
+const MaxName = 53
+
+// Problem is one thing wrong with a Skyhook.
+type Problem struct {
+	// Field is the path, such as spec.packages.tuning.version.
+	Field string
+	// Message says what is wrong and how to mend it.
+	Message string
+}
+
+func (p Problem) String() string { return p.Field + ": " + p.Message }
+
+// Join makes one text of problems; empty when there are none.
+func Join(problems []Problem) string {
+	texts := make([]string, len(problems))
+	for i, p := range problems {
+		texts[i] = p.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Check returns all problems of a Skyhook, sorted by field.
+func Check(s *v1alpha1.Skyhook) []Problem {
+	c := &checker{}
+	if len(s.Name) > MaxName {
+		c.add("metadata.name", "is %d characters long; use at most %d", len(s.Name), MaxName)
+	}
+	c.selector("spec.nodeSelectors", &s.Spec.NodeSelectors)
+	c.selector("spec.podNonInterruptLabels", &s.Spec.PodNonInterruptLabels)
+	if b := s.Spec.InterruptionBudget; b.Count != nil && b.Percent != nil {
+		c.add("spec.interruptionBudget", "has both count and percent; keep one")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
+		c.pkg(name, s.Spec.Packages)
+	}
+	c.cycles(s.Spec.Packages)
+	c.unsupported(s)
+	slices.SortStableFunc(c.problems, func(a, b Problem) int { return strings.Compare(a.Field, b.Field) })
+	return c.problems
+}
+
+type checker struct{ problems []Problem }
+
+func (c *checker) add(field, format string, args ...any) {
+	c.problems = append(c.problems, Problem{Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) selector(field string, s *metav1.LabelSelector) {
+	if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
+		c.add(field, "is not a label selector: %v", err)
+	}
+}
+
+func (c *checker) pkg(name string, all map[string]v1alpha1.Package) {
+	pkg, field := all[name], "spec.packages."+name
+	if pkg.Name != "" && pkg.Name != name {
+		c.add(field+".name", "is %q; leave it out or repeat the key %q", pkg.Name, name)
+	}
+	if _, err := semver.NewVersion(pkg.Version); err != nil {
+		c.add(field+".version", "%q is not a semantic version; write it like 1.2.3", pkg.Version)
+	}
+	for _, text := range validation.IsValidLabelValue(name + "-" + pkg.Version) {
+		c.add(field, "name and version joined, %q, must fit into a label value: %s", name+"-"+pkg.Version, text)
+	}
+	if pkg.Repository() == "" {
+		c.add(field+".image", "is empty; name the image's repository")
+	}
+	for _, dep := range slices.Sorted(maps.Keys(pkg.DependsOn)) {
+		c.dependency(name, dep, all)
+	}
+}
+
+func (c *checker) dependency(name, dep string, all map[string]v1alpha1.Package) {
+	field, version := "spec.packages."+name+".dependsOn."+dep, all[name].DependsOn[dep]
+	other, ok := all[dep]
+	switch {
+	case dep == name:
+		c.add(field, "a package cannot depend on itself; remove the entry")
+	case !ok:
+		c.add(field, "package %q is not in spec.packages; add it or remove the entry", dep)
+	case !equalVersions(version, other.Version):
+		c.add(field, "wants version %q, but spec.packages.%s.version is %q; make them equal", version, dep, other.Version)
+	}
+}
+
+func equalVersions(a, b string) bool {
+	va, errA := semver.NewVersion(a)
+	vb, errB := semver.NewVersion(b)
+	return a == b || errA == nil && errB == nil && va.Equal(vb)
+}

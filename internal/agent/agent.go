@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/skyhook-operator/skyhook/internal/agent/flags"
+	"github.com/skyhook-operator/skyhook/internal/agent/history"
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+)
+
+// agent is one run on a host.
+type agent struct {
+	Process
+	invocation
+	settings
+	env environ
+	now func() time.Time
+	// home is that of the host's root user.
+	home string
+}
+
+var (
+	errStopped = errors.New("stopped by a signal")
+
+	errInterruptUnsupported = errors.New("this agent version does not run interrupts; " +
+		"remove the interrupt from the package, or set an agent image that runs them")
+)
+
+// run decides by mode. An unknown one is not an error, so that an operator
+// with more stages than this agent can still use it.
+func (a *agent) run(ctx context.Context) error {
+	for _, text := range a.badVariables {
+		a.warn("%s", text)
+	}
+	mode := packagefile.Mode(a.Mode)
+	switch {
+	case a.Mode == modeInterrupt:
+		return errInterruptUnsupported
+	case !mode.Known():
+		a.warn("mode %q is not supported, nothing to do; supported modes: %s", a.Mode, strings.Join(knownModes(), ", "))
+		return nil
+	}
+	if err := a.validateCall(); err != nil {
+		return err
+	}
+	return a.runStage(ctx, mode)
+}
+
+func (a *agent) validateCall() error {
+	if err := a.invocation.validate(); err != nil {
+		return err
+	}
+	for name, dir := range map[string]string{"SKYHOOK_ROOT_DIR": a.RootDir, "SKYHOOK_LOG_DIR": a.LogDir} {
+		if !filepath.IsAbs(dir) {
+			return fmt.Errorf("%s must be an absolute path on the host, not %q", name, dir)
+		}
+	}
+	return nil
+}
+
+func (a *agent) flags() flags.Store { return flags.Store{Dir: filepath.Join(a.RootDir, "flags")} }
+
+func (a *agent) history() history.Store {
+	return history.Store{Dir: filepath.Join(a.RootDir, "history")}
+}
+
+func (a *agent) logDir(pkg *packagefile.Package) string {
+	return filepath.Join(a.LogDir, pkg.Name, pkg.Version)
+}

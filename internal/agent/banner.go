@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+)
+
+const bannerWidth = 20
+
+// banner tells what the agent works with. The package may be nil if it could
+// not be read; the directories named are the ones really used.
+func (a *agent) banner(pkg *packagefile.Package) {
+	flagDir, logDir, historyFile := "unknown", "unknown", "unknown"
+	if pkg != nil {
+		flagDir = a.flags().PackageDir(pkg)
+		logDir = a.logDir(pkg)
+		historyFile = a.history().Path(pkg.Name)
+	}
+	data := a.Data
+	if data == "" {
+		data = "None"
+	}
+	rule := strings.Repeat("-", bannerWidth)
+	lines := []string{
+		rule,
+		heading("CLI CONFIGURATION"),
+		"mode: " + a.Mode,
+		"root_mount: " + a.RootMount,
+		"copy_dir: " + a.CopyDir,
+		"interrupt_data: " + data,
+		"always_run_step: " + truth(a.AlwaysRun),
+		heading("ENV CONFIGURATION"),
+		"COPY_RESOLV: " + truth(a.CopyResolv),
+		"OVERLAY_ALWAYS_RUN_STEP: " + truth(a.AlwaysRun),
+		"SKYHOOK_RESOURCE_ID: " + a.ResourceID,
+		"SKYHOOK_DATA_DIR: " + a.DataDir,
+		"SKYHOOK_ROOT_DIR: " + a.RootDir,
+		"SKYHOOK_LOG_DIR: " + a.LogDir,
+		fmt.Sprintf("SKYHOOK_AGENT_BUFFER_LIMIT: %d", a.BufferLimit),
+		"SKYHOOK_AGENT_WRITE_LOGS: " + truth(a.WriteLogs),
+		heading("Directory CONFIGURATION"),
+		"flag_dir: " + flagDir,
+		"log_dir: " + logDir,
+		"history_file: " + historyFile,
+		rule,
+	}
+	a.say("%s", strings.Join(lines, "\n"))
+}
+
+// heading centres text between dashes.
+func heading(text string) string {
+	space := max(0, bannerWidth-len(text))
+	return strings.Repeat("-", space/2) + text + strings.Repeat("-", space-space/2)
+}
+
+func truth(b bool) string {
+	if b {
+		return "True"
+	}
+	return "False"
+}

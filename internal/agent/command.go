@@ -1,0 +1,71 @@
+package agent
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+)
+
+// Modes of the agent beside the stages of a package.
+const (
+	modeInterrupt = "interrupt"
+	// modeComplete is what a pod runs last, when its stage is over.
+	modeComplete = "complete"
+	modeValidate = "validate"
+	modeVersion  = "version"
+	modeHelp     = "help"
+)
+
+const defaultRootMount = "/root"
+
+const usage = `Runs one stage of a package on a host.
+
+Usage:
+  skyhook-agent STAGE ROOT COPY_DIR            run a stage; STAGE is one of
+                                               %s
+  skyhook-agent interrupt ROOT COPY_DIR DATA   run an interrupt
+  skyhook-agent complete ROOT COPY_DIR         do nothing: the stage is over
+  skyhook-agent validate [-o json] PATH        check a package folder or its config.json
+  skyhook-agent version                        print the version
+  skyhook-agent help                           print this text
+
+ROOT is the host's root directory as mounted here, and may be left out (/root).
+COPY_DIR is the absolute path of the package's folder on the host.
+`
+
+// invocation is a parsed command line that works on a host.
+type invocation struct {
+	Mode      string
+	RootMount string
+	// CopyDir is the package's folder, as the host sees it.
+	CopyDir string
+	// Data describes an interrupt; empty for stages.
+	Data string
+}
+
+var errUsage = errors.New("wrong number of arguments")
+
+// parseInvocation reads the positional forms, also those without a root mount
+// that older operators send.
+func parseInvocation(args []string) (invocation, error) {
+	switch {
+	case len(args) > 0 && strings.HasPrefix(args[0], "-"):
+		return invocation{}, errors.New("unknown option " + args[0])
+	case len(args) == 2:
+		return invocation{Mode: args[0], RootMount: defaultRootMount, CopyDir: args[1]}, nil
+	case len(args) == 3 && args[0] == modeInterrupt:
+		return invocation{Mode: args[0], RootMount: defaultRootMount, CopyDir: args[1], Data: args[2]}, nil
+	case len(args) == 3:
+		return invocation{Mode: args[0], RootMount: args[1], CopyDir: args[2]}, nil
+	case len(args) == 4:
+		return invocation{Mode: args[0], RootMount: args[1], CopyDir: args[2], Data: args[3]}, nil
+	}
+	return invocation{}, errUsage
+}
+
+func (i invocation) validate() error {
+	if !filepath.IsAbs(i.CopyDir) {
+		return errors.New("the package's folder must be an absolute path on the host, not " + i.CopyDir)
+	}
+	return nil
+}

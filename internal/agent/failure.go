@@ -1,0 +1,105 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/skyhook-operator/skyhook/internal/agent/steplog"
+)
+
+const (
+	// maxMessageOutput bounds the output in a message, in bytes. The kubelet
+	// takes 4 KiB per container and 12 KiB per pod.
+	maxMessageOutput = 2 << 10
+	maxSentence      = 1 << 10
+)
+
+// stepFailed is a step that ran and did not succeed.
+type stepFailed struct {
+	sentence string
+	code     int
+	// output is the end of what the step printed, without secrets.
+	output string
+	cause  error
+}
+
+func (e *stepFailed) Error() string { return e.sentence }
+func (e *stepFailed) Unwrap() error { return e.cause }
+
+// stepsFailed are several checks that failed in one mode.
+type stepsFailed struct {
+	failures []error
+}
+
+func (e *stepsFailed) Error() string {
+	sentences := make([]string, len(e.failures))
+	for i, failure := range e.failures {
+		sentences[i] = failure.Error()
+	}
+	return fmt.Sprintf("%d checks failed: %s", len(e.failures), strings.Join(sentences, "; "))
+}
+
+func (e *stepsFailed) Unwrap() []error { return e.failures }
+
+// outputOf collects the last lines that explain an error.
+func outputOf(err error) string {
+	var several *stepsFailed
+	if errors.As(err, &several) {
+		var parts []string
+		for _, failure := range several.failures {
+			if text := outputOf(failure); text != "" {
+				parts = append(parts, text)
+			}
+		}
+		return strings.Join(parts, "\n")
+	}
+	var failed *stepFailed
+	if errors.As(err, &failed) {
+		return failed.output
+	}
+	return ""
+}
+
+// messageFile is where Kubernetes looks for a container's last words; nil
+// inside means there is none.
+type messageFile struct {
+	file *os.File
+}
+
+// openMessage opens the file. The default one is made by the kubelet, so that
+// outside a pod none appears; one that was asked for is created.
+func openMessage(name string) messageFile {
+	mode := os.O_WRONLY | os.O_TRUNC
+	if name != defaultMessageFile {
+		mode |= os.O_CREATE
+	}
+	file, err := os.OpenFile(name, mode, 0o644)
+	if err != nil {
+		return messageFile{}
+	}
+	return messageFile{file}
+}
+
+// write puts one sentence first, then the last lines of output.
+func (m messageFile) write(err error) {
+	if m.file == nil {
+		return
+	}
+	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
+	if len(text) > maxSentence {
+		text = strings.ToValidUTF8(text[:maxSentence], "") + " [...]"
+	}
+	if output := outputOf(err); output != "" {
+		text += "\n" + steplog.LastBytes(output, maxMessageOutput)
+	}
+	// The same text has gone to the container's log.
+	_, _ = m.file.WriteString(text)
+}
+
+func (m messageFile) close() {
+	if m.file != nil {
+		_ = m.file.Close()
+	}
+}

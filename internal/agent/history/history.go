@@ -1,0 +1,106 @@
+// Package history keeps, on a host, which versions of a package were installed.
+//
+// The format is that of hosts in the field. It must not know about stages.
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
+)
+
+const (
+	// Unknown is the version before the first one on record.
+	Unknown = "unknown"
+	// Uninstalled is recorded in place of a version after an uninstall.
+	Uninstalled = "uninstalled"
+
+	// maxEntries bounds a file that would otherwise grow with every upgrade.
+	maxEntries = 50
+
+	timeFormat = "2006-01-02T15:04:05.000000+00:00"
+)
+
+// Store is the directory with the histories of one Skyhook's packages.
+type Store struct {
+	Dir string
+}
+
+type entry struct {
+	Version string `json:"version"`
+	Time    string `json:"time"`
+}
+
+type record struct {
+	Current *string `json:"current-version"`
+	Entries []entry `json:"history"`
+}
+
+// Path is the history file of a package.
+func (s Store) Path(name string) string { return filepath.Join(s.Dir, name+".json") }
+
+// Current is the version of the package that is installed now: [Uninstalled]
+// after an uninstall, [Unknown] without a readable history. An unreadable one
+// is set aside beside the original.
+func (s Store) Current(name string) (string, error) {
+	r, err := s.read(name)
+	if err != nil || r.Current == nil {
+		return Unknown, err
+	}
+	return *r.Current, nil
+}
+
+// Record notes that version is the installed one now, or that none is if it is
+// [Uninstalled]. Recording the same version again changes nothing.
+func (s Store) Record(name, version string, now time.Time) error {
+	r, err := s.read(name)
+	if err != nil {
+		return err
+	}
+	if r.Current != nil && *r.Current == version && len(r.Entries) > 0 && r.Entries[0].Version == version {
+		return nil
+	}
+	entries := append([]entry{{version, now.UTC().Format(timeFormat)}}, r.Entries...)
+	r = record{Current: &version, Entries: entries[:min(len(entries), maxEntries)]}
+	return hostfs.WriteFile(s.Path(name), r.encode(), 0o644)
+}
+
+func (s Store) read(name string) (record, error) {
+	path := s.Path(name)
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return record{}, nil
+	}
+	if err != nil {
+		return record{}, fmt.Errorf("read the history of %s: %w", name, err)
+	}
+	var r record
+	if err := json.Unmarshal(raw, &r); err == nil && r.Current != nil {
+		return r, nil
+	}
+	if err := os.Rename(path, path+".backup"); err != nil {
+		return record{}, fmt.Errorf("set the unreadable history of %s aside: %w", name, err)
+	}
+	return record{}, nil
+}
+
+// encode writes the spacing that hosts in the field have.
+func (r record) encode() []byte {
+	entries := make([]string, len(r.Entries))
+	for i, e := range r.Entries {
+		entries[i] = fmt.Sprintf(`{"version": %s, "time": %s}`, quote(e.Version), quote(e.Time))
+	}
+	return fmt.Appendf(nil, `{"current-version": %s, "history": [%s]}`, quote(*r.Current), strings.Join(entries, ", "))
+}
+
+func quote(s string) string {
+	// A string can always be encoded.
+	quoted, _ := json.Marshal(s)
+	return string(quoted)
+}

@@ -1,0 +1,176 @@
+package agent
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+)
+
+const (
+	resolvConf = "/etc/resolv.conf"
+	// legacyFiles are copied over a package that the agent brings itself.
+	legacyFiles = "/etc/nvidia-bootstrap/node-files"
+)
+
+// container holds what is needed from the agent's own file system once the
+// process has left it. Missing parts are nil.
+type container struct {
+	resolv []byte
+	data   *os.Root
+	legacy *os.Root
+}
+
+func (a *agent) openContainer() (container, error) {
+	var c container
+	if a.CopyResolv {
+		content, err := os.ReadFile(resolvConf)
+		if err != nil {
+			return c, fmt.Errorf("copy %s to the host: %w; set COPY_RESOLV=false if that is not wanted", resolvConf, err)
+		}
+		c.resolv = content
+	}
+	// Either may be missing: they only matter if the package is not there yet.
+	c.data, _ = os.OpenRoot(a.DataDir)
+	c.legacy, _ = os.OpenRoot(legacyFiles)
+	return c, nil
+}
+
+func (c container) close() {
+	for _, root := range []*os.Root{c.data, c.legacy} {
+		if root != nil {
+			_ = root.Close()
+		}
+	}
+}
+
+// enterHost makes the host's root the root of this process. From then on the
+// kernel resolves every path and symbolic link as it would on the host, so no
+// link of the host can lead into the container, and steps need no helper.
+func enterHost(rootMount string) error {
+	if err := syscall.Chroot(rootMount); err != nil {
+		return fmt.Errorf("enter the host's root at %s: %w; the container must be privileged and mount the host there", rootMount, err)
+	}
+	if err := os.Chdir("/"); err != nil {
+		return fmt.Errorf("enter the host's root at %s: %w", rootMount, err)
+	}
+	return nil
+}
+
+// prepareHost brings the container's part to the host: the name servers, and
+// the package if no init container has copied it.
+func (a *agent) prepareHost(c container) error {
+	if c.resolv != nil {
+		current, err := os.ReadFile(resolvConf)
+		if err != nil || string(current) != string(c.resolv) {
+			if err := os.WriteFile(resolvConf, c.resolv, 0o644); err != nil {
+				return fmt.Errorf("copy the container's %s to the host: %w", resolvConf, err)
+			}
+		}
+	}
+	_, err := os.Stat(a.CopyDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return a.bootstrap(c)
+	}
+	return err
+}
+
+// bootstrap copies the package from the agent's own container. It appears on
+// the host all at once, so that a crash leaves no half of it behind.
+func (a *agent) bootstrap(c container) error {
+	if c.data == nil {
+		return fmt.Errorf("the package's folder %s does not exist on the host, and the container has no %s to copy it from", a.CopyDir, a.DataDir)
+	}
+	parent := filepath.Dir(a.CopyDir)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return fmt.Errorf("copy the package to the host: %w", err)
+	}
+	temp, err := os.MkdirTemp(parent, ".skyhook-*")
+	if err != nil {
+		return fmt.Errorf("copy the package to the host: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(temp) }()
+	for _, source := range []*os.Root{c.data, c.legacy} {
+		if source == nil {
+			continue
+		}
+		if err := hostfs.CopyTree(source, temp); err != nil {
+			return fmt.Errorf("copy the package to the host: %w", err)
+		}
+	}
+	if err := os.Chmod(temp, 0o755); err != nil {
+		return fmt.Errorf("copy the package to the host: %w", err)
+	}
+	if err := os.Rename(temp, a.CopyDir); err != nil {
+		return fmt.Errorf("copy the package to the host: %w", err)
+	}
+	return nil
+}
+
+// loadPackage reads the package from the host.
+func (a *agent) loadPackage() (*packagefile.Package, error) {
+	pkg, report, err := packagefile.Open(a.CopyDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range report.Warnings {
+		a.warn("%s", warning)
+	}
+	return pkg, report.Err()
+}
+
+// copyHostFiles puts the package's static files in place.
+func (a *agent) copyHostFiles() error {
+	files, err := os.OpenRoot(filepath.Join(a.CopyDir, packagefile.HostFilesDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		defer func() { _ = files.Close() }()
+		err = hostfs.CopyTree(files, "/")
+	}
+	if err != nil {
+		return fmt.Errorf("copy the package's files from %s to the host: %w", packagefile.HostFilesDir, err)
+	}
+	return nil
+}
+
+// requireConfigFiles names all keys that the package wants and did not get.
+func (a *agent) requireConfigFiles(pkg *packagefile.Package) error {
+	var missing []string
+	for _, name := range pkg.ExpectedConfigFiles {
+		if _, err := os.Stat(filepath.Join(a.CopyDir, packagefile.ConfigMapDir, name)); err != nil {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the package's configMap lacks %s; add the keys to the package in the Skyhook", strings.Join(missing, ", "))
+}
+
+// rootHome is the home of the host's root user.
+func rootHome() string {
+	file, err := os.Open("/etc/passwd")
+	if err != nil {
+		return defaultRootHome
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		fields := strings.Split(lines.Text(), ":")
+		if len(fields) >= 6 && fields[0] == "root" && fields[5] != "" {
+			return fields[5]
+		}
+	}
+	return defaultRootHome
+}
+
+const defaultRootHome = "/root"

@@ -1,0 +1,139 @@
+package hostfs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// modeBits are the bits of a mode that a copy keeps.
+const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
+// CopyTree copies the content of src into the existing directory dst. Files
+// keep their mode and modification time, symbolic links stay links, and new
+// directories get the mode they have in src. What exists already keeps its
+// owner, and an existing directory keeps its mode: a package must not change
+// the permissions of the host's /etc by shipping one. A file that is in place
+// already is not written again.
+func CopyTree(src *os.Root, dst string) error {
+	return fs.WalkDir(src.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name == "." {
+			return nil
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(dst, name)
+		switch info.Mode().Type() {
+		case fs.ModeDir:
+			return makeDir(target, info.Mode()&modeBits)
+		case fs.ModeSymlink:
+			return copyLink(src, name, target)
+		case 0:
+			return copyFile(src, name, target, info)
+		default:
+			return fmt.Errorf("copy %s: it is neither a file, a directory nor a symbolic link", name)
+		}
+	})
+}
+
+func makeDir(target string, mode fs.FileMode) error {
+	err := os.Mkdir(target, mode)
+	if err == nil {
+		// Mkdir's mode goes through the umask.
+		return os.Chmod(target, mode)
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("copy to %s: the package has a directory there, the host has a file", target)
+	}
+	return nil
+}
+
+func copyLink(src *os.Root, name, target string) error {
+	link, err := src.Readlink(name)
+	if err != nil {
+		return err
+	}
+	if existing, err := os.Readlink(target); err == nil && existing == link {
+		return nil
+	}
+	if info, err := os.Lstat(target); err == nil && info.IsDir() {
+		return fmt.Errorf("copy to %s: the package has a symbolic link there, the host has a directory", target)
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(target), tempPattern)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(temp) }()
+	// A link cannot be created over another file, but it can be renamed over it.
+	made := filepath.Join(temp, "link")
+	if err := os.Symlink(link, made); err != nil {
+		return err
+	}
+	return os.Rename(made, target)
+}
+
+func copyFile(src *os.Root, name, target string, info fs.FileInfo) error {
+	// The host may have a link where the package has a file: the link stays
+	// and its target gets the content. One that leads nowhere is replaced.
+	if resolved, err := filepath.EvalSymlinks(target); err == nil {
+		target = resolved
+	}
+	existing, err := os.Stat(target)
+	if err == nil && existing.IsDir() {
+		return fmt.Errorf("copy to %s: the package has a file there, the host has a directory", target)
+	}
+	file, err := src.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	if existing != nil && inPlace(file, info, target, existing) {
+		return nil
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return replace(target, file, attributes{mode: info.Mode() & modeBits, modified: info.ModTime()})
+}
+
+func inPlace(file io.Reader, info fs.FileInfo, target string, existing fs.FileInfo) bool {
+	if existing.Size() != info.Size() || existing.Mode()&modeBits != info.Mode()&modeBits {
+		return false
+	}
+	other, err := os.Open(target)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = other.Close() }()
+	a, b := make([]byte, 32<<10), make([]byte, 32<<10)
+	for {
+		n, errA := io.ReadFull(file, a)
+		m, errB := io.ReadFull(other, b)
+		if !bytes.Equal(a[:n], b[:m]) {
+			return false
+		}
+		if errA != nil || errB != nil {
+			return ended(errA) && ended(errB)
+		}
+	}
+}
+
+func ended(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}

@@ -1,0 +1,114 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+)
+
+// Exit codes. Kubernetes only tells zero from the rest; the others are for people.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitStopped = 128 + 15
+)
+
+// Process is what the agent gets from the operating system.
+type Process struct {
+	// Args are the arguments without the program's name.
+	Args    []string
+	Environ []string
+	Stdout  io.Writer
+	Stderr  io.Writer
+	// Version is the agent's own.
+	Version string
+}
+
+// Main runs the agent and returns its exit code. It moves the whole process
+// into the host's root directory, so it can be called once. When ctx is done,
+// a running step is stopped and the agent fails.
+func Main(ctx context.Context, p Process) int {
+	if code, done := p.answer(); done {
+		return code
+	}
+	call, err := parseInvocation(p.Args)
+	if err != nil {
+		p.complain(err)
+		p.printUsage(p.Stderr)
+		return exitUsage
+	}
+	env := parseEnviron(p.Environ)
+	set := readSettings(env)
+	// Opened now: the file is not part of the host's root.
+	message := openMessage(set.MessageFile)
+	defer message.close()
+	a := &agent{Process: p, invocation: call, settings: set, env: env, now: time.Now}
+	err = a.run(ctx)
+	if err == nil {
+		return exitDone
+	}
+	p.complain(err)
+	message.write(err)
+	if errors.Is(err, errStopped) {
+		return exitStopped
+	}
+	return exitFailed
+}
+
+// answer handles the modes that touch no host.
+func (p Process) answer() (code int, done bool) {
+	if len(p.Args) == 0 {
+		return 0, false
+	}
+	switch strings.TrimLeft(p.Args[0], "-") {
+	case modeComplete:
+		return exitDone, true
+	case modeVersion:
+		_, _ = fmt.Fprintln(p.Stdout, p.Version)
+		return exitDone, true
+	case modeHelp, "h":
+		p.printUsage(p.Stdout)
+		return exitDone, true
+	case modeValidate:
+		return p.validate(p.Args[1:]), true
+	}
+	return 0, false
+}
+
+func (p Process) printUsage(w io.Writer) {
+	_, _ = fmt.Fprintf(w, usage, strings.Join(stageNames(), ", "))
+}
+
+func (p Process) complain(err error) {
+	_, _ = fmt.Fprintf(p.Stderr, "ERROR: %v\n", err)
+}
+
+func (p Process) warn(format string, args ...any) {
+	_, _ = fmt.Fprintf(p.Stderr, "WARNING: "+format+"\n", args...)
+}
+
+func (p Process) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(p.Stdout, format+"\n", args...)
+}
+
+func stageNames() []string {
+	var names []string
+	for _, mode := range packagefile.Modes() {
+		names = append(names, string(mode))
+	}
+	return names
+}
+
+// knownModes are those that run on a host, for messages.
+func knownModes() []string {
+	names := append(stageNames(), modeInterrupt, modeComplete)
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,73 @@
+package process
+
+import (
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// drain carries one output stream of a command to a writer. It is a pipe of
+// our own, because the one of os/exec is read until everyone closed it.
+type drain struct {
+	read, write *os.File
+	sink        io.Writer
+	done        chan struct{}
+}
+
+func newDrain(sink io.Writer) (*drain, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	return &drain{read: read, write: write, sink: sink, done: make(chan struct{})}, nil
+}
+
+// start closes our copy of the writing end and reads in the background.
+func (d *drain) start() {
+	_ = d.write.Close()
+	go func() {
+		defer close(d.done)
+		// Ends at the end of the stream or at the deadline that finish sets.
+		_, _ = io.Copy(deaf{d.sink}, d.read)
+	}()
+}
+
+func (d *drain) close() {
+	_ = d.read.Close()
+	_ = d.write.Close()
+}
+
+// finish waits until all streams ended, at most for patience, and reports
+// whether one of them was still open then.
+func finish(patience time.Duration, drains ...*drain) (held bool) {
+	deadline := time.Now().Add(patience)
+	for _, d := range drains {
+		select {
+		case <-d.done:
+			continue
+		case <-time.After(time.Until(deadline)):
+		}
+		held = true
+		_ = d.read.SetReadDeadline(time.Now())
+		<-d.done
+	}
+	return held
+}
+
+// deaf hides the errors of a writer.
+type deaf struct{ io.Writer }
+
+func (d deaf) Write(p []byte) (int, error) {
+	_, _ = d.Writer.Write(p)
+	return len(p), nil
+}
+
+func signalName(s syscall.Signal) string {
+	if name := unix.SignalName(s); name != "" {
+		return name
+	}
+	return s.String()
+}

@@ -1,0 +1,135 @@
+// Package process runs one command in a process group of its own, hands its
+// output on while it runs, and ends the whole group when asked to.
+//
+// It must not know what the command is for, nor what its exit code means.
+package process
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// Command is what to run. Path is absolute, as are the rules of [exec.Cmd].
+type Command struct {
+	Path string
+	Args []string
+	Dir  string
+	Env  []string
+	// Stdout and Stderr get the output as it comes. Their errors are ignored:
+	// trouble with a log must not break the command with a closed pipe.
+	Stdout, Stderr io.Writer
+}
+
+// Patience says how long to wait for what may never come.
+type Patience struct {
+	// Stop is the time between SIGTERM and SIGKILL for the process group.
+	Stop time.Duration
+	// Output is the time to wait, after the command ended, for others that
+	// still hold its output open, such as a daemon it started.
+	Output time.Duration
+}
+
+// Result is how a command that was started has ended.
+type Result struct {
+	// Code is the exit code; -1 if a signal ended the command.
+	Code int
+	// Signal is the signal that ended the command, or zero.
+	Signal syscall.Signal
+	// OutputHeld says that another process still held the output open when
+	// the wait for it was given up.
+	OutputHeld bool
+}
+
+// Run starts the command and waits until it ended. When ctx is done, the
+// command's process group gets SIGTERM, and SIGKILL once p.Stop has passed;
+// Run then still waits for the end. The error says why it did not start.
+func Run(ctx context.Context, c Command, p Patience) (Result, error) {
+	stdout, err := newDrain(c.Stdout)
+	if err != nil {
+		return Result{}, err
+	}
+	defer stdout.close()
+	stderr, err := newDrain(c.Stderr)
+	if err != nil {
+		return Result{}, err
+	}
+	defer stderr.close()
+	cmd := &exec.Cmd{
+		Path: c.Path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: c.Env,
+		Stdin: os.Stdin, Stdout: stdout.write, Stderr: stderr.write,
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	}
+	if err := cmd.Start(); err != nil {
+		return Result{}, err
+	}
+	stdout.start()
+	stderr.start()
+	wait(ctx, cmd, p.Stop)
+	held := finish(p.Output, stdout, stderr)
+	return resultOf(cmd.ProcessState, held), nil
+}
+
+func resultOf(state *os.ProcessState, held bool) Result {
+	result := Result{Code: state.ExitCode(), OutputHeld: held}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		result.Signal = status.Signal()
+	}
+	return result
+}
+
+// wait returns when the command has ended, and, if it was told to stop, when
+// nothing of its process group is left.
+func wait(ctx context.Context, cmd *exec.Cmd, patience time.Duration) {
+	ended := make(chan struct{})
+	go func() {
+		// The state says all there is to know about the end.
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return
+	case <-ctx.Done():
+	}
+	group := cmd.Process.Pid
+	_ = syscall.Kill(-group, syscall.SIGTERM)
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	select {
+	case <-ended:
+		awaitGroup(group, deadline.C)
+	case <-deadline.C:
+	}
+	_ = syscall.Kill(-group, syscall.SIGKILL)
+	<-ended
+}
+
+// groupPoll is how often to look whether a group is empty: nothing tells.
+const groupPoll = 20 * time.Millisecond
+
+func awaitGroup(group int, deadline <-chan time.Time) {
+	ticker := time.NewTicker(groupPoll)
+	defer ticker.Stop()
+	for syscall.Kill(-group, 0) == nil {
+		// Orphans are ours to reap if the agent is the first process here.
+		_, _ = syscall.Wait4(-group, nil, syscall.WNOHANG, nil)
+		select {
+		case <-deadline:
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// String renders how the command ended: "exited 3" or "was killed by SIGTERM".
+func (r Result) String() string {
+	if r.Signal != 0 {
+		return "was killed by " + signalName(r.Signal)
+	}
+	return fmt.Sprintf("exited %d", r.Code)
+}

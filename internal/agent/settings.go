@@ -1,0 +1,91 @@
+package agent
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settings are the variables that steer the agent.
+type settings struct {
+	CopyResolv   bool
+	AlwaysRun    bool
+	ResourceID   string
+	DataDir      string
+	RootDir      string
+	LogDir       string
+	BufferLimit  int
+	WriteLogs    bool
+	MessageFile  string
+	StopPatience time.Duration
+	badVariables []string
+}
+
+const (
+	defaultBufferLimit = 8192
+	// Below the kubelet's default of 30 s, so that a step which ignores SIGTERM
+	// is reported as stopped before the agent itself is killed.
+	defaultStopPatience = 25 * time.Second
+	defaultMessageFile  = "/dev/termination-log"
+)
+
+func readSettings(env environ) settings {
+	s := settings{
+		CopyResolv:   env.flag("COPY_RESOLV", true),
+		AlwaysRun:    env.flag("OVERLAY_ALWAYS_RUN_STEP", false),
+		ResourceID:   env["SKYHOOK_RESOURCE_ID"],
+		DataDir:      env.get("SKYHOOK_DATA_DIR", "/skyhook-package"),
+		RootDir:      env.get("SKYHOOK_ROOT_DIR", "/etc/skyhook"),
+		LogDir:       env.get("SKYHOOK_LOG_DIR", "/var/log/skyhook"),
+		BufferLimit:  defaultBufferLimit,
+		WriteLogs:    env.flag("SKYHOOK_AGENT_WRITE_LOGS", true),
+		MessageFile:  env.get("SKYHOOK_AGENT_TERMINATION_LOG", defaultMessageFile),
+		StopPatience: defaultStopPatience,
+	}
+	if text, given := env["SKYHOOK_AGENT_BUFFER_LIMIT"]; given {
+		if n, err := strconv.Atoi(text); err == nil && n > 0 {
+			s.BufferLimit = n
+		} else {
+			s.badVariables = append(s.badVariables, fmt.Sprintf("SKYHOOK_AGENT_BUFFER_LIMIT=%q is not a number of bytes, using %d", text, s.BufferLimit))
+		}
+	}
+	if text, given := env["SKYHOOK_AGENT_STOP_SECONDS"]; given {
+		if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 {
+			s.StopPatience = time.Duration(n * float64(time.Second))
+		} else {
+			s.badVariables = append(s.badVariables, fmt.Sprintf("SKYHOOK_AGENT_STOP_SECONDS=%q is not a number of seconds, using %v", text, s.StopPatience))
+		}
+	}
+	return s
+}
+
+// environ is a process environment by name.
+type environ map[string]string
+
+// parseEnviron splits "NAME=value" at the first "=", so that values may hold
+// anything, line breaks included.
+func parseEnviron(list []string) environ {
+	env := make(environ, len(list))
+	for _, item := range list {
+		if name, value, ok := strings.Cut(item, "="); ok {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+func (e environ) get(name, fallback string) string {
+	if value, given := e[name]; given {
+		return value
+	}
+	return fallback
+}
+
+// flag is true for "true" in any case, and false for anything else.
+func (e environ) flag(name string, fallback bool) bool {
+	if value, given := e[name]; given {
+		return strings.EqualFold(value, "true")
+	}
+	return fallback
+}

@@ -1,0 +1,137 @@
+package steplog
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"sync"
+)
+
+const (
+	// maxTailLine bounds what is kept of a single line.
+	maxTailLine = 1 << 10
+	masked      = "***"
+	// minSecret is the length from which a value is masked: replacing every
+	// "1" would destroy the text and protect nothing.
+	minSecret = 3
+)
+
+// Tail keeps the last lines of both output streams, without secrets. It is
+// safe for use by several goroutines, each through a writer of its own.
+type Tail struct {
+	mu      sync.Mutex
+	limit   int
+	secrets []string
+	lines   []string
+	size    int
+}
+
+// NewTail keeps about limit bytes. The secrets, line by line if they have
+// several, are replaced by asterisks.
+func NewTail(limit int, secrets []string) *Tail {
+	t := &Tail{limit: limit}
+	for _, secret := range secrets {
+		for line := range strings.Lines(secret) {
+			if line = strings.TrimRight(line, "\r\n"); len(line) >= minSecret {
+				t.secrets = append(t.secrets, line)
+			}
+		}
+	}
+	// A secret may be part of another one.
+	slices.SortFunc(t.secrets, func(a, b string) int { return len(b) - len(a) })
+	return t
+}
+
+// Writer takes raw output of one stream.
+func (t *Tail) Writer() *TailWriter { return &TailWriter{tail: t} }
+
+// String is the text kept, without a final newline.
+func (t *Tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return LastBytes(strings.Join(t.lines, "\n"), t.limit)
+}
+
+func (t *Tail) add(line []byte, cut bool) {
+	text := t.mask(string(line), cut)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, text)
+	t.size += len(text) + 1
+	for len(t.lines) > 1 && t.size-len(t.lines[0])-1 >= t.limit {
+		t.size -= len(t.lines[0]) + 1
+		t.lines = t.lines[1:]
+	}
+}
+
+func (t *Tail) mask(text string, cut bool) string {
+	for _, secret := range t.secrets {
+		text = strings.ReplaceAll(text, secret, masked)
+		if cut {
+			text = maskStart(text, secret)
+		}
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if cut {
+		text += " [...]"
+	}
+	return text
+}
+
+// maskStart masks the start of a secret at the very end of a line that was cut.
+func maskStart(text, secret string) string {
+	for n := min(len(secret)-1, len(text)); n > 0; n-- {
+		if strings.HasSuffix(text, secret[:n]) {
+			return text[:len(text)-n] + masked
+		}
+	}
+	return text
+}
+
+// TailWriter splits one stream into lines for its [Tail].
+type TailWriter struct {
+	tail *Tail
+	line []byte
+	cut  bool
+}
+
+func (w *TailWriter) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		part := p
+		if end >= 0 {
+			part = p[:end]
+		}
+		room := maxTailLine - len(w.line)
+		w.cut = w.cut || len(part) > room
+		w.line = append(w.line, part[:min(len(part), room)]...)
+		if end < 0 {
+			break
+		}
+		w.flush()
+		p = p[end+1:]
+	}
+	return n, nil
+}
+
+// Close adds a last line that has no end.
+func (w *TailWriter) Close() error {
+	if len(w.line) > 0 {
+		w.flush()
+	}
+	return nil
+}
+
+func (w *TailWriter) flush() {
+	w.tail.add(w.line, w.cut)
+	w.line, w.cut = w.line[:0], false
+}
+
+// LastBytes is the end of text: whole characters, at most limit bytes.
+func LastBytes(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[len(text)-limit:], "")
+}

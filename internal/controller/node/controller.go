@@ -1,0 +1,75 @@
+// Package node holds the controller that works on one node at a time: it reads the node, its package pods and the
+// Skyhooks that target it, asks lifecycle what happens next for each, and does it.
+//
+// It is the only writer of node records, node conditions, package pods and node metadata ConfigMaps. It takes no
+// decision of its own and never polls: pods, nodes, Skyhooks and ConfigMaps wake it.
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// PodNodeIndex is the cache index of pods by the node they are bound to.
+const PodNodeIndex = "spec.nodeName"
+
+// Reconciler does one node's next actions.
+type Reconciler struct {
+	// Client reads from the cache and writes to the API server.
+	Client client.Client
+	// Live reads from the API server, for the rare question that the cache cannot answer.
+	Live     client.Reader
+	Events   events.EventRecorder
+	Clock    clock.PassiveClock
+	Targets  *targets.Index
+	Records  *targets.Records
+	Workload workload.Options
+	// Version of the operator, kept in the record.
+	Version string
+}
+
+// Reconcile brings one node one step further for every Skyhook that targets it.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var node corev1.Node
+	if err := r.Client.Get(ctx, req.NamespacedName, &node); err != nil {
+		// Its pods go with the node, and the Skyhook controller takes back its permits.
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	var skyhooks v1alpha1.SkyhookList
+	if err := r.Client.List(ctx, &skyhooks); err != nil {
+		return ctrl.Result{}, fmt.Errorf("list Skyhooks: %w", err)
+	}
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
+		client.MatchingFields{PodNodeIndex: node.Name}); err != nil {
+		return ctrl.Result{}, fmt.Errorf("list package pods on node %s: %w", node.Name, err)
+	}
+	p := &pass{node: &node, now: r.Clock.Now().Truncate(time.Second), skyhooks: targets.InOrder(skyhooks.Items)}
+	r.plan(ctx, p, pods.Items)
+	r.execute(ctx, p)
+	if err := errors.Join(p.errs...); err != nil {
+		return result(err)
+	}
+	return ctrl.Result{RequeueAfter: p.after()}, nil
+}
+
+// result turns what went wrong into a retry. A conflict only says that the cache was behind: no error to report.
+func result(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: 50 * time.Millisecond}, nil
+	}
+	return ctrl.Result{}, err
+}

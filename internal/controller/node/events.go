@@ -1,0 +1,31 @@
+package node
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+)
+
+// report sends the events of one Skyhook's decision, after its writes.
+func (r *Reconciler) report(node *corev1.Node, i *item) {
+	for _, c := range i.decision.Changes {
+		switch c.State {
+		case v1alpha1.StateErroring:
+			r.both(node, i, corev1.EventTypeWarning, "Error", c,
+				"package [%s:%s] stage %s on node %s is erroring: %s", c.Package, c.Version, c.Stage, node.Name, c.Message)
+		case v1alpha1.StateInProgress:
+			r.both(node, i, corev1.EventTypeNormal, "Apply", c,
+				"applying package [%s:%s] to node %s, stage %s", c.Package, c.Version, node.Name, c.Stage)
+		default:
+			r.Events.Eventf(node, i.skyhook, corev1.EventTypeNormal, "Apply", string(c.Stage),
+				"package [%s:%s] stage %s is %s for Skyhook %s", c.Package, c.Version, c.Stage, c.State, i.skyhook.Name)
+		}
+	}
+}
+
+// both sends an event to the node and to the Skyhook: people look at either.
+func (r *Reconciler) both(node *corev1.Node, i *item, kind, reason string, c lifecycle.Change, format string, args ...any) {
+	r.Events.Eventf(node, i.skyhook, kind, reason, string(c.Stage), format, args...)
+	r.Events.Eventf(i.skyhook, node, kind, reason, string(c.Stage), format, args...)
+}

@@ -1,0 +1,150 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// execute carries out the decisions of a pass. The record is written first, with the resourceVersion that the decisions
+// are based on: when the cache was behind, nothing else happens. Whatever is lost after it, the next pass does again.
+func (r *Reconciler) execute(ctx context.Context, p *pass) {
+	if err := r.writeRecords(ctx, p); err != nil {
+		p.errs = append(p.errs, err)
+		return
+	}
+	for _, i := range p.items {
+		if err := r.changePods(ctx, p, i); err != nil {
+			p.errs = append(p.errs, fmt.Errorf("Skyhook %s: %w", i.skyhook.Name, err))
+		}
+	}
+	if err := r.writeConditions(ctx, p); err != nil {
+		p.errs = append(p.errs, err)
+	}
+	for _, i := range p.items {
+		r.report(p.node, i)
+	}
+}
+
+// writeRecords patches the node's metadata once for all Skyhooks; not at all when nothing changed.
+func (r *Reconciler) writeRecords(ctx context.Context, p *pass) error {
+	var all record.Patch
+	for _, i := range p.items {
+		change, err := p.recordChange(i)
+		if err != nil {
+			return err
+		}
+		all.Merge(change)
+	}
+	if all.Empty() {
+		return nil
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": p.node.ResourceVersion,
+		"annotations":     all.Annotations,
+		"labels":          all.Labels,
+	}})
+	if err != nil {
+		return fmt.Errorf("encode the record of node %s: %w", p.node.Name, err)
+	}
+	p.node = p.node.DeepCopy() // the cache's object must not change
+	if err := r.Client.Patch(ctx, p.node, client.RawPatch(types.MergePatchType, body)); err != nil {
+		return fmt.Errorf("write the record of node %s: %w", p.node.Name, err)
+	}
+	return nil
+}
+
+func (p *pass) recordChange(i *item) (record.Patch, error) {
+	name, d := i.skyhook.Name, i.decision
+	switch {
+	case d.Clear:
+		return record.Clear(name, d.Record, p.node.Annotations, p.node.Labels), nil
+	case d.Leaving:
+		return record.Patch{}, nil
+	}
+	change, err := record.Write(name, d.Record, p.node.Annotations, p.node.Labels)
+	if err != nil {
+		return record.Patch{}, fmt.Errorf("node %s: %w", p.node.Name, err)
+	}
+	return change, nil
+}
+
+// changePods deletes first, so that there are never two pods of a package on a node.
+func (r *Reconciler) changePods(ctx context.Context, p *pass, i *item) error {
+	for _, pod := range i.decision.Delete {
+		if err := r.deletePod(ctx, pod); err != nil {
+			return err
+		}
+	}
+	if len(i.decision.Start) == 0 {
+		return nil
+	}
+	if err := r.writeNodeMeta(ctx, p, i.skyhook); err != nil {
+		return err
+	}
+	for _, start := range i.decision.Start {
+		if err := r.startPod(ctx, p, i, start); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reconciler) deletePod(ctx context.Context, pod lifecycle.Pod) error {
+	options := []client.DeleteOption{client.Preconditions{UID: &pod.UID}}
+	if pod.Outcome == lifecycle.Done {
+		options = append(options, client.GracePeriodSeconds(0))
+	}
+	object := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: r.Workload.Namespace}}
+	err := r.Client.Delete(ctx, object, options...)
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // gone already, or another pod by now
+	}
+	if err != nil {
+		return fmt.Errorf("delete pod %s: %w", pod.Name, err)
+	}
+	return nil
+}
+
+func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifecycle.Start) error {
+	task := workload.Task{Skyhook: i.skyhook, Package: start.Package, Stage: start.Stage, Run: start.Run, Node: p.node.Name}
+	if permit := permitOf(i.skyhook, p.node.Name); permit != nil {
+		task.Order = permit.Order
+	}
+	pod, err := r.Workload.Pod(task)
+	if err != nil {
+		return err
+	}
+	err = r.Client.Create(ctx, pod)
+	if apierrors.IsAlreadyExists(err) {
+		return r.nameTaken(ctx, i.skyhook, pod)
+	}
+	if err != nil {
+		return fmt.Errorf("create pod %s for stage %s of package %s: %w", pod.Name, start.Stage, start.Package, err)
+	}
+	return nil
+}
+
+// nameTaken looks at the pod that has the name of the one to be created. One of ours is in the cache soon, and the next
+// pass sees to it; anything else needs a person.
+func (r *Reconciler) nameTaken(ctx context.Context, s *v1alpha1.Skyhook, pod *corev1.Pod) error {
+	var live corev1.Pod
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(pod), &live); err != nil {
+		return fmt.Errorf("get pod %s, whose name is taken: %w", pod.Name, err)
+	}
+	if metav1.IsControlledBy(&live, s) {
+		return nil
+	}
+	return fmt.Errorf("pod %s/%s exists but does not belong to Skyhook %s; delete it", pod.Namespace, pod.Name, s.Name)
+}

@@ -1,0 +1,137 @@
+package node
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+const (
+	// fieldManager owns what this controller applies.
+	fieldManager = "skyhook-node-controller"
+	// annotationDigest tells whether a metadata ConfigMap is current; the cache drops its data.
+	annotationDigest = v1alpha1.GroupName + "/digest"
+)
+
+// writeNodeMeta brings the ConfigMap with the node's metadata up to date, before a pod mounts it.
+func (r *Reconciler) writeNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Skyhook) error {
+	want, err := r.Workload.NodeMeta(s, p.node)
+	if err != nil {
+		return err
+	}
+	digest, err := digestOf(want.Data)
+	if err != nil {
+		return err
+	}
+	var have corev1.ConfigMap
+	err = r.Client.Get(ctx, client.ObjectKeyFromObject(want), &have)
+	if err == nil && have.Annotations[annotationDigest] == digest && metav1.IsControlledBy(&have, s) {
+		return nil
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("get ConfigMap %s: %w", want.Name, err)
+	}
+	want.Annotations[annotationDigest] = digest
+	if err := r.Client.Apply(ctx, applyConfigMap(want), client.FieldOwner(fieldManager), client.ForceOwnership); err != nil {
+		return fmt.Errorf("write ConfigMap %s with the metadata of node %s: %w", want.Name, p.node.Name, err)
+	}
+	return nil
+}
+
+func digestOf(data map[string]string) (string, error) {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return "", fmt.Errorf("encode node metadata: %w", err)
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+func applyConfigMap(cm *corev1.ConfigMap) *corev1ac.ConfigMapApplyConfiguration {
+	ref := cm.OwnerReferences[0]
+	return corev1ac.ConfigMap(cm.Name, cm.Namespace).
+		WithLabels(cm.Labels).WithAnnotations(cm.Annotations).WithData(cm.Data).
+		WithOwnerReferences(metav1ac.OwnerReference().WithAPIVersion(ref.APIVersion).WithKind(ref.Kind).
+			WithName(ref.Name).WithUID(ref.UID).WithController(true).WithBlockOwnerDeletion(true))
+}
+
+// writeConditions applies the node conditions of all Skyhooks at once; not at all when none changed. Applying owned
+// fields leaves the kubelet's conditions alone and removes those of Skyhooks that left.
+func (r *Reconciler) writeConditions(ctx context.Context, p *pass) error {
+	want := p.conditions()
+	if sameConditions(p.node.Status.Conditions, want) {
+		return nil
+	}
+	status := corev1ac.NodeStatus()
+	for _, c := range want {
+		status.WithConditions(corev1ac.NodeCondition().WithType(c.Type).WithStatus(c.Status).WithReason(c.Reason).
+			WithMessage(c.Message).WithLastHeartbeatTime(c.LastHeartbeatTime).WithLastTransitionTime(c.LastTransitionTime))
+	}
+	node := corev1ac.Node(p.node.Name).WithStatus(status)
+	node.UID = &[]types.UID{p.node.UID}[0] // never a node that was created again under the same name
+	err := r.Client.Status().Apply(ctx, node, client.FieldOwner(fieldManager), client.ForceOwnership)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("write conditions of node %s: %w", p.node.Name, err)
+	}
+	return nil
+}
+
+// conditions are all that the node should have of ours: those of this pass, and those of Skyhooks that it left alone.
+func (p *pass) conditions() []corev1.NodeCondition {
+	var want []corev1.NodeCondition
+	handled := map[corev1.NodeConditionType]bool{}
+	for _, i := range p.items {
+		list := record.Conditions(i.skyhook.Name, i.decision.Record, p.node.Status.Conditions, metav1.NewTime(p.now))
+		for _, c := range list {
+			handled[c.Type] = true
+		}
+		if !i.decision.Leaving {
+			want = append(want, list...)
+		}
+	}
+	for _, c := range p.node.Status.Conditions {
+		if record.OwnsCondition(c.Type) && !handled[c.Type] && p.exists(c.Type) {
+			want = append(want, c)
+		}
+	}
+	return want
+}
+
+// exists reports whether a condition belongs to a Skyhook that exists.
+func (p *pass) exists(t corev1.NodeConditionType) bool {
+	return slices.ContainsFunc(p.skyhooks, func(s *v1alpha1.Skyhook) bool { return record.ConditionOf(s.Name, t) })
+}
+
+// sameConditions compares our conditions in have with want, without their times.
+func sameConditions(have, want []corev1.NodeCondition) bool {
+	count := 0
+	for _, h := range have {
+		if !record.OwnsCondition(h.Type) {
+			continue
+		}
+		count++
+		if !slices.ContainsFunc(want, func(w corev1.NodeCondition) bool {
+			return w.Type == h.Type && w.Status == h.Status && w.Reason == h.Reason
+		}) {
+			return false
+		}
+	}
+	return count == len(want)
+}

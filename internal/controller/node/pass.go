@@ -1,0 +1,156 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// pass is one look at one node.
+type pass struct {
+	node *corev1.Node
+	now  time.Time
+	// skyhooks are all there are, in the order in which they work on a node.
+	skyhooks []*v1alpha1.Skyhook
+	// items are those that have to do with this node.
+	items []*item
+	// errs went wrong for single Skyhooks; they never stop the work for others.
+	errs []error
+}
+
+// item is one Skyhook on the node of a pass.
+type item struct {
+	skyhook  *v1alpha1.Skyhook
+	target   *targets.Target
+	decision lifecycle.Decision
+}
+
+// plan observes and decides for every Skyhook that has to do with the node.
+func (r *Reconciler) plan(ctx context.Context, p *pass, pods []corev1.Pod) {
+	for _, s := range p.skyhooks {
+		o, ok, err := r.observe(ctx, p, s, pods)
+		if err != nil {
+			p.errs = append(p.errs, fmt.Errorf("Skyhook %s: %w", s.Name, err))
+		}
+		if err != nil || !ok {
+			continue
+		}
+		i := &item{skyhook: s, target: r.Targets.Of(s)}
+		switch {
+		case s.DeletionTimestamp != nil:
+			o.Permit = nil // nobody is left to take it back
+			i.decision = lifecycle.Leave(o)
+		case !r.Targets.Selects(s, p.node.Labels):
+			i.decision = lifecycle.Leave(o)
+		default:
+			o.Hold = r.hold(p, s, i.target)
+			i.decision = lifecycle.Next(o)
+			i.decision.Record.OperatorVersion = r.Version
+		}
+		p.items = append(p.items, i)
+	}
+}
+
+// observe collects what the decision for one Skyhook depends on; false when it has nothing to do with the node, or not
+// yet.
+func (r *Reconciler) observe(ctx context.Context, p *pass, s *v1alpha1.Skyhook, pods []corev1.Pod) (lifecycle.Observation, bool, error) {
+	n, err := r.Records.Read(s.Name, p.node)
+	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
+		// Nothing is done on unreadable state, so that nothing gets lost. The Skyhook's status tells about it.
+		return lifecycle.Observation{}, false, nil
+	}
+	o := lifecycle.Observation{
+		Packages: r.Targets.Of(s).Packages, Record: n, Now: p.now,
+		Pods: ownPods(s, pods), Permit: permitOf(s, p.node.Name),
+	}
+	known := len(o.Pods) > 0 || o.Permit != nil || record.Exists(s.Name, p.node.Annotations, p.node.Labels)
+	planned := s.Status.ObservedGeneration == s.Generation && r.Targets.Selects(s, p.node.Labels)
+	if !known && !planned {
+		return o, false, nil // the plan of the Skyhook controller wakes this node
+	}
+	o.ConfigReady, err = r.configReady(ctx, s)
+	return o, true, err
+}
+
+// hold returns the first reason for which the node must not start new work for a Skyhook; nil when there is none.
+func (r *Reconciler) hold(p *pass, s *v1alpha1.Skyhook, t *targets.Target) *lifecycle.Hold {
+	if h := rollout.HoldAll(s, t.Invalid); h != nil {
+		return h
+	}
+	if h := rollout.HoldNode(s, p.node); h != nil {
+		return h
+	}
+	return rollout.HoldOrder(r.Targets.Earlier(s, p.skyhooks, p.node, r.Records))
+}
+
+// ownPods returns the pods whose controller is this very Skyhook. Labels prove nothing.
+func ownPods(s *v1alpha1.Skyhook, pods []corev1.Pod) []lifecycle.Pod {
+	var own []lifecycle.Pod
+	for k := range pods {
+		if !metav1.IsControlledBy(&pods[k], s) {
+			continue
+		}
+		pod, err := workload.Observe(&pods[k])
+		if err != nil {
+			// Ours by owner, but nobody can read what it is for: it matches no run and is replaced.
+			pod = lifecycle.Pod{Name: pods[k].Name, UID: pods[k].UID, Terminating: pods[k].DeletionTimestamp != nil}
+		}
+		own = append(own, pod)
+	}
+	return own
+}
+
+func permitOf(s *v1alpha1.Skyhook, node string) *v1alpha1.Permit {
+	for i := range s.Status.Permits {
+		if s.Status.Permits[i].Node == node {
+			return &s.Status.Permits[i]
+		}
+	}
+	return nil
+}
+
+// configReady tells for each package whether the ConfigMap that its pod would mount holds what the spec says.
+func (r *Reconciler) configReady(ctx context.Context, s *v1alpha1.Skyhook) (map[string]bool, error) {
+	ready := make(map[string]bool, len(s.Spec.Packages))
+	for name, pkg := range s.Spec.Packages {
+		if len(pkg.ConfigMap) == 0 {
+			ready[name] = true
+			continue
+		}
+		var cm corev1.ConfigMap
+		key := client.ObjectKey{Namespace: r.Workload.Namespace, Name: workload.ConfigMapName(s.Name, name, pkg.Version)}
+		switch err := r.Client.Get(ctx, key, &cm); {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return nil, fmt.Errorf("get ConfigMap %s: %w", key.Name, err)
+		default:
+			ready[name] = metav1.IsControlledBy(&cm, s) && maps.Equal(cm.Data, pkg.ConfigMap)
+		}
+	}
+	return ready, nil
+}
+
+// after is when to look again without an event; 0 for never.
+func (p *pass) after() time.Duration {
+	var first time.Duration
+	for _, i := range p.items {
+		if d := i.decision.After; d > 0 && (first == 0 || d < first) {
+			first = d
+		}
+	}
+	return first
+}

@@ -1,0 +1,154 @@
+package node
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// SetupWithManager registers the controller: one key per node, several nodes at a time.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("node").
+		For(&corev1.Node{}, builder.WithPredicates(targets.NodeChanged())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(nodeOfPod), builder.WithPredicates(podChanged())).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.permittedNodes)).
+		Watches(&v1alpha1.Skyhook{}, r.skyhookHandler()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		Complete(r)
+}
+
+func nodeOfPod(_ context.Context, o client.Object) []reconcile.Request {
+	pod, ok := o.(*corev1.Pod)
+	if !ok || pod.Spec.NodeName == "" {
+		return nil
+	}
+	return []reconcile.Request{request(pod.Spec.NodeName)}
+}
+
+// podChanged drops updates that tell nothing about the pod's stage.
+func podChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, okBefore := e.ObjectOld.(*corev1.Pod)
+		after, okAfter := e.ObjectNew.(*corev1.Pod)
+		if !okBefore || !okAfter {
+			return true
+		}
+		was, errBefore := workload.Observe(before)
+		is, errAfter := workload.Observe(after)
+		return errBefore != nil || errAfter != nil || was != is
+	}}
+}
+
+// permittedNodes are those that may wait for a package's ConfigMap.
+func (r *Reconciler) permittedNodes(ctx context.Context, cm client.Object) []reconcile.Request {
+	name, ok := cm.GetLabels()[workload.LabelName]
+	if !ok {
+		return nil
+	}
+	var s v1alpha1.Skyhook
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, &s); err != nil {
+		return nil // gone, or its own event follows
+	}
+	requests := make([]reconcile.Request, 0, len(s.Status.Permits))
+	for _, p := range s.Status.Permits {
+		requests = append(requests, request(p.Node))
+	}
+	return requests
+}
+
+// skyhookHandler wakes the nodes that a change of a Skyhook concerns: those whose permit changed, or all of its nodes
+// when there is a new plan for a new generation, when a user steers it, or when it comes or goes.
+func (r *Reconciler) skyhookHandler() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
+			r.wakeAll(ctx, e.Object, q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+			r.wakeAll(ctx, e.Object, q)
+			r.Targets.Forget(e.Object.GetUID())
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			before, okBefore := e.ObjectOld.(*v1alpha1.Skyhook)
+			after, okAfter := e.ObjectNew.(*v1alpha1.Skyhook)
+			if !okBefore || !okAfter {
+				return
+			}
+			if concernsAll(before, after) {
+				r.wakeAll(ctx, before, q)
+				r.wakeAll(ctx, after, q)
+				return
+			}
+			for node := range changedPermits(before, after) {
+				q.Add(request(node))
+			}
+		},
+	}
+}
+
+func concernsAll(before, after *v1alpha1.Skyhook) bool {
+	return before.Generation != after.Generation ||
+		before.Status.ObservedGeneration != after.Status.ObservedGeneration ||
+		(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) ||
+		before.Annotations[rollout.AnnotationPause] != after.Annotations[rollout.AnnotationPause] ||
+		before.Annotations[rollout.AnnotationDisable] != after.Annotations[rollout.AnnotationDisable]
+}
+
+// changedPermits are the nodes that got, lost or changed their permit.
+func changedPermits(before, after *v1alpha1.Skyhook) map[string]bool {
+	changed := map[string]bool{}
+	had := make(map[string]v1alpha1.Permit, len(before.Status.Permits))
+	for _, p := range before.Status.Permits {
+		had[p.Node] = p
+	}
+	for _, p := range after.Status.Permits {
+		if had[p.Node] != p {
+			changed[p.Node] = true
+		}
+		delete(had, p.Node)
+	}
+	for node := range had {
+		changed[node] = true
+	}
+	return changed
+}
+
+// wakeAll queues every node that a Skyhook targets or has left something on.
+func (r *Reconciler) wakeAll(ctx context.Context, o client.Object, q queue) {
+	s, ok := o.(*v1alpha1.Skyhook)
+	if !ok {
+		return
+	}
+	var nodes corev1.NodeList
+	if err := r.Client.List(ctx, &nodes); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "list nodes of a Skyhook", "skyhook", s.Name)
+		return
+	}
+	for i := range nodes.Items {
+		n := &nodes.Items[i]
+		if r.Targets.Selects(s, n.Labels) || record.Exists(s.Name, n.Annotations, n.Labels) {
+			q.Add(request(n.Name))
+		}
+	}
+}
+
+func request(node string) reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKey{Name: node}}
+}

@@ -1,0 +1,132 @@
+package skyhook
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// SetupWithManager registers the controller: one key per Skyhook.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("skyhook").
+		For(&v1alpha1.Skyhook{}, builder.WithPredicates(predicate.Or(
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionStarted()))).
+		Watches(&v1alpha1.Skyhook{}, r.successorHandler()).
+		Watches(&corev1.Node{}, r.nodeHandler(), builder.WithPredicates(targets.NodeChanged())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(skyhookOf), builder.WithPredicates(podGone())).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(skyhookOf)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		Complete(r)
+}
+
+func deletionStarted() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetDeletionTimestamp() == nil && e.ObjectNew.GetDeletionTimestamp() != nil
+	}}
+}
+
+// podGone lets only deletions through: they may free a ConfigMap or end the deletion of a Skyhook.
+func podGone() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(event.UpdateEvent) bool { return false },
+	}
+}
+
+// skyhookOf maps a package pod or ConfigMap to its Skyhook.
+func skyhookOf(_ context.Context, o client.Object) []reconcile.Request {
+	name, ok := o.GetLabels()[workload.LabelName]
+	if owner := metav1.GetControllerOf(o); !ok || owner == nil {
+		return nil
+	}
+	return []reconcile.Request{request(name)}
+}
+
+// nodeHandler wakes the Skyhooks that target a node now, did before, or have left something on it.
+func (r *Reconciler) nodeHandler() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.wakeSkyhooksOf(ctx, q, e.Object) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			r.wakeSkyhooksOf(ctx, q, e.ObjectOld, e.ObjectNew)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+			r.wakeSkyhooksOf(ctx, q, e.Object)
+			r.Records.Forget(e.Object.GetUID())
+		},
+	}
+}
+
+func (r *Reconciler) wakeSkyhooksOf(ctx context.Context, q queue, nodes ...client.Object) {
+	var all v1alpha1.SkyhookList
+	if err := r.Client.List(ctx, &all); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "list the Skyhooks of a node", "node", nodes[0].GetName())
+		return
+	}
+	for i := range all.Items {
+		s := &all.Items[i]
+		for _, n := range nodes {
+			if r.Targets.Selects(s, n.GetLabels()) || record.Exists(s.Name, n.GetAnnotations(), n.GetLabels()) {
+				q.Add(request(s.Name))
+				break
+			}
+		}
+	}
+}
+
+// successorHandler wakes the Skyhooks that come after one whose progress or order changed.
+func (r *Reconciler) successorHandler() handler.EventHandler {
+	return handler.Funcs{
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.wakeSuccessors(ctx, q, e.Object) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			before, okBefore := e.ObjectOld.(*v1alpha1.Skyhook)
+			after, okAfter := e.ObjectNew.(*v1alpha1.Skyhook)
+			if okBefore && okAfter && orderMatters(before, after) {
+				r.wakeSuccessors(ctx, q, before, after)
+			}
+		},
+	}
+}
+
+func orderMatters(before, after *v1alpha1.Skyhook) bool {
+	return before.Generation != after.Generation || before.Status.Status != after.Status.Status ||
+		before.Annotations[rollout.AnnotationDisable] != after.Annotations[rollout.AnnotationDisable] ||
+		(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil)
+}
+
+func (r *Reconciler) wakeSuccessors(ctx context.Context, q queue, changed ...client.Object) {
+	var all v1alpha1.SkyhookList
+	if err := r.Client.List(ctx, &all); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "list the Skyhooks that come after one", "skyhook", changed[0].GetName())
+		return
+	}
+	for i := range all.Items {
+		for _, o := range changed {
+			if s, ok := o.(*v1alpha1.Skyhook); ok && rollout.Before(s, &all.Items[i]) {
+				q.Add(request(all.Items[i].Name))
+			}
+		}
+	}
+}
+
+func request(name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKey{Name: name}}
+}

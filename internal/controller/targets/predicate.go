@@ -1,0 +1,39 @@
+package targets
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+)
+
+// NodeChanged drops the updates of a node that concern nobody here, above all the kubelet's heartbeats.
+func NodeChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, okBefore := e.ObjectOld.(*corev1.Node)
+		after, okAfter := e.ObjectNew.(*corev1.Node)
+		return !okBefore || !okAfter || nodeDiffers(before, after)
+	}}
+}
+
+func nodeDiffers(a, b *corev1.Node) bool {
+	return a.UID != b.UID ||
+		a.Spec.Unschedulable != b.Spec.Unschedulable ||
+		a.Status.NodeInfo.BootID != b.Status.NodeInfo.BootID ||
+		Ready(a) != Ready(b) ||
+		!maps.Equal(a.Labels, b.Labels) ||
+		!maps.Equal(a.Annotations, b.Annotations) ||
+		!equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints)
+}
+
+// Ready reports whether the node's kubelet says that it is ready.
+func Ready(n *corev1.Node) bool {
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

@@ -1,0 +1,120 @@
+// Package targets tells which Skyhooks target which nodes, in which order, and keeps what is derived from a Skyhook's
+// spec: it is parsed once per generation, not once per node.
+package targets
+
+import (
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// Target is what one generation of a Skyhook's spec asks for.
+type Target struct {
+	// Selector of the nodes; selects nothing when the spec's cannot be parsed.
+	Selector labels.Selector
+	Packages lifecycle.Packages
+	// Invalid tells what is wrong with the spec; empty when nothing is.
+	Invalid string
+}
+
+// Index keeps the Targets of the current generations. Its zero value is ready for use, by several goroutines.
+type Index struct {
+	mu      sync.Mutex
+	entries map[types.UID]entry
+}
+
+type entry struct {
+	generation int64
+	target     *Target
+}
+
+// Of returns the Target of a Skyhook.
+func (i *Index) Of(s *v1alpha1.Skyhook) *Target {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if e, ok := i.entries[s.UID]; ok && e.generation == s.Generation {
+		return e.target
+	}
+	if i.entries == nil {
+		i.entries = map[types.UID]entry{}
+	}
+	t := newTarget(s)
+	i.entries[s.UID] = entry{generation: s.Generation, target: t}
+	return t
+}
+
+// Forget drops a Skyhook that is gone.
+func (i *Index) Forget(uid types.UID) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.entries, uid)
+}
+
+// Selects reports whether the Skyhook targets a node with the given labels.
+func (i *Index) Selects(s *v1alpha1.Skyhook, nodeLabels map[string]string) bool {
+	return i.Of(s).Selector.Matches(labels.Set(nodeLabels))
+}
+
+func newTarget(s *v1alpha1.Skyhook) *Target {
+	selector, err := metav1.LabelSelectorAsSelector(&s.Spec.NodeSelectors)
+	if err != nil {
+		selector = labels.Nothing() // Check reports it
+	}
+	if len(s.Spec.NodeSelectors.MatchLabels)+len(s.Spec.NodeSelectors.MatchExpressions) == 0 {
+		selector = labels.Everything()
+	}
+	return &Target{
+		Selector: selector,
+		Packages: lifecycle.Prepare(s, func(name string) string { return workload.Hash(s, name) }),
+		Invalid:  admission.Join(admission.Check(s)),
+	}
+}
+
+// InOrder sorts Skyhooks into the order in which they work on a node.
+func InOrder(list []v1alpha1.Skyhook) []*v1alpha1.Skyhook {
+	ordered := make([]*v1alpha1.Skyhook, len(list))
+	for i := range list {
+		ordered[i] = &list[i]
+	}
+	slices.SortFunc(ordered, func(a, b *v1alpha1.Skyhook) int {
+		switch {
+		case rollout.Before(a, b):
+			return -1
+		case rollout.Before(b, a):
+			return 1
+		}
+		return 0
+	})
+	return ordered
+}
+
+// Earlier returns the Skyhooks that have to finish before s may work on a node; ordered is what InOrder returned.
+func (i *Index) Earlier(s *v1alpha1.Skyhook, ordered []*v1alpha1.Skyhook, node *corev1.Node, records *Records) []rollout.Earlier {
+	var list []rollout.Earlier
+	for _, e := range ordered {
+		if !rollout.Precedes(e, s) {
+			continue
+		}
+		list = append(list, rollout.Earlier{Skyhook: e, IncompleteHere: i.incomplete(e, node, records)})
+	}
+	return list
+}
+
+// incomplete reports whether a Skyhook targets a node and has work left there, as far as can be read.
+func (i *Index) incomplete(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) bool {
+	if s.DeletionTimestamp != nil || !i.Selects(s, node.Labels) {
+		return false
+	}
+	n, err := records.Read(s.Name, node)
+	return err != nil || !lifecycle.Complete(i.Of(s).Packages, n)
+}

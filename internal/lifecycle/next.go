@@ -1,0 +1,118 @@
+package lifecycle
+
+import (
+	"maps"
+	"time"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// machine is one pass over one node. It holds the observation and the decision as it grows.
+type machine struct {
+	Observation
+	out Decision
+	// claimed pods belong to a current run or are already handled; the rest is stale.
+	claimed map[string]bool
+}
+
+// Next decides what happens next on a node that the Skyhook selects.
+func Next(o Observation) Decision {
+	m := &machine{Observation: o, claimed: map[string]bool{}}
+	m.out.Record = o.Record
+	m.out.Record.Packages = maps.Clone(o.Record.Packages)
+	if m.out.Record.Packages == nil {
+		m.out.Record.Packages = map[string]record.Entry{}
+	}
+	if m.Permit != nil && record.PermitToken(*m.Permit) == o.Record.Done {
+		m.Permit = nil // finished with; the operator takes it back
+	}
+	for _, name := range o.Packages.names() {
+		m.advance(name)
+	}
+	m.deleteStale()
+	m.summarize()
+	return m.out
+}
+
+// Leave decides how a node gets rid of a Skyhook that no longer targets it or is being deleted: pods first, then the
+// record. A permit that is still out is acknowledged in the same write and taken back after it.
+func Leave(o Observation) Decision {
+	d := Decision{Record: o.Record, Leaving: true, Clear: len(o.Pods) == 0}
+	d.Record.Done = ""
+	if o.Permit != nil {
+		d.Record.Done = record.PermitToken(*o.Permit)
+	}
+	for _, p := range o.Pods {
+		if !p.Terminating {
+			d.Delete = append(d.Delete, p)
+		}
+	}
+	return d
+}
+
+// deleteStale removes pods that no entry asks for: another run, stage or version, or a package that left the spec.
+func (m *machine) deleteStale() {
+	for _, p := range m.Pods {
+		if !m.claimed[p.Name] && !p.Terminating {
+			m.out.Delete = append(m.out.Delete, p)
+		}
+	}
+}
+
+// summarize sets the node's status and gives the permit back when the node is done with it.
+func (m *machine) summarize() {
+	complete := Complete(m.Packages, m.out.Record)
+	m.out.Record.Status = m.status(complete)
+	if m.Hold != nil && !complete {
+		m.wait("", m.Hold.Reason, m.Hold.Message)
+	}
+	if m.Permit == nil {
+		return
+	}
+	released := m.Hold != nil && m.Hold.Release && len(m.Pods) == 0 && len(m.out.Start) == 0
+	if complete && len(m.out.Start) == 0 || released {
+		m.out.Record.Done = record.PermitToken(*m.Permit)
+	}
+}
+
+func (m *machine) status(complete bool) v1alpha1.Status {
+	held := m.Hold != nil
+	switch {
+	case held && m.Hold.Status == v1alpha1.StatusPaused:
+		return v1alpha1.StatusPaused
+	case complete:
+		return v1alpha1.StatusComplete
+	case held && m.Hold.Status == v1alpha1.StatusDisabled:
+		return v1alpha1.StatusDisabled
+	case m.any(v1alpha1.StateErroring):
+		return v1alpha1.StatusErroring
+	case held:
+		return m.Hold.Status
+	case m.any(v1alpha1.StateInProgress) || m.Permit != nil:
+		return v1alpha1.StatusInProgress
+	default:
+		return v1alpha1.StatusWaiting
+	}
+}
+
+// any reports whether a package of the spec is in the given state.
+func (m *machine) any(s v1alpha1.State) bool {
+	for name, pkg := range m.Packages {
+		if e, ok := find(m.out.Record, name, pkg.Version); ok && e.State == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *machine) wait(pkg, reason, message string) {
+	m.out.Waits = append(m.out.Waits, Wait{Package: pkg, Reason: reason, Message: message})
+}
+
+// lookAgain asks for another pass after d; the earliest wins.
+func (m *machine) lookAgain(d time.Duration) {
+	if m.out.After == 0 || d < m.out.After {
+		m.out.After = d
+	}
+}

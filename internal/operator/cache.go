@@ -1,0 +1,79 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/internal/controller/node"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// cacheOptions keep the cache small on large fleets: pods and ConfigMaps of the operator's namespace only, nodes without
+// what nobody here reads.
+func cacheOptions(namespace string) cache.Options {
+	own := map[string]cache.Config{namespace: {}}
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Node{}:      {Transform: slimNode},
+			&corev1.Pod{}:       {Namespaces: own, Label: has(workload.LabelName), Transform: slimPod},
+			&corev1.ConfigMap{}: {Namespaces: own, Transform: slimConfigMap},
+		},
+	}
+}
+
+func has(label string) labels.Selector {
+	r, err := labels.NewRequirement(label, selection.Exists, nil)
+	if err != nil {
+		panic(err) // the label is a constant
+	}
+	return labels.NewSelector().Add(*r)
+}
+
+func slimNode(o any) (any, error) {
+	if n, ok := o.(*corev1.Node); ok {
+		n.ManagedFields = nil
+		n.Status.Images = nil
+		n.Status.VolumesInUse, n.Status.VolumesAttached = nil, nil
+	}
+	return o, nil
+}
+
+func slimPod(o any) (any, error) {
+	if p, ok := o.(*corev1.Pod); ok {
+		p.ManagedFields = nil
+		// A pod is compared by the hash in its annotation, not by its spec.
+		p.Spec.InitContainers, p.Spec.Containers = nil, nil
+	}
+	return o, nil
+}
+
+func slimConfigMap(o any) (any, error) {
+	if cm, ok := o.(*corev1.ConfigMap); ok {
+		cm.ManagedFields = nil
+		if _, meta := cm.Labels[workload.LabelNodeMeta]; meta {
+			cm.Data = nil // there is one per node; its digest tells enough
+		}
+	}
+	return o, nil
+}
+
+func indexPods(mgr ctrl.Manager) error {
+	byNode := func(o client.Object) []string {
+		if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName != "" {
+			return []string{p.Spec.NodeName}
+		}
+		return nil
+	}
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, node.PodNodeIndex, byNode); err != nil {
+		return fmt.Errorf("index pods by node: %w", err)
+	}
+	return nil
+}

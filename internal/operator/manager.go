@@ -1,0 +1,94 @@
+package operator
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/node"
+	"github.com/skyhook-operator/skyhook/internal/controller/skyhook"
+	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+)
+
+const (
+	// leaseName is the lease of the existing API's operator, so that the two never run at the same time.
+	leaseName = "3c22c1ae.nvidia.com"
+	// recorder is the component name of events, by which people and tools find them.
+	recorder = "skyhook-controller"
+	// nodeWorkers is how many nodes are worked on at a time; a pass over a node mostly waits for the API server.
+	nodeWorkers = 16
+	// skyhookWorkers is how many Skyhooks are planned at a time.
+	skyhookWorkers = 2
+)
+
+// Scheme returns the types that the operator reads and writes.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register API types: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// NewManager returns a manager with both controllers, ready to start.
+func NewManager(config *rest.Config, o Options) (ctrl.Manager, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the API server's own fairness paces us
+	config.UserAgent = "skyhook-operator/" + o.Version
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         cacheOptions(o.Workload.Namespace),
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
+		HealthProbeBindAddress:        o.ProbeAddress,
+		LeaderElection:                o.LeaderElection,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       o.Workload.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create the manager: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add the health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add the readiness check: %w", err)
+	}
+	return mgr, addControllers(mgr, o)
+}
+
+func addControllers(mgr ctrl.Manager, o Options) error {
+	if err := indexPods(mgr); err != nil {
+		return err
+	}
+	index, records := &targets.Index{}, &targets.Records{}
+	events := mgr.GetEventRecorder(recorder)
+	nodes := &node.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: events, Clock: clock.RealClock{},
+		Targets: index, Records: records, Workload: o.Workload, Version: o.Version,
+	}
+	if err := nodes.SetupWithManager(mgr, nodeWorkers); err != nil {
+		return fmt.Errorf("set up the node controller: %w", err)
+	}
+	skyhooks := &skyhook.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: events, Clock: clock.RealClock{},
+		Targets: index, Records: records, Workload: o.Workload, Version: o.Version,
+	}
+	if err := skyhooks.SetupWithManager(mgr, skyhookWorkers); err != nil {
+		return fmt.Errorf("set up the Skyhook controller: %w", err)
+	}
+	return nil
+}

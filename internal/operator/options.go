@@ -1,0 +1,146 @@
+// Package operator wires the operator together: options from the environment, the cache, the controllers.
+package operator
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// Ways to write the log.
+const (
+	EncoderJSON    = "json"
+	EncoderConsole = "console"
+)
+
+// Options are the operator's settings. Each comes from one environment variable.
+type Options struct {
+	Workload       workload.Options
+	MetricsAddress string
+	ProbeAddress   string
+	LeaderElection bool
+	LogLevel       slog.Level
+	// LogEncoder is EncoderJSON or EncoderConsole.
+	LogEncoder string
+	// Version of this build.
+	Version string
+}
+
+// FromEnvironment reads the options; get is os.LookupEnv or a test's stand-in. The error names every bad variable.
+func FromEnvironment(get func(string) (string, bool), version string) (Options, error) {
+	e := &environment{get: get}
+	o := Options{
+		Workload: workload.Options{
+			Namespace:       e.text("NAMESPACE", "skyhook"),
+			AgentImage:      e.image("AGENT_IMAGE", "ghcr.io/skyhook-operator/skyhook/agent:"+version),
+			CopyDirRoot:     e.path("COPY_DIR_ROOT", "/var/lib/skyhook"),
+			AgentLogRoot:    e.path("AGENT_LOG_ROOT", "/var/log/skyhook"),
+			ImagePullSecret: e.optional("IMAGE_PULL_SECRET"),
+			RuntimeTaint:    e.taint("RUNTIME_REQUIRED_TAINT", "skyhook.nvidia.com=runtime-required:NoSchedule"),
+		},
+		MetricsAddress: e.text("METRICS_PORT", ":8080"),
+		ProbeAddress:   e.text("PROBE_PORT", ":8081"),
+		LeaderElection: e.flag("LEADER_ELECTION", false),
+		LogLevel:       e.level("LOG_LEVEL", "info"),
+		LogEncoder:     e.encoder("LOG_ENCODER", EncoderJSON),
+		Version:        version,
+	}
+	return o, errors.Join(e.errs...)
+}
+
+// Environment is the process's own.
+func Environment(name string) (string, bool) { return os.LookupEnv(name) }
+
+type environment struct {
+	get  func(string) (string, bool)
+	errs []error
+}
+
+func (e *environment) bad(name, value, fix string) {
+	e.errs = append(e.errs, fmt.Errorf("environment variable %s is %q; %s", name, value, fix))
+}
+
+func (e *environment) optional(name string) string {
+	v, _ := e.get(name)
+	return v
+}
+
+// text returns the variable or the default; a variable that is set must not be empty.
+func (e *environment) text(name, def string) string {
+	v, ok := e.get(name)
+	if !ok {
+		return def
+	}
+	if strings.TrimSpace(v) == "" {
+		e.bad(name, v, "give it a value or leave it unset for "+def)
+	}
+	return v
+}
+
+func (e *environment) path(name, def string) string {
+	v := e.text(name, def)
+	if !strings.HasPrefix(v, "/") {
+		e.bad(name, v, "it must be an absolute path")
+	}
+	return v
+}
+
+func (e *environment) image(name, def string) string {
+	v := e.text(name, def)
+	if !strings.Contains(v, ":") {
+		e.bad(name, v, "it must have a tag or a digest")
+	}
+	return v
+}
+
+func (e *environment) flag(name string, def bool) bool {
+	v, ok := e.get(name)
+	if !ok || v == "" {
+		return def
+	}
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		e.bad(name, v, "it must be true or false")
+	}
+	return b
+}
+
+// taint reads key[=value]:effect, as kubectl taint writes it.
+func (e *environment) taint(name, def string) corev1.Taint {
+	v := e.text(name, def)
+	left, effect, ok := strings.Cut(v, ":")
+	key, value, _ := strings.Cut(left, "=")
+	switch corev1.TaintEffect(effect) {
+	case corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute, corev1.TaintEffectPreferNoSchedule:
+	default:
+		ok = false
+	}
+	if !ok || key == "" {
+		e.bad(name, v, "write it as key=value:effect with effect NoSchedule, PreferNoSchedule or NoExecute")
+	}
+	return corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)}
+}
+
+func (e *environment) level(name, def string) slog.Level {
+	v := e.text(name, def)
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(v)); err != nil {
+		e.bad(name, v, "it must be debug, info, warn or error")
+	}
+	return level
+}
+
+func (e *environment) encoder(name, def string) string {
+	v := e.text(name, def)
+	if v != EncoderJSON && v != EncoderConsole {
+		e.bad(name, v, "it must be "+EncoderJSON+" or "+EncoderConsole)
+	}
+	return v
+}

@@ -1,0 +1,136 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+)
+
+// Keys that users set to steer a Skyhook or a node. Only the value "true" counts.
+const (
+	AnnotationPause   = v1alpha1.GroupName + "/pause"
+	AnnotationDisable = v1alpha1.GroupName + "/disable"
+	LabelIgnore       = v1alpha1.GroupName + "/ignore"
+)
+
+// Reasons of holds.
+const (
+	ReasonDisabled    = "Disabled"
+	ReasonPaused      = "Paused"
+	ReasonSpecInvalid = "SpecInvalid"
+	ReasonIgnored     = "NodeIgnored"
+	ReasonTaint       = "TaintNotTolerable"
+	ReasonPredecessor = "WaitingForSkyhook"
+	ReasonNotReady    = "NodeNotReady"
+	ReasonMalformed   = "NodeStateMalformed"
+)
+
+// HoldAll returns what keeps every node of a Skyhook from new work; nil when nothing does.
+func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
+	switch {
+	case s.Annotations[AnnotationDisable] == "true":
+		return &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Reason: ReasonDisabled,
+			Message: "annotation " + AnnotationDisable + " is \"true\"; remove it to go on"}
+	case s.Annotations[AnnotationPause] == "true":
+		return &lifecycle.Hold{Status: v1alpha1.StatusPaused, Reason: ReasonPaused,
+			Message: "annotation " + AnnotationPause + " is \"true\"; remove it to go on"}
+	case invalid != "":
+		return &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: ReasonSpecInvalid, Message: invalid}
+	}
+	return nil
+}
+
+// HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does.
+func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node) *lifecycle.Hold {
+	if node.Labels[LabelIgnore] == "true" {
+		return &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Reason: ReasonIgnored,
+			Message: "label " + LabelIgnore + " is \"true\""}
+	}
+	for i := range node.Spec.Taints {
+		if taint := &node.Spec.Taints[i]; repels(taint) && !tolerated(s, taint) {
+			return &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Reason: ReasonTaint,
+				Message: fmt.Sprintf("taint %s is not tolerated; add it to spec.additionalTolerations or remove it from the node", taint.ToString())}
+		}
+	}
+	return nil
+}
+
+// repels reports whether the taint's effect matters to a pod that is bound to its node directly. What the node
+// lifecycle controller sets while a node is away, as in a reboot, comes and goes and says nothing about intent.
+func repels(t *corev1.Taint) bool {
+	if t.Effect == corev1.TaintEffectPreferNoSchedule {
+		return false
+	}
+	switch t.Key {
+	case corev1.TaintNodeUnschedulable, corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable,
+		corev1.TaintNodeDiskPressure, corev1.TaintNodeMemoryPressure, corev1.TaintNodePIDPressure, corev1.TaintNodeNetworkUnavailable:
+		return false
+	}
+	return true
+}
+
+func tolerated(s *v1alpha1.Skyhook, taint *corev1.Taint) bool {
+	for i := range s.Spec.AdditionalTolerations {
+		if tolerates(&s.Spec.AdditionalTolerations[i], taint) {
+			return true
+		}
+	}
+	return false
+}
+
+// tolerates follows the scheduler's rules: an empty key with Exists tolerates all, an empty effect every effect.
+func tolerates(t *corev1.Toleration, taint *corev1.Taint) bool {
+	if t.Effect != "" && t.Effect != taint.Effect || t.Key != "" && t.Key != taint.Key {
+		return false
+	}
+	switch t.Operator {
+	case corev1.TolerationOpExists:
+		return true
+	case "", corev1.TolerationOpEqual:
+		return t.Key != "" && t.Value == taint.Value
+	}
+	return false
+}
+
+// Earlier is what a Skyhook needs to know of one that comes before it on the same node.
+type Earlier struct {
+	Skyhook *v1alpha1.Skyhook
+	// IncompleteHere says that it targets the node and is not complete there.
+	IncompleteHere bool
+}
+
+// HoldOrder returns a hold while a Skyhook that comes earlier has to finish first; nil when none has.
+func HoldOrder(earlier []Earlier) *lifecycle.Hold {
+	for _, e := range earlier {
+		all := e.Skyhook.Spec.Sequencing == v1alpha1.SequencingAll && !completeEverywhere(e.Skyhook)
+		if !all && !e.IncompleteHere {
+			continue
+		}
+		where := "on this node"
+		if all {
+			where = "on all its nodes, as its sequencing is \"all\""
+		}
+		return &lifecycle.Hold{Status: v1alpha1.StatusWaiting, Release: true, Reason: ReasonPredecessor,
+			Message: fmt.Sprintf("Skyhook %s, which has priority %d, must be complete %s first",
+				e.Skyhook.Name, e.Skyhook.Spec.Priority, where)}
+	}
+	return nil
+}
+
+// Before reports whether Skyhook a comes before b where both target a node.
+func Before(a, b *v1alpha1.Skyhook) bool {
+	return cmp.Or(cmp.Compare(a.Spec.Priority, b.Spec.Priority), cmp.Compare(a.Name, b.Name)) < 0
+}
+
+// Precedes reports whether a has to be finished before b may work: it comes before b and is not disabled.
+func Precedes(a, b *v1alpha1.Skyhook) bool {
+	return Before(a, b) && a.Annotations[AnnotationDisable] != "true"
+}
+
+func completeEverywhere(s *v1alpha1.Skyhook) bool {
+	return s.Status.ObservedGeneration == s.Generation && s.Status.Status == v1alpha1.StatusComplete
+}

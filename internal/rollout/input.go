@@ -1,0 +1,69 @@
+package rollout
+
+import (
+	"time"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+)
+
+// MaxPermits bounds the permits of one Skyhook, whatever its budget, and so the size of its status.
+const MaxPermits = 1000
+
+// Input is what a plan depends on.
+type Input struct {
+	Skyhook *v1alpha1.Skyhook
+	// Nodes that the Skyhook selects, in any order.
+	Nodes []Node
+	// Departed are nodes that the Skyhook no longer selects but that still exist: name to the permit token that the
+	// node finished with.
+	Departed map[string]string
+	// Hold keeps every node from new work; nil when nothing does.
+	Hold *lifecycle.Hold
+	Now  time.Time
+}
+
+// Node is what the plan needs to know of one selected node.
+type Node struct {
+	Name string
+	// Created orders the nodes: older first, then by name.
+	Created time.Time
+	// Status as the node's record tells; empty when it has none.
+	Status v1alpha1.Status
+	// Complete says that the record fulfils the spec as it is now.
+	Complete bool
+	// Done is the token of the permit that the node finished with last.
+	Done string
+	// Ready is the node's own Ready condition.
+	Ready bool
+	// Hold keeps this node from new work; nil when nothing does.
+	Hold *lifecycle.Hold
+	// Trouble is the first error on the node; nil when none.
+	Trouble *Trouble
+	// States mirrors the package states, for small fleets.
+	States map[string]v1alpha1.PackageStatus
+	BootID string
+}
+
+// Trouble is why a node is erroring.
+type Trouble struct {
+	Reason  string
+	Message string
+	Since   time.Time
+}
+
+// status is the node's status for the roll-up: its record lags behind the spec and behind the plan.
+func (n Node) status(holdsPermit bool) v1alpha1.Status {
+	switch {
+	case n.Complete && n.Status != v1alpha1.StatusPaused:
+		return v1alpha1.StatusComplete
+	case n.Status == v1alpha1.StatusErroring, n.Status == v1alpha1.StatusPaused, n.Status == v1alpha1.StatusDisabled:
+		return n.Status
+	case n.Hold != nil:
+		return n.Hold.Status
+	case holdsPermit:
+		return v1alpha1.StatusInProgress
+	default:
+		return v1alpha1.StatusWaiting
+	}
+}

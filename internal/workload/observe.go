@@ -1,0 +1,98 @@
+package workload
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+)
+
+// Observe reads what one of our pods tells about its stage. It fails for a pod whose annotations are not ours to read;
+// such a pod proves nothing, whatever its labels say.
+func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
+	var id identity
+	if err := json.Unmarshal([]byte(pod.Annotations[annotationPackage]), &id); err != nil {
+		return lifecycle.Pod{}, fmt.Errorf("annotation %s of pod %s is not a package identity: %w", annotationPackage, pod.Name, err)
+	}
+	p := lifecycle.Pod{
+		Name: pod.Name, UID: pod.UID,
+		Package: id.Name, Version: id.Version, Stage: id.Stage,
+		Run: pod.Annotations[annotationRun], Hash: pod.Annotations[annotationHash],
+		Created:     pod.CreationTimestamp.Time,
+		Terminating: pod.DeletionTimestamp != nil,
+	}
+	for i := range pod.Status.InitContainerStatuses {
+		p.Restarts += pod.Status.InitContainerStatuses[i].RestartCount
+	}
+	p.Outcome, p.Reason, p.Message = outcome(pod, verdictContainer(id.Name, id.Stage))
+	return p, nil
+}
+
+func outcome(pod *corev1.Pod, verdict string) (lifecycle.Outcome, string, string) {
+	var current *corev1.ContainerStatus
+	for i := range pod.Status.InitContainerStatuses {
+		c := &pod.Status.InitContainerStatuses[i]
+		exitedWell := c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
+		if exitedWell && c.Name == verdict {
+			return lifecycle.Done, "", ""
+		}
+		if !exitedWell && current == nil {
+			current = c
+		}
+	}
+	if pod.Status.Phase == corev1.PodFailed {
+		return lifecycle.Lost, orElse(pod.Status.Reason, lifecycle.ReasonPodLost),
+			orElse(pod.Status.Message, "the pod failed without a message")
+	}
+	if current == nil {
+		return lifecycle.Running, "", ""
+	}
+	if t := failure(current); t != nil {
+		return lifecycle.Failing, failureReason(t), describe(current.Name, t)
+	}
+	if w := current.State.Waiting; w != nil && !starting(w.Reason) {
+		return lifecycle.Stuck, w.Reason, orElse(w.Message, "container "+current.Name+" cannot be started")
+	}
+	return lifecycle.Running, "", ""
+}
+
+// failure returns the failed attempt that the container is in or that it is being retried after.
+func failure(c *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
+		return t
+	}
+	if t := c.LastTerminationState.Terminated; t != nil && t.ExitCode != 0 {
+		return t
+	}
+	return nil
+}
+
+func failureReason(t *corev1.ContainerStateTerminated) string {
+	if t.Reason == "" || t.Reason == "Error" {
+		return lifecycle.ReasonStepFailed
+	}
+	return t.Reason // such as OOMKilled
+}
+
+func describe(container string, t *corev1.ContainerStateTerminated) string {
+	text := fmt.Sprintf("container %s exited %d", container, t.ExitCode)
+	if message := strings.TrimSpace(t.Message); message != "" {
+		text += ": " + message
+	}
+	return text
+}
+
+// starting reports whether a waiting container is on its ordinary way to run.
+func starting(reason string) bool {
+	return reason == "" || reason == "PodInitializing" || reason == "ContainerCreating"
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

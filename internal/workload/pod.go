@@ -1,0 +1,159 @@
+package workload
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+const (
+	hostMount  = "/root"
+	packageDir = "/skyhook-package"
+	rootVolume = "root-mount"
+	mainName   = "done"
+	// doneMode is no stage: agents exit 0 on a mode that they do not know, ours at once.
+	doneMode = "complete"
+
+	// copyCommand puts the package on the host. A ConfigMap mount is a tree of links that a second copy cannot replace,
+	// so the links of an earlier stage go first; files that a step wrote beside them stay.
+	copyCommand = `d="/root/${SKYHOOK_DIR}" && mkdir -p "$d" && ` +
+		`rm -rf "$d"/configmaps/..[0-9]* "$d"/configmaps/..data "$d"/node-metadata && ` +
+		`cp -rf /skyhook-package/* "$d"`
+)
+
+// Task is one stage of one package on one node.
+type Task struct {
+	Skyhook *v1alpha1.Skyhook
+	// Package is the key in spec.packages.
+	Package string
+	Stage   v1alpha1.Stage
+	// Run of the stage, as in the node's record.
+	Run  string
+	Node string
+	// Order is the node's place in the rollout.
+	Order int32
+}
+
+func (t Task) spec() v1alpha1.Package { return t.Skyhook.Spec.Packages[t.Package] }
+
+// identity is the value of the package annotation, read by others too.
+type identity struct {
+	Name         string         `json:"name"`
+	Version      string         `json:"version"`
+	Skyhook      string         `json:"skyhook"`
+	Stage        v1alpha1.Stage `json:"stage"`
+	Image        string         `json:"image"`
+	ContainerSHA string         `json:"containerSHA,omitempty"`
+}
+
+// Pod builds the pod that runs a stage. Three init containers do the work, in order: the package copies itself to the
+// host, the agent runs the stage, the agent runs its check. The main container ends at once, so that a pod that is left
+// behind has succeeded and holds nothing.
+func (o Options) Pod(t Task) (*corev1.Pod, error) {
+	pkg := t.spec()
+	id, err := json.Marshal(identity{Name: t.Package, Version: pkg.Version, Skyhook: t.Skyhook.Name, Stage: t.Stage,
+		Image: pkg.Repository(), ContainerSHA: pkg.ContainerSHA})
+	if err != nil {
+		return nil, fmt.Errorf("encode the identity of package %s: %w", t.Package, err)
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      PodName(t.Skyhook.Name, t.Package, pkg.Version, t.Stage, t.Node),
+			Namespace: o.Namespace,
+			Labels: map[string]string{
+				LabelName:    t.Skyhook.Name,
+				LabelPackage: t.Package + "-" + pkg.Version,
+			},
+			Annotations: map[string]string{
+				annotationPackage: string(id),
+				annotationRun:     t.Run,
+				annotationHash:    Hash(t.Skyhook, t.Package),
+			},
+			OwnerReferences: []metav1.OwnerReference{owner(t.Skyhook)},
+		},
+		Spec: o.podSpec(t, pkg),
+	}, nil
+}
+
+func (o Options) podSpec(t Task, pkg v1alpha1.Package) corev1.PodSpec {
+	spec := corev1.PodSpec{
+		NodeName:                      t.Node,
+		RestartPolicy:                 corev1.RestartPolicyOnFailure,
+		HostPID:                       true,
+		HostNetwork:                   true,
+		AutomountServiceAccountToken:  new(bool),
+		EnableServiceLinks:            new(bool),
+		Tolerations:                   o.tolerations(t.Skyhook),
+		TerminationGracePeriodSeconds: gracePeriod(pkg),
+		InitContainers: []corev1.Container{
+			o.copyContainer(t, pkg),
+			o.stageContainer(t, pkg, containerPrefix(t.Package)+"-"+string(t.Stage), string(t.Stage)),
+			o.stageContainer(t, pkg, verdictContainer(t.Package, t.Stage), string(t.Stage)+"-check"),
+		},
+		Containers: []corev1.Container{{
+			Name: mainName, Image: o.agentImage(pkg), ImagePullPolicy: corev1.PullAlways,
+			Args: []string{doneMode, hostMount, o.copyDir(t)}, Env: o.agentEnv(t),
+		}},
+		Volumes: volumes(t, pkg),
+	}
+	if o.ImagePullSecret != "" {
+		spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: o.ImagePullSecret}}
+	}
+	return spec
+}
+
+// verdictContainer is the last init container: when it exits 0 the stage is done.
+func verdictContainer(pkg string, stage v1alpha1.Stage) string {
+	return containerPrefix(pkg) + "-" + string(stage) + "check"
+}
+
+func (o Options) copyContainer(t Task, pkg v1alpha1.Package) corev1.Container {
+	return corev1.Container{
+		Name: containerPrefix(t.Package) + "-init", Image: pkg.ImageRef(), ImagePullPolicy: corev1.PullAlways,
+		Command:         []string{"/bin/sh", "-c", copyCommand},
+		Env:             []corev1.EnvVar{{Name: "SKYHOOK_DIR", Value: o.copyDir(t)}},
+		SecurityContext: privileged(), VolumeMounts: mounts(t, pkg), Resources: resources(pkg),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+}
+
+func (o Options) stageContainer(t Task, pkg v1alpha1.Package, name, mode string) corev1.Container {
+	env := append(append([]corev1.EnvVar{}, pkg.Env...), o.agentEnv(t)...)
+	return corev1.Container{
+		Name: name, Image: o.agentImage(pkg), ImagePullPolicy: corev1.PullAlways,
+		Args: []string{mode, hostMount, o.copyDir(t)}, Env: env,
+		SecurityContext: privileged(), VolumeMounts: mounts(t, pkg), Resources: resources(pkg),
+		// An agent that writes no message still leaves the end of its output.
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+}
+
+// copyDir is where the package is copied to on the host: one folder per generation of the Skyhook.
+func (o Options) copyDir(t Task) string {
+	return path.Join(o.CopyDirRoot, t.Skyhook.Name, fmt.Sprintf("%s-%s-%s-%d",
+		t.Package, t.spec().Version, t.Skyhook.UID, t.Skyhook.Generation))
+}
+
+func (o Options) agentEnv(t Task) []corev1.EnvVar {
+	return []corev1.EnvVar{
+		{Name: "SKYHOOK_LOG_DIR", Value: path.Join(o.AgentLogRoot, t.Skyhook.Name)},
+		{Name: "SKYHOOK_ROOT_DIR", Value: path.Join(o.CopyDirRoot, t.Skyhook.Name)},
+		{Name: "COPY_RESOLV", Value: "false"},
+		{Name: "SKYHOOK_RESOURCE_ID", Value: fmt.Sprintf("%s-%s-%d_%s_%s",
+			t.Skyhook.Name, t.Skyhook.UID, t.Skyhook.Generation, t.Package, t.spec().Version)},
+		{Name: "SKYHOOK_NODE_ORDER", Value: strconv.FormatInt(int64(t.Order), 10)},
+	}
+}
+
+func (o Options) agentImage(pkg v1alpha1.Package) string {
+	if pkg.AgentImageOverride != "" {
+		return pkg.AgentImageOverride
+	}
+	return o.AgentImage
+}

@@ -1,0 +1,76 @@
+package workload
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+func volumes(t Task, pkg v1alpha1.Package) []corev1.Volume {
+	v := []corev1.Volume{
+		{Name: rootVolume, VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}},
+		configMapVolume(metaVolume(t), NodeMetaName(t.Skyhook.Name, t.Node)),
+	}
+	if len(pkg.ConfigMap) > 0 {
+		v = append(v, configMapVolume(t.Package, ConfigMapName(t.Skyhook.Name, t.Package, pkg.Version)))
+	}
+	return v
+}
+
+func mounts(t Task, pkg v1alpha1.Package) []corev1.VolumeMount {
+	propagation := corev1.MountPropagationHostToContainer
+	m := []corev1.VolumeMount{
+		{Name: rootVolume, MountPath: hostMount, MountPropagation: &propagation},
+		{Name: metaVolume(t), MountPath: packageDir + "/node-metadata"},
+	}
+	if len(pkg.ConfigMap) > 0 {
+		m = append(m, corev1.VolumeMount{Name: t.Package, MountPath: packageDir + "/configmaps"})
+	}
+	return m
+}
+
+func metaVolume(t Task) string { return safeName(maxPodName, "metadata", t.Node) }
+
+func configMapVolume(name, configMap string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: configMap},
+	}}}
+}
+
+// tolerations let the pod run on a cordoned node and on one that still has the runtime taint.
+func (o Options) tolerations(s *v1alpha1.Skyhook) []corev1.Toleration {
+	t := []corev1.Toleration{
+		{Key: corev1.TaintNodeUnschedulable, Operator: corev1.TolerationOpExists},
+		{Key: o.RuntimeTaint.Key, Operator: corev1.TolerationOpEqual, Value: o.RuntimeTaint.Value, Effect: o.RuntimeTaint.Effect},
+	}
+	return append(t, s.Spec.AdditionalTolerations...)
+}
+
+func resources(pkg v1alpha1.Package) corev1.ResourceRequirements {
+	r := pkg.Resources
+	if r == nil || (r.CPURequest.IsZero() && r.CPULimit.IsZero() && r.MemoryRequest.IsZero() && r.MemoryLimit.IsZero()) {
+		return corev1.ResourceRequirements{}
+	}
+	return corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: r.CPURequest, corev1.ResourceMemory: r.MemoryRequest},
+		Limits:   corev1.ResourceList{corev1.ResourceCPU: r.CPULimit, corev1.ResourceMemory: r.MemoryLimit},
+	}
+}
+
+func gracePeriod(pkg v1alpha1.Package) *int64 {
+	if pkg.GracefulShutdown == nil {
+		return nil
+	}
+	seconds := int64(pkg.GracefulShutdown.Seconds())
+	return &seconds
+}
+
+func privileged() *corev1.SecurityContext {
+	yes := true
+	return &corev1.SecurityContext{Privileged: &yes}
+}
+
+func owner(s *v1alpha1.Skyhook) metav1.OwnerReference {
+	return *metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("Skyhook"))
+}

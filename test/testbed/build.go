@@ -30,14 +30,14 @@ type assets struct {
 	Rootfs     string // root file system of nodes
 }
 
-// buildAssets makes what is missing in the cache. Cold, the binaries take minutes.
-func buildAssets(ctx context.Context, o Options, p *progress) (assets, error) {
+// builder makes one of the assets in the cache, from the project's sources in module, unless it is there.
+type builder func(a *assets, ctx context.Context, cache, module string, p *progress) error
+
+// buildAssets makes what is missing in the cache. Cold, the programs take minutes.
+func buildAssets(ctx context.Context, o Options, p *progress, builders ...builder) (assets, error) {
 	var a assets
 	module, err := moduleDir(ctx)
 	if err != nil {
-		return a, err
-	}
-	if err := os.MkdirAll(o.Cache, 0o755); err != nil {
 		return a, err
 	}
 	// One at a time: a second build of the same would only waste the processors.
@@ -46,12 +46,8 @@ func buildAssets(ctx context.Context, o Options, p *progress) (assets, error) {
 		return a, err
 	}
 	defer unlock()
-	for _, build := range []func() error{
-		func() error { return a.buildKubernetes(ctx, o.Cache, filepath.Join(module, toolsDir), p) },
-		func() error { return a.buildPause(ctx, o.Cache, module, p) },
-		func() error { return a.buildRootfs(ctx, o.Cache, p) },
-	} {
-		if err := build(); err != nil {
+	for _, build := range builders {
+		if err := build(&a, ctx, o.Cache, module, p); err != nil {
 			return a, err
 		}
 	}
@@ -70,7 +66,8 @@ func moduleDir(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-func (a *assets) buildKubernetes(ctx context.Context, cache, tools string, p *progress) (err error) {
+func (a *assets) buildKubernetes(ctx context.Context, cache, module string, p *progress) error {
+	tools := filepath.Join(module, toolsDir)
 	gomod, err := os.ReadFile(filepath.Join(tools, "go.mod"))
 	if err != nil {
 		return err
@@ -81,7 +78,7 @@ func (a *assets) buildKubernetes(ctx context.Context, cache, tools string, p *pr
 		cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", linkerFlags(KubernetesVersion), "-o", tmp+"/", "tool")
 		cmd.Dir = tools
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
-		if err := runIn(cmd); err != nil {
+		if err := runCommand(cmd); err != nil {
 			return err
 		}
 		return os.Rename(filepath.Join(tmp, "server"), filepath.Join(tmp, "etcd"))
@@ -92,10 +89,12 @@ func (a *assets) buildKubernetes(ctx context.Context, cache, tools string, p *pr
 func linkerFlags(version string) string {
 	const component, client = "k8s.io/component-base/version", "k8s.io/client-go/pkg/version"
 	minor := strings.Split(version, ".")[1]
-	return strings.Join([]string{"-s -w",
+	return strings.Join([]string{
+		"-s -w",
 		"-X " + component + ".gitVersion=" + version, "-X " + component + ".gitMajor=1", "-X " + component + ".gitMinor=" + minor,
 		"-X " + component + ".gitTreeState=clean", "-X " + component + ".gitCommit=proxy",
-		"-X " + client + ".gitVersion=" + version}, " ")
+		"-X " + client + ".gitVersion=" + version,
+	}, " ")
 }
 
 func (a *assets) buildPause(ctx context.Context, cache, module string, p *progress) error {
@@ -110,7 +109,7 @@ func (a *assets) buildPause(ctx context.Context, cache, module string, p *progre
 		cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(tmp, "pause"), "./"+pauseDir)
 		cmd.Dir = module
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		return runIn(cmd)
+		return runCommand(cmd)
 	})
 }
 

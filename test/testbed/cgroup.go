@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -192,19 +191,29 @@ func readPIDs(file string) []int {
 
 // destroy kills every process in the group and removes it with all groups below it.
 func (c cgroups) destroy(ctx context.Context) error {
-	for {
-		for _, p := range c.pids() {
+	killed := map[int]bool{}
+	err := poll(ctx, "control group "+c.name+" to be empty", func() (bool, error) {
+		pids := c.pids()
+		for _, p := range pids {
+			killed[p] = true
 			_ = unix.Kill(p, unix.SIGKILL)
 		}
-		if c.remove() {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("control group %s still has processes %v: %w", c.name, c.pids(), ctx.Err())
-		case <-time.After(20 * time.Millisecond):
+		return c.remove(), fmt.Errorf("processes %v", pids)
+	})
+	if err != nil {
+		return err
+	}
+	return poll(ctx, "killed processes to be gone", func() (bool, error) { return !anyAlive(killed), nil })
+}
+
+// anyAlive is true while one of the processes exists, if only until its parent has collected it.
+func anyAlive(pids map[int]bool) bool {
+	for p := range pids {
+		if unix.Kill(p, 0) == nil {
+			return true
 		}
 	}
+	return false
 }
 
 // remove deletes the empty groups, deepest first, and is true when none is left.

@@ -68,7 +68,7 @@ func ask[T any](ctx context.Context, dir, method, path string) (T, error) {
 		return d.DialContext(ctx, "unix", filepath.Join(dir, fileSocket))
 	}}
 	defer transport.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(ctx, method, "http://daemon"+path, nil)
+	req, err := http.NewRequestWithContext(ctx, method, "http://daemon"+path, http.NoBody)
 	if err != nil {
 		return v, err
 	}
@@ -81,5 +81,6 @@ func ask[T any](ctx context.Context, dir, method, path string) (T, error) {
 		b, _ := io.ReadAll(res.Body)
 		return v, errors.New(strings.TrimSpace(string(b)))
 	}
-	return v, json.NewDecoder(res.Body).Decode(&v)
+	err = json.NewDecoder(res.Body).Decode(&v)
+	return v, err
 }

@@ -94,16 +94,19 @@ func writeKubeconfig(file string, ca *authority, server string, user subject) er
 }
 
 func (c controlPlane) etcd() []string {
-	return []string{filepath.Join(c.bin, "etcd"),
+	return []string{
+		filepath.Join(c.bin, "etcd"),
 		"--data-dir=" + filepath.Join(c.state, "etcd"),
 		"--listen-client-urls=http://127.0.0.1:2379", "--advertise-client-urls=http://127.0.0.1:2379",
 		"--listen-peer-urls=http://127.0.0.1:2380",
 		"--unsafe-no-fsync", // the data need not survive the machine
-		"--log-level=warn"}
+		"--log-level=warn",
+	}
 }
 
 func (c controlPlane) apiServer() []string {
-	return []string{filepath.Join(c.bin, "kube-apiserver"),
+	return []string{
+		filepath.Join(c.bin, "kube-apiserver"),
 		"--etcd-servers=http://127.0.0.1:2379",
 		fmt.Sprintf("--secure-port=%d", apiPort), "--bind-address=0.0.0.0", "--advertise-address=" + gatewayIP,
 		"--shutdown-delay-duration=0s",
@@ -118,23 +121,28 @@ func (c controlPlane) apiServer() []string {
 		// No kube-proxy runs beside the API server: webhooks are called at the addresses of their pods.
 		"--enable-aggregator-routing=true",
 		"--audit-policy-file=" + c.pki("audit-policy.yaml"),
-		"--audit-log-path=" + auditLog(c.state)}
+		"--audit-log-path=" + auditLog(c.state),
+	}
 }
 
 func (c controlPlane) controllerManager() []string {
 	k := c.pki("controller-manager.kubeconfig")
-	return []string{filepath.Join(c.bin, "kube-controller-manager"),
+	return []string{
+		filepath.Join(c.bin, "kube-controller-manager"),
 		"--kubeconfig=" + k, "--authentication-kubeconfig=" + k, "--authorization-kubeconfig=" + k,
 		"--leader-elect=false", "--bind-address=127.0.0.1", "--use-service-account-credentials",
 		"--service-account-private-key-file=" + c.pki("sa.key"), "--root-ca-file=" + c.pki("ca.crt"),
-		"--cluster-signing-cert-file=" + c.pki("ca.crt"), "--cluster-signing-key-file=" + c.pki("ca.key")}
+		"--cluster-signing-cert-file=" + c.pki("ca.crt"), "--cluster-signing-key-file=" + c.pki("ca.key"),
+	}
 }
 
 func (c controlPlane) scheduler() []string {
 	k := c.pki("scheduler.kubeconfig")
-	return []string{filepath.Join(c.bin, "kube-scheduler"),
+	return []string{
+		filepath.Join(c.bin, "kube-scheduler"),
 		"--kubeconfig=" + k, "--authentication-kubeconfig=" + k, "--authorization-kubeconfig=" + k,
-		"--leader-elect=false", "--bind-address=127.0.0.1"}
+		"--leader-elect=false", "--bind-address=127.0.0.1",
+	}
 }
 
 func auditLog(state string) string { return filepath.Join(state, "log", "audit.log") }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -78,7 +79,7 @@ func loadDockerArchive(ctx context.Context, addr, file string, further []string)
 	}
 	var all []string
 	for _, d := range manifest {
-		names := append(d.RepoTags, further...)
+		names := slices.Concat(d.RepoTags, further)
 		image, err := imageOf(opener, d.RepoTags)
 		if err == nil {
 			err = pushNamed(ctx, addr, file, image, names)
@@ -127,7 +128,7 @@ func loadLayout(ctx context.Context, addr, file string, further []string) ([]str
 	}
 	var all []string
 	for _, d := range manifest.Manifests {
-		names := append(layoutNames(d.Annotations), further...)
+		names := slices.Concat(layoutNames(d.Annotations), further)
 		t, err := layoutImage(index, d)
 		if err == nil {
 			err = pushNamed(ctx, addr, file, t, names)

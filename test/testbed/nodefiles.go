@@ -121,12 +121,12 @@ func writeIdentity(root string, c nodeConfig) error {
 			return err
 		}
 	}
-	return os.MkdirAll(filepath.Join(root, "var/log/journal"), 0o755)
+	return os.MkdirAll(filepath.Join(root, "var", "log", "journal"), 0o755)
 }
 
 // writeUnitLinks does what "systemctl enable, mask, set-default" do.
 func writeUnitLinks(root string) error {
-	dir := filepath.Join(root, "etc/systemd/system")
+	dir := filepath.Join(root, "etc", "systemd", "system")
 	links := map[string]string{"default.target": "/lib/systemd/system/multi-user.target"}
 	for _, u := range enabledUnits {
 		links["multi-user.target.wants/"+u] = "/etc/systemd/system/" + u
@@ -147,7 +147,7 @@ func writeUnitLinks(root string) error {
 }
 
 func writeNodeKeys(root string, c nodeConfig, ca *authority) error {
-	dir := filepath.Join(root, "etc/kubernetes")
+	dir := filepath.Join(root, "etc", "kubernetes")
 	user := subject{User: "system:node:" + c.Name, Groups: []string{"system:nodes"}, Hosts: []string{c.IP, c.Name}}
 	pair, err := ca.issue(user)
 	if err != nil {

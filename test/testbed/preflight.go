@@ -4,13 +4,13 @@ package testbed
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 )
 
 // hostTools are the programs needed on the machine and the Debian packages they come in.
@@ -22,11 +22,11 @@ var hostTools = map[string]string{
 }
 
 // checkMachine returns a sentence on the first thing this machine lacks, and installs missing Debian packages.
-func checkMachine(ctx context.Context, p *progress) error {
+func checkMachine(p *progress) error {
 	if os.Geteuid() != 0 {
 		return errors.New("the testbed needs root, for namespaces, mounts and control groups: run it with sudo, or set KUBECONFIG to use a cluster of your own")
 	}
-	if err := installTools(ctx, p); err != nil {
+	if err := installTools(p); err != nil {
 		return err
 	}
 	if err := checkOverlay(); err != nil {
@@ -38,7 +38,7 @@ func checkMachine(ctx context.Context, p *progress) error {
 	return checkNetwork()
 }
 
-func installTools(ctx context.Context, p *progress) (err error) {
+func installTools(p *progress) (err error) {
 	var missing []string
 	for tool, pkg := range hostTools {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -53,26 +53,36 @@ func installTools(ctx context.Context, p *progress) (err error) {
 	}
 	defer p.step("install %s", strings.Join(missing, ", "))(&err)
 	install := append([]string{"install", "-y", "--no-install-recommends"}, missing...)
-	if runQuiet(ctx, "apt-get", install...) == nil {
+	if aptGet(install...) == nil {
 		return nil
 	}
 	// The package lists may be missing or old.
-	if err := runQuiet(ctx, "apt-get", "update"); err != nil {
+	if err := aptGet("update"); err != nil {
 		return err
 	}
-	return runQuiet(ctx, "apt-get", install...)
+	return aptGet(install...)
 }
 
-// runQuiet runs a command and puts the end of its output into the error.
-func runQuiet(ctx context.Context, name string, args ...string) error {
-	return runIn(exec.CommandContext(ctx, name, args...))
+// aptGet is not interrupted with this program: a package left half-way would have to be repaired by hand.
+func aptGet(args ...string) error {
+	cmd := exec.Command("apt-get", args...)
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return outputInError(cmd)
 }
 
-func runIn(cmd *exec.Cmd) error {
-	if cmd.Env == nil {
-		cmd.Env = os.Environ()
+// runCommand runs a command that dies with this program, however that ends: what it writes will be written anew.
+func runCommand(cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	cmd.Env = append(cmd.Env, "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8")
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	// The signal comes when the thread ends that started the process, so that thread waits for it.
+	return onOwnThread(func() error { return outputInError(cmd) })
+}
+
+// outputInError runs a command and puts the end of its output into the error.
+func outputInError(cmd *exec.Cmd) error {
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", cmd.Args[0], err, tail(out, 5))

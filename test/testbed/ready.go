@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-const pollStep = 100 * time.Millisecond
+const pollStep = 50 * time.Millisecond
 
 // poll asks done until it is true. When ctx ends, the error says what was still missing.
 func poll(ctx context.Context, what string, done func() (bool, error)) error {

@@ -48,7 +48,10 @@ func newRegistry(dir string) (*registry, error) {
 	r := &registry{dir: dir, handler: ggcr.New(
 		ggcr.WithBlobHandler(ggcr.NewDiskBlobHandler(blobs)),
 		ggcr.Logger(log.New(io.Discard, "", 0)))}
-	return r, r.restore()
+	if err := r.restore(); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // ServeHTTP implements the distribution API.

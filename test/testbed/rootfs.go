@@ -23,7 +23,7 @@ var nodePackages = []string{
 }
 
 // buildRootfs makes the read-only lower layer of every node's root file system.
-func (a *assets) buildRootfs(ctx context.Context, cache string, p *progress) error {
+func (a *assets) buildRootfs(ctx context.Context, cache, _ string, p *progress) error {
 	include := strings.Join(nodePackages, ",")
 	a.Rootfs = filepath.Join(cache, "rootfs-"+shortHash([]byte(debianSuite), []byte(include)))
 	return produce(a.Rootfs, func(tmp string) (err error) {
@@ -37,11 +37,10 @@ func (a *assets) buildRootfs(ctx context.Context, cache string, p *progress) err
 		cmd.SysProcAttr = &syscall.SysProcAttr{
 			Unshareflags: syscall.CLONE_NEWNS,
 			Cloneflags:   syscall.CLONE_NEWPID,
-			Pdeathsig:    syscall.SIGKILL,
 		}
-		if err := onOwnThread(func() error { return runIn(cmd) }); err != nil {
+		if err := runCommand(cmd); err != nil {
 			return err
 		}
-		return os.RemoveAll(filepath.Join(tmp, "var/cache/apt/archives"))
+		return os.RemoveAll(filepath.Join(tmp, "var", "cache", "apt", "archives"))
 	})
 }

@@ -46,21 +46,30 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 	return start(ctx, o, a, p)
 }
 
-// Build makes everything a cluster needs in the cache and starts none.
-func Build(ctx context.Context, o Options) error {
-	o, err := o.withDefaults()
-	if err != nil {
-		return err
+// Build makes everything a cluster needs in the cache, starts nothing, and returns the folder of the control plane's
+// programs, which is also what envtest wants as KUBEBUILDER_ASSETS.
+func Build(ctx context.Context, o Options) (bin string, err error) {
+	if o, err = o.withDefaults(); err != nil {
+		return "", err
 	}
-	_, err = prepare(ctx, o, newProgress(o.Progress))
-	return err
+	a, err := prepare(ctx, o, newProgress(o.Progress))
+	return a.Kubernetes, err
+}
+
+// BuildPrograms is Build without the nodes' root file system: it needs Go only, and no root.
+func BuildPrograms(ctx context.Context, o Options) (bin string, err error) {
+	if o, err = o.withDefaults(); err != nil {
+		return "", err
+	}
+	a, err := buildAssets(ctx, o, newProgress(o.Progress), (*assets).buildKubernetes)
+	return a.Kubernetes, err
 }
 
 func prepare(ctx context.Context, o Options, p *progress) (assets, error) {
-	if err := checkMachine(ctx, p); err != nil {
+	if err := checkMachine(p); err != nil {
 		return assets{}, err
 	}
-	return buildAssets(ctx, o, p)
+	return buildAssets(ctx, o, p, (*assets).buildKubernetes, (*assets).buildPause, (*assets).buildRootfs)
 }
 
 // resume returns the cluster that runs, scaled and ready, or nil if there is none to go on with.
@@ -122,7 +131,10 @@ func finishStart(ctx context.Context, o Options, p *progress) (c *Cluster, err e
 	if err := c.waitControlPlane(ctx, p); err != nil {
 		return nil, err
 	}
-	return c, c.waitReady(ctx, p)
+	if err := c.waitReady(ctx, p); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 func (c *Cluster) waitControlPlane(ctx context.Context, p *progress) (err error) {
@@ -185,9 +197,8 @@ func copyProgram(dst string) error {
 
 // Down ends the cluster in state folder o.State, whatever condition it is in: afterwards none of its processes, mounts,
 // network interfaces, namespaces and control groups exist. Logs stay in <State>/log. Without a cluster it does nothing.
-func Down(ctx context.Context, o Options) error {
-	o, err := o.withDefaults()
-	if err != nil {
+func Down(ctx context.Context, o Options) (err error) {
+	if o, err = o.withDefaults(); err != nil {
 		return err
 	}
 	p := newProgress(o.Progress)
@@ -201,8 +212,7 @@ func Down(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	err = destroy(ctx, o, group, false)
-	return err
+	return destroy(ctx, o, group, false)
 }
 
 func clusterGroup(o Options) (cgroups, error) {

@@ -49,10 +49,23 @@ func downCommand(o *testbed.Options) *cobra.Command {
 }
 
 func buildCommand(o *testbed.Options) *cobra.Command {
-	return &cobra.Command{
-		Use: "build", Short: "Build binaries and root file system into the cache, start nothing", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return testbed.Build(c.Context(), *o) },
+	build := testbed.Build
+	var programsOnly bool
+	c := &cobra.Command{
+		Use: "build", Short: "Build into the cache, start nothing, and print the folder of etcd, kube-apiserver and the like", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if programsOnly {
+				build = testbed.BuildPrograms
+			}
+			bin, err := build(c.Context(), *o)
+			if err == nil {
+				fmt.Fprintln(c.OutOrStdout(), bin)
+			}
+			return err
+		},
 	}
+	c.Flags().BoolVar(&programsOnly, "programs", false, "only the programs, for envtest: needs no root")
+	return c
 }
 
 func kubeconfigCommand(o *testbed.Options) *cobra.Command {

@@ -35,6 +35,7 @@ type DeploymentPolicySpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:XValidation:rule="self.all(c, self.exists_one(d, d.name == c.name))",message="compartments must have unique names; rename one of them"
+	// +kubebuilder:validation:XValidation:rule="self.all(c, self.exists_one(d, d.selector == c.selector))",message="compartments must have different selectors; change or remove one of them"
 	Compartments []Compartment `json:"compartments,omitempty"`
 
 	// ResetBatchStateOnCompletion starts the next rollout from the first batch instead of going on with the size that the

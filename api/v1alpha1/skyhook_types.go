@@ -25,8 +25,10 @@ type Skyhook struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// Spec is what the user wants. The operator never writes it.
+	// +optional
 	Spec SkyhookSpec `json:"spec,omitzero"`
 	// Status is what the operator observed. Users never write it.
+	// +optional
 	Status SkyhookStatus `json:"status,omitzero"`
 }
 

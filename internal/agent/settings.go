@@ -3,7 +3,6 @@ package agent
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -58,34 +57,4 @@ func readSettings(env environ) settings {
 		}
 	}
 	return s
-}
-
-// environ is a process environment by name.
-type environ map[string]string
-
-// parseEnviron splits "NAME=value" at the first "=", so that values may hold
-// anything, line breaks included.
-func parseEnviron(list []string) environ {
-	env := make(environ, len(list))
-	for _, item := range list {
-		if name, value, ok := strings.Cut(item, "="); ok {
-			env[name] = value
-		}
-	}
-	return env
-}
-
-func (e environ) get(name, fallback string) string {
-	if value, given := e[name]; given {
-		return value
-	}
-	return fallback
-}
-
-// flag is true for "true" in any case, and false for anything else.
-func (e environ) flag(name string, fallback bool) bool {
-	if value, given := e[name]; given {
-		return strings.EqualFold(value, "true")
-	}
-	return fallback
 }

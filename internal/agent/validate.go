@@ -53,6 +53,9 @@ func interleaved(set *flag.FlagSet, args []string) (rest []string, err error) {
 }
 
 func (p Process) reportJSON(report packagefile.Report) {
+	// Programs expect lists, also empty ones.
+	report.Errors = append([]packagefile.Problem{}, report.Errors...)
+	report.Warnings = append([]packagefile.Problem{}, report.Warnings...)
 	encoder := json.NewEncoder(p.Stdout)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")

@@ -1,0 +1,26 @@
+// Command skyhook-agent runs one stage of a package on a host.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/skyhook-operator/skyhook/internal/agent"
+)
+
+// version is set when a release is linked.
+var version = "0.0.0-dev"
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	return agent.Main(ctx, agent.Process{
+		Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Version: version,
+	})
+}

@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# Runs one hook of the package: the script that the user gave in the configMap
+# under the key "<hook>.sh". Usage: shellscript_run.sh HOOK
+#
+# A key that was meant as a hook but is not named like one would silently do
+# nothing, so keys that look like a misspelt hook are refused.
+
+set -u -o pipefail
+
+readonly HOOKS=(apply apply_check upgrade upgrade_check config config_check
+  post_interrupt post_interrupt_check uninstall uninstall_check)
+
+fail() {
+  printf 'shellscript: %s\n' "$*" >&2
+  exit 1
+}
+
+say() {
+  printf 'shellscript: %s\n' "$*"
+}
+
+has_key() {
+  [[ -e "${CONFIGMAPS}/$1" ]]
+}
+
+is_hook() {
+  local hook
+  for hook in "${HOOKS[@]}"; do
+    [[ "${hook}" == "$1" ]] && return 0
+  done
+  return 1
+}
+
+# one_edit A B: B is A with one character more, less, changed, or swapped with
+# its neighbour, or the same.
+one_edit() {
+  local a=$1 b=$2
+  while [[ -n "${a}" && "${a:0:1}" == "${b:0:1}" ]]; do
+    a=${a:1} b=${b:1}
+  done
+  while [[ -n "${a}" && -n "${b}" && "${a: -1}" == "${b: -1}" ]]; do
+    a=${a:0:${#a}-1} b=${b:0:${#b}-1}
+  done
+  ((${#a} <= 1 && ${#b} <= 1)) && return 0
+  [[ ${#a} -eq 2 && "${a:1:1}${a:0:1}" == "${b}" ]]
+}
+
+# plain NAME: lower case, without what people put between words.
+plain() {
+  local name=${1,,}
+  printf '%s' "${name//[-_. ]/}"
+}
+
+# resembles KEY HOOK: someone who wrote KEY may well have meant HOOK.sh.
+resembles() {
+  local key=$1 hook=$2 extension="" stem
+  stem=${key}
+  if [[ "${key}" == *.* ]]; then
+    stem=${key%.*} extension=${key##*.}
+  fi
+  local written wanted
+  written=$(plain "${stem}") wanted=$(plain "${hook}")
+  case "${extension,,}" in
+    sh | bash) one_edit "${written}" "${wanted}" ;;
+    yaml | yml) [[ "${written}" == "${wanted}" ]] ;;
+    # A file just named "config" is as good as any other name for data.
+    "") [[ "${written}" == "${wanted}" && "${written}" != config ]] ;;
+    *) return 1 ;;
+  esac
+}
+
+# refuse_misspelt HOOK...: fails if a key resembles one of these hooks and the
+# hook itself is not there. Beside the real hook it is taken for data.
+refuse_misspelt() {
+  local path key hook problems=0
+  for path in "${CONFIGMAPS}"/*; do
+    key=${path##*/}
+    has_key "${key}" || continue
+    [[ "${key}" == *.sh ]] && is_hook "${key%.sh}" && continue
+    for hook in "$@"; do
+      if ! has_key "${hook}.sh" && resembles "${key}" "${hook}"; then
+        printf 'shellscript: the configMap key "%s" does nothing; if it is meant as the %s script, name it "%s.sh", else give it another name\n' \
+          "${key}" "${hook}" "${hook}" >&2
+        problems=1
+        break
+      fi
+    done
+  done
+  ((problems == 0)) || exit 1
+}
+
+# A check without the script whose work it checks is a mistake. After an
+# interrupt there may be nothing left to do but to check.
+refuse_check_alone() {
+  local hook=$1
+  [[ "${hook}" == *_check || "${hook}" == post_interrupt ]] && return
+  if has_key "${hook}_check.sh"; then
+    fail "the configMap has \"${hook}_check.sh\" but no \"${hook}.sh\"; add \"${hook}.sh\", or remove the check"
+  fi
+}
+
+note_missing() {
+  local hook=$1 known
+  say "the configMap has no \"${hook}.sh\", nothing to do for ${hook}"
+  [[ "${hook}" == apply ]] || return 0
+  for known in "${HOOKS[@]}"; do
+    has_key "${known}.sh" && return 0
+  done
+  say "warning: the configMap has none of the scripts this package runs: ${HOOKS[*]/%/.sh}"
+}
+
+# run_hook HOOK: replaces this process, so that the exit code and all signals
+# are the script's own. A key of a configMap is not executable, hence the
+# detour through its interpreter.
+run_hook() {
+  local hook=$1 script="${CONFIGMAPS}/$1.sh" line="" interpreter="" argument=""
+  IFS= read -r line <"${script}" || true
+  line=${line%$'\r'}
+  if [[ "${line}" == '#!'* ]]; then
+    # As the kernel does: the first word, and all the rest as one argument.
+    read -r interpreter argument <<<"${line:2}"
+  fi
+  local name=${interpreter##*/} options=()
+  if [[ "${name}" == env && "${argument##*/}" =~ ^(-S +)?([^ ]*/)?(bash|sh)( +(.*))?$ ]]; then
+    interpreter=${BASH_REMATCH[3]} name=${BASH_REMATCH[3]} argument=${BASH_REMATCH[5]}
+  fi
+  if [[ -n "${interpreter}" ]] && ! type -P "${interpreter}" >/dev/null; then
+    fail "\"${hook}.sh\" wants ${interpreter}, which this host does not have"
+  fi
+  if [[ "${SHELLSCRIPT_STRICT:-}" == true && ("${name}" == bash || "${name}" == sh || -z "${name}") ]]; then
+    options=(-eu -o pipefail)
+    [[ "${name}" == sh ]] && interpreter=bash name=bash
+  fi
+  case "${name}" in
+    "" | bash)
+      [[ -n "${argument}" && "${argument}" != - && "${argument}" != -- ]] && options=("${argument}" "${options[@]}")
+      # Sourced, so that "return" ends a script as it always did.
+      # shellcheck disable=SC2016
+      exec "${interpreter:-${BASH}}" "${options[@]}" -c '. "$0"' "${script}" "${hook}"
+      ;;
+    *)
+      [[ -n "${argument}" ]] && options=("${argument}")
+      exec "${interpreter}" "${options[@]}" "${script}" "${hook}"
+      ;;
+  esac
+}
+
+[[ $# -eq 1 ]] || fail "wants the name of one hook: ${HOOKS[*]}"
+is_hook "$1" || fail "unknown hook \"$1\"; known hooks: ${HOOKS[*]}"
+readonly CONFIGMAPS="${SKYHOOK_DIR:?is set by the agent}/configmaps"
+
+case "$1" in
+  # Removing a package must not fail for a mistake elsewhere in its configMap.
+  uninstall*) refuse_misspelt uninstall uninstall_check ;;
+  *) refuse_misspelt "${HOOKS[@]}" ;;
+esac
+if has_key "$1.sh"; then
+  run_hook "$1"
+fi
+refuse_check_alone "$1"
+note_missing "$1"

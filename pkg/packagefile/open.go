@@ -1,0 +1,50 @@
+package packagefile
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Open validates the package at a path on this machine: its folder or the
+// config.json in it. Nothing outside the folder is read, whatever symbolic
+// links it has. Results are those of [Load].
+func Open(name string) (*Package, Report, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, Report{}, fmt.Errorf("find the package: %w", err)
+	}
+	if !info.IsDir() {
+		if filepath.Base(name) != ConfigFile {
+			return nil, Report{}, fmt.Errorf("%s is neither a package folder nor its %s", name, ConfigFile)
+		}
+		name = filepath.Dir(name)
+	}
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return nil, Report{}, fmt.Errorf("open the package: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	return Load(root.FS())
+}
+
+// Describe writes what a package is and does, for people.
+func (p *Package) Describe(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "package %s %s\n", p.Name, p.Version); err != nil {
+		return err
+	}
+	for _, name := range p.ExpectedConfigFiles {
+		if _, err := fmt.Fprintf(w, "  needs config map key %s\n", name); err != nil {
+			return err
+		}
+	}
+	for _, mode := range modes {
+		for _, step := range p.Modes[mode] {
+			if _, err := fmt.Fprintf(w, "  %-20s  %s %q\n", mode, step.Path, step.Arguments); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package packagefile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Problem is one finding about a package.
+type Problem struct {
+	// File is relative to the package's root.
+	File string `json:"file"`
+	// Pointer is the JSON pointer (RFC 6901) inside File; empty for the file as a whole.
+	Pointer string `json:"pointer,omitempty"`
+	Message string `json:"message"`
+	// Fix says what to do about it.
+	Fix string `json:"fix,omitempty"`
+}
+
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Pointer != "" {
+		b.WriteString(" " + p.Pointer)
+	}
+	b.WriteString(": " + p.Message)
+	if p.Fix != "" {
+		b.WriteString("; " + p.Fix)
+	}
+	return b.String()
+}
+
+// Report is everything that was found: errors make a package unusable,
+// warnings do not.
+type Report struct {
+	Errors   []Problem `json:"errors"`
+	Warnings []Problem `json:"warnings"`
+}
+
+// Err is nil, or one error that lists every problem, one per line.
+func (r Report) Err() error {
+	if len(r.Errors) == 0 {
+		return nil
+	}
+	lines := make([]string, 0, len(r.Errors)+1)
+	lines = append(lines, fmt.Sprintf("the package is not valid (%d problems)", len(r.Errors)))
+	if len(r.Errors) == 1 {
+		lines[0] = "the package is not valid"
+	}
+	for _, p := range r.Errors {
+		lines = append(lines, p.String())
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+func (r *Report) fail(pointer, fix, format string, args ...any) {
+	r.Errors = append(r.Errors, Problem{File: ConfigFile, Pointer: pointer, Message: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+func (r *Report) warn(pointer, fix, format string, args ...any) {
+	r.Warnings = append(r.Warnings, Problem{File: ConfigFile, Pointer: pointer, Message: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+// pointerTo joins reference tokens into a JSON pointer.
+func pointerTo(tokens ...string) string {
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	var b strings.Builder
+	for _, token := range tokens {
+		b.WriteString("/" + escape.Replace(token))
+	}
+	return b.String()
+}

@@ -1,0 +1,52 @@
+package images
+
+import (
+	"context"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// applets are the commands that the base offers through busybox, beside bash.
+var applets = []string{
+	"[", "awk", "base64", "basename", "cat", "chgrp", "chmod", "chown", "cmp", "cut", "date", "dd", "df", "diff", "dirname",
+	"du", "echo", "egrep", "env", "expr", "false", "fgrep", "find", "grep", "gunzip", "gzip", "head", "hexdump", "hostname",
+	"id", "kill", "ln", "ls", "md5sum", "mkdir", "mktemp", "mv", "nproc", "od", "printf", "ps", "pwd", "readlink",
+	"realpath", "rm", "rmdir", "sed", "seq", "sha256sum", "sleep", "sort", "stat", "tail", "tar", "tee", "test", "timeout",
+	"touch", "tr", "true", "uname", "uniq", "vi", "wc", "which", "whoami", "xargs",
+}
+
+// baseLayer is what every package image starts from: bash and the usual commands, nothing else.
+func baseLayer(ctx context.Context, o Options, platform v1.Platform) (v1.Layer, error) {
+	t := tree{
+		"tmp":        folder(0o1777),
+		"root":       folder(0o700),
+		"etc/passwd": file([]byte("root:x:0:0:root:/root:/bin/bash\n")),
+		"etc/group":  file([]byte("root:x:0:\n")),
+		"bin/sh":     symlink("bash"),
+		// The operator copies a package over an earlier copy of itself, with links of a mounted config map in it. Debian's
+		// busybox refuses to replace a link unless forced; and since its own shell would prefer the applet to this
+		// script, the shell of the image is bash.
+		"bin/cp": scripted("#!/bin/sh", `exec /bin/busybox cp -f "$@"`),
+	}
+	for _, name := range applets {
+		t["bin/"+name] = symlink("busybox")
+	}
+	for _, part := range []struct {
+		from debianPackage
+		name string
+		to   string
+		as   func([]byte) entry
+	}{
+		{busybox, "bin/busybox", "bin/busybox", program},
+		{busybox, "usr/share/doc/busybox-static/copyright", "usr/share/doc/busybox-static/copyright", file},
+		{bash, "bin/bash-static", "bin/bash", program},
+		{bash, "usr/share/doc/bash-static/copyright", "usr/share/doc/bash-static/copyright", file},
+	} {
+		content, err := part.from.extract(ctx, o, platform.Architecture, part.name)
+		if err != nil {
+			return nil, err
+		}
+		t[part.to] = part.as(content)
+	}
+	return t.layer()
+}

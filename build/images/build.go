@@ -1,0 +1,112 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+)
+
+// recipe is how one image is made.
+type recipe struct {
+	name        string // folder below Out
+	repository  string // without tag
+	version     string
+	title       string
+	description string
+	licenses    string // SPDX expression
+	config      v1.Config
+	// layers makes the image's content for one platform, lowest layer first.
+	layers func(context.Context, v1.Platform) ([]v1.Layer, error)
+}
+
+// Result is one image that was built, for all platforms asked for.
+type Result struct {
+	// Name is "operator", "agent" or the package's folder name.
+	Name string
+	// Version is the tag.
+	Version string
+	// Reference is what manifests call the image: repository and tag.
+	Reference string
+	// Index holds one image per platform; its digest is the same for the same input.
+	Index  v1.ImageIndex
+	Digest v1.Hash
+	// Size is what a node of the first platform downloads, in bytes (compressed).
+	Size int64
+	// Layout is the folder with the OCI layout, Tarballs the docker archives, one per platform.
+	Layout   string
+	Tarballs []string
+}
+
+// Build makes the images and writes each as an OCI layout and as docker archives. The results are in the order operator,
+// agent, packages by name.
+func Build(ctx context.Context, o Options) ([]Result, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	recipes, err := recipes(o)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Result, 0, len(recipes))
+	for _, r := range recipes {
+		result, err := build(ctx, o, r)
+		if err != nil {
+			return nil, fmt.Errorf("image %s: %w", r.name, err)
+		}
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+// recipes lists what o asks for.
+func recipes(o Options) ([]recipe, error) {
+	all := []recipe{operatorRecipe(o), agentRecipe(o)}
+	packages, err := packageRecipes(o)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, packages...)
+	if len(o.Only) == 0 {
+		return all, nil
+	}
+	for _, wanted := range o.Only {
+		if !slices.ContainsFunc(all, func(r recipe) bool { return r.name == wanted }) {
+			return nil, fmt.Errorf("no image is named %q", wanted)
+		}
+	}
+	return slices.DeleteFunc(all, func(r recipe) bool { return !slices.Contains(o.Only, r.name) }), nil
+}
+
+func build(ctx context.Context, o Options, r recipe) (Result, error) {
+	reference, err := name.NewTag(r.repository + ":" + r.version)
+	if err != nil {
+		return Result{}, err
+	}
+	index := emptyIndex()
+	result := Result{Name: r.name, Version: r.version, Reference: reference.Name()}
+	images := make([]v1.Image, len(o.Platforms))
+	for i, platform := range o.Platforms {
+		layers, err := r.layers(ctx, platform)
+		if err != nil {
+			return Result{}, fmt.Errorf("%s: %w", platform, err)
+		}
+		if images[i], err = image(o, r, platform, layers); err != nil {
+			return Result{}, fmt.Errorf("%s: %w", platform, err)
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: images[i], Descriptor: v1.Descriptor{Platform: &platform}})
+	}
+	result.Index = index
+	if result.Digest, err = index.Digest(); err != nil {
+		return Result{}, err
+	}
+	if result.Size, err = downloadSize(images[0]); err != nil {
+		return Result{}, err
+	}
+	err = write(o, &result, reference, images)
+	return result, err
+}

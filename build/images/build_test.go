@@ -1,0 +1,236 @@
+package images
+
+import (
+	"bytes"
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+)
+
+// maxAgent is the most that a node may have to download for the agent, and what its binary may weigh.
+const maxAgent = 20e6
+
+var host = []v1.Platform{{OS: "linux", Architecture: runtime.GOARCH}}
+
+func one(t *testing.T, o Options) Result {
+	t.Helper()
+	results, err := Build(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 1 {
+		t.Fatalf("built %d images, want 1", len(results))
+	}
+	return results[0]
+}
+
+func imageOf(t *testing.T, r Result) v1.Image {
+	t.Helper()
+	manifest, err := r.Index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := r.Index.Image(manifest.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+func TestAgentIsSmallStaticAndReproducible(t *testing.T) {
+	// The same Out is "rebuild in place", another one a build from scratch: its binary is linked anew.
+	first, second := t.TempDir(), t.TempDir()
+	o := Options{Root: "../..", Out: filepath.Join(first, "images"), Revision: "abc", Platforms: host, Only: []string{"agent"}}
+	a := one(t, o)
+	o.Out = filepath.Join(second, "images")
+	b := one(t, o)
+	if a.Digest != b.Digest {
+		t.Errorf("two builds have digests %s and %s", a.Digest, b.Digest)
+	}
+	if a.Size > maxAgent {
+		t.Errorf("the image has %d bytes, want at most %d", a.Size, int(maxAgent))
+	}
+	binary, err := os.ReadFile(filepath.Join(first, "bin", "linux-"+runtime.GOARCH, "skyhook-agent"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(binary) > maxAgent {
+		t.Errorf("the binary has %d bytes, want at most %d", len(binary), int(maxAgent))
+	}
+	program, err := elf.NewFile(bytes.NewReader(binary))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(program.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+		t.Error("the binary needs a dynamic linker, which an image from scratch has not got")
+	}
+	config, err := imageOf(t, a).ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(config.Config.Entrypoint, []string{"/skyhook-agent"}) {
+		t.Errorf("entrypoint is %v", config.Config.Entrypoint)
+	}
+}
+
+// testPackage is an image that needs no compiler.
+func testPackage(t *testing.T, mode os.FileMode) Options {
+	t.Helper()
+	root := t.TempDir()
+	writePackage(t, root, "p", map[string]string{
+		"config.json":        `{"package_version": "1.2.3"}`,
+		"skyhook_dir/run.sh": "#!/bin/bash\n",
+	}, mode)
+	return Options{Root: root, Version: "v1", Revision: "abc", Only: []string{"p"}}
+}
+
+func TestPackageIsReproducibleForAllPlatforms(t *testing.T) {
+	a, b := one(t, testPackage(t, 0o600)), one(t, testPackage(t, 0o644))
+	if a.Digest != b.Digest {
+		t.Errorf("the modes of a clone change the digest: %s and %s", a.Digest, b.Digest)
+	}
+	changed := testPackage(t, 0o600)
+	changed.Revision = "def"
+	if c := one(t, changed); c.Digest == a.Digest {
+		t.Errorf("the revision is a label, but does not change the digest %s", c.Digest)
+	}
+	manifest, err := a.Index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var platforms []string
+	for _, m := range manifest.Manifests {
+		platforms = append(platforms, m.Platform.String())
+	}
+	if want := []string{"linux/amd64", "linux/arm64"}; !slices.Equal(platforms, want) {
+		t.Errorf("platforms are %v, want %v", platforms, want)
+	}
+}
+
+func TestLabels(t *testing.T) {
+	config, err := imageOf(t, one(t, testPackage(t, 0o600))).ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const prefix = "org.opencontainers.image."
+	want := map[string]string{
+		prefix + "title": "p", prefix + "description": "Skyhook package p", prefix + "version": "1.2.3", prefix + "revision": "abc",
+		prefix + "source": "https://github.com/skyhook-operator/skyhook", prefix + "licenses": "Apache-2.0 AND GPL-2.0-only AND GPL-3.0-or-later",
+	}
+	for key, value := range want {
+		if got := config.Config.Labels[key]; got != value {
+			t.Errorf("label %s is %q, want %q", key, got, value)
+		}
+	}
+	if len(config.Config.Labels) != len(want) || config.Created.Unix() != 0 {
+		t.Errorf("labels are %v, created is %v", config.Config.Labels, config.Created)
+	}
+}
+
+func TestWrittenFilesHoldTheImage(t *testing.T) {
+	result := one(t, testPackage(t, 0o600))
+	path, err := layout.FromPath(result.Layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := path.ImageIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate.Index(root); err != nil {
+		t.Error(err)
+	}
+	manifest, err := root.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(manifest.Manifests) != 1 || manifest.Manifests[0].Digest != result.Digest {
+		t.Errorf("the layout holds %v, want one index %s", manifest.Manifests, result.Digest)
+	}
+	if len(result.Tarballs) != len(AllPlatforms) {
+		t.Fatalf("tarballs are %v, want %d", result.Tarballs, len(AllPlatforms))
+	}
+	reference := name.MustParseReference("ghcr.io/skyhook-operator/skyhook-packages/p:1.2.3").(name.Tag)
+	for _, file := range result.Tarballs {
+		image, err := tarball.ImageFromPath(file, &reference)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate.Image(image); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	tests := []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"no root", Options{}, "option Root"},
+		{"no such image", Options{Root: "../..", Only: []string{"nothing"}}, `no image is named "nothing"`},
+		{"unknown platform", Options{
+			Root: testPackage(t, 0o600).Root, Version: "v1", Only: []string{"p"},
+			Platforms: []v1.Platform{{OS: "linux", Architecture: "s390x"}},
+		}, "not pinned for architecture s390x"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := Build(t.Context(), test.o); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q in it", err, test.want)
+			}
+		})
+	}
+}
+
+func TestBusyboxHasEveryApplet(t *testing.T) {
+	o, err := Options{Root: "../.."}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := busybox.extract(t.Context(), o, runtime.GOARCH, "bin/busybox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "busybox")
+	if err := os.WriteFile(path, binary, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), path, "--list").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := strings.Fields(string(out))
+	for _, applet := range applets {
+		if !slices.Contains(has, applet) {
+			t.Errorf("busybox has no applet %s", applet)
+		}
+	}
+}
+
+func TestDamagedCacheIsNotTrusted(t *testing.T) {
+	o := Options{Cache: t.TempDir(), Log: t.Output()}
+	unknown := debianPackage{"busybox-static", "0.0-none", map[string]string{"amd64": strings.Repeat("0", 64)}}
+	kept := filepath.Join(o.Cache, "debs", "busybox-static_0.0-none_amd64.deb")
+	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(kept, []byte("damaged"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unknown.fetch(t.Context(), o, "amd64"); err == nil || !strings.Contains(err.Error(), "0.0-none") {
+		t.Errorf("got %v, want an error: the file in the cache has another sum, and Debian has no such version", err)
+	}
+}

@@ -1,0 +1,89 @@
+package images
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// AllPlatforms are the platforms of a release.
+var AllPlatforms = []v1.Platform{{OS: "linux", Architecture: "amd64"}, {OS: "linux", Architecture: "arm64"}}
+
+// Options says what to build. Only Root is required.
+type Options struct {
+	// Root is the repository's folder.
+	Root string
+	// Out is where images go; default <Root>/dist/images. Binaries are kept in <Out>/../bin.
+	Out string
+	// Cache keeps Debian's packages; default $SKYHOOK_CACHE, else skyhook in the user's cache folder.
+	Cache string
+	// Version of operator and agent; default the content of <Root>/VERSION.
+	Version string
+	// Revision is the commit for the labels; default git's, with "-dirty" for a changed tree, or none outside of git.
+	Revision string
+	// Platforms to build; default AllPlatforms.
+	Platforms []v1.Platform
+	// Only names the images to build ("operator", "agent", or a folder in packages/); default all.
+	Only []string
+	// Log gets a line per slow step; nil means silence.
+	Log io.Writer
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Root == "" {
+		return o, errors.New("images: option Root (the repository's folder) is required")
+	}
+	if o.Out == "" {
+		o.Out = filepath.Join(o.Root, "dist", "images")
+	}
+	if o.Cache == "" {
+		cache, err := defaultCache()
+		if err != nil {
+			return o, err
+		}
+		o.Cache = cache
+	}
+	if o.Version == "" {
+		text, err := os.ReadFile(filepath.Join(o.Root, "VERSION"))
+		if err != nil {
+			return o, fmt.Errorf("read the version: %w", err)
+		}
+		o.Version = strings.TrimSpace(string(text))
+	}
+	if o.Revision == "" {
+		o.Revision = revision(o.Root)
+	}
+	if len(o.Platforms) == 0 {
+		o.Platforms = AllPlatforms
+	}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	return o, nil
+}
+
+func defaultCache() (string, error) {
+	if cache := os.Getenv("SKYHOOK_CACHE"); cache != "" {
+		return cache, nil
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no cache folder (%w); set SKYHOOK_CACHE", err)
+	}
+	return filepath.Join(cache, "skyhook"), nil
+}
+
+// revision is the checked-out commit, or empty where there is none: a source archive builds as well.
+func revision(root string) string {
+	out, err := exec.Command("git", "-C", root, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}

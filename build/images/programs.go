@@ -1,0 +1,68 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+const (
+	repository   = "ghcr.io/skyhook-operator/skyhook/"
+	versionVar   = "main.version"
+	hostPath     = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	operatorUser = "10001:10001"
+)
+
+func operatorRecipe(o Options) recipe {
+	return recipe{
+		name: "operator", repository: repository + "operator", version: o.Version,
+		title: "skyhook-operator", licenses: "Apache-2.0",
+		description: "Walks the nodes of a cluster through the stages of the packages that Skyhooks declare",
+		config:      v1.Config{Entrypoint: []string{"/skyhook-operator"}, User: operatorUser, WorkingDir: "/"},
+		layers:      programLayers(o, "skyhook-operator"),
+	}
+}
+
+func agentRecipe(o Options) recipe {
+	return recipe{
+		name: "agent", repository: repository + "agent", version: o.Version,
+		title: "skyhook-agent", licenses: "Apache-2.0",
+		description: "Runs and checks the steps of a package in the root of the host",
+		// Steps inherit the agent's environment and run in the host's root, so the search path is the host's.
+		config: v1.Config{Entrypoint: []string{"/skyhook-agent"}, Env: []string{"PATH=" + hostPath}, WorkingDir: "/"},
+		layers: programLayers(o, "skyhook-agent"),
+	}
+}
+
+// programLayers makes images from scratch: one binary, a folder for temporary files, and a mount point for the host.
+func programLayers(o Options, command string) func(context.Context, v1.Platform) ([]v1.Layer, error) {
+	return func(ctx context.Context, platform v1.Platform) ([]v1.Layer, error) {
+		binary, err := compile(ctx, o, command, platform)
+		if err != nil {
+			return nil, err
+		}
+		layer, err := tree{command: program(binary), "tmp": folder(0o1777), "root": folder(0o700)}.layer()
+		return []v1.Layer{layer}, err
+	}
+}
+
+// compile builds one command as a static binary. The output stays where it is, so that the linker has nothing to do when
+// nothing changed.
+func compile(ctx context.Context, o Options, command string, platform v1.Platform) ([]byte, error) {
+	out := filepath.Join(filepath.Dir(o.Out), "bin", platform.OS+"-"+platform.Architecture, command)
+	fmt.Fprintf(o.Log, "compiling %s for %s\n", command, platform)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
+		"-ldflags", "-s -w -X "+versionVar+"="+o.Version, "-o", out, "./cmd/"+command)
+	cmd.Dir = o.Root
+	// A newer instruction set or other flags in the caller's environment would change the digest.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+platform.OS, "GOARCH="+platform.Architecture,
+		"GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("compile %s: %w\n%s", command, err, output)
+	}
+	return os.ReadFile(out)
+}

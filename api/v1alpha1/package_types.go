@@ -9,7 +9,7 @@ import (
 // Package is one package to install: an image with scripts, a version and how it is configured. On each node its stages
 // run in order: apply (or upgrade), config and, if it has an interrupt, interrupt and post-interrupt.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.configInterrupts) || self.configInterrupts.all(k, has(self.configMap) && (k in self.configMap || (k.contains('*') && self.configMap.exists(c, c.matches('^' + k.replace('.', '[.]').replace('*', '.*').replace('?', '.') + '$')))))",message="every key of configInterrupts must be a key of configMap, or a glob with * that matches at least one; correct the key or add it to configMap",fieldPath=".configInterrupts"
+// +kubebuilder:validation:XValidation:rule="!has(self.configInterrupts) || self.configInterrupts.all(k, has(self.configMap) && (k in self.configMap || (k.contains('*') && k.matches(r'^([-._a-zA-Z0-9*?]|[[][!^]?[-._a-zA-Z0-9]+[]])+$') && self.configMap.exists(c, c.matches('^' + k.replace('.', '[.]').replace('*', '.*').replace('?', '.') + '$')))))",message="every key of configInterrupts must be a key of configMap, or a glob with * that matches at least one; correct the key or add it to configMap",fieldPath=".configInterrupts"
 type Package struct {
 	// Name repeats the key in packages. Leave it out.
 	// +optional
@@ -22,7 +22,7 @@ type Package struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="!self.contains('+')",message="version must not have build metadata, because it is an image tag and part of names; remove everything from the + on"
-	// +kubebuilder:validation:XValidation:rule=`self.contains('+') || self.matches(r'^v?(0|[1-9][0-9]*)([.](0|[1-9][0-9]*)([.](0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[A-Za-z]([-0-9A-Za-z]*[0-9A-Za-z])?|[0-9]+-[-0-9A-Za-z]*[0-9A-Za-z])([.](0|[1-9][0-9]*|[0-9]*[A-Za-z]([-0-9A-Za-z]*[0-9A-Za-z])?|[0-9]+-[-0-9A-Za-z]*[0-9A-Za-z]))*)?)?)?$')`,message="version must be a semantic version such as 1.2.3, v1.2.3-rc.1 or 1.2, without leading zeros; correct it"
+	// +kubebuilder:validation:XValidation:rule=`self.contains('+') || (self.matches(r'^v?(0|[1-9][0-9]*)([.](0|[1-9][0-9]*)([.](0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[-A-Za-z][-0-9A-Za-z]*)([.](0|[1-9][0-9]*|[0-9]*[-A-Za-z][-0-9A-Za-z]*))*)?)?)?$') && !self.matches(r'-([.]|$)|[.]-'))`,message="version must be a semantic version such as 1.2.3, v1.2.3-rc.1 or 1.2, without leading zeros; correct it"
 	Version string `json:"version"`
 
 	// Image is the repository of the package's image, with the registry's port if it has one. A tag or digest in it is

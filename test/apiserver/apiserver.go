@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
-	"github.com/skyhook-operator/skyhook/config/crd"
+	"github.com/skyhook-operator/skyhook/config"
 )
 
 const assetsVariable = "KUBEBUILDER_ASSETS"
@@ -109,13 +109,13 @@ func checkAssets(dir string) error {
 
 // Definitions returns the project's CRDs, parsed from the generated files.
 func Definitions() ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	names, err := fs.Glob(crd.Files, "*.yaml")
+	names, err := fs.Glob(config.CRDs, "crd/*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("list CRDs: %w", err)
 	}
 	definitions := make([]*apiextensionsv1.CustomResourceDefinition, 0, len(names))
 	for _, name := range names {
-		text, err := crd.Files.ReadFile(name)
+		text, err := config.CRDs.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read CRD: %w", err)
 		}

@@ -1,0 +1,81 @@
+package apiserver
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/client-go/discovery"
+)
+
+func TestStartServesTheProjectsKinds(t *testing.T) {
+	c, err := discovery.NewDiscoveryClientForConfig(Start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resources, err := c.ServerResourcesForGroupVersion("skyhook.nvidia.com/v1alpha1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, 0, len(resources.APIResources))
+	for _, r := range resources.APIResources {
+		names = append(names, r.Name)
+		if r.Namespaced {
+			t.Errorf("%s is namespaced", r.Name)
+		}
+	}
+	slices.Sort(names)
+	if want := []string{"deploymentpolicies", "skyhooks", "skyhooks/status"}; !slices.Equal(names, want) {
+		t.Errorf("serves %v, want %v", names, want)
+	}
+}
+
+func TestDefinitions(t *testing.T) {
+	definitions, err := Definitions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{
+		"skyhooks.skyhook.nvidia.com":           {"Status", "Priority", "Age", "Nodes In-Progress", "Complete Nodes", "Packages", "Policy"},
+		"deploymentpolicies.skyhook.nvidia.com": nil,
+	}
+	if len(definitions) != len(want) {
+		t.Errorf("got %d definitions, want %d", len(definitions), len(want))
+	}
+	for _, d := range definitions {
+		columns, known := want[d.Name]
+		if got := printerColumns(d); !known || !slices.Equal(got, columns) {
+			t.Errorf("%s prints the columns %v, want %v", d.Name, got, columns)
+		}
+	}
+}
+
+func printerColumns(d *apiextensionsv1.CustomResourceDefinition) []string {
+	var names []string
+	for _, column := range d.Spec.Versions[0].AdditionalPrinterColumns {
+		names = append(names, column.Name)
+	}
+	return names
+}
+
+func TestMissingAssetsAreNamed(t *testing.T) {
+	partial := t.TempDir()
+	if err := os.WriteFile(filepath.Join(partial, "etcd"), nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct{ dir, want string }{
+		"unset":       {"", "KUBEBUILDER_ASSETS is not set: point it to a folder"},
+		"no folder":   {filepath.Join(partial, "missing"), "lacks etcd"},
+		"one of them": {partial, "lacks kube-apiserver"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if err := checkAssets(tt.dir); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}

@@ -40,8 +40,8 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	defer unlock()
-	if c, err := resume(ctx, o, a, p); c != nil || ctx.Err() != nil {
-		return c, errors.Join(err, ctx.Err())
+	if c, err := resume(ctx, o, a, p); c != nil || err != nil {
+		return c, err
 	}
 	return start(ctx, o, a, p)
 }
@@ -72,7 +72,8 @@ func prepare(ctx context.Context, o Options, p *progress) (assets, error) {
 	return buildAssets(ctx, o, p, (*assets).buildKubernetes, (*assets).buildPause, (*assets).buildRootfs)
 }
 
-// resume returns the cluster that runs, scaled and ready, or nil if there is none to go on with.
+// resume returns the cluster that runs, scaled and ready, or nil if there is none to go on with. Its only error is that
+// ctx ended.
 func resume(ctx context.Context, o Options, a assets, p *progress) (*Cluster, error) {
 	c, err := Open(o.State)
 	if err != nil {
@@ -82,9 +83,12 @@ func resume(ctx context.Context, o Options, a assets, p *progress) (*Cluster, er
 		p.line("the running cluster is of another version: starting over")
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, resumeTimeout)
+	bounded, cancel := context.WithTimeout(ctx, resumeTimeout)
 	defer cancel()
-	if err := c.scale(ctx, o.Nodes, p); err != nil {
+	if err := c.scale(bounded, o.Nodes, p); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		p.line("the running cluster is not healthy: starting over (%v)", err)
 		return nil, nil
 	}

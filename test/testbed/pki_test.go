@@ -1,0 +1,123 @@
+//go:build linux
+
+package testbed
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+func newTestAuthority(t *testing.T) *authority {
+	t.Helper()
+	ca, err := newAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ca
+}
+
+func parsePair(t *testing.T, p keyPair) *x509.Certificate {
+	t.Helper()
+	pair, err := tls.X509KeyPair(p.Cert, p.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair.Leaf
+}
+
+func TestIssuedCertificates(t *testing.T) {
+	ca := newTestAuthority(t)
+	pair, err := ca.issue(subject{User: "system:node:node1", Groups: []string{"system:nodes"}, Hosts: []string{"10.200.1.1", "node1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := parsePair(t, pair)
+	if cert.Subject.CommonName != "system:node:node1" || !slices.Equal(cert.Subject.Organization, []string{"system:nodes"}) {
+		t.Errorf("subject %v", cert.Subject)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.cert)
+	for _, host := range []string{"10.200.1.1", "node1"} {
+		for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
+			if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, DNSName: host, KeyUsages: []x509.ExtKeyUsage{usage}}); err != nil {
+				t.Errorf("%s: %v", host, err)
+			}
+		}
+	}
+	if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, DNSName: "node2"}); err == nil {
+		t.Error("the certificate is good for another node")
+	}
+	other := x509.NewCertPool()
+	other.AddCert(newTestAuthority(t).cert)
+	if _, err := cert.Verify(x509.VerifyOptions{Roots: other}); err == nil {
+		t.Error("the certificate is good in another cluster")
+	}
+}
+
+func TestSerialsDiffer(t *testing.T) {
+	ca := newTestAuthority(t)
+	seen := map[string]bool{}
+	for range 20 {
+		pair, err := ca.issue(subject{User: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		serial := parsePair(t, pair).SerialNumber.String()
+		if seen[serial] {
+			t.Fatalf("serial %s twice", serial)
+		}
+		seen[serial] = true
+	}
+}
+
+func TestServiceAccountKey(t *testing.T) {
+	pair, err := serviceAccountKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pub, _ := pem.Decode(pair.Cert)
+	key, _ := pem.Decode(pair.Key)
+	if pub == nil || pub.Type != "PUBLIC KEY" || key == nil || key.Type != "PRIVATE KEY" {
+		t.Fatalf("got %s and %s", pair.Cert, pair.Key)
+	}
+	public, err := x509.ParsePKIXPublicKey(pub.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.ParsePKCS8PrivateKey(key.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k, ok := private.(interface{ Public() any }); ok && k.Public() != public {
+		t.Error("the keys do not belong together")
+	}
+}
+
+func TestKubeconfig(t *testing.T) {
+	ca := newTestAuthority(t)
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := writeKubeconfig(file, ca, "https://127.0.0.1:4711", subject{User: "admin", Groups: []string{"system:masters"}}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := clientcmd.BuildConfigFromFlags("", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Host != "https://127.0.0.1:4711" || string(c.CAData) != string(ca.pair.Cert) {
+		t.Errorf("host %s", c.Host)
+	}
+	if cert := parsePair(t, keyPair{Cert: c.CertData, Key: c.KeyData}); cert.Subject.Organization[0] != "system:masters" {
+		t.Errorf("subject %v", cert.Subject)
+	}
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v: it holds a key", info.Mode())
+	}
+}

@@ -49,7 +49,7 @@ func (a *agent) banner(pkg *packagefile.Package) {
 	a.say("%s", strings.Join(lines, "\n"))
 }
 
-// heading centres text between dashes.
+// heading puts text in the middle, between dashes.
 func heading(text string) string {
 	space := max(0, bannerWidth-len(text))
 	return strings.Repeat("-", space/2) + text + strings.Repeat("-", space-space/2)

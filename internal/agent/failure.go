@@ -16,8 +16,8 @@ const (
 	maxSentence      = 1 << 10
 )
 
-// stepFailed is a step that ran and did not succeed.
-type stepFailed struct {
+// stepError is a step that ran and did not succeed.
+type stepError struct {
 	sentence string
 	code     int
 	// output is the end of what the step printed, without secrets.
@@ -25,15 +25,15 @@ type stepFailed struct {
 	cause  error
 }
 
-func (e *stepFailed) Error() string { return e.sentence }
-func (e *stepFailed) Unwrap() error { return e.cause }
+func (e *stepError) Error() string { return e.sentence }
+func (e *stepError) Unwrap() error { return e.cause }
 
-// stepsFailed are several checks that failed in one mode.
-type stepsFailed struct {
+// checksError are several checks that failed in one mode.
+type checksError struct {
 	failures []error
 }
 
-func (e *stepsFailed) Error() string {
+func (e *checksError) Error() string {
 	sentences := make([]string, len(e.failures))
 	for i, failure := range e.failures {
 		sentences[i] = failure.Error()
@@ -41,11 +41,11 @@ func (e *stepsFailed) Error() string {
 	return fmt.Sprintf("%d checks failed: %s", len(e.failures), strings.Join(sentences, "; "))
 }
 
-func (e *stepsFailed) Unwrap() []error { return e.failures }
+func (e *checksError) Unwrap() []error { return e.failures }
 
 // outputOf collects the last lines that explain an error.
 func outputOf(err error) string {
-	var several *stepsFailed
+	var several *checksError
 	if errors.As(err, &several) {
 		var parts []string
 		for _, failure := range several.failures {
@@ -55,7 +55,7 @@ func outputOf(err error) string {
 		}
 		return strings.Join(parts, "\n")
 	}
-	var failed *stepFailed
+	var failed *stepError
 	if errors.As(err, &failed) {
 		return failed.output
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -69,7 +70,7 @@ func enterHost(rootMount string) error {
 func (a *agent) prepareHost(c container) error {
 	if c.resolv != nil {
 		current, err := os.ReadFile(resolvConf)
-		if err != nil || string(current) != string(c.resolv) {
+		if err != nil || !bytes.Equal(current, c.resolv) {
 			if err := os.WriteFile(resolvConf, c.resolv, 0o644); err != nil {
 				return fmt.Errorf("copy the container's %s to the host: %w", resolvConf, err)
 			}

@@ -153,7 +153,7 @@ func (s *stage) runChecks(ctx context.Context) error {
 		}
 	}
 	if len(failures) > 1 {
-		return &stepsFailed{failures}
+		return &checksError{failures}
 	}
 	return errors.Join(failures...)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,9 @@ import (
 // process that it left behind still holds the pipe.
 const outputPatience = time.Second
 
+// Log readers in the field look for this spelling.
+const succeeded = "SUCEEDED: %s" //nolint:misspell // kept on purpose
+
 // runStep runs one step on the host; the error says how it failed.
 func (s *stage) runStep(ctx context.Context, step packagefile.Step) error {
 	if ctx.Err() != nil {
@@ -25,13 +29,13 @@ func (s *stage) runStep(ctx context.Context, step packagefile.Step) error {
 	s.say("%s %s %s %s %s %s", s.mode, step.Path, flags.ReprStrings(step.Arguments), flags.ReprNumbers(step.ReturnCodes), idempotence(step), truth(step.OnHost))
 	err := s.execute(ctx, step)
 	if err == nil {
-		s.say("SUCEEDED: %s", title(step))
+		s.say(succeeded, title(step))
 		return nil
 	}
 	code := "not run"
-	var failed *stepFailed
+	var failed *stepError
 	if errors.As(err, &failed) {
-		code = fmt.Sprint(failed.code)
+		code = strconv.Itoa(failed.code)
 	}
 	s.say("FAILED: %s %s", title(step), code)
 	return err
@@ -55,14 +59,14 @@ func (s *stage) execute(ctx context.Context, step packagefile.Step) error {
 	case err != nil:
 		return fmt.Errorf("step %s could not be started: %w", title(step), explainStart(script, err))
 	case ctx.Err() != nil:
-		return &stepFailed{sentence: fmt.Sprintf("step %s %s after the agent was told to stop", title(step), result), code: result.Code, output: out.tail.String(), cause: errStopped}
+		return &stepError{sentence: fmt.Sprintf("step %s %s after the agent was told to stop", title(step), result), code: result.Code, output: out.tail.String(), cause: errStopped}
 	case result.OutputHeld:
 		s.say("step %s left a process behind that still holds its output; not waiting for it", step.Path)
 	}
 	if result.Signal == 0 && step.Accepts(result.Code) {
 		return nil
 	}
-	return &stepFailed{sentence: verdict(step, result), code: result.Code, output: out.tail.String()}
+	return &stepError{sentence: verdict(step, result), code: result.Code, output: out.tail.String()}
 }
 
 func verdict(step packagefile.Step, result process.Result) string {

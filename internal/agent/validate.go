@@ -2,8 +2,8 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
-	"fmt"
 
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
@@ -19,7 +19,7 @@ func (p Process) validate(args []string) int {
 		return exitUsage
 	}
 	if len(paths) != 1 || *format != "text" && *format != "json" {
-		p.complain(fmt.Errorf("validate wants one package folder or its config.json, and -o text or json"))
+		p.complain(errors.New("validate wants one package folder or its config.json, and -o text or json"))
 		p.printUsage(p.Stderr)
 		return exitUsage
 	}

@@ -73,7 +73,7 @@ func explain(e *jsonschema.ValidationError) []Problem {
 			return "is missing", "add it: " + meaning(append(slices.Clone(at), key))
 		})
 	case *kind.AdditionalProperties:
-		return eachKey(at, k.Properties, func(key string) (string, string) {
+		return eachKey(at, k.Properties, func(string) (string, string) {
 			return "is not a known key", knownKeys(at)
 		})
 	case *kind.Type:

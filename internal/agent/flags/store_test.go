@@ -1,0 +1,162 @@
+package flags_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skyhook-operator/skyhook/internal/agent/flags"
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.FixedZone("", 3600))
+
+func newPackage(version string, steps ...packagefile.Step) *packagefile.Package {
+	return &packagefile.Package{
+		Name: "tuning", Version: version,
+		Modes: map[packagefile.Mode][]packagefile.Step{packagefile.Apply: steps},
+	}
+}
+
+func script(path string, arguments ...string) packagefile.Step {
+	return packagefile.Step{Path: path, Arguments: arguments, ReturnCodes: numbers("0")}
+}
+
+func read(t *testing.T, elements ...string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(elements...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func present(elements ...string) bool {
+	_, err := os.Stat(filepath.Join(elements...))
+	return err == nil
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPath(t *testing.T) {
+	store := flags.Store{Dir: "/h/flags"}
+	pkg := newPackage("1.1.1")
+	tests := map[string]struct {
+		step packagefile.Step
+		want string
+	}{
+		"make_flag_path_has_package_name": {script("run.sh"), "/h/flags/tuning/1.1.1/run.sh_W11fWzBd"},
+		"make_flag_path_uses_args":        {script("run.sh", "apply"), "/h/flags/tuning/1.1.1/run.sh_WydhcHBseSddX1swXQ=="},
+		"make_flag_path_uses_returncodes": {packagefile.Step{Path: "run.sh", ReturnCodes: numbers("0", "1")}, "/h/flags/tuning/1.1.1/run.sh_W11fWzAsIDFd"},
+		"script_in_a_folder":              {script("a/run.sh"), "/h/flags/tuning/1.1.1/a/run.sh_W11fWzBd"},
+		"slash_in_marker":                 {script("run.sh", "?>?>?>"), "/h/flags/tuning/1.1.1/run.sh_Wyc/Pj8+Pz4nXV9bMF0="},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := store.Path(pkg, test.step); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestPath_LongArgumentsStillHaveAFlag(t *testing.T) {
+	store := flags.Store{Dir: t.TempDir()}
+	pkg := newPackage("1.0.0")
+	long, other := script("run.sh", strings.Repeat("x", 500)), script("run.sh", strings.Repeat("x", 501))
+	must(t, store.Set(pkg, long, false, noon))
+	if !store.IsSet(pkg, long) || store.IsSet(pkg, other) {
+		t.Error("flags of long arguments are not told apart")
+	}
+}
+
+func TestSet_CreatesMissingParentDirectories(t *testing.T) {
+	store := flags.Store{Dir: filepath.Join(t.TempDir(), "a/b/flags")}
+	pkg, step := newPackage("1.0.0"), script("sub/run.sh")
+	if store.IsSet(pkg, step) {
+		t.Fatal("set before")
+	}
+	must(t, store.Set(pkg, step, false, noon))
+	if got, want := read(t, store.Path(pkg, step)), "last_run: 2026-11-20T11:00:00.123456\nstep_always_runs: False"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	must(t, store.Set(pkg, step, true, noon))
+	if got := read(t, store.Path(pkg, step)); !strings.HasSuffix(got, "step_always_runs: True") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestStart(t *testing.T) {
+	store := flags.Store{Dir: filepath.Join(t.TempDir(), "flags")}
+	must(t, store.Start())
+	must(t, store.Start())
+	if got := read(t, store.Dir, "START"); got != "" {
+		t.Errorf("content %q", got)
+	}
+}
+
+func TestClearPackage(t *testing.T) {
+	store := flags.Store{Dir: t.TempDir()}
+	known, gone := script("run.sh", "?>?>?>"), script("gone.sh")
+	now, old := newPackage("1.1.0", known), newPackage("1.0.0", known)
+	must(t, store.Set(now, known, false, noon))
+	must(t, store.Set(now, gone, false, noon))
+	must(t, store.Set(old, known, false, noon))
+	neighbour := &packagefile.Package{Name: "tuned", Version: "1.0.0"}
+	must(t, store.Set(neighbour, known, false, noon))
+
+	must(t, store.ClearPackage(now))
+	if store.IsSet(now, known) || store.IsSet(old, known) {
+		t.Error("steps of the package count as done")
+	}
+	if !store.IsSet(now, gone) || !store.IsSet(neighbour, known) {
+		t.Error("flags of unknown steps or of other packages are gone")
+	}
+	must(t, store.ClearPackage(now))
+	must(t, flags.Store{Dir: filepath.Join(t.TempDir(), "none")}.ClearPackage(now))
+}
+
+func TestRecordChecks(t *testing.T) {
+	store := flags.Store{Dir: t.TempDir()}
+	good, bad := flags.Check{Path: "a.sh"}, flags.Check{Path: "b.sh", Failed: true}
+
+	must(t, store.RecordChecks(packagefile.ApplyCheck, []flags.Check{good, good}))
+	if got := read(t, store.Dir, "check_results"); got != "a.sh False\na.sh False" {
+		t.Errorf("results %q", got)
+	}
+	if !present(store.Dir, "apply-check_ALL_CHECKED") {
+		t.Error("no verdict after success")
+	}
+	must(t, store.RecordChecks(packagefile.ConfigCheck, []flags.Check{bad}))
+	must(t, store.RecordChecks(packagefile.ApplyCheck, []flags.Check{good, bad}))
+	if got := read(t, store.Dir, "check_results"); got != "a.sh False\nb.sh True" {
+		t.Errorf("results %q", got)
+	}
+	if present(store.Dir, "apply-check_ALL_CHECKED") || present(store.Dir, "config-check_ALL_CHECKED") {
+		t.Error("a verdict is left after failure")
+	}
+}
+
+func TestStore_ErrorsAreReported(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(file, nil, 0o644))
+	store := flags.Store{Dir: file}
+	pkg := newPackage("1.0.0", script("run.sh"))
+	for name, err := range map[string]error{
+		"start":  store.Start(),
+		"set":    store.Set(pkg, script("run.sh"), false, noon),
+		"checks": store.RecordChecks(packagefile.ApplyCheck, []flags.Check{{}}),
+		"clear":  store.ClearPackage(pkg),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error below a file", name)
+		}
+	}
+}

@@ -2,8 +2,10 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DeploymentPolicy paces rollouts: it splits a fleet into compartments and says how many nodes of each may be worked on
-// at a time and how batches grow or stop. Skyhooks refer to it by name in spec.deploymentPolicy. It is cluster-scoped.
+// DeploymentPolicy paces rollouts: it splits a fleet into compartments and
+// says how many nodes of each may be worked on at a time and how batches grow
+// or stop. Skyhooks refer to it by name in spec.deploymentPolicy. It is
+// cluster-scoped.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=deploymentpolicies,scope=Cluster
@@ -27,27 +29,32 @@ type DeploymentPolicyList struct {
 
 // DeploymentPolicySpec is the user's intent.
 type DeploymentPolicySpec struct {
-	// Default is the budget and strategy of the nodes that no compartment matches.
+	// Default is the budget and strategy of the nodes that no compartment
+	// matches.
 	Default PolicyDefault `json:"default"`
 
-	// Compartments split the fleet by node labels, each with its own budget and strategy. A node that several match
-	// belongs to the most careful of them. At most 64.
+	// Compartments split the fleet by node labels, each with its own budget and
+	// strategy. A node that several match belongs to the most careful of them. At
+	// most 64.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:XValidation:rule="self.all(c, self.exists_one(d, d.name == c.name))",message="compartments must have unique names; rename one of them"
 	// +kubebuilder:validation:XValidation:rule="self.all(c, self.exists_one(d, d.selector == c.selector))",message="compartments must have different selectors; change or remove one of them"
 	Compartments []Compartment `json:"compartments,omitempty"`
 
-	// ResetBatchStateOnCompletion starts the next rollout from the first batch instead of going on with the size that the
-	// last rollout reached. Default true.
+	// ResetBatchStateOnCompletion starts the next rollout from the first batch
+	// instead of going on with the size that the last rollout reached. Default
+	// true.
 	// +optional
 	// +kubebuilder:default=true
 	ResetBatchStateOnCompletion *bool `json:"resetBatchStateOnCompletion,omitempty"`
 }
 
-// PolicyDefault is the budget and strategy of nodes that no compartment matches.
+// PolicyDefault is the budget and strategy of nodes that no compartment
+// matches.
 type PolicyDefault struct {
-	// Budget is the most nodes outside of all compartments that may be worked on at the same time.
+	// Budget is the most nodes outside of all compartments that may be worked on
+	// at the same time.
 	Budget Budget `json:"budget"`
 
 	// Strategy sizes the batches of these nodes.
@@ -56,7 +63,8 @@ type PolicyDefault struct {
 
 // Compartment is a part of the fleet with its own pace.
 type Compartment struct {
-	// Name of the compartment, unique in the policy. __default__ is reserved for the nodes that no compartment matches.
+	// Name of the compartment, unique in the policy. __default__ is reserved for
+	// the nodes that no compartment matches.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self != '__default__'",message="name must not be __default__, which is reserved for the nodes that no compartment matches; rename the compartment"
@@ -66,19 +74,23 @@ type Compartment struct {
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15].all(i, i >= self.matchExpressions.size() || (self.matchExpressions[i].operator in ['In', 'NotIn'] ? has(self.matchExpressions[i].values) && self.matchExpressions[i].values.size() > 0 : self.matchExpressions[i].operator in ['Exists', 'DoesNotExist'] && (!has(self.matchExpressions[i].values) || self.matchExpressions[i].values.size() == 0)))",message="matchExpressions must use operator In or NotIn with values, or Exists or DoesNotExist without values; correct the operator or the values",fieldPath=".matchExpressions"
 	Selector metav1.LabelSelector `json:"selector"`
 
-	// Budget is the most nodes of this compartment that may be worked on at the same time.
+	// Budget is the most nodes of this compartment that may be worked on at the
+	// same time.
 	Budget Budget `json:"budget"`
 
-	// Strategy sizes the batches of this compartment. Unset works on as many nodes as the budget allows.
+	// Strategy sizes the batches of this compartment. Unset works on as many
+	// nodes as the budget allows.
 	// +optional
 	Strategy *Strategy `json:"strategy,omitempty"`
 }
 
-// Budget is a number of nodes, absolute or relative; exactly one field is set.
+// Budget is a number of nodes, absolute or relative; exactly one field is
+// set.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.percent) != has(self.count)",message="budget must have exactly one of percent and count; set one and remove the other"
 type Budget struct {
-	// Percent of the matching nodes, 1 to 100, rounded down, but always at least one node.
+	// Percent of the matching nodes, 1 to 100, rounded down, but always at least
+	// one node.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
@@ -90,7 +102,8 @@ type Budget struct {
 	Count *int `json:"count,omitempty"`
 }
 
-// Strategy sizes the batches; exactly one field is set. The budget caps every batch.
+// Strategy sizes the batches; exactly one field is set. The budget caps every
+// batch.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.fixed), has(self.linear), has(self.exponential)].filter(b, b).size() == 1",message="strategy must have exactly one of fixed, linear and exponential; set one and remove the others"
 type Strategy struct {
@@ -98,7 +111,8 @@ type Strategy struct {
 	// +optional
 	Fixed *FixedStrategy `json:"fixed,omitempty"`
 
-	// Linear adds a constant after a good batch and takes it away after a bad one.
+	// Linear adds a constant after a good batch and takes it away after a bad
+	// one.
 	// +optional
 	Linear *LinearStrategy `json:"linear,omitempty"`
 
@@ -109,26 +123,29 @@ type Strategy struct {
 
 // BatchRules are common to all strategies.
 type BatchRules struct {
-	// InitialBatch is the size of the first batch, in nodes. At least 1, default 1.
+	// InitialBatch is the size of the first batch, in nodes. At least 1, default
+	// 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:default=1
 	InitialBatch *int `json:"initialBatch,omitempty"`
 
-	// BatchThreshold is the percentage of a batch that must succeed for the batch to count as good. 1 to 100, default 100.
+	// BatchThreshold is the percentage of a batch that must succeed for the batch
+	// to count as good. 1 to 100, default 100.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	// +kubebuilder:default=100
 	BatchThreshold *int `json:"batchThreshold,omitempty"`
 
-	// FailureThreshold is the number of bad batches in a row that stops the rollout. At least 1. Unset never stops it.
+	// FailureThreshold is the number of bad batches in a row that stops the
+	// rollout. At least 1. Unset never stops it.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	FailureThreshold *int `json:"failureThreshold,omitempty"`
 
-	// SafetyLimit is the progress, in percent of the nodes, from which bad batches no longer stop or slow the rollout.
-	// 1 to 100, default 50.
+	// SafetyLimit is the progress, in percent of the nodes, from which bad
+	// batches no longer stop or slow the rollout. 1 to 100, default 50.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
@@ -145,8 +162,8 @@ type FixedStrategy struct {
 type LinearStrategy struct {
 	BatchRules `json:",inline"`
 
-	// Delta is added to the size of the batch after a good one and taken away after a bad one, in nodes. At least 1,
-	// default 1.
+	// Delta is added to the size of the batch after a good one and taken away
+	// after a bad one, in nodes. At least 1, default 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:default=1
@@ -157,7 +174,8 @@ type LinearStrategy struct {
 type ExponentialStrategy struct {
 	BatchRules `json:",inline"`
 
-	// GrowthFactor multiplies the size of the batch after a good one and divides it after a bad one. At least 2, default 2.
+	// GrowthFactor multiplies the size of the batch after a good one and divides
+	// it after a bad one. At least 2, default 2.
 	// +optional
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:default=2

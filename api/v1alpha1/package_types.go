@@ -6,8 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Package is one package to install: an image with scripts, a version and how it is configured. On each node its stages
-// run in order: apply (or upgrade), config and, if it has an interrupt, interrupt and post-interrupt.
+// Package is one package to install: an image with scripts, a version and how
+// it is configured. On each node its stages run in order: apply (or upgrade),
+// config and, if it has an interrupt, interrupt and post-interrupt.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.configInterrupts) || self.configInterrupts.all(k, has(self.configMap) && (k in self.configMap || (k.contains('*') && k.matches(r'^([-._a-zA-Z0-9*?]|[[][!^]?[-._a-zA-Z0-9]+[]])+$') && self.configMap.exists(c, c.matches('^' + k.replace('.', '[.]').replace('*', '.*').replace('?', '.') + '$')))))",message="every key of configInterrupts must be a key of configMap, or a glob with * that matches at least one; correct the key or add it to configMap",fieldPath=".configInterrupts"
 type Package struct {
@@ -16,8 +17,9 @@ type Package struct {
 	// +kubebuilder:validation:MaxLength=43
 	Name string `json:"name,omitempty"`
 
-	// Version is the semantic version of the package and the tag of its image. A leading v and missing minor or patch
-	// numbers are allowed; leading zeros and build metadata (+...) are not. Raising it upgrades the package on every
+	// Version is the semantic version of the package and the tag of its image. A
+	// leading v and missing minor or patch numbers are allowed; leading zeros and
+	// build metadata (+...) are not. Raising it upgrades the package on every
 	// node. Examples: 1.2.3, v1.2.3-rc.1, 2024.7.6.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -25,72 +27,84 @@ type Package struct {
 	// +kubebuilder:validation:XValidation:rule=`self.contains('+') || (self.matches(r'^v?(0|[1-9][0-9]*)([.](0|[1-9][0-9]*)([.](0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[-A-Za-z][-0-9A-Za-z]*)([.](0|[1-9][0-9]*|[0-9]*[-A-Za-z][-0-9A-Za-z]*))*)?)?)?$') && !self.matches(r'-([.]|$)|[.]-'))`,message="version must be a semantic version such as 1.2.3, v1.2.3-rc.1 or 1.2, without leading zeros; correct it"
 	Version string `json:"version"`
 
-	// Image is the repository of the package's image, with the registry's port if it has one. A tag or digest in it is
-	// ignored: version is the tag, and containerSHA pins a digest. Example: ghcr.io/nvidia/skyhook-packages/shellscript.
+	// Image is the repository of the package's image, with the registry's port if
+	// it has one. A tag or digest in it is ignored: version is the tag, and
+	// containerSHA pins a digest. Example:
+	// ghcr.io/nvidia/skyhook-packages/shellscript.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule=`!self.contains('://') && !self.matches(r'\s') && !self.startsWith(':') && !self.startsWith('@')`,message="image must be a repository such as ghcr.io/org/name, without https:// and without spaces; correct it"
 	Image string `json:"image"`
 
-	// ContainerSHA pins the image to a digest: the image pulled is then image@containerSHA instead of image:version.
-	// Written as sha256: and 64 lower-case hexadecimal digits.
+	// ContainerSHA pins the image to a digest: the image pulled is then
+	// image@containerSHA instead of image:version. Written as sha256: and 64
+	// lower-case hexadecimal digits.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:XValidation:rule=`self.size() == 0 || self.matches(r'^sha256:[0-9a-f]{64}$')`,message="containerSHA must be sha256: followed by 64 lower-case hexadecimal digits; copy the digest of the image, or remove the field"
 	ContainerSHA string `json:"containerSHA,omitempty"`
 
-	// AgentImageOverride is a full image reference that replaces the operator's agent image for this package. Leave it
-	// out, except for tests of an agent. Example: ghcr.io/org/skyhook-agent:1.4.0.
+	// AgentImageOverride is a full image reference that replaces the operator's
+	// agent image for this package. Leave it out, except for tests of an agent.
+	// Example: ghcr.io/org/skyhook-agent:1.4.0.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule=`!self.contains('://') && !self.matches(r'\s')`,message="agentImageOverride must be an image reference such as ghcr.io/org/agent:1.2.3, without https:// and without spaces; correct it"
 	AgentImageOverride string `json:"agentImageOverride,omitempty"`
 
-	// Interrupt is the disruption that the package needs to take effect. It runs after config, when the node is cordoned
-	// and drained, and is followed by the stage post-interrupt. Unset means none.
+	// Interrupt is the disruption that the package needs to take effect. It runs
+	// after config, when the node is cordoned and drained, and is followed by the
+	// stage post-interrupt. Unset means none.
 	// +optional
 	Interrupt *Interrupt `json:"interrupt,omitempty"`
 
-	// DependsOn maps the name of another package of this Skyhook to its version, exactly as written there. Those packages
-	// must be complete on the node before this one starts. Example: {tuning: 1.2.0}.
+	// DependsOn maps the name of another package of this Skyhook to its version,
+	// exactly as written there. Those packages must be complete on the node
+	// before this one starts. Example: {tuning: 1.2.0}.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=127
 	DependsOn map[string]string `json:"dependsOn,omitempty"`
 
-	// ConfigInterrupts maps a key of configMap, or a glob with *, to the interrupt that runs when the value of such a key
-	// changes after the first install, instead of the package's interrupt. Example: {"sysctl_*": {type: reboot}}.
+	// ConfigInterrupts maps a key of configMap, or a glob with *, to the
+	// interrupt that runs when the value of such a key changes after the first
+	// install, instead of the package's interrupt. Example: {"sysctl_*": {type:
+	// reboot}}.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	ConfigInterrupts map[string]Interrupt `json:"configInterrupts,omitempty"`
 
-	// ConfigMap is the package's configuration, and its scripts where a package takes scripts: file names and contents,
-	// mounted into its pods. Changing a value runs the stage config again on every node. Example: {apply.sh: "..."}.
+	// ConfigMap is the package's configuration, and its scripts where a package
+	// takes scripts: file names and contents, mounted into its pods. Changing a
+	// value runs the stage config again on every node. Example: {apply.sh:
+	// "..."}.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=256
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches(r'^[-._a-zA-Z0-9]{1,253}$') && !k.startsWith('..') && k != '.')",message="a key of configMap must be a file name of letters, digits, dashes, dots and underscores, at most 253 characters, and must not be . or start with ..; rename the key"
 	ConfigMap map[string]string `json:"configMap,omitempty"`
 
-	// Env is set on the containers that run the package's steps, in the form of a pod's env. The operator's own variables
-	// (SKYHOOK_*) win over these.
+	// Env is set on the containers that run the package's steps, in the form of a
+	// pod's env. The operator's own variables (SKYHOOK_*) win over these.
 	// +optional
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// Resources of each init container of the package's pods. All four fields or none. Unset leaves them to the cluster
-	// (LimitRange).
+	// Resources of each init container of the package's pods. All four fields or
+	// none. Unset leaves them to the cluster (LimitRange).
 	// +optional
 	Resources *ResourceRequirements `json:"resources,omitempty"`
 
-	// GracefulShutdown is the time that a running step has to end after SIGTERM, before it is killed: the termination grace
-	// period of the package's pods, as a duration that is cut to whole seconds. Unset means the cluster's 30 seconds.
-	// Examples: 90s, 5m, 1h30m.
+	// GracefulShutdown is the time that a running step has to end after SIGTERM,
+	// before it is killed: the termination grace period of the package's pods, as
+	// a duration that is cut to whole seconds. Unset means the cluster's 30
+	// seconds. Examples: 90s, 5m, 1h30m.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$') && duration(self) >= duration('0s')`,message="gracefulShutdown must be a duration of zero or more such as 90s, 5m or 1h30m; correct it"
 	GracefulShutdown *metav1.Duration `json:"gracefulShutdown,omitempty"`
 
-	// Uninstall tells whether the package can be uninstalled, and asks for it. Unset means that removing the package from
-	// the spec leaves what it did on the nodes.
+	// Uninstall tells whether the package can be uninstalled, and asks for it.
+	// Unset means that removing the package from the spec leaves what it did on
+	// the nodes.
 	// +optional
 	Uninstall *Uninstall `json:"uninstall,omitempty"`
 }
@@ -100,11 +114,13 @@ type Package struct {
 // +kubebuilder:validation:XValidation:rule="self.type != 'service' || (has(self.services) && self.services.size() > 0)",message="services must name at least one systemd unit when type is service; add services",fieldPath=".services"
 // +kubebuilder:validation:XValidation:rule="!(self.type in ['reboot', 'noop']) || !has(self.services) || self.services.size() == 0",message="services must be left out when type is reboot or noop; remove services, or set type to service",fieldPath=".services"
 type Interrupt struct {
-	// Type of the interrupt: service restarts the systemd units in services, reboot reboots the node,
-	// restartAllServices restarts what sysctl settings need, noop only cordons and drains the node.
+	// Type of the interrupt: service restarts the systemd units in services,
+	// reboot reboots the node, restartAllServices restarts what sysctl settings
+	// need, noop only cordons and drains the node.
 	Type InterruptType `json:"type"`
 
-	// Services are the systemd units that a service interrupt restarts, in this order. Example: [containerd, kubelet].
+	// Services are the systemd units that a service interrupt restarts, in this
+	// order. Example: [containerd, kubelet].
 	// +optional
 	// +kubebuilder:validation:MaxItems=128
 	// +kubebuilder:validation:items:MinLength=1
@@ -124,14 +140,17 @@ const (
 	InterruptReboot InterruptType = "reboot"
 	// InterruptNoop cordons and drains the node and does nothing else.
 	InterruptNoop InterruptType = "noop"
-	// InterruptRestartAllServices restarts what sysctl settings need to take effect.
+	// InterruptRestartAllServices restarts what sysctl settings need to take
+	// effect.
 	InterruptRestartAllServices InterruptType = "restartAllServices"
 )
 
-// ResourceRequirements are the requests and limits of each init container: all four or none, where 0 counts as unset.
-//
-// The rules cannot compare quantities: with the number of packages that is allowed, CEL's cost limit permits no parsing
-// of them. That limits are not less than requests is checked by the operator.
+// The rules below cannot compare quantities: with as many packages as are allowed,
+// CEL's cost limit does not permit to parse them. The operator checks that limits
+// are not less than requests.
+
+// ResourceRequirements are the requests and limits of each init container: all
+// four or none, where 0 counts as unset.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.cpuRequest) && self.cpuRequest != dyn(0) && self.cpuRequest != dyn('0'), has(self.cpuLimit) && self.cpuLimit != dyn(0) && self.cpuLimit != dyn('0'), has(self.memoryRequest) && self.memoryRequest != dyn(0) && self.memoryRequest != dyn('0'), has(self.memoryLimit) && self.memoryLimit != dyn(0) && self.memoryLimit != dyn('0')].filter(set, set).size() in [0, 4]",message="resources must have all of cpuRequest, cpuLimit, memoryRequest and memoryLimit, or none of them; add the missing ones"
 // +kubebuilder:validation:XValidation:rule="!has(self.cpuRequest) || (type(self.cpuRequest) == int ? self.cpuRequest >= 0 : !self.cpuRequest.startsWith('-'))",message="cpuRequest must not be negative; correct it",fieldPath=".cpuRequest"
@@ -139,19 +158,23 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.memoryRequest) || (type(self.memoryRequest) == int ? self.memoryRequest >= 0 : !self.memoryRequest.startsWith('-'))",message="memoryRequest must not be negative; correct it",fieldPath=".memoryRequest"
 // +kubebuilder:validation:XValidation:rule="!has(self.memoryLimit) || (type(self.memoryLimit) == int ? self.memoryLimit >= 0 : !self.memoryLimit.startsWith('-'))",message="memoryLimit must not be negative; correct it",fieldPath=".memoryLimit"
 type ResourceRequirements struct {
-	// CPURequest is the CPU that each init container requests, in cores. Example: 100m.
+	// CPURequest is the CPU that each init container requests, in cores. Example:
+	// 100m.
 	// +optional
 	CPURequest resource.Quantity `json:"cpuRequest,omitzero"`
 
-	// CPULimit is the CPU that each init container may use, in cores, at least cpuRequest. Example: "1".
+	// CPULimit is the CPU that each init container may use, in cores, at least
+	// cpuRequest. Example: "1".
 	// +optional
 	CPULimit resource.Quantity `json:"cpuLimit,omitzero"`
 
-	// MemoryRequest is the memory that each init container requests, in bytes. Example: 64Mi.
+	// MemoryRequest is the memory that each init container requests, in bytes.
+	// Example: 64Mi.
 	// +optional
 	MemoryRequest resource.Quantity `json:"memoryRequest,omitzero"`
 
-	// MemoryLimit is the memory that each init container may use, in bytes, at least memoryRequest. Example: 256Mi.
+	// MemoryLimit is the memory that each init container may use, in bytes, at
+	// least memoryRequest. Example: 256Mi.
 	// +optional
 	MemoryLimit resource.Quantity `json:"memoryLimit,omitzero"`
 }
@@ -160,12 +183,14 @@ type ResourceRequirements struct {
 //
 // +kubebuilder:validation:XValidation:rule="!self.apply || self.enabled",message="apply needs enabled; set enabled to true as well",fieldPath=".apply"
 type Uninstall struct {
-	// Enabled says that the package can be uninstalled: its uninstall stage runs before it may be removed from the spec,
-	// and when the Skyhook is deleted. Default false.
+	// Enabled says that the package can be uninstalled: its uninstall stage runs
+	// before it may be removed from the spec, and when the Skyhook is deleted.
+	// Default false.
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled"`
 
-	// Apply asks for the uninstall now. Needs enabled. Setting it back to false installs the package again. Default false.
+	// Apply asks for the uninstall now. Needs enabled. Setting it back to false
+	// installs the package again. Default false.
 	// +kubebuilder:default=false
 	Apply bool `json:"apply"`
 }

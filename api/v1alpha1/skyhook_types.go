@@ -5,8 +5,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Skyhook declares which packages belong on which nodes, and how many nodes may be worked on at a time. It is
-// cluster-scoped. Set the annotation skyhook.nvidia.com/pause or skyhook.nvidia.com/disable to "true" to hold it.
+// Skyhook declares which packages belong on which nodes, and how many nodes
+// may be worked on at a time. It is cluster-scoped. Set the annotation
+// skyhook.nvidia.com/pause or skyhook.nvidia.com/disable to "true" to hold
+// it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=skyhooks,scope=Cluster
@@ -45,42 +47,51 @@ type SkyhookList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.deploymentPolicy) || self.deploymentPolicy.size() == 0 || !has(self.interruptionBudget) || ((!has(self.interruptionBudget.percent) || dyn(self.interruptionBudget.percent) == null) && (!has(self.interruptionBudget.count) || dyn(self.interruptionBudget.count) == null))",message="deploymentPolicy and interruptionBudget exclude each other; remove interruptionBudget, the policy has budgets of its own",fieldPath=".deploymentPolicy"
 type SkyhookSpec struct {
-	// Serial makes the packages of this Skyhook run one at a time on each node, in the order of their dependencies and
-	// names. False (the default) lets packages that do not depend on each other run at the same time.
+	// Serial makes the packages of this Skyhook run one at a time on each node,
+	// in the order of their dependencies and names. False (the default) lets
+	// packages that do not depend on each other run at the same time.
 	// +optional
 	// +kubebuilder:default=false
 	Serial bool `json:"serial,omitempty"`
 
-	// PodNonInterruptLabels selects pods, in any namespace, that must never be interrupted. While such a pod is Pending or
-	// Running on a node, the node is not drained and no interrupt runs there; the node waits for the pod to end by
-	// itself. Unset or empty holds back nothing. Example: {matchLabels: {workload: training}}.
+	// PodNonInterruptLabels selects pods, in any namespace, that must never be
+	// interrupted. While such a pod is Pending or Running on a node, the node is
+	// not drained and no interrupt runs there; the node waits for the pod to end
+	// by itself. Unset or empty holds back nothing. Example: {matchLabels:
+	// {workload: training}}.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && e.values.size() > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || e.values.size() == 0))",message="matchExpressions must use operator In or NotIn with values, or Exists or DoesNotExist without values; correct the operator or the values",fieldPath=".matchExpressions"
 	PodNonInterruptLabels metav1.LabelSelector `json:"podNonInterruptLabels,omitzero"`
 
-	// NodeSelectors selects the nodes by their labels. Unset or empty selects every node of the cluster. Nodes labelled
-	// skyhook.nvidia.com/ignore=true are skipped. Example: {matchLabels: {node.kubernetes.io/instance-type: gpu}}.
+	// NodeSelectors selects the nodes by their labels. Unset or empty selects
+	// every node of the cluster. Nodes labeled skyhook.nvidia.com/ignore=true
+	// are skipped. Example: {matchLabels: {node.kubernetes.io/instance-type:
+	// gpu}}.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && e.values.size() > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || e.values.size() == 0))",message="matchExpressions must use operator In or NotIn with values, or Exists or DoesNotExist without values; correct the operator or the values",fieldPath=".matchExpressions"
 	NodeSelectors metav1.LabelSelector `json:"nodeSelectors,omitzero"`
 
-	// DeploymentPolicy is the name of the DeploymentPolicy that paces the rollout: compartments, budgets, batches. It
-	// excludes interruptionBudget. Unset paces by interruptionBudget alone.
+	// DeploymentPolicy is the name of the DeploymentPolicy that paces the
+	// rollout: compartments, budgets, batches. It excludes interruptionBudget.
+	// Unset paces by interruptionBudget alone.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	DeploymentPolicy string `json:"deploymentPolicy,omitempty"`
 
-	// DeploymentPolicyOptions overrides parts of the DeploymentPolicy for this Skyhook alone.
+	// DeploymentPolicyOptions overrides parts of the DeploymentPolicy for this
+	// Skyhook alone.
 	// +optional
 	DeploymentPolicyOptions *DeploymentPolicyOptions `json:"deploymentPolicyOptions,omitempty"`
 
-	// InterruptionBudget limits how many nodes are worked on at the same time, for every kind of work. Set percent or
-	// count, not both. Unset means no limit. It excludes deploymentPolicy.
+	// InterruptionBudget limits how many nodes are worked on at the same time,
+	// for every kind of work. Set percent or count, not both. Unset means no
+	// limit. It excludes deploymentPolicy.
 	// +optional
 	InterruptionBudget InterruptionBudget `json:"interruptionBudget,omitzero"`
 
-	// Packages to install, by name. A name has 1 to 43 lower-case letters, digits and dashes, starts with a letter and
-	// ends with a letter or digit; name and version joined by a dash have at most 63 characters. At most 128 packages.
+	// Packages to install, by name. A name has 1 to 43 lower-case letters, digits
+	// and dashes, starts with a letter and ends with a letter or digit; name and
+	// version joined by a dash have at most 63 characters. At most 128 packages.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=128
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches(r'^[a-z]([-a-z0-9]{0,41}[a-z0-9])?$'))",message="a package name must have 1 to 43 lower-case letters, digits and dashes, start with a letter and end with a letter or digit; rename the package",messageExpression="'package name must have 1 to 43 lower-case letters, digits and dashes, start with a letter and end with a letter or digit; rename: ' + self.filter(k, !k.matches(r'^[a-z]([-a-z0-9]{0,41}[a-z0-9])?$'))[0]"
@@ -90,8 +101,9 @@ type SkyhookSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !has(self[k].dependsOn) || self[k].dependsOn.all(d, d in self && self[d].version == self[k].dependsOn[d]))",message="dependsOn must name packages of this Skyhook with exactly the version written there; add the package or correct name and version",messageExpression="'dependsOn must name packages of this Skyhook with exactly the version written there; add the package or correct name and version in: ' + self.filter(k, has(self[k].dependsOn) && !self[k].dependsOn.all(d, d in self && self[d].version == self[k].dependsOn[d]))[0]"
 	Packages map[string]Package `json:"packages,omitempty"`
 
-	// AdditionalTolerations are added to every pod of this Skyhook. A node with a taint that is tolerated neither by these
-	// nor by the operator's own tolerations is blocked, not worked on.
+	// AdditionalTolerations are added to every pod of this Skyhook. A node with a
+	// taint that is tolerated neither by these nor by the operator's own
+	// tolerations is blocked, not worked on.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:XValidation:rule="self.all(t, !has(t.operator) || t.operator.size() == 0 || t.operator in ['Equal', 'Exists', 'Lt', 'Gt'])",message="operator of a toleration must be Equal or Exists; correct it"
@@ -99,27 +111,31 @@ type SkyhookSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(t, (has(t.key) && t.key.size() > 0) || (has(t.operator) && t.operator == 'Exists'))",message="a toleration without key must have operator Exists; set key or operator"
 	AdditionalTolerations []corev1.Toleration `json:"additionalTolerations,omitempty"`
 
-	// RuntimeRequired keeps the operator's runtime taint (skyhook.nvidia.com=runtime-required:NoSchedule unless configured
-	// otherwise) on a node until this Skyhook and all others that require it are complete there, so that workloads wait
-	// for the packages. Default false.
+	// RuntimeRequired keeps the operator's runtime taint
+	// (skyhook.nvidia.com=runtime-required:NoSchedule unless configured
+	// otherwise) on a node until this Skyhook and all others that require it are
+	// complete there, so that workloads wait for the packages. Default false.
 	// +optional
 	// +kubebuilder:default=false
 	RuntimeRequired bool `json:"runtimeRequired,omitempty"`
 
-	// AutoTaintNewNodes lets the operator put the runtime taint on nodes that it sees for the first time, instead of the
-	// machinery that creates them. Useful with runtimeRequired. Default false.
+	// AutoTaintNewNodes lets the operator put the runtime taint on nodes that it
+	// sees for the first time, instead of the machinery that creates them. Useful
+	// with runtimeRequired. Default false.
 	// +optional
 	// +kubebuilder:default=false
 	AutoTaintNewNodes bool `json:"autoTaintNewNodes,omitempty"`
 
-	// Priority orders the Skyhooks that target the same node: lower runs first, equal ones by name. At least 1, default 200.
+	// Priority orders the Skyhooks that target the same node: lower runs first,
+	// equal ones by name. At least 1, default 200.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:default=200
 	Priority int `json:"priority,omitempty"`
 
-	// Sequencing tells how this Skyhook holds back those that come after it: node (the default) holds them back on a node
-	// until this one is complete on that node, all until this one is complete on all its nodes.
+	// Sequencing tells how this Skyhook holds back those that come after it: node
+	// (the default) holds them back on a node until this one is complete on that
+	// node, all until this one is complete on all its nodes.
 	// +optional
 	// +kubebuilder:default=node
 	Sequencing Sequencing `json:"sequencing,omitempty"`
@@ -130,34 +146,39 @@ type SkyhookSpec struct {
 type Sequencing string
 
 const (
-	// SequencingNode holds later Skyhooks back on a node until this one is complete on that node.
+	// SequencingNode holds later Skyhooks back on a node until this one is
+	// complete on that node.
 	SequencingNode Sequencing = "node"
-	// SequencingAll holds later Skyhooks back everywhere until this one is complete on all its nodes.
+	// SequencingAll holds later Skyhooks back everywhere until this one is
+	// complete on all its nodes.
 	SequencingAll Sequencing = "all"
 )
 
 // DeploymentPolicyOptions overrides parts of a DeploymentPolicy.
 type DeploymentPolicyOptions struct {
-	// ResetBatchStateOnCompletion starts the next rollout from the first batch instead of going on with the size that the
-	// last rollout reached. Default true; takes precedence over the field of the same name in the policy.
+	// ResetBatchStateOnCompletion starts the next rollout from the first batch
+	// instead of going on with the size that the last rollout reached. Default
+	// true; takes precedence over the field of the same name in the policy.
 	// +optional
 	// +kubebuilder:default=true
 	ResetBatchStateOnCompletion *bool `json:"resetBatchStateOnCompletion,omitempty"`
 }
 
-// InterruptionBudget is a number of nodes, absolute or relative. At most one field is set; none means no limit.
+// InterruptionBudget is a number of nodes, absolute or relative. At most one
+// field is set; none means no limit.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.percent) || dyn(self.percent) == null || !has(self.count) || dyn(self.count) == null",message="percent and count exclude each other; remove one of them",fieldPath=".percent"
 type InterruptionBudget struct {
-	// Percent of the selected nodes that may be worked on at the same time, 0 to 100, rounded down, but always at least
-	// one node.
+	// Percent of the selected nodes that may be worked on at the same time, 0 to
+	// 100, rounded down, but always at least one node.
 	// +optional
 	// +nullable
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	Percent *int `json:"percent,omitempty"`
 
-	// Count of nodes that may be worked on at the same time, 0 or more, where 0 counts as 1.
+	// Count of nodes that may be worked on at the same time, 0 or more, where 0
+	// counts as 1.
 	// +optional
 	// +nullable
 	// +kubebuilder:validation:Minimum=0

@@ -7,15 +7,19 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 type Status string
 
 const (
-	// StatusUnknown means that nothing is known yet, or that what is recorded cannot be read.
+	// StatusUnknown means that nothing is known yet, or that what is recorded
+	// cannot be read.
 	StatusUnknown Status = "unknown"
 	// StatusComplete means that every package is complete.
 	StatusComplete Status = "complete"
-	// StatusBlocked means that something outside must change first: a taint, an ignored node, a missing policy.
+	// StatusBlocked means that something outside must change first: a taint, an
+	// ignored node, a missing policy.
 	StatusBlocked Status = "blocked"
-	// StatusWaiting means that it is not its turn yet: an earlier Skyhook, or no permit.
+	// StatusWaiting means that it is not its turn yet: an earlier Skyhook, or no
+	// permit.
 	StatusWaiting Status = "waiting"
-	// StatusDisabled means that the annotation skyhook.nvidia.com/disable is "true".
+	// StatusDisabled means that the annotation skyhook.nvidia.com/disable is
+	// "true".
 	StatusDisabled Status = "disabled"
 	// StatusPaused means that the annotation skyhook.nvidia.com/pause is "true".
 	StatusPaused Status = "paused"
@@ -32,7 +36,8 @@ type Stage string
 const (
 	// StageApply installs the package for the first time.
 	StageApply Stage = "apply"
-	// StageConfig configures it, after apply or upgrade and after each change of its configMap.
+	// StageConfig configures it, after apply or upgrade and after each change of
+	// its configMap.
 	StageConfig Stage = "config"
 	// StageInterrupt runs its interrupt on the drained node.
 	StageInterrupt Stage = "interrupt"
@@ -55,7 +60,8 @@ const (
 	StateComplete State = "complete"
 	// StateInProgress means that the stage runs.
 	StateInProgress State = "in_progress"
-	// StateSkipped means that another package's interrupt stands in for this one's.
+	// StateSkipped means that another package's interrupt stands in for this
+	// one's.
 	StateSkipped State = "skipped"
 	// StateErroring means that the stage fails and is tried again.
 	StateErroring State = "erroring"
@@ -63,33 +69,37 @@ const (
 	StateUnknown State = "unknown"
 )
 
-// SkyhookStatus is what the operator observed. Truth about a node lives on the node; this object stays under 128 KiB
-// whatever the size of the fleet.
+// SkyhookStatus is what the operator observed. Truth about a node lives on
+// the node; this object stays under 128 KiB whatever the size of the fleet.
 type SkyhookStatus struct {
 	// ObservedGeneration is the generation of the spec that this status reflects.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Status is the roll-up over all selected nodes: complete when every node is, else what matters most among them.
+	// Status is the roll-up over all selected nodes: complete when every node is,
+	// else what matters most among them.
 	// +optional
 	Status Status `json:"status,omitempty"`
 
-	// Conditions of the Skyhook. Ready is True when every selected node is complete; Reconciling and Stalled follow the
-	// kstatus conventions, so kubectl wait --for=condition=Ready and GitOps tools work.
+	// Conditions of the Skyhook. Ready is True when every selected node is
+	// complete; Reconciling and Stalled follow the kstatus conventions, so
+	// kubectl wait --for=condition=Ready and GitOps tools work.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Permits are the nodes that may work now. A node starts new work only while it is listed here.
+	// Permits are the nodes that may work now. A node starts new work only while
+	// it is listed here.
 	// +optional
 	// +listType=map
 	// +listMapKey=node
 	// +kubebuilder:validation:MaxItems=1000
 	Permits []Permit `json:"permits,omitempty"`
 
-	// NextOrder is the order number that the next permit of this rollout gets; 0 between rollouts.
+	// NextOrder is the order number that the next permit of this rollout gets; 0
+	// between rollouts.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	NextOrder int32 `json:"nextOrder,omitempty"`
@@ -109,53 +119,64 @@ type SkyhookStatus struct {
 	// +kubebuilder:default=0
 	NodesInProgress int `json:"nodesInProgress"`
 
-	// CompleteNodes is the number of complete nodes and of selected nodes, for example 3/10.
+	// CompleteNodes is the number of complete nodes and of selected nodes, for
+	// example 3/10.
 	// +kubebuilder:default="0/0"
 	CompleteNodes string `json:"completeNodes"`
 
-	// PackageList names every package as name:version, sorted and joined with commas.
+	// PackageList names every package as name:version, sorted and joined with
+	// commas.
 	// +kubebuilder:default=""
 	PackageList string `json:"packageList"`
 
-	// NodeState mirrors the package states of each node, by node and by name|version. Filled only while the Skyhook
-	// targets few nodes (256 unless configured otherwise); the annotation skyhook.nvidia.com/nodeState_<skyhook> of the
-	// node is always complete.
+	// NodeState mirrors the package states of each node, by node and by
+	// name|version. Filled only while the Skyhook targets few nodes (256 unless
+	// configured otherwise); the annotation
+	// skyhook.nvidia.com/nodeState_<skyhook> of the node is always complete.
 	// +optional
 	NodeState map[string]map[string]PackageStatus `json:"nodeState,omitempty"`
 
-	// NodeStatus mirrors the status of each node, by node. Filled only while the Skyhook targets few nodes.
+	// NodeStatus mirrors the status of each node, by node. Filled only while the
+	// Skyhook targets few nodes.
 	// +optional
 	NodeStatus map[string]Status `json:"nodeStatus,omitempty"`
 
-	// NodeBootIDs mirrors the boot id of each node, by node. Filled only while the Skyhook targets few nodes.
+	// NodeBootIDs mirrors the boot id of each node, by node. Filled only while
+	// the Skyhook targets few nodes.
 	// +optional
 	NodeBootIDs map[string]string `json:"nodeBootIds,omitempty"`
 
-	// NodePriority tells since when a node holds its permit, by node. Filled only while the Skyhook targets few nodes.
+	// NodePriority tells since when a node holds its permit, by node. Filled only
+	// while the Skyhook targets few nodes.
 	// +optional
 	NodePriority map[string]metav1.Time `json:"nodePriority,omitempty"`
 
-	// NodeOrderOffset is always nextOrder; it is kept for readers of earlier versions.
+	// NodeOrderOffset is always nextOrder; it is kept for readers of earlier
+	// versions.
 	// +optional
 	NodeOrderOffset int `json:"nodeOrderOffset,omitempty"`
 
-	// ConfigUpdates lists, by package, the keys of configMap that are not yet applied on some node.
+	// ConfigUpdates lists, by package, the keys of configMap that are not yet
+	// applied on some node.
 	// +optional
 	ConfigUpdates map[string][]string `json:"configUpdates,omitempty"`
 
-	// CompartmentStatuses is the progress of each compartment of the deployment policy, by compartment. __default__ has
-	// the nodes that no compartment matches.
+	// CompartmentStatuses is the progress of each compartment of the deployment
+	// policy, by compartment. __default__ has the nodes that no compartment
+	// matches.
 	// +optional
 	CompartmentStatuses map[string]CompartmentStatus `json:"compartmentStatuses,omitempty"`
 }
 
-// Permit allows one node to work. It is taken back only after the node acknowledged, in its record, that it is done
-// with exactly this permit (generation and order), so that no stale cache can exceed a budget.
+// Permit allows one node to work. It is taken back only after the node
+// acknowledged, in its record, that it is done with exactly this permit
+// (generation and order), so that no stale cache can exceed a budget.
 type Permit struct {
 	// Node that may work.
 	Node string `json:"node"`
 
-	// Order is the node's place in this rollout: 0, 1, 2 and so on, never reused, never changed.
+	// Order is the node's place in this rollout: 0, 1, 2 and so on, never reused,
+	// never changed.
 	// +kubebuilder:validation:Minimum=0
 	Order int32 `json:"order"`
 
@@ -163,7 +184,8 @@ type Permit struct {
 	Generation int64 `json:"generation"`
 }
 
-// NodeCounts counts the selected nodes by status. Total is the sum of the others.
+// NodeCounts counts the selected nodes by status. Total is the sum of the
+// others.
 type NodeCounts struct {
 	// Total is the number of selected nodes.
 	// +optional
@@ -181,7 +203,8 @@ type NodeCounts struct {
 	// +optional
 	Erroring int `json:"erroring,omitempty"`
 
-	// Blocked is the number of nodes that wait for a change from outside, such as the removal of a taint.
+	// Blocked is the number of nodes that wait for a change from outside, such as
+	// the removal of a taint.
 	// +optional
 	Blocked int `json:"blocked,omitempty"`
 
@@ -254,7 +277,8 @@ type CompartmentStatus struct {
 	// Matched is the number of nodes in the compartment.
 	Matched int `json:"matched"`
 
-	// Ceiling is the most nodes of the compartment that may be worked on at the same time.
+	// Ceiling is the most nodes of the compartment that may be worked on at the
+	// same time.
 	Ceiling int `json:"ceiling"`
 
 	// InProgress is the number of nodes that are being worked on.
@@ -289,7 +313,8 @@ type BatchState struct {
 	// +optional
 	FailedNodes int `json:"failedNodes,omitempty"`
 
-	// ShouldStop says that too many batches in a row were bad and that no new batch starts.
+	// ShouldStop says that too many batches in a row were bad and that no new
+	// batch starts.
 	// +optional
 	ShouldStop bool `json:"shouldStop,omitempty"`
 

@@ -7,7 +7,9 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -40,15 +42,15 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // NewManager returns a manager with both controllers, ready to start.
-func NewManager(config *rest.Config, o Options) (ctrl.Manager, error) {
+func NewManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	scheme, err := Scheme()
 	if err != nil {
 		return nil, err
 	}
-	config = rest.CopyConfig(config)
-	config.QPS = -1 // the API server's own fairness paces us
-	config.UserAgent = "skyhook-operator/" + o.Version
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
+	cluster = rest.CopyConfig(cluster)
+	cluster.QPS = -1 // the API server's own fairness paces us
+	cluster.UserAgent = "skyhook-operator/" + o.Version
+	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         cacheOptions(o.Workload.Namespace),
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
@@ -57,6 +59,8 @@ func NewManager(config *rest.Config, o Options) (ctrl.Manager, error) {
 		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       o.Workload.Namespace,
 		LeaderElectionReleaseOnCancel: true,
+		// A process may run one manager after another, as the tests of crashes do.
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)

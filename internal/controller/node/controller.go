@@ -39,6 +39,8 @@ type Reconciler struct {
 	Workload workload.Options
 	// Version of the operator, kept in the record.
 	Version string
+
+	fresh freshness
 }
 
 // Reconcile brings one node one step further for every Skyhook that targets it.
@@ -57,9 +59,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		client.MatchingFields{PodNodeIndex: node.Name}); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list package pods on node %s: %w", node.Name, err)
 	}
-	p := &pass{node: &node, now: r.Clock.Now().Truncate(time.Second), skyhooks: targets.InOrder(skyhooks.Items)}
+	now := r.Clock.Now()
+	if r.fresh.behind(&node, pods.Items, now) {
+		return ctrl.Result{RequeueAfter: freshRetry}, nil
+	}
+	p := &pass{
+		node: &node, now: now.Truncate(time.Second), skyhooks: targets.InOrder(skyhooks.Items),
+		wrote: written{resourceVersion: node.ResourceVersion, at: now},
+	}
 	r.plan(ctx, p, pods.Items)
 	r.execute(ctx, p)
+	r.fresh.note(node.UID, p.wrote)
 	if err := errors.Join(p.errs...); err != nil {
 		return result(err)
 	}

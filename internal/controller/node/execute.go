@@ -17,22 +17,20 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// execute carries out the decisions of a pass. The record is written first, with the resourceVersion that the decisions
-// are based on: when the cache was behind, nothing else happens. Whatever is lost after it, the next pass does again.
+// execute carries out the decisions of a pass. The node is written first, each write with the resourceVersion that the
+// decisions are based on: when the cache was behind, nothing else happens. Whatever is lost after it, the next pass does
+// again. Conditions go before the record, whose change wakes the node: that pass then sees both.
 func (r *Reconciler) execute(ctx context.Context, p *pass) {
-	if err := r.writeRecords(ctx, p); err != nil {
-		p.errs = append(p.errs, err)
-		return
+	for _, write := range []func(context.Context, *pass) error{r.writeConditions, r.writeRecords} {
+		if err := write(ctx, p); err != nil {
+			p.errs = append(p.errs, err)
+			return
+		}
 	}
 	for _, i := range p.items {
 		if err := r.changePods(ctx, p, i); err != nil {
 			p.errs = append(p.errs, fmt.Errorf("Skyhook %s: %w", i.skyhook.Name, err))
 		}
-	}
-	if err := r.writeConditions(ctx, p); err != nil {
-		p.errs = append(p.errs, err)
-	}
-	for _, i := range p.items {
 		r.report(p.node, i)
 	}
 }
@@ -50,18 +48,23 @@ func (r *Reconciler) writeRecords(ctx context.Context, p *pass) error {
 	if all.Empty() {
 		return nil
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": p.node.ResourceVersion,
-		"annotations":     all.Annotations,
-		"labels":          all.Labels,
-	}})
+	metadata := map[string]any{"resourceVersion": p.wrote.resourceVersion}
+	// A null map would remove every label or annotation of the node.
+	if len(all.Annotations) > 0 {
+		metadata["annotations"] = all.Annotations
+	}
+	if len(all.Labels) > 0 {
+		metadata["labels"] = all.Labels
+	}
+	body, err := json.Marshal(map[string]any{"metadata": metadata})
 	if err != nil {
 		return fmt.Errorf("encode the record of node %s: %w", p.node.Name, err)
 	}
-	p.node = p.node.DeepCopy() // the cache's object must not change
-	if err := r.Client.Patch(ctx, p.node, client.RawPatch(types.MergePatchType, body)); err != nil {
+	node := p.node.DeepCopy() // the cache's object must not change
+	if err := r.Client.Patch(ctx, node, client.RawPatch(types.MergePatchType, body)); err != nil {
 		return fmt.Errorf("write the record of node %s: %w", p.node.Name, err)
 	}
+	p.wrote.resourceVersion = node.ResourceVersion
 	return nil
 }
 
@@ -83,7 +86,7 @@ func (p *pass) recordChange(i *item) (record.Patch, error) {
 // changePods deletes first, so that there are never two pods of a package on a node.
 func (r *Reconciler) changePods(ctx context.Context, p *pass, i *item) error {
 	for _, pod := range i.decision.Delete {
-		if err := r.deletePod(ctx, pod); err != nil {
+		if err := r.deletePod(ctx, p, pod); err != nil {
 			return err
 		}
 	}
@@ -101,10 +104,11 @@ func (r *Reconciler) changePods(ctx context.Context, p *pass, i *item) error {
 	return nil
 }
 
-func (r *Reconciler) deletePod(ctx context.Context, pod lifecycle.Pod) error {
+func (r *Reconciler) deletePod(ctx context.Context, p *pass, pod lifecycle.Pod) error {
 	options := []client.DeleteOption{client.Preconditions{UID: &pod.UID}}
 	if pod.Outcome == lifecycle.Done {
 		options = append(options, client.GracePeriodSeconds(0))
+		p.wrote.removed = append(p.wrote.removed, pod.UID)
 	}
 	object := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: r.Workload.Namespace}}
 	err := r.Client.Delete(ctx, object, options...)
@@ -133,6 +137,7 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 	if err != nil {
 		return fmt.Errorf("create pod %s for stage %s of package %s: %w", pod.Name, start.Stage, start.Package, err)
 	}
+	p.wrote.created = append(p.wrote.created, pod.UID)
 	return nil
 }
 

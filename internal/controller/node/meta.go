@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -81,15 +80,19 @@ func (r *Reconciler) writeConditions(ctx context.Context, p *pass) error {
 		status.WithConditions(corev1ac.NodeCondition().WithType(c.Type).WithStatus(c.Status).WithReason(c.Reason).
 			WithMessage(c.Message).WithLastHeartbeatTime(c.LastHeartbeatTime).WithLastTransitionTime(c.LastTransitionTime))
 	}
-	node := corev1ac.Node(p.node.Name).WithStatus(status)
-	node.UID = &[]types.UID{p.node.UID}[0] // never a node that was created again under the same name
-	err := r.Client.Status().Apply(ctx, node, client.FieldOwner(fieldManager), client.ForceOwnership)
-	if apierrors.IsNotFound(err) {
-		return nil
+	body, err := json.Marshal(corev1ac.Node(p.node.Name).
+		WithUID(p.node.UID).WithResourceVersion(p.wrote.resourceVersion).WithStatus(status))
+	if err != nil {
+		return fmt.Errorf("encode conditions of node %s: %w", p.node.Name, err)
 	}
+	// A raw patch, because the client's Apply does not give back the new resourceVersion.
+	node := p.node.DeepCopy()
+	err = r.Client.Status().Patch(ctx, node, client.RawPatch(types.ApplyPatchType, body),
+		client.FieldOwner(fieldManager), client.ForceOwnership)
 	if err != nil {
 		return fmt.Errorf("write conditions of node %s: %w", p.node.Name, err)
 	}
+	p.wrote.resourceVersion = node.ResourceVersion
 	return nil
 }
 

@@ -24,6 +24,8 @@ import (
 type pass struct {
 	node *corev1.Node
 	now  time.Time
+	// wrote is what this pass has written so far; its resourceVersion is the precondition of the next write.
+	wrote written
 	// skyhooks are all there are, in the order in which they work on a node.
 	skyhooks []*v1alpha1.Skyhook
 	// items are those that have to do with this node.

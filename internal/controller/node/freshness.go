@@ -1,0 +1,75 @@
+package node
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// freshness lets a pass wait until the cache shows what the pass before wrote. It only saves requests that the API
+// server would refuse: nothing depends on it, and after a restart or a lost event the preconditions do the same work.
+type freshness struct {
+	mu    sync.Mutex
+	nodes map[types.UID]written
+}
+
+// written is what one pass over a node left at the API server.
+type written struct {
+	resourceVersion  string
+	created, removed []types.UID
+	at               time.Time
+}
+
+const (
+	// freshPatience bounds the wait: a pod that somebody deleted at once never shows up.
+	freshPatience = 2 * time.Second
+	// freshRetry is when to look again; usually an event comes first.
+	freshRetry = 20 * time.Millisecond
+)
+
+func (f *freshness) note(node types.UID, w written) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.nodes == nil {
+		f.nodes = map[types.UID]written{}
+	}
+	f.nodes[node] = w
+}
+
+// behind reports whether the cache does not show the last pass's writes yet.
+func (f *freshness) behind(node *corev1.Node, pods []corev1.Pod, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w, ok := f.nodes[node.UID]
+	if !ok {
+		return false
+	}
+	if now.Sub(w.at) < freshPatience && (older(node.ResourceVersion, w.resourceVersion) || !shows(pods, w)) {
+		return true
+	}
+	delete(f.nodes, node.UID)
+	return false
+}
+
+// older compares resource versions, which the API server counts up.
+func older(have, want string) bool {
+	h, errHave := strconv.ParseUint(have, 10, 64)
+	w, errWant := strconv.ParseUint(want, 10, 64)
+	return errHave == nil && errWant == nil && h < w
+}
+
+func shows(pods []corev1.Pod, w written) bool {
+	present := func(uid types.UID) bool {
+		return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.UID == uid })
+	}
+	for _, uid := range w.created {
+		if !present(uid) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(w.removed, present)
+}

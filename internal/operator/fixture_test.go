@@ -1,0 +1,239 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/test/apiserver"
+)
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard()) // an operator that is stopped in the middle of its work has much to say
+	apiserver.Main(m)
+}
+
+const (
+	patience  = 30 * time.Second
+	testLabel = "skyhook.nvidia.com/test-node"
+)
+
+// cluster is a real API server with nodes that a stand-in kubelet serves, and an operator that can be stopped and
+// started. Each test has a namespace, a node label and a Skyhook name prefix of its own.
+type cluster struct {
+	t         *testing.T
+	config    *rest.Config
+	client    client.WithWatch
+	kubelet   *kubelet
+	namespace string
+	stop      func()
+	writes    writeCounter
+}
+
+func newCluster(t *testing.T, nodes int) *cluster {
+	t.Helper()
+	config := apiserver.Start(t)
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &cluster{t: t, config: config, client: c, stop: func() {}}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "skyhook-"}}
+	f.must(c.Create(t.Context(), ns))
+	f.namespace = ns.Name
+	// The service account admission of an API server without controllers needs one to exist.
+	f.must(c.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: ns.Name}}))
+	for i := range nodes {
+		f.addNode(f.node(i))
+	}
+	f.kubelet = startKubelet(t, c, ns.Name)
+	f.startOperator()
+	t.Cleanup(f.cleanUp)
+	return f
+}
+
+func (f *cluster) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *cluster) node(i int) string { return fmt.Sprintf("%s-node-%d", f.namespace, i) }
+
+func (f *cluster) addNode(name string) {
+	f.t.Helper()
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{testLabel: f.namespace}}}
+	f.must(f.client.Create(f.t.Context(), n))
+	// The API server taints new nodes as not ready; a kubelet would have the taint removed.
+	n.Spec.Taints = nil
+	f.must(f.client.Update(f.t.Context(), n))
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"}}
+	n.Status.NodeInfo.BootID = "boot-1"
+	f.must(f.client.Status().Update(f.t.Context(), n))
+}
+
+func (f *cluster) startOperator() {
+	f.t.Helper()
+	none := func(name string) (string, bool) {
+		switch name {
+		case "NAMESPACE":
+			return f.namespace, true
+		case "METRICS_PORT", "PROBE_PORT":
+			return "0", true
+		}
+		return "", false
+	}
+	options, err := operator.FromEnvironment(none, "v0.0.1-test")
+	f.must(err)
+	config := rest.CopyConfig(f.config)
+	config.Wrap(f.writes.wrap)
+	mgr, err := operator.NewManager(config, options)
+	f.must(err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(f.t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	f.stop = func() {
+		cancel()
+		if err := <-done; err != nil {
+			f.t.Errorf("operator: %v", err)
+		}
+	}
+}
+
+// cleanUp deletes the Skyhooks while the operator still runs, then the nodes: the API server is shared.
+func (f *cluster) cleanUp() {
+	ctx := context.WithoutCancel(f.t.Context())
+	var list v1alpha1.SkyhookList
+	f.must(f.client.List(ctx, &list))
+	for i := range list.Items {
+		f.must(client.IgnoreNotFound(f.client.Delete(ctx, &list.Items[i])))
+		f.gone(&list.Items[i])
+	}
+	f.stop()
+	f.must(f.client.DeleteAllOf(ctx, &corev1.Node{}, client.MatchingLabels{testLabel: f.namespace}))
+}
+
+// skyhook returns a Skyhook for the test's nodes with the given packages.
+func (f *cluster) skyhook(name string, packages map[string]v1alpha1.Package) *v1alpha1.Skyhook {
+	return &v1alpha1.Skyhook{
+		ObjectMeta: metav1.ObjectMeta{Name: f.namespace + "-" + name},
+		Spec: v1alpha1.SkyhookSpec{
+			NodeSelectors: metav1.LabelSelector{MatchLabels: map[string]string{testLabel: f.namespace}},
+			Packages:      packages,
+		},
+	}
+}
+
+func pkg(version string, config map[string]string) v1alpha1.Package {
+	return v1alpha1.Package{Version: version, Image: "registry.example/packages/shellscript", ConfigMap: config}
+}
+
+// eventually watches objects of one kind until ok says yes for one of them.
+func eventually[T client.Object](f *cluster, list client.ObjectList, what string, ok func(T) bool, opts ...client.ListOption) T {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.t.Context()), patience)
+	defer cancel()
+	w, err := f.client.Watch(ctx, list, opts...)
+	f.must(err)
+	defer w.Stop()
+	var last T
+	for e := range w.ResultChan() {
+		o, isT := e.Object.(T)
+		if !isT || e.Type == watch.Deleted {
+			continue
+		}
+		if last = o; ok(o) {
+			return o
+		}
+	}
+	f.t.Fatalf("not within %s: %s; last seen: %+v", patience, what, last)
+	return last
+}
+
+// until waits until the Skyhook's status is as wanted.
+func (f *cluster) until(s *v1alpha1.Skyhook, what string, ok func(*v1alpha1.Skyhook) bool) *v1alpha1.Skyhook {
+	f.t.Helper()
+	return eventually(f, &v1alpha1.SkyhookList{}, what, func(x *v1alpha1.Skyhook) bool {
+		return x.Status.ObservedGeneration == x.Generation && ok(x)
+	}, client.MatchingFields{"metadata.name": s.Name})
+}
+
+func (f *cluster) untilStatus(s *v1alpha1.Skyhook, want v1alpha1.Status) *v1alpha1.Skyhook {
+	f.t.Helper()
+	return f.until(s, "status "+string(want), func(x *v1alpha1.Skyhook) bool { return x.Status.Status == want })
+}
+
+// gone waits until an object does not exist any more.
+func (f *cluster) gone(s *v1alpha1.Skyhook) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.t.Context()), patience)
+	defer cancel()
+	w, err := f.client.Watch(ctx, &v1alpha1.SkyhookList{}, client.MatchingFields{"metadata.name": s.Name})
+	f.must(err)
+	defer w.Stop()
+	var now v1alpha1.Skyhook
+	if client.IgnoreNotFound(f.client.Get(ctx, client.ObjectKeyFromObject(s), &now)) == nil && now.Name == "" {
+		return
+	}
+	for e := range w.ResultChan() {
+		if e.Type == watch.Deleted {
+			return
+		}
+	}
+	f.t.Fatalf("Skyhook %s is not gone within %s", s.Name, patience)
+}
+
+// writeCounter counts the operator's writes by resource.
+type writeCounter struct {
+	mu    sync.Mutex
+	count map[string]int
+}
+
+func (w *writeCounter) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.Method != http.MethodGet {
+			w.mu.Lock()
+			if w.count == nil {
+				w.count = map[string]int{}
+			}
+			w.count[r.Method+" "+r.URL.Path]++
+			w.mu.Unlock()
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+// total returns the number of writes whose method and path ok accepts.
+func (w *writeCounter) total(ok func(string) bool) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sum := 0
+	for key, n := range w.count {
+		if ok(key) {
+			sum += n
+		}
+	}
+	return sum
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

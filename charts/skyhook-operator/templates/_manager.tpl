@@ -1,0 +1,49 @@
+{{/* An image reference: digest and tag, digest alone, or tag, by default the chart's appVersion.
+     Takes a list of the image's values and the root. */}}
+{{- define "skyhook.image" -}}
+{{- $image := index . 0 -}}
+{{- $root := index . 1 -}}
+{{- if and $image.digest $image.tag -}}
+{{ $image.repository }}:{{ $image.tag }}@{{ $image.digest }}
+{{- else if $image.digest -}}
+{{ $image.repository }}@{{ $image.digest }}
+{{- else -}}
+{{ $image.repository }}:{{ $image.tag | default $root.Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{/* The number at the end of a listen address. */}}
+{{- define "skyhook.port" -}}
+{{ regexFind "[0-9]+$" . }}
+{{- end -}}
+
+{{/* Resources grow with nodes times packages; requests are half of it, memory requests follow the nodes alone. */}}
+{{- define "skyhook.resources" -}}
+{{- with .Values.controllerManager.manager.resources -}}
+{{- toYaml . -}}
+{{- else -}}
+{{- $nodes := float64 .Values.estimatedNodeCount -}}
+{{- $factor := maxf 1 (mulf 0.4 (float64 .Values.estimatedPackageCount)) -}}
+limits:
+  cpu: {{ int (maxf 1000 (mulf 1.6 $nodes $factor)) }}m
+  memory: {{ int (maxf 512 (mulf 0.8 $nodes $factor)) }}Mi
+requests:
+  cpu: {{ int (maxf 500 (mulf 0.5 1.6 $nodes $factor)) }}m
+  memory: {{ int (maxf 256 (mulf 0.4 $nodes)) }}Mi
+{{- end -}}
+{{- end -}}
+
+{{- define "skyhook.env" -}}
+{{- $env := .Values.controllerManager.manager.env -}}
+- { name: METRICS_PORT, value: {{ $env.metricsPort | quote }} }
+- { name: PROBE_PORT, value: {{ $env.probePort | quote }} }
+- { name: LEADER_ELECTION, value: {{ $env.leaderElection | quote }} }
+- { name: LOG_LEVEL, value: {{ $env.logLevel | quote }} }
+- { name: NAMESPACE, valueFrom: { fieldRef: { fieldPath: metadata.namespace } } }
+- { name: IMAGE_PULL_SECRET, value: {{ .Values.imagePullSecret | default "" | quote }} }
+- { name: COPY_DIR_ROOT, value: {{ $env.copyDirRoot | quote }} }
+- { name: AGENT_LOG_ROOT, value: {{ $env.agentLogRoot | quote }} }
+- { name: REAPPLY_ON_REBOOT, value: {{ $env.reapplyOnReboot | quote }} }
+- { name: RUNTIME_REQUIRED_TAINT, value: {{ $env.runtimeRequiredTaint | quote }} }
+- { name: AGENT_IMAGE, value: {{ include "skyhook.image" (list .Values.controllerManager.manager.agent .) | quote }} }
+{{- end -}}

@@ -1,0 +1,20 @@
+{{/* What the schema cannot say. Rendered by the Deployment. */}}
+{{- define "skyhook.validate" -}}
+{{- $manager := .Values.controllerManager -}}
+{{- if eq .Release.Namespace "default" -}}
+{{- fail "installing into the namespace \"default\" is not allowed for security reasons: package pods are privileged; choose another with --namespace" -}}
+{{- end -}}
+{{- if and $manager.selectors $manager.nodeAffinity.matchExpressions -}}
+{{- fail "Cannot specify both controllerManager.selectors and controllerManager.nodeAffinity.matchExpressions" -}}
+{{- end -}}
+{{- $minAvailable := ($manager.podDisruptionBudget).minAvailable -}}
+{{- if and $minAvailable (ge (int $minAvailable) (int $manager.replicas)) -}}
+{{- fail "controllerManager.podDisruptionBudget.minAvailable must be less than controllerManager.replicas, or nodes could never be drained" -}}
+{{- end -}}
+{{- if and (gt (int $manager.replicas) 1) (ne (toString $manager.manager.env.leaderElection) "true") -}}
+{{- fail "controllerManager.manager.env.leaderElection must be true when controllerManager.replicas is more than 1" -}}
+{{- end -}}
+{{- if eq (toString $manager.manager.env.reapplyOnReboot) "true" -}}
+{{- fail "controllerManager.manager.env.reapplyOnReboot is not supported by this version; set it to false" -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,258 @@
+package chart
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const deploymentKey = "Deployment/skyhook-skyhook-operator-controller-manager"
+
+func TestDefaultObjects(t *testing.T) {
+	got := slices.Sorted(maps.Keys(render(t)))
+	want := []string{
+		"ClusterRole/skyhook-operator-manager-role",
+		"ClusterRoleBinding/skyhook-operator-manager-rolebinding",
+		"CustomResourceDefinition/deploymentpolicies.skyhook.nvidia.com",
+		"CustomResourceDefinition/skyhooks.skyhook.nvidia.com",
+		deploymentKey,
+		"PodDisruptionBudget/skyhook-skyhook-operator-controller-manager-pdb",
+		"Role/skyhook-operator-manager-role",
+		"RoleBinding/skyhook-operator-manager-rolebinding",
+		"ServiceAccount/skyhook-skyhook-operator-controller-manager",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+func TestVersionIsTheProjects(t *testing.T) {
+	version, err := os.ReadFile(filepath.Join(root, "VERSION"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(chartDir, "Chart.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var chart struct{ AppVersion string }
+	if err := yaml.Unmarshal(text, &chart); err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.TrimSpace(string(version)); chart.AppVersion != want {
+		t.Errorf("appVersion is %s, want %s as in the file VERSION", chart.AppVersion, want)
+	}
+}
+
+func TestCRDsAreTheGeneratedOnes(t *testing.T) {
+	all := render(t)
+	for _, name := range []string{"skyhooks", "deploymentpolicies"} {
+		text, err := os.ReadFile(filepath.Join(root, "config/crd", "skyhook.nvidia.com_"+name+".yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want apiextensionsv1.CustomResourceDefinition
+		if err := yaml.UnmarshalStrict(text, &want); err != nil {
+			t.Fatal(err)
+		}
+		got := get[*apiextensionsv1.CustomResourceDefinition](t, all, "CustomResourceDefinition/"+name+".skyhook.nvidia.com")
+		if a, b := marshal(t, got.Spec), marshal(t, want.Spec); a != b {
+			t.Errorf("the specification of %s differs from config/crd", name)
+		}
+		if got.Annotations["helm.sh/resource-policy"] != "keep" {
+			t.Errorf("%s would be deleted with the release, and every object of it", name)
+		}
+	}
+}
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	text, err := yaml.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestCRDOptions(t *testing.T) {
+	const key = "CustomResourceDefinition/skyhooks.skyhook.nvidia.com"
+	if _, exists := render(t, "--set", "crds.install=false")[key]; exists {
+		t.Error("crds.install=false renders CRDs")
+	}
+	crd := get[*apiextensionsv1.CustomResourceDefinition](t, render(t, "--set", "crds.keep=false"), key)
+	if policy := crd.Annotations["helm.sh/resource-policy"]; policy != "" {
+		t.Errorf("crds.keep=false renders resource policy %q", policy)
+	}
+}
+
+func TestManagerIsConfined(t *testing.T) {
+	pod := get[*appsv1.Deployment](t, render(t), deploymentKey).Spec.Template.Spec
+	if s := pod.SecurityContext; !*s.RunAsNonRoot || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+		t.Errorf("the pod's security context is %+v", s)
+	}
+	s := pod.Containers[0].SecurityContext
+	if *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) {
+		t.Errorf("the container's security context is %+v", s)
+	}
+}
+
+func TestProbesFollowTheirPort(t *testing.T) {
+	all := render(t, "--set", "controllerManager.manager.env.probePort=:9999", "--set", "controllerManager.manager.env.metricsPort=127.0.0.1:7777")
+	manager := get[*appsv1.Deployment](t, all, deploymentKey).Spec.Template.Spec.Containers[0]
+	ports := map[string]int32{}
+	for _, port := range manager.Ports {
+		ports[port.Name] = port.ContainerPort
+	}
+	if want := map[string]int32{"probes": 9999, "metrics": 7777}; !maps.Equal(ports, want) {
+		t.Errorf("ports are %v, want %v", ports, want)
+	}
+	for _, probe := range []*corev1.Probe{manager.LivenessProbe, manager.ReadinessProbe} {
+		if probe.HTTPGet.Port.String() != "probes" {
+			t.Errorf("a probe uses port %s", probe.HTTPGet.Port.String())
+		}
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	all := render(t, "--set", "imagePullSecret=pull", "--set", "controllerManager.manager.env.copyDirRoot=/opt/skyhook",
+		"--set", "controllerManager.manager.env.leaderElection=true")
+	pod := get[*appsv1.Deployment](t, all, deploymentKey).Spec.Template.Spec
+	got := map[string]string{}
+	for _, variable := range pod.Containers[0].Env {
+		got[variable.Name] = variable.Value
+		if variable.ValueFrom != nil {
+			got[variable.Name] = variable.ValueFrom.FieldRef.FieldPath
+		}
+	}
+	want := map[string]string{
+		"METRICS_PORT": ":8080", "PROBE_PORT": ":8081", "LEADER_ELECTION": "true", "LOG_LEVEL": "info",
+		"NAMESPACE": "metadata.namespace", "IMAGE_PULL_SECRET": "pull", "COPY_DIR_ROOT": "/opt/skyhook",
+		"AGENT_LOG_ROOT": "/var/log/skyhook", "REAPPLY_ON_REBOOT": "false",
+		"RUNTIME_REQUIRED_TAINT": "skyhook.nvidia.com=runtime-required:NoSchedule",
+		"AGENT_IMAGE":            "ghcr.io/skyhook-operator/skyhook/agent:v0.1.0",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	if !slices.Equal(pod.ImagePullSecrets, []corev1.LocalObjectReference{{Name: "pull"}}) {
+		t.Errorf("pull secrets are %v", pod.ImagePullSecrets)
+	}
+}
+
+func TestImageReferences(t *testing.T) {
+	const image = "controllerManager.manager.image."
+	digest := "sha256:" + strings.Repeat("a", 64)
+	tests := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"default", nil, "r.example:5000/op:v0.1.0"},
+		{"tag", []string{"--set", image + "tag=v9"}, "r.example:5000/op:v9"},
+		{"digest", []string{"--set", image + "digest=" + digest}, "r.example:5000/op@" + digest},
+		{"both", []string{"--set", image + "tag=v9", "--set", image + "digest=" + digest}, "r.example:5000/op:v9@" + digest},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			all := render(t, append(test.args, "--set", image+"repository=r.example:5000/op")...)
+			manager := get[*appsv1.Deployment](t, all, deploymentKey).Spec.Template.Spec.Containers[0]
+			if manager.Image != test.want || manager.ImagePullPolicy != corev1.PullAlways {
+				t.Errorf("got %s (%s), want %s (Always)", manager.Image, manager.ImagePullPolicy, test.want)
+			}
+		})
+	}
+}
+
+func TestNames(t *testing.T) {
+	tests := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"release without the chart's name", nil, "skyhook-skyhook-operator"},
+		{"release with the chart's name", []string{"--name-template", "my-skyhook-operator"}, "my-skyhook-operator"},
+		{"full name", []string{"--set", "fullnameOverride=full"}, "full"},
+		{"chart renamed", []string{"--set", "nameOverride=other"}, "skyhook-other"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			all := render(t, test.args...)
+			d := get[*appsv1.Deployment](t, all, "Deployment/"+test.want+"-controller-manager")
+			get[*corev1.ServiceAccount](t, all, "ServiceAccount/"+d.Spec.Template.Spec.ServiceAccountName)
+		})
+	}
+}
+
+func TestResources(t *testing.T) {
+	tests := []struct {
+		name string
+		args []string
+		want [4]string // CPU and memory limit, CPU and memory request
+	}{
+		{"default", nil, [4]string{"1", "512Mi", "500m", "256Mi"}},
+		{
+			"400 nodes, 5 packages",
+			[]string{"--set", "estimatedNodeCount=400,estimatedPackageCount=5"},
+			[4]string{"1280m", "640Mi", "640m", "256Mi"},
+		},
+		{
+			"given",
+			[]string{"--set-json", `controllerManager.manager.resources={"limits":{"cpu":"2","memory":"1Gi"},"requests":{"cpu":"1m","memory":"1Mi"}}`},
+			[4]string{"2", "1Gi", "1m", "1Mi"},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := get[*appsv1.Deployment](t, render(t, test.args...), deploymentKey).Spec.Template.Spec.Containers[0].Resources
+			got := [4]string{r.Limits.Cpu().String(), r.Limits.Memory().String(), r.Requests.Cpu().String(), r.Requests.Memory().String()}
+			if got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestPlacement(t *testing.T) {
+	all := render(t, "--set-json", `controllerManager.nodeAffinity.matchExpressions=[{"key":"pool","operator":"Exists"}]`,
+		"--set-json", `controllerManager.tolerations=[{"key":"infra","operator":"Exists"}]`)
+	pod := get[*appsv1.Deployment](t, all, deploymentKey).Spec.Template.Spec
+	var keys []string
+	for _, e := range pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions {
+		keys = append(keys, e.Key)
+	}
+	if want := []string{"kubernetes.io/arch", "kubernetes.io/os", "pool"}; !slices.Equal(keys, want) {
+		t.Errorf("node affinity has keys %v, want %v in this order", keys, want)
+	}
+	if len(pod.Tolerations) != 1 || pod.Tolerations[0].Key != "infra" {
+		t.Errorf("tolerations are %v", pod.Tolerations)
+	}
+	selected := get[*appsv1.Deployment](t, render(t, "--set", "controllerManager.selectors.pool=infra"), deploymentKey)
+	if got := selected.Spec.Template.Spec.NodeSelector; !maps.Equal(got, map[string]string{"pool": "infra"}) {
+		t.Errorf("node selector is %v", got)
+	}
+}
+
+func TestDisruptionBudget(t *testing.T) {
+	const key = "PodDisruptionBudget/skyhook-skyhook-operator-controller-manager-pdb"
+	all := render(t)
+	budget := get[*policyv1.PodDisruptionBudget](t, all, key)
+	for name, value := range budget.Spec.Selector.MatchLabels {
+		if got := get[*appsv1.Deployment](t, all, deploymentKey).Spec.Template.Labels[name]; got != value {
+			t.Errorf("the budget selects %s=%s, the pods have %q", name, value, got)
+		}
+	}
+	for _, none := range []string{"controllerManager.podDisruptionBudget=null", "controllerManager.podDisruptionBudget.minAvailable=0"} {
+		if _, exists := render(t, "--set", none)[key]; exists {
+			t.Errorf("--set %s renders a budget", none)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package chart
+
+import (
+	"slices"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// may says whether rules allow a verb on a resource ("group/resource").
+func may(rules []rbacv1.PolicyRule, group, resource, verb string) bool {
+	return slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Contains(r.APIGroups, group) && slices.Contains(r.Resources, resource) && slices.Contains(r.Verbs, verb)
+	})
+}
+
+func TestPermissions(t *testing.T) {
+	all := render(t)
+	cluster := get[*rbacv1.ClusterRole](t, all, "ClusterRole/skyhook-operator-manager-role").Rules
+	own := get[*rbacv1.Role](t, all, "Role/skyhook-operator-manager-role").Rules
+	const group = "skyhook.nvidia.com"
+	tests := []struct {
+		name                  string
+		rules                 []rbacv1.PolicyRule
+		group, resource, verb string
+		want                  bool
+	}{
+		{"finalizer and version annotation", cluster, group, "skyhooks", "patch", true},
+		{"status", cluster, group, "skyhooks/status", "patch", true},
+		{"owner references that block deletion", cluster, group, "skyhooks/finalizers", "update", true},
+		{"node records", cluster, "", "nodes", "patch", true},
+		{"node conditions", cluster, "", "nodes/status", "patch", true},
+		{"events", cluster, "events.k8s.io", "events", "create", true},
+		{"package pods", own, "", "pods", "create", true},
+		{"package config maps", own, "", "configmaps", "update", true},
+		{"leader election", own, "coordination.k8s.io", "leases", "update", true},
+		{"never deletes what users made", cluster, group, "skyhooks", "delete", false},
+		{"never makes what users make", cluster, group, "skyhooks", "create", false},
+		{"no nodes deleted", cluster, "", "nodes", "delete", false},
+		{"no pods elsewhere", cluster, "", "pods", "create", false},
+		{"no config maps elsewhere", cluster, "", "configmaps", "get", false},
+		{"no secrets anywhere", cluster, "", "secrets", "get", false},
+		{"no secrets here", own, "", "secrets", "get", false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := may(test.rules, test.group, test.resource, test.verb); got != test.want {
+				t.Errorf("%s %s.%s: got %t, want %t", test.verb, test.resource, test.group, got, test.want)
+			}
+		})
+	}
+	for _, rule := range append(cluster, own...) {
+		if slices.Contains(append(append(rule.Verbs, rule.Resources...), rule.APIGroups...), "*") {
+			t.Errorf("a rule has a wildcard: %v", rule)
+		}
+	}
+}
+
+func TestRolesAreBoundToTheManager(t *testing.T) {
+	all := render(t)
+	want := rbacv1.Subject{Kind: "ServiceAccount", Name: "skyhook-skyhook-operator-controller-manager", Namespace: "skyhook"}
+	cluster := get[*rbacv1.ClusterRoleBinding](t, all, "ClusterRoleBinding/skyhook-operator-manager-rolebinding")
+	own := get[*rbacv1.RoleBinding](t, all, "RoleBinding/skyhook-operator-manager-rolebinding")
+	for _, subjects := range [][]rbacv1.Subject{cluster.Subjects, own.Subjects} {
+		if !slices.Equal(subjects, []rbacv1.Subject{want}) {
+			t.Errorf("subjects are %v, want %v", subjects, want)
+		}
+	}
+}

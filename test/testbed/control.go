@@ -27,6 +27,10 @@ func (d *daemon) serveControl() error {
 	if err != nil {
 		return err
 	}
+	return http.Serve(l, d.handler())
+}
+
+func (d *daemon) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /nodes", func(w http.ResponseWriter, _ *http.Request) {
 		d.mu.Lock()
@@ -39,7 +43,7 @@ func (d *daemon) serveControl() error {
 	})
 	mux.HandleFunc("DELETE /nodes/{n}", d.onNode(d.removeNode))
 	mux.HandleFunc("POST /nodes/{n}/boot", d.onNode(d.bootNode))
-	return http.Serve(l, mux)
+	return mux
 }
 
 func (d *daemon) onNode(do func(int) error) http.HandlerFunc {

@@ -22,13 +22,19 @@ func forward(l net.Listener, network *netns, address string) {
 }
 
 func relay(client net.Conn, network *netns, address string) {
-	defer closeQuietly(client)
 	server, err := network.dial(context.Background(), "tcp4", address)
 	if err != nil {
 		log.Printf("forward to %s: %v", address, err)
+		closeQuietly(client)
 		return
 	}
+	splice(client, server)
+}
+
+// splice joins two connections until the server side ends.
+func splice(client, server net.Conn) {
 	defer closeQuietly(server)
+	defer closeQuietly(client)
 	go pump(server, client)
 	pump(client, server)
 }

@@ -3,6 +3,7 @@
 package testbed
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -110,7 +111,7 @@ func TestKubeconfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Host != "https://127.0.0.1:4711" || string(c.CAData) != string(ca.pair.Cert) {
+	if c.Host != "https://127.0.0.1:4711" || !bytes.Equal(c.CAData, ca.pair.Cert) {
 		t.Errorf("host %s", c.Host)
 	}
 	if cert := parsePair(t, keyPair{Cert: c.CertData, Key: c.KeyData}); cert.Subject.Organization[0] != "system:masters" {

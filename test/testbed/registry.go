@@ -13,11 +13,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	ggcr "github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
 // maxManifest bounds what is read of a manifest; real ones have a few kilobytes.
@@ -77,8 +79,8 @@ func (r *registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // isManifestPath is true for /v2/<repository>/manifests/<reference>.
-func isManifestPath(path string) bool {
-	e := strings.Split(path, "/")
+func isManifestPath(urlPath string) bool {
+	e := strings.Split(urlPath, "/")
 	return len(e) >= 5 && e[1] == "v2" && e[len(e)-2] == "manifests"
 }
 
@@ -98,15 +100,25 @@ func copyResponse(w http.ResponseWriter, res *httptest.ResponseRecorder) {
 	_, _ = w.Write(res.Body.Bytes()) // a client that went away is no concern of ours
 }
 
-// save names the file after the reference: a tag that moves replaces what it named.
+// save names files after references: a tag that moves replaces what it named, which keeps its digest.
 func (r *registry) save(m savedManifest) error {
-	b, err := json.Marshal(m)
+	digest, _, err := v1.SHA256(bytes.NewReader(m.Body))
 	if err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return writeAtomic(filepath.Join(r.dir, "manifests", shortHash([]byte(m.Path))+".json"), b)
+	for _, p := range []string{m.Path, path.Join(path.Dir(m.Path), digest.String())} {
+		m.Path = p
+		b, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		if err := writeAtomic(filepath.Join(r.dir, "manifests", shortHash([]byte(p))+".json"), b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // restore pushes what was saved. An index may only be pushed after the manifests it lists, and files have no order, so

@@ -20,20 +20,20 @@ func machineTraces(t *testing.T) string {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	must(t, err)
-	traces := string(mounts)
+	traces := []string{string(mounts)}
 	for _, argv := range [][]string{{"ip", "netns", "list"}, {"ip", "-o", "link", "show"}} {
 		out, err := exec.Command(argv[0], argv[1:]...).Output()
 		must(t, err)
-		traces += linkNames(string(out))
+		traces = append(traces, linkNames(string(out)))
 	}
 	group, err := clusterGroup(e2eOptions(t))
 	must(t, err)
 	for _, dir := range group.dirs() {
 		if _, err := os.Stat(dir); err == nil {
-			traces += dir + "\n"
+			traces = append(traces, dir)
 		}
 	}
-	return traces
+	return strings.Join(traces, "\n")
 }
 
 // linkNames drops the counters and flags behind each name.
@@ -44,7 +44,7 @@ func linkNames(out string) string {
 			names = append(names, f[0]+f[1])
 		}
 	}
-	return strings.Join(names, "\n") + "\n"
+	return strings.Join(names, "\n")
 }
 
 // processesOf finds processes by what the control groups do not know: programs and open folders below the state folder.

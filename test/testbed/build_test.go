@@ -1,0 +1,121 @@
+//go:build linux
+
+package testbed
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestProduce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "thing")
+	// An earlier call was killed half-way.
+	if err := writeBelow(dir+".tmp", "half", nil); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	if err := produce(dir, func(string) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a failed build is in the cache")
+	}
+	fill := func(tmp string) error { return writeBelow(tmp, "whole", []byte("x")) }
+	if err := produce(dir, fill); err != nil {
+		t.Fatal(err)
+	}
+	if got := mustGlob(t, dir+"*/*"); len(got) != 1 || filepath.Base(got[0]) != "whole" {
+		t.Errorf("made %v", got)
+	}
+	if err := produce(dir, func(string) error { t.Error("built again"); return nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLinkerFlags(t *testing.T) {
+	got := linkerFlags("v1.35.4")
+	for _, want := range []string{
+		"-s -w ", "version.gitVersion=v1.35.4", "version.gitMajor=1", "version.gitMinor=35",
+		"k8s.io/client-go/pkg/version.gitVersion=v1.35.4", "k8s.io/component-base/version.gitTreeState=clean",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+}
+
+// TestVersionIsThatOfTheTools keeps the version that programs report equal to the one they are built from.
+func TestVersionIsThatOfTheTools(t *testing.T) {
+	gomod, err := os.ReadFile(filepath.Join("k8s", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(gomod), "k8s.io/kubernetes "+KubernetesVersion+" ") {
+		t.Errorf("k8s/go.mod does not require k8s.io/kubernetes %s", KubernetesVersion)
+	}
+	for _, tool := range []string{"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubectl", "kubelet"} {
+		if !strings.Contains(string(gomod), "k8s.io/kubernetes/cmd/"+tool+"\n") {
+			t.Errorf("k8s/go.mod has no tool %s", tool)
+		}
+	}
+}
+
+func TestModuleDir(t *testing.T) {
+	dir, err := moduleDir(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{"k8s/go.mod", "cmd/pause/main.go"} {
+		if _, err := os.Stat(filepath.Join(dir, "test", "testbed", f)); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Chdir(t.TempDir())
+	if _, err := moduleDir(t.Context()); err == nil || !strings.Contains(err.Error(), "inside its repository") {
+		t.Errorf("outside: %v", err)
+	}
+}
+
+func TestShortHash(t *testing.T) {
+	a, b := shortHash([]byte("x")), shortHash([]byte("y"))
+	if a == b || len(a) != 12 || a != shortHash([]byte("x")) {
+		t.Errorf("%s, %s", a, b)
+	}
+}
+
+func TestTail(t *testing.T) {
+	for in, want := range map[string]string{"": "", "a\nb\nc\n": "b\nc", "one": "one"} {
+		if got := tail([]byte(in), 2); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var b bytes.Buffer
+	p := &progress{w: &b, start: time.Now()}
+	for _, fails := range []error{nil, errors.New("no")} {
+		done := p.step("build %s", "etcd")
+		done(&fails)
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if len(lines) != 3 || !strings.HasSuffix(lines[0], "build etcd ...") || !strings.Contains(lines[1], "build etcd: done in 0.") {
+		t.Errorf("lines %q", lines)
+	}
+}
+
+func TestFailedCommandShowsItsOutput(t *testing.T) {
+	err := outputInError(exec.Command("sh", "-c", "for i in 1 2 3 4 5 6 7; do echo line $i; done; exit 3"))
+	if err == nil || !strings.Contains(err.Error(), "line 7") || strings.Contains(err.Error(), "line 2") {
+		t.Errorf("%v", err)
+	}
+	if err := runCommand(exec.Command("true")); err != nil {
+		t.Error(err)
+	}
+}

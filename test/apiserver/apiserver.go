@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -78,10 +80,23 @@ func (s *server) launch() error {
 	s.env = &envtest.Environment{
 		CRDInstallOptions: envtest.CRDInstallOptions{CRDs: definitions, ErrorIfPathMissing: true},
 	}
+	s.stopOnSignal()
 	if s.config, err = s.env.Start(); err != nil {
 		return fmt.Errorf("start API server: %w", err)
 	}
 	return nil
+}
+
+// stopOnSignal ends the child processes when the test is interrupted: they have a process group of their own, so a
+// Ctrl-C does not reach them.
+func (s *server) stopOnSignal() {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	go func() {
+		<-signals
+		_ = s.env.Stop() // the test has failed anyhow
+		os.Exit(1)
+	}()
 }
 
 func (s *server) stop() error {

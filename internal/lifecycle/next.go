@@ -70,8 +70,9 @@ func (m *machine) summarize() {
 	if m.Permit == nil {
 		return
 	}
-	released := m.Hold != nil && m.Hold.Release && len(m.Pods) == 0 && len(m.out.Start) == 0
-	if complete && len(m.out.Start) == 0 || released {
+	// While a pod is there, be it one that is being deleted, the node is at work and counts against the budget.
+	idle := len(m.Pods) == 0 && len(m.out.Start) == 0
+	if idle && (complete || m.Hold != nil && m.Hold.Release) {
 		m.out.Record.Done = record.PermitToken(*m.Permit)
 	}
 }

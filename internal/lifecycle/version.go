@@ -48,24 +48,27 @@ func (m *machine) adopt(name string, pkg Package) (record.Entry, bool) {
 	return e, ok
 }
 
-// installedBelow reports whether an older version of the package was installed on the node: its install came at least
-// to the end of apply. A version that never got there is not upgraded from; the new one is applied.
+// installed reports whether a version came at least to the end of its apply.
+func installed(e record.Entry) bool {
+	return e.Stage != v1alpha1.StageApply || e.State == v1alpha1.StateComplete
+}
+
+// installedBelow reports whether an older version of the package was installed on the node. A version that never got
+// there is not upgraded from; the new one is applied.
 func (m *machine) installedBelow(name, version string) bool {
 	for _, e := range m.out.Record.Packages {
-		if e.Name != name || !below(e.Version, version) {
-			continue
-		}
-		if e.Stage != v1alpha1.StageApply || e.State == v1alpha1.StateComplete {
+		if e.Name == name && below(e.Version, version) && installed(e) {
 			return true
 		}
 	}
 	return false
 }
 
-// forgetOtherVersions drops the entries of all other versions of a package: the upgrade replaced them.
-func (m *machine) forgetOtherVersions(e record.Entry) {
+// forgetOtherVersions drops entries of other versions of a package: an upgrade replaced them all, an apply those that
+// were never installed and that nobody works on any more.
+func (m *machine) forgetOtherVersions(e record.Entry, which func(record.Entry) bool) {
 	for key, other := range m.out.Record.Packages {
-		if other.Name == e.Name && key != e.Key() {
+		if other.Name == e.Name && key != e.Key() && which(other) {
 			delete(m.out.Record.Packages, key)
 		}
 	}

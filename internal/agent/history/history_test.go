@@ -109,7 +109,7 @@ func TestCurrent(t *testing.T) {
 	tests := map[string]struct {
 		content, want string
 	}{
-		"unkown_is_given_to_upgrade_step_if_history_file_dont_exist": {"", history.Unknown},
+		"unknown_is_given_to_upgrade_step_if_history_file_dont_exist": {"", history.Unknown},
 		"installed":   {golden, "1.1.0"},
 		"uninstalled": {`{"current-version": "uninstalled", "history": []}`, "uninstalled"},
 	}

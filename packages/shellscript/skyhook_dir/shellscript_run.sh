@@ -5,7 +5,7 @@
 # A key that was meant as a hook but is not named like one would silently do
 # nothing, so keys that look like a misspelt hook are refused.
 
-set -u -o pipefail
+set -o pipefail
 
 readonly HOOKS=(apply apply_check upgrade upgrade_check config config_check
   post_interrupt post_interrupt_check uninstall uninstall_check)

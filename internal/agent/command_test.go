@@ -1,0 +1,167 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestLegacyFormsReachTheSameModes(t *testing.T) {
+	h := newHost(t)
+	// Without a root mount it is /root of the container, which is no host here;
+	// what counts is how the arguments are read.
+	for _, args := range [][]string{{"apply", "relative"}, {"apply", "/root", "relative"}, {"apply", "/root", "relative", "data"}} {
+		r := h.runArgs(args...)
+		if r.code != 1 || !strings.Contains(r.stderr, "absolute path on the host, not relative") {
+			t.Errorf("%q: exit %d\n%s", args, r.code, r.stderr)
+		}
+	}
+}
+
+func TestWrongNumberOfArgumentsPrintsUsage(t *testing.T) {
+	h := newHost(t)
+	for _, args := range [][]string{{}, {"apply"}, {"apply", "/root", "/copy", "data", "more"}, {"--aply", "/root", "/copy"}} {
+		r := h.runArgs(args...)
+		if r.code != 2 || !strings.Contains(r.stderr, "Usage:") || !strings.Contains(r.stderr, "post-interrupt-check") {
+			t.Errorf("%q: exit %d\n%s", args, r.code, r.stderr)
+		}
+	}
+}
+
+func TestWarningWhenRunningWithInvalidMode(t *testing.T) {
+	h := newHost(t)
+	for _, args := range [][]string{{"prepare", h.root, copyDir}, {"prepare", copyDir}, {"Apply", h.root, copyDir}} {
+		r := h.runArgs(args...)
+		if r.code != 0 || !strings.Contains(r.stderr, "WARNING: mode \""+args[0]+"\" is not supported") {
+			t.Errorf("%q: exit %d\n%s", args, r.code, r.stderr)
+		}
+		for _, mode := range []string{"apply-check", "interrupt", "uninstall"} {
+			if !strings.Contains(r.stderr, mode) {
+				t.Errorf("%s is not listed:\n%s", mode, r.stderr)
+			}
+		}
+	}
+	if h.has(stateDir) {
+		t.Error("an unknown mode changed the host")
+	}
+}
+
+func TestNoWarningWhenRunningWithValidMode(t *testing.T) {
+	h := newHost(t)
+	h.define("apply", h.script("a.sh", ""))
+	h.define("apply-check", h.script("a.sh", ""))
+	h.must(os.Chmod(h.path(copyDir, "skyhook_dir/a.sh"), 0o755))
+	if r := h.succeed("apply"); r.stderr != "" {
+		t.Errorf("stderr %q", r.stderr)
+	}
+}
+
+// TestCompleteDoesNothing in a container that may have nothing mounted.
+func TestCompleteDoesNothing(t *testing.T) {
+	h := newHost(t)
+	for _, args := range [][]string{{"complete", "/root", copyDir}, {"complete"}, {"complete", "/does/not/exist", "x", "y", "z"}} {
+		if r := h.runArgs(args...); r.code != 0 || r.stdout+r.stderr+r.message != "" {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+}
+
+func TestInterruptIsRefused(t *testing.T) {
+	h := newHost(t)
+	for _, args := range [][]string{{"interrupt", copyDir, "e30="}, {"interrupt", h.root, copyDir, "e30="}} {
+		r := h.runArgs(args...)
+		if r.code != 1 || !strings.Contains(r.message, "does not run interrupts") {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+}
+
+func TestVersionAndHelp(t *testing.T) {
+	h := newHost(t)
+	for _, arg := range []string{"version", "--version", "-version"} {
+		if r := h.runArgs(arg); r.code != 0 || r.stdout != "1.2.3-test\n" {
+			t.Errorf("%s: %+v", arg, r)
+		}
+	}
+	for _, arg := range []string{"help", "--help", "-h"} {
+		if r := h.runArgs(arg); r.code != 0 || !strings.Contains(r.stdout, "validate [-o json] PATH") {
+			t.Errorf("%s: %+v", arg, r)
+		}
+	}
+}
+
+func TestBadVariablesAreWarnedOf(t *testing.T) {
+	h := newHost(t)
+	h.env["SKYHOOK_AGENT_BUFFER_LIMIT"], h.env["SKYHOOK_AGENT_STOP_SECONDS"] = "8k", "-1"
+	h.define("apply", h.script("a.sh", ""))
+	r := h.succeed("apply")
+	for _, want := range []string{`SKYHOOK_AGENT_BUFFER_LIMIT="8k" is not a number of bytes, using 8192`, `SKYHOOK_AGENT_STOP_SECONDS="-1" is not`} {
+		if !strings.Contains(r.stderr, want) {
+			t.Errorf("no %q in %s", want, r.stderr)
+		}
+	}
+	h.env["SKYHOOK_ROOT_DIR"] = "relative"
+	h.fail("apply", `SKYHOOK_ROOT_DIR must be an absolute path on the host, not "relative"`)
+}
+
+func TestValidate(t *testing.T) {
+	h := newHost(t)
+	h.define("apply", h.script("a.sh", ""))
+	h.writeConfig()
+	dir := h.path(copyDir)
+	for _, args := range [][]string{{dir}, {filepath.Join(dir, "config.json")}, {"-o", "text", dir}, {dir, "-o=text"}} {
+		r := h.runArgs(append([]string{"validate"}, args...)...)
+		if r.code != 0 || !strings.Contains(r.stdout, "package shell 1.1.0") || !strings.Contains(r.stdout, "valid: 0 errors") {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+	h.define("apply", h.script("a.sh", "").with("on_host", false), h.script("b.sh", "").with("path", "/b.sh"))
+	h.writeConfig()
+	r := h.runArgs("validate", dir)
+	for _, want := range []string{"error: config.json /modes/apply/0/on_host: ", "error: config.json /modes/apply/1/path: ", "not valid: 2 errors"} {
+		if r.code != 1 || !strings.Contains(r.stdout, want) {
+			t.Errorf("no %q in %+v", want, r)
+		}
+	}
+	for _, args := range [][]string{{}, {dir, dir}, {"-o", "xml", dir}, {"--wrong", dir}} {
+		if r := h.runArgs(append([]string{"validate"}, args...)...); r.code != 2 {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+	if r := h.runArgs("validate", h.path("none")); r.code != 1 || !strings.Contains(r.stderr, "find the package") {
+		t.Errorf("missing: %+v", r)
+	}
+}
+
+func TestValidateJSON(t *testing.T) {
+	h := newHost(t)
+	h.define("apply", h.script("a.sh", ""))
+	h.must(os.Chmod(h.path(copyDir, "skyhook_dir/a.sh"), 0o755))
+	h.define("apply-check", h.script("a.sh", ""))
+	h.writeConfig()
+	type report struct {
+		Valid            bool
+		Errors, Warnings []struct{ File, Pointer, Message, Fix string }
+	}
+	read := func(code int) report {
+		t.Helper()
+		r := h.runArgs("validate", "-o", "json", h.path(copyDir))
+		var got report
+		if err := json.Unmarshal([]byte(r.stdout), &got); err != nil || r.code != code {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		return got
+	}
+	if got := read(0); !got.Valid || got.Errors == nil || got.Warnings == nil || len(got.Errors)+len(got.Warnings) != 0 {
+		t.Errorf("%+v", got)
+	}
+	h.config["package_version"] = "1"
+	h.writeConfig()
+	got := read(1)
+	if got.Valid || len(got.Errors) != 1 || slices.Contains([]string{got.Errors[0].File, got.Errors[0].Pointer, got.Errors[0].Message, got.Errors[0].Fix}, "") {
+		t.Errorf("%+v", got)
+	}
+}

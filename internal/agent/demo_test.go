@@ -1,0 +1,93 @@
+package agent_test
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const shellscript = "../../packages/shellscript"
+
+// installShellscript puts the package we ship on the host, with a configMap.
+func (h *host) installShellscript(configMap map[string]string) {
+	h.t.Helper()
+	h.must(os.MkdirAll(h.path(copyDir), 0o755))
+	h.must(os.CopyFS(h.path(copyDir), os.DirFS(shellscript)))
+	for key, content := range configMap {
+		h.write(copyDir+"/configmaps/"+key, content)
+	}
+}
+
+var demo = map[string]string{
+	"apply.sh":        "#!/bin/bash\necho \"hello world\" > /skyhook-hello-world",
+	"apply_check.sh":  "#!/bin/bash\ncat /skyhook-hello-world",
+	"config.sh":       "#!/bin/bash\necho \"a config is run\" >> /skyhook-hello-world",
+	"config_check.sh": "#!/bin/bash\ngrep \"config\" /skyhook-hello-world",
+}
+
+// TestDemo runs every stage of the README's demo.
+func TestDemo(t *testing.T) {
+	h := newHost(t)
+	h.installShellscript(demo)
+	for _, mode := range []string{"apply", "apply-check", "config", "config-check"} {
+		if r := h.runArgs(mode, h.root, copyDir); r.code != 0 {
+			t.Fatalf("%s: exit %d\n%s%s", mode, r.code, r.stdout, r.stderr)
+		}
+	}
+	h.expectLines("/skyhook-hello-world", "hello world", "a config is run")
+	for _, pattern := range []string{"/flags/START", "/flags/shellscript/1.1.0/shellscript_run.sh_*", "/history/shellscript.json"} {
+		if len(h.find(stateDir+pattern)) == 0 {
+			t.Errorf("no %s", pattern)
+		}
+	}
+	var all strings.Builder
+	logs := h.find(logsDir + "/shellscript/1.1.0/*.log")
+	for _, log := range logs {
+		all.WriteString(h.read(log))
+	}
+	if len(logs) != 4 || !strings.Contains(all.String(), "hello world") {
+		t.Errorf("logs %q\n%s", logs, all.String())
+	}
+}
+
+func TestMisspeltHookShowsInTheMessage(t *testing.T) {
+	h := newHost(t)
+	h.installShellscript(map[string]string{"config.yaml": "echo hi"})
+	r := h.runArgs("apply", h.root, copyDir)
+	if r.code != 1 || !strings.HasPrefix(r.message, "step shellscript_run.sh apply exited 1\nshellscript: the configMap key \"config.yaml\" does nothing") {
+		t.Errorf("exit %d, message %q", r.code, r.message)
+	}
+}
+
+// TestAgentIsSmall: it runs on every host of a cluster, beside the workload.
+func TestAgentIsSmall(t *testing.T) {
+	info, err := os.Stat(agentBinary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > 8<<20 {
+		t.Errorf("the binary has %d bytes", info.Size())
+	}
+	h := newHost(t)
+	h.installShellscript(map[string]string{"apply.sh": "head -c 50000000 /dev/zero"})
+	h.must(syscall.Mknod(h.path("/dev/zero"), syscall.S_IFCHR|0o666, 1<<8|5))
+	cmd := h.command("apply", h.root, copyDir)
+	h.must(cmd.Run())
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok || usage.Maxrss > 20<<10 {
+		t.Errorf("peak memory %d KiB", usage.Maxrss)
+	}
+	t.Logf("binary %d bytes, peak memory %d KiB", info.Size(), usage.Maxrss)
+}
+
+// BenchmarkApply is the agent's time for a package with one step.
+func BenchmarkApply(b *testing.B) {
+	h := newHost(b)
+	h.installShellscript(demo)
+	for b.Loop() {
+		if err := h.command("apply", h.root, copyDir).Run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

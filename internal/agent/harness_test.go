@@ -1,0 +1,318 @@
+package agent_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// These tests drive the compiled agent against the root folder of a host made
+// from the shell and tools of the machine they run on.
+
+var (
+	agentBinary  string
+	hostTemplate string
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	if os.Geteuid() != 0 {
+		fmt.Fprintln(os.Stderr, "these tests enter a host's root with chroot: run them as root")
+		return 1
+	}
+	dir, err := os.MkdirTemp("", "agent-test-")
+	if err == nil {
+		defer func() { _ = os.RemoveAll(dir) }()
+		agentBinary, hostTemplate = filepath.Join(dir, "skyhook-agent"), filepath.Join(dir, "host")
+		err = errors.Join(buildAgent(agentBinary), buildHost(hostTemplate))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+func buildAgent(target string) error {
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X main.version=1.2.3-test", "-o", target, "../../cmd/skyhook-agent")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the agent: %w\n%s", err, out)
+	}
+	return nil
+}
+
+var hostTools = []string{
+	"bash", "sh", "cat", "chmod", "cp", "env", "grep", "head", "id", "ls", "mkdir", "mv",
+	"readlink", "rm", "seq", "sleep", "stat", "touch", "tr", "wc",
+}
+
+var library = regexp.MustCompile(`/[^ ]+`)
+
+// buildHost makes a root with the tools and the libraries they need.
+func buildHost(root string) error {
+	for _, dir := range []string{"usr/bin", "dev", "etc", "proc", "tmp", "var/lib", "var/log", "root"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.Symlink("usr/bin", filepath.Join(root, "bin")); err != nil {
+		return err
+	}
+	for _, tool := range hostTools {
+		found, err := exec.LookPath(tool)
+		if err != nil {
+			return fmt.Errorf("make a host: %w", err)
+		}
+		if err := copyFile(found, filepath.Join(root, "usr/bin", tool)); err != nil {
+			return err
+		}
+		libraries, _ := exec.Command("ldd", found).Output()
+		for _, lib := range library.FindAllString(string(libraries), -1) {
+			if err := copyFile(lib, filepath.Join(root, lib)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	raw, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, raw, 0o755)
+}
+
+// host is the root folder of one host with one package on it.
+type host struct {
+	t    testing.TB
+	root string
+	// env is what the container's environment has beside the defaults.
+	env map[string]string
+	// config is the package's config.json.
+	config map[string]any
+}
+
+const (
+	copyDir  = "/var/lib/skyhook/demo/tuning-1.1.0-uid-1"
+	stateDir = "/var/lib/skyhook/demo"
+	logsDir  = "/var/log/skyhook/demo"
+)
+
+func newHost(t testing.TB) *host {
+	t.Helper()
+	h := &host{t: t, root: filepath.Join(t.TempDir(), "root"), env: map[string]string{
+		"PATH":                          "/usr/bin",
+		"COPY_RESOLV":                   "false",
+		"SKYHOOK_ROOT_DIR":              stateDir,
+		"SKYHOOK_LOG_DIR":               logsDir,
+		"SKYHOOK_RESOURCE_ID":           "demo-uid-1_tuning_1.1.0",
+		"SKYHOOK_AGENT_TERMINATION_LOG": filepath.Join(t.TempDir(), "termination-log"),
+	}}
+	h.must(filepath.WalkDir(hostTemplate, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(h.root, strings.TrimPrefix(path, hostTemplate))
+		switch entry.Type() {
+		case fs.ModeDir:
+			return os.MkdirAll(target, 0o755)
+		case fs.ModeSymlink:
+			link, err := os.Readlink(path)
+			return errors.Join(err, os.Symlink(link, target))
+		default:
+			return os.Link(path, target)
+		}
+	}))
+	h.must(syscall.Mknod(h.path("/dev/null"), syscall.S_IFCHR|0o666, 1<<8|3))
+	h.config = map[string]any{
+		"schema_version": "v1", "package_name": "shell", "package_version": "1.1.0",
+		"expected_config_files": []any{}, "modes": map[string]any{},
+	}
+	return h
+}
+
+func (h *host) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// path is where a path of the host is on this machine.
+func (h *host) path(elements ...string) string {
+	return filepath.Join(h.root, filepath.Join(elements...))
+}
+
+func (h *host) write(name, content string) {
+	h.t.Helper()
+	h.must(os.MkdirAll(filepath.Dir(h.path(name)), 0o755))
+	h.must(os.WriteFile(h.path(name), []byte(content), 0o644))
+}
+
+func (h *host) read(elements ...string) string {
+	h.t.Helper()
+	raw, err := os.ReadFile(h.path(elements...))
+	h.must(err)
+	return string(raw)
+}
+
+func (h *host) has(elements ...string) bool {
+	_, err := os.Lstat(h.path(elements...))
+	return err == nil
+}
+
+// step is a step of config.json; see the options.
+type step map[string]any
+
+// script writes a bash script for the package and returns a step that runs it.
+func (h *host) script(name, body string, arguments ...any) step {
+	h.t.Helper()
+	h.write(filepath.Join(copyDir, "skyhook_dir", name), "#!/bin/bash\n"+body+"\n")
+	return step{
+		"name": "step", "path": name, "arguments": append([]any{}, arguments...), "returncodes": []any{0},
+		"on_host": true, "idempotence": false, "upgrade_step": false,
+	}
+}
+
+func (s step) with(key string, value any) step {
+	s = maps.Clone(s)
+	s[key] = value
+	return s
+}
+
+// define sets the steps of a mode. Modes that need a check get one that
+// always succeeds, unless they are given one.
+func (h *host) define(mode string, steps ...step) {
+	h.t.Helper()
+	all := h.config["modes"].(map[string]any)
+	all[mode] = steps
+	if check := mode + "-check"; !strings.HasSuffix(mode, "-check") && all[check] == nil && len(steps) > 0 {
+		all[check] = []step{h.script("ok_check.sh", "exit 0")}
+	}
+}
+
+// result is how a run of the agent went.
+type result struct {
+	code           int
+	stdout, stderr string
+	// message is the container's termination message.
+	message string
+}
+
+func (h *host) writeConfig() {
+	h.t.Helper()
+	raw, err := json.Marshal(h.config)
+	h.must(err)
+	h.write(filepath.Join(copyDir, "config.json"), string(raw))
+}
+
+// command prepares a run of a stage.
+func (h *host) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(agentBinary, args...)
+	for name, value := range h.env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	return cmd
+}
+
+// run runs a stage of the package.
+func (h *host) run(mode string) result {
+	h.t.Helper()
+	h.writeConfig()
+	return h.runArgs(mode, h.root, copyDir)
+}
+
+func (h *host) runArgs(args ...string) result {
+	h.t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := h.command(args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		h.t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String(), h.message()}
+}
+
+func (h *host) message() string {
+	raw, err := os.ReadFile(h.env["SKYHOOK_AGENT_TERMINATION_LOG"])
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		h.t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// succeed runs a stage that must succeed.
+func (h *host) succeed(mode string) result {
+	h.t.Helper()
+	r := h.run(mode)
+	if r.code != 0 {
+		h.t.Fatalf("%s exited %d\n%s%s", mode, r.code, r.stdout, r.stderr)
+	}
+	if r.message != "" {
+		h.t.Errorf("%s succeeded with the message %q", mode, r.message)
+	}
+	return r
+}
+
+// fail runs a stage that must fail with 1, and with these words.
+func (h *host) fail(mode string, words ...string) result {
+	h.t.Helper()
+	r := h.run(mode)
+	if r.code != 1 {
+		h.t.Fatalf("%s exited %d\n%s%s", mode, r.code, r.stdout, r.stderr)
+	}
+	for _, word := range words {
+		if !strings.Contains(r.stderr, word) || !strings.Contains(r.message, word) {
+			h.t.Errorf("want %q in the error and in the message, got\n%s\n%s", word, r.stderr, r.message)
+		}
+	}
+	return r
+}
+
+// lines are the lines of a file of the host that the steps wrote, or none.
+func (h *host) lines(name string) []string {
+	if !h.has(name) {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(h.read(name), "\n"), "\n")
+}
+
+func (h *host) expectLines(name string, want ...string) {
+	h.t.Helper()
+	if got := h.lines(name); !slices.Equal(got, want) {
+		h.t.Errorf("%s: got %q, want %q", name, got, want)
+	}
+}
+
+// find lists what matches a pattern, as paths of the host.
+func (h *host) find(pattern string) []string {
+	h.t.Helper()
+	matches, err := filepath.Glob(h.path(pattern))
+	h.must(err)
+	for i, match := range matches {
+		matches[i] = strings.TrimPrefix(match, h.root)
+	}
+	return matches
+}

@@ -1,0 +1,277 @@
+package shellscript_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+)
+
+var hooks = []string{
+	"apply", "apply_check", "upgrade", "upgrade_check", "config", "config_check",
+	"post_interrupt", "post_interrupt_check", "uninstall", "uninstall_check",
+}
+
+func TestPackageIsValid(t *testing.T) {
+	pkg, report, err := packagefile.Open(".")
+	if err != nil || report.Err() != nil || len(report.Warnings) != 0 {
+		t.Fatal(err, report.Err(), report.Warnings)
+	}
+	if pkg.Name != "shellscript" || pkg.Version != "1.1.0" {
+		t.Errorf("package %s %s", pkg.Name, pkg.Version)
+	}
+	for _, mode := range packagefile.Modes() {
+		steps := pkg.Modes[mode]
+		hook := strings.ReplaceAll(string(mode), "-", "_")
+		if len(steps) != 1 || steps[0].Arguments[0] != hook || !steps[0].AlwaysRun || !steps[0].Accepts(0) || steps[0].Accepts(1) {
+			t.Errorf("%s: %+v", mode, steps)
+		}
+	}
+}
+
+// result is how a hook went.
+type result struct {
+	code   int
+	stdout string
+	stderr string
+}
+
+// run runs a hook with a configMap, laid out as a copied mount of it is.
+func run(t *testing.T, hook string, configMap map[string]string, env ...string) result {
+	t.Helper()
+	dir := t.TempDir()
+	maps := filepath.Join(dir, "configmaps")
+	if err := os.MkdirAll(filepath.Join(maps, "..2026_11_20"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Symlink("..2026_11_20", filepath.Join(maps, "..data")))
+	for key, content := range configMap {
+		must(os.WriteFile(filepath.Join(maps, "..2026_11_20", key), []byte(content), 0o644))
+		must(os.Symlink("..data/"+key, filepath.Join(maps, key)))
+	}
+	cmd := exec.Command("skyhook_dir/shellscript_run.sh", hook)
+	cmd.Env = append([]string{"PATH=/usr/local/bin:/usr/bin:/bin", "SKYHOOK_DIR=" + dir}, env...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+func TestEveryHookRunsItsScript(t *testing.T) {
+	configMap := map[string]string{"data.txt": "from the map"}
+	for _, hook := range hooks {
+		configMap[hook+".sh"] = "#!/bin/bash\necho script of " + hook + " \"$1\"\ncat $SKYHOOK_DIR/configmaps/data.txt"
+	}
+	for _, hook := range hooks {
+		if r := run(t, hook, configMap); r.code != 0 || r.stdout != "script of "+hook+" "+hook+"\nfrom the map" {
+			t.Errorf("%s: %+v", hook, r)
+		}
+	}
+}
+
+// TestDemo has the keys of the demo in the project's README.
+func TestDemo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "skyhook-hello-world")
+	configMap := map[string]string{
+		"apply.sh":        "#!/bin/bash\necho \"hello world\" > " + file,
+		"apply_check.sh":  "#!/bin/bash\ncat " + file,
+		"config.sh":       "#!/bin/bash\necho \"a config is run\" >> " + file,
+		"config_check.sh": "#!/bin/bash\ngrep \"config\" " + file,
+	}
+	if r := run(t, "apply_check", configMap); r.code == 0 {
+		t.Error("the check succeeds before the stage")
+	}
+	for _, hook := range hooks[:6] {
+		if r := run(t, hook, configMap); r.code != 0 {
+			t.Errorf("%s: %+v", hook, r)
+		}
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != "hello world\na config is run\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestHowScriptsRun(t *testing.T) {
+	tests := map[string]struct {
+		script string
+		env    []string
+		code   int
+		stdout string
+	}{
+		"exit code":              {"#!/bin/bash\nexit 42", nil, 42, ""},
+		"last command decides":   {"#!/bin/bash\nfalse", nil, 1, ""},
+		"no set -e":              {"#!/bin/bash\nfalse\necho $undefined on", nil, 0, "on\n"},
+		"bash without a shebang": {"[[ a == a ]] && echo ${BASH_VERSION:+bash}", nil, 0, "bash\n"},
+		"return ends a script":   {"#!/bin/bash\nreturn 7\necho not reached", nil, 7, ""},
+		"own name":               {"#!/bin/bash\necho ${0##*/} ${BASH_SOURCE##*/} $#", nil, 0, "apply.sh apply.sh 1\n"},
+		"options of the shebang": {"#!/bin/bash -e\nfalse\necho not reached", nil, 1, ""},
+		"no option":              {"#!/bin/bash -\necho on", nil, 0, "on\n"},
+		"blank in the shebang":   {"#! /bin/bash\necho on", nil, 0, "on\n"},
+		"carriage return":        {"#!/bin/bash\r\necho on", nil, 0, "on\n"},
+		"sh":                     {"#!/bin/sh\necho ${BASH_VERSION:-no bash} $1", nil, 0, "no bash apply\n"},
+		"env":                    {"#!/usr/bin/env bash\necho ${BASH_VERSION:+bash}; return 3", nil, 3, "bash\n"},
+		"env with options":       {"#!/usr/bin/env -S bash -e\nfalse", nil, 1, ""},
+		"empty":                  {"", nil, 0, ""},
+		"one line without end":   {"#!/bin/bash", nil, 0, ""},
+		"environment":            {"echo $X $PREVIOUS_VERSION $CURRENT_VERSION", []string{"X=x", "PREVIOUS_VERSION=1.0.0", "CURRENT_VERSION=1.1.0"}, 0, "x 1.0.0 1.1.0\n"},
+		"strict: failure":        {"#!/bin/bash\nfalse\necho not reached", strict, 1, ""},
+		"strict: pipe":           {"#!/bin/bash\nfalse | true\necho not reached", strict, 1, ""},
+		"strict: sh":             {"#!/bin/sh\nfalse | true\necho not reached", strict, 1, ""},
+		"strict: env":            {"#!/usr/bin/env bash\nfalse\necho not reached", strict, 1, ""},
+		"strict: options stay":   {"#!/bin/bash -f\necho *; false\necho not reached", strict, 1, "*\n"},
+		"strict: good":           {"#!/bin/bash\necho on", strict, 0, "on\n"},
+		"strict only if true":    {"#!/bin/bash\nfalse\necho on", []string{"SHELLSCRIPT_STRICT=false"}, 0, "on\n"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, "apply", map[string]string{"apply.sh": test.script}, test.env...)
+			if r.code != test.code || r.stdout != test.stdout {
+				t.Errorf("got %+v", r)
+			}
+		})
+	}
+}
+
+var strict = []string{"SHELLSCRIPT_STRICT=true"}
+
+// TestFailures are those where the exact code is the interpreter's business.
+func TestFailures(t *testing.T) {
+	tests := map[string]struct {
+		script string
+		env    []string
+		stderr string
+	}{
+		"broken syntax":       {"#!/bin/bash\nif then", nil, "syntax error"},
+		"undefined, strict":   {"echo $undefined on", strict, "unbound variable"},
+		"missing interpreter": {"#!/opt/none\n", nil, `"apply.sh" wants /opt/none, which this host does not have`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, "apply", map[string]string{"apply.sh": test.script}, test.env...)
+			if r.code == 0 || !strings.Contains(r.stderr, test.stderr) {
+				t.Errorf("got %+v", r)
+			}
+		})
+	}
+}
+
+func TestAnotherInterpreter(t *testing.T) {
+	if r := run(t, "apply", map[string]string{"apply.sh": "#!/usr/bin/head -n2\none\ntwo\n"}); !strings.Contains(r.stdout, "one") || strings.Contains(r.stdout, "two") {
+		t.Errorf("head: %+v", r)
+	}
+}
+
+func TestMissingScripts(t *testing.T) {
+	script := "#!/bin/bash\necho ran"
+	tests := map[string]struct {
+		hook   string
+		keys   []string
+		code   int
+		stdout string
+		stderr string
+	}{
+		"no configMap":              {"apply", nil, 0, `no "apply.sh", nothing to do for apply`, ""},
+		"nothing known":             {"apply", []string{"data.txt"}, 0, "warning: the configMap has none of the scripts", ""},
+		"other stage":               {"config", []string{"apply.sh"}, 0, `no "config.sh"`, ""},
+		"check missing":             {"apply_check", []string{"apply.sh"}, 0, `no "apply_check.sh"`, ""},
+		"no upgrade script":         {"upgrade", []string{"apply.sh", "config.sh"}, 0, `no "upgrade.sh"`, ""},
+		"only the check":            {"apply", []string{"apply_check.sh"}, 1, "", `has "apply_check.sh" but no "apply.sh"`},
+		"only the config check":     {"config", []string{"config_check.sh"}, 1, "", `add "config.sh"`},
+		"only the uninstall check":  {"uninstall", []string{"uninstall_check.sh"}, 1, "", `add "uninstall.sh"`},
+		"only the upgrade check":    {"upgrade", []string{"upgrade_check.sh"}, 1, "", `add "upgrade.sh"`},
+		"check after an interrupt":  {"post_interrupt", []string{"post_interrupt_check.sh"}, 0, `no "post_interrupt.sh"`, ""},
+		"unknown hook":              {"prepare", nil, 1, "", `unknown hook "prepare"`},
+		"check of another stage":    {"apply", []string{"config_check.sh", "config.sh"}, 0, `no "apply.sh"`, ""},
+		"stage beside its own data": {"apply", []string{"apply.sh", "apply.yaml", "apply2.sh"}, 0, "ran", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			configMap := map[string]string{}
+			for _, key := range test.keys {
+				configMap[key] = script
+			}
+			r := run(t, test.hook, configMap)
+			if r.code != test.code || !strings.Contains(r.stdout, test.stdout) || !strings.Contains(r.stderr, test.stderr) || (test.stderr == "") != (r.stderr == "") {
+				t.Errorf("got %+v", r)
+			}
+		})
+	}
+}
+
+func TestMisspeltKeysAreRefused(t *testing.T) {
+	tests := map[string]string{
+		"config.yaml": "config.sh", "config_check.yaml": "config_check.sh", "apply-check.sh": "apply_check.sh",
+		"aply.sh": "apply.sh", "applly.sh": "apply.sh", "apply.bash": "apply.sh", "Apply.sh": "apply.sh", "apply.SH": "apply.sh",
+		"aplpy.sh": "apply.sh", "apply": "apply.sh", "apply_check": "apply_check.sh", "applycheck.sh": "apply_check.sh",
+		"apply.check.sh": "apply_check.sh", "uninstall-check.yml": "uninstall_check.sh", "unistall.sh": "uninstall.sh",
+		"post-interrupt.sh": "post_interrupt.sh", "postinterrupt_check.sh": "post_interrupt_check.sh", "confg.sh": "config.sh",
+		"upgrade-check.sh": "upgrade_check.sh", "updgrade.sh": "upgrade.sh", "post_interupt.sh": "post_interrupt.sh",
+	}
+	for key, want := range tests {
+		t.Run(key, func(t *testing.T) {
+			r := run(t, "apply", map[string]string{key: "#!/bin/bash\necho ran"})
+			if r.code != 1 || !strings.Contains(r.stderr, `the configMap key "`+key+`" does nothing`) || !strings.Contains(r.stderr, `name it "`+want+`"`) {
+				t.Errorf("got %+v", r)
+			}
+		})
+	}
+}
+
+func TestPlainDataIsAllowed(t *testing.T) {
+	data := []string{
+		"config.toml", "config.json", "config", "config.conf", "sysctl.conf", "settings.yaml", "install.sh", "lib.sh", "run.sh",
+		"apply.txt", "apply.py", "check.sh", "configure.sh", "pre_apply.sh", "apply_all.sh", "README", "cleanup.sh", "a b", "*",
+	}
+	configMap := map[string]string{"apply.sh": "#!/bin/bash\necho ran"}
+	for _, key := range data {
+		configMap[key] = "data"
+	}
+	for _, hook := range hooks {
+		if r := run(t, hook, configMap); r.code != 0 {
+			t.Errorf("%s: %+v", hook, r)
+		}
+	}
+}
+
+func TestEveryMisspeltKeyIsNamed(t *testing.T) {
+	r := run(t, "config", map[string]string{"aply.sh": "", "config_check.yaml": "", "config.sh": "echo ran"})
+	if r.code != 1 || strings.Count(r.stderr, "does nothing") != 2 || strings.Contains(r.stdout, "ran") {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// TestUninstallIsNotBlockedByOtherMistakes: else a package could not be
+// removed because of the mistake it is removed for.
+func TestUninstallIsNotBlockedByOtherMistakes(t *testing.T) {
+	configMap := map[string]string{"config.yaml": "", "aply.sh": "", "config_check.sh": "", "uninstall.sh": "echo removed"}
+	for _, hook := range []string{"uninstall", "uninstall_check"} {
+		if r := run(t, hook, configMap); r.code != 0 {
+			t.Errorf("%s: %+v", hook, r)
+		}
+	}
+	if r := run(t, "uninstall", map[string]string{"uninstal.sh": ""}); r.code != 1 {
+		t.Errorf("its own mistake: %+v", r)
+	}
+}
+
+func TestSignalsReachTheScript(t *testing.T) {
+	r := run(t, "apply", map[string]string{"apply.sh": "#!/bin/bash\ntrap 'echo cleaned; exit 9' TERM\nkill -TERM $$\nsleep 60"})
+	if r.code != 9 || r.stdout != "cleaned\n" {
+		t.Errorf("got %+v", r)
+	}
+}

@@ -61,7 +61,7 @@ func moduleDir(ctx context.Context) (string, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("find the sources of %s: %w: %s; run the testbed inside its repository, with Go installed", modulePath, err, tail(stderr.Bytes(), 3))
+		return "", fmt.Errorf("the testbed builds from source: run it inside its repository, with Go installed (%w: %s)", err, tail(stderr.Bytes(), 1))
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sys/unix"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -39,9 +40,18 @@ func Open(state string) (*Cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := c.refresh(ctx); err != nil {
-		return nil, fmt.Errorf("%w in %s: start one with \"testbed up\" (%w)", ErrNotRunning, o.State, err)
+		return nil, notRunning(o.State, err)
 	}
 	return c, nil
+}
+
+// notRunning drops causes that say no more than that nobody listens.
+func notRunning(state string, cause error) error {
+	err := fmt.Errorf("%w in %s: start one with \"testbed up\"", ErrNotRunning, state)
+	if errors.Is(cause, unix.ENOENT) || errors.Is(cause, unix.ECONNREFUSED) {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", err, cause)
 }
 
 func (c *Cluster) refresh(ctx context.Context) (err error) {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -45,6 +46,9 @@ func (c *Cluster) Exec(ctx context.Context, node string, argv ...string) ([]byte
 	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// nsenter waits for the command in a process of its own: the group is both.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
 	if err := cmd.Run(); err != nil {
 		return stdout.Bytes(), fmt.Errorf("%s on %s: %w: %s", argv[0], node, err, tail(stderr.Bytes(), 5))
 	}

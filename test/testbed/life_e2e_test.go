@@ -183,6 +183,14 @@ func testExec(ctx context.Context, t *testing.T, c *Cluster) {
 	if !errors.As(err, &exit) || exit.ExitCode() != 7 || !strings.Contains(err.Error(), "the reason") {
 		t.Errorf("failing command: %v", err)
 	}
+	short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer cancel()
+	if _, err := c.Exec(short, "node2", "sleep", "4711"); err == nil {
+		t.Error("a command outlived its context")
+	}
+	if out, err := c.Exec(ctx, "node2", "pgrep", "-fa", "sleep 4711"); err == nil {
+		t.Errorf("it still runs: %s", out)
+	}
 	if _, err := c.Exec(ctx, "node9", "true"); err == nil || !strings.Contains(err.Error(), "node9") {
 		t.Errorf("unknown node: %v", err)
 	}

@@ -23,8 +23,8 @@ var hostTools = map[string]string{
 
 // checkMachine returns a sentence on the first thing this machine lacks, and installs missing Debian packages.
 func checkMachine(p *progress) error {
-	if os.Geteuid() != 0 {
-		return errors.New("the testbed needs root, for namespaces, mounts and control groups: run it with sudo, or set KUBECONFIG to use a cluster of your own")
+	if err := checkRoot(); err != nil {
+		return err
 	}
 	if err := installTools(p); err != nil {
 		return err
@@ -36,6 +36,13 @@ func checkMachine(p *progress) error {
 		return err
 	}
 	return checkNetwork()
+}
+
+func checkRoot() error {
+	if os.Geteuid() != 0 {
+		return errors.New("the testbed needs root, for namespaces, mounts and control groups: run it with sudo, or set KUBECONFIG to use a cluster of your own")
+	}
+	return nil
 }
 
 func installTools(p *progress) (err error) {

@@ -205,6 +205,9 @@ func Down(ctx context.Context, o Options) (err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return err
 	}
+	if err := checkRoot(); err != nil {
+		return err
+	}
 	p := newProgress(o.Progress)
 	unlock, err := lockFile(ctx, filepath.Join(o.State, fileLock), p)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -82,8 +83,8 @@ func kubeconfigCommand(o *testbed.Options) *cobra.Command {
 }
 
 func kubectlCommand(o *testbed.Options) *cobra.Command {
-	return &cobra.Command{
-		Use: "kubectl -- ARG...", Short: "Run the cluster's own kubectl as administrator",
+	c := &cobra.Command{
+		Use: "kubectl ARG...", Short: "Run the cluster's own kubectl as administrator",
 		RunE: func(c *cobra.Command, args []string) error {
 			cl, err := testbed.Open(o.State)
 			if err != nil {
@@ -92,6 +93,8 @@ func kubectlCommand(o *testbed.Options) *cobra.Command {
 			return runInside(exec.CommandContext(c.Context(), cl.Bin()+"/kubectl", append([]string{"--kubeconfig", cl.Kubeconfig()}, args...)...))
 		},
 	}
+	c.Flags().SetInterspersed(false) // flags are kubectl's
+	return c
 }
 
 func statusCommand(o *testbed.Options) *cobra.Command {
@@ -147,9 +150,15 @@ func loadCommand(o *testbed.Options) *cobra.Command {
 }
 
 func execCommand(o *testbed.Options) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use: "exec NODE -- CMD [ARG...]", Short: "Run a command inside a node", Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
+			if args[1] == "--" {
+				args = slices.Delete(args, 1, 2)
+			}
+			if len(args) < 2 {
+				return errors.New("exec: no command behind the node")
+			}
 			cl, err := testbed.Open(o.State)
 			if err != nil {
 				return err
@@ -161,6 +170,8 @@ func execCommand(o *testbed.Options) *cobra.Command {
 			return runInside(cmd)
 		},
 	}
+	c.Flags().SetInterspersed(false) // flags behind the node are the command's
+	return c
 }
 
 // runInside lends the command this process's terminal and marks its failure.

@@ -1,0 +1,105 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+func example(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "examples", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestDemo(t *testing.T) {
+	const file = "/skyhook-hello-world"
+	apply(t, "demo", example(t, "demo.yaml"), file)
+	waitReady(t, "demo")
+	for _, node := range bed.Nodes() {
+		if got, want := onHost(t, node, "cat", file), "hello world\na config is run\n"; got != want {
+			t.Errorf("node %s: %s is %q, want %q", node, file, got, want)
+		}
+		checkDemoNode(t, node)
+	}
+	row := strings.Fields(lastLine(mustKubectl(t, "", "get", "skyhook", "demo")))
+	if len(row) < 6 || row[0] != "demo" || row[1] != "complete" || row[2] != "200" || row[4] != "0" || row[5] != "2/2" || row[6] != "tuning:1.1.0" {
+		t.Errorf("kubectl get skyhook demo: %v", row)
+	}
+	if generation := mustKubectl(t, "", "get", "skyhook", "demo", "-o", "jsonpath={.metadata.generation}"); generation != "1" {
+		t.Errorf("generation is %s: the operator changed the spec", generation)
+	}
+	if pods := mustKubectl(t, "", "get", "pods", "-n", "skyhook", "-l", "skyhook.nvidia.com/name=demo", "-o", "name"); pods != "" {
+		t.Errorf("pods are left: %s", pods)
+	}
+	checkWrites(t, "demo", 2)
+}
+
+// checkDemoNode looks for what the agent and the operator leave on a node.
+func checkDemoNode(t *testing.T, node string) {
+	t.Helper()
+	n := getNode(t, node)
+	r, err := record.Read("demo", n.Annotations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := r.Packages["tuning|1.1.0"]; e.Stage != "config" || e.State != "complete" {
+		t.Errorf("node %s: entry %+v", node, e)
+	}
+	if got := n.Labels["skyhook.nvidia.com/status_demo"]; got != "complete" {
+		t.Errorf("node %s: status label %q", node, got)
+	}
+	if !strings.Contains(onHost(t, node, "cat", "/var/lib/skyhook/demo/history/shellscript.json"), `"current-version": "1.1.0"`) {
+		t.Errorf("node %s: the agent's history does not tell version 1.1.0", node)
+	}
+	onHost(t, node, "test", "-f", "/var/lib/skyhook/demo/flags/START")
+	if logs := onHost(t, node, "sh", "-c", "cat /var/log/skyhook/demo/shellscript/1.1.0/*.log"); !strings.Contains(logs, "hello world") {
+		t.Errorf("node %s: step logs are %q", node, logs)
+	}
+}
+
+// checkWrites counts the operator's writes for one Skyhook in the audit log and holds them to 3 per stage and 5 per node.
+func checkWrites(t *testing.T, skyhook string, stages int) {
+	t.Helper()
+	f, err := os.Open(bed.AuditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	counts := map[string]int{}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<22)
+	for lines.Scan() {
+		var e struct {
+			Verb, UserAgent, RequestURI string
+			ObjectRef                   struct{ Resource, Subresource, Name string }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || !strings.HasPrefix(e.UserAgent, "skyhook-operator/") {
+			continue
+		}
+		switch kind := e.ObjectRef.Resource; {
+		case kind == "nodes", kind == "pods" && strings.HasPrefix(e.ObjectRef.Name, skyhook+"-"), kind == "configmaps" && strings.Contains(e.ObjectRef.Name, "metadata"):
+			counts["per node"]++
+			counts[kind+"/"+e.ObjectRef.Subresource+" "+e.Verb]++
+		case kind == "events" || kind == "skyhooks":
+			counts[kind+"/"+e.ObjectRef.Subresource+" "+e.Verb]++
+		}
+	}
+	perNode := float64(counts["per node"]) / nodeCount
+	t.Logf("writes: %.1f per node; all: %v", perNode, counts)
+	if limit := float64(3*stages + 5); perNode > limit {
+		t.Errorf("%.1f writes per node, more than %.0f", perNode, limit)
+	}
+}
+
+func lastLine(text string) string { return text[strings.LastIndex(text, "\n")+1:] }

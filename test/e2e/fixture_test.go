@@ -1,0 +1,130 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+const (
+	patience  = 3 * time.Minute
+	testLabel = "skyhook.nvidia.com/test-node"
+)
+
+// kubectl runs kubectl with standard input and returns both outputs as one text.
+func kubectl(t *testing.T, input string, args ...string) (string, error) {
+	t.Helper()
+	// Some calls clean up after the test's own context has ended.
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(bed.Bin(), "kubectl"), args...)
+	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+bed.Kubeconfig())
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.CombinedOutput()
+	return string(bytes.TrimSpace(out)), err
+}
+
+func mustKubectl(t *testing.T, input string, args ...string) string {
+	t.Helper()
+	out, err := kubectl(t, input, args...)
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// apply applies a manifest's text to freshly labelled nodes, and undoes all of it after the test: the Skyhook, the label,
+// the records and the given files on the nodes.
+func apply(t *testing.T, name, manifest string, hostFiles ...string) {
+	t.Helper()
+	for _, node := range bed.Nodes() {
+		mustKubectl(t, "", "label", "node", node, "--overwrite", testLabel+"=demo")
+	}
+	t.Cleanup(func() { cleanUp(t, name, hostFiles) })
+	mustKubectl(t, manifest, "apply", "-f", "-")
+}
+
+func cleanUp(t *testing.T, name string, hostFiles []string) {
+	mustKubectl(t, "", "delete", "skyhook", name, "--ignore-not-found", "--timeout=2m")
+	for _, node := range bed.Nodes() {
+		mustKubectl(t, "", "label", "node", node, testLabel+"-")
+		mustKubectl(t, "", "annotate", "node", node, "skyhook.nvidia.com/nodeState_"+name+"-", "skyhook.nvidia.com/version_"+name+"-")
+		remove := append([]string{"rm", "-rf", "/var/lib/skyhook/" + name, "/var/log/skyhook/" + name}, hostFiles...)
+		if _, err := bed.Exec(context.WithoutCancel(t.Context()), node, remove...); err != nil {
+			t.Errorf("clean up node %s: %v", node, err)
+		}
+	}
+}
+
+// waitReady waits as users do.
+func waitReady(t *testing.T, name string) {
+	t.Helper()
+	out, err := kubectl(t, "", "wait", "--for=condition=Ready", "skyhook/"+name, "--timeout="+patience.String())
+	if err != nil {
+		t.Fatalf("%s\n%s", out, describe(t, name))
+	}
+}
+
+func describe(t *testing.T, name string) string {
+	t.Helper()
+	status, _ := kubectl(t, "", "get", "skyhook", name, "-o", "yaml")
+	pods, _ := kubectl(t, "", "get", "pods", "-n", "skyhook", "-o", "wide")
+	logs, _ := kubectl(t, "", "logs", "-n", "skyhook", "-l", "control-plane=controller-manager", "--tail=40")
+	return status + "\n" + pods + "\n" + logs
+}
+
+// until waits until a Skyhook is as wanted.
+func until(t *testing.T, name, what string, ok func(*v1alpha1.Skyhook) bool) *v1alpha1.Skyhook {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	w, err := bed.client.Watch(ctx, &v1alpha1.SkyhookList{}, client.MatchingFields{"metadata.name": name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		if s, is := e.Object.(*v1alpha1.Skyhook); is && e.Type != watch.Deleted && s.Status.ObservedGeneration == s.Generation && ok(s) {
+			return s
+		}
+	}
+	t.Fatalf("Skyhook %s not within %s: %s\n%s", name, patience, what, describe(t, name))
+	return nil
+}
+
+// onHost runs a command on a node and returns its output.
+func onHost(t *testing.T, node string, argv ...string) string {
+	t.Helper()
+	out, err := bed.Exec(t.Context(), node, argv...)
+	if err != nil {
+		t.Fatalf("on node %s: %v", node, err)
+	}
+	return string(out)
+}
+
+// absent checks that a path does not exist on a node.
+func absent(t *testing.T, node, path string) {
+	t.Helper()
+	if out, err := bed.Exec(t.Context(), node, "ls", "-d", path); err == nil {
+		t.Errorf("node %s has %s", node, strings.TrimSpace(string(out)))
+	}
+}
+
+func getNode(t *testing.T, name string) *corev1.Node {
+	t.Helper()
+	var n corev1.Node
+	if err := bed.client.Get(t.Context(), client.ObjectKey{Name: name}, &n); err != nil {
+		t.Fatal(err)
+	}
+	return &n
+}

@@ -1,0 +1,89 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/test/install"
+	"github.com/skyhook-operator/skyhook/test/testbed"
+)
+
+const (
+	root = "../.."
+	// nodeCount of the suite's cluster.
+	nodeCount = 2
+)
+
+// bed is the cluster that all tests of the suite share, with the operator installed.
+var bed struct {
+	*testbed.Cluster
+	client client.WithWatch
+}
+
+func TestMain(m *testing.M) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := 1
+	if err := setUp(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e: set up:", err)
+	} else {
+		code = m.Run()
+	}
+	stop()
+	if os.Getenv("E2E_KEEP") == "" { // set it to look around afterwards
+		if err := testbed.Down(context.Background(), testbed.Options{Progress: os.Stderr}); err != nil {
+			fmt.Fprintln(os.Stderr, "e2e: take down the cluster:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func setUp(ctx context.Context) error {
+	cluster, err := testbed.Up(ctx, testbed.Options{Nodes: nodeCount, Progress: os.Stderr})
+	if err != nil {
+		return err
+	}
+	bed.Cluster = cluster
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
+	if err != nil {
+		return fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	scheme, err := operator.Scheme()
+	if err != nil {
+		return err
+	}
+	if bed.client, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	return installOperator(ctx)
+}
+
+func installOperator(ctx context.Context) error {
+	folder, err := filepath.Abs(root)
+	if err != nil {
+		return err
+	}
+	images, err := install.BuildImages(ctx, folder, os.Stderr)
+	if err != nil {
+		return err
+	}
+	if err := images.Push(ctx, bed.Cluster); err != nil {
+		return err
+	}
+	if err := install.Chart(ctx, bed.client, folder, bed.Kubeconfig(), images.ChartArgs()...); err != nil {
+		return err
+	}
+	return install.Available(ctx, bed.client, 2*time.Minute)
+}

@@ -40,7 +40,7 @@ var readyReasons = map[v1alpha1.Status]string{
 
 func setConditions(status *v1alpha1.SkyhookStatus, in Input, groups map[v1alpha1.Status][]string) {
 	c := conditions{status: status, now: metav1.NewTime(in.Now), generation: in.Skyhook.Generation}
-	complete := len(groups[v1alpha1.StatusComplete]) == len(in.Nodes)
+	complete := allComplete(in.Nodes) // also while paused, when the nodes' status does not show it
 	invalid := in.Hold != nil && in.Hold.Reason == ReasonSpecInvalid
 
 	message := readyMessage(groups, len(in.Nodes))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -131,6 +132,7 @@ func Precedes(a, b *v1alpha1.Skyhook) bool {
 	return Before(a, b) && a.Annotations[AnnotationDisable] != "true"
 }
 
+// completeEverywhere asks the condition, not the status: a Skyhook that was paused when it was complete still is.
 func completeEverywhere(s *v1alpha1.Skyhook) bool {
-	return s.Status.ObservedGeneration == s.Generation && s.Status.Status == v1alpha1.StatusComplete
+	return s.Status.ObservedGeneration == s.Generation && meta.IsStatusConditionTrue(s.Status.Conditions, ConditionReady)
 }

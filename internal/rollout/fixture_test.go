@@ -1,0 +1,99 @@
+package rollout_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+)
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+const generation = 4
+
+// skyhook has a budget of count nodes; 0 for none.
+func skyhook(count int, permits ...v1alpha1.Permit) *v1alpha1.Skyhook {
+	s := &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: "demo", Generation: generation}}
+	if count > 0 {
+		s.Spec.InterruptionBudget.Count = &count
+	}
+	s.Status.Permits = permits
+	for _, p := range permits {
+		s.Status.NextOrder = max(s.Status.NextOrder, p.Order+1)
+	}
+	return s
+}
+
+func permit(node string, order int32) v1alpha1.Permit {
+	return v1alpha1.Permit{Node: node, Order: order, Generation: generation}
+}
+
+// nodes reads a fleet: "n1; n2 complete; n3 erroring". The words after the name:
+//
+//	complete       the record fulfils the spec
+//	<status>       the record says so: in_progress, erroring, paused, disabled, blocked, waiting, unknown
+//	done=4/0       the permit that the node finished with last
+//	age=3          created that many hours ago; without it, all nodes are of one age
+//	not-ready      the kubelet is away
+//	held=Reason    blocked for that reason; held by an earlier Skyhook with held=WaitingForSkyhook
+//	trouble=Reason the first error
+func nodes(text string) []rollout.Node {
+	var all []rollout.Node
+	for item := range strings.SplitSeq(text, ";") {
+		words := strings.Fields(item)
+		if len(words) == 0 {
+			continue
+		}
+		n := rollout.Node{Name: words[0], Created: now.Add(-time.Hour), Ready: true, BootID: "boot-" + words[0]}
+		for _, word := range words[1:] {
+			describe(&n, word)
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+func describe(n *rollout.Node, word string) {
+	k, v, _ := strings.Cut(word, "=")
+	switch k {
+	case "complete":
+		n.Complete, n.Status = true, v1alpha1.StatusComplete
+	case "done":
+		n.Done = v
+	case "age":
+		var hours int
+		if _, err := fmt.Sscan(v, &hours); err != nil {
+			panic(err)
+		}
+		n.Created = now.Add(-time.Duration(hours) * time.Hour)
+	case "not-ready":
+		n.Ready = false
+	case "held":
+		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Reason: v, Message: "held: " + v}
+		if v == rollout.ReasonPredecessor {
+			n.Hold.Status = v1alpha1.StatusWaiting
+		}
+	case "trouble":
+		n.Trouble = &rollout.Trouble{Reason: v, Message: "trouble: " + v, Since: now.Add(-time.Minute)}
+	default:
+		n.Status = v1alpha1.Status(word)
+	}
+}
+
+// text writes permits as "node:order", those of another generation as "node:order@generation".
+func text(permits []v1alpha1.Permit) string {
+	list := make([]string, 0, len(permits))
+	for _, p := range permits {
+		item := fmt.Sprintf("%s:%d", p.Node, p.Order)
+		if p.Generation != generation {
+			item += fmt.Sprintf("@%d", p.Generation)
+		}
+		list = append(list, item)
+	}
+	return strings.Join(list, " ")
+}

@@ -1,0 +1,195 @@
+package rollout_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+)
+
+// checkHold compares a hold with "reason status", or "reason status release"; empty for none.
+func checkHold(t *testing.T, got *lifecycle.Hold, want, inMessage string) {
+	t.Helper()
+	text := ""
+	if got != nil {
+		text = got.Reason + " " + string(got.Status)
+		if got.Release {
+			text += " release"
+		}
+		if !strings.Contains(got.Message, inMessage) {
+			t.Errorf("message %q does not name %q", got.Message, inMessage)
+		}
+	}
+	if text != want {
+		t.Errorf("got %q, want %q", text, want)
+	}
+}
+
+func TestHoldAll(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		annotations map[string]string
+		invalid     string
+		want        string
+		message     string
+	}{
+		{name: "nothing"},
+		{name: "paused", annotations: map[string]string{rollout.AnnotationPause: "true"}, want: "Paused paused", message: "skyhook.nvidia.com/pause"},
+		{name: "only true pauses", annotations: map[string]string{rollout.AnnotationPause: "True"}},
+		{
+			name: "disabled", annotations: map[string]string{rollout.AnnotationDisable: "true"},
+			want: "Disabled disabled release", message: "skyhook.nvidia.com/disable",
+		},
+		{name: "only true disables", annotations: map[string]string{rollout.AnnotationDisable: "yes"}},
+		{
+			name: "disabled before paused", annotations: map[string]string{rollout.AnnotationDisable: "true", rollout.AnnotationPause: "true"},
+			want: "Disabled disabled release",
+		},
+		{name: "invalid", invalid: "spec.serial: no", want: "SpecInvalid blocked", message: "spec.serial: no"},
+		{name: "paused before invalid", annotations: map[string]string{rollout.AnnotationPause: "true"}, invalid: "x", want: "Paused paused"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Annotations: c.annotations}}
+			checkHold(t, rollout.HoldAll(s, c.invalid), c.want, c.message)
+		})
+	}
+}
+
+func TestHoldNode(t *testing.T) {
+	const (
+		taint   = "TaintNotTolerable blocked release"
+		ignored = "NodeIgnored blocked release"
+	)
+	noSchedule := corev1.Taint{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}
+	with := func(effect corev1.TaintEffect) corev1.Taint { x := noSchedule; x.Effect = effect; return x }
+	for _, c := range []struct {
+		name        string
+		labels      map[string]string
+		taints      []corev1.Taint
+		tolerations []corev1.Toleration
+		want        string
+		message     string
+	}{
+		{name: "nothing"},
+		{name: "ignored", labels: map[string]string{rollout.LabelIgnore: "true"}, want: ignored, message: rollout.LabelIgnore},
+		{name: "only true ignores", labels: map[string]string{rollout.LabelIgnore: "false"}},
+		{name: "ignored before tainted", labels: map[string]string{rollout.LabelIgnore: "true"}, taints: []corev1.Taint{noSchedule}, want: ignored},
+
+		{name: "NoSchedule", taints: []corev1.Taint{noSchedule}, want: taint, message: "team=a:NoSchedule"},
+		{name: "NoExecute", taints: []corev1.Taint{with(corev1.TaintEffectNoExecute)}, want: taint, message: "team=a:NoExecute"},
+		{name: "PreferNoSchedule is only a wish", taints: []corev1.Taint{with(corev1.TaintEffectPreferNoSchedule)}},
+		{name: "cordoned", taints: []corev1.Taint{{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}}},
+		{name: "not ready", taints: []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute}}},
+		{name: "unreachable", taints: []corev1.Taint{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule}}},
+		{name: "memory pressure", taints: []corev1.Taint{{Key: corev1.TaintNodeMemoryPressure, Effect: corev1.TaintEffectNoSchedule}}},
+		{
+			name: "out of service is meant", taints: []corev1.Taint{{Key: corev1.TaintNodeOutOfService, Effect: corev1.TaintEffectNoExecute}},
+			want: taint, message: corev1.TaintNodeOutOfService,
+		},
+
+		{name: "Equal", taints: []corev1.Taint{noSchedule}, tolerations: []corev1.Toleration{{Key: "team", Operator: corev1.TolerationOpEqual, Value: "a"}}},
+		{name: "no operator means Equal", taints: []corev1.Taint{noSchedule}, tolerations: []corev1.Toleration{{Key: "team", Value: "a"}}},
+		{name: "another value", taints: []corev1.Taint{noSchedule}, tolerations: []corev1.Toleration{{Key: "team", Value: "b"}}, want: taint},
+		{name: "another key", taints: []corev1.Taint{noSchedule}, tolerations: []corev1.Toleration{{Key: "teams", Value: "a"}}, want: taint},
+		{name: "Exists", taints: []corev1.Taint{noSchedule}, tolerations: []corev1.Toleration{{Key: "team", Operator: corev1.TolerationOpExists}}},
+		{name: "Exists of another key", taints: []corev1.Taint{noSchedule}, tolerations: []corev1.Toleration{{Key: "x", Operator: corev1.TolerationOpExists}}, want: taint},
+		{name: "Exists without key tolerates all", taints: []corev1.Taint{noSchedule}, tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}},
+		{name: "Equal without key tolerates nothing", taints: []corev1.Taint{{Key: "team", Effect: corev1.TaintEffectNoSchedule}}, tolerations: []corev1.Toleration{{}}, want: taint},
+		{name: "an unknown operator tolerates nothing", taints: []corev1.Taint{noSchedule}, tolerations: []corev1.Toleration{{Key: "team", Operator: "In", Value: "a"}}, want: taint},
+		{
+			name: "the effect counts", taints: []corev1.Taint{noSchedule},
+			tolerations: []corev1.Toleration{{Key: "team", Value: "a", Effect: corev1.TaintEffectNoExecute}}, want: taint,
+		},
+		{
+			name: "the same effect", taints: []corev1.Taint{noSchedule},
+			tolerations: []corev1.Toleration{{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}},
+		},
+		{
+			name: "all taints count", taints: []corev1.Taint{noSchedule, {Key: "gpu", Effect: corev1.TaintEffectNoSchedule}},
+			tolerations: []corev1.Toleration{{Key: "team", Value: "a"}}, want: taint, message: "gpu:NoSchedule",
+		},
+		{
+			name: "each taint may have a toleration of its own", taints: []corev1.Taint{noSchedule, {Key: "gpu", Effect: corev1.TaintEffectNoSchedule}},
+			tolerations: []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists}, {Key: "team", Value: "a"}},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{AdditionalTolerations: c.tolerations}}
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: c.labels}, Spec: corev1.NodeSpec{Taints: c.taints}}
+			checkHold(t, rollout.HoldNode(s, node), c.want, c.message)
+		})
+	}
+}
+
+func TestHoldOrder(t *testing.T) {
+	const waiting = "WaitingForSkyhook waiting release"
+	earlier := func(name string, sequencing v1alpha1.Sequencing, status v1alpha1.Status, observed int64, here bool) rollout.Earlier {
+		s := &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 2}}
+		s.Spec.Sequencing, s.Spec.Priority = sequencing, 17
+		s.Status.Status, s.Status.ObservedGeneration = status, observed
+		ready := metav1.ConditionFalse
+		if status == v1alpha1.StatusComplete || status == v1alpha1.StatusPaused {
+			ready = metav1.ConditionTrue
+		}
+		s.Status.Conditions = []metav1.Condition{{Type: rollout.ConditionReady, Status: ready}}
+		return rollout.Earlier{Skyhook: s, IncompleteHere: here}
+	}
+	const node, all = v1alpha1.SequencingNode, v1alpha1.SequencingAll
+	for _, c := range []struct {
+		name    string
+		earlier []rollout.Earlier
+		want    string
+		message string
+	}{
+		{name: "none"},
+		{name: "node: incomplete here", earlier: []rollout.Earlier{earlier("a", node, v1alpha1.StatusInProgress, 2, true)}, want: waiting, message: "Skyhook a, which has priority 17, must be complete on this node"},
+		{name: "node: incomplete elsewhere", earlier: []rollout.Earlier{earlier("a", node, v1alpha1.StatusInProgress, 2, false)}},
+		{name: "no sequencing means node", earlier: []rollout.Earlier{earlier("a", "", v1alpha1.StatusErroring, 2, false)}},
+		{name: "all: complete", earlier: []rollout.Earlier{earlier("a", all, v1alpha1.StatusComplete, 2, false)}},
+		{name: "all: incomplete elsewhere", earlier: []rollout.Earlier{earlier("a", all, v1alpha1.StatusInProgress, 2, false)}, want: waiting, message: "on all its nodes"},
+		{name: "all: complete, then paused", earlier: []rollout.Earlier{earlier("a", all, v1alpha1.StatusPaused, 2, false)}},
+		{name: "all: complete of an earlier generation", earlier: []rollout.Earlier{earlier("a", all, v1alpha1.StatusComplete, 1, false)}, want: waiting},
+		{name: "all: complete, as the status says, but not here", earlier: []rollout.Earlier{earlier("a", all, v1alpha1.StatusComplete, 2, true)}, want: waiting, message: "on this node"},
+		{
+			name: "the first that is unfinished is named", want: waiting, message: "Skyhook b",
+			earlier: []rollout.Earlier{earlier("a", node, v1alpha1.StatusComplete, 2, false), earlier("b", node, "", 0, true), earlier("c", node, "", 0, true)},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) { checkHold(t, rollout.HoldOrder(c.earlier), c.want, c.message) })
+	}
+}
+
+func TestPrecedes(t *testing.T) {
+	skyhook := func(name string, priority int, disabled string) *v1alpha1.Skyhook {
+		return &v1alpha1.Skyhook{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{rollout.AnnotationDisable: disabled}},
+			Spec:       v1alpha1.SkyhookSpec{Priority: priority},
+		}
+	}
+	for _, c := range []struct {
+		name             string
+		a, b             *v1alpha1.Skyhook
+		before, precedes bool
+	}{
+		{"a lower priority", skyhook("z", 1, ""), skyhook("a", 2, ""), true, true},
+		{"a higher priority", skyhook("a", 2, ""), skyhook("z", 1, ""), false, false},
+		{"the same priority: by name", skyhook("a", 1, ""), skyhook("b", 1, ""), true, true},
+		{"never itself", skyhook("a", 1, ""), skyhook("a", 1, ""), false, false},
+		{"disabled: nobody waits", skyhook("a", 1, "true"), skyhook("b", 1, ""), true, false},
+		{"only true disables", skyhook("a", 1, "1"), skyhook("b", 1, ""), true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := rollout.Before(c.a, c.b); got != c.before {
+				t.Errorf("Before: got %t", got)
+			}
+			if got := rollout.Precedes(c.a, c.b); got != c.precedes {
+				t.Errorf("Precedes: got %t", got)
+			}
+		})
+	}
+}

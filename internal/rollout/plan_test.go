@@ -1,0 +1,386 @@
+package rollout_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+)
+
+var (
+	holdPaused   = &lifecycle.Hold{Status: v1alpha1.StatusPaused, Reason: rollout.ReasonPaused, Message: "paused"}
+	holdDisabled = &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Reason: rollout.ReasonDisabled, Message: "disabled"}
+	holdInvalid  = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonSpecInvalid, Message: "spec.serial: no"}
+)
+
+// TestRollUp has one line per mix of node states: permits, nodes and hold give status, Ready, Reconciling and Stalled.
+func TestRollUp(t *testing.T) {
+	one := []v1alpha1.Permit{permit("n1", 0)}
+	for _, c := range []struct {
+		name    string
+		permits []v1alpha1.Permit
+		nodes   string
+		hold    *lifecycle.Hold
+		want    string
+	}{
+		{name: "no nodes", want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:Progressing"},
+		{name: "all complete", nodes: "n1 complete; n2 complete", want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:Progressing"},
+		{name: "one works, one waits", permits: one, nodes: "n1 in_progress; n2", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
+		{name: "a new permit is work", nodes: "n1; n2", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
+		{name: "one complete, one works", permits: one, nodes: "n1 in_progress; n2 complete", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
+		{name: "one erroring, others wait: erroring, not unknown", permits: one, nodes: "n1 erroring; n2; n3; n4", want: "erroring Ready=False:Erroring Reconciling=True Stalled=True:NodesErroring"},
+		{name: "erroring before in progress", permits: []v1alpha1.Permit{permit("n1", 0), permit("n2", 1)}, nodes: "n1 erroring; n2 in_progress", want: "erroring Ready=False:Erroring Reconciling=True Stalled=False:Progressing"},
+		{name: "erroring before blocked", permits: one, nodes: "n1 erroring; n2 held=TaintNotTolerable", want: "erroring Ready=False:Erroring Reconciling=True Stalled=True:NodesErroring"},
+		{name: "blocked before in progress", permits: one, nodes: "n1 in_progress; n2 held=TaintNotTolerable", want: "blocked Ready=False:Blocked Reconciling=False Stalled=False:Progressing"},
+		{name: "all blocked", nodes: "n1 held=NodeIgnored; n2 held=TaintNotTolerable", want: "blocked Ready=False:Blocked Reconciling=False Stalled=False:Progressing"},
+		{name: "blocked and complete", nodes: "n1 held=NodeIgnored; n2 complete", want: "blocked Ready=False:Blocked Reconciling=False Stalled=False:Progressing"},
+		{name: "complete although it would be blocked", nodes: "n1 complete held=NodeIgnored", want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:Progressing"},
+		{name: "in progress before waiting", permits: one, nodes: "n1 in_progress; n2 held=WaitingForSkyhook", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
+		{name: "all wait for an earlier Skyhook", nodes: "n1 held=WaitingForSkyhook; n2 held=WaitingForSkyhook", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
+		{name: "nodes whose kubelet is away wait", nodes: "n1 not-ready", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
+		{name: "a record that lags behind a resume: paused", nodes: "n1 paused held=WaitingForSkyhook", want: "paused Ready=False:Paused Reconciling=False Stalled=False:Progressing"},
+		{name: "a record of complete, of the spec before", permits: one, nodes: "n1 held=WaitingForSkyhook; n2 held=WaitingForSkyhook", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
+
+		{name: "paused", nodes: "n1 paused; n2", hold: holdPaused, want: "paused Ready=False:Paused Reconciling=False Stalled=False:Progressing"},
+		{name: "paused, while a node fails", permits: one, nodes: "n1 erroring; n2", hold: holdPaused, want: "paused Ready=False:Paused Reconciling=False Stalled=False:Progressing"},
+		{name: "paused when complete: Ready all the same", nodes: "n1 complete; n2 complete", hold: holdPaused, want: "paused Ready=True:Paused Reconciling=False Stalled=False:Progressing"},
+		{name: "disabled", nodes: "n1 disabled; n2", hold: holdDisabled, want: "disabled Ready=False:Disabled Reconciling=False Stalled=False:Progressing"},
+		{name: "disabled when complete", nodes: "n1 complete", hold: holdDisabled, want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:Progressing"},
+		{name: "invalid", nodes: "n1; n2", hold: holdInvalid, want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:SpecInvalid"},
+		{name: "invalid when complete", nodes: "n1 complete", hold: holdInvalid, want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:SpecInvalid"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fleet := nodes(c.nodes)
+			for i := range fleet {
+				if fleet[i].Complete && c.hold == holdPaused {
+					fleet[i].Status = v1alpha1.StatusPaused // what the node's record says then
+				}
+			}
+			status := rollout.Plan(rollout.Input{Skyhook: skyhook(1, c.permits...), Nodes: fleet, Hold: c.hold, Now: now})
+			ready := meta.FindStatusCondition(status.Conditions, rollout.ConditionReady)
+			stalled := meta.FindStatusCondition(status.Conditions, rollout.ConditionStalled)
+			reconciling := meta.FindStatusCondition(status.Conditions, rollout.ConditionReconciling)
+			got := fmt.Sprintf("%s Ready=%s:%s Reconciling=%s Stalled=%s:%s",
+				status.Status, ready.Status, ready.Reason, reconciling.Status, stalled.Status, stalled.Reason)
+			if got != c.want {
+				t.Errorf("\ngot  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestRollUpOfKnownStatesIsKnown tries every pair of node states with and without a permit.
+func TestRollUpOfKnownStatesIsKnown(t *testing.T) {
+	states := []string{"", "complete", "in_progress", "erroring", "blocked", "waiting", "paused", "disabled",
+		"held=NodeIgnored", "held=WaitingForSkyhook", "not-ready"}
+	for _, a := range states {
+		for _, b := range states {
+			for _, permits := range [][]v1alpha1.Permit{nil, {permit("n1", 0)}} {
+				status := rollout.Plan(rollout.Input{Skyhook: skyhook(1, permits...), Nodes: nodes("n1 " + a + "; n2 " + b), Now: now})
+				if status.Status == v1alpha1.StatusUnknown || status.Status == "" {
+					t.Errorf("n1 %q, n2 %q, permits %q roll up to %q", a, b, text(permits), status.Status)
+				}
+				n := status.Nodes
+				if sum := n.Complete + n.InProgress + n.Erroring + n.Blocked + n.Waiting + n.Paused + n.Disabled + n.Unknown; sum != 2 || n.Total != 2 {
+					t.Errorf("n1 %q, n2 %q, permits %q are counted as %+v", a, b, text(permits), n)
+				}
+			}
+		}
+	}
+}
+
+func TestPlanCounts(t *testing.T) {
+	s := skyhook(3, permit("n2", 4), permit("n3", 5))
+	s.Spec.Packages = map[string]v1alpha1.Package{"tuning": {Version: "1.2.0"}, "base": {Version: "2.0.0"}}
+	status := rollout.Plan(rollout.Input{
+		Skyhook: s, Now: now,
+		Nodes: nodes("n1 complete; n2 in_progress; n3 erroring; n4; n5 held=NodeIgnored; n6 not-ready"),
+	})
+	if text(status.Permits) != "n2:4 n3:5 n4:6" || status.NextOrder != 7 || status.NodeOrderOffset != 7 {
+		t.Errorf("permits %q, next %d, offset %d", text(status.Permits), status.NextOrder, status.NodeOrderOffset)
+	}
+	want := v1alpha1.NodeCounts{Total: 6, Complete: 1, InProgress: 2, Erroring: 1, Blocked: 1, Waiting: 1}
+	if diff := cmp.Diff(want, status.Nodes); diff != "" {
+		t.Errorf("counts, -want +got\n%s", diff)
+	}
+	if status.NodesInProgress != 3 || status.CompleteNodes != "1/6" || status.PackageList != "base:2.0.0,tuning:1.2.0" {
+		t.Errorf("columns are %d, %q, %q", status.NodesInProgress, status.CompleteNodes, status.PackageList)
+	}
+	if status.ObservedGeneration != generation {
+		t.Errorf("observed generation %d, want %d", status.ObservedGeneration, generation)
+	}
+}
+
+func TestReadyMessage(t *testing.T) {
+	var many []string
+	for i := range 11 {
+		many = append(many, fmt.Sprintf("m%02d complete", i))
+	}
+	for _, c := range []struct {
+		name    string
+		permits []v1alpha1.Permit
+		nodes   string
+		want    string
+	}{
+		{name: "no nodes", want: "0/0 nodes complete"},
+		{
+			name: "as in the specification", permits: []v1alpha1.Permit{permit("node-b", 0)},
+			nodes: "node-a complete; node-b in_progress; node-c held=TaintNotTolerable",
+			want:  "1/3 nodes complete (node-a), 1 in progress (node-b), 1 blocked (node-c)",
+		},
+		{
+			name: "every group, in order", permits: []v1alpha1.Permit{permit("i2", 0), permit("i1", 1)},
+			nodes: "d disabled; p paused; w held=WaitingForSkyhook; e2 erroring; e1 erroring; b held=NodeIgnored; i2; i1; c complete",
+			want: "1/9 nodes complete (c), 2 in progress (i1, i2), 1 blocked (b), 2 erroring (e1, e2), 1 waiting (w), " +
+				"1 paused (p), 1 disabled (d)",
+		},
+		{name: "ten names", nodes: strings.Join(many[:10], ";"), want: "10/10 nodes complete (m00, m01, m02, m03, m04, m05, m06, m07, m08, m09)"},
+		{name: "more than ten names", nodes: strings.Join(many, ";"), want: "11/11 nodes complete (names left out: more than 10)"},
+		{
+			name: "more than ten in one group, few in another", permits: []v1alpha1.Permit{permit("x", 0)}, nodes: strings.Join(many, ";") + "; x",
+			want: "11/12 nodes complete (names left out: more than 10), 1 in progress (x)",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status := rollout.Plan(rollout.Input{Skyhook: skyhook(1, c.permits...), Nodes: nodes(c.nodes), Hold: holdIf(c.permits), Now: now})
+			if got := meta.FindStatusCondition(status.Conditions, rollout.ConditionReady).Message; got != c.want {
+				t.Errorf("\ngot  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// holdIf keeps Grant from giving more permits than a row names.
+func holdIf(permits []v1alpha1.Permit) *lifecycle.Hold {
+	if len(permits) > 0 {
+		return &lifecycle.Hold{Status: v1alpha1.StatusWaiting, Reason: "Test", Message: "-"}
+	}
+	return nil
+}
+
+func TestConditions(t *testing.T) {
+	s := skyhook(1, permit("n1", 0))
+	first := rollout.Plan(rollout.Input{
+		Skyhook: s, Now: now, Nodes: nodes("n1 erroring trouble=StepFailed; n2 held=TaintNotTolerable; n3 held=NodeIgnored; n4 held=NodeIgnored"),
+	})
+	wantMessages := map[string]string{
+		rollout.ConditionTaint:       "1 nodes (n2)",
+		rollout.ConditionIgnored:     "2 nodes (n3, n4)",
+		rollout.ConditionStalled:     "node n1: StepFailed: trouble: StepFailed",
+		rollout.ConditionReconciling: "0/4 nodes complete, 3 blocked",
+	}
+	wantMessages[rollout.ConditionReconciling] = "0/4 nodes complete, 3 blocked (n2, n3, n4), 1 erroring (n1)"
+	for kind, message := range wantMessages {
+		if got := meta.FindStatusCondition(first.Conditions, kind); got.Message != message {
+			t.Errorf("%s: message %q, want %q", kind, got.Message, message)
+		}
+	}
+	for _, kind := range []string{rollout.ConditionTaint, rollout.ConditionIgnored, rollout.ConditionStalled} {
+		if !meta.IsStatusConditionTrue(first.Conditions, kind) {
+			t.Errorf("%s is not True", kind)
+		}
+	}
+	for kind, mirrored := range map[string]string{
+		rollout.ConditionReady: "Ready", rollout.ConditionTaint: "TaintNotTolerable", rollout.ConditionIgnored: "NodesIgnored",
+	} {
+		checkMirror(t, first.Conditions, kind, "skyhook.nvidia.com/"+mirrored)
+	}
+	checkMirror(t, first.Conditions, rollout.ConditionReady, "skyhook.nvidia.com/Transition")
+
+	s.Status = first
+	later := now.Add(time.Hour)
+	second := rollout.Plan(rollout.Input{Skyhook: s, Now: later, Nodes: nodes("n1 erroring trouble=OOMKilled; n2; n3; n4")})
+	for kind, changed := range map[string]bool{
+		rollout.ConditionReady: false, rollout.ConditionStalled: false, "skyhook.nvidia.com/Ready": false,
+		rollout.ConditionTaint: true, rollout.ConditionIgnored: true, "skyhook.nvidia.com/TaintNotTolerable": true,
+	} {
+		want := now
+		if changed {
+			want = later
+		}
+		if got := meta.FindStatusCondition(second.Conditions, kind); !got.LastTransitionTime.Time.Equal(want) {
+			t.Errorf("%s: transition time %s, want %s", kind, got.LastTransitionTime, want)
+		}
+	}
+	if got := meta.FindStatusCondition(second.Conditions, rollout.ConditionTaint).Message; got != "every taint is tolerated" {
+		t.Errorf("message of a False condition is %q", got)
+	}
+}
+
+func checkMirror(t *testing.T, conditions []metav1.Condition, kind, mirror string) {
+	t.Helper()
+	a, b := meta.FindStatusCondition(conditions, kind), meta.FindStatusCondition(conditions, mirror)
+	if a == nil || b == nil {
+		t.Fatalf("%s or %s is missing", kind, mirror)
+	}
+	copied := *b
+	copied.Type = kind
+	if diff := cmp.Diff(*a, copied); diff != "" {
+		t.Errorf("%s differs from %s:\n%s", mirror, kind, diff)
+	}
+	if a.ObservedGeneration != generation {
+		t.Errorf("%s has observed generation %d", kind, a.ObservedGeneration)
+	}
+}
+
+// TestPlanTwice: a plan of unchanged input is the same, so that it costs no write.
+func TestPlanTwice(t *testing.T) {
+	s := skyhook(2, permit("n1", 0))
+	in := rollout.Input{Skyhook: s, Now: now, Nodes: nodes("n1 erroring trouble=StepFailed; n2; n3 held=NodeIgnored; n4 not-ready; n5 complete")}
+	s.Status = rollout.Plan(in)
+	in.Now = now.Add(time.Hour)
+	if diff := cmp.Diff(s.Status, rollout.Plan(in)); diff != "" {
+		t.Errorf("an hour later the plan differs:\n%s", diff)
+	}
+}
+
+func TestAttention(t *testing.T) {
+	s := skyhook(1)
+	s.Status.Attention = []v1alpha1.NodeAttention{
+		{Node: "b1", Reason: rollout.ReasonTaint, Since: metav1.NewTime(now.Add(-time.Hour))},
+		{Node: "b2", Reason: rollout.ReasonIgnored, Since: metav1.NewTime(now.Add(-time.Hour))},
+	}
+	status := rollout.Plan(rollout.Input{
+		Skyhook: s, Now: now.Add(300 * time.Millisecond),
+		Nodes: nodes("w not-ready; b2 held=TaintNotTolerable; b1 held=TaintNotTolerable; e2 erroring trouble=OOMKilled; e1 erroring trouble=StepFailed; c complete; q held=WaitingForSkyhook"),
+	})
+	got := make([]string, 0, len(status.Attention))
+	for _, a := range status.Attention {
+		got = append(got, fmt.Sprintf("%s %s %s %s", a.Node, a.Status, a.Reason, now.Sub(a.Since.Time)))
+	}
+	want := []string{
+		"e1 erroring StepFailed 1m0s", "e2 erroring OOMKilled 1m0s",
+		"b1 blocked TaintNotTolerable 1h0m0s", // the same reason as before: since then
+		"b2 blocked TaintNotTolerable 0s",     // another reason
+		"w waiting NodeNotReady 0s",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestAttentionIsBounded(t *testing.T) {
+	all := fleet(500)
+	for i := range all {
+		all[i].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonTaint, Message: "-"}
+	}
+	all[499].Status, all[499].Trouble = v1alpha1.StatusErroring, &rollout.Trouble{Reason: "StepFailed"}
+	status := rollout.Plan(rollout.Input{Skyhook: skyhook(1), Nodes: all, Now: now})
+	if len(status.Attention) != 10 {
+		t.Fatalf("%d nodes need attention, want the first 10", len(status.Attention))
+	}
+	if status.Attention[0].Node != all[499].Name || status.Attention[1].Node != all[0].Name || status.Attention[9].Node != all[8].Name {
+		t.Errorf("the list is %+v", status.Attention)
+	}
+}
+
+func TestDetail(t *testing.T) {
+	states := map[string]v1alpha1.PackageStatus{"a|1.0": {Name: "a", Version: "1.0", Stage: v1alpha1.StageApply, State: v1alpha1.StateInProgress}}
+	s := skyhook(2, permit("n1", 0))
+	since := metav1.NewTime(now.Add(-time.Hour))
+	s.Status.NodePriority = map[string]metav1.Time{"n1": since, "gone": since}
+	all := nodes("n1 in_progress; n2; n3 complete")
+	all[0].States = states
+	status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: all, Now: now})
+	want := v1alpha1.SkyhookStatus{
+		NodeState:    map[string]map[string]v1alpha1.PackageStatus{"n1": states},
+		NodeStatus:   map[string]v1alpha1.Status{"n1": v1alpha1.StatusInProgress, "n2": v1alpha1.StatusInProgress, "n3": v1alpha1.StatusComplete},
+		NodeBootIDs:  map[string]string{"n1": "boot-n1", "n2": "boot-n2", "n3": "boot-n3"},
+		NodePriority: map[string]metav1.Time{"n1": since, "n2": metav1.NewTime(now)},
+	}
+	got := v1alpha1.SkyhookStatus{
+		NodeState: status.NodeState, NodeStatus: status.NodeStatus, NodeBootIDs: status.NodeBootIDs, NodePriority: status.NodePriority,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestDetailOnlyForSmallFleets(t *testing.T) {
+	for _, c := range []struct {
+		nodes    int
+		detailed bool
+	}{{1, true}, {rollout.DetailLimit, true}, {rollout.DetailLimit + 1, false}, {0, false}} {
+		s := skyhook(1)
+		s.Status = rollout.Plan(rollout.Input{Skyhook: s, Nodes: fleet(2), Now: now}) // maps of a smaller fleet are dropped
+		status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: fleet(c.nodes), Now: now})
+		if got := len(status.NodeStatus) == c.nodes && len(status.NodeBootIDs) == c.nodes && status.NodeStatus != nil; got != c.detailed {
+			t.Errorf("%d nodes: detailed is %t", c.nodes, got)
+		}
+		if !c.detailed && len(status.NodeState)+len(status.NodeStatus)+len(status.NodeBootIDs)+len(status.NodePriority) > 0 {
+			t.Errorf("%d nodes: maps are left over", c.nodes)
+		}
+	}
+}
+
+// TestStatusIsBounded fills a status with the most that it may hold.
+func TestStatusIsBounded(t *testing.T) {
+	all := fleet(10_000)
+	for i := range all {
+		switch {
+		case i%10 == 9:
+			all[i].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonTaint, Message: strings.Repeat("m", 1000)}
+		case i%10 == 5:
+			all[i].Status = v1alpha1.StatusErroring
+			all[i].Trouble = &rollout.Trouble{Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 400), Since: now}
+		case i%10 == 3:
+			all[i].Complete, all[i].Status = true, v1alpha1.StatusComplete
+		}
+	}
+	s := skyhook(0)
+	s.Generation = 1_000_000
+	s.Status.NextOrder = 1_000_000
+	s.Spec.Packages = map[string]v1alpha1.Package{}
+	for i := range 128 {
+		s.Spec.Packages[fmt.Sprintf("package-%02d-%s", i, strings.Repeat("p", 20))] = v1alpha1.Package{Version: "2026.11.21-rc.1"}
+	}
+	status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: all, Now: now})
+	if len(status.Permits) != rollout.MaxPermits || status.Nodes.Total != 10_000 {
+		t.Fatalf("%d permits for %d nodes", len(status.Permits), status.Nodes.Total)
+	}
+	raw, err := json.Marshal(status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes", len(raw))
+	if limit := 128 << 10; len(raw) >= limit {
+		t.Errorf("the status has %d bytes; the limit is %d", len(raw), limit)
+	}
+}
+
+func BenchmarkPlan(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprintf("%d-nodes", n), func(b *testing.B) {
+			all := fleet(n)
+			for i := range all {
+				all[i].Created = now.Add(-time.Duration(i*7919%n) * time.Second)
+				all[i].Complete = i%3 == 0
+			}
+			s := skyhook(500)
+			s.Status = rollout.Plan(rollout.Input{Skyhook: s, Nodes: all, Now: now})
+			for i := range all {
+				if i%50 == 1 && len(s.Status.Permits) > i/50 { // some give their permit back in each pass
+					p := s.Status.Permits[i/50]
+					for k := range all {
+						if all[k].Name == p.Node {
+							all[k].Done = fmt.Sprintf("%d/%d", p.Generation, p.Order)
+						}
+					}
+				}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				rollout.Plan(rollout.Input{Skyhook: s, Nodes: all, Now: now})
+			}
+		})
+	}
+}

@@ -25,10 +25,8 @@ type agent struct {
 }
 
 var (
-	errStopped = errors.New("stopped by a signal")
-
-	errInterruptUnsupported = errors.New("this agent version does not run interrupts; " +
-		"remove the interrupt from the package, or set an agent image that runs them")
+	errStopped   = errors.New("stopped by a signal")
+	errNoPackage = errors.New("no package")
 )
 
 // run decides by mode. An unknown one is not an error, so that an operator
@@ -38,15 +36,15 @@ func (a *agent) run(ctx context.Context) error {
 		a.warn("%s", text)
 	}
 	mode := packagefile.Mode(a.Mode)
-	switch {
-	case a.Mode == modeInterrupt:
-		return errInterruptUnsupported
-	case !mode.Known():
+	if a.Mode != modeInterrupt && !mode.Known() {
 		a.warn("mode %q is not supported, nothing to do; supported modes: %s", a.Mode, strings.Join(knownModes(), ", "))
 		return nil
 	}
 	if err := a.validateCall(); err != nil {
 		return err
+	}
+	if a.Mode == modeInterrupt {
+		return a.runInterrupt(ctx)
 	}
 	return a.runStage(ctx, mode)
 }

@@ -9,15 +9,17 @@ import (
 
 const bannerWidth = 20
 
-// banner tells what the agent works with. The package may be nil if it could
-// not be read; the directories named are the ones really used.
+// banner tells what a stage works with. The package is nil if it could not be
+// read; the directories named are the ones really used.
 func (a *agent) banner(pkg *packagefile.Package) {
-	flagDir, logDir, historyFile := "unknown", "unknown", "unknown"
-	if pkg != nil {
-		flagDir = a.flags().PackageDir(pkg)
-		logDir = a.logDir(pkg)
-		historyFile = a.history().Path(pkg.Name)
+	if pkg == nil {
+		a.printBanner("unknown", "unknown", "unknown")
+		return
 	}
+	a.printBanner(a.flags().PackageDir(pkg), a.logDir(pkg), a.history().Path(pkg.Name))
+}
+
+func (a *agent) printBanner(flagDir, logDir, historyFile string) {
 	data := a.Data
 	if data == "" {
 		data = "None"

@@ -69,16 +69,6 @@ func TestCompleteDoesNothing(t *testing.T) {
 	}
 }
 
-func TestInterruptIsRefused(t *testing.T) {
-	h := newHost(t)
-	for _, args := range [][]string{{"interrupt", copyDir, "e30="}, {"interrupt", h.root, copyDir, "e30="}} {
-		r := h.runArgs(args...)
-		if r.code != 1 || !strings.Contains(r.message, "does not run interrupts") {
-			t.Errorf("%q: %+v", args, r)
-		}
-	}
-}
-
 func TestVersionAndHelp(t *testing.T) {
 	h := newHost(t)
 	for _, arg := range []string{"version", "--version", "-version"} {

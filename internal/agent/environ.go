@@ -72,24 +72,35 @@ func (s *stage) arguments(step packagefile.Step) (arguments, secrets []string, e
 // may know less.
 const standardPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// environ is the environment of a step: the container's, made fit for the
-// host, then the step's own, then what the agent promises to every step.
+// environ is the environment of a step: what fits the host, then the step's
+// own, then what the agent promises to every step.
 func (s *stage) environ(step packagefile.Step) []string {
-	env := maps.Clone(s.env)
-	env["PATH"] = hostPath(env["PATH"])
-	if env["HOME"] == "" || env["HOME"] == "/" {
-		// The container runtime sets "/" for an image without users.
-		env["HOME"] = s.home
-	}
+	env := s.hostEnviron()
 	maps.Copy(env, step.Env)
 	if s.mode.IsUpgrade() {
 		env["PREVIOUS_VERSION"], env["CURRENT_VERSION"] = s.previous, s.pkg.Version
 	}
 	env["STEP_ROOT"] = filepath.Join(s.CopyDir, packagefile.StepDir)
 	env["SKYHOOK_DIR"] = s.CopyDir
-	list := make([]string, 0, len(env))
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		list = append(list, name+"="+env[name])
+	return env.list()
+}
+
+// hostEnviron is the container's environment, made fit for the host.
+func (a *agent) hostEnviron() environ {
+	env := maps.Clone(a.env)
+	env["PATH"] = hostPath(env["PATH"])
+	if env["HOME"] == "" || env["HOME"] == "/" {
+		// The container runtime sets "/" for an image without users.
+		env["HOME"] = a.home
+	}
+	return env
+}
+
+// list is the form that processes take, in a fixed order.
+func (e environ) list() []string {
+	list := make([]string, 0, len(e))
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		list = append(list, name+"="+e[name])
 	}
 	return list
 }

@@ -16,7 +16,7 @@ const (
 	maxSentence      = 1 << 10
 )
 
-// stepError is a step that ran and did not succeed.
+// stepError is a command that ran and did not succeed.
 type stepError struct {
 	sentence string
 	code     int

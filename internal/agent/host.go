@@ -87,7 +87,7 @@ func (a *agent) prepareHost(c container) error {
 // the host all at once, so that a crash leaves no half of it behind.
 func (a *agent) bootstrap(c container) error {
 	if c.data == nil {
-		return fmt.Errorf("the package's folder %s does not exist on the host, and the container has no %s to copy it from", a.CopyDir, a.DataDir)
+		return fmt.Errorf("%w: its folder %s does not exist on the host, and the container has no %s to copy it from", errNoPackage, a.CopyDir, a.DataDir)
 	}
 	parent := filepath.Dir(a.CopyDir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {

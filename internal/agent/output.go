@@ -4,60 +4,67 @@ import (
 	"io"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/steplog"
-	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
-// output carries a step's two streams to where they go.
+// output carries the two streams of a command to where they go.
 type output struct {
 	stdout, stderr io.Writer
-	tail           *steplog.Tail
-	closers        []io.Closer
-	reap           func()
+	// tail is the end of both, without secrets.
+	tail    *steplog.Tail
+	files   *steplog.Files
+	closers []io.Closer
+	reap    func()
 }
 
-func (s *stage) openOutput(step packagefile.Step, secrets []string) *output {
-	tail := steplog.NewTail(maxMessageOutput, secrets)
-	outSinks, errSinks := []io.Writer{s.Stdout}, []io.Writer{s.Stderr}
-	files := s.openLogs(step)
-	if files != nil {
-		outSinks, errSinks = append(outSinks, files.Out), append(errSinks, files.Err)
-	}
-	stdout := steplog.NewStream("[out]", s.BufferLimit, s.now, outSinks...)
-	stderr := steplog.NewStream("[err]", s.BufferLimit, s.now, errSinks...)
-	outTail, errTail := tail.Writer(), tail.Writer()
-	out := &output{
-		stdout: io.MultiWriter(stdout, outTail), stderr: io.MultiWriter(stderr, errTail), tail: tail,
-		closers: []io.Closer{stdout, stderr, outTail, errTail}, reap: func() {},
-	}
-	if files != nil {
-		out.closers = append(out.closers, files)
+// openOutput makes log files below dir, called after name, unless they are
+// turned off.
+func (a *agent) openOutput(dir, name string, secrets []string) *output {
+	out := &output{tail: steplog.NewTail(maxMessageOutput, secrets), files: a.openLogs(dir, name), reap: func() {}}
+	outSinks, errSinks := []io.Writer{a.Stdout}, []io.Writer{a.Stderr}
+	if out.files != nil {
+		outSinks, errSinks = append(outSinks, out.files.Out), append(errSinks, out.files.Err)
 		out.reap = func() {
-			if err := steplog.Reap(s.logDir(s.pkg), step.Path, steplog.Keep); err != nil {
-				s.warn("%v", err)
+			if err := steplog.Reap(dir, name, steplog.Keep); err != nil {
+				a.warn("%v", err)
 			}
 		}
 	}
+	stdout := steplog.NewStream("[out]", a.BufferLimit, a.now, outSinks...)
+	stderr := steplog.NewStream("[err]", a.BufferLimit, a.now, errSinks...)
+	outTail, errTail := out.tail.Writer(), out.tail.Writer()
+	out.stdout, out.stderr = io.MultiWriter(stdout, outTail), io.MultiWriter(stderr, errTail)
+	out.closers = []io.Closer{stdout, stderr, outTail, errTail}
 	return out
 }
 
 // openLogs is nil if there are to be no log files. A host that cannot take a
-// log, its disk being full for example, may need the step all the more.
-func (s *stage) openLogs(step packagefile.Step) *steplog.Files {
-	if !s.WriteLogs {
+// log, its disk being full for example, may need the command all the more.
+func (a *agent) openLogs(dir, name string) *steplog.Files {
+	if !a.WriteLogs {
 		return nil
 	}
-	files, err := steplog.Create(s.logDir(s.pkg), step.Path, s.now())
+	files, err := steplog.Create(dir, name, a.now())
 	if err != nil {
-		s.warn("step %s runs without log files: %v", step.Path, err)
+		a.warn("%s runs without log files: %v", name, err)
 		return nil
 	}
 	return files
 }
 
+// head puts a line of the agent's own at the start of the log.
+func (o *output) head(line string) {
+	if o.files != nil {
+		_, _ = o.files.Out.WriteString(line + "\n")
+	}
+}
+
 func (o *output) close() {
 	for _, c := range o.closers {
-		// A full disk must not turn a step that has done its work into a failure.
+		// A full disk must not turn work that is done into a failure.
 		_ = c.Close()
+	}
+	if o.files != nil {
+		_ = o.files.Close()
 	}
 	o.reap()
 }

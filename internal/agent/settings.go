@@ -2,23 +2,27 @@ package agent
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 )
 
 // settings are the variables that steer the agent.
 type settings struct {
-	CopyResolv   bool
-	AlwaysRun    bool
-	ResourceID   string
-	DataDir      string
-	RootDir      string
-	LogDir       string
-	BufferLimit  int
-	WriteLogs    bool
-	MessageFile  string
+	CopyResolv  bool
+	AlwaysRun   bool
+	ResourceID  string
+	DataDir     string
+	RootDir     string
+	LogDir      string
+	BufferLimit int
+	WriteLogs   bool
+	MessageFile string
+	// StopPatience is the time between SIGTERM and SIGKILL for a command.
 	StopPatience time.Duration
-	badVariables []string
+	// RebootPatience is how long to wait for the end after a reboot was asked for.
+	RebootPatience time.Duration
+	badVariables   []string
 }
 
 const (
@@ -26,21 +30,22 @@ const (
 	// Below the kubelet's default of 30 s, so that a step which ignores SIGTERM
 	// is reported as stopped before the agent itself is killed.
 	defaultStopPatience = 25 * time.Second
-	defaultMessageFile  = "/dev/termination-log"
+	// A host may take long to stop its services.
+	defaultRebootPatience = 10 * time.Minute
+	defaultMessageFile    = "/dev/termination-log"
 )
 
 func readSettings(env environ) settings {
 	s := settings{
-		CopyResolv:   env.flag("COPY_RESOLV", true),
-		AlwaysRun:    env.flag("OVERLAY_ALWAYS_RUN_STEP", false),
-		ResourceID:   env["SKYHOOK_RESOURCE_ID"],
-		DataDir:      env.get("SKYHOOK_DATA_DIR", "/skyhook-package"),
-		RootDir:      env.get("SKYHOOK_ROOT_DIR", "/etc/skyhook"),
-		LogDir:       env.get("SKYHOOK_LOG_DIR", "/var/log/skyhook"),
-		BufferLimit:  defaultBufferLimit,
-		WriteLogs:    env.flag("SKYHOOK_AGENT_WRITE_LOGS", true),
-		MessageFile:  env.get("SKYHOOK_AGENT_TERMINATION_LOG", defaultMessageFile),
-		StopPatience: defaultStopPatience,
+		CopyResolv:  env.flag("COPY_RESOLV", true),
+		AlwaysRun:   env.flag("OVERLAY_ALWAYS_RUN_STEP", false),
+		ResourceID:  env["SKYHOOK_RESOURCE_ID"],
+		DataDir:     env.get("SKYHOOK_DATA_DIR", "/skyhook-package"),
+		RootDir:     env.get("SKYHOOK_ROOT_DIR", "/etc/skyhook"),
+		LogDir:      env.get("SKYHOOK_LOG_DIR", "/var/log/skyhook"),
+		BufferLimit: defaultBufferLimit,
+		WriteLogs:   env.flag("SKYHOOK_AGENT_WRITE_LOGS", true),
+		MessageFile: env.get("SKYHOOK_AGENT_TERMINATION_LOG", defaultMessageFile),
 	}
 	if text, given := env["SKYHOOK_AGENT_BUFFER_LIMIT"]; given {
 		if n, err := strconv.Atoi(text); err == nil && n > 0 {
@@ -49,12 +54,20 @@ func readSettings(env environ) settings {
 			s.badVariables = append(s.badVariables, fmt.Sprintf("SKYHOOK_AGENT_BUFFER_LIMIT=%q is not a number of bytes, using %d", text, s.BufferLimit))
 		}
 	}
-	if text, given := env["SKYHOOK_AGENT_STOP_SECONDS"]; given {
-		if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 {
-			s.StopPatience = time.Duration(n * float64(time.Second))
-		} else {
-			s.badVariables = append(s.badVariables, fmt.Sprintf("SKYHOOK_AGENT_STOP_SECONDS=%q is not a number of seconds, using %v", text, s.StopPatience))
-		}
-	}
+	s.StopPatience = s.seconds(env, "SKYHOOK_AGENT_STOP_SECONDS", defaultStopPatience)
+	s.RebootPatience = s.seconds(env, "SKYHOOK_AGENT_REBOOT_SECONDS", defaultRebootPatience)
 	return s
+}
+
+func (s *settings) seconds(env environ, name string, fallback time.Duration) time.Duration {
+	text, given := env[name]
+	if !given {
+		return fallback
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= 0 && n <= math.MaxInt32) {
+		s.badVariables = append(s.badVariables, fmt.Sprintf("%s=%q is not a number of seconds, using %v", name, text, fallback))
+		return fallback
+	}
+	return time.Duration(n * float64(time.Second))
 }

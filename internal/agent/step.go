@@ -50,7 +50,7 @@ func (s *stage) execute(ctx context.Context, step packagefile.Step) error {
 	if err := makeExecutable(script); err != nil {
 		return fmt.Errorf("step %s could not be started: %w", title(step), err)
 	}
-	out := s.openOutput(step, secrets)
+	out := s.openOutput(s.logDir(s.pkg), step.Path, secrets)
 	result, err := process.Run(ctx, process.Command{
 		Path: script, Args: arguments, Dir: s.CopyDir, Env: s.environ(step), Stdout: out.stdout, Stderr: out.stderr,
 	}, process.Patience{Stop: s.StopPatience, Output: outputPatience})

@@ -143,6 +143,19 @@ func TestTail(t *testing.T) {
 	}
 }
 
+func TestTail_OneStreamDoesNotPushOutTheOther(t *testing.T) {
+	tail := steplog.NewTail(64, nil)
+	stdout, stderr := tail.Writer(), tail.Writer()
+	write(t, stderr, strings.Repeat("old\n", 100))
+	write(t, stdout, "before\n")
+	write(t, stderr, "the reason\n")
+	write(t, stdout, strings.Repeat("progress\n", 100))
+	got := tail.String()
+	if len(got) > 64 || !strings.Contains(got, "the reason\nprogress") || !strings.HasSuffix(got, "progress\nprogress") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestTail_TwoStreamsAndBoundedMemory(t *testing.T) {
 	tail := steplog.NewTail(64, nil)
 	a, b := tail.Writer(), tail.Writer()

@@ -18,15 +18,23 @@ const (
 
 // Tail keeps the last lines of both output streams, without secrets. It is
 // safe for use by several goroutines, each through a writer of its own.
+//
+// A stream that prints a lot does not push out what the other one said: the
+// reason is often one line on standard error amid much on standard output.
 type Tail struct {
 	mu      sync.Mutex
 	limit   int
 	secrets []string
-	lines   []string
+	lines   []tailLine
 	size    int
 }
 
-// NewTail keeps about limit bytes. The secrets, line by line if they have
+type tailLine struct {
+	text string
+	from *TailWriter
+}
+
+// NewTail keeps at most limit bytes. The secrets, line by line if they have
 // several, are replaced by asterisks.
 func NewTail(limit int, secrets []string) *Tail {
 	t := &Tail{limit: limit}
@@ -49,19 +57,44 @@ func (t *Tail) Writer() *TailWriter { return &TailWriter{tail: t} }
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return LastBytes(strings.Join(t.lines, "\n"), t.limit)
+	texts := make([]string, len(t.lines))
+	for i, line := range t.lines {
+		texts[i] = line.text
+	}
+	return LastBytes(strings.Join(texts, "\n"), t.limit)
 }
 
-func (t *Tail) add(line []byte, cut bool) {
+func (t *Tail) add(from *TailWriter, line []byte, cut bool) {
 	text := t.mask(string(line), cut)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lines = append(t.lines, text)
-	t.size += len(text) + 1
-	for len(t.lines) > 1 && t.size-len(t.lines[0])-1 >= t.limit {
-		t.size -= len(t.lines[0]) + 1
-		t.lines = t.lines[1:]
+	t.lines = append(t.lines, tailLine{text, from})
+	t.grow(from, len(text)+1)
+	for t.size > t.limit+1 && len(t.lines) > 1 {
+		t.evict(from)
 	}
+}
+
+// evict drops the oldest line of the stream that takes most of the space.
+func (t *Tail) evict(newest *TailWriter) {
+	largest := newest
+	for _, line := range t.lines {
+		if line.from.kept > largest.kept {
+			largest = line.from
+		}
+	}
+	for i, line := range t.lines {
+		if line.from == largest {
+			t.grow(largest, -len(line.text)-1)
+			t.lines = slices.Delete(t.lines, i, i+1)
+			return
+		}
+	}
+}
+
+func (t *Tail) grow(from *TailWriter, n int) {
+	from.kept += n
+	t.size += n
 }
 
 func (t *Tail) mask(text string, cut bool) string {
@@ -93,6 +126,8 @@ type TailWriter struct {
 	tail *Tail
 	line []byte
 	cut  bool
+	// kept is what the tail holds of this stream, in bytes; under its lock.
+	kept int
 }
 
 func (w *TailWriter) Write(p []byte) (int, error) {
@@ -124,7 +159,7 @@ func (w *TailWriter) Close() error {
 }
 
 func (w *TailWriter) flush() {
-	w.tail.add(w.line, w.cut)
+	w.tail.add(w, w.line, w.cut)
 	w.line, w.cut = w.line[:0], false
 }
 

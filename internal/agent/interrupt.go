@@ -1,0 +1,211 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/skyhook-operator/skyhook/internal/agent/interrupt"
+	"github.com/skyhook-operator/skyhook/internal/agent/process"
+)
+
+const (
+	bootIDFile = "/proc/sys/kernel/random/boot_id"
+
+	// maxLost is how often a command is begun anew that never came back. Its
+	// own effect may be what ends the agent, as when the container runtime is
+	// restarted; then it would go on for ever.
+	maxLost = 3
+)
+
+// interrupts is a run of one interrupt.
+type interrupts struct {
+	*agent
+	request interrupt.Request
+	store   interrupt.Store
+	logDir  string
+	dir     string
+	bootID  string
+}
+
+// runInterrupt does to the host what the package asked for. The package
+// itself need not be there.
+func (a *agent) runInterrupt(ctx context.Context) error {
+	request, err := interrupt.Parse(a.Data)
+	if err != nil {
+		return err
+	}
+	id := strings.Split(a.ResourceID, "_")
+	if len(id) != 3 || strings.ContainsAny(a.ResourceID, "/\x00") {
+		return fmt.Errorf("SKYHOOK_RESOURCE_ID is %q, but an interrupt needs <skyhook>-<uid>-<generation>_<package>_<version>", a.ResourceID)
+	}
+	own, err := a.openContainer()
+	if err != nil {
+		return err
+	}
+	defer own.close()
+	boot := readBootID()
+	if err := enterHost(a.RootMount); err != nil {
+		return err
+	}
+	// The host's own view comes first: it may differ from the container's
+	// where hosts are containers themselves.
+	if text := readBootID(); text != "" {
+		boot = text
+	}
+	i := &interrupts{
+		agent: a, request: request, bootID: boot,
+		store:  interrupt.Store{Dir: filepath.Join(a.RootDir, "interrupts/flags", a.ResourceID)},
+		logDir: filepath.Join(a.LogDir, id[1], id[2], "interrupts"),
+	}
+	a.printBanner(i.store.Dir, i.logDir, "None")
+	if err := i.prepare(own); err != nil {
+		return err
+	}
+	return i.runAll(ctx)
+}
+
+// prepare brings the package to the host as a stage would, if the agent's
+// image has it; without one, commands run in the host's root directory.
+func (i *interrupts) prepare(own container) error {
+	if err := i.prepareHost(own); err != nil && !errors.Is(err, errNoPackage) {
+		return err
+	}
+	i.home, i.dir = rootHome(), "/"
+	if info, err := os.Stat(i.CopyDir); err == nil && info.IsDir() {
+		i.dir = i.CopyDir
+	}
+	return nil
+}
+
+func (i *interrupts) runAll(ctx context.Context) error {
+	if i.request.Type == interrupt.Noop {
+		return i.store.CompleteNoop(i.now())
+	}
+	if i.request.Type == interrupt.RestartService && len(i.request.Services) == 0 {
+		i.warn("the interrupt names no services to restart; add them to interrupt.services of the package")
+	}
+	for index, argv := range i.request.Commands() {
+		c := interrupt.Command{Name: i.request.Type + "_" + strconv.Itoa(index), Line: strings.Join(argv, " ")}
+		if i.request.Type == interrupt.Reboot {
+			c.BootID = i.bootID
+		}
+		if i.store.Done(c) {
+			i.say("Skipping interrupt %s (%s): it is done", c.Name, c.Line)
+			continue
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupt %s was not run: %w", c.Line, errStopped)
+		}
+		if err := i.runOne(ctx, c, argv); err != nil {
+			i.say("INTERRUPT FAILED: %s", c.Line)
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *interrupts) runOne(ctx context.Context, c interrupt.Command, argv []string) error {
+	if i.request.Type == interrupt.Reboot {
+		return i.reboot(ctx, c, argv)
+	}
+	lost, err := i.store.Begin(c, i.now())
+	if err != nil {
+		return err
+	}
+	if lost >= maxLost {
+		i.warn("interrupt %s has been begun %d times and ended the agent each time; taking it for done", c.Line, lost)
+		return i.store.Complete(c, i.now())
+	}
+	if err := i.execute(ctx, c, argv); err != nil {
+		if errors.Is(err, errStopped) {
+			return err
+		}
+		return errors.Join(err, i.store.Failed(c))
+	}
+	return i.store.Complete(c, i.now())
+}
+
+// reboot leaves its flag before it runs: nothing can be written afterwards.
+// The flag holds the boot id, and counts once another system runs.
+func (i *interrupts) reboot(ctx context.Context, c interrupt.Command, argv []string) error {
+	if err := i.store.Complete(c, i.now()); err != nil {
+		return err
+	}
+	var failed *stepError
+	err := i.execute(ctx, c, argv)
+	switch {
+	case errors.As(err, &failed) && failed.code < 0:
+		// Killed by a signal: most likely the system is going down. If it is
+		// not, the boot id will tell.
+		return err
+	case err != nil && !errors.Is(err, errStopped):
+		return errors.Join(err, i.store.Failed(c))
+	case err != nil:
+		return err
+	}
+	return i.awaitReboot(ctx)
+}
+
+// awaitReboot does not return success: the command only asks for the reboot,
+// and a stage that goes on now would be cut off.
+func (i *interrupts) awaitReboot(ctx context.Context) error {
+	timer := time.NewTimer(i.RebootPatience)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("the host is rebooting: %w", errStopped)
+	case <-timer.C:
+		return fmt.Errorf("the host was told to reboot, but still runs after %v", i.RebootPatience)
+	}
+}
+
+func (i *interrupts) execute(ctx context.Context, c interrupt.Command, argv []string) error {
+	env := i.hostEnviron()
+	program, err := findProgram(argv[0], env["PATH"])
+	if err != nil {
+		return fmt.Errorf("interrupt %s could not be started: %w", c.Line, err)
+	}
+	out := i.openOutput(i.logDir, c.Name, nil)
+	i.say("%s", c.Line)
+	out.head(c.Line)
+	result, err := process.Run(ctx, process.Command{
+		Path: program, Args: argv[1:], Dir: i.dir, Env: env.list(), Stdout: out.stdout, Stderr: out.stderr,
+	}, process.Patience{Stop: i.StopPatience, Output: outputPatience})
+	out.close()
+	sentence := fmt.Sprintf("interrupt %s %s", c.Line, result)
+	switch {
+	case err != nil:
+		return fmt.Errorf("interrupt %s could not be started: %w", c.Line, err)
+	case result.Code == 0 && result.Signal == 0:
+		return nil
+	case ctx.Err() != nil:
+		return &stepError{sentence: sentence + " after the agent was told to stop", code: result.Code, output: out.tail.String(), cause: errStopped}
+	}
+	return &stepError{sentence: sentence, code: result.Code, output: out.tail.String()}
+}
+
+// findProgram looks a program up on the host.
+func findProgram(name, path string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("the host has no %s in %s", name, path)
+}
+
+// readBootID is empty if the system does not tell.
+func readBootID() string {
+	raw, err := os.ReadFile(bootIDFile)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(raw))
+}

@@ -1,0 +1,117 @@
+package interrupt
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
+)
+
+// Store is the directory with the flags of one interrupt of one package.
+// Hosts in the field have files "<type>_<index>.complete" there that hold a
+// time; ours hold more lines, which the agents in the field do not read.
+type Store struct {
+	Dir string
+}
+
+// Command is one command of a request, and the flag it has.
+type Command struct {
+	// Name is "<type>_<index>".
+	Name string
+	// Line is the command with its arguments.
+	Line string
+	// BootID is that of the running system if the command is to change it.
+	BootID string
+}
+
+// Names of flag files.
+const (
+	completeSuffix = ".complete"
+	startedSuffix  = ".started"
+	noopFlag       = Noop + completeSuffix
+)
+
+// Keys of the lines after the first.
+const (
+	commandKey  = "command: "
+	bootKey     = "boot_id: "
+	attemptsKey = "attempts: "
+)
+
+// Done reports whether the command has had its effect. A flag of another
+// command (the list of services has changed) does not count, nor one of a
+// reboot that was begun in the boot that still runs.
+func (s Store) Done(c Command) bool {
+	raw, err := os.ReadFile(s.path(c.Name + completeSuffix))
+	if err != nil {
+		return false
+	}
+	if line, given := field(raw, commandKey); given && line != c.Line {
+		return false
+	}
+	boot, given := field(raw, bootKey)
+	return !given || c.BootID == "" || boot != c.BootID
+}
+
+// Complete notes that the command has had its effect, or, with a boot id, that
+// it has once the boot id is another one.
+func (s Store) Complete(c Command, now time.Time) error {
+	content := timeText(now) + "\n" + commandKey + c.Line
+	if c.BootID != "" {
+		content += "\n" + bootKey + c.BootID
+	}
+	if err := hostfs.WriteFile(s.path(c.Name+completeSuffix), []byte(content), 0o644); err != nil {
+		return err
+	}
+	return remove(s.path(c.Name + startedSuffix))
+}
+
+// Begin notes that the command is about to run, and returns how many earlier
+// attempts have not come back.
+func (s Store) Begin(c Command, now time.Time) (lost int, err error) {
+	path := s.path(c.Name + startedSuffix)
+	if raw, err := os.ReadFile(path); err == nil {
+		text, _ := field(raw, attemptsKey)
+		lost, _ = strconv.Atoi(text)
+	}
+	content := timeText(now) + "\n" + attemptsKey + strconv.Itoa(lost+1)
+	return lost, hostfs.WriteFile(path, []byte(content), 0o644)
+}
+
+// Failed forgets the command, so that it is tried again.
+func (s Store) Failed(c Command) error {
+	return errors.Join(remove(s.path(c.Name+completeSuffix)), remove(s.path(c.Name+startedSuffix)))
+}
+
+// CompleteNoop notes an interrupt without commands.
+func (s Store) CompleteNoop(now time.Time) error {
+	return hostfs.WriteFile(s.path(noopFlag), []byte(timeText(now)), 0o644)
+}
+
+func (s Store) path(name string) string { return filepath.Join(s.Dir, name) }
+
+// timeText is a Unix time in seconds, with a fraction.
+func timeText(now time.Time) string {
+	return fmt.Sprintf("%d.%06d", now.Unix(), now.Nanosecond()/int(time.Microsecond))
+}
+
+func field(raw []byte, key string) (value string, given bool) {
+	for line := range strings.SplitSeq(string(raw), "\n") {
+		if value, ok := strings.CutPrefix(line, key); ok {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,241 @@
+package agent_test
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const (
+	interruptFlags = stateDir + "/interrupts/flags/demo-uid-1_tuning_1.1.0"
+	interruptLogs  = logsDir + "/tuning/1.1.0/interrupts"
+	bootID         = "/proc/sys/kernel/random/boot_id"
+)
+
+// fakeCommands stand for the host's: each notes how it was called, then does
+// what a file of its name says.
+func (h *host) fakeCommands() {
+	h.t.Helper()
+	for _, name := range []string{"reboot", "systemctl", "service"} {
+		h.write("/usr/bin/"+name, "#!/bin/bash\necho \"${0##*/} $*\" >>/ran\necho \"output of $1\"\n[[ ! -e /does-$1$2 ]] || . /does-$1$2\n")
+		h.must(os.Chmod(h.path("/usr/bin", name), 0o755))
+	}
+	h.write(bootID, "boot-1\n")
+}
+
+func (h *host) interrupt(json string) result {
+	h.t.Helper()
+	return h.runArgs(h.interruptArgs(json)...)
+}
+
+func (h *host) interruptArgs(json string) []string {
+	return []string{"interrupt", h.root, copyDir, base64.StdEncoding.EncodeToString([]byte(json))}
+}
+
+func newInterruptHost(t *testing.T) *host {
+	h := newHost(t)
+	h.fakeCommands()
+	return h
+}
+
+const restartTwo = `{"type":"service_restart","services":["a","b"]}`
+
+func TestInterruptAppliesAllCommands(t *testing.T) {
+	h := newInterruptHost(t)
+	r := h.interrupt(restartTwo)
+	if r.code != 0 {
+		t.Fatalf("exit %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	h.expectLines("/ran", "systemctl daemon-reload", "systemctl restart a", "systemctl restart b")
+	if !strings.Contains(r.stdout, "\nsystemctl restart a\n[out]") {
+		t.Errorf("the command is not echoed:\n%s", r.stdout)
+	}
+	for _, i := range []string{"0", "1", "2"} {
+		if !h.has(interruptFlags, "service_restart_"+i+".complete") {
+			t.Errorf("no flag %s", i)
+		}
+		logs := h.find(interruptLogs + "/service_restart_" + i + "-*.log")
+		if len(logs) != 1 || !strings.HasPrefix(h.read(logs[0]), "systemctl ") || !strings.Contains(h.read(logs[0]), "\n[out]") {
+			t.Errorf("logs %q", logs)
+		}
+	}
+	if left := h.find(interruptFlags + "/*.started"); len(left) != 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+func TestInterruptIsntRunWhenItsFlagIsThere(t *testing.T) {
+	h := newInterruptHost(t)
+	h.write(interruptFlags+"/service_restart_0.complete", "1763675000.5")
+	h.write(interruptFlags+"/service_restart_1.complete", "1763675000.5")
+	if r := h.interrupt(restartTwo); r.code != 0 || strings.Count(r.stdout, "Skipping interrupt") != 2 {
+		t.Errorf("exit %d\n%s", r.code, r.stdout)
+	}
+	if r := h.interrupt(restartTwo); r.code != 0 || strings.Count(r.stdout, "Skipping interrupt") != 3 {
+		t.Errorf("exit %d\n%s", r.code, r.stdout)
+	}
+	h.expectLines("/ran", "systemctl restart b")
+	h.env["SKYHOOK_RESOURCE_ID"] = "demo-uid-2_tuning_1.1.0"
+	h.interrupt(`{"type":"service_restart","services":[]}`)
+	h.expectLines("/ran", "systemctl restart b", "systemctl daemon-reload")
+}
+
+func TestAnotherServiceListIsNotTakenForDone(t *testing.T) {
+	h := newInterruptHost(t)
+	h.interrupt(`{"type":"service_restart","services":["a"]}`)
+	h.interrupt(`{"type":"service_restart","services":["b","a"]}`)
+	h.expectLines("/ran", "systemctl daemon-reload", "systemctl restart a", "systemctl restart b", "systemctl restart a")
+}
+
+func TestInterruptFailuresRemoveFlag(t *testing.T) {
+	h := newInterruptHost(t)
+	h.write("/does-restarta", "echo 'Unit a not found' >&2; exit 5")
+	r := h.interrupt(restartTwo)
+	if r.code != 1 || r.message != "interrupt systemctl restart a exited 5\noutput of restart\nUnit a not found" && r.message != "interrupt systemctl restart a exited 5\nUnit a not found\noutput of restart" {
+		t.Errorf("exit %d, message %q", r.code, r.message)
+	}
+	if !strings.Contains(r.stdout, "INTERRUPT FAILED: systemctl restart a") {
+		t.Errorf("stdout\n%s", r.stdout)
+	}
+	if flags := h.find(interruptFlags + "/*"); len(flags) != 1 || !strings.HasSuffix(flags[0], "service_restart_0.complete") {
+		t.Errorf("flags %q", flags)
+	}
+	h.must(os.Remove(h.path("/does-restarta")))
+	if r := h.interrupt(restartTwo); r.code != 0 {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+	h.expectLines("/ran", "systemctl daemon-reload", "systemctl restart a", "systemctl restart a", "systemctl restart b")
+}
+
+// TestInterruptIsNotLostInACrash: kill -9 between begin and end runs it again,
+// but one that always kills the agent does not go on for ever.
+func TestInterruptIsNotLostInACrash(t *testing.T) {
+	h := newInterruptHost(t)
+	h.write("/does-restarta", "kill -KILL $PPID")
+	for range 3 {
+		if r := h.interrupt(restartTwo); r.code != -1 {
+			t.Fatalf("exit %d\n%s", r.code, r.stderr)
+		}
+	}
+	r := h.interrupt(restartTwo)
+	if r.code != 0 || !strings.Contains(r.stderr, "has been begun 3 times") {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+	h.expectLines("/ran", "systemctl daemon-reload", "systemctl restart a", "systemctl restart a", "systemctl restart a", "systemctl restart b")
+}
+
+func TestRebootIsDoneWhenTheBootIDChanged(t *testing.T) {
+	h := newInterruptHost(t)
+	h.env["SKYHOOK_AGENT_REBOOT_SECONDS"] = "0.1"
+	const reboot = `{"type":"node_restart"}`
+	for range 2 {
+		if r := h.interrupt(reboot); r.code != 1 || !strings.Contains(r.message, "still runs after 100ms") {
+			t.Errorf("exit %d, message %q", r.code, r.message)
+		}
+	}
+	h.write(bootID, "boot-2\n")
+	if r := h.interrupt(reboot); r.code != 0 || !strings.Contains(r.stdout, "Skipping interrupt node_restart_0") {
+		t.Errorf("exit %d\n%s", r.code, r.stdout)
+	}
+	h.expectLines("/ran", "reboot ", "reboot ")
+}
+
+// TestSigtermWhileRebootingPreservesTheFlag: that is how the host's shutdown
+// reaches the agent.
+func TestSigtermWhileRebootingPreservesTheFlag(t *testing.T) {
+	for name, does := range map[string]string{"after reboot returned": "", "while reboot runs": "while :; do sleep 0.01; done"} {
+		t.Run(name, func(t *testing.T) {
+			h := newInterruptHost(t)
+			h.write("/does-", does)
+			cmd, wait := h.start(h.interruptArgs(`{"type":"node_restart"}`)...)
+			h.must(cmd.Process.Signal(syscall.SIGTERM))
+			if r := wait(); r.code != 143 {
+				t.Errorf("exit %d, message %q", r.code, r.message)
+			}
+			h.write(bootID, "boot-2\n")
+			if r := h.interrupt(`{"type":"node_restart"}`); r.code != 0 {
+				t.Errorf("exit %d\n%s", r.code, r.stderr)
+			}
+			h.expectLines("/ran", "reboot ")
+		})
+	}
+}
+
+func TestRebootThatFailsIsTriedAgain(t *testing.T) {
+	h := newInterruptHost(t)
+	h.write("/does-", "exit 1")
+	if r := h.interrupt(`{"type":"node_restart"}`); r.code != 1 || !strings.Contains(r.message, "interrupt reboot exited 1") {
+		t.Errorf("exit %d, message %q", r.code, r.message)
+	}
+	if flags := h.find(interruptFlags + "/*"); len(flags) != 0 {
+		t.Errorf("flags %q", flags)
+	}
+}
+
+func TestInterruptNoopMakesTheFlagFile(t *testing.T) {
+	h := newInterruptHost(t)
+	if r := h.interrupt(`{"type":"no_op","services":["x"]}`); r.code != 0 || !h.has(interruptFlags, "no_op.complete") || h.has("/ran") {
+		t.Errorf("exit %d, flags %q", r.code, h.find(interruptFlags+"/*"))
+	}
+	if r := h.interrupt(`{"type":"script_interrupt"}`); r.code != 0 || len(h.find(interruptFlags+"/*")) != 1 {
+		t.Errorf("exit %d, flags %q", r.code, h.find(interruptFlags+"/*"))
+	}
+}
+
+func TestRestartAllServices(t *testing.T) {
+	h := newInterruptHost(t)
+	if r := h.interrupt(`{"type":"restart_all_services"}`); r.code != 0 || !h.has(interruptFlags, "restart_all_services_0.complete") {
+		t.Errorf("exit %d", r.code)
+	}
+	h.expectLines("/ran", "service procps force-reload")
+	h.must(os.Remove(h.path("/usr/bin/service")))
+	h.must(os.RemoveAll(h.path(interruptFlags)))
+	if r := h.interrupt(`{"type":"restart_all_services"}`); r.code != 1 || !strings.Contains(r.message, "the host has no service in /") {
+		t.Errorf("exit %d, message %q", r.code, r.message)
+	}
+}
+
+func TestInterruptBootstrapsCopyDirBeforeRunning(t *testing.T) {
+	h := newInterruptHost(t)
+	data := t.TempDir()
+	h.must(os.WriteFile(filepath.Join(data, "file"), nil, 0o644))
+	h.write("/does-", "pwd >>/ran; echo ${STEP_ROOT-none} ${SKYHOOK_DIR-none} >>/ran; exit 1")
+	h.env["SKYHOOK_DATA_DIR"] = "/does/not/exist"
+	h.interrupt(`{"type":"node_restart"}`)
+	h.env["SKYHOOK_DATA_DIR"] = data
+	h.interrupt(`{"type":"node_restart"}`)
+	h.expectLines("/ran", "reboot ", "/", "none none", "reboot ", copyDir, "none none")
+	if !h.has(copyDir, "file") {
+		t.Error("not copied")
+	}
+}
+
+func TestInterruptHonorsWriteLogs(t *testing.T) {
+	h := newInterruptHost(t)
+	h.env["SKYHOOK_AGENT_WRITE_LOGS"] = "false"
+	if r := h.interrupt(restartTwo); r.code != 0 || h.has(logsDir) {
+		t.Errorf("exit %d, logs %v", r.code, h.has(logsDir))
+	}
+}
+
+func TestInterruptErrors(t *testing.T) {
+	h := newInterruptHost(t)
+	if r := h.interrupt(`{"type":"reboot"}`); r.code != 1 || !strings.Contains(r.message, `"reboot" is unknown; known types: node_restart`) {
+		t.Errorf("exit %d, message %q", r.code, r.message)
+	}
+	for _, id := range []string{"", "a_b", "a_b_c_d", "a_../../x_1.0.0"} {
+		h.env["SKYHOOK_RESOURCE_ID"] = id
+		if r := h.interrupt(`{"type":"no_op"}`); r.code != 1 || !strings.Contains(r.message, "SKYHOOK_RESOURCE_ID") {
+			t.Errorf("%q: exit %d, message %q", id, r.code, r.message)
+		}
+	}
+	if r := h.runArgs("interrupt", "relative", "e30="); r.code != 1 || !strings.Contains(r.message, "absolute path") {
+		t.Errorf("legacy form: exit %d, message %q", r.code, r.message)
+	}
+	if h.has("/ran") || h.has(stateDir) {
+		t.Error("something happened")
+	}
+}

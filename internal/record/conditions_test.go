@@ -1,0 +1,90 @@
+package record_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+func TestConditions(t *testing.T) {
+	with := func(status v1alpha1.Status, states ...v1alpha1.State) record.Node {
+		n := record.Node{Status: status, Packages: map[string]record.Entry{}}
+		for i, s := range states {
+			n.Packages[string(rune('a'+i))+"|1"] = record.Entry{State: s}
+		}
+		return n
+	}
+	const (
+		incomplete = "skyhook.nvidia.com/demo/NotReady True Incomplete: Skyhook demo Ready"
+		complete   = "skyhook.nvidia.com/demo/NotReady False Complete: Skyhook demo Ready"
+		erroring   = "skyhook.nvidia.com/demo/Erroring True Package(s) Erroring or Unknown: Skyhook demo Erroring"
+		fine       = "skyhook.nvidia.com/demo/Erroring False Not Erroring: Skyhook demo Erroring"
+	)
+	for _, c := range []struct {
+		name string
+		node record.Node
+		want []string
+	}{
+		{"new", with(""), []string{incomplete, fine}},
+		{"in progress", with(v1alpha1.StatusInProgress, v1alpha1.StateInProgress), []string{incomplete, fine}},
+		{"erroring", with(v1alpha1.StatusErroring, v1alpha1.StateComplete, v1alpha1.StateErroring), []string{incomplete, erroring}},
+		{"unknown counts as erroring", with(v1alpha1.StatusInProgress, v1alpha1.StateUnknown), []string{incomplete, erroring}},
+		{"skipped does not", with(v1alpha1.StatusInProgress, v1alpha1.StateSkipped), []string{incomplete, fine}},
+		{"complete", with(v1alpha1.StatusComplete, v1alpha1.StateComplete), []string{complete, fine}},
+		{"paused", with(v1alpha1.StatusPaused, v1alpha1.StateComplete), []string{incomplete, fine}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, x := range record.Conditions("demo", c.node, nil, since) {
+				got = append(got, string(x.Type)+" "+string(x.Status)+" "+x.Reason+": "+x.Message)
+				if x.LastHeartbeatTime != since || x.LastTransitionTime != since {
+					t.Errorf("%s: times are %s and %s", x.Type, x.LastHeartbeatTime, x.LastTransitionTime)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestConditionsKeepTheirTimes: an unchanged condition is the one that is there, so that nothing is written.
+func TestConditionsKeepTheirTimes(t *testing.T) {
+	complete := record.Node{Status: v1alpha1.StatusComplete}
+	have := append([]corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}, record.Conditions("demo", complete, nil, since)...)
+	later := metav1.NewTime(since.Add(time.Hour))
+	if diff := cmp.Diff(have[1:], record.Conditions("demo", complete, have, later)); diff != "" {
+		t.Errorf("unchanged conditions changed, -before +after\n%s", diff)
+	}
+	got := record.Conditions("demo", record.Node{Status: v1alpha1.StatusInProgress}, have, later)
+	if got[0].LastTransitionTime != later || got[1].LastTransitionTime != since {
+		t.Errorf("only NotReady changed, but the times are %s and %s", got[0].LastTransitionTime, got[1].LastTransitionTime)
+	}
+	if got := record.Conditions("other", complete, have, later); got[0].LastTransitionTime != later {
+		t.Error("another Skyhook's condition was taken")
+	}
+}
+
+func TestConditionOwnership(t *testing.T) {
+	for _, c := range []struct {
+		kind      corev1.NodeConditionType
+		any, demo bool
+	}{
+		{"skyhook.nvidia.com/demo/NotReady", true, true},
+		{"skyhook.nvidia.com/demo/Erroring", true, true},
+		{"skyhook.nvidia.com/demo2/Erroring", true, false},
+		{"skyhook.nvidia.com/demo/Other", false, false},
+		{"example.com/demo/NotReady", false, false},
+		{corev1.NodeReady, false, false},
+	} {
+		if record.OwnsCondition(c.kind) != c.any || record.ConditionOf("demo", c.kind) != c.demo {
+			t.Errorf("%s: owned %t, demo's %t", c.kind, record.OwnsCondition(c.kind), record.ConditionOf("demo", c.kind))
+		}
+	}
+}

@@ -8,7 +8,7 @@ import (
 
 // applets are the commands that the base offers through busybox, beside bash.
 var applets = []string{
-	"[", "awk", "base64", "basename", "cat", "chgrp", "chmod", "chown", "cmp", "cut", "date", "dd", "df", "diff", "dirname",
+	"[", "awk", "base64", "basename", "cat", "chgrp", "chmod", "chown", "chroot", "cmp", "cut", "date", "dd", "df", "diff", "dirname",
 	"du", "echo", "egrep", "env", "expr", "false", "fgrep", "find", "grep", "gunzip", "gzip", "head", "hexdump", "hostname",
 	"id", "kill", "ln", "ls", "md5sum", "mkdir", "mktemp", "mv", "nproc", "od", "printf", "ps", "pwd", "readlink",
 	"realpath", "rm", "rmdir", "sed", "seq", "sha256sum", "sleep", "sort", "stat", "tail", "tar", "tee", "test", "timeout",

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/go-logr/logr"
+
+	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/test/install"
+)
+
+const (
+	// interval is how often the demo looks at the cluster while it waits.
+	interval = 200 * time.Millisecond
+	// operatorPatience is how long the operator may take to start, its image's download included.
+	operatorPatience = 3 * time.Minute
+)
+
+// demo is one run.
+type demo struct {
+	root   string
+	out    *output
+	place  place
+	access access
+	client client.Client
+	nodes  []string
+}
+
+// run takes the steps in order. Each finds and replaces what an earlier run, complete or not, left of it.
+func (d *demo) run(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{d.connect, d.install, d.chooseNodes, d.reset, d.apply, d.watch, d.show} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *demo) connect(ctx context.Context) error {
+	ctrl.SetLogger(logr.Discard())
+	access, err := d.place.connect(ctx)
+	if err != nil {
+		return err
+	}
+	d.access = access
+	scheme, err := operator.Scheme()
+	if err != nil {
+		return err
+	}
+	if d.client, err = client.New(access.config, client.Options{Scheme: scheme}); err != nil {
+		return fmt.Errorf("reach the cluster at %s: %w", access.config.Host, err)
+	}
+	return nil
+}
+
+// install brings the operator of this source tree into the cluster and waits until it serves.
+func (d *demo) install(ctx context.Context) error {
+	args, err := d.place.images(ctx)
+	if err != nil {
+		return err
+	}
+	d.out.line("install charts/skyhook-operator")
+	if err := install.Chart(ctx, d.client, d.root, d.access.kubeconfig, args...); err != nil {
+		return err
+	}
+	if err := install.Available(ctx, d.client, operatorPatience); err != nil {
+		return err
+	}
+	d.out.line("the operator is available")
+	return nil
+}
+
+// manifest is the file that the demo applies.
+func (d *demo) manifest() string { return filepath.Join(d.root, "examples", "demo.yaml") }
+
+// kubectlArgs shows the command as a user would type it.
+func kubectlArgs(args ...string) string { return "kubectl " + strings.Join(args, " ") }

@@ -1,0 +1,193 @@
+package workload_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+const (
+	pending   = `phase: Pending`
+	copied    = `{name: tuning-init, state: {terminated: {exitCode: 0}}}`
+	applied   = `{name: tuning-apply, state: {terminated: {exitCode: 0}}}`
+	checked   = `{name: tuning-applycheck, state: {terminated: {exitCode: 0, reason: Completed}}}`
+	mainWaits = `containerStatuses: [{name: done, state: {waiting: {reason: PodInitializing}}}]`
+	notYet    = `{state: {waiting: {reason: PodInitializing}}}`
+)
+
+func status(phase string, init ...string) string {
+	return phase + "\ninitContainerStatuses: [" + strings.Join(init, ", ") + "]"
+}
+
+// TestObserve has one line per shape that the kubelet gives a pod's status: the shape, what it means, why.
+func TestObserve(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		status   string
+		want     lifecycle.Outcome
+		reason   string
+		message  string
+		restarts int32
+	}{
+		{name: "just created", status: `{}`, want: lifecycle.Running},
+		{name: "pending", status: pending, want: lifecycle.Running},
+		{name: "sandbox is made", status: status(pending, notYet, notYet, notYet), want: lifecycle.Running},
+		{name: "pulling", status: status(pending, `{name: tuning-init, state: {waiting: {reason: ContainerCreating}}}`), want: lifecycle.Running},
+		{name: "waiting without a reason", status: status(pending, `{name: tuning-init, state: {waiting: {}}}`), want: lifecycle.Running},
+		{name: "copying", status: status(pending, `{name: tuning-init, state: {running: {}}}`, notYet), want: lifecycle.Running},
+		{name: "copied", status: status(pending, copied, notYet, notYet), want: lifecycle.Running},
+		{name: "applying", status: status(pending, copied, `{name: tuning-apply, state: {running: {}}}`), want: lifecycle.Running},
+		{name: "checking", status: status(pending, copied, applied, `{name: tuning-applycheck, state: {running: {}}}`), want: lifecycle.Running},
+
+		{name: "done, main container not yet started", status: status(pending+"\n"+mainWaits, copied, applied, checked), want: lifecycle.Done},
+		{name: "done, main container cannot be pulled", want: lifecycle.Done, status: status(
+			pending+"\ncontainerStatuses: [{name: done, state: {waiting: {reason: ImagePullBackOff}}}]", copied, applied, checked)},
+		{name: "done and succeeded", status: status("phase: Succeeded", copied, applied, checked), want: lifecycle.Done},
+		{name: "done, then evicted", status: status("phase: Failed\nreason: Evicted", copied, applied, checked), want: lifecycle.Done},
+		{name: "done after a failed check", restarts: 1, want: lifecycle.Done, status: status(pending, copied, applied,
+			`{name: tuning-applycheck, restartCount: 1, state: {terminated: {exitCode: 0}}, lastState: {terminated: {exitCode: 1}}}`)},
+		{name: "done, with a container that was injected at the end", want: lifecycle.Done, status: status(pending, copied, applied, checked,
+			`{name: injected, state: {waiting: {reason: PodInitializing}}}`)},
+		{name: "only an injected container is done", want: lifecycle.Running, status: status(pending,
+			`{name: injected, state: {terminated: {exitCode: 0}}}`, copied, `{name: tuning-apply, state: {running: {}}}`)},
+		{name: "another stage's check proves nothing", want: lifecycle.Running, status: status("phase: Succeeded", copied, applied,
+			`{name: tuning-configcheck, state: {terminated: {exitCode: 0}}}`)},
+
+		{
+			name: "a step failed", want: lifecycle.Failing, reason: "StepFailed", message: "container tuning-apply exited 3: apply.sh: no such file",
+			status: status(pending, copied, `{name: tuning-apply, state: {terminated: {exitCode: 3, reason: Error, message: "apply.sh: no such file\n"}}}`),
+		},
+		{
+			name: "it failed without a word", want: lifecycle.Failing, reason: "StepFailed", message: "container tuning-apply exited 3",
+			status: status(pending, copied, `{name: tuning-apply, state: {terminated: {exitCode: 3}}}`),
+		},
+		{
+			name: "CrashLoopBackOff", want: lifecycle.Failing, reason: "StepFailed", message: "container tuning-apply exited 1: boom", restarts: 4,
+			status: status(pending, copied,
+				`{name: tuning-apply, restartCount: 4, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, reason: Error, message: boom}}}`),
+		},
+		{
+			name: "it failed and runs again", want: lifecycle.Failing, reason: "StepFailed", message: "container tuning-apply exited 1: boom", restarts: 2,
+			status: status(pending, copied,
+				`{name: tuning-apply, restartCount: 2, state: {running: {}}, lastState: {terminated: {exitCode: 1, message: boom}}}`),
+		},
+		{
+			name: "it failed, then succeeded; the check runs", want: lifecycle.Running, restarts: 2,
+			status: status(pending, copied,
+				`{name: tuning-apply, restartCount: 2, state: {terminated: {exitCode: 0}}, lastState: {terminated: {exitCode: 1}}}`,
+				`{name: tuning-applycheck, state: {running: {}}}`),
+		},
+		{
+			name: "the check failed", want: lifecycle.Failing, reason: "StepFailed", message: "container tuning-applycheck exited 1: not applied", restarts: 3,
+			status: status(pending, copied, `{name: tuning-apply, restartCount: 2, state: {terminated: {exitCode: 0}}}`,
+				`{name: tuning-applycheck, restartCount: 1, state: {terminated: {exitCode: 1, message: not applied}}}`),
+		},
+		{
+			name: "the copy failed", want: lifecycle.Failing, reason: "StepFailed", message: "container tuning-init exited 127",
+			status: status(pending, `{name: tuning-init, state: {terminated: {exitCode: 127, reason: Error}}}`, notYet),
+		},
+		{
+			name: "out of memory", want: lifecycle.Failing, reason: "OOMKilled", message: "container tuning-apply exited 137",
+			status: status(pending, copied, `{name: tuning-apply, state: {terminated: {exitCode: 137, reason: OOMKilled}}}`),
+		},
+		{
+			name: "cannot start: no such command", want: lifecycle.Failing, reason: "StartError", message: "container tuning-init exited 128: exec: sh",
+			status: status(pending, `{name: tuning-init, state: {terminated: {exitCode: 128, reason: StartError, message: "exec: sh"}}}`),
+		},
+
+		{
+			name: "ImagePullBackOff", want: lifecycle.Stuck, reason: "ImagePullBackOff", message: "Back-off pulling image",
+			status: status(pending, `{name: tuning-init, state: {waiting: {reason: ImagePullBackOff, message: Back-off pulling image}}}`, notYet),
+		},
+		{
+			name: "ErrImagePull of the agent", want: lifecycle.Stuck, reason: "ErrImagePull", message: "not found",
+			status: status(pending, copied, `{name: tuning-apply, state: {waiting: {reason: ErrImagePull, message: not found}}}`),
+		},
+		{
+			name: "CreateContainerConfigError", want: lifecycle.Stuck, reason: "CreateContainerConfigError", message: `secret "s" not found`,
+			status: status(pending, `{name: tuning-init, state: {waiting: {reason: CreateContainerConfigError, message: 'secret "s" not found'}}}`),
+		},
+		{
+			name: "stuck without a word", want: lifecycle.Stuck, reason: "InvalidImageName", message: "container tuning-init cannot be started",
+			status: status(pending, `{name: tuning-init, state: {waiting: {reason: InvalidImageName}}}`),
+		},
+		{
+			name: "the image vanished after a failed attempt: the failure tells more", want: lifecycle.Failing, reason: "StepFailed", restarts: 1,
+			message: "container tuning-init exited 1",
+			status:  status(pending, `{name: tuning-init, restartCount: 1, state: {waiting: {reason: ImagePullBackOff}}, lastState: {terminated: {exitCode: 1}}}`),
+		},
+
+		{
+			name: "evicted", want: lifecycle.Lost, reason: "Evicted", message: "The node was low on resource: memory.",
+			status: "phase: Failed\nreason: Evicted\nmessage: 'The node was low on resource: memory.'",
+		},
+		{
+			name: "evicted in the middle of a step", want: lifecycle.Lost, reason: "Evicted", message: "low",
+			status: status("phase: Failed\nreason: Evicted\nmessage: low", copied, `{name: tuning-apply, state: {terminated: {exitCode: 137}}}`),
+		},
+		{
+			name: "refused by the kubelet", want: lifecycle.Lost, reason: "NodeAffinity", message: "Pod was rejected",
+			status: "phase: Failed\nreason: NodeAffinity\nmessage: Pod was rejected",
+		},
+		{
+			name: "failed without a word", want: lifecycle.Lost, reason: "PodLost", message: "the pod failed without a message",
+			status: "phase: Failed",
+		},
+		{name: "the kubelet is away", status: status("phase: Unknown", copied, `{name: tuning-apply, state: {running: {}}}`), want: lifecycle.Running},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := build(t, options, task(t, "tuning"))
+			pod.Status = *read[corev1.PodStatus](t, c.status)
+			got, err := workload.Observe(pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Outcome != c.want || got.Reason != c.reason || got.Message != c.message || got.Restarts != c.restarts {
+				t.Errorf("got outcome %d, %q, %q, %d restarts;\nwant %d, %q, %q, %d",
+					got.Outcome, got.Reason, got.Message, got.Restarts, c.want, c.reason, c.message, c.restarts)
+			}
+		})
+	}
+}
+
+// TestObserveReadsBackWhatPodWrites: a pod tells everything that it was built for.
+func TestObserveReadsBackWhatPodWrites(t *testing.T) {
+	k := task(t, "tuning")
+	k.Stage = v1alpha1.StageUpgrade
+	pod := build(t, options, k)
+	pod.UID = "u-1"
+	pod.CreationTimestamp = metav1.NewTime(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+	want := lifecycle.Pod{
+		Name: pod.Name, UID: "u-1", Package: "tuning", Version: "1.2.0", Stage: v1alpha1.StageUpgrade, Run: "t4x2",
+		Hash: workload.Hash(k.Skyhook, "tuning"), Created: pod.CreationTimestamp.Time,
+	}
+	got, err := workload.Observe(pod)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("error %v, -want +got\n%s", err, diff)
+	}
+	pod.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	if got, err := workload.Observe(pod); err != nil || !got.Terminating {
+		t.Errorf("terminating is %t, error %v", got.Terminating, err)
+	}
+}
+
+func TestObserveForeignPod(t *testing.T) {
+	for _, annotation := range []string{"", "x", "[]", `{"name":1}`} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Name: "stray", Annotations: map[string]string{"skyhook.nvidia.com/package": annotation},
+			Labels: map[string]string{"skyhook.nvidia.com/name": "demo", "skyhook.nvidia.com/package": "tuning-1.2.0"},
+		}}
+		_, err := workload.Observe(pod)
+		if err == nil || !strings.Contains(err.Error(), "stray") || !strings.Contains(err.Error(), "skyhook.nvidia.com/package") {
+			t.Errorf("annotation %q: error %v", annotation, err)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package agent_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestHostsInTrouble: whatever the agent cannot read or write fails the stage
+// with a message that names it, and nothing counts as done.
+func TestHostsInTrouble(t *testing.T) {
+	file := func(name string) func(*host) {
+		return func(h *host) { h.write(name, "in the way") }
+	}
+	dir := func(name string) func(*host) {
+		return func(h *host) { h.must(os.MkdirAll(h.path(name, "inner"), 0o755)) }
+	}
+	tests := map[string]struct {
+		mode    string
+		prepare func(*host)
+		want    string
+	}{
+		"no flags directory":        {"apply", file(stateDir + "/flags"), stateDir + "/flags"},
+		"flag cannot be written":    {"apply", file(stateDir + "/flags/shell"), stateDir + "/flags/shell"},
+		"results cannot be written": {"apply-check", dir(stateDir + "/flags/check_results"), "check_results"},
+		"verdict cannot be written": {"apply-check", dir(stateDir + "/flags/apply-check_ALL_CHECKED"), "ALL_CHECKED"},
+		"no history directory":      {"apply-check", file(stateDir + "/history"), "read the history of shell"},
+		"history is a directory":    {"upgrade", dir(history), "read the history of shell"},
+		"flags cannot be forgotten": {"uninstall-check", file(stateDir + "/flags/shell"), "forget the steps of shell"},
+		"file instead of root_dir":  {"apply", file(copyDir + "/root_dir"), "copy the package's files from root_dir"},
+		"root_dir does not fit": {"apply", func(h *host) {
+			h.write(copyDir+"/root_dir/etc/x/y", "")
+			h.write("/etc/x", "")
+		}, "/etc/x: the package has a directory there, the host has a file"},
+		"config.json is a directory": {"apply", func(h *host) {
+			h.must(os.Remove(h.path(copyDir, "config.json")))
+			dir(copyDir + "/config.json")(h)
+		}, "config.json"},
+		"package is a file": {"apply", func(h *host) {
+			h.must(os.RemoveAll(h.path(copyDir)))
+			file(copyDir)(h)
+		}, "neither a package folder"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t)
+			h.define("apply", h.script("a.sh", "echo a >>/ran"))
+			h.define("upgrade", h.script("a.sh", "echo a >>/ran"))
+			h.writeConfig()
+			test.prepare(h)
+			r := h.runArgs(test.mode, h.root, copyDir)
+			if r.code != 1 || !strings.Contains(r.message, test.want) {
+				t.Errorf("exit %d, message %q", r.code, r.message)
+			}
+			if h.has(flagsDir, "a.sh"+flagNoArgs) {
+				t.Error("counts as done")
+			}
+		})
+	}
+}
+
+func TestInterruptOfAHostInTrouble(t *testing.T) {
+	for _, kind := range []string{"no_op", "node_restart", "service_restart"} {
+		h := newInterruptHost(t)
+		h.write(stateDir+"/interrupts/flags", "in the way")
+		if r := h.interrupt(`{"type":"` + kind + `"}`); r.code != 1 || !strings.Contains(r.message, interruptFlags) || h.has("/ran") {
+			t.Errorf("%s: exit %d, message %q", kind, r.code, r.message)
+		}
+	}
+}
+
+func TestSentenceOfTheMessageIsBounded(t *testing.T) {
+	h := newHost(t)
+	arguments := make([]any, 200)
+	for i := range arguments {
+		arguments[i] = "env:MISSING"
+	}
+	h.define("apply", h.script("a.sh", "", arguments...))
+	if r := h.fail("apply"); len(r.message) > 1100 || !strings.HasSuffix(r.message, " [...]") {
+		t.Errorf("%d bytes: %q", len(r.message), r.message)
+	}
+}
+
+func TestMessageFileThatCannotBeWrittenIsNoProblem(t *testing.T) {
+	h := newHost(t)
+	h.env["SKYHOOK_AGENT_TERMINATION_LOG"] = "/does/not/exist"
+	h.define("apply", h.script("a.sh", "exit 1"))
+	if r := h.run("apply"); r.code != 1 || !strings.Contains(r.stderr, "ERROR: step a.sh exited 1") {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+}
+
+// TestKilledAtAnyMoment: after kill -9 the host has whole files only, and the
+// next run ends right.
+func TestKilledAtAnyMoment(t *testing.T) {
+	h := newHost(t)
+	h.define("upgrade", h.script("a.sh", "echo a >>/ran"), h.script("b.sh", "echo b >>/ran"))
+	h.write(copyDir+"/root_dir/etc/shipped", strings.Repeat("x", 1<<16))
+	h.writeConfig()
+	for delay := time.Duration(0); delay < 40*time.Millisecond; delay += 2 * time.Millisecond {
+		for _, mode := range []string{"upgrade", "upgrade-check"} {
+			h.must(os.RemoveAll(h.path("/etc/shipped")))
+			ctx, cancel := context.WithTimeout(t.Context(), delay)
+			// exec.CommandContext kills with SIGKILL.
+			cmd := exec.CommandContext(ctx, agentBinary, mode, h.root, copyDir)
+			cmd.Env = h.command().Env
+			_ = cmd.Run()
+			cancel()
+			if h.has("/etc/shipped") && len(h.read("/etc/shipped")) != 1<<16 {
+				t.Fatalf("%v: half a file of root_dir", delay)
+			}
+			for _, flag := range h.find(flagsDir + "/*") {
+				if !strings.Contains(h.read(flag), "step_always_runs: ") {
+					t.Fatalf("%v: half a flag %s", delay, flag)
+				}
+			}
+			if h.has(history) && !strings.HasSuffix(h.read(history), "}]}") {
+				t.Fatalf("%v: half a history", delay)
+			}
+		}
+	}
+	h.write("/ran", "")
+	h.succeed("upgrade")
+	h.succeed("upgrade-check")
+	h.expectLines("/ran", "a", "b")
+	if got := h.read(history); strings.Count(got, `"time"`) != 1 || h.has(history+".backup") {
+		t.Errorf("history %s", got)
+	}
+}

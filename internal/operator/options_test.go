@@ -1,0 +1,118 @@
+package operator_test
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+func lookup(variables map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := variables[name]
+		return v, ok
+	}
+}
+
+func defaults() operator.Options {
+	return operator.Options{
+		Workload: workload.Options{
+			Namespace: "skyhook", AgentImage: "ghcr.io/skyhook-operator/skyhook/agent:1.2.3",
+			CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook",
+			RuntimeTaint: corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule},
+		},
+		MetricsAddress: ":8080", ProbeAddress: ":8081", LogLevel: slog.LevelInfo, LogEncoder: operator.EncoderJSON, Version: "1.2.3",
+	}
+}
+
+// TestOptions: each variable changes one option.
+func TestOptions(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		variables map[string]string
+		want      func(*operator.Options)
+	}{
+		{"defaults", nil, func(*operator.Options) {}},
+		{"namespace", map[string]string{"NAMESPACE": "ops"}, func(o *operator.Options) { o.Workload.Namespace = "ops" }},
+		{"agent", map[string]string{"AGENT_IMAGE": "x/a@sha256:1"}, func(o *operator.Options) { o.Workload.AgentImage = "x/a@sha256:1" }},
+		{"copies", map[string]string{"COPY_DIR_ROOT": "/opt/s"}, func(o *operator.Options) { o.Workload.CopyDirRoot = "/opt/s" }},
+		{"logs", map[string]string{"AGENT_LOG_ROOT": "/opt/l"}, func(o *operator.Options) { o.Workload.AgentLogRoot = "/opt/l" }},
+		{"pull secret", map[string]string{"IMAGE_PULL_SECRET": "pull"}, func(o *operator.Options) { o.Workload.ImagePullSecret = "pull" }},
+		{"an empty pull secret is none", map[string]string{"IMAGE_PULL_SECRET": ""}, func(*operator.Options) {}},
+		{"metrics", map[string]string{"METRICS_PORT": ":9"}, func(o *operator.Options) { o.MetricsAddress = ":9" }},
+		{"probes", map[string]string{"PROBE_PORT": ":9"}, func(o *operator.Options) { o.ProbeAddress = ":9" }},
+		{"leader election", map[string]string{"LEADER_ELECTION": "true"}, func(o *operator.Options) { o.LeaderElection = true }},
+		{"empty leader election is the default", map[string]string{"LEADER_ELECTION": ""}, func(*operator.Options) {}},
+		{"level", map[string]string{"LOG_LEVEL": "debug"}, func(o *operator.Options) { o.LogLevel = slog.LevelDebug }},
+		{"level in capitals", map[string]string{"LOG_LEVEL": "WARN"}, func(o *operator.Options) { o.LogLevel = slog.LevelWarn }},
+		{"encoder", map[string]string{"LOG_ENCODER": "console"}, func(o *operator.Options) { o.LogEncoder = operator.EncoderConsole }},
+		{"taint", map[string]string{"RUNTIME_REQUIRED_TAINT": "k=v:NoExecute"}, func(o *operator.Options) {
+			o.Workload.RuntimeTaint = corev1.Taint{Key: "k", Value: "v", Effect: corev1.TaintEffectNoExecute}
+		}},
+		{"taint without a value", map[string]string{"RUNTIME_REQUIRED_TAINT": "a.b/k:PreferNoSchedule"}, func(o *operator.Options) {
+			o.Workload.RuntimeTaint = corev1.Taint{Key: "a.b/k", Effect: corev1.TaintEffectPreferNoSchedule}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := defaults()
+			c.want(&want)
+			got, err := operator.FromEnvironment(lookup(c.variables), "1.2.3")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestOptionsRefused: a bad variable is named with its value, and all of them at once.
+func TestOptionsRefused(t *testing.T) {
+	bad := map[string][]string{
+		"NAMESPACE":              {"", " "},
+		"AGENT_IMAGE":            {"", "x/agent"},
+		"COPY_DIR_ROOT":          {"", "var/lib", "./x"},
+		"AGENT_LOG_ROOT":         {"", "log"},
+		"METRICS_PORT":           {""},
+		"PROBE_PORT":             {""},
+		"LEADER_ELECTION":        {"yes", "2"},
+		"LOG_LEVEL":              {"", "loud"},
+		"LOG_ENCODER":            {"", "xml", "JSON"},
+		"RUNTIME_REQUIRED_TAINT": {"", "k", "k=v", "k=v:Never", "=v:NoSchedule", ":NoSchedule", "k=v:NoSchedule-"},
+	}
+	all := map[string]string{}
+	for name, values := range bad {
+		for _, value := range values {
+			all[name] = value
+			_, err := operator.FromEnvironment(lookup(map[string]string{name: value}), "1.2.3")
+			if err == nil || !strings.Contains(err.Error(), "environment variable "+name+" is \""+value+"\"") {
+				t.Errorf("%s=%q: error %v does not name it", name, value, err)
+			}
+		}
+	}
+	_, err := operator.FromEnvironment(lookup(all), "1.2.3")
+	if err == nil {
+		t.Fatal("all variables are bad, but there is no error")
+	}
+	for name := range bad {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("the error does not name %s:\n%v", name, err)
+		}
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Setenv("SKYHOOK_TEST_VARIABLE", "x")
+	if v, ok := operator.Environment("SKYHOOK_TEST_VARIABLE"); v != "x" || !ok {
+		t.Errorf("got %q, %t", v, ok)
+	}
+	if _, ok := operator.Environment("SKYHOOK_TEST_VARIABLE_UNSET"); ok {
+		t.Error("a variable that is not set is found")
+	}
+}

@@ -17,13 +17,17 @@ const (
 // Conditions returns the two node conditions that show a Skyhook's record to readers of the node. A condition whose
 // reason did not change keeps its times, so that an unchanged record causes no write.
 func Conditions(skyhook string, n Node, have []corev1.NodeCondition, now metav1.Time) []corev1.NodeCondition {
-	ready := corev1.NodeCondition{Type: conditionType(skyhook, notReadySuffix), Status: corev1.ConditionTrue,
-		Reason: "Incomplete", Message: "Skyhook " + skyhook + " Ready"}
+	ready := corev1.NodeCondition{
+		Type: conditionType(skyhook, notReadySuffix), Status: corev1.ConditionTrue,
+		Reason: "Incomplete", Message: "Skyhook " + skyhook + " Ready",
+	}
 	if n.Status == v1alpha1.StatusComplete {
 		ready.Status, ready.Reason = corev1.ConditionFalse, "Complete"
 	}
-	erroring := corev1.NodeCondition{Type: conditionType(skyhook, erroringSuffix), Status: corev1.ConditionFalse,
-		Reason: "Not Erroring", Message: "Skyhook " + skyhook + " Erroring"}
+	erroring := corev1.NodeCondition{
+		Type: conditionType(skyhook, erroringSuffix), Status: corev1.ConditionFalse,
+		Reason: "Not Erroring", Message: "Skyhook " + skyhook + " Erroring",
+	}
 	if anyErroring(n) {
 		erroring.Status, erroring.Reason = corev1.ConditionTrue, "Package(s) Erroring or Unknown"
 	}

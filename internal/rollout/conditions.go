@@ -120,9 +120,13 @@ func readyMessage(groups map[v1alpha1.Status][]string, total int) string {
 		status v1alpha1.Status
 		label  string
 	}{
-		{v1alpha1.StatusInProgress, "in progress"}, {v1alpha1.StatusBlocked, "blocked"},
-		{v1alpha1.StatusErroring, "erroring"}, {v1alpha1.StatusWaiting, "waiting"},
-		{v1alpha1.StatusPaused, "paused"}, {v1alpha1.StatusDisabled, "disabled"}, {v1alpha1.StatusUnknown, "unknown"},
+		{v1alpha1.StatusInProgress, "in progress"},
+		{v1alpha1.StatusBlocked, "blocked"},
+		{v1alpha1.StatusErroring, "erroring"},
+		{v1alpha1.StatusWaiting, "waiting"},
+		{v1alpha1.StatusPaused, "paused"},
+		{v1alpha1.StatusDisabled, "disabled"},
+		{v1alpha1.StatusUnknown, "unknown"},
 	} {
 		if names := groups[g.status]; len(names) > 0 {
 			fmt.Fprintf(&b, ", %d %s%s", len(names), g.label, nameList(names))

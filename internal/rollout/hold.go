@@ -34,11 +34,15 @@ const (
 func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 	switch {
 	case s.Annotations[AnnotationDisable] == "true":
-		return &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Reason: ReasonDisabled,
-			Message: "annotation " + AnnotationDisable + " is \"true\"; remove it to go on"}
+		return &lifecycle.Hold{
+			Status: v1alpha1.StatusDisabled, Release: true, Reason: ReasonDisabled,
+			Message: "annotation " + AnnotationDisable + " is \"true\"; remove it to go on",
+		}
 	case s.Annotations[AnnotationPause] == "true":
-		return &lifecycle.Hold{Status: v1alpha1.StatusPaused, Reason: ReasonPaused,
-			Message: "annotation " + AnnotationPause + " is \"true\"; remove it to go on"}
+		return &lifecycle.Hold{
+			Status: v1alpha1.StatusPaused, Reason: ReasonPaused,
+			Message: "annotation " + AnnotationPause + " is \"true\"; remove it to go on",
+		}
 	case invalid != "":
 		return &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: ReasonSpecInvalid, Message: invalid}
 	}
@@ -48,13 +52,17 @@ func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 // HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does.
 func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node) *lifecycle.Hold {
 	if node.Labels[LabelIgnore] == "true" {
-		return &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Reason: ReasonIgnored,
-			Message: "label " + LabelIgnore + " is \"true\""}
+		return &lifecycle.Hold{
+			Status: v1alpha1.StatusBlocked, Release: true, Reason: ReasonIgnored,
+			Message: "label " + LabelIgnore + " is \"true\"",
+		}
 	}
 	for i := range node.Spec.Taints {
 		if taint := &node.Spec.Taints[i]; repels(taint) && !tolerated(s, taint) {
-			return &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Reason: ReasonTaint,
-				Message: fmt.Sprintf("taint %s is not tolerated; add it to spec.additionalTolerations or remove it from the node", taint.ToString())}
+			return &lifecycle.Hold{
+				Status: v1alpha1.StatusBlocked, Release: true, Reason: ReasonTaint,
+				Message: fmt.Sprintf("taint %s is not tolerated; add it to spec.additionalTolerations or remove it from the node", taint.ToString()),
+			}
 		}
 	}
 	return nil
@@ -93,8 +101,9 @@ func tolerates(t *corev1.Toleration, taint *corev1.Taint) bool {
 		return true
 	case "", corev1.TolerationOpEqual:
 		return t.Key != "" && t.Value == taint.Value
+	default:
+		return false
 	}
-	return false
 }
 
 // Earlier is what a Skyhook needs to know of one that comes before it on the same node.
@@ -115,9 +124,11 @@ func HoldOrder(earlier []Earlier) *lifecycle.Hold {
 		if all {
 			where = "on all its nodes, as its sequencing is \"all\""
 		}
-		return &lifecycle.Hold{Status: v1alpha1.StatusWaiting, Release: true, Reason: ReasonPredecessor,
+		return &lifecycle.Hold{
+			Status: v1alpha1.StatusWaiting, Release: true, Reason: ReasonPredecessor,
 			Message: fmt.Sprintf("Skyhook %s, which has priority %d, must be complete %s first",
-				e.Skyhook.Name, e.Skyhook.Spec.Priority, where)}
+				e.Skyhook.Name, e.Skyhook.Spec.Priority, where),
+		}
 	}
 	return nil
 }

@@ -107,14 +107,20 @@ func attention(in Input, holders map[string]bool) []v1alpha1.NodeAttention {
 	for _, n := range in.Nodes {
 		switch s := n.status(holders[n.Name]); {
 		case s == v1alpha1.StatusErroring && n.Trouble != nil:
-			list = append(list, v1alpha1.NodeAttention{Node: n.Name, Status: s,
-				Reason: n.Trouble.Reason, Message: n.Trouble.Message, Since: metav1.NewTime(n.Trouble.Since)})
+			list = append(list, v1alpha1.NodeAttention{
+				Node: n.Name, Status: s,
+				Reason: n.Trouble.Reason, Message: n.Trouble.Message, Since: metav1.NewTime(n.Trouble.Since),
+			})
 		case s == v1alpha1.StatusBlocked && n.Hold != nil:
-			list = append(list, v1alpha1.NodeAttention{Node: n.Name, Status: s,
-				Reason: n.Hold.Reason, Message: n.Hold.Message, Since: blockedSince(in, n)})
+			list = append(list, v1alpha1.NodeAttention{
+				Node: n.Name, Status: s,
+				Reason: n.Hold.Reason, Message: n.Hold.Message, Since: blockedSince(in, n),
+			})
 		case s == v1alpha1.StatusWaiting && !n.Ready:
-			list = append(list, v1alpha1.NodeAttention{Node: n.Name, Status: s, Reason: ReasonNotReady,
-				Message: "the node is not Ready; it gets its turn when it is", Since: blockedSince(in, n)})
+			list = append(list, v1alpha1.NodeAttention{
+				Node: n.Name, Status: s, Reason: ReasonNotReady,
+				Message: "the node is not Ready; it gets its turn when it is", Since: blockedSince(in, n),
+			})
 		}
 	}
 	slices.SortFunc(list, func(a, b v1alpha1.NodeAttention) int {

@@ -78,8 +78,10 @@ type packageInfo struct {
 func (o Options) packagesFile(s *v1alpha1.Skyhook) packagesFile {
 	f := packagesFile{AgentVersion: imageTag(o.AgentImage), Packages: map[string]packageInfo{}}
 	for name, p := range s.Spec.Packages {
-		f.Packages[name] = packageInfo{Name: name, Version: p.Version, Image: p.Repository(),
-			AgentImageOverride: p.AgentImageOverride, Interrupt: p.Interrupt, ConfigInterrupts: p.ConfigInterrupts}
+		f.Packages[name] = packageInfo{
+			Name: name, Version: p.Version, Image: p.Repository(),
+			AgentImageOverride: p.AgentImageOverride, Interrupt: p.Interrupt, ConfigInterrupts: p.ConfigInterrupts,
+		}
 	}
 	return f
 }

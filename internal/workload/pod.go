@@ -57,8 +57,10 @@ type identity struct {
 // behind has succeeded and holds nothing.
 func (o Options) Pod(t Task) (*corev1.Pod, error) {
 	pkg := t.spec()
-	id, err := json.Marshal(identity{Name: t.Package, Version: pkg.Version, Skyhook: t.Skyhook.Name, Stage: t.Stage,
-		Image: pkg.Repository(), ContainerSHA: pkg.ContainerSHA})
+	id, err := json.Marshal(identity{
+		Name: t.Package, Version: pkg.Version, Skyhook: t.Skyhook.Name, Stage: t.Stage,
+		Image: pkg.Repository(), ContainerSHA: pkg.ContainerSHA,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("encode the identity of package %s: %w", t.Package, err)
 	}

@@ -92,11 +92,8 @@ func (m *machine) complete(e *record.Entry, pod Pod) {
 	e.State, e.Reason, e.Message = v1alpha1.StateComplete, "", ""
 	e.Restarts, e.Since = max(e.Restarts, pod.Restarts), metav1.NewTime(m.Now)
 	m.put(*e)
-	switch e.Stage {
-	case v1alpha1.StageUpgrade:
-		m.forgetOtherVersions(*e, func(record.Entry) bool { return true })
-	case v1alpha1.StageApply:
-		m.forgetOtherVersions(*e, func(other record.Entry) bool { return !installed(other) })
+	if e.Stage == v1alpha1.StageUpgrade || e.Stage == v1alpha1.StageApply {
+		m.forgetReplaced(*e)
 	}
 	// Every container that mattered has ended, so the pod can be removed at once, before its successor is created.
 	m.out.Delete = append(m.out.Delete, pod)

@@ -64,11 +64,12 @@ func (m *machine) installedBelow(name, version string) bool {
 	return false
 }
 
-// forgetOtherVersions drops entries of other versions of a package: an upgrade replaced them all, an apply those that
-// were never installed and that nobody works on any more.
-func (m *machine) forgetOtherVersions(e record.Entry, which func(record.Entry) bool) {
+// forgetReplaced drops the entries of other versions that the one in e has just taken the place of: all of them after
+// an upgrade; after an apply those that were never installed and that nobody works on any more.
+func (m *machine) forgetReplaced(e record.Entry) {
 	for key, other := range m.out.Record.Packages {
-		if other.Name == e.Name && key != e.Key() && which(other) {
+		replaced := e.Stage == v1alpha1.StageUpgrade || !installed(other)
+		if other.Name == e.Name && key != e.Key() && replaced {
 			delete(m.out.Record.Packages, key)
 		}
 	}

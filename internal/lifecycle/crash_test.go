@@ -295,8 +295,10 @@ func TestNodeSurvivesFaults(t *testing.T) {
 			"spec":   func(t *rapid.T) { s.spec = spec.draw(t) },
 			"permit": func(*rapid.T) { s.grant() },
 			"hold": func(t *rapid.T) {
-				s.hold = rapid.SampledFrom([]*lifecycle.Hold{nil, nil,
-					{Status: v1alpha1.StatusPaused, Reason: "Paused"}, {Status: v1alpha1.StatusBlocked, Release: true, Reason: "Taint"},
+				s.hold = rapid.SampledFrom([]*lifecycle.Hold{
+					nil, nil,
+					{Status: v1alpha1.StatusPaused, Reason: "Paused"},
+					{Status: v1alpha1.StatusBlocked, Release: true, Reason: "Taint"},
 				}).Draw(t, "hold")
 			},
 			"": func(*rapid.T) { s.check() },

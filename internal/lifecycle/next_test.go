@@ -75,8 +75,14 @@ func TestNext(t *testing.T) {
 		name string
 		rows []row
 	}{
-		{"life", life}, {"versions", versions}, {"dependencies", dependencies}, {"gates", gated}, {"failures", failures},
-		{"pods", strayPods}, {"config", configs}, {"edits", edits},
+		{"life", life},
+		{"versions", versions},
+		{"dependencies", dependencies},
+		{"gates", gated},
+		{"failures", failures},
+		{"pods", strayPods},
+		{"config", configs},
+		{"edits", edits},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, r := range group.rows {

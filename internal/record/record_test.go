@@ -103,11 +103,13 @@ func TestWriteMinimal(t *testing.T) {
 	}{
 		{"an empty map stays a map", record.Node{Status: v1alpha1.StatusComplete}, map[string]string{stateKey: "{}", statusKey: "complete"}},
 		{
-			"an entry of another operator gains nothing", record.Node{Packages: map[string]record.Entry{small.Key(): small}},
+			"an entry of another operator gains nothing",
+			record.Node{Packages: map[string]record.Entry{small.Key(): small}},
 			map[string]string{stateKey: `{"a|1.0":{"name":"a","version":"1.0","image":"i","stage":"apply","state":"in_progress"}}`},
 		},
 		{
-			"no config differs from unknown config", record.Node{Packages: map[string]record.Entry{"a|1.0": {
+			"no config differs from unknown config",
+			record.Node{Packages: map[string]record.Entry{"a|1.0": {
 				Name: "a", Version: "1.0", Stage: v1alpha1.StageApply, State: v1alpha1.StateInProgress, Config: map[string]string{},
 			}}},
 			map[string]string{stateKey: `{"a|1.0":{"name":"a","version":"1.0","image":"","stage":"apply","state":"in_progress","config":{}}}`},
@@ -143,7 +145,8 @@ func TestRead(t *testing.T) {
 			record.Node{Status: v1alpha1.StatusComplete, Packages: map[string]record.Entry{"a|1.0": entry}},
 		},
 		{
-			"the rest without the state", map[string]string{statusKey: "waiting", permitKey: "1/2", versionKey: "v1"},
+			"the rest without the state",
+			map[string]string{statusKey: "waiting", permitKey: "1/2", versionKey: "v1"},
 			record.Node{Status: v1alpha1.StatusWaiting, Done: "1/2", OperatorVersion: "v1", Packages: map[string]record.Entry{}},
 		},
 	} {
@@ -420,8 +423,10 @@ func TestChangedKeys(t *testing.T) {
 		{"changed", map[string]string{"a": "1", "b": "1"}, map[string]string{"a": "1", "b": "2"}, []string{"b"}},
 		{"an empty hash is not absence", map[string]string{}, map[string]string{"a": ""}, []string{"a"}},
 		{
-			"all at once, sorted", map[string]string{"removed": "1", "changed": "1", "same": "1"},
-			map[string]string{"same": "1", "changed": "2", "added": "1"}, []string{"added", "changed", "removed"},
+			"all at once, sorted",
+			map[string]string{"removed": "1", "changed": "1", "same": "1"},
+			map[string]string{"same": "1", "changed": "2", "added": "1"},
+			[]string{"added", "changed", "removed"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

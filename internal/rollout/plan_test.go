@@ -80,8 +80,10 @@ func TestRollUp(t *testing.T) {
 
 // TestRollUpOfKnownStatesIsKnown tries every pair of node states with and without a permit.
 func TestRollUpOfKnownStatesIsKnown(t *testing.T) {
-	states := []string{"", "complete", "in_progress", "erroring", "blocked", "waiting", "paused", "disabled",
-		"held=NodeIgnored", "held=WaitingForSkyhook", "not-ready"}
+	states := []string{
+		"", "complete", "in_progress", "erroring", "blocked", "waiting", "paused", "disabled",
+		"held=NodeIgnored", "held=WaitingForSkyhook", "not-ready",
+	}
 	for _, a := range states {
 		for _, b := range states {
 			for _, permits := range [][]v1alpha1.Permit{nil, {permit("n1", 0)}} {
@@ -326,13 +328,13 @@ func TestDetailOnlyForSmallFleets(t *testing.T) {
 func TestStatusIsBounded(t *testing.T) {
 	all := fleet(10_000)
 	for i := range all {
-		switch {
-		case i%10 == 9:
+		switch i % 10 {
+		case 9:
 			all[i].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonTaint, Message: strings.Repeat("m", 1000)}
-		case i%10 == 5:
+		case 5:
 			all[i].Status = v1alpha1.StatusErroring
 			all[i].Trouble = &rollout.Trouble{Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 400), Since: now}
-		case i%10 == 3:
+		case 3:
 			all[i].Complete, all[i].Status = true, v1alpha1.StatusComplete
 		}
 	}

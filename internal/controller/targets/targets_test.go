@@ -184,8 +184,8 @@ func TestRecordsDecodesOnce(t *testing.T) {
 	if marked(changed) {
 		t.Error("a change of the record is not seen")
 	}
-	if r, _ := records.Read("demo", changed); r.Done != "1/0" { //nolint:errcheck // read without error above
-		t.Errorf("done is %q", r.Done)
+	if r, err := records.Read("demo", changed); err != nil || r.Done != "1/0" {
+		t.Errorf("done is %q, error %v", r.Done, err)
 	}
 	r, err := records.Read("demo", n)
 	if err != nil {

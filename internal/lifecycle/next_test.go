@@ -566,6 +566,11 @@ var failures = []row{
 		want: "wait a BackingOff; again 7s; is erroring",
 	},
 	{
+		name: "after a loss: up to the last second",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 since=-9s reason=Evicted",
+		want: "wait a BackingOff; again 1s; is erroring",
+	},
+	{
 		name: "after a loss: the 10 s are over",
 		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 since=-10s reason=Evicted",
 		want: "start a apply; is erroring",

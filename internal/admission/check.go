@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -83,8 +84,19 @@ func (c *checker) pkg(name string, all map[string]v1alpha1.Package) {
 	if pkg.Repository() == "" {
 		c.add(field+".image", "is empty; name the image's repository")
 	}
+	if r := pkg.Resources; r != nil {
+		c.limit(field+".resources.cpuLimit", r.CPULimit, "cpuRequest", r.CPURequest)
+		c.limit(field+".resources.memoryLimit", r.MemoryLimit, "memoryRequest", r.MemoryRequest)
+	}
 	for _, dep := range slices.Sorted(maps.Keys(pkg.DependsOn)) {
 		c.dependency(name, dep, all)
+	}
+}
+
+// limit checks what CEL could only check at a cost that the API server does not allow.
+func (c *checker) limit(field string, limit resource.Quantity, requestName string, request resource.Quantity) {
+	if limit.Cmp(request) < 0 {
+		c.add(field, "%s is below %s, which is %s; raise the limit or lower the request", limit.String(), requestName, request.String())
 	}
 }
 

@@ -178,9 +178,8 @@ func TestConditions(t *testing.T) {
 		rollout.ConditionTaint:       "1 nodes (n2)",
 		rollout.ConditionIgnored:     "2 nodes (n3, n4)",
 		rollout.ConditionStalled:     "node n1: StepFailed: trouble: StepFailed",
-		rollout.ConditionReconciling: "0/4 nodes complete, 3 blocked",
+		rollout.ConditionReconciling: "0/4 nodes complete, 3 blocked (n2, n3, n4), 1 erroring (n1)",
 	}
-	wantMessages[rollout.ConditionReconciling] = "0/4 nodes complete, 3 blocked (n2, n3, n4), 1 erroring (n1)"
 	for kind, message := range wantMessages {
 		if got := meta.FindStatusCondition(first.Conditions, kind); got.Message != message {
 			t.Errorf("%s: message %q, want %q", kind, got.Message, message)

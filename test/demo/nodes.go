@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -40,7 +41,7 @@ func (d *demo) chooseNodes(ctx context.Context) error {
 		}
 		before := node.DeepCopy()
 		if chosen {
-			node.Labels[demoLabel] = demoValue
+			metav1.SetMetaDataLabel(&node.ObjectMeta, demoLabel, demoValue)
 		} else {
 			delete(node.Labels, demoLabel)
 		}

@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 VERSION := $(shell cat VERSION)
 TESTBED := go run ./test/testbed/cmd/testbed
-GOTESTSUM = $$(tools/tool gotestsum) --format pkgname-and-test-fails --format-icons text
+GOTESTSUM = $$(tools/tool gotestsum) --format pkgname-and-test-fails --format-icons text --format-hide-empty-pkg
 
 ##@ Try it
 .PHONY: demo

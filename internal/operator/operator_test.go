@@ -100,7 +100,7 @@ func TestDependencyComesFirst(t *testing.T) {
 func TestFailingStepIsShownAndHealsWhenFixed(t *testing.T) {
 	f := newCluster(t, 1)
 	s := f.skyhook("fail", map[string]v1alpha1.Package{"tuning": pkg("1.0.0", map[string]string{"apply.sh": "exit 3"})})
-	f.kubelet.judge(func(p *corev1.Pod) (int32, string) { return 3, "step apply.sh exited 3\nno such device" })
+	f.kubelet.judge(func(*corev1.Pod) (int32, string) { return 3, "step apply.sh exited 3\nno such device" })
 	f.must(f.client.Create(t.Context(), s))
 	s = f.untilStatus(s, v1alpha1.StatusErroring)
 	a := s.Status.Attention

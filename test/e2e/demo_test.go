@@ -103,7 +103,7 @@ func (a audit) count(t *testing.T, skyhook string) map[string]int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	if _, err := f.Seek(a.offset, io.SeekStart); err != nil {
 		t.Fatal(err)
 	}

@@ -46,8 +46,10 @@ func TestEveryFieldIsExplained(t *testing.T) {
 			t.Errorf("kubectl explain %s:\n%s", kind, out)
 		}
 	}
-	for _, field := range []string{"version", "image", "containerSHA", "agentImageOverride", "dependsOn", "configMap", "env",
-		"resources", "gracefulShutdown", "interrupt", "configInterrupts", "uninstall"} {
+	for _, field := range []string{
+		"version", "image", "containerSHA", "agentImageOverride", "dependsOn", "configMap", "env",
+		"resources", "gracefulShutdown", "interrupt", "configInterrupts", "uninstall",
+	} {
 		out := mustKubectl(t, "", "explain", "skyhook.spec.packages."+field)
 		if strings.Contains(out, "<empty>") || strings.Contains(out, "<no description>") {
 			t.Errorf("skyhook.spec.packages.%s is not explained:\n%s", field, out)

@@ -36,7 +36,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *tar
 			selected = append(selected, node)
 		} else if len(s.Status.Permits) > 0 {
 			// Unreadable or not, the token is an annotation of its own.
-			n, _ := r.Records.Read(s.Name, node) //nolint:errcheck // see above
+			n, _ := r.Records.Read(s.Name, node)
 			in.Departed[node.Name] = n.Done
 		}
 	}
@@ -49,7 +49,8 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *tar
 
 // node reads what the plan needs to know of one selected node.
 func (r *Reconciler) node(s *v1alpha1.Skyhook, target *targets.Target, node *corev1.Node,
-	ordered []*v1alpha1.Skyhook, detailed bool) rollout.Node {
+	ordered []*v1alpha1.Skyhook, detailed bool,
+) rollout.Node {
 	out := rollout.Node{
 		Name: node.Name, Created: node.CreationTimestamp.Time,
 		Ready: targets.Ready(node), BootID: node.Status.NodeInfo.BootID,
@@ -65,8 +66,10 @@ func (r *Reconciler) node(s *v1alpha1.Skyhook, target *targets.Target, node *cor
 		out.Hold = rollout.HoldOrder(r.Targets.Earlier(s, ordered, node, r.Records))
 	}
 	if e, failed := lifecycle.FirstFailure(target.Packages, n); failed {
-		out.Trouble = &rollout.Trouble{Reason: e.Reason, Since: e.Since.Time,
-			Message: fmt.Sprintf("package %s stage %s: %s", e.Name, e.Stage, e.Message)}
+		out.Trouble = &rollout.Trouble{
+			Reason: e.Reason, Since: e.Since.Time,
+			Message: fmt.Sprintf("package %s stage %s: %s", e.Name, e.Stage, e.Message),
+		}
 	}
 	if detailed {
 		out.States = states(n)
@@ -77,8 +80,10 @@ func (r *Reconciler) node(s *v1alpha1.Skyhook, target *targets.Target, node *cor
 func states(n record.Node) map[string]v1alpha1.PackageStatus {
 	mirror := make(map[string]v1alpha1.PackageStatus, len(n.Packages))
 	for key, e := range n.Packages {
-		mirror[key] = v1alpha1.PackageStatus{Name: e.Name, Version: e.Version, Image: e.Image,
-			ContainerSHA: e.ContainerSHA, Stage: e.Stage, State: e.State, Restarts: e.Restarts}
+		mirror[key] = v1alpha1.PackageStatus{
+			Name: e.Name, Version: e.Version, Image: e.Image,
+			ContainerSHA: e.ContainerSHA, Stage: e.Stage, State: e.State, Restarts: e.Restarts,
+		}
 	}
 	return mirror
 }

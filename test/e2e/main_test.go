@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	}
 	stop()
 	if os.Getenv("E2E_KEEP") == "" { // set it to look around afterwards
-		if err := testbed.Down(context.Background(), testbed.Options{Progress: os.Stderr}); err != nil {
+		if err := testbed.Down(context.Background(), options()); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e: take down the cluster:", err)
 			code = 1
 		}
@@ -50,8 +50,19 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// options put the suite's cluster into a folder of its own, beside the demo's, unless TESTBED_STATE names one.
+func options() testbed.Options {
+	o := testbed.Options{Nodes: nodeCount, Progress: os.Stderr, State: os.Getenv("TESTBED_STATE")}
+	if cache := os.Getenv("SKYHOOK_CACHE"); o.State == "" && cache != "" {
+		o.State = filepath.Join(cache, "testbed-e2e")
+	} else if cache, err := os.UserCacheDir(); o.State == "" && err == nil {
+		o.State = filepath.Join(cache, "skyhook", "testbed-e2e")
+	}
+	return o
+}
+
 func setUp(ctx context.Context) error {
-	cluster, err := testbed.Up(ctx, testbed.Options{Nodes: nodeCount, Progress: os.Stderr})
+	cluster, err := testbed.Up(ctx, options())
 	if err != nil {
 		return err
 	}

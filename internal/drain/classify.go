@@ -1,0 +1,174 @@
+package drain
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// stuckAfter is how long after its grace period a pod may still be listed: the kubelet needs some time to unmount
+// volumes and to confirm the deletion.
+const stuckAfter = 30 * time.Second
+
+// Classify looks at all pods that are bound to one node, in every namespace. Refused holds the API's message for each
+// eviction that it refused the last time; now is the time of the pass.
+//
+// Left alone, because they come back at once or are not the API's to move: pods of DaemonSets, mirror pods of static
+// pods, pods of kube-system. Left alone as well: finished pods, and our own package pods, which the node's lifecycle
+// sees to. Tolerations do not matter: a workload may tolerate anything. The operator's own pods are evicted like any
+// other: another replica, or the same one on another node, goes on from what the API holds.
+//
+// Protection goes before all that, as the interrupt itself would hit pods that an eviction spares. Only finished pods
+// and our own package pods are never protected.
+func Classify(pods []corev1.Pod, o Options, refused map[types.UID]string, now time.Time) State {
+	blockers := make([]Blocker, 0, len(pods))
+	protected := false
+	for i := range pods {
+		b := o.judge(&pods[i], refused, now)
+		if b.Reason == "" {
+			continue
+		}
+		blockers = append(blockers, b)
+		protected = protected || b.Reason == ReasonProtectedPod
+	}
+	if protected {
+		// What could be evicted waits for the protected pods, not the drain for it.
+		blockers = slices.DeleteFunc(blockers, Blocker.evictable)
+	}
+	slices.SortFunc(blockers, compare)
+	return State{
+		Evict:    evictable(blockers),
+		Blockers: blockers,
+		Clear:    len(blockers) == 0,
+		TimedOut: len(blockers) > 0 && !protected && o.expired(now),
+	}
+}
+
+// judge returns a Blocker without a reason for a pod that is left alone.
+func (o Options) judge(pod *corev1.Pod, refused map[types.UID]string, now time.Time) Blocker {
+	b := Blocker{
+		Pod:   Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		Since: later(o.Started, pod.CreationTimestamp.Time),
+	}
+	refusal, wasRefused := refused[pod.UID]
+	switch {
+	case finished(pod) || o.isPackagePod(pod):
+	case o.protects(pod):
+		b.Reason = ReasonProtectedPod
+		b.Message = "protected by spec.podNonInterruptLabels; eviction begins when no such pod is left"
+	case staysOnNode(pod):
+	case pod.DeletionTimestamp != nil:
+		b.terminating(pod, now)
+	case metav1.GetControllerOfNoCopy(pod) == nil && !o.Force:
+		b.Reason = ReasonPodUnmanaged
+		b.Message = "no controller would create it again; delete it or set spec.drain.force"
+	case usesEmptyDir(pod) && !o.DeleteEmptyDirData:
+		b.Reason = ReasonPodUsesEmptyDir
+		b.Message = "data in emptyDir volumes would be lost; delete it or set spec.drain.deleteEmptyDirData"
+	case wasRefused:
+		b.Reason, b.Message = ReasonEvictionRefused, refusal
+	default:
+		b.Reason, b.Message = ReasonEvicting, "eviction requested"
+	}
+	return b
+}
+
+func (b *Blocker) terminating(pod *corev1.Pod, now time.Time) {
+	// The API sets deletionTimestamp to the end of the grace period, not to the time of the request.
+	ends := pod.DeletionTimestamp.Time
+	var grace time.Duration
+	if s := pod.DeletionGracePeriodSeconds; s != nil {
+		grace = time.Duration(*s) * time.Second
+	}
+	b.Reason, b.Message, b.Since = ReasonPodTerminating, "being deleted", ends.Add(-grace)
+	if now.Before(ends.Add(stuckAfter)) {
+		return
+	}
+	b.Stuck, b.Message = true, "stuck in deletion after the grace period; "
+	if len(pod.Finalizers) > 0 {
+		b.Message += "held by finalizers " + strings.Join(pod.Finalizers, ", ")
+	} else {
+		b.Message += "the kubelet has not confirmed the end"
+	}
+}
+
+func (o Options) protects(pod *corev1.Pod) bool {
+	return o.NonInterrupt != nil && !o.NonInterrupt.Empty() && o.NonInterrupt.Matches(labels.Set(pod.Labels))
+}
+
+// isPackagePod goes by owner: the operator's namespace holds other pods, too, and labels prove nothing.
+func (o Options) isPackagePod(pod *corev1.Pod) bool {
+	return pod.Namespace == o.OperatorNamespace && controlledBy(pod, v1alpha1.GroupName, "Skyhook")
+}
+
+func (o Options) expired(now time.Time) bool {
+	return o.Timeout > 0 && !o.Started.IsZero() && !now.Before(o.Started.Add(o.Timeout))
+}
+
+func finished(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+func staysOnNode(pod *corev1.Pod) bool {
+	_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
+	return mirror || pod.Namespace == metav1.NamespaceSystem || controlledBy(pod, "apps", "DaemonSet")
+}
+
+func controlledBy(pod *corev1.Pod, group, kind string) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && owner.Kind == kind && schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group == group
+}
+
+func usesEmptyDir(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil })
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (b Blocker) evictable() bool {
+	return b.Reason == ReasonEvicting || b.Reason == ReasonEvictionRefused
+}
+
+func evictable(blockers []Blocker) []Pod {
+	var pods []Pod
+	for _, b := range blockers {
+		if b.evictable() {
+			pods = append(pods, b.Pod)
+		}
+	}
+	slices.SortFunc(pods, comparePods)
+	return pods
+}
+
+func compare(a, b Blocker) int {
+	return cmp.Or(cmp.Compare(rank[a.Reason], rank[b.Reason]), compareStuck(a, b), comparePods(a.Pod, b.Pod))
+}
+
+func compareStuck(a, b Blocker) int {
+	switch {
+	case a.Stuck == b.Stuck:
+		return 0
+	case a.Stuck:
+		return -1
+	default:
+		return 1
+	}
+}
+
+func comparePods(a, b Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}

@@ -1,0 +1,206 @@
+package evict_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/skyhook-operator/skyhook/internal/drain"
+	"github.com/skyhook-operator/skyhook/internal/drain/evict"
+)
+
+// answers is an API server that answers an eviction by the name of its pod, and keeps what was asked.
+type answers struct {
+	byPod map[string]http.HandlerFunc
+	asked []string
+	body  policyv1.Eviction
+}
+
+func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.asked = append(a.asked, r.Method+" "+r.URL.Path)
+	if err := json.NewDecoder(r.Body).Decode(&a.body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if answer, ok := a.byPod[a.body.Name]; ok {
+		answer(w, r)
+		return
+	}
+	failure(http.StatusTeapot, "", "no answer for this pod")(w, r)
+}
+
+func (a *answers) start(t *testing.T) evict.Evictor {
+	t.Helper()
+	server := httptest.NewServer(a)
+	t.Cleanup(server.Close)
+	e, err := evict.New(&rest.Config{Host: server.URL}, server.Client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func reply(code int, s metav1.Status) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		s.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+		w.Header().Set("Content-Type", "application/json")
+		if s.Details != nil && s.Details.RetryAfterSeconds > 0 {
+			w.Header().Set("Retry-After", "10")
+		}
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(s) // the client's error tells of it
+	}
+}
+
+func accepted() http.HandlerFunc {
+	return reply(http.StatusCreated, metav1.Status{Status: metav1.StatusSuccess})
+}
+
+func failure(code int32, reason metav1.StatusReason, message string) http.HandlerFunc {
+	return reply(int(code), metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message})
+}
+
+func budget(message string, retryAfter int32) http.HandlerFunc {
+	return reply(http.StatusTooManyRequests, metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests,
+		Message: "Cannot evict pod as it would violate the pod's disruption budget.",
+		Details: &metav1.StatusDetails{RetryAfterSeconds: retryAfter, Causes: []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause, Message: message}}},
+	})
+}
+
+func pod(name string) drain.Pod {
+	return drain.Pod{Namespace: "shop", Name: name, UID: types.UID("uid-" + name)}
+}
+
+// TestAnswers has one line per answer of the API server: refused with a sentence, an error, or neither.
+func TestAnswers(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		answer  http.HandlerFunc
+		refused string
+		err     string
+	}{
+		{name: "accepted", answer: accepted()},
+		{name: "gone", answer: failure(404, metav1.StatusReasonNotFound, `pods "web" not found`)},
+		{name: "another pod by now", answer: failure(409, metav1.StatusReasonConflict, "the UID in the precondition does not match")},
+		{name: "budget used up", answer: budget("The disruption budget web needs 2", 0), refused: "The disruption budget web needs 2"},
+		{name: "budget not computed", answer: budget("The disruption budget web is still being processed", 10), refused: "The disruption budget web is still being processed"},
+		{name: "webhook that asks for patience", answer: failure(429, metav1.StatusReasonTooManyRequests, "the virtual machine migrates first"), refused: "the virtual machine migrates first"},
+		{name: "not allowed", answer: failure(403, metav1.StatusReasonForbidden, `admission webhook "guard" denied the request`), refused: `admission webhook "guard" denied the request`},
+		{
+			name: "two budgets", answer: reply(201, metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "This pod has more than one PodDisruptionBudget, which is not supported."}),
+			refused: "This pod has more than one PodDisruptionBudget, which is not supported.",
+		},
+		{name: "server error", answer: failure(500, metav1.StatusReasonInternalError, "etcd is away"), err: "evict pod shop/web: etcd is away"},
+		{name: "not understood", answer: failure(400, metav1.StatusReasonBadRequest, "what?"), err: "evict pod shop/web: what?"},
+		{name: "no Kubernetes at all", answer: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "proxy", http.StatusBadGateway) }, err: "evict pod shop/web: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := &answers{byPod: map[string]http.HandlerFunc{"web": c.answer}}
+			refused, err := server.start(t).Evict(t.Context(), []drain.Pod{pod("web")}, drain.Options{})
+			want := map[types.UID]string{}
+			if c.refused != "" {
+				want["uid-web"] = c.refused
+			}
+			if diff := cmp.Diff(want, refused); diff != "" {
+				t.Error(diff)
+			}
+			if (err == nil) != (c.err == "") || (err != nil && !strings.HasPrefix(err.Error(), c.err)) {
+				t.Errorf("got error %v, want %q", err, c.err)
+			}
+			if diff := cmp.Diff([]string{"POST /api/v1/namespaces/shop/pods/web/eviction"}, server.asked); diff != "" {
+				t.Errorf("an answer is final for this pass: %s", diff)
+			}
+		})
+	}
+}
+
+func TestOneDoesNotStopTheOthers(t *testing.T) {
+	server := &answers{byPod: map[string]http.HandlerFunc{
+		"a": failure(500, metav1.StatusReasonInternalError, "etcd is away"), "b": budget("used up", 0),
+		"c": failure(404, metav1.StatusReasonNotFound, "gone"), "d": failure(500, metav1.StatusReasonInternalError, "still away"), "e": accepted(),
+	}}
+	refused, err := server.start(t).Evict(t.Context(), []drain.Pod{pod("a"), pod("b"), pod("c"), pod("d"), pod("e")}, drain.Options{})
+	if diff := cmp.Diff(map[types.UID]string{"uid-b": "used up"}, refused); diff != "" {
+		t.Error(diff)
+	}
+	if want := "evict pod shop/a: etcd is away\nevict pod shop/d: still away"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+	if len(server.asked) != 5 {
+		t.Errorf("asked %v", server.asked)
+	}
+}
+
+func TestRequest(t *testing.T) {
+	for name, grace := range map[string]*int64{"pod's own grace": nil, "grace": new(int64(7)), "no grace": new(int64(0))} {
+		t.Run(name, func(t *testing.T) {
+			server := &answers{byPod: map[string]http.HandlerFunc{"web": accepted()}}
+			if _, err := server.start(t).Evict(t.Context(), []drain.Pod{pod("web")}, drain.Options{GracePeriodSeconds: grace}); err != nil {
+				t.Fatal(err)
+			}
+			want := &metav1.DeleteOptions{GracePeriodSeconds: grace, Preconditions: &metav1.Preconditions{UID: new(types.UID("uid-web"))}}
+			if diff := cmp.Diff(want, server.body.DeleteOptions); diff != "" {
+				t.Error(diff)
+			}
+			if got := server.body.APIVersion + " " + server.body.Kind; got != "policy/v1 Eviction" {
+				t.Errorf("sent a %s", got)
+			}
+		})
+	}
+}
+
+func TestSlowAnswerIsAWait(t *testing.T) {
+	server := &answers{byPod: map[string]http.HandlerFunc{
+		"slow": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "web": accepted(),
+	}}
+	e := server.start(t)
+	e.Patience = 50 * time.Millisecond
+	refused, err := e.Evict(t.Context(), []drain.Pod{pod("slow")}, drain.Options{})
+	if diff := cmp.Diff(map[types.UID]string{"uid-slow": "the API server did not decide about the eviction in time"}, refused); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+func TestEndOfContextEndsEvictions(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	server := &answers{byPod: map[string]http.HandlerFunc{
+		"a": func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() },
+	}}
+	refused, err := server.start(t).Evict(ctx, []drain.Pod{pod("a"), pod("b")}, drain.Options{})
+	if len(refused) > 0 || err == nil || err.Error() != "evict pod shop/a: context canceled" {
+		t.Errorf("got %v, %v", refused, err)
+	}
+	if len(server.asked) != 1 {
+		t.Errorf("asked %v after the end", server.asked)
+	}
+}
+
+func TestNewRefusesBadConfig(t *testing.T) {
+	if _, err := evict.New(&rest.Config{Host: "http://[::1"}, http.DefaultClient); err == nil || !strings.HasPrefix(err.Error(), "make a client for evictions: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNobodyAnswers(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	e, err := evict.New(&rest.Config{Host: server.URL}, server.Client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused, err := e.Evict(t.Context(), []drain.Pod{pod("a"), pod("b")}, drain.Options{})
+	if len(refused) > 0 || err == nil || !strings.Contains(err.Error(), "evict pod shop/a: ") || !strings.Contains(err.Error(), "evict pod shop/b: ") {
+		t.Errorf("got %v, %v", refused, err)
+	}
+}

@@ -9,9 +9,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -134,6 +137,10 @@ func TestClusterNodes(t *testing.T) {
 
 // TestIsReboot ends real processes the way the kernel ends a node's PID 1.
 func TestIsReboot(t *testing.T) {
+	// Who started this test may ignore these signals, and children inherit that; those that are caught they do not.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP, syscall.SIGINT)
+	t.Cleanup(func() { signal.Stop(caught) })
 	for script, want := range map[string]bool{
 		"kill -HUP $$":  true,  // reboot
 		"kill -INT $$":  false, // power-off, halt

@@ -102,6 +102,24 @@ type Package struct {
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$') && duration(self) >= duration('0s')`,message="gracefulShutdown must be a duration of zero or more such as 90s, 5m or 1h30m; correct it"
 	GracefulShutdown *metav1.Duration `json:"gracefulShutdown,omitempty"`
 
+	// StageTimeout is how long one stage of the package may take on a node, from
+	// its start, all retries included. After it the stage is ended and the node
+	// is erroring until the package's spec or the node's record changes. For a
+	// reboot interrupt it is the time until the node is back. Unset means no
+	// limit, and 20 minutes for a reboot. Examples: 90s, 5m, 1h30m.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$') && duration(self) >= duration('1s')`,message="stageTimeout must be a duration of at least one second such as 90s, 5m or 1h30m; correct it"
+	StageTimeout *metav1.Duration `json:"stageTimeout,omitempty"`
+
+	// MaxRetries is how often a failed step of a stage is tried again on a node.
+	// After that the node is erroring until the package's spec or the node's
+	// record changes. 0 gives up at the first failure. Unset means no limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxRetries *int32 `json:"maxRetries,omitempty"`
+
 	// Uninstall tells whether the package can be uninstalled, and asks for it.
 	// Unset means that removing the package from the spec leaves what it did on
 	// the nodes.

@@ -139,6 +139,38 @@ type SkyhookSpec struct {
 	// +optional
 	// +kubebuilder:default=node
 	Sequencing Sequencing `json:"sequencing,omitempty"`
+
+	// Drain tells how other pods are moved away from a node before an interrupt.
+	// +optional
+	Drain *Drain `json:"drain,omitempty"`
+}
+
+// Drain tells how other pods are moved away from a node before an interrupt.
+// Pods are evicted, so that PodDisruptionBudgets are respected; DaemonSet,
+// static, finished and kube-system pods stay.
+type Drain struct {
+	// GracePeriodSeconds that evicted pods get to end. Unset leaves it to each
+	// pod.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	GracePeriodSeconds *int64 `json:"gracePeriodSeconds,omitempty"`
+
+	// TimeoutSeconds after which a node that could not be drained is shown as
+	// erroring; the drain goes on. Unset means never.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
+
+	// DeleteEmptyDirData evicts pods that use emptyDir volumes, whose data is
+	// lost then. When false such a pod holds the drain until it is gone.
+	// +optional
+	// +kubebuilder:default=true
+	DeleteEmptyDirData *bool `json:"deleteEmptyDirData,omitempty"`
+
+	// Force evicts pods that no controller would create again elsewhere. When
+	// false such a pod holds the drain until it is gone.
+	// +optional
+	Force bool `json:"force,omitempty"`
 }
 
 // Sequencing tells how a Skyhook holds back those that come after it.

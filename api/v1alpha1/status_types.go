@@ -93,8 +93,7 @@ type SkyhookStatus struct {
 	// Permits are the nodes that may work now. A node starts new work only while
 	// it is listed here.
 	// +optional
-	// +listType=map
-	// +listMapKey=node
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1000
 	Permits []Permit `json:"permits,omitempty"`
 

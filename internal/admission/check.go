@@ -29,11 +29,18 @@ type Problem struct {
 
 func (p Problem) String() string { return p.Field + ": " + p.Message }
 
-// Join makes one text of problems; empty when there are none.
+// maxJoined is how many problems Join names: the text goes into conditions, which have a bound.
+const maxJoined = 3
+
+// Join makes one text of problems, bounded in length; empty when there are none.
 func Join(problems []Problem) string {
-	texts := make([]string, len(problems))
+	var texts []string
 	for i, p := range problems {
-		texts[i] = p.String()
+		if i == maxJoined {
+			texts = append(texts, fmt.Sprintf("and %d more", len(problems)-maxJoined))
+			break
+		}
+		texts = append(texts, p.String())
 	}
 	return strings.Join(texts, "; ")
 }

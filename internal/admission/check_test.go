@@ -41,8 +41,11 @@ interruptionBudget: {percent: 10}
 additionalTolerations: [{operator: Exists}]
 priority: 5
 sequencing: all
+serial: true
+podNonInterruptLabels: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: Exists}]}
+drain: {timeoutSeconds: 60, force: true}
 packages:
-  a: {name: a, version: 1.0.0, image: x/a, configMap: {k: v}, env: [{name: E, value: v}], gracefulShutdown: 5s}
+  a: {name: a, version: 1.0.0, image: x/a, configMap: {k: v}, interrupt: {type: reboot}, configInterrupts: {k: {type: service, services: [x]}}, env: [{name: E, value: v}], gracefulShutdown: 5s}
   b: {version: v2.1, image: "localhost:5000/b:2", dependsOn: {a: 1.0.0}, uninstall: {enabled: false, apply: false}}
   c: {version: 2024.7.6, image: x/c, dependsOn: {a: v1.0, b: v2.1}, resources: {cpuRequest: 50m, cpuLimit: 1, memoryRequest: 64Mi, memoryLimit: 64Mi}}
 `,
@@ -113,27 +116,22 @@ packages:
 `,
 		},
 
-		{name: "serial", spec: `serial: true`, want: []string{"spec.serial: " + unsupported}},
-		{name: "podNonInterruptLabels", spec: `podNonInterruptLabels: {matchLabels: {a: b}}`, want: []string{"spec.podNonInterruptLabels: " + unsupported}},
-		{name: "podNonInterruptLabels by expression", spec: `podNonInterruptLabels: {matchExpressions: [{key: a, operator: Exists}]}`, want: []string{"spec.podNonInterruptLabels: " + unsupported}},
 		{
 			name: "podNonInterruptLabels that are no selector", spec: `podNonInterruptLabels: {matchExpressions: [{key: a, operator: Near}]}`,
-			want: []string{"spec.podNonInterruptLabels: is not a label selector", "spec.podNonInterruptLabels: " + unsupported},
+			want: []string{"spec.podNonInterruptLabels: is not a label selector"},
 		},
 		{name: "deploymentPolicy", spec: `deploymentPolicy: p`, want: []string{"spec.deploymentPolicy: " + unsupported}},
 		{name: "runtimeRequired", spec: `runtimeRequired: true`, want: []string{"spec.runtimeRequired: " + unsupported}},
 		{name: "autoTaintNewNodes", spec: `autoTaintNewNodes: true`, want: []string{"spec.autoTaintNewNodes: " + unsupported}},
-		{name: "interrupt", spec: `packages: {a: {version: 1.0.0, image: x, interrupt: {type: noop}}}`, want: []string{"spec.packages.a.interrupt: " + unsupported}},
-		{name: "configInterrupts", spec: `packages: {a: {version: 1.0.0, image: x, configInterrupts: {k: {type: noop}}}}`, want: []string{"spec.packages.a.configInterrupts: " + unsupported}},
 		{name: "uninstall.enabled", spec: `packages: {a: {version: 1.0.0, image: x, uninstall: {enabled: true, apply: false}}}`, want: []string{"spec.packages.a.uninstall: " + unsupported}},
 		{name: "uninstall.apply", spec: `packages: {a: {version: 1.0.0, image: x, uninstall: {enabled: false, apply: true}}}`, want: []string{"spec.packages.a.uninstall: " + unsupported}},
 
 		{
 			name: "all problems at once, sorted by field",
-			spec: `{serial: true, interruptionBudget: {percent: 1, count: 1}, packages: {b: {version: x, image: ""}, a: {version: 1.0.0, image: x, interrupt: {type: noop}}}}`,
+			spec: `{runtimeRequired: true, interruptionBudget: {percent: 1, count: 1}, packages: {b: {version: x, image: ""}, a: {version: 1.0.0, image: x, uninstall: {enabled: true, apply: false}}}}`,
 			want: []string{
-				"spec.interruptionBudget: keep one", "spec.packages.a.interrupt: " + unsupported, "spec.packages.b.image: is empty",
-				"spec.packages.b.version: is not a semantic version", "spec.serial: " + unsupported,
+				"spec.interruptionBudget: keep one", "spec.packages.a.uninstall: " + unsupported, "spec.packages.b.image: is empty",
+				"spec.packages.b.version: is not a semantic version", "spec.runtimeRequired: " + unsupported,
 			},
 		},
 	} {
@@ -203,6 +201,9 @@ func TestJoin(t *testing.T) {
 		{nil, ""},
 		{[]admission.Problem{a}, "spec.a: is bad"},
 		{[]admission.Problem{a, b}, "spec.a: is bad; spec.b: is worse"},
+		{[]admission.Problem{a, b, a}, "spec.a: is bad; spec.b: is worse; spec.a: is bad"},
+		{[]admission.Problem{a, b, a, b}, "spec.a: is bad; spec.b: is worse; spec.a: is bad; and 1 more"},
+		{[]admission.Problem{a, a, a, b, b}, "spec.a: is bad; spec.a: is bad; spec.a: is bad; and 2 more"},
 	} {
 		if got := admission.Join(c.problems); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)

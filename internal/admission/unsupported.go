@@ -11,13 +11,10 @@ import (
 // could disturb a node in a way that the user ruled out, so such a Skyhook is refused as a whole.
 func (c *checker) unsupported(s *v1alpha1.Skyhook) {
 	spec := &s.Spec
-	labels := spec.PodNonInterruptLabels
 	for _, f := range []struct {
 		used  bool
 		field string
 	}{
-		{spec.Serial, "spec.serial"},
-		{len(labels.MatchLabels)+len(labels.MatchExpressions) > 0, "spec.podNonInterruptLabels"},
 		{spec.DeploymentPolicy != "", "spec.deploymentPolicy"},
 		{spec.RuntimeRequired, "spec.runtimeRequired"},
 		{spec.AutoTaintNewNodes, "spec.autoTaintNewNodes"},
@@ -26,8 +23,6 @@ func (c *checker) unsupported(s *v1alpha1.Skyhook) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Packages)) {
 		pkg, field := spec.Packages[name], "spec.packages."+name
-		c.refuse(pkg.Interrupt != nil, field+".interrupt")
-		c.refuse(len(pkg.ConfigInterrupts) > 0, field+".configInterrupts")
 		c.refuse(pkg.Uninstall != nil && (pkg.Uninstall.Enabled || pkg.Uninstall.Apply), field+".uninstall")
 	}
 }

@@ -91,7 +91,7 @@ func (i *interrupts) runAll(ctx context.Context) error {
 		i.warn("the interrupt names no services to restart; add them to interrupt.services of the package")
 	}
 	for index, argv := range i.request.Commands() {
-		c := interrupt.Command{Name: i.request.Type + "_" + strconv.Itoa(index), Line: strings.Join(argv, " ")}
+		c := interrupt.Command{Name: i.request.Type + "_" + strconv.Itoa(index), Line: strings.Join(argv, " "), Run: i.Run}
 		if i.request.Type == interrupt.Reboot {
 			c.BootID = i.bootID
 		}

@@ -9,9 +9,11 @@ import (
 
 // settings are the variables that steer the agent.
 type settings struct {
-	CopyResolv  bool
-	AlwaysRun   bool
-	ResourceID  string
+	CopyResolv bool
+	AlwaysRun  bool
+	ResourceID string
+	// Run is the operator's name for one interrupt, new for each.
+	Run         string
 	DataDir     string
 	RootDir     string
 	LogDir      string
@@ -40,6 +42,7 @@ func readSettings(env environ) settings {
 		CopyResolv:  env.flag("COPY_RESOLV", true),
 		AlwaysRun:   env.flag("OVERLAY_ALWAYS_RUN_STEP", false),
 		ResourceID:  env["SKYHOOK_RESOURCE_ID"],
+		Run:         env["SKYHOOK_RUN"],
 		DataDir:     env.get("SKYHOOK_DATA_DIR", "/skyhook-package"),
 		RootDir:     env.get("SKYHOOK_ROOT_DIR", "/etc/skyhook"),
 		LogDir:      env.get("SKYHOOK_LOG_DIR", "/var/log/skyhook"),

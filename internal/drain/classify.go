@@ -24,8 +24,10 @@ const stuckAfter = 30 * time.Second
 //
 // Left alone, because they come back at once or are not the API's to move: pods of DaemonSets, mirror pods of static
 // pods, pods of kube-system. Left alone as well: finished pods, and our own package pods, which the node's lifecycle
-// sees to. Tolerations do not matter: a workload may tolerate anything. The operator's own pods are evicted like any
-// other: another replica, or the same one on another node, goes on from what the API holds.
+// sees to. Tolerations do not matter: a workload may tolerate anything.
+//
+// Left alone at last is the very pod that drains. It would cut off its own work, and when all nodes are cordoned nobody
+// could ever go on: its successor would have no node. Other replicas of the operator are evicted like any other pod.
 //
 // Protection goes before all that, as the interrupt itself would hit pods that an eviction spares. Only finished pods
 // and our own package pods are never protected.
@@ -65,7 +67,7 @@ func (o Options) judge(pod *corev1.Pod, refused map[types.UID]string, now time.T
 	case o.protects(pod):
 		b.Reason = ReasonProtectedPod
 		b.Message = "protected by spec.podNonInterruptLabels; eviction begins when no such pod is left"
-	case staysOnNode(pod):
+	case staysOnNode(pod) || o.isSelf(pod):
 	case pod.DeletionTimestamp != nil:
 		b.terminating(pod, now)
 	case metav1.GetControllerOfNoCopy(pod) == nil && !o.Force:
@@ -108,6 +110,10 @@ func (o Options) protects(pod *corev1.Pod) bool {
 // isPackagePod goes by owner: the operator's namespace holds other pods, too, and labels prove nothing.
 func (o Options) isPackagePod(pod *corev1.Pod) bool {
 	return pod.Namespace == o.OperatorNamespace && controlledBy(pod, v1alpha1.GroupName, "Skyhook")
+}
+
+func (o Options) isSelf(pod *corev1.Pod) bool {
+	return o.Self != "" && pod.Name == o.Self && pod.Namespace == o.OperatorNamespace
 }
 
 func (o Options) expired(now time.Time) bool {

@@ -25,14 +25,18 @@ type row struct {
 
 // options are named by what they add to the defaults.
 var options = map[string]func(*drain.Options){
-	"":             func(*drain.Options) {},
-	"force":        func(o *drain.Options) { o.Force = true },
-	"emptydir":     func(o *drain.Options) { o.DeleteEmptyDirData = true },
-	"all":          func(o *drain.Options) { o.Force, o.DeleteEmptyDirData = true, true },
-	"training":     func(o *drain.Options) { o.NonInterrupt = selector("workload=training") },
-	"unlabeled":    func(o *drain.Options) { o.NonInterrupt = selector("!interruptible") },
-	"everything":   func(o *drain.Options) { o.NonInterrupt = labels.Everything() },
-	"nothing":      func(o *drain.Options) { o.NonInterrupt = labels.Nothing() },
+	"":           func(*drain.Options) {},
+	"force":      func(o *drain.Options) { o.Force = true },
+	"emptydir":   func(o *drain.Options) { o.DeleteEmptyDirData = true },
+	"all":        func(o *drain.Options) { o.Force, o.DeleteEmptyDirData = true, true },
+	"training":   func(o *drain.Options) { o.NonInterrupt = selector("workload=training") },
+	"unlabeled":  func(o *drain.Options) { o.NonInterrupt = selector("!interruptible") },
+	"everything": func(o *drain.Options) { o.NonInterrupt = labels.Everything() },
+	"nothing":    func(o *drain.Options) { o.NonInterrupt = labels.Nothing() },
+	"self":       func(o *drain.Options) { o.Self = "manager-a" },
+	"self protected": func(o *drain.Options) {
+		o.Self, o.NonInterrupt = "manager-a", selector("!interruptible")
+	},
 	"no namespace": func(o *drain.Options) { o.OperatorNamespace = "" },
 }
 
@@ -53,6 +57,10 @@ var identity = []row{
 	{name: "ordinary pod", pods: on(pod("shop/web")), want: []string{"Evicting shop/web", "evict shop/web"}},
 	{name: "pending pod", pods: on(pod("shop/web", phase(corev1.PodPending))), want: []string{"Evicting shop/web", "evict shop/web"}},
 	{name: "pod of a lost kubelet", pods: on(pod("shop/web", phase(corev1.PodUnknown))), want: []string{"Evicting shop/web", "evict shop/web"}},
+	{name: "the operator's own pod", pods: on(pod("skyhook/manager-a")), options: "self", want: []string{"clear"}},
+	{name: "another replica", pods: on(pod("skyhook/manager-b")), options: "self", want: []string{"Evicting skyhook/manager-b", "evict skyhook/manager-b"}},
+	{name: "a namesake elsewhere", pods: on(pod("shop/manager-a")), options: "self", want: []string{"Evicting shop/manager-a", "evict shop/manager-a"}},
+	{name: "the operator's own pod, protected", pods: on(pod("skyhook/manager-a")), options: "self protected", want: []string{"ProtectedPod skyhook/manager-a"}},
 	{name: "succeeded pod", pods: on(pod("shop/job", phase(corev1.PodSucceeded))), want: []string{"clear"}},
 	{name: "failed pod", pods: on(pod("shop/job", phase(corev1.PodFailed))), want: []string{"clear"}},
 	{name: "finished pod in deletion", pods: on(pod("shop/job", phase(corev1.PodFailed), deleted(time.Hour, 0), finalizers("a/b"))), want: []string{"clear"}},
@@ -89,7 +97,7 @@ var identity = []row{
 		name: "kind Skyhook of another group", pods: on(pod("skyhook/a", controlled("example.com/v1", "Skyhook"))),
 		want: []string{"Evicting skyhook/a", "evict skyhook/a"},
 	},
-	{name: "the operator itself moves", pods: on(pod("skyhook/operator")), want: []string{"Evicting skyhook/operator", "evict skyhook/operator"}},
+	{name: "an operator that does not know its own pod", pods: on(pod("skyhook/operator")), want: []string{"Evicting skyhook/operator", "evict skyhook/operator"}},
 	{
 		name: "no operator namespace, no package pods", options: "no namespace", pods: on(pod("skyhook/a", controlled("skyhook.nvidia.com/v1alpha1", "Skyhook"))),
 		want: []string{"Evicting skyhook/a", "evict skyhook/a"},

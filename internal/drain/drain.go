@@ -45,6 +45,8 @@ type Options struct {
 	NonInterrupt labels.Selector
 	// OperatorNamespace is where package pods live.
 	OperatorNamespace string
+	// Self is the name of the operator's own pod in that namespace; empty when it runs outside of the cluster.
+	Self string
 	// GracePeriodSeconds overrides the pods' own grace period; nil leaves it to each pod.
 	GracePeriodSeconds *int64
 	// Started is when the drain of this node began; no pod has been waited for longer than that. Zero if unknown.

@@ -16,6 +16,8 @@ const (
 	// A lost pod is replaced after backoffBase, doubled with each loss up to backoffMax.
 	backoffBase = 10 * time.Second
 	backoffMax  = 5 * time.Minute
+	// drainInterval is how often a node that is being drained is looked at: nothing announces that a foreign pod left.
+	drainInterval = 5 * time.Second
 )
 
 // observe brings an active entry up to date with its pod. It returns true when the stage is complete.
@@ -40,7 +42,9 @@ func (m *machine) observe(e *record.Entry, pkg Package) bool {
 		m.restart(e, pkg)
 		return false
 	}
-	m.judge(e, pod)
+	if !m.overTime(e, pkg, pod) {
+		m.judge(e, pkg, pod)
+	}
 	return false
 }
 
@@ -56,41 +60,39 @@ func (m *machine) podOf(e record.Entry) (Pod, bool) {
 
 // ensure creates the missing pod of an active entry: it was never created, was deleted by somebody, or got lost.
 func (m *machine) ensure(e *record.Entry, pkg Package) {
-	if e.State == v1alpha1.StateErroring && e.Restarts > 0 {
-		if left := e.Since.Add(backoff(e.Restarts)).Sub(m.Now); left > 0 {
-			m.wait(e.Name, ReasonBackoff, fmt.Sprintf("the pod of stage %s is created again after %s: %s", e.Stage, backoff(e.Restarts), e.Message))
-			m.lookAgain(left)
-			return
-		}
-	}
-	if !m.mayStart(e.Name, pkg) {
+	if m.remainsGivenUp(*e) || !m.waited(e) || !m.mayStart(e.Name, pkg) {
 		return
 	}
-	if e.Run == "" || len(record.ChangedKeys(e.Config, pkg.Config)) > 0 {
+	if gaveUp(*e) || e.Run == "" || e.Hash != pkg.Hash && e.Hash != "" || len(record.ChangedKeys(e.Config, pkg.Config)) > 0 {
 		m.restart(e, pkg)
 	}
-	m.out.Start = append(m.out.Start, Start{Package: e.Name, Stage: e.Stage, Run: e.Run})
+	m.start(*e)
 }
 
-// restart begins the same stage anew, with the spec as it is now.
+// restart begins the same stage anew, with the spec as it is now. A changed configMap sends a package that was past its
+// config stage back to it.
 func (m *machine) restart(e *record.Entry, pkg Package) {
-	e.Image, e.ContainerSHA = pkg.Image, pkg.ContainerSHA
+	if configChanged(pkg, *e) {
+		keys := record.ChangedKeys(e.Config, pkg.Config)
+		switch {
+		case e.Stage == v1alpha1.StagePostInterrupt:
+			e.Stage, e.Changed = v1alpha1.StageConfig, keys
+		case e.Changed != nil:
+			e.Changed = union(e.Changed, keys)
+		}
+	}
+	e.Image, e.ContainerSHA, e.Hash, e.Generation = pkg.Image, pkg.ContainerSHA, pkg.Hash, m.Generation
 	e.State, e.Restarts, e.Reason, e.Message = v1alpha1.StateInProgress, 0, "", ""
 	e.Since, e.Run, e.Config = metav1.NewTime(m.Now), m.nextRun(e.Run), pkg.Config
 	m.put(*e)
 }
 
-// nextRun differs from the run before even when both begin within the same second.
-func (m *machine) nextRun(last string) string {
-	if run := m.newRun(); run != last {
-		return run
-	}
-	return last + "x"
-}
-
 func (m *machine) complete(e *record.Entry, pod Pod) {
 	e.State, e.Reason, e.Message = v1alpha1.StateComplete, "", ""
 	e.Restarts, e.Since = max(e.Restarts, pod.Restarts), metav1.NewTime(m.Now)
+	if e.Stage == v1alpha1.StagePostInterrupt {
+		e.Interrupt, e.BootID = nil, ""
+	}
 	m.put(*e)
 	if e.Stage == v1alpha1.StageUpgrade || e.Stage == v1alpha1.StageApply {
 		m.forgetReplaced(*e)
@@ -101,22 +103,38 @@ func (m *machine) complete(e *record.Entry, pod Pod) {
 }
 
 // judge maps what the pod shows to the entry's state. Only a difference is recorded.
-func (m *machine) judge(e *record.Entry, pod Pod) {
+func (m *machine) judge(e *record.Entry, pkg Package, pod Pod) {
 	switch pod.Outcome {
 	case Failing:
-		m.fail(e, pod, max(e.Restarts, pod.Restarts))
-	case Lost:
-		m.fail(e, pod, e.Restarts+1)
-		if !pod.Terminating {
-			m.out.Delete = append(m.out.Delete, pod)
+		if restarts := max(e.Restarts, pod.Restarts); !m.overRetries(e, pkg, pod, restarts) {
+			m.failWith(e, pod.Reason, pod.Message, restarts)
 		}
+	case Lost:
+		m.lost(e, pkg, pod)
 	case Stuck:
 		m.stuck(e, pod)
 	default:
-		if e.State != v1alpha1.StateInProgress {
-			e.State, e.Reason, e.Message, e.Since = v1alpha1.StateInProgress, "", "", metav1.NewTime(m.Now)
-			m.put(*e)
-		}
+		m.recovered(e)
+	}
+}
+
+// recovered ends an error that the pod got over.
+func (m *machine) recovered(e *record.Entry) {
+	if e.State != v1alpha1.StateInProgress {
+		e.State, e.Reason, e.Message, e.Since = v1alpha1.StateInProgress, "", "", metav1.NewTime(m.Now)
+		m.put(*e)
+	}
+}
+
+// lost removes a pod that ended without a result; ensure replaces it after a pause.
+func (m *machine) lost(e *record.Entry, pkg Package, pod Pod) {
+	if m.overRetries(e, pkg, pod, e.Restarts) {
+		return
+	}
+	e.State = v1alpha1.StateInProgress // so that the pause counts from this loss
+	m.failWith(e, pod.Reason, pod.Message, e.Restarts+1)
+	if !pod.Terminating {
+		m.out.Delete = append(m.out.Delete, pod)
 	}
 }
 
@@ -126,27 +144,20 @@ func (m *machine) stuck(e *record.Entry, pod Pod) {
 		m.lookAgain(left)
 		return
 	}
-	m.fail(e, pod, e.Restarts)
+	m.failWith(e, pod.Reason, pod.Message, e.Restarts)
 }
 
-func (m *machine) fail(e *record.Entry, pod Pod, restarts int32) {
-	message := record.TrimMessage(pod.Message)
-	if e.State == v1alpha1.StateErroring && e.Restarts == restarts && e.Reason == pod.Reason && e.Message == message {
+// failWith makes the entry erroring; a failure that is recorded already changes nothing.
+func (m *machine) failWith(e *record.Entry, reason, message string, restarts int32) {
+	message = record.TrimMessage(message)
+	if e.State == v1alpha1.StateErroring && e.Restarts == restarts && e.Reason == reason && e.Message == message {
 		return
 	}
-	if e.State != v1alpha1.StateErroring || pod.Outcome == Lost {
+	if e.State != v1alpha1.StateErroring {
 		e.Since = metav1.NewTime(m.Now)
 	}
-	e.State, e.Restarts, e.Reason, e.Message = v1alpha1.StateErroring, restarts, pod.Reason, message
+	e.State, e.Restarts, e.Reason, e.Message = v1alpha1.StateErroring, restarts, reason, message
 	m.put(*e)
-}
-
-func backoff(restarts int32) time.Duration {
-	d := backoffBase
-	for i := int32(1); i < restarts && d < backoffMax; i++ {
-		d *= 2
-	}
-	return min(d, backoffMax)
 }
 
 func without(pods []Pod, name string) []Pod {

@@ -37,23 +37,35 @@ type simulated struct {
 	order  int32
 	hold   *lifecycle.Hold
 
+	host       host
+	serial     bool
+	generation int64
+
 	created int
 	// through has the stages that really ended well: "a|1.0 config" to the config that the pod had.
 	through map[string]string
 	// installed has the version of each package whose apply or upgrade ended well last.
 	installed map[string]string
+	// owing are the package versions that were installed, or changed, and have not been interrupted since.
+	owing map[string]bool
 }
 
 // livePod is a pod with what it was created from.
 type livePod struct {
 	lifecycle.Pod
-	config string
+	config    string
+	interrupt *v1alpha1.Interrupt
+	// owes says that an interrupt has to follow when the pod is done.
+	owes bool
+	// resource is what the agent knows the work by.
+	resource string
 }
 
 func newSimulated(t *rapid.T) *simulated {
 	return &simulated{
 		t: t, now: now, annotations: map[string]string{}, labels: map[string]string{},
 		lists: []map[string]livePod{{}}, through: map[string]string{}, installed: map[string]string{},
+		owing: map[string]bool{}, generation: 1, host: newHost(),
 	}
 }
 
@@ -80,6 +92,7 @@ func (s *simulated) pass(view, writes int) bool {
 	s.seen = max(s.seen, view)
 	o := lifecycle.Observation{
 		Packages: s.spec, Record: s.record(), Permit: s.permit, Hold: s.hold, Now: s.now, ConfigReady: map[string]bool{},
+		Serial: s.serial, Generation: s.generation, Node: s.host.facts(),
 	}
 	for name := range s.spec {
 		o.ConfigReady[name] = true
@@ -87,14 +100,19 @@ func (s *simulated) pass(view, writes int) bool {
 	for _, name := range slices.Sorted(maps.Keys(s.lists[view])) {
 		o.Pods = append(o.Pods, s.lists[view][name].Pod)
 	}
-	d := lifecycle.Next(o)
+	d := s.next(o)
 	var steps []func()
 	patch, err := record.Write(skyhookName, d.Record, s.annotations, s.labels)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if !patch.Empty() {
-		steps = append(steps, func() { s.write(patch) })
+	if !patch.Empty() || d.Unschedulable != nil {
+		steps = append(steps, func() {
+			if d.Unschedulable != nil {
+				s.host.unschedulable = *d.Unschedulable
+			}
+			s.write(patch)
+		})
 	}
 	for _, p := range d.Delete {
 		steps = append(steps, func() { s.remove(p) })
@@ -159,7 +177,8 @@ func (s *simulated) create(start lifecycle.Start) {
 	s.mayCreate(start, pkg)
 	s.created++
 	s.change(func(pods map[string]livePod) {
-		p := livePod{config: fmt.Sprint(pkg.Config)}
+		p := livePod{config: fmt.Sprint(pkg.Config), interrupt: start.Interrupt, owes: s.owes(start, pkg)}
+		p.resource = fmt.Sprintf("%s-%s-%d", start.Package, pkg.Version, start.Generation)
 		p.Name, p.Package, p.Version, p.Stage, p.Run = name, start.Package, pkg.Version, start.Stage, start.Run
 		p.UID, p.Hash, p.Created = types.UID(strconv.Itoa(s.created)), pkg.Hash, s.now
 		pods[name] = p
@@ -176,11 +195,13 @@ func (s *simulated) mayCreate(start lifecycle.Start, pkg lifecycle.Package) {
 		s.t.Fatalf("%v starts although the node is held", start)
 	}
 	key := record.Key(start.Package, pkg.Version)
+	s.mayDisturb(start, key)
 	if start.Stage == v1alpha1.StageConfig && s.installed[start.Package] != pkg.Version {
 		s.t.Fatalf("config of %s starts, but what is installed is %q", key, s.installed[start.Package])
 	}
 	for dep, version := range pkg.DependsOn {
-		if config, ok := s.through[record.Key(dep, version)]; !ok || config != fmt.Sprint(s.spec[dep].Config) {
+		config, ok := s.through[record.Key(dep, version)]
+		if start.Stage != v1alpha1.StageInterrupt && (!ok || config != fmt.Sprint(s.spec[dep].Config) || s.owing[record.Key(dep, version)]) {
 			s.t.Fatalf("%s starts stage %s before %s %s is complete", key, start.Stage, dep, version)
 		}
 	}
@@ -194,6 +215,7 @@ func (s *simulated) check() {
 		}
 		owner[p.Package] = name
 	}
+	s.host.check(s.t, s.record())
 }
 
 // end lets a pod come to an outcome as the kubelet would tell it.
@@ -215,12 +237,21 @@ func (s *simulated) end(name string, outcome lifecycle.Outcome) {
 }
 
 func (s *simulated) ended(p livePod) {
-	if p.Stage == v1alpha1.StageConfig {
-		s.through[record.Key(p.Package, p.Version)] = p.config
-		return
+	key := record.Key(p.Package, p.Version)
+	switch p.Stage {
+	case v1alpha1.StageInterrupt:
+		if p.interrupt.Type != v1alpha1.InterruptReboot {
+			s.interrupted()
+		}
+	case v1alpha1.StagePostInterrupt:
+	case v1alpha1.StageConfig:
+		s.through[key] = p.config
+		s.owing[key] = s.owing[key] || p.owes
+	default:
+		s.installed[p.Package] = p.Version
+		delete(s.through, key)
+		s.owing[key] = p.owes
 	}
-	s.installed[p.Package] = p.Version
-	delete(s.through, record.Key(p.Package, p.Version))
 }
 
 func (s *simulated) anyPod() string {
@@ -242,76 +273,148 @@ func (s *simulated) grant() {
 	}
 }
 
-// specs draws specs whose versions only rise: what a step did cannot be undone by going back to an older one.
-type specs struct{ a, b int }
+// kinds are the interrupts that a package of the model may have. They stay as they are while versions and config change.
+var kinds = []string{"", "!reboot", "!service(x)", "!noop", "?k:reboot", "?*:service(x)"}
+
+// specs draws specs, one after the other.
+type specs struct {
+	a, b                       int
+	interruptOfA, interruptOfB string
+}
+
+func newSpecs(t *rapid.T) *specs {
+	return &specs{
+		interruptOfA: rapid.SampledFrom(kinds).Draw(t, "interrupt of a"), interruptOfB: rapid.SampledFrom(kinds).Draw(t, "interrupt of b"),
+	}
+}
 
 func (v *specs) draw(t *rapid.T) lifecycle.Packages {
-	v.a += rapid.IntRange(0, 1).Draw(t, "raise a")
-	v.b += rapid.IntRange(0, 1).Draw(t, "raise b")
+	v.a = max(0, v.a+rapid.IntRange(-1, 1).Draw(t, "change a"))
+	v.b = max(0, v.b+rapid.IntRange(-1, 1).Draw(t, "change b"))
 	a := fmt.Sprintf("a@1.%d", v.a)
 	hash := rapid.IntRange(1, 2).Draw(t, "hash")
-	text := fmt.Sprintf("%s#%d{k=%d}", a, hash, rapid.IntRange(1, 2).Draw(t, "config of a"))
+	text := fmt.Sprintf("%s#%d{k=%d}%s", a, hash, rapid.IntRange(1, 2).Draw(t, "config of a"), v.interruptOfA)
 	shape := rapid.IntRange(0, 2).Draw(t, "shape")
 	if shape > 0 {
-		text += fmt.Sprintf("; b@1.%d#%d", v.b, hash) + fmt.Sprintf("{k=%d}<%s", rapid.IntRange(1, 2).Draw(t, "config of b"), a)
+		text += fmt.Sprintf("; b@1.%d#%d", v.b, hash) + fmt.Sprintf("{k=%d}%s<%s", rapid.IntRange(1, 2).Draw(t, "config of b"), v.interruptOfB, a)
 	}
 	if shape > 1 {
-		text += fmt.Sprintf("; c@1.0<%s<b@1.%d; d@1.0", a, v.b)
+		text += fmt.Sprintf("; c@1.0<%s<b@1.%d", a, v.b)
 	}
-	return packages(t, text)
+	return packages(t, text+"; d@1.0!noop; e@1.0")
+}
+
+func (s *simulated) edit(spec *specs, t *rapid.T) {
+	s.spec, s.serial = spec.draw(t), rapid.Bool().Draw(t, "serial")
+	s.generation++
+	s.now = s.now.Add(time.Second) // the record tells times in seconds
 }
 
 func TestNodeSurvivesFaults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s, spec := newSimulated(t), &specs{}
-		s.spec = spec.draw(t)
-		t.Repeat(map[string]func(*rapid.T){
-			"pass": func(t *rapid.T) {
-				s.pass(rapid.IntRange(s.seen, len(s.lists)-1).Draw(t, "view"), 100)
-			},
-			"pass that is cut off": func(t *rapid.T) {
-				s.pass(rapid.IntRange(s.seen, len(s.lists)-1).Draw(t, "view"), rapid.IntRange(0, 4).Draw(t, "writes"))
-				s.seen = len(s.lists) - 1 // the next operator starts with a list of its own
-			},
-			"pod changes": func(t *rapid.T) {
-				s.end(s.anyPod(), rapid.SampledFrom([]lifecycle.Outcome{
-					lifecycle.Running, lifecycle.Done, lifecycle.Done, lifecycle.Failing, lifecycle.Stuck, lifecycle.Lost,
-				}).Draw(t, "outcome"))
-			},
-			"somebody deletes a pod": func(*rapid.T) {
-				name := s.anyPod()
-				s.change(func(pods map[string]livePod) { p := pods[name]; p.Terminating = true; pods[name] = p })
-			},
-			"pod is gone": func(*rapid.T) {
-				name := s.anyPod()
-				if !s.live()[name].Terminating {
-					t.Skip("not terminating")
-				}
-				s.change(func(pods map[string]livePod) { delete(pods, name) })
-			},
-			"time": func(t *rapid.T) {
-				s.now = s.now.Add(time.Duration(rapid.IntRange(0, 400).Draw(t, "seconds")) * time.Second)
-			},
-			"spec":   func(t *rapid.T) { s.spec = spec.draw(t) },
-			"permit": func(*rapid.T) { s.grant() },
-			"hold": func(t *rapid.T) {
-				s.hold = rapid.SampledFrom([]*lifecycle.Hold{
-					nil, nil,
-					{Status: v1alpha1.StatusPaused, Reason: "Paused"},
-					{Status: v1alpha1.StatusBlocked, Release: true, Reason: "Taint"},
-				}).Draw(t, "hold")
-			},
-			"": func(*rapid.T) { s.check() },
-		})
+		s, spec := newSimulated(t), newSpecs(t)
+		s.edit(spec, t)
+		actions := s.actions()
+		actions["spec"] = func(t *rapid.T) { s.edit(spec, t) }
+		actions["power fails"] = func(*rapid.T) { s.host.goDown() }
+		t.Repeat(actions)
 		s.settle()
 	})
+}
+
+// TestOneReboot: without an edit and a power failure, whatever else happens, a node reboots once for a package that needs
+// it, and at most once for each.
+func TestOneReboot(t *testing.T) {
+	for text, most := range map[string]int{
+		"a@1.0!reboot":                            1,
+		"a@1.0!reboot; b@1.0!service(x); c@1.0":   1,
+		"a@1.0!service(x); b@1.0!reboot<a@1.0":    1,
+		"a@1.0!reboot; b@1.0!reboot":              2, // one that is late reboots by itself
+		"a@1.0!reboot; b@1.0!reboot<a@1.0; c@1.0": 2,
+	} {
+		t.Run(text, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				s := newSimulated(t)
+				s.spec, s.serial = packages(t, text), rapid.Bool().Draw(t, "serial")
+				t.Repeat(s.actions())
+				s.settle()
+				if n := s.host.reboots; n < 1 || n > most {
+					t.Fatalf("the node rebooted %d times, want 1 to %d", n, most)
+				}
+			})
+		})
+	}
+}
+
+// actions are what may happen to a node whose spec does not change.
+func (s *simulated) actions() map[string]func(*rapid.T) {
+	actions := map[string]func(*rapid.T){
+		"pass": func(t *rapid.T) {
+			s.pass(rapid.IntRange(s.seen, len(s.lists)-1).Draw(t, "view"), 100)
+		},
+		"pass that is cut off": func(t *rapid.T) {
+			s.pass(rapid.IntRange(s.seen, len(s.lists)-1).Draw(t, "view"), rapid.IntRange(0, 4).Draw(t, "writes"))
+			s.seen = len(s.lists) - 1 // the next operator starts with a list of its own
+		},
+		"pod changes": func(t *rapid.T) {
+			s.end(s.anyPod(), rapid.SampledFrom([]lifecycle.Outcome{
+				lifecycle.Running, lifecycle.Done, lifecycle.Done, lifecycle.Failing, lifecycle.Stuck, lifecycle.Lost,
+			}).Draw(t, "outcome"))
+		},
+		"somebody deletes a pod": func(*rapid.T) {
+			name := s.anyPod()
+			s.change(func(pods map[string]livePod) { p := pods[name]; p.Terminating = true; pods[name] = p })
+		},
+		"pod is gone": func(*rapid.T) {
+			name := s.anyPod()
+			if !s.live()[name].Terminating {
+				s.t.Skip("not terminating")
+			}
+			s.change(func(pods map[string]livePod) { delete(pods, name) })
+		},
+		"time": func(t *rapid.T) {
+			s.now = s.now.Add(time.Duration(rapid.IntRange(0, 400).Draw(t, "seconds")) * time.Second)
+		},
+		"permit": func(*rapid.T) { s.grant() },
+		"hold": func(t *rapid.T) {
+			s.hold = rapid.SampledFrom([]*lifecycle.Hold{
+				nil, nil,
+				{Status: v1alpha1.StatusPaused, Reason: "Paused"},
+				{Status: v1alpha1.StatusBlocked, Release: true, Reason: "Taint"},
+			}).Draw(t, "hold")
+		},
+		"all goes well": s.goOn, "all still goes well": s.goOn,
+		"": func(*rapid.T) { s.check() },
+	}
+	maps.Copy(actions, s.hostActions())
+	return actions
+}
+
+// goOn lets a few steps in a row succeed, so that the model gets to where a package is interrupted. Interrupts are left to
+// the other actions.
+func (s *simulated) goOn(t *rapid.T) {
+	h := &s.host
+	s.hold = nil
+	for range rapid.IntRange(1, 8).Draw(t, "steps") {
+		h.leaving, h.protected, h.others, h.refuse = 0, 0, 0, false
+		for _, name := range slices.Sorted(maps.Keys(s.live())) {
+			switch p := s.live()[name]; {
+			case p.Terminating || p.Outcome == lifecycle.Lost:
+				s.change(func(pods map[string]livePod) { delete(pods, name) })
+			case p.Stage != v1alpha1.StageInterrupt:
+				s.end(name, lifecycle.Done)
+			}
+		}
+		s.grant()
+		s.pass(len(s.lists)-1, 100)
+	}
 }
 
 // settle lets everything succeed from now on, and demands the same end as on a new node.
 func (s *simulated) settle() {
 	s.hold = nil
-	// Per package: an old pod to get rid of, two stages and their passes, a backoff; and the permit's way round.
-	rounds := 10*len(s.spec) + 10
+	// Per package: an old pod to get rid of, a backoff, four stages and their passes with a drain; and the permit's way round.
+	rounds := 25*len(s.spec) + 25
 	for range rounds {
 		s.grant()
 		idle := s.pass(len(s.lists)-1, 100)
@@ -319,6 +422,7 @@ func (s *simulated) settle() {
 			s.demandFreshState()
 			return
 		}
+		s.calm()
 		for name, p := range s.live() {
 			if p.Terminating || p.Outcome == lifecycle.Lost {
 				s.change(func(pods map[string]livePod) { delete(pods, name) })
@@ -336,8 +440,14 @@ func (s *simulated) demandFreshState() {
 	if n.Status != v1alpha1.StatusComplete {
 		s.t.Fatalf("the node is %s", n.Status)
 	}
+	if n.Cordoned || s.host.unschedulable != s.host.foreignCordon {
+		s.t.Fatalf("the node is complete, but is unschedulable: %t, by somebody else: %t, by us: %t", s.host.unschedulable, s.host.foreignCordon, n.Cordoned)
+	}
 	for name, pkg := range s.spec {
 		key := record.Key(name, pkg.Version)
+		if s.owing[key] {
+			s.t.Fatalf("%s is complete, but its interrupt never took place", key)
+		}
 		if s.installed[name] != pkg.Version {
 			s.t.Fatalf("%s is complete, but installed is %q", key, s.installed[name])
 		}

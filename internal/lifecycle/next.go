@@ -14,6 +14,8 @@ type machine struct {
 	out Decision
 	// claimed pods belong to a current run or are already handled; the rest is stale.
 	claimed map[string]bool
+	// needCordon says that something that is to happen disturbs the node's other pods.
+	needCordon bool
 }
 
 // Next decides what happens next on a node that the Skyhook selects.
@@ -27,9 +29,13 @@ func Next(o Observation) Decision {
 	if m.Permit != nil && record.PermitToken(*m.Permit) == o.Record.Done {
 		m.Permit = nil // finished with; the operator takes it back
 	}
+	m.out.Record.Wait = nil
+	m.reapply()
+	m.continueInterrupt()
 	for _, name := range o.Packages.names() {
 		m.advance(name)
 	}
+	m.beginInterrupt()
 	m.deleteStale()
 	m.summarize()
 	return m.out
@@ -39,7 +45,13 @@ func Next(o Observation) Decision {
 // record. A permit that is still out is acknowledged in the same write and taken back after it.
 func Leave(o Observation) Decision {
 	d := Decision{Record: o.Record, Leaving: true, Clear: len(o.Pods) == 0}
-	d.Record.Done = ""
+	d.Record.Done, d.Record.Wait, d.Record.BootID = "", nil, ""
+	if d.Clear && d.Record.Cordoned {
+		d.Record.Cordoned = false
+		if !o.Node.CordonedByOther {
+			d.Unschedulable = new(bool)
+		}
+	}
 	if o.Permit != nil {
 		d.Record.Done = record.PermitToken(*o.Permit)
 	}
@@ -49,6 +61,21 @@ func Leave(o Observation) Decision {
 		}
 	}
 	return d
+}
+
+// reapply starts every package over after a reboot that was not ours, where the operator is set to do so.
+func (m *machine) reapply() {
+	last, now := m.out.Record.BootID, m.Node.BootID
+	_, interrupting := m.activeInterrupt()
+	if !m.Reapply || now == "" || !m.Node.Ready || interrupting {
+		return
+	}
+	m.out.Record.BootID = now
+	if last == "" || last == now {
+		return
+	}
+	m.out.Record.Packages = map[string]record.Entry{}
+	m.out.Changes = append(m.out.Changes, Change{Reason: ReasonReapply, Message: "the node rebooted; its packages are applied again"})
 }
 
 // deleteStale removes pods that no entry asks for: another run, stage or version, or a package that left the spec.
@@ -67,12 +94,13 @@ func (m *machine) summarize() {
 	if m.Hold != nil && !complete {
 		m.wait("", m.Hold.Reason, m.Hold.Message)
 	}
-	if m.Permit == nil {
-		return
-	}
-	// While a pod is there, be it one that is being deleted, the node is at work and counts against the budget.
-	idle := len(m.Pods) == 0 && len(m.out.Start) == 0
-	if idle && (complete || m.Hold != nil && m.Hold.Release) {
+	// While a pod is there, be it one that is being deleted, or an interrupt runs, the node is at work: it counts against
+	// the budget and stays cordoned.
+	_, interrupting := m.activeInterrupt()
+	idle := len(m.Pods) == 0 && len(m.out.Start) == 0 && !interrupting
+	over := idle && (complete || m.Hold != nil && m.Hold.Release)
+	m.cordon(!over && (m.needCordon || m.out.Record.Cordoned))
+	if m.Permit != nil && over {
 		m.out.Record.Done = record.PermitToken(*m.Permit)
 	}
 }
@@ -86,7 +114,7 @@ func (m *machine) status(complete bool) v1alpha1.Status {
 		return v1alpha1.StatusComplete
 	case held && m.Hold.Status == v1alpha1.StatusDisabled:
 		return v1alpha1.StatusDisabled
-	case m.any(v1alpha1.StateErroring):
+	case m.any(v1alpha1.StateErroring), m.Drain != nil && m.Drain.TimedOut && !m.Drain.Clear:
 		return v1alpha1.StatusErroring
 	case held:
 		return m.Hold.Status

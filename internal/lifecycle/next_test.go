@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
@@ -24,48 +23,19 @@ type row struct {
 	want string
 }
 
-// gates are what stands between a node and new work.
-var gates = map[string]func(*lifecycle.Observation){
-	"no-permit":    func(o *lifecycle.Observation) { o.Permit = nil },
-	"acknowledged": func(o *lifecycle.Observation) { o.Record.Done = record.PermitToken(permit) },
-	"returned-one-before": func(o *lifecycle.Observation) {
-		before := permit
-		before.Order--
-		o.Record.Done = record.PermitToken(before)
-	},
-	"paused": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusPaused, Reason: "Paused", Message: "-"}
-	},
-	"disabled": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Reason: "Disabled", Message: "-"}
-	},
-	"blocked": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Reason: "Taint", Message: "-"}
-	},
-	"invalid": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: "SpecInvalid", Message: "-"}
-	},
-	"turn": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusWaiting, Release: true, Reason: "WaitingForSkyhook", Message: "-"}
-	},
-	"no-config-of-a": func(o *lifecycle.Observation) { o.ConfigReady["a"] = false },
-}
-
 func observation(t *testing.T, r row) lifecycle.Observation {
 	t.Helper()
 	spec := packages(t, r.spec)
 	o := lifecycle.Observation{
 		Packages: spec, Pods: pods(t, r.pods), Permit: new(permit), ConfigReady: map[string]bool{}, Now: now,
-		Record: record.Node{Packages: entries(t, r.node, spec)},
+		Record:     record.Node{Packages: entries(t, r.node, spec)},
+		Generation: generation, Node: lifecycle.Node{Ready: true, BootID: "b1"},
 	}
 	for name := range spec {
 		o.ConfigReady[name] = true
 	}
 	for gate := range strings.FieldsSeq(r.gate) {
-		if gates[gate] == nil {
-			t.Fatalf("no gate %q", gate)
-		}
-		gates[gate](&o)
+		passGate(t, &o, gate)
 	}
 	return o
 }
@@ -83,6 +53,22 @@ func TestNext(t *testing.T) {
 		{"pods", strayPods},
 		{"config", configs},
 		{"edits", edits},
+		{"noop", pathOf("noop")},
+		{"service", pathOf("service(x,y)")},
+		{"restartAllServices", pathOf("restartAllServices")},
+		{"reboot", pathOf("reboot")},
+		{"cordon", cordons},
+		{"drain", drains},
+		{"merge", merges},
+		{"interrupt waits", interruptWaits},
+		{"service interrupt", serviceInterrupts},
+		{"reboot interrupt", reboots},
+		{"config interrupts", configInterrupts},
+		{"other operators", others},
+		{"upgrades", upgrades},
+		{"serial", serials},
+		{"limits", limits},
+		{"reapply", reapplied},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, r := range group.rows {
@@ -236,10 +222,10 @@ var versions = []row{
 		want: "a@1.2 upgrade:complete; a@1.2 config:in_progress run=now; forget a@1.0; delete a-upgrade; start a config; is in_progress",
 	},
 	{
-		name: "apply done: versions that never got through theirs are forgotten, installed ones stay",
+		name: "apply done: all other versions are forgotten",
 		spec: "a@1.2", node: "a@1.1 apply:erroring restarts=2 reason=StepFailed; a@1.3 config:complete; a@1.2 apply:in_progress",
 		pods: "a@1.2 apply done",
-		want: "a@1.2 apply:complete; a@1.2 config:in_progress run=now; forget a@1.1; delete a-apply; start a config; is in_progress",
+		want: "a@1.2 apply:complete; a@1.2 config:in_progress run=now; forget a@1.1; forget a@1.3; delete a-apply; start a config; is in_progress",
 	},
 	{
 		name: "equal versions are one: 1.2 and 1.2.0",
@@ -353,12 +339,12 @@ var dependencies = []row{
 	{
 		name: "the dependency's config changed: the dependent's next stage waits for it",
 		spec: "a@1.0{k=2}; b@1.0<a@1.0", node: "a@1.0 config:complete config{k=1}; b@1.0 apply:in_progress", pods: "b@1.0 apply done",
-		want: "a@1.0 config:in_progress run=now; b@1.0 apply:complete run=r1; delete b-apply; start a config; wait b WaitingForDependency; is in_progress",
+		want: "a@1.0 config:in_progress run=now changed=k; b@1.0 apply:complete run=r1; delete b-apply; start a config; wait b WaitingForDependency; is in_progress",
 	},
 	{
 		name: "a complete dependent stays complete while its dependency works again",
 		spec: "a@1.0{k=2}; b@1.0<a@1.0", node: "a@1.0 config:complete config{k=1}; b@1.0 config:complete",
-		want: "a@1.0 config:in_progress run=now; start a config; is in_progress",
+		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
 	},
 }
 
@@ -676,22 +662,22 @@ var configs = []row{
 	{
 		name: "a value changed",
 		spec: "a@1.0{k=2}", node: "a@1.0 config:complete config{k=1}",
-		want: "a@1.0 config:in_progress run=now; start a config; is in_progress",
+		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
 	},
 	{
 		name: "a key was added",
 		spec: "a@1.0{k=1,l=1}", node: "a@1.0 config:complete config{k=1}",
-		want: "a@1.0 config:in_progress run=now; start a config; is in_progress",
+		want: "a@1.0 config:in_progress run=now changed=l; start a config; is in_progress",
 	},
 	{
 		name: "a key was removed",
 		spec: "a@1.0{k=1}", node: "a@1.0 config:complete config{k=1,l=1}",
-		want: "a@1.0 config:in_progress run=now; start a config; is in_progress",
+		want: "a@1.0 config:in_progress run=now changed=l; start a config; is in_progress",
 	},
 	{
 		name: "all keys were removed",
 		spec: "a@1.0", node: "a@1.0 config:complete config{k=1}",
-		want: "a@1.0 config:in_progress run=now; start a config; is in_progress",
+		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
 	},
 	{
 		name: "nothing changed",
@@ -721,7 +707,7 @@ var configs = []row{
 	{
 		name: "it changes while config is done with the old: config once more",
 		spec: "a@1.0#2{k=2}", node: "a@1.0 config:in_progress config{k=1}", pods: "a@1.0 config done",
-		want: "a@1.0 config:complete; a@1.0 config:in_progress run=now; delete a-config; start a config; is in_progress",
+		want: "a@1.0 config:complete; a@1.0 config:in_progress run=now changed=k; delete a-config; start a config; is in_progress",
 	},
 	{
 		name: "it changes while the pod is missing: the run begins anew with the new",
@@ -739,12 +725,12 @@ var edits = []row{
 	},
 	{
 		name: "the pod before the edit ends",
-		spec: "a@1.0#2", node: "a@1.0 apply:in_progress run=r2", pods: "a@1.0 apply running terminating",
+		spec: "a@1.0#2", node: "a@1.0 apply:in_progress run=r2 hash=2", pods: "a@1.0 apply running terminating",
 		want: "wait a WaitingForPodToEnd; is in_progress",
 	},
 	{
 		name: "the pod before the edit is gone",
-		spec: "a@1.0#2", node: "a@1.0 apply:in_progress run=r2",
+		spec: "a@1.0#2", node: "a@1.0 apply:in_progress run=r2 hash=2",
 		want: "start a apply; is in_progress",
 	},
 	{
@@ -770,7 +756,7 @@ var edits = []row{
 	{
 		name: "two edits within a second: the runs differ",
 		spec: "a@1.0#3", node: "a@1.0 apply:in_progress run=now", pods: "a@1.0 apply running run=now #2",
-		want: "a@1.0 apply:in_progress run=nowx; delete a-apply; is in_progress",
+		want: "a@1.0 apply:in_progress run=now!; delete a-apply; is in_progress",
 	},
 	{
 		name: "the package is removed from the spec: its entry stays, as do its files",

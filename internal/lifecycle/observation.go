@@ -24,7 +24,38 @@ type Observation struct {
 	// ConfigReady says, by package name, that the package's ConfigMap holds the configMap of the spec, or that none is
 	// needed.
 	ConfigReady map[string]bool
-	Now         time.Time
+	// Serial makes packages run one at a time.
+	Serial bool
+	// Generation of the spec.
+	Generation int64
+	// Node is what is seen of the node itself.
+	Node Node
+	// Drain is what is left on the node beside our pods; nil when nobody looked. Next asks for a look with LookDrain.
+	Drain *Drain
+	// Reapply starts every package over when the node's boot id changed.
+	Reapply bool
+	Now     time.Time
+}
+
+// Node is what matters of the node, beside its record.
+type Node struct {
+	Ready         bool
+	BootID        string
+	Unschedulable bool
+	// CordonedByOther says that another Skyhook holds a cordon on it.
+	CordonedByOther bool
+	// OtherPods counts the package pods of other Skyhooks on it.
+	OtherPods int
+}
+
+// Drain is what a look at the node's other pods found.
+type Drain struct {
+	// Clear says that all pods that have to leave are gone.
+	Clear   bool
+	Reason  string
+	Message string
+	// TimedOut says that it takes longer than the Skyhook allows.
+	TimedOut bool
 }
 
 // Hold is a reason, outside of the packages, for which a node must not start new work.
@@ -66,8 +97,11 @@ type Pod struct {
 	Terminating bool
 	Outcome     Outcome
 	Restarts    int32
-	Reason      string
-	Message     string
+	// ExitCode of the failed attempt; Retrying says that the next one runs already.
+	ExitCode int32
+	Retrying bool
+	Reason   string
+	Message  string
 }
 
 // Decision is what has to happen, in this order: write the record, delete pods, start pods. A pod that is Done is
@@ -80,6 +114,10 @@ type Decision struct {
 	Waits []Wait
 	// Changes are the transitions of this pass, for events.
 	Changes []Change
+	// Unschedulable is what spec.unschedulable of the node has to become; nil leaves it.
+	Unschedulable *bool
+	// LookDrain asks for Drain in the observation; Evict, to evict what can be evicted.
+	LookDrain, Evict bool
 	// After is when to look again although nothing may have changed; 0 when an event will tell.
 	After time.Duration
 	// Leaving says that the Skyhook is to be gone from the node; Clear, that its record can be removed now.
@@ -88,9 +126,12 @@ type Decision struct {
 
 // Start asks for a pod.
 type Start struct {
-	Package string
-	Stage   v1alpha1.Stage
-	Run     string
+	Package    string
+	Stage      v1alpha1.Stage
+	Run        string
+	Generation int64
+	// Interrupt to run, in the stages that are interrupts.
+	Interrupt *v1alpha1.Interrupt
 }
 
 // Wait is one reason for which something does not go on.
@@ -107,6 +148,8 @@ type Change struct {
 	Stage   v1alpha1.Stage
 	State   v1alpha1.State
 	Message string
+	// Reason is set for what happened to the node rather than to a package.
+	Reason string
 }
 
 // Reasons of waits and errors that the lifecycle itself gives.
@@ -120,4 +163,15 @@ const (
 	ReasonBackoff           = "BackingOff"
 	ReasonStepFailed        = "StepFailed"
 	ReasonPodLost           = "PodLost"
+	ReasonPodRejected       = "PodRejected"
+	ReasonSerial            = "WaitingForSerial"
+	ReasonCordon            = "Cordoning"
+	ReasonInterrupt         = "WaitingForInterrupt"
+	ReasonOtherPods         = "WaitingForOtherPods"
+	ReasonReboot            = "WaitingForReboot"
+	ReasonDrainTimeout      = "DrainTimeout"
+	ReasonRebootTimeout     = "RebootTimeout"
+	ReasonStageTimeout      = "StageTimeout"
+	ReasonRetries           = "RetriesExhausted"
+	ReasonReapply           = "ReapplyAfterReboot"
 )

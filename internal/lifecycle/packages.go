@@ -32,3 +32,5 @@ func Prepare(s *v1alpha1.Skyhook, hash func(name string) string) Packages {
 }
 
 func (p Packages) names() []string { return slices.Sorted(maps.Keys(p)) }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

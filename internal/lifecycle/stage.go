@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -13,62 +14,85 @@ import (
 )
 
 // advance takes one package as far as it gets without a new observation: a finished stage is recorded and its successor
-// started in the same pass, so that both cost one write.
+// started in the same pass, so that both cost one write. Interrupts concern the whole node, see interrupt.go.
 func (m *machine) advance(name string) {
 	pkg := m.Packages[name]
 	e, ok := m.adopt(name, pkg)
+	if ok && e.Stage == v1alpha1.StageInterrupt && e.State != v1alpha1.StateComplete {
+		return
+	}
 	if ok && e.Active() && !m.observe(&e, pkg) {
 		return
 	}
-	if stage, due := m.due(name, pkg, e, ok); due {
-		m.begin(name, pkg, stage)
+	if stage, due := m.due(name, pkg, e, ok); due && stage != v1alpha1.StageInterrupt {
+		m.begin(name, pkg, e, stage)
 	}
 }
 
-// due returns the stage that the package needs next, if any. The order is apply or upgrade, then config.
+// due returns the stage that the package needs next, if any:
+//
+//	apply | upgrade -> config -> [interrupt -> post-interrupt]
+//
+// and config again whenever the configMap differs from what this node applied last.
 func (m *machine) due(name string, pkg Package, e record.Entry, recorded bool) (v1alpha1.Stage, bool) {
 	switch {
 	case !recorded && m.installedBelow(name, pkg.Version):
 		return v1alpha1.StageUpgrade, true
 	case !recorded:
 		return v1alpha1.StageApply, true
-	case e.Stage == v1alpha1.StageApply, e.Stage == v1alpha1.StageUpgrade:
+	case e.State != v1alpha1.StateComplete: // a state that nobody writes any more
 		return v1alpha1.StageConfig, true
-	case !final(pkg, e):
+	case e.Stage == v1alpha1.StageApply, e.Stage == v1alpha1.StageUpgrade, configChanged(pkg, e):
 		return v1alpha1.StageConfig, true
+	case e.Stage == v1alpha1.StageConfig && len(owed(pkg, e)) > 0:
+		return v1alpha1.StageInterrupt, true
+	case e.Stage == v1alpha1.StageInterrupt, e.Stage == v1alpha1.StageConfig && postInterruptOwed(e):
+		return v1alpha1.StagePostInterrupt, true
 	default:
 		return "", false
 	}
 }
 
-// begin starts a stage, or says what holds it back.
-func (m *machine) begin(name string, pkg Package, stage v1alpha1.Stage) {
+// begin starts a stage, or says what holds it back. A package that will need an interrupt disturbs the node from its
+// first stage on, so that is where cordon and drain come first.
+func (m *machine) begin(name string, pkg Package, last record.Entry, stage v1alpha1.Stage) {
 	if !m.mayStart(name, pkg) {
 		return
 	}
 	e := record.Entry{
 		Name: name, Version: pkg.Version, Image: pkg.Image, ContainerSHA: pkg.ContainerSHA,
 		Stage: stage, State: v1alpha1.StateInProgress,
-		Since: metav1.NewTime(m.Now), Run: m.newRun(), Config: pkg.Config,
+		Since: metav1.NewTime(m.Now), Run: m.nextRun(last.Run), Config: pkg.Config,
+		Hash: pkg.Hash, Generation: m.Generation, Changed: changedFor(pkg, last, stage),
+	}
+	carry(&e, last)
+	if stage != v1alpha1.StagePostInterrupt && len(owed(pkg, e)) > 0 && !m.quiet(name) {
+		return
 	}
 	m.put(e)
-	m.out.Start = append(m.out.Start, Start{Package: name, Stage: stage, Run: e.Run})
+	m.start(e)
+}
+
+func (m *machine) start(e record.Entry) {
+	s := Start{Package: e.Name, Stage: e.Stage, Run: e.Run, Generation: e.Generation}
+	if e.Stage == v1alpha1.StageInterrupt {
+		s.Interrupt = e.Interrupt
+	}
+	m.out.Start = append(m.out.Start, s)
 }
 
 // mayStart reports whether a new pod of the package may be created now. It records the reason when not.
 func (m *machine) mayStart(name string, pkg Package) bool {
-	if m.Hold != nil {
-		return false // summarize tells the reason once for the node
-	}
-	if m.Permit == nil {
-		m.wait(name, ReasonNoPermit, "waits for its turn: the budget lets no more nodes work now")
+	if !m.mayWork(name) || !m.dependenciesMet(name, pkg) {
 		return false
 	}
-	if !m.dependenciesMet(name, pkg) {
+	if _, busy := m.activeInterrupt(); busy {
+		m.wait(name, ReasonInterrupt, "an interrupt is running on the node")
 		return false
 	}
 	for _, p := range m.Pods {
-		if p.Package == name {
+		// Nothing runs beside an interrupt, be it one that is done with, or that nobody wants any more.
+		if p.Package == name || p.Stage == v1alpha1.StageInterrupt {
 			m.wait(name, ReasonPodTerminating, fmt.Sprintf("pod %s of an earlier run has not ended yet", p.Name))
 			return false
 		}
@@ -80,21 +104,67 @@ func (m *machine) mayStart(name string, pkg Package) bool {
 	return true
 }
 
+// mayWork reports whether the node may do anything new for the package: it holds a permit, nothing holds it back, and
+// with serial it is the package's turn.
+func (m *machine) mayWork(name string) bool {
+	if m.Hold != nil {
+		return false // summarize tells the reason once for the node
+	}
+	if m.Permit == nil {
+		m.wait(name, ReasonNoPermit, "waits for its turn: the budget lets no more nodes work now")
+		return false
+	}
+	if turn := m.turn(); m.Serial && turn != name {
+		m.wait(name, ReasonSerial, fmt.Sprintf("spec.serial is true and it is the turn of package %s", turn))
+		return false
+	}
+	return true
+}
+
+// turn is the package that works now when packages work one at a time: the one that has begun, else the first by name
+// whose dependencies are complete. One that has begun lets its dependencies go first when they have work again.
+func (m *machine) turn() string {
+	if e, running := m.activeInterrupt(); running {
+		return e.Name
+	}
+	var first string
+	for _, name := range m.Packages.names() {
+		pkg := m.Packages[name]
+		e, recorded := find(m.out.Record, name, pkg.Version)
+		ready := m.unmet(name, pkg) == nil
+		if recorded && !settled(pkg, e) && (ready || m.hasPod(name)) {
+			return name
+		}
+		complete := recorded && final(pkg, e)
+		if first == "" && !complete && ready {
+			first = name
+		}
+	}
+	return first
+}
+
 func (m *machine) dependenciesMet(name string, pkg Package) bool {
+	w := m.unmet(name, pkg)
+	if w != nil {
+		m.wait(name, w.Reason, w.Message)
+	}
+	return w == nil
+}
+
+// unmet returns the first dependency that is not complete on the node, as a reason to wait; nil when all are.
+func (m *machine) unmet(name string, pkg Package) *Wait {
 	for _, dep := range slices.Sorted(maps.Keys(pkg.DependsOn)) {
 		version := pkg.DependsOn[dep]
 		other, ok := m.Packages[dep]
 		if !ok || !sameVersion(other.Version, version) {
-			m.wait(name, ReasonDependencyMissing, fmt.Sprintf(
-				"spec.packages.%s.dependsOn names %s %s, which is not in spec.packages", name, dep, version))
-			return false
+			return &Wait{Reason: ReasonDependencyMissing, Message: fmt.Sprintf(
+				"spec.packages.%s.dependsOn names %s %s, which is not in spec.packages", name, dep, version)}
 		}
 		if !packageComplete(m.out.Record, dep, other) {
-			m.wait(name, ReasonDependency, fmt.Sprintf("depends on %s %s, which is not complete on this node", dep, version))
-			return false
+			return &Wait{Reason: ReasonDependency, Message: fmt.Sprintf("depends on %s %s, which is not complete on this node", dep, version)}
 		}
 	}
-	return true
+	return nil
 }
 
 // put stores an entry and reports the transition.
@@ -105,5 +175,11 @@ func (m *machine) put(e record.Entry) {
 	})
 }
 
-// newRun names a run by its start. Seconds are enough: a run of the same stage ends before the next begins.
-func (m *machine) newRun() string { return strconv.FormatInt(m.Now.Unix(), 36) }
+// nextRun names a run by its start, in seconds, and differs from the run before even within the same second.
+func (m *machine) nextRun(last string) string {
+	run := strconv.FormatInt(m.Now.Unix(), 36)
+	if strings.TrimRight(last, runSuffix) == run {
+		return last + runSuffix
+	}
+	return run
+}

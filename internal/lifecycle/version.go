@@ -24,22 +24,51 @@ func below(a, b string) bool {
 	return errA == nil && errB == nil && va.LessThan(vb)
 }
 
-// find returns the entry of a package version, also when the record spells the version differently.
+// find returns the entry that tells what is installed of a package version, also when the record spells the version
+// differently. An entry says nothing any more once work on another version began after it.
 func find(n record.Node, name, version string) (record.Entry, bool) {
-	if e, ok := n.Packages[record.Key(name, version)]; ok {
-		return e, true
+	e, ok := n.Packages[record.Key(name, version)]
+	if !ok {
+		e, ok = spelledDifferently(n, name, version)
 	}
-	for _, e := range n.Packages {
-		if e.Name == name && sameVersion(e.Version, version) {
+	if !ok || superseded(n, e) {
+		return record.Entry{}, false
+	}
+	return e, true
+}
+
+func spelledDifferently(n record.Node, name, version string) (record.Entry, bool) {
+	for _, key := range sortedKeys(n.Packages) {
+		if e := n.Packages[key]; e.Name == name && sameVersion(e.Version, version) {
 			return e, true
 		}
 	}
 	return record.Entry{}, false
 }
 
+// superseded reports whether the node turned to another version of the package after the entry's last change.
+func superseded(n record.Node, e record.Entry) bool {
+	for _, other := range n.Packages {
+		if other.Name != e.Name || sameVersion(other.Version, e.Version) || other.Since.IsZero() || e.Since.IsZero() {
+			continue
+		}
+		if other.Since.After(e.Since.Time) || other.Since.Equal(&e.Since) && other.Active() && !e.Active() {
+			return true
+		}
+	}
+	return false
+}
+
 // adopt finds the entry of a package and renames it to the spelling of the spec, where other readers look for it.
 func (m *machine) adopt(name string, pkg Package) (record.Entry, bool) {
 	e, ok := find(m.out.Record, name, pkg.Version)
+	if ok && (e.Stage == v1alpha1.StageUninstall || e.Stage == v1alpha1.StageUninstallInterrupt) {
+		return record.Entry{}, false // on its way out when it was wanted again: installed anew
+	}
+	if ok && finishedElsewhere(m.out.Record, e) {
+		e.Config, e.Changed = pkg.Config, []string{}
+		m.out.Record.Packages[e.Key()] = e
+	}
 	if ok && e.Version != pkg.Version {
 		delete(m.out.Record.Packages, e.Key())
 		e.Version = pkg.Version
@@ -64,12 +93,10 @@ func (m *machine) installedBelow(name, version string) bool {
 	return false
 }
 
-// forgetReplaced drops the entries of other versions that the one in e has just taken the place of: all of them after
-// an upgrade; after an apply those that were never installed and that nobody works on any more.
+// forgetReplaced drops the entries of all other versions of a package: the one in e took their place on the host.
 func (m *machine) forgetReplaced(e record.Entry) {
 	for key, other := range m.out.Record.Packages {
-		replaced := e.Stage == v1alpha1.StageUpgrade || !installed(other)
-		if other.Name == e.Name && key != e.Key() && replaced {
+		if other.Name == e.Name && key != e.Key() {
 			delete(m.out.Record.Packages, key)
 		}
 	}

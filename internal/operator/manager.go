@@ -17,6 +17,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
 	"github.com/skyhook-operator/skyhook/internal/controller/skyhook"
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/drain/evict"
 )
 
 const (
@@ -80,9 +81,14 @@ func addControllers(mgr ctrl.Manager, o Options) error {
 	}
 	index, records := &targets.Index{}, &targets.Records{}
 	events := mgr.GetEventRecorder(recorder)
+	evictor, err := evict.New(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("make a client for evictions: %w", err)
+	}
 	nodes := &node.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: events, Clock: clock.RealClock{},
 		Targets: index, Records: records, Workload: o.Workload, Version: o.Version,
+		Evictor: evictor, ReapplyOnReboot: o.ReapplyOnReboot, PodName: o.PodName,
 	}
 	if err := nodes.SetupWithManager(mgr, nodeWorkers); err != nil {
 		return fmt.Errorf("set up the node controller: %w", err)

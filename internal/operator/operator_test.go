@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -201,12 +202,12 @@ func TestOperatorMayDieAtAnyTime(t *testing.T) {
 func TestUnsupportedFieldsAreRefusedWithACondition(t *testing.T) {
 	f := newCluster(t, 1)
 	p := pkg("1.0.0", nil)
-	p.Interrupt = &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}
+	p.Uninstall = &v1alpha1.Uninstall{Enabled: true}
 	s := f.skyhook("later", map[string]v1alpha1.Package{"kernel": p})
 	f.must(f.client.Create(t.Context(), s))
 	s = f.untilStatus(s, v1alpha1.StatusBlocked)
 	c := meta.FindStatusCondition(s.Status.Conditions, "Stalled")
-	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != "SpecInvalid" || !strings.Contains(c.Message, "spec.packages.kernel.interrupt") {
+	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != "SpecInvalid" || !strings.Contains(c.Message, "spec.packages.kernel.uninstall") {
 		t.Errorf("Stalled is %+v", c)
 	}
 	if len(s.Status.Permits) != 0 {
@@ -293,4 +294,23 @@ func (f *cluster) annotate(node, key, value string) {
 	before := n.DeepCopy()
 	metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, value)
 	f.must(f.client.Patch(f.t.Context(), n, client.MergeFrom(before)))
+}
+
+func TestRejectedPodIsShownAndTriedAgain(t *testing.T) {
+	f := newCluster(t, 1)
+	limit := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "small", Namespace: f.namespace}, Spec: corev1.LimitRangeSpec{
+		Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Mi")}}},
+	}}
+	f.must(f.client.Create(t.Context(), limit))
+	p := pkg("1.0.0", nil)
+	big := resource.MustParse("1Gi")
+	p.Resources = &v1alpha1.ResourceRequirements{CPURequest: big, CPULimit: big, MemoryRequest: big, MemoryLimit: big}
+	s := f.skyhook("rejected", map[string]v1alpha1.Package{"tuning": p})
+	f.must(f.client.Create(t.Context(), s))
+	s = f.untilStatus(s, v1alpha1.StatusErroring)
+	if a := s.Status.Attention; len(a) != 1 || a[0].Reason != "PodRejected" || !strings.Contains(a[0].Message, "maximum memory usage") {
+		t.Errorf("attention is %+v", a)
+	}
+	f.must(f.client.Delete(t.Context(), limit))
+	f.untilStatus(s, v1alpha1.StatusComplete)
 }

@@ -26,7 +26,11 @@ type Options struct {
 	MetricsAddress string
 	ProbeAddress   string
 	LeaderElection bool
-	LogLevel       slog.Level
+	// PodName is the operator's own pod; empty outside of a cluster.
+	PodName string
+	// ReapplyOnReboot applies all packages again when a node rebooted by itself.
+	ReapplyOnReboot bool
+	LogLevel        slog.Level
 	// LogEncoder is EncoderJSON or EncoderConsole.
 	LogEncoder string
 	// Version of this build.
@@ -45,12 +49,14 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 			ImagePullSecret: e.optional("IMAGE_PULL_SECRET"),
 			RuntimeTaint:    e.taint("RUNTIME_REQUIRED_TAINT", "skyhook.nvidia.com=runtime-required:NoSchedule"),
 		},
-		MetricsAddress: e.text("METRICS_PORT", ":8080"),
-		ProbeAddress:   e.text("PROBE_PORT", ":8081"),
-		LeaderElection: e.flag("LEADER_ELECTION", false),
-		LogLevel:       e.level("LOG_LEVEL", "info"),
-		LogEncoder:     e.encoder("LOG_ENCODER", EncoderJSON),
-		Version:        version,
+		MetricsAddress:  e.text("METRICS_PORT", ":8080"),
+		ProbeAddress:    e.text("PROBE_PORT", ":8081"),
+		LeaderElection:  e.flag("LEADER_ELECTION", false),
+		PodName:         e.optional("POD_NAME"),
+		ReapplyOnReboot: e.flag("REAPPLY_ON_REBOOT", false),
+		LogLevel:        e.level("LOG_LEVEL", "info"),
+		LogEncoder:      e.encoder("LOG_ENCODER", EncoderJSON),
+		Version:         version,
 	}
 	return o, errors.Join(e.errs...)
 }

@@ -38,6 +38,7 @@ func TestOptions(t *testing.T) {
 		want      func(*operator.Options)
 	}{
 		{"defaults", nil, func(*operator.Options) {}},
+		{"own pod", map[string]string{"POD_NAME": "manager-a"}, func(o *operator.Options) { o.PodName = "manager-a" }},
 		{"namespace", map[string]string{"NAMESPACE": "ops"}, func(o *operator.Options) { o.Workload.Namespace = "ops" }},
 		{"agent", map[string]string{"AGENT_IMAGE": "x/a@sha256:1"}, func(o *operator.Options) { o.Workload.AgentImage = "x/a@sha256:1" }},
 		{"copies", map[string]string{"COPY_DIR_ROOT": "/opt/s"}, func(o *operator.Options) { o.Workload.CopyDirRoot = "/opt/s" }},

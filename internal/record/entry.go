@@ -37,6 +37,17 @@ type Entry struct {
 	// Config has a short hash per config key as this stage applies it. Nil means unknown: written by an operator
 	// that kept none.
 	Config map[string]string `json:"config,omitzero"`
+	// Hash of what the run's pod takes from the spec.
+	Hash string `json:"hash,omitempty"`
+	// Generation of the spec for which the run began; it names the package's copy on the host.
+	Generation int64 `json:"generation,omitempty"`
+	// Changed has the config keys that changed since the last time the package was through all stages. Nil means that
+	// it was not a change: the package is being installed or upgraded.
+	Changed []string `json:"changed,omitzero"`
+	// Interrupt that runs, or ran last, for this package, merged with those of others.
+	Interrupt *v1alpha1.Interrupt `json:"interrupt,omitempty"`
+	// BootID of the node when that interrupt began.
+	BootID string `json:"bootID,omitempty"`
 	// Reason is one word that tells why the state is erroring.
 	Reason string `json:"reason,omitempty"`
 	// Message is a sentence for people, at most MaxMessage bytes.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
@@ -16,6 +18,9 @@ const (
 	statusKeyPrefix  = prefix + "status_"
 	versionKeyPrefix = prefix + "version_"
 	permitKeyPrefix  = prefix + "permit_"
+	cordonKeyPrefix  = prefix + "cordon_"
+	waitKeyPrefix    = prefix + "wait_"
+	bootKeyPrefix    = prefix + "boot_"
 )
 
 // Node is what one node remembers of one Skyhook.
@@ -28,6 +33,19 @@ type Node struct {
 	Done string
 	// OperatorVersion wrote the record last.
 	OperatorVersion string
+	// Cordoned says that the Skyhook holds a cordon on the node.
+	Cordoned bool
+	// Wait is what the whole node waits for; nil when it does not.
+	Wait *Wait
+	// BootID seen last; kept only where packages are applied again after a reboot.
+	BootID string
+}
+
+// Wait is a reason for which a node does not get on, and since when.
+type Wait struct {
+	Reason  string      `json:"reason"`
+	Message string      `json:"message"`
+	Since   metav1.Time `json:"since"`
 }
 
 // PermitToken is how a node names a permit. It is unique within the life of a Skyhook's name on that node.
@@ -55,8 +73,11 @@ func Read(skyhook string, annotations map[string]string) (Node, error) {
 		Status:          v1alpha1.Status(annotations[statusKeyPrefix+skyhook]),
 		Done:            annotations[permitKeyPrefix+skyhook],
 		OperatorVersion: annotations[versionKeyPrefix+skyhook],
+		Cordoned:        annotations[cordonKeyPrefix+skyhook] == "true",
+		BootID:          annotations[bootKeyPrefix+skyhook],
 		Packages:        map[string]Entry{},
 	}
+	n.Wait = readWait(annotations[waitKeyPrefix+skyhook])
 	key := stateKeyPrefix + skyhook
 	raw, ok := annotations[key]
 	if !ok || raw == "" {
@@ -75,6 +96,15 @@ func Read(skyhook string, annotations map[string]string) (Node, error) {
 		}
 	}
 	return n, nil
+}
+
+// readWait never fails: a wait is only told to people, and is written anew when it cannot be read.
+func readWait(raw string) *Wait {
+	var w Wait
+	if raw == "" || json.Unmarshal([]byte(raw), &w) != nil {
+		return nil
+	}
+	return &w
 }
 
 func checkEntry(key string, e Entry) error {
@@ -102,9 +132,21 @@ func Exists(skyhook string, annotations, labels map[string]string) bool {
 // StatusLabel is the label that tells a node's status for a Skyhook. It is on every node that has a live record.
 func StatusLabel(skyhook string) string { return statusKeyPrefix + skyhook }
 
+// CordonedByOther reports whether a Skyhook other than the given one holds a cordon on the node.
+func CordonedByOther(skyhook string, annotations map[string]string) bool {
+	for key, value := range annotations {
+		if name, ok := strings.CutPrefix(key, cordonKeyPrefix); ok && name != skyhook && value == "true" {
+			return true
+		}
+	}
+	return false
+}
+
 // Owns reports whether a node annotation belongs to the record of any Skyhook.
 func Owns(annotation string) bool {
-	for _, p := range []string{stateKeyPrefix, statusKeyPrefix, versionKeyPrefix, permitKeyPrefix} {
+	for _, p := range []string{
+		stateKeyPrefix, statusKeyPrefix, versionKeyPrefix, permitKeyPrefix, cordonKeyPrefix, waitKeyPrefix, bootKeyPrefix,
+	} {
 		if strings.HasPrefix(annotation, p) {
 			return true
 		}
@@ -113,11 +155,12 @@ func Owns(annotation string) bool {
 }
 
 // AnnotationCount is how many annotations make a record.
-const AnnotationCount = 4
+const AnnotationCount = 7
 
 func annotationKeys(skyhook string) [AnnotationCount]string {
 	return [AnnotationCount]string{
 		stateKeyPrefix + skyhook, statusKeyPrefix + skyhook, versionKeyPrefix + skyhook, permitKeyPrefix + skyhook,
+		cordonKeyPrefix + skyhook, waitKeyPrefix + skyhook, bootKeyPrefix + skyhook,
 	}
 }
 

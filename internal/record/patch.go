@@ -53,6 +53,11 @@ func Write(skyhook string, n Node, annotations, labels map[string]string) (Patch
 		statusKeyPrefix + skyhook:  string(n.Status),
 		versionKeyPrefix + skyhook: n.OperatorVersion,
 		permitKeyPrefix + skyhook:  n.Done,
+		cordonKeyPrefix + skyhook:  trueOrNone(n.Cordoned),
+		bootKeyPrefix + skyhook:    n.BootID,
+	}
+	if want[waitKeyPrefix+skyhook], err = encodeWait(n.Wait); err != nil {
+		return Patch{}, fmt.Errorf("encode what Skyhook %s waits for: %w", skyhook, err)
 	}
 	for k, v := range want {
 		p.set(p.annotate, k, v, annotations)
@@ -89,4 +94,19 @@ func (p *Patch) set(put func(string, *string), key, want string, have map[string
 	case want != "" && got != want:
 		put(key, &want)
 	}
+}
+
+func trueOrNone(b bool) string {
+	if b {
+		return "true"
+	}
+	return ""
+}
+
+func encodeWait(w *Wait) (string, error) {
+	if w == nil {
+		return "", nil
+	}
+	raw, err := json.Marshal(w)
+	return string(raw), err
 }

@@ -23,6 +23,9 @@ const (
 	statusKey  = "skyhook.nvidia.com/status_demo"
 	versionKey = "skyhook.nvidia.com/version_demo"
 	permitKey  = "skyhook.nvidia.com/permit_demo"
+	cordonKey  = "skyhook.nvidia.com/cordon_demo"
+	waitKey    = "skyhook.nvidia.com/wait_demo"
+	bootKey    = "skyhook.nvidia.com/boot_demo"
 )
 
 var since = metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
@@ -31,10 +34,13 @@ func full() record.Node {
 	e := record.Entry{
 		Name: "tuning", Version: "1.2.0", Image: "ghcr.io/a/tuning", ContainerSHA: "sha256:abc", Stage: v1alpha1.StageConfig,
 		State: v1alpha1.StateErroring, Restarts: 2, Since: since, Run: "t4x2", Config: map[string]string{"a": "00000001", "b": "00000002"},
-		Reason: "StepFailed", Message: "container x exited 1",
+		Hash: "9f", Generation: 7, Changed: []string{"a"}, BootID: "boot-1",
+		Interrupt: &v1alpha1.Interrupt{Type: v1alpha1.InterruptService, Services: []string{"kubelet"}},
+		Reason:    "StepFailed", Message: "container x exited 1",
 	}
 	return record.Node{
 		Status: v1alpha1.StatusErroring, Packages: map[string]record.Entry{e.Key(): e}, Done: "4/2", OperatorVersion: "v1.2.3",
+		Cordoned: true, BootID: "boot-1", Wait: &record.Wait{Reason: "ProtectedPod", Message: "pod x/y", Since: since},
 	}
 }
 
@@ -62,8 +68,12 @@ func TestGolden(t *testing.T) {
 	}
 	wantState := `{"tuning|1.2.0":{"name":"tuning","version":"1.2.0","image":"ghcr.io/a/tuning","containerSHA":"sha256:abc",` +
 		`"stage":"config","state":"erroring","restarts":2,"since":"2026-03-01T12:00:00Z","run":"t4x2",` +
-		`"config":{"a":"00000001","b":"00000002"},"reason":"StepFailed","message":"container x exited 1"}}`
-	want := map[string]string{stateKey: wantState, statusKey: "erroring", versionKey: "v1.2.3", permitKey: "4/2"}
+		`"config":{"a":"00000001","b":"00000002"},"hash":"9f","generation":7,"changed":["a"],` +
+		`"interrupt":{"type":"service","services":["kubelet"]},"bootID":"boot-1","reason":"StepFailed","message":"container x exited 1"}}`
+	want := map[string]string{
+		stateKey: wantState, statusKey: "erroring", versionKey: "v1.2.3", permitKey: "4/2", cordonKey: "true", bootKey: "boot-1",
+		waitKey: `{"reason":"ProtectedPod","message":"pod x/y","since":"2026-03-01T12:00:00Z"}`,
+	}
 	if diff := cmp.Diff(want, apply(nil, p.Annotations)); diff != "" {
 		t.Errorf("annotations, -want +got\n%s", diff)
 	}
@@ -114,6 +124,13 @@ func TestWriteMinimal(t *testing.T) {
 			}}},
 			map[string]string{stateKey: `{"a|1.0":{"name":"a","version":"1.0","image":"","stage":"apply","state":"in_progress","config":{}}}`},
 		},
+		{
+			"nothing changed differs from an install",
+			record.Node{Packages: map[string]record.Entry{"a|1.0": {
+				Name: "a", Version: "1.0", Stage: v1alpha1.StageConfig, State: v1alpha1.StateComplete, Changed: []string{},
+			}}},
+			map[string]string{stateKey: `{"a|1.0":{"name":"a","version":"1.0","image":"","stage":"config","state":"complete","changed":[]}}`},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := record.Write("demo", c.node, nil, nil)
@@ -149,6 +166,13 @@ func TestRead(t *testing.T) {
 			map[string]string{statusKey: "waiting", permitKey: "1/2", versionKey: "v1"},
 			record.Node{Status: v1alpha1.StatusWaiting, Done: "1/2", OperatorVersion: "v1", Packages: map[string]record.Entry{}},
 		},
+		{
+			"cordon, wait and boot id",
+			map[string]string{cordonKey: "true", bootKey: "b", waitKey: `{"reason":"R","message":"m","since":"2026-03-01T12:00:00Z"}`},
+			record.Node{Cordoned: true, BootID: "b", Wait: &record.Wait{Reason: "R", Message: "m", Since: since}, Packages: map[string]record.Entry{}},
+		},
+		{"a cordon is only \"true\"", map[string]string{cordonKey: "yes"}, record.Node{Packages: map[string]record.Entry{}}},
+		{"a wait that cannot be read is none", map[string]string{waitKey: "{"}, record.Node{Packages: map[string]record.Entry{}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := record.Read("demo", c.annotations)
@@ -227,7 +251,11 @@ func drawNode(t *rapid.T) record.Node {
 	n := record.Node{
 		Status: v1alpha1.Status(rapid.SampledFrom([]string{"", "complete", "in_progress"}).Draw(t, "status")),
 		Done:   rapid.SampledFrom([]string{"", "1/0", "7/999"}).Draw(t, "done"), OperatorVersion: rapid.SampledFrom([]string{"", "v1"}).Draw(t, "version"),
-		Packages: map[string]record.Entry{},
+		Packages: map[string]record.Entry{}, Cordoned: rapid.Bool().Draw(t, "cordoned"),
+		BootID: rapid.SampledFrom([]string{"", "boot-1"}).Draw(t, "boot"),
+	}
+	if rapid.Bool().Draw(t, "waits") {
+		n.Wait = &record.Wait{Reason: "R", Message: rapid.String().Draw(t, "wait"), Since: since}
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "entries") {
 		e := record.Entry{
@@ -235,6 +263,13 @@ func drawNode(t *rapid.T) record.Node {
 			Image: rapid.String().Draw(t, "image"), Stage: v1alpha1.StageUpgrade, State: v1alpha1.StateInProgress,
 			Restarts: rapid.Int32Min(0).Draw(t, "restarts"), Run: rapid.String().Draw(t, "run"),
 			Message: record.TrimMessage(rapid.String().Draw(t, "message")),
+		}
+		if rapid.Bool().Draw(t, "changed") {
+			e.Changed = rapid.SliceOf(rapid.String()).Draw(t, "keys")
+		}
+		if rapid.Bool().Draw(t, "interrupted") {
+			e.Interrupt, e.BootID = &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}, rapid.String().Draw(t, "boot id")
+			e.Hash, e.Generation = rapid.String().Draw(t, "hash"), rapid.Int64Min(0).Draw(t, "generation")
 		}
 		if rapid.Bool().Draw(t, "since known") {
 			e.Since = metav1.NewTime(time.Unix(rapid.Int64Range(0, 4_000_000_000).Draw(t, "since"), 0))
@@ -265,6 +300,10 @@ func TestWriteIsMinimal(t *testing.T) {
 		{"the permit", func(n *record.Node) { n.Done = "4/3" }, permitKey, ""},
 		{"the operator", func(n *record.Node) { n.OperatorVersion = "v2" }, versionKey, ""},
 		{"a package", func(n *record.Node) { n.Packages = nil }, stateKey, ""},
+		{"no cordon any more", func(n *record.Node) { n.Cordoned = false }, cordonKey + " removed", ""},
+		{"it waits for something else", func(n *record.Node) { n.Wait = &record.Wait{Reason: "Evicting", Since: since} }, waitKey, ""},
+		{"it waits no more", func(n *record.Node) { n.Wait = nil }, waitKey + " removed", ""},
+		{"the boot", func(n *record.Node) { n.BootID = "boot-2" }, bootKey, ""},
 		{"no permit any more", func(n *record.Node) { n.Done = "" }, permitKey + " removed", ""},
 		{"no status any more", func(n *record.Node) { n.Status = "" }, statusKey + " removed", statusKey + " removed"},
 	} {
@@ -300,7 +339,7 @@ func keys(changes map[string]*string) string {
 }
 
 func TestClear(t *testing.T) {
-	written := map[string]string{stateKey: "{}", statusKey: "complete", versionKey: "v1", permitKey: "4/2", "other": "x"}
+	written := map[string]string{stateKey: "{}", statusKey: "complete", versionKey: "v1", permitKey: "4/2", cordonKey: "true", waitKey: "{}", bootKey: "b", "other": "x"}
 	label := map[string]string{statusKey: "complete", "other": "x"}
 	for _, c := range []struct {
 		name        string
@@ -351,7 +390,8 @@ func TestOwnership(t *testing.T) {
 	for key, want := range map[string]bool{
 		stateKey: true, statusKey: true, versionKey: true, permitKey: true,
 		"skyhook.nvidia.com/nodeState_": true, "skyhook.nvidia.com/pause": false, "skyhook.nvidia.com/ignore": false,
-		"skyhook.nvidia.com/cordon_demo": false, "status_demo": false, "example.com/skyhook.nvidia.com/status_demo": false,
+		"skyhook.nvidia.com/cordon_demo": true, "skyhook.nvidia.com/wait_demo": true, "skyhook.nvidia.com/boot_demo": true,
+		"status_demo": false, "example.com/skyhook.nvidia.com/status_demo": false,
 	} {
 		if got := record.Owns(key); got != want {
 			t.Errorf("Owns(%q) is %t", key, got)
@@ -374,7 +414,10 @@ func TestOwnership(t *testing.T) {
 }
 
 func TestRaw(t *testing.T) {
-	all := map[string]string{stateKey: "{}", statusKey: "complete", versionKey: "v1", permitKey: "4/2"}
+	all := map[string]string{stateKey: "{}", statusKey: "complete", versionKey: "v1", permitKey: "4/2", cordonKey: "true", waitKey: "{}", bootKey: "b"}
+	if len(all) != record.AnnotationCount {
+		t.Errorf("a record has %d annotations, not %d", record.AnnotationCount, len(all))
+	}
 	base := record.Raw("demo", all)
 	if again := record.Raw("demo", maps.Clone(all)); again != base {
 		t.Error("equal annotations differ")
@@ -481,5 +524,26 @@ func TestEntry(t *testing.T) {
 		if e.Active() != want {
 			t.Errorf("%q: active is %t", state, e.Active())
 		}
+	}
+}
+
+func TestCordonedByOther(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		annotations map[string]string
+		want        bool
+	}{
+		{"nobody", nil, false},
+		{"only itself", map[string]string{cordonKey: "true"}, false},
+		{"another one", map[string]string{"skyhook.nvidia.com/cordon_demo2": "true"}, true},
+		{"both", map[string]string{cordonKey: "true", "skyhook.nvidia.com/cordon_a": "true"}, true},
+		{"another one no more", map[string]string{"skyhook.nvidia.com/cordon_a": "false"}, false},
+		{"something else", map[string]string{"skyhook.nvidia.com/status_a": "true", "cordon_a": "true"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := record.CordonedByOther("demo", c.annotations); got != c.want {
+				t.Errorf("got %t, want %t", got, c.want)
+			}
+		})
 	}
 }

@@ -40,12 +40,14 @@ type Node struct {
 	Hold *lifecycle.Hold
 	// Trouble is the first error on the node; nil when none.
 	Trouble *Trouble
+	// Wait is what the whole node waits for, such as a pod that holds its drain; nil when it does not.
+	Wait *Trouble
 	// States mirrors the package states, for small fleets.
 	States map[string]v1alpha1.PackageStatus
 	BootID string
 }
 
-// Trouble is why a node is erroring.
+// Trouble is why a node does not get on.
 type Trouble struct {
 	Reason  string
 	Message string

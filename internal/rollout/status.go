@@ -116,6 +116,11 @@ func attention(in Input, holders map[string]bool) []v1alpha1.NodeAttention {
 				Node: n.Name, Status: s,
 				Reason: n.Hold.Reason, Message: n.Hold.Message, Since: blockedSince(in, n),
 			})
+		case n.Wait != nil && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
+			list = append(list, v1alpha1.NodeAttention{
+				Node: n.Name, Status: s,
+				Reason: n.Wait.Reason, Message: n.Wait.Message, Since: metav1.NewTime(n.Wait.Since),
+			})
 		case s == v1alpha1.StatusWaiting && !n.Ready:
 			list = append(list, v1alpha1.NodeAttention{
 				Node: n.Name, Status: s, Reason: ReasonNotReady,
@@ -130,7 +135,9 @@ func attention(in Input, holders map[string]bool) []v1alpha1.NodeAttention {
 }
 
 func urgency(s v1alpha1.Status) int {
-	return slices.Index([]v1alpha1.Status{v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusWaiting}, s)
+	return slices.Index([]v1alpha1.Status{
+		v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusInProgress, v1alpha1.StatusWaiting,
+	}, s)
 }
 
 // blockedSince keeps the time of the same reason from the status before.

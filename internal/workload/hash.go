@@ -15,6 +15,7 @@ import (
 // taken of what the user meant, not of the text: quantities encode canonically, so "1000m" and "1" are the same.
 func Hash(s *v1alpha1.Skyhook, name string) string {
 	pkg := s.Spec.Packages[name]
+	// A stage's limits and its interrupts are no part of it: they change what follows, not what runs.
 	raw, err := json.Marshal(struct {
 		Image, Agent string
 		ConfigMap    map[string]string

@@ -27,36 +27,50 @@ func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 	for i := range pod.Status.InitContainerStatuses {
 		p.Restarts += pod.Status.InitContainerStatuses[i].RestartCount
 	}
-	p.Outcome, p.Reason, p.Message = outcome(pod, verdictContainer(id.Name, id.Stage))
+	r := outcome(pod, verdictContainer(id.Name, id.Stage))
+	p.Outcome, p.Reason, p.Message, p.ExitCode, p.Retrying = r.outcome, r.reason, r.message, r.exitCode, r.retrying
 	return p, nil
 }
 
-func outcome(pod *corev1.Pod, verdict string) (lifecycle.Outcome, string, string) {
+// result is the verdict on a pod's stage.
+type result struct {
+	outcome         lifecycle.Outcome
+	reason, message string
+	exitCode        int32
+	retrying        bool
+}
+
+func outcome(pod *corev1.Pod, verdict string) result {
 	var current *corev1.ContainerStatus
 	for i := range pod.Status.InitContainerStatuses {
 		c := &pod.Status.InitContainerStatuses[i]
 		exitedWell := c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
 		if exitedWell && c.Name == verdict {
-			return lifecycle.Done, "", ""
+			return result{outcome: lifecycle.Done}
 		}
 		if !exitedWell && current == nil {
 			current = c
 		}
 	}
 	if pod.Status.Phase == corev1.PodFailed {
-		return lifecycle.Lost, orElse(pod.Status.Reason, lifecycle.ReasonPodLost),
-			orElse(pod.Status.Message, "the pod failed without a message")
+		return result{
+			outcome: lifecycle.Lost, reason: orElse(pod.Status.Reason, lifecycle.ReasonPodLost),
+			message: orElse(pod.Status.Message, "the pod failed without a message"),
+		}
 	}
 	if current == nil {
-		return lifecycle.Running, "", ""
+		return result{outcome: lifecycle.Running}
 	}
 	if t := failure(current); t != nil {
-		return lifecycle.Failing, failureReason(t), describe(current.Name, t)
+		return result{
+			outcome: lifecycle.Failing, reason: failureReason(t), message: describe(current.Name, t),
+			exitCode: t.ExitCode, retrying: current.State.Running != nil,
+		}
 	}
 	if w := current.State.Waiting; w != nil && !starting(w.Reason) {
-		return lifecycle.Stuck, w.Reason, orElse(w.Message, "container "+current.Name+" cannot be started")
+		return result{outcome: lifecycle.Stuck, reason: w.Reason, message: orElse(w.Message, "container "+current.Name+" cannot be started")}
 	}
-	return lifecycle.Running, "", ""
+	return result{outcome: lifecycle.Running}
 }
 
 // failure returns the failed attempt that the container is in or that it is being retried after.

@@ -34,6 +34,8 @@ const (
 	LabelName = prefix + "name"
 	// LabelPackage holds "<package>-<version>" on pods.
 	LabelPackage = prefix + "package"
+	// LabelInterrupt is "True" on interrupt pods.
+	LabelInterrupt = prefix + "interrupt"
 	// LabelNodeMeta holds the Skyhook's name on node metadata ConfigMaps.
 	LabelNodeMeta = prefix + "skyhook-node-meta"
 

@@ -34,8 +34,13 @@ type Task struct {
 	Package string
 	Stage   v1alpha1.Stage
 	// Run of the stage, as in the node's record.
-	Run  string
-	Node string
+	Run string
+	// Generation of the spec for which the run began: it names the package's copy on the host and, to the agent, the
+	// work itself, so it is the same for every pod of the run.
+	Generation int64
+	// Interrupt to run, in the stages that are interrupts.
+	Interrupt *v1alpha1.Interrupt
+	Node      string
 	// Order is the node's place in the rollout.
 	Order int32
 }
@@ -56,6 +61,14 @@ type identity struct {
 // host, the agent runs the stage, the agent runs its check. The main container ends at once, so that a pod that is left
 // behind has succeeded and holds nothing.
 func (o Options) Pod(t Task) (*corev1.Pod, error) {
+	pod, err := o.stagePod(t)
+	if err != nil || t.Stage != v1alpha1.StageInterrupt {
+		return pod, err
+	}
+	return pod, o.makeInterrupt(pod, t)
+}
+
+func (o Options) stagePod(t Task) (*corev1.Pod, error) {
 	pkg := t.spec()
 	id, err := json.Marshal(identity{
 		Name: t.Package, Version: pkg.Version, Skyhook: t.Skyhook.Name, Stage: t.Stage,
@@ -112,6 +125,9 @@ func (o Options) podSpec(t Task, pkg v1alpha1.Package) corev1.PodSpec {
 
 // verdictContainer is the last init container: when it exits 0 the stage is done.
 func verdictContainer(pkg string, stage v1alpha1.Stage) string {
+	if stage == v1alpha1.StageInterrupt {
+		return interruptContainer
+	}
 	return containerPrefix(pkg) + "-" + string(stage) + "check"
 }
 
@@ -139,18 +155,24 @@ func (o Options) stageContainer(t Task, pkg v1alpha1.Package, name, mode string)
 // copyDir is where the package is copied to on the host: one folder per generation of the Skyhook.
 func (o Options) copyDir(t Task) string {
 	return path.Join(o.CopyDirRoot, t.Skyhook.Name, fmt.Sprintf("%s-%s-%s-%d",
-		t.Package, t.spec().Version, t.Skyhook.UID, t.Skyhook.Generation))
+		t.Package, t.spec().Version, t.Skyhook.UID, t.Generation))
 }
 
 func (o Options) agentEnv(t Task) []corev1.EnvVar {
-	return []corev1.EnvVar{
+	env := []corev1.EnvVar{
 		{Name: "SKYHOOK_LOG_DIR", Value: path.Join(o.AgentLogRoot, t.Skyhook.Name)},
 		{Name: "SKYHOOK_ROOT_DIR", Value: path.Join(o.CopyDirRoot, t.Skyhook.Name)},
 		{Name: "COPY_RESOLV", Value: "false"},
 		{Name: "SKYHOOK_RESOURCE_ID", Value: fmt.Sprintf("%s-%s-%d_%s_%s",
-			t.Skyhook.Name, t.Skyhook.UID, t.Skyhook.Generation, t.Package, t.spec().Version)},
+			t.Skyhook.Name, t.Skyhook.UID, t.Generation, t.Package, t.spec().Version)},
 		{Name: "SKYHOOK_NODE_ORDER", Value: strconv.FormatInt(int64(t.Order), 10)},
 	}
+	if grace := gracePeriod(t.spec()); grace != nil && t.Stage != v1alpha1.StageInterrupt {
+		// A step that outlives its time is killed a little before the kubelet kills the agent, which can then tell.
+		const margin = 3
+		env = append(env, corev1.EnvVar{Name: "SKYHOOK_AGENT_STOP_SECONDS", Value: strconv.FormatInt(max(1, *grace-margin), 10)})
+	}
+	return env
 }
 
 func (o Options) agentImage(pkg v1alpha1.Package) string {

@@ -106,6 +106,7 @@ spec:
     - {name: COPY_RESOLV, value: "false"}
     - {name: SKYHOOK_RESOURCE_ID, value: demo-1c5b-7_tuning_1.2.0}
     - {name: SKYHOOK_NODE_ORDER, value: "12"}
+    - {name: SKYHOOK_AGENT_STOP_SECONDS, value: "87"}
     securityContext: {privileged: true}
     volumeMounts: *mounts
     resources: *resources
@@ -130,12 +131,13 @@ spec:
     - {name: COPY_RESOLV, value: "false"}
     - {name: SKYHOOK_RESOURCE_ID, value: demo-1c5b-7_tuning_1.2.0}
     - {name: SKYHOOK_NODE_ORDER, value: "12"}
+    - {name: SKYHOOK_AGENT_STOP_SECONDS, value: "87"}
 `
 
 func task(t *testing.T, pkg string) workload.Task {
 	t.Helper()
 	return workload.Task{
-		Skyhook: read[v1alpha1.Skyhook](t, skyhookYAML), Package: pkg, Stage: v1alpha1.StageApply, Run: "t4x2", Node: "node-1", Order: 12,
+		Skyhook: read[v1alpha1.Skyhook](t, skyhookYAML), Package: pkg, Stage: v1alpha1.StageApply, Run: "t4x2", Generation: 7, Node: "node-1", Order: 12,
 	}
 }
 
@@ -269,20 +271,34 @@ func TestGracePeriod(t *testing.T) {
 	for _, c := range []struct {
 		set  *metav1.Duration
 		want *int64
+		stop string
 	}{
-		{nil, nil},
-		{&metav1.Duration{Duration: 0}, new(int64(0))},
-		{&metav1.Duration{Duration: 1999 * time.Millisecond}, new(int64(1))},
-		{&metav1.Duration{Duration: time.Hour + 30*time.Minute}, new(int64(5400))},
+		{nil, nil, ""},
+		{&metav1.Duration{Duration: 0}, new(int64(0)), "1"},
+		{&metav1.Duration{Duration: 1999 * time.Millisecond}, new(int64(1)), "1"},
+		{&metav1.Duration{Duration: time.Hour + 30*time.Minute}, new(int64(5400)), "5397"},
 	} {
 		k := task(t, "base")
 		pkg := k.Skyhook.Spec.Packages["base"]
 		pkg.GracefulShutdown = c.set
 		k.Skyhook.Spec.Packages["base"] = pkg
-		if diff := cmp.Diff(c.want, build(t, options, k).Spec.TerminationGracePeriodSeconds); diff != "" {
+		pod := build(t, options, k)
+		if diff := cmp.Diff(c.want, pod.Spec.TerminationGracePeriodSeconds); diff != "" {
 			t.Errorf("%v: -want +got\n%s", c.set, diff)
 		}
+		if got := agentStop(pod); got != c.stop {
+			t.Errorf("%v: the agent stops a step after %q s, want %q", c.set, got, c.stop)
+		}
 	}
+}
+
+func agentStop(pod *corev1.Pod) string {
+	for _, v := range pod.Spec.InitContainers[1].Env {
+		if v.Name == "SKYHOOK_AGENT_STOP_SECONDS" {
+			return v.Value
+		}
+	}
+	return ""
 }
 
 // TestHash: what a pod takes from the spec changes the hash; nothing else does.

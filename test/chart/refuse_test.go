@@ -27,7 +27,6 @@ func TestRefusedValues(t *testing.T) {
 			[]string{"--set-string", "controllerManager.manager.env.leaderElection=false"},
 			"leaderElection must be true when controllerManager.replicas is more than 1",
 		},
-		{"not supported yet", []string{"--set-string", "controllerManager.manager.env.reapplyOnReboot=true"}, "reapplyOnReboot is not supported"},
 		{"relative folder", []string{"--set", "controllerManager.manager.env.copyDirRoot=var"}, "copyDirRoot"},
 		{"unknown level", []string{"--set", "controllerManager.manager.env.logLevel=loud"}, "logLevel"},
 		{"taint without effect", []string{"--set", "controllerManager.manager.env.runtimeRequiredTaint=a=b"}, "runtimeRequiredTaint"},

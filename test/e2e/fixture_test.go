@@ -47,7 +47,13 @@ func mustKubectl(t *testing.T, input string, args ...string) string {
 // the records and the given files on the nodes.
 func apply(t *testing.T, name, manifest string, hostFiles ...string) {
 	t.Helper()
-	for _, node := range bed.Nodes() {
+	applyTo(t, bed.Nodes(), name, manifest, hostFiles...)
+}
+
+// applyTo is apply for some of the nodes.
+func applyTo(t *testing.T, nodes []string, name, manifest string, hostFiles ...string) {
+	t.Helper()
+	for _, node := range nodes {
 		mustKubectl(t, "", "label", "node", node, "--overwrite", testLabel+"=demo")
 	}
 	t.Cleanup(func() { cleanUp(t, name, hostFiles) })
@@ -59,6 +65,10 @@ func cleanUp(t *testing.T, name string, hostFiles []string) {
 	for _, node := range bed.Nodes() {
 		mustKubectl(t, "", "label", "node", node, testLabel+"-")
 		mustKubectl(t, "", "annotate", "node", node, "skyhook.nvidia.com/nodeState_"+name+"-", "skyhook.nvidia.com/version_"+name+"-")
+		if getNode(t, node).Spec.Unschedulable {
+			t.Errorf("node %s is left cordoned", node)
+			mustKubectl(t, "", "uncordon", node)
+		}
 		remove := append([]string{"rm", "-rf", "/var/lib/skyhook/" + name, "/var/log/skyhook/" + name}, hostFiles...)
 		if _, err := bed.Exec(context.WithoutCancel(t.Context()), node, remove...); err != nil {
 			t.Errorf("clean up node %s: %v", node, err)
@@ -123,7 +133,7 @@ func absent(t *testing.T, node, path string) {
 func getNode(t *testing.T, name string) *corev1.Node {
 	t.Helper()
 	var n corev1.Node
-	if err := bed.client.Get(t.Context(), client.ObjectKey{Name: name}, &n); err != nil {
+	if err := bed.client.Get(context.WithoutCancel(t.Context()), client.ObjectKey{Name: name}, &n); err != nil {
 		t.Fatal(err)
 	}
 	return &n

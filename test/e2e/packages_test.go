@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -126,7 +127,10 @@ func TestDeletionFreesTheNodes(t *testing.T) {
 // nodeText is all of a node that a Skyhook may touch, but for the package states that stay by design.
 func nodeText(t *testing.T, node string) string {
 	t.Helper()
-	n := getNode(t, node)
+	return textOf(getNode(t, node))
+}
+
+func textOf(n *corev1.Node) string {
 	annotations := map[string]string{}
 	for key, value := range n.Annotations {
 		if !strings.Contains(key, "/nodeState_") && !strings.Contains(key, "/version_") {
@@ -143,11 +147,11 @@ func nodeText(t *testing.T, node string) string {
 
 func TestUnsupportedFieldIsRefused(t *testing.T) {
 	manifest := strings.Replace(skyhook("later", map[string]string{"apply.sh": "touch /skyhook-later"}),
-		"      configMap:", "      interrupt: {type: reboot}\n      configMap:", 1)
+		"      configMap:", "      uninstall: {enabled: true, apply: false}\n      configMap:", 1)
 	apply(t, "later", manifest, "/skyhook-later")
 	s := until(t, "later", "stalled", func(s *v1alpha1.Skyhook) bool { return meta.IsStatusConditionTrue(s.Status.Conditions, "Stalled") })
 	c := meta.FindStatusCondition(s.Status.Conditions, "Stalled")
-	if !strings.Contains(c.Message, "spec.packages.scripts.interrupt: is not supported") {
+	if !strings.Contains(c.Message, "spec.packages.scripts.uninstall: is not supported") {
 		t.Errorf("Stalled: %+v", c)
 	}
 	for _, node := range bed.Nodes() {

@@ -15,6 +15,8 @@ import (
 const module = "github.com/skyhook-operator/skyhook"
 
 var pure = []string{
+	module + "/internal/admission",
+	module + "/internal/drain",
 	module + "/internal/lifecycle",
 	module + "/internal/record",
 	module + "/internal/rollout",

@@ -40,6 +40,7 @@ requests:
 - { name: LEADER_ELECTION, value: {{ $env.leaderElection | quote }} }
 - { name: LOG_LEVEL, value: {{ $env.logLevel | quote }} }
 - { name: NAMESPACE, valueFrom: { fieldRef: { fieldPath: metadata.namespace } } }
+- { name: POD_NAME, valueFrom: { fieldRef: { fieldPath: metadata.name } } }
 - { name: IMAGE_PULL_SECRET, value: {{ .Values.imagePullSecret | default "" | quote }} }
 - { name: COPY_DIR_ROOT, value: {{ $env.copyDirRoot | quote }} }
 - { name: AGENT_LOG_ROOT, value: {{ $env.agentLogRoot | quote }} }

@@ -14,7 +14,4 @@
 {{- if and (gt (int $manager.replicas) 1) (ne (toString $manager.manager.env.leaderElection) "true") -}}
 {{- fail "controllerManager.manager.env.leaderElection must be true when controllerManager.replicas is more than 1" -}}
 {{- end -}}
-{{- if eq (toString $manager.manager.env.reapplyOnReboot) "true" -}}
-{{- fail "controllerManager.manager.env.reapplyOnReboot is not supported by this version; set it to false" -}}
-{{- end -}}
 {{- end -}}

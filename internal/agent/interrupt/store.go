@@ -27,6 +27,10 @@ type Command struct {
 	Line string
 	// BootID is that of the running system if the command is to change it.
 	BootID string
+	// Run is the operator's name for this interrupt; empty if it gives none.
+	// The same package may be interrupted again under the same resource id,
+	// as when its state on the node is reset.
+	Run string
 }
 
 // Names of flag files.
@@ -41,17 +45,21 @@ const (
 	commandKey  = "command: "
 	bootKey     = "boot_id: "
 	attemptsKey = "attempts: "
+	runKey      = "run: "
 )
 
 // Done reports whether the command has had its effect. A flag of another
 // command (the list of services has changed) does not count, nor one of a
-// reboot that was begun in the boot that still runs.
+// reboot that was begun in the boot that still runs, nor one of another run.
 func (s Store) Done(c Command) bool {
 	raw, err := os.ReadFile(s.path(c.Name + completeSuffix))
 	if err != nil {
 		return false
 	}
 	if line, given := field(raw, commandKey); given && line != c.Line {
+		return false
+	}
+	if run, given := field(raw, runKey); given && c.Run != "" && run != c.Run {
 		return false
 	}
 	boot, given := field(raw, bootKey)
@@ -64,6 +72,9 @@ func (s Store) Complete(c Command, now time.Time) error {
 	content := timeText(now) + "\n" + commandKey + c.Line
 	if c.BootID != "" {
 		content += "\n" + bootKey + c.BootID
+	}
+	if c.Run != "" {
+		content += "\n" + runKey + c.Run
 	}
 	if err := hostfs.WriteFile(s.path(c.Name+completeSuffix), []byte(content), 0o644); err != nil {
 		return err

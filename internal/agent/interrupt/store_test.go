@@ -49,6 +49,8 @@ func TestDone(t *testing.T) {
 		"only begun":               {flag{"service_restart_1.started", field + "\nattempts: 1"}, restart, false},
 		"reboot of this boot":      {flag{"node_restart_0.complete", field + "\ncommand: reboot\nboot_id: now"}, reboot, false},
 		"reboot of another boot":   {flag{"node_restart_0.complete", field + "\ncommand: reboot\nboot_id: before"}, reboot, true},
+		"same run":                 {flag{"node_restart_0.complete", field + "\nboot_id: before\nrun: r1"}, interrupt.Command{Name: "node_restart_0", BootID: "now", Run: "r1"}, true},
+		"another run":              {flag{"node_restart_0.complete", field + "\nboot_id: before\nrun: r1"}, interrupt.Command{Name: "node_restart_0", BootID: "now", Run: "r2"}, false},
 		"boot id not known":        {flag{"node_restart_0.complete", field + "\nboot_id: before"}, interrupt.Command{Name: "node_restart_0", Line: "reboot"}, true},
 	}
 	for name, test := range tests {

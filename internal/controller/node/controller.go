@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/drain"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -39,8 +41,20 @@ type Reconciler struct {
 	Workload workload.Options
 	// Version of the operator, kept in the record.
 	Version string
+	// PodName is the pod that this operator runs in; it does not evict itself. Empty outside of a cluster.
+	PodName string
+
+	// Evictor asks pods to leave a node that is to be interrupted.
+	Evictor Evictor
+	// ReapplyOnReboot starts a node over when it rebooted by itself.
+	ReapplyOnReboot bool
 
 	fresh freshness
+}
+
+// Evictor evicts pods; refused tells, by UID, which the API server did not let go and why.
+type Evictor interface {
+	Evict(ctx context.Context, pods []drain.Pod, o drain.Options) (refused map[types.UID]string, err error)
 }
 
 // Reconcile brings one node one step further for every Skyhook that targets it.
@@ -64,10 +78,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: freshRetry}, nil
 	}
 	p := &pass{
-		node: &node, now: now.Truncate(time.Second), skyhooks: targets.InOrder(skyhooks.Items),
+		node: &node, pods: pods.Items, now: now.Truncate(time.Second), skyhooks: targets.InOrder(skyhooks.Items),
 		wrote: written{resourceVersion: node.ResourceVersion, at: now},
 	}
-	r.plan(ctx, p, pods.Items)
+	r.plan(ctx, p)
 	r.execute(ctx, p)
 	r.fresh.note(node.UID, p.wrote)
 	if err := errors.Join(p.errs...); err != nil {

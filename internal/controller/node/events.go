@@ -10,6 +10,10 @@ import (
 // report sends the events of one Skyhook's decision, after its writes.
 func (r *Reconciler) report(node *corev1.Node, i *item) {
 	for _, c := range i.decision.Changes {
+		if c.Reason != "" {
+			r.both(node, i, corev1.EventTypeNormal, c.Reason, c, "node %s: %s", node.Name, c.Message)
+			continue
+		}
 		switch c.State {
 		case v1alpha1.StateErroring:
 			r.both(node, i, corev1.EventTypeWarning, "Error", c,

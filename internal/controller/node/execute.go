@@ -3,7 +3,9 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,9 +47,14 @@ func (r *Reconciler) writeRecords(ctx context.Context, p *pass) error {
 		}
 		all.Merge(change)
 	}
-	if all.Empty() {
-		return nil
+	if all.Empty() && p.unschedulable == p.node.Spec.Unschedulable {
+		return r.confirm(ctx, p)
 	}
+	return r.patchNode(ctx, p, all)
+}
+
+// patchNode writes metadata and cordon in one request.
+func (r *Reconciler) patchNode(ctx context.Context, p *pass, all record.Patch) error {
 	metadata := map[string]any{"resourceVersion": p.wrote.resourceVersion}
 	// A null map would remove every label or annotation of the node.
 	if len(all.Annotations) > 0 {
@@ -56,7 +63,11 @@ func (r *Reconciler) writeRecords(ctx context.Context, p *pass) error {
 	if len(all.Labels) > 0 {
 		metadata["labels"] = all.Labels
 	}
-	body, err := json.Marshal(map[string]any{"metadata": metadata})
+	change := map[string]any{"metadata": metadata}
+	if p.unschedulable != p.node.Spec.Unschedulable {
+		change["spec"] = map[string]any{"unschedulable": p.unschedulable}
+	}
+	body, err := json.Marshal(change)
 	if err != nil {
 		return fmt.Errorf("encode the record of node %s: %w", p.node.Name, err)
 	}
@@ -65,6 +76,24 @@ func (r *Reconciler) writeRecords(ctx context.Context, p *pass) error {
 		return fmt.Errorf("write the record of node %s: %w", p.node.Name, err)
 	}
 	p.wrote.resourceVersion = node.ResourceVersion
+	return nil
+}
+
+// confirm makes sure that pods are not changed on an old view of the node when there is nothing to write whose
+// precondition would tell. That is rare: only a pod that got lost is replaced without a change of the record.
+func (r *Reconciler) confirm(ctx context.Context, p *pass) error {
+	if !slices.ContainsFunc(p.items, func(i *item) bool { return len(i.decision.Start)+len(i.decision.Delete) > 0 }) {
+		return nil
+	}
+	var live corev1.Node
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(p.node), &live); err != nil {
+		return fmt.Errorf("get node %s: %w", p.node.Name, err)
+	}
+	for _, i := range p.items {
+		if record.Raw(i.skyhook.Name, live.Annotations) != record.Raw(i.skyhook.Name, p.node.Annotations) || live.UID != p.node.UID {
+			return apierrors.NewConflict(corev1.Resource("nodes"), p.node.Name, errors.New("the record changed"))
+		}
+	}
 	return nil
 }
 
@@ -122,7 +151,10 @@ func (r *Reconciler) deletePod(ctx context.Context, p *pass, pod lifecycle.Pod) 
 }
 
 func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifecycle.Start) error {
-	task := workload.Task{Skyhook: i.skyhook, Package: start.Package, Stage: start.Stage, Run: start.Run, Node: p.node.Name}
+	task := workload.Task{
+		Skyhook: i.skyhook, Package: start.Package, Stage: start.Stage, Run: start.Run,
+		Generation: start.Generation, Interrupt: start.Interrupt, Node: p.node.Name,
+	}
 	if permit := permitOf(i.skyhook, p.node.Name); permit != nil {
 		task.Order = permit.Order
 	}
@@ -131,13 +163,31 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 		return err
 	}
 	err = r.Client.Create(ctx, pod)
-	if apierrors.IsAlreadyExists(err) {
+	switch {
+	case apierrors.IsAlreadyExists(err):
 		return r.nameTaken(ctx, i.skyhook, pod)
-	}
-	if err != nil {
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+		return r.rejected(ctx, p, i, start, err)
+	case err != nil:
 		return fmt.Errorf("create pod %s for stage %s of package %s: %w", pod.Name, start.Stage, start.Package, err)
 	}
 	p.wrote.created = append(p.wrote.created, pod.UID)
+	return nil
+}
+
+// rejected records that the API server refuses the pod, so that people see why nothing happens. The next pass tries again
+// after a pause.
+func (r *Reconciler) rejected(ctx context.Context, p *pass, i *item, start lifecycle.Start, cause error) error {
+	version := i.target.Packages[start.Package].Version
+	n, change := lifecycle.Reject(i.decision.Record, start, version, cause.Error(), p.now)
+	patch, err := record.Write(i.skyhook.Name, n, p.node.Annotations, p.node.Labels)
+	if err != nil {
+		return fmt.Errorf("node %s: %w", p.node.Name, err)
+	}
+	if err := r.patchNode(ctx, p, patch); err != nil {
+		return err
+	}
+	i.decision.Record, i.decision.Changes = n, append(i.decision.Changes, change)
 	return nil
 }
 

@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// freshness lets a pass wait until the cache shows what the pass before wrote. It only saves requests that the API
-// server would refuse: nothing depends on it, and after a restart or a lost event the preconditions do the same work.
+// freshness lets a pass wait until the cache shows what the pass before wrote. It saves requests that the API server
+// would refuse, and passes that would not see their own pods. After a restart the cache begins with a new list, and
+// preconditions do the rest.
 type freshness struct {
 	mu    sync.Mutex
 	nodes map[types.UID]written
@@ -25,8 +26,8 @@ type written struct {
 }
 
 const (
-	// freshPatience bounds the wait: a pod that somebody deleted at once never shows up.
-	freshPatience = 2 * time.Second
+	// freshPatience bounds the wait for pods: one that somebody deleted at once never shows up.
+	freshPatience = 10 * time.Second
 	// freshRetry is when to look again; usually an event comes first.
 	freshRetry = 20 * time.Millisecond
 )
@@ -48,7 +49,7 @@ func (f *freshness) behind(node *corev1.Node, pods []corev1.Pod, now time.Time) 
 	if !ok {
 		return false
 	}
-	if now.Sub(w.at) < freshPatience && (older(node.ResourceVersion, w.resourceVersion) || !shows(pods, w)) {
+	if older(node.ResourceVersion, w.resourceVersion) || now.Sub(w.at) < freshPatience && !shows(pods, w) {
 		return true
 	}
 	delete(f.nodes, node.UID)

@@ -24,6 +24,15 @@ import (
 type pass struct {
 	node *corev1.Node
 	now  time.Time
+	// pods are all package pods on the node.
+	pods []corev1.Pod
+	// unschedulable and cordons are as the decisions so far leave them: who holds a cordon, by Skyhook.
+	unschedulable bool
+	cordons       map[string]bool
+	// interrupting is the Skyhook whose interrupt runs on the node or begins in this pass; empty for none.
+	interrupting string
+	// started counts the pods that the decisions so far start.
+	started int
 	// wrote is what this pass has written so far; its resourceVersion is the precondition of the next write.
 	wrote written
 	// skyhooks are all there are, in the order in which they work on a node.
@@ -42,34 +51,69 @@ type item struct {
 }
 
 // plan observes and decides for every Skyhook that has to do with the node.
-func (r *Reconciler) plan(ctx context.Context, p *pass, pods []corev1.Pod) {
+func (r *Reconciler) plan(ctx context.Context, p *pass) {
+	r.survey(p)
 	for _, s := range p.skyhooks {
-		o, ok, err := r.observe(ctx, p, s, pods)
+		i, err := r.decide(ctx, p, s)
 		if err != nil {
 			p.errs = append(p.errs, fmt.Errorf("Skyhook %s: %w", s.Name, err))
 		}
-		if err != nil || !ok {
-			continue
+		if i != nil {
+			p.items = append(p.items, i)
+			p.follow(i)
 		}
-		i := &item{skyhook: s, target: r.Targets.Of(s)}
-		switch {
-		case s.DeletionTimestamp != nil:
-			o.Permit = nil // nobody is left to take it back
-			i.decision = lifecycle.Leave(o)
-		case !r.Targets.Selects(s, p.node.Labels):
-			i.decision = lifecycle.Leave(o)
-		default:
-			o.Hold = r.hold(p, s, i.target)
-			i.decision = lifecycle.Next(o)
-			i.decision.Record.OperatorVersion = r.Version
-		}
-		p.items = append(p.items, i)
 	}
+}
+
+// survey finds out who holds cordons and who interrupts the node.
+func (r *Reconciler) survey(p *pass) {
+	p.unschedulable, p.cordons = p.node.Spec.Unschedulable, map[string]bool{}
+	for _, s := range p.skyhooks {
+		n, err := r.Records.Read(s.Name, p.node)
+		p.cordons[s.Name] = n.Cordoned
+		if err == nil && lifecycle.Interrupting(n) {
+			p.interrupting = s.Name
+		}
+	}
+}
+
+// follow makes what one Skyhook's decision changes on the node visible to those after it.
+func (p *pass) follow(i *item) {
+	d := i.decision
+	p.cordons[i.skyhook.Name] = d.Record.Cordoned
+	if d.Unschedulable != nil {
+		p.unschedulable = *d.Unschedulable
+	}
+	p.started += len(d.Start)
+	if lifecycle.Interrupting(d.Record) && !d.Leaving {
+		p.interrupting = i.skyhook.Name
+	}
+}
+
+// decide makes the decision for one Skyhook; nil when it has nothing to do with the node.
+func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (*item, error) {
+	o, ok, err := r.observe(ctx, p, s)
+	if err != nil || !ok {
+		return nil, err
+	}
+	i := &item{skyhook: s, target: r.Targets.Of(s)}
+	switch {
+	case s.DeletionTimestamp != nil:
+		o.Permit = nil // nobody is left to take it back
+		i.decision = lifecycle.Leave(o)
+	case !r.Targets.Selects(s, p.node.Labels):
+		i.decision = lifecycle.Leave(o)
+	default:
+		o.Hold = r.hold(p, s, i.target)
+		i.decision, err = r.next(ctx, p, s, o)
+		i.decision.Record.OperatorVersion = r.Version
+	}
+	return i, err
 }
 
 // observe collects what the decision for one Skyhook depends on; false when it has nothing to do with the node, or not
 // yet.
-func (r *Reconciler) observe(ctx context.Context, p *pass, s *v1alpha1.Skyhook, pods []corev1.Pod) (lifecycle.Observation, bool, error) {
+func (r *Reconciler) observe(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (lifecycle.Observation, bool, error) {
 	n, err := r.Records.Read(s.Name, p.node)
 	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
 		// Nothing is done on unreadable state, so that nothing gets lost. The Skyhook's status tells about it.
@@ -77,8 +121,10 @@ func (r *Reconciler) observe(ctx context.Context, p *pass, s *v1alpha1.Skyhook, 
 	}
 	o := lifecycle.Observation{
 		Packages: r.Targets.Of(s).Packages, Record: n, Now: p.now,
-		Pods: ownPods(s, pods), Permit: permitOf(s, p.node.Name),
+		Pods: ownPods(s, p.pods), Permit: permitOf(s, p.node.Name),
+		Serial: s.Spec.Serial, Generation: s.Generation, Reapply: r.ReapplyOnReboot,
 	}
+	o.Node = p.facts(s, len(o.Pods))
 	known := len(o.Pods) > 0 || o.Permit != nil || record.Exists(s.Name, p.node.Annotations, p.node.Labels)
 	planned := s.Status.ObservedGeneration == s.Generation && r.Targets.Selects(s, p.node.Labels)
 	if !known && !planned {
@@ -96,7 +142,26 @@ func (r *Reconciler) hold(p *pass, s *v1alpha1.Skyhook, t *targets.Target) *life
 	if h := rollout.HoldNode(s, p.node); h != nil {
 		return h
 	}
+	if p.interrupting != "" && p.interrupting != s.Name {
+		return &lifecycle.Hold{
+			Status: v1alpha1.StatusWaiting, Release: true, Reason: lifecycle.ReasonInterrupt,
+			Message: fmt.Sprintf("Skyhook %s interrupts the node", p.interrupting),
+		}
+	}
 	return rollout.HoldOrder(r.Targets.Earlier(s, p.skyhooks, p.node, r.Records))
+}
+
+// facts is what a Skyhook with the given number of pods sees of the node.
+func (p *pass) facts(s *v1alpha1.Skyhook, own int) lifecycle.Node {
+	other := false
+	for name, holds := range p.cordons {
+		other = other || holds && name != s.Name
+	}
+	return lifecycle.Node{
+		Ready: targets.Ready(p.node), BootID: p.node.Status.NodeInfo.BootID,
+		Unschedulable: p.unschedulable, CordonedByOther: other,
+		OtherPods: len(p.pods) - own + p.started,
+	}
 }
 
 // ownPods returns the pods whose controller is this very Skyhook. Labels prove nothing.

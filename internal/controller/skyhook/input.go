@@ -71,6 +71,9 @@ func (r *Reconciler) node(s *v1alpha1.Skyhook, target *targets.Target, node *cor
 			Message: fmt.Sprintf("package %s stage %s: %s", e.Name, e.Stage, e.Message),
 		}
 	}
+	if w := n.Wait; w != nil {
+		out.Wait = &rollout.Trouble{Reason: w.Reason, Message: w.Message, Since: w.Since.Time}
+	}
 	if detailed {
 		out.States = states(n)
 	}

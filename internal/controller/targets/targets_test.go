@@ -44,9 +44,9 @@ func TestIndexParsesOncePerGeneration(t *testing.T) {
 	if index.Of(s.DeepCopy()) != first {
 		t.Error("the same generation is parsed again")
 	}
-	s.Generation, s.Spec.Serial = 2, true
+	s.Generation, s.Spec.RuntimeRequired = 2, true
 	second := index.Of(s)
-	if second == first || !strings.Contains(second.Invalid, "spec.serial") {
+	if second == first || !strings.Contains(second.Invalid, "spec.runtimeRequired") {
 		t.Errorf("the next generation is not parsed: %+v", second)
 	}
 	if index.Of(s) != second {

@@ -1,0 +1,96 @@
+package lifecycle
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// configChanged reports whether the configMap differs from what the node applied last. An entry without hashes was
+// written by an operator that kept none, and is taken as current.
+func configChanged(pkg Package, e record.Entry) bool {
+	return e.Config != nil && len(record.ChangedKeys(e.Config, pkg.Config)) > 0
+}
+
+// owed returns the interrupts that the package needs once its config stage is complete. After an install or upgrade it
+// is the package's own; after a change, those of configInterrupts whose key or glob changed on this node.
+func owed(pkg Package, e record.Entry) []v1alpha1.Interrupt {
+	if e.Changed == nil {
+		if pkg.Interrupt == nil {
+			return nil
+		}
+		return []v1alpha1.Interrupt{*pkg.Interrupt}
+	}
+	var list []v1alpha1.Interrupt
+	for _, pattern := range slices.Sorted(maps.Keys(pkg.ConfigInterrupts)) {
+		if slices.ContainsFunc(e.Changed, func(key string) bool { return matches(pattern, key) }) {
+			list = append(list, pkg.ConfigInterrupts[pattern])
+		}
+	}
+	return list
+}
+
+// matches follows path.Match for globs; without a star the pattern is a key.
+func matches(pattern, key string) bool {
+	if !strings.Contains(pattern, "*") {
+		return pattern == key
+	}
+	ok, err := path.Match(pattern, key)
+	return err == nil && ok
+}
+
+// settled reports whether the package owes nothing for the config that it applied last.
+func settled(pkg Package, e record.Entry) bool {
+	if e.State != v1alpha1.StateComplete {
+		return false
+	}
+	return e.Stage == v1alpha1.StagePostInterrupt ||
+		e.Stage == v1alpha1.StageConfig && len(owed(pkg, e)) == 0 && !postInterruptOwed(e)
+}
+
+// postInterruptOwed reports whether an interrupt ran whose post-interrupt stage has not succeeded since. A changed
+// configMap sends the package back to its config stage, but must not make it skip what comes after the interrupt.
+func postInterruptOwed(e record.Entry) bool {
+	return e.Interrupt != nil && e.Stage != v1alpha1.StageInterrupt
+}
+
+// carry keeps the interrupt in the entry of the stage that begins after last, until post-interrupt has succeeded.
+func carry(e *record.Entry, last record.Entry) {
+	over := last.Stage == v1alpha1.StagePostInterrupt && last.State == v1alpha1.StateComplete
+	if e.Stage == v1alpha1.StageConfig && !over || e.Stage == v1alpha1.StagePostInterrupt {
+		e.Interrupt, e.BootID = last.Interrupt, last.BootID
+	}
+}
+
+// changedFor returns the keys that count as changed when a stage begins after last. Nil stays nil while the interrupt
+// of an install or upgrade is still owed; that one covers every change.
+func changedFor(pkg Package, last record.Entry, stage v1alpha1.Stage) []string {
+	switch {
+	case stage == v1alpha1.StageApply, stage == v1alpha1.StageUpgrade:
+		return nil
+	case !configChanged(pkg, last):
+		return last.Changed
+	}
+	keys := record.ChangedKeys(last.Config, pkg.Config)
+	interruptOwed := last.Stage == v1alpha1.StageConfig && !settled(pkg, last)
+	switch {
+	case last.Stage == v1alpha1.StageApply, last.Stage == v1alpha1.StageUpgrade:
+		return last.Changed
+	case interruptOwed && last.Changed == nil:
+		return nil
+	case interruptOwed:
+		return union(last.Changed, keys)
+	default:
+		return keys
+	}
+}
+
+func union(a, b []string) []string {
+	all := append(slices.Clone(a), b...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}

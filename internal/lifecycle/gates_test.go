@@ -1,0 +1,84 @@
+package lifecycle_test
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// gates are what stands between a node and new work.
+var gates = map[string]func(*lifecycle.Observation){
+	"no-permit":    func(o *lifecycle.Observation) { o.Permit = nil },
+	"acknowledged": func(o *lifecycle.Observation) { o.Record.Done = record.PermitToken(permit) },
+	"returned-one-before": func(o *lifecycle.Observation) {
+		before := permit
+		before.Order--
+		o.Record.Done = record.PermitToken(before)
+	},
+	"paused": func(o *lifecycle.Observation) {
+		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusPaused, Reason: "Paused", Message: "-"}
+	},
+	"disabled": func(o *lifecycle.Observation) {
+		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Reason: "Disabled", Message: "-"}
+	},
+	"blocked": func(o *lifecycle.Observation) {
+		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Reason: "Taint", Message: "-"}
+	},
+	"invalid": func(o *lifecycle.Observation) {
+		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: "SpecInvalid", Message: "-"}
+	},
+	"turn": func(o *lifecycle.Observation) {
+		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusWaiting, Release: true, Reason: "WaitingForSkyhook", Message: "-"}
+	},
+	"no-config-of-a": func(o *lifecycle.Observation) { o.ConfigReady["a"] = false },
+
+	"serial":    func(o *lifecycle.Observation) { o.Serial = true },
+	"reapply":   func(o *lifecycle.Observation) { o.Reapply = true },
+	"not-ready": func(o *lifecycle.Observation) { o.Node.Ready = false },
+	// The cordon: ours; ours, but somebody lifted it; somebody else's; another Skyhook's, with or without ours.
+	"ours":   func(o *lifecycle.Observation) { o.Record.Cordoned, o.Node.Unschedulable = true, true },
+	"lifted": func(o *lifecycle.Observation) { o.Record.Cordoned = true },
+	"admins": func(o *lifecycle.Observation) { o.Node.Unschedulable = true },
+	"others": func(o *lifecycle.Observation) { o.Node.Unschedulable, o.Node.CordonedByOther = true, true },
+	// The drain: not looked at unless one of these, or left=Reason, late=Reason, says so.
+	"clear": func(o *lifecycle.Observation) { o.Drain = &lifecycle.Drain{Clear: true} },
+}
+
+// settings are gates with a value, written name=value.
+var settings = map[string]func(t *testing.T, o *lifecycle.Observation, v string){
+	"boot":       func(_ *testing.T, o *lifecycle.Observation, v string) { o.Node.BootID = v },
+	"last-boot":  func(_ *testing.T, o *lifecycle.Observation, v string) { o.Record.BootID = v },
+	"status":     func(_ *testing.T, o *lifecycle.Observation, v string) { o.Record.Status = v1alpha1.Status(v) },
+	"gen":        func(t *testing.T, o *lifecycle.Observation, v string) { o.Generation = int64(number(t, v)) },
+	"other-pods": func(t *testing.T, o *lifecycle.Observation, v string) { o.Node.OtherPods = number(t, v) },
+	"left": func(_ *testing.T, o *lifecycle.Observation, v string) {
+		o.Drain = &lifecycle.Drain{Reason: v, Message: message(v)}
+	},
+	"late": func(_ *testing.T, o *lifecycle.Observation, v string) {
+		o.Drain = &lifecycle.Drain{Reason: v, Message: message(v), TimedOut: true}
+	},
+	// told=Reason/-5m is what the record says that the node waits for, and since when.
+	"told": func(t *testing.T, o *lifecycle.Observation, v string) {
+		reason, since, _ := strings.Cut(v, "/")
+		o.Record.Wait = &record.Wait{Reason: reason, Message: message(reason), Since: metav1.NewTime(now.Add(duration(t, since)))}
+	},
+}
+
+// passGate applies one word of a row's gate.
+func passGate(t *testing.T, o *lifecycle.Observation, word string) {
+	t.Helper()
+	k, v, given := strings.Cut(word, "=")
+	switch {
+	case given && settings[k] != nil:
+		settings[k](t, o, v)
+	case gates[word] != nil:
+		gates[word](o)
+	default:
+		t.Fatalf("no gate %q", word)
+	}
+}

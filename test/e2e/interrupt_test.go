@@ -1,0 +1,102 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestServiceInterrupt(t *testing.T) {
+	before := map[string]string{}
+	for _, node := range bed.Nodes() {
+		before[node] = cronStart(t, node)
+	}
+	seen := watchNodes(t)
+	apply(t, "service-restart", example(t, "service-restart.yaml"), "/skyhook-cron-restarted", "/etc/systemd/system/cron.service.d")
+	waitReady(t, "service-restart")
+	times, most := seen.cordons()
+	if most != 1 {
+		t.Errorf("%d nodes were cordoned at a time, the budget is 1", most)
+	}
+	for _, node := range bed.Nodes() {
+		now := cronStart(t, node)
+		if now == before[node] {
+			t.Errorf("node %s: cron was not restarted", node)
+		}
+		if got := strings.TrimSpace(onHost(t, node, "cat", "/skyhook-cron-restarted")); got != now {
+			t.Errorf("node %s: post-interrupt saw cron started at %s, last start is %s", node, got, now)
+		}
+		if times[node] != 1 || getNode(t, node).Spec.Unschedulable {
+			t.Errorf("node %s was cordoned %d times, want once; cordoned now: %v", node, times[node], getNode(t, node).Spec.Unschedulable)
+		}
+		checkEntry(t, node, "service-restart", "cron|1.1.0")
+	}
+}
+
+func TestReboot(t *testing.T) {
+	before, count := map[string]string{}, map[string]int{}
+	for _, node := range bed.Nodes() {
+		before[node], count[node] = bootID(t, node), boots(t, node)
+	}
+	seen := watchNodes(t)
+	apply(t, "reboot", example(t, "reboot.yaml"), "/skyhook-boot-before", "/skyhook-boot-after")
+	waitReady(t, "reboot")
+	times, most := seen.cordons()
+	if most != 1 {
+		t.Errorf("%d nodes were cordoned at a time, the budget is 1", most)
+	}
+	for _, node := range bed.Nodes() {
+		now := bootID(t, node)
+		if ids := seen.bootIDs(node); len(ids) != 2 || ids[0] != before[node] || ids[1] != now || now == before[node] {
+			t.Errorf("node %s: boot ids %v, from %s to %s", node, ids, before[node], now)
+		}
+		if n := boots(t, node) - count[node]; n != 1 {
+			t.Errorf("node %s booted %d times, want once", node, n)
+		}
+		if got := strings.TrimSpace(onHost(t, node, "cat", "/skyhook-boot-after")); got != now {
+			t.Errorf("node %s: post-interrupt ran in boot %s, now it is %s", node, got, now)
+		}
+		if got := strings.TrimSpace(onHost(t, node, "cat", "/skyhook-boot-before")); got != before[node] {
+			t.Errorf("node %s: apply ran in boot %s, want %s", node, got, before[node])
+		}
+		if times[node] != 1 || getNode(t, node).Spec.Unschedulable {
+			t.Errorf("node %s was cordoned %d times, want once; cordoned now: %v", node, times[node], getNode(t, node).Spec.Unschedulable)
+		}
+		checkEntry(t, node, "reboot", "boot|1.1.0")
+	}
+}
+
+// TestInterruptOfAllNodesAtOnce: the only operator is on one of the nodes, all of them are cordoned, and it still finishes.
+func TestInterruptOfAllNodesAtOnce(t *testing.T) {
+	const (
+		file     = "/skyhook-at-once"
+		operator = "skyhook-skyhook-operator-controller-manager"
+	)
+	scale := func(replicas, least int) {
+		mustKubectl(t, "", "patch", "pdb", operator+"-pdb", "-n", "skyhook", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"minAvailable":%d}}`, least))
+		mustKubectl(t, "", "scale", "deployment/"+operator, "-n", "skyhook", fmt.Sprintf("--replicas=%d", replicas))
+		mustKubectl(t, "", "rollout", "status", "deployment/"+operator, "-n", "skyhook", "--timeout=2m")
+	}
+	t.Cleanup(func() { scale(2, 1) })
+	scale(1, 0)
+	seen := watchNodes(t)
+	apply(t, "at-once", with(skyhook("at-once", steps(file)), "", cronRestart), file)
+	waitReady(t, "at-once")
+	if _, most := seen.cordons(); most != nodeCount {
+		t.Errorf("%d nodes were cordoned at a time, want all %d", most, nodeCount)
+	}
+	for _, node := range bed.Nodes() {
+		marks(t, node, file, "apply", "config", "post")
+	}
+}
+
+// checkEntry checks that a package is past its post-interrupt stage on a node.
+func checkEntry(t *testing.T, node, skyhook, key string) {
+	t.Helper()
+	e := entry(t, node, skyhook, key)
+	if e.Stage != "post-interrupt" || e.State != "complete" {
+		t.Errorf("node %s: %s is %s %s, want post-interrupt complete", node, key, e.Stage, e.State)
+	}
+}

@@ -26,7 +26,7 @@ func (o Options) PackageConfigMap(s *v1alpha1.Skyhook, name string) *corev1.Conf
 			},
 			OwnerReferences: []metav1.OwnerReference{owner(s)},
 		},
-		Data: pkg.ConfigMap,
+		Data: maps.Clone(pkg.ConfigMap),
 	}
 }
 

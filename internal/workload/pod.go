@@ -45,7 +45,11 @@ type Task struct {
 	Order int32
 }
 
-func (t Task) spec() v1alpha1.Package { return t.Skyhook.Spec.Packages[t.Package] }
+// spec is a copy: what is sent to the API server is also read back into, and must not reach the cached Skyhook.
+func (t Task) spec() v1alpha1.Package {
+	pkg := t.Skyhook.Spec.Packages[t.Package]
+	return *pkg.DeepCopy()
+}
 
 // identity is the value of the package annotation, read by others too.
 type identity struct {

@@ -44,7 +44,10 @@ func (o Options) tolerations(s *v1alpha1.Skyhook) []corev1.Toleration {
 		{Key: corev1.TaintNodeUnschedulable, Operator: corev1.TolerationOpExists},
 		{Key: o.RuntimeTaint.Key, Operator: corev1.TolerationOpEqual, Value: o.RuntimeTaint.Value, Effect: o.RuntimeTaint.Effect},
 	}
-	return append(t, s.Spec.AdditionalTolerations...)
+	for i := range s.Spec.AdditionalTolerations {
+		t = append(t, *s.Spec.AdditionalTolerations[i].DeepCopy())
+	}
+	return t
 }
 
 func resources(pkg v1alpha1.Package) corev1.ResourceRequirements {

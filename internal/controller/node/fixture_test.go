@@ -1,0 +1,185 @@
+package node
+
+import (
+	"context"
+	"maps"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+const (
+	namespace = "skyhook"
+	nodeName  = "node-1"
+)
+
+var start = time.Unix(1_800_000_000, 0)
+
+// world is a reconciler with an API server in memory.
+type world struct {
+	*Reconciler
+	t      *testing.T
+	clock  *clocktesting.FakePassiveClock
+	events *events.FakeRecorder
+	// bodies are the patches of nodes sent so far.
+	bodies []string
+	// refuse is what creating a pod returns.
+	refuse error
+}
+
+func newWorld(t *testing.T, objects ...client.Object) *world {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(start), events: events.NewFakeRecorder(100)}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.Skyhook{}).
+		WithIndex(&corev1.Pod{}, PodNodeIndex, func(o client.Object) []string {
+			pod, _ := o.(*corev1.Pod)
+			return []string{pod.Spec.NodeName}
+		}).
+		WithInterceptorFuncs(interceptor.Funcs{Create: w.create, Patch: w.patch}).Build()
+	w.Reconciler = &Reconciler{
+		Client: c, Live: c, Events: w.events, Clock: w.clock,
+		Targets: &targets.Index{}, Records: &targets.Records{}, Workload: options, Version: "v1",
+	}
+	return w
+}
+
+var options = workload.Options{
+	Namespace: namespace, AgentImage: "x/agent:1", CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook",
+}
+
+func (w *world) create(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+	if _, ok := o.(*corev1.Pod); ok {
+		if w.refuse != nil {
+			return w.refuse
+		}
+		o.SetUID(types.UID("uid-" + o.GetName())) // as the API server does
+	}
+	return c.Create(ctx, o, opts...)
+}
+
+func (w *world) patch(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+	if _, ok := o.(*corev1.Node); ok {
+		body, err := p.Data(o)
+		if err != nil {
+			return err
+		}
+		w.bodies = append(w.bodies, string(body))
+	}
+	return c.Patch(ctx, o, p, opts...)
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) node() *corev1.Node {
+	w.t.Helper()
+	var n corev1.Node
+	w.must(w.Client.Get(w.t.Context(), client.ObjectKey{Name: nodeName}, &n))
+	return &n
+}
+
+func (w *world) pods() []corev1.Pod {
+	w.t.Helper()
+	var list corev1.PodList
+	w.must(w.Client.List(w.t.Context(), &list))
+	return list.Items
+}
+
+// pass is one over the node as it is now, for the given Skyhooks.
+func (w *world) pass(skyhooks ...*v1alpha1.Skyhook) *pass {
+	w.t.Helper()
+	n := w.node()
+	return &pass{
+		node: n, pods: w.pods(), now: start, skyhooks: skyhooks, unschedulable: n.Spec.Unschedulable,
+		wrote: written{resourceVersion: n.ResourceVersion, at: start},
+	}
+}
+
+// newSkyhook targets every node with package a and has permitted node-1.
+func newSkyhook(name string) *v1alpha1.Skyhook {
+	return &v1alpha1.Skyhook{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Generation: 1},
+		Spec:       v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {Version: "1.0.0", Image: "x/a"}}},
+		Status: v1alpha1.SkyhookStatus{
+			ObservedGeneration: 1, Permits: []v1alpha1.Permit{{Node: nodeName, Order: 3, Generation: 1}},
+		},
+	}
+}
+
+func newNode() *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: nodeName, UID: "uid-node-1", ResourceVersion: "10",
+			Labels: map[string]string{"gpu": "1"}, Annotations: map[string]string{"theirs": "x"},
+		},
+		Status: corev1.NodeStatus{
+			NodeInfo:   corev1.NodeSystemInfo{BootID: "boot-1"},
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"}},
+		},
+	}
+}
+
+// remember puts a Skyhook's record and conditions on a node.
+func remember(t *testing.T, n *corev1.Node, skyhook string, r record.Node) {
+	t.Helper()
+	p, err := record.Write(skyhook, r, n.Annotations, n.Labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(have map[string]string, change map[string]*string) map[string]string {
+		all := map[string]string{}
+		maps.Copy(all, have)
+		for k, v := range change {
+			all[k] = *v
+		}
+		return all
+	}
+	n.Annotations, n.Labels = put(n.Annotations, p.Annotations), put(n.Labels, p.Labels)
+	n.Status.Conditions = append(n.Status.Conditions, record.Conditions(skyhook, r, nil, metav1.NewTime(start))...)
+}
+
+func entry(stage v1alpha1.Stage, state v1alpha1.State) record.Node {
+	e := record.Entry{Name: "a", Version: "1.0.0", Image: "x/a", Stage: stage, State: state, Run: "r1"}
+	return record.Node{Status: v1alpha1.StatusInProgress, Packages: map[string]record.Entry{e.Key(): e}}
+}
+
+// podOf is the pod of package a's apply stage.
+func podOf(t *testing.T, s *v1alpha1.Skyhook) *corev1.Pod {
+	t.Helper()
+	pod, err := options.Pod(workload.Task{Skyhook: s, Package: "a", Stage: v1alpha1.StageApply, Run: "r1", Generation: 1, Node: nodeName})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod.UID = types.UID("uid-" + pod.Name)
+	return pod
+}
+
+func startOf(run string) lifecycle.Start {
+	return lifecycle.Start{Package: "a", Stage: v1alpha1.StageApply, Run: run, Generation: 1}
+}

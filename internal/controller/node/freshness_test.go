@@ -1,0 +1,99 @@
+package node
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestFreshness(t *testing.T) {
+	uids := func(list ...types.UID) []types.UID { return list }
+	for _, c := range []struct {
+		name   string
+		wrote  written
+		cached string
+		pods   []types.UID
+		later  time.Duration
+		want   bool
+	}{
+		{"all is shown", written{resourceVersion: "10"}, "10", nil, 0, false},
+		{"the node has gone on", written{resourceVersion: "10"}, "11", nil, 0, false},
+		{"the node is old", written{resourceVersion: "10"}, "9", nil, 0, true},
+		{"numbers, not texts, are compared", written{resourceVersion: "9"}, "10", nil, 0, false},
+		{"an old node is waited for without limit", written{resourceVersion: "10"}, "9", nil, time.Hour, true},
+		{"a created pod is not there yet", written{resourceVersion: "10", created: uids("a", "b")}, "10", uids("a"), 9 * time.Second, true},
+		{"created pods are there", written{resourceVersion: "10", created: uids("a", "b")}, "10", uids("c", "b", "a"), 0, false},
+		{"a created pod never shows up", written{resourceVersion: "10", created: uids("a")}, "10", nil, freshPatience, false},
+		{"a removed pod is still there", written{resourceVersion: "10", removed: uids("a")}, "10", uids("b", "a"), 9 * time.Second, true},
+		{"a removed pod is gone", written{resourceVersion: "10", removed: uids("a")}, "10", uids("b"), 0, false},
+		{"a removed pod stays", written{resourceVersion: "10", removed: uids("a")}, "10", uids("a"), freshPatience, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var f freshness
+			c.wrote.at = start
+			f.note("uid", c.wrote)
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{UID: "uid", ResourceVersion: c.cached}}
+			var pods []corev1.Pod
+			for _, uid := range c.pods {
+				pods = append(pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}})
+			}
+			other := node.DeepCopy()
+			other.UID = "other"
+			if f.behind(other, nil, start) {
+				t.Error("another node waits")
+			}
+			if got := f.behind(node, pods, start.Add(c.later)); got != c.want {
+				t.Errorf("behind: %t", got)
+			}
+			if _, kept := f.nodes["uid"]; kept != c.want {
+				t.Errorf("kept: %t; what is shown once must be forgotten, nothing else", kept)
+			}
+		})
+	}
+}
+
+func TestOlder(t *testing.T) {
+	for _, c := range []struct {
+		have, want string
+		older      bool
+	}{
+		{"9", "10", true},
+		{"10", "10", false},
+		{"10", "9", false},
+		{"18446744073709551614", "18446744073709551615", true},
+		{"", "10", false},
+		{"10", "", false},
+		{"opaque", "10", false},
+		{"9", "opaque", false},
+	} {
+		if got := older(c.have, c.want); got != c.older {
+			t.Errorf("older(%q, %q) is %t", c.have, c.want, got)
+		}
+	}
+}
+
+// A pass that finds the cache behind decides and writes nothing.
+func TestReconcileWaitsForTheCache(t *testing.T) {
+	w := newWorld(t, newNode(), newSkyhook("demo"))
+	w.fresh.note("uid-node-1", written{resourceVersion: "11", at: start})
+	got, err := w.Reconcile(t.Context(), request(nodeName))
+	if err != nil || got.RequeueAfter != freshRetry {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if n := len(w.pods()) + len(w.bodies); n != 0 {
+		t.Errorf("%d objects were written", n)
+	}
+	w.fresh.note("uid-node-1", written{resourceVersion: "10", at: start})
+	if _, err := w.Reconcile(t.Context(), request(nodeName)); err != nil {
+		t.Fatal(err)
+	}
+	if pods := w.pods(); len(pods) != 1 || len(w.fresh.nodes["uid-node-1"].created) != 1 || w.fresh.nodes["uid-node-1"].created[0] != pods[0].UID {
+		t.Errorf("pods %v, noted %+v", pods, w.fresh.nodes)
+	}
+	if noted, now := w.fresh.nodes["uid-node-1"].resourceVersion, w.node().ResourceVersion; noted != now {
+		t.Errorf("noted resourceVersion %s, the node has %s", noted, now)
+	}
+}

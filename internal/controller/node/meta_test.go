@@ -1,0 +1,122 @@
+package node
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+func kinds(list []corev1.NodeCondition) string {
+	var all []string
+	for _, c := range list {
+		all = append(all, strings.TrimPrefix(string(c.Type), v1alpha1.GroupName+"/"))
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// TestConditions: the node has conditions of the kubelet, of demo (in this pass), of idle (exists, left alone in this
+// pass) and of gone (does not exist).
+func TestConditions(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		leaving bool
+		want    string
+	}{
+		{"works", false, "demo/Erroring demo/NotReady idle/Erroring idle/NotReady"},
+		{"leaves", true, "idle/Erroring idle/NotReady"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n, r := newNode(), entry(v1alpha1.StageApply, v1alpha1.StateInProgress)
+			for _, name := range []string{"demo", "idle", "gone"} {
+				remember(t, n, name, r)
+			}
+			w := newWorld(t, n)
+			demo := newSkyhook("demo")
+			p := w.pass(demo, newSkyhook("idle"))
+			p.now = start.Add(time.Minute)
+			p.items = []*item{{skyhook: demo, decision: lifecycle.Decision{Record: r, Leaving: c.leaving}}}
+			got := p.conditions()
+			if kinds(got) != c.want {
+				t.Errorf("got %s", kinds(got))
+			}
+			for _, g := range got {
+				if !g.LastTransitionTime.Time.Equal(start) {
+					t.Errorf("%s did not change, but its time did", g.Type)
+				}
+			}
+			if sameConditions(p.node.Status.Conditions, got) {
+				t.Error("conditions of a Skyhook that is gone need no write")
+			}
+		})
+	}
+}
+
+func TestSameConditions(t *testing.T) {
+	have := newNode()
+	remember(t, have, "demo", record.Node{Status: v1alpha1.StatusComplete})
+	conditions := have.Status.Conditions
+	ours := conditions[1:]
+	change := func(f func(*corev1.NodeCondition)) []corev1.NodeCondition {
+		list := slices.Clone(ours)
+		f(&list[0])
+		return list
+	}
+	for _, c := range []struct {
+		name string
+		want []corev1.NodeCondition
+		same bool
+	}{
+		{"equal; the kubelet's do not count", ours, true},
+		{"in another order", []corev1.NodeCondition{ours[1], ours[0]}, true},
+		{"another time", change(func(c *corev1.NodeCondition) { c.LastTransitionTime = metav1.Time{Time: start.Add(time.Hour)} }), true},
+		{"another status", change(func(c *corev1.NodeCondition) { c.Status = corev1.ConditionTrue }), false},
+		{"another reason", change(func(c *corev1.NodeCondition) { c.Reason = "x" }), false},
+		{"another Skyhook", change(func(c *corev1.NodeCondition) { c.Type = v1alpha1.GroupName + "/x/NotReady" }), false},
+		{"one less", ours[:1], false},
+		{"one more", append(slices.Clone(ours), corev1.NodeCondition{Type: v1alpha1.GroupName + "/x/NotReady"}), false},
+		{"none", nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := sameConditions(conditions, c.want); got != c.same {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
+func TestNodeMetaIsWrittenOnlyWhenItChanged(t *testing.T) {
+	s := newSkyhook("demo")
+	w := newWorld(t, newNode())
+	key := client.ObjectKey{Namespace: namespace, Name: workload.NodeMetaName("demo", nodeName)}
+	write := func(p *pass) corev1.ConfigMap {
+		t.Helper()
+		w.must(w.writeNodeMeta(t.Context(), p, s))
+		var cm corev1.ConfigMap
+		w.must(w.Client.Get(t.Context(), key, &cm))
+		return cm
+	}
+	p := w.pass(s)
+	first := write(p)
+	if !metav1.IsControlledBy(&first, s) || !strings.Contains(first.Data["labels.json"], "gpu") {
+		t.Fatalf("got %+v", first)
+	}
+	p.node.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{}"
+	if again := write(p); again.ResourceVersion != first.ResourceVersion {
+		t.Error("it is written although nothing changed that steps can see")
+	}
+	p.node.Labels["gpu"] = "2"
+	if again := write(p); again.Data["labels.json"] == first.Data["labels.json"] {
+		t.Error("a changed label is not written")
+	}
+}

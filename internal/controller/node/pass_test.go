@@ -1,0 +1,168 @@
+package node
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+func TestOwnPods(t *testing.T) {
+	s := newSkyhook("demo")
+	for _, c := range []struct {
+		name   string
+		change func(*corev1.Pod)
+		want   int
+		stage  v1alpha1.Stage
+	}{
+		{"ours", func(*corev1.Pod) {}, 1, v1alpha1.StageApply},
+		{"our labels, but nobody's pod", func(p *corev1.Pod) { p.OwnerReferences = nil }, 0, ""},
+		{"of another Skyhook of that name", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-before" }, 0, ""},
+		{"owned, but not controlled", func(p *corev1.Pod) { p.OwnerReferences[0].Controller = nil }, 0, ""},
+		{"ours without labels", func(p *corev1.Pod) { p.Labels = nil }, 1, v1alpha1.StageApply},
+		{"ours, unreadable", func(p *corev1.Pod) { p.Annotations = nil }, 1, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := podOf(t, s)
+			pod.DeletionTimestamp = &metav1.Time{Time: start}
+			c.change(pod)
+			got := ownPods(s, []corev1.Pod{*pod})
+			if len(got) != c.want {
+				t.Fatalf("got %+v", got)
+			}
+			if c.want == 1 && (got[0].Name != pod.Name || got[0].UID != pod.UID || got[0].Stage != c.stage || !got[0].Terminating) {
+				t.Errorf("got %+v", got[0])
+			}
+		})
+	}
+}
+
+func TestConfigReady(t *testing.T) {
+	s := newSkyhook("demo")
+	s.Spec.Packages["b"] = v1alpha1.Package{Version: "2.0.0", Image: "x/b", ConfigMap: map[string]string{"k": "v"}}
+	for _, c := range []struct {
+		name   string
+		change func(*corev1.ConfigMap)
+		want   bool
+	}{
+		{"missing", nil, false},
+		{"equal", func(*corev1.ConfigMap) {}, true},
+		{"another value", func(cm *corev1.ConfigMap) { cm.Data["k"] = "old" }, false},
+		{"a key too many", func(cm *corev1.ConfigMap) { cm.Data["l"] = "" }, false},
+		{"nobody's", func(cm *corev1.ConfigMap) { cm.OwnerReferences = nil }, false},
+		{"of a Skyhook of that name before", func(cm *corev1.ConfigMap) { cm.OwnerReferences[0].UID = "uid-before" }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			if c.change != nil {
+				cm := options.PackageConfigMap(s, "b")
+				c.change(cm)
+				w.must(w.Client.Create(t.Context(), cm))
+			}
+			got, err := w.configReady(t.Context(), s)
+			if want := map[string]bool{"a": true, "b": true}; err != nil || c.want && !maps.Equal(got, want) || got["b"] != c.want || !got["a"] {
+				t.Errorf("got %v, %v", got, err)
+			}
+		})
+	}
+}
+
+func interrupting(cordoned bool) record.Node {
+	n := entry(v1alpha1.StageInterrupt, v1alpha1.StateInProgress)
+	n.Cordoned = cordoned
+	return n
+}
+
+// TestLaterSkyhookSeesEarlierDecisions: what one Skyhook decides counts for the next one in the same pass, before
+// anything is written.
+func TestLaterSkyhookSeesEarlierDecisions(t *testing.T) {
+	one, two := newSkyhook("one"), newSkyhook("two")
+	w := newWorld(t, newNode())
+	p := w.pass(one, two)
+	w.survey(p)
+	want := lifecycle.Node{Ready: true, BootID: "boot-1"}
+	if got := p.facts(two, 0); got != want {
+		t.Fatalf("at first: %+v", got)
+	}
+	cordon := true
+	p.follow(&item{skyhook: one, decision: lifecycle.Decision{
+		Record: interrupting(true), Unschedulable: &cordon, Start: []lifecycle.Start{startOf("r1")},
+	}})
+	want.Unschedulable, want.CordonedByOther, want.OtherPods = true, true, 1
+	if got := p.facts(two, 0); got != want {
+		t.Errorf("the second sees %+v", got)
+	}
+	if want.CordonedByOther = false; p.facts(one, 0) != want {
+		t.Errorf("the first takes its own cordon for another's: %+v", p.facts(one, 0))
+	}
+	h := w.hold(p, two, w.Targets.Of(two))
+	if h == nil || h.Reason != lifecycle.ReasonInterrupt || !h.Release || !strings.Contains(h.Message, "one") {
+		t.Errorf("the second is held by %+v", h)
+	}
+	if h := w.hold(p, one, w.Targets.Of(one)); h != nil {
+		t.Errorf("the first is held by %+v", h)
+	}
+}
+
+// TestLastOneUncordons: Skyhooks that leave in one pass lift their common cordon once, and only when no other holds it.
+func TestLastOneUncordons(t *testing.T) {
+	deleted := &metav1.Time{Time: start}
+	for _, c := range []struct {
+		name   string
+		leaves map[string]bool
+		want   bool
+	}{
+		{"nobody leaves", map[string]bool{}, true},
+		{"the first leaves", map[string]bool{"one": true}, true},
+		{"the second leaves", map[string]bool{"two": true}, true},
+		{"both leave", map[string]bool{"one": true, "two": true}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := newNode()
+			n.Spec.Unschedulable = true
+			list := []*v1alpha1.Skyhook{newSkyhook("one"), newSkyhook("two")}
+			for _, s := range list {
+				r := entry(v1alpha1.StageApply, v1alpha1.StateInProgress)
+				r.Cordoned = true
+				remember(t, n, s.Name, r)
+				if c.leaves[s.Name] {
+					s.DeletionTimestamp = deleted
+				}
+			}
+			w := newWorld(t, n)
+			p := w.pass(list...)
+			w.plan(t.Context(), p)
+			if len(p.errs) > 0 || len(p.items) != 2 || p.unschedulable != c.want {
+				t.Fatalf("unschedulable %t, %d items, errors %v", p.unschedulable, len(p.items), p.errs)
+			}
+			w.execute(t.Context(), p)
+			if got := w.node(); got.Spec.Unschedulable != c.want || len(p.errs) > 0 {
+				t.Errorf("the node is unschedulable: %t, errors %v", got.Spec.Unschedulable, p.errs)
+			}
+		})
+	}
+}
+
+// TestBrokenRecordIsLeftAlone: a Skyhook whose record nobody can read does nothing; others go on.
+func TestBrokenRecordIsLeftAlone(t *testing.T) {
+	n := newNode()
+	n.Annotations[v1alpha1.GroupName+"/nodeState_one"] = "{"
+	w := newWorld(t, n, newSkyhook("one"), newSkyhook("two"))
+	p := w.pass(newSkyhook("one"))
+	w.plan(t.Context(), p)
+	if len(p.items)+len(p.errs) != 0 {
+		t.Errorf("items %v, errors %v", p.items, p.errs)
+	}
+	if _, err := w.Reconcile(t.Context(), request(nodeName)); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.node().Annotations[v1alpha1.GroupName+"/nodeState_one"]; got != "{" {
+		t.Errorf("the record became %q", got)
+	}
+}

@@ -47,7 +47,7 @@ test: verify ## Run every test: generated files, unit, API server, end to end
 
 .PHONY: e2e
 e2e: ## Run only the end-to-end suite, on the testbed
-	@$(GOTESTSUM) -- -tags e2e -count=1 -p 1 -timeout 40m ./test/...
+	@$(GOTESTSUM) --format testname -- -tags e2e -count=1 -p 1 -timeout 40m ./test/e2e ./test/testbed
 
 .PHONY: verify
 verify: ## Check that the generated files are current

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"testing"
 	"time"
@@ -39,6 +40,8 @@ type world struct {
 	events *events.FakeRecorder
 	// bodies are the patches of nodes sent so far.
 	bodies []string
+	// deletes are the requests to delete a pod so far.
+	deletes []string
 	// refuse is what creating a pod returns.
 	refuse error
 }
@@ -57,7 +60,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			pod, _ := o.(*corev1.Pod)
 			return []string{pod.Spec.NodeName}
 		}).
-		WithInterceptorFuncs(interceptor.Funcs{Create: w.create, Patch: w.patch}).Build()
+		WithInterceptorFuncs(interceptor.Funcs{Create: w.create, Patch: w.patch, Delete: w.delete}).Build()
 	w.Reconciler = &Reconciler{
 		Client: c, Live: c, Events: w.events, Clock: w.clock,
 		Targets: &targets.Index{}, Records: &targets.Records{}, Workload: options, Version: "v1",
@@ -88,6 +91,19 @@ func (w *world) patch(ctx context.Context, c client.WithWatch, o client.Object, 
 		w.bodies = append(w.bodies, string(body))
 	}
 	return c.Patch(ctx, o, p, opts...)
+}
+
+// delete notes the precondition and grace of a request; the API server in memory knows neither.
+func (w *world) delete(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+	options, text := (&client.DeleteOptions{}).ApplyOptions(opts), o.GetName()
+	if options.Preconditions != nil && options.Preconditions.UID != nil {
+		text += " uid=" + string(*options.Preconditions.UID)
+	}
+	if options.GracePeriodSeconds != nil {
+		text += fmt.Sprintf(" grace=%d", *options.GracePeriodSeconds)
+	}
+	w.deletes = append(w.deletes, text)
+	return c.Delete(ctx, o, opts...)
 }
 
 func (w *world) must(err error) {

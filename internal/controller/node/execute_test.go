@@ -1,0 +1,237 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// TestWriteRecords: one patch that has only what changes, with the resourceVersion that the decision is based on.
+func TestWriteRecords(t *testing.T) {
+	applied := entry(v1alpha1.StageApply, v1alpha1.StateInProgress)
+	failing := entry(v1alpha1.StageApply, v1alpha1.StateErroring)
+	broken := failing
+	broken.Status = v1alpha1.StatusErroring
+	for _, c := range []struct {
+		name     string
+		decision lifecycle.Decision
+		cordon   bool
+		stale    bool
+		want     string // keys of the patch, below metadata with a dot
+	}{
+		{name: "nothing changed", decision: lifecycle.Decision{Record: applied}},
+		{name: "a Skyhook that leaves, but not yet", decision: lifecycle.Decision{Record: failing, Leaving: true}},
+		{name: "only a cordon", decision: lifecycle.Decision{Record: applied}, cordon: true, want: ".resourceVersion spec"},
+		{name: "no label changes", decision: lifecycle.Decision{Record: failing}, want: ".annotations .resourceVersion"},
+		{name: "labels and annotations", decision: lifecycle.Decision{Record: broken}, want: ".annotations .labels .resourceVersion"},
+		{name: "cleared", decision: lifecycle.Decision{Leaving: true, Clear: true}, want: ".annotations .labels .resourceVersion"},
+		{name: "the node changed meanwhile", decision: lifecycle.Decision{Record: failing}, stale: true, want: ".annotations .resourceVersion"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := newNode()
+			remember(t, n, "demo", applied)
+			w := newWorld(t, n)
+			p := w.pass()
+			p.items, p.unschedulable = []*item{{skyhook: newSkyhook("demo"), decision: c.decision}}, c.cordon
+			if c.stale {
+				p.wrote.resourceVersion = "9"
+			}
+			sent := p.wrote.resourceVersion
+			if err := w.writeRecords(t.Context(), p); apierrors.IsConflict(err) != c.stale || err != nil && !c.stale {
+				t.Fatalf("got %v", err)
+			}
+			if got := patchKeys(t, w.bodies, sent); got != c.want {
+				t.Errorf("patched %s in %q", got, w.bodies)
+			}
+			now := w.node()
+			if now.Labels["gpu"] != "1" || now.Annotations["theirs"] != "x" || now.Spec.Unschedulable != c.cordon {
+				t.Errorf("others' metadata or the cordon is wrong: %v %v %t", now.Labels, now.Annotations, now.Spec.Unschedulable)
+			}
+			if !c.stale && p.wrote.resourceVersion != now.ResourceVersion {
+				t.Errorf("noted resourceVersion %s, the node has %s", p.wrote.resourceVersion, now.ResourceVersion)
+			}
+			if c.decision.Clear && (record.Exists("demo", now.Annotations, now.Labels) || len(now.Labels) != 1) {
+				t.Errorf("left: %v %v", now.Annotations, now.Labels)
+			}
+		})
+	}
+}
+
+// patchKeys lists what the only patch, if any, changes. A null map would remove every label or annotation.
+func patchKeys(t *testing.T, bodies []string, resourceVersion string) string {
+	t.Helper()
+	if len(bodies) == 0 {
+		return ""
+	}
+	var body struct {
+		Metadata map[string]any `json:"metadata"`
+		Spec     map[string]any `json:"spec"`
+	}
+	if err := json.Unmarshal([]byte(bodies[0]), &body); err != nil || len(bodies) > 1 {
+		t.Fatalf("patches %q, error %v", bodies, err)
+	}
+	var keys []string
+	for _, k := range slices.Sorted(maps.Keys(body.Metadata)) {
+		if body.Metadata[k] == nil {
+			t.Errorf("metadata.%s is null", k)
+		}
+		keys = append(keys, "."+k)
+	}
+	if body.Metadata["resourceVersion"] != resourceVersion {
+		t.Errorf("resourceVersion is %v, the decision is based on %s", body.Metadata["resourceVersion"], resourceVersion)
+	}
+	if body.Spec != nil {
+		keys = append(keys, "spec")
+	}
+	return strings.Join(keys, " ")
+}
+
+// TestConfirm: pods are changed without a change of the record only when the record is the live one.
+func TestConfirm(t *testing.T) {
+	r := entry(v1alpha1.StageApply, v1alpha1.StateInProgress)
+	for _, c := range []struct {
+		name string
+		live func(*corev1.Node)
+		ok   func(error) bool
+	}{
+		{"the record is the live one", func(n *corev1.Node) { n.ResourceVersion, n.Annotations["theirs"] = "", "y" }, func(err error) bool { return err == nil }},
+		{"the record changed", func(n *corev1.Node) { n.Annotations[v1alpha1.GroupName+"/permit_demo"] = "1/3" }, apierrors.IsConflict},
+		{"another node of that name", func(n *corev1.Node) { n.UID = "uid-other" }, apierrors.IsConflict},
+		{"the node is gone", nil, apierrors.IsNotFound},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, n := newSkyhook("demo"), newNode()
+			remember(t, n, "demo", r)
+			pod := podOf(t, s)
+			w := newWorld(t, n, pod)
+			live := newWorld(t)
+			if c.live != nil {
+				now := n.DeepCopy()
+				c.live(now)
+				live = newWorld(t, now)
+			}
+			w.Live = live.Client
+			p := w.pass(s)
+			p.items = []*item{{skyhook: s, target: w.Targets.Of(s), decision: lifecycle.Decision{Record: r, Delete: ownPods(s, p.pods)}}}
+			w.execute(t.Context(), p)
+			err := errors.Join(p.errs...)
+			if !c.ok(err) || len(w.bodies) != 0 {
+				t.Errorf("error %v, patches %q", err, w.bodies)
+			}
+			if deleted := len(w.pods()) == 0; deleted != (err == nil) {
+				t.Errorf("deleted: %t", deleted)
+			}
+		})
+	}
+}
+
+func TestConfirmAsksOnlyWhenPodsChange(t *testing.T) {
+	s, n := newSkyhook("demo"), newNode()
+	r := entry(v1alpha1.StageApply, v1alpha1.StateInProgress)
+	remember(t, n, "demo", r)
+	w := newWorld(t, n)
+	w.Live = nil // asking would panic
+	p := w.pass(s)
+	p.items = []*item{{skyhook: s, decision: lifecycle.Decision{Record: r}}}
+	if err := w.writeRecords(t.Context(), p); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNameTaken(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*corev1.Pod)
+		fails  bool
+	}{
+		{"by ours", func(*corev1.Pod) {}, false},
+		{"by nobody's, with our labels", func(p *corev1.Pod) { p.OwnerReferences = nil }, true},
+		{"by a Skyhook's of that name before", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-before" }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSkyhook("demo")
+			pod := podOf(t, s)
+			c.change(pod)
+			w := newWorld(t, newNode(), pod)
+			p := w.pass(s)
+			i := &item{skyhook: s, target: w.Targets.Of(s)}
+			err := w.startPod(t.Context(), p, i, startOf("r2"))
+			if (err != nil) != c.fails || len(p.wrote.created) != 0 {
+				t.Fatalf("error %v, created %v", err, p.wrote.created)
+			}
+			if c.fails && !strings.Contains(err.Error(), pod.Name+" exists but does not belong to Skyhook demo; delete it") {
+				t.Errorf("the error does not say what to do: %v", err)
+			}
+			if list := w.pods(); len(list) != 1 || list[0].UID != pod.UID {
+				t.Errorf("pods: %v", list)
+			}
+		})
+	}
+}
+
+// TestRejectedPod: what the API server refuses is in the record and in events; what it could not do is only an error.
+func TestRejectedPod(t *testing.T) {
+	pods := corev1.Resource("pods")
+	for _, c := range []struct {
+		name     string
+		refuse   error
+		recorded bool
+	}{
+		{"forbidden", apierrors.NewForbidden(pods, "x", errors.New("exceeded quota")), true},
+		{"invalid", apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), "exceeded quota", nil), true},
+		{"out of order", apierrors.NewInternalError(errors.New("exceeded quota")), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, newNode(), newSkyhook("demo"))
+			w.refuse = c.refuse
+			if _, err := w.Reconcile(t.Context(), request(nodeName)); (err == nil) != c.recorded {
+				t.Fatalf("got %v", err)
+			}
+			n := w.node()
+			r, err := record.Read("demo", n.Annotations)
+			w.must(err)
+			e := r.Packages["a|1.0.0"]
+			if got := e.Reason == lifecycle.ReasonPodRejected && e.State == v1alpha1.StateErroring && e.Restarts == 1 &&
+				strings.Contains(e.Message, "exceeded quota") && r.Status == v1alpha1.StatusErroring; got != c.recorded {
+				t.Errorf("status %s, entry %+v", r.Status, e)
+			}
+			if label := n.Labels[record.StatusLabel("demo")]; (label == string(v1alpha1.StatusErroring)) != c.recorded {
+				t.Errorf("label %q", label)
+			}
+			if noted := w.fresh.nodes[n.UID].resourceVersion; noted != n.ResourceVersion {
+				t.Errorf("noted resourceVersion %s, the node has %s", noted, n.ResourceVersion)
+			}
+			told := false
+			for len(w.events.Events) > 0 {
+				told = strings.HasPrefix(<-w.events.Events, "Warning Error") || told
+			}
+			if told != c.recorded {
+				t.Errorf("an event tells: %t", told)
+			}
+		})
+	}
+}
+
+// TestDeleteOnlyThatPod: another pod that took the name meanwhile stays, and a missing one is no error.
+func TestDeleteOnlyThatPod(t *testing.T) {
+	w := newWorld(t, newNode())
+	p := w.pass()
+	w.must(w.deletePod(t.Context(), p, lifecycle.Pod{Name: "runs", UID: "1", Outcome: lifecycle.Running}))
+	w.must(w.deletePod(t.Context(), p, lifecycle.Pod{Name: "done", UID: "2", Outcome: lifecycle.Done}))
+	if got := strings.Join(w.deletes, ", "); got != "runs uid=1, done uid=2 grace=0" {
+		t.Errorf("requests: %s", got)
+	}
+	if got := p.wrote.removed; len(got) != 1 || got[0] != "2" {
+		t.Errorf("%v are expected to leave the cache; only what is deleted without grace does at once", got)
+	}
+}

@@ -1,0 +1,121 @@
+package skyhook
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+func TestPacer(t *testing.T) {
+	var p pacer
+	for _, step := range []struct {
+		name       string
+		uid        types.UID
+		generation int64
+		at         time.Duration
+		forget     bool
+		want       time.Duration
+	}{
+		{name: "the first pass is free", uid: "a", generation: 1},
+		{name: "the next one waits", uid: "a", generation: 1, at: 300 * time.Millisecond, want: 700 * time.Millisecond},
+		{name: "having waited does not make it wait longer", uid: "a", generation: 1, at: 999 * time.Millisecond, want: time.Millisecond},
+		{name: "another Skyhook is free", uid: "b", generation: 1, at: 999 * time.Millisecond},
+		{name: "a second later it is free", uid: "a", generation: 1, at: time.Second},
+		{name: "that pass counts", uid: "a", generation: 1, at: 1500 * time.Millisecond, want: 500 * time.Millisecond},
+		{name: "a new generation is free", uid: "a", generation: 2, at: 1500 * time.Millisecond},
+		{name: "and counts as well", uid: "a", generation: 2, at: 2 * time.Second, want: 500 * time.Millisecond},
+		{name: "what is forgotten is free", uid: "a", generation: 2, at: 2 * time.Second, forget: true},
+	} {
+		if step.forget {
+			p.forget(step.uid)
+		}
+		if got := p.wait(step.uid, step.generation, start.Add(step.at)); got != step.want {
+			t.Errorf("%s: waits %s, want %s", step.name, got, step.want)
+		}
+	}
+}
+
+func TestReconcileIsPaced(t *testing.T) {
+	w := newWorld(t, newSkyhook("demo"))
+	for _, step := range []struct {
+		after time.Duration
+		wait  time.Duration
+		want  string
+	}{
+		{0, 0, "patch Skyhook demo, patch status Skyhook demo"},
+		{400 * time.Millisecond, 600 * time.Millisecond, ""},
+		{600 * time.Millisecond, 0, ""}, // looked at, but nothing is to be written
+	} {
+		w.clock.SetTime(w.clock.Now().Add(step.after))
+		got, err := w.Reconcile(t.Context(), request("demo"))
+		if err != nil || got.RequeueAfter != step.wait {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		if writes := w.took(); writes != step.want {
+			t.Errorf("wrote %q, want %q", writes, step.want)
+		}
+	}
+}
+
+func TestClaim(t *testing.T) {
+	version := v1alpha1.GroupName + "/version"
+	for _, c := range []struct {
+		name   string
+		change func(*v1alpha1.Skyhook)
+		want   string
+	}{
+		{"new", func(*v1alpha1.Skyhook) {}, "patch Skyhook demo"},
+		{"ours", func(s *v1alpha1.Skyhook) {
+			s.Finalizers, s.Annotations = []string{Finalizer}, map[string]string{version: "v1"}
+		}, ""},
+		{"another operator's version", func(s *v1alpha1.Skyhook) {
+			s.Finalizers, s.Annotations = []string{Finalizer}, map[string]string{version: "v0"}
+		}, "patch Skyhook demo"},
+		{"others' finalizer and annotation", func(s *v1alpha1.Skyhook) {
+			s.Finalizers, s.Annotations = []string{"x/y"}, map[string]string{"theirs": "x"}
+		}, "patch Skyhook demo"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSkyhook("demo")
+			c.change(s)
+			w := newWorld(t, s)
+			w.must(w.claim(t.Context(), w.skyhook("demo")))
+			if got := w.took(); got != c.want {
+				t.Errorf("wrote %q", got)
+			}
+			now := w.skyhook("demo")
+			if !controllerutil.ContainsFinalizer(now, Finalizer) || now.Annotations[version] != "v1" {
+				t.Errorf("finalizers %v, annotations %v", now.Finalizers, now.Annotations)
+			}
+			if !reflect.DeepEqual(now.Spec, s.Spec) || now.Generation != s.Generation {
+				t.Errorf("the spec changed: %+v", now.Spec)
+			}
+			for _, f := range s.Finalizers {
+				if !controllerutil.ContainsFinalizer(now, f) {
+					t.Errorf("finalizer %s is lost", f)
+				}
+			}
+			if now.Annotations["theirs"] != s.Annotations["theirs"] {
+				t.Error("an annotation is lost")
+			}
+		})
+	}
+}
+
+// A plan made from an old view is refused, which is no error to report.
+func TestStaleStatusIsTriedAgain(t *testing.T) {
+	w := newWorld(t, newSkyhook("demo"))
+	stale := w.skyhook("demo")
+	w.must(w.claim(t.Context(), stale.DeepCopy()))
+	if err := w.writeStatus(t.Context(), stale, v1alpha1.SkyhookStatus{Status: v1alpha1.StatusComplete}); err == nil {
+		t.Error("an old view overwrites the status")
+	}
+	if got := w.skyhook("demo").Status.Status; got != "" {
+		t.Errorf("status is %q", got)
+	}
+}

@@ -1,0 +1,86 @@
+package skyhook
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// configured has a configMap for package b only.
+func configured(version, value string) *v1alpha1.Skyhook {
+	s := newSkyhook("demo")
+	s.Spec.Packages["b"] = v1alpha1.Package{Version: version, Image: "x/b", ConfigMap: map[string]string{"k": value}}
+	return s
+}
+
+func TestWriteConfigMaps(t *testing.T) {
+	name, old := workload.ConfigMapName("demo", "b", "2.0.0"), workload.ConfigMapName("demo", "b", "1.0.0")
+	ours := func(version, value string) *corev1.ConfigMap {
+		return options.PackageConfigMap(configured(version, value), "b")
+	}
+	foreign := ours("2.0.0", "theirs")
+	foreign.OwnerReferences = nil
+	before := ours("2.0.0", "theirs")
+	before.OwnerReferences[0].UID = "uid-before"
+	other := ours("1.0.0", "theirs")
+	other.OwnerReferences = nil
+	gone := configured("2.0.0", "v")
+	delete(gone.Spec.Packages, "b")
+	mounting := podOf(t, configured("1.0.0", "v"), "b", "node-1")
+	elsewhere := podOf(t, configured("2.0.0", "v"), "b", "node-1")
+	for _, c := range []struct {
+		name    string
+		skyhook *v1alpha1.Skyhook
+		have    []client.Object
+		want    string // the requests
+		fails   bool
+	}{
+		{name: "no configMap", skyhook: newSkyhook("demo")},
+		{name: "missing", skyhook: configured("2.0.0", "v"), want: "create ConfigMap " + name},
+		{name: "equal", skyhook: configured("2.0.0", "v"), have: []client.Object{ours("2.0.0", "v")}},
+		{name: "changed", skyhook: configured("2.0.0", "v"), have: []client.Object{ours("2.0.0", "w")}, want: "update ConfigMap " + name},
+		{
+			name: "an old version that nothing mounts", skyhook: configured("2.0.0", "v"), have: []client.Object{ours("1.0.0", "v"), elsewhere},
+			want: "create ConfigMap " + name + ", delete ConfigMap " + old,
+		},
+		{
+			name: "an old version that a pod mounts", skyhook: configured("2.0.0", "v"), have: []client.Object{ours("1.0.0", "v"), mounting},
+			want: "create ConfigMap " + name,
+		},
+		{name: "the package left the spec", skyhook: gone, have: []client.Object{ours("2.0.0", "v")}, want: "delete ConfigMap " + name},
+		{name: "the package left, a pod runs", skyhook: gone, have: []client.Object{ours("2.0.0", "v"), elsewhere}},
+		{name: "another's with our label stays", skyhook: gone, have: []client.Object{other}},
+		{name: "the name is another's", skyhook: configured("2.0.0", "v"), have: []client.Object{foreign}, want: "create ConfigMap " + name, fails: true},
+		{name: "the name is that of a Skyhook before", skyhook: configured("2.0.0", "v"), have: []client.Object{before}, want: "create ConfigMap " + name, fails: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			for _, o := range c.have {
+				copied, _ := o.DeepCopyObject().(client.Object)
+				w.must(w.Client.Create(t.Context(), copied))
+			}
+			w.took()
+			err := w.writeConfigMaps(t.Context(), c.skyhook)
+			if got := w.took(); got != c.want {
+				t.Errorf("requests: %q, want %q", got, c.want)
+			}
+			if (err != nil) != c.fails || c.fails && !strings.Contains(err.Error(), "ConfigMap "+name+" of Skyhook demo") {
+				t.Errorf("error %v", err)
+			}
+			var now corev1.ConfigMap
+			want := c.skyhook.Spec.Packages["b"].ConfigMap
+			if c.fails {
+				want = map[string]string{"k": "theirs"}
+			}
+			if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &now); want != nil && (err != nil || !maps.Equal(now.Data, want)) {
+				t.Errorf("holds %v, error %v", now.Data, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,120 @@
+package skyhook
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+)
+
+func prioritized(name string, priority int) *v1alpha1.Skyhook {
+	s := newSkyhook(name)
+	s.Spec.Priority = priority
+	return s
+}
+
+// TestSuccessorsAreWoken: "m" stands in the middle of five.
+func TestSuccessorsAreWoken(t *testing.T) {
+	w := newWorld(t, prioritized("first", 1), prioritized("a", 5), prioritized("m", 5), prioritized("z", 5), prioritized("last", 9))
+	before := prioritized("m", 5)
+	before.Status.Status = v1alpha1.StatusInProgress
+	annotate := func(key string) func(*v1alpha1.Skyhook) {
+		return func(s *v1alpha1.Skyhook) { s.Annotations = map[string]string{key: "true"} }
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*v1alpha1.Skyhook)
+		want   string
+	}{
+		{"nothing", func(*v1alpha1.Skyhook) {}, ""},
+		{"permits", func(s *v1alpha1.Skyhook) { s.Status.Permits = []v1alpha1.Permit{{Node: "n"}} }, ""},
+		{"pause", annotate(rollout.AnnotationPause), ""},
+		{"complete", func(s *v1alpha1.Skyhook) { s.Status.Status = v1alpha1.StatusComplete }, "last z"},
+		{"disable", annotate(rollout.AnnotationDisable), "last z"},
+		{"deletion", func(s *v1alpha1.Skyhook) { s.DeletionTimestamp = &metav1.Time{Time: start} }, "last z"},
+		{"it comes later now", func(s *v1alpha1.Skyhook) { s.Generation, s.Spec.Priority = 2, 8 }, "last z"},
+		{"it comes earlier now", func(s *v1alpha1.Skyhook) { s.Generation, s.Spec.Priority = 2, 2 }, "a last m z"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			after := before.DeepCopy()
+			c.change(after)
+			got := queued(func(q queue) {
+				w.successorHandler().Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
+			})
+			if got != c.want {
+				t.Errorf("wakes %q", got)
+			}
+		})
+	}
+	if got := queued(func(q queue) { w.successorHandler().Delete(t.Context(), event.DeleteEvent{Object: before}, q) }); got != "last z" {
+		t.Errorf("when it is gone, wakes %q", got)
+	}
+}
+
+func TestNodeWakes(t *testing.T) {
+	cpu := newSkyhook("cpu")
+	cpu.Spec.NodeSelectors.MatchLabels = map[string]string{"pool": "cpu"}
+	w := newWorld(t, newSkyhook("gpu"), newSkyhook("gpu2"), cpu)
+	left := newNode("n", "none")
+	remember(t, left, "cpu", record.Node{Status: v1alpha1.StatusWaiting})
+	for _, c := range []struct {
+		name          string
+		before, after *corev1.Node
+		want          string
+	}{
+		{"selected", newNode("n", "gpu"), newNode("n", "gpu"), "gpu gpu2"},
+		{"moved", newNode("n", "gpu"), newNode("n", "cpu"), "cpu gpu gpu2"},
+		{"foreign", newNode("n", "none"), newNode("n", "none"), ""},
+		{"left over", left, left, "cpu"},
+		{"freed", left, newNode("n", "none"), "cpu"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := queued(func(q queue) {
+				w.nodeHandler().Update(t.Context(), event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}, q)
+			})
+			if got != c.want {
+				t.Errorf("wakes %q", got)
+			}
+		})
+	}
+	for name, wake := range map[string]func(queue){
+		"create": func(q queue) { w.nodeHandler().Create(t.Context(), event.CreateEvent{Object: left}, q) },
+		"delete": func(q queue) { w.nodeHandler().Delete(t.Context(), event.DeleteEvent{Object: left}, q) },
+	} {
+		if got := queued(wake); got != "cpu" {
+			t.Errorf("%s wakes %q", name, got)
+		}
+	}
+}
+
+func TestSkyhookOfPod(t *testing.T) {
+	ours := podOf(t, newSkyhook("demo"), "a", "n")
+	orphan, unlabeled := ours.DeepCopy(), ours.DeepCopy()
+	orphan.OwnerReferences, unlabeled.Labels = nil, nil
+	for want, objects := range map[string][]client.Object{"demo": {ours}, "": {orphan, unlabeled}} {
+		for _, o := range objects {
+			got := ""
+			for _, r := range skyhookOf(t.Context(), o) {
+				got += r.Name
+			}
+			if got != want {
+				t.Errorf("wakes %q, want %q", got, want)
+			}
+		}
+	}
+	p := podGone()
+	if p.Create(event.CreateEvent{Object: ours}) || p.Update(event.UpdateEvent{ObjectOld: ours, ObjectNew: ours}) || !p.Delete(event.DeleteEvent{Object: ours}) {
+		t.Error("only a pod that goes matters")
+	}
+	deletion := deletionStarted()
+	if before := newSkyhook("demo"); !deletion.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: deleted()}) ||
+		deletion.Update(event.UpdateEvent{ObjectOld: deleted(), ObjectNew: deleted()}) || deletion.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: before}) {
+		t.Error("only the start of a deletion matters")
+	}
+}

@@ -28,7 +28,8 @@ func TestDepartedNodes(t *testing.T) {
 	}{
 		{"without permits nobody has to ask", nil, map[string]string{}},
 		{
-			"with permits", []v1alpha1.Permit{{Node: "left", Order: 3, Generation: 1}},
+			"with permits",
+			[]v1alpha1.Permit{{Node: "left", Order: 3, Generation: 1}},
 			map[string]string{"left": "1/3", "broken": "1/3", "foreign": ""},
 		},
 	} {

@@ -99,10 +99,11 @@ func TestSkyhookOfPod(t *testing.T) {
 	orphan.OwnerReferences, unlabeled.Labels = nil, nil
 	for want, objects := range map[string][]client.Object{"demo": {ours}, "": {orphan, unlabeled}} {
 		for _, o := range objects {
-			got := ""
-			for _, r := range skyhookOf(t.Context(), o) {
-				got += r.Name
-			}
+			got := queued(func(q queue) {
+				for _, r := range skyhookOf(t.Context(), o) {
+					q.Add(r)
+				}
+			})
 			if got != want {
 				t.Errorf("wakes %q, want %q", got, want)
 			}

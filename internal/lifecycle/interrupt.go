@@ -199,9 +199,8 @@ func (m *machine) beginInterrupt() {
 // owner any more owes it again, so that nobody is stranded.
 func (m *machine) interruptDue() []record.Entry {
 	var due []record.Entry
-	turn := m.turn()
 	for _, name := range m.Packages.names() {
-		if m.Serial && name != turn {
+		if _, out := m.outOfTurn(name); out {
 			continue
 		}
 		pkg := m.Packages[name]

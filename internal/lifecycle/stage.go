@@ -114,11 +114,21 @@ func (m *machine) mayWork(name string) bool {
 		m.wait(name, ReasonNoPermit, "waits for its turn: the budget lets no more nodes work now")
 		return false
 	}
-	if turn := m.turn(); m.Serial && turn != name {
+	if turn, out := m.outOfTurn(name); out {
 		m.wait(name, ReasonSerial, fmt.Sprintf("spec.serial is true and it is the turn of package %s", turn))
 		return false
 	}
 	return true
+}
+
+// outOfTurn reports whether packages work one at a time and it is another's turn, and whose. Without serial nobody asks
+// for the turn, which looks at every package.
+func (m *machine) outOfTurn(name string) (turn string, out bool) {
+	if !m.Serial {
+		return "", false
+	}
+	turn = m.turn()
+	return turn, turn != name
 }
 
 // turn is the package that works now when packages work one at a time: the one that has begun, else the first by name

@@ -133,10 +133,13 @@ func HoldOrder(earlier []Earlier) *lifecycle.Hold {
 	return nil
 }
 
-// Before reports whether Skyhook a comes before b where both target a node.
-func Before(a, b *v1alpha1.Skyhook) bool {
-	return cmp.Or(cmp.Compare(a.Spec.Priority, b.Spec.Priority), cmp.Compare(a.Name, b.Name)) < 0
+// Compare orders Skyhooks as they work where they target the same node: by priority, then by name.
+func Compare(a, b *v1alpha1.Skyhook) int {
+	return cmp.Or(cmp.Compare(a.Spec.Priority, b.Spec.Priority), cmp.Compare(a.Name, b.Name))
 }
+
+// Before reports whether Skyhook a comes before b where both target a node.
+func Before(a, b *v1alpha1.Skyhook) bool { return Compare(a, b) < 0 }
 
 // Precedes reports whether a has to be finished before b may work: it comes before b and is not disabled.
 func Precedes(a, b *v1alpha1.Skyhook) bool {

@@ -45,11 +45,7 @@ type Task struct {
 	Order int32
 }
 
-// spec is a copy: what is sent to the API server is also read back into, and must not reach the cached Skyhook.
-func (t Task) spec() v1alpha1.Package {
-	pkg := t.Skyhook.Spec.Packages[t.Package]
-	return *pkg.DeepCopy()
-}
+func (t Task) spec() v1alpha1.Package { return t.Skyhook.Spec.Packages[t.Package] }
 
 // identity is the value of the package annotation, read by others too.
 type identity struct {
@@ -73,7 +69,9 @@ func (o Options) Pod(t Task) (*corev1.Pod, error) {
 }
 
 func (o Options) stagePod(t Task) (*corev1.Pod, error) {
-	pkg := t.spec()
+	spec := t.spec()
+	// A copy: what is sent to the API server is also read back into, and must not reach the cached Skyhook.
+	pkg := *spec.DeepCopy()
 	id, err := json.Marshal(identity{
 		Name: t.Package, Version: pkg.Version, Skyhook: t.Skyhook.Name, Stage: t.Stage,
 		Image: pkg.Repository(), ContainerSHA: pkg.ContainerSHA,

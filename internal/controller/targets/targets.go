@@ -86,15 +86,7 @@ func InOrder(list []v1alpha1.Skyhook) []*v1alpha1.Skyhook {
 	for i := range list {
 		ordered[i] = &list[i]
 	}
-	slices.SortFunc(ordered, func(a, b *v1alpha1.Skyhook) int {
-		switch {
-		case rollout.Before(a, b):
-			return -1
-		case rollout.Before(b, a):
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(ordered, rollout.Compare)
 	return ordered
 }
 

@@ -199,16 +199,38 @@ type ResourceRequirements struct {
 
 // Uninstall tells whether and when a package is undone on the nodes.
 //
-// +kubebuilder:validation:XValidation:rule="!self.apply || self.enabled",message="apply needs enabled; set enabled to true as well",fieldPath=".apply"
+// +kubebuilder:validation:XValidation:rule="!has(self.apply) || !self.apply || (has(self.enabled) && self.enabled)",message="uninstall.apply requires uninstall.enabled; set enabled to true as well",fieldPath=".apply"
 type Uninstall struct {
 	// Enabled says that the package can be uninstalled: its uninstall stage runs
 	// before it may be removed from the spec, and when the Skyhook is deleted.
-	// Default false.
-	// +kubebuilder:default=false
-	Enabled bool `json:"enabled"`
+	// Unset counts as false, unless the operator is set to ask the package's image
+	// (its label com.nvidia.skyhook.uninstall).
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
 
 	// Apply asks for the uninstall now. Needs enabled. Setting it back to false
 	// installs the package again. Default false.
+	// +optional
 	// +kubebuilder:default=false
 	Apply bool `json:"apply"`
+
+	// WhenRemoved tells what happens when the package is removed from the spec,
+	// or its version lowered, while it is installed on nodes: Refuse (the
+	// default) asks for an explicit uninstall first; Uninstall undoes it with the
+	// definition that it was installed with. Has no effect unless enabled.
+	// +optional
+	// +kubebuilder:default=Refuse
+	WhenRemoved WhenRemoved `json:"whenRemoved,omitempty"`
 }
+
+// WhenRemoved tells what happens to an installed package that leaves the spec.
+// +kubebuilder:validation:Enum=Refuse;Uninstall
+type WhenRemoved string
+
+const (
+	// WhenRemovedRefuse asks for an explicit uninstall before the package may
+	// leave the spec.
+	WhenRemovedRefuse WhenRemoved = "Refuse"
+	// WhenRemovedUninstall uninstalls the package with its retained definition.
+	WhenRemovedUninstall WhenRemoved = "Uninstall"
+)

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
@@ -23,7 +25,7 @@ func (c *checker) unsupported(s *v1alpha1.Skyhook) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Packages)) {
 		pkg, field := spec.Packages[name], "spec.packages."+name
-		c.refuse(pkg.Uninstall != nil && (pkg.Uninstall.Enabled || pkg.Uninstall.Apply), field+".uninstall")
+		c.refuse(pkg.Uninstall != nil && (ptr.Deref(pkg.Uninstall.Enabled, false) || pkg.Uninstall.Apply), field+".uninstall")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -202,7 +203,7 @@ func TestOperatorMayDieAtAnyTime(t *testing.T) {
 func TestUnsupportedFieldsAreRefusedWithACondition(t *testing.T) {
 	f := newCluster(t, 1)
 	p := pkg("1.0.0", nil)
-	p.Uninstall = &v1alpha1.Uninstall{Enabled: true}
+	p.Uninstall = &v1alpha1.Uninstall{Enabled: ptr.To(true)}
 	s := f.skyhook("later", map[string]v1alpha1.Package{"kernel": p})
 	f.must(f.client.Create(t.Context(), s))
 	s = f.untilStatus(s, v1alpha1.StatusBlocked)

@@ -1,13 +1,6 @@
 package admission
 
-import (
-	"maps"
-	"slices"
-
-	"k8s.io/utils/ptr"
-
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-)
+import "github.com/skyhook-operator/skyhook/api/v1alpha1"
 
 // unsupported reports fields of the API that this operator does not carry out. Doing the rest and leaving them out
 // could disturb a node in a way that the user ruled out, so such a Skyhook is refused as a whole.
@@ -22,10 +15,6 @@ func (c *checker) unsupported(s *v1alpha1.Skyhook) {
 		{spec.AutoTaintNewNodes, "spec.autoTaintNewNodes"},
 	} {
 		c.refuse(f.used, f.field)
-	}
-	for _, name := range slices.Sorted(maps.Keys(spec.Packages)) {
-		pkg, field := spec.Packages[name], "spec.packages."+name
-		c.refuse(pkg.Uninstall != nil && (ptr.Deref(pkg.Uninstall.Enabled, false) || pkg.Uninstall.Apply), field+".uninstall")
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -202,13 +201,12 @@ func TestOperatorMayDieAtAnyTime(t *testing.T) {
 
 func TestUnsupportedFieldsAreRefusedWithACondition(t *testing.T) {
 	f := newCluster(t, 1)
-	p := pkg("1.0.0", nil)
-	p.Uninstall = &v1alpha1.Uninstall{Enabled: ptr.To(true)}
-	s := f.skyhook("later", map[string]v1alpha1.Package{"kernel": p})
+	s := f.skyhook("later", map[string]v1alpha1.Package{"kernel": pkg("1.0.0", nil)})
+	s.Spec.RuntimeRequired = true
 	f.must(f.client.Create(t.Context(), s))
 	s = f.untilStatus(s, v1alpha1.StatusBlocked)
 	c := meta.FindStatusCondition(s.Status.Conditions, "Stalled")
-	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != "SpecInvalid" || !strings.Contains(c.Message, "spec.packages.kernel.uninstall") {
+	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != "SpecInvalid" || !strings.Contains(c.Message, "spec.runtimeRequired") {
 		t.Errorf("Stalled is %+v", c)
 	}
 	if len(s.Status.Permits) != 0 {

@@ -60,7 +60,11 @@ func (m *machine) podOf(e record.Entry) (Pod, bool) {
 
 // ensure creates the missing pod of an active entry: it was never created, was deleted by somebody, or got lost.
 func (m *machine) ensure(e *record.Entry, pkg Package) {
-	if m.remainsGivenUp(*e) || !m.waited(e) || !m.mayStart(e.Name, pkg) {
+	may := m.mayInstall
+	if e.Stage == v1alpha1.StageUninstall {
+		may = func(string, Package) bool { return m.mayUninstall(*e, pkg) }
+	}
+	if m.remainsGivenUp(*e) || !m.waited(e) || !may(e.Name, pkg) {
 		return
 	}
 	if gaveUp(*e) || e.Run == "" || e.Hash != pkg.Hash && e.Hash != "" || len(record.ChangedKeys(e.Config, pkg.Config)) > 0 {
@@ -82,6 +86,7 @@ func (m *machine) restart(e *record.Entry, pkg Package) {
 		}
 	}
 	e.Image, e.ContainerSHA, e.Hash, e.Generation = pkg.Image, pkg.ContainerSHA, pkg.Hash, m.Generation
+	e.Definition = pkg.Definition
 	e.State, e.Restarts, e.Reason, e.Message = v1alpha1.StateInProgress, 0, "", ""
 	e.Since, e.Run, e.Config = metav1.NewTime(m.Now), m.nextRun(e.Run), pkg.Config
 	m.put(*e)

@@ -91,7 +91,7 @@ func (s *simulated) record() record.Node {
 func (s *simulated) pass(view, writes int) bool {
 	s.seen = max(s.seen, view)
 	o := lifecycle.Observation{
-		Packages: s.spec, Record: s.record(), Permit: s.permit, Hold: s.hold, Now: s.now, ConfigReady: map[string]bool{},
+		Wanted: lifecycle.Wanted{Packages: s.spec}, Record: s.record(), Permit: s.permit, Hold: s.hold, Now: s.now, ConfigReady: map[string]bool{},
 		Serial: s.serial, Generation: s.generation, Node: s.host.facts(),
 	}
 	for name := range s.spec {
@@ -267,7 +267,7 @@ func (s *simulated) grant() {
 	if s.permit != nil && s.record().Done == record.PermitToken(*s.permit) {
 		s.permit = nil
 	}
-	if s.permit == nil && s.hold == nil && !lifecycle.Complete(s.spec, s.record()) {
+	if s.permit == nil && s.hold == nil && !lifecycle.Complete(lifecycle.Wanted{Packages: s.spec}, s.record()) {
 		s.permit = &v1alpha1.Permit{Node: "node", Order: s.order, Generation: 1}
 		s.order++
 	}
@@ -418,7 +418,7 @@ func (s *simulated) settle() {
 	for range rounds {
 		s.grant()
 		idle := s.pass(len(s.lists)-1, 100)
-		if idle && len(s.live()) == 0 && s.permit == nil && lifecycle.Complete(s.spec, s.record()) {
+		if idle && len(s.live()) == 0 && s.permit == nil && lifecycle.Complete(lifecycle.Wanted{Packages: s.spec}, s.record()) {
 			s.demandFreshState()
 			return
 		}

@@ -90,7 +90,7 @@ func packages(t rapid.TB, text string) lifecycle.Packages {
 		}
 		s.Spec.Packages[name] = pkg
 	}
-	return lifecycle.Prepare(s, func(name string) string { return hashes[name] })
+	return lifecycle.Prepare(s, func(name string) lifecycle.Derived { return lifecycle.Derived{Hash: hashes[name]} })
 }
 
 func set[V any](m map[string]V, k string, v V) map[string]V {

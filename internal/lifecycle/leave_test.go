@@ -111,7 +111,7 @@ func TestComplete(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := packages(t, c.spec)
-			if got := lifecycle.Complete(spec, record.Node{Packages: entries(t, c.node, spec)}); got != c.want {
+			if got := lifecycle.Complete(lifecycle.Wanted{Packages: spec}, record.Node{Packages: entries(t, c.node, spec)}); got != c.want {
 				t.Errorf("got %t, want %t", got, c.want)
 			}
 		})
@@ -131,7 +131,7 @@ func TestFirstFailure(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := packages(t, c.spec)
-			e, failed := lifecycle.FirstFailure(spec, record.Node{Packages: entries(t, c.node, spec)})
+			e, failed := lifecycle.FirstFailure(lifecycle.Wanted{Packages: spec}, record.Node{Packages: entries(t, c.node, spec)})
 			if got := map[bool]string{true: e.Key()}[failed]; got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -14,6 +15,8 @@ type machine struct {
 	out Decision
 	// claimed pods belong to a current run or are already handled; the rest is stale.
 	claimed map[string]bool
+	// leaving are the package versions that have to go, by the keys of their entries.
+	leaving map[string]Leaving
 	// needCordon says that something that is to happen disturbs the node's other pods.
 	needCordon bool
 }
@@ -30,10 +33,17 @@ func Next(o Observation) Decision {
 		m.Permit = nil // finished with; the operator takes it back
 	}
 	m.out.Record.Wait = nil
+	m.leaving = m.Leaving(m.out.Record)
 	m.reapply()
+	m.breakOff()
 	m.continueInterrupt()
-	for _, name := range o.Packages.names() {
-		m.advance(name)
+	for _, key := range sortedKeys(m.leaving) {
+		m.retire(key, m.leaving[key])
+	}
+	if !o.Deleting {
+		for _, name := range o.Packages.names() {
+			m.advance(name)
+		}
 	}
 	m.beginInterrupt()
 	m.deleteStale()
@@ -44,7 +54,7 @@ func Next(o Observation) Decision {
 // Leave decides how a node gets rid of a Skyhook that no longer targets it or is being deleted: pods first, then the
 // record. A permit that is still out is acknowledged in the same write and taken back after it.
 func Leave(o Observation) Decision {
-	d := Decision{Record: o.Record, Leaving: true, Clear: len(o.Pods) == 0}
+	d := Decision{Record: o.Record, Leaving: true, Clear: len(o.Pods) == 0, Force: o.Abandoned}
 	d.Record.Done, d.Record.Wait, d.Record.BootID = "", nil, ""
 	if d.Clear && d.Record.Cordoned {
 		d.Record.Cordoned = false
@@ -56,7 +66,7 @@ func Leave(o Observation) Decision {
 		d.Record.Done = record.PermitToken(*o.Permit)
 	}
 	for _, p := range o.Pods {
-		if !p.Terminating {
+		if !p.Terminating || d.Force {
 			d.Delete = append(d.Delete, p)
 		}
 	}
@@ -74,7 +84,12 @@ func (m *machine) reapply() {
 	if last == "" || last == now {
 		return
 	}
-	m.out.Record.Packages = map[string]record.Entry{}
+	for key, e := range m.out.Record.Packages {
+		// What is to be undone, or only left alone, is still on the host.
+		if _, leaves := m.leaving[key]; !leaves && m.Packages[e.Name].Version != "" {
+			delete(m.out.Record.Packages, key)
+		}
+	}
 	m.out.Changes = append(m.out.Changes, Change{Reason: ReasonReapply, Message: "the node rebooted; its packages are applied again"})
 }
 
@@ -89,7 +104,7 @@ func (m *machine) deleteStale() {
 
 // summarize sets the node's status and gives the permit back when the node is done with it.
 func (m *machine) summarize() {
-	complete := Complete(m.Packages, m.out.Record)
+	complete := Complete(m.Wanted, m.out.Record)
 	m.out.Record.Status = m.status(complete)
 	if m.Hold != nil && !complete {
 		m.wait("", m.Hold.Reason, m.Hold.Message)
@@ -125,14 +140,9 @@ func (m *machine) status(complete bool) v1alpha1.Status {
 	}
 }
 
-// any reports whether a package of the spec is in the given state.
+// any reports whether an entry that matters is in the given state.
 func (m *machine) any(s v1alpha1.State) bool {
-	for name, pkg := range m.Packages {
-		if e, ok := find(m.out.Record, name, pkg.Version); ok && e.State == s {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.relevant(m.out.Record), func(e record.Entry) bool { return e.State == s })
 }
 
 func (m *machine) wait(pkg, reason, message string) {

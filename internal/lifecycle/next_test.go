@@ -27,7 +27,7 @@ func observation(t *testing.T, r row) lifecycle.Observation {
 	t.Helper()
 	spec := packages(t, r.spec)
 	o := lifecycle.Observation{
-		Packages: spec, Pods: pods(t, r.pods), Permit: new(permit), ConfigReady: map[string]bool{}, Now: now,
+		Wanted: lifecycle.Wanted{Packages: spec}, Pods: pods(t, r.pods), Permit: new(permit), ConfigReady: map[string]bool{}, Now: now,
 		Record:     record.Node{Packages: entries(t, r.node, spec)},
 		Generation: generation, Node: lifecycle.Node{Ready: true, BootID: "b1"},
 	}

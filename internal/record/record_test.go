@@ -80,9 +80,6 @@ func TestGolden(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{statusKey: "erroring"}, apply(nil, p.Labels)); diff != "" {
 		t.Errorf("labels, -want +got\n%s", diff)
 	}
-	if got := record.StatusLabel("demo"); got != statusKey {
-		t.Errorf("status label is %q", got)
-	}
 }
 
 // TestPackageStatus: what other readers decode is the API's PackageStatus, field by field.

@@ -40,7 +40,7 @@ var readyReasons = map[v1alpha1.Status]string{
 
 func setConditions(status *v1alpha1.SkyhookStatus, in Input, groups map[v1alpha1.Status][]string) {
 	c := conditions{status: status, now: metav1.NewTime(in.Now), generation: in.Skyhook.Generation}
-	complete := allComplete(in.Nodes) // also while paused, when the nodes' status does not show it
+	complete := AllComplete(in.Nodes) // also while paused, when the nodes' status does not show it
 	invalid := in.Hold != nil && in.Hold.Reason == ReasonSpecInvalid
 
 	message := readyMessage(groups, len(in.Nodes))
@@ -63,6 +63,8 @@ func setConditions(status *v1alpha1.SkyhookStatus, in Input, groups map[v1alpha1
 	c.set(ConditionStalled, stalled, reason, message)
 	c.nodes(ConditionTaint, ReasonTaint, in.Nodes, "every taint is tolerated")
 	c.nodes(ConditionIgnored, ReasonIgnored, in.Nodes, "no node is ignored")
+	c.uninstall(in)
+	SetCapabilityUnknown(status, in.Skyhook, in.Now)
 }
 
 func reconciling(s v1alpha1.Status) bool {
@@ -85,6 +87,15 @@ func (c conditions) set(kind string, is bool, reason, message string) {
 		Type: kind, Status: value, Reason: reason, Message: message,
 		ObservedGeneration: c.generation, LastTransitionTime: c.now,
 	})
+}
+
+// setOrRemove sets a condition that exists only while it is true.
+func (c conditions) setOrRemove(kind string, is bool, reason, message string) {
+	if !is {
+		meta.RemoveStatusCondition(&c.status.Conditions, kind)
+		return
+	}
+	c.set(kind, true, reason, message)
 }
 
 // mirror repeats a condition under the group's prefix.

@@ -43,7 +43,7 @@ func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 			Status: v1alpha1.StatusPaused, Reason: ReasonPaused,
 			Message: "annotation " + AnnotationPause + " is \"true\"; remove it to go on",
 		}
-	case invalid != "":
+	case invalid != "" && s.DeletionTimestamp == nil: // a deletion does not depend on the rest of the spec
 		return &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: ReasonSpecInvalid, Message: invalid}
 	}
 	return nil

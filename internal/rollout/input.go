@@ -18,6 +18,11 @@ type Input struct {
 	// Departed are nodes that the Skyhook no longer selects but that still exist: name to the permit token that the
 	// node finished with.
 	Departed map[string]string
+	// Installed packages, and those that are complete on every node; only known while an uninstall is asked for.
+	Installed, CompleteEverywhere map[string]bool
+	// Removal tells which packages left the spec, or had their version lowered, although they must be uninstalled first;
+	// empty when none.
+	Removal string
 	// Hold keeps every node from new work; nil when nothing does.
 	Hold *lifecycle.Hold
 	Now  time.Time
@@ -42,6 +47,12 @@ type Node struct {
 	Trouble *Trouble
 	// Wait is what the whole node waits for, such as a pod that holds its drain; nil when it does not.
 	Wait *Trouble
+	// Undoing says that a package is being uninstalled there; UndoFailed is why that fails, nil when it does not.
+	Undoing    bool
+	UndoFailed *Trouble
+	// Abandoned says that nothing is undone there any more; Recorded then names the packages that stay.
+	Abandoned bool
+	Recorded  string
 	// States mirrors the package states, for small fleets.
 	States map[string]v1alpha1.PackageStatus
 	BootID string

@@ -15,7 +15,7 @@ import (
 func Grant(in Input) ([]v1alpha1.Permit, int32) {
 	kept := keep(in)
 	next := in.Skyhook.Status.NextOrder
-	if len(kept) == 0 && allComplete(in.Nodes) {
+	if len(kept) == 0 && AllComplete(in.Nodes) {
 		return kept, 0 // the rollout is over; the next one counts from 0 again
 	}
 	if in.Hold != nil {
@@ -39,8 +39,12 @@ func keep(in Input) []v1alpha1.Permit {
 	if len(in.Skyhook.Status.Permits) == 0 {
 		return nil
 	}
+	deleting := in.Skyhook.DeletionTimestamp != nil
 	done := make(map[string]string, len(in.Nodes)+len(in.Departed))
 	for _, n := range in.Nodes {
+		if deleting && n.Complete {
+			continue // nothing of it is left on the node, and nothing can come any more
+		}
 		done[n.Name] = n.Done
 	}
 	for name, token := range in.Departed {
@@ -77,7 +81,8 @@ func holderSet(permits []v1alpha1.Permit) map[string]bool {
 	return set
 }
 
-func allComplete(nodes []Node) bool {
+// AllComplete reports whether nothing is left to do on any node.
+func AllComplete(nodes []Node) bool {
 	for _, n := range nodes {
 		if !n.Complete {
 			return false

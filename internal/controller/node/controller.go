@@ -81,6 +81,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		node: &node, pods: pods.Items, now: now.Truncate(time.Second), skyhooks: targets.InOrder(skyhooks.Items),
 		wrote: written{resourceVersion: node.ResourceVersion, at: now},
 	}
+	var err error
+	if p.view, err = r.Targets.View(ctx, r.Client, r.Workload.Namespace, p.skyhooks); err != nil {
+		return ctrl.Result{}, err
+	}
 	r.plan(ctx, p)
 	r.execute(ctx, p)
 	r.fresh.note(node.UID, p.wrote)

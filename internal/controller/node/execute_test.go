@@ -41,7 +41,7 @@ func TestWriteRecords(t *testing.T) {
 			n := newNode()
 			remember(t, n, "demo", applied)
 			w := newWorld(t, n)
-			p := w.pass()
+			p := w.pass(newSkyhook("demo"))
 			p.items, p.unschedulable = []*item{{skyhook: newSkyhook("demo"), decision: c.decision}}, c.cordon
 			if c.stale {
 				p.wrote.resourceVersion = "9"
@@ -205,7 +205,7 @@ func TestRejectedPod(t *testing.T) {
 				strings.Contains(e.Message, "exceeded quota") && r.Status == v1alpha1.StatusErroring; got != c.recorded {
 				t.Errorf("status %s, entry %+v", r.Status, e)
 			}
-			if label := n.Labels[record.StatusLabel("demo")]; (label == string(v1alpha1.StatusErroring)) != c.recorded {
+			if label := n.Labels[v1alpha1.GroupName+"/status_demo"]; (label == string(v1alpha1.StatusErroring)) != c.recorded {
 				t.Errorf("label %q", label)
 			}
 			if noted := w.fresh.nodes[n.UID].resourceVersion; noted != n.ResourceVersion {
@@ -226,8 +226,8 @@ func TestRejectedPod(t *testing.T) {
 func TestDeleteOnlyThatPod(t *testing.T) {
 	w := newWorld(t, newNode())
 	p := w.pass()
-	w.must(w.deletePod(t.Context(), p, lifecycle.Pod{Name: "runs", UID: "1", Outcome: lifecycle.Running}))
-	w.must(w.deletePod(t.Context(), p, lifecycle.Pod{Name: "done", UID: "2", Outcome: lifecycle.Done}))
+	w.must(w.deletePod(t.Context(), p, lifecycle.Pod{Name: "runs", UID: "1", Outcome: lifecycle.Running}, false))
+	w.must(w.deletePod(t.Context(), p, lifecycle.Pod{Name: "done", UID: "2", Outcome: lifecycle.Done}, false))
 	if got := strings.Join(w.deletes, ", "); got != "runs uid=1, done uid=2 grace=0" {
 		t.Errorf("requests: %s", got)
 	}

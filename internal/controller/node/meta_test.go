@@ -64,7 +64,9 @@ func TestConditions(t *testing.T) {
 
 func TestSameConditions(t *testing.T) {
 	have := newNode()
-	remember(t, have, "demo", record.Node{Status: v1alpha1.StatusComplete})
+	remember(t, have, "demo", record.Node{
+		Status: v1alpha1.StatusComplete, Packages: map[string]record.Entry{"a|1.0.0": {Name: "a", Version: "1.0.0"}},
+	})
 	conditions := have.Status.Conditions
 	ours := conditions[1:]
 	change := func(f func(*corev1.NodeCondition)) []corev1.NodeCondition {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
@@ -15,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
+	"github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
@@ -103,12 +106,14 @@ func (r *Reconciler) skyhookHandler() handler.EventHandler {
 	}
 }
 
+// steering are the annotations of a Skyhook that change what its nodes do.
+var steering = []string{rollout.AnnotationPause, rollout.AnnotationDisable, admission.AnnotationAbandon, capability.Annotation}
+
 func concernsAll(before, after *v1alpha1.Skyhook) bool {
 	return before.Generation != after.Generation ||
 		before.Status.ObservedGeneration != after.Status.ObservedGeneration ||
 		(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) ||
-		before.Annotations[rollout.AnnotationPause] != after.Annotations[rollout.AnnotationPause] ||
-		before.Annotations[rollout.AnnotationDisable] != after.Annotations[rollout.AnnotationDisable]
+		slices.ContainsFunc(steering, func(key string) bool { return before.Annotations[key] != after.Annotations[key] })
 }
 
 // changedPermits are the nodes that got, lost or changed their permit.

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -127,17 +128,20 @@ func TestEarlier(t *testing.T) {
 	n := node("n", nil, map[string]v1alpha1.State{"complete": v1alpha1.StateComplete, "working": v1alpha1.StateInProgress})
 	n.Annotations["skyhook.nvidia.com/nodeState_unreadable"] = "{"
 
-	var index targets.Index
 	ordered := targets.InOrder(list)
+	view, err := new(targets.Index).View(t.Context(), fake.NewClientBuilder().Build(), "skyhook", ordered)
+	if err != nil {
+		t.Fatal(err)
+	}
 	got := map[string]bool{}
-	for _, e := range index.Earlier(skyhook("self", 100, nil), ordered, n, &targets.Records{}) {
+	for _, e := range view.Earlier(skyhook("self", 100, nil), ordered, n, &targets.Records{}) {
 		got[e.Skyhook.Name] = e.IncompleteHere
 	}
 	want := map[string]bool{"complete": false, "working": true, "absent": true, "unreadable": true, "elsewhere": false, "deleted": false}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
-	if first := index.Earlier(skyhook("absent", 1, nil), ordered, n, &targets.Records{}); len(first) != 0 {
+	if first := view.Earlier(skyhook("absent", 1, nil), ordered, n, &targets.Records{}); len(first) != 0 {
 		t.Errorf("before the first comes %v", first[0].Skyhook.Name)
 	}
 }

@@ -13,7 +13,7 @@ const (
 	// maxNamed is how many packages a summary names before it only counts.
 	maxNamed = 3
 	// maxSummary bounds a summary, in bytes: the note of an event may have 1,024.
-	maxSummary = 1000
+	maxSummary = 900
 )
 
 // Doubt is a package of which nobody can tell whether it can be uninstalled.
@@ -38,7 +38,7 @@ func Doubts(s *v1alpha1.Skyhook) []Doubt {
 	return doubts
 }
 
-// Summary is one text about doubts, with the package, the image and the cause of the first three, in at most 1,000
+// Summary is one text about doubts, with the package, the image and the cause of the first three, in at most 900
 // bytes.
 func Summary(doubts []Doubt) string {
 	var texts []string

@@ -57,7 +57,7 @@ func TestSummary(t *testing.T) {
 			t.Errorf("%d doubts: %q", c.n, got)
 		}
 	}
-	if got := capability.Summary(doubts(128, strings.Repeat("x", 5000))); len(got) != 1000 || !strings.HasPrefix(got, "package p0 (image x/p0:1): xxx") {
+	if got := capability.Summary(doubts(128, strings.Repeat("x", 5000))); len(got) != 900 || !strings.HasPrefix(got, "package p0 (image x/p0:1): xxx") {
 		t.Errorf("%d bytes: %.50s", len(got), got)
 	}
 }

@@ -41,6 +41,8 @@ type cluster struct {
 	namespace string
 	stop      func()
 	writes    writeCounter
+	// variables of the operator that starts next, beside those of every test.
+	variables map[string]string
 }
 
 func newCluster(t *testing.T, nodes int) *cluster {
@@ -99,7 +101,8 @@ func (f *cluster) startOperator() {
 		case "METRICS_PORT", "PROBE_PORT":
 			return "0", true
 		}
-		return "", false
+		v, ok := f.variables[name]
+		return v, ok
 	}
 	options, err := operator.FromEnvironment(none, "v0.0.1-test")
 	f.must(err)

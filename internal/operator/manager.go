@@ -100,5 +100,5 @@ func addControllers(mgr ctrl.Manager, o Options) error {
 	if err := skyhooks.SetupWithManager(mgr, skyhookWorkers); err != nil {
 		return fmt.Errorf("set up the Skyhook controller: %w", err)
 	}
-	return nil
+	return addCapability(mgr, o)
 }

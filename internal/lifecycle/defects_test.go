@@ -23,7 +23,7 @@ func TestDefect11_2_20_MergingLeavesTheSpecAlone(t *testing.T) {
 	spec := lifecycle.Prepare(s, derived)
 	d := lifecycle.Next(lifecycle.Observation{
 		Wanted: lifecycle.Wanted{Packages: spec}, Permit: new(permit), Now: now, ConfigReady: map[string]bool{"a": true, "b": true},
-		Record: record.Node{Cordoned: true, Packages: entries(t, "a@1.0.0 config:complete; b@1.0.0 config:complete", spec)},
+		Record: record.Node{Cordoned: true, Packages: entries(t, "a@1.0.0 config:complete; b@1.0.0 config:complete", lifecycle.Wanted{Packages: spec})},
 		Node:   lifecycle.Node{Ready: true, BootID: "b1", Unschedulable: true}, Drain: &lifecycle.Drain{Clear: true},
 	})
 	if len(d.Start) != 1 || !cmp.Equal(d.Start[0].Interrupt.Services, []string{"b", "c", "k", "x"}) {

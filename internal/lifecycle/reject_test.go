@@ -13,7 +13,7 @@ func TestReject(t *testing.T) {
 	spec := packages(t, "a@1.0")
 	o := lifecycle.Observation{
 		Wanted: lifecycle.Wanted{Packages: spec}, Permit: new(permit), ConfigReady: map[string]bool{"a": true}, Generation: generation, Now: now,
-		Node: lifecycle.Node{Ready: true, BootID: "b1"}, Record: record.Node{Packages: entries(t, "a@1.0 apply:in_progress", spec)},
+		Node: lifecycle.Node{Ready: true, BootID: "b1"}, Record: record.Node{Packages: entries(t, "a@1.0 apply:in_progress", lifecycle.Wanted{Packages: spec})},
 	}
 	start := lifecycle.Start{Package: "a", Version: "1.0", Stage: "apply", Run: "r1"}
 	for i, pause := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second} {

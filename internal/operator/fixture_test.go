@@ -41,7 +41,7 @@ type cluster struct {
 	namespace string
 	stop      func()
 	writes    writeCounter
-	// variables of the operator that starts next, beside those of every test.
+	// variables of the operator that starts next, before those of every test.
 	variables map[string]string
 }
 
@@ -95,14 +95,18 @@ func (f *cluster) addNode(name string) {
 func (f *cluster) startOperator() {
 	f.t.Helper()
 	none := func(name string) (string, bool) {
+		if v, ok := f.variables[name]; ok {
+			return v, true
+		}
 		switch name {
 		case "NAMESPACE":
 			return f.namespace, true
 		case "METRICS_PORT", "PROBE_PORT":
 			return "0", true
+		case "ENABLE_WEBHOOKS":
+			return "false", true
 		}
-		v, ok := f.variables[name]
-		return v, ok
+		return "", false
 	}
 	options, err := operator.FromEnvironment(none, "v0.0.1-test")
 	f.must(err)

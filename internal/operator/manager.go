@@ -42,7 +42,7 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// NewManager returns a manager with both controllers, ready to start.
+// NewManager returns a manager with both controllers and the webhooks, ready to start.
 func NewManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	scheme, err := Scheme()
 	if err != nil {
@@ -53,7 +53,7 @@ func NewManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	cluster.UserAgent = "skyhook-operator/" + o.Version
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         cacheOptions(o.Workload.Namespace),
+		Cache:                         withWebhooks(cacheOptions(o.Workload.Namespace), o),
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress:        o.ProbeAddress,
 		LeaderElection:                o.LeaderElection,
@@ -71,6 +71,9 @@ func NewManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	}
 	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("add the readiness check: %w", err)
+	}
+	if err := addWebhooks(mgr, o); err != nil {
+		return nil, err
 	}
 	return mgr, addControllers(mgr, o)
 }

@@ -37,6 +37,7 @@ type Options struct {
 	LogEncoder string
 	// Version of this build.
 	Version string
+	Webhook WebhookOptions
 }
 
 // FromEnvironment reads the options; get is os.LookupEnv or a test's stand-in. The error names every bad variable.
@@ -60,6 +61,7 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 		LogLevel:          e.level("LOG_LEVEL", "info"),
 		LogEncoder:        e.encoder("LOG_ENCODER", EncoderJSON),
 		Version:           version,
+		Webhook:           e.webhook(),
 	}
 	return o, errors.Join(e.errs...)
 }

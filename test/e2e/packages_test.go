@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
@@ -146,15 +145,9 @@ func textOf(n *corev1.Node) string {
 }
 
 func TestUnsupportedFieldIsRefused(t *testing.T) {
-	manifest := strings.Replace(skyhook("later", map[string]string{"apply.sh": "touch /skyhook-later"}),
-		"      configMap:", "      uninstall: {enabled: true, apply: false}\n      configMap:", 1)
-	apply(t, "later", manifest, "/skyhook-later")
-	s := until(t, "later", "stalled", func(s *v1alpha1.Skyhook) bool { return meta.IsStatusConditionTrue(s.Status.Conditions, "Stalled") })
-	c := meta.FindStatusCondition(s.Status.Conditions, "Stalled")
-	if !strings.Contains(c.Message, "spec.packages.scripts.uninstall: is not supported") {
-		t.Errorf("Stalled: %+v", c)
-	}
-	for _, node := range bed.Nodes() {
-		absent(t, node, "/skyhook-later")
+	manifest := strings.Replace(skyhook("later", map[string]string{"apply.sh": "true"}), "\nspec:\n", "\nspec:\n  runtimeRequired: true\n", 1)
+	out, err := kubectl(t, manifest, "apply", "-f", "-")
+	if want := `admission webhook "validate-skyhook.nvidia.com" denied the request: spec.runtimeRequired: is not supported`; err == nil || !strings.Contains(out, want) {
+		t.Errorf("got %s (%v)", out, err)
 	}
 }

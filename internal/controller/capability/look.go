@@ -13,7 +13,11 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/capability/registry"
 )
 
-// look asks for the images that nothing is known of, one after the other, so that a digest they share is fetched once.
+// perPass bounds how many images one pass looks at, and so what a restart loses, and for how long other Skyhooks wait when
+// no registry answers. Storing what one pass found sets off the next.
+const perPass = 8
+
+// look asks for images that nothing is known of, one after the other, so that a digest they share is fetched once.
 // The error is one of the API server, or says that the operator stops: then nothing was found.
 func (r *Reconciler) look(ctx context.Context, s *v1alpha1.Skyhook) ([]capability.Finding, error) {
 	missing := capability.Missing(s)
@@ -25,6 +29,7 @@ func (r *Reconciler) look(ctx context.Context, s *v1alpha1.Skyhook) ([]capabilit
 		return nil, err
 	}
 	known := capability.Read(s)
+	missing = missing[:min(len(missing), perPass)]
 	findings := make([]capability.Finding, 0, len(missing))
 	for _, reference := range missing {
 		found, err := r.Registry.Look(ctx, reference, keys, known.Digests)

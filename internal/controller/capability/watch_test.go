@@ -2,6 +2,9 @@ package capability_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -104,5 +107,37 @@ func TestWokenByTheLossOfTheAnnotation(t *testing.T) {
 	})
 	if now := w.until(s); enabled(now) != "a" {
 		t.Errorf("the image was not asked again: %v", now.Annotations)
+	}
+}
+
+// TestManyImages runs the controller: a pass looks at some of them, and the next one goes on.
+func TestManyImages(t *testing.T) {
+	w := newWorld(t)
+	images, asked := map[string]string{}, map[string]int{}
+	for i := range 20 {
+		images[fmt.Sprintf("p%d", i)] = fmt.Sprintf("x/p%d:1.0.0", i)
+	}
+	var mu sync.Mutex
+	w.Registry = stub(func(_ context.Context, reference string) (known.Finding, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[reference]++
+		return known.Finding{Reference: reference, Digest: "sha256:" + reference, Answer: known.True}, nil
+	})
+	s := w.create(images)
+	if first := w.reconcile(s); len(asked) != 8 || len(known.Missing(first)) != 12 {
+		t.Errorf("the first pass asked for %d images, %d are missing", len(asked), len(known.Missing(first)))
+	}
+	w.run()
+	now := w.until(s)
+	mu.Lock()
+	defer mu.Unlock()
+	if names := strings.Fields(enabled(now)); len(names) != 20 || len(asked) != 20 {
+		t.Errorf("enabled %v, asked for %d images", names, len(asked))
+	}
+	for reference, times := range asked {
+		if times != 1 {
+			t.Errorf("asked %d times for %s", times, reference)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -74,12 +75,11 @@ func (f *cluster) ready(port string, want int) {
 			return false, err
 		}
 		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			last = err.Error()
-			return false, nil // it does not listen yet
+		if last = fmt.Sprint(err); err == nil {
+			last = response.Status
+			return response.StatusCode == want, response.Body.Close()
 		}
-		last = response.Status
-		return response.StatusCode == want, response.Body.Close()
+		return false, nil
 	})
 	if err != nil {
 		f.t.Fatalf("readiness is %s, want %d: %v", last, want, err)

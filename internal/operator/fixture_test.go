@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -205,7 +206,14 @@ func (f *cluster) gone(s *v1alpha1.Skyhook) {
 			return
 		}
 	}
-	f.t.Fatalf("Skyhook %s is not gone within %s", s.Name, patience)
+	var text strings.Builder
+	if f.client.Get(context.WithoutCancel(f.t.Context()), client.ObjectKeyFromObject(s), &now) == nil {
+		for _, c := range now.Status.Conditions {
+			fmt.Fprintf(&text, "\n%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+		}
+		fmt.Fprintf(&text, "\npermits %v, nodes %v", now.Status.Permits, now.Status.NodeState)
+	}
+	f.t.Errorf("Skyhook %s is not gone within %s:%s", s.Name, patience, text.String())
 }
 
 // writeCounter counts the operator's writes by resource.

@@ -24,7 +24,7 @@ type kubelet struct {
 func startKubelet(t *testing.T, c client.WithWatch, namespace string) *kubelet {
 	t.Helper()
 	k := &kubelet{client: c}
-	w, err := c.Watch(t.Context(), &corev1.PodList{}, client.InNamespace(namespace))
+	w, err := c.Watch(context.WithoutCancel(t.Context()), &corev1.PodList{}, client.InNamespace(namespace))
 	if err != nil {
 		t.Fatal(err)
 	}

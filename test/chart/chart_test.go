@@ -138,7 +138,7 @@ func TestEnvironment(t *testing.T) {
 	want := map[string]string{
 		"METRICS_PORT": ":8080", "PROBE_PORT": ":8081", "LEADER_ELECTION": "true", "LOG_LEVEL": "info",
 		"NAMESPACE": "metadata.namespace", "POD_NAME": "metadata.name", "IMAGE_PULL_SECRET": "pull", "COPY_DIR_ROOT": "/opt/skyhook",
-		"AGENT_LOG_ROOT": "/var/log/skyhook", "REAPPLY_ON_REBOOT": "false",
+		"AGENT_LOG_ROOT": "/var/log/skyhook", "REAPPLY_ON_REBOOT": "false", "DISCOVER_UNINSTALL": "false",
 		"RUNTIME_REQUIRED_TAINT": "skyhook.nvidia.com=runtime-required:NoSchedule",
 		"ENABLE_WEBHOOKS":        "true", "WEBHOOK_SECRET_NAME": "webhook-cert", "WEBHOOK_SERVICE_NAME": "skyhook-operator-webhook-service",
 		"AGENT_IMAGE": "ghcr.io/skyhook-operator/skyhook/agent:v0.1.0",

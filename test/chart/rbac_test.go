@@ -68,6 +68,32 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
+// TestPullSecret: the operator reads it only where it asks registries itself.
+func TestPullSecret(t *testing.T) {
+	const discover = "controllerManager.manager.env.discoverUninstall="
+	for _, test := range []struct {
+		name string
+		args []string
+		want bool
+	}{
+		{"by default", nil, false},
+		{"only kubelets pull", []string{"--set", "imagePullSecret=pull"}, false},
+		{"images are asked", []string{"--set", "imagePullSecret=pull," + discover + "true"}, true},
+		{"images are asked, as text", []string{"--set", "imagePullSecret=pull", "--set-string", discover + "true"}, true},
+		{"images are asked without credentials", []string{"--set", discover + "true"}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			rules := get[*rbacv1.Role](t, render(t, test.args...), "Role/skyhook-operator-manager-role").Rules
+			if got := mayNamed(rules, "", "secrets", "get", []string{"pull"}); got != test.want {
+				t.Errorf("may get the pull secret: %t", got)
+			}
+			if mayNamed(rules, "", "secrets", "get", []string{""}) || mayNamed(rules, "", "secrets", "list", []string{"pull"}) {
+				t.Errorf("may do more: %v", rules)
+			}
+		})
+	}
+}
+
 func TestRolesAreBoundToTheManager(t *testing.T) {
 	all := render(t)
 	want := rbacv1.Subject{Kind: "ServiceAccount", Name: "skyhook-skyhook-operator-controller-manager", Namespace: "skyhook"}

@@ -93,13 +93,17 @@ func (k *Keeper) pass(ctx context.Context) (time.Duration, error) {
 	}
 	trouble, err := k.trust(ctx, pair.CA)
 	wait := k.serve(pair, served, err == nil && trouble == "")
-	if err == nil {
-		k.say(trouble)
+	if err == nil && k.say(trouble) && trouble != "" {
+		log.FromContext(ctx).Info("webhooks are not ready", "reason", trouble)
 	}
 	return wait, err
 }
 
-func (k *Keeper) say(trouble string) { k.trouble.Store(&trouble) }
+// say tells the readiness check, and reports whether it is news.
+func (k *Keeper) say(trouble string) bool {
+	before := k.trouble.Swap(&trouble)
+	return before == nil || *before != trouble
+}
 
 // overtaken reports whether a write came too late because another replica had written.
 func overtaken(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }

@@ -49,8 +49,9 @@ func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 	return nil
 }
 
-// HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does.
-func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node) *lifecycle.Hold {
+// HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does. Only a Skyhook that workloads
+// wait for works under the runtime taint.
+func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint) *lifecycle.Hold {
 	if node.Labels[LabelIgnore] == "true" {
 		return &lifecycle.Hold{
 			Status: v1alpha1.StatusBlocked, Release: true, Reason: ReasonIgnored,
@@ -58,7 +59,11 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node) *lifecycle.Hold {
 		}
 	}
 	for i := range node.Spec.Taints {
-		if taint := &node.Spec.Taints[i]; repels(taint) && !tolerated(s, taint) {
+		taint := &node.Spec.Taints[i]
+		if s.Spec.RuntimeRequired && taint.MatchTaint(&runtime) {
+			continue
+		}
+		if repels(taint) && !tolerated(s, taint) {
 			return &lifecycle.Hold{
 				Status: v1alpha1.StatusBlocked, Release: true, Reason: ReasonTaint,
 				Message: fmt.Sprintf("taint %s is not tolerated; add it to spec.additionalTolerations or remove it from the node", taint.ToString()),

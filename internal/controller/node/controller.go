@@ -82,7 +82,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		wrote: written{resourceVersion: node.ResourceVersion, at: now},
 	}
 	var err error
-	if p.view, err = r.Targets.View(ctx, r.Client, r.Workload.Namespace, p.skyhooks); err != nil {
+	if p.view, err = r.Targets.View(ctx, r.Client, r.Workload, p.skyhooks); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.plan(ctx, p)

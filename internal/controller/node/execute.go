@@ -35,6 +35,7 @@ func (r *Reconciler) execute(ctx context.Context, p *pass) {
 		}
 		r.report(p.node, i)
 	}
+	r.reportTaint(p)
 }
 
 // writeRecords patches the node's metadata once for all Skyhooks; not at all when nothing changed.
@@ -50,7 +51,8 @@ func (r *Reconciler) writeRecords(ctx context.Context, p *pass) error {
 		}
 		all.Merge(change)
 	}
-	if all.Empty() && p.unschedulable == p.node.Spec.Unschedulable {
+	r.taintPatch(p, &all)
+	if all.Empty() && p.unschedulable == p.node.Spec.Unschedulable && p.taint.Taints == nil {
 		return r.confirm(ctx, p)
 	}
 	return r.patchNode(ctx, p, all)
@@ -66,9 +68,16 @@ func (r *Reconciler) patchNode(ctx context.Context, p *pass, all record.Patch) e
 	if len(all.Labels) > 0 {
 		metadata["labels"] = all.Labels
 	}
-	change := map[string]any{"metadata": metadata}
+	change, spec := map[string]any{"metadata": metadata}, map[string]any{}
 	if p.unschedulable != p.node.Spec.Unschedulable {
-		change["spec"] = map[string]any{"unschedulable": p.unschedulable}
+		spec["unschedulable"] = p.unschedulable
+	}
+	if p.taint.Taints != nil {
+		// The whole list; the resourceVersion sees to it that nobody else's taint is lost.
+		spec["taints"] = *p.taint.Taints
+	}
+	if len(spec) > 0 {
+		change["spec"] = spec
 	}
 	body, err := json.Marshal(change)
 	if err != nil {

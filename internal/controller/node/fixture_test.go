@@ -131,7 +131,7 @@ func (w *world) pods() []corev1.Pod {
 func (w *world) pass(skyhooks ...*v1alpha1.Skyhook) *pass {
 	w.t.Helper()
 	n := w.node()
-	view, err := w.Targets.View(w.t.Context(), w.Client, w.Workload.Namespace, skyhooks)
+	view, err := w.Targets.View(w.t.Context(), w.Client, w.Workload, skyhooks)
 	w.must(err)
 	return &pass{
 		node: n, pods: w.pods(), now: start, skyhooks: skyhooks, view: view, unschedulable: n.Spec.Unschedulable,

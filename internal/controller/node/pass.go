@@ -16,6 +16,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/taint"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -30,6 +31,8 @@ type pass struct {
 	cordons       map[string]bool
 	// interrupting is the Skyhook whose interrupt runs on the node or begins in this pass; empty for none.
 	interrupting string
+	// taint is what becomes of the runtime taint.
+	taint taint.Change
 	// started counts the pods that the decisions so far start.
 	started int
 	// wrote is what this pass has written so far; its resourceVersion is the precondition of the next write.
@@ -63,6 +66,7 @@ func (r *Reconciler) plan(ctx context.Context, p *pass) {
 			p.follow(i)
 		}
 	}
+	r.planTaint(p)
 }
 
 // survey finds out who holds cordons and who interrupts the node.
@@ -147,7 +151,7 @@ func (r *Reconciler) hold(p *pass, s *v1alpha1.Skyhook, t *targets.Target) *life
 		return h
 	}
 	deleting := s.DeletionTimestamp != nil
-	if h := rollout.HoldNode(s, p.node); h != nil {
+	if h := rollout.HoldNode(s, p.node, r.Workload.RuntimeTaint); h != nil {
 		return h
 	}
 	if p.interrupting != "" && p.interrupting != s.Name {

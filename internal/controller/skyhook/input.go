@@ -56,7 +56,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *tar
 		g.installed, g.complete = map[string]int{}, map[string]int{}
 	}
 	var err error
-	if g.view, err = r.Targets.View(ctx, r.Client, r.Workload.Namespace, g.ordered); err != nil {
+	if g.view, err = r.Targets.View(ctx, r.Client, r.Workload, g.ordered); err != nil {
 		return input{}, err
 	}
 	in := rollout.Input{
@@ -99,7 +99,7 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 		return out
 	}
 	out.Complete = lifecycle.Complete(wanted, n)
-	if out.Hold = rollout.HoldNode(s, node); out.Hold == nil && !out.Complete && !wanted.Deleting {
+	if out.Hold = rollout.HoldNode(s, node, g.Workload.RuntimeTaint); out.Hold == nil && !out.Complete && !wanted.Deleting {
 		out.Hold = rollout.HoldOrder(g.view.Earlier(s, g.ordered, node, g.Records))
 	}
 	g.uninstalls(&out, wanted, n)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,13 +19,14 @@ import (
 // View is what a pass knows of all Skyhooks: their targets, and the definitions retained for them.
 type View struct {
 	index    *Index
+	runtime  corev1.Taint
 	retained map[types.UID]lifecycle.Retained
 }
 
 // View reads the retained definitions from the cache, once for a pass.
-func (i *Index) View(ctx context.Context, reader client.Reader, namespace string, skyhooks []*v1alpha1.Skyhook) (View, error) {
+func (i *Index) View(ctx context.Context, reader client.Reader, o workload.Options, skyhooks []*v1alpha1.Skyhook) (View, error) {
 	var all appsv1.ControllerRevisionList
-	if err := reader.List(ctx, &all, client.InNamespace(namespace), client.HasLabels{workload.LabelName},
+	if err := reader.List(ctx, &all, client.InNamespace(o.Namespace), client.HasLabels{workload.LabelName},
 		client.UnsafeDisableDeepCopy); err != nil {
 		return View{}, fmt.Errorf("list retained definitions: %w", err)
 	}
@@ -34,7 +36,7 @@ func (i *Index) View(ctx context.Context, reader client.Reader, namespace string
 			owned[owner.UID] = append(owned[owner.UID], &all.Items[k])
 		}
 	}
-	v := View{index: i, retained: make(map[types.UID]lifecycle.Retained, len(skyhooks))}
+	v := View{index: i, runtime: o.RuntimeTaint, retained: make(map[types.UID]lifecycle.Retained, len(skyhooks))}
 	for _, s := range skyhooks {
 		v.retained[s.UID] = i.retainedOf(s, owned[s.UID])
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/taint"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -115,6 +116,9 @@ func (v View) Earlier(s *v1alpha1.Skyhook, ordered []*v1alpha1.Skyhook, node *co
 	for _, e := range ordered {
 		if !rollout.Precedes(e, s) {
 			continue
+		}
+		if s.Spec.RuntimeRequired && !e.Spec.RuntimeRequired && e.Spec.Sequencing != v1alpha1.SequencingAll && taint.Has(node, v.runtime) {
+			continue // it waits for the taint to go, and the taint for this one
 		}
 		list = append(list, rollout.Earlier{Skyhook: e, IncompleteHere: v.incomplete(e, node, records)})
 	}

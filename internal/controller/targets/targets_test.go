@@ -16,6 +16,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 func skyhook(name string, priority int, matchLabels map[string]string) *v1alpha1.Skyhook {
@@ -129,7 +130,7 @@ func TestEarlier(t *testing.T) {
 	n.Annotations["skyhook.nvidia.com/nodeState_unreadable"] = "{"
 
 	ordered := targets.InOrder(list)
-	view, err := new(targets.Index).View(t.Context(), fake.NewClientBuilder().Build(), "skyhook", ordered)
+	view, err := new(targets.Index).View(t.Context(), fake.NewClientBuilder().Build(), workload.Options{Namespace: "skyhook"}, ordered)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,8 @@ func (c *cluster) allow() *rest.Config {
 		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
 			{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "update"}, ResourceNames: []string{c.secret.Name}},
+			{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
+			{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
 		}},
 		&rbacv1.ClusterRole{ObjectMeta: wide, Rules: []rbacv1.PolicyRule{{
 			APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"validatingwebhookconfigurations"},
@@ -62,7 +64,8 @@ func (c *cluster) start(user *rest.Config) (*Keeper, client.Client, string) {
 	k.Cache(objects)
 	mgr, err := ctrl.NewManager(user, ctrl.Options{
 		Scheme: scheme.Scheme, Cache: cache.Options{ByObject: objects}, Metrics: metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: new(true)},
+		Controller:     config.Controller{SkipNameValidation: new(true)},
+		LeaderElection: true, LeaderElectionID: "certs", LeaderElectionNamespace: c.secret.Namespace, LeaderElectionReleaseOnCancel: true,
 	})
 	c.must(err)
 	k.Client, k.Live, k.Clock = mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{}
@@ -126,7 +129,8 @@ func call(ctx context.Context, address string, bundle []byte) error {
 	return nil
 }
 
-// TestRunning: two replicas with the operator's permissions come up, see each other's writes and mend what others do.
+// TestRunning: two replicas with the operator's permissions, of which one is the leader, come up, see each other's writes
+// and mend what others do.
 func TestRunning(t *testing.T) {
 	c := newCluster(t)
 	c.configure(append(ours, foreign)...)

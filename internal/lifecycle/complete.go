@@ -60,14 +60,17 @@ func Undoing(w Wanted, n record.Node) []record.Entry {
 }
 
 // relevant returns the entries that what is wanted is about, in order of the package names: those of the spec's versions,
-// and those that have to go.
+// and those that have to go. An uninstall that nobody wants any more is past, but for its interrupt, if that runs.
 func (w Wanted) relevant(n record.Node) []record.Entry {
 	leaving := w.Leaving(n)
 	var list []record.Entry
 	for _, key := range sortedKeys(n.Packages) {
 		e := n.Packages[key]
 		_, leaves := leaving[key]
-		if pkg, inSpec := w.Packages[e.Name]; leaves || inSpec && !w.Deleting && sameVersion(pkg.Version, e.Version) && !superseded(n, e) {
+		pkg, inSpec := w.Packages[e.Name]
+		current := inSpec && !w.Deleting && sameVersion(pkg.Version, e.Version) && !superseded(n, e)
+		past := uninstalling(e) && (!isInterrupt(e.Stage) || !e.Active())
+		if leaves || current && !past {
 			list = append(list, e)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 //	kept     old=a@1.0... (a retained definition: its name, and a package)
 //	entry    a@1.0 apply:erroring run=r1 restarts=2 since=-5s reason=Boom config{k=v} config=unknown hash=1 gen=7
 //	         changed=k,l (a change, not an install) changed=none interrupt=service(x) boot=b1
+//	         since=never (written by an operator that kept no times)
 //	         def=old (installed with this definition, whose config it has, too)
 //	pod      a@1.0 apply running|done|failing|stuck|lost run=r1 #2 terminating restarts=1 created=-5s reason=X exit=1 retrying
 //
@@ -229,6 +230,8 @@ func entry(t rapid.TB, words []string, w lifecycle.Wanted) record.Entry {
 			e.Run = v
 		case k == "restarts":
 			e.Restarts = int32(number(t, v))
+		case word == "since=never":
+			e.Since = metav1.Time{}
 		case k == "since":
 			e.Since = metav1.NewTime(now.Add(duration(t, v)))
 		case k == "reason":

@@ -225,7 +225,7 @@ func (m *machine) interruptDue() []debt {
 	for _, name := range m.Packages.names() {
 		pkg := m.Packages[name]
 		e, ok := find(m.out.Record, name, pkg.Version)
-		if _, leaves := m.leaving[e.Key()]; !ok || leaves {
+		if _, leaves := m.leaving[e.Key()]; !ok || leaves || m.Deleting || pkg.applies() {
 			continue
 		}
 		orphan := e.Stage == v1alpha1.StageInterrupt && e.State == v1alpha1.StateSkipped

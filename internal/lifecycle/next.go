@@ -84,13 +84,24 @@ func (m *machine) reapply() {
 	if last == "" || last == now {
 		return
 	}
-	for key, e := range m.out.Record.Packages {
-		// What is to be undone, or only left alone, is still on the host.
-		if _, leaves := m.leaving[key]; !leaves && m.Packages[e.Name].Version != "" {
+	if m.Deleting {
+		return
+	}
+	for key, e := range m.Record.Packages {
+		if !m.onHost(key, e) {
 			delete(m.out.Record.Packages, key)
 		}
 	}
 	m.out.Changes = append(m.out.Changes, Change{Reason: ReasonReapply, Message: "the node rebooted; its packages are applied again"})
+}
+
+// onHost reports whether an entry outlives a reboot after which packages are applied again: what is to be undone, or only
+// left alone, is still on the host.
+func (m *machine) onHost(key string, e record.Entry) bool {
+	_, leaves := m.leaving[key]
+	pkg, inSpec := m.Packages[e.Name]
+	_, held := m.NeedsUninstall(m.Record, e.Name)
+	return leaves || !inSpec || pkg.applies() || held
 }
 
 // deleteStale removes pods that no entry asks for: another run, stage or version, or a package that left the spec.

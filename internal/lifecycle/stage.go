@@ -163,7 +163,7 @@ func (m *machine) turn() string {
 			continue
 		}
 		e, recorded := find(m.out.Record, name, pkg.Version)
-		ready := m.unmet(name, pkg) == nil
+		ready := m.unmet(name, pkg) == nil && !m.waitsForRemoval(name)
 		if recorded && !settled(pkg, e) && (ready || m.hasPod(name)) {
 			return name
 		}
@@ -183,13 +183,20 @@ func (m *machine) leavesFirst() string {
 		e, recorded := m.out.Record.Packages[key]
 		switch {
 		case !recorded || m.leaving[key].Missing:
-		case uninstalling(e):
+		case m.undoingNow(e):
 			return e.Name
 		case first == "" || m.dependsOn(e.Name, first):
 			first = e.Name
 		}
 	}
 	return first
+}
+
+// undoingNow reports whether the uninstall of a package has begun and goes on: without a pod, one lets what is built on it
+// go first, which may have become due later.
+func (m *machine) undoingNow(e record.Entry) bool {
+	_, waits := m.dependent(e)
+	return uninstalling(e) && (!waits || m.hasPod(e.Name))
 }
 
 func (m *machine) dependenciesMet(name string, pkg Package) bool {

@@ -2,8 +2,6 @@ package lifecycle
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -74,33 +72,41 @@ func (m *machine) uninstalled(e record.Entry) {
 	})
 }
 
-// dependentsGone reports whether no package that depends on this one is still to be undone: what was built on it goes
-// first.
 func (m *machine) dependentsGone(e record.Entry) bool {
+	other, left := m.dependent(e)
+	if left {
+		m.wait(e.Name, ReasonDependent, fmt.Sprintf("package %s depends on it and is uninstalled first", other))
+	}
+	return !left
+}
+
+// dependent returns a package that depends on this one and is still to be undone: what was built on it goes first.
+func (m *machine) dependent(e record.Entry) (name string, left bool) {
 	for _, key := range sortedKeys(m.leaving) {
 		other, recorded := m.out.Record.Packages[key]
 		undone := uninstalling(other) && (other.State == v1alpha1.StateComplete || other.Stage == v1alpha1.StageUninstallInterrupt)
 		if !recorded || undone || other.Name == e.Name || !m.dependsOn(other.Name, e.Name) || m.dependsOn(e.Name, other.Name) {
 			continue
 		}
-		m.wait(e.Name, ReasonDependent, fmt.Sprintf("package %s depends on it and is uninstalled first", other.Name))
-		return false
+		return other.Name, true
 	}
-	return true
+	return "", false
 }
 
-// dependsOn reports whether a leaving package depends on another, be it through others.
+// dependsOn reports whether a leaving package depends on another, be it through others, also such that stay.
 func (m *machine) dependsOn(name, goal string) bool {
-	edges := map[string][]string{}
+	edges := map[string]map[string]string{}
+	for other, pkg := range m.Packages {
+		edges[other] = pkg.DependsOn
+	}
 	for key, l := range m.leaving {
-		other := m.out.Record.Packages[key].Name
-		edges[other] = append(edges[other], slices.Collect(maps.Keys(l.Package.DependsOn))...)
+		edges[m.out.Record.Packages[key].Name] = l.Package.DependsOn
 	}
 	seen, open := map[string]bool{name: true}, []string{name}
 	for len(open) > 0 {
 		next := open[0]
 		open = open[1:]
-		for _, dep := range edges[next] {
+		for dep := range edges[next] {
 			if dep == goal {
 				return true
 			}
@@ -127,13 +133,12 @@ func (m *machine) breakOff() {
 	}
 }
 
-// heldByRemoval reports whether another version of a package has to go before the spec's may be installed.
+// heldByRemoval reports whether another version of a package has to go before the spec's may be installed. It records the
+// reason.
 func (m *machine) heldByRemoval(name string) bool {
-	for _, key := range sortedKeys(m.leaving) {
-		if e, recorded := m.out.Record.Packages[key]; recorded && e.Name == name {
-			m.wait(name, ReasonUninstalling, fmt.Sprintf("version %s is uninstalled first", e.Version))
-			return true
-		}
+	if e, goes := m.goesFirst(name); goes {
+		m.wait(name, ReasonUninstalling, fmt.Sprintf("version %s is uninstalled first", e.Version))
+		return true
 	}
 	e, needed := m.NeedsUninstall(m.out.Record, name)
 	if needed {
@@ -142,4 +147,21 @@ func (m *machine) heldByRemoval(name string) bool {
 			e.Version))
 	}
 	return needed
+}
+
+// waitsForRemoval is heldByRemoval without a word.
+func (m *machine) waitsForRemoval(name string) bool {
+	_, goes := m.goesFirst(name)
+	_, needed := m.NeedsUninstall(m.out.Record, name)
+	return goes || needed
+}
+
+// goesFirst returns the entry of another version that has to go.
+func (m *machine) goesFirst(name string) (record.Entry, bool) {
+	for _, key := range sortedKeys(m.leaving) {
+		if e, recorded := m.out.Record.Packages[key]; recorded && e.Name == name {
+			return e, true
+		}
+	}
+	return record.Entry{}, false
 }

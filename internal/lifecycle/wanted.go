@@ -33,12 +33,12 @@ type Leaving struct {
 	Missing bool
 }
 
-// Leaving returns what has to be undone on a node, by the key of its entry.
+// Leaving returns what has to be undone on a node, by the key of its entry: at most one version of a package.
 func (w Wanted) Leaving(n record.Node) map[string]Leaving {
 	var all map[string]Leaving
 	for key, e := range n.Packages {
 		l, leaves := w.leaving(e)
-		if !leaves || superseded(n, e) {
+		if !leaves || superseded(n, e) || w.yields(n, key, e, l) {
 			continue
 		}
 		if all == nil {
@@ -58,16 +58,47 @@ func (w Wanted) leaving(e record.Entry) (Leaving, bool) {
 	enabled := l.Package.Uninstallable || inSpec && spec.Uninstallable
 	onRemoval := enabled && (l.Package.whenRemoved() == v1alpha1.WhenRemovedUninstall ||
 		inSpec && spec.whenRemoved() == v1alpha1.WhenRemovedUninstall)
+	begun := !l.Missing && uninstalling(e)
 	switch {
 	case w.Deleting:
 		return l, enabled
 	case inSpec && spec.applies():
 		return l, true
 	case inSpec:
-		return l, onRemoval && below(spec.Version, e.Version)
+		return l, below(spec.Version, e.Version) && (onRemoval || begun)
 	default:
-		return l, onRemoval || !l.Missing && uninstalling(e)
+		return l, onRemoval || begun
 	}
+}
+
+// yields reports whether another version of the package is undone instead, and this one is forgotten with it. Operators
+// that keep no times leave several, and which of them is on the host is not known.
+func (w Wanted) yields(n record.Node, key string, e record.Entry, l Leaving) bool {
+	for otherKey, other := range n.Packages {
+		if otherKey == key || other.Name != e.Name || superseded(n, other) {
+			continue
+		}
+		if o, leaves := w.leaving(other); leaves && comesBefore(other, o, e, l) {
+			return true
+		}
+	}
+	return false
+}
+
+// comesBefore orders versions of one package that have to be undone: one that was begun, then the spec's, then one that
+// somebody knows how to undo, then the higher.
+func comesBefore(a record.Entry, la Leaving, b record.Entry, lb Leaving) bool {
+	for _, is := range [][2]bool{
+		{uninstalling(a), uninstalling(b)},
+		{la.FromSpec, lb.FromSpec},
+		{lb.Missing, la.Missing},
+		{below(b.Version, a.Version), below(a.Version, b.Version)},
+	} {
+		if is[0] != is[1] {
+			return is[0]
+		}
+	}
+	return a.Key() < b.Key()
 }
 
 // definition returns what is known of the package of an entry.

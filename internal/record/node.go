@@ -50,7 +50,11 @@ type Wait struct {
 
 // PermitToken is how a node names a permit. It is unique within the life of a Skyhook's name on that node.
 func PermitToken(p v1alpha1.Permit) string {
-	return strconv.FormatInt(p.Generation, 10) + "/" + strconv.FormatInt(int64(p.Order), 10)
+	token := strconv.FormatInt(p.Generation, 10) + "/" + strconv.FormatInt(int64(p.Order), 10)
+	if p.Round != 0 {
+		token += "/" + strconv.FormatInt(int64(p.Round), 10)
+	}
+	return token
 }
 
 // MalformedError says that an annotation on a node cannot be read.

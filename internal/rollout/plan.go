@@ -1,0 +1,66 @@
+package rollout
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// Plan returns the Skyhook's status after this pass. It leaves the input alone.
+//
+// A permit is taken back only when the node acknowledged it in its record, or is gone. New ones go to nodes that need
+// work and may do it, as far as budgets and batches reach.
+func Plan(in Input) v1alpha1.SkyhookStatus {
+	in.holdMissing()
+	status := *in.Skyhook.Status.DeepCopy()
+	f := newFleet(in)
+	compartments := f.assign()
+	if len(f.permits) == 0 && allComplete(f.Nodes) {
+		f.numbers.end()
+	}
+	status.ObservedGeneration = in.Skyhook.Generation
+	status.Resumed = resumed(in.Skyhook)
+	status.NextOrder, status.NodeOrderOffset = f.numbers.next, int(f.numbers.next)
+	status.FirstRound, status.NextRound = f.numbers.firstRound, f.numbers.nextRound
+
+	v := newView(f, compartments)
+	status.Permits = f.sorted()
+	status.Nodes = v.counts()
+	status.Status = v.rollUp()
+	status.NodesInProgress = status.Nodes.InProgress + status.Nodes.Erroring
+	status.CompleteNodes = fmt.Sprintf("%d/%d", status.Nodes.Complete, status.Nodes.Total)
+	status.PackageList = packageList(in.Skyhook)
+	status.CompartmentStatuses = v.compartmentStatuses(status.CompartmentStatuses)
+	status.Attention = v.attention()
+	v.detail(&status)
+	setConditions(&status, v)
+	return status
+}
+
+// holdMissing blocks every node while the policy is missing. It leaves the caller's nodes alone.
+func (in *Input) holdMissing() {
+	if !in.PolicyMissing || in.Deleting {
+		return
+	}
+	hold := HoldPolicyMissing(in.Skyhook)
+	if in.Hold == nil {
+		in.Hold = hold
+	}
+	in.Nodes = slices.Clone(in.Nodes)
+	for i := range in.Nodes {
+		if n := &in.Nodes[i]; n.Hold == nil && !n.Complete {
+			n.Hold = hold
+		}
+	}
+}
+
+func packageList(s *v1alpha1.Skyhook) string {
+	list := make([]string, 0, len(s.Spec.Packages))
+	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
+		list = append(list, name+":"+s.Spec.Packages[name].Version)
+	}
+	return strings.Join(list, ",")
+}

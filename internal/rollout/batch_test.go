@@ -120,6 +120,10 @@ func TestBatch(t *testing.T) {
 			want: "n2:0 n3:1", after: "{currentBatch: 1, batchSize: 2}",
 		},
 		{
+			name: "cordoned nodes without a permit take places, also when they are set aside", nodes: "n1; n2 cordoned held=NodeIgnored; n3 cordoned held=NodeIgnored; n4",
+			want: "n1:0", after: "{currentBatch: 1, batchSize: 1}",
+		},
+		{
 			name: "however many they are", policy: "default: {budget: {count: 2}, strategy: {fixed: {initialBatch: 2}}}",
 			nodes: "n1 cordoned; n2 cordoned; n3 cordoned; n4", want: "n1:0 n2:1", after: "{currentBatch: 1, batchSize: 2}",
 		},

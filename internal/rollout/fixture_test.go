@@ -3,7 +3,6 @@ package rollout_test
 import (
 	"fmt"
 	"strings"
-	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,8 +101,14 @@ func describe(n *rollout.Node, word string) {
 	}
 }
 
+// failer is what *testing.T and *rapid.T have in common here.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+}
+
 // policy reads the spec of a DeploymentPolicy.
-func policy(t testing.TB, spec string) *rollout.Policy {
+func policy(t failer, spec string) *rollout.Policy {
 	t.Helper()
 	var p v1alpha1.DeploymentPolicy
 	if err := yaml.UnmarshalStrict([]byte(spec), &p.Spec); err != nil {

@@ -201,6 +201,38 @@ func TestGrantNeverMoreThanMaxPermits(t *testing.T) {
 	}
 }
 
+// TestRounds: the rounds of a rollout are above those of all rollouts before it.
+func TestRounds(t *testing.T) {
+	type rounds struct{ next, first, nextRound int32 }
+	for _, c := range []struct {
+		name   string
+		before rounds
+		nodes  string
+		want   rounds
+	}{
+		{"nothing happens", rounds{}, "n1 complete", rounds{}},
+		{"a rollout begins", rounds{}, "n1; n2 complete", rounds{1, 0, 0}},
+		{"it ends", rounds{1, 0, 0}, "n1 complete; n2 complete", rounds{0, 1, 0}},
+		{"it has ended", rounds{0, 1, 0}, "n1 complete; n2 complete", rounds{0, 1, 0}},
+		{"a node gets its place again", rounds{1, 0, 0}, "n1 done=4/0; n2 complete", rounds{1, 0, 2}},
+		{"a second time", rounds{1, 0, 2}, "n1 done=4/0/1; n2 complete", rounds{1, 0, 3}},
+		{"its rollout ends", rounds{1, 0, 3}, "n1 complete done=4/0/2; n2 complete", rounds{0, 3, 3}},
+		{"in a later rollout", rounds{2, 3, 3}, "n1 done=4/1/3; n2 complete", rounds{2, 3, 5}},
+		{"a permit of a round before", rounds{2, 3, 3}, "n1 done=4/1/2; n2 complete", rounds{3, 3, 3}},
+		{"with a new spec the place is enough", rounds{2, 3, 3}, "n1 done=3/1/3; n2 complete", rounds{2, 3, 3}},
+		{"a round that cannot be counted on", rounds{2, 0, 0}, "n1 done=4/1/2147483647; n2 complete", rounds{3, 0, 0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := skyhook(1)
+			s.Status.NextOrder, s.Status.FirstRound, s.Status.NextRound = c.before.next, c.before.first, c.before.nextRound
+			status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes(c.nodes), Now: now})
+			if got := (rounds{status.NextOrder, status.FirstRound, status.NextRound}); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
 func inRound(round int32, s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
 	s.Status.FirstRound = round
 	return s

@@ -78,8 +78,8 @@ type Compartment struct {
 	// same time.
 	Budget Budget `json:"budget"`
 
-	// Strategy sizes the batches of this compartment. Unset works on as many
-	// nodes as the budget allows.
+	// Strategy sizes the batches of this compartment. Unset takes the strategy of
+	// the policy's default.
 	// +optional
 	Strategy *Strategy `json:"strategy,omitempty"`
 }

@@ -27,7 +27,7 @@ func fullStatus() v1alpha1.SkyhookStatus {
 		ObservedGeneration: 3,
 		Status:             v1alpha1.StatusInProgress,
 		Conditions:         []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Progressing", LastTransitionTime: now}},
-		Permits:            []v1alpha1.Permit{{Node: "n1", Order: 0, Generation: 3}, {Node: "n2", Order: 1, Generation: 3}},
+		Permits:            []v1alpha1.Permit{{Node: "n1", Order: 0, Generation: 3}, {Node: "n2", Order: 1, Generation: 3, Round: 1, Revoked: true}},
 		NextOrder:          2,
 		Nodes:              v1alpha1.NodeCounts{Total: 3, Complete: 1, InProgress: 1, Erroring: 1},
 		Attention:          []v1alpha1.NodeAttention{{Node: "n2", Status: v1alpha1.StatusErroring, Reason: "StepFailed", Message: "exit code 3", Since: now}},
@@ -41,11 +41,15 @@ func fullStatus() v1alpha1.SkyhookStatus {
 		NodeStatus:      map[string]v1alpha1.Status{"n1": v1alpha1.StatusErroring},
 		NodeBootIDs:     map[string]string{"n1": "boot"},
 		NodePriority:    map[string]metav1.Time{"n1": now},
+		FirstRound:      1,
+		NextRound:       2,
+		Resumed:         "once",
 		NodeOrderOffset: 2,
 		ConfigUpdates:   map[string][]string{"tuning": {"apply.sh"}},
 		CompartmentStatuses: map[string]v1alpha1.CompartmentStatus{"__default__": {
 			Matched: 3, Ceiling: 2, InProgress: 1, Completed: 1, ProgressPercent: 33,
-			BatchState: &v1alpha1.BatchState{CurrentBatch: 2, ConsecutiveFailures: 1, CompletedNodes: 1, FailedNodes: 1, ShouldStop: true, LastBatchSize: 2, LastBatchFailed: true},
+			Strategy: "linear", NextBatchSize: 2, FailureThresholdEnforced: true, FailureThresholdReason: "-",
+			BatchState: &v1alpha1.BatchState{CurrentBatch: 2, ConsecutiveFailures: 1, CompletedNodes: 1, FailedNodes: 1, ShouldStop: true, LastBatchSize: 2, LastBatchFailed: true, BatchSize: 1},
 		}},
 	}
 }

@@ -90,8 +90,10 @@ type SkyhookStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Permits are the nodes that may work now. A node starts new work only while
-	// it is listed here.
+	// Permits are the nodes that may work now, each as
+	// node=generation/order[/round][!]. A node starts new work only while it is
+	// listed here. Order is its place in this rollout (SKYHOOK_NODE_ORDER); with
+	// an exclamation mark it is asked to give the permit back.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1000
@@ -150,6 +152,23 @@ type SkyhookStatus struct {
 	// +optional
 	NodePriority map[string]metav1.Time `json:"nodePriority,omitempty"`
 
+	// FirstRound is the round of the first permits of this rollout; those of
+	// earlier rollouts have lower ones.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	FirstRound int32 `json:"firstRound,omitempty"`
+
+	// NextRound is above the round of every permit that a node got again.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	NextRound int32 `json:"nextRound,omitempty"`
+
+	// Resumed is the value of the annotation skyhook.nvidia.com/resume, cut to 128
+	// characters, that continued a stopped rollout last.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Resumed string `json:"resumed,omitempty"`
+
 	// NodeOrderOffset is always nextOrder; it is kept for readers of earlier
 	// versions.
 	// +optional
@@ -162,25 +181,38 @@ type SkyhookStatus struct {
 
 	// CompartmentStatuses is the progress of each compartment of the deployment
 	// policy, by compartment. __default__ has the nodes that no compartment
-	// matches.
+	// matches, and all nodes without a policy. At most 65.
 	// +optional
+	// +kubebuilder:validation:MaxProperties=65
 	CompartmentStatuses map[string]CompartmentStatus `json:"compartmentStatuses,omitempty"`
 }
 
-// Permit allows one node to work. It is taken back only after the node
-// acknowledged, in its record, that it is done with exactly this permit
-// (generation and order), so that no stale cache can exceed a budget.
+// Permit allows one node to work, as node=generation/order[/round][!]. It is
+// taken back only after the node acknowledged, in its record, that it is done
+// with exactly this permit, so that no stale cache can exceed a budget. Order
+// is the node's place in this rollout: 0, 1, 2 and so on, never reused, never
+// changed. Generation is that of the spec for which it was granted. Round
+// tells apart permits of the same order and generation. An exclamation mark
+// asks the node to give the permit back: it starts nothing new, and counts as
+// at work until nothing runs there but what fails.
+//
+// +kubebuilder:validation:Type=string
+// +kubebuilder:validation:MaxLength=320
 type Permit struct {
 	// Node that may work.
-	Node string `json:"node"`
+	Node string
 
-	// Order is the node's place in this rollout: 0, 1, 2 and so on, never reused,
-	// never changed.
-	// +kubebuilder:validation:Minimum=0
-	Order int32 `json:"order"`
+	// Order is the node's place in this rollout.
+	Order int32
 
 	// Generation of the spec for which the permit was granted.
-	Generation int64 `json:"generation"`
+	Generation int64
+
+	// Round is that of a later rollout, or of a permit that a node gets again.
+	Round int32
+
+	// Revoked asks the node to give the permit back.
+	Revoked bool
 }
 
 // NodeCounts counts the selected nodes by status. Total is the sum of the
@@ -289,6 +321,25 @@ type CompartmentStatus struct {
 	// ProgressPercent is completed in percent of matched, rounded down.
 	ProgressPercent int `json:"progressPercent"`
 
+	// Strategy that sizes the batches, its own or that of the policy's default:
+	// fixed, linear, exponential or none. Empty without a policy.
+	// +optional
+	Strategy string `json:"strategy,omitempty"`
+
+	// NextBatchSize is the most nodes that the next batch would have if it started
+	// now; 0 while the compartment is stopped.
+	// +optional
+	NextBatchSize int `json:"nextBatchSize,omitempty"`
+
+	// FailureThresholdEnforced says that bad batches can still stop this
+	// compartment.
+	// +optional
+	FailureThresholdEnforced bool `json:"failureThresholdEnforced"`
+
+	// FailureThresholdReason tells why bad batches no longer stop it.
+	// +optional
+	FailureThresholdReason string `json:"failureThresholdReason,omitempty"`
+
 	// BatchState is where the compartment's strategy stands.
 	// +optional
 	BatchState *BatchState `json:"batchState,omitempty"`
@@ -324,4 +375,9 @@ type BatchState struct {
 	// LastBatchFailed says that the last finished batch was bad.
 	// +optional
 	LastBatchFailed bool `json:"lastBatchFailed,omitempty"`
+
+	// BatchSize is the number of nodes that the running batch began with; 0 while
+	// none runs.
+	// +optional
+	BatchSize int `json:"batchSize,omitempty"`
 }

@@ -23,8 +23,6 @@ func skyhook(t *testing.T, spec string) *v1alpha1.Skyhook {
 	return s
 }
 
-const unsupported = "is not supported by this version of the operator"
-
 // TestCheck: each wrong thing gives the fields and a part of the message that says how to mend it.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
@@ -120,16 +118,13 @@ packages:
 			name: "podNonInterruptLabels that are no selector", spec: `podNonInterruptLabels: {matchExpressions: [{key: a, operator: Near}]}`,
 			want: []string{"spec.podNonInterruptLabels: is not a label selector"},
 		},
-		{name: "deploymentPolicy", spec: `deploymentPolicy: p`, want: []string{"spec.deploymentPolicy: " + unsupported}},
-		{name: "runtimeRequired", spec: `runtimeRequired: true`, want: []string{"spec.runtimeRequired: " + unsupported}},
-		{name: "autoTaintNewNodes", spec: `autoTaintNewNodes: true`, want: []string{"spec.autoTaintNewNodes: " + unsupported}},
 
 		{
 			name: "all problems at once, sorted by field",
-			spec: `{runtimeRequired: true, interruptionBudget: {percent: 1, count: 1}, autoTaintNewNodes: true, packages: {b: {version: x, image: ""}}}`,
+			spec: `{interruptionBudget: {percent: 1, count: 1}, packages: {b: {version: x, image: ""}}}`,
 			want: []string{
-				"spec.autoTaintNewNodes: " + unsupported, "spec.interruptionBudget: keep one", "spec.packages.b.image: is empty",
-				"spec.packages.b.version: is not a semantic version", "spec.runtimeRequired: " + unsupported,
+				"spec.interruptionBudget: keep one", "spec.packages.b.image: is empty",
+				"spec.packages.b.version: is not a semantic version",
 			},
 		},
 	} {

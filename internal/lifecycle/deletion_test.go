@@ -261,7 +261,7 @@ var uninstallSerial = []row{
 	{
 		name: "one that has begun, and whose pod is lost, lets what is built on it go first",
 		spec: "a@1.0^on,apply; b@1.0^on,apply<a@1.0", node: "a@1.0 uninstall:in_progress; b@1.0 config:complete", gate: "serial",
-		want: "b@1.0 uninstall:in_progress run=now; start b uninstall; wait a WaitingForSerial; is in_progress",
+		want: "b@1.0 uninstall:in_progress run=now; start b uninstall; wait a WaitingForDependent; is in_progress",
 	},
 	{
 		name: "one that nobody knows how to undo has no turn",

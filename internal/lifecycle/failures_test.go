@@ -92,7 +92,7 @@ var failures = []row{
 	{
 		name: "after a loss: the 10 s are over",
 		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 since=-10s reason=Evicted",
-		want: "start a apply; is erroring",
+		want: "a@1.0 apply:in_progress run=r1 restarts=1; start a apply; is in_progress",
 	},
 	{
 		name: "after two losses: 20 s",
@@ -112,12 +112,12 @@ var failures = []row{
 	{
 		name: "after a great many losses: 5 min",
 		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1000 since=-5m reason=Evicted",
-		want: "start a apply; is erroring",
+		want: "a@1.0 apply:in_progress run=r1 restarts=1000; start a apply; is in_progress",
 	},
 	{
 		name: "a permit is needed for the pod after a loss, too",
 		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 since=-1m reason=Evicted", gate: "no-permit",
-		want: "wait a WaitingForPermit; is erroring",
+		want: "wait a WaitingForPermit; tell WaitingForPermit; is erroring",
 	},
 }
 

@@ -17,6 +17,8 @@ type machine struct {
 	claimed map[string]bool
 	// leaving are the package versions that have to go, by the keys of their entries.
 	leaving map[string]Leaving
+	// revoked is the permit that the node has to give back; nil when none.
+	revoked *v1alpha1.Permit
 	// needCordon says that something that is to happen disturbs the node's other pods.
 	needCordon bool
 }
@@ -32,6 +34,7 @@ func Next(o Observation) Decision {
 	if m.Permit != nil && record.PermitToken(*m.Permit) == o.Record.Done {
 		m.Permit = nil // finished with; the operator takes it back
 	}
+	m.revoke()
 	m.out.Record.Wait = nil
 	m.leaving = m.Leaving(m.out.Record)
 	m.reapply()
@@ -71,6 +74,24 @@ func Leave(o Observation) Decision {
 		}
 	}
 	return d
+}
+
+// revoke takes a permit out of use that the node has to give back. One whose node is cordoned or interrupted counts anyway,
+// so it goes on.
+func (m *machine) revoke() {
+	_, interrupting := m.activeInterrupt()
+	if m.Permit != nil && m.Permit.Revoked && !m.out.Record.Cordoned && !interrupting {
+		m.revoked, m.Permit = m.Permit, nil
+	}
+}
+
+// busy reports whether a pod is there that does not belong to what fails.
+func (m *machine) busy() bool {
+	failing := map[string]bool{}
+	for _, e := range m.relevant(m.out.Record) {
+		failing[e.Name] = e.State == v1alpha1.StateErroring
+	}
+	return slices.ContainsFunc(m.Pods, func(p Pod) bool { return !failing[p.Package] })
 }
 
 // reapply starts every package over after a reboot that was not ours, where the operator is set to do so.
@@ -126,8 +147,11 @@ func (m *machine) summarize() {
 	idle := len(m.Pods) == 0 && len(m.out.Start) == 0 && !interrupting
 	over := idle && (complete || m.Hold != nil && m.Hold.Release)
 	m.cordon(!over && (m.needCordon || m.out.Record.Cordoned))
-	if m.Permit != nil && over {
+	switch {
+	case m.Permit != nil && over:
 		m.out.Record.Done = record.PermitToken(*m.Permit)
+	case m.revoked != nil && !m.busy():
+		m.out.Record.Done = record.PermitToken(*m.revoked)
 	}
 }
 

@@ -79,7 +79,7 @@ var removals = []row{
 	{
 		name: "Refuse, while its uninstall failed: it goes on",
 		kept: "old=a@1.0^on", node: "a@1.0 uninstall:erroring restarts=1 reason=Evicted def=old",
-		want: "start a uninstall as old; is erroring",
+		want: "a@1.0 uninstall:in_progress run=r1 restarts=1 def=old; start a uninstall as old; is in_progress",
 	},
 	{
 		name: "Refuse, while its interrupt was owed: that runs",

@@ -124,10 +124,13 @@ func (m *machine) configReady(name string, pkg Package) bool {
 // with serial it is the package's turn.
 func (m *machine) mayWork(name string) bool {
 	if m.Hold != nil {
-		return false // summarize tells the reason once for the node
+		m.tellTurn(name, m.Hold.Reason, m.Hold.Message) // summarize tells the reason once for the node
+		return false
 	}
 	if m.Permit == nil {
-		m.wait(name, ReasonNoPermit, "waits for its turn: the budget lets no more nodes work now")
+		const message = "waits for its turn: the budget lets no more nodes work now"
+		m.wait(name, ReasonNoPermit, message)
+		m.tellTurn(name, ReasonNoPermit, message)
 		return false
 	}
 	if turn, out := m.outOfTurn(name); out {
@@ -135,6 +138,14 @@ func (m *machine) mayWork(name string) bool {
 		return false
 	}
 	return true
+}
+
+// tellTurn records what a failing package lacks to be tried again: it gets its turn for that, and not for failing on.
+func (m *machine) tellTurn(name, reason, message string) {
+	failing := func(e record.Entry) bool { return e.Name == name && e.State == v1alpha1.StateErroring }
+	if slices.ContainsFunc(m.relevant(m.out.Record), failing) {
+		m.tellNode(reason, message)
+	}
 }
 
 // outOfTurn reports whether packages work one at a time and it is another's turn, and whose. Without serial nobody asks

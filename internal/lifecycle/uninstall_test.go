@@ -313,7 +313,7 @@ var uninstallFailures = []row{
 	{
 		name: "its pod was lost: made again",
 		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:erroring restarts=2 reason=Evicted",
-		want: "start a uninstall; is erroring",
+		want: "a@1.0 uninstall:in_progress run=r1 restarts=2; start a uninstall; is in_progress",
 	},
 	{
 		name: "somebody deleted its pod: waited for",

@@ -82,7 +82,7 @@ func addControllers(mgr ctrl.Manager, o Options) error {
 	if err := indexPods(mgr); err != nil {
 		return err
 	}
-	index, records := &targets.Index{}, &targets.Records{}
+	index, records, policies := &targets.Index{}, &targets.Records{}, &targets.Policies{}
 	events := mgr.GetEventRecorder(recorder)
 	evictor, err := evict.New(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
@@ -90,7 +90,7 @@ func addControllers(mgr ctrl.Manager, o Options) error {
 	}
 	nodes := &node.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: events, Clock: clock.RealClock{},
-		Targets: index, Records: records, Workload: o.Workload, Version: o.Version,
+		Targets: index, Records: records, Policies: policies, Workload: o.Workload, Version: o.Version,
 		Evictor: evictor, ReapplyOnReboot: o.ReapplyOnReboot, PodName: o.PodName,
 	}
 	if err := nodes.SetupWithManager(mgr, nodeWorkers); err != nil {
@@ -98,7 +98,7 @@ func addControllers(mgr ctrl.Manager, o Options) error {
 	}
 	skyhooks := &skyhook.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: events, Clock: clock.RealClock{},
-		Targets: index, Records: records, Workload: o.Workload, Version: o.Version,
+		Targets: index, Records: records, Policies: policies, Workload: o.Workload, Version: o.Version,
 	}
 	if err := skyhooks.SetupWithManager(mgr, skyhookWorkers); err != nil {
 		return fmt.Errorf("set up the Skyhook controller: %w", err)

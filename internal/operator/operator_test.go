@@ -199,21 +199,6 @@ func TestOperatorMayDieAtAnyTime(t *testing.T) {
 	}
 }
 
-func TestUnsupportedFieldsAreRefusedWithACondition(t *testing.T) {
-	f := newCluster(t, 1)
-	s := f.skyhook("later", map[string]v1alpha1.Package{"kernel": pkg("1.0.0", nil)})
-	s.Spec.RuntimeRequired = true
-	f.must(f.client.Create(t.Context(), s))
-	s = f.untilStatus(s, v1alpha1.StatusBlocked)
-	c := meta.FindStatusCondition(s.Status.Conditions, "Stalled")
-	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != "SpecInvalid" || !strings.Contains(c.Message, "spec.runtimeRequired") {
-		t.Errorf("Stalled is %+v", c)
-	}
-	if len(s.Status.Permits) != 0 {
-		t.Errorf("permits %v", s.Status.Permits)
-	}
-}
-
 func TestDeletionLeavesNothingBehind(t *testing.T) {
 	f := newCluster(t, 2)
 	s := f.skyhook("gone", map[string]v1alpha1.Package{"tuning": pkg("1.1.0", nil)})

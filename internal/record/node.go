@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,10 +57,8 @@ type Wait struct {
 	Since   metav1.Time `json:"since"`
 }
 
-// PermitToken is how a node names a permit. It is unique within the life of a Skyhook's name on that node.
-func PermitToken(p v1alpha1.Permit) string {
-	return strconv.FormatInt(p.Generation, 10) + "/" + strconv.FormatInt(int64(p.Order), 10)
-}
+// PermitToken is how a node names a permit, see v1alpha1.Permit.
+func PermitToken(p v1alpha1.Permit) string { return p.Token() }
 
 // MalformedError says that an annotation on a node cannot be read.
 type MalformedError struct {

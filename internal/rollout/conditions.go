@@ -21,9 +21,13 @@ const (
 	// ConditionTransition exists only under the group's prefix, for readers of the existing API.
 	ConditionTransition = "Transition"
 
+	// ConditionPolicyNotFound exists, and is true, while the deployment policy does not exist.
+	ConditionPolicyNotFound = ReasonPolicyNotFound
+	// ConditionStopped exists, and is true, while bad batches keep new ones from being started.
+	ConditionStopped       = "RolloutStopped"
+	reasonFailureThreshold = "FailureThreshold"
+
 	legacyPrefix = v1alpha1.GroupName + "/"
-	// maxNames is how many node names a condition message lists before it only counts.
-	maxNames = 10
 )
 
 // readyReasons maps the roll-up to the reason of Ready.
@@ -38,44 +42,54 @@ var readyReasons = map[v1alpha1.Status]string{
 	v1alpha1.StatusUnknown:    "Unknown",
 }
 
-func setConditions(status *v1alpha1.SkyhookStatus, in Input, groups map[v1alpha1.Status][]string) {
-	c := conditions{status: status, now: metav1.NewTime(in.Now), generation: in.Skyhook.Generation}
-	complete := AllComplete(in.Nodes) // also while paused, when the nodes' status does not show it
-	invalid := in.Hold != nil && in.Hold.Reason == ReasonSpecInvalid
-
-	message := readyMessage(groups, len(in.Nodes))
-	if invalid {
-		message = in.Hold.Message
-	}
-	c.set(ConditionReady, complete && !invalid, readyReasons[status.Status], message)
-	c.mirror(ConditionReady, ConditionReady)
-	c.mirror(ConditionReady, ConditionTransition)
-	c.set(ConditionReconciling, reconciling(status.Status), readyReasons[status.Status], message)
-
-	stalled, reason := false, "Progressing"
-	switch {
-	case invalid:
-		stalled, reason = true, ReasonSpecInvalid
-	case status.Status == v1alpha1.StatusErroring && status.Nodes.InProgress == 0:
-		stalled, reason = true, "NodesErroring"
-		message = troubleMessage(status.Attention)
-	}
-	c.set(ConditionStalled, stalled, reason, message)
-	c.nodes(ConditionTaint, ReasonTaint, in.Nodes, "every taint is tolerated")
-	c.nodes(ConditionIgnored, ReasonIgnored, in.Nodes, "no node is ignored")
-	c.uninstall(in)
-	SetCapabilityUnknown(status, in.Skyhook, in.Now)
-}
-
-func reconciling(s v1alpha1.Status) bool {
-	return s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring || s == v1alpha1.StatusWaiting
-}
-
 // conditions sets conditions that keep their transition time while the status is the same.
 type conditions struct {
 	status     *v1alpha1.SkyhookStatus
 	now        metav1.Time
 	generation int64
+}
+
+func setConditions(status *v1alpha1.SkyhookStatus, v *view) {
+	c := conditions{status: status, now: metav1.NewTime(v.Now), generation: v.Skyhook.Generation}
+	complete := AllComplete(v.Nodes) // also while paused, when the nodes' status does not show it
+	invalid := v.Hold != nil && v.Hold.Reason == ReasonSpecInvalid
+
+	message := v.readyMessage()
+	if invalid {
+		message = v.Hold.Message
+	}
+	c.set(ConditionReady, complete && !invalid, readyReasons[status.Status], message)
+	c.mirror(ConditionReady, ConditionReady)
+	c.mirror(ConditionReady, ConditionTransition)
+	c.set(ConditionReconciling, reconciling(status.Status), readyReasons[status.Status], message)
+	c.stalled(v, message)
+	c.nodes(ConditionTaint, ReasonTaint, v.Nodes, "every taint is tolerated")
+	c.nodes(ConditionIgnored, ReasonIgnored, v.Nodes, "no node is ignored")
+
+	c.while(v.stopped != "", ConditionStopped, reasonFailureThreshold, v.stopped)
+	c.while(v.PolicyMissing, ConditionPolicyNotFound, ReasonPolicyNotFound, HoldPolicyMissing(v.Skyhook).Message)
+	c.mirror(ConditionPolicyNotFound, ConditionPolicyNotFound)
+	c.uninstall(v.Input)
+	SetCapabilityUnknown(status, v.Skyhook, v.Now)
+}
+
+// stalled says that only a person can help.
+func (c conditions) stalled(v *view, message string) {
+	idle := c.status.Nodes.InProgress == 0
+	switch {
+	case v.Hold != nil && (v.Hold.Reason == ReasonSpecInvalid || v.Hold.Reason == ReasonPolicyNotFound):
+		c.set(ConditionStalled, true, v.Hold.Reason, v.Hold.Message)
+	case v.Hold == nil && v.stopped != "" && idle:
+		c.set(ConditionStalled, true, ConditionStopped, v.stopped)
+	case c.status.Status == v1alpha1.StatusErroring && idle:
+		c.set(ConditionStalled, true, "NodesErroring", troubleMessage(c.status.Attention))
+	default:
+		c.set(ConditionStalled, false, "Progressing", message)
+	}
+}
+
+func reconciling(s v1alpha1.Status) bool {
+	return s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring || s == v1alpha1.StatusWaiting
 }
 
 func (c conditions) set(kind string, is bool, reason, message string) {
@@ -84,49 +98,52 @@ func (c conditions) set(kind string, is bool, reason, message string) {
 		value = metav1.ConditionTrue
 	}
 	meta.SetStatusCondition(&c.status.Conditions, metav1.Condition{
-		Type: kind, Status: value, Reason: reason, Message: message,
+		Type: kind, Status: value, Reason: reason, Message: cut(message, maxMessage),
 		ObservedGeneration: c.generation, LastTransitionTime: c.now,
 	})
 }
 
-// setOrRemove sets a condition that exists only while it is true.
-func (c conditions) setOrRemove(kind string, is bool, reason, message string) {
-	if !is {
-		meta.RemoveStatusCondition(&c.status.Conditions, kind)
+// while sets a condition that exists only while it is true.
+func (c conditions) while(is bool, kind, reason, message string) {
+	if is {
+		c.set(kind, true, reason, message)
 		return
 	}
-	c.set(kind, true, reason, message)
+	meta.RemoveStatusCondition(&c.status.Conditions, kind)
 }
 
-// mirror repeats a condition under the group's prefix.
+// mirror repeats a condition under the group's prefix, or its absence.
 func (c conditions) mirror(from, to string) {
-	if have := meta.FindStatusCondition(c.status.Conditions, from); have != nil {
-		c.set(legacyPrefix+to, have.Status == metav1.ConditionTrue, have.Reason, have.Message)
+	have := meta.FindStatusCondition(c.status.Conditions, from)
+	if have == nil {
+		meta.RemoveStatusCondition(&c.status.Conditions, legacyPrefix+to)
+		return
 	}
+	c.set(legacyPrefix+to, have.Status == metav1.ConditionTrue, have.Reason, have.Message)
 }
 
 // nodes sets a condition that is true while nodes are held back for the given reason, and mirrors it.
 func (c conditions) nodes(kind, reason string, nodes []Node, none string) {
-	var names []string
-	for _, n := range nodes {
-		if n.Hold != nil && n.Hold.Reason == reason {
-			names = append(names, n.Name)
+	var held group
+	for i := range nodes {
+		if n := &nodes[i]; n.Hold != nil && n.Hold.Reason == reason {
+			held.add(n.Name)
 		}
 	}
-	slices.Sort(names)
+	slices.Sort(held.names)
 	message := none
-	if len(names) > 0 {
-		message = fmt.Sprintf("%d nodes%s", len(names), nameList(names))
+	if held.count > 0 {
+		message = fmt.Sprintf("%d nodes%s", held.count, held.list())
 	}
-	c.set(kind, len(names) > 0, kind, message)
+	c.set(kind, held.count > 0, kind, message)
 	c.mirror(kind, kind)
 }
 
 // readyMessage tells how many nodes are in which status, with their names while they are few.
-func readyMessage(groups map[v1alpha1.Status][]string, total int) string {
+func (v *view) readyMessage() string {
 	var b strings.Builder
-	complete := groups[v1alpha1.StatusComplete]
-	fmt.Fprintf(&b, "%d/%d nodes complete%s", len(complete), total, nameList(complete))
+	complete := v.groups[v1alpha1.StatusComplete]
+	fmt.Fprintf(&b, "%d/%d nodes complete%s", v.count(v1alpha1.StatusComplete), len(v.Nodes), complete.list())
 	for _, g := range []struct {
 		status v1alpha1.Status
 		label  string
@@ -139,21 +156,22 @@ func readyMessage(groups map[v1alpha1.Status][]string, total int) string {
 		{v1alpha1.StatusDisabled, "disabled"},
 		{v1alpha1.StatusUnknown, "unknown"},
 	} {
-		if names := groups[g.status]; len(names) > 0 {
-			fmt.Fprintf(&b, ", %d %s%s", len(names), g.label, nameList(names))
+		if have := v.groups[g.status]; have != nil {
+			fmt.Fprintf(&b, ", %d %s%s", have.count, g.label, have.list())
 		}
 	}
-	return b.String()
+	return cut(b.String(), maxDetail)
 }
 
-func nameList(names []string) string {
+// list names the nodes of a group, which may be nil, while they are few.
+func (g *group) list() string {
 	switch {
-	case len(names) == 0:
+	case g == nil || g.count == 0:
 		return ""
-	case len(names) > maxNames:
+	case g.count > maxNames:
 		return " (names left out: more than 10)"
 	}
-	return " (" + strings.Join(names, ", ") + ")"
+	return " (" + strings.Join(g.names, ", ") + ")"
 }
 
 func troubleMessage(attention []v1alpha1.NodeAttention) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -42,6 +43,10 @@ func permit(node string, order int32) v1alpha1.Permit {
 //	not-ready      the kubelet is away
 //	held=Reason    blocked for that reason; held by an earlier Skyhook with held=WaitingForSkyhook
 //	trouble=Reason the first error
+//	wait=Reason    what the node waits for as its record tells
+//	begun          the record has packages
+//	cordoned       we hold it cordoned
+//	tier=gpu       a label
 func nodes(text string) []rollout.Node {
 	var all []rollout.Node
 	for item := range strings.SplitSeq(text, ";") {
@@ -78,6 +83,17 @@ func describe(n *rollout.Node, word string) {
 		if v == rollout.ReasonPredecessor {
 			n.Hold.Status = v1alpha1.StatusWaiting
 		}
+	case "begun":
+		n.Begun = true
+	case "cordoned":
+		n.Cordoned = true
+	case "wait":
+		n.Wait = &rollout.Trouble{Reason: v, Message: "wait: " + v, Since: now.Add(-time.Minute)}
+	case "tier", "zone":
+		if n.Labels == nil {
+			n.Labels = map[string]string{}
+		}
+		n.Labels[k] = v
 	case "trouble":
 		n.Trouble = &rollout.Trouble{Reason: v, Message: "trouble: " + v, Since: now.Add(-time.Minute)}
 	default:
@@ -85,13 +101,40 @@ func describe(n *rollout.Node, word string) {
 	}
 }
 
-// text writes permits as "node:order", those of another generation as "node:order@generation".
+// failer is what *testing.T and *rapid.T have in common here.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+// policy reads the spec of a DeploymentPolicy.
+func policy(t failer, spec string) *rollout.Policy {
+	t.Helper()
+	var p v1alpha1.DeploymentPolicy
+	if err := yaml.UnmarshalStrict([]byte(spec), &p.Spec); err != nil {
+		t.Fatal(err)
+	}
+	prepared, err := rollout.PreparePolicy(&p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prepared
+}
+
+// text writes permits as "node:order", of another generation as "node:order@generation", of a later round as
+// "node:order#round", and "!" after one that is revoked.
 func text(permits []v1alpha1.Permit) string {
 	list := make([]string, 0, len(permits))
 	for _, p := range permits {
 		item := fmt.Sprintf("%s:%d", p.Node, p.Order)
 		if p.Generation != generation {
 			item += fmt.Sprintf("@%d", p.Generation)
+		}
+		if p.Round != 0 {
+			item += fmt.Sprintf("#%d", p.Round)
+		}
+		if p.Revoked {
+			item += "!"
 		}
 		list = append(list, item)
 	}

@@ -91,8 +91,33 @@ func TestGrant(t *testing.T) {
 			nodes: "n1; n2", want: "n2:5@3", next: 6,
 		},
 		{
-			name: "a permit of an earlier generation is given back as such", skyhook: skyhook(1, v1alpha1.Permit{Node: "n1", Order: 5, Generation: 3}),
-			nodes: "n1 done=3/5; n2 complete", want: "n1:6", next: 7,
+			name:    "a permit of an earlier generation is given back as such, and the node keeps its place",
+			skyhook: skyhook(1, v1alpha1.Permit{Node: "n1", Order: 5, Generation: 3}),
+			nodes:   "n1 done=3/5; n2 complete", want: "n1:5", next: 6,
+		},
+		{
+			name: "a node that was set aside gets its place again, in another round", skyhook: skyhook(2, permit("n1", 0), permit("n2", 1)),
+			nodes: "n1 done=4/0; n2", want: "n1:0#1 n2:1", next: 2,
+		},
+		{
+			name: "and again", skyhook: skyhook(2, permit("n2", 1)),
+			nodes: "n1 done=4/0/1; n2", want: "n1:0#2 n2:1", next: 2,
+		},
+		{
+			name: "a place of an earlier rollout does not count", skyhook: inRound(3, skyhook(2, permit("n2", 1))),
+			nodes: "n1 done=4/0/2; n2", want: "n2:1 n1:2#3", next: 3,
+		},
+		{
+			name: "two records of one place: it is given once", skyhook: skyhook(3, permit("n3", 2)),
+			nodes: "n1 done=3/0; n2 done=3/0; n3", want: "n1:0 n3:2 n2:3", next: 4,
+		},
+		{
+			name: "a record of a place that is taken", skyhook: skyhook(3, permit("n2", 0)),
+			nodes: "n1 done=3/0; n2", want: "n2:0 n1:1", next: 2,
+		},
+		{
+			name: "a record that nobody can read", skyhook: skyhook(1, permit("n2", 0)),
+			nodes: "n1 done=x/0; n2 complete done=4/0", want: "n1:1", next: 2,
 		},
 		{
 			name: "a permit stays on a node that is held, until it says so", skyhook: skyhook(1, permit("n1", 0)),
@@ -147,14 +172,14 @@ func TestGrant(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := c.skyhook.DeepCopy()
-			got, next := rollout.Grant(rollout.Input{
+			got := rollout.Plan(rollout.Input{
 				Skyhook: c.skyhook, Nodes: nodes(c.nodes), Departed: c.departed, Hold: c.hold, Now: now,
 			})
-			if text(got) != c.want || next != c.next {
-				t.Errorf("got %q, next %d; want %q, next %d", text(got), next, c.want, c.next)
+			if text(got.Permits) != c.want || got.NextOrder != c.next {
+				t.Errorf("got %q, next %d; want %q, next %d", text(got.Permits), got.NextOrder, c.want, c.next)
 			}
 			if text(before.Status.Permits) != text(c.skyhook.Status.Permits) {
-				t.Errorf("Grant changed its input to %s", text(c.skyhook.Status.Permits))
+				t.Errorf("Plan changed its input to %s", text(c.skyhook.Status.Permits))
 			}
 		})
 	}
@@ -163,17 +188,54 @@ func TestGrant(t *testing.T) {
 func TestGrantPercent(t *testing.T) {
 	s := skyhook(0)
 	s.Spec.InterruptionBudget.Percent = new(29)
-	got, next := rollout.Grant(rollout.Input{Skyhook: s, Nodes: fleet(100), Now: now})
-	if len(got) != 29 || next != 29 {
-		t.Errorf("got %d permits, next %d; want 29 of 100 nodes", len(got), next)
+	got := rollout.Plan(rollout.Input{Skyhook: s, Nodes: fleet(100), Now: now})
+	if len(got.Permits) != 29 || got.NextOrder != 29 {
+		t.Errorf("got %d permits, next %d; want 29 of 100 nodes", len(got.Permits), got.NextOrder)
 	}
 }
 
 func TestGrantNeverMoreThanMaxPermits(t *testing.T) {
-	got, next := rollout.Grant(rollout.Input{Skyhook: skyhook(0), Nodes: fleet(3000), Now: now})
-	if len(got) != rollout.MaxPermits || next != rollout.MaxPermits {
-		t.Errorf("got %d permits, next %d; want %d", len(got), next, rollout.MaxPermits)
+	got := rollout.Plan(rollout.Input{Skyhook: skyhook(0), Nodes: fleet(3000), Now: now})
+	if len(got.Permits) != rollout.MaxPermits || got.NextOrder != rollout.MaxPermits {
+		t.Errorf("got %d permits, next %d; want %d", len(got.Permits), got.NextOrder, rollout.MaxPermits)
 	}
+}
+
+// TestRounds: the rounds of a rollout are above those of all rollouts before it.
+func TestRounds(t *testing.T) {
+	type rounds struct{ next, first, nextRound int32 }
+	for _, c := range []struct {
+		name   string
+		before rounds
+		nodes  string
+		want   rounds
+	}{
+		{"nothing happens", rounds{}, "n1 complete", rounds{}},
+		{"a rollout begins", rounds{}, "n1; n2 complete", rounds{1, 0, 0}},
+		{"it ends", rounds{1, 0, 0}, "n1 complete; n2 complete", rounds{0, 1, 0}},
+		{"it has ended", rounds{0, 1, 0}, "n1 complete; n2 complete", rounds{0, 1, 0}},
+		{"a node gets its place again", rounds{1, 0, 0}, "n1 done=4/0; n2 complete", rounds{1, 0, 2}},
+		{"a second time", rounds{1, 0, 2}, "n1 done=4/0/1; n2 complete", rounds{1, 0, 3}},
+		{"its rollout ends", rounds{1, 0, 3}, "n1 complete done=4/0/2; n2 complete", rounds{0, 3, 3}},
+		{"in a later rollout", rounds{2, 3, 3}, "n1 done=4/1/3; n2 complete", rounds{2, 3, 5}},
+		{"a permit of a round before", rounds{2, 3, 3}, "n1 done=4/1/2; n2 complete", rounds{3, 3, 3}},
+		{"with a new spec the place is enough", rounds{2, 3, 3}, "n1 done=3/1/3; n2 complete", rounds{2, 3, 3}},
+		{"a round that cannot be counted on", rounds{2, 0, 0}, "n1 done=4/1/2147483647; n2 complete", rounds{3, 0, 0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := skyhook(1)
+			s.Status.NextOrder, s.Status.FirstRound, s.Status.NextRound = c.before.next, c.before.first, c.before.nextRound
+			status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes(c.nodes), Now: now})
+			if got := (rounds{status.NextOrder, status.FirstRound, status.NextRound}); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func inRound(round int32, s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
+	s.Status.FirstRound = round
+	return s
 }
 
 // fleet has n nodes with names of 60 characters.

@@ -11,11 +11,13 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 )
 
-// Keys that users set to steer a Skyhook or a node. Only the value "true" counts.
+// Keys that users set to steer a Skyhook or a node. Only the value "true" counts, but for resume.
 const (
 	AnnotationPause   = v1alpha1.GroupName + "/pause"
 	AnnotationDisable = v1alpha1.GroupName + "/disable"
-	LabelIgnore       = v1alpha1.GroupName + "/ignore"
+	// AnnotationResume continues a stopped rollout each time that it gets a value that it did not have before.
+	AnnotationResume = v1alpha1.GroupName + "/resume"
+	LabelIgnore      = v1alpha1.GroupName + "/ignore"
 )
 
 // Reasons of holds.
@@ -28,6 +30,8 @@ const (
 	ReasonPredecessor = "WaitingForSkyhook"
 	ReasonNotReady    = "NodeNotReady"
 	ReasonMalformed   = "NodeStateMalformed"
+	// ReasonPolicyNotFound is also the type and the reason of a condition of the Skyhook.
+	ReasonPolicyNotFound = "DeploymentPolicyNotFound"
 )
 
 // HoldAll returns what keeps every node of a Skyhook from new work; nil when nothing does.
@@ -47,6 +51,16 @@ func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 		return &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: ReasonSpecInvalid, Message: invalid}
 	}
 	return nil
+}
+
+// HoldPolicyMissing keeps every node of a Skyhook whose policy does not exist. Permits stay out: when the policy is back,
+// the rollout goes on where it was.
+func HoldPolicyMissing(s *v1alpha1.Skyhook) *lifecycle.Hold {
+	return &lifecycle.Hold{
+		Status: v1alpha1.StatusBlocked, Reason: ReasonPolicyNotFound,
+		Message: fmt.Sprintf("spec.deploymentPolicy names DeploymentPolicy %s, which does not exist; create it, or name another",
+			s.Spec.DeploymentPolicy),
+	}
 }
 
 // HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does. Only a Skyhook that workloads

@@ -25,7 +25,13 @@ type Input struct {
 	Removal string
 	// Hold keeps every node from new work; nil when nothing does.
 	Hold *lifecycle.Hold
-	Now  time.Time
+	// Policy that the Skyhook names; nil paces by its interruptionBudget alone.
+	Policy *Policy
+	// PolicyMissing says that the policy that the Skyhook names does not exist.
+	PolicyMissing bool
+	// Deleting says that the Skyhook is being deleted: budgets still hold, but there are no batches and no stop.
+	Deleting bool
+	Now      time.Time
 }
 
 // Node is what the plan needs to know of one selected node.
@@ -33,10 +39,16 @@ type Node struct {
 	Name string
 	// Created orders the nodes: older first, then by name.
 	Created time.Time
+	// Labels of the node; they decide its compartment.
+	Labels map[string]string
 	// Status as the node's record tells; empty when it has none.
 	Status v1alpha1.Status
 	// Complete says that the record fulfils the spec as it is now.
 	Complete bool
+	// Begun says that the record has packages and that none of them fails.
+	Begun bool
+	// Cordoned says that the Skyhook holds a cordon on the node.
+	Cordoned bool
 	// Done is the token of the permit that the node finished with last.
 	Done string
 	// Ready is the node's own Ready condition.
@@ -45,7 +57,8 @@ type Node struct {
 	Hold *lifecycle.Hold
 	// Trouble is the first error on the node; nil when none.
 	Trouble *Trouble
-	// Wait is what the whole node waits for, such as a pod that holds its drain; nil when it does not.
+	// Wait is what the whole node waits for as its record tells, such as a permit or a pod that holds its drain; nil when
+	// it does not. Its reason is lifecycle.ReasonNoPermit only if a permit is all that keeps a pod from being started.
 	Wait *Trouble
 	// Undoing says that a package is being uninstalled there; UndoFailed is why that fails, nil when it does not.
 	Undoing    bool
@@ -65,8 +78,27 @@ type Trouble struct {
 	Since   time.Time
 }
 
+// failing reports whether the record tells of an error.
+func (n *Node) failing() bool {
+	return !n.Complete && n.Status == v1alpha1.StatusErroring
+}
+
+// awaitsTurn reports whether the record tells that something could start but for a permit, or but for a hold that is over:
+// then the node has not looked yet at what it is allowed by now.
+func (n *Node) awaitsTurn() bool {
+	if n.Wait == nil || n.Hold != nil {
+		return false
+	}
+	switch n.Wait.Reason {
+	case lifecycle.ReasonNoPermit, ReasonPredecessor, ReasonIgnored, ReasonTaint,
+		ReasonPaused, ReasonDisabled, ReasonSpecInvalid, ReasonPolicyNotFound:
+		return true
+	}
+	return false
+}
+
 // status is the node's status for the roll-up: its record lags behind the spec and behind the plan.
-func (n Node) status(holdsPermit bool) v1alpha1.Status {
+func (n *Node) status(holdsPermit bool) v1alpha1.Status {
 	switch {
 	case n.Complete && n.Status != v1alpha1.StatusPaused:
 		return v1alpha1.StatusComplete

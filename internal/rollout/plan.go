@@ -1,92 +1,66 @@
 package rollout
 
 import (
-	"cmp"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// Grant returns the permits after this pass, sorted by order, and the next order number.
+// Plan returns the Skyhook's status after this pass. It leaves the input alone.
 //
 // A permit is taken back only when the node acknowledged it in its record, or is gone. New ones go to nodes that need
-// work and may do it, oldest node first, as far as the budget reaches.
-func Grant(in Input) ([]v1alpha1.Permit, int32) {
-	kept := keep(in)
-	next := in.Skyhook.Status.NextOrder
-	if len(kept) == 0 && AllComplete(in.Nodes) {
-		return kept, 0 // the rollout is over; the next one counts from 0 again
+// work and may do it, as far as budgets and batches reach.
+func Plan(in Input) v1alpha1.SkyhookStatus {
+	in.holdMissing()
+	status := *in.Skyhook.Status.DeepCopy()
+	f := newFleet(in)
+	compartments := f.assign()
+	if len(f.permits) == 0 && AllComplete(f.Nodes) {
+		f.numbers.end()
 	}
-	if in.Hold != nil {
-		return kept, next
-	}
-	holders := holderSet(kept)
-	free := Limit(in.Skyhook.Spec.InterruptionBudget, len(in.Nodes)) - len(kept)
-	for _, n := range candidates(in.Nodes, holders) {
-		if free <= 0 {
-			break
-		}
-		kept = append(kept, v1alpha1.Permit{Node: n.Name, Order: next, Generation: in.Skyhook.Generation})
-		next++
-		free--
-	}
-	return kept, next
+	status.ObservedGeneration = in.Skyhook.Generation
+	status.Resumed = resumed(in.Skyhook)
+	status.NextOrder, status.NodeOrderOffset = f.numbers.next, int(f.numbers.next)
+	status.FirstRound, status.NextRound = f.numbers.firstRound, f.numbers.nextRound
+
+	v := newView(f, compartments)
+	status.Permits = f.sorted()
+	status.Nodes = v.counts()
+	status.Status = v.rollUp()
+	status.NodesInProgress = status.Nodes.InProgress + status.Nodes.Erroring
+	status.CompleteNodes = fmt.Sprintf("%d/%d", status.Nodes.Complete, status.Nodes.Total)
+	status.PackageList = packageList(in.Skyhook)
+	status.CompartmentStatuses = v.compartmentStatuses(status.CompartmentStatuses)
+	status.Attention = v.attention()
+	v.detail(&status)
+	setConditions(&status, v)
+	return status
 }
 
-// keep returns the permits that are still out.
-func keep(in Input) []v1alpha1.Permit {
-	if len(in.Skyhook.Status.Permits) == 0 {
-		return nil
+// holdMissing blocks every node while the policy is missing. It leaves the caller's nodes alone.
+func (in *Input) holdMissing() {
+	if !in.PolicyMissing || in.Deleting {
+		return
 	}
-	deleting := in.Skyhook.DeletionTimestamp != nil
-	done := make(map[string]string, len(in.Nodes)+len(in.Departed))
-	for _, n := range in.Nodes {
-		if deleting && n.Complete {
-			continue // nothing of it is left on the node, and nothing can come any more
-		}
-		done[n.Name] = n.Done
+	hold := HoldPolicyMissing(in.Skyhook)
+	if in.Hold == nil {
+		in.Hold = hold
 	}
-	for name, token := range in.Departed {
-		done[name] = token
-	}
-	var kept []v1alpha1.Permit
-	for _, p := range in.Skyhook.Status.Permits {
-		if token, exists := done[p.Node]; exists && token != record.PermitToken(p) {
-			kept = append(kept, p)
+	in.Nodes = slices.Clone(in.Nodes)
+	for i := range in.Nodes {
+		if n := &in.Nodes[i]; n.Hold == nil && !n.Complete {
+			n.Hold = hold
 		}
 	}
-	slices.SortFunc(kept, func(a, b v1alpha1.Permit) int { return cmp.Compare(a.Order, b.Order) })
-	return kept
 }
 
-func candidates(nodes []Node, holders map[string]bool) []Node {
-	var c []Node
-	for _, n := range nodes {
-		if !n.Complete && n.Hold == nil && n.Ready && !holders[n.Name] {
-			c = append(c, n)
-		}
+func packageList(s *v1alpha1.Skyhook) string {
+	list := make([]string, 0, len(s.Spec.Packages))
+	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
+		list = append(list, name+":"+s.Spec.Packages[name].Version)
 	}
-	slices.SortFunc(c, func(a, b Node) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
-	})
-	return c
-}
-
-func holderSet(permits []v1alpha1.Permit) map[string]bool {
-	set := make(map[string]bool, len(permits))
-	for _, p := range permits {
-		set[p.Node] = true
-	}
-	return set
-}
-
-// AllComplete reports whether nothing is left to do on any node.
-func AllComplete(nodes []Node) bool {
-	for _, n := range nodes {
-		if !n.Complete {
-			return false
-		}
-	}
-	return true
+	return strings.Join(list, ",")
 }

@@ -357,31 +357,3 @@ func TestStatusIsBounded(t *testing.T) {
 		t.Errorf("the status has %d bytes; the limit is %d", len(raw), limit)
 	}
 }
-
-func BenchmarkPlan(b *testing.B) {
-	for _, n := range []int{1_000, 10_000} {
-		b.Run(fmt.Sprintf("%d-nodes", n), func(b *testing.B) {
-			all := fleet(n)
-			for i := range all {
-				all[i].Created = now.Add(-time.Duration(i*7919%n) * time.Second)
-				all[i].Complete = i%3 == 0
-			}
-			s := skyhook(500)
-			s.Status = rollout.Plan(rollout.Input{Skyhook: s, Nodes: all, Now: now})
-			for i := range all {
-				if i%50 == 1 && len(s.Status.Permits) > i/50 { // some give their permit back in each pass
-					p := s.Status.Permits[i/50]
-					for k := range all {
-						if all[k].Name == p.Node {
-							all[k].Done = fmt.Sprintf("%d/%d", p.Generation, p.Order)
-						}
-					}
-				}
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				rollout.Plan(rollout.Input{Skyhook: s, Nodes: all, Now: now})
-			}
-		})
-	}
-}

@@ -46,25 +46,25 @@ func (c conditions) uninstall(in Input) {
 			malformed = append(malformed, n.Name)
 		}
 	}
-	c.setOrRemove(ConditionUninstalling, len(undoing) > 0, "UninstallInProgress", "packages are being uninstalled on "+fewNames(undoing))
+	c.while(len(undoing) > 0, ConditionUninstalling, "UninstallInProgress", "packages are being uninstalled on "+fewNames(undoing))
 	message := ""
 	if last != nil {
 		message = fmt.Sprintf("uninstall fails on %s and is tried again; last error: %s", fewNames(failed), last.Message)
 	}
-	c.setOrRemove(ConditionUninstallFailed, last != nil, "UninstallPodFailing", message)
-	c.setOrRemove(ConditionUninstallRequired, in.Removal != "", ConditionUninstallRequired, in.Removal)
-	c.setOrRemove(ConditionMalformed, len(malformed) > 0, "ParseError", fmt.Sprintf(
+	c.while(last != nil, ConditionUninstallFailed, "UninstallPodFailing", message)
+	c.while(in.Removal != "", ConditionUninstallRequired, ConditionUninstallRequired, in.Removal)
+	c.while(len(malformed) > 0, ConditionMalformed, "ParseError", fmt.Sprintf(
 		"the package states on %s cannot be read; repair the annotation, or remove it to start over there", fewNames(malformed)))
 	blocked := blockedDependents(in)
-	c.setOrRemove(ConditionBlocked, blocked != "", "DependencyUninstalled", blocked)
+	c.while(blocked != "", ConditionBlocked, "DependencyUninstalled", blocked)
 	reason, message := deletionBlocked(in)
-	c.setOrRemove(ConditionDeletionBlocked, reason != "", reason, message)
+	c.while(reason != "", ConditionDeletionBlocked, reason, message)
 }
 
 // blockedDependents tells which packages wait for one that is, or is to be, uninstalled; empty when none does. Packages
 // that were complete before stay so.
 func blockedDependents(in Input) string {
-	if in.Skyhook.DeletionTimestamp != nil || AllComplete(in.Nodes) {
+	if in.Deleting || AllComplete(in.Nodes) {
 		return ""
 	}
 	var texts []string
@@ -88,7 +88,7 @@ func applies(p v1alpha1.Package) bool { return p.Uninstall != nil && p.Uninstall
 
 // deletionBlocked tells why a deletion does not go on; no reason when it does.
 func deletionBlocked(in Input) (reason, message string) {
-	if in.Skyhook.DeletionTimestamp == nil {
+	if !in.Deleting {
 		return "", ""
 	}
 	pending, stuck := pendingNodes(in)

@@ -139,7 +139,7 @@ func warningsReachTheClient(c *cluster) {
 	c.installed("warned", []string{"warned-a"}, "tuning|1.2.0")
 	c.must(c.respec(s, strings.Replace(applied, "image: x", `image: "x:1.1"`, 1)))
 	c.warned(`spec.packages.tuning.image: the tag "1.1" is ignored; x:1.2.0 is used`)
-	c.refused(c.respec(s, wanted+"\n  runtimeRequired: true"), "validate-skyhook.nvidia.com", "spec.runtimeRequired: is not supported")
+	c.refused(c.respec(s, wanted+"\n  deploymentPolicy: nowhere"), "validate-skyhook.nvidia.com", "spec.deploymentPolicy: deploymentPolicy \"nowhere\" not found")
 	c.warned(field + "the uninstall is cancelled")
 }
 

@@ -144,11 +144,3 @@ func textOf(n *corev1.Node) string {
 	return fmt.Sprintf("labels %v\nannotations %v\ntaints %v unschedulable %v\nconditions %v",
 		n.Labels, annotations, n.Spec.Taints, n.Spec.Unschedulable, conditions)
 }
-
-func TestUnsupportedFieldIsRefused(t *testing.T) {
-	manifest := strings.Replace(skyhook("later", map[string]string{"apply.sh": "true"}), "\nspec:\n", "\nspec:\n  runtimeRequired: true\n", 1)
-	out, err := kubectl(t, manifest, "apply", "-f", "-")
-	if want := `admission webhook "validate-skyhook.nvidia.com" denied the request: spec.runtimeRequired: is not supported`; err == nil || !strings.Contains(out, want) {
-		t.Errorf("got %s (%v)", out, err)
-	}
-}

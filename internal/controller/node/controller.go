@@ -38,6 +38,7 @@ type Reconciler struct {
 	Clock    clock.PassiveClock
 	Targets  *targets.Index
 	Records  *targets.Records
+	Policies *targets.Policies
 	Workload workload.Options
 	// Version of the operator, kept in the record.
 	Version string

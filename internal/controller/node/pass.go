@@ -109,7 +109,9 @@ func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (
 	case !selected:
 		i.decision = lifecycle.Leave(o)
 	default:
-		o.Hold = r.hold(p, s, i.target)
+		if o.Hold, err = r.hold(ctx, p, s, i.target); err != nil {
+			return nil, err
+		}
 		i.decision, err = r.next(ctx, p, s, o)
 		i.decision.Record.OperatorVersion = r.Version
 	}
@@ -146,24 +148,27 @@ func (r *Reconciler) observe(ctx context.Context, p *pass, s *v1alpha1.Skyhook) 
 }
 
 // hold returns the first reason for which the node must not start new work for a Skyhook; nil when there is none.
-func (r *Reconciler) hold(p *pass, s *v1alpha1.Skyhook, t *targets.Target) *lifecycle.Hold {
+func (r *Reconciler) hold(ctx context.Context, p *pass, s *v1alpha1.Skyhook, t *targets.Target) (*lifecycle.Hold, error) {
 	if h := rollout.HoldAll(s, t.Invalid); h != nil {
-		return h
+		return h, nil
 	}
 	deleting := s.DeletionTimestamp != nil
+	if pace, err := r.Policies.Of(ctx, r.Client, s); err != nil || pace.Hold != nil && !deleting {
+		return pace.Hold, err
+	}
 	if h := rollout.HoldNode(s, p.node, r.Workload.RuntimeTaint); h != nil {
-		return h
+		return h, nil
 	}
 	if p.interrupting != "" && p.interrupting != s.Name {
 		return &lifecycle.Hold{
 			Status: v1alpha1.StatusWaiting, Release: true, Reason: lifecycle.ReasonInterrupt,
 			Message: fmt.Sprintf("Skyhook %s interrupts the node", p.interrupting),
-		}
+		}, nil
 	}
 	if deleting {
-		return nil // whatever comes before it must not keep it from going
+		return nil, nil // whatever comes before it must not keep it from going
 	}
-	return rollout.HoldOrder(p.view.Earlier(s, p.skyhooks, p.node, r.Records))
+	return rollout.HoldOrder(p.view.Earlier(s, p.skyhooks, p.node, r.Records)), nil
 }
 
 // facts is what a Skyhook with the given number of pods sees of the node.

@@ -34,6 +34,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(nodeOfPod), builder.WithPredicates(podChanged())).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.permittedNodes)).
 		Watches(&v1alpha1.Skyhook{}, r.skyhookHandler()).
+		Watches(&v1alpha1.DeploymentPolicy{}, handler.EnqueueRequestsFromMapFunc(r.pacedNodes), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(r)
 }
@@ -73,6 +74,25 @@ func (r *Reconciler) permittedNodes(ctx context.Context, cm client.Object) []rec
 	requests := make([]reconcile.Request, 0, len(s.Status.Permits))
 	for _, p := range s.Status.Permits {
 		requests = append(requests, request(p.Node))
+	}
+	return requests
+}
+
+// pacedNodes are those at work for Skyhooks that name a policy: without it nothing new starts.
+func (r *Reconciler) pacedNodes(ctx context.Context, policy client.Object) []reconcile.Request {
+	var all v1alpha1.SkyhookList
+	if err := r.Client.List(ctx, &all); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "list the Skyhooks of a policy", "policy", policy.GetName())
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range all.Items {
+		if all.Items[i].Spec.DeploymentPolicy != policy.GetName() {
+			continue
+		}
+		for _, p := range all.Items[i].Status.Permits {
+			requests = append(requests, request(p.Node))
+		}
 	}
 	return requests
 }

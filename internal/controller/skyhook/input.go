@@ -61,6 +61,15 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *tar
 	}
 	in := rollout.Input{
 		Skyhook: s, Hold: rollout.HoldAll(s, target.Invalid), Now: r.Clock.Now(), Departed: map[string]string{},
+		Deleting: s.DeletionTimestamp != nil,
+	}
+	pace, err := r.Policies.Of(ctx, r.Client, s)
+	if err != nil {
+		return input{}, err
+	}
+	in.Policy, in.PolicyMissing = pace.Policy, pace.Missing
+	if in.Hold == nil && !in.Deleting {
+		in.Hold = pace.Hold
 	}
 	var selected []*corev1.Node
 	for i := range nodes.Items {
@@ -88,11 +97,12 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	s := g.skyhook
 	out := rollout.Node{
 		Name: node.Name, Created: node.CreationTimestamp.Time,
-		Ready: targets.Ready(node), BootID: node.Status.NodeInfo.BootID,
+		Labels: node.Labels, Ready: targets.Ready(node), BootID: node.Status.NodeInfo.BootID,
 	}
 	wanted := g.view.Wanted(s, node.Name)
 	n, err := g.Records.Read(s.Name, node)
-	out.Status, out.Done = n.Status, n.Done
+	out.Status, out.Done, out.Cordoned = n.Status, n.Done, n.Cordoned
+	out.Begun = len(n.Packages) > 0 && n.Status != v1alpha1.StatusErroring
 	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
 		out.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonMalformed, Message: err.Error()}
 		out.Complete = wanted.Deleting && wanted.Abandoned

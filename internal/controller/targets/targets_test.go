@@ -46,9 +46,9 @@ func TestIndexParsesOncePerGeneration(t *testing.T) {
 	if index.Of(s.DeepCopy()) != first {
 		t.Error("the same generation is parsed again")
 	}
-	s.Generation, s.Spec.RuntimeRequired = 2, true
+	s.Generation, s.Spec.InterruptionBudget = 2, v1alpha1.InterruptionBudget{Count: new(1), Percent: new(1)}
 	second := index.Of(s)
-	if second == first || !strings.Contains(second.Invalid, "spec.runtimeRequired") {
+	if second == first || !strings.Contains(second.Invalid, "spec.interruptionBudget") {
 		t.Errorf("the next generation is not parsed: %+v", second)
 	}
 	if index.Of(s) != second {

@@ -1,0 +1,84 @@
+package rollout
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// maxAttention bounds the list of nodes that need attention.
+const maxAttention = 10
+
+// attention lists the first nodes that do not get on: erroring ones first, then by name.
+func (v *view) attention() []v1alpha1.NodeAttention {
+	var first []int // indexes of nodes, best first, never more than maxAttention
+	for i := range v.Nodes {
+		if _, ok := v.trouble(i); !ok {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(first, i, v.compareUrgency)
+		if at == maxAttention {
+			continue
+		}
+		first = slices.Insert(first, at, i)
+		first = first[:min(len(first), maxAttention)]
+	}
+	list := make([]v1alpha1.NodeAttention, 0, len(first))
+	for _, i := range first {
+		t, _ := v.trouble(i)
+		since := metav1.NewTime(t.Since)
+		if t.Since.IsZero() {
+			since = v.since(v.Nodes[i].Name, t.Reason)
+		}
+		list = append(list, v1alpha1.NodeAttention{
+			Node: v.Nodes[i].Name, Status: v.statuses[i], Reason: t.Reason, Message: cut(t.Message, maxDetail), Since: since,
+		})
+	}
+	return list[:len(list):len(list)]
+}
+
+// trouble is why a node does not get on; false when it does. Without a time it is since this pass, or since an earlier
+// one told the same.
+func (v *view) trouble(i int) (Trouble, bool) {
+	n := &v.Nodes[i]
+	switch s := v.statuses[i]; {
+	case s == v1alpha1.StatusErroring && n.Trouble != nil:
+		return *n.Trouble, true
+	case s == v1alpha1.StatusBlocked && n.Hold != nil:
+		return Trouble{Reason: n.Hold.Reason, Message: n.Hold.Message}, true
+	case n.Wait != nil && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
+		return *n.Wait, true
+	case s == v1alpha1.StatusWaiting && !n.Ready:
+		return Trouble{Reason: ReasonNotReady, Message: "the node is not Ready; it gets its turn when it is"}, true
+	}
+	return Trouble{}, false
+}
+
+func (v *view) compareUrgency(a, b int) int {
+	return cmp.Or(
+		cmp.Compare(urgency(v.statuses[a]), urgency(v.statuses[b])), cmp.Compare(v.Nodes[a].Name, v.Nodes[b].Name),
+	)
+}
+
+func urgency(s v1alpha1.Status) int {
+	return slices.Index([]v1alpha1.Status{
+		v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusInProgress, v1alpha1.StatusWaiting,
+	}, s)
+}
+
+// since keeps the time of the same reason from the status before.
+func (v *view) since(node, reason string) metav1.Time {
+	for _, a := range v.Skyhook.Status.Attention {
+		if a.Node == node && a.Reason == reason {
+			return a.Since
+		}
+	}
+	return v.second()
+}
+
+// second is now as a status keeps it.
+func (v *view) second() metav1.Time { return metav1.NewTime(v.Now.Truncate(time.Second)) }

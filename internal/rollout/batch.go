@@ -1,0 +1,152 @@
+package rollout
+
+import (
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// compartment is one part of the fleet in one pass.
+type compartment struct {
+	*section
+	ceiling int
+	// nodes of the compartment, by index.
+	nodes []int32
+	state v1alpha1.BatchState
+	tally tally
+}
+
+// tally is what the nodes of a compartment are at, before this pass gives permits.
+type tally struct {
+	holders, completed, failed int
+	// cordoned nodes without a permit: they count against the ceiling.
+	cordoned int
+	// active are holders whose place in the batch has not ended.
+	active int
+	// lagging says that records still tell of a pause that is over, and so not of failures.
+	lagging bool
+}
+
+// pace gives permits under a policy: batch by batch in each compartment, or as the ceilings allow while the Skyhook is
+// deleted.
+func (f *fleet) pace(policy *Policy) []compartment {
+	compartments := policy.split(f.Nodes)
+	if f.Hold == nil {
+		f.revoke(blocksOthers)
+	}
+	reset := resetOf(f.Input, policy)
+	for k := range compartments {
+		c := &compartments[k]
+		c.state = reset.apply(f.Skyhook.Status.CompartmentStatuses[c.name].BatchState)
+		if c.strategy.failureThreshold == 0 {
+			c.state.ShouldStop = false // the policy was edited and never stops any more
+		}
+		c.tally = f.tally(c)
+		switch {
+		case f.Hold != nil:
+		case f.Deleting:
+			f.fill(c, c.ceiling)
+		default:
+			f.batch(c)
+		}
+		if reset.completed {
+			c.state = v1alpha1.BatchState{CurrentBatch: 1}
+		}
+	}
+	return compartments
+}
+
+// blocksOthers reports whether a holder must give its permit back although it is not done, so that others can work: it
+// fails, or its kubelet is away. A node that we hold cordoned keeps it, as it counts against the ceiling anyway.
+func blocksOthers(n *Node) bool {
+	return !n.Complete && !n.Cordoned && (n.failing() && !n.awaitsTurn() || !n.Ready)
+}
+
+// ended reports whether a holder's place in its batch has ended: it is complete, set aside, away or failing. One that is
+// away while we hold it cordoned is rebooting for its interrupt.
+func ended(n *Node) bool {
+	return n.Complete || n.Hold != nil || !n.Ready && !n.Cordoned || n.failing() && !n.awaitsTurn()
+}
+
+func (f *fleet) tally(c *compartment) tally {
+	var t tally
+	for _, i := range c.nodes {
+		n := &f.Nodes[i]
+		holds := f.holds[i]
+		switch {
+		case n.Complete:
+			t.completed++
+		case n.failing() && (!holds || !n.awaitsTurn()):
+			t.failed++
+		case n.Hold == nil && (n.Status == v1alpha1.StatusPaused || n.Status == v1alpha1.StatusDisabled):
+			t.lagging = true
+		}
+		switch {
+		case !holds && n.Cordoned:
+			t.cordoned++
+		case holds:
+			t.holders++
+			if !ended(n) {
+				t.active++
+			}
+		}
+	}
+	return t
+}
+
+// batch ends the compartment's batch when all places in it have ended, and starts the next one.
+func (f *fleet) batch(c *compartment) {
+	b, t := &c.state, c.tally
+	switch {
+	case t.active == 0 && b.BatchSize > 0:
+		*b = c.strategy.evaluate(*b, t.completed, t.failed, len(c.nodes))
+		b.BatchSize = 0
+	case t.active == 0:
+		b.CompletedNodes, b.FailedNodes = t.completed, t.failed // nothing of that was a batch's doing
+	case !t.lagging:
+		// What is tried again, or has to be done again, counts anew when it is through.
+		b.CompletedNodes, b.FailedNodes = min(b.CompletedNodes, t.completed), min(b.FailedNodes, t.failed)
+	}
+	if b.ShouldStop || t.active > 0 && b.BatchSize == 0 {
+		return
+	}
+	// A batch may be short of nodes at first: those before it have yet to give their permits back.
+	b.BatchSize += f.fill(c, c.strategy.nextSize(*b, len(c.nodes), c.ceiling)-b.BatchSize)
+}
+
+// fill gives up to size permits in a compartment, as far as its ceiling lets, and returns how many.
+func (f *fleet) fill(c *compartment, size int) int {
+	holders := c.tally.holders + f.away // nobody knows the compartment of a node that left
+	free := c.ceiling - holders - c.tally.cordoned
+	granted := 0
+	for _, i := range f.candidates(c, min(size, c.ceiling-holders), policyTurn) {
+		if granted >= size || holders+granted >= c.ceiling {
+			break
+		}
+		cordoned := f.Nodes[i].Cordoned // it counts already
+		if !cordoned && free <= 0 {
+			continue
+		}
+		if !f.grant(i) {
+			break
+		}
+		granted++
+		if !cordoned {
+			free--
+		}
+	}
+	return granted
+}
+
+// policyTurn lets nodes go first that have begun, and lets those that fail go last. A node that fails gets a permit only if
+// it has something to start with it, else it would be taken back and given again for ever.
+func policyTurn(f *fleet, n *Node) int8 {
+	switch {
+	case n.failing() && (n.awaitsTurn() || f.newerThanDone(n)):
+		return 2
+	case n.failing():
+		return -1
+	case n.Begun || n.Cordoned:
+		return 0
+	default:
+		return 1
+	}
+}

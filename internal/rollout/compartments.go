@@ -1,0 +1,100 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+const (
+	// maxStoppedNodes and maxStopped bound what the message about a stopped rollout names.
+	maxStoppedNodes = 5
+	maxStopped      = 3
+	maxNameBytes    = 64
+)
+
+// compartmentStatuses shows each compartment with what is in force for it. While the policy is missing nobody knows the
+// compartments, and the state of their batches is kept for when it is back.
+func (v *view) compartmentStatuses(before map[string]v1alpha1.CompartmentStatus) map[string]v1alpha1.CompartmentStatus {
+	after := make(map[string]v1alpha1.CompartmentStatus, len(v.compartments))
+	if v.compartments == nil {
+		reset := resetOf(v.Input, nil)
+		for name, c := range before {
+			if c.BatchState != nil {
+				c.BatchState = new(reset.apply(c.BatchState))
+			}
+			after[name] = c
+		}
+		return after
+	}
+	for k := range v.compartments {
+		c := &v.compartments[k]
+		after[c.name] = v.compartmentStatus(c)
+	}
+	return after
+}
+
+func (v *view) compartmentStatus(c *compartment) v1alpha1.CompartmentStatus {
+	s := v1alpha1.CompartmentStatus{Matched: len(c.nodes), Ceiling: c.ceiling}
+	for _, i := range c.nodes {
+		if v.statuses[i] == v1alpha1.StatusInProgress {
+			s.InProgress++
+		}
+		if v.Nodes[i].Complete {
+			s.Completed++
+		}
+	}
+	s.ProgressPercent = s.Completed * 100 / max(1, s.Matched)
+	if v.Policy == nil {
+		return s
+	}
+	s.Strategy = c.strategy.kind.String()
+	s.BatchState = new(c.state)
+	if !c.state.ShouldStop {
+		s.NextBatchSize = c.strategy.nextSize(c.state, s.Matched, c.ceiling)
+	}
+	s.FailureThresholdReason = c.strategy.notEnforced(c.state, s.Matched)
+	s.FailureThresholdEnforced = s.FailureThresholdReason == ""
+	return s
+}
+
+// stopMessage says which compartments are stopped, by which batch and nodes, and what to do; empty when none is.
+func (v *view) stopMessage() string {
+	var stopped []string
+	for k := range v.compartments {
+		c := &v.compartments[k]
+		if c.state.ShouldStop && c.tally.completed < len(c.nodes) && !v.Deleting {
+			stopped = append(stopped, fmt.Sprintf("compartment %s is stopped by batch %d, %d bad in a row%s",
+				cut(c.name, maxNameBytes), c.state.CurrentBatch-1, c.state.ConsecutiveFailures, v.failingIn(c)))
+		}
+	}
+	if len(stopped) == 0 {
+		return ""
+	}
+	if more := len(stopped) - maxStopped; more > 0 {
+		stopped = append(stopped[:maxStopped], fmt.Sprintf("%d more compartments are stopped", more))
+	}
+	// The way out comes first: it must not be cut off.
+	return "repair the spec, or set annotation " + AnnotationResume + " to a new value, to go on: " + strings.Join(stopped, "; ")
+}
+
+// failingIn names the first failing nodes of a compartment.
+func (v *view) failingIn(c *compartment) string {
+	var names []string
+	for _, i := range c.nodes {
+		if v.Nodes[i].failing() {
+			names = append(names, v.Nodes[i].Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	more := ""
+	if len(names) > maxStoppedNodes {
+		more = fmt.Sprintf(" and %d more", len(names)-maxStoppedNodes)
+	}
+	return " (failing nodes " + strings.Join(names[:min(len(names), maxStoppedNodes)], ", ") + more + ")"
+}

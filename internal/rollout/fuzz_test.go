@@ -1,0 +1,175 @@
+package rollout_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+)
+
+// reader hands out the fuzzer's bytes; zeros when there are none left.
+type reader struct{ data []byte }
+
+func (r *reader) below(n int) int {
+	if len(r.data) == 0 {
+		return 0
+	}
+	b := r.data[0]
+	r.data = r.data[1:]
+	return int(b) % n
+}
+
+func (r *reader) is() bool { return r.below(2) == 1 }
+
+var fuzzPolicies = []string{
+	"default: {budget: {count: 2}, strategy: {fixed: {initialBatch: 3, failureThreshold: 1}}}",
+	`default: {budget: {percent: 30}, strategy: {linear: {delta: 2, failureThreshold: 2}}}
+compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count: 1}}]`,
+	`default: {budget: {percent: 100}, strategy: {exponential: {growthFactor: 3, safetyLimit: 80}}}
+compartments:
+- {name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {percent: 1}, strategy: {fixed: {}}}
+- {name: any, selector: {matchExpressions: [{key: tier, operator: Exists}]}, budget: {count: 7}, strategy: {linear: {}}}`,
+}
+
+// input reads what a pass sees: any node may be in any state, also in such as never come together.
+func (r *reader) input(t failer) rollout.Input {
+	s := skyhook(r.below(4))
+	s.Spec.DeploymentPolicy = "paced"
+	s.Spec.Packages = map[string]v1alpha1.Package{"p": {Version: fmt.Sprint(r.below(2))}}
+	s.Status.PackageList, s.Status.ObservedGeneration = "p:0", int64(generation-r.below(2))
+	s.Status.NextOrder, s.Status.FirstRound, s.Status.NextRound = int32(r.below(9)), int32(r.below(3)), int32(r.below(4))
+	in := rollout.Input{Skyhook: s, Now: now, Departed: map[string]string{}, Deleting: r.below(8) == 1, PolicyMissing: r.below(8) == 1}
+	if k := r.below(len(fuzzPolicies) + 1); k > 0 && !in.PolicyMissing {
+		in.Policy = policy(t, fuzzPolicies[k-1])
+	}
+	if r.below(8) == 1 {
+		in.Hold = &lifecycle.Hold{Status: v1alpha1.StatusPaused, Reason: rollout.ReasonPaused}
+	}
+	s.Status.CompartmentStatuses = map[string]v1alpha1.CompartmentStatus{}
+	for _, name := range []string{rollout.DefaultCompartment, "gpu"} {
+		s.Status.CompartmentStatuses[name] = v1alpha1.CompartmentStatus{BatchState: &v1alpha1.BatchState{
+			CurrentBatch: r.below(4), ConsecutiveFailures: r.below(4), CompletedNodes: r.below(6), FailedNodes: r.below(6),
+			ShouldStop: r.is(), LastBatchSize: r.below(6), LastBatchFailed: r.is(), BatchSize: r.below(6),
+		}}
+	}
+	for i := range r.below(24) {
+		r.node(&in, i)
+	}
+	return in
+}
+
+func (r *reader) node(in *rollout.Input, i int) {
+	n := rollout.Node{
+		Name: fmt.Sprintf("n%d", i), Created: now.Add(-time.Duration(r.below(3)) * time.Hour), BootID: "b",
+		Complete: r.below(3) == 1, Ready: r.below(4) != 1, Begun: r.is(), Cordoned: r.below(3) == 1,
+		Status: []v1alpha1.Status{"", v1alpha1.StatusErroring, v1alpha1.StatusInProgress, v1alpha1.StatusPaused, v1alpha1.StatusComplete}[r.below(5)],
+		Done:   []string{"", "4/0", "4/1/1", "3/2", "x"}[r.below(5)],
+		Labels: []map[string]string{nil, {"tier": "gpu"}, {"tier": "cpu"}}[r.below(3)],
+	}
+	if r.below(4) == 1 {
+		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonTaint}
+	}
+	if r.below(3) == 1 {
+		n.Wait = &rollout.Trouble{Reason: lifecycle.ReasonNoPermit}
+	}
+	status := &in.Skyhook.Status
+	if r.is() {
+		p := v1alpha1.Permit{Node: n.Name, Order: status.NextOrder, Generation: int64(generation - r.below(2)), Revoked: r.is()}
+		status.NextOrder++
+		status.Permits = append(status.Permits, p)
+		if r.below(4) == 1 {
+			n.Done = record.PermitToken(p)
+		}
+	}
+	switch r.below(8) {
+	case 1:
+		in.Departed[n.Name] = n.Done
+	case 2: // the node is gone
+	default:
+		in.Nodes = append(in.Nodes, n)
+	}
+}
+
+// FuzzPlan checks, for any input, what holds of every plan.
+func FuzzPlan(f *testing.F) {
+	for _, seed := range []string{"", "\x01\x01\x00\x02\x01\x01", "rollout", "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"} {
+		f.Add([]byte(seed))
+		f.Add([]byte(seed + seed + seed + seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { checkAnyPlan(t, data) })
+}
+
+// TestAnyPlan does the same with inputs that are seldom empty.
+func TestAnyPlan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		checkAnyPlan(t, rapid.SliceOfN(rapid.Byte(), 60, 400).Draw(t, "input"))
+	})
+}
+
+// reporter is what *testing.T and *rapid.T have in common here.
+type reporter interface {
+	failer
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+func checkAnyPlan(t reporter, data []byte) {
+	in := (&reader{data}).input(t)
+	before, err := json.Marshal(in.Skyhook)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := rollout.Plan(in)
+	if unchanged, err := json.Marshal(in.Skyhook); err != nil || !bytes.Equal(unchanged, before) {
+		t.Fatal("Plan changed its input")
+	}
+	checkPlan(t, in, after)
+	// With nothing new to see, plans come to an end.
+	for range 3*len(in.Nodes) + 3 {
+		in.Skyhook.Status = after
+		after = rollout.Plan(in)
+		checkPlan(t, in, after)
+	}
+	if diff := cmp.Diff(in.Skyhook.Status, after); diff != "" {
+		t.Errorf("the plan never settles:\n%s", diff)
+	}
+}
+
+func checkPlan(t reporter, in rollout.Input, after v1alpha1.SkyhookStatus) {
+	t.Helper()
+	orders, ready := map[int32]string{}, map[string]bool{}
+	for _, n := range in.Nodes {
+		ready[n.Name] = !n.Complete && n.Hold == nil && n.Ready
+	}
+	for i, p := range after.Permits {
+		if other, twice := orders[p.Order]; twice {
+			t.Errorf("%s and %s both have order %d", other, p.Node, p.Order)
+		}
+		if i > 0 && after.Permits[i-1].Order > p.Order {
+			t.Errorf("permits are not sorted: %s", text(after.Permits))
+		}
+		orders[p.Order] = p.Node
+		if p.Order < 0 || p.Order >= after.NextOrder || p.Round < 0 {
+			t.Errorf("permit %+v with next order %d", p, after.NextOrder)
+		}
+		if permitOf(in.Skyhook.Status, p.Node) == nil && !ready[p.Node] {
+			t.Errorf("%s got a permit", p.Node)
+		}
+	}
+	if len(in.Nodes) > 0 && (after.Status == v1alpha1.StatusUnknown || after.Status == "") {
+		t.Errorf("status %q", after.Status)
+	}
+	n := after.Nodes
+	if sum := n.Complete + n.InProgress + n.Erroring + n.Blocked + n.Waiting + n.Paused + n.Disabled + n.Unknown; sum != len(in.Nodes) || n.Total != sum {
+		t.Errorf("%d nodes are counted as %+v", len(in.Nodes), n)
+	}
+}

@@ -1,0 +1,182 @@
+package rollout
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// fleet is what one pass works on: the nodes and the permits that are out or given. It names nodes by their index.
+type fleet struct {
+	Input
+	// permits of selected nodes come with the index of the node in holders; those of others follow with -1.
+	permits []v1alpha1.Permit
+	holders []int32
+	// holds says of each node whether it holds a permit.
+	holds []bool
+	// away counts the permits of nodes that the Skyhook no longer selects but that still may work.
+	away    int
+	numbers numbers
+	// room is how many bytes the permits may still take in the status.
+	room int
+}
+
+// newFleet finds the permits that are still out: one is taken back only when its node acknowledged it in the record, or is
+// gone.
+func newFleet(in Input) *fleet {
+	f := &fleet{Input: in, holds: make([]bool, len(in.Nodes)), room: permitRoom(&in), numbers: newNumbers(in.Skyhook)}
+	out := make(map[string]*v1alpha1.Permit, len(in.Skyhook.Status.Permits))
+	for i := range in.Skyhook.Status.Permits {
+		p := &in.Skyhook.Status.Permits[i]
+		out[p.Node] = p
+	}
+	for i := range in.Nodes {
+		if len(out) == 0 {
+			break
+		}
+		n := &in.Nodes[i]
+		if p, ok := out[n.Name]; ok {
+			delete(out, n.Name)
+			if f.Deleting && n.Complete {
+				continue // nothing of the Skyhook is left to undo there, and nothing can come any more
+			}
+			if n.Done != record.PermitToken(*p) {
+				f.add(*p, int32(i))
+			}
+		}
+	}
+	for i := range in.Skyhook.Status.Permits {
+		p := &in.Skyhook.Status.Permits[i]
+		token, exists := in.Departed[p.Node]
+		if out[p.Node] == p && exists && token != record.PermitToken(*p) {
+			f.add(*p, -1)
+			f.away++
+		}
+	}
+	return f
+}
+
+func (f *fleet) add(p v1alpha1.Permit, node int32) {
+	f.permits = append(f.permits, p)
+	f.holders = append(f.holders, node)
+	f.numbers.use(p)
+	f.room -= permitSize(&p, f.Policy != nil)
+	if node >= 0 {
+		f.holds[node] = true
+	}
+}
+
+// grant gives a node its permit. False when there is no room for more.
+func (f *fleet) grant(node int32) bool {
+	n := &f.Nodes[node]
+	p := v1alpha1.Permit{Node: n.Name, Generation: f.Skyhook.Generation}
+	p.Order, p.Round = f.numbers.peek(n.Done, p.Generation)
+	if len(f.permits) >= MaxPermits || permitSize(&p, f.Policy != nil) > f.room {
+		return false
+	}
+	f.numbers.take(p)
+	f.add(p, node)
+	return true
+}
+
+// assign gives permits as far as budgets and batches allow, and returns the compartments as they stand then.
+func (f *fleet) assign() []compartment {
+	policy := f.Policy
+	if f.PolicyMissing {
+		policy = nil
+		if f.Deleting {
+			policy = oneAtATime // so that a deletion never waits for a policy
+		}
+	}
+	switch {
+	case policy != nil:
+		return f.pace(policy)
+	case f.PolicyMissing:
+		return nil
+	}
+	c := f.everyNode()
+	f.revoke(nil)
+	if f.Hold == nil {
+		free := min(c.ceiling, MaxPermits) - len(f.permits)
+		for _, i := range f.candidates(&c, free, plainTurn) {
+			if free <= 0 || !f.grant(i) {
+				break
+			}
+			free--
+		}
+	}
+	return []compartment{c}
+}
+
+// everyNode is the one compartment of a Skyhook without policy. It has no batches.
+func (f *fleet) everyNode() compartment {
+	c := compartment{
+		section: &section{name: DefaultCompartment}, ceiling: Limit(f.Skyhook.Spec.InterruptionBudget, len(f.Nodes)),
+		nodes: make([]int32, len(f.Nodes)),
+	}
+	for i := range c.nodes {
+		c.nodes[i] = int32(i)
+	}
+	return c
+}
+
+// revoke marks the permits of nodes that must not block the others, and no other permit. It goes by what is, so a node that
+// recovers before it gave the permit back goes on with it.
+func (f *fleet) revoke(blocks func(*Node) bool) {
+	for k, node := range f.holders {
+		if node >= 0 {
+			f.permits[k].Revoked = blocks != nil && blocks(&f.Nodes[node])
+		}
+	}
+}
+
+// candidates are the nodes of a compartment that may get a permit, in the order in which they get it; none when there is no
+// place for any. turn gives the rank of a node, the lower the earlier, and -1 to those that must not get one.
+func (f *fleet) candidates(c *compartment, places int, turn func(*fleet, *Node) int8) []int32 {
+	if places <= 0 {
+		return nil
+	}
+	type candidate struct {
+		node int32
+		turn int8
+	}
+	ranked := make([]candidate, 0, len(c.nodes))
+	for _, i := range c.nodes {
+		n := &f.Nodes[i]
+		if n.Complete || n.Hold != nil || !n.Ready || f.holds[i] {
+			continue
+		}
+		if t := turn(f, n); t >= 0 {
+			ranked = append(ranked, candidate{i, t})
+		}
+	}
+	slices.SortFunc(ranked, func(a, b candidate) int {
+		x, y := &f.Nodes[a.node], &f.Nodes[b.node]
+		return cmp.Or(cmp.Compare(a.turn, b.turn), x.Created.Compare(y.Created), cmp.Compare(x.Name, y.Name))
+	})
+	list := make([]int32, len(ranked))
+	for k, r := range ranked {
+		list[k] = r.node
+	}
+	return list
+}
+
+func plainTurn(*fleet, *Node) int8 { return 0 }
+
+// sorted returns the permits by their order.
+func (f *fleet) sorted() []v1alpha1.Permit {
+	slices.SortStableFunc(f.permits, func(a, b v1alpha1.Permit) int { return cmp.Compare(a.Order, b.Order) })
+	return f.permits
+}
+
+// AllComplete reports whether nothing is left to do on any node.
+func AllComplete(nodes []Node) bool {
+	for i := range nodes {
+		if !nodes[i].Complete {
+			return false
+		}
+	}
+	return true
+}

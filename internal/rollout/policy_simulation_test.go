@@ -1,0 +1,262 @@
+package rollout_test
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+)
+
+// inPass is one compartment in one pass, as the planner saw its nodes.
+type inPass struct {
+	granted, active int
+}
+
+// checkPass checks what one pass gives.
+func (f *pacedFleet) checkPass(in rollout.Input, before, after v1alpha1.SkyhookStatus) {
+	homes := map[string]string{}
+	for _, n := range f.nodes {
+		homes[n.name] = n.compartment()
+	}
+	selected := map[string]bool{}
+	for _, n := range in.Nodes {
+		selected[n.Name] = true
+	}
+	away, given := 0, map[string]int{}
+	orders := map[int32]bool{}
+	for _, p := range after.Permits {
+		if orders[p.Order] {
+			f.t.Fatalf("order %d is given twice: %s", p.Order, text(after.Permits))
+		}
+		orders[p.Order] = true
+		given[homes[p.Node]]++
+		if !selected[p.Node] {
+			away++
+			given[homes[p.Node]]--
+		}
+	}
+	for name, c := range f.inPass(in, before, after) {
+		was, is := stateOf(before, name), stateOf(after, name)
+		ceiling := after.CompartmentStatuses[name].Ceiling
+		switch {
+		case c.granted == 0:
+			continue
+		case in.Hold != nil || in.PolicyMissing && !in.Deleting:
+			f.t.Fatalf("%s: %d permits while all nodes are held", name, c.granted)
+		case in.Policy == nil && len(after.Permits) > 1: // the plain limit of these tests
+			f.t.Fatalf("%d permits with a budget of 1", len(after.Permits))
+		case in.Policy == nil:
+			continue
+		case given[name]+away > ceiling:
+			f.t.Fatalf("%s: %d permits and %d of nodes that left, with a ceiling of %d", name, given[name], away, ceiling)
+		case in.Deleting:
+			continue
+		case is.ShouldStop:
+			f.t.Fatalf("%s: %d permits although it is stopped", name, c.granted)
+		case c.active > 0 && (was.BatchSize == 0 || is.BatchSize != was.BatchSize+c.granted):
+			f.t.Fatalf("%s: %d permits in a batch of %d that is not over; %d nodes are at it", name, c.granted, was.BatchSize, c.active)
+		case c.active == 0 && is.BatchSize != c.granted:
+			f.t.Fatalf("%s: a new batch of %d says that it has %d nodes", name, c.granted, is.BatchSize)
+		case is.BatchSize > ceiling:
+			f.t.Fatalf("%s: a batch of %d with a ceiling of %d", name, is.BatchSize, ceiling)
+		}
+	}
+}
+
+func stateOf(s v1alpha1.SkyhookStatus, name string) v1alpha1.BatchState {
+	if b := s.CompartmentStatuses[name].BatchState; b != nil {
+		return *b
+	}
+	return v1alpha1.BatchState{}
+}
+
+// inPass counts, by compartment, the permits that a pass gave and the nodes whose place in a batch had not ended.
+func (f *pacedFleet) inPass(in rollout.Input, before, after v1alpha1.SkyhookStatus) map[string]inPass {
+	all := map[string]inPass{}
+	for _, n := range in.Nodes {
+		name := n.Labels["tier"]
+		if name == "" {
+			name = rollout.DefaultCompartment
+		}
+		c := all[name]
+		had, has := permitOf(before, n.Name), permitOf(after, n.Name)
+		kept := had != nil && has != nil && had.Order == has.Order && had.Round == has.Round && had.Generation == has.Generation
+		switch {
+		case kept:
+			failing := n.Status == v1alpha1.StatusErroring && (n.Wait == nil || n.Hold != nil)
+			if !n.Complete && n.Hold == nil && !failing && (n.Ready || n.Cordoned) {
+				c.active++
+			}
+		case has != nil:
+			c.granted++
+			if n.Complete || n.Hold != nil || !n.Ready {
+				f.t.Fatalf("%s got a permit; it is %+v", n.Name, n)
+			}
+		}
+		all[name] = c
+	}
+	return all
+}
+
+// checkPlaces checks that a place belongs to one node, and that a node has one place in a rollout, unless it forgot it because
+// it left.
+func (f *pacedFleet) checkPlaces(before, after v1alpha1.SkyhookStatus) {
+	for _, p := range after.Permits {
+		var n *pacedNode
+		for _, candidate := range f.nodes {
+			if candidate.name == p.Node {
+				n = candidate
+			}
+		}
+		if permitOf(before, p.Node) != nil && *permitOf(before, p.Node) == p {
+			continue
+		}
+		if had, ok := f.places[n.name]; ok && had != p.Order && !n.left {
+			f.t.Fatalf("%s had place %d in this rollout and gets %d", n.name, had, p.Order)
+		}
+		if owner, ok := f.owners[p.Order]; ok && owner != n.name {
+			f.t.Fatalf("place %d was %s's in this rollout and is %s's now", p.Order, owner, n.name)
+		}
+		f.places[n.name], f.owners[p.Order] = p.Order, n.name
+	}
+	if after.NextOrder == 0 {
+		clear(f.places)
+		clear(f.owners)
+	}
+}
+
+// check counts what really runs.
+func (f *pacedFleet) check() {
+	working := map[string]int{}
+	for _, n := range f.nodes {
+		if n.pod == running || n.last().cordoned {
+			working[n.compartment()]++
+		}
+	}
+	for name, ceiling := range f.ceiling {
+		if !f.edited && working[name] > ceiling {
+			f.t.Fatalf("%s: %d nodes at work with a ceiling of %d", name, working[name], ceiling)
+		}
+	}
+}
+
+func (f *pacedFleet) any(t *rapid.T) *pacedNode { return rapid.SampledFrom(f.nodes).Draw(t, "node") }
+
+// look draws the version of a node that the planner sees.
+func (f *pacedFleet) look(t *rapid.T) func(*pacedNode) pacedVersion {
+	return func(n *pacedNode) pacedVersion {
+		oldest := 1
+		if f.forward {
+			oldest = n.planner
+		}
+		n.planner = rapid.IntRange(oldest, len(n.versions)-1).Draw(t, "view of "+n.name)
+		return n.versions[n.planner]
+	}
+}
+
+func (f *pacedFleet) nodeActs(t *rapid.T) {
+	n := f.any(t)
+	f.act(n, rapid.IntRange(n.status, len(f.statuses)-1).Draw(t, "status"),
+		rapid.IntRange(0, 2).Draw(t, "works") > 0, rapid.IntRange(0, 3).Draw(t, "interrupts") == 0)
+}
+
+func (f *pacedFleet) actions() map[string]func(*rapid.T) {
+	plain := func(*rollout.Input) {}
+	actions := map[string]func(*rapid.T){
+		"plan":        func(t *rapid.T) { f.plan(f.look(t), plain) },
+		"plan again":  func(t *rapid.T) { f.plan(f.look(t), plain) },
+		"node acts":   f.nodeActs,
+		"node acts 2": f.nodeActs,
+		"node acts 3": f.nodeActs,
+		"spec":        func(*rapid.T) { f.spec.Generation++ },
+		"resume":      func(*rapid.T) { f.resume() },
+		"edit policy": f.editPolicy,
+		"aside":       func(t *rapid.T) { f.any(t).change(func(v *pacedVersion) { v.aside = !v.aside }) },
+		"kubelet":     func(t *rapid.T) { f.any(t).change(func(v *pacedVersion) { v.away = !v.away }) },
+		"label":       func(t *rapid.T) { f.any(t).change(func(v *pacedVersion) { v.selected = !v.selected }) },
+		"plan, paused": func(t *rapid.T) {
+			f.plan(f.look(t), func(in *rollout.Input) { in.Hold = &lifecycle.Hold{Status: v1alpha1.StatusPaused} })
+		},
+		"plan, policy missing": func(t *rapid.T) {
+			f.plan(f.look(t), func(in *rollout.Input) { in.Policy, in.PolicyMissing = nil, true })
+		},
+		"version": func(*rapid.T) {
+			f.spec.Generation++
+			f.spec.Spec.Packages = map[string]v1alpha1.Package{"p": {Version: fmt.Sprint(f.spec.Generation)}}
+		},
+		"": func(*rapid.T) { f.check() },
+	}
+	if f.forward {
+		actions["gone"] = func(t *rapid.T) {
+			n := f.any(t)
+			n.pod, n.left = noPod, true
+			n.change(func(v *pacedVersion) { *v = pacedVersion{} })
+		}
+		actions["new"] = func(t *rapid.T) {
+			n := f.any(t)
+			if last := len(f.statuses) - 1; !n.last().exists && permitOf(f.statuses[last], n.name) == nil {
+				n.change(func(v *pacedVersion) { *v = pacedVersion{exists: true, selected: true} })
+				n.status = last
+			}
+		}
+	}
+	return actions
+}
+
+func (f *pacedFleet) resume() {
+	f.spec.Annotations = map[string]string{rollout.AnnotationResume: fmt.Sprint(len(f.statuses))}
+}
+
+// settle lets everybody see the present, and everything succeed, from now on: all nodes become complete and all permits
+// come back.
+func (f *pacedFleet) settle(change func(*rollout.Input)) {
+	for _, n := range f.nodes {
+		n.change(func(v *pacedVersion) { v.aside, v.away = false, false })
+	}
+	for range 8*len(f.nodes) + 8 {
+		f.resume()
+		f.plan((*pacedNode).last, change)
+		for _, n := range f.nodes {
+			for range stages + 2 {
+				f.act(n, len(f.statuses)-1, true, false)
+				f.check()
+			}
+		}
+	}
+	last := f.statuses[len(f.statuses)-1]
+	if last.Status != v1alpha1.StatusComplete || len(last.Permits) > 0 || last.NextOrder != 0 {
+		f.t.Fatalf("not complete in the end: %s, permits %s, next order %d, %+v", last.Status, text(last.Permits), last.NextOrder, last.CompartmentStatuses)
+	}
+}
+
+// TestPolicyHolds simulates fleets under policies: ceilings, batches, places and stops hold however old what planner and
+// nodes see is, and once nodes succeed everything completes.
+func TestPolicyHolds(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		forward bool
+		last    func(*rollout.Input)
+	}{
+		{"the planner sees any earlier version of a node", false, func(*rollout.Input) {}},
+		{"the planner's view only goes forward; nodes come and go", true, func(*rollout.Input) {}},
+		{"in the end the Skyhook is deleted", true, func(in *rollout.Input) { in.Deleting = true }},
+		{"in the end it is deleted, and its policy is gone", true, func(in *rollout.Input) {
+			in.Deleting, in.Policy, in.PolicyMissing = true, nil, true
+		}},
+		{"in the end it has a plain budget", true, func(in *rollout.Input) {
+			in.Policy, in.Skyhook.Spec.InterruptionBudget.Count = nil, new(1)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				f := newPacedFleet(t, c.forward)
+				t.Repeat(f.actions())
+				f.settle(c.last)
+			})
+		})
+	}
+}

@@ -1,0 +1,176 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// kind of a strategy, the more careful the lower.
+type kind int
+
+const (
+	fixed kind = iota
+	linear
+	exponential
+	// none has batches as large as the ceiling and never stops.
+	none
+)
+
+func (k kind) String() string {
+	return [...]string{"fixed", "linear", "exponential", "none"}[k]
+}
+
+// strategy sizes the batches of one compartment. All numbers are filled in.
+type strategy struct {
+	kind kind
+	// initial is the size of the first batch, in nodes.
+	initial int
+	// step is what linear adds, or the factor of exponential.
+	step int
+	// batchThreshold and safetyLimit are percentages.
+	batchThreshold, safetyLimit int
+	// failureThreshold is the number of bad batches in a row that stops the compartment; 0 for never.
+	failureThreshold int
+}
+
+// prepareStrategy fills in the defaults: the CRD does so as well, but only for fields of objects that are present.
+// The error says that not exactly one kind is set.
+func prepareStrategy(field string, s v1alpha1.Strategy) (strategy, error) {
+	set := 0
+	var out strategy
+	if s.Fixed != nil {
+		set++
+		out = rules(fixed, s.Fixed.BatchRules)
+	}
+	if s.Linear != nil {
+		set++
+		out = rules(linear, s.Linear.BatchRules)
+		out.step = or(s.Linear.Delta, 1, 1)
+	}
+	if s.Exponential != nil {
+		set++
+		out = rules(exponential, s.Exponential.BatchRules)
+		out.step = or(s.Exponential.GrowthFactor, 2, 2)
+	}
+	if set != 1 {
+		return strategy{}, fmt.Errorf("%s has %d of fixed, linear and exponential; set exactly one", field, set)
+	}
+	return out, nil
+}
+
+func rules(k kind, r v1alpha1.BatchRules) strategy {
+	s := strategy{
+		kind: k, initial: or(r.InitialBatch, 1, 1),
+		batchThreshold: or(r.BatchThreshold, 100, 1), safetyLimit: or(r.SafetyLimit, 50, 1),
+	}
+	if r.FailureThreshold != nil {
+		s.failureThreshold = max(1, *r.FailureThreshold)
+	}
+	return s
+}
+
+// or returns the value, at least least, or the default where there is none.
+func or(value *int, standard, least int) int {
+	if value == nil {
+		return standard
+	}
+	return max(least, *value)
+}
+
+// nextSize is the size of the next batch, before what is in use of the ceiling is taken off. total is the number of nodes
+// in the compartment.
+func (s strategy) nextSize(b v1alpha1.BatchState, total, ceiling int) int {
+	if total == 0 {
+		return 0
+	}
+	last, slow := b.LastBatchSize, b.LastBatchFailed && progress(b, total) < s.safetyLimit
+	size := s.initial
+	switch {
+	case s.kind == none:
+		return ceiling
+	case s.kind == fixed || last == 0:
+	case s.kind == linear && slow:
+		size = last - s.step
+	case s.kind == linear:
+		size = last + min(s.step, total)
+	case slow:
+		size = last / s.step
+	case last > total/s.step: // more than total, and may be more than an int holds
+		size = total
+	default:
+		size = last * s.step
+	}
+	remaining := total - b.CompletedNodes - b.FailedNodes
+	return min(max(1, min(size, remaining)), ceiling)
+}
+
+// progress is how many percent of the nodes have been through a batch, rounded down.
+func progress(b v1alpha1.BatchState, total int) int {
+	return (b.CompletedNodes + b.FailedNodes) * 100 / max(1, total)
+}
+
+// evaluate is what follows from a batch that is over, given how many nodes of the compartment are complete and how many
+// have failed by now.
+func (s strategy) evaluate(b v1alpha1.BatchState, completed, failed, total int) v1alpha1.BatchState {
+	good, bad := completed-b.CompletedNodes, failed-b.FailedNodes
+	b.CompletedNodes, b.FailedNodes = completed, failed
+	if good < 0 || bad < 0 || good+bad == 0 {
+		return b // nodes left or were tried again, or nothing came of the batch
+	}
+	b.CurrentBatch++
+	b.LastBatchSize = good + bad
+	if s.kind == none {
+		return b
+	}
+	b.LastBatchFailed = good*100/b.LastBatchSize < s.batchThreshold
+	if !b.LastBatchFailed {
+		b.ConsecutiveFailures = 0
+		return b
+	}
+	b.ConsecutiveFailures++
+	if s.enforced(b, total) && b.ConsecutiveFailures >= s.failureThreshold {
+		b.ShouldStop = true
+	}
+	return b
+}
+
+// enforced reports whether bad batches can stop the compartment now.
+func (s strategy) enforced(b v1alpha1.BatchState, total int) bool {
+	return s.failureThreshold > 0 && progress(b, total) < s.safetyLimit
+}
+
+// notEnforced says why bad batches cannot stop the compartment; empty when they can.
+func (s strategy) notEnforced(b v1alpha1.BatchState, total int) string {
+	switch {
+	case s.failureThreshold == 0:
+		return "no failureThreshold is set"
+	case !s.enforced(b, total):
+		return fmt.Sprintf("progress %d %% reached the safetyLimit %d %%", progress(b, total), s.safetyLimit)
+	}
+	return ""
+}
+
+// Ceiling is the most nodes of a compartment that may be at work at the same time, out of matched nodes. A percentage is
+// rounded down, but lets at least one node work.
+func Ceiling(b v1alpha1.Budget, matched int) int {
+	switch {
+	case b.Count != nil:
+		return max(1, *b.Count)
+	case matched == 0:
+		return 0
+	case b.Percent != nil:
+		return max(1, matched**b.Percent/100)
+	}
+	return 1
+}
+
+// compareCare orders two sections that select the same node: the more careful one first.
+func compareCare(a, b *section, matchedA, matchedB int) int {
+	return cmp.Or(
+		cmp.Compare(a.strategy.kind, b.strategy.kind),
+		cmp.Compare(Ceiling(a.budget, matchedA), Ceiling(b.budget, matchedB)),
+		cmp.Compare(a.name, b.name),
+	)
+}

@@ -331,6 +331,29 @@ func TestOldCacheUndoesNothing(t *testing.T) {
 	}
 }
 
+// TestOldConfigurationIsNotWrittenOver: what somebody else changed since it was read stays.
+func TestOldConfigurationIsNotWrittenOver(t *testing.T) {
+	c := newCluster(t)
+	c.configure(ours...)
+	k, seen := c.replica(), c.readConfiguration()
+	k.Client = interceptor.NewClient(c.client, interceptor.Funcs{
+		Get: func(ctx context.Context, w client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if now, is := o.(*admissionregistrationv1.ValidatingWebhookConfiguration); is {
+				seen.DeepCopyInto(now)
+				return nil
+			}
+			return w.Get(ctx, key, o, opts...)
+		},
+	})
+	c.change(func(w *admissionregistrationv1.ValidatingWebhookConfiguration) { w.Webhooks = w.Webhooks[:1] })
+	if wait := c.pass(k); wait != retry {
+		t.Errorf("looks again in %s", wait)
+	}
+	if now := c.readConfiguration(); len(now.Webhooks) != 1 || len(now.Webhooks[0].ClientConfig.CABundle) > 0 {
+		t.Errorf("written over: %+v", now.Webhooks)
+	}
+}
+
 func TestErrorsAreToldByReadiness(t *testing.T) {
 	boom := errors.New("boom")
 	reading := func(secret bool) interceptor.Funcs {

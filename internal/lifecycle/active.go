@@ -67,6 +67,10 @@ func (m *machine) ensure(e *record.Entry, pkg Package) {
 		m.restart(e, pkg)
 	}
 	m.recovered(e) // tried again, and so at work until it fails again
+	if e.Definition != pkg.Definition {
+		e.Definition = pkg.Definition
+		m.out.Record.Packages[e.Key()] = *e
+	}
 	m.start(*e)
 }
 
@@ -80,7 +84,7 @@ func (m *machine) mayResume(e record.Entry, pkg Package) bool {
 }
 
 // restart begins the same stage anew, with the spec as it is now. A changed configMap sends a package that was past its
-// config stage back to it.
+// config stage back to it. To undo the package what ran last counts, so the definition stays until there is a pod.
 func (m *machine) restart(e *record.Entry, pkg Package) {
 	if configChanged(pkg, *e) {
 		keys := record.ChangedKeys(e.Config, pkg.Config)
@@ -92,7 +96,6 @@ func (m *machine) restart(e *record.Entry, pkg Package) {
 		}
 	}
 	e.Image, e.ContainerSHA, e.Hash, e.Generation = pkg.Image, pkg.ContainerSHA, pkg.Hash, m.Generation
-	e.Definition = pkg.Definition
 	e.State, e.Restarts, e.Reason, e.Message = v1alpha1.StateInProgress, 0, "", ""
 	e.Since, e.Run, e.Config = metav1.NewTime(m.Now), m.nextRun(e.Run), pkg.Config
 	m.put(*e)

@@ -19,7 +19,7 @@ import (
 //
 //	a@1.0 apply:complete        a transition; its last one for an entry is followed by what the entry holds then
 //	forget a@1.0                an entry is removed;  Uninstalled a@1.0: because it is uninstalled
-//	rename a@1.0                an entry is spelled as in the spec, without a transition
+//	rename a@1.0                an entry is spelled as in the spec, or notes its definition, without a transition
 //	own cordon, disown cordon   what the record says of it;  cordon, uncordon: what the node's spec becomes
 //	delete pod, start pkg stage [interrupt] [as old]: with the retained definition of that name
 //	wait pkg Reason (or: wait Reason);  tell Reason since=-5s: the wait that the record shows

@@ -122,7 +122,7 @@ func (m *machine) ensureInterrupt(e *record.Entry) {
 func (m *machine) completeInterrupt(owner record.Entry, pod Pod, found bool) {
 	for _, key := range sortedKeys(m.out.Record.Packages) {
 		e := m.out.Record.Packages[key]
-		if !isInterrupt(e.Stage) || key != owner.Key() && !mergedInto(e, owner) {
+		if !isInterrupt(e.Stage) || key != owner.Key() && (!mergedInto(e, owner) || superseded(m.out.Record, e)) {
 			continue
 		}
 		m.interrupted(e)
@@ -159,7 +159,7 @@ func mergedInto(e, owner record.Entry) bool {
 func (m *machine) adoptOrphans() {
 	for _, key := range sortedKeys(m.out.Record.Packages) {
 		e := m.out.Record.Packages[key]
-		if isInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && m.rebooted(e) {
+		if isInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && m.rebooted(e) && !superseded(m.out.Record, e) {
 			m.interrupted(e)
 		}
 	}

@@ -178,6 +178,13 @@ var merges = []row{
 		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; start a post-interrupt; wait b WaitingForInterrupt; is in_progress",
 	},
 	{
+		name: "skipped by the same interrupt once, but another version came since: what was before stays so",
+		spec: "a@1.0!noop; b@1.1!noop",
+		node: "a@1.0 interrupt:in_progress interrupt=noop boot=b1; b@1.0 interrupt:skipped interrupt=noop boot=b1 since=-2h; b@1.1 post-interrupt:complete",
+		pods: "a@1.0 interrupt done", gate: "ours clear",
+		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; start a post-interrupt; is in_progress",
+	},
+	{
 		name: "11.2#14 the owner leaves the spec while its pod runs: it runs to its end, for all",
 		spec: "b@1.0!service(y)",
 		node: "a@1.0 interrupt:in_progress interrupt=service(x,y) boot=b1; b@1.0 interrupt:skipped interrupt=service(x,y) boot=b1",
@@ -201,6 +208,11 @@ var merges = []row{
 		name: "11.2#14 skipped without an owner, after the reboot: it counts for them",
 		spec: "b@1.0!reboot", node: "b@1.0 interrupt:skipped interrupt=reboot boot=b1", gate: "ours boot=b2",
 		want: "b@1.0 interrupt:complete; b@1.0 post-interrupt:in_progress run=now; start b post-interrupt; is in_progress",
+	},
+	{
+		name: "11.2#14 skipped without an owner, after the reboot, but another version came since: the host is mixed, apply anew",
+		spec: "b@1.0!reboot", node: "b@1.0 interrupt:skipped interrupt=reboot boot=b1 since=-2h; b@1.1 upgrade:in_progress since=-1m", gate: "ours clear boot=b2",
+		want: "b@1.0 apply:in_progress run=now; start b apply; is in_progress",
 	},
 	{
 		name: "11.2#14 skipped without an owner, while the node reboots: wait and see",

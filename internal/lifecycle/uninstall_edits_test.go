@@ -6,7 +6,7 @@ var uninstallEdits = []row{
 		name: "env or image: the pod goes first",
 		spec: "a@1.0#2$new^on,apply", kept: "old=a@1.0^on", node: "a@1.0 uninstall:erroring reason=StepFailed restarts=3 def=old",
 		pods: "a@1.0 uninstall failing reason=StepFailed restarts=3", gate: "gen=8",
-		want: "a@1.0 uninstall:in_progress run=now gen=8 def=new; delete a-uninstall; is in_progress",
+		want: "a@1.0 uninstall:in_progress run=now gen=8 def=old; delete a-uninstall; is in_progress",
 	},
 	{
 		name: "env or image: while the pod ends",
@@ -14,9 +14,19 @@ var uninstallEdits = []row{
 		want: "wait a WaitingForPodToEnd; is in_progress",
 	},
 	{
-		name: "env or image: its pod is replaced",
-		spec: "a@1.0#2$new^on,apply", node: "a@1.0 uninstall:in_progress def=new hash=2",
-		want: "start a uninstall; is in_progress",
+		name: "env or image: its pod is replaced, and only now the new definition is the one that ran",
+		spec: "a@1.0#2$new^on,apply", node: "a@1.0 uninstall:in_progress def=old hash=2",
+		want: "rename a@1.0; start a uninstall; is in_progress",
+	},
+	{
+		name: "of an install: its pod goes first",
+		spec: "a@1.0#2$new^on,auto", node: "a@1.0 apply:in_progress def=old", pods: "a@1.0 apply running",
+		want: "a@1.0 apply:in_progress run=now def=old; delete a-apply; is in_progress",
+	},
+	{
+		name: "of an install, and then the package leaves the spec: what ran last is undone",
+		kept: "old=a@1.0^on,auto; new=a@1.0#2^on,auto", node: "a@1.0 apply:in_progress def=old hash=2",
+		want: "a@1.0 uninstall:in_progress run=now def=old; start a uninstall as old; is in_progress",
 	},
 	{
 		name: "env or image, and no pod is there: a new run",
@@ -26,7 +36,7 @@ var uninstallEdits = []row{
 	{
 		name: "configMap: a new run, and no change is noted: an uninstall owes only its own interrupt",
 		spec: "a@1.0#2{k=2}$new^on,apply?k:reboot", kept: "old=a@1.0{k=1}^on", node: "a@1.0 uninstall:in_progress def=old", pods: "a@1.0 uninstall running",
-		want: "a@1.0 uninstall:in_progress run=now def=new; delete a-uninstall; is in_progress",
+		want: "a@1.0 uninstall:in_progress run=now def=old; delete a-uninstall; is in_progress",
 	},
 	{
 		name: "configMap: its ConfigMap is waited for",

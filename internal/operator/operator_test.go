@@ -150,10 +150,10 @@ func TestConfigChangeRunsConfigAgainWithinTheBudget(t *testing.T) {
 	}
 }
 
-// watchBudget fails the test if pods run on more than limit nodes at any change of a pod.
+// watchBudget fails the test if pods of the Skyhook run on more than limit nodes at any change of a pod.
 func (f *cluster) watchBudget(skyhook string, limit int) (stop func()) {
 	f.t.Helper()
-	w, err := f.client.Watch(f.t.Context(), &corev1.PodList{}, client.InNamespace(f.namespace))
+	w, err := f.client.Watch(f.t.Context(), &corev1.PodList{}, client.InNamespace(f.namespace), client.MatchingLabels{"skyhook.nvidia.com/name": skyhook})
 	f.must(err)
 	done := make(chan struct{})
 	go func() {

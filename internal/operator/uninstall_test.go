@@ -11,7 +11,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -174,7 +173,6 @@ func TestRemovedPackageIsUndoneWithItsDefinition(t *testing.T) {
 	if diff := cmp.Diff(config, ran.configMaps["fw"]); diff != "" || ran.env["PORT"] != "8080" || ran.count("fw uninstall") != 2 {
 		t.Errorf("the uninstall pods (%v) had PORT=%q and configMap %s", ran.ran, ran.env["PORT"], diff)
 	}
-	eventually(f, &appsv1.ControllerRevisionList{}, "prune", func(r *appsv1.ControllerRevision) bool { return strings.Contains(r.Name, "-stays-") }, client.InNamespace(f.namespace))
 	var left appsv1.ControllerRevisionList
 	f.until(s, "no definition of it is kept", func(*v1alpha1.Skyhook) bool {
 		f.must(f.client.List(t.Context(), &left, client.InNamespace(f.namespace)))
@@ -206,37 +204,6 @@ func TestDeletionUninstallsFirst(t *testing.T) {
 	if ran.count("one uninstall") != 3 || ran.count("two uninstall") != 3 {
 		t.Errorf("ran %v", ran.ran)
 	}
-}
-
-func TestDeletionDuringAnErroringInstall(t *testing.T) {
-	f := newCluster(t, 2)
-	ran := f.record()
-	ran.fail(func(_, stage string) bool { return stage == "apply" })
-	s := f.skyhook("erroring", map[string]v1alpha1.Package{"fw": uninstallable("1.0.0", nil, nil)})
-	f.must(f.client.Create(t.Context(), s))
-	f.untilStatus(s, v1alpha1.StatusErroring)
-	f.must(f.client.Delete(t.Context(), s))
-	f.gone(s)
-	if ran.count("fw uninstall") == 0 {
-		t.Errorf("ran %v", ran.ran)
-	}
-}
-
-func TestPausedDeletionSaysWhy(t *testing.T) {
-	f := newCluster(t, 1)
-	s := f.skyhook("pausedel", map[string]v1alpha1.Package{"fw": uninstallable("1.0.0", nil, nil)})
-	f.must(f.client.Create(t.Context(), s))
-	f.untilStatus(s, v1alpha1.StatusComplete)
-	f.edit(s, func(s *v1alpha1.Skyhook) {
-		metav1.SetMetaDataAnnotation(&s.ObjectMeta, "skyhook.nvidia.com/pause", "true")
-	})
-	f.must(f.client.Delete(t.Context(), s))
-	s = f.until(s, "blocked", func(x *v1alpha1.Skyhook) bool {
-		c := meta.FindStatusCondition(x.Status.Conditions, "DeletionBlocked")
-		return c != nil && c.Reason == "PausedWithPendingUninstall"
-	})
-	f.edit(s, func(s *v1alpha1.Skyhook) { delete(s.Annotations, "skyhook.nvidia.com/pause") })
-	f.gone(s)
 }
 
 func TestFailingUninstallIsShownAndAnEditMendsIt(t *testing.T) {

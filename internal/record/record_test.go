@@ -33,7 +33,7 @@ func full() record.Node {
 	e := record.Entry{
 		Name: "tuning", Version: "1.2.0", Image: "ghcr.io/a/tuning", ContainerSHA: "sha256:abc", Stage: v1alpha1.StageConfig,
 		State: v1alpha1.StateErroring, Restarts: 2, Since: since, Run: "t4x2", Config: map[string]string{"a": "00000001", "b": "00000002"},
-		Hash: "9f", Generation: 7, Changed: []string{"a"}, BootID: "boot-1",
+		Definition: "d6010942d3", Hash: "9f", Generation: 7, Changed: []string{"a"}, BootID: "boot-1",
 		Interrupt: &v1alpha1.Interrupt{Type: v1alpha1.InterruptService, Services: []string{"kubelet"}},
 		Reason:    "StepFailed", Message: "container x exited 1",
 	}
@@ -67,7 +67,7 @@ func TestGolden(t *testing.T) {
 	}
 	wantState := `{"tuning|1.2.0":{"name":"tuning","version":"1.2.0","image":"ghcr.io/a/tuning","containerSHA":"sha256:abc",` +
 		`"stage":"config","state":"erroring","restarts":2,"since":"2026-03-01T12:00:00Z","run":"t4x2",` +
-		`"config":{"a":"00000001","b":"00000002"},"hash":"9f","generation":7,"changed":["a"],` +
+		`"config":{"a":"00000001","b":"00000002"},"definition":"d6010942d3","hash":"9f","generation":7,"changed":["a"],` +
 		`"interrupt":{"type":"service","services":["kubelet"]},"bootID":"boot-1","reason":"StepFailed","message":"container x exited 1"}}`
 	want := map[string]string{
 		stateKey: wantState, statusKey: "erroring", versionKey: "v1.2.3", permitKey: "4/2", cordonKey: "true", bootKey: "boot-1",
@@ -258,7 +258,7 @@ func drawNode(t *rapid.T) record.Node {
 			Name: rapid.StringMatching(`[a-z][-a-z0-9]{0,5}`).Draw(t, "name"), Version: rapid.StringMatching(`v?[0-9]\.[0-9](-rc\|1)?`).Draw(t, "version"),
 			Image: rapid.String().Draw(t, "image"), Stage: v1alpha1.StageUpgrade, State: v1alpha1.StateInProgress,
 			Restarts: rapid.Int32Min(0).Draw(t, "restarts"), Run: rapid.String().Draw(t, "run"),
-			Message: record.TrimMessage(rapid.String().Draw(t, "message")),
+			Message: record.TrimMessage(rapid.String().Draw(t, "message")), Definition: rapid.StringMatching(`([0-9a-f]{10})?`).Draw(t, "definition"),
 		}
 		if rapid.Bool().Draw(t, "changed") {
 			e.Changed = rapid.SliceOf(rapid.String()).Draw(t, "keys")

@@ -218,6 +218,7 @@ func withoutTheOperator(c *cluster) {
 	s.Annotations = map[string]string{"skyhook.nvidia.com/pause": "true"}
 	c.must(c.client.Update(c.Context(), s))
 	c.must(c.client.Delete(c.Context(), s))
+	c.must(respec())
 	c.must(c.client.Get(c.Context(), client.ObjectKeyFromObject(s), s))
 	s.Finalizers = nil
 	c.must(c.client.Update(c.Context(), s))

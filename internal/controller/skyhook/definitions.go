@@ -38,6 +38,7 @@ func (r *Reconciler) retainOne(ctx context.Context, s *v1alpha1.Skyhook, want *a
 	old, exists := have[want.Name]
 	switch {
 	case !exists:
+		want.Revision = max(want.Revision, lastRevision(want, have)+1)
 		err := r.Client.Create(ctx, want, client.FieldOwner(fieldManager))
 		if apierrors.IsAlreadyExists(err) {
 			return r.revisionTaken(ctx, s, want)
@@ -45,9 +46,9 @@ func (r *Reconciler) retainOne(ctx context.Context, s *v1alpha1.Skyhook, want *a
 		if err != nil {
 			return fmt.Errorf("retain the definition %s of Skyhook %s: %w", want.Name, s.Name, err)
 		}
-	case old.Revision != s.Generation && !newest(old, have):
+	case !newest(old, have):
 		change := old.DeepCopy()
-		change.Revision = s.Generation
+		change.Revision = max(s.Generation, lastRevision(old, have)+1)
 		if err := r.Client.Patch(ctx, change, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{})); err != nil {
 			return fmt.Errorf("renew the definition %s of Skyhook %s: %w", want.Name, s.Name, err)
 		}
@@ -70,12 +71,19 @@ func (r *Reconciler) revisionTaken(ctx context.Context, s *v1alpha1.Skyhook, wan
 // newest reports whether no other definition of the same package version was asked for later: then what this one says
 // about uninstalling counts already.
 func newest(r *appsv1.ControllerRevision, all map[string]*appsv1.ControllerRevision) bool {
+	return r.Revision > lastRevision(r, all)
+}
+
+// lastRevision is the highest of the other definitions of the same package version; -1 when there is none. It may be the
+// Skyhook's generation: what an image tells about uninstalling makes another definition of the same spec.
+func lastRevision(r *appsv1.ControllerRevision, all map[string]*appsv1.ControllerRevision) int64 {
+	last := int64(-1)
 	for _, other := range all {
-		if other.Name != r.Name && workload.SameVersion(other, r) && other.Revision >= r.Revision {
-			return false
+		if other.Name != r.Name && workload.SameVersion(other, r) {
+			last = max(last, other.Revision)
 		}
 	}
-	return true
+	return last
 }
 
 func (r *Reconciler) definitions(ctx context.Context, s *v1alpha1.Skyhook) (map[string]*appsv1.ControllerRevision, error) {

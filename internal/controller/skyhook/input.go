@@ -105,7 +105,9 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	out.Begun = len(n.Packages) > 0 && n.Status != v1alpha1.StatusErroring
 	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
 		out.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonMalformed, Message: err.Error()}
-		out.Complete = wanted.Deleting && wanted.Abandoned
+		if out.Abandoned = wanted.Abandoned; out.Abandoned {
+			out.Complete, out.Recorded = wanted.Deleting, "packages whose states cannot be read"
+		}
 		return out
 	}
 	out.Complete = lifecycle.Complete(wanted, n)

@@ -203,7 +203,8 @@ func (s *simulated) mayCreate(start lifecycle.Start, pkg lifecycle.Package) {
 	}
 	key := record.Key(start.Package, pkg.Version)
 	s.mayDisturb(start, key)
-	if s.mayUndo(start, pkg); undoes(start.Stage) {
+	s.mayUndo(start, pkg)
+	if undoes(start.Stage) {
 		return
 	}
 	if start.Stage == v1alpha1.StageConfig && s.installed[start.Package] != pkg.Version {

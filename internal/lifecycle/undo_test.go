@@ -247,12 +247,18 @@ func (s *simulated) say(name string, said v1alpha1.Uninstall) {
 
 func applies(pkg lifecycle.Package) bool { return pkg.Uninstallable && pkg.Uninstall.Apply }
 
+// newest is the definition that the record spoke of last, with what was said of it last.
+func (s *simulated) newest(have []lifecycle.Package) lifecycle.Package {
+	return s.retained[have[len(have)-1].Definition]
+}
+
 // demandUndone: nothing is left of what has to be gone, and nothing is half gone.
 func (s *simulated) demandUndone(n record.Node) {
 	recorded := map[string]bool{}
 	for key, e := range n.Packages {
 		recorded[e.Name] = true
-		if undoes(e.Stage) {
+		// Another version that stays may have been begun over it.
+		if undoes(e.Stage) && s.newest(s.onHost[e.Name]).Version == e.Version {
 			s.t.Fatalf("%s stays in stage %s:%s", key, e.Stage, e.State)
 		}
 	}
@@ -273,7 +279,7 @@ func (s *simulated) demandUndone(n record.Node) {
 	}
 	for name, have := range s.onHost {
 		_, inSpec := s.spec[name]
-		said := s.retained[have[0].Definition]
+		said := s.newest(have)
 		if !inSpec && !s.gone[name] && said.Uninstallable && said.Uninstall.WhenRemoved == v1alpha1.WhenRemovedUninstall {
 			s.t.Fatalf("%s left the spec, but is on the host", name)
 		}
@@ -292,13 +298,13 @@ func (s *simulated) vanish() {
 		return
 	}
 	for name, have := range s.onHost {
-		if s.retained[have[0].Definition].Uninstallable && !s.gone[name] {
+		if s.newest(have).Uninstallable && !s.gone[name] {
 			s.t.Fatalf("%s can be uninstalled, but stays on the host; record %+v", name, n)
 		}
 	}
 	for key, e := range n.Packages {
 		have := s.onHost[e.Name] // another version, which cannot be uninstalled, may have come over it
-		if s.retained[e.Definition].Uninstallable && (len(have) == 0 || have[0].Version == e.Version) {
+		if s.retained[e.Definition].Uninstallable && (len(have) == 0 || s.newest(have).Version == e.Version) {
 			s.t.Fatalf("%s can be uninstalled, but stays recorded as %s:%s", key, e.Stage, e.State)
 		}
 	}

@@ -235,3 +235,34 @@ func TestDeleteOnlyThatPod(t *testing.T) {
 		t.Errorf("%v are expected to leave the cache; only what is deleted without grace does at once", got)
 	}
 }
+
+// TestForcedDeletion: on a node that was given up pods go without grace, as its kubelet may be away, and also those that
+// are being deleted already.
+func TestForcedDeletion(t *testing.T) {
+	for _, c := range []struct {
+		name               string
+		abandon, finishing bool
+		want               string // the requests
+	}{
+		{"not selected any more", false, false, "runs uid=1"},
+		{"and on its way", false, true, ""},
+		{"given up", true, false, "runs uid=1 grace=0"},
+		{"given up, and on its way", true, true, "runs uid=1 grace=0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, s := newWorld(t, newNode()), newSkyhook("demo")
+			p := w.pass(s)
+			d := lifecycle.Leave(lifecycle.Observation{
+				Wanted: lifecycle.Wanted{Abandoned: c.abandon}, Record: entry(v1alpha1.StageUninstall, v1alpha1.StateInProgress),
+				Pods: []lifecycle.Pod{{Name: "runs", UID: "1", Outcome: lifecycle.Running, Terminating: c.finishing}},
+			})
+			w.must(w.changePods(t.Context(), p, &item{skyhook: s, decision: d}))
+			if got := strings.Join(w.deletes, ", "); got != c.want || (len(p.wrote.removed) == 1) != c.abandon {
+				t.Errorf("requests %q, want %q; expected to leave the cache: %v", got, c.want, p.wrote.removed)
+			}
+			if d.Clear {
+				t.Error("the record goes before the pod")
+			}
+		})
+	}
+}

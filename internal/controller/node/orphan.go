@@ -23,11 +23,13 @@ func (r *Reconciler) clearOrphans(ctx context.Context, p *pass) (record.Patch, e
 	maps.Copy(cordons, p.cordons)
 	lift := false
 	for _, name := range record.Skyhooks(p.node.Annotations, p.node.Labels) {
-		if slices.ContainsFunc(p.skyhooks, func(s *v1alpha1.Skyhook) bool { return s.Name == name }) || p.hasPodsOf(name) {
+		if slices.ContainsFunc(p.skyhooks, func(s *v1alpha1.Skyhook) bool { return s.Name == name }) {
 			continue
 		}
 		n, _ := r.Records.Read(name, p.node) // unreadable states stay as they are
-		cordons[name] = n.Cordoned
+		if cordons[name] = n.Cordoned; p.hasPodsOf(name) {
+			continue
+		}
 		n.Done = ""
 		change := record.Clear(name, n, p.node.Annotations, p.node.Labels)
 		if change.Empty() {

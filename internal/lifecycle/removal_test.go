@@ -278,6 +278,21 @@ var severalVersions = []row{
 		want: "start a uninstall as old; is in_progress",
 	},
 	{
+		name: "11.2#23 another operator left one version twice, spelled otherwise: once",
+		spec: "a@1.0^on", gate: "deleting", node: "a@1.0 config:complete since=never; a@1.0.0 config:complete since=never",
+		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
+	},
+	{
+		name: "another operator kept no definition: the spec's is noted while it is the one that was installed",
+		spec: "a@1.0{k=1}$new^on", node: "a@1.0 config:complete config=unknown run=", gate: "status=complete acknowledged",
+		want: "rename a@1.0; is complete",
+	},
+	{
+		name: "another operator kept no definition, and the config changed: noted when it is applied",
+		spec: "a@1.0{k=2}$new^on", node: "a@1.0 config:complete config{k=1}",
+		want: "a@1.0 config:in_progress run=now changed=k def=new; start a config; is in_progress",
+	},
+	{
 		name: "11.2#23 another operator left two: of equals, the higher",
 		spec: "b@1.0", kept: "lower=a@1.9^on,auto; higher=a@1.10^on,auto", gate: "deleting",
 		node: "a@1.10 config:complete since=never def=higher; a@1.9 config:complete since=never def=lower",

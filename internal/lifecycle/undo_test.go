@@ -18,6 +18,8 @@ import (
 type undoing struct {
 	retained            lifecycle.Retained
 	deleting, abandoned bool
+	// begunBefore are the packages whose interrupt ran when the Skyhook was deleted.
+	begunBefore map[string]bool
 
 	// onHost has, per package, what the host may have been changed with: the definition of the pod that was created last, and
 	// those of pods that the record speaks of since.
@@ -150,6 +152,8 @@ func (s *simulated) mayUndo(start lifecycle.Start, pkg lifecycle.Package) {
 	switch {
 	case start.Stage == v1alpha1.StageUninstall:
 		s.mayUninstall(start, pkg)
+	case start.Stage == v1alpha1.StageInterrupt && s.deleting && !s.begunBefore[start.Package]:
+		s.t.Fatalf("%+v starts, though the Skyhook is being deleted", start)
 	case interrupts(start.Stage): // one that has begun goes on
 	case s.deleting:
 		s.t.Fatalf("%+v starts, though the Skyhook is being deleted", start)
@@ -288,7 +292,10 @@ func (s *simulated) demandUndone(n record.Node) {
 
 // vanish deletes the Skyhook, and demands that nothing stays but packages that cannot be uninstalled.
 func (s *simulated) vanish() {
-	s.deleting, s.generation = true, s.generation+1
+	s.deleting, s.generation, s.begunBefore = true, s.generation+1, map[string]bool{}
+	for _, e := range s.record().Packages {
+		s.begunBefore[e.Name] = s.begunBefore[e.Name] || e.Stage == v1alpha1.StageInterrupt && e.Active()
+	}
 	s.finish(func() bool { return len(s.live()) == 0 && len(s.labels) == 0 && s.cleared() })
 	n := s.record()
 	if s.host.unschedulable != s.host.foreignCordon || len(s.labels) > 0 {

@@ -1,0 +1,256 @@
+package rollout_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+)
+
+// undoingConditions are those that exist only while they are true.
+var undoingConditions = []string{
+	rollout.ConditionUninstalling, rollout.ConditionUninstallFailed, rollout.ConditionUninstallRequired,
+	rollout.ConditionBlocked, rollout.ConditionMalformed, rollout.ConditionDeletionBlocked,
+}
+
+// shown writes those of the plan as "Type Reason: message", one a line.
+func shown(in rollout.Input) string {
+	var lines []string
+	status := rollout.Plan(in)
+	for _, kind := range undoingConditions {
+		if c := meta.FindStatusCondition(status.Conditions, kind); c != nil {
+			lines = append(lines, fmt.Sprintf("%s %s: %s", kind, c.Reason, c.Message))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// undoing makes nodes busy with uninstalling; failures are the last errors, by node, the first a minute ago, each
+// further one a minute later.
+func undoing(list []rollout.Node, failures ...string) []rollout.Node {
+	for i := range list {
+		list[i].Undoing = true
+		if i < len(failures) && failures[i] != "" {
+			list[i].UndoFailed = &rollout.Trouble{Message: failures[i], Since: now.Add(time.Duration(i) * time.Minute)}
+		}
+	}
+	return list
+}
+
+func TestUninstallConditions(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		nodes   []rollout.Node
+		removal string
+		want    string
+	}{
+		{name: "nothing goes", nodes: nodes("n1 complete; n2")},
+		{name: "one node", nodes: undoing(nodes("n1")), want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on node n1"},
+		{
+			name: "five nodes, in any order", nodes: undoing(nodes("n5; n4; n3; n2; n1")),
+			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on nodes n1, n2, n3, n4, n5",
+		},
+		{
+			name: "more than anybody reads", nodes: undoing(nodes("n7; n6; n5; n4; n3; n2; n1")),
+			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on nodes n1, n2, n3, n4, n5 and 2 more",
+		},
+		{
+			name: "the last error is shown", nodes: undoing(nodes("n1; n2; n3"), "first", "last"),
+			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on nodes n1, n2, n3\n" +
+				"UninstallFailed UninstallPodFailing: uninstall fails on nodes n1, n2 and is tried again; last error: last",
+		},
+		{
+			name: "left the spec too early", nodes: nodes("n1 complete"), removal: "put it back",
+			want: "UninstallRequired UninstallRequired: put it back",
+		},
+		{
+			name: "unreadable", nodes: nodes("n1 held=NodeStateMalformed; n2 held=NodeIgnored; n3 held=NodeStateMalformed"),
+			want: "NodeStateMalformed ParseError: the package states on nodes n1, n3 cannot be read; repair the annotation, or remove it to start over there",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := rollout.Input{Skyhook: skyhook(0), Nodes: c.nodes, Removal: c.removal, Now: now}
+			if got := shown(in); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestUninstallConditionsGo: each goes when it is true no more, and keeps its time as long as it is.
+func TestUninstallConditionsGo(t *testing.T) {
+	s := skyhook(0)
+	all := append(undoing(nodes("n1"), "x"), nodes("n2 held=NodeStateMalformed")...)
+	s.Status = rollout.Plan(rollout.Input{Skyhook: s, Nodes: all, Removal: "put it back", Now: now})
+	again := rollout.Plan(rollout.Input{Skyhook: s, Nodes: all, Removal: "still", Now: now.Add(time.Hour)})
+	for _, kind := range undoingConditions {
+		if c := meta.FindStatusCondition(again.Conditions, kind); c != nil && !c.LastTransitionTime.Time.Equal(now) {
+			t.Errorf("%s did not change, but its time did", kind)
+		}
+	}
+	if c := meta.FindStatusCondition(again.Conditions, rollout.ConditionUninstallRequired); c == nil || c.Message != "still" || c.ObservedGeneration != generation {
+		t.Errorf("UninstallRequired is %+v", c)
+	}
+	if got := shown(rollout.Input{Skyhook: s, Nodes: nodes("n1 complete; n2 complete"), Now: now}); got != "" {
+		t.Errorf("stays: %s", got)
+	}
+}
+
+func TestBlockedDependents(t *testing.T) {
+	apply := &v1alpha1.Uninstall{Apply: true}
+	on := func(names ...string) map[string]string {
+		deps := map[string]string{}
+		for _, n := range names {
+			deps[n] = "1"
+		}
+		return deps
+	}
+	for _, c := range []struct {
+		name                  string
+		packages              map[string]v1alpha1.Package
+		installed, everywhere map[string]bool
+		deleting, complete    bool
+		want                  string
+	}{
+		{name: "nobody depends on it", packages: map[string]v1alpha1.Package{"a": {Uninstall: apply}, "b": {}}},
+		{name: "nothing goes", packages: map[string]v1alpha1.Package{"a": {}, "b": {DependsOn: on("a")}}},
+		{
+			name: "it goes", packages: map[string]v1alpha1.Package{"a": {Uninstall: apply}, "b": {DependsOn: on("a")}}, installed: map[string]bool{"a": true},
+			want: "package b depends on a, which is being uninstalled",
+		},
+		{
+			name: "it is gone", packages: map[string]v1alpha1.Package{"a": {Uninstall: apply}, "b": {DependsOn: on("a")}},
+			want: "package b depends on a, which has been uninstalled",
+		},
+		{name: "both go", packages: map[string]v1alpha1.Package{"a": {Uninstall: apply}, "b": {DependsOn: on("a"), Uninstall: apply}}},
+		{
+			name: "the dependent was complete before", packages: map[string]v1alpha1.Package{"a": {Uninstall: apply}, "b": {DependsOn: on("a")}},
+			everywhere: map[string]bool{"b": true},
+		},
+		{name: "deleting", packages: map[string]v1alpha1.Package{"a": {Uninstall: apply}, "b": {DependsOn: on("a")}}, deleting: true},
+		{name: "everything is complete", packages: map[string]v1alpha1.Package{"a": {Uninstall: apply}, "b": {DependsOn: on("a")}}, complete: true},
+		{
+			name: "several, sorted",
+			packages: map[string]v1alpha1.Package{
+				"a": {Uninstall: apply}, "b": {Uninstall: apply}, "d": {DependsOn: on("b", "a")}, "c": {DependsOn: on("a", "d")},
+			},
+			installed: map[string]bool{"b": true},
+			want: "package c depends on a, which has been uninstalled; package d depends on a, which has been uninstalled; " +
+				"package d depends on b, which is being uninstalled",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := skyhook(0)
+			s.Spec.Packages = c.packages
+			if c.deleting {
+				s.DeletionTimestamp = &metav1.Time{Time: now}
+			}
+			list := nodes("n1 complete; n2")
+			list[1].Complete = c.complete
+			in := rollout.Input{Skyhook: s, Nodes: list, Now: now, Installed: c.installed, CompleteEverywhere: c.everywhere}
+			want := ""
+			if c.want != "" {
+				want = "Blocked DependencyUninstalled: " + c.want
+			}
+			if got := shown(in); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestDeletionBlocked(t *testing.T) {
+	paused, disabled := skyhook(0), skyhook(0)
+	paused.Annotations = map[string]string{rollout.AnnotationPause: "true"}
+	disabled.Annotations = map[string]string{rollout.AnnotationDisable: "true"}
+	const leave = "; to leave the packages on %s, set the annotation skyhook.nvidia.com/abandon-uninstall=%s"
+	for _, c := range []struct {
+		name     string
+		skyhook  *v1alpha1.Skyhook
+		nodes    string
+		existing bool
+		want     string
+	}{
+		{name: "not deleted", nodes: "n1 held=NodeIgnored", existing: true},
+		{name: "nothing is to be done", nodes: "n1 complete; n2 complete not-ready held=NodeIgnored"},
+		{name: "no nodes", nodes: ""},
+		{name: "it goes on", nodes: "n1; n2 complete"},
+		{name: "it goes on elsewhere", nodes: "n1; n2 not-ready; n3 held=NodeIgnored"},
+		{
+			name: "the last node is away", nodes: "n1 complete; n2 not-ready",
+			want: "NodeNotReady: node n2: the node is not Ready" + fmt.Sprintf(leave, "node n2", "n2"),
+		},
+		{
+			name: "ignored counts before away", nodes: "n1 not-ready held=NodeIgnored",
+			want: "NodeIgnored: node n1: held: NodeIgnored" + fmt.Sprintf(leave, "node n1", "n1"),
+		},
+		{
+			name: "unreadable", nodes: "n1 held=NodeStateMalformed",
+			want: "MalformedNodeState: node n1: held: NodeStateMalformed" + fmt.Sprintf(leave, "node n1", "n1"),
+		},
+		{
+			name: "a taint, and one that is away", nodes: "n1 held=TaintNotTolerable; n2 not-ready",
+			want: "TaintNotTolerable: node n1: held: TaintNotTolerable" + fmt.Sprintf(leave, "nodes n1, n2", "n1,n2"),
+		},
+		{
+			name: "more than anybody reads", nodes: "n1 not-ready; n2 not-ready; n3 not-ready; n4 not-ready; n5 not-ready; n6 not-ready; n7 not-ready",
+			want: "NodeNotReady: node n1: the node is not Ready" + fmt.Sprintf(leave, "nodes n1, n2, n3, n4, n5 and 2 more", "n1,n2,n3,n4,n5"),
+		},
+		{
+			name: "paused", skyhook: paused, nodes: "n1; n2 complete; n3",
+			want: "PausedWithPendingUninstall: packages have to be uninstalled on nodes n1, n3; remove the annotation skyhook.nvidia.com/pause",
+		},
+		{name: "paused, with nothing to do", skyhook: paused, nodes: "n1 complete"},
+		{
+			name: "disabled", skyhook: disabled, nodes: "n1",
+			want: "DisabledWithPendingUninstall: packages have to be uninstalled on node n1; remove the annotation skyhook.nvidia.com/disable",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := c.skyhook
+			if s == nil {
+				s = skyhook(0)
+			}
+			s = s.DeepCopy()
+			if !c.existing {
+				s.DeletionTimestamp = &metav1.Time{Time: now}
+			}
+			status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes(c.nodes), Hold: rollout.HoldAll(s, ""), Now: now})
+			got := ""
+			if b := meta.FindStatusCondition(status.Conditions, rollout.ConditionDeletionBlocked); b != nil {
+				got = b.Reason + ": " + b.Message
+			}
+			if got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestDeletionIsNotHeldByTheSpec: a spec that nobody can work with, in the meantime, does not keep what is installed.
+func TestDeletionIsNotHeldByTheSpec(t *testing.T) {
+	s := skyhook(1)
+	if h := rollout.HoldAll(s, "spec.x: wrong"); h == nil || h.Reason != rollout.ReasonSpecInvalid {
+		t.Errorf("a wrong spec holds with %+v", h)
+	}
+	s.DeletionTimestamp = &metav1.Time{Time: now}
+	if h := rollout.HoldAll(s, "spec.x: wrong"); h != nil {
+		t.Errorf("a deletion is held: %s", h.Message)
+	}
+	status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes("n1; n2; n3 complete"), Now: now})
+	if len(status.Permits) != 1 || status.Permits[0].Node != "n1" {
+		t.Errorf("within a budget of 1 a deletion has permits %s", text(status.Permits))
+	}
+	held := nodes("n1; n2")
+	held[0].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Reason: rollout.ReasonIgnored}
+	if got := text(rollout.Plan(rollout.Input{Skyhook: s, Nodes: held, Now: now}).Permits); got != "n2:0" {
+		t.Errorf("permits %s", got)
+	}
+}

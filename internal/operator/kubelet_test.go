@@ -57,7 +57,9 @@ func (k *kubelet) judge(f func(*corev1.Pod) (int32, string)) {
 func (k *kubelet) handle(t *testing.T, pod *corev1.Pod) {
 	ctx := context.WithoutCancel(t.Context())
 	if pod.DeletionTimestamp != nil {
-		if err := k.client.Delete(ctx, pod, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+		// Only this very pod: its successor has the same name.
+		err := k.client.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			t.Errorf("kubelet: delete pod %s: %v", pod.Name, err)
 		}
 		return

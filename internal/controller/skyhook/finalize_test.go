@@ -1,7 +1,10 @@
 package skyhook
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
@@ -99,5 +103,135 @@ func TestFinalizeWritesOnce(t *testing.T) {
 	gone.must(gone.finalize(t.Context(), gone.skyhook("demo")))
 	if err := gone.Client.Get(t.Context(), client.ObjectKey{Name: "demo"}, &v1alpha1.Skyhook{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the Skyhook is still there: %v", err)
+	}
+}
+
+// paged is an API server that gives out its nodes in pages, and may fail on one of them.
+type paged struct {
+	client.Reader
+	pages [][]string
+	fails int
+	asked []string
+}
+
+func (p *paged) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	nodes, ok := list.(*metav1.PartialObjectMetadataList)
+	if !ok {
+		return p.Reader.List(ctx, list, opts...)
+	}
+	o := (&client.ListOptions{}).ApplyOptions(opts)
+	p.asked = append(p.asked, fmt.Sprintf("%d from %q", o.Limit, o.Continue))
+	at := len(p.asked) - 1
+	if p.fails == len(p.asked) {
+		return errors.New("the list is too old")
+	}
+	nodes.Items, nodes.Continue = nil, ""
+	for _, name := range p.pages[at] {
+		nodes.Items = append(nodes.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{v1alpha1.GroupName + "/status_demo": "waiting"},
+		}})
+	}
+	if at+1 < len(p.pages) {
+		nodes.Continue = fmt.Sprint("page", at+1)
+	}
+	return nil
+}
+
+// TestLastLookReadsEveryPage: one node on the last page keeps the Skyhook, and so does a page that cannot be read.
+func TestLastLookReadsEveryPage(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		pages [][]string
+		fails int
+		left  string
+		asked int
+	}{
+		{name: "one page", pages: [][]string{{}}, asked: 1},
+		{name: "on the first page", pages: [][]string{{"n1"}, {}}, left: "n1", asked: 2},
+		{name: "on the last page", pages: [][]string{{}, {}, {"n2", "n1"}}, left: "n1 n2", asked: 3},
+		{name: "a page fails", pages: [][]string{{}, {}}, fails: 2, asked: 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, deleted())
+			live := &paged{Reader: w.Client, pages: c.pages, fails: c.fails}
+			w.Live = live
+			left, err := w.leftovers(t.Context(), w.skyhook("demo"))
+			if (err != nil) != (c.fails > 0) || strings.Join(left, " ") != c.left || len(live.asked) != c.asked {
+				t.Errorf("left %v, error %v, asked %v", left, err, live.asked)
+			}
+			for i, asked := range live.asked {
+				want := `500 from ""`
+				if i > 0 {
+					want = fmt.Sprintf("500 from %q", fmt.Sprint("page", i))
+				}
+				if asked != want {
+					t.Errorf("asked for %s, want %s", asked, want)
+				}
+			}
+		})
+	}
+}
+
+// TestFinalizeUninstallsFirst: the finalizer stays while something is to be undone, also when no label speaks of it.
+func TestFinalizeUninstallsFirst(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		enabled   bool
+		abandoned bool
+		stays     bool
+		event     string
+	}{
+		{name: "cannot be uninstalled"},
+		{name: "can be", enabled: true, stays: true},
+		{
+			name: "given up", enabled: true, abandoned: true,
+			event: "Warning UninstallAbandoned node node-1 was given up: a 1.0.0 stay there, and annotation nodeState_demo of the node remembers them",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := deleted()
+			p := s.Spec.Packages["a"]
+			p.Uninstall = &v1alpha1.Uninstall{Enabled: &c.enabled}
+			s.Spec.Packages["a"] = p
+			if c.abandoned {
+				s.Annotations = map[string]string{admission.AnnotationAbandon: "node-1"}
+			}
+			n := has(t, "node-1", s, nil)
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+			for key := range n.Annotations { // only what is installed is left
+				if !strings.Contains(key, "nodeState_") {
+					delete(n.Annotations, key)
+				}
+			}
+			delete(n.Labels, v1alpha1.GroupName+"/status_demo")
+			w := newWorld(t, n, s)
+			w.must(w.finalize(t.Context(), w.skyhook("demo")))
+			now := w.skyhook("demo")
+			if got := slices.Contains(now.Finalizers, Finalizer); got != c.stays {
+				t.Errorf("finalizers %v", now.Finalizers)
+			}
+			if c.stays && (len(now.Status.Permits) != 1 || now.Status.Permits[0].Node != "node-1") {
+				t.Errorf("permits %v: nobody uninstalls", now.Status.Permits)
+			}
+			if told := w.told(); told != c.event && !c.stays {
+				t.Errorf("told %q", told)
+			}
+		})
+	}
+}
+
+// TestFinalizeConflict: the finalizer goes only from the Skyhook that was looked at.
+func TestFinalizeConflict(t *testing.T) {
+	w := newWorld(t, deleted())
+	stale := w.skyhook("demo")
+	newer := stale.DeepCopy()
+	metav1.SetMetaDataAnnotation(&newer.ObjectMeta, "x", "y")
+	w.must(w.Client.Update(t.Context(), newer))
+	w.pacer.wait("uid-demo", 1, start)
+	if err := w.finalize(t.Context(), stale); !apierrors.IsConflict(err) {
+		t.Errorf("got %v", err)
+	}
+	if now := w.skyhook("demo"); !slices.Contains(now.Finalizers, Finalizer) || len(w.pacer.last) != 1 {
+		t.Errorf("finalizers %v", now.Finalizers)
 	}
 }

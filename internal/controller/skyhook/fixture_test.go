@@ -90,6 +90,16 @@ func (w *world) took() string {
 	return all
 }
 
+// told returns the events since it was asked last, one a line.
+func (w *world) told() string {
+	recorder, _ := w.Events.(*events.FakeRecorder)
+	var all []string
+	for len(recorder.Events) > 0 {
+		all = append(all, <-recorder.Events)
+	}
+	return strings.Join(all, "\n")
+}
+
 func (w *world) must(err error) {
 	w.t.Helper()
 	if err != nil {

@@ -1,0 +1,244 @@
+package skyhook
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// has puts an entry of package a, as the Skyhook s defines it, on a node of the pool.
+func has(t *testing.T, name string, s *v1alpha1.Skyhook, change func(*record.Entry)) *corev1.Node {
+	t.Helper()
+	n := newNode(name, "gpu")
+	e := record.Entry{
+		Name: "a", Version: s.Spec.Packages["a"].Version, Image: "x/a", Stage: v1alpha1.StageConfig, State: v1alpha1.StateComplete,
+		Definition: workload.DefinitionOf(s, "a").Hash(), Config: map[string]string{},
+	}
+	if change != nil {
+		change(&e)
+	}
+	remember(t, n, "demo", record.Node{Status: v1alpha1.StatusInProgress, Packages: map[string]record.Entry{e.Key(): e}})
+	return n
+}
+
+func failing(e *record.Entry) {
+	e.Stage, e.State, e.Message, e.Since = v1alpha1.StageUninstall, v1alpha1.StateErroring, "exit code 1", metav1.NewTime(start.Add(-time.Minute))
+}
+
+func running(e *record.Entry) { e.Stage, e.State = v1alpha1.StageUninstall, v1alpha1.StateInProgress }
+
+// TestInputOfUninstalls: what the plan gets to know about what goes, on one node.
+func TestInputOfUninstalls(t *testing.T) {
+	const refuse, uninstall = v1alpha1.WhenRemovedRefuse, v1alpha1.WhenRemovedUninstall
+	applied := undoable(2, "1.0.0", "")
+	applied.Spec.Packages["a"].Uninstall.Apply = true
+	without := newSkyhook("demo")
+	delete(without.Spec.Packages, "a")
+	gone := without.DeepCopy()
+	gone.DeletionTimestamp, gone.Finalizers = &metav1.Time{Time: start}, []string{Finalizer}
+	givenUp := gone.DeepCopy()
+	givenUp.Annotations = map[string]string{admission.AnnotationAbandon: "node-1"}
+	broken := has(t, "node-1", undoable(1, "1.0.0", ""), nil)
+	broken.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{"
+	installed := func(policy v1alpha1.WhenRemoved, change func(*record.Entry)) *corev1.Node {
+		return has(t, "node-1", undoable(1, "1.0.0", policy), change)
+	}
+	for _, c := range []struct {
+		name    string
+		skyhook *v1alpha1.Skyhook
+		node    *corev1.Node
+		policy  v1alpha1.WhenRemoved // of the definition that is retained
+		// want has the words undoing, failed, complete, abandoned; then recorded, undoing definitions and removal.
+		want, recorded string
+		definitions    int
+		removal        string
+	}{
+		{name: "installed", skyhook: undoable(2, "1.0.0", ""), node: installed("", nil), want: "complete"},
+		{name: "asked for", skyhook: applied, node: installed("", nil), definitions: 1},
+		{name: "at work", skyhook: applied, node: installed("", running), want: "undoing", definitions: 1},
+		{name: "fails", skyhook: applied, node: installed("", failing), want: "undoing failed", definitions: 1},
+		{name: "left the spec", skyhook: without, policy: uninstall, node: installed(uninstall, nil), definitions: 1},
+		{
+			name: "left the spec too early", skyhook: without, policy: refuse, node: installed(refuse, nil), want: "complete",
+			removal: "spec.packages.a: is removed from the spec, but version 1.0.0 can be uninstalled (uninstall.enabled=true) and is still on node node-1",
+		},
+		{
+			name: "lowered too early", skyhook: undoable(2, "0.9.0", refuse), policy: refuse, node: installed(refuse, nil),
+			removal: "spec.packages.a.version: is lowered to 0.9.0, but 1.0.0 can be uninstalled and is on node node-1",
+		},
+		{name: "lowered", skyhook: undoable(2, "0.9.0", uninstall), policy: refuse, node: installed(refuse, nil), definitions: 1},
+		{name: "raised", skyhook: undoable(2, "1.1.0", refuse), policy: refuse, node: installed(refuse, nil)},
+		{name: "deleting", skyhook: gone, policy: refuse, node: installed(refuse, nil), definitions: 1},
+		{name: "deleting, and given up", skyhook: givenUp, policy: refuse, node: installed(refuse, nil), want: "complete abandoned", recorded: "a 1.0.0"},
+		{name: "deleting, unreadable", skyhook: gone, node: broken},
+		{name: "deleting, unreadable, and given up", skyhook: givenUp, node: broken, want: "complete abandoned", recorded: "packages whose states cannot be read"},
+		{name: "nobody kept how it was installed", skyhook: without, node: installed(uninstall, func(e *record.Entry) { e.Definition = "0000000000" }), want: "complete"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := c.skyhook.DeepCopy()
+			w := newWorld(t, c.node.DeepCopy(), s, revisionOf(t, undoable(1, "1.0.0", c.policy), 1))
+			in, err := w.input(t.Context(), s, w.Targets.Of(s))
+			w.must(err)
+			got := in.Nodes[0]
+			var words []string
+			for _, word := range []struct {
+				is   bool
+				text string
+			}{{got.Undoing, "undoing"}, {got.UndoFailed != nil, "failed"}, {got.Complete, "complete"}, {got.Abandoned, "abandoned"}} {
+				if word.is {
+					words = append(words, word.text)
+				}
+			}
+			if text := strings.Join(words, " "); text != c.want || got.Recorded != c.recorded || len(in.undoing) != c.definitions {
+				t.Errorf("%q, recorded %q, undoing %v", text, got.Recorded, slices.Collect(maps.Keys(in.undoing)))
+			}
+			if !strings.HasPrefix(in.Removal, c.removal) || (in.Removal == "") != (c.removal == "") {
+				t.Errorf("removal: %s", in.Removal)
+			}
+			if f := got.UndoFailed; f != nil && (f.Message != "package a stage uninstall: exit code 1" || !f.Since.Equal(start.Add(-time.Minute))) {
+				t.Errorf("failed with %+v", f)
+			}
+		})
+	}
+}
+
+// TestRemovalNamesNodes: nodes that were given up do not count, and names come sorted and bounded.
+func TestRemovalNamesNodes(t *testing.T) {
+	s := newSkyhook("demo")
+	delete(s.Spec.Packages, "a")
+	s.Annotations = map[string]string{admission.AnnotationAbandon: "n3"}
+	w := newWorld(t, s, revisionOf(t, undoable(1, "1.0.0", ""), 1))
+	for i := 8; i > 0; i-- {
+		w.must(w.Client.Create(t.Context(), has(t, fmt.Sprint("n", i), undoable(1, "1.0.0", ""), nil)))
+	}
+	in, err := w.input(t.Context(), s, w.Targets.Of(s))
+	w.must(err)
+	if !strings.Contains(in.Removal, "n1, n2, n4, n5, n6") || strings.Contains(in.Removal, "n3") || strings.Contains(in.Removal, "n8") {
+		t.Errorf("removal: %s", in.Removal)
+	}
+}
+
+// TestCounts: what is installed, and what is complete everywhere, is found out only while somebody asks to uninstall.
+func TestCounts(t *testing.T) {
+	for _, c := range []struct {
+		name                  string
+		apply                 bool
+		second                func(*record.Entry)
+		installed, everywhere map[string]bool
+	}{
+		{name: "nobody asks"},
+		{name: "on both nodes", apply: true, installed: map[string]bool{"a": true}, everywhere: map[string]bool{"a": true, "b": false}},
+		{name: "at work on one", apply: true, second: running, installed: map[string]bool{"a": true}, everywhere: map[string]bool{"a": false, "b": false}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := undoable(1, "1.0.0", "")
+			s.Spec.Packages["b"] = v1alpha1.Package{Version: "1.0.0", Image: "x/b", Uninstall: &v1alpha1.Uninstall{Enabled: ptr.To(true), Apply: c.apply}}
+			w := newWorld(t, s, has(t, "n1", s, nil), has(t, "n2", s, c.second))
+			in, err := w.input(t.Context(), s, w.Targets.Of(s))
+			w.must(err)
+			if !maps.Equal(in.Installed, c.installed) {
+				t.Errorf("installed: %v", in.Installed)
+			}
+			for name, want := range c.everywhere {
+				if in.CompleteEverywhere[name] != want {
+					t.Errorf("complete everywhere: %v", in.CompleteEverywhere)
+				}
+			}
+		})
+	}
+}
+
+// TestConfigMapsOfWhatGoes: the retained configMap is there while it is needed, next to that of the spec.
+func TestConfigMapsOfWhatGoes(t *testing.T) {
+	with := func(version, value string) *v1alpha1.Skyhook {
+		s := undoable(1, version, v1alpha1.WhenRemovedUninstall)
+		p := s.Spec.Packages["a"]
+		p.ConfigMap = map[string]string{"k": value}
+		s.Spec.Packages["a"] = p
+		return s
+	}
+	old := with("1.0.0", "old")
+	definition := workload.DefinitionOf(old, "a").Hash()
+	retained := "ConfigMap " + workload.RetainedConfigMapName("demo", "a", "1.0.0", definition)
+	own := func(version string) string { return "ConfigMap " + workload.ConfigMapName("demo", "a", version) }
+	without := newSkyhook("demo")
+	delete(without.Spec.Packages, "a")
+	deleting := func(s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
+		s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: start}, []string{Finalizer}
+		return s
+	}
+	for _, c := range []struct {
+		name    string
+		skyhook *v1alpha1.Skyhook
+		node    bool // has the old version
+		want    string
+	}{
+		{"left the spec", without, true, "create " + retained},
+		{"left the spec, and the node", without, false, ""},
+		{"lowered", with("0.9.0", "new"), true, "create " + own("0.9.0") + ", create " + retained},
+		{"deleting another version", deleting(with("2.0.0", "new")), true, "create " + retained},
+		{"deleting the same version: what the spec says now", deleting(with("1.0.0", "mended")), true, "create " + own("1.0.0")},
+		{"deleting with nothing to undo", deleting(with("1.0.0", "new")), false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := c.skyhook
+			objects := []client.Object{s, revisionOf(t, old, 1)}
+			if c.node {
+				objects = append(objects, has(t, "node-1", old, nil))
+			}
+			w := newWorld(t, objects...)
+			in, err := w.input(t.Context(), s, w.Targets.Of(s))
+			w.must(err)
+			w.must(w.writeConfigMaps(t.Context(), s, in.undoing))
+			if got := w.took(); got != c.want {
+				t.Errorf("requests %q, want %q", got, c.want)
+			}
+			w.must(w.writeConfigMaps(t.Context(), s, nil)) // all is done
+			if got := w.took(); strings.Contains(c.want, retained) != strings.Contains(got, "delete "+retained) {
+				t.Errorf("afterwards %q", got)
+			}
+		})
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	condition := func(kind, reason string) []metav1.Condition {
+		return []metav1.Condition{{Type: kind, Status: metav1.ConditionTrue, Reason: reason, Message: "the message"}}
+	}
+	for _, c := range []struct {
+		name          string
+		before, after []metav1.Condition
+		want          string
+	}{
+		{"comes up", nil, condition(rollout.ConditionDeletionBlocked, "R"), "Warning DeletionBlocked the message"},
+		{"stays", condition(rollout.ConditionDeletionBlocked, "R"), condition(rollout.ConditionDeletionBlocked, "R"), ""},
+		{"for another reason", condition(rollout.ConditionDeletionBlocked, "R"), condition(rollout.ConditionDeletionBlocked, "S"), "Warning DeletionBlocked the message"},
+		{"goes", condition(rollout.ConditionUninstallFailed, "R"), nil, ""},
+		{"fails", nil, condition(rollout.ConditionUninstallFailed, "R"), "Warning UninstallFailed the message"},
+		{"needed", nil, condition(rollout.ConditionUninstallRequired, "R"), "Warning UninstallRequired the message"},
+		{"nobody has to act on it", nil, condition(rollout.ConditionUninstalling, "R"), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, s := newWorld(t), newSkyhook("demo")
+			s.Status.Conditions = c.after
+			w.warn(s, v1alpha1.SkyhookStatus{Conditions: c.before})
+			if got := w.told(); got != c.want {
+				t.Errorf("told %q", got)
+			}
+		})
+	}
+}

@@ -90,8 +90,10 @@ type SkyhookStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Permits are the nodes that may work now. A node starts new work only while
-	// it is listed here.
+	// Permits are the nodes that may work now, each as
+	// node=generation/order[/round][!]. A node starts new work only while it is
+	// listed here. Order is its place in this rollout (SKYHOOK_NODE_ORDER); with
+	// an exclamation mark it is asked to give the permit back.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1000
@@ -185,32 +187,32 @@ type SkyhookStatus struct {
 	CompartmentStatuses map[string]CompartmentStatus `json:"compartmentStatuses,omitempty"`
 }
 
-// Permit allows one node to work. It is taken back only after the node
-// acknowledged, in its record, that it is done with exactly this permit
-// (generation, order and round), so that no stale cache can exceed a budget.
+// Permit allows one node to work, as node=generation/order[/round][!]. It is
+// taken back only after the node acknowledged, in its record, that it is done
+// with exactly this permit, so that no stale cache can exceed a budget. Order
+// is the node's place in this rollout: 0, 1, 2 and so on, never reused, never
+// changed. Generation is that of the spec for which it was granted. Round
+// tells apart permits of the same order and generation. An exclamation mark
+// asks the node to give the permit back: it starts nothing new, and counts as
+// at work until nothing runs there but what fails.
+//
+// +kubebuilder:validation:Type=string
+// +kubebuilder:validation:MaxLength=320
 type Permit struct {
 	// Node that may work.
-	Node string `json:"node"`
+	Node string
 
-	// Order is the node's place in this rollout: 0, 1, 2 and so on, never reused,
-	// never changed.
-	// +kubebuilder:validation:Minimum=0
-	Order int32 `json:"order"`
+	// Order is the node's place in this rollout.
+	Order int32
 
 	// Generation of the spec for which the permit was granted.
-	Generation int64 `json:"generation"`
+	Generation int64
 
-	// Round tells apart permits of the same order and generation: that of a later
-	// rollout, and that which a node gets again within one.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Round int32 `json:"round,omitempty"`
+	// Round is that of a later rollout, or of a permit that a node gets again.
+	Round int32
 
-	// Revoked asks the node to give the permit back: it starts nothing new and
-	// acknowledges as soon as nothing runs there but what fails. Until then the
-	// node counts as at work.
-	// +optional
-	Revoked bool `json:"revoked,omitempty"`
+	// Revoked asks the node to give the permit back.
+	Revoked bool
 }
 
 // NodeCounts counts the selected nodes by status. Total is the sum of the

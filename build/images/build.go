@@ -19,6 +19,8 @@ type recipe struct {
 	description string
 	licenses    string // SPDX expression
 	config      v1.Config
+	// labels beside those of OCI.
+	labels map[string]string
 	// layers makes the image's content for one platform, lowest layer first.
 	layers func(context.Context, v1.Platform) ([]v1.Layer, error)
 }

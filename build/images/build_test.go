@@ -127,6 +127,7 @@ func TestLabels(t *testing.T) {
 	want := map[string]string{
 		prefix + "title": "p", prefix + "description": "Skyhook package p", prefix + "version": "1.2.3", prefix + "revision": "abc",
 		prefix + "source": "https://github.com/skyhook-operator/skyhook", prefix + "licenses": "Apache-2.0 AND GPL-2.0-only AND GPL-3.0-or-later",
+		"com.nvidia.skyhook.uninstall": "false",
 	}
 	for key, value := range want {
 		if got := config.Config.Labels[key]; got != value {

@@ -48,11 +48,12 @@ func labels(o Options, r recipe) map[string]string {
 		"licenses":    r.licenses,
 	}
 	maps.DeleteFunc(given, func(_, value string) bool { return value == "" })
-	prefixed := make(map[string]string, len(given))
+	all := make(map[string]string, len(given)+len(r.labels))
 	for key, value := range given {
-		prefixed["org.opencontainers.image."+key] = value
+		all["org.opencontainers.image."+key] = value
 	}
-	return prefixed
+	maps.Copy(all, r.labels)
+	return all
 }
 
 // downloadSize is the size of everything that a node fetches for an image.

@@ -9,11 +9,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-const packageRepository = "ghcr.io/skyhook-operator/skyhook-packages/"
+const (
+	packageRepository = "ghcr.io/skyhook-operator/skyhook-packages/"
+	// uninstallLabel tells the operator whether the package in an image can be uninstalled.
+	uninstallLabel = "com.nvidia.skyhook.uninstall"
+)
 
 // packageRecipes makes a recipe of every folder in packages/ that has a config.json.
 func packageRecipes(o Options) ([]recipe, error) {
@@ -24,23 +29,24 @@ func packageRecipes(o Options) ([]recipe, error) {
 	slices.Sort(configs)
 	recipes := make([]recipe, 0, len(configs))
 	for _, config := range configs {
-		version, err := packageVersion(config)
+		about, err := readPackage(config)
 		if err != nil {
 			return nil, err
 		}
-		recipes = append(recipes, packageRecipe(o, filepath.Dir(config), version))
+		recipes = append(recipes, packageRecipe(o, filepath.Dir(config), about))
 	}
 	return recipes, nil
 }
 
-func packageRecipe(o Options, dir, version string) recipe {
+func packageRecipe(o Options, dir string, about packageConfig) recipe {
 	name := filepath.Base(dir)
 	return recipe{
-		name: name, repository: packageRepository + name, version: version,
+		name: name, repository: packageRepository + name, version: about.Version,
 		title:       name,
 		description: "Skyhook package " + name,
 		licenses:    "Apache-2.0 AND GPL-2.0-only AND GPL-3.0-or-later", // ours, busybox, bash
 		config:      v1.Config{Cmd: []string{"/bin/sh"}, Env: []string{"PATH=/bin"}, WorkingDir: "/"},
+		labels:      map[string]string{uninstallLabel: strconv.FormatBool(about.uninstalls())},
 		layers: func(ctx context.Context, platform v1.Platform) ([]v1.Layer, error) {
 			base, err := baseLayer(ctx, o, platform)
 			if err != nil {
@@ -56,22 +62,30 @@ func packageRecipe(o Options, dir, version string) recipe {
 	}
 }
 
-// packageVersion reads the field package_version of a config.json.
-func packageVersion(config string) (string, error) {
+// packageConfig is what the build needs to know of a config.json.
+type packageConfig struct {
+	Version string `json:"package_version"`
+	Modes   struct {
+		Uninstall []json.RawMessage `json:"uninstall"`
+	} `json:"modes"`
+}
+
+// uninstalls reports whether the package has steps that undo it.
+func (p packageConfig) uninstalls() bool { return len(p.Modes.Uninstall) > 0 }
+
+func readPackage(config string) (packageConfig, error) {
+	var about packageConfig
 	content, err := os.ReadFile(config)
 	if err != nil {
-		return "", err
+		return about, err
 	}
-	var fields struct {
-		Version string `json:"package_version"`
+	if err := json.Unmarshal(content, &about); err != nil {
+		return about, fmt.Errorf("parse %s: %w", config, err)
 	}
-	if err := json.Unmarshal(content, &fields); err != nil {
-		return "", fmt.Errorf("parse %s: %w", config, err)
+	if about.Version == "" {
+		return about, fmt.Errorf("%s: field package_version is missing; it is the image's tag", config)
 	}
-	if fields.Version == "" {
-		return "", fmt.Errorf("%s: field package_version is missing; it is the image's tag", config)
-	}
-	return fields.Version, nil
+	return about, nil
 }
 
 // packageTree is what a package brings: its config.json, its steps and its files for the host, below /skyhook-package.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/internal/capability"
 )
 
 // writePackage makes a package in root/packages/name; every file gets the given mode.
@@ -64,11 +66,13 @@ func TestPackageTree(t *testing.T) {
 
 func TestPackageRecipes(t *testing.T) {
 	tests := []struct {
-		name, config, want, err string
+		name, config, want, uninstall, err string
 	}{
-		{"good", `{"package_version": "1.2.3"}`, "ghcr.io/skyhook-operator/skyhook-packages/p:1.2.3", ""},
-		{"no version", `{}`, "", "field package_version is missing"},
-		{"not JSON", `{`, "", "parse "},
+		{"good", `{"package_version": "1.2.3"}`, "ghcr.io/skyhook-operator/skyhook-packages/p:1.2.3", "false", ""},
+		{"steps that undo it", `{"package_version": "1.2.3", "modes": {"apply": [{}], "uninstall": [{"name": "x"}]}}`, "ghcr.io/skyhook-operator/skyhook-packages/p:1.2.3", "true", ""},
+		{"only a check of it", `{"package_version": "1.2.3", "modes": {"uninstall": [], "uninstall-check": [{}]}}`, "ghcr.io/skyhook-operator/skyhook-packages/p:1.2.3", "false", ""},
+		{"no version", `{}`, "", "", "field package_version is missing"},
+		{"not JSON", `{`, "", "", "parse "},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -88,6 +92,31 @@ func TestPackageRecipes(t *testing.T) {
 			if reference := got[0].repository + ":" + got[0].version; reference != test.want {
 				t.Errorf("got %s, want %s", reference, test.want)
 			}
+			if label := got[0].labels[capability.Label]; label != test.uninstall {
+				t.Errorf("the label says %q, want %q", label, test.uninstall)
+			}
 		})
+	}
+}
+
+// TestOurPackagesSayWhetherTheyCanBeUninstalled: however their images are built.
+func TestOurPackagesSayWhetherTheyCanBeUninstalled(t *testing.T) {
+	const root = "../.."
+	recipes, err := packageRecipes(Options{Root: root})
+	if err != nil || len(recipes) == 0 {
+		t.Fatalf("got %d recipes, error %v", len(recipes), err)
+	}
+	for _, r := range recipes {
+		label := capability.Label + "=" + r.labels[capability.Label]
+		dockerfile, err := os.ReadFile(filepath.Join(root, "packages", r.name, "Dockerfile"))
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil || !bytes.Contains(dockerfile, []byte(label)) {
+			t.Errorf("the Dockerfile of %s does not set %s (error %v)", r.name, label, err)
+		}
+		if r.name == "shellscript" && label != capability.Label+"=true" {
+			t.Errorf("%s has uninstall steps, but its image says %s", r.name, label)
+		}
 	}
 }

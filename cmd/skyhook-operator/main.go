@@ -1,7 +1,8 @@
-// Command skyhook-operator runs the operator. All settings come from the environment; see docs/operator.md.
+// Command skyhook-operator runs the operator. Settings come from the environment, a few from flags; see docs/operator.md.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -30,6 +31,11 @@ func run() error {
 	options, err := operator.FromEnvironment(operator.Environment, version)
 	if err != nil {
 		return err
+	}
+	options.Flags(flag.CommandLine)
+	flag.Parse()
+	if flag.NArg() > 0 {
+		return fmt.Errorf("argument %q is not known; most settings are environment variables, -h lists the flags", flag.Arg(0))
 	}
 	ctrl.SetLogger(logger(options))
 	config, err := ctrl.GetConfig()

@@ -60,7 +60,6 @@ func Check(s *v1alpha1.Skyhook) []Problem {
 		c.pkg(name, s.Spec.Packages)
 	}
 	c.cycles(s.Spec.Packages)
-	c.unsupported(s)
 	slices.SortStableFunc(c.problems, func(a, b Problem) int { return strings.Compare(a.Field, b.Field) })
 	return c.problems
 }

@@ -60,17 +60,31 @@ func (m *machine) podOf(e record.Entry) (Pod, bool) {
 
 // ensure creates the missing pod of an active entry: it was never created, was deleted by somebody, or got lost.
 func (m *machine) ensure(e *record.Entry, pkg Package) {
-	if m.remainsGivenUp(*e) || !m.waited(e) || !m.mayStart(e.Name, pkg) {
+	if m.remainsGivenUp(*e) || !m.waited(e) || !m.mayResume(*e, pkg) {
 		return
 	}
 	if gaveUp(*e) || e.Run == "" || e.Hash != pkg.Hash && e.Hash != "" || len(record.ChangedKeys(e.Config, pkg.Config)) > 0 {
 		m.restart(e, pkg)
 	}
+	m.recovered(e) // tried again, and so at work until it fails again
+	if e.Definition != pkg.Definition {
+		e.Definition = pkg.Definition
+		m.out.Record.Packages[e.Key()] = *e
+	}
 	m.start(*e)
 }
 
+// mayResume is mayInstall or mayUninstall for a stage that has begun. The permit comes last: a node that fails and only
+// lacks its turn tells so.
+func (m *machine) mayResume(e record.Entry, pkg Package) bool {
+	if e.Stage == v1alpha1.StageUninstall {
+		return m.dependentsGone(e) && m.mayStart(e.Name, pkg) && m.mayWork(e.Name)
+	}
+	return m.dependenciesMet(e.Name, pkg) && m.mayStart(e.Name, pkg) && m.mayWork(e.Name)
+}
+
 // restart begins the same stage anew, with the spec as it is now. A changed configMap sends a package that was past its
-// config stage back to it.
+// config stage back to it. To undo the package what ran last counts, so the definition stays until there is a pod.
 func (m *machine) restart(e *record.Entry, pkg Package) {
 	if configChanged(pkg, *e) {
 		keys := record.ChangedKeys(e.Config, pkg.Config)

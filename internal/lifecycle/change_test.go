@@ -255,7 +255,7 @@ var others = []row{
 	{
 		name: "on its way out, with an interrupt: it is installed anew",
 		spec: "a@1.0", node: "a@1.0 uninstall-interrupt:in_progress config=unknown run=", gate: "status=in_progress",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
+		want: "a@1.0 uninstall-interrupt:skipped; a@1.0 apply:in_progress run=now; start a apply; is in_progress",
 	},
 }
 

@@ -5,14 +5,22 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// Complete reports whether every package is complete on a node.
-func Complete(all Packages, n record.Node) bool {
-	for name, pkg := range all {
-		if !packageComplete(n, name, pkg) {
+// Complete reports whether a node has what is wanted: every package complete, and nothing left that has to go.
+func Complete(w Wanted, n record.Node) bool {
+	if len(w.Leaving(n)) > 0 {
+		return false
+	}
+	for name, pkg := range w.Packages {
+		if !w.Deleting && !pkg.applies() && !packageComplete(n, name, pkg) {
 			return false
 		}
 	}
 	return true
+}
+
+// PackageComplete reports whether a package of the spec is complete on a node.
+func (w Wanted) PackageComplete(n record.Node, name string) bool {
+	return packageComplete(n, name, w.Packages[name])
 }
 
 func packageComplete(n record.Node, name string, pkg Package) bool {
@@ -30,20 +38,49 @@ func finishedElsewhere(n record.Node, e record.Entry) bool {
 		(e.Stage == v1alpha1.StageConfig || e.Stage == v1alpha1.StagePostInterrupt)
 }
 
-// FirstFailure returns the first erroring entry of the wanted packages, in order of their names.
-func FirstFailure(all Packages, n record.Node) (record.Entry, bool) {
-	for _, name := range all.names() {
-		if e, ok := find(n, name, all[name].Version); ok && e.State == v1alpha1.StateErroring {
+// FirstFailure returns the first erroring entry that matters, in order of the package names.
+func FirstFailure(w Wanted, n record.Node) (record.Entry, bool) {
+	for _, e := range w.relevant(n) {
+		if e.State == v1alpha1.StateErroring {
 			return e, true
 		}
 	}
 	return record.Entry{}, false
 }
 
+// Undoing returns the entries that are being uninstalled, in order of the package names.
+func Undoing(w Wanted, n record.Node) []record.Entry {
+	var list []record.Entry
+	for _, e := range w.relevant(n) {
+		if uninstalling(e) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// relevant returns the entries that what is wanted is about, in order of the package names: those of the spec's versions,
+// and those that have to go. An uninstall that nobody wants any more is past, but for its interrupt, if that runs.
+func (w Wanted) relevant(n record.Node) []record.Entry {
+	leaving := w.Leaving(n)
+	var list []record.Entry
+	for _, key := range sortedKeys(n.Packages) {
+		e := n.Packages[key]
+		_, leaves := leaving[key]
+		pkg, inSpec := w.Packages[e.Name]
+		current := inSpec && !w.Deleting && sameVersion(pkg.Version, e.Version) && !superseded(n, e)
+		past := uninstalling(e) && (!isInterrupt(e.Stage) || !e.Active())
+		if leaves || current && !past {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
 // Interrupting reports whether an interrupt of the Skyhook runs on the node.
 func Interrupting(n record.Node) bool {
 	for _, e := range n.Packages {
-		if e.Stage == v1alpha1.StageInterrupt && e.Active() {
+		if isInterrupt(e.Stage) && e.Active() {
 			return true
 		}
 	}

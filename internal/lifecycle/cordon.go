@@ -57,6 +57,11 @@ func (m *machine) cordon(wanted bool) {
 // waitNode records a wait of the whole node, which people see in the Skyhook's status.
 func (m *machine) waitNode(name, reason, message string) {
 	m.wait(name, reason, message)
+	m.tellNode(reason, message)
+}
+
+// tellNode records a wait of the whole node.
+func (m *machine) tellNode(reason, message string) {
 	if m.out.Record.Wait != nil {
 		return // the first reason counts
 	}
@@ -70,6 +75,11 @@ func (m *machine) waitNode(name, reason, message string) {
 // sameWait reports whether one wait goes on although its reason changed: a drain does while its pods leave one after the
 // other, so that its time limit counts from its start. The wait for protected pods has no limit and is one of its own.
 func sameWait(before, now string) bool {
-	alone := []string{ReasonReboot, drain.ReasonProtectedPod}
-	return before == now || !slices.Contains(alone, before) && !slices.Contains(alone, now)
+	return before == now || slices.Contains(draining, before) && slices.Contains(draining, now)
+}
+
+// draining are the reasons of a drain that makes progress, or should.
+var draining = []string{
+	drain.ReasonEvictionRefused, drain.ReasonPodUnmanaged, drain.ReasonPodUsesEmptyDir, drain.ReasonPodTerminating,
+	drain.ReasonEvicting, ReasonDrainTimeout,
 }

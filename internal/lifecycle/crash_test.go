@@ -41,6 +41,8 @@ type simulated struct {
 	serial     bool
 	generation int64
 
+	undoing
+
 	created int
 	// through has the stages that really ended well: "a|1.0 config" to the config that the pod had.
 	through map[string]string
@@ -59,13 +61,15 @@ type livePod struct {
 	owes bool
 	// resource is what the agent knows the work by.
 	resource string
+	// owesUndo says that an interrupt has to follow the uninstall when the pod is done.
+	owesUndo bool
 }
 
 func newSimulated(t *rapid.T) *simulated {
 	return &simulated{
 		t: t, now: now, annotations: map[string]string{}, labels: map[string]string{},
 		lists: []map[string]livePod{{}}, through: map[string]string{}, installed: map[string]string{},
-		owing: map[string]bool{}, generation: 1, host: newHost(),
+		owing: map[string]bool{}, generation: 1, host: newHost(), undoing: newUndoing(),
 	}
 }
 
@@ -91,31 +95,33 @@ func (s *simulated) record() record.Node {
 func (s *simulated) pass(view, writes int) bool {
 	s.seen = max(s.seen, view)
 	o := lifecycle.Observation{
-		Packages: s.spec, Record: s.record(), Permit: s.permit, Hold: s.hold, Now: s.now, ConfigReady: map[string]bool{},
+		Wanted: s.wanted(), Record: s.record(), Permit: s.permit, Hold: s.hold, Now: s.now,
+		ConfigReady: map[string]bool{}, RetainedReady: map[string]bool{},
 		Serial: s.serial, Generation: s.generation, Node: s.host.facts(),
 	}
 	for name := range s.spec {
 		o.ConfigReady[name] = true
 	}
+	for name := range s.retained {
+		o.RetainedReady[name] = true
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.lists[view])) {
 		o.Pods = append(o.Pods, s.lists[view][name].Pod)
 	}
-	d := s.next(o)
+	d := s.decide(o)
 	var steps []func()
-	patch, err := record.Write(skyhookName, d.Record, s.annotations, s.labels)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	patch := s.patch(d)
 	if !patch.Empty() || d.Unschedulable != nil {
 		steps = append(steps, func() {
 			if d.Unschedulable != nil {
 				s.host.unschedulable = *d.Unschedulable
 			}
 			s.write(patch)
+			s.promise(d.Start)
 		})
 	}
 	for _, p := range d.Delete {
-		steps = append(steps, func() { s.remove(p) })
+		steps = append(steps, func() { s.remove(p, d.Force) })
 	}
 	for _, start := range d.Start {
 		steps = append(steps, func() { s.create(start) })
@@ -153,13 +159,13 @@ func (s *simulated) busy() []string {
 	return names
 }
 
-// remove deletes like the API server: only the very pod that is meant, at once if it is done.
-func (s *simulated) remove(p lifecycle.Pod) {
+// remove deletes like the API server: only the very pod that is meant, at once if it is done, or by force.
+func (s *simulated) remove(p lifecycle.Pod, force bool) {
 	s.change(func(pods map[string]livePod) {
 		live, ok := pods[p.Name]
 		switch {
 		case !ok || live.UID != p.UID:
-		case p.Outcome == lifecycle.Done:
+		case p.Outcome == lifecycle.Done, force:
 			delete(pods, p.Name)
 		default:
 			live.Terminating = true
@@ -169,15 +175,16 @@ func (s *simulated) remove(p lifecycle.Pod) {
 }
 
 func (s *simulated) create(start lifecycle.Start) {
-	pkg := s.spec[start.Package]
+	pkg := s.definition(start)
 	name := fmt.Sprintf("%s-%s-%s", start.Package, pkg.Version, start.Stage)
 	if _, taken := s.live()[name]; taken {
 		return
 	}
 	s.mayCreate(start, pkg)
 	s.created++
+	s.begun(start, pkg)
 	s.change(func(pods map[string]livePod) {
-		p := livePod{config: fmt.Sprint(pkg.Config), interrupt: start.Interrupt, owes: s.owes(start, pkg)}
+		p := livePod{config: fmt.Sprint(pkg.Config), interrupt: start.Interrupt, owes: s.owes(start, pkg), owesUndo: pkg.Interrupt != nil}
 		p.resource = fmt.Sprintf("%s-%s-%d", start.Package, pkg.Version, start.Generation)
 		p.Name, p.Package, p.Version, p.Stage, p.Run = name, start.Package, pkg.Version, start.Stage, start.Run
 		p.UID, p.Hash, p.Created = types.UID(strconv.Itoa(s.created)), pkg.Hash, s.now
@@ -196,6 +203,10 @@ func (s *simulated) mayCreate(start lifecycle.Start, pkg lifecycle.Package) {
 	}
 	key := record.Key(start.Package, pkg.Version)
 	s.mayDisturb(start, key)
+	s.mayUndo(start, pkg)
+	if undoes(start.Stage) {
+		return
+	}
 	if start.Stage == v1alpha1.StageConfig && s.installed[start.Package] != pkg.Version {
 		s.t.Fatalf("config of %s starts, but what is installed is %q", key, s.installed[start.Package])
 	}
@@ -239,11 +250,13 @@ func (s *simulated) end(name string, outcome lifecycle.Outcome) {
 func (s *simulated) ended(p livePod) {
 	key := record.Key(p.Package, p.Version)
 	switch p.Stage {
-	case v1alpha1.StageInterrupt:
+	case v1alpha1.StageInterrupt, v1alpha1.StageUninstallInterrupt:
 		if p.interrupt.Type != v1alpha1.InterruptReboot {
 			s.interrupted()
 		}
 	case v1alpha1.StagePostInterrupt:
+	case v1alpha1.StageUninstall:
+		s.undone(p)
 	case v1alpha1.StageConfig:
 		s.through[key] = p.config
 		s.owing[key] = s.owing[key] || p.owes
@@ -267,47 +280,10 @@ func (s *simulated) grant() {
 	if s.permit != nil && s.record().Done == record.PermitToken(*s.permit) {
 		s.permit = nil
 	}
-	if s.permit == nil && s.hold == nil && !lifecycle.Complete(s.spec, s.record()) {
+	if s.permit == nil && s.hold == nil && !lifecycle.Complete(s.wanted(), s.record()) {
 		s.permit = &v1alpha1.Permit{Node: "node", Order: s.order, Generation: 1}
 		s.order++
 	}
-}
-
-// kinds are the interrupts that a package of the model may have. They stay as they are while versions and config change.
-var kinds = []string{"", "!reboot", "!service(x)", "!noop", "?k:reboot", "?*:service(x)"}
-
-// specs draws specs, one after the other.
-type specs struct {
-	a, b                       int
-	interruptOfA, interruptOfB string
-}
-
-func newSpecs(t *rapid.T) *specs {
-	return &specs{
-		interruptOfA: rapid.SampledFrom(kinds).Draw(t, "interrupt of a"), interruptOfB: rapid.SampledFrom(kinds).Draw(t, "interrupt of b"),
-	}
-}
-
-func (v *specs) draw(t *rapid.T) lifecycle.Packages {
-	v.a = max(0, v.a+rapid.IntRange(-1, 1).Draw(t, "change a"))
-	v.b = max(0, v.b+rapid.IntRange(-1, 1).Draw(t, "change b"))
-	a := fmt.Sprintf("a@1.%d", v.a)
-	hash := rapid.IntRange(1, 2).Draw(t, "hash")
-	text := fmt.Sprintf("%s#%d{k=%d}%s", a, hash, rapid.IntRange(1, 2).Draw(t, "config of a"), v.interruptOfA)
-	shape := rapid.IntRange(0, 2).Draw(t, "shape")
-	if shape > 0 {
-		text += fmt.Sprintf("; b@1.%d#%d", v.b, hash) + fmt.Sprintf("{k=%d}%s<%s", rapid.IntRange(1, 2).Draw(t, "config of b"), v.interruptOfB, a)
-	}
-	if shape > 1 {
-		text += fmt.Sprintf("; c@1.0<%s<b@1.%d", a, v.b)
-	}
-	return packages(t, text+"; d@1.0!noop; e@1.0")
-}
-
-func (s *simulated) edit(spec *specs, t *rapid.T) {
-	s.spec, s.serial = spec.draw(t), rapid.Bool().Draw(t, "serial")
-	s.generation++
-	s.now = s.now.Add(time.Second) // the record tells times in seconds
 }
 
 func TestNodeSurvivesFaults(t *testing.T) {
@@ -401,63 +377,11 @@ func (s *simulated) goOn(t *rapid.T) {
 			switch p := s.live()[name]; {
 			case p.Terminating || p.Outcome == lifecycle.Lost:
 				s.change(func(pods map[string]livePod) { delete(pods, name) })
-			case p.Stage != v1alpha1.StageInterrupt:
+			case p.Stage != v1alpha1.StageInterrupt && p.Stage != v1alpha1.StageUninstallInterrupt:
 				s.end(name, lifecycle.Done)
 			}
 		}
 		s.grant()
 		s.pass(len(s.lists)-1, 100)
-	}
-}
-
-// settle lets everything succeed from now on, and demands the same end as on a new node.
-func (s *simulated) settle() {
-	s.hold = nil
-	// Per package: an old pod to get rid of, a backoff, four stages and their passes with a drain; and the permit's way round.
-	rounds := 25*len(s.spec) + 25
-	for range rounds {
-		s.grant()
-		idle := s.pass(len(s.lists)-1, 100)
-		if idle && len(s.live()) == 0 && s.permit == nil && lifecycle.Complete(s.spec, s.record()) {
-			s.demandFreshState()
-			return
-		}
-		s.calm()
-		for name, p := range s.live() {
-			if p.Terminating || p.Outcome == lifecycle.Lost {
-				s.change(func(pods map[string]livePod) { delete(pods, name) })
-				continue
-			}
-			s.end(name, lifecycle.Done)
-		}
-		s.now = s.now.Add(6 * time.Minute)
-	}
-	s.t.Fatalf("not complete after %d passes: record %+v, pods %v, permit %v", rounds, s.record(), s.live(), s.permit)
-}
-
-func (s *simulated) demandFreshState() {
-	n := s.record()
-	if n.Status != v1alpha1.StatusComplete {
-		s.t.Fatalf("the node is %s", n.Status)
-	}
-	if n.Cordoned || s.host.unschedulable != s.host.foreignCordon {
-		s.t.Fatalf("the node is complete, but is unschedulable: %t, by somebody else: %t, by us: %t", s.host.unschedulable, s.host.foreignCordon, n.Cordoned)
-	}
-	for name, pkg := range s.spec {
-		key := record.Key(name, pkg.Version)
-		if s.owing[key] {
-			s.t.Fatalf("%s is complete, but its interrupt never took place", key)
-		}
-		if s.installed[name] != pkg.Version {
-			s.t.Fatalf("%s is complete, but installed is %q", key, s.installed[name])
-		}
-		if s.through[key] != fmt.Sprint(pkg.Config) {
-			s.t.Fatalf("%s is complete, but its config is %s, not %v", key, s.through[key], pkg.Config)
-		}
-		for other, e := range n.Packages {
-			if e.Name == name && e.Active() {
-				s.t.Fatalf("the record still waits for %s", other)
-			}
-		}
 	}
 }

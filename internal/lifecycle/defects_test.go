@@ -20,10 +20,10 @@ func TestDefect11_2_20_MergingLeavesTheSpecAlone(t *testing.T) {
 		}
 	}
 	before := s.DeepCopy()
-	spec := lifecycle.Prepare(s, func(string) string { return "1" })
+	spec := lifecycle.Prepare(s, derived)
 	d := lifecycle.Next(lifecycle.Observation{
-		Packages: spec, Permit: new(permit), Now: now, ConfigReady: map[string]bool{"a": true, "b": true},
-		Record: record.Node{Cordoned: true, Packages: entries(t, "a@1.0.0 config:complete; b@1.0.0 config:complete", spec)},
+		Wanted: lifecycle.Wanted{Packages: spec}, Permit: new(permit), Now: now, ConfigReady: map[string]bool{"a": true, "b": true},
+		Record: record.Node{Cordoned: true, Packages: entries(t, "a@1.0.0 config:complete; b@1.0.0 config:complete", lifecycle.Wanted{Packages: spec})},
 		Node:   lifecycle.Node{Ready: true, BootID: "b1", Unschedulable: true}, Drain: &lifecycle.Drain{Clear: true},
 	})
 	if len(d.Start) != 1 || !cmp.Equal(d.Start[0].Interrupt.Services, []string{"b", "c", "k", "x"}) {
@@ -41,7 +41,7 @@ func TestDefect11_2_24_VersionsThatAreNone(t *testing.T) {
 			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {Image: "a", Version: wanted}}}}
 			entry := record.Entry{Name: "a", Version: installed, Stage: v1alpha1.StageConfig, State: v1alpha1.StateComplete}
 			d := lifecycle.Next(lifecycle.Observation{
-				Packages: lifecycle.Prepare(s, func(string) string { return "1" }), Permit: new(permit), Now: now,
+				Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s, derived)}, Permit: new(permit), Now: now,
 				ConfigReady: map[string]bool{"a": true}, Record: record.Node{Packages: map[string]record.Entry{entry.Key(): entry}},
 			})
 			var got v1alpha1.Stage
@@ -61,3 +61,5 @@ func TestDefect11_2_24_VersionsThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+func derived(string) lifecycle.Derived { return lifecycle.Derived{Hash: "1"} }

@@ -1,11 +1,7 @@
 package lifecycle_test
 
 import (
-	"fmt"
-	"maps"
-	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,8 +20,12 @@ import (
 //	package  a@1.0  a@1.0#2 (hash of its pod, else 1)  a@1.0{k=v,l=w} (configMap)  a@1.0<b@1.0<c@2.0 (dependsOn)
 //	         a@1.0!reboot a@1.0!service(x,y) (interrupt)  a@1.0{k=v}?k:noop?*.sh:service(x) (configInterrupts)
 //	         a@1.0~timeout=5m~retries=2 (stageTimeout, maxRetries)
+//	         a@1.0^on,apply,auto (uninstall: enabled, apply, whenRemoved: Uninstall)  a@1.0$new (the name of its definition)
+//	kept     old=a@1.0... (a retained definition: its name, and a package)
 //	entry    a@1.0 apply:erroring run=r1 restarts=2 since=-5s reason=Boom config{k=v} config=unknown hash=1 gen=7
 //	         changed=k,l (a change, not an install) changed=none interrupt=service(x) boot=b1
+//	         since=never (written by an operator that kept no times)
+//	         def=old (installed with this definition, whose config it has, too)
 //	pod      a@1.0 apply running|done|failing|stuck|lost run=r1 #2 terminating restarts=1 created=-5s reason=X exit=1 retrying
 //
 // An entry has, unless it says otherwise, run r1, the config of the spec, hash 1, generation 7, and came into its state
@@ -55,42 +55,86 @@ func items(text string) []string {
 	return strings.Split(text, "; ")
 }
 
-// packageParts are the marked parts of a package in the tables.
-var packageParts = regexp.MustCompile(`[#{!?~<][^#{!?~<]*`)
+// marks begin the marked parts of a package in the tables.
+const marks = "#{!?~<^$"
+
+var packageParts = regexp.MustCompile(`[#{!?~<^$][^#{!?~<^$]*`)
 
 func packages(t rapid.TB, text string) lifecycle.Packages {
 	t.Helper()
 	s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{}}}
-	hashes := map[string]string{}
+	derived := map[string]lifecycle.Derived{}
 	for _, item := range items(text) {
-		head := item
-		if i := strings.IndexAny(item, "#{!?~<"); i >= 0 {
-			head = item[:i]
-		}
-		name, version := nameVersion(t, head)
-		pkg := v1alpha1.Package{Image: "img/" + name, Version: version}
-		hashes[name] = "1"
-		for _, part := range packageParts.FindAllString(item[len(head):], -1) {
-			switch value := part[1:]; part[0] {
-			case '#':
-				hashes[name] = value
-			case '{':
-				pkg.ConfigMap = pairs(strings.TrimSuffix(value, "}"))
-			case '!':
-				pkg.Interrupt = interrupt(value)
-			case '?':
-				pattern, i, _ := strings.Cut(value, ":")
-				pkg.ConfigInterrupts = set(pkg.ConfigInterrupts, pattern, *interrupt(i))
-			case '~':
-				limit(t, &pkg, value)
-			case '<':
-				depName, depVersion := nameVersion(t, value)
-				pkg.DependsOn = set(pkg.DependsOn, depName, depVersion)
-			}
-		}
-		s.Spec.Packages[name] = pkg
+		name, pkg, d := onePackage(t, item)
+		s.Spec.Packages[name], derived[name] = pkg, d
 	}
-	return lifecycle.Prepare(s, func(name string) string { return hashes[name] })
+	return lifecycle.Prepare(s, func(name string) lifecycle.Derived { return derived[name] })
+}
+
+// kept reads retained definitions.
+func kept(t rapid.TB, text string) lifecycle.Retained {
+	t.Helper()
+	all := lifecycle.Retained{}
+	for _, item := range items(text) {
+		definition, item, _ := strings.Cut(item, "=")
+		name, pkg, d := onePackage(t, item)
+		pkg.Name, d.Definition = name, definition
+		all[definition] = lifecycle.PreparePackage(pkg, d)
+	}
+	return all
+}
+
+func onePackage(t rapid.TB, item string) (string, v1alpha1.Package, lifecycle.Derived) {
+	t.Helper()
+	head := item
+	if i := strings.IndexAny(item, marks); i >= 0 {
+		head = item[:i]
+	}
+	name, version := nameVersion(t, head)
+	pkg, derived := v1alpha1.Package{Image: "img/" + name, Version: version}, lifecycle.Derived{Hash: "1"}
+	for _, part := range packageParts.FindAllString(item[len(head):], -1) {
+		switch value := part[1:]; part[0] {
+		case '#':
+			derived.Hash = value
+		case '$':
+			derived.Definition = value
+		case '{':
+			pkg.ConfigMap = pairs(strings.TrimSuffix(value, "}"))
+		case '!':
+			pkg.Interrupt = interrupt(value)
+		case '?':
+			pattern, i, _ := strings.Cut(value, ":")
+			pkg.ConfigInterrupts = set(pkg.ConfigInterrupts, pattern, *interrupt(i))
+		case '~':
+			limit(t, &pkg, value)
+		case '<':
+			depName, depVersion := nameVersion(t, value)
+			pkg.DependsOn = set(pkg.DependsOn, depName, depVersion)
+		case '^':
+			derived.Uninstallable = uninstall(t, &pkg, value)
+		}
+	}
+	return name, pkg, derived
+}
+
+// uninstall sets what a package says about uninstalling, and reports whether it can be uninstalled.
+func uninstall(t rapid.TB, pkg *v1alpha1.Package, text string) bool {
+	t.Helper()
+	enabled := false
+	pkg.Uninstall = &v1alpha1.Uninstall{Enabled: &enabled, WhenRemoved: v1alpha1.WhenRemovedRefuse}
+	for _, word := range strings.Split(text, ",") {
+		switch word {
+		case "on":
+			enabled = true
+		case "apply":
+			pkg.Uninstall.Apply = true
+		case "auto":
+			pkg.Uninstall.WhenRemoved = v1alpha1.WhenRemovedUninstall
+		default:
+			t.Fatalf("package: what is %q?", word)
+		}
+	}
+	return enabled
 }
 
 func set[V any](m map[string]V, k string, v V) map[string]V {
@@ -152,27 +196,28 @@ func nameVersion(t rapid.TB, text string) (name, version string) {
 	return name, version
 }
 
-func entries(t rapid.TB, text string, spec lifecycle.Packages) map[string]record.Entry {
+func entries(t rapid.TB, text string, w lifecycle.Wanted) map[string]record.Entry {
 	t.Helper()
 	all := map[string]record.Entry{}
 	for _, item := range items(text) {
-		e := entry(t, strings.Fields(item), spec)
+		e := entry(t, strings.Fields(item), w)
 		all[e.Key()] = e
 	}
 	return all
 }
 
-func entry(t rapid.TB, words []string, spec lifecycle.Packages) record.Entry {
+func entry(t rapid.TB, words []string, w lifecycle.Wanted) record.Entry {
 	t.Helper()
 	name, version := nameVersion(t, words[0])
 	stage, state, _ := strings.Cut(words[1], ":")
+	config := w.Packages[name].Config
+	if config == nil {
+		config = map[string]string{}
+	}
 	e := record.Entry{
 		Name: name, Version: version, Image: "img/" + name, Stage: v1alpha1.Stage(stage), State: v1alpha1.State(state),
-		Since: metav1.NewTime(now.Add(-time.Hour)), Run: "r1", Config: spec[name].Config,
+		Since: metav1.NewTime(now.Add(-time.Hour)), Run: "r1", Config: config,
 		Hash: "1", Generation: generation,
-	}
-	if e.Config == nil {
-		e.Config = map[string]string{}
 	}
 	for _, word := range words[2:] {
 		k, v, _ := strings.Cut(word, "=")
@@ -185,6 +230,8 @@ func entry(t rapid.TB, words []string, spec lifecycle.Packages) record.Entry {
 			e.Run = v
 		case k == "restarts":
 			e.Restarts = int32(number(t, v))
+		case word == "since=never":
+			e.Since = metav1.Time{}
 		case k == "since":
 			e.Since = metav1.NewTime(now.Add(duration(t, v)))
 		case k == "reason":
@@ -197,6 +244,11 @@ func entry(t rapid.TB, words []string, spec lifecycle.Packages) record.Entry {
 			e.Interrupt = interrupt(v)
 		case k == "boot":
 			e.BootID = v
+		case k == "def":
+			e.Definition = v
+			if pkg, ok := w.Retained[v]; ok {
+				e.Config = pkg.Config
+			}
 		case k == "hash":
 			e.Hash = v
 		case k == "gen":
@@ -276,150 +328,4 @@ func duration(t rapid.TB, text string) time.Duration {
 		t.Fatal(err)
 	}
 	return d
-}
-
-// describe writes a decision in the words of the tables:
-//
-//	a@1.0 apply:complete        a transition; its last one for an entry is followed by what the entry holds then
-//	forget a@1.0                an entry is removed
-//	rename a@1.0                an entry is spelled as in the spec, without a transition
-//	own cordon, disown cordon   what the record says of it;  cordon, uncordon: what the node's spec becomes
-//	delete pod, start pkg stage [interrupt]
-//	wait pkg Reason (or: wait Reason);  tell Reason since=-5s: the wait that the record shows
-//	look-drain, evict, again after
-//	is status; returned         the node's status; the permit is acknowledged
-func describe(t rapid.TB, o lifecycle.Observation, d lifecycle.Decision) []string {
-	t.Helper()
-	lines := describeRecord(o.Record.Packages, d)
-	lines = append(lines, describeNode(o, d)...)
-	for _, p := range d.Delete {
-		lines = append(lines, "delete "+p.Name)
-	}
-	for _, s := range d.Start {
-		lines = append(lines, describeStart(t, o, d, s))
-	}
-	for _, w := range d.Waits {
-		lines = append(lines, strings.Join(strings.Fields("wait "+w.Package+" "+w.Reason), " "))
-		if w.Message == "" {
-			t.Errorf("wait %+v has no message", w)
-		}
-	}
-	if w := d.Record.Wait; w != nil {
-		lines = append(lines, "tell "+w.Reason+ago(w.Since))
-		if w.Message == "" {
-			t.Errorf("the node waits for %s without a message", w.Reason)
-		}
-	}
-	if d.LookDrain {
-		lines = append(lines, "look-drain")
-	}
-	if d.Evict {
-		lines = append(lines, "evict")
-	}
-	if d.After > 0 {
-		lines = append(lines, "again "+d.After.String())
-	}
-	if d.Record.Status != "" {
-		lines = append(lines, "is "+string(d.Record.Status))
-	}
-	if d.Record.Done != o.Record.Done {
-		lines = append(lines, "returned")
-	}
-	return lines
-}
-
-// describeStart demands that a pod is one that the record asks for.
-func describeStart(t rapid.TB, o lifecycle.Observation, d lifecycle.Decision, s lifecycle.Start) string {
-	t.Helper()
-	line := fmt.Sprintf("start %s %s", s.Package, s.Stage)
-	e := d.Record.Packages[record.Key(s.Package, o.Packages[s.Package].Version)]
-	if e.Run != s.Run || e.Stage != s.Stage || s.Run == "" || s.Generation != e.Generation {
-		t.Errorf("start %+v does not belong to the entry %+v", s, e)
-	}
-	if s.Stage == v1alpha1.StageInterrupt {
-		line += " " + interruptText(s.Interrupt)
-		if !reflect.DeepEqual(s.Interrupt, e.Interrupt) {
-			t.Errorf("start %+v has another interrupt than the entry %+v", s, e)
-		}
-	}
-	return line
-}
-
-func describeNode(o lifecycle.Observation, d lifecycle.Decision) []string {
-	var lines []string
-	if d.Record.Cordoned != o.Record.Cordoned {
-		lines = append(lines, map[bool]string{true: "own cordon", false: "disown cordon"}[d.Record.Cordoned])
-	}
-	if d.Unschedulable != nil {
-		lines = append(lines, map[bool]string{true: "cordon", false: "uncordon"}[*d.Unschedulable])
-	}
-	if d.Record.BootID != o.Record.BootID {
-		lines = append(lines, "boot "+d.Record.BootID)
-	}
-	return lines
-}
-
-func describeRecord(before map[string]record.Entry, d lifecycle.Decision) []string {
-	var lines []string
-	changed := map[string]int{}
-	for i, c := range d.Changes {
-		changed[record.Key(c.Package, c.Version)] = i
-	}
-	for i, c := range d.Changes {
-		if c.Reason != "" {
-			lines = append(lines, c.Reason)
-			continue
-		}
-		line := fmt.Sprintf("%s@%s %s:%s", c.Package, c.Version, c.Stage, c.State)
-		key := record.Key(c.Package, c.Version)
-		if changed[key] == i {
-			line += details(d.Record.Packages[key])
-		}
-		lines = append(lines, line)
-	}
-	for _, key := range slices.Sorted(maps.Keys(d.Record.Packages)) {
-		if _, told := changed[key]; !told && details(before[key]) != details(d.Record.Packages[key]) {
-			lines = append(lines, "rename "+strings.Replace(key, "|", "@", 1))
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(before)) {
-		if _, kept := d.Record.Packages[key]; !kept {
-			lines = append(lines, "forget "+strings.Replace(key, "|", "@", 1))
-		}
-	}
-	return lines
-}
-
-func details(e record.Entry) string {
-	var b strings.Builder
-	if e.Run != "" {
-		b.WriteString(" run=" + e.Run)
-	}
-	if e.Restarts > 0 {
-		fmt.Fprintf(&b, " restarts=%d", e.Restarts)
-	}
-	b.WriteString(ago(e.Since))
-	if e.Reason != "" {
-		b.WriteString(" reason=" + e.Reason)
-	}
-	switch {
-	case len(e.Changed) > 0:
-		b.WriteString(" changed=" + strings.Join(e.Changed, ","))
-	case e.Changed != nil:
-		b.WriteString(" changed=none")
-	}
-	if e.Stage == v1alpha1.StageInterrupt && e.State != v1alpha1.StateComplete {
-		b.WriteString(" by " + interruptText(e.Interrupt) + " boot=" + e.BootID)
-	}
-	if e.Generation != generation {
-		fmt.Fprintf(&b, " gen=%d", e.Generation)
-	}
-	return b.String()
-}
-
-func ago(t metav1.Time) string {
-	if d := now.Sub(t.Time); d != 0 && !t.IsZero() {
-		return " since=-" + d.String()
-	}
-	return ""
 }

@@ -36,7 +36,11 @@ var gates = map[string]func(*lifecycle.Observation){
 		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusWaiting, Release: true, Reason: "WaitingForSkyhook", Message: "-"}
 	},
 	"no-config-of-a": func(o *lifecycle.Observation) { o.ConfigReady["a"] = false },
+	// The definition named old is retained, but its ConfigMap is not there yet.
+	"no-config-of-old": func(o *lifecycle.Observation) { o.RetainedReady["old"] = false },
 
+	"deleting":  func(o *lifecycle.Observation) { o.Deleting = true },
+	"abandoned": func(o *lifecycle.Observation) { o.Abandoned = true },
 	"serial":    func(o *lifecycle.Observation) { o.Serial = true },
 	"reapply":   func(o *lifecycle.Observation) { o.Reapply = true },
 	"not-ready": func(o *lifecycle.Observation) { o.Node.Ready = false },

@@ -106,8 +106,8 @@ func (s *simulated) owes(start lifecycle.Start, pkg lifecycle.Package) bool {
 // interrupted notes that the interrupt that runs took place, for all that it was merged of.
 func (s *simulated) interrupted() {
 	for key, e := range s.record().Packages {
-		if e.Stage == v1alpha1.StageInterrupt && e.State != v1alpha1.StateComplete {
-			delete(s.owing, key)
+		if interrupts(e.Stage) && e.State != v1alpha1.StateComplete {
+			s.took(key, e)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (s *simulated) interrupted() {
 // mayDisturb checks what must be true on the node when a pod is created beside or as an interrupt.
 func (s *simulated) mayDisturb(start lifecycle.Start, key string) {
 	n := s.record()
-	if start.Stage == v1alpha1.StageInterrupt {
+	if interrupts(start.Stage) {
 		switch {
 		case !s.host.unschedulable:
 			s.t.Fatalf("interrupt of %s starts on a node that is not cordoned", key)
@@ -132,7 +132,7 @@ func (s *simulated) mayDisturb(start lifecycle.Start, key string) {
 		s.t.Fatalf("stage %s of %s starts while an interrupt is under way", start.Stage, key)
 	}
 	for name, p := range s.live() {
-		if p.Stage == v1alpha1.StageInterrupt {
+		if interrupts(p.Stage) {
 			s.t.Fatalf("stage %s of %s starts beside %s", start.Stage, key, name)
 		}
 	}
@@ -182,8 +182,8 @@ func (s *simulated) comeUp(t *rapid.T) {
 // rebooted notes the packages for which a reboot was under way.
 func (s *simulated) rebooted() {
 	for key, e := range s.record().Packages {
-		if e.Stage == v1alpha1.StageInterrupt && e.State != v1alpha1.StateComplete && e.Interrupt.Type == v1alpha1.InterruptReboot {
-			delete(s.owing, key)
+		if interrupts(e.Stage) && e.State != v1alpha1.StateComplete && e.Interrupt.Type == v1alpha1.InterruptReboot {
+			s.took(key, e)
 		}
 	}
 }

@@ -25,7 +25,7 @@ const (
 // activeInterrupt returns the entry that owns the interrupt running on the node, if any.
 func (m *machine) activeInterrupt() (record.Entry, bool) {
 	for _, key := range sortedKeys(m.out.Record.Packages) {
-		if e := m.out.Record.Packages[key]; e.Stage == v1alpha1.StageInterrupt && e.Active() {
+		if e := m.out.Record.Packages[key]; isInterrupt(e.Stage) && e.Active() {
 			return e, true
 		}
 	}
@@ -56,7 +56,7 @@ func (m *machine) continueInterrupt() {
 	case pod.Terminating:
 		m.wait(e.Name, ReasonPodTerminating, fmt.Sprintf("pod %s is being deleted; it is replaced when it has ended", pod.Name))
 	default:
-		if pkg := m.Packages[e.Name]; !m.overTime(&e, pkg, pod) {
+		if pkg := m.definition(e).Package; !m.overTime(&e, pkg, pod) {
 			m.judge(&e, pkg, pod)
 		}
 	}
@@ -75,7 +75,8 @@ func (m *machine) rebooted(e record.Entry) bool {
 // watchReboot waits for the boot id to change. A pod killed as the node goes down is no failure.
 func (m *machine) watchReboot(e *record.Entry, pod Pod) {
 	limit := rebootLimit
-	if pkg, ok := m.Packages[e.Name]; ok && pkg.StageTimeout != nil {
+	pkg := m.definition(*e).Package
+	if pkg.StageTimeout != nil {
 		limit = pkg.StageTimeout.Duration
 	}
 	left := runStart(*e).Add(limit).Sub(m.Now)
@@ -90,13 +91,13 @@ func (m *machine) watchReboot(e *record.Entry, pod Pod) {
 		m.waitNode(e.Name, ReasonReboot, "the node is to reboot; its boot id has not changed yet")
 		return
 	}
-	m.judge(e, m.Packages[e.Name], pod)
+	m.judge(e, pkg, pod)
 }
 
 // ensureInterrupt creates the missing pod of a running interrupt again. The agent knows what it did already by the
 // resource id, which stays that of the run.
 func (m *machine) ensureInterrupt(e *record.Entry) {
-	if pkg, inSpec := m.Packages[e.Name]; !inSpec || !sameVersion(pkg.Version, e.Version) || e.Interrupt == nil {
+	if m.definition(*e).Missing || e.Interrupt == nil {
 		// Nobody can build its pod any more, or knows what another operator ran. Those that it ran for find another owner.
 		e.State = v1alpha1.StateSkipped
 		m.put(*e)
@@ -121,11 +122,10 @@ func (m *machine) ensureInterrupt(e *record.Entry) {
 func (m *machine) completeInterrupt(owner record.Entry, pod Pod, found bool) {
 	for _, key := range sortedKeys(m.out.Record.Packages) {
 		e := m.out.Record.Packages[key]
-		if e.Stage != v1alpha1.StageInterrupt || key != owner.Key() && !mergedInto(e, owner) {
+		if !isInterrupt(e.Stage) || key != owner.Key() && (!mergedInto(e, owner) || superseded(m.out.Record, e)) {
 			continue
 		}
-		e.State, e.Reason, e.Message, e.Since = v1alpha1.StateComplete, "", "", metav1.NewTime(m.Now)
-		m.put(e)
+		m.interrupted(e)
 	}
 	if m.Reapply && isReboot(owner) {
 		m.out.Record.BootID = m.Node.BootID // our own reboot is no reason to start over
@@ -135,6 +135,16 @@ func (m *machine) completeInterrupt(owner record.Entry, pod Pod, found bool) {
 		if pod.Outcome == Done {
 			m.Pods = without(m.Pods, pod.Name)
 		}
+	}
+}
+
+// interrupted ends the interrupt stage of an entry. After an uninstall it was the last one, also when the package is
+// wanted again by now.
+func (m *machine) interrupted(e record.Entry) {
+	e.State, e.Reason, e.Message, e.Since = v1alpha1.StateComplete, "", "", metav1.NewTime(m.Now)
+	m.put(e)
+	if e.Stage == v1alpha1.StageUninstallInterrupt {
+		m.uninstalled(e)
 	}
 }
 
@@ -149,9 +159,8 @@ func mergedInto(e, owner record.Entry) bool {
 func (m *machine) adoptOrphans() {
 	for _, key := range sortedKeys(m.out.Record.Packages) {
 		e := m.out.Record.Packages[key]
-		if e.Stage == v1alpha1.StageInterrupt && e.State == v1alpha1.StateSkipped && m.rebooted(e) {
-			e.State, e.Since = v1alpha1.StateComplete, metav1.NewTime(m.Now)
-			m.put(e)
+		if isInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && m.rebooted(e) && !superseded(m.out.Record, e) {
+			m.interrupted(e)
 		}
 	}
 }
@@ -165,26 +174,26 @@ func (m *machine) beginInterrupt() {
 	if len(due) == 0 {
 		return
 	}
-	owner := due[0].Name
+	owner := due[0].entry.Name
 	if !m.mayWork(owner) || !m.othersIdle(owner) || !m.aloneOnNode(owner) {
 		return
 	}
 	// The reboot that an orphan was merged into may be under way: it counts, see adoptOrphans.
-	if m.Node.BootID == "" || !m.Node.Ready && slices.ContainsFunc(due, isReboot) {
+	if m.Node.BootID == "" || !m.Node.Ready && slices.ContainsFunc(due, func(d debt) bool { return isReboot(d.entry) }) {
 		m.waitNode(owner, ReasonReboot, "the node does not report its boot id, or is rebooting")
 		return
 	}
 	if !m.quiet(owner) {
 		return
 	}
-	ownerName, interrupt := merge(due, m.Packages)
-	for _, e := range due {
+	ownerName, interrupt := merge(due)
+	for _, d := range due {
+		e := d.entry
+		e.Stage, e.State = d.stage(), v1alpha1.StateSkipped
 		if ownerName == "" { // what they were merged into is known to nobody, and they owe nothing themselves
-			e.Stage, e.State, e.Since = v1alpha1.StageInterrupt, v1alpha1.StateComplete, metav1.NewTime(m.Now)
-			m.put(e)
+			m.interrupted(e)
 			continue
 		}
-		e.Stage, e.State = v1alpha1.StageInterrupt, v1alpha1.StateSkipped
 		e.Since, e.Restarts = metav1.NewTime(m.Now), 0
 		e.Interrupt, e.BootID, e.Run = &interrupt, m.Node.BootID, m.nextRun(e.Run)
 		if e.Name == ownerName {
@@ -195,34 +204,55 @@ func (m *machine) beginInterrupt() {
 	}
 }
 
-// interruptDue returns the entries that owe an interrupt, in order of their names. A skipped one whose interrupt has no
-// owner any more owes it again, so that nobody is stranded.
-func (m *machine) interruptDue() []record.Entry {
-	var due []record.Entry
+// debt is an entry that owes an interrupt, and its package.
+type debt struct {
+	entry record.Entry
+	pkg   Package
+}
+
+// stage is the one in which the interrupt runs.
+func (d debt) stage() v1alpha1.Stage {
+	if uninstalling(d.entry) {
+		return v1alpha1.StageUninstallInterrupt
+	}
+	return v1alpha1.StageInterrupt
+}
+
+// interruptDue returns the entries that owe an interrupt: those that come, then those that go, each in order of their
+// names. A skipped one whose interrupt has no owner any more owes it again, so that nobody is stranded.
+func (m *machine) interruptDue() []debt {
+	var due []debt
 	for _, name := range m.Packages.names() {
-		if _, out := m.outOfTurn(name); out {
-			continue
-		}
 		pkg := m.Packages[name]
 		e, ok := find(m.out.Record, name, pkg.Version)
-		if !ok {
+		if _, leaves := m.leaving[e.Key()]; !ok || leaves || m.Deleting || pkg.applies() {
 			continue
 		}
 		orphan := e.Stage == v1alpha1.StageInterrupt && e.State == v1alpha1.StateSkipped
 		waiting := e.Stage == v1alpha1.StageConfig && e.State == v1alpha1.StateComplete && !configChanged(pkg, e) && len(owed(pkg, e)) > 0
 		if orphan || waiting {
-			due = append(due, e)
+			due = append(due, debt{e, pkg})
 		}
 	}
-	return due
+	for _, key := range sortedKeys(m.leaving) {
+		e, recorded := m.out.Record.Packages[key]
+		undone := e.Stage == v1alpha1.StageUninstall && e.State == v1alpha1.StateComplete
+		orphan := e.Stage == v1alpha1.StageUninstallInterrupt && e.State == v1alpha1.StateSkipped
+		if recorded && !m.leaving[key].Missing && (undone || orphan) {
+			due = append(due, debt{e, m.leaving[key].Package})
+		}
+	}
+	return slices.DeleteFunc(due, func(d debt) bool {
+		_, out := m.outOfTurn(d.entry.Name)
+		return out
+	})
 }
 
 // othersIdle reports whether no package of this Skyhook runs a stage of its own. One that is in the middle of a stage but
 // has no pod waits for something, be it this interrupt, so nobody waits for it.
 func (m *machine) othersIdle(name string) bool {
-	for _, other := range m.Packages.names() {
-		e, recorded := find(m.out.Record, other, m.Packages[other].Version)
-		if !recorded || !e.Active() || !m.hasPod(other) {
+	for _, e := range m.relevant(m.out.Record) {
+		if !e.Active() || !m.hasPod(e.Name) {
 			continue
 		}
 		message := fmt.Sprintf("the interrupt waits until stage %s of package %s has ended", e.Stage, e.Name)
@@ -259,16 +289,16 @@ func rank(t v1alpha1.InterruptType) int {
 
 // merge makes one interrupt of all that are due, and names the package that runs it: the highest rank wins, services of
 // equal rank are joined.
-func merge(due []record.Entry, packages Packages) (string, v1alpha1.Interrupt) {
+func merge(due []debt) (string, v1alpha1.Interrupt) {
 	var (
 		owner  string
 		winner v1alpha1.Interrupt
 	)
-	for _, e := range due {
-		for _, i := range owedAgain(packages[e.Name], e) {
+	for _, d := range due {
+		for _, i := range d.owed() {
 			switch {
 			case owner == "" || rank(i.Type) < rank(winner.Type):
-				owner, winner = e.Name, *i.DeepCopy()
+				owner, winner = d.entry.Name, *i.DeepCopy()
 			case i.Type == winner.Type:
 				winner.Services = union(winner.Services, i.Services)
 			}
@@ -278,10 +308,12 @@ func merge(due []record.Entry, packages Packages) (string, v1alpha1.Interrupt) {
 	return owner, winner
 }
 
-// owedAgain is owed, but for an orphan that may owe nothing by the spec as it is now: then what it was merged into.
-func owedAgain(pkg Package, e record.Entry) []v1alpha1.Interrupt {
-	if list := owed(pkg, e); len(list) > 0 || e.Interrupt == nil {
-		return list
+// owed returns the interrupts of the debt; for an orphan that owes nothing by the spec as it is now, what it was merged
+// into. An uninstall owes the package's own.
+func (d debt) owed() []v1alpha1.Interrupt {
+	list := owed(d.pkg, d.entry)
+	if len(list) == 0 && d.entry.Interrupt != nil {
+		return []v1alpha1.Interrupt{*d.entry.Interrupt}
 	}
-	return []v1alpha1.Interrupt{*e.Interrupt}
+	return list
 }

@@ -48,7 +48,7 @@ func TestLeave(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := lifecycle.Observation{Pods: pods(t, c.pods), Now: now, Record: record.Node{
-				Packages: entries(t, c.node, nil), Done: "5/1", Status: "in_progress",
+				Packages: entries(t, c.node, lifecycle.Wanted{}), Done: "5/1", Status: "in_progress",
 			}}
 			if c.permit {
 				o.Permit = new(permit)
@@ -111,7 +111,7 @@ func TestComplete(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := packages(t, c.spec)
-			if got := lifecycle.Complete(spec, record.Node{Packages: entries(t, c.node, spec)}); got != c.want {
+			if got := lifecycle.Complete(lifecycle.Wanted{Packages: spec}, record.Node{Packages: entries(t, c.node, lifecycle.Wanted{Packages: spec})}); got != c.want {
 				t.Errorf("got %t, want %t", got, c.want)
 			}
 		})
@@ -131,7 +131,7 @@ func TestFirstFailure(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := packages(t, c.spec)
-			e, failed := lifecycle.FirstFailure(spec, record.Node{Packages: entries(t, c.node, spec)})
+			e, failed := lifecycle.FirstFailure(lifecycle.Wanted{Packages: spec}, record.Node{Packages: entries(t, c.node, lifecycle.Wanted{Packages: spec})})
 			if got := map[bool]string{true: e.Key()}[failed]; got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -167,7 +167,7 @@ func TestInterrupting(t *testing.T) {
 		{"done", "a@1.0 interrupt:complete", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := lifecycle.Interrupting(record.Node{Packages: entries(t, c.node, nil)}); got != c.want {
+			if got := lifecycle.Interrupting(record.Node{Packages: entries(t, c.node, lifecycle.Wanted{})}); got != c.want {
 				t.Errorf("got %t, want %t", got, c.want)
 			}
 		})

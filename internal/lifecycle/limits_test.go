@@ -70,7 +70,7 @@ var serials = []row{
 	{
 		name: "11.2#1 one whose pod was lost lets its dependency go first",
 		spec: "a@1.0{k=2}; b@1.0<a@1.0", node: "a@1.0 config:complete config{k=1}; b@1.0 apply:in_progress", gate: "serial",
-		want: "a@1.0 config:in_progress run=now changed=k; start a config; wait b WaitingForSerial; is in_progress",
+		want: "a@1.0 config:in_progress run=now changed=k; start a config; wait b WaitingForDependency; is in_progress",
 	},
 	{
 		name: "11.2#1 a lost interrupt pod is made again, although an earlier name has work",
@@ -134,7 +134,7 @@ var limits = []row{
 	{
 		name: "stageTimeout: trying again takes a permit",
 		spec: "a@1.0~timeout=2h", node: "a@1.0 apply:erroring reason=StageTimeout", gate: "gen=8 no-permit",
-		want: "wait a WaitingForPermit; is erroring",
+		want: "wait a WaitingForPermit; tell WaitingForPermit; is erroring",
 	},
 	{
 		name: "stageTimeout: of a service interrupt",

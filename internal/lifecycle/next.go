@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -14,6 +15,10 @@ type machine struct {
 	out Decision
 	// claimed pods belong to a current run or are already handled; the rest is stale.
 	claimed map[string]bool
+	// leaving are the package versions that have to go, by the keys of their entries.
+	leaving map[string]Leaving
+	// revoked is the permit that the node has to give back; nil when none.
+	revoked *v1alpha1.Permit
 	// needCordon says that something that is to happen disturbs the node's other pods.
 	needCordon bool
 }
@@ -29,11 +34,19 @@ func Next(o Observation) Decision {
 	if m.Permit != nil && record.PermitToken(*m.Permit) == o.Record.Done {
 		m.Permit = nil // finished with; the operator takes it back
 	}
+	m.revoke()
 	m.out.Record.Wait = nil
+	m.leaving = m.Leaving(m.out.Record)
 	m.reapply()
+	m.breakOff()
 	m.continueInterrupt()
-	for _, name := range o.Packages.names() {
-		m.advance(name)
+	for _, key := range sortedKeys(m.leaving) {
+		m.retire(key, m.leaving[key])
+	}
+	if !o.Deleting {
+		for _, name := range o.Packages.names() {
+			m.advance(name)
+		}
 	}
 	m.beginInterrupt()
 	m.deleteStale()
@@ -44,7 +57,7 @@ func Next(o Observation) Decision {
 // Leave decides how a node gets rid of a Skyhook that no longer targets it or is being deleted: pods first, then the
 // record. A permit that is still out is acknowledged in the same write and taken back after it.
 func Leave(o Observation) Decision {
-	d := Decision{Record: o.Record, Leaving: true, Clear: len(o.Pods) == 0}
+	d := Decision{Record: o.Record, Leaving: true, Clear: len(o.Pods) == 0, Force: o.Abandoned}
 	d.Record.Done, d.Record.Wait, d.Record.BootID = "", nil, ""
 	if d.Clear && d.Record.Cordoned {
 		d.Record.Cordoned = false
@@ -56,11 +69,29 @@ func Leave(o Observation) Decision {
 		d.Record.Done = record.PermitToken(*o.Permit)
 	}
 	for _, p := range o.Pods {
-		if !p.Terminating {
+		if !p.Terminating || d.Force {
 			d.Delete = append(d.Delete, p)
 		}
 	}
 	return d
+}
+
+// revoke takes a permit out of use that the node has to give back. One whose node is cordoned or interrupted counts anyway,
+// so it goes on.
+func (m *machine) revoke() {
+	_, interrupting := m.activeInterrupt()
+	if m.Permit != nil && m.Permit.Revoked && !m.out.Record.Cordoned && !interrupting {
+		m.revoked, m.Permit = m.Permit, nil
+	}
+}
+
+// busy reports whether a pod is there that does not belong to what fails.
+func (m *machine) busy() bool {
+	failing := map[string]bool{}
+	for _, e := range m.relevant(m.out.Record) {
+		failing[e.Name] = e.State == v1alpha1.StateErroring
+	}
+	return slices.ContainsFunc(m.Pods, func(p Pod) bool { return !failing[p.Package] })
 }
 
 // reapply starts every package over after a reboot that was not ours, where the operator is set to do so.
@@ -74,8 +105,24 @@ func (m *machine) reapply() {
 	if last == "" || last == now {
 		return
 	}
-	m.out.Record.Packages = map[string]record.Entry{}
+	if m.Deleting {
+		return
+	}
+	for key, e := range m.Record.Packages {
+		if !m.onHost(key, e) {
+			delete(m.out.Record.Packages, key)
+		}
+	}
 	m.out.Changes = append(m.out.Changes, Change{Reason: ReasonReapply, Message: "the node rebooted; its packages are applied again"})
+}
+
+// onHost reports whether an entry outlives a reboot after which packages are applied again: what is to be undone, or only
+// left alone, is still on the host.
+func (m *machine) onHost(key string, e record.Entry) bool {
+	_, leaves := m.leaving[key]
+	pkg, inSpec := m.Packages[e.Name]
+	_, held := m.NeedsUninstall(m.Record, e.Name)
+	return leaves || !inSpec || pkg.applies() || held
 }
 
 // deleteStale removes pods that no entry asks for: another run, stage or version, or a package that left the spec.
@@ -89,7 +136,7 @@ func (m *machine) deleteStale() {
 
 // summarize sets the node's status and gives the permit back when the node is done with it.
 func (m *machine) summarize() {
-	complete := Complete(m.Packages, m.out.Record)
+	complete := Complete(m.Wanted, m.out.Record)
 	m.out.Record.Status = m.status(complete)
 	if m.Hold != nil && !complete {
 		m.wait("", m.Hold.Reason, m.Hold.Message)
@@ -100,8 +147,11 @@ func (m *machine) summarize() {
 	idle := len(m.Pods) == 0 && len(m.out.Start) == 0 && !interrupting
 	over := idle && (complete || m.Hold != nil && m.Hold.Release)
 	m.cordon(!over && (m.needCordon || m.out.Record.Cordoned))
-	if m.Permit != nil && over {
+	switch {
+	case m.Permit != nil && over:
 		m.out.Record.Done = record.PermitToken(*m.Permit)
+	case m.revoked != nil && !m.busy():
+		m.out.Record.Done = record.PermitToken(*m.revoked)
 	}
 }
 
@@ -125,14 +175,9 @@ func (m *machine) status(complete bool) v1alpha1.Status {
 	}
 }
 
-// any reports whether a package of the spec is in the given state.
+// any reports whether an entry that matters is in the given state.
 func (m *machine) any(s v1alpha1.State) bool {
-	for name, pkg := range m.Packages {
-		if e, ok := find(m.out.Record, name, pkg.Version); ok && e.State == s {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.relevant(m.out.Record), func(e record.Entry) bool { return e.State == s })
 }
 
 func (m *machine) wait(pkg, reason, message string) {

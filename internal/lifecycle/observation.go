@@ -11,8 +11,8 @@ import (
 
 // Observation is all that a decision depends on.
 type Observation struct {
-	// Packages that the spec wants, see Prepare.
-	Packages Packages
+	// Wanted is what the Skyhook wants on the node.
+	Wanted
 	// Record is what the node remembers of the Skyhook.
 	Record record.Node
 	// Pods are the Skyhook's own pods on the node.
@@ -24,6 +24,8 @@ type Observation struct {
 	// ConfigReady says, by package name, that the package's ConfigMap holds the configMap of the spec, or that none is
 	// needed.
 	ConfigReady map[string]bool
+	// RetainedReady says the same of retained definitions, by their names.
+	RetainedReady map[string]bool
 	// Serial makes packages run one at a time.
 	Serial bool
 	// Generation of the spec.
@@ -122,11 +124,17 @@ type Decision struct {
 	After time.Duration
 	// Leaving says that the Skyhook is to be gone from the node; Clear, that its record can be removed now.
 	Leaving, Clear bool
+	// Force deletes pods without waiting for the node to confirm it: the user gave the node up.
+	Force bool
 }
 
 // Start asks for a pod.
 type Start struct {
-	Package    string
+	Package string
+	// Version as in the record's entry.
+	Version string
+	// Retained names the definition to take instead of the spec's; empty for the spec's.
+	Retained   string
 	Stage      v1alpha1.Stage
 	Run        string
 	Generation int64
@@ -174,4 +182,9 @@ const (
 	ReasonStageTimeout      = "StageTimeout"
 	ReasonRetries           = "RetriesExhausted"
 	ReasonReapply           = "ReapplyAfterReboot"
+	ReasonUninstalling      = "WaitingForUninstall"
+	ReasonDependent         = "WaitingForDependent"
+	ReasonUninstallFirst    = "UninstallRequired"
+	ReasonNoDefinition      = "DefinitionMissing"
+	ReasonUninstalled       = "Uninstalled"
 )

@@ -20,13 +20,31 @@ type Package struct {
 	Hash string
 	// Config has a hash per config key, see record.HashConfig.
 	Config map[string]string
+	// Definition is the name under which this definition is retained.
+	Definition string
+	// Uninstallable says that the package can be uninstalled.
+	Uninstallable bool
 }
 
-// Prepare computes the Packages of a Skyhook; hash gives the hash of a package's pod.
-func Prepare(s *v1alpha1.Skyhook, hash func(name string) string) Packages {
+// Derived is what is computed of a package elsewhere, see the fields of Package of the same names.
+type Derived struct {
+	Hash, Definition string
+	Uninstallable    bool
+}
+
+// PreparePackage computes one Package.
+func PreparePackage(pkg v1alpha1.Package, d Derived) Package {
+	return Package{
+		Package: pkg, Image: pkg.Repository(), Config: record.HashConfig(pkg.ConfigMap),
+		Hash: d.Hash, Definition: d.Definition, Uninstallable: d.Uninstallable,
+	}
+}
+
+// Prepare computes the Packages of a Skyhook.
+func Prepare(s *v1alpha1.Skyhook, derive func(name string) Derived) Packages {
 	all := make(Packages, len(s.Spec.Packages))
 	for name, pkg := range s.Spec.Packages {
-		all[name] = Package{Package: pkg, Image: pkg.Repository(), Hash: hash(name), Config: record.HashConfig(pkg.ConfigMap)}
+		all[name] = PreparePackage(pkg, derive(name))
 	}
 	return all
 }

@@ -12,8 +12,8 @@ import (
 
 // Reject records that the API server refused to create a pod that was asked for, such as for a quota or a policy. It is
 // tried again after a pause that grows with each refusal. The package counts as erroring until a pod runs.
-func Reject(n record.Node, s Start, version, message string, now time.Time) (record.Node, Change) {
-	e := n.Packages[record.Key(s.Package, version)]
+func Reject(n record.Node, s Start, message string, now time.Time) (record.Node, Change) {
+	e := n.Packages[record.Key(s.Package, s.Version)]
 	e.State, e.Reason, e.Message = v1alpha1.StateErroring, ReasonPodRejected, record.TrimMessage(message)
 	e.Since, e.Restarts = metav1.NewTime(now), e.Restarts+1
 	n.Packages = maps.Clone(n.Packages)

@@ -12,13 +12,13 @@ import (
 func TestReject(t *testing.T) {
 	spec := packages(t, "a@1.0")
 	o := lifecycle.Observation{
-		Packages: spec, Permit: new(permit), ConfigReady: map[string]bool{"a": true}, Generation: generation, Now: now,
-		Node: lifecycle.Node{Ready: true, BootID: "b1"}, Record: record.Node{Packages: entries(t, "a@1.0 apply:in_progress", spec)},
+		Wanted: lifecycle.Wanted{Packages: spec}, Permit: new(permit), ConfigReady: map[string]bool{"a": true}, Generation: generation, Now: now,
+		Node: lifecycle.Node{Ready: true, BootID: "b1"}, Record: record.Node{Packages: entries(t, "a@1.0 apply:in_progress", lifecycle.Wanted{Packages: spec})},
 	}
-	start := lifecycle.Start{Package: "a", Stage: "apply", Run: "r1"}
+	start := lifecycle.Start{Package: "a", Version: "1.0", Stage: "apply", Run: "r1"}
 	for i, pause := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second} {
 		before := o.Record.Packages["a|1.0"]
-		n, change := lifecycle.Reject(o.Record, start, "1.0", "exceeded quota", o.Now)
+		n, change := lifecycle.Reject(o.Record, start, "exceeded quota", o.Now)
 		e := n.Packages["a|1.0"]
 		if e.Restarts != int32(i+1) || e.Reason != lifecycle.ReasonPodRejected || e.Message != "exceeded quota" || n.Status != "erroring" || e.Run != "r1" {
 			t.Errorf("refusal %d: status %s, entry %+v", i, n.Status, e)

@@ -17,6 +17,9 @@ import (
 // started in the same pass, so that both cost one write. Interrupts concern the whole node, see interrupt.go.
 func (m *machine) advance(name string) {
 	pkg := m.Packages[name]
+	if pkg.applies() || m.heldByRemoval(name) {
+		return
+	}
 	e, ok := m.adopt(name, pkg)
 	if ok && e.Stage == v1alpha1.StageInterrupt && e.State != v1alpha1.StateComplete {
 		return
@@ -56,14 +59,14 @@ func (m *machine) due(name string, pkg Package, e record.Entry, recorded bool) (
 // begin starts a stage, or says what holds it back. A package that will need an interrupt disturbs the node from its
 // first stage on, so that is where cordon and drain come first.
 func (m *machine) begin(name string, pkg Package, last record.Entry, stage v1alpha1.Stage) {
-	if !m.mayStart(name, pkg) {
+	if !m.mayInstall(name, pkg) {
 		return
 	}
 	e := record.Entry{
 		Name: name, Version: pkg.Version, Image: pkg.Image, ContainerSHA: pkg.ContainerSHA,
 		Stage: stage, State: v1alpha1.StateInProgress,
 		Since: metav1.NewTime(m.Now), Run: m.nextRun(last.Run), Config: pkg.Config,
-		Hash: pkg.Hash, Generation: m.Generation, Changed: changedFor(pkg, last, stage),
+		Hash: pkg.Hash, Definition: pkg.Definition, Generation: m.Generation, Changed: changedFor(pkg, last, stage),
 	}
 	carry(&e, last)
 	if stage != v1alpha1.StagePostInterrupt && len(owed(pkg, e)) > 0 && !m.quiet(name) {
@@ -74,44 +77,60 @@ func (m *machine) begin(name string, pkg Package, last record.Entry, stage v1alp
 }
 
 func (m *machine) start(e record.Entry) {
-	s := Start{Package: e.Name, Stage: e.Stage, Run: e.Run, Generation: e.Generation}
-	if e.Stage == v1alpha1.StageInterrupt {
+	s := Start{Package: e.Name, Version: e.Version, Stage: e.Stage, Run: e.Run, Generation: e.Generation}
+	if isInterrupt(e.Stage) {
 		s.Interrupt = e.Interrupt
+	}
+	if l := m.definition(e); !l.FromSpec {
+		s.Retained = l.Package.Definition
 	}
 	m.out.Start = append(m.out.Start, s)
 }
 
-// mayStart reports whether a new pod of the package may be created now. It records the reason when not.
+func (m *machine) mayInstall(name string, pkg Package) bool {
+	return m.mayWork(name) && m.dependenciesMet(name, pkg) && m.mayStart(name, pkg)
+}
+
+// mayStart reports whether a new pod of the package may be created on the node as it is now. It records the reason when
+// not.
 func (m *machine) mayStart(name string, pkg Package) bool {
-	if !m.mayWork(name) || !m.dependenciesMet(name, pkg) {
-		return false
-	}
 	if _, busy := m.activeInterrupt(); busy {
 		m.wait(name, ReasonInterrupt, "an interrupt is running on the node")
 		return false
 	}
 	for _, p := range m.Pods {
 		// Nothing runs beside an interrupt, be it one that is done with, or that nobody wants any more.
-		if p.Package == name || p.Stage == v1alpha1.StageInterrupt {
+		if p.Package == name || isInterrupt(p.Stage) {
 			m.wait(name, ReasonPodTerminating, fmt.Sprintf("pod %s of an earlier run has not ended yet", p.Name))
 			return false
 		}
 	}
-	if !m.ConfigReady[name] {
+	if !m.configReady(name, pkg) {
 		m.wait(name, ReasonConfigMap, "the ConfigMap does not hold this package's configMap yet")
 		return false
 	}
 	return true
 }
 
+// configReady reports whether the ConfigMap that the pod would mount holds what it should.
+func (m *machine) configReady(name string, pkg Package) bool {
+	if spec, ok := m.Packages[name]; ok && sameVersion(spec.Version, pkg.Version) {
+		return m.ConfigReady[name]
+	}
+	return m.RetainedReady[pkg.Definition]
+}
+
 // mayWork reports whether the node may do anything new for the package: it holds a permit, nothing holds it back, and
 // with serial it is the package's turn.
 func (m *machine) mayWork(name string) bool {
 	if m.Hold != nil {
-		return false // summarize tells the reason once for the node
+		m.tellTurn(name, m.Hold.Reason, m.Hold.Message) // summarize tells the reason once for the node
+		return false
 	}
 	if m.Permit == nil {
-		m.wait(name, ReasonNoPermit, "waits for its turn: the budget lets no more nodes work now")
+		const message = "waits for its turn: the budget lets no more nodes work now"
+		m.wait(name, ReasonNoPermit, message)
+		m.tellTurn(name, ReasonNoPermit, message)
 		return false
 	}
 	if turn, out := m.outOfTurn(name); out {
@@ -119,6 +138,14 @@ func (m *machine) mayWork(name string) bool {
 		return false
 	}
 	return true
+}
+
+// tellTurn records what a failing package lacks to be tried again: it gets its turn for that, and not for failing on.
+func (m *machine) tellTurn(name, reason, message string) {
+	failing := func(e record.Entry) bool { return e.Name == name && e.State == v1alpha1.StateErroring }
+	if slices.ContainsFunc(m.relevant(m.out.Record), failing) {
+		m.tellNode(reason, message)
+	}
 }
 
 // outOfTurn reports whether packages work one at a time and it is another's turn, and whose. Without serial nobody asks
@@ -137,11 +164,17 @@ func (m *machine) turn() string {
 	if e, running := m.activeInterrupt(); running {
 		return e.Name
 	}
+	if name := m.leavesFirst(); name != "" {
+		return name
+	}
 	var first string
 	for _, name := range m.Packages.names() {
 		pkg := m.Packages[name]
+		if pkg.applies() {
+			continue
+		}
 		e, recorded := find(m.out.Record, name, pkg.Version)
-		ready := m.unmet(name, pkg) == nil
+		ready := m.unmet(name, pkg) == nil && !m.waitsForRemoval(name)
 		if recorded && !settled(pkg, e) && (ready || m.hasPod(name)) {
 			return name
 		}
@@ -151,6 +184,30 @@ func (m *machine) turn() string {
 		}
 	}
 	return first
+}
+
+// leavesFirst is the package whose turn it is to be undone: the one that has begun, else the first by name that nothing
+// is built on. Packages that go come before those that come.
+func (m *machine) leavesFirst() string {
+	var first string
+	for _, key := range sortedKeys(m.leaving) {
+		e, recorded := m.out.Record.Packages[key]
+		switch {
+		case !recorded || m.leaving[key].Missing:
+		case m.undoingNow(e):
+			return e.Name
+		case first == "" || m.dependsOn(e.Name, first):
+			first = e.Name
+		}
+	}
+	return first
+}
+
+// undoingNow reports whether the uninstall of a package has begun and goes on: without a pod, one lets what is built on it
+// go first, which may have become due later.
+func (m *machine) undoingNow(e record.Entry) bool {
+	_, waits := m.dependent(e)
+	return uninstalling(e) && (!waits || m.hasPod(e.Name))
 }
 
 func (m *machine) dependenciesMet(name string, pkg Package) bool {
@@ -169,6 +226,9 @@ func (m *machine) unmet(name string, pkg Package) *Wait {
 		if !ok || !sameVersion(other.Version, version) {
 			return &Wait{Reason: ReasonDependencyMissing, Message: fmt.Sprintf(
 				"spec.packages.%s.dependsOn names %s %s, which is not in spec.packages", name, dep, version)}
+		}
+		if other.applies() {
+			return &Wait{Reason: ReasonDependency, Message: fmt.Sprintf("depends on %s %s, which is to be uninstalled (uninstall.apply is true)", dep, version)}
 		}
 		if !packageComplete(m.out.Record, dep, other) {
 			return &Wait{Reason: ReasonDependency, Message: fmt.Sprintf("depends on %s %s, which is not complete on this node", dep, version)}

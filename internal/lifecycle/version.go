@@ -62,11 +62,15 @@ func superseded(n record.Node, e record.Entry) bool {
 // adopt finds the entry of a package and renames it to the spelling of the spec, where other readers look for it.
 func (m *machine) adopt(name string, pkg Package) (record.Entry, bool) {
 	e, ok := find(m.out.Record, name, pkg.Version)
-	if ok && (e.Stage == v1alpha1.StageUninstall || e.Stage == v1alpha1.StageUninstallInterrupt) {
+	if ok && uninstalling(e) {
 		return record.Entry{}, false // on its way out when it was wanted again: installed anew
 	}
 	if ok && finishedElsewhere(m.out.Record, e) {
 		e.Config, e.Changed = pkg.Config, []string{}
+		m.out.Record.Packages[e.Key()] = e
+	}
+	if ok && e.Definition == "" && pkg.Definition != "" && !configChanged(pkg, e) {
+		e.Definition = pkg.Definition // installed by an operator that kept none
 		m.out.Record.Packages[e.Key()] = e
 	}
 	if ok && e.Version != pkg.Version {
@@ -79,7 +83,7 @@ func (m *machine) adopt(name string, pkg Package) (record.Entry, bool) {
 
 // installed reports whether a version came at least to the end of its apply.
 func installed(e record.Entry) bool {
-	return e.Stage != v1alpha1.StageApply || e.State == v1alpha1.StateComplete
+	return !uninstalling(e) && (e.Stage != v1alpha1.StageApply || e.State == v1alpha1.StateComplete)
 }
 
 // installedBelow reports whether an older version of the package was installed on the node. A version that never got

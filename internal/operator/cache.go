@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -25,6 +26,8 @@ func cacheOptions(namespace string) cache.Options {
 			&corev1.Node{}:      {Transform: slimNode},
 			&corev1.Pod{}:       {Namespaces: own, Label: has(workload.LabelName), Transform: slimPod},
 			&corev1.ConfigMap{}: {Namespaces: own, Transform: slimConfigMap},
+
+			&appsv1.ControllerRevision{}: {Namespaces: own, Label: has(workload.LabelName)},
 		},
 	}
 }

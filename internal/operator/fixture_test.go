@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -41,6 +42,8 @@ type cluster struct {
 	namespace string
 	stop      func()
 	writes    writeCounter
+	// variables of the operator that starts next, before those of every test.
+	variables map[string]string
 }
 
 func newCluster(t *testing.T, nodes int) *cluster {
@@ -93,11 +96,16 @@ func (f *cluster) addNode(name string) {
 func (f *cluster) startOperator() {
 	f.t.Helper()
 	none := func(name string) (string, bool) {
+		if v, ok := f.variables[name]; ok {
+			return v, true
+		}
 		switch name {
 		case "NAMESPACE":
 			return f.namespace, true
 		case "METRICS_PORT", "PROBE_PORT":
 			return "0", true
+		case "ENABLE_WEBHOOKS":
+			return "false", true
 		}
 		return "", false
 	}
@@ -198,7 +206,14 @@ func (f *cluster) gone(s *v1alpha1.Skyhook) {
 			return
 		}
 	}
-	f.t.Fatalf("Skyhook %s is not gone within %s", s.Name, patience)
+	var text strings.Builder
+	if f.client.Get(context.WithoutCancel(f.t.Context()), client.ObjectKeyFromObject(s), &now) == nil {
+		for _, c := range now.Status.Conditions {
+			fmt.Fprintf(&text, "\n%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+		}
+		fmt.Fprintf(&text, "\npermits %v, nodes %v", now.Status.Permits, now.Status.NodeState)
+	}
+	f.t.Errorf("Skyhook %s is not gone within %s:%s", s.Name, patience, text.String())
 }
 
 // writeCounter counts the operator's writes by resource.

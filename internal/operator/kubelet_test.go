@@ -16,15 +16,22 @@ import (
 // end at once, well or as verdict says, and a deleted pod goes.
 type kubelet struct {
 	client client.WithWatch
-	// verdict says how a pod's stage ends: 0, or the exit code and message of its second init container.
+	// verdict says how a pod's stage ends: 0, or the exit code and message of its second init container; or, with
+	// goesOn and cannotPull, that it does not end yet.
 	mu      sync.Mutex
 	verdict func(*corev1.Pod) (int32, string)
 }
 
+// Verdicts about stages that do not end by themselves; see kubelet.end.
+const (
+	goesOn     = -1
+	cannotPull = -2
+)
+
 func startKubelet(t *testing.T, c client.WithWatch, namespace string) *kubelet {
 	t.Helper()
 	k := &kubelet{client: c}
-	w, err := c.Watch(t.Context(), &corev1.PodList{}, client.InNamespace(namespace))
+	w, err := c.Watch(context.WithoutCancel(t.Context()), &corev1.PodList{}, client.InNamespace(namespace))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,10 +71,17 @@ func (k *kubelet) handle(t *testing.T, pod *corev1.Pod) {
 		code, message = k.verdict(pod)
 	}
 	k.mu.Unlock()
+	k.show(t, pod, statuses(pod, code, message))
+}
+
+// end lets the stage of a pod that goes on end well.
+func (k *kubelet) end(t *testing.T, pod *corev1.Pod) { k.show(t, pod, statuses(pod, 0, "")) }
+
+func (k *kubelet) show(t *testing.T, pod *corev1.Pod, list []corev1.ContainerStatus) {
 	pod = pod.DeepCopy()
 	pod.Status.Phase = corev1.PodRunning
-	pod.Status.InitContainerStatuses = statuses(pod, code, message)
-	err := k.client.Status().Update(ctx, pod)
+	pod.Status.InitContainerStatuses = list
+	err := k.client.Status().Update(context.WithoutCancel(t.Context()), pod)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		t.Errorf("kubelet: update pod %s: %v", pod.Name, err)
 	}
@@ -76,6 +90,9 @@ func (k *kubelet) handle(t *testing.T, pod *corev1.Pod) {
 func statuses(pod *corev1.Pod, code int32, message string) []corev1.ContainerStatus {
 	ended := func(code int32, message string) corev1.ContainerState {
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: message, FinishedAt: metav1.Now()}}
+	}
+	if code < 0 {
+		return unfinished(pod, code)
 	}
 	var list []corev1.ContainerStatus
 	for i, c := range pod.Spec.InitContainers {
@@ -86,6 +103,22 @@ func statuses(pod *corev1.Pod, code int32, message string) []corev1.ContainerSta
 			s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 		case code != 0 && i > 1:
 			s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// unfinished shows the first container at work, or waiting for its image.
+func unfinished(pod *corev1.Pod, code int32) []corev1.ContainerStatus {
+	var list []corev1.ContainerStatus
+	for i, c := range pod.Spec.InitContainers {
+		s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}
+		switch {
+		case i == 0 && code == goesOn:
+			s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
+		case i == 0:
+			s.State.Waiting.Reason, s.State.Waiting.Message = "ImagePullBackOff", "no such image"
 		}
 		list = append(list, s)
 	}

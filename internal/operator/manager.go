@@ -42,7 +42,7 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// NewManager returns a manager with both controllers, ready to start.
+// NewManager returns a manager with both controllers and the webhooks, ready to start.
 func NewManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	scheme, err := Scheme()
 	if err != nil {
@@ -53,7 +53,7 @@ func NewManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	cluster.UserAgent = "skyhook-operator/" + o.Version
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         cacheOptions(o.Workload.Namespace),
+		Cache:                         withWebhooks(cacheOptions(o.Workload.Namespace), o),
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress:        o.ProbeAddress,
 		LeaderElection:                o.LeaderElection,
@@ -72,6 +72,9 @@ func NewManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("add the readiness check: %w", err)
 	}
+	if err := addWebhooks(mgr, o); err != nil {
+		return nil, err
+	}
 	return mgr, addControllers(mgr, o)
 }
 
@@ -79,7 +82,7 @@ func addControllers(mgr ctrl.Manager, o Options) error {
 	if err := indexPods(mgr); err != nil {
 		return err
 	}
-	index, records := &targets.Index{}, &targets.Records{}
+	index, records, policies := &targets.Index{}, &targets.Records{}, &targets.Policies{}
 	events := mgr.GetEventRecorder(recorder)
 	evictor, err := evict.New(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
@@ -87,7 +90,7 @@ func addControllers(mgr ctrl.Manager, o Options) error {
 	}
 	nodes := &node.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: events, Clock: clock.RealClock{},
-		Targets: index, Records: records, Workload: o.Workload, Version: o.Version,
+		Targets: index, Records: records, Policies: policies, Workload: o.Workload, Version: o.Version,
 		Evictor: evictor, ReapplyOnReboot: o.ReapplyOnReboot, PodName: o.PodName,
 	}
 	if err := nodes.SetupWithManager(mgr, nodeWorkers); err != nil {
@@ -95,10 +98,10 @@ func addControllers(mgr ctrl.Manager, o Options) error {
 	}
 	skyhooks := &skyhook.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: events, Clock: clock.RealClock{},
-		Targets: index, Records: records, Workload: o.Workload, Version: o.Version,
+		Targets: index, Records: records, Policies: policies, Workload: o.Workload, Version: o.Version,
 	}
 	if err := skyhooks.SetupWithManager(mgr, skyhookWorkers); err != nil {
 		return fmt.Errorf("set up the Skyhook controller: %w", err)
 	}
-	return nil
+	return addCapability(mgr, o)
 }

@@ -20,7 +20,7 @@ const (
 	EncoderConsole = "console"
 )
 
-// Options are the operator's settings. Each comes from one environment variable.
+// Options are the operator's settings. Each comes from one environment variable; see Flags for those that are flags too.
 type Options struct {
 	Workload       workload.Options
 	MetricsAddress string
@@ -30,11 +30,14 @@ type Options struct {
 	PodName string
 	// ReapplyOnReboot applies all packages again when a node rebooted by itself.
 	ReapplyOnReboot bool
-	LogLevel        slog.Level
+	// DiscoverUninstall asks the images of packages whether they can be uninstalled, where the spec does not say so.
+	DiscoverUninstall bool
+	LogLevel          slog.Level
 	// LogEncoder is EncoderJSON or EncoderConsole.
 	LogEncoder string
 	// Version of this build.
 	Version string
+	Webhook WebhookOptions
 }
 
 // FromEnvironment reads the options; get is os.LookupEnv or a test's stand-in. The error names every bad variable.
@@ -49,14 +52,16 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 			ImagePullSecret: e.optional("IMAGE_PULL_SECRET"),
 			RuntimeTaint:    e.taint("RUNTIME_REQUIRED_TAINT", "skyhook.nvidia.com=runtime-required:NoSchedule"),
 		},
-		MetricsAddress:  e.text("METRICS_PORT", ":8080"),
-		ProbeAddress:    e.text("PROBE_PORT", ":8081"),
-		LeaderElection:  e.flag("LEADER_ELECTION", false),
-		PodName:         e.optional("POD_NAME"),
-		ReapplyOnReboot: e.flag("REAPPLY_ON_REBOOT", false),
-		LogLevel:        e.level("LOG_LEVEL", "info"),
-		LogEncoder:      e.encoder("LOG_ENCODER", EncoderJSON),
-		Version:         version,
+		MetricsAddress:    e.text("METRICS_PORT", ":8080"),
+		ProbeAddress:      e.text("PROBE_PORT", ":8081"),
+		LeaderElection:    e.flag("LEADER_ELECTION", false),
+		PodName:           e.optional("POD_NAME"),
+		ReapplyOnReboot:   e.flag("REAPPLY_ON_REBOOT", false),
+		DiscoverUninstall: e.flag("DISCOVER_UNINSTALL", false),
+		LogLevel:          e.level("LOG_LEVEL", "info"),
+		LogEncoder:        e.encoder("LOG_ENCODER", EncoderJSON),
+		Version:           version,
+		Webhook:           e.webhook(),
 	}
 	return o, errors.Join(e.errs...)
 }

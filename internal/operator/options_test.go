@@ -27,6 +27,7 @@ func defaults() operator.Options {
 			RuntimeTaint: corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule},
 		},
 		MetricsAddress: ":8080", ProbeAddress: ":8081", LogLevel: slog.LevelInfo, LogEncoder: operator.EncoderJSON, Version: "1.2.3",
+		Webhook: operator.WebhookOptions{Enabled: true, Secret: "webhook-cert", Service: "skyhook-operator-webhook-service", Address: ":9443"},
 	}
 }
 
@@ -49,9 +50,14 @@ func TestOptions(t *testing.T) {
 		{"probes", map[string]string{"PROBE_PORT": ":9"}, func(o *operator.Options) { o.ProbeAddress = ":9" }},
 		{"leader election", map[string]string{"LEADER_ELECTION": "true"}, func(o *operator.Options) { o.LeaderElection = true }},
 		{"empty leader election is the default", map[string]string{"LEADER_ELECTION": ""}, func(*operator.Options) {}},
+		{"discovery", map[string]string{"DISCOVER_UNINSTALL": "true"}, func(o *operator.Options) { o.DiscoverUninstall = true }},
 		{"level", map[string]string{"LOG_LEVEL": "debug"}, func(o *operator.Options) { o.LogLevel = slog.LevelDebug }},
 		{"level in capitals", map[string]string{"LOG_LEVEL": "WARN"}, func(o *operator.Options) { o.LogLevel = slog.LevelWarn }},
 		{"encoder", map[string]string{"LOG_ENCODER": "console"}, func(o *operator.Options) { o.LogEncoder = operator.EncoderConsole }},
+		{"no webhooks", map[string]string{"ENABLE_WEBHOOKS": "false"}, func(o *operator.Options) { o.Webhook.Enabled = false }},
+		{"webhook secret", map[string]string{"WEBHOOK_SECRET_NAME": "cert"}, func(o *operator.Options) { o.Webhook.Secret = "cert" }},
+		{"webhook service", map[string]string{"WEBHOOK_SERVICE_NAME": "hooks"}, func(o *operator.Options) { o.Webhook.Service = "hooks" }},
+		{"webhook address", map[string]string{"WEBHOOK_PORT": "127.0.0.1:9"}, func(o *operator.Options) { o.Webhook.Address = "127.0.0.1:9" }},
 		{"taint", map[string]string{"RUNTIME_REQUIRED_TAINT": "k=v:NoExecute"}, func(o *operator.Options) {
 			o.Workload.RuntimeTaint = corev1.Taint{Key: "k", Value: "v", Effect: corev1.TaintEffectNoExecute}
 		}},
@@ -83,6 +89,11 @@ func TestOptionsRefused(t *testing.T) {
 		"METRICS_PORT":           {""},
 		"PROBE_PORT":             {""},
 		"LEADER_ELECTION":        {"yes", "2"},
+		"ENABLE_WEBHOOKS":        {"yes"},
+		"WEBHOOK_SECRET_NAME":    {""},
+		"WEBHOOK_SERVICE_NAME":   {""},
+		"WEBHOOK_PORT":           {"", "9443", ":0", ":x", ":70000"},
+		"DISCOVER_UNINSTALL":     {"yes", "2"},
 		"LOG_LEVEL":              {"", "loud"},
 		"LOG_ENCODER":            {"", "xml", "JSON"},
 		"RUNTIME_REQUIRED_TAINT": {"", "k", "k=v", "k=v:Never", "=v:NoSchedule", ":NoSchedule", "k=v:NoSchedule-"},

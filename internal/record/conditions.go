@@ -15,8 +15,12 @@ const (
 )
 
 // Conditions returns the two node conditions that show a Skyhook's record to readers of the node. A condition whose
-// reason did not change keeps its times, so that an unchanged record causes no write.
+// reason did not change keeps its times, so that an unchanged record causes no write. There are none once every package is
+// uninstalled.
 func Conditions(skyhook string, n Node, have []corev1.NodeCondition, now metav1.Time) []corev1.NodeCondition {
+	if n.bare() {
+		return nil
+	}
 	ready := corev1.NodeCondition{
 		Type: conditionType(skyhook, notReadySuffix), Status: corev1.ConditionTrue,
 		Reason: "Incomplete", Message: "Skyhook " + skyhook + " Ready",

@@ -56,7 +56,10 @@ func TestConditions(t *testing.T) {
 
 // TestConditionsKeepTheirTimes: an unchanged condition is the one that is there, so that nothing is written.
 func TestConditionsKeepTheirTimes(t *testing.T) {
-	complete := record.Node{Status: v1alpha1.StatusComplete}
+	complete := record.Node{Status: v1alpha1.StatusComplete, Packages: map[string]record.Entry{"a|1": {State: v1alpha1.StateComplete}}}
+	if got := record.Conditions("demo", record.Node{Status: v1alpha1.StatusComplete}, nil, since); len(got) != 0 {
+		t.Errorf("everything is uninstalled, but there is %v", got)
+	}
 	have := append([]corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}, record.Conditions("demo", complete, nil, since)...)
 	later := metav1.NewTime(since.Add(time.Hour))
 	if diff := cmp.Diff(have[1:], record.Conditions("demo", complete, have, later)); diff != "" {

@@ -37,6 +37,9 @@ type Entry struct {
 	// Config has a short hash per config key as this stage applies it. Nil means unknown: written by an operator
 	// that kept none.
 	Config map[string]string `json:"config,omitzero"`
+	// Definition names the retained definition of the package that the run works with: what is needed to undo it. Empty
+	// when written by an operator that kept none.
+	Definition string `json:"definition,omitempty"`
 	// Hash of what the run's pod takes from the spec.
 	Hash string `json:"hash,omitempty"`
 	// Generation of the spec for which the run began; it names the package's copy on the host.

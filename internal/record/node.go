@@ -3,7 +3,8 @@ package record
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,6 +40,14 @@ type Node struct {
 	Wait *Wait
 	// BootID seen last; kept only where packages are applied again after a reboot.
 	BootID string
+	// Unreadable says that the package states could not be read, so that Packages does not tell what is installed.
+	Unreadable bool
+}
+
+// bare reports whether nothing of the Skyhook is on the node and nothing is to come: then only annotations remember that
+// it was here, and no label or condition speaks of it.
+func (n Node) bare() bool {
+	return n.Status == v1alpha1.StatusComplete && len(n.Packages) == 0 && !n.Unreadable
 }
 
 // Wait is a reason for which a node does not get on, and since when.
@@ -48,14 +57,8 @@ type Wait struct {
 	Since   metav1.Time `json:"since"`
 }
 
-// PermitToken is how a node names a permit. It is unique within the life of a Skyhook's name on that node.
-func PermitToken(p v1alpha1.Permit) string {
-	token := strconv.FormatInt(p.Generation, 10) + "/" + strconv.FormatInt(int64(p.Order), 10)
-	if p.Round != 0 {
-		token += "/" + strconv.FormatInt(int64(p.Round), 10)
-	}
-	return token
-}
+// PermitToken is how a node names a permit, see v1alpha1.Permit.
+func PermitToken(p v1alpha1.Permit) string { return p.Token() }
 
 // MalformedError says that an annotation on a node cannot be read.
 type MalformedError struct {
@@ -88,7 +91,7 @@ func Read(skyhook string, annotations map[string]string) (Node, error) {
 		return n, nil
 	}
 	if err := json.Unmarshal([]byte(raw), &n.Packages); err != nil {
-		n.Packages = map[string]Entry{}
+		n.Packages, n.Unreadable = map[string]Entry{}, true
 		return n, &MalformedError{Annotation: key, Err: err}
 	}
 	if n.Packages == nil { // "null"
@@ -96,6 +99,7 @@ func Read(skyhook string, annotations map[string]string) (Node, error) {
 	}
 	for k, e := range n.Packages {
 		if err := checkEntry(k, e); err != nil {
+			n.Unreadable = true
 			return n, &MalformedError{Annotation: key, Err: err}
 		}
 	}
@@ -133,8 +137,23 @@ func Exists(skyhook string, annotations, labels map[string]string) bool {
 	return ok
 }
 
-// StatusLabel is the label that tells a node's status for a Skyhook. It is on every node that has a live record.
-func StatusLabel(skyhook string) string { return statusKeyPrefix + skyhook }
+// Skyhooks returns the sorted names of all Skyhooks whose record, or part of it, is on the node.
+func Skyhooks(annotations, labels map[string]string) []string {
+	names := map[string]bool{}
+	for key := range annotations {
+		for _, p := range keyPrefixes {
+			if name, ok := strings.CutPrefix(key, p); ok {
+				names[name] = true
+			}
+		}
+	}
+	for key := range labels {
+		if name, ok := strings.CutPrefix(key, statusKeyPrefix); ok {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
 
 // CordonedByOther reports whether a Skyhook other than the given one holds a cordon on the node.
 func CordonedByOther(skyhook string, annotations map[string]string) bool {
@@ -148,9 +167,7 @@ func CordonedByOther(skyhook string, annotations map[string]string) bool {
 
 // Owns reports whether a node annotation belongs to the record of any Skyhook.
 func Owns(annotation string) bool {
-	for _, p := range []string{
-		stateKeyPrefix, statusKeyPrefix, versionKeyPrefix, permitKeyPrefix, cordonKeyPrefix, waitKeyPrefix, bootKeyPrefix,
-	} {
+	for _, p := range keyPrefixes {
 		if strings.HasPrefix(annotation, p) {
 			return true
 		}
@@ -161,11 +178,16 @@ func Owns(annotation string) bool {
 // AnnotationCount is how many annotations make a record.
 const AnnotationCount = 7
 
+var keyPrefixes = [AnnotationCount]string{
+	stateKeyPrefix, statusKeyPrefix, versionKeyPrefix, permitKeyPrefix, cordonKeyPrefix, waitKeyPrefix, bootKeyPrefix,
+}
+
 func annotationKeys(skyhook string) [AnnotationCount]string {
-	return [AnnotationCount]string{
-		stateKeyPrefix + skyhook, statusKeyPrefix + skyhook, versionKeyPrefix + skyhook, permitKeyPrefix + skyhook,
-		cordonKeyPrefix + skyhook, waitKeyPrefix + skyhook, bootKeyPrefix + skyhook,
+	keys := keyPrefixes
+	for i := range keys {
+		keys[i] += skyhook
 	}
+	return keys
 }
 
 // Raw returns the texts that make the record of a Skyhook, to tell cheaply whether it changed.

@@ -62,7 +62,11 @@ func Write(skyhook string, n Node, annotations, labels map[string]string) (Patch
 	for k, v := range want {
 		p.set(p.annotate, k, v, annotations)
 	}
-	p.set(p.label, statusKeyPrefix+skyhook, string(n.Status), labels)
+	label := string(n.Status)
+	if n.bare() {
+		label = ""
+	}
+	p.set(p.label, statusKeyPrefix+skyhook, label, labels)
 	return p, nil
 }
 
@@ -72,7 +76,7 @@ func Write(skyhook string, n Node, annotations, labels map[string]string) (Patch
 func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch {
 	var p Patch
 	for _, k := range annotationKeys(skyhook) {
-		if keep := k == stateKeyPrefix+skyhook || k == versionKeyPrefix+skyhook; keep && len(n.Packages) > 0 {
+		if keep := k == stateKeyPrefix+skyhook || k == versionKeyPrefix+skyhook; keep && (len(n.Packages) > 0 || n.Unreadable) {
 			continue
 		}
 		want := ""

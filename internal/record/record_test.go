@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,7 +33,7 @@ func full() record.Node {
 	e := record.Entry{
 		Name: "tuning", Version: "1.2.0", Image: "ghcr.io/a/tuning", ContainerSHA: "sha256:abc", Stage: v1alpha1.StageConfig,
 		State: v1alpha1.StateErroring, Restarts: 2, Since: since, Run: "t4x2", Config: map[string]string{"a": "00000001", "b": "00000002"},
-		Hash: "9f", Generation: 7, Changed: []string{"a"}, BootID: "boot-1",
+		Definition: "d6010942d3", Hash: "9f", Generation: 7, Changed: []string{"a"}, BootID: "boot-1",
 		Interrupt: &v1alpha1.Interrupt{Type: v1alpha1.InterruptService, Services: []string{"kubelet"}},
 		Reason:    "StepFailed", Message: "container x exited 1",
 	}
@@ -68,7 +67,7 @@ func TestGolden(t *testing.T) {
 	}
 	wantState := `{"tuning|1.2.0":{"name":"tuning","version":"1.2.0","image":"ghcr.io/a/tuning","containerSHA":"sha256:abc",` +
 		`"stage":"config","state":"erroring","restarts":2,"since":"2026-03-01T12:00:00Z","run":"t4x2",` +
-		`"config":{"a":"00000001","b":"00000002"},"hash":"9f","generation":7,"changed":["a"],` +
+		`"config":{"a":"00000001","b":"00000002"},"definition":"d6010942d3","hash":"9f","generation":7,"changed":["a"],` +
 		`"interrupt":{"type":"service","services":["kubelet"]},"bootID":"boot-1","reason":"StepFailed","message":"container x exited 1"}}`
 	want := map[string]string{
 		stateKey: wantState, statusKey: "erroring", versionKey: "v1.2.3", permitKey: "4/2", cordonKey: "true", bootKey: "boot-1",
@@ -79,9 +78,6 @@ func TestGolden(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{statusKey: "erroring"}, apply(nil, p.Labels)); diff != "" {
 		t.Errorf("labels, -want +got\n%s", diff)
-	}
-	if got := record.StatusLabel("demo"); got != statusKey {
-		t.Errorf("status label is %q", got)
 	}
 }
 
@@ -262,7 +258,7 @@ func drawNode(t *rapid.T) record.Node {
 			Name: rapid.StringMatching(`[a-z][-a-z0-9]{0,5}`).Draw(t, "name"), Version: rapid.StringMatching(`v?[0-9]\.[0-9](-rc\|1)?`).Draw(t, "version"),
 			Image: rapid.String().Draw(t, "image"), Stage: v1alpha1.StageUpgrade, State: v1alpha1.StateInProgress,
 			Restarts: rapid.Int32Min(0).Draw(t, "restarts"), Run: rapid.String().Draw(t, "run"),
-			Message: record.TrimMessage(rapid.String().Draw(t, "message")),
+			Message: record.TrimMessage(rapid.String().Draw(t, "message")), Definition: rapid.StringMatching(`([0-9a-f]{10})?`).Draw(t, "definition"),
 		}
 		if rapid.Bool().Draw(t, "changed") {
 			e.Changed = rapid.SliceOf(rapid.String()).Draw(t, "keys")
@@ -439,91 +435,6 @@ func TestRaw(t *testing.T) {
 func TestPermitToken(t *testing.T) {
 	if got := record.PermitToken(v1alpha1.Permit{Node: "n", Generation: 12, Order: 3}); got != "12/3" {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestHashConfig(t *testing.T) {
-	got := record.HashConfig(map[string]string{"a": "", "b": "hello"})
-	// The first 8 hex digits of SHA-256, by sha256sum.
-	if diff := cmp.Diff(map[string]string{"a": "e3b0c442", "b": "2cf24dba"}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if got := record.HashConfig(nil); got == nil || len(got) != 0 {
-		t.Errorf("no config gives %v; nil would mean unknown", got)
-	}
-}
-
-func TestChangedKeys(t *testing.T) {
-	for _, c := range []struct {
-		name            string
-		applied, wanted map[string]string
-		want            []string
-	}{
-		{"none", nil, nil, nil},
-		{"the same", map[string]string{"a": "1"}, map[string]string{"a": "1"}, nil},
-		{"added", nil, map[string]string{"b": "1", "a": "1"}, []string{"a", "b"}},
-		{"removed", map[string]string{"b": "1", "a": "1"}, nil, []string{"a", "b"}},
-		{"changed", map[string]string{"a": "1", "b": "1"}, map[string]string{"a": "1", "b": "2"}, []string{"b"}},
-		{"an empty hash is not absence", map[string]string{}, map[string]string{"a": ""}, []string{"a"}},
-		{
-			"all at once, sorted",
-			map[string]string{"removed": "1", "changed": "1", "same": "1"},
-			map[string]string{"same": "1", "changed": "2", "added": "1"},
-			[]string{"added", "changed", "removed"},
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, record.ChangedKeys(c.applied, c.wanted)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestTrimMessage(t *testing.T) {
-	long := "step apply.sh exited 1\n" + strings.Repeat("noise\n", 100) + "the cause"
-	for _, c := range []struct {
-		name, text, head, tail string
-	}{
-		{"empty", "", "", ""},
-		{"short", "  all of it\n", "all of it", "all of it"},
-		{"exactly as long as allowed", strings.Repeat("x", record.MaxMessage), strings.Repeat("x", record.MaxMessage), ""},
-		{"long: the first line and the end", long, "step apply.sh exited 1\n...\n", "noise\nthe cause"},
-		{"a long first line is cut", strings.Repeat("h", 300) + "\nend", strings.Repeat("h", 100) + "\n...\n", "\nend"},
-		{"invalid UTF-8", "a\xffb", "a?b", "a?b"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := record.TrimMessage(c.text)
-			if !strings.HasPrefix(got, c.head) || !strings.HasSuffix(got, c.tail) {
-				t.Errorf("got %q", got)
-			}
-		})
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		text := strings.Repeat(rapid.StringOfN(rapid.Rune(), 1, 40, -1).Draw(t, "text"), rapid.IntRange(1, 40).Draw(t, "times"))
-		got := record.TrimMessage(text)
-		if len(got) > record.MaxMessage || !utf8.ValidString(got) {
-			t.Fatalf("%d bytes, valid %t: %q", len(got), utf8.ValidString(got), got)
-		}
-		if again := record.TrimMessage(got); again != got {
-			t.Fatalf("trimming twice changes %q to %q", got, again)
-		}
-	})
-}
-
-func TestEntry(t *testing.T) {
-	e := record.Entry{Name: "a", Version: "1.0"}
-	if e.Key() != "a|1.0" || e.Key() != record.Key("a", "1.0") {
-		t.Errorf("key is %q", e.Key())
-	}
-	for state, want := range map[v1alpha1.State]bool{
-		v1alpha1.StateInProgress: true, v1alpha1.StateErroring: true, v1alpha1.StateComplete: false,
-		v1alpha1.StateSkipped: false, v1alpha1.StateUnknown: false, "": false,
-	} {
-		e.State = state
-		if e.Active() != want {
-			t.Errorf("%q: active is %t", state, e.Active())
-		}
 	}
 }
 

@@ -6,10 +6,10 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// The status stays below 128 KiB whatever the fleet: permits, package list, compartments and per-node maps share
+// The status stays below 128 KiB whatever the fleet, also as kubectl shows it: permits, package list, compartments and per-node maps share
 // statusRoom; the rest is bounded piece by piece.
 const (
-	statusRoom = 113 << 10
+	statusRoom = 104 << 10
 	// maxMessage bounds the messages of conditions, maxDetail those that are repeated or of single nodes, in bytes.
 	maxMessage = 700
 	maxDetail  = 400
@@ -30,15 +30,18 @@ func permitRoom(in *Input) int {
 
 // permitSize is what a permit takes in the status, in bytes, and as much as it takes if it may be revoked.
 func permitSize(p *v1alpha1.Permit, revocable bool) int {
-	size := len(`{"node":"","order":,"generation":},`) + len(p.Node) + digits(int64(p.Order)) + digits(p.Generation)
+	size := len(listIndent) + len(`"=/",`) + 1 + len(p.Node) + digits(int64(p.Order)) + digits(p.Generation)
 	if p.Round != 0 {
-		size += len(`,"round":`) + digits(int64(p.Round))
+		size += 1 + digits(int64(p.Round))
 	}
 	if revocable {
-		size += len(`,"revoked":true`)
+		size++
 	}
 	return size
 }
+
+// listIndent is what kubectl puts in front of an entry of a list in the status, beside a new line.
+const listIndent = "            "
 
 func digits(n int64) int {
 	var buffer [20]byte

@@ -17,7 +17,7 @@ import (
 // size is what a status takes in the API server, in bytes.
 func size(t *testing.T, status v1alpha1.SkyhookStatus) int {
 	t.Helper()
-	raw, err := json.Marshal(status)
+	raw, err := json.MarshalIndent(map[string]any{"status": status}, "", "    ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestStatusOfFiveThousandNodes(t *testing.T) {
 // TestStatusIsAlwaysBounded: where names are long, fewer permits are given.
 func TestStatusIsAlwaysBounded(t *testing.T) {
 	var spec strings.Builder
-	spec.WriteString("default: {budget: {percent: 100}, strategy: {fixed: {initialBatch: 5000, failureThreshold: 1}}}\ncompartments:\n")
+	spec.WriteString("default: {budget: {percent: 100}, strategy: {fixed: {initialBatch: 5000, failureThreshold: 1, safetyLimit: 100}}}\ncompartments:\n")
 	for i := range 64 {
 		fmt.Fprintf(&spec, "- {name: %s%02d, selector: {matchLabels: {zone: z%d}}, budget: {percent: 100}}\n", strings.Repeat("c", 251), i, i)
 	}

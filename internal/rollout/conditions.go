@@ -51,7 +51,7 @@ type conditions struct {
 
 func setConditions(status *v1alpha1.SkyhookStatus, v *view) {
 	c := conditions{status: status, now: metav1.NewTime(v.Now), generation: v.Skyhook.Generation}
-	complete := allComplete(v.Nodes) // also while paused, when the nodes' status does not show it
+	complete := AllComplete(v.Nodes) // also while paused, when the nodes' status does not show it
 	invalid := v.Hold != nil && v.Hold.Reason == ReasonSpecInvalid
 
 	message := v.readyMessage()
@@ -69,6 +69,8 @@ func setConditions(status *v1alpha1.SkyhookStatus, v *view) {
 	c.while(v.stopped != "", ConditionStopped, reasonFailureThreshold, v.stopped)
 	c.while(v.PolicyMissing, ConditionPolicyNotFound, ReasonPolicyNotFound, HoldPolicyMissing(v.Skyhook).Message)
 	c.mirror(ConditionPolicyNotFound, ConditionPolicyNotFound)
+	c.uninstall(v.Input)
+	SetCapabilityUnknown(status, v.Skyhook, v.Now)
 }
 
 // stalled says that only a person can help.

@@ -39,6 +39,9 @@ func newFleet(in Input) *fleet {
 		n := &in.Nodes[i]
 		if p, ok := out[n.Name]; ok {
 			delete(out, n.Name)
+			if f.Deleting && n.Complete {
+				continue // nothing of the Skyhook is left to undo there, and nothing can come any more
+			}
 			if n.Done != record.PermitToken(*p) {
 				f.add(*p, int32(i))
 			}
@@ -168,7 +171,8 @@ func (f *fleet) sorted() []v1alpha1.Permit {
 	return f.permits
 }
 
-func allComplete(nodes []Node) bool {
+// AllComplete reports whether nothing is left to do on any node.
+func AllComplete(nodes []Node) bool {
 	for i := range nodes {
 		if !nodes[i].Complete {
 			return false

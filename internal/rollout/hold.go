@@ -47,7 +47,7 @@ func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 			Status: v1alpha1.StatusPaused, Reason: ReasonPaused,
 			Message: "annotation " + AnnotationPause + " is \"true\"; remove it to go on",
 		}
-	case invalid != "":
+	case invalid != "" && s.DeletionTimestamp == nil: // a deletion does not depend on the rest of the spec
 		return &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: ReasonSpecInvalid, Message: invalid}
 	}
 	return nil
@@ -63,8 +63,9 @@ func HoldPolicyMissing(s *v1alpha1.Skyhook) *lifecycle.Hold {
 	}
 }
 
-// HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does.
-func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node) *lifecycle.Hold {
+// HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does. Only a Skyhook that workloads
+// wait for works under the runtime taint.
+func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint) *lifecycle.Hold {
 	if node.Labels[LabelIgnore] == "true" {
 		return &lifecycle.Hold{
 			Status: v1alpha1.StatusBlocked, Release: true, Reason: ReasonIgnored,
@@ -72,7 +73,11 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node) *lifecycle.Hold {
 		}
 	}
 	for i := range node.Spec.Taints {
-		if taint := &node.Spec.Taints[i]; repels(taint) && !tolerated(s, taint) {
+		taint := &node.Spec.Taints[i]
+		if s.Spec.RuntimeRequired && taint.MatchTaint(&runtime) {
+			continue
+		}
+		if repels(taint) && !tolerated(s, taint) {
 			return &lifecycle.Hold{
 				Status: v1alpha1.StatusBlocked, Release: true, Reason: ReasonTaint,
 				Message: fmt.Sprintf("taint %s is not tolerated; add it to spec.additionalTolerations or remove it from the node", taint.ToString()),

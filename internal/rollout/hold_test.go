@@ -121,7 +121,7 @@ func TestHoldNode(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{AdditionalTolerations: c.tolerations}}
 			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: c.labels}, Spec: corev1.NodeSpec{Taints: c.taints}}
-			checkHold(t, rollout.HoldNode(s, node), c.want, c.message)
+			checkHold(t, rollout.HoldNode(s, node, corev1.Taint{Key: "skyhook.nvidia.com", Effect: corev1.TaintEffectNoSchedule}), c.want, c.message)
 		})
 	}
 }

@@ -18,6 +18,11 @@ type Input struct {
 	// Departed are nodes that the Skyhook no longer selects but that still exist: name to the permit token that the
 	// node finished with.
 	Departed map[string]string
+	// Installed packages, and those that are complete on every node; only known while an uninstall is asked for.
+	Installed, CompleteEverywhere map[string]bool
+	// Removal tells which packages left the spec, or had their version lowered, although they must be uninstalled first;
+	// empty when none.
+	Removal string
 	// Hold keeps every node from new work; nil when nothing does.
 	Hold *lifecycle.Hold
 	// Policy that the Skyhook names; nil paces by its interruptionBudget alone.
@@ -55,6 +60,12 @@ type Node struct {
 	// Wait is what the whole node waits for as its record tells, such as a permit or a pod that holds its drain; nil when
 	// it does not. Its reason is lifecycle.ReasonNoPermit only if a permit is all that keeps a pod from being started.
 	Wait *Trouble
+	// Undoing says that a package is being uninstalled there; UndoFailed is why that fails, nil when it does not.
+	Undoing    bool
+	UndoFailed *Trouble
+	// Abandoned says that nothing is undone there any more; Recorded then names the packages that stay.
+	Abandoned bool
+	Recorded  string
 	// States mirrors the package states, for small fleets.
 	States map[string]v1alpha1.PackageStatus
 	BootID string

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // numbers gives out the places in a rollout. A node that needs a permit again within the rollout gets its place again;
@@ -27,7 +26,7 @@ func (n *numbers) use(p v1alpha1.Permit) { n.used[p.Order] = true }
 
 // peek returns order and round of a permit for a node that finished with the given one last.
 func (n *numbers) peek(done string, generation int64) (order, round int32) {
-	last, ok := record.ParsePermitToken(done)
+	last, ok := v1alpha1.ParsePermitToken(done)
 	if !ok || last.Round < n.firstRound || last.Round == math.MaxInt32 || last.Order >= n.next || n.used[last.Order] {
 		return n.next, n.firstRound
 	}

@@ -18,7 +18,7 @@ func Plan(in Input) v1alpha1.SkyhookStatus {
 	status := *in.Skyhook.Status.DeepCopy()
 	f := newFleet(in)
 	compartments := f.assign()
-	if len(f.permits) == 0 && allComplete(f.Nodes) {
+	if len(f.permits) == 0 && AllComplete(f.Nodes) {
 		f.numbers.end()
 	}
 	status.ObservedGeneration = in.Skyhook.Generation

@@ -4,7 +4,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // maxResume is how many bytes of the resume annotation count.
@@ -33,7 +32,7 @@ func resetOf(in Input, policy *Policy) reset {
 	return reset{
 		anew:      allowed && was.PackageList != "" && was.PackageList != packageList(in.Skyhook),
 		unstop:    was.ObservedGeneration < in.Skyhook.Generation || resumed(in.Skyhook) != was.Resumed,
-		completed: allowed && in.Hold == nil && !in.Deleting && allComplete(in.Nodes),
+		completed: allowed && in.Hold == nil && !in.Deleting && AllComplete(in.Nodes),
 	}
 }
 
@@ -72,6 +71,6 @@ func cut(text string, n int) string {
 
 // newerThanDone reports whether the spec changed since the node finished with its last permit.
 func (f *fleet) newerThanDone(n *Node) bool {
-	last, ok := record.ParsePermitToken(n.Done)
+	last, ok := v1alpha1.ParsePermitToken(n.Done)
 	return !ok || last.Generation < f.Skyhook.Generation
 }

@@ -15,7 +15,10 @@ import (
 
 // PackageConfigMap builds the ConfigMap with a package's configMap.
 func (o Options) PackageConfigMap(s *v1alpha1.Skyhook, name string) *corev1.ConfigMap {
-	pkg := s.Spec.Packages[name]
+	return o.configMap(s, name, s.Spec.Packages[name])
+}
+
+func (o Options) configMap(s *v1alpha1.Skyhook, name string, pkg v1alpha1.Package) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:      ConfigMapName(s.Name, name, pkg.Version),

@@ -40,7 +40,7 @@ spec:
 	r := respelled.Spec.Packages["tuning"].Resources
 	r.CPURequest, r.CPULimit, r.MemoryRequest = resource.MustParse("500m"), resource.MustParse("1"), resource.MustParse("1Mi")
 	for name, spec := range map[string]*v1alpha1.Skyhook{"as written": s, "as the API server spells it": respelled} {
-		if want := workload.Hash(spec, "tuning"); observed.Hash != want {
+		if want := workload.Hash(spec, spec.Spec.Packages["tuning"]); observed.Hash != want {
 			t.Errorf("%s: the pod has hash %s, the spec %s", name, observed.Hash, want)
 		}
 	}

@@ -13,8 +13,7 @@ import (
 // Hash is a short hash of all that a pod of a package takes from the spec. It is stamped on the pod and compared with
 // the spec's, so that neither defaults set by the API server nor an edit elsewhere in the Skyhook replaces a pod. It is
 // taken of what the user meant, not of the text: quantities encode canonically, so "1000m" and "1" are the same.
-func Hash(s *v1alpha1.Skyhook, name string) string {
-	pkg := s.Spec.Packages[name]
+func Hash(s *v1alpha1.Skyhook, pkg v1alpha1.Package) string {
 	// A stage's limits and its interrupts are no part of it: they change what follows, not what runs.
 	raw, err := json.Marshal(struct {
 		Image, Agent string

@@ -101,7 +101,7 @@ func TestInterruptPod(t *testing.T) {
 		t.Run(string(c.kind), func(t *testing.T) {
 			k := interruptTask(t, c.kind, c.services...)
 			pod := build(t, options, k)
-			text := strings.NewReplacer("NAME", pod.Name, "DATA", c.data, "HASH", workload.Hash(k.Skyhook, "tuning")).Replace(interruptPodYAML)
+			text := strings.NewReplacer("NAME", pod.Name, "DATA", c.data, "HASH", workload.Hash(k.Skyhook, k.Skyhook.Spec.Packages["tuning"])).Replace(interruptPodYAML)
 			if diff := cmp.Diff(read[corev1.Pod](t, text), pod); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}

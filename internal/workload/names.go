@@ -39,6 +39,11 @@ func ConfigMapName(skyhook, pkg, version string) string {
 	return strings.ToLower(fmt.Sprintf("%s-%s-%s", skyhook, pkg, version))
 }
 
+// RetainedConfigMapName is the name of the ConfigMap of a retained definition: several may be of one version.
+func RetainedConfigMapName(skyhook, pkg, version, definition string) string {
+	return ConfigMapName(skyhook, pkg, version) + "-" + definition
+}
+
 // NodeMetaName is the name of the ConfigMap that shows a node's metadata to a Skyhook's packages.
 func NodeMetaName(skyhook, node string) string {
 	return safeName(maxConfigMapName, skyhook, node, "metadata")

@@ -39,6 +39,9 @@ const (
 	// LabelNodeMeta holds the Skyhook's name on node metadata ConfigMaps.
 	LabelNodeMeta = prefix + "skyhook-node-meta"
 
+	// labelDefinition holds the name of the definition that a ControllerRevision retains.
+	labelDefinition = prefix + "definition"
+
 	annotationName           = prefix + "name"
 	annotationPackage        = prefix + "package"
 	annotationRun            = prefix + "run"

@@ -40,12 +40,31 @@ type Task struct {
 	Generation int64
 	// Interrupt to run, in the stages that are interrupts.
 	Interrupt *v1alpha1.Interrupt
-	Node      string
+	// Retained is the definition to take instead of the spec's, and Definition its name.
+	Retained   *v1alpha1.Package
+	Definition string
+	Node       string
 	// Order is the node's place in the rollout.
 	Order int32
 }
 
-func (t Task) spec() v1alpha1.Package { return t.Skyhook.Spec.Packages[t.Package] }
+func (t Task) spec() v1alpha1.Package {
+	if t.Retained != nil {
+		return *t.Retained
+	}
+	return t.Skyhook.Spec.Packages[t.Package]
+}
+
+func (t Task) configMapName() string {
+	if t.Retained != nil {
+		return RetainedConfigMapName(t.Skyhook.Name, t.Package, t.Retained.Version, t.Definition)
+	}
+	return ConfigMapName(t.Skyhook.Name, t.Package, t.spec().Version)
+}
+
+func isInterrupt(stage v1alpha1.Stage) bool {
+	return stage == v1alpha1.StageInterrupt || stage == v1alpha1.StageUninstallInterrupt
+}
 
 // identity is the value of the package annotation, read by others too.
 type identity struct {
@@ -62,7 +81,7 @@ type identity struct {
 // behind has succeeded and holds nothing.
 func (o Options) Pod(t Task) (*corev1.Pod, error) {
 	pod, err := o.stagePod(t)
-	if err != nil || t.Stage != v1alpha1.StageInterrupt {
+	if err != nil || !isInterrupt(t.Stage) {
 		return pod, err
 	}
 	return pod, o.makeInterrupt(pod, t)
@@ -90,7 +109,7 @@ func (o Options) stagePod(t Task) (*corev1.Pod, error) {
 			Annotations: map[string]string{
 				annotationPackage: string(id),
 				annotationRun:     t.Run,
-				annotationHash:    Hash(t.Skyhook, t.Package),
+				annotationHash:    Hash(t.Skyhook, spec),
 			},
 			OwnerReferences: []metav1.OwnerReference{owner(t.Skyhook)},
 		},
@@ -127,7 +146,7 @@ func (o Options) podSpec(t Task, pkg v1alpha1.Package) corev1.PodSpec {
 
 // verdictContainer is the last init container: when it exits 0 the stage is done.
 func verdictContainer(pkg string, stage v1alpha1.Stage) string {
-	if stage == v1alpha1.StageInterrupt {
+	if isInterrupt(stage) {
 		return interruptContainer
 	}
 	return containerPrefix(pkg) + "-" + string(stage) + "check"
@@ -169,7 +188,7 @@ func (o Options) agentEnv(t Task) []corev1.EnvVar {
 			t.Skyhook.Name, t.Skyhook.UID, t.Generation, t.Package, t.spec().Version)},
 		{Name: "SKYHOOK_NODE_ORDER", Value: strconv.FormatInt(int64(t.Order), 10)},
 	}
-	if grace := gracePeriod(t.spec()); grace != nil && t.Stage != v1alpha1.StageInterrupt {
+	if grace := gracePeriod(t.spec()); grace != nil && !isInterrupt(t.Stage) {
 		// A step that outlives its time is killed a little before the kubelet kills the agent, which can then tell.
 		const margin = 3
 		env = append(env, corev1.EnvVar{Name: "SKYHOOK_AGENT_STOP_SECONDS", Value: strconv.FormatInt(max(1, *grace-margin), 10)})

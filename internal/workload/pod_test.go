@@ -154,7 +154,7 @@ func build(t *testing.T, o workload.Options, task workload.Task) *corev1.Pod {
 func TestPod(t *testing.T) {
 	k := task(t, "tuning")
 	pod := build(t, options, k)
-	want := read[corev1.Pod](t, strings.ReplaceAll(podYAML, "HASH", workload.Hash(k.Skyhook, "tuning")))
+	want := read[corev1.Pod](t, strings.ReplaceAll(podYAML, "HASH", workload.Hash(k.Skyhook, k.Skyhook.Spec.Packages["tuning"])))
 	want.Spec.InitContainers[0].Command[2] = pod.Spec.InitContainers[0].Command[2] // what it does is tested by running it
 	if diff := cmp.Diff(want, pod); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -360,9 +360,9 @@ func TestHash(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := read[v1alpha1.Skyhook](t, skyhookYAML)
-			before := workload.Hash(s, "tuning")
+			before := workload.Hash(s, s.Spec.Packages["tuning"])
 			c.change(s)
-			if after := workload.Hash(s, "tuning"); (after == before) != c.same {
+			if after := workload.Hash(s, s.Spec.Packages["tuning"]); (after == before) != c.same {
 				t.Errorf("before %s, after %s", before, after)
 			}
 		})
@@ -372,11 +372,11 @@ func TestHash(t *testing.T) {
 // TestHashOfAllUnsetResources: an object of zeros, as decoding and encoding leaves it behind, is the same as none.
 func TestHashOfAllUnsetResources(t *testing.T) {
 	s := read[v1alpha1.Skyhook](t, skyhookYAML)
-	before := workload.Hash(s, "base")
+	before := workload.Hash(s, s.Spec.Packages["base"])
 	pkg := s.Spec.Packages["base"]
 	pkg.Resources = &v1alpha1.ResourceRequirements{}
 	s.Spec.Packages["base"] = pkg
-	if after := workload.Hash(s, "base"); after != before {
+	if after := workload.Hash(s, s.Spec.Packages["base"]); after != before {
 		t.Errorf("before %s, after %s", before, after)
 	}
 }

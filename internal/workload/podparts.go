@@ -13,7 +13,7 @@ func volumes(t Task, pkg v1alpha1.Package) []corev1.Volume {
 		configMapVolume(metaVolume(t), NodeMetaName(t.Skyhook.Name, t.Node)),
 	}
 	if len(pkg.ConfigMap) > 0 {
-		v = append(v, configMapVolume(t.Package, ConfigMapName(t.Skyhook.Name, t.Package, pkg.Version)))
+		v = append(v, configMapVolume(t.Package, t.configMapName()))
 	}
 	return v
 }

@@ -28,7 +28,9 @@ func TestDefaultObjects(t *testing.T) {
 		"PodDisruptionBudget/skyhook-skyhook-operator-controller-manager-pdb",
 		"Role/skyhook-operator-manager-role",
 		"RoleBinding/skyhook-operator-manager-rolebinding",
+		"Service/skyhook-operator-webhook-service",
 		"ServiceAccount/skyhook-skyhook-operator-controller-manager",
+		"ValidatingWebhookConfiguration/skyhook-operator-validating-webhook",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
@@ -112,7 +114,7 @@ func TestProbesFollowTheirPort(t *testing.T) {
 	for _, port := range manager.Ports {
 		ports[port.Name] = port.ContainerPort
 	}
-	if want := map[string]int32{"probes": 9999, "metrics": 7777}; !maps.Equal(ports, want) {
+	if want := map[string]int32{"probes": 9999, "metrics": 7777, "webhook-server": 9443}; !maps.Equal(ports, want) {
 		t.Errorf("ports are %v, want %v", ports, want)
 	}
 	for _, probe := range []*corev1.Probe{manager.LivenessProbe, manager.ReadinessProbe} {
@@ -136,9 +138,10 @@ func TestEnvironment(t *testing.T) {
 	want := map[string]string{
 		"METRICS_PORT": ":8080", "PROBE_PORT": ":8081", "LEADER_ELECTION": "true", "LOG_LEVEL": "info",
 		"NAMESPACE": "metadata.namespace", "POD_NAME": "metadata.name", "IMAGE_PULL_SECRET": "pull", "COPY_DIR_ROOT": "/opt/skyhook",
-		"AGENT_LOG_ROOT": "/var/log/skyhook", "REAPPLY_ON_REBOOT": "false",
+		"AGENT_LOG_ROOT": "/var/log/skyhook", "REAPPLY_ON_REBOOT": "false", "DISCOVER_UNINSTALL": "false",
 		"RUNTIME_REQUIRED_TAINT": "skyhook.nvidia.com=runtime-required:NoSchedule",
-		"AGENT_IMAGE":            "ghcr.io/skyhook-operator/skyhook/agent:v0.1.0",
+		"ENABLE_WEBHOOKS":        "true", "WEBHOOK_SECRET_NAME": "webhook-cert", "WEBHOOK_SERVICE_NAME": "skyhook-operator-webhook-service",
+		"AGENT_IMAGE": "ghcr.io/skyhook-operator/skyhook/agent:v0.1.0",
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)

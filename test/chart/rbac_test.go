@@ -7,10 +7,15 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// may says whether rules allow a verb on a resource ("group/resource").
+// may says whether rules allow a verb on any object of a resource.
 func may(rules []rbacv1.PolicyRule, group, resource, verb string) bool {
+	return mayNamed(rules, group, resource, verb, nil)
+}
+
+// mayNamed says whether a rule for exactly these names allows a verb.
+func mayNamed(rules []rbacv1.PolicyRule, group, resource, verb string, names []string) bool {
 	return slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
-		return slices.Contains(r.APIGroups, group) && slices.Contains(r.Resources, resource) && slices.Contains(r.Verbs, verb)
+		return slices.Equal(r.ResourceNames, names) && slices.Contains(r.APIGroups, group) && slices.Contains(r.Resources, resource) && slices.Contains(r.Verbs, verb)
 	})
 }
 
@@ -33,6 +38,8 @@ func TestPermissions(t *testing.T) {
 		{"events", cluster, "events.k8s.io", "events", "create", true},
 		{"package pods", own, "", "pods", "create", true},
 		{"package config maps", own, "", "configmaps", "update", true},
+		{"retained definitions", own, "apps", "controllerrevisions", "create", true},
+		{"retained definitions that nobody needs", own, "apps", "controllerrevisions", "delete", true},
 		{"leader election", own, "coordination.k8s.io", "leases", "update", true},
 		{"never deletes what users made", cluster, group, "skyhooks", "delete", false},
 		{"never makes what users make", cluster, group, "skyhooks", "create", false},
@@ -41,6 +48,11 @@ func TestPermissions(t *testing.T) {
 		{"no config maps elsewhere", cluster, "", "configmaps", "get", false},
 		{"no secrets anywhere", cluster, "", "secrets", "get", false},
 		{"no secrets here", own, "", "secrets", "get", false},
+		{"no list of secrets here", own, "", "secrets", "list", false},
+		{"the certificate is made", own, "", "secrets", "create", true},
+		{"no secrets are made elsewhere", cluster, "", "secrets", "create", false},
+		{"no other webhooks", cluster, "admissionregistration.k8s.io", "validatingwebhookconfigurations", "patch", false},
+		{"no retained definitions elsewhere", cluster, "apps", "controllerrevisions", "get", false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -53,6 +65,32 @@ func TestPermissions(t *testing.T) {
 		if slices.Contains(append(append(rule.Verbs, rule.Resources...), rule.APIGroups...), "*") {
 			t.Errorf("a rule has a wildcard: %v", rule)
 		}
+	}
+}
+
+// TestPullSecret: the operator reads it only where it asks registries itself.
+func TestPullSecret(t *testing.T) {
+	const discover = "controllerManager.manager.env.discoverUninstall="
+	for _, test := range []struct {
+		name string
+		args []string
+		want bool
+	}{
+		{"by default", nil, false},
+		{"only kubelets pull", []string{"--set", "imagePullSecret=pull"}, false},
+		{"images are asked", []string{"--set", "imagePullSecret=pull," + discover + "true"}, true},
+		{"images are asked, as text", []string{"--set", "imagePullSecret=pull", "--set-string", discover + "true"}, true},
+		{"images are asked without credentials", []string{"--set", discover + "true"}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			rules := get[*rbacv1.Role](t, render(t, test.args...), "Role/skyhook-operator-manager-role").Rules
+			if got := mayNamed(rules, "", "secrets", "get", []string{"pull"}); got != test.want {
+				t.Errorf("may get the pull secret: %t", got)
+			}
+			if mayNamed(rules, "", "secrets", "get", []string{""}) || mayNamed(rules, "", "secrets", "list", []string{"pull"}) {
+				t.Errorf("may do more: %v", rules)
+			}
+		})
 	}
 }
 

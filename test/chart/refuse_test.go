@@ -31,6 +31,10 @@ func TestRefusedValues(t *testing.T) {
 		{"unknown level", []string{"--set", "controllerManager.manager.env.logLevel=loud"}, "logLevel"},
 		{"taint without effect", []string{"--set", "controllerManager.manager.env.runtimeRequiredTaint=a=b"}, "runtimeRequiredTaint"},
 		{"short digest", []string{"--set", "controllerManager.manager.image.digest=sha256:abc"}, "digest"},
+		{"webhooks neither on nor off", []string{"--set", "webhook.enable=maybe"}, "enable"},
+		{"name of a secret that is none", []string{"--set", "webhook.secretName=Webhook_Cert"}, "secretName"},
+		{"no name of a service", []string{"--set", "webhook.serviceName="}, "serviceName"},
+		{"no port for webhooks", []string{"--set-json", "webhookService.ports=[]"}, "ports"},
 		{"replicas as text", []string{"--set-string", "controllerManager.replicas=two"}, "replicas"},
 	}
 	for _, test := range tests {
@@ -45,5 +49,5 @@ func TestRefusedValues(t *testing.T) {
 // TestOldValuesStillRender makes sure that a values file for the existing chart is not refused for parts that this one
 // has not got.
 func TestOldValuesStillRender(t *testing.T) {
-	render(t, "--set", "webhook.enable=false,metricsService.type=ClusterIP,controllerManager.kubeRbacProxy.image.tag=v1,kubernetesClusterDomain=x")
+	render(t, "--set", "webhook.enable=false,webhook.removalImage=bitnami/kubectl,cleanup.enabled=true,metricsService.type=ClusterIP,controllerManager.kubeRbacProxy.image.tag=v1,kubernetesClusterDomain=x")
 }

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/test/install"
 )
 
 const (
@@ -57,6 +58,10 @@ func applyTo(t *testing.T, nodes []string, name, manifest string, hostFiles ...s
 		mustKubectl(t, "", "label", "node", node, "--overwrite", testLabel+"=demo")
 	}
 	t.Cleanup(func() { cleanUp(t, name, hostFiles) })
+	// An earlier test may have killed or drained the operator, and with it the webhooks.
+	if err := install.Available(t.Context(), bed.client, patience); err != nil {
+		t.Fatal(err)
+	}
 	mustKubectl(t, manifest, "apply", "-f", "-")
 }
 

@@ -144,17 +144,3 @@ func textOf(n *corev1.Node) string {
 	return fmt.Sprintf("labels %v\nannotations %v\ntaints %v unschedulable %v\nconditions %v",
 		n.Labels, annotations, n.Spec.Taints, n.Spec.Unschedulable, conditions)
 }
-
-func TestUnsupportedFieldIsRefused(t *testing.T) {
-	manifest := strings.Replace(skyhook("later", map[string]string{"apply.sh": "touch /skyhook-later"}),
-		"      configMap:", "      uninstall: {enabled: true, apply: false}\n      configMap:", 1)
-	apply(t, "later", manifest, "/skyhook-later")
-	s := until(t, "later", "stalled", func(s *v1alpha1.Skyhook) bool { return meta.IsStatusConditionTrue(s.Status.Conditions, "Stalled") })
-	c := meta.FindStatusCondition(s.Status.Conditions, "Stalled")
-	if !strings.Contains(c.Message, "spec.packages.scripts.uninstall: is not supported") {
-		t.Errorf("Stalled: %+v", c)
-	}
-	for _, node := range bed.Nodes() {
-		absent(t, node, "/skyhook-later")
-	}
-}

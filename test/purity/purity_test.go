@@ -16,10 +16,12 @@ const module = "github.com/skyhook-operator/skyhook"
 
 var pure = []string{
 	module + "/internal/admission",
+	module + "/internal/capability",
 	module + "/internal/drain",
 	module + "/internal/lifecycle",
 	module + "/internal/record",
 	module + "/internal/rollout",
+	module + "/internal/taint",
 	module + "/internal/workload",
 }
 

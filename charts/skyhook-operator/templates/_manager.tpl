@@ -45,6 +45,12 @@ requests:
 - { name: COPY_DIR_ROOT, value: {{ $env.copyDirRoot | quote }} }
 - { name: AGENT_LOG_ROOT, value: {{ $env.agentLogRoot | quote }} }
 - { name: REAPPLY_ON_REBOOT, value: {{ $env.reapplyOnReboot | quote }} }
+- { name: DISCOVER_UNINSTALL, value: {{ $env.discoverUninstall | quote }} }
 - { name: RUNTIME_REQUIRED_TAINT, value: {{ $env.runtimeRequiredTaint | quote }} }
+- { name: ENABLE_WEBHOOKS, value: {{ .Values.webhook.enable | quote }} }
+{{- if .Values.webhook.enable }}
+- { name: WEBHOOK_SECRET_NAME, value: {{ .Values.webhook.secretName | quote }} }
+- { name: WEBHOOK_SERVICE_NAME, value: {{ .Values.webhook.serviceName | quote }} }
+{{- end }}
 - { name: AGENT_IMAGE, value: {{ include "skyhook.image" (list .Values.controllerManager.manager.agent .) | quote }} }
 {{- end -}}

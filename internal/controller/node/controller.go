@@ -38,6 +38,7 @@ type Reconciler struct {
 	Clock    clock.PassiveClock
 	Targets  *targets.Index
 	Records  *targets.Records
+	Policies *targets.Policies
 	Workload workload.Options
 	// Version of the operator, kept in the record.
 	Version string
@@ -80,6 +81,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	p := &pass{
 		node: &node, pods: pods.Items, now: now.Truncate(time.Second), skyhooks: targets.InOrder(skyhooks.Items),
 		wrote: written{resourceVersion: node.ResourceVersion, at: now},
+	}
+	var err error
+	if p.view, err = r.Targets.View(ctx, r.Client, r.Workload, p.skyhooks); err != nil {
+		return ctrl.Result{}, err
 	}
 	r.plan(ctx, p)
 	r.execute(ctx, p)

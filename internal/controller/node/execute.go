@@ -35,11 +35,15 @@ func (r *Reconciler) execute(ctx context.Context, p *pass) {
 		}
 		r.report(p.node, i)
 	}
+	r.reportTaint(p)
 }
 
 // writeRecords patches the node's metadata once for all Skyhooks; not at all when nothing changed.
 func (r *Reconciler) writeRecords(ctx context.Context, p *pass) error {
-	var all record.Patch
+	all, err := r.clearOrphans(ctx, p)
+	if err != nil {
+		return err
+	}
 	for _, i := range p.items {
 		change, err := p.recordChange(i)
 		if err != nil {
@@ -47,7 +51,8 @@ func (r *Reconciler) writeRecords(ctx context.Context, p *pass) error {
 		}
 		all.Merge(change)
 	}
-	if all.Empty() && p.unschedulable == p.node.Spec.Unschedulable {
+	r.taintPatch(p, &all)
+	if all.Empty() && p.unschedulable == p.node.Spec.Unschedulable && p.taint.Taints == nil {
 		return r.confirm(ctx, p)
 	}
 	return r.patchNode(ctx, p, all)
@@ -63,9 +68,16 @@ func (r *Reconciler) patchNode(ctx context.Context, p *pass, all record.Patch) e
 	if len(all.Labels) > 0 {
 		metadata["labels"] = all.Labels
 	}
-	change := map[string]any{"metadata": metadata}
+	change, spec := map[string]any{"metadata": metadata}, map[string]any{}
 	if p.unschedulable != p.node.Spec.Unschedulable {
-		change["spec"] = map[string]any{"unschedulable": p.unschedulable}
+		spec["unschedulable"] = p.unschedulable
+	}
+	if p.taint.Taints != nil {
+		// The whole list; the resourceVersion sees to it that nobody else's taint is lost.
+		spec["taints"] = *p.taint.Taints
+	}
+	if len(spec) > 0 {
+		change["spec"] = spec
 	}
 	body, err := json.Marshal(change)
 	if err != nil {
@@ -115,7 +127,7 @@ func (p *pass) recordChange(i *item) (record.Patch, error) {
 // changePods deletes first, so that there are never two pods of a package on a node.
 func (r *Reconciler) changePods(ctx context.Context, p *pass, i *item) error {
 	for _, pod := range i.decision.Delete {
-		if err := r.deletePod(ctx, p, pod); err != nil {
+		if err := r.deletePod(ctx, p, pod, i.decision.Force); err != nil {
 			return err
 		}
 	}
@@ -133,9 +145,9 @@ func (r *Reconciler) changePods(ctx context.Context, p *pass, i *item) error {
 	return nil
 }
 
-func (r *Reconciler) deletePod(ctx context.Context, p *pass, pod lifecycle.Pod) error {
+func (r *Reconciler) deletePod(ctx context.Context, p *pass, pod lifecycle.Pod, force bool) error {
 	options := []client.DeleteOption{client.Preconditions{UID: &pod.UID}}
-	if pod.Outcome == lifecycle.Done {
+	if pod.Outcome == lifecycle.Done || force {
 		options = append(options, client.GracePeriodSeconds(0))
 		p.wrote.removed = append(p.wrote.removed, pod.UID)
 	}
@@ -154,6 +166,10 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 	task := workload.Task{
 		Skyhook: i.skyhook, Package: start.Package, Stage: start.Stage, Run: start.Run,
 		Generation: start.Generation, Interrupt: start.Interrupt, Node: p.node.Name,
+	}
+	if start.Retained != "" {
+		pkg := p.view.Wanted(i.skyhook, p.node.Name).Retained[start.Retained].Package
+		task.Retained, task.Definition = &pkg, start.Retained
 	}
 	if permit := permitOf(i.skyhook, p.node.Name); permit != nil {
 		task.Order = permit.Order
@@ -178,8 +194,7 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 // rejected records that the API server refuses the pod, so that people see why nothing happens. The next pass tries again
 // after a pause.
 func (r *Reconciler) rejected(ctx context.Context, p *pass, i *item, start lifecycle.Start, cause error) error {
-	version := i.target.Packages[start.Package].Version
-	n, change := lifecycle.Reject(i.decision.Record, start, version, cause.Error(), p.now)
+	n, change := lifecycle.Reject(i.decision.Record, start, cause.Error(), p.now)
 	patch, err := record.Write(i.skyhook.Name, n, p.node.Annotations, p.node.Labels)
 	if err != nil {
 		return fmt.Errorf("node %s: %w", p.node.Name, err)

@@ -41,7 +41,7 @@ func TestWriteRecords(t *testing.T) {
 			n := newNode()
 			remember(t, n, "demo", applied)
 			w := newWorld(t, n)
-			p := w.pass()
+			p := w.pass(newSkyhook("demo"))
 			p.items, p.unschedulable = []*item{{skyhook: newSkyhook("demo"), decision: c.decision}}, c.cordon
 			if c.stale {
 				p.wrote.resourceVersion = "9"
@@ -205,7 +205,7 @@ func TestRejectedPod(t *testing.T) {
 				strings.Contains(e.Message, "exceeded quota") && r.Status == v1alpha1.StatusErroring; got != c.recorded {
 				t.Errorf("status %s, entry %+v", r.Status, e)
 			}
-			if label := n.Labels[record.StatusLabel("demo")]; (label == string(v1alpha1.StatusErroring)) != c.recorded {
+			if label := n.Labels[v1alpha1.GroupName+"/status_demo"]; (label == string(v1alpha1.StatusErroring)) != c.recorded {
 				t.Errorf("label %q", label)
 			}
 			if noted := w.fresh.nodes[n.UID].resourceVersion; noted != n.ResourceVersion {
@@ -226,12 +226,43 @@ func TestRejectedPod(t *testing.T) {
 func TestDeleteOnlyThatPod(t *testing.T) {
 	w := newWorld(t, newNode())
 	p := w.pass()
-	w.must(w.deletePod(t.Context(), p, lifecycle.Pod{Name: "runs", UID: "1", Outcome: lifecycle.Running}))
-	w.must(w.deletePod(t.Context(), p, lifecycle.Pod{Name: "done", UID: "2", Outcome: lifecycle.Done}))
+	w.must(w.deletePod(t.Context(), p, lifecycle.Pod{Name: "runs", UID: "1", Outcome: lifecycle.Running}, false))
+	w.must(w.deletePod(t.Context(), p, lifecycle.Pod{Name: "done", UID: "2", Outcome: lifecycle.Done}, false))
 	if got := strings.Join(w.deletes, ", "); got != "runs uid=1, done uid=2 grace=0" {
 		t.Errorf("requests: %s", got)
 	}
 	if got := p.wrote.removed; len(got) != 1 || got[0] != "2" {
 		t.Errorf("%v are expected to leave the cache; only what is deleted without grace does at once", got)
+	}
+}
+
+// TestForcedDeletion: on a node that was given up pods go without grace, as its kubelet may be away, and also those that
+// are being deleted already.
+func TestForcedDeletion(t *testing.T) {
+	for _, c := range []struct {
+		name               string
+		abandon, finishing bool
+		want               string // the requests
+	}{
+		{"not selected any more", false, false, "runs uid=1"},
+		{"and on its way", false, true, ""},
+		{"given up", true, false, "runs uid=1 grace=0"},
+		{"given up, and on its way", true, true, "runs uid=1 grace=0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, s := newWorld(t, newNode()), newSkyhook("demo")
+			p := w.pass(s)
+			d := lifecycle.Leave(lifecycle.Observation{
+				Wanted: lifecycle.Wanted{Abandoned: c.abandon}, Record: entry(v1alpha1.StageUninstall, v1alpha1.StateInProgress),
+				Pods: []lifecycle.Pod{{Name: "runs", UID: "1", Outcome: lifecycle.Running, Terminating: c.finishing}},
+			})
+			w.must(w.changePods(t.Context(), p, &item{skyhook: s, decision: d}))
+			if got := strings.Join(w.deletes, ", "); got != c.want || (len(p.wrote.removed) == 1) != c.abandon {
+				t.Errorf("requests %q, want %q; expected to leave the cache: %v", got, c.want, p.wrote.removed)
+			}
+			if d.Clear {
+				t.Error("the record goes before the pod")
+			}
+		})
 	}
 }

@@ -63,7 +63,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		WithInterceptorFuncs(interceptor.Funcs{Create: w.create, Patch: w.patch, Delete: w.delete}).Build()
 	w.Reconciler = &Reconciler{
 		Client: c, Live: c, Events: w.events, Clock: w.clock,
-		Targets: &targets.Index{}, Records: &targets.Records{}, Workload: options, Version: "v1",
+		Targets: &targets.Index{}, Records: &targets.Records{}, Policies: &targets.Policies{}, Workload: options, Version: "v1",
 	}
 	return w
 }
@@ -131,8 +131,10 @@ func (w *world) pods() []corev1.Pod {
 func (w *world) pass(skyhooks ...*v1alpha1.Skyhook) *pass {
 	w.t.Helper()
 	n := w.node()
+	view, err := w.Targets.View(w.t.Context(), w.Client, w.Workload, skyhooks)
+	w.must(err)
 	return &pass{
-		node: n, pods: w.pods(), now: start, skyhooks: skyhooks, unschedulable: n.Spec.Unschedulable,
+		node: n, pods: w.pods(), now: start, skyhooks: skyhooks, view: view, unschedulable: n.Spec.Unschedulable,
 		wrote: written{resourceVersion: n.ResourceVersion, at: start},
 	}
 }

@@ -99,18 +99,16 @@ func (r *Reconciler) writeConditions(ctx context.Context, p *pass) error {
 // conditions are all that the node should have of ours: those of this pass, and those of Skyhooks that it left alone.
 func (p *pass) conditions() []corev1.NodeCondition {
 	var want []corev1.NodeCondition
-	handled := map[corev1.NodeConditionType]bool{}
 	for _, i := range p.items {
-		list := record.Conditions(i.skyhook.Name, i.decision.Record, p.node.Status.Conditions, metav1.NewTime(p.now))
-		for _, c := range list {
-			handled[c.Type] = true
-		}
 		if !i.decision.Leaving {
-			want = append(want, list...)
+			want = append(want, record.Conditions(i.skyhook.Name, i.decision.Record, p.node.Status.Conditions, metav1.NewTime(p.now))...)
 		}
 	}
+	handled := func(t corev1.NodeConditionType) bool {
+		return slices.ContainsFunc(p.items, func(i *item) bool { return record.ConditionOf(i.skyhook.Name, t) })
+	}
 	for _, c := range p.node.Status.Conditions {
-		if record.OwnsCondition(c.Type) && !handled[c.Type] && p.exists(c.Type) {
+		if record.OwnsCondition(c.Type) && !handled(c.Type) && p.exists(c.Type) {
 			want = append(want, c)
 		}
 	}

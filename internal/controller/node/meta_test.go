@@ -62,9 +62,46 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// TestConditionsOfABareRecord: once everything is uninstalled no condition speaks of the Skyhook, and those it had go.
+func TestConditionsOfABareRecord(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		record record.Node
+		want   string
+	}{
+		{"uninstalled", record.Node{Status: v1alpha1.StatusComplete}, "idle/Erroring idle/NotReady"},
+		{"not planned yet", record.Node{Status: v1alpha1.StatusWaiting}, "demo/Erroring demo/NotReady idle/Erroring idle/NotReady"},
+		{"unreadable", record.Node{Status: v1alpha1.StatusComplete, Unreadable: true}, "demo/Erroring demo/NotReady idle/Erroring idle/NotReady"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := newNode()
+			for _, name := range []string{"demo", "idle"} {
+				remember(t, n, name, entry(v1alpha1.StageConfig, v1alpha1.StateComplete))
+			}
+			demo := newSkyhook("demo")
+			p := newWorld(t, n).pass(demo, newSkyhook("idle"))
+			p.items = []*item{{skyhook: demo, decision: lifecycle.Decision{Record: c.record}}}
+			got := p.conditions()
+			if kinds(got) != c.want {
+				t.Errorf("got %s", kinds(got))
+			}
+			change, err := p.recordChange(p.items[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			label, changed := change.Labels[v1alpha1.GroupName+"/status_demo"]
+			if bare := !strings.Contains(c.want, "demo"); bare != (changed && label == nil) {
+				t.Errorf("the label becomes %v, changed: %t", label, changed)
+			}
+		})
+	}
+}
+
 func TestSameConditions(t *testing.T) {
 	have := newNode()
-	remember(t, have, "demo", record.Node{Status: v1alpha1.StatusComplete})
+	remember(t, have, "demo", record.Node{
+		Status: v1alpha1.StatusComplete, Packages: map[string]record.Entry{"a|1.0.0": {Name: "a", Version: "1.0.0"}},
+	})
 	conditions := have.Status.Conditions
 	ours := conditions[1:]
 	change := func(f func(*corev1.NodeCondition)) []corev1.NodeCondition {

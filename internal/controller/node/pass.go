@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/taint"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -31,12 +31,15 @@ type pass struct {
 	cordons       map[string]bool
 	// interrupting is the Skyhook whose interrupt runs on the node or begins in this pass; empty for none.
 	interrupting string
+	// taint is what becomes of the runtime taint.
+	taint taint.Change
 	// started counts the pods that the decisions so far start.
 	started int
 	// wrote is what this pass has written so far; its resourceVersion is the precondition of the next write.
 	wrote written
-	// skyhooks are all there are, in the order in which they work on a node.
+	// skyhooks are all there are, in the order in which they work on a node, and view is what is known of them.
 	skyhooks []*v1alpha1.Skyhook
+	view     targets.View
 	// items are those that have to do with this node.
 	items []*item
 	// errs went wrong for single Skyhooks; they never stop the work for others.
@@ -63,6 +66,7 @@ func (r *Reconciler) plan(ctx context.Context, p *pass) {
 			p.follow(i)
 		}
 	}
+	r.planTaint(p)
 }
 
 // survey finds out who holds cordons and who interrupts the node.
@@ -97,14 +101,17 @@ func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (
 		return nil, err
 	}
 	i := &item{skyhook: s, target: r.Targets.Of(s)}
+	selected, deleting := r.Targets.Selects(s, p.node.Labels), s.DeletionTimestamp != nil
 	switch {
-	case s.DeletionTimestamp != nil:
-		o.Permit = nil // nobody is left to take it back
+	case deleting && (!selected || lifecycle.Complete(o.Wanted, o.Record)):
+		o.Permit = nil // taken back because nothing is left to do
 		i.decision = lifecycle.Leave(o)
-	case !r.Targets.Selects(s, p.node.Labels):
+	case !selected:
 		i.decision = lifecycle.Leave(o)
 	default:
-		o.Hold = r.hold(p, s, i.target)
+		if o.Hold, err = r.hold(ctx, p, s, i.target); err != nil {
+			return nil, err
+		}
 		i.decision, err = r.next(ctx, p, s, o)
 		i.decision.Record.OperatorVersion = r.Version
 	}
@@ -116,11 +123,14 @@ func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (
 func (r *Reconciler) observe(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (lifecycle.Observation, bool, error) {
 	n, err := r.Records.Read(s.Name, p.node)
 	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
-		// Nothing is done on unreadable state, so that nothing gets lost. The Skyhook's status tells about it.
-		return lifecycle.Observation{}, false, nil
+		// Nothing is done on unreadable state, so that nothing gets lost. The Skyhook's status tells about it. Only a node that
+		// the user gave up is let go, with that state.
+		if s.DeletionTimestamp == nil || !p.view.Wanted(s, p.node.Name).Abandoned {
+			return lifecycle.Observation{}, false, nil
+		}
 	}
 	o := lifecycle.Observation{
-		Packages: r.Targets.Of(s).Packages, Record: n, Now: p.now,
+		Wanted: p.view.Wanted(s, p.node.Name), Record: n, Now: p.now,
 		Pods: ownPods(s, p.pods), Permit: permitOf(s, p.node.Name),
 		Serial: s.Spec.Serial, Generation: s.Generation, Reapply: r.ReapplyOnReboot,
 	}
@@ -131,24 +141,34 @@ func (r *Reconciler) observe(ctx context.Context, p *pass, s *v1alpha1.Skyhook) 
 		return o, false, nil // the plan of the Skyhook controller wakes this node
 	}
 	o.ConfigReady, err = r.configReady(ctx, s)
+	if err == nil {
+		o.RetainedReady, err = r.retainedReady(ctx, s, o)
+	}
 	return o, true, err
 }
 
 // hold returns the first reason for which the node must not start new work for a Skyhook; nil when there is none.
-func (r *Reconciler) hold(p *pass, s *v1alpha1.Skyhook, t *targets.Target) *lifecycle.Hold {
+func (r *Reconciler) hold(ctx context.Context, p *pass, s *v1alpha1.Skyhook, t *targets.Target) (*lifecycle.Hold, error) {
 	if h := rollout.HoldAll(s, t.Invalid); h != nil {
-		return h
+		return h, nil
 	}
-	if h := rollout.HoldNode(s, p.node); h != nil {
-		return h
+	deleting := s.DeletionTimestamp != nil
+	if pace, err := r.Policies.Of(ctx, r.Client, s); err != nil || pace.Hold != nil && !deleting {
+		return pace.Hold, err
+	}
+	if h := rollout.HoldNode(s, p.node, r.Workload.RuntimeTaint); h != nil {
+		return h, nil
 	}
 	if p.interrupting != "" && p.interrupting != s.Name {
 		return &lifecycle.Hold{
 			Status: v1alpha1.StatusWaiting, Release: true, Reason: lifecycle.ReasonInterrupt,
 			Message: fmt.Sprintf("Skyhook %s interrupts the node", p.interrupting),
-		}
+		}, nil
 	}
-	return rollout.HoldOrder(r.Targets.Earlier(s, p.skyhooks, p.node, r.Records))
+	if deleting {
+		return nil, nil // whatever comes before it must not keep it from going
+	}
+	return rollout.HoldOrder(p.view.Earlier(s, p.skyhooks, p.node, r.Records)), nil
 }
 
 // facts is what a Skyhook with the given number of pods sees of the node.
@@ -190,25 +210,52 @@ func permitOf(s *v1alpha1.Skyhook, node string) *v1alpha1.Permit {
 	return nil
 }
 
-// configReady tells for each package whether the ConfigMap that its pod would mount holds what the spec says.
+// configReady tells for each package whether the ConfigMap that its pod would mount holds what the spec says. Before the
+// plan for this generation is there, none is: the package's definition may not be retained yet, without which it could not
+// be undone.
 func (r *Reconciler) configReady(ctx context.Context, s *v1alpha1.Skyhook) (map[string]bool, error) {
 	ready := make(map[string]bool, len(s.Spec.Packages))
+	if s.Status.ObservedGeneration != s.Generation {
+		return ready, nil
+	}
 	for name, pkg := range s.Spec.Packages {
-		if len(pkg.ConfigMap) == 0 {
-			ready[name] = true
-			continue
+		holds, err := r.holds(ctx, s, workload.ConfigMapName(s.Name, name, pkg.Version), pkg.ConfigMap)
+		if err != nil {
+			return nil, err
 		}
-		var cm corev1.ConfigMap
-		key := client.ObjectKey{Namespace: r.Workload.Namespace, Name: workload.ConfigMapName(s.Name, name, pkg.Version)}
-		switch err := r.Client.Get(ctx, key, &cm); {
-		case apierrors.IsNotFound(err):
-		case err != nil:
-			return nil, fmt.Errorf("get ConfigMap %s: %w", key.Name, err)
-		default:
-			ready[name] = metav1.IsControlledBy(&cm, s) && maps.Equal(cm.Data, pkg.ConfigMap)
-		}
+		ready[name] = holds
 	}
 	return ready, nil
+}
+
+// retainedReady tells the same of the definitions that something on this node is undone with.
+func (r *Reconciler) retainedReady(ctx context.Context, s *v1alpha1.Skyhook, o lifecycle.Observation) (map[string]bool, error) {
+	ready := map[string]bool{}
+	for _, l := range o.Leaving(o.Record) {
+		if l.FromSpec || l.Missing {
+			continue
+		}
+		pkg := l.Package
+		holds, err := r.holds(ctx, s, workload.RetainedConfigMapName(s.Name, pkg.Name, pkg.Version, pkg.Definition), pkg.ConfigMap)
+		if err != nil {
+			return nil, err
+		}
+		ready[pkg.Definition] = holds
+	}
+	return ready, nil
+}
+
+// holds reports whether a ConfigMap is the Skyhook's and holds the data; without data none is needed.
+func (r *Reconciler) holds(ctx context.Context, s *v1alpha1.Skyhook, name string, data map[string]string) (bool, error) {
+	if len(data) == 0 {
+		return true, nil
+	}
+	var cm corev1.ConfigMap
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Workload.Namespace, Name: name}, &cm)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("get ConfigMap %s: %w", name, err)
+	}
+	return err == nil && metav1.IsControlledBy(&cm, s) && maps.Equal(cm.Data, data), nil
 }
 
 // after is when to look again without an event; 0 for never.

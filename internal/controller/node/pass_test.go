@@ -101,11 +101,12 @@ func TestLaterSkyhookSeesEarlierDecisions(t *testing.T) {
 	if want.CordonedByOther = false; p.facts(one, 0) != want {
 		t.Errorf("the first takes its own cordon for another's: %+v", p.facts(one, 0))
 	}
-	h := w.hold(p, two, w.Targets.Of(two))
+	h, err := w.hold(t.Context(), p, two, w.Targets.Of(two))
+	w.must(err)
 	if h == nil || h.Reason != lifecycle.ReasonInterrupt || !h.Release || !strings.Contains(h.Message, "one") {
 		t.Errorf("the second is held by %+v", h)
 	}
-	if h := w.hold(p, one, w.Targets.Of(one)); h != nil {
+	if h, err := w.hold(t.Context(), p, one, w.Targets.Of(one)); h != nil || err != nil {
 		t.Errorf("the first is held by %+v", h)
 	}
 }

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
@@ -15,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
+	"github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
@@ -31,6 +34,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(nodeOfPod), builder.WithPredicates(podChanged())).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.permittedNodes)).
 		Watches(&v1alpha1.Skyhook{}, r.skyhookHandler()).
+		Watches(&v1alpha1.DeploymentPolicy{}, handler.EnqueueRequestsFromMapFunc(r.pacedNodes), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(r)
 }
@@ -74,6 +78,25 @@ func (r *Reconciler) permittedNodes(ctx context.Context, cm client.Object) []rec
 	return requests
 }
 
+// pacedNodes are those at work for Skyhooks that name a policy: without it nothing new starts.
+func (r *Reconciler) pacedNodes(ctx context.Context, policy client.Object) []reconcile.Request {
+	var all v1alpha1.SkyhookList
+	if err := r.Client.List(ctx, &all); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "list the Skyhooks of a policy", "policy", policy.GetName())
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range all.Items {
+		if all.Items[i].Spec.DeploymentPolicy != policy.GetName() {
+			continue
+		}
+		for _, p := range all.Items[i].Status.Permits {
+			requests = append(requests, request(p.Node))
+		}
+	}
+	return requests
+}
+
 // skyhookHandler wakes the nodes that a change of a Skyhook concerns: those whose permit changed, or all of its nodes
 // when there is a new plan for a new generation, when a user steers it, or when it comes or goes.
 func (r *Reconciler) skyhookHandler() handler.EventHandler {
@@ -103,12 +126,14 @@ func (r *Reconciler) skyhookHandler() handler.EventHandler {
 	}
 }
 
+// steering are the annotations of a Skyhook that change what its nodes do.
+var steering = []string{rollout.AnnotationPause, rollout.AnnotationDisable, admission.AnnotationAbandon, capability.Annotation}
+
 func concernsAll(before, after *v1alpha1.Skyhook) bool {
 	return before.Generation != after.Generation ||
 		before.Status.ObservedGeneration != after.Status.ObservedGeneration ||
 		(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) ||
-		before.Annotations[rollout.AnnotationPause] != after.Annotations[rollout.AnnotationPause] ||
-		before.Annotations[rollout.AnnotationDisable] != after.Annotations[rollout.AnnotationDisable]
+		slices.ContainsFunc(steering, func(key string) bool { return before.Annotations[key] != after.Annotations[key] })
 }
 
 // changedPermits are the nodes that got, lost or changed their permit.

@@ -11,11 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// writeConfigMaps makes the package ConfigMaps hold what the spec says and removes those that no package or pod needs.
-func (r *Reconciler) writeConfigMaps(ctx context.Context, s *v1alpha1.Skyhook) error {
+// writeConfigMaps makes the package ConfigMaps hold what the spec says, and those of definitions that are being undone
+// what they say, and removes those that no package or pod needs.
+func (r *Reconciler) writeConfigMaps(ctx context.Context, s *v1alpha1.Skyhook, undoing map[string]lifecycle.Leaving) error {
 	var have corev1.ConfigMapList
 	if err := r.Client.List(ctx, &have, client.InNamespace(r.Workload.Namespace),
 		client.MatchingLabels{workload.LabelName: s.Name}); err != nil {
@@ -27,17 +29,32 @@ func (r *Reconciler) writeConfigMaps(ctx context.Context, s *v1alpha1.Skyhook) e
 			existing[cm.Name] = cm
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
-		if len(s.Spec.Packages[name].ConfigMap) == 0 {
-			continue
-		}
-		want := r.Workload.PackageConfigMap(s, name)
+	for _, want := range r.wantedConfigMaps(s, undoing) {
 		if err := r.writeConfigMap(ctx, s, want, existing[want.Name]); err != nil {
 			return err
 		}
 		delete(existing, want.Name)
 	}
 	return r.pruneConfigMaps(ctx, s, existing)
+}
+
+// wantedConfigMaps are those of the spec's packages and of what is being undone. A Skyhook that is being deleted needs no
+// more than the latter.
+func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, undoing map[string]lifecycle.Leaving) []*corev1.ConfigMap {
+	var list []*corev1.ConfigMap
+	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
+		_, undone := undoing[r.Targets.Of(s).Packages[name].Definition]
+		if len(s.Spec.Packages[name].ConfigMap) > 0 && (undone || s.DeletionTimestamp == nil) {
+			list = append(list, r.Workload.PackageConfigMap(s, name))
+		}
+	}
+	for _, definition := range slices.Sorted(maps.Keys(undoing)) {
+		l := undoing[definition]
+		if cm := r.Workload.RetainedConfigMap(s, definition, l.Package.Package); cm != nil && !l.FromSpec {
+			list = append(list, cm)
+		}
+	}
+	return list
 }
 
 func (r *Reconciler) writeConfigMap(ctx context.Context, s *v1alpha1.Skyhook, want, have *corev1.ConfigMap) error {

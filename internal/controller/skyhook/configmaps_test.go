@@ -66,7 +66,7 @@ func TestWriteConfigMaps(t *testing.T) {
 				w.must(w.Client.Create(t.Context(), copied))
 			}
 			w.took()
-			err := w.writeConfigMaps(t.Context(), c.skyhook)
+			err := w.writeConfigMaps(t.Context(), c.skyhook, nil)
 			if got := w.took(); got != c.want {
 				t.Errorf("requests: %q, want %q", got, c.want)
 			}

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -45,6 +46,7 @@ type Reconciler struct {
 	Clock    clock.PassiveClock
 	Targets  *targets.Index
 	Records  *targets.Records
+	Policies *targets.Policies
 	Workload workload.Options
 	// Version of the operator, kept in an annotation.
 	Version string
@@ -77,16 +79,27 @@ func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
 		return err
 	}
 	target := r.Targets.Of(s)
-	if target.Invalid == "" {
-		if err := r.writeConfigMaps(ctx, s); err != nil {
-			return err
-		}
-	}
 	in, err := r.input(ctx, s, target)
 	if err != nil {
 		return err
 	}
-	return r.writeStatus(ctx, s, rollout.Plan(in))
+	if target.Invalid == "" {
+		if err := r.prepare(ctx, s, in); err != nil {
+			return err
+		}
+	}
+	if err := r.writeStatus(ctx, s, rollout.Plan(in.Input)); err != nil {
+		return err
+	}
+	return r.pruneDefinitions(ctx, s)
+}
+
+// prepare writes all that a node needs before it gets a permit.
+func (r *Reconciler) prepare(ctx context.Context, s *v1alpha1.Skyhook, in input) error {
+	if err := r.retain(ctx, s); err != nil {
+		return err
+	}
+	return r.writeConfigMaps(ctx, s, in.undoing)
 }
 
 // claim puts the finalizer and the operator's version on the Skyhook. It patches metadata only: the spec and with it
@@ -122,6 +135,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *v1alpha1.Skyhook, statu
 	if err := r.Client.Status().Patch(ctx, s, patch); err != nil {
 		return fmt.Errorf("write the status of Skyhook %s: %w", s.Name, err)
 	}
+	r.warn(s, before.Status)
 	if from, to := before.Status.Status, status.Status; from != to {
 		if from == "" {
 			from = v1alpha1.StatusUnknown
@@ -129,6 +143,16 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *v1alpha1.Skyhook, statu
 		r.Events.Eventf(s, nil, corev1.EventTypeNormal, "State", "Plan", "transitioned [%s] -> [%s]", from, to)
 	}
 	return nil
+}
+
+// warn sends an event for a condition that people have to act on, when it comes up or changes.
+func (r *Reconciler) warn(s *v1alpha1.Skyhook, before v1alpha1.SkyhookStatus) {
+	for _, kind := range []string{rollout.ConditionDeletionBlocked, rollout.ConditionUninstallFailed, rollout.ConditionUninstallRequired} {
+		now, last := meta.FindStatusCondition(s.Status.Conditions, kind), meta.FindStatusCondition(before.Conditions, kind)
+		if now != nil && (last == nil || last.Reason != now.Reason) {
+			r.Events.Eventf(s, nil, corev1.EventTypeWarning, kind, "Plan", "%s", now.Message)
+		}
+	}
 }
 
 // pacer spaces the passes over a Skyhook. It is no state that a decision depends on: after a restart the first pass is

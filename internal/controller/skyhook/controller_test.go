@@ -47,7 +47,7 @@ func TestReconcileIsPaced(t *testing.T) {
 		wait  time.Duration
 		want  string
 	}{
-		{0, 0, "patch Skyhook demo, patch status Skyhook demo"},
+		{0, 0, "patch Skyhook demo, create ControllerRevision demo-a-0f0f345055, patch status Skyhook demo"},
 		{400 * time.Millisecond, 600 * time.Millisecond, ""},
 		{600 * time.Millisecond, 0, ""}, // looked at, but nothing is to be written
 	} {

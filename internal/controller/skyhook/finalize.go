@@ -18,23 +18,27 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// finalize lets a deleted Skyhook go as soon as no node has anything of it any more. The node controller cleans up; each
-// node that it has cleaned wakes this.
+// finalize uninstalls what can be uninstalled, and lets a deleted Skyhook go as soon as no node has anything of it any
+// more. The node controller does both; each node that it has finished wakes this.
 func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if !controllerutil.ContainsFinalizer(s, Finalizer) {
 		return nil
 	}
-	left, err := r.leftovers(ctx, r.Client, s)
-	if err == nil && len(left) == 0 {
-		// The cache may be behind: ask the API server before the last witness goes.
-		left, err = r.leftovers(ctx, r.Live, s)
-	}
+	in, err := r.input(ctx, s, r.Targets.Of(s))
 	if err != nil {
 		return err
 	}
-	if len(left) > 0 {
-		return r.showDeleting(ctx, s, left)
+	if err := r.writeConfigMaps(ctx, s, in.undoing); err != nil {
+		return err
 	}
+	left, err := r.leftovers(ctx, s)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 || !rollout.AllComplete(in.Nodes) {
+		return r.showDeleting(ctx, s, rollout.Plan(in.Input), left)
+	}
+	r.reportAbandoned(s, in.Input)
 	before := s.DeepCopy()
 	controllerutil.RemoveFinalizer(s, Finalizer)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
@@ -45,21 +49,60 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	return nil
 }
 
-// leftovers returns the sorted names of nodes that still have a pod or the status label of the Skyhook. The label goes
-// in the same write as the rest of the record.
-func (r *Reconciler) leftovers(ctx context.Context, reader client.Reader, s *v1alpha1.Skyhook) ([]string, error) {
-	var nodes corev1.NodeList
-	if err := reader.List(ctx, &nodes, client.HasLabels{record.StatusLabel(s.Name)}); err != nil {
-		return nil, fmt.Errorf("list nodes with Skyhook %s: %w", s.Name, err)
+// leftovers returns the sorted names of nodes that still have a pod or a part of the record of the Skyhook that has to
+// go. The cache may be behind: when it shows none the API server is asked, before the last witness goes.
+func (r *Reconciler) leftovers(ctx context.Context, s *v1alpha1.Skyhook) ([]string, error) {
+	var cached corev1.NodeList
+	if err := r.Client.List(ctx, &cached, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
 	}
+	nodes := make([]metav1.ObjectMeta, 0, len(cached.Items))
+	for i := range cached.Items {
+		nodes = append(nodes, cached.Items[i].ObjectMeta)
+	}
+	left, err := r.leftOn(ctx, r.Client, s, nodes)
+	if err != nil || len(left) > 0 {
+		return left, err
+	}
+	if nodes, err = r.liveNodes(ctx); err != nil {
+		return nil, err
+	}
+	return r.leftOn(ctx, r.Live, s, nodes)
+}
+
+// liveNodes reads the metadata of all nodes, in pages: there may be thousands.
+func (r *Reconciler) liveNodes(ctx context.Context) ([]metav1.ObjectMeta, error) {
+	const page = 500
+	var all []metav1.ObjectMeta
+	list := metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
+	for {
+		if err := r.Live.List(ctx, &list, client.Limit(page), client.Continue(list.Continue)); err != nil {
+			return nil, fmt.Errorf("list nodes: %w", err)
+		}
+		for i := range list.Items {
+			all = append(all, list.Items[i].ObjectMeta)
+		}
+		if list.Continue == "" {
+			return all, nil
+		}
+	}
+}
+
+func (r *Reconciler) leftOn(ctx context.Context, reader client.Reader, s *v1alpha1.Skyhook, nodes []metav1.ObjectMeta) ([]string, error) {
 	var pods corev1.PodList
 	if err := reader.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
 		client.MatchingLabels{workload.LabelName: s.Name}); err != nil {
 		return nil, fmt.Errorf("list pods of Skyhook %s: %w", s.Name, err)
 	}
 	var names []string
-	for i := range nodes.Items {
-		names = append(names, nodes.Items[i].Name)
+	for i := range nodes {
+		node := &nodes[i]
+		n, _ := record.Read(s.Name, node.Annotations) // unreadable states stay in place, the rest goes
+		n.Done = ""
+		if !record.Clear(s.Name, n, node.Annotations, node.Labels).Empty() {
+			names = append(names, node.Name)
+		}
 	}
 	for i := range pods.Items {
 		if metav1.IsControlledBy(&pods.Items[i], s) {
@@ -71,14 +114,23 @@ func (r *Reconciler) leftovers(ctx context.Context, reader client.Reader, s *v1a
 }
 
 // showDeleting tells in the status which nodes the deletion waits for.
-func (r *Reconciler) showDeleting(ctx context.Context, s *v1alpha1.Skyhook, nodes []string) error {
+func (r *Reconciler) showDeleting(ctx context.Context, s *v1alpha1.Skyhook, status v1alpha1.SkyhookStatus, nodes []string) error {
 	const shown = 10
 	names := strings.Join(nodes[:min(len(nodes), shown)], ", ")
-	status := *s.Status.DeepCopy()
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: rollout.ConditionReconciling, Status: metav1.ConditionTrue, Reason: "Deleting",
 		Message:            fmt.Sprintf("%d nodes are being freed of this Skyhook: %s", len(nodes), names),
 		ObservedGeneration: s.Generation, LastTransitionTime: metav1.NewTime(r.Clock.Now()),
 	})
 	return r.writeStatus(ctx, s, status)
+}
+
+// reportAbandoned tells, once, what stays on nodes that the user gave up.
+func (r *Reconciler) reportAbandoned(s *v1alpha1.Skyhook, in rollout.Input) {
+	for _, n := range in.Nodes {
+		if n.Abandoned && n.Recorded != "" {
+			r.Events.Eventf(s, nil, corev1.EventTypeWarning, "UninstallAbandoned", "Delete",
+				"node %s was given up: %s stay there, and annotation nodeState_%s of the node remembers them", n.Name, n.Recorded, s.Name)
+		}
+	}
 }

@@ -72,7 +72,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		}).Build()
 	w.Reconciler = &Reconciler{
 		Client: c, Live: c, Events: events.NewFakeRecorder(100), Clock: w.clock,
-		Targets: &targets.Index{}, Records: &targets.Records{}, Workload: options, Version: "v1",
+		Targets: &targets.Index{}, Records: &targets.Records{}, Policies: &targets.Policies{}, Workload: options, Version: "v1",
 	}
 	return w
 }

@@ -15,20 +15,62 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
+// input is what one pass works with.
+type input struct {
+	rollout.Input
+	// undoing are the definitions that packages are uninstalled with on some node, by their names.
+	undoing map[string]lifecycle.Leaving
+}
+
+// reading is a pass that reads its input.
+type reading struct {
+	*Reconciler
+	skyhook *v1alpha1.Skyhook
+	target  *targets.Target
+	view    targets.View
+	// ordered are all Skyhooks in the order in which they work.
+	ordered []*v1alpha1.Skyhook
+	// detailed says that the fleet is small enough for the status to show every node.
+	detailed bool
+	undoing  map[string]lifecycle.Leaving
+	remains  remains
+	// installed and complete count nodes by package, while an uninstall is asked for.
+	installed, complete map[string]int
+}
+
 // input reads what a plan depends on.
-func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *targets.Target) (rollout.Input, error) {
+func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *targets.Target) (input, error) {
 	var nodes corev1.NodeList
 	if err := r.Client.List(ctx, &nodes); err != nil {
-		return rollout.Input{}, fmt.Errorf("list nodes: %w", err)
+		return input{}, fmt.Errorf("list nodes: %w", err)
 	}
 	var skyhooks v1alpha1.SkyhookList
 	if err := r.Client.List(ctx, &skyhooks); err != nil {
-		return rollout.Input{}, fmt.Errorf("list Skyhooks: %w", err)
+		return input{}, fmt.Errorf("list Skyhooks: %w", err)
+	}
+	g := &reading{
+		Reconciler: r, skyhook: s, target: target, ordered: targets.InOrder(skyhooks.Items),
+		undoing: map[string]lifecycle.Leaving{}, remains: remains{},
+	}
+	if asksForUninstall(s) {
+		g.installed, g.complete = map[string]int{}, map[string]int{}
+	}
+	var err error
+	if g.view, err = r.Targets.View(ctx, r.Client, r.Workload, g.ordered); err != nil {
+		return input{}, err
 	}
 	in := rollout.Input{
 		Skyhook: s, Hold: rollout.HoldAll(s, target.Invalid), Now: r.Clock.Now(), Departed: map[string]string{},
+		Deleting: s.DeletionTimestamp != nil,
 	}
-	ordered := targets.InOrder(skyhooks.Items)
+	pace, err := r.Policies.Of(ctx, r.Client, s)
+	if err != nil {
+		return input{}, err
+	}
+	in.Policy, in.PolicyMissing = pace.Policy, pace.Missing
+	if in.Hold == nil && !in.Deleting {
+		in.Hold = pace.Hold
+	}
 	var selected []*corev1.Node
 	for i := range nodes.Items {
 		node := &nodes.Items[i]
@@ -40,44 +82,56 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *tar
 			in.Departed[node.Name] = n.Done
 		}
 	}
+	g.detailed = len(selected) <= rollout.DetailLimit
 	in.Nodes = make([]rollout.Node, 0, len(selected))
 	for _, node := range selected {
-		in.Nodes = append(in.Nodes, r.node(s, target, node, ordered, len(selected) <= rollout.DetailLimit))
+		in.Nodes = append(in.Nodes, g.node(node))
 	}
-	return in, nil
+	in.Removal = g.removal()
+	in.Installed, in.CompleteEverywhere = g.counts(len(selected))
+	return input{Input: in, undoing: g.undoing}, nil
 }
 
 // node reads what the plan needs to know of one selected node.
-func (r *Reconciler) node(s *v1alpha1.Skyhook, target *targets.Target, node *corev1.Node,
-	ordered []*v1alpha1.Skyhook, detailed bool,
-) rollout.Node {
+func (g *reading) node(node *corev1.Node) rollout.Node {
+	s := g.skyhook
 	out := rollout.Node{
 		Name: node.Name, Created: node.CreationTimestamp.Time,
-		Ready: targets.Ready(node), BootID: node.Status.NodeInfo.BootID,
+		Labels: node.Labels, Ready: targets.Ready(node), BootID: node.Status.NodeInfo.BootID,
 	}
-	n, err := r.Records.Read(s.Name, node)
-	out.Status, out.Done = n.Status, n.Done
+	wanted := g.view.Wanted(s, node.Name)
+	n, err := g.Records.Read(s.Name, node)
+	out.Status, out.Done, out.Cordoned = n.Status, n.Done, n.Cordoned
+	out.Begun = len(n.Packages) > 0 && n.Status != v1alpha1.StatusErroring
 	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
 		out.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonMalformed, Message: err.Error()}
+		if out.Abandoned = wanted.Abandoned; out.Abandoned {
+			out.Complete, out.Recorded = wanted.Deleting, "packages whose states cannot be read"
+		}
 		return out
 	}
-	out.Complete = lifecycle.Complete(target.Packages, n)
-	if out.Hold = rollout.HoldNode(s, node); out.Hold == nil && !out.Complete {
-		out.Hold = rollout.HoldOrder(r.Targets.Earlier(s, ordered, node, r.Records))
+	out.Complete = lifecycle.Complete(wanted, n)
+	if out.Hold = rollout.HoldNode(s, node, g.Workload.RuntimeTaint); out.Hold == nil && !out.Complete && !wanted.Deleting {
+		out.Hold = rollout.HoldOrder(g.view.Earlier(s, g.ordered, node, g.Records))
 	}
-	if e, failed := lifecycle.FirstFailure(target.Packages, n); failed {
-		out.Trouble = &rollout.Trouble{
-			Reason: e.Reason, Since: e.Since.Time,
-			Message: fmt.Sprintf("package %s stage %s: %s", e.Name, e.Stage, e.Message),
-		}
+	g.uninstalls(&out, wanted, n)
+	if e, failed := lifecycle.FirstFailure(wanted, n); failed {
+		out.Trouble = trouble(e)
 	}
 	if w := n.Wait; w != nil {
 		out.Wait = &rollout.Trouble{Reason: w.Reason, Message: w.Message, Since: w.Since.Time}
 	}
-	if detailed {
+	if g.detailed {
 		out.States = states(n)
 	}
 	return out
+}
+
+func trouble(e record.Entry) *rollout.Trouble {
+	return &rollout.Trouble{
+		Reason: e.Reason, Since: e.Since.Time,
+		Message: fmt.Sprintf("package %s stage %s: %s", e.Name, e.Stage, e.Message),
+	}
 }
 
 func states(n record.Node) map[string]v1alpha1.PackageStatus {

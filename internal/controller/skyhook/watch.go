@@ -31,11 +31,36 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		For(&v1alpha1.Skyhook{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionStarted()))).
 		Watches(&v1alpha1.Skyhook{}, r.successorHandler()).
+		Watches(&v1alpha1.DeploymentPolicy{}, r.policyHandler(), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Node{}, r.nodeHandler(), builder.WithPredicates(targets.NodeChanged())).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(skyhookOf), builder.WithPredicates(podGone())).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(skyhookOf)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(r)
+}
+
+// policyHandler wakes the Skyhooks that name a policy which comes, changes or goes.
+func (r *Reconciler) policyHandler() handler.EventHandler {
+	wake := func(ctx context.Context, o client.Object, q queue) {
+		var all v1alpha1.SkyhookList
+		if err := r.Client.List(ctx, &all); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "list the Skyhooks of a policy", "policy", o.GetName())
+			return
+		}
+		for i := range all.Items {
+			if all.Items[i].Spec.DeploymentPolicy == o.GetName() {
+				q.Add(request(all.Items[i].Name))
+			}
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { wake(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { wake(ctx, e.ObjectNew, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+			wake(ctx, e.Object, q)
+			r.Policies.Forget(e.Object.GetUID())
+		},
+	}
 }
 
 func deletionStarted() predicate.Predicate {

@@ -13,8 +13,10 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
+	"github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/taint"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -25,6 +27,8 @@ type Target struct {
 	Packages lifecycle.Packages
 	// Invalid tells what is wrong with the spec; empty when nothing is.
 	Invalid string
+	// Abandoned are the nodes on which nothing is to be undone any more.
+	Abandoned map[string]bool
 }
 
 // Index keeps the Targets of the current generations. Its zero value is ready for use, by several goroutines.
@@ -34,22 +38,32 @@ type Index struct {
 }
 
 type entry struct {
-	generation int64
-	target     *Target
+	basis  basis
+	target *Target
+	// retained definitions, and what they were decoded from.
+	retained  lifecycle.Retained
+	signature string
+}
+
+// basis is all that a Target is derived from.
+type basis struct {
+	generation            int64
+	abandoned, capability string
 }
 
 // Of returns the Target of a Skyhook.
 func (i *Index) Of(s *v1alpha1.Skyhook) *Target {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if e, ok := i.entries[s.UID]; ok && e.generation == s.Generation {
+	now := basis{s.Generation, s.Annotations[admission.AnnotationAbandon], s.Annotations[capability.Annotation]}
+	if e, ok := i.entries[s.UID]; ok && e.basis == now {
 		return e.target
 	}
 	if i.entries == nil {
 		i.entries = map[types.UID]entry{}
 	}
 	t := newTarget(s)
-	i.entries[s.UID] = entry{generation: s.Generation, target: t}
+	i.entries[s.UID] = entry{basis: now, target: t}
 	return t
 }
 
@@ -75,8 +89,14 @@ func newTarget(s *v1alpha1.Skyhook) *Target {
 	}
 	return &Target{
 		Selector: selector,
-		Packages: lifecycle.Prepare(s, func(name string) string { return workload.Hash(s, name) }),
-		Invalid:  admission.Join(admission.Check(s)),
+		Packages: lifecycle.Prepare(s, func(name string) lifecycle.Derived {
+			return lifecycle.Derived{
+				Hash: workload.Hash(s, s.Spec.Packages[name]), Definition: workload.DefinitionOf(s, name).Hash(),
+				Uninstallable: capability.Enabled(s, name),
+			}
+		}),
+		Invalid:   admission.Join(admission.Check(s)),
+		Abandoned: admission.Abandoned(s),
 	}
 }
 
@@ -91,22 +111,25 @@ func InOrder(list []v1alpha1.Skyhook) []*v1alpha1.Skyhook {
 }
 
 // Earlier returns the Skyhooks that have to finish before s may work on a node; ordered is what InOrder returned.
-func (i *Index) Earlier(s *v1alpha1.Skyhook, ordered []*v1alpha1.Skyhook, node *corev1.Node, records *Records) []rollout.Earlier {
+func (v View) Earlier(s *v1alpha1.Skyhook, ordered []*v1alpha1.Skyhook, node *corev1.Node, records *Records) []rollout.Earlier {
 	var list []rollout.Earlier
 	for _, e := range ordered {
 		if !rollout.Precedes(e, s) {
 			continue
 		}
-		list = append(list, rollout.Earlier{Skyhook: e, IncompleteHere: i.incomplete(e, node, records)})
+		if s.Spec.RuntimeRequired && !e.Spec.RuntimeRequired && e.Spec.Sequencing != v1alpha1.SequencingAll && taint.Has(node, v.runtime) {
+			continue // it waits for the taint to go, and the taint for this one
+		}
+		list = append(list, rollout.Earlier{Skyhook: e, IncompleteHere: v.incomplete(e, node, records)})
 	}
 	return list
 }
 
 // incomplete reports whether a Skyhook targets a node and has work left there, as far as can be read.
-func (i *Index) incomplete(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) bool {
-	if s.DeletionTimestamp != nil || !i.Selects(s, node.Labels) {
+func (v View) incomplete(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) bool {
+	if s.DeletionTimestamp != nil || !v.index.Selects(s, node.Labels) {
 		return false
 	}
 	n, err := records.Read(s.Name, node)
-	return err != nil || !lifecycle.Complete(i.Of(s).Packages, n)
+	return err != nil || !lifecycle.Complete(v.Wanted(s, node.Name), n)
 }

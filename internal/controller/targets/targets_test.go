@@ -10,11 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 func skyhook(name string, priority int, matchLabels map[string]string) *v1alpha1.Skyhook {
@@ -44,9 +46,9 @@ func TestIndexParsesOncePerGeneration(t *testing.T) {
 	if index.Of(s.DeepCopy()) != first {
 		t.Error("the same generation is parsed again")
 	}
-	s.Generation, s.Spec.RuntimeRequired = 2, true
+	s.Generation, s.Spec.InterruptionBudget = 2, v1alpha1.InterruptionBudget{Count: new(1), Percent: new(1)}
 	second := index.Of(s)
-	if second == first || !strings.Contains(second.Invalid, "spec.runtimeRequired") {
+	if second == first || !strings.Contains(second.Invalid, "spec.interruptionBudget") {
 		t.Errorf("the next generation is not parsed: %+v", second)
 	}
 	if index.Of(s) != second {
@@ -127,17 +129,20 @@ func TestEarlier(t *testing.T) {
 	n := node("n", nil, map[string]v1alpha1.State{"complete": v1alpha1.StateComplete, "working": v1alpha1.StateInProgress})
 	n.Annotations["skyhook.nvidia.com/nodeState_unreadable"] = "{"
 
-	var index targets.Index
 	ordered := targets.InOrder(list)
+	view, err := new(targets.Index).View(t.Context(), fake.NewClientBuilder().Build(), workload.Options{Namespace: "skyhook"}, ordered)
+	if err != nil {
+		t.Fatal(err)
+	}
 	got := map[string]bool{}
-	for _, e := range index.Earlier(skyhook("self", 100, nil), ordered, n, &targets.Records{}) {
+	for _, e := range view.Earlier(skyhook("self", 100, nil), ordered, n, &targets.Records{}) {
 		got[e.Skyhook.Name] = e.IncompleteHere
 	}
 	want := map[string]bool{"complete": false, "working": true, "absent": true, "unreadable": true, "elsewhere": false, "deleted": false}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
-	if first := index.Earlier(skyhook("absent", 1, nil), ordered, n, &targets.Records{}); len(first) != 0 {
+	if first := view.Earlier(skyhook("absent", 1, nil), ordered, n, &targets.Records{}); len(first) != 0 {
 		t.Errorf("before the first comes %v", first[0].Skyhook.Name)
 	}
 }

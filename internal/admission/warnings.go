@@ -1,0 +1,50 @@
+package admission
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// Warnings returns what a user should know about a change that is allowed, one sentence each. old is nil for a new
+// Skyhook; installed is what nodes have of the Affected packages.
+func Warnings(old, s *v1alpha1.Skyhook, installed []Installed) []string {
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
+		before, known := packageOf(old, name)
+		pkg := s.Spec.Packages[name]
+		switch {
+		case applies(before) && !applies(pkg):
+			texts = append(texts, fmt.Sprintf("spec.packages.%s.uninstall.apply: the uninstall is cancelled; "+
+				"nodes where the package is already uninstalled will be re-installed", name))
+		case applies(pkg) && !applies(before) && !onNodes(name, installed):
+			texts = append(texts, fmt.Sprintf("spec.packages.%s.uninstall.apply: the package was never installed on any node, or is not any more: "+
+				"there is nothing to do, and it stays uninstalled while apply is true", name))
+		}
+		if ignored := ignoredImage(pkg); ignored != "" && (!known || before.Image != pkg.Image || before.Version != pkg.Version) {
+			texts = append(texts, fmt.Sprintf("spec.packages.%s.image: %s", name, ignored))
+		}
+	}
+	return texts
+}
+
+func onNodes(name string, installed []Installed) bool {
+	return slices.ContainsFunc(installed, func(i Installed) bool { return i.Package == name && len(i.Nodes) > 0 })
+}
+
+// ignoredImage says which part of the image reference does not count; empty when all of it agrees with the package.
+func ignoredImage(pkg v1alpha1.Package) string {
+	rest := strings.TrimPrefix(pkg.Image, pkg.Repository())
+	tag, digest, pinned := strings.Cut(rest, "@")
+	tag = strings.TrimPrefix(tag, ":")
+	switch {
+	case pinned && digest != pkg.ContainerSHA:
+		return fmt.Sprintf("the digest %q is ignored; %s is used. Set containerSHA to pin the image", digest, pkg.ImageRef())
+	case tag != "" && tag != pkg.Version:
+		return fmt.Sprintf("the tag %q is ignored; %s is used. Remove the tag, version is the tag", tag, pkg.ImageRef())
+	}
+	return ""
+}

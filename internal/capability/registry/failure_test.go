@@ -1,0 +1,80 @@
+package registry_test
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/internal/capability"
+	"github.com/skyhook-operator/skyhook/internal/capability/registry"
+)
+
+// on answers requests whose path contains a text.
+func on(path string, answer http.HandlerFunc) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		matches := strings.Contains(r.URL.Path, path)
+		if matches {
+			answer(w, r)
+		}
+		return matches
+	}
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+// tooMuch sends a JSON object that never seems to end.
+func tooMuch(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
+	_, _ = w.Write([]byte(`{"x":"`))
+	block := bytes.Repeat([]byte("x"), 1<<20)
+	for range 10 {
+		if _, err := w.Write(block); err != nil {
+			return // the client has seen enough
+		}
+	}
+	_, _ = w.Write([]byte(`"}`))
+}
+
+func TestFailures(t *testing.T) {
+	s := serve(t)
+	reference, digest := s.push("x/a:1", image(t, "true"))
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	s.must(err)
+	s.must(closed.Close())
+	for _, c := range []struct {
+		name, reference string
+		front           func(http.ResponseWriter, *http.Request) bool
+		reason          capability.Reason
+		message         string // a part of it
+		resolved        bool
+	}{
+		{"no such tag", s.host + "/x/a:2", nil, capability.ReasonNotFound, "MANIFEST_UNKNOWN", false},
+		{"no such repository", s.host + "/y/none:1", nil, capability.ReasonNotFound, "NAME_UNKNOWN", false},
+		{"no name", "x/A B:1", nil, capability.ReasonInvalid, "could not parse reference", false},
+		{"a digest cut short", s.host + "/x/a@sha256:12", nil, capability.ReasonInvalid, "sha256:12", false},
+		{"nobody listens", closed.Addr().String() + "/x/a:1", nil, capability.ReasonUnreachable, "connection refused", false},
+		{"not allowed", reference, on("/manifests/", status(http.StatusForbidden)), capability.ReasonUnauthorized, "403 Forbidden", false},
+		{"no credentials", reference, on("/manifests/", status(http.StatusUnauthorized)), capability.ReasonUnauthorized, "401 Unauthorized", false},
+		{"another error", reference, on("/v2/", status(http.StatusTeapot)), capability.ReasonRefused, "418", false},
+		{"the configuration is gone", reference, on("/blobs/", status(http.StatusNotFound)), capability.ReasonNotFound, "404", true},
+		{"another configuration", reference, on("/blobs/", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }), capability.ReasonUnreadable, "does not match", true},
+		{"a manifest without end", reference, on("/manifests/", tooMuch), capability.ReasonUnreadable, "more than 4 MiB", false},
+		{"a web page", reference, on("/manifests/", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }), capability.ReasonUnreadable, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s.instead(c.front)
+			got, err := new(registry.Client).Look(t.Context(), c.reference, registry.Anonymous, nil)
+			s.must(err)
+			if got.Reference != c.reference || got.Answer != capability.Unknown || got.Reason != c.reason || !strings.Contains(got.Message, c.message) || got.Message == "" {
+				t.Errorf("got %+v", got)
+			}
+			if (got.Digest == digest) != c.resolved {
+				t.Errorf("the digest is %q", got.Digest)
+			}
+		})
+	}
+}

@@ -1,0 +1,115 @@
+package registry_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/internal/capability"
+	"github.com/skyhook-operator/skyhook/internal/capability/registry"
+)
+
+const user, password = "robot", "s3cret-word"
+
+func secret(kind corev1.SecretType, key, value string) *corev1.Secret {
+	return &corev1.Secret{Type: kind, Data: map[string][]byte{key: []byte(value)}}
+}
+
+// docker is a pull secret as kubectl makes it.
+func docker(host, user, password string) *corev1.Secret {
+	auth := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
+	return secret(corev1.SecretTypeDockerConfigJson, corev1.DockerConfigJsonKey, fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, host, auth))
+}
+
+// basic asks for user and password on every request.
+func basic(w http.ResponseWriter, r *http.Request) bool {
+	if u, p, ok := r.BasicAuth(); ok && u == user && p == password {
+		return false
+	}
+	w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+	w.WriteHeader(http.StatusUnauthorized)
+	return true
+}
+
+// bearer gives a token to those who know user and password, and asks for it.
+func (s *server) bearer(w http.ResponseWriter, r *http.Request) bool {
+	if r.URL.Path == "/token" {
+		if u, p, ok := r.BasicAuth(); !ok || u != user || p != password {
+			w.WriteHeader(http.StatusUnauthorized)
+			return true
+		}
+		fmt.Fprintf(w, `{"token":%q}`, "for "+r.URL.Query().Get("scope"))
+		return true
+	}
+	if r.Header.Get("Authorization") == "Bearer for repository:x/private:pull" {
+		return false
+	}
+	w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="http://%s/token",service="test"`, s.host))
+	w.WriteHeader(http.StatusUnauthorized)
+	return true
+}
+
+func TestPullSecret(t *testing.T) {
+	s := serve(t)
+	reference, _ := s.push("x/private:1", image(t, "true"))
+	old := secret(corev1.SecretTypeDockercfg, corev1.DockerConfigKey, fmt.Sprintf(`{%q:{"username":%q,"password":%q}}`, s.host, user, password))
+	for _, c := range []struct {
+		name   string
+		secret *corev1.Secret
+		reason capability.Reason
+	}{
+		{"for the registry", docker(s.host, user, password), ""},
+		{"for the repository", docker(s.host+"/x", user, password), ""},
+		{"with a scheme, as docker writes it", docker("http://"+s.host+"/v2/", user, password), ""},
+		{"of the old type", old, ""},
+		{"wrong password", docker(s.host, user, "guess"), capability.ReasonUnauthorized},
+		{"for another registry", docker("registry.example", user, password), capability.ReasonUnauthorized},
+		{"for another repository", docker(s.host+"/y", user, password), capability.ReasonUnauthorized},
+		{"none", nil, capability.ReasonUnauthorized},
+	} {
+		for how, front := range map[string]func(http.ResponseWriter, *http.Request) bool{"basic": basic, "bearer": s.bearer} {
+			t.Run(c.name+", "+how, func(t *testing.T) {
+				s.instead(front)
+				keys := registry.Anonymous
+				if c.secret != nil {
+					var err error
+					keys, err = registry.Keychain(t.Context(), c.secret)
+					s.must(err)
+				}
+				got, err := new(registry.Client).Look(t.Context(), reference, keys, nil)
+				s.must(err)
+				if got.Reason != c.reason || (got.Answer == capability.True) != (c.reason == "") {
+					t.Errorf("got %+v", got)
+				}
+				if strings.Contains(got.Message, password) {
+					t.Errorf("the message tells the password: %s", got.Message)
+				}
+			})
+		}
+	}
+}
+
+func TestSecretRefused(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		secret *corev1.Secret
+		want   string
+	}{
+		{"opaque", secret(corev1.SecretTypeOpaque, corev1.DockerConfigJsonKey, `{"auths":{}}`), "it has type Opaque; make it one of type kubernetes.io/dockerconfigjson"},
+		{"no data", secret(corev1.SecretTypeDockerConfigJson, "other", "{}"), "it has no .dockerconfigjson"},
+		{"data of the old type", secret(corev1.SecretTypeDockercfg, corev1.DockerConfigJsonKey, "{}"), "it has no .dockercfg"},
+		{"no JSON", secret(corev1.SecretTypeDockerConfigJson, corev1.DockerConfigJsonKey, password), "its .dockerconfigjson cannot be read"},
+		{"no base64", secret(corev1.SecretTypeDockerConfigJson, corev1.DockerConfigJsonKey, `{"auths":{"x":{"auth":"`+password+`"}}}`), "its .dockerconfigjson cannot be read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			keys, err := registry.Keychain(t.Context(), c.secret)
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), password) {
+				t.Errorf("got %v, error %v", keys, err)
+			}
+		})
+	}
+}

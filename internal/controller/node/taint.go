@@ -1,0 +1,60 @@
+package node
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/taint"
+)
+
+// planTaint decides about the runtime taint, after all Skyhooks had their say: it goes in the same write that records
+// that the last of them is complete.
+func (r *Reconciler) planTaint(p *pass) {
+	if p.node.Labels[rollout.LabelIgnore] == "true" {
+		return
+	}
+	var all []taint.Skyhook
+	for _, s := range p.skyhooks {
+		if !s.Spec.RuntimeRequired || !r.Targets.Selects(s, p.node.Labels) {
+			continue
+		}
+		one := taint.Skyhook{Required: true, Auto: s.Spec.AutoTaintNewNodes, Leaving: s.DeletionTimestamp != nil}
+		n, err := r.Records.Read(s.Name, p.node)
+		if at := slices.IndexFunc(p.items, func(i *item) bool { return i.skyhook == s }); at >= 0 {
+			d := p.items[at].decision
+			n = d.Record
+			one.Reapplied = slices.ContainsFunc(d.Changes, func(c lifecycle.Change) bool { return c.Reason == lifecycle.ReasonReapply })
+		}
+		one.Complete = err == nil && s.Status.ObservedGeneration > 0 && lifecycle.Complete(p.view.Wanted(s, p.node.Name), n)
+		all = append(all, one)
+	}
+	p.taint = taint.Next(p.node, r.Workload.RuntimeTaint, all)
+}
+
+// taintPatch adds the mark of the taint to the change of the node's metadata.
+func (r *Reconciler) taintPatch(p *pass, all *record.Patch) {
+	if p.taint.Mark == nil {
+		return
+	}
+	var value *string
+	if *p.taint.Mark {
+		value = new("true")
+	}
+	all.Merge(record.Patch{Annotations: map[string]*string{taint.Annotation(r.Workload.RuntimeTaint): value}})
+}
+
+func (r *Reconciler) reportTaint(p *pass) {
+	if p.taint.Taints == nil {
+		return
+	}
+	what := "removed"
+	if taint.Has(&corev1.Node{Spec: corev1.NodeSpec{Taints: *p.taint.Taints}}, r.Workload.RuntimeTaint) {
+		what = "added"
+	}
+	r.Events.Eventf(p.node, nil, corev1.EventTypeNormal, "RuntimeTaint", "Taint", "taint %s %s: %s",
+		r.Workload.RuntimeTaint.ToString(), what, p.taint.Message)
+}

@@ -1,0 +1,153 @@
+package skyhook
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// retain keeps the definition of every package of the spec, before any node installs it.
+func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.Skyhook) error {
+	have, err := r.definitions(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
+		want, err := r.Workload.Revision(s, workload.DefinitionOf(s, name))
+		if err != nil {
+			return err
+		}
+		if err := r.retainOne(ctx, s, want, have); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reconciler) retainOne(ctx context.Context, s *v1alpha1.Skyhook, want *appsv1.ControllerRevision, have map[string]*appsv1.ControllerRevision) error {
+	old, exists := have[want.Name]
+	switch {
+	case !exists:
+		want.Revision = max(want.Revision, lastRevision(want, have)+1)
+		err := r.Client.Create(ctx, want, client.FieldOwner(fieldManager))
+		if apierrors.IsAlreadyExists(err) {
+			return r.revisionTaken(ctx, s, want)
+		}
+		if err != nil {
+			return fmt.Errorf("retain the definition %s of Skyhook %s: %w", want.Name, s.Name, err)
+		}
+	case !newest(old, have):
+		change := old.DeepCopy()
+		change.Revision = max(s.Generation, lastRevision(old, have)+1)
+		if err := r.Client.Patch(ctx, change, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{})); err != nil {
+			return fmt.Errorf("renew the definition %s of Skyhook %s: %w", want.Name, s.Name, err)
+		}
+	}
+	return nil
+}
+
+// revisionTaken looks at the object that has the name of a definition to be retained. One of ours is in the cache soon.
+func (r *Reconciler) revisionTaken(ctx context.Context, s *v1alpha1.Skyhook, want *appsv1.ControllerRevision) error {
+	var live appsv1.ControllerRevision
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(want), &live); err != nil {
+		return fmt.Errorf("get ControllerRevision %s, whose name is taken: %w", want.Name, err)
+	}
+	if metav1.IsControlledBy(&live, s) {
+		return nil
+	}
+	return fmt.Errorf("ControllerRevision %s/%s exists but does not belong to Skyhook %s; delete it", want.Namespace, want.Name, s.Name)
+}
+
+// newest reports whether no other definition of the same package version was asked for later: then what this one says
+// about uninstalling counts already.
+func newest(r *appsv1.ControllerRevision, all map[string]*appsv1.ControllerRevision) bool {
+	return r.Revision > lastRevision(r, all)
+}
+
+// lastRevision is the highest of the other definitions of the same package version; -1 when there is none. It may be the
+// Skyhook's generation: what an image tells about uninstalling makes another definition of the same spec.
+func lastRevision(r *appsv1.ControllerRevision, all map[string]*appsv1.ControllerRevision) int64 {
+	last := int64(-1)
+	for _, other := range all {
+		if other.Name != r.Name && workload.SameVersion(other, r) {
+			last = max(last, other.Revision)
+		}
+	}
+	return last
+}
+
+func (r *Reconciler) definitions(ctx context.Context, s *v1alpha1.Skyhook) (map[string]*appsv1.ControllerRevision, error) {
+	var all appsv1.ControllerRevisionList
+	if err := r.Client.List(ctx, &all, client.InNamespace(r.Workload.Namespace),
+		client.MatchingLabels{workload.LabelName: s.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list retained definitions of Skyhook %s: %w", s.Name, err)
+	}
+	own := make(map[string]*appsv1.ControllerRevision, len(all.Items))
+	for i := range all.Items {
+		if metav1.IsControlledBy(&all.Items[i], s) {
+			own[all.Items[i].Name] = &all.Items[i]
+		}
+	}
+	return own, nil
+}
+
+// pruneDefinitions deletes definitions that neither the spec nor any node needs. Only while no permit is out: every node
+// has then acknowledged its last one, so that the cache shows all that was begun, and nothing new can begin.
+func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook) error {
+	if len(s.Status.Permits) > 0 {
+		return nil
+	}
+	have, err := r.definitions(ctx, s)
+	if err != nil || len(have) <= len(s.Spec.Packages) {
+		return err
+	}
+	needed, known, err := r.neededDefinitions(ctx, s)
+	if err != nil || !known {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(have)) {
+		old := have[name]
+		if needed[workload.DefinitionName(old)] || needed[workload.VersionKey(old)] && newest(old, have) {
+			continue
+		}
+		err := r.Client.Delete(ctx, &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: old.Name, Namespace: old.Namespace}},
+			client.Preconditions{UID: &old.UID, ResourceVersion: &old.ResourceVersion})
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete the unused definition %s: %w", old.Name, err)
+		}
+	}
+	return nil
+}
+
+// neededDefinitions are the names of those in the spec and in node records, and the keys of the versions in the latter.
+// They are not known while a record cannot be read.
+func (r *Reconciler) neededDefinitions(ctx context.Context, s *v1alpha1.Skyhook) (needed map[string]bool, known bool, err error) {
+	var nodes corev1.NodeList
+	if err := r.Client.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, false, fmt.Errorf("list nodes: %w", err)
+	}
+	needed = map[string]bool{}
+	for _, pkg := range r.Targets.Of(s).Packages {
+		needed[pkg.Definition] = true
+	}
+	for i := range nodes.Items {
+		n, err := r.Records.Read(s.Name, &nodes.Items[i])
+		if err != nil {
+			return nil, false, nil //nolint:nilerr // the status tells about it
+		}
+		for key, e := range n.Packages {
+			needed[e.Definition], needed[key] = true, true
+		}
+	}
+	return needed, true, nil
+}

@@ -1,0 +1,246 @@
+package skyhook
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/capability"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// undoable is a Skyhook of the given generation whose package a can be uninstalled, with a policy for its removal.
+func undoable(generation int64, version string, policy v1alpha1.WhenRemoved) *v1alpha1.Skyhook {
+	s := newSkyhook("demo")
+	s.Generation = generation
+	s.Spec.Packages["a"] = v1alpha1.Package{
+		Version: version, Image: "x/a", Uninstall: &v1alpha1.Uninstall{Enabled: ptr.To(true), WhenRemoved: policy},
+	}
+	return s
+}
+
+// revisionOf is what retains package a of a Skyhook.
+func revisionOf(t *testing.T, s *v1alpha1.Skyhook, revision int64) *appsv1.ControllerRevision {
+	t.Helper()
+	r, err := options.Revision(s, workload.DefinitionOf(s, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Revision = revision
+	return r
+}
+
+func (w *world) revisions() map[string]int64 {
+	w.t.Helper()
+	var list appsv1.ControllerRevisionList
+	w.must(w.Client.List(w.t.Context(), &list))
+	all := map[string]int64{}
+	for _, r := range list.Items {
+		all[r.Name] = r.Revision
+	}
+	return all
+}
+
+func TestRetain(t *testing.T) {
+	const refuse, uninstall = v1alpha1.WhenRemovedRefuse, v1alpha1.WhenRemovedUninstall
+	now := undoable(5, "1.0.0", uninstall)
+	name := revisionOf(t, now, 0).Name
+	flipped := func(revision int64) *appsv1.ControllerRevision {
+		return revisionOf(t, undoable(5, "1.0.0", refuse), revision)
+	}
+	foreign := revisionOf(t, now, 5)
+	foreign.OwnerReferences = nil
+	before := revisionOf(t, now, 5)
+	before.OwnerReferences[0].UID = "uid-before"
+	for _, c := range []struct {
+		name  string
+		have  []client.Object
+		want  string // the requests
+		last  int64  // the revision of the definition of now
+		fails bool
+	}{
+		{name: "new", want: "create ControllerRevision " + name, last: 5},
+		{name: "kept already", have: []client.Object{revisionOf(t, now, 5)}, last: 5},
+		{name: "kept since an earlier generation, and nothing came between", have: []client.Object{revisionOf(t, now, 2)}, last: 2},
+		{name: "another version does not count", have: []client.Object{revisionOf(t, now, 2), revisionOf(t, undoable(5, "2.0.0", refuse), 4)}, last: 2},
+		{name: "after another policy", have: []client.Object{flipped(4)}, want: "create ControllerRevision " + name, last: 5},
+		{name: "back to the policy before", have: []client.Object{revisionOf(t, now, 2), flipped(4)}, want: "patch ControllerRevision " + name, last: 5},
+		{name: "another one of the same generation", have: []client.Object{flipped(5)}, want: "create ControllerRevision " + name, last: 6},
+		{name: "back to another one of the same generation", have: []client.Object{revisionOf(t, now, 5), flipped(6)}, want: "patch ControllerRevision " + name, last: 7},
+		{name: "the name is nobody's", have: []client.Object{foreign}, want: "create ControllerRevision " + name, last: 5, fails: true},
+		{name: "the name is that of a Skyhook before", have: []client.Object{before}, want: "create ControllerRevision " + name, last: 5, fails: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			for _, o := range c.have {
+				copied, _ := o.DeepCopyObject().(client.Object)
+				w.must(w.Client.Create(t.Context(), copied))
+			}
+			w.took()
+			err := w.retain(t.Context(), now)
+			if got := w.took(); got != c.want || w.revisions()[name] != c.last {
+				t.Errorf("requests %q, want %q; revisions %v, want %d", got, c.want, w.revisions(), c.last)
+			}
+			if (err != nil) != c.fails || c.fails && !strings.Contains(err.Error(), name+" exists but does not belong to Skyhook demo; delete it") {
+				t.Errorf("error %v", err)
+			}
+			if c.fails {
+				return
+			}
+			if err := w.retain(t.Context(), now); err != nil || w.took() != "" {
+				t.Errorf("the next pass writes again, error %v", err)
+			}
+		})
+	}
+}
+
+// TestRetainBehindTheCache: one of ours that only the cache does not show is no error, nor is it written.
+func TestRetainBehindTheCache(t *testing.T) {
+	s := undoable(1, "1.0.0", "")
+	w := newWorld(t, revisionOf(t, s, 1))
+	if err := w.retainOne(t.Context(), s, revisionOf(t, s, 1), nil); err != nil {
+		t.Error(err)
+	}
+	w.Live = newWorld(t).Client
+	if err := w.retainOne(t.Context(), s, revisionOf(t, s, 1), nil); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "whose name is taken") {
+		t.Errorf("taken, and then gone: %v", err)
+	}
+}
+
+// TestRenewIsCompared: two replicas, one with an old view, do not renew one after the other.
+func TestRenewIsCompared(t *testing.T) {
+	s := undoable(5, "1.0.0", v1alpha1.WhenRemovedUninstall)
+	old, other := revisionOf(t, s, 2), revisionOf(t, undoable(4, "1.0.0", ""), 4)
+	w := newWorld(t, old.DeepCopy(), other)
+	have, err := w.definitions(t.Context(), s)
+	w.must(err)
+	stale := have[old.Name].DeepCopy()
+	stale.ResourceVersion = "1"
+	have[old.Name] = stale
+	if err := w.retainOne(t.Context(), s, old, have); !apierrors.IsConflict(err) || w.revisions()[old.Name] != 2 {
+		t.Errorf("error %v, revisions %v", err, w.revisions())
+	}
+}
+
+// TestRetainWhatAnImageTells: the answer of an image makes a definition of its own, and the later answer counts.
+func TestRetainWhatAnImageTells(t *testing.T) {
+	s := newSkyhook("demo")
+	w := newWorld(t, s)
+	names := map[string]string{}
+	for _, answer := range []string{"false", "true", "false"} {
+		s.Annotations = map[string]string{
+			capability.Annotation: fmt.Sprintf(`{"references":{"x/a:1.0.0":{"digest":"sha256:1"}},"digests":{"sha256:1":%q}}`, answer),
+		}
+		d := workload.DefinitionOf(s, "a")
+		if want := answer == "true"; d.Enabled != want {
+			t.Fatalf("the annotation says %s, and the definition %t", answer, d.Enabled)
+		}
+		names[answer] = "demo-a-" + d.Hash()
+		w.must(w.retain(t.Context(), s))
+		other := names["true"]
+		if answer == "true" {
+			other = names["false"]
+		}
+		if all := w.revisions(); len(all) > 1 && all[names[answer]] <= all[other] {
+			t.Errorf("after %s: %v", answer, all)
+		}
+	}
+}
+
+func TestDefinitionsAreThoseOfThisVerySkyhook(t *testing.T) {
+	s := undoable(1, "1.0.0", "")
+	before, foreign, labeled := revisionOf(t, undoable(1, "2.0.0", ""), 1), revisionOf(t, undoable(1, "3.0.0", ""), 1), revisionOf(t, undoable(1, "4.0.0", ""), 1)
+	before.OwnerReferences[0].UID, foreign.OwnerReferences, labeled.Labels = "uid-before", nil, nil
+	elsewhere := revisionOf(t, undoable(1, "5.0.0", ""), 1)
+	elsewhere.Namespace = "other"
+	own := revisionOf(t, s, 1)
+	w := newWorld(t, own, before, foreign, labeled, elsewhere)
+	got, err := w.definitions(t.Context(), s)
+	w.must(err)
+	if names := slices.Collect(maps.Keys(got)); len(names) != 1 || names[0] != own.Name {
+		t.Errorf("got %v", names)
+	}
+}
+
+func TestPruneDefinitions(t *testing.T) {
+	const refuse, uninstall = v1alpha1.WhenRemovedRefuse, v1alpha1.WhenRemovedUninstall
+	installed := func(t *testing.T, s *v1alpha1.Skyhook) *corev1.Node {
+		t.Helper()
+		n, pkg := newNode("node-1", "other"), s.Spec.Packages["a"]
+		e := record.Entry{
+			Name: "a", Version: pkg.Version, Image: "x/a", Stage: v1alpha1.StageConfig, State: v1alpha1.StateComplete,
+			Definition: workload.DefinitionOf(s, "a").Hash(),
+		}
+		remember(t, n, "demo", record.Node{Packages: map[string]record.Entry{e.Key(): e}})
+		return n
+	}
+	broken := newNode("node-1", "other")
+	broken.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{"
+	for _, c := range []struct {
+		name    string
+		node    *corev1.Node
+		permits []v1alpha1.Permit
+		have    map[string]*appsv1.ControllerRevision // beside that of the spec
+		want    string                                // what goes
+	}{
+		{name: "only that of the spec"},
+		{name: "of a version that nobody has", have: map[string]*appsv1.ControllerRevision{"old": revisionOf(t, undoable(1, "1.0.0", ""), 1)}, want: "old"},
+		{
+			name: "while a permit is out", permits: []v1alpha1.Permit{{Node: "node-1"}},
+			have: map[string]*appsv1.ControllerRevision{"old": revisionOf(t, undoable(1, "1.0.0", ""), 1)},
+		},
+		{name: "while a record cannot be read", node: broken, have: map[string]*appsv1.ControllerRevision{"old": revisionOf(t, undoable(1, "1.0.0", ""), 1)}},
+		{
+			name: "of a node, also one that is not selected", node: installed(t, undoable(1, "1.0.0", "")),
+			have: map[string]*appsv1.ControllerRevision{"old": revisionOf(t, undoable(1, "1.0.0", ""), 1), "older": revisionOf(t, undoable(1, "0.9.0", ""), 1)},
+			want: "older",
+		},
+		{
+			name: "the newest of a node's version, for its policy", node: installed(t, undoable(1, "1.0.0", "")),
+			have: map[string]*appsv1.ControllerRevision{
+				"of the node": revisionOf(t, undoable(1, "1.0.0", ""), 1), "between": revisionOf(t, undoable(1, "1.0.0", refuse), 2),
+				"newest": revisionOf(t, undoable(1, "1.0.0", uninstall), 3),
+			},
+			want: "between",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := undoable(5, "2.0.0", "")
+			s.Status.Permits = c.permits
+			own := revisionOf(t, s, 5)
+			objects := []client.Object{s, own}
+			if c.node != nil {
+				objects = append(objects, c.node)
+			}
+			want := ""
+			for name, r := range c.have {
+				objects = append(objects, r.DeepCopy())
+				if name == c.want {
+					want = "delete ControllerRevision " + r.Name
+				}
+			}
+			w := newWorld(t, objects...)
+			w.must(w.pruneDefinitions(t.Context(), s))
+			if got := w.took(); got != want {
+				t.Errorf("requests %q, want %q", got, want)
+			}
+			w.must(w.pruneDefinitions(t.Context(), s))
+			if got := w.took(); got != "" {
+				t.Errorf("the next pass: %q", got)
+			}
+			if _, kept := w.revisions()[own.Name]; !kept {
+				t.Error("the definition of the spec is gone")
+			}
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package targets
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+)
+
+// Policies keeps parsed DeploymentPolicies, each once per generation. Its zero value is ready for use, by several
+// goroutines.
+type Policies struct {
+	mu     sync.Mutex
+	parsed map[types.UID]parsedPolicy
+}
+
+type parsedPolicy struct {
+	generation int64
+	policy     *rollout.Policy
+	// invalid tells what is wrong with it; empty when nothing is.
+	invalid string
+}
+
+// Pace is how a Skyhook's rollout is paced.
+type Pace struct {
+	// Policy that the Skyhook names; nil when it names none, or when there is a Hold.
+	Policy *rollout.Policy
+	// Missing says that the policy does not exist.
+	Missing bool
+	// Hold keeps every node from new work because of the policy; nil when it is fine.
+	Hold *lifecycle.Hold
+}
+
+// Of reads the policy that a Skyhook names.
+func (p *Policies) Of(ctx context.Context, reader client.Reader, s *v1alpha1.Skyhook) (Pace, error) {
+	name := s.Spec.DeploymentPolicy
+	if name == "" {
+		return Pace{}, nil
+	}
+	var policy v1alpha1.DeploymentPolicy
+	err := reader.Get(ctx, client.ObjectKey{Name: name}, &policy)
+	if apierrors.IsNotFound(err) {
+		return Pace{Missing: true, Hold: rollout.HoldPolicyMissing(s)}, nil
+	}
+	if err != nil {
+		return Pace{}, fmt.Errorf("get DeploymentPolicy %s: %w", name, err)
+	}
+	parsed := p.parse(&policy)
+	if parsed.invalid != "" {
+		return Pace{Hold: &lifecycle.Hold{
+			Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonSpecInvalid,
+			Message: fmt.Sprintf("DeploymentPolicy %s: %s", name, parsed.invalid),
+		}}, nil
+	}
+	return Pace{Policy: parsed.policy}, nil
+}
+
+func (p *Policies) parse(policy *v1alpha1.DeploymentPolicy) parsedPolicy {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known, ok := p.parsed[policy.UID]; ok && known.generation == policy.Generation {
+		return known
+	}
+	if p.parsed == nil {
+		p.parsed = map[types.UID]parsedPolicy{}
+	}
+	now := parsedPolicy{generation: policy.Generation}
+	var err error
+	if now.policy, err = rollout.PreparePolicy(policy); err != nil {
+		now.invalid = err.Error()
+	}
+	p.parsed[policy.UID] = now
+	return now
+}
+
+// Forget drops a policy that is gone.
+func (p *Policies) Forget(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.parsed, uid)
+}

@@ -1,0 +1,309 @@
+package lifecycle_test
+
+// failures: specification 5.3, row 2, and design 7, image pull errors.
+var failures = []row{
+	{
+		name: "a step fails for the first time",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply failing restarts=1 reason=StepFailed",
+		want: "a@1.0 apply:erroring run=r1 restarts=1 reason=StepFailed; is erroring",
+	},
+	{
+		name: "it fails again: since when stays",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed", pods: "a@1.0 apply failing restarts=2 reason=StepFailed",
+		want: "a@1.0 apply:erroring run=r1 restarts=2 since=-1h0m0s reason=StepFailed; is erroring",
+	},
+	{
+		name: "it fails for another reason",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed", pods: "a@1.0 apply failing restarts=1 reason=OOMKilled",
+		want: "a@1.0 apply:erroring run=r1 restarts=1 since=-1h0m0s reason=OOMKilled; is erroring",
+	},
+	{
+		name: "nothing new: nothing is written",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=2 reason=StepFailed", pods: "a@1.0 apply failing restarts=2 reason=StepFailed",
+		want: "is erroring",
+	},
+	{
+		name: "the count of attempts never goes down",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=3 reason=StepFailed", pods: "a@1.0 apply failing restarts=2 reason=StepFailed",
+		want: "is erroring",
+	},
+	{
+		name: "one package fails, the other works",
+		spec: "a@1.0; b@1.0", node: "a@1.0 apply:erroring restarts=2 reason=StepFailed; b@1.0 apply:in_progress",
+		pods: "a@1.0 apply failing restarts=2 reason=StepFailed; b@1.0 apply done",
+		want: "b@1.0 apply:complete; b@1.0 config:in_progress run=now; delete b-apply; start b config; is erroring",
+	},
+	{
+		name: "it recovers: the step is through, the check runs",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=2 reason=StepFailed", pods: "a@1.0 apply running restarts=2",
+		want: "a@1.0 apply:in_progress run=r1 restarts=2; is in_progress",
+	},
+	{
+		name: "it recovers and is done",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=2 reason=StepFailed", pods: "a@1.0 apply done restarts=2",
+		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; delete a-apply; start a config; is in_progress",
+	},
+	{
+		name: "a container cannot be started: one minute of patience",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply stuck created=-59s reason=ImagePullBackOff",
+		want: "wait a PodCannotStart; again 1s; is in_progress",
+	},
+	{
+		name: "a container cannot be started for a minute: an error",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply stuck created=-60s reason=ImagePullBackOff",
+		want: "a@1.0 apply:erroring run=r1 reason=ImagePullBackOff; is erroring",
+	},
+	{
+		name: "the image can be pulled at last",
+		spec: "a@1.0", node: "a@1.0 apply:erroring reason=ImagePullBackOff", pods: "a@1.0 apply running",
+		want: "a@1.0 apply:in_progress run=r1; is in_progress",
+	},
+	{
+		name: "two containers cannot be started: the earlier time to look again wins",
+		spec: "a@1.0; b@1.0", node: "a@1.0 apply:in_progress; b@1.0 apply:in_progress",
+		pods: "a@1.0 apply stuck created=-20s reason=ErrImagePull; b@1.0 apply stuck created=-50s reason=ErrImagePull",
+		want: "wait a PodCannotStart; wait b PodCannotStart; again 10s; is in_progress",
+	},
+	{
+		name: "the pod is lost: it is deleted, the error is told",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply lost reason=Evicted",
+		want: "a@1.0 apply:erroring run=r1 restarts=1 reason=Evicted; delete a-apply; is erroring",
+	},
+	{
+		name: "lost again: each loss counts and starts the backoff anew",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=Evicted", pods: "a@1.0 apply lost reason=Evicted",
+		want: "a@1.0 apply:erroring run=r1 restarts=2 reason=Evicted; delete a-apply; is erroring",
+	},
+	{
+		name: "lost and ending: it is not counted twice",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 since=0s reason=Evicted", pods: "a@1.0 apply lost terminating reason=Evicted",
+		want: "wait a WaitingForPodToEnd; is erroring",
+	},
+	{
+		name: "after a loss: 10 s",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 since=-3s reason=Evicted",
+		want: "wait a BackingOff; again 7s; is erroring",
+	},
+	{
+		name: "after a loss: up to the last second",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 since=-9s reason=Evicted",
+		want: "wait a BackingOff; again 1s; is erroring",
+	},
+	{
+		name: "after a loss: the 10 s are over",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 since=-10s reason=Evicted",
+		want: "a@1.0 apply:in_progress run=r1 restarts=1; start a apply; is in_progress",
+	},
+	{
+		name: "after two losses: 20 s",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=2 since=-10s reason=Evicted",
+		want: "wait a BackingOff; again 10s; is erroring",
+	},
+	{
+		name: "after five losses: 160 s",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=5 since=-10s reason=Evicted",
+		want: "wait a BackingOff; again 2m30s; is erroring",
+	},
+	{
+		name: "after six losses: not more than 5 min",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=6 since=-10s reason=Evicted",
+		want: "wait a BackingOff; again 4m50s; is erroring",
+	},
+	{
+		name: "after a great many losses: 5 min",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1000 since=-5m reason=Evicted",
+		want: "a@1.0 apply:in_progress run=r1 restarts=1000; start a apply; is in_progress",
+	},
+	{
+		name: "a permit is needed for the pod after a loss, too",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 since=-1m reason=Evicted", gate: "no-permit",
+		want: "wait a WaitingForPermit; tell WaitingForPermit; is erroring",
+	},
+}
+
+// strayPods are pods that are not what the record expects.
+var strayPods = []row{
+	{
+		name: "somebody deleted the pod: it is made again, for the same run",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress",
+		want: "start a apply; is in_progress",
+	},
+	{
+		name: "somebody is deleting the pod: its replacement waits",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running terminating",
+		want: "wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "somebody is deleting the pod, but it was done",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply done terminating",
+		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; delete a-apply; start a config; is in_progress",
+	},
+	{
+		name: "the result of an earlier run proves nothing",
+		spec: "a@1.0", node: "a@1.0 config:in_progress run=r2", pods: "a@1.0 config done run=r1",
+		want: "delete a-config; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "the pod of the stage before is in the way",
+		spec: "a@1.0", node: "a@1.0 config:in_progress run=r2", pods: "a@1.0 apply done run=r1",
+		want: "delete a-apply; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "the pod of the stage before ends",
+		spec: "a@1.0", node: "a@1.0 config:in_progress run=r2", pods: "a@1.0 apply done run=r1 terminating",
+		want: "wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "the pod of another version proves nothing",
+		spec: "a@1.1", node: "a@1.1 apply:in_progress", pods: "a@1.0 apply done",
+		want: "delete a-apply; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "a pod without an entry is deleted before the package starts",
+		spec: "a@1.0", pods: "a@1.0 apply done",
+		want: "delete a-apply; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "a pod of a package that left the spec",
+		spec: "a@1.0", node: "a@1.0 config:complete; b@1.0 apply:in_progress", pods: "b@1.0 apply running",
+		want: "delete b-apply; is complete",
+	},
+	{
+		name: "a pod of a package that left the spec ends: the node is at work until it has",
+		spec: "a@1.0", node: "a@1.0 config:complete; b@1.0 apply:in_progress", pods: "b@1.0 apply running terminating",
+		want: "is complete",
+	},
+	{
+		name: "a pod of one package does not hold back another",
+		spec: "a@1.0; b@1.0", node: "b@1.0 apply:in_progress", pods: "b@1.0 apply running terminating",
+		want: "a@1.0 apply:in_progress run=now; start a apply; wait b WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "an entry without a run, of another operator, begins anew",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress run=",
+		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
+	},
+	{
+		name: "an entry without a run, of another operator, whose pod is still there",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress run=", pods: "a@1.0 apply running run= #",
+		want: "a@1.0 apply:in_progress run=now; delete a-apply; is in_progress",
+	},
+}
+
+// configs: design 3, "level, not edge": what a configMap change does is the difference between node and spec.
+var configs = []row{
+	{
+		name: "a value changed",
+		spec: "a@1.0{k=2}", node: "a@1.0 config:complete config{k=1}",
+		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
+	},
+	{
+		name: "a key was added",
+		spec: "a@1.0{k=1,l=1}", node: "a@1.0 config:complete config{k=1}",
+		want: "a@1.0 config:in_progress run=now changed=l; start a config; is in_progress",
+	},
+	{
+		name: "a key was removed",
+		spec: "a@1.0{k=1}", node: "a@1.0 config:complete config{k=1,l=1}",
+		want: "a@1.0 config:in_progress run=now changed=l; start a config; is in_progress",
+	},
+	{
+		name: "all keys were removed",
+		spec: "a@1.0", node: "a@1.0 config:complete config{k=1}",
+		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
+	},
+	{
+		name: "nothing changed",
+		spec: "a@1.0{k=1,l=2}", node: "a@1.0 config:complete config{l=2,k=1}", gate: "acknowledged",
+		want: "is complete",
+	},
+	{
+		name: "a change takes a permit",
+		spec: "a@1.0{k=2}", node: "a@1.0 config:complete config{k=1}", gate: "acknowledged",
+		want: "wait a WaitingForPermit; is waiting",
+	},
+	{
+		name: "an operator that kept no hashes: taken as current",
+		spec: "a@1.0{k=2}", node: "a@1.0 config:complete config=unknown", gate: "acknowledged",
+		want: "is complete",
+	},
+	{
+		name: "changed and changed back before anything started",
+		spec: "a@1.0{k=1}", node: "a@1.0 config:complete config{k=1}",
+		want: "is complete; returned",
+	},
+	{
+		name: "it changes while apply runs: apply is done with the old, config takes the new",
+		spec: "a@1.0{k=2}", node: "a@1.0 apply:in_progress config{k=1}", pods: "a@1.0 apply done",
+		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; delete a-apply; start a config; is in_progress",
+	},
+	{
+		name: "it changes while config is done with the old: config once more",
+		spec: "a@1.0#2{k=2}", node: "a@1.0 config:in_progress config{k=1}", pods: "a@1.0 config done",
+		want: "a@1.0 config:complete; a@1.0 config:in_progress run=now changed=k; delete a-config; start a config; is in_progress",
+	},
+	{
+		name: "it changes while the pod is missing: the run begins anew with the new",
+		spec: "a@1.0{k=2}", node: "a@1.0 config:in_progress config{k=1}",
+		want: "a@1.0 config:in_progress run=now; start a config; is in_progress",
+	},
+}
+
+// edits change what a running pod should be.
+var edits = []row{
+	{
+		name: "while a step runs: the pod is replaced when it is gone",
+		spec: "a@1.0#2", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running",
+		want: "a@1.0 apply:in_progress run=now; delete a-apply; is in_progress",
+	},
+	{
+		name: "the pod before the edit ends",
+		spec: "a@1.0#2", node: "a@1.0 apply:in_progress run=r2 hash=2", pods: "a@1.0 apply running terminating",
+		want: "wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "the pod before the edit is gone",
+		spec: "a@1.0#2", node: "a@1.0 apply:in_progress run=r2 hash=2",
+		want: "start a apply; is in_progress",
+	},
+	{
+		name: "while a step fails: a fresh start, the errors are forgotten",
+		spec: "a@1.0#2", node: "a@1.0 apply:erroring restarts=4 reason=StepFailed", pods: "a@1.0 apply failing restarts=4 reason=StepFailed",
+		want: "a@1.0 apply:in_progress run=now; delete a-apply; is in_progress",
+	},
+	{
+		name: "while an image cannot be pulled",
+		spec: "a@1.0#2", node: "a@1.0 apply:erroring reason=ImagePullBackOff", pods: "a@1.0 apply stuck reason=ImagePullBackOff",
+		want: "a@1.0 apply:in_progress run=now; delete a-apply; is in_progress",
+	},
+	{
+		name: "when a step is done already, it counts",
+		spec: "a@1.0#2", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply done",
+		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; delete a-apply; start a config; is in_progress",
+	},
+	{
+		name: "when the package is complete: nothing runs again",
+		spec: "a@1.0#2", node: "a@1.0 config:complete", gate: "acknowledged",
+		want: "is complete",
+	},
+	{
+		name: "two edits within a second: the runs differ",
+		spec: "a@1.0#3", node: "a@1.0 apply:in_progress run=now", pods: "a@1.0 apply running run=now #2",
+		want: "a@1.0 apply:in_progress run=now!; delete a-apply; is in_progress",
+	},
+	{
+		name: "the package is removed from the spec: its entry stays, as do its files",
+		node: "a@1.0 config:complete", gate: "acknowledged",
+		want: "is complete",
+	},
+	{
+		name: "the package is removed while it works: its pod goes, then the permit",
+		node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running",
+		want: "delete a-apply; is complete",
+	},
+	{
+		name: "an edit while the node is held: what no longer fits is stopped, nothing starts",
+		spec: "a@1.0#2", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running", gate: "paused",
+		want: "a@1.0 apply:in_progress run=now; delete a-apply; wait Paused; is paused",
+	},
+}

@@ -1,0 +1,167 @@
+package lifecycle
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// retire takes a package version that has to go as far as it gets:
+//
+//	any stage -> uninstall -> [uninstall-interrupt] -> no entry
+//
+// An interrupt that runs is not broken off: it is waited for, see interrupt.go.
+func (m *machine) retire(key string, l Leaving) {
+	e, recorded := m.out.Record.Packages[key]
+	switch {
+	case !recorded: // it went together with another version
+		return
+	case l.Missing:
+		m.waitNode(e.Name, ReasonNoDefinition, fmt.Sprintf(
+			"nobody kept how %s %s was installed, so it cannot be uninstalled; put this version back into spec.packages, or give the node up with the annotation %s",
+			e.Name, e.Version, v1alpha1.GroupName+"/abandon-uninstall"))
+		return
+	case isInterrupt(e.Stage) && e.Active():
+		return
+	case e.Stage == v1alpha1.StageUninstall && e.Active() && !m.observe(&e, l.Package):
+		return
+	}
+	over := e.State == v1alpha1.StateComplete
+	switch {
+	case e.Stage == v1alpha1.StageUninstall && over && l.Package.Interrupt == nil,
+		e.Stage == v1alpha1.StageUninstallInterrupt && over:
+		m.uninstalled(e)
+	case e.Stage == v1alpha1.StageUninstall && over, e.Stage == v1alpha1.StageUninstallInterrupt:
+		// owes its interrupt, see interruptDue
+	default:
+		m.beginUninstall(e, l.Package)
+	}
+}
+
+func (m *machine) beginUninstall(last record.Entry, pkg Package) {
+	if !m.mayUninstall(last, pkg) || pkg.Interrupt != nil && !m.quiet(last.Name) {
+		return
+	}
+	e := record.Entry{
+		Name: last.Name, Version: last.Version, Image: pkg.Image, ContainerSHA: pkg.ContainerSHA,
+		Stage: v1alpha1.StageUninstall, State: v1alpha1.StateInProgress,
+		Since: metav1.NewTime(m.Now), Run: m.nextRun(last.Run), Config: pkg.Config,
+		Hash: pkg.Hash, Definition: pkg.Definition, Generation: m.Generation,
+	}
+	m.put(e)
+	m.start(e)
+}
+
+func (m *machine) mayUninstall(e record.Entry, pkg Package) bool {
+	return m.mayWork(e.Name) && m.dependentsGone(e) && m.mayStart(e.Name, pkg)
+}
+
+// uninstalled forgets a package, in all its versions: none is on the host any more.
+func (m *machine) uninstalled(e record.Entry) {
+	for key, other := range m.out.Record.Packages {
+		if other.Name == e.Name {
+			delete(m.out.Record.Packages, key)
+		}
+	}
+	m.out.Changes = append(m.out.Changes, Change{
+		Package: e.Name, Version: e.Version, Stage: v1alpha1.StageUninstall, State: v1alpha1.StateComplete,
+		Reason: ReasonUninstalled, Message: fmt.Sprintf("package [%s:%s] is uninstalled", e.Name, e.Version),
+	})
+}
+
+func (m *machine) dependentsGone(e record.Entry) bool {
+	other, left := m.dependent(e)
+	if left {
+		m.wait(e.Name, ReasonDependent, fmt.Sprintf("package %s depends on it and is uninstalled first", other))
+	}
+	return !left
+}
+
+// dependent returns a package that depends on this one and is still to be undone: what was built on it goes first.
+func (m *machine) dependent(e record.Entry) (name string, left bool) {
+	for _, key := range sortedKeys(m.leaving) {
+		other, recorded := m.out.Record.Packages[key]
+		undone := uninstalling(other) && (other.State == v1alpha1.StateComplete || other.Stage == v1alpha1.StageUninstallInterrupt)
+		if !recorded || undone || other.Name == e.Name || !m.dependsOn(other.Name, e.Name) || m.dependsOn(e.Name, other.Name) {
+			continue
+		}
+		return other.Name, true
+	}
+	return "", false
+}
+
+// dependsOn reports whether a leaving package depends on another, be it through others, also such that stay.
+func (m *machine) dependsOn(name, goal string) bool {
+	edges := map[string]map[string]string{}
+	for other, pkg := range m.Packages {
+		edges[other] = pkg.DependsOn
+	}
+	for key, l := range m.leaving {
+		edges[m.out.Record.Packages[key].Name] = l.Package.DependsOn
+	}
+	seen, open := map[string]bool{name: true}, []string{name}
+	for len(open) > 0 {
+		next := open[0]
+		open = open[1:]
+		for dep := range edges[next] {
+			if dep == goal {
+				return true
+			}
+			if !seen[dep] {
+				seen[dep] = true
+				open = append(open, dep)
+			}
+		}
+	}
+	return false
+}
+
+// breakOff gives up interrupts that keep failing when the user turned round: to undo a package that cannot finish its
+// install, or to keep one that cannot finish its uninstall. One that runs goes on.
+func (m *machine) breakOff() {
+	for _, key := range sortedKeys(m.out.Record.Packages) {
+		e := m.out.Record.Packages[key]
+		_, leaves := m.leaving[key]
+		if e.State == v1alpha1.StateErroring &&
+			(leaves && e.Stage == v1alpha1.StageInterrupt || !leaves && e.Stage == v1alpha1.StageUninstallInterrupt) {
+			e.State, e.Since = v1alpha1.StateSkipped, metav1.NewTime(m.Now)
+			m.put(e)
+		}
+	}
+}
+
+// heldByRemoval reports whether another version of a package has to go before the spec's may be installed. It records the
+// reason.
+func (m *machine) heldByRemoval(name string) bool {
+	if e, goes := m.goesFirst(name); goes {
+		m.wait(name, ReasonUninstalling, fmt.Sprintf("version %s is uninstalled first", e.Version))
+		return true
+	}
+	e, needed := m.NeedsUninstall(m.out.Record, name)
+	if needed {
+		m.waitNode(name, ReasonUninstallFirst, fmt.Sprintf(
+			"version %s is installed and has uninstall.enabled=true; put it back and set uninstall.apply=true first, or set uninstall.whenRemoved to Uninstall",
+			e.Version))
+	}
+	return needed
+}
+
+// waitsForRemoval is heldByRemoval without a word.
+func (m *machine) waitsForRemoval(name string) bool {
+	_, goes := m.goesFirst(name)
+	_, needed := m.NeedsUninstall(m.out.Record, name)
+	return goes || needed
+}
+
+// goesFirst returns the entry of another version that has to go.
+func (m *machine) goesFirst(name string) (record.Entry, bool) {
+	for _, key := range sortedKeys(m.leaving) {
+		if e, recorded := m.out.Record.Packages[key]; recorded && e.Name == name {
+			return e, true
+		}
+	}
+	return record.Entry{}, false
+}

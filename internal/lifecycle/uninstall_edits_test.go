@@ -1,0 +1,241 @@
+package lifecycle_test
+
+// uninstallEdits are edits of the definition while a package is being uninstalled.
+var uninstallEdits = []row{
+	{
+		name: "env or image: the pod goes first",
+		spec: "a@1.0#2$new^on,apply", kept: "old=a@1.0^on", node: "a@1.0 uninstall:erroring reason=StepFailed restarts=3 def=old",
+		pods: "a@1.0 uninstall failing reason=StepFailed restarts=3", gate: "gen=8",
+		want: "a@1.0 uninstall:in_progress run=now gen=8 def=old; delete a-uninstall; is in_progress",
+	},
+	{
+		name: "env or image: while the pod ends",
+		spec: "a@1.0#2$new^on,apply", node: "a@1.0 uninstall:in_progress def=new hash=2", pods: "a@1.0 uninstall failing terminating",
+		want: "wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "env or image: its pod is replaced, and only now the new definition is the one that ran",
+		spec: "a@1.0#2$new^on,apply", node: "a@1.0 uninstall:in_progress def=old hash=2",
+		want: "rename a@1.0; start a uninstall; is in_progress",
+	},
+	{
+		name: "of an install: its pod goes first",
+		spec: "a@1.0#2$new^on,auto", node: "a@1.0 apply:in_progress def=old", pods: "a@1.0 apply running",
+		want: "a@1.0 apply:in_progress run=now def=old; delete a-apply; is in_progress",
+	},
+	{
+		name: "of an install, and then the package leaves the spec: what ran last is undone",
+		kept: "old=a@1.0^on,auto; new=a@1.0#2^on,auto", node: "a@1.0 apply:in_progress def=old hash=2",
+		want: "a@1.0 uninstall:in_progress run=now def=old; start a uninstall as old; is in_progress",
+	},
+	{
+		name: "env or image, and no pod is there: a new run",
+		spec: "a@1.0#2$new^on,apply", kept: "old=a@1.0^on", node: "a@1.0 uninstall:erroring reason=Evicted restarts=1 def=old",
+		want: "a@1.0 uninstall:in_progress run=now def=new; start a uninstall; is in_progress",
+	},
+	{
+		name: "configMap: a new run, and no change is noted: an uninstall owes only its own interrupt",
+		spec: "a@1.0#2{k=2}$new^on,apply?k:reboot", kept: "old=a@1.0{k=1}^on", node: "a@1.0 uninstall:in_progress def=old", pods: "a@1.0 uninstall running",
+		want: "a@1.0 uninstall:in_progress run=now def=old; delete a-uninstall; is in_progress",
+	},
+	{
+		name: "configMap: its ConfigMap is waited for",
+		spec: "a@1.0#2{k=2}$new^on,apply", kept: "old=a@1.0{k=1}^on", node: "a@1.0 uninstall:in_progress def=old", gate: "no-config-of-a",
+		want: "wait a WaitingForConfigMap; is in_progress",
+	},
+	{
+		name: "what is no part of the pod: the pod goes on",
+		spec: "a@1.0$new^on,apply", kept: "old=a@1.0^on", node: "a@1.0 uninstall:in_progress def=old", pods: "a@1.0 uninstall running", gate: "gen=8",
+		want: "is in_progress",
+	},
+	{
+		name: "11.4#2 the interrupt is taken away while uninstall runs: none follows",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done", gate: "ours",
+		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; forget a@1.0; disown cordon; uncordon; delete a-uninstall; is complete; returned",
+	},
+	{
+		name: "an interrupt is added while uninstall runs: it follows, on a drained node",
+		spec: "a@1.0^on,apply!noop", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done",
+		want: "a@1.0 uninstall:complete run=r1; own cordon; cordon; delete a-uninstall; wait a Cordoning; is in_progress",
+	},
+	{
+		name: "11.4#2 the interrupt is taken away while it is owed: done",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:complete", gate: "ours",
+		want: "Uninstalled a@1.0; forget a@1.0; disown cordon; uncordon; is complete; returned",
+	},
+	{
+		name: "11.4#2 the interrupt is taken away while it runs: it runs to its end",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall-interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 uninstall-interrupt running", gate: "ours clear",
+		want: "is in_progress",
+	},
+	{
+		name: "11.4#2 the interrupt is taken away while its pod is missing: that is made again",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall-interrupt:in_progress interrupt=service(x) boot=b1", gate: "ours clear",
+		want: "start a uninstall-interrupt service(x); is in_progress",
+	},
+	{
+		name: "11.4#2 the interrupt is taken away, and another operator left the pod missing: what ran is known to nobody, and nothing is owed",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall-interrupt:in_progress config=unknown run=", gate: "ours clear",
+		want: "a@1.0 uninstall-interrupt:skipped; a@1.0 uninstall-interrupt:complete; Uninstalled a@1.0; forget a@1.0; disown cordon; uncordon; is complete; returned",
+	},
+	{
+		name: "another operator left its pod missing: the package's own is run anew",
+		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 uninstall-interrupt:in_progress config=unknown run=", gate: "ours clear",
+		want: "a@1.0 uninstall-interrupt:skipped; a@1.0 uninstall-interrupt:in_progress run=now by service(x) boot=b1; " +
+			"start a uninstall-interrupt service(x); is in_progress",
+	},
+	{
+		name: "11.4#2 skipped, the owner is gone, and the interrupt is taken away: what it was merged into runs",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall-interrupt:skipped interrupt=service(x) boot=b1", gate: "ours clear",
+		want: "a@1.0 uninstall-interrupt:in_progress run=now by service(x) boot=b1; start a uninstall-interrupt service(x); is in_progress",
+	},
+	{
+		name: "11.4#4 the version is raised: the installed one goes on being undone, as it was installed",
+		spec: "a@1.1#2^on,apply", kept: "old=a@1.0^on", node: "a@1.0 uninstall:in_progress def=old", pods: "a@1.0 uninstall running", gate: "gen=8",
+		want: "is in_progress",
+	},
+	{
+		name: "11.4#4 the version is raised: its pod is made again, as it was installed",
+		spec: "a@1.1#2^on,apply", kept: "old=a@1.0^on", node: "a@1.0 uninstall:in_progress def=old", gate: "gen=8",
+		want: "start a uninstall as old; is in_progress",
+	},
+	{
+		name: "11.4#4 the version is raised: undone, and the new one is not installed",
+		spec: "a@1.1^on,apply", kept: "old=a@1.0^on", node: "a@1.0 uninstall:in_progress def=old", pods: "a@1.0 uninstall done",
+		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; forget a@1.0; delete a-uninstall; is complete; returned",
+	},
+	{
+		name: "11.4#4 the version is raised, then apply is set back: the new one is installed",
+		spec: "a@1.1^on", gate: "gen=9",
+		want: "a@1.1 apply:in_progress run=now gen=9; start a apply; is in_progress",
+	},
+	{
+		name: "11.4#4 the version is raised and apply is set back at once: the pod goes, then the new one is applied",
+		spec: "a@1.1^on", kept: "old=a@1.0^on", node: "a@1.0 uninstall:in_progress def=old", pods: "a@1.0 uninstall running",
+		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "11.4#4 the version is raised and apply is set back: what is half undone is not upgraded from",
+		spec: "a@1.1^on", kept: "old=a@1.0^on", node: "a@1.0 uninstall:in_progress def=old",
+		want: "a@1.1 apply:in_progress run=now; start a apply; is in_progress",
+	},
+	{
+		name: "11.4#4 the version is raised, and the interrupt of the old one runs: it is the old one's",
+		spec: "a@1.1!reboot^on,apply", kept: "old=a@1.0!service(x)^on", node: "a@1.0 uninstall:in_progress def=old", pods: "a@1.0 uninstall done", gate: "ours clear",
+		want: "a@1.0 uninstall:complete; a@1.0 uninstall-interrupt:in_progress run=now by service(x) boot=b1 def=old; " +
+			"delete a-uninstall; start a uninstall-interrupt service(x) as old; is in_progress",
+	},
+	{
+		name: "the same version, spelled otherwise: the spec's definition",
+		spec: "a@v1.0.0$new^on,apply", kept: "old=a@1.0^on", node: "a@1.0 config:complete def=old",
+		want: "a@1.0 uninstall:in_progress run=now def=new; start a uninstall; is in_progress",
+	},
+}
+
+// uninstallGates: an uninstall is work like any other.
+var uninstallGates = []row{
+	{
+		name: "no permit: nothing starts",
+		spec: "a@1.0^on,apply", node: "a@1.0 config:complete", gate: "no-permit",
+		want: "wait a WaitingForPermit; is waiting",
+	},
+	{
+		name: "no permit, but it runs: it is judged",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done", gate: "no-permit",
+		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; forget a@1.0; delete a-uninstall; is complete",
+	},
+	{
+		name: "no permit: its pod is not made again",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress", gate: "no-permit",
+		want: "wait a WaitingForPermit; is in_progress",
+	},
+	{
+		name: "no permit: its interrupt is not begun",
+		spec: "a@1.0^on,apply!noop", node: "a@1.0 uninstall:complete", gate: "no-permit ours clear",
+		want: "wait a WaitingForPermit; is waiting",
+	},
+	{
+		name: "paused: nothing starts, the permit stays",
+		spec: "a@1.0^on,apply", node: "a@1.0 config:complete", gate: "paused",
+		want: "wait Paused; is paused",
+	},
+	{
+		name: "paused: what runs goes on, its interrupt waits",
+		spec: "a@1.0^on,apply!noop", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done", gate: "paused ours clear",
+		want: "a@1.0 uninstall:complete run=r1; delete a-uninstall; wait Paused; is paused",
+	},
+	{
+		name: "disabled: the permit goes back",
+		spec: "a@1.0^on,apply", node: "a@1.0 config:complete", gate: "disabled",
+		want: "wait Disabled; is disabled; returned",
+	},
+	{
+		name: "disabled: the permit and the cordon stay while it runs",
+		spec: "a@1.0^on,apply!noop", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running", gate: "disabled ours",
+		want: "wait Disabled; is disabled",
+	},
+	{
+		name: "disabled: the permit and the cordon stay while a reboot is under way",
+		spec: "a@1.0^on,apply!reboot", node: "a@1.0 uninstall-interrupt:in_progress interrupt=reboot boot=b1", gate: "disabled ours not-ready",
+		want: "wait Disabled; is disabled",
+	},
+	{
+		name: "disabled, and undone already: complete",
+		spec: "a@1.0^on,apply", gate: "disabled",
+		want: "is complete; returned",
+	},
+	{
+		name: "the ConfigMap is not there yet",
+		spec: "a@1.0{k=1}^on,apply", node: "a@1.0 config:complete", gate: "no-config-of-a",
+		want: "wait a WaitingForConfigMap; is in_progress",
+	},
+	{
+		name: "the ConfigMap is not there yet: no cordon",
+		spec: "a@1.0{k=1}^on,apply!reboot", node: "a@1.0 config:complete", gate: "no-config-of-a",
+		want: "wait a WaitingForConfigMap; is in_progress",
+	},
+	{
+		name: "the ConfigMap of the retained definition is not there yet",
+		spec: "a@1.1{k=1}^on,apply", kept: "old=a@1.0{k=1}^on", node: "a@1.0 config:complete def=old", gate: "no-config-of-old",
+		want: "wait a WaitingForConfigMap; is in_progress",
+	},
+	{
+		name: "the ConfigMap of the retained definition is what counts, not the spec's",
+		spec: "a@1.1{k=1}^on,apply", kept: "old=a@1.0{k=1}^on", node: "a@1.0 config:complete def=old", gate: "no-config-of-a",
+		want: "a@1.0 uninstall:in_progress run=now def=old; start a uninstall as old; is in_progress",
+	},
+	{
+		name: "an interrupt runs on the node: it is waited for",
+		spec: "a@1.0^on,apply; b@1.0!service(x)", node: "a@1.0 config:complete; b@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
+		pods: "b@1.0 interrupt running", gate: "ours clear",
+		want: "wait a WaitingForInterrupt; is in_progress",
+	},
+	{
+		name: "reapply: what is to be undone is still on the host",
+		spec: "a@1.0^on,apply; b@1.0", node: "a@1.0 config:complete; b@1.0 config:complete", gate: "reapply last-boot=b0",
+		want: "ReapplyAfterReboot; a@1.0 uninstall:in_progress run=now; b@1.0 apply:in_progress run=now; boot b1; start a uninstall; start b apply; is in_progress",
+	},
+	{
+		name: "reapply: so is what the user gave up",
+		spec: "a@1.0^on,apply; b@1.0", node: "a@1.0 config:complete; b@1.0 config:complete", gate: "reapply last-boot=b0 abandoned",
+		want: "ReapplyAfterReboot; b@1.0 apply:in_progress run=now; boot b1; start b apply; is in_progress",
+	},
+	{
+		name: "reapply: what left the spec is still on the host",
+		spec: "b@1.0", kept: "old=a@1.0^on,auto; kept=z@1.0^on",
+		node: "a@1.0 config:complete def=old; b@1.0 config:complete; z@1.0 config:complete def=kept", gate: "reapply last-boot=b0",
+		want: "ReapplyAfterReboot; a@1.0 uninstall:in_progress run=now def=old; b@1.0 apply:in_progress run=now; boot b1; " +
+			"start a uninstall as old; start b apply; is in_progress",
+	},
+	{
+		name: "reapply: a version that has to be uninstalled by hand is still on the host",
+		spec: "a@1.0^on", kept: "old=a@1.1^on", node: "a@1.1 config:complete def=old", gate: "reapply last-boot=b0",
+		want: "ReapplyAfterReboot; boot b1; wait a UninstallRequired; tell UninstallRequired; is in_progress",
+	},
+	{
+		name: "reapply: our own reboot is none",
+		spec: "a@1.0^on,apply!reboot; b@1.0", node: "a@1.0 uninstall-interrupt:in_progress interrupt=reboot boot=b1; b@1.0 config:complete",
+		gate: "ours reapply last-boot=b1 boot=b2",
+		want: "a@1.0 uninstall-interrupt:complete; Uninstalled a@1.0; forget a@1.0; disown cordon; uncordon; boot b2; is complete; returned",
+	},
+}

@@ -1,0 +1,374 @@
+package lifecycle_test
+
+import "testing"
+
+func TestUninstall(t *testing.T) {
+	checkRows(t, []group{
+		{"life", uninstallLife},
+		{"from any stage", uninstallFrom},
+		{"from an interrupt", uninstallFromInterrupt},
+		{"never installed", neverInstalled},
+		{"failures", uninstallFailures},
+		{"edits", uninstallEdits},
+		{"gates", uninstallGates},
+		{"reboot", uninstallReboots},
+		{"merge", uninstallMerges},
+		{"interrupt", uninstallInterrupts},
+	})
+}
+
+// uninstallLife: specification 5.3, rows 17, 19, 20 and 23.
+var uninstallLife = []row{
+	{
+		name: "row 17 complete: uninstall",
+		spec: "a@1.0^on,apply", node: "a@1.0 config:complete",
+		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
+	},
+	{
+		name: "it runs",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running",
+		want: "is in_progress",
+	},
+	{
+		name: "row 19 done: the entry goes, the node is complete, and the permit goes back",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done",
+		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; forget a@1.0; delete a-uninstall; is complete; returned",
+	},
+	{
+		name: "row 19 done, seen by an operator that stopped before it forgot the entry",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:complete",
+		want: "Uninstalled a@1.0; forget a@1.0; is complete; returned",
+	},
+	{
+		name: "uninstalled: nothing to do, whatever happens again",
+		spec: "a@1.0^on,apply", gate: "acknowledged",
+		want: "is complete",
+	},
+	{
+		name: "the other packages go on",
+		spec: "a@1.0^on,apply; b@1.0^on; c@1.0", node: "a@1.0 config:complete; b@1.0 config:complete; c@1.0 apply:in_progress",
+		pods: "c@1.0 apply done",
+		want: "a@1.0 uninstall:in_progress run=now; c@1.0 apply:complete; c@1.0 config:in_progress run=now; " +
+			"delete c-apply; start a uninstall; start c config; is in_progress",
+	},
+	{
+		name: "apply without enabled means nothing: it stays",
+		spec: "a@1.0^apply", node: "a@1.0 config:complete",
+		want: "is complete; returned",
+	},
+	{
+		name: "with an interrupt: the node is cordoned before anything starts",
+		spec: "a@1.0^on,apply!reboot", node: "a@1.0 post-interrupt:complete",
+		want: "own cordon; cordon; wait a Cordoning; is in_progress",
+	},
+	{
+		name: "with an interrupt: what has to leave the node?",
+		spec: "a@1.0^on,apply!reboot", node: "a@1.0 post-interrupt:complete", gate: "ours",
+		want: "look-drain; is in_progress",
+	},
+	{
+		name: "with an interrupt: the node is drained",
+		spec: "a@1.0^on,apply!reboot", node: "a@1.0 post-interrupt:complete", gate: "ours left=ProtectedPod",
+		want: "wait a ProtectedPod; tell ProtectedPod; evict; again 5s; is in_progress",
+	},
+	{
+		name: "with an interrupt: uninstall",
+		spec: "a@1.0^on,apply!reboot", node: "a@1.0 post-interrupt:complete interrupt=reboot boot=b0", gate: "ours clear",
+		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
+	},
+	{
+		name: "row 20 done: the interrupt, in the same pass",
+		spec: "a@1.0^on,apply!reboot", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done", gate: "ours clear",
+		want: "a@1.0 uninstall:complete; a@1.0 uninstall-interrupt:in_progress run=now by reboot boot=b1; " +
+			"delete a-uninstall; start a uninstall-interrupt reboot; is in_progress",
+	},
+	{
+		name: "row 20 done, and nobody looked at the node again",
+		spec: "a@1.0^on,apply!reboot", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done", gate: "ours",
+		want: "a@1.0 uninstall:complete run=r1; delete a-uninstall; look-drain; is in_progress",
+	},
+	{
+		name: "row 20 done, and other pods came: they leave first",
+		spec: "a@1.0^on,apply!reboot", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done", gate: "ours left=Evicting",
+		want: "a@1.0 uninstall:complete run=r1; delete a-uninstall; wait a Evicting; tell Evicting; evict; again 5s; is in_progress",
+	},
+	{
+		name: "row 20 done, seen by an operator that stopped before the interrupt",
+		spec: "a@1.0^on,apply!reboot", node: "a@1.0 uninstall:complete", gate: "ours clear",
+		want: "a@1.0 uninstall-interrupt:in_progress run=now by reboot boot=b1; start a uninstall-interrupt reboot; is in_progress",
+	},
+	{
+		name: "row 23 the interrupt is done: the entry goes, the cordon is lifted, the permit goes back",
+		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 uninstall-interrupt:in_progress interrupt=service(x) boot=b1",
+		pods: "a@1.0 uninstall-interrupt done", gate: "ours",
+		want: "a@1.0 uninstall-interrupt:complete; Uninstalled a@1.0; forget a@1.0; disown cordon; uncordon; delete a-uninstall-interrupt; is complete; returned",
+	},
+	{
+		name: "row 23 the interrupt is done, and its pod is still there: cordon and permit wait for it",
+		spec: "a@1.0^on,apply!service(x)", pods: "a@1.0 uninstall-interrupt done terminating", gate: "ours",
+		want: "is complete",
+	},
+	{
+		name: "row 23 another operator left it at its end",
+		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 uninstall-interrupt:complete config=unknown run=", gate: "ours",
+		want: "Uninstalled a@1.0; forget a@1.0; disown cordon; uncordon; is complete; returned",
+	},
+	{
+		name: "installed by a change of its config: nothing of that is kept, its own interrupt is owed",
+		spec: "a@1.0{k=v}^on,apply?k:reboot!noop", node: "a@1.0 config:complete changed=k", gate: "ours clear",
+		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
+	},
+}
+
+// uninstallFrom: from every stage and state at once, without regard to what failed there; specification 11.4, 1. Only
+// its pods are waited for, so that there are never two of one package.
+var uninstallFrom = func() []row {
+	const spec = "a@1.0^on,apply"
+	var rows []row
+	for _, stage := range []string{"apply", "upgrade", "config", "post-interrupt"} {
+		for _, state := range []string{"in_progress", "erroring", "complete", "skipped", "unknown"} {
+			node, pod := "a@1.0 "+stage+":"+state, "a@1.0 "+stage
+			rows = append(rows,
+				row{
+					name: stage + ":" + state, spec: spec, node: node,
+					want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
+				},
+				row{
+					name: stage + ":" + state + ", its pod ends", spec: spec, node: node, pods: pod + " running terminating",
+					want: "wait a WaitingForPodToEnd; is " + statusWhile(state),
+				})
+			for _, outcome := range []string{"running", "done", "failing", "stuck", "lost"} {
+				rows = append(rows, row{
+					name: stage + ":" + state + ", its pod is " + outcome + ": it goes first", spec: spec, node: node, pods: pod + " " + outcome,
+					want: "delete a-" + stage + "; wait a WaitingForPodToEnd; is " + statusWhile(state),
+				})
+			}
+		}
+	}
+	return rows
+}()
+
+// statusWhile is the node's status while an entry is in a state and the node has a permit.
+func statusWhile(state string) string {
+	if state == "erroring" {
+		return state
+	}
+	return "in_progress"
+}
+
+// uninstallFromInterrupt: an interrupt is not broken off, unless it keeps failing.
+var uninstallFromInterrupt = []row{
+	{
+		name: "it runs: it is waited for",
+		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt running", gate: "ours",
+		want: "is in_progress",
+	},
+	{
+		name: "it is done: uninstall in the same pass, and no post-interrupt",
+		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt done", gate: "ours clear",
+		want: "a@1.0 interrupt:complete; a@1.0 uninstall:in_progress run=now; delete a-interrupt; start a uninstall; is in_progress",
+	},
+	{
+		name: "it was done: uninstall",
+		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 interrupt:complete interrupt=service(x) boot=b1", gate: "ours clear",
+		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
+	},
+	{
+		name: "it fails: it is given up, and its pod goes",
+		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
+		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed", gate: "ours clear",
+		want: "a@1.0 interrupt:skipped run=r1 restarts=1 reason=StepFailed by service(x) boot=b1; delete a-interrupt; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "it failed, and its pod is gone: uninstall",
+		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1", gate: "ours clear",
+		want: "a@1.0 interrupt:skipped; a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
+	},
+	{
+		name: "it starts to fail now: the next pass gives it up",
+		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
+		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed", gate: "ours clear",
+		want: "a@1.0 interrupt:erroring run=r1 restarts=1 reason=StepFailed by service(x) boot=b1; is erroring",
+	},
+	{
+		name: "its pod is gone: it is made again, as somebody may wait for it",
+		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", gate: "ours clear",
+		want: "start a interrupt service(x); is in_progress",
+	},
+	{
+		name: "merged into another's, which runs: that is waited for",
+		spec: "a@1.0!service(x); b@1.0^on,apply!service(y)",
+		node: "a@1.0 interrupt:in_progress interrupt=service(x,y) boot=b1; b@1.0 interrupt:skipped interrupt=service(x,y) boot=b1",
+		pods: "a@1.0 interrupt running", gate: "ours clear",
+		want: "wait b WaitingForInterrupt; is in_progress",
+	},
+	{
+		name: "merged into another's that never ran: uninstall",
+		spec: "a@1.0; b@1.0^on,apply!service(y)", node: "a@1.0 config:complete; b@1.0 interrupt:skipped interrupt=service(x,y) boot=b1", gate: "ours clear",
+		want: "b@1.0 uninstall:in_progress run=now; start b uninstall; is in_progress",
+	},
+	{
+		name: "its interrupt is owed: uninstall instead",
+		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 config:complete", gate: "ours clear",
+		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
+	},
+	{
+		name: "a reboot is under way: it is waited for",
+		spec: "a@1.0^on,apply!reboot", node: rebooting, pods: "a@1.0 interrupt running run=now", gate: "ours not-ready",
+		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
+	},
+	{
+		name: "the node is back: uninstall",
+		spec: "a@1.0^on,apply!reboot", node: rebooting, gate: "ours clear boot=b2",
+		want: "a@1.0 interrupt:complete; a@1.0 uninstall:in_progress run=now!; start a uninstall; is in_progress",
+	},
+	{
+		name: "the reboot never came: it is given up",
+		spec: "a@1.0^on,apply!reboot", node: "a@1.0 interrupt:erroring reason=RebootTimeout interrupt=reboot boot=b1", gate: "ours clear",
+		want: "a@1.0 interrupt:skipped; a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
+	},
+}
+
+// neverInstalled: specification 5.3, row 26, and 11.4, 3.
+var neverInstalled = []row{
+	{
+		name: "11.4#3 nothing happens, and the node is complete",
+		spec: "a@1.0^on,apply",
+		want: "is complete; returned",
+	},
+	{
+		name: "11.4#3 with an interrupt: no cordon either",
+		spec: "a@1.0^on,apply!reboot", gate: "no-permit",
+		want: "is complete",
+	},
+	{
+		name: "11.4#3 apply is set back: it is installed",
+		spec: "a@1.0^on",
+		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
+	},
+	{
+		name: "11.4#3 the other packages go on",
+		spec: "a@1.0^on,apply; b@1.0",
+		want: "b@1.0 apply:in_progress run=now; start b apply; is in_progress",
+	},
+	{
+		name: "row 26 another version is installed: that one is undone, as it was installed",
+		spec: "a@1.1^on,apply", kept: "old=a@1.0^on", node: "a@1.0 config:complete def=old",
+		want: "a@1.0 uninstall:in_progress run=now def=old; start a uninstall as old; is in_progress",
+	},
+	{
+		name: "what depends on it waits, and says for what",
+		spec: "a@1.0^on,apply; b@1.0<a@1.0",
+		want: "wait b WaitingForDependency; is in_progress",
+	},
+	{
+		name: "what depends on it and is complete stays so",
+		spec: "a@1.0^on,apply; b@1.0<a@1.0", node: "b@1.0 config:complete",
+		want: "is complete; returned",
+	},
+}
+
+// uninstallFailures: an uninstall that fails is tried again and again, unless a limit ends it; specification 5.3, 2 and 3.
+var uninstallFailures = []row{
+	{
+		name: "it fails for the first time",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall failing restarts=1 reason=StepFailed",
+		want: "a@1.0 uninstall:erroring run=r1 restarts=1 reason=StepFailed; is erroring",
+	},
+	{
+		name: "it fails again",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:erroring restarts=1 reason=StepFailed", pods: "a@1.0 uninstall failing restarts=2 reason=StepFailed",
+		want: "a@1.0 uninstall:erroring run=r1 restarts=2 since=-1h0m0s reason=StepFailed; is erroring",
+	},
+	{
+		name: "it is tried again",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:erroring restarts=1 reason=StepFailed", pods: "a@1.0 uninstall running restarts=1",
+		want: "a@1.0 uninstall:in_progress run=r1 restarts=1; is in_progress",
+	},
+	{
+		name: "it succeeds at last",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:erroring restarts=1 reason=StepFailed", pods: "a@1.0 uninstall done restarts=2",
+		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; forget a@1.0; delete a-uninstall; is complete; returned",
+	},
+	{
+		name: "its image cannot be pulled, yet",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall stuck reason=ErrImagePull created=-20s",
+		want: "wait a PodCannotStart; again 40s; is in_progress",
+	},
+	{
+		name: "its image cannot be pulled",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall stuck reason=ErrImagePull",
+		want: "a@1.0 uninstall:erroring run=r1 reason=ErrImagePull; is erroring",
+	},
+	{
+		name: "its pod is lost",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall lost reason=Evicted",
+		want: "a@1.0 uninstall:erroring run=r1 restarts=1 reason=Evicted; delete a-uninstall; is erroring",
+	},
+	{
+		name: "its pod was lost: the pause",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:erroring restarts=2 reason=Evicted since=-5s",
+		want: "wait a BackingOff; again 15s; is erroring",
+	},
+	{
+		name: "its pod was lost: made again",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:erroring restarts=2 reason=Evicted",
+		want: "a@1.0 uninstall:in_progress run=r1 restarts=2; start a uninstall; is in_progress",
+	},
+	{
+		name: "somebody deleted its pod: waited for",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running terminating",
+		want: "wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "somebody deleted its pod: made again, for the same run",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress gen=5",
+		want: "start a uninstall; is in_progress",
+	},
+	{
+		name: "the pod of an earlier run proves nothing",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress run=r2", pods: "a@1.0 uninstall done",
+		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "another package fails: this one goes on",
+		spec: "a@1.0^on,apply; b@1.0", node: "a@1.0 config:complete; b@1.0 apply:erroring restarts=1 reason=StepFailed",
+		pods: "b@1.0 apply failing restarts=1 reason=StepFailed",
+		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is erroring",
+	},
+	{
+		name: "maxRetries 1: given up",
+		spec: "a@1.0^on,apply~retries=1", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall failing restarts=1 reason=StepFailed",
+		want: "a@1.0 uninstall:erroring run=r1 restarts=1 reason=RetriesExhausted; delete a-uninstall; is erroring",
+	},
+	{
+		name: "maxRetries 1: remains given up",
+		spec: "a@1.0^on,apply~retries=1", node: "a@1.0 uninstall:erroring restarts=1 reason=RetriesExhausted",
+		want: "wait a RetriesExhausted; is erroring",
+	},
+	{
+		name: "maxRetries 1: any edit tries again",
+		spec: "a@1.0^on,apply~retries=1", node: "a@1.0 uninstall:erroring restarts=1 reason=RetriesExhausted", gate: "gen=8",
+		want: "a@1.0 uninstall:in_progress run=now gen=8; start a uninstall; is in_progress",
+	},
+	{
+		name: "stageTimeout: how long it may take",
+		spec: "a@1.0^on,apply~timeout=5m", node: "a@1.0 uninstall:in_progress run=now", pods: "a@1.0 uninstall running run=now",
+		want: "again 5m0s; is in_progress",
+	},
+	{
+		name: "stageTimeout: given up",
+		spec: "a@1.0^on,apply~timeout=5m", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running",
+		want: "a@1.0 uninstall:erroring run=r1 reason=StageTimeout; delete a-uninstall; is erroring",
+	},
+	{
+		name: "stageTimeout: an edit that repairs the definition tries again with it",
+		spec: "a@1.0#2{k=2}$new^on,apply~timeout=5m", kept: "old=a@1.0{k=1}^on", node: "a@1.0 uninstall:erroring reason=StageTimeout def=old", gate: "gen=8",
+		want: "a@1.0 uninstall:in_progress run=now gen=8 def=new; start a uninstall; is in_progress",
+	},
+	{
+		name: "the limits of a retained definition apply, too",
+		kept: "old=a@1.0^on,auto~retries=1", node: "a@1.0 uninstall:in_progress def=old", pods: "a@1.0 uninstall failing restarts=1 reason=StepFailed",
+		want: "a@1.0 uninstall:erroring run=r1 restarts=1 reason=RetriesExhausted def=old; delete a-uninstall; is erroring",
+	},
+}

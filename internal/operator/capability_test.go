@@ -1,0 +1,98 @@
+package operator_test
+
+import (
+	"flag"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	ggcr "github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/capability"
+	"github.com/skyhook-operator/skyhook/internal/operator"
+)
+
+// TestFlags: a flag wins over the environment.
+func TestFlags(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		environment bool
+		arguments   []string
+		want        bool
+		fails       bool
+	}{
+		{name: "neither"},
+		{name: "the environment", environment: true, want: true},
+		{name: "the flag", arguments: []string{"--discover-uninstall"}, want: true},
+		{name: "off by flag", environment: true, arguments: []string{"--discover-uninstall=false"}},
+		{name: "no truth", arguments: []string{"--discover-uninstall=maybe"}, fails: true},
+		{name: "no such flag", arguments: []string{"--discover"}, fails: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := operator.Options{DiscoverUninstall: c.environment}
+			flags := flag.NewFlagSet("test", flag.ContinueOnError)
+			flags.SetOutput(io.Discard)
+			o.Flags(flags)
+			err := flags.Parse(c.arguments)
+			if (err != nil) != c.fails || !c.fails && o.DiscoverUninstall != c.want {
+				t.Errorf("got %t, error %v", o.DiscoverUninstall, err)
+			}
+		})
+	}
+}
+
+// TestDiscoveryIsOffUnlessWanted: the same Skyhook, first with an operator as it comes, then with one that asks images.
+func TestDiscoveryIsOffUnlessWanted(t *testing.T) {
+	f := newCluster(t, 1)
+	var asked atomic.Int32
+	images := ggcr.New(ggcr.Logger(log.New(io.Discard, "", 0)))
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		images.ServeHTTP(w, r)
+	}))
+	defer web.Close()
+	repository := strings.TrimPrefix(web.URL, "http://") + "/packages/tuning"
+	img, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{capability.Label: "true"}})
+	f.must(err)
+	reference, err := name.ParseReference(repository + ":1.0.0")
+	f.must(err)
+	f.must(remote.Push(reference, img))
+	asked.Store(0)
+
+	p := pkg("1.0.0", nil)
+	p.Image = repository
+	s := f.skyhook("discover", map[string]v1alpha1.Package{"tuning": p})
+	f.must(f.client.Create(t.Context(), s))
+	s = f.untilStatus(s, v1alpha1.StatusComplete)
+	if _, found := s.Annotations[capability.Annotation]; found || asked.Load() != 0 {
+		t.Errorf("images are asked although nobody wants it: %v", s.Annotations)
+	}
+
+	f.stop()
+	f.variables = map[string]string{"DISCOVER_UNINSTALL": "true"}
+	f.startOperator()
+	s = f.until(s, "the image has been asked", func(x *v1alpha1.Skyhook) bool { return capability.Enabled(x, "tuning") })
+	if s.Generation != 1 || asked.Load() == 0 {
+		t.Errorf("generation %d, asked %d times", s.Generation, asked.Load())
+	}
+
+	before := s.DeepCopy()
+	p.Uninstall = &v1alpha1.Uninstall{Enabled: ptr.To(false)}
+	s.Spec.Packages["tuning"] = p
+	f.must(f.client.Patch(t.Context(), s, client.MergeFrom(before)))
+	if s = f.untilStatus(s, v1alpha1.StatusComplete); capability.Enabled(s, "tuning") || s.Annotations[capability.Annotation] == "" {
+		t.Errorf("the spec's word does not win over the image's: %v", s.Annotations)
+	}
+}

@@ -1,0 +1,114 @@
+package operator
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/skyhook-operator/skyhook/internal/certs"
+	"github.com/skyhook-operator/skyhook/internal/webhook"
+)
+
+// WebhookOptions say how webhooks are served.
+type WebhookOptions struct {
+	// Enabled turns them on. Without, what is wrong is told by conditions only.
+	Enabled bool
+	// Secret has the certificate, and Service is what the API server calls. Both are in the operator's namespace.
+	Secret, Service string
+	// Address to listen on.
+	Address string
+}
+
+func (e *environment) webhook() WebhookOptions {
+	return WebhookOptions{
+		Enabled: e.flag("ENABLE_WEBHOOKS", true),
+		Secret:  e.text("WEBHOOK_SECRET_NAME", "webhook-cert"),
+		Service: e.text("WEBHOOK_SERVICE_NAME", "skyhook-operator-webhook-service"),
+		Address: e.listen("WEBHOOK_PORT", ":9443"),
+	}
+}
+
+// listen reads an address with a port of its own; the API server could not find one that the system chooses.
+func (e *environment) listen(name, def string) string {
+	v := e.text(name, def)
+	if _, port, err := net.SplitHostPort(v); err != nil || !isPort(port) {
+		e.bad(name, v, "write it like "+def)
+	}
+	return v
+}
+
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
+}
+
+// keeper returns the keeper of the certificate, which needs its clients yet.
+func (o Options) keeper() *certs.Keeper {
+	host := o.Webhook.Service + "." + o.Workload.Namespace + ".svc"
+	return &certs.Keeper{
+		Clock:  clock.RealClock{},
+		Secret: types.NamespacedName{Namespace: o.Workload.Namespace, Name: o.Webhook.Secret},
+		Names:  []string{host, host + ".cluster.local"},
+
+		Configuration: webhook.Configuration, Webhooks: []string{webhook.SkyhookName, webhook.PolicyName},
+	}
+}
+
+// withWebhooks adds to the cache what webhooks need.
+func withWebhooks(c cache.Options, o Options) cache.Options {
+	if o.Webhook.Enabled {
+		o.keeper().Cache(c.ByObject)
+	}
+	return c
+}
+
+// addWebhooks has every replica, leader or not, answer the API server.
+func addWebhooks(mgr ctrl.Manager, o Options) error {
+	if !o.Webhook.Enabled {
+		return nil
+	}
+	k := o.keeper()
+	k.Client, k.Live = mgr.GetClient(), mgr.GetAPIReader()
+	if err := k.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("set up the webhooks' certificate: %w", err)
+	}
+	server, err := webhookServer(o.Webhook.Address, k)
+	if err != nil {
+		return err
+	}
+	webhook.Register(server, mgr.GetScheme(), mgr.GetClient(), mgr.GetAPIReader())
+	// A replica that is not the leader would read all nodes only when it is asked, and be late with its answer.
+	if _, err := mgr.GetCache().GetInformer(context.Background(), &corev1.Node{}); err != nil {
+		return fmt.Errorf("watch nodes: %w", err)
+	}
+	if err := mgr.Add(server); err != nil {
+		return fmt.Errorf("add the webhook server: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("webhooks", k.Ready); err != nil {
+		return fmt.Errorf("add the readiness check of webhooks: %w", err)
+	}
+	return nil
+}
+
+func webhookServer(address string, k *certs.Keeper) (ctrlwebhook.Server, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("read the address of webhooks: %w", err)
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return nil, fmt.Errorf("read the port of webhooks: %w", err)
+	}
+	return ctrlwebhook.NewServer(ctrlwebhook.Options{Host: host, Port: number, TLSOpts: []func(*tls.Config){
+		func(c *tls.Config) { c.GetCertificate, c.MinVersion = k.GetCertificate, tls.VersionTLS12 },
+	}}), nil
+}

@@ -1,0 +1,104 @@
+// Package taint decides about the taint that keeps workloads off a node until the Skyhooks that they require are complete
+// there.
+//
+// It takes values and returns values; it knows no client, clock or logger.
+package taint
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// Skyhook is what matters of one Skyhook on the node.
+type Skyhook struct {
+	// Required says that workloads wait for it: spec.runtimeRequired, and it targets the node.
+	Required bool
+	// Auto says that it has new nodes tainted: spec.autoTaintNewNodes.
+	Auto bool
+	// Complete says that the node has all that it wants.
+	Complete bool
+	// Reapplied says that it starts over on the node, after a reboot.
+	Reapplied bool
+	// Leaving says that it is being deleted.
+	Leaving bool
+}
+
+// Change is what has to become of the node; its zero value changes nothing.
+type Change struct {
+	// Taints of the node as they have to be; nil leaves them.
+	Taints *[]corev1.Taint
+	// Mark sets or removes the annotation that tells that the operator added the taint; nil leaves it.
+	Mark *bool
+	// Message tells people what happens; empty when nothing does.
+	Message string
+}
+
+// Annotation tells, with the value "true", that the operator added the taint. A slash in the taint's key would make two
+// in the annotation's.
+func Annotation(t corev1.Taint) string {
+	return v1alpha1.GroupName + "/autoTaint_" + strings.ReplaceAll(t.Key, "/", ".")
+}
+
+// Next decides for one node. The taint goes once all Skyhooks that require it are complete; what nobody requires any more
+// goes, if the operator added it. Nodes are new until the operator has written an annotation on them.
+func Next(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook) Change {
+	required := slices.DeleteFunc(slices.Clone(skyhooks), func(s Skyhook) bool { return !s.Required || s.Leaving })
+	tainted := Has(node, t)
+	marked := node.Annotations[Annotation(t)] == "true"
+	yes, no := true, false
+	switch {
+	case len(required) == 0 && marked && slices.ContainsFunc(skyhooks, func(s Skyhook) bool { return s.Required && s.Leaving }):
+		c := Change{Mark: &no}
+		if tainted {
+			c.Taints, c.Message = without(node, t), "no Skyhook requires the taint any more"
+		}
+		return c
+	case len(required) == 0:
+		return Change{}
+	case slices.ContainsFunc(required, func(s Skyhook) bool { return s.Reapplied }):
+		if tainted {
+			return Change{}
+		}
+		return Change{Taints: with(node, t), Message: "the node rebooted and its packages are applied again"}
+	case !slices.ContainsFunc(required, func(s Skyhook) bool { return !s.Complete }):
+		if !tainted {
+			return Change{}
+		}
+		return Change{Taints: without(node, t), Message: "every Skyhook that workloads wait for is complete"}
+	case !tainted && isNew(node) && slices.ContainsFunc(required, func(s Skyhook) bool { return s.Auto }):
+		return Change{Taints: with(node, t), Mark: &yes, Message: "the node is new"}
+	}
+	return Change{}
+}
+
+// isNew reports whether the operator never wrote an annotation on the node.
+func isNew(node *corev1.Node) bool {
+	for key := range node.Annotations {
+		if strings.HasPrefix(key, v1alpha1.GroupName+"/") {
+			return false
+		}
+	}
+	return true
+}
+
+// Has reports whether the node has the taint, with whatever value: key and effect make one.
+func Has(node *corev1.Node, t corev1.Taint) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(have corev1.Taint) bool { return have.MatchTaint(&t) })
+}
+
+func with(node *corev1.Node, t corev1.Taint) *[]corev1.Taint {
+	all := append(slices.Clone(node.Spec.Taints), t)
+	return &all
+}
+
+func without(node *corev1.Node, t corev1.Taint) *[]corev1.Taint {
+	rest := slices.DeleteFunc(slices.Clone(node.Spec.Taints), func(have corev1.Taint) bool { return have.MatchTaint(&t) })
+	if rest == nil {
+		rest = []corev1.Taint{}
+	}
+	return &rest
+}

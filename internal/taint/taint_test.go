@@ -1,0 +1,136 @@
+package taint_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/internal/taint"
+)
+
+var (
+	runtime = corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule}
+	foreign = corev1.Taint{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}
+	// same key, other effect: another taint
+	sibling = corev1.Taint{Key: "skyhook.nvidia.com", Effect: corev1.TaintEffectNoExecute}
+)
+
+// node reads "tainted known marked foreign sibling other-value".
+func node(text string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"theirs": "x"}}}
+	for _, word := range strings.Fields(text) {
+		switch word {
+		case "tainted":
+			n.Spec.Taints = append(n.Spec.Taints, runtime)
+		case "other-value":
+			t := runtime
+			t.Value = "x"
+			n.Spec.Taints = append(n.Spec.Taints, t)
+		case "foreign":
+			n.Spec.Taints = append(n.Spec.Taints, foreign)
+		case "sibling":
+			n.Spec.Taints = append(n.Spec.Taints, sibling)
+		case "known":
+			n.Annotations["skyhook.nvidia.com/nodeState_x"] = "{}"
+		case "marked":
+			n.Annotations["skyhook.nvidia.com/autoTaint_skyhook.nvidia.com"] = "true"
+		}
+	}
+	return n
+}
+
+// skyhooks reads "required+complete required+auto -": one word a Skyhook, "-" for one that has no say.
+func skyhooks(text string) []taint.Skyhook {
+	var list []taint.Skyhook
+	for _, word := range strings.Fields(text) {
+		has := func(flag string) bool { return strings.Contains("+"+word+"+", "+"+flag+"+") }
+		list = append(list, taint.Skyhook{
+			Required: has("required"), Auto: has("auto"), Complete: has("complete"), Reapplied: has("reapplied"), Leaving: has("leaving"),
+		})
+	}
+	return list
+}
+
+func describe(n *corev1.Node, c taint.Change) string {
+	var words []string
+	if c.Taints != nil {
+		after := n.DeepCopy()
+		after.Spec.Taints = *c.Taints
+		switch had, has := taint.Has(n, runtime), taint.Has(after, runtime); {
+		case has && !had:
+			words = append(words, "taint")
+		case had && !has:
+			words = append(words, "untaint")
+		}
+	}
+	if c.Mark != nil {
+		words = append(words, map[bool]string{true: "mark", false: "unmark"}[*c.Mark])
+	}
+	return strings.Join(words, " ")
+}
+
+func TestNext(t *testing.T) {
+	for _, c := range []struct{ name, node, skyhooks, want string }{
+		{"nobody is here", "tainted", "", ""},
+		{"nobody requires it: it stays", "tainted", "-", ""},
+		{"required and incomplete: it stays", "tainted known", "required", ""},
+		{"complete: it goes", "tainted known", "required+complete", "untaint"},
+		{"complete, with another value of the taint", "other-value known", "required+complete", "untaint"},
+		{"complete, and it is gone already", "known", "required+complete", ""},
+		{"two require it, one is incomplete", "tainted known", "required+complete required", ""},
+		{"two require it, both are complete", "tainted known", "required+complete required+complete", "untaint"},
+		{"one that does not require it is incomplete", "tainted known", "required+complete -", "untaint"},
+		{"only another effect of the key is there", "sibling known", "required+complete", ""},
+
+		{"a new node", "", "required+auto", "taint mark"},
+		{"a new node, only required", "", "required", ""},
+		{"a new node, only auto", "", "auto", ""},
+		{"a new node that registered with the taint", "tainted", "required+auto", ""},
+		{"a new node, nothing to wait for", "", "required+auto+complete", ""},
+		{"a known node", "known", "required+auto", ""},
+		{"a node that was tainted before", "marked", "required+auto", ""},
+		{"a new node with another effect of the key", "sibling", "required+auto", "taint mark"},
+
+		{"applied again after a reboot", "known", "required+reapplied", "taint"},
+		{"applied again, the taint is still there", "tainted known", "required+reapplied", ""},
+		{"applied again, not required", "known", "reapplied", ""},
+
+		{"deleted, the operator had added it", "tainted known marked", "required+leaving", "untaint unmark"},
+		{"deleted, it is gone already", "known marked", "required+leaving", "unmark"},
+		{"deleted, the node registered with it", "tainted known", "required+leaving", ""},
+		{"deleted, another requires it", "tainted known marked", "required+leaving required", ""},
+		{"deleted, another requires it and is complete", "tainted known marked", "required+leaving required+complete", "untaint"},
+		{"one that does not require it is deleted", "tainted known marked", "leaving", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := node("foreign " + c.node)
+			before := n.DeepCopy()
+			got := taint.Next(n, runtime, skyhooks(c.skyhooks))
+			if describe(n, got) != c.want {
+				t.Errorf("got %q, want %q", describe(n, got), c.want)
+			}
+			if (got.Message != "") != (got.Taints != nil) {
+				t.Errorf("message %q with taints %v", got.Message, got.Taints)
+			}
+			if got.Taints != nil && !taint.Has(&corev1.Node{Spec: corev1.NodeSpec{Taints: *got.Taints}}, foreign) {
+				t.Error("somebody else's taint is lost")
+			}
+			if len(n.Spec.Taints) != len(before.Spec.Taints) {
+				t.Error("the node that was given is changed")
+			}
+		})
+	}
+}
+
+func TestAnnotation(t *testing.T) {
+	for key, want := range map[string]string{
+		"skyhook.nvidia.com": "skyhook.nvidia.com/autoTaint_skyhook.nvidia.com",
+		"a.b/c":              "skyhook.nvidia.com/autoTaint_a.b.c",
+	} {
+		if got := taint.Annotation(corev1.Taint{Key: key}); got != want {
+			t.Errorf("%s: got %s, want %s", key, got, want)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// skyhooks judges Skyhooks.
+type skyhooks struct{ cached, live client.Reader }
+
+// ValidateCreate judges a new Skyhook.
+func (v *skyhooks) ValidateCreate(ctx context.Context, s *v1alpha1.Skyhook) (ctrladmission.Warnings, error) {
+	return v.judge(ctx, nil, s)
+}
+
+// ValidateUpdate judges a change of the spec. Everything else passes: a Skyhook that is wrong must be possible to pause and
+// to delete.
+func (v *skyhooks) ValidateUpdate(ctx context.Context, old, s *v1alpha1.Skyhook) (ctrladmission.Warnings, error) {
+	if s.DeletionTimestamp != nil || equality.Semantic.DeepEqual(old.Spec, s.Spec) {
+		return nil, nil
+	}
+	return v.judge(ctx, old, s)
+}
+
+// ValidateDelete never refuses.
+func (v *skyhooks) ValidateDelete(context.Context, *v1alpha1.Skyhook) (ctrladmission.Warnings, error) {
+	return nil, nil
+}
+
+// judge looks at all there is to say before it refuses; old is nil for a new Skyhook.
+func (v *skyhooks) judge(ctx context.Context, old, s *v1alpha1.Skyhook) (ctrladmission.Warnings, error) {
+	problems := admission.Check(s)
+	missing, err := v.policy(ctx, s.Spec.DeploymentPolicy)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	problems = append(problems, missing...)
+	installed, warnings, err := v.installed(ctx, old, s)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	if old != nil {
+		problems = append(problems, admission.Guard(s, installed)...)
+	}
+	return append(admission.Warnings(old, s, installed), warnings...), refusal(problems)
+}
+
+// policy reads live, because a policy is often made together with the Skyhook that names it.
+func (v *skyhooks) policy(ctx context.Context, name string) ([]admission.Problem, error) {
+	if name == "" {
+		return nil, nil
+	}
+	err := v.live.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.DeploymentPolicy{})
+	if apierrors.IsNotFound(err) {
+		return []admission.Problem{{
+			Field: "spec.deploymentPolicy", Message: fmt.Sprintf("deploymentPolicy %q not found; create it first, or correct the name", name),
+		}}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get DeploymentPolicy %s: %w", name, err)
+	}
+	return nil, nil
+}
+
+// installed reads what nodes have of the packages for which that matters, and warns of nodes that cannot be read. Most
+// changes matter to none, and cost nothing.
+func (v *skyhooks) installed(ctx context.Context, old, s *v1alpha1.Skyhook) ([]admission.Installed, []string, error) {
+	affected := admission.Affected(old, s)
+	if len(affected) == 0 {
+		return nil, nil, nil
+	}
+	var nodes corev1.NodeList
+	// Nothing here changes a node, and copies of a large fleet are dear.
+	if err := v.cached.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, nil, fmt.Errorf("list nodes: %w", err)
+	}
+	records, warnings := read(s, nodes.Items)
+	before := old
+	if before == nil {
+		before = s
+	}
+	return admission.Find(before, affected, maps.All(records)), warnings, nil
+}
+
+// read decodes the records of all nodes that the Skyhook does not give up.
+func read(s *v1alpha1.Skyhook, nodes []corev1.Node) (records map[string]record.Node, warnings []string) {
+	abandoned, unreadable := admission.Abandoned(s), []string{}
+	records = map[string]record.Node{}
+	for i := range nodes {
+		n := &nodes[i]
+		if abandoned[n.Name] || !record.Exists(s.Name, n.Annotations, n.Labels) {
+			continue
+		}
+		r, err := record.Read(s.Name, n.Annotations)
+		if err != nil {
+			unreadable = append(unreadable, n.Name)
+			continue
+		}
+		records[n.Name] = r
+	}
+	if len(unreadable) > 0 {
+		slices.Sort(unreadable)
+		warnings = []string{"what is installed there is not known, because annotation " + v1alpha1.GroupName + "/nodeState_" + s.Name +
+			" cannot be read: " + admission.FirstNames(unreadable)}
+	}
+	return records, warnings
+}

@@ -1,0 +1,99 @@
+package workload
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/capability"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// Definition is one package as it was installed: all that is needed to undo it. References to Secrets stay references.
+type Definition struct {
+	// Package name, the key in spec.packages.
+	Package string `json:"package"`
+	// Enabled says that it can be uninstalled, by its spec or by its image.
+	Enabled bool             `json:"enabled"`
+	Spec    v1alpha1.Package `json:"spec"`
+}
+
+// DefinitionOf returns the definition of a package of the spec. Whether its uninstall was asked for is no part of it.
+func DefinitionOf(s *v1alpha1.Skyhook, name string) Definition {
+	pkg := s.Spec.Packages[name]
+	d := Definition{Package: name, Enabled: capability.Enabled(s, name), Spec: *pkg.DeepCopy()}
+	d.Spec.Name = name
+	if d.Spec.Uninstall != nil {
+		d.Spec.Uninstall.Apply = false
+	}
+	return d
+}
+
+// Hash names the definition: equal definitions have equal hashes, of ten hex digits.
+func (d Definition) Hash() string {
+	raw, err := json.Marshal(d)
+	if err != nil {
+		panic(err) // only plain API types are encoded; json cannot refuse them
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:5])
+}
+
+// Revision builds the object that retains a definition. Its data never changes; its revision is the generation of the
+// Skyhook that asked for it last, so that the newest word on a version can be found.
+func (o Options) Revision(s *v1alpha1.Skyhook, d Definition) (*appsv1.ControllerRevision, error) {
+	raw, err := json.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("encode the definition of package %s: %w", d.Package, err)
+	}
+	return &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      s.Name + "-" + d.Package + "-" + d.Hash(),
+			Namespace: o.Namespace,
+			Labels:    map[string]string{LabelName: s.Name, labelDefinition: d.Hash()},
+			Annotations: map[string]string{
+				annotationName: s.Name, annotationPackageName: d.Package, annotationPackageVersion: d.Spec.Version,
+			},
+			OwnerReferences: []metav1.OwnerReference{owner(s)},
+		},
+		Data:     runtime.RawExtension{Raw: raw},
+		Revision: s.Generation,
+	}, nil
+}
+
+// ReadRevision returns the definition that an object retains, and its name.
+func ReadRevision(r *appsv1.ControllerRevision) (Definition, string, error) {
+	var d Definition
+	if err := json.Unmarshal(r.Data.Raw, &d); err != nil {
+		return Definition{}, "", fmt.Errorf("ControllerRevision %s/%s does not hold a package definition: %w", r.Namespace, r.Name, err)
+	}
+	return d, r.Labels[labelDefinition], nil
+}
+
+// RetainedConfigMap builds the ConfigMap with the configMap of a retained definition; nil when it has none.
+func (o Options) RetainedConfigMap(s *v1alpha1.Skyhook, definition string, pkg v1alpha1.Package) *corev1.ConfigMap {
+	if len(pkg.ConfigMap) == 0 {
+		return nil
+	}
+	cm := o.configMap(s, pkg.Name, pkg)
+	cm.Name = RetainedConfigMapName(s.Name, pkg.Name, pkg.Version, definition)
+	return cm
+}
+
+// DefinitionName is the name under which records refer to what an object retains.
+func DefinitionName(r *appsv1.ControllerRevision) string { return r.Labels[labelDefinition] }
+
+// VersionKey is the key of the entries, in records, of the package version that an object retains.
+func VersionKey(r *appsv1.ControllerRevision) string {
+	return record.Key(r.Annotations[annotationPackageName], r.Annotations[annotationPackageVersion])
+}
+
+// SameVersion reports whether two objects retain definitions of the same package version.
+func SameVersion(a, b *appsv1.ControllerRevision) bool { return VersionKey(a) == VersionKey(b) }

@@ -45,6 +45,9 @@ func (f *fleet) pace(policy *Policy) []compartment {
 		case f.Deleting:
 			f.fill(c, c.ceiling)
 		default:
+			if reset.unstop {
+				c.state.FailedNodes = c.tally.failed // what failed before does not count against what is repaired
+			}
 			f.batch(c)
 		}
 		if reset.completed {

@@ -20,6 +20,8 @@ type pacedFleet struct {
 	policy  *rollout.Policy
 	ceiling map[string]int // of compartments whose budget is a count
 	edited  bool
+	// failures is how many of five attempts fail.
+	failures int
 	// statuses are all versions of the status; the last is the present one.
 	statuses []v1alpha1.SkyhookStatus
 	nodes    []*pacedNode
@@ -84,7 +86,8 @@ func newPacedFleet(t *rapid.T, forward bool) *pacedFleet {
 	f.spec.Spec.Packages = map[string]v1alpha1.Package{"p": {Version: "1"}}
 	f.editPolicy(t)
 	f.edited = false
-	for i := range rapid.IntRange(1, 9).Draw(t, "nodes") {
+	f.failures = rapid.IntRange(0, 4).Draw(t, "failures")
+	for i := range rapid.IntRange(1, 12).Draw(t, "nodes") {
 		f.nodes = append(f.nodes, &pacedNode{
 			name: fmt.Sprintf("n%d", i), tier: rapid.SampledFrom([]string{"", "gpu", "tpu"}).Draw(t, "tier"),
 			versions: []pacedVersion{{}, {exists: true, selected: true}},

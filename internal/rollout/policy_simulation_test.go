@@ -158,37 +158,45 @@ func (f *pacedFleet) look(t *rapid.T) func(*pacedNode) pacedVersion {
 	}
 }
 
-func (f *pacedFleet) nodeActs(t *rapid.T) {
-	n := f.any(t)
-	f.act(n, rapid.IntRange(n.status, len(f.statuses)-1).Draw(t, "status"),
-		rapid.IntRange(0, 2).Draw(t, "works") > 0, rapid.IntRange(0, 3).Draw(t, "interrupts") == 0)
+// ticks are some passes of the planner, and of most nodes after each.
+func (f *pacedFleet) ticks(t *rapid.T) {
+	for range rapid.IntRange(1, 6).Draw(t, "ticks") {
+		f.tick(t)
+	}
+}
+
+func (f *pacedFleet) tick(t *rapid.T) {
+	f.plan(f.look(t), func(*rollout.Input) {})
+	for _, n := range f.nodes {
+		if rapid.IntRange(0, 3).Draw(t, "acts") > 0 {
+			works := rapid.IntRange(0, 4).Draw(t, "works") >= f.failures
+			f.act(n, rapid.IntRange(n.status, len(f.statuses)-1).Draw(t, "status"), works, rapid.IntRange(0, 5).Draw(t, "interrupts") == 0)
+			f.check()
+		}
+	}
 }
 
 func (f *pacedFleet) actions() map[string]func(*rapid.T) {
-	plain := func(*rollout.Input) {}
+	held := func(change func(*rollout.Input)) func(*rapid.T) {
+		return func(t *rapid.T) { f.plan(f.look(t), change) }
+	}
 	actions := map[string]func(*rapid.T){
-		"plan":        func(t *rapid.T) { f.plan(f.look(t), plain) },
-		"plan again":  func(t *rapid.T) { f.plan(f.look(t), plain) },
-		"node acts":   f.nodeActs,
-		"node acts 2": f.nodeActs,
-		"node acts 3": f.nodeActs,
-		"spec":        func(*rapid.T) { f.spec.Generation++ },
 		"resume":      func(*rapid.T) { f.resume() },
-		"edit policy": f.editPolicy,
 		"aside":       func(t *rapid.T) { f.any(t).change(func(v *pacedVersion) { v.aside = !v.aside }) },
 		"kubelet":     func(t *rapid.T) { f.any(t).change(func(v *pacedVersion) { v.away = !v.away }) },
 		"label":       func(t *rapid.T) { f.any(t).change(func(v *pacedVersion) { v.selected = !v.selected }) },
-		"plan, paused": func(t *rapid.T) {
-			f.plan(f.look(t), func(in *rollout.Input) { in.Hold = &lifecycle.Hold{Status: v1alpha1.StatusPaused} })
-		},
-		"plan, policy missing": func(t *rapid.T) {
-			f.plan(f.look(t), func(in *rollout.Input) { in.Policy, in.PolicyMissing = nil, true })
-		},
+		"paused":      held(func(in *rollout.Input) { in.Hold = &lifecycle.Hold{Status: v1alpha1.StatusPaused} }),
+		"missing":     held(func(in *rollout.Input) { in.Policy, in.PolicyMissing = nil, true }),
+		"spec":        func(*rapid.T) { f.spec.Generation++ },
+		"edit policy": f.editPolicy,
 		"version": func(*rapid.T) {
 			f.spec.Generation++
 			f.spec.Spec.Packages = map[string]v1alpha1.Package{"p": {Version: fmt.Sprint(f.spec.Generation)}}
 		},
 		"": func(*rapid.T) { f.check() },
+	}
+	for i := range 16 { // most of the time nobody interferes
+		actions[fmt.Sprint("tick ", i)] = f.ticks
 	}
 	if f.forward {
 		actions["gone"] = func(t *rapid.T) {
@@ -211,23 +219,50 @@ func (f *pacedFleet) resume() {
 	f.spec.Annotations = map[string]string{rollout.AnnotationResume: fmt.Sprint(len(f.statuses))}
 }
 
+// ending is how a simulation ends.
+type ending struct {
+	name string
+	// forward says that the planner never sees a version older than one that it saw before.
+	forward bool
+	// repaired gives it a new spec, broken a node that fails for ever.
+	repaired, broken bool
+	input            func(*rollout.Input)
+}
+
 // settle lets everybody see the present, and everything succeed, from now on: all nodes become complete and all permits
-// come back.
-func (f *pacedFleet) settle(change func(*rollout.Input)) {
+// come back. With a broken node, all others do.
+func (f *pacedFleet) settle(e ending) {
 	for _, n := range f.nodes {
 		n.change(func(v *pacedVersion) { v.aside, v.away = false, false })
 	}
+	if e.repaired {
+		f.spec.Generation++
+	}
+	var broken *pacedNode
+	if n := f.nodes[0]; e.broken && !n.last().cordoned { // one that is cordoned keeps its place
+		broken = n
+	}
 	for range 8*len(f.nodes) + 8 {
-		f.resume()
-		f.plan((*pacedNode).last, change)
+		if !e.repaired {
+			f.resume()
+		}
+		f.plan((*pacedNode).last, e.input)
 		for _, n := range f.nodes {
 			for range stages + 2 {
-				f.act(n, len(f.statuses)-1, true, false)
+				f.act(n, len(f.statuses)-1, n != broken, false)
 				f.check()
 			}
 		}
 	}
 	last := f.statuses[len(f.statuses)-1]
+	if broken != nil {
+		for _, n := range f.nodes[1:] {
+			if v := n.last(); v.exists && v.selected && !v.complete(f.spec.Generation) {
+				f.t.Fatalf("%s holds %s back: %+v, permits %s, %+v", broken.name, n.name, v, text(last.Permits), last.CompartmentStatuses)
+			}
+		}
+		return
+	}
 	if last.Status != v1alpha1.StatusComplete || len(last.Permits) > 0 || last.NextOrder != 0 {
 		f.t.Fatalf("not complete in the end: %s, permits %s, next order %d, %+v", last.Status, text(last.Permits), last.NextOrder, last.CompartmentStatuses)
 	}
@@ -236,18 +271,20 @@ func (f *pacedFleet) settle(change func(*rollout.Input)) {
 // TestPolicyHolds simulates fleets under policies: ceilings, batches, places and stops hold however old what planner and
 // nodes see is, and once nodes succeed everything completes.
 func TestPolicyHolds(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		forward bool
-		last    func(*rollout.Input)
-	}{
-		{"the planner sees any earlier version of a node", false, func(*rollout.Input) {}},
-		{"the planner's view only goes forward; nodes come and go", true, func(*rollout.Input) {}},
-		{"in the end the Skyhook is deleted", true, func(in *rollout.Input) { in.Deleting = true }},
-		{"in the end it is deleted, and its policy is gone", true, func(in *rollout.Input) {
+	plain := func(*rollout.Input) {}
+	for _, c := range []ending{
+		{name: "the planner sees any earlier version of a node", input: plain},
+		{name: "the planner's view only goes forward; nodes come and go", forward: true, input: plain},
+		{name: "in the end the spec is repaired, and nobody resumes", forward: true, repaired: true, input: plain},
+		{name: "in the end one node fails for ever", forward: true, broken: true, input: plain},
+		{name: "in the end the Skyhook is deleted", forward: true, input: func(in *rollout.Input) { in.Deleting = true }},
+		{name: "in the end it is deleted, and its policy is gone", forward: true, input: func(in *rollout.Input) {
 			in.Deleting, in.Policy, in.PolicyMissing = true, nil, true
 		}},
-		{"in the end it has a plain budget", true, func(in *rollout.Input) {
+		{name: "in the end it is deleted without its policy, and one node fails for ever", forward: true, broken: true, input: func(in *rollout.Input) {
+			in.Deleting, in.Policy, in.PolicyMissing = true, nil, true
+		}},
+		{name: "in the end it has a plain budget", forward: true, input: func(in *rollout.Input) {
 			in.Policy, in.Skyhook.Spec.InterruptionBudget.Count = nil, new(1)
 		}},
 	} {
@@ -255,7 +292,7 @@ func TestPolicyHolds(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				f := newPacedFleet(t, c.forward)
 				t.Repeat(f.actions())
-				f.settle(c.last)
+				f.settle(c)
 			})
 		})
 	}

@@ -86,6 +86,21 @@ func TestGoOn(t *testing.T) {
 	}
 }
 
+// TestRepairedInTime: what failed in a batch before the spec was repaired does not stop the repaired one.
+func TestRepairedInTime(t *testing.T) {
+	p := policy(t, "default: {budget: {count: 2}, strategy: {fixed: {initialBatch: 2, failureThreshold: 1}}}")
+	s := withState(t, skyhook(0, permit("n1", 0), permit("n2", 1)), "{currentBatch: 1, batchSize: 2}")
+	in := rollout.Input{Skyhook: s, Policy: p, Now: now, Nodes: nodes("n1 erroring; n2 in_progress; n3; n4")}
+	s.Status = rollout.Plan(in)
+	s.Generation++
+	s.Status = rollout.Plan(in)
+	in.Nodes = nodes("n1 erroring wait=WaitingForPermit done=4/0; n2 complete done=4/1; n3; n4")
+	s.Status = rollout.Plan(in)
+	if got := stateText(t, s.Status); got != "{currentBatch: 2, completedNodes: 1, failedNodes: 1, lastBatchSize: 1, batchSize: 2}" {
+		t.Errorf("state %s", got)
+	}
+}
+
 // TestResumedOnce: one value of the annotation continues once, also one that is too long to be kept.
 func TestResumedOnce(t *testing.T) {
 	for _, value := range []string{"2026-03-01", strings.Repeat("ä", 100), strings.Repeat("x", 1000)} {
@@ -156,7 +171,7 @@ compartments:
 - {name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count: 2}, strategy: {exponential: {}}}
 - {name: empty, selector: {matchLabels: {tier: none}}, budget: {percent: 10}}
 - {name: done, selector: {matchLabels: {tier: done}}, budget: {count: 3}}`)
-	s := skyhook(0, permit("g1", 0))
+	s := withState(t, skyhook(0, permit("g1", 0)), "")
 	s.Status.CompartmentStatuses = map[string]v1alpha1.CompartmentStatus{
 		"gpu":      {BatchState: &v1alpha1.BatchState{CurrentBatch: 3, LastBatchSize: 4, CompletedNodes: 1, BatchSize: 2}},
 		"done":     {BatchState: &v1alpha1.BatchState{CurrentBatch: 2}},

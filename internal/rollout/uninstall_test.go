@@ -149,12 +149,9 @@ func TestBlockedDependents(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := skyhook(0)
 			s.Spec.Packages = c.packages
-			if c.deleting {
-				s.DeletionTimestamp = &metav1.Time{Time: now}
-			}
 			list := nodes("n1 complete; n2")
 			list[1].Complete = c.complete
-			in := rollout.Input{Skyhook: s, Nodes: list, Now: now, Installed: c.installed, CompleteEverywhere: c.everywhere}
+			in := rollout.Input{Skyhook: s, Nodes: list, Now: now, Deleting: c.deleting, Installed: c.installed, CompleteEverywhere: c.everywhere}
 			want := ""
 			if c.want != "" {
 				want = "Blocked DependencyUninstalled: " + c.want
@@ -218,11 +215,9 @@ func TestDeletionBlocked(t *testing.T) {
 			if s == nil {
 				s = skyhook(0)
 			}
-			s = s.DeepCopy()
-			if !c.existing {
-				s.DeletionTimestamp = &metav1.Time{Time: now}
-			}
-			status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes(c.nodes), Hold: rollout.HoldAll(s, ""), Now: now})
+			status := rollout.Plan(rollout.Input{
+				Skyhook: s, Nodes: nodes(c.nodes), Hold: rollout.HoldAll(s, ""), Deleting: !c.existing, Now: now,
+			})
 			got := ""
 			if b := meta.FindStatusCondition(status.Conditions, rollout.ConditionDeletionBlocked); b != nil {
 				got = b.Reason + ": " + b.Message
@@ -244,13 +239,13 @@ func TestDeletionIsNotHeldByTheSpec(t *testing.T) {
 	if h := rollout.HoldAll(s, "spec.x: wrong"); h != nil {
 		t.Errorf("a deletion is held: %s", h.Message)
 	}
-	status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes("n1; n2; n3 complete"), Now: now})
+	status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes("n1; n2; n3 complete"), Deleting: true, Now: now})
 	if len(status.Permits) != 1 || status.Permits[0].Node != "n1" {
 		t.Errorf("within a budget of 1 a deletion has permits %s", text(status.Permits))
 	}
 	held := nodes("n1; n2")
 	held[0].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Reason: rollout.ReasonIgnored}
-	if got := text(rollout.Plan(rollout.Input{Skyhook: s, Nodes: held, Now: now}).Permits); got != "n2:0" {
+	if got := text(rollout.Plan(rollout.Input{Skyhook: s, Nodes: held, Deleting: true, Now: now}).Permits); got != "n2:0" {
 		t.Errorf("permits %s", got)
 	}
 }

@@ -106,7 +106,7 @@ var deletions = []row{
 	{
 		name: "nobody kept how another version was installed: the node says so",
 		spec: "a@1.1^on", node: "a@1.0 config:complete", gate: "deleting",
-		want: "wait a DefinitionMissing; tell DefinitionMissing; is in_progress",
+		want: "wait a DefinitionMissing; tell DefinitionMissing; is blocked; returned",
 	},
 	{
 		name: "with an interrupt",

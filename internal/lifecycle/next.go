@@ -145,7 +145,11 @@ func (m *machine) summarize() {
 	// the budget and stays cordoned.
 	_, interrupting := m.activeInterrupt()
 	idle := len(m.Pods) == 0 && len(m.out.Start) == 0 && !interrupting
-	over := idle && (complete || m.Hold != nil && m.Hold.Release)
+	stuck := idle && !complete && m.Hold == nil && m.needsUser()
+	if stuck && m.out.Record.Status != v1alpha1.StatusErroring {
+		m.out.Record.Status = v1alpha1.StatusBlocked
+	}
+	over := idle && (complete || stuck || m.Hold != nil && m.Hold.Release)
 	m.cordon(!over && (m.needCordon || m.out.Record.Cordoned))
 	switch {
 	case m.Permit != nil && over:

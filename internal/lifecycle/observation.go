@@ -165,6 +165,7 @@ const (
 	ReasonNoPermit          = "WaitingForPermit"
 	ReasonDependency        = "WaitingForDependency"
 	ReasonDependencyMissing = "DependencyMissing"
+	ReasonDependencyGone    = "DependencyUninstalled"
 	ReasonConfigMap         = "WaitingForConfigMap"
 	ReasonPodTerminating    = "WaitingForPodToEnd"
 	ReasonPodStarting       = "PodCannotStart"

@@ -118,12 +118,12 @@ var lowerings = []row{
 	{
 		name: "Refuse: nothing happens, and the node says what to do",
 		spec: "a@1.0^on", kept: "old=a@1.1^on", node: "a@1.1 config:complete def=old",
-		want: "wait a UninstallRequired; tell UninstallRequired; is in_progress",
+		want: "wait a UninstallRequired; tell UninstallRequired; is blocked; returned",
 	},
 	{
 		name: "Refuse: without a permit it says so, too",
 		spec: "a@1.0^on", kept: "old=a@1.1^on", node: "a@1.1 config:complete def=old", gate: "no-permit",
-		want: "wait a UninstallRequired; tell UninstallRequired; is waiting",
+		want: "wait a UninstallRequired; tell UninstallRequired; is blocked",
 	},
 	{
 		name: "Refuse: the other packages go on",
@@ -133,12 +133,12 @@ var lowerings = []row{
 	{
 		name: "Refuse: what depends on the lower one waits",
 		spec: "a@1.0^on; b@1.0<a@1.0", kept: "old=a@1.1^on", node: "a@1.1 config:complete def=old",
-		want: "wait a UninstallRequired; wait b WaitingForDependency; tell UninstallRequired; is in_progress",
+		want: "wait a UninstallRequired; wait b WaitingForDependency; tell UninstallRequired; is blocked; returned",
 	},
 	{
 		name: "Refuse: enabled by the installed one alone is enough",
 		spec: "a@1.0", kept: "old=a@1.1^on", node: "a@1.1 config:complete def=old",
-		want: "wait a UninstallRequired; tell UninstallRequired; is in_progress",
+		want: "wait a UninstallRequired; tell UninstallRequired; is blocked; returned",
 	},
 	{
 		name: "Refuse: a pod of the higher one goes",

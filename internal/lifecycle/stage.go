@@ -59,7 +59,7 @@ func (m *machine) due(name string, pkg Package, e record.Entry, recorded bool) (
 // begin starts a stage, or says what holds it back. A package that will need an interrupt disturbs the node from its
 // first stage on, so that is where cordon and drain come first.
 func (m *machine) begin(name string, pkg Package, last record.Entry, stage v1alpha1.Stage) {
-	if !m.mayInstall(name, pkg) {
+	if m.dependencyGoes(name, pkg) || !m.mayInstall(name, pkg) {
 		return
 	}
 	e := record.Entry{
@@ -128,7 +128,7 @@ func (m *machine) mayWork(name string) bool {
 		return false
 	}
 	if m.Permit == nil {
-		const message = "waits for its turn: the budget lets no more nodes work now"
+		const message = "waits for its turn"
 		m.wait(name, ReasonNoPermit, message)
 		m.tellTurn(name, ReasonNoPermit, message)
 		return false
@@ -228,7 +228,7 @@ func (m *machine) unmet(name string, pkg Package) *Wait {
 				"spec.packages.%s.dependsOn names %s %s, which is not in spec.packages", name, dep, version)}
 		}
 		if other.applies() {
-			return &Wait{Reason: ReasonDependency, Message: fmt.Sprintf("depends on %s %s, which is to be uninstalled (uninstall.apply is true)", dep, version)}
+			return &Wait{Reason: ReasonDependencyGone, Message: fmt.Sprintf("depends on %s %s, which is to be uninstalled (uninstall.apply is true)", dep, version)}
 		}
 		if !packageComplete(m.out.Record, dep, other) {
 			return &Wait{Reason: ReasonDependency, Message: fmt.Sprintf("depends on %s %s, which is not complete on this node", dep, version)}

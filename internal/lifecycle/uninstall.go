@@ -149,6 +149,39 @@ func (m *machine) heldByRemoval(name string) bool {
 	return needed
 }
 
+// dependencyGoes reports whether a dependency is, or is to be, uninstalled: then only an edit of the spec helps.
+func (m *machine) dependencyGoes(name string, pkg Package) bool {
+	w := m.unmet(name, pkg)
+	if w == nil || w.Reason != ReasonDependencyGone {
+		return false
+	}
+	m.waitNode(name, w.Reason, w.Message)
+	return true
+}
+
+// needsUser reports whether nothing goes on because of what only the user can change. The node then gives its permit
+// back, and gets one again for another spec.
+func (m *machine) needsUser() bool {
+	if len(m.out.Waits) == 0 || m.out.LookDrain || m.out.After > 0 {
+		return false
+	}
+	found := false
+	for _, w := range m.out.Waits {
+		switch {
+		case NeedsUser(w.Reason):
+			found = true
+		case w.Reason != ReasonDependency && w.Reason != ReasonDependent && w.Reason != ReasonSerial:
+			return false
+		}
+	}
+	return found
+}
+
+// NeedsUser reports whether a wait ends only with another spec.
+func NeedsUser(reason string) bool {
+	return reason == ReasonDependencyGone || reason == ReasonUninstallFirst || reason == ReasonNoDefinition
+}
+
 // waitsForRemoval is heldByRemoval without a word.
 func (m *machine) waitsForRemoval(name string) bool {
 	_, goes := m.goesFirst(name)

@@ -230,7 +230,7 @@ var uninstallGates = []row{
 	{
 		name: "reapply: a version that has to be uninstalled by hand is still on the host",
 		spec: "a@1.0^on", kept: "old=a@1.1^on", node: "a@1.1 config:complete def=old", gate: "reapply last-boot=b0",
-		want: "ReapplyAfterReboot; boot b1; wait a UninstallRequired; tell UninstallRequired; is in_progress",
+		want: "ReapplyAfterReboot; boot b1; wait a UninstallRequired; tell UninstallRequired; is blocked; returned",
 	},
 	{
 		name: "reapply: our own reboot is none",

@@ -259,7 +259,7 @@ var neverInstalled = []row{
 	{
 		name: "what depends on it waits, and says for what",
 		spec: "a@1.0^on,apply; b@1.0<a@1.0",
-		want: "wait b WaitingForDependency; is in_progress",
+		want: "wait b DependencyUninstalled; tell DependencyUninstalled; is blocked; returned",
 	},
 	{
 		name: "what depends on it and is complete stays so",

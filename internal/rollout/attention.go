@@ -50,6 +50,8 @@ func (v *view) trouble(i int) (Trouble, bool) {
 		return *n.Trouble, true
 	case s == v1alpha1.StatusBlocked && n.Hold != nil:
 		return Trouble{Reason: n.Hold.Reason, Message: n.Hold.Message}, true
+	case s == v1alpha1.StatusBlocked && n.needsUser():
+		return *n.Wait, true
 	case n.Wait != nil && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
 		return *n.Wait, true
 	case s == v1alpha1.StatusWaiting && !n.Ready:

@@ -145,7 +145,7 @@ func (f *fleet) candidates(c *compartment, places int, turn func(*fleet, *Node) 
 	ranked := make([]candidate, 0, len(c.nodes))
 	for _, i := range c.nodes {
 		n := &f.Nodes[i]
-		if n.Complete || n.Hold != nil || !n.Ready || f.holds[i] {
+		if n.Complete || n.Hold != nil || !n.Ready || f.holds[i] || n.needsUser() && !f.newerThanDone(n) {
 			continue
 		}
 		if t := turn(f, n); t >= 0 {

@@ -83,6 +83,11 @@ func (n *Node) failing() bool {
 	return !n.Complete && n.Status == v1alpha1.StatusErroring
 }
 
+// needsUser reports whether the node waits for what only the user can change.
+func (n *Node) needsUser() bool {
+	return !n.Complete && n.Status == v1alpha1.StatusBlocked && n.Wait != nil && lifecycle.NeedsUser(n.Wait.Reason)
+}
+
 // awaitsTurn reports whether the record tells that something could start but for a permit, or but for a hold that is over:
 // then the node has not looked yet at what it is allowed by now.
 func (n *Node) awaitsTurn() bool {
@@ -106,6 +111,8 @@ func (n *Node) status(holdsPermit bool) v1alpha1.Status {
 		return n.Status
 	case n.Hold != nil:
 		return n.Hold.Status
+	case n.needsUser():
+		return v1alpha1.StatusBlocked
 	case holdsPermit:
 		return v1alpha1.StatusInProgress
 	default:

@@ -320,3 +320,35 @@ func TestPlainBudgetRevokesNothing(t *testing.T) {
 		t.Errorf("permits %q", got)
 	}
 }
+
+// TestNodesThatNeedTheUserGetOnePermitPerSpec: what only another spec helps holds no slot, and gets none before there is one.
+func TestNodesThatNeedTheUserGetOnePermitPerSpec(t *testing.T) {
+	s := skyhook(0)
+	s.Generation = 4
+	one := 1
+	s.Spec.InterruptionBudget.Count = &one
+	stuck := rollout.Node{
+		Name: "a", Created: now, Ready: true, Status: v1alpha1.StatusBlocked, Done: "4/0",
+		Wait: &rollout.Trouble{Reason: lifecycle.ReasonDependencyGone, Message: "depends on b", Since: now},
+	}
+	other := rollout.Node{Name: "b", Created: now.Add(time.Second), Ready: true}
+	for _, c := range []struct {
+		name, done string
+		want       string
+	}{
+		{"it had its permit for this spec", "4/0", "b"},
+		{"the spec is newer", "3/0", "a"},
+		{"it never had one", "", "a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stuck.Done = c.done
+			status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: []rollout.Node{stuck, other}, Now: now})
+			if len(status.Permits) != 1 || status.Permits[0].Node != c.want {
+				t.Errorf("permits %v, want one for %s", status.Permits, c.want)
+			}
+			if c.want == "b" && (status.Nodes.Blocked != 1 || len(status.Attention) != 1 || status.Attention[0].Reason != lifecycle.ReasonDependencyGone) {
+				t.Errorf("%d blocked, attention %+v", status.Nodes.Blocked, status.Attention)
+			}
+		})
+	}
+}

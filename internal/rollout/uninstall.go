@@ -110,7 +110,8 @@ type stuckNode struct{ node, reason, message string }
 
 // pendingNodes returns the nodes on which something has to be uninstalled, and those of them where nothing can be done.
 func pendingNodes(in Input) (pending []string, stuck []stuckNode) {
-	for _, n := range in.Nodes {
+	for i := range in.Nodes {
+		n := &in.Nodes[i]
 		switch {
 		case n.Complete:
 			continue
@@ -118,6 +119,8 @@ func pendingNodes(in Input) (pending []string, stuck []stuckNode) {
 			stuck = append(stuck, stuckNode{n.Name, ReasonDeletionMalformed, n.Hold.Message})
 		case n.Hold != nil:
 			stuck = append(stuck, stuckNode{n.Name, n.Hold.Reason, n.Hold.Message})
+		case n.needsUser():
+			stuck = append(stuck, stuckNode{n.Name, n.Wait.Reason, n.Wait.Message})
 		case !n.Ready:
 			stuck = append(stuck, stuckNode{n.Name, ReasonNotReady, "the node is not Ready"})
 		}

@@ -72,9 +72,12 @@ func (r *Reconciler) plan(ctx context.Context, p *pass) {
 // survey finds out who holds cordons and who interrupts the node.
 func (r *Reconciler) survey(p *pass) {
 	p.unschedulable, p.cordons = p.node.Spec.Unschedulable, map[string]bool{}
+	for _, name := range record.Skyhooks(p.node.Annotations, p.node.Labels) {
+		n, _ := r.Records.Read(name, p.node)
+		p.cordons[name] = n.Cordoned // also of Skyhooks that are gone, until they are cleared
+	}
 	for _, s := range p.skyhooks {
 		n, err := r.Records.Read(s.Name, p.node)
-		p.cordons[s.Name] = n.Cordoned
 		if err == nil && lifecycle.Interrupting(n) {
 			p.interrupting = s.Name
 		}

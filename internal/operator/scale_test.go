@@ -1,0 +1,78 @@
+package operator_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// TestObjectOfALargeFleetStaysSmall: 5,000 nodes, as many permits as there can be, names and messages of a usual length.
+// The nodes that work fail.
+func TestObjectOfALargeFleetStaysSmall(t *testing.T) {
+	const nodes, limit = 5000, 128 << 10
+	f := newCluster(t, 0)
+	var wg sync.WaitGroup
+	for worker := range 16 {
+		wg.Go(func() {
+			for i := worker; i < nodes; i += 16 {
+				f.addNode(f.node(i))
+			}
+		})
+	}
+	wg.Wait()
+	f.kubelet.judge(func(p *corev1.Pod) (int32, string) { return 1, "cannot reach the package mirror at mirror.example" })
+	s := f.skyhook("large", map[string]v1alpha1.Package{"tuning": pkg("1.1.0", nil), "kernel": pkg("2.0.0", nil)})
+	f.must(f.client.Create(t.Context(), s))
+	t.Cleanup(func() { f.drop(s) })
+	s = f.until(s, "every permit is out", func(x *v1alpha1.Skyhook) bool {
+		return len(x.Status.Permits) == 1000 && x.Status.Nodes.Total == nodes && len(x.Status.Attention) > 0
+	})
+	if len(s.Status.NodeState) != 0 {
+		t.Errorf("status has %d nodes in detail", len(s.Status.NodeState))
+	}
+	get := exec.CommandContext(t.Context(), filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"),
+		"--kubeconfig", f.kubeconfig(), "get", "skyhook", s.Name, "-o", "json")
+	raw, err := get.Output()
+	f.must(err)
+	t.Logf("%d bytes with %d nodes, %d permits, %d erroring", len(raw), nodes, len(s.Status.Permits), s.Status.Nodes.Erroring)
+	if len(raw) > limit {
+		t.Errorf("the object has %d bytes, more than %d", len(raw), limit)
+	}
+}
+
+// drop removes a Skyhook without its finalizer: nobody waits until a thousand nodes are clean.
+func (f *cluster) drop(s *v1alpha1.Skyhook) {
+	f.t.Helper()
+	ctx := context.WithoutCancel(f.t.Context())
+	f.stop()
+	f.stop = func() {}
+	var now v1alpha1.Skyhook
+	f.must(f.client.Get(ctx, client.ObjectKeyFromObject(s), &now))
+	before := now.DeepCopy()
+	now.Finalizers = nil
+	f.must(f.client.Patch(ctx, &now, client.MergeFrom(before)))
+	f.must(client.IgnoreNotFound(f.client.Delete(ctx, &now)))
+}
+
+// kubeconfig writes a file for kubectl.
+func (f *cluster) kubeconfig() string {
+	f.t.Helper()
+	c := clientcmdapi.NewConfig()
+	c.Clusters["test"] = &clientcmdapi.Cluster{Server: f.config.Host, CertificateAuthorityData: f.config.CAData}
+	c.AuthInfos["test"] = &clientcmdapi.AuthInfo{ClientCertificateData: f.config.CertData, ClientKeyData: f.config.KeyData}
+	c.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
+	c.CurrentContext = "test"
+	path := filepath.Join(f.t.TempDir(), "kubeconfig")
+	f.must(clientcmd.WriteToFile(*c, path))
+	return path
+}

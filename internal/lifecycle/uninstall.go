@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -120,17 +121,29 @@ func (m *machine) dependsOn(name, goal string) bool {
 }
 
 // breakOff gives up interrupts that keep failing when the user turned round: to undo a package that cannot finish its
-// install, or to keep one that cannot finish its uninstall. One that runs goes on.
+// install, or to keep one that cannot finish its uninstall; or mended the interrupt itself. One that runs goes on.
 func (m *machine) breakOff() {
 	for _, key := range sortedKeys(m.out.Record.Packages) {
 		e := m.out.Record.Packages[key]
-		_, leaves := m.leaving[key]
-		if e.State == v1alpha1.StateErroring &&
-			(leaves && e.Stage == v1alpha1.StageInterrupt || !leaves && e.Stage == v1alpha1.StageUninstallInterrupt) {
+		l, leaves := m.leaving[key]
+		switch {
+		case e.State != v1alpha1.StateErroring:
+		case leaves && e.Stage == v1alpha1.StageInterrupt, !leaves && e.Stage == v1alpha1.StageUninstallInterrupt:
 			e.State, e.Since = v1alpha1.StateSkipped, metav1.NewTime(m.Now)
+			m.put(e)
+		case e.Stage == v1alpha1.StageUninstallInterrupt && l.FromSpec && m.mended(e, l.Package):
+			// As it was before the interrupt: it owes the one that the spec has now, if any.
+			e.Stage, e.State, e.Since = v1alpha1.StageUninstall, v1alpha1.StateComplete, metav1.NewTime(m.Now)
+			e.Interrupt, e.BootID, e.Reason, e.Message, e.Restarts, e.Generation = nil, "", "", "", 0, m.Generation
 			m.put(e)
 		}
 	}
+}
+
+// mended reports whether the spec changed since the entry's interrupt was begun, and asks for another one. What was merged
+// of several packages differs from each one's own, so the difference alone says nothing.
+func (m *machine) mended(e record.Entry, pkg Package) bool {
+	return e.Generation != m.Generation && !reflect.DeepEqual(pkg.Interrupt, e.Interrupt)
 }
 
 // heldByRemoval reports whether another version of a package has to go before the spec's may be installed. It records the

@@ -33,6 +33,24 @@ var uninstallInterrupts = []row{
 		want: "a@1.0 uninstall-interrupt:in_progress run=now by service(x) boot=b1 gen=8; start a uninstall-interrupt service(x); is in_progress",
 	},
 	{
+		name: "11.4#2 it fails, and leaves the spec: uninstalled without it",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall-interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
+		pods: "a@1.0 uninstall-interrupt failing restarts=1 reason=StepFailed exit=1", gate: "ours gen=8",
+		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; forget a@1.0; delete a-uninstall-interrupt; is complete",
+	},
+	{
+		name: "11.4#2 it fails, and another is asked for: when the pod is gone that one runs",
+		spec: "a@1.0^on,apply!service(y)", node: "a@1.0 uninstall-interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
+		gate: "ours clear gen=8",
+		want: "a@1.0 uninstall:complete; a@1.0 uninstall-interrupt:in_progress run=now by service(y) boot=b1 gen=8; start a uninstall-interrupt service(y); is in_progress",
+	},
+	{
+		name: "it fails, and the spec changed in something else: it goes on",
+		spec: "a@1.0#2^on,apply!service(x)", node: "a@1.0 uninstall-interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
+		pods: "a@1.0 uninstall-interrupt failing restarts=1 reason=StepFailed exit=1", gate: "ours gen=8",
+		want: "is erroring",
+	},
+	{
 		name: "its pod is lost",
 		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 uninstall-interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 uninstall-interrupt lost reason=Evicted", gate: "ours",
 		want: "a@1.0 uninstall-interrupt:erroring run=r1 restarts=1 reason=Evicted by service(x) boot=b1; delete a-uninstall-interrupt; is erroring",

@@ -33,6 +33,8 @@ type scene struct {
 	// got is the configMap that the pods of a package's uninstall mounted, by node.
 	got     map[string]map[string]string
 	verdict func(what string) int32
+	// failing is a node where every stage fails; empty for none.
+	failing string
 }
 
 type play struct {
@@ -53,6 +55,9 @@ func perform(t *testing.T, plays ...play) {
 		mu.Lock()
 		s := scenes[p.Labels["skyhook.nvidia.com/name"]]
 		mu.Unlock()
+		if s == nil {
+			return 0, "" // another Skyhook that a play made
+		}
 		return s.judge(p)
 	})
 	var wg sync.WaitGroup
@@ -100,6 +105,9 @@ func (s *scene) judge(p *corev1.Pod) (int32, string) {
 		}
 	}
 	s.ran = append(s.ran, what)
+	if s.failing != "" && p.Spec.NodeName == s.failing {
+		return 1, "the step failed"
+	}
 	if s.verdict == nil {
 		return 0, ""
 	}
@@ -116,6 +124,13 @@ func (s *scene) when(stage string, code int32) {
 		}
 		return 0
 	}
+}
+
+// fails lets every stage on a node fail.
+func (s *scene) fails(node string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failing = node
 }
 
 // story returns what ran so far.

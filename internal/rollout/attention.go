@@ -48,7 +48,7 @@ func (v *view) trouble(i int) (Trouble, bool) {
 	switch s := v.statuses[i]; {
 	case s == v1alpha1.StatusErroring && n.Trouble != nil:
 		return *n.Trouble, true
-	case s == v1alpha1.StatusBlocked && n.Hold != nil:
+	case n.Hold != nil && (s == v1alpha1.StatusBlocked || s == v1alpha1.StatusWaiting):
 		return Trouble{Reason: n.Hold.Reason, Message: n.Hold.Message}, true
 	case s == v1alpha1.StatusBlocked && n.needsUser():
 		return *n.Wait, true

@@ -262,6 +262,7 @@ func TestAttention(t *testing.T) {
 		"e1 erroring StepFailed 1m0s", "e2 erroring OOMKilled 1m0s",
 		"b1 blocked TaintNotTolerable 1h0m0s", // the same reason as before: since then
 		"b2 blocked TaintNotTolerable 0s",     // another reason
+		"q waiting WaitingForSkyhook 0s",
 		"w waiting NodeNotReady 0s",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -66,8 +66,13 @@ func applyTo(t *testing.T, nodes []string, name, manifest string, hostFiles ...s
 }
 
 func cleanUp(t *testing.T, name string, hostFiles []string) {
+	cleanUpOn(t, bed.Nodes(), name, hostFiles)
+}
+
+// cleanUpOn leaves other nodes alone, where other tests may be at work.
+func cleanUpOn(t *testing.T, nodes []string, name string, hostFiles []string) {
 	mustKubectl(t, "", "delete", "skyhook", name, "--ignore-not-found", "--timeout=2m")
-	for _, node := range bed.Nodes() {
+	for _, node := range nodes {
 		mustKubectl(t, "", "label", "node", node, testLabel+"-")
 		mustKubectl(t, "", "annotate", "node", node, "skyhook.nvidia.com/nodeState_"+name+"-", "skyhook.nvidia.com/version_"+name+"-")
 		if getNode(t, node).Spec.Unschedulable {

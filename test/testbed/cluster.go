@@ -104,8 +104,11 @@ func (c *Cluster) PushIndex(ctx context.Context, index v1.ImageIndex, name strin
 }
 
 // AddNode starts one more node, waits until it is ready and returns its name.
-func (c *Cluster) AddNode(ctx context.Context) (string, error) {
-	n, err := ask[int](ctx, c.dir, http.MethodPost, "/nodes")
+func (c *Cluster) AddNode(ctx context.Context) (string, error) { return c.JoinNode(ctx, Join{}) }
+
+// JoinNode is AddNode for a node that registers with labels and taints.
+func (c *Cluster) JoinNode(ctx context.Context, join Join) (string, error) {
+	n, err := ask[int](ctx, c.dir, http.MethodPost, "/nodes?"+join.query().Encode())
 	if err != nil {
 		return "", err
 	}

@@ -17,10 +17,10 @@ import (
 
 // The daemon takes orders as HTTP requests on a socket in the state folder:
 //
-//	GET    /nodes            the cluster's state
-//	POST   /nodes            add a node; answers with its number
-//	DELETE /nodes/{n}        remove a node
-//	POST   /nodes/{n}/boot   start a node that is off
+//	GET    /nodes              the cluster's state
+//	POST   /nodes?label&taint  add a node that registers with these; answers with its number
+//	DELETE /nodes/{n}          remove a node
+//	POST   /nodes/{n}/boot     start a node that is off
 
 func (d *daemon) serveControl() error {
 	l, err := listenSocket(d.dir)
@@ -37,8 +37,8 @@ func (d *daemon) handler() http.Handler {
 		defer d.mu.Unlock()
 		answer(w, d.state, nil)
 	})
-	mux.HandleFunc("POST /nodes", func(w http.ResponseWriter, _ *http.Request) {
-		n, err := d.addNode()
+	mux.HandleFunc("POST /nodes", func(w http.ResponseWriter, req *http.Request) {
+		n, err := d.addNode(readJoin(req.URL.Query()))
 		answer(w, n, err)
 	})
 	mux.HandleFunc("DELETE /nodes/{n}", d.onNode(d.removeNode))

@@ -50,7 +50,7 @@ func runDaemon(dir string) error {
 		return err
 	}
 	for _, n := range slices.Clone(d.state.Nodes) {
-		if err := d.startNode(n); err != nil {
+		if err := d.startNode(n, Join{}); err != nil {
 			return err
 		}
 	}
@@ -138,12 +138,12 @@ func (d *daemon) startControlPlane() error {
 }
 
 // startNode makes and boots a node; the caller holds the lock, or is alone.
-func (d *daemon) startNode(number int) error {
+func (d *daemon) startNode(number int, join Join) error {
 	n := &node{
 		number: number, dir: filepath.Join(d.dir, dirNodes, nodeName(number)), assets: d.state.Assets,
 		group: d.group.child(nodeName(number)),
 	}
-	if err := writeNodeFiles(n.dir, newNodeConfig(number), d.ca); err != nil {
+	if err := writeNodeFiles(n.dir, newNodeConfig(number, join), d.ca); err != nil {
 		return fmt.Errorf("%s: %w", nodeName(number), err)
 	}
 	var err error
@@ -156,14 +156,14 @@ func (d *daemon) startNode(number int) error {
 }
 
 // addNode starts one more node and returns its number.
-func (d *daemon) addNode() (int, error) {
+func (d *daemon) addNode(join Join) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	number := d.state.nextNode()
 	if number > MaxNodes {
 		return 0, fmt.Errorf("there are %d nodes, the most there can be", MaxNodes)
 	}
-	if err := d.startNode(number); err != nil {
+	if err := d.startNode(number, join); err != nil {
 		return 0, err
 	}
 	d.state.Nodes = append(d.state.Nodes, number)

@@ -246,8 +246,16 @@ func testScale(ctx context.Context, t *testing.T, c *Cluster, o Options) {
 	if _, err := os.Stat(filepath.Join(o.State, dirNodes, "node1")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("node1's folder: %v", err)
 	}
-	if name, err = c.AddNode(ctx); err != nil || name != "node1" {
+	if name, err = c.JoinNode(ctx, Join{Labels: []string{"pool=gpu"}, Taints: []string{"setup=pending:NoSchedule"}}); err != nil || name != "node1" {
 		t.Fatalf("added %q: %v", name, err)
+	}
+	cs, err := c.client()
+	must(t, err)
+	node, err := cs.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	must(t, err)
+	taint := corev1.Taint{Key: "setup", Value: "pending", Effect: corev1.TaintEffectNoSchedule}
+	if node.Labels["pool"] != "gpu" || len(node.Spec.Taints) != 1 || node.Spec.Taints[0] != taint {
+		t.Errorf("node1 has labels %v and taints %v", node.Labels, node.Spec.Taints)
 	}
 	o.Nodes = 2
 	if got := mustUp(ctx, t, o).Nodes(); len(got) != 2 {

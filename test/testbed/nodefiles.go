@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"text/template"
 )
 
@@ -33,12 +34,15 @@ const (
 // nodeConfig is everything the files of a node depend on.
 type nodeConfig struct {
 	Name, IP, PodCIDR, ClusterPodCIDR, ClusterDNS, Registry, PauseImage string
+	// Labels and Taints are as the kubelet's flags take them.
+	Labels, Taints string
 }
 
 func nodeName(n int) string { return "node" + strconv.Itoa(n) }
 
-func newNodeConfig(n int) nodeConfig {
+func newNodeConfig(n int, join Join) nodeConfig {
 	return nodeConfig{
+		Labels: strings.Join(join.Labels, ","), Taints: strings.Join(join.Taints, ","),
 		Name: nodeName(n), IP: nodeIP(n), PodCIDR: nodePodCIDR(n), ClusterPodCIDR: podCIDR, ClusterDNS: clusterDNSIP,
 		Registry: net.JoinHostPort(gatewayIP, strconv.Itoa(registryPort)), PauseImage: pauseImage,
 	}

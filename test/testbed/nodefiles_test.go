@@ -14,7 +14,7 @@ import (
 )
 
 func TestRender(t *testing.T) {
-	c := newNodeConfig(7)
+	c := newNodeConfig(7, Join{})
 	tests := []struct {
 		file string
 		want []string
@@ -43,6 +43,30 @@ func TestRender(t *testing.T) {
 	}
 }
 
+func TestKubeletRegistersWithWhatTheNodeBrings(t *testing.T) {
+	tests := map[string]struct {
+		join   Join
+		want   string
+		absent string
+	}{
+		"nothing": {Join{}, "--hostname-override=node1\n", "--node-labels"},
+		"labels":  {Join{Labels: []string{"a=b", "c/d=e"}}, " --node-labels=a=b,c/d=e\n", "--register-with-taints"},
+		"taints":  {Join{Taints: []string{"a=b:NoSchedule", "c=:NoExecute"}}, " --register-with-taints=a=b:NoSchedule,c=:NoExecute\n", "--node-labels"},
+		"both":    {Join{Labels: []string{"a=b"}, Taints: []string{"c=d:NoSchedule"}}, " --node-labels=a=b --register-with-taints=c=d:NoSchedule\n", "{{"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			b, err := newNodeConfig(1, readJoin(tt.join.query())).render("kubelet.service")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(b), tt.want) || strings.Contains(string(b), tt.absent) {
+				t.Errorf("want %q and no %q in\n%s", tt.want, tt.absent, b)
+			}
+		})
+	}
+}
+
 func TestEveryTemplateIsUsed(t *testing.T) {
 	entries, err := nodeFiles.ReadDir("nodefiles")
 	if err != nil {
@@ -52,7 +76,7 @@ func TestEveryTemplateIsUsed(t *testing.T) {
 		if renderedFiles[e.Name()] == "" {
 			t.Errorf("nodefiles/%s goes nowhere", e.Name())
 		}
-		b, err := newNodeConfig(1).render(e.Name())
+		b, err := newNodeConfig(1, Join{}).render(e.Name())
 		if err != nil || strings.Contains(string(b), "{{") || strings.Contains(string(b), "<no value>") {
 			t.Errorf("%s: %v: %s", e.Name(), err, b)
 		}
@@ -63,7 +87,7 @@ func TestEveryTemplateIsUsed(t *testing.T) {
 }
 
 func TestRenderedConfigsParse(t *testing.T) {
-	c := newNodeConfig(3)
+	c := newNodeConfig(3, Join{})
 	var cni struct {
 		Plugins []struct {
 			IPAM struct{ Ranges [][]struct{ Subnet string } }
@@ -90,7 +114,7 @@ func TestRenderedConfigsParse(t *testing.T) {
 
 func TestWriteNodeFiles(t *testing.T) {
 	dir := t.TempDir()
-	if err := writeNodeFiles(dir, newNodeConfig(2), newTestAuthority(t)); err != nil {
+	if err := writeNodeFiles(dir, newNodeConfig(2, Join{}), newTestAuthority(t)); err != nil {
 		t.Fatal(err)
 	}
 	root := filepath.Join(dir, dirUpper)

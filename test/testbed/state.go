@@ -18,7 +18,7 @@ import (
 )
 
 // formatVersion changes when a cluster started by older code cannot be used by newer code.
-const formatVersion = 1
+const formatVersion = 2
 
 // Files in the state folder. Everything but logs goes with the cluster.
 const (

@@ -368,6 +368,23 @@ var serviceInterrupts = []row{
 		want: "a@1.0 interrupt:in_progress run=r1 restarts=1 by service(x) boot=b1; is in_progress",
 	},
 	{
+		name: "it fails, and another is asked for: when the pod is gone that one runs",
+		spec: "a@1.0!service(y)", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1", gate: "ours clear gen=8",
+		want: "a@1.0 config:complete; a@1.0 interrupt:in_progress run=now by service(y) boot=b1 gen=8; start a interrupt service(y); is in_progress",
+	},
+	{
+		name: "it fails, and leaves the spec: complete without it",
+		spec: "a@1.0", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
+		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed exit=1", gate: "ours gen=8",
+		want: "a@1.0 config:complete run=r1 gen=8; delete a-interrupt; is complete",
+	},
+	{
+		name: "it fails, and the spec changed in something else: it goes on",
+		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
+		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed exit=1", gate: "ours gen=8",
+		want: "is erroring",
+	},
+	{
 		name: "it is done after errors",
 		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1", pods: "a@1.0 interrupt done restarts=1", gate: "ours",
 		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; start a post-interrupt; is in_progress",

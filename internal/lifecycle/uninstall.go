@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -132,18 +133,25 @@ func (m *machine) breakOff() {
 			e.State, e.Since = v1alpha1.StateSkipped, metav1.NewTime(m.Now)
 			m.put(e)
 		case e.Stage == v1alpha1.StageUninstallInterrupt && l.FromSpec && m.mended(e, l.Package):
-			// As it was before the interrupt: it owes the one that the spec has now, if any.
-			e.Stage, e.State, e.Since = v1alpha1.StageUninstall, v1alpha1.StateComplete, metav1.NewTime(m.Now)
-			e.Interrupt, e.BootID, e.Reason, e.Message, e.Restarts, e.Generation = nil, "", "", "", 0, m.Generation
-			m.put(e)
+			m.owesAgain(e, v1alpha1.StageUninstall)
+		case e.Stage == v1alpha1.StageInterrupt && m.definition(e).FromSpec && m.mended(e, m.definition(e).Package):
+			m.owesAgain(e, v1alpha1.StageConfig)
 		}
 	}
+}
+
+// owesAgain takes an entry back to where it was before its interrupt: it owes the one that the spec has now, if any.
+func (m *machine) owesAgain(e record.Entry, stage v1alpha1.Stage) {
+	e.Stage, e.State, e.Since = stage, v1alpha1.StateComplete, metav1.NewTime(m.Now)
+	e.Interrupt, e.BootID, e.Reason, e.Message, e.Restarts, e.Generation = nil, "", "", "", 0, m.Generation
+	m.put(e)
 }
 
 // mended reports whether the spec changed since the entry's interrupt was begun, and asks for another one. What was merged
 // of several packages differs from each one's own, so the difference alone says nothing.
 func (m *machine) mended(e record.Entry, pkg Package) bool {
-	return e.Generation != m.Generation && !reflect.DeepEqual(pkg.Interrupt, e.Interrupt)
+	return e.Generation != m.Generation && e.Interrupt != nil &&
+		!slices.ContainsFunc(owed(pkg, e), func(i v1alpha1.Interrupt) bool { return reflect.DeepEqual(i, *e.Interrupt) })
 }
 
 // heldByRemoval reports whether another version of a package has to go before the spec's may be installed. It records the

@@ -61,7 +61,11 @@ func NewManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 		LeaderElectionNamespace:       o.Workload.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 		// A process may run one manager after another, as the tests of crashes do.
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+		Controller: config.Controller{
+			SkipNameValidation: ptr.To(true),
+			// It may hang when it is shut down (kubernetes-sigs/controller-runtime#3538), and the lease with it.
+			UsePriorityQueue: ptr.To(false),
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)

@@ -30,7 +30,7 @@ func TestObjectOfALargeFleetStaysSmall(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	f.kubelet.judge(func(p *corev1.Pod) (int32, string) { return 1, "cannot reach the package mirror at mirror.example" })
+	f.kubelet.judge(func(*corev1.Pod) (int32, string) { return 1, "cannot reach the package mirror at mirror.example" })
 	s := f.skyhook("large", map[string]v1alpha1.Package{"tuning": pkg("1.1.0", nil), "kernel": pkg("2.0.0", nil)})
 	f.must(f.client.Create(t.Context(), s))
 	t.Cleanup(func() { f.drop(s) })

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -34,7 +35,7 @@ func TestDemo(t *testing.T) {
 		checkDemoNode(t, node)
 	}
 	row := strings.Fields(lastLine(mustKubectl(t, "", "get", "skyhook", "demo")))
-	if len(row) < 6 || row[0] != "demo" || row[1] != "complete" || row[2] != "200" || row[4] != "0" || row[5] != "2/2" || row[6] != "tuning:1.1.0" {
+	if len(row) < 6 || row[0] != "demo" || row[1] != "complete" || row[2] != "200" || row[4] != "0" || row[5] != fmt.Sprintf("%[1]d/%[1]d", nodeCount) || row[6] != "tuning:1.1.0" {
 		t.Errorf("kubectl get skyhook demo: %v", row)
 	}
 	if generation := mustKubectl(t, "", "get", "skyhook", "demo", "-o", "jsonpath={.metadata.generation}"); generation != "1" {

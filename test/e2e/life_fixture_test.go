@@ -149,41 +149,52 @@ func inStage(n *corev1.Node, skyhook string, stage v1alpha1.Stage) bool {
 	return false
 }
 
-// history is every version of all nodes that the API showed since a moment, in order.
-type history struct {
+// versions are all versions of one kind of object that the API showed since a moment, in order.
+type versions[T client.Object] struct {
 	mu    sync.Mutex
-	nodes []*corev1.Node
+	grown *sync.Cond
+	list  []T
 }
 
-func watchNodes(t *testing.T) *history {
+func watchAll[T client.Object](t *testing.T, list client.ObjectList) *versions[T] {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	w, err := bed.client.Watch(ctx, &corev1.NodeList{})
+	w, err := bed.client.Watch(ctx, list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, done := &history{}, make(chan struct{})
+	v, done := &versions[T]{}, make(chan struct{})
+	v.grown = sync.NewCond(&v.mu)
 	go func() {
 		defer close(done)
 		for e := range w.ResultChan() {
-			if n, is := e.Object.(*corev1.Node); is {
-				h.mu.Lock()
-				h.nodes = append(h.nodes, n)
-				h.mu.Unlock()
+			if o, is := e.Object.(T); is {
+				v.mu.Lock()
+				v.list = append(v.list, o)
+				v.grown.Broadcast()
+				v.mu.Unlock()
 			}
 		}
 	}()
 	t.Cleanup(func() { w.Stop(); cancel(); <-done })
-	return h
+	return v
 }
 
 // each calls back for every version so far.
-func (h *history) each(see func(*corev1.Node)) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, n := range h.nodes {
-		see(n)
+func (v *versions[T]) each(see func(T)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, o := range v.list {
+		see(o)
 	}
+}
+
+// history is every version of all nodes.
+type history struct{ *versions[*corev1.Node] }
+
+func watchNodes(t *testing.T) *history {
+	t.Helper()
+	return &history{watchAll[*corev1.Node](t, &corev1.NodeList{})}
 }
 
 // bootIDs are the different boot ids of a node, in order.

@@ -23,7 +23,7 @@ import (
 const (
 	root = "../.."
 	// nodeCount of the suite's cluster.
-	nodeCount = 2
+	nodeCount = 3
 )
 
 // bed is the cluster that all tests of the suite share, with the operator installed.

@@ -50,7 +50,7 @@ func TestFailingPackageSaysWhyAndRecovers(t *testing.T) {
 		"apply_check.sh": "test -f " + file,
 	}
 	apply(t, "failing", skyhook("failing", scripts), file)
-	s := until(t, "failing", "both nodes erroring", func(s *v1alpha1.Skyhook) bool { return s.Status.Nodes.Erroring == nodeCount })
+	s := until(t, "failing", "all nodes erroring", func(s *v1alpha1.Skyhook) bool { return s.Status.Nodes.Erroring == nodeCount })
 	for _, a := range s.Status.Attention {
 		if a.Reason != "StepFailed" || !strings.Contains(a.Message, "exited 3") || !strings.Contains(a.Message, "no such device: eth7") {
 			t.Errorf("attention does not tell the cause: %+v", a)

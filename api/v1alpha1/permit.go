@@ -2,7 +2,6 @@ package v1alpha1
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -52,19 +51,27 @@ func (p Permit) String() string {
 // MarshalJSON writes the permit as one short text: a Skyhook has up to a thousand of them.
 func (p Permit) MarshalJSON() ([]byte, error) { return json.Marshal(p.String()) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads what MarshalJSON wrote, and what versions before wrote: an object. Anything else is a permit of no
+// node, which nobody holds: one status that cannot be read must not hide all other Skyhooks.
 func (p *Permit) UnmarshalJSON(raw []byte) error {
+	*p = Permit{}
 	var text string
-	if err := json.Unmarshal(raw, &text); err != nil {
-		return fmt.Errorf("a permit is a text: %w", err)
+	if json.Unmarshal(raw, &text) != nil {
+		var old struct {
+			Node       string `json:"node"`
+			Order      int32  `json:"order"`
+			Generation int64  `json:"generation"`
+		}
+		if json.Unmarshal(raw, &old) == nil {
+			*p = Permit{Node: old.Node, Order: old.Order, Generation: old.Generation}
+		}
+		return nil
 	}
 	node, token, _ := strings.Cut(text, "=")
 	token, revoked := strings.CutSuffix(token, revokedMark)
-	read, ok := ParsePermitToken(token)
-	if !ok || node == "" {
-		return fmt.Errorf("permit %q is not node=generation/order[/round][!]", text)
+	if read, ok := ParsePermitToken(token); ok && node != "" {
+		*p = read
+		p.Node, p.Revoked = node, revoked
 	}
-	*p = read
-	p.Node, p.Revoked = node, revoked
 	return nil
 }

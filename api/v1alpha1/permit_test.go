@@ -51,9 +51,14 @@ func TestPermitIsOneShortText(t *testing.T) {
 			t.Errorf("%+v is written as %s, %v", want, raw, err)
 		}
 	}
-	for _, text := range []string{`{}`, `3`, `""`, `"gpu-1"`, `"=1/2"`, `"gpu-1=1"`, `"gpu-1=1/2!!"`, `"gpu-1=1/2 "`} {
-		if err := json.Unmarshal([]byte(text), new(v1alpha1.Permit)); err == nil {
-			t.Errorf("%s is read", text)
+	for _, text := range []string{`{}`, `3`, `[]`, `""`, `"gpu-1"`, `"=1/2"`, `"gpu-1=1"`, `"gpu-1=1/2!!"`, `"gpu-1=1/2 "`} {
+		got := v1alpha1.Permit{Node: "x"}
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got != (v1alpha1.Permit{}) {
+			t.Errorf("%s is read as %+v, %v; it is nobody's permit", text, got, err)
 		}
+	}
+	var old v1alpha1.Permit
+	if err := json.Unmarshal([]byte(`{"node":"gpu-1","order":3,"generation":12}`), &old); err != nil || old != (v1alpha1.Permit{Node: "gpu-1", Order: 3, Generation: 12}) {
+		t.Errorf("the form of versions before is read as %+v, %v", old, err)
 	}
 }

@@ -198,6 +198,7 @@ type SkyhookStatus struct {
 //
 // +kubebuilder:validation:Type=string
 // +kubebuilder:validation:MaxLength=320
+// +kubebuilder:validation:Pattern=`^[^=]+=[0-9]+/[0-9]+(/[0-9]+)?!?$`
 type Permit struct {
 	// Node that may work.
 	Node string

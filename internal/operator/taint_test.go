@@ -1,6 +1,7 @@
 package operator_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,7 +51,12 @@ func registeredTaint(s *scene) {
 		return x.Status.Nodes.Blocked == 1 && x.Status.Nodes.Complete == 1
 	})
 	x := s.create(map[string]v1alpha1.Package{"fw": pkg("1.0.0", nil)}, required)
-	s.runs("config")
+	s.becomes("the config stage runs on both nodes", func() bool {
+		running := slices.DeleteFunc(s.pods(), func(p corev1.Pod) bool {
+			return p.Spec.InitContainers[1].Args[0] != "config" || len(p.Status.InitContainerStatuses) == 0
+		})
+		return len(running) == 2
+	})
 	if got := s.taints(0); got != "skyhook.nvidia.com gpu" {
 		s.t.Errorf("the node has the taints %q before the package is complete", got)
 	}

@@ -150,6 +150,9 @@ func (s *scene) count(what string) int {
 func (s *scene) release() {
 	s.t.Helper()
 	s.when("", 0)
+	s.becomes("every pod that is there has begun", func() bool { // one may be beginning by the verdict before
+		return !slices.ContainsFunc(s.pods(), func(p corev1.Pod) bool { return len(p.Status.InitContainerStatuses) == 0 })
+	})
 	for _, p := range s.pods() {
 		s.kubelet.end(s.t, &p)
 	}

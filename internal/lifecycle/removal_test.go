@@ -204,12 +204,12 @@ var lowerings = []row{
 	{
 		name: "Uninstall, but nobody kept how it was installed: the node says so",
 		spec: "a@1.0^on,auto", node: "a@1.1 config:complete",
-		want: "wait a DefinitionMissing; wait a WaitingForUninstall; tell DefinitionMissing; is in_progress",
+		want: "wait a DefinitionMissing; wait a WaitingForUninstall; tell DefinitionMissing; is blocked; returned",
 	},
 	{
 		name: "Uninstall, and the definition is named, but lost: the node says so",
 		spec: "a@1.0^on,auto", node: "a@1.1 config:complete def=old",
-		want: "wait a DefinitionMissing; wait a WaitingForUninstall; tell DefinitionMissing; is in_progress",
+		want: "wait a DefinitionMissing; wait a WaitingForUninstall; tell DefinitionMissing; is blocked; returned",
 	},
 	{
 		name: "Uninstall, and the version is put back while it is undone: as if cancelled",

@@ -191,7 +191,7 @@ func (m *machine) needsUser() bool {
 		switch {
 		case NeedsUser(w.Reason):
 			found = true
-		case w.Reason != ReasonDependency && w.Reason != ReasonDependent && w.Reason != ReasonSerial:
+		case w.Reason != ReasonDependency && w.Reason != ReasonDependent && w.Reason != ReasonSerial && w.Reason != ReasonUninstalling:
 			return false
 		}
 	}

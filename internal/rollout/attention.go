@@ -54,7 +54,7 @@ func (v *view) trouble(i int) (Trouble, bool) {
 		return *n.Wait, true
 	case n.Wait != nil && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
 		return *n.Wait, true
-	case s == v1alpha1.StatusWaiting && !n.Ready:
+	case (s == v1alpha1.StatusWaiting || s == v1alpha1.StatusInProgress) && !n.Ready:
 		return Trouble{Reason: ReasonNotReady, Message: "the node is not Ready; it gets its turn when it is"}, true
 	}
 	return Trouble{}, false

@@ -39,9 +39,6 @@ func newFleet(in Input) *fleet {
 		n := &in.Nodes[i]
 		if p, ok := out[n.Name]; ok {
 			delete(out, n.Name)
-			if f.Deleting && n.Complete {
-				continue // nothing of the Skyhook is left to undo there, and nothing can come any more
-			}
 			if n.Done != record.PermitToken(*p) {
 				f.add(*p, int32(i))
 			}

@@ -125,6 +125,14 @@ func tolerates(t *corev1.Toleration, taint *corev1.Taint) bool {
 	}
 }
 
+// HoldInterrupted keeps a Skyhook off a node that another one interrupts.
+func HoldInterrupted(by string) *lifecycle.Hold {
+	return &lifecycle.Hold{
+		Status: v1alpha1.StatusWaiting, Release: true, Reason: lifecycle.ReasonInterrupt,
+		Message: fmt.Sprintf("Skyhook %s interrupts the node", by),
+	}
+}
+
 // Earlier is what a Skyhook needs to know of one that comes before it on the same node.
 type Earlier struct {
 	Skyhook *v1alpha1.Skyhook
@@ -135,7 +143,8 @@ type Earlier struct {
 // HoldOrder returns a hold while a Skyhook that comes earlier has to finish first; nil when none has.
 func HoldOrder(earlier []Earlier) *lifecycle.Hold {
 	for _, e := range earlier {
-		all := e.Skyhook.Spec.Sequencing == v1alpha1.SequencingAll && !completeEverywhere(e.Skyhook)
+		// One that is being deleted installs nothing any more, and may take long to go.
+		all := e.Skyhook.Spec.Sequencing == v1alpha1.SequencingAll && e.Skyhook.DeletionTimestamp == nil && !CompleteEverywhere(e.Skyhook)
 		if !all && !e.IncompleteHere {
 			continue
 		}
@@ -165,7 +174,7 @@ func Precedes(a, b *v1alpha1.Skyhook) bool {
 	return Before(a, b) && a.Annotations[AnnotationDisable] != "true"
 }
 
-// completeEverywhere asks the condition, not the status: a Skyhook that was paused when it was complete still is.
-func completeEverywhere(s *v1alpha1.Skyhook) bool {
+// CompleteEverywhere asks the condition, not the status: a Skyhook that was paused when it was complete still is.
+func CompleteEverywhere(s *v1alpha1.Skyhook) bool {
 	return s.Status.ObservedGeneration == s.Generation && meta.IsStatusConditionTrue(s.Status.Conditions, ConditionReady)
 }

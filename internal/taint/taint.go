@@ -63,7 +63,7 @@ func Next(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook) Change {
 		if tainted {
 			return Change{}
 		}
-		return Change{Taints: with(node, t), Message: "the node rebooted and its packages are applied again"}
+		return Change{Taints: with(node, t), Mark: &yes, Message: "the node rebooted and its packages are applied again"}
 	case !slices.ContainsFunc(required, func(s Skyhook) bool { return !s.Complete }):
 		if !tainted {
 			return Change{}

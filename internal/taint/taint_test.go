@@ -93,7 +93,7 @@ func TestNext(t *testing.T) {
 		{"a node that was tainted before", "marked", "required+auto", ""},
 		{"a new node with another effect of the key", "sibling", "required+auto", "taint mark"},
 
-		{"applied again after a reboot", "known", "required+reapplied", "taint"},
+		{"applied again after a reboot", "known", "required+reapplied", "taint mark"},
 		{"applied again, the taint is still there", "tainted known", "required+reapplied", ""},
 		{"applied again, not required", "known", "reapplied", ""},
 

@@ -277,7 +277,8 @@ func (c *cluster) installed(skyhook string, nodes []string, packages ...string) 
 	c.must(err)
 	for _, name := range nodes {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-			Name: name, Annotations: map[string]string{"skyhook.nvidia.com/nodeState_" + skyhook: string(raw)},
+			Name: name, Labels: map[string]string{"none": "here"},
+			Annotations: map[string]string{"skyhook.nvidia.com/nodeState_" + skyhook: string(raw)},
 		}}
 		c.must(c.create(n))
 		c.eventually("the webhooks see node "+name, func() bool {

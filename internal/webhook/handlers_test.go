@@ -48,7 +48,26 @@ func newCounting(objects ...client.Object) *counting {
 }
 
 func node(name, annotation string) *corev1.Node {
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"skyhook.nvidia.com/nodeState_demo": annotation}}}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: map[string]string{"none": "here"}, Annotations: map[string]string{"skyhook.nvidia.com/nodeState_demo": annotation},
+	}}
+}
+
+// TestNodesThatLeftAreNotWaitedFor: on a node that no Skyhook selects any more nothing is undone.
+func TestNodesThatLeftAreNotWaitedFor(t *testing.T) {
+	const installed = `{"tuning|1.2.0":{"name":"tuning","version":"1.2.0","stage":"config","state":"complete"}}`
+	left := node("left", installed)
+	left.Labels = nil
+	for name, c := range map[string]struct {
+		node    *corev1.Node
+		refused bool
+	}{"selected": {node("stays", installed), true}, "left": {left, false}} {
+		v := &skyhooks{cached: newCounting(c.node), live: newCounting()}
+		_, err := v.ValidateUpdate(t.Context(), parse[*v1alpha1.Skyhook](t, manifest("demo", wanted)), parse[*v1alpha1.Skyhook](t, manifest("demo", "")))
+		if (err != nil) != c.refused {
+			t.Errorf("%s: removing the package gives %v", name, err)
+		}
+	}
 }
 
 // TestNodesAreReadOnlyIfTheyMatter: nodes are many, and most changes are no matter of theirs.

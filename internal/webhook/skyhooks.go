@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -86,12 +88,30 @@ func (v *skyhooks) installed(ctx context.Context, old, s *v1alpha1.Skyhook) ([]a
 	if err := v.cached.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, nil, fmt.Errorf("list nodes: %w", err)
 	}
-	records, warnings := read(s, nodes.Items)
 	before := old
 	if before == nil {
 		before = s
 	}
+	records, warnings := read(s, targeted(nodes.Items, before, s))
 	return admission.Find(before, affected, maps.All(records)), warnings, nil
+}
+
+// targeted are the nodes that either Skyhook selects. On others nothing is undone any more, so nothing waits for them. What
+// cannot be parsed selects nothing; it is a problem of its own.
+func targeted(nodes []corev1.Node, skyhooks ...*v1alpha1.Skyhook) []corev1.Node {
+	var selectors []labels.Selector
+	for _, s := range skyhooks {
+		if selector, err := metav1.LabelSelectorAsSelector(&s.Spec.NodeSelectors); err == nil {
+			selectors = append(selectors, selector)
+		}
+	}
+	var list []corev1.Node
+	for i := range nodes {
+		if slices.ContainsFunc(selectors, func(s labels.Selector) bool { return s.Matches(labels.Set(nodes[i].Labels)) }) {
+			list = append(list, nodes[i])
+		}
+	}
+	return list
 }
 
 // read decodes the records of all nodes that the Skyhook does not give up.

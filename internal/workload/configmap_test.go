@@ -10,7 +10,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-const ownerYAML = `[{apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: true}]`
+const ownerYAML = `[{apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: false}]`
 
 func TestPackageConfigMap(t *testing.T) {
 	want := read[corev1.ConfigMap](t, `

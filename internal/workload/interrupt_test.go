@@ -26,7 +26,7 @@ metadata:
     skyhook.nvidia.com/run: t4x2
     skyhook.nvidia.com/hash: HASH
   ownerReferences:
-  - {apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: true}
+  - {apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: false}
 spec:
   nodeName: node-1
   restartPolicy: OnFailure

@@ -74,6 +74,10 @@ func privileged() *corev1.SecurityContext {
 	return &corev1.SecurityContext{Privileged: &yes}
 }
 
+// owner makes the object go with its Skyhook. It does not block a deletion in the foreground: that would delete what the
+// uninstall works with while it is at work.
 func owner(s *v1alpha1.Skyhook) metav1.OwnerReference {
-	return *metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("Skyhook"))
+	ref := *metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("Skyhook"))
+	ref.BlockOwnerDeletion = new(bool)
+	return ref
 }

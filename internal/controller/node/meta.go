@@ -65,7 +65,7 @@ func applyConfigMap(cm *corev1.ConfigMap) *corev1ac.ConfigMapApplyConfiguration 
 	return corev1ac.ConfigMap(cm.Name, cm.Namespace).
 		WithLabels(cm.Labels).WithAnnotations(cm.Annotations).WithData(cm.Data).
 		WithOwnerReferences(metav1ac.OwnerReference().WithAPIVersion(ref.APIVersion).WithKind(ref.Kind).
-			WithName(ref.Name).WithUID(ref.UID).WithController(true).WithBlockOwnerDeletion(true))
+			WithName(ref.Name).WithUID(ref.UID).WithController(true).WithBlockOwnerDeletion(false))
 }
 
 // writeConditions applies the node conditions of all Skyhooks at once; not at all when none changed. Applying owned

@@ -76,12 +76,7 @@ func (r *Reconciler) survey(p *pass) {
 		n, _ := r.Records.Read(name, p.node)
 		p.cordons[name] = n.Cordoned // also of Skyhooks that are gone, until they are cleared
 	}
-	for _, s := range p.skyhooks {
-		n, err := r.Records.Read(s.Name, p.node)
-		if err == nil && lifecycle.Interrupting(n) {
-			p.interrupting = s.Name
-		}
-	}
+	p.interrupting = p.view.Interrupting(p.node, p.skyhooks, r.Records)
 }
 
 // follow makes what one Skyhook's decision changes on the node visible to those after it.
@@ -107,7 +102,6 @@ func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (
 	selected, deleting := r.Targets.Selects(s, p.node.Labels), s.DeletionTimestamp != nil
 	switch {
 	case deleting && (!selected || lifecycle.Complete(o.Wanted, o.Record)):
-		o.Permit = nil // taken back because nothing is left to do
 		i.decision = lifecycle.Leave(o)
 	case !selected:
 		i.decision = lifecycle.Leave(o)
@@ -127,8 +121,9 @@ func (r *Reconciler) observe(ctx context.Context, p *pass, s *v1alpha1.Skyhook) 
 	n, err := r.Records.Read(s.Name, p.node)
 	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
 		// Nothing is done on unreadable state, so that nothing gets lost. The Skyhook's status tells about it. Only a node that
-		// the user gave up is let go, with that state.
-		if s.DeletionTimestamp == nil || !p.view.Wanted(s, p.node.Name).Abandoned {
+		// is no longer selected, or that the user gave up, is let go, with that state.
+		givenUp := s.DeletionTimestamp != nil && p.view.Wanted(s, p.node.Name).Abandoned
+		if !givenUp && r.Targets.Selects(s, p.node.Labels) {
 			return lifecycle.Observation{}, false, nil
 		}
 	}
@@ -163,10 +158,7 @@ func (r *Reconciler) hold(ctx context.Context, p *pass, s *v1alpha1.Skyhook, t *
 		return h, nil
 	}
 	if p.interrupting != "" && p.interrupting != s.Name {
-		return &lifecycle.Hold{
-			Status: v1alpha1.StatusWaiting, Release: true, Reason: lifecycle.ReasonInterrupt,
-			Message: fmt.Sprintf("Skyhook %s interrupts the node", p.interrupting),
-		}, nil
+		return rollout.HoldInterrupted(p.interrupting), nil
 	}
 	if deleting {
 		return nil, nil // whatever comes before it must not keep it from going

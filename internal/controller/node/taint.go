@@ -14,9 +14,6 @@ import (
 // planTaint decides about the runtime taint, after all Skyhooks had their say: it goes in the same write that records
 // that the last of them is complete.
 func (r *Reconciler) planTaint(p *pass) {
-	if p.node.Labels[rollout.LabelIgnore] == "true" {
-		return
-	}
 	var all []taint.Skyhook
 	for _, s := range p.skyhooks {
 		if !s.Spec.RuntimeRequired || !r.Targets.Selects(s, p.node.Labels) {
@@ -33,6 +30,9 @@ func (r *Reconciler) planTaint(p *pass) {
 		all = append(all, one)
 	}
 	p.taint = taint.Next(p.node, r.Workload.RuntimeTaint, all)
+	if ends := p.taint.Mark != nil && !*p.taint.Mark; p.node.Labels[rollout.LabelIgnore] == "true" && !ends {
+		p.taint = taint.Change{} // an ignored node is left alone, but for what a deleted Skyhook leaves
+	}
 }
 
 // taintPatch adds the mark of the taint to the change of the node's metadata.

@@ -28,6 +28,11 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if err != nil {
 		return err
 	}
+	if r.Targets.Of(s).Invalid == "" { // an edit meanwhile may mend an uninstall
+		if err := r.retain(ctx, s); err != nil {
+			return err
+		}
+	}
 	if err := r.writeConfigMaps(ctx, s, in.undoing); err != nil {
 		return err
 	}
@@ -38,13 +43,13 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if len(left) > 0 || !rollout.AllComplete(in.Nodes) {
 		return r.showDeleting(ctx, s, rollout.Plan(in.Input), left)
 	}
-	r.reportAbandoned(s, in.Input)
 	before := s.DeepCopy()
 	controllerutil.RemoveFinalizer(s, Finalizer)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, s, patch); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remove the finalizer of Skyhook %s: %w", s.Name, err)
 	}
+	r.reportAbandoned(s, in.Input)
 	r.pacer.forget(s.UID)
 	return nil
 }

@@ -80,7 +80,7 @@ func TestFinalizeWritesOnce(t *testing.T) {
 	n := newNode("node-1", "gpu")
 	remember(t, n, "demo", record.Node{Status: v1alpha1.StatusInProgress})
 	w := newWorld(t, n, deleted())
-	for _, want := range []string{"patch status Skyhook demo", ""} {
+	for _, want := range []string{"create ControllerRevision demo-a-0f0f345055, patch status Skyhook demo", ""} {
 		w.must(w.finalize(t.Context(), w.skyhook("demo")))
 		if got := w.took(); got != want {
 			t.Errorf("wrote %q, want %q", got, want)

@@ -67,7 +67,8 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *tar
 	if err != nil {
 		return input{}, err
 	}
-	in.Policy, in.PolicyMissing = pace.Policy, pace.Missing
+	// A policy that cannot be read is as good as missing to a deletion, which has to go on.
+	in.Policy, in.PolicyMissing = pace.Policy, pace.Missing || pace.Hold != nil && in.Deleting
 	if in.Hold == nil && !in.Deleting {
 		in.Hold = pace.Hold
 	}
@@ -111,8 +112,8 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 		return out
 	}
 	out.Complete = lifecycle.Complete(wanted, n)
-	if out.Hold = rollout.HoldNode(s, node, g.Workload.RuntimeTaint); out.Hold == nil && !out.Complete && !wanted.Deleting {
-		out.Hold = rollout.HoldOrder(g.view.Earlier(s, g.ordered, node, g.Records))
+	if out.Hold = rollout.HoldNode(s, node, g.Workload.RuntimeTaint); out.Hold == nil && !out.Complete {
+		out.Hold = g.order(node)
 	}
 	g.uninstalls(&out, wanted, n)
 	if e, failed := lifecycle.FirstFailure(wanted, n); failed {
@@ -125,6 +126,17 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 		out.States = states(n)
 	}
 	return out
+}
+
+// order is what other Skyhooks hold the node back for, as the node controller sees it, too.
+func (g *reading) order(node *corev1.Node) *lifecycle.Hold {
+	if by := g.view.Interrupting(node, g.ordered, g.Records); by != "" && by != g.skyhook.Name {
+		return rollout.HoldInterrupted(by)
+	}
+	if g.skyhook.DeletionTimestamp != nil {
+		return nil // whatever comes before it must not keep it from going
+	}
+	return rollout.HoldOrder(g.view.Earlier(g.skyhook, g.ordered, node, g.Records))
 }
 
 func trouble(e record.Entry) *rollout.Trouble {

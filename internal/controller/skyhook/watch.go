@@ -133,6 +133,7 @@ func (r *Reconciler) successorHandler() handler.EventHandler {
 
 func orderMatters(before, after *v1alpha1.Skyhook) bool {
 	return before.Generation != after.Generation || before.Status.Status != after.Status.Status ||
+		rollout.CompleteEverywhere(before) != rollout.CompleteEverywhere(after) ||
 		before.Annotations[rollout.AnnotationDisable] != after.Annotations[rollout.AnnotationDisable] ||
 		(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil)
 }

@@ -52,6 +52,18 @@ func (v View) Wanted(s *v1alpha1.Skyhook, node string) lifecycle.Wanted {
 	}
 }
 
+// Interrupting returns the name of the Skyhook whose interrupt runs on a node; empty when none does. What a record says of
+// a node that the Skyhook no longer targets is over.
+func (v View) Interrupting(node *corev1.Node, skyhooks []*v1alpha1.Skyhook, records *Records) string {
+	for _, s := range skyhooks {
+		n, err := records.Read(s.Name, node)
+		if err == nil && lifecycle.Interrupting(n) && v.index.Selects(s, node.Labels) {
+			return s.Name
+		}
+	}
+	return ""
+}
+
 // retainedOf decodes the definitions of a Skyhook, once for as long as they stay the same.
 func (i *Index) retainedOf(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) lifecycle.Retained {
 	target := i.Of(s)

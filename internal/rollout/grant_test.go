@@ -246,3 +246,34 @@ func fleet(n int) []rollout.Node {
 	}
 	return all
 }
+
+// TestDeletionWaitsForAcknowledgement: a node where nothing is left to undo may still be at work.
+func TestDeletionWaitsForAcknowledgement(t *testing.T) {
+	s := skyhook(0)
+	s.Generation, s.Spec.InterruptionBudget.Count = 2, new(1)
+	held := v1alpha1.Permit{Node: "a", Generation: 1}
+	s.Status.Permits, s.Status.NextOrder = []v1alpha1.Permit{held}, 1
+	nodes := []rollout.Node{
+		{Name: "a", Created: now, Ready: true, Complete: true}, {Name: "b", Created: now, Ready: true},
+	}
+	plan := func() string {
+		return fmt.Sprint(rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes, Deleting: true, Now: now}).Permits)
+	}
+	if got := plan(); got != "[a=1/0]" {
+		t.Errorf("before it is acknowledged: %s", got)
+	}
+	nodes[0].Done = held.Token()
+	if got := plan(); got != "[b=2/1]" {
+		t.Errorf("after it: %s", got)
+	}
+}
+
+// TestNodeThatIsAwayIsToldOf: it holds its place, so people must know.
+func TestNodeThatIsAwayIsToldOf(t *testing.T) {
+	s := skyhook(0)
+	s.Status.Permits = []v1alpha1.Permit{{Node: "a", Generation: 1}}
+	status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: []rollout.Node{{Name: "a", Created: now, Status: v1alpha1.StatusInProgress}}, Now: now})
+	if len(status.Attention) != 1 || status.Attention[0].Reason != rollout.ReasonNotReady {
+		t.Errorf("attention %+v", status.Attention)
+	}
+}

@@ -155,6 +155,11 @@ func TestHoldOrder(t *testing.T) {
 		{name: "all: complete, then paused", earlier: []rollout.Earlier{earlier("a", all, v1alpha1.StatusPaused, 2, false)}},
 		{name: "all: complete of an earlier generation", earlier: []rollout.Earlier{earlier("a", all, v1alpha1.StatusComplete, 1, false)}, want: waiting},
 		{name: "all: complete, as the status says, but not here", earlier: []rollout.Earlier{earlier("a", all, v1alpha1.StatusComplete, 2, true)}, want: waiting, message: "on this node"},
+		{name: "all: incomplete elsewhere, and being deleted", earlier: []rollout.Earlier{func() rollout.Earlier {
+			e := earlier("a", all, v1alpha1.StatusInProgress, 2, false)
+			e.Skyhook.DeletionTimestamp = &metav1.Time{Time: now}
+			return e
+		}()}},
 		{
 			name: "the first that is unfinished is named", want: waiting, message: "Skyhook b",
 			earlier: []rollout.Earlier{earlier("a", node, v1alpha1.StatusComplete, 2, false), earlier("b", node, "", 0, true), earlier("c", node, "", 0, true)},

@@ -76,6 +76,7 @@ func TestInputOfANode(t *testing.T) {
 		{name: "erroring", record: entry(v1alpha1.StateErroring), hold: "WaitingForSkyhook", trouble: "StepFailed: package a stage config: exit code 1", states: 1},
 		{name: "waits", record: waits, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
 		{name: "set aside", record: entry(v1alpha1.StateInProgress), change: func(n *corev1.Node) { n.Labels[rollout.LabelIgnore] = "true" }, hold: rollout.ReasonIgnored, states: 1},
+		{name: "interrupted by another", record: entry(v1alpha1.StateInProgress), change: interruptedBy("before"), hold: "WaitingForInterrupt", states: 1},
 		{name: "malformed", record: done, change: func(n *corev1.Node) { n.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{" }, hold: rollout.ReasonMalformed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,5 +133,28 @@ func TestStatesOnlyForSmallFleets(t *testing.T) {
 		if got := in.Nodes[0].States; len(got) != want {
 			t.Errorf("%d nodes: %v", count, got)
 		}
+	}
+}
+
+// interruptedBy lets an interrupt of a Skyhook run on the node.
+func interruptedBy(skyhook string) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		n.Annotations[v1alpha1.GroupName+"/nodeState_"+skyhook] =
+			`{"a|1.0.0":{"name":"a","version":"1.0.0","image":"x/a","stage":"interrupt","state":"in_progress"}}`
+	}
+}
+
+// TestInterruptOfANodeThatLeft: what the record says of a Skyhook that no longer selects the node holds nobody.
+func TestInterruptOfANodeThatLeft(t *testing.T) {
+	n := newNode("node-1", "gpu")
+	s, before := newSkyhook("demo"), newSkyhook("before")
+	before.Spec.Priority, s.Spec.Priority = 1, 2
+	before.Spec.NodeSelectors.MatchLabels["pool"] = "cpu"
+	interruptedBy("before")(n)
+	w := newWorld(t, n, s, before)
+	in, err := w.input(t.Context(), s, w.Targets.Of(s))
+	w.must(err)
+	if h := in.Nodes[0].Hold; h != nil {
+		t.Errorf("the node is held: %+v", h)
 	}
 }

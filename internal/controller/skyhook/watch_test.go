@@ -36,6 +36,10 @@ func TestSuccessorsAreWoken(t *testing.T) {
 		{"permits", func(s *v1alpha1.Skyhook) { s.Status.Permits = []v1alpha1.Permit{{Node: "n"}} }, ""},
 		{"pause", annotate(rollout.AnnotationPause), ""},
 		{"complete", func(s *v1alpha1.Skyhook) { s.Status.Status = v1alpha1.StatusComplete }, "last z"},
+		{"complete while it is paused", func(s *v1alpha1.Skyhook) {
+			s.Generation, s.Status.ObservedGeneration = 0, 0
+			s.Status.Conditions = []metav1.Condition{{Type: rollout.ConditionReady, Status: metav1.ConditionTrue}}
+		}, "last z"},
 		{"disable", annotate(rollout.AnnotationDisable), "last z"},
 		{"deletion", func(s *v1alpha1.Skyhook) { s.DeletionTimestamp = &metav1.Time{Time: start} }, "last z"},
 		{"it comes later now", func(s *v1alpha1.Skyhook) { s.Generation, s.Spec.Priority = 2, 8 }, "last z"},

@@ -17,8 +17,8 @@ type compartment struct {
 // tally is what the nodes of a compartment are at, before this pass gives permits.
 type tally struct {
 	holders, completed, failed int
-	// cordoned nodes without a permit: they count against the ceiling.
-	cordoned int
+	// busy nodes without a permit count against the ceiling, see Node.busy.
+	busy int
 	// active are holders whose place in the batch has not ended.
 	active int
 	// lagging says that records still tell of a pause that is over, and so not of failures.
@@ -83,8 +83,8 @@ func (f *fleet) tally(c *compartment) tally {
 			t.lagging = true
 		}
 		switch {
-		case !holds && n.Cordoned:
-			t.cordoned++
+		case !holds && n.busy():
+			t.busy++
 		case holds:
 			t.holders++
 			if !ended(n) {
@@ -118,21 +118,21 @@ func (f *fleet) batch(c *compartment) {
 // fill gives up to size permits in a compartment, as far as its ceiling lets, and returns how many.
 func (f *fleet) fill(c *compartment, size int) int {
 	holders := c.tally.holders + f.away // nobody knows the compartment of a node that left
-	free := c.ceiling - holders - c.tally.cordoned
+	free := c.ceiling - holders - c.tally.busy
 	granted := 0
 	for _, i := range f.candidates(c, min(size, c.ceiling-holders), policyTurn) {
 		if granted >= size || holders+granted >= c.ceiling {
 			break
 		}
-		cordoned := f.Nodes[i].Cordoned // it counts already
-		if !cordoned && free <= 0 {
+		busy := f.Nodes[i].busy() // it counts already
+		if !busy && free <= 0 {
 			continue
 		}
 		if !f.grant(i) {
 			break
 		}
 		granted++
-		if !cordoned {
+		if !busy {
 			free--
 		}
 	}

@@ -83,6 +83,12 @@ func (n *Node) failing() bool {
 	return !n.Complete && n.Status == v1alpha1.StatusErroring
 }
 
+// busy reports whether the node is disturbed also without a permit: we hold it cordoned, or what failed there is tried again
+// and runs.
+func (n *Node) busy() bool {
+	return n.Cordoned || !n.Complete && n.Status == v1alpha1.StatusInProgress
+}
+
 // needsUser reports whether the node waits for what only the user can change.
 func (n *Node) needsUser() bool {
 	return !n.Complete && n.Status == v1alpha1.StatusBlocked && n.Wait != nil && lifecycle.NeedsUser(n.Wait.Reason)

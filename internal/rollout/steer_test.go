@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -350,5 +351,24 @@ func TestNodesThatNeedTheUserGetOnePermitPerSpec(t *testing.T) {
 				t.Errorf("%d blocked, attention %+v", status.Nodes.Blocked, status.Attention)
 			}
 		})
+	}
+}
+
+// TestRetryCountsAgainstTheCeiling: a node that gave its permit back, and whose retry runs now, is at work all the same.
+func TestRetryCountsAgainstTheCeiling(t *testing.T) {
+	p := policy(t, "default: {budget: {count: 1}, strategy: {fixed: {initialBatch: 1}}}")
+	retried := rollout.Node{Name: "a", Created: now, Ready: true, Status: v1alpha1.StatusErroring, Done: "1/0", Begun: true}
+	other := rollout.Node{Name: "b", Created: now.Add(time.Second), Ready: true}
+	plan := func() string {
+		s := skyhook(0)
+		s.Generation = 1
+		return fmt.Sprint(rollout.Plan(rollout.Input{Skyhook: s, Policy: p, Nodes: []rollout.Node{retried, other}, Now: now}).Permits)
+	}
+	if got := plan(); got != "[b=1/0]" {
+		t.Errorf("while it fails: %s", got)
+	}
+	retried.Status = v1alpha1.StatusInProgress
+	if got := plan(); got != "[a=1/0]" {
+		t.Errorf("while it runs again, only it may go on: %s", got)
 	}
 }

@@ -139,8 +139,7 @@ func TestStatesOnlyForSmallFleets(t *testing.T) {
 // interruptedBy lets an interrupt of a Skyhook run on the node.
 func interruptedBy(skyhook string) func(*corev1.Node) {
 	return func(n *corev1.Node) {
-		n.Annotations[v1alpha1.GroupName+"/nodeState_"+skyhook] =
-			`{"a|1.0.0":{"name":"a","version":"1.0.0","image":"x/a","stage":"interrupt","state":"in_progress"}}`
+		n.Annotations[v1alpha1.GroupName+"/nodeState_"+skyhook] = `{"a|1.0.0":{"name":"a","version":"1.0.0","image":"x/a","stage":"interrupt","state":"in_progress"}}`
 	}
 }
 

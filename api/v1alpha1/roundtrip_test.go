@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/randfill"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
@@ -72,8 +73,16 @@ func writeBack(t *testing.T, c client.Client, stored *unstructured.Unstructured)
 func TestJSONRoundTrip(t *testing.T) {
 	scheme := newScheme(t)
 	codecs := serializer.NewCodecFactory(scheme)
-	f := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(1), codecs)
+	funcs := fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, func(serializer.CodecFactory) []any { return []any{fillPermit} })
+	f := fuzzer.FuzzerFor(funcs, rand.NewSource(1), codecs)
 	roundtrip.RoundTripExternalTypesWithoutProtobuf(t, scheme, codecs, f, nil)
+}
+
+// fillPermit makes permits that can be: others are not kept, see Permit.UnmarshalJSON.
+func fillPermit(p *v1alpha1.Permit, c randfill.Continue) {
+	*p = v1alpha1.Permit{
+		Node: fmt.Sprintf("node-%d", c.Uint32()), Order: c.Int31(), Generation: c.Int63(), Round: c.Int31(), Revoked: c.Bool(),
+	}
 }
 
 func newScheme(t *testing.T) *runtime.Scheme {

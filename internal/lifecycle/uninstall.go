@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
@@ -24,7 +25,7 @@ func (m *machine) retire(key string, l Leaving) {
 	case l.Missing:
 		m.waitNode(e.Name, ReasonNoDefinition, fmt.Sprintf(
 			"nobody kept how %s %s was installed, so it cannot be uninstalled; put this version back into spec.packages, or give the node up with the annotation %s",
-			e.Name, e.Version, v1alpha1.GroupName+"/abandon-uninstall"))
+			e.Name, e.Version, admission.AnnotationAbandon))
 		return
 	case isInterrupt(e.Stage) && e.Active():
 		return

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
 )
 
 // Condition types that tell about packages that go. Each exists only while it is true.
@@ -103,7 +104,7 @@ func deletionBlocked(in Input) (reason, message string) {
 		return "", ""
 	}
 	return stuck[0].reason, fmt.Sprintf("node %s: %s; to leave the packages on %s, set the annotation %s=%s", stuck[0].node, stuck[0].message,
-		fewNames(pending), v1alpha1.GroupName+"/abandon-uninstall", strings.Join(pending[:min(len(pending), maxFewNames)], ","))
+		fewNames(pending), admission.AnnotationAbandon, strings.Join(pending[:min(len(pending), maxFewNames)], ","))
 }
 
 type stuckNode struct{ node, reason, message string }

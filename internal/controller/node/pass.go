@@ -100,18 +100,15 @@ func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (
 	}
 	i := &item{skyhook: s, target: r.Targets.Of(s)}
 	selected, deleting := r.Targets.Selects(s, p.node.Labels), s.DeletionTimestamp != nil
-	switch {
-	case deleting && (!selected || lifecycle.Complete(o.Wanted, o.Record)):
+	if !selected || deleting && lifecycle.Complete(o.Wanted, o.Record) {
 		i.decision = lifecycle.Leave(o)
-	case !selected:
-		i.decision = lifecycle.Leave(o)
-	default:
-		if o.Hold, err = r.hold(ctx, p, s, i.target); err != nil {
-			return nil, err
-		}
-		i.decision, err = r.next(ctx, p, s, o)
-		i.decision.Record.OperatorVersion = r.Version
+		return i, nil
 	}
+	if o.Hold, err = r.hold(ctx, p, s, i.target); err != nil {
+		return nil, err
+	}
+	i.decision, err = r.next(ctx, p, s, o)
+	i.decision.Record.OperatorVersion = r.Version
 	return i, err
 }
 
@@ -157,13 +154,7 @@ func (r *Reconciler) hold(ctx context.Context, p *pass, s *v1alpha1.Skyhook, t *
 	if h := rollout.HoldNode(s, p.node, r.Workload.RuntimeTaint); h != nil {
 		return h, nil
 	}
-	if p.interrupting != "" && p.interrupting != s.Name {
-		return rollout.HoldInterrupted(p.interrupting), nil
-	}
-	if deleting {
-		return nil, nil // whatever comes before it must not keep it from going
-	}
-	return rollout.HoldOrder(p.view.Earlier(s, p.skyhooks, p.node, r.Records)), nil
+	return p.view.HoldByOthers(s, p.interrupting, p.skyhooks, p.node, r.Records), nil
 }
 
 // facts is what a Skyhook with the given number of pods sees of the node.

@@ -113,7 +113,8 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	}
 	out.Complete = lifecycle.Complete(wanted, n)
 	if out.Hold = rollout.HoldNode(s, node, g.Workload.RuntimeTaint); out.Hold == nil && !out.Complete {
-		out.Hold = g.order(node)
+		by := g.view.Interrupting(node, g.ordered, g.Records)
+		out.Hold = g.view.HoldByOthers(s, by, g.ordered, node, g.Records)
 	}
 	g.uninstalls(&out, wanted, n)
 	if e, failed := lifecycle.FirstFailure(wanted, n); failed {
@@ -126,17 +127,6 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 		out.States = states(n)
 	}
 	return out
-}
-
-// order is what other Skyhooks hold the node back for, as the node controller sees it, too.
-func (g *reading) order(node *corev1.Node) *lifecycle.Hold {
-	if by := g.view.Interrupting(node, g.ordered, g.Records); by != "" && by != g.skyhook.Name {
-		return rollout.HoldInterrupted(by)
-	}
-	if g.skyhook.DeletionTimestamp != nil {
-		return nil // whatever comes before it must not keep it from going
-	}
-	return rollout.HoldOrder(g.view.Earlier(g.skyhook, g.ordered, node, g.Records))
 }
 
 func trouble(e record.Entry) *rollout.Trouble {

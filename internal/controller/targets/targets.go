@@ -110,6 +110,18 @@ func InOrder(list []v1alpha1.Skyhook) []*v1alpha1.Skyhook {
 	return ordered
 }
 
+// HoldByOthers returns what other Skyhooks hold a node back for; nil when nothing does. interrupting is the one whose
+// interrupt runs there, empty for none; ordered is what InOrder returned. Plan and node go by the same answer.
+func (v View) HoldByOthers(s *v1alpha1.Skyhook, interrupting string, ordered []*v1alpha1.Skyhook, node *corev1.Node, records *Records) *lifecycle.Hold {
+	switch {
+	case interrupting != "" && interrupting != s.Name:
+		return rollout.HoldInterrupted(interrupting)
+	case s.DeletionTimestamp != nil:
+		return nil // whatever comes before it must not keep it from going
+	}
+	return rollout.HoldOrder(v.Earlier(s, ordered, node, records))
+}
+
 // Earlier returns the Skyhooks that have to finish before s may work on a node; ordered is what InOrder returned.
 func (v View) Earlier(s *v1alpha1.Skyhook, ordered []*v1alpha1.Skyhook, node *corev1.Node, records *Records) []rollout.Earlier {
 	var list []rollout.Earlier

@@ -13,33 +13,78 @@ import (
 func checkFiles(fsys fs.FS, pkg *Package, report *Report) {
 	checked := checkPaths(pkg)
 	warned := map[string]bool{}
-	pkg.eachStep(func(mode Mode, index int, step Step) {
-		if step.Path == "" || unsafePath(step.Path) != "" {
-			return
-		}
-		pointer := pointerTo("modes", string(mode), strconv.Itoa(index), "path")
-		file := path.Join(StepDir, step.Path)
+	pkg.eachScript(func(pointer, file string, step Step) {
 		info, err := fs.Stat(fsys, file)
 		switch {
 		case err != nil:
-			report.fail(pointer, "add the script, or correct the path", "%s does not exist in the package", file)
+			report.fail(pointer, correction(fsys, file), "%s does not exist in the package", file)
 			return
 		case !info.Mode().IsRegular():
 			report.fail(pointer, "name a script", "%s is not a regular file", file)
 			return
 		}
-		if warned[step.Path] {
-			return
-		}
-		warned[step.Path] = true
-		if info.Mode().Perm()&0o111 == 0 {
-			report.warn(pointer, "chmod +x it; the agent does so on the host", "%s is not executable", file)
-		}
-		if !slices.Contains(checked, step.Path) && !slices.Contains(checked, checkNameOf(step.Path)) {
+		if !warned[step.Path] && !slices.Contains(checked, step.Path) && !slices.Contains(checked, checkNameOf(step.Path)) {
 			report.warn(pointer, "add a check step with the path "+checkNameOf(step.Path)+", or with this one",
 				"no check step goes with %s", step.Path)
 		}
+		warned[step.Path] = true
 	})
+}
+
+// warnOfModes warns of scripts that the agent has to make executable.
+func warnOfModes(fsys fs.FS, pkg *Package, report *Report) {
+	warned := map[string]bool{}
+	pkg.eachScript(func(pointer, file string, _ Step) {
+		info, err := fs.Stat(fsys, file)
+		if err == nil && info.Mode().IsRegular() && !executable(info) && !warned[file] {
+			warned[file] = true
+			report.warn(pointer, "chmod +x it; the agent does so on the host", "%s is not executable", file)
+		}
+	})
+}
+
+func executable(info fs.FileInfo) bool { return info.Mode().Perm()&0o111 != 0 }
+
+// eachScript visits the steps whose path is safe, with the pointer to it and
+// the script's place in the package.
+func (p *Package) eachScript(visit func(pointer, file string, step Step)) {
+	p.eachStep(func(mode Mode, index int, step Step) {
+		if step.Path != "" && unsafePath(step.Path) == "" {
+			visit(pointerTo("modes", string(mode), strconv.Itoa(index), "path"), path.Join(StepDir, step.Path), step)
+		}
+	})
+}
+
+// correction says what to do about a script that is not there.
+func correction(fsys fs.FS, file string) string {
+	if actual := spelling(fsys, file); actual != "" {
+		return "write it as " + strings.TrimPrefix(actual, StepDir+"/")
+	}
+	if strings.Contains(file, `\`) {
+		return "separate folders by '/'"
+	}
+	return "add the script, or correct the path"
+}
+
+// spelling is how a path is written in the package if upper and lower case do
+// not count; empty if there is no such file.
+func spelling(fsys fs.FS, file string) string {
+	actual := "."
+	for element := range strings.SplitSeq(file, "/") {
+		entries, err := fs.ReadDir(fsys, actual)
+		if err != nil {
+			return ""
+		}
+		at := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Name() == element })
+		if at < 0 {
+			at = slices.IndexFunc(entries, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), element) })
+		}
+		if at < 0 {
+			return ""
+		}
+		actual = path.Join(actual, entries[at].Name())
+	}
+	return actual
 }
 
 func checkPaths(pkg *Package) []string {

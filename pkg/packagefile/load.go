@@ -13,30 +13,38 @@ import (
 // maxConfigSize bounds how much of a config.json is read into memory.
 const maxConfigSize = 4 << 20
 
-// Load reads the package at the root of fsys and checks it: JSON, schema,
-// the rules that span fields, and the files it names.
+// Load reads the package at the root of fsys and checks what the agent needs of
+// it: JSON, schema, the rules that span fields, and the files it names. It is
+// as lenient as hosts can be with packages that exist; [Lint] is for authors.
 //
 // The package is nil if the report has errors. The error is for trouble with
 // reading, not for faults of the package.
 func Load(fsys fs.FS) (*Package, Report, error) {
-	raw, err := readConfig(fsys)
-	if errors.Is(err, fs.ErrNotExist) {
-		var report Report
-		report.fail("", "add it: every package has one at its root", "the file does not exist")
-		return nil, report, nil
-	}
-	if err != nil {
-		return nil, Report{}, err
-	}
-	pkg, report := Parse(raw)
-	if pkg == nil {
-		return nil, report, nil
+	_, pkg, report, err := parseConfig(fsys)
+	if err != nil || pkg == nil {
+		return nil, report, err
 	}
 	checkFiles(fsys, pkg, &report)
+	warnOfModes(fsys, pkg, &report)
 	if len(report.Errors) > 0 {
 		return nil, report, nil
 	}
 	return pkg, report, nil
+}
+
+// parseConfig reads and parses the config.json; that there is none is a fault
+// of the package like any other.
+func parseConfig(fsys fs.FS) (raw []byte, pkg *Package, report Report, err error) {
+	raw, err = readConfig(fsys)
+	if errors.Is(err, fs.ErrNotExist) {
+		report.fail("", "add it: every package has one at its root", "the file does not exist")
+		return nil, nil, report, nil
+	}
+	if err != nil {
+		return nil, nil, report, err
+	}
+	pkg, report = Parse(raw)
+	return raw, pkg, report, nil
 }
 
 func readConfig(fsys fs.FS) ([]byte, error) {

@@ -3,14 +3,20 @@ package packagefile
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// Open validates the package at a path on this machine: its folder or the
+// Open loads the package at a path on this machine: its folder or the
 // config.json in it. Nothing outside the folder is read, whatever symbolic
 // links it has. Results are those of [Load].
-func Open(name string) (*Package, Report, error) {
+func Open(name string) (*Package, Report, error) { return within(name, Load) }
+
+// LintPath is [Lint] for a package at a path, as [Open] takes it.
+func LintPath(name string) (*Package, Report, error) { return within(name, Lint) }
+
+func within(name string, check func(fs.FS) (*Package, Report, error)) (*Package, Report, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, Report{}, fmt.Errorf("find the package: %w", err)
@@ -26,7 +32,7 @@ func Open(name string) (*Package, Report, error) {
 		return nil, Report{}, fmt.Errorf("open the package: %w", err)
 	}
 	defer func() { _ = root.Close() }()
-	return Load(root.FS())
+	return check(root.FS())
 }
 
 // Describe writes what a package is and does, for people.

@@ -8,17 +8,24 @@ import (
 
 // Problem is one finding about a package.
 type Problem struct {
-	// File is relative to the package's root.
+	// File is relative to the package's root; what is beside the package in
+	// an image has its absolute path there.
 	File string `json:"file"`
 	// Pointer is the JSON pointer (RFC 6901) inside File; empty for the file as a whole.
 	Pointer string `json:"pointer,omitempty"`
 	Message string `json:"message"`
 	// Fix says what to do about it.
 	Fix string `json:"fix,omitempty"`
+	// Platform lists the platforms of an image that have the problem; empty
+	// for a package that is in no image.
+	Platform string `json:"platform,omitempty"`
 }
 
 func (p Problem) String() string {
 	var b strings.Builder
+	if p.Platform != "" {
+		b.WriteString(p.Platform + ": ")
+	}
 	b.WriteString(p.File)
 	if p.Pointer != "" {
 		b.WriteString(" " + p.Pointer)
@@ -59,6 +66,11 @@ func (r *Report) fail(pointer, fix, format string, args ...any) {
 
 func (r *Report) warn(pointer, fix, format string, args ...any) {
 	r.Warnings = append(r.Warnings, Problem{File: ConfigFile, Pointer: pointer, Message: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+// failFile adds an error about a file other than config.json.
+func (r *Report) failFile(file, fix, format string, args ...any) {
+	r.Errors = append(r.Errors, Problem{File: file, Message: fmt.Sprintf(format, args...), Fix: fix})
 }
 
 // pointerTo joins reference tokens into a JSON pointer.

@@ -1,6 +1,7 @@
 package packagefile
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -104,7 +105,7 @@ func checkSteps(pkg *Package, report *Report) {
 			report.fail(at("arguments"), "make it []: an upgrade step gets the previous and the current version as its arguments",
 				"has arguments of its own although upgrade_step is true")
 		}
-		for name := range step.Env {
+		for _, name := range slices.Sorted(maps.Keys(step.Env)) {
 			if name == "" || strings.ContainsAny(name, "=\x00") {
 				report.fail(pointerTo("modes", string(mode), strconv.Itoa(index), "env", name), "use a name without '='", "is not a name of a variable")
 			}

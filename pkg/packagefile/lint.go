@@ -1,0 +1,151 @@
+package packagefile
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Lint checks the package at the root of fsys as [Load] does, and finds what
+// its author must mend before it is shipped: scripts that cannot be started,
+// links and special files that do not survive the way to a host, keys that are
+// written twice. fsys should be an [fs.ReadLinkFS], as those of [os] are.
+//
+// Unlike that of Load, the package is returned as far as it could be read, also
+// if the report has errors; it is nil if config.json could not be read at all.
+func Lint(fsys fs.FS) (*Package, Report, error) {
+	raw, pkg, report, err := parseConfig(fsys)
+	if err != nil {
+		return nil, report, err
+	}
+	l := linter{fsys: fsys, report: &report, seen: map[string]bool{}}
+	if pkg != nil {
+		checkKeys(raw, &report)
+		checkTag(pkg, &report)
+		checkFiles(fsys, pkg, &report)
+		pkg.eachScript(l.named)
+	}
+	for _, dir := range []string{StepDir, HostFilesDir} {
+		if err := l.folder(dir); err != nil {
+			return nil, report, err
+		}
+	}
+	return pkg, report, l.err
+}
+
+// linter collects what is wrong with the files of a package.
+type linter struct {
+	fsys   fs.FS
+	report *Report
+	// seen are the scripts that were checked.
+	seen map[string]bool
+	err  error
+}
+
+// named checks a script that a step names, if it exists.
+func (l *linter) named(pointer, file string, step Step) {
+	info, err := fs.Stat(l.fsys, file)
+	if err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	if actual := spelling(l.fsys, file); actual != file {
+		l.report.fail(pointer, correction(l.fsys, file), "%s is spelt %s in the package", file, actual)
+	}
+	if clean := strings.TrimPrefix(file, StepDir+"/"); clean != step.Path {
+		l.report.warn(pointer, "write it as "+clean, "%q is not the shortest form of the path", step.Path)
+	}
+	l.script(file, info, true)
+}
+
+// folder checks what is below a folder of the package, which need not exist.
+func (l *linter) folder(dir string) error {
+	info, err := fs.Lstat(l.fsys, dir)
+	if err != nil {
+		return nil //nolint:nilerr // Scripts in a missing folder are reported one by one; no folder is fine without steps.
+	}
+	if !info.IsDir() {
+		l.report.failFile(dir, "make it a folder", "is not a folder")
+		return nil
+	}
+	cases := map[string]string{}
+	return fs.WalkDir(l.fsys, dir, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("read the package: %w", err)
+		}
+		lower := strings.ToLower(file)
+		if other, ok := cases[lower]; ok {
+			l.report.Warnings = append(l.report.Warnings, Problem{
+				File: file, Message: "differs from " + other + " only by upper and lower case", Fix: "rename one: some file systems keep only one of them",
+			})
+		}
+		cases[lower] = file
+		return l.entry(dir, file, entry)
+	})
+}
+
+func (l *linter) entry(dir, file string, entry fs.DirEntry) error {
+	switch {
+	case entry.IsDir():
+		return nil
+	case entry.Type()&fs.ModeSymlink != 0:
+		target, err := fs.ReadLink(l.fsys, file)
+		if err != nil {
+			return fmt.Errorf("read the package: %w", err)
+		}
+		checkLink(dir, file, target, l.report)
+		return nil
+	case !entry.Type().IsRegular():
+		l.report.failFile(file, "remove it: a package holds files, folders and symbolic links", "is a %s", kindOf(entry.Type()))
+		return nil
+	case dir != StepDir || path.Ext(file) != ".sh":
+		return nil
+	}
+	info, err := entry.Info()
+	if err != nil {
+		return fmt.Errorf("read the package: %w", err)
+	}
+	l.script(file, info, false)
+	return nil
+}
+
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "socket"
+	case mode&fs.ModeDevice != 0:
+		return "device"
+	}
+	return "special file"
+}
+
+// checkLink verifies that a symbolic link means the same in the package and on
+// the host.
+func checkLink(dir, file, target string, report *Report) {
+	// In root_dir the folder itself stands for the host's root, elsewhere
+	// links may lead anywhere in the package.
+	bounds, absolute := ".", false
+	if dir == HostFilesDir {
+		bounds, absolute = dir, true
+	}
+	switch {
+	case path.IsAbs(target) && absolute:
+		return
+	case path.IsAbs(target):
+		report.failFile(file, "link to a file of the package by a relative path, or copy it", "is a symbolic link to %s, out of the package", target)
+	case !below(bounds, path.Join(path.Dir(file), target)) && absolute:
+		report.failFile(file, "make the target absolute: it is then a path on the host", "is a symbolic link to %s, out of %s", target, dir)
+	case !below(bounds, path.Join(path.Dir(file), target)):
+		report.failFile(file, "link to a file of the package, or copy it", "is a symbolic link to %s, out of the package", target)
+	}
+}
+
+// below reports whether a clean relative path is in a folder or is the folder.
+func below(dir, name string) bool {
+	if dir == "." {
+		return name != ".." && !strings.HasPrefix(name, "../")
+	}
+	return name == dir || strings.HasPrefix(name, dir+"/")
+}

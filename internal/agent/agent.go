@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,10 +62,27 @@ func (a *agent) validateCall() error {
 	return nil
 }
 
-func (a *agent) flags() flags.Store { return flags.Store{Dir: filepath.Join(a.RootDir, "flags")} }
+func (a *agent) flags() flags.Store {
+	return flags.Store{Dir: filepath.Join(a.RootDir, "flags"), Package: a.packageName()}
+}
 
 func (a *agent) history() history.Store {
-	return history.Store{Dir: filepath.Join(a.RootDir, "history")}
+	return history.Store{Dir: filepath.Join(a.RootDir, "history"), Package: a.packageName()}
+}
+
+// stateDir is for what only this agent keeps, by the name that the Skyhook
+// gives the package: two packages made from one image do not share it.
+func (a *agent) stateDir(pkg *packagefile.Package) string {
+	return filepath.Join(a.RootDir, "packages", cmp.Or(a.packageName(), pkg.Name))
+}
+
+// packageName is the name that the Skyhook gives the package, or empty.
+func (a *agent) packageName() string {
+	id := strings.Split(a.ResourceID, "_")
+	if len(id) != 3 || !filepath.IsLocal(id[1]) || strings.ContainsAny(id[1], "/\n") {
+		return ""
+	}
+	return id[1]
 }
 
 func (a *agent) logDir(pkg *packagefile.Package) string {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
+	"github.com/skyhook-operator/skyhook/internal/agent/rootdir"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
@@ -93,11 +94,11 @@ func (a *agent) bootstrap(c container) error {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return fmt.Errorf("copy the package to the host: %w", err)
 	}
-	temp, err := os.MkdirTemp(parent, ".skyhook-*")
-	if err != nil {
+	temp := hostfs.TempName(a.CopyDir)
+	// There may be half a copy that a killed agent has left.
+	if err := errors.Join(hostfs.RemoveAll(temp), os.Mkdir(temp, 0o755)); err != nil {
 		return fmt.Errorf("copy the package to the host: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(temp) }()
 	for _, source := range []*os.Root{c.data, c.legacy} {
 		if source == nil {
 			continue
@@ -105,9 +106,6 @@ func (a *agent) bootstrap(c container) error {
 		if err := hostfs.CopyTree(source, temp); err != nil {
 			return fmt.Errorf("copy the package to the host: %w", err)
 		}
-	}
-	if err := os.Chmod(temp, 0o755); err != nil {
-		return fmt.Errorf("copy the package to the host: %w", err)
 	}
 	if err := os.Rename(temp, a.CopyDir); err != nil {
 		return fmt.Errorf("copy the package to the host: %w", err)
@@ -127,20 +125,32 @@ func (a *agent) loadPackage() (*packagefile.Package, error) {
 	return pkg, report.Err()
 }
 
-// copyHostFiles puts the package's static files in place.
-func (a *agent) copyHostFiles() error {
+// copyHostFiles puts the package's static files in place. Without any it still
+// takes away those of an earlier version.
+func (a *agent) copyHostFiles(pkg *packagefile.Package) error {
 	files, err := os.OpenRoot(filepath.Join(a.CopyDir, packagefile.HostFilesDir))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return a.removeHostFiles(pkg)
 	}
 	if err == nil {
 		defer func() { _ = files.Close() }()
-		err = hostfs.CopyTree(files, "/")
+		err = a.hostFiles(pkg).Install(files)
 	}
 	if err != nil {
 		return fmt.Errorf("copy the package's files from %s to the host: %w", packagefile.HostFilesDir, err)
 	}
 	return nil
+}
+
+func (a *agent) removeHostFiles(pkg *packagefile.Package) error {
+	if err := a.hostFiles(pkg).Remove(); err != nil {
+		return fmt.Errorf("remove the package's files from the host: %w", err)
+	}
+	return nil
+}
+
+func (a *agent) hostFiles(pkg *packagefile.Package) rootdir.Store {
+	return rootdir.Store{Dir: a.stateDir(pkg), Root: "/"}
 }
 
 // requireConfigFiles names all keys that the package wants and did not get.

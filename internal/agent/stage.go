@@ -8,6 +8,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/internal/agent/flags"
 	"github.com/skyhook-operator/skyhook/internal/agent/history"
+	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
@@ -55,7 +56,7 @@ func (s *stage) prepare() error {
 		// The stage itself has just copied them; a check must not repair what
 		// it is about to look at.
 		if !s.mode.IsCheck() {
-			if err := s.copyHostFiles(); err != nil {
+			if err := s.copyHostFiles(s.pkg); err != nil {
 				return err
 			}
 		}
@@ -148,7 +149,7 @@ func (s *stage) runChecks(ctx context.Context) error {
 		}
 	}
 	if len(results) > 0 {
-		if err := s.flags().RecordChecks(s.mode, results); err != nil {
+		if err := s.recordChecks(results); err != nil {
 			return err
 		}
 	}
@@ -158,19 +159,39 @@ func (s *stage) runChecks(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// conclude records what a successful check proves.
-func (s *stage) conclude() error {
-	var version string
-	switch s.mode {
-	case packagefile.ApplyCheck, packagefile.UpgradeCheck:
-		version = s.pkg.Version
-	case packagefile.UninstallCheck:
-		version = history.Uninstalled
-		if err := s.flags().ClearPackage(s.pkg); err != nil {
-			return fmt.Errorf("forget the steps of %s: %w", s.pkg.Name, err)
+// recordChecks writes the results where agents in the field have them, for
+// whichever package was checked last, and beside the package's own state.
+func (s *stage) recordChecks(results []flags.Check) error {
+	for _, dir := range []string{s.flags().Dir, s.stateDir(s.pkg)} {
+		if err := flags.RecordChecks(dir, s.mode, results); err != nil {
+			return fmt.Errorf("record the checks of %s: %w", s.pkg.Name, err)
 		}
-	default:
-		return nil
 	}
-	return s.history().Record(s.pkg.Name, version, s.now())
+	return nil
+}
+
+// conclude records what the success of the mode proves.
+func (s *stage) conclude() error {
+	switch s.mode {
+	case packagefile.Uninstall:
+		// Not before: its steps may need them.
+		return s.removeHostFiles(s.pkg)
+	case packagefile.ApplyCheck, packagefile.UpgradeCheck:
+		return s.history().Record(s.pkg.Name, s.pkg.Version, s.now())
+	case packagefile.UninstallCheck:
+		return s.forget()
+	}
+	return nil
+}
+
+// forget leaves nothing on the host that would make a later installation
+// differ from the first, but the history.
+func (s *stage) forget() error {
+	if err := s.flags().ClearPackage(s.pkg); err != nil {
+		return fmt.Errorf("forget the steps of %s: %w", s.pkg.Name, err)
+	}
+	if err := s.history().Record(s.pkg.Name, history.Uninstalled, s.now()); err != nil {
+		return err
+	}
+	return hostfs.RemoveAll(s.stateDir(s.pkg))
 }

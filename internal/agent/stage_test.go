@@ -113,9 +113,9 @@ func TestSkipRules(t *testing.T) {
 				t.Errorf("the first run said\n%s", first.stdout)
 			}
 			flag := h.read(flagsDir, "a.sh"+flagNoArgs)
-			want := "step_always_runs: False"
+			want := "\nstep_always_runs: False\npackage: tuning"
 			if test.alwaysRun || test.overlay == "true" {
-				want = "step_always_runs: True"
+				want = "\nstep_always_runs: True\npackage: tuning"
 			}
 			if !strings.HasPrefix(flag, "last_run: 20") || !strings.HasSuffix(flag, want) {
 				t.Errorf("flag %q", flag)

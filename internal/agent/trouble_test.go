@@ -28,7 +28,7 @@ func TestHostsInTrouble(t *testing.T) {
 		"flag cannot be written":    {"apply", file(stateDir + "/flags/shell"), stateDir + "/flags/shell"},
 		"results cannot be written": {"apply-check", dir(stateDir + "/flags/check_results"), "check_results"},
 		"verdict cannot be written": {"apply-check", dir(stateDir + "/flags/apply-check_ALL_CHECKED"), "ALL_CHECKED"},
-		"no history directory":      {"apply-check", file(stateDir + "/history"), "read the history of shell"},
+		"no history directory":      {"apply-check", file(stateDir + "/history"), "record the version of shell"},
 		"history is a directory":    {"upgrade", dir(history), "read the history of shell"},
 		"flags cannot be forgotten": {"uninstall-check", file(stateDir + "/flags/shell"), "forget the steps of shell"},
 		"file instead of root_dir":  {"apply", file(copyDir + "/root_dir"), "copy the package's files from root_dir"},

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,6 +25,10 @@ const (
 // Store is the directory with the flags of one Skyhook on a host.
 type Store struct {
 	Dir string
+	// Package is the name that the Skyhook gives the package; empty if it is
+	// not known. Packages made from one image share the files, and each of
+	// them is named in those that it has set.
+	Package string
 }
 
 // PackageDir holds the flags of one version of a package.
@@ -56,24 +59,44 @@ func (s Store) Start() error {
 	return hostfs.WriteFile(path, nil, 0o644)
 }
 
-// IsSet reports whether the step has succeeded before.
+// IsSet reports whether the step has succeeded before, for this package.
 func (s Store) IsSet(pkg *packagefile.Package, step packagefile.Step) bool {
-	return exists(s.Path(pkg, step))
+	flag, found, err := readFlag(s.Path(pkg, step))
+	return err == nil && found && flag.countsFor(s.Package)
 }
 
 // Set notes that the step has succeeded.
 func (s Store) Set(pkg *packagefile.Package, step packagefile.Step, alwaysRun bool, now time.Time) error {
-	content := fmt.Sprintf("last_run: %s\nstep_always_runs: %s",
-		now.UTC().Format("2006-01-02T15:04:05.000000"), pythonBool(alwaysRun))
-	return hostfs.WriteFile(s.Path(pkg, step), []byte(content), 0o644)
+	unlock, err := hostfs.Lock(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	path := s.Path(pkg, step)
+	old, found, err := readFlag(path)
+	if err != nil {
+		return err
+	}
+	return flag{
+		lines: []string{
+			"last_run: " + now.UTC().Format("2006-01-02T15:04:05.000000"),
+			"step_always_runs: " + pythonBool(alwaysRun),
+		},
+		packages: old.claimedBy(s.Package, found),
+	}.write(path)
 }
 
-// ClearPackage removes the flags of the package's steps, and all flags of its
-// other versions: after an uninstall none of them must be skipped any more.
+// ClearPackage forgets the package's steps in its present version, and all of
+// its other versions: after an uninstall none of them must be skipped any more.
 func (s Store) ClearPackage(pkg *packagefile.Package) error {
+	unlock, err := hostfs.Lock(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	for _, mode := range packagefile.Modes() {
 		for _, step := range pkg.Modes[mode] {
-			if err := os.Remove(s.Path(pkg, step)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			if err := s.release(s.Path(pkg, step)); err != nil {
 				return err
 			}
 		}
@@ -90,11 +113,45 @@ func (s Store) ClearPackage(pkg *packagefile.Package) error {
 		if version.Name() == pkg.Version {
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(parent, version.Name())); err != nil {
+		if err := s.releaseAll(filepath.Join(parent, version.Name())); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// releaseAll releases every flag below dir, and removes directories that are
+// empty then.
+func (s Store) releaseAll(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		if entry.IsDir() {
+			err = s.releaseAll(path)
+		} else {
+			err = s.release(path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return hostfs.RemoveEmpty(dir)
+}
+
+// release takes the package out of a flag, and removes a flag that nobody is
+// left in. One that an older agent set may be anybody's, and goes.
+func (s Store) release(path string) error {
+	flag, found, err := readFlag(path)
+	if err != nil || !found {
+		return err
+	}
+	if rest := flag.without(s.Package); len(rest.packages) > 0 {
+		return rest.write(path)
+	}
+	return hostfs.Remove(path)
 }
 
 // Check is the result of one check step.
@@ -103,25 +160,26 @@ type Check struct {
 	Failed bool
 }
 
-// RecordChecks writes the results of a check mode, and whether all were good.
-func (s Store) RecordChecks(mode packagefile.Mode, checks []Check) error {
+// RecordChecks writes the results of a check mode, and whether all were good,
+// into a directory: that of all flags, or one of the package's own.
+func RecordChecks(dir string, mode packagefile.Mode, checks []Check) error {
 	lines, failed := make([]string, len(checks)), false
 	for i, check := range checks {
 		// Hosts in the field store the failure, not the success.
 		lines[i] = check.Path + " " + pythonBool(check.Failed)
 		failed = failed || check.Failed
 	}
-	if err := hostfs.WriteFile(filepath.Join(s.Dir, resultsFile), []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+	verdict := filepath.Join(dir, string(mode)+allChecked)
+	if failed {
+		// First: a verdict must not outlive the results it was about.
+		if err := hostfs.Remove(verdict); err != nil {
+			return err
+		}
+	}
+	if err := hostfs.WriteFile(filepath.Join(dir, resultsFile), []byte(strings.Join(lines, "\n")), 0o644); err != nil || failed {
 		return err
 	}
-	verdict := filepath.Join(s.Dir, string(mode)+allChecked)
-	if !failed {
-		return hostfs.WriteFile(verdict, nil, 0o644)
-	}
-	if err := os.Remove(verdict); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
+	return hostfs.WriteFile(verdict, nil, 0o644)
 }
 
 func exists(path string) bool {

@@ -123,23 +123,76 @@ func TestClearPackage(t *testing.T) {
 	must(t, flags.Store{Dir: filepath.Join(t.TempDir(), "none")}.ClearPackage(now))
 }
 
+// TestFlagsOfPackagesMadeFromOneImage: the files are shared, what they say is
+// not. Flags that name no package are those of agents in the field.
+func TestFlagsOfPackagesMadeFromOneImage(t *testing.T) {
+	dir := t.TempDir()
+	one, two, unnamed := flags.Store{Dir: dir, Package: "one"}, flags.Store{Dir: dir, Package: "two"}, flags.Store{Dir: dir}
+	step, fielded := script("run.sh"), script("field.sh")
+	pkg := newPackage("1.1.0", step, fielded)
+	isSet := func(step packagefile.Step, inOne, inTwo, inUnnamed bool) {
+		t.Helper()
+		if one.IsSet(pkg, step) != inOne || two.IsSet(pkg, step) != inTwo || unnamed.IsSet(pkg, step) != inUnnamed {
+			t.Errorf("set for one %v, two %v, unnamed %v", one.IsSet(pkg, step), two.IsSet(pkg, step), unnamed.IsSet(pkg, step))
+		}
+	}
+	must(t, one.Set(pkg, step, false, noon))
+	isSet(step, true, false, true)
+	for range 2 {
+		must(t, two.Set(pkg, step, false, noon))
+	}
+	isSet(step, true, true, true)
+	if got, want := read(t, one.Path(pkg, step)), "last_run: 2026-11-20T11:00:00.123456\nstep_always_runs: False\npackage: one\npackage: two"; got != want {
+		t.Errorf("flag %q", got)
+	}
+
+	must(t, unnamed.Set(pkg, fielded, false, noon))
+	isSet(fielded, true, true, true)
+	must(t, one.Set(pkg, fielded, true, noon))
+	isSet(fielded, true, true, true)
+
+	must(t, one.ClearPackage(pkg))
+	isSet(step, false, true, true)
+	isSet(fielded, false, false, false)
+	must(t, two.ClearPackage(pkg))
+	isSet(step, false, false, false)
+}
+
+func TestClearPackage_OtherVersionsOfOtherPackagesStay(t *testing.T) {
+	dir := t.TempDir()
+	one, two := flags.Store{Dir: dir, Package: "one"}, flags.Store{Dir: dir, Package: "two"}
+	step, gone := script("sub/run.sh"), script("gone.sh")
+	now, old := newPackage("1.1.0"), newPackage("1.0.0")
+	must(t, two.Set(old, step, false, noon))
+	must(t, one.Set(old, step, false, noon))
+	must(t, one.Set(old, gone, false, noon))
+	must(t, one.ClearPackage(now))
+	if one.IsSet(old, step) || one.IsSet(old, gone) || !two.IsSet(old, step) {
+		t.Error("flags of another version")
+	}
+	must(t, two.ClearPackage(now))
+	if present(dir, "tuning", "1.0.0") {
+		t.Error("an empty directory is left")
+	}
+}
+
 func TestRecordChecks(t *testing.T) {
-	store := flags.Store{Dir: t.TempDir()}
+	dir := filepath.Join(t.TempDir(), "flags")
 	good, bad := flags.Check{Path: "a.sh"}, flags.Check{Path: "b.sh", Failed: true}
 
-	must(t, store.RecordChecks(packagefile.ApplyCheck, []flags.Check{good, good}))
-	if got := read(t, store.Dir, "check_results"); got != "a.sh False\na.sh False" {
+	must(t, flags.RecordChecks(dir, packagefile.ApplyCheck, []flags.Check{good, good}))
+	if got := read(t, dir, "check_results"); got != "a.sh False\na.sh False" {
 		t.Errorf("results %q", got)
 	}
-	if !present(store.Dir, "apply-check_ALL_CHECKED") {
+	if !present(dir, "apply-check_ALL_CHECKED") {
 		t.Error("no verdict after success")
 	}
-	must(t, store.RecordChecks(packagefile.ConfigCheck, []flags.Check{bad}))
-	must(t, store.RecordChecks(packagefile.ApplyCheck, []flags.Check{good, bad}))
-	if got := read(t, store.Dir, "check_results"); got != "a.sh False\nb.sh True" {
+	must(t, flags.RecordChecks(dir, packagefile.ConfigCheck, []flags.Check{bad}))
+	must(t, flags.RecordChecks(dir, packagefile.ApplyCheck, []flags.Check{good, bad}))
+	if got := read(t, dir, "check_results"); got != "a.sh False\nb.sh True" {
 		t.Errorf("results %q", got)
 	}
-	if present(store.Dir, "apply-check_ALL_CHECKED") || present(store.Dir, "config-check_ALL_CHECKED") {
+	if present(dir, "apply-check_ALL_CHECKED") || present(dir, "config-check_ALL_CHECKED") {
 		t.Error("a verdict is left after failure")
 	}
 }
@@ -152,7 +205,7 @@ func TestStore_ErrorsAreReported(t *testing.T) {
 	for name, err := range map[string]error{
 		"start":  store.Start(),
 		"set":    store.Set(pkg, script("run.sh"), false, noon),
-		"checks": store.RecordChecks(packagefile.ApplyCheck, []flags.Check{{}}),
+		"checks": flags.RecordChecks(store.Dir, packagefile.ApplyCheck, []flags.Check{{}}),
 		"clear":  store.ClearPackage(pkg),
 	} {
 		if err == nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,11 +31,17 @@ const (
 // Store is the directory with the histories of one Skyhook's packages.
 type Store struct {
 	Dir string
+	// Package is the name that the Skyhook gives the package; empty if it is
+	// not known. Packages made from one image share a file, and each entry
+	// names the one it is about.
+	Package string
 }
 
 type entry struct {
 	Version string `json:"version"`
 	Time    string `json:"time"`
+	// Package is empty in entries of agents in the field.
+	Package string `json:"package"`
 }
 
 type record struct {
@@ -50,23 +57,52 @@ func (s Store) Path(name string) string { return filepath.Join(s.Dir, name+".jso
 // is set aside beside the original.
 func (s Store) Current(name string) (string, error) {
 	r, err := s.read(name)
-	if err != nil || r.Current == nil {
+	if err != nil {
 		return Unknown, err
 	}
-	return *r.Current, nil
+	return r.versionOf(s.Package), nil
+}
+
+// versionOf is the newest version of a package, by an entry that names it or,
+// written by an older agent, names none.
+func (r record) versionOf(pkg string) string {
+	if r.Current == nil {
+		return Unknown
+	}
+	if pkg == "" || len(r.Entries) == 0 {
+		return *r.Current
+	}
+	for _, e := range r.Entries {
+		if e.about(pkg) {
+			return e.Version
+		}
+	}
+	return Unknown
+}
+
+// has reports whether the newest entry about a package is this one.
+func (r record) has(wanted entry) bool {
+	at := slices.IndexFunc(r.Entries, func(e entry) bool { return e.about(wanted.Package) })
+	return r.Current != nil && at >= 0 && r.Entries[at].Version == wanted.Version && r.Entries[at].Package == wanted.Package
 }
 
 // Record notes that version is the installed one now, or that none is if it is
 // [Uninstalled]. Recording the same version again changes nothing.
 func (s Store) Record(name, version string, now time.Time) error {
+	unlock, err := hostfs.Lock(s.Dir)
+	if err != nil {
+		return fmt.Errorf("record the version of %s: %w", name, err)
+	}
+	defer unlock()
 	r, err := s.read(name)
 	if err != nil {
 		return err
 	}
-	if r.Current != nil && *r.Current == version && len(r.Entries) > 0 && r.Entries[0].Version == version {
+	added := entry{version, now.UTC().Format(timeFormat), s.Package}
+	if r.has(added) {
 		return nil
 	}
-	entries := append([]entry{{version, now.UTC().Format(timeFormat)}}, r.Entries...)
+	entries := append([]entry{added}, r.Entries...)
 	r = record{Current: &version, Entries: entries[:min(len(entries), maxEntries)]}
 	return hostfs.WriteFile(s.Path(name), r.encode(), 0o644)
 }
@@ -94,10 +130,20 @@ func (s Store) read(name string) (record, error) {
 func (r record) encode() []byte {
 	entries := make([]string, len(r.Entries))
 	for i, e := range r.Entries {
-		entries[i] = fmt.Sprintf(`{"version": %s, "time": %s}`, quote(e.Version), quote(e.Time))
+		entries[i] = e.encode()
 	}
 	return fmt.Appendf(nil, `{"current-version": %s, "history": [%s]}`, quote(*r.Current), strings.Join(entries, ", "))
 }
+
+func (e entry) encode() string {
+	text := fmt.Sprintf(`"version": %s, "time": %s`, quote(e.Version), quote(e.Time))
+	if e.Package != "" {
+		text += `, "package": ` + quote(e.Package)
+	}
+	return "{" + text + "}"
+}
+
+func (e entry) about(pkg string) bool { return pkg == "" || e.Package == "" || e.Package == pkg }
 
 func quote(s string) string {
 	// A string can always be encoded.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,6 +86,46 @@ func TestRecord_VersionsMayComeBack(t *testing.T) {
 	}
 	if fmt.Sprint(file.History) != "[{1.0.0} {uninstalled} {1.0.0}]" {
 		t.Errorf("got %s", raw)
+	}
+}
+
+// TestPackagesMadeFromOneImage: they share the file, not what it says.
+func TestPackagesMadeFromOneImage(t *testing.T) {
+	one := newStore(t, `{"current-version": "1.0.0", "history": [{"version": "1.0.0", "time": "2025-01-01T00:00:00.000000+00:00"}]}`)
+	two := history.Store{Dir: one.Dir, Package: "two"}
+	one.Package = "one"
+	is := func(store history.Store, want string) {
+		t.Helper()
+		if got, err := store.Current("tuning"); err != nil || got != want {
+			t.Errorf("%s: got %q, want %q, %v", store.Package, got, want, err)
+		}
+	}
+	is(one, "1.0.0")
+	is(two, "1.0.0")
+	record(t, one, "1.1.0")
+	is(one, "1.1.0")
+	is(two, "1.0.0")
+	before := record(t, two, "2.0.0")
+	if after := record(t, one, "1.1.0"); after != before {
+		t.Errorf("the same version was recorded again: %s", after)
+	}
+	record(t, two, history.Uninstalled)
+	is(one, "1.1.0")
+	is(two, history.Uninstalled)
+	is(history.Store{Dir: one.Dir}, history.Uninstalled)
+	is(history.Store{Dir: one.Dir, Package: "three"}, "1.0.0")
+	want := `{"current-version": "uninstalled", "history": [{"version": "uninstalled", "time": "2026-11-20T21:42:45.607560+00:00", "package": "two"}, `
+	if got := content(t, one.Path("tuning")); !strings.HasPrefix(got, want) {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestCurrent_OfAPackageThatNeverWas(t *testing.T) {
+	one := newStore(t, "")
+	one.Package = "one"
+	record(t, one, "1.0.0")
+	if got, err := (history.Store{Dir: one.Dir, Package: "two"}).Current("tuning"); err != nil || got != history.Unknown {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
 

@@ -46,6 +46,7 @@ func CopyTree(src *os.Root, dst string) error {
 }
 
 func makeDir(target string, mode fs.FileMode) error {
+	boundary()
 	err := os.Mkdir(target, mode)
 	if err == nil {
 		// Mkdir's mode goes through the umask.
@@ -75,17 +76,22 @@ func copyLink(src *os.Root, name, target string) error {
 	if info, err := os.Lstat(target); err == nil && info.IsDir() {
 		return fmt.Errorf("copy to %s: the package has a symbolic link there, the host has a directory", target)
 	}
-	temp, err := os.MkdirTemp(filepath.Dir(target), tempPattern)
-	if err != nil {
+	return replaceLink(link, target)
+}
+
+// replaceLink makes a symbolic link in place of whatever file is there: it
+// cannot be created over another file, but it can be renamed over it.
+func replaceLink(link, target string) error {
+	temp := TempName(target)
+	if err := Remove(temp); err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(temp) }()
-	// A link cannot be created over another file, but it can be renamed over it.
-	made := filepath.Join(temp, "link")
-	if err := os.Symlink(link, made); err != nil {
+	boundary()
+	if err := os.Symlink(link, temp); err != nil {
 		return err
 	}
-	return os.Rename(made, target)
+	boundary()
+	return os.Rename(temp, target)
 }
 
 func copyFile(src *os.Root, name, target string, info fs.FileInfo) error {

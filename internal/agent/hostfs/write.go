@@ -22,49 +22,56 @@ import (
 // WriteFile replaces the file at path, creating missing parent directories
 // (0755). It is atomic and durable when it returns without an error.
 func WriteFile(path string, data []byte, mode os.FileMode) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := MkdirAll(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return replace(path, strings.NewReader(string(data)), attributes{mode: mode})
 }
 
-// attributes of a file to be written; a zero time means now.
+// attributes of a file to be written. A zero time means now; no owner, that of
+// the file that is replaced.
 type attributes struct {
 	mode     os.FileMode
 	modified time.Time
+	owner    *syscall.Stat_t
 }
 
-// tempPattern is short, because the final name may already be as long as the
-// file system allows.
-const tempPattern = ".skyhook-*"
-
 func replace(path string, content io.Reader, attr attributes) (err error) {
-	dir := filepath.Dir(path)
-	temp, err := os.CreateTemp(dir, tempPattern)
+	temp, err := openTemp(path)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	defer func() {
-		if err != nil {
-			_ = temp.Close()
-			_ = os.Remove(temp.Name())
-			err = fmt.Errorf("write %s: %w", path, err)
-		}
-	}()
+	// Closing it lets the next one write; until the rename nobody must.
+	defer func() { _ = temp.Close() }()
+	if err := fill(temp, path, content, attr); err != nil {
+		_ = os.Remove(temp.Name())
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	boundary()
+	if err := os.Rename(temp.Name(), path); err != nil {
+		_ = os.Remove(temp.Name())
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	boundary()
+	return syncDir(filepath.Dir(path))
+}
+
+func fill(temp *os.File, path string, content io.Reader, attr attributes) error {
+	boundary()
 	if _, err := io.Copy(temp, content); err != nil {
 		return err
 	}
+	boundary()
 	if err := inherit(temp, path); err != nil {
 		return err
 	}
+	if attr.owner != nil {
+		if err := temp.Chown(int(attr.owner.Uid), int(attr.owner.Gid)); err != nil {
+			return err
+		}
+	}
 	// After the owner: changing the owner clears set-user-id bits.
 	if err := temp.Chmod(attr.mode); err != nil {
-		return err
-	}
-	if err := temp.Sync(); err != nil {
-		return err
-	}
-	if err := temp.Close(); err != nil {
 		return err
 	}
 	if !attr.modified.IsZero() {
@@ -72,10 +79,7 @@ func replace(path string, content io.Reader, attr attributes) (err error) {
 			return err
 		}
 	}
-	if err := os.Rename(temp.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(dir)
+	return temp.Sync()
 }
 
 const selinuxLabel = "security.selinux"

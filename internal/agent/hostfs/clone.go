@@ -1,0 +1,46 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Clone puts a copy of one file or symbolic link at another path, with its
+// content, mode, modification time and owner, making missing directories.
+func Clone(from, to string) error {
+	if err := clone(from, to); err != nil {
+		return fmt.Errorf("copy %s to %s: %w", from, to, err)
+	}
+	return nil
+}
+
+func clone(from, to string) error {
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if err := MkdirAll(filepath.Dir(to)); err != nil {
+		return err
+	}
+	if info.Mode().Type() == os.ModeSymlink {
+		link, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+		return replaceLink(link, to)
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is neither a file nor a symbolic link")
+	}
+	file, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	attr := attributes{mode: info.Mode() & modeBits, modified: info.ModTime()}
+	attr.owner, _ = info.Sys().(*syscall.Stat_t)
+	return replace(to, file, attr)
+}

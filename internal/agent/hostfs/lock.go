@@ -1,0 +1,36 @@
+package hostfs
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lock keeps other agents out of a directory until unlock is called, and makes
+// the directory (0755) if it is missing. Several packages of a Skyhook may be
+// at work on one host at the same time. The lock ends with the process.
+func Lock(dir string) (unlock func(), err error) {
+	if err := MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	handle, err := os.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	if err := flock(handle); err != nil {
+		_ = handle.Close()
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	return func() { _ = handle.Close() }, nil
+}
+
+// flock waits for the lock of an open file.
+func flock(file *os.File) error {
+	for {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX)
+		if err != unix.EINTR { //nolint:errorlint // system calls return it bare
+			return err
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package hostfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// Remove removes a file or an empty directory; one that is not there is fine.
+func Remove(path string) error {
+	boundary()
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", path, err)
+	}
+	return nil
+}
+
+// RemoveAll removes a directory with all that is in it; one that is not there
+// is fine.
+func RemoveAll(path string) error {
+	boundary()
+	if err := os.RemoveAll(path); err != nil {
+		return fmt.Errorf("remove %s: %w", path, err)
+	}
+	return nil
+}
+
+// MkdirAll makes a directory (0755) and its parents.
+func MkdirAll(path string) error {
+	boundary()
+	return os.MkdirAll(path, 0o755)
+}
+
+// RemoveEmpty removes a directory, but leaves it alone if others have put
+// something into it or something else in its place.
+func RemoveEmpty(dir string) error {
+	boundary()
+	err := syscall.Rmdir(dir)
+	for _, fine := range []error{nil, syscall.ENOENT, syscall.ENOTEMPTY, syscall.EEXIST, syscall.ENOTDIR, syscall.EBUSY} {
+		if errors.Is(err, fine) {
+			return nil
+		}
+	}
+	return fmt.Errorf("remove %s: %w", dir, err)
+}

@@ -1,0 +1,68 @@
+package rootdir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
+)
+
+// kind is what a package ships at a path.
+type kind string
+
+const (
+	directory kind = "dir"
+	file      kind = "file"
+	link      kind = "link"
+)
+
+// entry is one path that came from the package. A directory has none if it was
+// there before.
+type entry struct {
+	Kind kind `json:"kind"`
+	// Original names the copy of what was there before, below the store's
+	// directory; empty if nothing was.
+	Original string `json:"original,omitempty"`
+}
+
+// manifest holds the entries by path on the host.
+type manifest struct {
+	Files map[string]entry `json:"files"`
+}
+
+func (s Store) manifestPath() string { return filepath.Join(s.Dir, "root_dir.json") }
+
+// read is empty for a host that has no manifest. An unreadable one is set
+// aside: it must not hold up the package for ever.
+func (s Store) read() (manifest, error) {
+	empty := manifest{Files: map[string]entry{}}
+	raw, err := os.ReadFile(s.manifestPath())
+	if errors.Is(err, os.ErrNotExist) {
+		return empty, nil
+	}
+	if err != nil {
+		return empty, fmt.Errorf("read which files came from the package: %w", err)
+	}
+	var m manifest
+	if err := json.Unmarshal(raw, &m); err == nil && m.Files != nil {
+		return m, nil
+	}
+	if err := os.Rename(s.manifestPath(), s.manifestPath()+".backup"); err != nil {
+		return empty, fmt.Errorf("set the unreadable %s aside: %w", s.manifestPath(), err)
+	}
+	return empty, nil
+}
+
+func (s Store) write(m manifest) error {
+	if len(m.Files) == 0 {
+		return hostfs.Remove(s.manifestPath())
+	}
+	raw, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return hostfs.WriteFile(s.manifestPath(), raw, 0o600)
+}

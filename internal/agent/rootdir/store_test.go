@@ -1,0 +1,242 @@
+package rootdir_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/skyhook-operator/skyhook/internal/agent/rootdir"
+)
+
+// files describe a tree: content by path; a path that ends in "/" is a
+// directory, content that starts with "->" a symbolic link.
+type files map[string]string
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f files) put(t *testing.T, root string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		path := filepath.Join(root, name)
+		if strings.HasSuffix(name, "/") {
+			must(t, os.MkdirAll(path, 0o755))
+			continue
+		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		if target, ok := strings.CutPrefix(f[name], "->"); ok {
+			must(t, os.Symlink(target, path))
+		} else {
+			must(t, os.WriteFile(path, []byte(f[name]), 0o640))
+		}
+	}
+}
+
+// tree reads a folder back, without directories that are implied.
+func tree(t *testing.T, root string) files {
+	t.Helper()
+	found := files{}
+	must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return err
+		}
+		name := strings.TrimPrefix(path, root+"/")
+		switch {
+		case d.IsDir():
+			if list, _ := os.ReadDir(path); len(list) == 0 {
+				found[name+"/"] = ""
+			}
+		case d.Type() == fs.ModeSymlink:
+			target, err := os.Readlink(path)
+			found[name] = "->" + target
+			return err
+		default:
+			raw, err := os.ReadFile(path)
+			found[name] = string(raw)
+			return err
+		}
+		return nil
+	}))
+	return found
+}
+
+// scene is one package on one host.
+type scene struct {
+	t     *testing.T
+	host  string
+	store rootdir.Store
+}
+
+func newScene(t *testing.T, host files) scene {
+	t.Helper()
+	root := t.TempDir()
+	host.put(t, root)
+	return scene{t, root, rootdir.Store{Dir: filepath.Join(t.TempDir(), "state"), Root: root}}
+}
+
+func (s scene) install(shipped files) error {
+	s.t.Helper()
+	dir := s.t.TempDir()
+	shipped.put(s.t, dir)
+	src, err := os.OpenRoot(dir)
+	must(s.t, err)
+	defer func() { _ = src.Close() }()
+	return s.store.Install(src)
+}
+
+func (s scene) expect(when string, want files) {
+	s.t.Helper()
+	if got := tree(s.t, s.host); !maps.Equal(got, want) {
+		s.t.Errorf("%s: the host has %q, want %q", when, got, want)
+	}
+}
+
+func TestInstallAndRemove(t *testing.T) {
+	tests := map[string]struct {
+		host    files
+		ships   []files
+		then    files // what the host has after the last of them
+		remains files // after Remove, if not what the host had before
+	}{
+		"new files and directories": {
+			host:  files{"etc/hosts": "h"},
+			ships: []files{{"etc/new/a": "1", "etc/new/b": "2", "opt/empty/": ""}},
+			then:  files{"etc/hosts": "h", "etc/new/a": "1", "etc/new/b": "2", "opt/empty/": ""},
+		},
+		"a file is replaced": {
+			host:  files{"etc/motd": "old"},
+			ships: []files{{"etc/motd": "new"}},
+			then:  files{"etc/motd": "new"},
+		},
+		"an equal file was there before": {
+			host:  files{"etc/motd": "same"},
+			ships: []files{{"etc/motd": "same"}},
+			then:  files{"etc/motd": "same"},
+		},
+		"the next version drops, adds and changes": {
+			host:  files{"etc/motd": "old", "etc/keep": "k"},
+			ships: []files{{"etc/motd": "v1", "etc/x/gone": "v1"}, {"etc/motd": "v2", "etc/y/more": "v2"}},
+			then:  files{"etc/motd": "v2", "etc/keep": "k", "etc/y/more": "v2"},
+		},
+		"what the next version does not ship comes back": {
+			host:  files{"etc/motd": "old"},
+			ships: []files{{"etc/motd": "v1"}, {"etc/other": "v2"}},
+			then:  files{"etc/motd": "old", "etc/other": "v2"},
+		},
+		"nothing at all any more": {
+			host:  files{"etc/motd": "old"},
+			ships: []files{{"etc/motd": "v1", "a/b/c": "1"}, {}},
+			then:  files{"etc/motd": "old"},
+		},
+		"links, new and in place of files and links": {
+			host:  files{"etc/file": "f", "etc/link": "->file"},
+			ships: []files{{"etc/file": "->elsewhere", "etc/link": "->nowhere", "etc/new": "->file"}},
+			then:  files{"etc/file": "->elsewhere", "etc/link": "->nowhere", "etc/new": "->file"},
+		},
+		"a file through a link of the host": {
+			host:  files{"data/motd": "old", "etc/motd": "->../data/motd"},
+			ships: []files{{"etc/motd": "new"}},
+			then:  files{"data/motd": "new", "etc/motd": "->../data/motd"},
+		},
+		"a file in place of a link that leads nowhere": {
+			host:  files{"etc/motd": "->nowhere"},
+			ships: []files{{"etc/motd": "new"}},
+			then:  files{"etc/motd": "new"},
+		},
+		"a file becomes a directory, and a directory a file": {
+			host:  files{"etc/hosts": "h"},
+			ships: []files{{"etc/a": "1", "etc/b/c": "2"}, {"etc/a/x": "3", "etc/b": "4"}},
+			then:  files{"etc/hosts": "h", "etc/a/x": "3", "etc/b": "4"},
+		},
+		"a file becomes a link": {
+			host:  files{"etc/a": "old"},
+			ships: []files{{"etc/a": "1"}, {"etc/a": "->b"}, {"etc/a": "2"}},
+			then:  files{"etc/a": "2"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, test.host)
+			for _, shipped := range test.ships {
+				for range 2 {
+					must(t, s.install(shipped))
+				}
+			}
+			s.expect("installed", test.then)
+			must(t, s.store.Remove(), s.store.Remove())
+			s.expect("removed", test.host)
+			if left := tree(t, filepath.Dir(s.store.Dir)); len(left) > 1 || len(left) == 1 && left["state/"] != "" {
+				t.Errorf("left in the store: %q", left)
+			}
+		})
+	}
+}
+
+func TestWhatOthersDidSinceStays(t *testing.T) {
+	s := newScene(t, files{"etc/motd": "old"})
+	must(t, s.install(files{"etc/motd": "new", "etc/app/shipped": "1", "etc/x": "1"}))
+	files{"etc/app/own": "theirs"}.put(t, s.host)
+	must(t, os.Remove(filepath.Join(s.host, "etc/x")), os.Mkdir(filepath.Join(s.host, "etc/x"), 0o755))
+	must(t, os.WriteFile(filepath.Join(s.host, "etc/app/shipped"), []byte("edited"), 0o644))
+	must(t, s.store.Remove())
+	s.expect("removed", files{"etc/motd": "old", "etc/app/own": "theirs", "etc/x/": ""})
+}
+
+func TestOriginalsComeBackAsTheyWere(t *testing.T) {
+	s := newScene(t, files{"etc/shadow": "secret"})
+	path := filepath.Join(s.host, "etc/shadow")
+	when := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+	must(t, os.Chown(path, 12, 34), os.Chmod(path, 0o4710), os.Chtimes(path, when, when))
+	describe := func() string {
+		info, err := os.Stat(path)
+		must(t, err)
+		stat := info.Sys().(*syscall.Stat_t)
+		return fmt.Sprint(info.Mode(), info.ModTime().UTC(), stat.Uid, stat.Gid)
+	}
+	before := describe()
+	must(t, s.install(files{"etc/shadow": "new"}), os.Remove(path), s.store.Remove())
+	if after := describe(); after != before {
+		t.Errorf("was %s, is %s", before, after)
+	}
+}
+
+func TestTrouble(t *testing.T) {
+	t.Run("the host has a directory where the package has a file", func(t *testing.T) {
+		s := newScene(t, files{"etc/a/own": "x"})
+		if err := s.install(files{"etc/a": "1"}); err == nil || !strings.Contains(err.Error(), "the host has a directory") {
+			t.Errorf("got %v", err)
+		}
+		must(t, s.store.Remove())
+		s.expect("removed", files{"etc/a/own": "x"})
+	})
+	t.Run("the manifest cannot be read", func(t *testing.T) {
+		s := newScene(t, files{})
+		must(t, s.install(files{"etc/a": "1"}))
+		manifest := filepath.Join(s.store.Dir, "root_dir.json")
+		must(t, os.WriteFile(manifest, []byte("{"), 0o600))
+		must(t, s.install(files{"etc/a": "1"}))
+		if raw, err := os.ReadFile(manifest + ".backup"); err != nil || string(raw) != "{" {
+			t.Errorf("backup %q, %v", raw, err)
+		}
+	})
+	t.Run("a copy is lost", func(t *testing.T) {
+		s := newScene(t, files{"etc/a": "old"})
+		must(t, s.install(files{"etc/a": "new"}))
+		must(t, os.RemoveAll(filepath.Join(s.store.Dir, "originals")))
+		if err := s.store.Remove(); err == nil || !strings.Contains(err.Error(), "/etc/a: its copy ") {
+			t.Errorf("got %v", err)
+		}
+	})
+}

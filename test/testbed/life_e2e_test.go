@@ -66,6 +66,8 @@ func TestClusterLife(t *testing.T) {
 		}
 	})
 	t.Run("reboot from a privileged pod", func(t *testing.T) { testPodReboots(ctx, t, c, cs) })
+	t.Run("packages are installed", func(t *testing.T) { testPackages(ctx, t, c) })
+	t.Run("settings", func(t *testing.T) { testSettings(ctx, t, c) })
 	t.Run("power off and on", func(t *testing.T) { testPowerOff(ctx, t, c) })
 	t.Run("nodes come and go", func(t *testing.T) { testScale(ctx, t, c, o) })
 	t.Run("up again is quick and changes nothing", func(t *testing.T) {

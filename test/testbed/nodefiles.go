@@ -70,7 +70,7 @@ var (
 		"apt-daily-upgrade.timer", "apt-daily.timer", "console-getty.service", "dpkg-db-backup.timer", "e2scrub_all.timer",
 		"e2scrub_reap.service", "fstrim.timer", "getty.target", "systemd-logind.service", "systemd-modules-load.service",
 		"systemd-networkd.service", "systemd-random-seed.service", "systemd-remount-fs.service", "systemd-resolved.service",
-		"systemd-sysctl.service", "systemd-timesyncd.service", "systemd-udev-trigger.service", "systemd-udevd-control.socket",
+		"systemd-timesyncd.service", "systemd-udev-trigger.service", "systemd-udevd-control.socket",
 		"systemd-udevd-kernel.socket", "systemd-udevd.service",
 	}
 )

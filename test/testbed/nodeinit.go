@@ -39,6 +39,14 @@ var fakeSysctls = map[string]string{
 	"kernel/keys/root_maxbytes": "25000000",
 }
 
+// copiedSysctls are settings of the whole machine that Debian's boot, or a package under test, may write. What a node
+// changes of them it alone sees, and only until it boots again. All below vm is copied as well.
+var copiedSysctls = []string{
+	"fs/aio-max-nr", "fs/file-max", "fs/inotify/max_user_instances", "fs/inotify/max_user_watches",
+	"fs/protected_fifos", "fs/protected_hardlinks", "fs/protected_regular", "fs/protected_symlinks",
+	"kernel/pid_max", "kernel/sysrq", "kernel/threads-max",
+}
+
 // nodeInit runs as PID 1 of a node's new mount, PID, host name and IPC namespaces, puts the node together and becomes its
 // systemd. It only returns on failure.
 func nodeInit(config string) error {
@@ -59,6 +67,7 @@ func nodeInit(config string) error {
 	m.system()
 	m.cgroups(cg)
 	m.sysctls(b.BootID)
+	m.commandLine()
 	if m.err != nil {
 		return m.err
 	}
@@ -211,8 +220,13 @@ func (m *mounter) aliases(base string) {
 // sysctls gives the node its own boot id and its own copy of settings that belong to the machine.
 func (m *mounter) sysctls(bootID string) {
 	m.mkdir("run/testbed")
+	m.copyFolder("proc/sys/vm", "run/testbed/vm")
 	values := maps.Clone(fakeSysctls)
 	values["kernel/random/boot_id"] = bootID
+	for _, key := range copiedSysctls {
+		value, _ := os.ReadFile(m.path("proc/sys/" + key))
+		values[key] = strings.TrimSuffix(string(value), "\n")
+	}
 	for key, value := range values {
 		if _, err := os.Stat(m.path("proc/sys/" + key)); errors.Is(err, fs.ErrNotExist) {
 			continue // this kernel has no such setting
@@ -221,6 +235,22 @@ func (m *mounter) sysctls(bootID string) {
 		m.file(file, value+"\n")
 		m.bind(m.path(file), "proc/sys/"+key, 0)
 	}
+}
+
+// copyFolder lays a copy of a folder's files over it: what is written there stays on the node.
+func (m *mounter) copyFolder(target, dir string) {
+	m.mkdir(dir)
+	if m.err != nil {
+		return
+	}
+	files, err := os.ReadDir(m.path(target))
+	m.fail("read "+target, err)
+	for _, f := range files {
+		// Some can only be written: reading them fails, and their copies are empty.
+		value, _ := os.ReadFile(m.path(filepath.Join(target, f.Name())))
+		m.file(filepath.Join(dir, f.Name()), string(value))
+	}
+	m.bind(m.path(dir), target, 0)
 }
 
 func switchRoot(root string) error {

@@ -25,22 +25,31 @@ var nodePackages = []string{
 // buildRootfs makes the read-only lower layer of every node's root file system.
 func (a *assets) buildRootfs(ctx context.Context, cache, _ string, p *progress) error {
 	include := strings.Join(nodePackages, ",")
-	a.Rootfs = filepath.Join(cache, "rootfs-"+shortHash([]byte(debianSuite), []byte(include)))
+	offer := strings.Join(offeredPackages, ",") + repositorySource
+	a.Rootfs = filepath.Join(cache, "rootfs-"+shortHash([]byte(debianSuite), []byte(include), []byte(offer)))
 	return produce(a.Rootfs, func(tmp string) (err error) {
-		defer p.step("make the nodes' root file system from Debian %s packages (about 50 s)", debianSuite)(&err)
+		defer p.step("make the nodes' root file system from Debian %s packages (about 1 minute)", debianSuite)(&err)
 		mirror := os.Getenv("DEBIAN_MIRROR")
 		if mirror == "" {
 			mirror = defaultMirror
 		}
 		cmd := exec.CommandContext(ctx, "debootstrap", "--variant=minbase", "--include="+include, debianSuite, tmp, mirror)
-		// In namespaces of its own its mounts and processes vanish with it, however it ends.
-		cmd.SysProcAttr = &syscall.SysProcAttr{
-			Unshareflags: syscall.CLONE_NEWNS,
-			Cloneflags:   syscall.CLONE_NEWPID,
-		}
-		if err := runCommand(cmd); err != nil {
+		if err := runCommand(isolated(cmd)); err != nil {
 			return err
 		}
-		return os.RemoveAll(filepath.Join(tmp, "var", "cache", "apt", "archives"))
+		// What debootstrap downloaded is installed.
+		if err := os.RemoveAll(filepath.Join(tmp, "var", "cache", "apt", "archives")); err != nil {
+			return err
+		}
+		return offerPackages(ctx, tmp)
 	})
+}
+
+// isolated gives a command namespaces of its own, so that its mounts and processes vanish with it, however it ends.
+func isolated(cmd *exec.Cmd) *exec.Cmd {
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Unshareflags: syscall.CLONE_NEWNS,
+		Cloneflags:   syscall.CLONE_NEWPID,
+	}
+	return cmd
 }

@@ -1,0 +1,73 @@
+# shellcheck shell=bash
+# Which package manager this host has, by what its os-release says it is like.
+
+# os_release KEY: a value, without quotes.
+os_release() {
+  local file value
+  for file in /etc/os-release /usr/lib/os-release; do
+    [[ -r "${file}" ]] || continue
+    value=$(sed -n "s/^$1=//p" "${file}" | tail -n 1)
+    value=${value//[\"\']/}
+    printf '%s' "${value,,}"
+    return
+  done
+}
+
+# choose_packager: sets PACKAGER (the functions to use) and MANAGER (the tool).
+choose_packager() {
+  local id like word tools=()
+  id=$(os_release ID) like=$(os_release ID_LIKE)
+  for word in ${id} ${like}; do
+    case "${word}" in
+      debian | ubuntu) PACKAGER=apt tools=(apt-get) ;;
+      rhel | centos | rocky | almalinux | amzn | ol | fedora) PACKAGER=rpm tools=(dnf yum) ;;
+      suse | sles | sle_hpc | sle-micro | opensuse | opensuse-*) PACKAGER=rpm tools=(zypper) ;;
+      *) continue ;;
+    esac
+    choose_manager "${tools[@]}"
+    return
+  done
+  fail "cannot install tuned on this host: ID=\"${id}\" and ID_LIKE=\"${like}\" of its os-release name none of the supported" \
+    "families Debian and Ubuntu (apt-get), RHEL, CentOS, Rocky, AlmaLinux, Amazon, Oracle and Fedora (dnf, yum), SUSE (zypper)"
+}
+
+choose_manager() {
+  local tool
+  for tool in "$@"; do
+    if type -P "${tool}" >/dev/null; then
+      MANAGER=${tool}
+      return
+    fi
+  done
+  fail "os-release says that this host has ${1}, but it does not; looked for: $*"
+}
+
+# packager ACTION ...: apt_ACTION or rpm_ACTION.
+packager() {
+  local action=$1
+  shift
+  "${PACKAGER}_${action}" "$@"
+}
+
+# removable PACKAGE...: those that can go without taking along a package that
+# is not among them. All at once if possible, else one by one from the end of
+# the chains.
+removable() {
+  local left=("$@") chosen=() next=() package found=yes
+  if packager can_remove "$@"; then
+    printf '%s\n' "$@"
+    return
+  fi
+  while [[ -n "${found}" ]]; do
+    found="" next=()
+    for package in "${left[@]}"; do
+      if packager can_remove "${chosen[@]}" "${package}"; then
+        chosen+=("${package}") found=yes
+      else
+        next+=("${package}")
+      fi
+    done
+    left=("${next[@]}")
+  done
+  ((${#chosen[@]} == 0)) || printf '%s\n' "${chosen[@]}"
+}

@@ -1,0 +1,36 @@
+# shellcheck shell=bash
+# Packages of RHEL, SUSE and what is like them. What is installed, and what
+# needs what, rpm itself knows; the host's own tool installs and removes.
+
+rpm_installed() {
+  rpm -qa --qf '%{NAME}\n' | sort -u
+}
+
+rpm_present() {
+  rpm_installed
+}
+
+rpm_install() {
+  case "${MANAGER}" in
+    dnf) attempt dnf -y --setopt=install_weak_deps=False install tuned ;;
+    yum) attempt yum -y install tuned ;;
+    zypper) ZYPP_LOCK_TIMEOUT=60 attempt zypper --non-interactive install --no-recommends tuned ;;
+  esac
+}
+
+# rpm_wanted: packages that somebody asked for by name, where that is known.
+rpm_wanted() {
+  [[ "${MANAGER}" == dnf ]] || return 0
+  dnf -q repoquery --userinstalled --qf '%{name}\n' 2>/dev/null | sort -u || true
+}
+
+rpm_can_remove() {
+  rpm -e --test "$@" >/dev/null 2>&1
+}
+
+rpm_remove() {
+  case "${MANAGER}" in
+    zypper) ZYPP_LOCK_TIMEOUT=60 attempt zypper --non-interactive remove --no-clean-deps "$@" ;;
+    *) attempt "${MANAGER}" -y --setopt=clean_requirements_on_remove=False remove "$@" ;;
+  esac
+}

@@ -1,0 +1,135 @@
+# shellcheck shell=bash
+# uninstall: all that the record tells of is undone, in an order in which every
+# part may be done again. What the check needs to know stays until it has run.
+
+uninstall_step() {
+  if recorded removed; then
+    say "everything is undone already"
+    return
+  fi
+  if ! recorded before && ! recorded profile-before && [[ -z "$(owned)" ]]; then
+    say "this package has changed nothing on this host"
+    drop_all
+    return
+  fi
+  note_gone
+  leave_profiles
+  give_back_all
+  if ours; then
+    remove_tuned
+  elif recorded before && tuned_present; then
+    service_as_before
+    spelling_as_before
+  fi
+  rivals_as_before
+  grub_as_before
+  finish_uninstall
+}
+
+# note_gone: what the check will look for, written before it is gone.
+note_gone() {
+  local key
+  for key in $(owned); do
+    recorded "files/${key}/before" || printf '%s\n' "$(target_owned "${key}")"
+  done | if recorded gone; then sort -u - "${STATE}/gone"; else cat; fi | record gone
+}
+
+# leave_profiles: a tuned that goes rolls back by itself when it is stopped, so
+# that only one that stays must succeed.
+leave_profiles() {
+  tuned_present && recorded profile-before || return 0
+  if ours; then
+    service_active || return 0
+    (profile_as_before) || warn "could not leave the profile; stopping tuned undoes it"
+  else
+    start_service
+    profile_as_before
+  fi
+}
+
+give_back_all() {
+  local key
+  for key in $(owned); do
+    give_back "${key}"
+  done
+}
+
+remove_tuned() {
+  local list
+  choose_packager
+  stop_service
+  disable_service
+  read_removable
+  if [[ " ${REMOVE[*]} " == *" tuned "* ]]; then
+    say "removing with ${MANAGER}: ${REMOVE[*]}"
+    packager remove "${REMOVE[@]}" || fail "${MANAGER} cannot remove ${REMOVE[*]}: ${LAST}"
+  elif packager installed | grep -qx tuned; then
+    say "tuned stays: other packages of this host need it"
+    record stays </dev/null
+  fi
+  recorded stays || remove_remains
+}
+
+# read_removable: sets REMOVE to tuned and what came with it, without what
+# somebody has asked for since, and what other packages need.
+read_removable() {
+  local candidates=()
+  recorded packages-ours || note_packages
+  packager present >"${STATE}/.present"
+  packager wanted | sed '/^tuned$/d' >"${STATE}/.wanted"
+  mapfile -t candidates < <(comm -12 "${STATE}/packages-ours" "${STATE}/.present" | comm -23 - "${STATE}/.wanted")
+  REMOVE=()
+  ((${#candidates[@]} == 0)) || mapfile -t REMOVE < <(removable "${candidates[@]}")
+}
+
+# remove_remains: package managers leave logs, and on RPM hosts changed
+# settings under another name.
+remove_remains() {
+  rm -rf /var/log/tuned /run/tuned /var/lib/tuned
+  [[ -n "$(fact before folder)" && -d /etc/tuned ]] || return 0
+  rm -f /etc/tuned/*.rpmsave /etc/modprobe.d/tuned.conf.rpmsave /etc/grub.d/00_tuned.rpmsave
+  local path
+  for path in "${OWN_FILES[@]}"; do
+    rm -f "${path}"
+  done
+  find /etc/tuned -depth -type d -empty -delete
+  [[ ! -d /etc/tuned ]] || say "left /etc/tuned: there are files in it that are not this package's"
+}
+
+# finish_uninstall: "removed" is the word that all is done.
+finish_uninstall() {
+  {
+    ours && ! recorded stays && printf 'tuned=gone\n'
+    recorded before && [[ -z "$(fact before active)" ]] && printf 'service=stopped\n'
+    recorded before && [[ "$(fact before enablement)" != enabled ]] && printf 'service=disabled\n'
+    printf 'done=yes\n'
+  } | record removed
+  drop before packages-before packages-ours profile-before stays files \
+    kept.grub kept.active_profile kept.profile_mode kept.post_loaded_profile kept.bootcmdline kept.tuned.conf
+  say "everything is undone"
+}
+
+uninstall_check_step() {
+  local path tool
+  if ! recorded removed; then
+    [[ ! -d "${STATE}" ]] || fail "the uninstall has not run to its end: ${STATE} still tells of things to undo"
+    say "nothing of this package is on this host"
+    return
+  fi
+  while IFS= read -r path; do
+    [[ ! -e "${path}" ]] || fail "${path} is still there"
+  done <"${STATE}/gone"
+  if [[ "$(fact removed tuned)" == gone ]]; then
+    for tool in tuned tuned-adm; do
+      ! type -P "${tool}" >/dev/null || fail "$(type -P "${tool}") is still there"
+    done
+  fi
+  if [[ "$(fact removed service)" == *stopped* ]]; then
+    ! service_active || fail "the service tuned still runs"
+  fi
+  if [[ "$(fact removed service)" == *disabled* ]]; then
+    [[ "$(service_enablement)" != enabled ]] || fail "the service tuned is still enabled"
+  fi
+  drop_all
+  say "nothing of this package is on this host"
+}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -41,31 +42,50 @@ func (e environ) flag(name string, fallback bool) bool {
 	return fallback
 }
 
-const envReference = "env:"
+const (
+	envReference = "env:"
+	// envDefault is followed by what a variable stands for that is not set, or
+	// empty, as in a shell.
+	envDefault = ":-"
+)
 
 // arguments puts the values of variables in place of references to them, and
 // adds the versions for an upgrade step. All missing variables are named.
 func (s *stage) arguments(step packagefile.Step) (arguments, secrets []string, err error) {
 	var missing []error
 	for _, argument := range step.Arguments {
-		rest, isReference := strings.CutPrefix(argument, envReference)
+		reference, isReference := strings.CutPrefix(argument, envReference)
 		if !isReference {
 			arguments = append(arguments, argument)
 			continue
 		}
-		// What follows a second "env:" is ignored; packages rely on it.
-		name, _, _ := strings.Cut(rest, envReference)
-		value, given := s.env[name]
+		value, name, given := s.env.resolve(reference)
 		if !given {
 			missing = append(missing, fmt.Errorf("%s: Expected environment variable did not exist: %s", step.Path, name))
 			continue
 		}
-		arguments, secrets = append(arguments, value), append(secrets, value)
+		arguments = append(arguments, value)
+		if value == s.env[name] {
+			secrets = append(secrets, value)
+		}
 	}
 	if step.UpgradeStep && s.mode.IsUpgrade() {
 		arguments = append(arguments, s.previous, s.pkg.Version)
 	}
 	return arguments, secrets, errors.Join(missing...)
+}
+
+// resolve reads "NAME" or "NAME:-default".
+func (e environ) resolve(reference string) (value, name string, given bool) {
+	// What follows a second "env:" is ignored; packages rely on it.
+	name, _, _ = strings.Cut(reference, envReference)
+	if value, given = e[name]; given {
+		return value, name, true
+	}
+	if before, fallback, hasDefault := strings.Cut(reference, envDefault); hasDefault {
+		return cmp.Or(e[before], fallback), before, true
+	}
+	return "", name, false
 }
 
 // standardPath is where hosts keep their commands; the container's own PATH

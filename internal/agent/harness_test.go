@@ -22,6 +22,7 @@ import (
 
 var (
 	agentBinary  string
+	faultyBinary string
 	hostTemplate string
 )
 
@@ -38,7 +39,8 @@ func runTests(m *testing.M) int {
 	if err == nil {
 		defer func() { _ = os.RemoveAll(dir) }()
 		agentBinary, hostTemplate = filepath.Join(dir, "skyhook-agent"), filepath.Join(dir, "host")
-		err = errors.Join(buildAgent(agentBinary), buildHost(hostTemplate))
+		faultyBinary = filepath.Join(dir, "skyhook-agent-faults")
+		err = errors.Join(buildAgent(agentBinary), buildAgent(faultyBinary, "-tags", "faults"), buildHost(hostTemplate))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -47,8 +49,9 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-func buildAgent(target string) error {
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X main.version=1.2.3-test", "-o", target, "../../cmd/skyhook-agent")
+func buildAgent(target string, options ...string) error {
+	args := append([]string{"build", "-trimpath", "-ldflags=-s -w -X main.version=1.2.3-test", "-o", target}, options...)
+	build := exec.Command("go", append(args, "../../cmd/skyhook-agent")...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the agent: %w\n%s", err, out)
@@ -167,6 +170,14 @@ func (h *host) write(name, content string) {
 	h.t.Helper()
 	h.must(os.MkdirAll(filepath.Dir(h.path(name)), 0o755))
 	h.must(os.WriteFile(h.path(name), []byte(content), 0o644))
+}
+
+// copyTree copies a folder of the host, as an init container does.
+func (h *host) copyTree(from, to string) {
+	h.t.Helper()
+	if !h.has(to) {
+		h.must(os.CopyFS(h.path(to), os.DirFS(h.path(from))))
+	}
 }
 
 func (h *host) read(elements ...string) string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skyhook-operator/skyhook/internal/agent/copies"
 	"github.com/skyhook-operator/skyhook/internal/agent/interrupt"
 	"github.com/skyhook-operator/skyhook/internal/agent/process"
 )
@@ -67,7 +68,13 @@ func (a *agent) runInterrupt(ctx context.Context) error {
 	if err := i.prepare(own); err != nil {
 		return err
 	}
-	return i.runAll(ctx)
+	if err := i.runAll(ctx); err != nil {
+		return err
+	}
+	if err := copies.CollectFlags(filepath.Dir(i.store.Dir), i.ResourceID); err != nil {
+		i.warn("%v", err)
+	}
+	return nil
 }
 
 // prepare brings the package to the host as a stage would, if the agent's
@@ -97,6 +104,9 @@ func (i *interrupts) runAll(ctx context.Context) error {
 		}
 		if i.store.Done(c) {
 			i.say("Skipping interrupt %s (%s): it is done", c.Name, c.Line)
+			if err := i.store.Settle(c); err != nil {
+				return err
+			}
 			continue
 		}
 		if ctx.Err() != nil {

@@ -24,10 +24,20 @@ type settings struct {
 	StopPatience time.Duration
 	// RebootPatience is how long to wait for the end after a reboot was asked for.
 	RebootPatience time.Duration
-	badVariables   []string
+	// StepLimit is how long a step may take; zero is for ever.
+	StepLimit time.Duration
+	// CheckPatience is how long a check that fails is tried again.
+	CheckPatience time.Duration
+	// Namespaces names those of the host that steps run in, beside its root.
+	Namespaces   string
+	badVariables []string
 }
 
 const (
+	namespacesVariable = "SKYHOOK_HOST_NAMESPACES"
+	// mountNamespace is its only value: all others of the host the pod has.
+	mountNamespace = "mount"
+
 	defaultBufferLimit = 8192
 	// Below the kubelet's default of 30 s, so that a step which ignores SIGTERM
 	// is reported as stopped before the agent itself is killed.
@@ -59,6 +69,9 @@ func readSettings(env environ) settings {
 	}
 	s.StopPatience = s.seconds(env, "SKYHOOK_AGENT_STOP_SECONDS", defaultStopPatience)
 	s.RebootPatience = s.seconds(env, "SKYHOOK_AGENT_REBOOT_SECONDS", defaultRebootPatience)
+	s.StepLimit = s.seconds(env, "SKYHOOK_AGENT_STEP_SECONDS", 0)
+	s.CheckPatience = s.seconds(env, "SKYHOOK_AGENT_CHECK_SECONDS", 0)
+	s.Namespaces = env[namespacesVariable]
 	return s
 }
 

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/skyhook-operator/skyhook/internal/agent/copies"
 	"github.com/skyhook-operator/skyhook/internal/agent/flags"
 	"github.com/skyhook-operator/skyhook/internal/agent/history"
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
@@ -19,6 +23,8 @@ type stage struct {
 	pkg  *packagefile.Package
 	// previous is the version installed before; only known in upgrade modes.
 	previous string
+	// namespace is the host's mount namespace if steps are to run in it.
+	namespace *os.File
 }
 
 // runStage brings package and host together, and runs the mode's steps.
@@ -47,7 +53,13 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 	if err := s.runSteps(ctx); err != nil {
 		return err
 	}
-	return s.conclude()
+	if err := s.conclude(); err != nil {
+		return err
+	}
+	if mode.IsCheck() {
+		s.tidy()
+	}
+	return nil
 }
 
 func (s *stage) prepare() error {
@@ -71,6 +83,12 @@ func (s *stage) prepare() error {
 		}
 		s.previous = previous
 	}
+	namespace, err := s.openNamespace()
+	if err != nil {
+		return err
+	}
+	// It stays open until the process ends.
+	s.namespace = namespace
 	if err := s.flags().Start(); err != nil {
 		return err
 	}
@@ -139,7 +157,7 @@ func (s *stage) runChecks(ctx context.Context) error {
 	var results []flags.Check
 	var failures []error
 	for _, step := range s.steps() {
-		err := s.runStep(ctx, step)
+		err := s.runCheck(ctx, step)
 		if errors.Is(err, errStopped) {
 			return err
 		}
@@ -157,6 +175,27 @@ func (s *stage) runChecks(ctx context.Context) error {
 		return &checksError{failures}
 	}
 	return errors.Join(failures...)
+}
+
+// checkPause is the time between two tries of a check.
+const checkPause = 500 * time.Millisecond
+
+// runCheck runs one check, again and again while it fails and there is
+// patience left: what a stage has begun may need time to settle, and the
+// kubelet's own pauses between two tries grow to minutes.
+func (s *stage) runCheck(ctx context.Context, step packagefile.Step) error {
+	giveUp := s.now().Add(s.CheckPatience)
+	for {
+		err := s.runStep(ctx, step)
+		if err == nil || errors.Is(err, errStopped) || !s.now().Add(checkPause).Before(giveUp) {
+			return err
+		}
+		s.say("check %s is tried again, until it succeeds or %v are over", step.Path, s.CheckPatience)
+		select {
+		case <-ctx.Done():
+		case <-time.After(checkPause):
+		}
+	}
 }
 
 // recordChecks writes the results where agents in the field have them, for
@@ -194,4 +233,23 @@ func (s *stage) forget() error {
 		return err
 	}
 	return hostfs.RemoveAll(s.stateDir(s.pkg))
+}
+
+// tidy removes copies of the package that nothing needs any more. The stage
+// has done its work; trouble here is no reason to run it again.
+func (s *stage) tidy() {
+	store := copies.Store{Dir: s.RootDir, Package: s.packageName(), State: filepath.Join(s.stateDir(s.pkg), "copies.json")}
+	current := filepath.Base(s.CopyDir)
+	if filepath.Dir(s.CopyDir) != filepath.Clean(s.RootDir) || store.Package == "" {
+		return
+	}
+	if !s.mode.IsUninstall() {
+		if err := store.Used(string(s.mode), current); err != nil {
+			s.warn("old copies of the package stay: %v", err)
+			return
+		}
+	}
+	if err := store.Collect(current); err != nil {
+		s.warn("%v", err)
+	}
 }

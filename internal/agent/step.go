@@ -51,22 +51,37 @@ func (s *stage) execute(ctx context.Context, step packagefile.Step) error {
 		return fmt.Errorf("step %s could not be started: %w", title(step), err)
 	}
 	out := s.openOutput(s.logDir(s.pkg), step.Path, secrets)
-	result, err := process.Run(ctx, process.Command{
-		Path: script, Args: arguments, Dir: s.CopyDir, Env: s.environ(step), Stdout: out.stdout, Stderr: out.stderr,
+	limited, cancel := s.limit(ctx)
+	defer cancel()
+	result, err := process.Run(limited, process.Command{
+		Path: script, Args: arguments, Dir: s.CopyDir, Env: s.environ(step), Stdout: out.stdout, Stderr: out.stderr, Namespace: s.namespace,
 	}, process.Patience{Stop: s.StopPatience, Output: outputPatience})
 	out.close()
+	failure := &stepError{sentence: verdict(step, result), code: result.Code, output: out.tail.String()}
 	switch {
 	case err != nil:
 		return fmt.Errorf("step %s could not be started: %w", title(step), explainStart(script, err))
 	case ctx.Err() != nil:
-		return &stepError{sentence: fmt.Sprintf("step %s %s after the agent was told to stop", title(step), result), code: result.Code, output: out.tail.String(), cause: errStopped}
+		failure.sentence, failure.cause = fmt.Sprintf("step %s %s after the agent was told to stop", title(step), result), errStopped
+		return failure
+	case limited.Err() != nil:
+		failure.sentence = fmt.Sprintf("step %s did not end within %v, and %s when told to stop", title(step), s.StepLimit, result)
+		return failure
 	case result.OutputHeld:
 		s.say("step %s left a process behind that still holds its output; not waiting for it", step.Path)
 	}
 	if result.Signal == 0 && step.Accepts(result.Code) {
 		return nil
 	}
-	return &stepError{sentence: verdict(step, result), code: result.Code, output: out.tail.String()}
+	return failure
+}
+
+// limit ends with the time that a step may take.
+func (a *agent) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if a.StepLimit <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, a.StepLimit)
 }
 
 func verdict(step packagefile.Step, result process.Result) string {

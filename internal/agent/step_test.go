@@ -80,6 +80,21 @@ func TestRunStepReplacesEnvironmentVariables(t *testing.T) {
 	}
 }
 
+func TestEnvironmentVariablesMayHaveDefaults(t *testing.T) {
+	h := newHost(t)
+	h.env["FOO"], h.env["EMPTY"] = "a b", ""
+	h.define("apply", h.script("a.sh", `printf '%s|' "$@" >/ran`,
+		"env:FOO:-x", "env:NONE:-x y", "env:NONE:-", "env:EMPTY:-x", "env:NONE:-env:FOO", "env:NONE:-a:-b", "env:NONE:-$FOO"))
+	h.succeed("apply")
+	if got := h.read("/ran"); got != "a b|x y||x|env:FOO|a:-b|$FOO|" {
+		t.Errorf("arguments %q", got)
+	}
+	h.define("apply", h.script("b.sh", `echo "$@ said no"; exit 1`, "env:NONE:-default", "env:FOO:-x"))
+	if r := h.fail("apply", "step b.sh env:NONE:-default env:FOO:-x exited 1"); !strings.HasSuffix(r.message, "\ndefault *** said no") {
+		t.Errorf("a default is no secret, a value is: %q", r.message)
+	}
+}
+
 func TestRunStepPrintsAllMissingEnvironmentVariables(t *testing.T) {
 	h := newHost(t)
 	h.define("apply", h.script("a.sh", "touch /ran", "env:ONE", "env:PATH", "env:TWO").with("env", map[string]string{"ONE": "not a source"}))

@@ -79,8 +79,12 @@ func (s Store) Complete(c Command, now time.Time) error {
 	if err := hostfs.WriteFile(s.path(c.Name+completeSuffix), []byte(content), 0o644); err != nil {
 		return err
 	}
-	return remove(s.path(c.Name + startedSuffix))
+	return s.Settle(c)
 }
+
+// Settle forgets that a command which is done was begun: an agent may have
+// been killed between the two.
+func (s Store) Settle(c Command) error { return hostfs.Remove(s.path(c.Name + startedSuffix)) }
 
 // Begin notes that the command is about to run, and returns how many earlier
 // attempts have not come back.
@@ -96,7 +100,7 @@ func (s Store) Begin(c Command, now time.Time) (lost int, err error) {
 
 // Failed forgets the command, so that it is tried again.
 func (s Store) Failed(c Command) error {
-	return errors.Join(remove(s.path(c.Name+completeSuffix)), remove(s.path(c.Name+startedSuffix)))
+	return errors.Join(hostfs.Remove(s.path(c.Name+completeSuffix)), hostfs.Remove(s.path(c.Name+startedSuffix)))
 }
 
 // CompleteNoop notes an interrupt without commands.
@@ -118,11 +122,4 @@ func field(raw []byte, key string) (value string, given bool) {
 		}
 	}
 	return "", false
-}
-
-func remove(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
 }

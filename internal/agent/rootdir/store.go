@@ -132,8 +132,7 @@ func destination(path string) string {
 // drop undoes the entries that match, the longest paths first so that
 // directories are empty when their turn comes.
 func (s Store) drop(m manifest, matches func(path string) bool) error {
-	var kept []string
-	changed := false
+	before := len(m.Files)
 	for _, path := range slices.Backward(slices.Sorted(maps.Keys(m.Files))) {
 		if !matches(path) {
 			continue
@@ -141,25 +140,40 @@ func (s Store) drop(m manifest, matches func(path string) bool) error {
 		if err := s.undo(path, m.Files[path]); err != nil {
 			return err
 		}
-		if original := m.Files[path].Original; original != "" {
-			kept = append(kept, original)
-		}
 		delete(m.Files, path)
-		changed = true
 	}
-	if !changed {
+	if len(m.Files) < before {
+		if err := s.write(m); err != nil {
+			return err
+		}
+	}
+	return s.sweep(m)
+}
+
+// sweep removes the copies that the manifest does not name, or not any more.
+func (s Store) sweep(m manifest) error {
+	dir := filepath.Join(s.Dir, originals)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	// The copies go only after the manifest has stopped to name them.
-	if err := s.write(m); err != nil {
+	if err != nil {
 		return err
 	}
-	for _, original := range kept {
+	named := map[string]bool{}
+	for _, e := range m.Files {
+		named[e.Original] = true
+	}
+	for _, entry := range entries {
+		original := filepath.Join(originals, entry.Name())
+		if named[original] {
+			continue
+		}
 		if err := hostfs.Remove(filepath.Join(s.Dir, original)); err != nil {
 			return err
 		}
 	}
-	return hostfs.RemoveEmpty(filepath.Join(s.Dir, originals))
+	return hostfs.RemoveEmpty(dir)
 }
 
 func (s Store) undo(path string, e entry) error {

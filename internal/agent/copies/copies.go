@@ -1,0 +1,158 @@
+// Package copies removes folders that earlier generations of a Skyhook have
+// left on a host: copies of packages, and flags of interrupts.
+//
+// It goes by names alone and must not know what is in the folders.
+package copies
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
+)
+
+// Generation is one state of one Skyhook's spec.
+type Generation struct {
+	// UID is that of the Skyhook.
+	UID string
+	// Number is the Skyhook's generation.
+	Number int64
+}
+
+// supersedes reports whether nothing needs other's folders any more once this
+// generation is at work: they are older, or of a Skyhook that was deleted.
+func (g Generation) supersedes(other Generation) bool {
+	return g.UID != other.UID || g.Number > other.Number
+}
+
+const uidPattern = `[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`
+
+var (
+	// copyName is what follows "<package>-" in the name of a package's copy:
+	// "<version>-<uid>-<generation>". A version has a dot before any hyphen,
+	// which keeps package "a" from taking the copies of "a-1" for its own.
+	copyName = regexp.MustCompile(`^(\d+\.[0-9A-Za-z.+-]*)-(` + uidPattern + `)-(\d+)$`)
+	// resourceID is "<skyhook>-<uid>-<generation>_<package>_<version>".
+	resourceID = regexp.MustCompile(`^(.+)-(` + uidPattern + `)-(\d+)_([^_/]+)_([^_/]+)$`)
+)
+
+// ParseCopy reads the name of a package's copy.
+func ParseCopy(pkg, name string) (g Generation, ok bool) {
+	rest, ours := strings.CutPrefix(name, pkg+"-")
+	parts := copyName.FindStringSubmatch(rest)
+	if !ours || parts == nil {
+		return g, false
+	}
+	return newGeneration(parts[2], parts[3])
+}
+
+// ParseResource reads a resource id.
+func ParseResource(id string) (pkg string, g Generation, ok bool) {
+	parts := resourceID.FindStringSubmatch(id)
+	if parts == nil {
+		return "", g, false
+	}
+	g, ok = newGeneration(parts[2], parts[3])
+	return parts[4], g, ok
+}
+
+func newGeneration(uid, number string) (Generation, bool) {
+	n, err := strconv.ParseInt(number, 10, 64)
+	return Generation{uid, n}, err == nil
+}
+
+// Store is the directory with the copies of one Skyhook's packages.
+type Store struct {
+	Dir string
+	// Package is the name that the Skyhook gives the package.
+	Package string
+	// State is the file that says which copies were used last.
+	State string
+}
+
+// Used notes that a mode of the package has just succeeded from a copy.
+//
+// The host may go on to use that copy: a unit that a step installs may start a
+// program in it. So the copy stays until the same mode has succeeded from a
+// later one.
+func (s Store) Used(mode, name string) error {
+	used := s.used()
+	if used[mode] == name {
+		return nil
+	}
+	used[mode] = name
+	raw, err := json.Marshal(used)
+	if err != nil {
+		return err
+	}
+	return hostfs.WriteFile(s.State, raw, 0o644)
+}
+
+// used maps modes to the names of copies. Without a readable file nothing is
+// known, and the present copy is all that is kept.
+func (s Store) used() map[string]string {
+	used := map[string]string{}
+	if raw, err := os.ReadFile(s.State); err == nil {
+		_ = json.Unmarshal(raw, &used)
+	}
+	if used == nil {
+		used = map[string]string{}
+	}
+	return used
+}
+
+// Collect removes the package's copies that the one at work supersedes, but
+// those that were used last.
+func (s Store) Collect(current string) error {
+	now, ok := ParseCopy(s.Package, current)
+	if !ok {
+		return nil
+	}
+	var needed []string
+	for _, name := range s.used() {
+		needed = append(needed, name)
+	}
+	return collect(s.Dir, func(name string) bool {
+		other, ok := ParseCopy(s.Package, name)
+		return ok && name != current && now.supersedes(other) && !slices.Contains(needed, name)
+	})
+}
+
+// CollectFlags removes the folders of interrupt flags that a resource id
+// supersedes.
+func CollectFlags(dir, current string) error {
+	pkg, now, ok := ParseResource(current)
+	if !ok {
+		return nil
+	}
+	return collect(dir, func(name string) bool {
+		other, generation, ok := ParseResource(name)
+		return ok && other == pkg && now.supersedes(generation)
+	})
+}
+
+func collect(dir string, superseded func(name string) bool) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove what earlier generations left: %w", err)
+	}
+	for _, entry := range entries {
+		if !entry.IsDir() || !superseded(entry.Name()) {
+			continue
+		}
+		if err := hostfs.RemoveAll(filepath.Join(dir, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package copies_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/internal/agent/copies"
+)
+
+const (
+	uid   = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+	other = "00000000-9dad-11d1-80b4-00c04fd430c8"
+)
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func makeDirs(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		must(t, os.MkdirAll(filepath.Join(dir, name, "content"), 0o755))
+	}
+}
+
+func list(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+func TestParseCopy(t *testing.T) {
+	tests := map[string]struct {
+		pkg, name string
+		want      int64
+		ok        bool
+	}{
+		"plain":                         {"tuning", "tuning-1.1.0-" + uid + "-7", 7, true},
+		"a version with hyphens":        {"tuning", "tuning-1.1.0-rc-1-" + uid + "-7", 7, true},
+		"calendar version":              {"tuning", "tuning-2024.7.7-test-" + uid + "-7", 7, true},
+		"two parts":                     {"tuning", "tuning-5.4-" + uid + "-7", 7, true},
+		"another package":               {"tuned", "tuning-1.1.0-" + uid + "-7", 0, false},
+		"a package with a longer name":  {"tuning", "tuning-b-1.1.0-" + uid + "-7", 0, false},
+		"its name goes on with a digit": {"tuning", "tuning-1-1.1.0-" + uid + "-7", 0, false},
+		"no uid":                        {"tuning", "tuning-1.1.0-uid-7", 0, false},
+		"no generation":                 {"tuning", "tuning-1.1.0-" + uid, 0, false},
+		"too large a generation":        {"tuning", "tuning-1.1.0-" + uid + "-99999999999999999999", 0, false},
+		"other folders":                 {"tuning", "flags", 0, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, ok := copies.ParseCopy(test.pkg, test.name)
+			if ok != test.ok || ok && (got != copies.Generation{UID: uid, Number: test.want}) {
+				t.Errorf("got %+v, %v", got, ok)
+			}
+		})
+	}
+}
+
+func TestParseResource(t *testing.T) {
+	pkg, generation, ok := copies.ParseResource("my-skyhook-" + uid + "-12_tuning_1.1.0")
+	if !ok || pkg != "tuning" || (generation != copies.Generation{UID: uid, Number: 12}) {
+		t.Errorf("got %s %+v %v", pkg, generation, ok)
+	}
+	for _, id := range []string{"", "a_b_c", "x-" + uid + "-1_a", "x-" + uid + "-1_a_b_c", uid + "-1_a_b"} {
+		if _, _, ok := copies.ParseResource(id); ok {
+			t.Errorf("%q was read", id)
+		}
+	}
+}
+
+func TestCollect(t *testing.T) {
+	tests := map[string]struct {
+		used map[string]string
+		left []string // of a-1.0.0 in generations 1 to 4 and the old Skyhook's
+	}{
+		"nothing known":      {nil, []string{"3", "4"}},
+		"applied from one":   {map[string]string{"apply": "1"}, []string{"1", "3", "4"}},
+		"each mode its own":  {map[string]string{"apply": "1", "config": "2"}, []string{"1", "2", "3", "4"}},
+		"all from this one":  {map[string]string{"apply": "3", "config": "3"}, []string{"3", "4"}},
+		"used one that went": {map[string]string{"apply": "0"}, []string{"3", "4"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			copyOf := func(generation string) string { return "a-1.0.0-" + uid + "-" + generation }
+			kept := []string{"a-b-1.0.0-" + uid + "-1", "b-1.0.0-" + uid + "-1", "flags", "packages"}
+			makeDirs(t, dir, kept...)
+			makeDirs(t, dir, copyOf("1"), copyOf("2"), copyOf("3"), copyOf("4"), "a-1.0.0-"+other+"-9")
+			store := copies.Store{Dir: dir, Package: "a", State: filepath.Join(dir, "packages/a/copies.json")}
+			for mode, generation := range test.used {
+				must(t, store.Used(mode, copyOf(generation)))
+				must(t, store.Used(mode, copyOf(generation)))
+			}
+			must(t, store.Collect(copyOf("3")), store.Collect("flags"))
+			want := slices.Clone(kept)
+			for _, generation := range test.left {
+				want = append(want, copyOf(generation))
+			}
+			slices.Sort(want)
+			if got := list(t, dir); !slices.Equal(got, want) {
+				t.Errorf("left %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestUsed_UnreadableFileIsReplaced(t *testing.T) {
+	for _, content := range []string{"{", "null", "[]", ""} {
+		dir := t.TempDir()
+		store := copies.Store{Dir: dir, Package: "a", State: filepath.Join(dir, "copies.json")}
+		must(t, os.WriteFile(store.State, []byte(content), 0o644), store.Used("apply", "x"))
+		if raw, err := os.ReadFile(store.State); err != nil || string(raw) != `{"apply":"x"}` {
+			t.Errorf("%q became %q, %v", content, raw, err)
+		}
+	}
+}
+
+func TestCollectFlags(t *testing.T) {
+	dir := t.TempDir()
+	current := "s-" + uid + "-3_a_1.0.0"
+	kept := []string{current, "s-" + uid + "-3_a_0.9.0", "s-" + uid + "-4_a_1.0.0", "s-" + uid + "-1_b_1.0.0", "else"}
+	makeDirs(t, dir, kept...)
+	makeDirs(t, dir, "s-"+uid+"-2_a_1.0.0", "s-"+uid+"-1_a_0.8.0", "s-"+other+"-9_a_1.0.0")
+	must(t, copies.CollectFlags(dir, current), copies.CollectFlags(dir, "no id"), copies.CollectFlags(filepath.Join(dir, "none"), current))
+	slices.Sort(kept)
+	if got := list(t, dir); !slices.Equal(got, kept) {
+		t.Errorf("left %q, want %q", got, kept)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(file, nil, 0o644))
+	if err := copies.CollectFlags(file, "s-"+uid+"-3_a_1.0.0"); err == nil {
+		t.Error("a file was listed")
+	}
+}

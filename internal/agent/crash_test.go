@@ -1,0 +1,196 @@
+package agent_test
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// changing are the folders of a host that the agent writes to.
+var changing = []string{"etc", "var", "opt"}
+
+// clock matches the times in flags, histories and interrupt flags.
+var clock = regexp.MustCompile(`\d{4}-\d{2}-\d{2}T[\d:.]+|\d{10}\.\d{6}`)
+
+// state reads what the agent has written, apart from logs and times.
+func (h *host) state() map[string]string {
+	h.t.Helper()
+	found := map[string]string{}
+	for _, dir := range changing {
+		h.must(filepath.WalkDir(h.path(dir), func(path string, d fs.DirEntry, err error) error {
+			name := strings.TrimPrefix(path, h.root)
+			if err != nil || strings.HasPrefix(name, "/var/log/") {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			found[name] = info.Mode().String()
+			switch d.Type() {
+			case 0:
+				found[name] += " " + clock.ReplaceAllString(h.read(name), "TIME")
+			case fs.ModeSymlink:
+				target, err := os.Readlink(path)
+				found[name] += " " + target
+				return err
+			}
+			return nil
+		}))
+	}
+	return found
+}
+
+// save keeps the host as it is now; restore brings it back.
+func (h *host) save() (restore func()) {
+	h.t.Helper()
+	kept := h.t.TempDir()
+	copyAll := func(from, to string) {
+		h.t.Helper()
+		for _, dir := range changing {
+			h.must(os.RemoveAll(filepath.Join(to, dir)))
+			if out, err := exec.Command("cp", "-a", filepath.Join(from, dir), to).CombinedOutput(); err != nil {
+				h.t.Fatalf("%v: %s", err, out)
+			}
+		}
+	}
+	copyAll(h.root, kept)
+	return func() { copyAll(kept, h.root) }
+}
+
+// killAt runs the agent until it kills itself at its nth change of the host,
+// and reports whether it came to that.
+func (h *host) killAt(n int, args ...string) bool {
+	h.t.Helper()
+	cmd := h.command(args...)
+	cmd.Path = faultyBinary
+	cmd.Env = append(cmd.Env, "SKYHOOK_FAULT_AT="+strconv.Itoa(n))
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return false
+	}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+		h.t.Fatalf("change %d: %v\n%s", n, err, out)
+	}
+	return true
+}
+
+// killedAtEveryChange runs a mode once undisturbed, and then as often as it
+// changes something on the host: killed there, and once more. Each time the
+// host must end up the same.
+func (h *host) killedAtEveryChange(args ...string) (changes int) {
+	h.t.Helper()
+	restore := h.save()
+	if r := h.runArgs(args...); r.code != 0 {
+		h.t.Fatalf("%q: exit %d\n%s", args, r.code, r.stderr)
+	}
+	want := h.state()
+	for n := 1; ; n++ {
+		restore()
+		if !h.killAt(n, args...) {
+			return n - 1
+		}
+		if r := h.runArgs(args...); r.code != 0 {
+			h.t.Fatalf("%q after a kill at change %d: exit %d\n%s", args, n, r.code, r.stderr)
+		}
+		if got := h.state(); !maps.Equal(got, want) {
+			h.t.Errorf("%q after a kill at change %d: %s", args, n, difference(got, want))
+		}
+	}
+}
+
+func difference(got, want map[string]string) string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if got[name] != want[name] {
+			lines = append(lines, "\n  "+name+": is "+strconv.Quote(got[name])+", want "+strconv.Quote(want[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if _, wanted := want[name]; !wanted {
+			lines = append(lines, "\n  "+name+" is left: "+strconv.Quote(got[name]))
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// newCrashHost has a package with everything that makes the agent write.
+func newCrashHost(t *testing.T) (h *host, dir string) {
+	t.Helper()
+	h = newHost(t)
+	h.env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-2_tuning_1.1.0"
+	h.must(os.MkdirAll(h.path("/opt"), 0o755))
+	h.write("/etc/motd", "the host's")
+	for _, mode := range []string{"apply", "config", "upgrade", "uninstall"} {
+		h.define(mode, h.script("a.sh", "echo $1 >/opt/$1", mode), h.script("b.sh", ""))
+	}
+	h.write(copyDir+"/root_dir/etc/motd", "the package's")
+	h.write(copyDir+"/root_dir/etc/tool/conf", "conf")
+	h.must(os.Symlink("conf", h.path(copyDir, "root_dir/etc/tool/link")))
+	h.writeConfig()
+	dir = filepath.Join(stateDir, "tuning-1.1.0-"+uid+"-2")
+	h.copyTree(copyDir, dir)
+	h.copyTree(copyDir, filepath.Join(stateDir, "tuning-1.1.0-"+uid+"-1"))
+	return h, dir
+}
+
+// TestKilledAtEveryChange: kill -9 just before or after any change of the host
+// leaves a state from which the next run ends as an undisturbed one does.
+func TestKilledAtEveryChange(t *testing.T) {
+	h, dir := newCrashHost(t)
+	run := func(mode string) {
+		t.Helper()
+		if r := h.runArgs(mode, h.root, dir); r.code != 0 {
+			t.Fatalf("%s: exit %d\n%s", mode, r.code, r.stderr)
+		}
+	}
+	total := 0
+	for _, mode := range []string{"apply", "apply-check", "config", "config-check", "upgrade", "upgrade-check", "uninstall", "uninstall-check"} {
+		if mode == "upgrade" {
+			// The next version drops a file and brings another.
+			h.must(os.Remove(h.path(dir, "root_dir/etc/motd")))
+			h.write(dir+"/root_dir/etc/tool/more", "more")
+		}
+		changes := h.killedAtEveryChange(mode, h.root, dir)
+		if changes < 4 {
+			t.Errorf("%s: only %d changes", mode, changes)
+		}
+		total += changes
+		// The last restored state is the one before the mode.
+		run(mode)
+	}
+	if h.read("/etc/motd") != "the host's" || h.has("/etc/tool") || h.has(stateDir, "packages/tuning") {
+		t.Errorf("after uninstall: %v", slices.Sorted(maps.Keys(h.state())))
+	}
+	t.Logf("killed at %d changes", total)
+}
+
+func TestKilledAtEveryChangeOfAnInterrupt(t *testing.T) {
+	for _, request := range []string{`{"type":"no_op"}`, `{"type":"service_restart","services":["a","b"]}`} {
+		h := newInterruptHost(t)
+		h.env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-2_tuning_1.1.0"
+		h.must(os.MkdirAll(h.path("/opt"), 0o755))
+		h.write(stateDir+"/interrupts/flags/demo-"+uid+"-1_tuning_1.1.0/no_op.complete", "1700000000.000000")
+		if changes := h.killedAtEveryChange(h.interruptArgs(request)...); changes < 4 {
+			t.Errorf("%s: only %d changes", request, changes)
+		}
+	}
+}
+
+// TestKilledWhileThePackageIsCopied covers agents that bring the package along.
+func TestKilledWhileThePackageIsCopied(t *testing.T) {
+	h, dir := newCrashHost(t)
+	h.env["SKYHOOK_DATA_DIR"] = filepath.Join(t.TempDir(), "data")
+	h.must(os.Rename(h.path(dir), h.env["SKYHOOK_DATA_DIR"]))
+	if changes := h.killedAtEveryChange("apply", h.root, dir); changes < 20 {
+		t.Errorf("only %d changes", changes)
+	}
+}

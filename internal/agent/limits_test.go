@@ -1,0 +1,151 @@
+package agent_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestStepThatTakesTooLongIsStopped(t *testing.T) {
+	tests := map[string]struct {
+		body, want string
+	}{
+		"it ends when told to":         {"sleep 60", "a.sh did not end within 200ms, and was killed by SIGTERM when told to stop"},
+		"it cleans up":                 {"trap 'echo cleaned; exit 0' TERM; sleep 60 & wait", "a.sh did not end within 200ms, and exited 0 when told to stop\ncleaned"},
+		"it does not want to hear it":  {"trap '' TERM; sleep 60; sleep 60", "a.sh did not end within 200ms, and was killed by SIGKILL when told to stop"},
+		"its children are stopped too": {"sleep 60 | sleep 60", "a.sh did not end within 200ms"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t)
+			h.env["SKYHOOK_AGENT_STEP_SECONDS"] = "0.2"
+			h.env["SKYHOOK_AGENT_STOP_SECONDS"] = "0.3"
+			h.define("apply", h.script("a.sh", test.body))
+			r := h.fail("apply", "did not end within")
+			if !strings.Contains(r.message, test.want) || h.has(flagsDir, "a.sh"+flagNoArgs) {
+				t.Errorf("message %q", r.message)
+			}
+		})
+	}
+}
+
+func TestStepInTimeIsNotStopped(t *testing.T) {
+	h := newHost(t)
+	h.env["SKYHOOK_AGENT_STEP_SECONDS"] = "60"
+	h.define("apply", h.script("a.sh", ""))
+	h.succeed("apply")
+}
+
+func TestCheckThatNeedsTimeToSettle(t *testing.T) {
+	h := newHost(t)
+	h.define("apply", h.script("a.sh", ""))
+	h.define("apply-check", h.script("c.sh", "echo x >>/ran; [[ $(wc -l </ran) -ge 3 ]]"))
+	h.fail("apply-check", "c.sh exited 1")
+	h.expectLines("/ran", "x")
+	h.env["SKYHOOK_AGENT_CHECK_SECONDS"] = "30"
+	r := h.succeed("apply-check")
+	h.expectLines("/ran", "x", "x", "x")
+	if !strings.Contains(r.stdout, "check c.sh is tried again, until it succeeds or 30s are over") {
+		t.Errorf("stdout\n%s", r.stdout)
+	}
+	if h.read(stateDir, "flags/check_results") != "c.sh False" {
+		t.Error("the first result was recorded, not the last")
+	}
+}
+
+func TestCheckThatNeverSettlesFails(t *testing.T) {
+	h := newHost(t)
+	h.env["SKYHOOK_AGENT_CHECK_SECONDS"] = "1.2"
+	h.define("apply", h.script("a.sh", ""))
+	h.define("apply-check", h.script("c.sh", "echo x >>/ran; exit 4"))
+	h.fail("apply-check", "c.sh exited 4")
+	if n := len(h.lines("/ran")); n < 2 || n > 3 {
+		t.Errorf("tried %d times", n)
+	}
+}
+
+func TestHostNamespacesAreRefusedWithAReason(t *testing.T) {
+	tests := map[string]string{
+		"net":   `SKYHOOK_HOST_NAMESPACES is "net"; the only value is "mount"`,
+		"mount": "find the host's mount namespace for SKYHOOK_HOST_NAMESPACES=mount",
+	}
+	for value, want := range tests {
+		h := newHost(t)
+		h.env["SKYHOOK_HOST_NAMESPACES"] = value
+		h.define("apply", h.script("a.sh", "touch /ran"))
+		h.fail("apply", want)
+		if h.has("/ran") {
+			t.Errorf("%s: the step ran", value)
+		}
+	}
+}
+
+const uid = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+
+// TestCopiesOfEarlierGenerationsGo: after a successful check only those copies
+// stay that the host may still use.
+func TestCopiesOfEarlierGenerationsGo(t *testing.T) {
+	h := newHost(t)
+	h.define("apply", h.script("a.sh", ""))
+	h.define("config", h.script("c.sh", ""))
+	h.define("config-check", h.script("cc.sh", "exit $(cat /fails)"))
+	h.define("uninstall", h.script("u.sh", ""))
+	h.write("/fails", "0")
+	h.writeConfig()
+	generation := func(number string) string { return "tuning-1.1.0-" + uid + "-" + number }
+	run := func(mode, number string) result {
+		t.Helper()
+		h.env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-" + number + "_tuning_1.1.0"
+		dir := filepath.Join(stateDir, generation(number))
+		h.copyTree(copyDir, dir)
+		return h.runArgs(mode, h.root, dir)
+	}
+	expect := func(when string, want ...string) {
+		t.Helper()
+		var left []string
+		for _, path := range h.find(stateDir + "/tuning-1.1.0-" + uid + "-*") {
+			left = append(left, path[strings.LastIndex(path, "-")+1:])
+		}
+		if strings.Join(left, " ") != strings.Join(want, " ") {
+			t.Errorf("%s: copies %q, want %q", when, left, want)
+		}
+	}
+	for _, mode := range []string{"apply", "apply-check", "config", "config-check"} {
+		run(mode, "1")
+	}
+	run("config", "2")
+	run("config-check", "2")
+	expect("installed from 1, configured from 2", "1", "2")
+	run("config", "3")
+	expect("a mode is no check", "1", "2", "3")
+	h.write("/fails", "1")
+	if r := run("config-check", "3"); r.code != 1 {
+		t.Fatal("the check did not fail")
+	}
+	expect("a failed check removes nothing", "1", "2", "3")
+	h.write("/fails", "0")
+	run("config-check", "3")
+	expect("configured from 3", "1", "3")
+	run("apply", "4")
+	run("apply-check", "4")
+	expect("installed from 4", "3", "4")
+	run("uninstall", "5")
+	if r := run("uninstall-check", "5"); r.code != 0 {
+		t.Fatal(r.stderr)
+	}
+	expect("uninstalled", "5")
+}
+
+func TestInterruptFlagsOfEarlierGenerationsGo(t *testing.T) {
+	h := newInterruptHost(t)
+	flags := stateDir + "/interrupts/flags/"
+	h.write(flags+"demo-"+uid+"-1_tuning_1.1.0/no_op.complete", "1")
+	h.write(flags+"demo-"+uid+"-1_other_1.1.0/no_op.complete", "1")
+	h.env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-2_tuning_1.1.0"
+	if r := h.interrupt(`{"type":"no_op"}`); r.code != 0 {
+		t.Fatal(r.stderr)
+	}
+	if got := strings.Join(h.find(flags+"*"), " "); got != flags+"demo-"+uid+"-1_other_1.1.0 "+flags+"demo-"+uid+"-2_tuning_1.1.0" {
+		t.Errorf("left %s", got)
+	}
+}

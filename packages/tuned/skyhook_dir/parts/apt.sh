@@ -2,7 +2,7 @@
 # Packages of Debian and what is like it.
 
 apt() {
-  DEBIAN_FRONTEND=noninteractive attempt apt-get -y -q -o DPkg::Lock::Timeout=60 \
+  DEBIAN_FRONTEND=noninteractive attempt apt-get -y -q -o DPkg::Lock::Timeout=60 -o Dpkg::Use-Pty=0 \
     -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$@"
 }
 

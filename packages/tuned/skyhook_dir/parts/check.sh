@@ -3,17 +3,16 @@
 
 config_check_step() {
   check_wishes
-  verify && return
   if [[ "${INTERRUPT:-}" == true ]]; then
-    say "INTERRUPT=true: what does not match yet may do so after the interrupt"
+    verify_once || say "INTERRUPT=true: what the host does not match yet it may match after the interrupt: $(verify_error)"
     return
   fi
-  fail_verify
+  settle verify_once || fail_verify
 }
 
 post_interrupt_check_step() {
   check_wishes
-  verify || fail_verify
+  settle verify_once || fail_verify
 }
 
 check_wishes() {
@@ -34,21 +33,29 @@ is_active() {
   [[ "$(active_profiles)" == "${WANTED[*]}" ]]
 }
 
-# verify: does the host match the profile? Whoever names none has none checked:
-# the active one is then not this package's.
-verify() {
+# verify_once: does the host match the profile? Whoever names none has none
+# checked: the active one is then not this package's. What tuned-adm prints is
+# advice for people; its findings are in the log.
+verify_once() {
   if ((${#WANTED[@]} == 0)); then
     say "no tuned_profile: nothing to verify"
     return
   fi
-  settle attempt tuned-adm verify
+  VERIFIED=$(tuned-adm verify 2>&1)
+}
+
+# verify_log: what tuned has found the last time.
+verify_log() {
+  local log=/var/log/tuned/tuned.log
+  [[ ! -r "${log}" ]] || sed -n '/verifying profile/{h;d;}; H; ${x;p;}' "${log}"
+}
+
+verify_error() {
+  verify_log | sed -n '/ERROR/{s/^.*ERROR *//;h;}; ${x;p;}'
 }
 
 fail_verify() {
-  local log=/var/log/tuned/tuned.log
-  if [[ -r "${log}" ]]; then
-    tail -n 20 "${log}"
-    LAST=$(sed -n '/ERROR/{s/^[^E]*ERROR *//;h;}; ${x;p;}' "${log}")
-  fi
-  fail "tuned-adm verify: the host does not match the profile \"${WANTED[*]}\": ${LAST}"
+  printf '%s\n' "${VERIFIED}"
+  verify_log | tail -n 20
+  fail "tuned-adm verify: the host does not match \"${WANTED[*]}\": $(verify_error)"
 }

@@ -1,0 +1,143 @@
+package image_test
+
+import (
+	"context"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
+)
+
+// anonymous has no credentials.
+var anonymous = authn.NewMultiKeychain()
+
+// only holds credentials for one user.
+type only authn.AuthConfig
+
+func (o only) Resolve(authn.Resource) (authn.Authenticator, error) {
+	return authn.FromConfig(authn.AuthConfig(o)), nil
+}
+
+var robot = only{Username: "robot", Password: "sesame"}
+
+// newRegistry serves the protocol of registries from memory; closed asks for
+// the robot's password.
+func newRegistry(t *testing.T, closed bool) string {
+	t.Helper()
+	inner := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		if closed && (user != robot.Username || password != robot.Password) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
+}
+
+func push(t *testing.T, reference string, index v1.ImageIndex) {
+	t.Helper()
+	parsed, err := name.ParseReference(reference)
+	if err == nil {
+		err = remote.WriteIndex(parsed, index, remote.WithAuthFromKeychain(robot))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFromRegistry(t *testing.T) {
+	host := newRegistry(t, true)
+	both := index(t, good(t, amd64), good(t, arm64))
+	digest, err := both.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tag := range []string{"1.2.3", "1.2.4", "latest"} {
+		push(t, host+"/tuning:"+tag, both)
+	}
+	tests := map[string]string{
+		":1.2.3": "", ":1.2.4": `"1.2.4"`, ":latest": `"latest"`, "": `"latest"`,
+		"@" + digest.String(): "", ":1.2.4@" + digest.String(): "",
+	}
+	for suffix, want := range tests {
+		t.Run(suffix, func(t *testing.T) {
+			found, err := image.FromRegistry(t.Context(), host+"/tuning"+suffix, robot)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pkg, report, err := found.Lint()
+			if err != nil || pkg == nil || len(report.Warnings) != 0 {
+				t.Errorf("package %v, report %+v, error %v", pkg, report, err)
+			}
+			expect(t, report.Errors, "config.json", want, "tag it 1.2.3")
+		})
+	}
+}
+
+func TestFromRegistry_OneImage(t *testing.T) {
+	reference := newRegistry(t, false) + "/tuning:1.2.3"
+	if err := remote.Write(tag(t, reference), good(t, amd64)); err != nil {
+		t.Fatal(err)
+	}
+	found, err := image.FromRegistry(t.Context(), reference, anonymous)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, report, err := found.Lint(); err != nil || len(report.Errors) != 0 || len(report.Warnings) != 1 {
+		t.Errorf("report %+v, error %v", report, err)
+	}
+}
+
+func TestFromRegistry_SaysWhatToDo(t *testing.T) {
+	open, closed := newRegistry(t, false), newRegistry(t, true)
+	push(t, closed+"/tuning:1.2.3", index(t, good(t, amd64)))
+	push(t, open+"/windows:1", index(t, build(t, v1.Platform{OS: "windows", Architecture: "amd64"}, nil)))
+	tests := map[string]struct {
+		reference string
+		want      []string
+	}{
+		"no reference":       {"UPPER case", []string{`"UPPER case" is neither a path that exists nor a reference`}},
+		"not pushed":         {open + "/tuning:1.2.3", []string{"get image " + open + "/tuning:1.2.3: ", "it has to be pushed first"}},
+		"no credentials":     {closed + "/tuning:1.2.3", []string{"get image " + closed + "/tuning:1.2.3: ", "docker login " + closed}},
+		"nobody is there":    {"127.0.0.1:1/tuning:1.2.3", []string{"get image 127.0.0.1:1/tuning:1.2.3: ", "127.0.0.1:1 can be reached"}},
+		"for another system": {open + "/windows:1", []string{open + "/windows:1 holds no image for linux"}},
+	}
+	for title, test := range tests {
+		t.Run(title, func(t *testing.T) {
+			_, err := image.FromRegistry(t.Context(), test.reference, anonymous)
+			for _, want := range test.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("want %q, got %v", want, err)
+				}
+			}
+		})
+	}
+}
+
+func TestFromRegistry_IsStopped(t *testing.T) {
+	reference := newRegistry(t, false) + "/tuning:1.2.3"
+	push(t, reference, index(t, good(t, amd64)))
+	ctx, stop := context.WithCancel(t.Context())
+	found, err := image.FromRegistry(ctx, reference, anonymous)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if _, _, err := found.Lint(); err == nil || !strings.Contains(err.Error(), reference+" for linux/amd64: ") {
+		t.Errorf("got %v", err)
+	}
+}

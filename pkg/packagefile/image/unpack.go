@@ -1,0 +1,185 @@
+package image
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// What an image may hold. Packages are scripts and settings; drivers and the
+// like are fetched by them.
+const (
+	maxFiles = 10_000
+	maxBytes = 64 << 20
+	// maxStream bounds the layers, unpacked, against endless ones.
+	maxStream = 32 << 30
+)
+
+// packagePath is PackageDir in archives, whose names are relative.
+const packagePath = "skyhook-package"
+
+// The names with which layers take away what lower layers brought.
+const (
+	whiteout = ".wh."
+	opaque   = ".wh..wh..opq"
+)
+
+// content is what was unpacked of an image: its package, and of the programs
+// that the operator needs an empty file each.
+//
+// Layers are applied here from the lowest up, not by mutate.Extract, which
+// silently leaves out symbolic links that lead out of the image, the very ones
+// to be reported, and remembers the name of every file of the image.
+type content struct {
+	root *os.Root
+	// odd are the files that could not be unpacked, and why, by name.
+	odd map[string]oddity
+	// written are the names of the present layer.
+	written map[string]bool
+	files   int
+	bytes   int64
+	stream  int64
+}
+
+func unpack(img v1.Image, root *os.Root) (*content, error) {
+	layers, err := img.Layers()
+	if err != nil {
+		return nil, fmt.Errorf("list its layers: %w", err)
+	}
+	c := &content{root: root, odd: map[string]oddity{}}
+	for i, layer := range layers {
+		if err := c.layer(layer); err != nil {
+			return nil, fmt.Errorf("unpack layer %d of %d: %w", i+1, len(layers), err)
+		}
+	}
+	return c, nil
+}
+
+func (c *content) layer(layer v1.Layer) error {
+	stream, err := layer.Uncompressed()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stream.Close() }()
+	bounded := &io.LimitedReader{R: stream, N: maxStream - c.stream}
+	c.written = map[string]bool{}
+	archive := tar.NewReader(bounded)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = c.entry(header, archive)
+		}
+		if err != nil {
+			return c.tooLong(bounded, err)
+		}
+	}
+	// To its very end, where its digest is verified.
+	if _, err := io.Copy(io.Discard, bounded); err != nil {
+		return err
+	}
+	c.stream = maxStream - bounded.N
+	return c.tooLong(bounded, nil)
+}
+
+func (c *content) tooLong(bounded *io.LimitedReader, err error) error {
+	if bounded.N <= 0 {
+		return fmt.Errorf("the image is larger than %d GiB", maxStream>>30)
+	}
+	return err
+}
+
+func (c *content) entry(header *tar.Header, r io.Reader) error {
+	// Rooted first: no name leads out, whatever it has.
+	name := strings.TrimPrefix(path.Clean("/"+header.Name), "/")
+	dir, base := path.Split(name)
+	dir = strings.TrimSuffix(dir, "/")
+	switch {
+	case name == "" || header.Typeflag == tar.TypeXGlobalHeader:
+		return nil
+	case base == opaque:
+		return c.clear(dir)
+	case strings.HasPrefix(base, whiteout):
+		return c.remove(path.Join(dir, base[len(whiteout):]))
+	case !wanted(name):
+		return nil
+	}
+	if inPackage(name) {
+		c.files++
+		c.bytes += header.Size
+	}
+	if c.files > maxFiles || c.bytes > maxBytes {
+		return fmt.Errorf("the package has more than %d files or %d MiB; let its scripts fetch what is large", maxFiles, maxBytes>>20)
+	}
+	c.written[name] = true
+	if err := c.write(name, header, r); err != nil {
+		return fmt.Errorf("%s: %w", header.Name, err)
+	}
+	return nil
+}
+
+// wanted reports whether a file matters here: the package, the programs, and
+// the folders of programs, one of which may be a link to the other.
+func wanted(name string) bool {
+	if inPackage(name) || name == "bin" || name == "usr/bin" {
+		return true
+	}
+	base, inBin := strings.CutPrefix(strings.TrimPrefix(name, "usr/"), "bin/")
+	return inBin && slices.ContainsFunc(programs, func(p program) bool { return p.name == base })
+}
+
+func inPackage(name string) bool {
+	return name == packagePath || strings.HasPrefix(name, packagePath+"/")
+}
+
+func (c *content) has(name string) bool {
+	_, err := c.root.Lstat(name)
+	return err == nil
+}
+
+// remove takes away a file or folder, which need not exist.
+func (c *content) remove(name string) error {
+	for odd := range c.odd {
+		if odd == name || strings.HasPrefix(odd, name+"/") {
+			delete(c.odd, odd)
+		}
+	}
+	if !c.has(name) {
+		return nil
+	}
+	return c.root.RemoveAll(name)
+}
+
+// clear takes away what lower layers brought to a folder.
+func (c *content) clear(dir string) error {
+	if dir != "" && !c.has(dir) {
+		return nil
+	}
+	var old []string
+	err := fs.WalkDir(c.root.FS(), filepath.Join(".", dir), func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && !c.written[name] {
+			old = append(old, name)
+		}
+		return err
+	})
+	for odd := range c.odd {
+		if !c.written[odd] && (dir == "" || strings.HasPrefix(odd, dir+"/")) {
+			old = append(old, odd)
+		}
+	}
+	for _, name := range old {
+		err = errors.Join(err, c.remove(name))
+	}
+	return err
+}

@@ -1,0 +1,146 @@
+package image_test
+
+import (
+	"archive/tar"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
+)
+
+const steps = "skyhook-package/skyhook_dir/"
+
+// TestLint_Layers: what counts is the file system that the layers make together.
+func TestLint_Layers(t *testing.T) {
+	bad := file(steps+"bad.sh", "echo\r\n", 0o755)
+	tests := map[string]struct {
+		upper               []entry
+		file, message, mend string
+	}{
+		"nothing more":                      {nil, "", "", ""},
+		"names that begin with a dot":       {[]entry{script("./" + steps + "more.sh")}, "", "", ""},
+		"a bad script":                      {[]entry{bad}, "skyhook_dir/bad.sh", "CR and LF", "LF"},
+		"replaced by a bad one":             {[]entry{file(steps+"run.sh", "echo", 0o755)}, "skyhook_dir/run.sh", "#!", "#!/bin/bash"},
+		"mode taken away":                   {[]entry{file(steps+"run.sh", "#!/bin/sh\n", 0o600)}, "skyhook_dir/run.sh", "not executable", "chmod"},
+		"a folder nobody may read":          {[]entry{{Header: tar.Header{Typeflag: tar.TypeDir, Name: steps, Mode: 0}}}, "", "", ""},
+		"a script taken away":               {[]entry{gone(steps + ".wh.run.sh")}, "config.json", "run.sh does not exist", "add"},
+		"a script taken away and back":      {[]entry{gone(steps + ".wh.run.sh"), script(steps + "run.sh")}, "", "", ""},
+		"its folder emptied, then refilled": {[]entry{gone(steps + ".wh..wh..opq"), script(steps + "run.sh"), script(steps + "run_check.sh")}, "", "", ""},
+		"its folder refilled, then emptied": {[]entry{script(steps + "run.sh"), script(steps + "run_check.sh"), gone(steps + ".wh..wh..opq")}, "", "", ""},
+		"its folder emptied of one":         {[]entry{gone(steps + ".wh..wh..opq"), script(steps + "run.sh")}, "config.json", "run_check.sh does not exist", "add"},
+		"all taken away":                    {[]entry{gone(".wh.skyhook-package")}, "/skyhook-package", "not a folder", "COPY"},
+		"all taken away, by its parent":     {[]entry{gone("skyhook-package/.wh..wh..opq")}, "config.json", "does not exist", "add"},
+		"a link instead":                    {[]entry{symlink("skyhook-package", "/opt/package")}, "/skyhook-package", "not a folder", "COPY"},
+		"what was never there taken away":   {[]entry{gone("opt/x/.wh.y"), gone("opt/.wh..wh..opq"), gone(steps + "a/b/.wh.c")}, "", "", ""},
+		"hard link in the package":          {[]entry{link(tar.TypeLink, steps+"again.sh", steps+"run.sh")}, "", "", ""},
+		"hard link out of it":               {[]entry{link(tar.TypeLink, steps+"sh", "bin/busybox")}, "skyhook_dir/sh", "hard link to /bin/busybox", "copy"},
+		"the same, replaced in time":        {[]entry{link(tar.TypeLink, steps+"x.sh", "bin/busybox"), script(steps + "x.sh")}, "", "", ""},
+		"the same, emptied in time":         {[]entry{link(tar.TypeLink, steps+"x.sh", "bin/busybox"), gone(steps + ".wh.x.sh")}, "", "", ""},
+		"link out of the package":           {[]entry{symlink(steps+"x", "../../etc")}, "skyhook_dir/x", "out of the package", "copy"},
+		"link out of the image":             {[]entry{symlink(steps+"x", "../../../../../etc")}, "skyhook_dir/x", "out of the package", "copy"},
+		"a pipe":                            {[]entry{{Header: tar.Header{Typeflag: tar.TypeFifo, Name: steps + "p"}}}, "skyhook_dir/p", "named pipe", "remove"},
+		"a device":                          {[]entry{{Header: tar.Header{Typeflag: tar.TypeChar, Name: "skyhook-package/root_dir/dev/null"}}}, "root_dir/dev/null", "device", "remove"},
+		"a name that climbs":                {[]entry{file("skyhook-package/../../../../../tmp/skyhook-climbs", "x", 0o644)}, "", "", ""},
+		"a name that climbs back":           {[]entry{file("../../"+steps+"bad.sh", "echo\r\n", 0o755)}, "skyhook_dir/bad.sh", "CR and LF", "LF"},
+		"a file where a folder was":         {[]entry{file("skyhook-package/skyhook_dir", "x", 0o644)}, "", "", "many"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			report := lint(t, reference, label, base(t), layer(t, files(configJSON)...), layer(t, test.upper...))
+			if test.mend == "many" {
+				if len(report.Errors) != 3 {
+					t.Errorf("want both scripts and the folder: %+v", report.Errors)
+				}
+				return
+			}
+			expect(t, report.Errors, test.file, test.message, test.mend)
+		})
+	}
+	if _, err := os.Lstat("/tmp/skyhook-climbs"); err == nil {
+		t.Error("a file was written outside")
+	}
+}
+
+// TestLint_LowerLayersDoNotWriteThroughLinks of the package.
+func TestLint_NothingIsWrittenThroughLinks(t *testing.T) {
+	outside := t.TempDir()
+	found, err := image.FromIndex(reference, index(t, build(t, amd64, label, base(t),
+		layer(t, files(configJSON, symlink(steps+"out", outside))...), layer(t, file(steps+"out/x", "x", 0o644)))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := found.Lint(); err == nil || !strings.Contains(err.Error(), "linux/amd64") {
+		t.Errorf("got %v", err)
+	}
+	if left, err := os.ReadDir(outside); err != nil || len(left) != 0 {
+		t.Errorf("left %v, error %v", left, err)
+	}
+}
+
+func TestLint_IsBounded(t *testing.T) {
+	many := make([]entry, 10_001)
+	for i := range many {
+		many[i] = file("skyhook-package/data/"+strconv.Itoa(i), "", 0o644)
+	}
+	large := strings.Repeat("x", 65<<20)
+	tests := map[string]struct {
+		layer v1.Layer
+		want  string
+	}{
+		"many files":                    {layer(t, many...), "more than 10000 files or 64 MiB"},
+		"a large file":                  {layer(t, file("skyhook-package/data", large, 0o644)), "more than 10000 files or 64 MiB"},
+		"large, but not in the package": {layer(t, file("usr/lib/data", large, 0o644)), ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			found, err := image.FromIndex(reference, index(t, build(t, amd64, label, base(t), layer(t, files(configJSON)...), test.layer)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, report, err := found.Lint()
+			switch {
+			case test.want == "" && (err != nil || len(report.Errors) != 0):
+				t.Errorf("report %+v, error %v", report, err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestLint_LeavesNoFiles(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	lint(t, reference, label, base(t), layer(t, files(configJSON)...))
+	if left, err := filepath.Glob(os.TempDir() + "/*"); err != nil || len(left) != 0 {
+		t.Errorf("left %v, error %v", left, err)
+	}
+}
+
+// brokenLayer cannot be read.
+type brokenLayer struct{ v1.Layer }
+
+func (brokenLayer) Uncompressed() (io.ReadCloser, error) {
+	return io.NopCloser(io.MultiReader(strings.NewReader(strings.Repeat("x", 100)), brokenReader{})), nil
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("connection lost") }
+
+func TestLint_NamesTheLayerThatCannotBeRead(t *testing.T) {
+	found, err := image.FromIndex(reference, index(t, build(t, amd64, label, base(t), brokenLayer{layer(t)})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := found.Lint(); err == nil || !strings.Contains(err.Error(), reference+" for linux/amd64: unpack layer 2 of 2: ") ||
+		!strings.Contains(err.Error(), "connection lost") {
+		t.Errorf("got %v", err)
+	}
+}

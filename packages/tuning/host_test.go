@@ -1,0 +1,383 @@
+package tuning_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// These tests run the package's scripts in the root folder of a host, made
+// from the shell and tools of the machine they run on. The values of the
+// kernel are plain files there, so that the machine keeps its own.
+
+var hostTemplate string
+
+func TestMain(m *testing.M) {
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	if os.Geteuid() != 0 {
+		fmt.Fprintln(os.Stderr, "these tests enter a host's root with chroot: run them as root")
+		return 1
+	}
+	dir, err := os.MkdirTemp("", "tuning-test-")
+	if err == nil {
+		defer func() { _ = os.RemoveAll(dir) }()
+		hostTemplate = filepath.Join(dir, "host")
+		err = buildHost(hostTemplate)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+var hostTools = []string{
+	"awk", "bash", "cat", "cmp", "cp", "date", "env", "grep", "mkdir", "mv", "readlink", "rm", "rmdir",
+	"sed", "sort", "sysctl", "tr",
+}
+
+var library = regexp.MustCompile(`/[^ ]+`)
+
+// buildHost makes a root with the tools and the libraries they need.
+func buildHost(root string) error {
+	for _, dir := range []string{"usr/bin", "dev", "etc", "proc", "run", "tmp", "var/lib"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	for _, tool := range hostTools {
+		found, err := exec.LookPath(tool)
+		if err != nil {
+			return fmt.Errorf("make a host: %w", err)
+		}
+		if err := copyFile(found, filepath.Join(root, "usr/bin", tool)); err != nil {
+			return err
+		}
+		libraries, _ := exec.Command("ldd", found).Output()
+		for _, lib := range library.FindAllString(string(libraries), -1) {
+			if err := copyFile(lib, filepath.Join(root, lib)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	raw, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, raw, 0o755)
+}
+
+// host is the root folder of a host, with the package on it.
+type host struct {
+	t    testing.TB
+	root string
+	env  map[string]string
+}
+
+const (
+	skyhookDir = "/var/lib/skyhook/demo"
+	stateDir   = skyhookDir + "/tuning/web"
+)
+
+// debianFiles and rhelFiles are what the package finds on such a host.
+var (
+	commonFiles = map[string]string{
+		"/proc/sys/net/core/somaxconn":                     "4096\n",
+		"/proc/sys/net/ipv4/tcp_rmem":                      "4096\t131072\t6291456\n",
+		"/proc/sys/net/ipv4/ip_local_reserved_ports":       "\n",
+		"/proc/sys/net/ipv4/conf/all/rp_filter":            "0\n",
+		"/proc/sys/net/ipv4/conf/eth0/rp_filter":           "0\n",
+		"/proc/sys/net/ipv4/conf/eth0.200/rp_filter":       "0\n",
+		"/proc/sys/vm/swappiness":                          "60\n",
+		"/proc/sys/fs/nr_open":                             "1048576\n",
+		"/proc/sys/kernel/random/boot_id":                  "boot-1\n",
+		"/proc/cmdline":                                    "BOOT_IMAGE=/boot/vmlinuz root=UUID=1 ro quiet\n",
+		"/etc/sysctl.d/10-host.conf":                       "# the host's own\nkernel.printk = 4 4 1 7\n",
+		"/etc/security/limits.d/10-host.conf":              "* hard core 0\n",
+		"/etc/systemd/system/multi-user.target.wants/none": "",
+		"/run/units/cron.service/ActiveState":              "inactive\n",
+		"/run/units/cron.service/MainPID":                  "0\n",
+		"/run/units/my_svc.service/ActiveState":            "inactive\n",
+		"/run/units/a.b@c.service/ActiveState":             "inactive\n",
+		"/run/units/a.b@.service/ActiveState":              "",
+		"/run/units/docker.socket/ActiveState":             "active\n",
+		"/run/calls":                                       "",
+	}
+	debianFiles = map[string]string{
+		"/etc/pam.d/common-session":                "# Debian\nsession [default=1] pam_permit.so\nsession required pam_unix.so\n",
+		"/etc/pam.d/common-session-noninteractive": "session required pam_unix.so\n# no newline at the end",
+		"/etc/pam.d/login":                         "session required pam_limits.so\n@include common-session\n",
+		"/etc/default/grub":                        "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet console=ttyS0\"\n",
+		"/etc/default/grub.d/50-cloud.cfg":         "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT cloud=1\"\n",
+	}
+	rhelFiles = map[string]string{
+		"/etc/pam.d/system-auth":       "session required pam_limits.so\nsession required pam_unix.so\n",
+		"/etc/pam.d/password-auth":     "session required pam_limits.so\n",
+		"/etc/default/grub":            "GRUB_CMDLINE_LINUX=\"quiet\"\n",
+		"/boot/loader/entries/1.conf":  "ro\nquiet\nhugepages=2\n",
+		"/boot/loader/entries/2.conf":  "ro\nquiet\nhugepages=2\n",
+		"/boot/loader/entries/unused~": "",
+	}
+)
+
+func newDebian(t testing.TB) *host {
+	t.Helper()
+	h := newHost(t, debianFiles, "systemctl", "update-grub")
+	h.tool("update-grub")
+	h.write("/run/calls", "")
+	return h
+}
+
+func newRHEL(t testing.TB) *host {
+	t.Helper()
+	return newHost(t, rhelFiles, "systemctl", "grubby")
+}
+
+func newHost(t testing.TB, files map[string]string, standIns ...string) *host {
+	t.Helper()
+	h := &host{t: t, root: filepath.Join(t.TempDir(), "root"), env: map[string]string{
+		"PATH":                "/usr/bin",
+		"SKYHOOK_DIR":         skyhookDir + "/web-1.2.0",
+		"SKYHOOK_ROOT_DIR":    skyhookDir,
+		"SKYHOOK_RESOURCE_ID": "demo-uid-1_web_1.2.0",
+	}}
+	h.must(filepath.WalkDir(hostTemplate, func(path string, entry fs.DirEntry, err error) error {
+		target := filepath.Join(h.root, strings.TrimPrefix(path, hostTemplate))
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
+			return os.MkdirAll(target, 0o755)
+		default:
+			return os.Link(path, target)
+		}
+	}))
+	h.must(syscall.Mknod(h.path("/dev/null"), syscall.S_IFCHR|0o666, 1<<8|3))
+	for _, some := range []map[string]string{commonFiles, files} {
+		for name, content := range some {
+			h.write(name, content)
+		}
+	}
+	for _, name := range standIns {
+		h.must(copyFile(filepath.Join("testdata", name), h.path("/usr/bin", name)))
+	}
+	h.must(os.CopyFS(h.path("/package"), os.DirFS("skyhook_dir")))
+	h.tool("systemctl", "daemon-reload")
+	h.write("/run/calls", "")
+	return h
+}
+
+func (h *host) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// path is where a path of the host is on this machine.
+func (h *host) path(elements ...string) string {
+	return filepath.Join(h.root, filepath.Join(elements...))
+}
+
+func (h *host) write(name, content string) {
+	h.t.Helper()
+	h.must(os.MkdirAll(filepath.Dir(h.path(name)), 0o755))
+	h.must(os.WriteFile(h.path(name), []byte(content), 0o644))
+}
+
+func (h *host) read(name string) string {
+	h.t.Helper()
+	raw, err := os.ReadFile(h.path(name))
+	h.must(err)
+	return string(raw)
+}
+
+func (h *host) has(name string) bool {
+	_, err := os.Lstat(h.path(name))
+	return err == nil
+}
+
+// configMap lays out the configMap as a copied mount of it is.
+func (h *host) configMap(configMap map[string]string) {
+	h.t.Helper()
+	maps := h.env["SKYHOOK_DIR"] + "/configmaps"
+	h.must(os.RemoveAll(h.path(maps)))
+	h.must(os.MkdirAll(h.path(maps, "..2026_11_20"), 0o755))
+	h.must(os.Symlink("..2026_11_20", h.path(maps, "..data")))
+	for key, content := range configMap {
+		h.write(filepath.Join(maps, "..2026_11_20", key), content)
+		h.must(os.Symlink("..data/"+key, h.path(maps, key)))
+	}
+}
+
+// result is how a run went.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// command prepares a run in the host's root.
+func (h *host) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: h.root, Setpgid: true}
+	for name, value := range h.env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	return cmd
+}
+
+func (h *host) tool(name string, args ...string) {
+	h.t.Helper()
+	out, err := h.command("/usr/bin/"+name, args...).CombinedOutput()
+	if err != nil {
+		h.t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+// run runs a mode of the package.
+func (h *host) run(mode string) result {
+	h.t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := h.command("/package/tuning.sh", mode)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		h.t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// succeed runs modes that must succeed, and say nothing on standard error.
+func (h *host) succeed(modes ...string) {
+	h.t.Helper()
+	for _, mode := range modes {
+		if r := h.run(mode); r.code != 0 || r.stderr != "" {
+			h.t.Fatalf("%s exited %d\n%s%s", mode, r.code, r.stdout, r.stderr)
+		}
+	}
+}
+
+// fail runs a mode that must fail, for this reason alone.
+func (h *host) fail(mode, reason string) {
+	h.t.Helper()
+	r := h.run(mode)
+	if r.code != 1 || strings.TrimSpace(r.stderr) != "tuning: "+reason {
+		h.t.Fatalf("%s exited %d, want %q\n%s%s", mode, r.code, reason, r.stdout, r.stderr)
+	}
+}
+
+// configure gives the host a configMap, and proves that it is in place.
+func (h *host) configure(configMap map[string]string) {
+	h.t.Helper()
+	h.configMap(configMap)
+	h.succeed("config", "config-check")
+}
+
+func (h *host) uninstall() {
+	h.t.Helper()
+	h.succeed("uninstall", "uninstall-check")
+}
+
+// expect compares a file; "" means that there is none.
+func (h *host) expect(name, want string) {
+	h.t.Helper()
+	got := ""
+	if h.has(name) {
+		got = h.read(name)
+	}
+	if got != want {
+		h.t.Errorf("%s: got %q, want %q", name, got, want)
+	}
+}
+
+// calls are the commands of the stand-ins that change something, since the
+// last time this was asked.
+func (h *host) calls() []string {
+	h.t.Helper()
+	var calls []string
+	for line := range strings.Lines(h.read("/run/calls")) {
+		if !strings.HasPrefix(line, "systemctl show") && !strings.HasPrefix(line, "systemctl cat") {
+			calls = append(calls, strings.TrimSpace(line))
+		}
+	}
+	h.write("/run/calls", "")
+	return calls
+}
+
+func (h *host) expectCalls(want ...string) {
+	h.t.Helper()
+	if got := h.calls(); !slices.Equal(got, want) {
+		h.t.Errorf("got the calls %q, want %q", got, want)
+	}
+}
+
+// snapshot is what is below some folders, with modes and owners.
+func (h *host) snapshot(dirs ...string) map[string]string {
+	h.t.Helper()
+	all := map[string]string{}
+	for _, dir := range dirs {
+		err := filepath.WalkDir(h.path(dir), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := entry.Info()
+			if err != nil {
+				return err
+			}
+			stat := info.Sys().(*syscall.Stat_t)
+			text := fmt.Sprintf("%v %d:%d", info.Mode(), stat.Uid, stat.Gid)
+			if info.Mode().IsRegular() {
+				raw, err := os.ReadFile(path)
+				if err != nil {
+					return err
+				}
+				if dir == "/proc" { // which has blanks or tabs between words
+					raw = []byte(strings.Join(strings.Fields(string(raw)), " "))
+				}
+				text += "\n" + string(raw)
+			}
+			all[strings.TrimPrefix(path, h.root)] = text
+			return nil
+		})
+		h.must(err)
+	}
+	return all
+}
+
+// expectSnapshot names what differs.
+func (h *host) expectSnapshot(want map[string]string, dirs ...string) {
+	h.t.Helper()
+	got := h.snapshot(dirs...)
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if text, ok := got[name]; !ok || text != want[name] {
+			h.t.Errorf("%s: got %q, want %q", name, text, want[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if _, ok := want[name]; !ok {
+			h.t.Errorf("%s is new: %q", name, got[name])
+		}
+	}
+}

@@ -1,0 +1,164 @@
+# shellcheck shell=bash
+# grub.conf: arguments of the kernel, from the next boot on. Where there is
+# update-grub they go into a drop-in; else grubby (grubby.sh) sets them.
+
+readonly GRUB_DROP_IN="/etc/default/grub.d/${BASE}.cfg"
+readonly GRUB_CONFIGS=(/boot/grub/grub.cfg /boot/grub2/grub.cfg)
+
+# The arguments of grub.conf, as the kernel will show them.
+GRUB_ARGS=()
+
+# grub_words BACKSLASH: the words of standard input, a line each and without
+# their quotes. With 1, a backslash takes the next character as it is, and there
+# are single quotes, too: that is GRUB's own language and not the kernel's.
+grub_words() {
+  awk -v grub="$1" '{
+    word = ""; began = 0; quote = ""
+    n = length($0)
+    for (i = 1; i <= n; i++) {
+      c = substr($0, i, 1)
+      if (grub && c == "\\" && quote != "\047" && i < n) { word = word substr($0, ++i, 1); began = 1 }
+      else if (c == quote) quote = ""
+      else if (quote == "" && (c == "\"" || (grub && c == "\047"))) { quote = c; began = 1 }
+      else if (quote == "" && c ~ /[ \t]/) { if (began) print word; word = ""; began = 0 }
+      else { word = word c; began = 1 }
+    }
+    if (began) print word
+  }'
+}
+
+# grub_has TEXT ARG: ARG is a line of TEXT.
+grub_has() {
+  [[ $'\n'"$1"$'\n' == *$'\n'"$2"$'\n'* ]]
+}
+
+# grub_validate: reads grub.conf. A line usually has one argument, but
+# may have more; double quotes keep blanks in one.
+grub_validate() {
+  local file="${CONFIGMAPS}/grub.conf" line number=0 word quotes list=""
+  [[ -f "${file}" ]] || return 0
+  while IFS= read -r line || [[ -n "${line}" ]]; do
+    number=$((number + 1))
+    trim "${line}"
+    line=${REPLY} quotes=${line//[!\"]/}
+    [[ -z "${line}" || "${line}" == "#"* ]] && continue
+    if [[ "${line}" == *[\'\\\`]* || "${line}" == *[![:print:][:blank:]]* ]]; then
+      problem "grub.conf line ${number}: \"${line}\" has characters that no kernel argument needs; write it as it shall be in /proc/cmdline"
+    elif ((${#quotes} % 2)); then
+      problem "grub.conf line ${number}: \"${line}\" has a quote without its end"
+    elif [[ "${line}" == *=[[:space:]]* || "${line}" == *[[:space:]]=* || "${line}" == =* ]]; then
+      problem "grub.conf line ${number}: \"${line}\" has blanks around =, or no name before it"
+    else
+      lines "$(printf '%s\n' "${line}" | grub_words 0)"
+      for word in "${LINES[@]}"; do
+        grub_has "${list}" "${word}" && continue
+        list+="${list:+$'\n'}${word}" GRUB_ARGS+=("${word}")
+      done
+    fi
+  done <"${file}"
+  ((${#GRUB_ARGS[@]})) || return 0
+  if ! type -P update-grub >/dev/null && ! type -P grubby >/dev/null; then
+    problem "grub.conf: this host has neither update-grub nor grubby, which set kernel arguments"
+  elif ! type -P update-grub >/dev/null && [[ "${list}" == *[\ \$]* ]]; then
+    problem "grub.conf: grubby cannot set arguments with blanks or \$ in them"
+  fi
+}
+
+# grub_drop_in_text: REPLY is the drop-in. It adds to what other files want. It
+# is read by a shell, and what that makes of it by GRUB.
+grub_drop_in_text() {
+  local arg text=""
+  for arg in "${GRUB_ARGS[@]}"; do
+    [[ "${arg}" =~ [\$\;\|\&\<\>\{\}] ]] && arg=$(printf '%s' "${arg}" | sed 's/[$;|&<>{}]/\\&/g')
+    [[ "${arg}" == *[[:space:]]* ]] && arg="\"${arg}\""
+    arg=${arg//\\/\\\\} arg=${arg//\"/\\\"} arg=${arg//\$/\\\$}
+    text+=" ${arg}"
+  done
+  REPLY="# Written by the Skyhook package \"${PACKAGE}\"; changes are lost."$'\n'
+  REPLY+="GRUB_CMDLINE_LINUX_DEFAULT=\"\${GRUB_CMDLINE_LINUX_DEFAULT}${text}\""$'\n'
+}
+
+# grub_reconcile: update-grub is run only if something has changed.
+grub_reconcile() {
+  if ((${#GRUB_ARGS[@]})) && type -P update-grub >/dev/null; then
+    grub_drop_in_text
+    local text=${REPLY}
+    if ! holds "${GRUB_DROP_IN}" "${text}"; then
+      owe update-grub
+      put_drop_in "${GRUB_DROP_IN}" "${text}"
+    fi
+  else
+    grub_remove_drop_in
+  fi
+  grub_update
+  grubby_reconcile
+}
+
+grub_remove_drop_in() {
+  [[ ! -e "${GRUB_DROP_IN}" ]] || owe update-grub
+  remove_drop_in "${GRUB_DROP_IN}"
+}
+
+# grub_update: also ends what a crash has cut off.
+grub_update() {
+  local output
+  owed update-grub || return 0
+  if type -P update-grub >/dev/null; then
+    output=$(update-grub 2>&1) || fail "update-grub failed: ${output##*$'\n'}"
+  else
+    say "update-grub is missing on this host; ${GRUB_DROP_IN%/*} changed without it"
+  fi
+  settle update-grub
+}
+
+# grub_config_args FILE: the arguments of the kernels that FILE starts.
+grub_config_args() {
+  sed -n 's/^[[:space:]]*linux\(16\|efi\)\{0,1\}[[:space:]][[:space:]]*//p' "$1" | grub_words 1
+}
+
+grub_config_check() {
+  local file found arg
+  for file in "${GRUB_CONFIGS[@]}"; do
+    [[ -f "${file}" ]] || continue
+    found=$(grub_config_args "${file}")
+    [[ -n "${found}" ]] || found=$(grub_words 1 <"${file}")
+    for arg in "${GRUB_ARGS[@]}"; do
+      grub_has "${found}" "${arg}" || problem "${file} does not start the kernel with ${arg}; see the output of update-grub"
+    done
+  done
+}
+
+grub_check() {
+  if ((${#GRUB_ARGS[@]} == 0)); then
+    grub_gone
+  elif type -P update-grub >/dev/null; then
+    grub_drop_in_text
+    holds "${GRUB_DROP_IN}" "${REPLY}" || problem "${GRUB_DROP_IN} is not what grub.conf wants"
+    grub_config_check
+  else
+    grubby_check
+  fi
+  ! owed update-grub || problem "update-grub was not run since ${GRUB_DROP_IN} changed"
+}
+
+grub_running_check() {
+  local running arg
+  ((${#GRUB_ARGS[@]})) || return 0
+  running=$(grub_words 0 </proc/cmdline)
+  for arg in "${GRUB_ARGS[@]}"; do
+    grub_has "${running}" "${arg}" ||
+      problem "the kernel runs without ${arg}; reboot the host: interrupt {type: reboot}"
+  done
+}
+
+grub_remove() {
+  GRUB_ARGS=()
+  grub_remove_drop_in
+  grub_update
+  grubby_reconcile
+}
+
+grub_gone() {
+  [[ ! -e "${GRUB_DROP_IN}" ]] || problem "${GRUB_DROP_IN} is left"
+  grubby_gone
+}

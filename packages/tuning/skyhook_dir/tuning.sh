@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# Makes the host equal to the configMap: kernel settings, limits of logins,
+# drop-ins of units and kernel arguments. Usage: tuning.sh MODE
+#
+# Everything is validated before anything is changed, and every change can be
+# cut off at any moment: the next run ends what this one began.
+
+set -o pipefail
+shopt -s nullglob
+umask 022
+export LC_ALL=C
+[[ "${SET_X:-}" == 1 ]] && set -x
+
+readonly MODES="config, config-check, post-interrupt-check, uninstall, uninstall-check"
+readonly KEYS="sysctl.conf, ulimit.conf, service_<unit>.conf, grub.conf"
+readonly HERE=${BASH_SOURCE[0]%/*}
+
+PROBLEMS=0
+
+say() {
+  printf 'tuning: %s\n' "$*"
+}
+
+# problem WORDS...: says what is wrong, and goes on to find what else is.
+problem() {
+  printf 'tuning: %s\n' "$*" >&2
+  PROBLEMS=$((PROBLEMS + 1))
+}
+
+fail() {
+  problem "$@"
+  exit 1
+}
+
+stop_on_problems() {
+  ((PROBLEMS == 0)) || exit 1
+}
+
+# package_name: the name that the user gave to the package. Its files carry it,
+# so that several packages of this kind can tune one host.
+package_name() {
+  if [[ "${SKYHOOK_RESOURCE_ID:-}" =~ ^[^_]*_([A-Za-z0-9][A-Za-z0-9.-]*)_[^_]*$ ]]; then
+    printf '%s' "${BASH_REMATCH[1]}"
+  else
+    printf 'tuning'
+  fi
+}
+
+# The kernel shows a process the settings of its own IPC and UTS namespaces.
+# The pod shares the host's network and processes, but not those two.
+enter_host_namespaces() {
+  local kind own
+  [[ -z "${TUNING_ENTERED:-}" ]] || return 0
+  for kind in ipc uts net; do
+    own=$(readlink /proc/self/ns/${kind}) || return 0
+    [[ "${own}" == "$(readlink /proc/1/ns/${kind})" ]] && continue
+    type -P nsenter >/dev/null || fail "nsenter is missing on this host; install util-linux"
+    TUNING_ENTERED=1 exec nsenter --target 1 --ipc --uts --net -- "${BASH}" "${BASH_SOURCE[0]}" "$@"
+  done
+}
+
+# refuse_unknown_keys: a key that nothing reads would silently do nothing.
+refuse_unknown_keys() {
+  local path key
+  for path in "${CONFIGMAPS}"/*; do
+    key=${path##*/}
+    case "${key}" in
+      sysctl.conf | ulimit.conf | grub.conf | service_?*.conf) ;;
+      *)
+        problem "unknown configMap key \"${key}\"; known keys: ${KEYS}"
+        continue
+        ;;
+    esac
+    if grep -q $'\r' -- "${path}"; then
+      problem "${key} has carriage returns; save it with Unix line ends"
+    fi
+  done
+}
+
+validate() {
+  refuse_unknown_keys
+  sysctl_validate
+  limits_validate
+  units_validate
+  grub_validate
+  stop_on_problems
+}
+
+config() {
+  validate
+  state_begin
+  sysctl_reconcile
+  limits_reconcile
+  units_reconcile
+  grub_reconcile
+}
+
+config_check() {
+  validate
+  sysctl_check
+  limits_check
+  units_check
+  grub_check
+  stop_on_problems
+}
+
+post_interrupt_check() {
+  validate
+  sysctl_live_check
+  units_running_check
+  grub_running_check
+  stop_on_problems
+}
+
+# uninstall goes by what is on the host alone: a mistake in the configMap must
+# not keep a package from being removed.
+uninstall() {
+  state_begin
+  limits_remove
+  sysctl_remove
+  units_remove
+  grub_remove
+  stop_on_problems
+  state_end
+}
+
+uninstall_check() {
+  sysctl_gone
+  limits_gone
+  units_gone
+  grub_gone
+  state_gone
+  stop_on_problems
+}
+
+readonly PACKAGE=$(package_name)
+readonly BASE="999-${PACKAGE}-tuning"
+
+for part in state sysctl limits units running grub grubby; do
+  # shellcheck source=/dev/null
+  . "${HERE}/${part}.sh" || exit 1
+done
+
+[[ $# -eq 1 ]] || fail "wants one mode: ${MODES}"
+[[ -n "${SKYHOOK_DIR:-}" ]] || fail "SKYHOOK_DIR is not set; the agent sets it"
+readonly CONFIGMAPS="${SKYHOOK_DIR}/configmaps"
+
+enter_host_namespaces "$@"
+case "$1" in
+  config) config ;;
+  config-check) config_check ;;
+  post-interrupt-check) post_interrupt_check ;;
+  uninstall) uninstall ;;
+  uninstall-check) uninstall_check ;;
+  *) fail "unknown mode \"$1\"; known modes: ${MODES}" ;;
+esac

@@ -1,0 +1,227 @@
+package tuning_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+)
+
+const (
+	sysctlDropIn = "/etc/sysctl.d/999-web-tuning.conf"
+	limitsDropIn = "/etc/security/limits.d/999-web-tuning.conf"
+	cronDropIn   = "/etc/systemd/system/cron.service.d/999-web-tuning.conf"
+	grubDropIn   = "/etc/default/grub.d/999-web-tuning.cfg"
+)
+
+// everything has every key, and everythingElse other values for them.
+var (
+	everything = map[string]string{
+		"sysctl.conf":       "net.core.somaxconn = 1000\nvm.swappiness=10\n",
+		"ulimit.conf":       "nofile=65536\n",
+		"service_cron.conf": "[Service]\nLimitNOFILE=1000\n",
+		"grub.conf":         "hugepages=4\nnosmt\n",
+	}
+	everythingElse = map[string]string{
+		"sysctl.conf":                "vm.swappiness=20\nnet.ipv4.tcp_rmem = 1 2 3\n",
+		"ulimit.conf":                "memlock=unlimited\n",
+		"service_docker.socket.conf": "[Socket]\nBacklog=5\n",
+		"grub.conf":                  "hugepages=8\n",
+	}
+)
+
+// watched is what an uninstall must leave as it was before.
+var watched = []string{"/etc", "/proc", "/boot"}
+
+func eachHost(t *testing.T, test func(t *testing.T, h *host)) {
+	t.Helper()
+	t.Run("debian", func(t *testing.T) { test(t, newDebian(t)) })
+	t.Run("rhel", func(t *testing.T) { test(t, newRHEL(t)) })
+}
+
+func TestPackageIsValid(t *testing.T) {
+	pkg, report, err := packagefile.Open(".")
+	if err != nil || report.Err() != nil || len(report.Warnings) != 0 {
+		t.Fatal(err, report.Err(), report.Warnings)
+	}
+	if pkg.Name != "tuning" || pkg.Version != "1.2.0" {
+		t.Errorf("package %s %s", pkg.Name, pkg.Version)
+	}
+	modes := []packagefile.Mode{"config", "config-check", "post-interrupt-check", "uninstall", "uninstall-check"}
+	for _, mode := range modes {
+		steps := pkg.Modes[mode]
+		if len(steps) != 1 || steps[0].Arguments[0] != string(mode) || !steps[0].AlwaysRun || !steps[0].Accepts(0) || steps[0].Accepts(1) {
+			t.Errorf("%s: %+v", mode, steps)
+		}
+	}
+	if len(pkg.Modes) != len(modes) {
+		t.Errorf("other modes: %+v", pkg.Modes)
+	}
+}
+
+func TestUninstallLeavesTheHostAsItWas(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		before := h.snapshot(watched...)
+		h.configure(everything)
+		h.configure(everythingElse)
+		h.uninstall()
+		h.expectSnapshot(before, watched...)
+		if h.has(skyhookDir + "/tuning") {
+			t.Error("the state is left")
+		}
+	})
+}
+
+func TestAnEmptyConfigMapUndoesEverything(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		before := h.snapshot(watched...)
+		h.configure(everything)
+		h.configure(nil)
+		h.expectSnapshot(before, watched...)
+		h.succeed("post-interrupt-check")
+	})
+}
+
+func TestNothingIsDoneTwice(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		h.configure(everything)
+		h.calls()
+		before := h.snapshot("/etc", "/proc", "/boot", "/var/lib/skyhook")
+		h.succeed("config", "config-check")
+		h.expectSnapshot(before, "/etc", "/proc", "/boot", "/var/lib/skyhook")
+		h.expectCalls()
+	})
+}
+
+func TestUninstallOfWhatWasNeverInstalled(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		before := h.snapshot(watched...)
+		h.uninstall()
+		h.uninstall()
+		h.expectSnapshot(before, watched...)
+		h.expectCalls()
+	})
+}
+
+// TestUninstallIgnoresTheConfigMap: else a mistake in it would keep the
+// package on the host.
+func TestUninstallIgnoresTheConfigMap(t *testing.T) {
+	broken := map[string]string{
+		"sysctl.conf": "no.such.key=1\nnonsense\n", "ulimit.conf": "x\n", "service_none.conf": "x\n", "grub.conf": "a'b\n", "other": "",
+	}
+	eachHost(t, func(t *testing.T, h *host) {
+		before := h.snapshot(watched...)
+		h.configure(everything)
+		h.configMap(broken)
+		h.uninstall()
+		h.expectSnapshot(before, watched...)
+	})
+}
+
+func TestUninstallCheckNamesWhatIsLeft(t *testing.T) {
+	h := newDebian(t)
+	h.configure(everything)
+	r := h.run("uninstall-check")
+	for _, left := range []string{
+		sysctlDropIn + " is left", limitsDropIn + " is left", cronDropIn + " is left", grubDropIn + " is left",
+		"/etc/pam.d/common-session still has the line", "/etc/pam.d/common-session-noninteractive still has the line",
+		stateDir + " is left",
+	} {
+		if r.code != 1 || !strings.Contains(r.stderr, left) {
+			t.Errorf("exited %d without %q:\n%s", r.code, left, r.stderr)
+		}
+	}
+}
+
+func TestMistakesChangeNothing(t *testing.T) {
+	known := "known keys: sysctl.conf, ulimit.conf, service_<unit>.conf, grub.conf"
+	tests := map[string]struct{ key, content, reason string }{
+		"unknown key":    {"sysctls.conf", "", `unknown configMap key "sysctls.conf"; ` + known},
+		"no unit":        {"service_.conf", "", `unknown configMap key "service_.conf"; ` + known},
+		"another case":   {"Sysctl.conf", "", `unknown configMap key "Sysctl.conf"; ` + known},
+		"windows":        {"sysctl.conf", "vm.swappiness=1\r\n", "sysctl.conf has carriage returns; save it with Unix line ends"},
+		"sysctl line":    {"sysctl.conf", "vm.swappiness=1\nvm.swappiness\n", `sysctl.conf line 2: "vm.swappiness" is not of the form key = value`},
+		"sysctl key":     {"sysctl.conf", "\nvm.none=1\n", "sysctl.conf line 2: this host has no key vm.none"},
+		"sysctl folder":  {"sysctl.conf", "net.core=1\n", "sysctl.conf line 1: this host has no key net.core"},
+		"sysctl escape":  {"sysctl.conf", "../etc/passwd=1\n", `sysctl.conf line 1: "../etc/passwd=1" is not of the form key = value`},
+		"sysctl value":   {"sysctl.conf", "vm.swappiness=", `sysctl.conf line 1: "vm.swappiness=" is not of the form key = value`},
+		"sysctl pattern": {"sysctl.conf", "vm.x*=1", "sysctl.conf line 1: this host has no key vm.x*"},
+		"ulimit name":    {"ulimit.conf", "files=1\n", `ulimit.conf line 1: unknown limit "files"; known limits: as, core, cpu, data, fsize, locks, memlock, msgqueue, nice, nofile, nproc, rss, rtprio, sigpending, stack`},
+		"ulimit form":    {"ulimit.conf", "nofile 100\n", `ulimit.conf line 1: "nofile 100" is not of the form name=value`},
+		"ulimit value":   {"ulimit.conf", "stack=8M\n", `ulimit.conf line 1: stack cannot be "8M"; give a number, or unlimited`},
+		"ulimit minus":   {"ulimit.conf", "stack=-2\n", `ulimit.conf line 1: stack cannot be "-2"; give a number, or unlimited`},
+		"ulimit huge":    {"ulimit.conf", "stack=9999999999999999999\n", `ulimit.conf line 1: stack cannot be "9999999999999999999"; give a number, or unlimited`},
+		"ulimit nice":    {"ulimit.conf", "nice=20\n", `ulimit.conf line 1: nice cannot be "20"; give a number from -20 to 19`},
+		"ulimit nofile":  {"ulimit.conf", "# much\nnofile=1048577\n", "ulimit.conf line 2: nofile cannot be 1048577: nobody could log in with more than fs.nr_open, which is 1048576; raise that in sysctl.conf"},
+		"unit missing":   {"service_none.conf", "[Service]\nNice=1\n", "service_none.conf: this host has no unit none.service"},
+		"unit template":  {"service_none@.conf", "[Service]\nNice=1\n", "service_none@.conf: this host has no unit none@.service"},
+		"unit section":   {"service_cron.conf", "# a\nNice=1\n", `service_cron.conf line 2: "Nice=1" is in no section; begin with one, such as [Service]`},
+		"unit line":      {"service_cron.conf", "[Service]\nNice: 1\n", `service_cron.conf line 2: "Nice: 1" is neither a [section] nor a setting`},
+		"grub quote":     {"grub.conf", "nosmt\na=\"b\n", `grub.conf line 2: "a="b" has a quote without its end`},
+		"grub blank":     {"grub.conf", "hugepages = 4\n", `grub.conf line 1: "hugepages = 4" has blanks around =, or no name before it`},
+		"grub backslash": {"grub.conf", "memmap=4G\\$16G\n", `grub.conf line 1: "memmap=4G\$16G" has characters that no kernel argument needs; write it as it shall be in /proc/cmdline`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newDebian(t)
+			h.configure(everything)
+			h.calls()
+			before := h.snapshot("/etc", "/proc", "/boot", stateDir)
+			configMap := maps.Clone(everythingElse)
+			configMap[test.key] = test.content
+			h.configMap(configMap)
+			h.fail("config", test.reason)
+			h.expectSnapshot(before, "/etc", "/proc", "/boot", stateDir)
+			h.expectCalls()
+		})
+	}
+}
+
+func TestEveryMistakeIsNamed(t *testing.T) {
+	h := newDebian(t)
+	h.configMap(map[string]string{"a": "", "sysctl.conf": "x\nno.such=1", "ulimit.conf": "y", "service_none.conf": "", "grub.conf": "z'"})
+	for _, mode := range []string{"config", "config-check", "post-interrupt-check"} {
+		if r := h.run(mode); r.code != 1 || strings.Count(r.stderr, "\n") != 6 {
+			t.Errorf("%s: %+v", mode, r)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	modes := "config, config-check, post-interrupt-check, uninstall, uninstall-check"
+	h := newDebian(t)
+	h.fail("apply", `unknown mode "apply"; known modes: `+modes)
+	delete(h.env, "SKYHOOK_DIR")
+	h.fail("config", "SKYHOOK_DIR is not set; the agent sets it")
+}
+
+func TestTracing(t *testing.T) {
+	h := newDebian(t)
+	h.env["SET_X"] = "1"
+	h.configMap(everything)
+	if r := h.run("config"); r.code != 0 || !strings.Contains(r.stderr, "+ case") {
+		t.Errorf("got %d %.200s", r.code, r.stderr)
+	}
+}
+
+func TestNamesOfFiles(t *testing.T) {
+	tests := map[string]string{
+		"demo-uid-1_web_1.2.0":     "999-web-tuning.conf",
+		"demo-uid-1_my-net2_1.2.0": "999-my-net2-tuning.conf",
+		"":                         "999-tuning-tuning.conf",
+		"demo":                     "999-tuning-tuning.conf",
+		"a_b_c_d":                  "999-tuning-tuning.conf",
+		"demo_../x_1.2.0":          "999-tuning-tuning.conf",
+	}
+	for id, want := range tests {
+		t.Run(id, func(t *testing.T) {
+			h := newDebian(t)
+			h.env["SKYHOOK_RESOURCE_ID"] = id
+			h.configure(everything)
+			h.expect("/etc/sysctl.d/"+want, everything["sysctl.conf"])
+			h.uninstall()
+			h.expect("/etc/sysctl.d/"+want, "")
+		})
+	}
+}

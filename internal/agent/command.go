@@ -25,7 +25,7 @@ Usage:
                                                %s
   skyhook-agent interrupt ROOT COPY_DIR DATA   run an interrupt
   skyhook-agent complete ROOT COPY_DIR         do nothing: the stage is over
-  skyhook-agent validate [-o json] PATH        check a package folder or its config.json
+  skyhook-agent validate [OPTIONS] PATH|IMAGE  check a package; --help says more
   skyhook-agent version                        print the version
   skyhook-agent help                           print this text
 

@@ -1,10 +1,7 @@
 package agent_test
 
 import (
-	"encoding/json"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -77,7 +74,7 @@ func TestVersionAndHelp(t *testing.T) {
 		}
 	}
 	for _, arg := range []string{"help", "--help", "-h"} {
-		if r := h.runArgs(arg); r.code != 0 || !strings.Contains(r.stdout, "validate [-o json] PATH") {
+		if r := h.runArgs(arg); r.code != 0 || !strings.Contains(r.stdout, "validate [OPTIONS] PATH|IMAGE") {
 			t.Errorf("%s: %+v", arg, r)
 		}
 	}
@@ -95,63 +92,4 @@ func TestBadVariablesAreWarnedOf(t *testing.T) {
 	}
 	h.env["SKYHOOK_ROOT_DIR"] = "relative"
 	h.fail("apply", `SKYHOOK_ROOT_DIR must be an absolute path on the host, not "relative"`)
-}
-
-func TestValidate(t *testing.T) {
-	h := newHost(t)
-	h.define("apply", h.script("a.sh", ""))
-	h.writeConfig()
-	dir := h.path(copyDir)
-	for _, args := range [][]string{{dir}, {filepath.Join(dir, "config.json")}, {"-o", "text", dir}, {dir, "-o=text"}} {
-		r := h.runArgs(append([]string{"validate"}, args...)...)
-		if r.code != 0 || !strings.Contains(r.stdout, "package shell 1.1.0") || !strings.Contains(r.stdout, "valid: 0 errors") {
-			t.Errorf("%q: %+v", args, r)
-		}
-	}
-	h.define("apply", h.script("a.sh", "").with("on_host", false), h.script("b.sh", "").with("path", "/b.sh"))
-	h.writeConfig()
-	r := h.runArgs("validate", dir)
-	for _, want := range []string{"error: config.json /modes/apply/0/on_host: ", "error: config.json /modes/apply/1/path: ", "not valid: 2 errors"} {
-		if r.code != 1 || !strings.Contains(r.stdout, want) {
-			t.Errorf("no %q in %+v", want, r)
-		}
-	}
-	for _, args := range [][]string{{}, {dir, dir}, {"-o", "xml", dir}, {"--wrong", dir}} {
-		if r := h.runArgs(append([]string{"validate"}, args...)...); r.code != 2 {
-			t.Errorf("%q: %+v", args, r)
-		}
-	}
-	if r := h.runArgs("validate", h.path("none")); r.code != 1 || !strings.Contains(r.stderr, "find the package") {
-		t.Errorf("missing: %+v", r)
-	}
-}
-
-func TestValidateJSON(t *testing.T) {
-	h := newHost(t)
-	h.define("apply", h.script("a.sh", ""))
-	h.must(os.Chmod(h.path(copyDir, "skyhook_dir/a.sh"), 0o755))
-	h.define("apply-check", h.script("a.sh", ""))
-	h.writeConfig()
-	type report struct {
-		Valid            bool
-		Errors, Warnings []struct{ File, Pointer, Message, Fix string }
-	}
-	read := func(code int) report {
-		t.Helper()
-		r := h.runArgs("validate", "-o", "json", h.path(copyDir))
-		var got report
-		if err := json.Unmarshal([]byte(r.stdout), &got); err != nil || r.code != code {
-			t.Fatalf("%v, %+v", err, r)
-		}
-		return got
-	}
-	if got := read(0); !got.Valid || got.Errors == nil || got.Warnings == nil || len(got.Errors)+len(got.Warnings) != 0 {
-		t.Errorf("%+v", got)
-	}
-	h.config["package_version"] = "1"
-	h.writeConfig()
-	got := read(1)
-	if got.Valid || len(got.Errors) != 1 || slices.Contains([]string{got.Errors[0].File, got.Errors[0].Pointer, got.Errors[0].Message, got.Errors[0].Fix}, "") {
-		t.Errorf("%+v", got)
-	}
 }

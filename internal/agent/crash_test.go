@@ -35,13 +35,10 @@ func (h *host) state() map[string]string {
 				return err
 			}
 			found[name] = info.Mode().String()
-			switch d.Type() {
-			case 0:
+			if d.Type().IsRegular() {
 				found[name] += " " + clock.ReplaceAllString(h.read(name), "TIME")
-			case fs.ModeSymlink:
-				target, err := os.Readlink(path)
+			} else if target, err := os.Readlink(path); err == nil {
 				found[name] += " " + target
-				return err
 			}
 			return nil
 		}))

@@ -35,7 +35,7 @@ type Process struct {
 // into the host's root directory, so it can be called once. When ctx is done,
 // a running step is stopped and the agent fails.
 func Main(ctx context.Context, p Process) int {
-	if code, done := p.answer(); done {
+	if code, done := p.answer(ctx); done {
 		return code
 	}
 	call, err := parseInvocation(p.Args)
@@ -63,7 +63,7 @@ func Main(ctx context.Context, p Process) int {
 }
 
 // answer handles the modes that touch no host.
-func (p Process) answer() (code int, done bool) {
+func (p Process) answer(ctx context.Context) (code int, done bool) {
 	if len(p.Args) == 0 {
 		return 0, false
 	}
@@ -77,7 +77,7 @@ func (p Process) answer() (code int, done bool) {
 		p.printUsage(p.Stdout)
 		return exitDone, true
 	case modeValidate:
-		return p.validate(p.Args[1:]), true
+		return p.validate(ctx, p.Args[1:]), true
 	}
 	return 0, false
 }

@@ -219,8 +219,9 @@ func (s *stage) conclude() error {
 		return s.history().Record(s.pkg.Name, s.pkg.Version, s.now())
 	case packagefile.UninstallCheck:
 		return s.forget()
+	default:
+		return nil
 	}
-	return nil
 }
 
 // forget leaves nothing on the host that would make a later installation

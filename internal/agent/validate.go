@@ -1,42 +1,106 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
 
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
 )
 
-// validate checks a package on this machine and reports for people or, with
-// -o json, for programs.
-func (p Process) validate(args []string) int {
-	set := flag.NewFlagSet(modeValidate, flag.ContinueOnError)
-	set.SetOutput(p.Stderr)
-	format := set.String("o", "text", "output format: text or json")
-	paths, err := interleaved(set, args)
+const validateUsage = `Checks a package without running anything of it.
+
+Usage:
+  skyhook-agent validate [-o text|json] [--strict] PATH|IMAGE
+
+PATH that exists is one of
+  a package folder, or the config.json in it
+  a folder with an OCI layout
+  a docker archive, as docker save writes it
+
+Anything else is the reference of an IMAGE, which is fetched from its registry
+with the credentials of docker login. For a path write / or ./ before it: it is
+then never taken for an image. An image is checked for each of its platforms;
+its tag must be the package_version.
+
+Options:
+  -o text|json   print for people (default) or for programs
+  --strict       fail on warnings, too
+
+Exit codes: 0 the package is valid, 1 it is not or cannot be read, 2 wrong usage.
+`
+
+// maxValidate ends the wait for a registry that does not go on.
+const maxValidate = 15 * time.Minute
+
+var errValidateUsage = errors.New("validate wants one package folder, config.json, OCI layout, docker archive or image, and -o text or json")
+
+// validation is a parsed command line of validate.
+type validation struct {
+	Process
+	what   string
+	json   bool
+	strict bool
+}
+
+// validate checks a package on this machine or in a registry and reports for
+// people or, with -o json, for programs.
+func (p Process) validate(ctx context.Context, args []string) int {
+	v, err := p.parseValidation(args)
+	if errors.Is(err, flag.ErrHelp) {
+		_, _ = fmt.Fprint(p.Stdout, validateUsage)
+		return exitDone
+	}
 	if err != nil {
+		p.complain(err)
+		_, _ = fmt.Fprint(p.Stderr, validateUsage)
 		return exitUsage
 	}
-	if len(paths) != 1 || *format != "text" && *format != "json" {
-		p.complain(errors.New("validate wants one package folder or its config.json, and -o text or json"))
-		p.printUsage(p.Stderr)
-		return exitUsage
-	}
-	pkg, report, err := packagefile.Open(paths[0])
+	ctx, stop := context.WithTimeout(ctx, maxValidate)
+	defer stop()
+	pkg, report, err := lint(ctx, v.what)
 	if err != nil {
 		p.complain(err)
 		return exitFailed
 	}
-	if *format == "json" {
-		p.reportJSON(report)
+	if v.json {
+		v.reportJSON(report)
 	} else {
-		p.reportText(pkg, report)
+		v.reportText(pkg, report)
 	}
-	if len(report.Errors) > 0 {
+	if !v.passes(report) {
 		return exitFailed
 	}
 	return exitDone
+}
+
+func (p Process) parseValidation(args []string) (validation, error) {
+	v := validation{Process: p}
+	set := flag.NewFlagSet(modeValidate, flag.ContinueOnError)
+	set.SetOutput(p.Stderr)
+	// The caller prints it once, and to where it belongs.
+	set.Usage = func() {}
+	format := set.String("o", "text", "")
+	set.BoolVar(&v.strict, "strict", false, "")
+	names, err := interleaved(set, args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return v, err
+	case err != nil || len(names) != 1 || names[0] == "" || *format != "text" && *format != "json":
+		return v, errValidateUsage
+	}
+	v.what, v.json = names[0], *format == "json"
+	return v, nil
 }
 
 // interleaved parses options before and after the other arguments.
@@ -52,30 +116,73 @@ func interleaved(set *flag.FlagSet, args []string) (rest []string, err error) {
 	}
 }
 
-func (p Process) reportJSON(report packagefile.Report) {
+// lint checks whatever a name stands for.
+func lint(ctx context.Context, name string) (*packagefile.Package, packagefile.Report, error) {
+	found, err := locate(ctx, name)
+	if err != nil {
+		return nil, packagefile.Report{}, err
+	}
+	if found == nil {
+		return packagefile.LintPath(name)
+	}
+	return found.Lint()
+}
+
+// locate finds an image; there is none if the name is that of a package's own
+// folder or file.
+func locate(ctx context.Context, name string) (*image.Image, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil && isPath(name):
+		return nil, fmt.Errorf("find the package: %w", err)
+	case err != nil:
+		found, err := image.FromRegistry(ctx, name, authn.DefaultKeychain)
+		if err != nil {
+			return nil, fmt.Errorf("there is no file or folder %s here; taken for an image: %w", name, err)
+		}
+		return found, nil
+	case info.IsDir() && image.IsLayout(name):
+		return image.FromLayout(name)
+	case info.IsDir() || filepath.Base(name) == packagefile.ConfigFile:
+		return nil, nil //nolint:nilnil // No image is an answer here.
+	}
+	return image.FromArchive(name)
+}
+
+// isPath reports whether a name can only be meant as a path.
+func isPath(name string) bool {
+	return name == "." || name == ".." ||
+		slices.ContainsFunc([]string{"/", "./", "../"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+func (v validation) passes(report packagefile.Report) bool {
+	return len(report.Errors) == 0 && (!v.strict || len(report.Warnings) == 0)
+}
+
+func (v validation) reportJSON(report packagefile.Report) {
 	// Programs expect lists, also empty ones.
 	report.Errors = append([]packagefile.Problem{}, report.Errors...)
 	report.Warnings = append([]packagefile.Problem{}, report.Warnings...)
-	encoder := json.NewEncoder(p.Stdout)
+	encoder := json.NewEncoder(v.Stdout)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	_ = encoder.Encode(struct {
 		Valid bool `json:"valid"`
 		packagefile.Report
-	}{len(report.Errors) == 0, report})
+	}{v.passes(report), report})
 }
 
-func (p Process) reportText(pkg *packagefile.Package, report packagefile.Report) {
+func (v validation) reportText(pkg *packagefile.Package, report packagefile.Report) {
 	for _, problem := range report.Errors {
-		p.say("error: %s", problem)
+		v.say("error: %s", problem)
 	}
 	for _, problem := range report.Warnings {
-		p.say("warning: %s", problem)
+		v.say("warning: %s", problem)
 	}
-	if pkg != nil {
-		_ = pkg.Describe(p.Stdout)
-		p.say("valid: %d errors, %d warnings", len(report.Errors), len(report.Warnings))
-		return
+	verdict := "not valid"
+	if v.passes(report) {
+		verdict = "valid"
+		_ = pkg.Describe(v.Stdout)
 	}
-	p.say("not valid: %d errors, %d warnings", len(report.Errors), len(report.Warnings))
+	v.say("%s: %d errors, %d warnings", verdict, len(report.Errors), len(report.Warnings))
 }

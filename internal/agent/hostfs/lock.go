@@ -29,7 +29,7 @@ func Lock(dir string) (unlock func(), err error) {
 func flock(file *os.File) error {
 	for {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX)
-		if err != unix.EINTR { //nolint:errorlint // system calls return it bare
+		if err != unix.EINTR {
 			return err
 		}
 	}

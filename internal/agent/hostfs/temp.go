@@ -43,7 +43,11 @@ func openTemp(path string) (*os.File, error) {
 			return nil, err
 		}
 		if named, trusted := look(file, name); named && trusted {
-			return file, file.Truncate(0)
+			if err := file.Truncate(0); err != nil {
+				_ = file.Close()
+				return nil, err
+			}
+			return file, nil
 		} else if named {
 			// Others may write into this directory, and may still hold it open.
 			err = os.Remove(name)

@@ -1,0 +1,227 @@
+package agent_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+)
+
+// shippable makes the package of a host one without faults and warnings.
+func (h *host) shippable() {
+	h.t.Helper()
+	step := h.script("a.sh", "")
+	h.must(os.Chmod(h.path(copyDir, "skyhook_dir/a.sh"), 0o755))
+	h.define("apply-check", step)
+	h.define("apply", step)
+	h.writeConfig()
+}
+
+func (h *host) validate(args ...string) result {
+	h.t.Helper()
+	return h.runArgs(append([]string{"validate"}, args...)...)
+}
+
+func TestValidate(t *testing.T) {
+	h := newHost(t)
+	h.shippable()
+	dir := h.path(copyDir)
+	for _, args := range [][]string{{dir}, {filepath.Join(dir, "config.json")}, {"-o", "text", dir}, {dir, "-o=text"}, {"--strict", dir}, {dir, "-strict"}} {
+		r := h.validate(args...)
+		if r.code != 0 || !strings.Contains(r.stdout, "package shell 1.1.0") || !strings.Contains(r.stdout, "\nvalid: 0 errors, 0 warnings\n") {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+	h.define("apply", h.script("a.sh", "").with("on_host", false), h.script("b.sh", "").with("path", "/b.sh"))
+	h.writeConfig()
+	r := h.validate(dir)
+	for _, want := range []string{
+		"error: config.json /modes/apply/0/on_host: ", "error: config.json /modes/apply/1/path: ",
+		"error: skyhook_dir/b.sh: is not executable; chmod +x it", "not valid: 3 errors",
+	} {
+		if r.code != 1 || !strings.Contains(r.stdout, want) {
+			t.Errorf("no %q in %+v", want, r)
+		}
+	}
+}
+
+func TestValidateStrictFailsOnWarnings(t *testing.T) {
+	h := newHost(t)
+	h.shippable()
+	h.config["packageName"] = "x"
+	h.writeConfig()
+	if r := h.validate(h.path(copyDir)); r.code != 0 || !strings.Contains(r.stdout, "warning: config.json /packageName: ") || !strings.Contains(r.stdout, "\nvalid: 0 errors, 1 warnings") {
+		t.Errorf("%+v", r)
+	}
+	if r := h.validate("--strict", h.path(copyDir)); r.code != 1 || !strings.Contains(r.stdout, "not valid: 0 errors, 1 warnings") {
+		t.Errorf("%+v", r)
+	}
+	if r := h.validate("--strict", "-o", "json", h.path(copyDir)); r.code != 1 || !strings.Contains(r.stdout, `"valid": false`) {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestValidateUsage(t *testing.T) {
+	h := newHost(t)
+	for _, args := range [][]string{{}, {""}, {h.root, h.root}, {"-o", "xml", h.root}, {"--wrong", h.root}, {"-o"}} {
+		r := h.validate(args...)
+		if r.code != 2 || r.stdout != "" || strings.Count(r.stderr, "Usage:") != 1 || !strings.Contains(r.stderr, "PATH|IMAGE") {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+	for _, args := range [][]string{{"--help"}, {"-h"}, {h.root, "-help"}} {
+		r := h.validate(args...)
+		for _, want := range []string{"--strict", "docker archive", "OCI layout", "then never taken for an image", "its tag must be the package_version", "Exit codes"} {
+			if r.code != 0 || r.stderr != "" || !strings.Contains(r.stdout, want) {
+				t.Errorf("%q: no %q in %+v", args, want, r)
+			}
+		}
+	}
+}
+
+// TestValidateOfNothing: what begins like a path is never asked for on the network.
+func TestValidateOfNothing(t *testing.T) {
+	h := newHost(t)
+	for _, name := range []string{h.path("none"), "./none", "../none", "/none:1.0.0"} {
+		if r := h.validate(name); r.code != 1 || !strings.Contains(r.stderr, "ERROR: find the package: ") || r.stdout != "" {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	h.write("/x.tar", "no archive")
+	if r := h.validate(h.path("x.tar")); r.code != 1 || !strings.Contains(r.stderr, "is not a docker archive") {
+		t.Errorf("%+v", r)
+	}
+	if r := h.validate("no such package"); r.code != 1 || !strings.Contains(r.stderr, "there is no file or folder no such package here") {
+		t.Errorf("%+v", r)
+	}
+}
+
+type validated struct {
+	Valid            bool
+	Errors, Warnings []packagefile.Problem
+}
+
+func (h *host) validateJSON(code int, name string) validated {
+	h.t.Helper()
+	r := h.validate("-o", "json", name)
+	var got validated
+	if err := json.Unmarshal([]byte(r.stdout), &got); err != nil || r.code != code {
+		h.t.Fatalf("%v, %+v", err, r)
+	}
+	return got
+}
+
+func TestValidateJSON(t *testing.T) {
+	h := newHost(t)
+	h.shippable()
+	if got := h.validateJSON(0, h.path(copyDir)); !got.Valid || got.Errors == nil || got.Warnings == nil || len(got.Errors)+len(got.Warnings) != 0 {
+		t.Errorf("%+v", got)
+	}
+	h.config["package_version"] = "1"
+	h.writeConfig()
+	got := h.validateJSON(1, h.path(copyDir))
+	if got.Valid || len(got.Errors) != 1 || slices.Contains([]string{got.Errors[0].File, got.Errors[0].Pointer, got.Errors[0].Message, got.Errors[0].Fix}, "") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// image packs the host's package on top of what copies it.
+func (h *host) image(arch string) v1.Image {
+	h.t.Helper()
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	for _, file := range []string{"bin/sh", "bin/mkdir", "bin/cp", "skyhook-package/config.json", "skyhook-package/skyhook_dir/a.sh"} {
+		content := ""
+		if inPackage, ok := strings.CutPrefix(file, "skyhook-package/"); ok {
+			content = h.read(copyDir, inPackage)
+		}
+		h.must(w.WriteHeader(&tar.Header{Name: file, Mode: 0o755, Size: int64(len(content))}))
+		_, err := w.Write([]byte(content))
+		h.must(err)
+	}
+	h.must(w.Close())
+	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil })
+	h.must(err)
+	img, err := mutate.AppendLayers(empty.Image, l)
+	h.must(err)
+	config, err := img.ConfigFile()
+	h.must(err)
+	config = config.DeepCopy()
+	config.OS, config.Architecture, config.Config.Labels = "linux", arch, map[string]string{"com.nvidia.skyhook.uninstall": "false"}
+	img, err = mutate.ConfigFile(img, config)
+	h.must(err)
+	return img
+}
+
+func (h *host) imageIndex() v1.ImageIndex {
+	h.t.Helper()
+	var index v1.ImageIndex = empty.Index
+	for _, arch := range []string{"amd64", "arm64"} {
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add: h.image(arch), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}},
+		})
+	}
+	return index
+}
+
+// TestValidateImage wherever it is: in a registry, a layout or an archive.
+func TestValidateImage(t *testing.T) {
+	h := newHost(t)
+	h.shippable()
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(server.Close)
+	repository := strings.TrimPrefix(server.URL, "http://") + "/shell"
+	for _, tag := range []string{"1.1.0", "1.1.1"} {
+		reference, err := name.NewTag(repository + ":" + tag)
+		h.must(err)
+		h.must(remote.WriteIndex(reference, h.imageIndex()))
+		path, err := layout.Write(h.path(tag), empty.Index)
+		h.must(err)
+		h.must(path.AppendIndex(h.imageIndex(), layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": tag})))
+		h.must(tarball.WriteToFile(h.path(tag+".tar"), reference, h.image("amd64")))
+	}
+	for _, format := range []string{repository + ":%", h.path("%"), h.path("%.tar")} {
+		good, bad := strings.Replace(format, "%", "1.1.0", 1), strings.Replace(format, "%", "1.1.1", 1)
+		if r := h.validate("--strict", good); r.code != 0 || !strings.Contains(r.stdout, "package shell 1.1.0") || r.stderr != "" {
+			t.Errorf("%s: %+v", good, r)
+		}
+		got := h.validateJSON(1, bad)
+		if len(got.Errors) != 1 || got.Errors[0].Pointer != "/package_version" || !strings.HasPrefix(got.Errors[0].Platform, "linux/amd64") {
+			t.Errorf("%s: %+v", bad, got)
+		}
+	}
+	r := h.validate(repository + ":9.9.9")
+	if r.code != 1 || r.stdout != "" || !strings.Contains(r.stderr, "get image "+repository+":9.9.9: ") || !strings.Contains(r.stderr, "has to be pushed first") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestValidateUsesTheCredentialsOfDockerLogin, here broken ones, to see that they are read.
+func TestValidateUsesTheCredentialsOfDockerLogin(t *testing.T) {
+	h := newHost(t)
+	h.write("/docker/config.json", "{")
+	h.env["DOCKER_CONFIG"] = h.path("docker")
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(server.Close)
+	if r := h.validate(strings.TrimPrefix(server.URL, "http://") + "/shell:1.0.0"); r.code != 1 || !strings.Contains(r.stderr, h.path("docker/config.json")) {
+		t.Errorf("%+v", r)
+	}
+}

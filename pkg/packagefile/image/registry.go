@@ -27,7 +27,7 @@ const maxConfig = 4 << 20
 func FromRegistry(ctx context.Context, reference string, keys authn.Keychain) (*Image, error) {
 	parsed, err := name.ParseReference(reference)
 	if err != nil {
-		return nil, fmt.Errorf("%q is neither a path that exists nor a reference of an image: %w", reference, err)
+		return nil, fmt.Errorf("%q is not a reference of an image: %w", reference, err)
 	}
 	result := &Image{name: "image " + reference, whole: true}
 	if err := result.fetch(ctx, parsed, keys); err != nil {

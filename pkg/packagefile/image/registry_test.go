@@ -110,7 +110,7 @@ func TestFromRegistry_SaysWhatToDo(t *testing.T) {
 		reference string
 		want      []string
 	}{
-		"no reference":       {"UPPER case", []string{`"UPPER case" is neither a path that exists nor a reference`}},
+		"no reference":       {"UPPER case", []string{`"UPPER case" is not a reference of an image`}},
 		"not pushed":         {open + "/tuning:1.2.3", []string{"get image " + open + "/tuning:1.2.3: ", "it has to be pushed first"}},
 		"no credentials":     {closed + "/tuning:1.2.3", []string{"get image " + closed + "/tuning:1.2.3: ", "docker login " + closed}},
 		"nobody is there":    {"127.0.0.1:1/tuning:1.2.3", []string{"get image 127.0.0.1:1/tuning:1.2.3: ", "127.0.0.1:1 can be reached"}},

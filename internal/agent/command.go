@@ -12,6 +12,7 @@ const (
 	// modeComplete is what a pod runs last, when its stage is over.
 	modeComplete = "complete"
 	modeValidate = "validate"
+	modeRun      = "run"
 	modeVersion  = "version"
 	modeHelp     = "help"
 )
@@ -26,6 +27,7 @@ Usage:
   skyhook-agent interrupt ROOT COPY_DIR DATA   run an interrupt
   skyhook-agent complete ROOT COPY_DIR         do nothing: the stage is over
   skyhook-agent validate [OPTIONS] PATH|IMAGE  check a package; --help says more
+  skyhook-agent run --root DIR PACKAGE STAGE   try a package without a cluster; --help says more
   skyhook-agent version                        print the version
   skyhook-agent help                           print this text
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skyhook-operator/skyhook/internal/agent/tryout"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
@@ -78,6 +79,10 @@ func (p Process) answer(ctx context.Context) (code int, done bool) {
 		return exitDone, true
 	case modeValidate:
 		return p.validate(ctx, p.Args[1:]), true
+	case modeRun:
+		return p.tryPackage(ctx, p.Args[1:]), true
+	case tryout.InsideMode:
+		return tryout.Inside(ctx, p.Stderr), true
 	}
 	return 0, false
 }

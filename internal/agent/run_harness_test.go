@@ -1,0 +1,174 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/internal/agent/tryout"
+)
+
+// trial is a package in an author's folder, and a root to try it against.
+type trial struct {
+	*host
+	// dir is the author's working directory.
+	dir string
+	// overlay is empty for trials that change the root itself.
+	overlay string
+}
+
+func newTrial(t *testing.T) *trial {
+	t.Helper()
+	r := &trial{host: newHost(t), dir: t.TempDir()}
+	r.config["package_name"], r.config["package_version"] = "motd", "1.0.0"
+	r.must(os.Mkdir(r.path("/sys"), 0o755))
+	// That of the machine is to be seen in its place.
+	r.must(os.Remove(r.path("/dev/null")))
+	return r
+}
+
+func newOverlayTrial(t *testing.T) *trial {
+	t.Helper()
+	r := newTrial(t)
+	r.overlay = filepath.Join(overlayParent(t), "try")
+	return r
+}
+
+// overlayParent is a folder in which an overlay can be; that of temporary files
+// is no such folder where the machine is a container.
+func overlayParent(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	const overlayFS = 0x794C7630
+	var stat syscall.Statfs_t
+	if err := syscall.Statfs(dir, &stat); err != nil {
+		t.Fatal(err)
+	}
+	if stat.Type != overlayFS {
+		return dir
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "overlay-") //nolint:usetesting // the other is on an overlay
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// file is a path in the author's folder.
+func (r *trial) file(elements ...string) string {
+	return filepath.Join(append([]string{r.dir}, elements...)...)
+}
+
+func (r *trial) put(name, content string) {
+	r.t.Helper()
+	r.must(os.MkdirAll(filepath.Dir(r.file(name)), 0o755))
+	r.must(os.WriteFile(r.file(name), []byte(content), 0o755))
+}
+
+// stage gives the package a script for a mode, and its check one that ends
+// with success.
+func (r *trial) stage(mode, body string) {
+	r.t.Helper()
+	modes := r.config["modes"].(map[string]any)
+	for name, script := range map[string]string{mode: body, mode + "-check": "exit 0"} {
+		if strings.HasSuffix(name, "-check-check") || name != mode && modes[name] != nil {
+			continue
+		}
+		path := name + ".sh"
+		r.put("motd/skyhook_dir/"+path, "#!/bin/bash\n"+script+"\n")
+		modes[name] = []step{{
+			"name": "step", "path": path, "arguments": []any{}, "returncodes": []any{0},
+			"on_host": true, "idempotence": false, "upgrade_step": false,
+		}}
+	}
+}
+
+func (r *trial) save() {
+	r.t.Helper()
+	raw, err := json.Marshal(r.config)
+	r.must(err)
+	r.put("motd/config.json", string(raw))
+}
+
+// arguments are those of a run of a stage.
+func (r *trial) arguments(mode string, options ...string) []string {
+	args := []string{"run", "--root", r.root}
+	if r.overlay != "" {
+		args = append(args, "--overlay", r.overlay)
+	}
+	return append(append(args, options...), r.file("motd"), mode)
+}
+
+// try runs a stage and returns the report.
+func (r *trial) try(mode string, options ...string) (tryout.Report, result) {
+	r.t.Helper()
+	r.save()
+	ran := r.runArgs(r.arguments(mode, append(options, "-o", "json")...)...)
+	var report tryout.Report
+	if err := json.Unmarshal([]byte(ran.stdout), &report); err != nil {
+		r.t.Fatalf("%s: exit %d, %v\n%s%s", mode, ran.code, err, ran.stdout, ran.stderr)
+	}
+	return report, ran
+}
+
+// pass runs a stage that must succeed.
+func (r *trial) pass(mode string, options ...string) tryout.Report {
+	r.t.Helper()
+	report, ran := r.try(mode, options...)
+	if ran.code != 0 || !report.Succeeded {
+		r.t.Fatalf("%s: exit %d\n%s%s", mode, ran.code, ran.stdout, ran.stderr)
+	}
+	return report
+}
+
+// listed renders changes as lines: kind, path, aspects, files below.
+func listed(changes []tryout.Change) []string {
+	var lines []string
+	for _, c := range changes {
+		line := c.Kind + " " + c.Path
+		if len(c.Aspects) > 0 {
+			line += " " + strings.Join(c.Aspects, " ")
+		}
+		if c.Below > 0 {
+			line += fmt.Sprintf(" +%d", c.Below)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (r *trial) expectChanges(what string, got []tryout.Change, want ...string) {
+	r.t.Helper()
+	if !slices.Equal(listed(got), want) {
+		r.t.Errorf("%s: got %q, want %q", what, listed(got), want)
+	}
+}
+
+// snapshot is the content of the root by path, to see that it stays.
+func (r *trial) snapshot() map[string]string {
+	r.t.Helper()
+	files := map[string]string{}
+	r.must(filepath.Walk(r.root, func(path string, info os.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		stat := info.Sys().(*syscall.Stat_t)
+		files[path] = fmt.Sprint(info.Mode(), stat.Uid, stat.Gid, stat.Mtim, info.Size())
+		return nil
+	}))
+	return files
+}
+
+func (r *trial) expectUntouched(before map[string]string) {
+	r.t.Helper()
+	if after := r.snapshot(); !maps.Equal(before, after) {
+		r.t.Errorf("the root itself changed: %v\nwas %v", after, before)
+	}
+}

@@ -1,0 +1,109 @@
+package tryout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+)
+
+// program is this one, whatever its file is called by now.
+const program = "/proc/self/exe"
+
+// Inside is the child's part, in namespaces of its own: it mounts, copies the
+// package, and runs the agent. It tells the command how that went.
+func Inside(ctx context.Context, warnings io.Writer) int {
+	report := os.NewFile(newsFile, "news")
+	orders := os.NewFile(planFile, "plan")
+	if report == nil || orders == nil {
+		return 1
+	}
+	// Neither is for the agent and its steps.
+	syscall.CloseOnExec(planFile)
+	syscall.CloseOnExec(newsFile)
+	tell := json.NewEncoder(report)
+	var p plan
+	err := json.NewDecoder(orders).Decode(&p)
+	if err == nil {
+		err = p.carryOut(ctx, warnings, func(run Run) error { return tell.Encode(news{Run: &run}) })
+	}
+	if err != nil {
+		_ = tell.Encode(news{Error: err.Error()})
+		return 1
+	}
+	return 0
+}
+
+func (p plan) carryOut(ctx context.Context, warnings io.Writer, tell func(Run) error) error {
+	warn := func(format string, args ...any) { fmt.Fprintf(warnings, "WARNING: "+format+"\n", args...) }
+	if err := p.mount(warn); err != nil {
+		return err
+	}
+	if err := p.place(); err != nil {
+		return err
+	}
+	for _, mode := range p.Modes {
+		run, err := p.runAgent(ctx, mode)
+		if err != nil {
+			return err
+		}
+		if err := tell(run); err != nil || run.ExitCode != 0 || ctx.Err() != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runAgent starts the agent as a pod's container does, and waits for its end.
+func (p plan) runAgent(ctx context.Context, mode packagefile.Mode) (Run, error) {
+	began := time.Now()
+	pid, err := syscall.ForkExec(program, []string{"skyhook-agent", string(mode), p.Root, p.CopyDir}, &syscall.ProcAttr{
+		Dir: "/", Env: p.Env, Files: []uintptr{0, 1, 2},
+	})
+	if err != nil {
+		return Run{}, fmt.Errorf("start the agent: %w", err)
+	}
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-ctx.Done():
+			_ = syscall.Kill(pid, syscall.SIGTERM)
+		case <-ended:
+		}
+	}()
+	status, err := reap(pid)
+	if err != nil {
+		return Run{}, fmt.Errorf("wait for the agent: %w", err)
+	}
+	code := status.ExitStatus()
+	if status.Signaled() {
+		code = 128 + int(status.Signal())
+	}
+	message, err := os.ReadFile(p.MessageFile)
+	if err != nil {
+		return Run{}, fmt.Errorf("read the agent's message: %w", err)
+	}
+	return Run{Mode: string(mode), ExitCode: code, Seconds: time.Since(began).Seconds(), Message: string(message)}, nil
+}
+
+// reap waits for one process. This is the first process of its namespace, so
+// those that lost their parent are its to wait for as well: the agent goes on
+// only when nothing is left of a step that it has stopped.
+func reap(pid int) (status syscall.WaitStatus, err error) {
+	for {
+		ended, err := syscall.Wait4(-1, &status, 0, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil || ended == pid {
+			return status, err
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package tryout
+
+import (
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+)
+
+// plan is what the child has to do, as it gets it from the command.
+type plan struct {
+	// Root is where the root folder is once everything is mounted.
+	Root string
+	// Overlay is mounted at Root, unless it is nil.
+	Overlay *overlay
+	// Machine says that Root is the machine's own root, and no overlay.
+	Machine bool
+	// Package is the folder to copy to CopyDir below Root.
+	Package string
+	CopyDir string
+	Modes   []packagefile.Mode
+	Env     []string
+	// ConfigMap and NodeMetadata have the content of files by name.
+	ConfigMap    map[string][]byte
+	NodeMetadata map[string][]byte
+	// MessageFile is where the agent puts its termination message.
+	MessageFile string
+}
+
+// overlay is a folder that keeps the changes of another one.
+type overlay struct {
+	// Dir is the folder that the author named.
+	Dir string
+	// Lower is the folder that stays as it is.
+	Lower string
+}
+
+// Upper has the files that differ.
+func (o overlay) upper() string { return o.Dir + "/changes" }
+
+// work is for the kernel alone.
+func (o overlay) work() string { return o.Dir + "/work" }
+
+// mountPoint stays empty for all others on the machine.
+func (o overlay) mountPoint() string { return o.Dir + "/root" }
+
+// origin is a file that names Lower.
+func (o overlay) origin() string { return o.Dir + "/origin" }
+
+// news is what the child tells: a run that has ended, or why there is none.
+type news struct {
+	Run   *Run
+	Error string
+}
+
+// The child's open files beside standard input and outputs.
+const (
+	planFile = 3
+	newsFile = 4
+)
+
+// InsideMode is the first argument with which the child is started; it has to
+// call Inside.
+const InsideMode = "run-inside"

@@ -1,0 +1,257 @@
+package tryout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+)
+
+// Run runs the trial. The output of the agent and its steps goes to stdout and
+// stderr while it comes. The report is complete if there is no error; that a
+// step failed is none.
+func (t Trial) Run(ctx context.Context, stdout, stderr io.Writer) (Report, error) {
+	if os.Geteuid() != 0 {
+		return Report{}, errors.New("this mounts file systems and enters the root folder, so it needs root: use sudo")
+	}
+	pkg, err := t.open()
+	if err != nil {
+		return Report{}, err
+	}
+	root, err := t.folders()
+	if err != nil {
+		return Report{}, err
+	}
+	scratch, err := os.MkdirTemp("", "skyhook-run-")
+	if err != nil {
+		return Report{}, fmt.Errorf("make a folder for the agent's message: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	p, err := t.plan(pkg, root, filepath.Join(scratch, "message"))
+	if err != nil {
+		return Report{}, err
+	}
+	id := t.identity(pkg)
+	report := Report{
+		Package: pkg.Name, Version: pkg.Version, Name: id.name, Root: root,
+		Logs: filepath.Join(id.logDir(), pkg.Name, pkg.Version), State: id.stateDir(),
+	}
+	if t.Overlay != "" {
+		err = t.runOverlay(ctx, p, &report, stdout, stderr)
+	} else {
+		err = t.runPlain(ctx, p, &report, stdout, stderr)
+	}
+	return report, err
+}
+
+// open reads the package, and refuses it as the agent would.
+func (t *Trial) open() (*packagefile.Package, error) {
+	pkg, report, err := packagefile.Open(t.Package)
+	if err != nil {
+		return nil, err
+	}
+	if err := report.Err(); err != nil {
+		return nil, err
+	}
+	if filepath.Base(t.Package) == packagefile.ConfigFile {
+		t.Package = filepath.Dir(t.Package)
+	}
+	t.Package, err = absolute(t.Package)
+	return pkg, err
+}
+
+// folders makes the paths absolute, for the child has another working
+// directory, and keeps the copy of the package from being copied again.
+func (t *Trial) folders() (root string, err error) {
+	root, err = absolute(t.Root)
+	if err != nil {
+		return "", fmt.Errorf("find the root folder: %w", err)
+	}
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("the root folder %s is no folder", root)
+	}
+	if t.Overlay == "" && isBelow(root, []string{t.Package}) {
+		return "", fmt.Errorf("the root folder %s must not be in the package; name one outside of it", root)
+	}
+	if t.Overlay == "" {
+		return root, nil
+	}
+	if err := os.MkdirAll(t.Overlay, 0o755); err != nil {
+		return "", fmt.Errorf("make the overlay's folder: %w", err)
+	}
+	if t.Overlay, err = absolute(t.Overlay); err != nil {
+		return "", fmt.Errorf("find the overlay's folder: %w", err)
+	}
+	if isBelow(t.Overlay, []string{t.Package}) {
+		// Only what was made just now is empty.
+		_ = os.Remove(t.Overlay)
+		return "", fmt.Errorf("the overlay's folder %s must not be in the package; name one outside of it", t.Overlay)
+	}
+	return root, nil
+}
+
+func (t Trial) identity(pkg *packagefile.Package) identity {
+	if t.Name != "" {
+		return identity{t.Name, pkg.Version}
+	}
+	return identity{pkg.Name, pkg.Version}
+}
+
+func (t Trial) plan(pkg *packagefile.Package, root, messageFile string) (plan, error) {
+	id := t.identity(pkg)
+	metadata, err := t.nodeMetadata(id)
+	return plan{
+		Root: root, Machine: root == "/", Package: t.Package, CopyDir: id.copyDir(), Modes: t.modes(),
+		Env: t.environ(id, messageFile), ConfigMap: t.ConfigMap, NodeMetadata: metadata, MessageFile: messageFile,
+	}, err
+}
+
+func (t Trial) runOverlay(ctx context.Context, p plan, report *Report, stdout, stderr io.Writer) error {
+	o, unlock, err := openOverlay(t.Overlay, p.Root)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p.Overlay, p.Root, p.Machine = &o, o.mountPoint(), false
+	before, err := o.state()
+	if err != nil {
+		return err
+	}
+	if err := p.run(ctx, report, stdout, stderr); err != nil {
+		return err
+	}
+	after, err := o.state()
+	if err != nil {
+		return err
+	}
+	report.Kept = o.upper()
+	if report.Changes, err = overlayChanges(before, after); err != nil {
+		return err
+	}
+	report.Total, err = overlayChanges(merged{lower: o.Lower}, after)
+	return err
+}
+
+func overlayChanges(before, after merged) ([]Change, error) {
+	paths, err := after.paths(before)
+	if err != nil {
+		return nil, err
+	}
+	return compare(paths, before, after, isIgnored), nil
+}
+
+func (t Trial) runPlain(ctx context.Context, p plan, report *Report, stdout, stderr io.Writer) error {
+	before, err := readTree(p.Root, false)
+	if err != nil {
+		return err
+	}
+	if err := p.run(ctx, report, stdout, stderr); err != nil {
+		return err
+	}
+	after, err := readTree(p.Root, false)
+	if err != nil {
+		return err
+	}
+	// With the machine's own root, the message is in there.
+	scratch := []string{filepath.Dir(p.MessageFile)}
+	report.Changes = compare(before.paths(after), before, after, func(path string) bool { return isIgnored(path) || isBelow(path, scratch) })
+	return nil
+}
+
+// run has the child carry out the plan, and adds to the report what it tells.
+func (p plan) run(ctx context.Context, report *Report, stdout, stderr io.Writer) error {
+	ours, theirs, err := openPipes()
+	if err != nil {
+		return err
+	}
+	defer ours.close()
+	child := p.child(ctx, stdout, stderr)
+	child.ExtraFiles = []*os.File{theirs.plan, theirs.news}
+	// The kernel watches the thread that started the child, not the process.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err = child.Start()
+	theirs.close()
+	if err != nil {
+		return explainMount("start a process in namespaces of its own", err)
+	}
+	sent := p.send(ours.plan)
+	told := report.listen(ours.news)
+	ended := child.Wait()
+	switch {
+	case sent != nil || told != nil:
+		return errors.Join(sent, told)
+	case len(report.Runs) == 0:
+		return fmt.Errorf("the run was cut off: %w", errors.Join(ended, ctx.Err()))
+	}
+	report.conclude(p.Modes)
+	return nil
+}
+
+// child is this program again. Should this process be killed, so is the child,
+// and with it all other processes of its namespace.
+func (p plan) child(ctx context.Context, stdout, stderr io.Writer) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, InsideMode)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.Env = []string{}
+	cmd.Dir = "/"
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL,
+	}
+	return cmd
+}
+
+func (p plan) send(to *os.File) error {
+	err := json.NewEncoder(to).Encode(p)
+	// The child reads one value, but an error of ours must not leave it waiting.
+	return errors.Join(err, to.Close())
+}
+
+// listen reads what the child tells, until it has ended.
+func (r *Report) listen(from io.Reader) error {
+	decoder := json.NewDecoder(from)
+	for {
+		var n news
+		switch err := decoder.Decode(&n); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("listen to the run: %w", err)
+		case n.Error != "":
+			return errors.New(n.Error)
+		}
+		r.Runs = append(r.Runs, *n.Run)
+	}
+}
+
+// pipes are one side's ends of the two pipes between command and child.
+type pipes struct{ plan, news *os.File }
+
+func openPipes() (ours, theirs pipes, err error) {
+	if theirs.plan, ours.plan, err = os.Pipe(); err != nil {
+		return ours, theirs, fmt.Errorf("open a pipe: %w", err)
+	}
+	if ours.news, theirs.news, err = os.Pipe(); err != nil {
+		ours.close()
+		theirs.close()
+		return ours, theirs, fmt.Errorf("open a pipe: %w", err)
+	}
+	return ours, theirs, nil
+}
+
+func (p pipes) close() {
+	for _, file := range []*os.File{p.plan, p.news} {
+		if file != nil {
+			_ = file.Close()
+		}
+	}
+}

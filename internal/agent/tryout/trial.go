@@ -1,0 +1,114 @@
+package tryout
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+)
+
+// Trial is one stage to try.
+type Trial struct {
+	// Root is the folder to take for the host's root.
+	Root string
+	// Overlay is a folder that keeps what changes, instead of Root; empty for
+	// none.
+	Overlay string
+	// Package is the package's folder, or its config.json.
+	Package string
+	// Name is what a Skyhook would call the package; empty for its own name.
+	Name string
+	// Mode is the stage, followed by its check, or a check alone.
+	Mode packagefile.Mode
+	// ConfigMap has the content of the package's configMap by key.
+	ConfigMap map[string][]byte
+	// Env is the package's env, as "NAME=value".
+	Env []string
+	// Version is the agent's own.
+	Version string
+}
+
+// What an operator would get from the cluster.
+const (
+	skyhook    = "tryout"
+	uid        = "00000000-0000-4000-8000-000000000000"
+	generation = 1
+	stateRoot  = "/var/lib/skyhook"
+	logRoot    = "/var/log/skyhook"
+)
+
+// identity is the package as the Skyhook has it.
+type identity struct {
+	name    string
+	version string
+}
+
+func (i identity) stateDir() string { return path.Join(stateRoot, skyhook) }
+func (i identity) logDir() string   { return path.Join(logRoot, skyhook) }
+
+func (i identity) copyDir() string {
+	return path.Join(i.stateDir(), fmt.Sprintf("%s-%s-%s-%d", i.name, i.version, uid, generation))
+}
+
+func (i identity) resourceID() string {
+	return fmt.Sprintf("%s-%s-%d_%s_%s", skyhook, uid, generation, i.name, i.version)
+}
+
+// namespacesVariable asks for the mount namespace of the host. Here, that is the
+// one which the agent and its steps are in anyway.
+const namespacesVariable = "SKYHOOK_HOST_NAMESPACES="
+
+// environ is that of a pod's container: what a container runtime sets, the
+// package's own variables, then the operator's, which win.
+func (t Trial) environ(i identity, messageFile string) []string {
+	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"}
+	for _, variable := range t.Env {
+		if !strings.HasPrefix(variable, namespacesVariable) {
+			env = append(env, variable)
+		}
+	}
+	return append(env,
+		"SKYHOOK_LOG_DIR="+i.logDir(),
+		"SKYHOOK_ROOT_DIR="+i.stateDir(),
+		"COPY_RESOLV=false",
+		"SKYHOOK_RESOURCE_ID="+i.resourceID(),
+		"SKYHOOK_NODE_ORDER=0",
+		"SKYHOOK_AGENT_TERMINATION_LOG="+messageFile,
+	)
+}
+
+// modes are the stage and its check, unless the check was asked for alone.
+func (t Trial) modes() []packagefile.Mode {
+	if t.Mode.IsCheck() {
+		return []packagefile.Mode{t.Mode}
+	}
+	return []packagefile.Mode{t.Mode, t.Mode + "-check"}
+}
+
+type packageInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Image   string `json:"image"`
+}
+
+// nodeMetadata is a sample of what the operator tells steps about a node.
+func (t Trial) nodeMetadata(i identity) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for name, content := range map[string]any{
+		"labels.json":      map[string]string{"kubernetes.io/hostname": skyhook, "kubernetes.io/os": "linux"},
+		"annotations.json": map[string]string{},
+		"packages.json": map[string]any{
+			"agentVersion": t.Version,
+			"packages":     map[string]packageInfo{i.name: {i.name, i.version, "registry.example/" + i.name}},
+		},
+	} {
+		raw, err := json.Marshal(content)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", name, err)
+		}
+		files[name] = raw
+	}
+	return files, nil
+}

@@ -48,7 +48,7 @@ func TestLint_FindsNothing(t *testing.T) {
 	tests := map[string][]func(fstest.MapFS){
 		"a plain package":                   nil,
 		"a program instead of a script":     {put("skyhook_dir/run.sh", elf, 0o755)},
-		"a library that scripts source":     {put("skyhook_dir/lib.sh", "log() { echo; }\n", 0o755)},
+		"a library that scripts source":     {put("skyhook_dir/lib.sh", "log() { echo; }\n", 0o644)},
 		"data with any line ends":           {put("skyhook_dir/data.txt", "a\r\n", 0o644)},
 		"env finds the interpreter":         {put("skyhook_dir/run.sh", "#!/usr/bin/env bash\n", 0o755)},
 		"a space before the interpreter":    {put("skyhook_dir/run.sh", "#! /bin/sh -e\n", 0o755)},
@@ -78,6 +78,7 @@ func TestLint_Errors(t *testing.T) {
 		edit                        func(fstest.MapFS)
 		file, pointer, message, fix string
 	}{
+		"a program nobody may run":     {put(run, "\x7fELF", 0o644), run, "", "is not executable", "chmod +x"},
 		"no executable bit":            {put(run, "#!/bin/sh\n", 0o644), run, "", "is not executable", "chmod +x"},
 		"a script that no step names":  {put("skyhook_dir/lib/x.sh", "#!/bin/sh\n", 0o644), "skyhook_dir/lib/x.sh", "", "is not executable", "chmod +x"},
 		"no #! line":                   {put(run, "echo\n", 0o755), run, "", "does not begin with #!", "#!/bin/bash"},
@@ -171,7 +172,7 @@ func TestLint_IsStricterThanLoad(t *testing.T) {
 }
 
 func TestLint_AllAtOnceWithoutConfig(t *testing.T) {
-	fsys := shippable(t, put("skyhook_dir/x.sh", "", 0o644))
+	fsys := shippable(t, put("skyhook_dir/x.sh", "#!/bin/sh\n", 0o644))
 	delete(fsys, "config.json")
 	pkg, report, err := packagefile.Lint(fsys)
 	if err != nil || pkg != nil || len(report.Errors) != 2 {

@@ -12,19 +12,20 @@ import (
 const maxScript = 1 << 20
 
 // script checks that the kernel of a host can start a file. A script that no
-// step names may be one that others source, so it needs no interpreter.
+// step names and that has no #! line is a library, which others source.
 func (l *linter) script(file string, info fs.FileInfo, named bool) {
 	if l.seen[file] {
 		return
 	}
 	l.seen[file] = true
-	if !executable(info) {
-		l.report.failFile(file, "chmod +x it, and commit that (git update-index --chmod=+x)", "is not executable")
-	}
 	content, err := l.beginning(file)
 	if err != nil {
 		l.err = err
 		return
+	}
+	interpreter, found := interpreterOf(content)
+	if !executable(info) && (named || found) {
+		l.report.failFile(file, "chmod +x it, and commit that (git update-index --chmod=+x)", "is not executable")
 	}
 	if bytes.HasPrefix(content, []byte("\x7fELF")) {
 		return
@@ -32,7 +33,6 @@ func (l *linter) script(file string, info fs.FileInfo, named bool) {
 	if bytes.Contains(content, []byte("\r\n")) {
 		l.report.failFile(file, "end them with LF alone (dos2unix; in .gitattributes: *.sh text eol=lf)", "has lines that end with CR and LF")
 	}
-	interpreter, found := interpreterOf(content)
 	switch {
 	case !found && bytes.HasPrefix(content, []byte("\xef\xbb\xbf#!")):
 		l.report.failFile(file, "save it as UTF-8 without a byte order mark", "has a byte order mark before its #! line")

@@ -42,13 +42,13 @@ stays_without() {
 # active_profiles: with single blanks between them. tuned adds the
 # post-loaded profile, which is not for us to choose.
 active_profiles() {
-  local shown active post
+  local shown active post names
   shown=$(tuned-adm active 2>/dev/null) || true
   active=$(sed -n 's/^Current active profile: *//p' <<<"${shown}")
   post=$(sed -n 's/^Current post-loaded profile: *//p' <<<"${shown}")
   [[ -z "${post}" ]] || active=${active%"${post}"}
-  read -r -a active <<<"${active}" || true
-  printf '%s' "${active[*]}"
+  read -r -a names <<<"${active}"
+  printf '%s' "${names[*]}"
 }
 
 activate() {
@@ -69,7 +69,7 @@ profile_as_before() {
   local mode names
   recorded profile-before || return 0
   mode=$(fact profile-before mode)
-  read -r -a names < <(fact profile-before profile) || true
+  read -r -a names <<<"$(fact profile-before profile)"
   if [[ "${mode}" == auto ]]; then
     say "back to the profile that tuned recommends, as before"
     attempt tuned-adm auto_profile && return

@@ -41,10 +41,11 @@ apt_wanted() {
   apt-mark showmanual | sort -u
 }
 
-# apt_can_remove PACKAGE...: would it remove just these?
+# apt_can_remove PACKAGE...: would it remove just these? A failure to tell must
+# not look like a no.
 apt_can_remove() {
   local plan package
-  plan=$(apt-get -s -q purge "$@" 2>/dev/null) || return 1
+  plan=$(apt-get -s -q purge "$@" 2>&1) || fail "apt-get cannot tell what goes with $*: ${plan##*$'\n'}"
   for package in $(sed -n 's/^\(Remv\|Purg\) \([^ ]*\).*/\2/p' <<<"${plan}"); do
     [[ " $* " == *" ${package} "* ]] || return 1
   done

@@ -62,5 +62,5 @@ spelling_as_before() {
 }
 
 meaning() {
-  [[ ! -e "$1" ]] || sed '/^[[:space:]]*$/d; s/"//g' "$1"
+  [[ ! -e "$1" ]] || sed '/^[[:space:]]*\(#.*\)\?$/d; s/"//g' "$1"
 }

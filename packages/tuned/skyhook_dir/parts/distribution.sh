@@ -49,25 +49,23 @@ packager() {
   "${PACKAGER}_${action}" "$@"
 }
 
-# removable PACKAGE...: those that can go without taking along a package that
-# is not among them. All at once if possible, else one by one from the end of
-# the chains.
+# removable PACKAGE...: sets REMOVE to those that can go without taking along a
+# package that is not among them. All at once if possible, else one by one from
+# the end of the chains.
 removable() {
-  local left=("$@") chosen=() next=() package found=yes
-  if packager can_remove "$@"; then
-    printf '%s\n' "$@"
-    return
-  fi
+  local left=("$@") next=() package found=yes
+  REMOVE=("$@")
+  packager can_remove "$@" && return
+  REMOVE=()
   while [[ -n "${found}" ]]; do
     found="" next=()
     for package in "${left[@]}"; do
-      if packager can_remove "${chosen[@]}" "${package}"; then
-        chosen+=("${package}") found=yes
+      if packager can_remove "${REMOVE[@]}" "${package}"; then
+        REMOVE+=("${package}") found=yes
       else
         next+=("${package}")
       fi
     done
     left=("${next[@]}")
   done
-  ((${#chosen[@]} == 0)) || printf '%s\n' "${chosen[@]}"
 }

@@ -25,7 +25,7 @@ read_wishes() {
   for path in "${CONFIGMAPS}"/* "${CONFIGMAPS}"/.[!.]*; do
     key=${path##*/}
     case "${key}" in
-      tuned_profile) read -r -d '' -a WANTED < <(tr -s '[:space:]' ' ' <"${path}") || true ;;
+      tuned_profile) read -r -a WANTED <<<"$(tr -s '[:space:]' ' ' <"${path}")" ;;
       *_script) good_name "${key}" && KEYS+=("script.${key}") ;;
       *) is_foreign "${key}" || { good_profile "${key}" "${path}" && KEYS+=("profile.${key}"); } ;;
     esac

@@ -24,8 +24,13 @@ rpm_wanted() {
   dnf -q repoquery --userinstalled --qf '%{name}\n' 2>/dev/null | sort -u || true
 }
 
+# rpm_can_remove PACKAGE...: would rpm remove just these? A failure to tell must
+# not look like a no.
 rpm_can_remove() {
-  rpm -e --test "$@" >/dev/null 2>&1
+  local answer
+  answer=$(rpm -e --test "$@" 2>&1) && return
+  [[ "${answer}" == *"needed by"* ]] || fail "rpm cannot tell what needs $*: ${answer##*$'\n'}"
+  return 1
 }
 
 rpm_remove() {

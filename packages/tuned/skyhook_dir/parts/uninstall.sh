@@ -21,6 +21,8 @@ uninstall_step() {
     service_as_before
     spelling_as_before
   fi
+  # Whoever removed tuned by hand could not remove its folder with our files in it.
+  tuned_present || rmdir /etc/tuned 2>/dev/null || true
   rivals_as_before
   grub_as_before
   finish_uninstall
@@ -55,31 +57,34 @@ give_back_all() {
 }
 
 remove_tuned() {
-  local list
   choose_packager
   stop_service
   disable_service
   read_removable
-  if [[ " ${REMOVE[*]} " == *" tuned "* ]]; then
+  if ((${#REMOVE[@]} > 0)); then
     say "removing with ${MANAGER}: ${REMOVE[*]}"
     packager remove "${REMOVE[@]}" || fail "${MANAGER} cannot remove ${REMOVE[*]}: ${LAST}"
-  elif packager installed | grep -qx tuned; then
+  fi
+  if tuned_present; then
     say "tuned stays: other packages of this host need it"
     record stays </dev/null
+  else
+    remove_remains
   fi
-  recorded stays || remove_remains
 }
 
 # read_removable: sets REMOVE to tuned and what came with it, without what
 # somebody has asked for since, and what other packages need.
 read_removable() {
-  local candidates=()
+  local found candidates=()
   recorded packages-ours || note_packages
   packager present >"${STATE}/.present"
   packager wanted | sed '/^tuned$/d' >"${STATE}/.wanted"
-  mapfile -t candidates < <(comm -12 "${STATE}/packages-ours" "${STATE}/.present" | comm -23 - "${STATE}/.wanted")
+  found=$(comm -12 "${STATE}/packages-ours" "${STATE}/.present" | comm -23 - "${STATE}/.wanted")
   REMOVE=()
-  ((${#candidates[@]} == 0)) || mapfile -t REMOVE < <(removable "${candidates[@]}")
+  [[ -n "${found}" ]] || return 0
+  mapfile -t candidates <<<"${found}"
+  removable "${candidates[@]}"
 }
 
 # remove_remains: package managers leave logs, and on RPM hosts changed

@@ -1,0 +1,310 @@
+package tuned_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+const (
+	web    = "[main]\nsummary=Web servers\n[sysctl]\nnet.core.somaxconn=1024\n"
+	script = "#!/bin/bash\nexit 0\n"
+)
+
+// ready is a host with tuned installed by this package.
+func ready(t *testing.T) *host {
+	t.Helper()
+	h := newHost(t, debian)
+	h.succeed("install")
+	return h
+}
+
+func TestEveryKindOfKey(t *testing.T) {
+	t.Parallel()
+	h := ready(t)
+	h.configMap(map[string]string{
+		"web": web, "x_script": script, "a_script_b_script": script, "tuned_profile": "\n web \n",
+		"accelerator": "h100", "intent": "inference", "service": "eks",
+	})
+	h.succeed("config", "config-check", "post-interrupt-check")
+	if h.read("/etc/tuned/web/tuned.conf") != web || h.active() != "web" {
+		t.Errorf("active %q", h.active())
+	}
+	for _, name := range []string{"x_script", "a_script_b_script"} {
+		info, err := os.Stat(h.path("/etc/tuned/scripts", name))
+		if err != nil || info.Mode().Perm() != 0o755 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	for _, name := range []string{"tuned_profile", "accelerator", "intent", "service"} {
+		if h.has("/etc/tuned/" + name) {
+			t.Errorf("%s became a profile", name)
+		}
+	}
+}
+
+func TestWhatIsActivated(t *testing.T) {
+	tests := map[string]struct{ wanted, active string }{
+		"builtin with a summary":     {"throughput", "throughput"},
+		"builtin without":            {"plain", "plain"},
+		"name that touches":          {longName, longName},
+		"28 columns":                 {"twenty-six-characters-name", "twenty-six-characters-name"},
+		"several":                    {"balanced web", "balanced web"},
+		"on several lines":           {"balanced\r\n\tweb\n", "balanced web"},
+		"one of ours that is listed": {"web", "web"},
+		"builtin that includes ours": {"with-own-included", "with-own-included"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := ready(t)
+			h.configMap(map[string]string{"web": web, "tuned_profile": test.wanted})
+			h.succeed("config", "config-check")
+			if h.active() != test.active {
+				t.Errorf("active %q", h.active())
+			}
+		})
+	}
+}
+
+func TestConfigRefuses(t *testing.T) {
+	tests := map[string]struct {
+		keys  map[string]string
+		words []string
+	}{
+		"no section":         {map[string]string{"notes": "some text"}, []string{`key "notes" is no profile`, "[section]"}},
+		"empty":              {map[string]string{"web": ""}, []string{`key "web" is no profile`}},
+		"dash":               {map[string]string{"-web": web}, []string{`key "-web" cannot name`}},
+		"dot":                {map[string]string{".web": web}, []string{`key ".web" cannot name`}},
+		"script with a dash": {map[string]string{"-x_script": script}, []string{`key "-x_script" cannot name`}},
+		"folder of tuned":    {map[string]string{"scripts": web}, []string{`key "scripts" cannot be a profile`}},
+		"file of tuned":      {map[string]string{"bootcmdline": web}, []string{`key "bootcmdline"`, "/etc/tuned/bootcmdline is a file"}},
+		"unknown":            {map[string]string{"tuned_profile": "nope"}, []string{`"nope"`, "does not know", "tuned-adm list"}},
+		"prefix of one":      {map[string]string{"tuned_profile": "bal"}, []string{`"bal"`, "does not know"}},
+		"prefix that touches": {
+			map[string]string{"tuned_profile": strings.TrimSuffix(longName, "Training")}, []string{"does not know"},
+		},
+		"summary":           {map[string]string{"tuned_profile": "General"}, []string{`"General"`, "does not know"}},
+		"one of several":    {map[string]string{"tuned_profile": "balanced nope"}, []string{`"nope"`, "does not know"}},
+		"path":              {map[string]string{"tuned_profile": "../x"}, []string{`"../x"`, "cannot be a profile"}},
+		"commas":            {map[string]string{"tuned_profile": "balanced,plain"}, []string{"blanks between"}},
+		"include of nobody": {map[string]string{"tuned_profile": "needs-missing"}, []string{`cannot activate "needs-missing"`, "Cannot find profile 'missing'"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := ready(t)
+			h.configMap(test.keys)
+			h.fail("config", test.words...)
+			if h.active() != "balanced" {
+				t.Errorf("active %q", h.active())
+			}
+		})
+	}
+}
+
+func TestConfigBeforeApply(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, debian)
+	h.configMap(map[string]string{"tuned_profile": "balanced"})
+	h.fail("config", "the host has no tuned", "apply")
+}
+
+func TestConfigStartsTheService(t *testing.T) {
+	t.Parallel()
+	h := ready(t)
+	h.configMap(map[string]string{"tuned_profile": "plain"})
+	h.admin("systemctl stop tuned.service")
+	h.succeed("config", "config-check")
+}
+
+func TestWithoutTunedProfile(t *testing.T) {
+	t.Parallel()
+	h := ready(t)
+	h.configMap(map[string]string{"web": web})
+	h.write("/fake/verify-fails", "99")
+	r := h.succeed("config")
+	if !strings.Contains(r.stdout, "warning: the configMap has no tuned_profile") || h.active() != "balanced" {
+		t.Errorf("active %q\n%s", h.active(), r.stdout)
+	}
+	h.succeed("config-check", "post-interrupt-check")
+	h.configMap(nil)
+	h.succeed("config", "config-check")
+}
+
+func TestPostLoadedProfileIsNotOurs(t *testing.T) {
+	t.Parallel()
+	h := ready(t)
+	h.write("/etc/tuned/post_loaded_profile", "plain\n")
+	h.configMap(map[string]string{"tuned_profile": "balanced throughput"})
+	h.succeed("config", "config-check")
+}
+
+// TestNewFolders: newer versions look for profiles in a folder of their own.
+func TestNewFolders(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, debian)
+	h.write("/fake/files/tuned/usr/lib/tuned/profiles/extra/tuned.conf", web)
+	before := h.etc()
+	h.succeed("install")
+	h.configMap(map[string]string{"web": web, "tuned_profile": "web"})
+	h.succeed("config", "config-check")
+	if h.read("/etc/tuned/profiles/web/tuned.conf") != web {
+		t.Error("the profile is not where tuned looks for it")
+	}
+	h.succeed("uninstall", "uninstall-check")
+	h.expectEtc(before)
+}
+
+func TestReconcile(t *testing.T) {
+	first := map[string]string{"web": web, "db": web, "x_script": script, "tuned_profile": "web"}
+	tests := map[string]struct {
+		next    map[string]string
+		active  string
+		present []string
+		gone    []string
+	}{
+		"changed": {
+			map[string]string{"web": "[sysctl]\n", "db": web, "x_script": script + "#", "tuned_profile": "web"}, "web",
+			[]string{"web/tuned.conf", "db/tuned.conf", "scripts/x_script"}, nil,
+		},
+		"another one wanted":     {map[string]string{"web": web, "tuned_profile": "plain"}, "plain", []string{"web/tuned.conf"}, []string{"db", "scripts"}},
+		"active one removed":     {map[string]string{"db": web, "tuned_profile": "db"}, "db", []string{"db/tuned.conf"}, []string{"web", "scripts"}},
+		"active one, no other":   {map[string]string{"db": web}, "balanced", []string{"db/tuned.conf"}, []string{"web", "scripts"}},
+		"all removed":            {nil, "balanced", nil, []string{"web", "db", "scripts"}},
+		"only its wish":          {map[string]string{"web": web, "db": web}, "web", []string{"web/tuned.conf"}, []string{"scripts"}},
+		"script beside another":  {map[string]string{"web": web, "y_script": script, "tuned_profile": "web"}, "web", []string{"scripts/y_script"}, []string{"scripts/x_script"}},
+		"profile becomes script": {map[string]string{"web_script": script, "tuned_profile": "plain"}, "plain", []string{"scripts/web_script"}, []string{"web"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := ready(t)
+			h.configMap(first)
+			h.succeed("config", "config-check")
+			h.configMap(test.next)
+			h.succeed("config", "config-check")
+			if h.active() != test.active {
+				t.Errorf("active %q", h.active())
+			}
+			for _, path := range test.present {
+				if !h.has("/etc/tuned/" + path) {
+					t.Errorf("%s is missing", path)
+				}
+			}
+			for _, path := range test.gone {
+				if h.has("/etc/tuned/" + path) {
+					t.Errorf("%s is still there", path)
+				}
+			}
+			h.configMap(first)
+			h.succeed("config", "config-check")
+		})
+	}
+}
+
+func TestRemovedProfileMustNotBeWanted(t *testing.T) {
+	t.Parallel()
+	h := ready(t)
+	h.configMap(map[string]string{"web": web, "tuned_profile": "web"})
+	h.succeed("config")
+	h.configMap(map[string]string{"tuned_profile": "web"})
+	h.fail("config", `"web"`, "no longer in the configMap")
+	h.configMap(map[string]string{"tuned_profile": "with-own-included"})
+	h.fail("config", "Cannot find profile 'web'")
+}
+
+// TestOverriddenBuiltin: without our file of that name there is still one.
+func TestOverriddenBuiltin(t *testing.T) {
+	t.Parallel()
+	h := ready(t)
+	h.configMap(map[string]string{"plain": web, "tuned_profile": "plain"})
+	h.succeed("config", "config-check")
+	h.configMap(map[string]string{"tuned_profile": "plain"})
+	h.succeed("config", "config-check")
+	if h.has("/etc/tuned/plain") || h.active() != "plain" {
+		t.Errorf("active %q", h.active())
+	}
+}
+
+func TestFilesOfOthersComeBack(t *testing.T) {
+	t.Parallel()
+	h := ready(t)
+	h.write("/etc/tuned/web/tuned.conf", "[theirs]\n")
+	h.write("/etc/tuned/web/more", "theirs\n")
+	h.write("/etc/tuned/scripts/x_script", "theirs\n")
+	h.must(os.Chmod(h.path("/etc/tuned/web/tuned.conf"), 0o600))
+	h.configMap(map[string]string{"web": web, "x_script": script, "tuned_profile": "web"})
+	h.succeed("config", "config", "config-check")
+	if h.read("/etc/tuned/web/tuned.conf") != web || h.read("/etc/tuned/web/more") != "theirs\n" {
+		t.Error("not written")
+	}
+	h.configMap(map[string]string{"tuned_profile": "web"})
+	h.succeed("config", "config-check")
+	info, err := os.Stat(h.path("/etc/tuned/web/tuned.conf"))
+	if err != nil || info.Mode().Perm() != 0o600 || h.read("/etc/tuned/web/tuned.conf") != "[theirs]\n" ||
+		h.read("/etc/tuned/scripts/x_script") != "theirs\n" {
+		t.Errorf("not put back: %v, %v", info, err)
+	}
+}
+
+func TestConfigCheckFailures(t *testing.T) {
+	tests := map[string]struct {
+		command string
+		words   []string
+	}{
+		"service":          {"systemctl stop tuned.service", []string{"does not run"}},
+		"profile changed":  {"echo >>/etc/tuned/web/tuned.conf", []string{"/etc/tuned/web/tuned.conf", `key "web"`}},
+		"profile missing":  {"rm -r /etc/tuned/web", []string{"/etc/tuned/web/tuned.conf"}},
+		"script changed":   {"echo >>/etc/tuned/scripts/x_script", []string{`key "x_script"`}},
+		"script's mode":    {"chmod 644 /etc/tuned/scripts/x_script", []string{`key "x_script"`}},
+		"left behind":      {"rm " + copyDir + "/configmaps/x_script", []string{"still there", `no key "x_script"`}},
+		"other profile":    {"tuned-adm profile plain", []string{`the active profile is "plain"`, `wants "web"`}},
+		"switched off":     {"tuned-adm off", []string{`the active profile is ""`}},
+		"one more":         {"tuned-adm profile web plain", []string{`"web plain"`}},
+		"verify":           {"echo 99 >/fake/verify-fails", []string{"tuned-adm verify", `does not match "web"`, "'somaxconn' = '128'"}},
+		"settle's own":     {"echo 99 >/fake/verify-fails", []string{"does not match"}},
+		"wanted not known": {"echo nope,x >" + copyDir + "/configmaps/tuned_profile", []string{"cannot be a profile"}},
+	}
+	for name, test := range tests {
+		for _, check := range []string{"config-check", "post-interrupt-check"} {
+			t.Run(name+" "+check, func(t *testing.T) {
+				t.Parallel()
+				h := ready(t)
+				h.configMap(map[string]string{"web": web, "x_script": script, "tuned_profile": "web"})
+				h.succeed("config", check)
+				h.admin(test.command)
+				h.fail(check, test.words...)
+			})
+		}
+	}
+}
+
+func TestVerifyBeforeAnInterrupt(t *testing.T) {
+	t.Parallel()
+	h := ready(t)
+	h.env["INTERRUPT"] = "true"
+	h.configMap(map[string]string{"tuned_profile": "plain"})
+	h.succeed("config")
+	h.write("/fake/verify-fails", "99")
+	if r := h.succeed("config-check"); !strings.Contains(r.stdout, "INTERRUPT=true") || !strings.Contains(r.stdout, "'somaxconn'") {
+		t.Errorf("stdout:\n%s", r.stdout)
+	}
+	h.fail("post-interrupt-check", "tuned-adm verify")
+	h.env["INTERRUPT"] = "yes"
+	h.fail("config-check", "tuned-adm verify")
+}
+
+func TestVerifyMayTakeAMoment(t *testing.T) {
+	t.Parallel()
+	h := ready(t)
+	h.configMap(map[string]string{"tuned_profile": "plain"})
+	h.succeed("config")
+	h.write("/fake/verify-fails", "1")
+	h.env["TUNED_SETTLE_SECONDS"] = "1"
+	h.succeed("config-check")
+	h.write("/fake/verify-fails", "2")
+	h.fail("config-check", "tuned-adm verify")
+	h.env["TUNED_SETTLE_SECONDS"] = "soon"
+	h.fail("config-check", `TUNED_SETTLE_SECONDS is "soon"`)
+}

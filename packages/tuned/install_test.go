@@ -1,0 +1,184 @@
+package tuned_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+)
+
+func TestPackageIsValid(t *testing.T) {
+	pkg, report, err := packagefile.Open(".")
+	if err != nil || report.Err() != nil || len(report.Warnings) != 0 {
+		t.Fatal(err, report.Err(), report.Warnings)
+	}
+	if pkg.Name != "tuned" || pkg.Version != "1.3.0" {
+		t.Errorf("package %s %s", pkg.Name, pkg.Version)
+	}
+	steps := map[string]string{
+		"apply": "install", "apply-check": "install-check", "upgrade": "install", "upgrade-check": "install-check",
+		"config": "config", "config-check": "config-check", "post-interrupt-check": "post-interrupt-check",
+		"uninstall": "uninstall", "uninstall-check": "uninstall-check",
+	}
+	for _, mode := range packagefile.Modes() {
+		got := pkg.Modes[mode]
+		want := steps[string(mode)]
+		if want == "" && len(got) == 0 {
+			continue
+		}
+		if len(got) != 1 || got[0].Arguments[0] != want || !got[0].AlwaysRun || !got[0].Accepts(0) || got[0].Accepts(1) {
+			t.Errorf("%s: %+v", mode, got)
+		}
+	}
+}
+
+func TestUnknownStep(t *testing.T) {
+	newHost(t, debian).fail("prepare", `unknown step "prepare"`, "known steps")
+}
+
+func TestEveryDistribution(t *testing.T) {
+	tests := map[string]struct {
+		osRelease string
+		tool      string
+	}{
+		"Debian":        {"ID=debian\n", "apt-get"},
+		"Ubuntu":        {"NAME=\"Ubuntu\"\nID=ubuntu\nID_LIKE=debian\n", "apt-get"},
+		"Mint":          {"ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n", "apt-get"},
+		"RHEL 9":        {"ID=\"rhel\"\nID_LIKE=\"fedora\"\n", "dnf"},
+		"RHEL 7":        {"ID=\"rhel\"\nID_LIKE=\"fedora\"\n", "yum"},
+		"Rocky":         {"ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\n", "dnf"},
+		"AlmaLinux":     {"ID='almalinux'\nID_LIKE='rhel centos fedora'\n", "dnf"},
+		"CentOS":        {"ID=\"centos\"\n", "yum"},
+		"Amazon 2":      {"ID=\"amzn\"\nID_LIKE=\"centos rhel fedora\"\n", "yum"},
+		"Amazon 2023":   {"ID=\"amzn\"\nID_LIKE=\"fedora\"\n", "dnf"},
+		"Oracle":        {"ID=\"ol\"\nID_LIKE=\"fedora\"\n", "dnf"},
+		"Fedora":        {"ID=fedora\n", "dnf"},
+		"by likeness":   {"ID=mylinux\nID_LIKE=\"other rhel\"\n", "dnf"},
+		"SLES":          {"ID=\"sles\"\nID_LIKE=\"suse\"\n", "zypper"},
+		"openSUSE Leap": {"ID=\"opensuse-leap\"\nID_LIKE=\"suse opensuse\"\n", "zypper"},
+		"upper case":    {"ID=Debian\n", "apt-get"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tools := aptTools
+			if test.tool != "apt-get" {
+				tools = []string{test.tool, "rpm"}
+			}
+			h := newHost(t, distribution{test.osRelease, tools})
+			before := h.etc()
+			h.succeed("install", "install-check")
+			if want := []string{"bash", "dbus", "libglib", "python3-gi", "tuned"}; !slices.Equal(h.installed(), want) {
+				t.Errorf("installed: %v", h.installed())
+			}
+			if calls := h.read("/fake/calls"); strings.Contains(calls, "upgrade") || strings.Contains(calls, "update") {
+				t.Errorf("the host was upgraded, or its lists fetched for nothing:\n%s", calls)
+			}
+			h.succeed("uninstall", "uninstall-check")
+			h.expectEtc(before)
+		})
+	}
+}
+
+func TestHostsThatAreNotSupported(t *testing.T) {
+	tests := map[string]struct {
+		distribution
+		words []string
+	}{
+		"other family":    {distribution{"ID=arch\nID_LIKE=\"\"\n", nil}, []string{`ID="arch"`, `ID_LIKE=""`, "Debian"}},
+		"image based":     {distribution{"ID=cos\nID_LIKE=chromiumos\n", nil}, []string{`ID="cos"`, `ID_LIKE="chromiumos"`, "supported"}},
+		"no os-release":   {distribution{"", nil}, []string{`ID=""`}},
+		"without manager": {distribution{"ID=debian\n", nil}, []string{"looked for: apt-get"}},
+		"neither of two":  {distribution{"ID=rhel\n", nil}, []string{"looked for: dnf yum"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			newHost(t, test.distribution).fail("install", test.words...)
+		})
+	}
+}
+
+func TestInstallOnce(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, debian)
+	h.succeed("install", "install", "install-check")
+	if n := h.calls("apt-get"); n != 1 {
+		t.Errorf("%d runs of apt-get", n)
+	}
+}
+
+func TestInstallFetchesListsOnlyIfNeeded(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, debian)
+	h.admin("mv /fake/repository/tuned /fake/upstream/")
+	h.succeed("install", "install-check")
+	if h.calls("apt-get -y") != 3 {
+		t.Errorf("calls:\n%s", h.read("/fake/calls"))
+	}
+}
+
+func TestInstallAfterDpkgWasInterrupted(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, debian)
+	h.write("/fake/interrupted", "")
+	h.succeed("install", "install-check")
+}
+
+func TestInstallFailures(t *testing.T) {
+	tests := map[string]struct {
+		command string
+		words   []string
+	}{
+		"no such package":   {"rm /fake/repository/tuned", []string{"apt-get cannot install tuned", "Unable to locate package tuned"}},
+		"broken manager":    {"echo install >/fake/breaks/apt-get", []string{"apt-get cannot install tuned", "broken"}},
+		"package of others": {"rm -r /fake/files/tuned/usr/bin", []string{"has no tuned and tuned-adm"}},
+		"no start":          {"echo start >/fake/breaks/systemctl", []string{"cannot start the service tuned", "Job for tuned.service failed"}},
+		"masked":            {"echo >/fake/masked/tuned.service", []string{"masked", "systemctl unmask tuned"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, debian)
+			h.admin(test.command)
+			h.fail("install", test.words...)
+		})
+	}
+}
+
+func TestInstallCheckFailures(t *testing.T) {
+	tests := map[string]struct {
+		command string
+		words   []string
+	}{
+		"no daemon":   {"rm /usr/bin/tuned", []string{"the host has no tuned"}},
+		"no client":   {"rm /usr/bin/tuned-adm", []string{"the host has no tuned-adm"}},
+		"not running": {"systemctl stop tuned.service", []string{"does not run", `"inactive"`}},
+		"not enabled": {"systemctl disable tuned.service", []string{"not enabled", `"disabled"`}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, debian)
+			h.succeed("install")
+			h.admin(test.command)
+			h.fail("install-check", test.words...)
+		})
+	}
+}
+
+func TestTunedRemovedByHandComesBack(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, debian)
+	before := h.etc()
+	h.succeed("install")
+	h.admin("apt-get purge tuned")
+	h.admin("apt-get install monitor") // somebody else's from here on
+	h.succeed("install", "install-check", "uninstall", "uninstall-check")
+	if got := h.installed(); !slices.Equal(got, []string{"bash", "dbus", "libglib", "monitor"}) {
+		t.Errorf("installed: %v", got)
+	}
+	h.admin("apt-get purge monitor libglib")
+	h.expectEtc(before)
+}

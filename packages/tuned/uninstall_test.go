@@ -1,0 +1,254 @@
+package tuned_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// everything has a profile that changes the boot menu, and files of each kind.
+var everything = map[string]string{
+	"web": web, "boot": "[bootloader]\ncmdline=+quiet\n", "x_script": script, "tuned_profile": "boot",
+}
+
+// TestUninstallLeavesNothing: whatever the host was like before, and however
+// far the package had come.
+func TestUninstallLeavesNothing(t *testing.T) {
+	hosts := map[string]string{
+		"bare":                    "true",
+		"rival":                   "echo >/usr/lib/systemd/system/cpupower.service; systemctl start cpupower.service",
+		"there, running":          "apt-get install tuned; tuned-adm profile plain",
+		"there, automatic":        "apt-get install tuned",
+		"there, switched off":     "apt-get install tuned; tuned-adm off",
+		"there, two profiles":     "apt-get install tuned; tuned-adm profile balanced plain",
+		"there, stopped":          "apt-get install tuned; systemctl stop tuned.service",
+		"there, disabled":         "apt-get install tuned; systemctl disable tuned.service",
+		"there, neither":          "apt-get install tuned; systemctl stop tuned.service; systemctl disable tuned.service",
+		"there, never ran":        "apt-get install tuned; systemctl stop tuned.service; : >/etc/tuned/active_profile; : >/etc/tuned/profile_mode",
+		"there, with own files":   "apt-get install tuned; mkdir -p /etc/tuned/web /etc/tuned/scripts; echo a >/etc/tuned/web/tuned.conf; echo b >/etc/tuned/scripts/x_script",
+		"there, with own folders": "apt-get install tuned; mkdir -p /etc/tuned/web /etc/tuned/scripts",
+		"there, with boot profile": "apt-get install tuned; mkdir /etc/tuned/mine; echo '[bootloader]' >/etc/tuned/mine/tuned.conf;" +
+			"tuned-adm profile mine",
+		"there, grub ends well": "apt-get install tuned; echo >>/etc/default/grub",
+		"without grub":          "rm -r /etc/default",
+	}
+	steps := map[string][]string{
+		"nothing":    nil,
+		"install":    {"install", "install-check"},
+		"config":     {"install", "config", "config-check"},
+		"all, twice": {"install", "install", "config", "config"},
+	}
+	for hostName, prepare := range hosts {
+		for name, run := range steps {
+			t.Run(hostName+" "+name, func(t *testing.T) {
+				t.Parallel()
+				h := newHost(t, debian)
+				h.admin(prepare)
+				before := h.etc()
+				h.configMap(everything)
+				h.succeed(run...)
+				h.succeed("uninstall", "uninstall-check")
+				h.expectEtc(before)
+				h.succeed("uninstall", "uninstall-check")
+				h.expectEtc(before)
+			})
+		}
+	}
+}
+
+func TestUninstallOnRPM(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"dnf", "yum", "zypper"} {
+		like := map[string]string{"dnf": "rhel", "yum": "rhel", "zypper": "suse"}[tool]
+		h := newHost(t, distribution{"ID=x\nID_LIKE=" + like + "\n", []string{tool, "rpm"}})
+		before := h.etc()
+		h.configMap(everything)
+		h.succeed("install", "config", "config-check")
+		if r := h.succeed("uninstall"); !strings.Contains(r.stdout, "make the boot menu again") {
+			t.Errorf("%s: nothing said of the boot menu", tool)
+		}
+		h.succeed("uninstall-check")
+		h.expectEtc(before)
+	}
+}
+
+func TestUninstallMakesTheBootMenuAgain(t *testing.T) {
+	t.Parallel()
+	h := ready(t)
+	h.configMap(everything)
+	h.succeed("config")
+	grub := h.read("/etc/default/grub")
+	h.write("/etc/default/grub", strings.Replace(grub, "quiet", "splash", 1)) // the admin's own change stays
+	h.write("/fake/breaks/update-grub", "now")
+	h.fail("uninstall", "update-grub failed", "broken")
+	h.remove("/fake/breaks/update-grub")
+	h.succeed("uninstall", "uninstall-check")
+	if got := h.read("/etc/default/grub"); got != "GRUB_CMDLINE_LINUX_DEFAULT=\"splash\"\n" || h.calls("update-grub") != 2 {
+		t.Errorf("%q after %d calls", got, h.calls("update-grub"))
+	}
+}
+
+func TestUninstallWithoutBootProfileLeavesTheMenuAlone(t *testing.T) {
+	t.Parallel()
+	h := ready(t)
+	h.configMap(map[string]string{"tuned_profile": "plain"})
+	h.succeed("config", "uninstall", "uninstall-check")
+	if h.calls("update-grub") != 0 {
+		t.Error("update-grub ran")
+	}
+}
+
+func TestWhatOthersNeedStays(t *testing.T) {
+	tests := map[string]struct {
+		command string
+		stays   []string
+		tuned   bool
+	}{
+		"nothing":            {"true", nil, false},
+		"library needed":     {"apt-get install monitor", []string{"libglib", "monitor"}, false},
+		"tuned needed":       {"apt-get install cockpit", []string{"cockpit", "libglib", "python3-gi", "tuned"}, true},
+		"asked for":          {"apt-get install python3-gi", []string{"libglib", "python3-gi"}, false},
+		"removed, with rest": {"apt-get purge tuned python3-gi libglib", nil, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := ready(t)
+			h.configMap(everything)
+			h.succeed("config")
+			h.admin(test.command)
+			h.succeed("uninstall", "uninstall-check")
+			want := append([]string{"bash", "dbus"}, test.stays...)
+			slices.Sort(want)
+			if got := h.installed(); !slices.Equal(got, want) {
+				t.Errorf("installed: %v", got)
+			}
+			if h.has("/usr/bin/tuned-adm") != test.tuned || h.has("/etc/tuned/web") || h.has("/etc/tuned/scripts") {
+				t.Error("tuned or our files are wrong")
+			}
+		})
+	}
+}
+
+func TestTunedRemovedByHand(t *testing.T) {
+	tests := map[string]string{
+		"settings left":  ". /fake/packages; systemctl stop tuned.service; systemctl disable tuned.service; delete tuned",
+		"purged":         ". /fake/packages; systemctl stop tuned.service; systemctl disable tuned.service; purge tuned",
+		"still running":  ". /fake/packages; purge tuned",
+		"only the files": "rm /usr/bin/tuned*",
+	}
+	for name, command := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, debian)
+			before := h.etc()
+			h.configMap(everything)
+			h.succeed("install", "config")
+			h.admin(command)
+			h.succeed("uninstall", "uninstall-check")
+			h.expectEtc(before)
+		})
+	}
+}
+
+func TestTunedOfOthersRemovedByHand(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, debian)
+	before := h.etc()
+	h.admin("apt-get install tuned")
+	h.configMap(everything)
+	h.succeed("install", "config")
+	h.admin("systemctl stop tuned.service; systemctl disable tuned.service; apt-get purge tuned python3-gi libglib")
+	h.succeed("uninstall", "uninstall-check")
+	h.expectEtc(before)
+}
+
+func TestPreviousProfileIsGone(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, debian)
+	h.admin("apt-get install tuned; mkdir /etc/tuned/mine; echo '[sysctl]' >/etc/tuned/mine/tuned.conf; tuned-adm profile mine")
+	h.configMap(everything)
+	h.succeed("install", "config")
+	h.remove("/etc/tuned/mine")
+	if r := h.succeed("uninstall"); !strings.Contains(r.stdout, "'mine' doesn't exist") || !strings.Contains(r.stdout, "switching tuned off") {
+		t.Errorf("stdout:\n%s", r.stdout)
+	}
+	h.succeed("uninstall-check")
+	if h.active() != "" {
+		t.Errorf("active %q", h.active())
+	}
+}
+
+func TestUninstallFailures(t *testing.T) {
+	tests := map[string]struct {
+		command, mend string
+		words         []string
+	}{
+		"packages":   {"echo --force-confold purge >/fake/breaks/apt-get", "rm /fake/breaks/apt-get", []string{"apt-get cannot remove", "broken"}},
+		"plan":       {"echo -s >/fake/breaks/apt-get", "rm /fake/breaks/apt-get", []string{"apt-get cannot tell what goes with", "broken"}},
+		"stop":       {"echo stop >/fake/breaks/systemctl", "rm /fake/breaks/systemctl", []string{"cannot stop the service tuned", "Job for"}},
+		"disable":    {"echo disable >/fake/breaks/systemctl", "rm /fake/breaks/systemctl", []string{"cannot disable the service tuned"}},
+		"no manager": {"mv /usr/bin/apt-get /", "mv /apt-get /usr/bin/", []string{"looked for: apt-get"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, debian)
+			before := h.etc()
+			h.configMap(everything)
+			h.succeed("install", "config")
+			h.admin(test.command)
+			h.fail("uninstall", test.words...)
+			h.fail("uninstall-check", "has not run to its end")
+			h.admin(test.mend)
+			h.succeed("uninstall", "uninstall-check")
+			h.expectEtc(before)
+		})
+	}
+}
+
+func TestUninstallCheckFailures(t *testing.T) {
+	tests := map[string]struct {
+		command string
+		words   []string
+	}{
+		"binary":  {"cp /bin/ls /usr/bin/tuned", []string{"/usr/bin/tuned is still there"}},
+		"profile": {"mkdir -p /etc/tuned/web; echo >/etc/tuned/web/tuned.conf", []string{"/etc/tuned/web/tuned.conf is still there"}},
+		"script":  {"mkdir -p /etc/tuned/scripts; echo >/etc/tuned/scripts/x_script", []string{"x_script is still there"}},
+		"running": {"echo >/fake/active/tuned.service", []string{"still runs"}},
+		"enabled": {"systemctl enable tuned.service", []string{"still enabled"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := ready(t)
+			h.configMap(everything)
+			h.succeed("config", "uninstall")
+			h.write("/usr/lib/systemd/system/tuned.service", "[Service]\n")
+			h.admin(test.command)
+			h.fail("uninstall-check", test.words...)
+		})
+	}
+}
+
+// TestInstallAgain: also when nobody has checked the uninstall.
+func TestInstallAgain(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, debian)
+	before := h.etc()
+	h.configMap(everything)
+	h.succeed("install", "config", "uninstall", "install", "install-check", "config", "config-check", "uninstall", "uninstall-check")
+	h.expectEtc(before)
+}
+
+// TestTwoSkyhooks: their records are apart.
+func TestRecordsOfOtherPackagesStay(t *testing.T) {
+	t.Parallel()
+	h := ready(t)
+	h.write("/var/lib/skyhook/demo/tuned/other/before", "present=yes\n")
+	h.configMap(everything)
+	h.succeed("config", "uninstall", "uninstall-check")
+	if !h.has("/var/lib/skyhook/demo/tuned/other/before") || h.has(stateDir) {
+		t.Error("wrong record removed")
+	}
+}

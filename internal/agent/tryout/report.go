@@ -129,8 +129,12 @@ func (c Change) remark() string {
 	if c.Is != nil && c.Is.Link != "" && !slices.Contains(c.Aspects, aspectLink) {
 		words = append(words, "to "+c.Is.Link)
 	}
-	if c.Below > 0 {
-		words = append(words, fmt.Sprintf("with %d files below it", c.Below))
+	switch c.Below {
+	case 0:
+	case 1:
+		words = append(words, "with the file in it")
+	default:
+		words = append(words, fmt.Sprintf("with the %d files in it", c.Below))
 	}
 	if len(words) == 0 {
 		return ""

@@ -27,6 +27,8 @@ func sample() Report {
 			{Path: "/etc/same", Kind: changed, Is: is, Was: is, Aspects: []string{aspectContent}},
 			{Path: "/etc/w", Kind: changed, Is: is, Was: is, Aspects: []string{aspectWritten}},
 			{Path: "/etc/t", Kind: changed, Is: is, Was: is, Aspects: []string{aspectTouched}},
+			{Path: "/opt/empty", Kind: removed, Was: &File{Mode: "drwxr-xr-x"}},
+			{Path: "/opt/file", Kind: removed, Was: &File{Mode: "drwxr-xr-x"}, Below: 1},
 			{Path: "/opt/old", Kind: removed, Was: &File{Mode: "drwxr-xr-x"}, Below: 3},
 		},
 	}
@@ -46,7 +48,9 @@ changed by this run:
   changed  -rw-r--r--  12  /etc/same (other content)
   changed  -rw-r--r--  12  /etc/w (written again)
   changed  -rw-r--r--  12  /etc/t (touched)
-  removed  drwxr-xr-x      /opt/old (with 3 files below it)
+  removed  drwxr-xr-x      /opt/empty
+  removed  drwxr-xr-x      /opt/file (with the file in it)
+  removed  drwxr-xr-x      /opt/old (with the 3 files in it)
 not listed: logs in /var/log/skyhook/tryout/motd/1.0.0, the agent's state in /var/lib/skyhook/tryout
 `
 

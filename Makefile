@@ -6,6 +6,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 VERSION := $(shell cat VERSION)
+comma := ,
 TESTBED := go run ./test/testbed/cmd/testbed
 GOTESTSUM = $$(tools/tool gotestsum) --format pkgname-and-test-fails --format-icons text --format-hide-empty-pkg
 
@@ -30,6 +31,12 @@ build: ## Build the binaries into bin/
 .PHONY: images
 images: ## Build all images for amd64 and arm64 into dist/images, without Docker
 	@go run ./build/images/cmd/images
+
+.PHONY: package
+package: ## Check a package and build its image (DIR=path/to/package NAME= REPOSITORY= PLATFORMS=)
+	@[[ -n "$(DIR)" ]] || { echo "make package: say which folder: make package DIR=path/to/package" >&2; exit 2; }
+	@go run ./build/images/cmd/images -package "$(DIR)" -name "$(NAME)" -repository "$(REPOSITORY)" \
+		-platform "$(or $(PLATFORMS),linux/amd64$(comma)linux/arm64)"
 
 .PHONY: generate
 generate: ## Write deepcopy methods, CRDs and the chart's copy of them

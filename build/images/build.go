@@ -17,6 +17,7 @@ type recipe struct {
 	version     string
 	title       string
 	description string
+	source      string // URL
 	licenses    string // SPDX expression
 	config      v1.Config
 	// labels beside those of OCI.
@@ -67,27 +68,28 @@ func Build(ctx context.Context, o Options) ([]Result, error) {
 
 // recipes lists what o asks for.
 func recipes(o Options) ([]recipe, error) {
-	all := []recipe{operatorRecipe(o), agentRecipe(o)}
+	if o.Package != "" {
+		r, err := givenRecipe(o)
+		return []recipe{r}, err
+	}
+	all := slices.DeleteFunc([]recipe{operatorRecipe(o), agentRecipe(o)}, func(r recipe) bool { return !o.wants(r.name) })
 	packages, err := packageRecipes(o)
 	if err != nil {
 		return nil, err
 	}
 	all = append(all, packages...)
-	if len(o.Only) == 0 {
-		return all, nil
-	}
 	for _, wanted := range o.Only {
 		if !slices.ContainsFunc(all, func(r recipe) bool { return r.name == wanted }) {
 			return nil, fmt.Errorf("no image is named %q", wanted)
 		}
 	}
-	return slices.DeleteFunc(all, func(r recipe) bool { return !slices.Contains(o.Only, r.name) }), nil
+	return all, nil
 }
 
 func build(ctx context.Context, o Options, r recipe) (Result, error) {
 	reference, err := name.NewTag(r.repository + ":" + r.version)
 	if err != nil {
-		return Result{}, err
+		return Result{}, fmt.Errorf("its name and its version do not make a reference: %w", err)
 	}
 	index := emptyIndex()
 	result := Result{Name: r.name, Version: r.version, Reference: reference.Name()}
@@ -97,7 +99,7 @@ func build(ctx context.Context, o Options, r recipe) (Result, error) {
 		if err != nil {
 			return Result{}, fmt.Errorf("%s: %w", platform, err)
 		}
-		if images[i], err = image(o, r, platform, layers); err != nil {
+		if images[i], err = assemble(o, r, platform, layers); err != nil {
 			return Result{}, fmt.Errorf("%s: %w", platform, err)
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: images[i], Descriptor: v1.Descriptor{Platform: &platform}})

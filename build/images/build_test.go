@@ -88,10 +88,7 @@ func TestAgentIsSmallStaticAndReproducible(t *testing.T) {
 func testPackage(t *testing.T, mode os.FileMode) Options {
 	t.Helper()
 	root := t.TempDir()
-	writePackage(t, root, "p", map[string]string{
-		"config.json":        `{"package_version": "1.2.3"}`,
-		"skyhook_dir/run.sh": "#!/bin/bash\n",
-	}, mode)
+	writePackage(t, root, "p", validPackage(), mode)
 	return Options{Root: root, Version: "v1", Revision: "abc", Only: []string{"p"}}
 }
 
@@ -186,6 +183,7 @@ func TestBuildRefuses(t *testing.T) {
 			Root: testPackage(t, 0o600).Root, Version: "v1", Only: []string{"p"},
 			Platforms: []v1.Platform{{OS: "linux", Architecture: "s390x"}},
 		}, "not pinned for architecture s390x"},
+		{"bad name", Options{Root: "../..", Package: testPackage(t, 0o600).Root + "/packages/p", Name: "My P"}, "do not make a reference"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -74,6 +74,9 @@ func (p debianPackage) extract(ctx context.Context, o Options, arch, name string
 		return nil, err
 	}
 	content, err := exec.CommandContext(ctx, "dpkg-deb", "--fsys-tarfile", file).Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, errors.New("dpkg-deb was not found: package images need it for Debian's static bash and busybox")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("unpack %s: %w", file, err)
 	}

@@ -15,8 +15,8 @@ const source = "https://github.com/skyhook-operator/skyhook"
 // epoch is the one time that images know, so that the clock is not part of the input.
 var epoch = time.Unix(0, 0).UTC()
 
-// image puts layers and labels together for one platform.
-func image(o Options, r recipe, platform v1.Platform, layers []v1.Layer) (v1.Image, error) {
+// assemble puts layers and labels together for one platform.
+func assemble(o Options, r recipe, platform v1.Platform, layers []v1.Layer) (v1.Image, error) {
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	img, err := mutate.AppendLayers(img, layers...)
 	if err != nil {
@@ -44,7 +44,7 @@ func labels(o Options, r recipe) map[string]string {
 		"description": r.description,
 		"version":     r.version,
 		"revision":    o.Revision,
-		"source":      source,
+		"source":      r.source,
 		"licenses":    r.licenses,
 	}
 	maps.DeleteFunc(given, func(_, value string) bool { return value == "" })

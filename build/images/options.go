@@ -1,12 +1,14 @@
 package images
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -25,12 +27,18 @@ type Options struct {
 	Cache string
 	// Version of operator and agent; default the content of <Root>/VERSION.
 	Version string
-	// Revision is the commit for the labels; default git's, with "-dirty" for a changed tree, or none outside of git.
+	// Revision is the commit for the labels; default git's of what is built, with "-dirty" for a changed tree, or none outside of git.
 	Revision string
 	// Platforms to build; default AllPlatforms.
 	Platforms []v1.Platform
 	// Only names the images to build ("operator", "agent", or a folder in packages/); default all.
 	Only []string
+	// Package is the folder of one package to build instead of all that, in Root or anywhere else.
+	Package string
+	// Name of that package's image and of its files in Out; default the name of its folder.
+	Name string
+	// Repository of that package's image, without tag; default that of our packages, or localhost/<Name> for those of others.
+	Repository string
 	// Log gets a line per slow step; nil means silence.
 	Log io.Writer
 }
@@ -57,7 +65,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Version = strings.TrimSpace(string(text))
 	}
 	if o.Revision == "" {
-		o.Revision = revision(o.Root)
+		o.Revision = revision(cmp.Or(o.Package, o.Root))
 	}
 	if len(o.Platforms) == 0 {
 		o.Platforms = AllPlatforms
@@ -67,6 +75,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	return o, nil
 }
+
+// wants reports whether an image is to be built.
+func (o Options) wants(name string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, name) }
 
 func defaultCache() (string, error) {
 	if cache := os.Getenv("SKYHOOK_CACHE"); cache != "" {
@@ -80,8 +91,8 @@ func defaultCache() (string, error) {
 }
 
 // revision is the checked-out commit, or empty where there is none: a source archive builds as well.
-func revision(root string) string {
-	out, err := exec.Command("git", "-C", root, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*").Output()
+func revision(dir string) string {
+	out, err := exec.Command("git", "-C", dir, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*").Output()
 	if err != nil {
 		return ""
 	}

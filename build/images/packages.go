@@ -3,7 +3,6 @@ package images
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,41 +11,81 @@ import (
 	"strconv"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
 )
 
 const (
 	packageRepository = "ghcr.io/skyhook-operator/skyhook-packages/"
-	// uninstallLabel tells the operator whether the package in an image can be uninstalled.
-	uninstallLabel = "com.nvidia.skyhook.uninstall"
+	// localRepository is for packages of others until they say where theirs go.
+	localRepository = "localhost/"
 )
 
-// packageRecipes makes a recipe of every folder in packages/ that has a config.json.
+// packageRecipes makes a recipe of every folder in packages/ that has a config.json and that o asks for.
 func packageRecipes(o Options) ([]recipe, error) {
-	configs, err := filepath.Glob(filepath.Join(o.Root, "packages", "*", "config.json"))
+	configs, err := filepath.Glob(filepath.Join(o.Root, "packages", "*", packagefile.ConfigFile))
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(configs)
 	recipes := make([]recipe, 0, len(configs))
 	for _, config := range configs {
-		about, err := readPackage(config)
+		dir := filepath.Dir(config)
+		if !o.wants(filepath.Base(dir)) {
+			continue
+		}
+		pkg, err := readPackage(o, dir)
 		if err != nil {
 			return nil, err
 		}
-		recipes = append(recipes, packageRecipe(o, filepath.Dir(config), about))
+		recipes = append(recipes, packageRecipe(o, dir, pkg))
 	}
 	return recipes, nil
 }
 
-func packageRecipe(o Options, dir string, about packageConfig) recipe {
+// givenRecipe is that of the package folder in o.Package, wherever it is.
+func givenRecipe(o Options) (recipe, error) {
+	dir, err := filepath.Abs(o.Package)
+	if err != nil {
+		return recipe{}, err
+	}
+	if filepath.Base(dir) == packagefile.ConfigFile {
+		dir = filepath.Dir(dir)
+	}
+	pkg, err := readPackage(o, dir)
+	if err != nil {
+		return recipe{}, err
+	}
+	r := packageRecipe(o, dir, pkg)
+	if o.Name != "" {
+		r.name, r.title, r.description = o.Name, o.Name, "Skyhook package "+o.Name
+		r.repository = packageRepository + o.Name
+	}
+	ours, err := filepath.Abs(filepath.Join(o.Root, "packages"))
+	if err != nil {
+		return recipe{}, err
+	}
+	if filepath.Dir(dir) != ours {
+		// Where it comes from and under which license is not ours to say.
+		r.repository, r.source, r.licenses = localRepository+r.name, "", ""
+	}
+	if o.Repository != "" {
+		r.repository = o.Repository
+	}
+	return r, nil
+}
+
+func packageRecipe(o Options, dir string, pkg *packagefile.Package) recipe {
 	name := filepath.Base(dir)
 	return recipe{
-		name: name, repository: packageRepository + name, version: about.Version,
+		name: name, repository: packageRepository + name, version: pkg.Version,
 		title:       name,
 		description: "Skyhook package " + name,
+		source:      source,
 		licenses:    "Apache-2.0 AND GPL-2.0-only AND GPL-3.0-or-later", // ours, busybox, bash
 		config:      v1.Config{Cmd: []string{"/bin/sh"}, Env: []string{"PATH=/bin"}, WorkingDir: "/"},
-		labels:      map[string]string{uninstallLabel: strconv.FormatBool(about.uninstalls())},
+		labels:      map[string]string{image.UninstallLabel: strconv.FormatBool(len(pkg.Modes[packagefile.Uninstall]) > 0)},
 		layers: func(ctx context.Context, platform v1.Platform) ([]v1.Layer, error) {
 			base, err := baseLayer(ctx, o, platform)
 			if err != nil {
@@ -62,30 +101,19 @@ func packageRecipe(o Options, dir string, about packageConfig) recipe {
 	}
 }
 
-// packageConfig is what the build needs to know of a config.json.
-type packageConfig struct {
-	Version string `json:"package_version"`
-	Modes   struct {
-		Uninstall []json.RawMessage `json:"uninstall"`
-	} `json:"modes"`
-}
-
-// uninstalls reports whether the package has steps that undo it.
-func (p packageConfig) uninstalls() bool { return len(p.Modes.Uninstall) > 0 }
-
-func readPackage(config string) (packageConfig, error) {
-	var about packageConfig
-	content, err := os.ReadFile(config)
+// readPackage refuses what its author has to mend first; what may be mended goes to the log.
+func readPackage(o Options, dir string) (*packagefile.Package, error) {
+	pkg, report, err := packagefile.LintPath(dir)
+	if err == nil {
+		err = report.Err()
+	}
 	if err != nil {
-		return about, err
+		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	if err := json.Unmarshal(content, &about); err != nil {
-		return about, fmt.Errorf("parse %s: %w", config, err)
+	for _, warning := range report.Warnings {
+		fmt.Fprintf(o.Log, "warning: %s: %s\n", dir, warning)
 	}
-	if about.Version == "" {
-		return about, fmt.Errorf("%s: field package_version is missing; it is the image's tag", config)
-	}
-	return about, nil
+	return pkg, nil
 }
 
 // packageTree is what a package brings: its config.json, its steps and its files for the host, below /skyhook-package.

@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/internal/capability"
+	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
 )
 
-// writePackage makes a package in root/packages/name; every file gets the given mode.
+// writePackage makes a package in root/packages/name; every file gets the given mode, and scripts may be executed by those
+// who may read them.
 func writePackage(t *testing.T, root, name string, files map[string]string, mode os.FileMode) {
 	t.Helper()
 	for file, content := range files {
@@ -20,10 +22,29 @@ func writePackage(t *testing.T, root, name string, files map[string]string, mode
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
+		mode := mode
+		if strings.HasPrefix(content, "#!") {
+			mode |= mode >> 2 & 0o111
+		}
 		if err := os.WriteFile(path, []byte(content), mode); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// configText is a config.json with one script for the given modes.
+func configText(modes ...string) string {
+	const step = `{"name": "run", "path": "run.sh", "arguments": [], "returncodes": [0], "on_host": true, "idempotence": true, "upgrade_step": false}`
+	lists := make([]string, len(modes))
+	for i, mode := range modes {
+		lists[i] = `"` + mode + `": [` + step + `]`
+	}
+	return `{"schema_version": "v1", "package_name": "p", "package_version": "1.2.3", "expected_config_files": [], "modes": {` + strings.Join(lists, ", ") + `}}`
+}
+
+// validPackage has nothing that its author has to mend.
+func validPackage() map[string]string {
+	return map[string]string{"config.json": configText("apply", "apply-check"), "skyhook_dir/run.sh": "#!/bin/bash\n"}
 }
 
 func TestPackageTree(t *testing.T) {
@@ -65,23 +86,27 @@ func TestPackageTree(t *testing.T) {
 }
 
 func TestPackageRecipes(t *testing.T) {
+	const reference = "ghcr.io/skyhook-operator/skyhook-packages/p:1.2.3"
 	tests := []struct {
 		name, config, want, uninstall, err string
 	}{
-		{"good", `{"package_version": "1.2.3"}`, "ghcr.io/skyhook-operator/skyhook-packages/p:1.2.3", "false", ""},
-		{"steps that undo it", `{"package_version": "1.2.3", "modes": {"apply": [{}], "uninstall": [{"name": "x"}]}}`, "ghcr.io/skyhook-operator/skyhook-packages/p:1.2.3", "true", ""},
-		{"only a check of it", `{"package_version": "1.2.3", "modes": {"uninstall": [], "uninstall-check": [{}]}}`, "ghcr.io/skyhook-operator/skyhook-packages/p:1.2.3", "false", ""},
-		{"no version", `{}`, "", "", "field package_version is missing"},
-		{"not JSON", `{`, "", "", "parse "},
+		{"good", configText("apply", "apply-check"), reference, "false", ""},
+		{"steps that undo it", configText("apply", "apply-check", "uninstall", "uninstall-check"), reference, "true", ""},
+		{"only a check of it", strings.Replace(configText("apply", "apply-check", "uninstall-check"), `"modes": {`, `"modes": {"uninstall": [], `, 1), reference, "false", ""},
+		{"no version", strings.Replace(configText("apply", "apply-check"), "package_version", "version", 1), "", "", "config.json /package_version: is missing"},
+		{"no check", configText("apply"), "", "", "config.json /modes/apply: has steps but nothing checks them"},
+		{"not JSON", `{`, "", "", "config.json: not valid JSON"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			root := t.TempDir()
-			writePackage(t, root, "p", map[string]string{"config.json": test.config}, 0o644)
+			files := validPackage()
+			files["config.json"] = test.config
+			writePackage(t, root, "p", files, 0o644)
 			writePackage(t, root, "not-a-package", map[string]string{"README.md": ""}, 0o644)
-			got, err := packageRecipes(Options{Root: root})
+			got, err := packageRecipes(Options{Root: root, Log: t.Output()})
 			if test.err != "" {
-				if err == nil || !strings.Contains(err.Error(), test.err) {
+				if err == nil || !strings.Contains(err.Error(), test.err) || !strings.HasPrefix(err.Error(), filepath.Join(root, "packages/p: ")) {
 					t.Fatalf("got error %v, want %q in it", err, test.err)
 				}
 				return
@@ -99,10 +124,111 @@ func TestPackageRecipes(t *testing.T) {
 	}
 }
 
+// TestInvalidPackageStopsNobodyElse: only what is asked for has to be valid.
+func TestInvalidPackageStopsNobodyElse(t *testing.T) {
+	root := t.TempDir()
+	writePackage(t, root, "bad", map[string]string{"config.json": "{"}, 0o644)
+	writePackage(t, root, "p", validPackage(), 0o644)
+	o := Options{Root: root, Log: t.Output(), Only: []string{"p"}}
+	if got, err := packageRecipes(o); err != nil || len(got) != 1 {
+		t.Errorf("got %d recipes, error %v", len(got), err)
+	}
+	o.Only = nil
+	if _, err := packageRecipes(o); err == nil {
+		t.Error("an invalid package was built")
+	}
+}
+
+func TestWarningsOfAPackageAreLogged(t *testing.T) {
+	root := t.TempDir()
+	files := validPackage()
+	files["config.json"] = strings.Replace(files["config.json"], `"modes"`, `"packageName": "x", "modes"`, 1)
+	writePackage(t, root, "p", files, 0o644)
+	var log strings.Builder
+	if _, err := packageRecipes(Options{Root: root, Log: &log}); err != nil || !strings.Contains(log.String(), "packages/p: config.json /packageName: ") {
+		t.Errorf("error %v, log %q", err, &log)
+	}
+}
+
+// TestGivenPackage: a folder anywhere, and what its image is called.
+func TestGivenPackage(t *testing.T) {
+	root, elsewhere := t.TempDir(), t.TempDir()
+	writePackage(t, root, "p", validPackage(), 0o644)
+	writePackage(t, elsewhere, "q", validPackage(), 0o644)
+	p, q := filepath.Join(root, "packages/p"), filepath.Join(elsewhere, "packages/q")
+	tests := map[string]struct {
+		o                     Options
+		repository, file, url string
+	}{
+		"one of ours":          {Options{Package: p}, "ghcr.io/skyhook-operator/skyhook-packages/p", "p", source},
+		"its config.json":      {Options{Package: p + "/config.json"}, "ghcr.io/skyhook-operator/skyhook-packages/p", "p", source},
+		"one of ours, renamed": {Options{Package: p, Name: "x"}, "ghcr.io/skyhook-operator/skyhook-packages/x", "x", source},
+		"one of others":        {Options{Package: q}, "localhost/q", "q", ""},
+		"renamed":              {Options{Package: q + "/", Name: "x"}, "localhost/x", "x", ""},
+		"with a repository":    {Options{Package: q, Repository: "registry.test/team/q"}, "registry.test/team/q", "q", ""},
+		"with both":            {Options{Package: q, Name: "x", Repository: "registry.test/team/q"}, "registry.test/team/q", "x", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.o.Root, test.o.Log = root, t.Output()
+			got, err := recipes(test.o)
+			if err != nil || len(got) != 1 {
+				t.Fatalf("got %d recipes, error %v", len(got), err)
+			}
+			r := got[0]
+			if r.repository != test.repository || r.name != test.file || r.source != test.url || r.version != "1.2.3" || (r.licenses == "") != (test.url == "") {
+				t.Errorf("got %+v", r)
+			}
+		})
+	}
+	for _, dir := range []string{filepath.Join(root, "none"), root} {
+		if _, err := recipes(Options{Root: root, Package: dir}); err == nil || !strings.HasPrefix(err.Error(), dir+": ") {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
+// TestOurPackageImagesAreValid: wherever they are found, and with the version in their config.json as tag.
+func TestOurPackageImagesAreValid(t *testing.T) {
+	configs, err := filepath.Glob("../../packages/*/config.json")
+	if err != nil || len(configs) == 0 {
+		t.Fatalf("packages %v, error %v", configs, err)
+	}
+	o := Options{Root: "../..", Out: filepath.Join(t.TempDir(), "images"), Revision: "abc", Log: t.Output()}
+	for _, config := range configs {
+		o.Only = append(o.Only, filepath.Base(filepath.Dir(config)))
+	}
+	results, err := Build(t.Context(), o)
+	if err != nil || len(results) != len(configs) {
+		t.Fatalf("built %d images, error %v", len(results), err)
+	}
+	for _, r := range results {
+		for place, find := range map[string]func() (*image.Image, error){
+			"as built":   func() (*image.Image, error) { return image.FromIndex(r.Reference, r.Index) },
+			"in layout":  func() (*image.Image, error) { return image.FromLayout(r.Layout) },
+			"in archive": func() (*image.Image, error) { return image.FromArchive(r.Tarballs[1]) },
+		} {
+			t.Run(r.Name+" "+place, func(t *testing.T) {
+				found, err := find()
+				if err != nil {
+					t.Fatal(err)
+				}
+				pkg, report, err := found.Lint()
+				if err != nil || len(report.Errors)+len(report.Warnings) != 0 {
+					t.Fatalf("error %v, report %+v", err, report)
+				}
+				if pkg.Version != r.Version || !strings.HasSuffix(r.Reference, ":"+pkg.Version) {
+					t.Errorf("version %s is in an image called %s", pkg.Version, r.Reference)
+				}
+			})
+		}
+	}
+}
+
 // TestOurPackagesSayWhetherTheyCanBeUninstalled: however their images are built.
 func TestOurPackagesSayWhetherTheyCanBeUninstalled(t *testing.T) {
 	const root = "../.."
-	recipes, err := packageRecipes(Options{Root: root})
+	recipes, err := packageRecipes(Options{Root: root, Log: t.Output()})
 	if err != nil || len(recipes) == 0 {
 		t.Fatalf("got %d recipes, error %v", len(recipes), err)
 	}

@@ -20,7 +20,7 @@ const (
 func operatorRecipe(o Options) recipe {
 	return recipe{
 		name: "operator", repository: repository + "operator", version: o.Version,
-		title: "skyhook-operator", licenses: "Apache-2.0",
+		title: "skyhook-operator", source: source, licenses: "Apache-2.0",
 		description: "Walks the nodes of a cluster through the stages of the packages that Skyhooks declare",
 		config:      v1.Config{Entrypoint: []string{"/skyhook-operator"}, User: operatorUser, WorkingDir: "/"},
 		layers:      programLayers(o, "skyhook-operator"),
@@ -30,7 +30,7 @@ func operatorRecipe(o Options) recipe {
 func agentRecipe(o Options) recipe {
 	return recipe{
 		name: "agent", repository: repository + "agent", version: o.Version,
-		title: "skyhook-agent", licenses: "Apache-2.0",
+		title: "skyhook-agent", source: source, licenses: "Apache-2.0",
 		description: "Runs and checks the steps of a package in the root of the host",
 		// Steps inherit the agent's environment and run in the host's root, so the search path is the host's.
 		config: v1.Config{Entrypoint: []string{"/skyhook-agent"}, Env: []string{"PATH=" + hostPath}, WorkingDir: "/"},

@@ -139,8 +139,8 @@ func addConfigMap(into map[string][]byte, value string) error {
 	if !ok {
 		return errors.New("want a folder or KEY=FILE")
 	}
-	if !configMapKey.MatchString(key) {
-		return fmt.Errorf("a ConfigMap's key has only letters, digits, -, _ and ., not %q", key)
+	if !configMapKey.MatchString(key) || key == "." || strings.HasPrefix(key, "..") {
+		return fmt.Errorf("a ConfigMap's key has only letters, digits, -, _ and ., and does not begin with two dots: not %q", key)
 	}
 	content, err := os.ReadFile(file)
 	into[key] = content

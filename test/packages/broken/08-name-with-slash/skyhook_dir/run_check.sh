@@ -1,0 +1,2 @@
+#!/bin/sh
+grep -q hello /tmp/greeting

@@ -1,0 +1,2 @@
+#!sh
+echo hello > /tmp/greeting

@@ -1,0 +1,2 @@
+# Sourced by the steps, so it needs neither #! nor executable bits.
+say() { echo "greeting: $*"; }

@@ -1,0 +1,2 @@
+#!/bin/sh
+echo "from $1 to $2"

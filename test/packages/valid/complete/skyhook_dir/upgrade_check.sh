@@ -1,0 +1,2 @@
+#!/bin/sh
+test "$2" = "$CURRENT_VERSION"

@@ -137,21 +137,39 @@ func newHost(t testing.TB, d distribution) *host {
 	return h
 }
 
-// linkTree copies folders and links, and shares files.
+// clone is a host that is just like this one.
+func (h *host) clone() *host {
+	h.t.Helper()
+	c := &host{t: h.t, root: filepath.Join(h.t.TempDir(), "root"), env: maps.Clone(h.env)}
+	h.must(linkTree(h.root, c.root))
+	return c
+}
+
+// linkTree copies folders, links and devices. Files with a second name are
+// shared: those are tools, which nobody writes to.
 func linkTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		target := filepath.Join(to, strings.TrimPrefix(path, from))
-		switch entry.Type() {
-		case fs.ModeDir:
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		stat := info.Sys().(*syscall.Stat_t)
+		switch {
+		case entry.IsDir():
 			return os.MkdirAll(target, 0o755)
-		case fs.ModeSymlink:
+		case entry.Type() == fs.ModeSymlink:
 			link, err := os.Readlink(path)
 			return errors.Join(err, os.Symlink(link, target))
-		default:
+		case !entry.Type().IsRegular():
+			return syscall.Mknod(target, stat.Mode, int(stat.Rdev)) //nolint:gosec // a device number of this machine
+		case from == hostTemplate || stat.Nlink > 1:
 			return os.Link(path, target)
+		default:
+			return errors.Join(copyFile(path, target), os.Chmod(target, info.Mode()))
 		}
 	})
 }

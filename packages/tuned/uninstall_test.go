@@ -184,7 +184,7 @@ func TestUninstallFailures(t *testing.T) {
 		command, mend string
 		words         []string
 	}{
-		"packages":   {"echo --force-confold purge >/fake/breaks/apt-get", "rm /fake/breaks/apt-get", []string{"apt-get cannot remove", "broken"}},
+		"packages":   {"echo Dpkg::Options::=--force-confold purge >/fake/breaks/apt-get", "rm /fake/breaks/apt-get", []string{"apt-get cannot remove", "broken"}},
 		"plan":       {"echo -s >/fake/breaks/apt-get", "rm /fake/breaks/apt-get", []string{"apt-get cannot tell what goes with", "broken"}},
 		"stop":       {"echo stop >/fake/breaks/systemctl", "rm /fake/breaks/systemctl", []string{"cannot stop the service tuned", "Job for"}},
 		"disable":    {"echo disable >/fake/breaks/systemctl", "rm /fake/breaks/systemctl", []string{"cannot disable the service tuned"}},

@@ -120,7 +120,7 @@ var (
 		"/run/units/my_svc.service/ActiveState":            "inactive\n",
 		"/run/units/a.b@c.service/ActiveState":             "inactive\n",
 		"/run/units/a.b@.service/ActiveState":              "",
-		"/run/units/docker.socket/ActiveState":             "active\n",
+		"/run/units/docker.socket/ActiveState":             "inactive\n",
 		"/run/calls":                                       "",
 	}
 	debianFiles = map[string]string{
@@ -220,13 +220,13 @@ func (h *host) has(name string) bool {
 // configMap lays out the configMap as a copied mount of it is.
 func (h *host) configMap(configMap map[string]string) {
 	h.t.Helper()
-	maps := h.env["SKYHOOK_DIR"] + "/configmaps"
-	h.must(os.RemoveAll(h.path(maps)))
-	h.must(os.MkdirAll(h.path(maps, "..2026_11_20"), 0o755))
-	h.must(os.Symlink("..2026_11_20", h.path(maps, "..data")))
+	dir := h.env["SKYHOOK_DIR"] + "/configmaps"
+	h.must(os.RemoveAll(h.path(dir)))
+	h.must(os.MkdirAll(h.path(dir, "..2026_11_20"), 0o755))
+	h.must(os.Symlink("..2026_11_20", h.path(dir, "..data")))
 	for key, content := range configMap {
-		h.write(filepath.Join(maps, "..2026_11_20", key), content)
-		h.must(os.Symlink("..data/"+key, h.path(maps, key)))
+		h.write(filepath.Join(dir, "..2026_11_20", key), content)
+		h.must(os.Symlink("..data/"+key, h.path(dir, key)))
 	}
 }
 

@@ -74,7 +74,7 @@ func TestUninstallLeavesTheHostAsItWas(t *testing.T) {
 }
 
 func TestAnEmptyConfigMapUndoesEverything(t *testing.T) {
-	eachHost(t, func(t *testing.T, h *host) {
+	eachHost(t, func(_ *testing.T, h *host) {
 		before := h.snapshot(watched...)
 		h.configure(everything)
 		h.configure(nil)
@@ -84,7 +84,7 @@ func TestAnEmptyConfigMapUndoesEverything(t *testing.T) {
 }
 
 func TestNothingIsDoneTwice(t *testing.T) {
-	eachHost(t, func(t *testing.T, h *host) {
+	eachHost(t, func(_ *testing.T, h *host) {
 		h.configure(everything)
 		h.calls()
 		before := h.snapshot("/etc", "/proc", "/boot", "/var/lib/skyhook")
@@ -95,7 +95,7 @@ func TestNothingIsDoneTwice(t *testing.T) {
 }
 
 func TestUninstallOfWhatWasNeverInstalled(t *testing.T) {
-	eachHost(t, func(t *testing.T, h *host) {
+	eachHost(t, func(_ *testing.T, h *host) {
 		before := h.snapshot(watched...)
 		h.uninstall()
 		h.uninstall()
@@ -110,7 +110,7 @@ func TestUninstallIgnoresTheConfigMap(t *testing.T) {
 	broken := map[string]string{
 		"sysctl.conf": "no.such.key=1\nnonsense\n", "ulimit.conf": "x\n", "service_none.conf": "x\n", "grub.conf": "a'b\n", "other": "",
 	}
-	eachHost(t, func(t *testing.T, h *host) {
+	eachHost(t, func(_ *testing.T, h *host) {
 		before := h.snapshot(watched...)
 		h.configure(everything)
 		h.configMap(broken)

@@ -69,8 +69,13 @@ put_drop_in() {
   holds "$1" "$2" && return
   if ! state_get folders "${dir}"; then
     # A drop-in that nobody remembers is one of an earlier version of this
-    # package, which made the folders it needed.
-    [[ -d "${dir}" && ! -e "$1" ]] && was=kept
+    # package, which made the folders it needed. What another package of this
+    # kind has made is removed by the last of them.
+    if state_elsewhere folders "${dir}"; then
+      was=${REPLY}
+    elif [[ -d "${dir}" && ! -e "$1" ]]; then
+      was=kept
+    fi
     state_set folders "${dir}" "${was}"
   fi
   mkdir -p -- "${dir}" || fail "cannot make ${dir}"

@@ -1,0 +1,204 @@
+package tuning_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+const grubConfig = "/boot/grub/grub.cfg"
+
+// grubText is the drop-in with this text behind what other files want.
+func grubText(added string) string {
+	return header + `GRUB_CMDLINE_LINUX_DEFAULT="${GRUB_CMDLINE_LINUX_DEFAULT} ` + added + "\"\n"
+}
+
+func TestGrub(t *testing.T) {
+	tests := map[string]struct {
+		conf, added string
+		// line is what GRUB reads, and running what the kernel shows of it.
+		line, running string
+	}{
+		"one":              {"nosmt\n", `nosmt`, `nosmt`, `nosmt`},
+		"two":              {"nosmt\nhugepages=4\n", `nosmt hugepages=4`, `nosmt hugepages=4`, `hugepages=4 nosmt`},
+		"two in a line":    {"hugepagesz=1G \t hugepages=4", `hugepagesz=1G hugepages=4`, `hugepagesz=1G hugepages=4`, `hugepagesz=1G hugepages=4`},
+		"comments":         {"# a\n\n  # b\n nosmt \n", `nosmt`, `nosmt`, `nosmt`},
+		"twice":            {"nosmt\nnosmt", `nosmt`, `nosmt`, `nosmt nosmt`},
+		"the same name":    {"console=tty0\nconsole=ttyS1,115200n8\n", `console=tty0 console=ttyS1,115200n8`, `console=tty0 console=ttyS1,115200n8`, `console=tty0 console=ttyS1,115200n8`},
+		"signs":            {"isolcpus=1-3,5\npci=realloc,nocrs\na.b_c=~!%^*?()[]:@+/", `isolcpus=1-3,5 pci=realloc,nocrs a.b_c=~!%^*?()[]:@+/`, `isolcpus=1-3,5 pci=realloc,nocrs a.b_c=~!%^*?()[]:@+/`, `isolcpus=1-3,5 pci=realloc,nocrs a.b_c=~!%^*?()[]:@+/`},
+		"quotes":           {`dyndbg="file a.c +p"`, `\"dyndbg=file a.c +p\"`, `"dyndbg=file a.c +p"`, `"dyndbg=file a.c +p"`},
+		"quotes elsewhere": {`dyndbg="file a.c +p"`, `\"dyndbg=file a.c +p\"`, `"dyndbg=file a.c +p"`, `dyndbg="file a.c +p"`},
+		"a dollar":         {"memmap=4G$16G\n", `memmap=4G\\\$16G`, `memmap=4G\$16G`, `memmap=4G$16G`},
+		"a shell's signs":  {"a=1;2|3&4<5>6{7}\n", `a=1\\;2\\|3\\&4\\<5\\>6\\{7\\}`, `a=1\;2\|3\&4\<5\>6\{7\}`, `a=1;2|3&4<5>6{7}`},
+		"a comment's sign": {"a=1#2\n", `a=1#2`, `a=1#2`, `a=1#2`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newDebian(t)
+			before := h.snapshot(watched...)
+			h.configure(map[string]string{"grub.conf": test.conf})
+			h.expectCalls("update-grub")
+			h.expect(grubDropIn, grubText(test.added))
+			if want := " ro quiet console=ttyS0 cloud=1 " + test.line + "\n"; !strings.Contains(h.read(grubConfig), want) {
+				t.Errorf("got %q, want %q", h.read(grubConfig), want)
+			}
+			if r := h.run("post-interrupt-check"); r.code != 1 || !strings.Contains(r.stderr, "; reboot the host: interrupt {type: reboot}") {
+				t.Errorf("before the reboot: %+v", r)
+			}
+			h.write("/proc/cmdline", "ro quiet "+test.running+" last\n")
+			h.succeed("post-interrupt-check")
+			h.write("/proc/cmdline", before["/proc/cmdline"][strings.Index(before["/proc/cmdline"], "\n")+1:])
+			h.uninstall()
+			h.expectCalls("update-grub")
+			h.expectSnapshot(before, watched...)
+		})
+	}
+}
+
+// TestGrubRunning: an argument counts if the kernel has it as a whole.
+func TestGrubRunning(t *testing.T) {
+	tests := map[string]struct {
+		running string
+		good    bool
+	}{
+		"there":             {"ro hugepages=4 quiet", true},
+		"alone":             {"hugepages=4", true},
+		"twice":             {"hugepages=4 hugepages=4", true},
+		"in quotes":         {`"hugepages=4"`, true},
+		"quoted value":      {`hugepages="4"`, true},
+		"missing":           {"ro quiet", false},
+		"a longer one":      {"hugepages=40", false},
+		"a longer name":     {"xhugepages=4", false},
+		"in another's text": {`a="b hugepages=4"`, false},
+		"the name alone":    {"hugepages", false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newDebian(t)
+			h.configure(map[string]string{"grub.conf": "hugepages=4\n"})
+			h.write("/proc/cmdline", test.running+"\n")
+			if test.good {
+				h.succeed("post-interrupt-check")
+			} else {
+				h.fail("post-interrupt-check", "the kernel runs without hugepages=4; reboot the host: interrupt {type: reboot}")
+			}
+		})
+	}
+}
+
+func TestGrubCheck(t *testing.T) {
+	h := newDebian(t)
+	h.configure(map[string]string{"grub.conf": "nosmt\nhugepages=4\n"})
+	config := h.read(grubConfig)
+	h.write(grubConfig, strings.Replace(config, "hugepages=4", "hugepages=40", 1))
+	h.fail("config-check", grubConfig+" does not start the kernel with hugepages=4; see the output of update-grub")
+	h.write(grubConfig, strings.ReplaceAll(config, "\tlinux\t", "\t# linux\t")+"linux /b hugepages=4\n")
+	h.fail("config-check", grubConfig+" does not start the kernel with nosmt; see the output of update-grub")
+	h.must(os.Remove(h.path(grubConfig)))
+	h.succeed("config-check")
+	h.write(grubDropIn, grubText("nosmt"))
+	h.fail("config-check", grubDropIn+" is not what grub.conf wants")
+	h.configMap(nil)
+	h.fail("config-check", grubDropIn+" is left")
+}
+
+func TestUpdateGrubFails(t *testing.T) {
+	h := newDebian(t)
+	h.replace("update-grub", "echo Generating; echo 'grub-probe: error: no device' >&2; exit 1")
+	h.configMap(map[string]string{"grub.conf": "nosmt\n"})
+	h.fail("config", "update-grub failed: grub-probe: error: no device")
+	r := h.run("config-check")
+	if r.code != 1 || !strings.Contains(r.stderr, "update-grub was not run since "+grubDropIn+" changed") {
+		t.Errorf("%+v", r)
+	}
+	h.tool("mv", "/usr/bin/real-update-grub", "/usr/bin/update-grub")
+	h.succeed("config", "config-check")
+	h.expectCalls("update-grub")
+}
+
+func TestNoGrub(t *testing.T) {
+	h := newDebian(t)
+	before := h.snapshot("/etc")
+	h.configure(map[string]string{"grub.conf": "nosmt\n"})
+	h.must(os.Remove(h.path("/usr/bin/update-grub")))
+	h.fail("config", "grub.conf: this host has neither update-grub nor grubby, which set kernel arguments")
+	h.uninstall()
+	h.expectSnapshot(before, "/etc")
+	h.configure(map[string]string{"grub.conf": "# nothing\n"})
+}
+
+// entries are the arguments of the boot entries.
+func (h *host) entries() [2]string {
+	h.t.Helper()
+	var all [2]string
+	for i, name := range []string{"1", "2"} {
+		all[i] = strings.Join(strings.Fields(h.read("/boot/loader/entries/"+name+".conf")), " ")
+	}
+	return all
+}
+
+func TestGrubby(t *testing.T) {
+	tests := map[string]struct {
+		first, second string // the entries before; the second's default is the first's
+		conf          string
+		want          [2]string
+		after         [2]string // of the uninstall
+	}{
+		"added":              {"ro", "", "nosmt\na=1\n", [2]string{"ro nosmt a=1", "ro nosmt a=1"}, [2]string{"ro", "ro"}},
+		"there already":      {"ro nosmt", "", "nosmt\n", [2]string{"ro nosmt", "ro nosmt"}, [2]string{"ro nosmt", "ro nosmt"}},
+		"one of two":         {"ro nosmt", "", "nosmt\na=1", [2]string{"ro nosmt a=1", "ro nosmt a=1"}, [2]string{"ro nosmt", "ro nosmt"}},
+		"another value":      {"ro a=1", "", "a=2", [2]string{"ro a=2", "ro a=2"}, [2]string{"ro a=1", "ro a=1"}},
+		"in one entry alone": {"ro nosmt", "ro", "nosmt", [2]string{"ro nosmt", "ro nosmt"}, [2]string{"ro nosmt", "ro nosmt"}},
+		"a part of a word":   {"ro xnosmt", "", "nosmt", [2]string{"ro xnosmt nosmt", "ro xnosmt nosmt"}, [2]string{"ro xnosmt", "ro xnosmt"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newRHEL(t)
+			if test.second == "" {
+				test.second = test.first
+			}
+			h.write("/boot/loader/entries/1.conf", strings.ReplaceAll(test.first, " ", "\n")+"\n")
+			h.write("/boot/loader/entries/2.conf", strings.ReplaceAll(test.second, " ", "\n")+"\n")
+			h.configure(map[string]string{"grub.conf": test.conf})
+			if got := h.entries(); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			h.calls()
+			h.succeed("config", "config-check")
+			h.expectCalls()
+			h.uninstall()
+			if got := h.entries(); got != test.after {
+				t.Errorf("after uninstall: got %q, want %q", got, test.after)
+			}
+		})
+	}
+}
+
+func TestGrubbyChanges(t *testing.T) {
+	h := newRHEL(t)
+	for _, conf := range []string{"hugepages=4\nnosmt\n", "hugepages=8\n", "a=1"} {
+		h.configure(map[string]string{"grub.conf": conf})
+	}
+	if want := [2]string{"ro quiet hugepages=2 a=1", "ro quiet hugepages=2 a=1"}; h.entries() != want {
+		t.Errorf("got %q, want %q", h.entries(), want)
+	}
+	h.expect("/etc/default/grub.d/999-web-tuning.cfg", "")
+	h.write("/boot/loader/entries/2.conf", "ro\n")
+	h.fail("config-check", "not every boot entry has a=1; see grubby --info=ALL")
+	h.configMap(nil)
+	h.fail("config-check", "the boot entries still have a=1 of this package")
+	h.configMap(map[string]string{"grub.conf": "a=\"b c\"\n"})
+	h.fail("config", "grub.conf: grubby cannot set arguments with blanks or $ in them")
+}
+
+func TestGrubbyFails(t *testing.T) {
+	h := newRHEL(t)
+	h.replace("grubby", `[[ "$1" == --update* ]] || exec /usr/bin/real-grubby "$@"; echo no room >&2; exit 1`)
+	h.configMap(map[string]string{"grub.conf": "nosmt\n"})
+	h.fail("config", "grubby --args=nosmt failed: no room")
+	h.tool("mv", "/usr/bin/real-grubby", "/usr/bin/grubby")
+	h.succeed("config", "config-check")
+}

@@ -1,0 +1,170 @@
+package tuning_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+)
+
+// earlier is what version 1.1 of the package leaves on a host, for these keys.
+var (
+	earlierKeys = map[string]string{
+		"sysctl.conf":         "vm.swappiness=10\n",
+		"ulimit.conf":         "nofile=65536\n",
+		"service_cron.conf":   "[Service]\nNice=5\n",
+		"service_my_svc.conf": "[Service]\nNice=6\n",
+		"grub.conf":           "hugepages=4\nnosmt\n",
+	}
+	earlierFiles = map[string]string{
+		sysctlDropIn: "vm.swappiness=10\n",
+		limitsDropIn: "* hard nofile 65536\n",
+		cronDropIn:   "[Service]\nNice=5\n",
+		"/etc/systemd/system/my.service.d/999-web-tuning.conf": "[Service]\nNice=6\n", // it cuts names
+		grubDropIn: "GRUB_CMDLINE_LINUX_DEFAULT=\" hugepages=4 nosmt\"\n",
+	}
+)
+
+// tunedBefore is a host that version 1.1 has tuned.
+func tunedBefore(t *testing.T) *host {
+	t.Helper()
+	h := newDebian(t)
+	for name, content := range earlierFiles {
+		h.write(name, content)
+	}
+	h.write(proc+"vm/swappiness", "10\n")
+	for _, name := range []string{pamSession, pamNonInter} {
+		h.write(name, strings.TrimSuffix(h.read(name), "\n")+"\nsession required pam_limits.so\n")
+	}
+	h.tool("update-grub")
+	h.tool("systemctl", "daemon-reload")
+	h.calls()
+	return h
+}
+
+func TestTakeOver(t *testing.T) {
+	h := tunedBefore(t)
+	before := h.snapshot("/etc/pam.d", "/etc/sysctl.d", "/etc/systemd/system/cron.service.d", "/proc")
+	h.configure(earlierKeys)
+	h.expectSnapshot(before, "/etc/pam.d", "/etc/sysctl.d", "/etc/systemd/system/cron.service.d", "/proc")
+	h.expect(limitsDropIn, header+"* - nofile 65536\nroot - nofile 65536\n")
+	h.expect("/etc/systemd/system/my_svc.service.d/999-web-tuning.conf", "[Service]\nNice=6\n")
+	if h.has("/etc/systemd/system/my.service.d") {
+		t.Error("the drop-in of the unit with the cut name is left")
+	}
+	h.expect(grubDropIn, grubText("hugepages=4 nosmt"))
+	if !strings.Contains(h.read(grubConfig), "quiet console=ttyS0 cloud=1 hugepages=4") {
+		t.Errorf("the host's own arguments are not back: %s", h.read(grubConfig))
+	}
+	h.expectCalls("systemctl daemon-reload", "update-grub")
+}
+
+// TestTakeOverWithLess: keys that are gone since then are undone, as far as it
+// is known what was there before.
+func TestTakeOverWithLess(t *testing.T) {
+	tests := map[string]struct {
+		file   string
+		live   string
+		stdout string
+	}{
+		"unknown before":  {"", "10", "tuning: the value that vm.swappiness had before is not known; it stays until the next boot\n"},
+		"known elsewhere": {"vm.swappiness=33\n", "33", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := tunedBefore(t)
+			h.write("/etc/sysctl.d/50-a.conf", test.file)
+			h.configMap(nil)
+			if r := h.run("config"); r.code != 0 || r.stdout != test.stdout || r.stderr != "" {
+				t.Fatalf("%+v", r)
+			}
+			h.succeed("config-check")
+			h.expectLive(map[string]string{"vm/swappiness": test.live})
+			for name := range earlierFiles {
+				h.expect(name, "")
+			}
+			if h.has("/etc/systemd/system/cron.service.d") || h.has("/etc/systemd/system/my.service.d") {
+				t.Error("a folder is left")
+			}
+			h.expectCalls("systemctl daemon-reload", "update-grub")
+		})
+	}
+}
+
+// TestUninstallOfAnEarlierVersion: without a state of its own.
+func TestUninstallOfAnEarlierVersion(t *testing.T) {
+	for _, configMap := range []map[string]string{earlierKeys, nil} {
+		h := tunedBefore(t)
+		h.configMap(configMap)
+		h.uninstall()
+		for name := range earlierFiles {
+			h.expect(name, "")
+		}
+		h.expectCalls("systemctl daemon-reload", "update-grub")
+	}
+}
+
+// second has the same host run another package of this kind.
+func (h *host) second() *host {
+	other := *h
+	other.env = maps.Clone(h.env)
+	other.env["SKYHOOK_RESOURCE_ID"] = "demo-uid-1_db_1.2.0"
+	other.env["SKYHOOK_DIR"] = skyhookDir + "/db-1.2.0"
+	return &other
+}
+
+// TestTwoPackages tune one host, partly alike, and are removed in both orders.
+func TestTwoPackages(t *testing.T) {
+	webKeys := maps.Clone(everything)
+	dbKeys := map[string]string{
+		"sysctl.conf":       "vm.swappiness=30\nnet.ipv4.tcp_rmem=1 2 3\n",
+		"ulimit.conf":       "nproc=5\n",
+		"service_cron.conf": "[Service]\nNice=5\n",
+		"grub.conf":         "nosmt\na=1\n",
+	}
+	swappiness := func(value string) map[string]string { return map[string]string{"vm/swappiness": value} }
+	eachHost(t, func(_ *testing.T, web *host) {
+		db := web.second()
+		pristine := web.snapshot(watched...)
+		web.configure(webKeys)
+		onlyWeb := web.snapshot(watched...)
+		db.configure(dbKeys)
+		web.expectLive(swappiness("30"))
+		db.uninstall()
+		web.expectSnapshot(onlyWeb, watched...)
+		web.succeed("config-check")
+
+		db.configure(dbKeys)
+		web.uninstall()
+		web.expectLive(swappiness("30"))
+		db.succeed("config-check")
+		db.uninstall()
+		web.expectSnapshot(pristine, watched...)
+	})
+}
+
+// TestTwoSkyhooks: what the other one found is looked for there, too.
+func TestTwoSkyhooks(t *testing.T) {
+	web := newDebian(t)
+	db := web.second()
+	db.env["SKYHOOK_ROOT_DIR"] = "/var/lib/skyhook/other"
+	db.env["SKYHOOK_DIR"] = "/var/lib/skyhook/other/db-1.2.0"
+	web.configure(map[string]string{"sysctl.conf": "vm.swappiness=10\n"})
+	db.configure(map[string]string{"sysctl.conf": "vm.swappiness=20\n"})
+	web.uninstall()
+	web.expectLive(map[string]string{"vm/swappiness": "20"})
+	db.uninstall()
+	web.expectLive(map[string]string{"vm/swappiness": "60"})
+}
+
+func TestStateWithoutSkyhookRootDir(t *testing.T) {
+	h := newDebian(t)
+	delete(h.env, "SKYHOOK_ROOT_DIR")
+	h.configure(everything)
+	if !h.has("/var/lib/skyhook/tuning/web/sysctl") {
+		t.Error("no state")
+	}
+	h.uninstall()
+	if h.has("/var/lib/skyhook/tuning") {
+		t.Error("the state is left")
+	}
+}

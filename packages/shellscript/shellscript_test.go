@@ -3,6 +3,7 @@ package shellscript_test
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -245,6 +246,43 @@ func TestPlainDataIsAllowed(t *testing.T) {
 		if r := run(t, hook, configMap); r.code != 0 {
 			t.Errorf("%s: %+v", hook, r)
 		}
+	}
+}
+
+func TestScriptsThatNothingRuns(t *testing.T) {
+	warning := func(key string) string {
+		return `shellscript: warning: nothing runs it: the configMap key "` + key + `" is not named like a stage, and no other script mentions it` + "\n"
+	}
+	tests := map[string]struct {
+		configMap map[string]string
+		stdout    string
+	}{
+		"not mentioned":       {map[string]string{"install.sh": "true"}, warning("install.sh") + "ran\n"},
+		"mentioned by itself": {map[string]string{"install.sh": "echo install.sh"}, warning("install.sh") + "ran\n"},
+		"mentioned by data":   {map[string]string{"install.sh": "true", "list.txt": "install.sh"}, warning("install.sh") + "ran\n"},
+		"two":                 {map[string]string{"a.sh": "true", "b.sh": "true"}, warning("a.sh") + warning("b.sh") + "ran\n"},
+		"one of two":          {map[string]string{"a.sh": "true", "b.sh": ". a.sh"}, warning("b.sh") + "ran\n"},
+		"like a pattern":      {map[string]string{"a.sh": "true", "upgrade.sh": "echo axsh"}, warning("a.sh") + "ran\n"},
+		"a dash":              {map[string]string{"-a.sh": "true"}, warning("-a.sh") + "ran\n"},
+		"run by another hook": {map[string]string{"a.sh": "true", "uninstall.sh": `bash "$SKYHOOK_DIR/configmaps/a.sh"`}, "ran\n"},
+		"run by a script":     {map[string]string{"a.sh": "true", "b.sh": ". a.sh", "config_check.sh": ". b.sh", "config.sh": "echo ran"}, "ran\n"},
+		"no script":           {map[string]string{"a.py": "true", "b.bash": "true", "sh": "true"}, "ran\n"},
+		"all hooks":           {map[string]string{"upgrade.sh": "true", "upgrade_check.sh": "true", "uninstall.sh": "true"}, "ran\n"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, hook := range []string{"apply", "config", "post_interrupt"} {
+				configMap := maps.Clone(test.configMap)
+				configMap[hook+".sh"] = "#!/bin/bash\necho ran"
+				want := test.stdout
+				if hook == "post_interrupt" {
+					want = "ran\n" // said once is enough
+				}
+				if r := run(t, hook, configMap); r.code != 0 || r.stdout != want || r.stderr != "" {
+					t.Errorf("%s: %+v", hook, r)
+				}
+			}
+		})
 	}
 }
 

@@ -99,6 +99,25 @@ refuse_check_alone() {
   fi
 }
 
+# is_mentioned KEY: another script has its name in it.
+is_mentioned() {
+  local script
+  for script in "${CONFIGMAPS}"/*.sh; do
+    [[ "${script##*/}" == "$1" ]] || ! grep -qF -- "$1" "${script}" || return 0
+  done
+  return 1
+}
+
+# note_unused: a script that is no hook is there to be run by one.
+note_unused() {
+  local path key
+  for path in "${CONFIGMAPS}"/*.sh; do
+    key=${path##*/}
+    has_key "${key}" && ! is_hook "${key%.sh}" && ! is_mentioned "${key}" || continue
+    say "warning: nothing runs it: the configMap key \"${key}\" is not named like a stage, and no other script mentions it"
+  done
+}
+
 note_missing() {
   local hook=$1 known
   say "the configMap has no \"${hook}.sh\", nothing to do for ${hook}"
@@ -154,6 +173,7 @@ case "$1" in
   uninstall*) refuse_misspelt uninstall uninstall_check ;;
   *) refuse_misspelt "${HOOKS[@]}" ;;
 esac
+[[ "$1" != apply && "$1" != config ]] || note_unused
 if has_key "$1.sh"; then
   run_hook "$1"
 fi

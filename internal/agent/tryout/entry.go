@@ -10,10 +10,12 @@ type entry struct {
 	mode     fs.FileMode
 	uid, gid uint32
 	// size is zero for what is no regular file.
-	size   int64
-	link   string
-	device uint64
-	stamp  stamp
+	size int64
+	link string
+	// device is what a device file stands for, volume the file system that the
+	// file is on.
+	device, volume uint64
+	stamp          stamp
 	// digest stands for the content, where it was read.
 	digest   uint64
 	digested bool

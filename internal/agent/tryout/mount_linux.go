@@ -49,7 +49,7 @@ func (o overlay) mount() error {
 	data := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,%s", o.Lower, o.upper(), o.work(), overlayOptions)
 	if err := syscall.Mount("overlay", o.mountPoint(), "overlay", 0, data); err != nil {
 		if errors.Is(err, syscall.EINVAL) {
-			err = fmt.Errorf("%w; the file system of %s may not be fit for it: name a folder on ext4 or xfs, or below /dev/shm", err, o.Dir)
+			err = fmt.Errorf("%w; the file system of %s may not be fit for it (name a folder on ext4 or xfs, or below /dev/shm), or the root is on two overlays already", err, o.Dir)
 		}
 		return explainMount("mount the overlay", err)
 	}

@@ -28,7 +28,7 @@ func readEntry(path string, content bool) (entry, error) {
 	if !ok {
 		return e, fmt.Errorf("look at %s: no owner", path)
 	}
-	e.uid, e.gid = stat.Uid, stat.Gid
+	e.uid, e.gid, e.volume = stat.Uid, stat.Gid, stat.Dev
 	e.stamp = stamp{stat.Mtim.Nano(), stat.Ctim.Nano(), stat.Ino}
 	switch e.mode.Type() {
 	case 0:
@@ -68,27 +68,26 @@ func isOpaque(path string) bool {
 // readTree takes a snapshot. Files that disappear meanwhile are left out, as
 // are those on file systems that are none of this machine's disks or memory.
 func readTree(root string, content bool) (tree, error) {
-	t := tree{}
-	own := typeOf(root)
+	t, local := tree{}, volumes{}
 	err := filepath.WalkDir(root, func(file string, dir fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
 		path := "/" + strings.TrimPrefix(strings.TrimPrefix(file, root), "/")
-		if isBelow(path, ownFolders) || isBelow(path, mountFolders) || dir.IsDir() && isForeign(file, own) {
+		if err == nil && (isBelow(path, ownFolders) || isBelow(path, mountFolders)) {
 			return skip(dir)
 		}
-		e, err := readEntry(file, content)
+		var e entry
 		if err == nil {
-			t[path] = e
+			e, err = readEntry(file, content)
 		}
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			return nil
+		case err != nil:
+			return err
+		case e.mode.IsDir() && !local.has(e.volume, file):
+			return fs.SkipDir
 		}
-		return err
+		t[path] = e
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("take a snapshot of %s: %w", root, err)
@@ -103,6 +102,19 @@ func skip(dir fs.DirEntry) error {
 	return nil
 }
 
+// volumes says of file systems, by device number, whether they are local. The
+// first that is asked for always is: someone wants it.
+type volumes map[uint64]bool
+
+func (v volumes) has(volume uint64, dir string) bool {
+	local, known := v[volume]
+	if !known {
+		local = len(v) == 0 || slices.Contains(localFileSystems, typeOf(dir))
+		v[volume] = local
+	}
+	return local
+}
+
 // localFileSystems by the number that statfs gives, see statfs(2). Walking the
 // others may take forever, or mean nothing.
 var localFileSystems = []int64{
@@ -113,7 +125,7 @@ var localFileSystems = []int64{
 	0xF2F52010, // f2fs
 	0x4D44,     // fat, as of /boot/efi
 	0x01021994, // tmpfs
-	0x794C7630, // overlay
+	overlayType,
 }
 
 func typeOf(dir string) int64 {
@@ -122,11 +134,6 @@ func typeOf(dir string) int64 {
 		return 0
 	}
 	return int64(stat.Type) //nolint:unconvert // the type depends on the architecture
-}
-
-func isForeign(dir string, own int64) bool {
-	fileSystem := typeOf(dir)
-	return fileSystem != own && !slices.Contains(localFileSystems, fileSystem)
 }
 
 // merged is an overlay as it was when its upper layer was read.

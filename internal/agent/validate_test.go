@@ -100,9 +100,9 @@ func TestValidateUsage(t *testing.T) {
 // TestValidateOfNothing: what begins like a path is never asked for on the network.
 func TestValidateOfNothing(t *testing.T) {
 	h := newHost(t)
-	for _, name := range []string{h.path("none"), "./none", "../none", "/none:1.0.0"} {
-		if r := h.validate(name); r.code != 1 || !strings.Contains(r.stderr, "ERROR: find the package: ") || r.stdout != "" {
-			t.Errorf("%s: %+v", name, r)
+	for _, path := range []string{h.path("none"), "./none", "../none", "/none:1.0.0"} {
+		if r := h.validate(path); r.code != 1 || !strings.Contains(r.stderr, "ERROR: find the package: ") || r.stdout != "" {
+			t.Errorf("%s: %+v", path, r)
 		}
 	}
 	h.write("/x.tar", "no archive")
@@ -119,9 +119,9 @@ type validated struct {
 	Errors, Warnings []packagefile.Problem
 }
 
-func (h *host) validateJSON(code int, name string) validated {
+func (h *host) validateJSON(code int, what string) validated {
 	h.t.Helper()
-	r := h.validate("-o", "json", name)
+	r := h.validate("-o", "json", what)
 	var got validated
 	if err := json.Unmarshal([]byte(r.stdout), &got); err != nil || r.code != code {
 		h.t.Fatalf("%v, %+v", err, r)

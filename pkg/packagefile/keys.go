@@ -42,7 +42,8 @@ func (d keyReader) object(at []string) {
 		token, _ := d.Token()
 		key, _ := token.(string)
 		here := append(slices.Clone(at), key)
-		if seen[key]++; seen[key] == 2 {
+		seen[key]++
+		if seen[key] == 2 {
 			d.report.fail(pointerTo(here...), "keep one: only the last one counts", "is given more than once")
 		}
 		if meant := nearest(key); len(at) == 0 && meant != "" {

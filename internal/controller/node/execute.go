@@ -23,7 +23,12 @@ import (
 // decisions are based on: when the cache was behind, nothing else happens. Whatever is lost after it, the next pass does
 // again. Conditions go before the record, whose change wakes the node: that pass then sees both.
 func (r *Reconciler) execute(ctx context.Context, p *pass) {
-	for _, write := range []func(context.Context, *pass) error{r.writeConditions, r.writeRecords} {
+	writes := []func(context.Context, *pass) error{r.writeConditions, r.writeRecords}
+	if p.taint.Mark != nil && *p.taint.Mark {
+		// Until the taint is there any workload may be bound to the node.
+		slices.Reverse(writes)
+	}
+	for _, write := range writes {
 		if err := write(ctx, p); err != nil {
 			p.errs = append(p.errs, err)
 			return

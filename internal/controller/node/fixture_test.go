@@ -40,6 +40,8 @@ type world struct {
 	events *events.FakeRecorder
 	// bodies are the patches of nodes sent so far.
 	bodies []string
+	// order tells which of a node's two writes came when.
+	order []string
 	// deletes are the requests to delete a pod so far.
 	deletes []string
 	// refuse is what creating a pod returns.
@@ -60,7 +62,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			pod, _ := o.(*corev1.Pod)
 			return []string{pod.Spec.NodeName}
 		}).
-		WithInterceptorFuncs(interceptor.Funcs{Create: w.create, Patch: w.patch, Delete: w.delete}).Build()
+		WithInterceptorFuncs(interceptor.Funcs{Create: w.create, Patch: w.patch, SubResourcePatch: w.patchStatus, Delete: w.delete}).Build()
 	w.Reconciler = &Reconciler{
 		Client: c, Live: c, Events: w.events, Clock: w.clock,
 		Targets: &targets.Index{}, Records: &targets.Records{}, Policies: &targets.Policies{}, Workload: options, Version: "v1",
@@ -88,9 +90,16 @@ func (w *world) patch(ctx context.Context, c client.WithWatch, o client.Object, 
 		if err != nil {
 			return err
 		}
-		w.bodies = append(w.bodies, string(body))
+		w.bodies, w.order = append(w.bodies, string(body)), append(w.order, "record")
 	}
 	return c.Patch(ctx, o, p, opts...)
+}
+
+func (w *world) patchStatus(ctx context.Context, c client.Client, part string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+	if _, ok := o.(*corev1.Node); ok {
+		w.order = append(w.order, "conditions")
+	}
+	return c.SubResource(part).Patch(ctx, o, p, opts...)
 }
 
 // delete notes the precondition and grace of a request; the API server in memory knows neither.

@@ -246,3 +246,13 @@ func TestOurPackagesSayWhetherTheyCanBeUninstalled(t *testing.T) {
 		}
 	}
 }
+
+// TestWithoutApt: what is missing, and what for.
+func TestWithoutApt(t *testing.T) {
+	o := testPackage(t, 0o600)
+	o.Cache = t.TempDir()
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Build(t.Context(), o); err == nil || !strings.Contains(err.Error(), "apt-get was not found: package images need it for") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -71,6 +71,7 @@ func TestLint_WhatThePackageIsCopiedWith(t *testing.T) {
 		"/bin is /usr/bin":          {[]entry{symlink("bin", "usr/bin"), script("usr/bin/sh"), script("usr/bin/mkdir"), script("usr/bin/cp")}, ""},
 		"/bin is /usr/bin, rooted":  {[]entry{symlink("./bin", "/usr/bin"), hard("./usr/bin/sh"), hard("./usr/bin/mkdir"), hard("./bin/cp")}, ""},
 		"/bin comes later":          {[]entry{script("usr/bin/sh"), script("usr/bin/mkdir"), script("usr/bin/cp"), symlink("bin", "usr/bin")}, ""},
+		"/bin is a folder again":    {[]entry{symlink("bin", "usr/bin"), folder("bin/"), script("bin/sh"), script("bin/cp"), script("usr/bin/mkdir")}, ""},
 		"links of absolute targets": {[]entry{symlink("bin/sh", "/bin/busybox"), symlink("bin/mkdir", "/bin/busybox"), symlink("bin/cp", "/bin/busybox")}, ""},
 		"no shell":                  {[]entry{script("bin/mkdir"), script("bin/cp")}, "/bin/sh"},
 		"a shell elsewhere":         {[]entry{script("usr/bin/sh"), script("bin/mkdir"), script("bin/cp")}, "/bin/sh"},

@@ -47,15 +47,20 @@ type content struct {
 	written map[string]bool
 	files   int
 	bytes   int64
-	stream  int64
+	// left is how much more of the layers will be read, in bytes.
+	left int64
 }
 
 func unpack(img v1.Image, root *os.Root) (*content, error) {
+	return unpackWithin(maxStream, img, root)
+}
+
+func unpackWithin(limit int64, img v1.Image, root *os.Root) (*content, error) {
 	layers, err := img.Layers()
 	if err != nil {
 		return nil, fmt.Errorf("list its layers: %w", err)
 	}
-	c := &content{root: root, odd: map[string]oddity{}}
+	c := &content{root: root, odd: map[string]oddity{}, left: limit}
 	for i, layer := range layers {
 		if err := c.layer(layer); err != nil {
 			return nil, fmt.Errorf("unpack layer %d of %d: %w", i+1, len(layers), err)
@@ -70,7 +75,7 @@ func (c *content) layer(layer v1.Layer) error {
 		return err
 	}
 	defer func() { _ = stream.Close() }()
-	bounded := &io.LimitedReader{R: stream, N: maxStream - c.stream}
+	bounded := &io.LimitedReader{R: stream, N: c.left}
 	c.written = map[string]bool{}
 	archive := tar.NewReader(bounded)
 	for {
@@ -89,7 +94,7 @@ func (c *content) layer(layer v1.Layer) error {
 	if _, err := io.Copy(io.Discard, bounded); err != nil {
 		return err
 	}
-	c.stream = maxStream - bounded.N
+	c.left = bounded.N
 	return c.tooLong(bounded, nil)
 }
 

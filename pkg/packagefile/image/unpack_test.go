@@ -49,6 +49,9 @@ func TestLint_Layers(t *testing.T) {
 		"a device":                          {[]entry{{Header: tar.Header{Typeflag: tar.TypeChar, Name: "skyhook-package/root_dir/dev/null"}}}, "root_dir/dev/null", "device", "remove"},
 		"a name that climbs":                {[]entry{file("skyhook-package/../../../../../tmp/skyhook-climbs", "x", 0o644)}, "", "", ""},
 		"a name that climbs back":           {[]entry{file("../../"+steps+"bad.sh", "echo\r\n", 0o755)}, "skyhook_dir/bad.sh", "CR and LF", "LF"},
+		"a folder where a file was":         {[]entry{gone(steps + ".wh.run.sh"), folder(steps + "run.sh/")}, "config.json", "not a regular file", "script"},
+		"a folder where a script is":        {[]entry{folder(steps + "run.sh/")}, "config.json", "not a regular file", "script"},
+		"a global header":                   {[]entry{{Header: tar.Header{Typeflag: tar.TypeXGlobalHeader, Name: "pax", PAXRecords: map[string]string{"comment": "x"}}}}, "", "", ""},
 		"a file where a folder was":         {[]entry{file("skyhook-package/skyhook_dir", "x", 0o644)}, "", "", "many"},
 	}
 	for name, test := range tests {

@@ -166,7 +166,7 @@ func TestRunOnTheMachineItself(t *testing.T) {
 	r.must(copyFile(agentBinary, r.path("/skyhook-agent")))
 	out, code := script(t, fmt.Sprintf(`root=%s
 mount --bind "$root" "$root"; mount -t proc proc "$root/proc"
-exec chroot "$root" /usr/bin/env TMPDIR=/tmp /skyhook-agent run --root / /motd apply`, r.root))
+exec chroot "$root" /skyhook-agent run --root / /motd apply`, r.root))
 	if code != 0 || !strings.Contains(out, "changed by this run:\n  created  -rw-r--r--  2  /etc/new\nnot listed:") {
 		t.Errorf("exit %d\n%s", code, out)
 	}

@@ -59,11 +59,11 @@ func (t tree) paths(other tree) []string {
 }
 
 // compare looks at the given paths, and returns the changes in their order.
-func compare(paths []string, before, after view, ignore func(path string) bool) []Change {
+func compare(paths []string, before, after view) []Change {
 	slices.Sort(paths)
 	changes := []Change{}
 	for _, path := range slices.Compact(paths) {
-		if ignore(path) {
+		if isOwn(path) || isBelow(path, mountFolders) {
 			continue
 		}
 		was, existed := before.at(path)
@@ -124,5 +124,3 @@ func isBelow(path string, folders []string) bool {
 		return path == folder || strings.HasPrefix(path, folder+"/")
 	})
 }
-
-func isIgnored(path string) bool { return isOwn(path) || isBelow(path, mountFolders) }

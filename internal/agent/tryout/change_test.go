@@ -114,7 +114,7 @@ func TestCompare(t *testing.T) {
 	} {
 		after := maps.Clone(base)
 		c.change(after)
-		if got := list(compare(base.paths(after), base, after, isIgnored)); !slices.Equal(got, append([]string{}, c.want...)) {
+		if got := list(compare(base.paths(after), base, after)); !slices.Equal(got, append([]string{}, c.want...)) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}

@@ -48,8 +48,13 @@ func (p plan) carryOut(ctx context.Context, warnings io.Writer, tell func(Run) e
 	if err := p.place(); err != nil {
 		return err
 	}
+	message, err := newMessage()
+	if err != nil {
+		return err
+	}
+	defer message.close()
 	for _, mode := range p.Modes {
-		run, err := p.runAgent(ctx, mode)
+		run, err := p.runAgent(ctx, mode, message)
 		if err != nil {
 			return err
 		}
@@ -61,10 +66,10 @@ func (p plan) carryOut(ctx context.Context, warnings io.Writer, tell func(Run) e
 }
 
 // runAgent starts the agent as a pod's container does, and waits for its end.
-func (p plan) runAgent(ctx context.Context, mode packagefile.Mode) (Run, error) {
+func (p plan) runAgent(ctx context.Context, mode packagefile.Mode, message message) (Run, error) {
 	began := time.Now()
 	pid, err := syscall.ForkExec(program, []string{"skyhook-agent", string(mode), p.Root, p.CopyDir}, &syscall.ProcAttr{
-		Dir: "/", Env: p.Env, Files: []uintptr{0, 1, 2},
+		Dir: "/", Env: append(p.Env, "SKYHOOK_AGENT_TERMINATION_LOG="+message.path), Files: []uintptr{0, 1, 2},
 	})
 	if err != nil {
 		return Run{}, fmt.Errorf("start the agent: %w", err)
@@ -86,11 +91,8 @@ func (p plan) runAgent(ctx context.Context, mode packagefile.Mode) (Run, error) 
 	if status.Signaled() {
 		code = 128 + int(status.Signal())
 	}
-	message, err := os.ReadFile(p.MessageFile)
-	if err != nil {
-		return Run{}, fmt.Errorf("read the agent's message: %w", err)
-	}
-	return Run{Mode: string(mode), ExitCode: code, Seconds: time.Since(began).Seconds(), Message: string(message)}, nil
+	text, err := message.read()
+	return Run{Mode: string(mode), ExitCode: code, Seconds: time.Since(began).Seconds(), Message: text}, err
 }
 
 // reap waits for one process. This is the first process of its namespace, so

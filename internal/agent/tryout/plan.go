@@ -20,8 +20,6 @@ type plan struct {
 	// ConfigMap and NodeMetadata have the content of files by name.
 	ConfigMap    map[string][]byte
 	NodeMetadata map[string][]byte
-	// MessageFile is where the agent puts its termination message.
-	MessageFile string
 }
 
 // overlay is a folder that keeps the changes of another one.

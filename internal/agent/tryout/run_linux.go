@@ -30,12 +30,7 @@ func (t Trial) Run(ctx context.Context, stdout, stderr io.Writer) (Report, error
 	if err != nil {
 		return Report{}, err
 	}
-	scratch, err := os.MkdirTemp("", "skyhook-run-")
-	if err != nil {
-		return Report{}, fmt.Errorf("make a folder for the agent's message: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(scratch) }()
-	p, err := t.plan(pkg, root, filepath.Join(scratch, "message"))
+	p, err := t.plan(pkg, root)
 	if err != nil {
 		return Report{}, err
 	}
@@ -105,12 +100,12 @@ func (t Trial) identity(pkg *packagefile.Package) identity {
 	return identity{pkg.Name, pkg.Version}
 }
 
-func (t Trial) plan(pkg *packagefile.Package, root, messageFile string) (plan, error) {
+func (t Trial) plan(pkg *packagefile.Package, root string) (plan, error) {
 	id := t.identity(pkg)
 	metadata, err := t.nodeMetadata(id)
 	return plan{
 		Root: root, Machine: root == "/", Package: t.Package, CopyDir: id.copyDir(), Modes: t.modes(),
-		Env: t.environ(id, messageFile), ConfigMap: t.ConfigMap, NodeMetadata: metadata, MessageFile: messageFile,
+		Env: t.environ(id), ConfigMap: t.ConfigMap, NodeMetadata: metadata,
 	}, err
 }
 
@@ -145,7 +140,7 @@ func overlayChanges(before, after merged) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compare(paths, before, after, isIgnored), nil
+	return compare(paths, before, after), nil
 }
 
 func (t Trial) runPlain(ctx context.Context, p plan, report *Report, stdout, stderr io.Writer) error {
@@ -160,9 +155,7 @@ func (t Trial) runPlain(ctx context.Context, p plan, report *Report, stdout, std
 	if err != nil {
 		return err
 	}
-	// With the machine's own root, the message is in there.
-	scratch := []string{filepath.Dir(p.MessageFile)}
-	report.Changes = compare(before.paths(after), before, after, func(path string) bool { return isIgnored(path) || isBelow(path, scratch) })
+	report.Changes = compare(before.paths(after), before, after)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -84,6 +85,19 @@ func TestOverlayIsPrepared(t *testing.T) {
 	}
 	if err := (overlay{Dir: dir, Lower: "/"}).prepare(); err == nil {
 		t.Error("it fits another root")
+	}
+}
+
+// TestMessage: another process writes it, under the name that it is given.
+func TestMessage(t *testing.T) {
+	m, err := newMessage()
+	must(t, err)
+	defer m.close()
+	for _, text := range []string{"", "the first, a long one", "second"} {
+		must(t, exec.Command("sh", "-c", `printf %s "$1" > "$2"`, "sh", text, m.path).Run())
+		if got, err := m.read(); err != nil || got != text {
+			t.Errorf("got %q, %v; want %q", got, err, text)
+		}
 	}
 }
 

@@ -62,7 +62,7 @@ const namespacesVariable = "SKYHOOK_HOST_NAMESPACES="
 
 // environ is that of a pod's container: what a container runtime sets, the
 // package's own variables, then the operator's, which win.
-func (t Trial) environ(i identity, messageFile string) []string {
+func (t Trial) environ(i identity) []string {
 	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"}
 	for _, variable := range t.Env {
 		if !strings.HasPrefix(variable, namespacesVariable) {
@@ -75,7 +75,6 @@ func (t Trial) environ(i identity, messageFile string) []string {
 		"COPY_RESOLV=false",
 		"SKYHOOK_RESOURCE_ID="+i.resourceID(),
 		"SKYHOOK_NODE_ORDER=0",
-		"SKYHOOK_AGENT_TERMINATION_LOG="+messageFile,
 	)
 }
 

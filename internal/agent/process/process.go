@@ -10,11 +10,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Command is what to run. Path is absolute, as are the rules of [exec.Cmd].
@@ -78,33 +75,6 @@ func Run(ctx context.Context, c Command, p Patience) (Result, error) {
 	wait(ctx, cmd, p.Stop)
 	held := finish(p.Output, stdout, stderr)
 	return resultOf(cmd.ProcessState, held), nil
-}
-
-// start starts the command in a mount namespace. A new process gets that of
-// the thread which makes it, so one thread is moved there.
-func start(cmd *exec.Cmd, namespace *os.File) error {
-	if namespace == nil {
-		return cmd.Start()
-	}
-	result := make(chan error, 1)
-	go func() {
-		// Never unlocked: the thread ends with this function, and nothing else
-		// of ours runs where it is.
-		runtime.LockOSThread()
-		result <- startIn(cmd, namespace)
-	}()
-	return <-result
-}
-
-func startIn(cmd *exec.Cmd, namespace *os.File) error {
-	// Threads share their root directory, and the kernel moves none that does.
-	if err := unix.Unshare(unix.CLONE_FS); err != nil {
-		return fmt.Errorf("enter the mount namespace: %w", err)
-	}
-	if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNS); err != nil {
-		return fmt.Errorf("enter the mount namespace: %w", err)
-	}
-	return cmd.Start()
 }
 
 func resultOf(state *os.ProcessState, held bool) Result {

@@ -108,7 +108,7 @@ func TestUpdateGrubFails(t *testing.T) {
 	h := newDebian(t)
 	h.replace("update-grub", "echo Generating; echo 'grub-probe: error: no device' >&2; exit 1")
 	h.configMap(map[string]string{"grub.conf": "nosmt\n"})
-	h.fail("config", "update-grub failed: grub-probe: error: no device")
+	h.fail("config", "update-grub failed: Generating\ngrub-probe: error: no device")
 	r := h.run("config-check")
 	if r.code != 1 || !strings.Contains(r.stderr, "update-grub was not run since "+grubDropIn+" changed") {
 		t.Errorf("%+v", r)

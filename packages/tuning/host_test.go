@@ -45,7 +45,7 @@ func runTests(m *testing.M) int {
 }
 
 var hostTools = []string{
-	"awk", "bash", "cat", "cmp", "cp", "date", "env", "grep", "mkdir", "mv", "readlink", "rm", "rmdir",
+	"awk", "bash", "cat", "cmp", "cp", "date", "env", "flock", "grep", "mkdir", "mv", "nsenter", "readlink", "rm", "rmdir",
 	"sed", "sort", "sysctl", "tr",
 }
 

@@ -57,6 +57,23 @@ func TestSysctl(t *testing.T) {
 	}
 }
 
+// TestSysctlOfInterfaces that come and go: a pattern is for those there are.
+func TestSysctlOfInterfaces(t *testing.T) {
+	const filter = "net.ipv4.conf.*.rp_filter=1\n"
+	h := newDebian(t)
+	h.configure(map[string]string{"sysctl.conf": filter})
+	h.write(proc+"net/ipv4/conf/veth1/rp_filter", "0\n")
+	h.succeed("config-check", "post-interrupt-check")
+	h.tool("rm", "-r", proc+"net/ipv4/conf/eth0")
+	h.succeed("config-check", "config", "config-check")
+	h.expectLive(map[string]string{"net/ipv4/conf/veth1/rp_filter": "1"})
+	h.replace("sysctl", `[[ "$*" == *veth2* ]] && { rm -r /proc/sys/net/ipv4/conf/veth2; exit 1; }; exec /usr/bin/real-sysctl "$@"`)
+	h.write(proc+"net/ipv4/conf/veth2/rp_filter", "0\n")
+	h.configure(map[string]string{"sysctl.conf": filter})
+	h.uninstall()
+	h.expectLive(map[string]string{"net/ipv4/conf/veth1/rp_filter": "0"})
+}
+
 // TestSysctlReadsBack has values that the kernel gives back in another form.
 func TestSysctlReadsBack(t *testing.T) {
 	tests := []struct {

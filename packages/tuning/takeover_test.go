@@ -142,6 +142,31 @@ func TestTwoPackages(t *testing.T) {
 	})
 }
 
+// TestTwoPackagesAtATime: the operator runs packages side by side unless it is
+// told not to.
+func TestTwoPackagesAtATime(t *testing.T) {
+	web := newDebian(t)
+	db := web.second()
+	pristine := web.snapshot(watched...)
+	web.configMap(everything)
+	db.configMap(map[string]string{
+		"sysctl.conf": "vm.swappiness=10\n", "ulimit.conf": "nproc=5\n", "service_cron.conf": "[Service]\nNice=5\n", "grub.conf": "a=1\n",
+	})
+	for range 5 {
+		for _, mode := range []string{"config", "config-check", "uninstall"} {
+			done := make(chan result)
+			go func() { done <- db.run(mode) }()
+			if r := web.run(mode); r.code != 0 || r.stderr != "" {
+				t.Errorf("%s: %+v", mode, r)
+			}
+			if r := <-done; r.code != 0 || r.stderr != "" {
+				t.Errorf("%s: %+v", mode, r)
+			}
+		}
+		web.expectSnapshot(pristine, watched...)
+	}
+}
+
 // TestTwoSkyhooks: what the other one found is looked for there, too.
 func TestTwoSkyhooks(t *testing.T) {
 	web := newDebian(t)

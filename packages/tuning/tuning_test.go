@@ -196,6 +196,13 @@ func TestUsage(t *testing.T) {
 	h.fail("config", "SKYHOOK_DIR is not set; the agent sets it")
 }
 
+func TestMissingTools(t *testing.T) {
+	h := newDebian(t)
+	h.tool("rm", "/usr/bin/awk")
+	h.configMap(everything)
+	h.fail("config", "awk is missing on this host")
+}
+
 func TestTracing(t *testing.T) {
 	h := newDebian(t)
 	h.env["SET_X"] = "1"

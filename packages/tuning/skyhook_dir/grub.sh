@@ -50,7 +50,7 @@ grub_validate() {
       problem "grub.conf line ${number}: \"${line}\" has blanks around =, or no name before it"
     else
       lines "$(printf '%s\n' "${line}" | grub_words 0)"
-      for word in "${LINES[@]}"; do
+      for word in "${LIST[@]}"; do
         grub_has "${list}" "${word}" && continue
         list+="${list:+$'\n'}${word}" GRUB_ARGS+=("${word}")
       done
@@ -69,7 +69,7 @@ grub_validate() {
 grub_drop_in_text() {
   local arg text=""
   for arg in "${GRUB_ARGS[@]}"; do
-    [[ "${arg}" =~ [\$\;\|\&\<\>\{\}] ]] && arg=$(printf '%s' "${arg}" | sed 's/[$;|&<>{}]/\\&/g')
+    arg=$(printf '%s' "${arg}" | sed 's/[$;|&<>{}]/\\&/g')
     [[ "${arg}" == *[[:space:]]* ]] && arg="\"${arg}\""
     arg=${arg//\\/\\\\} arg=${arg//\"/\\\"} arg=${arg//\$/\\\$}
     text+=" ${arg}"
@@ -104,7 +104,8 @@ grub_update() {
   local output
   owed update-grub || return 0
   if type -P update-grub >/dev/null; then
-    output=$(update-grub 2>&1) || fail "update-grub failed: ${output##*$'\n'}"
+    output=$(update-grub 2>&1) || fail "update-grub failed: ${output}"
+    [[ -z "${output}" ]] || say "update-grub: ${output}"
   else
     say "update-grub is missing on this host; ${GRUB_DROP_IN%/*} changed without it"
   fi

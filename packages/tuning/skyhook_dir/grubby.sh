@@ -19,16 +19,16 @@ grubby_present() {
 grubby_everywhere() {
   local line
   lines "$(grubby_lines ALL)"
-  for line in "${LINES[@]}"; do
+  for line in "${LIST[@]}"; do
     grub_has "$(printf '%s\n' "${line}" | grub_words 0)" "$1" || return 1
   done
-  ((${#LINES[@]}))
+  ((${#LIST[@]}))
 }
 
 # grubby_run WORDS...: changes all entries, and those of later kernels.
 grubby_run() {
   local output
-  output=$(grubby --update-kernel=ALL "$@" 2>&1) || fail "grubby $* failed: ${output##*$'\n'}"
+  output=$(grubby --update-kernel=ALL "$@" 2>&1) || fail "grubby $* failed: ${output}"
 }
 
 grubby_wants() {
@@ -51,7 +51,7 @@ grubby_remember() {
   fi
   grubby_present "${arg}" && return
   lines "$(grubby_lines DEFAULT | grub_words 0)"
-  for word in "${LINES[@]}"; do
+  for word in "${LIST[@]}"; do
     [[ "${word%%=*}" != "${arg%%=*}" ]] || grubby_wants "${word}" || others+=" ${word}"
   done
   state_set grubby "${arg}" "${others:+replaced}${others:-added}"
@@ -74,7 +74,7 @@ grubby_reconcile() {
   local arg args=()
   state_read grubby
   lines "${CONTENT}"
-  for arg in "${LINES[@]%% *}"; do
+  for arg in "${LIST[@]%% *}"; do
     grubby_wants "${arg}" || args+=("${arg}")
   done
   ((${#args[@]} + ${#GRUB_ARGS[@]})) && type -P grubby >/dev/null || return 0
@@ -99,7 +99,7 @@ grubby_gone() {
   local arg
   state_read grubby
   lines "${CONTENT}"
-  for arg in "${LINES[@]%% *}"; do
+  for arg in "${LIST[@]%% *}"; do
     problem "the boot entries still have ${arg} of this package"
   done
 }

@@ -112,7 +112,7 @@ unit_read() {
   LIMITS=() OTHERS=""
   settings=$(unit_settings "$1") || fail "cannot read $1"
   lines "${settings}"
-  for line in "${LINES[@]}"; do
+  for line in "${LIST[@]}"; do
     if [[ "${line}" == "["* ]]; then
       section=${line}
       continue

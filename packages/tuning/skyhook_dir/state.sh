@@ -22,13 +22,13 @@ words() {
   REPLY="${list[*]}"
 }
 
-# lines TEXT: LINES has those that are not empty. Unlike a here-document this
+# lines TEXT: LIST has those that are not empty. Unlike a here-document this
 # needs no temporary file, which a full disk would silently refuse.
 lines() {
   local IFS=$'\n'
   set -f
   # shellcheck disable=SC2206
-  LINES=($1)
+  LIST=($1)
   set +f
 }
 
@@ -117,7 +117,7 @@ state_write() {
 lines_value() {
   local line
   lines "${CONTENT}"
-  for line in "${LINES[@]}"; do
+  for line in "${LIST[@]}"; do
     [[ "${line%% *}" == "$1" ]] || continue
     REPLY=${line#* }
     return 0
@@ -148,7 +148,7 @@ state_without() {
   state_read "$1"
   lines "${CONTENT}"
   REPLY=""
-  for line in "${LINES[@]}"; do
+  for line in "${LIST[@]}"; do
     [[ "${line%% *}" == "$2" ]] || REPLY+="${line}"$'\n'
   done
 }

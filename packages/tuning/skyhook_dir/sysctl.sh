@@ -5,9 +5,9 @@ readonly SYSCTL_DROP_IN="/etc/sysctl.d/${BASE}.conf"
 # As sysctl --system reads them: of files of one name, the first of these.
 readonly SYSCTL_DIRS=(/etc/sysctl.d /run/sysctl.d /usr/local/lib/sysctl.d /usr/lib/sysctl.d /lib/sysctl.d)
 
-# What sysctl.conf wants, by path below /proc/sys: the value, and where a
-# failure does not matter.
-declare -A WANTED=() LENIENT=()
+# What sysctl.conf wants, by path below /proc/sys: the value, where a failure
+# does not matter, and where only a pattern names the key.
+declare -A WANTED=() LENIENT=() BY_PATTERN=()
 WANTED_PATHS=()
 
 # What was there before this package: "known VALUE", or "unknown".
@@ -49,7 +49,7 @@ sysctl_line() {
   if [[ "${line}" == *=* ]]; then
     words "${line#*=}"
     VALUE=${REPLY}
-    [[ -n "${VALUE}" ]] && KIND=set
+    [[ -n "${VALUE}" ]] && KIND="set"
   elif [[ -n "${MINUS}" ]]; then
     KIND=except
   fi
@@ -107,7 +107,9 @@ sysctl_validate() {
     # shellcheck disable=SC2231
     for path in /proc/sys/${KEY}; do
       found=1 path=${path#/proc/sys/}
-      [[ -n "${named[${path}]+set}" ]] || sysctl_want "${path}" "${VALUE}" "${MINUS}"
+      [[ -n "${named[${path}]+set}" ]] && continue
+      sysctl_want "${path}" "${VALUE}" "${MINUS}"
+      BY_PATTERN[${path}]=1
     done
     [[ -n "${found}" ]] || sysctl_missing "${line%% *}"
   done
@@ -187,7 +189,7 @@ sysctl_load_before() {
   BEFORE=()
   state_read sysctl
   lines "${CONTENT}"
-  for line in "${LINES[@]}"; do
+  for line in "${LIST[@]}"; do
     BEFORE[${line%% *}]=${line#* }
   done
 }
@@ -216,8 +218,8 @@ sysctl_original() {
 sysctl_remember() {
   local path line
   sysctl_load_before
-  if [[ -f "${SYSCTL_DROP_IN}" ]]; then
-    # Keys that nobody remembers were set by an earlier version of this package.
+  if [[ -f "${SYSCTL_DROP_IN}" && ! -e "${STATE}/sysctl" ]]; then
+    # An earlier version of this package, which did not remember, has set these.
     while IFS= read -r line || [[ -n "${line}" ]]; do
       sysctl_line "${line}"
       [[ "${KIND}" == set ]] || continue
@@ -249,7 +251,7 @@ sysctl_read_elsewhere() {
   unset "files[${SYSCTL_DROP_IN##*/}]"
   names=$(printf '%s\n' "${!files[@]}" | sort)
   lines "${names}"
-  for name in "${LINES[@]}" /etc/sysctl.conf; do
+  for name in "${LIST[@]}" /etc/sysctl.conf; do
     file=${files[${name}]:-${name}}
     [[ -f "${file}" ]] || continue
     while IFS= read -r line || [[ -n "${line}" ]]; do
@@ -318,6 +320,8 @@ sysctl_apply() {
   for path in "${WANTED_PATHS[@]}"; do
     sysctl_has "${path}" "${WANTED[${path}]}" && continue
     sysctl_set "${path}" "${WANTED[${path}]}" && continue
+    # Network interfaces come and go, and their keys with them.
+    [[ -f "/proc/sys/${path}" ]] || continue
     if [[ -n "${LENIENT[${path}]}" ]]; then
       say "sysctl.conf: ${path//\//.} is not ${WANTED[${path}]}: ${REPLY}"
     else
@@ -340,9 +344,13 @@ sysctl_reconcile() {
   sysctl_restore_unwanted
 }
 
+# sysctl_live_check: but for the keys of interfaces that came after config, to
+# which a pattern does not apply, neither at boot.
 sysctl_live_check() {
   local path
+  sysctl_load_before
   for path in "${WANTED_PATHS[@]}"; do
+    [[ -n "${BY_PATTERN[${path}]:-}" && -z "${BEFORE[${path}]:-}" ]] && continue
     sysctl_has "${path}" "${WANTED[${path}]}"
     [[ $? -eq 1 && -z "${LENIENT[${path}]}" ]] || continue
     sysctl_live "${path}"

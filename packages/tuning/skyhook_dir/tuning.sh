@@ -13,6 +13,7 @@ export LC_ALL=C
 
 readonly MODES="config, config-check, post-interrupt-check, uninstall, uninstall-check"
 readonly KEYS="sysctl.conf, ulimit.conf, service_<unit>.conf, grub.conf"
+readonly TOOLS="awk cat cmp cp date grep mkdir mv readlink rm rmdir sed sort"
 readonly HERE=${BASH_SOURCE[0]%/*}
 
 PROBLEMS=0
@@ -46,17 +47,36 @@ package_name() {
   fi
 }
 
+# need_tools: what is missing would otherwise look like empty output.
+need_tools() {
+  local tool
+  for tool in ${TOOLS}; do
+    type -P "${tool}" >/dev/null || problem "${tool} is missing on this host"
+  done
+  stop_on_problems
+}
+
 # The kernel shows a process the settings of its own IPC and UTS namespaces.
 # The pod shares the host's network and processes, but not those two.
 enter_host_namespaces() {
-  local kind own
+  local kind own host
   [[ -z "${TUNING_ENTERED:-}" ]] || return 0
   for kind in ipc uts net; do
-    own=$(readlink /proc/self/ns/${kind}) || return 0
-    [[ "${own}" == "$(readlink /proc/1/ns/${kind})" ]] && continue
+    own=$(readlink "/proc/self/ns/${kind}") && host=$(readlink "/proc/1/ns/${kind}") || return 0
+    [[ "${own}" != "${host}" ]] || continue
     type -P nsenter >/dev/null || fail "nsenter is missing on this host; install util-linux"
+    # shellcheck disable=SC2093
     TUNING_ENTERED=1 exec nsenter --target 1 --ipc --uts --net -- "${BASH}" "${BASH_SOURCE[0]}" "$@"
   done
+}
+
+# wait_for_others: packages of this kind share files and values of a host, and
+# may run at the same time. What a killed run has left running is waited for,
+# too. The lock goes with the process.
+wait_for_others() {
+  type -P flock >/dev/null || return 0
+  exec 9>/run/skyhook-tuning.lock || fail "cannot write /run/skyhook-tuning.lock"
+  flock -w 300 9 || fail "another package of this kind has been at work on this host for 5 minutes"
 }
 
 # refuse_unknown_keys: a key that nothing reads would silently do nothing.
@@ -133,7 +153,8 @@ uninstall_check() {
   stop_on_problems
 }
 
-readonly PACKAGE=$(package_name)
+PACKAGE=$(package_name)
+readonly PACKAGE
 readonly BASE="999-${PACKAGE}-tuning"
 
 for part in state sysctl limits units running grub grubby; do
@@ -145,7 +166,9 @@ done
 [[ -n "${SKYHOOK_DIR:-}" ]] || fail "SKYHOOK_DIR is not set; the agent sets it"
 readonly CONFIGMAPS="${SKYHOOK_DIR}/configmaps"
 
+need_tools
 enter_host_namespaces "$@"
+wait_for_others
 case "$1" in
   config) config ;;
   config-check) config_check ;;

@@ -100,7 +100,7 @@ units_present() {
   # A crash may have left a folder without its drop-in.
   state_read folders
   lines "${CONTENT}"
-  for line in "${LINES[@]}"; do
+  for line in "${LIST[@]}"; do
     dir=${line%% *} file="${line%% *}/${BASE}.conf"
     [[ "${dir}" == "${UNIT_DIR}"/* && -z "${seen[${file}]:-}" ]] && FOUND+=("${file}")
   done
@@ -145,7 +145,7 @@ units_reload() {
   fi
   state_read units
   lines "${CONTENT}"
-  changed=("${LINES[@]}")
+  changed=("${LIST[@]}")
   for line in "${changed[@]}"; do
     [[ "${line#* }" == changing ]] || continue
     unit_moment "${line%% *}"

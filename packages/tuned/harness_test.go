@@ -113,7 +113,7 @@ var (
 	rhel   = distribution{"ID=\"rhel\"\nID_LIKE=\"fedora\"\n", []string{"dnf", "rpm"}}
 )
 
-var aptTools = []string{"apt-get", "apt-mark", "dpkg", "dpkg-query", "update-grub"}
+var aptTools = []string{"apt-cache", "apt-get", "apt-mark", "dpkg", "dpkg-query", "update-grub"}
 
 // newHost makes a host where tuned can be installed, and is not.
 func newHost(t testing.TB, d distribution) *host {

@@ -126,6 +126,26 @@ func TestInstallAfterDpkgWasInterrupted(t *testing.T) {
 	h.succeed("install", "install-check")
 }
 
+// TestHalfUnpackedPackage: dpkg was killed, and does not go on by itself.
+func TestHalfUnpackedPackage(t *testing.T) {
+	for name, then := range map[string][]string{"install": {"install", "install-check"}, "uninstall": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, debian)
+			before := h.etc()
+			h.write("/fake/breaks/apt-get", "install")
+			h.fail("install", "apt-get cannot install tuned")
+			h.remove("/fake/breaks/apt-get")
+			h.write("/fake/installed/libglib", "ii\n")
+			h.write("/fake/half", "libglib\n")
+			h.write("/fake/interrupted", "")
+			h.succeed(then...)
+			h.succeed("uninstall", "uninstall-check")
+			h.expectEtc(before)
+		})
+	}
+}
+
 func TestInstallFailures(t *testing.T) {
 	tests := map[string]struct {
 		command string

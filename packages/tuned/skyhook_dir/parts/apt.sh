@@ -8,21 +8,21 @@ apt() {
 
 # apt_installed: all that is on the host in any state of being installed.
 apt_installed() {
-  apt_in_states '[^nc]'
+  apt_in_states '.[^nc].'
 }
 
 # apt_present: with packages that were removed, but have left their settings.
 apt_present() {
-  apt_in_states '[^n]'
+  apt_in_states '.[^n].'
 }
 
-# apt_in_states LETTERS: names of the host's own architecture are plain, as
-# apt-get prints them.
+# apt_in_states PATTERN: of the three letters that dpkg shows. Names of the
+# host's own architecture are plain, as apt-get prints them.
 apt_in_states() {
   local architecture
   architecture=$(dpkg --print-architecture)
   dpkg-query -W -f '${db:Status-Abbrev} ${binary:Package}\n' |
-    sed -n "s/^.$1. *\([^ ]*\).*/\1/p" | sed "s/:${architecture}\$//" | sort -u
+    sed -n "s/^$1 *\([^ ]*\).*/\1/p" | sed "s/:${architecture}\$//" | sort -u
 }
 
 # apt_install: nothing but tuned and what it depends on. The lists are only
@@ -31,9 +31,41 @@ apt_in_states() {
 apt_install() {
   apt install --no-install-recommends tuned && return
   say "once more, with new package lists"
-  attempt dpkg --configure -a || true
+  apt_mend
   apt update || warn "apt-get update: ${LAST}"
   apt install --no-install-recommends tuned
+}
+
+# apt_mend: what a dpkg that was cut off has left behind. It goes on by itself
+# where it was, but not with packages of ours that are half unpacked.
+apt_mend() {
+  local half
+  [[ -n "$(dpkg --audit)" ]] || return 0
+  # apt-get refuses to work before this, whatever comes of it.
+  attempt dpkg --configure -a || true
+  half=$(apt_in_states '..R' | comm -23 - "${STATE}/packages-before")
+  # shellcheck disable=SC2086
+  [[ -z "${half}" ]] || apt_unpack_again ${half}
+  attempt dpkg --configure -a || warn "dpkg --configure -a: ${LAST}"
+}
+
+# apt_unpack_again PACKAGE...: which do not become ones that somebody asked for.
+apt_unpack_again() {
+  apt install --reinstall --no-install-recommends "$@" || warn "apt-get install --reinstall: ${LAST}"
+  attempt apt-mark auto "$@" || true
+}
+
+# apt_brought: of the packages in the file .new, those that tuned needs; others
+# may have come since, if an installation was cut off. apt-get notes last which
+# packages nobody asked for, so that it may not have done so.
+apt_brought() {
+  apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces --no-enhances tuned |
+    sed -n 's/^\([a-z0-9].*\)/\1/p' | sort -u >"${STATE}/.needed"
+  comm -12 "${STATE}/.new" "${STATE}/.needed" >"${STATE}/.brought"
+  local names
+  names=$(sed '/^tuned$/d' "${STATE}/.brought")
+  # shellcheck disable=SC2086
+  [[ -z "${names}" ]] || attempt apt-mark auto ${names} || warn "apt-mark auto: ${LAST}"
 }
 
 # apt_wanted: packages that somebody asked for by name.
@@ -53,7 +85,5 @@ apt_can_remove() {
 }
 
 apt_remove() {
-  apt purge "$@" && return
-  attempt dpkg --configure -a || true
   apt purge "$@"
 }

@@ -61,9 +61,12 @@ note_absent() {
   fi
 }
 
+# note_packages: tuned and what came with it.
 note_packages() {
   packager installed >"${STATE}/.installed"
-  comm -13 "${STATE}/packages-before" "${STATE}/.installed" | record packages-ours
+  comm -13 "${STATE}/packages-before" "${STATE}/.installed" >"${STATE}/.new"
+  packager brought
+  record packages-ours <"${STATE}/.brought"
 }
 
 install_check_step() {

@@ -18,6 +18,16 @@ rpm_install() {
   esac
 }
 
+# rpm_mend: an installation that was cut off goes on by itself.
+rpm_mend() {
+  :
+}
+
+# rpm_brought: all packages of the file .new.
+rpm_brought() {
+  cp "${STATE}/.new" "${STATE}/.brought"
+}
+
 # rpm_wanted: packages that somebody asked for by name, where that is known.
 rpm_wanted() {
   [[ "${MANAGER}" == dnf ]] || return 0

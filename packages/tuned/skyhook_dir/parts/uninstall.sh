@@ -77,6 +77,7 @@ remove_tuned() {
 # somebody has asked for since, and what other packages need.
 read_removable() {
   local found candidates=()
+  packager mend
   recorded packages-ours || note_packages
   packager present >"${STATE}/.present"
   packager wanted | sed '/^tuned$/d' >"${STATE}/.wanted"

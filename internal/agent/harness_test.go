@@ -10,11 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 // These tests drive the compiled agent against the root folder of a host made
@@ -23,30 +23,17 @@ import (
 var (
 	agentBinary  string
 	faultyBinary string
-	hostTemplate string
+	template     = hostroot.Template{Tools: []string{
+		"bash", "sh", "cat", "chmod", "cp", "env", "grep", "head", "id", "ls", "mkdir", "mv",
+		"readlink", "rm", "seq", "sleep", "stat", "touch", "tr", "wc",
+	}}
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(runTests(m))
-}
-
-func runTests(m *testing.M) int {
-	if os.Geteuid() != 0 {
-		fmt.Fprintln(os.Stderr, "these tests enter a host's root with chroot: run them as root")
-		return 1
-	}
-	dir, err := os.MkdirTemp("", "agent-test-")
-	if err == nil {
-		defer func() { _ = os.RemoveAll(dir) }()
-		agentBinary, hostTemplate = filepath.Join(dir, "skyhook-agent"), filepath.Join(dir, "host")
-		faultyBinary = filepath.Join(dir, "skyhook-agent-faults")
-		err = errors.Join(buildAgent(agentBinary), buildAgent(faultyBinary, "-tags", "faults"), buildHost(hostTemplate))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+	os.Exit(template.Main(m, func(work, _ string) error {
+		agentBinary, faultyBinary = filepath.Join(work, "skyhook-agent"), filepath.Join(work, "skyhook-agent-faults")
+		return errors.Join(buildAgent(agentBinary), buildAgent(faultyBinary, "-tags", "faults"))
+	}))
 }
 
 func buildAgent(target string, options ...string) error {
@@ -57,52 +44,6 @@ func buildAgent(target string, options ...string) error {
 		return fmt.Errorf("build the agent: %w\n%s", err, out)
 	}
 	return nil
-}
-
-var hostTools = []string{
-	"bash", "sh", "cat", "chmod", "cp", "env", "grep", "head", "id", "ls", "mkdir", "mv",
-	"readlink", "rm", "seq", "sleep", "stat", "touch", "tr", "wc",
-}
-
-var library = regexp.MustCompile(`/[^ ]+`)
-
-// buildHost makes a root with the tools and the libraries they need.
-func buildHost(root string) error {
-	for _, dir := range []string{"usr/bin", "dev", "etc", "proc", "tmp", "var/lib", "var/log", "root"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			return err
-		}
-	}
-	if err := os.Symlink("usr/bin", filepath.Join(root, "bin")); err != nil {
-		return err
-	}
-	for _, tool := range hostTools {
-		found, err := exec.LookPath(tool)
-		if err != nil {
-			return fmt.Errorf("make a host: %w", err)
-		}
-		if err := copyFile(found, filepath.Join(root, "usr/bin", tool)); err != nil {
-			return err
-		}
-		libraries, _ := exec.Command("ldd", found).Output()
-		for _, lib := range library.FindAllString(string(libraries), -1) {
-			if err := copyFile(lib, filepath.Join(root, lib)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func copyFile(from, to string) error {
-	raw, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(to, raw, 0o755)
 }
 
 // host is the root folder of one host with one package on it.
@@ -123,7 +64,7 @@ const (
 
 func newHost(t testing.TB) *host {
 	t.Helper()
-	h := &host{t: t, root: filepath.Join(t.TempDir(), "root"), env: map[string]string{
+	h := &host{t: t, root: template.New(t), env: map[string]string{
 		"PATH":                          "/usr/bin",
 		"COPY_RESOLV":                   "false",
 		"SKYHOOK_ROOT_DIR":              stateDir,
@@ -131,22 +72,6 @@ func newHost(t testing.TB) *host {
 		"SKYHOOK_RESOURCE_ID":           "demo-uid-1_tuning_1.1.0",
 		"SKYHOOK_AGENT_TERMINATION_LOG": filepath.Join(t.TempDir(), "termination-log"),
 	}}
-	h.must(filepath.WalkDir(hostTemplate, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(h.root, strings.TrimPrefix(path, hostTemplate))
-		switch entry.Type() {
-		case fs.ModeDir:
-			return os.MkdirAll(target, 0o755)
-		case fs.ModeSymlink:
-			link, err := os.Readlink(path)
-			return errors.Join(err, os.Symlink(link, target))
-		default:
-			return os.Link(path, target)
-		}
-	}))
-	h.must(syscall.Mknod(h.path("/dev/null"), syscall.S_IFCHR|0o666, 1<<8|3))
 	h.config = map[string]any{
 		"schema_version": "v1", "package_name": "shell", "package_version": "1.1.0",
 		"expected_config_files": []any{}, "modes": map[string]any{},

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 func TestRunRefuses(t *testing.T) {
@@ -163,7 +165,7 @@ func TestRunOnTheMachineItself(t *testing.T) {
 	r.save()
 	r.must(syscall.Mknod(r.path("/dev/null"), syscall.S_IFCHR|0o666, 1<<8|3))
 	r.must(os.CopyFS(r.path("/motd"), os.DirFS(r.file("motd"))))
-	r.must(copyFile(agentBinary, r.path("/skyhook-agent")))
+	r.must(hostroot.CopyFile(agentBinary, r.path("/skyhook-agent")))
 	out, code := script(t, fmt.Sprintf(`root=%s
 mount --bind "$root" "$root"; mount -t proc proc "$root/proc"
 exec chroot "$root" /skyhook-agent run --root / /motd apply`, r.root))

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 const stamp = `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z `
@@ -329,7 +331,7 @@ func TestReadOnlyContainerWithoutShell(t *testing.T) {
 	for _, dir := range []string{"root", "dev"} {
 		h.must(os.Mkdir(filepath.Join(image, dir), 0o755))
 	}
-	h.must(copyFile(agentBinary, filepath.Join(image, "skyhook-agent")))
+	h.must(hostroot.CopyFile(agentBinary, filepath.Join(image, "skyhook-agent")))
 	h.must(os.WriteFile(filepath.Join(image, "dev/termination-log"), nil, 0o644))
 	delete(h.env, "SKYHOOK_AGENT_TERMINATION_LOG")
 	container := fmt.Sprintf("set -e; mount --make-rprivate /; mount --bind %[1]s %[1]s; mount -o remount,bind,ro %[1]s; "+

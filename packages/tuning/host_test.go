@@ -1,16 +1,12 @@
 package tuning_test
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -227,165 +223,5 @@ func (h *host) configMap(configMap map[string]string) {
 	for key, content := range configMap {
 		h.write(filepath.Join(dir, "..2026_11_20", key), content)
 		h.must(os.Symlink("..data/"+key, h.path(dir, key)))
-	}
-}
-
-// result is how a run went.
-type result struct {
-	code           int
-	stdout, stderr string
-}
-
-// command prepares a run in the host's root.
-func (h *host) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(name, args...)
-	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: h.root, Setpgid: true}
-	for name, value := range h.env {
-		cmd.Env = append(cmd.Env, name+"="+value)
-	}
-	return cmd
-}
-
-func (h *host) tool(name string, args ...string) {
-	h.t.Helper()
-	out, err := h.command("/usr/bin/"+name, args...).CombinedOutput()
-	if err != nil {
-		h.t.Fatalf("%s: %v\n%s", name, err, out)
-	}
-}
-
-// replace puts a script in the place of a tool, which becomes real-<name>. The
-// tools are shared by all hosts, so it must not be written through.
-func (h *host) replace(name, script string) {
-	h.t.Helper()
-	h.must(os.Rename(h.path("/usr/bin", name), h.path("/usr/bin/real-"+name)))
-	h.must(os.WriteFile(h.path("/usr/bin", name), []byte("#!/usr/bin/env bash\n"+script+"\n"), 0o755))
-}
-
-// run runs a mode of the package.
-func (h *host) run(mode string) result {
-	h.t.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd := h.command("/package/tuning.sh", mode)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		h.t.Fatal(err)
-	}
-	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
-}
-
-// succeed runs modes that must succeed, and say nothing on standard error.
-func (h *host) succeed(modes ...string) {
-	h.t.Helper()
-	for _, mode := range modes {
-		if r := h.run(mode); r.code != 0 || r.stderr != "" {
-			h.t.Fatalf("%s exited %d\n%s%s", mode, r.code, r.stdout, r.stderr)
-		}
-	}
-}
-
-// fail runs a mode that must fail, for this reason alone.
-func (h *host) fail(mode, reason string) {
-	h.t.Helper()
-	r := h.run(mode)
-	if r.code != 1 || strings.TrimSpace(r.stderr) != "tuning: "+reason {
-		h.t.Fatalf("%s exited %d, want %q\n%s%s", mode, r.code, reason, r.stdout, r.stderr)
-	}
-}
-
-// configure gives the host a configMap, and proves that it is in place.
-func (h *host) configure(configMap map[string]string) {
-	h.t.Helper()
-	h.configMap(configMap)
-	h.succeed("config", "config-check")
-}
-
-func (h *host) uninstall() {
-	h.t.Helper()
-	h.succeed("uninstall", "uninstall-check")
-}
-
-// expect compares a file; "" means that there is none.
-func (h *host) expect(name, want string) {
-	h.t.Helper()
-	got := ""
-	if h.has(name) {
-		got = h.read(name)
-	}
-	if got != want {
-		h.t.Errorf("%s: got %q, want %q", name, got, want)
-	}
-}
-
-// calls are the commands of the stand-ins that change something, since the
-// last time this was asked.
-func (h *host) calls() []string {
-	h.t.Helper()
-	var calls []string
-	for line := range strings.Lines(h.read("/run/calls")) {
-		if !strings.HasPrefix(line, "systemctl show") && !strings.HasPrefix(line, "systemctl cat") {
-			calls = append(calls, strings.TrimSpace(line))
-		}
-	}
-	h.write("/run/calls", "")
-	return calls
-}
-
-func (h *host) expectCalls(want ...string) {
-	h.t.Helper()
-	if got := h.calls(); !slices.Equal(got, want) {
-		h.t.Errorf("got the calls %q, want %q", got, want)
-	}
-}
-
-// snapshot is what is below some folders, with modes and owners.
-func (h *host) snapshot(dirs ...string) map[string]string {
-	h.t.Helper()
-	all := map[string]string{}
-	for _, dir := range dirs {
-		err := filepath.WalkDir(h.path(dir), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			info, err := entry.Info()
-			if err != nil {
-				return err
-			}
-			stat := info.Sys().(*syscall.Stat_t)
-			text := fmt.Sprintf("%v %d:%d", info.Mode(), stat.Uid, stat.Gid)
-			if info.Mode().IsRegular() {
-				raw, err := os.ReadFile(path)
-				if err != nil {
-					return err
-				}
-				if dir == "/proc" { // which has blanks or tabs between words
-					raw = []byte(strings.Join(strings.Fields(string(raw)), " "))
-				}
-				text += "\n" + string(raw)
-			}
-			all[strings.TrimPrefix(path, h.root)] = text
-			return nil
-		})
-		h.must(err)
-	}
-	return all
-}
-
-// expectSnapshot names what differs.
-func (h *host) expectSnapshot(want map[string]string, dirs ...string) {
-	h.t.Helper()
-	got := h.snapshot(dirs...)
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if text, ok := got[name]; !ok || text != want[name] {
-			h.t.Errorf("%s: got %q, want %q", name, text, want[name])
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(got)) {
-		if _, ok := want[name]; !ok {
-			h.t.Errorf("%s is new: %q", name, got[name])
-		}
 	}
 }

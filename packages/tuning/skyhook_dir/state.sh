@@ -36,8 +36,8 @@ lines() {
 read_file() {
   CONTENT=""
   [[ -e "$1" ]] || return 0
-  CONTENT=$(cat -- "$1" && printf x) || fail "cannot read $1"
-  CONTENT=${CONTENT%x}
+  # Up to the end of the file, which is what read calls a failure.
+  { IFS= read -r -d "" CONTENT || :; } <"$1" || fail "cannot read $1"
 }
 
 # holds FILE CONTENT: FILE is there and has exactly that content.

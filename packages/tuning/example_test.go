@@ -1,0 +1,29 @@
+package tuning_test
+
+import (
+	"os"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+func TestExample(t *testing.T) {
+	raw, err := os.ReadFile("../../examples/tuning.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var skyhook v1alpha1.Skyhook
+	if err := yaml.UnmarshalStrict(raw, &skyhook); err != nil {
+		t.Fatal(err)
+	}
+	h := newDebian(t)
+	h.write(proc+"net/ipv4/ip_local_port_range", "32768\t60999\n")
+	before := h.snapshot(watched...)
+	h.configure(skyhook.Spec.Packages["tuning"].ConfigMap)
+	h.expectLive(map[string]string{"net/ipv4/ip_local_port_range": "20000 60999", "net/core/somaxconn": "8192"})
+	h.expect(cronDropIn, "[Service]\nLimitNOFILE=16384")
+	h.uninstall()
+	h.expectSnapshot(before, watched...)
+}

@@ -46,8 +46,8 @@ type result struct {
 func run(t *testing.T, hook string, configMap map[string]string, env ...string) result {
 	t.Helper()
 	dir := t.TempDir()
-	maps := filepath.Join(dir, "configmaps")
-	if err := os.MkdirAll(filepath.Join(maps, "..2026_11_20"), 0o755); err != nil {
+	mounted := filepath.Join(dir, "configmaps")
+	if err := os.MkdirAll(filepath.Join(mounted, "..2026_11_20"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	must := func(err error) {
@@ -56,10 +56,10 @@ func run(t *testing.T, hook string, configMap map[string]string, env ...string) 
 			t.Fatal(err)
 		}
 	}
-	must(os.Symlink("..2026_11_20", filepath.Join(maps, "..data")))
+	must(os.Symlink("..2026_11_20", filepath.Join(mounted, "..data")))
 	for key, content := range configMap {
-		must(os.WriteFile(filepath.Join(maps, "..2026_11_20", key), []byte(content), 0o644))
-		must(os.Symlink("..data/"+key, filepath.Join(maps, key)))
+		must(os.WriteFile(filepath.Join(mounted, "..2026_11_20", key), []byte(content), 0o644))
+		must(os.Symlink("..data/"+key, filepath.Join(mounted, key)))
 	}
 	cmd := exec.Command("skyhook_dir/shellscript_run.sh", hook)
 	cmd.Env = append([]string{"PATH=/usr/local/bin:/usr/bin:/bin", "SKYHOOK_DIR=" + dir}, env...)

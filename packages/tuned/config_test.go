@@ -165,8 +165,10 @@ func TestReconcile(t *testing.T) {
 		gone    []string
 	}{
 		"changed": {
-			map[string]string{"web": "[sysctl]\n", "db": web, "x_script": script + "#", "tuned_profile": "web"}, "web",
-			[]string{"web/tuned.conf", "db/tuned.conf", "scripts/x_script"}, nil,
+			map[string]string{"web": "[sysctl]\n", "db": web, "x_script": script + "#", "tuned_profile": "web"},
+			"web",
+			[]string{"web/tuned.conf", "db/tuned.conf", "scripts/x_script"},
+			nil,
 		},
 		"another one wanted":     {map[string]string{"web": web, "tuned_profile": "plain"}, "plain", []string{"web/tuned.conf"}, []string{"db", "scripts"}},
 		"active one removed":     {map[string]string{"db": web, "tuned_profile": "db"}, "db", []string{"db/tuned.conf"}, []string{"web", "scripts"}},

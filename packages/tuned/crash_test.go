@@ -28,7 +28,7 @@ trap '((--skyhook_left > 0)) || kill -KILL 0' DEBUG
 
 // stride is how many commands lie between two crashes: with all of them these
 // tests would take minutes.
-const stride = 17
+const stride = 23
 
 // crashEverywhere crashes a step of a host in many places. After each, these
 // steps must succeed, and leave the host as it was.

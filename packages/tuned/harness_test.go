@@ -102,16 +102,13 @@ type host struct {
 	env  map[string]string
 }
 
-// debian, rhel and so on are what a host says it is, and the tools it has.
+// distribution is what a host says it is, and the tools it has.
 type distribution struct {
 	osRelease string
 	tools     []string
 }
 
-var (
-	debian = distribution{"ID=debian\n", aptTools}
-	rhel   = distribution{"ID=\"rhel\"\nID_LIKE=\"fedora\"\n", []string{"dnf", "rpm"}}
-)
+var debian = distribution{"ID=debian\n", aptTools}
 
 var aptTools = []string{"apt-cache", "apt-get", "apt-mark", "dpkg", "dpkg-query", "update-grub"}
 

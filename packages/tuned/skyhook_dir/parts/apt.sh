@@ -60,7 +60,7 @@ apt_unpack_again() {
 # packages nobody asked for, so that it may not have done so.
 apt_brought() {
   apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces --no-enhances tuned |
-    sed -n 's/^\([a-z0-9].*\)/\1/p' | sort -u >"${STATE}/.needed"
+    sed -n 's/^\([a-z0-9].*\)/\1/p' | sort -u >"${STATE}/.needed" || true
   comm -12 "${STATE}/.new" "${STATE}/.needed" >"${STATE}/.brought"
   local names
   names=$(sed '/^tuned$/d' "${STATE}/.brought")

@@ -3,91 +3,32 @@ package tuned_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 // These tests run the package's scripts in the root folder of a pretended
 // host: its shell and tools are this machine's, its package managers, systemctl
 // and tuned-adm are those of testdata/host, which keep what they know in files.
 
-var hostTemplate string
-
-func TestMain(m *testing.M) {
-	os.Exit(runTests(m))
-}
-
-func runTests(m *testing.M) int {
-	if os.Geteuid() != 0 {
-		fmt.Fprintln(os.Stderr, "these tests enter a host's root with chroot: run them as root")
-		return 1
-	}
-	dir, err := os.MkdirTemp("", "tuned-test-")
-	if err == nil {
-		defer func() { _ = os.RemoveAll(dir) }()
-		hostTemplate = filepath.Join(dir, "host")
-		err = buildHost(hostTemplate)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
-
-var hostTools = []string{
+var template = hostroot.Template{Dirs: []string{"usr/lib/systemd/system", "etc/default", "etc/modprobe.d", "etc/systemd/system"}, Tools: []string{
 	"bash", "cat", "chmod", "chown", "cmp", "comm", "cp", "dirname", "env", "find", "grep", "ls", "mkdir", "mktemp", "mv",
 	"rm", "rmdir", "sed", "sleep", "sort", "stat", "sync", "tail", "touch", "tr",
-}
+}}
 
-var library = regexp.MustCompile(`/[^ ]+`)
-
-// buildHost makes a root with the tools and the libraries they need.
-func buildHost(root string) error {
-	for _, dir := range []string{"usr/bin", "usr/lib/systemd/system", "dev", "etc/default", "etc/modprobe.d", "etc/systemd/system", "tmp", "var/lib", "var/log"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			return err
-		}
-	}
-	if err := os.Symlink("usr/bin", filepath.Join(root, "bin")); err != nil {
-		return err
-	}
-	for _, tool := range hostTools {
-		found, err := exec.LookPath(tool)
-		if err != nil {
-			return fmt.Errorf("make a host: %w", err)
-		}
-		if err := copyFile(found, filepath.Join(root, "usr/bin", tool)); err != nil {
-			return err
-		}
-		libraries, _ := exec.Command("ldd", found).Output()
-		for _, lib := range library.FindAllString(string(libraries), -1) {
-			if err := copyFile(lib, filepath.Join(root, lib)); err != nil {
-				return err
-			}
-		}
-	}
-	return os.CopyFS(filepath.Join(root, copyDir, "skyhook_dir"), os.DirFS("skyhook_dir"))
-}
-
-func copyFile(from, to string) error {
-	raw, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(to, raw, 0o755)
+func TestMain(m *testing.M) {
+	os.Exit(template.Main(m, func(_, root string) error {
+		return os.CopyFS(filepath.Join(root, copyDir, "skyhook_dir"), os.DirFS("skyhook_dir"))
+	}))
 }
 
 const (
@@ -115,20 +56,18 @@ var aptTools = []string{"apt-cache", "apt-get", "apt-mark", "dpkg", "dpkg-query"
 // newHost makes a host where tuned can be installed, and is not.
 func newHost(t testing.TB, d distribution) *host {
 	t.Helper()
-	h := &host{t: t, root: filepath.Join(t.TempDir(), "root"), env: map[string]string{
+	h := &host{t: t, root: template.New(t), env: map[string]string{
 		"PATH":                 "/usr/bin",
 		"SKYHOOK_DIR":          copyDir,
 		"SKYHOOK_ROOT_DIR":     "/var/lib/skyhook/demo",
 		"SKYHOOK_RESOURCE_ID":  "demo-uid-1_tuning_1.3.0",
 		"TUNED_SETTLE_SECONDS": "0",
 	}}
-	h.must(linkTree(hostTemplate, h.root))
-	h.must(syscall.Mknod(h.path("/dev/null"), syscall.S_IFCHR|0o666, 1<<8|3))
 	h.write("/etc/os-release", d.osRelease)
 	h.write("/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"")
-	h.must(copyFile("testdata/host/packages", h.path("/fake/packages")))
+	h.must(hostroot.CopyFile("testdata/host/packages", h.path("/fake/packages")))
 	for _, tool := range append([]string{"systemctl"}, d.tools...) {
-		h.must(copyFile("testdata/host/"+tool, h.path("/usr/bin", tool)))
+		h.must(hostroot.CopyFile("testdata/host/"+tool, h.path("/usr/bin", tool)))
 	}
 	h.fill()
 	return h
@@ -137,38 +76,7 @@ func newHost(t testing.TB, d distribution) *host {
 // clone is a host that is just like this one.
 func (h *host) clone() *host {
 	h.t.Helper()
-	c := &host{t: h.t, root: filepath.Join(h.t.TempDir(), "root"), env: maps.Clone(h.env)}
-	h.must(linkTree(h.root, c.root))
-	return c
-}
-
-// linkTree copies folders, links and devices. Files with a second name are
-// shared: those are tools, which nobody writes to.
-func linkTree(from, to string) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, strings.TrimPrefix(path, from))
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		stat := info.Sys().(*syscall.Stat_t)
-		switch {
-		case entry.IsDir():
-			return os.MkdirAll(target, 0o755)
-		case entry.Type() == fs.ModeSymlink:
-			link, err := os.Readlink(path)
-			return errors.Join(err, os.Symlink(link, target))
-		case !entry.Type().IsRegular():
-			return syscall.Mknod(target, stat.Mode, int(stat.Rdev)) //nolint:gosec // a device number of this machine
-		case from == hostTemplate || stat.Nlink > 1:
-			return os.Link(path, target)
-		default:
-			return errors.Join(copyFile(path, target), os.Chmod(target, info.Mode()))
-		}
-	})
+	return &host{t: h.t, root: hostroot.Clone(h.t, h.root), env: maps.Clone(h.env)}
 }
 
 // fill stocks the repository: tuned needs two packages, one of which is there
@@ -205,7 +113,7 @@ func (h *host) fill() {
 		h.write("/fake/files/tuned/"+name, content)
 	}
 	for _, tool := range []string{"tuned-adm", "tuned"} {
-		h.must(copyFile("testdata/host/tuned-adm", h.path("/fake/files/tuned/usr/bin", tool)))
+		h.must(hostroot.CopyFile("testdata/host/tuned-adm", h.path("/fake/files/tuned/usr/bin", tool)))
 	}
 }
 

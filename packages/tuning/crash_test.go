@@ -4,13 +4,15 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 // crash runs a mode and kills it right before its n-th change of the host. It
 // reports whether there was one.
 func (h *host) crash(mode string, n int) bool {
 	h.t.Helper()
-	h.must(copyFile(filepath.Join("testdata", "crash.sh"), h.path("/crash.sh")))
+	h.must(hostroot.CopyFile(filepath.Join("testdata", "crash.sh"), h.path("/crash.sh")))
 	h.write("/run/changes", "0\n")
 	h.env["BASH_ENV"], h.env["CRASH_AT"] = "/crash.sh", strconv.Itoa(n)
 	r := h.run(mode)

@@ -1,86 +1,24 @@
 package tuning_test
 
 import (
-	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strings"
-	"syscall"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 // These tests run the package's scripts in the root folder of a host, made
 // from the shell and tools of the machine they run on. The values of the
 // kernel are plain files there, so that the machine keeps its own.
 
-var hostTemplate string
-
-func TestMain(m *testing.M) {
-	os.Exit(runTests(m))
-}
-
-func runTests(m *testing.M) int {
-	if os.Geteuid() != 0 {
-		fmt.Fprintln(os.Stderr, "these tests enter a host's root with chroot: run them as root")
-		return 1
-	}
-	dir, err := os.MkdirTemp("", "tuning-test-")
-	if err == nil {
-		defer func() { _ = os.RemoveAll(dir) }()
-		hostTemplate = filepath.Join(dir, "host")
-		err = buildHost(hostTemplate)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
-
-var hostTools = []string{
+var template = hostroot.Template{Dirs: []string{"run"}, Tools: []string{
 	"awk", "bash", "cat", "cmp", "cp", "date", "env", "flock", "grep", "mkdir", "mv", "nsenter", "readlink", "rm", "rmdir",
 	"sed", "sort", "sysctl", "tr",
-}
+}}
 
-var library = regexp.MustCompile(`/[^ ]+`)
-
-// buildHost makes a root with the tools and the libraries they need.
-func buildHost(root string) error {
-	for _, dir := range []string{"usr/bin", "dev", "etc", "proc", "run", "tmp", "var/lib"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			return err
-		}
-	}
-	for _, tool := range hostTools {
-		found, err := exec.LookPath(tool)
-		if err != nil {
-			return fmt.Errorf("make a host: %w", err)
-		}
-		if err := copyFile(found, filepath.Join(root, "usr/bin", tool)); err != nil {
-			return err
-		}
-		libraries, _ := exec.Command("ldd", found).Output()
-		for _, lib := range library.FindAllString(string(libraries), -1) {
-			if err := copyFile(lib, filepath.Join(root, lib)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func copyFile(from, to string) error {
-	raw, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(to, raw, 0o755)
+func TestMain(m *testing.M) {
+	os.Exit(template.Main(m, func(string, string) error { return nil }))
 }
 
 // host is the root folder of a host, with the package on it.
@@ -151,31 +89,19 @@ func newRHEL(t testing.TB) *host {
 
 func newHost(t testing.TB, files map[string]string, standIns ...string) *host {
 	t.Helper()
-	h := &host{t: t, root: filepath.Join(t.TempDir(), "root"), env: map[string]string{
+	h := &host{t: t, root: template.New(t), env: map[string]string{
 		"PATH":                "/usr/bin",
 		"SKYHOOK_DIR":         skyhookDir + "/web-1.2.0",
 		"SKYHOOK_ROOT_DIR":    skyhookDir,
 		"SKYHOOK_RESOURCE_ID": "demo-uid-1_web_1.2.0",
 	}}
-	h.must(filepath.WalkDir(hostTemplate, func(path string, entry fs.DirEntry, err error) error {
-		target := filepath.Join(h.root, strings.TrimPrefix(path, hostTemplate))
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir():
-			return os.MkdirAll(target, 0o755)
-		default:
-			return os.Link(path, target)
-		}
-	}))
-	h.must(syscall.Mknod(h.path("/dev/null"), syscall.S_IFCHR|0o666, 1<<8|3))
 	for _, some := range []map[string]string{commonFiles, files} {
 		for name, content := range some {
 			h.write(name, content)
 		}
 	}
 	for _, name := range standIns {
-		h.must(copyFile(filepath.Join("testdata", name), h.path("/usr/bin", name)))
+		h.must(hostroot.CopyFile(filepath.Join("testdata", name), h.path("/usr/bin", name)))
 	}
 	h.must(os.CopyFS(h.path("/package"), os.DirFS("skyhook_dir")))
 	h.tool("systemctl", "daemon-reload")

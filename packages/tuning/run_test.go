@@ -57,14 +57,18 @@ func (h *host) run(mode string) result {
 	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// succeed runs modes that must succeed, and say nothing on standard error.
-func (h *host) succeed(modes ...string) {
+// succeed runs modes that must succeed, and say nothing on standard error. It
+// returns what they said on standard output.
+func (h *host) succeed(modes ...string) (said string) {
 	h.t.Helper()
 	for _, mode := range modes {
-		if r := h.run(mode); r.code != 0 || r.stderr != "" {
+		r := h.run(mode)
+		said += r.stdout
+		if r.code != 0 || r.stderr != "" {
 			h.t.Fatalf("%s exited %d\n%s%s", mode, r.code, r.stdout, r.stderr)
 		}
 	}
+	return said
 }
 
 // fail runs a mode that must fail, for this reason alone.

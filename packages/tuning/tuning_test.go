@@ -154,8 +154,6 @@ func TestMistakesChangeNothing(t *testing.T) {
 		"ulimit huge":    {"ulimit.conf", "stack=9999999999999999999\n", `ulimit.conf line 1: stack cannot be "9999999999999999999"; give a number, or unlimited`},
 		"ulimit nice":    {"ulimit.conf", "nice=20\n", `ulimit.conf line 1: nice cannot be "20"; give a number from -20 to 19`},
 		"ulimit nofile":  {"ulimit.conf", "# much\nnofile=1048577\n", "ulimit.conf line 2: nofile cannot be 1048577: nobody could log in with more than fs.nr_open, which is 1048576; raise that in sysctl.conf"},
-		"unit missing":   {"service_none.conf", "[Service]\nNice=1\n", "service_none.conf: this host has no unit none.service"},
-		"unit template":  {"service_none@.conf", "[Service]\nNice=1\n", "service_none@.conf: this host has no unit none@.service"},
 		"unit section":   {"service_cron.conf", "# a\nNice=1\n", `service_cron.conf line 2: "Nice=1" is in no section; begin with one, such as [Service]`},
 		"unit line":      {"service_cron.conf", "[Service]\nNice: 1\n", `service_cron.conf line 2: "Nice: 1" is neither a [section] nor a setting`},
 		"grub quote":     {"grub.conf", "nosmt\na=\"b\n", `grub.conf line 2: "a="b" has a quote without its end`},
@@ -178,9 +176,18 @@ func TestMistakesChangeNothing(t *testing.T) {
 	}
 }
 
+func TestKeysOfPackagesMadeFromThisOne(t *testing.T) {
+	h := newDebian(t)
+	h.configMap(map[string]string{"accelerator": "h100", "sysctl.conf": "vm.swappiness=1\n"})
+	if said := h.succeed("config"); !strings.Contains(said, `the configMap key "accelerator" does nothing; known keys: sysctl.conf`) {
+		t.Errorf("said %q", said)
+	}
+	h.succeed("config-check")
+}
+
 func TestEveryMistakeIsNamed(t *testing.T) {
 	h := newDebian(t)
-	h.configMap(map[string]string{"a": "", "sysctl.conf": "x\nno.such=1", "ulimit.conf": "y", "service_none.conf": "", "grub.conf": "z'"})
+	h.configMap(map[string]string{"a.conf": "", "sysctl.conf": "x\nno.such=1", "ulimit.conf": "y", "service_cron.conf": "z", "grub.conf": "z'"})
 	for _, mode := range []string{"config", "config-check", "post-interrupt-check"} {
 		if r := h.run(mode); r.code != 1 || strings.Count(r.stderr, "\n") != 6 {
 			t.Errorf("%s: %+v", mode, r)

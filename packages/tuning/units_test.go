@@ -40,6 +40,25 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// TestUnitThatTheHostDoesNotHave: its drop-in waits for it, and is in use once
+// it is there.
+func TestUnitThatTheHostDoesNotHave(t *testing.T) {
+	for key, folder := range map[string]string{"service_none.conf": "none.service.d", "service_none@.conf": "none@.service.d"} {
+		h := newDebian(t)
+		before := h.snapshot("/etc")
+		h.configMap(map[string]string{key: "[Service]\nNice=5\n"})
+		said := h.succeed("config")
+		if !strings.Contains(said, key+": this host has no unit none") || !strings.Contains(said, "the drop-in waits for it") {
+			t.Errorf("%s: %s", key, said)
+		}
+		h.expect("/etc/systemd/system/"+folder+"/999-web-tuning.conf", "[Service]\nNice=5\n")
+		h.succeed("config-check")
+		h.succeed("post-interrupt-check")
+		h.uninstall()
+		h.expectSnapshot(before, "/etc")
+	}
+}
+
 // TestUnitFolders that were there before stay, with or without other files.
 func TestUnitFolders(t *testing.T) {
 	for _, other := range []string{"", "10-host.conf"} {

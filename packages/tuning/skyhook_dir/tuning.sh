@@ -79,15 +79,21 @@ wait_for_others() {
   flock -w 300 9 || fail "another package of this kind has been at work on this host for 5 minutes"
 }
 
-# refuse_unknown_keys: a key that nothing reads would silently do nothing.
+# refuse_unknown_keys: a key that is meant for this package and that nothing
+# reads would silently do nothing. Packages made from this one have keys of
+# their own, without the ending.
 refuse_unknown_keys() {
   local path key
   for path in "${CONFIGMAPS}"/*; do
     key=${path##*/}
     case "${key}" in
       sysctl.conf | ulimit.conf | grub.conf | service_?*.conf) ;;
-      *)
+      *.conf)
         problem "unknown configMap key \"${key}\"; known keys: ${KEYS}"
+        continue
+        ;;
+      *)
+        say "the configMap key \"${key}\" does nothing; known keys: ${KEYS}"
         continue
         ;;
     esac

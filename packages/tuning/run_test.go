@@ -59,16 +59,17 @@ func (h *host) run(mode string) result {
 
 // succeed runs modes that must succeed, and say nothing on standard error. It
 // returns what they said on standard output.
-func (h *host) succeed(modes ...string) (said string) {
+func (h *host) succeed(modes ...string) string {
 	h.t.Helper()
+	var said strings.Builder
 	for _, mode := range modes {
 		r := h.run(mode)
-		said += r.stdout
+		said.WriteString(r.stdout)
 		if r.code != 0 || r.stderr != "" {
 			h.t.Fatalf("%s exited %d\n%s%s", mode, r.code, r.stdout, r.stderr)
 		}
 	}
-	return said
+	return said.String()
 }
 
 // fail runs a mode that must fail, for this reason alone.

@@ -68,6 +68,10 @@ lint: ## Run the linters, the purity rules among them
 bench: ## Run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for a while (TIME=60s)
+	@tools/fuzz $(or $(TIME),60s)
+
 ##@ Help
 .PHONY: help
 help: ## Show this list

@@ -63,7 +63,7 @@ func (a *agent) validateCall() error {
 }
 
 func (a *agent) flags() flags.Store {
-	return flags.Store{Dir: filepath.Join(a.RootDir, "flags"), Package: a.packageName()}
+	return flags.Store{Dir: filepath.Join(a.RootDir, "flags"), Package: a.packageName(), Folder: filepath.Base(a.CopyDir)}
 }
 
 func (a *agent) history() history.Store {

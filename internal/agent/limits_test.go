@@ -128,12 +128,47 @@ func TestCopiesOfEarlierGenerationsGo(t *testing.T) {
 	expect("configured from 3", "1", "3")
 	run("apply", "4")
 	run("apply-check", "4")
-	expect("installed from 4", "3", "4")
-	run("uninstall", "5")
-	if r := run("uninstall-check", "5"); r.code != 0 {
+	expect("the step was skipped: still installed from 1", "1", "3", "4")
+	h.env["OVERLAY_ALWAYS_RUN_STEP"] = "true"
+	run("apply", "5")
+	run("apply-check", "5")
+	expect("installed from 5", "3", "5")
+	run("uninstall", "6")
+	if r := run("uninstall-check", "6"); r.code != 0 {
 		t.Fatal(r.stderr)
 	}
-	expect("uninstalled", "5")
+	expect("uninstalled", "6")
+}
+
+// TestCopiesOfAnAgentInTheFieldStay: it is not known what they are used for.
+func TestCopiesOfAnAgentInTheFieldStay(t *testing.T) {
+	h := newHost(t)
+	h.define("config", h.script("c.sh", ""))
+	h.define("uninstall", h.script("u.sh", ""))
+	h.writeConfig()
+	run := func(mode, number string) {
+		t.Helper()
+		h.env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-" + number + "_tuning_1.1.0"
+		dir := filepath.Join(stateDir, "tuning-1.1.0-"+uid+"-"+number)
+		h.copyTree(copyDir, dir)
+		if r := h.runArgs(mode, h.root, dir); r.code != 0 {
+			t.Fatal(r.stderr)
+		}
+	}
+	fielded := filepath.Join(stateDir, "tuning-1.1.0-"+uid+"-1")
+	h.copyTree(copyDir, fielded)
+	for _, number := range []string{"2", "3"} {
+		run("config", number)
+		run("config-check", number)
+	}
+	if left := h.find(stateDir + "/tuning-1.1.0-" + uid + "-*"); len(left) != 2 || !h.has(fielded) {
+		t.Errorf("left %q", left)
+	}
+	run("uninstall", "4")
+	run("uninstall-check", "4")
+	if h.has(fielded) {
+		t.Error("it outlives the package")
+	}
 }
 
 func TestInterruptFlagsOfEarlierGenerationsGo(t *testing.T) {

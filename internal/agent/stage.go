@@ -239,18 +239,21 @@ func (s *stage) forget() error {
 // tidy removes copies of the package that nothing needs any more. The stage
 // has done its work; trouble here is no reason to run it again.
 func (s *stage) tidy() {
-	store := copies.Store{Dir: s.RootDir, Package: s.packageName(), State: filepath.Join(s.stateDir(s.pkg), "copies.json")}
 	current := filepath.Base(s.CopyDir)
-	if filepath.Dir(s.CopyDir) != filepath.Clean(s.RootDir) || store.Package == "" {
+	if filepath.Dir(s.CopyDir) != filepath.Clean(s.RootDir) || s.packageName() == "" {
 		return
 	}
-	if !s.mode.IsUninstall() {
-		if err := store.Used(string(s.mode), current); err != nil {
-			s.warn("old copies of the package stay: %v", err)
-			return
+	store := copies.Store{Dir: s.RootDir, Package: s.packageName(), Inherited: filepath.Join(s.stateDir(s.pkg), "copies.json")}
+	var err error
+	if s.mode.IsUninstall() {
+		err = store.CollectAll(current)
+	} else {
+		var inUse []string
+		if inUse, err = s.flags().Folders(s.pkg); err == nil {
+			err = store.Collect(current, inUse)
 		}
 	}
-	if err := store.Collect(current); err != nil {
-		s.warn("%v", err)
+	if err != nil {
+		s.warn("old copies of the package stay: %v", err)
 	}
 }

@@ -113,9 +113,9 @@ func TestSkipRules(t *testing.T) {
 				t.Errorf("the first run said\n%s", first.stdout)
 			}
 			flag := h.read(flagsDir, "a.sh"+flagNoArgs)
-			want := "\nstep_always_runs: False\npackage: tuning"
+			want := "\nstep_always_runs: False\npackage: tuning tuning-1.1.0-uid-1"
 			if test.alwaysRun || test.overlay == "true" {
-				want = "\nstep_always_runs: True\npackage: tuning"
+				want = "\nstep_always_runs: True\npackage: tuning tuning-1.1.0-uid-1"
 			}
 			if !strings.HasPrefix(flag, "last_run: 20") || !strings.HasSuffix(flag, want) {
 				t.Errorf("flag %q", flag)

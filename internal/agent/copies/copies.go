@@ -73,56 +73,61 @@ type Store struct {
 	Dir string
 	// Package is the name that the Skyhook gives the package.
 	Package string
-	// State is the file that says which copies were used last.
-	State string
-}
-
-// Used notes that a mode of the package has just succeeded from a copy.
-//
-// The host may go on to use that copy: a unit that a step installs may start a
-// program in it. So the copy stays until the same mode has succeeded from a
-// later one.
-func (s Store) Used(mode, name string) error {
-	used := s.used()
-	if used[mode] == name {
-		return nil
-	}
-	used[mode] = name
-	raw, err := json.Marshal(used)
-	if err != nil {
-		return err
-	}
-	return hostfs.WriteFile(s.State, raw, 0o644)
-}
-
-// used maps modes to the names of copies. Without a readable file nothing is
-// known, and the present copy is all that is kept.
-func (s Store) used() map[string]string {
-	used := map[string]string{}
-	if raw, err := os.ReadFile(s.State); err == nil {
-		_ = json.Unmarshal(raw, &used)
-	}
-	if used == nil {
-		used = map[string]string{}
-	}
-	return used
+	// Inherited is the file that lists the copies which were there before this
+	// agent first came. What they are used for is not known.
+	Inherited string
 }
 
 // Collect removes the package's copies that the one at work supersedes, but
-// those that were used last.
-func (s Store) Collect(current string) error {
+// those that are in use: the host may run programs in the copy that a step was
+// last run from.
+func (s Store) Collect(current string, inUse []string) error {
+	inherited, err := s.inherited(current)
+	if err != nil {
+		return err
+	}
+	return s.collect(current, append(inherited, inUse...))
+}
+
+// CollectAll removes all copies that the one at work supersedes, after the
+// package has left the host.
+func (s Store) CollectAll(current string) error {
+	return s.collect(current, nil)
+}
+
+func (s Store) collect(current string, keep []string) error {
 	now, ok := ParseCopy(s.Package, current)
 	if !ok {
 		return nil
 	}
-	var needed []string
-	for _, name := range s.used() {
-		needed = append(needed, name)
-	}
 	return collect(s.Dir, func(name string) bool {
 		other, ok := ParseCopy(s.Package, name)
-		return ok && name != current && now.supersedes(other) && !slices.Contains(needed, name)
+		return ok && name != current && now.supersedes(other) && !slices.Contains(keep, name)
 	})
+}
+
+// inherited reads the list, or makes it. One that cannot be read is made anew:
+// then too much is kept, not too little.
+func (s Store) inherited(current string) ([]string, error) {
+	names := []string{}
+	raw, err := os.ReadFile(s.Inherited)
+	if err == nil && json.Unmarshal(raw, &names) == nil && names != nil {
+		return names, nil
+	}
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("list the copies of packages: %w", err)
+	}
+	names = []string{}
+	for _, entry := range entries {
+		if _, ok := ParseCopy(s.Package, entry.Name()); ok && entry.Name() != current {
+			names = append(names, entry.Name())
+		}
+	}
+	if raw, err = json.Marshal(names); err != nil {
+		return nil, err
+	}
+	return names, hostfs.WriteFile(s.Inherited, raw, 0o644)
 }
 
 // CollectFlags removes the folders of interrupt flags that a resource id

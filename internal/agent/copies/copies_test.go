@@ -81,30 +81,32 @@ func TestParseResource(t *testing.T) {
 }
 
 func TestCollect(t *testing.T) {
+	copyOf := func(generation string) string { return "a-1.0.0-" + uid + "-" + generation }
+	kept := []string{"a-b-1.0.0-" + uid + "-1", "b-1.0.0-" + uid + "-1", "flags", "packages"}
 	tests := map[string]struct {
-		used map[string]string
-		left []string // of a-1.0.0 in generations 1 to 4 and the old Skyhook's
+		inUse []string
+		left  []string // of generations 2 to 4
 	}{
-		"nothing known":      {nil, []string{"3", "4"}},
-		"applied from one":   {map[string]string{"apply": "1"}, []string{"1", "3", "4"}},
-		"each mode its own":  {map[string]string{"apply": "1", "config": "2"}, []string{"1", "2", "3", "4"}},
-		"all from this one":  {map[string]string{"apply": "3", "config": "3"}, []string{"3", "4"}},
-		"used one that went": {map[string]string{"apply": "0"}, []string{"3", "4"}},
+		"nothing":         {nil, []string{"3", "4"}},
+		"an earlier one":  {[]string{"2"}, []string{"2", "3", "4"}},
+		"this one":        {[]string{"3"}, []string{"3", "4"}},
+		"one that is not": {[]string{"0"}, []string{"3", "4"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			copyOf := func(generation string) string { return "a-1.0.0-" + uid + "-" + generation }
-			kept := []string{"a-b-1.0.0-" + uid + "-1", "b-1.0.0-" + uid + "-1", "flags", "packages"}
+			store := copies.Store{Dir: dir, Package: "a", Inherited: filepath.Join(dir, "packages/a/copies.json")}
 			makeDirs(t, dir, kept...)
-			makeDirs(t, dir, copyOf("1"), copyOf("2"), copyOf("3"), copyOf("4"), "a-1.0.0-"+other+"-9")
-			store := copies.Store{Dir: dir, Package: "a", State: filepath.Join(dir, "packages/a/copies.json")}
-			for mode, generation := range test.used {
-				must(t, store.Used(mode, copyOf(generation)))
-				must(t, store.Used(mode, copyOf(generation)))
+			makeDirs(t, dir, copyOf("1"), "a-1.0.0-"+other+"-9")
+			// What was there before the first check stays until the package goes.
+			must(t, store.Collect(copyOf("2"), nil))
+			makeDirs(t, dir, copyOf("2"), copyOf("3"), copyOf("4"))
+			var inUse []string
+			for _, generation := range test.inUse {
+				inUse = append(inUse, copyOf(generation))
 			}
-			must(t, store.Collect(copyOf("3")), store.Collect("flags"))
-			want := slices.Clone(kept)
+			must(t, store.Collect(copyOf("3"), inUse), store.Collect("flags", nil))
+			want := append(slices.Clone(kept), copyOf("1"), "a-1.0.0-"+other+"-9")
 			for _, generation := range test.left {
 				want = append(want, copyOf(generation))
 			}
@@ -112,17 +114,24 @@ func TestCollect(t *testing.T) {
 			if got := list(t, dir); !slices.Equal(got, want) {
 				t.Errorf("left %q, want %q", got, want)
 			}
+			must(t, store.CollectAll(copyOf("3")))
+			want = append(slices.Clone(kept), copyOf("3"), copyOf("4"))
+			slices.Sort(want)
+			if got := list(t, dir); !slices.Equal(got, want) {
+				t.Errorf("after the package went: left %q, want %q", got, want)
+			}
 		})
 	}
 }
 
-func TestUsed_UnreadableFileIsReplaced(t *testing.T) {
-	for _, content := range []string{"{", "null", "[]", ""} {
+func TestCollect_UnreadableListIsMadeAnew(t *testing.T) {
+	for _, content := range []string{"{", "null", "{}", ""} {
 		dir := t.TempDir()
-		store := copies.Store{Dir: dir, Package: "a", State: filepath.Join(dir, "copies.json")}
-		must(t, os.WriteFile(store.State, []byte(content), 0o644), store.Used("apply", "x"))
-		if raw, err := os.ReadFile(store.State); err != nil || string(raw) != `{"apply":"x"}` {
-			t.Errorf("%q became %q, %v", content, raw, err)
+		store := copies.Store{Dir: dir, Package: "a", Inherited: filepath.Join(t.TempDir(), "copies.json")}
+		makeDirs(t, dir, "a-1.0.0-"+uid+"-1", "a-1.0.0-"+uid+"-2")
+		must(t, os.WriteFile(store.Inherited, []byte(content), 0o644), store.Collect("a-1.0.0-"+uid+"-2", nil))
+		if got := list(t, dir); len(got) != 2 {
+			t.Errorf("%q: left %q", content, got)
 		}
 	}
 }
@@ -145,5 +154,9 @@ func TestErrors(t *testing.T) {
 	must(t, os.WriteFile(file, nil, 0o644))
 	if err := copies.CollectFlags(file, "s-"+uid+"-3_a_1.0.0"); err == nil {
 		t.Error("a file was listed")
+	}
+	store := copies.Store{Dir: file, Package: "a", Inherited: file + "/copies.json"}
+	if err := store.Collect("a-1.0.0-"+uid+"-2", nil); err == nil {
+		t.Error("copies in a file")
 	}
 }

@@ -9,18 +9,29 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 )
 
-// packageKey starts a line of ours after the two that agents in the field write.
-const packageKey = "package: "
+// claimKey starts a line of ours after the two that agents in the field write:
+// the name of a package and, if known, the folder that the step ran from.
+const claimKey = "package: "
+
+// everybody is the name in a claim that counts for each package of the image.
+const everybody = "*"
+
+// claim says that the step is done for a package.
+type claim struct {
+	name string
+	// folder is the name of the copy of the package; empty if not known.
+	folder string
+}
 
 // flag is the content of a flag's file.
 type flag struct {
 	// lines are those that agents in the field write, too.
-	lines []string
-	// packages are the names of the packages for which the step is done; none
-	// at all means that it is done for every package made from the image.
-	packages []string
+	lines  []string
+	claims []claim
 }
 
+// readFlag reads a flag. One that an agent in the field has set makes no
+// claim, and so counts for everybody.
 func readFlag(path string) (f flag, found bool, err error) {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -30,40 +41,52 @@ func readFlag(path string) (f flag, found bool, err error) {
 		return flag{}, false, err
 	}
 	for line := range strings.SplitSeq(string(raw), "\n") {
-		if name, ok := strings.CutPrefix(line, packageKey); ok {
-			f.packages = append(f.packages, name)
+		if text, ok := strings.CutPrefix(line, claimKey); ok {
+			name, folder, _ := strings.Cut(text, " ")
+			f.claims = append(f.claims, claim{name, folder})
 		} else {
 			f.lines = append(f.lines, line)
 		}
 	}
+	if len(f.claims) == 0 {
+		f.claims = []claim{{name: everybody}}
+	}
 	return f, true, nil
 }
 
-// claimedBy are the packages of the flag once the step is done for name, too.
-// A flag that an older agent has set stays everybody's.
-func (f flag) claimedBy(name string, found bool) []string {
-	if name == "" || found && len(f.packages) == 0 {
+func (f flag) countsFor(name string) bool {
+	return name == "" || slices.ContainsFunc(f.claims, func(c claim) bool { return c.name == name || c.name == everybody })
+}
+
+// claimedBy adds or renews a claim.
+func (f flag) claimedBy(c claim) []claim {
+	if c.name == "" {
+		c.name = everybody
+	}
+	return append(f.without(c.name), c)
+}
+
+func (f flag) without(name string) []claim {
+	return slices.DeleteFunc(slices.Clone(f.claims), func(c claim) bool { return c.name == name })
+}
+
+// released are the claims of other packages. One for everybody may be
+// anybody's, and goes.
+func (f flag) released(name string) []claim {
+	if name == "" {
 		return nil
 	}
-	return append(f.without(name).packages, name)
-}
-
-func (f flag) countsFor(name string) bool {
-	return name == "" || len(f.packages) == 0 || slices.Contains(f.packages, name)
-}
-
-func (f flag) without(name string) flag {
-	if name == "" {
-		return flag{lines: f.lines}
-	}
-	rest := slices.DeleteFunc(slices.Clone(f.packages), func(p string) bool { return p == name })
-	return flag{lines: f.lines, packages: rest}
+	return slices.DeleteFunc(f.without(name), func(c claim) bool { return c.name == everybody })
 }
 
 func (f flag) write(path string) error {
 	lines := slices.Clone(f.lines)
-	for _, name := range f.packages {
-		lines = append(lines, packageKey+name)
+	for _, c := range f.claims {
+		if c != (claim{name: everybody}) {
+			lines = append(lines, strings.TrimSuffix(claimKey+c.name+" "+c.folder, " "))
+		} else if len(f.claims) > 1 {
+			lines = append(lines, claimKey+everybody)
+		}
 	}
 	return hostfs.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,6 +30,8 @@ type Store struct {
 	// not known. Packages made from one image share the files, and each of
 	// them is named in those that it has set.
 	Package string
+	// Folder is the name of the copy of the package that steps run from.
+	Folder string
 }
 
 // PackageDir holds the flags of one version of a package.
@@ -73,7 +76,7 @@ func (s Store) Set(pkg *packagefile.Package, step packagefile.Step, alwaysRun bo
 	}
 	defer unlock()
 	path := s.Path(pkg, step)
-	old, found, err := readFlag(path)
+	old, _, err := readFlag(path)
 	if err != nil {
 		return err
 	}
@@ -82,7 +85,7 @@ func (s Store) Set(pkg *packagefile.Package, step packagefile.Step, alwaysRun bo
 			"last_run: " + now.UTC().Format("2006-01-02T15:04:05.000000"),
 			"step_always_runs: " + pythonBool(alwaysRun),
 		},
-		packages: old.claimedBy(s.Package, found),
+		claims: old.claimedBy(claim{s.Package, s.Folder}),
 	}.write(path)
 }
 
@@ -144,14 +147,37 @@ func (s Store) releaseAll(dir string) error {
 // release takes the package out of a flag, and removes a flag that nobody is
 // left in. One that an older agent set may be anybody's, and goes.
 func (s Store) release(path string) error {
-	flag, found, err := readFlag(path)
+	f, found, err := readFlag(path)
 	if err != nil || !found {
 		return err
 	}
-	if rest := flag.without(s.Package); len(rest.packages) > 0 {
-		return rest.write(path)
+	if f.claims = f.released(s.Package); len(f.claims) > 0 {
+		return f.write(path)
 	}
 	return hostfs.Remove(path)
+}
+
+// Folders lists the copies that steps of the package, in any version, were
+// last run from.
+func (s Store) Folders(pkg *packagefile.Package) ([]string, error) {
+	var folders []string
+	dir := filepath.Dir(s.PackageDir(pkg))
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		f, _, err := readFlag(path)
+		for _, c := range f.claims {
+			if c.name == s.Package && c.folder != "" {
+				folders = append(folders, c.folder)
+			}
+		}
+		return err
+	})
+	return folders, err
 }
 
 // Check is the result of one check step.

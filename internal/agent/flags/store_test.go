@@ -127,7 +127,7 @@ func TestClearPackage(t *testing.T) {
 // not. Flags that name no package are those of agents in the field.
 func TestFlagsOfPackagesMadeFromOneImage(t *testing.T) {
 	dir := t.TempDir()
-	one, two, unnamed := flags.Store{Dir: dir, Package: "one"}, flags.Store{Dir: dir, Package: "two"}, flags.Store{Dir: dir}
+	one, two, unnamed := flags.Store{Dir: dir, Package: "one", Folder: "one-1.0.0-uid-7"}, flags.Store{Dir: dir, Package: "two"}, flags.Store{Dir: dir}
 	step, fielded := script("run.sh"), script("field.sh")
 	pkg := newPackage("1.1.0", step, fielded)
 	isSet := func(step packagefile.Step, inOne, inTwo, inUnnamed bool) {
@@ -142,7 +142,7 @@ func TestFlagsOfPackagesMadeFromOneImage(t *testing.T) {
 		must(t, two.Set(pkg, step, false, noon))
 	}
 	isSet(step, true, true, true)
-	if got, want := read(t, one.Path(pkg, step)), "last_run: 2026-11-20T11:00:00.123456\nstep_always_runs: False\npackage: one\npackage: two"; got != want {
+	if got, want := read(t, one.Path(pkg, step)), "last_run: 2026-11-20T11:00:00.123456\nstep_always_runs: False\npackage: one one-1.0.0-uid-7\npackage: two"; got != want {
 		t.Errorf("flag %q", got)
 	}
 
@@ -156,6 +156,32 @@ func TestFlagsOfPackagesMadeFromOneImage(t *testing.T) {
 	isSet(fielded, false, false, false)
 	must(t, two.ClearPackage(pkg))
 	isSet(step, false, false, false)
+}
+
+// TestFolders: the copies that a package's steps ran from last, in all versions.
+func TestFolders(t *testing.T) {
+	dir := t.TempDir()
+	one, two := flags.Store{Dir: dir, Package: "one"}, flags.Store{Dir: dir, Package: "two", Folder: "two-1"}
+	pkg, old := newPackage("1.1.0"), newPackage("1.0.0")
+	run := func(s flags.Store, folder string, pkg *packagefile.Package, step packagefile.Step) {
+		t.Helper()
+		s.Folder = folder
+		must(t, s.Set(pkg, step, false, noon))
+	}
+	run(flags.Store{Dir: dir}, "unknown", pkg, script("a.sh"))
+	run(one, "one-1", old, script("sub/a.sh"))
+	run(one, "one-2", pkg, script("a.sh"))
+	run(one, "one-3", pkg, script("b.sh"))
+	run(one, "one-4", pkg, script("b.sh"))
+	run(two, "two-1", pkg, script("b.sh"))
+	got, err := one.Folders(pkg)
+	must(t, err)
+	if strings.Join(got, " ") != "one-1 one-2 one-4" {
+		t.Errorf("got %q", got)
+	}
+	if got, err := one.Folders(&packagefile.Package{Name: "none", Version: "1.0.0"}); err != nil || len(got) != 0 {
+		t.Errorf("got %q, %v", got, err)
+	}
 }
 
 func TestClearPackage_OtherVersionsOfOtherPackagesStay(t *testing.T) {

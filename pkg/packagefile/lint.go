@@ -34,6 +34,52 @@ func Lint(fsys fs.FS) (*Package, Report, error) {
 	return pkg, report, l.err
 }
 
+// What the name of a file may be, so that every tool on its way to a host can
+// work with it: no more than Linux takes, and folders within reason.
+const (
+	// MaxPath is in bytes, from the package's root.
+	MaxPath = 4096
+	// maxElement is in bytes, of one folder or file alone.
+	maxElement = 255
+	// maxFolders is how many folders may be in each other.
+	maxFolders = 64
+)
+
+// CheckName returns what is wrong with the name of a file of a package, if
+// anything. The problem's File may be shortened.
+func CheckName(file string) (problem Problem, bad bool) {
+	switch {
+	case len(file) > MaxPath:
+		return Problem{
+			File: shortened(file), Message: fmt.Sprintf("has a name of %d bytes", len(file)),
+			Fix: fmt.Sprintf("rename it: a name may have %d bytes, folders included", MaxPath),
+		}, true
+	case strings.Count(file, "/") > maxFolders:
+		return Problem{
+			File: shortened(file), Message: fmt.Sprintf("is in more than %d folders", maxFolders),
+			Fix: "move it, with what is beside it, up in the package",
+		}, true
+	}
+	for element := range strings.SplitSeq(file, "/") {
+		if len(element) > maxElement {
+			return Problem{
+				File: shortened(file), Message: fmt.Sprintf("has %d bytes between two slashes", len(element)),
+				Fix: fmt.Sprintf("rename it: file systems keep %d bytes of each folder's and file's name", maxElement),
+			}, true
+		}
+	}
+	return Problem{}, false
+}
+
+// shortened keeps reports readable.
+func shortened(file string) string {
+	const most = 100
+	if len(file) <= most {
+		return file
+	}
+	return strings.ToValidUTF8(file[:most], "") + "…"
+}
+
 // linter collects what is wrong with the files of a package.
 type linter struct {
 	fsys   fs.FS
@@ -73,6 +119,11 @@ func (l *linter) folder(dir string) error {
 		if err != nil {
 			return fmt.Errorf("read the package: %w", err)
 		}
+		if problem, bad := CheckName(file); bad {
+			l.report.Errors = append(l.report.Errors, problem)
+			// What is below is no better, and there is no end to how much that may be.
+			return skip(entry)
+		}
 		lower := strings.ToLower(file)
 		if other, ok := cases[lower]; ok {
 			l.report.Warnings = append(l.report.Warnings, Problem{
@@ -82,6 +133,13 @@ func (l *linter) folder(dir string) error {
 		cases[lower] = file
 		return l.entry(dir, file, entry)
 	})
+}
+
+func skip(entry fs.DirEntry) error {
+	if entry.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
 }
 
 func (l *linter) entry(dir, file string, entry fs.DirEntry) error {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
@@ -101,6 +102,8 @@ func TestLint_Errors(t *testing.T) {
 		"a pipe":                 {put("skyhook_dir/p", "", fs.ModeNamedPipe), "skyhook_dir/p", "", "named pipe", "remove"},
 		"a socket":               {put("root_dir/run/s", "", fs.ModeSocket), "root_dir/run/s", "", "socket", "remove"},
 		"a device":               {put("root_dir/dev/null", "", fs.ModeDevice|fs.ModeCharDevice), "root_dir/dev/null", "", "device", "remove"},
+		"an endless name":        {put("root_dir/"+strings.Repeat(strings.Repeat("x", 239)+"/", 18), "", 0o644), "root_dir/" + strings.Repeat("x", 91) + "…", "", "a name of 4", "may have 4096"},
+		"endless folders":        {put("root_dir/"+strings.Repeat("a/", 64)+"b", "", 0o644), "root_dir/" + strings.Repeat("a/", 45) + "a…", "", "more than 64 folders", "move it"},
 		"root_dir is a file":     {put("root_dir", "", 0o644), "root_dir", "", "not a folder", "folder"},
 		"root_dir is a link":     {link("root_dir", "skyhook_dir"), "root_dir", "", "not a folder", "folder"},
 		"a key twice":            {configText(t, `"package_name"`, `"package_name":"x","package_name"`), "config.json", "/package_name", "more than once", "last"},
@@ -232,6 +235,39 @@ func (b brokenFS) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, errors.New("disk on fire")
 	}
 	return b.MapFS.ReadDir(name)
+}
+
+// TestLint_IsDoneWithFoldersWithoutEnd: of those only the first is looked at.
+func TestLint_IsDoneWithFoldersWithoutEnd(t *testing.T) {
+	dir := packageFolder(t)
+	deep, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = deep.Close() })
+	if err := deep.MkdirAll("root_dir/"+strings.Repeat("aA/", 3000), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, report, err := packagefile.LintPath(dir)
+	if err != nil || len(report.Errors) != 1 || !strings.Contains(report.Errors[0].Message, "more than 64 folders") {
+		t.Errorf("report %v, error %v", report.Err(), err)
+	}
+}
+
+func TestCheckName(t *testing.T) {
+	for name, want := range map[string]string{
+		"root_dir/a":                    "",
+		strings.Repeat("a/", 64) + "b":  "",
+		strings.Repeat("a/", 65) + "b":  "is in more than 64 folders",
+		strings.Repeat("a", 255):        "",
+		"b/" + strings.Repeat("a", 256): "has 256 bytes between two slashes",
+		strings.Repeat("é", 2049):       "has a name of 4098 bytes",
+	} {
+		problem, bad := packagefile.CheckName(name)
+		if bad != (want != "") || problem.Message != want || bad != (problem.Fix != "") || len(problem.File) > 110 || !utf8.ValidString(problem.File) {
+			t.Errorf("%.20s…: %+v", name, problem)
+		}
+	}
 }
 
 func TestProblem_NamesItsPlatform(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
 // What an image may hold. Packages are scripts and settings; drivers and the
@@ -43,6 +45,8 @@ type content struct {
 	root *os.Root
 	// odd are the files that could not be unpacked, and why, by name.
 	odd map[string]oddity
+	// refused are the names that no file may have, whatever upper layers do.
+	refused []packagefile.Problem
 	// written are the names of the present layer.
 	written map[string]bool
 	files   int
@@ -120,18 +124,48 @@ func (c *content) entry(header *tar.Header, r io.Reader) error {
 	case !wanted(name):
 		return nil
 	}
-	if inPackage(name) {
-		c.files++
-		c.bytes += header.Size
+	problem, refused := checkNames(name, header.Linkname)
+	if err := c.count(name, header.Size, refused); err != nil {
+		return err
 	}
-	if c.files > maxFiles || c.bytes > maxBytes {
-		return fmt.Errorf("the package has more than %d files or %d MiB; let its scripts fetch what is large", maxFiles, maxBytes>>20)
+	if refused {
+		c.refused = append(c.refused, problem)
+		return nil
 	}
 	c.written[name] = true
 	if err := c.write(name, header, r); err != nil {
 		return fmt.Errorf("%s: %w", header.Name, err)
 	}
 	return nil
+}
+
+// count holds the package to its limits.
+func (c *content) count(name string, size int64, refused bool) error {
+	if inPackage(name) {
+		c.files++
+		c.bytes += size
+		// Layers need not list the folders of a file, yet they are made.
+		for dir := path.Dir(name); !refused && dir != packagePath && dir != "." && !c.has(dir); dir = path.Dir(dir) {
+			c.files++
+		}
+	}
+	if c.files > maxFiles || c.bytes > maxBytes {
+		return fmt.Errorf("the package has more than %d files and folders or %d MiB; let its scripts fetch what is large", maxFiles, maxBytes>>20)
+	}
+	return nil
+}
+
+// checkNames finds what could not be unpacked, on a host neither.
+func checkNames(name, target string) (problem packagefile.Problem, bad bool) {
+	file := strings.TrimPrefix(name, packagePath+"/")
+	problem, bad = packagefile.CheckName(file)
+	if !bad && len(target) > packagefile.MaxPath {
+		return packagefile.Problem{
+			File: file, Message: fmt.Sprintf("is a link to a name of %d bytes", len(target)),
+			Fix: fmt.Sprintf("shorten it: a name may have %d bytes, folders included", packagefile.MaxPath),
+		}, true
+	}
+	return problem, bad
 }
 
 // wanted reports whether a file matters here: the package, the programs, and

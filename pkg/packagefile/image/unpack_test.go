@@ -51,6 +51,11 @@ func TestLint_Layers(t *testing.T) {
 		"a name that climbs back":           {[]entry{file("../../"+steps+"bad.sh", "echo\r\n", 0o755)}, "skyhook_dir/bad.sh", "CR and LF", "LF"},
 		"a folder where a file was":         {[]entry{gone(steps + ".wh.run.sh"), folder(steps + "run.sh/")}, "config.json", "not a regular file", "script"},
 		"a folder where a script is":        {[]entry{folder(steps + "run.sh/")}, "config.json", "not a regular file", "script"},
+		"folders without end":               {[]entry{script("skyhook-package/root_dir/" + strings.Repeat("a/", 400_000) + "b")}, "root_dir/" + strings.Repeat("a/", 45) + "a…", "a name of", "4096"},
+		"as many as a name can have":        {[]entry{folder("skyhook-package/root_dir/" + strings.Repeat("a/", 1000))}, "root_dir/" + strings.Repeat("a/", 45) + "a…", "more than 64 folders", "up in the package"},
+		"a name that no disk keeps":         {[]entry{script(steps + strings.Repeat("a", 300))}, "skyhook_dir/" + strings.Repeat("a", 88) + "…", "300 bytes", "255"},
+		"a link to a name without end":      {[]entry{symlink(steps+"x", strings.Repeat("a/", 4000))}, "skyhook_dir/x", "8000 bytes", "shorten"},
+		"a name without end, taken away":    {[]entry{gone(steps + strings.Repeat("a/", 4000) + ".wh.x")}, "", "", ""},
 		"a global header":                   {[]entry{{Header: tar.Header{Typeflag: tar.TypeXGlobalHeader, Name: "pax", PAXRecords: map[string]string{"comment": "x"}}}}, "", "", ""},
 		"a file where a folder was":         {[]entry{file("skyhook-package/skyhook_dir", "x", 0o644)}, "", "", "many"},
 	}
@@ -92,14 +97,20 @@ func TestLint_IsBounded(t *testing.T) {
 	for i := range many {
 		many[i] = file("skyhook-package/data/"+strconv.Itoa(i), "", 0o644)
 	}
+	implied := make([]entry, 200)
+	for i := range implied {
+		implied[i] = file("skyhook-package/data/"+strconv.Itoa(i)+strings.Repeat("/a", 50), "", 0o644)
+	}
 	large := strings.Repeat("x", 65<<20)
 	tests := map[string]struct {
 		layer v1.Layer
 		want  string
 	}{
-		"many files":                    {layer(t, many...), "more than 10000 files or 64 MiB"},
-		"a large file":                  {layer(t, file("skyhook-package/data", large, 0o644)), "more than 10000 files or 64 MiB"},
-		"large, but not in the package": {layer(t, file("usr/lib/data", large, 0o644)), ""},
+		"many files":                     {layer(t, many...), "more than 10000 files and folders or 64 MiB"},
+		"many folders":                   {layer(t, implied...), "more than 10000 files and folders or 64 MiB"},
+		"many folders, but not too many": {layer(t, implied[:150]...), ""},
+		"a large file":                   {layer(t, file("skyhook-package/data", large, 0o644)), "more than 10000 files and folders or 64 MiB"},
+		"large, but not in the package":  {layer(t, file("usr/lib/data", large, 0o644)), ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

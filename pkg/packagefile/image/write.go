@@ -117,7 +117,7 @@ func (c *content) lint() (*packagefile.Package, packagefile.Report, error) {
 }
 
 func (c *content) oddities() []packagefile.Problem {
-	var problems []packagefile.Problem
+	problems := c.refused
 	for _, name := range slices.Sorted(maps.Keys(c.odd)) {
 		file := strings.TrimPrefix(name, packagePath+"/")
 		problems = append(problems, packagefile.Problem{File: file, Message: c.odd[name].message, Fix: c.odd[name].fix})

@@ -145,12 +145,7 @@ func TestRunOnThisMachine(t *testing.T) {
 	r := newOverlayTrial(t)
 	r.root = "/"
 	probe := "/etc/skyhook-tryout-probe"
-	r.stage("apply", "echo 1 > "+probe+"\n"+`
-for file in /proc/sys/kernel/domainname /sys/kernel/mm/transparent_hugepage/enabled /dev/probe; do
-    if cat /proc/sys/kernel/domainname > $file; then echo "$file can be written"; exit 1; fi
-done
-if ! tr '\0' ' ' < /proc/1/cmdline | grep run-inside; then echo "processes of the machine can be killed"; exit 1; fi
-echo 1 > /dev/null`)
+	r.stage("apply", "echo 1 > "+probe)
 	report := r.pass("apply")
 	r.expectChanges("this run", report.Changes, "created "+probe)
 	if _, err := os.Lstat(probe); err == nil {
@@ -161,7 +156,9 @@ echo 1 > /dev/null`)
 // TestRunOnTheMachineItself: the one who names / without an overlay means it.
 func TestRunOnTheMachineItself(t *testing.T) {
 	r := newTrial(t)
-	r.stage("apply", "echo 1 > /etc/new; [ -e /proc/self/status ]")
+	uts, err := os.Readlink("/proc/self/ns/uts")
+	r.must(err)
+	r.stage("apply", `echo 1 > /etc/new; [ -e /proc/self/status ] && [ "$(readlink /proc/self/ns/uts)" = "`+uts+`" ]`)
 	r.save()
 	r.must(syscall.Mknod(r.path("/dev/null"), syscall.S_IFCHR|0o666, 1<<8|3))
 	r.must(os.CopyFS(r.path("/motd"), os.DirFS(r.file("motd"))))

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // mount makes the root folder look like a host's.
@@ -21,16 +23,14 @@ func (p plan) mount(warn func(format string, args ...any)) error {
 			return err
 		}
 	}
-	for _, m := range p.mounts() {
-		info, err := os.Lstat(filepath.Join(p.Root, m.target))
-		if err != nil || !info.IsDir() {
-			if m.required {
-				warn("%s has no folder %s: scripts that need it will fail", p.Root, m.target)
-			}
+	for _, f := range p.kernelFolders() {
+		target := filepath.Join(p.Root, f.path)
+		if info, err := os.Lstat(target); err != nil || !info.IsDir() {
+			warn("%s has no folder %s: scripts that need it will fail", p.Root, f.path)
 			continue
 		}
-		if err := m.mount(p.Root); err != nil {
-			return explainMount("mount "+m.target, err)
+		if err := f.mount(target); err != nil {
+			return explainMount("mount "+f.path, err)
 		}
 	}
 	return nil
@@ -63,41 +63,60 @@ func explainMount(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// hostMount is one of the file systems that a host has beside its disk.
-type hostMount struct {
-	source string
-	target string
-	kind   string
-	flags  uintptr
-	// required folders are worth a warning if they are missing.
-	required bool
+// kernelFolder is one of the folders that a host has from its kernel.
+type kernelFolder struct {
+	path  string
+	mount func(target string) error
 }
 
-// mounts are those of a host, made so that a script cannot change the machine
-// through them, unless the machine itself was asked for: then they are there.
-func (p plan) mounts() []hostMount {
-	processes := hostMount{source: "proc", target: "/proc", kind: "proc", flags: syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC, required: true}
+// kernelFolders are made so that a script cannot change the machine through
+// them, unless the machine itself was asked for: then they are there.
+func (p plan) kernelFolders() []kernelFolder {
 	if p.Machine {
-		return []hostMount{processes}
+		return []kernelFolder{{"/proc", mountProcesses}}
 	}
-	mounts := []hostMount{processes}
-	for _, dir := range []string{"/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs"} {
-		mounts = append(mounts, hostMount{source: filepath.Join(p.Root, dir), target: dir, flags: syscall.MS_RDONLY})
-	}
-	for _, dir := range []string{"/sys", "/dev"} {
-		mounts = append(mounts, hostMount{source: dir, target: dir, flags: syscall.MS_RDONLY, required: true})
-	}
-	return mounts
+	return []kernelFolder{{"/proc", mountProc}, {"/sys", mountSys}, {"/dev", mountDev}}
 }
 
-func (m hostMount) mount(root string) error {
-	target := filepath.Join(root, m.target)
-	if m.kind != "" {
-		return syscall.Mount(m.source, target, m.kind, m.flags, "")
-	}
-	if err := syscall.Mount(m.source, target, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+// mountProcesses shows the processes of this namespace.
+func mountProcesses(target string) error {
+	return syscall.Mount("proc", target, "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "")
+}
+
+// settings are what else /proc has: the machine's. Not every kernel has them all.
+var settings = []string{"acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger"}
+
+func mountProc(target string) error {
+	if err := mountProcesses(target); err != nil {
 		return err
 	}
-	// A bind mount takes its flags only afterwards.
-	return syscall.Mount("", target, "", syscall.MS_BIND|syscall.MS_REMOUNT|m.flags, "")
+	for _, name := range settings {
+		path := filepath.Join(target, name)
+		if err := bindReadOnly(path, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("make %s read-only: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func mountSys(target string) error { return bindReadOnly("/sys", target) }
+
+// bindReadOnly shows a file or folder in another place, with all that is
+// mounted below it, and nothing of it can be written there.
+func bindReadOnly(source, target string) error {
+	if err := syscall.Mount(source, target, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+		return err
+	}
+	err := unix.MountSetattr(unix.AT_FDCWD, target, unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	if !errors.Is(err, unix.ENOSYS) {
+		return err
+	}
+	// Before Linux 5.12 one mount at a time can be made read-only, so only the first is shown.
+	if err := syscall.Unmount(target, syscall.MNT_DETACH); err != nil {
+		return err
+	}
+	if err := syscall.Mount(source, target, "", syscall.MS_BIND, ""); err != nil {
+		return err
+	}
+	return syscall.Mount("", target, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
 }

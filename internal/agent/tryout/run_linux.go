@@ -200,6 +200,10 @@ func (p plan) child(ctx context.Context, stdout, stderr io.Writer) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL,
 	}
+	if !p.Machine {
+		// The name of the machine is not a script's to change.
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUTS
+	}
 	return cmd
 }
 

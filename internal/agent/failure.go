@@ -23,6 +23,8 @@ type stepError struct {
 	// output is the end of what the step printed, without secrets.
 	output string
 	cause  error
+	// logs are the log files of the run; nil without.
+	logs *steplog.Files
 }
 
 func (e *stepError) Error() string { return e.sentence }

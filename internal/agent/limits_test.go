@@ -29,10 +29,11 @@ func TestStepThatTakesTooLongIsStopped(t *testing.T) {
 	}
 }
 
+// TestStepInTimeIsNotStopped: what it leaves behind does not count.
 func TestStepInTimeIsNotStopped(t *testing.T) {
 	h := newHost(t)
-	h.env["SKYHOOK_AGENT_STEP_SECONDS"] = "60"
-	h.define("apply", h.script("a.sh", ""))
+	h.env["SKYHOOK_AGENT_STEP_SECONDS"] = "0.8"
+	h.define("apply", h.script("a.sh", "sleep 3 &"))
 	h.succeed("apply")
 }
 
@@ -48,9 +49,20 @@ func TestCheckThatNeedsTimeToSettle(t *testing.T) {
 	if !strings.Contains(r.stdout, "check c.sh is tried again, until it succeeds or 30s are over") {
 		t.Errorf("stdout\n%s", r.stdout)
 	}
+	if logs := h.find(logsDir + "/shell/1.1.0/c.sh-*.log"); len(logs) != 2 {
+		t.Errorf("logs of the first and the last try: %q", logs)
+	}
 	if h.read(stateDir, "flags/check_results") != "c.sh False" {
 		t.Error("the first result was recorded, not the last")
 	}
+}
+
+func TestCheckThatCannotSettleIsNotTriedAgain(t *testing.T) {
+	h := newHost(t)
+	h.env["SKYHOOK_AGENT_CHECK_SECONDS"] = "3600"
+	h.define("apply", h.script("a.sh", ""))
+	h.define("apply-check", h.script("c.sh", "", "env:NONE"))
+	h.fail("apply-check", "Expected environment variable did not exist: NONE")
 }
 
 func TestCheckThatNeverSettlesFails(t *testing.T) {

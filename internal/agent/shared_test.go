@@ -43,8 +43,8 @@ func TestTwoPackagesMadeFromOneImage(t *testing.T) {
 
 	h.succeed("uninstall")
 	h.succeed("uninstall-check")
-	if h.has(stateDir, "packages/two") || !h.has(stateDir, "packages/one") {
-		t.Errorf("state: %q", h.find(stateDir+"/packages/*"))
+	if left := h.find(stateDir + "/packages/two/*"); len(left) != 1 || !h.has(stateDir, "packages/one/check_results") {
+		t.Errorf("state: %q", h.find(stateDir+"/packages/*/*"))
 	}
 	for _, name := range []string{"one", "two"} {
 		h.as(name)
@@ -75,8 +75,40 @@ func TestRootDirIsTakenBack(t *testing.T) {
 	h.succeed("uninstall")
 	h.succeed("uninstall-check")
 	h.expectLines("/ran", "conf")
-	if h.has("/etc/tool") || h.read("/etc/motd") != "the host's" || h.has(stateDir, "packages/tuning") {
-		t.Errorf("after uninstall: %q", append(h.find("/etc/*"), h.find(stateDir+"/packages/*")...))
+	if h.has("/etc/tool") || h.read("/etc/motd") != "the host's" || h.has(stateDir, "packages/tuning/root_dir.json") {
+		t.Errorf("after uninstall: %q", append(h.find("/etc/*"), h.find(stateDir+"/packages/*/*")...))
+	}
+}
+
+// TestUninstallMayRunAgain: its steps and checks have the files that the
+// package shipped until all of it is over, and are not run again after that.
+func TestUninstallMayRunAgain(t *testing.T) {
+	h := newHost(t)
+	h.define("apply", h.script("a.sh", ""))
+	h.define("uninstall", h.script("u.sh", "cat /etc/tool/conf >>/ran"))
+	h.define("uninstall-check", h.script("uc.sh", "cat /etc/tool/conf >>/ran; exit $(cat /fails)"))
+	h.write(copyDir+"/root_dir/etc/tool/conf", "conf\n")
+	h.write("/fails", "1")
+	h.succeed("apply")
+	h.succeed("uninstall")
+	h.fail("uninstall-check", "uc.sh exited 1")
+	h.succeed("uninstall")
+	h.write("/fails", "0")
+	h.succeed("uninstall-check")
+	h.expectLines("/ran", "conf", "conf", "conf", "conf")
+	if h.has("/etc/tool") {
+		t.Error("the package's files are left")
+	}
+	for _, mode := range []string{"uninstall", "uninstall-check"} {
+		if r := h.succeed(mode); !strings.Contains(r.stdout, "has been uninstalled from this copy already") {
+			t.Errorf("%s:\n%s", mode, r.stdout)
+		}
+	}
+	h.expectLines("/ran", "conf", "conf", "conf", "conf")
+	h.succeed("apply")
+	h.succeed("uninstall")
+	if n := len(h.lines("/ran")); n != 5 {
+		t.Errorf("after another installation it ran %d times", n)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/skyhook-operator/skyhook/internal/agent/copies"
 	"github.com/skyhook-operator/skyhook/internal/agent/flags"
-	"github.com/skyhook-operator/skyhook/internal/agent/history"
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
@@ -50,7 +49,9 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
-	if err := s.runSteps(ctx); err != nil {
+	if s.mode.IsUninstall() && s.isUninstalled() {
+		s.say("package %s has been uninstalled from this copy already, no step is run", s.pkg.Name)
+	} else if err := s.runSteps(ctx); err != nil {
 		return err
 	}
 	if err := s.conclude(); err != nil {
@@ -65,6 +66,9 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 func (s *stage) prepare() error {
 	s.warnOfVersion()
 	if !s.mode.IsUninstall() {
+		if err := hostfs.Remove(s.uninstalledFile()); err != nil {
+			return err
+		}
 		// The stage itself has just copied them; a check must not repair what
 		// it is about to look at.
 		if !s.mode.IsCheck() {
@@ -187,8 +191,13 @@ func (s *stage) runCheck(ctx context.Context, step packagefile.Step) error {
 	giveUp := s.now().Add(s.CheckPatience)
 	for {
 		err := s.runStep(ctx, step)
-		if err == nil || errors.Is(err, errStopped) || !s.now().Add(checkPause).Before(giveUp) {
+		var failed *stepError
+		if !errors.As(err, &failed) || errors.Is(err, errStopped) || !s.now().Add(checkPause).Before(giveUp) {
 			return err
+		}
+		// Else the tries would push out the logs of all other runs.
+		if err := failed.logs.Remove(); err != nil {
+			s.warn("%v", err)
 		}
 		s.say("check %s is tried again, until it succeeds or %v are over", step.Path, s.CheckPatience)
 		select {
@@ -209,12 +218,9 @@ func (s *stage) recordChecks(results []flags.Check) error {
 	return nil
 }
 
-// conclude records what the success of the mode proves.
+// conclude records what the success of a check proves.
 func (s *stage) conclude() error {
 	switch s.mode {
-	case packagefile.Uninstall:
-		// Not before: its steps may need them.
-		return s.removeHostFiles(s.pkg)
 	case packagefile.ApplyCheck, packagefile.UpgradeCheck:
 		return s.history().Record(s.pkg.Name, s.pkg.Version, s.now())
 	case packagefile.UninstallCheck:
@@ -222,18 +228,6 @@ func (s *stage) conclude() error {
 	default:
 		return nil
 	}
-}
-
-// forget leaves nothing on the host that would make a later installation
-// differ from the first, but the history.
-func (s *stage) forget() error {
-	if err := s.flags().ClearPackage(s.pkg); err != nil {
-		return fmt.Errorf("forget the steps of %s: %w", s.pkg.Name, err)
-	}
-	if err := s.history().Record(s.pkg.Name, history.Uninstalled, s.now()); err != nil {
-		return err
-	}
-	return hostfs.RemoveAll(s.stateDir(s.pkg))
 }
 
 // tidy removes copies of the package that nothing needs any more. The stage

@@ -57,14 +57,14 @@ func (s *stage) execute(ctx context.Context, step packagefile.Step) error {
 		Path: script, Args: arguments, Dir: s.CopyDir, Env: s.environ(step), Stdout: out.stdout, Stderr: out.stderr, Namespace: s.namespace,
 	}, process.Patience{Stop: s.StopPatience, Output: outputPatience})
 	out.close()
-	failure := &stepError{sentence: verdict(step, result), code: result.Code, output: out.tail.String()}
+	failure := &stepError{sentence: verdict(step, result), code: result.Code, output: out.tail.String(), logs: out.files}
 	switch {
 	case err != nil:
 		return fmt.Errorf("step %s could not be started: %w", title(step), explainStart(script, err))
-	case ctx.Err() != nil:
+	case result.Stopped && ctx.Err() != nil:
 		failure.sentence, failure.cause = fmt.Sprintf("step %s %s after the agent was told to stop", title(step), result), errStopped
 		return failure
-	case limited.Err() != nil:
+	case result.Stopped:
 		failure.sentence = fmt.Sprintf("step %s did not end within %v, and %s when told to stop", title(step), s.StepLimit, result)
 		return failure
 	case result.OutputHeld:

@@ -9,7 +9,8 @@ import (
 )
 
 // Clone puts a copy of one file or symbolic link at another path, with its
-// content, mode, modification time and owner, making missing directories.
+// content, mode, modification time, owner and extended attributes, making
+// missing directories.
 func Clone(from, to string) error {
 	if err := clone(from, to); err != nil {
 		return fmt.Errorf("copy %s to %s: %w", from, to, err)
@@ -41,6 +42,9 @@ func clone(from, to string) error {
 	}
 	defer func() { _ = file.Close() }()
 	attr := attributes{mode: info.Mode() & modeBits, modified: info.ModTime()}
+	if attr.extended, err = extendedOf(from); err != nil {
+		return err
+	}
 	attr.owner, _ = info.Sys().(*syscall.Stat_t)
 	return replace(to, file, attr)
 }

@@ -18,7 +18,7 @@ const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 // directories get the mode they have in src. What exists already keeps its
 // owner, and an existing directory keeps its mode: a package must not change
 // the permissions of the host's /etc by shipping one. A file that is in place
-// already is not written again.
+// already is not written again, and one that is [Masked] stays so.
 func CopyTree(src *os.Root, dst string) error {
 	return fs.WalkDir(src.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -95,14 +95,13 @@ func replaceLink(link, target string) error {
 }
 
 func copyFile(src *os.Root, name, target string, info fs.FileInfo) error {
-	// The host may have a link where the package has a file: the link stays
-	// and its target gets the content. One that leads nowhere is replaced.
-	if resolved, err := filepath.EvalSymlinks(target); err == nil {
-		target = resolved
+	if Masked(target) {
+		return nil
 	}
+	target = Destination(target)
 	existing, err := os.Stat(target)
-	if err == nil && existing.IsDir() {
-		return fmt.Errorf("copy to %s: the package has a file there, the host has a directory", target)
+	if err == nil && !existing.Mode().IsRegular() {
+		return fmt.Errorf("copy to %s: the package has a file there, the host has %s", target, nameOf(existing))
 	}
 	file, err := src.Open(name)
 	if err != nil {
@@ -116,6 +115,34 @@ func copyFile(src *os.Root, name, target string, info fs.FileInfo) error {
 		return err
 	}
 	return replace(target, file, attributes{mode: info.Mode() & modeBits, modified: info.ModTime()})
+}
+
+// Destination is the file that a copy to path ends up in. The host may have a
+// link there: the link stays and its target gets the content. One that leads
+// nowhere is replaced.
+func Destination(path string) string {
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved
+	}
+	return path
+}
+
+// Masked reports whether path is a link to a device, such as /dev/null: so
+// people turn off a file of a package, and so it has to stay.
+func Masked(path string) bool {
+	link, err := os.Lstat(path)
+	if err != nil || link.Mode().Type() != fs.ModeSymlink {
+		return false
+	}
+	target, err := os.Stat(path)
+	return err == nil && target.Mode()&fs.ModeDevice != 0
+}
+
+func nameOf(info fs.FileInfo) string {
+	if info.IsDir() {
+		return "a directory"
+	}
+	return "neither a file nor a directory"
 }
 
 func inPlace(file io.Reader, info fs.FileInfo, target string, existing fs.FileInfo) bool {

@@ -3,6 +3,7 @@ package hostfs
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,7 +15,9 @@ func Lock(dir string) (unlock func(), err error) {
 	if err := MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
-	handle, err := os.Open(dir)
+	// A file of its own that others cannot open: a lock on the directory could
+	// be held by anybody who may read it.
+	handle, err := os.OpenFile(filepath.Join(dir, ".skyhook-lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}

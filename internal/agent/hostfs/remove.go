@@ -10,10 +10,11 @@ import (
 // Remove removes a file or an empty directory; one that is not there is fine.
 func Remove(path string) error {
 	boundary()
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove %s: %w", path, err)
+	err := os.Remove(path)
+	if err == nil || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("remove %s: %w", path, err)
 }
 
 // RemoveAll removes a directory with all that is in it; one that is not there

@@ -34,6 +34,9 @@ type attributes struct {
 	mode     os.FileMode
 	modified time.Time
 	owner    *syscall.Stat_t
+	// extended are the extended attributes; no map leaves the SELinux label of
+	// the file that is replaced.
+	extended map[string][]byte
 }
 
 func replace(path string, content io.Reader, attr attributes) (err error) {
@@ -72,6 +75,10 @@ func fill(temp *os.File, path string, content io.Reader, attr attributes) error 
 	}
 	// After the owner: changing the owner clears set-user-id bits.
 	if err := temp.Chmod(attr.mode); err != nil {
+		return err
+	}
+	// After both: they drop capabilities and change access lists.
+	if err := setExtended(temp, attr.extended); err != nil {
 		return err
 	}
 	if !attr.modified.IsZero() {

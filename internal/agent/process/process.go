@@ -43,6 +43,8 @@ type Result struct {
 	Code int
 	// Signal is the signal that ended the command, or zero.
 	Signal syscall.Signal
+	// Stopped says that the command was told to stop before it ended.
+	Stopped bool
 	// OutputHeld says that another process still held the output open when
 	// the wait for it was given up.
 	OutputHeld bool
@@ -72,13 +74,13 @@ func Run(ctx context.Context, c Command, p Patience) (Result, error) {
 	}
 	stdout.start()
 	stderr.start()
-	wait(ctx, cmd, p.Stop)
+	stopped := wait(ctx, cmd, p.Stop)
 	held := finish(p.Output, stdout, stderr)
-	return resultOf(cmd.ProcessState, held), nil
+	return resultOf(cmd.ProcessState, stopped, held), nil
 }
 
-func resultOf(state *os.ProcessState, held bool) Result {
-	result := Result{Code: state.ExitCode(), OutputHeld: held}
+func resultOf(state *os.ProcessState, stopped, held bool) Result {
+	result := Result{Code: state.ExitCode(), Stopped: stopped, OutputHeld: held}
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		result.Signal = status.Signal()
 	}
@@ -87,7 +89,7 @@ func resultOf(state *os.ProcessState, held bool) Result {
 
 // wait returns when the command has ended, and, if it was told to stop, when
 // nothing of its process group is left.
-func wait(ctx context.Context, cmd *exec.Cmd, patience time.Duration) {
+func wait(ctx context.Context, cmd *exec.Cmd, patience time.Duration) (stopped bool) {
 	ended := make(chan struct{})
 	go func() {
 		// The state says all there is to know about the end.
@@ -96,7 +98,7 @@ func wait(ctx context.Context, cmd *exec.Cmd, patience time.Duration) {
 	}()
 	select {
 	case <-ended:
-		return
+		return false
 	case <-ctx.Done():
 	}
 	group := cmd.Process.Pid
@@ -110,6 +112,7 @@ func wait(ctx context.Context, cmd *exec.Cmd, patience time.Duration) {
 	}
 	_ = syscall.Kill(-group, syscall.SIGKILL)
 	<-ended
+	return true
 }
 
 // groupPoll is how often to look whether a group is empty: nothing tells.

@@ -26,6 +26,9 @@ type entry struct {
 	// Original names the copy of what was there before, below the store's
 	// directory; empty if nothing was.
 	Original string `json:"original,omitempty"`
+	// Through says that the host has a link at the path, and the file is where
+	// that leads.
+	Through bool `json:"through,omitempty"`
 }
 
 // manifest holds the entries by path on the host.
@@ -33,10 +36,17 @@ type manifest struct {
 	Files map[string]entry `json:"files"`
 }
 
-func (s Store) manifestPath() string { return filepath.Join(s.Dir, "root_dir.json") }
+const (
+	manifestFile = "root_dir.json"
+	// originals is the directory for copies of what was replaced.
+	originals = "originals"
+	aside     = ".backup"
+)
+
+func (s Store) manifestPath() string { return filepath.Join(s.Dir, manifestFile) }
 
 // read is empty for a host that has no manifest. An unreadable one is set
-// aside: it must not hold up the package for ever.
+// aside with the originals: it must not hold up the package for ever.
 func (s Store) read() (manifest, error) {
 	empty := manifest{Files: map[string]entry{}}
 	raw, err := os.ReadFile(s.manifestPath())
@@ -50,10 +60,22 @@ func (s Store) read() (manifest, error) {
 	if err := json.Unmarshal(raw, &m); err == nil && m.Files != nil {
 		return m, nil
 	}
-	if err := os.Rename(s.manifestPath(), s.manifestPath()+".backup"); err != nil {
-		return empty, fmt.Errorf("set the unreadable %s aside: %w", s.manifestPath(), err)
+	for _, name := range []string{originals, manifestFile} {
+		if err := setAside(filepath.Join(s.Dir, name)); err != nil {
+			return empty, fmt.Errorf("set the unreadable %s aside: %w", s.manifestPath(), err)
+		}
 	}
 	return empty, nil
+}
+
+func setAside(path string) error {
+	if err := hostfs.RemoveAll(path + aside); err != nil {
+		return err
+	}
+	if err := os.Rename(path, path+aside); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 func (s Store) write(m manifest) error {

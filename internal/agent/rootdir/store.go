@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,15 +14,13 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 )
 
-// Store is the directory for what one package of a Skyhook leaves on a host.
+// Store is the directory for what one package of a Skyhook leaves on a host,
+// beside those of the Skyhook's other packages.
 type Store struct {
 	Dir string
 	// Root is the host's root directory; "/" for a process that is in it.
 	Root string
 }
-
-// originals is the directory for copies of what was replaced.
-const originals = "originals"
 
 // Install makes the host have the files in src, and no more of those that
 // earlier calls put there: what was replaced by them comes back.
@@ -32,30 +29,47 @@ func (s Store) Install(src *os.Root) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.read()
-	if err != nil {
-		return err
-	}
-	stale := func(path string) bool { return shipped[path] != m.Files[path].Kind }
-	if err := s.drop(m, stale); err != nil {
-		return err
-	}
-	if err := s.plan(shipped, m); err != nil {
-		return err
-	}
-	if err := s.write(m); err != nil {
-		return err
-	}
-	return hostfs.CopyTree(src, s.Root)
+	return s.change(func(m manifest, others []neighbour) error {
+		stale := func(path string) bool { return shipped[path] != m.Files[path].Kind }
+		if err := s.drop(m, others, stale); err != nil {
+			return err
+		}
+		if err := s.plan(shipped, m, others); err != nil {
+			return err
+		}
+		if err := s.write(m); err != nil {
+			return err
+		}
+		return hostfs.CopyTree(src, s.Root)
+	})
 }
 
 // Remove takes away all that Install has put on the host.
 func (s Store) Remove() error {
+	if _, err := os.Lstat(s.manifestPath()); errors.Is(err, fs.ErrNotExist) {
+		return nil // as for most packages
+	}
+	return s.change(func(m manifest, others []neighbour) error {
+		return s.drop(m, others, func(string) bool { return true })
+	})
+}
+
+// change keeps the neighbours from changing their manifests meanwhile.
+func (s Store) change(do func(m manifest, others []neighbour) error) error {
+	unlock, err := hostfs.Lock(filepath.Dir(s.Dir))
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	m, err := s.read()
 	if err != nil {
 		return err
 	}
-	return s.drop(m, func(string) bool { return true })
+	others, err := s.neighbours()
+	if err != nil {
+		return err
+	}
+	return do(m, others)
 }
 
 // shippedBy lists what is in src, by path on the host.
@@ -79,7 +93,7 @@ func (s Store) shippedBy(src *os.Root) (map[string]kind, error) {
 
 // plan adds to the manifest what will come to the host, after it has kept what
 // is there now.
-func (s Store) plan(shipped map[string]kind, m manifest) error {
+func (s Store) plan(shipped map[string]kind, m manifest, others []neighbour) error {
 	for path, what := range shipped {
 		if _, known := m.Files[path]; known {
 			continue
@@ -90,54 +104,73 @@ func (s Store) plan(shipped map[string]kind, m manifest) error {
 			}
 			continue
 		}
-		original, err := s.keep(path, what)
-		if err != nil {
-			return err
+		if what == file && hostfs.Masked(path) {
+			continue
 		}
-		m.Files[path] = entry{Kind: what, Original: original}
+		e := entry{Kind: what}
+		if !slices.ContainsFunc(others, func(n neighbour) bool { return n.manifest.Files[path].Kind != "" }) {
+			var err error
+			if e, err = s.keep(path, what, m); err != nil {
+				return err
+			}
+		}
+		m.Files[path] = e
 	}
 	return nil
 }
 
-// keep makes a copy of the file at path, if there is one, and returns its name.
-func (s Store) keep(path string, what kind) (original string, err error) {
+// keep makes a copy of the file at path, if there is one.
+func (s Store) keep(path string, what kind, m manifest) (entry, error) {
+	e := entry{Kind: what}
+	where := path
 	if what == file {
-		path = destination(path)
+		where = hostfs.Destination(path)
+		e.Through = isLink(path)
 	}
-	info, err := os.Lstat(path)
+	info, err := os.Lstat(where)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return "", nil
+		return e, nil
 	}
 	if err != nil {
-		return "", err
+		return e, err
 	}
 	if info.IsDir() {
 		// The copy will refuse that, and say so better.
-		return "", nil
+		return e, nil
 	}
-	sum := sha256.Sum256([]byte(path))
-	original = filepath.Join(originals, hex.EncodeToString(sum[:]))
-	return original, hostfs.Clone(path, filepath.Join(s.Dir, original))
+	sum := sha256.Sum256([]byte(where))
+	e.Original = filepath.Join(originals, hex.EncodeToString(sum[:]))
+	if m.names(e.Original) {
+		// Another path leads to the same file, which is ours already.
+		return e, nil
+	}
+	return e, hostfs.Clone(where, filepath.Join(s.Dir, e.Original))
 }
 
-// destination is the file that a copy to path ends up in: if the host has a
-// link there, the link stays and its target gets the content.
-func destination(path string) string {
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
-		return resolved
+func (m manifest) names(original string) bool {
+	for _, e := range m.Files {
+		if e.Original == original {
+			return true
+		}
 	}
-	return path
+	return false
 }
 
 // drop undoes the entries that match, the longest paths first so that
 // directories are empty when their turn comes.
-func (s Store) drop(m manifest, matches func(path string) bool) error {
+func (s Store) drop(m manifest, others []neighbour, matches func(path string) bool) error {
 	before := len(m.Files)
 	for _, path := range slices.Backward(slices.Sorted(maps.Keys(m.Files))) {
 		if !matches(path) {
 			continue
 		}
-		if err := s.undo(path, m.Files[path]); err != nil {
+		var err error
+		if next := heir(others, path); next != nil {
+			err = next.inherit(s, path, m.Files[path])
+		} else {
+			err = s.undo(path, m.Files[path])
+		}
+		if err != nil {
 			return err
 		}
 		delete(m.Files, path)
@@ -160,44 +193,12 @@ func (s Store) sweep(m manifest) error {
 	if err != nil {
 		return err
 	}
-	named := map[string]bool{}
-	for _, e := range m.Files {
-		named[e.Original] = true
-	}
 	for _, entry := range entries {
-		original := filepath.Join(originals, entry.Name())
-		if named[original] {
-			continue
-		}
-		if err := hostfs.Remove(filepath.Join(s.Dir, original)); err != nil {
-			return err
+		if original := filepath.Join(originals, entry.Name()); !m.names(original) {
+			if err := hostfs.Remove(filepath.Join(s.Dir, original)); err != nil {
+				return err
+			}
 		}
 	}
 	return hostfs.RemoveEmpty(dir)
-}
-
-func (s Store) undo(path string, e entry) error {
-	info, err := os.Lstat(path)
-	switch {
-	case e.Kind == directory:
-		return hostfs.RemoveEmpty(path)
-	case err == nil && info.IsDir():
-		// Someone has put a directory there since; it is theirs.
-		return nil
-	case e.Original == "":
-		return hostfs.Remove(path)
-	}
-	original := filepath.Join(s.Dir, e.Original)
-	kept, err := os.Lstat(original)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("bring back what the package replaced at %s: its copy %s is gone; put the file back by hand and take its entry out of %s",
-			path, original, s.manifestPath())
-	}
-	if err != nil {
-		return err
-	}
-	if e.Kind == file && kept.Mode().IsRegular() {
-		path = destination(path)
-	}
-	return hostfs.Clone(original, path)
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/skyhook-operator/skyhook/internal/agent/rootdir"
 )
 
@@ -83,7 +85,7 @@ func newScene(t *testing.T, host files) scene {
 	t.Helper()
 	root := t.TempDir()
 	host.put(t, root)
-	return scene{t, root, rootdir.Store{Dir: filepath.Join(t.TempDir(), "state"), Root: root}}
+	return scene{t, root, rootdir.Store{Dir: filepath.Join(t.TempDir(), "one"), Root: root}}
 }
 
 func (s scene) install(shipped files) error {
@@ -160,6 +162,16 @@ func TestInstallAndRemove(t *testing.T) {
 			ships: []files{{"etc/a": "1", "etc/b/c": "2"}, {"etc/a/x": "3", "etc/b": "4"}},
 			then:  files{"etc/hosts": "h", "etc/a/x": "3", "etc/b": "4"},
 		},
+		"two paths that lead to one file": {
+			host:  files{"usr/lib/x": "old", "lib": "->usr/lib"},
+			ships: []files{{"lib/x": "1"}, {"lib/x": "2", "usr/lib/x": "2"}},
+			then:  files{"usr/lib/x": "2", "lib": "->usr/lib"},
+		},
+		"a file that people have turned off": {
+			host:  files{"etc/sysctl.d/50-x.conf": "->/dev/null"},
+			ships: []files{{"etc/sysctl.d/50-x.conf": "x", "etc/y": "y"}},
+			then:  files{"etc/sysctl.d/50-x.conf": "->/dev/null", "etc/y": "y"},
+		},
 		"a file becomes a link": {
 			host:  files{"etc/a": "old"},
 			ships: []files{{"etc/a": "1"}, {"etc/a": "->b"}, {"etc/a": "2"}},
@@ -177,7 +189,7 @@ func TestInstallAndRemove(t *testing.T) {
 			s.expect("installed", test.then)
 			must(t, s.store.Remove(), s.store.Remove())
 			s.expect("removed", test.host)
-			if left := tree(t, filepath.Dir(s.store.Dir)); len(left) > 1 || len(left) == 1 && left["state/"] != "" {
+			if left := tree(t, s.store.Dir); len(left) > 0 {
 				t.Errorf("left in the store: %q", left)
 			}
 		})
@@ -194,16 +206,60 @@ func TestWhatOthersDidSinceStays(t *testing.T) {
 	s.expect("removed", files{"etc/motd": "old", "etc/app/own": "theirs", "etc/x/": ""})
 }
 
+// TestFileIsTurnedOffLater: a link to /dev/null stays a link, and the device a
+// device.
+func TestFileIsTurnedOffLater(t *testing.T) {
+	for _, before := range []files{{}, {"etc/x.conf": "old"}} {
+		s := newScene(t, before)
+		must(t, s.install(files{"etc/x.conf": "1"}))
+		must(t, os.Remove(filepath.Join(s.host, "etc/x.conf")), os.Symlink("/dev/null", filepath.Join(s.host, "etc/x.conf")))
+		must(t, s.install(files{"etc/x.conf": "2"}))
+		s.expect("installed again", files{"etc/x.conf": "->/dev/null"})
+		must(t, s.store.Remove())
+		s.expect("removed", files{"etc/x.conf": "->/dev/null"})
+	}
+	if info, err := os.Stat("/dev/null"); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
+		t.Fatalf("/dev/null is %v, %v", info.Mode(), err)
+	}
+}
+
+// TestTwoPackagesShipOnePath: the last of them to go brings back what was
+// there before both, in whichever order they go.
+func TestTwoPackagesShipOnePath(t *testing.T) {
+	for _, first := range []string{"one", "two"} {
+		for _, before := range []files{{}, {"etc/motd": "the host's"}} {
+			one := newScene(t, before)
+			two := one
+			two.store.Dir = filepath.Join(filepath.Dir(one.store.Dir), "two")
+			must(t, one.install(files{"etc/motd": "1", "etc/new/a": "1"}), two.install(files{"etc/motd": "2", "etc/new/b": "2"}))
+			must(t, one.install(files{"etc/motd": "1", "etc/new/a": "1"}))
+			going, staying := one, two
+			last := files{"etc/motd": "2", "etc/new/b": "2"}
+			if first == "two" {
+				going, staying, last = two, one, files{"etc/motd": "1", "etc/new/a": "1"}
+			}
+			must(t, going.store.Remove(), staying.install(last))
+			staying.expect(first+" went", last)
+			must(t, staying.store.Remove())
+			staying.expect("both went", before)
+		}
+	}
+}
+
 func TestOriginalsComeBackAsTheyWere(t *testing.T) {
 	s := newScene(t, files{"etc/shadow": "secret"})
 	path := filepath.Join(s.host, "etc/shadow")
 	when := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
 	must(t, os.Chown(path, 12, 34), os.Chmod(path, 0o4710), os.Chtimes(path, when, when))
+	must(t, unix.Setxattr(path, "trusted.note", []byte("kept"), 0))
 	describe := func() string {
 		info, err := os.Stat(path)
 		must(t, err)
 		stat := info.Sys().(*syscall.Stat_t)
-		return fmt.Sprint(info.Mode(), info.ModTime().UTC(), stat.Uid, stat.Gid)
+		note := make([]byte, 16)
+		n, err := unix.Getxattr(path, "trusted.note", note)
+		must(t, err)
+		return fmt.Sprint(info.Mode(), info.ModTime().UTC(), stat.Uid, stat.Gid, string(note[:n]))
 	}
 	before := describe()
 	must(t, s.install(files{"etc/shadow": "new"}), os.Remove(path), s.store.Remove())
@@ -221,14 +277,24 @@ func TestTrouble(t *testing.T) {
 		must(t, s.store.Remove())
 		s.expect("removed", files{"etc/a/own": "x"})
 	})
-	t.Run("the manifest cannot be read", func(t *testing.T) {
+	t.Run("a parent has become a file", func(t *testing.T) {
 		s := newScene(t, files{})
+		must(t, s.install(files{"etc/a/b": "1"}), os.RemoveAll(filepath.Join(s.host, "etc/a")))
+		files{"etc/a": "theirs"}.put(t, s.host)
+		must(t, s.store.Remove())
+		s.expect("removed", files{"etc/a": "theirs"})
+	})
+	t.Run("the manifest cannot be read", func(t *testing.T) {
+		s := newScene(t, files{"etc/a": "old"})
 		must(t, s.install(files{"etc/a": "1"}))
 		manifest := filepath.Join(s.store.Dir, "root_dir.json")
 		must(t, os.WriteFile(manifest, []byte("{"), 0o600))
 		must(t, s.install(files{"etc/a": "1"}))
 		if raw, err := os.ReadFile(manifest + ".backup"); err != nil || string(raw) != "{" {
 			t.Errorf("backup %q, %v", raw, err)
+		}
+		if kept, _ := filepath.Glob(filepath.Join(s.store.Dir, "originals.backup", "*")); len(kept) != 1 {
+			t.Errorf("originals %q", kept)
 		}
 	})
 	t.Run("a copy is lost", func(t *testing.T) {

@@ -64,6 +64,19 @@ func (f *Files) Close() error {
 	return errors.Join(f.Out.Close(), f.Err.Close())
 }
 
+// Remove removes both files; without files it does nothing.
+func (f *Files) Remove() error {
+	if f == nil {
+		return nil
+	}
+	for _, file := range []*os.File{f.Out, f.Err} {
+		if err := os.Remove(file.Name()); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove a log: %w", err)
+		}
+	}
+	return nil
+}
+
 // Reap removes all but the newest logs of the step below dir, each together
 // with its error log, and error logs that have lost theirs.
 func Reap(dir, step string, keep int) error {

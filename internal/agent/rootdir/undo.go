@@ -1,0 +1,48 @@
+package rootdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
+)
+
+// undo takes one path back. What someone has put there instead of a file, a
+// directory or a link, is theirs and stays.
+func (s Store) undo(path string, e entry) error {
+	if e.Kind == directory {
+		return hostfs.RemoveEmpty(path)
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && !isLink(path) && !info.Mode().IsRegular():
+		return nil
+	case e.Kind == file && isLink(path) && !e.Through:
+		return nil
+	case e.Original == "":
+		return hostfs.Remove(path)
+	}
+	original := filepath.Join(s.Dir, e.Original)
+	_, err = os.Lstat(original)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("bring back what the package replaced at %s: its copy %s is gone; put the file back by hand and take its entry out of %s",
+			path, original, s.manifestPath())
+	}
+	if err != nil {
+		return err
+	}
+	if e.Through && isLink(path) {
+		if path = hostfs.Destination(path); hostfs.Masked(path) {
+			return nil
+		}
+	}
+	return hostfs.Clone(original, path)
+}
+
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().Type() == fs.ModeSymlink
+}

@@ -249,9 +249,42 @@ func TestPlainDataIsAllowed(t *testing.T) {
 	}
 }
 
+// TestKeysInUseAreNotMisspelt: what looks like a hook may be another script's
+// data, which is no mistake.
+func TestKeysInUseAreNotMisspelt(t *testing.T) {
+	tests := map[string]struct {
+		key, script string
+		code        int
+	}{
+		"data":                {"config.yaml", "cat $SKYHOOK_DIR/configmaps/config.yaml", 0},
+		"data of its stage":   {"upgrade.yaml", "cd ${SKYHOOK_DIR}/configmaps; cat upgrade.yaml", 0},
+		"script":              {"config1.sh", `. "$SKYHOOK_DIR"/configmaps/config1.sh`, 0},
+		"pattern":             {"config1.sh", "for f in $SKYHOOK_DIR/configmaps/*.sh; do cat $f; done", 0},
+		"pattern in quotes":   {"config.yaml", `cat "${SKYHOOK_DIR}/configmaps/"*.yaml`, 0},
+		"name from elsewhere": {"config.yaml", "name=config\ncat \"${SKYHOOK_DIR}/configmaps/${name}.yaml\"", 0},
+		"folder":              {"config.yaml", `ls "${SKYHOOK_DIR}/configmaps"`, 0},
+		"folder, piped":       {"config.yaml", `ls ${SKYHOOK_DIR}/configmaps|cat`, 0},
+		"other data":          {"config.yaml", `cat "${SKYHOOK_DIR}/configmaps/data.txt" "$HOME"/.* || true`, 1},
+		"nothing":             {"config.yaml", "true", 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			configMap := map[string]string{"apply.sh": test.script, test.key: "true", "data.txt": "data"}
+			for _, hook := range []string{"apply", "config", "upgrade"} {
+				if r := run(t, hook, configMap); r.code != test.code {
+					t.Errorf("%s: %+v", hook, r)
+				}
+			}
+		})
+	}
+	if r := run(t, "apply", map[string]string{"aply.sh": "cat $SKYHOOK_DIR/configmaps/* aply.sh", "config.sh": "true"}); r.code != 1 {
+		t.Errorf("used by itself: %+v", r)
+	}
+}
+
 func TestScriptsThatNothingRuns(t *testing.T) {
 	warning := func(key string) string {
-		return `shellscript: warning: nothing runs it: the configMap key "` + key + `" is not named like a stage, and no other script mentions it` + "\n"
+		return `shellscript: warning: nothing runs it: the configMap key "` + key + `" is not named like a stage, and no other key mentions it` + "\n"
 	}
 	tests := map[string]struct {
 		configMap map[string]string
@@ -259,7 +292,7 @@ func TestScriptsThatNothingRuns(t *testing.T) {
 	}{
 		"not mentioned":       {map[string]string{"install.sh": "true"}, warning("install.sh") + "ran\n"},
 		"mentioned by itself": {map[string]string{"install.sh": "echo install.sh"}, warning("install.sh") + "ran\n"},
-		"mentioned by data":   {map[string]string{"install.sh": "true", "list.txt": "install.sh"}, warning("install.sh") + "ran\n"},
+		"mentioned by data":   {map[string]string{"install.sh": "true", "list.txt": "install.sh"}, "ran\n"},
 		"two":                 {map[string]string{"a.sh": "true", "b.sh": "true"}, warning("a.sh") + warning("b.sh") + "ran\n"},
 		"one of two":          {map[string]string{"a.sh": "true", "b.sh": ". a.sh"}, warning("b.sh") + "ran\n"},
 		"like a pattern":      {map[string]string{"a.sh": "true", "upgrade.sh": "echo axsh"}, warning("a.sh") + "ran\n"},

@@ -69,8 +69,8 @@ resembles() {
   esac
 }
 
-# refuse_misspelt HOOK...: fails if a key resembles one of these hooks and the
-# hook itself is not there. Beside the real hook it is taken for data.
+# refuse_misspelt HOOK...: fails if a key resembles one of these hooks, the hook
+# itself is not there, and nothing else has a use for the key.
 refuse_misspelt() {
   local path key hook problems=0
   for path in "${CONFIGMAPS}"/*; do
@@ -78,7 +78,7 @@ refuse_misspelt() {
     has_key "${key}" || continue
     [[ "${key}" == *.sh ]] && is_hook "${key%.sh}" && continue
     for hook in "$@"; do
-      if ! has_key "${hook}.sh" && resembles "${key}" "${hook}"; then
+      if ! has_key "${hook}.sh" && resembles "${key}" "${hook}" && ! is_used "${key}"; then
         printf 'shellscript: the configMap key "%s" does nothing; if it is meant as the %s script, name it "%s.sh", else give it another name\n' \
           "${key}" "${hook}" "${hook}" >&2
         problems=1
@@ -99,11 +99,24 @@ refuse_check_alone() {
   fi
 }
 
-# is_mentioned KEY: another script has its name in it.
+# is_mentioned KEY: another key's text has its name in it.
 is_mentioned() {
+  local path
+  for path in "${CONFIGMAPS}"/*; do
+    [[ "${path##*/}" == "$1" ]] || ! grep -qsF -- "$1" "${path}" || return 0
+  done
+  return 1
+}
+
+# A script that takes all of the folder, or makes up names in it.
+readonly WHOLE_FOLDER="configmaps(/?[\"']?([[:space:];|&)]|\$)|/[^[:space:]]*[*?\$[{])"
+
+# is_used KEY: another key's text has its name in it, or a script may find it.
+is_used() {
   local script
+  is_mentioned "$1" && return
   for script in "${CONFIGMAPS}"/*.sh; do
-    [[ "${script##*/}" == "$1" ]] || ! grep -qF -- "$1" "${script}" || return 0
+    [[ "${script##*/}" == "$1" ]] || ! grep -qsE "${WHOLE_FOLDER}" "${script}" || return 0
   done
   return 1
 }
@@ -114,7 +127,7 @@ note_unused() {
   for path in "${CONFIGMAPS}"/*.sh; do
     key=${path##*/}
     has_key "${key}" && ! is_hook "${key%.sh}" && ! is_mentioned "${key}" || continue
-    say "warning: nothing runs it: the configMap key \"${key}\" is not named like a stage, and no other script mentions it"
+    say "warning: nothing runs it: the configMap key \"${key}\" is not named like a stage, and no other key mentions it"
   done
 }
 

@@ -141,40 +141,46 @@ note_missing() {
   say "warning: the configMap has none of the scripts this package runs: ${HOOKS[*]/%/.sh}"
 }
 
+# read_shebang SCRIPT: sets INTERPRETER and ARGUMENT as the kernel does, the
+# first word and all the rest as one, and looks through env for a shell.
+read_shebang() {
+  local line=""
+  INTERPRETER="" ARGUMENT=""
+  IFS= read -r line <"$1" || true
+  line=${line%$'\r'}
+  [[ "${line}" == '#!'* ]] || return 0
+  read -r INTERPRETER ARGUMENT <<<"${line:2}"
+  if [[ "${INTERPRETER##*/}" == env && "${ARGUMENT##*/}" =~ ^(-S +)?([^ ]*/)?(bash|sh|dash|ash)( +(.*))?$ ]]; then
+    INTERPRETER=${BASH_REMATCH[3]} ARGUMENT=${BASH_REMATCH[5]}
+  fi
+}
+
 # run_hook HOOK: replaces this process, so that the exit code and all signals
 # are the script's own. A key of a configMap is not executable, hence the
 # detour through its interpreter.
 run_hook() {
-  local hook=$1 script="${CONFIGMAPS}/$1.sh" line="" interpreter="" argument=""
-  IFS= read -r line <"${script}" || true
-  line=${line%$'\r'}
-  if [[ "${line}" == '#!'* ]]; then
-    # As the kernel does: the first word, and all the rest as one argument.
-    read -r interpreter argument <<<"${line:2}"
-  fi
-  local name=${interpreter##*/} options=()
-  if [[ "${name}" == env && "${argument##*/}" =~ ^(-S +)?([^ ]*/)?(bash|sh)( +(.*))?$ ]]; then
-    interpreter=${BASH_REMATCH[3]} name=${BASH_REMATCH[3]} argument=${BASH_REMATCH[5]}
-  fi
-  if [[ -n "${interpreter}" ]] && ! type -P "${interpreter}" >/dev/null; then
-    fail "\"${hook}.sh\" wants ${interpreter}, which this host does not have"
-  fi
-  if [[ "${SHELLSCRIPT_STRICT:-}" == true && ("${name}" == bash || "${name}" == sh || -z "${name}") ]]; then
-    options=(-eu -o pipefail)
-    [[ "${name}" == sh ]] && interpreter=bash name=bash
-  fi
-  case "${name}" in
-    "" | bash)
-      [[ -n "${argument}" && "${argument}" != - && "${argument}" != -- ]] && options=("${argument}" "${options[@]}")
-      # Sourced, so that "return" ends a script as it always did.
-      # shellcheck disable=SC2016
-      exec "${interpreter:-${BASH}}" "${options[@]}" -c '. "$0"' "${script}" "${hook}"
-      ;;
-    *)
-      [[ -n "${argument}" ]] && options=("${argument}")
-      exec "${interpreter}" "${options[@]}" "${script}" "${hook}"
-      ;;
+  local hook=$1 script="${CONFIGMAPS}/$1.sh"
+  read_shebang "${script}"
+  case "${INTERPRETER##*/}" in
+    # Scripts for sh have always been run by bash, and may rely on it.
+    "" | bash | sh | dash | ash) run_bash "${script}" "${hook}" ;;
   esac
+  type -P "${INTERPRETER}" >/dev/null || fail "\"${hook}.sh\" wants ${INTERPRETER}, which this host does not have"
+  exec "${INTERPRETER}" ${ARGUMENT:+"${ARGUMENT}"} "${script}" "${hook}"
+}
+
+# run_bash SCRIPT HOOK: whichever bash there is. What bash would not take for
+# options, such as a comment, never mattered.
+run_bash() {
+  local bash=${BASH} options=()
+  [[ "${INTERPRETER##*/}" != bash ]] || bash=$(type -P "${INTERPRETER}") || bash=${BASH}
+  if [[ "${ARGUMENT}" =~ ^((-[a-zA-Z]*o +[a-z]+|-[a-zA-Z]+|--[a-z]+)( +|$))+$ ]]; then
+    read -r -a options <<<"${ARGUMENT}"
+  fi
+  [[ "${SHELLSCRIPT_STRICT:-}" != true ]] || options+=(-eu -o pipefail)
+  # Sourced, so that "return" ends a script as it always did.
+  # shellcheck disable=SC2016
+  exec "${bash}" "${options[@]}" -c '. "$0"' "$@"
 }
 
 [[ $# -eq 1 ]] || fail "wants the name of one hook: ${HOOKS[*]}"

@@ -199,10 +199,11 @@ func TestMissingScripts(t *testing.T) {
 		"other stage":               {"config", []string{"apply.sh"}, 0, `no "config.sh"`, ""},
 		"check missing":             {"apply_check", []string{"apply.sh"}, 0, `no "apply_check.sh"`, ""},
 		"no upgrade script":         {"upgrade", []string{"apply.sh", "config.sh"}, 0, `no "upgrade.sh"`, ""},
-		"only the check":            {"apply", []string{"apply_check.sh"}, 1, "", `has "apply_check.sh" but no "apply.sh"`},
-		"only the config check":     {"config", []string{"config_check.sh"}, 1, "", `add "config.sh"`},
-		"only the uninstall check":  {"uninstall", []string{"uninstall_check.sh"}, 1, "", `add "uninstall.sh"`},
-		"only the upgrade check":    {"upgrade", []string{"upgrade_check.sh"}, 1, "", `add "upgrade.sh"`},
+		"only the check":            {"apply", []string{"apply_check.sh"}, 0, `warning: the configMap has "apply_check.sh" but no "apply.sh"`, ""},
+		"only the check, checked":   {"apply_check", []string{"apply_check.sh"}, 0, "ran", ""},
+		"only the config check":     {"config", []string{"config_check.sh"}, 0, `but no "config.sh"`, ""},
+		"only the uninstall check":  {"uninstall", []string{"uninstall_check.sh"}, 0, `but no "uninstall.sh"`, ""},
+		"only the upgrade check":    {"upgrade", []string{"upgrade_check.sh"}, 0, `but no "upgrade.sh"`, ""},
 		"check after an interrupt":  {"post_interrupt", []string{"post_interrupt_check.sh"}, 0, `no "post_interrupt.sh"`, ""},
 		"unknown hook":              {"prepare", nil, 1, "", `unknown hook "prepare"`},
 		"check of another stage":    {"apply", []string{"config_check.sh", "config.sh"}, 0, `no "apply.sh"`, ""},
@@ -219,6 +220,22 @@ func TestMissingScripts(t *testing.T) {
 				t.Errorf("got %+v", r)
 			}
 		})
+	}
+}
+
+func TestStrictRefusesACheckAlone(t *testing.T) {
+	for _, hook := range []string{"apply", "upgrade", "config", "uninstall"} {
+		configMap := map[string]string{hook + "_check.sh": "echo ran"}
+		if r := run(t, hook, configMap, strict...); r.code != 1 || !strings.Contains(r.stderr, `but no "`+hook+`.sh"; add "`+hook+`.sh", or remove the check`) {
+			t.Errorf("%s: %+v", hook, r)
+		}
+		if r := run(t, hook+"_check", configMap, strict...); r.code != 0 || r.stdout != "ran\n" {
+			t.Errorf("its check: %+v", r)
+		}
+	}
+	configMap := map[string]string{"post_interrupt_check.sh": ""}
+	if r := run(t, "post_interrupt", configMap, strict...); r.code != 0 || strings.Contains(r.stdout, "warning") {
+		t.Errorf("after an interrupt: %+v", r)
 	}
 }
 

@@ -89,14 +89,15 @@ refuse_misspelt() {
   ((problems == 0)) || exit 1
 }
 
-# A check without the script whose work it checks is a mistake. After an
-# interrupt there may be nothing left to do but to check.
-refuse_check_alone() {
-  local hook=$1
+# judge_check_alone: a check without the script whose work it checks may be a
+# mistake, or all that is wanted. After an interrupt it is nothing special.
+judge_check_alone() {
+  local hook=$1 problem
   [[ "${hook}" == *_check || "${hook}" == post_interrupt ]] && return
-  if has_key "${hook}_check.sh"; then
-    fail "the configMap has \"${hook}_check.sh\" but no \"${hook}.sh\"; add \"${hook}.sh\", or remove the check"
-  fi
+  has_key "${hook}_check.sh" || return 0
+  problem="the configMap has \"${hook}_check.sh\" but no \"${hook}.sh\""
+  [[ "${SHELLSCRIPT_STRICT:-}" != true ]] || fail "${problem}; add \"${hook}.sh\", or remove the check"
+  say "warning: ${problem}: the check is all that this stage does"
 }
 
 # is_mentioned KEY: another key's text has its name in it.
@@ -196,5 +197,5 @@ esac
 if has_key "$1.sh"; then
   run_hook "$1"
 fi
-refuse_check_alone "$1"
+judge_check_alone "$1"
 note_missing "$1"

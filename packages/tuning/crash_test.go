@@ -66,6 +66,6 @@ func TestCrashAtAnyMoment(t *testing.T) {
 		testCrashes(t, newDebian(t), everything, everythingElse, 20)
 	})
 	t.Run("grubby", func(t *testing.T) {
-		testCrashes(t, newRHEL(t), map[string]string{"grub.conf": "hugepages=4\nnosmt\n"}, map[string]string{"grub.conf": "hugepages=8"}, 5)
+		testCrashes(t, newRHEL(t), map[string]string{"grub.conf": "hugepages=4\nnosmt\n"}, map[string]string{"grub.conf": "hugepagesz=1G\nhugepages=8\nconsole=a\nconsole=b"}, 5)
 	})
 }

@@ -23,7 +23,8 @@ func TestGrub(t *testing.T) {
 		"two":              {"nosmt\nhugepages=4\n", `nosmt hugepages=4`, `nosmt hugepages=4`, `hugepages=4 nosmt`},
 		"two in a line":    {"hugepagesz=1G \t hugepages=4", `hugepagesz=1G hugepages=4`, `hugepagesz=1G hugepages=4`, `hugepagesz=1G hugepages=4`},
 		"comments":         {"# a\n\n  # b\n nosmt \n", `nosmt`, `nosmt`, `nosmt`},
-		"twice":            {"nosmt\nnosmt", `nosmt`, `nosmt`, `nosmt nosmt`},
+		"twice":            {"nosmt\nnosmt", `nosmt nosmt`, `nosmt nosmt`, `nosmt a nosmt`},
+		"pages":            {"hugepagesz=2M\nhugepages=16\nhugepagesz=1G\nhugepages=16", `hugepagesz=2M hugepages=16 hugepagesz=1G hugepages=16`, `hugepagesz=2M hugepages=16 hugepagesz=1G hugepages=16`, `hugepages=8 hugepagesz=2M hugepages=16 a hugepagesz=1G hugepages=16`},
 		"the same name":    {"console=tty0\nconsole=ttyS1,115200n8\n", `console=tty0 console=ttyS1,115200n8`, `console=tty0 console=ttyS1,115200n8`, `console=tty0 console=ttyS1,115200n8`},
 		"signs":            {"isolcpus=1-3,5\npci=realloc,nocrs\na.b_c=~!%^*?()[]:@+/", `isolcpus=1-3,5 pci=realloc,nocrs a.b_c=~!%^*?()[]:@+/`, `isolcpus=1-3,5 pci=realloc,nocrs a.b_c=~!%^*?()[]:@+/`, `isolcpus=1-3,5 pci=realloc,nocrs a.b_c=~!%^*?()[]:@+/`},
 		"quotes":           {`dyndbg="file a.c +p"`, `\"dyndbg=file a.c +p\"`, `"dyndbg=file a.c +p"`, `"dyndbg=file a.c +p"`},
@@ -84,6 +85,43 @@ func TestGrubRunning(t *testing.T) {
 			} else {
 				h.fail("post-interrupt-check", "the kernel runs without hugepages=4; reboot the host: interrupt {type: reboot}")
 			}
+		})
+	}
+}
+
+// TestGrubOrder: what is said twice counts twice, and in its order.
+func TestGrubOrder(t *testing.T) {
+	const pages, consoles = "hugepagesz=2M hugepages=16 hugepagesz=1G hugepages=16", "console=tty0 console=ttyS0"
+	tests := map[string]struct {
+		conf, running string
+		good          bool
+	}{
+		"the same":          {pages, pages, true},
+		"among others":      {pages, "hugepages=1 ro hugepagesz=2M hugepages=16 x hugepagesz=1G y hugepages=16 z", true},
+		"one is missing":    {pages, "hugepagesz=2M hugepages=16 hugepagesz=1G", false},
+		"another order":     {pages, "hugepagesz=2M hugepagesz=1G hugepages=16 hugepages=16", false},
+		"size and number":   {"hugepagesz=1G hugepages=16", "hugepages=16 hugepagesz=1G", false},
+		"consoles":          {consoles, "console=ttyS0 console=tty0 console=ttyS0", true},
+		"consoles reversed": {consoles, "console=ttyS0 console=tty0", false},
+		"others may move":   {"a=1 " + consoles, "console=tty0 console=ttyS0 a=1", true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newDebian(t)
+			h.configure(map[string]string{"grub.conf": strings.ReplaceAll(test.conf, " ", "\n")})
+			config := h.read(grubConfig)
+			h.write("/proc/cmdline", "ro "+test.running+"\n")
+			h.write(grubConfig, "\tlinux /recovery ro\n\tlinux /boot/vmlinuz ro "+test.running+"\n")
+			if test.good {
+				h.succeed("config-check", "post-interrupt-check")
+				return
+			}
+			wanted := strings.TrimPrefix(test.conf, "a=1 ") + " in this order"
+			h.fail("post-interrupt-check", "the kernel runs without "+wanted+"; reboot the host: interrupt {type: reboot}")
+			h.fail("config-check", grubConfig+" does not start the kernel with "+wanted+"; see the output of update-grub")
+			h.write(grubConfig, config)
+			h.succeed("config-check")
 		})
 	}
 }
@@ -151,6 +189,12 @@ func TestGrubby(t *testing.T) {
 		"one of two":         {"ro nosmt", "", "nosmt\na=1", [2]string{"ro nosmt a=1", "ro nosmt a=1"}, [2]string{"ro nosmt", "ro nosmt"}},
 		"another value":      {"ro a=1", "", "a=2", [2]string{"ro a=2", "ro a=2"}, [2]string{"ro a=1", "ro a=1"}},
 		"in one entry alone": {"ro nosmt", "ro", "nosmt", [2]string{"ro nosmt", "ro nosmt"}, [2]string{"ro nosmt", "ro nosmt"}},
+		"of one name":        {"ro", "", "console=tty0\nconsole=ttyS0", [2]string{"ro console=tty0 console=ttyS0", "ro console=tty0 console=ttyS0"}, [2]string{"ro", "ro"}},
+		"one of a name":      {"ro console=ttyS0", "", "console=tty0\nconsole=ttyS0", [2]string{"ro console=tty0 console=ttyS0", "ro console=tty0 console=ttyS0"}, [2]string{"ro console=ttyS0", "ro console=ttyS0"}},
+		"others of a name":   {"ro console=a console=b", "", "console=tty0\nconsole=ttyS0", [2]string{"ro console=tty0 console=ttyS0", "ro console=tty0 console=ttyS0"}, [2]string{"ro console=a console=b", "ro console=a console=b"}},
+		"none of them":       {"ro console=a console=b", "", "a=1", [2]string{"ro console=a console=b a=1", "ro console=a console=b a=1"}, [2]string{"ro console=a console=b", "ro console=a console=b"}},
+		"of one name, there": {"ro console=tty0 console=ttyS0", "", "console=tty0\nconsole=ttyS0", [2]string{"ro console=tty0 console=ttyS0", "ro console=tty0 console=ttyS0"}, [2]string{"ro console=tty0 console=ttyS0", "ro console=tty0 console=ttyS0"}},
+		"pages, some there":  {"ro hugepages=2", "", "hugepagesz=1G\nhugepages=2", [2]string{"ro hugepagesz=1G hugepages=2", "ro hugepagesz=1G hugepages=2"}, [2]string{"ro hugepages=2", "ro hugepages=2"}},
 		"a part of a word":   {"ro xnosmt", "", "nosmt", [2]string{"ro xnosmt nosmt", "ro xnosmt nosmt"}, [2]string{"ro xnosmt", "ro xnosmt"}},
 	}
 	for name, test := range tests {
@@ -192,6 +236,27 @@ func TestGrubbyChanges(t *testing.T) {
 	h.fail("config-check", "the boot entries still have a=1 of this package")
 	h.configMap(map[string]string{"grub.conf": "a=\"b c\"\n"})
 	h.fail("config", "grub.conf: grubby cannot set arguments with blanks or $ in them")
+}
+
+// TestGrubbyThatKeepsOneOfAName: half of it is not left in the boot entries.
+func TestGrubbyThatKeepsOneOfAName(t *testing.T) {
+	h := newRHEL(t)
+	h.write("/run/one-of-a-name", "")
+	before := h.snapshot(watched...)
+	h.configMap(map[string]string{"grub.conf": "console=tty0\nconsole=ttyS0\n"})
+	reason := "grub.conf: grubby of this host did not set console=tty0 console=ttyS0: it may keep one argument of a name only; see grubby --info=ALL"
+	h.fail("config", reason)
+	h.fail("config", reason)
+	h.expectSnapshot(before, watched...)
+	h.uninstall()
+
+	h.write("/boot/loader/entries/1.conf", "ro\nconsole=a\nconsole=b\n")
+	h.write("/boot/loader/entries/2.conf", "ro\nconsole=a\nconsole=b\n")
+	h.configure(map[string]string{"grub.conf": "console=c\n"})
+	h.configMap(nil)
+	if said := h.succeed("uninstall", "uninstall-check"); !strings.Contains(said, `grubby could not set back "console=a console=b"; the boot entries have "console=b"`) {
+		t.Errorf("said %q", said)
+	}
 }
 
 func TestGrubbyFails(t *testing.T) {

@@ -5,8 +5,10 @@
 readonly GRUB_DROP_IN="/etc/default/grub.d/${BASE}.cfg"
 readonly GRUB_CONFIGS=(/boot/grub/grub.cfg /boot/grub2/grub.cfg)
 
-# The arguments of grub.conf, as the kernel will show them.
-GRUB_ARGS=()
+# The arguments of grub.conf, as the kernel will show them, and those of them
+# whose order counts: of one name, as in console=tty0 console=ttyS0, and sizes
+# of huge pages, which say what the number behind them means.
+GRUB_ARGS=() GRUB_ORDERED=()
 
 # grub_words BACKSLASH: the words of standard input, a line each and without
 # their quotes. With 1, a backslash takes the next character as it is, and there
@@ -32,34 +34,72 @@ grub_has() {
   [[ $'\n'"$1"$'\n' == *$'\n'"$2"$'\n'* ]]
 }
 
+# grub_lacks TEXT: the lines of TEXT are not all that is wanted; LACKING has
+# what is not there. Other arguments may be between those whose order counts.
+grub_lacks() {
+  local arg i=0
+  LACKING=()
+  for arg in "${GRUB_ARGS[@]}"; do
+    grub_is_ordered "${arg}" || grub_has "$1" "${arg}" || LACKING+=("${arg}")
+  done
+  lines "$1"
+  for arg in "${LIST[@]}"; do
+    [[ "${arg}" != "${GRUB_ORDERED[i]:-}" ]] || i=$((i + 1))
+  done
+  ((i == ${#GRUB_ORDERED[@]})) || LACKING+=("${GRUB_ORDERED[*]} in this order")
+  ((${#LACKING[@]}))
+}
+
+# grub_is_ordered ARG: see GRUB_ORDERED.
+grub_is_ordered() {
+  local arg
+  for arg in "${GRUB_ORDERED[@]}"; do
+    [[ "${arg}" == "$1" ]] && return 0
+  done
+  return 1
+}
+
+grub_find_ordered() {
+  local arg other number
+  for arg in "${GRUB_ARGS[@]}"; do
+    number=0
+    for other in "${GRUB_ARGS[@]}"; do
+      [[ "${other%%=*}" == "${arg%%=*}" || ("${arg}" == hugepages*=* && "${other}" == hugepages*=*) ]] && number=$((number + 1))
+    done
+    ((number == 1)) || GRUB_ORDERED+=("${arg}")
+  done
+}
+
+# grub_line NUMBER LINE: adds its arguments.
+grub_line() {
+  local line=$2 quotes=${2//[!\"]/}
+  if [[ "${line}" == *[\'\\\`]* || "${line}" == *[![:print:][:blank:]]* ]]; then
+    problem "grub.conf line $1: \"${line}\" has characters that no kernel argument needs; write it as it shall be in /proc/cmdline"
+  elif ((${#quotes} % 2)); then
+    problem "grub.conf line $1: \"${line}\" has a quote without its end"
+  elif [[ "${line}" == *=[[:space:]]* || "${line}" == *[[:space:]]=* || "${line}" == =* ]]; then
+    problem "grub.conf line $1: \"${line}\" has blanks around =, or no name before it"
+  else
+    lines "$(printf '%s\n' "${line}" | grub_words 0)"
+    GRUB_ARGS+=("${LIST[@]}")
+  fi
+}
+
 # grub_validate: reads grub.conf. A line usually has one argument, but
 # may have more; double quotes keep blanks in one.
 grub_validate() {
-  local file="${CONFIGMAPS}/grub.conf" line number=0 word quotes list=""
+  local file="${CONFIGMAPS}/grub.conf" line number=0
   [[ -f "${file}" ]] || return 0
   while IFS= read -r line || [[ -n "${line}" ]]; do
     number=$((number + 1))
     trim "${line}"
-    line=${REPLY} quotes=${line//[!\"]/}
-    [[ -z "${line}" || "${line}" == "#"* ]] && continue
-    if [[ "${line}" == *[\'\\\`]* || "${line}" == *[![:print:][:blank:]]* ]]; then
-      problem "grub.conf line ${number}: \"${line}\" has characters that no kernel argument needs; write it as it shall be in /proc/cmdline"
-    elif ((${#quotes} % 2)); then
-      problem "grub.conf line ${number}: \"${line}\" has a quote without its end"
-    elif [[ "${line}" == *=[[:space:]]* || "${line}" == *[[:space:]]=* || "${line}" == =* ]]; then
-      problem "grub.conf line ${number}: \"${line}\" has blanks around =, or no name before it"
-    else
-      lines "$(printf '%s\n' "${line}" | grub_words 0)"
-      for word in "${LIST[@]}"; do
-        grub_has "${list}" "${word}" && continue
-        list+="${list:+$'\n'}${word}" GRUB_ARGS+=("${word}")
-      done
-    fi
+    [[ -z "${REPLY}" || "${REPLY}" == "#"* ]] || grub_line "${number}" "${REPLY}"
   done <"${file}"
   ((${#GRUB_ARGS[@]})) || return 0
+  grub_find_ordered
   if ! type -P update-grub >/dev/null && ! type -P grubby >/dev/null; then
     problem "grub.conf: this host has neither update-grub nor grubby, which set kernel arguments"
-  elif ! type -P update-grub >/dev/null && [[ "${list}" == *[\ \$]* ]]; then
+  elif ! type -P update-grub >/dev/null && grubby_cannot; then
     problem "grub.conf: grubby cannot set arguments with blanks or \$ in them"
   fi
 }
@@ -112,19 +152,26 @@ grub_update() {
   settle update-grub
 }
 
-# grub_config_args FILE: the arguments of the kernels that FILE starts.
-grub_config_args() {
-  sed -n 's/^[[:space:]]*linux\(16\|efi\)\{0,1\}[[:space:]][[:space:]]*//p' "$1" | grub_words 1
+# grub_kernels FILE: LIST has the arguments of each kernel that FILE starts.
+grub_kernels() {
+  lines "$(sed -n 's/^[[:space:]]*linux\(16\|efi\)\{0,1\}[[:space:]][[:space:]]*//p' "$1")"
+  ((${#LIST[@]})) || LIST=("$(tr '\n' ' ' <"$1")")
 }
 
+# grub_config_check: one kernel that has them all is enough, as entries to
+# recover a host do without.
 grub_config_check() {
-  local file found arg
+  local file kernel LACKING kernels missing
   for file in "${GRUB_CONFIGS[@]}"; do
     [[ -f "${file}" ]] || continue
-    found=$(grub_config_args "${file}")
-    [[ -n "${found}" ]] || found=$(grub_words 1 <"${file}")
-    for arg in "${GRUB_ARGS[@]}"; do
-      grub_has "${found}" "${arg}" || problem "${file} does not start the kernel with ${arg}; see the output of update-grub"
+    grub_kernels "${file}"
+    kernels=("${LIST[@]}") missing=()
+    for kernel in "${kernels[@]}"; do
+      grub_lacks "$(printf '%s\n' "${kernel}" | grub_words 1)" || continue 2
+      ((${#missing[@]})) || missing=("${LACKING[@]}")
+    done
+    for kernel in "${missing[@]}"; do
+      problem "${file} does not start the kernel with ${kernel}; see the output of update-grub"
     done
   done
 }
@@ -143,17 +190,15 @@ grub_check() {
 }
 
 grub_running_check() {
-  local running arg
-  ((${#GRUB_ARGS[@]})) || return 0
-  running=$(grub_words 0 </proc/cmdline)
-  for arg in "${GRUB_ARGS[@]}"; do
-    grub_has "${running}" "${arg}" ||
-      problem "the kernel runs without ${arg}; reboot the host: interrupt {type: reboot}"
+  local arg LACKING
+  grub_lacks "$(grub_words 0 </proc/cmdline)" || return 0
+  for arg in "${LACKING[@]}"; do
+    problem "the kernel runs without ${arg}; reboot the host: interrupt {type: reboot}"
   done
 }
 
 grub_remove() {
-  GRUB_ARGS=()
+  GRUB_ARGS=() GRUB_ORDERED=()
   grub_remove_drop_in
   grub_update
   grubby_reconcile

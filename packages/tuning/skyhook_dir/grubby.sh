@@ -1,28 +1,51 @@
 # shellcheck shell=bash
 # Kernel arguments where there is no update-grub. grubby changes the boot
-# entries in place, so what to take back is remembered for each argument:
-#   added              no entry had it
-#   replaced OTHERS    it took the place of these, of the same name
+# entries in place, so what to take back is remembered for each name:
+#   console 2 console=tty0 console=ttyS0 console=ttyS1
+# of which two were set by this package, and the rest was there before.
 
-# grubby_lines ENTRIES: the arguments of ALL or of the DEFAULT entry, a line
+# grubby_cannot: an argument has signs that grubby does not pass on.
+grubby_cannot() {
+  local arg
+  for arg in "${GRUB_ARGS[@]}"; do
+    [[ "${arg}" != *[\ \$]* ]] || return 0
+  done
+  return 1
+}
+
+# grubby_entries ENTRIES: the arguments of ALL or of the DEFAULT entry, a line
 # each entry.
-grubby_lines() {
+grubby_entries() {
   grubby --info="$1" 2>/dev/null | sed -n 's/^args="\(.*\)"$/\1/p'
 }
 
-# grubby_present ARG: an entry has it.
-grubby_present() {
-  grub_has "$(grubby_lines ALL | grub_words 0)" "$1"
+# grubby_named NAME ENTRIES: REPLY has the arguments of that name there.
+grubby_named() {
+  local word
+  lines "$(grubby_entries "$2" | grub_words 0)"
+  REPLY=""
+  for word in "${LIST[@]}"; do
+    [[ "${word%%=*}" != "$1" ]] || REPLY+="${REPLY:+ }${word}"
+  done
 }
 
-# grubby_everywhere ARG: all entries have it, and there are some.
-grubby_everywhere() {
-  local line
-  lines "$(grubby_lines ALL)"
-  for line in "${LIST[@]}"; do
-    grub_has "$(printf '%s\n' "${line}" | grub_words 0)" "$1" || return 1
+# grubby_lacks: an entry does not have all that is wanted, or there are none;
+# MISSING has what to set.
+grubby_lacks() {
+  local entry arg entries all="" LACKING
+  lines "$(grubby_entries ALL)"
+  entries=("${LIST[@]}") MISSING=()
+  for entry in "${entries[@]:-}"; do
+    grub_lacks "$(printf '%s\n' "${entry}" | grub_words 0)" && all+=$(printf '\n%s' "${LACKING[@]}")
   done
-  ((${#LIST[@]}))
+  for arg in "${GRUB_ARGS[@]}"; do
+    if grub_is_ordered "${arg}"; then
+      ! grub_has "${all}" "${GRUB_ORDERED[*]} in this order" || MISSING+=("${arg}")
+    else
+      ! grub_has "${all}" "${arg}" || MISSING+=("${arg}")
+    fi
+  done
+  ((${#MISSING[@]}))
 }
 
 # grubby_run WORDS...: changes all entries, and those of later kernels.
@@ -31,75 +54,117 @@ grubby_run() {
   output=$(grubby --update-kernel=ALL "$@" 2>&1) || fail "grubby $* failed: ${output}"
 }
 
+# grubby_split VALUE: OURS and WAS of what is remembered.
+grubby_split() {
+  lines "${1// /$'\n'}"
+  OURS=("${LIST[@]:1:${LIST[0]}}") WAS=("${LIST[@]:1+LIST[0]}")
+}
+
+# grubby_remember NAME: before anything of that name is set. What another
+# package of this kind has set is not the host's own.
+grubby_remember() {
+  local name=$1 arg text OURS=() WAS=()
+  if state_get grubby "${name}"; then
+    grubby_split "${REPLY}"
+  elif state_elsewhere grubby "${name}"; then
+    grubby_split "${REPLY}"
+    OURS=()
+  else
+    grubby_named "${name}" DEFAULT
+    [[ -n "${REPLY}" ]] || grubby_named "${name}" ALL
+    grubby_split "0 ${REPLY}"
+  fi
+  for arg in "${GRUB_ARGS[@]}"; do
+    [[ "${arg%%=*}" != "${name}" || " ${OURS[*]} " == *" ${arg} "* ]] || OURS+=("${arg}")
+  done
+  text="${#OURS[*]} ${OURS[*]}${WAS[*]:+ ${WAS[*]}}"
+  state_get grubby "${name}" && [[ "${REPLY}" == "${text}" ]] || state_set grubby "${name}" "${text}"
+}
+
+# grubby_take_back NAME: in one run, so that a crash leaves the one or the
+# other. Where an entry has none of that name, a crash has cut off a change.
+grubby_take_back() {
+  local name=$1 arg there gone="" undo="" OURS=() WAS=()
+  state_get grubby "${name}"
+  grubby_split "${REPLY}"
+  if ! state_elsewhere grubby "${name}"; then
+    grubby_named "${name}" ALL
+    there=${REPLY}
+    for arg in "${OURS[@]}"; do
+      [[ " ${there} " == *" ${arg} "* && " ${WAS[*]} " != *" ${arg} "* ]] && gone+="${gone:+ }${arg}" undo=1
+    done
+    lines "$(grubby_entries ALL)"
+    for arg in "${LIST[@]}"; do
+      [[ " ${arg} " == *" ${name}"[=\ ]* || ${#WAS[@]} -eq 0 ]] || undo=1
+    done
+    [[ -z "${undo}" ]] || grubby_run ${gone:+"--remove-args=${gone}"} ${WAS[*]:+"--args=${WAS[*]}"}
+    grubby_named "${name}" DEFAULT
+    [[ -z "${undo}" || "${REPLY}" == "${WAS[*]}" ]] ||
+      say "grubby could not set back \"${WAS[*]}\"; the boot entries have \"${REPLY}\""
+  fi
+  state_unset grubby "${name}"
+}
+
+# grubby_set: old versions of grubby keep one argument of a name only, and half
+# of what is wanted may be worse than nothing.
+grubby_set() {
+  local arg stale="" MISSING
+  grubby_lacks || return 0
+  for arg in "${GRUB_ORDERED[@]}"; do
+    grub_has "$(printf '%s\n' "${MISSING[@]}")" "${arg}" || continue
+    grubby_named "${arg%%=*}" ALL
+    lines "${REPLY// /$'\n'}"
+    for arg in "${LIST[@]}"; do
+      [[ " ${stale} " == *" ${arg} "* ]] || stale+="${stale:+ }${arg}"
+    done
+  done
+  # What is there would keep its place.
+  [[ -z "${stale}" ]] || grubby_run "--remove-args=${stale}"
+  grubby_run "--args=${MISSING[*]}"
+  grubby_lacks || return 0
+  for arg in "${GRUB_ORDERED[@]}"; do
+    ! state_get grubby "${arg%%=*}" || grubby_take_back "${arg%%=*}"
+  done
+  fail "grub.conf: grubby of this host did not set ${MISSING[*]}: it may keep one argument of a name only; see grubby --info=ALL"
+}
+
+grubby_reconcile() {
+  local arg names=()
+  state_read grubby
+  lines "${CONTENT}"
+  names=("${LIST[@]%% *}")
+  ((${#names[@]} + ${#GRUB_ARGS[@]})) && type -P grubby >/dev/null || return 0
+  for arg in "${names[@]}"; do
+    grubby_wants "${arg}" || grubby_take_back "${arg}"
+  done
+  ((${#GRUB_ARGS[@]})) && ! type -P update-grub >/dev/null || return 0
+  for arg in "${GRUB_ARGS[@]}"; do
+    grubby_remember "${arg%%=*}"
+  done
+  grubby_set
+}
+
 grubby_wants() {
   local arg
   type -P update-grub >/dev/null && return 1
   for arg in "${GRUB_ARGS[@]}"; do
-    [[ "${arg}" == "$1" ]] && return 0
+    [[ "${arg%%=*}" == "$1" ]] && return 0
   done
   return 1
 }
 
-# grubby_remember ARG: before it is set. What another package of this kind has
-# added is not the host's own.
-grubby_remember() {
-  local arg=$1 word others=""
-  state_get grubby "${arg}" && return
-  if state_elsewhere grubby "${arg}"; then
-    state_set grubby "${arg}" "${REPLY}"
-    return
-  fi
-  grubby_present "${arg}" && return
-  lines "$(grubby_lines DEFAULT | grub_words 0)"
-  for word in "${LIST[@]}"; do
-    [[ "${word%%=*}" != "${arg%%=*}" ]] || grubby_wants "${word}" || others+=" ${word}"
-  done
-  state_set grubby "${arg}" "${others:+replaced}${others:-added}"
-}
-
-# grubby_take_back ARG: in one run, so that a crash leaves the one or the other.
-grubby_take_back() {
-  state_get grubby "$1"
-  local was=${REPLY}
-  if ! state_elsewhere grubby "$1" && grubby_present "$1"; then
-    case "${was}" in
-      "replaced "*) grubby_run "--remove-args=$1" "--args=${was#replaced }" ;;
-      *) grubby_run "--remove-args=$1" ;;
-    esac
-  fi
-  state_unset grubby "$1"
-}
-
-grubby_reconcile() {
-  local arg args=()
-  state_read grubby
-  lines "${CONTENT}"
-  for arg in "${LIST[@]%% *}"; do
-    grubby_wants "${arg}" || args+=("${arg}")
-  done
-  ((${#args[@]} + ${#GRUB_ARGS[@]})) && type -P grubby >/dev/null || return 0
-  for arg in "${args[@]}"; do
-    grubby_take_back "${arg}"
-  done
-  for arg in "${GRUB_ARGS[@]}"; do
-    grubby_wants "${arg}" || continue
-    grubby_remember "${arg}"
-    grubby_everywhere "${arg}" || grubby_run "--args=${arg}"
-  done
-}
-
 grubby_check() {
-  local arg
-  for arg in "${GRUB_ARGS[@]}"; do
-    grubby_everywhere "${arg}" || problem "not every boot entry has ${arg}; see grubby --info=ALL"
-  done
+  local MISSING
+  ! grubby_lacks || problem "not every boot entry has ${MISSING[*]}; see grubby --info=ALL"
 }
 
 grubby_gone() {
-  local arg
+  local line list OURS=() WAS=()
   state_read grubby
   lines "${CONTENT}"
-  for arg in "${LIST[@]%% *}"; do
-    problem "the boot entries still have ${arg} of this package"
+  list=("${LIST[@]}")
+  for line in "${list[@]}"; do
+    grubby_split "${line#* }"
+    problem "the boot entries still have ${OURS[*]} of this package"
   done
 }

@@ -103,7 +103,7 @@ func packageRecipe(o Options, dir string, pkg *packagefile.Package) recipe {
 
 // readPackage refuses what its author has to mend first; what may be mended goes to the log.
 func readPackage(o Options, dir string) (*packagefile.Package, error) {
-	pkg, report, err := packagefile.LintPath(dir)
+	pkg, report, err := packagefile.LintPath(context.Background(), dir)
 	if err == nil {
 		err = report.Err()
 	}

@@ -206,14 +206,14 @@ func TestOurPackageImagesAreValid(t *testing.T) {
 		for place, find := range map[string]func() (*image.Image, error){
 			"as built":   func() (*image.Image, error) { return image.FromIndex(r.Reference, r.Index) },
 			"in layout":  func() (*image.Image, error) { return image.FromLayout(r.Layout) },
-			"in archive": func() (*image.Image, error) { return image.FromArchive(r.Tarballs[1]) },
+			"in archive": func() (*image.Image, error) { return image.FromArchive(t.Context(), r.Tarballs[1]) },
 		} {
 			t.Run(r.Name+" "+place, func(t *testing.T) {
 				found, err := find()
 				if err != nil {
 					t.Fatal(err)
 				}
-				pkg, report, err := found.Lint()
+				pkg, report, err := found.Lint(t.Context())
 				if err != nil || len(report.Errors)+len(report.Warnings) != 0 {
 					t.Fatalf("error %v, report %+v", err, report)
 				}

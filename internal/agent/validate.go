@@ -40,8 +40,11 @@ Options:
 Exit codes: 0 the package is valid, 1 it is not or cannot be read, 2 wrong usage.
 `
 
-// maxValidate ends the wait for a registry that does not go on.
+// maxValidate ends the wait for a registry that does not go on, and the work on
+// a file that was made to take long.
 const maxValidate = 15 * time.Minute
+
+var errTooLong = fmt.Errorf("gave up after %s", maxValidate)
 
 var errValidateUsage = errors.New("validate wants one package folder, config.json, OCI layout, docker archive or image, and -o text or json")
 
@@ -66,7 +69,7 @@ func (p Process) validate(ctx context.Context, args []string) int {
 		_, _ = fmt.Fprint(p.Stderr, validateUsage)
 		return exitUsage
 	}
-	ctx, stop := context.WithTimeout(ctx, maxValidate)
+	ctx, stop := context.WithTimeoutCause(ctx, maxValidate, errTooLong)
 	defer stop()
 	pkg, report, err := lint(ctx, v.what)
 	if err != nil {
@@ -123,9 +126,9 @@ func lint(ctx context.Context, name string) (*packagefile.Package, packagefile.R
 		return nil, packagefile.Report{}, err
 	}
 	if found == nil {
-		return packagefile.LintPath(name)
+		return packagefile.LintPath(ctx, name)
 	}
-	return found.Lint()
+	return found.Lint(ctx)
 }
 
 // locate finds an image; there is none if the name is that of a package's own
@@ -145,8 +148,10 @@ func locate(ctx context.Context, name string) (*image.Image, error) {
 		return image.FromLayout(name)
 	case info.IsDir() || filepath.Base(name) == packagefile.ConfigFile:
 		return nil, nil //nolint:nilnil // No image is an answer here.
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is neither a folder nor a file; give it as a file", name)
 	}
-	return image.FromArchive(name)
+	return image.FromArchive(ctx, name)
 }
 
 // isPath reports whether a name can only be meant as a path.

@@ -1,6 +1,7 @@
 package packagefile
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"path"
@@ -14,7 +15,8 @@ import (
 //
 // Unlike that of Load, the package is returned as far as it could be read, also
 // if the report has errors; it is nil if config.json could not be read at all.
-func Lint(fsys fs.FS) (*Package, Report, error) {
+// When ctx is done, its cause is the error.
+func Lint(ctx context.Context, fsys fs.FS) (*Package, Report, error) {
 	raw, pkg, report, err := parseConfig(fsys)
 	if err != nil {
 		return nil, report, err
@@ -27,7 +29,7 @@ func Lint(fsys fs.FS) (*Package, Report, error) {
 		pkg.eachScript(l.named)
 	}
 	for _, dir := range []string{StepDir, HostFilesDir} {
-		if err := l.folder(dir); err != nil {
+		if err := l.folder(ctx, dir); err != nil {
 			return nil, report, err
 		}
 	}
@@ -105,7 +107,7 @@ func (l *linter) named(pointer, file string, step Step) {
 }
 
 // folder checks what is below a folder of the package, which need not exist.
-func (l *linter) folder(dir string) error {
+func (l *linter) folder(ctx context.Context, dir string) error {
 	info, err := fs.Lstat(l.fsys, dir)
 	if err != nil {
 		return nil //nolint:nilerr // Scripts in a missing folder are reported one by one; no folder is fine without steps.
@@ -116,6 +118,9 @@ func (l *linter) folder(dir string) error {
 	}
 	cases := map[string]string{}
 	return fs.WalkDir(l.fsys, dir, func(file string, entry fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		if err != nil {
 			return fmt.Errorf("read the package: %w", err)
 		}

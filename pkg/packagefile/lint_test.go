@@ -1,6 +1,7 @@
 package packagefile_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -65,7 +66,7 @@ func TestLint_FindsNothing(t *testing.T) {
 	}
 	for name, edits := range tests {
 		t.Run(name, func(t *testing.T) {
-			pkg, report, err := packagefile.Lint(shippable(t, edits...))
+			pkg, report, err := packagefile.Lint(t.Context(), shippable(t, edits...))
 			if err != nil || pkg == nil || len(report.Errors)+len(report.Warnings) != 0 {
 				t.Errorf("package %v, report %+v, error %v", pkg, report, err)
 			}
@@ -115,7 +116,7 @@ func TestLint_Errors(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, report, err := packagefile.Lint(shippable(t, test.edit))
+			_, report, err := packagefile.Lint(t.Context(), shippable(t, test.edit))
 			if err != nil || len(report.Errors) != 1 {
 				t.Fatalf("report %+v, error %v", report, err)
 			}
@@ -148,7 +149,7 @@ func TestLint_Warnings(t *testing.T) {
 			fsys := shippable(t, test.edit)
 			put("skyhook_dir/other.sh", "#!/bin/sh\n", 0o755)(fsys)
 			put("root_dir/etc/x", "", 0o644)(fsys)
-			pkg, report, err := packagefile.Lint(fsys)
+			pkg, report, err := packagefile.Lint(t.Context(), fsys)
 			if err != nil || pkg == nil || len(report.Errors) != 0 {
 				t.Fatalf("report %+v, error %v", report, err)
 			}
@@ -168,7 +169,7 @@ func TestLint_IsStricterThanLoad(t *testing.T) {
 	if pkg, report, err := packagefile.Load(fsys); err != nil || pkg == nil || len(report.Warnings) != 1 {
 		t.Errorf("Load: report %+v, error %v", report, err)
 	}
-	pkg, report, err := packagefile.Lint(fsys)
+	pkg, report, err := packagefile.Lint(t.Context(), fsys)
 	if err != nil || pkg == nil || len(report.Errors) != 6 || len(report.Warnings) != 1 {
 		t.Errorf("Lint: package %v, report %+v, error %v", pkg, report, err)
 	}
@@ -177,7 +178,7 @@ func TestLint_IsStricterThanLoad(t *testing.T) {
 func TestLint_AllAtOnceWithoutConfig(t *testing.T) {
 	fsys := shippable(t, put("skyhook_dir/x.sh", "#!/bin/sh\n", 0o644))
 	delete(fsys, "config.json")
-	pkg, report, err := packagefile.Lint(fsys)
+	pkg, report, err := packagefile.Lint(t.Context(), fsys)
 	if err != nil || pkg != nil || len(report.Errors) != 2 {
 		t.Errorf("package %v, report %+v, error %v", pkg, report, err)
 	}
@@ -187,7 +188,7 @@ func TestLint_AllAtOnceWithoutConfig(t *testing.T) {
 func TestLintPath(t *testing.T) {
 	dir := packageFolder(t)
 	for _, name := range []string{dir, filepath.Join(dir, "config.json")} {
-		if pkg, report, err := packagefile.LintPath(name); err != nil || pkg == nil || report.Err() != nil {
+		if pkg, report, err := packagefile.LintPath(t.Context(), name); err != nil || pkg == nil || report.Err() != nil {
 			t.Errorf("%s: report %v, error %v", name, report.Err(), err)
 		}
 	}
@@ -199,11 +200,11 @@ func TestLintPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, report, err := packagefile.LintPath(dir)
+	_, report, err := packagefile.LintPath(t.Context(), dir)
 	if err != nil || len(report.Errors) != 2 || !strings.Contains(report.Err().Error(), "named pipe") {
 		t.Errorf("report %v, error %v", report.Err(), err)
 	}
-	if _, _, err := packagefile.LintPath(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := packagefile.LintPath(t.Context(), filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing folder: %v", err)
 	}
 }
@@ -211,7 +212,7 @@ func TestLintPath(t *testing.T) {
 func TestLint_TroubleWithReadingIsNoFaultOfThePackage(t *testing.T) {
 	for _, broken := range []string{"skyhook_dir/run.sh", "skyhook_dir/sub"} {
 		fsys := brokenFS{shippable(t, put("skyhook_dir/sub/x", "", 0o644)), broken}
-		if _, _, err := packagefile.Lint(fsys); err == nil || !strings.Contains(err.Error(), "disk on fire") {
+		if _, _, err := packagefile.Lint(t.Context(), fsys); err == nil || !strings.Contains(err.Error(), "disk on fire") {
 			t.Errorf("%s: %v", broken, err)
 		}
 	}
@@ -248,9 +249,29 @@ func TestLint_IsDoneWithFoldersWithoutEnd(t *testing.T) {
 	if err := deep.MkdirAll("root_dir/"+strings.Repeat("aA/", 3000), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, report, err := packagefile.LintPath(dir)
+	_, report, err := packagefile.LintPath(t.Context(), dir)
 	if err != nil || len(report.Errors) != 1 || !strings.Contains(report.Errors[0].Message, "more than 64 folders") {
 		t.Errorf("report %v, error %v", report.Err(), err)
+	}
+}
+
+// TestLint_IsStopped: a folder may have any number of files.
+func TestLint_IsStopped(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(errors.New("stopped by a signal"))
+	if _, _, err := packagefile.Lint(ctx, shippable(t)); err == nil || !strings.Contains(err.Error(), "stopped by a signal") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestLintPath_WaitsForNobody to write into a pipe.
+func TestLintPath_WaitsForNobody(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "config.json"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := packagefile.LintPath(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "config.json is not a regular file") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -284,7 +305,7 @@ func FuzzLint(f *testing.F) {
 	f.Add([]byte(`{"":{"":0,"":0},"\ud800":1}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		fsys := shippable(t, put("config.json", string(raw), 0o644))
-		_, lint, err := packagefile.Lint(fsys)
+		_, lint, err := packagefile.Lint(t.Context(), fsys)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,6 +48,10 @@ func parseConfig(fsys fs.FS) (raw []byte, pkg *Package, report Report, err error
 }
 
 func readConfig(fsys fs.FS) ([]byte, error) {
+	// A named pipe would have us wait for its content.
+	if info, err := fs.Stat(fsys, ConfigFile); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file; make it one", ConfigFile)
+	}
 	file, err := fsys.Open(ConfigFile)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", ConfigFile, err)

@@ -1,6 +1,7 @@
 package packagefile
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,7 +15,9 @@ import (
 func Open(name string) (*Package, Report, error) { return within(name, Load) }
 
 // LintPath is [Lint] for a package at a path, as [Open] takes it.
-func LintPath(name string) (*Package, Report, error) { return within(name, Lint) }
+func LintPath(ctx context.Context, name string) (*Package, Report, error) {
+	return within(name, func(fsys fs.FS) (*Package, Report, error) { return Lint(ctx, fsys) })
+}
 
 func within(name string, check func(fs.FS) (*Package, Report, error)) (*Package, Report, error) {
 	info, err := os.Stat(name)

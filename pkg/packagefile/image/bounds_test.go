@@ -1,7 +1,6 @@
 package image
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -9,23 +8,21 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/random"
 )
 
-// TestUnpackIsBounded: also what is not kept of an image is not read for ever.
-func TestUnpackIsBounded(t *testing.T) {
-	img, err := random.Image(1<<20, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for limit, stops := range map[int64]bool{1: true, 1 << 20: true, 3 << 20: true, 4 << 20: false} {
-		root, err := os.OpenRoot(t.TempDir())
+// TestLintIsBounded: also what is not kept of an image is not read for ever,
+// and not anew for each of its platforms.
+func TestLintIsBounded(t *testing.T) {
+	found := &Image{}
+	for range 3 {
+		img, err := random.Image(1<<20, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = unpackWithin(limit, img, root)
-		if stops != (err != nil) || stops && !strings.Contains(err.Error(), "larger than") {
+		found.parts = append(found.parts, part{Image: img})
+	}
+	for limit, stops := range map[int64]bool{1: true, 1 << 20: true, 2 << 20: true, 3 << 20: true, 6 << 20: true, 7 << 20: false} {
+		_, _, err := found.lintWithin(t.Context(), limit)
+		if stops != (err != nil) || stops && !strings.Contains(err.Error(), "larger than 32 GiB, all platforms together") {
 			t.Errorf("limit %d: %v", limit, err)
-		}
-		if err := root.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }

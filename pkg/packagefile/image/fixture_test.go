@@ -132,7 +132,7 @@ func lint(t testing.TB, reference string, labels map[string]string, layers ...v1
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, report, err := found.Lint()
+	_, report, err := found.Lint(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func FuzzLint(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, report, err := found.Lint()
+		_, report, err := found.Lint(t.Context())
 		if err == nil && len(report.Errors) == 0 {
 			t.Error("there is no package, yet nothing is wrong with it")
 		}

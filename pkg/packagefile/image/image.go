@@ -6,6 +6,7 @@
 package image
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -43,14 +44,20 @@ type part struct {
 
 // Lint checks the package for each platform and the image around it. Of the
 // problems each says which platforms have it. The package is that of the first
-// platform, as [packagefile.Lint] returns it.
-func (i *Image) Lint() (*packagefile.Package, packagefile.Report, error) {
+// platform, as [packagefile.Lint] returns it. When ctx is done, so is Lint, with
+// the cause as its error; it leaves no files in any case.
+func (i *Image) Lint(ctx context.Context) (*packagefile.Package, packagefile.Report, error) {
+	return i.lintWithin(ctx, maxStream)
+}
+
+// lintWithin reads that many bytes of layers at most, of all platforms.
+func (i *Image) lintWithin(ctx context.Context, limit int64) (*packagefile.Package, packagefile.Report, error) {
 	var (
 		all   findings
 		first *packagefile.Package
 	)
 	for n, p := range i.parts {
-		pkg, report, err := p.lint()
+		pkg, report, err := p.lint(ctx, &limit)
 		if err != nil {
 			return nil, packagefile.Report{}, fmt.Errorf("%s for %s: %w", i.name, p.platform, err)
 		}
@@ -66,7 +73,7 @@ func (i *Image) Lint() (*packagefile.Package, packagefile.Report, error) {
 	return first, report, nil
 }
 
-func (p part) lint() (*packagefile.Package, packagefile.Report, error) {
+func (p part) lint(ctx context.Context, left *int64) (*packagefile.Package, packagefile.Report, error) {
 	dir, err := os.MkdirTemp("", "skyhook-package-")
 	if err != nil {
 		return nil, packagefile.Report{}, err
@@ -81,11 +88,11 @@ func (p part) lint() (*packagefile.Package, packagefile.Report, error) {
 	if err != nil {
 		return nil, packagefile.Report{}, fmt.Errorf("read its configuration: %w", err)
 	}
-	content, err := unpack(p.Image, root)
+	content, err := unpack(ctx, p.Image, root, left)
 	if err != nil {
 		return nil, packagefile.Report{}, err
 	}
-	pkg, report, err := content.lint()
+	pkg, report, err := content.lint(ctx)
 	if err != nil {
 		return nil, report, err
 	}

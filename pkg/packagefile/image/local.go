@@ -1,6 +1,7 @@
 package image
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,10 @@ func IsLayout(dir string) bool {
 
 // FromLayout finds the images in an OCI layout folder.
 func FromLayout(dir string) (*Image, error) {
+	// It is read into memory at once.
+	if info, err := os.Stat(filepath.Join(dir, "index.json")); err == nil && (!info.Mode().IsRegular() || info.Size() > maxConfig) {
+		return nil, fmt.Errorf("read the OCI layout %s: index.json is no file of at most %d bytes", dir, maxConfig)
+	}
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the OCI layout %s: %w", dir, err)
@@ -104,9 +109,22 @@ func tagsOf(reference string) []string {
 }
 
 // FromArchive finds the images in a docker archive, as docker save writes it.
-func FromArchive(file string) (*Image, error) {
-	open := func() (io.ReadCloser, error) { return os.Open(file) }
+// ctx is for the whole use of the image.
+func FromArchive(ctx context.Context, file string) (*Image, error) {
+	open := func() (io.ReadCloser, error) {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		return struct {
+			io.Reader
+			io.Closer
+		}{until(ctx, f), f}, nil
+	}
 	manifest, err := tarball.LoadManifest(open)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("read %s: %w", file, context.Cause(ctx))
+	}
 	if err != nil {
 		return nil, notAnArchive(file, err)
 	}

@@ -1,9 +1,11 @@
 package image_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -61,7 +63,7 @@ func TestFromLayout(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pkg, report, err := found.Lint()
+			pkg, report, err := found.Lint(t.Context())
 			if err != nil || pkg == nil {
 				t.Fatalf("package %v, error %v", pkg, err)
 			}
@@ -86,7 +88,15 @@ func TestFromLayout_Refuses(t *testing.T) {
 		}
 		return p.AppendIndex(inner)
 	})
-	for dir, want := range map[string]string{empty1: "holds no image for linux", damaged: "no such file", deep: "nested too deeply", t.TempDir(): "index.json"} {
+	pipe, huge := newLayout(t, func(layout.Path) error { return nil }), newLayout(t, func(layout.Path) error { return nil })
+	if err := errors.Join(os.Remove(filepath.Join(pipe, "index.json")), syscall.Mkfifo(filepath.Join(pipe, "index.json"), 0o644),
+		os.Truncate(filepath.Join(huge, "index.json"), 1<<40)); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{
+		pipe: "index.json is no file", huge: "of at most 4194304 bytes",
+		empty1: "holds no image for linux", damaged: "no such file", deep: "nested too deeply", t.TempDir(): "index.json",
+	} {
 		if _, err := image.FromLayout(dir); err == nil || !strings.Contains(err.Error(), "OCI layout "+dir) || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
@@ -128,11 +138,11 @@ func TestFromArchive(t *testing.T) {
 	}
 	for title, test := range tests {
 		t.Run(title, func(t *testing.T) {
-			found, err := image.FromArchive(newArchive(t, test.images))
+			found, err := image.FromArchive(t.Context(), newArchive(t, test.images))
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, report, err := found.Lint()
+			_, report, err := found.Lint(t.Context())
 			if err != nil || len(report.Warnings) != 0 {
 				t.Errorf("report %+v, error %v", report, err)
 			}
@@ -152,11 +162,11 @@ func TestFromArchive_WithoutATag(t *testing.T) {
 	if err := tarball.WriteToFile(file, digest, good(t, amd64)); err != nil {
 		t.Fatal(err)
 	}
-	found, err := image.FromArchive(file)
+	found, err := image.FromArchive(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, report, err := found.Lint(); err != nil || len(report.Errors)+len(report.Warnings) != 0 {
+	if _, report, err := found.Lint(t.Context()); err != nil || len(report.Errors)+len(report.Warnings) != 0 {
 		t.Errorf("report %+v, error %v", report, err)
 	}
 }
@@ -170,7 +180,7 @@ func TestFromArchive_Refuses(t *testing.T) {
 	for file, want := range map[string]string{
 		noArchive: "is not a docker archive", windows: "holds no image for linux", filepath.Join(t.TempDir(), "none"): "no such file",
 	} {
-		if _, err := image.FromArchive(file); err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), file) != 1 {
+		if _, err := image.FromArchive(t.Context(), file); err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), file) != 1 {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}

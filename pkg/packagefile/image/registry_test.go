@@ -79,7 +79,7 @@ func TestFromRegistry(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pkg, report, err := found.Lint()
+			pkg, report, err := found.Lint(t.Context())
 			if err != nil || pkg == nil || len(report.Warnings) != 0 {
 				t.Errorf("package %v, report %+v, error %v", pkg, report, err)
 			}
@@ -97,7 +97,7 @@ func TestFromRegistry_OneImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, report, err := found.Lint(); err != nil || len(report.Errors) != 0 || len(report.Warnings) != 1 {
+	if _, report, err := found.Lint(t.Context()); err != nil || len(report.Errors) != 0 || len(report.Warnings) != 1 {
 		t.Errorf("report %+v, error %v", report, err)
 	}
 }
@@ -137,7 +137,7 @@ func TestFromRegistry_IsStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop()
-	if _, _, err := found.Lint(); err == nil || !strings.Contains(err.Error(), reference+" for linux/amd64: ") {
+	if _, _, err := found.Lint(t.Context()); err == nil || !strings.Contains(err.Error(), reference+" for linux/amd64: ") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -117,7 +117,7 @@ func TestLint_Platforms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pkg, report, err := found.Lint()
+			pkg, report, err := found.Lint(t.Context())
 			if err != nil || pkg == nil || pkg.Name != "tuning" {
 				t.Fatalf("package %v, error %v", pkg, err)
 			}

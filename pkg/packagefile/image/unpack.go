@@ -2,6 +2,7 @@ package image
 
 import (
 	"archive/tar"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ import (
 const (
 	maxFiles = 10_000
 	maxBytes = 64 << 20
-	// maxStream bounds the layers, unpacked, against endless ones.
+	// maxStream bounds the layers, unpacked, of all platforms, against endless ones.
 	maxStream = 32 << 30
 )
 
@@ -51,35 +52,31 @@ type content struct {
 	written map[string]bool
 	files   int
 	bytes   int64
-	// left is how much more of the layers will be read, in bytes.
-	left int64
+	// left is how much more will be read, in bytes; other platforms count, too.
+	left *int64
 }
 
-func unpack(img v1.Image, root *os.Root) (*content, error) {
-	return unpackWithin(maxStream, img, root)
-}
-
-func unpackWithin(limit int64, img v1.Image, root *os.Root) (*content, error) {
+func unpack(ctx context.Context, img v1.Image, root *os.Root, left *int64) (*content, error) {
 	layers, err := img.Layers()
 	if err != nil {
 		return nil, fmt.Errorf("list its layers: %w", err)
 	}
-	c := &content{root: root, odd: map[string]oddity{}, left: limit}
+	c := &content{root: root, odd: map[string]oddity{}, left: left}
 	for i, layer := range layers {
-		if err := c.layer(layer); err != nil {
+		if err := c.layer(ctx, layer); err != nil {
 			return nil, fmt.Errorf("unpack layer %d of %d: %w", i+1, len(layers), err)
 		}
 	}
 	return c, nil
 }
 
-func (c *content) layer(layer v1.Layer) error {
+func (c *content) layer(ctx context.Context, layer v1.Layer) error {
 	stream, err := layer.Uncompressed()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = stream.Close() }()
-	bounded := &io.LimitedReader{R: stream, N: c.left}
+	bounded := &io.LimitedReader{R: until(ctx, stream), N: *c.left}
 	c.written = map[string]bool{}
 	archive := tar.NewReader(bounded)
 	for {
@@ -98,13 +95,13 @@ func (c *content) layer(layer v1.Layer) error {
 	if _, err := io.Copy(io.Discard, bounded); err != nil {
 		return err
 	}
-	c.left = bounded.N
+	*c.left = bounded.N
 	return c.tooLong(bounded, nil)
 }
 
 func (c *content) tooLong(bounded *io.LimitedReader, err error) error {
 	if bounded.N <= 0 {
-		return fmt.Errorf("the image is larger than %d GiB", maxStream>>30)
+		return fmt.Errorf("the image is larger than %d GiB, all platforms together", maxStream>>30)
 	}
 	return err
 }

@@ -84,7 +84,7 @@ func TestLint_NothingIsWrittenThroughLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := found.Lint(); err == nil || !strings.Contains(err.Error(), "linux/amd64") {
+	if _, _, err := found.Lint(t.Context()); err == nil || !strings.Contains(err.Error(), "linux/amd64") {
 		t.Errorf("got %v", err)
 	}
 	if left, err := os.ReadDir(outside); err != nil || len(left) != 0 {
@@ -118,7 +118,7 @@ func TestLint_IsBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, report, err := found.Lint()
+			_, report, err := found.Lint(t.Context())
 			switch {
 			case test.want == "" && (err != nil || len(report.Errors) != 0):
 				t.Errorf("report %+v, error %v", report, err)
@@ -153,7 +153,7 @@ func TestLint_NamesTheLayerThatCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := found.Lint(); err == nil || !strings.Contains(err.Error(), reference+" for linux/amd64: unpack layer 2 of 2: ") ||
+	if _, _, err := found.Lint(t.Context()); err == nil || !strings.Contains(err.Error(), reference+" for linux/amd64: unpack layer 2 of 2: ") ||
 		!strings.Contains(err.Error(), "connection lost") {
 		t.Errorf("got %v", err)
 	}

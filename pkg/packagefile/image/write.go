@@ -2,6 +2,7 @@ package image
 
 import (
 	"archive/tar"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -94,7 +95,7 @@ func (c *content) hardLink(name, target string) error {
 }
 
 // lint checks the package that was unpacked.
-func (c *content) lint() (*packagefile.Package, packagefile.Report, error) {
+func (c *content) lint(ctx context.Context) (*packagefile.Package, packagefile.Report, error) {
 	info, err := c.root.Lstat(packagePath)
 	if err != nil || !info.IsDir() {
 		var report packagefile.Report
@@ -108,7 +109,7 @@ func (c *content) lint() (*packagefile.Package, packagefile.Report, error) {
 		return nil, packagefile.Report{}, err
 	}
 	defer func() { _ = root.Close() }()
-	pkg, report, err := packagefile.Lint(root.FS())
+	pkg, report, err := packagefile.Lint(ctx, root.FS())
 	if err != nil {
 		return nil, report, err
 	}

@@ -171,6 +171,10 @@ func TestSysctlRemovedKeys(t *testing.T) {
 		"a later one":         {map[string]string{"/etc/sysctl.d/zz.conf": "vm.swappiness=1\n", "/etc/sysctl.d/50-a.conf": "vm.swappiness=2\n"}, "1"},
 		"not a conf":          {map[string]string{"/etc/sysctl.d/zz.txt": "vm.swappiness=1\n"}, "60"},
 		"a pattern":           {map[string]string{"/etc/sysctl.d/a.conf": "vm.swap*=1\n"}, "1"},
+		"an exception":        {map[string]string{"/etc/sysctl.d/a.conf": "vm.swap*=1\n", "/etc/sysctl.d/b.conf": "-vm.swappiness\n"}, "60"},
+		"another's exception": {map[string]string{"/etc/sysctl.d/a.conf": "vm.swap*=1\n-vm.swap\n"}, "1"},
+		"excepted at last":    {map[string]string{"/etc/sysctl.d/a.conf": "vm.swappiness=1\n", "/etc/sysctl.d/b.conf": "-vm.swappiness\n"}, "60"},
+		"excepted at first":   {map[string]string{"/etc/sysctl.d/a.conf": "-vm.swappiness\n", "/etc/sysctl.d/b.conf": "vm.swappiness=1\n"}, "1"},
 		"a name wins":         {map[string]string{"/etc/sysctl.d/b.conf": "vm.swap*=1\n", "/etc/sysctl.d/a.conf": "vm.swappiness=2\n"}, "2"},
 	}
 	for name, test := range tests {

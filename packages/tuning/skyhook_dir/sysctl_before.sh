@@ -8,8 +8,9 @@ readonly SYSCTL_DIRS=(/etc/sysctl.d /run/sysctl.d /usr/local/lib/sysctl.d /usr/l
 # What was there before this package: "known VALUE", or "unknown".
 declare -A BEFORE=()
 
-# What other files say: VALUE by path, and patterns with theirs.
-declare -A ELSEWHERE=()
+# What other files say: VALUE by path, paths that patterns are not for, and
+# patterns with their values.
+declare -A ELSEWHERE=() ELSEWHERE_EXCEPT=()
 ELSEWHERE_PATTERNS=() ELSEWHERE_VALUES=()
 
 sysctl_load_before() {
@@ -66,6 +67,24 @@ sysctl_remember() {
   sysctl_save_before
 }
 
+# sysctl_note_elsewhere: the line that sysctl_line has read.
+sysctl_note_elsewhere() {
+  case "${KIND}" in
+    except)
+      sysctl_is_pattern "${KEY}" && return
+      ELSEWHERE_EXCEPT[${KEY}]=1
+      unset "ELSEWHERE[${KEY}]"
+      ;;
+    set)
+      if sysctl_is_pattern "${KEY}"; then
+        ELSEWHERE_PATTERNS+=("${KEY}") ELSEWHERE_VALUES+=("${VALUE}")
+      else
+        ELSEWHERE[${KEY}]=${VALUE}
+      fi
+      ;;
+  esac
+}
+
 # sysctl_read_elsewhere: what all other files want, the later ones winning.
 sysctl_read_elsewhere() {
   local dir file name line names
@@ -84,12 +103,7 @@ sysctl_read_elsewhere() {
     [[ -f "${file}" ]] || continue
     while IFS= read -r line || [[ -n "${line}" ]]; do
       sysctl_line "${line}"
-      [[ "${KIND}" == set ]] || continue
-      if sysctl_is_pattern "${KEY}"; then
-        ELSEWHERE_PATTERNS+=("${KEY}") ELSEWHERE_VALUES+=("${VALUE}")
-      else
-        ELSEWHERE[${KEY}]=${VALUE}
-      fi
+      sysctl_note_elsewhere
     done <"${file}"
   done
 }
@@ -97,10 +111,11 @@ sysctl_read_elsewhere() {
 # sysctl_elsewhere PATH: REPLY is the value that another file gives it.
 sysctl_elsewhere() {
   local i pattern found=1
-  if [[ -n "${ELSEWHERE[$1]:-}" ]]; then
+  if [[ -n "${ELSEWHERE[$1]+set}" ]]; then
     REPLY=${ELSEWHERE[$1]}
     return 0
   fi
+  [[ -z "${ELSEWHERE_EXCEPT[$1]:-}" ]] || return 1
   for i in "${!ELSEWHERE_PATTERNS[@]}"; do
     # shellcheck disable=SC2231
     for pattern in /proc/sys/${ELSEWHERE_PATTERNS[i]}; do

@@ -51,6 +51,14 @@ type distribution struct {
 
 var debian = distribution{"ID=debian\n", aptTools}
 
+// rpmTools are the three that are told apart by what they note; each is tested
+// with its own family.
+var rpmTools = map[string]distribution{
+	"dnf":    {"ID=x\nID_LIKE=rhel\n", []string{"dnf", "rpm"}},
+	"yum":    {"ID=x\nID_LIKE=rhel\n", []string{"yum", "rpm"}},
+	"zypper": {"ID=x\nID_LIKE=suse\n", []string{"zypper", "rpm"}},
+}
+
 var aptTools = []string{"apt-cache", "apt-get", "apt-mark", "dpkg", "dpkg-query", "update-grub"}
 
 // newHost makes a host where tuned can be installed, and is not.
@@ -84,14 +92,14 @@ func (h *host) clone() *host {
 func (h *host) fill() {
 	h.t.Helper()
 	for name, needs := range map[string]string{
-		"tuned": "dbus python3-gi", "dbus": "", "python3-gi": "libglib", "libglib": "", "bash": "", "cockpit": "tuned", "monitor": "libglib",
+		"tuned": "dbus python3-gi", "dbus": "", "python3-gi": "libglib", "libglib": "", "bash": "", "cockpit": "tuned", "monitor": "libglib", "docker": "bash",
 	} {
 		h.write("/fake/repository/"+name, needs)
 	}
 	for _, name := range []string{"dbus", "bash"} {
 		h.write("/fake/installed/"+name, "ii\n")
 	}
-	for _, dir := range []string{"active", "manual", "masked", "breaks", "upstream"} {
+	for _, dir := range []string{"active", "manual", "masked", "breaks", "upstream", "twice"} {
 		h.must(os.MkdirAll(h.path("/fake", dir), 0o755))
 	}
 	for name, content := range map[string]string{

@@ -49,23 +49,14 @@ packager() {
   "${PACKAGER}_${action}" "$@"
 }
 
-# removable PACKAGE...: sets REMOVE to those that can go without taking along a
-# package that is not among them. All at once if possible, else one by one from
-# the end of the chains.
+# removable PACKAGE...: sets REMOVE to what can go without taking along a package
+# that is not among these: all, or else tuned alone, or nothing.
 removable() {
-  local left=("$@") next=() package found=yes
   REMOVE=("$@")
   packager can_remove "$@" && return
   REMOVE=()
-  while [[ -n "${found}" ]]; do
-    found="" next=()
-    for package in "${left[@]}"; do
-      if packager can_remove "${REMOVE[@]}" "${package}"; then
-        REMOVE+=("${package}") found=yes
-      else
-        next+=("${package}")
-      fi
-    done
-    left=("${next[@]}")
-  done
+  if [[ " $* " == *" tuned "* ]] && packager can_remove tuned; then
+    say "other packages of this host need some of what came with tuned, so it stays: $*"
+    REMOVE=(tuned)
+  fi
 }

@@ -2,8 +2,10 @@
 # Packages of RHEL, SUSE and what is like them. What is installed, and what
 # needs what, rpm itself knows; the host's own tool installs and removes.
 
+# rpm_installed: a name may be there twice, in two versions or architectures.
+# Keys of repositories are no packages.
 rpm_installed() {
-  rpm -qa --qf '%{NAME}\n' | sort -u
+  rpm -qa --qf '%{NAME}\n' | sed '/^gpg-pubkey$/d' | sort -u
 }
 
 rpm_present() {
@@ -23,22 +25,48 @@ rpm_mend() {
   :
 }
 
-# rpm_brought: all packages of the file .new.
+# rpm_brought: tuned, and of the packages in the file .new those that it is
+# known to need, itself or by way of another. What others have installed
+# meanwhile is not ours.
 rpm_brought() {
-  cp "${STATE}/.new" "${STATE}/.brought"
+  local next=tuned
+  : >"${STATE}/.brought"
+  while [[ -n "${next}" ]]; do
+    sort -u - "${STATE}/.brought" <<<"${next}" >"${STATE}/.more"
+    mv -f "${STATE}/.more" "${STATE}/.brought"
+    # shellcheck disable=SC2086
+    next=$(rpm_needed_by ${next} | comm -12 - "${STATE}/.new" | comm -23 - "${STATE}/.brought")
+  done
 }
 
-# rpm_wanted: packages that somebody asked for by name, where that is known.
+# rpm_needed_by PACKAGE...: those that have what these require. rpm fails if a
+# requirement is no package's, such as its own features and conditions.
+rpm_needed_by() {
+  local requirements
+  requirements=$(rpm -q --qf '[%{REQUIRENAME}\n]' "$@" | sort -u) || true
+  mapfile -t requirements <<<"${requirements}"
+  rpm -q --whatprovides --qf '%{NAME}\n' "${requirements[@]}" 2>/dev/null | sort -u || true
+}
+
+# rpm_wanted: packages that somebody asked for by name, as each tool notes it.
 rpm_wanted() {
-  [[ "${MANAGER}" == dnf ]] || return 0
-  dnf -q repoquery --userinstalled --qf '%{name}\n' 2>/dev/null | sort -u || true
+  case "${MANAGER}" in
+    dnf) dnf -q repoquery --userinstalled --qf '%{name}\n' ;;
+    yum) yum_wanted ;;
+    zypper) rpm_installed | grep -vxFf /var/lib/zypp/AutoInstalled ;;
+  esac 2>/dev/null | sort -u
+}
+
+# yum_wanted: folders are named ID-NAME-VERSION-RELEASE-ARCHITECTURE.
+yum_wanted() {
+  grep -lx user /dev/null /var/lib/yum/yumdb/*/*/reason | sed 's|/reason$||; s|.*/[^/-]*-||; s/-[^-]*-[^-]*-[^-]*$//'
 }
 
 # rpm_can_remove PACKAGE...: would rpm remove just these? A failure to tell must
 # not look like a no.
 rpm_can_remove() {
   local answer
-  answer=$(rpm -e --test "$@" 2>&1) && return
+  answer=$(rpm -e --test --allmatches "$@" 2>&1) && return
   [[ "${answer}" == *"needed by"* ]] || fail "rpm cannot tell what needs $*: ${answer##*$'\n'}"
   return 1
 }

@@ -74,13 +74,19 @@ remove_tuned() {
 }
 
 # read_removable: sets REMOVE to tuned and what came with it, without what
-# somebody has asked for since, and what other packages need.
+# somebody has asked for since, and what other packages need. Where nobody can
+# tell what was asked for, it is tuned alone.
 read_removable() {
   local found candidates=()
   packager mend
   recorded packages-ours || note_packages
   packager present >"${STATE}/.present"
-  packager wanted | sed '/^tuned$/d' >"${STATE}/.wanted"
+  if packager wanted >"${STATE}/.wanted"; then
+    sed -i '/^tuned$/d' "${STATE}/.wanted"
+  else
+    warn "${MANAGER} cannot tell which packages somebody asked for, so what came with tuned stays"
+    sed '/^tuned$/d' "${STATE}/packages-ours" >"${STATE}/.wanted"
+  fi
   found=$(comm -12 "${STATE}/packages-ours" "${STATE}/.present" | comm -23 - "${STATE}/.wanted")
   REMOVE=()
   [[ -n "${found}" ]] || return 0

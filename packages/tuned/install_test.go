@@ -119,6 +119,22 @@ func TestInstallFetchesListsOnlyIfNeeded(t *testing.T) {
 	}
 }
 
+// TestNoServiceOfTheHostRestarts: with apt-get as an admin would run it, one
+// would.
+func TestNoServiceOfTheHostRestarts(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, debian)
+	h.admin("mv /fake/repository/tuned /fake/upstream/")
+	h.succeed("install", "uninstall", "uninstall-check")
+	if n := h.calls("needrestart"); n != 0 {
+		t.Errorf("needrestart ran %d times", n)
+	}
+	h.admin("apt-get install monitor")
+	if h.calls("needrestart") != 1 {
+		t.Error("this host has no needrestart")
+	}
+}
+
 func TestInstallAfterDpkgWasInterrupted(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, debian)

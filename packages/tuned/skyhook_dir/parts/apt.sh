@@ -1,8 +1,10 @@
 # shellcheck shell=bash
 # Packages of Debian and what is like it.
 
+# apt ...: without needrestart, which would restart the services of the host
+# that use a library anybody has upgraded, containerd and the kubelet included.
 apt() {
-  DEBIAN_FRONTEND=noninteractive attempt apt-get -y -q -o DPkg::Lock::Timeout=60 -o Dpkg::Use-Pty=0 \
+  DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 NEEDRESTART_MODE=l attempt apt-get -y -q -o DPkg::Lock::Timeout=60 -o Dpkg::Use-Pty=0 \
     -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$@"
 }
 

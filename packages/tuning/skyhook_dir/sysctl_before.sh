@@ -5,6 +5,11 @@
 # As sysctl --system reads them: of files of one name, the first of these.
 readonly SYSCTL_DIRS=(/etc/sysctl.d /run/sysctl.d /usr/local/lib/sysctl.d /usr/lib/sysctl.d /lib/sysctl.d)
 
+# The kernel sets the one to 0 when the other is set, and takes no 0 for bytes.
+declare -A PARTNERS=(
+  [vm/dirty_bytes]=vm/dirty_ratio [vm/dirty_ratio]=vm/dirty_bytes
+  [vm/dirty_background_bytes]=vm/dirty_background_ratio [vm/dirty_background_ratio]=vm/dirty_background_bytes)
+
 # What was there before this package: "known VALUE", or "unknown".
 declare -A BEFORE=()
 
@@ -45,7 +50,7 @@ sysctl_original() {
 # sysctl_remember: before anything is changed, and never twice: a later run
 # would find the values that this one sets.
 sysctl_remember() {
-  local path line
+  local path line partner
   sysctl_load_before
   if [[ -f "${SYSCTL_DROP_IN}" && ! -e "${STATE}/sysctl" ]]; then
     # An earlier version of this package, which did not remember, has set these.
@@ -60,9 +65,11 @@ sysctl_remember() {
     done <"${SYSCTL_DROP_IN}"
   fi
   for path in "${WANTED_PATHS[@]}"; do
-    [[ -n "${BEFORE[${path}]:-}" ]] && continue
-    sysctl_original "${path}"
-    BEFORE[${path}]=${REPLY}
+    for partner in "${path}" ${PARTNERS[${path}]:-}; do
+      [[ -n "${BEFORE[${partner}]:-}" ]] && continue
+      sysctl_original "${partner}"
+      BEFORE[${partner}]=${REPLY}
+    done
   done
   sysctl_save_before
 }
@@ -125,6 +132,20 @@ sysctl_elsewhere() {
   return "${found}"
 }
 
+# sysctl_is_gone PATH: nothing wants it any more, nor its partner.
+sysctl_is_gone() {
+  [[ -z "${WANTED[$1]+set}" ]] || return 1
+  [[ -z "${PARTNERS[$1]:-}" || -z "${WANTED[${PARTNERS[$1]}]+set}" ]]
+}
+
+# sysctl_yields PATH VALUE: its partner has the say.
+sysctl_yields() {
+  local partner=${PARTNERS[$1]:-}
+  [[ -n "${partner}" ]] || return 1
+  [[ "$2" != 0 ]] || return 0
+  ! sysctl_elsewhere "$1" && sysctl_elsewhere "${partner}" && [[ "${REPLY}" != 0 ]]
+}
+
 # sysctl_restore PATH: as far as that can be done; some values can only be set
 # once per boot, and that must not keep a package from being removed.
 sysctl_restore() {
@@ -138,6 +159,7 @@ sysctl_restore() {
     say "the value that ${1//\//.} had before is not known; it stays until the next boot"
     return 0
   fi
+  ! sysctl_yields "$1" "${value}" || return 0
   sysctl_has "$1" "${value}"
   [[ $? -ne 1 ]] || sysctl_set "$1" "${value}" ||
     say "${1//\//.} stays as it is until the next boot, it cannot be set back to ${value}: ${REPLY}"
@@ -147,7 +169,7 @@ sysctl_restore() {
 sysctl_restore_unwanted() {
   local path gone=()
   for path in "${!BEFORE[@]}"; do
-    [[ -n "${WANTED[${path}]+set}" ]] || gone+=("${path}")
+    ! sysctl_is_gone "${path}" || gone+=("${path}")
   done
   ((${#gone[@]})) || return 0
   sysctl_read_elsewhere

@@ -198,6 +198,41 @@ func TestRunningLimits(t *testing.T) {
 	}
 }
 
+// TestLimitOfOpenFilesOfSystemd: of more than the kernel allows it gives what
+// itself may have, also where fs.nr_open was changed since.
+func TestLimitOfOpenFilesOfSystemd(t *testing.T) {
+	tests := map[string]struct {
+		setting, systemd, actual string
+		good                     bool
+	}{
+		"lowered since":           {"infinity", "1073741816:1073741816", "1073741816:1073741816", true},
+		"raised since":            {"infinity", "1024:524288", "524288:524288", true},
+		"the soft one is less":    {"1024:infinity", "1024:524288", "1024:524288", true},
+		"neither":                 {"infinity", "1024:524288", "1024:4096", false},
+		"more than there can be":  {"2000000", "1024:524288", "524288:524288", true},
+		"less than there can be":  {"600000", "1024:524288", "524288:524288", false},
+		"without systemd's limit": {"infinity", "", "524288:524288", false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newDebian(t)
+			h.configure(map[string]string{"service_cron.conf": "[Service]\nLimitNOFILE=" + test.setting + "\n"})
+			h.write("/run/units/cron.service/ActiveState", "active\n")
+			h.write("/run/units/cron.service/MainPID", "77\n")
+			h.write("/proc/77/limits", limitsOf(map[string]string{"Max open files": test.actual}))
+			if test.systemd != "" {
+				h.write("/proc/1/limits", limitsOf(map[string]string{"Max open files": test.systemd}))
+			}
+			if test.good {
+				h.succeed("post-interrupt-check")
+				return
+			}
+			h.fail("post-interrupt-check", "cron.service runs with LimitNOFILE="+test.actual+", not "+test.setting+"; restart it: add it to interrupt.services")
+		})
+	}
+}
+
 // TestRestarts: what is no limit takes effect with the next start.
 func TestRestarts(t *testing.T) {
 	const reason = "cron.service was not started since service_cron.conf changed; restart it: add it to interrupt.services"

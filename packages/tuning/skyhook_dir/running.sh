@@ -75,6 +75,20 @@ limit_at_least() {
   [[ "$2" != unlimited ]] && (($1 >= $2))
 }
 
+# limit_of_process NAME PID: REPLY is "SOFT:HARD", empty without one.
+limit_of_process() {
+  REPLY=$(sed -n "s/^${PROCESS_LIMITS[$1]}  *\([^ ]*\)  *\([^ ]*\).*/\1:\2/p" "/proc/$2/limits" 2>/dev/null)
+}
+
+# limit_is ACTUAL SOFT HARD MOST: ACTUAL is that limit, where there is no more
+# than MOST.
+limit_is() {
+  local soft=$2 hard=$3
+  limit_at_least "$4" "${hard}" || hard=$4
+  limit_at_least "$4" "${soft}" || soft=$4
+  [[ "${1#*:}" == "${hard}" ]] && limit_at_least "${1%:*}" "${soft}"
+}
+
 # limit_holds NAME VALUE PID: the process has that limit. It may have raised
 # its own soft limit, as programs written in Go do. ACTUAL is what it has.
 limit_holds() {
@@ -83,16 +97,19 @@ limit_holds() {
   soft=${REPLY}
   limit_value "$1" "${2##*:}" || return 0
   hard=${REPLY}
-  ACTUAL=$(sed -n "s/^${PROCESS_LIMITS[$1]}  *\([^ ]*\)  *\([^ ]*\).*/\1:\2/p" "/proc/$3/limits" 2>/dev/null)
+  limit_of_process "$1" "$3"
+  ACTUAL=${REPLY}
   [[ -n "${ACTUAL}" ]] || return 0
-  if [[ "$1" == LimitNOFILE ]]; then
-    # More than the kernel allows is cut down to what it allows.
-    limits_most_files
-    most=${REPLY}
-    limit_at_least "${most}" "${hard}" || hard=${most}
-    limit_at_least "${most}" "${soft}" || soft=${most}
-  fi
-  [[ "${ACTUAL#*:}" == "${hard}" ]] && limit_at_least "${ACTUAL%:*}" "${soft}"
+  limit_is "${ACTUAL}" "${soft}" "${hard}" unlimited && return 0
+  [[ "$1" == LimitNOFILE ]] || return 1
+  # Of more than the kernel allows, systemd gives what itself may have, which
+  # differs where fs.nr_open was changed since the boot.
+  limits_most_files
+  most=${REPLY}
+  ! limit_at_least "${most}" "${hard}" || return 1
+  limit_is "${ACTUAL}" "${soft}" "${hard}" "${most}" && return 0
+  limit_of_process "$1" 1
+  [[ -n "${REPLY}" ]] && limit_is "${ACTUAL}" "${soft}" "${hard}" "${REPLY#*:}"
 }
 
 # unit_settings FILE: the settings, a line each, of which continued lines are

@@ -205,7 +205,7 @@ func TestOurPackageImagesAreValid(t *testing.T) {
 	for _, r := range results {
 		for place, find := range map[string]func() (*image.Image, error){
 			"as built":   func() (*image.Image, error) { return image.FromIndex(r.Reference, r.Index) },
-			"in layout":  func() (*image.Image, error) { return image.FromLayout(r.Layout) },
+			"in layout":  func() (*image.Image, error) { return image.FromLayout(t.Context(), r.Layout) },
 			"in archive": func() (*image.Image, error) { return image.FromArchive(t.Context(), r.Tarballs[1]) },
 		} {
 			t.Run(r.Name+" "+place, func(t *testing.T) {

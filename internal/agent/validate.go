@@ -145,7 +145,7 @@ func locate(ctx context.Context, name string) (*image.Image, error) {
 		}
 		return found, nil
 	case info.IsDir() && image.IsLayout(name):
-		return image.FromLayout(name)
+		return image.FromLayout(ctx, name)
 	case info.IsDir() || filepath.Base(name) == packagefile.ConfigFile:
 		return nil, nil //nolint:nilnil // No image is an answer here.
 	case !info.Mode().IsRegular():

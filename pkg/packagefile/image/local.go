@@ -25,8 +25,9 @@ func IsLayout(dir string) bool {
 	return err == nil
 }
 
-// FromLayout finds the images in an OCI layout folder.
-func FromLayout(dir string) (*Image, error) {
+// FromLayout finds the images in an OCI layout folder. ctx is for the whole use
+// of the image.
+func FromLayout(ctx context.Context, dir string) (*Image, error) {
 	// It is read into memory at once.
 	if info, err := os.Stat(filepath.Join(dir, "index.json")); err == nil && (!info.Mode().IsRegular() || info.Size() > maxConfig) {
 		return nil, fmt.Errorf("read the OCI layout %s: index.json is no file of at most %d bytes", dir, maxConfig)
@@ -38,6 +39,9 @@ func FromLayout(dir string) (*Image, error) {
 	result := &Image{name: "OCI layout " + dir, whole: true}
 	if err := result.addIndex(index, nil, 0); err != nil {
 		return nil, fmt.Errorf("read the OCI layout %s: %w", dir, err)
+	}
+	for n := range result.parts {
+		result.parts[n].Image = untilImage{result.parts[n].Image, ctx}
 	}
 	return result.found()
 }
@@ -116,10 +120,7 @@ func FromArchive(ctx context.Context, file string) (*Image, error) {
 		if err != nil {
 			return nil, err
 		}
-		return struct {
-			io.Reader
-			io.Closer
-		}{until(ctx, f), f}, nil
+		return untilClosed(ctx, f), nil
 	}
 	manifest, err := tarball.LoadManifest(open)
 	if ctx.Err() != nil {

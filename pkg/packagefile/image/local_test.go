@@ -59,7 +59,7 @@ func TestFromLayout(t *testing.T) {
 			if !image.IsLayout(dir) {
 				t.Error("it is no layout")
 			}
-			found, err := image.FromLayout(dir)
+			found, err := image.FromLayout(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func TestFromLayout_Refuses(t *testing.T) {
 		pipe: "index.json is no file", huge: "of at most 4194304 bytes",
 		empty1: "holds no image for linux", damaged: "no such file", deep: "nested too deeply", t.TempDir(): "index.json",
 	} {
-		if _, err := image.FromLayout(dir); err == nil || !strings.Contains(err.Error(), "OCI layout "+dir) || !strings.Contains(err.Error(), want) {
+		if _, err := image.FromLayout(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "OCI layout "+dir) || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}

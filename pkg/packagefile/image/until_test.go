@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 
 	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
 )
@@ -63,5 +64,22 @@ func TestFromArchive_IsStopped(t *testing.T) {
 	}
 	if _, err := image.FromArchive(ctx, file); !errors.Is(err, errStopped) || strings.Contains(err.Error(), "not a docker archive") {
 		t.Errorf("FromArchive: %v", err)
+	}
+}
+
+// TestFromLayout_IsStopped also where the unpacked layers are not what is read.
+func TestFromLayout_IsStopped(t *testing.T) {
+	dir := newLayout(t, func(p layout.Path) error { return p.AppendImage(good(t, amd64)) })
+	ctx, stop := context.WithCancelCause(t.Context())
+	found, err := image.FromLayout(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, report, err := found.Lint(t.Context()); err != nil || len(report.Errors) != 0 {
+		t.Errorf("report %+v, error %v", report, err)
+	}
+	stop(errStopped)
+	if _, _, err := found.Lint(t.Context()); !errors.Is(err, errStopped) {
+		t.Errorf("got %v", err)
 	}
 }

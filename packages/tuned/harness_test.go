@@ -54,9 +54,9 @@ var debian = distribution{"ID=debian\n", aptTools}
 // rpmTools are the three that are told apart by what they note; each is tested
 // with its own family.
 var rpmTools = map[string]distribution{
-	"dnf":    {"ID=x\nID_LIKE=rhel\n", []string{"dnf", "rpm"}},
-	"yum":    {"ID=x\nID_LIKE=rhel\n", []string{"yum", "rpm"}},
-	"zypper": {"ID=x\nID_LIKE=suse\n", []string{"zypper", "rpm"}},
+	"dnf":    {"ID=x\nID_LIKE=rhel\n", []string{"dnf", "rpm", "grub2-editenv"}},
+	"yum":    {"ID=x\nID_LIKE=rhel\n", []string{"yum", "rpm", "grub2-editenv"}},
+	"zypper": {"ID=x\nID_LIKE=suse\n", []string{"zypper", "rpm", "grub2-editenv"}},
 }
 
 var aptTools = []string{"apt-cache", "apt-get", "apt-mark", "dpkg", "dpkg-query", "update-grub"}
@@ -73,6 +73,9 @@ func newHost(t testing.TB, d distribution) *host {
 	}}
 	h.write("/etc/os-release", d.osRelease)
 	h.write("/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"")
+	if slices.Contains(d.tools, "grub2-editenv") {
+		h.write("/boot/grub2/grubenv", "# GRUB Environment Block\nsaved_entry=0\n")
+	}
 	h.must(hostroot.CopyFile("testdata/host/packages", h.path("/fake/packages")))
 	for _, tool := range append([]string{"systemctl"}, d.tools...) {
 		h.must(hostroot.CopyFile("testdata/host/"+tool, h.path("/usr/bin", tool)))
@@ -269,7 +272,7 @@ func (h *host) calls(words string) int {
 func (h *host) etc() map[string]string {
 	h.t.Helper()
 	found := map[string]string{}
-	for _, top := range []string{"/etc", "/var/lib/skyhook/demo/tuned", "/var/log", "/usr/lib/tuned", "/fake/installed", "/fake/active"} {
+	for _, top := range []string{"/etc", "/boot", "/var/lib/skyhook/demo/tuned", "/var/log", "/usr/lib/tuned", "/fake/installed", "/fake/active"} {
 		err := filepath.WalkDir(h.path(top), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil {
 				return err

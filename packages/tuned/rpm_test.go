@@ -23,6 +23,38 @@ func TestUninstallOnRPM(t *testing.T) {
 	}
 }
 
+// TestParametersOfTheKernelGo, though a tuned that is stopped leaves them.
+func TestParametersOfTheKernelGo(t *testing.T) {
+	tests := map[string]struct{ before, later, says string }{
+		"running":                    {"true", "true", ""},
+		"stopped":                    {"true", "systemctl stop tuned.service", ""},
+		"does not start":             {"true", "systemctl stop tuned.service; echo start >/fake/breaks/systemctl", "could not leave the profile"},
+		"removed by hand":            {"true", ". /fake/packages; purge tuned", ""},
+		"of others":                  {"dnf install tuned; systemctl start tuned.service", "true", ""},
+		"of others, stopped":         {"dnf install tuned; systemctl start tuned.service", "systemctl stop tuned.service", ""},
+		"of others, with parameters": {"dnf install tuned; systemctl start tuned.service; mkdir /etc/tuned/mine; echo '[bootloader]' >/etc/tuned/mine/tuned.conf; tuned-adm profile mine", "true", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, rpmTools["dnf"])
+			h.admin(test.before)
+			before := h.read("/boot/grub2/grubenv")
+			h.configMap(everything)
+			h.succeed("install", "config")
+			if got := h.read("/boot/grub2/grubenv"); !strings.Contains(got, "tuned_params=quiet\n") {
+				t.Fatalf("grubenv %q", got)
+			}
+			h.admin(test.later)
+			r := h.run("uninstall")
+			if after := h.read("/boot/grub2/grubenv"); r.code != 0 || !strings.Contains(r.stdout, test.says) || after != before {
+				t.Errorf("was %q, is %q; %+v", before, after, r)
+			}
+			h.succeed("uninstall-check")
+		})
+	}
+}
+
 // TestOnRPMOthersInstallMeanwhile: an installation may be tried for days.
 func TestOnRPMOthersInstallMeanwhile(t *testing.T) {
 	tests := map[string]struct {

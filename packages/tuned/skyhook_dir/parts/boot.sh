@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # What tuned itself changes on the host and does not put back by itself: its
-# bootloader plugin adds lines to /etc/default/grub that stay, and rewrites
-# files of /etc/tuned in its own spelling.
+# bootloader plugin adds lines to /etc/default/grub and variables to the
+# environment of GRUB that stay, and rewrites files of /etc/tuned in its own
+# spelling.
 
 readonly GRUB=/etc/default/grub
 readonly GRUB_LINES='\(GRUB_CMDLINE_LINUX_DEFAULT\|GRUB_INITRD_OVERLAY\)="${[A-Z_]*:+$[A-Z_]* }\\$tuned_\(params\|initrd\)"'
@@ -13,6 +14,7 @@ readonly OWN_FILES=(/etc/tuned/active_profile /etc/tuned/profile_mode /etc/tuned
 keep_files() {
   local path
   keep kept.grub "${GRUB}"
+  recorded kept.grubenv || boot_variables | record kept.grubenv
   for path in "${OWN_FILES[@]}"; do
     keep "kept.${path##*/}" "${path}"
   done
@@ -44,6 +46,20 @@ update_grub() {
   else
     say "no update-grub on this host: make the boot menu again with its own tool"
   fi
+}
+
+# boot_variables: those of tuned, where boot entries refer to such (RHEL, SUSE).
+boot_variables() {
+  type -P grub2-editenv >/dev/null || return 0
+  grub2-editenv - list 2>/dev/null | sed -n '/^tuned_\(params\|initrd\)=/p' || true
+}
+
+# variables_as_before: an entry that still refers to them then gets nothing.
+variables_as_before() {
+  recorded kept.grubenv && [[ ! -s "${STATE}/kept.grubenv" && -n "$(boot_variables)" ]] || return 0
+  attempt grub2-editenv - unset tuned_params tuned_initrd ||
+    fail "grub2-editenv cannot remove the variables tuned_params and tuned_initrd: ${LAST}"
+  say "removed the variables of tuned from the environment of GRUB"
 }
 
 # spelling_as_before: files of a tuned that stays. Where only the spelling

@@ -24,6 +24,7 @@ uninstall_step() {
   # Whoever removed tuned by hand could not remove its folder with our files in it.
   tuned_present || rmdir /etc/tuned 2>/dev/null || true
   rivals_as_before
+  variables_as_before
   grub_as_before
   finish_uninstall
 }
@@ -36,13 +37,14 @@ note_gone() {
   done | if recorded gone; then sort -u - "${STATE}/gone"; else cat; fi | record gone
 }
 
-# leave_profiles: a tuned that goes rolls back by itself when it is stopped, so
-# that only one that stays must succeed.
+# leave_profiles: only a tuned that runs can undo all of a profile; what it does
+# by itself when it is stopped leaves the parameters of the kernel. One that
+# stays must succeed, of one that goes the rest is cleared afterwards.
 leave_profiles() {
   tuned_present && recorded profile-before || return 0
   if ours; then
-    service_active || return 0
-    (profile_as_before) || warn "could not leave the profile; stopping tuned undoes it"
+    (start_service && profile_as_before) ||
+      warn "could not leave the profile: stopping tuned undoes it, but for parameters of the kernel in the boot menu; make that again with the host's own tool"
   else
     start_service
     profile_as_before
@@ -117,7 +119,7 @@ finish_uninstall() {
     printf 'done=yes\n'
   } | record removed
   drop before packages-before packages-ours profile-before stays files \
-    kept.grub kept.active_profile kept.profile_mode kept.post_loaded_profile kept.bootcmdline kept.tuned.conf
+    kept.grub kept.grubenv kept.active_profile kept.profile_mode kept.post_loaded_profile kept.bootcmdline kept.tuned.conf
   say "everything is undone"
 }
 

@@ -123,6 +123,51 @@ func TestUnitsCheck(t *testing.T) {
 	})
 }
 
+// TestSystemdThatHasNotReadTheDropIn is told to, whoever changed what.
+func TestSystemdThatHasNotReadTheDropIn(t *testing.T) {
+	tests := map[string]struct {
+		change func(h *host)
+		reason string
+	}{
+		"another file": {
+			func(h *host) { h.write("/etc/systemd/system/cron.service.d/10-host.conf", "[Service]\nNice=1\n") },
+			"cron.service has changed on disk since systemd read it; run systemctl daemon-reload",
+		},
+		"not seen": {
+			func(h *host) {
+				h.write("/run/units/cron.service/NeedDaemonReload", "no\n")
+				h.tool("rm", "-r", "/run/loaded/cron.service.d")
+			},
+			"systemd does not use " + cronDropIn + " for cron.service",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newDebian(t)
+			configMap := map[string]string{"service_cron.conf": "[Service]\nNice=5\n", "service_none.conf": "[Service]\nNice=5\n", "service_a.b@.conf": ""}
+			h.configure(configMap)
+			test.change(h)
+			h.fail("config-check", test.reason)
+			h.calls()
+			h.configure(configMap)
+			h.expectCalls("systemctl daemon-reload")
+			h.configure(configMap)
+			h.expectCalls()
+		})
+	}
+}
+
+func TestMaskedUnit(t *testing.T) {
+	h := newDebian(t)
+	h.write("/run/units/cron.service/LoadState", "masked\n")
+	h.write("/run/units/cron.service/DropInPaths", "\n")
+	for range 2 {
+		h.configure(map[string]string{"service_cron.conf": "[Service]\nNice=5\n"})
+	}
+	h.expectCalls("systemctl daemon-reload")
+}
+
 // limitsOf is /proc/<pid>/limits as the kernel writes it.
 func limitsOf(limits map[string]string) string {
 	var text strings.Builder

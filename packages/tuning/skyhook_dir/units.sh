@@ -119,6 +119,18 @@ units_remove_unwanted() {
   done
 }
 
+# unit_is_known UNIT FILE: systemd has read it as it is on disk, which others
+# may have changed as well.
+unit_is_known() {
+  unit_is_template "$1" || ! unit_exists "$1" && return
+  unit_property "$1" LoadState
+  [[ "${REPLY}" != masked ]] || return 0
+  unit_property "$1" NeedDaemonReload
+  [[ "${REPLY}" != yes ]] || return 1
+  unit_property "$1" DropInPaths
+  [[ " ${REPLY} " == *" $2 "* ]]
+}
+
 # units_reconcile: the moment of each changed unit is taken when systemd knows
 # the change, so that a later start is one with it.
 units_reconcile() {
@@ -129,7 +141,10 @@ units_reconcile() {
     file=${REPLY}
     read_file "${CONFIGMAPS}/${UNIT_KEYS[${unit}]}"
     content=${CONTENT}
-    holds "${file}" "${content}" && continue
+    if holds "${file}" "${content}"; then
+      unit_is_known "${unit}" "${file}" || owe daemon-reload
+      continue
+    fi
     owe daemon-reload
     state_set units "${unit}" changing
     put_drop_in "${file}" "${content}"
@@ -167,7 +182,8 @@ unit_check() {
   unit_exists "${unit}" || return
   unit_property "${unit}" LoadState
   case "${REPLY}" in
-    loaded | masked) ;;
+    loaded) ;;
+    masked) return ;; # nothing starts it, and systemd may not look at its drop-ins
     *) problem "${UNIT_KEYS[${unit}]}: systemd cannot load ${unit} (${REPLY}); see systemctl status ${unit}" ;;
   esac
   unit_property "${unit}" NeedDaemonReload

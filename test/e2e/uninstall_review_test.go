@@ -37,7 +37,9 @@ func reviewed(file string) map[string]v1alpha1.Package {
 	case1 := scripted(undoable(file + "-1"))
 	case1.ConfigMap["uninstall.sh"] = `echo "uninstall-$COMMENT-$(cat $SKYHOOK_DIR/configmaps/data)" >> ` + file + "-1"
 	case1.ConfigMap["data"] = "d"
-	case1.Env = []corev1.EnvVar{{Name: "COMMENT", Value: "c"}}
+	// All run one script at the same time, and five logs of a script are kept: those of "silent" are to be among them.
+	quiet := corev1.EnvVar{Name: "SKYHOOK_AGENT_WRITE_LOGS", Value: "false"}
+	case1.Env = []corev1.EnvVar{{Name: "COMMENT", Value: "c"}, quiet}
 	silent := scripted(map[string]string{"apply.sh": journal(file+"-21", "apply")})
 	installed := scripted(undoable(file + "-22"))
 	installed.Uninstall.Enabled = ptr.To(false)
@@ -45,6 +47,7 @@ func reviewed(file string) map[string]v1alpha1.Package {
 	late.Uninstall, late.DependsOn = nil, map[string]string{"case1": "1.1.0"}
 	lowered := scripted(undoable(file + "-b"))
 	lowered.ConfigMap["uninstall.sh"] = journal(file+"-b", "uninstall-of-1.1.0")
+	lowered.Env = []corev1.EnvVar{quiet}
 	return map[string]v1alpha1.Package{"case1": case1, "silent": silent, "installed": installed, "lowered": lowered, "late": late}
 }
 

@@ -88,6 +88,9 @@ func TestHostsThatAreNotSupported(t *testing.T) {
 	}{
 		"other family":    {distribution{"ID=arch\nID_LIKE=\"\"\n", nil}, []string{`ID="arch"`, `ID_LIKE=""`, "Debian"}},
 		"image based":     {distribution{"ID=cos\nID_LIKE=chromiumos\n", nil}, []string{`ID="cos"`, `ID_LIKE="chromiumos"`, "supported"}},
+		"read-only root":  {distribution{"ID=\"sle-micro\"\nID_LIKE=\"suse\"\n", []string{"zypper", "rpm"}}, []string{`"sle-micro"`, "read-only", "transactional-update pkg install tuned"}},
+		"its newer name":  {distribution{"ID=\"sl-micro\"\nID_LIKE=\"suse\"\n", []string{"zypper", "rpm"}}, []string{`"sl-micro"`, "read-only"}},
+		"its open sister": {distribution{"ID=opensuse-microos\nID_LIKE=\"suse opensuse\"\n", []string{"zypper", "rpm"}}, []string{"read-only"}},
 		"no os-release":   {distribution{"", nil}, []string{`ID=""`}},
 		"without manager": {distribution{"ID=debian\n", nil}, []string{"looked for: apt-get"}},
 		"neither of two":  {distribution{"ID=rhel\n", nil}, []string{"looked for: dnf yum"}},
@@ -96,6 +99,21 @@ func TestHostsThatAreNotSupported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			newHost(t, test.distribution).fail("install", test.words...)
+		})
+	}
+}
+
+// TestTunedIsThereOnAnyHost: nothing has to be installed there.
+func TestTunedIsThereOnAnyHost(t *testing.T) {
+	for _, id := range []string{"sle-micro", "arch"} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, distribution{"ID=" + id + "\n", nil})
+			h.admin("cp -a /fake/files/tuned/. /; systemctl start tuned.service")
+			before := h.etc()
+			h.configMap(everything)
+			h.succeed("install", "install-check", "config", "config-check", "uninstall", "uninstall-check")
+			h.expectEtc(before)
 		})
 	}
 }

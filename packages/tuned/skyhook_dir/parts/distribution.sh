@@ -17,11 +17,14 @@ os_release() {
 choose_packager() {
   local id like word tools=()
   id=$(os_release ID) like=$(os_release ID_LIKE)
+  # SLE Micro and MicroOS, which also say that they are like SUSE.
+  [[ "${id}" != *micro* ]] ||
+    fail "cannot install tuned on \"${id}\", whose root is read-only: bring it onto the host with: transactional-update pkg install tuned, and reboot; this package then uses it"
   for word in ${id} ${like}; do
     case "${word}" in
-      debian | ubuntu) PACKAGER=apt tools=(apt-get) ;;
-      rhel | centos | rocky | almalinux | amzn | ol | fedora) PACKAGER=rpm tools=(dnf yum) ;;
-      suse | sles | sle_hpc | sle-micro | opensuse | opensuse-*) PACKAGER=rpm tools=(zypper) ;;
+      debian* | ubuntu*) PACKAGER=apt tools=(apt-get) ;;
+      rhel | redhat* | centos* | rocky | almalinux | amzn* | ol | fedora*) PACKAGER=rpm tools=(dnf yum) ;;
+      suse | sles | sle_hpc | opensuse | opensuse-*) PACKAGER=rpm tools=(zypper) ;;
       *) continue ;;
     esac
     choose_manager "${tools[@]}"

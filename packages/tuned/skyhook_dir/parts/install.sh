@@ -4,7 +4,6 @@
 install_step() {
   # Left behind by an uninstall that nobody has checked.
   recorded removed && drop_all
-  choose_packager
   if tuned_present && ! ours; then
     note_present
   else
@@ -35,6 +34,7 @@ install_tuned() {
     say "tuned is installed already"
     return
   fi
+  choose_packager
   note_absent
   say "installing tuned with ${MANAGER}"
   packager install || fail "${MANAGER} cannot install tuned: ${LAST}"

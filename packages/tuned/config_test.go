@@ -2,6 +2,7 @@ package tuned_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -154,6 +155,61 @@ func TestNewFolders(t *testing.T) {
 	}
 	h.succeed("uninstall", "uninstall-check")
 	h.expectEtc(before)
+}
+
+// TestTunedChangesItsFolders: an upgrade of TuneD by the host's admin, which
+// moves the profiles that it finds, or leaves them.
+func TestTunedChangesItsFolders(t *testing.T) {
+	tests := map[string]struct {
+		upgrade string
+		there   []string
+		steps   []string
+	}{
+		"moved":                 {"mkdir /etc/tuned/profiles; mv /etc/tuned/web /etc/tuned/profiles/", []string{"profiles/web"}, []string{"config", "config-check"}},
+		"left":                  {"true", []string{"profiles/web"}, []string{"config", "config-check"}},
+		"moved, no config":      {"mkdir /etc/tuned/profiles; mv /etc/tuned/web /etc/tuned/profiles/", []string{"profiles/web"}, nil},
+		"left, no config":       {"true", []string{"web"}, nil},
+		"only the folder stays": {"mkdir -p /etc/tuned/profiles/web; mv /etc/tuned/web/tuned.conf /etc/tuned/profiles/web/", []string{"profiles/web", "web"}, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, debian)
+			before := h.etc()
+			h.succeed("install")
+			h.configMap(map[string]string{"web": web, "tuned_profile": "web"})
+			h.succeed("config", "config-check")
+			h.admin("mkdir -p /usr/lib/tuned/profiles; " + test.upgrade)
+			h.succeed(test.steps...)
+			for _, dir := range []string{"profiles/web", "web"} {
+				if h.has("/etc/tuned/"+dir) != slices.Contains(test.there, dir) {
+					t.Errorf("/etc/tuned/%s: there is %v", dir, h.has("/etc/tuned/"+dir))
+				}
+			}
+			gone := h.clone()
+			h.succeed("uninstall", "uninstall-check")
+			h.expectEtc(before)
+			gone.configMap(map[string]string{"tuned_profile": "plain"})
+			gone.succeed("config", "config-check")
+			if gone.has("/etc/tuned/web/tuned.conf") || gone.has("/etc/tuned/profiles/web/tuned.conf") {
+				t.Error("the file stays without its key")
+			}
+		})
+	}
+}
+
+// TestTunedTookAlongAFileOfOthers that is kept to be put back.
+func TestTunedTookAlongAFileOfOthers(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, debian)
+	h.admin("apt-get install tuned; mkdir /etc/tuned/web; echo theirs >/etc/tuned/web/tuned.conf")
+	h.configMap(map[string]string{"web": web, "tuned_profile": "web"})
+	h.succeed("install", "config")
+	h.admin("mkdir -p /usr/lib/tuned/profiles /etc/tuned/profiles; mv /etc/tuned/web /etc/tuned/profiles/")
+	h.succeed("uninstall", "uninstall-check")
+	if got := h.read("/etc/tuned/profiles/web/tuned.conf"); got != "theirs\n" || h.has("/etc/tuned/web") {
+		t.Errorf("put back: %q", got)
+	}
 }
 
 func TestReconcile(t *testing.T) {

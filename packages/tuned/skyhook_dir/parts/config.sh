@@ -47,6 +47,7 @@ remove_leaving() {
   local key
   for key in $(owned); do
     is_leaving "${key}" || continue
+    follow "${key}"
     give_back "${key}"
     [[ "${key}" != profile.* ]] || again=yes
   done

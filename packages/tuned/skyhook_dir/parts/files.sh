@@ -17,11 +17,27 @@ target_owned() {
   cat "${STATE}/files/$1/target"
 }
 
-# own KEY: from here on its file is ours to write, and to take back.
+# follow KEY: a newer tuned that looks for profiles elsewhere takes along those
+# that it finds. Such a file is still ours.
+follow() {
+  local old new
+  old=$(target_owned "$1") new=$(target_of "$1")
+  if [[ "${old}" != "${new}" && ! -e "${old}" && -e "${new}" ]]; then
+    say "${old} has become ${new}"
+    record "files/$1/target" <<<"${new}"
+  fi
+}
+
+# own KEY: from here on its file is ours to write, and to take back. One that
+# is not where tuned looks now is given back first.
 own() {
   local new="${STATE}/.own" target
-  recorded "files/$1" && return
   target=$(target_of "$1")
+  if recorded "files/$1"; then
+    follow "$1"
+    [[ "$(target_owned "$1")" != "${target}" ]] || return 0
+    give_back "$1"
+  fi
   rm -rf "${new}"
   mkdir -p "${new}" "${STATE}/files"
   printf '%s\n' "${target}" >"${new}/target"

@@ -33,6 +33,9 @@ uninstall_step() {
 note_gone() {
   local key
   for key in $(owned); do
+    follow "${key}"
+  done
+  for key in $(owned); do
     recorded "files/${key}/before" || printf '%s\n' "$(target_owned "${key}")"
   done | if recorded gone; then sort -u - "${STATE}/gone"; else cat; fi | record gone
 }

@@ -13,7 +13,7 @@ import (
 // kernel are plain files there, so that the machine keeps its own.
 
 var template = hostroot.Template{Dirs: []string{"run"}, Tools: []string{
-	"awk", "bash", "cat", "cmp", "cp", "date", "env", "flock", "grep", "mkdir", "mv", "nsenter", "readlink", "rm", "rmdir",
+	"awk", "bash", "cat", "cp", "date", "env", "flock", "grep", "mkdir", "mv", "nsenter", "readlink", "rm", "rmdir",
 	"sed", "sort", "sysctl", "tr",
 }}
 

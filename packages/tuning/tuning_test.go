@@ -140,7 +140,6 @@ func TestMistakesChangeNothing(t *testing.T) {
 		"unknown key":    {"sysctls.conf", "", `unknown configMap key "sysctls.conf"; ` + known},
 		"no unit":        {"service_.conf", "", `unknown configMap key "service_.conf"; ` + known},
 		"another case":   {"Sysctl.conf", "", `unknown configMap key "Sysctl.conf"; ` + known},
-		"windows":        {"sysctl.conf", "vm.swappiness=1\r\n", "sysctl.conf has carriage returns; save it with Unix line ends"},
 		"sysctl line":    {"sysctl.conf", "vm.swappiness=1\nvm.swappiness\n", `sysctl.conf line 2: "vm.swappiness" is not of the form key = value`},
 		"sysctl key":     {"sysctl.conf", "\nvm.none=1\n", "sysctl.conf line 2: this host has no key vm.none"},
 		"sysctl folder":  {"sysctl.conf", "net.core=1\n", "sysctl.conf line 1: this host has no key net.core"},
@@ -173,6 +172,31 @@ func TestMistakesChangeNothing(t *testing.T) {
 			h.expectSnapshot(before, "/etc", "/proc", "/boot", stateDir)
 			h.expectCalls()
 		})
+	}
+}
+
+// TestWindowsLineEnds are left out, as sysctl and systemd do, too.
+func TestWindowsLineEnds(t *testing.T) {
+	h, unix := newDebian(t), newDebian(t)
+	for key := range everything {
+		unix.configure(everything)
+		configMap := maps.Clone(everything)
+		configMap[key] = strings.ReplaceAll(strings.TrimSuffix(everything[key], "\n"), "\n", "\r\n") + "\r"
+		h.configMap(configMap)
+		if said := h.succeed("config"); said != "tuning: "+key+" has Windows line ends, which are left out; save it with Unix ones\n" {
+			t.Errorf("%s: said %q", key, said)
+		}
+		h.succeed("config-check")
+		want := unix.snapshot(watched...)
+		for name, text := range want {
+			want[name] = strings.TrimSuffix(text, "\n")
+		}
+		got := h.snapshot(watched...)
+		for name, text := range got {
+			if strings.TrimSuffix(text, "\n") != want[name] {
+				t.Errorf("%s: %s: got %q, want %q", key, name, text, want[name])
+			}
+		}
 	}
 }
 

@@ -116,7 +116,7 @@ limit_holds() {
 # one, and section headings.
 unit_settings() {
   awk '/^[ \t]*[#;]/ { next }
-    { sub(/^[ \t]+/, ""); sub(/[ \t]+$/, ""); line = line $0 }
+    { sub(/^[ \t]+/, ""); sub(/[ \t\r]+$/, ""); line = line $0 }
     /\\$/ { sub(/\\$/, " ", line); next }
     { if (line != "") print line; line = "" }
     END { if (line != "") print line }' "$1"

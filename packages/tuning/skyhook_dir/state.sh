@@ -40,6 +40,13 @@ read_file() {
   { IFS= read -r -d "" CONTENT || :; } <"$1" || fail "cannot read $1"
 }
 
+# read_key KEY: CONTENT is what the configMap has under KEY, with Unix line ends.
+read_key() {
+  read_file "${CONFIGMAPS}/$1"
+  CONTENT=${CONTENT//$'\r\n'/$'\n'}
+  CONTENT=${CONTENT%$'\r'}
+}
+
 # holds FILE CONTENT: FILE is there and has exactly that content.
 holds() {
   [[ -f "$1" ]] || return 1

@@ -75,7 +75,7 @@ sysctl_validate() {
     number=$((number + 1))
     sysctl_line "${line}"
     case "${KIND}" in
-      bad) problem "sysctl.conf line ${number}: \"${line}\" is not of the form key = value" ;;
+      bad) problem "sysctl.conf line ${number}: \"${line%$'\r'}\" is not of the form key = value" ;;
       except) named[${KEY}]=1 ;;
       set)
         if sysctl_is_pattern "${KEY}"; then
@@ -126,7 +126,7 @@ sysctl_reconcile() {
   sysctl_apply
   stop_on_problems
   if [[ -f "${CONFIGMAPS}/sysctl.conf" ]]; then
-    read_file "${CONFIGMAPS}/sysctl.conf"
+    read_key sysctl.conf
     put_drop_in "${SYSCTL_DROP_IN}" "${CONTENT}"
   else
     remove_drop_in "${SYSCTL_DROP_IN}"
@@ -152,9 +152,10 @@ sysctl_check() {
   sysctl_live_check
   if [[ ! -f "${CONFIGMAPS}/sysctl.conf" ]]; then
     sysctl_gone
-  elif ! cmp -s -- "${CONFIGMAPS}/sysctl.conf" "${SYSCTL_DROP_IN}"; then
-    problem "${SYSCTL_DROP_IN} is not what sysctl.conf wants"
+    return
   fi
+  read_key sysctl.conf
+  holds "${SYSCTL_DROP_IN}" "${CONTENT}" || problem "${SYSCTL_DROP_IN} is not what sysctl.conf wants"
 }
 
 sysctl_remove() {

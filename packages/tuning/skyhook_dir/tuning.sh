@@ -13,7 +13,7 @@ export LC_ALL=C
 
 readonly MODES="config, config-check, post-interrupt-check, uninstall, uninstall-check"
 readonly KEYS="sysctl.conf, ulimit.conf, service_<unit>.conf, grub.conf"
-readonly TOOLS="awk cat cmp cp date grep mkdir mv readlink rm rmdir sed sort"
+readonly TOOLS="awk cat cp date grep mkdir mv readlink rm rmdir sed sort"
 readonly HERE=${BASH_SOURCE[0]%/*}
 
 PROBLEMS=0
@@ -97,8 +97,8 @@ refuse_unknown_keys() {
         continue
         ;;
     esac
-    if grep -q $'\r' -- "${path}"; then
-      problem "${key} has carriage returns; save it with Unix line ends"
+    if grep -q $'\r$' -- "${path}"; then
+      say "${key} has Windows line ends, which are left out; save it with Unix ones"
     fi
   done
 }

@@ -139,7 +139,7 @@ units_reconcile() {
   for unit in "${UNITS[@]}"; do
     unit_drop_in "${unit}"
     file=${REPLY}
-    read_file "${CONFIGMAPS}/${UNIT_KEYS[${unit}]}"
+    read_key "${UNIT_KEYS[${unit}]}"
     content=${CONTENT}
     if holds "${file}" "${content}"; then
       unit_is_known "${unit}" "${file}" || owe daemon-reload
@@ -174,7 +174,8 @@ unit_check() {
   local unit=$1 file
   unit_drop_in "${unit}"
   file=${REPLY}
-  if ! cmp -s -- "${CONFIGMAPS}/${UNIT_KEYS[${unit}]}" "${file}"; then
+  read_key "${UNIT_KEYS[${unit}]}"
+  if ! holds "${file}" "${CONTENT}"; then
     problem "${file} is not what ${UNIT_KEYS[${unit}]} wants"
     return
   fi

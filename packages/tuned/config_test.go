@@ -73,15 +73,12 @@ func TestConfigRefuses(t *testing.T) {
 		keys  map[string]string
 		words []string
 	}{
-		"no section":         {map[string]string{"notes": "some text"}, []string{`key "notes" is no profile`, "[section]"}},
-		"empty":              {map[string]string{"web": ""}, []string{`key "web" is no profile`}},
-		"dash":               {map[string]string{"-web": web}, []string{`key "-web" cannot name`}},
-		"dot":                {map[string]string{".web": web}, []string{`key ".web" cannot name`}},
-		"script with a dash": {map[string]string{"-x_script": script}, []string{`key "-x_script" cannot name`}},
-		"folder of tuned":    {map[string]string{"scripts": web}, []string{`key "scripts" cannot be a profile`}},
-		"file of tuned":      {map[string]string{"bootcmdline": web}, []string{`key "bootcmdline"`, "/etc/tuned/bootcmdline is a file"}},
-		"unknown":            {map[string]string{"tuned_profile": "nope"}, []string{`"nope"`, "does not know", "tuned-adm list"}},
-		"prefix of one":      {map[string]string{"tuned_profile": "bal"}, []string{`"bal"`, "does not know"}},
+		"folder of tuned": {map[string]string{"recommend.d": web, "tuned_profile": "recommend.d"}, []string{`"recommend.d"`, "does not know"}},
+		"file of tuned":   {map[string]string{"bootcmdline": web, "tuned_profile": "bootcmdline"}, []string{`"bootcmdline"`, "does not know"}},
+		"a setting":       {map[string]string{"service": "eks", "tuned_profile": "service"}, []string{`"service"`, "does not know"}},
+		"dash":            {map[string]string{"-web": web, "tuned_profile": "-web"}, []string{`"-web"`, "cannot be a profile"}},
+		"unknown":         {map[string]string{"tuned_profile": "nope"}, []string{`"nope"`, "does not know", "tuned-adm list"}},
+		"prefix of one":   {map[string]string{"tuned_profile": "bal"}, []string{`"bal"`, "does not know"}},
 		"prefix that touches": {
 			map[string]string{"tuned_profile": strings.TrimSuffix(longName, "Training")}, []string{"does not know"},
 		},
@@ -101,6 +98,37 @@ func TestConfigRefuses(t *testing.T) {
 				t.Errorf("active %q", h.active())
 			}
 		})
+	}
+}
+
+// TestStrangeKeysFailNothing: they never did.
+func TestStrangeKeysFailNothing(t *testing.T) {
+	t.Parallel()
+	h := ready(t)
+	before := h.etc()
+	h.configMap(map[string]string{
+		"notes": "some text", "empty": "", ".web": web, "-web": web, "-x_script": script, "scripts": web, "profiles": web, "service": web,
+		"bootcmdline": web, "recommend.d": web, "intent": "inference", "tuned_profile": "balanced empty scripts service",
+	})
+	r := h.succeed("config")
+	for _, words := range []string{
+		`key "notes" becomes a profile without settings`, `key "empty" becomes`,
+		`key "bootcmdline" is ignored: /etc/tuned/bootcmdline is a file`, `key "recommend.d" is ignored: tuned has a folder`,
+	} {
+		if !strings.Contains(r.stdout, words) {
+			t.Errorf("nothing says %s:\n%s", words, r.stdout)
+		}
+	}
+	if strings.Count(r.stdout, "warning: ") != 4 || h.active() != "balanced empty scripts service" || h.has("/etc/tuned/recommend.d") {
+		t.Errorf("active %q\n%s", h.active(), r.stdout)
+	}
+	h.succeed("config-check")
+	h.configMap(map[string]string{"tuned_profile": "balanced"})
+	h.succeed("config", "config-check")
+	for path := range h.etc() {
+		if _, there := before[path]; !there && !strings.HasPrefix(path, stateDir) {
+			t.Errorf("%s stays", path)
+		}
 	}
 }
 

@@ -4,7 +4,7 @@
 readonly CONFIGMAPS="${SKYHOOK_DIR:-}/configmaps"
 readonly SCRIPTS=/etc/tuned/scripts
 
-# Settings of packages that are built on this one.
+# Settings of packages that are built on this one, unless they are profiles.
 readonly FOREIGN=(accelerator intent service)
 
 # profiles_folder: newer versions of tuned look one folder further down.
@@ -16,8 +16,8 @@ profiles_folder() {
   fi
 }
 
-# read_wishes: fills KEYS (what to write), WANTED (what to activate), and
-# refuses what cannot be meant.
+# read_wishes: fills KEYS (what to write) and WANTED (what to activate), and
+# refuses what cannot be activated.
 read_wishes() {
   [[ -n "${SKYHOOK_DIR:-}" ]] || fail "SKYHOOK_DIR is not set; the agent sets it"
   KEYS=() WANTED=()
@@ -26,8 +26,8 @@ read_wishes() {
     key=${path##*/}
     case "${key}" in
       tuned_profile) read -r -a WANTED <<<"$(tr -s '[:space:]' ' ' <"${path}")" ;;
-      *_script) good_name "${key}" && KEYS+=("script.${key}") ;;
-      *) is_foreign "${key}" || { good_profile "${key}" "${path}" && KEYS+=("profile.${key}"); } ;;
+      *_script) KEYS+=("script.${key}") ;;
+      *) is_ignored "${key}" "${path}" || KEYS+=("profile.${key}") ;;
     esac
   done
   local name
@@ -37,27 +37,25 @@ read_wishes() {
   done
 }
 
-is_foreign() {
-  [[ " ${FOREIGN[*]} " == *" $1 "* ]]
-}
-
-good_name() {
-  [[ "$1" =~ ^[A-Za-z0-9_][A-Za-z0-9_.-]*$ ]] ||
-    fail "the configMap key \"$1\" cannot name a profile or a script; begin it with a letter, a digit or \"_\""
-}
-
-# good_profile KEY PATH
-good_profile() {
-  good_name "$1"
-  case "$1" in
-    profiles | scripts | recommend.d) fail "the configMap key \"$1\" cannot be a profile: tuned has a folder of that name for other things; rename it" ;;
-  esac
-  grep -qE '^[[:space:]]*\[[^]]+\]' "$2" ||
-    fail "the configMap key \"$1\" is no profile: it has no [section]; give it one, such as [main], or end its name in _script if it is a script, or remove it"
+# is_ignored KEY PATH: it cannot be a profile, or nobody means it to be one. It
+# is no failure, as long as tuned_profile does not name it.
+is_ignored() {
   local folder
   folder=$(profiles_folder)/$1
-  [[ ! -e "${folder}" || -d "${folder}" ]] ||
-    fail "the configMap key \"$1\" cannot be a profile: ${folder} is a file on this host; rename the key"
+  if [[ "${folder}" == /etc/tuned/recommend.d ]]; then
+    warn "the configMap key \"$1\" is ignored: tuned has a folder of that name for other things; rename it"
+  elif [[ -e "${folder}" && ! -d "${folder}" ]]; then
+    warn "the configMap key \"$1\" is ignored: ${folder} is a file on this host; rename it"
+  elif has_section "$2"; then
+    return 1
+  elif [[ " ${FOREIGN[*]} " != *" $1 "* ]]; then
+    warn "the configMap key \"$1\" becomes a profile without settings: it has no [section]; if it is a script, end its name in _script, else remove it"
+    return 1
+  fi
+}
+
+has_section() {
+  grep -qE '^[[:space:]]*\[[^]]+\]' "$1"
 }
 
 # target_of KEY: where "profile.x" or "script.x" belongs.

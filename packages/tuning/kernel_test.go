@@ -50,6 +50,27 @@ test "$before" = "$(values)"
 	}
 }
 
+// TestRealKernelWithoutAValue: the first word of several, and none at all.
+func TestRealKernelWithoutAValue(t *testing.T) {
+	h := newDebian(t)
+	h.configMap(map[string]string{"sysctl.conf": "net.ipv4.ip_local_reserved_ports =\nnet.ipv4.tcp_rmem = 5000\n"})
+	got := h.onKernel(`
+echo 30000 >` + h.path(proc, "net/ipv4/ip_local_reserved_ports") + `
+for mode in config config-check post-interrupt-check; do tuning $mode; done
+live net/ipv4/ip_local_reserved_ports
+live net/ipv4/tcp_rmem | cut -d" " -f1
+tuning uninstall
+live net/ipv4/ip_local_reserved_ports
+`)
+	if got != "\n5000\n30000\n" {
+		t.Errorf("got %q", got)
+	}
+	h.configMap(map[string]string{"sysctl.conf": "net.core.somaxconn =\n"})
+	if got := h.onKernel("! tuning config"); !strings.Contains(got, "sysctl.conf: net.core.somaxconn cannot be empty: ") || !strings.Contains(got, "Invalid argument") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestRealKernelRefuses(t *testing.T) {
 	h := newDebian(t)
 	h.configMap(map[string]string{"sysctl.conf": "net.core.somaxconn = many\n"})

@@ -38,8 +38,7 @@ sysctl_line() {
   fi
   if [[ "${line}" == *=* ]]; then
     words "${line#*=}"
-    VALUE=${REPLY}
-    [[ -n "${VALUE}" ]] && KIND="set"
+    VALUE=${REPLY} KIND="set"
   elif [[ -n "${MINUS}" ]]; then
     KIND=except
   fi
@@ -106,16 +105,22 @@ sysctl_validate() {
 }
 
 sysctl_apply() {
-  local path
+  local path wanted
   for path in "${WANTED_PATHS[@]}"; do
-    sysctl_has "${path}" "${WANTED[${path}]}" && continue
-    sysctl_set "${path}" "${WANTED[${path}]}" && continue
+    wanted=${WANTED[${path}]}
+    if sysctl_has "${path}" "${wanted}" || sysctl_set "${path}" "${wanted}"; then
+      state_unset rounded "${path}"
+      continue
+    fi
     # Network interfaces come and go, and their keys with them.
     [[ -f "/proc/sys/${path}" ]] || continue
     if [[ -n "${LENIENT[${path}]}" ]]; then
-      say "sysctl.conf: ${path//\//.} is not ${WANTED[${path}]}: ${REPLY}"
+      say "sysctl.conf: ${path//\//.} is not ${wanted}: ${REPLY}"
+    elif [[ -n "${MADE}" && "${BEFORE[${path}]}" != "known ${MADE}" ]]; then
+      say "sysctl.conf: ${path//\//.} is not ${wanted}: ${REPLY}; ask for that, or begin the line with -: post-interrupt-check wants what sysctl.conf says"
+      state_set rounded "${path}" "${MADE}"
     else
-      problem "sysctl.conf: ${path//\//.} cannot be ${WANTED[${path}]}: ${REPLY}"
+      problem "sysctl.conf: ${path//\//.} cannot be ${wanted:-empty}: ${REPLY}"
     fi
   done
 }
@@ -134,6 +139,14 @@ sysctl_reconcile() {
   sysctl_restore_unwanted
 }
 
+# sysctl_is_rounded PATH: the kernel has what it made of the wanted value. That
+# is good enough for config-check. After an interrupt it is so for values of
+# several words only: single ones were compared since the first version.
+sysctl_is_rounded() {
+  [[ "${MODE}" == config-check || "${WANTED[$1]}" == *" "* ]] || return 1
+  state_get rounded "$1" && sysctl_has "$1" "${REPLY}"
+}
+
 # sysctl_live_check: but for the keys of interfaces that came after config, to
 # which a pattern does not apply, neither at boot.
 sysctl_live_check() {
@@ -143,8 +156,9 @@ sysctl_live_check() {
     [[ -n "${BY_PATTERN[${path}]:-}" && -z "${BEFORE[${path}]:-}" ]] && continue
     sysctl_has "${path}" "${WANTED[${path}]}"
     [[ $? -eq 1 && -z "${LENIENT[${path}]}" ]] || continue
+    ! sysctl_is_rounded "${path}" || continue
     sysctl_live "${path}"
-    problem "sysctl.conf: ${path//\//.} is ${REPLY}, not ${WANTED[${path}]}; something else on this host has changed it"
+    problem "sysctl.conf: ${path//\//.} is ${REPLY}, not ${WANTED[${path}]:-empty}; something else on this host has changed it, or the kernel has"
   done
 }
 

@@ -175,6 +175,7 @@ sysctl_restore_unwanted() {
   sysctl_read_elsewhere
   for path in "${gone[@]}"; do
     sysctl_restore "${path}"
+    state_unset rounded "${path}"
     unset "BEFORE[${path}]"
   done
   sysctl_save_before

@@ -52,20 +52,33 @@ sysctl_has() {
   wanted=${REPLY}
   sysctl_live "$1"
   sysctl_plain "$1" "${REPLY}"
-  [[ "${REPLY}" == "${wanted}" ]]
+  # Of several numbers, as in kernel.printk, the first may be given alone.
+  [[ "${REPLY}" == "${wanted}" || ("${REPLY}" == "${wanted:-none} "* && "${REPLY}" != *[!-0-9\ ]*) ]]
+}
+
+# sysctl_write PATH VALUE: old versions of sysctl cannot write an empty value.
+sysctl_write() {
+  if [[ -n "$2" ]]; then
+    sysctl -q -w "$1=$2"
+  else
+    printf '\n' >"/proc/sys/$1"
+  fi
 }
 
 # sysctl_set PATH VALUE: REPLY is the reason if that fails. Old versions of
-# sysctl end well even then, so the value is read again.
+# sysctl end well even then, so the value is read again; MADE is what the kernel
+# made of it.
 sysctl_set() {
   local output
-  if ! output=$(sysctl -q -w "$1=$2" 2>&1); then
+  MADE=""
+  if ! output=$(sysctl_write "$1" "$2" 2>&1); then
     REPLY=${output:-sysctl failed}
     return 1
   fi
   sysctl_has "$1" "$2"
   [[ $? -ne 1 ]] && return 0
   sysctl_live "$1"
-  REPLY="the kernel made it ${REPLY}"
+  MADE=${REPLY}
+  REPLY="the kernel made it ${MADE}"
   return 1
 }

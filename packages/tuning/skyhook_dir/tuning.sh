@@ -172,14 +172,15 @@ done
 [[ -n "${SKYHOOK_DIR:-}" ]] || fail "SKYHOOK_DIR is not set; the agent sets it"
 readonly CONFIGMAPS="${SKYHOOK_DIR}/configmaps"
 
+readonly MODE=$1
 need_tools
 enter_host_namespaces "$@"
 wait_for_others
-case "$1" in
+case "${MODE}" in
   config) config ;;
   config-check) config_check ;;
   post-interrupt-check) post_interrupt_check ;;
   uninstall) uninstall ;;
   uninstall-check) uninstall_check ;;
-  *) fail "unknown mode \"$1\"; known modes: ${MODES}" ;;
+  *) fail "unknown mode \"${MODE}\"; known modes: ${MODES}" ;;
 esac

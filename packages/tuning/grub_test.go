@@ -57,6 +57,33 @@ func TestGrub(t *testing.T) {
 	}
 }
 
+// TestGrubOfEarlierVersions: what a shell and GRUB made of a line, it still means.
+func TestGrubOfEarlierVersions(t *testing.T) {
+	tests := map[string]struct{ conf, now string }{
+		"a dollar":              {`memmap=4G\\\$16G`, `memmap=4G$16G`},
+		"a dollar for one":      {`memmap=4G\$16G`, `memmap=4G$16G`},
+		"a dollar for GRUB":     {`memmap=4G\\$16G`, `memmap=4G$16G`},
+		"quotes":                {`dyndbg=\"file a.c +p\"`, `dyndbg="file a.c +p"`},
+		"single quotes":         {`dyndbg='file a.c +p'`, `dyndbg="file a.c +p"`},
+		"another sign":          {`a=1\\;2`, `a=1;2`},
+		"two arguments in line": {`a=1\\;2 b=3`, `a=1;2 b=3`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, now := newDebian(t), newDebian(t)
+			now.configure(map[string]string{"grub.conf": test.now})
+			h.configMap(map[string]string{"grub.conf": "# a\n" + test.conf})
+			reading := strings.ReplaceAll(test.now, `"`, "")
+			if said := h.succeed("config"); !strings.Contains(said, "grub.conf line 2: "+test.conf+" is read as "+reading+"; write it as it shall be in /proc/cmdline") {
+				t.Errorf("said %q", said)
+			}
+			h.succeed("config-check")
+			h.expect(grubDropIn, now.read(grubDropIn))
+		})
+	}
+}
+
 // TestGrubRunning: an argument counts if the kernel has it as a whole.
 func TestGrubRunning(t *testing.T) {
 	tests := map[string]struct {

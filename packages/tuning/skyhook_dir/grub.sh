@@ -70,18 +70,24 @@ grub_find_ordered() {
   done
 }
 
-# grub_line NUMBER LINE: adds its arguments.
+# grub_line NUMBER LINE: adds its arguments. Up to version 1.1 a line was read
+# by a shell and by GRUB, and had backslashes for them.
 grub_line() {
-  local line=$2 quotes=${2//[!\"]/}
-  if [[ "${line}" == *[\'\\\`]* || "${line}" == *[![:print:][:blank:]]* ]]; then
+  local line=$2 quotes single=${2//[!\']/} grub=0
+  if [[ "${line}" == *[\'\\]* ]]; then
+    line=$(printf '%s\n' "${line}" | sed 's/\\\([$`"\\]\)/\1/g') grub=1
+  fi
+  quotes=${line//[!\"]/}
+  if [[ "${line}" == *\`* || "${line}" == *[![:print:][:blank:]]* ]]; then
     problem "grub.conf line $1: \"${line}\" has characters that no kernel argument needs; write it as it shall be in /proc/cmdline"
-  elif ((${#quotes} % 2)); then
+  elif ((${#quotes} % 2 || ${#single} % 2)); then
     problem "grub.conf line $1: \"${line}\" has a quote without its end"
   elif [[ "${line}" == *=[[:space:]]* || "${line}" == *[[:space:]]=* || "${line}" == =* ]]; then
     problem "grub.conf line $1: \"${line}\" has blanks around =, or no name before it"
   else
-    lines "$(printf '%s\n' "${line}" | grub_words 0)"
+    lines "$(printf '%s\n' "${line}" | grub_words "${grub}")"
     GRUB_ARGS+=("${LIST[@]}")
+    ((grub == 0)) || say "grub.conf line $1: $2 is read as ${LIST[*]}; write it as it shall be in /proc/cmdline"
   fi
 }
 

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # What a running unit has of its drop-in: limits are compared with those of its
-# main process; for all else it must have been started since.
+# main process. For all else it is only said whether it was started since, as
+# some settings need no start, and others may wait for the next one.
 
 # Settings of systemd.exec(5), and their names in /proc/<pid>/limits.
 declare -A PROCESS_LIMITS=(
@@ -179,7 +180,7 @@ unit_running_check() {
   changed=${REPLY}
   unit_moment "${unit}"
   [[ "${REPLY}" != "${changed}" ]] ||
-    problem "${unit} was not started since ${UNIT_KEYS[${unit}]} changed; ${RESTART_IT}"
+    say "${unit} was not started since ${UNIT_KEYS[${unit}]} changed; if that has settings of the start, ${RESTART_IT}"
 }
 
 units_running_check() {

@@ -53,7 +53,11 @@ func TestLimits(t *testing.T) {
 func TestLimitOfOpenFiles(t *testing.T) {
 	h := newDebian(t)
 	h.configure(map[string]string{"sysctl.conf": "fs.nr_open=2000000\n", "ulimit.conf": "nofile=unlimited"})
-	h.expect(limitsDropIn, header+"* - nofile 2000000\nroot - nofile 2000000\n")
+	h.expect(limitsDropIn, header+"* soft nofile 1048576\n* hard nofile 2000000\nroot soft nofile 1048576\nroot hard nofile 2000000\n")
+	h.configure(map[string]string{"sysctl.conf": "fs.nr_open=2000000\n", "ulimit.conf": "nofile=1048577"})
+	h.expect(limitsDropIn, header+"* soft nofile 1048576\n* hard nofile 1048577\nroot soft nofile 1048576\nroot hard nofile 1048577\n")
+	h.configure(map[string]string{"sysctl.conf": "fs.nr_open=2000000\n", "ulimit.conf": "nofile=1048576\nmemlock=2000000"})
+	h.expect(limitsDropIn, header+"* - memlock 2000000\nroot - memlock 2000000\n* - nofile 1048576\nroot - nofile 1048576\n")
 	h.configMap(map[string]string{"sysctl.conf": "fs.nr_open=1000\n", "ulimit.conf": "nofile=1001"})
 	h.fail("config", "ulimit.conf line 1: nofile cannot be 1001: nobody could log in with more than fs.nr_open, which is 1000; raise that in sysctl.conf")
 }

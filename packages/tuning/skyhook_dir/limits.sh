@@ -3,6 +3,7 @@
 
 readonly LIMITS_DROP_IN="/etc/security/limits.d/${BASE}.conf"
 readonly LIMIT_NAMES="as core cpu data fsize locks memlock msgqueue nice nofile nproc rss rtprio sigpending stack"
+readonly MOST_SOFT_FILES=1048576
 declare -A LIMIT_RANGES=([nice]=" from -20 to 19")
 # Debian and its like include these in every service; others have pam_limits
 # where it belongs from the start.
@@ -76,6 +77,21 @@ limits_line() {
   REPLY=""
 }
 
+# limits_add NAME VALUE: "*" means everybody but root, and "-" the soft and the
+# hard limit. Programs that close, or make room for, as many files as they may
+# have hang with a soft limit of a thousand million, which is what unlimited
+# means where systemd has raised fs.nr_open.
+limits_add() {
+  local who
+  for who in "*" root; do
+    if [[ "$1" == nofile ]] && (($2 > MOST_SOFT_FILES)); then
+      LIMITS_TEXT+="${who} soft nofile ${MOST_SOFT_FILES}"$'\n'"${who} hard nofile $2"$'\n'
+    else
+      LIMITS_TEXT+="${who} - $1 $2"$'\n'
+    fi
+  done
+}
+
 # limits_validate: reads ulimit.conf. Of two lines with one name the last wins,
 # as it does for pam_limits.
 limits_validate() {
@@ -89,8 +105,7 @@ limits_validate() {
   done <"${file}"
   for name in ${LIMIT_NAMES}; do
     [[ -n "${values[${name}]:-}" ]] || continue
-    # "*" means everybody but root, and "-" the soft and the hard limit.
-    LIMITS_TEXT+="* - ${name} ${values[${name}]}"$'\n'"root - ${name} ${values[${name}]}"$'\n'
+    limits_add "${name}" "${values[${name}]}"
   done
   [[ -z "${LIMITS_TEXT}" ]] || LIMITS_TEXT="# Written by the Skyhook package \"${PACKAGE}\"; changes are lost."$'\n'"${LIMITS_TEXT}"
 }

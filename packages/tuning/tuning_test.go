@@ -233,6 +233,34 @@ func TestMissingTools(t *testing.T) {
 	h.fail("config", "awk is missing on this host")
 }
 
+// TestFilesAreOnTheDisk before they take the place of others: a host that loses
+// power must not have an empty PAM service.
+func TestFilesAreOnTheDisk(t *testing.T) {
+	h := newDebian(t)
+	h.replace("sync", `echo "sync $*" >>/run/calls; [[ ! -e /run/full ]] || exit 1; exec /usr/bin/real-sync "$@"`)
+	h.replace("mv", `echo "mv $*" >>/run/calls; exec /usr/bin/real-mv "$@"`)
+	h.configure(everything)
+	h.uninstall()
+	calls, moves := h.calls(), 0
+	for i, call := range calls {
+		if file, is := strings.CutPrefix(call, "mv -f -- "); is {
+			moves++
+			file, _, _ = strings.Cut(file, " ")
+			if i == 0 || calls[i-1] != "sync -- "+file+" "+stateDir {
+				t.Errorf("%s after %s", call, calls[i-1])
+			}
+		}
+	}
+	if moves < 10 {
+		t.Errorf("%d files", moves)
+	}
+	h.write("/run/full", "")
+	session := h.read(pamSession)
+	h.configMap(map[string]string{"ulimit.conf": "nofile=5\n"})
+	h.fail("config", "cannot write "+stateDir+"/folders")
+	h.expect(pamSession, session)
+}
+
 func TestTracing(t *testing.T) {
 	h := newDebian(t)
 	h.env["SET_X"] = "1"

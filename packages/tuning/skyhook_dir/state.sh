@@ -55,7 +55,8 @@ holds() {
 }
 
 # put_file FILE CONTENT: at once, so that a crash leaves the old file or the
-# new one. An existing file keeps its owner and mode.
+# new one, also one of the host: the new one is on the disk before it takes its
+# place, and so is what is remembered. An existing file keeps its owner and mode.
 put_file() {
   local file=$1
   [[ -L "${file}" ]] && file=$(readlink -f -- "${file}")
@@ -64,7 +65,8 @@ put_file() {
   if [[ -e "${file}" ]]; then
     cp -a -- "${file}" "${new}" || fail "cannot write ${new}"
   fi
-  if ! printf '%s' "$2" >"${new}" || ! mv -f -- "${new}" "${file}"; then
+  # A sync of before coreutils 8.24 writes everything, and complains.
+  if ! printf '%s' "$2" >"${new}" || ! sync -- "${new}" "${STATE}" 2>/dev/null || ! mv -f -- "${new}" "${file}"; then
     fail "cannot write ${file}"
   fi
 }

@@ -13,7 +13,7 @@ export LC_ALL=C
 
 readonly MODES="config, config-check, post-interrupt-check, uninstall, uninstall-check"
 readonly KEYS="sysctl.conf, ulimit.conf, service_<unit>.conf, grub.conf"
-readonly TOOLS="awk cat cp date grep mkdir mv readlink rm rmdir sed sort"
+readonly TOOLS="awk cat cp date grep mkdir mv readlink rm rmdir sed sort sync"
 readonly HERE=${BASH_SOURCE[0]%/*}
 
 PROBLEMS=0

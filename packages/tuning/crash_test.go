@@ -1,6 +1,7 @@
 package tuning_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -28,44 +29,54 @@ func (h *host) crash(mode string, n int) bool {
 
 // testCrashes installs, changes and removes the package, is killed in the
 // middle of each of them, and must end right with the next run. The moment is a
-// later one in each round, until there is none left.
-func testCrashes(t *testing.T, h *host, first, second map[string]string, atLeast int) {
-	t.Parallel()
-	pristine := h.snapshot(watched...)
-	h.configure(first)
-	installed := h.snapshot(watched...)
-	h.configure(second)
-	changed := h.snapshot(watched...)
-	h.uninstall()
-
-	rounds := 0
-	for crashed := true; crashed && !t.Failed(); rounds++ {
-		h.configMap(first)
-		crashed = h.crash("config", rounds+1)
-		if rounds%2 == 1 { // a package may be removed because it does not get through
+// later one in each round, until there is none left; hosts take turns in them.
+func testCrashes(t *testing.T, newHost func(testing.TB) *host, first, second map[string]string, atLeast int) {
+	const hosts = 2
+	for start := range hosts {
+		t.Run(fmt.Sprintf("from %d", start+1), func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t)
+			pristine := h.snapshot(watched...)
+			h.configure(first)
+			installed := h.snapshot(watched...)
+			h.configure(second)
+			changed := h.snapshot(watched...)
 			h.uninstall()
-			h.expectSnapshot(pristine, watched...)
-		}
-		h.succeed("config")
-		h.expectSnapshot(installed, watched...)
-		h.configMap(second)
-		crashed = h.crash("config", rounds+1) || crashed
-		h.succeed("config", "config-check")
-		h.expectSnapshot(changed, watched...)
-		crashed = h.crash("uninstall", rounds+1) || crashed
-		h.uninstall()
-		h.expectSnapshot(pristine, watched...)
-	}
-	if t.Failed() || rounds <= atLeast {
-		t.Errorf("%d rounds", rounds)
+
+			moment := start + 1
+			for crashed := true; crashed && !t.Failed(); moment += hosts {
+				h.configMap(first)
+				crashed = h.crash("config", moment)
+				if moment/hosts%2 == 1 { // a package may be removed because it does not get through
+					h.succeed("uninstall")
+					h.expectSnapshot(pristine, watched...)
+				}
+				h.succeed("config")
+				h.expectSnapshot(installed, watched...)
+				h.configMap(second)
+				crashed = h.crash("config", moment) || crashed
+				h.succeed("config")
+				h.expectSnapshot(changed, watched...)
+				crashed = h.crash("uninstall", moment) || crashed
+				h.uninstall()
+				h.expectSnapshot(pristine, watched...)
+			}
+			if t.Failed() || moment <= atLeast {
+				t.Errorf("until the change %d", moment)
+			}
+		})
 	}
 }
 
 func TestCrashAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	t.Run("everything", func(t *testing.T) {
-		testCrashes(t, newDebian(t), everything, everythingElse, 20)
+		t.Parallel()
+		testCrashes(t, newDebian, everything, everythingElse, 20)
 	})
 	t.Run("grubby", func(t *testing.T) {
-		testCrashes(t, newRHEL(t), map[string]string{"grub.conf": "hugepages=4\nnosmt\n"}, map[string]string{"grub.conf": "hugepagesz=1G\nhugepages=8\nconsole=a\nconsole=b"}, 5)
+		t.Parallel()
+		second := map[string]string{"grub.conf": "hugepagesz=1G\nhugepages=8\nconsole=a\nconsole=b"}
+		testCrashes(t, newRHEL, map[string]string{"grub.conf": "hugepages=4\nnosmt\n"}, second, 5)
 	})
 }

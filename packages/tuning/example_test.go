@@ -10,6 +10,7 @@ import (
 )
 
 func TestExample(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile("../../examples/tuning.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ func grubText(added string) string {
 }
 
 func TestGrub(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		conf, added string
 		// line is what GRUB reads, and running what the kernel shows of it.
@@ -59,6 +60,7 @@ func TestGrub(t *testing.T) {
 
 // TestGrubOfEarlierVersions: what a shell and GRUB made of a line, it still means.
 func TestGrubOfEarlierVersions(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ conf, now string }{
 		"a dollar":              {`memmap=4G\\\$16G`, `memmap=4G$16G`},
 		"a dollar for one":      {`memmap=4G\$16G`, `memmap=4G$16G`},
@@ -86,6 +88,7 @@ func TestGrubOfEarlierVersions(t *testing.T) {
 
 // TestGrubRunning: an argument counts if the kernel has it as a whole.
 func TestGrubRunning(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		running string
 		good    bool
@@ -118,6 +121,7 @@ func TestGrubRunning(t *testing.T) {
 
 // TestGrubOrder: what is said twice counts twice, and in its order.
 func TestGrubOrder(t *testing.T) {
+	t.Parallel()
 	const pages, consoles = "hugepagesz=2M hugepages=16 hugepagesz=1G hugepages=16", "console=tty0 console=ttyS0"
 	tests := map[string]struct {
 		conf, running string
@@ -154,6 +158,7 @@ func TestGrubOrder(t *testing.T) {
 }
 
 func TestGrubCheck(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configure(map[string]string{"grub.conf": "nosmt\nhugepages=4\n"})
 	config := h.read(grubConfig)
@@ -170,6 +175,7 @@ func TestGrubCheck(t *testing.T) {
 }
 
 func TestUpdateGrubFails(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.replace("update-grub", "echo Generating; echo 'grub-probe: error: no device' >&2; exit 1")
 	h.configMap(map[string]string{"grub.conf": "nosmt\n"})
@@ -184,6 +190,7 @@ func TestUpdateGrubFails(t *testing.T) {
 }
 
 func TestNoGrub(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	before := h.snapshot("/etc")
 	h.configure(map[string]string{"grub.conf": "nosmt\n"})
@@ -205,6 +212,7 @@ func (h *host) entries() [2]string {
 }
 
 func TestGrubby(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		first, second string // the entries before; the second's default is the first's
 		conf          string
@@ -221,6 +229,7 @@ func TestGrubby(t *testing.T) {
 		"others of a name":   {"ro console=a console=b", "", "console=tty0\nconsole=ttyS0", [2]string{"ro console=tty0 console=ttyS0", "ro console=tty0 console=ttyS0"}, [2]string{"ro console=a console=b", "ro console=a console=b"}},
 		"none of them":       {"ro console=a console=b", "", "a=1", [2]string{"ro console=a console=b a=1", "ro console=a console=b a=1"}, [2]string{"ro console=a console=b", "ro console=a console=b"}},
 		"of one name, there": {"ro console=tty0 console=ttyS0", "", "console=tty0\nconsole=ttyS0", [2]string{"ro console=tty0 console=ttyS0", "ro console=tty0 console=ttyS0"}, [2]string{"ro console=tty0 console=ttyS0", "ro console=tty0 console=ttyS0"}},
+		"pages come back":    {"ro hugepagesz=2M hugepages=2 hugepagesz=1G hugepages=1", "", "hugepagesz=1G\nhugepages=16", [2]string{"ro hugepagesz=1G hugepages=16", "ro hugepagesz=1G hugepages=16"}, [2]string{"ro hugepagesz=2M hugepages=2 hugepagesz=1G hugepages=1", "ro hugepagesz=2M hugepages=2 hugepagesz=1G hugepages=1"}},
 		"pages, some there":  {"ro hugepages=2", "", "hugepagesz=1G\nhugepages=2", [2]string{"ro hugepagesz=1G hugepages=2", "ro hugepagesz=1G hugepages=2"}, [2]string{"ro hugepages=2", "ro hugepages=2"}},
 		"a part of a word":   {"ro xnosmt", "", "nosmt", [2]string{"ro xnosmt nosmt", "ro xnosmt nosmt"}, [2]string{"ro xnosmt", "ro xnosmt"}},
 	}
@@ -249,6 +258,7 @@ func TestGrubby(t *testing.T) {
 }
 
 func TestGrubbyChanges(t *testing.T) {
+	t.Parallel()
 	h := newRHEL(t)
 	for _, conf := range []string{"hugepages=4\nnosmt\n", "hugepages=8\n", "a=1"} {
 		h.configure(map[string]string{"grub.conf": conf})
@@ -267,6 +277,7 @@ func TestGrubbyChanges(t *testing.T) {
 
 // TestGrubbyThatKeepsOneOfAName: half of it is not left in the boot entries.
 func TestGrubbyThatKeepsOneOfAName(t *testing.T) {
+	t.Parallel()
 	h := newRHEL(t)
 	h.write("/run/one-of-a-name", "")
 	before := h.snapshot(watched...)
@@ -287,6 +298,7 @@ func TestGrubbyThatKeepsOneOfAName(t *testing.T) {
 }
 
 func TestGrubbyFails(t *testing.T) {
+	t.Parallel()
 	h := newRHEL(t)
 	h.replace("grubby", `[[ "$1" == --update* ]] || exec /usr/bin/real-grubby "$@"; echo no room >&2; exit 1`)
 	h.configMap(map[string]string{"grub.conf": "nosmt\n"})

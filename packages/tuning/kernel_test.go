@@ -27,6 +27,7 @@ func (h *host) onKernel(script string) string {
 }
 
 func TestRealKernel(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configMap(map[string]string{"sysctl.conf": `
 net.ipv4.ip_local_port_range = 20000 60999
@@ -52,6 +53,7 @@ test "$before" = "$(values)"
 
 // TestRealKernelWithoutAValue: the first word of several, and none at all.
 func TestRealKernelWithoutAValue(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configMap(map[string]string{"sysctl.conf": "net.ipv4.ip_local_reserved_ports =\nnet.ipv4.tcp_rmem = 5000\n"})
 	got := h.onKernel(`
@@ -72,6 +74,7 @@ live net/ipv4/ip_local_reserved_ports
 }
 
 func TestRealKernelRefuses(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configMap(map[string]string{"sysctl.conf": "net.core.somaxconn = many\n"})
 	got := h.onKernel("! tuning config\nlive net/core/somaxconn")
@@ -84,6 +87,7 @@ func TestRealKernelRefuses(t *testing.T) {
 // TestValuesOfTheHost: a pod has an IPC namespace of its own, and the values
 // that belong to it are meant for the host's.
 func TestValuesOfTheHost(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configMap(map[string]string{"sysctl.conf": "kernel.msgmax = 1234\n"})
 	got := h.onKernel(`

@@ -15,6 +15,7 @@ const (
 )
 
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	both := func(limits ...string) string {
 		var text strings.Builder
 		for _, limit := range limits {
@@ -51,6 +52,7 @@ func TestLimits(t *testing.T) {
 
 // TestLimitOfOpenFiles: a login with more than the kernel allows fails.
 func TestLimitOfOpenFiles(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configure(map[string]string{"sysctl.conf": "fs.nr_open=2000000\n", "ulimit.conf": "nofile=unlimited"})
 	h.expect(limitsDropIn, header+"* soft nofile 1048576\n* hard nofile 2000000\nroot soft nofile 1048576\nroot hard nofile 2000000\n")
@@ -63,6 +65,7 @@ func TestLimitOfOpenFiles(t *testing.T) {
 }
 
 func TestPAM(t *testing.T) {
+	t.Parallel()
 	limits := "session required pam_limits.so\n"
 	tests := map[string]struct{ before, after string }{
 		"a line is added":      {"session required pam_unix.so\n", "session required pam_unix.so\n" + pamLine + "\n"},
@@ -98,6 +101,7 @@ func TestPAM(t *testing.T) {
 
 // TestPAMLineIsRemovedFromTheMiddle: others may have added lines since.
 func TestPAMLineIsRemovedFromTheMiddle(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.write(pamSession, "one")
 	h.configure(map[string]string{"ulimit.conf": "nofile=5"})
@@ -107,6 +111,7 @@ func TestPAMLineIsRemovedFromTheMiddle(t *testing.T) {
 }
 
 func TestPAMOfLinks(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.write(pamSession+"-pc", "session required pam_unix.so\n")
 	h.must(os.Remove(h.path(pamSession)))
@@ -119,6 +124,7 @@ func TestPAMOfLinks(t *testing.T) {
 }
 
 func TestPAMFilesThatAreNotIncluded(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.write(pamSession+".dpkg-old", "old\n")
 	h.must(os.Remove(h.path(pamNonInter)))
@@ -128,6 +134,7 @@ func TestPAMFilesThatAreNotIncluded(t *testing.T) {
 }
 
 func TestPAMOnRHEL(t *testing.T) {
+	t.Parallel()
 	h := newRHEL(t)
 	before := h.snapshot("/etc/pam.d")
 	h.configure(map[string]string{"ulimit.conf": "nofile=5"})
@@ -143,6 +150,7 @@ func TestPAMOnRHEL(t *testing.T) {
 }
 
 func TestLimitsCheck(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configure(map[string]string{"ulimit.conf": "nofile=5"})
 	session := h.read(pamSession)
@@ -159,6 +167,7 @@ func TestLimitsCheck(t *testing.T) {
 }
 
 func TestLimitsOfTheScriptStay(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configure(map[string]string{"ulimit.conf": "fsize=0\nnofile=3\nstack=1\nas=1\n"})
 	h.uninstall()

@@ -5,6 +5,7 @@ import "testing"
 // TestSysctlPairs: the kernel sets the one of a pair to 0 when the other is
 // set, and takes no 0 for bytes.
 func TestSysctlPairs(t *testing.T) {
+	t.Parallel()
 	const kernel = `pair() {
   [[ "$3" == "$1=0" && "$1" == *bytes ]] && { echo "Invalid argument" >&2; exit 1; }
   [[ "$3" != "$1="* || "$(cat "/proc/sys/$1")" == "${3#*=}" ]] || echo 0 >"/proc/sys/$2"

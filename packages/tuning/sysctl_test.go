@@ -18,6 +18,7 @@ func (h *host) expectLive(want map[string]string) {
 }
 
 func TestSysctl(t *testing.T) {
+	t.Parallel()
 	filters := func(all, eth0, vlan string) map[string]string {
 		return map[string]string{"net/ipv4/conf/all/rp_filter": all, "net/ipv4/conf/eth0/rp_filter": eth0, "net/ipv4/conf/eth0.200/rp_filter": vlan}
 	}
@@ -60,6 +61,7 @@ func TestSysctl(t *testing.T) {
 
 // TestSysctlOfInterfaces that come and go: a pattern is for those there are.
 func TestSysctlOfInterfaces(t *testing.T) {
+	t.Parallel()
 	const filter = "net.ipv4.conf.*.rp_filter=1\n"
 	h := newDebian(t)
 	h.configure(map[string]string{"sysctl.conf": filter})
@@ -77,6 +79,7 @@ func TestSysctlOfInterfaces(t *testing.T) {
 
 // TestSysctlReadsBack has values that the kernel gives back in another form.
 func TestSysctlReadsBack(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		conf, key, live string
 		same            bool
@@ -117,6 +120,7 @@ func TestSysctlReadsBack(t *testing.T) {
 }
 
 func TestSysctlThatTheKernelRefuses(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ behaviour, reason string }{
 		"says so":     {`echo 'sysctl: setting key "vm.swappiness": Invalid argument' >&2; exit 255`, `sysctl: setting key "vm.swappiness": Invalid argument`},
 		"says little": {"exit 1", "sysctl failed"},
@@ -143,6 +147,7 @@ func TestSysctlThatTheKernelRefuses(t *testing.T) {
 // TestSysctlThatTheKernelRounds: config-check takes what config got for it, as
 // long as that is something new. After an interrupt single words are compared.
 func TestSysctlThatTheKernelRounds(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		key, value, made string
 		after            bool // it passes after an interrupt
@@ -182,6 +187,7 @@ func TestSysctlThatTheKernelRounds(t *testing.T) {
 
 // TestSysctlThatCannotBeSetBack: some values can be set once per boot.
 func TestSysctlThatCannotBeSetBack(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configure(map[string]string{"sysctl.conf": "vm.swappiness=10"})
 	h.replace("sysctl", "exit 1")
@@ -193,6 +199,7 @@ func TestSysctlThatCannotBeSetBack(t *testing.T) {
 }
 
 func TestSysctlIsMissing(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.tool("rm", "/usr/bin/sysctl")
 	h.configMap(map[string]string{"sysctl.conf": "vm.swappiness=10"})
@@ -203,6 +210,7 @@ func TestSysctlIsMissing(t *testing.T) {
 // TestSysctlRemovedKeys have the value of another file again, as the next boot
 // would give them, else the one from before.
 func TestSysctlRemovedKeys(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		files map[string]string
 		want  string
@@ -242,6 +250,7 @@ func TestSysctlRemovedKeys(t *testing.T) {
 
 // TestSysctlRemembersTheFirstValue: a later run finds what an earlier one set.
 func TestSysctlRemembersTheFirstValue(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	for _, value := range []string{"10", "20", "30"} {
 		h.configure(map[string]string{"sysctl.conf": "vm.swappiness=" + value})
@@ -253,6 +262,7 @@ func TestSysctlRemembersTheFirstValue(t *testing.T) {
 }
 
 func TestSysctlCheckSeesTheDropIn(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configure(everything)
 	for _, content := range []string{"vm.swappiness=10\n", ""} {

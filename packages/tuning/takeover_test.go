@@ -42,6 +42,7 @@ func tunedBefore(t *testing.T) *host {
 }
 
 func TestTakeOver(t *testing.T) {
+	t.Parallel()
 	h := tunedBefore(t)
 	before := h.snapshot("/etc/pam.d", "/etc/sysctl.d", "/etc/systemd/system/cron.service.d", "/proc")
 	h.configure(earlierKeys)
@@ -61,6 +62,7 @@ func TestTakeOver(t *testing.T) {
 // TestTakeOverWithLess: keys that are gone since then are undone, as far as it
 // is known what was there before.
 func TestTakeOverWithLess(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		file   string
 		live   string
@@ -71,6 +73,7 @@ func TestTakeOverWithLess(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := tunedBefore(t)
 			h.write("/etc/sysctl.d/50-a.conf", test.file)
 			h.configMap(nil)
@@ -92,6 +95,7 @@ func TestTakeOverWithLess(t *testing.T) {
 
 // TestUninstallOfAnEarlierVersion: without a state of its own.
 func TestUninstallOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
 	for _, configMap := range []map[string]string{earlierKeys, nil} {
 		h := tunedBefore(t)
 		h.configMap(configMap)
@@ -114,6 +118,7 @@ func (h *host) second() *host {
 
 // TestTwoPackages tune one host, partly alike, and are removed in both orders.
 func TestTwoPackages(t *testing.T) {
+	t.Parallel()
 	webKeys := maps.Clone(everything)
 	dbKeys := map[string]string{
 		"sysctl.conf":       "vm.swappiness=30\nnet.ipv4.tcp_rmem=1 2 3\n",
@@ -145,6 +150,7 @@ func TestTwoPackages(t *testing.T) {
 // TestTwoPackagesAtATime: the operator runs packages side by side unless it is
 // told not to.
 func TestTwoPackagesAtATime(t *testing.T) {
+	t.Parallel()
 	web := newDebian(t)
 	db := web.second()
 	pristine := web.snapshot(watched...)
@@ -169,6 +175,7 @@ func TestTwoPackagesAtATime(t *testing.T) {
 
 // TestTwoSkyhooks: what the other one found is looked for there, too.
 func TestTwoSkyhooks(t *testing.T) {
+	t.Parallel()
 	web := newDebian(t)
 	db := web.second()
 	db.env["SKYHOOK_ROOT_DIR"] = "/var/lib/skyhook/other"
@@ -182,6 +189,7 @@ func TestTwoSkyhooks(t *testing.T) {
 }
 
 func TestStateWithoutSkyhookRootDir(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	delete(h.env, "SKYHOOK_ROOT_DIR")
 	h.configure(everything)

@@ -36,11 +36,16 @@ var watched = []string{"/etc", "/proc", "/boot"}
 
 func eachHost(t *testing.T, test func(t *testing.T, h *host)) {
 	t.Helper()
-	t.Run("debian", func(t *testing.T) { test(t, newDebian(t)) })
-	t.Run("rhel", func(t *testing.T) { test(t, newRHEL(t)) })
+	for name, make := range map[string]func(testing.TB) *host{"debian": newDebian, "rhel": newRHEL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, make(t))
+		})
+	}
 }
 
 func TestPackageIsValid(t *testing.T) {
+	t.Parallel()
 	pkg, report, err := packagefile.Open(".")
 	if err != nil || report.Err() != nil || len(report.Warnings) != 0 {
 		t.Fatal(err, report.Err(), report.Warnings)
@@ -61,6 +66,7 @@ func TestPackageIsValid(t *testing.T) {
 }
 
 func TestUninstallLeavesTheHostAsItWas(t *testing.T) {
+	t.Parallel()
 	eachHost(t, func(t *testing.T, h *host) {
 		before := h.snapshot(watched...)
 		h.configure(everything)
@@ -74,6 +80,7 @@ func TestUninstallLeavesTheHostAsItWas(t *testing.T) {
 }
 
 func TestAnEmptyConfigMapUndoesEverything(t *testing.T) {
+	t.Parallel()
 	eachHost(t, func(_ *testing.T, h *host) {
 		before := h.snapshot(watched...)
 		h.configure(everything)
@@ -84,6 +91,7 @@ func TestAnEmptyConfigMapUndoesEverything(t *testing.T) {
 }
 
 func TestNothingIsDoneTwice(t *testing.T) {
+	t.Parallel()
 	eachHost(t, func(_ *testing.T, h *host) {
 		h.configure(everything)
 		h.calls()
@@ -95,6 +103,7 @@ func TestNothingIsDoneTwice(t *testing.T) {
 }
 
 func TestUninstallOfWhatWasNeverInstalled(t *testing.T) {
+	t.Parallel()
 	eachHost(t, func(_ *testing.T, h *host) {
 		before := h.snapshot(watched...)
 		h.uninstall()
@@ -107,6 +116,7 @@ func TestUninstallOfWhatWasNeverInstalled(t *testing.T) {
 // TestUninstallIgnoresTheConfigMap: else a mistake in it would keep the
 // package on the host.
 func TestUninstallIgnoresTheConfigMap(t *testing.T) {
+	t.Parallel()
 	broken := map[string]string{
 		"sysctl.conf": "no.such.key=1\nnonsense\n", "ulimit.conf": "x\n", "service_none.conf": "x\n", "grub.conf": "a'b\n", "other": "",
 	}
@@ -120,6 +130,7 @@ func TestUninstallIgnoresTheConfigMap(t *testing.T) {
 }
 
 func TestUninstallCheckNamesWhatIsLeft(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configure(everything)
 	r := h.run("uninstall-check")
@@ -135,6 +146,7 @@ func TestUninstallCheckNamesWhatIsLeft(t *testing.T) {
 }
 
 func TestMistakesChangeNothing(t *testing.T) {
+	t.Parallel()
 	known := "known keys: sysctl.conf, ulimit.conf, service_<unit>.conf, grub.conf"
 	tests := map[string]struct{ key, content, reason string }{
 		"unknown key":    {"sysctls.conf", "", `unknown configMap key "sysctls.conf"; ` + known},
@@ -160,6 +172,7 @@ func TestMistakesChangeNothing(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newDebian(t)
 			h.configure(everything)
 			h.calls()
@@ -176,6 +189,7 @@ func TestMistakesChangeNothing(t *testing.T) {
 
 // TestWindowsLineEnds are left out, as sysctl and systemd do, too.
 func TestWindowsLineEnds(t *testing.T) {
+	t.Parallel()
 	h, unix := newDebian(t), newDebian(t)
 	for key := range everything {
 		unix.configure(everything)
@@ -200,6 +214,7 @@ func TestWindowsLineEnds(t *testing.T) {
 }
 
 func TestKeysOfPackagesMadeFromThisOne(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configMap(map[string]string{"accelerator": "h100", "sysctl.conf": "vm.swappiness=1\n"})
 	if said := h.succeed("config"); !strings.Contains(said, `the configMap key "accelerator" does nothing; known keys: sysctl.conf`) {
@@ -209,6 +224,7 @@ func TestKeysOfPackagesMadeFromThisOne(t *testing.T) {
 }
 
 func TestEveryMistakeIsNamed(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configMap(map[string]string{"a.conf": "", "sysctl.conf": "x\nno.such=1", "ulimit.conf": "y", "service_cron.conf": "z", "grub.conf": "z'"})
 	for _, mode := range []string{"config", "config-check", "post-interrupt-check"} {
@@ -219,6 +235,7 @@ func TestEveryMistakeIsNamed(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	modes := "config, config-check, post-interrupt-check, uninstall, uninstall-check"
 	h := newDebian(t)
 	h.fail("apply", `unknown mode "apply"; known modes: `+modes)
@@ -227,6 +244,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestMissingTools(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.tool("rm", "/usr/bin/awk")
 	h.configMap(everything)
@@ -236,6 +254,7 @@ func TestMissingTools(t *testing.T) {
 // TestFilesAreOnTheDisk before they take the place of others: a host that loses
 // power must not have an empty PAM service.
 func TestFilesAreOnTheDisk(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.replace("sync", `echo "sync $*" >>/run/calls; [[ ! -e /run/full ]] || exit 1; exec /usr/bin/real-sync "$@"`)
 	h.replace("mv", `echo "mv $*" >>/run/calls; exec /usr/bin/real-mv "$@"`)
@@ -262,6 +281,7 @@ func TestFilesAreOnTheDisk(t *testing.T) {
 }
 
 func TestTracing(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.env["SET_X"] = "1"
 	h.configMap(everything)
@@ -271,6 +291,7 @@ func TestTracing(t *testing.T) {
 }
 
 func TestNamesOfFiles(t *testing.T) {
+	t.Parallel()
 	tests := map[string]string{
 		"demo-uid-1_web_1.2.0":     "999-web-tuning.conf",
 		"demo-uid-1_my-net2_1.2.0": "999-my-net2-tuning.conf",
@@ -281,6 +302,7 @@ func TestNamesOfFiles(t *testing.T) {
 	}
 	for id, want := range tests {
 		t.Run(id, func(t *testing.T) {
+			t.Parallel()
 			h := newDebian(t)
 			h.env["SKYHOOK_RESOURCE_ID"] = id
 			h.configure(everything)

@@ -8,6 +8,7 @@ import (
 )
 
 func TestUnits(t *testing.T) {
+	t.Parallel()
 	const drop = "[Service]\nLimitNOFILE=5\n"
 	tests := map[string]struct{ key, folder, content string }{
 		"service":         {"service_cron.conf", "cron.service.d", drop},
@@ -43,6 +44,7 @@ func TestUnits(t *testing.T) {
 // TestUnitThatTheHostDoesNotHave: its drop-in waits for it, and is in use once
 // it is there.
 func TestUnitThatTheHostDoesNotHave(t *testing.T) {
+	t.Parallel()
 	for key, folder := range map[string]string{"service_none.conf": "none.service.d", "service_none@.conf": "none@.service.d"} {
 		h := newDebian(t)
 		before := h.snapshot("/etc")
@@ -61,6 +63,7 @@ func TestUnitThatTheHostDoesNotHave(t *testing.T) {
 
 // TestUnitFolders that were there before stay, with or without other files.
 func TestUnitFolders(t *testing.T) {
+	t.Parallel()
 	for _, other := range []string{"", "10-host.conf"} {
 		h := newDebian(t)
 		h.must(os.MkdirAll(h.path("/etc/systemd/system/cron.service.d"), 0o755))
@@ -77,6 +80,7 @@ func TestUnitFolders(t *testing.T) {
 }
 
 func TestOneReloadForAllUnits(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configure(map[string]string{"service_cron.conf": "[Service]\nNice=5\n", "service_my_svc.conf": "[Service]\nNice=5\n"})
 	h.expectCalls("systemctl daemon-reload")
@@ -85,18 +89,21 @@ func TestOneReloadForAllUnits(t *testing.T) {
 }
 
 func TestTwoKeysOfOneUnit(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configMap(map[string]string{"service_cron.conf": "", "service_cron.service.conf": ""})
 	h.fail("config", "service_cron.service.conf and service_cron.conf are both for cron.service; join them")
 }
 
 func TestUnitNamesThatCannotBe(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.configMap(map[string]string{"service_a b.conf": ""})
 	h.fail("config", `service_a b.conf: "a b.service" cannot be the name of a unit`)
 }
 
 func TestUnitsCheck(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		property, value, reason string
 	}{
@@ -114,6 +121,7 @@ func TestUnitsCheck(t *testing.T) {
 		})
 	}
 	t.Run("another content", func(t *testing.T) {
+		t.Parallel()
 		h := newDebian(t)
 		h.configure(map[string]string{"service_cron.conf": "[Service]\nNice=5\n"})
 		h.write(cronDropIn, "[Service]\nNice=6\n")
@@ -125,6 +133,7 @@ func TestUnitsCheck(t *testing.T) {
 
 // TestSystemdThatHasNotReadTheDropIn is told to, whoever changed what.
 func TestSystemdThatHasNotReadTheDropIn(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		change func(h *host)
 		reason string
@@ -159,6 +168,7 @@ func TestSystemdThatHasNotReadTheDropIn(t *testing.T) {
 }
 
 func TestMaskedUnit(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.write("/run/units/cron.service/LoadState", "masked\n")
 	h.write("/run/units/cron.service/DropInPaths", "\n")
@@ -181,6 +191,7 @@ func limitsOf(limits map[string]string) string {
 
 // TestRunningLimits compares a limit with that of the running process.
 func TestRunningLimits(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		setting, name, actual string
 		good                  bool
@@ -246,6 +257,7 @@ func TestRunningLimits(t *testing.T) {
 // TestLimitOfOpenFilesOfSystemd: of more than the kernel allows it gives what
 // itself may have, also where fs.nr_open was changed since.
 func TestLimitOfOpenFilesOfSystemd(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		setting, systemd, actual string
 		good                     bool
@@ -292,6 +304,7 @@ func (h *host) expectRestart(wanted bool) {
 
 // TestRestarts: what is no limit may take effect with the next start.
 func TestRestarts(t *testing.T) {
+	t.Parallel()
 	start := func(h *host, moment string) {
 		h.write("/run/units/cron.service/ActiveState", "active\n")
 		h.write("/run/units/cron.service/ActiveEnterTimestampMonotonic", moment+"\n")
@@ -327,6 +340,7 @@ func TestRestarts(t *testing.T) {
 // TestLimitsOfAUnitWithoutProcess: one that ran and is done, but counts as
 // active.
 func TestLimitsOfAUnitWithoutProcess(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.write("/run/units/cron.service/ActiveState", "active\n")
 	h.write("/run/units/cron.service/ActiveEnterTimestampMonotonic", "1000\n")
@@ -337,6 +351,7 @@ func TestLimitsOfAUnitWithoutProcess(t *testing.T) {
 }
 
 func TestReloadFails(t *testing.T) {
+	t.Parallel()
 	h := newDebian(t)
 	h.replace("systemctl", `[[ "$1" == daemon-reload ]] && exit 1; exec /usr/bin/real-systemctl "$@"`)
 	h.configMap(map[string]string{"service_cron.conf": "[Service]\nNice=5\n"})

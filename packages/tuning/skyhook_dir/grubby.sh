@@ -19,14 +19,23 @@ grubby_entries() {
   grubby --info="$1" 2>/dev/null | sed -n 's/^args="\(.*\)"$/\1/p'
 }
 
-# grubby_named NAME ENTRIES: REPLY has the arguments of that name there.
+# grubby_name ARG: REPLY is its name. The sizes of huge pages count as pages, as
+# they must come back between their numbers.
+grubby_name() {
+  REPLY=${1%%=*}
+  [[ "${REPLY}" != hugepagesz ]] || REPLY=hugepages
+}
+
+# grubby_named NAME TEXT: REPLY has the arguments of that name in the entries of
+# TEXT.
 grubby_named() {
-  local word
-  lines "$(grubby_entries "$2" | grub_words 0)"
-  REPLY=""
-  for word in "${LIST[@]}"; do
-    [[ "${word%%=*}" != "$1" ]] || REPLY+="${REPLY:+ }${word}"
+  local arg found=""
+  lines "$(printf '%s\n' "$2" | grub_words 0)"
+  for arg in "${LIST[@]}"; do
+    grubby_name "${arg}"
+    [[ "${REPLY}" != "$1" ]] || found+="${found:+ }${arg}"
   done
+  REPLY=${found}
 }
 
 # grubby_lacks: an entry does not have all that is wanted, or there are none;
@@ -70,12 +79,13 @@ grubby_remember() {
     grubby_split "${REPLY}"
     OURS=()
   else
-    grubby_named "${name}" DEFAULT
-    [[ -n "${REPLY}" ]] || grubby_named "${name}" ALL
+    grubby_named "${name}" "$(grubby_entries DEFAULT)"
+    [[ -n "${REPLY}" ]] || grubby_named "${name}" "$(grubby_entries ALL)"
     grubby_split "0 ${REPLY}"
   fi
   for arg in "${GRUB_ARGS[@]}"; do
-    [[ "${arg%%=*}" != "${name}" || " ${OURS[*]} " == *" ${arg} "* ]] || OURS+=("${arg}")
+    grubby_name "${arg}"
+    [[ "${REPLY}" != "${name}" || " ${OURS[*]} " == *" ${arg} "* ]] || OURS+=("${arg}")
   done
   text="${#OURS[*]} ${OURS[*]}${WAS[*]:+ ${WAS[*]}}"
   state_get grubby "${name}" && [[ "${REPLY}" == "${text}" ]] || state_set grubby "${name}" "${text}"
@@ -84,21 +94,22 @@ grubby_remember() {
 # grubby_take_back NAME: in one run, so that a crash leaves the one or the
 # other. Where an entry has none of that name, a crash has cut off a change.
 grubby_take_back() {
-  local name=$1 arg there gone="" undo="" OURS=() WAS=()
+  local name=$1 arg entries gone="" undo="" OURS=() WAS=()
   state_get grubby "${name}"
   grubby_split "${REPLY}"
   if ! state_elsewhere grubby "${name}"; then
-    grubby_named "${name}" ALL
-    there=${REPLY}
+    entries=$(grubby_entries ALL)
+    grubby_named "${name}" "${entries}"
     for arg in "${OURS[@]}"; do
-      [[ " ${there} " == *" ${arg} "* && " ${WAS[*]} " != *" ${arg} "* ]] && gone+="${gone:+ }${arg}" undo=1
+      [[ " ${REPLY} " == *" ${arg} "* && " ${WAS[*]} " != *" ${arg} "* ]] && gone+="${gone:+ }${arg}" undo=1
     done
-    lines "$(grubby_entries ALL)"
-    for arg in "${LIST[@]}"; do
-      [[ " ${arg} " == *" ${name}"[=\ ]* || ${#WAS[@]} -eq 0 ]] || undo=1
+    lines "${entries}"
+    for entries in "${LIST[@]}"; do
+      grubby_named "${name}" "${entries}"
+      [[ -n "${REPLY}" || ${#WAS[@]} -eq 0 ]] || undo=1
     done
-    [[ -z "${undo}" ]] || grubby_run ${gone:+"--remove-args=${gone}"} ${WAS[*]:+"--args=${WAS[*]}"}
-    grubby_named "${name}" DEFAULT
+    [[ -z "${undo}" ]] || grubby_run ${gone:+"--remove-args=${gone}"} ${WAS:+"--args=${WAS[*]}"}
+    grubby_named "${name}" "$(grubby_entries DEFAULT)"
     [[ -z "${undo}" || "${REPLY}" == "${WAS[*]}" ]] ||
       say "grubby could not set back \"${WAS[*]}\"; the boot entries have \"${REPLY}\""
   fi
@@ -108,22 +119,21 @@ grubby_take_back() {
 # grubby_set: old versions of grubby keep one argument of a name only, and half
 # of what is wanted may be worse than nothing.
 grubby_set() {
-  local arg stale="" MISSING
+  local arg stale="" names="" MISSING
   grubby_lacks || return 0
   for arg in "${GRUB_ORDERED[@]}"; do
-    grub_has "$(printf '%s\n' "${MISSING[@]}")" "${arg}" || continue
-    grubby_named "${arg%%=*}" ALL
-    lines "${REPLY// /$'\n'}"
-    for arg in "${LIST[@]}"; do
-      [[ " ${stale} " == *" ${arg} "* ]] || stale+="${stale:+ }${arg}"
-    done
+    grubby_name "${arg}"
+    [[ " ${MISSING[*]} " != *" ${arg} "* || " ${names} " == *" ${REPLY} "* ]] && continue
+    names+=" ${REPLY}"
+    grubby_named "${REPLY}" "$(grubby_entries ALL)"
+    stale+="${REPLY:+${stale:+ }}${REPLY}"
   done
   # What is there would keep its place.
   [[ -z "${stale}" ]] || grubby_run "--remove-args=${stale}"
   grubby_run "--args=${MISSING[*]}"
   grubby_lacks || return 0
-  for arg in "${GRUB_ORDERED[@]}"; do
-    ! state_get grubby "${arg%%=*}" || grubby_take_back "${arg%%=*}"
+  for arg in ${names}; do
+    grubby_take_back "${arg}"
   done
   fail "grub.conf: grubby of this host did not set ${MISSING[*]}: it may keep one argument of a name only; see grubby --info=ALL"
 }
@@ -139,7 +149,8 @@ grubby_reconcile() {
   done
   ((${#GRUB_ARGS[@]})) && ! type -P update-grub >/dev/null || return 0
   for arg in "${GRUB_ARGS[@]}"; do
-    grubby_remember "${arg%%=*}"
+    grubby_name "${arg}"
+    grubby_remember "${REPLY}"
   done
   grubby_set
 }
@@ -148,7 +159,8 @@ grubby_wants() {
   local arg
   type -P update-grub >/dev/null && return 1
   for arg in "${GRUB_ARGS[@]}"; do
-    [[ "${arg%%=*}" == "$1" ]] && return 0
+    grubby_name "${arg}"
+    [[ "${REPLY}" == "$1" ]] && return 0
   done
   return 1
 }

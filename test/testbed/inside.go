@@ -65,7 +65,16 @@ func (c *Cluster) initPID(node string) (int, error) {
 
 // BootID returns the id of the node's present life.
 func (c *Cluster) BootID(ctx context.Context, node string) (string, error) {
-	b, err := c.Exec(ctx, node, "cat", "/proc/sys/kernel/random/boot_id")
+	const file = "/proc/sys/kernel/random/boot_id"
+	machine, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	b, err := c.Exec(ctx, node, "cat", file)
+	if err == nil && bytes.Equal(b, machine) {
+		// Its first process is there, but has not put its file systems together yet.
+		err = fmt.Errorf("%s is still booting", node)
+	}
 	return strings.TrimSpace(string(b)), err
 }
 

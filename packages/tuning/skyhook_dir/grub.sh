@@ -115,7 +115,7 @@ grub_validate() {
 grub_drop_in_text() {
   local arg text=""
   for arg in "${GRUB_ARGS[@]}"; do
-    arg=$(printf '%s' "${arg}" | sed 's/[$;|&<>{}]/\\&/g')
+    [[ "${arg}" != *[\$\;\|\&\<\>{}]* ]] || arg=$(printf '%s' "${arg}" | sed 's/[$;|&<>{}]/\\&/g')
     [[ "${arg}" == *[[:space:]]* ]] && arg="\"${arg}\""
     arg=${arg//\\/\\\\} arg=${arg//\"/\\\"} arg=${arg//\$/\\\$}
     text+=" ${arg}"

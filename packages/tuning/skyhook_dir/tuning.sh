@@ -97,7 +97,8 @@ refuse_unknown_keys() {
         continue
         ;;
     esac
-    if grep -q $'\r$' -- "${path}"; then
+    read_file "${path}"
+    if [[ "${CONTENT}"$'\n' == *$'\r\n'* ]]; then
       say "${key} has Windows line ends, which are left out; save it with Unix ones"
     fi
   done

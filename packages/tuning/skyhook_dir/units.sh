@@ -21,7 +21,10 @@ unit_drop_in() {
 
 # unit_property UNIT NAME: REPLY is what systemd says, empty if it says nothing.
 unit_property() {
-  REPLY=$(systemctl show --property "$2" -- "$1" 2>/dev/null | sed -n "s/^$2=//p")
+  local line
+  line=$(systemctl show --property "$2" -- "$1" 2>/dev/null)
+  REPLY=${line#"$2="}
+  [[ "${line}" == "$2="* ]] || REPLY=""
 }
 
 unit_is_template() {

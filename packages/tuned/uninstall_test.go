@@ -39,6 +39,10 @@ func TestUninstallLeavesNothing(t *testing.T) {
 	}
 	for hostName, prepare := range hosts {
 		for name, run := range steps {
+			// How a profile leaves does not matter before there is one.
+			if name != "config" && !slices.Contains([]string{"bare", "rival", "there, running", "there, neither", "there, never ran"}, hostName) {
+				continue
+			}
 			t.Run(hostName+" "+name, func(t *testing.T) {
 				t.Parallel()
 				h := newHost(t, debian)

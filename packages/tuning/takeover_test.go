@@ -158,7 +158,7 @@ func TestTwoPackagesAtATime(t *testing.T) {
 	db.configMap(map[string]string{
 		"sysctl.conf": "vm.swappiness=10\n", "ulimit.conf": "nproc=5\n", "service_cron.conf": "[Service]\nNice=5\n", "grub.conf": "a=1\n",
 	})
-	for range 5 {
+	for range 3 {
 		for _, mode := range []string{"config", "config-check", "uninstall"} {
 			done := make(chan result)
 			go func() { done <- db.run(mode) }()

@@ -120,7 +120,7 @@ pam_sources_limits() {
 # pam_split FILE: CONTENT is its text behind a newline, so that every line has
 # one before it, and a last line without an end stays that way.
 pam_split() {
-  rm -f -- "$1${UNFINISHED}"
+  [[ ! -e "$1${UNFINISHED}" ]] || rm -f -- "$1${UNFINISHED}"
   read_file "$1"
   CONTENT=$'\n'${CONTENT}
 }

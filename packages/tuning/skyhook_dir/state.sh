@@ -61,7 +61,7 @@ put_file() {
   local file=$1
   [[ -L "${file}" ]] && file=$(readlink -f -- "${file}")
   local new="${file}${UNFINISHED}"
-  rm -f -- "${new}"
+  [[ ! -e "${new}" ]] || rm -f -- "${new}"
   if [[ -e "${file}" ]]; then
     cp -a -- "${file}" "${new}" || fail "cannot write ${new}"
   fi
@@ -74,7 +74,7 @@ put_file() {
 # put_drop_in FILE CONTENT: and remembers whether its folder was there before.
 put_drop_in() {
   local dir=${1%/*} was=made
-  rm -f -- "$1${UNFINISHED}"
+  [[ ! -e "$1${UNFINISHED}" ]] || rm -f -- "$1${UNFINISHED}"
   holds "$1" "$2" && return
   if ! state_get folders "${dir}"; then
     # A drop-in that nobody remembers is one of an earlier version of this
@@ -104,7 +104,7 @@ remove_drop_in() {
 }
 
 state_begin() {
-  mkdir -p -- "${STATE}" || fail "cannot make ${STATE}"
+  [[ -d "${STATE}" ]] || mkdir -p -- "${STATE}" || fail "cannot make ${STATE}"
 }
 
 # state_read NAME: CONTENT is what is remembered under NAME.
@@ -114,8 +114,8 @@ state_read() {
 
 state_write() {
   if [[ -n "$2" ]]; then
-    put_file "${STATE}/$1" "$2"
-  else
+    holds "${STATE}/$1" "$2" || put_file "${STATE}/$1" "$2"
+  elif [[ -e "${STATE}/$1" ]]; then
     rm -f -- "${STATE:?}/$1" || fail "cannot remove ${STATE}/$1"
   fi
 }

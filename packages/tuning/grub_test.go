@@ -295,6 +295,37 @@ func TestGrubbyThatKeepsOneOfAName(t *testing.T) {
 	}
 }
 
+// TestGrubbyThatKeepsPlaces: what is there goes first, so that the order is right.
+func TestGrubbyThatKeepsPlaces(t *testing.T) {
+	t.Parallel()
+	h := newRHEL(t)
+	h.write("/run/in-place", "")
+	h.configure(map[string]string{"grub.conf": "hugepagesz=1G\nhugepages=16\n"})
+	if want := "ro quiet hugepagesz=1G hugepages=16"; h.entries() != [2]string{want, want} {
+		t.Errorf("got %q, want %q", h.entries(), want)
+	}
+	h.uninstall()
+	if want := "ro quiet hugepages=2"; h.entries() != [2]string{want, want} {
+		t.Errorf("got %q, want %q", h.entries(), want)
+	}
+}
+
+// TestGrubbyFailsInTheMiddle: when what was there is gone already.
+func TestGrubbyFailsInTheMiddle(t *testing.T) {
+	t.Parallel()
+	h := newRHEL(t)
+	before := h.snapshot(watched...)
+	h.replace("grubby", `[[ "$*" != *--args* ]] || exit 1; exec /usr/bin/real-grubby "$@"`)
+	h.configMap(map[string]string{"grub.conf": "hugepagesz=1G\nhugepages=16\n"})
+	h.fail("config", "grubby --args=hugepagesz=1G hugepages=16 failed:")
+	if want := "ro quiet"; h.entries() != [2]string{want, want} {
+		t.Errorf("got %q, want %q", h.entries(), want)
+	}
+	h.tool("mv", "/usr/bin/real-grubby", "/usr/bin/grubby")
+	h.uninstall()
+	h.expectSnapshot(before, watched...)
+}
+
 func TestGrubbyFails(t *testing.T) {
 	t.Parallel()
 	h := newRHEL(t)

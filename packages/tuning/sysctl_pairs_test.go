@@ -1,6 +1,9 @@
 package tuning_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestSysctlPairs: the kernel sets the one of a pair to 0 when the other is
 // set, and takes no 0 for bytes.
@@ -21,35 +24,35 @@ exec /usr/bin/real-sysctl "$@"`
 		confs        []string
 		want         [2]string // ratio and bytes after the uninstall
 	}{
-		"bytes for a ratio":          {"20", "0", "", []string{"vm.dirty_bytes=5000000"}, [2]string{"20", "0"}},
-		"a ratio for bytes":          {"0", "7000000", "", []string{"vm.dirty_ratio=5"}, [2]string{"0", "7000000"}},
-		"another ratio":              {"20", "0", "", []string{"vm.dirty_ratio=5"}, [2]string{"20", "0"}},
-		"bytes, then a ratio":        {"20", "0", "", []string{"vm.dirty_bytes=5000000", "vm.dirty_ratio=5"}, [2]string{"20", "0"}},
-		"a ratio, then bytes":        {"0", "7000000", "", []string{"vm.dirty_ratio=5", "vm.dirty_bytes=5000000"}, [2]string{"0", "7000000"}},
-		"another file has a ratio":   {"20", "0", "vm.dirty_ratio=30", []string{"vm.dirty_bytes=5000000"}, [2]string{"30", "0"}},
-		"another file has the bytes": {"20", "0", "vm.dirty_bytes=6000000", []string{"vm.dirty_bytes=5000000"}, [2]string{"0", "6000000"}},
-		"another has them, a ratio":  {"20", "0", "vm.dirty_bytes=6000000", []string{"vm.dirty_ratio=5"}, [2]string{"0", "6000000"}},
-		"of the background":          {"20", "0", "", []string{"vm.dirty_background_bytes=5000000"}, [2]string{"20", "0"}},
+		"bytes for a ratio":          {"20", "0", "", []string{"%bytes=5000000"}, [2]string{"20", "0"}},
+		"a ratio for bytes":          {"0", "7000000", "", []string{"%ratio=5"}, [2]string{"0", "7000000"}},
+		"another ratio":              {"20", "0", "", []string{"%ratio=5"}, [2]string{"20", "0"}},
+		"bytes, then a ratio":        {"20", "0", "", []string{"%bytes=5000000", "%ratio=5"}, [2]string{"20", "0"}},
+		"a ratio, then bytes":        {"0", "7000000", "", []string{"%ratio=5", "%bytes=5000000"}, [2]string{"0", "7000000"}},
+		"another file has a ratio":   {"20", "0", "%ratio=30", []string{"%bytes=5000000"}, [2]string{"30", "0"}},
+		"another's ratio, bytes":     {"0", "7000000", "%ratio=30", []string{"%bytes=5000000"}, [2]string{"30", "0"}},
+		"another file has the bytes": {"20", "0", "%bytes=6000000", []string{"%bytes=5000000"}, [2]string{"0", "6000000"}},
+		"another has them, a ratio":  {"20", "0", "%bytes=6000000", []string{"%ratio=5"}, [2]string{"0", "6000000"}},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			for key, value := range map[string]string{"ratio": test.ratio, "bytes": test.bytes} {
-				h.write(proc+"vm/dirty_"+key, value+"\n")
-				h.write(proc+"vm/dirty_background_"+key, value+"\n")
-			}
-			h.write("/etc/sysctl.d/50-a.conf", test.elsewhere+"\n")
-			h.replace("sysctl", kernel)
-			for _, conf := range test.confs {
-				h.configure(map[string]string{"sysctl.conf": conf})
-				h.succeed("config", "config-check", "post-interrupt-check")
-			}
-			h.uninstall()
-			h.expectLive(map[string]string{
-				"vm/dirty_ratio": test.want[0], "vm/dirty_bytes": test.want[1],
-				"vm/dirty_background_ratio": test.ratio, "vm/dirty_background_bytes": test.bytes,
+		for _, kind := range []string{"dirty_", "dirty_background_"} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				t.Parallel()
+				h := newDebian(t)
+				keys := func(text string) string { return strings.ReplaceAll(text, "%", "vm."+kind) + "\n" }
+				h.write(proc+"vm/"+kind+"ratio", test.ratio+"\n")
+				h.write(proc+"vm/"+kind+"bytes", test.bytes+"\n")
+				h.write("/etc/sysctl.d/50-a.conf", keys(test.elsewhere))
+				h.replace("sysctl", kernel)
+				for _, conf := range test.confs {
+					h.configure(map[string]string{"sysctl.conf": keys(conf)})
+					h.succeed("config", "config-check", "post-interrupt-check")
+				}
+				if said := h.succeed("uninstall", "uninstall-check"); said != "" {
+					t.Errorf("said %q", said)
+				}
+				h.expectLive(map[string]string{"vm/" + kind + "ratio": test.want[0], "vm/" + kind + "bytes": test.want[1]})
 			})
-		})
+		}
 	}
 }

@@ -84,6 +84,9 @@ func newHost(t testing.TB, d distribution) *host {
 	}}
 	h.write("/etc/os-release", d.osRelease)
 	h.write("/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"")
+	if slices.Contains(d.tools, "update-grub") {
+		h.write("/boot/grub.cfg", "plain\n")
+	}
 	if slices.Contains(d.tools, "grub2-editenv") {
 		h.write("/boot/grub2/grubenv", "# GRUB Environment Block\nsaved_entry=0\n")
 	}

@@ -55,9 +55,10 @@ drop() {
 drop_all() {
   local trash="${STATE%/*}/.${STATE##*/}.dropped"
   rm -rf "${trash}"
-  [[ -d "${STATE}" ]] || return 0
-  mv -T "${STATE}" "${trash}"
-  rm -rf "${trash}"
+  if [[ -d "${STATE}" ]]; then
+    mv -T "${STATE}" "${trash}"
+    rm -rf "${trash}"
+  fi
   # Shared with other packages of the Skyhook.
   rmdir "${STATE%/*}" 2>/dev/null || true
 }

@@ -130,6 +130,7 @@ uninstall_check_step() {
   local path tool
   if ! recorded removed; then
     [[ ! -d "${STATE}" ]] || fail "the uninstall has not run to its end: ${STATE} still tells of things to undo"
+    drop_all
     say "nothing of this package is on this host"
     return
   fi

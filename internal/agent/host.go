@@ -3,11 +3,14 @@ package agent
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -150,7 +153,23 @@ func (a *agent) removeHostFiles(pkg *packagefile.Package) error {
 }
 
 func (a *agent) hostFiles(pkg *packagefile.Package) rootdir.Store {
-	return rootdir.Store{Dir: a.stateDir(pkg), Root: "/"}
+	return rootdir.Store{Dir: a.stateDir(pkg), Root: "/", Living: a.packagesOfSkyhook()}
+}
+
+// packagesOfSkyhook are the names in the package's node metadata; nil if there
+// is none, as with operators that do not write it.
+func (a *agent) packagesOfSkyhook() []string {
+	raw, err := os.ReadFile(filepath.Join(a.CopyDir, "node-metadata/packages.json"))
+	if err != nil {
+		return nil
+	}
+	var metadata struct {
+		Packages map[string]json.RawMessage `json:"packages"`
+	}
+	if json.Unmarshal(raw, &metadata) != nil || metadata.Packages == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(metadata.Packages))
 }
 
 // requireConfigFiles names all keys that the package wants and did not get.

@@ -112,6 +112,26 @@ func TestUninstallMayRunAgain(t *testing.T) {
 	}
 }
 
+// TestPackageThatLeftWithoutUninstall: its files stay as it left them, but it
+// does not keep others from taking theirs back.
+func TestPackageThatLeftWithoutUninstall(t *testing.T) {
+	for metadata, stays := range map[string]bool{`{"packages": {"new": {}}}`: false, `{"packages": {"new": {}, "old": {}}}`: true, "none": true} {
+		h := newHost(t)
+		h.define("apply", h.script("a.sh", ""))
+		h.write(copyDir+"/root_dir/etc/tool", "x")
+		h.write(copyDir+"/node-metadata/packages.json", metadata)
+		h.as("old")
+		h.succeed("apply")
+		h.as("new")
+		h.succeed("apply")
+		h.must(os.RemoveAll(h.path(copyDir, "root_dir")))
+		h.succeed("apply")
+		if h.has("/etc/tool") != stays {
+			t.Errorf("%s: the file is there: %v", metadata, !stays)
+		}
+	}
+}
+
 func TestPackageWithoutRootDirAnyMore(t *testing.T) {
 	h := newHost(t)
 	h.define("apply", h.script("a.sh", ""))

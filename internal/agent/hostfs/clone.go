@@ -36,6 +36,9 @@ func clone(from, to string) error {
 	if !info.Mode().IsRegular() {
 		return errors.New("it is neither a file nor a symbolic link")
 	}
+	if same(from, to, info) {
+		return nil
+	}
 	file, err := os.Open(from)
 	if err != nil {
 		return err
@@ -47,4 +50,25 @@ func clone(from, to string) error {
 	}
 	attr.owner, _ = info.Sys().(*syscall.Stat_t)
 	return replace(to, file, attr)
+}
+
+// same reports whether a copy is in place already. On a read-only file system
+// it could not be made again.
+func same(from, to string, info os.FileInfo) bool {
+	existing, err := os.Lstat(to)
+	if err != nil || !existing.Mode().IsRegular() || !sameOwner(info, existing) {
+		return false
+	}
+	file, err := os.Open(from)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	return inPlace(file, info, to, existing) && info.ModTime().Equal(existing.ModTime())
+}
+
+func sameOwner(a, b os.FileInfo) bool {
+	one, okOne := a.Sys().(*syscall.Stat_t)
+	two, okTwo := b.Sys().(*syscall.Stat_t)
+	return okOne && okTwo && one.Uid == two.Uid && one.Gid == two.Gid
 }

@@ -28,11 +28,15 @@ func Lock(dir string) (unlock func(), err error) {
 	return func() { _ = handle.Close() }, nil
 }
 
-// flock waits for the lock of an open file.
+// flock waits for the lock of an open file. Some network file systems have no
+// locks; there it is up to luck, as it is for agents in the field.
 func flock(file *os.File) error {
 	for {
-		err := unix.Flock(int(file.Fd()), unix.LOCK_EX)
-		if err != unix.EINTR {
+		switch err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err {
+		case unix.EINTR:
+		case unix.ENOLCK, unix.ENOSYS, unix.EOPNOTSUPP:
+			return nil
+		default:
 			return err
 		}
 	}

@@ -9,6 +9,9 @@ import (
 
 // Remove removes a file or an empty directory; one that is not there is fine.
 func Remove(path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		return nil // a read-only file system would say something else
+	}
 	boundary()
 	err := os.Remove(path)
 	if err == nil || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -36,6 +39,9 @@ func MkdirAll(path string) error {
 // RemoveEmpty removes a directory, but leaves it alone if others have put
 // something into it or something else in its place.
 func RemoveEmpty(dir string) error {
+	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil // a read-only file system would say something else
+	}
 	boundary()
 	err := syscall.Rmdir(dir)
 	for _, fine := range []error{nil, syscall.ENOENT, syscall.ENOTEMPTY, syscall.EEXIST, syscall.ENOTDIR, syscall.EBUSY} {

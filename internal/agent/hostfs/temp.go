@@ -22,11 +22,14 @@ func TempName(path string) string {
 	return filepath.Join(filepath.Dir(path), ".skyhook-"+hex.EncodeToString(sum.Sum(nil)))
 }
 
+// maxRounds is how often to try for the one temporary file of a path.
+const maxRounds = 5
+
 // openTemp opens the empty temporary file for path. Whoever else writes the
 // same path waits until it is closed.
 func openTemp(path string) (*os.File, error) {
 	name := TempName(path)
-	for {
+	for range maxRounds {
 		boundary()
 		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 		if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EISDIR) {
@@ -57,6 +60,8 @@ func openTemp(path string) (*os.File, error) {
 			return nil, err
 		}
 	}
+	// A network file system may give every file another owner, for example.
+	return os.CreateTemp(filepath.Dir(path), ".skyhook-*")
 }
 
 // look reports whether the file still has its name after the wait for it, and

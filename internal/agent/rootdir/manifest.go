@@ -29,6 +29,9 @@ type entry struct {
 	// Through says that the host has a link at the path, and the file is where
 	// that leads.
 	Through bool `json:"through,omitempty"`
+	// Shared says that another package shipped the path already, and so has
+	// what was there before.
+	Shared bool `json:"shared,omitempty"`
 }
 
 // manifest holds the entries by path on the host.

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 )
 
 // neighbour is another package of the Skyhook that ships files as well. Two
@@ -14,6 +12,8 @@ import (
 type neighbour struct {
 	store    Store
 	manifest manifest
+	// living is false for a package that the Skyhook does not have any more.
+	living bool
 }
 
 // neighbours are those whose manifest can be read, in a fixed order.
@@ -32,14 +32,20 @@ func (s Store) neighbours() ([]neighbour, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, neighbour{other, m})
+		living := s.Living == nil || slices.Contains(s.Living, filepath.Base(other.Dir))
+		all = append(all, neighbour{other, m, living})
 	}
 	return all, nil
 }
 
+// ships reports whether one of the neighbours has put something at the path.
+func ships(all []neighbour, path string) bool {
+	return slices.ContainsFunc(all, func(n neighbour) bool { return n.manifest.Files[path].Kind != "" })
+}
+
 // needs reports whether the neighbour ships the path, or something below it.
 func (n neighbour) needs(path string) bool {
-	if _, ships := n.manifest.Files[path]; ships {
+	if ships([]neighbour{n}, path) {
 		return true
 	}
 	return slices.ContainsFunc(slices.Collect(maps.Keys(n.manifest.Files)), func(other string) bool {
@@ -47,10 +53,10 @@ func (n neighbour) needs(path string) bool {
 	})
 }
 
-// heir is the first neighbour that needs a path, or nil.
+// heir is the first living neighbour that needs a path, or nil.
 func heir(all []neighbour, path string) *neighbour {
 	for i := range all {
-		if all[i].needs(path) {
+		if all[i].living && all[i].needs(path) {
 			return &all[i]
 		}
 	}
@@ -60,16 +66,17 @@ func heir(all []neighbour, path string) *neighbour {
 // inherit makes the neighbour the one to undo an entry of s: it gets what was
 // there before both of them.
 func (n *neighbour) inherit(s Store, path string, e entry) error {
-	own, ships := n.manifest.Files[path]
+	own, known := n.manifest.Files[path]
 	switch {
-	case !ships:
+	case e.Shared || own.Original != "":
+		return nil // it has all there is, or has it from an earlier try
+	case !known:
 		own = e
-	case own.Original != "":
-		return nil // from an earlier try
 	}
+	own.Shared = false
 	if own.Original = e.Original; e.Original != "" {
 		own.Through = e.Through
-		if err := hostfs.Clone(filepath.Join(s.Dir, e.Original), filepath.Join(n.store.Dir, e.Original)); err != nil {
+		if err := n.store.clone(filepath.Join(s.Dir, e.Original), e.Original); err != nil {
 			return err
 		}
 	}

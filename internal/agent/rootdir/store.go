@@ -20,6 +20,9 @@ type Store struct {
 	Dir string
 	// Root is the host's root directory; "/" for a process that is in it.
 	Root string
+	// Living are the names of the Skyhook's packages. Others that once were
+	// there, and left without an uninstall, do not count; nil lets all count.
+	Living []string
 }
 
 // Install makes the host have the files in src, and no more of those that
@@ -107,8 +110,8 @@ func (s Store) plan(shipped map[string]kind, m manifest, others []neighbour) err
 		if what == file && hostfs.Masked(path) {
 			continue
 		}
-		e := entry{Kind: what}
-		if !slices.ContainsFunc(others, func(n neighbour) bool { return n.manifest.Files[path].Kind != "" }) {
+		e := entry{Kind: what, Shared: ships(others, path)}
+		if !e.Shared {
 			var err error
 			if e, err = s.keep(path, what, m); err != nil {
 				return err
@@ -144,7 +147,19 @@ func (s Store) keep(path string, what kind, m manifest) (entry, error) {
 		// Another path leads to the same file, which is ours already.
 		return e, nil
 	}
-	return e, hostfs.Clone(where, filepath.Join(s.Dir, e.Original))
+	return e, s.clone(where, e.Original)
+}
+
+// clone puts a copy below the store's directory, where only root can reach it:
+// it may be a program that people must not be able to run any more.
+func (s Store) clone(from, original string) error {
+	if err := hostfs.MkdirAll(filepath.Join(s.Dir, originals)); err != nil {
+		return err
+	}
+	if err := os.Chmod(filepath.Join(s.Dir, originals), 0o700); err != nil {
+		return err
+	}
+	return hostfs.Clone(from, filepath.Join(s.Dir, original))
 }
 
 func (m manifest) names(original string) bool {
@@ -167,11 +182,14 @@ func (s Store) drop(m manifest, others []neighbour, matches func(path string) bo
 		var err error
 		if next := heir(others, path); next != nil {
 			err = next.inherit(s, path, m.Files[path])
+		} else if e := m.Files[path]; e.Shared && !ships(others, path) {
+			// The other package has put back what was there before both.
 		} else {
-			err = s.undo(path, m.Files[path])
+			err = s.undo(path, e)
 		}
 		if err != nil {
-			return err
+			// What is undone must not be undone again: it may be others' by then.
+			return errors.Join(err, s.write(m))
 		}
 		delete(m.Files, path)
 	}

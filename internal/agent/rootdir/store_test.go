@@ -246,6 +246,51 @@ func TestTwoPackagesShipOnePath(t *testing.T) {
 	}
 }
 
+// TestReadOnlyUsr: what never came to a read-only file system, or was there
+// already, holds up neither another version nor the end.
+func TestReadOnlyUsr(t *testing.T) {
+	s := newScene(t, files{"usr/lib/same": "same"})
+	usr := filepath.Join(s.host, "usr")
+	must(t, unix.Mount(usr, usr, "", unix.MS_BIND, ""))
+	t.Cleanup(func() { must(t, unix.Unmount(usr, 0)) })
+	must(t, unix.Mount("", usr, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+	if err := s.install(files{"usr/lib/new/x": "1", "usr/lib/same": "same"}); !errors.Is(err, unix.EROFS) {
+		t.Fatalf("got %v", err)
+	}
+	must(t, s.install(files{"etc/x": "1"}))
+	s.expect("moved", files{"usr/lib/same": "same", "etc/x": "1"})
+	must(t, s.store.Remove())
+	s.expect("removed", files{"usr/lib/same": "same"})
+}
+
+// TestBothLeaveAtOnce: neither counts as living for the other, and still the
+// host's own file is there in the end.
+func TestBothLeaveAtOnce(t *testing.T) {
+	for _, first := range []string{"one", "two"} {
+		for _, before := range []files{{}, {"etc/motd": "the host's"}} {
+			one := newScene(t, before)
+			two := one
+			two.store.Dir = filepath.Join(filepath.Dir(one.store.Dir), "two")
+			must(t, one.install(files{"etc/motd": "1"}), two.install(files{"etc/motd": "2"}))
+			one.store.Living, two.store.Living = []string{}, []string{}
+			if first == "one" {
+				must(t, one.store.Remove(), two.store.Remove())
+			} else {
+				must(t, two.store.Remove(), one.store.Remove())
+			}
+			one.expect(first+" went first", before)
+		}
+	}
+}
+
+func TestOriginalsAreOutOfReach(t *testing.T) {
+	s := newScene(t, files{"usr/bin/sudo": "old"})
+	must(t, s.install(files{"usr/bin/sudo": "new"}))
+	if info, err := os.Stat(filepath.Join(s.store.Dir, "originals")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
 func TestOriginalsComeBackAsTheyWere(t *testing.T) {
 	s := newScene(t, files{"etc/shadow": "secret"})
 	path := filepath.Join(s.host, "etc/shadow")
@@ -279,6 +324,13 @@ func TestTrouble(t *testing.T) {
 	})
 	t.Run("a parent has become a file", func(t *testing.T) {
 		s := newScene(t, files{})
+		must(t, s.install(files{"etc/a/b": "1"}), os.RemoveAll(filepath.Join(s.host, "etc/a")))
+		files{"etc/a": "theirs"}.put(t, s.host)
+		must(t, s.store.Remove())
+		s.expect("removed", files{"etc/a": "theirs"})
+	})
+	t.Run("a parent of a replaced file has become a file", func(t *testing.T) {
+		s := newScene(t, files{"etc/a/b": "old"})
 		must(t, s.install(files{"etc/a/b": "1"}), os.RemoveAll(filepath.Join(s.host, "etc/a")))
 		files{"etc/a": "theirs"}.put(t, s.host)
 		must(t, s.store.Remove())

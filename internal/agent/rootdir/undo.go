@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 )
@@ -18,6 +19,8 @@ func (s Store) undo(path string, e entry) error {
 	}
 	info, err := os.Lstat(path)
 	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil // a parent is something else now
 	case err == nil && !isLink(path) && !info.Mode().IsRegular():
 		return nil
 	case e.Kind == file && isLink(path) && !e.Through:

@@ -78,11 +78,21 @@ func (a *agent) stateDir(pkg *packagefile.Package) string {
 
 // packageName is the name that the Skyhook gives the package, or empty.
 func (a *agent) packageName() string {
-	id := strings.Split(a.ResourceID, "_")
-	if len(id) != 3 || !filepath.IsLocal(id[1]) || strings.ContainsAny(id[1], "/\n") {
+	name, _, ok := a.identity()
+	if !ok || !filepath.IsLocal(name) || strings.ContainsAny(name, "/\n") {
 		return ""
 	}
-	return id[1]
+	return name
+}
+
+// identity is what the Skyhook calls the package and its version, by the
+// resource id <skyhook>-<uid>-<generation>_<package>_<version>.
+func (a *agent) identity() (name, version string, ok bool) {
+	id := strings.Split(a.ResourceID, "_")
+	if len(id) != 3 {
+		return "", "", false
+	}
+	return id[1], id[2], true
 }
 
 func (a *agent) logDir(pkg *packagefile.Package) string {

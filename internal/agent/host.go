@@ -159,7 +159,7 @@ func (a *agent) hostFiles(pkg *packagefile.Package) rootdir.Store {
 // packagesOfSkyhook are the names in the package's node metadata; nil if there
 // is none, as with operators that do not write it.
 func (a *agent) packagesOfSkyhook() []string {
-	raw, err := os.ReadFile(filepath.Join(a.CopyDir, "node-metadata/packages.json"))
+	raw, err := os.ReadFile(filepath.Join(a.CopyDir, packagefile.MetadataDir, "packages.json"))
 	if err != nil {
 		return nil
 	}

@@ -41,8 +41,8 @@ func (a *agent) runInterrupt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	id := strings.Split(a.ResourceID, "_")
-	if len(id) != 3 || strings.ContainsAny(a.ResourceID, "/\x00") {
+	name, version, ok := a.identity()
+	if !ok || strings.ContainsAny(a.ResourceID, "/\x00") {
 		return fmt.Errorf("SKYHOOK_RESOURCE_ID is %q, but an interrupt needs <skyhook>-<uid>-<generation>_<package>_<version>", a.ResourceID)
 	}
 	own, err := a.openContainer()
@@ -62,7 +62,7 @@ func (a *agent) runInterrupt(ctx context.Context) error {
 	i := &interrupts{
 		agent: a, request: request, bootID: boot,
 		store:  interrupt.Store{Dir: filepath.Join(a.RootDir, "interrupts/flags", a.ResourceID)},
-		logDir: filepath.Join(a.LogDir, id[1], id[2], "interrupts"),
+		logDir: filepath.Join(a.LogDir, name, version, "interrupts"),
 	}
 	a.printBanner(i.store.Dir, i.logDir, "None")
 	if err := i.prepare(own); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/copies"
@@ -105,8 +104,7 @@ func (s *stage) prepare() error {
 // warnOfVersion speaks up if the image's tag and its config.json disagree:
 // then flags and history of different releases fall together.
 func (s *stage) warnOfVersion() {
-	id := strings.Split(s.ResourceID, "_")
-	if wanted := id[len(id)-1]; len(id) == 3 && wanted != s.pkg.Version {
+	if _, wanted, ok := s.identity(); ok && wanted != s.pkg.Version {
 		s.warn("the Skyhook asks for version %s, but the image's %s says %s; build the image with package_version %s",
 			wanted, packagefile.ConfigFile, s.pkg.Version, wanted)
 	}

@@ -6,8 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"syscall"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
 // makeExecutable is needed because images are often built without the bits.
@@ -44,10 +45,6 @@ func interpreter(script string) string {
 	defer func() { _ = file.Close() }()
 	head := make([]byte, 256)
 	n, _ := io.ReadFull(file, head)
-	line, _, _ := strings.Cut(string(head[:n]), "\n")
-	rest, ok := strings.CutPrefix(line, "#!")
-	if fields := strings.Fields(rest); ok && len(fields) > 0 {
-		return fields[0]
-	}
-	return ""
+	name, _ := packagefile.Interpreter(head[:n])
+	return name
 }

@@ -7,10 +7,12 @@
 // values. It never runs anything.
 package packagefile
 
-// The parts of a package, relative to its root.
+// The parts of a package, relative to its root; those after HostFilesDir are
+// added on a host.
 const (
 	ConfigFile   = "config.json"
 	StepDir      = "skyhook_dir"
 	HostFilesDir = "root_dir"
 	ConfigMapDir = "configmaps"
+	MetadataDir  = "node-metadata"
 )

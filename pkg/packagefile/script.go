@@ -23,7 +23,7 @@ func (l *linter) script(file string, info fs.FileInfo, named bool) {
 		l.err = err
 		return
 	}
-	interpreter, found := interpreterOf(content)
+	interpreter, found := Interpreter(content)
 	if !executable(info) && (named || found) {
 		l.report.failFile(file, "chmod +x it, and commit that (git update-index --chmod=+x)", "is not executable")
 	}
@@ -45,8 +45,9 @@ func (l *linter) script(file string, info fs.FileInfo, named bool) {
 	}
 }
 
-// interpreterOf is the program that a script's #! line names.
-func interpreterOf(content []byte) (name string, found bool) {
+// Interpreter is the program that a script's #! line names, by the script's
+// first bytes; empty for a line that names none.
+func Interpreter(content []byte) (name string, found bool) {
 	rest, found := bytes.CutPrefix(content, []byte("#!"))
 	if !found {
 		return "", false

@@ -10,9 +10,6 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
-// metadataDir is next to the package's ConfigMap, see [packagefile.ConfigMapDir].
-const metadataDir = "node-metadata"
-
 // place copies the package to the root folder, as a pod's first container
 // does.
 func (p plan) place() error {
@@ -30,7 +27,7 @@ func (p plan) place() error {
 }
 
 func (p plan) copyPackage(source *os.Root) error {
-	configMaps, metadata := filepath.Join(p.CopyDir, packagefile.ConfigMapDir), filepath.Join(p.CopyDir, metadataDir)
+	configMaps, metadata := filepath.Join(p.CopyDir, packagefile.ConfigMapDir), filepath.Join(p.CopyDir, packagefile.MetadataDir)
 	if err := os.MkdirAll(p.CopyDir, 0o755); err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ func fullStatus() v1alpha1.SkyhookStatus {
 		NextOrder:          2,
 		Nodes:              v1alpha1.NodeCounts{Total: 3, Complete: 1, InProgress: 1, Erroring: 1},
 		Attention:          []v1alpha1.NodeAttention{{Node: "n2", Status: v1alpha1.StatusErroring, Reason: "StepFailed", Message: "exit code 3", Since: now}},
+		Waiting:            []v1alpha1.WaitingNodes{{Reason: "WaitingForPermit", Nodes: 1, Message: "budget 2 is used by n1, n2"}},
 		NodesInProgress:    2,
 		CompleteNodes:      "1/3",
 		PackageList:        "tuning:1.1.0",

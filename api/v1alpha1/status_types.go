@@ -116,6 +116,15 @@ type SkyhookStatus struct {
 	// +kubebuilder:validation:MaxItems=10
 	Attention []NodeAttention `json:"attention,omitempty"`
 
+	// Waiting counts the nodes that wait, by reason: those that are not complete
+	// and that neither work nor fail. WaitingForPermit says what holds the budget.
+	// The twelve most frequent reasons are listed.
+	// +optional
+	// +listType=map
+	// +listMapKey=reason
+	// +kubebuilder:validation:MaxItems=12
+	Waiting []WaitingNodes `json:"waiting,omitempty"`
+
 	// NodesInProgress counts the nodes that are in_progress or erroring.
 	// +kubebuilder:default=0
 	NodesInProgress int `json:"nodesInProgress"`
@@ -278,6 +287,21 @@ type NodeAttention struct {
 	Since metav1.Time `json:"since,omitzero"`
 }
 
+// WaitingNodes are the nodes that wait for the same reason.
+type WaitingNodes struct {
+	// Reason is one machine-readable word, such as WaitingForPermit.
+	Reason string `json:"reason"`
+
+	// Nodes is the number of nodes that wait for this reason.
+	Nodes int `json:"nodes"`
+
+	// Message is a sentence for people. Where it differs between nodes, it is that
+	// of the first one by name.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+}
+
 // PackageStatus is the state of one package on one node.
 type PackageStatus struct {
 	// Name of the package.
@@ -302,6 +326,12 @@ type PackageStatus struct {
 	// Restarts of the stage's pod: the number of failed attempts.
 	// +optional
 	Restarts int32 `json:"restarts,omitempty"`
+
+	// Superseded says that an older version took this one's place although it
+	// could not be uninstalled, so that files of it may still be on the host.
+	// Going back to it runs the stage upgrade.
+	// +optional
+	Superseded bool `json:"superseded,omitempty"`
 }
 
 // CompartmentStatus is the progress of one compartment.

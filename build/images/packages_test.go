@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skyhook-operator/skyhook/internal/capability"
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
 )
 
@@ -117,7 +117,7 @@ func TestPackageRecipes(t *testing.T) {
 			if reference := got[0].repository + ":" + got[0].version; reference != test.want {
 				t.Errorf("got %s, want %s", reference, test.want)
 			}
-			if label := got[0].labels[capability.Label]; label != test.uninstall {
+			if label := got[0].labels[v1alpha1.ImageLabelUninstall]; label != test.uninstall {
 				t.Errorf("the label says %q, want %q", label, test.uninstall)
 			}
 		})
@@ -233,7 +233,7 @@ func TestOurPackagesSayWhetherTheyCanBeUninstalled(t *testing.T) {
 		t.Fatalf("got %d recipes, error %v", len(recipes), err)
 	}
 	for _, r := range recipes {
-		label := capability.Label + "=" + r.labels[capability.Label]
+		label := v1alpha1.ImageLabelUninstall + "=" + r.labels[v1alpha1.ImageLabelUninstall]
 		dockerfile, err := os.ReadFile(filepath.Join(root, "packages", r.name, "Dockerfile"))
 		if os.IsNotExist(err) {
 			continue
@@ -241,7 +241,7 @@ func TestOurPackagesSayWhetherTheyCanBeUninstalled(t *testing.T) {
 		if err != nil || !bytes.Contains(dockerfile, []byte(label)) {
 			t.Errorf("the Dockerfile of %s does not set %s (error %v)", r.name, label, err)
 		}
-		if r.name == "shellscript" && label != capability.Label+"=true" {
+		if r.name == "shellscript" && label != v1alpha1.ImageLabelUninstall+"=true" {
 			t.Errorf("%s has uninstall steps, but its image says %s", r.name, label)
 		}
 	}

@@ -19,6 +19,9 @@ import (
 // MaxName is the longest name of a Skyhook: the annotation key skyhook.nvidia.com/nodeState_<name> allows no more.
 const MaxName = 53
 
+// MaxConfigMap is how many bytes the values of a package's configMap may have together: a Kubernetes ConfigMap holds no more.
+const MaxConfigMap = 1 << 20
+
 // Problem is one thing wrong with a Skyhook.
 type Problem struct {
 	// Field is the path, such as spec.packages.tuning.version.
@@ -89,6 +92,13 @@ func (c *checker) pkg(name string, all map[string]v1alpha1.Package) {
 	}
 	if pkg.Repository() == "" {
 		c.add(field+".image", "is empty; name the image's repository")
+	}
+	size := 0
+	for _, value := range pkg.ConfigMap {
+		size += len(value)
+	}
+	if size > MaxConfigMap {
+		c.add(field+".configMap", "holds %d bytes; a ConfigMap takes %d, so put the rest into the package's image", size, MaxConfigMap)
 	}
 	if r := pkg.Resources; r != nil {
 		c.limit(field+".resources.cpuLimit", r.CPULimit, "cpuRequest", r.CPURequest)

@@ -66,6 +66,14 @@ packages:
 		{name: "only a tag", spec: `packages: {a: {version: 1.0.0, image: ":1"}}`, want: []string{`spec.packages.a.image: is empty`}},
 
 		{
+			name: "a configMap that no ConfigMap holds", want: []string{`spec.packages.a.configMap: holds 1048577 bytes; a ConfigMap takes 1048576`},
+			spec: `packages: {a: {version: 1.0.0, image: x, configMap: {k: ` + strings.Repeat("v", 1<<19) + `, l: ` + strings.Repeat("v", 1<<19+1) + `}}}`,
+		},
+		{
+			name: "the largest configMap",
+			spec: `packages: {a: {version: 1.0.0, image: x, configMap: {k: ` + strings.Repeat("v", 1<<19) + `, l: ` + strings.Repeat("v", 1<<19) + `}}}`,
+		},
+		{
 			name: "limits below their requests",
 			spec: `packages: {a: {version: 1.0.0, image: x, resources: {cpuRequest: 1, cpuLimit: 999m, memoryRequest: 65Mi, memoryLimit: 64Mi}}}`,
 			want: []string{`spec.packages.a.resources.cpuLimit: 999m is below cpuRequest, which is 1`, `spec.packages.a.resources.memoryLimit: 64Mi is below memoryRequest, which is 65Mi`},

@@ -12,13 +12,10 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// AnnotationAbandon lists nodes, separated by commas, on which the Skyhook is to undo nothing any more.
-const AnnotationAbandon = v1alpha1.GroupName + "/abandon-uninstall"
-
 // Abandoned returns the names of the nodes that the Skyhook's annotation gives up.
 func Abandoned(s *v1alpha1.Skyhook) map[string]bool {
 	nodes := map[string]bool{}
-	for name := range strings.SplitSeq(s.Annotations[AnnotationAbandon], ",") {
+	for name := range strings.SplitSeq(s.Annotations[v1alpha1.AnnotationAbandonUninstall], ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			nodes[name] = true
 		}

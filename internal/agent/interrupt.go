@@ -102,6 +102,10 @@ func (i *interrupts) runAll(ctx context.Context) error {
 		if i.request.Type == interrupt.Reboot {
 			c.BootID = i.bootID
 		}
+		if i.overtaken() {
+			i.say("Skipping interrupt %s (%s): it was to end boot %s, and the host runs boot %s; it is done", c.Name, c.Line, i.EndsBoot, i.bootID)
+			continue
+		}
 		if i.store.Done(c) {
 			i.say("Skipping interrupt %s (%s): it is done", c.Name, c.Line)
 			if err := i.store.Settle(c); err != nil {
@@ -118,6 +122,12 @@ func (i *interrupts) runAll(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// overtaken reports whether the boot that a reboot was to end is over. Flags alone do not tell it: they are gone on a host
+// whose root does not outlive a boot, and on another host that took the node's name.
+func (i *interrupts) overtaken() bool {
+	return i.request.Type == interrupt.Reboot && i.EndsBoot != "" && i.bootID != "" && i.EndsBoot != i.bootID
 }
 
 func (i *interrupts) runOne(ctx context.Context, c interrupt.Command, argv []string) error {

@@ -143,6 +143,35 @@ func TestRebootIsDoneWhenTheBootIDChanged(t *testing.T) {
 	h.expectLines("/ran", "reboot ", "reboot ")
 }
 
+// TestRebootOfAnotherBootIsDone: neither a root that does not outlive a boot nor a host that took the node's name is
+// rebooted again.
+func TestRebootOfAnotherBootIsDone(t *testing.T) {
+	const reboot, restart = `{"type":"node_restart"}`, `{"type":"service_restart","services":["a"]}`
+	for _, c := range []struct {
+		name, given, current, interrupt string
+		ran                             []string
+	}{
+		{"the boot that it is to end", "boot-1", "boot-1\n", reboot, []string{"reboot "}},
+		{"another boot", "boot-0", "boot-1\n", reboot, nil},
+		{"the operator does not tell", "", "boot-1\n", reboot, []string{"reboot "}},
+		{"a restart of services has no boot", "boot-0", "boot-1\n", restart, []string{"systemctl daemon-reload", "systemctl restart a"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newInterruptHost(t)
+			h.env["SKYHOOK_AGENT_REBOOT_SECONDS"], h.env["SKYHOOK_BOOT_ID"] = "0.1", c.given
+			h.write(bootID, c.current)
+			r := h.interrupt(c.interrupt)
+			if c.ran != nil {
+				h.expectLines("/ran", c.ran...)
+				return
+			}
+			if r.code != 0 || !strings.Contains(r.stdout, "it was to end boot boot-0, and the host runs boot boot-1; it is done") || h.has("/ran") {
+				t.Errorf("exit %d, rebooted %t\n%s%s", r.code, h.has("/ran"), r.stdout, r.stderr)
+			}
+		})
+	}
+}
+
 // TestSigtermWhileRebootingPreservesTheFlag: that is how the host's shutdown
 // reaches the agent.
 func TestSigtermWhileRebootingPreservesTheFlag(t *testing.T) {

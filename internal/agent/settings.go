@@ -13,7 +13,9 @@ type settings struct {
 	AlwaysRun  bool
 	ResourceID string
 	// Run is the operator's name for one interrupt, new for each.
-	Run         string
+	Run string
+	// EndsBoot is the host's boot id when that interrupt began; empty if the operator does not tell.
+	EndsBoot    string
 	DataDir     string
 	RootDir     string
 	LogDir      string
@@ -53,6 +55,7 @@ func readSettings(env environ) settings {
 		AlwaysRun:   env.flag("OVERLAY_ALWAYS_RUN_STEP", false),
 		ResourceID:  env["SKYHOOK_RESOURCE_ID"],
 		Run:         env["SKYHOOK_RUN"],
+		EndsBoot:    env["SKYHOOK_BOOT_ID"],
 		DataDir:     env.get("SKYHOOK_DATA_DIR", "/skyhook-package"),
 		RootDir:     env.get("SKYHOOK_ROOT_DIR", "/etc/skyhook"),
 		LogDir:      env.get("SKYHOOK_LOG_DIR", "/var/log/skyhook"),

@@ -11,13 +11,6 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-const (
-	// Label is the label of an image that says whether the package in it can be uninstalled: true or false.
-	Label = "com.nvidia.skyhook.uninstall"
-	// Annotation of a Skyhook keeps what its images say; see Known.
-	Annotation = v1alpha1.GroupName + "/uninstall-capability"
-)
-
 // Enabled reports whether the named package of the Skyhook can be uninstalled. What the spec says counts; without a word
 // from it, what is known of the package's image; without that, the package cannot.
 func Enabled(s *v1alpha1.Skyhook, name string) bool {

@@ -89,7 +89,7 @@ func TestNext(t *testing.T) {
 		{"an answer without a reference", "a x/a:1", "x/a:1=A A=true B=true", nil, "x/a:1=A A=true"},
 		{"a new version with the digest of the old", "a x/a:2", "x/a:1=A A=true", []capability.Finding{finding("x/a:2", digestA, capability.True)}, "x/a:2=A A=true"},
 		{"what the spec decided since stays known", "a x/a:1 enabled", "x/a:1=A A=true", nil, "x/a:1=A A=true"},
-		{"a failure is known as well", "b x/b:1", "", []capability.Finding{failure("x/b:1", "", capability.ReasonTimeout, "it failed")}, "x/b:1=Timeout"},
+		{"a failure is known as well", "b x/b:1", "", []capability.Finding{failure("x/b:1", "", v1alpha1.ReasonTimeout, "it failed")}, "x/b:1=Timeout"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := skyhook(known(t, c.known), c.packages)

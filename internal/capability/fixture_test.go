@@ -25,7 +25,7 @@ const (
 func skyhook(annotation, packages string) *v1alpha1.Skyhook {
 	s := &v1alpha1.Skyhook{}
 	if annotation != "" {
-		s.Annotations = map[string]string{capability.Annotation: annotation}
+		s.Annotations = map[string]string{v1alpha1.AnnotationUninstallCapability: annotation}
 	}
 	s.Spec.Packages = map[string]v1alpha1.Package{}
 	for text := range strings.SplitSeq(packages, ";") {
@@ -89,6 +89,6 @@ func with(s *v1alpha1.Skyhook, annotation string) *v1alpha1.Skyhook {
 	if s.Annotations == nil {
 		s.Annotations = map[string]string{}
 	}
-	s.Annotations[capability.Annotation] = annotation
+	s.Annotations[v1alpha1.AnnotationUninstallCapability] = annotation
 	return s
 }

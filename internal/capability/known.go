@@ -26,32 +26,14 @@ const (
 // Reason is why an answer is Unknown, as conditions show it.
 type Reason string
 
-const (
-	// ReasonUnlabeled says that the image has no label with the value true or false.
-	ReasonUnlabeled Reason = "ImageUnlabeled"
-	// ReasonInvalid says that the image's reference cannot be read.
-	ReasonInvalid Reason = "ReferenceInvalid"
-	// ReasonUnauthorized says that the registry asks for other credentials.
-	ReasonUnauthorized Reason = "Unauthorized"
-	// ReasonNotFound says that the registry does not have the image.
-	ReasonNotFound Reason = "ImageNotFound"
-	// ReasonTimeout says that the registry did not answer in time.
-	ReasonTimeout Reason = "Timeout"
-	// ReasonUnreachable says that the registry cannot be reached.
-	ReasonUnreachable Reason = "RegistryUnreachable"
-	// ReasonRefused says that the registry answered with another error.
-	ReasonRefused Reason = "RegistryError"
-	// ReasonUnreadable says that what the registry sent is no image that can be read.
-	ReasonUnreadable Reason = "ImageUnreadable"
-)
-
 var reasons = map[Reason]bool{
-	ReasonUnlabeled: true, ReasonInvalid: true, ReasonUnauthorized: true, ReasonNotFound: true, ReasonTimeout: true,
-	ReasonUnreachable: true, ReasonRefused: true, ReasonUnreadable: true,
+	v1alpha1.ReasonImageUnlabeled: true, v1alpha1.ReasonReferenceInvalid: true, v1alpha1.ReasonUnauthorized: true,
+	v1alpha1.ReasonImageNotFound: true, v1alpha1.ReasonTimeout: true, v1alpha1.ReasonRegistryUnreachable: true,
+	v1alpha1.ReasonRegistryError: true, v1alpha1.ReasonImageUnreadable: true,
 }
 
 const (
-	unlabeled = "the image has no label " + Label + " with the value true or false"
+	unlabeled = "the image has no label " + v1alpha1.ImageLabelUninstall + " with the value true or false"
 	// maxMessage bounds the message of a failure, in bytes: with 128 packages the annotation must stay far below the
 	// 256 KiB that all annotations of an object may have.
 	maxMessage = 200
@@ -98,7 +80,7 @@ type Verdict struct {
 // form, tells nothing.
 func Read(s *v1alpha1.Skyhook) Known {
 	var k Known
-	text, ok := s.Annotations[Annotation]
+	text, ok := s.Annotations[v1alpha1.AnnotationUninstallCapability]
 	if !ok || json.Unmarshal([]byte(text), &k) != nil || !k.valid() {
 		return Known{}
 	}
@@ -130,7 +112,7 @@ func (k Known) Of(reference string) (Verdict, bool) {
 	answer, ok := k.Digests[i.Digest]
 	switch {
 	case ok && answer == Unknown:
-		return Verdict{Answer: Unknown, Reason: ReasonUnlabeled, Message: unlabeled}, true
+		return Verdict{Answer: Unknown, Reason: v1alpha1.ReasonImageUnlabeled, Message: unlabeled}, true
 	case ok:
 		return Verdict{Answer: answer}, true
 	case i.Reason != "":

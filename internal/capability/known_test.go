@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"
 )
 
@@ -15,8 +16,8 @@ func TestAnnotationText(t *testing.T) {
 	var k capability.Known
 	k.Add(finding("x/b:1", digestB, capability.Unknown))
 	k.Add(finding("x/a:1", digestA, capability.True))
-	k.Add(failure("x/c:1", "", capability.ReasonNotFound, "GET http://x/v2/c/manifests/1:\n  MANIFEST_UNKNOWN"))
-	k.Add(failure("x/d@"+digestB, digestB, capability.ReasonTimeout, "too slow"))
+	k.Add(failure("x/c:1", "", v1alpha1.ReasonImageNotFound, "GET http://x/v2/c/manifests/1:\n  MANIFEST_UNKNOWN"))
+	k.Add(failure("x/d@"+digestB, digestB, v1alpha1.ReasonTimeout, "too slow"))
 	want := `{"references":{` +
 		`"x/a:1":{"digest":"` + digestA + `"},` +
 		`"x/b:1":{"digest":"` + digestB + `"},` +
@@ -36,13 +37,13 @@ func TestOf(t *testing.T) {
 	var k capability.Known
 	k.Add(finding("yes", digestA, capability.True))
 	k.Add(finding("no label", digestB, capability.Unknown))
-	k.Add(failure("failed", "", capability.ReasonTimeout, "too slow"))
-	k.Add(failure("failed, answered through another reference", digestA, capability.ReasonTimeout, "too slow"))
+	k.Add(failure("failed", "", v1alpha1.ReasonTimeout, "too slow"))
+	k.Add(failure("failed, answered through another reference", digestA, v1alpha1.ReasonTimeout, "too slow"))
 	k.References["says nothing"] = capability.Image{}
 	for reference, want := range map[string]capability.Verdict{
 		"yes":      {Answer: capability.True},
-		"no label": {Answer: capability.Unknown, Reason: capability.ReasonUnlabeled, Message: unlabeled},
-		"failed":   {Answer: capability.Unknown, Reason: capability.ReasonTimeout, Message: "too slow"},
+		"no label": {Answer: capability.Unknown, Reason: v1alpha1.ReasonImageUnlabeled, Message: unlabeled},
+		"failed":   {Answer: capability.Unknown, Reason: v1alpha1.ReasonTimeout, Message: "too slow"},
 		"failed, answered through another reference": {Answer: capability.True},
 	} {
 		if got, ok := k.Of(reference); !ok || got != want {
@@ -95,11 +96,11 @@ func TestMessagesAreBounded(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var k capability.Known
-			k.Add(failure("x/a:1", "", capability.ReasonTimeout, c.message))
+			k.Add(failure("x/a:1", "", v1alpha1.ReasonTimeout, c.message))
 			if got := k.References["x/a:1"].Message; got != c.want || !utf8.ValidString(got) {
 				t.Errorf("stored as %q", got)
 			}
-			k.References["x/a:1"] = capability.Image{Reason: capability.ReasonTimeout, Message: c.message}
+			k.References["x/a:1"] = capability.Image{Reason: v1alpha1.ReasonTimeout, Message: c.message}
 			if got, _ := k.Of("x/a:1"); got.Message != c.want {
 				t.Errorf("read as %q", got.Message)
 			}

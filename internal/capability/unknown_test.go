@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"
 )
 
@@ -39,7 +40,7 @@ func TestSummary(t *testing.T) {
 		for i := range all {
 			all[i] = capability.Doubt{
 				Package: fmt.Sprintf("p%d", i), Reference: fmt.Sprintf("x/p%d:1", i),
-				Verdict: capability.Verdict{Answer: capability.Unknown, Reason: capability.ReasonTimeout, Message: message},
+				Verdict: capability.Verdict{Answer: capability.Unknown, Reason: v1alpha1.ReasonTimeout, Message: message},
 			}
 		}
 		return all

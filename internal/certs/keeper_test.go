@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
 const day = 24 * time.Hour
@@ -109,7 +111,7 @@ func TestRenewal(t *testing.T) {
 		t.Errorf("after the renewal it waits for %s", wait)
 	}
 	renewed := c.readSecret()
-	if bytes.Equal(renewed.Data["tls.crt"], old) || renewed.Annotations[AnnotationExpiration] != "2028-01-30T12:00:00Z" {
+	if bytes.Equal(renewed.Data["tls.crt"], old) || renewed.Annotations[v1alpha1.AnnotationExpiration] != "2028-01-30T12:00:00Z" {
 		t.Errorf("not renewed: %v", renewed.Annotations)
 	}
 	check("renewed", old, old)

@@ -10,12 +10,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-const (
-	keyCA = "ca.crt"
-	// AnnotationExpiration tells people and tools when the certificate ends, as RFC 3339. The operator reads the
-	// certificate itself.
-	AnnotationExpiration = v1alpha1.GroupName + "/expiration"
-)
+const keyCA = "ca.crt"
 
 func pairOf(s *corev1.Secret) Pair {
 	return Pair{CA: s.Data[keyCA], Cert: s.Data[corev1.TLSCertKey], Key: s.Data[corev1.TLSPrivateKeyKey]}
@@ -31,7 +26,7 @@ func newSecret(name types.NamespacedName) *corev1.Secret {
 
 // put writes a pair into a Secret and leaves what else is there.
 func put(p Pair, end time.Time, s *corev1.Secret) {
-	metav1.SetMetaDataAnnotation(&s.ObjectMeta, AnnotationExpiration, end.UTC().Format(time.RFC3339))
+	metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationExpiration, end.UTC().Format(time.RFC3339))
 	if s.Data == nil {
 		s.Data = map[string][]byte{}
 	}

@@ -40,7 +40,7 @@ func Classify(pods []corev1.Pod, o Options, refused map[types.UID]string, now ti
 			continue
 		}
 		blockers = append(blockers, b)
-		protected = protected || b.Reason == ReasonProtectedPod
+		protected = protected || b.Reason == v1alpha1.ReasonProtectedPod
 	}
 	if protected {
 		// What could be evicted waits for the protected pods, not the drain for it.
@@ -61,25 +61,30 @@ func (o Options) judge(pod *corev1.Pod, refused map[types.UID]string, now time.T
 		Pod:   Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 		Since: later(o.Started, pod.CreationTimestamp.Time),
 	}
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		b.Controller = owner.UID
+	}
 	refusal, wasRefused := refused[pod.UID]
 	switch {
 	case finished(pod) || o.isPackagePod(pod):
 	case o.protects(pod):
-		b.Reason = ReasonProtectedPod
+		b.Reason = v1alpha1.ReasonProtectedPod
 		b.Message = "protected by spec.podNonInterruptLabels; eviction begins when no such pod is left"
 	case staysOnNode(pod) || o.isSelf(pod):
 	case pod.DeletionTimestamp != nil:
 		b.terminating(pod, now)
-	case metav1.GetControllerOfNoCopy(pod) == nil && !o.Force:
-		b.Reason = ReasonPodUnmanaged
+	case b.Controller == "" && !o.Force:
+		b.Reason = v1alpha1.ReasonPodUnmanaged
 		b.Message = "no controller would create it again; delete it or set spec.drain.force"
 	case usesEmptyDir(pod) && !o.DeleteEmptyDirData:
-		b.Reason = ReasonPodUsesEmptyDir
+		b.Reason = v1alpha1.ReasonPodUsesEmptyDir
 		b.Message = "data in emptyDir volumes would be lost; delete it or set spec.drain.deleteEmptyDirData"
+	case o.Memory.returns(b.Pod) >= mayReturn:
+		b.Reason, b.Message = v1alpha1.ReasonPodReturns, o.Memory.returning(pod)
 	case wasRefused:
-		b.Reason, b.Message = ReasonEvictionRefused, refusal
+		b.Reason, b.Message = v1alpha1.ReasonEvictionRefused, refusal
 	default:
-		b.Reason, b.Message = ReasonEvicting, "eviction requested"
+		b.Reason, b.Message = v1alpha1.ReasonEvicting, "eviction requested"
 	}
 	return b
 }
@@ -91,7 +96,7 @@ func (b *Blocker) terminating(pod *corev1.Pod, now time.Time) {
 	if s := pod.DeletionGracePeriodSeconds; s != nil {
 		grace = time.Duration(*s) * time.Second
 	}
-	b.Reason, b.Message, b.Since = ReasonPodTerminating, "being deleted", ends.Add(-grace)
+	b.Reason, b.Message, b.Since = v1alpha1.ReasonPodTerminating, "being deleted", ends.Add(-grace)
 	if now.Before(ends.Add(stuckAfter)) {
 		return
 	}
@@ -146,7 +151,7 @@ func later(a, b time.Time) time.Time {
 }
 
 func (b Blocker) evictable() bool {
-	return b.Reason == ReasonEvicting || b.Reason == ReasonEvictionRefused
+	return b.Reason == v1alpha1.ReasonEvicting || b.Reason == v1alpha1.ReasonEvictionRefused
 }
 
 func evictable(blockers []Blocker) []Pod {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/drain"
 )
 
@@ -195,7 +196,7 @@ func TestClassify(t *testing.T) {
 
 func TestEvictNamesTheVeryPod(t *testing.T) {
 	s := drain.Classify(on(pod("shop/web")), drain.Options{}, nil, now)
-	if diff := cmp.Diff([]drain.Pod{{Namespace: "shop", Name: "web", UID: "uid-web"}}, s.Evict); diff != "" {
+	if diff := cmp.Diff([]drain.Pod{{Namespace: "shop", Name: "web", UID: "uid-web", Controller: "owner"}}, s.Evict); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -277,14 +278,14 @@ func TestClassifyRules(t *testing.T) {
 		}
 		o := drain.Options{NonInterrupt: selector("workload=training"), Force: random.IntN(2) == 0, DeleteEmptyDirData: random.IntN(2) == 0}
 		s := drain.Classify(pods, o, refused, now)
-		protected := slices.ContainsFunc(s.Blockers, func(b drain.Blocker) bool { return b.Reason == drain.ReasonProtectedPod })
+		protected := slices.ContainsFunc(s.Blockers, func(b drain.Blocker) bool { return b.Reason == v1alpha1.ReasonProtectedPod })
 		reason, _, _ := s.Summary()
 		switch {
 		case s.Clear != (len(s.Blockers) == 0), s.Clear != (reason == ""):
 			t.Fatalf("round %d: clear is not the same as nothing in the way: %v", round, lines(s))
 		case protected && len(s.Evict) > 0:
 			t.Fatalf("round %d: evicts beside a protected pod: %v", round, lines(s))
-		case protected != (reason == drain.ReasonProtectedPod):
+		case protected != (reason == v1alpha1.ReasonProtectedPod):
 			t.Fatalf("round %d: a protected pod is not the reason told: %v", round, lines(s))
 		}
 		slices.Reverse(pods)

@@ -11,32 +11,19 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-)
 
-// Reasons for which a pod keeps a node from being drained.
-const (
-	// ReasonProtectedPod: the pod must never be interrupted. While there is one, nothing is evicted.
-	ReasonProtectedPod = "ProtectedPod"
-	// ReasonEvictionRefused: the API refused the eviction, such as for a disruption budget. It is tried in every pass.
-	ReasonEvictionRefused = "EvictionRefused"
-	// ReasonPodUnmanaged: no controller would create the pod again.
-	ReasonPodUnmanaged = "PodUnmanaged"
-	// ReasonPodUsesEmptyDir: data would be lost with the pod.
-	ReasonPodUsesEmptyDir = "PodUsesEmptyDir"
-	// ReasonPodTerminating: the pod is being deleted, by us or by somebody else.
-	ReasonPodTerminating = "PodTerminating"
-	// ReasonEvicting: the eviction is due in this pass.
-	ReasonEvicting = "Evicting"
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
 // rank orders reasons: what needs a person or may take long comes first.
 var rank = map[string]int{
-	ReasonProtectedPod:    0,
-	ReasonEvictionRefused: 1,
-	ReasonPodUnmanaged:    2,
-	ReasonPodUsesEmptyDir: 3,
-	ReasonPodTerminating:  4,
-	ReasonEvicting:        5,
+	v1alpha1.ReasonProtectedPod:    0,
+	v1alpha1.ReasonEvictionRefused: 1,
+	v1alpha1.ReasonPodReturns:      2,
+	v1alpha1.ReasonPodUnmanaged:    3,
+	v1alpha1.ReasonPodUsesEmptyDir: 4,
+	v1alpha1.ReasonPodTerminating:  5,
+	v1alpha1.ReasonEvicting:        6,
 }
 
 // Options say how a node is drained.
@@ -53,6 +40,8 @@ type Options struct {
 	Started time.Time
 	// Timeout counts from Started; 0 for none. See State.TimedOut.
 	Timeout time.Duration
+	// Memory of this drain's earlier passes; nil for none.
+	Memory *Memory
 	// DeleteEmptyDirData allows to evict pods with emptyDir volumes.
 	DeleteEmptyDirData bool
 	// Force allows to evict pods that no controller would create again.
@@ -64,6 +53,8 @@ type Pod struct {
 	Namespace string
 	Name      string
 	UID       types.UID
+	// Controller is the UID of the owner that would create the pod again; empty for none.
+	Controller types.UID
 }
 
 // String returns "namespace/name".

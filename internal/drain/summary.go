@@ -9,7 +9,7 @@ import (
 // named is how many pods a summary names.
 const named = 3
 
-// Summary tells the one reason that users see, the first of: ProtectedPod, EvictionRefused, PodUnmanaged,
+// Summary tells the one reason that users see, the first of: ProtectedPod, EvictionRefused, PodReturns, PodUnmanaged,
 // PodUsesEmptyDir, PodTerminating, Evicting. The message names up to three of its pods and how many more there are;
 // since is when the first of them began to hold the drain. All are zero when the node is clear.
 func (s State) Summary() (reason, message string, since time.Time) {

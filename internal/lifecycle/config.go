@@ -10,6 +10,15 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
+// configure begins the config stage: after apply or upgrade, and whenever the configMap differs from what this node applied
+// last.
+func (p *pass) configure(u unit, last record.Entry) bool {
+	if !p.open(u) {
+		return false
+	}
+	return p.beginStage(u, last, v1alpha1.StageConfig)
+}
+
 // configChanged reports whether the configMap differs from what the node applied last. An entry without hashes was
 // written by an operator that kept none, and is taken as current.
 func configChanged(pkg Package, e record.Entry) bool {
@@ -50,20 +59,6 @@ func settled(pkg Package, e record.Entry) bool {
 	}
 	return e.Stage == v1alpha1.StagePostInterrupt ||
 		e.Stage == v1alpha1.StageConfig && len(owed(pkg, e)) == 0 && !postInterruptOwed(e)
-}
-
-// postInterruptOwed reports whether an interrupt ran whose post-interrupt stage has not succeeded since. A changed
-// configMap sends the package back to its config stage, but must not make it skip what comes after the interrupt.
-func postInterruptOwed(e record.Entry) bool {
-	return e.Interrupt != nil && e.Stage != v1alpha1.StageInterrupt
-}
-
-// carry keeps the interrupt in the entry of the stage that begins after last, until post-interrupt has succeeded.
-func carry(e *record.Entry, last record.Entry) {
-	over := last.Stage == v1alpha1.StagePostInterrupt && last.State == v1alpha1.StateComplete
-	if e.Stage == v1alpha1.StageConfig && !over || e.Stage == v1alpha1.StagePostInterrupt {
-		e.Interrupt, e.BootID = last.Interrupt, last.BootID
-	}
 }
 
 // changedFor returns the keys that count as changed when a stage begins after last. Nil stays nil while the interrupt

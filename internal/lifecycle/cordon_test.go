@@ -1,16 +1,21 @@
 package lifecycle_test
 
+var cordonTables = []group{
+	{"cordon", cordons},
+	{"drain", drains},
+}
+
 // cordons: design 4, invariant 5.
 var cordons = []row{
 	{
 		name: "11.2#5 no cordon, nothing starts, even when a look says that all pods have left",
 		spec: "a@1.0!reboot", gate: "clear",
-		want: "own cordon; cordon; wait a Cordoning; is in_progress",
+		want: "own cordon; cordon; wait a Cordoning; tell Cordoning; is in_progress",
 	},
 	{
 		name: "it is written, but not read back yet",
 		spec: "a@1.0!reboot", gate: "lifted",
-		want: "cordon; wait a Cordoning; is in_progress",
+		want: "cordon; wait a Cordoning; tell Cordoning; is in_progress",
 	},
 	{
 		name: "a package without an interrupt needs none",
@@ -30,7 +35,7 @@ var cordons = []row{
 	{
 		name: "no ConfigMap, no cordon",
 		spec: "a@1.0!reboot", gate: "no-config-of-a",
-		want: "wait a WaitingForConfigMap; is in_progress",
+		want: "wait a WaitingForConfigMap; tell WaitingForConfigMap; is in_progress",
 	},
 	{
 		name: "a dependency comes first, no cordon",
@@ -40,17 +45,17 @@ var cordons = []row{
 	{
 		name: "paused, no cordon",
 		spec: "a@1.0!reboot", gate: "paused",
-		want: "wait Paused; is paused",
+		want: "wait Paused; tell Paused; is paused",
 	},
 	{
 		name: "paused later: the cordon stays",
 		spec: "a@1.0!reboot", node: "a@1.0 apply:complete", gate: "paused ours",
-		want: "wait Paused; is paused",
+		want: "wait Paused; tell Paused; is paused",
 	},
 	{
 		name: "disabled: the cordon is lifted with the permit",
 		spec: "a@1.0!reboot", node: "a@1.0 apply:complete", gate: "disabled ours",
-		want: "disown cordon; uncordon; wait Disabled; is disabled; returned",
+		want: "disown cordon; uncordon; wait Disabled; tell Disabled; is disabled; returned",
 	},
 	{
 		name: "disabled: the cordon stays while a pod runs",
@@ -60,7 +65,7 @@ var cordons = []row{
 	{
 		name: "disabled: the cordon stays while a reboot is under way, though its pod is gone",
 		spec: "a@1.0!reboot", node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1", gate: "disabled ours not-ready",
-		want: "wait Disabled; is disabled",
+		want: "wait Disabled; tell Disabled; is disabled",
 	},
 	{
 		name: "11.2#21 a cordon that stood before is used, but not taken for ours",
@@ -80,7 +85,7 @@ var cordons = []row{
 	{
 		name: "11.2#21 a cordon that stood before is lifted by its owner while we need it: we make our own",
 		spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "clear",
-		want: "own cordon; cordon; wait a Cordoning; is in_progress",
+		want: "own cordon; cordon; wait a Cordoning; tell Cordoning; is in_progress",
 	},
 	{
 		name: "11.2#21 another Skyhook's cordon: we hold it, too",
@@ -100,7 +105,7 @@ var cordons = []row{
 	{
 		name: "somebody lifted ours before the interrupt: the node is drained anew",
 		spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "lifted clear",
-		want: "cordon; wait a Cordoning; is in_progress",
+		want: "cordon; wait a Cordoning; tell Cordoning; is in_progress",
 	},
 	{
 		name: "somebody lifted ours, and we are done: it stays lifted",

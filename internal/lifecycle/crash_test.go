@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -28,6 +29,8 @@ type simulated struct {
 	now  time.Time
 
 	annotations, labels map[string]string
+	// inFlight is the interrupt that the node's annotation tells of.
+	inFlight *record.Interrupt
 
 	// lists are all states that the API server's list of pods was in; seen is the oldest that the cache may still show.
 	lists []map[string]livePod
@@ -59,8 +62,10 @@ type livePod struct {
 	interrupt *v1alpha1.Interrupt
 	// owes says that an interrupt has to follow when the pod is done.
 	owes bool
-	// resource is what the agent knows the work by.
+	// resource is what the agent knows the work by: its resource id, and the run of an interrupt.
 	resource string
+	// bootID is the boot that an interrupt is bound to.
+	bootID string
 	// owesUndo says that an interrupt has to follow the uninstall when the pod is done.
 	owesUndo bool
 }
@@ -97,7 +102,7 @@ func (s *simulated) pass(view, writes int) bool {
 	o := lifecycle.Observation{
 		Wanted: s.wanted(), Record: s.record(), Permit: s.permit, Hold: s.hold, Now: s.now,
 		ConfigReady: map[string]bool{}, RetainedReady: map[string]bool{},
-		Serial: s.serial, Generation: s.generation, Node: s.host.facts(),
+		Serial: s.serial, Generation: s.generation, Node: s.host.facts(), Skyhook: skyhookName, InFlight: s.inFlight,
 	}
 	for name := range s.spec {
 		o.ConfigReady[name] = true
@@ -111,11 +116,12 @@ func (s *simulated) pass(view, writes int) bool {
 	d := s.decide(o)
 	var steps []func()
 	patch := s.patch(d)
-	if !patch.Empty() || d.Unschedulable != nil {
+	if !patch.Empty() || d.Unschedulable != nil || !reflect.DeepEqual(d.InFlight, s.inFlight) {
 		steps = append(steps, func() {
 			if d.Unschedulable != nil {
 				s.host.unschedulable = *d.Unschedulable
 			}
+			s.inFlight = d.InFlight
 			s.write(patch)
 			s.promise(d.Start)
 		})
@@ -185,7 +191,8 @@ func (s *simulated) create(start lifecycle.Start) {
 	s.begun(start, pkg)
 	s.change(func(pods map[string]livePod) {
 		p := livePod{config: fmt.Sprint(pkg.Config), interrupt: start.Interrupt, owes: s.owes(start, pkg), owesUndo: pkg.Interrupt != nil}
-		p.resource = fmt.Sprintf("%s-%s-%d", start.Package, pkg.Version, start.Generation)
+		p.resource = fmt.Sprintf("%s-%s-%d %s", start.Package, pkg.Version, start.Generation, start.InterruptRun)
+		p.bootID = start.BootID
 		p.Name, p.Package, p.Version, p.Stage, p.Run = name, start.Package, pkg.Version, start.Stage, start.Run
 		p.UID, p.Hash, p.Created = types.UID(strconv.Itoa(s.created)), pkg.Hash, s.now
 		pods[name] = p
@@ -227,6 +234,11 @@ func (s *simulated) check() {
 		owner[p.Package] = name
 	}
 	s.host.check(s.t, s.record())
+	for name, p := range s.live() {
+		if interrupts(p.Stage) && p.Outcome != lifecycle.Lost && p.Outcome != lifecycle.Done && !s.inFlight.OwnedBy(skyhookName) {
+			s.t.Fatalf("pod %s is there, but no interrupt is in flight: %+v", name, s.record())
+		}
+	}
 }
 
 // end lets a pod come to an outcome as the kubelet would tell it.
@@ -355,8 +367,8 @@ func (s *simulated) actions() map[string]func(*rapid.T) {
 		"hold": func(t *rapid.T) {
 			s.hold = rapid.SampledFrom([]*lifecycle.Hold{
 				nil, nil,
-				{Status: v1alpha1.StatusPaused, Reason: "Paused"},
-				{Status: v1alpha1.StatusBlocked, Release: true, Reason: "Taint"},
+				{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: "Paused"}},
+				{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Reason: "Taint"}},
 			}).Draw(t, "hold")
 		},
 		"all goes well": s.goOn, "all still goes well": s.goOn,

@@ -88,6 +88,28 @@ func describeStart(t rapid.TB, o lifecycle.Observation, d lifecycle.Decision, s 
 	return line
 }
 
+// describeInterrupts tells what a decision leaves in flight, and what the interrupts that it starts are bound to:
+//
+//	in flight reboot of a|1.0,b|1.0 boot=b1 run=now; nothing in flight; another's in flight
+//	bound to boot=b1 run=now: the boot id and the run of an interrupt's pod
+func describeInterrupts(d lifecycle.Decision) string {
+	line := "nothing in flight"
+	switch i := d.InFlight; {
+	case i == nil:
+	case i.Skyhook != "":
+		line = i.Skyhook + "'s in flight"
+	default:
+		line = fmt.Sprintf("in flight %s of %s boot=%s run=%s", interruptText(i.Spec()), strings.Join(i.Packages, ","), i.BootID, i.Run)
+	}
+	parts := []string{line}
+	for _, s := range d.Start {
+		if s.Interrupt != nil {
+			parts = append(parts, fmt.Sprintf("bound to boot=%s run=%s", s.BootID, s.InterruptRun))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
 func describeNode(o lifecycle.Observation, d lifecycle.Decision) []string {
 	var lines []string
 	if d.Record.Cordoned != o.Record.Cordoned {
@@ -130,6 +152,9 @@ func describeRecord(before map[string]record.Entry, d lifecycle.Decision) []stri
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if d.Record.Packages[key].Superseded && !before[key].Superseded {
+			lines = append(lines, "supersede "+strings.Replace(key, "|", "@", 1))
+		}
 		if _, kept := d.Record.Packages[key]; !kept {
 			lines = append(lines, "forget "+strings.Replace(key, "|", "@", 1))
 		}

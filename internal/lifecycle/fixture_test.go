@@ -25,8 +25,9 @@ import (
 //	entry    a@1.0 apply:erroring run=r1 restarts=2 since=-5s reason=Boom config{k=v} config=unknown hash=1 gen=7
 //	         changed=k,l (a change, not an install) changed=none interrupt=service(x) boot=b1
 //	         since=never (written by an operator that kept no times)
+//	         superseded (another version took its place)
 //	         def=old (installed with this definition, whose config it has, too)
-//	pod      a@1.0 apply running|done|failing|stuck|lost run=r1 #2 terminating restarts=1 created=-5s reason=X exit=1 retrying
+//	pod      a@1.0 apply running|done|failing|stuck|lost run=r1 #2 terminating restarts=1 created=-5s reason=X exit=1 retrying shutdown
 //
 // An entry has, unless it says otherwise, run r1, the config of the spec, hash 1, generation 7, and came into its state
 // an hour ago. A pod has run r1, hash 1 and was created an hour ago; its name is package-stage. The node is ready, has
@@ -244,6 +245,8 @@ func entry(t rapid.TB, words []string, w lifecycle.Wanted) record.Entry {
 			e.Interrupt = interrupt(v)
 		case k == "boot":
 			e.BootID = v
+		case word == "superseded":
+			e.Superseded = true
 		case k == "def":
 			e.Definition = v
 			if pkg, ok := w.Retained[v]; ok {
@@ -290,6 +293,8 @@ func pod(t rapid.TB, words []string) lifecycle.Pod {
 			p.Hash = word[1:]
 		case word == "terminating":
 			p.Terminating = true
+		case word == "shutdown":
+			p.Shutdown = true
 		case k == "run":
 			p.Run = v
 		case k == "restarts":

@@ -123,6 +123,8 @@ func (s *simulated) mayDisturb(start lifecycle.Start, key string) {
 			s.t.Fatalf("interrupt of %s starts on a node that is not drained: %+v", key, s.host)
 		case len(s.live()) > 0 || s.host.others > 0:
 			s.t.Fatalf("interrupt of %s starts beside %d package pods of others and %v", key, s.host.others, s.live())
+		case !s.inFlight.OwnedBy(skyhookName):
+			s.t.Fatalf("interrupt of %s starts, but is not in flight", key)
 		case !lifecycle.Interrupting(n):
 			s.t.Fatalf("interrupt of %s starts, but the record does not say so: %+v", key, n)
 		}
@@ -147,6 +149,9 @@ func (s *simulated) agents() {
 		p := s.live()[name]
 		if !s.host.up || p.Terminating || p.interrupt == nil || p.interrupt.Type != v1alpha1.InterruptReboot || p.Outcome == lifecycle.Lost {
 			continue
+		}
+		if p.bootID != s.host.facts().BootID {
+			continue // it is done: the host runs on another boot than the one that was to end
 		}
 		if boot, flagged := s.host.flags[p.resource]; flagged && boot != s.host.boot {
 			continue // it was done

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
@@ -16,49 +14,112 @@ import (
 // disks need ten minutes.
 const rebootLimit = 20 * time.Minute
 
-// Exit codes of a process that SIGKILL or SIGTERM ended, as the end of a node's life does.
-const (
-	exitKilled     = 137
-	exitTerminated = 143
-)
+// Exit codes of a process that SIGKILL or SIGTERM ended, as the end of a node's life does, and of one whose end the
+// container runtime did not see.
+var goingDown = []int32{137, 143, 255}
 
-// activeInterrupt returns the entry that owns the interrupt running on the node, if any.
-func (m *machine) activeInterrupt() (record.Entry, bool) {
-	for _, key := range sortedKeys(m.out.Record.Packages) {
-		if e := m.out.Record.Packages[key]; isInterrupt(e.Stage) && e.Active() {
+// interrupting reports whether the Skyhook's interrupt is in flight on the node.
+func (p *pass) interrupting() bool {
+	_, runs := p.interruptOwner()
+	return runs || p.out.InFlight.OwnedBy(p.Skyhook)
+}
+
+// InFlightOf returns the interrupt that the record of a Skyhook says is in flight, for a node whose annotation does not say
+// so: it was written by an earlier version, or the annotation was removed. Nil when none is.
+func InFlightOf(skyhook string, n record.Node) *record.Interrupt {
+	for _, key := range sortedKeys(n.Packages) {
+		e := n.Packages[key]
+		if isInterrupt(e.Stage) && e.Active() && !exhausted(e) {
+			return inFlight(skyhook, e, n.Packages)
+		}
+	}
+	return nil
+}
+
+// AskedForReboot reports whether the record says that a reboot was asked for on another boot than the given one, and is not
+// credited yet.
+func AskedForReboot(n record.Node, bootID string) bool {
+	for _, e := range n.Packages {
+		pending := isInterrupt(e.Stage) && e.State != v1alpha1.StateComplete && !superseded(n, e) && !exhausted(e)
+		if pending && isReboot(e) && e.BootID != "" && e.BootID != bootID {
+			return true
+		}
+	}
+	return false
+}
+
+func inFlight(skyhook string, owner record.Entry, entries map[string]record.Entry) *record.Interrupt {
+	i := &record.Interrupt{Skyhook: skyhook, BootID: owner.BootID, Run: owner.Run, Since: owner.Since}
+	if owner.Interrupt != nil { // else another operator began it, which kept none
+		i.Type, i.Services = owner.Interrupt.Type, owner.Interrupt.Services
+	}
+	for _, key := range sortedKeys(entries) {
+		if e := entries[key]; key == owner.Key() || isInterrupt(e.Stage) && mergedInto(e, owner) {
+			i.Packages = append(i.Packages, key)
+		}
+	}
+	return i
+}
+
+// interruptOwner returns the entry that runs the interrupt of this Skyhook that is in flight.
+func (p *pass) interruptOwner() (record.Entry, bool) {
+	for _, key := range sortedKeys(p.out.Record.Packages) {
+		e := p.out.Record.Packages[key]
+		if isInterrupt(e.Stage) && e.Active() && !exhausted(e) {
 			return e, true
 		}
 	}
 	return record.Entry{}, false
 }
 
-// continueInterrupt looks after the interrupt that is running. It comes before the packages, so that their
-// post-interrupt stages start in the same pass.
-func (m *machine) continueInterrupt() {
-	e, running := m.activeInterrupt()
+// watchInterrupt looks after the interrupt in flight. It comes before the packages, so that their post-interrupt stages
+// start in the same pass.
+func (p *pass) watchInterrupt() {
+	p.breakOff()
+	e, running := p.interruptOwner()
 	if !running {
-		m.adoptOrphans()
+		p.releaseInterrupt() // so that what it was merged of may begin another one in this pass
+		p.adoptOrphans()
 		return
 	}
-	pod, found := m.podOf(e)
+	p.ownInterrupt(e)
+	pod, found := p.podOf(e)
 	if found {
-		m.claimed[pod.Name] = true
+		p.claimed[pod.Name] = true
 	}
 	switch {
-	case m.rebooted(e):
-		m.completeInterrupt(e, pod, found)
+	case p.rebooted(e):
+		p.completeInterrupt(e, pod, found)
+	case p.Hold != nil && p.mayHold(e, pod, found):
+		p.holdInterrupt(e, pod, found)
 	case !found:
-		m.ensureInterrupt(&e)
+		p.ensureInterrupt(&e)
 	case isReboot(e):
-		m.watchReboot(&e, pod)
+		p.watchReboot(&e, pod)
 	case pod.Outcome == Done:
-		m.completeInterrupt(e, pod, found)
+		p.completeInterrupt(e, pod, found)
 	case pod.Terminating:
-		m.wait(e.Name, ReasonPodTerminating, fmt.Sprintf("pod %s is being deleted; it is replaced when it has ended", pod.Name))
+		p.waitForEnd(e, pod)
 	default:
-		if pkg := m.definition(e).Package; !m.overTime(&e, pkg, pod) {
-			m.judge(&e, pkg, pod)
+		if pkg := p.definition(e).Package; !p.overTime(&e, pkg, pod) {
+			p.judge(&e, pkg, pod)
 		}
+	}
+}
+
+// ownInterrupt sees to it that the interrupt in flight is the one that the entries tell of.
+func (p *pass) ownInterrupt(owner record.Entry) {
+	if p.out.InFlight == nil {
+		p.out.InFlight = inFlight(p.Skyhook, owner, p.out.Record.Packages)
+	}
+}
+
+// releaseInterrupt ends the interrupt in flight of this Skyhook once no entry runs it and no pod of it is left.
+func (p *pass) releaseInterrupt() {
+	_, running := p.interruptOwner()
+	left := slices.ContainsFunc(p.Pods, func(pod Pod) bool { return isInterrupt(pod.Stage) && pod.Outcome != Lost })
+	if p.out.InFlight.OwnedBy(p.Skyhook) && !running && !left && p.Node.InterruptPods == 0 {
+		p.out.InFlight = nil
 	}
 }
 
@@ -68,83 +129,143 @@ func isReboot(e record.Entry) bool {
 
 // rebooted reports whether the node came back from the reboot that the entry asked for. Only the boot id tells: the
 // pod may have ended in any way.
-func (m *machine) rebooted(e record.Entry) bool {
-	return isReboot(e) && m.Node.Ready && e.BootID != "" && m.Node.BootID != "" && e.BootID != m.Node.BootID
+func (p *pass) rebooted(e record.Entry) bool {
+	return isReboot(e) && p.Node.Ready && e.BootID != "" && p.Node.BootID != "" && e.BootID != p.Node.BootID
 }
 
-// watchReboot waits for the boot id to change. A pod killed as the node goes down is no failure.
-func (m *machine) watchReboot(e *record.Entry, pod Pod) {
-	limit := rebootLimit
-	pkg := m.definition(*e).Package
-	if pkg.StageTimeout != nil {
-		limit = pkg.StageTimeout.Duration
+// underWay reports whether the node may be going down, or coming up, for the reboot that the entry asked for.
+func (p *pass) underWay(e record.Entry, pod Pod, found bool) bool {
+	late := e.State == v1alpha1.StateErroring && e.Reason == v1alpha1.ReasonRebootTimeout
+	if !isReboot(e) || late && p.Node.Ready && p.Node.BootID == e.BootID {
+		return false // it does not come; should it come after all, the boot id tells
 	}
-	left := runStart(*e).Add(limit).Sub(m.Now)
-	if left <= 0 {
-		m.failWith(e, ReasonRebootTimeout, fmt.Sprintf("the node did not reboot within %s; look at its console, or reboot it by hand", limit), e.Restarts)
+	ends := found && (pod.Outcome == Done || pod.Outcome == Running || pod.Terminating || pod.Shutdown ||
+		pod.Outcome == Failing && slices.Contains(goingDown, pod.ExitCode))
+	return ends || !p.Node.Ready || p.Node.BootID != e.BootID
+}
+
+// watchReboot waits for the boot id to change. A pod that ended as the node went down is no failure.
+func (p *pass) watchReboot(e *record.Entry, pod Pod) {
+	limit, pkg := p.rebootLimit(*e), p.definition(*e).Package
+	left := began(*e, pod).Add(limit).Sub(p.Now)
+	late := e.State == v1alpha1.StateErroring && e.Reason == v1alpha1.ReasonRebootTimeout // whatever another clock says
+	if left <= 0 || late {
+		p.failWith(e, v1alpha1.ReasonRebootTimeout, p.notBack(*e, limit), e.Restarts)
 		return
 	}
-	m.lookAgain(left)
-	goingDown := pod.Outcome == Failing && (pod.ExitCode == exitKilled || pod.ExitCode == exitTerminated)
-	if pod.Outcome == Running || pod.Outcome == Done || pod.Terminating || goingDown || !m.Node.Ready {
-		m.recovered(e)
-		m.waitNode(e.Name, ReasonReboot, "the node is to reboot; its boot id has not changed yet")
+	p.out.lookAgain(left)
+	if p.underWay(*e, pod, true) {
+		p.recovered(e)
+		p.waitNode(newWait(e.Name, v1alpha1.ReasonWaitingForReboot, "the node is to reboot; its boot id has not changed yet"))
 		return
 	}
-	m.judge(e, pkg, pod)
+	p.judge(e, pkg, pod)
+}
+
+// notBack says how far a reboot came that takes too long.
+func (p *pass) notBack(e record.Entry, limit time.Duration) string {
+	switch {
+	case p.Node.BootID != "" && p.Node.BootID != e.BootID:
+		return fmt.Sprintf("the node rebooted, but is not Ready %s after it was asked to; look at its kubelet", limit)
+	case !p.Node.Ready:
+		return fmt.Sprintf("the node went away and did not come back within %s; look at its console", limit)
+	default:
+		return fmt.Sprintf("the node did not reboot within %s; look at its console, or reboot it by hand", limit)
+	}
+}
+
+// mayHold reports whether the interrupt can be taken back while something holds the node back: nothing of it runs.
+func (p *pass) mayHold(e record.Entry, pod Pod, found bool) bool {
+	over := !found || pod.idle() || pod.Outcome == Lost || pod.Outcome == Done && isReboot(e)
+	return over && !p.underWay(e, pod, found)
+}
+
+// holdInterrupt takes the interrupt back: a held node tries nothing again, and must not keep others off the node. Its
+// packages still owe it. A reboot that was asked for and comes late still counts: the entries keep the boot id.
+func (p *pass) holdInterrupt(e record.Entry, pod Pod, found bool) {
+	if found {
+		if !pod.Terminating {
+			p.out.take(Step{Delete: &pod})
+		}
+		p.waitForEnd(e, pod)
+	}
+	e.State, e.Since = v1alpha1.StateSkipped, p.stamp()
+	p.put(e)
+	p.releaseInterrupt()
 }
 
 // ensureInterrupt creates the missing pod of a running interrupt again. The agent knows what it did already by the
-// resource id, which stays that of the run.
-func (m *machine) ensureInterrupt(e *record.Entry) {
-	if m.definition(*e).Missing || e.Interrupt == nil {
+// run of the interrupt in flight.
+func (p *pass) ensureInterrupt(e *record.Entry) {
+	switch {
+	case p.definition(*e).Missing || e.Interrupt == nil:
 		// Nobody can build its pod any more, or knows what another operator ran. Those that it ran for find another owner.
 		e.State = v1alpha1.StateSkipped
-		m.put(*e)
+		p.put(*e)
+		p.releaseInterrupt()
+		return
+	case isReboot(*e) && p.Node.BootID != e.BootID:
+		p.awaitReady(e)
 		return
 	}
-	if isReboot(*e) && m.Node.BootID != e.BootID {
-		m.waitNode(e.Name, ReasonReboot, "the node has rebooted and is not Ready yet")
+	u := unit{name: e.Name, pkg: p.definition(*e).Package}
+	if !p.ask(u, turnGates) || !p.waited(*e) || !p.aloneOnNode(e.Name) || !p.drained(e.Name) {
 		return
 	}
-	if m.remainsGivenUp(*e) || !m.mayWork(e.Name) || !m.waited(e) || !m.aloneOnNode(e.Name) || !m.quiet(e.Name) {
+	p.start(*e)
+}
+
+// turnGates are those of the gates that an interrupt has to pass; the others are about pods of a package.
+var turnGates = slices.DeleteFunc(slices.Clone(gates), func(g gate) bool { return !g.turn })
+
+// awaitReady waits for a node that has rebooted, for as long as a reboot may take.
+func (p *pass) awaitReady(e *record.Entry) {
+	limit := p.rebootLimit(*e)
+	since := runStart(*e)
+	if p.out.InFlight != nil && p.out.InFlight.Since.After(since) {
+		since = p.out.InFlight.Since.Time
+	}
+	if left := since.Add(limit).Sub(p.Now); left > 0 {
+		p.out.lookAgain(left)
+		p.waitNode(newWait(e.Name, v1alpha1.ReasonWaitingForReboot, "the node has rebooted and is not Ready yet"))
 		return
 	}
-	if gaveUp(*e) {
-		e.Generation, e.State, e.Restarts, e.Reason, e.Message = m.Generation, v1alpha1.StateInProgress, 0, "", ""
-		e.Since, e.Run = metav1.NewTime(m.Now), m.nextRun(e.Run)
-		m.put(*e)
+	p.failWith(e, v1alpha1.ReasonRebootTimeout, p.notBack(*e, limit), e.Restarts)
+}
+
+// rebootLimit is how long a reboot may take.
+func (p *pass) rebootLimit(e record.Entry) time.Duration {
+	if pkg := p.definition(e).Package; pkg.StageTimeout != nil {
+		return pkg.StageTimeout.Duration
 	}
-	m.start(*e)
+	return rebootLimit
 }
 
 // completeInterrupt ends the interrupt for its owner and for all that were merged into it.
-func (m *machine) completeInterrupt(owner record.Entry, pod Pod, found bool) {
-	for _, key := range sortedKeys(m.out.Record.Packages) {
-		e := m.out.Record.Packages[key]
-		if !isInterrupt(e.Stage) || key != owner.Key() && (!mergedInto(e, owner) || superseded(m.out.Record, e)) {
+func (p *pass) completeInterrupt(owner record.Entry, pod Pod, found bool) {
+	for _, key := range sortedKeys(p.out.Record.Packages) {
+		e := p.out.Record.Packages[key]
+		if !isInterrupt(e.Stage) || key != owner.Key() && (!mergedInto(e, owner) || superseded(p.out.Record, e)) {
 			continue
 		}
-		m.interrupted(e)
-	}
-	if m.Reapply && isReboot(owner) {
-		m.out.Record.BootID = m.Node.BootID // our own reboot is no reason to start over
+		p.interrupted(e)
 	}
 	if found {
-		m.out.Delete = append(m.out.Delete, pod)
+		p.out.take(Step{Delete: &pod})
 		if pod.Outcome == Done {
-			m.Pods = without(m.Pods, pod.Name)
+			p.Pods = without(p.Pods, pod.Name)
 		}
 	}
+	p.releaseInterrupt()
 }
 
 // interrupted ends the interrupt stage of an entry. After an uninstall it was the last one, also when the package is
 // wanted again by now.
-func (m *machine) interrupted(e record.Entry) {
-	e.State, e.Reason, e.Message, e.Since = v1alpha1.StateComplete, "", "", metav1.NewTime(m.Now)
-	m.put(e)
+func (p *pass) interrupted(e record.Entry) {
+	e.State, e.Reason, e.Message, e.Since = v1alpha1.StateComplete, "", "", p.stamp()
+	p.put(e)
 	if e.Stage == v1alpha1.StageUninstallInterrupt {
-		m.uninstalled(e)
+		p.uninstalled(e)
 	}
 }
 
@@ -156,164 +277,65 @@ func mergedInto(e, owner record.Entry) bool {
 
 // adoptOrphans completes packages that were merged into a reboot whose owner is gone but that took place. Others owe
 // their interrupt again, see interruptDue.
-func (m *machine) adoptOrphans() {
-	for _, key := range sortedKeys(m.out.Record.Packages) {
-		e := m.out.Record.Packages[key]
-		if isInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && m.rebooted(e) && !superseded(m.out.Record, e) {
-			m.interrupted(e)
+func (p *pass) adoptOrphans() {
+	for _, key := range sortedKeys(p.out.Record.Packages) {
+		e := p.out.Record.Packages[key]
+		if isInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && p.rebooted(e) && !superseded(p.out.Record, e) {
+			p.interrupted(e)
 		}
 	}
 }
 
 // beginInterrupt starts one interrupt for all packages that owe one, when nothing else works on the node any more.
-func (m *machine) beginInterrupt() {
-	if _, running := m.activeInterrupt(); running {
+func (p *pass) beginInterrupt() {
+	if _, running := p.interruptOwner(); running {
 		return
 	}
-	due := m.interruptDue()
+	due := p.interruptDue()
 	if len(due) == 0 {
 		return
 	}
-	owner := due[0].entry.Name
-	if !m.mayWork(owner) || !m.othersIdle(owner) || !m.aloneOnNode(owner) {
+	first := due[0].entry
+	u := unit{name: first.Name, pkg: due[0].pkg}
+	if !p.ask(u, turnGates) || !p.othersIdle(first.Name) || !p.aloneOnNode(first.Name) {
 		return
 	}
 	// The reboot that an orphan was merged into may be under way: it counts, see adoptOrphans.
-	if m.Node.BootID == "" || !m.Node.Ready && slices.ContainsFunc(due, func(d debt) bool { return isReboot(d.entry) }) {
-		m.waitNode(owner, ReasonReboot, "the node does not report its boot id, or is rebooting")
+	reboots := slices.ContainsFunc(due, func(d pending) bool { return isReboot(d.entry) })
+	if p.Node.BootID == "" || !p.Node.Ready && reboots {
+		p.waitNode(newWait(first.Name, v1alpha1.ReasonWaitingForReboot, "the node does not report its boot id, or is rebooting"))
 		return
 	}
-	if !m.quiet(owner) {
-		return
+	if p.drained(first.Name) {
+		p.launch(due)
 	}
-	ownerName, interrupt := merge(due)
+}
+
+// launch puts the merged interrupt in flight, in the name of one of the packages.
+func (p *pass) launch(due []pending) {
+	owner, interrupt := merge(due)
 	for _, d := range due {
 		e := d.entry
-		e.Stage, e.State = d.stage(), v1alpha1.StateSkipped
-		if ownerName == "" { // what they were merged into is known to nobody, and they owe nothing themselves
-			m.interrupted(e)
+		if exhausted(e) {
+			e.Generation = p.Generation
+		}
+		e.Stage, e.State, e.Reason, e.Message = d.stage(), v1alpha1.StateSkipped, "", ""
+		if owner == "" { // what they were merged into is known to nobody, and they owe nothing themselves
+			p.interrupted(e)
 			continue
 		}
-		e.Since, e.Restarts = metav1.NewTime(m.Now), 0
-		e.Interrupt, e.BootID, e.Run = &interrupt, m.Node.BootID, m.nextRun(e.Run)
-		if e.Name == ownerName {
+		e.Since, e.Restarts = p.stamp(), 0
+		e.Interrupt, e.BootID, e.Run, e.Hash = &interrupt, p.Node.BootID, p.nextRun(e.Run), d.pkg.Hash
+		if uninstalling(e) {
+			e.Config = d.pkg.Config // an uninstall owes nothing for a change, and must not be broken off for it
+		}
+		if e.Name == owner {
 			e.State = v1alpha1.StateInProgress
-			m.start(e)
 		}
-		m.put(e)
+		p.put(e)
 	}
-}
-
-// debt is an entry that owes an interrupt, and its package.
-type debt struct {
-	entry record.Entry
-	pkg   Package
-}
-
-// stage is the one in which the interrupt runs.
-func (d debt) stage() v1alpha1.Stage {
-	if uninstalling(d.entry) {
-		return v1alpha1.StageUninstallInterrupt
+	if e, running := p.interruptOwner(); running {
+		p.out.InFlight = inFlight(p.Skyhook, e, p.out.Record.Packages)
+		p.start(e)
 	}
-	return v1alpha1.StageInterrupt
-}
-
-// interruptDue returns the entries that owe an interrupt: those that come, then those that go, each in order of their
-// names. A skipped one whose interrupt has no owner any more owes it again, so that nobody is stranded.
-func (m *machine) interruptDue() []debt {
-	var due []debt
-	for _, name := range m.Packages.names() {
-		pkg := m.Packages[name]
-		e, ok := find(m.out.Record, name, pkg.Version)
-		if _, leaves := m.leaving[e.Key()]; !ok || leaves || m.Deleting || pkg.applies() {
-			continue
-		}
-		orphan := e.Stage == v1alpha1.StageInterrupt && e.State == v1alpha1.StateSkipped
-		waiting := e.Stage == v1alpha1.StageConfig && e.State == v1alpha1.StateComplete && !configChanged(pkg, e) && len(owed(pkg, e)) > 0
-		if orphan || waiting {
-			due = append(due, debt{e, pkg})
-		}
-	}
-	for _, key := range sortedKeys(m.leaving) {
-		e, recorded := m.out.Record.Packages[key]
-		undone := e.Stage == v1alpha1.StageUninstall && e.State == v1alpha1.StateComplete
-		orphan := e.Stage == v1alpha1.StageUninstallInterrupt && e.State == v1alpha1.StateSkipped
-		if recorded && !m.leaving[key].Missing && (undone || orphan) {
-			due = append(due, debt{e, m.leaving[key].Package})
-		}
-	}
-	return slices.DeleteFunc(due, func(d debt) bool {
-		_, out := m.outOfTurn(d.entry.Name)
-		return out
-	})
-}
-
-// othersIdle reports whether no package of this Skyhook runs a stage of its own. One that is in the middle of a stage but
-// has no pod waits for something, be it this interrupt, so nobody waits for it.
-func (m *machine) othersIdle(name string) bool {
-	for _, e := range m.relevant(m.out.Record) {
-		if !e.Active() || !m.hasPod(e.Name) {
-			continue
-		}
-		message := fmt.Sprintf("the interrupt waits until stage %s of package %s has ended", e.Stage, e.Name)
-		if e.State == v1alpha1.StateErroring {
-			message += "; it is erroring"
-		}
-		m.wait(name, ReasonInterrupt, message)
-		return false
-	}
-	return true
-}
-
-// hasPod reports whether a pod of the package is on the node or starts now.
-func (m *machine) hasPod(name string) bool {
-	return slices.ContainsFunc(m.Pods, func(p Pod) bool { return p.Package == name }) ||
-		slices.ContainsFunc(m.out.Start, func(s Start) bool { return s.Package == name })
-}
-
-// aloneOnNode reports whether no package pod of any Skyhook is left on the node.
-func (m *machine) aloneOnNode(name string) bool {
-	if n := len(m.Pods) + m.Node.OtherPods; n > 0 {
-		m.wait(name, ReasonOtherPods, fmt.Sprintf("the interrupt waits until %d package pods have left the node", n))
-		return false
-	}
-	return true
-}
-
-// rank orders interrupts by how much they include.
-func rank(t v1alpha1.InterruptType) int {
-	return slices.Index([]v1alpha1.InterruptType{
-		v1alpha1.InterruptReboot, v1alpha1.InterruptRestartAllServices, v1alpha1.InterruptService, v1alpha1.InterruptNoop,
-	}, t)
-}
-
-// merge makes one interrupt of all that are due, and names the package that runs it: the highest rank wins, services of
-// equal rank are joined.
-func merge(due []debt) (string, v1alpha1.Interrupt) {
-	var (
-		owner  string
-		winner v1alpha1.Interrupt
-	)
-	for _, d := range due {
-		for _, i := range d.owed() {
-			switch {
-			case owner == "" || rank(i.Type) < rank(winner.Type):
-				owner, winner = d.entry.Name, *i.DeepCopy()
-			case i.Type == winner.Type:
-				winner.Services = union(winner.Services, i.Services)
-			}
-		}
-	}
-	slices.Sort(winner.Services)
-	return owner, winner
-}
-
-// owed returns the interrupts of the debt; for an orphan that owes nothing by the spec as it is now, what it was merged
-// into. An uninstall owes the package's own.
-func (d debt) owed() []v1alpha1.Interrupt {
-	list := owed(d.pkg, d.entry)
-	if len(list) == 0 && d.entry.Interrupt != nil {
-		return []v1alpha1.Interrupt{*d.entry.Interrupt}
-	}
-	return list
 }

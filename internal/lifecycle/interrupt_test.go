@@ -2,6 +2,16 @@ package lifecycle_test
 
 import "strings"
 
+var interruptTables = []group{
+	{"noop", pathOf("noop")},
+	{"service", pathOf("service(x,y)")},
+	{"restartAllServices", pathOf("restartAllServices")},
+	{"reboot", pathOf("reboot")},
+	{"whose pod decides", serviceInterrupts},
+	{"whose boot id decides", reboots},
+	{"bound to a boot and a run", boundInterrupts},
+}
+
 // pathOf is the whole life of a package with an interrupt of the given kind: specification 5.3, rows 1, 3, 4 and 7 to 12.
 func pathOf(kind string) []row {
 	end, wait := "", ""
@@ -12,7 +22,7 @@ func pathOf(kind string) []row {
 		{
 			name: "absent: the node is cordoned before anything starts",
 			spec: "a@1.0!KIND",
-			want: "own cordon; cordon; wait a Cordoning; is in_progress",
+			want: "own cordon; cordon; wait a Cordoning; tell Cordoning; is in_progress",
 		},
 		{
 			name: "the cordon is read back: what has to leave the node?",
@@ -113,242 +123,6 @@ func pathOf(kind string) []row {
 	return rows
 }
 
-// merges: specification 5.4.
-var merges = []row{
-	{
-		name: "reboot wins over all, and the first that needs it owns it",
-		spec: "a@1.0!service(x); b@1.0!reboot; c@1.0!reboot; d@1.0!noop",
-		node: "a@1.0 config:complete; b@1.0 config:complete; c@1.0 config:complete; d@1.0 config:complete", gate: "ours clear",
-		want: "a@1.0 interrupt:skipped run=now by reboot boot=b1; b@1.0 interrupt:in_progress run=now by reboot boot=b1; " +
-			"c@1.0 interrupt:skipped run=now by reboot boot=b1; d@1.0 interrupt:skipped run=now by reboot boot=b1; start b interrupt reboot; is in_progress",
-	},
-	{
-		name: "restartAllServices wins over service",
-		spec: "a@1.0!service(x); b@1.0!restartAllServices", node: "a@1.0 config:complete; b@1.0 config:complete", gate: "ours clear",
-		want: "a@1.0 interrupt:skipped run=now by restartAllServices boot=b1; b@1.0 interrupt:in_progress run=now by restartAllServices boot=b1; " +
-			"start b interrupt restartAllServices; is in_progress",
-	},
-	{
-		name: "service wins over noop",
-		spec: "a@1.0!noop; b@1.0!service(x)", node: "a@1.0 config:complete; b@1.0 config:complete", gate: "ours clear",
-		want: "a@1.0 interrupt:skipped run=now by service(x) boot=b1; b@1.0 interrupt:in_progress run=now by service(x) boot=b1; " +
-			"start b interrupt service(x); is in_progress",
-	},
-	{
-		name: "services are joined, sorted, each once",
-		spec: "a@1.0!service(z,x); b@1.0!service(y,x)", node: "a@1.0 config:complete; b@1.0 config:complete", gate: "ours clear",
-		want: "a@1.0 interrupt:in_progress run=now by service(x,y,z) boot=b1; b@1.0 interrupt:skipped run=now by service(x,y,z) boot=b1; " +
-			"start a interrupt service(x,y,z); is in_progress",
-	},
-	{
-		name: "services of one are sorted, too",
-		spec: "a@1.0!service(z,x)", node: "a@1.0 config:complete", gate: "ours clear",
-		want: "a@1.0 interrupt:in_progress run=now by service(x,z) boot=b1; start a interrupt service(x,z); is in_progress",
-	},
-	{
-		name: "what owes nothing is left out",
-		spec: "a@1.0!reboot; b@1.0; c@1.0!reboot", node: "a@1.0 config:complete; b@1.0 config:complete; c@1.0 post-interrupt:complete", gate: "ours clear",
-		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b1; start a interrupt reboot; is in_progress",
-	},
-	{
-		name: "several config interrupts of one package are merged",
-		spec: "a@1.0{k=2,l=2}?k:service(x)?l:service(y)", node: "a@1.0 config:complete changed=k,l", gate: "ours clear",
-		want: "a@1.0 interrupt:in_progress run=now changed=k,l by service(x,y) boot=b1; start a interrupt service(x,y); is in_progress",
-	},
-	{
-		name: "done: all that were merged go on together",
-		spec: "a@1.0!service(x); b@1.0!service(y)",
-		node: "a@1.0 interrupt:in_progress interrupt=service(x,y) boot=b1; b@1.0 interrupt:skipped interrupt=service(x,y) boot=b1",
-		pods: "a@1.0 interrupt done", gate: "ours",
-		want: "a@1.0 interrupt:complete; b@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; b@1.0 post-interrupt:in_progress run=now; " +
-			"delete a-interrupt; start a post-interrupt; start b post-interrupt; is in_progress",
-	},
-	{
-		name: "skipped ones wait while the owner's interrupt runs",
-		spec: "a@1.0!service(x); b@1.0!service(y)",
-		node: "a@1.0 interrupt:in_progress interrupt=service(x,y) boot=b1; b@1.0 interrupt:skipped interrupt=service(x,y) boot=b1",
-		pods: "a@1.0 interrupt running", gate: "ours",
-		want: "is in_progress",
-	},
-	{
-		name: "11.2#14 skipped by an earlier interrupt that never ended: not done by this one",
-		spec: "a@1.0!noop; b@1.0!service(y)",
-		node: "a@1.0 interrupt:in_progress interrupt=noop boot=b1; b@1.0 interrupt:skipped interrupt=service(y) boot=b1",
-		pods: "a@1.0 interrupt done", gate: "ours clear",
-		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; start a post-interrupt; wait b WaitingForInterrupt; is in_progress",
-	},
-	{
-		name: "skipped by the same interrupt once, but another version came since: what was before stays so",
-		spec: "a@1.0!noop; b@1.1!noop",
-		node: "a@1.0 interrupt:in_progress interrupt=noop boot=b1; b@1.0 interrupt:skipped interrupt=noop boot=b1 since=-2h; b@1.1 post-interrupt:complete",
-		pods: "a@1.0 interrupt done", gate: "ours clear",
-		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; start a post-interrupt; is in_progress",
-	},
-	{
-		name: "11.2#14 the owner leaves the spec while its pod runs: it runs to its end, for all",
-		spec: "b@1.0!service(y)",
-		node: "a@1.0 interrupt:in_progress interrupt=service(x,y) boot=b1; b@1.0 interrupt:skipped interrupt=service(x,y) boot=b1",
-		pods: "a@1.0 interrupt done", gate: "ours",
-		want: "a@1.0 interrupt:complete run=r1; b@1.0 interrupt:complete; b@1.0 post-interrupt:in_progress run=now; delete a-interrupt; start b post-interrupt; is in_progress",
-	},
-	{
-		name: "11.2#14 the owner leaves the spec and its pod is gone: another owner takes it over",
-		spec: "b@1.0!service(y)",
-		node: "a@1.0 interrupt:in_progress interrupt=service(x,y) boot=b1; b@1.0 interrupt:skipped interrupt=service(x,y) boot=b1", gate: "ours clear",
-		want: "a@1.0 interrupt:skipped run=r1 since=-1h0m0s by service(x,y) boot=b1; b@1.0 interrupt:in_progress run=now by service(y) boot=b1; " +
-			"start b interrupt service(y); is in_progress",
-	},
-	{
-		name: "11.2#14 the owner is to be another version: another owner takes it over, the new version comes after it",
-		spec: "a@1.1!reboot; b@1.0!reboot",
-		node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1; b@1.0 interrupt:skipped interrupt=reboot boot=b1", gate: "ours",
-		want: "a@1.0 interrupt:skipped run=r1 since=-1h0m0s by reboot boot=b1; look-drain; is in_progress",
-	},
-	{
-		name: "11.2#14 skipped without an owner, after the reboot: it counts for them",
-		spec: "b@1.0!reboot", node: "b@1.0 interrupt:skipped interrupt=reboot boot=b1", gate: "ours boot=b2",
-		want: "b@1.0 interrupt:complete; b@1.0 post-interrupt:in_progress run=now; start b post-interrupt; is in_progress",
-	},
-	{
-		name: "11.2#14 skipped without an owner, after the reboot, but another version came since: the host is mixed, apply anew",
-		spec: "b@1.0!reboot", node: "b@1.0 interrupt:skipped interrupt=reboot boot=b1 since=-2h; b@1.1 upgrade:in_progress since=-1m", gate: "ours clear boot=b2",
-		want: "b@1.0 apply:in_progress run=now; start b apply; is in_progress",
-	},
-	{
-		name: "11.2#14 skipped without an owner, while the node reboots: wait and see",
-		spec: "b@1.0!reboot", node: "b@1.0 interrupt:skipped interrupt=reboot boot=b1", gate: "ours clear boot=b2 not-ready",
-		want: "wait b WaitingForReboot; tell WaitingForReboot; is in_progress",
-	},
-	{
-		name: "11.2#14 skipped without an owner, and no reboot: they reboot by themselves",
-		spec: "b@1.0!reboot; c@1.0!reboot", node: "b@1.0 interrupt:skipped interrupt=reboot boot=b1; c@1.0 interrupt:skipped interrupt=reboot boot=b1", gate: "ours clear",
-		want: "b@1.0 interrupt:in_progress run=now by reboot boot=b1; c@1.0 interrupt:skipped run=now by reboot boot=b1; start b interrupt reboot; is in_progress",
-	},
-	{
-		name: "11.2#14 skipped without an owner, and the spec asks for no interrupt any more: what they were merged into runs",
-		spec: "b@1.0", node: "b@1.0 interrupt:skipped interrupt=reboot boot=b1", gate: "ours clear",
-		want: "b@1.0 interrupt:in_progress run=now by reboot boot=b1; start b interrupt reboot; is in_progress",
-	},
-	{
-		name: "11.2#14 skipped by another operator, and the spec asks for no interrupt any more: done",
-		spec: "b@1.0", node: "b@1.0 interrupt:skipped run=", gate: "ours clear",
-		want: "b@1.0 interrupt:complete; is in_progress",
-	},
-}
-
-// interruptWaits: design 4, invariant 3.
-var interruptWaits = []row{
-	{
-		name: "11.2#18 for another package's stage",
-		spec: "a@1.0!reboot; b@1.0", node: "a@1.0 config:complete; b@1.0 apply:in_progress", pods: "b@1.0 apply running", gate: "ours clear",
-		want: "wait a WaitingForInterrupt; is in_progress",
-	},
-	{
-		name: "11.2#18 for another package's stage that fails",
-		spec: "a@1.0!reboot; b@1.0", node: "a@1.0 config:complete; b@1.0 apply:erroring reason=StepFailed restarts=1",
-		pods: "b@1.0 apply failing restarts=1 reason=StepFailed", gate: "ours clear",
-		want: "wait a WaitingForInterrupt; is erroring",
-	},
-	{
-		name: "11.2#18 for another package's stage that begins in this pass",
-		spec: "a@1.0!reboot; b@1.0", node: "a@1.0 config:complete", gate: "ours clear",
-		want: "b@1.0 apply:in_progress run=now; start b apply; wait a WaitingForInterrupt; is in_progress",
-	},
-	{
-		name: "not for a stage of a version that the spec no longer has",
-		spec: "a@1.0!reboot; b@1.1", node: "a@1.0 config:complete; b@1.0 apply:in_progress", gate: "ours clear serial",
-		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b1; start a interrupt reboot; wait b WaitingForSerial; is in_progress",
-	},
-	{
-		name: "11.2#12 not for a package that has lost its pod and depends on this one",
-		spec: "a@1.0!reboot; b@1.0<a@1.0", node: "a@1.0 config:complete; b@1.0 apply:in_progress", gate: "ours clear",
-		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b1; start a interrupt reboot; wait b WaitingForDependency; is in_progress",
-	},
-	{
-		name: "11.2#1 not for a package that has lost its pod and waits for its turn",
-		spec: "a@1.0!reboot; b@1.0", node: "a@1.0 config:complete; b@1.0 apply:in_progress", gate: "ours clear serial",
-		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b1; start a interrupt reboot; wait b WaitingForSerial; is in_progress",
-	},
-	{
-		name: "not for a package that was given up",
-		spec: "a@1.0!reboot; b@1.0~retries=0", node: "a@1.0 config:complete; b@1.0 apply:erroring reason=RetriesExhausted", gate: "ours clear",
-		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b1; start a interrupt reboot; wait b RetriesExhausted; is erroring",
-	},
-	{
-		name: "for a pod that nobody wants to be gone",
-		spec: "a@1.0!reboot", node: "a@1.0 config:complete; b@1.0 apply:in_progress", pods: "b@1.0 apply running", gate: "ours clear",
-		want: "delete b-apply; wait a WaitingForOtherPods; is in_progress",
-	},
-	{
-		name: "for its own pod of the config stage to be gone",
-		spec: "a@1.0!reboot", node: "a@1.0 config:complete", pods: "a@1.0 config done terminating", gate: "ours clear",
-		want: "wait a WaitingForOtherPods; is in_progress",
-	},
-	{
-		name: "for the pods of other Skyhooks",
-		spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "ours clear other-pods=2",
-		want: "wait a WaitingForOtherPods; is in_progress",
-	},
-	{
-		name: "for the pods of other Skyhooks, when its own pod is to be made again",
-		spec: "a@1.0!reboot", node: "a@1.0 interrupt:in_progress run=now interrupt=reboot boot=b1", gate: "ours clear other-pods=1",
-		want: "wait a WaitingForOtherPods; is in_progress",
-	},
-	{
-		name: "11.2#22 for a boot id",
-		spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "ours clear boot=",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; is in_progress",
-	},
-	{
-		name: "11.2#22 for a boot id, also when it is no reboot: a reboot may be merged into it later",
-		spec: "a@1.0!noop", node: "a@1.0 config:complete", gate: "ours clear boot=",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; is in_progress",
-	},
-	{
-		name: "for a permit",
-		spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "ours clear no-permit",
-		want: "wait a WaitingForPermit; is waiting",
-	},
-	{
-		name: "while the node is paused",
-		spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "ours clear paused",
-		want: "wait Paused; is paused",
-	},
-	{
-		name: "and its pod, while the node is paused, is not made again",
-		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", gate: "ours clear paused",
-		want: "wait Paused; is paused",
-	},
-	{
-		name: "11.2#18 nothing starts while an interrupt runs",
-		spec: "a@1.0!service(x); b@1.0", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt running", gate: "ours clear",
-		want: "wait b WaitingForInterrupt; is in_progress",
-	},
-	{
-		name: "11.2#18 no lost pod is replaced while an interrupt runs",
-		spec: "a@1.0!service(x); b@1.0", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1; b@1.0 config:in_progress",
-		pods: "a@1.0 interrupt running", gate: "ours clear",
-		want: "wait b WaitingForInterrupt; is in_progress",
-	},
-	{
-		name: "11.2#18 the interrupt ends: what waited for it starts in the same pass",
-		spec: "a@1.0!service(x); b@1.0", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt done", gate: "ours clear",
-		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; b@1.0 apply:in_progress run=now; " +
-			"delete a-interrupt; start a post-interrupt; start b apply; is in_progress",
-	},
-	{
-		name: "11.2#18 a second interrupt waits for the first",
-		spec: "a@1.0!service(x); b@1.0!reboot", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1; b@1.0 config:complete",
-		pods: "a@1.0 interrupt running", gate: "ours clear",
-		want: "is in_progress",
-	},
-	{
-		name: "11.2#12 a dependent waits for post-interrupt of its dependency",
-		spec: "a@1.0!noop; b@1.0<a@1.0", node: "a@1.0 post-interrupt:in_progress", pods: "a@1.0 post-interrupt running", gate: "ours",
-		want: "wait b WaitingForDependency; is in_progress",
-	},
-}
-
 // serviceInterrupts are interrupts whose pod decides.
 var serviceInterrupts = []row{
 	{
@@ -368,23 +142,6 @@ var serviceInterrupts = []row{
 		want: "a@1.0 interrupt:in_progress run=r1 restarts=1 by service(x) boot=b1; is in_progress",
 	},
 	{
-		name: "it fails, and another is asked for: when the pod is gone that one runs",
-		spec: "a@1.0!service(y)", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1", gate: "ours clear gen=8",
-		want: "a@1.0 config:complete; a@1.0 interrupt:in_progress run=now by service(y) boot=b1 gen=8; start a interrupt service(y); is in_progress",
-	},
-	{
-		name: "it fails, and leaves the spec: complete without it",
-		spec: "a@1.0", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed exit=1", gate: "ours gen=8",
-		want: "a@1.0 config:complete run=r1 gen=8; delete a-interrupt; is complete",
-	},
-	{
-		name: "it fails, and the spec changed in something else: it goes on",
-		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed exit=1", gate: "ours gen=8",
-		want: "is erroring",
-	},
-	{
 		name: "it is done after errors",
 		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1", pods: "a@1.0 interrupt done restarts=1", gate: "ours",
 		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; start a post-interrupt; is in_progress",
@@ -392,12 +149,12 @@ var serviceInterrupts = []row{
 	{
 		name: "its pod is lost: it is made again after a pause",
 		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt lost reason=Evicted", gate: "ours",
-		want: "a@1.0 interrupt:erroring run=r1 restarts=1 reason=Evicted by service(x) boot=b1; delete a-interrupt; is erroring",
+		want: "a@1.0 interrupt:erroring run=now restarts=1 reason=Evicted by service(x) boot=b1; delete a-interrupt; is erroring",
 	},
 	{
 		name: "its pod was lost: the pause",
 		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:erroring restarts=1 since=-3s reason=Evicted interrupt=service(x) boot=b1", gate: "ours clear",
-		want: "wait a BackingOff; again 7s; is erroring",
+		want: "wait a BackingOff; tell BackingOff; again 7s; is erroring",
 	},
 	{
 		name: "its pod was lost: the pause is over, the run and generation stay",
@@ -424,24 +181,182 @@ var serviceInterrupts = []row{
 		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress run=r2 interrupt=service(x) boot=b1", pods: "a@1.0 interrupt done", gate: "ours clear",
 		want: "delete a-interrupt; wait a WaitingForOtherPods; is in_progress",
 	},
+}
+
+const rebooting = "a@1.0 interrupt:in_progress run=now interrupt=reboot boot=b1"
+
+// reboots: design 4, invariant 6. Nothing but the boot id, with the node Ready, tells that a reboot is done.
+var reboots = []row{
 	{
-		name: "what runs is not replaced when the spec changes",
-		spec: "a@1.0#2!service(z)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt running", gate: "ours",
-		want: "is in_progress",
+		name: "the pod is done, but the node has not rebooted",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt done run=now", gate: "ours",
+		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
 	},
 	{
-		name: "the package left the spec: its interrupt runs to its end",
-		node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt running", gate: "ours",
-		want: "is complete",
+		name: "the pod is killed as the node goes down: no error",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt failing run=now exit=137 reason=StepFailed restarts=1", gate: "ours",
+		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
 	},
 	{
-		name: "the package left the spec, and its interrupt is done",
-		node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt done", gate: "ours",
-		want: "a@1.0 interrupt:complete run=r1; disown cordon; uncordon; delete a-interrupt; is complete; returned",
+		name: "the pod is terminated as the node goes down: no error",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt failing run=now exit=143 reason=StepFailed restarts=1", gate: "ours",
+		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
 	},
 	{
-		name: "the package left the spec, and its pod is gone",
-		node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", gate: "ours clear",
-		want: "a@1.0 interrupt:skipped run=r1 since=-1h0m0s by service(x) boot=b1; disown cordon; uncordon; is complete; returned",
+		name: "the pod fails otherwise",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt failing run=now exit=1 reason=StepFailed restarts=1", gate: "ours",
+		want: "a@1.0 interrupt:erroring run=now restarts=1 reason=StepFailed by reboot boot=b1; again 20m0s; is erroring",
+	},
+	{
+		name: "the pod failed, and has got over it",
+		spec: "a@1.0!reboot", node: "a@1.0 interrupt:erroring run=now restarts=1 reason=StepFailed interrupt=reboot boot=b1", pods: "a@1.0 interrupt done run=now restarts=1", gate: "ours",
+		want: "a@1.0 interrupt:in_progress run=now restarts=1 by reboot boot=b1; wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
+	},
+	{
+		name: "the node is down",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt failing run=now exit=1 reason=StepFailed", gate: "ours not-ready told=WaitingForReboot/-3m",
+		want: "wait a WaitingForReboot; tell WaitingForReboot since=-3m0s; again 20m0s; is in_progress",
+	},
+	{
+		name: "the node is up, but not Ready",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt running run=now", gate: "ours boot=b2 not-ready",
+		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
+	},
+	{
+		name: "the node is up, but not Ready, and the pod is gone: it is not made again",
+		spec: "a@1.0!reboot", node: rebooting, gate: "ours clear boot=b2 not-ready",
+		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
+	},
+	{
+		name: "the node is back: done, whatever the pod did",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt failing run=now exit=1 reason=StepFailed", gate: "ours boot=b2",
+		want: "a@1.0 interrupt:complete run=now; delete a-interrupt; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "the node is back: the pod may still run",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt running run=now", gate: "ours boot=b2",
+		want: "a@1.0 interrupt:complete run=now; delete a-interrupt; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "the node is back: the pod may be lost",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt lost run=now reason=NodeLost", gate: "ours boot=b2",
+		want: "a@1.0 interrupt:complete run=now; delete a-interrupt; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "the node is back: the pod may be gone",
+		spec: "a@1.0!reboot", node: rebooting, gate: "ours boot=b2",
+		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now!; start a post-interrupt; is in_progress",
+	},
+	{
+		name: "the node is back, without a permit: done, post-interrupt waits",
+		spec: "a@1.0!reboot", node: rebooting, gate: "ours boot=b2 no-permit",
+		want: "a@1.0 interrupt:complete run=now; wait a WaitingForPermit; tell WaitingForPermit; is waiting",
+	},
+	{
+		name: "11.2#22 the node is back and reports no boot id: not done yet",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt running run=now", gate: "ours boot=",
+		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
+	},
+	{
+		name: "the pod is lost before the reboot: made again after a pause",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt lost run=now reason=Evicted", gate: "ours",
+		want: "a@1.0 interrupt:erroring run=now! restarts=1 reason=Evicted by reboot boot=b1; delete a-interrupt; again 20m0s; is erroring",
+	},
+	{
+		name: "the pod is being deleted",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt running run=now terminating", gate: "ours",
+		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
+	},
+	{
+		name: "it takes longer than 20 minutes",
+		spec: "a@1.0!reboot", node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1", pods: "a@1.0 interrupt done", gate: "ours",
+		want: "a@1.0 interrupt:erroring run=r1 reason=RebootTimeout by reboot boot=b1; is erroring",
+	},
+	{
+		name: "it takes longer than 20 minutes: told once",
+		spec: "a@1.0!reboot", node: "a@1.0 interrupt:erroring reason=RebootTimeout interrupt=reboot boot=b1", pods: "a@1.0 interrupt done", gate: "ours not-ready",
+		want: "a@1.0 interrupt:erroring run=r1 since=-1h0m0s reason=RebootTimeout by reboot boot=b1; is erroring",
+	},
+	{
+		name: "it took longer than 20 minutes, but came: done",
+		spec: "a@1.0!reboot", node: "a@1.0 interrupt:erroring reason=RebootTimeout interrupt=reboot boot=b1", pods: "a@1.0 interrupt done", gate: "ours boot=b2",
+		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; start a post-interrupt; is in_progress",
+	},
+	{
+		name: "stageTimeout is its limit",
+		spec: "a@1.0!reboot~timeout=45m", node: rebooting, pods: "a@1.0 interrupt running run=now", gate: "ours",
+		want: "wait a WaitingForReboot; tell WaitingForReboot; again 45m0s; is in_progress",
+	},
+	{
+		name: "the owner left the spec, and the node is back",
+		spec: "b@1.0!noop", node: rebooting + "; b@1.0 interrupt:skipped interrupt=reboot boot=b1", pods: "a@1.0 interrupt running run=now", gate: "ours boot=b2",
+		want: "a@1.0 interrupt:complete run=now; b@1.0 interrupt:complete run=r1; delete a-interrupt; wait b WaitingForPodToEnd; is in_progress",
+	},
+}
+
+// boundInterrupts: a reboot belongs to the boot that it is meant to end, however often its pod is made.
+var boundInterrupts = []row{
+	{
+		name: "A3 it begins",
+		spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "ours clear",
+		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b1; start a interrupt reboot; is in_progress",
+		also: "in flight reboot of a|1.0 boot=b1 run=now; bound to boot=b1 run=now",
+	},
+	{
+		name: "A3 its pod is lost: a new run of the stage, but no other reboot",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt lost run=now reason=Evicted created=-1s", gate: "ours clear",
+		want: "a@1.0 interrupt:erroring run=now! restarts=1 reason=Evicted by reboot boot=b1; delete a-interrupt; again 20m0s; is erroring",
+		also: "in flight reboot of a|1.0 boot=b1 run=now",
+	},
+	{
+		name: "A3 after the pause: made again for the same boot and run",
+		spec: "a@1.0!reboot", node: "a@1.0 interrupt:erroring run=now! restarts=1 since=-10s reason=Evicted interrupt=reboot boot=b1", gate: "ours clear flight=reboot/b1/now",
+		want: "start a interrupt reboot; is erroring",
+		also: "in flight reboot of a|1.0 boot=b1 run=now; bound to boot=b1 run=now",
+	},
+	{
+		name: "A3 somebody deleted its pod: made again for the same boot and run",
+		spec: "a@1.0!reboot", node: "a@1.0 interrupt:in_progress run=r2 interrupt=reboot boot=b1", gate: "ours clear flight=reboot/b1/r1",
+		want: "start a interrupt reboot; is in_progress",
+		also: "in flight reboot of a|1.0 boot=b1 run=r1; bound to boot=b1 run=r1",
+	},
+	{
+		name: "A3 lost once more: still the same boot and run",
+		spec: "a@1.0!reboot", node: "a@1.0 interrupt:in_progress run=now! restarts=1 interrupt=reboot boot=b1",
+		pods: "a@1.0 interrupt lost run=now! reason=Evicted created=-1s", gate: "ours clear flight=reboot/b1/now",
+		want: "a@1.0 interrupt:erroring run=now!! restarts=2 reason=Evicted by reboot boot=b1; delete a-interrupt; again 20m0s; is erroring",
+		also: "in flight reboot of a|1.0 boot=b1 run=now",
+	},
+	{
+		name: "B11 the node's shutdown ends its pod: no failure",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt lost shutdown run=now reason=Terminated created=-1s", gate: "ours",
+		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
+		also: "in flight reboot of a|1.0 boot=b1 run=now",
+	},
+	{
+		name: "B11 nobody saw how its pod ended: no failure",
+		spec: "a@1.0!reboot", node: rebooting,
+		pods: "a@1.0 interrupt failing exit=255 restarts=1 run=now reason=StepFailed created=-1s", gate: "ours",
+		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
+		also: "in flight reboot of a|1.0 boot=b1 run=now",
+	},
+	{
+		name: "B11 its pod is seen before the node, which has rebooted: no failure",
+		spec: "a@1.0!reboot", node: rebooting,
+		pods: "a@1.0 interrupt failing exit=1 run=now reason=StepFailed created=-1s", gate: "ours boot=b2 not-ready",
+		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
+		also: "in flight reboot of a|1.0 boot=b1 run=now",
+	},
+	{
+		name: "B11 the node is back, and its pod was ended by the shutdown: done",
+		spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt lost shutdown run=now reason=Terminated created=-1s", gate: "ours boot=b2",
+		want: "a@1.0 interrupt:complete run=now; delete a-interrupt; wait a WaitingForPodToEnd; is in_progress",
+		also: "nothing in flight",
+	},
+	{
+		name: "B11 the node's shutdown ends the pod of another interrupt: that is lost",
+		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt lost shutdown reason=Terminated", gate: "ours",
+		want: "a@1.0 interrupt:erroring run=now restarts=1 reason=Terminated by service(x) boot=b1; delete a-interrupt; is erroring",
+		also: "in flight service(x) of a|1.0 boot=b1 run=r1",
 	},
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
@@ -83,92 +84,52 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-func TestComplete(t *testing.T) {
+// TestLeaveByForce: on a node that the user gave up nothing is waited for, not even for pods to end; package states stay.
+func TestLeaveByForce(t *testing.T) {
+	o := lifecycle.Observation{
+		Wanted: lifecycle.Wanted{Packages: packages(t, "a@1.0^on"), Deleting: true, Abandoned: true}, Now: now,
+		Pods:   pods(t, "a@1.0 uninstall running; b@1.0 apply running terminating"),
+		Record: record.Node{Status: v1alpha1.StatusErroring, Packages: entries(t, "a@1.0 uninstall:erroring", lifecycle.Wanted{})},
+	}
+	d := lifecycle.Leave(o)
+	if !d.Leaving || !d.Force || d.Clear || len(d.Delete) != 2 {
+		t.Errorf("with pods: leaving %t, by force %t, clear %t, deletes %v", d.Leaving, d.Force, d.Clear, d.Delete)
+	}
+	o.Pods = nil
+	if d = lifecycle.Leave(o); !d.Clear || len(d.Record.Packages) != 1 {
+		t.Errorf("without pods: clear %t, package states %v", d.Clear, d.Record.Packages)
+	}
+	o.Abandoned = false
+	if d = lifecycle.Leave(o); d.Force {
+		t.Error("by force, though nobody gave the node up")
+	}
+}
+
+// A9: while a pod of its interrupt is there, the interrupt of a Skyhook that goes stays in flight, so that nothing starts
+// beside it.
+func TestLeaveKeepsInterruptInFlight(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		spec string
-		node string
-		want bool
+		name, node, pods, gate string
+		want                   string
 	}{
-		{"no packages", "", "", true},
-		{"absent", "a@1.0", "", false},
-		{"applied", "a@1.0", "a@1.0 apply:complete", false},
-		{"config runs", "a@1.0", "a@1.0 config:in_progress", false},
-		{"configured", "a@1.0", "a@1.0 config:complete", true},
-		{"interrupt owed", "a@1.0!noop", "a@1.0 config:complete", false},
-		{"interrupted", "a@1.0!noop", "a@1.0 interrupt:complete", false},
-		{"post-interrupt runs", "a@1.0!noop", "a@1.0 post-interrupt:in_progress", false},
-		{"post-interrupt complete", "a@1.0!noop", "a@1.0 post-interrupt:complete", true},
-		{"a change that owes no interrupt", "a@1.0{k=2}!noop", "a@1.0 config:complete changed=k", true},
-		{"a change that owes an interrupt", "a@1.0{k=2}?k:noop", "a@1.0 config:complete changed=k", false},
-		{"superseded by later work", "a@1.0", "a@1.0 config:complete; a@1.1 upgrade:in_progress since=-1m", false},
-		{"another version", "a@1.0", "a@1.1 config:complete", false},
-		{"another spelling", "a@1.0", "a@v1.0.0 config:complete", true},
-		{"one of two", "a@1.0; b@1.0", "a@1.0 config:complete", false},
-		{"other entries do not matter", "a@1.0", "a@1.0 config:complete; a@0.9 apply:erroring since=-2h; z@1.0 apply:in_progress", true},
-		{"old config", "a@1.0{k=2}", "a@1.0 config:complete config{k=1}", false},
-		{"unknown config", "a@1.0{k=2}", "a@1.0 config:complete config=unknown", true},
+		{"its pod runs", rebooting, "a@1.0 interrupt running run=now", "", "in flight reboot of a|1.0 boot=b1 run=now"},
+		{"its pod ends", rebooting, "a@1.0 interrupt running run=now terminating", "", "in flight reboot of a|1.0 boot=b1 run=now"},
+		{"its pod was of an earlier run", rebooting, "a@1.0 interrupt running", "", "in flight reboot of a|1.0 boot=b1 run=now"},
+		{"another pod of the Skyhook is there", rebooting, "b@1.0 apply running", "", "in flight reboot of a|1.0 boot=b1 run=now"},
+		{"no pod is left", rebooting, "", "", "nothing in flight"},
+		{"no pod is left, and only the annotation tells of it", "", "", "flight=reboot/b1/now", "nothing in flight"},
+		{"its retries were exhausted", "a@1.0 interrupt:erroring reason=RetriesExhausted interrupt=noop boot=b1", "", "flight=noop/b1/r1", "nothing in flight"},
+		{"another Skyhook's", "a@1.0 config:complete", "", "flight-of-another=reboot/b1", "another's in flight"},
+		{"another Skyhook's, while a pod ends", "a@1.0 config:complete", "a@1.0 config running terminating", "flight-of-another=reboot/b1", "another's in flight"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spec := packages(t, c.spec)
-			if got := lifecycle.Complete(lifecycle.Wanted{Packages: spec}, record.Node{Packages: entries(t, c.node, lifecycle.Wanted{Packages: spec})}); got != c.want {
-				t.Errorf("got %t, want %t", got, c.want)
+			o := observation(t, row{node: c.node, pods: c.pods, gate: c.gate})
+			before := o.InFlight.Clone()
+			if got := describeInterrupts(lifecycle.Leave(o)); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
 			}
-		})
-	}
-}
-
-func TestFirstFailure(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		spec string
-		node string
-		want string
-	}{
-		{"none", "a@1.0; b@1.0", "a@1.0 config:complete; b@1.0 apply:in_progress", ""},
-		{"the first by name", "a@1.0; b@1.0; c@1.0", "b@1.0 apply:erroring; c@1.0 apply:erroring", "b|1.0"},
-		{"only of the spec's versions", "a@1.1; b@1.0", "a@1.0 apply:erroring; b@1.0 config:erroring", "b|1.0"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			spec := packages(t, c.spec)
-			e, failed := lifecycle.FirstFailure(lifecycle.Wanted{Packages: spec}, record.Node{Packages: entries(t, c.node, lifecycle.Wanted{Packages: spec})})
-			if got := map[bool]string{true: e.Key()}[failed]; got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
-	}
-}
-
-func TestPrepare(t *testing.T) {
-	spec := packages(t, "a@1.0#9{k=v}<b@2.0; b@2.0")
-	a, b := spec["a"], spec["b"]
-	if a.Hash != "9" || a.Image != "img/a" || a.Version != "1.0" || a.DependsOn["b"] != "2.0" {
-		t.Errorf("a is %+v", a)
-	}
-	if diff := cmp.Diff(record.HashConfig(map[string]string{"k": "v"}), a.Config); diff != "" {
-		t.Errorf("config of a, -want +got\n%s", diff)
-	}
-	if b.Config == nil || len(b.Config) != 0 {
-		t.Errorf("config of b is %v; want empty, not nil, which means unknown", b.Config)
-	}
-}
-
-func TestInterrupting(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		node string
-		want bool
-	}{
-		{"nothing", "", false},
-		{"other stages", "a@1.0 config:in_progress; b@1.0 post-interrupt:erroring", false},
-		{"runs", "a@1.0 config:complete; b@1.0 interrupt:in_progress", true},
-		{"fails", "a@1.0 interrupt:erroring", true},
-		{"merged into one that is gone", "a@1.0 interrupt:skipped", false},
-		{"done", "a@1.0 interrupt:complete", false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := lifecycle.Interrupting(record.Node{Packages: entries(t, c.node, lifecycle.Wanted{})}); got != c.want {
-				t.Errorf("got %t, want %t", got, c.want)
+			if diff := cmp.Diff(before, o.InFlight); diff != "" {
+				t.Errorf("Leave changed what it was given:\n%s", diff)
 			}
 		})
 	}

@@ -1,99 +1,16 @@
 package lifecycle_test
 
-// serials: one package at a time.
-var serials = []row{
-	{
-		name: "11.2#1 the first by name starts alone",
-		spec: "a@1.0; b@1.0", gate: "serial",
-		want: "a@1.0 apply:in_progress run=now; start a apply; wait b WaitingForSerial; is in_progress",
-	},
-	{
-		name: "11.2#1 it runs, the other waits",
-		spec: "a@1.0; b@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running", gate: "serial",
-		want: "wait b WaitingForSerial; is in_progress",
-	},
-	{
-		name: "11.2#1 it goes through all its stages first",
-		spec: "a@1.0; b@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply done", gate: "serial",
-		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; delete a-apply; start a config; wait b WaitingForSerial; is in_progress",
-	},
-	{
-		name: "11.2#1 it is complete: the next, in the same pass",
-		spec: "a@1.0; b@1.0", node: "a@1.0 config:in_progress", pods: "a@1.0 config done", gate: "serial",
-		want: "a@1.0 config:complete run=r1; b@1.0 apply:in_progress run=now; delete a-config; start b apply; is in_progress",
-	},
-	{
-		name: "11.2#1 one that has begun goes on before an earlier name begins",
-		spec: "a@1.0; b@1.0", node: "b@1.0 apply:complete", gate: "serial",
-		want: "b@1.0 config:in_progress run=now; start b config; wait a WaitingForSerial; is in_progress",
-	},
-	{
-		name: "11.2#1 dependencies come before names",
-		spec: "a@1.0<c@1.0; b@1.0; c@1.0", gate: "serial",
-		want: "b@1.0 apply:in_progress run=now; start b apply; wait a WaitingForSerial; wait c WaitingForSerial; is in_progress",
-	},
-	{
-		name: "11.2#1 a failing one keeps its turn",
-		spec: "a@1.0; b@1.0", node: "a@1.0 apply:erroring reason=StepFailed restarts=2", pods: "a@1.0 apply failing reason=StepFailed restarts=2", gate: "serial",
-		want: "wait b WaitingForSerial; is erroring",
-	},
-	{
-		name: "11.2#1 an interrupt belongs to the turn",
-		spec: "a@1.0!service(x); b@1.0", node: "a@1.0 config:complete", gate: "serial ours clear",
-		want: "a@1.0 interrupt:in_progress run=now by service(x) boot=b1; start a interrupt service(x); wait b WaitingForSerial; is in_progress",
-	},
-	{
-		name: "11.2#1 an interrupt is not merged with that of one whose turn has not come",
-		spec: "a@1.0!service(x); b@1.0!service(y)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt done", gate: "serial ours clear",
-		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; start a post-interrupt; wait b WaitingForSerial; is in_progress",
-	},
-	{
-		name: "11.2#1 a lost interrupt pod is made again in its turn",
-		spec: "a@1.0!service(x); b@1.0", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", gate: "serial ours clear",
-		want: "start a interrupt service(x); wait b WaitingForSerial; is in_progress",
-	},
-	{
-		name: "11.2#1 a config change takes its turn",
-		spec: "a@1.0{k=2}; b@1.0{k=2}", node: "a@1.0 config:complete config{k=1}; b@1.0 config:complete config{k=1}", gate: "serial",
-		want: "a@1.0 config:in_progress run=now changed=k; start a config; wait b WaitingForSerial; is in_progress",
-	},
-	{
-		name: "11.2#1 one that has begun lets its dependency go first when that has work again",
-		spec: "a@1.0{k=2}; b@1.0<a@1.0", node: "a@1.0 config:complete config{k=1}; b@1.0 apply:complete", gate: "serial",
-		want: "a@1.0 config:in_progress run=now changed=k; start a config; wait b WaitingForSerial; is in_progress",
-	},
-	{
-		name: "11.2#1 one that has begun lets its dependency go first, when its pod has ended",
-		spec: "a@1.0{k=2}; b@1.0<a@1.0", node: "a@1.0 config:complete config{k=1}; b@1.0 apply:in_progress", pods: "b@1.0 apply running", gate: "serial",
-		want: "wait a WaitingForSerial; is in_progress",
-	},
-	{
-		name: "11.2#1 one whose pod was lost lets its dependency go first",
-		spec: "a@1.0{k=2}; b@1.0<a@1.0", node: "a@1.0 config:complete config{k=1}; b@1.0 apply:in_progress", gate: "serial",
-		want: "a@1.0 config:in_progress run=now changed=k; start a config; wait b WaitingForDependency; is in_progress",
-	},
-	{
-		name: "11.2#1 a lost interrupt pod is made again, although an earlier name has work",
-		spec: "a@1.0!noop; d@1.0!noop", node: "a@1.0 interrupt:skipped interrupt=noop boot=b1; d@1.0 interrupt:in_progress interrupt=noop boot=b1", gate: "serial ours clear",
-		want: "start d interrupt noop; is in_progress",
-	},
-	{
-		name: "11.2#1 of two that owe an interrupt, the one whose dependencies are complete goes first, alone",
-		spec: "a@1.0!noop<b@1.0; b@1.0!service(x)", node: "a@1.0 config:complete; b@1.0 config:complete", gate: "serial ours clear",
-		want: "b@1.0 interrupt:in_progress run=now by service(x) boot=b1; start b interrupt service(x); is in_progress",
-	},
-	{
-		name: "11.2#1 nothing to do",
-		spec: "a@1.0; b@1.0", node: "a@1.0 config:complete; b@1.0 config:complete", gate: "serial acknowledged",
-		want: "is complete",
-	},
+var limitTables = []group{
+	{"limits", limits},
+	{"exhausted interrupts", exhaustedInterrupts},
+	{"from the pod", podLimits},
 }
 
 // limits: stageTimeout and maxRetries.
 var limits = []row{
 	{
 		name: "stageTimeout: another look when it is over",
-		spec: "a@1.0~timeout=5m", node: "a@1.0 apply:in_progress run=now", pods: "a@1.0 apply running run=now",
+		spec: "a@1.0~timeout=5m", node: "a@1.0 apply:in_progress run=now", pods: "a@1.0 apply running run=now created=0s",
 		want: "again 5m0s; is in_progress",
 	},
 	{
@@ -114,7 +31,7 @@ var limits = []row{
 	{
 		name: "stageTimeout: given up until the spec changes",
 		spec: "a@1.0~timeout=5m", node: "a@1.0 apply:erroring reason=StageTimeout",
-		want: "wait a StageTimeout; is erroring",
+		want: "wait a StageTimeout; tell StageTimeout; is erroring",
 	},
 	{
 		name: "stageTimeout: given up, the others go on",
@@ -139,12 +56,12 @@ var limits = []row{
 	{
 		name: "stageTimeout: of a service interrupt",
 		spec: "a@1.0!service(x)~timeout=5m", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt running", gate: "ours",
-		want: "a@1.0 interrupt:erroring run=r1 reason=StageTimeout by service(x) boot=b1; delete a-interrupt; is erroring",
+		want: "a@1.0 interrupt:erroring run=r1 reason=StageTimeout by service(x) boot=b1; delete a-interrupt; wait a StageTimeout; is erroring",
 	},
 	{
 		name: "stageTimeout: of a service interrupt, given up",
 		spec: "a@1.0!service(x)~timeout=5m", node: "a@1.0 interrupt:erroring reason=StageTimeout interrupt=service(x) boot=b1", gate: "ours clear",
-		want: "wait a StageTimeout; is erroring",
+		want: "wait a StageTimeout; tell StageTimeout; is erroring",
 	},
 	{
 		name: "stageTimeout: of a service interrupt, tried again after an edit",
@@ -179,7 +96,7 @@ var limits = []row{
 	{
 		name: "maxRetries: given up until the spec changes",
 		spec: "a@1.0~retries=2", node: "a@1.0 apply:erroring restarts=2 reason=RetriesExhausted",
-		want: "wait a RetriesExhausted; is erroring",
+		want: "wait a RetriesExhausted; tell RetriesExhausted; is erroring",
 	},
 	{
 		name: "maxRetries: an edit tries again",
@@ -199,7 +116,7 @@ var limits = []row{
 	{
 		name: "maxRetries 0: of a service interrupt",
 		spec: "a@1.0!service(x)~retries=0", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt failing reason=StepFailed", gate: "ours",
-		want: "a@1.0 interrupt:erroring run=r1 reason=RetriesExhausted by service(x) boot=b1; delete a-interrupt; is erroring",
+		want: "a@1.0 interrupt:erroring run=r1 reason=RetriesExhausted by service(x) boot=b1; delete a-interrupt; wait a RetriesExhausted; is erroring",
 	},
 	{
 		name: "three runs within a second differ from each other",
@@ -213,61 +130,78 @@ var limits = []row{
 	},
 }
 
-// reapplied: packages are applied again after a reboot, where the operator is set to do so.
-var reapplied = []row{
+// exhaustedInterrupts are released, so that they keep nobody else off the node.
+var exhaustedInterrupts = []row{
 	{
-		name: "the boot id is noted first",
-		spec: "a@1.0", node: "a@1.0 config:complete", gate: "reapply acknowledged",
-		want: "boot b1; is complete",
+		name: "A7 its last retry failed: its pod goes first",
+		spec: "a@1.0!service(x)~retries=1", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
+		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed", gate: "ours clear",
+		want: "a@1.0 interrupt:erroring run=r1 restarts=1 since=-1h0m0s reason=RetriesExhausted by service(x) boot=b1; delete a-interrupt; wait a RetriesExhausted; is erroring",
+		also: "in flight service(x) of a|1.0 boot=b1 run=r1",
 	},
 	{
-		name: "no reboot",
-		spec: "a@1.0", node: "a@1.0 config:complete", gate: "reapply last-boot=b1 acknowledged",
-		want: "is complete",
+		name: "A7 its pod ends: still in flight",
+		spec: "a@1.0!service(x)~retries=1", node: "a@1.0 interrupt:erroring restarts=1 reason=RetriesExhausted interrupt=service(x) boot=b1",
+		pods: "a@1.0 interrupt failing terminating restarts=1 reason=StepFailed", gate: "ours clear flight=service(x)/b1/r1",
+		want: "wait a RetriesExhausted; is erroring",
+		also: "in flight service(x) of a|1.0 boot=b1 run=r1",
 	},
 	{
-		name: "a reboot: all packages start over",
-		spec: "a@1.0; b@1.0", node: "a@1.0 config:complete; b@1.0 config:complete", gate: "reapply last-boot=b0",
-		want: "ReapplyAfterReboot; a@1.0 apply:in_progress run=now; b@1.0 apply:in_progress run=now; boot b1; start a apply; start b apply; is in_progress",
+		name: "A7 its pod is gone: released",
+		spec: "a@1.0!service(x)~retries=1", node: "a@1.0 interrupt:erroring restarts=1 reason=RetriesExhausted interrupt=service(x) boot=b1", gate: "ours clear flight=service(x)/b1/r1",
+		want: "wait a RetriesExhausted; tell RetriesExhausted; is erroring",
+		also: "nothing in flight",
 	},
 	{
-		name: "a reboot: starting over takes a permit",
-		spec: "a@1.0", node: "a@1.0 config:complete", gate: "reapply last-boot=b0 acknowledged",
-		want: "ReapplyAfterReboot; forget a@1.0; boot b1; wait a WaitingForPermit; is waiting",
+		name: "A7 its pod is gone: the other packages go on",
+		spec: "a@1.0!service(x)~retries=1; b@1.0", node: "a@1.0 interrupt:erroring restarts=1 reason=RetriesExhausted interrupt=service(x) boot=b1", gate: "ours clear flight=service(x)/b1/r1",
+		want: "b@1.0 apply:in_progress run=now; start b apply; wait a RetriesExhausted; is erroring",
+		also: "nothing in flight",
 	},
 	{
-		name: "a reboot while a stage runs: its pod goes first",
-		spec: "a@1.0", node: "a@1.0 config:in_progress", pods: "a@1.0 config running", gate: "reapply last-boot=b0",
-		want: "ReapplyAfterReboot; forget a@1.0; boot b1; delete a-config; wait a WaitingForPodToEnd; is in_progress",
+		name: "A7 one that was merged into it begins its own",
+		spec: "a@1.0!service(x)~retries=1; b@1.0!service(y)", node: "a@1.0 interrupt:erroring restarts=1 reason=RetriesExhausted interrupt=service(x,y) boot=b1; b@1.0 interrupt:skipped interrupt=service(x,y) boot=b1",
+		gate: "ours clear flight=service(x,y)/b1/r1",
+		want: "b@1.0 interrupt:in_progress run=now by service(y) boot=b1; start b interrupt service(y); wait a RetriesExhausted; is erroring",
+		also: "in flight service(y) of b|1.0 boot=b1 run=now; bound to boot=b1 run=now",
+	},
+}
+
+// podLimits count from the pod: while none can be created nothing runs.
+var podLimits = []row{
+	{
+		name: "B8 stageTimeout counts from the pod, and not from when the stage was due",
+		spec: "a@1.0~timeout=5m", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=-1m",
+		want: "again 4m0s; is in_progress",
 	},
 	{
-		name: "a reboot, but the node is not Ready yet",
-		spec: "a@1.0", node: "a@1.0 config:complete", gate: "reapply last-boot=b0 not-ready acknowledged",
-		want: "is complete",
+		name: "B8 while no pod can be created, nothing counts",
+		spec: "a@1.0~timeout=5m", node: "a@1.0 apply:in_progress", gate: "no-permit",
+		want: "wait a WaitingForPermit; tell WaitingForPermit; is in_progress",
 	},
 	{
-		name: "11.2#22 a boot id that is not known is none",
-		spec: "a@1.0", node: "a@1.0 config:complete", gate: "reapply last-boot=b1 boot= acknowledged",
-		want: "is complete",
+		name: "B8 nor while the node is paused",
+		spec: "a@1.0~timeout=5m", node: "a@1.0 apply:in_progress", gate: "paused",
+		want: "wait Paused; tell Paused; is paused",
 	},
 	{
-		name: "our own reboot is none",
-		spec: "a@1.0!reboot", node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1", gate: "ours reapply last-boot=b1 boot=b2",
-		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; boot b2; start a post-interrupt; is in_progress",
+		name: "B8 nor while pods are refused",
+		spec: "a@1.0~timeout=5m", node: "a@1.0 apply:erroring reason=PodRejected restarts=1 since=-3s",
+		want: "wait a BackingOff; tell BackingOff; again 7s; is erroring",
 	},
 	{
-		name: "a reboot during another interrupt: that runs to its end",
-		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt running", gate: "ours reapply last-boot=b1 boot=b2",
-		want: "is in_progress",
+		name: "B8 created at last: it has all its time",
+		spec: "a@1.0~timeout=5m", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=0s",
+		want: "again 5m0s; is in_progress",
 	},
 	{
-		name: "a reboot during another interrupt is not forgotten at its end",
-		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt done", gate: "ours reapply last-boot=b1 boot=b2",
-		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; start a post-interrupt; is in_progress",
+		name: "B8 the API server's clock is behind: not before the run began",
+		spec: "a@1.0~timeout=5m", node: "a@1.0 apply:in_progress run=now", pods: "a@1.0 apply running run=now created=-1h",
+		want: "again 5m0s; is in_progress",
 	},
 	{
-		name: "not set: a reboot changes nothing",
-		spec: "a@1.0", node: "a@1.0 config:complete", gate: "last-boot=b0 acknowledged",
-		want: "is complete",
+		name: "B8 a reboot's limit counts from its pod, too",
+		spec: "a@1.0!reboot", node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1", pods: "a@1.0 interrupt running created=-1m", gate: "ours",
+		want: "wait a WaitingForReboot; tell WaitingForReboot; again 19m0s; is in_progress",
 	},
 }

@@ -9,188 +9,216 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// machine is one pass over one node. It holds the observation and the decision as it grows.
-type machine struct {
+// pass is one decision as it grows.
+type pass struct {
 	Observation
 	out Decision
+	// now is the time that is recorded: it never goes back.
+	now time.Time
 	// claimed pods belong to a current run or are already handled; the rest is stale.
 	claimed map[string]bool
-	// leaving are the package versions that have to go, by the keys of their entries.
+	// leaving are the package versions that have to leave, by the keys of their entries.
 	leaving map[string]Leaving
 	// revoked is the permit that the node has to give back; nil when none.
 	revoked *v1alpha1.Permit
 	// needCordon says that something that is to happen disturbs the node's other pods.
 	needCordon bool
+	// told is the first wait that the record shows in any case; nil when there is none.
+	told *Wait
 }
 
-// Next decides what happens next on a node that the Skyhook selects.
+// Next decides what happens next on a node that the Skyhook selects: first the interrupt in flight, which everything else
+// waits for, then each package version step by step, then the interrupt that is pending.
 func Next(o Observation) Decision {
-	m := &machine{Observation: o, claimed: map[string]bool{}}
-	m.out.Record = o.Record
-	m.out.Record.Packages = maps.Clone(o.Record.Packages)
-	if m.out.Record.Packages == nil {
-		m.out.Record.Packages = map[string]record.Entry{}
-	}
-	if m.Permit != nil && record.PermitToken(*m.Permit) == o.Record.Done {
-		m.Permit = nil // finished with; the operator takes it back
-	}
-	m.revoke()
-	m.out.Record.Wait = nil
-	m.leaving = m.Leaving(m.out.Record)
-	m.reapply()
-	m.breakOff()
-	m.continueInterrupt()
-	for _, key := range sortedKeys(m.leaving) {
-		m.retire(key, m.leaving[key])
-	}
-	if !o.Deleting {
-		for _, name := range o.Packages.names() {
-			m.advance(name)
+	p := newPass(o)
+	p.acceptBoot()
+	p.watchInterrupt()
+	for _, u := range p.units() {
+		for p.step(u) {
+			continue
 		}
 	}
-	m.beginInterrupt()
-	m.deleteStale()
-	m.summarize()
-	return m.out
+	p.beginInterrupt()
+	return p.finish()
 }
 
-// Leave decides how a node gets rid of a Skyhook that no longer targets it or is being deleted: pods first, then the
-// record. A permit that is still out is acknowledged in the same write and taken back after it.
-func Leave(o Observation) Decision {
-	d := Decision{Record: o.Record, Leaving: true, Clear: len(o.Pods) == 0, Force: o.Abandoned}
-	d.Record.Done, d.Record.Wait, d.Record.BootID = "", nil, ""
-	if d.Clear && d.Record.Cordoned {
-		d.Record.Cordoned = false
-		if !o.Node.CordonedByOther {
-			d.Unschedulable = new(bool)
+// step takes one package version from its phase one step further. True when the next one may follow in the same pass, so
+// that both cost one write.
+func (p *pass) step(u unit) bool {
+	e := p.entry(u)
+	if u.leaves() && e == nil || !u.leaves() && p.heldByRemoval(u.name) {
+		return false // it went together with another version, or comes after one
+	}
+	switch p.phase(u, e) {
+	case PhaseRunning, PhaseFailing, PhaseExhausted:
+		return p.watch(u, *e)
+	case PhaseAbsent, PhaseSuperseded:
+		return p.install(u)
+	case PhaseOwesConfig:
+		return p.configure(u, *e)
+	case PhaseOwesPostInterrupt:
+		return p.postInterrupt(u, *e)
+	case PhaseOwesUninstall:
+		return p.uninstall(u, *e)
+	case PhaseOwesInterrupt: // one for the whole node, when all else is idle: beginInterrupt
+		return false
+	case PhaseUnreadable:
+		return p.definitionMissing(*e)
+	default: // Settled
+		return p.settle(u, *e)
+	}
+}
+
+func newPass(o Observation) *pass {
+	p := &pass{Observation: o, claimed: map[string]bool{}}
+	p.Record, p.now = presentTimes(o.Record, o.Now)
+	p.out.Record = p.Record
+	p.out.InFlight = o.InFlight.Clone()
+	p.out.Record.Packages = maps.Clone(p.Record.Packages)
+	if p.out.Record.Packages == nil {
+		p.out.Record.Packages = map[string]record.Entry{}
+	}
+	if p.Permit != nil && record.PermitToken(*p.Permit) == p.Record.Done {
+		p.Permit = nil // finished with; the operator takes it back
+	}
+	p.revoke()
+	p.out.Record.Wait = nil
+	p.leaving = p.Leaving(p.out.Record)
+	return p
+}
+
+// unit is one package version on its way: one that leaves, or the spec's.
+type unit struct {
+	name string
+	// key of the entry of a version that leaves; empty for the spec's, which is found by its version.
+	key string
+	pkg Package
+	// missing says that nobody knows how to uninstall it.
+	missing bool
+}
+
+func (u unit) leaves() bool { return u.key != "" }
+
+// units are what the pass walks: first what leaves, then what the spec wants, each in order of the names.
+func (p *pass) units() []unit {
+	var all []unit
+	for _, key := range sortedKeys(p.leaving) {
+		l := p.leaving[key]
+		if e, recorded := p.out.Record.Packages[key]; recorded {
+			all = append(all, unit{name: e.Name, key: key, pkg: l.Package, missing: l.Missing})
 		}
 	}
-	if o.Permit != nil {
-		d.Record.Done = record.PermitToken(*o.Permit)
+	if p.Deleting {
+		return all
 	}
-	for _, p := range o.Pods {
-		if !p.Terminating || d.Force {
-			d.Delete = append(d.Delete, p)
+	for _, name := range p.Packages.names() {
+		if pkg := p.Packages[name]; !pkg.applies() {
+			all = append(all, unit{name: name, pkg: pkg})
 		}
 	}
-	return d
+	return all
+}
+
+// entry is what the record says of a unit; nil when nothing.
+func (p *pass) entry(u unit) *record.Entry {
+	if u.leaves() {
+		if e, ok := p.out.Record.Packages[u.key]; ok {
+			return &e
+		}
+		return nil
+	}
+	return p.adopt(u.name, u.pkg)
 }
 
 // revoke takes a permit out of use that the node has to give back. One whose node is cordoned or interrupted counts anyway,
-// so it goes on.
-func (m *machine) revoke() {
-	_, interrupting := m.activeInterrupt()
-	if m.Permit != nil && m.Permit.Revoked && !m.out.Record.Cordoned && !interrupting {
-		m.revoked, m.Permit = m.Permit, nil
+// so it stays in use.
+func (p *pass) revoke() {
+	if p.Permit != nil && p.Permit.Revoked && !p.out.Record.Cordoned && !p.interrupting() {
+		p.revoked, p.Permit = p.Permit, nil
 	}
 }
 
-// busy reports whether a pod is there that does not belong to what fails.
-func (m *machine) busy() bool {
-	failing := map[string]bool{}
-	for _, e := range m.relevant(m.out.Record) {
-		failing[e.Name] = e.State == v1alpha1.StateErroring
+// finish sets the node's status, cordon and wait, and gives the permit back when the node is done with it.
+func (p *pass) finish() Decision {
+	p.deleteStale()
+	p.releaseInterrupt()
+	complete := Complete(p.Wanted, p.out.Record)
+	// While a pod is there, also one that is being deleted, or an interrupt is in flight, the node is at work: it counts
+	// against the budget and stays cordoned.
+	idle := len(p.Pods) == 0 && len(p.out.Start) == 0 && !p.interrupting()
+	blocked := idle && !complete && p.Hold == nil && !p.any(v1alpha1.StateErroring) && p.needsAuthor()
+	over := idle && (complete || blocked || p.Hold != nil && p.Hold.Release)
+	if p.Hold != nil && !complete {
+		p.wait(p.heldWait(over))
 	}
-	return slices.ContainsFunc(m.Pods, func(p Pod) bool { return !failing[p.Package] })
-}
-
-// reapply starts every package over after a reboot that was not ours, where the operator is set to do so.
-func (m *machine) reapply() {
-	last, now := m.out.Record.BootID, m.Node.BootID
-	_, interrupting := m.activeInterrupt()
-	if !m.Reapply || now == "" || !m.Node.Ready || interrupting {
-		return
-	}
-	m.out.Record.BootID = now
-	if last == "" || last == now {
-		return
-	}
-	if m.Deleting {
-		return
-	}
-	for key, e := range m.Record.Packages {
-		if !m.onHost(key, e) {
-			delete(m.out.Record.Packages, key)
-		}
-	}
-	m.out.Changes = append(m.out.Changes, Change{Reason: ReasonReapply, Message: "the node rebooted; its packages are applied again"})
-}
-
-// onHost reports whether an entry outlives a reboot after which packages are applied again: what is to be undone, or only
-// left alone, is still on the host.
-func (m *machine) onHost(key string, e record.Entry) bool {
-	_, leaves := m.leaving[key]
-	pkg, inSpec := m.Packages[e.Name]
-	_, held := m.NeedsUninstall(m.Record, e.Name)
-	return leaves || !inSpec || pkg.applies() || held
-}
-
-// deleteStale removes pods that no entry asks for: another run, stage or version, or a package that left the spec.
-func (m *machine) deleteStale() {
-	for _, p := range m.Pods {
-		if !m.claimed[p.Name] && !p.Terminating {
-			m.out.Delete = append(m.out.Delete, p)
-		}
-	}
-}
-
-// summarize sets the node's status and gives the permit back when the node is done with it.
-func (m *machine) summarize() {
-	complete := Complete(m.Wanted, m.out.Record)
-	m.out.Record.Status = m.status(complete)
-	if m.Hold != nil && !complete {
-		m.wait("", m.Hold.Reason, m.Hold.Message)
-	}
-	// While a pod is there, be it one that is being deleted, or an interrupt runs, the node is at work: it counts against
-	// the budget and stays cordoned.
-	_, interrupting := m.activeInterrupt()
-	idle := len(m.Pods) == 0 && len(m.out.Start) == 0 && !interrupting
-	stuck := idle && !complete && m.Hold == nil && m.needsUser()
-	if stuck && m.out.Record.Status != v1alpha1.StatusErroring {
-		m.out.Record.Status = v1alpha1.StatusBlocked
-	}
-	over := idle && (complete || stuck || m.Hold != nil && m.Hold.Release)
-	m.cordon(!over && (m.needCordon || m.out.Record.Cordoned))
+	p.tell(complete)
+	p.out.Record.Status = p.status(complete, blocked)
+	p.out.Erroring = p.any(v1alpha1.StateErroring) || p.any(v1alpha1.StateUnknown)
+	p.cordon(!over && (p.needCordon || p.out.Record.Cordoned))
 	switch {
-	case m.Permit != nil && over:
-		m.out.Record.Done = record.PermitToken(*m.Permit)
-	case m.revoked != nil && !m.busy():
-		m.out.Record.Done = record.PermitToken(*m.revoked)
+	case p.Permit != nil && over:
+		p.out.Record.Done = record.PermitToken(*p.Permit)
+	case p.revoked != nil && !p.busy():
+		p.out.Record.Done = record.PermitToken(*p.revoked)
 	}
+	return p.out
 }
 
-func (m *machine) status(complete bool) v1alpha1.Status {
-	held := m.Hold != nil
+// heldWait is the hold as the node tells it, with what becomes of the cordon.
+func (p *pass) heldWait(over bool) *Wait {
+	w := p.Hold.Wait
 	switch {
-	case held && m.Hold.Status == v1alpha1.StatusPaused:
+	case !p.out.Record.Cordoned || over:
+	case p.Hold.Release:
+		w.Message += "; the node is uncordoned as soon as what runs there has ended"
+	default:
+		w.Message += "; the node stays cordoned meanwhile: to uncordon it, set the annotation " + v1alpha1.AnnotationDisable + " to \"true\""
+	}
+	return &w
+}
+
+// status is shown to people; nothing goes by it.
+func (p *pass) status(complete, blocked bool) v1alpha1.Status {
+	held := p.Hold != nil
+	switch {
+	case held && p.Hold.Status == v1alpha1.StatusPaused:
 		return v1alpha1.StatusPaused
 	case complete:
 		return v1alpha1.StatusComplete
-	case held && m.Hold.Status == v1alpha1.StatusDisabled:
-		return v1alpha1.StatusDisabled
-	case m.any(v1alpha1.StateErroring), m.Drain != nil && m.Drain.TimedOut && !m.Drain.Clear:
+	case held && p.Hold.Frees == record.FreesAdministrator: // nothing is tried again until somebody changes that
+		return p.Hold.Status
+	case p.any(v1alpha1.StateErroring), slices.ContainsFunc(p.out.Waits, func(w Wait) bool { return w.Overdue }):
 		return v1alpha1.StatusErroring
 	case held:
-		return m.Hold.Status
-	case m.any(v1alpha1.StateInProgress) || m.Permit != nil:
+		return p.Hold.Status
+	case blocked:
+		return v1alpha1.StatusBlocked
+	case p.any(v1alpha1.StateInProgress) || p.Permit != nil:
 		return v1alpha1.StatusInProgress
 	default:
 		return v1alpha1.StatusWaiting
 	}
 }
 
-// any reports whether an entry that matters is in the given state.
-func (m *machine) any(s v1alpha1.State) bool {
-	return slices.ContainsFunc(m.relevant(m.out.Record), func(e record.Entry) bool { return e.State == s })
-}
-
-func (m *machine) wait(pkg, reason, message string) {
-	m.out.Waits = append(m.out.Waits, Wait{Package: pkg, Reason: reason, Message: message})
-}
-
-// lookAgain asks for another pass after d; the earliest wins.
-func (m *machine) lookAgain(d time.Duration) {
-	if m.out.After == 0 || d < m.out.After {
-		m.out.After = d
+// deleteStale removes pods that no entry asks for: another run, stage or version, or a package that left the spec.
+func (p *pass) deleteStale() {
+	for _, pod := range p.Pods {
+		if !p.claimed[pod.Name] && !pod.Terminating {
+			p.out.take(Step{Delete: &pod})
+		}
 	}
+}
+
+// busy reports whether a pod is there that does not belong to what fails.
+func (p *pass) busy() bool {
+	failing := map[string]bool{}
+	for _, e := range p.relevant(p.out.Record) {
+		failing[e.Name] = e.State == v1alpha1.StateErroring
+	}
+	return slices.ContainsFunc(p.Pods, func(pod Pod) bool { return !failing[pod.Package] })
+}
+
+// any reports whether an entry that matters is in the given state.
+func (p *pass) any(s v1alpha1.State) bool {
+	return slices.ContainsFunc(p.relevant(p.out.Record), func(e record.Entry) bool { return e.State == s })
 }

@@ -11,10 +11,14 @@ import (
 
 // Observation is all that a decision depends on.
 type Observation struct {
+	// Skyhook that is decided for.
+	Skyhook string
 	// Wanted is what the Skyhook wants on the node.
 	Wanted
 	// Record is what the node remembers of the Skyhook.
 	Record record.Node
+	// InFlight is the interrupt in flight on the node, whoever owns it; nil for none.
+	InFlight *record.Interrupt
 	// Pods are the Skyhook's own pods on the node.
 	Pods []Pod
 	// Permit that the node holds; nil when none.
@@ -46,8 +50,13 @@ type Node struct {
 	Unschedulable bool
 	// CordonedByOther says that another Skyhook holds a cordon on it.
 	CordonedByOther bool
-	// OtherPods counts the package pods of other Skyhooks on it.
+	// OtherPods counts the package pods of other Skyhooks on it that have not ended.
 	OtherPods int
+	// InterruptPods counts the pods of interrupts on it that have not ended, but for the Skyhook's own: also of one that was
+	// deleted, and may have been created again under its name.
+	InterruptPods int
+	// OwnReboot says that the boot id changed by a reboot that some Skyhook asked for: the boot is accepted.
+	OwnReboot bool
 }
 
 // Drain is what a look at the node's other pods found.
@@ -60,21 +69,20 @@ type Drain struct {
 	TimedOut bool
 }
 
-// Hold is a reason, outside of the packages, for which a node must not start new work.
+// Hold is a Wait, outside of the packages, for which a node must not start new work.
 type Hold struct {
+	Wait
 	// Status of the node while it lasts.
 	Status v1alpha1.Status
-	// Release returns the permit once nothing runs, so that a node set aside never holds a slot.
+	// Release returns the permit once nothing runs, so that an excluded node never holds a slot.
 	Release bool
-	Reason  string
-	Message string
 }
 
 // Outcome is what a pod tells about its stage.
 type Outcome int
 
 const (
-	// Running: no verdict yet.
+	// Running: no verdict yet. With a Reason, no container could be started so far.
 	Running Outcome = iota
 	// Done: the stage's last init container exited 0.
 	Done
@@ -97,95 +105,15 @@ type Pod struct {
 	Hash        string
 	Created     time.Time
 	Terminating bool
-	Outcome     Outcome
-	Restarts    int32
+	// Ends is when the grace period of a pod that is being deleted is over; zero when it is not told.
+	Ends     time.Time
+	Outcome  Outcome
+	Restarts int32
 	// ExitCode of the failed attempt; Retrying says that the next one runs already.
 	ExitCode int32
 	Retrying bool
+	// Shutdown says that the node ended the pod, which is Lost, because it goes down itself.
+	Shutdown bool
 	Reason   string
 	Message  string
 }
-
-// Decision is what has to happen, in this order: write the record, delete pods, start pods. A pod that is Done is
-// deleted without grace, so that there are never two pods of a package on a node.
-type Decision struct {
-	Record record.Node
-	Delete []Pod
-	Start  []Start
-	// Waits tell why packages do not go on, sorted by package; the node's own wait has no package.
-	Waits []Wait
-	// Changes are the transitions of this pass, for events.
-	Changes []Change
-	// Unschedulable is what spec.unschedulable of the node has to become; nil leaves it.
-	Unschedulable *bool
-	// LookDrain asks for Drain in the observation; Evict, to evict what can be evicted.
-	LookDrain, Evict bool
-	// After is when to look again although nothing may have changed; 0 when an event will tell.
-	After time.Duration
-	// Leaving says that the Skyhook is to be gone from the node; Clear, that its record can be removed now.
-	Leaving, Clear bool
-	// Force deletes pods without waiting for the node to confirm it: the user gave the node up.
-	Force bool
-}
-
-// Start asks for a pod.
-type Start struct {
-	Package string
-	// Version as in the record's entry.
-	Version string
-	// Retained names the definition to take instead of the spec's; empty for the spec's.
-	Retained   string
-	Stage      v1alpha1.Stage
-	Run        string
-	Generation int64
-	// Interrupt to run, in the stages that are interrupts.
-	Interrupt *v1alpha1.Interrupt
-}
-
-// Wait is one reason for which something does not go on.
-type Wait struct {
-	Package string
-	Reason  string
-	Message string
-}
-
-// Change is one transition of one package.
-type Change struct {
-	Package string
-	Version string
-	Stage   v1alpha1.Stage
-	State   v1alpha1.State
-	Message string
-	// Reason is set for what happened to the node rather than to a package.
-	Reason string
-}
-
-// Reasons of waits and errors that the lifecycle itself gives.
-const (
-	ReasonNoPermit          = "WaitingForPermit"
-	ReasonDependency        = "WaitingForDependency"
-	ReasonDependencyMissing = "DependencyMissing"
-	ReasonDependencyGone    = "DependencyUninstalled"
-	ReasonConfigMap         = "WaitingForConfigMap"
-	ReasonPodTerminating    = "WaitingForPodToEnd"
-	ReasonPodStarting       = "PodCannotStart"
-	ReasonBackoff           = "BackingOff"
-	ReasonStepFailed        = "StepFailed"
-	ReasonPodLost           = "PodLost"
-	ReasonPodRejected       = "PodRejected"
-	ReasonSerial            = "WaitingForSerial"
-	ReasonCordon            = "Cordoning"
-	ReasonInterrupt         = "WaitingForInterrupt"
-	ReasonOtherPods         = "WaitingForOtherPods"
-	ReasonReboot            = "WaitingForReboot"
-	ReasonDrainTimeout      = "DrainTimeout"
-	ReasonRebootTimeout     = "RebootTimeout"
-	ReasonStageTimeout      = "StageTimeout"
-	ReasonRetries           = "RetriesExhausted"
-	ReasonReapply           = "ReapplyAfterReboot"
-	ReasonUninstalling      = "WaitingForUninstall"
-	ReasonDependent         = "WaitingForDependent"
-	ReasonUninstallFirst    = "UninstallRequired"
-	ReasonNoDefinition      = "DefinitionMissing"
-	ReasonUninstalled       = "Uninstalled"
-)

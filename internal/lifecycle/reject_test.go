@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
@@ -18,9 +19,9 @@ func TestReject(t *testing.T) {
 	start := lifecycle.Start{Package: "a", Version: "1.0", Stage: "apply", Run: "r1"}
 	for i, pause := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second} {
 		before := o.Record.Packages["a|1.0"]
-		n, change := lifecycle.Reject(o.Record, start, "exceeded quota", o.Now)
+		n, change, _ := lifecycle.Reject(o.Record, start, "exceeded quota", o.Now)
 		e := n.Packages["a|1.0"]
-		if e.Restarts != int32(i+1) || e.Reason != lifecycle.ReasonPodRejected || e.Message != "exceeded quota" || n.Status != "erroring" || e.Run != "r1" {
+		if e.Rejected != int32(i+1) || e.Reason != v1alpha1.ReasonPodRejected || e.Message != "exceeded quota" || n.Status != "erroring" || e.Run != "r1" {
 			t.Errorf("refusal %d: status %s, entry %+v", i, n.Status, e)
 		}
 		if change.Package != "a" || change.State != "erroring" || change.Message != "exceeded quota" {

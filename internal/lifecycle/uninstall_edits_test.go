@@ -41,7 +41,7 @@ var uninstallEdits = []row{
 	{
 		name: "configMap: its ConfigMap is waited for",
 		spec: "a@1.0#2{k=2}$new^on,apply", kept: "old=a@1.0{k=1}^on", node: "a@1.0 uninstall:in_progress def=old", gate: "no-config-of-a",
-		want: "wait a WaitingForConfigMap; is in_progress",
+		want: "wait a WaitingForConfigMap; tell WaitingForConfigMap; is in_progress",
 	},
 	{
 		name: "what is no part of the pod: the pod goes on",
@@ -56,7 +56,7 @@ var uninstallEdits = []row{
 	{
 		name: "an interrupt is added while uninstall runs: it follows, on a drained node",
 		spec: "a@1.0^on,apply!noop", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done",
-		want: "a@1.0 uninstall:complete run=r1; own cordon; cordon; delete a-uninstall; wait a Cordoning; is in_progress",
+		want: "a@1.0 uninstall:complete run=r1; own cordon; cordon; delete a-uninstall; wait a Cordoning; tell Cordoning; is in_progress",
 	},
 	{
 		name: "11.4#2 the interrupt is taken away while it is owed: done",
@@ -71,12 +71,12 @@ var uninstallEdits = []row{
 	{
 		name: "11.4#2 the interrupt is taken away while its pod is missing: that is made again",
 		spec: "a@1.0^on,apply", node: "a@1.0 uninstall-interrupt:in_progress interrupt=service(x) boot=b1", gate: "ours clear",
-		want: "start a uninstall-interrupt service(x); is in_progress",
+		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; forget a@1.0; disown cordon; uncordon; is complete; returned",
 	},
 	{
 		name: "11.4#2 the interrupt is taken away, and another operator left the pod missing: what ran is known to nobody, and nothing is owed",
 		spec: "a@1.0^on,apply", node: "a@1.0 uninstall-interrupt:in_progress config=unknown run=", gate: "ours clear",
-		want: "a@1.0 uninstall-interrupt:skipped; a@1.0 uninstall-interrupt:complete; Uninstalled a@1.0; forget a@1.0; disown cordon; uncordon; is complete; returned",
+		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; forget a@1.0; disown cordon; uncordon; is complete; returned",
 	},
 	{
 		name: "another operator left its pod missing: the package's own is run anew",
@@ -87,7 +87,7 @@ var uninstallEdits = []row{
 	{
 		name: "11.4#2 skipped, the owner is gone, and the interrupt is taken away: what it was merged into runs",
 		spec: "a@1.0^on,apply", node: "a@1.0 uninstall-interrupt:skipped interrupt=service(x) boot=b1", gate: "ours clear",
-		want: "a@1.0 uninstall-interrupt:in_progress run=now by service(x) boot=b1; start a uninstall-interrupt service(x); is in_progress",
+		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; forget a@1.0; disown cordon; uncordon; is complete; returned",
 	},
 	{
 		name: "11.4#4 the version is raised: the installed one goes on being undone, as it was installed",
@@ -117,7 +117,7 @@ var uninstallEdits = []row{
 	{
 		name: "11.4#4 the version is raised and apply is set back: what is half undone is not upgraded from",
 		spec: "a@1.1^on", kept: "old=a@1.0^on", node: "a@1.0 uninstall:in_progress def=old",
-		want: "a@1.1 apply:in_progress run=now; start a apply; is in_progress",
+		want: "a@1.1 apply:in_progress run=now; UninstallStopped a@1.0; start a apply; is in_progress",
 	},
 	{
 		name: "11.4#4 the version is raised, and the interrupt of the old one runs: it is the old one's",
@@ -147,27 +147,27 @@ var uninstallGates = []row{
 	{
 		name: "no permit: its pod is not made again",
 		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress", gate: "no-permit",
-		want: "wait a WaitingForPermit; is in_progress",
+		want: "wait a WaitingForPermit; tell WaitingForPermit; is in_progress",
 	},
 	{
 		name: "no permit: its interrupt is not begun",
 		spec: "a@1.0^on,apply!noop", node: "a@1.0 uninstall:complete", gate: "no-permit ours clear",
-		want: "wait a WaitingForPermit; is waiting",
+		want: "wait a WaitingForPermit; tell WaitingForPermit; is waiting",
 	},
 	{
 		name: "paused: nothing starts, the permit stays",
 		spec: "a@1.0^on,apply", node: "a@1.0 config:complete", gate: "paused",
-		want: "wait Paused; is paused",
+		want: "wait Paused; tell Paused; is paused",
 	},
 	{
 		name: "paused: what runs goes on, its interrupt waits",
 		spec: "a@1.0^on,apply!noop", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done", gate: "paused ours clear",
-		want: "a@1.0 uninstall:complete run=r1; delete a-uninstall; wait Paused; is paused",
+		want: "a@1.0 uninstall:complete run=r1; delete a-uninstall; wait Paused; tell Paused; is paused",
 	},
 	{
 		name: "disabled: the permit goes back",
 		spec: "a@1.0^on,apply", node: "a@1.0 config:complete", gate: "disabled",
-		want: "wait Disabled; is disabled; returned",
+		want: "wait Disabled; tell Disabled; is disabled; returned",
 	},
 	{
 		name: "disabled: the permit and the cordon stay while it runs",
@@ -177,7 +177,7 @@ var uninstallGates = []row{
 	{
 		name: "disabled: the permit and the cordon stay while a reboot is under way",
 		spec: "a@1.0^on,apply!reboot", node: "a@1.0 uninstall-interrupt:in_progress interrupt=reboot boot=b1", gate: "disabled ours not-ready",
-		want: "wait Disabled; is disabled",
+		want: "wait Disabled; tell Disabled; is disabled",
 	},
 	{
 		name: "disabled, and undone already: complete",
@@ -187,17 +187,17 @@ var uninstallGates = []row{
 	{
 		name: "the ConfigMap is not there yet",
 		spec: "a@1.0{k=1}^on,apply", node: "a@1.0 config:complete", gate: "no-config-of-a",
-		want: "wait a WaitingForConfigMap; is in_progress",
+		want: "wait a WaitingForConfigMap; tell WaitingForConfigMap; is in_progress",
 	},
 	{
 		name: "the ConfigMap is not there yet: no cordon",
 		spec: "a@1.0{k=1}^on,apply!reboot", node: "a@1.0 config:complete", gate: "no-config-of-a",
-		want: "wait a WaitingForConfigMap; is in_progress",
+		want: "wait a WaitingForConfigMap; tell WaitingForConfigMap; is in_progress",
 	},
 	{
 		name: "the ConfigMap of the retained definition is not there yet",
 		spec: "a@1.1{k=1}^on,apply", kept: "old=a@1.0{k=1}^on", node: "a@1.0 config:complete def=old", gate: "no-config-of-old",
-		want: "wait a WaitingForConfigMap; is in_progress",
+		want: "wait a WaitingForConfigMap; tell WaitingForConfigMap; is in_progress",
 	},
 	{
 		name: "the ConfigMap of the retained definition is what counts, not the spec's",
@@ -210,32 +210,90 @@ var uninstallGates = []row{
 		pods: "b@1.0 interrupt running", gate: "ours clear",
 		want: "wait a WaitingForInterrupt; is in_progress",
 	},
+}
+
+// uninstallOrder: what was built on a package goes before it.
+var uninstallOrder = []row{
 	{
-		name: "reapply: what is to be undone is still on the host",
-		spec: "a@1.0^on,apply; b@1.0", node: "a@1.0 config:complete; b@1.0 config:complete", gate: "reapply last-boot=b0",
-		want: "ReapplyAfterReboot; a@1.0 uninstall:in_progress run=now; b@1.0 apply:in_progress run=now; boot b1; start a uninstall; start b apply; is in_progress",
+		name: "the dependent goes first",
+		spec: "a@1.0^on,apply; b@1.0^on,apply<a@1.0", node: "a@1.0 config:complete; b@1.0 config:complete",
+		want: "b@1.0 uninstall:in_progress run=now; start b uninstall; wait a WaitingForDependent; is in_progress",
 	},
 	{
-		name: "reapply: so is what the user gave up",
-		spec: "a@1.0^on,apply; b@1.0", node: "a@1.0 config:complete; b@1.0 config:complete", gate: "reapply last-boot=b0 abandoned",
-		want: "ReapplyAfterReboot; b@1.0 apply:in_progress run=now; boot b1; start b apply; is in_progress",
+		name: "the dependent runs",
+		spec: "a@1.0^on,apply; b@1.0^on,apply<a@1.0", node: "a@1.0 config:complete; b@1.0 uninstall:in_progress", pods: "b@1.0 uninstall running",
+		want: "wait a WaitingForDependent; is in_progress",
 	},
 	{
-		name: "reapply: what left the spec is still on the host",
-		spec: "b@1.0", kept: "old=a@1.0^on,auto; kept=z@1.0^on",
-		node: "a@1.0 config:complete def=old; b@1.0 config:complete; z@1.0 config:complete def=kept", gate: "reapply last-boot=b0",
-		want: "ReapplyAfterReboot; a@1.0 uninstall:in_progress run=now def=old; b@1.0 apply:in_progress run=now; boot b1; " +
-			"start a uninstall as old; start b apply; is in_progress",
+		name: "the dependent fails",
+		spec: "a@1.0^on,apply; b@1.0^on,apply<a@1.0", node: "a@1.0 config:complete; b@1.0 uninstall:erroring restarts=1 reason=StepFailed",
+		pods: "b@1.0 uninstall failing restarts=1 reason=StepFailed",
+		want: "wait a WaitingForDependent; is erroring",
 	},
 	{
-		name: "reapply: a version that has to be uninstalled by hand is still on the host",
-		spec: "a@1.0^on", kept: "old=a@1.1^on", node: "a@1.1 config:complete def=old", gate: "reapply last-boot=b0",
-		want: "ReapplyAfterReboot; boot b1; wait a UninstallRequired; tell UninstallRequired; is blocked; returned",
+		name: "the dependent is undone after the other was looked at: next pass",
+		spec: "a@1.0^on,apply; b@1.0^on,apply<a@1.0", node: "a@1.0 config:complete; b@1.0 uninstall:in_progress", pods: "b@1.0 uninstall done",
+		want: "b@1.0 uninstall:complete; Uninstalled b@1.0; forget b@1.0; delete b-uninstall; wait a WaitingForDependent; tell WaitingForDependent; is in_progress",
 	},
 	{
-		name: "reapply: our own reboot is none",
-		spec: "a@1.0^on,apply!reboot; b@1.0", node: "a@1.0 uninstall-interrupt:in_progress interrupt=reboot boot=b1; b@1.0 config:complete",
-		gate: "ours reapply last-boot=b1 boot=b2",
-		want: "a@1.0 uninstall-interrupt:complete; Uninstalled a@1.0; forget a@1.0; disown cordon; uncordon; boot b2; is complete; returned",
+		name: "the dependent is undone: in the same pass, when it was looked at before",
+		spec: "a@1.0^on,apply<b@1.0; b@1.0^on,apply", node: "a@1.0 uninstall:in_progress; b@1.0 config:complete", pods: "a@1.0 uninstall done",
+		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; b@1.0 uninstall:in_progress run=now; forget a@1.0; delete a-uninstall; start b uninstall; is in_progress",
+	},
+	{
+		name: "the dependent is undone but for its interrupt: that can be one with the other's",
+		spec: "a@1.0^on,apply!noop; b@1.0^on,apply!noop<a@1.0", node: "a@1.0 config:complete; b@1.0 uninstall:complete", gate: "ours clear",
+		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; wait b WaitingForInterrupt; is in_progress",
+	},
+	{
+		name: "through others",
+		spec: "a@1.0^on,apply; b@1.0^on,apply<a@1.0; c@1.0^on,apply<b@1.0", node: "a@1.0 config:complete; b@1.0 config:complete; c@1.0 config:complete",
+		want: "c@1.0 uninstall:in_progress run=now; start c uninstall; wait a WaitingForDependent; wait b WaitingForDependent; is in_progress",
+	},
+	{
+		name: "through others that stay",
+		spec: "a@1.0^on; b@1.0<a@1.0; c@1.0^on<b@1.0", node: "a@1.0 config:complete; b@1.0 config:complete; c@1.0 config:complete", gate: "deleting",
+		want: "c@1.0 uninstall:in_progress run=now; start c uninstall; wait a WaitingForDependent; is in_progress",
+	},
+	{
+		name: "a dependent that stays is no reason to wait",
+		spec: "a@1.0^on,apply; b@1.0<a@1.0", node: "a@1.0 config:complete; b@1.0 config:complete",
+		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
+	},
+	{
+		name: "independent ones go together",
+		spec: "a@1.0^on,apply; b@1.0^on,apply", node: "a@1.0 config:complete; b@1.0 config:complete",
+		want: "a@1.0 uninstall:in_progress run=now; b@1.0 uninstall:in_progress run=now; start a uninstall; start b uninstall; is in_progress",
+	},
+	{
+		name: "by what they were installed with",
+		kept: "a=a@1.0^on,auto; b=b@1.0^on,auto<a@1.0", node: "a@1.0 config:complete def=a; b@1.0 config:complete def=b",
+		want: "b@1.0 uninstall:in_progress run=now def=b; start b uninstall as b; wait a WaitingForDependent; is in_progress",
+	},
+	{
+		name: "a cycle: together",
+		spec: "a@1.0^on,apply<b@1.0; b@1.0^on,apply<a@1.0", node: "a@1.0 config:complete; b@1.0 config:complete",
+		want: "a@1.0 uninstall:in_progress run=now; b@1.0 uninstall:in_progress run=now; start a uninstall; start b uninstall; is in_progress",
+	},
+	{
+		name: "a cycle of three, and what is built on it goes first",
+		spec: "a@1.0^on,apply<c@1.0; b@1.0^on,apply<a@1.0; c@1.0^on,apply<b@1.0; d@1.0^on,apply<b@1.0",
+		node: "a@1.0 config:complete; b@1.0 config:complete; c@1.0 config:complete; d@1.0 config:complete",
+		want: "d@1.0 uninstall:in_progress run=now; start d uninstall; wait a WaitingForDependent; wait b WaitingForDependent; wait c WaitingForDependent; is in_progress",
+	},
+	{
+		name: "one that depends on itself",
+		spec: "a@1.0^on,apply<a@1.0", node: "a@1.0 config:complete",
+		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
+	},
+	{
+		name: "its pod is lost, and what is built on it is to go as well by now: that goes first",
+		spec: "a@1.0^on,apply; b@1.0^on,apply<a@1.0", node: "a@1.0 uninstall:in_progress; b@1.0 config:complete",
+		want: "b@1.0 uninstall:in_progress run=now; start b uninstall; wait a WaitingForDependent; is in_progress",
+	},
+	{
+		name: "what goes and what comes do not wait for each other",
+		spec: "a@1.0^on,apply; b@1.0", node: "a@1.0 config:complete",
+		want: "a@1.0 uninstall:in_progress run=now; b@1.0 apply:in_progress run=now; start a uninstall; start b apply; is in_progress",
 	},
 }

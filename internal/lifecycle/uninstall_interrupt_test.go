@@ -1,5 +1,11 @@
 package lifecycle_test
 
+import (
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+)
+
 const undoReboot = "a@1.0 uninstall-interrupt:in_progress run=now interrupt=reboot boot=b1"
 
 // uninstallInterrupts: the interrupt after an uninstall goes the ways of any other.
@@ -25,7 +31,7 @@ var uninstallInterrupts = []row{
 		name: "maxRetries 0: given up",
 		spec: "a@1.0^on,apply!service(x)~retries=0", node: "a@1.0 uninstall-interrupt:in_progress interrupt=service(x) boot=b1",
 		pods: "a@1.0 uninstall-interrupt failing reason=StepFailed exit=1", gate: "ours",
-		want: "a@1.0 uninstall-interrupt:erroring run=r1 reason=RetriesExhausted by service(x) boot=b1; delete a-uninstall-interrupt; is erroring",
+		want: "a@1.0 uninstall-interrupt:erroring run=r1 reason=RetriesExhausted by service(x) boot=b1; delete a-uninstall-interrupt; wait a RetriesExhausted; is erroring",
 	},
 	{
 		name: "maxRetries 0: an edit tries again",
@@ -48,12 +54,12 @@ var uninstallInterrupts = []row{
 		name: "it fails, and the spec changed in something else: it goes on",
 		spec: "a@1.0#2^on,apply!service(x)", node: "a@1.0 uninstall-interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
 		pods: "a@1.0 uninstall-interrupt failing restarts=1 reason=StepFailed exit=1", gate: "ours gen=8",
-		want: "is erroring",
+		want: "a@1.0 uninstall:complete run=r1 gen=8; delete a-uninstall-interrupt; wait a WaitingForOtherPods; is in_progress",
 	},
 	{
 		name: "its pod is lost",
 		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 uninstall-interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 uninstall-interrupt lost reason=Evicted", gate: "ours",
-		want: "a@1.0 uninstall-interrupt:erroring run=r1 restarts=1 reason=Evicted by service(x) boot=b1; delete a-uninstall-interrupt; is erroring",
+		want: "a@1.0 uninstall-interrupt:erroring run=now restarts=1 reason=Evicted by service(x) boot=b1; delete a-uninstall-interrupt; is erroring",
 	},
 	{
 		name: "its pod was lost: made again after a pause, for the same run and generation",
@@ -89,7 +95,7 @@ var uninstallInterrupts = []row{
 	{
 		name: "it waits for the pods of other Skyhooks",
 		spec: "a@1.0^on,apply!reboot", node: "a@1.0 uninstall:complete", gate: "ours clear other-pods=1",
-		want: "wait a WaitingForOtherPods; is in_progress",
+		want: "wait a WaitingForOtherPods; tell WaitingForOtherPods; is in_progress",
 	},
 	{
 		name: "nothing starts while it runs",
@@ -128,7 +134,7 @@ var uninstallReboots = []row{
 	{
 		name: "the node is up, but not Ready",
 		spec: "a@1.0^on,apply!reboot", node: undoReboot, gate: "ours boot=b2 not-ready",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; is in_progress",
+		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
 	},
 	{
 		name: "the node is back: uninstalled; cordon and permit wait for the pod",
@@ -224,4 +230,20 @@ var uninstallMerges = []row{
 		want: "a@1.1 uninstall-interrupt:in_progress run=now by service(y) boot=b1 def=old; start a uninstall-interrupt service(y) as old; " +
 			"wait a WaitingForUninstall; is in_progress",
 	},
+}
+
+// TestUninstallInterruptAfterAnEdit: an edit between an uninstall and its interrupt is no reason to break that off once it
+// fails; it would begin again and again, and never run out of retries.
+func TestUninstallInterruptAfterAnEdit(t *testing.T) {
+	o := observation(t, row{spec: "a@1.0^on,apply{k=2}!service(x)", node: "a@1.0 uninstall:complete config{k=1}", gate: "ours clear"})
+	d := lifecycle.Next(o)
+	o.Record, o.InFlight = d.Record, d.InFlight
+	o.Pods = pods(t, "a@1.0 uninstall-interrupt failing run=now restarts=1 reason=StepFailed")
+	for range 3 {
+		d = lifecycle.Next(o)
+		if e := d.Record.Packages["a|1.0"]; len(d.Delete)+len(d.Start) > 0 || e.State != "erroring" || e.Run != nowRun || e.Restarts != 1 {
+			t.Fatalf("deletes %v, starts %v, records %+v", d.Delete, d.Start, e)
+		}
+		o.Record, o.InFlight = d.Record, d.InFlight
+	}
 }

@@ -1,20 +1,17 @@
 package lifecycle_test
 
-import "testing"
-
-func TestUninstall(t *testing.T) {
-	checkRows(t, []group{
-		{"life", uninstallLife},
-		{"from any stage", uninstallFrom},
-		{"from an interrupt", uninstallFromInterrupt},
-		{"never installed", neverInstalled},
-		{"failures", uninstallFailures},
-		{"edits", uninstallEdits},
-		{"gates", uninstallGates},
-		{"reboot", uninstallReboots},
-		{"merge", uninstallMerges},
-		{"interrupt", uninstallInterrupts},
-	})
+var uninstallTables = []group{
+	{"life", uninstallLife},
+	{"from any stage", uninstallFrom},
+	{"never installed", neverInstalled},
+	{"failures", uninstallFailures},
+	{"cancel", cancels},
+	{"edits", uninstallEdits},
+	{"gates", uninstallGates},
+	{"order", uninstallOrder},
+	{"interrupt", uninstallInterrupts},
+	{"reboot", uninstallReboots},
+	{"merge", uninstallMerges},
 }
 
 // uninstallLife: specification 5.3, rows 17, 19, 20 and 23.
@@ -59,7 +56,7 @@ var uninstallLife = []row{
 	{
 		name: "with an interrupt: the node is cordoned before anything starts",
 		spec: "a@1.0^on,apply!reboot", node: "a@1.0 post-interrupt:complete",
-		want: "own cordon; cordon; wait a Cordoning; is in_progress",
+		want: "own cordon; cordon; wait a Cordoning; tell Cordoning; is in_progress",
 	},
 	{
 		name: "with an interrupt: what has to leave the node?",
@@ -156,79 +153,6 @@ func statusWhile(state string) string {
 	return "in_progress"
 }
 
-// uninstallFromInterrupt: an interrupt is not broken off, unless it keeps failing.
-var uninstallFromInterrupt = []row{
-	{
-		name: "it runs: it is waited for",
-		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt running", gate: "ours",
-		want: "is in_progress",
-	},
-	{
-		name: "it is done: uninstall in the same pass, and no post-interrupt",
-		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt done", gate: "ours clear",
-		want: "a@1.0 interrupt:complete; a@1.0 uninstall:in_progress run=now; delete a-interrupt; start a uninstall; is in_progress",
-	},
-	{
-		name: "it was done: uninstall",
-		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 interrupt:complete interrupt=service(x) boot=b1", gate: "ours clear",
-		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
-	},
-	{
-		name: "it fails: it is given up, and its pod goes",
-		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed", gate: "ours clear",
-		want: "a@1.0 interrupt:skipped run=r1 restarts=1 reason=StepFailed by service(x) boot=b1; delete a-interrupt; wait a WaitingForPodToEnd; is in_progress",
-	},
-	{
-		name: "it failed, and its pod is gone: uninstall",
-		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1", gate: "ours clear",
-		want: "a@1.0 interrupt:skipped; a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
-	},
-	{
-		name: "it starts to fail now: the next pass gives it up",
-		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed", gate: "ours clear",
-		want: "a@1.0 interrupt:erroring run=r1 restarts=1 reason=StepFailed by service(x) boot=b1; is erroring",
-	},
-	{
-		name: "its pod is gone: it is made again, as somebody may wait for it",
-		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", gate: "ours clear",
-		want: "start a interrupt service(x); is in_progress",
-	},
-	{
-		name: "merged into another's, which runs: that is waited for",
-		spec: "a@1.0!service(x); b@1.0^on,apply!service(y)",
-		node: "a@1.0 interrupt:in_progress interrupt=service(x,y) boot=b1; b@1.0 interrupt:skipped interrupt=service(x,y) boot=b1",
-		pods: "a@1.0 interrupt running", gate: "ours clear",
-		want: "wait b WaitingForInterrupt; is in_progress",
-	},
-	{
-		name: "merged into another's that never ran: uninstall",
-		spec: "a@1.0; b@1.0^on,apply!service(y)", node: "a@1.0 config:complete; b@1.0 interrupt:skipped interrupt=service(x,y) boot=b1", gate: "ours clear",
-		want: "b@1.0 uninstall:in_progress run=now; start b uninstall; is in_progress",
-	},
-	{
-		name: "its interrupt is owed: uninstall instead",
-		spec: "a@1.0^on,apply!service(x)", node: "a@1.0 config:complete", gate: "ours clear",
-		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
-	},
-	{
-		name: "a reboot is under way: it is waited for",
-		spec: "a@1.0^on,apply!reboot", node: rebooting, pods: "a@1.0 interrupt running run=now", gate: "ours not-ready",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
-	},
-	{
-		name: "the node is back: uninstall",
-		spec: "a@1.0^on,apply!reboot", node: rebooting, gate: "ours clear boot=b2",
-		want: "a@1.0 interrupt:complete; a@1.0 uninstall:in_progress run=now!; start a uninstall; is in_progress",
-	},
-	{
-		name: "the reboot never came: it is given up",
-		spec: "a@1.0^on,apply!reboot", node: "a@1.0 interrupt:erroring reason=RebootTimeout interrupt=reboot boot=b1", gate: "ours clear",
-		want: "a@1.0 interrupt:skipped; a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
-	},
-}
-
 // neverInstalled: specification 5.3, row 26, and 11.4, 3.
 var neverInstalled = []row{
 	{
@@ -303,12 +227,12 @@ var uninstallFailures = []row{
 	{
 		name: "its pod is lost",
 		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall lost reason=Evicted",
-		want: "a@1.0 uninstall:erroring run=r1 restarts=1 reason=Evicted; delete a-uninstall; is erroring",
+		want: "a@1.0 uninstall:erroring run=now restarts=1 reason=Evicted; delete a-uninstall; is erroring",
 	},
 	{
 		name: "its pod was lost: the pause",
 		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:erroring restarts=2 reason=Evicted since=-5s",
-		want: "wait a BackingOff; again 15s; is erroring",
+		want: "wait a BackingOff; tell BackingOff; again 15s; is erroring",
 	},
 	{
 		name: "its pod was lost: made again",
@@ -344,7 +268,7 @@ var uninstallFailures = []row{
 	{
 		name: "maxRetries 1: remains given up",
 		spec: "a@1.0^on,apply~retries=1", node: "a@1.0 uninstall:erroring restarts=1 reason=RetriesExhausted",
-		want: "wait a RetriesExhausted; is erroring",
+		want: "wait a RetriesExhausted; tell RetriesExhausted; is erroring",
 	},
 	{
 		name: "maxRetries 1: any edit tries again",
@@ -353,7 +277,7 @@ var uninstallFailures = []row{
 	},
 	{
 		name: "stageTimeout: how long it may take",
-		spec: "a@1.0^on,apply~timeout=5m", node: "a@1.0 uninstall:in_progress run=now", pods: "a@1.0 uninstall running run=now",
+		spec: "a@1.0^on,apply~timeout=5m", node: "a@1.0 uninstall:in_progress run=now", pods: "a@1.0 uninstall running run=now created=0s",
 		want: "again 5m0s; is in_progress",
 	},
 	{
@@ -370,5 +294,100 @@ var uninstallFailures = []row{
 		name: "the limits of a retained definition apply, too",
 		kept: "old=a@1.0^on,auto~retries=1", node: "a@1.0 uninstall:in_progress def=old", pods: "a@1.0 uninstall failing restarts=1 reason=StepFailed",
 		want: "a@1.0 uninstall:erroring run=r1 restarts=1 reason=RetriesExhausted def=old; delete a-uninstall; is erroring",
+	},
+}
+
+// cancels: specification 5.3, row 24, and 11.4, 5. What has not started does not start, a running pod goes before anything
+// else of the package runs, and the package is installed again.
+var cancels = []row{
+	{
+		name: "11.4#5 nothing had started: it stays installed",
+		spec: "a@1.0^on", node: "a@1.0 config:complete", gate: "acknowledged",
+		want: "is complete",
+	},
+	{
+		name: "11.4#5 a running pod goes first",
+		spec: "a@1.0^on", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running",
+		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "11.4#5 a failing pod goes first",
+		spec: "a@1.0^on", node: "a@1.0 uninstall:erroring restarts=3 reason=StepFailed", pods: "a@1.0 uninstall failing restarts=3 reason=StepFailed",
+		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "11.4#5 a pod that is done nobody noticed: it goes, and the package is installed again",
+		spec: "a@1.0^on", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done",
+		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "11.4#5 its pod ends: waited for",
+		spec: "a@1.0^on", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running terminating",
+		want: "wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "11.4#5 its pod is gone: apply, and never config alone",
+		spec: "a@1.0^on", node: "a@1.0 uninstall:in_progress",
+		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
+	},
+	{
+		name: "11.4#5 its pod is gone, and it was given up: apply",
+		spec: "a@1.0^on~retries=1", node: "a@1.0 uninstall:erroring restarts=1 reason=RetriesExhausted",
+		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
+	},
+	{
+		name: "11.4#5 with an interrupt to come: the node is drained for the install",
+		spec: "a@1.0^on!reboot", node: "a@1.0 uninstall:in_progress", gate: "ours left=Evicting",
+		want: "wait a Evicting; tell Evicting; evict; again 5s; is in_progress",
+	},
+	{
+		name: "11.4#5 the interrupt was owed: it does not run, apply",
+		spec: "a@1.0^on!reboot", node: "a@1.0 uninstall:complete", gate: "ours clear",
+		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
+	},
+	{
+		name: "11.4#5 applied again: config follows, as of an install",
+		spec: "a@1.0^on{k=1}?k:noop", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply done",
+		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; delete a-apply; start a config; is in_progress",
+	},
+	{
+		name: "11.4#5 without a permit: its pod goes, the install waits for its turn",
+		spec: "a@1.0^on", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running", gate: "no-permit",
+		want: "delete a-uninstall; wait a WaitingForPermit; is waiting",
+	},
+	{
+		name: "11.4#5 without a permit: what failed is no failure any more",
+		spec: "a@1.0^on", node: "a@1.0 uninstall:erroring restarts=3 reason=StepFailed", gate: "no-permit",
+		want: "wait a WaitingForPermit; is waiting",
+	},
+	{
+		name: "11.4#5 paused: its pod goes",
+		spec: "a@1.0^on", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running", gate: "paused",
+		want: "delete a-uninstall; wait Paused; is paused",
+	},
+	{
+		name: "enabled is taken away: the same as cancelled",
+		spec: "a@1.0^apply", node: "a@1.0 uninstall:in_progress",
+		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
+	},
+	{
+		name: "another operator left it undone: it is wanted, so it is installed",
+		spec: "a@1.0^on", node: "a@1.0 uninstall:complete config=unknown run=", gate: "status=complete",
+		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
+	},
+	{
+		name: "11.4#7 another operator left it undone, and nobody wants it: it is forgotten, and no pod runs",
+		spec: "a@1.0^on,apply", node: "a@1.0 uninstall:complete config=unknown run=",
+		want: "Uninstalled a@1.0; forget a@1.0; is complete; returned",
+	},
+	{
+		name: "what depends on it waits until it is installed again",
+		spec: "a@1.0^on; b@1.0<a@1.0", node: "a@1.0 uninstall:in_progress",
+		want: "a@1.0 apply:in_progress run=now; start a apply; wait b WaitingForDependency; is in_progress",
+	},
+	{
+		name: "cancelled, then asked for again while it is being installed: its pod goes first",
+		spec: "a@1.0^on,apply", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running",
+		want: "delete a-apply; wait a WaitingForPodToEnd; is in_progress",
 	},
 }

@@ -48,8 +48,11 @@ func spelledDifferently(n record.Node, name, version string) (record.Entry, bool
 
 // superseded reports whether the node turned to another version of the package after the entry's last change.
 func superseded(n record.Node, e record.Entry) bool {
+	if e.Superseded {
+		return true
+	}
 	for _, other := range n.Packages {
-		if other.Name != e.Name || sameVersion(other.Version, e.Version) || other.Since.IsZero() || e.Since.IsZero() {
+		if other.Name != e.Name || other.Superseded || sameVersion(other.Version, e.Version) || other.Since.IsZero() || e.Since.IsZero() {
 			continue
 		}
 		if other.Since.After(e.Since.Time) || other.Since.Equal(&e.Since) && other.Active() && !e.Active() {
@@ -59,26 +62,40 @@ func superseded(n record.Node, e record.Entry) bool {
 	return false
 }
 
-// adopt finds the entry of a package and renames it to the spelling of the spec, where other readers look for it.
-func (m *machine) adopt(name string, pkg Package) (record.Entry, bool) {
-	e, ok := find(m.out.Record, name, pkg.Version)
-	if ok && uninstalling(e) {
-		return record.Entry{}, false // on its way out when it was wanted again: installed anew
+// adopt finds the entry of a package and spells its version as the spec does, where other readers look for it; nil when
+// there is none.
+func (p *pass) adopt(name string, pkg Package) *record.Entry {
+	e, ok := find(p.out.Record, name, pkg.Version)
+	if !ok || uninstalling(e) {
+		return nil // one that was on its way out when it was wanted again is installed again
 	}
-	if ok && finishedElsewhere(m.out.Record, e) {
+	if finishedElsewhere(p.out.Record, e) {
 		e.Config, e.Changed = pkg.Config, []string{}
-		m.out.Record.Packages[e.Key()] = e
+		p.out.take(Step{Write: &e})
 	}
-	if ok && e.Definition == "" && pkg.Definition != "" && !configChanged(pkg, e) {
+	if e.Config == nil && e.Stage != v1alpha1.StageApply && e.Stage != v1alpha1.StageUpgrade {
+		e.Config = pkg.Config // configured by an operator that kept no hashes: what changes from now on is a change
+		p.out.take(Step{Write: &e})
+	}
+	if e.Definition == "" && pkg.Definition != "" && !configChanged(pkg, e) {
 		e.Definition = pkg.Definition // installed by an operator that kept none
-		m.out.Record.Packages[e.Key()] = e
+		p.out.take(Step{Write: &e})
 	}
-	if ok && e.Version != pkg.Version {
-		delete(m.out.Record.Packages, e.Key())
+	if e.Version != pkg.Version {
+		p.out.take(Step{Forget: e.Key()})
 		e.Version = pkg.Version
-		m.out.Record.Packages[e.Key()] = e
+		p.out.take(Step{Write: &e})
 	}
-	return e, ok
+	return &e
+}
+
+// supersededBefore reports whether the record has the unit's version, and work on another one began after it.
+func (p *pass) supersededBefore(u unit) bool {
+	e, ok := p.out.Record.Packages[record.Key(u.name, u.pkg.Version)]
+	if !ok {
+		e, ok = spelledDifferently(p.out.Record, u.name, u.pkg.Version)
+	}
+	return ok && superseded(p.out.Record, e)
 }
 
 // installed reports whether a version came at least to the end of its apply.
@@ -88,20 +105,11 @@ func installed(e record.Entry) bool {
 
 // installedBelow reports whether an older version of the package was installed on the node. A version that never got
 // there is not upgraded from; the new one is applied.
-func (m *machine) installedBelow(name, version string) bool {
-	for _, e := range m.out.Record.Packages {
+func (p *pass) installedBelow(name, version string) bool {
+	for _, e := range p.out.Record.Packages {
 		if e.Name == name && below(e.Version, version) && installed(e) {
 			return true
 		}
 	}
 	return false
-}
-
-// forgetReplaced drops the entries of all other versions of a package: the one in e took their place on the host.
-func (m *machine) forgetReplaced(e record.Entry) {
-	for key, other := range m.out.Record.Packages {
-		if other.Name == e.Name && key != e.Key() {
-			delete(m.out.Record.Packages, key)
-		}
-	}
 }

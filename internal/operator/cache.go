@@ -12,22 +12,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
-	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// cacheOptions keep the cache small on large fleets: pods and ConfigMaps of the operator's namespace only, nodes without
-// what nobody here reads.
-func cacheOptions(namespace string) cache.Options {
+// CacheOptions keep the cache small on large fleets: pods and ConfigMaps of the operator's namespace only, nodes without
+// what nobody here reads. They are exported for the fault simulator, whose caches hold the same.
+func CacheOptions(namespace string) cache.Options {
 	own := map[string]cache.Config{namespace: {}}
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Node{}:      {Transform: slimNode},
-			&corev1.Pod{}:       {Namespaces: own, Label: has(workload.LabelName), Transform: slimPod},
+			&corev1.Pod{}:       {Namespaces: own, Label: has(v1alpha1.LabelName), Transform: slimPod},
 			&corev1.ConfigMap{}: {Namespaces: own, Transform: slimConfigMap},
 
-			&appsv1.ControllerRevision{}: {Namespaces: own, Label: has(workload.LabelName)},
+			&appsv1.ControllerRevision{}: {Namespaces: own, Label: has(v1alpha1.LabelName)},
 		},
 	}
 }
@@ -61,7 +61,7 @@ func slimPod(o any) (any, error) {
 func slimConfigMap(o any) (any, error) {
 	if cm, ok := o.(*corev1.ConfigMap); ok {
 		cm.ManagedFields = nil
-		if _, meta := cm.Labels[workload.LabelNodeMeta]; meta {
+		if _, meta := cm.Labels[v1alpha1.LabelNodeMeta]; meta {
 			cm.Data = nil // there is one per node; its digest tells enough
 		}
 	}

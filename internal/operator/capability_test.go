@@ -64,7 +64,7 @@ func TestDiscoveryIsOffUnlessWanted(t *testing.T) {
 	}))
 	defer web.Close()
 	repository := strings.TrimPrefix(web.URL, "http://") + "/packages/tuning"
-	img, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{capability.Label: "true"}})
+	img, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{v1alpha1.ImageLabelUninstall: "true"}})
 	f.must(err)
 	reference, err := name.ParseReference(repository + ":1.0.0")
 	f.must(err)
@@ -76,7 +76,7 @@ func TestDiscoveryIsOffUnlessWanted(t *testing.T) {
 	s := f.skyhook("discover", map[string]v1alpha1.Package{"tuning": p})
 	f.must(f.client.Create(t.Context(), s))
 	s = f.untilStatus(s, v1alpha1.StatusComplete)
-	if _, found := s.Annotations[capability.Annotation]; found || asked.Load() != 0 {
+	if _, found := s.Annotations[v1alpha1.AnnotationUninstallCapability]; found || asked.Load() != 0 {
 		t.Errorf("images are asked although nobody wants it: %v", s.Annotations)
 	}
 
@@ -92,7 +92,7 @@ func TestDiscoveryIsOffUnlessWanted(t *testing.T) {
 	p.Uninstall = &v1alpha1.Uninstall{Enabled: ptr.To(false)}
 	s.Spec.Packages["tuning"] = p
 	f.must(f.client.Patch(t.Context(), s, client.MergeFrom(before)))
-	if s = f.untilStatus(s, v1alpha1.StatusComplete); capability.Enabled(s, "tuning") || s.Annotations[capability.Annotation] == "" {
+	if s = f.untilStatus(s, v1alpha1.StatusComplete); capability.Enabled(s, "tuning") || s.Annotations[v1alpha1.AnnotationUninstallCapability] == "" {
 		t.Errorf("the spec's word does not win over the image's: %v", s.Annotations)
 	}
 }

@@ -53,7 +53,7 @@ func NewManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	cluster.UserAgent = "skyhook-operator/" + o.Version
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         withWebhooks(cacheOptions(o.Workload.Namespace), o),
+		Cache:                         withWebhooks(CacheOptions(o.Workload.Namespace), o),
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress:        o.ProbeAddress,
 		LeaderElection:                o.LeaderElection,

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -50,7 +51,7 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 			CopyDirRoot:     e.path("COPY_DIR_ROOT", "/var/lib/skyhook"),
 			AgentLogRoot:    e.path("AGENT_LOG_ROOT", "/var/log/skyhook"),
 			ImagePullSecret: e.optional("IMAGE_PULL_SECRET"),
-			RuntimeTaint:    e.taint("RUNTIME_REQUIRED_TAINT", "skyhook.nvidia.com=runtime-required:NoSchedule"),
+			RuntimeTaint:    e.taint("RUNTIME_REQUIRED_TAINT", v1alpha1.DefaultRuntimeRequiredTaint),
 		},
 		MetricsAddress:    e.text("METRICS_PORT", ":8080"),
 		ProbeAddress:      e.text("PROBE_PORT", ":8081"),

@@ -43,7 +43,7 @@ func TestBareRecord(t *testing.T) {
 					t.Errorf("another's label is %q", labels["other"])
 				}
 				annotations := apply(nil, p.Annotations)
-				if annotations[statusKey] != string(c.node.Status) || annotations[stateKey] == "" {
+				if annotations[statusKey] != string(c.node.Status) || (annotations[stateKey] == "") != c.node.Unreadable {
 					t.Errorf("annotations %v do not say what the node is", annotations)
 				}
 				again, err := record.Write("demo", c.node, annotations, labels)
@@ -51,7 +51,7 @@ func TestBareRecord(t *testing.T) {
 					t.Errorf("writing again changes %v %v, error %v", again.Annotations, again.Labels, err)
 				}
 			}
-			if got := record.Conditions("demo", c.node, nil, since); (len(got) == 0) != c.bare {
+			if got := record.Conditions("demo", c.node, false, nil, since); (len(got) == 0) != c.bare {
 				t.Errorf("conditions %v", got)
 			}
 		})
@@ -72,7 +72,7 @@ func TestComesBack(t *testing.T) {
 	if got := apply(nil, p.Labels)[statusKey]; got != "erroring" {
 		t.Errorf("the label is %q", got)
 	}
-	if got := record.Conditions("demo", n, nil, since); len(got) != 2 {
+	if got := record.Conditions("demo", n, false, nil, since); len(got) != 2 {
 		t.Errorf("conditions %v", got)
 	}
 }

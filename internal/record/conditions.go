@@ -9,68 +9,57 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-const (
-	notReadySuffix = "/NotReady"
-	erroringSuffix = "/Erroring"
-)
-
-// Conditions returns the two node conditions that show a Skyhook's record to readers of the node. A condition whose
-// reason did not change keeps its times, so that an unchanged record causes no write. There are none once every package is
-// uninstalled.
-func Conditions(skyhook string, n Node, have []corev1.NodeCondition, now metav1.Time) []corev1.NodeCondition {
+// Conditions returns the two node conditions that show a Skyhook's record to readers of the node; erroring says that a
+// package which matters fails. A condition whose reason did not change keeps its times, so that an unchanged record causes
+// no write. There are none once every package is uninstalled.
+func Conditions(skyhook string, n Node, erroring bool, have []corev1.NodeCondition, now metav1.Time) []corev1.NodeCondition {
 	if n.bare() {
 		return nil
 	}
 	ready := corev1.NodeCondition{
-		Type: conditionType(skyhook, notReadySuffix), Status: corev1.ConditionTrue,
-		Reason: "Incomplete", Message: "Skyhook " + skyhook + " Ready",
+		Type: conditionType(skyhook, v1alpha1.NodeConditionNotReadySuffix), Status: corev1.ConditionTrue,
+		Reason: v1alpha1.NodeReasonIncomplete, Message: "Skyhook " + skyhook + " Ready",
 	}
 	if n.Status == v1alpha1.StatusComplete {
-		ready.Status, ready.Reason = corev1.ConditionFalse, "Complete"
+		ready.Status, ready.Reason = corev1.ConditionFalse, v1alpha1.NodeReasonComplete
 	}
-	erroring := corev1.NodeCondition{
-		Type: conditionType(skyhook, erroringSuffix), Status: corev1.ConditionFalse,
-		Reason: "Not Erroring", Message: "Skyhook " + skyhook + " Erroring",
+	failing := corev1.NodeCondition{
+		Type: conditionType(skyhook, v1alpha1.NodeConditionErroringSuffix), Status: corev1.ConditionFalse,
+		Reason: v1alpha1.NodeReasonNotErroring, Message: "Skyhook " + skyhook + " Erroring",
 	}
-	if anyErroring(n) {
-		erroring.Status, erroring.Reason = corev1.ConditionTrue, "Package(s) Erroring or Unknown"
+	if erroring {
+		failing.Status, failing.Reason = corev1.ConditionTrue, v1alpha1.NodeReasonErroring
 	}
-	return []corev1.NodeCondition{stamp(ready, have, now), stamp(erroring, have, now)}
+	return []corev1.NodeCondition{stamp(ready, have, now), stamp(failing, have, now)}
 }
 
 // OwnsCondition reports whether a node condition belongs to the record of any Skyhook.
 func OwnsCondition(t corev1.NodeConditionType) bool {
-	name, ok := strings.CutPrefix(string(t), prefix)
-	return ok && (strings.HasSuffix(name, notReadySuffix) || strings.HasSuffix(name, erroringSuffix))
+	name, ok := strings.CutPrefix(string(t), v1alpha1.KeyPrefix)
+	return ok && (strings.HasSuffix(name, v1alpha1.NodeConditionNotReadySuffix) || strings.HasSuffix(name, v1alpha1.NodeConditionErroringSuffix))
 }
 
 // ConditionOf reports whether a node condition belongs to the given Skyhook's record.
 func ConditionOf(skyhook string, t corev1.NodeConditionType) bool {
-	return t == conditionType(skyhook, notReadySuffix) || t == conditionType(skyhook, erroringSuffix)
+	return t == conditionType(skyhook, v1alpha1.NodeConditionNotReadySuffix) || t == conditionType(skyhook, v1alpha1.NodeConditionErroringSuffix)
 }
 
 func conditionType(skyhook, suffix string) corev1.NodeConditionType {
-	return corev1.NodeConditionType(prefix + skyhook + suffix)
+	return corev1.NodeConditionType(v1alpha1.KeyPrefix + skyhook + suffix)
 }
 
-func anyErroring(n Node) bool {
-	for _, e := range n.Packages {
-		if e.State == v1alpha1.StateErroring || e.State == v1alpha1.StateUnknown {
-			return true
-		}
-	}
-	return false
-}
-
+// stamp gives a condition its times. Only another status is a transition: watchers count from it how long a node is not
+// ready.
 func stamp(c corev1.NodeCondition, have []corev1.NodeCondition, now metav1.Time) corev1.NodeCondition {
+	c.LastHeartbeatTime, c.LastTransitionTime = now, now
 	for _, h := range have {
-		if h.Type != c.Type {
-			continue
-		}
-		if h.Status == c.Status && h.Reason == c.Reason {
+		switch {
+		case h.Type != c.Type || h.Status != c.Status:
+		case h.Reason == c.Reason:
 			return h
+		case !h.LastTransitionTime.IsZero():
+			c.LastTransitionTime = h.LastTransitionTime
 		}
 	}
-	c.LastHeartbeatTime, c.LastTransitionTime = now, now
 	return c
 }

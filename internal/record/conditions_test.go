@@ -27,21 +27,21 @@ func TestConditions(t *testing.T) {
 		fine       = "skyhook.nvidia.com/demo/Erroring False Not Erroring: Skyhook demo Erroring"
 	)
 	for _, c := range []struct {
-		name string
-		node record.Node
-		want []string
+		name     string
+		node     record.Node
+		erroring bool
+		want     []string
 	}{
-		{"new", with(""), []string{incomplete, fine}},
-		{"in progress", with(v1alpha1.StatusInProgress, v1alpha1.StateInProgress), []string{incomplete, fine}},
-		{"erroring", with(v1alpha1.StatusErroring, v1alpha1.StateComplete, v1alpha1.StateErroring), []string{incomplete, erroring}},
-		{"unknown counts as erroring", with(v1alpha1.StatusInProgress, v1alpha1.StateUnknown), []string{incomplete, erroring}},
-		{"skipped does not", with(v1alpha1.StatusInProgress, v1alpha1.StateSkipped), []string{incomplete, fine}},
-		{"complete", with(v1alpha1.StatusComplete, v1alpha1.StateComplete), []string{complete, fine}},
-		{"paused", with(v1alpha1.StatusPaused, v1alpha1.StateComplete), []string{incomplete, fine}},
+		{"new", with(""), false, []string{incomplete, fine}},
+		{"in progress", with(v1alpha1.StatusInProgress, v1alpha1.StateInProgress), false, []string{incomplete, fine}},
+		{"erroring", with(v1alpha1.StatusErroring, v1alpha1.StateComplete, v1alpha1.StateErroring), true, []string{incomplete, erroring}},
+		{"a package that left the spec fails", with(v1alpha1.StatusInProgress, v1alpha1.StateErroring), false, []string{incomplete, fine}},
+		{"complete", with(v1alpha1.StatusComplete, v1alpha1.StateComplete), false, []string{complete, fine}},
+		{"paused", with(v1alpha1.StatusPaused, v1alpha1.StateComplete), false, []string{incomplete, fine}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, x := range record.Conditions("demo", c.node, nil, since) {
+			for _, x := range record.Conditions("demo", c.node, c.erroring, nil, since) {
 				got = append(got, string(x.Type)+" "+string(x.Status)+" "+x.Reason+": "+x.Message)
 				if x.LastHeartbeatTime != since || x.LastTransitionTime != since {
 					t.Errorf("%s: times are %s and %s", x.Type, x.LastHeartbeatTime, x.LastTransitionTime)
@@ -57,20 +57,43 @@ func TestConditions(t *testing.T) {
 // TestConditionsKeepTheirTimes: an unchanged condition is the one that is there, so that nothing is written.
 func TestConditionsKeepTheirTimes(t *testing.T) {
 	complete := record.Node{Status: v1alpha1.StatusComplete, Packages: map[string]record.Entry{"a|1": {State: v1alpha1.StateComplete}}}
-	if got := record.Conditions("demo", record.Node{Status: v1alpha1.StatusComplete}, nil, since); len(got) != 0 {
+	if got := record.Conditions("demo", record.Node{Status: v1alpha1.StatusComplete}, false, nil, since); len(got) != 0 {
 		t.Errorf("everything is uninstalled, but there is %v", got)
 	}
-	have := append([]corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}, record.Conditions("demo", complete, nil, since)...)
+	have := append([]corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}, record.Conditions("demo", complete, false, nil, since)...)
 	later := metav1.NewTime(since.Add(time.Hour))
-	if diff := cmp.Diff(have[1:], record.Conditions("demo", complete, have, later)); diff != "" {
+	if diff := cmp.Diff(have[1:], record.Conditions("demo", complete, false, have, later)); diff != "" {
 		t.Errorf("unchanged conditions changed, -before +after\n%s", diff)
 	}
-	got := record.Conditions("demo", record.Node{Status: v1alpha1.StatusInProgress}, have, later)
+	got := record.Conditions("demo", record.Node{Status: v1alpha1.StatusInProgress}, false, have, later)
 	if got[0].LastTransitionTime != later || got[1].LastTransitionTime != since {
 		t.Errorf("only NotReady changed, but the times are %s and %s", got[0].LastTransitionTime, got[1].LastTransitionTime)
 	}
-	if got := record.Conditions("other", complete, have, later); got[0].LastTransitionTime != later {
+	if got := record.Conditions("other", complete, false, have, later); got[0].LastTransitionTime != later {
 		t.Error("another Skyhook's condition was taken")
+	}
+}
+
+// TestAnotherReasonIsNoTransition: only another status is one, also for conditions that somebody else wrote with reasons of
+// their own.
+func TestAnotherReasonIsNoTransition(t *testing.T) {
+	later := metav1.NewTime(since.Add(time.Hour))
+	for _, c := range []struct {
+		name string
+		have corev1.NodeCondition
+		want metav1.Time
+	}{
+		{"another reason", corev1.NodeCondition{Status: corev1.ConditionTrue, Reason: "Pending", LastTransitionTime: since}, since},
+		{"another status", corev1.NodeCondition{Status: corev1.ConditionFalse, Reason: "Complete", LastTransitionTime: since}, later},
+		{"never stamped", corev1.NodeCondition{Status: corev1.ConditionTrue, Reason: "Pending"}, later},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.have.Type, c.have.LastHeartbeatTime = "skyhook.nvidia.com/demo/NotReady", since
+			got := record.Conditions("demo", record.Node{Status: v1alpha1.StatusInProgress}, false, []corev1.NodeCondition{c.have}, later)[0]
+			if got.Reason != "Incomplete" || got.LastHeartbeatTime != later || got.LastTransitionTime != c.want {
+				t.Errorf("got %s, heard of %s, since %s; want the transition at %s", got.Reason, got.LastHeartbeatTime, got.LastTransitionTime, c.want)
+			}
+		})
 	}
 }
 

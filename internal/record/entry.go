@@ -55,6 +55,11 @@ type Entry struct {
 	Reason string `json:"reason,omitempty"`
 	// Message is a sentence for people, at most MaxMessage bytes.
 	Message string `json:"message,omitempty"`
+	// Rejected counts how often in a row the API server refused the pod of this stage. They are no attempts of it.
+	Rejected int32 `json:"rejected,omitempty"`
+	// Superseded says that another version took this one's place, although files of this one may still be on the host:
+	// it could not be uninstalled.
+	Superseded bool `json:"superseded,omitempty"`
 }
 
 // Key is the entry's key in the record: "name|version".

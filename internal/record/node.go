@@ -7,21 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-)
-
-// Prefixes of the metadata keys; the Skyhook's name follows.
-const (
-	prefix           = v1alpha1.GroupName + "/"
-	stateKeyPrefix   = prefix + "nodeState_"
-	statusKeyPrefix  = prefix + "status_"
-	versionKeyPrefix = prefix + "version_"
-	permitKeyPrefix  = prefix + "permit_"
-	cordonKeyPrefix  = prefix + "cordon_"
-	waitKeyPrefix    = prefix + "wait_"
-	bootKeyPrefix    = prefix + "boot_"
 )
 
 // Node is what one node remembers of one Skyhook.
@@ -50,13 +36,6 @@ func (n Node) bare() bool {
 	return n.Status == v1alpha1.StatusComplete && len(n.Packages) == 0 && !n.Unreadable
 }
 
-// Wait is a reason for which a node does not get on, and since when.
-type Wait struct {
-	Reason  string      `json:"reason"`
-	Message string      `json:"message"`
-	Since   metav1.Time `json:"since"`
-}
-
 // PermitToken is how a node names a permit, see v1alpha1.Permit.
 func PermitToken(p v1alpha1.Permit) string { return p.Token() }
 
@@ -77,15 +56,15 @@ func (e *MalformedError) Unwrap() error { return e.Err }
 // Read decodes the record of a Skyhook from a node's annotations. The error is a *MalformedError.
 func Read(skyhook string, annotations map[string]string) (Node, error) {
 	n := Node{
-		Status:          v1alpha1.Status(annotations[statusKeyPrefix+skyhook]),
-		Done:            annotations[permitKeyPrefix+skyhook],
-		OperatorVersion: annotations[versionKeyPrefix+skyhook],
-		Cordoned:        annotations[cordonKeyPrefix+skyhook] == "true",
-		BootID:          annotations[bootKeyPrefix+skyhook],
+		Status:          v1alpha1.Status(annotations[v1alpha1.AnnotationStatusPrefix+skyhook]),
+		Done:            annotations[v1alpha1.AnnotationPermitPrefix+skyhook],
+		OperatorVersion: annotations[v1alpha1.AnnotationVersionPrefix+skyhook],
+		Cordoned:        annotations[v1alpha1.AnnotationCordonPrefix+skyhook] == "true",
+		BootID:          annotations[v1alpha1.AnnotationBootPrefix+skyhook],
 		Packages:        map[string]Entry{},
 	}
-	n.Wait = readWait(annotations[waitKeyPrefix+skyhook])
-	key := stateKeyPrefix + skyhook
+	n.Wait = readWait(annotations[v1alpha1.AnnotationWaitPrefix+skyhook])
+	key := v1alpha1.AnnotationNodeStatePrefix + skyhook
 	raw, ok := annotations[key]
 	if !ok || raw == "" {
 		return n, nil
@@ -106,24 +85,49 @@ func Read(skyhook string, annotations map[string]string) (Node, error) {
 	return n, nil
 }
 
-// readWait never fails: a wait is only told to people, and is written anew when it cannot be read.
-func readWait(raw string) *Wait {
-	var w Wait
-	if raw == "" || json.Unmarshal([]byte(raw), &w) != nil {
-		return nil
-	}
-	return &w
-}
-
+// checkEntry refuses what the API server would refuse in the status of the Skyhook: one node's record must not keep
+// everybody else's from being shown.
 func checkEntry(key string, e Entry) error {
 	name, version, ok := strings.Cut(key, "|")
-	if !ok || name == "" || version == "" {
-		return fmt.Errorf("key %q is not name|version", key)
-	}
-	if e.Name != name || e.Version != version {
-		return fmt.Errorf("entry %q holds package %q version %q", key, e.Name, e.Version)
+	switch {
+	case !ok || name == "" || version == "":
+		return fmt.Errorf("key %q is not name|version", bound(key))
+	case e.Name != name || e.Version != version:
+		return fmt.Errorf("entry %q holds package %q version %q", bound(key), bound(e.Name), bound(e.Version))
+	case !slices.Contains(stages, e.Stage):
+		return fmt.Errorf("entry %q has the unknown stage %q", bound(key), bound(string(e.Stage)))
+	case !slices.Contains(states, e.State):
+		return fmt.Errorf("entry %q has the unknown state %q", bound(key), bound(string(e.State)))
+	case e.Interrupt != nil && !knownInterrupt(e.Interrupt.Type):
+		return fmt.Errorf("entry %q has the unknown interrupt type %q", bound(key), bound(string(e.Interrupt.Type)))
+	case len(key)+len(e.Image)+len(e.ContainerSHA) > maxIdentity:
+		return fmt.Errorf("entry %q has more than %d bytes of name, version, image and digest", bound(key), maxIdentity)
+	case e.Restarts < 0:
+		return fmt.Errorf("entry %q has %d restarts", bound(key), e.Restarts)
 	}
 	return nil
+}
+
+// maxIdentity is far above what the API lets a package have: 2 KiB.
+const maxIdentity = 2 << 10
+
+var (
+	stages = []v1alpha1.Stage{
+		v1alpha1.StageApply, v1alpha1.StageConfig, v1alpha1.StageInterrupt, v1alpha1.StagePostInterrupt,
+		v1alpha1.StageUninstall, v1alpha1.StageUninstallInterrupt, v1alpha1.StageUpgrade,
+	}
+	states = []v1alpha1.State{
+		v1alpha1.StateComplete, v1alpha1.StateInProgress, v1alpha1.StateSkipped, v1alpha1.StateErroring, v1alpha1.StateUnknown,
+	}
+)
+
+// bound keeps a text that somebody else wrote short enough for a message.
+func bound(text string) string {
+	const limit = 80
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "..."
 }
 
 // Exists reports whether any key of the Skyhook's record is on the node.
@@ -133,7 +137,7 @@ func Exists(skyhook string, annotations, labels map[string]string) bool {
 			return true
 		}
 	}
-	_, ok := labels[statusKeyPrefix+skyhook]
+	_, ok := labels[v1alpha1.LabelStatusPrefix+skyhook]
 	return ok
 }
 
@@ -148,7 +152,7 @@ func Skyhooks(annotations, labels map[string]string) []string {
 		}
 	}
 	for key := range labels {
-		if name, ok := strings.CutPrefix(key, statusKeyPrefix); ok {
+		if name, ok := strings.CutPrefix(key, v1alpha1.LabelStatusPrefix); ok {
 			names[name] = true
 		}
 	}
@@ -158,7 +162,7 @@ func Skyhooks(annotations, labels map[string]string) []string {
 // CordonedByOther reports whether a Skyhook other than the given one holds a cordon on the node.
 func CordonedByOther(skyhook string, annotations map[string]string) bool {
 	for key, value := range annotations {
-		if name, ok := strings.CutPrefix(key, cordonKeyPrefix); ok && name != skyhook && value == "true" {
+		if name, ok := strings.CutPrefix(key, v1alpha1.AnnotationCordonPrefix); ok && name != skyhook && value == "true" {
 			return true
 		}
 	}
@@ -172,14 +176,15 @@ func Owns(annotation string) bool {
 			return true
 		}
 	}
-	return false
+	return annotation == v1alpha1.AnnotationInterrupt
 }
 
 // AnnotationCount is how many annotations make a record.
 const AnnotationCount = 7
 
 var keyPrefixes = [AnnotationCount]string{
-	stateKeyPrefix, statusKeyPrefix, versionKeyPrefix, permitKeyPrefix, cordonKeyPrefix, waitKeyPrefix, bootKeyPrefix,
+	v1alpha1.AnnotationNodeStatePrefix, v1alpha1.AnnotationStatusPrefix, v1alpha1.AnnotationVersionPrefix, v1alpha1.AnnotationPermitPrefix,
+	v1alpha1.AnnotationCordonPrefix, v1alpha1.AnnotationWaitPrefix, v1alpha1.AnnotationBootPrefix,
 }
 
 func annotationKeys(skyhook string) [AnnotationCount]string {

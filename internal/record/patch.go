@@ -3,6 +3,10 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
 // Patch is a change of node metadata: a nil value removes the key.
@@ -49,15 +53,18 @@ func Write(skyhook string, n Node, annotations, labels map[string]string) (Patch
 	}
 	var p Patch
 	want := map[string]string{
-		stateKeyPrefix + skyhook:   string(state),
-		statusKeyPrefix + skyhook:  string(n.Status),
-		versionKeyPrefix + skyhook: n.OperatorVersion,
-		permitKeyPrefix + skyhook:  n.Done,
-		cordonKeyPrefix + skyhook:  trueOrNone(n.Cordoned),
-		bootKeyPrefix + skyhook:    n.BootID,
+		v1alpha1.AnnotationNodeStatePrefix + skyhook: string(state),
+		v1alpha1.AnnotationStatusPrefix + skyhook:    string(n.Status),
+		v1alpha1.AnnotationVersionPrefix + skyhook:   n.OperatorVersion,
+		v1alpha1.AnnotationPermitPrefix + skyhook:    n.Done,
+		v1alpha1.AnnotationCordonPrefix + skyhook:    trueOrNone(n.Cordoned),
+		v1alpha1.AnnotationBootPrefix + skyhook:      n.BootID,
 	}
-	if want[waitKeyPrefix+skyhook], err = encodeWait(n.Wait); err != nil {
+	if want[v1alpha1.AnnotationWaitPrefix+skyhook], err = encodeWait(n.Wait); err != nil {
 		return Patch{}, fmt.Errorf("encode what Skyhook %s waits for: %w", skyhook, err)
+	}
+	if n.Unreadable {
+		delete(want, v1alpha1.AnnotationNodeStatePrefix+skyhook) // what nobody can read stays as it is
 	}
 	for k, v := range want {
 		p.set(p.annotate, k, v, annotations)
@@ -66,8 +73,29 @@ func Write(skyhook string, n Node, annotations, labels map[string]string) (Patch
 	if n.bare() {
 		label = ""
 	}
-	p.set(p.label, statusKeyPrefix+skyhook, label, labels)
+	p.set(p.label, v1alpha1.LabelStatusPrefix+skyhook, label, labels)
 	return p, nil
+}
+
+// encodeStates encodes the package states; plain values always can be.
+func encodeStates(n Node) string {
+	raw, err := json.Marshal(n.Packages)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+// AcceptBoot returns the change that makes every Skyhook that remembers a boot id remember the given one: the node rebooted
+// because one of them asked for it, which is no reason for the others to start over.
+func AcceptBoot(bootID string, annotations map[string]string) Patch {
+	var p Patch
+	for key := range annotations {
+		if strings.HasPrefix(key, v1alpha1.AnnotationBootPrefix) {
+			p.set(p.annotate, key, bootID, annotations)
+		}
+	}
+	return p
 }
 
 // Clear returns the change that removes a Skyhook's record. Package states stay as long as there are any: their files
@@ -76,16 +104,21 @@ func Write(skyhook string, n Node, annotations, labels map[string]string) (Patch
 func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch {
 	var p Patch
 	for _, k := range annotationKeys(skyhook) {
-		if keep := k == stateKeyPrefix+skyhook || k == versionKeyPrefix+skyhook; keep && (len(n.Packages) > 0 || n.Unreadable) {
+		keep := k == v1alpha1.AnnotationNodeStatePrefix+skyhook || k == v1alpha1.AnnotationVersionPrefix+skyhook
+		if keep && (len(n.Packages) > 0 || n.Unreadable) {
+			if before, err := Read(skyhook, annotations); k == v1alpha1.AnnotationNodeStatePrefix+skyhook && err == nil &&
+				len(before.Packages) == len(n.Packages) && !reflect.DeepEqual(before.Packages, n.Packages) {
+				p.set(p.annotate, k, encodeStates(n), annotations)
+			}
 			continue
 		}
 		want := ""
-		if k == permitKeyPrefix+skyhook {
+		if k == v1alpha1.AnnotationPermitPrefix+skyhook {
 			want = n.Done
 		}
 		p.set(p.annotate, k, want, annotations)
 	}
-	p.set(p.label, statusKeyPrefix+skyhook, "", labels)
+	p.set(p.label, v1alpha1.LabelStatusPrefix+skyhook, "", labels)
 	return p
 }
 
@@ -105,12 +138,4 @@ func trueOrNone(b bool) string {
 		return "true"
 	}
 	return ""
-}
-
-func encodeWait(w *Wait) (string, error) {
-	if w == nil {
-		return "", nil
-	}
-	raw, err := json.Marshal(w)
-	return string(raw), err
 }

@@ -8,12 +8,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // maxAttention bounds the list of nodes that need attention.
 const maxAttention = 10
 
-// attention lists the first nodes that do not get on: erroring ones first, then by name.
+// attention lists the first nodes that do not get on, also such as are no longer selected: erroring ones first, then by
+// name.
 func (v *view) attention() []v1alpha1.NodeAttention {
 	var first []int // indexes of nodes, best first, never more than maxAttention
 	for i := range v.Nodes {
@@ -30,35 +33,48 @@ func (v *view) attention() []v1alpha1.NodeAttention {
 	list := make([]v1alpha1.NodeAttention, 0, len(first))
 	for _, i := range first {
 		t, _ := v.trouble(i)
-		since := metav1.NewTime(t.Since)
-		if t.Since.IsZero() {
-			since = v.since(v.Nodes[i].Name, t.Reason)
+		since := t.Since
+		if since.IsZero() {
+			since = v.since(v.Nodes[i].Name, word(t.Reason))
 		}
 		list = append(list, v1alpha1.NodeAttention{
-			Node: v.Nodes[i].Name, Status: v.statuses[i], Reason: t.Reason, Message: cut(t.Message, maxDetail), Since: since,
+			Node: v.Nodes[i].Name, Status: v.statuses[i], Reason: word(t.Reason), Message: cut(t.Message, maxDetail), Since: since,
 		})
 	}
+	for _, name := range v.dead[:min(len(v.dead), maxAttention)] {
+		list = append(list, v1alpha1.NodeAttention{
+			Node: name, Status: v1alpha1.StatusBlocked, Reason: v1alpha1.ReasonDepartedNotReady, Since: v.since(name, v1alpha1.ReasonDepartedNotReady),
+			Message: "the node is no longer selected, but was at work when it was and is not Ready, so that it counts against the budget; " +
+				"bring the node back, or delete the Node object",
+		})
+	}
+	slices.SortFunc(list, func(a, b v1alpha1.NodeAttention) int {
+		return cmp.Or(cmp.Compare(urgency(a.Status), urgency(b.Status)), cmp.Compare(a.Node, b.Node))
+	})
+	list = list[:min(len(list), maxAttention)]
 	return list[:len(list):len(list)]
 }
 
 // trouble is why a node does not get on; false when it does. Without a time it is since this pass, or since an earlier
 // one told the same.
-func (v *view) trouble(i int) (Trouble, bool) {
+func (v *view) trouble(i int) (lifecycle.Wait, bool) {
 	n := &v.Nodes[i]
 	switch s := v.statuses[i]; {
 	case s == v1alpha1.StatusErroring && n.Trouble != nil:
 		return *n.Trouble, true
 	case n.Hold != nil && (s == v1alpha1.StatusBlocked || s == v1alpha1.StatusWaiting):
-		return Trouble{Reason: n.Hold.Reason, Message: n.Hold.Message}, true
-	case s == v1alpha1.StatusBlocked && n.needsUser():
+		return n.Hold.Wait, true
+	case s == v1alpha1.StatusBlocked && n.needsUser() && n.Wait != nil:
 		return *n.Wait, true
 	case n.Wait != nil && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
 		return *n.Wait, true
-	case (s == v1alpha1.StatusWaiting || s == v1alpha1.StatusInProgress) && !n.Ready:
-		return Trouble{Reason: ReasonNotReady, Message: "the node is not Ready; it gets its turn when it is"}, true
+	case (s == v1alpha1.StatusWaiting || s == v1alpha1.StatusInProgress) && n.Facts.Unavailable:
+		return notReady, true
 	}
-	return Trouble{}, false
+	return lifecycle.Wait{}, false
 }
+
+var notReady = lifecycle.Wait{Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator, Message: "the node is not Ready; it gets its turn when it is"}
 
 func (v *view) compareUrgency(a, b int) int {
 	return cmp.Or(

@@ -21,8 +21,6 @@ type tally struct {
 	busy int
 	// active are holders whose place in the batch has not ended.
 	active int
-	// lagging says that records still tell of a pause that is over, and so not of failures.
-	lagging bool
 }
 
 // pace gives permits under a policy: batch by batch in each compartment, or as the ceilings allow while the Skyhook is
@@ -43,7 +41,7 @@ func (f *fleet) pace(policy *Policy) []compartment {
 		switch {
 		case f.Hold != nil:
 		case f.Deleting:
-			f.fill(c, c.ceiling)
+			f.fill(c, c.ceiling, policyTurn)
 		default:
 			if reset.unstop {
 				c.state.FailedNodes = c.tally.failed // what failed before does not count against what is repaired
@@ -58,15 +56,17 @@ func (f *fleet) pace(policy *Policy) []compartment {
 }
 
 // blocksOthers reports whether a holder must give its permit back although it is not done, so that others can work: it
-// fails, or its kubelet is away. A node that we hold cordoned keeps it, as it counts against the ceiling anyway.
+// fails, or its kubelet is away. A node that we disturb keeps it, as it counts against the ceiling anyway.
 func blocksOthers(n *Node) bool {
-	return !n.Complete && !n.Cordoned && (n.failing() && !n.awaitsTurn() || !n.Ready)
+	f := n.Facts
+	return !f.Complete && !f.Disturbed && (n.failing() && !n.awaitsTurn() || f.Unavailable)
 }
 
-// ended reports whether a holder's place in its batch has ended: it is complete, set aside, away or failing. One that is
-// away while we hold it cordoned is rebooting for its interrupt.
+// ended reports whether a holder's place in its batch has ended: it is complete, excluded, away or failing. One that is
+// away while we disturb it is rebooting for its interrupt.
 func ended(n *Node) bool {
-	return n.Complete || n.Hold != nil || !n.Ready && !n.Cordoned || n.failing() && !n.awaitsTurn()
+	f := n.Facts
+	return f.Complete || n.Hold != nil || f.Unavailable && !f.Disturbed || n.failing() && !n.awaitsTurn()
 }
 
 func (f *fleet) tally(c *compartment) tally {
@@ -75,12 +75,10 @@ func (f *fleet) tally(c *compartment) tally {
 		n := &f.Nodes[i]
 		holds := f.holds[i]
 		switch {
-		case n.Complete:
+		case n.Facts.Complete:
 			t.completed++
 		case n.failing() && (!holds || !n.awaitsTurn()):
 			t.failed++
-		case n.Hold == nil && (n.Status == v1alpha1.StatusPaused || n.Status == v1alpha1.StatusDisabled):
-			t.lagging = true
 		}
 		switch {
 		case !holds && n.busy():
@@ -104,7 +102,7 @@ func (f *fleet) batch(c *compartment) {
 		b.BatchSize = 0
 	case t.active == 0:
 		b.CompletedNodes, b.FailedNodes = t.completed, t.failed // nothing of that was a batch's doing
-	case !t.lagging:
+	default:
 		// What is tried again, or has to be done again, counts anew when it is through.
 		b.CompletedNodes, b.FailedNodes = min(b.CompletedNodes, t.completed), min(b.FailedNodes, t.failed)
 	}
@@ -112,15 +110,16 @@ func (f *fleet) batch(c *compartment) {
 		return
 	}
 	// A batch may be short of nodes at first: those before it have yet to give their permits back.
-	b.BatchSize += f.fill(c, c.strategy.nextSize(*b, len(c.nodes), c.ceiling)-b.BatchSize)
+	b.BatchSize += f.fill(c, c.strategy.nextSize(*b, len(c.nodes), c.ceiling)-b.BatchSize, policyTurn)
 }
 
-// fill gives up to size permits in a compartment, as far as its ceiling lets, and returns how many.
-func (f *fleet) fill(c *compartment, size int) int {
+// fill gives up to size permits in a compartment, as far as its ceiling lets, and returns how many. A node that is busy
+// without a permit counts against the ceiling, and takes no other place when it gets one.
+func (f *fleet) fill(c *compartment, size int, turn func(*fleet, *Node) int8) int {
 	holders := c.tally.holders + f.away // nobody knows the compartment of a node that left
 	free := c.ceiling - holders - c.tally.busy
 	granted := 0
-	for _, i := range f.candidates(c, min(size, c.ceiling-holders), policyTurn) {
+	for _, i := range f.candidates(c, min(size, c.ceiling-holders), turn) {
 		if granted >= size || holders+granted >= c.ceiling {
 			break
 		}
@@ -140,14 +139,14 @@ func (f *fleet) fill(c *compartment, size int) int {
 }
 
 // policyTurn lets nodes go first that have begun, and lets those that fail go last. A node that fails gets a permit only if
-// it has something to start with it, else it would be taken back and given again for ever.
+// it has something to start with it, else it would be taken back and given again, over and over.
 func policyTurn(f *fleet, n *Node) int8 {
 	switch {
 	case n.failing() && (n.awaitsTurn() || f.newerThanDone(n)):
 		return 2
 	case n.failing():
 		return -1
-	case n.Begun || n.Cordoned:
+	case n.Begun || n.Facts.Disturbed:
 		return 0
 	default:
 		return 1

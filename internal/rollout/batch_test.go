@@ -137,6 +137,11 @@ func TestBatch(t *testing.T) {
 			nodes: "n1 erroring wait=WaitingForPermit", want: "n1:0", after: "{currentBatch: 2, batchSize: 1}",
 		},
 		{
+			name: "one that takes longer than it may has failed, whoever could help", permits: one, state: "{currentBatch: 2, batchSize: 1}",
+			nodes: "n1 overdue=EvictionRefused cordoned; n2; n3; n4", want: "n1:0 n2:1 n3:2",
+			after: "{currentBatch: 3, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2}",
+		},
+		{
 			name: "when it fails again that is a bad batch", permits: one, state: "{currentBatch: 2, batchSize: 1}",
 			nodes: "n1 erroring; n2; n3; n4", want: "n1:0! n2:1 n3:2",
 			after: "{currentBatch: 3, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2}",
@@ -206,8 +211,8 @@ func TestBatch(t *testing.T) {
 			nodes: "n1 begun; n2 begun; n3 begun", want: "n1:0 n2:1", after: "{currentBatch: 3, lastBatchSize: 2, batchSize: 2}",
 		},
 		{
-			name: "records that lag behind a pause tell nothing of failures", permits: one, state: "{currentBatch: 3, failedNodes: 2, lastBatchSize: 2, batchSize: 1}",
-			nodes: "n1 in_progress; n2 paused; n3 paused", want: "n1:0", after: "{currentBatch: 3, failedNodes: 2, lastBatchSize: 2, batchSize: 1}",
+			name: "what failed before a pause still fails after it", permits: one, state: "{currentBatch: 3, failedNodes: 2, lastBatchSize: 2, batchSize: 1}",
+			nodes: "n1 in_progress; n2 erroring; n3 erroring", want: "n1:0", after: "{currentBatch: 3, failedNodes: 2, lastBatchSize: 2, batchSize: 1}",
 		},
 		{
 			name: "the last batch is evaluated", permits: one, policy: byTwos + "\nresetBatchStateOnCompletion: false",
@@ -250,12 +255,12 @@ default: {budget: {count: 1}, strategy: {fixed: {}}}
 compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count: 2}, strategy: {fixed: {initialBatch: 2}}}]`)
 	in := rollout.Input{
 		Skyhook: withState(t, skyhook(0, permit("left", 0)), ""), Policy: p, Now: now,
-		Nodes: nodes("a tier=gpu; b tier=gpu; c"), Departed: map[string]string{"left": ""},
+		Nodes: nodes("a tier=gpu; b tier=gpu; c"), Departed: map[string]rollout.Departed{"left": {}},
 	}
 	if got := text(rollout.Plan(in).Permits); got != "left:0 a:1" {
 		t.Errorf("while it works: %q", got)
 	}
-	in.Departed["left"] = "4/0"
+	in.Departed["left"] = rollout.Departed{Done: "4/0"}
 	if got := text(rollout.Plan(in).Permits); got != "a:1 b:2 c:3" {
 		t.Errorf("when it gave its permit back: %q", got)
 	}
@@ -282,10 +287,10 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {percen
 // TestHeldPolicy: while something holds the whole Skyhook batches neither end nor begin.
 func TestHeldPolicy(t *testing.T) {
 	const state = "{currentBatch: 2, completedNodes: 1, failedNodes: 1, lastBatchSize: 2, batchSize: 2}"
-	paused := &lifecycle.Hold{Status: v1alpha1.StatusPaused, Reason: rollout.ReasonPaused, Message: "paused"}
+	paused := &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused, Message: "paused"}}
 	s := withState(t, skyhook(0, permit("n1", 0), v1alpha1.Permit{Node: "n2", Order: 1, Generation: generation, Revoked: true}), state)
 	status := rollout.Plan(rollout.Input{
-		Skyhook: s, Policy: policy(t, byTwos), Hold: paused, Now: now, Nodes: nodes("n1 paused; n2 paused; n3 complete; n4 complete; n5"),
+		Skyhook: s, Policy: policy(t, byTwos), Hold: paused, Now: now, Nodes: nodes("n1; n2; n3 complete; n4 complete; n5"),
 	})
 	if got := text(status.Permits); got != "n1:0 n2:1!" {
 		t.Errorf("permits %q", got)

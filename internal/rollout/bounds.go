@@ -2,6 +2,8 @@ package rollout
 
 import (
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
@@ -13,6 +15,9 @@ const (
 	// maxMessage bounds the messages of conditions, maxDetail those that are repeated or of single nodes, in bytes.
 	maxMessage = 700
 	maxDetail  = 400
+	// maxReason and maxBootID bound texts that come from nodes, in bytes.
+	maxReason = 128
+	maxBootID = 128
 	// compartmentSize is what one compartment takes in the status, without its name, at most.
 	compartmentSize = 480
 )
@@ -52,7 +57,7 @@ func digits(n int64) int {
 func stateSize(n *Node) int {
 	size := len(n.Name) + len(`"":{},`)
 	for key, s := range n.States {
-		size += len(`"":{"name":"","version":"","image":"","containerSHA":"","stage":"","state":"","restarts":2147483647},`) +
+		size += len(`"":{"name":"","version":"","image":"","containerSHA":"","stage":"","state":"","restarts":2147483647,"superseded":true},`) +
 			len(key) + len(s.Name) + len(s.Version) + len(s.Image) + len(s.ContainerSHA) + len(s.Stage) + len(s.State)
 	}
 	return size
@@ -60,5 +65,35 @@ func stateSize(n *Node) int {
 
 // nodeSize is what a node takes in the other per-node maps, in bytes, at most.
 func nodeSize(n *Node) int {
-	return 3*len(n.Name) + len(n.BootID) + len(`"":"in_progress","":"","":"2006-01-02T15:04:05Z",`)
+	return 3*len(n.Name) + min(len(n.BootID), maxBootID) + len(`"":"in_progress","":"","":"2006-01-02T15:04:05Z",`)
+}
+
+// word makes a reason that the API accepts of any text, such as one from a node's annotation: letters, digits and _,: from
+// the first letter on, and no , or : at the end.
+func word(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if isLetter(r) || r >= '0' && r <= '9' || strings.ContainsRune("_,:", r) {
+			return r
+		}
+		return -1
+	}, cut(text, 4*maxReason))
+	text = strings.TrimLeftFunc(text, func(r rune) bool { return !isLetter(r) })
+	text = strings.TrimRight(text[:min(len(text), maxReason)], ",:")
+	if text == "" {
+		return v1alpha1.ReasonUnknown
+	}
+	return text
+}
+
+func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
+
+// cut shortens a text to at most n bytes, at the end of a character, and drops what is no text.
+func cut(text string, n int) string {
+	if len(text) > n {
+		for n > 0 && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		text = text[:n]
+	}
+	return strings.ToValidUTF8(text, "")
 }

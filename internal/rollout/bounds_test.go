@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
@@ -31,16 +33,16 @@ func named(n, length int) []rollout.Node {
 	all := make([]rollout.Node, 0, n)
 	for i := range n {
 		node := rollout.Node{
-			Name: fmt.Sprintf("n%0*d", length-1, i), Created: now, Ready: true, BootID: strings.Repeat("b", 36),
+			Name: fmt.Sprintf("n%0*d", length-1, i), Created: now, BootID: strings.Repeat("b", 36),
 			Labels: map[string]string{"zone": fmt.Sprintf("z%d", i%64)},
 		}
 		switch i % 10 {
 		case 3:
-			node.Status = v1alpha1.StatusErroring
-			node.Trouble = &rollout.Trouble{Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 1024), Since: now}
+			node.Facts.FailedRun = true
+			node.Trouble = &lifecycle.Wait{Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 1024), Since: metav1.NewTime(now)}
 		case 7:
 			node.Hold = rollout.HoldPolicyMissing(skyhook(0))
-			node.Hold.Reason = rollout.ReasonTaint
+			node.Hold.Reason = v1alpha1.ReasonTaintNotTolerable
 		}
 		all = append(all, node)
 	}
@@ -90,6 +92,11 @@ func TestStatusIsAlwaysBounded(t *testing.T) {
 	s.Spec.DeploymentPolicy = strings.Repeat("d", 253)
 	p := policy(t, spec.String())
 	all := named(10_000, 253)
+	for i := range 20 { // reasons as long as they get
+		all[10*i+7].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{
+			Reason: fmt.Sprintf("R%d%s", i, strings.Repeat("r", 1000)), Message: strings.Repeat("m", 1000),
+		}}
+	}
 	in := rollout.Input{Skyhook: s, Policy: p, Nodes: all, Now: now}
 	s.Status = rollout.Plan(in)
 	given := map[string]bool{}
@@ -98,11 +105,11 @@ func TestStatusIsAlwaysBounded(t *testing.T) {
 	}
 	for i := range all { // all that got one fail, and stop their compartments
 		if given[all[i].Name] {
-			all[i].Status, all[i].Trouble = v1alpha1.StatusErroring, all[3].Trouble
+			all[i].Facts.FailedRun, all[i].Trouble = true, all[3].Trouble
 		}
 	}
 	s.Status = rollout.Plan(in)
-	if !meta.IsStatusConditionTrue(s.Status.Conditions, rollout.ConditionStopped) || !s.Status.Permits[0].Revoked {
+	if !meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionRolloutStopped) || !s.Status.Permits[0].Revoked {
 		t.Error("nothing is stopped")
 	}
 	in.Policy, in.PolicyMissing = nil, true
@@ -147,7 +154,7 @@ func working(b *testing.B, n int, p *rollout.Policy) rollout.Input {
 	all := named(n, 45)
 	for i := range all {
 		all[i].Created = now.Add(-time.Duration(i*7919%n) * time.Second)
-		all[i].Complete = i%3 == 0
+		all[i].Facts.Complete = i%3 == 0
 	}
 	s := skyhook(500)
 	if p != nil {
@@ -168,7 +175,7 @@ func working(b *testing.B, n int, p *rollout.Policy) rollout.Input {
 	}
 	for i := range all {
 		if token, ok := done[all[i].Name]; ok {
-			all[i].Done, all[i].Complete = token, true
+			all[i].Done, all[i].Facts.Complete = token, true
 		}
 	}
 	return in

@@ -70,17 +70,17 @@ func newFleet(t *rapid.T, forward bool) *simulatedFleet {
 func (f *simulatedFleet) plan(view func(*simulatedNode) nodeVersion) {
 	s := f.spec.DeepCopy()
 	s.Status = f.statuses[len(f.statuses)-1]
-	in := rollout.Input{Skyhook: s, Now: now, Departed: map[string]string{}}
+	in := rollout.Input{Skyhook: s, Now: now, Departed: map[string]rollout.Departed{}}
 	for _, n := range f.nodes {
 		v := view(n)
 		switch {
 		case !v.exists:
 		case !v.selected:
-			in.Departed[n.name] = v.done
+			in.Departed[n.name] = rollout.Departed{Done: v.done}
 		default:
-			seen := rollout.Node{Name: n.name, Created: now, Ready: true, Done: v.done, Complete: v.completed == s.Generation}
+			seen := rollout.Node{Name: n.name, Created: now, Done: v.done, Facts: lifecycle.Facts{Complete: v.completed == s.Generation}}
 			if v.aside {
-				seen.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Reason: rollout.ReasonIgnored}
+				seen.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
 			}
 			in.Nodes = append(in.Nodes, seen)
 		}
@@ -259,7 +259,7 @@ func TestOrderWithinARollout(t *testing.T) {
 			if len(s.Status.Permits) > 0 { // the one picked last finishes first
 				last := s.Status.Permits[len(s.Status.Permits)-1]
 				n := &all[last.Node[0]-'a']
-				n.Complete, n.Done = true, record.PermitToken(last)
+				n.Facts.Complete, n.Done = true, record.PermitToken(last)
 			}
 		}
 		for i, n := range all {
@@ -272,7 +272,7 @@ func TestOrderWithinARollout(t *testing.T) {
 		}
 		s.Generation++
 		for i := range all {
-			all[i].Complete = false
+			all[i].Facts.Complete = false
 		}
 	}
 }

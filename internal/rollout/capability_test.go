@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
@@ -53,7 +52,7 @@ func TestSetCapabilityUnknown(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := skyhook(0)
-			s.Annotations = map[string]string{capability.Annotation: c.annotation}
+			s.Annotations = map[string]string{v1alpha1.AnnotationUninstallCapability: c.annotation}
 			s.Spec.Packages = map[string]v1alpha1.Package{"a": {Image: "x/a", Version: "1", Uninstall: &v1alpha1.Uninstall{Enabled: c.enabled}}}
 			status := v1alpha1.SkyhookStatus{Conditions: append([]metav1.Condition(nil), c.before...)}
 			rollout.SetCapabilityUnknown(&status, s, now)
@@ -68,7 +67,7 @@ func TestSetCapabilityUnknown(t *testing.T) {
 func TestCapabilityMessageIsBounded(t *testing.T) {
 	s := skyhook(0)
 	long := strings.Repeat("x", 20_000)
-	s.Annotations = map[string]string{capability.Annotation: `{"references":{"x/a:1":{"reason":"Timeout","message":"` + long + `"}}}`}
+	s.Annotations = map[string]string{v1alpha1.AnnotationUninstallCapability: `{"references":{"x/a:1":{"reason":"Timeout","message":"` + long + `"}}}`}
 	s.Spec.Packages = map[string]v1alpha1.Package{"a": {Image: "x/a", Version: "1"}}
 	var status v1alpha1.SkyhookStatus
 	rollout.SetCapabilityUnknown(&status, s, now)

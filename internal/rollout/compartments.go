@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -42,7 +41,7 @@ func (v *view) compartmentStatus(c *compartment) v1alpha1.CompartmentStatus {
 		if v.statuses[i] == v1alpha1.StatusInProgress {
 			s.InProgress++
 		}
-		if v.Nodes[i].Complete {
+		if v.Nodes[i].Facts.Complete {
 			s.Completed++
 		}
 	}
@@ -77,7 +76,7 @@ func (v *view) stopMessage() string {
 		stopped = append(stopped[:maxStopped], fmt.Sprintf("%d more compartments are stopped", more))
 	}
 	// The way out comes first: it must not be cut off.
-	return "repair the spec, or set annotation " + AnnotationResume + " to a new value, to go on: " + strings.Join(stopped, "; ")
+	return "repair the spec, or set annotation " + v1alpha1.AnnotationResume + " to a new value, to go on: " + strings.Join(stopped, "; ")
 }
 
 // failingIn names the first failing nodes of a compartment.
@@ -91,10 +90,5 @@ func (v *view) failingIn(c *compartment) string {
 	if len(names) == 0 {
 		return ""
 	}
-	slices.Sort(names)
-	more := ""
-	if len(names) > maxStoppedNodes {
-		more = fmt.Sprintf(" and %d more", len(names)-maxStoppedNodes)
-	}
-	return " (failing nodes " + strings.Join(names[:min(len(names), maxStoppedNodes)], ", ") + more + ")"
+	return " (failing nodes " + firstNames(names, maxStoppedNodes) + ")"
 }

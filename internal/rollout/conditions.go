@@ -9,37 +9,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-)
-
-// Condition types of a Skyhook. Ready, Reconciling and Stalled follow the kstatus conventions.
-const (
-	ConditionReady       = "Ready"
-	ConditionReconciling = "Reconciling"
-	ConditionStalled     = "Stalled"
-	ConditionTaint       = "TaintNotTolerable"
-	ConditionIgnored     = "NodesIgnored"
-	// ConditionTransition exists only under the group's prefix, for readers of the existing API.
-	ConditionTransition = "Transition"
-
-	// ConditionPolicyNotFound exists, and is true, while the deployment policy does not exist.
-	ConditionPolicyNotFound = ReasonPolicyNotFound
-	// ConditionStopped exists, and is true, while bad batches keep new ones from being started.
-	ConditionStopped       = "RolloutStopped"
-	reasonFailureThreshold = "FailureThreshold"
-
-	legacyPrefix = v1alpha1.GroupName + "/"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // readyReasons maps the roll-up to the reason of Ready.
 var readyReasons = map[v1alpha1.Status]string{
-	v1alpha1.StatusComplete:   "NodesConverged",
-	v1alpha1.StatusInProgress: "Progressing",
-	v1alpha1.StatusBlocked:    "Blocked",
-	v1alpha1.StatusErroring:   "Erroring",
-	v1alpha1.StatusPaused:     "Paused",
-	v1alpha1.StatusWaiting:    "Waiting",
-	v1alpha1.StatusDisabled:   "Disabled",
-	v1alpha1.StatusUnknown:    "Unknown",
+	v1alpha1.StatusComplete:   v1alpha1.ReasonNodesConverged,
+	v1alpha1.StatusInProgress: v1alpha1.ReasonProgressing,
+	v1alpha1.StatusBlocked:    v1alpha1.ReasonBlocked,
+	v1alpha1.StatusErroring:   v1alpha1.ReasonErroring,
+	v1alpha1.StatusPaused:     v1alpha1.ReasonPaused,
+	v1alpha1.StatusWaiting:    v1alpha1.ReasonWaiting,
+	v1alpha1.StatusDisabled:   v1alpha1.ReasonDisabled,
+	v1alpha1.StatusUnknown:    v1alpha1.ReasonUnknown,
 }
 
 // conditions sets conditions that keep their transition time while the status is the same.
@@ -51,24 +33,34 @@ type conditions struct {
 
 func setConditions(status *v1alpha1.SkyhookStatus, v *view) {
 	c := conditions{status: status, now: metav1.NewTime(v.Now), generation: v.Skyhook.Generation}
-	complete := AllComplete(v.Nodes) // also while paused, when the nodes' status does not show it
-	invalid := v.Hold != nil && v.Hold.Reason == ReasonSpecInvalid
+	complete := AllComplete(v.Nodes)         // also while paused, which is what the nodes' status shows then
+	faulty := v.faulty() && !v.PolicyMissing // what is complete stays so while a policy is missing
 
 	message := v.readyMessage()
-	if invalid {
+	switch {
+	case faulty:
 		message = v.Hold.Message
+	case v.Hold != nil && !v.PolicyMissing:
+		message += ": " + v.Hold.Message
 	}
-	c.set(ConditionReady, complete && !invalid, readyReasons[status.Status], message)
-	c.mirror(ConditionReady, ConditionReady)
-	c.mirror(ConditionReady, ConditionTransition)
-	c.set(ConditionReconciling, reconciling(status.Status), readyReasons[status.Status], message)
+	c.set(v1alpha1.ConditionReady, complete && !faulty, readyReasons[status.Status], message)
+	c.mirror(v1alpha1.ConditionReady, v1alpha1.ConditionReady)
+	c.mirror(v1alpha1.ConditionReady, v1alpha1.ConditionTransition)
+	if v.Deleting {
+		c.set(v1alpha1.ConditionReconciling, true, v1alpha1.ReasonDeleting, fmt.Sprintf("%d nodes are being freed of this Skyhook: %s",
+			len(v.Freeing), firstNames(v.Freeing, maxNames)))
+	} else {
+		c.set(v1alpha1.ConditionReconciling, reconciling(status.Status), readyReasons[status.Status], message)
+	}
 	c.stalled(v, message)
-	c.nodes(ConditionTaint, ReasonTaint, v.Nodes, "every taint is tolerated")
-	c.nodes(ConditionIgnored, ReasonIgnored, v.Nodes, "no node is ignored")
+	c.nodes(v1alpha1.ConditionTaintNotTolerable, v1alpha1.ReasonTaintNotTolerable, v.Nodes, "every taint is tolerated")
+	c.nodes(v1alpha1.ConditionNodesIgnored, v1alpha1.ReasonNodeIgnored, v.Nodes, "no node is ignored")
 
-	c.while(v.stopped != "", ConditionStopped, reasonFailureThreshold, v.stopped)
-	c.while(v.PolicyMissing, ConditionPolicyNotFound, ReasonPolicyNotFound, HoldPolicyMissing(v.Skyhook).Message)
-	c.mirror(ConditionPolicyNotFound, ConditionPolicyNotFound)
+	c.while(v.stopped != "", v1alpha1.ConditionRolloutStopped, v1alpha1.ReasonFailureThreshold, v.stopped)
+	c.while(v.PolicyMissing, v1alpha1.ConditionDeploymentPolicyNotFound, v1alpha1.ReasonDeploymentPolicyNotFound, HoldPolicyMissing(v.Skyhook).Message)
+	c.mirror(v1alpha1.ConditionDeploymentPolicyNotFound, v1alpha1.ConditionDeploymentPolicyNotFound)
+	c.while(len(v.dead) > 0, v1alpha1.ConditionDepartedNotReady, v1alpha1.ReasonDepartedNotReady, fewNames(v.dead)+
+		" left the selection at work and cannot be reached, and count against the budget; bring the nodes back, or delete their Node objects")
 	c.uninstall(v.Input)
 	SetCapabilityUnknown(status, v.Skyhook, v.Now)
 }
@@ -77,14 +69,14 @@ func setConditions(status *v1alpha1.SkyhookStatus, v *view) {
 func (c conditions) stalled(v *view, message string) {
 	idle := c.status.Nodes.InProgress == 0
 	switch {
-	case v.Hold != nil && (v.Hold.Reason == ReasonSpecInvalid || v.Hold.Reason == ReasonPolicyNotFound):
-		c.set(ConditionStalled, true, v.Hold.Reason, v.Hold.Message)
+	case v.faulty() && v.Hold.Frees != record.FreesTime:
+		c.set(v1alpha1.ConditionStalled, true, v.Hold.Reason, v.Hold.Message)
 	case v.Hold == nil && v.stopped != "" && idle:
-		c.set(ConditionStalled, true, ConditionStopped, v.stopped)
+		c.set(v1alpha1.ConditionStalled, true, v1alpha1.ReasonRolloutStopped, v.stopped)
 	case c.status.Status == v1alpha1.StatusErroring && idle:
-		c.set(ConditionStalled, true, "NodesErroring", troubleMessage(c.status.Attention))
+		c.set(v1alpha1.ConditionStalled, true, v1alpha1.ReasonNodesErroring, troubleMessage(c.status.Attention))
 	default:
-		c.set(ConditionStalled, false, "Progressing", message)
+		c.set(v1alpha1.ConditionStalled, false, v1alpha1.ReasonProgressing, message)
 	}
 }
 
@@ -98,7 +90,7 @@ func (c conditions) set(kind string, is bool, reason, message string) {
 		value = metav1.ConditionTrue
 	}
 	meta.SetStatusCondition(&c.status.Conditions, metav1.Condition{
-		Type: kind, Status: value, Reason: reason, Message: cut(message, maxMessage),
+		Type: kind, Status: value, Reason: word(reason), Message: cut(message, maxMessage),
 		ObservedGeneration: c.generation, LastTransitionTime: c.now,
 	})
 }
@@ -116,10 +108,10 @@ func (c conditions) while(is bool, kind, reason, message string) {
 func (c conditions) mirror(from, to string) {
 	have := meta.FindStatusCondition(c.status.Conditions, from)
 	if have == nil {
-		meta.RemoveStatusCondition(&c.status.Conditions, legacyPrefix+to)
+		meta.RemoveStatusCondition(&c.status.Conditions, v1alpha1.KeyPrefix+to)
 		return
 	}
-	c.set(legacyPrefix+to, have.Status == metav1.ConditionTrue, have.Reason, have.Message)
+	c.set(v1alpha1.KeyPrefix+to, have.Status == metav1.ConditionTrue, have.Reason, have.Message)
 }
 
 // nodes sets a condition that is true while nodes are held back for the given reason, and mirrors it.

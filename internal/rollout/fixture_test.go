@@ -10,6 +10,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
@@ -37,13 +38,16 @@ func permit(node string, order int32) v1alpha1.Permit {
 // nodes reads a fleet: "n1; n2 complete; n3 erroring". The words after the name:
 //
 //	complete       the record fulfils the spec
-//	<status>       the record says so: in_progress, erroring, paused, disabled, blocked, waiting, unknown
+//	erroring       a run failed
+//	in_progress    a stage runs
+//	blocked=Reason only another spec helps, for the reason that its record tells
 //	done=4/0       the permit that the node finished with last
 //	age=3          created that many hours ago; without it, all nodes are of one age
 //	not-ready      the kubelet is away
 //	held=Reason    blocked for that reason; held by an earlier Skyhook with held=WaitingForSkyhook
 //	trouble=Reason the first error
-//	wait=Reason    what the node waits for as its record tells
+//	wait=Reason    what the node waits for as its record tells, which somebody else can end
+//	overdue=Reason the same, for longer than the spec allows
 //	begun          the record has packages
 //	cordoned       we hold it cordoned
 //	tier=gpu       a label
@@ -54,7 +58,7 @@ func nodes(text string) []rollout.Node {
 		if len(words) == 0 {
 			continue
 		}
-		n := rollout.Node{Name: words[0], Created: now.Add(-time.Hour), Ready: true, BootID: "boot-" + words[0]}
+		n := rollout.Node{Name: words[0], Created: now.Add(-time.Hour), BootID: "boot-" + words[0]}
 		for _, word := range words[1:] {
 			describe(&n, word)
 		}
@@ -65,9 +69,17 @@ func nodes(text string) []rollout.Node {
 
 func describe(n *rollout.Node, word string) {
 	k, v, _ := strings.Cut(word, "=")
+	since := metav1.NewTime(now.Add(-time.Minute))
 	switch k {
 	case "complete":
-		n.Complete, n.Status = true, v1alpha1.StatusComplete
+		n.Facts.Complete = true
+	case "erroring":
+		n.Facts.FailedRun = true
+	case "in_progress":
+		n.Facts.AtWork = true
+	case "blocked":
+		n.Facts.NeedsAuthor = true
+		n.Wait = &lifecycle.Wait{Reason: v, Message: "blocked: " + v, Since: since, Frees: record.FreesAuthor}
 	case "done":
 		n.Done = v
 	case "age":
@@ -77,27 +89,31 @@ func describe(n *rollout.Node, word string) {
 		}
 		n.Created = now.Add(-time.Duration(hours) * time.Hour)
 	case "not-ready":
-		n.Ready = false
+		n.Facts.Unavailable = true
 	case "held":
-		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Reason: v, Message: "held: " + v}
-		if v == rollout.ReasonPredecessor {
+		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Reason: v, Message: "held: " + v}}
+		if v == v1alpha1.ReasonWaitingForSkyhook {
 			n.Hold.Status = v1alpha1.StatusWaiting
 		}
 	case "begun":
 		n.Begun = true
 	case "cordoned":
-		n.Cordoned = true
+		n.Facts.Disturbed = true
 	case "wait":
-		n.Wait = &rollout.Trouble{Reason: v, Message: "wait: " + v, Since: now.Add(-time.Minute)}
+		n.Facts.AwaitsTurn = true
+		n.Wait = &lifecycle.Wait{Reason: v, Message: "wait: " + v, Since: since, Frees: record.FreesOther}
+	case "overdue":
+		n.Facts.FailedRun = true
+		n.Wait = &lifecycle.Wait{Reason: v, Message: "wait: " + v, Since: since, Frees: record.FreesOther, Overdue: true}
 	case "tier", "zone":
 		if n.Labels == nil {
 			n.Labels = map[string]string{}
 		}
 		n.Labels[k] = v
 	case "trouble":
-		n.Trouble = &rollout.Trouble{Reason: v, Message: "trouble: " + v, Since: now.Add(-time.Minute)}
+		n.Trouble = &lifecycle.Wait{Reason: v, Message: "trouble: " + v, Since: since}
 	default:
-		n.Status = v1alpha1.Status(word)
+		panic("no such word: " + word)
 	}
 }
 

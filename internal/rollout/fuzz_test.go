@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -47,12 +51,12 @@ func (r *reader) input(t failer) rollout.Input {
 	s.Spec.Packages = map[string]v1alpha1.Package{"p": {Version: fmt.Sprint(r.below(2))}}
 	s.Status.PackageList, s.Status.ObservedGeneration = "p:0", int64(generation-r.below(2))
 	s.Status.NextOrder, s.Status.FirstRound, s.Status.NextRound = int32(r.below(9)), int32(r.below(3)), int32(r.below(4))
-	in := rollout.Input{Skyhook: s, Now: now, Departed: map[string]string{}, Deleting: r.below(8) == 1, PolicyMissing: r.below(8) == 1}
+	in := rollout.Input{Skyhook: s, Now: now, Departed: map[string]rollout.Departed{}, Deleting: r.below(8) == 1, PolicyMissing: r.below(8) == 1}
 	if k := r.below(len(fuzzPolicies) + 1); k > 0 && !in.PolicyMissing {
 		in.Policy = policy(t, fuzzPolicies[k-1])
 	}
 	if r.below(8) == 1 {
-		in.Hold = &lifecycle.Hold{Status: v1alpha1.StatusPaused, Reason: rollout.ReasonPaused}
+		in.Hold = &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused}}
 	}
 	s.Status.CompartmentStatuses = map[string]v1alpha1.CompartmentStatus{}
 	for _, name := range []string{rollout.DefaultCompartment, "gpu"} {
@@ -70,16 +74,26 @@ func (r *reader) input(t failer) rollout.Input {
 func (r *reader) node(in *rollout.Input, i int) {
 	n := rollout.Node{
 		Name: fmt.Sprintf("n%d", i), Created: now.Add(-time.Duration(r.below(3)) * time.Hour), BootID: "b",
-		Complete: r.below(3) == 1, Ready: r.below(4) != 1, Begun: r.is(), Cordoned: r.below(3) == 1,
-		Status: []v1alpha1.Status{"", v1alpha1.StatusErroring, v1alpha1.StatusInProgress, v1alpha1.StatusPaused, v1alpha1.StatusComplete}[r.below(5)],
+		Facts: lifecycle.Facts{
+			Complete: r.below(3) == 1, Unavailable: r.below(4) == 1, Disturbed: r.below(3) == 1,
+			FailedRun: r.below(4) == 1, AtWork: r.below(4) == 1, NeedsAuthor: r.below(6) == 1,
+		},
+		Begun:  r.is(),
 		Done:   []string{"", "4/0", "4/1/1", "3/2", "x"}[r.below(5)],
 		Labels: []map[string]string{nil, {"tier": "gpu"}, {"tier": "cpu"}}[r.below(3)],
 	}
 	if r.below(4) == 1 {
-		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonTaint}
+		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable}}
 	}
 	if r.below(3) == 1 {
-		n.Wait = &rollout.Trouble{Reason: lifecycle.ReasonNoPermit}
+		n.Wait = &lifecycle.Wait{
+			Reason: v1alpha1.ReasonWaitingForPermit, Overdue: r.below(4) == 1,
+			Frees: []record.Frees{"", record.FreesOther, record.FreesAdministrator, record.FreesAuthor, record.FreesNode, record.FreesTime}[r.below(6)],
+		}
+	}
+	n.Facts.AwaitsTurn = n.Facts.FailedRun && n.Wait != nil && !n.Wait.Overdue && (n.Wait.Frees == record.FreesOther || n.Wait.Frees == record.FreesAdministrator)
+	if r.below(4) == 1 {
+		n.Undoing, n.UndoFailed = true, &lifecycle.Wait{Reason: "StepFailed", Message: n.Name, Since: metav1.NewTime(now.Add(time.Duration(r.below(2)) * time.Second))}
 	}
 	status := &in.Skyhook.Status
 	if r.is() {
@@ -92,7 +106,7 @@ func (r *reader) node(in *rollout.Input, i int) {
 	}
 	switch r.below(8) {
 	case 1:
-		in.Departed[n.Name] = n.Done
+		in.Departed[n.Name] = rollout.Departed{Done: n.Done, Unavailable: n.Facts.Unavailable}
 	case 2: // the node is gone
 	default:
 		in.Nodes = append(in.Nodes, n)
@@ -129,18 +143,45 @@ func checkAnyPlan(t reporter, data []byte) {
 		t.Fatal(err)
 	}
 	after := rollout.Plan(in)
+	checkAnyOrder(t, in, after)
+	checkTransitions(t, in.Skyhook.Status, after)
 	if unchanged, err := json.Marshal(in.Skyhook); err != nil || !bytes.Equal(unchanged, before) {
 		t.Fatal("Plan changed its input")
 	}
 	checkPlan(t, in, after)
 	// With nothing new to see, plans come to an end.
 	for range 3*len(in.Nodes) + 3 {
-		in.Skyhook.Status = after
+		in.Skyhook.Status, in.Now = after, in.Now.Add(time.Second)
 		after = rollout.Plan(in)
+		checkTransitions(t, in.Skyhook.Status, after)
 		checkPlan(t, in, after)
 	}
-	if diff := cmp.Diff(in.Skyhook.Status, after); diff != "" {
+	in.Skyhook.Status, in.Now = after, in.Now.Add(time.Hour)
+	if diff := cmp.Diff(after, rollout.Plan(in)); diff != "" {
 		t.Errorf("the plan never settles:\n%s", diff)
+	}
+}
+
+// checkAnyOrder: whatever the order in which a cache lists the nodes, the status is the same.
+func checkAnyOrder(t reporter, in rollout.Input, want v1alpha1.SkyhookStatus) {
+	t.Helper()
+	in.Nodes = slices.Clone(in.Nodes)
+	for seed := range uint64(2) {
+		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(in.Nodes), func(i, k int) { in.Nodes[i], in.Nodes[k] = in.Nodes[k], in.Nodes[i] })
+		if diff := cmp.Diff(want, rollout.Plan(in)); diff != "" {
+			t.Errorf("another order of nodes, another status:\n%s", diff)
+		}
+	}
+}
+
+// checkTransitions: the time of a condition moves when its status changes, and only then.
+func checkTransitions(t reporter, before, after v1alpha1.SkyhookStatus) {
+	t.Helper()
+	for _, c := range after.Conditions {
+		was := meta.FindStatusCondition(before.Conditions, c.Type)
+		if was != nil && (was.Status == c.Status) != was.LastTransitionTime.Equal(&c.LastTransitionTime) {
+			t.Errorf("%s went from %s to %s, its time from %s to %s", c.Type, was.Status, c.Status, was.LastTransitionTime, c.LastTransitionTime)
+		}
 	}
 }
 
@@ -148,7 +189,7 @@ func checkPlan(t reporter, in rollout.Input, after v1alpha1.SkyhookStatus) {
 	t.Helper()
 	orders, ready := map[int32]string{}, map[string]bool{}
 	for _, n := range in.Nodes {
-		ready[n.Name] = !n.Complete && n.Hold == nil && n.Ready
+		ready[n.Name] = !n.Facts.Complete && n.Hold == nil && !n.Facts.Unavailable
 	}
 	for i, p := range after.Permits {
 		if other, twice := orders[p.Order]; twice {
@@ -165,11 +206,46 @@ func checkPlan(t reporter, in rollout.Input, after v1alpha1.SkyhookStatus) {
 			t.Errorf("%s got a permit", p.Node)
 		}
 	}
+	waiting := 0
+	for _, w := range after.Waiting {
+		waiting += w.Nodes
+		if w.Reason == v1alpha1.ReasonUnknown || w.Reason == v1alpha1.ReasonWaitingForPermit && w.Message == "" {
+			t.Errorf("%d nodes wait for %s: %s", w.Nodes, w.Reason, w.Message)
+		}
+	}
+	if rest := after.Nodes.Blocked + after.Nodes.Waiting; in.Hold == nil && waiting != rest {
+		t.Errorf("%d nodes wait, and reasons are told of %d", rest, waiting)
+	}
+	checkPlainBudget(t, in, after)
 	if len(in.Nodes) > 0 && (after.Status == v1alpha1.StatusUnknown || after.Status == "") {
 		t.Errorf("status %q", after.Status)
 	}
 	n := after.Nodes
 	if sum := n.Complete + n.InProgress + n.Erroring + n.Blocked + n.Waiting + n.Paused + n.Disabled + n.Unknown; sum != len(in.Nodes) || n.Total != sum {
 		t.Errorf("%d nodes are counted as %+v", len(in.Nodes), n)
+	}
+}
+
+// checkPlainBudget: without a policy, no node gets a permit beyond the budget. Nodes that are disturbed or at work count,
+// with or without one.
+func checkPlainBudget(t reporter, in rollout.Input, after v1alpha1.SkyhookStatus) {
+	t.Helper()
+	if in.Policy != nil || in.PolicyMissing {
+		return
+	}
+	atWork, fresh := map[string]bool{}, 0
+	for _, p := range after.Permits {
+		atWork[p.Node] = true
+	}
+	for _, n := range in.Nodes {
+		switch busy := n.Facts.Disturbed || n.Facts.AtWork && !n.Facts.Complete; {
+		case busy:
+			atWork[n.Name] = true
+		case atWork[n.Name] && permitOf(in.Skyhook.Status, n.Name) == nil:
+			fresh++
+		}
+	}
+	if limit := rollout.Limit(in.Skyhook.Spec.InterruptionBudget, len(in.Nodes)); fresh > 0 && len(atWork) > limit {
+		t.Errorf("%d new permits although %d nodes are at work with a budget of %d: %s", fresh, len(atWork), limit, text(after.Permits))
 	}
 }

@@ -16,8 +16,10 @@ type fleet struct {
 	holders []int32
 	// holds says of each node whether it holds a permit.
 	holds []bool
-	// away counts the permits of nodes that the Skyhook no longer selects but that still may work.
+	// away counts the permits of nodes that the Skyhook no longer selects but that still may work, and dead are those of them
+	// that are not Ready, sorted.
 	away    int
+	dead    []string
 	numbers numbers
 	// room is how many bytes the permits may still take in the status.
 	room int
@@ -46,12 +48,16 @@ func newFleet(in Input) *fleet {
 	}
 	for i := range in.Skyhook.Status.Permits {
 		p := &in.Skyhook.Status.Permits[i]
-		token, exists := in.Departed[p.Node]
-		if out[p.Node] == p && exists && token != record.PermitToken(*p) {
+		node, exists := in.Departed[p.Node]
+		if out[p.Node] == p && exists && node.Done != record.PermitToken(*p) {
 			f.add(*p, -1)
 			f.away++
+			if node.Unavailable {
+				f.dead = append(f.dead, p.Node)
+			}
 		}
 	}
+	slices.Sort(f.dead)
 	return f
 }
 
@@ -95,14 +101,9 @@ func (f *fleet) assign() []compartment {
 	}
 	c := f.everyNode()
 	f.revoke(nil)
+	c.tally = f.tally(&c)
 	if f.Hold == nil {
-		free := min(c.ceiling, MaxPermits) - len(f.permits)
-		for _, i := range f.candidates(&c, free, plainTurn) {
-			if free <= 0 || !f.grant(i) {
-				break
-			}
-			free--
-		}
+		f.fill(&c, c.ceiling, plainTurn)
 	}
 	return []compartment{c}
 }
@@ -142,7 +143,7 @@ func (f *fleet) candidates(c *compartment, places int, turn func(*fleet, *Node) 
 	ranked := make([]candidate, 0, len(c.nodes))
 	for _, i := range c.nodes {
 		n := &f.Nodes[i]
-		if n.Complete || n.Hold != nil || !n.Ready || f.holds[i] || n.needsUser() && !f.newerThanDone(n) {
+		if n.Facts.Complete || n.Hold != nil || n.Facts.Unavailable || f.holds[i] || n.needsUser() && !f.newerThanDone(n) {
 			continue
 		}
 		if t := turn(f, n); t >= 0 {
@@ -171,7 +172,7 @@ func (f *fleet) sorted() []v1alpha1.Permit {
 // AllComplete reports whether nothing is left to do on any node.
 func AllComplete(nodes []Node) bool {
 	for i := range nodes {
-		if !nodes[i].Complete {
+		if !nodes[i].Facts.Complete {
 			return false
 		}
 	}

@@ -47,12 +47,12 @@ func TestLimit(t *testing.T) {
 }
 
 func TestGrant(t *testing.T) {
-	paused := &lifecycle.Hold{Status: v1alpha1.StatusPaused, Reason: rollout.ReasonPaused}
+	paused := &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused}}
 	for _, c := range []struct {
 		name     string
 		skyhook  *v1alpha1.Skyhook
 		nodes    string
-		departed map[string]string
+		departed map[string]rollout.Departed
 		hold     *lifecycle.Hold
 		want     string
 		next     int32
@@ -130,11 +130,11 @@ func TestGrant(t *testing.T) {
 		{name: "a node that is gone needs no permit", skyhook: skyhook(1, permit("gone", 0)), nodes: "n1; n2", want: "n1:1", next: 2},
 		{
 			name: "a node that left the selection keeps its permit while it works", skyhook: skyhook(1, permit("left", 0)),
-			nodes: "n1; n2", departed: map[string]string{"left": ""}, want: "left:0", next: 1,
+			nodes: "n1; n2", departed: map[string]rollout.Departed{"left": {}}, want: "left:0", next: 1,
 		},
 		{
 			name: "a node that left the selection gives it back", skyhook: skyhook(1, permit("left", 0)),
-			nodes: "n1; n2", departed: map[string]string{"left": "4/0"}, want: "n1:1", next: 2,
+			nodes: "n1; n2", departed: map[string]rollout.Departed{"left": {Done: "4/0"}}, want: "n1:1", next: 2,
 		},
 		{
 			name: "a smaller budget takes nothing back, and gives nothing", skyhook: skyhook(1, permit("n1", 0), permit("n2", 1), permit("n3", 2)),
@@ -242,7 +242,7 @@ func inRound(round int32, s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
 func fleet(n int) []rollout.Node {
 	all := make([]rollout.Node, 0, n)
 	for i := range n {
-		all = append(all, rollout.Node{Name: fmt.Sprintf("node-%055d", i), Created: now, Ready: true, BootID: "b"})
+		all = append(all, rollout.Node{Name: fmt.Sprintf("node-%055d", i), Created: now, BootID: "b"})
 	}
 	return all
 }
@@ -254,7 +254,7 @@ func TestDeletionWaitsForAcknowledgement(t *testing.T) {
 	held := v1alpha1.Permit{Node: "a", Generation: 1}
 	s.Status.Permits, s.Status.NextOrder = []v1alpha1.Permit{held}, 1
 	nodes := []rollout.Node{
-		{Name: "a", Created: now, Ready: true, Complete: true}, {Name: "b", Created: now, Ready: true},
+		{Name: "a", Created: now, Facts: lifecycle.Facts{Complete: true}}, {Name: "b", Created: now},
 	}
 	plan := func() string {
 		return fmt.Sprint(rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes, Deleting: true, Now: now}).Permits)
@@ -272,8 +272,8 @@ func TestDeletionWaitsForAcknowledgement(t *testing.T) {
 func TestNodeThatIsAwayIsToldOf(t *testing.T) {
 	s := skyhook(0)
 	s.Status.Permits = []v1alpha1.Permit{{Node: "a", Generation: 1}}
-	status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: []rollout.Node{{Name: "a", Created: now, Status: v1alpha1.StatusInProgress}}, Now: now})
-	if len(status.Attention) != 1 || status.Attention[0].Reason != rollout.ReasonNotReady {
+	status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes("a in_progress not-ready"), Now: now})
+	if len(status.Attention) != 1 || status.Attention[0].Reason != v1alpha1.ReasonNodeNotReady {
 		t.Errorf("attention %+v", status.Attention)
 	}
 }

@@ -9,46 +9,27 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
-)
-
-// Keys that users set to steer a Skyhook or a node. Only the value "true" counts, but for resume.
-const (
-	AnnotationPause   = v1alpha1.GroupName + "/pause"
-	AnnotationDisable = v1alpha1.GroupName + "/disable"
-	// AnnotationResume continues a stopped rollout each time that it gets a value that it did not have before.
-	AnnotationResume = v1alpha1.GroupName + "/resume"
-	LabelIgnore      = v1alpha1.GroupName + "/ignore"
-)
-
-// Reasons of holds.
-const (
-	ReasonDisabled    = "Disabled"
-	ReasonPaused      = "Paused"
-	ReasonSpecInvalid = "SpecInvalid"
-	ReasonIgnored     = "NodeIgnored"
-	ReasonTaint       = "TaintNotTolerable"
-	ReasonPredecessor = "WaitingForSkyhook"
-	ReasonNotReady    = "NodeNotReady"
-	ReasonMalformed   = "NodeStateMalformed"
-	// ReasonPolicyNotFound is also the type and the reason of a condition of the Skyhook.
-	ReasonPolicyNotFound = "DeploymentPolicyNotFound"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // HoldAll returns what keeps every node of a Skyhook from new work; nil when nothing does.
 func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 	switch {
-	case s.Annotations[AnnotationDisable] == "true":
+	case s.Annotations[v1alpha1.AnnotationDisable] == "true":
 		return &lifecycle.Hold{
-			Status: v1alpha1.StatusDisabled, Release: true, Reason: ReasonDisabled,
-			Message: "annotation " + AnnotationDisable + " is \"true\"; remove it to go on",
+			Status: v1alpha1.StatusDisabled, Release: true,
+			Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDisabled, Frees: record.FreesAdministrator, Message: "annotation " + v1alpha1.AnnotationDisable + " is \"true\"; remove it to go on"},
 		}
-	case s.Annotations[AnnotationPause] == "true":
+	case s.Annotations[v1alpha1.AnnotationPause] == "true":
 		return &lifecycle.Hold{
-			Status: v1alpha1.StatusPaused, Reason: ReasonPaused,
-			Message: "annotation " + AnnotationPause + " is \"true\"; remove it to go on",
+			Status: v1alpha1.StatusPaused,
+			Wait:   lifecycle.Wait{Reason: v1alpha1.ReasonPaused, Frees: record.FreesAdministrator, Message: "annotation " + v1alpha1.AnnotationPause + " is \"true\"; remove it to go on"},
 		}
 	case invalid != "" && s.DeletionTimestamp == nil: // a deletion does not depend on the rest of the spec
-		return &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: ReasonSpecInvalid, Message: invalid}
+		return &lifecycle.Hold{
+			Status: v1alpha1.StatusBlocked,
+			Wait:   lifecycle.Wait{Reason: v1alpha1.ReasonSpecInvalid, Frees: record.FreesAuthor, Message: invalid},
+		}
 	}
 	return nil
 }
@@ -57,19 +38,27 @@ func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 // the rollout goes on where it was.
 func HoldPolicyMissing(s *v1alpha1.Skyhook) *lifecycle.Hold {
 	return &lifecycle.Hold{
-		Status: v1alpha1.StatusBlocked, Reason: ReasonPolicyNotFound,
-		Message: fmt.Sprintf("spec.deploymentPolicy names DeploymentPolicy %s, which does not exist; create it, or name another",
-			s.Spec.DeploymentPolicy),
+		Status: v1alpha1.StatusBlocked,
+		Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDeploymentPolicyNotFound, Frees: record.FreesAdministrator, Message: fmt.Sprintf("spec.deploymentPolicy names DeploymentPolicy %s, which does not exist; create it, or name another",
+			s.Spec.DeploymentPolicy)},
+	}
+}
+
+// HoldMalformed keeps a Skyhook off a node whose record cannot be read. The permit goes back: only a person can help.
+func HoldMalformed(err error) *lifecycle.Hold {
+	return &lifecycle.Hold{
+		Status: v1alpha1.StatusBlocked, Release: true,
+		Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeStateMalformed, Frees: record.FreesAdministrator, Message: err.Error()},
 	}
 }
 
 // HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does. Only a Skyhook that workloads
 // wait for works under the runtime taint.
 func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint) *lifecycle.Hold {
-	if node.Labels[LabelIgnore] == "true" {
+	if node.Labels[v1alpha1.LabelIgnore] == "true" {
 		return &lifecycle.Hold{
-			Status: v1alpha1.StatusBlocked, Release: true, Reason: ReasonIgnored,
-			Message: "label " + LabelIgnore + " is \"true\"",
+			Status: v1alpha1.StatusBlocked, Release: true,
+			Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored, Frees: record.FreesAdministrator, Message: "label " + v1alpha1.LabelIgnore + " is \"true\""},
 		}
 	}
 	for i := range node.Spec.Taints {
@@ -79,8 +68,8 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint) *lif
 		}
 		if repels(taint) && !tolerated(s, taint) {
 			return &lifecycle.Hold{
-				Status: v1alpha1.StatusBlocked, Release: true, Reason: ReasonTaint,
-				Message: fmt.Sprintf("taint %s is not tolerated; add it to spec.additionalTolerations or remove it from the node", taint.ToString()),
+				Status: v1alpha1.StatusBlocked, Release: true,
+				Wait: lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Frees: record.FreesAdministrator, Message: fmt.Sprintf("taint %s is not tolerated; add it to spec.additionalTolerations or remove it from the node", taint.ToString())},
 			}
 		}
 	}
@@ -128,8 +117,8 @@ func tolerates(t *corev1.Toleration, taint *corev1.Taint) bool {
 // HoldInterrupted keeps a Skyhook off a node that another one interrupts.
 func HoldInterrupted(by string) *lifecycle.Hold {
 	return &lifecycle.Hold{
-		Status: v1alpha1.StatusWaiting, Release: true, Reason: lifecycle.ReasonInterrupt,
-		Message: fmt.Sprintf("Skyhook %s interrupts the node", by),
+		Status: v1alpha1.StatusWaiting, Release: true,
+		Wait: lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForInterrupt, Frees: record.FreesOther, Message: fmt.Sprintf("Skyhook %s interrupts the node", by)},
 	}
 }
 
@@ -153,9 +142,9 @@ func HoldOrder(earlier []Earlier) *lifecycle.Hold {
 			where = "on all its nodes, as its sequencing is \"all\""
 		}
 		return &lifecycle.Hold{
-			Status: v1alpha1.StatusWaiting, Release: true, Reason: ReasonPredecessor,
-			Message: fmt.Sprintf("Skyhook %s, which has priority %d, must be complete %s first",
-				e.Skyhook.Name, e.Skyhook.Spec.Priority, where),
+			Status: v1alpha1.StatusWaiting, Release: true,
+			Wait: lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForSkyhook, Frees: record.FreesOther, Message: fmt.Sprintf("Skyhook %s, which has priority %d, must be complete %s first",
+				e.Skyhook.Name, e.Skyhook.Spec.Priority, where)},
 		}
 	}
 	return nil
@@ -171,10 +160,10 @@ func Before(a, b *v1alpha1.Skyhook) bool { return Compare(a, b) < 0 }
 
 // Precedes reports whether a has to be finished before b may work: it comes before b and is not disabled.
 func Precedes(a, b *v1alpha1.Skyhook) bool {
-	return Before(a, b) && a.Annotations[AnnotationDisable] != "true"
+	return Before(a, b) && a.Annotations[v1alpha1.AnnotationDisable] != "true"
 }
 
 // CompleteEverywhere asks the condition, not the status: a Skyhook that was paused when it was complete still is.
 func CompleteEverywhere(s *v1alpha1.Skyhook) bool {
-	return s.Status.ObservedGeneration == s.Generation && meta.IsStatusConditionTrue(s.Status.Conditions, ConditionReady)
+	return s.Status.ObservedGeneration == s.Generation && meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionReady)
 }

@@ -39,19 +39,19 @@ func TestHoldAll(t *testing.T) {
 		message     string
 	}{
 		{name: "nothing"},
-		{name: "paused", annotations: map[string]string{rollout.AnnotationPause: "true"}, want: "Paused paused", message: "skyhook.nvidia.com/pause"},
-		{name: "only true pauses", annotations: map[string]string{rollout.AnnotationPause: "True"}},
+		{name: "paused", annotations: map[string]string{v1alpha1.AnnotationPause: "true"}, want: "Paused paused", message: "skyhook.nvidia.com/pause"},
+		{name: "only true pauses", annotations: map[string]string{v1alpha1.AnnotationPause: "True"}},
 		{
-			name: "disabled", annotations: map[string]string{rollout.AnnotationDisable: "true"},
+			name: "disabled", annotations: map[string]string{v1alpha1.AnnotationDisable: "true"},
 			want: "Disabled disabled release", message: "skyhook.nvidia.com/disable",
 		},
-		{name: "only true disables", annotations: map[string]string{rollout.AnnotationDisable: "yes"}},
+		{name: "only true disables", annotations: map[string]string{v1alpha1.AnnotationDisable: "yes"}},
 		{
-			name: "disabled before paused", annotations: map[string]string{rollout.AnnotationDisable: "true", rollout.AnnotationPause: "true"},
+			name: "disabled before paused", annotations: map[string]string{v1alpha1.AnnotationDisable: "true", v1alpha1.AnnotationPause: "true"},
 			want: "Disabled disabled release",
 		},
 		{name: "invalid", invalid: "spec.serial: no", want: "SpecInvalid blocked", message: "spec.serial: no"},
-		{name: "paused before invalid", annotations: map[string]string{rollout.AnnotationPause: "true"}, invalid: "x", want: "Paused paused"},
+		{name: "paused before invalid", annotations: map[string]string{v1alpha1.AnnotationPause: "true"}, invalid: "x", want: "Paused paused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Annotations: c.annotations}}
@@ -76,9 +76,9 @@ func TestHoldNode(t *testing.T) {
 		message     string
 	}{
 		{name: "nothing"},
-		{name: "ignored", labels: map[string]string{rollout.LabelIgnore: "true"}, want: ignored, message: rollout.LabelIgnore},
-		{name: "only true ignores", labels: map[string]string{rollout.LabelIgnore: "false"}},
-		{name: "ignored before tainted", labels: map[string]string{rollout.LabelIgnore: "true"}, taints: []corev1.Taint{noSchedule}, want: ignored},
+		{name: "ignored", labels: map[string]string{v1alpha1.LabelIgnore: "true"}, want: ignored, message: v1alpha1.LabelIgnore},
+		{name: "only true ignores", labels: map[string]string{v1alpha1.LabelIgnore: "false"}},
+		{name: "ignored before tainted", labels: map[string]string{v1alpha1.LabelIgnore: "true"}, taints: []corev1.Taint{noSchedule}, want: ignored},
 
 		{name: "NoSchedule", taints: []corev1.Taint{noSchedule}, want: taint, message: "team=a:NoSchedule"},
 		{name: "NoExecute", taints: []corev1.Taint{with(corev1.TaintEffectNoExecute)}, want: taint, message: "team=a:NoExecute"},
@@ -136,7 +136,7 @@ func TestHoldOrder(t *testing.T) {
 		if status == v1alpha1.StatusComplete || status == v1alpha1.StatusPaused {
 			ready = metav1.ConditionTrue
 		}
-		s.Status.Conditions = []metav1.Condition{{Type: rollout.ConditionReady, Status: ready}}
+		s.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: ready}}
 		return rollout.Earlier{Skyhook: s, IncompleteHere: here}
 	}
 	const node, all = v1alpha1.SequencingNode, v1alpha1.SequencingAll
@@ -172,7 +172,7 @@ func TestHoldOrder(t *testing.T) {
 func TestPrecedes(t *testing.T) {
 	skyhook := func(name string, priority int, disabled string) *v1alpha1.Skyhook {
 		return &v1alpha1.Skyhook{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{rollout.AnnotationDisable: disabled}},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{v1alpha1.AnnotationDisable: disabled}},
 			Spec:       v1alpha1.SkyhookSpec{Priority: priority},
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // MaxPermits bounds the permits of one Skyhook, whatever its budget, and so the size of its status.
@@ -15,9 +16,8 @@ type Input struct {
 	Skyhook *v1alpha1.Skyhook
 	// Nodes that the Skyhook selects, in any order.
 	Nodes []Node
-	// Departed are nodes that the Skyhook no longer selects but that still exist: name to the permit token that the
-	// node finished with.
-	Departed map[string]string
+	// Departed are the nodes that hold a permit and still exist, but that the Skyhook no longer selects, by their names.
+	Departed map[string]Departed
 	// Installed packages, and those that are complete on every node; only known while an uninstall is asked for.
 	Installed, CompleteEverywhere map[string]bool
 	// Removal tells which packages left the spec, or had their version lowered, although they must be uninstalled first;
@@ -25,13 +25,26 @@ type Input struct {
 	Removal string
 	// Hold keeps every node from new work; nil when nothing does.
 	Hold *lifecycle.Hold
+	// Unretained says that definitions of the spec could not be kept. No node may start anything with it then, so the status
+	// does not take its generation for observed.
+	Unretained bool
 	// Policy that the Skyhook names; nil paces by its interruptionBudget alone.
 	Policy *Policy
 	// PolicyMissing says that the policy that the Skyhook names does not exist.
 	PolicyMissing bool
 	// Deleting says that the Skyhook is being deleted: budgets still hold, but there are no batches and no stop.
 	Deleting bool
-	Now      time.Time
+	// Freeing are the nodes that still have something of a Skyhook that is being deleted, sorted.
+	Freeing []string
+	Now     time.Time
+}
+
+// Departed is a node that the Skyhook no longer selects.
+type Departed struct {
+	// Done is the token of the permit that the node finished with last.
+	Done string
+	// Unavailable says that the node is not Ready, so that nothing on it may ever end.
+	Unavailable bool
 }
 
 // Node is what the plan needs to know of one selected node.
@@ -41,29 +54,23 @@ type Node struct {
 	Created time.Time
 	// Labels of the node; they decide its compartment.
 	Labels map[string]string
-	// Status as the node's record tells; empty when it has none.
-	Status v1alpha1.Status
-	// Complete says that the record fulfils the spec as it is now.
-	Complete bool
-	// Begun says that the record has packages and that none of them fails.
+	// Facts are what is true of the node for the Skyhook.
+	Facts lifecycle.Facts
+	// Begun says that the record has packages and no failed run.
 	Begun bool
-	// Cordoned says that the Skyhook holds a cordon on the node.
-	Cordoned bool
 	// Done is the token of the permit that the node finished with last.
 	Done string
-	// Ready is the node's own Ready condition.
-	Ready bool
 	// Hold keeps this node from new work; nil when nothing does.
 	Hold *lifecycle.Hold
-	// Trouble is the first error on the node; nil when none.
-	Trouble *Trouble
+	// Trouble is the first failed run on the node, for people; nil when none.
+	Trouble *lifecycle.Wait
 	// Wait is what the whole node waits for as its record tells, such as a permit or a pod that holds its drain; nil when
-	// it does not. Its reason is lifecycle.ReasonNoPermit only if a permit is all that keeps a pod from being started.
-	Wait *Trouble
+	// it does not.
+	Wait *lifecycle.Wait
 	// Undoing says that a package is being uninstalled there; UndoFailed is why that fails, nil when it does not.
 	Undoing    bool
-	UndoFailed *Trouble
-	// Abandoned says that nothing is undone there any more; Recorded then names the packages that stay.
+	UndoFailed *lifecycle.Wait
+	// Abandoned says that nothing is uninstalled there any more; Recorded then names the packages that stay.
 	Abandoned bool
 	Recorded  string
 	// States mirrors the package states, for small fleets.
@@ -71,55 +78,44 @@ type Node struct {
 	BootID string
 }
 
-// Trouble is why a node does not get on.
-type Trouble struct {
-	Reason  string
-	Message string
-	Since   time.Time
-}
+// failing reports whether a run that matters failed.
+func (n *Node) failing() bool { return n.Facts.FailedRun && !n.Facts.Complete }
 
-// failing reports whether the record tells of an error.
-func (n *Node) failing() bool {
-	return !n.Complete && n.Status == v1alpha1.StatusErroring
-}
+// busy reports whether the node counts as at work also without a permit: we disturb it, or what failed there is tried
+// again and runs.
+func (n *Node) busy() bool { return n.Facts.Disturbed || n.Facts.AtWork && !n.Facts.Complete }
 
-// busy reports whether the node is disturbed also without a permit: we hold it cordoned, or what failed there is tried again
-// and runs.
-func (n *Node) busy() bool {
-	return n.Cordoned || !n.Complete && n.Status == v1alpha1.StatusInProgress
-}
+// needsUser reports whether the node waits for what only another spec changes.
+func (n *Node) needsUser() bool { return n.Facts.NeedsAuthor && !n.Facts.Complete }
 
-// needsUser reports whether the node waits for what only the user can change.
-func (n *Node) needsUser() bool {
-	return !n.Complete && n.Status == v1alpha1.StatusBlocked && n.Wait != nil && lifecycle.NeedsUser(n.Wait.Reason)
-}
-
-// awaitsTurn reports whether the record tells that something could start but for a permit, or but for a hold that is over:
-// then the node has not looked yet at what it is allowed by now.
+// awaitsTurn reports whether a failing node could go on but for a permit, or but for a hold that is over: then it has not
+// looked yet at what it is allowed by now.
 func (n *Node) awaitsTurn() bool {
-	if n.Wait == nil || n.Hold != nil {
-		return false
-	}
-	switch n.Wait.Reason {
-	case lifecycle.ReasonNoPermit, ReasonPredecessor, ReasonIgnored, ReasonTaint,
-		ReasonPaused, ReasonDisabled, ReasonSpecInvalid, ReasonPolicyNotFound:
-		return true
-	}
-	return false
+	return n.failing() && n.Hold == nil && n.Facts.AwaitsTurn
 }
 
-// status is the node's status for the roll-up: its record lags behind the spec and behind the plan.
-func (n *Node) status(holdsPermit bool) v1alpha1.Status {
+// status is what people are shown of the node; nothing goes by it. all is the hold of the whole Skyhook, nil for none.
+func (n *Node) status(all *lifecycle.Hold, holdsPermit bool) v1alpha1.Status {
+	hold := n.Hold
+	if hold == nil {
+		hold = all
+	}
 	switch {
-	case n.Complete && n.Status != v1alpha1.StatusPaused:
+	case all != nil && all.Status == v1alpha1.StatusPaused:
+		return v1alpha1.StatusPaused
+	case n.Facts.Complete:
 		return v1alpha1.StatusComplete
-	case n.Status == v1alpha1.StatusErroring, n.Status == v1alpha1.StatusPaused, n.Status == v1alpha1.StatusDisabled:
-		return n.Status
-	case n.Hold != nil:
+	case all != nil && all.Status == v1alpha1.StatusDisabled:
+		return v1alpha1.StatusDisabled
+	case n.Hold != nil && n.Hold.Frees == record.FreesAdministrator: // nothing is tried again until somebody changes that
 		return n.Hold.Status
-	case n.needsUser():
+	case n.Facts.FailedRun:
+		return v1alpha1.StatusErroring
+	case hold != nil:
+		return hold.Status
+	case n.Facts.NeedsAuthor:
 		return v1alpha1.StatusBlocked
-	case holdsPermit:
+	case holdsPermit || n.Facts.AtWork:
 		return v1alpha1.StatusInProgress
 	default:
 		return v1alpha1.StatusWaiting

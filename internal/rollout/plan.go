@@ -21,12 +21,15 @@ func Plan(in Input) v1alpha1.SkyhookStatus {
 	if len(f.permits) == 0 && AllComplete(f.Nodes) {
 		f.numbers.end()
 	}
-	status.ObservedGeneration = in.Skyhook.Generation
+	if !in.Unretained {
+		status.ObservedGeneration = in.Skyhook.Generation
+	}
 	status.Resumed = resumed(in.Skyhook)
 	status.NextOrder, status.NodeOrderOffset = f.numbers.next, int(f.numbers.next)
 	status.FirstRound, status.NextRound = f.numbers.firstRound, f.numbers.nextRound
 
 	v := newView(f, compartments)
+	status.Waiting = v.waiting()
 	status.Permits = f.sorted()
 	status.Nodes = v.counts()
 	status.Status = v.rollUp()
@@ -51,7 +54,7 @@ func (in *Input) holdMissing() {
 	}
 	in.Nodes = slices.Clone(in.Nodes)
 	for i := range in.Nodes {
-		if n := &in.Nodes[i]; n.Hold == nil && !n.Complete {
+		if n := &in.Nodes[i]; n.Hold == nil && !n.Facts.Complete {
 			n.Hold = hold
 		}
 	}

@@ -13,13 +13,17 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
 var (
-	holdPaused   = &lifecycle.Hold{Status: v1alpha1.StatusPaused, Reason: rollout.ReasonPaused, Message: "paused"}
-	holdDisabled = &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Reason: rollout.ReasonDisabled, Message: "disabled"}
-	holdInvalid  = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonSpecInvalid, Message: "spec.serial: no"}
+	holdPaused   = &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused, Message: "paused"}}
+	holdDisabled = &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDisabled, Message: "disabled"}}
+	holdInvalid  = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonSpecInvalid, Message: "spec.serial: no"}}
+	// A Skyhook that cannot be prepared for its nodes, until somebody acts, or until Kubernetes cleaned up.
+	holdUnprepared = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: "ConfigMapConflict", Frees: record.FreesAdministrator, Message: "taken"}}
+	holdLeftover   = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: "ConfigMapConflict", Frees: record.FreesTime, Message: "taken"}}
 )
 
 // TestRollUp has one line per mix of node states: permits, nodes and hold give status, Ready, Reconciling and Stalled.
@@ -47,28 +51,28 @@ func TestRollUp(t *testing.T) {
 		{name: "in progress before waiting", permits: one, nodes: "n1 in_progress; n2 held=WaitingForSkyhook", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
 		{name: "all wait for an earlier Skyhook", nodes: "n1 held=WaitingForSkyhook; n2 held=WaitingForSkyhook", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
 		{name: "nodes whose kubelet is away wait", nodes: "n1 not-ready", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
-		{name: "a record that lags behind a resume: paused", nodes: "n1 paused held=WaitingForSkyhook", want: "paused Ready=False:Paused Reconciling=False Stalled=False:Progressing"},
+		{name: "held by an earlier Skyhook in the middle of a stage", nodes: "n1 in_progress held=WaitingForSkyhook", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
+		{name: "held in the middle of a failing stage", nodes: "n1 erroring held=NodeIgnored", want: "erroring Ready=False:Erroring Reconciling=True Stalled=True:NodesErroring"},
+		{name: "a stage runs although the permit is back", permits: one, nodes: "n1 complete; n2 in_progress", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
+		{name: "only another spec helps, before a permit", permits: one, nodes: "n1 blocked=DependencyUninstalled", want: "blocked Ready=False:Blocked Reconciling=False Stalled=False:Progressing"},
 		{name: "a record of complete, of the spec before", permits: one, nodes: "n1 held=WaitingForSkyhook; n2 held=WaitingForSkyhook", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
 
-		{name: "paused", nodes: "n1 paused; n2", hold: holdPaused, want: "paused Ready=False:Paused Reconciling=False Stalled=False:Progressing"},
+		{name: "paused", nodes: "n1; n2", hold: holdPaused, want: "paused Ready=False:Paused Reconciling=False Stalled=False:Progressing"},
 		{name: "paused, while a node fails", permits: one, nodes: "n1 erroring; n2", hold: holdPaused, want: "paused Ready=False:Paused Reconciling=False Stalled=False:Progressing"},
 		{name: "paused when complete: Ready all the same", nodes: "n1 complete; n2 complete", hold: holdPaused, want: "paused Ready=True:Paused Reconciling=False Stalled=False:Progressing"},
-		{name: "disabled", nodes: "n1 disabled; n2", hold: holdDisabled, want: "disabled Ready=False:Disabled Reconciling=False Stalled=False:Progressing"},
+		{name: "disabled", nodes: "n1; n2", hold: holdDisabled, want: "disabled Ready=False:Disabled Reconciling=False Stalled=False:Progressing"},
 		{name: "disabled when complete", nodes: "n1 complete", hold: holdDisabled, want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:Progressing"},
 		{name: "invalid", nodes: "n1; n2", hold: holdInvalid, want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:SpecInvalid"},
+		{name: "cannot be prepared", nodes: "n1; n2 complete", hold: holdUnprepared, want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:ConfigMapConflict"},
+		{name: "cannot be prepared when complete", nodes: "n1 complete", hold: holdUnprepared, want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:ConfigMapConflict"},
+		{name: "cannot be prepared for a while", nodes: "n1", hold: holdLeftover, want: "blocked Ready=False:Blocked Reconciling=False Stalled=False:Progressing"},
 		{name: "invalid when complete", nodes: "n1 complete", hold: holdInvalid, want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:SpecInvalid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			fleet := nodes(c.nodes)
-			for i := range fleet {
-				if fleet[i].Complete && c.hold == holdPaused {
-					fleet[i].Status = v1alpha1.StatusPaused // what the node's record says then
-				}
-			}
-			status := rollout.Plan(rollout.Input{Skyhook: skyhook(1, c.permits...), Nodes: fleet, Hold: c.hold, Now: now})
-			ready := meta.FindStatusCondition(status.Conditions, rollout.ConditionReady)
-			stalled := meta.FindStatusCondition(status.Conditions, rollout.ConditionStalled)
-			reconciling := meta.FindStatusCondition(status.Conditions, rollout.ConditionReconciling)
+			status := rollout.Plan(rollout.Input{Skyhook: skyhook(1, c.permits...), Nodes: nodes(c.nodes), Hold: c.hold, Now: now})
+			ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+			stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
+			reconciling := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReconciling)
 			got := fmt.Sprintf("%s Ready=%s:%s Reconciling=%s Stalled=%s:%s",
 				status.Status, ready.Status, ready.Reason, reconciling.Status, stalled.Status, stalled.Reason)
 			if got != c.want {
@@ -81,7 +85,7 @@ func TestRollUp(t *testing.T) {
 // TestRollUpOfKnownStatesIsKnown tries every pair of node states with and without a permit.
 func TestRollUpOfKnownStatesIsKnown(t *testing.T) {
 	states := []string{
-		"", "complete", "in_progress", "erroring", "blocked", "waiting", "paused", "disabled",
+		"", "complete", "in_progress", "erroring", "blocked=DefinitionMissing", "overdue=DrainTimeout", "cordoned",
 		"held=NodeIgnored", "held=WaitingForSkyhook", "not-ready",
 	}
 	for _, a := range states {
@@ -130,6 +134,7 @@ func TestReadyMessage(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		permits []v1alpha1.Permit
+		hold    *lifecycle.Hold
 		nodes   string
 		want    string
 	}{
@@ -141,10 +146,11 @@ func TestReadyMessage(t *testing.T) {
 		},
 		{
 			name: "every group, in order", permits: []v1alpha1.Permit{permit("i2", 0), permit("i1", 1)},
-			nodes: "d disabled; p paused; w held=WaitingForSkyhook; e2 erroring; e1 erroring; b held=NodeIgnored; i2; i1; c complete",
-			want: "1/9 nodes complete (c), 2 in progress (i1, i2), 1 blocked (b), 2 erroring (e1, e2), 1 waiting (w), " +
-				"1 paused (p), 1 disabled (d)",
+			nodes: "w held=WaitingForSkyhook; e2 erroring; e1 erroring; b held=NodeIgnored; i2; i1; c complete",
+			want:  "1/7 nodes complete (c), 2 in progress (i1, i2), 1 blocked (b), 2 erroring (e1, e2), 1 waiting (w)",
 		},
+		{name: "paused", hold: holdPaused, nodes: "p2 erroring; p1; c complete", want: "0/3 nodes complete, 3 paused (c, p1, p2): paused"},
+		{name: "disabled", hold: holdDisabled, nodes: "d2 erroring; d1; c complete", want: "1/3 nodes complete (c), 2 disabled (d1, d2): disabled"},
 		{name: "ten names", nodes: strings.Join(many[:10], ";"), want: "10/10 nodes complete (m00, m01, m02, m03, m04, m05, m06, m07, m08, m09)"},
 		{name: "more than ten names", nodes: strings.Join(many, ";"), want: "11/11 nodes complete (names left out: more than 10)"},
 		{
@@ -153,20 +159,12 @@ func TestReadyMessage(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			status := rollout.Plan(rollout.Input{Skyhook: skyhook(1, c.permits...), Nodes: nodes(c.nodes), Hold: holdIf(c.permits), Now: now})
-			if got := meta.FindStatusCondition(status.Conditions, rollout.ConditionReady).Message; got != c.want {
+			status := rollout.Plan(rollout.Input{Skyhook: skyhook(1, c.permits...), Nodes: nodes(c.nodes), Hold: c.hold, Now: now})
+			if got := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady).Message; got != c.want {
 				t.Errorf("\ngot  %s\nwant %s", got, c.want)
 			}
 		})
 	}
-}
-
-// holdIf keeps Grant from giving more permits than a row names.
-func holdIf(permits []v1alpha1.Permit) *lifecycle.Hold {
-	if len(permits) > 0 {
-		return &lifecycle.Hold{Status: v1alpha1.StatusWaiting, Reason: "Test", Message: "-"}
-	}
-	return nil
 }
 
 func TestConditions(t *testing.T) {
@@ -175,34 +173,34 @@ func TestConditions(t *testing.T) {
 		Skyhook: s, Now: now, Nodes: nodes("n1 erroring trouble=StepFailed; n2 held=TaintNotTolerable; n3 held=NodeIgnored; n4 held=NodeIgnored"),
 	})
 	wantMessages := map[string]string{
-		rollout.ConditionTaint:       "1 nodes (n2)",
-		rollout.ConditionIgnored:     "2 nodes (n3, n4)",
-		rollout.ConditionStalled:     "node n1: StepFailed: trouble: StepFailed",
-		rollout.ConditionReconciling: "0/4 nodes complete, 3 blocked (n2, n3, n4), 1 erroring (n1)",
+		v1alpha1.ConditionTaintNotTolerable: "1 nodes (n2)",
+		v1alpha1.ConditionNodesIgnored:      "2 nodes (n3, n4)",
+		v1alpha1.ConditionStalled:           "node n1: StepFailed: trouble: StepFailed",
+		v1alpha1.ConditionReconciling:       "0/4 nodes complete, 3 blocked (n2, n3, n4), 1 erroring (n1)",
 	}
 	for kind, message := range wantMessages {
 		if got := meta.FindStatusCondition(first.Conditions, kind); got.Message != message {
 			t.Errorf("%s: message %q, want %q", kind, got.Message, message)
 		}
 	}
-	for _, kind := range []string{rollout.ConditionTaint, rollout.ConditionIgnored, rollout.ConditionStalled} {
+	for _, kind := range []string{v1alpha1.ConditionTaintNotTolerable, v1alpha1.ConditionNodesIgnored, v1alpha1.ConditionStalled} {
 		if !meta.IsStatusConditionTrue(first.Conditions, kind) {
 			t.Errorf("%s is not True", kind)
 		}
 	}
 	for kind, mirrored := range map[string]string{
-		rollout.ConditionReady: "Ready", rollout.ConditionTaint: "TaintNotTolerable", rollout.ConditionIgnored: "NodesIgnored",
+		v1alpha1.ConditionReady: "Ready", v1alpha1.ConditionTaintNotTolerable: "TaintNotTolerable", v1alpha1.ConditionNodesIgnored: "NodesIgnored",
 	} {
 		checkMirror(t, first.Conditions, kind, "skyhook.nvidia.com/"+mirrored)
 	}
-	checkMirror(t, first.Conditions, rollout.ConditionReady, "skyhook.nvidia.com/Transition")
+	checkMirror(t, first.Conditions, v1alpha1.ConditionReady, "skyhook.nvidia.com/Transition")
 
 	s.Status = first
 	later := now.Add(time.Hour)
 	second := rollout.Plan(rollout.Input{Skyhook: s, Now: later, Nodes: nodes("n1 erroring trouble=OOMKilled; n2; n3; n4")})
 	for kind, changed := range map[string]bool{
-		rollout.ConditionReady: false, rollout.ConditionStalled: false, "skyhook.nvidia.com/Ready": false,
-		rollout.ConditionTaint: true, rollout.ConditionIgnored: true, "skyhook.nvidia.com/TaintNotTolerable": true,
+		v1alpha1.ConditionReady: false, v1alpha1.ConditionStalled: false, "skyhook.nvidia.com/Ready": false,
+		v1alpha1.ConditionTaintNotTolerable: true, v1alpha1.ConditionNodesIgnored: true, "skyhook.nvidia.com/TaintNotTolerable": true,
 	} {
 		want := now
 		if changed {
@@ -212,7 +210,7 @@ func TestConditions(t *testing.T) {
 			t.Errorf("%s: transition time %s, want %s", kind, got.LastTransitionTime, want)
 		}
 	}
-	if got := meta.FindStatusCondition(second.Conditions, rollout.ConditionTaint).Message; got != "every taint is tolerated" {
+	if got := meta.FindStatusCondition(second.Conditions, v1alpha1.ConditionTaintNotTolerable).Message; got != "every taint is tolerated" {
 		t.Errorf("message of a False condition is %q", got)
 	}
 }
@@ -233,6 +231,25 @@ func checkMirror(t *testing.T, conditions []metav1.Condition, kind, mirror strin
 	}
 }
 
+// TestUnretained: without its definitions no node may start with a spec, so the status does not speak of its generation. All
+// that is out stays out.
+func TestUnretained(t *testing.T) {
+	s := skyhook(2, permit("n1", 0))
+	s.Status.ObservedGeneration = generation - 1
+	in := rollout.Input{Skyhook: s, Now: now, Nodes: nodes("n1; n2"), Hold: holdUnprepared, Unretained: true}
+	status := rollout.Plan(in)
+	if status.ObservedGeneration != generation-1 || text(status.Permits) != "n1:0" {
+		t.Errorf("observed generation %d, permits %s", status.ObservedGeneration, text(status.Permits))
+	}
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); c.Message != "taken" || c.ObservedGeneration != generation {
+		t.Errorf("Ready is %+v", c)
+	}
+	in.Hold, in.Unretained = nil, false
+	if status = rollout.Plan(in); status.ObservedGeneration != generation || text(status.Permits) != "n1:0 n2:1" {
+		t.Errorf("then: observed generation %d, permits %s", status.ObservedGeneration, text(status.Permits))
+	}
+}
+
 // TestPlanTwice: a plan of unchanged input is the same, so that it costs no write.
 func TestPlanTwice(t *testing.T) {
 	s := skyhook(2, permit("n1", 0))
@@ -247,8 +264,8 @@ func TestPlanTwice(t *testing.T) {
 func TestAttention(t *testing.T) {
 	s := skyhook(1)
 	s.Status.Attention = []v1alpha1.NodeAttention{
-		{Node: "b1", Reason: rollout.ReasonTaint, Since: metav1.NewTime(now.Add(-time.Hour))},
-		{Node: "b2", Reason: rollout.ReasonIgnored, Since: metav1.NewTime(now.Add(-time.Hour))},
+		{Node: "b1", Reason: v1alpha1.ReasonTaintNotTolerable, Since: metav1.NewTime(now.Add(-time.Hour))},
+		{Node: "b2", Reason: v1alpha1.ReasonNodeIgnored, Since: metav1.NewTime(now.Add(-time.Hour))},
 	}
 	status := rollout.Plan(rollout.Input{
 		Skyhook: s, Now: now.Add(300 * time.Millisecond),
@@ -273,9 +290,9 @@ func TestAttention(t *testing.T) {
 func TestAttentionIsBounded(t *testing.T) {
 	all := fleet(500)
 	for i := range all {
-		all[i].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonTaint, Message: "-"}
+		all[i].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Message: "-"}}
 	}
-	all[499].Status, all[499].Trouble = v1alpha1.StatusErroring, &rollout.Trouble{Reason: "StepFailed"}
+	all[499].Facts.FailedRun, all[499].Trouble = true, &lifecycle.Wait{Reason: "StepFailed"}
 	status := rollout.Plan(rollout.Input{Skyhook: skyhook(1), Nodes: all, Now: now})
 	if len(status.Attention) != 10 {
 		t.Fatalf("%d nodes need attention, want the first 10", len(status.Attention))
@@ -330,12 +347,12 @@ func TestStatusIsBounded(t *testing.T) {
 	for i := range all {
 		switch i % 10 {
 		case 9:
-			all[i].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonTaint, Message: strings.Repeat("m", 1000)}
+			all[i].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Message: strings.Repeat("m", 1000)}}
 		case 5:
-			all[i].Status = v1alpha1.StatusErroring
-			all[i].Trouble = &rollout.Trouble{Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 400), Since: now}
+			all[i].Facts.FailedRun = true
+			all[i].Trouble = &lifecycle.Wait{Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 400), Since: metav1.NewTime(now)}
 		case 3:
-			all[i].Complete, all[i].Status = true, v1alpha1.StatusComplete
+			all[i].Facts.Complete = true
 		}
 	}
 	s := skyhook(0)

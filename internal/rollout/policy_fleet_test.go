@@ -58,8 +58,9 @@ type pacedVersion struct {
 	exists, selected, aside, away bool
 	generation                    int64
 	stage                         int
-	erroring, cordoned            bool
-	wait, done                    string
+	erroring, working, cordoned   bool
+	wait                          record.Frees
+	done                          string
 }
 
 func (n *pacedNode) last() pacedVersion { return n.versions[len(n.versions)-1] }
@@ -130,13 +131,13 @@ func (n *pacedNode) compartment() string {
 func (f *pacedFleet) input(view func(*pacedNode) pacedVersion) rollout.Input {
 	s := f.spec.DeepCopy()
 	s.Status = f.statuses[len(f.statuses)-1]
-	in := rollout.Input{Skyhook: s, Policy: f.policy, Now: now, Departed: map[string]string{}}
+	in := rollout.Input{Skyhook: s, Policy: f.policy, Now: now, Departed: map[string]rollout.Departed{}}
 	for _, n := range f.nodes {
 		v := view(n)
 		switch {
 		case !v.exists:
 		case !v.selected:
-			in.Departed[n.name] = v.done
+			in.Departed[n.name] = rollout.Departed{Done: v.done}
 		default:
 			in.Nodes = append(in.Nodes, v.seen(n, s.Generation))
 		}
@@ -146,17 +147,17 @@ func (f *pacedFleet) input(view func(*pacedNode) pacedVersion) rollout.Input {
 
 func (v pacedVersion) seen(n *pacedNode, generation int64) rollout.Node {
 	seen := rollout.Node{
-		Name: n.name, Created: now, Ready: !v.away, Done: v.done, Complete: v.complete(generation),
-		Cordoned: v.cordoned, Begun: v.stage > 0 && !v.erroring, Labels: map[string]string{"tier": n.tier},
-	}
-	if v.erroring {
-		seen.Status = v1alpha1.StatusErroring
+		Name: n.name, Created: now, Done: v.done, Begun: v.stage > 0 && !v.erroring, Labels: map[string]string{"tier": n.tier},
+		Facts: lifecycle.Facts{
+			Complete: v.complete(generation), Unavailable: v.away, Disturbed: v.cordoned, FailedRun: v.erroring, AtWork: v.working,
+		},
 	}
 	if v.aside {
-		seen.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Reason: rollout.ReasonIgnored}
+		seen.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
 	}
 	if v.wait != "" {
-		seen.Wait = &rollout.Trouble{Reason: v.wait}
+		seen.Wait = &lifecycle.Wait{Reason: "Waits", Frees: v.wait}
+		seen.Facts.AwaitsTurn = v.wait == record.FreesOther || v.wait == record.FreesAdministrator
 	}
 	return seen
 }
@@ -204,12 +205,12 @@ func (f *pacedFleet) act(n *pacedNode, status int, works, interrupts bool) {
 func (n *pacedNode) observe(v *pacedVersion, works bool, generation int64) {
 	switch {
 	case v.generation != generation:
-		n.pod, v.stage, v.generation = noPod, 0, generation
+		n.pod, v.stage, v.generation, v.working = noPod, 0, generation, false
 	case n.pod != noPod && works:
-		n.pod, v.erroring = noPod, false
+		n.pod, v.erroring, v.working = noPod, false, false
 		v.stage++
 	case n.pod == running:
-		n.pod, v.erroring = failingPod, true
+		n.pod, v.erroring, v.working = failingPod, true, false
 	}
 }
 
@@ -219,11 +220,11 @@ func (n *pacedNode) start(v *pacedVersion, permit *v1alpha1.Permit, interrupts b
 	switch {
 	case n.pod != noPod || v.stage == stages:
 	case v.aside:
-		v.wait = rollout.ReasonIgnored
+		v.wait = record.FreesAdministrator
 	case permit == nil || permit.Revoked:
-		v.wait = lifecycle.ReasonNoPermit
+		v.wait = record.FreesOther
 	case !v.away:
-		n.pod, v.erroring, v.cordoned = running, false, v.cordoned || interrupts
+		n.pod, v.erroring, v.working, v.cordoned = running, false, true, v.cordoned || interrupts
 	}
 }
 

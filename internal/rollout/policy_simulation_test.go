@@ -87,13 +87,13 @@ func (f *pacedFleet) inPass(in rollout.Input, before, after v1alpha1.SkyhookStat
 		kept := had != nil && has != nil && had.Order == has.Order && had.Round == has.Round && had.Generation == has.Generation
 		switch {
 		case kept:
-			failing := n.Status == v1alpha1.StatusErroring && (n.Wait == nil || n.Hold != nil)
-			if !n.Complete && n.Hold == nil && !failing && (n.Ready || n.Cordoned) {
+			failing := n.Facts.FailedRun && (n.Wait == nil || n.Hold != nil)
+			if !n.Facts.Complete && n.Hold == nil && !failing && (!n.Facts.Unavailable || n.Facts.Disturbed) {
 				c.active++
 			}
 		case has != nil:
 			c.granted++
-			if n.Complete || n.Hold != nil || !n.Ready {
+			if n.Facts.Complete || n.Hold != nil || n.Facts.Unavailable {
 				f.t.Fatalf("%s got a permit; it is %+v", n.Name, n)
 			}
 		}
@@ -216,7 +216,7 @@ func (f *pacedFleet) actions() map[string]func(*rapid.T) {
 }
 
 func (f *pacedFleet) resume() {
-	f.spec.Annotations = map[string]string{rollout.AnnotationResume: fmt.Sprint(len(f.statuses))}
+	f.spec.Annotations = map[string]string{v1alpha1.AnnotationResume: fmt.Sprint(len(f.statuses))}
 }
 
 // ending is how a simulation ends.

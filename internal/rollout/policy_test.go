@@ -45,7 +45,7 @@ func homes(t *testing.T, p *rollout.Policy, fleet string) string {
 	var list []string
 	for i := range nodes(fleet) {
 		all := nodes(fleet)
-		all[i].Complete = true
+		all[i].Facts.Complete = true
 		status := rollout.Plan(rollout.Input{Skyhook: skyhook(0), Policy: p, Nodes: all, Now: now})
 		for name, c := range status.CompartmentStatuses {
 			if c.Completed == 1 {

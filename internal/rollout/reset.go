@@ -1,8 +1,6 @@
 package rollout
 
 import (
-	"unicode/utf8"
-
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
@@ -51,22 +49,11 @@ func (r reset) apply(before *v1alpha1.BatchState) v1alpha1.BatchState {
 
 // resumed is the value of the resume annotation to remember: the last one that it had.
 func resumed(s *v1alpha1.Skyhook) string {
-	value := s.Annotations[AnnotationResume]
+	value := s.Annotations[v1alpha1.AnnotationResume]
 	if value == "" {
 		return s.Status.Resumed
 	}
 	return cut(value, maxResume)
-}
-
-// cut shortens a text to at most n bytes, at the end of a character.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }
 
 // newerThanDone reports whether the spec changed since the node finished with its last permit.

@@ -34,7 +34,7 @@ func TestGoOn(t *testing.T) {
 		s.Spec.Packages = map[string]v1alpha1.Package{"tuning": {Version: "1.3.0"}}
 	}
 	resume := func(value string) func(*v1alpha1.Skyhook) {
-		return func(s *v1alpha1.Skyhook) { s.Annotations = map[string]string{rollout.AnnotationResume: value} }
+		return func(s *v1alpha1.Skyhook) { s.Annotations = map[string]string{v1alpha1.AnnotationResume: value} }
 	}
 	option := func(reset bool) func(*v1alpha1.Skyhook) {
 		return func(s *v1alpha1.Skyhook) {
@@ -77,8 +77,8 @@ func TestGoOn(t *testing.T) {
 			if got := stateText(t, status); got != c.want {
 				t.Errorf("state\n     %s\nwant %s", got, c.want)
 			}
-			if isStopped := meta.IsStatusConditionTrue(status.Conditions, rollout.ConditionStopped); isStopped != (c.want == still) {
-				t.Errorf("condition %s is %t", rollout.ConditionStopped, isStopped)
+			if isStopped := meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionRolloutStopped); isStopped != (c.want == still) {
+				t.Errorf("condition %s is %t", v1alpha1.ConditionRolloutStopped, isStopped)
 			}
 			if (len(status.Permits) == 0) != (c.want == still) {
 				t.Errorf("permits %q", text(status.Permits))
@@ -106,7 +106,7 @@ func TestRepairedInTime(t *testing.T) {
 func TestResumedOnce(t *testing.T) {
 	for _, value := range []string{"2026-03-01", strings.Repeat("ä", 100), strings.Repeat("x", 1000)} {
 		s := stopped(t)
-		s.Annotations = map[string]string{rollout.AnnotationResume: value}
+		s.Annotations = map[string]string{v1alpha1.AnnotationResume: value}
 		in := rollout.Input{Skyhook: s, Policy: policy(t, byTwos), Now: now, Nodes: nodes("n1 erroring done=4/0; n2 erroring done=4/1; n3 held=NodeIgnored")}
 		s.Status = rollout.Plan(in)
 		if len(s.Status.Resumed) > 128 || !strings.HasPrefix(value, s.Status.Resumed) || s.Status.Resumed == "" {
@@ -117,7 +117,7 @@ func TestResumedOnce(t *testing.T) {
 		if !s.Status.CompartmentStatuses[rollout.DefaultCompartment].BatchState.ShouldStop {
 			t.Errorf("%q continued twice", value)
 		}
-		delete(s.Annotations, rollout.AnnotationResume)
+		delete(s.Annotations, v1alpha1.AnnotationResume)
 		if got := rollout.Plan(in).Resumed; got != s.Status.Resumed {
 			t.Errorf("without the annotation %q is kept, want %q", got, s.Status.Resumed)
 		}
@@ -147,14 +147,14 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 			if status.Status != c.status {
 				t.Errorf("status %s, want %s", status.Status, c.status)
 			}
-			got := meta.FindStatusCondition(status.Conditions, rollout.ConditionStopped)
+			got := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionRolloutStopped)
 			switch {
 			case (got != nil) != (c.message != ""):
 				t.Errorf("condition is %+v", got)
-			case got != nil && (got.Reason != "FailureThreshold" || !strings.HasSuffix(got.Message, c.message) || !strings.Contains(got.Message, rollout.AnnotationResume)):
+			case got != nil && (got.Reason != "FailureThreshold" || !strings.HasSuffix(got.Message, c.message) || !strings.Contains(got.Message, v1alpha1.AnnotationResume)):
 				t.Errorf("condition says %s: %s", got.Reason, got.Message)
 			}
-			stalled := meta.FindStatusCondition(status.Conditions, rollout.ConditionStalled)
+			stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
 			if (stalled.Status == metav1.ConditionTrue) != (c.stalled != "") || c.stalled != "" && stalled.Reason != c.stalled {
 				t.Errorf("Stalled is %s: %s", stalled.Status, stalled.Reason)
 			}
@@ -224,13 +224,13 @@ func TestPolicyMissing(t *testing.T) {
 	if want := (v1alpha1.NodeCounts{Total: 4, Complete: 1, Blocked: 3}); status.Nodes != want {
 		t.Errorf("counts %+v", status.Nodes)
 	}
-	for _, kind := range []string{"DeploymentPolicyNotFound", "skyhook.nvidia.com/DeploymentPolicyNotFound", rollout.ConditionStalled} {
+	for _, kind := range []string{"DeploymentPolicyNotFound", "skyhook.nvidia.com/DeploymentPolicyNotFound", v1alpha1.ConditionStalled} {
 		c := meta.FindStatusCondition(status.Conditions, kind)
 		if c == nil || c.Status != metav1.ConditionTrue || c.Reason != "DeploymentPolicyNotFound" || !strings.Contains(c.Message, "DeploymentPolicy paced") {
 			t.Errorf("%s is %+v", kind, c)
 		}
 	}
-	if a := status.Attention; len(a) != 3 || a[0].Reason != "DeploymentPolicyNotFound" || a[2].Reason != rollout.ReasonIgnored {
+	if a := status.Attention; len(a) != 3 || a[0].Reason != "DeploymentPolicyNotFound" || a[2].Reason != v1alpha1.ReasonNodeIgnored {
 		t.Errorf("attention %+v", a)
 	}
 	if all[0].Hold != nil {
@@ -254,8 +254,8 @@ func TestPolicyMissing(t *testing.T) {
 }
 
 func TestPolicyMissingRollUp(t *testing.T) {
-	disabled := &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Reason: rollout.ReasonDisabled}
-	paused := &lifecycle.Hold{Status: v1alpha1.StatusPaused, Reason: rollout.ReasonPaused}
+	disabled := &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDisabled}}
+	paused := &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused}}
 	for _, c := range []struct {
 		name  string
 		nodes string
@@ -275,7 +275,7 @@ func TestPolicyMissingRollUp(t *testing.T) {
 			s := skyhook(0)
 			s.Spec.DeploymentPolicy = "paced"
 			status := rollout.Plan(rollout.Input{Skyhook: s, PolicyMissing: true, Hold: c.hold, Nodes: nodes(c.nodes), Now: now})
-			ready := meta.FindStatusCondition(status.Conditions, rollout.ConditionReady).Status
+			ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady).Status
 			if status.Status != c.want || ready != c.ready || len(status.Permits) > 0 {
 				t.Errorf("status %s, Ready %s, permits %q; want %s, %s", status.Status, ready, text(status.Permits), c.want, c.ready)
 			}
@@ -306,7 +306,7 @@ func TestDeleting(t *testing.T) {
 			if got := text(status.Permits); got != c.want {
 				t.Errorf("permits %q, want %q", got, c.want)
 			}
-			if meta.FindStatusCondition(status.Conditions, rollout.ConditionStopped) != nil {
+			if meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionRolloutStopped) != nil {
 				t.Error("a deletion is never stopped")
 			}
 		})
@@ -328,11 +328,8 @@ func TestNodesThatNeedTheUserGetOnePermitPerSpec(t *testing.T) {
 	s.Generation = 4
 	one := 1
 	s.Spec.InterruptionBudget.Count = &one
-	stuck := rollout.Node{
-		Name: "a", Created: now, Ready: true, Status: v1alpha1.StatusBlocked, Done: "4/0",
-		Wait: &rollout.Trouble{Reason: lifecycle.ReasonDependencyGone, Message: "depends on b", Since: now},
-	}
-	other := rollout.Node{Name: "b", Created: now.Add(time.Second), Ready: true}
+	stuck := nodes("a blocked=DependencyUninstalled")[0]
+	other := rollout.Node{Name: "b", Created: now.Add(time.Second)}
 	for _, c := range []struct {
 		name, done string
 		want       string
@@ -347,7 +344,7 @@ func TestNodesThatNeedTheUserGetOnePermitPerSpec(t *testing.T) {
 			if len(status.Permits) != 1 || status.Permits[0].Node != c.want {
 				t.Errorf("permits %v, want one for %s", status.Permits, c.want)
 			}
-			if c.want == "b" && (status.Nodes.Blocked != 1 || len(status.Attention) != 1 || status.Attention[0].Reason != lifecycle.ReasonDependencyGone) {
+			if c.want == "b" && (status.Nodes.Blocked != 1 || len(status.Attention) != 1 || status.Attention[0].Reason != v1alpha1.ReasonDependencyUninstalled) {
 				t.Errorf("%d blocked, attention %+v", status.Nodes.Blocked, status.Attention)
 			}
 		})
@@ -357,8 +354,8 @@ func TestNodesThatNeedTheUserGetOnePermitPerSpec(t *testing.T) {
 // TestRetryCountsAgainstTheCeiling: a node that gave its permit back, and whose retry runs now, is at work all the same.
 func TestRetryCountsAgainstTheCeiling(t *testing.T) {
 	p := policy(t, "default: {budget: {count: 1}, strategy: {fixed: {initialBatch: 1}}}")
-	retried := rollout.Node{Name: "a", Created: now, Ready: true, Status: v1alpha1.StatusErroring, Done: "1/0", Begun: true}
-	other := rollout.Node{Name: "b", Created: now.Add(time.Second), Ready: true}
+	retried := rollout.Node{Name: "a", Created: now, Facts: lifecycle.Facts{FailedRun: true}, Done: "1/0", Begun: true}
+	other := rollout.Node{Name: "b", Created: now.Add(time.Second)}
 	plan := func() string {
 		s := skyhook(0)
 		s.Generation = 1
@@ -367,7 +364,7 @@ func TestRetryCountsAgainstTheCeiling(t *testing.T) {
 	if got := plan(); got != "[b=1/0]" {
 		t.Errorf("while it fails: %s", got)
 	}
-	retried.Status = v1alpha1.StatusInProgress
+	retried.Facts = lifecycle.Facts{AtWork: true}
 	if got := plan(); got != "[a=1/0]" {
 		t.Errorf("while it runs again, only it may go on: %s", got)
 	}

@@ -1,30 +1,13 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/admission"
-)
-
-// Condition types that tell about packages that go. Each exists only while it is true.
-const (
-	ConditionUninstalling      = "UninstallInProgress"
-	ConditionUninstallFailed   = "UninstallFailed"
-	ConditionUninstallRequired = "UninstallRequired"
-	ConditionBlocked           = "Blocked"
-	ConditionMalformed         = "NodeStateMalformed"
-	ConditionDeletionBlocked   = "DeletionBlocked"
-)
-
-// Reasons of DeletionBlocked, beside those of holds.
-const (
-	ReasonDeletionMalformed = "MalformedNodeState"
-	ReasonDeletionPaused    = "PausedWithPendingUninstall"
-	ReasonDeletionDisabled  = "DisabledWithPendingUninstall"
 )
 
 // maxFewNames is how many node names such a condition lists.
@@ -32,34 +15,45 @@ const maxFewNames = 5
 
 func (c conditions) uninstall(in Input) {
 	var undoing, failed, malformed []string
-	var last *Trouble
-	for _, n := range in.Nodes {
+	var last *Node
+	for i := range in.Nodes {
+		n := &in.Nodes[i]
 		if n.Undoing {
 			undoing = append(undoing, n.Name)
 		}
 		if n.UndoFailed != nil {
 			failed = append(failed, n.Name)
-			if last == nil || n.UndoFailed.Since.After(last.Since) {
-				last = n.UndoFailed
+			if last == nil || later(n, last) {
+				last = n
 			}
 		}
-		if n.Hold != nil && n.Hold.Reason == ReasonMalformed {
+		if n.Hold != nil && n.Hold.Reason == v1alpha1.ReasonNodeStateMalformed {
 			malformed = append(malformed, n.Name)
 		}
 	}
-	c.while(len(undoing) > 0, ConditionUninstalling, "UninstallInProgress", "packages are being uninstalled on "+fewNames(undoing))
+	c.while(len(undoing) > 0, v1alpha1.ConditionUninstallInProgress, v1alpha1.ReasonUninstallInProgress, "packages are being uninstalled on "+fewNames(undoing))
 	message := ""
 	if last != nil {
-		message = fmt.Sprintf("uninstall fails on %s and is tried again; last error: %s", fewNames(failed), last.Message)
+		message = fmt.Sprintf("uninstall fails on %s and is tried again; last error: %s", fewNames(failed), last.UndoFailed.Message)
 	}
-	c.while(last != nil, ConditionUninstallFailed, "UninstallPodFailing", message)
-	c.while(in.Removal != "", ConditionUninstallRequired, ConditionUninstallRequired, in.Removal)
-	c.while(len(malformed) > 0, ConditionMalformed, "ParseError", fmt.Sprintf(
-		"the package states on %s cannot be read; repair the annotation, or remove it to start over there", fewNames(malformed)))
+	c.while(last != nil, v1alpha1.ConditionUninstallFailed, v1alpha1.ReasonUninstallPodFailing, message)
+	c.while(in.Removal != "", v1alpha1.ConditionUninstallRequired, v1alpha1.ReasonUninstallRequired, in.Removal)
+	// Readers of this API match the start of the message.
+	c.while(len(malformed) > 0, v1alpha1.ConditionNodeStateMalformed, v1alpha1.ReasonParseError, fmt.Sprintf(
+		"nodeState annotation cannot be parsed on %d node(s): %s; repair the annotation, or remove it to start over there",
+		len(malformed), firstNames(malformed, maxNames)))
 	blocked := blockedDependents(in)
-	c.while(blocked != "", ConditionBlocked, "DependencyUninstalled", blocked)
+	c.while(blocked != "", v1alpha1.ConditionBlocked, v1alpha1.ReasonDependencyUninstalled, blocked)
 	reason, message := deletionBlocked(in)
-	c.while(reason != "", ConditionDeletionBlocked, reason, message)
+	c.while(reason != "", v1alpha1.ConditionDeletionBlocked, reason, message)
+}
+
+// later reports whether a node failed after another, whichever is listed first.
+func later(a, b *Node) bool {
+	if d := a.UndoFailed.Since.Compare(b.UndoFailed.Since.Time); d != 0 {
+		return d > 0
+	}
+	return a.Name < b.Name
 }
 
 // blockedDependents tells which packages wait for one that is, or is to be, uninstalled; empty when none does. Packages
@@ -97,14 +91,19 @@ func deletionBlocked(in Input) (reason, message string) {
 	case len(pending) == 0:
 		return "", ""
 	case in.Hold != nil && in.Hold.Status == v1alpha1.StatusPaused:
-		return ReasonDeletionPaused, fmt.Sprintf("packages have to be uninstalled on %s; remove the annotation %s", fewNames(pending), AnnotationPause)
+		return v1alpha1.ReasonPausedWithPendingUninstall, fmt.Sprintf("packages have to be uninstalled on %s; remove the annotation %s", fewNames(pending), v1alpha1.AnnotationPause)
 	case in.Hold != nil && in.Hold.Status == v1alpha1.StatusDisabled:
-		return ReasonDeletionDisabled, fmt.Sprintf("packages have to be uninstalled on %s; remove the annotation %s", fewNames(pending), AnnotationDisable)
+		return v1alpha1.ReasonDisabledWithPendingUninstall, fmt.Sprintf("packages have to be uninstalled on %s; remove the annotation %s", fewNames(pending), v1alpha1.AnnotationDisable)
+	}
+	leave := fmt.Sprintf("; to leave the packages on %s, set the annotation %s=%s",
+		fewNames(pending), v1alpha1.AnnotationAbandonUninstall, strings.Join(pending[:min(len(pending), maxFewNames)], ","))
+	switch {
+	case in.Hold != nil:
+		return in.Hold.Reason, in.Hold.Message + leave
 	case len(stuck) < len(pending):
 		return "", ""
 	}
-	return stuck[0].reason, fmt.Sprintf("node %s: %s; to leave the packages on %s, set the annotation %s=%s", stuck[0].node, stuck[0].message,
-		fewNames(pending), admission.AnnotationAbandon, strings.Join(pending[:min(len(pending), maxFewNames)], ","))
+	return stuck[0].reason, fmt.Sprintf("node %s: %s", stuck[0].node, stuck[0].message) + leave
 }
 
 type stuckNode struct{ node, reason, message string }
@@ -114,30 +113,37 @@ func pendingNodes(in Input) (pending []string, stuck []stuckNode) {
 	for i := range in.Nodes {
 		n := &in.Nodes[i]
 		switch {
-		case n.Complete:
+		case n.Facts.Complete:
 			continue
-		case n.Hold != nil && n.Hold.Reason == ReasonMalformed:
-			stuck = append(stuck, stuckNode{n.Name, ReasonDeletionMalformed, n.Hold.Message})
+		case n.Hold != nil && n.Hold.Reason == v1alpha1.ReasonNodeStateMalformed:
+			stuck = append(stuck, stuckNode{n.Name, v1alpha1.ReasonMalformedNodeState, n.Hold.Message})
 		case n.Hold != nil:
 			stuck = append(stuck, stuckNode{n.Name, n.Hold.Reason, n.Hold.Message})
-		case n.needsUser():
+		case n.needsUser() && n.Wait != nil:
 			stuck = append(stuck, stuckNode{n.Name, n.Wait.Reason, n.Wait.Message})
-		case !n.Ready:
-			stuck = append(stuck, stuckNode{n.Name, ReasonNotReady, "the node is not Ready"})
+		case n.Facts.Unavailable:
+			stuck = append(stuck, stuckNode{n.Name, v1alpha1.ReasonNodeNotReady, "the node is not Ready"})
 		}
 		pending = append(pending, n.Name)
 	}
+	slices.Sort(pending)
+	slices.SortFunc(stuck, func(a, b stuckNode) int { return cmp.Compare(a.node, b.node) })
 	return pending, stuck
 }
 
-// fewNames joins up to five names and counts the rest.
+// fewNames joins up to five names and counts the rest, after the word node or nodes.
 func fewNames(names []string) string {
-	names = slices.Sorted(slices.Values(names))
-	if more := len(names) - maxFewNames; more > 0 {
-		return fmt.Sprintf("nodes %s and %d more", strings.Join(names[:maxFewNames], ", "), more)
-	}
 	if len(names) == 1 {
 		return "node " + names[0]
 	}
-	return "nodes " + strings.Join(names, ", ")
+	return "nodes " + firstNames(names, maxFewNames)
+}
+
+// firstNames joins up to n names, sorted, and counts the rest.
+func firstNames(names []string, n int) string {
+	names = slices.Sorted(slices.Values(names))
+	if more := len(names) - n; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }

@@ -16,8 +16,8 @@ import (
 
 // undoingConditions are those that exist only while they are true.
 var undoingConditions = []string{
-	rollout.ConditionUninstalling, rollout.ConditionUninstallFailed, rollout.ConditionUninstallRequired,
-	rollout.ConditionBlocked, rollout.ConditionMalformed, rollout.ConditionDeletionBlocked,
+	v1alpha1.ConditionUninstallInProgress, v1alpha1.ConditionUninstallFailed, v1alpha1.ConditionUninstallRequired,
+	v1alpha1.ConditionBlocked, v1alpha1.ConditionNodeStateMalformed, v1alpha1.ConditionDeletionBlocked,
 }
 
 // shown writes those of the plan as "Type Reason: message", one a line.
@@ -38,7 +38,7 @@ func undoing(list []rollout.Node, failures ...string) []rollout.Node {
 	for i := range list {
 		list[i].Undoing = true
 		if i < len(failures) && failures[i] != "" {
-			list[i].UndoFailed = &rollout.Trouble{Message: failures[i], Since: now.Add(time.Duration(i) * time.Minute)}
+			list[i].UndoFailed = &lifecycle.Wait{Message: failures[i], Since: metav1.NewTime(now.Add(time.Duration(i) * time.Minute))}
 		}
 	}
 	return list
@@ -72,7 +72,12 @@ func TestUninstallConditions(t *testing.T) {
 		},
 		{
 			name: "unreadable", nodes: nodes("n1 held=NodeStateMalformed; n2 held=NodeIgnored; n3 held=NodeStateMalformed"),
-			want: "NodeStateMalformed ParseError: the package states on nodes n1, n3 cannot be read; repair the annotation, or remove it to start over there",
+			want: "NodeStateMalformed ParseError: nodeState annotation cannot be parsed on 2 node(s): n1, n3; repair the annotation, or remove it to start over there",
+		},
+		{
+			name: "unreadable on more than anybody reads", nodes: nodes(strings.Repeat("n9 held=NodeStateMalformed;", 12) + "n1 held=NodeStateMalformed"),
+			want: "NodeStateMalformed ParseError: nodeState annotation cannot be parsed on 13 node(s): n1" + strings.Repeat(", n9", 9) +
+				" and 3 more; repair the annotation, or remove it to start over there",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -95,7 +100,7 @@ func TestUninstallConditionsGo(t *testing.T) {
 			t.Errorf("%s did not change, but its time did", kind)
 		}
 	}
-	if c := meta.FindStatusCondition(again.Conditions, rollout.ConditionUninstallRequired); c == nil || c.Message != "still" || c.ObservedGeneration != generation {
+	if c := meta.FindStatusCondition(again.Conditions, v1alpha1.ConditionUninstallRequired); c == nil || c.Message != "still" || c.ObservedGeneration != generation {
 		t.Errorf("UninstallRequired is %+v", c)
 	}
 	if got := shown(rollout.Input{Skyhook: s, Nodes: nodes("n1 complete; n2 complete"), Now: now}); got != "" {
@@ -150,7 +155,7 @@ func TestBlockedDependents(t *testing.T) {
 			s := skyhook(0)
 			s.Spec.Packages = c.packages
 			list := nodes("n1 complete; n2")
-			list[1].Complete = c.complete
+			list[1].Facts.Complete = c.complete
 			in := rollout.Input{Skyhook: s, Nodes: list, Now: now, Deleting: c.deleting, Installed: c.installed, CompleteEverywhere: c.everywhere}
 			want := ""
 			if c.want != "" {
@@ -165,8 +170,8 @@ func TestBlockedDependents(t *testing.T) {
 
 func TestDeletionBlocked(t *testing.T) {
 	paused, disabled := skyhook(0), skyhook(0)
-	paused.Annotations = map[string]string{rollout.AnnotationPause: "true"}
-	disabled.Annotations = map[string]string{rollout.AnnotationDisable: "true"}
+	paused.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
+	disabled.Annotations = map[string]string{v1alpha1.AnnotationDisable: "true"}
 	const leave = "; to leave the packages on %s, set the annotation skyhook.nvidia.com/abandon-uninstall=%s"
 	for _, c := range []struct {
 		name     string
@@ -183,6 +188,10 @@ func TestDeletionBlocked(t *testing.T) {
 		{
 			name: "the last node is away", nodes: "n1 complete; n2 not-ready",
 			want: "NodeNotReady: node n2: the node is not Ready" + fmt.Sprintf(leave, "node n2", "n2"),
+		},
+		{
+			name: "the first by name, whichever is listed first", nodes: "n2 held=NodeIgnored; n3 not-ready; n1 not-ready",
+			want: "NodeNotReady: node n1: the node is not Ready" + fmt.Sprintf(leave, "nodes n1, n2, n3", "n1,n2,n3"),
 		},
 		{
 			name: "ignored counts before away", nodes: "n1 not-ready held=NodeIgnored",
@@ -219,7 +228,7 @@ func TestDeletionBlocked(t *testing.T) {
 				Skyhook: s, Nodes: nodes(c.nodes), Hold: rollout.HoldAll(s, ""), Deleting: !c.existing, Now: now,
 			})
 			got := ""
-			if b := meta.FindStatusCondition(status.Conditions, rollout.ConditionDeletionBlocked); b != nil {
+			if b := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionDeletionBlocked); b != nil {
 				got = b.Reason + ": " + b.Message
 			}
 			if got != c.want {
@@ -229,10 +238,20 @@ func TestDeletionBlocked(t *testing.T) {
 	}
 }
 
+// TestDeletionThatCannotBePrepared: what is in the way is told, and the way around it.
+func TestDeletionThatCannotBePrepared(t *testing.T) {
+	status := rollout.Plan(rollout.Input{Skyhook: skyhook(0), Nodes: nodes("n1; n2 complete"), Hold: holdUnprepared, Deleting: true, Now: now})
+	c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionDeletionBlocked)
+	const want = "taken; to leave the packages on node n1, set the annotation skyhook.nvidia.com/abandon-uninstall=n1"
+	if c == nil || c.Reason != "ConfigMapConflict" || c.Message != want {
+		t.Errorf("the condition is %+v", c)
+	}
+}
+
 // TestDeletionIsNotHeldByTheSpec: a spec that nobody can work with, in the meantime, does not keep what is installed.
 func TestDeletionIsNotHeldByTheSpec(t *testing.T) {
 	s := skyhook(1)
-	if h := rollout.HoldAll(s, "spec.x: wrong"); h == nil || h.Reason != rollout.ReasonSpecInvalid {
+	if h := rollout.HoldAll(s, "spec.x: wrong"); h == nil || h.Reason != v1alpha1.ReasonSpecInvalid {
 		t.Errorf("a wrong spec holds with %+v", h)
 	}
 	s.DeletionTimestamp = &metav1.Time{Time: now}
@@ -244,7 +263,7 @@ func TestDeletionIsNotHeldByTheSpec(t *testing.T) {
 		t.Errorf("within a budget of 1 a deletion has permits %s", text(status.Permits))
 	}
 	held := nodes("n1; n2")
-	held[0].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Reason: rollout.ReasonIgnored}
+	held[0].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
 	if got := text(rollout.Plan(rollout.Input{Skyhook: s, Nodes: held, Deleting: true, Now: now}).Permits); got != "n2:0" {
 		t.Errorf("permits %s", got)
 	}

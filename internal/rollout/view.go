@@ -46,7 +46,7 @@ func newView(f *fleet, compartments []compartment) *view {
 	}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		s := n.status(f.holds[i])
+		s := n.status(f.Hold, f.holds[i])
 		v.statuses[i] = s
 		g := v.groups[s]
 		if g == nil {
@@ -83,15 +83,18 @@ func (v *view) counts() v1alpha1.NodeCounts {
 	}
 }
 
-// rollUp is one status for the whole Skyhook: the first of these that applies. Paused; blocked by an invalid spec, or by a
-// missing policy although all nodes are complete; complete; what else holds all nodes; then what any node is: erroring,
+// faulty reports whether something is wrong with the Skyhook itself, or in its way, whatever its nodes are at.
+func (v *view) faulty() bool { return v.Hold != nil && v.Hold.Status == v1alpha1.StatusBlocked }
+
+// rollUp is one status for the whole Skyhook: the first of these that applies. Paused; blocked by an invalid spec, a missing
+// policy or what keeps it from being prepared, although all nodes may be complete; complete; what else holds all nodes; then what any node is: erroring,
 // blocked (also by a stopped rollout), in_progress, waiting.
 func (v *view) rollUp() v1alpha1.Status {
 	complete := v.count(v1alpha1.StatusComplete) == len(v.Nodes)
 	switch {
 	case v.Hold != nil && v.Hold.Status == v1alpha1.StatusPaused:
 		return v1alpha1.StatusPaused
-	case v.Hold != nil && v.Hold.Reason == ReasonSpecInvalid, complete && v.PolicyMissing && !v.Deleting:
+	case v.faulty(), complete && v.PolicyMissing && !v.Deleting:
 		return v1alpha1.StatusBlocked
 	case complete:
 		return v1alpha1.StatusComplete
@@ -122,7 +125,7 @@ func (v *view) detail(status *v1alpha1.SkyhookStatus) {
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
 		status.NodeStatus[n.Name] = v.statuses[i]
-		status.NodeBootIDs[n.Name] = n.BootID
+		status.NodeBootIDs[n.Name] = cut(n.BootID, maxBootID)
 		room -= nodeSize(n) + stateSize(n)
 		if !v.holds[i] {
 			continue

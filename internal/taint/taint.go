@@ -40,7 +40,7 @@ type Change struct {
 // Annotation tells, with the value "true", that the operator added the taint. A slash in the taint's key would make two
 // in the annotation's.
 func Annotation(t corev1.Taint) string {
-	return v1alpha1.GroupName + "/autoTaint_" + strings.ReplaceAll(t.Key, "/", ".")
+	return v1alpha1.AnnotationAutoTaintPrefix + strings.ReplaceAll(t.Key, "/", ".")
 }
 
 // Next decides for one node. The taint goes once all Skyhooks that require it are complete; what nobody requires any more
@@ -78,7 +78,7 @@ func Next(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook) Change {
 // isNew reports whether the operator never wrote an annotation on the node.
 func isNew(node *corev1.Node) bool {
 	for key := range node.Annotations {
-		if strings.HasPrefix(key, v1alpha1.GroupName+"/") {
+		if strings.HasPrefix(key, v1alpha1.KeyPrefix) {
 			return false
 		}
 	}

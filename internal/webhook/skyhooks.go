@@ -132,7 +132,7 @@ func read(s *v1alpha1.Skyhook, nodes []corev1.Node) (records map[string]record.N
 	}
 	if len(unreadable) > 0 {
 		slices.Sort(unreadable)
-		warnings = []string{"what is installed there is not known, because annotation " + v1alpha1.GroupName + "/nodeState_" + s.Name +
+		warnings = []string{"what is installed there is not known, because annotation " + v1alpha1.AnnotationNodeStatePrefix + s.Name +
 			" cannot be read: " + admission.FirstNames(unreadable)}
 	}
 	return records, warnings

@@ -23,9 +23,9 @@ func (o Options) configMap(s *v1alpha1.Skyhook, name string, pkg v1alpha1.Packag
 		ObjectMeta: metav1.ObjectMeta{
 			Name:      ConfigMapName(s.Name, name, pkg.Version),
 			Namespace: o.Namespace,
-			Labels:    map[string]string{LabelName: s.Name},
+			Labels:    map[string]string{v1alpha1.LabelName: s.Name},
 			Annotations: map[string]string{
-				annotationName: s.Name, annotationPackageName: name, annotationPackageVersion: pkg.Version,
+				v1alpha1.AnnotationName: s.Name, v1alpha1.AnnotationPackageName: name, v1alpha1.AnnotationPackageVersion: pkg.Version,
 			},
 			OwnerReferences: []metav1.OwnerReference{owner(s)},
 		},
@@ -56,12 +56,20 @@ func (o Options) NodeMeta(s *v1alpha1.Skyhook, node *corev1.Node) (*corev1.Confi
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            NodeMetaName(s.Name, node.Name),
 			Namespace:       o.Namespace,
-			Labels:          map[string]string{LabelNodeMeta: s.Name},
-			Annotations:     map[string]string{annotationName: s.Name, annotationNodeName: node.Name},
+			Labels:          map[string]string{v1alpha1.LabelNodeMeta: s.Name},
+			Annotations:     map[string]string{v1alpha1.AnnotationName: s.Name, v1alpha1.AnnotationNodeName: node.Name},
 			OwnerReferences: []metav1.OwnerReference{owner(s)},
 		},
 		Data: data,
 	}, nil
+}
+
+// NodeOfMeta returns the node whose metadata a ConfigMap shows; empty for any other object.
+func NodeOfMeta(o metav1.Object) string {
+	if _, ok := o.GetLabels()[v1alpha1.LabelNodeMeta]; !ok {
+		return ""
+	}
+	return o.GetAnnotations()[v1alpha1.AnnotationNodeName]
 }
 
 type packagesFile struct {

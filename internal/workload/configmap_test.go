@@ -10,7 +10,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-const ownerYAML = `[{apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: false}]`
+const ownerYAML = `[{apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: true}]`
 
 func TestPackageConfigMap(t *testing.T) {
 	want := read[corev1.ConfigMap](t, `
@@ -61,7 +61,7 @@ metadata:
 	}
 	want := read[corev1.ConfigMap](t, `
 metadata:
-  name: demo-node-1-metadata-988cf705
+  name: demo-node-1-metadata-898a45d7
   namespace: skyhook
   labels: {skyhook.nvidia.com/skyhook-node-meta: demo}
   annotations: {skyhook.nvidia.com/name: demo, skyhook.nvidia.com/Node.name: node-1}

@@ -57,9 +57,9 @@ func (o Options) Revision(s *v1alpha1.Skyhook, d Definition) (*appsv1.Controller
 		ObjectMeta: metav1.ObjectMeta{
 			Name:      s.Name + "-" + d.Package + "-" + d.Hash(),
 			Namespace: o.Namespace,
-			Labels:    map[string]string{LabelName: s.Name, labelDefinition: d.Hash()},
+			Labels:    map[string]string{v1alpha1.LabelName: s.Name, v1alpha1.LabelDefinition: d.Hash()},
 			Annotations: map[string]string{
-				annotationName: s.Name, annotationPackageName: d.Package, annotationPackageVersion: d.Spec.Version,
+				v1alpha1.AnnotationName: s.Name, v1alpha1.AnnotationPackageName: d.Package, v1alpha1.AnnotationPackageVersion: d.Spec.Version,
 			},
 			OwnerReferences: []metav1.OwnerReference{owner(s)},
 		},
@@ -74,7 +74,7 @@ func ReadRevision(r *appsv1.ControllerRevision) (Definition, string, error) {
 	if err := json.Unmarshal(r.Data.Raw, &d); err != nil {
 		return Definition{}, "", fmt.Errorf("ControllerRevision %s/%s does not hold a package definition: %w", r.Namespace, r.Name, err)
 	}
-	return d, r.Labels[labelDefinition], nil
+	return d, r.Labels[v1alpha1.LabelDefinition], nil
 }
 
 // RetainedConfigMap builds the ConfigMap with the configMap of a retained definition; nil when it has none.
@@ -88,11 +88,11 @@ func (o Options) RetainedConfigMap(s *v1alpha1.Skyhook, definition string, pkg v
 }
 
 // DefinitionName is the name under which records refer to what an object retains.
-func DefinitionName(r *appsv1.ControllerRevision) string { return r.Labels[labelDefinition] }
+func DefinitionName(r *appsv1.ControllerRevision) string { return r.Labels[v1alpha1.LabelDefinition] }
 
 // VersionKey is the key of the entries, in records, of the package version that an object retains.
 func VersionKey(r *appsv1.ControllerRevision) string {
-	return record.Key(r.Annotations[annotationPackageName], r.Annotations[annotationPackageVersion])
+	return record.Key(r.Annotations[v1alpha1.AnnotationPackageName], r.Annotations[v1alpha1.AnnotationPackageVersion])
 }
 
 // SameVersion reports whether two objects retain definitions of the same package version.

@@ -264,7 +264,7 @@ func TestRetainedConfigMap(t *testing.T) {
 	delete(s.Spec.Packages, "firewall") // the spec forgot it
 	want := read[corev1.ConfigMap](t, `
 metadata:
-  name: demo-firewall-1.0.0-0123456789
+  name: demo-firewall-1.0.0-0123456789-4cf4c0e859
   namespace: skyhook
   labels: {skyhook.nvidia.com/name: demo}
   annotations:

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
@@ -19,6 +20,12 @@ func InterruptPodName(skyhook string, stage v1alpha1.Stage, kind v1alpha1.Interr
 	return safeName(maxPodName, skyhook, string(stage), string(kind), node)
 }
 
+// IsInterrupt reports whether a pod runs an interrupt, whoever owns it: it is a Skyhook's pod that says so.
+func IsInterrupt(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && owner.Kind == "Skyhook" && pod.Labels[v1alpha1.LabelInterrupt] != ""
+}
+
 // makeInterrupt turns a stage pod into one that runs an interrupt: one init container, which needs the host only.
 func (o Options) makeInterrupt(pod *corev1.Pod, t Task) error {
 	if t.Interrupt == nil {
@@ -29,13 +36,13 @@ func (o Options) makeInterrupt(pod *corev1.Pod, t Task) error {
 		return err
 	}
 	pod.Name = InterruptPodName(t.Skyhook.Name, t.Stage, t.Interrupt.Type, t.Node)
-	pod.Labels[LabelInterrupt] = "True"
+	pod.Labels[v1alpha1.LabelInterrupt] = "True"
 	propagation := corev1.MountPropagationHostToContainer
 	limits := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
 	pod.Spec.InitContainers = []corev1.Container{{
 		Name: interruptContainer, Image: o.agentImage(t.spec()),
 		Args:                     []string{interruptContainer, hostMount, o.copyDir(t), data},
-		Env:                      append(o.agentEnv(t), corev1.EnvVar{Name: "SKYHOOK_RUN", Value: t.Run}),
+		Env:                      append(o.agentEnv(t), interruptEnv(t)...),
 		SecurityContext:          privileged(),
 		VolumeMounts:             []corev1.VolumeMount{{Name: rootVolume, MountPath: hostMount, MountPropagation: &propagation}},
 		Resources:                corev1.ResourceRequirements{Requests: limits, Limits: limits.DeepCopy()},
@@ -44,6 +51,16 @@ func (o Options) makeInterrupt(pod *corev1.Pod, t Task) error {
 	pod.Spec.Volumes = pod.Spec.Volumes[:1]      // the host's root
 	pod.Spec.TerminationGracePeriodSeconds = nil // the package's is meant for its steps
 	return nil
+}
+
+// interruptEnv tells the agent which interrupt it is. The boot id binds a reboot to the boot that it is meant to end: what
+// the agent notes on the host may be gone with that boot, or the node be another one by the same name.
+func interruptEnv(t Task) []corev1.EnvVar {
+	env := []corev1.EnvVar{{Name: "SKYHOOK_RUN", Value: orElse(t.InterruptRun, t.Run)}}
+	if t.BootID != "" {
+		env = append(env, corev1.EnvVar{Name: "SKYHOOK_BOOT_ID", Value: t.BootID})
+	}
+	return env
 }
 
 // agentTypes are the agent's names of the API's interrupt types.

@@ -26,7 +26,7 @@ metadata:
     skyhook.nvidia.com/run: t4x2
     skyhook.nvidia.com/hash: HASH
   ownerReferences:
-  - {apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: false}
+  - {apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: true}
 spec:
   nodeName: node-1
   restartPolicy: OnFailure
@@ -126,6 +126,37 @@ func TestInterruptPodOfAnotherGeneration(t *testing.T) {
 	k.Generation++
 	if after := build(t, options, k); after.Name != before.Name || cmp.Equal(before.Spec.InitContainers, after.Spec.InitContainers) {
 		t.Error("another run's pod needs the same name and another resource id")
+	}
+}
+
+// TestInterruptPodSaysWhichInterruptItIs: the agent can tell a reboot that is over, also where it finds none of its flags.
+func TestInterruptPodSaysWhichInterruptItIs(t *testing.T) {
+	for _, c := range []struct{ name, run, boot, want string }{
+		{"the stage's run", "", "", "SKYHOOK_RUN=t4x2"},
+		{"a run of its own", "i7", "", "SKYHOOK_RUN=i7"},
+		{"the boot that it ends", "", "boot-1", "SKYHOOK_RUN=t4x2 SKYHOOK_BOOT_ID=boot-1"},
+		{"both", "i7", "boot-1", "SKYHOOK_RUN=i7 SKYHOOK_BOOT_ID=boot-1"},
+	} {
+		for _, kind := range []v1alpha1.InterruptType{
+			v1alpha1.InterruptReboot, v1alpha1.InterruptService, v1alpha1.InterruptRestartAllServices, v1alpha1.InterruptNoop,
+		} {
+			t.Run(c.name+" "+string(kind), func(t *testing.T) {
+				k := interruptTask(t, kind)
+				k.InterruptRun, k.BootID = c.run, c.boot
+				pod := build(t, options, k)
+				env := pod.Spec.InitContainers[0].Env
+				var got []string
+				for _, e := range env[len(env)-len(strings.Fields(c.want)):] {
+					got = append(got, e.Name+"="+e.Value)
+				}
+				if text := strings.Join(got, " "); text != c.want {
+					t.Errorf("the last variables are %s, want %s", text, c.want)
+				}
+				if run := pod.Annotations["skyhook.nvidia.com/run"]; run != "t4x2" {
+					t.Errorf("the pod is of run %s; that is the stage's", run)
+				}
+			})
+		}
 	}
 }
 

@@ -3,7 +3,8 @@ package workload
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -15,17 +16,31 @@ const (
 	// maxContainerPrefix leaves room for "-post-interruptcheck" in a container name of at most 63 characters.
 	maxContainerPrefix = 43
 	hashLength         = 8
+	// longHashLength is that of names whose text was cut: it may be all that tells the nodes of a fleet apart.
+	longHashLength = 12
+	// configMapHashLength is that of ConfigMaps of packages, where they have one.
+	configMapHashLength = 10
 )
 
+// hashOf is of the parts themselves, with what no part can hold between them: "a-b" and "c" join to the same text as "a"
+// and "b-c".
+func hashOf(length int, parts []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:])[:length]
+}
+
 // safeName joins parts with "-" into a name of at most limit characters that is unique for the parts: dots become
-// dashes, the text is cut, and the first 8 hex digits of its SHA-256 are appended.
+// dashes, the text is cut, and digits of a hash of the parts are appended: 8, or 12 if the text was cut.
 func safeName(limit int, parts ...string) string {
-	name := strings.ReplaceAll(strings.Join(parts, "-"), ".", "-")
-	sum := sha256.Sum256([]byte(name))
-	if keep := limit - hashLength - 1; len(name) > keep {
-		name = name[:keep]
+	return hashed(limit, strings.ReplaceAll(strings.Join(parts, "-"), ".", "-"), hashLength, parts)
+}
+
+func hashed(limit int, text string, length int, parts []string) string {
+	if len(text) > limit-length-1 {
+		length = max(length, longHashLength)
+		text = strings.TrimRight(text[:limit-length-1], ".-") // a part of a DNS name must not begin with the hash's dash
 	}
-	return strings.ToLower(name + "-" + hex.EncodeToString(sum[:])[:hashLength])
+	return strings.ToLower(text + "-" + hashOf(length, parts))
 }
 
 // PodName is the name of the pod that runs a stage of a package on a node. It is the same for every run, so that
@@ -34,14 +49,30 @@ func PodName(skyhook, pkg, version string, stage v1alpha1.Stage, node string) st
 	return safeName(maxPodName, skyhook, pkg, version, string(stage), node)
 }
 
-// ConfigMapName is the name of a package's ConfigMap.
+var (
+	// plainName reads "<skyhook>-<package>-<version>" back, for packages without a dash.
+	plainName = regexp.MustCompile(`^(.+)-([a-z][a-z0-9]*)-(v?[0-9]+(?:[.][0-9]+(?:[.][0-9]+(?:-[0-9a-z.-]+)?)?)?)$`)
+	// hashedName is how the ConfigMaps with a hash end, those of packages and of nodes.
+	hashedName = regexp.MustCompile(`-[0-9a-f]{10}$|-[0-9a-f]{12}$|-metadata-[0-9a-f]{8}$`)
+)
+
+// ConfigMapName is the name of a package's ConfigMap: "<skyhook>-<package>-<version>" in lower case, by which people and
+// tools find it, if that reads back as these very parts. Whatever joins to a text that means something else, as the package
+// "driver-tuning" of "gpu" does to that of "tuning" of "gpu-driver", gets a hash of its parts at the end; and so does what
+// would be too long.
 func ConfigMapName(skyhook, pkg, version string) string {
-	return strings.ToLower(fmt.Sprintf("%s-%s-%s", skyhook, pkg, version))
+	name := skyhook + "-" + pkg + "-" + version
+	back := plainName.FindStringSubmatch(name)
+	if len(name) <= maxConfigMapName && back != nil && slices.Equal(back[1:], []string{skyhook, pkg, version}) && !hashedName.MatchString(name) {
+		return name
+	}
+	return hashed(maxConfigMapName, name, configMapHashLength, []string{"package", skyhook, pkg, version})
 }
 
 // RetainedConfigMapName is the name of the ConfigMap of a retained definition: several may be of one version.
 func RetainedConfigMapName(skyhook, pkg, version, definition string) string {
-	return ConfigMapName(skyhook, pkg, version) + "-" + definition
+	parts := []string{"retained", skyhook, pkg, version, definition}
+	return hashed(maxConfigMapName, strings.Join(parts[1:], "-"), configMapHashLength, parts)
 }
 
 // NodeMetaName is the name of the ConfigMap that shows a node's metadata to a Skyhook's packages.

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 )
 
@@ -14,22 +16,31 @@ import (
 // such a pod proves nothing, whatever its labels say.
 func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 	var id identity
-	if err := json.Unmarshal([]byte(pod.Annotations[annotationPackage]), &id); err != nil {
-		return lifecycle.Pod{}, fmt.Errorf("annotation %s of pod %s is not a package identity: %w", annotationPackage, pod.Name, err)
+	if err := json.Unmarshal([]byte(pod.Annotations[v1alpha1.AnnotationPackage]), &id); err != nil {
+		return lifecycle.Pod{}, fmt.Errorf("annotation %s of pod %s is not a package identity: %w", v1alpha1.AnnotationPackage, pod.Name, err)
 	}
 	p := lifecycle.Pod{
 		Name: pod.Name, UID: pod.UID,
 		Package: id.Name, Version: id.Version, Stage: id.Stage,
-		Run: pod.Annotations[annotationRun], Hash: pod.Annotations[annotationHash],
+		Run: pod.Annotations[v1alpha1.AnnotationRun], Hash: pod.Annotations[v1alpha1.AnnotationHash],
 		Created:     pod.CreationTimestamp.Time,
-		Terminating: pod.DeletionTimestamp != nil,
+		Terminating: pod.DeletionTimestamp != nil, Ends: ends(pod),
 	}
 	for i := range pod.Status.InitContainerStatuses {
 		p.Restarts += pod.Status.InitContainerStatuses[i].RestartCount
 	}
 	r := outcome(pod, verdictContainer(id.Name, id.Stage))
+	p.Shutdown = r.outcome == lifecycle.Lost && byShutdown(pod)
 	p.Outcome, p.Reason, p.Message, p.ExitCode, p.Retrying = r.outcome, r.reason, r.message, r.exitCode, r.retrying
 	return p, nil
+}
+
+// ends is when the grace period of a pod is over that is being deleted: that is what its deletionTimestamp says.
+func ends(pod *corev1.Pod) time.Time {
+	if pod.DeletionTimestamp == nil {
+		return time.Time{}
+	}
+	return pod.DeletionTimestamp.Time
 }
 
 // result is the verdict on a pod's stage.
@@ -54,9 +65,13 @@ func outcome(pod *corev1.Pod, verdict string) result {
 	}
 	if pod.Status.Phase == corev1.PodFailed {
 		return result{
-			outcome: lifecycle.Lost, reason: orElse(pod.Status.Reason, lifecycle.ReasonPodLost),
+			outcome: lifecycle.Lost, reason: orElse(pod.Status.Reason, v1alpha1.ReasonPodLost),
 			message: orElse(pod.Status.Message, "the pod failed without a message"),
 		}
+	}
+	if !begun(pod) && (current == nil || current.State.Waiting == nil || starting(current.State.Waiting.Reason)) {
+		reason, message := notBegun(pod, current)
+		return result{outcome: lifecycle.Running, reason: reason, message: message}
 	}
 	if current == nil {
 		return result{outcome: lifecycle.Running}
@@ -86,7 +101,7 @@ func failure(c *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 
 func failureReason(t *corev1.ContainerStateTerminated) string {
 	if t.Reason == "" || t.Reason == "Error" {
-		return lifecycle.ReasonStepFailed
+		return v1alpha1.ReasonStepFailed
 	}
 	return t.Reason // such as OOMKilled
 }

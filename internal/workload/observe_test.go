@@ -15,12 +15,13 @@ import (
 )
 
 const (
-	pending   = `phase: Pending`
-	copied    = `{name: tuning-init, state: {terminated: {exitCode: 0}}}`
-	applied   = `{name: tuning-apply, state: {terminated: {exitCode: 0}}}`
-	checked   = `{name: tuning-applycheck, state: {terminated: {exitCode: 0, reason: Completed}}}`
-	mainWaits = `containerStatuses: [{name: done, state: {waiting: {reason: PodInitializing}}}]`
-	notYet    = `{state: {waiting: {reason: PodInitializing}}}`
+	unreported = "the node's kubelet has not reported on the pod yet"
+	pending    = `phase: Pending`
+	copied     = `{name: tuning-init, state: {terminated: {exitCode: 0}}}`
+	applied    = `{name: tuning-apply, state: {terminated: {exitCode: 0}}}`
+	checked    = `{name: tuning-applycheck, state: {terminated: {exitCode: 0, reason: Completed}}}`
+	mainWaits  = `containerStatuses: [{name: done, state: {waiting: {reason: PodInitializing}}}]`
+	notYet     = `{state: {waiting: {reason: PodInitializing}}}`
 )
 
 func status(phase string, init ...string) string {
@@ -37,11 +38,6 @@ func TestObserve(t *testing.T) {
 		message  string
 		restarts int32
 	}{
-		{name: "just created", status: `{}`, want: lifecycle.Running},
-		{name: "pending", status: pending, want: lifecycle.Running},
-		{name: "sandbox is made", status: status(pending, notYet, notYet, notYet), want: lifecycle.Running},
-		{name: "pulling", status: status(pending, `{name: tuning-init, state: {waiting: {reason: ContainerCreating}}}`), want: lifecycle.Running},
-		{name: "waiting without a reason", status: status(pending, `{name: tuning-init, state: {waiting: {}}}`), want: lifecycle.Running},
 		{name: "copying", status: status(pending, `{name: tuning-init, state: {running: {}}}`, notYet), want: lifecycle.Running},
 		{name: "copied", status: status(pending, copied, notYet, notYet), want: lifecycle.Running},
 		{name: "applying", status: status(pending, copied, `{name: tuning-apply, state: {running: {}}}`), want: lifecycle.Running},
@@ -158,6 +154,86 @@ func TestObserve(t *testing.T) {
 	}
 }
 
+// TestObserveTellsWhyNothingRuns: a pod that nobody starts says so, until its first container runs.
+func TestObserveTellsWhyNothingRuns(t *testing.T) {
+	const (
+		waits    = `{name: tuning-init, state: {waiting: {reason: PodInitializing}}}`
+		notReady = "\nconditions: [{type: PodReadyToStartContainers, status: 'False'}]"
+		ready    = "\nconditions: [{type: PodReadyToStartContainers, status: 'True'}]"
+		setUp    = "container tuning-init has not started: the node has yet to set up the pod's volumes and network"
+	)
+	for _, c := range []struct{ name, status, reason, message string }{
+		{"just created", `{}`, "Pending", unreported},
+		{"pending", pending, "Pending", unreported},
+		{"pending, with conditions that tell nothing", pending + "\nconditions: [{type: PodScheduled, status: 'True'}, {type: Initialized, status: 'False'}]", "Pending", unreported},
+		{"the node is away", "phase: Unknown\nreason: NodeLost\nmessage: node-1 is unresponsive", "NodeLost", "node-1 is unresponsive"},
+		{
+			"held by a gate", pending + "\nconditions: [{type: PodScheduled, status: 'False', reason: SchedulingGated, message: blocked by a gate}]",
+			"SchedulingGated", "blocked by a gate",
+		},
+		{"held without a word", pending + "\nconditions: [{type: PodScheduled, status: 'False', reason: SchedulingGated}]", "SchedulingGated", "the pod may not run yet"},
+		{"waiting", status(pending, waits, notYet, notYet), "PodInitializing", "container tuning-init has not started"},
+		{"volumes or network are missing", status(pending, waits, notYet) + notReady, "PodInitializing", setUp},
+		{"pulling", status(pending, waits, notYet) + ready, "PodInitializing", "container tuning-init has not started: the node pulls its image or creates it"},
+		{"being created", status(pending, `{name: tuning-init, state: {waiting: {reason: ContainerCreating}}}`), "ContainerCreating", "container tuning-init has not started"},
+		{"waiting, with a word", status(pending, `{name: tuning-init, state: {waiting: {reason: ContainerCreating, message: no CNI}}}`) + notReady, "ContainerCreating", "container tuning-init has not started: no CNI"},
+		{"waiting without a reason", status(pending, `{name: tuning-init, state: {waiting: {}}}`), "Pending", "container tuning-init has not started"},
+		{"in no state", status(pending, `{name: tuning-init}`), "Pending", "container tuning-init has not started"},
+
+		{"the first one runs", status(pending, `{name: tuning-init, state: {running: {}}}`, notYet) + notReady, "", ""},
+		{"between two", status(pending, copied, notYet, notYet), "", ""},
+		{"it ran, and is to run again", status(pending, `{name: tuning-init, restartCount: 1, state: {waiting: {reason: PodInitializing}}}`), "", ""},
+		{"an injected one runs", status(pending, `{name: injected, state: {running: {}}}`, waits), "", ""},
+		{"all ran", status("phase: Succeeded", copied), "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := build(t, options, task(t, "tuning"))
+			pod.Status = *read[corev1.PodStatus](t, c.status)
+			got, err := workload.Observe(pod)
+			if err != nil || got.Outcome != lifecycle.Running || got.Reason != c.reason || got.Message != c.message {
+				t.Errorf("got outcome %d, %q, %q, error %v;\nwant it running, %q, %q", got.Outcome, got.Reason, got.Message, err, c.reason, c.message)
+			}
+		})
+	}
+}
+
+// TestObserveShutdown: what the node does to pods as it goes down is no failure of theirs.
+func TestObserveShutdown(t *testing.T) {
+	const (
+		failed  = "phase: Failed\nreason: "
+		kubelet = "\nconditions: [{type: DisruptionTarget, status: 'True', reason: TerminationByKubelet, message: x}]"
+		killed  = "{name: tuning-apply, state: {terminated: {exitCode: 137}}}"
+	)
+	for _, c := range []struct {
+		name, status string
+		want         bool
+	}{
+		{"ended", failed + "Terminated\nmessage: Pod was terminated in response to imminent node shutdown.", true},
+		{"ended in the middle of a step", status(failed+"Terminated\nmessage: Pod was terminated in response to imminent node shutdown.", copied, killed) + kubelet, true},
+		{"refused", failed + "NodeShutdown\nmessage: Pod was rejected as the node is shutting down.", true},
+		{"ended by an old kubelet", failed + "Shutdown\nmessage: Node is shutting, evicting pods", true},
+		{"only the condition tells", "phase: Failed" + kubelet, true},
+		{"only the condition tells, in other words", failed + "Terminated\nmessage: bye" + kubelet, true},
+		{"the condition is over", "phase: Failed\nconditions: [{type: DisruptionTarget, status: 'False', reason: TerminationByKubelet}]", false},
+		{"low on memory", failed + "Evicted\nmessage: low" + kubelet, false},
+		{"made room for a critical pod", failed + "Preempting\nmessage: x" + kubelet, false},
+		{"evicted by somebody", "phase: Failed\nconditions: [{type: DisruptionTarget, status: 'True', reason: EvictionByEvictionAPI}]", false},
+		{"terminated by others", failed + "Terminated\nmessage: by an agent", false},
+		{"failed", "phase: Failed", false},
+		{"its deadline", failed + "DeadlineExceeded", false},
+		{"still runs", status(pending, copied, "{name: tuning-apply, state: {running: {}}}") + kubelet, false},
+		{"was done before", status(failed+"Terminated\nmessage: Pod was terminated in response to imminent node shutdown.", copied, applied, checked), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := build(t, options, task(t, "tuning"))
+			pod.Status = *read[corev1.PodStatus](t, c.status)
+			if got, err := workload.Observe(pod); err != nil || got.Shutdown != c.want {
+				t.Errorf("shutdown %t, outcome %d, error %v; want %t", got.Shutdown, got.Outcome, err, c.want)
+			}
+		})
+	}
+}
+
 // TestObserveReadsBackWhatPodWrites: a pod tells everything that it was built for.
 func TestObserveReadsBackWhatPodWrites(t *testing.T) {
 	k := task(t, "tuning")
@@ -168,6 +244,7 @@ func TestObserveReadsBackWhatPodWrites(t *testing.T) {
 	want := lifecycle.Pod{
 		Name: pod.Name, UID: "u-1", Package: "tuning", Version: "1.2.0", Stage: v1alpha1.StageUpgrade, Run: "t4x2",
 		Hash: workload.Hash(k.Skyhook, k.Skyhook.Spec.Packages["tuning"]), Created: pod.CreationTimestamp.Time,
+		Reason: "Pending", Message: unreported,
 	}
 	got, err := workload.Observe(pod)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {

@@ -7,8 +7,6 @@ package workload
 
 import (
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
 // Options are the operator's settings that show in the objects.
@@ -26,27 +24,3 @@ type Options struct {
 	// RuntimeTaint is tolerated by every pod.
 	RuntimeTaint corev1.Taint
 }
-
-const (
-	prefix = v1alpha1.GroupName + "/"
-
-	// LabelName holds the Skyhook's name on pods and package ConfigMaps.
-	LabelName = prefix + "name"
-	// LabelPackage holds "<package>-<version>" on pods.
-	LabelPackage = prefix + "package"
-	// LabelInterrupt is "True" on interrupt pods.
-	LabelInterrupt = prefix + "interrupt"
-	// LabelNodeMeta holds the Skyhook's name on node metadata ConfigMaps.
-	LabelNodeMeta = prefix + "skyhook-node-meta"
-
-	// labelDefinition holds the name of the definition that a ControllerRevision retains.
-	labelDefinition = prefix + "definition"
-
-	annotationName           = prefix + "name"
-	annotationPackage        = prefix + "package"
-	annotationRun            = prefix + "run"
-	annotationHash           = prefix + "hash"
-	annotationPackageName    = prefix + "Package.Name"
-	annotationPackageVersion = prefix + "Package.Version"
-	annotationNodeName       = prefix + "Node.name"
-)

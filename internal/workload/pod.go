@@ -40,6 +40,9 @@ type Task struct {
 	Generation int64
 	// Interrupt to run, in the stages that are interrupts.
 	Interrupt *v1alpha1.Interrupt
+	// InterruptRun is what the agent knows the interrupt by, where it is not Run. BootID is that of the node when the
+	// interrupt began: on any other boot a reboot is done. Both may be empty.
+	InterruptRun, BootID string
 	// Retained is the definition to take instead of the spec's, and Definition its name.
 	Retained   *v1alpha1.Package
 	Definition string
@@ -103,13 +106,13 @@ func (o Options) stagePod(t Task) (*corev1.Pod, error) {
 			Name:      PodName(t.Skyhook.Name, t.Package, pkg.Version, t.Stage, t.Node),
 			Namespace: o.Namespace,
 			Labels: map[string]string{
-				LabelName:    t.Skyhook.Name,
-				LabelPackage: t.Package + "-" + pkg.Version,
+				v1alpha1.LabelName:    t.Skyhook.Name,
+				v1alpha1.LabelPackage: t.Package + "-" + pkg.Version,
 			},
 			Annotations: map[string]string{
-				annotationPackage: string(id),
-				annotationRun:     t.Run,
-				annotationHash:    Hash(t.Skyhook, spec),
+				v1alpha1.AnnotationPackage: string(id),
+				v1alpha1.AnnotationRun:     t.Run,
+				v1alpha1.AnnotationHash:    Hash(t.Skyhook, spec),
 			},
 			OwnerReferences: []metav1.OwnerReference{owner(t.Skyhook)},
 		},

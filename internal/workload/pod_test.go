@@ -51,7 +51,7 @@ spec:
 
 const podYAML = `
 metadata:
-  name: demo-tuning-1-2-0-apply-node-1-a3b26cfa
+  name: demo-tuning-1-2-0-apply-node-1-09c7a8fe
   namespace: skyhook
   labels:
     skyhook.nvidia.com/name: demo
@@ -61,7 +61,7 @@ metadata:
     skyhook.nvidia.com/run: t4x2
     skyhook.nvidia.com/hash: HASH
   ownerReferences:
-  - {apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: false}
+  - {apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: true}
 spec:
   nodeName: node-1
   restartPolicy: OnFailure
@@ -77,7 +77,7 @@ spec:
   - {key: gpu, operator: Exists}
   volumes:
   - {name: root-mount, hostPath: {path: /}}
-  - {name: metadata-node-1-69d9ea4c, configMap: {name: demo-node-1-metadata-988cf705}}
+  - {name: metadata-node-1-571ea13e, configMap: {name: demo-node-1-metadata-898a45d7}}
   - {name: tuning, configMap: {name: demo-tuning-1.2.0}}
   initContainers:
   - name: tuning-init
@@ -88,7 +88,7 @@ spec:
     securityContext: {privileged: true}
     volumeMounts: &mounts
     - {name: root-mount, mountPath: /root, mountPropagation: HostToContainer}
-    - {name: metadata-node-1-69d9ea4c, mountPath: /skyhook-package/node-metadata}
+    - {name: metadata-node-1-571ea13e, mountPath: /skyhook-package/node-metadata}
     - {name: tuning, mountPath: /skyhook-package/configmaps}
     resources: &resources
       requests: {cpu: 50m, memory: 64Mi}

@@ -74,10 +74,7 @@ func privileged() *corev1.SecurityContext {
 	return &corev1.SecurityContext{Privileged: &yes}
 }
 
-// owner makes the object go with its Skyhook. It does not block a deletion in the foreground: that would delete what the
-// uninstall works with while it is at work.
+// owner makes the object go with its Skyhook, and a deletion in the foreground wait until it is gone.
 func owner(s *v1alpha1.Skyhook) metav1.OwnerReference {
-	ref := *metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("Skyhook"))
-	ref.BlockOwnerDeletion = new(bool)
-	return ref
+	return *metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("Skyhook"))
 }

@@ -35,7 +35,7 @@ func TestRetainedPod(t *testing.T) {
 	want := build(t, options, original)
 	for i, v := range want.Spec.Volumes {
 		if v.Name == "firewall" {
-			want.Spec.Volumes[i].ConfigMap.Name = "demo-firewall-1.0.0-0123456789"
+			want.Spec.Volumes[i].ConfigMap.Name = workload.RetainedConfigMapName("demo", "firewall", "1.0.0", "0123456789")
 		}
 	}
 	if diff := cmp.Diff(want, pod); diff != "" {
@@ -46,7 +46,7 @@ func TestRetainedPod(t *testing.T) {
 // TestRetainedPodByHand says the same in other words, in case that both are wrong.
 func TestRetainedPodByHand(t *testing.T) {
 	pod := build(t, options, retainedTask(t))
-	if got := configMapOf(pod, "firewall"); got != "demo-firewall-1.0.0-0123456789" {
+	if got := configMapOf(pod, "firewall"); got != workload.RetainedConfigMapName("demo", "firewall", "1.0.0", "0123456789") {
 		t.Errorf("it mounts %q", got)
 	}
 	names := make([]string, 0, 3)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"
 )
 
@@ -37,26 +38,26 @@ func explain(err error) (capability.Reason, string) {
 	)
 	switch {
 	case errors.As(err, &badName):
-		return capability.ReasonInvalid, err.Error()
+		return v1alpha1.ReasonReferenceInvalid, err.Error()
 	case errors.As(err, &large):
-		return capability.ReasonUnreadable, fmt.Sprintf("the registry sends more than %d MiB", maxBody>>20)
+		return v1alpha1.ReasonImageUnreadable, fmt.Sprintf("the registry sends more than %d MiB", maxBody>>20)
 	case errors.As(err, &status):
 		return byStatus(status.StatusCode), err.Error()
 	case unreachable(err):
-		return capability.ReasonUnreachable, err.Error()
+		return v1alpha1.ReasonRegistryUnreachable, err.Error()
 	default:
-		return capability.ReasonUnreadable, err.Error()
+		return v1alpha1.ReasonImageUnreadable, err.Error()
 	}
 }
 
 func byStatus(code int) capability.Reason {
 	switch code {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return capability.ReasonUnauthorized
+		return v1alpha1.ReasonUnauthorized
 	case http.StatusNotFound:
-		return capability.ReasonNotFound
+		return v1alpha1.ReasonImageNotFound
 	default:
-		return capability.ReasonRefused
+		return v1alpha1.ReasonRegistryError
 	}
 }
 

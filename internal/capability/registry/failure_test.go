@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/capability/registry"
 )
@@ -52,18 +53,18 @@ func TestFailures(t *testing.T) {
 		message         string // a part of it
 		resolved        bool
 	}{
-		{"no such tag", s.host + "/x/a:2", nil, capability.ReasonNotFound, "MANIFEST_UNKNOWN", false},
-		{"no such repository", s.host + "/y/none:1", nil, capability.ReasonNotFound, "NAME_UNKNOWN", false},
-		{"no name", "x/A B:1", nil, capability.ReasonInvalid, "could not parse reference", false},
-		{"a digest cut short", s.host + "/x/a@sha256:12", nil, capability.ReasonInvalid, "sha256:12", false},
-		{"nobody listens", closed.Addr().String() + "/x/a:1", nil, capability.ReasonUnreachable, "connection refused", false},
-		{"not allowed", reference, on("/manifests/", status(http.StatusForbidden)), capability.ReasonUnauthorized, "403 Forbidden", false},
-		{"no credentials", reference, on("/manifests/", status(http.StatusUnauthorized)), capability.ReasonUnauthorized, "401 Unauthorized", false},
-		{"another error", reference, on("/v2/", status(http.StatusTeapot)), capability.ReasonRefused, "418", false},
-		{"the configuration is gone", reference, on("/blobs/", status(http.StatusNotFound)), capability.ReasonNotFound, "404", true},
-		{"another configuration", reference, on("/blobs/", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }), capability.ReasonUnreadable, "does not match", true},
-		{"a manifest without end", reference, on("/manifests/", tooMuch), capability.ReasonUnreadable, "more than 4 MiB", false},
-		{"a web page", reference, on("/manifests/", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }), capability.ReasonUnreadable, "", false},
+		{"no such tag", s.host + "/x/a:2", nil, v1alpha1.ReasonImageNotFound, "MANIFEST_UNKNOWN", false},
+		{"no such repository", s.host + "/y/none:1", nil, v1alpha1.ReasonImageNotFound, "NAME_UNKNOWN", false},
+		{"no name", "x/A B:1", nil, v1alpha1.ReasonReferenceInvalid, "could not parse reference", false},
+		{"a digest cut short", s.host + "/x/a@sha256:12", nil, v1alpha1.ReasonReferenceInvalid, "sha256:12", false},
+		{"nobody listens", closed.Addr().String() + "/x/a:1", nil, v1alpha1.ReasonRegistryUnreachable, "connection refused", false},
+		{"not allowed", reference, on("/manifests/", status(http.StatusForbidden)), v1alpha1.ReasonUnauthorized, "403 Forbidden", false},
+		{"no credentials", reference, on("/manifests/", status(http.StatusUnauthorized)), v1alpha1.ReasonUnauthorized, "401 Unauthorized", false},
+		{"another error", reference, on("/v2/", status(http.StatusTeapot)), v1alpha1.ReasonRegistryError, "418", false},
+		{"the configuration is gone", reference, on("/blobs/", status(http.StatusNotFound)), v1alpha1.ReasonImageNotFound, "404", true},
+		{"another configuration", reference, on("/blobs/", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }), v1alpha1.ReasonImageUnreadable, "does not match", true},
+		{"a manifest without end", reference, on("/manifests/", tooMuch), v1alpha1.ReasonImageUnreadable, "more than 4 MiB", false},
+		{"a web page", reference, on("/manifests/", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }), v1alpha1.ReasonImageUnreadable, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.instead(c.front)

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
-	"github.com/skyhook-operator/skyhook/internal/capability"
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
 // server is a registry in memory that counts what it is asked.
@@ -114,7 +114,7 @@ func image(t *testing.T, label string) v1.Image {
 	}
 	labels := map[string]string{"org.opencontainers.image.title": "test"}
 	if label != "-" {
-		labels[capability.Label] = label
+		labels[v1alpha1.ImageLabelUninstall] = label
 	}
 	img, err = mutate.Config(img, v1.Config{Labels: labels})
 	if err != nil {

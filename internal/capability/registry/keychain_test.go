@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/capability/registry"
 )
@@ -66,10 +67,10 @@ func TestPullSecret(t *testing.T) {
 		{"for the repository", docker(s.host+"/x", user, password), ""},
 		{"with a scheme, as docker writes it", docker("http://"+s.host+"/v2/", user, password), ""},
 		{"of the old type", old, ""},
-		{"wrong password", docker(s.host, user, "guess"), capability.ReasonUnauthorized},
-		{"for another registry", docker("registry.example", user, password), capability.ReasonUnauthorized},
-		{"for another repository", docker(s.host+"/y", user, password), capability.ReasonUnauthorized},
-		{"none", nil, capability.ReasonUnauthorized},
+		{"wrong password", docker(s.host, user, "guess"), v1alpha1.ReasonUnauthorized},
+		{"for another registry", docker("registry.example", user, password), v1alpha1.ReasonUnauthorized},
+		{"for another repository", docker(s.host+"/y", user, password), v1alpha1.ReasonUnauthorized},
+		{"none", nil, v1alpha1.ReasonUnauthorized},
 	} {
 		for how, front := range map[string]func(http.ResponseWriter, *http.Request) bool{"basic": basic, "bearer": s.bearer} {
 			t.Run(c.name+", "+how, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"
 )
 
@@ -47,7 +48,7 @@ func (c *Client) Look(ctx context.Context, reference string, keys authn.Keychain
 	case ctx.Err() != nil:
 		return capability.Finding{}, ctx.Err()
 	case err != nil && limited.Err() != nil:
-		found.Reason, found.Message = capability.ReasonTimeout, "no answer within "+timeout.String()
+		found.Reason, found.Message = v1alpha1.ReasonTimeout, "no answer within "+timeout.String()
 	case err != nil:
 		found.Reason, found.Message = explain(err)
 	}
@@ -118,7 +119,7 @@ func label(reference name.Digest, options []remote.Option) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return file.Config.Labels[capability.Label], nil
+	return file.Config.Labels[v1alpha1.ImageLabelUninstall], nil
 }
 
 // linux returns the image, or of several the first for Linux: what a package can do does not depend on the processor.

@@ -12,6 +12,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/capability/registry"
 )
@@ -63,8 +64,8 @@ func TestIndex(t *testing.T) {
 		{"not the builder's machine", []entry{{"linux/s390x", "true"}}, capability.True, ""},
 		{"others come first", []entry{{"windows/amd64", "false"}, {"unknown/unknown", "-"}, {"", "false"}, {"linux/arm64", "true"}}, capability.True, ""},
 		{"no label", []entry{{"linux/amd64", "-"}}, capability.Unknown, ""},
-		{"none for Linux", []entry{{"windows/amd64", "true"}}, capability.Unknown, capability.ReasonUnreadable},
-		{"empty", nil, capability.Unknown, capability.ReasonUnreadable},
+		{"none for Linux", []entry{{"windows/amd64", "true"}}, capability.Unknown, v1alpha1.ReasonImageUnreadable},
+		{"empty", nil, capability.Unknown, v1alpha1.ReasonImageUnreadable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			reference, digest := s.push("x/index:1", index(t, c.entries...))
@@ -80,7 +81,7 @@ func TestIndex(t *testing.T) {
 	reference, _ := s.push("x/nested:1", mutate.AppendManifests(index(t), inner))
 	got, err := new(registry.Client).Look(t.Context(), reference, registry.Anonymous, nil)
 	s.must(err)
-	if got.Reason != capability.ReasonUnreadable || got.Message != "the index lists no image for linux" {
+	if got.Reason != v1alpha1.ReasonImageUnreadable || got.Message != "the index lists no image for linux" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -130,7 +131,7 @@ func TestTimeout(t *testing.T) {
 		"/manifests/": {Reference: reference},
 		"/blobs/":     {Reference: reference, Digest: digest},
 	} {
-		want.Answer, want.Reason, want.Message = capability.Unknown, capability.ReasonTimeout, "no answer within 50ms"
+		want.Answer, want.Reason, want.Message = capability.Unknown, v1alpha1.ReasonTimeout, "no answer within 50ms"
 		s.instead(func(_ http.ResponseWriter, r *http.Request) bool {
 			if strings.Contains(r.URL.Path, path) {
 				<-r.Context().Done() // until the client has gone

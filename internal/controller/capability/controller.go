@@ -55,7 +55,7 @@ func changed() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
-				e.ObjectOld.GetAnnotations()[capability.Annotation] != e.ObjectNew.GetAnnotations()[capability.Annotation]
+				e.ObjectOld.GetAnnotations()[v1alpha1.AnnotationUninstallCapability] != e.ObjectNew.GetAnnotations()[v1alpha1.AnnotationUninstallCapability]
 		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
@@ -87,5 +87,5 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // what is to be undone must not change any more.
 func settled(s *v1alpha1.Skyhook) bool {
 	return s.DeletionTimestamp != nil ||
-		len(capability.Missing(s)) == 0 && capability.Next(s, nil) == s.Annotations[capability.Annotation]
+		len(capability.Missing(s)) == 0 && capability.Next(s, nil) == s.Annotations[v1alpha1.AnnotationUninstallCapability]
 }

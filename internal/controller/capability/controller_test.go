@@ -70,7 +70,7 @@ func TestFailureIsStoredOnce(t *testing.T) {
 		t.Error("nobody asked")
 	}
 	doubts := known.Doubts(now)
-	if len(doubts) != 2 || doubts[0].Reason != known.ReasonNotFound || !strings.Contains(doubts[0].Message, "NAME_UNKNOWN") || enabled(now) != "" {
+	if len(doubts) != 2 || doubts[0].Reason != v1alpha1.ReasonImageNotFound || !strings.Contains(doubts[0].Message, "NAME_UNKNOWN") || enabled(now) != "" {
 		t.Errorf("doubts: %+v", doubts)
 	}
 	image := w.images.host + "/x/none:1.0.0"
@@ -80,7 +80,7 @@ func TestFailureIsStoredOnce(t *testing.T) {
 	}
 	w.change(s, func(s *v1alpha1.Skyhook) { s.Spec.Priority = 7 })
 	again := w.reconcile(s)
-	if got := w.images.took(); got != 0 || len(w.happened()) != 0 || again.Annotations[known.Annotation] != now.Annotations[known.Annotation] {
+	if got := w.images.took(); got != 0 || len(w.happened()) != 0 || again.Annotations[v1alpha1.AnnotationUninstallCapability] != now.Annotations[v1alpha1.AnnotationUninstallCapability] {
 		t.Errorf("the second pass asked %d times", got)
 	}
 
@@ -89,7 +89,7 @@ func TestFailureIsStoredOnce(t *testing.T) {
 	if now = w.reconcile(s); enabled(now) != "b" {
 		t.Errorf("after b's reference changed, enabled are %q", enabled(now))
 	}
-	w.change(s, func(s *v1alpha1.Skyhook) { delete(s.Annotations, known.Annotation) })
+	w.change(s, func(s *v1alpha1.Skyhook) { delete(s.Annotations, v1alpha1.AnnotationUninstallCapability) })
 	if now = w.reconcile(s); enabled(now) != "a b" {
 		t.Errorf("after the annotation was removed, enabled are %q", enabled(now))
 	}
@@ -145,7 +145,7 @@ func TestForgetsImagesThatLeft(t *testing.T) {
 	}
 	w.change(s, func(s *v1alpha1.Skyhook) { s.Spec.Packages = nil })
 	now = w.reconcile(s)
-	if _, ok := now.Annotations[known.Annotation]; ok || w.images.took() != 0 {
+	if _, ok := now.Annotations[v1alpha1.AnnotationUninstallCapability]; ok || w.images.took() != 0 {
 		t.Errorf("annotations are %v", now.Annotations)
 	}
 }
@@ -155,7 +155,7 @@ func TestMalformedAnnotationIsReplaced(t *testing.T) {
 	w.images.push("true", "x/a:1.0.0")
 	s := w.create(map[string]string{"a": "x/a:1.0.0"})
 	w.change(s, func(s *v1alpha1.Skyhook) {
-		s.Annotations = map[string]string{known.Annotation: "{broken", "theirs": "x"}
+		s.Annotations = map[string]string{v1alpha1.AnnotationUninstallCapability: "{broken", "theirs": "x"}
 	})
 	now := w.reconcile(s)
 	if enabled(now) != "a" || now.Annotations["theirs"] != "x" {
@@ -276,7 +276,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 			w.change(s, func(s *v1alpha1.Skyhook) { s.Finalizers = finalizers })
 			w.Registry = stub(func(_ context.Context, reference string) (known.Finding, error) {
 				must(t, w.user.Delete(t.Context(), s))
-				return known.Finding{Reference: reference, Answer: known.Unknown, Reason: known.ReasonTimeout}, nil
+				return known.Finding{Reference: reference, Answer: known.Unknown, Reason: v1alpha1.ReasonTimeout}, nil
 			})
 			if _, err := w.Reconcile(t.Context(), request(s)); err != nil || len(w.happened()) != 0 {
 				t.Errorf("error %v", err)

@@ -92,7 +92,7 @@ func (i *images) push(label string, tags ...string) string {
 	i.t.Helper()
 	img, err := random.Image(100, 1)
 	must(i.t, err)
-	img, err = mutate.Config(img, v1.Config{Labels: map[string]string{known.Label: label}})
+	img, err = mutate.Config(img, v1.Config{Labels: map[string]string{v1alpha1.ImageLabelUninstall: label}})
 	must(i.t, err)
 	for _, tag := range tags {
 		reference, err := name.ParseReference(i.host + "/" + tag)

@@ -7,12 +7,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/capability"
 )
 
 func TestChanged(t *testing.T) {
 	before := &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{
-		Name: "demo", Generation: 3, ResourceVersion: "7", Annotations: map[string]string{capability.Annotation: "{}", "theirs": "x"},
+		Name: "demo", Generation: 3, ResourceVersion: "7", Annotations: map[string]string{v1alpha1.AnnotationUninstallCapability: "{}", "theirs": "x"},
 	}}
 	for _, c := range []struct {
 		name   string
@@ -21,7 +20,7 @@ func TestChanged(t *testing.T) {
 	}{
 		{"nothing", func(*v1alpha1.Skyhook) {}, false},
 		{"the spec", func(s *v1alpha1.Skyhook) { s.Generation++ }, true},
-		{"what is known", func(s *v1alpha1.Skyhook) { s.Annotations[capability.Annotation] = "" }, true},
+		{"what is known", func(s *v1alpha1.Skyhook) { s.Annotations[v1alpha1.AnnotationUninstallCapability] = "" }, true},
 		{"the annotation is gone", func(s *v1alpha1.Skyhook) { s.Annotations = nil }, true},
 		{"the status", func(s *v1alpha1.Skyhook) { s.ResourceVersion, s.Status.Status = "8", v1alpha1.StatusComplete }, false},
 		{"another annotation", func(s *v1alpha1.Skyhook) { s.Annotations["theirs"] = "y" }, false},

@@ -38,14 +38,14 @@ func TestPullSecretOpensTheRegistry(t *testing.T) {
 	w.images.login = "robot:word"
 	s := w.create(map[string]string{"a": "x/private:1.0.0"})
 	now := w.reconcile(s)
-	if d := known.Doubts(now); len(d) != 1 || d[0].Reason != known.ReasonUnauthorized || strings.Contains(d[0].Message, "pull secret") {
+	if d := known.Doubts(now); len(d) != 1 || d[0].Reason != v1alpha1.ReasonUnauthorized || strings.Contains(d[0].Message, "pull secret") {
 		t.Errorf("without a pull secret, doubts are %+v", d)
 	}
 	w.secret("right", "robot:word")
 	if now = w.reconcile(s); enabled(now) != "" {
 		t.Error("it asked again by itself")
 	}
-	w.change(s, func(s *v1alpha1.Skyhook) { delete(s.Annotations, known.Annotation) })
+	w.change(s, func(s *v1alpha1.Skyhook) { delete(s.Annotations, v1alpha1.AnnotationUninstallCapability) })
 	if now = w.reconcile(s); enabled(now) != "a" {
 		t.Errorf("with the pull secret, the annotation is %s", known.Read(now))
 	}
@@ -82,7 +82,7 @@ func TestUselessPullSecret(t *testing.T) {
 			w.images.login = "robot:word"
 			private := w.create(map[string]string{"a": "x/a:1.0.0"})
 			d := known.Doubts(w.reconcile(private))
-			if len(d) != 1 || d[0].Reason != known.ReasonUnauthorized || !strings.HasPrefix(d[0].Message, c.want) {
+			if len(d) != 1 || d[0].Reason != v1alpha1.ReasonUnauthorized || !strings.HasPrefix(d[0].Message, c.want) {
 				t.Errorf("a private image: %+v", d)
 			}
 		})

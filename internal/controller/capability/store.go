@@ -12,7 +12,6 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"
-	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
 // store writes the findings into the annotation of the Skyhook as it is now, and returns it. Registries are slow, and
@@ -39,13 +38,13 @@ func (r *Reconciler) store(ctx context.Context, name types.NamespacedName, findi
 
 func annotate(s *v1alpha1.Skyhook, value string) {
 	if value == "" {
-		delete(s.Annotations, capability.Annotation)
+		delete(s.Annotations, v1alpha1.AnnotationUninstallCapability)
 		return
 	}
 	if s.Annotations == nil {
 		s.Annotations = map[string]string{}
 	}
-	s.Annotations[capability.Annotation] = value
+	s.Annotations[v1alpha1.AnnotationUninstallCapability] = value
 }
 
 // report sends one event about the packages whose images were looked at in vain, once it is written down.
@@ -54,7 +53,7 @@ func (r *Reconciler) report(s *v1alpha1.Skyhook, findings []capability.Finding) 
 		return !slices.ContainsFunc(findings, func(f capability.Finding) bool { return f.Reference == d.Reference })
 	})
 	if len(doubts) > 0 {
-		r.Events.Eventf(s, nil, corev1.EventTypeWarning, rollout.ConditionCapabilityUnknown, "Discover",
+		r.Events.Eventf(s, nil, corev1.EventTypeWarning, v1alpha1.ConditionUninstallCapabilityUnknown, "Discover",
 			"cannot tell whether it can be uninstalled: %s", capability.Summary(doubts))
 	}
 }

@@ -103,7 +103,7 @@ func TestWokenByTheLossOfTheAnnotation(t *testing.T) {
 	w.until(s)
 	w.images.push("true", "x/a:1.0.0")
 	w.change(s, func(s *v1alpha1.Skyhook) {
-		delete(s.Annotations, known.Annotation)
+		delete(s.Annotations, v1alpha1.AnnotationUninstallCapability)
 	})
 	if now := w.until(s); enabled(now) != "a" {
 		t.Errorf("the image was not asked again: %v", now.Annotations)

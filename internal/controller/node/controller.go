@@ -7,7 +7,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -50,20 +49,26 @@ type Reconciler struct {
 	// ReapplyOnReboot starts a node over when it rebooted by itself.
 	ReapplyOnReboot bool
 
-	fresh freshness
+	fresh   freshness
+	drains  drains
+	retries retries
 }
 
-// Evictor evicts pods; refused tells, by UID, which the API server did not let go and why.
+// Evictor evicts pods, as many as there is time for in a pass; refused tells, by UID, which the API server did not let go
+// and why.
 type Evictor interface {
-	Evict(ctx context.Context, pods []drain.Pod, o drain.Options) (refused map[types.UID]string, err error)
+	Evict(ctx context.Context, pods []drain.Pod, o drain.Options) (accepted []drain.Pod, refused map[types.UID]string, err error)
 }
 
 // Reconcile brings one node one step further for every Skyhook that targets it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var node corev1.Node
 	if err := r.Client.Get(ctx, req.NamespacedName, &node); err != nil {
-		// Its pods go with the node, and the Skyhook controller takes back its permits.
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		if apierrors.IsNotFound(err) {
+			r.retries.forget(req.Name)
+			return ctrl.Result{}, r.nodeGone(ctx, req.Name)
+		}
+		return ctrl.Result{}, fmt.Errorf("get node %s: %w", req.Name, err)
 	}
 	var skyhooks v1alpha1.SkyhookList
 	if err := r.Client.List(ctx, &skyhooks); err != nil {
@@ -88,17 +93,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	r.plan(ctx, p)
 	r.execute(ctx, p)
-	r.fresh.note(node.UID, p.wrote)
-	if err := errors.Join(p.errs...); err != nil {
-		return result(err)
-	}
-	return ctrl.Result{RequeueAfter: p.after()}, nil
-}
-
-// result turns what went wrong into a retry. A conflict only says that the cache was behind: no error to report.
-func result(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: 50 * time.Millisecond}, nil
-	}
-	return ctrl.Result{}, err
+	r.fresh.note(&node, p.wrote)
+	return r.retries.result(ctx, node.Name, p.after(), p.errs), nil
 }

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/drain"
@@ -22,26 +21,37 @@ func (r *Reconciler) next(ctx context.Context, p *pass, s *v1alpha1.Skyhook, o l
 	if !d.LookDrain {
 		return d, nil
 	}
+	d.Record.Wait = o.Record.Wait // until there is an answer: a look that fails must not start the drain's time again
 	options, err := r.drainOptions(s, o)
 	if err != nil {
 		return d, err
 	}
-	// Listed live: only our own pods are cached, and the answer has to be true now.
+	// Only our own pods are cached, so they are listed; a list that shows none left has to be true now.
 	pods, err := evict.ListNode(ctx, r.Live, p.node.Name)
 	if err != nil {
 		return d, err
 	}
+	options.Memory = r.drains.look(p.node, pods, p.now)
 	state := drain.Classify(pods, options, nil, p.now)
+	if state.Clear {
+		if pods, err = evict.ConfirmNode(ctx, r.Live, p.node.Name); err != nil {
+			return d, err
+		}
+		state = drain.Classify(pods, options, nil, p.now)
+	}
+	if state.Clear {
+		r.drains.forget(p.node.Name)
+	}
 	o.Drain = drainOf(state)
 	d = lifecycle.Next(o)
 	if !d.Evict || len(state.Evict) == 0 {
 		return d, nil
 	}
-	refused, err := r.Evictor.Evict(ctx, state.Evict, options)
+	accepted, refused, err := r.Evictor.Evict(ctx, state.Evict, options)
+	r.reportEvictions(p.node, s, options.Memory.Evicted(accepted))
 	if err != nil {
 		return d, fmt.Errorf("evict pods from node %s: %w", p.node.Name, err)
 	}
-	r.reportEvictions(p.node, s, state.Evict, refused)
 	o.Drain = drainOf(drain.Classify(pods, options, refused, p.now))
 	return lifecycle.Next(o), nil
 }
@@ -60,8 +70,8 @@ func (r *Reconciler) drainOptions(s *v1alpha1.Skyhook, o lifecycle.Observation) 
 		}
 		options.NonInterrupt = selector
 	}
-	if w := o.Record.Wait; w != nil {
-		options.Started = w.Since.Time
+	if started := lifecycle.DrainStarted(o.Record); started != nil {
+		options.Started = started.Time
 	}
 	d := s.Spec.Drain
 	if d == nil {
@@ -78,10 +88,8 @@ func (r *Reconciler) drainOptions(s *v1alpha1.Skyhook, o lifecycle.Observation) 
 }
 
 // reportEvictions tells which pods were asked to leave.
-func (r *Reconciler) reportEvictions(node *corev1.Node, s *v1alpha1.Skyhook, pods []drain.Pod, refused map[types.UID]string) {
+func (r *Reconciler) reportEvictions(node *corev1.Node, s *v1alpha1.Skyhook, pods []drain.Pod) {
 	for _, pod := range pods {
-		if _, no := refused[pod.UID]; !no {
-			r.Events.Eventf(node, s, corev1.EventTypeNormal, "Interrupt", "Drain", "draining for Skyhook %s: evicted pod %s", s.Name, pod)
-		}
+		r.Events.Eventf(node, s, corev1.EventTypeNormal, v1alpha1.EventInterrupt, "Drain", "draining for Skyhook %s: evicted pod %s", s.Name, pod)
 	}
 }

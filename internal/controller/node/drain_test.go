@@ -42,7 +42,7 @@ func TestDrainOptions(t *testing.T) {
 			want := drain.Options{OperatorNamespace: namespace, Self: "operator-0", Started: since.Time, DeleteEmptyDirData: true}
 			c.want(&want)
 			r := Reconciler{Workload: options, PodName: "operator-0"}
-			got, err := r.drainOptions(s, lifecycle.Observation{Record: record.Node{Wait: &record.Wait{Since: since}}})
+			got, err := r.drainOptions(s, lifecycle.Observation{Record: record.Node{Wait: &record.Wait{Reason: "Evicting", Since: since}}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,13 +16,13 @@ func (r *Reconciler) report(node *corev1.Node, i *item) {
 		}
 		switch c.State {
 		case v1alpha1.StateErroring:
-			r.both(node, i, corev1.EventTypeWarning, "Error", c,
+			r.both(node, i, corev1.EventTypeWarning, v1alpha1.EventError, c,
 				"package [%s:%s] stage %s on node %s is erroring: %s", c.Package, c.Version, c.Stage, node.Name, c.Message)
 		case v1alpha1.StateInProgress:
-			r.both(node, i, corev1.EventTypeNormal, "Apply", c,
+			r.both(node, i, corev1.EventTypeNormal, v1alpha1.EventApply, c,
 				"applying package [%s:%s] to node %s, stage %s", c.Package, c.Version, node.Name, c.Stage)
 		default:
-			r.Events.Eventf(node, i.skyhook, corev1.EventTypeNormal, "Apply", string(c.Stage),
+			r.Events.Eventf(node, i.skyhook, corev1.EventTypeNormal, v1alpha1.EventApply, string(c.Stage),
 				"package [%s:%s] stage %s is %s for Skyhook %s", c.Package, c.Version, c.Stage, c.State, i.skyhook.Name)
 		}
 	}

@@ -56,6 +56,14 @@ func (r *Reconciler) writeRecords(ctx context.Context, p *pass) error {
 		}
 		all.Merge(change)
 	}
+	flight, err := record.WriteInterrupt(p.inFlight, p.node.Annotations)
+	if err != nil {
+		return fmt.Errorf("node %s: encode the interrupt in flight: %w", p.node.Name, err)
+	}
+	all.Merge(flight)
+	if p.ownReboot {
+		all.Merge(record.AcceptBoot(p.node.Status.NodeInfo.BootID, p.node.Annotations))
+	}
 	r.taintPatch(p, &all)
 	if all.Empty() && p.unschedulable == p.node.Spec.Unschedulable && p.taint.Taints == nil {
 		return r.confirm(ctx, p)
@@ -92,7 +100,7 @@ func (r *Reconciler) patchNode(ctx context.Context, p *pass, all record.Patch) e
 	if err := r.Client.Patch(ctx, node, client.RawPatch(types.MergePatchType, body)); err != nil {
 		return fmt.Errorf("write the record of node %s: %w", p.node.Name, err)
 	}
-	p.wrote.resourceVersion = node.ResourceVersion
+	p.node, p.wrote.resourceVersion = node, node.ResourceVersion // what a further change of the record differs from
 	return nil
 }
 
@@ -107,9 +115,14 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) error {
 		return fmt.Errorf("get node %s: %w", p.node.Name, err)
 	}
 	for _, i := range p.items {
-		if record.Raw(i.skyhook.Name, live.Annotations) != record.Raw(i.skyhook.Name, p.node.Annotations) || live.UID != p.node.UID {
+		if record.Raw(i.skyhook.Name, live.Annotations) != record.Raw(i.skyhook.Name, p.node.Annotations) {
 			return apierrors.NewConflict(corev1.Resource("nodes"), p.node.Name, errors.New("the record changed"))
 		}
+	}
+	if live.UID != p.node.UID || live.Spec.Unschedulable != p.node.Spec.Unschedulable ||
+		live.Status.NodeInfo.BootID != p.node.Status.NodeInfo.BootID ||
+		live.Annotations[v1alpha1.AnnotationInterrupt] != p.node.Annotations[v1alpha1.AnnotationInterrupt] {
+		return apierrors.NewConflict(corev1.Resource("nodes"), p.node.Name, errors.New("its boot, cordon or interrupt in flight changed"))
 	}
 	return nil
 }
@@ -131,23 +144,20 @@ func (p *pass) recordChange(i *item) (record.Patch, error) {
 
 // changePods deletes first, so that there are never two pods of a package on a node.
 func (r *Reconciler) changePods(ctx context.Context, p *pass, i *item) error {
+	var errs []error
 	for _, pod := range i.decision.Delete {
-		if err := r.deletePod(ctx, p, pod, i.decision.Force); err != nil {
-			return err
-		}
+		errs = append(errs, r.deletePod(ctx, p, pod, i.decision.Force))
 	}
-	if len(i.decision.Start) == 0 {
-		return nil
+	if err := errors.Join(errs...); err != nil || len(i.decision.Start) == 0 {
+		return err
 	}
 	if err := r.writeNodeMeta(ctx, p, i.skyhook); err != nil {
 		return err
 	}
-	for _, start := range i.decision.Start {
-		if err := r.startPod(ctx, p, i, start); err != nil {
-			return err
-		}
+	for _, start := range i.decision.Start { // one that cannot be started keeps none of the others
+		errs = append(errs, r.startPod(ctx, p, i, start))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (r *Reconciler) deletePod(ctx context.Context, p *pass, pod lifecycle.Pod, force bool) error {
@@ -170,7 +180,8 @@ func (r *Reconciler) deletePod(ctx context.Context, p *pass, pod lifecycle.Pod, 
 func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifecycle.Start) error {
 	task := workload.Task{
 		Skyhook: i.skyhook, Package: start.Package, Stage: start.Stage, Run: start.Run,
-		Generation: start.Generation, Interrupt: start.Interrupt, Node: p.node.Name,
+		Generation: start.Generation, Interrupt: start.Interrupt, BootID: start.BootID, InterruptRun: start.InterruptRun,
+		Node: p.node.Name,
 	}
 	if start.Retained != "" {
 		pkg := p.view.Wanted(i.skyhook, p.node.Name).Retained[start.Retained].Package
@@ -186,7 +197,10 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 	err = r.Client.Create(ctx, pod)
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return r.nameTaken(ctx, i.skyhook, pod)
+		if err := r.nameTaken(ctx, i.skyhook, pod); err != nil {
+			return r.rejected(ctx, p, i, start, err)
+		}
+		return nil
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
 		return r.rejected(ctx, p, i, start, err)
 	case err != nil:
@@ -199,7 +213,13 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 // rejected records that the API server refuses the pod, so that people see why nothing happens. The next pass tries again
 // after a pause.
 func (r *Reconciler) rejected(ctx context.Context, p *pass, i *item, start lifecycle.Start, cause error) error {
-	n, change := lifecycle.Reject(i.decision.Record, start, cause.Error(), p.now)
+	n, change, after := lifecycle.Reject(i.decision.Record, start, cause.Error(), p.now)
+	if change == nil {
+		if i.decision.After == 0 || after < i.decision.After {
+			i.decision.After = after
+		}
+		return nil
+	}
 	patch, err := record.Write(i.skyhook.Name, n, p.node.Annotations, p.node.Labels)
 	if err != nil {
 		return fmt.Errorf("node %s: %w", p.node.Name, err)
@@ -207,7 +227,7 @@ func (r *Reconciler) rejected(ctx context.Context, p *pass, i *item, start lifec
 	if err := r.patchNode(ctx, p, patch); err != nil {
 		return err
 	}
-	i.decision.Record, i.decision.Changes = n, append(i.decision.Changes, change)
+	i.decision.Record, i.decision.Changes = n, append(i.decision.Changes, *change)
 	return nil
 }
 

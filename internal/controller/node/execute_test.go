@@ -164,13 +164,19 @@ func TestNameTaken(t *testing.T) {
 			c.change(pod)
 			w := newWorld(t, newNode(), pod)
 			p := w.pass(s)
-			i := &item{skyhook: s, target: w.Targets.Of(s)}
-			err := w.startPod(t.Context(), p, i, startOf("r2"))
-			if (err != nil) != c.fails || len(p.wrote.created) != 0 {
+			i := &item{skyhook: s, target: w.Targets.Of(s), decision: lifecycle.Decision{Record: entry(v1alpha1.StageApply, v1alpha1.StateInProgress)}}
+			begun := startOf("r2")
+			begun.Version = "1.0.0"
+			err := w.startPod(t.Context(), p, i, begun)
+			if err != nil || len(p.wrote.created) != 0 {
 				t.Fatalf("error %v, created %v", err, p.wrote.created)
 			}
-			if c.fails && !strings.Contains(err.Error(), pod.Name+" exists but does not belong to Skyhook demo; delete it") {
-				t.Errorf("the error does not say what to do: %v", err)
+			r, err := record.Read("demo", w.node().Annotations)
+			w.must(err)
+			e := r.Packages["a|1.0.0"]
+			told := e.State == v1alpha1.StateErroring && strings.Contains(e.Message, pod.Name+" exists but does not belong to Skyhook demo; delete it")
+			if told != c.fails {
+				t.Errorf("the record tells %+v", e)
 			}
 			if list := w.pods(); len(list) != 1 || list[0].UID != pod.UID {
 				t.Errorf("pods: %v", list)
@@ -194,21 +200,22 @@ func TestRejectedPod(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, newNode(), newSkyhook("demo"))
 			w.refuse = c.refuse
-			if _, err := w.Reconcile(t.Context(), request(nodeName)); (err == nil) != c.recorded {
-				t.Fatalf("got %v", err)
+			result, err := w.Reconcile(t.Context(), request(nodeName))
+			if err != nil || (result.RequeueAfter == retryBase) == c.recorded {
+				t.Fatalf("got %+v, %v", result, err)
 			}
 			n := w.node()
 			r, err := record.Read("demo", n.Annotations)
 			w.must(err)
 			e := r.Packages["a|1.0.0"]
-			if got := e.Reason == lifecycle.ReasonPodRejected && e.State == v1alpha1.StateErroring && e.Restarts == 1 &&
+			if got := e.Reason == v1alpha1.ReasonPodRejected && e.State == v1alpha1.StateErroring && e.Rejected == 1 &&
 				strings.Contains(e.Message, "exceeded quota") && r.Status == v1alpha1.StatusErroring; got != c.recorded {
 				t.Errorf("status %s, entry %+v", r.Status, e)
 			}
 			if label := n.Labels[v1alpha1.GroupName+"/status_demo"]; (label == string(v1alpha1.StatusErroring)) != c.recorded {
 				t.Errorf("label %q", label)
 			}
-			if noted := w.fresh.nodes[n.UID].resourceVersion; noted != n.ResourceVersion {
+			if noted := w.fresh.nodes[n.Name].resourceVersion; noted != n.ResourceVersion {
 				t.Errorf("noted resourceVersion %s, the node has %s", noted, n.ResourceVersion)
 			}
 			told := false

@@ -188,7 +188,7 @@ func remember(t *testing.T, n *corev1.Node, skyhook string, r record.Node) {
 		return all
 	}
 	n.Annotations, n.Labels = put(n.Annotations, p.Annotations), put(n.Labels, p.Labels)
-	n.Status.Conditions = append(n.Status.Conditions, record.Conditions(skyhook, r, nil, metav1.NewTime(start))...)
+	n.Status.Conditions = append(n.Status.Conditions, record.Conditions(skyhook, r, false, nil, metav1.NewTime(start))...)
 }
 
 func entry(stage v1alpha1.Stage, state v1alpha1.State) record.Node {

@@ -34,24 +34,35 @@ func TestFreshness(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var f freshness
 			c.wrote.at = start
-			f.note("uid", c.wrote)
-			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{UID: "uid", ResourceVersion: c.cached}}
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName, UID: "uid", ResourceVersion: c.cached}}
+			f.note(node, c.wrote)
 			var pods []corev1.Pod
 			for _, uid := range c.pods {
 				pods = append(pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}})
 			}
 			other := node.DeepCopy()
-			other.UID = "other"
+			other.Name = "other"
 			if f.behind(other, nil, start) {
 				t.Error("another node waits")
 			}
 			if got := f.behind(node, pods, start.Add(c.later)); got != c.want {
 				t.Errorf("behind: %t", got)
 			}
-			if _, kept := f.nodes["uid"]; kept != c.want {
+			if _, kept := f.nodes[nodeName]; kept != c.want {
 				t.Errorf("kept: %t; what is shown once must be forgotten, nothing else", kept)
 			}
 		})
+	}
+}
+
+// TestFreshnessOfARecreatedNode: what was written to the node that had the name before says nothing about this one.
+func TestFreshnessOfARecreatedNode(t *testing.T) {
+	var f freshness
+	f.note(newNode(), written{resourceVersion: "100", at: start})
+	again := newNode()
+	again.UID = "uid-again"
+	if f.behind(again, nil, start) || len(f.nodes) != 0 {
+		t.Errorf("it waits, or the other one is remembered: %v", f.nodes)
 	}
 }
 
@@ -78,7 +89,7 @@ func TestOlder(t *testing.T) {
 // A pass that finds the cache behind decides and writes nothing.
 func TestReconcileWaitsForTheCache(t *testing.T) {
 	w := newWorld(t, newNode(), newSkyhook("demo"))
-	w.fresh.note("uid-node-1", written{resourceVersion: "11", at: start})
+	w.fresh.note(newNode(), written{resourceVersion: "11", at: start})
 	got, err := w.Reconcile(t.Context(), request(nodeName))
 	if err != nil || got.RequeueAfter != freshRetry {
 		t.Errorf("got %+v, %v", got, err)
@@ -86,14 +97,14 @@ func TestReconcileWaitsForTheCache(t *testing.T) {
 	if n := len(w.pods()) + len(w.bodies); n != 0 {
 		t.Errorf("%d objects were written", n)
 	}
-	w.fresh.note("uid-node-1", written{resourceVersion: "10", at: start})
+	w.fresh.note(newNode(), written{resourceVersion: "10", at: start})
 	if _, err := w.Reconcile(t.Context(), request(nodeName)); err != nil {
 		t.Fatal(err)
 	}
-	if pods := w.pods(); len(pods) != 1 || len(w.fresh.nodes["uid-node-1"].created) != 1 || w.fresh.nodes["uid-node-1"].created[0] != pods[0].UID {
+	if pods := w.pods(); len(pods) != 1 || len(w.fresh.nodes[nodeName].created) != 1 || w.fresh.nodes[nodeName].created[0] != pods[0].UID {
 		t.Errorf("pods %v, noted %+v", pods, w.fresh.nodes)
 	}
-	if noted, now := w.fresh.nodes["uid-node-1"].resourceVersion, w.node().ResourceVersion; noted != now {
+	if noted, now := w.fresh.nodes[nodeName].resourceVersion, w.node().ResourceVersion; noted != now {
 		t.Errorf("noted resourceVersion %s, the node has %s", noted, now)
 	}
 }

@@ -19,12 +19,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-const (
-	// fieldManager owns what this controller applies.
-	fieldManager = "skyhook-node-controller"
-	// annotationDigest tells whether a metadata ConfigMap is current; the cache drops its data.
-	annotationDigest = v1alpha1.GroupName + "/digest"
-)
+// fieldManager owns what this controller applies.
+const fieldManager = "skyhook-node-controller"
 
 // writeNodeMeta brings the ConfigMap with the node's metadata up to date, before a pod mounts it.
 func (r *Reconciler) writeNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Skyhook) error {
@@ -38,13 +34,13 @@ func (r *Reconciler) writeNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Sky
 	}
 	var have corev1.ConfigMap
 	err = r.Client.Get(ctx, client.ObjectKeyFromObject(want), &have)
-	if err == nil && have.Annotations[annotationDigest] == digest && metav1.IsControlledBy(&have, s) {
+	if err == nil && have.Annotations[v1alpha1.AnnotationDigest] == digest && metav1.IsControlledBy(&have, s) {
 		return nil
 	}
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get ConfigMap %s: %w", want.Name, err)
 	}
-	want.Annotations[annotationDigest] = digest
+	want.Annotations[v1alpha1.AnnotationDigest] = digest
 	if err := r.Client.Apply(ctx, applyConfigMap(want), client.FieldOwner(fieldManager), client.ForceOwnership); err != nil {
 		return fmt.Errorf("write ConfigMap %s with the metadata of node %s: %w", want.Name, p.node.Name, err)
 	}
@@ -62,10 +58,11 @@ func digestOf(data map[string]string) (string, error) {
 
 func applyConfigMap(cm *corev1.ConfigMap) *corev1ac.ConfigMapApplyConfiguration {
 	ref := cm.OwnerReferences[0]
+	controls, blocks := ref.Controller != nil && *ref.Controller, ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion
 	return corev1ac.ConfigMap(cm.Name, cm.Namespace).
 		WithLabels(cm.Labels).WithAnnotations(cm.Annotations).WithData(cm.Data).
 		WithOwnerReferences(metav1ac.OwnerReference().WithAPIVersion(ref.APIVersion).WithKind(ref.Kind).
-			WithName(ref.Name).WithUID(ref.UID).WithController(true).WithBlockOwnerDeletion(false))
+			WithName(ref.Name).WithUID(ref.UID).WithController(controls).WithBlockOwnerDeletion(blocks))
 }
 
 // writeConditions applies the node conditions of all Skyhooks at once; not at all when none changed. Applying owned
@@ -101,7 +98,7 @@ func (p *pass) conditions() []corev1.NodeCondition {
 	var want []corev1.NodeCondition
 	for _, i := range p.items {
 		if !i.decision.Leaving {
-			want = append(want, record.Conditions(i.skyhook.Name, i.decision.Record, p.node.Status.Conditions, metav1.NewTime(p.now))...)
+			want = append(want, record.Conditions(i.skyhook.Name, i.decision.Record, i.decision.Erroring, p.node.Status.Conditions, metav1.NewTime(p.now))...)
 		}
 	}
 	handled := func(t corev1.NodeConditionType) bool {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -147,6 +148,11 @@ func TestNodeMetaIsWrittenOnlyWhenItChanged(t *testing.T) {
 	first := write(p)
 	if !metav1.IsControlledBy(&first, s) || !strings.Contains(first.Data["labels.json"], "gpu") {
 		t.Fatalf("got %+v", first)
+	}
+	built, err := w.Workload.NodeMeta(s, p.node)
+	w.must(err)
+	if diff := cmp.Diff(built.OwnerReferences, first.OwnerReferences); diff != "" {
+		t.Errorf("the owner is written otherwise than built:\n%s", diff)
 	}
 	p.node.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{}"
 	if again := write(p); again.ResourceVersion != first.ResourceVersion {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
-	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 // clearOrphans removes what a Skyhook left that was deleted without its finalizer: labels, the cordon, the permit. What
@@ -22,7 +21,7 @@ func (r *Reconciler) clearOrphans(ctx context.Context, p *pass) (record.Patch, e
 	cordons := map[string]bool{}
 	maps.Copy(cordons, p.cordons)
 	lift := false
-	for _, name := range record.Skyhooks(p.node.Annotations, p.node.Labels) {
+	for _, name := range p.recorded() {
 		if slices.ContainsFunc(p.skyhooks, func(s *v1alpha1.Skyhook) bool { return s.Name == name }) {
 			continue
 		}
@@ -32,7 +31,7 @@ func (r *Reconciler) clearOrphans(ctx context.Context, p *pass) (record.Patch, e
 		}
 		n.Done = ""
 		change := record.Clear(name, n, p.node.Annotations, p.node.Labels)
-		if change.Empty() {
+		if change.Empty() && !p.inFlight.OwnedBy(name) {
 			continue
 		}
 		gone, err := r.gone(ctx, name)
@@ -41,6 +40,9 @@ func (r *Reconciler) clearOrphans(ctx context.Context, p *pass) (record.Patch, e
 		}
 		if !gone {
 			continue // the cache has yet to show it
+		}
+		if p.inFlight.OwnedBy(name) {
+			p.inFlight = nil
 		}
 		all.Merge(change)
 		lift = lift || n.Cordoned
@@ -52,9 +54,18 @@ func (r *Reconciler) clearOrphans(ctx context.Context, p *pass) (record.Patch, e
 	return all, nil
 }
 
+// recorded are the names of the Skyhooks of which the node has a record, or the interrupt in flight.
+func (p *pass) recorded() []string {
+	names := record.Skyhooks(p.node.Annotations, p.node.Labels)
+	if p.inFlight != nil && !slices.Contains(names, p.inFlight.Skyhook) {
+		names = append(names, p.inFlight.Skyhook)
+	}
+	return names
+}
+
 // hasPodsOf reports whether pods of a Skyhook are on the node; garbage collection removes those of one that is gone.
 func (p *pass) hasPodsOf(skyhook string) bool {
-	return slices.ContainsFunc(p.pods, func(pod corev1.Pod) bool { return pod.Labels[workload.LabelName] == skyhook })
+	return slices.ContainsFunc(p.pods, func(pod corev1.Pod) bool { return pod.Labels[v1alpha1.LabelName] == skyhook })
 }
 
 func (r *Reconciler) gone(ctx context.Context, name string) (bool, error) {

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
-	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/taint"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -29,8 +27,10 @@ type pass struct {
 	// unschedulable and cordons are as the decisions so far leave them: who holds a cordon, by Skyhook.
 	unschedulable bool
 	cordons       map[string]bool
-	// interrupting is the Skyhook whose interrupt runs on the node or begins in this pass; empty for none.
-	interrupting string
+	// inFlight is the interrupt in flight on the node, as the decisions so far leave it; nil for none.
+	inFlight *record.Interrupt
+	// ownReboot says that the boot id changed because a Skyhook asked for the reboot.
+	ownReboot bool
 	// taint is what becomes of the runtime taint.
 	taint taint.Change
 	// started counts the pods that the decisions so far start.
@@ -76,7 +76,8 @@ func (r *Reconciler) survey(p *pass) {
 		n, _ := r.Records.Read(name, p.node)
 		p.cordons[name] = n.Cordoned // also of Skyhooks that are gone, until they are cleared
 	}
-	p.interrupting = p.view.Interrupting(p.node, p.skyhooks, r.Records)
+	p.inFlight = p.view.InFlight(p.node, p.skyhooks, r.Records)
+	p.ownReboot = p.view.OwnReboot(p.node, p.inFlight, p.skyhooks, r.Records)
 }
 
 // follow makes what one Skyhook's decision changes on the node visible to those after it.
@@ -87,24 +88,36 @@ func (p *pass) follow(i *item) {
 		p.unschedulable = *d.Unschedulable
 	}
 	p.started += len(d.Start)
-	if lifecycle.Interrupting(d.Record) && !d.Leaving {
-		p.interrupting = i.skyhook.Name
-	}
+	p.inFlight = d.InFlight
 }
 
 // decide makes the decision for one Skyhook; nil when it has nothing to do with the node.
 func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (*item, error) {
-	o, ok, err := r.observe(ctx, p, s)
-	if err != nil || !ok {
-		return nil, err
+	n, unreadable := r.Records.Read(s.Name, p.node)
+	o := r.observe(p, s, n)
+	selected, deleting := r.Targets.Selects(s, p.node.Labels), s.DeletionTimestamp != nil
+	known := len(o.Pods) > 0 || o.Permit != nil || o.InFlight.OwnedBy(s.Name) || record.Exists(s.Name, p.node.Annotations, p.node.Labels)
+	if !known && (!selected || s.Status.ObservedGeneration != s.Generation) {
+		return nil, nil //nolint:nilnil // the plan of the Skyhook controller wakes this node
 	}
 	i := &item{skyhook: s, target: r.Targets.Of(s)}
-	selected, deleting := r.Targets.Selects(s, p.node.Labels), s.DeletionTimestamp != nil
-	if !selected || deleting && lifecycle.Complete(o.Wanted, o.Record) {
+	switch {
+	case !selected, deleting && (unreadable == nil || o.Abandoned) && lifecycle.Complete(o.Wanted, o.Record):
 		i.decision = lifecycle.Leave(o)
 		return i, nil
+	case unreadable != nil:
+		i.decision = lifecycle.Unreadable(o, unreadable.Error())
+		i.decision.Record.OperatorVersion = r.Version
+		return i, nil
 	}
-	if o.Hold, err = r.hold(ctx, p, s, i.target); err != nil {
+	var err error
+	if o.ConfigReady, err = r.configReady(ctx, s); err != nil {
+		return nil, err
+	}
+	if o.RetainedReady, err = r.retainedReady(ctx, s, o); err != nil {
+		return nil, err
+	}
+	if o.Hold, err = r.hold(ctx, p, s); err != nil {
 		return nil, err
 	}
 	i.decision, err = r.next(ctx, p, s, o)
@@ -112,62 +125,65 @@ func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (
 	return i, err
 }
 
-// observe collects what the decision for one Skyhook depends on; false when it has nothing to do with the node, or not
-// yet.
-func (r *Reconciler) observe(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (lifecycle.Observation, bool, error) {
-	n, err := r.Records.Read(s.Name, p.node)
-	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
-		// Nothing is done on unreadable state, so that nothing gets lost. The Skyhook's status tells about it. Only a node that
-		// is no longer selected, or that the user gave up, is let go, with that state.
-		givenUp := s.DeletionTimestamp != nil && p.view.Wanted(s, p.node.Name).Abandoned
-		if !givenUp && r.Targets.Selects(s, p.node.Labels) {
-			return lifecycle.Observation{}, false, nil
-		}
-	}
-	o := lifecycle.Observation{
-		Wanted: p.view.Wanted(s, p.node.Name), Record: n, Now: p.now,
-		Pods: ownPods(s, p.pods), Permit: permitOf(s, p.node.Name),
+// observe collects what the decision for one Skyhook depends on, as far as it is known without a question.
+func (r *Reconciler) observe(p *pass, s *v1alpha1.Skyhook, n record.Node) lifecycle.Observation {
+	return lifecycle.Observation{
+		Skyhook: s.Name, Wanted: p.view.Wanted(s, p.node.Name), Record: n, Now: p.now, InFlight: p.inFlight,
+		Pods: ownPods(s, p.pods), Permit: permitOf(s, p.node.Name), Node: p.facts(s),
 		Serial: s.Spec.Serial, Generation: s.Generation, Reapply: r.ReapplyOnReboot,
 	}
-	o.Node = p.facts(s, len(o.Pods))
-	known := len(o.Pods) > 0 || o.Permit != nil || record.Exists(s.Name, p.node.Annotations, p.node.Labels)
-	planned := s.Status.ObservedGeneration == s.Generation && r.Targets.Selects(s, p.node.Labels)
-	if !known && !planned {
-		return o, false, nil // the plan of the Skyhook controller wakes this node
-	}
-	o.ConfigReady, err = r.configReady(ctx, s)
-	if err == nil {
-		o.RetainedReady, err = r.retainedReady(ctx, s, o)
-	}
-	return o, true, err
 }
 
 // hold returns the first reason for which the node must not start new work for a Skyhook; nil when there is none.
-func (r *Reconciler) hold(ctx context.Context, p *pass, s *v1alpha1.Skyhook, t *targets.Target) (*lifecycle.Hold, error) {
-	if h := rollout.HoldAll(s, t.Invalid); h != nil {
-		return h, nil
+func (r *Reconciler) hold(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (*lifecycle.Hold, error) {
+	pace, err := r.Policies.Of(ctx, r.Client, s)
+	if err != nil {
+		return nil, err
 	}
-	deleting := s.DeletionTimestamp != nil
-	if pace, err := r.Policies.Of(ctx, r.Client, s); err != nil || pace.Hold != nil && !deleting {
-		return pace.Hold, err
+	around := targets.Surroundings{Ordered: p.skyhooks, Records: r.Records, Pace: pace}
+	if p.inFlight != nil {
+		around.Interrupting = p.inFlight.Skyhook
 	}
-	if h := rollout.HoldNode(s, p.node, r.Workload.RuntimeTaint); h != nil {
-		return h, nil
-	}
-	return p.view.HoldByOthers(s, p.interrupting, p.skyhooks, p.node, r.Records), nil
+	return p.view.Hold(s, p.node, around), nil
 }
 
-// facts is what a Skyhook with the given number of pods sees of the node.
-func (p *pass) facts(s *v1alpha1.Skyhook, own int) lifecycle.Node {
+// facts is what a Skyhook sees of the node.
+func (p *pass) facts(s *v1alpha1.Skyhook) lifecycle.Node {
 	other := false
 	for name, holds := range p.cordons {
 		other = other || holds && name != s.Name
 	}
 	return lifecycle.Node{
-		Ready: targets.Ready(p.node), BootID: p.node.Status.NodeInfo.BootID,
+		Ready: targets.Ready(p.node), BootID: p.node.Status.NodeInfo.BootID, OwnReboot: p.ownReboot,
 		Unschedulable: p.unschedulable, CordonedByOther: other,
-		OtherPods: len(p.pods) - own + p.started,
+		OtherPods: p.started + p.othersPods(s), InterruptPods: p.interruptPods(s),
 	}
+}
+
+// interruptPods counts the pods of interrupts that are not this Skyhook's and have not ended.
+func (p *pass) interruptPods(s *v1alpha1.Skyhook) int {
+	count := 0
+	for k := range p.pods {
+		pod := &p.pods[k]
+		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if !ended && workload.IsInterrupt(pod) && !metav1.IsControlledBy(pod, s) {
+			count++
+		}
+	}
+	return count
+}
+
+// othersPods counts the package pods that are not this Skyhook's. One that has ended runs nothing any more, whoever may be
+// held up in deleting it.
+func (p *pass) othersPods(s *v1alpha1.Skyhook) int {
+	count := 0
+	for k := range p.pods {
+		ended := p.pods[k].Status.Phase == corev1.PodSucceeded || p.pods[k].Status.Phase == corev1.PodFailed
+		if !ended && !metav1.IsControlledBy(&p.pods[k], s) {
+			count++
+		}
+	}
+	return count
 }
 
 // ownPods returns the pods whose controller is this very Skyhook. Labels prove nothing.

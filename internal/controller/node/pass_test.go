@@ -87,26 +87,27 @@ func TestLaterSkyhookSeesEarlierDecisions(t *testing.T) {
 	p := w.pass(one, two)
 	w.survey(p)
 	want := lifecycle.Node{Ready: true, BootID: "boot-1"}
-	if got := p.facts(two, 0); got != want {
+	if got := p.facts(two); got != want {
 		t.Fatalf("at first: %+v", got)
 	}
 	cordon := true
 	p.follow(&item{skyhook: one, decision: lifecycle.Decision{
-		Record: interrupting(true), Unschedulable: &cordon, Start: []lifecycle.Start{startOf("r1")},
+		Record: interrupting(true), InFlight: &record.Interrupt{Skyhook: "one"}, Unschedulable: &cordon, Start: []lifecycle.Start{startOf("r1")},
 	}})
 	want.Unschedulable, want.CordonedByOther, want.OtherPods = true, true, 1
-	if got := p.facts(two, 0); got != want {
+	if got := p.facts(two); got != want {
 		t.Errorf("the second sees %+v", got)
 	}
-	if want.CordonedByOther = false; p.facts(one, 0) != want {
-		t.Errorf("the first takes its own cordon for another's: %+v", p.facts(one, 0))
+	if want.CordonedByOther = false; p.facts(one) != want {
+		t.Errorf("the first takes its own cordon for another's: %+v", p.facts(one))
 	}
-	h, err := w.hold(t.Context(), p, two, w.Targets.Of(two))
+	if h, err := w.hold(t.Context(), p, one); h != nil || err != nil {
+		t.Errorf("the first is held by %+v", h)
+	}
+	p.follow(&item{skyhook: two, decision: lifecycle.Decision{InFlight: &record.Interrupt{Skyhook: "two"}}})
+	h, err := w.hold(t.Context(), p, one)
 	w.must(err)
-	if h == nil || h.Reason != lifecycle.ReasonInterrupt || !h.Release || !strings.Contains(h.Message, "one") {
-		t.Errorf("the second is held by %+v", h)
-	}
-	if h, err := w.hold(t.Context(), p, one, w.Targets.Of(one)); h != nil || err != nil {
+	if h == nil || h.Reason != v1alpha1.ReasonWaitingForInterrupt || !h.Release || !strings.Contains(h.Message, "two") {
 		t.Errorf("the first is held by %+v", h)
 	}
 }
@@ -150,14 +151,14 @@ func TestLastOneUncordons(t *testing.T) {
 	}
 }
 
-// TestBrokenRecordIsLeftAlone: a Skyhook whose record nobody can read does nothing; others go on.
+// TestBrokenRecordIsLeftAlone: a Skyhook whose record nobody can read starts nothing, and says so; others continue.
 func TestBrokenRecordIsLeftAlone(t *testing.T) {
 	n := newNode()
 	n.Annotations[v1alpha1.GroupName+"/nodeState_one"] = "{"
 	w := newWorld(t, n, newSkyhook("one"), newSkyhook("two"))
 	p := w.pass(newSkyhook("one"))
 	w.plan(t.Context(), p)
-	if len(p.items)+len(p.errs) != 0 {
+	if len(p.items) != 1 || len(p.errs) != 0 || len(p.items[0].decision.Start) != 0 || p.items[0].decision.Record.Wait == nil {
 		t.Errorf("items %v, errors %v", p.items, p.errs)
 	}
 	if _, err := w.Reconcile(t.Context(), request(nodeName)); err != nil {

@@ -11,8 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/admission"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -112,15 +110,19 @@ func TestDeletionWithUnreadableStates(t *testing.T) {
 				s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: start}, []string{"x/y"}
 			}
 			if c.abandoned {
-				s.Annotations = map[string]string{admission.AnnotationAbandon: nodeName}
+				s.Annotations = map[string]string{v1alpha1.AnnotationAbandonUninstall: nodeName}
 			}
 			p := newWorld(t, n).pass(s)
 			r := newWorld(t, n, s).Reconciler
 			i, err := r.decide(t.Context(), p, s)
-			if err != nil || (i != nil) != c.goes {
+			if err != nil || i == nil || i.decision.Leaving != c.goes {
 				t.Fatalf("decided %+v, error %v", i, err)
 			}
 			if !c.goes {
+				change, err := p.recordChange(i)
+				if _, state := change.Annotations[v1alpha1.GroupName+"/nodeState_demo"]; err != nil || state || len(i.decision.Start) != 0 {
+					t.Errorf("changes %v, starts %v, error %v", change.Annotations, i.decision.Start, err)
+				}
 				return
 			}
 			if !i.decision.Clear || !i.decision.Force || len(i.decision.Start) != 0 {
@@ -149,14 +151,16 @@ func TestDeletionIsNotHeldByOthers(t *testing.T) {
 	}{
 		{"one that stays", last, "", "WaitingForSkyhook"},
 		{"one that goes", going, "", ""},
-		{"one that goes, under an interrupt", going, "first", lifecycle.ReasonInterrupt},
+		{"one that goes, under an interrupt", going, "first", v1alpha1.ReasonWaitingForInterrupt},
 		{"one that goes, under its own", going, "last", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, newNode())
 			p := w.pass(first, c.skyhook)
-			p.interrupting = c.interrupting
-			h, err := w.hold(t.Context(), p, c.skyhook, w.Targets.Of(c.skyhook))
+			if c.interrupting != "" {
+				p.inFlight = &record.Interrupt{Skyhook: c.interrupting}
+			}
+			h, err := w.hold(t.Context(), p, c.skyhook)
 			w.must(err)
 			got := ""
 			if h != nil {

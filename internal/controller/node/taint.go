@@ -5,9 +5,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
-	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/taint"
 )
 
@@ -24,13 +24,13 @@ func (r *Reconciler) planTaint(p *pass) {
 		if at := slices.IndexFunc(p.items, func(i *item) bool { return i.skyhook == s }); at >= 0 {
 			d := p.items[at].decision
 			n = d.Record
-			one.Reapplied = slices.ContainsFunc(d.Changes, func(c lifecycle.Change) bool { return c.Reason == lifecycle.ReasonReapply })
+			one.Reapplied = slices.ContainsFunc(d.Changes, func(c lifecycle.Change) bool { return c.Reason == v1alpha1.ReasonReapplyAfterReboot })
 		}
 		one.Complete = err == nil && s.Status.ObservedGeneration > 0 && lifecycle.Complete(p.view.Wanted(s, p.node.Name), n)
 		all = append(all, one)
 	}
 	p.taint = taint.Next(p.node, r.Workload.RuntimeTaint, all)
-	if ends := p.taint.Mark != nil && !*p.taint.Mark; p.node.Labels[rollout.LabelIgnore] == "true" && !ends {
+	if ends := p.taint.Mark != nil && !*p.taint.Mark; p.node.Labels[v1alpha1.LabelIgnore] == "true" && !ends {
 		p.taint = taint.Change{} // an ignored node is left alone, but for what a deleted Skyhook leaves
 	}
 }
@@ -55,6 +55,6 @@ func (r *Reconciler) reportTaint(p *pass) {
 	if taint.Has(&corev1.Node{Spec: corev1.NodeSpec{Taints: *p.taint.Taints}}, r.Workload.RuntimeTaint) {
 		what = "added"
 	}
-	r.Events.Eventf(p.node, nil, corev1.EventTypeNormal, "RuntimeTaint", "Taint", "taint %s %s: %s",
+	r.Events.Eventf(p.node, nil, corev1.EventTypeNormal, v1alpha1.EventRuntimeTaint, "Taint", "taint %s %s: %s",
 		r.Workload.RuntimeTaint.ToString(), what, p.taint.Message)
 }

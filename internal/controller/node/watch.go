@@ -7,36 +7,36 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/admission"
-	"github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
 	"github.com/skyhook-operator/skyhook/internal/record"
-	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
+// Sources are what wakes nodes.
+func (r *Reconciler) Sources() []targets.Source {
+	return []targets.Source{
+		targets.Keyed(&corev1.Node{}, targets.NodeChanged()),
+		targets.Watched(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(nodeOfPod), podChanged()),
+		targets.Watched(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.permittedNodes)),
+		targets.Watched(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(nodeOfMeta), appeared()),
+		targets.Watched(&v1alpha1.Skyhook{}, r.skyhookHandler()),
+		targets.Watched(&v1alpha1.DeploymentPolicy{}, handler.EnqueueRequestsFromMapFunc(r.pacedNodes),
+			predicate.GenerationChangedPredicate{}),
+	}
+}
+
 // SetupWithManager registers the controller: one key per node, several nodes at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("node").
-		For(&corev1.Node{}, builder.WithPredicates(targets.NodeChanged())).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(nodeOfPod), builder.WithPredicates(podChanged())).
-		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.permittedNodes)).
-		Watches(&v1alpha1.Skyhook{}, r.skyhookHandler()).
-		Watches(&v1alpha1.DeploymentPolicy{}, handler.EnqueueRequestsFromMapFunc(r.pacedNodes), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		Complete(r)
+	return targets.SetUp(mgr, "node", workers, r.Sources(), r)
 }
 
 func nodeOfPod(_ context.Context, o client.Object) []reconcile.Request {
@@ -63,7 +63,7 @@ func podChanged() predicate.Predicate {
 
 // permittedNodes are those that may wait for a package's ConfigMap.
 func (r *Reconciler) permittedNodes(ctx context.Context, cm client.Object) []reconcile.Request {
-	name, ok := cm.GetLabels()[workload.LabelName]
+	name, ok := cm.GetLabels()[v1alpha1.LabelName]
 	if !ok {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (r *Reconciler) skyhookHandler() handler.EventHandler {
 }
 
 // steering are the annotations of a Skyhook that change what its nodes do.
-var steering = []string{rollout.AnnotationPause, rollout.AnnotationDisable, admission.AnnotationAbandon, capability.Annotation}
+var steering = []string{v1alpha1.AnnotationPause, v1alpha1.AnnotationDisable, v1alpha1.AnnotationAbandonUninstall, v1alpha1.AnnotationUninstallCapability}
 
 func concernsAll(before, after *v1alpha1.Skyhook) bool {
 	return before.Generation != after.Generation ||

@@ -15,8 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/rollout"
-	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 func names(requests []reconcile.Request) string {
@@ -92,8 +90,8 @@ func TestSkyhookUpdateWakes(t *testing.T) {
 		{"another annotation", annotate("x"), ""},
 		{"a permit", func(s *v1alpha1.Skyhook) { s.Status.Permits = append(s.Status.Permits, v1alpha1.Permit{Node: "p"}) }, "p"},
 		{"a new plan", func(s *v1alpha1.Skyhook) { s.Status.ObservedGeneration++ }, "left old"},
-		{"pause", annotate(rollout.AnnotationPause), "left old"},
-		{"disable", annotate(rollout.AnnotationDisable), "left old"},
+		{"pause", annotate(v1alpha1.AnnotationPause), "left old"},
+		{"disable", annotate(v1alpha1.AnnotationDisable), "left old"},
 		{"deletion", func(s *v1alpha1.Skyhook) { s.DeletionTimestamp = &metav1.Time{Time: start} }, "left old"},
 		{"other nodes are selected", func(s *v1alpha1.Skyhook) {
 			s.Generation++
@@ -140,6 +138,9 @@ func TestPodChanged(t *testing.T) {
 		{"a restart", func(p *corev1.Pod) {
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "x", RestartCount: 1}}
 		}, true},
+		{"the kubelet says what it waits for", func(p *corev1.Pod) {
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "x", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}}
+		}, true},
 		{"its identity cannot be read any more", func(p *corev1.Pod) { p.Annotations = nil }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -180,7 +181,7 @@ func TestConfigMapWakesPermittedNodes(t *testing.T) {
 	s.Status.Permits = append(s.Status.Permits, v1alpha1.Permit{Node: "node-2"})
 	w := newWorld(t, s)
 	for label, want := range map[string]string{"demo": "node-1 node-2", "gone": ""} {
-		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{workload.LabelName: label}}}
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelName: label}}}
 		if got := names(w.permittedNodes(t.Context(), cm)); got != want {
 			t.Errorf("a ConfigMap of %s wakes %q", label, got)
 		}

@@ -2,26 +2,46 @@ package skyhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
-	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
+// wantedMap is a ConfigMap that should be there, and what it is made of.
+type wantedMap struct {
+	*corev1.ConfigMap
+	field string
+}
+
 // writeConfigMaps makes the package ConfigMaps hold what the spec says, and those of definitions that are being undone
-// what they say, and removes those that no package or pod needs.
+// what they say. One that cannot be written does not keep the others from it.
 func (r *Reconciler) writeConfigMaps(ctx context.Context, s *v1alpha1.Skyhook, undoing map[string]lifecycle.Leaving) error {
+	existing, err := r.configMaps(ctx, s)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, want := range r.wantedConfigMaps(s, undoing) {
+		errs = append(errs, r.writeConfigMap(ctx, s, want, existing[want.Name]))
+	}
+	return errors.Join(errs...)
+}
+
+// configMaps are the package ConfigMaps of a Skyhook, by name.
+func (r *Reconciler) configMaps(ctx context.Context, s *v1alpha1.Skyhook) (map[string]*corev1.ConfigMap, error) {
 	var have corev1.ConfigMapList
 	if err := r.Client.List(ctx, &have, client.InNamespace(r.Workload.Namespace),
-		client.MatchingLabels{workload.LabelName: s.Name}); err != nil {
-		return fmt.Errorf("list ConfigMaps of Skyhook %s: %w", s.Name, err)
+		client.MatchingLabels{v1alpha1.LabelName: s.Name}); err != nil {
+		return nil, fmt.Errorf("list ConfigMaps of Skyhook %s: %w", s.Name, err)
 	}
 	existing := map[string]*corev1.ConfigMap{}
 	for i := range have.Items {
@@ -29,38 +49,36 @@ func (r *Reconciler) writeConfigMaps(ctx context.Context, s *v1alpha1.Skyhook, u
 			existing[cm.Name] = cm
 		}
 	}
-	for _, want := range r.wantedConfigMaps(s, undoing) {
-		if err := r.writeConfigMap(ctx, s, want, existing[want.Name]); err != nil {
-			return err
-		}
-		delete(existing, want.Name)
-	}
-	return r.pruneConfigMaps(ctx, s, existing)
+	return existing, nil
 }
 
 // wantedConfigMaps are those of the spec's packages and of what is being undone. A Skyhook that is being deleted needs no
 // more than the latter.
-func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, undoing map[string]lifecycle.Leaving) []*corev1.ConfigMap {
-	var list []*corev1.ConfigMap
+func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, undoing map[string]lifecycle.Leaving) []wantedMap {
+	var list []wantedMap
 	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
 		_, undone := undoing[r.Targets.Of(s).Packages[name].Definition]
 		if len(s.Spec.Packages[name].ConfigMap) > 0 && (undone || s.DeletionTimestamp == nil) {
-			list = append(list, r.Workload.PackageConfigMap(s, name))
+			list = append(list, wantedMap{r.Workload.PackageConfigMap(s, name), "spec.packages." + name + ".configMap"})
 		}
 	}
 	for _, definition := range slices.Sorted(maps.Keys(undoing)) {
 		l := undoing[definition]
 		if cm := r.Workload.RetainedConfigMap(s, definition, l.Package.Package); cm != nil && !l.FromSpec {
-			list = append(list, cm)
+			list = append(list, wantedMap{cm, "what refuses the configMap that package " + l.Package.Name + " was installed with"})
 		}
 	}
 	return list
 }
 
-func (r *Reconciler) writeConfigMap(ctx context.Context, s *v1alpha1.Skyhook, want, have *corev1.ConfigMap) error {
+func (r *Reconciler) writeConfigMap(ctx context.Context, s *v1alpha1.Skyhook, want wantedMap, have *corev1.ConfigMap) error {
 	if have == nil {
-		if err := r.Client.Create(ctx, want, client.FieldOwner(fieldManager)); err != nil {
-			return fmt.Errorf("create ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err)
+		err := r.Client.Create(ctx, want.ConfigMap, client.FieldOwner(fieldManager))
+		if apierrors.IsAlreadyExists(err) {
+			return r.configMapTaken(ctx, s, want)
+		}
+		if err != nil {
+			return refused(fmt.Errorf("create ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err), v1alpha1.ReasonConfigMapRefused, want.field)
 		}
 		return nil
 	}
@@ -68,20 +86,39 @@ func (r *Reconciler) writeConfigMap(ctx context.Context, s *v1alpha1.Skyhook, wa
 		return nil
 	}
 	want.ResourceVersion = have.ResourceVersion
-	if err := r.Client.Update(ctx, want, client.FieldOwner(fieldManager)); err != nil {
-		return fmt.Errorf("update ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err)
+	if err := r.Client.Update(ctx, want.ConfigMap, client.FieldOwner(fieldManager)); err != nil {
+		return refused(fmt.Errorf("update ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err), v1alpha1.ReasonConfigMapRefused, want.field)
 	}
 	return nil
 }
 
-// pruneConfigMaps deletes the ConfigMaps of packages that left the spec, once no pod mounts them any more.
-func (r *Reconciler) pruneConfigMaps(ctx context.Context, s *v1alpha1.Skyhook, left map[string]*corev1.ConfigMap) error {
+// configMapTaken looks at the object that has the name of a ConfigMap to be created. One of ours is in the cache soon.
+func (r *Reconciler) configMapTaken(ctx context.Context, s *v1alpha1.Skyhook, want wantedMap) error {
+	var live corev1.ConfigMap
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(want.ConfigMap), &live); err != nil {
+		return fmt.Errorf("get ConfigMap %s, whose name is taken: %w", want.Name, err)
+	}
+	if metav1.IsControlledBy(&live, s) {
+		return nil
+	}
+	return taken("ConfigMap", &live, s, v1alpha1.ReasonConfigMapConflict)
+}
+
+// pruneConfigMaps deletes the ConfigMaps that no package needs any more, once no pod mounts them.
+func (r *Reconciler) pruneConfigMaps(ctx context.Context, s *v1alpha1.Skyhook, undoing map[string]lifecycle.Leaving) error {
+	left, err := r.configMaps(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, want := range r.wantedConfigMaps(s, undoing) {
+		delete(left, want.Name)
+	}
 	if len(left) == 0 {
 		return nil
 	}
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
-		client.MatchingLabels{workload.LabelName: s.Name}); err != nil {
+		client.MatchingLabels{v1alpha1.LabelName: s.Name}); err != nil {
 		return fmt.Errorf("list pods of Skyhook %s: %w", s.Name, err)
 	}
 	for i := range pods.Items {
@@ -91,11 +128,13 @@ func (r *Reconciler) pruneConfigMaps(ctx context.Context, s *v1alpha1.Skyhook, l
 			}
 		}
 	}
-	for _, cm := range left {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		cm := left[name]
 		precondition := client.Preconditions{UID: &cm.UID, ResourceVersion: &cm.ResourceVersion}
 		if err := r.Client.Delete(ctx, cm, precondition); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("delete ConfigMap %s of Skyhook %s: %w", cm.Name, s.Name, err)
+			errs = append(errs, fmt.Errorf("delete ConfigMap %s of Skyhook %s: %w", cm.Name, s.Name, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }

@@ -6,14 +6,13 @@ package skyhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -28,8 +27,6 @@ import (
 )
 
 const (
-	// Finalizer keeps a Skyhook until its nodes are free of it.
-	Finalizer = v1alpha1.GroupName + "/skyhook"
 	// fieldManager owns what this controller applies.
 	fieldManager = "skyhook-controller"
 	// passInterval is how often one Skyhook is looked at, at most: bursts of node changes become one pass.
@@ -40,7 +37,7 @@ const (
 type Reconciler struct {
 	// Client reads from the cache and writes to the API server.
 	Client client.Client
-	// Live reads from the API server, for the last look before a finalizer goes.
+	// Live reads from the API server, for the last look before a finalizer or a permit goes.
 	Live     client.Reader
 	Events   events.EventRecorder
 	Clock    clock.PassiveClock
@@ -58,13 +55,20 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var s v1alpha1.Skyhook
 	if err := r.Client.Get(ctx, req.NamespacedName, &s); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.pacer.forget(req.Name)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if wait := r.pacer.wait(s.UID, s.Generation, r.Clock.Now()); wait > 0 {
+	if wait := r.pacer.wait(&s, r.Clock.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	err := r.reconcile(ctx, s.DeepCopy())
-	if apierrors.IsConflict(err) {
+	switch o := obstacleOf(err); {
+	case o != nil:
+		ctrl.LoggerFrom(ctx).Info("the Skyhook cannot be prepared for its nodes", "reason", o.reason, "error", err.Error())
+		return ctrl.Result{RequeueAfter: obstacleRetry}, nil //nolint:nilerr // the status tells of it, and it is tried again
+	case apierrors.IsConflict(err):
 		// The cache was behind; the change that it missed wakes this Skyhook, at the latest this does.
 		return ctrl.Result{RequeueAfter: passInterval}, nil
 	}
@@ -75,116 +79,96 @@ func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if s.DeletionTimestamp != nil {
 		return r.finalize(ctx, s)
 	}
-	if err := r.claim(ctx, s); err != nil {
-		return err
+	unprepared := r.claim(ctx, s)
+	if unprepared != nil && obstacleOf(unprepared) == nil {
+		return unprepared
 	}
 	target := r.Targets.Of(s)
 	in, err := r.input(ctx, s, target)
 	if err != nil {
 		return err
 	}
-	if target.Invalid == "" {
-		if err := r.prepare(ctx, s, in); err != nil {
-			return err
-		}
+	if unprepared == nil {
+		unprepared = r.prepare(ctx, s, &in)
+	}
+	in.obstruct(unprepared)
+	if unprepared != nil && obstacleOf(unprepared) == nil {
+		return unprepared // it passes, and what people see does not change for it
 	}
 	if err := r.writeStatus(ctx, s, rollout.Plan(in.Input)); err != nil {
 		return err
 	}
-	return r.pruneDefinitions(ctx, s)
+	if target.Invalid == "" {
+		err = r.pruneConfigMaps(ctx, s, in.undoing)
+	}
+	return errors.Join(unprepared, in.unsure, err, r.pruneDefinitions(ctx, s))
 }
 
 // prepare writes all that a node needs before it gets a permit.
-func (r *Reconciler) prepare(ctx context.Context, s *v1alpha1.Skyhook, in input) error {
-	if err := r.retain(ctx, s); err != nil {
-		return err
+func (r *Reconciler) prepare(ctx context.Context, s *v1alpha1.Skyhook, in *input) error {
+	var retained error
+	if r.Targets.Of(s).Invalid == "" { // an edit meanwhile may fix an uninstall
+		retained = r.retain(ctx, s)
+	} else if !in.Deleting {
+		return nil
 	}
-	return r.writeConfigMaps(ctx, s, in.undoing)
+	in.Unretained = retained != nil
+	return errors.Join(retained, r.writeConfigMaps(ctx, s, in.undoing))
 }
 
 // claim puts the finalizer and the operator's version on the Skyhook. It patches metadata only: the spec and with it
 // the generation stay the user's.
 func (r *Reconciler) claim(ctx context.Context, s *v1alpha1.Skyhook) error {
 	before := s.DeepCopy()
-	controllerutil.AddFinalizer(s, Finalizer)
-	if s.Annotations[v1alpha1.GroupName+"/version"] != r.Version {
+	controllerutil.AddFinalizer(s, v1alpha1.Finalizer)
+	if s.Annotations[v1alpha1.AnnotationVersion] != r.Version {
 		if s.Annotations == nil {
 			s.Annotations = map[string]string{}
 		}
-		s.Annotations[v1alpha1.GroupName+"/version"] = r.Version
+		s.Annotations[v1alpha1.AnnotationVersion] = r.Version
 	}
 	if equality.Semantic.DeepEqual(before.ObjectMeta, s.ObjectMeta) {
 		return nil
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, s, patch); err != nil {
-		return fmt.Errorf("claim Skyhook %s: %w", s.Name, err)
+		before.DeepCopyInto(s)
+		return refused(fmt.Errorf("claim Skyhook %s: %w", s.Name, err), v1alpha1.ReasonClaimRefused, "the Skyhook")
 	}
 	return nil
-}
-
-// writeStatus stores the plan. All permits are in this one object, and it is compared and swapped: a plan made from an
-// old view of the permits is refused.
-func (r *Reconciler) writeStatus(ctx context.Context, s *v1alpha1.Skyhook, status v1alpha1.SkyhookStatus) error {
-	if equality.Semantic.DeepEqual(s.Status, status) {
-		return nil
-	}
-	before := s.DeepCopy()
-	s.Status = status
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Status().Patch(ctx, s, patch); err != nil {
-		return fmt.Errorf("write the status of Skyhook %s: %w", s.Name, err)
-	}
-	r.warn(s, before.Status)
-	if from, to := before.Status.Status, status.Status; from != to {
-		if from == "" {
-			from = v1alpha1.StatusUnknown
-		}
-		r.Events.Eventf(s, nil, corev1.EventTypeNormal, "State", "Plan", "transitioned [%s] -> [%s]", from, to)
-	}
-	return nil
-}
-
-// warn sends an event for a condition that people have to act on, when it comes up or changes.
-func (r *Reconciler) warn(s *v1alpha1.Skyhook, before v1alpha1.SkyhookStatus) {
-	for _, kind := range []string{rollout.ConditionDeletionBlocked, rollout.ConditionUninstallFailed, rollout.ConditionUninstallRequired} {
-		now, last := meta.FindStatusCondition(s.Status.Conditions, kind), meta.FindStatusCondition(before.Conditions, kind)
-		if now != nil && (last == nil || last.Reason != now.Reason) {
-			r.Events.Eventf(s, nil, corev1.EventTypeWarning, kind, "Plan", "%s", now.Message)
-		}
-	}
 }
 
 // pacer spaces the passes over a Skyhook. It is no state that a decision depends on: after a restart the first pass is
-// simply not delayed.
+// simply not delayed. It goes by names: passes over one name never overlap, so that the one that finds it gone is the last.
 type pacer struct {
 	mu   sync.Mutex
-	last map[types.UID]pass
+	last map[string]pass
 }
 
 type pass struct {
 	at         time.Time
+	uid        types.UID
 	generation int64
 }
 
 // wait returns how long the next pass has to wait; 0 when it may run now, which is then counted. A new generation never
 // waits: somebody is looking.
-func (p *pacer) wait(uid types.UID, generation int64, now time.Time) time.Duration {
+func (p *pacer) wait(s *v1alpha1.Skyhook, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	last, ok := p.last[uid]
-	if left := last.at.Add(passInterval).Sub(now); ok && last.generation == generation && left > 0 {
+	last, ok := p.last[s.Name]
+	if left := last.at.Add(passInterval).Sub(now); ok && last.uid == s.UID && last.generation == s.Generation && left > 0 {
 		return left
 	}
 	if p.last == nil {
-		p.last = map[types.UID]pass{}
+		p.last = map[string]pass{}
 	}
-	p.last[uid] = pass{at: now, generation: generation}
+	p.last[s.Name] = pass{at: now, uid: s.UID, generation: s.Generation}
 	return 0
 }
 
-func (p *pacer) forget(uid types.UID) {
+func (p *pacer) forget(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.last, uid)
+	delete(p.last, name)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -30,13 +31,31 @@ func TestPacer(t *testing.T) {
 		{name: "a new generation is free", uid: "a", generation: 2, at: 1500 * time.Millisecond},
 		{name: "and counts as well", uid: "a", generation: 2, at: 2 * time.Second, want: 500 * time.Millisecond},
 		{name: "what is forgotten is free", uid: "a", generation: 2, at: 2 * time.Second, forget: true},
+		{name: "another one of that name is free", uid: "a2", generation: 2, at: 2 * time.Second},
 	} {
 		if step.forget {
-			p.forget(step.uid)
+			p.forget("demo-" + string(step.uid[:1]))
 		}
-		if got := p.wait(step.uid, step.generation, start.Add(step.at)); got != step.want {
+		s := &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: "demo-" + string(step.uid[:1]), UID: step.uid, Generation: step.generation}}
+		if got := p.wait(s, start.Add(step.at)); got != step.want {
 			t.Errorf("%s: waits %s, want %s", step.name, got, step.want)
 		}
+	}
+}
+
+// TestGoneSkyhookIsForgotten, also when a pass over it ran as it went: the event of that comes after the pass.
+func TestGoneSkyhookIsForgotten(t *testing.T) {
+	s := newSkyhook("demo")
+	w := newWorld(t, s)
+	if _, err := w.Reconcile(t.Context(), request("demo")); err != nil || len(w.pacer.last) != 1 {
+		t.Fatalf("error %v, paces %v", err, w.pacer.last)
+	}
+	now := w.skyhook("demo")
+	now.Finalizers = nil
+	w.must(w.Client.Update(t.Context(), now))
+	w.must(w.Client.Delete(t.Context(), now))
+	if _, err := w.Reconcile(t.Context(), request("demo")); err != nil || len(w.pacer.last) != 0 {
+		t.Errorf("error %v, paces %v", err, w.pacer.last)
 	}
 }
 
@@ -71,10 +90,10 @@ func TestClaim(t *testing.T) {
 	}{
 		{"new", func(*v1alpha1.Skyhook) {}, "patch Skyhook demo"},
 		{"ours", func(s *v1alpha1.Skyhook) {
-			s.Finalizers, s.Annotations = []string{Finalizer}, map[string]string{version: "v1"}
+			s.Finalizers, s.Annotations = []string{v1alpha1.Finalizer}, map[string]string{version: "v1"}
 		}, ""},
 		{"another operator's version", func(s *v1alpha1.Skyhook) {
-			s.Finalizers, s.Annotations = []string{Finalizer}, map[string]string{version: "v0"}
+			s.Finalizers, s.Annotations = []string{v1alpha1.Finalizer}, map[string]string{version: "v0"}
 		}, "patch Skyhook demo"},
 		{"others' finalizer and annotation", func(s *v1alpha1.Skyhook) {
 			s.Finalizers, s.Annotations = []string{"x/y"}, map[string]string{"theirs": "x"}
@@ -89,7 +108,7 @@ func TestClaim(t *testing.T) {
 				t.Errorf("wrote %q", got)
 			}
 			now := w.skyhook("demo")
-			if !controllerutil.ContainsFinalizer(now, Finalizer) || now.Annotations[version] != "v1" {
+			if !controllerutil.ContainsFinalizer(now, v1alpha1.Finalizer) || now.Annotations[version] != "v1" {
 				t.Errorf("finalizers %v, annotations %v", now.Finalizers, now.Annotations)
 			}
 			if !reflect.DeepEqual(now.Spec, s.Spec) || now.Generation != s.Generation {

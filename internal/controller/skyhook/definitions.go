@@ -2,6 +2,7 @@ package skyhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,16 +23,15 @@ func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
 		want, err := r.Workload.Revision(s, workload.DefinitionOf(s, name))
-		if err != nil {
-			return err
+		if err == nil {
+			err = refused(r.retainOne(ctx, s, want, have), v1alpha1.ReasonDefinitionRefused, "spec.packages."+name)
 		}
-		if err := r.retainOne(ctx, s, want, have); err != nil {
-			return err
-		}
+		errs = append(errs, err)
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (r *Reconciler) retainOne(ctx context.Context, s *v1alpha1.Skyhook, want *appsv1.ControllerRevision, have map[string]*appsv1.ControllerRevision) error {
@@ -49,7 +49,8 @@ func (r *Reconciler) retainOne(ctx context.Context, s *v1alpha1.Skyhook, want *a
 	case !newest(old, have):
 		change := old.DeepCopy()
 		change.Revision = max(s.Generation, lastRevision(old, have)+1)
-		if err := r.Client.Patch(ctx, change, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{})); err != nil {
+		err := r.Client.Patch(ctx, change, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}))
+		if err != nil {
 			return fmt.Errorf("renew the definition %s of Skyhook %s: %w", want.Name, s.Name, err)
 		}
 	}
@@ -65,7 +66,7 @@ func (r *Reconciler) revisionTaken(ctx context.Context, s *v1alpha1.Skyhook, wan
 	if metav1.IsControlledBy(&live, s) {
 		return nil
 	}
-	return fmt.Errorf("ControllerRevision %s/%s exists but does not belong to Skyhook %s; delete it", want.Namespace, want.Name, s.Name)
+	return taken("ControllerRevision", &live, s, v1alpha1.ReasonDefinitionConflict)
 }
 
 // newest reports whether no other definition of the same package version was asked for later: then what this one says
@@ -89,7 +90,7 @@ func lastRevision(r *appsv1.ControllerRevision, all map[string]*appsv1.Controlle
 func (r *Reconciler) definitions(ctx context.Context, s *v1alpha1.Skyhook) (map[string]*appsv1.ControllerRevision, error) {
 	var all appsv1.ControllerRevisionList
 	if err := r.Client.List(ctx, &all, client.InNamespace(r.Workload.Namespace),
-		client.MatchingLabels{workload.LabelName: s.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		client.MatchingLabels{v1alpha1.LabelName: s.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list retained definitions of Skyhook %s: %w", s.Name, err)
 	}
 	own := make(map[string]*appsv1.ControllerRevision, len(all.Items))

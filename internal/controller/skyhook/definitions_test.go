@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -91,7 +90,7 @@ func TestRetain(t *testing.T) {
 			if got := w.took(); got != c.want || w.revisions()[name] != c.last {
 				t.Errorf("requests %q, want %q; revisions %v, want %d", got, c.want, w.revisions(), c.last)
 			}
-			if (err != nil) != c.fails || c.fails && !strings.Contains(err.Error(), name+" exists but does not belong to Skyhook demo; delete it") {
+			if (err != nil) != c.fails || c.fails && (obstacleOf(err) == nil || !strings.Contains(err.Error(), "ControllerRevision skyhook/"+name)) {
 				t.Errorf("error %v", err)
 			}
 			if c.fails {
@@ -139,7 +138,7 @@ func TestRetainWhatAnImageTells(t *testing.T) {
 	names := map[string]string{}
 	for _, answer := range []string{"false", "true", "false"} {
 		s.Annotations = map[string]string{
-			capability.Annotation: fmt.Sprintf(`{"references":{"x/a:1.0.0":{"digest":"sha256:1"}},"digests":{"sha256:1":%q}}`, answer),
+			v1alpha1.AnnotationUninstallCapability: fmt.Sprintf(`{"references":{"x/a:1.0.0":{"digest":"sha256:1"}},"digests":{"sha256:1":%q}}`, answer),
 		}
 		d := workload.DefinitionOf(s, "a")
 		if want := answer == "true"; d.Enabled != want {

@@ -2,12 +2,11 @@ package skyhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -15,42 +14,42 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
-	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 // finalize uninstalls what can be uninstalled, and lets a deleted Skyhook go as soon as no node has anything of it any
 // more. The node controller does both; each node that it has finished wakes this.
 func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
-	if !controllerutil.ContainsFinalizer(s, Finalizer) {
+	if !controllerutil.ContainsFinalizer(s, v1alpha1.Finalizer) {
 		return nil
 	}
 	in, err := r.input(ctx, s, r.Targets.Of(s))
 	if err != nil {
 		return err
 	}
-	if r.Targets.Of(s).Invalid == "" { // an edit meanwhile may mend an uninstall
-		if err := r.retain(ctx, s); err != nil {
-			return err
-		}
-	}
-	if err := r.writeConfigMaps(ctx, s, in.undoing); err != nil {
-		return err
+	unprepared := r.prepare(ctx, s, &in)
+	in.obstruct(unprepared)
+	if unprepared != nil && obstacleOf(unprepared) == nil {
+		return unprepared
 	}
 	left, err := r.leftovers(ctx, s)
 	if err != nil {
 		return err
 	}
 	if len(left) > 0 || !rollout.AllComplete(in.Nodes) {
-		return r.showDeleting(ctx, s, rollout.Plan(in.Input), left)
+		in.Freeing = left
+		if err := r.writeStatus(ctx, s, rollout.Plan(in.Input)); err != nil {
+			return err
+		}
+		return errors.Join(unprepared, in.unsure, r.pruneConfigMaps(ctx, s, in.undoing))
 	}
 	before := s.DeepCopy()
-	controllerutil.RemoveFinalizer(s, Finalizer)
+	controllerutil.RemoveFinalizer(s, v1alpha1.Finalizer)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, s, patch); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remove the finalizer of Skyhook %s: %w", s.Name, err)
 	}
 	r.reportAbandoned(s, in.Input)
-	r.pacer.forget(s.UID)
+	r.pacer.forget(s.Name)
 	return nil
 }
 
@@ -97,7 +96,7 @@ func (r *Reconciler) liveNodes(ctx context.Context) ([]metav1.ObjectMeta, error)
 func (r *Reconciler) leftOn(ctx context.Context, reader client.Reader, s *v1alpha1.Skyhook, nodes []metav1.ObjectMeta) ([]string, error) {
 	var pods corev1.PodList
 	if err := reader.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
-		client.MatchingLabels{workload.LabelName: s.Name}); err != nil {
+		client.MatchingLabels{v1alpha1.LabelName: s.Name}); err != nil {
 		return nil, fmt.Errorf("list pods of Skyhook %s: %w", s.Name, err)
 	}
 	var names []string
@@ -118,23 +117,11 @@ func (r *Reconciler) leftOn(ctx context.Context, reader client.Reader, s *v1alph
 	return slices.Compact(names), nil
 }
 
-// showDeleting tells in the status which nodes the deletion waits for.
-func (r *Reconciler) showDeleting(ctx context.Context, s *v1alpha1.Skyhook, status v1alpha1.SkyhookStatus, nodes []string) error {
-	const shown = 10
-	names := strings.Join(nodes[:min(len(nodes), shown)], ", ")
-	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-		Type: rollout.ConditionReconciling, Status: metav1.ConditionTrue, Reason: "Deleting",
-		Message:            fmt.Sprintf("%d nodes are being freed of this Skyhook: %s", len(nodes), names),
-		ObservedGeneration: s.Generation, LastTransitionTime: metav1.NewTime(r.Clock.Now()),
-	})
-	return r.writeStatus(ctx, s, status)
-}
-
 // reportAbandoned tells, once, what stays on nodes that the user gave up.
 func (r *Reconciler) reportAbandoned(s *v1alpha1.Skyhook, in rollout.Input) {
 	for _, n := range in.Nodes {
 		if n.Abandoned && n.Recorded != "" {
-			r.Events.Eventf(s, nil, corev1.EventTypeWarning, "UninstallAbandoned", "Delete",
+			r.Events.Eventf(s, nil, corev1.EventTypeWarning, v1alpha1.EventUninstallAbandoned, "Delete",
 				"node %s was given up: %s stay there, and annotation nodeState_%s of the node remembers them", n.Name, n.Recorded, s.Name)
 		}
 	}

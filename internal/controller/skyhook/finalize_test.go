@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,14 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/record"
-	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
 func deleted() *v1alpha1.Skyhook {
 	s := newSkyhook("demo")
-	s.Finalizers, s.DeletionTimestamp = []string{Finalizer, "x/y"}, &metav1.Time{Time: start}
+	s.Finalizers, s.DeletionTimestamp = []string{v1alpha1.Finalizer, "x/y"}, &metav1.Time{Time: start}
 	return s
 }
 
@@ -51,7 +50,7 @@ func TestFinalize(t *testing.T) {
 		{"a node's record", []client.Object{working("node-1")}, nil, "1 nodes are being freed of this Skyhook: node-1"},
 		{"a pod", []client.Object{pod}, nil, "1 nodes are being freed of this Skyhook: node-2"},
 		{"both, on nodes in any order", []client.Object{pod, working("node-2"), working("node-1")}, nil, "2 nodes are being freed of this Skyhook: node-1, node-2"},
-		{"more than anybody reads", many, nil, "12 nodes are being freed of this Skyhook: n00, n01, n02, n03, n04, n05, n06, n07, n08, n09"},
+		{"more than anybody reads", many, nil, "12 nodes are being freed of this Skyhook: n00, n01, n02, n03, n04, n05, n06, n07, n08, n09 and 2 more"},
 		{"the cache does not show a record yet", nil, []client.Object{working("node-1")}, "1 nodes are being freed of this Skyhook: node-1"},
 		{"the cache does not show a pod yet", nil, []client.Object{pod}, "1 nodes are being freed of this Skyhook: node-2"},
 	} {
@@ -62,11 +61,11 @@ func TestFinalize(t *testing.T) {
 			}
 			w.must(w.finalize(t.Context(), w.skyhook("demo")))
 			now := w.skyhook("demo")
-			if waits := strings.Contains(strings.Join(now.Finalizers, " "), Finalizer); waits != (c.want != "") {
+			if waits := strings.Contains(strings.Join(now.Finalizers, " "), v1alpha1.Finalizer); waits != (c.want != "") {
 				t.Errorf("finalizers %v", now.Finalizers)
 			}
 			message := ""
-			if condition := meta.FindStatusCondition(now.Status.Conditions, rollout.ConditionReconciling); condition != nil {
+			if condition := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionReconciling); condition != nil {
 				message = condition.Message
 			}
 			if message != c.want {
@@ -87,10 +86,10 @@ func TestFinalizeWritesOnce(t *testing.T) {
 		}
 	}
 	w.must(w.Client.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}))
-	w.pacer.wait("uid-demo", 1, start)
+	w.pacer.wait(newSkyhook("demo"), start)
 	w.took()
 	last := deleted()
-	last.Finalizers = []string{Finalizer}
+	last.Finalizers = []string{v1alpha1.Finalizer}
 	w.must(w.finalize(t.Context(), w.skyhook("demo")))
 	if got := w.took(); got != "patch Skyhook demo" || len(w.pacer.last) != 0 {
 		t.Errorf("wrote %q, the pacer remembers %v", got, w.pacer.last)
@@ -103,6 +102,30 @@ func TestFinalizeWritesOnce(t *testing.T) {
 	gone.must(gone.finalize(t.Context(), gone.skyhook("demo")))
 	if err := gone.Client.Get(t.Context(), client.ObjectKey{Name: "demo"}, &v1alpha1.Skyhook{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the Skyhook is still there: %v", err)
+	}
+}
+
+// TestTransitionTimesOfADeletion: a condition whose status stays keeps its time, also while the nodes get fewer.
+func TestTransitionTimesOfADeletion(t *testing.T) {
+	n, held := newNode("node-1", "gpu"), newNode("node-2", "gpu")
+	for _, node := range []*corev1.Node{n, held} {
+		remember(t, node, "demo", record.Node{Status: v1alpha1.StatusInProgress})
+		node.Labels[v1alpha1.LabelIgnore] = "true"
+	}
+	w := newWorld(t, n, held, deleted())
+	w.must(w.finalize(t.Context(), w.skyhook("demo")))
+	before := w.skyhook("demo").Status.Conditions
+	w.clock.SetTime(start.Add(time.Hour))
+	w.must(w.Client.Delete(t.Context(), n))
+	w.must(w.finalize(t.Context(), w.skyhook("demo")))
+	after := w.skyhook("demo").Status.Conditions
+	if c := meta.FindStatusCondition(after, v1alpha1.ConditionReconciling); c.Message != "1 nodes are being freed of this Skyhook: node-2" || c.Reason != "Deleting" {
+		t.Errorf("Reconciling %s: %s", c.Reason, c.Message)
+	}
+	for _, c := range after {
+		if was := meta.FindStatusCondition(before, c.Type); was.Status == c.Status && !was.LastTransitionTime.Equal(&c.LastTransitionTime) {
+			t.Errorf("%s stays %s, but its time moved", c.Type, c.Status)
+		}
 	}
 }
 
@@ -194,7 +217,7 @@ func TestFinalizeUninstallsFirst(t *testing.T) {
 			p.Uninstall = &v1alpha1.Uninstall{Enabled: &c.enabled}
 			s.Spec.Packages["a"] = p
 			if c.abandoned {
-				s.Annotations = map[string]string{admission.AnnotationAbandon: "node-1"}
+				s.Annotations = map[string]string{v1alpha1.AnnotationAbandonUninstall: "node-1"}
 			}
 			n := has(t, "node-1", s, nil)
 			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
@@ -207,7 +230,7 @@ func TestFinalizeUninstallsFirst(t *testing.T) {
 			w := newWorld(t, n, s)
 			w.must(w.finalize(t.Context(), w.skyhook("demo")))
 			now := w.skyhook("demo")
-			if got := slices.Contains(now.Finalizers, Finalizer); got != c.stays {
+			if got := slices.Contains(now.Finalizers, v1alpha1.Finalizer); got != c.stays {
 				t.Errorf("finalizers %v", now.Finalizers)
 			}
 			if c.stays && (len(now.Status.Permits) != 1 || now.Status.Permits[0].Node != "node-1") {
@@ -227,11 +250,11 @@ func TestFinalizeConflict(t *testing.T) {
 	newer := stale.DeepCopy()
 	metav1.SetMetaDataAnnotation(&newer.ObjectMeta, "x", "y")
 	w.must(w.Client.Update(t.Context(), newer))
-	w.pacer.wait("uid-demo", 1, start)
+	w.pacer.wait(newSkyhook("demo"), start)
 	if err := w.finalize(t.Context(), stale); !apierrors.IsConflict(err) {
 		t.Errorf("got %v", err)
 	}
-	if now := w.skyhook("demo"); !slices.Contains(now.Finalizers, Finalizer) || len(w.pacer.last) != 1 {
+	if now := w.skyhook("demo"); !slices.Contains(now.Finalizers, v1alpha1.Finalizer) || len(w.pacer.last) != 1 {
 		t.Errorf("finalizers %v", now.Finalizers)
 	}
 }

@@ -41,6 +41,8 @@ type world struct {
 	clock *clocktesting.FakePassiveClock
 	// writes are the requests so far, such as "patch Skyhook demo".
 	writes []string
+	// refuse fails writes, by what they are such as "patch status Skyhook demo"; nil lets all through.
+	refuse func(request string, o client.Object) error
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
@@ -55,19 +57,19 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.Skyhook{}).
 		WithInterceptorFuncs(interceptor.Funcs{
 			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-				return w.wrote("create", o, c.Create(ctx, o, opts...))
+				return w.write("create", o, func() error { return c.Create(ctx, o, opts...) })
 			},
 			Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
-				return w.wrote("update", o, c.Update(ctx, o, opts...))
+				return w.write("update", o, func() error { return c.Update(ctx, o, opts...) })
 			},
 			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-				return w.wrote("patch", o, c.Patch(ctx, o, p, opts...))
+				return w.write("patch", o, func() error { return c.Patch(ctx, o, p, opts...) })
 			},
 			Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-				return w.wrote("delete", o, c.Delete(ctx, o, opts...))
+				return w.write("delete", o, func() error { return c.Delete(ctx, o, opts...) })
 			},
 			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
-				return w.wrote("patch "+sub, o, c.SubResource(sub).Patch(ctx, o, p, opts...))
+				return w.write("patch "+sub, o, func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
 			},
 		}).Build()
 	w.Reconciler = &Reconciler{
@@ -77,10 +79,16 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	return w
 }
 
-func (w *world) wrote(verb string, o client.Object, err error) error {
+func (w *world) write(verb string, o client.Object, do func() error) error {
 	kind := strings.TrimPrefix(fmt.Sprintf("%T", o), "*")
-	w.writes = append(w.writes, verb+" "+kind[strings.Index(kind, ".")+1:]+" "+o.GetName())
-	return err
+	request := verb + " " + kind[strings.Index(kind, ".")+1:] + " " + o.GetName()
+	w.writes = append(w.writes, request)
+	if w.refuse != nil {
+		if err := w.refuse(request, o); err != nil {
+			return err
+		}
+	}
+	return do()
 }
 
 // took returns the writes since it was asked last.

@@ -1,9 +1,10 @@
 package skyhook
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -20,6 +21,21 @@ type input struct {
 	rollout.Input
 	// undoing are the definitions that packages are uninstalled with on some node, by their names.
 	undoing map[string]lifecycle.Leaving
+	// unsure says that it could not be found out whether a node that holds a permit is gone: look again soon.
+	unsure error
+}
+
+// obstruct holds all nodes while something lasting is in the way of their preparation. What holds the Skyhook in any case counts
+// first. While it is the claim or definitions that are missing no node may start anything with this spec.
+func (in *input) obstruct(err error) {
+	o := obstacleOf(err)
+	if o == nil {
+		return
+	}
+	if in.Hold == nil {
+		in.Hold = o.hold()
+	}
+	in.Unretained = in.Unretained || o.reason == v1alpha1.ReasonClaimRefused
 }
 
 // reading is a pass that reads its input.
@@ -28,6 +44,7 @@ type reading struct {
 	skyhook *v1alpha1.Skyhook
 	target  *targets.Target
 	view    targets.View
+	pace    targets.Pace
 	// ordered are all Skyhooks in the order in which they work.
 	ordered []*v1alpha1.Skyhook
 	// detailed says that the fleet is small enough for the status to show every node.
@@ -52,6 +69,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *tar
 		Reconciler: r, skyhook: s, target: target, ordered: targets.InOrder(skyhooks.Items),
 		undoing: map[string]lifecycle.Leaving{}, remains: remains{},
 	}
+	r.Records.Keep(nodes.Items, g.ordered)
 	if asksForUninstall(s) {
 		g.installed, g.complete = map[string]int{}, map[string]int{}
 	}
@@ -59,30 +77,24 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *tar
 	if g.view, err = r.Targets.View(ctx, r.Client, r.Workload, g.ordered); err != nil {
 		return input{}, err
 	}
-	in := rollout.Input{
-		Skyhook: s, Hold: rollout.HoldAll(s, target.Invalid), Now: r.Clock.Now(), Departed: map[string]string{},
-		Deleting: s.DeletionTimestamp != nil,
-	}
-	pace, err := r.Policies.Of(ctx, r.Client, s)
-	if err != nil {
+	if g.pace, err = r.Policies.Of(ctx, r.Client, s); err != nil {
 		return input{}, err
 	}
-	// A policy that cannot be read is as good as missing to a deletion, which has to go on.
-	in.Policy, in.PolicyMissing = pace.Policy, pace.Missing || pace.Hold != nil && in.Deleting
-	if in.Hold == nil && !in.Deleting {
-		in.Hold = pace.Hold
+	in := rollout.Input{
+		Skyhook: s, Hold: g.view.HoldAll(s, g.pace), Now: r.Clock.Now(), Policy: g.pace.Policy, Deleting: s.DeletionTimestamp != nil,
 	}
+	// A policy that cannot be read is as good as missing to a deletion, which has to go on.
+	in.PolicyMissing = g.pace.Missing || g.pace.Hold != nil && in.Deleting
 	var selected []*corev1.Node
 	for i := range nodes.Items {
 		node := &nodes.Items[i]
 		if target.Selector.Matches(labels.Set(node.Labels)) {
 			selected = append(selected, node)
-		} else if len(s.Status.Permits) > 0 {
-			// Unreadable or not, the token is an annotation of its own.
-			n, _ := r.Records.Read(s.Name, node)
-			in.Departed[node.Name] = n.Done
 		}
 	}
+	var unsure error
+	in.Departed, unsure = r.departed(ctx, s, target, nodes.Items)
+	slices.SortFunc(selected, func(a, b *corev1.Node) int { return cmp.Compare(a.Name, b.Name) }) // caches have no order
 	g.detailed = len(selected) <= rollout.DetailLimit
 	in.Nodes = make([]rollout.Node, 0, len(selected))
 	for _, node := range selected {
@@ -90,7 +102,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *tar
 	}
 	in.Removal = g.removal()
 	in.Installed, in.CompleteEverywhere = g.counts(len(selected))
-	return input{Input: in, undoing: g.undoing}, nil
+	return input{Input: in, undoing: g.undoing, unsure: unsure}, nil
 }
 
 // node reads what the plan needs to know of one selected node.
@@ -98,30 +110,35 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	s := g.skyhook
 	out := rollout.Node{
 		Name: node.Name, Created: node.CreationTimestamp.Time,
-		Labels: node.Labels, Ready: targets.Ready(node), BootID: node.Status.NodeInfo.BootID,
+		Labels: node.Labels, BootID: node.Status.NodeInfo.BootID,
 	}
 	wanted := g.view.Wanted(s, node.Name)
 	n, err := g.Records.Read(s.Name, node)
-	out.Status, out.Done, out.Cordoned = n.Status, n.Done, n.Cordoned
-	out.Begun = len(n.Packages) > 0 && n.Status != v1alpha1.StatusErroring
-	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
-		out.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonMalformed, Message: err.Error()}
+	n = adopt(n)
+	out.Done = n.Done
+	inFlight := record.ReadInterrupt(node.Annotations)
+	around := targets.Surroundings{Ordered: g.ordered, Records: g.Records, Pace: g.pace}
+	if err != nil {
+		// Nobody knows what is on the node, but a cordon is an annotation of its own.
+		out.Facts = lifecycle.Facts{Disturbed: n.Cordoned || inFlight.OwnedBy(s.Name), Unavailable: !targets.Ready(node)}
+		out.Hold = g.view.HoldHere(s, node, around)
 		if out.Abandoned = wanted.Abandoned; out.Abandoned {
-			out.Complete, out.Recorded = wanted.Deleting, "packages whose states cannot be read"
+			out.Facts.Complete, out.Recorded = wanted.Deleting, "packages whose states cannot be read"
 		}
 		return out
 	}
-	out.Complete = lifecycle.Complete(wanted, n)
-	if out.Hold = rollout.HoldNode(s, node, g.Workload.RuntimeTaint); out.Hold == nil && !out.Complete {
-		by := g.view.Interrupting(node, g.ordered, g.Records)
-		out.Hold = g.view.HoldByOthers(s, by, g.ordered, node, g.Records)
+	out.Facts = lifecycle.FactsOf(s.Name, wanted, n, inFlight, targets.Ready(node))
+	out.Begun = len(n.Packages) > 0 && !out.Facts.FailedRun
+	out.Wait = n.Wait
+	if around.Complete = out.Facts.Complete; !around.Complete {
+		if i := g.view.InFlight(node, g.ordered, g.Records); i != nil {
+			around.Interrupting = i.Skyhook
+		}
 	}
+	out.Hold = g.view.HoldHere(s, node, around)
 	g.uninstalls(&out, wanted, n)
 	if e, failed := lifecycle.FirstFailure(wanted, n); failed {
 		out.Trouble = trouble(e)
-	}
-	if w := n.Wait; w != nil {
-		out.Wait = &rollout.Trouble{Reason: w.Reason, Message: w.Message, Since: w.Since.Time}
 	}
 	if g.detailed {
 		out.States = states(n)
@@ -129,9 +146,10 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	return out
 }
 
-func trouble(e record.Entry) *rollout.Trouble {
-	return &rollout.Trouble{
-		Reason: e.Reason, Since: e.Since.Time,
+// trouble tells of a failed run.
+func trouble(e record.Entry) *lifecycle.Wait {
+	return &lifecycle.Wait{
+		Package: e.Name, Reason: e.Reason, Since: e.Since,
 		Message: fmt.Sprintf("package %s stage %s: %s", e.Name, e.Stage, e.Message),
 	}
 }
@@ -142,6 +160,7 @@ func states(n record.Node) map[string]v1alpha1.PackageStatus {
 		mirror[key] = v1alpha1.PackageStatus{
 			Name: e.Name, Version: e.Version, Image: e.Image,
 			ContainerSHA: e.ContainerSHA, Stage: e.Stage, State: e.State, Restarts: e.Restarts,
+			Superseded: e.Superseded,
 		}
 	}
 	return mirror

@@ -2,7 +2,6 @@ package skyhook
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -11,43 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
-
-func TestDepartedNodes(t *testing.T) {
-	left, broken := newNode("left", "other"), newNode("broken", "other")
-	for _, n := range []*corev1.Node{left, broken} {
-		remember(t, n, "demo", record.Node{Status: v1alpha1.StatusWaiting, Done: "1/3"})
-	}
-	broken.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{"
-	for _, c := range []struct {
-		name    string
-		permits []v1alpha1.Permit
-		want    map[string]string
-	}{
-		{"without permits nobody has to ask", nil, map[string]string{}},
-		{
-			"with permits",
-			[]v1alpha1.Permit{{Node: "left", Order: 3, Generation: 1}},
-			map[string]string{"left": "1/3", "broken": "1/3", "foreign": ""},
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := newSkyhook("demo")
-			s.Status.Permits = c.permits
-			w := newWorld(t, s, left, broken, newNode("foreign", "other"), newNode("node-1", "gpu"))
-			in, err := w.input(t.Context(), s, w.Targets.Of(s))
-			w.must(err)
-			if !maps.Equal(in.Departed, c.want) {
-				t.Errorf("departed: %v", in.Departed)
-			}
-			if len(in.Nodes) != 1 || in.Nodes[0].Name != "node-1" || !in.Now.Equal(start) || in.Skyhook != s || in.Hold != nil {
-				t.Errorf("input: %+v", in)
-			}
-		})
-	}
-}
 
 func TestInputOfANode(t *testing.T) {
 	since := metav1.Time{Time: start.Add(-time.Hour)}
@@ -59,25 +25,34 @@ func TestInputOfANode(t *testing.T) {
 		return record.Node{Status: v1alpha1.StatusInProgress, Done: "1/0", Packages: map[string]record.Entry{e.Key(): e}}
 	}
 	waits := entry(v1alpha1.StateInProgress)
-	waits.Wait = &record.Wait{Reason: "ProtectedPod", Message: "pod x/y", Since: since}
+	waits.Wait = &record.Wait{Package: "a", Reason: "ProtectedPod", Message: "pod x/y", Since: since, Frees: record.FreesOther}
+	overdue := entry(v1alpha1.StateInProgress)
+	overdue.Cordoned, overdue.Wait = true, &record.Wait{Package: "a", Reason: "ProtectedPod", Message: "pod x/y", Since: since, Frees: record.FreesOther, Overdue: true}
+	stuck := entry(v1alpha1.StateComplete)
+	stuck.Packages = map[string]record.Entry{}
+	stuck.Wait = &record.Wait{Reason: "Any", Message: "edit", Since: since, Frees: record.FreesAuthor}
 	done := entry(v1alpha1.StateComplete)
 	done.Status = v1alpha1.StatusComplete
 	for _, c := range []struct {
 		name                string
 		record              record.Node
 		change              func(*corev1.Node)
-		complete            bool
+		facts               lifecycle.Facts
+		begun               bool
 		hold, trouble, wait string
 		states              int
 	}{
 		{name: "new", hold: "WaitingForSkyhook"},
-		{name: "at work", record: entry(v1alpha1.StateInProgress), hold: "WaitingForSkyhook", states: 1},
-		{name: "complete waits for nobody", record: done, complete: true, states: 1},
-		{name: "erroring", record: entry(v1alpha1.StateErroring), hold: "WaitingForSkyhook", trouble: "StepFailed: package a stage config: exit code 1", states: 1},
-		{name: "waits", record: waits, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
-		{name: "set aside", record: entry(v1alpha1.StateInProgress), change: func(n *corev1.Node) { n.Labels[rollout.LabelIgnore] = "true" }, hold: rollout.ReasonIgnored, states: 1},
-		{name: "interrupted by another", record: entry(v1alpha1.StateInProgress), change: interruptedBy("before"), hold: "WaitingForInterrupt", states: 1},
-		{name: "malformed", record: done, change: func(n *corev1.Node) { n.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{" }, hold: rollout.ReasonMalformed},
+		{name: "at work", record: entry(v1alpha1.StateInProgress), facts: lifecycle.Facts{AtWork: true}, begun: true, hold: "WaitingForSkyhook", states: 1},
+		{name: "complete waits for nobody", record: done, facts: lifecycle.Facts{Complete: true}, begun: true, states: 1},
+		{name: "erroring", record: entry(v1alpha1.StateErroring), facts: lifecycle.Facts{FailedRun: true}, hold: "WaitingForSkyhook", trouble: "StepFailed: package a stage config: exit code 1", states: 1},
+		{name: "waits", record: waits, begun: true, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
+		{name: "waits for too long", record: overdue, facts: lifecycle.Facts{FailedRun: true, Disturbed: true}, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
+		{name: "only another spec helps", record: stuck, facts: lifecycle.Facts{NeedsAuthor: true}, hold: "WaitingForSkyhook", wait: "Any: edit"},
+		{name: "interrupted by this one", record: entry(v1alpha1.StateInProgress), change: inFlight("demo"), facts: lifecycle.Facts{AtWork: true, Disturbed: true}, begun: true, hold: "WaitingForSkyhook", states: 1},
+		{name: "set aside", record: entry(v1alpha1.StateInProgress), change: func(n *corev1.Node) { n.Labels[v1alpha1.LabelIgnore] = "true" }, facts: lifecycle.Facts{AtWork: true}, begun: true, hold: v1alpha1.ReasonNodeIgnored, states: 1},
+		{name: "interrupted by an earlier one", record: entry(v1alpha1.StateInProgress), change: interruptedBy("before"), facts: lifecycle.Facts{AtWork: true}, begun: true, hold: "WaitingForSkyhook", states: 1},
+		{name: "malformed", record: done, change: func(n *corev1.Node) { n.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{" }, hold: v1alpha1.ReasonNodeStateMalformed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := newNode("node-1", "gpu")
@@ -92,11 +67,11 @@ func TestInputOfANode(t *testing.T) {
 			in, err := w.input(t.Context(), s, w.Targets.Of(s))
 			w.must(err)
 			got := in.Nodes[0]
-			text := func(tr *rollout.Trouble) string {
+			text := func(tr *lifecycle.Wait) string {
 				if tr == nil {
 					return ""
 				}
-				if !tr.Since.Equal(since.Time) {
+				if !tr.Since.Equal(&since) {
 					t.Errorf("%s since %s", tr.Reason, tr.Since)
 				}
 				return tr.Reason + ": " + tr.Message
@@ -105,13 +80,17 @@ func TestInputOfANode(t *testing.T) {
 			if got.Hold != nil {
 				hold = got.Hold.Reason
 			}
-			if hold != c.hold || text(got.Trouble) != c.trouble || text(got.Wait) != c.wait || got.Complete != c.complete || len(got.States) != c.states {
+			if hold != c.hold || text(got.Trouble) != c.trouble || text(got.Wait) != c.wait || len(got.States) != c.states {
 				t.Errorf("hold %q, trouble %q, wait %q: %+v", hold, text(got.Trouble), text(got.Wait), got)
 			}
-			if got.Done != c.record.Done || got.Status != c.record.Status || !got.Created.Equal(since.Time) || got.Ready {
+			c.facts.Unavailable = true // the nodes of these tests have no kubelet
+			if got.Facts != c.facts || got.Begun != c.begun {
+				t.Errorf("facts %+v, begun %t", got.Facts, got.Begun)
+			}
+			if got.Done != c.record.Done || !got.Created.Equal(since.Time) {
 				t.Errorf("got %+v", got)
 			}
-			if hold == rollout.ReasonMalformed && (got.Hold.Status != v1alpha1.StatusBlocked || !strings.Contains(got.Hold.Message, "nodeState_demo")) {
+			if hold == v1alpha1.ReasonNodeStateMalformed && (got.Hold.Status != v1alpha1.StatusBlocked || !strings.Contains(got.Hold.Message, "nodeState_demo")) {
 				t.Errorf("hold %+v", got.Hold)
 			}
 		})
@@ -133,6 +112,37 @@ func TestStatesOnlyForSmallFleets(t *testing.T) {
 		if got := in.Nodes[0].States; len(got) != want {
 			t.Errorf("%d nodes: %v", count, got)
 		}
+	}
+}
+
+// inFlight has an interrupt of a Skyhook on the node.
+func inFlight(skyhook string) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		n.Annotations[v1alpha1.AnnotationInterrupt] = `{"skyhook":"` + skyhook + `","packages":["a|1.0.0"],"type":"reboot"}`
+	}
+}
+
+// TestWaitsOfEarlierVersions: they recorded only a reason.
+func TestWaitsOfEarlierVersions(t *testing.T) {
+	for _, c := range []struct {
+		wait    record.Wait
+		frees   record.Frees
+		overdue bool
+	}{
+		{wait: record.Wait{Reason: "DefinitionMissing"}, frees: record.FreesAuthor},
+		{wait: record.Wait{Reason: "WaitingForPermit"}, frees: record.FreesOther},
+		{wait: record.Wait{Reason: "NodeIgnored"}, frees: record.FreesAdministrator},
+		{wait: record.Wait{Reason: "ProtectedPod"}, frees: record.FreesNode},
+		{wait: record.Wait{Reason: "DrainTimeout"}, frees: record.FreesNode, overdue: true},
+		{wait: record.Wait{Reason: "DrainTimeout", Frees: record.FreesTime}, frees: record.FreesTime},
+	} {
+		got := adopt(record.Node{Wait: &c.wait}).Wait
+		if got.Frees != c.frees || got.Overdue != c.overdue {
+			t.Errorf("%+v is taken for %+v", c.wait, got)
+		}
+	}
+	if got := adopt(record.Node{}); got.Wait != nil {
+		t.Errorf("no wait is taken for %+v", got.Wait)
 	}
 }
 

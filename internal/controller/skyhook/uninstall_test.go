@@ -14,9 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/record"
-	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -49,9 +47,9 @@ func TestInputOfUninstalls(t *testing.T) {
 	without := newSkyhook("demo")
 	delete(without.Spec.Packages, "a")
 	gone := without.DeepCopy()
-	gone.DeletionTimestamp, gone.Finalizers = &metav1.Time{Time: start}, []string{Finalizer}
+	gone.DeletionTimestamp, gone.Finalizers = &metav1.Time{Time: start}, []string{v1alpha1.Finalizer}
 	givenUp := gone.DeepCopy()
-	givenUp.Annotations = map[string]string{admission.AnnotationAbandon: "node-1"}
+	givenUp.Annotations = map[string]string{v1alpha1.AnnotationAbandonUninstall: "node-1"}
 	broken := has(t, "node-1", undoable(1, "1.0.0", ""), nil)
 	broken.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{"
 	installed := func(policy v1alpha1.WhenRemoved, change func(*record.Entry)) *corev1.Node {
@@ -98,7 +96,7 @@ func TestInputOfUninstalls(t *testing.T) {
 			for _, word := range []struct {
 				is   bool
 				text string
-			}{{got.Undoing, "undoing"}, {got.UndoFailed != nil, "failed"}, {got.Complete, "complete"}, {got.Abandoned, "abandoned"}} {
+			}{{got.Undoing, "undoing"}, {got.UndoFailed != nil, "failed"}, {got.Facts.Complete, "complete"}, {got.Abandoned, "abandoned"}} {
 				if word.is {
 					words = append(words, word.text)
 				}
@@ -109,7 +107,7 @@ func TestInputOfUninstalls(t *testing.T) {
 			if !strings.HasPrefix(in.Removal, c.removal) || (in.Removal == "") != (c.removal == "") {
 				t.Errorf("removal: %s", in.Removal)
 			}
-			if f := got.UndoFailed; f != nil && (f.Message != "package a stage uninstall: exit code 1" || !f.Since.Equal(start.Add(-time.Minute))) {
+			if f := got.UndoFailed; f != nil && (f.Message != "package a stage uninstall: exit code 1" || !f.Since.Time.Equal(start.Add(-time.Minute))) {
 				t.Errorf("failed with %+v", f)
 			}
 		})
@@ -120,7 +118,7 @@ func TestInputOfUninstalls(t *testing.T) {
 func TestRemovalNamesNodes(t *testing.T) {
 	s := newSkyhook("demo")
 	delete(s.Spec.Packages, "a")
-	s.Annotations = map[string]string{admission.AnnotationAbandon: "n3"}
+	s.Annotations = map[string]string{v1alpha1.AnnotationAbandonUninstall: "n3"}
 	w := newWorld(t, s, revisionOf(t, undoable(1, "1.0.0", ""), 1))
 	for i := 8; i > 0; i-- {
 		w.must(w.Client.Create(t.Context(), has(t, fmt.Sprint("n", i), undoable(1, "1.0.0", ""), nil)))
@@ -178,7 +176,7 @@ func TestConfigMapsOfWhatGoes(t *testing.T) {
 	without := newSkyhook("demo")
 	delete(without.Spec.Packages, "a")
 	deleting := func(s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
-		s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: start}, []string{Finalizer}
+		s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: start}, []string{v1alpha1.Finalizer}
 		return s
 	}
 	for _, c := range []struct {
@@ -204,10 +202,11 @@ func TestConfigMapsOfWhatGoes(t *testing.T) {
 			in, err := w.input(t.Context(), s, w.Targets.Of(s))
 			w.must(err)
 			w.must(w.writeConfigMaps(t.Context(), s, in.undoing))
+			w.must(w.pruneConfigMaps(t.Context(), s, in.undoing))
 			if got := w.took(); got != c.want {
 				t.Errorf("requests %q, want %q", got, c.want)
 			}
-			w.must(w.writeConfigMaps(t.Context(), s, nil)) // all is done
+			w.must(w.pruneConfigMaps(t.Context(), s, nil)) // all is done
 			if got := w.took(); strings.Contains(c.want, retained) != strings.Contains(got, "delete "+retained) {
 				t.Errorf("afterwards %q", got)
 			}
@@ -224,13 +223,13 @@ func TestWarnings(t *testing.T) {
 		before, after []metav1.Condition
 		want          string
 	}{
-		{"comes up", nil, condition(rollout.ConditionDeletionBlocked, "R"), "Warning DeletionBlocked the message"},
-		{"stays", condition(rollout.ConditionDeletionBlocked, "R"), condition(rollout.ConditionDeletionBlocked, "R"), ""},
-		{"for another reason", condition(rollout.ConditionDeletionBlocked, "R"), condition(rollout.ConditionDeletionBlocked, "S"), "Warning DeletionBlocked the message"},
-		{"goes", condition(rollout.ConditionUninstallFailed, "R"), nil, ""},
-		{"fails", nil, condition(rollout.ConditionUninstallFailed, "R"), "Warning UninstallFailed the message"},
-		{"needed", nil, condition(rollout.ConditionUninstallRequired, "R"), "Warning UninstallRequired the message"},
-		{"nobody has to act on it", nil, condition(rollout.ConditionUninstalling, "R"), ""},
+		{"comes up", nil, condition(v1alpha1.ConditionDeletionBlocked, "R"), "Warning DeletionBlocked the message"},
+		{"stays", condition(v1alpha1.ConditionDeletionBlocked, "R"), condition(v1alpha1.ConditionDeletionBlocked, "R"), ""},
+		{"for another reason", condition(v1alpha1.ConditionDeletionBlocked, "R"), condition(v1alpha1.ConditionDeletionBlocked, "S"), "Warning DeletionBlocked the message"},
+		{"goes", condition(v1alpha1.ConditionUninstallFailed, "R"), nil, ""},
+		{"fails", nil, condition(v1alpha1.ConditionUninstallFailed, "R"), "Warning UninstallFailed the message"},
+		{"needed", nil, condition(v1alpha1.ConditionUninstallRequired, "R"), "Warning UninstallRequired the message"},
+		{"nobody has to act on it", nil, condition(v1alpha1.ConditionUninstallInProgress, "R"), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, s := newWorld(t), newSkyhook("demo")

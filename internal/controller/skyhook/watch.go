@@ -7,9 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -19,24 +17,26 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
-	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
+// Sources are what wakes Skyhooks.
+func (r *Reconciler) Sources() []targets.Source {
+	return []targets.Source{
+		targets.Keyed(&v1alpha1.Skyhook{}, predicate.Or(
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionStarted())),
+		targets.Watched(&v1alpha1.Skyhook{}, r.successorHandler()),
+		targets.Watched(&v1alpha1.DeploymentPolicy{}, r.policyHandler(), predicate.GenerationChangedPredicate{}),
+		targets.Watched(&corev1.Node{}, r.nodeHandler(), targets.NodeChanged()),
+		targets.Watched(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(skyhookOf), podGone()),
+		targets.Watched(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(skyhookOf)),
+	}
+}
+
 // SetupWithManager registers the controller: one key per Skyhook.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("skyhook").
-		For(&v1alpha1.Skyhook{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionStarted()))).
-		Watches(&v1alpha1.Skyhook{}, r.successorHandler()).
-		Watches(&v1alpha1.DeploymentPolicy{}, r.policyHandler(), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&corev1.Node{}, r.nodeHandler(), builder.WithPredicates(targets.NodeChanged())).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(skyhookOf), builder.WithPredicates(podGone())).
-		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(skyhookOf)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		Complete(r)
+	return targets.SetUp(mgr, "skyhook", workers, r.Sources(), r)
 }
 
 // policyHandler wakes the Skyhooks that name a policy which comes, changes or goes.
@@ -58,7 +58,7 @@ func (r *Reconciler) policyHandler() handler.EventHandler {
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { wake(ctx, e.ObjectNew, q) },
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
 			wake(ctx, e.Object, q)
-			r.Policies.Forget(e.Object.GetUID())
+			r.Policies.Forget(e.Object.GetName())
 		},
 	}
 }
@@ -79,7 +79,7 @@ func podGone() predicate.Predicate {
 
 // skyhookOf maps a package pod or ConfigMap to its Skyhook.
 func skyhookOf(_ context.Context, o client.Object) []reconcile.Request {
-	name, ok := o.GetLabels()[workload.LabelName]
+	name, ok := o.GetLabels()[v1alpha1.LabelName]
 	if owner := metav1.GetControllerOf(o); !ok || owner == nil {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (r *Reconciler) successorHandler() handler.EventHandler {
 func orderMatters(before, after *v1alpha1.Skyhook) bool {
 	return before.Generation != after.Generation || before.Status.Status != after.Status.Status ||
 		rollout.CompleteEverywhere(before) != rollout.CompleteEverywhere(after) ||
-		before.Annotations[rollout.AnnotationDisable] != after.Annotations[rollout.AnnotationDisable] ||
+		before.Annotations[v1alpha1.AnnotationDisable] != after.Annotations[v1alpha1.AnnotationDisable] ||
 		(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil)
 }
 

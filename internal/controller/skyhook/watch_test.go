@@ -10,7 +10,6 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
-	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
 func prioritized(name string, priority int) *v1alpha1.Skyhook {
@@ -34,13 +33,13 @@ func TestSuccessorsAreWoken(t *testing.T) {
 	}{
 		{"nothing", func(*v1alpha1.Skyhook) {}, ""},
 		{"permits", func(s *v1alpha1.Skyhook) { s.Status.Permits = []v1alpha1.Permit{{Node: "n"}} }, ""},
-		{"pause", annotate(rollout.AnnotationPause), ""},
+		{"pause", annotate(v1alpha1.AnnotationPause), ""},
 		{"complete", func(s *v1alpha1.Skyhook) { s.Status.Status = v1alpha1.StatusComplete }, "last z"},
 		{"complete while it is paused", func(s *v1alpha1.Skyhook) {
 			s.Generation, s.Status.ObservedGeneration = 0, 0
-			s.Status.Conditions = []metav1.Condition{{Type: rollout.ConditionReady, Status: metav1.ConditionTrue}}
+			s.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 		}, "last z"},
-		{"disable", annotate(rollout.AnnotationDisable), "last z"},
+		{"disable", annotate(v1alpha1.AnnotationDisable), "last z"},
 		{"deletion", func(s *v1alpha1.Skyhook) { s.DeletionTimestamp = &metav1.Time{Time: start} }, "last z"},
 		{"it comes later now", func(s *v1alpha1.Skyhook) { s.Generation, s.Spec.Priority = 2, 8 }, "last z"},
 		{"it comes earlier now", func(s *v1alpha1.Skyhook) { s.Generation, s.Spec.Priority = 2, 2 }, "a last m z"},

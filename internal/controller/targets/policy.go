@@ -11,17 +11,20 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
 // Policies keeps parsed DeploymentPolicies, each once per generation. Its zero value is ready for use, by several
 // goroutines.
 type Policies struct {
-	mu     sync.Mutex
-	parsed map[types.UID]parsedPolicy
+	mu sync.Mutex
+	// parsed is by name, so that whoever misses a policy can drop it.
+	parsed map[string]parsedPolicy
 }
 
 type parsedPolicy struct {
+	uid        types.UID
 	generation int64
 	policy     *rollout.Policy
 	// invalid tells what is wrong with it; empty when nothing is.
@@ -47,6 +50,7 @@ func (p *Policies) Of(ctx context.Context, reader client.Reader, s *v1alpha1.Sky
 	var policy v1alpha1.DeploymentPolicy
 	err := reader.Get(ctx, client.ObjectKey{Name: name}, &policy)
 	if apierrors.IsNotFound(err) {
+		p.Forget(name) // a pass that began before it went may have parsed it once more
 		return Pace{Missing: true, Hold: rollout.HoldPolicyMissing(s)}, nil
 	}
 	if err != nil {
@@ -55,8 +59,11 @@ func (p *Policies) Of(ctx context.Context, reader client.Reader, s *v1alpha1.Sky
 	parsed := p.parse(&policy)
 	if parsed.invalid != "" {
 		return Pace{Hold: &lifecycle.Hold{
-			Status: v1alpha1.StatusBlocked, Reason: rollout.ReasonSpecInvalid,
-			Message: fmt.Sprintf("DeploymentPolicy %s: %s", name, parsed.invalid),
+			Status: v1alpha1.StatusBlocked,
+			Wait: lifecycle.Wait{
+				Reason: v1alpha1.ReasonSpecInvalid, Frees: record.FreesAdministrator,
+				Message: fmt.Sprintf("DeploymentPolicy %s: %s", name, parsed.invalid),
+			},
 		}}, nil
 	}
 	return Pace{Policy: parsed.policy}, nil
@@ -65,24 +72,24 @@ func (p *Policies) Of(ctx context.Context, reader client.Reader, s *v1alpha1.Sky
 func (p *Policies) parse(policy *v1alpha1.DeploymentPolicy) parsedPolicy {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if known, ok := p.parsed[policy.UID]; ok && known.generation == policy.Generation {
+	if known, ok := p.parsed[policy.Name]; ok && known.uid == policy.UID && known.generation == policy.Generation {
 		return known
 	}
 	if p.parsed == nil {
-		p.parsed = map[types.UID]parsedPolicy{}
+		p.parsed = map[string]parsedPolicy{}
 	}
-	now := parsedPolicy{generation: policy.Generation}
+	now := parsedPolicy{uid: policy.UID, generation: policy.Generation}
 	var err error
 	if now.policy, err = rollout.PreparePolicy(policy); err != nil {
 		now.invalid = err.Error()
 	}
-	p.parsed[policy.UID] = now
+	p.parsed[policy.Name] = now
 	return now
 }
 
 // Forget drops a policy that is gone.
-func (p *Policies) Forget(uid types.UID) {
+func (p *Policies) Forget(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.parsed, uid)
+	delete(p.parsed, name)
 }

@@ -1,11 +1,13 @@
 package targets
 
 import (
+	"maps"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
@@ -46,4 +48,31 @@ func (r *Records) Forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.nodes, uid)
+}
+
+// Keep drops what is not of these nodes and Skyhooks, which are all there are. A pass that began before a node or Skyhook
+// went may read its record once more after Forget.
+func (r *Records) Keep(nodes []corev1.Node, skyhooks []*v1alpha1.Skyhook) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.nodes) > len(nodes) {
+		there := make(map[types.UID]bool, len(nodes))
+		for i := range nodes {
+			there[nodes[i].UID] = true
+		}
+		maps.DeleteFunc(r.nodes, func(uid types.UID, _ map[string]decoded) bool { return !there[uid] })
+	}
+	var there map[string]bool
+	for _, of := range r.nodes {
+		if len(of) <= len(skyhooks) {
+			continue
+		}
+		if there == nil {
+			there = make(map[string]bool, len(skyhooks))
+			for _, s := range skyhooks {
+				there[s.Name] = true
+			}
+		}
+		maps.DeleteFunc(of, func(name string, _ decoded) bool { return !there[name] })
+	}
 }

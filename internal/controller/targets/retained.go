@@ -1,9 +1,10 @@
 package targets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,10 +24,12 @@ type View struct {
 	retained map[types.UID]lifecycle.Retained
 }
 
-// View reads the retained definitions from the cache, once for a pass.
+// View reads the retained definitions from the cache, once for a pass. The Skyhooks are all there are; what is kept of others
+// is dropped.
 func (i *Index) View(ctx context.Context, reader client.Reader, o workload.Options, skyhooks []*v1alpha1.Skyhook) (View, error) {
+	i.keep(skyhooks)
 	var all appsv1.ControllerRevisionList
-	if err := reader.List(ctx, &all, client.InNamespace(o.Namespace), client.HasLabels{workload.LabelName},
+	if err := reader.List(ctx, &all, client.InNamespace(o.Namespace), client.HasLabels{v1alpha1.LabelName},
 		client.UnsafeDisableDeepCopy); err != nil {
 		return View{}, fmt.Errorf("list retained definitions: %w", err)
 	}
@@ -52,34 +55,44 @@ func (v View) Wanted(s *v1alpha1.Skyhook, node string) lifecycle.Wanted {
 	}
 }
 
-// Interrupting returns the name of the Skyhook whose interrupt runs on a node; empty when none does. What a record says of
-// a node that the Skyhook no longer targets is over.
-func (v View) Interrupting(node *corev1.Node, skyhooks []*v1alpha1.Skyhook, records *Records) string {
-	for _, s := range skyhooks {
-		n, err := records.Read(s.Name, node)
-		if err == nil && lifecycle.Interrupting(n) && v.index.Selects(s, node.Labels) {
-			return s.Name
-		}
-	}
-	return ""
+// decoding are the retained definitions of a Skyhook, and all that they were made of: the pods' hashes depend on the spec.
+type decoding struct {
+	generation int64
+	of         []version
+	retained   lifecycle.Retained
 }
 
-// retainedOf decodes the definitions of a Skyhook, once for as long as they stay the same.
+// version is one version of one object.
+type version struct {
+	uid             types.UID
+	resourceVersion string
+}
+
+// retainedOf decodes the definitions of a Skyhook, once for as long as they stay the same. It sorts revisions: the cache
+// lists them in any order. Several passes that find something new decode it side by side rather than wait for one another.
 func (i *Index) retainedOf(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) lifecycle.Retained {
-	target := i.Of(s)
-	var signature strings.Builder
-	fmt.Fprintf(&signature, "%p", target) // hashes of pods depend on the spec's tolerations
-	for _, r := range revisions {
-		signature.WriteString("/" + string(r.UID) + "/" + r.ResourceVersion)
+	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(a.UID, b.UID) })
+	i.mu.Lock()
+	known, ok := i.decoded[s.UID]
+	i.mu.Unlock()
+	if ok && known.generation == s.Generation && slices.EqualFunc(known.of, revisions, version.is) {
+		return known.retained
+	}
+	known = decoding{generation: s.Generation, of: make([]version, len(revisions)), retained: decode(s, revisions)}
+	for k, r := range revisions {
+		known.of[k] = version{r.UID, r.ResourceVersion}
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	e := i.entries[s.UID]
-	if e.signature != signature.String() {
-		e.signature, e.retained = signature.String(), decode(s, revisions)
-		i.entries[s.UID] = e
+	if i.decoded == nil {
+		i.decoded = map[types.UID]decoding{}
 	}
-	return e.retained
+	i.decoded[s.UID] = known
+	return known.retained
+}
+
+func (v version) is(r *appsv1.ControllerRevision) bool {
+	return v.uid == r.UID && v.resourceVersion == r.ResourceVersion
 }
 
 // decode makes of ControllerRevisions what decisions are based on. Whether and when a package is undone is said by the

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -171,6 +172,64 @@ func TestRetainedDecodesOnce(t *testing.T) {
 	}
 }
 
+// shuffled lists in another order each time, as a cache does.
+type shuffled struct{ client.Reader }
+
+func (s shuffled) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := s.Reader.List(ctx, list, opts...); err != nil {
+		return err
+	}
+	if all, ok := list.(*appsv1.ControllerRevisionList); ok {
+		rand.Shuffle(len(all.Items), func(i, j int) { all.Items[i], all.Items[j] = all.Items[j], all.Items[i] })
+	}
+	return nil
+}
+
+// TestRetainedDecodesOnceInAnyOrder counts the decodes of a hundred passes: what is decoded is another map.
+func TestRetainedDecodesOnceInAnyOrder(t *testing.T) {
+	s := skyhook("demo", 1, nil)
+	b := fake.NewClientBuilder()
+	for i := range 10 {
+		b = b.WithObjects(revision(t, undoable(fmt.Sprintf("%d.0.0", i+1), "1", ""), 1))
+	}
+	reader := shuffled{b.Build()}
+	var index targets.Index
+	decodes := map[uintptr]bool{}
+	var kept []lifecycle.Retained // so that no two have one address
+	for range 100 {
+		view, err := index.View(t.Context(), reader, options, []*v1alpha1.Skyhook{s.DeepCopy()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		retained := view.Wanted(s, "node-1").Retained
+		decodes[reflect.ValueOf(retained).Pointer()], kept = true, append(kept, retained)
+	}
+	if len(decodes) != 1 || len(kept[0]) != 10 {
+		t.Errorf("%d definitions were decoded %d times", len(kept[0]), len(decodes))
+	}
+}
+
+// TestNewestInAnyOrder: of two definitions that claim to be the newest, every pass takes the same one.
+func TestNewestInAnyOrder(t *testing.T) {
+	refuse := revision(t, undoable("1.0.0", "1", v1alpha1.WhenRemovedRefuse), 7)
+	uninstall := revision(t, undoable("1.0.0", "2", v1alpha1.WhenRemovedUninstall), 7)
+	reader := shuffled{fake.NewClientBuilder().WithObjects(refuse, uninstall).Build()}
+	policies := map[v1alpha1.WhenRemoved]bool{}
+	for range 50 {
+		s := skyhook("demo", 1, nil)
+		view, err := new(targets.Index).View(t.Context(), reader, options, []*v1alpha1.Skyhook{s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range view.Wanted(s, "node-1").Retained {
+			policies[p.Uninstall.WhenRemoved] = true
+		}
+	}
+	if len(policies) != 1 {
+		t.Errorf("what counts is by chance one of %v", policies)
+	}
+}
+
 // TestRetainedOfSeveralSkyhooks: each gets its own.
 func TestRetainedOfSeveralSkyhooks(t *testing.T) {
 	demo, other := skyhook("demo", 1, nil), skyhook("other", 1, nil)
@@ -194,7 +253,7 @@ func TestAbandonedIsReadWithTheAnnotation(t *testing.T) {
 	if wanted(t, &index, s).Abandoned {
 		t.Error("nobody gave the node up")
 	}
-	s.Annotations = map[string]string{admission.AnnotationAbandon: "node-2, node-1"}
+	s.Annotations = map[string]string{v1alpha1.AnnotationAbandonUninstall: "node-2, node-1"}
 	if !wanted(t, &index, s).Abandoned {
 		t.Error("the annotation changed under the same generation, and nobody looked")
 	}

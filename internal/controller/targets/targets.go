@@ -3,6 +3,7 @@
 package targets
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -35,14 +36,12 @@ type Target struct {
 type Index struct {
 	mu      sync.Mutex
 	entries map[types.UID]entry
+	decoded map[types.UID]decoding
 }
 
 type entry struct {
 	basis  basis
 	target *Target
-	// retained definitions, and what they were decoded from.
-	retained  lifecycle.Retained
-	signature string
 }
 
 // basis is all that a Target is derived from.
@@ -55,7 +54,7 @@ type basis struct {
 func (i *Index) Of(s *v1alpha1.Skyhook) *Target {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	now := basis{s.Generation, s.Annotations[admission.AnnotationAbandon], s.Annotations[capability.Annotation]}
+	now := basis{s.Generation, s.Annotations[v1alpha1.AnnotationAbandonUninstall], s.Annotations[v1alpha1.AnnotationUninstallCapability]}
 	if e, ok := i.entries[s.UID]; ok && e.basis == now {
 		return e.target
 	}
@@ -72,6 +71,23 @@ func (i *Index) Forget(uid types.UID) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.entries, uid)
+	delete(i.decoded, uid)
+}
+
+// keep drops what is not of these Skyhooks, which are all there are. A pass that began before one of them went may ask for
+// it once more after Forget.
+func (i *Index) keep(skyhooks []*v1alpha1.Skyhook) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if len(i.entries) <= len(skyhooks) && len(i.decoded) <= len(skyhooks) {
+		return
+	}
+	there := make(map[types.UID]bool, len(skyhooks))
+	for _, s := range skyhooks {
+		there[s.UID] = true
+	}
+	maps.DeleteFunc(i.entries, func(uid types.UID, _ entry) bool { return !there[uid] })
+	maps.DeleteFunc(i.decoded, func(uid types.UID, _ decoding) bool { return !there[uid] })
 }
 
 // Selects reports whether the Skyhook targets a node with the given labels.
@@ -108,18 +124,6 @@ func InOrder(list []v1alpha1.Skyhook) []*v1alpha1.Skyhook {
 	}
 	slices.SortFunc(ordered, rollout.Compare)
 	return ordered
-}
-
-// HoldByOthers returns what other Skyhooks hold a node back for; nil when nothing does. interrupting is the one whose
-// interrupt runs there, empty for none; ordered is what InOrder returned. Plan and node go by the same answer.
-func (v View) HoldByOthers(s *v1alpha1.Skyhook, interrupting string, ordered []*v1alpha1.Skyhook, node *corev1.Node, records *Records) *lifecycle.Hold {
-	switch {
-	case interrupting != "" && interrupting != s.Name:
-		return rollout.HoldInterrupted(interrupting)
-	case s.DeletionTimestamp != nil:
-		return nil // whatever comes before it must not keep it from going
-	}
-	return rollout.HoldOrder(v.Earlier(s, ordered, node, records))
 }
 
 // Earlier returns the Skyhooks that have to finish before s may work on a node; ordered is what InOrder returned.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
-	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -121,7 +120,7 @@ func TestEarlier(t *testing.T) {
 	deleted := skyhook("deleted", 2, nil)
 	deleted.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	disabled := skyhook("disabled", 3, nil)
-	disabled.Annotations = map[string]string{rollout.AnnotationDisable: "true"}
+	disabled.Annotations = map[string]string{v1alpha1.AnnotationDisable: "true"}
 	list := []v1alpha1.Skyhook{
 		*skyhook("complete", 1, nil), *skyhook("working", 1, nil), *skyhook("absent", 1, nil), *skyhook("unreadable", 1, nil),
 		*skyhook("elsewhere", 1, gpu), *deleted, *disabled, *skyhook("self", 100, nil), *skyhook("later", 200, nil),

@@ -6,8 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +28,16 @@ import (
 // patience is short, as a worker waits meanwhile and the next pass tries again. The API server itself repeats an
 // eviction that meets concurrent changes for up to ten seconds.
 const patience = 5 * time.Second
+
+const (
+	// parallel requests wait for the API server at a time; it may have to ask webhooks about each.
+	parallel = 10
+	// perPass bounds how long a pass can take: five times patience.
+	perPass = 50
+)
+
+// errNotAsked is the answer to a request that was not sent, as there was no time left.
+var errNotAsked = errors.New("not asked")
 
 // Evictor evicts pods by the eviction API, which respects disruption budgets.
 type Evictor struct {
@@ -46,21 +60,32 @@ func New(config *rest.Config, httpClient *http.Client) (Evictor, error) {
 	return Evictor{core: core, Patience: patience}, nil
 }
 
-// Evict requests one eviction for each pod, once. An accepted eviction only begins the pod's deletion.
+// Evict requests one eviction for each pod, once, several at a time. An accepted eviction only begins the pod's deletion.
 //
 // Refused holds a sentence, fit for users, for each pod whose eviction the API server did not allow now; these are
-// waits, not errors. A pod that is gone, or replaced by another of the same name, is neither refused nor an error. Other
-// errors are joined and do not keep the remaining pods from being evicted; only the end of ctx does.
-func (e Evictor) Evict(ctx context.Context, pods []drain.Pod, o drain.Options) (refused map[types.UID]string, err error) {
+// waits, not errors. A pod that is gone, or replaced by another of the same name, is neither accepted nor refused nor an
+// error. Other errors are joined and do not keep the remaining pods from being evicted; only the end of ctx does. Of more
+// than 50 pods, 50 are chosen by chance, so that those that are refused every time keep none from its turn.
+func (e Evictor) Evict(ctx context.Context, pods []drain.Pod, o drain.Options) (accepted []drain.Pod, refused map[types.UID]string, err error) {
+	if len(pods) > perPass {
+		pods = slices.Clone(pods)
+		rand.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+		pods = pods[:perPass]
+	}
+	answers := e.ask(ctx, pods, o.GracePeriodSeconds)
 	refused = map[types.UID]string{}
 	var errs []error
-	for _, pod := range pods {
-		err := e.evict(ctx, pod, o.GracePeriodSeconds)
-		if ctx.Err() != nil {
-			errs = append(errs, fmt.Errorf("evict pod %s: %w", pod, ctx.Err()))
-			break
-		}
-		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	cut := false
+	for i, pod := range pods {
+		err := answers[i]
+		switch {
+		case err == nil:
+			accepted = append(accepted, pod)
+			continue
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+			continue
+		case errors.Is(err, errNotAsked), ctx.Err() != nil && errors.Is(err, ctx.Err()):
+			cut = true
 			continue
 		}
 		if sentence, ok := refusal(err); ok {
@@ -69,7 +94,29 @@ func (e Evictor) Evict(ctx context.Context, pods []drain.Pod, o drain.Options) (
 		}
 		errs = append(errs, fmt.Errorf("evict pod %s: %w", pod, err))
 	}
-	return refused, errors.Join(errs...)
+	if cut {
+		errs = append(errs, fmt.Errorf("evict pods: %w", ctx.Err()))
+	}
+	return accepted, refused, errors.Join(errs...)
+}
+
+// ask sends the requests and returns the answer to each.
+func (e Evictor) ask(ctx context.Context, pods []drain.Pod, grace *int64) []error {
+	answers := make([]error, len(pods))
+	for i := range answers {
+		answers[i] = errNotAsked
+	}
+	var last atomic.Int64
+	var workers sync.WaitGroup
+	for range min(parallel, len(pods)) {
+		workers.Go(func() {
+			for i := int(last.Add(1)) - 1; i < len(pods) && ctx.Err() == nil; i = int(last.Add(1)) - 1 {
+				answers[i] = e.evict(ctx, pods[i], grace)
+			}
+		})
+	}
+	workers.Wait()
+	return answers
 }
 
 func (e Evictor) evict(ctx context.Context, pod drain.Pod, grace *int64) error {

@@ -3,17 +3,25 @@ package evict_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/internal/drain"
 	"github.com/skyhook-operator/skyhook/internal/drain/evict"
@@ -22,28 +30,39 @@ import (
 // answers is an API server that answers an eviction by the name of its pod, and keeps what was asked.
 type answers struct {
 	byPod map[string]http.HandlerFunc
+	// byDefault answers for all other pods.
+	byDefault http.HandlerFunc
+
+	mu    sync.Mutex
 	asked []string
 	body  policyv1.Eviction
 }
 
 func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a.asked = append(a.asked, r.Method+" "+r.URL.Path)
-	if err := json.NewDecoder(r.Body).Decode(&a.body); err != nil {
+	var body policyv1.Eviction
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if answer, ok := a.byPod[a.body.Name]; ok {
+	a.mu.Lock()
+	a.asked, a.body = append(a.asked, r.Method+" "+r.URL.Path), body
+	a.mu.Unlock()
+	answer, ok := a.byPod[body.Name]
+	switch {
+	case ok:
 		answer(w, r)
-		return
+	case a.byDefault != nil:
+		a.byDefault(w, r)
+	default:
+		failure(http.StatusTeapot, "", "no answer for this pod")(w, r)
 	}
-	failure(http.StatusTeapot, "", "no answer for this pod")(w, r)
 }
 
 func (a *answers) start(t *testing.T) evict.Evictor {
 	t.Helper()
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
-	e, err := evict.New(&rest.Config{Host: server.URL}, server.Client())
+	e, err := evict.New(&rest.Config{Host: server.URL, QPS: -1}, server.Client())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +70,8 @@ func (a *answers) start(t *testing.T) evict.Evictor {
 }
 
 func reply(code int, s metav1.Status) http.HandlerFunc {
+	s.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 	return func(w http.ResponseWriter, _ *http.Request) {
-		s.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 		w.Header().Set("Content-Type", "application/json")
 		if s.Details != nil && s.Details.RetryAfterSeconds > 0 {
 			w.Header().Set("Retry-After", "10")
@@ -107,7 +126,10 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := &answers{byPod: map[string]http.HandlerFunc{"web": c.answer}}
-			refused, err := server.start(t).Evict(t.Context(), []drain.Pod{pod("web")}, drain.Options{})
+			accepted, refused, err := server.start(t).Evict(t.Context(), []drain.Pod{pod("web")}, drain.Options{})
+			if got := len(accepted) == 1 && accepted[0] == pod("web"); got != (c.name == "accepted") {
+				t.Errorf("accepted %v", accepted)
+			}
 			want := map[types.UID]string{}
 			if c.refused != "" {
 				want["uid-web"] = c.refused
@@ -130,7 +152,10 @@ func TestOneDoesNotStopTheOthers(t *testing.T) {
 		"a": failure(500, metav1.StatusReasonInternalError, "etcd is away"), "b": budget("used up", 0),
 		"c": failure(404, metav1.StatusReasonNotFound, "gone"), "d": failure(500, metav1.StatusReasonInternalError, "still away"), "e": accepted(),
 	}}
-	refused, err := server.start(t).Evict(t.Context(), []drain.Pod{pod("a"), pod("b"), pod("c"), pod("d"), pod("e")}, drain.Options{})
+	accepted, refused, err := server.start(t).Evict(t.Context(), []drain.Pod{pod("a"), pod("b"), pod("c"), pod("d"), pod("e")}, drain.Options{})
+	if diff := cmp.Diff([]drain.Pod{pod("e")}, accepted); diff != "" {
+		t.Error(diff)
+	}
 	if diff := cmp.Diff(map[types.UID]string{"uid-b": "used up"}, refused); diff != "" {
 		t.Error(diff)
 	}
@@ -146,7 +171,7 @@ func TestRequest(t *testing.T) {
 	for name, grace := range map[string]*int64{"pod's own grace": nil, "grace": new(int64(7)), "no grace": new(int64(0))} {
 		t.Run(name, func(t *testing.T) {
 			server := &answers{byPod: map[string]http.HandlerFunc{"web": accepted()}}
-			if _, err := server.start(t).Evict(t.Context(), []drain.Pod{pod("web")}, drain.Options{GracePeriodSeconds: grace}); err != nil {
+			if _, _, err := server.start(t).Evict(t.Context(), []drain.Pod{pod("web")}, drain.Options{GracePeriodSeconds: grace}); err != nil {
 				t.Fatal(err)
 			}
 			want := &metav1.DeleteOptions{GracePeriodSeconds: grace, Preconditions: &metav1.Preconditions{UID: new(types.UID("uid-web"))}}
@@ -166,24 +191,94 @@ func TestSlowAnswerIsAWait(t *testing.T) {
 	}}
 	e := server.start(t)
 	e.Patience = 50 * time.Millisecond
-	refused, err := e.Evict(t.Context(), []drain.Pod{pod("slow")}, drain.Options{})
+	_, refused, err := e.Evict(t.Context(), []drain.Pod{pod("slow")}, drain.Options{})
 	if diff := cmp.Diff(map[types.UID]string{"uid-slow": "the API server did not decide about the eviction in time"}, refused); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 }
 
+// TestEndOfContextEndsEvictions: requests that are on their way come back, and no others are sent.
 func TestEndOfContextEndsEvictions(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	server := &answers{byPod: map[string]http.HandlerFunc{
-		"a": func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() },
+	var begun atomic.Int32
+	server := &answers{byDefault: func(_ http.ResponseWriter, r *http.Request) {
+		if begun.Add(1) == 10 {
+			cancel()
+		}
+		<-r.Context().Done()
 	}}
-	refused, err := server.start(t).Evict(ctx, []drain.Pod{pod("a"), pod("b")}, drain.Options{})
-	if len(refused) > 0 || err == nil || err.Error() != "evict pod shop/a: context canceled" {
-		t.Errorf("got %v, %v", refused, err)
+	accepted, refused, err := server.start(t).Evict(ctx, pods(30), drain.Options{})
+	if len(accepted)+len(refused) > 0 || err == nil || err.Error() != "evict pods: context canceled" {
+		t.Errorf("got %v, %v, %v", accepted, refused, err)
 	}
-	if len(server.asked) != 1 {
+	if len(server.asked) != 10 {
 		t.Errorf("asked %v after the end", server.asked)
 	}
+}
+
+func pods(n int) []drain.Pod {
+	all := make([]drain.Pod, n)
+	for i := range all {
+		all[i] = pod(fmt.Sprintf("web-%02d", i))
+	}
+	return all
+}
+
+// TestEvictionsAreParallelAndBounded: the API server gets ten requests at a time, never more, and 50 in a pass.
+func TestEvictionsAreParallelAndBounded(t *testing.T) {
+	for _, c := range []struct{ pods, asked, atOnce int }{{0, 0, 0}, {1, 1, 1}, {9, 9, 9}, {30, 30, 10}, {50, 50, 10}, {200, 50, 10}} {
+		t.Run(fmt.Sprint(c.pods), func(t *testing.T) {
+			var mu sync.Mutex
+			var now, most, met int
+			together := make(chan struct{})
+			arrive := func() {
+				mu.Lock()
+				defer mu.Unlock()
+				now, met = now+1, met+1
+				if most = max(most, now); met == c.atOnce {
+					close(together)
+				}
+			}
+			leave := func() {
+				mu.Lock()
+				defer mu.Unlock()
+				now--
+			}
+			server := &answers{byDefault: func(w http.ResponseWriter, r *http.Request) {
+				arrive()
+				<-together // the first ones are answered only when as many as may be have come
+				leave()
+				accepted()(w, r)
+			}}
+			list := pods(c.pods)
+			accepted, refused, err := server.start(t).Evict(t.Context(), list, drain.Options{})
+			if err != nil || len(refused) > 0 || len(accepted) != c.asked || len(server.asked) != c.asked || most != c.atOnce {
+				t.Errorf("asked %d, accepted %d, refused %v, %d at once, error %v", len(server.asked), len(accepted), refused, most, err)
+			}
+			if !slices.Equal(list, pods(c.pods)) {
+				t.Error("the list given was changed")
+			}
+			seen := map[types.UID]bool{}
+			for _, p := range accepted {
+				seen[p.UID] = true
+			}
+			if len(seen) != c.asked {
+				t.Errorf("%d pods for %d requests", len(seen), c.asked)
+			}
+		})
+	}
+}
+
+// TestRefusedPodsKeepNoneFromItsTurn: 60 pods are refused every time, and stand first in the list.
+func TestRefusedPodsKeepNoneFromItsTurn(t *testing.T) {
+	server := &answers{byDefault: failure(429, metav1.StatusReasonTooManyRequests, "no"), byPod: map[string]http.HandlerFunc{"zz": accepted()}}
+	e := server.start(t)
+	for range 100 {
+		if done, _, _ := e.Evict(t.Context(), append(pods(60), pod("zz")), drain.Options{}); len(done) == 1 {
+			return
+		}
+	}
+	t.Error("the last pod is never evicted")
 }
 
 func TestNewRefusesBadConfig(t *testing.T) {
@@ -195,12 +290,45 @@ func TestNewRefusesBadConfig(t *testing.T) {
 func TestNobodyAnswers(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	e, err := evict.New(&rest.Config{Host: server.URL}, server.Client())
+	e, err := evict.New(&rest.Config{Host: server.URL, QPS: -1}, server.Client())
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused, err := e.Evict(t.Context(), []drain.Pod{pod("a"), pod("b")}, drain.Options{})
-	if len(refused) > 0 || err == nil || !strings.Contains(err.Error(), "evict pod shop/a: ") || !strings.Contains(err.Error(), "evict pod shop/b: ") {
+	accepted, refused, err := e.Evict(t.Context(), []drain.Pod{pod("a"), pod("b")}, drain.Options{})
+	if len(accepted)+len(refused) > 0 || err == nil || !strings.Contains(err.Error(), "evict pod shop/a: ") || !strings.Contains(err.Error(), "evict pod shop/b: ") {
 		t.Errorf("got %v, %v", refused, err)
+	}
+}
+
+// TestListNodeAsksTheCacheAndConfirmNodeDoesNot: what a drain polls comes from the API server's cache, what proves that a node is clear does not.
+func TestListNodeAsksTheCacheAndConfirmNodeDoesNot(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		body := `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"pods","kind":"Pod","namespaced":true}]}`
+		switch r.URL.Path {
+		case "/api":
+			body = `{"kind":"APIVersions","versions":["v1"]}`
+		case "/apis":
+			body = `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`
+		case "/api/v1/pods":
+			q := r.URL.Query()
+			asked = append(asked, q.Get("fieldSelector")+" at "+strconv.Quote(q.Get("resourceVersion")))
+			body = `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"web"}}]}`
+		}
+		_, _ = io.WriteString(w, body) // the client's error tells of it
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(&rest.Config{Host: server.URL}, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range []func(context.Context, client.Reader, string) ([]corev1.Pod, error){evict.ListNode, evict.ConfirmNode} {
+		if pods, err := list(t.Context(), c, "n"); err != nil || len(pods) != 1 {
+			t.Errorf("got %v, %v", pods, err)
+		}
+	}
+	if diff := cmp.Diff([]string{`spec.nodeName=n at "0"`, `spec.nodeName=n at ""`}, asked); diff != "" {
+		t.Error(diff)
 	}
 }

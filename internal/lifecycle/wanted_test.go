@@ -9,8 +9,12 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-func TestRemoval(t *testing.T) {
-	checkRows(t, []group{{"removed", removals}, {"lowered", lowerings}, {"several versions", severalVersions}})
+var wantedTables = []group{
+	{"removed", removals},
+	{"lowered", lowerings},
+	{"several versions", severalVersions},
+	{"deletion", deletions},
+	{"abandoned", abandoned},
 }
 
 // removals: the package left the spec; what was said of it last counts.
@@ -48,7 +52,7 @@ var removals = []row{
 	{
 		name: "Uninstall: its ConfigMap is not there yet",
 		kept: "old=a@1.0{k=1}^on,auto", node: "a@1.0 config:complete def=old", gate: "no-config-of-old",
-		want: "wait a WaitingForConfigMap; is in_progress",
+		want: "wait a WaitingForConfigMap; tell WaitingForConfigMap; is in_progress",
 	},
 	{
 		name: "Uninstall: a pod of its install goes first",
@@ -128,7 +132,7 @@ var lowerings = []row{
 	{
 		name: "Refuse: the other packages go on",
 		spec: "a@1.0^on; b@1.0", kept: "old=a@1.1^on", node: "a@1.1 config:complete def=old",
-		want: "b@1.0 apply:in_progress run=now; start b apply; wait a UninstallRequired; tell UninstallRequired; is in_progress",
+		want: "b@1.0 apply:in_progress run=now; start b apply; wait a UninstallRequired; is in_progress",
 	},
 	{
 		name: "Refuse: what depends on the lower one waits",
@@ -143,7 +147,7 @@ var lowerings = []row{
 	{
 		name: "Refuse: a pod of the higher one goes",
 		spec: "a@1.0^on", kept: "old=a@1.1^on", node: "a@1.1 config:in_progress def=old", pods: "a@1.1 config running",
-		want: "delete a-config; wait a UninstallRequired; tell UninstallRequired; is in_progress",
+		want: "delete a-config; wait a UninstallRequired; is in_progress",
 	},
 	{
 		name: "Refuse, and the version is put back: it stays",
@@ -235,7 +239,7 @@ var lowerings = []row{
 	{
 		name: "serial: one that waits for the user has no turn, so that others get on",
 		spec: "a@1.0^on; b@1.0", kept: "old=a@1.1^on", node: "a@1.1 config:complete def=old", gate: "serial",
-		want: "b@1.0 apply:in_progress run=now; start b apply; wait a UninstallRequired; tell UninstallRequired; is in_progress",
+		want: "b@1.0 apply:in_progress run=now; start b apply; wait a UninstallRequired; is in_progress",
 	},
 }
 

@@ -1,11 +1,75 @@
 package lifecycle_test
 
+var configTables = []group{
+	{"changes", configs},
+	{"interrupts", configInterrupts},
+}
+
+// configs: design 3, "level, not edge": what a configMap change does is the difference between node and spec.
+var configs = []row{
+	{
+		name: "a value changed",
+		spec: "a@1.0{k=2}", node: "a@1.0 config:complete config{k=1}",
+		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
+	},
+	{
+		name: "a key was added",
+		spec: "a@1.0{k=1,l=1}", node: "a@1.0 config:complete config{k=1}",
+		want: "a@1.0 config:in_progress run=now changed=l; start a config; is in_progress",
+	},
+	{
+		name: "a key was removed",
+		spec: "a@1.0{k=1}", node: "a@1.0 config:complete config{k=1,l=1}",
+		want: "a@1.0 config:in_progress run=now changed=l; start a config; is in_progress",
+	},
+	{
+		name: "all keys were removed",
+		spec: "a@1.0", node: "a@1.0 config:complete config{k=1}",
+		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
+	},
+	{
+		name: "nothing changed",
+		spec: "a@1.0{k=1,l=2}", node: "a@1.0 config:complete config{l=2,k=1}", gate: "acknowledged",
+		want: "is complete",
+	},
+	{
+		name: "a change takes a permit",
+		spec: "a@1.0{k=2}", node: "a@1.0 config:complete config{k=1}", gate: "acknowledged",
+		want: "wait a WaitingForPermit; is waiting",
+	},
+	{
+		name: "an operator that kept no hashes: taken as current",
+		spec: "a@1.0{k=2}", node: "a@1.0 config:complete config=unknown", gate: "acknowledged",
+		want: "is complete",
+	},
+	{
+		name: "changed and changed back before anything started",
+		spec: "a@1.0{k=1}", node: "a@1.0 config:complete config{k=1}",
+		want: "is complete; returned",
+	},
+	{
+		name: "it changes while apply runs: apply is done with the old, config takes the new",
+		spec: "a@1.0{k=2}", node: "a@1.0 apply:in_progress config{k=1}", pods: "a@1.0 apply done",
+		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; delete a-apply; start a config; is in_progress",
+	},
+	{
+		name: "it changes while config is done with the old: config once more",
+		spec: "a@1.0#2{k=2}", node: "a@1.0 config:in_progress config{k=1}", pods: "a@1.0 config done",
+		want: "a@1.0 config:complete; a@1.0 config:in_progress run=now changed=k; delete a-config; start a config; is in_progress",
+	},
+	{
+		name: "it changes while the pod is missing: the run begins anew with the new",
+		spec: "a@1.0{k=2}", node: "a@1.0 config:in_progress config{k=1}",
+		want: "a@1.0 config:in_progress run=now; start a config; is in_progress",
+	},
+}
+
 // configInterrupts: the interrupt follows from what changed on this node.
 var configInterrupts = []row{
 	{
 		name: "its key changed: cordon first",
 		spec: "a@1.0{k=2}?k:service(x)", node: "a@1.0 config:complete config{k=1}",
-		want: "own cordon; cordon; wait a Cordoning; is in_progress",
+		want: "own cordon; cordon; wait a Cordoning; tell Cordoning; is in_progress",
 	},
 	{
 		name: "its key changed: config",
@@ -80,7 +144,7 @@ var configInterrupts = []row{
 	{
 		name: "11.2#11 a node that joins after a change installs: its apply needs the cordon of the reboot",
 		spec: "a@1.0{k=2}!reboot?k:noop",
-		want: "own cordon; cordon; wait a Cordoning; is in_progress",
+		want: "own cordon; cordon; wait a Cordoning; tell Cordoning; is in_progress",
 	},
 	{
 		name: "an install without an interrupt of its own runs none",
@@ -110,7 +174,7 @@ var configInterrupts = []row{
 	{
 		name: "changed while config of a change runs, by a key with an interrupt: its node is cordoned before the interrupt",
 		spec: "a@1.0{k=2,l=2}?l:service(x)", node: "a@1.0 config:complete changed=k,l",
-		want: "own cordon; cordon; wait a Cordoning; is in_progress",
+		want: "own cordon; cordon; wait a Cordoning; tell Cordoning; is in_progress",
 	},
 	{
 		name: "changed while an interrupt is owed: both changes count",
@@ -138,33 +202,6 @@ var configInterrupts = []row{
 		spec: "a@1.0#2{k=3}?k:service(x)", node: "a@1.0 interrupt:in_progress config{k=2} changed=k interrupt=service(x) boot=b1",
 		pods: "a@1.0 interrupt done", gate: "ours clear",
 		want: "a@1.0 interrupt:complete; a@1.0 config:in_progress run=now changed=k; delete a-interrupt; start a config; is in_progress",
-	},
-	{
-		name: "changed during post-interrupt: back to config, for the new change",
-		spec: "a@1.0#2{k=2,l=2}?k:service(x)", node: "a@1.0 post-interrupt:in_progress config{k=2,l=1} changed=k",
-		pods: "a@1.0 post-interrupt running", gate: "ours clear",
-		want: "a@1.0 config:in_progress run=now changed=l; delete a-post-interrupt; is in_progress",
-	},
-	{
-		name: "fixed after post-interrupt failed, no interrupt owed for the key: config is done, post-interrupt runs again",
-		spec: "a@1.0{k=3}!reboot", node: "a@1.0 config:in_progress changed=k interrupt=reboot boot=b0", pods: "a@1.0 config done", gate: "ours clear",
-		want: "a@1.0 config:complete; a@1.0 post-interrupt:in_progress run=now changed=k; delete a-config; start a post-interrupt; is in_progress",
-	},
-	{
-		name: "the same without an interrupt that ran: config is the end",
-		spec: "a@1.0{k=3}!reboot", node: "a@1.0 config:in_progress changed=k", pods: "a@1.0 config done", gate: "ours clear",
-		want: "a@1.0 config:complete run=r1 changed=k; disown cordon; uncordon; delete a-config; is complete; returned",
-	},
-	{
-		name: "after post-interrupt succeeded nothing of the interrupt is left: the next change ends with config",
-		spec: "a@1.0{k=3}!reboot", node: "a@1.0 post-interrupt:complete config{k=2}", gate: "ours clear",
-		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
-	},
-	{
-		name: "changed after post-interrupt failed: back to config",
-		spec: "a@1.0#2{k=3}?k:service(x)", node: "a@1.0 post-interrupt:erroring config{k=2} changed=k reason=StepFailed restarts=3",
-		pods: "a@1.0 post-interrupt failing restarts=3 reason=StepFailed", gate: "ours clear",
-		want: "a@1.0 config:in_progress run=now changed=k; delete a-post-interrupt; is in_progress",
 	},
 	{
 		name: "11.2#10 changed after apply failed: apply anew, never past it",
@@ -202,134 +239,5 @@ var configInterrupts = []row{
 		name: "an interrupt is added to a package whose config changed since: it is not owed",
 		spec: "a@1.0!noop", node: "a@1.0 config:complete changed=k", gate: "acknowledged",
 		want: "is complete",
-	},
-}
-
-// others are records of another operator, which kept no hashes.
-var others = []row{
-	{
-		name: "complete: no interrupt is owed, its config is taken as current",
-		spec: "a@1.0{k=2}!reboot", node: "a@1.0 config:complete config=unknown run= hash= gen=0", gate: "status=complete acknowledged",
-		want: "rename a@1.0; is complete",
-	},
-	{
-		name: "complete after an interrupt",
-		spec: "a@1.0{k=2}!reboot", node: "a@1.0 post-interrupt:complete config=unknown run=", gate: "status=complete acknowledged",
-		want: "rename a@1.0; is complete",
-	},
-	{
-		name: "the node was not complete, and the package waits for its interrupt",
-		spec: "a@1.0!reboot", node: "a@1.0 config:complete config=unknown run=", gate: "status=in_progress ours clear",
-		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b1; start a interrupt reboot; is in_progress",
-	},
-	{
-		name: "an interrupt runs, and its pod is there: it decides",
-		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress config=unknown run= hash=", pods: "a@1.0 interrupt done run= #", gate: "status=in_progress ours",
-		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; start a post-interrupt; is in_progress",
-	},
-	{
-		name: "an interrupt was to run, and its pod is gone: it is run anew",
-		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress config=unknown run= hash=", gate: "status=in_progress ours clear",
-		want: "a@1.0 interrupt:skipped; a@1.0 interrupt:in_progress run=now by service(x) boot=b1; start a interrupt service(x); is in_progress",
-	},
-	{
-		name: "skipped, while nothing runs: run anew",
-		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:skipped config=unknown run= hash=", gate: "status=in_progress ours clear",
-		want: "a@1.0 interrupt:in_progress run=now by service(x) boot=b1; start a interrupt service(x); is in_progress",
-	},
-	{
-		name: "interrupted: post-interrupt",
-		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:complete config=unknown run= hash=", gate: "status=in_progress ours",
-		want: "a@1.0 post-interrupt:in_progress run=now; start a post-interrupt; is in_progress",
-	},
-	{
-		name: "an older version, complete: upgrade",
-		spec: "a@1.1", node: "a@1.0 config:complete config=unknown run=", gate: "status=complete",
-		want: "a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
-	},
-	{
-		name: "on its way out: it is installed anew",
-		spec: "a@1.0", node: "a@1.0 uninstall:in_progress config=unknown run=", gate: "status=in_progress",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
-		name: "on its way out, with an interrupt: it is installed anew",
-		spec: "a@1.0", node: "a@1.0 uninstall-interrupt:in_progress config=unknown run=", gate: "status=in_progress",
-		want: "a@1.0 uninstall-interrupt:skipped; a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-}
-
-// upgrades with an interrupt, downgrades, and changes of mind.
-var upgrades = []row{
-	{
-		name: "with an interrupt: drained, then upgrade",
-		spec: "a@1.1!reboot", node: "a@1.0 post-interrupt:complete interrupt=reboot boot=b0", gate: "ours clear",
-		want: "a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
-	},
-	{
-		name: "upgrade done: config, as of an install",
-		spec: "a@1.1!reboot", node: "a@1.0 post-interrupt:complete since=-2h; a@1.1 upgrade:in_progress", pods: "a@1.1 upgrade done", gate: "ours clear",
-		want: "a@1.1 upgrade:complete; a@1.1 config:in_progress run=now; forget a@1.0; delete a-upgrade; start a config; is in_progress",
-	},
-	{
-		name: "upgraded and configured: the package's own interrupt, though the config changed, too",
-		spec: "a@1.1{k=2}!reboot?k:noop", node: "a@1.1 config:in_progress", pods: "a@1.1 config done", gate: "ours clear",
-		want: "a@1.1 config:complete; a@1.1 interrupt:in_progress run=now by reboot boot=b1; delete a-config; start a interrupt reboot; is in_progress",
-	},
-	{
-		name: "higher, while an interrupt runs: the interrupt runs to its end",
-		spec: "a@1.1", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt running", gate: "ours",
-		want: "wait a WaitingForInterrupt; is in_progress",
-	},
-	{
-		name: "higher, while an interrupt runs and its pod is gone: it is given up, upgrade",
-		spec: "a@1.1", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", gate: "ours",
-		want: "a@1.0 interrupt:skipped run=r1 since=-1h0m0s by service(x) boot=b1; a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
-	},
-	{
-		name: "higher, while another is to be interrupted: upgrade",
-		spec: "a@1.1", node: "a@1.0 config:complete", gate: "ours",
-		want: "a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
-	},
-	{
-		name: "11.2#23 lower: apply of the lower one forgets the higher",
-		spec: "a@1.0", node: "a@1.1 config:complete since=-2h; a@1.0 apply:in_progress", pods: "a@1.0 apply done",
-		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; forget a@1.1; delete a-apply; start a config; is in_progress",
-	},
-	{
-		name: "11.2#23 lower and back, before anything started: still complete",
-		spec: "a@1.1", node: "a@1.1 config:complete", gate: "acknowledged",
-		want: "is complete",
-	},
-	{
-		name: "11.2#23 lower and back, while apply of the lower one ran: the host is mixed, apply anew",
-		spec: "a@1.1", node: "a@1.1 config:complete since=-2h; a@1.0 apply:in_progress since=-1m",
-		want: "a@1.1 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
-		name: "11.2#23 lower and back, after config of the lower one began: upgrade",
-		spec: "a@1.1", node: "a@1.1 config:complete since=-2h; a@1.0 config:in_progress since=-1m",
-		want: "a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
-	},
-	{
-		name: "11.2#23 lower and back, within the same second",
-		spec: "a@1.1", node: "a@1.1 config:complete since=0s; a@1.0 apply:in_progress since=0s run=now",
-		want: "a@1.1 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
-		name: "a failed upgrade is reverted: apply of the version before, as the host is mixed",
-		spec: "a@1.0", node: "a@1.0 config:complete since=-2h; a@1.1 upgrade:erroring reason=StepFailed restarts=2 since=-1m",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
-		name: "a failed upgrade is reverted: its pod goes first",
-		spec: "a@1.0", node: "a@1.0 config:complete since=-2h; a@1.1 upgrade:erroring reason=StepFailed restarts=2 since=-1m",
-		pods: "a@1.1 upgrade failing reason=StepFailed restarts=2",
-		want: "delete a-upgrade; wait a WaitingForPodToEnd; is in_progress",
-	},
-	{
-		name: "11.2#23 equal versions are one, with an interrupt: nothing is owed",
-		spec: "a@v1.2!reboot", node: "a@1.2.0 post-interrupt:complete", gate: "acknowledged",
-		want: "rename a@v1.2; forget a@1.2.0; is complete",
 	},
 }

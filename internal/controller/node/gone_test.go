@@ -1,0 +1,88 @@
+package node
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// metaOf is the metadata ConfigMap of a node.
+func metaOf(t *testing.T, skyhook, node string) *corev1.ConfigMap {
+	t.Helper()
+	n := newNode()
+	n.Name = node
+	cm, err := options.NodeMeta(newSkyhook(skyhook), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cm
+}
+
+// TestNodeGone: what was kept for a node goes with it, and nothing else.
+func TestNodeGone(t *testing.T) {
+	theirs, claimed := metaOf(t, "x", nodeName), metaOf(t, "y", nodeName)
+	theirs.OwnerReferences = nil
+	claimed.OwnerReferences[0].APIVersion = "example.com/v1"
+	elsewhere := metaOf(t, "z", nodeName)
+	elsewhere.Namespace = "shop"
+	pkg := options.PackageConfigMap(newSkyhook("demo"), "a")
+	pkg.Annotations["skyhook.nvidia.com/Node.name"] = nodeName
+	before := metaOf(t, "demo", nodeName)
+	before.Name = "named-by-an-earlier-operator"
+	stay := []*corev1.ConfigMap{metaOf(t, "demo", "node-2"), metaOf(t, "demo", "node-10"), theirs, claimed, elsewhere, pkg}
+	go1, go2 := metaOf(t, "demo", nodeName), metaOf(t, "other", nodeName)
+	objects := []client.Object{go1, go2, before}
+	var want []string
+	for _, cm := range stay {
+		objects, want = append(objects, cm), append(want, cm.Name)
+	}
+	w := newWorld(t, objects...)
+	w.fresh.note(newNode(), written{resourceVersion: "10", at: start})
+	w.drains.look(newNode(), nil, start)
+	if _, err := w.Reconcile(t.Context(), request(nodeName)); err != nil {
+		t.Fatal(err)
+	}
+	var left corev1.ConfigMapList
+	w.must(w.Client.List(t.Context(), &left))
+	var got []string
+	for _, cm := range left.Items {
+		got = append(got, cm.Name)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("left: %v\nwant: %v", got, want)
+	}
+	if !strings.Contains(strings.Join(w.deletes, ", "), "uid=") {
+		t.Errorf("deletes without a precondition: %v", w.deletes)
+	}
+	if len(w.fresh.nodes)+len(w.drains.nodes) != 0 {
+		t.Errorf("it is remembered: %v, %v", w.fresh.nodes, w.drains.nodes)
+	}
+	if _, err := w.Reconcile(t.Context(), request(nodeName)); err != nil || len(w.deletes) != 3 {
+		t.Errorf("error %v, deletes %v", err, w.deletes)
+	}
+}
+
+// TestMetaWakesItsNode: one that went while no operator ran is found by what was kept for it.
+func TestMetaWakesItsNode(t *testing.T) {
+	for _, c := range []struct {
+		cm   *corev1.ConfigMap
+		want string
+	}{{metaOf(t, "demo", "node-7"), "node-7"}, {options.PackageConfigMap(newSkyhook("demo"), "a"), ""}, {&corev1.ConfigMap{}, ""}} {
+		if got := names(nodeOfMeta(t.Context(), c.cm)); got != c.want || workload.NodeOfMeta(c.cm) != c.want {
+			t.Errorf("%s wakes %q", c.cm.Name, got)
+		}
+	}
+	p, cm := appeared(), metaOf(t, "demo", "node-7")
+	if !p.Create(event.CreateEvent{Object: cm}) || p.Update(event.UpdateEvent{ObjectOld: cm, ObjectNew: cm}) ||
+		p.Delete(event.DeleteEvent{Object: cm}) || p.Generic(event.GenericEvent{Object: cm}) {
+		t.Error("only what appears may wake a node: it writes them itself")
+	}
+}

@@ -1,0 +1,105 @@
+package skyhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+)
+
+// maxLooks is how many nodes are asked for one by one before all are listed.
+const maxLooks = 20
+
+// departed returns the nodes that hold a permit and that the Skyhook does not select, as far as they exist. What the cache
+// does not show it may only not show yet, and a permit that is dropped too early is one too many at work: such nodes
+// are asked for at the API server. The error says that this failed; those nodes then count as there.
+func (r *Reconciler) departed(ctx context.Context, s *v1alpha1.Skyhook, t *targets.Target, cached []corev1.Node) (map[string]rollout.Departed, error) {
+	found, holders := map[string]rollout.Departed{}, map[string]bool{}
+	for i := range s.Status.Permits {
+		holders[s.Status.Permits[i].Node] = true
+	}
+	delete(holders, "") // a permit that could not be read is nobody's
+	for i := range cached {
+		node := &cached[i]
+		if len(holders) == 0 {
+			break
+		}
+		if holders[node.Name] && !t.Selector.Matches(labels.Set(node.Labels)) {
+			n, _ := r.Records.Read(s.Name, node) // unreadable or not, the token is an annotation of its own
+			found[node.Name] = rollout.Departed{Done: n.Done, Unavailable: !targets.Ready(node)}
+		}
+		delete(holders, node.Name)
+	}
+	return found, r.lookFor(ctx, s, holders, found)
+}
+
+// lookFor adds to found those of the named nodes that exist, and those of which nobody can tell.
+func (r *Reconciler) lookFor(ctx context.Context, s *v1alpha1.Skyhook, names map[string]bool, found map[string]rollout.Departed) error {
+	if len(names) == 0 {
+		return nil
+	}
+	live, err := r.named(ctx, names)
+	running, errPods := r.withPods(ctx, s)
+	err = errors.Join(err, errPods)
+	for name := range names {
+		node, exists := live[name]
+		if exists {
+			n, _ := record.Read(s.Name, node.Annotations)
+			found[name] = rollout.Departed{Done: n.Done}
+		} else if err != nil || running[name] { // its machine may still run what a pod of it began
+			found[name] = rollout.Departed{}
+		}
+	}
+	return err
+}
+
+// withPods are the names of the nodes that pods of the Skyhook are bound to, but for pods that have ended.
+func (r *Reconciler) withPods(ctx context.Context, s *v1alpha1.Skyhook) (map[string]bool, error) {
+	var pods corev1.PodList
+	// Asked of the API server: the cache may lack the pod that was created last.
+	if err := r.Live.List(ctx, &pods, client.InNamespace(r.Workload.Namespace), client.MatchingLabels{v1alpha1.LabelName: s.Name}); err != nil {
+		return nil, fmt.Errorf("list pods of Skyhook %s: %w", s.Name, err)
+	}
+	names := map[string]bool{}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if !ended && metav1.IsControlledBy(pod, s) {
+			names[pod.Spec.NodeName] = true
+		}
+	}
+	return names, nil
+}
+
+// named asks the API server for the metadata of the named nodes: one by one while they are few, else for that of all nodes.
+func (r *Reconciler) named(ctx context.Context, names map[string]bool) (map[string]metav1.ObjectMeta, error) {
+	live := map[string]metav1.ObjectMeta{}
+	if len(names) > maxLooks {
+		all, err := r.liveNodes(ctx)
+		for i := range all {
+			live[all[i].Name] = all[i]
+		}
+		return live, err
+	}
+	for name := range names {
+		node := metav1.PartialObjectMetadata{}
+		node.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
+		err := r.Live.Get(ctx, client.ObjectKey{Name: name}, &node)
+		if err == nil {
+			live[name] = node.ObjectMeta
+		} else if !apierrors.IsNotFound(err) {
+			return live, fmt.Errorf("find out whether node %s is gone: %w", name, err)
+		}
+	}
+	return live, nil
+}

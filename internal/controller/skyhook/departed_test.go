@@ -1,0 +1,132 @@
+package skyhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+)
+
+func ready(n *corev1.Node) *corev1.Node {
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	return n
+}
+
+func TestDepartedNodes(t *testing.T) {
+	left, broken, dead := ready(newNode("left", "other")), ready(newNode("broken", "other")), newNode("dead", "other")
+	for _, n := range []*corev1.Node{left, broken} {
+		remember(t, n, "demo", record.Node{Status: v1alpha1.StatusWaiting, Done: "1/3"})
+	}
+	broken.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{"
+	for _, c := range []struct {
+		name    string
+		holders []string
+		want    map[string]rollout.Departed
+	}{
+		{"without permits nobody has to ask", nil, map[string]rollout.Departed{}},
+		{"of a selected node", []string{"node-1"}, map[string]rollout.Departed{}},
+		{"of one that left", []string{"left"}, map[string]rollout.Departed{"left": {Done: "1/3"}}},
+		{"of one that left with a record that cannot be read", []string{"broken"}, map[string]rollout.Departed{"broken": {Done: "1/3"}}},
+		{"of one that is away", []string{"dead"}, map[string]rollout.Departed{"dead": {Unavailable: true}}},
+		{"of one that is gone", []string{"gone"}, map[string]rollout.Departed{}},
+		{"of nobody", []string{""}, map[string]rollout.Departed{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSkyhook("demo")
+			for i, name := range c.holders {
+				s.Status.Permits = append(s.Status.Permits, v1alpha1.Permit{Node: name, Order: int32(i), Generation: 1})
+			}
+			w := newWorld(t, s, left, broken, dead, newNode("foreign", "other"), newNode("node-1", "gpu"))
+			in, err := w.input(t.Context(), s, w.Targets.Of(s))
+			w.must(err)
+			if !maps.Equal(in.Departed, c.want) || in.unsure != nil {
+				t.Errorf("departed: %v, %v", in.Departed, in.unsure)
+			}
+			if len(in.Nodes) != 1 || in.Nodes[0].Name != "node-1" || !in.Now.Equal(start) || in.Skyhook != s || in.Hold != nil {
+				t.Errorf("input: %+v", in)
+			}
+		})
+	}
+}
+
+// lost cannot tell of nodes.
+type lost struct{ client.Reader }
+
+var errLost = errors.New("no route")
+
+func (lost) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errLost
+}
+
+func (lost) List(context.Context, client.ObjectList, ...client.ListOption) error { return errLost }
+
+// TestPermitOfANodeThatTheCacheLacks: it is dropped only when the API server says that the node is gone.
+func TestPermitOfANodeThatTheCacheLacks(t *testing.T) {
+	done := newNode("n00", "gpu")
+	remember(t, done, "demo", record.Node{Done: "1/0"})
+	for _, count := range []int{1, maxLooks + 1} { // one by one, or all in a list
+		for _, c := range []struct {
+			name string
+			live client.Reader
+			want int // permits left
+		}{
+			{"the API server has it", newWorld(t, newNode("n00", "gpu")).Client, 1},
+			{"the API server has it, and it is through", newWorld(t, done).Client, 0},
+			{"the API server does not have it", newWorld(t).Client, 0},
+			{"nobody knows", lost{}, count},
+		} {
+			t.Run(fmt.Sprint(count, " ", c.name), func(t *testing.T) {
+				s := newSkyhook("demo")
+				for i := range count {
+					s.Status.Permits = append(s.Status.Permits, v1alpha1.Permit{Node: fmt.Sprintf("n%02d", i), Order: int32(i), Generation: 1})
+				}
+				w := newWorld(t, s)
+				w.Live = c.live
+				err := w.reconcile(t.Context(), w.skyhook("demo"))
+				if errors.Is(err, errLost) != (c.name == "nobody knows") {
+					t.Errorf("error %v", err)
+				}
+				if got := w.skyhook("demo").Status.Permits; len(got) != c.want {
+					t.Errorf("permits %v, want %d", got, c.want)
+				}
+			})
+		}
+	}
+}
+
+// TestDeadNodeThatLeft: nobody acknowledges its permit, so that people must hear of it.
+func TestDeadNodeThatLeft(t *testing.T) {
+	s := newSkyhook("demo")
+	s.Spec.InterruptionBudget.Count = new(1)
+	s.Status.Permits = []v1alpha1.Permit{{Node: "dead", Generation: 1}}
+	w := newWorld(t, s, newNode("dead", "other"), ready(newNode("node-1", "gpu")))
+	w.must(w.reconcile(t.Context(), w.skyhook("demo")))
+	status := w.skyhook("demo").Status
+	if len(status.Permits) != 1 || len(status.Attention) != 1 {
+		t.Fatalf("permits %v, attention %+v", status.Permits, status.Attention)
+	}
+	if a := status.Attention[0]; a.Node != "dead" || a.Reason != "DepartedNotReady" || !strings.Contains(a.Message, "delete the Node object") {
+		t.Errorf("attention %+v", a)
+	}
+	if c := meta.FindStatusCondition(status.Conditions, "DepartedNotReady"); c == nil || !strings.Contains(c.Message, "node dead") {
+		t.Errorf("condition %+v", c)
+	}
+	var node corev1.Node
+	w.must(w.Client.Get(t.Context(), client.ObjectKey{Name: "dead"}, &node))
+	w.must(w.Client.Delete(t.Context(), &node))
+	w.must(w.reconcile(t.Context(), w.skyhook("demo")))
+	status = w.skyhook("demo").Status
+	if len(status.Permits) != 1 || status.Permits[0].Node != "node-1" || len(status.Attention) != 0 || meta.FindStatusCondition(status.Conditions, "DepartedNotReady") != nil {
+		t.Errorf("when it is deleted: permits %v, attention %+v", status.Permits, status.Attention)
+	}
+}

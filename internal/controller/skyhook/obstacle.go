@@ -1,0 +1,78 @@
+package skyhook
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// obstacleRetry is how soon a pass is repeated that met an obstacle: no event may tell that it is gone.
+const obstacleRetry = 30 * time.Second
+
+// obstacleError is an error that stays until somebody changes something, so that people have to hear of it.
+type obstacleError struct {
+	reason  string
+	frees   record.Frees
+	message string
+	err     error
+}
+
+func (o *obstacleError) Error() string { return o.message }
+
+func (o *obstacleError) Unwrap() error { return o.err }
+
+// hold keeps all nodes of the Skyhook from new permits.
+func (o *obstacleError) hold() *lifecycle.Hold {
+	return &lifecycle.Hold{
+		Status: v1alpha1.StatusBlocked,
+		Wait:   lifecycle.Wait{Reason: o.reason, Frees: o.frees, Message: o.message},
+	}
+}
+
+// obstacleOf finds the first obstacle in an error; nil when it has none.
+func obstacleOf(err error) *obstacleError {
+	var o *obstacleError
+	errors.As(err, &o)
+	return o
+}
+
+// refused makes an obstacle of what the API server will refuse again, and returns any other error as it is. field is what
+// the object is made of.
+func refused(err error, reason, field string) error {
+	o := &obstacleError{reason: reason, err: err}
+	switch {
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
+		o.frees, o.message = record.FreesAuthor, fmt.Sprintf("%v; correct %s", err, field)
+	case apierrors.IsForbidden(err):
+		o.frees, o.message = record.FreesAdministrator, fmt.Sprintf("%v; change what refuses it, such as a quota, an admission policy or the operator's roles", err)
+	default:
+		return err
+	}
+	return o
+}
+
+// taken tells that the name of an object that a Skyhook needs is another's, whose owner may be nil. What a deleted Skyhook of
+// the same name left goes by itself.
+func taken(kind string, object client.Object, s *v1alpha1.Skyhook, reason string) error {
+	o := &obstacleError{reason: reason, frees: record.FreesAdministrator}
+	name, owner := fmt.Sprintf("%s %s/%s", kind, object.GetNamespace(), object.GetName()), metav1.GetControllerOf(object)
+	switch {
+	case owner == nil:
+		o.message = fmt.Sprintf("%s exists but does not belong to Skyhook %s; delete it, or move it away", name, s.Name)
+	case owner.Kind == "Skyhook" && owner.Name == s.Name:
+		o.frees = record.FreesTime
+		o.message = fmt.Sprintf("%s is left of an earlier Skyhook %s; Kubernetes removes it soon, unless you delete it", name, s.Name)
+	default:
+		o.message = fmt.Sprintf("%s exists but does not belong to Skyhook %s, it belongs to %s %s; rename the Skyhook or the package, or delete it",
+			name, s.Name, owner.Kind, owner.Name)
+	}
+	return o
+}

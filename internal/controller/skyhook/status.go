@@ -1,0 +1,93 @@
+package skyhook
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// shortened are the ways to write a status, from all of it to what nothing goes without: what a single node made
+// unacceptable must not keep the permits of all others from being stored.
+var shortened = []struct {
+	without string
+	cut     func(*v1alpha1.SkyhookStatus)
+}{
+	{"", func(*v1alpha1.SkyhookStatus) {}},
+	{"the per-node maps", func(s *v1alpha1.SkyhookStatus) {
+		s.NodeState, s.NodeStatus, s.NodeBootIDs, s.NodePriority = nil, nil, nil, nil
+	}},
+	{"the per-node maps and attention", func(s *v1alpha1.SkyhookStatus) { s.Attention = nil }},
+}
+
+// writeStatus stores the plan. All permits are in this one object, and it is compared and swapped: a plan made from an
+// old view of the permits is refused.
+func (r *Reconciler) writeStatus(ctx context.Context, s *v1alpha1.Skyhook, status v1alpha1.SkyhookStatus) error {
+	before := s.DeepCopy()
+	var invalid error
+	for _, form := range shortened {
+		form.cut(&status)
+		if equality.Semantic.DeepEqual(before.Status, status) {
+			s.Status = before.Status
+			return nil
+		}
+		err := r.patchStatus(ctx, before, s, status)
+		if err == nil {
+			r.report(s, before.Status)
+			if invalid != nil {
+				r.Events.Eventf(s, nil, corev1.EventTypeWarning, v1alpha1.EventStatusRefused, "Plan",
+					"the status is shown without %s, as it is refused with them: %v", form.without, invalid)
+			}
+			return nil
+		}
+		if !apierrors.IsInvalid(err) {
+			return err
+		}
+		invalid = err
+	}
+	return invalid
+}
+
+func (r *Reconciler) patchStatus(ctx context.Context, before, s *v1alpha1.Skyhook, status v1alpha1.SkyhookStatus) error {
+	before.DeepCopyInto(s)
+	s.Status = status
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Status().Patch(ctx, s, patch); err != nil {
+		return fmt.Errorf("write the status of Skyhook %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// report sends events about what a status that was written says anew.
+func (r *Reconciler) report(s *v1alpha1.Skyhook, before v1alpha1.SkyhookStatus) {
+	r.warn(s, before)
+	if from, to := before.Status, s.Status.Status; from != to {
+		if from == "" {
+			from = v1alpha1.StatusUnknown
+		}
+		r.Events.Eventf(s, nil, corev1.EventTypeNormal, v1alpha1.EventState, "Plan", "transitioned [%s] -> [%s]", from, to)
+	}
+}
+
+// warn sends an event for a condition that people have to act on, when it comes up or changes.
+func (r *Reconciler) warn(s *v1alpha1.Skyhook, before v1alpha1.SkyhookStatus) {
+	for _, kind := range []string{
+		v1alpha1.ConditionDeletionBlocked, v1alpha1.ConditionUninstallFailed, v1alpha1.ConditionUninstallRequired,
+		v1alpha1.ConditionDepartedNotReady, v1alpha1.ConditionStalled,
+	} {
+		now, last := meta.FindStatusCondition(s.Status.Conditions, kind), meta.FindStatusCondition(before.Conditions, kind)
+		if now == nil || now.Status != metav1.ConditionTrue || now.Reason == v1alpha1.ReasonNodesErroring {
+			continue // single nodes have events of their own
+		}
+		if last == nil || last.Reason != now.Reason {
+			r.Events.Eventf(s, nil, corev1.EventTypeWarning, kind, "Plan", "%s", now.Message)
+		}
+	}
+}

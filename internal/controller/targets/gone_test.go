@@ -1,0 +1,133 @@
+package targets
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// In these tests a pass that began with an old list runs on after the event that something is gone.
+
+func named(name string) *v1alpha1.Skyhook {
+	return &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Generation: 1}}
+}
+
+func empty(t *testing.T, objects ...client.Object) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+}
+
+func TestRecordsOfGoneNodesAndSkyhooks(t *testing.T) {
+	var r Records
+	nodes := make([]corev1.Node, 5)
+	for i := range nodes {
+		nodes[i].Name, nodes[i].UID = fmt.Sprint("n", i), types.UID(fmt.Sprint("uid-", i))
+	}
+	all := []*v1alpha1.Skyhook{named("a"), named("b"), named("c")}
+	read := func(nodes []corev1.Node, skyhooks []*v1alpha1.Skyhook) {
+		for i := range nodes {
+			for _, s := range skyhooks {
+				if _, err := r.Read(s.Name, &nodes[i]); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	count := func() (nodes, records int) {
+		for _, of := range r.nodes {
+			nodes, records = nodes+1, records+len(of)
+		}
+		return nodes, records
+	}
+	read(nodes, all)
+	r.Keep(nodes, all)
+	if n, records := count(); n != 5 || records != 15 {
+		t.Fatalf("%d nodes, %d records", n, records)
+	}
+	r.Forget(nodes[4].UID)
+	read(nodes, all) // the pass that runs on
+	r.Keep(nodes[:4], all[:2])
+	if n, records := count(); n != 4 || records != 8 {
+		t.Errorf("%d nodes, %d records are left of 4 nodes and 2 Skyhooks", n, records)
+	}
+	if _, kept := r.nodes[nodes[4].UID]; kept {
+		t.Error("the wrong node was dropped")
+	}
+	r.Keep(nil, nil)
+	if n, _ := count(); n != 0 {
+		t.Errorf("%d nodes are left of none", n)
+	}
+}
+
+func TestIndexOfGoneSkyhooks(t *testing.T) {
+	var i Index
+	c, o := empty(t), workload.Options{Namespace: "skyhook"}
+	view := func(skyhooks ...*v1alpha1.Skyhook) {
+		v, err := i.View(t.Context(), c, o, skyhooks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range skyhooks {
+			v.Wanted(s, "n")
+		}
+	}
+	a, b := named("a"), named("b")
+	view(a, b)
+	i.Forget(b.UID)
+	view(a, b) // the pass that runs on
+	if len(i.entries) != 2 || len(i.decoded) != 2 {
+		t.Fatalf("%d entries, %d decoded", len(i.entries), len(i.decoded))
+	}
+	target := i.Of(a)
+	view(a)
+	if len(i.entries) != 1 || len(i.decoded) != 1 || i.Of(a) != target {
+		t.Errorf("%d entries, %d decoded are left of one Skyhook, or not its own", len(i.entries), len(i.decoded))
+	}
+}
+
+func TestPoliciesThatAreGone(t *testing.T) {
+	var p Policies
+	s := named("a")
+	s.Spec.DeploymentPolicy = "slow"
+	policy := &v1alpha1.DeploymentPolicy{ObjectMeta: metav1.ObjectMeta{Name: "slow", UID: "uid-slow", Generation: 1}}
+	there, gone := empty(t, policy), empty(t)
+	of := func(c client.Client) Pace {
+		pace, err := p.Of(t.Context(), c, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pace
+	}
+	of(there)
+	p.Forget("slow")
+	of(there)
+	if len(p.parsed) != 1 { // the pass that runs on
+		t.Fatalf("%d parsed", len(p.parsed))
+	}
+	if pace := of(gone); !pace.Missing || len(p.parsed) != 0 {
+		t.Errorf("missing %t, %d parsed", pace.Missing, len(p.parsed))
+	}
+	of(there)
+	again := policy.DeepCopy()
+	again.UID = "uid-again"
+	of(empty(t, again))
+	if len(p.parsed) != 1 || p.parsed["slow"].uid != again.UID {
+		t.Error("another policy of that name gets what was parsed for this one")
+	}
+}

@@ -1,0 +1,86 @@
+package targets
+
+import (
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+)
+
+// Surroundings are what the holds of a Skyhook on a node depend on beside the two.
+type Surroundings struct {
+	// Ordered are all Skyhooks, as InOrder returned them.
+	Ordered []*v1alpha1.Skyhook
+	Records *Records
+	// Pace is what Policies.Of said of the Skyhook.
+	Pace Pace
+	// Interrupting is the Skyhook whose interrupt is in flight on the node, empty for none: what View.InFlight says,
+	// unless a pass changed it.
+	Interrupting string
+	// Complete says that the Skyhook is complete on the node, so that it waits for no other.
+	Complete bool
+}
+
+// Hold returns the first reason, outside of the packages, for which a node must not start new work for a Skyhook; nil when
+// there is none. Plan and node go by it. The order, which people rely on to fix one thing after the other:
+//
+//  1. the record cannot be read
+//  2. the Skyhook is disabled, 3. paused, or 4. its spec is invalid or its policy missing (HoldAll)
+//  5. the node is excluded by its label, or 6. by a taint
+//  7. an earlier Skyhook has to finish first
+//  8. another Skyhook's interrupt is in flight
+//
+// A Skyhook that is being deleted is held by none of 4 and 7: whatever is wrong with its spec or comes before it must not
+// keep it from going.
+func (v View) Hold(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
+	if h := holdMalformed(s, node, around.Records); h != nil {
+		return h
+	}
+	if h := v.HoldAll(s, around.Pace); h != nil {
+		return h
+	}
+	return v.HoldHere(s, node, around)
+}
+
+// HoldAll is the part of Hold that is the same on every node.
+func (v View) HoldAll(s *v1alpha1.Skyhook, pace Pace) *lifecycle.Hold {
+	if h := rollout.HoldAll(s, v.index.Of(s).Invalid); h != nil || s.DeletionTimestamp != nil {
+		return h
+	}
+	return pace.Hold
+}
+
+// HoldHere is the part of Hold that is about the one node.
+func (v View) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
+	if h := holdMalformed(s, node, around.Records); h != nil {
+		return h
+	}
+	if h := rollout.HoldNode(s, node, v.runtime); h != nil || around.Complete {
+		return h
+	}
+	if s.DeletionTimestamp == nil {
+		if h := rollout.HoldOrder(v.Earlier(s, around.Ordered, node, around.Records)); h != nil {
+			return h
+		}
+	}
+	return holdInterrupted(s, around.Interrupting)
+}
+
+func holdInterrupted(s *v1alpha1.Skyhook, by string) *lifecycle.Hold {
+	if by == "" || by == s.Name {
+		return nil
+	}
+	return rollout.HoldInterrupted(by)
+}
+
+func holdMalformed(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) *lifecycle.Hold {
+	_, err := records.Read(s.Name, node)
+	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
+		return rollout.HoldMalformed(malformed)
+	}
+	return nil
+}

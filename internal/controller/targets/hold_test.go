@@ -1,0 +1,155 @@
+package targets_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// setting is a Skyhook on a node where everything holds it; what is fixed goes.
+type setting struct {
+	self, earlier *v1alpha1.Skyhook
+	node          *corev1.Node
+	around        targets.Surroundings
+}
+
+// everything holds the Skyhook back, in each way that there is.
+func everything() *setting {
+	s := &setting{self: skyhook("self", 100, nil), earlier: skyhook("earlier", 1, nil), node: node("n", nil, nil)}
+	s.self.Annotations = map[string]string{v1alpha1.AnnotationDisable: "true", v1alpha1.AnnotationPause: "true"}
+	s.self.Spec.InterruptionBudget = v1alpha1.InterruptionBudget{Count: new(1), Percent: new(1)}
+	s.node.Annotations["skyhook.nvidia.com/nodeState_self"] = "{"
+	s.node.Labels = map[string]string{v1alpha1.LabelIgnore: "true"}
+	s.node.Spec.Taints = []corev1.Taint{{Key: "team", Effect: corev1.TaintEffectNoSchedule}}
+	s.around.Interrupting = "other"
+	s.around.Pace.Hold = &lifecycle.Hold{Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDeploymentPolicyNotFound}}
+	return s
+}
+
+// steps take one hold after the other away; each row names the one that is seen then.
+var steps = []struct {
+	fix  func(*setting)
+	want string
+}{
+	{func(*setting) {}, v1alpha1.ReasonNodeStateMalformed},
+	{func(s *setting) { delete(s.node.Annotations, "skyhook.nvidia.com/nodeState_self") }, v1alpha1.ReasonDisabled},
+	{func(s *setting) { delete(s.self.Annotations, v1alpha1.AnnotationDisable) }, v1alpha1.ReasonPaused},
+	{func(s *setting) { delete(s.self.Annotations, v1alpha1.AnnotationPause) }, v1alpha1.ReasonSpecInvalid},
+	{func(s *setting) { s.self.Spec.InterruptionBudget.Percent, s.self.Generation = nil, 2 }, v1alpha1.ReasonDeploymentPolicyNotFound},
+	{func(s *setting) { s.around.Pace.Hold = nil }, v1alpha1.ReasonNodeIgnored},
+	{func(s *setting) { s.node.Labels = nil }, v1alpha1.ReasonTaintNotTolerable},
+	{func(s *setting) { s.node.Spec.Taints = nil }, v1alpha1.ReasonWaitingForSkyhook},
+	{func(s *setting) {
+		s.node.Annotations["skyhook.nvidia.com/nodeState_earlier"] = node("", nil, map[string]v1alpha1.State{"x": v1alpha1.StateComplete}).Annotations["skyhook.nvidia.com/nodeState_x"]
+	}, v1alpha1.ReasonWaitingForInterrupt},
+	{func(s *setting) { s.around.Interrupting = "self" }, ""},
+}
+
+func (s *setting) view(t *testing.T) targets.View {
+	t.Helper()
+	s.around.Records, s.around.Ordered = &targets.Records{}, []*v1alpha1.Skyhook{s.earlier, s.self}
+	view, err := new(targets.Index).View(t.Context(), fake.NewClientBuilder().Build(), workload.Options{Namespace: "skyhook"}, s.around.Ordered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return view
+}
+
+func reasonOf(h *lifecycle.Hold) string {
+	if h == nil {
+		return ""
+	}
+	return h.Reason
+}
+
+// TestHoldInOrder: the first reason counts, in the order in which people fix one thing after the other.
+func TestHoldInOrder(t *testing.T) {
+	s := everything()
+	for i, step := range steps {
+		step.fix(s)
+		view := s.view(t)
+		if got := reasonOf(view.Hold(s.self, s.node, s.around)); got != step.want {
+			t.Errorf("step %d: held by %q, want %q", i, got, step.want)
+		}
+		// The two parts of it say the same, first the one about all nodes.
+		want := reasonOf(view.HoldAll(s.self, s.around.Pace))
+		if here := reasonOf(view.HoldHere(s.self, s.node, s.around)); want == "" || here == v1alpha1.ReasonNodeStateMalformed {
+			want = here
+		}
+		if want != step.want {
+			t.Errorf("step %d: the parts say %q, want %q", i, want, step.want)
+		}
+	}
+}
+
+// TestHoldOfADeletion: it waits neither for its spec nor for what comes before it.
+func TestHoldOfADeletion(t *testing.T) {
+	s := everything()
+	s.self.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	var got []string
+	for _, step := range steps {
+		step.fix(s)
+		if reason := reasonOf(s.view(t).Hold(s.self, s.node, s.around)); len(got) == 0 || got[len(got)-1] != reason {
+			got = append(got, reason)
+		}
+	}
+	const want = "NodeStateMalformed Disabled Paused NodeIgnored TaintNotTolerable WaitingForInterrupt "
+	if text := strings.Join(got, " "); text != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+}
+
+// TestHoldOfACompleteNode: it waits for no other Skyhook.
+func TestHoldOfACompleteNode(t *testing.T) {
+	s := everything()
+	for _, step := range steps[:8] { // up to the earlier Skyhook
+		step.fix(s)
+	}
+	s.around.Complete = true
+	if got := s.view(t).Hold(s.self, s.node, s.around); got != nil {
+		t.Errorf("held by %+v", got)
+	}
+}
+
+func TestInterrupting(t *testing.T) {
+	const interrupts = `{"a|1.0.0":{"name":"a","version":"1.0.0","image":"x/a","stage":"interrupt","state":"in_progress"}}`
+	for _, c := range []struct {
+		name        string
+		annotations map[string]string
+		selects     bool
+		want        string
+	}{
+		{"nobody", nil, true, ""},
+		{"as its annotation says", map[string]string{v1alpha1.AnnotationInterrupt: `{"skyhook":"x","type":"reboot"}`}, true, "x"},
+		{"whatever records say", map[string]string{v1alpha1.AnnotationInterrupt: `{"skyhook":"x","type":"reboot"}`, "skyhook.nvidia.com/nodeState_earlier": interrupts}, true, "x"},
+		{"as the records say, of an earlier version", map[string]string{"skyhook.nvidia.com/nodeState_earlier": interrupts}, true, "earlier"},
+		{"an annotation that cannot be read", map[string]string{v1alpha1.AnnotationInterrupt: "{", "skyhook.nvidia.com/nodeState_earlier": interrupts}, true, "earlier"},
+		{"what a record says of a node that is no longer selected is over", map[string]string{"skyhook.nvidia.com/nodeState_earlier": interrupts}, false, ""},
+		{"nor what it says of a Skyhook that is gone", map[string]string{"skyhook.nvidia.com/nodeState_gone": interrupts}, true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &setting{self: skyhook("self", 100, nil), earlier: skyhook("earlier", 1, nil), node: node("n", nil, nil)}
+			if !c.selects {
+				s.earlier.Spec.NodeSelectors.MatchLabels = map[string]string{"a": "b"}
+			}
+			s.node.Annotations = c.annotations
+			view := s.view(t)
+			got := ""
+			if i := view.InFlight(s.node, s.around.Ordered, s.around.Records); i != nil {
+				got = i.Skyhook
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package targets
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// InFlight returns the interrupt in flight on a node: as its annotation says, else as the records of the Skyhooks that
+// target it do, which an earlier version wrote; nil for none.
+func (v View) InFlight(node *corev1.Node, skyhooks []*v1alpha1.Skyhook, records *Records) *record.Interrupt {
+	written := record.ReadInterrupt(node.Annotations)
+	if written != nil && v.confirms(written, node, skyhooks, records) {
+		return written
+	}
+	for _, s := range skyhooks {
+		n, err := records.Read(s.Name, node)
+		if err != nil || !v.index.Selects(s, node.Labels) {
+			continue
+		}
+		if i := lifecycle.InFlightOf(s.Name, n); i != nil {
+			return i
+		}
+	}
+	return written
+}
+
+// confirms reports whether the record of the Skyhook that the annotation names shows an interrupt, as far as it can be read:
+// somebody may have edited the annotation.
+func (v View) confirms(i *record.Interrupt, node *corev1.Node, skyhooks []*v1alpha1.Skyhook, records *Records) bool {
+	for _, s := range skyhooks {
+		if s.Name == i.Skyhook {
+			n, err := records.Read(s.Name, node)
+			return err != nil || lifecycle.InFlightOf(s.Name, n) != nil
+		}
+	}
+	return true
+}
+
+// OwnReboot reports whether the node came up with its present boot id because a Skyhook asked for the reboot.
+func (v View) OwnReboot(node *corev1.Node, inFlight *record.Interrupt, skyhooks []*v1alpha1.Skyhook, records *Records) bool {
+	current := node.Status.NodeInfo.BootID
+	if current == "" || !Ready(node) {
+		return false
+	}
+	if inFlight.IsReboot() && inFlight.BootID != "" && inFlight.BootID != current {
+		return true
+	}
+	for _, s := range skyhooks {
+		if !v.index.Selects(s, node.Labels) {
+			continue // what it asked for there is over
+		}
+		if n, err := records.Read(s.Name, node); err == nil && lifecycle.AskedForReboot(n, current) {
+			return true
+		}
+	}
+	return false
+}

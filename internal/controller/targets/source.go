@@ -1,0 +1,44 @@
+package targets
+
+import (
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Source is one thing that wakes a controller: an event of the Object's kind that passes all Predicates goes to the
+// Handler, which queues keys. Sources are values, so that the manager and the fault simulator wake by the same rules.
+type Source struct {
+	Object     client.Object
+	Handler    handler.EventHandler
+	Predicates []predicate.Predicate
+}
+
+// Keyed is the source whose objects are the controller's keys.
+func Keyed(o client.Object, predicates ...predicate.Predicate) Source {
+	return Source{Object: o, Handler: &handler.EnqueueRequestForObject{}, Predicates: predicates}
+}
+
+// Watched is a source whose events the handler maps to keys.
+func Watched(o client.Object, h handler.EventHandler, predicates ...predicate.Predicate) Source {
+	return Source{Object: o, Handler: h, Predicates: predicates}
+}
+
+// SetUp registers a controller that its sources wake, with so many keys at a time. One source is Keyed; log lines name its
+// kind.
+func SetUp(mgr ctrl.Manager, name string, workers int, sources []Source, r reconcile.Reconciler) error {
+	b := ctrl.NewControllerManagedBy(mgr).Named(name).WithOptions(controller.Options{MaxConcurrentReconciles: workers})
+	for _, s := range sources {
+		with := builder.WithPredicates(s.Predicates...)
+		if _, keyed := s.Handler.(*handler.EnqueueRequestForObject); keyed {
+			b = b.For(s.Object, with)
+		} else {
+			b = b.Watches(s.Object, s.Handler, with)
+		}
+	}
+	return b.Complete(r)
+}

@@ -1,0 +1,49 @@
+package lifecycle
+
+import (
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// Leave decides how a node gets rid of a Skyhook that no longer targets it or is being deleted: pods first, then the
+// record. A permit that is still out is acknowledged in the same write and taken back after it.
+func Leave(o Observation) Decision {
+	d := Decision{Record: o.Record, Leaving: true, Clear: len(o.Pods) == 0, Force: o.Abandoned}
+	d.Record.Done, d.Record.Wait, d.Record.BootID = "", nil, ""
+	d.InFlight = o.InFlight.Clone()
+	if d.Clear && o.InFlight.OwnedBy(o.Skyhook) && o.Node.InterruptPods == 0 {
+		d.InFlight = nil // not before: nothing starts beside a pod of it
+	}
+	if d.Clear && d.Record.Cordoned {
+		d.Record.Cordoned = false
+		if !o.Node.CordonedByOther {
+			d.Unschedulable = new(bool)
+		}
+	}
+	if d.Clear {
+		d.Record = withoutInterrupt(d.Record)
+	}
+	if o.Permit != nil {
+		d.Record.Done = record.PermitToken(*o.Permit)
+	}
+	for _, p := range o.Pods {
+		if !p.Terminating || d.Force {
+			d.Delete = append(d.Delete, p)
+		}
+	}
+	return d
+}
+
+// withoutInterrupt takes the interrupts out of a record that stays on a node which the Skyhook leaves: none of them is in
+// flight any more, and no later boot is what they asked for.
+func withoutInterrupt(n record.Node) record.Node {
+	entries := make(map[string]record.Entry, len(n.Packages))
+	for key, e := range n.Packages {
+		if isInterrupt(e.Stage) && e.State != v1alpha1.StateComplete {
+			e.State, e.BootID = v1alpha1.StateSkipped, ""
+		}
+		entries[key] = e
+	}
+	n.Packages = entries
+	return n
+}

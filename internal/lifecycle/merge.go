@@ -1,0 +1,130 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// pending is an entry that owes an interrupt, and its package.
+type pending struct {
+	entry record.Entry
+	pkg   Package
+}
+
+// stage is the one in which the interrupt runs.
+func (d pending) stage() v1alpha1.Stage {
+	if uninstalling(d.entry) {
+		return v1alpha1.StageUninstallInterrupt
+	}
+	return v1alpha1.StageInterrupt
+}
+
+// interruptDue returns the entries that owe an interrupt: those that come, then those that leave, each in order of their
+// names. One that was merged into an interrupt that has no owner any more owes it again, so that nobody is stranded.
+func (p *pass) interruptDue() []pending {
+	var due []pending
+	for _, u := range p.dueUnits() {
+		e, recorded := p.recorded(u)
+		if recorded && p.phase(u, &e) == PhaseOwesInterrupt {
+			due = append(due, pending{e, u.pkg})
+		}
+	}
+	return slices.DeleteFunc(due, func(d pending) bool {
+		_, out := p.outOfTurn(d.entry.Name)
+		return out
+	})
+}
+
+// dueUnits are the units of the pass, with those that stay first.
+func (p *pass) dueUnits() []unit {
+	all := p.units()
+	slices.SortStableFunc(all, func(a, b unit) int {
+		switch {
+		case a.leaves() == b.leaves():
+			return 0
+		case b.leaves():
+			return -1
+		default:
+			return 1
+		}
+	})
+	return all
+}
+
+// recorded is entry without spelling it as the spec does.
+func (p *pass) recorded(u unit) (record.Entry, bool) {
+	if u.leaves() {
+		e, ok := p.out.Record.Packages[u.key]
+		return e, ok
+	}
+	e, ok := find(p.out.Record, u.name, u.pkg.Version)
+	_, leaves := p.leaving[e.Key()]
+	return e, ok && !leaves && !uninstalling(e)
+}
+
+// othersIdle reports whether no package of this Skyhook runs a stage of its own. One that is in the middle of a stage but
+// has no pod waits for something, maybe this interrupt, so nobody waits for it.
+func (p *pass) othersIdle(name string) bool {
+	for _, e := range p.relevant(p.out.Record) {
+		if !e.Active() || !p.hasPod(e.Name) {
+			continue
+		}
+		message := fmt.Sprintf("the interrupt waits until stage %s of package %s has ended", e.Stage, e.Name)
+		if e.State == v1alpha1.StateErroring {
+			message += "; it is erroring"
+		}
+		p.wait(newWait(name, v1alpha1.ReasonWaitingForInterrupt, message))
+		return false
+	}
+	return true
+}
+
+// aloneOnNode reports whether no package pod of any Skyhook is left on the node.
+func (p *pass) aloneOnNode(name string) bool {
+	if n := len(p.Pods) + p.Node.OtherPods; n > 0 {
+		p.wait(newWait(name, v1alpha1.ReasonWaitingForOtherPods, fmt.Sprintf("the interrupt waits until %d package pods have left the node", n)))
+		return false
+	}
+	return true
+}
+
+// rank orders interrupts by how much they include.
+func rank(t v1alpha1.InterruptType) int {
+	return slices.Index([]v1alpha1.InterruptType{
+		v1alpha1.InterruptReboot, v1alpha1.InterruptRestartAllServices, v1alpha1.InterruptService, v1alpha1.InterruptNoop,
+	}, t)
+}
+
+// merge makes one interrupt of all that are due, and names the package that runs it: the highest rank wins, services of
+// equal rank are joined.
+func merge(due []pending) (string, v1alpha1.Interrupt) {
+	var (
+		owner  string
+		winner v1alpha1.Interrupt
+	)
+	for _, d := range due {
+		for _, i := range d.owed() {
+			switch {
+			case owner == "" || rank(i.Type) < rank(winner.Type):
+				owner, winner = d.entry.Name, *i.DeepCopy()
+			case i.Type == winner.Type:
+				winner.Services = union(winner.Services, i.Services)
+			}
+		}
+	}
+	slices.Sort(winner.Services)
+	return owner, winner
+}
+
+// owed returns the interrupts of an entry; for an orphan that owes nothing by the spec as it is now, what it was merged
+// into. An uninstall owes the package's own.
+func (d pending) owed() []v1alpha1.Interrupt {
+	list := owed(d.pkg, d.entry)
+	if len(list) == 0 && d.entry.Interrupt != nil {
+		return []v1alpha1.Interrupt{*d.entry.Interrupt}
+	}
+	return list
+}

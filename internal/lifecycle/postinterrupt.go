@@ -1,0 +1,28 @@
+package lifecycle
+
+import (
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// postInterrupt begins the stage that follows the interrupt: the last one of an install, an upgrade or a change.
+func (p *pass) postInterrupt(u unit, last record.Entry) bool {
+	if !p.open(u) {
+		return false
+	}
+	return p.beginStage(u, last, v1alpha1.StagePostInterrupt)
+}
+
+// postInterruptOwed reports whether an interrupt ran whose post-interrupt stage has not succeeded since. A changed
+// configMap sends the package back to its config stage, but must not make it skip what comes after the interrupt.
+func postInterruptOwed(e record.Entry) bool {
+	return e.Interrupt != nil && e.Stage != v1alpha1.StageInterrupt
+}
+
+// carry keeps the interrupt in the entry of the stage that begins after last, until post-interrupt has succeeded.
+func carry(e *record.Entry, last record.Entry) {
+	over := last.Stage == v1alpha1.StagePostInterrupt && last.State == v1alpha1.StateComplete
+	if e.Stage == v1alpha1.StageConfig && !over || e.Stage == v1alpha1.StagePostInterrupt {
+		e.Interrupt, e.BootID = last.Interrupt, last.BootID
+	}
+}

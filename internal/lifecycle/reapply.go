@@ -1,0 +1,79 @@
+package lifecycle
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// acceptBoot starts every package over after a reboot that no Skyhook asked for, where the operator is set to do so.
+func (p *pass) acceptBoot() {
+	last, current := p.out.Record.BootID, p.Node.BootID
+	awaits := p.interrupting() && !p.out.InFlight.IsReboot() // which says by itself whether it has to run again
+	if !p.Reapply || current == "" || !p.Node.Ready || awaits {
+		return
+	}
+	p.out.Record.BootID = current
+	ours := p.Node.OwnReboot || p.out.InFlight.IsReboot() && p.out.InFlight.BootID != current
+	if last == "" || last == current || ours || p.Deleting {
+		return
+	}
+	for _, key := range sortedKeys(p.out.Record.Packages) {
+		if !p.onHost(key, p.out.Record.Packages[key]) {
+			p.out.take(Step{Forget: key})
+		}
+	}
+	p.out.take(Step{Tell: &Change{Reason: v1alpha1.ReasonReapplyAfterReboot, Message: "the node rebooted; its packages are applied again"}})
+}
+
+// onHost reports whether an entry outlives a reboot after which packages are applied again: what is to be uninstalled, or
+// only left alone, is still on the host.
+func (p *pass) onHost(key string, e record.Entry) bool {
+	_, leaves := p.leaving[key]
+	pkg, inSpec := p.Packages[e.Name]
+	_, held := p.NeedsUninstall(p.Record, e.Name)
+	return leaves || !inSpec || pkg.applies() || held || e.Superseded
+}
+
+// clockSlack is how far the clocks of two operators may differ without notice.
+const clockSlack = time.Minute
+
+// presentTimes returns the record, and the time to write into it, which never goes back: the order of times says which
+// version of a package is on the host. A record from a clock that was far ahead is moved back as a whole, which keeps that
+// order: else every pause would last until the clock has caught up.
+func presentTimes(n record.Node, now time.Time) (record.Node, time.Time) {
+	newest := newestTime(n)
+	if newest.Sub(now) > clockSlack {
+		n = shifted(n, now.Sub(newest))
+		newest = now
+	}
+	if !now.After(newest) {
+		now = newest.Add(time.Second)
+	}
+	return n, now
+}
+
+func newestTime(n record.Node) time.Time {
+	var newest time.Time
+	for _, e := range n.Packages {
+		if e.Since.After(newest) {
+			newest = e.Since.Time
+		}
+	}
+	return newest
+}
+
+func shifted(n record.Node, by time.Duration) record.Node {
+	entries := make(map[string]record.Entry, len(n.Packages))
+	for key, e := range n.Packages {
+		if !e.Since.IsZero() {
+			e.Since = metav1.NewTime(e.Since.Add(by).Truncate(time.Second))
+		}
+		entries[key] = e
+	}
+	n.Packages = entries
+	return n
+}

@@ -1,0 +1,168 @@
+package lifecycle_test
+
+var reapplyTables = []group{
+	{"install", reapplied},
+	{"uninstall", reappliedUninstalls},
+	{"reboots of others", sharedReboots},
+	{"clocks", clocks},
+}
+
+// reapplied: packages are applied again after a reboot, where the operator is set to do so.
+var reapplied = []row{
+	{
+		name: "the boot id is noted first",
+		spec: "a@1.0", node: "a@1.0 config:complete", gate: "reapply acknowledged",
+		want: "boot b1; is complete",
+	},
+	{
+		name: "no reboot",
+		spec: "a@1.0", node: "a@1.0 config:complete", gate: "reapply last-boot=b1 acknowledged",
+		want: "is complete",
+	},
+	{
+		name: "a reboot: all packages start over",
+		spec: "a@1.0; b@1.0", node: "a@1.0 config:complete; b@1.0 config:complete", gate: "reapply last-boot=b0",
+		want: "ReapplyAfterReboot; a@1.0 apply:in_progress run=now; b@1.0 apply:in_progress run=now; boot b1; start a apply; start b apply; is in_progress",
+	},
+	{
+		name: "a reboot: starting over takes a permit",
+		spec: "a@1.0", node: "a@1.0 config:complete", gate: "reapply last-boot=b0 acknowledged",
+		want: "ReapplyAfterReboot; forget a@1.0; boot b1; wait a WaitingForPermit; is waiting",
+	},
+	{
+		name: "a reboot while a stage runs: its pod goes first",
+		spec: "a@1.0", node: "a@1.0 config:in_progress", pods: "a@1.0 config running", gate: "reapply last-boot=b0",
+		want: "ReapplyAfterReboot; forget a@1.0; boot b1; delete a-config; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "a reboot, but the node is not Ready yet",
+		spec: "a@1.0", node: "a@1.0 config:complete", gate: "reapply last-boot=b0 not-ready acknowledged",
+		want: "is complete",
+	},
+	{
+		name: "11.2#22 a boot id that is not known is none",
+		spec: "a@1.0", node: "a@1.0 config:complete", gate: "reapply last-boot=b1 boot= acknowledged",
+		want: "is complete",
+	},
+	{
+		name: "our own reboot is none",
+		spec: "a@1.0!reboot", node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1", gate: "ours reapply last-boot=b1 boot=b2",
+		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; boot b2; start a post-interrupt; is in_progress",
+	},
+	{
+		name: "a reboot during another interrupt: that runs to its end",
+		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt running", gate: "ours reapply last-boot=b1 boot=b2",
+		want: "is in_progress",
+	},
+	{
+		name: "a reboot during another interrupt is not forgotten at its end",
+		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt done", gate: "ours reapply last-boot=b1 boot=b2",
+		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; start a post-interrupt; is in_progress",
+	},
+	{
+		name: "not set: a reboot changes nothing",
+		spec: "a@1.0", node: "a@1.0 config:complete", gate: "last-boot=b0 acknowledged",
+		want: "is complete",
+	},
+}
+
+// reappliedUninstalls: what is to leave, or may stay, is not applied again.
+var reappliedUninstalls = []row{
+	{
+		name: "reapply: what is to be undone is still on the host",
+		spec: "a@1.0^on,apply; b@1.0", node: "a@1.0 config:complete; b@1.0 config:complete", gate: "reapply last-boot=b0",
+		want: "ReapplyAfterReboot; a@1.0 uninstall:in_progress run=now; b@1.0 apply:in_progress run=now; boot b1; start a uninstall; start b apply; is in_progress",
+	},
+	{
+		name: "reapply: so is what the user gave up",
+		spec: "a@1.0^on,apply; b@1.0", node: "a@1.0 config:complete; b@1.0 config:complete", gate: "reapply last-boot=b0 abandoned",
+		want: "ReapplyAfterReboot; b@1.0 apply:in_progress run=now; boot b1; start b apply; is in_progress",
+	},
+	{
+		name: "reapply: what left the spec is still on the host",
+		spec: "b@1.0", kept: "old=a@1.0^on,auto; kept=z@1.0^on",
+		node: "a@1.0 config:complete def=old; b@1.0 config:complete; z@1.0 config:complete def=kept", gate: "reapply last-boot=b0",
+		want: "ReapplyAfterReboot; a@1.0 uninstall:in_progress run=now def=old; b@1.0 apply:in_progress run=now; boot b1; " +
+			"start a uninstall as old; start b apply; is in_progress",
+	},
+	{
+		name: "reapply: a version that has to be uninstalled by hand is still on the host",
+		spec: "a@1.0^on", kept: "old=a@1.1^on", node: "a@1.1 config:complete def=old", gate: "reapply last-boot=b0",
+		want: "ReapplyAfterReboot; boot b1; wait a UninstallRequired; tell UninstallRequired; is blocked; returned",
+	},
+	{
+		name: "reapply: our own reboot is none",
+		spec: "a@1.0^on,apply!reboot; b@1.0", node: "a@1.0 uninstall-interrupt:in_progress interrupt=reboot boot=b1; b@1.0 config:complete",
+		gate: "ours reapply last-boot=b1 boot=b2",
+		want: "a@1.0 uninstall-interrupt:complete; Uninstalled a@1.0; forget a@1.0; disown cordon; uncordon; boot b2; is complete; returned",
+	},
+}
+
+// sharedReboots: a reboot that some Skyhook asked for is no reason for another to start over.
+var sharedReboots = []row{
+	{
+		name: "A2 another Skyhook asked for the reboot: it is accepted",
+		spec: "a@1.0", node: "a@1.0 config:complete", gate: "reapply last-boot=b1 boot=b2 own-reboot acknowledged",
+		want: "boot b2; is complete",
+	},
+	{
+		name: "A2 another Skyhook's reboot is in flight, for the boot before: it is accepted",
+		spec: "a@1.0", node: "a@1.0 config:complete", gate: "reapply last-boot=b1 boot=b2 interrupted flight-of-another=reboot/b1 acknowledged",
+		want: "boot b2; is complete",
+	},
+	{
+		name: "A2 another Skyhook's reboot is in flight, but for this boot: nobody asked for the one before",
+		spec: "a@1.0", node: "a@1.0 config:complete", gate: "reapply last-boot=b1 boot=b2 interrupted flight-of-another=reboot/b2 acknowledged",
+		want: "ReapplyAfterReboot; forget a@1.0; boot b2; wait WaitingForInterrupt; is waiting",
+	},
+	{
+		name: "A2 another Skyhook's interrupt is in flight that is no reboot: nobody asked for this one",
+		spec: "a@1.0", node: "a@1.0 config:complete", gate: "reapply last-boot=b1 boot=b2 interrupted flight-of-another=service(x)/b1 acknowledged",
+		want: "ReapplyAfterReboot; forget a@1.0; boot b2; wait WaitingForInterrupt; is waiting",
+	},
+	{
+		name: "A2 with a reboot of its own to come: its own is not done by that of another",
+		spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "reapply last-boot=b1 boot=b2 own-reboot ours clear",
+		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b2; boot b2; start a interrupt reboot; is in_progress",
+		also: "in flight reboot of a|1.0 boot=b2 run=now; bound to boot=b2 run=now",
+	},
+}
+
+// clocks step back, or differ between two operators. Times that are recorded never go back.
+var clocks = []row{
+	{
+		name: "B2 the clock is 30 s behind: times go on from the newest",
+		spec: "a@1.1", node: "a@1.0 config:complete since=30s",
+		want: "a@1.1 upgrade:in_progress run=npr since=--31s; start a upgrade; is in_progress",
+	},
+	{
+		name: "B2 the clock is 30 s behind: what runs is not superseded",
+		spec: "a@1.1", node: "a@1.0 config:complete since=30s; a@1.1 upgrade:in_progress since=31s", pods: "a@1.1 upgrade running",
+		want: "is in_progress",
+	},
+	{
+		name: "B2 the clock is 30 s behind: it is done",
+		spec: "a@1.1", node: "a@1.0 config:complete since=30s; a@1.1 upgrade:in_progress since=31s", pods: "a@1.1 upgrade done",
+		want: "a@1.1 upgrade:complete; a@1.1 config:in_progress run=nps since=--32s; forget a@1.0; delete a-upgrade; start a config; is in_progress",
+	},
+	{
+		name: "B2 the clock was an hour ahead: the record is moved back as a whole",
+		spec: "a@1.1", node: "a@1.0 config:complete since=1h",
+		want: "a@1.1 upgrade:in_progress run=nox since=--1s; rename a@1.0; start a upgrade; is in_progress",
+	},
+	{
+		name: "B2 the clock was an hour ahead: what runs is not superseded",
+		spec: "a@1.1", node: "a@1.0 config:complete since=59m; a@1.1 upgrade:in_progress since=1h", pods: "a@1.1 upgrade running created=0s",
+		want: "rename a@1.0; rename a@1.1; is in_progress",
+	},
+	{
+		name: "B2 the clock was an hour ahead: the pause after a loss does not last an hour",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 since=1h reason=Evicted",
+		want: "rename a@1.0; wait a BackingOff; tell BackingOff since=--1s; again 10s; is erroring",
+	},
+	{
+		name: "B2 up to a minute ahead nothing is moved",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 since=1m reason=Evicted",
+		want: "wait a BackingOff; tell BackingOff since=--1m1s; again 1m10s; is erroring",
+	},
+}

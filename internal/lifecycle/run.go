@@ -1,0 +1,303 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+const (
+	// startGrace is how long a container may fail to start (image pull, missing Secret) before it is an error, and how long
+	// none may have started before people are told.
+	startGrace = time.Minute
+	// endGrace is how much longer than its grace period a pod may take to end before people are told.
+	endGrace = 30 * time.Second
+	// A lost pod is replaced after backoffBase, doubled with each loss up to backoffMax.
+	backoffBase = 10 * time.Second
+	backoffMax  = 5 * time.Minute
+)
+
+// watch brings a stage that has begun up to date with its pod. True when the stage is complete.
+func (p *pass) watch(u unit, e record.Entry) bool {
+	if isInterrupt(e.Stage) {
+		p.remainsExhausted(e)
+		return false // watchInterrupt has seen to one in flight
+	}
+	pod, ok := p.podOf(e)
+	if !ok {
+		p.resume(u, e)
+		return false
+	}
+	p.claimed[pod.Name] = true
+	e.Rejected = 0
+	switch {
+	case pod.Outcome == Done:
+		p.complete(e, pod)
+		return true
+	case pod.Terminating:
+		p.waitForEnd(e, pod)
+	case pod.Hash != u.pkg.Hash:
+		// What runs is not what the spec asks for any more. The replacement follows when this pod is gone.
+		p.out.take(Step{Delete: &pod})
+		p.restart(&e, u.pkg)
+	case p.Hold != nil && pod.idle():
+		p.holdBack(e, pod)
+	case !p.overTime(&e, u.pkg, pod):
+		p.judge(&e, u.pkg, pod)
+	}
+	return false
+}
+
+// idle reports whether nothing of the pod runs now, but would again: the kubelet retries it for as long as it is there.
+func (pod Pod) idle() bool {
+	return pod.Outcome == Failing && !pod.Retrying || pod.Outcome == Stuck
+}
+
+// holdBack removes a pod that fails while something holds the node back: a stage that runs may end, but nothing is tried
+// again. The entry keeps its failure, and continues with it when the hold is over.
+func (p *pass) holdBack(e record.Entry, pod Pod) {
+	if pod.Outcome == Failing {
+		p.failWith(&e, pod.Reason, pod.Message, max(e.Restarts, pod.Restarts))
+	}
+	p.out.take(Step{Delete: &pod})
+	p.waitForEnd(e, pod)
+}
+
+// waitForEnd waits for a pod that is being deleted. The kubelet ends it within its grace period; one that is still there
+// some time later needs somebody to look.
+func (p *pass) waitForEnd(e record.Entry, pod Pod) {
+	w := newWait(e.Name, v1alpha1.ReasonWaitingForPodToEnd, fmt.Sprintf("pod %s is being deleted; it is replaced when it has ended", pod.Name))
+	if pod.Ends.IsZero() {
+		p.wait(w)
+		return
+	}
+	if left := pod.Ends.Add(endGrace).Sub(p.Now); left > 0 {
+		p.out.lookAgain(left)
+		p.wait(w)
+		return
+	}
+	w.Frees = record.FreesNode
+	w.Message = fmt.Sprintf("pod %s is still being deleted after its grace period: see whether the node's kubelet runs, or whether the pod has finalizers (kubectl get pod %s -o yaml)", pod.Name, pod.Name)
+	p.waitNode(w)
+}
+
+// podOf finds the pod of the entry's run.
+func (p *pass) podOf(e record.Entry) (Pod, bool) {
+	for _, pod := range p.Pods {
+		if pod.Package == e.Name && pod.Stage == e.Stage && pod.Run == e.Run && sameVersion(pod.Version, e.Version) {
+			return pod, true
+		}
+	}
+	return Pod{}, false
+}
+
+// resume creates the missing pod of a stage that has begun: it was never created, was deleted by somebody, or got lost.
+func (p *pass) resume(u unit, e record.Entry) {
+	// While something holds the node nothing is created again, whatever the pause.
+	if p.remainsExhausted(e) || p.Hold == nil && !p.waited(e) || !p.openAgain(u) {
+		return
+	}
+	if exhausted(e) || e.Run == "" || e.Hash != u.pkg.Hash && e.Hash != "" || len(record.ChangedKeys(e.Config, u.pkg.Config)) > 0 {
+		p.restart(&e, u.pkg)
+	}
+	if e.Reason != v1alpha1.ReasonPodRejected { // that is over when there is a pod
+		p.recovered(&e) // tried again, and so at work until it fails again
+	}
+	if e.Definition != u.pkg.Definition {
+		e.Definition = u.pkg.Definition
+		p.out.take(Step{Write: &e})
+	}
+	p.start(e)
+}
+
+// restart begins the same stage again, with the spec as it is now. A changed configMap sends a package that was past its
+// config stage back to it. To uninstall the package what ran last counts, so the definition stays until there is a pod.
+func (p *pass) restart(e *record.Entry, pkg Package) {
+	if configChanged(pkg, *e) {
+		keys := record.ChangedKeys(e.Config, pkg.Config)
+		switch {
+		case e.Stage == v1alpha1.StagePostInterrupt:
+			e.Stage, e.Changed = v1alpha1.StageConfig, keys
+		case e.Changed != nil:
+			e.Changed = union(e.Changed, keys)
+		}
+	}
+	e.Image, e.ContainerSHA, e.Hash, e.Generation = pkg.Image, pkg.ContainerSHA, pkg.Hash, p.Generation
+	e.State, e.Restarts, e.Rejected, e.Reason, e.Message = v1alpha1.StateInProgress, 0, 0, "", ""
+	e.Since, e.Run, e.Config = p.stamp(), p.nextRun(e.Run), pkg.Config
+	p.put(*e)
+}
+
+// begin starts a stage of a unit whose gates are open, after one that ended.
+func (p *pass) begin(u unit, last record.Entry, stage v1alpha1.Stage) record.Entry {
+	return record.Entry{
+		Name: u.name, Version: u.pkg.Version, Image: u.pkg.Image, ContainerSHA: u.pkg.ContainerSHA,
+		Stage: stage, State: v1alpha1.StateInProgress,
+		Since: p.stamp(), Run: p.nextRun(last.Run), Config: u.pkg.Config,
+		Hash: u.pkg.Hash, Definition: u.pkg.Definition, Generation: p.Generation,
+	}
+}
+
+func (p *pass) start(e record.Entry) {
+	s := Start{Package: e.Name, Version: e.Version, Stage: e.Stage, Run: e.Run, Generation: e.Generation}
+	if isInterrupt(e.Stage) {
+		s.Interrupt, s.BootID = e.Interrupt, e.BootID
+		if s.InterruptRun = e.Run; p.out.InFlight != nil && p.out.InFlight.Run != "" {
+			s.InterruptRun = p.out.InFlight.Run
+		}
+	}
+	if l := p.definition(e); !l.FromSpec {
+		s.Retained = l.Package.Definition
+	}
+	p.out.take(Step{Start: &s})
+}
+
+func (p *pass) complete(e record.Entry, pod Pod) {
+	e.State, e.Reason, e.Message = v1alpha1.StateComplete, "", ""
+	e.Restarts, e.Since = max(e.Restarts, pod.Restarts), p.stamp()
+	if e.Stage == v1alpha1.StagePostInterrupt {
+		e.Interrupt, e.BootID = nil, ""
+	}
+	p.put(e)
+	if e.Stage == v1alpha1.StageUpgrade || e.Stage == v1alpha1.StageApply {
+		p.replaced(e)
+	}
+	// Every container that mattered has ended, so the pod can be removed at once, before its successor is created.
+	p.out.take(Step{Delete: &pod})
+	p.Pods = without(p.Pods, pod.Name)
+}
+
+// judge maps what the pod shows to the entry's state. Only a difference is recorded.
+func (p *pass) judge(e *record.Entry, pkg Package, pod Pod) {
+	switch pod.Outcome {
+	case Failing:
+		if restarts := max(e.Restarts, pod.Restarts); !p.overRetries(e, pkg, pod, restarts) {
+			p.failWith(e, pod.Reason, pod.Message, restarts)
+		}
+	case Lost:
+		p.lost(e, pkg, pod)
+	case Stuck:
+		p.stuck(e, pod)
+	default:
+		p.recovered(e)
+		p.starting(e, pod)
+	}
+}
+
+// recovered ends an error that the pod got over.
+func (p *pass) recovered(e *record.Entry) {
+	if e.State != v1alpha1.StateInProgress {
+		e.State, e.Reason, e.Message, e.Since = v1alpha1.StateInProgress, "", "", p.stamp()
+		p.put(*e)
+	}
+}
+
+// lost ends the run of a pod that ended without a result, so that the loss counts once; resume makes another after a pause.
+func (p *pass) lost(e *record.Entry, pkg Package, pod Pod) {
+	if p.overRetries(e, pkg, pod, e.Restarts) {
+		return
+	}
+	e.State, e.Run = v1alpha1.StateInProgress, p.nextRun(e.Run) // so that the pause counts from this loss
+	p.failWith(e, pod.Reason, pod.Message, e.Restarts+1)
+	if !pod.Terminating {
+		p.out.take(Step{Delete: &pod})
+	}
+}
+
+// starting tells people of a pod that nothing refuses and that does not start either.
+func (p *pass) starting(e *record.Entry, pod Pod) {
+	if pod.Reason == "" || pod.Outcome != Running {
+		return
+	}
+	if left := pod.Created.Add(startGrace).Sub(p.Now); left > 0 {
+		p.out.lookAgain(left)
+		return
+	}
+	p.waitNode(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf("pod %s has not started: %s: %s", pod.Name, pod.Reason, pod.Message)))
+}
+
+func (p *pass) stuck(e *record.Entry, pod Pod) {
+	if left := pod.Created.Add(startGrace).Sub(p.Now); left > 0 {
+		p.wait(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf("%s: %s", pod.Reason, pod.Message)))
+		p.out.lookAgain(left)
+		return
+	}
+	p.failWith(e, pod.Reason, pod.Message, e.Restarts)
+}
+
+// failWith makes the entry erroring; a failure that is recorded already changes nothing.
+func (p *pass) failWith(e *record.Entry, reason, message string, restarts int32) {
+	message = record.TrimMessage(message)
+	if e.State == v1alpha1.StateErroring && e.Restarts == restarts && e.Reason == reason && e.Message == message {
+		return
+	}
+	if e.State != v1alpha1.StateErroring {
+		e.Since = p.stamp()
+	}
+	e.State, e.Restarts, e.Reason, e.Message = v1alpha1.StateErroring, restarts, reason, message
+	p.put(*e)
+}
+
+// waited reports whether the pause after a lost pod is over.
+func (p *pass) waited(e record.Entry) bool {
+	failures := max(e.Restarts, e.Rejected)
+	if e.State != v1alpha1.StateErroring || failures == 0 {
+		return true
+	}
+	pause := backoff(failures)
+	left := e.Since.Add(pause).Sub(p.Now)
+	if left <= 0 {
+		return true
+	}
+	p.wait(newWait(e.Name, v1alpha1.ReasonBackingOff, fmt.Sprintf("the pod of stage %s is created again after %s: %s", e.Stage, pause, e.Message)))
+	p.out.lookAgain(left)
+	return false
+}
+
+func backoff(restarts int32) time.Duration {
+	d := backoffBase
+	for i := int32(1); i < restarts && d < backoffMax; i++ {
+		d *= 2
+	}
+	return min(d, backoffMax)
+}
+
+// put stores an entry and reports the transition.
+func (p *pass) put(e record.Entry) { p.out.take(Step{Announce: &e}) }
+
+// hasPod reports whether a pod of the package is on the node or starts now.
+func (p *pass) hasPod(name string) bool {
+	return slices.ContainsFunc(p.Pods, func(pod Pod) bool { return pod.Package == name }) ||
+		slices.ContainsFunc(p.out.Start, func(s Start) bool { return s.Package == name })
+}
+
+// nextRun names a run by its start, in seconds, and differs from the run before even within the same second.
+func (p *pass) nextRun(last string) string {
+	run := strconv.FormatInt(p.now.Unix(), 36)
+	if strings.TrimRight(last, runSuffix) == run {
+		return last + runSuffix
+	}
+	return run
+}
+
+// runSuffix tells apart two runs that began within the same second.
+const runSuffix = "!"
+
+func (p *pass) stamp() metav1.Time { return metav1.NewTime(p.now) }
+
+func without(pods []Pod, name string) []Pod {
+	kept := make([]Pod, 0, len(pods))
+	for _, pod := range pods {
+		if pod.Name != name {
+			kept = append(kept, pod)
+		}
+	}
+	return kept
+}

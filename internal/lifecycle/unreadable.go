@@ -1,0 +1,39 @@
+package lifecycle
+
+import (
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// Unreadable decides for a node whose package states cannot be read. They are left as they are, so that nothing gets lost,
+// and nothing starts. What runs may end, but nothing is tried again, and the node gives back its permit and the interrupt in
+// flight, so that it holds up nobody else.
+func Unreadable(o Observation, message string) Decision {
+	d := Decision{Record: o.Record, InFlight: o.InFlight.Clone()}
+	left, interrupts := 0, o.Node.InterruptPods
+	for _, pod := range o.Pods {
+		if ended := pod.Outcome == Done || pod.Outcome == Lost; !ended {
+			left++
+			if isInterrupt(pod.Stage) {
+				interrupts++
+			}
+		}
+		if runs := pod.Outcome == Running || pod.Outcome == Failing && pod.Retrying; !runs && !pod.Terminating {
+			d.take(Step{Delete: &pod})
+		}
+	}
+	d.Record.Status = v1alpha1.StatusUnknown
+	_, now := presentTimes(o.Record, o.Now)
+	w := &Wait{Reason: v1alpha1.ReasonNodeStateMalformed, Message: record.TrimMessage(message), Frees: record.FreesAdministrator}
+	if w.Since.Time = now; o.Record.Wait != nil && o.Record.Wait.Reason == w.Reason {
+		w.Since = o.Record.Wait.Since
+	}
+	d.Record.Wait = w
+	if o.InFlight.OwnedBy(o.Skyhook) && interrupts == 0 {
+		d.InFlight = nil
+	}
+	if o.Permit != nil && left == 0 {
+		d.Record.Done = record.PermitToken(*o.Permit)
+	}
+	return d
+}

@@ -1,0 +1,49 @@
+package lifecycle_test
+
+var versionTables = []group{
+	{"spellings", spellings},
+}
+
+// spellings: which texts mean one version, and which is higher.
+var spellings = []row{
+	{
+		name: "equal versions are one: 1.2 and 1.2.0",
+		spec: "a@1.2.0", node: "a@1.2 config:complete", gate: "acknowledged",
+		want: "rename a@1.2.0; forget a@1.2; is complete",
+	},
+	{
+		name: "equal versions are one: v1.2.0 and 1.2.0",
+		spec: "a@1.2.0", node: "a@v1.2.0 config:complete", gate: "acknowledged",
+		want: "rename a@1.2.0; forget a@v1.2.0; is complete",
+	},
+	{
+		name: "equal versions are one, also while a pod of the other spelling runs",
+		spec: "a@v1.2", node: "a@1.2.0 apply:in_progress", pods: "a@1.2.0 apply done",
+		want: "a@v1.2 apply:complete; a@v1.2 config:in_progress run=now; forget a@1.2.0; delete a-apply; start a config; is in_progress",
+	},
+	{
+		name: "a release is higher than its candidate",
+		spec: "a@1.2.0", node: "a@1.2.0-rc.1 config:complete",
+		want: "a@1.2.0 upgrade:in_progress run=now; start a upgrade; is in_progress",
+	},
+	{
+		name: "numbers, not texts: 1.10 is higher than 1.9",
+		spec: "a@1.10", node: "a@1.9 config:complete",
+		want: "a@1.10 upgrade:in_progress run=now; start a upgrade; is in_progress",
+	},
+	{
+		name: "what is no version is not upgraded from",
+		spec: "a@1.0", node: "a@today config:complete",
+		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
+	},
+	{
+		name: "what is no version equals itself",
+		spec: "a@today", node: "a@today config:complete", gate: "acknowledged",
+		want: "is complete",
+	},
+	{
+		name: "11.2#23 equal versions are one, with an interrupt: nothing is owed",
+		spec: "a@v1.2!reboot", node: "a@1.2.0 post-interrupt:complete", gate: "acknowledged",
+		want: "rename a@v1.2; forget a@1.2.0; is complete",
+	},
+}

@@ -1,0 +1,154 @@
+package lifecycle
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// Wait is one reason for which something does not progress.
+type Wait = record.Wait
+
+// frees says who can end a wait of the lifecycle's own.
+var frees = map[string]record.Frees{
+	v1alpha1.ReasonWaitingForPermit:      record.FreesOther,
+	v1alpha1.ReasonWaitingForDependency:  record.FreesNode,
+	v1alpha1.ReasonDependencyMissing:     record.FreesAuthor,
+	v1alpha1.ReasonDependencyUninstalled: record.FreesAuthor,
+	v1alpha1.ReasonWaitingForConfigMap:   record.FreesTime,
+	v1alpha1.ReasonWaitingForPodToEnd:    record.FreesNode,
+	v1alpha1.ReasonPodCannotStart:        record.FreesNode,
+	v1alpha1.ReasonBackingOff:            record.FreesTime,
+	v1alpha1.ReasonWaitingForSerial:      record.FreesNode,
+	v1alpha1.ReasonCordoning:             record.FreesTime,
+	v1alpha1.ReasonWaitingForInterrupt:   record.FreesNode,
+	v1alpha1.ReasonWaitingForOtherPods:   record.FreesNode,
+	v1alpha1.ReasonWaitingForReboot:      record.FreesNode,
+	v1alpha1.ReasonStageTimeout:          record.FreesAuthor,
+	v1alpha1.ReasonRetriesExhausted:      record.FreesAuthor,
+	v1alpha1.ReasonWaitingForUninstall:   record.FreesNode,
+	v1alpha1.ReasonWaitingForDependent:   record.FreesNode,
+	v1alpha1.ReasonUninstallRequired:     record.FreesAuthor,
+	v1alpha1.ReasonDefinitionMissing:     record.FreesAuthor,
+}
+
+// follows are the waits of a package for another package of the same Skyhook: that one tells what it waits for itself.
+var follows = []string{v1alpha1.ReasonWaitingForDependency, v1alpha1.ReasonWaitingForDependent, v1alpha1.ReasonWaitingForSerial, v1alpha1.ReasonWaitingForUninstall}
+
+func newWait(pkg, reason, message string) *Wait {
+	return &Wait{Package: pkg, Reason: reason, Message: message, Frees: frees[reason]}
+}
+
+// wait notes why a package, or with an empty name the node, does not progress.
+func (p *pass) wait(w *Wait) {
+	p.out.Waits = append(p.out.Waits, *w)
+}
+
+// waitNode notes a wait that the record shows although pods of the Skyhook may be on the node.
+func (p *pass) waitNode(w *Wait) {
+	p.wait(w)
+	if p.told == nil {
+		p.told = w
+	}
+}
+
+// tell records what the node waits for, if it is at work or only another spec helps. What merely waits for its turn is
+// counted in the status of the Skyhook, and costs no write here.
+func (p *pass) tell(complete bool) {
+	p.out.Record.Wait = nil
+	w := p.chosen()
+	if complete || w == nil || w.Frees != record.FreesAuthor && !p.atWork() {
+		return
+	}
+	w.Message = record.TrimMessage(w.Message)
+	w.Since = metav1.NewTime(p.now)
+	if before := p.Record.Wait; before != nil && sameWait(before.Reason, w.Reason) {
+		w.Since = before.Since
+	}
+	p.out.Record.Wait = w
+}
+
+// chosen is the wait that says most of the node; nil when something progresses. A failing package that could be tried
+// again says what it lacks: it gets its turn for that, and not for failing on.
+func (p *pass) chosen() *Wait {
+	if p.told != nil {
+		return new(*p.told)
+	}
+	if len(p.Pods)+len(p.out.Start) > 0 {
+		return nil
+	}
+	failing := map[string]bool{}
+	for _, e := range p.relevant(p.out.Record) {
+		if e.State == v1alpha1.StateErroring {
+			failing[e.Name] = true
+		}
+	}
+	waits := slices.Clone(p.out.Waits)
+	slices.SortStableFunc(waits, func(a, b Wait) int { return weight(a, failing) - weight(b, failing) })
+	if len(waits) == 0 || len(failing) > 0 && !failing[waits[0].Package] && waits[0].Package != "" {
+		return nil
+	}
+	return &waits[0]
+}
+
+// weight orders waits by how much they say of the node: the lower the more.
+func weight(w Wait, failing map[string]bool) int {
+	switch {
+	case failing[w.Package]:
+		return 0
+	case slices.Contains(follows, w.Reason):
+		return 3
+	case w.Frees == record.FreesAuthor:
+		return 2
+	default:
+		return 1
+	}
+}
+
+// atWork reports whether the Skyhook does something on the node, or may.
+func (p *pass) atWork() bool {
+	active := slices.ContainsFunc(p.relevant(p.out.Record), record.Entry.Active)
+	return active || p.Permit != nil || p.revoked != nil || len(p.Pods)+len(p.out.Start) > 0 || p.out.Record.Cordoned || p.interrupting()
+}
+
+// needsAuthor reports whether nothing progresses because of what only another spec changes. The node then gives its permit
+// back, and gets one again for another spec.
+func (p *pass) needsAuthor() bool {
+	if len(p.out.Waits) == 0 || p.out.LookDrain || p.out.After > 0 {
+		return false
+	}
+	found := false
+	for _, w := range p.out.Waits {
+		switch {
+		case w.Frees == record.FreesAuthor:
+			found = true
+		case !slices.Contains(follows, w.Reason):
+			return false
+		}
+	}
+	return found
+}
+
+// sameWait reports whether one wait continues although its reason changed: a drain does while its pods leave one after the
+// other, so that its time limit counts from its start. The wait for protected pods has no limit and is one of its own.
+func sameWait(before, now string) bool {
+	return before == now || slices.Contains(draining, before) && slices.Contains(draining, now)
+}
+
+// DrainStarted returns since when the drain lasts that the record tells of; nil when it tells of none, or of the wait for
+// protected pods, which has no limit.
+func DrainStarted(n record.Node) *metav1.Time {
+	if n.Wait == nil || !slices.Contains(draining, n.Wait.Reason) {
+		return nil
+	}
+	return &n.Wait.Since
+}
+
+// draining are the reasons of a drain that makes progress, or should.
+var draining = []string{
+	v1alpha1.ReasonEvictionRefused, v1alpha1.ReasonPodUnmanaged, v1alpha1.ReasonPodUsesEmptyDir, v1alpha1.ReasonPodTerminating,
+	v1alpha1.ReasonEvicting, v1alpha1.ReasonPodReturns, v1alpha1.ReasonDrainTimeout,
+}

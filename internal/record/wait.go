@@ -1,0 +1,57 @@
+package record
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Frees says who can end a wait.
+type Frees string
+
+const (
+	// FreesTime: it ends by itself after a while.
+	FreesTime Frees = "time"
+	// FreesNode: something else on the same node has to end first.
+	FreesNode Frees = "node"
+	// FreesOther: another node, another Skyhook or a workload has to make room.
+	FreesOther Frees = "other"
+	// FreesAdministrator: somebody has to change the cluster: an annotation, a label, a taint, a policy.
+	FreesAdministrator Frees = "administrator"
+	// FreesAuthor: only another spec helps.
+	FreesAuthor Frees = "author"
+)
+
+// Wait is one reason for which something does not progress. Whoever decides goes by Frees and Overdue, never by the
+// reason, which is for people and for metrics.
+type Wait struct {
+	// Package that waits; empty for the whole node.
+	Package string `json:"package,omitempty"`
+	// Reason is one word in CamelCase.
+	Reason string `json:"reason"`
+	// Message is a sentence for people, at most MaxMessage bytes.
+	Message string `json:"message"`
+	// Since when it waits for this, in whole seconds.
+	Since metav1.Time `json:"since,omitzero"`
+	// Frees says who can end the wait; empty when an earlier version wrote it.
+	Frees Frees `json:"frees,omitempty"`
+	// Overdue says that it lasts longer than the spec allows, which counts as a failed run.
+	Overdue bool `json:"overdue,omitempty"`
+}
+
+// readWait never fails: a wait is computed again in every pass, and is written again when it cannot be read.
+func readWait(raw string) *Wait {
+	var w Wait
+	if raw == "" || json.Unmarshal([]byte(raw), &w) != nil || w.Reason == "" {
+		return nil
+	}
+	return &w
+}
+
+func encodeWait(w *Wait) (string, error) {
+	if w == nil {
+		return "", nil
+	}
+	raw, err := json.Marshal(w)
+	return string(raw), err
+}

@@ -1,0 +1,152 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// maxWaiting bounds the list of reasons for which nodes wait, maxFull what the one for a permit names.
+const (
+	maxWaiting = 12
+	maxFull    = 3
+)
+
+// idle is why a node waits that neither works nor fails; false for any other, and for one that is complete.
+func (v *view) idle(i int) (lifecycle.Wait, bool) {
+	n := &v.Nodes[i]
+	if n.Facts.Complete {
+		return lifecycle.Wait{}, false
+	}
+	switch s := v.statuses[i]; {
+	case s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring:
+		return lifecycle.Wait{}, false
+	case v.Hold != nil && v.Hold.Status == s && !v.faulty(): // paused or disabled counts before what holds the node itself
+		return v.Hold.Wait, true
+	case n.Hold != nil:
+		return n.Hold.Wait, true
+	case v.Hold != nil:
+		return v.Hold.Wait, true
+	case n.Facts.NeedsAuthor && n.Wait != nil:
+		return *n.Wait, true
+	case n.Facts.Unavailable:
+		return notReady, true
+	}
+	return lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForPermit, Frees: record.FreesOther}, true
+}
+
+// waiting counts the nodes that wait, by reason. Each has the message of its first node by name, but a permit is the matter
+// of all nodes.
+func (v *view) waiting() []v1alpha1.WaitingNodes {
+	type sum struct {
+		nodes   int
+		first   string
+		message string
+	}
+	sums := map[string]*sum{}
+	for i := range v.Nodes {
+		w, ok := v.idle(i)
+		if !ok {
+			continue
+		}
+		s := sums[w.Reason]
+		if s == nil {
+			s = &sum{first: v.Nodes[i].Name, message: w.Message}
+			sums[w.Reason] = s
+		}
+		s.nodes++
+		if v.Nodes[i].Name < s.first {
+			s.first, s.message = v.Nodes[i].Name, w.Message
+		}
+	}
+	list := make([]v1alpha1.WaitingNodes, 0, len(sums))
+	for reason, s := range sums {
+		if reason == v1alpha1.ReasonWaitingForPermit {
+			s.message = v.full()
+		}
+		list = append(list, v1alpha1.WaitingNodes{Reason: reason, Nodes: s.nodes, Message: cut(s.message, maxDetail)})
+	}
+	slices.SortFunc(list, func(a, b v1alpha1.WaitingNodes) int {
+		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Reason, b.Reason))
+	})
+	return distinct(list)
+}
+
+// distinct makes words of the reasons, of which no two are the same, and keeps the first of them, sorted.
+func distinct(list []v1alpha1.WaitingNodes) []v1alpha1.WaitingNodes {
+	at := map[string]int{}
+	var out []v1alpha1.WaitingNodes
+	for _, w := range list {
+		w.Reason = word(w.Reason)
+		k, twice := at[w.Reason]
+		switch {
+		case twice:
+			out[k].Nodes += w.Nodes
+		case len(out) < maxWaiting:
+			at[w.Reason] = len(out)
+			out = append(out, w)
+		}
+	}
+	slices.SortFunc(out, func(a, b v1alpha1.WaitingNodes) int { return cmp.Compare(a.Reason, b.Reason) })
+	return out
+}
+
+// full says what keeps nodes from getting a permit that nothing else holds back, compartment by compartment.
+func (v *view) full() string {
+	var texts []string
+	for k := range v.compartments {
+		c := &v.compartments[k]
+		waits := slices.ContainsFunc(c.nodes, func(i int32) bool {
+			w, ok := v.idle(int(i))
+			return ok && w.Reason == v1alpha1.ReasonWaitingForPermit
+		})
+		if !waits {
+			continue
+		}
+		text := v.fullIn(c)
+		if len(v.compartments) > 1 {
+			text = "compartment " + cut(c.name, maxNameBytes) + ": " + text
+		}
+		texts = append(texts, text)
+	}
+	if more := len(texts) - maxFull; more > 0 {
+		texts = append(texts[:maxFull], fmt.Sprintf("%d more compartments", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (v *view) fullIn(c *compartment) string {
+	names := v.working(c)
+	switch {
+	case c.state.ShouldStop && !v.Deleting:
+		return "stopped after bad batches"
+	case len(names) >= c.ceiling:
+		return fmt.Sprintf("budget %d is used by %s", c.ceiling, firstNames(names, maxStoppedNodes))
+	case len(v.permits) >= MaxPermits:
+		return fmt.Sprintf("%d nodes work, which is the most for one Skyhook", MaxPermits)
+	case c.state.BatchSize > 0 && len(names) > 0:
+		return "the batch with " + firstNames(names, maxStoppedNodes) + " is not over"
+	}
+	return fmt.Sprintf("%d nodes have a permit, and the status has no room for more", len(v.permits))
+}
+
+// working names the nodes that count against the ceiling of a compartment.
+func (v *view) working(c *compartment) []string {
+	var names []string
+	for _, i := range c.nodes {
+		if v.holds[i] || v.Nodes[i].busy() {
+			names = append(names, v.Nodes[i].Name)
+		}
+	}
+	for k, node := range v.holders {
+		if node < 0 { // nobody knows the compartment of a node that left
+			names = append(names, v.permits[k].Node)
+		}
+	}
+	return names
+}

@@ -68,6 +68,15 @@ lint: ## Run the linters, the purity rules among them
 bench: ## Run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: faults
+faults: ## Play random worlds against the real controllers (N=10000, or FOR=2m; SEED=1)
+	@go test ./test/faults -run 'TestWorlds$$' -count=1 -timeout 24h -v -faults.n=$(or $(N),10000) -faults.for=$(or $(FOR),0) \
+		-faults.seed=$(or $(SEED),1)
+
+.PHONY: mutants
+mutants: ## Plant small bugs into the engine, one at a time, and see that the simulator finds each
+	@go test -tags mutants -count=1 -timeout 5h -v ./test/faults/mutants
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a while (TIME=60s)
 	@tools/fuzz $(or $(TIME),60s)

@@ -1,0 +1,293 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// conn is one process's way to the server.
+type conn struct {
+	cluster *Cluster
+	// replica whose writes may fail; nil for none.
+	replica *Replica
+	read    func(Kind) (reader, error)
+}
+
+var errUnsupported = errors.New("this cluster does not support it")
+
+// send carries out a write, with what may happen to a request before and to its answer after. o is what it names; the
+// result is shared.
+func (c *conn) send(verb string, o client.Object, write func() (client.Object, error)) (client.Object, error) {
+	if c.replica != nil && c.replica.BeforeWrite != nil {
+		if err := c.replica.BeforeWrite(verb, o); err != nil {
+			return nil, err
+		}
+	}
+	stored, err := write()
+	if err != nil {
+		return nil, err
+	}
+	if c.replica != nil && c.replica.AfterWrite != nil {
+		if err := c.replica.AfterWrite(verb, stored); err != nil {
+			return nil, err
+		}
+	}
+	return stored, nil
+}
+
+// sendFor is send for requests about an object of the caller, who gets the answer in it.
+func (c *conn) sendFor(verb string, o client.Object, write func(t *table) (client.Object, error)) error {
+	k, err := kindOf(o)
+	if err != nil {
+		return err
+	}
+	t := c.cluster.tables[k]
+	stored, err := c.send(verb, o, func() (client.Object, error) { return write(t) })
+	if err == nil {
+		t.copyTo(stored, o)
+	}
+	return err
+}
+
+// existing is a write of an object that has to be there.
+func existing(o client.Object, write func(t *table, old client.Object) (client.Object, error)) func(*table) (client.Object, error) {
+	return func(t *table) (client.Object, error) {
+		old := t.get(client.ObjectKeyFromObject(o))
+		if old == nil {
+			return nil, apierrors.NewNotFound(t.resource, o.GetName())
+		}
+		return write(t, old)
+	}
+}
+
+// Get implements client.Client.
+func (c *conn) Get(_ context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	k, err := kindOf(o)
+	if err != nil {
+		return err
+	}
+	r, err := c.read(k)
+	if err != nil {
+		return err
+	}
+	return r.get(key, o, (&client.GetOptions{}).ApplyOptions(opts))
+}
+
+// List implements client.Client.
+func (c *conn) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	k, err := kindOf(list)
+	if err != nil {
+		return err
+	}
+	r, err := c.read(k)
+	if err != nil {
+		return err
+	}
+	return r.list(list, (&client.ListOptions{}).ApplyOptions(opts))
+}
+
+// Create implements client.Client.
+func (c *conn) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
+	return c.sendFor("create", o, func(t *table) (client.Object, error) { return c.cluster.create(t, o) })
+}
+
+// Update implements client.Client.
+func (c *conn) Update(_ context.Context, o client.Object, _ ...client.UpdateOption) error {
+	return c.update(o, partMain)
+}
+
+func (c *conn) update(o client.Object, part string) error {
+	return c.sendFor(verbOf("update", part), o, existing(o, func(t *table, old client.Object) (client.Object, error) {
+		next := t.fresh()
+		if part == partMain {
+			t.copyTo(o, next)
+			return c.cluster.update(t, "update", old, next, part)
+		}
+		t.shareTo(old, next)
+		t.copyStatus(next, o)
+		next.SetUID(o.GetUID())
+		next.SetResourceVersion(o.GetResourceVersion())
+		return c.cluster.update(t, "update", old, next, part)
+	}))
+}
+
+// Patch implements client.Client.
+func (c *conn) Patch(_ context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+	return c.patch(o, p, partMain, (&client.PatchOptions{}).ApplyOptions(opts))
+}
+
+func (c *conn) patch(o client.Object, p client.Patch, part string, options *client.PatchOptions) error {
+	body, err := p.Data(o)
+	if err != nil {
+		return err
+	}
+	switch p.Type() {
+	case types.MergePatchType:
+		return c.sendFor(verbOf("patch", part), o, existing(o, func(t *table, old client.Object) (client.Object, error) {
+			next, err := patched(t.kind, old, body, part)
+			if err != nil {
+				return nil, apierrors.NewBadRequest(err.Error())
+			}
+			return c.cluster.update(t, "patch", old, next, part)
+		}))
+	case types.ApplyPatchType:
+		if part != partStatus || options.Force == nil || !*options.Force {
+			break
+		}
+		return c.sendFor(verbOf("apply", part), o, existing(o, func(_ *table, old client.Object) (client.Object, error) {
+			node, ok := old.(*corev1.Node)
+			if !ok {
+				return nil, errUnsupported
+			}
+			return c.cluster.applyNodeStatus(node, body, options.FieldManager)
+		}))
+	default:
+	}
+	return fmt.Errorf("patch of type %s: %w", p.Type(), errUnsupported)
+}
+
+func verbOf(verb, part string) string {
+	if part == partMain {
+		return verb
+	}
+	return verb + "/" + part
+}
+
+// Apply implements client.Client. The real client does not give back the answer, either.
+func (c *conn) Apply(_ context.Context, ac runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	options := (&client.ApplyOptions{}).ApplyOptions(opts)
+	cm, ok := ac.(*corev1ac.ConfigMapApplyConfiguration)
+	if !ok || options.Force == nil || !*options.Force {
+		return fmt.Errorf("apply %T: %w", ac, errUnsupported)
+	}
+	named := &corev1.ConfigMap{}
+	named.Namespace, named.Name = *cm.Namespace, *cm.Name
+	_, err := c.send("apply", named, func() (client.Object, error) { return c.cluster.applyConfigMap(cm, options.FieldManager) })
+	return err
+}
+
+// Delete implements client.Client.
+func (c *conn) Delete(_ context.Context, o client.Object, opts ...client.DeleteOption) error {
+	options := (&client.DeleteOptions{}).ApplyOptions(opts)
+	k, err := kindOf(o)
+	if err != nil {
+		return err
+	}
+	_, err = c.send("delete", o, func() (client.Object, error) {
+		return existing(o, func(t *table, old client.Object) (client.Object, error) {
+			return old, c.cluster.delete(t, "delete", old, options)
+		})(c.cluster.tables[k])
+	})
+	return err
+}
+
+// DeleteAllOf implements client.Client.
+func (c *conn) DeleteAllOf(context.Context, client.Object, ...client.DeleteAllOfOption) error {
+	return errUnsupported
+}
+
+// Status implements client.Client.
+func (c *conn) Status() client.SubResourceWriter { return &subresource{c, partStatus} }
+
+// SubResource implements client.Client.
+func (c *conn) SubResource(name string) client.SubResourceClient { return &subresource{c, name} }
+
+// Scheme implements client.Client.
+func (c *conn) Scheme() *runtime.Scheme { return c.cluster.scheme }
+
+// RESTMapper implements client.Client. There is none.
+func (c *conn) RESTMapper() meta.RESTMapper { return nil }
+
+// GroupVersionKindFor implements client.Client.
+func (c *conn) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, error) {
+	k, err := kindOf(o)
+	if err != nil {
+		return schema.GroupVersionKind{}, err
+	}
+	return allKinds[k].gvk, nil
+}
+
+// IsObjectNamespaced implements client.Client.
+func (c *conn) IsObjectNamespaced(o runtime.Object) (bool, error) {
+	k, err := kindOf(o)
+	if err != nil {
+		return false, err
+	}
+	return allKinds[k].namespaced, nil
+}
+
+// subresource is status, or eviction of pods.
+type subresource struct {
+	*conn
+	part string
+}
+
+func (s *subresource) supported(o client.Object) error {
+	k, err := kindOf(o)
+	if err != nil {
+		return err
+	}
+	if s.part != partStatus || allKinds[k].setStatus == nil {
+		return apierrors.NewNotFound(allKinds[k].resource, o.GetName())
+	}
+	return nil
+}
+
+// Get implements client.SubResourceClient.
+func (s *subresource) Get(context.Context, client.Object, client.Object, ...client.SubResourceGetOption) error {
+	return errUnsupported
+}
+
+// Create implements client.SubResourceClient, for evictions.
+func (s *subresource) Create(_ context.Context, o, body client.Object, _ ...client.SubResourceCreateOption) error {
+	eviction, ok := body.(*policyv1.Eviction)
+	if !ok || s.part != "eviction" {
+		return errUnsupported
+	}
+	options := &client.DeleteOptions{}
+	if d := eviction.DeleteOptions; d != nil {
+		options = &client.DeleteOptions{GracePeriodSeconds: d.GracePeriodSeconds, Preconditions: d.Preconditions}
+	}
+	return s.evict(client.ObjectKeyFromObject(o), options)
+}
+
+// evict sends one eviction.
+func (c *conn) evict(key client.ObjectKey, options *client.DeleteOptions) error {
+	named := &corev1.Pod{}
+	named.Namespace, named.Name = key.Namespace, key.Name
+	_, err := c.send("evict", named, func() (client.Object, error) { return named, c.cluster.evict(key, options) })
+	return err
+}
+
+// Update implements client.SubResourceClient.
+func (s *subresource) Update(_ context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
+	if err := s.supported(o); err != nil {
+		return err
+	}
+	return s.update(o, s.part)
+}
+
+// Patch implements client.SubResourceClient.
+func (s *subresource) Patch(_ context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+	if err := s.supported(o); err != nil {
+		return err
+	}
+	options := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
+	return s.patch(o, p, s.part, &options.PatchOptions)
+}
+
+// Apply implements client.SubResourceClient.
+func (s *subresource) Apply(context.Context, runtime.ApplyConfiguration, ...client.SubResourceApplyOption) error {
+	return errUnsupported
+}

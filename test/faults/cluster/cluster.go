@@ -1,0 +1,148 @@
+// Package cluster is an API server in memory with lagging caches before it, for the fault simulator: the semantics that
+// the operator relies on (resource versions, preconditions, subresources, graceful deletion, field ownership), none of
+// the transport, and no goroutine. It knows nothing of worlds, actors or checks.
+//
+// Stored objects are never changed: a write stores another one. So what the accessors and events give away stays as it
+// was, and must not be changed by anybody. Nothing here is safe for use by several goroutines.
+//
+// Of what a real server refuses it knows: preconditions and stale versions, names and labels, the schemas of the CRDs
+// without their CEL rules, and limits of size. Times are stored as they are given: give whole seconds.
+package cluster
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// Cluster is the API server.
+type Cluster struct {
+	// Namespace of the operator: its caches hold the pods and ConfigMaps of no other. "skyhook" unless it is set before the
+	// first replica.
+	Namespace string
+	// OnWrite is called after each write that took effect, with a verb (create, update, patch, apply, delete, evict, and
+	// with "/status" behind it for the subresource) and the object as it is now, or was last.
+	OnWrite func(verb string, o client.Object)
+	// Admit refuses creations with the error that it returns, such as Forbidden for a quota.
+	Admit func(o client.Object) error
+	// Disrupt refuses evictions with the sentence that it returns, as disruption budgets do; "" allows them.
+	Disrupt func(pod *corev1.Pod) string
+	// Stale is how many changes of a kind a live list with resourceVersion 0 is behind: a real server answers it from a
+	// cache. Nil for none.
+	Stale func(k Kind) int
+	// Audit keeps the text of every object that is stored or cached from now on, for Altered.
+	Audit bool
+
+	scheme   *runtime.Scheme
+	now      func() time.Time
+	tables   map[Kind]*table
+	version  int64
+	created  int64
+	writes   int
+	replicas []*Replica
+	// applied are the fields that were applied to an object, by who applied them.
+	applied map[types.UID]owners
+	rules   map[Kind]rule
+	texts   map[client.Object]string
+}
+
+// firstVersion makes resource versions get one digit more early on: they must not be compared as texts.
+const firstVersion = 990
+
+// New returns an empty API server. Its times are those of now, cut to seconds.
+func New(scheme *runtime.Scheme, now func() time.Time) *Cluster {
+	c := &Cluster{
+		Namespace: "skyhook", scheme: scheme, now: now, version: firstVersion,
+		tables: make(map[Kind]*table, len(Kinds)), applied: map[types.UID]owners{},
+	}
+	for name, k := range allKinds {
+		c.tables[name] = &table{kind: k}
+	}
+	return c
+}
+
+var allKinds = kinds()
+
+// Client reads and writes the server directly.
+func (c *Cluster) Client() client.Client { return &conn{cluster: c, read: c.read} }
+
+// Writes is the number of writes that took effect.
+func (c *Cluster) Writes() int { return c.writes }
+
+// Nodes returns all nodes by name. Neither the slice's objects nor those of the accessors below may be changed.
+func (c *Cluster) Nodes() []*corev1.Node { return all[*corev1.Node](c.tables[Nodes]) }
+
+// Pods returns all pods by namespace and name.
+func (c *Cluster) Pods() []*corev1.Pod { return all[*corev1.Pod](c.tables[Pods]) }
+
+// ConfigMaps returns all ConfigMaps by namespace and name.
+func (c *Cluster) ConfigMaps() []*corev1.ConfigMap {
+	return all[*corev1.ConfigMap](c.tables[ConfigMaps])
+}
+
+// Revisions returns all ControllerRevisions by namespace and name.
+func (c *Cluster) Revisions() []*appsv1.ControllerRevision {
+	return all[*appsv1.ControllerRevision](c.tables[Revisions])
+}
+
+// Skyhooks returns all Skyhooks by name.
+func (c *Cluster) Skyhooks() []*v1alpha1.Skyhook { return all[*v1alpha1.Skyhook](c.tables[Skyhooks]) }
+
+// Policies returns all DeploymentPolicies by name.
+func (c *Cluster) Policies() []*v1alpha1.DeploymentPolicy {
+	return all[*v1alpha1.DeploymentPolicy](c.tables[Policies])
+}
+
+// commit stores a version of an object that is nobody else's yet; old is nil for a new one.
+func (c *Cluster) commit(t *table, verb string, old, o client.Object) client.Object {
+	c.version++
+	o.SetResourceVersion(strconv.FormatInt(c.version, 10))
+	t.put(o)
+	c.remember(o)
+	c.announce(t.kind, verb, old, o)
+	return o
+}
+
+// drop removes an object; last is its last version.
+func (c *Cluster) drop(t *table, verb string, last client.Object) client.Object {
+	gone := t.fresh()
+	t.shareTo(last, gone)
+	c.version++
+	gone.SetResourceVersion(strconv.FormatInt(c.version, 10))
+	t.remove(client.ObjectKeyFromObject(gone))
+	delete(c.applied, gone.GetUID())
+	c.announce(t.kind, verb, gone, nil)
+	return gone
+}
+
+// announce tells replicas and the driver about a write. A nil version is none.
+func (c *Cluster) announce(k *kind, verb string, old, o client.Object) {
+	c.writes++
+	for _, r := range c.replicas {
+		r.notice(k, old, o)
+	}
+	if c.OnWrite == nil {
+		return
+	}
+	if o == nil {
+		o = old
+	}
+	c.OnWrite(verb, o)
+}
+
+func (c *Cluster) time() metav1.Time { return metav1.NewTime(c.now().Truncate(time.Second)) }
+
+// nextUID counts objects: the same world gives the same UIDs.
+func (c *Cluster) nextUID() types.UID {
+	c.created++
+	return types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", c.created))
+}

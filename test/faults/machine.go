@@ -1,0 +1,184 @@
+package faults
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// goDown ends all that runs on a machine and lets it boot some time later.
+func (k *kubelet) goDown() {
+	if !k.up {
+		return
+	}
+	if k.plan.Graceful {
+		k.shutdownPods()
+	}
+	k.up = false
+	k.w.trace.add(k.w, "host %s is down", k.plan.Name)
+	boots := k.boots
+	if k.w.chance(0.7) {
+		k.w.after(k.w.seconds(0, 40), "node "+k.plan.Name+" is seen to be away", func() {
+			if !k.up && k.boots == boots {
+				k.w.editNodeStatus(k.plan.Name, func(n *corev1.Node) { setReady(n, false, k.w.now) })
+			}
+		})
+	}
+	k.w.after(k.w.seconds(20, 300), "host "+k.plan.Name+" boots", k.boot)
+}
+
+// shutdownPods is what a kubelet does that is told of the shutdown.
+func (k *kubelet) shutdownPods() {
+	for _, pod := range k.w.cluster.Pods() {
+		r := k.runs[pod.UID]
+		if pod.Spec.NodeName != k.plan.Name || finishedPod(pod) || r == nil || r.state == runOver {
+			continue
+		}
+		k.failPod(pod, r, "Terminated", "Pod was terminated in response to imminent node shutdown.")
+	}
+}
+
+// failPod ends a pod for good without a result.
+func (k *kubelet) failPod(pod *corev1.Pod, r *run, reason, message string) {
+	k.w.trace.add(k.w, "kubelet %s: pod %s failed: %s", k.plan.Name, pod.Name, reason)
+	k.w.watch.failed(pod)
+	if r.state != runEnding {
+		r.state, r.until, r.stuck = runOver, never, false
+	}
+	k.w.podStatus(pod, func(st *corev1.PodStatus) {
+		st.Phase, st.Reason, st.Message = corev1.PodFailed, reason, message
+		for i := range st.InitContainerStatuses {
+			if c := &st.InitContainerStatuses[i]; c.State.Running != nil {
+				c.State = terminated(143, "")
+			}
+		}
+	})
+}
+
+// boot brings a machine back. What ran on it runs again from its first container.
+func (k *kubelet) boot() {
+	if k.up || k.w.node(k.plan.Name) == nil {
+		return
+	}
+	k.newBoot()
+	k.up = true
+	k.host.interrupts++
+	if k.plan.Ephemeral {
+		k.host.done = map[string]bool{}
+	}
+	k.w.trace.add(k.w, "host %s is up, boot id %s", k.plan.Name, k.bootID)
+	k.bootedAt = k.w.now
+	for _, r := range k.runs {
+		if r.state != runEnding && r.state != runOver {
+			*r = run{state: runBackoff, content: r.content, until: k.w.now.Add(30 * time.Second)}
+		}
+	}
+	k.losePods()
+	if k.plan.PodsFirst {
+		k.reportLater("is reported")
+		return
+	}
+	ready := k.w.chance(0.6)
+	k.report(ready)
+	if !ready {
+		k.reportLater("is Ready")
+	}
+}
+
+// reportLater reports this boot some time later, if it still lasts.
+func (k *kubelet) reportLater(what string) {
+	boots := k.boots
+	k.w.after(k.w.seconds(1, 30), "node "+k.plan.Name+" "+what, func() {
+		if k.up && k.boots == boots {
+			k.report(true)
+		}
+	})
+}
+
+// losePods reports what became of the containers that a boot ended.
+func (k *kubelet) losePods() {
+	for _, pod := range k.w.cluster.Pods() {
+		r := k.runs[pod.UID]
+		if pod.Spec.NodeName != k.plan.Name || r == nil || r.state != runBackoff {
+			continue
+		}
+		if _, ours := ownerOf(pod); !ours {
+			r.state, r.until = runContainer, never
+			continue
+		}
+		if len(pod.Status.InitContainerStatuses) == 0 {
+			*r = run{until: k.w.now}
+			continue
+		}
+		r.until = k.w.now.Add(k.w.seconds(0, 20))
+		k.w.watch.failed(pod)
+		k.w.podStatus(pod, func(st *corev1.PodStatus) {
+			restarts := st.InitContainerStatuses[0].RestartCount
+			started := st.InitContainerStatuses[0].State.Waiting == nil
+			*st = pendingStatus(pod)
+			st.InitContainerStatuses[0].RestartCount = restarts
+			if started {
+				st.InitContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Unknown"}}
+			}
+		})
+	}
+}
+
+// lost is a machine that vanishes for a while; the control plane deletes its pods after five minutes.
+func (k *kubelet) lost(d time.Duration) {
+	if !k.up {
+		return
+	}
+	k.up = false
+	k.w.trace.add(k.w, "host %s is lost for %s", k.plan.Name, d)
+	boots := k.boots
+	k.w.after(40*time.Second, "node "+k.plan.Name+" is seen to be away", func() {
+		if !k.up && k.boots == boots {
+			k.w.editNodeStatus(k.plan.Name, func(n *corev1.Node) { setReady(n, false, k.w.now) })
+		}
+	})
+	k.w.after(340*time.Second, "pods of node "+k.plan.Name+" are deleted", func() {
+		if k.up || k.boots != boots {
+			return
+		}
+		for _, pod := range k.w.cluster.Pods() {
+			if pod.Spec.NodeName == k.plan.Name && pod.DeletionTimestamp == nil {
+				k.w.remove(pod.DeepCopy())
+			}
+		}
+	})
+	k.w.after(d, "host "+k.plan.Name+" boots", k.boot)
+}
+
+// deleteNode removes the node and its pods, as the cloud's machinery does; later the name comes back on a new machine.
+func (k *kubelet) deleteNode() {
+	k.up = false
+	k.host, k.runs = newHost(), map[types.UID]*run{}
+	k.w.trace.add(k.w, "node %s is deleted", k.plan.Name)
+	if n := k.w.node(k.plan.Name); n != nil {
+		k.w.remove(n.DeepCopy())
+	}
+	name := k.plan.Name
+	k.w.after(k.w.seconds(1, 120), "pods of the deleted node "+name+" are removed", func() { k.w.removePodsOf(name) })
+	if k.w.chance(0.7) {
+		k.w.after(k.w.seconds(1, 200), "node "+name+" is created again", func() {
+			if k.w.node(name) == nil {
+				k.w.removePodsOf(name) // the garbage collector of pods and a kubelet without memory
+				k.w.addNode(k.plan)
+			}
+		})
+	}
+}
+
+func (w *World) removePodsOf(node string) {
+	if w.node(node) != nil {
+		return
+	}
+	for _, pod := range w.cluster.Pods() {
+		if pod.Spec.NodeName == node {
+			w.remove(pod.DeepCopy(), client.GracePeriodSeconds(0))
+		}
+	}
+}

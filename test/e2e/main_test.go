@@ -4,10 +4,12 @@ package e2e
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -33,6 +35,11 @@ var bed struct {
 }
 
 func TestMain(m *testing.M) {
+	// Parallel tests have a node each and mostly wait for it. What the command line says wins.
+	if err := flag.Set("test.parallel", strconv.Itoa(nodeCount)); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := 1
 	if err := setUp(ctx); err != nil {

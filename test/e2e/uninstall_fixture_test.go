@@ -27,6 +27,8 @@ type wish struct {
 	name     string
 	nodes    []string
 	packages map[string]v1alpha1.Package
+	// priority among Skyhooks; 0 for the default.
+	priority int
 }
 
 // scripted is a package that can be uninstalled, with scripts by hook.
@@ -44,15 +46,18 @@ func undoable(file string) map[string]string {
 
 func (w *wish) manifest(t *testing.T) string {
 	t.Helper()
+	spec := map[string]any{
+		"nodeSelectors": metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: corev1.LabelHostname, Operator: metav1.LabelSelectorOpIn, Values: w.nodes},
+		}},
+		"packages": w.packages,
+	}
+	if w.priority != 0 {
+		spec["priority"] = w.priority
+	}
 	text, err := yaml.Marshal(map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Skyhook",
-		"metadata": map[string]any{"name": w.name},
-		"spec": map[string]any{
-			"nodeSelectors": metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
-				{Key: corev1.LabelHostname, Operator: metav1.LabelSelectorOpIn, Values: w.nodes},
-			}},
-			"packages": w.packages,
-		},
+		"metadata": map[string]any{"name": w.name}, "spec": spec,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +106,8 @@ func (w *wish) edit(name string, edit func(*v1alpha1.Package)) {
 // try asks the API server about an edit, or about the removal of a package when edit is nil, without storing it.
 func (w *wish) try(t *testing.T, name string, edit func(*v1alpha1.Package)) (string, error) {
 	t.Helper()
-	other := &wish{name: w.name, nodes: w.nodes, packages: maps.Clone(w.packages)}
+	other := *w
+	other.packages = maps.Clone(w.packages)
 	if edit == nil {
 		delete(other.packages, name)
 	} else {

@@ -45,11 +45,14 @@ func (p *pass) open(u unit) bool { return p.ask(u, gates) }
 // openAgain reports the same for a stage that has begun and lost its pod. Its turn comes last: a node that fails says that
 // it lacks its turn only if that is all it lacks, since it gets its turn for saying so.
 func (p *pass) openAgain(u unit) bool {
-	isTurn := func(g gate) bool { return g.turn }
-	place := slices.DeleteFunc(slices.Clone(gates), isTurn)
-	turn := slices.DeleteFunc(slices.Clone(gates), func(g gate) bool { return !g.turn })
-	return p.ask(u, append(place, turn...))
+	return p.ask(u, placeGates) && p.ask(u, turnGates)
 }
+
+// turnGates are about whose turn it is, which is all that an interrupt is asked; placeGates, about what is on the node.
+var (
+	turnGates  = slices.DeleteFunc(slices.Clone(gates), func(g gate) bool { return !g.turn })
+	placeGates = slices.DeleteFunc(slices.Clone(gates), func(g gate) bool { return g.turn })
+)
 
 func (p *pass) ask(u unit, list []gate) bool {
 	for _, g := range list {

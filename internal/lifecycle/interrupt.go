@@ -215,9 +215,6 @@ func (p *pass) ensureInterrupt(e *record.Entry) {
 	p.start(*e)
 }
 
-// turnGates are those of the gates that an interrupt has to pass; the others are about pods of a package.
-var turnGates = slices.DeleteFunc(slices.Clone(gates), func(g gate) bool { return !g.turn })
-
 // awaitReady waits for a node that has rebooted, for as long as a reboot may take.
 func (p *pass) awaitReady(e *record.Entry) {
 	limit := p.rebootLimit(*e)

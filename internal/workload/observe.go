@@ -35,6 +35,11 @@ func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 	return p, nil
 }
 
+// Ended reports whether nothing of the pod runs any more.
+func Ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
 // ends is when the grace period of a pod is over that is being deleted: that is what its deletionTimestamp says.
 func ends(pod *corev1.Pod) time.Time {
 	if pod.DeletionTimestamp == nil {

@@ -153,37 +153,28 @@ func (p *pass) facts(s *v1alpha1.Skyhook) lifecycle.Node {
 	for name, holds := range p.cordons {
 		other = other || holds && name != s.Name
 	}
+	others, interrupts := p.othersPods(s)
 	return lifecycle.Node{
 		Ready: targets.Ready(p.node), BootID: p.node.Status.NodeInfo.BootID, OwnReboot: p.ownReboot,
 		Unschedulable: p.unschedulable, CordonedByOther: other,
-		OtherPods: p.started + p.othersPods(s), InterruptPods: p.interruptPods(s),
+		OtherPods: p.started + others, InterruptPods: interrupts,
 	}
 }
 
-// interruptPods counts the pods of interrupts that are not this Skyhook's and have not ended.
-func (p *pass) interruptPods(s *v1alpha1.Skyhook) int {
-	count := 0
+// othersPods counts the package pods that are not this Skyhook's, and those of them that run an interrupt. One that has ended
+// runs nothing any more, whoever may be held up in deleting it.
+func (p *pass) othersPods(s *v1alpha1.Skyhook) (all, interrupts int) {
 	for k := range p.pods {
 		pod := &p.pods[k]
-		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-		if !ended && workload.IsInterrupt(pod) && !metav1.IsControlledBy(pod, s) {
-			count++
+		if workload.Ended(pod) || metav1.IsControlledBy(pod, s) {
+			continue
+		}
+		all++
+		if workload.IsInterrupt(pod) {
+			interrupts++
 		}
 	}
-	return count
-}
-
-// othersPods counts the package pods that are not this Skyhook's. One that has ended runs nothing any more, whoever may be
-// held up in deleting it.
-func (p *pass) othersPods(s *v1alpha1.Skyhook) int {
-	count := 0
-	for k := range p.pods {
-		ended := p.pods[k].Status.Phase == corev1.PodSucceeded || p.pods[k].Status.Phase == corev1.PodFailed
-		if !ended && !metav1.IsControlledBy(&p.pods[k], s) {
-			count++
-		}
-	}
-	return count
+	return all, interrupts
 }
 
 // ownPods returns the pods whose controller is this very Skyhook. Labels prove nothing.

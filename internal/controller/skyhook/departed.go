@@ -15,6 +15,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 // maxLooks is how many nodes are asked for one by one before all are listed.
@@ -73,8 +74,7 @@ func (r *Reconciler) withPods(ctx context.Context, s *v1alpha1.Skyhook) (map[str
 	names := map[string]bool{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-		if !ended && metav1.IsControlledBy(pod, s) {
+		if !workload.Ended(pod) && metav1.IsControlledBy(pod, s) {
 			names[pod.Spec.NodeName] = true
 		}
 	}

@@ -83,8 +83,8 @@ var Mutants = []Mutant{
 	},
 	{
 		Name: "permit before dependencies", File: "internal/lifecycle/gates.go",
-		Before:   "\treturn p.ask(u, append(place, turn...))",
-		After:    "\treturn p.ask(u, append(turn, place...))",
+		Before:   "\treturn p.ask(u, placeGates) && p.ask(u, turnGates)",
+		After:    "\treturn p.ask(u, turnGates) && p.ask(u, placeGates)",
 		Findings: []string{"cycle/permit", "no-rest/", "no-reason/"},
 	},
 }

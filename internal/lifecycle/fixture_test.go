@@ -301,6 +301,8 @@ func pod(t rapid.TB, words []string) lifecycle.Pod {
 			p.Restarts = int32(number(t, v))
 		case k == "created":
 			p.Created = now.Add(duration(t, v))
+		case k == "ends":
+			p.Terminating, p.Ends = true, now.Add(duration(t, v))
 		case k == "reason":
 			p.Reason, p.Message = v, message(v)
 		case k == "exit":

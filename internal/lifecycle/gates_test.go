@@ -115,6 +115,27 @@ var gated = []row{
 		want: "a@1.0 apply:complete run=r1; delete a-apply; wait a WaitingForPermit; is waiting",
 	},
 	{
+		name: "a permit that is taken back: what fails does not keep it",
+		spec: "a@1.0", node: "a@1.0 apply:erroring reason=StepFailed", pods: "a@1.0 apply failing reason=StepFailed", gate: "revoked",
+		want: "is erroring; returned",
+	},
+	{
+		name: "a permit that is taken back: what runs keeps it",
+		spec: "a@1.0; b@1.0", node: "a@1.0 apply:erroring reason=StepFailed; b@1.0 apply:in_progress",
+		pods: "a@1.0 apply failing reason=StepFailed; b@1.0 apply running", gate: "revoked",
+		want: "is erroring",
+	},
+	{
+		name: "a permit that is taken back: what was ended keeps it for its grace period",
+		spec: "a@1.0", node: "a@1.0 apply:erroring reason=StageTimeout", pods: "a@1.0 apply running ends=10s", gate: "revoked",
+		want: "wait a WaitingForPodToEnd; again 40s; is erroring",
+	},
+	{
+		name: "a permit that is taken back: what does not end does not keep it for ever",
+		spec: "a@1.0", node: "a@1.0 apply:erroring reason=StageTimeout", pods: "a@1.0 apply running ends=-1m", gate: "revoked",
+		want: "wait a WaitingForPodToEnd; tell WaitingForPodToEnd; is erroring; returned",
+	},
+	{
 		name: "a permit that was given back is none",
 		spec: "a@1.0", gate: "acknowledged",
 		want: "wait a WaitingForPermit; is waiting",

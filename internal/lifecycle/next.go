@@ -33,6 +33,7 @@ func Next(o Observation) Decision {
 	p := newPass(o)
 	p.acceptBoot()
 	p.watchInterrupt()
+	p.acceptBoot() // once more: an interrupt that is no reboot is seen to its end first
 	for _, u := range p.units() {
 		for p.step(u) {
 			continue
@@ -209,13 +210,16 @@ func (p *pass) deleteStale() {
 	}
 }
 
-// busy reports whether a pod is there that does not belong to what fails.
+// busy reports whether a pod is there that does not belong to what fails, or that is about to end: what it runs may go on for
+// as long as its grace period lasts.
 func (p *pass) busy() bool {
 	failing := map[string]bool{}
 	for _, e := range p.relevant(p.out.Record) {
 		failing[e.Name] = e.State == v1alpha1.StateErroring
 	}
-	return slices.ContainsFunc(p.Pods, func(pod Pod) bool { return !failing[pod.Package] })
+	return slices.ContainsFunc(p.Pods, func(pod Pod) bool {
+		return !failing[pod.Package] || pod.Terminating && p.Now.Before(pod.Ends.Add(endGrace))
+	})
 }
 
 // any reports whether an entry that matters is in the given state.

@@ -51,6 +51,7 @@ func observation(t *testing.T, r row) lifecycle.Observation {
 
 // gates are what stands between a node and new work.
 var gates = map[string]func(*lifecycle.Observation){
+	"revoked":      func(o *lifecycle.Observation) { o.Permit.Revoked = true },
 	"no-permit":    func(o *lifecycle.Observation) { o.Permit = nil },
 	"acknowledged": func(o *lifecycle.Observation) { o.Record.Done = record.PermitToken(permit) },
 	"returned-one-before": func(o *lifecycle.Observation) {

@@ -55,9 +55,9 @@ var reapplied = []row{
 		want: "is in_progress",
 	},
 	{
-		name: "a reboot during another interrupt is not forgotten at its end",
+		name: "a reboot during another interrupt: once that is done, all packages start over",
 		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt done", gate: "ours reapply last-boot=b1 boot=b2",
-		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; start a post-interrupt; is in_progress",
+		want: "a@1.0 interrupt:complete gen=0; ReapplyAfterReboot; forget a@1.0; boot b2; delete a-interrupt; look-drain; is in_progress",
 	},
 	{
 		name: "not set: a reboot changes nothing",

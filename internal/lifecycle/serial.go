@@ -1,6 +1,10 @@
 package lifecycle
 
-import "github.com/skyhook-operator/skyhook/internal/record"
+import (
+	"cmp"
+
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
 
 // outOfTurn reports whether packages work one at a time and it is another's turn, and whose. Without serial nobody asks
 // for the turn, which looks at every package.
@@ -13,7 +17,8 @@ func (p *pass) outOfTurn(name string) (turn string, out bool) {
 }
 
 // turn is the package that works now when packages work one at a time: the one that has begun, else the first by name
-// whose dependencies are complete. One that has begun lets its dependencies go first when they have work again.
+// whose dependencies are complete. One that has begun lets its dependencies go first when they have work again, and has the
+// turn when nobody else can use it: it may owe an interrupt, which asks for no dependency, and says what it waits for.
 func (p *pass) turn() string {
 	if e, running := p.interruptOwner(); running {
 		return e.Name
@@ -21,7 +26,7 @@ func (p *pass) turn() string {
 	if name := p.leavesFirst(); name != "" {
 		return name
 	}
-	var first string
+	var first, begun string
 	for _, name := range p.Packages.names() {
 		pkg := p.Packages[name]
 		if pkg.applies() {
@@ -33,11 +38,15 @@ func (p *pass) turn() string {
 			return name
 		}
 		complete := recorded && final(pkg, e)
-		if first == "" && !complete && ready {
+		switch {
+		case complete:
+		case ready && first == "":
 			first = name
+		case recorded && begun == "":
+			begun = name
 		}
 	}
-	return first
+	return cmp.Or(first, begun)
 }
 
 // leavesFirst is the package whose turn it is to be undone: the one that has begun, else the first by name that nothing

@@ -38,6 +38,16 @@ var serials = []row{
 		want: "b@1.0 apply:in_progress run=now; start b apply; wait a WaitingForDependency; wait c WaitingForSerial; is in_progress",
 	},
 	{
+		name: "11.2#1 one that has begun goes on when nobody else can",
+		spec: "a@1.0^on,apply; b@1.0!service(x)<a@1.0", node: "b@1.0 config:complete", gate: "serial ours clear",
+		want: "b@1.0 interrupt:in_progress run=now by service(x) boot=b1; start b interrupt service(x); is in_progress",
+	},
+	{
+		name: "11.2#1 one that has begun says what it waits for when nobody else can go on",
+		spec: "a@1.0^on,apply; b@1.0!service(x)<a@1.0", node: "b@1.0 interrupt:complete interrupt=service(x) boot=b1", gate: "serial",
+		want: "wait b DependencyUninstalled; tell DependencyUninstalled; is blocked; returned",
+	},
+	{
 		name: "11.2#1 a failing one keeps its turn",
 		spec: "a@1.0; b@1.0", node: "a@1.0 apply:erroring reason=StepFailed restarts=2", pods: "a@1.0 apply failing reason=StepFailed restarts=2", gate: "serial",
 		want: "wait b WaitingForSerial; is erroring",

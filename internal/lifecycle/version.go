@@ -19,6 +19,9 @@ func sameVersion(a, b string) bool {
 
 // below reports whether version a is older than b; texts that are not versions are never older.
 func below(a, b string) bool {
+	if a == b {
+		return false // most are, and parsing costs more than all the rest
+	}
 	va, errA := semver.NewVersion(a)
 	vb, errB := semver.NewVersion(b)
 	return errA == nil && errB == nil && va.LessThan(vb)

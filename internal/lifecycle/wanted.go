@@ -65,7 +65,7 @@ func (w Wanted) leaving(e record.Entry) (Leaving, bool) {
 	case inSpec && spec.applies():
 		return l, true
 	case inSpec:
-		return l, below(spec.Version, e.Version) && (onRemoval || begun)
+		return l, (onRemoval || begun) && below(spec.Version, e.Version)
 	default:
 		return l, onRemoval || begun
 	}
@@ -132,7 +132,7 @@ func (w Wanted) NeedsUninstall(n record.Node, name string) (record.Entry, bool) 
 	spec := w.Packages[name]
 	for _, key := range sortedKeys(n.Packages) {
 		e := n.Packages[key]
-		if e.Name != name || !below(spec.Version, e.Version) || superseded(n, e) || w.Abandoned || uninstalling(e) {
+		if e.Name != name || w.Abandoned || uninstalling(e) || !below(spec.Version, e.Version) || superseded(n, e) {
 			continue
 		}
 		l := w.definition(e)

@@ -164,8 +164,8 @@ func TestRead(t *testing.T) {
 		},
 		{
 			"cordon, wait and boot id",
-			map[string]string{cordonKey: "true", bootKey: "b", waitKey: `{"reason":"R","message":"m","since":"2026-03-01T12:00:00Z"}`},
-			record.Node{Cordoned: true, BootID: "b", Wait: &record.Wait{Reason: "R", Message: "m", Since: since}, Packages: map[string]record.Entry{}},
+			map[string]string{cordonKey: "true", bootKey: "b", waitKey: `{"reason":"R","message":"m","since":"2026-03-01T12:00:00Z","frees":"time"}`},
+			record.Node{Cordoned: true, BootID: "b", Wait: &record.Wait{Reason: "R", Message: "m", Since: since, Frees: record.FreesTime}, Packages: map[string]record.Entry{}},
 		},
 		{"a cordon is only \"true\"", map[string]string{cordonKey: "yes"}, record.Node{Packages: map[string]record.Entry{}}},
 		{"a wait that cannot be read is none", map[string]string{waitKey: "{"}, record.Node{Packages: map[string]record.Entry{}}},
@@ -251,7 +251,7 @@ func drawNode(t *rapid.T) record.Node {
 		BootID: rapid.SampledFrom([]string{"", "boot-1"}).Draw(t, "boot"),
 	}
 	if rapid.Bool().Draw(t, "waits") {
-		n.Wait = &record.Wait{Reason: "R", Message: rapid.String().Draw(t, "wait"), Since: since}
+		n.Wait = &record.Wait{Reason: "R", Message: rapid.String().Draw(t, "wait"), Since: since, Frees: record.FreesNode}
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "entries") {
 		e := record.Entry{

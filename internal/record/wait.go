@@ -2,8 +2,11 @@ package record
 
 import (
 	"encoding/json"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
 // Frees says who can end a wait.
@@ -33,19 +36,40 @@ type Wait struct {
 	Message string `json:"message"`
 	// Since when it waits for this, in whole seconds.
 	Since metav1.Time `json:"since,omitzero"`
-	// Frees says who can end the wait; empty when an earlier version wrote it.
+	// Frees says who can end the wait.
 	Frees Frees `json:"frees,omitempty"`
 	// Overdue says that it lasts longer than the spec allows, which counts as a failed run.
 	Overdue bool `json:"overdue,omitempty"`
 }
 
-// readWait never fails: a wait is computed again in every pass, and is written again when it cannot be read.
+// readWait never fails: a wait is computed again in every pass, and is written again when it cannot be read. Earlier versions
+// told only the reason of a wait; what follows from it is added.
 func readWait(raw string) *Wait {
 	var w Wait
 	if raw == "" || json.Unmarshal([]byte(raw), &w) != nil || w.Reason == "" {
 		return nil
 	}
+	if w.Frees == "" {
+		w.Frees, w.Overdue = freedBy(w.Reason), w.Reason == v1alpha1.ReasonDrainTimeout
+	}
 	return &w
+}
+
+// freedBy says who could end a wait of an earlier version.
+func freedBy(reason string) Frees {
+	for frees, reasons := range map[Frees][]string{
+		FreesAuthor: {v1alpha1.ReasonDependencyUninstalled, v1alpha1.ReasonUninstallRequired, v1alpha1.ReasonDefinitionMissing},
+		FreesOther:  {v1alpha1.ReasonWaitingForPermit, v1alpha1.ReasonWaitingForSkyhook},
+		FreesAdministrator: {
+			v1alpha1.ReasonNodeIgnored, v1alpha1.ReasonTaintNotTolerable, v1alpha1.ReasonPaused, v1alpha1.ReasonDisabled,
+			v1alpha1.ReasonSpecInvalid, v1alpha1.ReasonDeploymentPolicyNotFound,
+		},
+	} {
+		if slices.Contains(reasons, reason) {
+			return frees
+		}
+	}
+	return FreesNode
 }
 
 func encodeWait(w *Wait) (string, error) {

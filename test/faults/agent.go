@@ -165,6 +165,10 @@ func (k *kubelet) interrupt(pod *corev1.Pod, r *run) {
 // exited takes over how the current container ended.
 func (k *kubelet) exited(pod *corev1.Pod, r *run) {
 	r.stuck = false
+	if k.unreported && !isInterruptStage(r.content.id.Stage) {
+		r.until = k.w.now.Add(time.Second) // real kubelets tell of their boot long before a package's stage is through
+		return
+	}
 	if r.exit != 0 {
 		k.failed(pod, r)
 		return

@@ -101,7 +101,7 @@ func (c *watcher) podWritten(verb string, pod *corev1.Pod) {
 	_, ours := ownerOf(pod)
 	if !ours {
 		c.foreign = c.foreign || verb == "delete"
-		if pod.Labels[protectedLabel] != "" && pod.Spec.NodeName != "" {
+		if over := verb == "delete" && finishedPod(pod); pod.Labels[protectedLabel] != "" && pod.Spec.NodeName != "" && !over {
 			c.protectedUntil[pod.Spec.NodeName] = c.w.now
 		}
 		return
@@ -269,6 +269,9 @@ func (c *watcher) nodeChanged(old, now *corev1.Node) {
 	for _, name := range record.Skyhooks(now.Annotations, now.Labels) {
 		if record.Raw(name, old.Annotations) == record.Raw(name, now.Annotations) {
 			continue
+		}
+		if c.w.acting == nil {
+			c.w.kubelet(now.Name).host.forget(name)
 		}
 		before, _ := record.Read(name, old.Annotations)
 		after, err := record.Read(name, now.Annotations)

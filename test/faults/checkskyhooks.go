@@ -63,7 +63,9 @@ func (c *watcher) atWork(s *v1alpha1.Skyhook) map[string]string {
 		}
 	}
 	for _, p := range s.Status.Permits {
-		nodes[p.Node] = "permit"
+		if nodes[p.Node] == "" {
+			nodes[p.Node] = "permit"
+		}
 	}
 	return nodes
 }
@@ -146,6 +148,9 @@ func (c *watcher) checkCeilings(s *v1alpha1.Skyhook, added []string, work map[st
 		limits["one"] = max(limits["one"], ceiling(p.Spec.Compartments[0].Budget, matched["one"]))
 	}
 	for _, n := range added {
+		if work[n] != "permit" {
+			continue // a retry that got on by itself: it was at work before, and gets the permit for what follows
+		}
 		name := compartment[n]
 		if _, split := busy["one"]; !split && busy["default"] == len(work) {
 			name = "default"
@@ -201,7 +206,7 @@ func (w *World) checkHost(n *corev1.Node) {
 			pkg := s.Spec.Packages[name]
 			on := h.installed[s.Name+"/"+name]
 			if pkg.Uninstall != nil && pkg.Uninstall.Apply {
-				if on != nil {
+				if on != nil && !on.forgotten {
 					w.find("not-uninstalled", "%s is complete, but %s is on %s: %v", s.Name, name, n.Name, h)
 				}
 				continue

@@ -31,6 +31,8 @@ type installed struct {
 	config, env map[string]string
 	// interrupts is how many interrupts the host had seen when this version was applied.
 	interrupts int
+	// forgotten says that a user edited the record that told of it: nobody knows of it any more.
+	forgotten bool
 }
 
 func newHost() *host {
@@ -161,7 +163,7 @@ func (h *host) finish(c content) {
 			on = &installed{}
 			h.installed[key] = on
 		}
-		on.version, on.interrupts = c.id.Version, h.interrupts
+		on.version, on.interrupts, on.forgotten = c.id.Version, h.interrupts, false
 	case v1alpha1.StageConfig:
 		if on != nil {
 			on.configured, on.config, on.env = c.id.Version, c.config, c.env
@@ -171,6 +173,13 @@ func (h *host) finish(c content) {
 	case v1alpha1.StageUninstall:
 		delete(h.installed, key)
 	default:
+	}
+}
+
+// forget notes that nobody knows any more what a Skyhook has on the disk.
+func (h *host) forget(skyhook string) {
+	for key, on := range h.installed {
+		on.forgotten = on.forgotten || strings.HasPrefix(key, skyhook+"/")
 	}
 }
 

@@ -24,8 +24,8 @@ type kubelet struct {
 	runs     map[types.UID]*run
 	// rebooted remembers for which run of an interrupt the machine was rebooted, see checkRebootOnce.
 	rebooted map[string]int
-	// blind hides the boot id.
-	blind bool
+	// blind hides the boot id, unreported says that nobody was told of this boot yet.
+	blind, unreported bool
 }
 
 // run is one pod on the machine.
@@ -87,6 +87,7 @@ func (k *kubelet) newBoot() {
 // report writes what the kubelet says of its node.
 func (k *kubelet) report(ready bool) {
 	k.w.trace.add(k.w, "node %s reports ready=%t %s", k.plan.Name, ready, k.bootID)
+	k.unreported = false
 	k.w.editNodeStatus(k.plan.Name, func(n *corev1.Node) {
 		if n.Status.NodeInfo.BootID = k.bootID; k.blind {
 			n.Status.NodeInfo.BootID = ""

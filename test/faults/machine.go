@@ -76,7 +76,7 @@ func (k *kubelet) boot() {
 		}
 	}
 	k.losePods()
-	if k.plan.PodsFirst {
+	if k.unreported = k.plan.PodsFirst; k.unreported {
 		k.reportLater("is reported")
 		return
 	}

@@ -49,8 +49,8 @@ func (w *World) open() []reason {
 		}
 		whole := wholeReasons(s)
 		all = append(all, whole...)
-		if len(whole) > 0 && whole[0].reason != "DeletionBlocked" {
-			continue
+		if len(whole) > 0 && !slices.Contains([]string{"DeletionBlocked", "RolloutStopped"}, whole[0].reason) {
+			continue // nodes have nothing to add
 		}
 		all = append(all, w.nodeReasons(s, len(whole) > 0)...)
 	}
@@ -135,6 +135,9 @@ func (w *World) nodeReasons(s *v1alpha1.Skyhook, told bool) []reason {
 		if s.DeletionTimestamp == nil && s.Status.ObservedGeneration == s.Generation && s.Status.NodeStatus[n.Name] == v1alpha1.StatusComplete {
 			continue
 		}
+		if s.DeletionTimestamp != nil && !record.Exists(s.Name, n.Annotations, n.Labels) {
+			continue // nothing of it is there
+		}
 		found := w.reasonsOn(s, n)
 		if len(found) == 0 {
 			silent = append(silent, n.Name)
@@ -193,7 +196,7 @@ func (w *World) checkSilent(s *v1alpha1.Skyhook, silent []string, told []reason)
 	// Those whose turn it is come first: the others wait for them.
 	slices.SortStableFunc(silent, func(a, b string) int { return compareBool(holds(b), holds(a)) })
 	for _, name := range silent {
-		if holds(name) || len(s.Status.Permits) == 0 || len(told) == 0 {
+		if holds(name) || len(told) == 0 || len(s.Status.Permits) == 0 && !tellsHolder(s, told) {
 			w.findClass("no-reason", w.silence(s, name), "node %s is not complete for Skyhook %s and nothing tells why: %s", name, s.Name, w.state())
 			return
 		}
@@ -205,6 +208,14 @@ func (w *World) checkSilent(s *v1alpha1.Skyhook, silent []string, told []reason)
 			return
 		}
 	}
+}
+
+// tellsHolder reports whether the status says that a node for which something else is told uses the budget.
+func tellsHolder(s *v1alpha1.Skyhook, told []reason) bool {
+	return slices.ContainsFunc(s.Status.Waiting, func(w v1alpha1.WaitingNodes) bool {
+		return w.Reason == v1alpha1.ReasonWaitingForPermit &&
+			slices.ContainsFunc(told, func(r reason) bool { return r.node != "" && strings.Contains(w.Message, "used by "+r.node) })
+	})
 }
 
 func compareBool(a, b bool) int {

@@ -18,7 +18,7 @@ const (
 	// sameStates is how often one state of the world may come back.
 	sameStates = 4
 	// sameWrites is how often in a row operators may write although the state stays the same.
-	sameWrites = 12
+	sameWrites = 40
 	// idlePasses is after how many timers without a change the clock is set to the last one, and idleJumps how often.
 	idlePasses, idleJumps = 3, 2
 	// idleTime is how far it is set at least: longer than anything waits that tries again.
@@ -81,7 +81,7 @@ func (w *World) calm() {
 func (w *World) settle() bool {
 	w.watch.rebootsOf = map[string]int{}
 	w.watch.restReboots, w.watch.activity, w.watch.restPods = 0, map[string]int{}, map[string]int{}
-	q := quiet{seen: map[uint64]int{}, at: map[uint64]time.Time{}, writes: w.watch.writes}
+	q := quiet{seen: map[uint64]int{}, at: map[uint64]time.Time{}, pause: map[uint64]time.Duration{}, writes: w.watch.writes}
 	for limit := w.step + w.bound(); w.step < limit && !w.over; {
 		w.step++
 		if w.choose(w.due()) {
@@ -115,22 +115,28 @@ type quiet struct {
 	last uint64
 	// writes of operators so far.
 	writes int
-	// at is when each state was seen last, slow how often one came back after a long pause: what is tried again for as long as
-	// nobody helps is rest.
-	at   map[uint64]time.Time
-	slow int
+	// at is when each state was seen last and pause how long that was after the time before; slow is how often one came back
+	// after a long pause: what is tried again for as long as nobody helps is rest.
+	at    map[uint64]time.Time
+	pause map[uint64]time.Duration
+	slow  int
 	// idle counts looks in a row at which nothing had changed or been written; vain, those at which only was written.
 	idle, vain int
+	// since is when the vain writes began that are counted.
+	since time.Time
 }
 
 // look returns how often the present state came back when that is too often, else 0.
 func (q *quiet) look(w *World) int {
 	h := w.hash()
-	same, wrote := h == q.last, w.watch.writes != q.writes
+	same, writes := h == q.last, w.watch.writes != q.writes
 	q.last, q.writes = h, w.watch.writes
 	switch {
-	case same && !wrote:
+	case same && !writes:
 		q.idle++
+		return 0
+	case same && w.now.Sub(q.since) >= longPause:
+		q.slowly(w.now)
 		return 0
 	case same: // what is written may not show in the state, but not for ever
 		q.idle = 0
@@ -140,13 +146,17 @@ func (q *quiet) look(w *World) int {
 		}
 		return 0
 	}
-	q.idle, q.vain = 0, 0
+	q.idle, q.vain, q.since = 0, 0, w.now
 	last, known := q.at[h]
-	if q.at[h] = w.now; known && w.now.Sub(last) >= longPause {
-		q.slow++
-		if q.slow > sameStates {
-			q.idle = idlePasses + idleJumps
-		}
+	pause, before := w.now.Sub(last), q.pause[h]
+	if q.at[h] = w.now; known {
+		q.pause[h] = pause
+	}
+	switch {
+	case known && before > 0 && pause > before*3/2: // each time later
+		return 0
+	case known && pause >= longPause:
+		q.slowly(w.now)
 		return 0
 	}
 	q.seen[h]++
@@ -157,6 +167,15 @@ func (q *quiet) look(w *World) int {
 		return q.seen[h]
 	}
 	return 0
+}
+
+// slowly notes that a state came back after a long pause. Often enough, that is rest.
+func (q *quiet) slowly(now time.Time) {
+	q.vain, q.since = 0, now
+	clear(q.seen)
+	if q.slow++; q.slow > sameStates {
+		q.idle = idlePasses + idleJumps
+	}
 }
 
 func latest(a, b time.Time) time.Time {

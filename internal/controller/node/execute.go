@@ -164,7 +164,7 @@ func (r *Reconciler) deletePod(ctx context.Context, p *pass, pod lifecycle.Pod, 
 	options := []client.DeleteOption{client.Preconditions{UID: &pod.UID}}
 	if pod.Outcome == lifecycle.Done || force {
 		options = append(options, client.GracePeriodSeconds(0))
-		p.wrote.removed = append(p.wrote.removed, pod.UID)
+		p.wrote.removed = append(p.wrote.removed, writtenPod{pod.Name, pod.UID})
 	}
 	object := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: r.Workload.Namespace}}
 	err := r.Client.Delete(ctx, object, options...)
@@ -206,20 +206,14 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 	case err != nil:
 		return fmt.Errorf("create pod %s for stage %s of package %s: %w", pod.Name, start.Stage, start.Package, err)
 	}
-	p.wrote.created = append(p.wrote.created, pod.UID)
+	p.wrote.created = append(p.wrote.created, writtenPod{pod.Name, pod.UID})
 	return nil
 }
 
 // rejected records that the API server refuses the pod, so that people see why nothing happens. The next pass tries again
 // after a pause.
 func (r *Reconciler) rejected(ctx context.Context, p *pass, i *item, start lifecycle.Start, cause error) error {
-	n, change, after := lifecycle.Reject(i.decision.Record, start, cause.Error(), p.now)
-	if change == nil {
-		if i.decision.After == 0 || after < i.decision.After {
-			i.decision.After = after
-		}
-		return nil
-	}
+	n, change := lifecycle.Reject(i.decision.Record, start, cause.Error(), p.now)
 	patch, err := record.Write(i.skyhook.Name, n, p.node.Annotations, p.node.Labels)
 	if err != nil {
 		return fmt.Errorf("node %s: %w", p.node.Name, err)
@@ -227,7 +221,9 @@ func (r *Reconciler) rejected(ctx context.Context, p *pass, i *item, start lifec
 	if err := r.patchNode(ctx, p, patch); err != nil {
 		return err
 	}
-	i.decision.Record, i.decision.Changes = n, append(i.decision.Changes, *change)
+	if i.decision.Record = n; change != nil {
+		i.decision.Changes = append(i.decision.Changes, *change)
+	}
 	return nil
 }
 

@@ -238,7 +238,7 @@ func TestDeleteOnlyThatPod(t *testing.T) {
 	if got := strings.Join(w.deletes, ", "); got != "runs uid=1, done uid=2 grace=0" {
 		t.Errorf("requests: %s", got)
 	}
-	if got := p.wrote.removed; len(got) != 1 || got[0] != "2" {
+	if got := p.wrote.removed; len(got) != 1 || got[0].uid != "2" {
 		t.Errorf("%v are expected to leave the cache; only what is deleted without grace does at once", got)
 	}
 }

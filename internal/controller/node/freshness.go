@@ -24,12 +24,18 @@ type freshness struct {
 type written struct {
 	node             types.UID
 	resourceVersion  string
-	created, removed []types.UID
+	created, removed []writtenPod
 	at               time.Time
 }
 
+type writtenPod struct {
+	name string
+	uid  types.UID
+}
+
 const (
-	// freshPatience bounds the wait for pods: one that somebody deleted at once never shows up.
+	// freshPatience is how long pods are waited for before the API server is asked: one that somebody deleted at once never
+	// shows up, and one that does not go may have a finalizer.
 	freshPatience = 10 * time.Second
 	// freshRetry is when to look again; usually an event comes first.
 	freshRetry = 20 * time.Millisecond
@@ -45,30 +51,76 @@ func (f *freshness) note(node *corev1.Node, w written) {
 	f.nodes[node.Name] = w
 }
 
-// forget drops a node that is gone.
+func (f *freshness) noted(node string) (written, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w, ok := f.nodes[node]
+	return w, ok
+}
+
+// forget drops a node that is gone, or whose writes the cache shows.
 func (f *freshness) forget(node string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.nodes, node)
 }
 
-// behind reports whether the cache does not show the last pass's writes yet.
-func (f *freshness) behind(node *corev1.Node, pods []corev1.Pod, now time.Time) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	w, ok := f.nodes[node.Name]
-	if !ok {
-		return false
+// behind reports whether the cache does not show the last pass's writes yet. After a while it asks the API server whether
+// there is anything left to wait for: to take a pod that runs for one that is gone could uncordon a node that reboots.
+func (f *freshness) behind(node *corev1.Node, pods []corev1.Pod, now time.Time, exists func(writtenPod) (bool, error)) (bool, error) {
+	w, ok := f.noted(node.Name)
+	switch {
+	case !ok:
+		return false, nil
+	case w.node != node.UID: // another node of that name
+		f.forget(node.Name)
+		return false, nil
+	case older(node.ResourceVersion, w.resourceVersion):
+		return true, nil
 	}
-	if w.node != node.UID {
-		delete(f.nodes, node.Name) // another node of that name
-		return false
+	w.created, w.removed = unseen(pods, w.created, false), unseen(pods, w.removed, true)
+	if len(w.created)+len(w.removed) > 0 && now.Sub(w.at) >= freshPatience {
+		var err error
+		if w.created, err = filter(w.created, exists, true); err == nil {
+			w.removed, err = filter(w.removed, exists, false)
+		}
+		if err != nil {
+			return true, err
+		}
+		w.at = now
+		f.note(node, w)
 	}
-	if older(node.ResourceVersion, w.resourceVersion) || now.Sub(w.at) < freshPatience && !shows(pods, w) {
-		return true
+	if len(w.created)+len(w.removed) > 0 {
+		return true, nil
 	}
-	delete(f.nodes, node.Name)
-	return false
+	f.forget(node.Name)
+	return false, nil
+}
+
+// unseen returns those of the written pods that are among the cached ones, or that are not.
+func unseen(cached []corev1.Pod, wrote []writtenPod, present bool) []writtenPod {
+	var list []writtenPod
+	for _, w := range wrote {
+		if slices.ContainsFunc(cached, func(p corev1.Pod) bool { return p.UID == w.uid }) == present {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// filter returns the pods that the API server has, or that it has not.
+func filter(pods []writtenPod, exists func(writtenPod) (bool, error), want bool) ([]writtenPod, error) {
+	var list []writtenPod
+	for _, p := range pods {
+		is, err := exists(p)
+		if err != nil {
+			return nil, err
+		}
+		if is == want {
+			list = append(list, p)
+		}
+	}
+	return list, nil
 }
 
 // older compares resource versions, which the API server counts up.
@@ -76,16 +128,4 @@ func older(have, want string) bool {
 	h, errHave := strconv.ParseUint(have, 10, 64)
 	w, errWant := strconv.ParseUint(want, 10, 64)
 	return errHave == nil && errWant == nil && h < w
-}
-
-func shows(pods []corev1.Pod, w written) bool {
-	present := func(uid types.UID) bool {
-		return slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.UID == uid })
-	}
-	for _, uid := range w.created {
-		if !present(uid) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(w.removed, present)
 }

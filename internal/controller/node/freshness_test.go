@@ -1,6 +1,7 @@
 package node
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +11,12 @@ import (
 )
 
 func TestFreshness(t *testing.T) {
+	wrote := func(list ...types.UID) (pods []writtenPod) {
+		for _, uid := range list {
+			pods = append(pods, writtenPod{string(uid), uid})
+		}
+		return pods
+	}
 	uids := func(list ...types.UID) []types.UID { return list }
 	for _, c := range []struct {
 		name   string
@@ -18,18 +25,21 @@ func TestFreshness(t *testing.T) {
 		pods   []types.UID
 		later  time.Duration
 		want   bool
+		live   []types.UID
 	}{
-		{"all is shown", written{resourceVersion: "10"}, "10", nil, 0, false},
-		{"the node has gone on", written{resourceVersion: "10"}, "11", nil, 0, false},
-		{"the node is old", written{resourceVersion: "10"}, "9", nil, 0, true},
-		{"numbers, not texts, are compared", written{resourceVersion: "9"}, "10", nil, 0, false},
-		{"an old node is waited for without limit", written{resourceVersion: "10"}, "9", nil, time.Hour, true},
-		{"a created pod is not there yet", written{resourceVersion: "10", created: uids("a", "b")}, "10", uids("a"), 9 * time.Second, true},
-		{"created pods are there", written{resourceVersion: "10", created: uids("a", "b")}, "10", uids("c", "b", "a"), 0, false},
-		{"a created pod never shows up", written{resourceVersion: "10", created: uids("a")}, "10", nil, freshPatience, false},
-		{"a removed pod is still there", written{resourceVersion: "10", removed: uids("a")}, "10", uids("b", "a"), 9 * time.Second, true},
-		{"a removed pod is gone", written{resourceVersion: "10", removed: uids("a")}, "10", uids("b"), 0, false},
-		{"a removed pod stays", written{resourceVersion: "10", removed: uids("a")}, "10", uids("a"), freshPatience, false},
+		{"all is shown", written{resourceVersion: "10"}, "10", nil, 0, false, nil},
+		{"the node has gone on", written{resourceVersion: "10"}, "11", nil, 0, false, nil},
+		{"the node is old", written{resourceVersion: "10"}, "9", nil, 0, true, nil},
+		{"numbers, not texts, are compared", written{resourceVersion: "9"}, "10", nil, 0, false, nil},
+		{"an old node is waited for without limit", written{resourceVersion: "10"}, "9", nil, time.Hour, true, nil},
+		{"a created pod is not there yet", written{resourceVersion: "10", created: wrote("a", "b")}, "10", uids("a"), 9 * time.Second, true, nil},
+		{"created pods are there", written{resourceVersion: "10", created: wrote("a", "b")}, "10", uids("c", "b", "a"), 0, false, nil},
+		{"a created pod is deleted before it shows up", written{resourceVersion: "10", created: wrote("a")}, "10", nil, freshPatience, false, nil},
+		{"a created pod is there, but the cache is slow", written{resourceVersion: "10", created: wrote("a")}, "10", nil, freshPatience, true, uids("a")},
+		{"a removed pod is still there", written{resourceVersion: "10", removed: wrote("a")}, "10", uids("b", "a"), 9 * time.Second, true, nil},
+		{"a removed pod is gone", written{resourceVersion: "10", removed: wrote("a")}, "10", uids("b"), 0, false, nil},
+		{"a removed pod stays", written{resourceVersion: "10", removed: wrote("a")}, "10", uids("a"), freshPatience, false, uids("a")},
+		{"a removed pod is gone, but the cache is slow", written{resourceVersion: "10", removed: wrote("a")}, "10", uids("a"), freshPatience, true, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var f freshness
@@ -42,11 +52,12 @@ func TestFreshness(t *testing.T) {
 			}
 			other := node.DeepCopy()
 			other.Name = "other"
-			if f.behind(other, nil, start) {
+			exists := func(p writtenPod) (bool, error) { return slices.Contains(c.live, p.uid), nil }
+			if behind, err := f.behind(other, nil, start, exists); err != nil || behind {
 				t.Error("another node waits")
 			}
-			if got := f.behind(node, pods, start.Add(c.later)); got != c.want {
-				t.Errorf("behind: %t", got)
+			if got, err := f.behind(node, pods, start.Add(c.later), exists); err != nil || got != c.want {
+				t.Errorf("behind: %t %v", got, err)
 			}
 			if _, kept := f.nodes[nodeName]; kept != c.want {
 				t.Errorf("kept: %t; what is shown once must be forgotten, nothing else", kept)
@@ -61,8 +72,8 @@ func TestFreshnessOfARecreatedNode(t *testing.T) {
 	f.note(newNode(), written{resourceVersion: "100", at: start})
 	again := newNode()
 	again.UID = "uid-again"
-	if f.behind(again, nil, start) || len(f.nodes) != 0 {
-		t.Errorf("it waits, or the other one is remembered: %v", f.nodes)
+	if behind, err := f.behind(again, nil, start, nil); err != nil || behind || len(f.nodes) != 0 {
+		t.Errorf("it waits, or the other one is remembered: %v %v", f.nodes, err)
 	}
 }
 
@@ -101,7 +112,7 @@ func TestReconcileWaitsForTheCache(t *testing.T) {
 	if _, err := w.Reconcile(t.Context(), request(nodeName)); err != nil {
 		t.Fatal(err)
 	}
-	if pods := w.pods(); len(pods) != 1 || len(w.fresh.nodes[nodeName].created) != 1 || w.fresh.nodes[nodeName].created[0] != pods[0].UID {
+	if pods := w.pods(); len(pods) != 1 || len(w.fresh.nodes[nodeName].created) != 1 || w.fresh.nodes[nodeName].created[0].uid != pods[0].UID {
 		t.Errorf("pods %v, noted %+v", pods, w.fresh.nodes)
 	}
 	if noted, now := w.fresh.nodes[nodeName].resourceVersion, w.node().ResourceVersion; noted != now {

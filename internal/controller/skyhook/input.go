@@ -114,7 +114,6 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	}
 	wanted := g.view.Wanted(s, node.Name)
 	n, err := g.Records.Read(s.Name, node)
-	n = adopt(n)
 	out.Done = n.Done
 	inFlight := record.ReadInterrupt(node.Annotations)
 	around := targets.Surroundings{Ordered: g.ordered, Records: g.Records, Pace: g.pace}

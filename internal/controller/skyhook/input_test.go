@@ -122,30 +122,6 @@ func inFlight(skyhook string) func(*corev1.Node) {
 	}
 }
 
-// TestWaitsOfEarlierVersions: they recorded only a reason.
-func TestWaitsOfEarlierVersions(t *testing.T) {
-	for _, c := range []struct {
-		wait    record.Wait
-		frees   record.Frees
-		overdue bool
-	}{
-		{wait: record.Wait{Reason: "DefinitionMissing"}, frees: record.FreesAuthor},
-		{wait: record.Wait{Reason: "WaitingForPermit"}, frees: record.FreesOther},
-		{wait: record.Wait{Reason: "NodeIgnored"}, frees: record.FreesAdministrator},
-		{wait: record.Wait{Reason: "ProtectedPod"}, frees: record.FreesNode},
-		{wait: record.Wait{Reason: "DrainTimeout"}, frees: record.FreesNode, overdue: true},
-		{wait: record.Wait{Reason: "DrainTimeout", Frees: record.FreesTime}, frees: record.FreesTime},
-	} {
-		got := adopt(record.Node{Wait: &c.wait}).Wait
-		if got.Frees != c.frees || got.Overdue != c.overdue {
-			t.Errorf("%+v is taken for %+v", c.wait, got)
-		}
-	}
-	if got := adopt(record.Node{}); got.Wait != nil {
-		t.Errorf("no wait is taken for %+v", got.Wait)
-	}
-}
-
 // interruptedBy lets an interrupt of a Skyhook run on the node.
 func interruptedBy(skyhook string) func(*corev1.Node) {
 	return func(n *corev1.Node) {

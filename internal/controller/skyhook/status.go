@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -58,11 +59,20 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *v1alpha1.Skyhook, statu
 func (r *Reconciler) patchStatus(ctx context.Context, before, s *v1alpha1.Skyhook, status v1alpha1.SkyhookStatus) error {
 	before.DeepCopyInto(s)
 	s.Status = status
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Status().Patch(ctx, s, patch); err != nil {
+	lock := client.MergeFromWithOptimisticLock{}
+	change, err := client.MergeFromWithOptions(statusOf(before), lock).Data(statusOf(s))
+	if err != nil {
+		return fmt.Errorf("encode the status of Skyhook %s: %w", s.Name, err)
+	}
+	if err := r.Client.Status().Patch(ctx, s, client.RawPatch(types.MergePatchType, change)); err != nil {
 		return fmt.Errorf("write the status of Skyhook %s: %w", s.Name, err)
 	}
 	return nil
+}
+
+// statusOf is a Skyhook without all that a change of its status does not depend on: the spec is much larger.
+func statusOf(s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
+	return &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: s.Name, ResourceVersion: s.ResourceVersion}, Status: s.Status}
 }
 
 // report sends events about what a status that was written says anew.

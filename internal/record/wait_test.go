@@ -1,0 +1,28 @@
+package record_test
+
+import (
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// TestWaitsOfEarlierVersions: they recorded only a reason.
+func TestWaitsOfEarlierVersions(t *testing.T) {
+	for _, c := range []struct {
+		wait    string
+		frees   record.Frees
+		overdue bool
+	}{
+		{wait: `{"reason":"DefinitionMissing"}`, frees: record.FreesAuthor},
+		{wait: `{"reason":"WaitingForPermit"}`, frees: record.FreesOther},
+		{wait: `{"reason":"NodeIgnored"}`, frees: record.FreesAdministrator},
+		{wait: `{"reason":"ProtectedPod"}`, frees: record.FreesNode},
+		{wait: `{"reason":"DrainTimeout"}`, frees: record.FreesNode, overdue: true},
+		{wait: `{"reason":"DrainTimeout","frees":"time"}`, frees: record.FreesTime},
+	} {
+		n, err := record.Read("demo", map[string]string{waitKey: c.wait})
+		if err != nil || n.Wait == nil || n.Wait.Frees != c.frees || n.Wait.Overdue != c.overdue {
+			t.Errorf("%s is taken for %+v (%v)", c.wait, n.Wait, err)
+		}
+	}
+}

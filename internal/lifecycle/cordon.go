@@ -14,7 +14,7 @@ const drainInterval = 5 * time.Second
 // have to leave. It asks for what is missing.
 func (p *pass) drained(name string) bool {
 	p.needCordon = true
-	if !p.Node.Unschedulable {
+	if !p.Node.Unschedulable || p.Node.CordonUnread {
 		p.wait(newWait(name, v1alpha1.ReasonCordoning, "the node is being cordoned"))
 		return false
 	}

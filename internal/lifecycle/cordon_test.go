@@ -93,6 +93,16 @@ var cordons = []row{
 		want: "own cordon; wait a Evicting; tell Evicting; evict; again 5s; is in_progress",
 	},
 	{
+		name: "another Skyhook's cordon of the same pass: it is waited for, too, even when a look says that all pods have left",
+		spec: "a@1.0!reboot", gate: "others unread clear",
+		want: "own cordon; wait a Cordoning; tell Cordoning; is in_progress",
+	},
+	{
+		name: "another Skyhook's cordon of the same pass, before the interrupt",
+		spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "ours others unread clear",
+		want: "wait a Cordoning; tell Cordoning; is in_progress",
+	},
+	{
 		name: "11.2#21 another Skyhook still holds it on completion: it is left to that one",
 		spec: "a@1.0!reboot", node: "a@1.0 post-interrupt:in_progress", pods: "a@1.0 post-interrupt done", gate: "ours others",
 		want: "a@1.0 post-interrupt:complete run=r1; disown cordon; delete a-post-interrupt; is complete; returned",

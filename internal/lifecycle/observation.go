@@ -48,6 +48,8 @@ type Node struct {
 	Ready         bool
 	BootID        string
 	Unschedulable bool
+	// CordonUnread says that Unschedulable is only decided, by another Skyhook in the same pass: it was not read back.
+	CordonUnread bool
 	// CordonedByOther says that another Skyhook holds a cordon on it.
 	CordonedByOther bool
 	// OtherPods counts the package pods of other Skyhooks on it that have not ended.

@@ -91,10 +91,12 @@ var gates = map[string]func(*lifecycle.Observation){
 	"reapply":    func(o *lifecycle.Observation) { o.Reapply = true },
 	"own-reboot": func(o *lifecycle.Observation) { o.Node.OwnReboot = true },
 	"not-ready":  func(o *lifecycle.Observation) { o.Node.Ready = false },
-	// The cordon: ours; ours, but somebody lifted it; somebody else's; another Skyhook's, with or without ours.
+	// The cordon: ours; ours, but somebody lifted it; somebody else's; another Skyhook's, with or without ours;
+	// decided in the same pass.
 	"ours":   func(o *lifecycle.Observation) { o.Record.Cordoned, o.Node.Unschedulable = true, true },
 	"lifted": func(o *lifecycle.Observation) { o.Record.Cordoned = true },
 	"admins": func(o *lifecycle.Observation) { o.Node.Unschedulable = true },
+	"unread": func(o *lifecycle.Observation) { o.Node.CordonUnread = true },
 	"others": func(o *lifecycle.Observation) { o.Node.Unschedulable, o.Node.CordonedByOther = true, true },
 	// The drain: not looked at unless one of these, or left=Reason, late=Reason, says so.
 	"clear": func(o *lifecycle.Observation) { o.Drain = &lifecycle.Drain{Clear: true} },

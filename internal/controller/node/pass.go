@@ -156,7 +156,7 @@ func (p *pass) facts(s *v1alpha1.Skyhook) lifecycle.Node {
 	others, interrupts := p.othersPods(s)
 	return lifecycle.Node{
 		Ready: targets.Ready(p.node), BootID: p.node.Status.NodeInfo.BootID, OwnReboot: p.ownReboot,
-		Unschedulable: p.unschedulable, CordonedByOther: other,
+		Unschedulable: p.unschedulable, CordonUnread: p.unschedulable && !p.node.Spec.Unschedulable, CordonedByOther: other,
 		OtherPods: p.started + others, InterruptPods: interrupts,
 	}
 }

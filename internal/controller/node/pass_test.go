@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -94,7 +96,7 @@ func TestLaterSkyhookSeesEarlierDecisions(t *testing.T) {
 	p.follow(&item{skyhook: one, decision: lifecycle.Decision{
 		Record: interrupting(true), InFlight: &record.Interrupt{Skyhook: "one"}, Unschedulable: &cordon, Start: []lifecycle.Start{startOf("r1")},
 	}})
-	want.Unschedulable, want.CordonedByOther, want.OtherPods = true, true, 1
+	want.Unschedulable, want.CordonUnread, want.CordonedByOther, want.OtherPods = true, true, true, 1
 	if got := p.facts(two); got != want {
 		t.Errorf("the second sees %+v", got)
 	}
@@ -109,6 +111,30 @@ func TestLaterSkyhookSeesEarlierDecisions(t *testing.T) {
 	w.must(err)
 	if h == nil || h.Reason != v1alpha1.ReasonWaitingForInterrupt || !h.Release || !strings.Contains(h.Message, "two") {
 		t.Errorf("the first is held by %+v", h)
+	}
+}
+
+// TestCordonOfTheSamePassIsReadBack: a Skyhook that is deleted goes beside another one, but not on the strength of a cordon
+// which that one only decides: until it is written, any pod may be bound to the node.
+func TestCordonOfTheSamePassIsReadBack(t *testing.T) {
+	first, last := newSkyhook("first"), newSkyhook("last")
+	first.Spec.Priority, last.Spec.Priority = 1, 2
+	for _, s := range []*v1alpha1.Skyhook{first, last} {
+		s.Spec.Packages["a"] = v1alpha1.Package{
+			Version: "1.0.0", Image: "x/a", Interrupt: &v1alpha1.Interrupt{Type: v1alpha1.InterruptNoop}, Uninstall: &v1alpha1.Uninstall{Enabled: new(true)},
+		}
+	}
+	n := newNode()
+	remember(t, n, "last", entry(v1alpha1.StageConfig, v1alpha1.StateComplete))
+	last.DeletionTimestamp, last.Finalizers = &metav1.Time{Time: start}, []string{"x/y"}
+	w := newWorld(t, n, first, last)
+	for _, read := range []bool{false, true} {
+		if _, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: nodeName}}); err != nil {
+			t.Fatal(err)
+		}
+		if started := len(w.pods()) > 0; started != read || !w.node().Spec.Unschedulable {
+			t.Errorf("the cordon was read: %t, a package started: %t, the node is cordoned: %t", read, started, w.node().Spec.Unschedulable)
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -40,6 +39,8 @@ type watcher struct {
 	cordonedAt map[string]time.Time
 	// firstPod is when the first pod of a package's present stage was created, by "node/skyhook/package".
 	firstPod map[string]time.Time
+	// begins are the stages that began last, by "node/skyhook/package".
+	begins map[string]begin
 	// writes counts what operators wrote, but for pods of others.
 	writes int
 	// activity counts writes in a world at rest.
@@ -52,7 +53,7 @@ func (c *watcher) init(w *World) {
 		failures: map[string]int{}, counted: map[string]int{}, troubled: map[string]bool{}, userCordon: map[string]bool{},
 		protectedUntil: map[string]time.Time{}, restPods: map[string]int{},
 		cordonedAt: map[string]time.Time{}, activity: map[string]int{},
-		firstPod: map[string]time.Time{},
+		firstPod: map[string]time.Time{}, begins: map[string]begin{},
 	}
 }
 
@@ -160,6 +161,7 @@ func (c *watcher) podCreated(pod *corev1.Pod, id identity) {
 	} else {
 		c.checkDependencies(pod, id)
 		c.checkStage(pod, id)
+		c.checkBegin(pod, id)
 	}
 	if c.w.resting {
 		c.restPods[podKey(pod.Spec.NodeName, id)]++
@@ -195,20 +197,14 @@ func (c *watcher) checkInterrupt(pod *corev1.Pod, id identity) {
 	if n == nil || s == nil {
 		return
 	}
-	if !n.Spec.Unschedulable {
+	switch {
+	case !n.Spec.Unschedulable:
 		c.w.find("interrupt-uncordoned", "%s is created while node %s is not cordoned", pod.Name, n.Name)
+	case !c.w.acting.readCordon(n):
+		c.w.findClass("interrupt-uncordoned", "unread", "%s is created, but %s has not read that node %s is cordoned", pod.Name, c.w.acting.name, n.Name)
 	}
-	protects := len(s.Spec.PodNonInterruptLabels.MatchLabels) > 0
-	for _, other := range c.w.cluster.Pods() {
-		if other.Namespace != workloads || other.Spec.NodeName != n.Name || finishedPod(other) {
-			continue
-		}
-		guarded := protects && other.Labels[protectedLabel] != ""
-		owner := metav1.GetControllerOfNoCopy(other)
-		stays := owner != nil && (owner.Kind == "DaemonSet" || owner.Kind == "Node")
-		if guarded || !stays {
-			c.w.find("interrupt-undrained", "%s is created while %s is on node %s", pod.Name, other.Name, n.Name)
-		}
+	if other := c.hasToLeave(s, n); other != nil {
+		c.w.find("interrupt-undrained", "%s is created while %s is on node %s", pod.Name, other.Name, n.Name)
 	}
 }
 
@@ -288,6 +284,7 @@ func (c *watcher) recordChanged(n *corev1.Node, skyhook string, before, after re
 		c.checkCounted(n.Name, skyhook, was, e)
 		c.checkTimeout(n.Name+"/"+skyhook+"/"+e.Name, skyhook, was, e)
 		c.stageBegan(n.Name+"/"+skyhook+"/"+e.Name, was, e)
+		c.noteBegin(n.Name+"/"+skyhook+"/"+e.Name, was, e)
 		if e.State == v1alpha1.StateErroring && slices.Contains([]string{"RebootTimeout", "StageTimeout", "ImagePullBackOff"}, e.Reason) {
 			c.troubled[skyhook] = true
 		}

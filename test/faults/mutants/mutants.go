@@ -34,6 +34,18 @@ var Mutants = []Mutant{
 		Findings: []string{"interrupt-undrained/"},
 	},
 	{
+		Name: "cordon not read back", File: "internal/lifecycle/cordon.go",
+		Before:   "\t\tp.wait(newWait(name, v1alpha1.ReasonCordoning, \"the node is being cordoned\"))\n\t\treturn false\n",
+		After:    "\t\tp.wait(newWait(name, v1alpha1.ReasonCordoning, \"the node is being cordoned\"))\n",
+		Findings: []string{"begins-uncordoned/"},
+	},
+	{
+		Name: "drain only before the interrupt", File: "internal/lifecycle/apply.go",
+		Before:   "&& len(owed(u.pkg, e)) > 0 && !p.drained(u.name) {",
+		After:    "&& len(owed(u.pkg, e)) > 0 && !p.Node.Unschedulable && !p.drained(u.name) {",
+		Findings: []string{"begins-undrained/"},
+	},
+	{
 		Name: "pod before record", File: "internal/controller/node/execute.go",
 		Before:   "\tfor _, write := range writes {\n",
 		After:    "\tfor _, i := range p.items {\n\t\tif err := r.changePods(ctx, p, i); err != nil {\n\t\t\tp.errs = append(p.errs, err)\n\t\t}\n\t}\n\tfor _, write := range writes {\n",

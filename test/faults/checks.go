@@ -293,6 +293,7 @@ func (c *watcher) recordChanged(n *corev1.Node, skyhook string, before, after re
 			c.w.find("reboot-early", "reboot of %s for %s counts as done, but the boot id is still %s", n.Name, skyhook, was.BootID)
 		}
 	}
+	c.checkTimes(n.Name, skyhook, before, after)
 	c.active("record")
 	c.checkDrainTimeout(n, skyhook, after)
 }

@@ -46,6 +46,18 @@ var Mutants = []Mutant{
 		Findings: []string{"begins-undrained/"},
 	},
 	{
+		Name: "time goes back", File: "internal/lifecycle/reapply.go",
+		Before:   "\tif !now.After(newest) {\n",
+		After:    "\tif false {\n",
+		Findings: []string{"time-order/"},
+	},
+	{
+		Name: "record ahead of the clock stays", File: "internal/lifecycle/reapply.go",
+		Before:   "\tif newest.Sub(now) > clockSlack {\n",
+		After:    "\tif false {\n",
+		Findings: []string{"time-order/ahead"},
+	},
+	{
 		Name: "pod before record", File: "internal/controller/node/execute.go",
 		Before:   "\tfor _, write := range writes {\n",
 		After:    "\tfor _, i := range p.items {\n\t\tif err := r.changePods(ctx, p, i); err != nil {\n\t\t\tp.errs = append(p.errs, err)\n\t\t}\n\t}\n\tfor _, write := range writes {\n",

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // gate is one thing that may keep a new pod of a package from being started. It returns the reason while it is closed.
@@ -139,22 +140,36 @@ func (p *pass) gateEarlierPod(u unit) *Wait {
 	return nil
 }
 
-// unmet returns the first dependency that is not complete on the node, as a reason to wait; nil when all are.
+// unmet returns the dependency that keeps a package from starting, as a reason to wait; nil when all are complete on the
+// node. One that only another spec mends comes before those that may become complete: else the author hears of it only after
+// these, and the node holds a permit meanwhile.
 func (p *pass) unmet(name string, pkg Package) *Wait {
+	var first *Wait
 	for _, dep := range slices.Sorted(maps.Keys(pkg.DependsOn)) {
-		version := pkg.DependsOn[dep]
-		other, ok := p.Packages[dep]
-		if !ok || !sameVersion(other.Version, version) {
-			return newWait(name, v1alpha1.ReasonDependencyMissing, fmt.Sprintf(
-				"spec.packages.%s.dependsOn names %s %s, which is not in spec.packages", name, dep, version))
+		w := p.unmetOne(name, dep, pkg.DependsOn[dep])
+		switch {
+		case w == nil:
+		case w.Frees == record.FreesAuthor:
+			return w
+		case first == nil:
+			first = w
 		}
-		if other.applies() {
-			return newWait(name, v1alpha1.ReasonDependencyUninstalled, fmt.Sprintf(
-				"depends on %s %s, which is to be uninstalled (uninstall.apply is true)", dep, version))
-		}
-		if !packageComplete(p.out.Record, dep, other) {
-			return newWait(name, v1alpha1.ReasonWaitingForDependency, fmt.Sprintf("depends on %s %s, which is not complete on this node", dep, version))
-		}
+	}
+	return first
+}
+
+// unmetOne returns what is missing of one dependency; nil when it is complete on the node.
+func (p *pass) unmetOne(name, dep, version string) *Wait {
+	other, ok := p.Packages[dep]
+	switch {
+	case !ok || !sameVersion(other.Version, version):
+		return newWait(name, v1alpha1.ReasonDependencyMissing, fmt.Sprintf(
+			"spec.packages.%s.dependsOn names %s %s, which is not in spec.packages", name, dep, version))
+	case other.applies():
+		return newWait(name, v1alpha1.ReasonDependencyUninstalled, fmt.Sprintf(
+			"depends on %s %s, which is to be uninstalled (uninstall.apply is true)", dep, version))
+	case !packageComplete(p.out.Record, dep, other):
+		return newWait(name, v1alpha1.ReasonWaitingForDependency, fmt.Sprintf("depends on %s %s, which is not complete on this node", dep, version))
 	}
 	return nil
 }

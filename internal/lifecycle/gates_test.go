@@ -81,6 +81,21 @@ var dependencies = []row{
 		want: "b@1.0 apply:in_progress run=now; start b apply; is in_progress",
 	},
 	{
+		name: "of several dependencies the one that only another spec ends is told first",
+		spec: "a@1.0; c@1.0<a@1.0<z@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running",
+		want: "wait c DependencyMissing; is in_progress",
+	},
+	{
+		name: "a dependency cannot start: what depends on it, and on a missing one, holds no permit",
+		spec: "a@1.0<y@1.0; c@1.0<a@1.0<z@1.0",
+		want: "wait a DependencyMissing; wait c DependencyMissing; tell DependencyMissing; is blocked; returned",
+	},
+	{
+		name: "a dependency waits for its ConfigMap, another is to be uninstalled: the permit stays for the first",
+		spec: "a@1.0{k=v}; c@1.0<a@1.0<z@1.0; z@1.0^on,apply", gate: "no-config-of-a",
+		want: "wait a WaitingForConfigMap; wait c DependencyUninstalled; tell WaitingForConfigMap; is in_progress",
+	},
+	{
 		name: "a cycle waits and says so",
 		spec: "a@1.0<b@1.0; b@1.0<a@1.0",
 		want: "wait a WaitingForDependency; wait b WaitingForDependency; tell WaitingForDependency; is in_progress",

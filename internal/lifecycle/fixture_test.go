@@ -28,6 +28,7 @@ import (
 //	         superseded (another version took its place)
 //	         def=old (installed with this definition, whose config it has, too)
 //	pod      a@1.0 apply running|done|failing|stuck|lost run=r1 #2 terminating restarts=1 created=-5s reason=X exit=1 retrying shutdown
+//	         repeats=X (that it is tried again, without the cause)
 //
 // An entry has, unless it says otherwise, run r1, the config of the spec, hash 1, generation 7, and came into its state
 // an hour ago. A pod has run r1, hash 1 and was created an hour ago; its name is package-stage. The node is ready, has
@@ -309,6 +310,8 @@ func pod(t rapid.TB, words []string) lifecycle.Pod {
 			p.ExitCode = int32(number(t, v))
 		case word == "retrying":
 			p.Retrying = true
+		case k == "repeats":
+			p.Repeats, p.Reason, p.Message = true, v, "it is tried again"
 		default:
 			t.Fatalf("pod: what is %q?", word)
 		}

@@ -116,6 +116,8 @@ type Pod struct {
 	Retrying bool
 	// Shutdown says that the node ended the pod, which is Lost, because it goes down itself.
 	Shutdown bool
-	Reason   string
-	Message  string
+	// Repeats says that the message only tells that what failed is tried again: the one before it has the cause.
+	Repeats bool
+	Reason  string
+	Message string
 }

@@ -229,7 +229,11 @@ func (p *pass) stuck(e *record.Entry, pod Pod) {
 		p.out.lookAgain(left)
 		return
 	}
-	p.failWith(e, pod.Reason, pod.Message, e.Restarts)
+	message := pod.Message
+	if pod.Repeats && e.State == v1alpha1.StateErroring && e.Reason == pod.Reason {
+		message = e.Message
+	}
+	p.failWith(e, pod.Reason, message, e.Restarts)
 }
 
 // failWith makes the entry erroring; a failure that is recorded already changes nothing.

@@ -67,6 +67,21 @@ var failures = []row{
 		want: "a@1.0 apply:erroring run=r1 reason=ImagePullBackOff; is erroring",
 	},
 	{
+		name: "its cause is told already, and the kubelet says only that it tries again: nothing is written",
+		spec: "a@1.0", node: "a@1.0 apply:erroring reason=ImagePullBackOff", pods: "a@1.0 apply stuck repeats=ImagePullBackOff",
+		want: "is erroring",
+	},
+	{
+		name: "nobody told the cause so far: that it is tried again is all there is",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply stuck repeats=ImagePullBackOff",
+		want: "a@1.0 apply:erroring run=r1 reason=ImagePullBackOff; is erroring",
+	},
+	{
+		name: "another failure was told: that the image cannot be pulled is news",
+		spec: "a@1.0", node: "a@1.0 apply:erroring reason=CreateContainerConfigError", pods: "a@1.0 apply stuck repeats=ImagePullBackOff",
+		want: "a@1.0 apply:erroring run=r1 since=-1h0m0s reason=ImagePullBackOff; is erroring",
+	},
+	{
 		name: "the image can be pulled at last",
 		spec: "a@1.0", node: "a@1.0 apply:erroring reason=ImagePullBackOff", pods: "a@1.0 apply running",
 		want: "a@1.0 apply:in_progress run=r1; is in_progress",

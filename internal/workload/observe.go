@@ -31,7 +31,7 @@ func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 	}
 	r := outcome(pod, verdictContainer(id.Name, id.Stage))
 	p.Shutdown = r.outcome == lifecycle.Lost && byShutdown(pod)
-	p.Outcome, p.Reason, p.Message, p.ExitCode, p.Retrying = r.outcome, r.reason, r.message, r.exitCode, r.retrying
+	p.Outcome, p.Reason, p.Message, p.ExitCode, p.Retrying, p.Repeats = r.outcome, r.reason, r.message, r.exitCode, r.retrying, r.repeats
 	return p, nil
 }
 
@@ -54,6 +54,7 @@ type result struct {
 	reason, message string
 	exitCode        int32
 	retrying        bool
+	repeats         bool
 }
 
 func outcome(pod *corev1.Pod, verdict string) result {
@@ -88,9 +89,19 @@ func outcome(pod *corev1.Pod, verdict string) result {
 		}
 	}
 	if w := current.State.Waiting; w != nil && !starting(w.Reason) {
-		return result{outcome: lifecycle.Stuck, reason: w.Reason, message: orElse(w.Message, "container "+current.Name+" cannot be started")}
+		return stuck(current.Name, w)
 	}
 	return result{outcome: lifecycle.Running}
+}
+
+// stuck tells of a container that cannot be started.
+func stuck(container string, w *corev1.ContainerStateWaiting) result {
+	r := result{outcome: lifecycle.Stuck, reason: w.Reason, message: w.Message}
+	if message, repeats, ok := pullFailure(w); ok {
+		r.reason, r.message, r.repeats = reasonPull, message, repeats
+	}
+	r.message = orElse(r.message, "container "+container+" cannot be started")
+	return r
 }
 
 // failure returns the failed attempt that the container is in or that it is being retried after.

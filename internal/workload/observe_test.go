@@ -104,7 +104,7 @@ func TestObserve(t *testing.T) {
 			status: status(pending, `{name: tuning-init, state: {waiting: {reason: ImagePullBackOff, message: Back-off pulling image}}}`, notYet),
 		},
 		{
-			name: "ErrImagePull of the agent", want: lifecycle.Stuck, reason: "ErrImagePull", message: "not found",
+			name: "ErrImagePull of the agent", want: lifecycle.Stuck, reason: "ImagePullBackOff", message: "not found",
 			status: status(pending, copied, `{name: tuning-apply, state: {waiting: {reason: ErrImagePull, message: not found}}}`),
 		},
 		{

@@ -28,6 +28,7 @@ import (
 //	         superseded (another version took its place)
 //	         def=old (installed with this definition, whose config it has, too)
 //	pod      a@1.0 apply running|done|failing|stuck|lost run=r1 #2 terminating restarts=1 created=-5s reason=X exit=1 retrying shutdown
+//	         ends=-5m (being deleted, and when its grace period is over)
 //	         repeats=X (that it is tried again, without the cause)
 //
 // An entry has, unless it says otherwise, run r1, the config of the spec, hash 1, generation 7, and came into its state
@@ -281,7 +282,7 @@ func pod(t rapid.TB, words []string) lifecycle.Pod {
 	t.Helper()
 	name, version := nameVersion(t, words[0])
 	p := lifecycle.Pod{
-		Name: name + "-" + words[1], Package: name, Version: version, Stage: v1alpha1.Stage(words[1]),
+		Namespace: "skyhook", Name: name + "-" + words[1], Package: name, Version: version, Stage: v1alpha1.Stage(words[1]),
 		Run: "r1", Hash: "1", Created: now.Add(-time.Hour),
 	}
 	for _, word := range words[2:] {
@@ -294,6 +295,8 @@ func pod(t rapid.TB, words []string) lifecycle.Pod {
 			p.Hash = word[1:]
 		case word == "terminating":
 			p.Terminating = true
+		case k == "ends":
+			p.Terminating, p.Ends = true, now.Add(duration(t, v))
 		case word == "shutdown":
 			p.Shutdown = true
 		case k == "run":

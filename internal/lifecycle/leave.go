@@ -6,7 +6,8 @@ import (
 )
 
 // Leave decides how a node gets rid of a Skyhook that no longer targets it or is being deleted: pods first, then the
-// record. A permit that is still out is acknowledged in the same write and taken back after it.
+// record. A permit that is still out is acknowledged in the same write and taken back after it. A pod that does not end is
+// all that can keep it from that, and is told.
 func Leave(o Observation) Decision {
 	d := Decision{Record: o.Record, Leaving: true, Clear: len(o.Pods) == 0, Force: o.Abandoned}
 	d.Record.Done, d.Record.Wait, d.Record.BootID = "", nil, ""
@@ -25,6 +26,11 @@ func Leave(o Observation) Decision {
 	}
 	if o.Permit != nil {
 		d.Record.Done = record.PermitToken(*o.Permit)
+	}
+	var stuck *Wait
+	if stuck, d.After = overdueEnd(o.Pods, o.Now); stuck != nil {
+		_, now := presentTimes(o.Record, o.Now)
+		d.Record.Wait = waitSince(*stuck, o.Record.Wait, now)
 	}
 	for _, p := range o.Pods {
 		if !p.Terminating || d.Force {

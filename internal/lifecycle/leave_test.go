@@ -84,6 +84,51 @@ func TestLeave(t *testing.T) {
 	}
 }
 
+// TestLeaveTellsOfAPodThatDoesNotEnd: nothing else is told of a node that a Skyhook leaves.
+func TestLeaveTellsOfAPodThatDoesNotEnd(t *testing.T) {
+	for _, c := range []struct {
+		name, pods, gate string
+		want             string
+	}{
+		{name: "none is left"},
+		{name: "one runs", pods: "a@1.0 apply running"},
+		{name: "one ends, nobody knows when", pods: "a@1.0 apply running terminating"},
+		{name: "one has time to end", pods: "a@1.0 apply running ends=-10s; b@1.0 apply running ends=30s", want: "again 20s"},
+		{name: "one does not end", pods: "b@1.0 apply running ends=1m; a@1.0 apply running ends=-30s", want: "tell WaitingForPodToEnd"},
+		{name: "it does not end, since when stays", pods: "a@1.0 apply lost ends=-5m", gate: "told=WaitingForPodToEnd/-4m", want: "tell WaitingForPodToEnd since=-4m0s"},
+		{name: "what was told before is over", pods: "a@1.0 apply running", gate: "told=Evicting/-4m"},
+		{name: "a node that was given up", pods: "a@1.0 apply running ends=-5m", gate: "abandoned deleting", want: "tell WaitingForPodToEnd"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := observation(t, row{spec: "a@1.0; b@1.0", node: "a@1.0 apply:in_progress", pods: c.pods, gate: c.gate})
+			d := lifecycle.Leave(o)
+			got := ""
+			if w := d.Record.Wait; w != nil {
+				got = "tell " + w.Reason + ago(w.Since)
+				if !strings.HasSuffix(w.Message, "kubectl get pod -n skyhook a-apply -o yaml") || w.Frees == "" {
+					t.Errorf("told %+v", w)
+				}
+			}
+			if d.After > 0 {
+				got += "again " + d.After.String()
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestCommandOfAPodThatDoesNotEndIsWhole: whatever its names, the record has room for it.
+func TestCommandOfAPodThatDoesNotEndIsWhole(t *testing.T) {
+	o := observation(t, row{node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running ends=-5m"})
+	o.Pods[0].Namespace, o.Pods[0].Name = strings.Repeat("n", 63), strings.Repeat("p", 63)
+	want := "finalizers: kubectl get pod -n " + o.Pods[0].Namespace + " " + o.Pods[0].Name + " -o yaml"
+	if w := lifecycle.Leave(o).Record.Wait; w == nil || !strings.HasSuffix(w.Message, want) {
+		t.Errorf("told %+v", w)
+	}
+}
+
 // TestLeaveByForce: on a node that the user gave up nothing is waited for, not even for pods to end; package states stay.
 func TestLeaveByForce(t *testing.T) {
 	o := lifecycle.Observation{

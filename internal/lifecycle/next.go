@@ -25,6 +25,8 @@ type pass struct {
 	needCordon bool
 	// told is the first wait that the record shows in any case; nil when there is none.
 	told *Wait
+	// endless is the wait for a pod that is deleted and does not end; nil when there is none.
+	endless *Wait
 }
 
 // Next decides what happens next on a node that the Skyhook selects: first the interrupt in flight, which everything else
@@ -152,6 +154,7 @@ func (p *pass) finish() Decision {
 	if p.Hold != nil && !complete {
 		p.wait(p.heldWait(over))
 	}
+	p.watchEnds()
 	p.tell(complete)
 	p.out.Record.Status = p.status(complete, blocked)
 	p.out.Erroring = p.any(v1alpha1.StateErroring) || p.any(v1alpha1.StateUnknown)

@@ -98,6 +98,7 @@ const (
 
 // Pod is what matters of one of our pods.
 type Pod struct {
+	Namespace   string
 	Name        string
 	UID         types.UID
 	Package     string

@@ -17,8 +17,6 @@ const (
 	// startGrace is how long a container may fail to start (image pull, missing Secret) before it is an error, and how long
 	// none may have started before people are told.
 	startGrace = time.Minute
-	// endGrace is how much longer than its grace period a pod may take to end before people are told.
-	endGrace = 30 * time.Second
 	// A lost pod is replaced after backoffBase, doubled with each loss up to backoffMax.
 	backoffBase = 10 * time.Second
 	backoffMax  = 5 * time.Minute
@@ -70,22 +68,9 @@ func (p *pass) holdBack(e record.Entry, pod Pod) {
 	p.waitForEnd(e, pod)
 }
 
-// waitForEnd waits for a pod that is being deleted. The kubelet ends it within its grace period; one that is still there
-// some time later needs somebody to look.
+// waitForEnd waits for a pod that is being deleted; overdueEnd tells of one that does not end.
 func (p *pass) waitForEnd(e record.Entry, pod Pod) {
-	w := newWait(e.Name, v1alpha1.ReasonWaitingForPodToEnd, fmt.Sprintf("pod %s is being deleted; it is replaced when it has ended", pod.Name))
-	if pod.Ends.IsZero() {
-		p.wait(w)
-		return
-	}
-	if left := pod.Ends.Add(endGrace).Sub(p.Now); left > 0 {
-		p.out.lookAgain(left)
-		p.wait(w)
-		return
-	}
-	w.Frees = record.FreesNode
-	w.Message = fmt.Sprintf("pod %s is still being deleted after its grace period: see whether the node's kubelet runs, or whether the pod has finalizers (kubectl get pod %s -o yaml)", pod.Name, pod.Name)
-	p.waitNode(w)
+	p.wait(newWait(e.Name, v1alpha1.ReasonWaitingForPodToEnd, fmt.Sprintf("pod %s is being deleted; it is replaced when it has ended", pod.Name)))
 }
 
 // podOf finds the pod of the entry's run.

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -60,15 +61,23 @@ func (p *pass) waitNode(w *Wait) {
 func (p *pass) tell(complete bool) {
 	p.out.Record.Wait = nil
 	w := p.chosen()
-	if complete || w == nil || w.Frees != record.FreesAuthor && !p.atWork() {
+	if complete {
+		w = p.endless
+	}
+	if w == nil || w.Frees != record.FreesAuthor && !p.atWork() {
 		return
 	}
+	p.out.Record.Wait = waitSince(*w, p.Record.Wait, p.now)
+}
+
+// waitSince is a wait as the record has it: since when it lasts follows from the one before, nil for none.
+func waitSince(w Wait, before *Wait, now time.Time) *Wait {
 	w.Message = record.TrimMessage(w.Message)
-	w.Since = metav1.NewTime(p.now)
-	if before := p.Record.Wait; before != nil && sameWait(before.Reason, w.Reason) {
+	w.Since = metav1.NewTime(now)
+	if before != nil && sameWait(before.Reason, w.Reason) {
 		w.Since = before.Since
 	}
-	p.out.Record.Wait = w
+	return &w
 }
 
 // chosen is the wait that says most of the node; nil when something progresses. A failing package that could be tried

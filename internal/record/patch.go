@@ -77,6 +77,18 @@ func Write(skyhook string, n Node, annotations, labels map[string]string) (Patch
 	return p, nil
 }
 
+// WriteWait returns the change that makes a Skyhook's record tell of the given wait, nil for none, and nothing else: of a node
+// that it leaves, where all else goes in one piece.
+func WriteWait(skyhook string, w *Wait, annotations map[string]string) (Patch, error) {
+	var p Patch
+	want, err := encodeWait(w)
+	if err != nil {
+		return p, fmt.Errorf("encode what Skyhook %s waits for: %w", skyhook, err)
+	}
+	p.set(p.annotate, v1alpha1.AnnotationWaitPrefix+skyhook, want, annotations)
+	return p, nil
+}
+
 // encodeStates encodes the package states; plain values always can be.
 func encodeStates(n Node) string {
 	raw, err := json.Marshal(n.Packages)

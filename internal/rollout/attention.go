@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -33,21 +34,9 @@ func (v *view) attention() []v1alpha1.NodeAttention {
 	list := make([]v1alpha1.NodeAttention, 0, len(first))
 	for _, i := range first {
 		t, _ := v.trouble(i)
-		since := t.Since
-		if since.IsZero() {
-			since = v.since(v.Nodes[i].Name, word(t.Reason))
-		}
-		list = append(list, v1alpha1.NodeAttention{
-			Node: v.Nodes[i].Name, Status: v.statuses[i], Reason: word(t.Reason), Message: cut(t.Message, maxDetail), Since: since,
-		})
+		list = append(list, v.attend(v.Nodes[i].Name, v.statuses[i], t))
 	}
-	for _, name := range v.dead[:min(len(v.dead), maxAttention)] {
-		list = append(list, v1alpha1.NodeAttention{
-			Node: name, Status: v1alpha1.StatusBlocked, Reason: v1alpha1.ReasonDepartedNotReady, Since: v.since(name, v1alpha1.ReasonDepartedNotReady),
-			Message: "the node is no longer selected, but was at work when it was and is not Ready, so that it counts against the budget; " +
-				"bring the node back, or delete the Node object",
-		})
-	}
+	list = append(list, v.departedAttention()...)
 	slices.SortFunc(list, func(a, b v1alpha1.NodeAttention) int {
 		return cmp.Or(cmp.Compare(urgency(a.Status), urgency(b.Status)), cmp.Compare(a.Node, b.Node))
 	})
@@ -55,8 +44,38 @@ func (v *view) attention() []v1alpha1.NodeAttention {
 	return list[:len(list):len(list)]
 }
 
-// trouble is why a node does not get on; false when it does. Without a time it is since this pass, or since an earlier
-// one told the same.
+// departedAttention lists the first nodes that the Skyhook does not select any more and that do not get rid of it.
+func (v *view) departedAttention() []v1alpha1.NodeAttention {
+	var list []v1alpha1.NodeAttention
+	for _, name := range slices.Sorted(maps.Keys(v.Departed)) {
+		w := v.Departed[name].Wait
+		if _, dead := slices.BinarySearch(v.dead, name); dead {
+			w = &departedNotReady
+		}
+		if w != nil && len(list) < maxAttention {
+			list = append(list, v.attend(name, v1alpha1.StatusBlocked, lifecycle.Wait{
+				Reason: w.Reason, Since: w.Since, Message: "the node is no longer selected; " + w.Message,
+			}))
+		}
+	}
+	return list
+}
+
+var departedNotReady = lifecycle.Wait{
+	Reason: v1alpha1.ReasonDepartedNotReady, Frees: record.FreesAdministrator,
+	Message: "it was at work when it was and is not Ready, so that it counts against the budget; bring the node back, or delete the Node object",
+}
+
+// attend makes an entry of the list. A wait without a time is since this pass, or since an earlier one told the same.
+func (v *view) attend(node string, s v1alpha1.Status, w lifecycle.Wait) v1alpha1.NodeAttention {
+	a := v1alpha1.NodeAttention{Node: node, Status: s, Reason: word(w.Reason), Message: cut(w.Message, maxDetail), Since: w.Since}
+	if a.Since.IsZero() {
+		a.Since = v.since(node, a.Reason)
+	}
+	return a
+}
+
+// trouble is why a node does not get on; false when it does.
 func (v *view) trouble(i int) (lifecycle.Wait, bool) {
 	n := &v.Nodes[i]
 	switch s := v.statuses[i]; {
@@ -67,6 +86,8 @@ func (v *view) trouble(i int) (lifecycle.Wait, bool) {
 	case s == v1alpha1.StatusBlocked && n.needsUser() && n.Wait != nil:
 		return *n.Wait, true
 	case n.Wait != nil && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
+		return *n.Wait, true
+	case n.Wait != nil && s == v1alpha1.StatusComplete: // something is left there all the same
 		return *n.Wait, true
 	case (s == v1alpha1.StatusWaiting || s == v1alpha1.StatusInProgress) && n.Facts.Unavailable:
 		return notReady, true
@@ -84,7 +105,7 @@ func (v *view) compareUrgency(a, b int) int {
 
 func urgency(s v1alpha1.Status) int {
 	return slices.Index([]v1alpha1.Status{
-		v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusInProgress, v1alpha1.StatusWaiting,
+		v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusInProgress, v1alpha1.StatusWaiting, v1alpha1.StatusComplete,
 	}, s)
 }
 

@@ -16,7 +16,8 @@ type Input struct {
 	Skyhook *v1alpha1.Skyhook
 	// Nodes that the Skyhook selects, in any order.
 	Nodes []Node
-	// Departed are the nodes that hold a permit and still exist, but that the Skyhook no longer selects, by their names.
+	// Departed are the nodes that still exist, but that the Skyhook no longer selects, by their names: those that hold a permit,
+	// and those that tell what keeps them from getting rid of it.
 	Departed map[string]Departed
 	// Installed packages, and those that are complete on every node; only known while an uninstall is asked for.
 	Installed, CompleteEverywhere map[string]bool
@@ -45,6 +46,8 @@ type Departed struct {
 	Done string
 	// Unavailable says that the node is not Ready, so that nothing on it may ever end.
 	Unavailable bool
+	// Wait is what the node gets rid of the Skyhook after, such as a pod that does not end; nil when nothing holds it up.
+	Wait *lifecycle.Wait
 }
 
 // Node is what the plan needs to know of one selected node.

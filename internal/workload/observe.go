@@ -20,7 +20,7 @@ func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 		return lifecycle.Pod{}, fmt.Errorf("annotation %s of pod %s is not a package identity: %w", v1alpha1.AnnotationPackage, pod.Name, err)
 	}
 	p := lifecycle.Pod{
-		Name: pod.Name, UID: pod.UID,
+		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
 		Package: id.Name, Version: id.Version, Stage: id.Stage,
 		Run: pod.Annotations[v1alpha1.AnnotationRun], Hash: pod.Annotations[v1alpha1.AnnotationHash],
 		Created:     pod.CreationTimestamp.Time,
@@ -33,6 +33,13 @@ func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 	p.Shutdown = r.outcome == lifecycle.Lost && byShutdown(pod)
 	p.Outcome, p.Reason, p.Message, p.ExitCode, p.Retrying, p.Repeats = r.outcome, r.reason, r.message, r.exitCode, r.retrying, r.repeats
 	return p, nil
+}
+
+// Unreadable is a pod of ours of which nobody can tell what it is for.
+func Unreadable(pod *corev1.Pod) lifecycle.Pod {
+	return lifecycle.Pod{
+		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Terminating: pod.DeletionTimestamp != nil, Ends: ends(pod),
+	}
 }
 
 // Ended reports whether nothing of the pod runs any more.

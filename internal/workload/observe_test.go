@@ -242,7 +242,7 @@ func TestObserveReadsBackWhatPodWrites(t *testing.T) {
 	pod.UID = "u-1"
 	pod.CreationTimestamp = metav1.NewTime(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
 	want := lifecycle.Pod{
-		Name: pod.Name, UID: "u-1", Package: "tuning", Version: "1.2.0", Stage: v1alpha1.StageUpgrade, Run: "t4x2",
+		Namespace: pod.Namespace, Name: pod.Name, UID: "u-1", Package: "tuning", Version: "1.2.0", Stage: v1alpha1.StageUpgrade, Run: "t4x2",
 		Hash: workload.Hash(k.Skyhook, k.Skyhook.Spec.Packages["tuning"]), Created: pod.CreationTimestamp.Time,
 		Reason: "Pending", Message: unreported,
 	}

@@ -132,10 +132,11 @@ func (p *pass) recordChange(i *item) (record.Patch, error) {
 	switch {
 	case d.Clear:
 		return record.Clear(name, d.Record, p.node.Annotations, p.node.Labels), nil
-	case d.Leaving:
-		return record.Patch{}, nil
 	}
-	change, err := record.Write(name, d.Record, p.node.Annotations, p.node.Labels)
+	change, err := record.WriteWait(name, d.Record.Wait, p.node.Annotations)
+	if !d.Leaving {
+		change, err = record.Write(name, d.Record, p.node.Annotations, p.node.Labels)
+	}
 	if err != nil {
 		return record.Patch{}, fmt.Errorf("node %s: %w", p.node.Name, err)
 	}

@@ -187,7 +187,7 @@ func ownPods(s *v1alpha1.Skyhook, pods []corev1.Pod) []lifecycle.Pod {
 		pod, err := workload.Observe(&pods[k])
 		if err != nil {
 			// Ours by owner, but nobody can read what it is for: it matches no run and is replaced.
-			pod = lifecycle.Pod{Name: pods[k].Name, UID: pods[k].UID, Terminating: pods[k].DeletionTimestamp != nil}
+			pod = workload.Unreadable(&pods[k])
 		}
 		own = append(own, pod)
 	}

@@ -21,23 +21,21 @@ import (
 // maxLooks is how many nodes are asked for one by one before all are listed.
 const maxLooks = 20
 
-// departed returns the nodes that hold a permit and that the Skyhook does not select, as far as they exist. What the cache
-// does not show it may only not show yet, and a permit that is dropped too early is one too many at work: such nodes
+// departed returns the nodes that the Skyhook does not select but that hold a permit, as far as they exist, or tell what keeps
+// them from getting rid of it. What the cache does not show it may only not show yet, and a permit that is dropped too early is one too many at work: such nodes
 // are asked for at the API server. The error says that this failed; those nodes then count as there.
 func (r *Reconciler) departed(ctx context.Context, s *v1alpha1.Skyhook, t *targets.Target, cached []corev1.Node) (map[string]rollout.Departed, error) {
-	found, holders := map[string]rollout.Departed{}, map[string]bool{}
+	found, holders, waitKey := map[string]rollout.Departed{}, map[string]bool{}, v1alpha1.AnnotationWaitPrefix+s.Name
 	for i := range s.Status.Permits {
 		holders[s.Status.Permits[i].Node] = true
 	}
 	delete(holders, "") // a permit that could not be read is nobody's
 	for i := range cached {
 		node := &cached[i]
-		if len(holders) == 0 {
-			break
-		}
-		if holders[node.Name] && !t.Selector.Matches(labels.Set(node.Labels)) {
-			n, _ := r.Records.Read(s.Name, node) // unreadable or not, the token is an annotation of its own
-			found[node.Name] = rollout.Departed{Done: n.Done, Unavailable: !targets.Ready(node)}
+		_, waits := node.Annotations[waitKey]
+		if (holders[node.Name] || waits) && !t.Selector.Matches(labels.Set(node.Labels)) {
+			n, _ := r.Records.Read(s.Name, node) // unreadable or not, token and wait are annotations of their own
+			found[node.Name] = rollout.Departed{Done: n.Done, Unavailable: !targets.Ready(node), Wait: n.Wait}
 		}
 		delete(holders, node.Name)
 	}

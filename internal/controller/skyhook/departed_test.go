@@ -7,9 +7,11 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -54,6 +56,48 @@ func TestDepartedNodes(t *testing.T) {
 			}
 			if len(in.Nodes) != 1 || in.Nodes[0].Name != "node-1" || !in.Now.Equal(start) || in.Skyhook != s || in.Hold != nil {
 				t.Errorf("input: %+v", in)
+			}
+		})
+	}
+}
+
+// stuckWait is what a node tells that a Skyhook leaves and on which a pod does not end.
+var stuckWait = record.Wait{
+	Package: "a", Reason: v1alpha1.ReasonWaitingForPodToEnd, Since: metav1.NewTime(start.Add(-time.Hour)), Frees: record.FreesNode,
+	Message: "a pod did not end within its grace period; look at it: kubectl get pod -n skyhook x -o yaml",
+}
+
+// TestPodThatDoesNotEndOnANodeThatTheSkyhookLeaves is told, and since when, whether the node still holds a permit or not.
+func TestPodThatDoesNotEndOnANodeThatTheSkyhookLeaves(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		pool    string
+		permit  bool
+		deleted bool
+		notice  string
+	}{
+		{"it left with its permit", "other", true, false, "the node is no longer selected; "},
+		{"it left without one", "other", false, false, "the node is no longer selected; "},
+		{"the Skyhook is deleted", "gpu", false, true, ""},
+		{"the Skyhook is deleted after the node left", "other", false, true, "the node is no longer selected; "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, n := newSkyhook("demo"), ready(newNode("left", c.pool))
+			if c.permit {
+				s.Status.Permits = []v1alpha1.Permit{{Node: "left", Generation: 1}}
+			}
+			if c.deleted {
+				s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: start}, []string{v1alpha1.Finalizer}
+			}
+			remember(t, n, "demo", record.Node{Status: v1alpha1.StatusInProgress, Wait: &stuckWait})
+			w := newWorld(t, s, n)
+			w.must(w.reconcile(t.Context(), w.skyhook("demo")))
+			all := w.skyhook("demo").Status.Attention
+			if len(all) != 1 {
+				t.Fatalf("attention %+v", all)
+			}
+			if a := all[0]; a.Node != "left" || a.Reason != stuckWait.Reason || a.Message != c.notice+stuckWait.Message || !a.Since.Equal(&stuckWait.Since) {
+				t.Errorf("attention %+v", a)
 			}
 		})
 	}

@@ -4,9 +4,10 @@ package v1alpha1
 const (
 	// ConditionReady is true while every selected node is complete with the spec as it is.
 	ConditionReady = "Ready"
-	// ConditionReconciling is true while nodes are at work or wait for their turn.
+	// ConditionReconciling is true while something is left to do that goes on by itself: nodes are at work or wait for their turn.
+	// It is never true together with ConditionStalled.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled is true while only a person can help.
+	// ConditionStalled is true while something is left to do and only a person can help.
 	ConditionStalled = "Stalled"
 	// ConditionTaintNotTolerable is true while nodes are excluded by their taints. Its type is also its reason.
 	ConditionTaintNotTolerable = "TaintNotTolerable"

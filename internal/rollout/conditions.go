@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // readyReasons maps the roll-up to the reason of Ready.
@@ -46,13 +45,7 @@ func setConditions(status *v1alpha1.SkyhookStatus, v *view) {
 	c.set(v1alpha1.ConditionReady, complete && !faulty, readyReasons[status.Status], message)
 	c.mirror(v1alpha1.ConditionReady, v1alpha1.ConditionReady)
 	c.mirror(v1alpha1.ConditionReady, v1alpha1.ConditionTransition)
-	if v.Deleting {
-		c.set(v1alpha1.ConditionReconciling, true, v1alpha1.ReasonDeleting, fmt.Sprintf("%d nodes are being freed of this Skyhook: %s",
-			len(v.Freeing), firstNames(v.Freeing, maxNames)))
-	} else {
-		c.set(v1alpha1.ConditionReconciling, reconciling(status.Status), readyReasons[status.Status], message)
-	}
-	c.stalled(v, message)
+	c.progress(v, message)
 	c.nodes(v1alpha1.ConditionTaintNotTolerable, v1alpha1.ReasonTaintNotTolerable, v.Nodes, "every taint is tolerated")
 	c.nodes(v1alpha1.ConditionNodesIgnored, v1alpha1.ReasonNodeIgnored, v.Nodes, "no node is ignored")
 
@@ -65,23 +58,24 @@ func setConditions(status *v1alpha1.SkyhookStatus, v *view) {
 	SetCapabilityUnknown(status, v.Skyhook, v.Now)
 }
 
-// stalled says that only a person can help.
-func (c conditions) stalled(v *view, message string) {
-	idle := c.status.Nodes.InProgress == 0
-	switch {
-	case v.faulty() && v.Hold.Frees != record.FreesTime:
-		c.set(v1alpha1.ConditionStalled, true, v.Hold.Reason, v.Hold.Message)
-	case v.Hold == nil && v.stopped != "" && idle:
-		c.set(v1alpha1.ConditionStalled, true, v1alpha1.ReasonRolloutStopped, v.stopped)
-	case c.status.Status == v1alpha1.StatusErroring && idle:
-		c.set(v1alpha1.ConditionStalled, true, v1alpha1.ReasonNodesErroring, troubleMessage(c.status.Attention))
-	default:
-		c.set(v1alpha1.ConditionStalled, false, v1alpha1.ReasonProgressing, message)
+// progress sets Reconciling and Stalled, which are never both true.
+func (c conditions) progress(v *view, message string) {
+	stalled, why := v.stalled()
+	is, reason := v.reconciling(stalled != ""), readyReasons[c.status.Status]
+	if is && v.Hold == nil && c.status.Status != v1alpha1.StatusWaiting {
+		reason = v1alpha1.ReasonProgressing // whatever keeps single nodes
 	}
-}
-
-func reconciling(s v1alpha1.Status) bool {
-	return s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring || s == v1alpha1.StatusWaiting
+	if v.Deleting {
+		c.set(v1alpha1.ConditionReconciling, is, v1alpha1.ReasonDeleting, fmt.Sprintf("%d nodes are being freed of this Skyhook: %s",
+			len(v.Freeing), firstNames(v.Freeing, maxNames)))
+	} else {
+		c.set(v1alpha1.ConditionReconciling, is, reason, message)
+	}
+	if stalled == "" {
+		c.set(v1alpha1.ConditionStalled, false, v1alpha1.ReasonProgressing, message)
+		return
+	}
+	c.set(v1alpha1.ConditionStalled, true, stalled, why)
 }
 
 func (c conditions) set(kind string, is bool, reason, message string) {
@@ -164,12 +158,4 @@ func (g *group) list() string {
 		return " (names left out: more than 10)"
 	}
 	return " (" + strings.Join(g.names, ", ") + ")"
-}
-
-func troubleMessage(attention []v1alpha1.NodeAttention) string {
-	if len(attention) == 0 {
-		return "nodes are erroring"
-	}
-	a := attention[0]
-	return fmt.Sprintf("node %s: %s: %s", a.Node, a.Reason, a.Message)
 }

@@ -91,9 +91,9 @@ func describe(n *rollout.Node, word string) {
 	case "not-ready":
 		n.Facts.Unavailable = true
 	case "held":
-		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Reason: v, Message: "held: " + v}}
+		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Reason: v, Message: "held: " + v, Frees: record.FreesAdministrator}}
 		if v == v1alpha1.ReasonWaitingForSkyhook {
-			n.Hold.Status = v1alpha1.StatusWaiting
+			n.Hold.Status, n.Hold.Frees = v1alpha1.StatusWaiting, record.FreesOther
 		}
 	case "begun":
 		n.Begun = true

@@ -18,9 +18,9 @@ import (
 )
 
 var (
-	holdPaused   = &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused, Message: "paused"}}
-	holdDisabled = &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDisabled, Message: "disabled"}}
-	holdInvalid  = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonSpecInvalid, Message: "spec.serial: no"}}
+	holdPaused   = &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused, Frees: record.FreesAdministrator, Message: "paused"}}
+	holdDisabled = &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDisabled, Frees: record.FreesAdministrator, Message: "disabled"}}
+	holdInvalid  = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonSpecInvalid, Frees: record.FreesAuthor, Message: "spec.serial: no"}}
 	// A Skyhook that cannot be prepared for its nodes, until somebody acts, or until Kubernetes cleaned up.
 	holdUnprepared = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: "ConfigMapConflict", Frees: record.FreesAdministrator, Message: "taken"}}
 	holdLeftover   = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: "ConfigMapConflict", Frees: record.FreesTime, Message: "taken"}}
@@ -41,21 +41,32 @@ func TestRollUp(t *testing.T) {
 		{name: "one works, one waits", permits: one, nodes: "n1 in_progress; n2", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
 		{name: "a new permit is work", nodes: "n1; n2", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
 		{name: "one complete, one works", permits: one, nodes: "n1 in_progress; n2 complete", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
-		{name: "one erroring, others wait: erroring, not unknown", permits: one, nodes: "n1 erroring; n2; n3; n4", want: "erroring Ready=False:Erroring Reconciling=True Stalled=True:NodesErroring"},
+		{name: "one erroring, others wait: erroring, not unknown", permits: one, nodes: "n1 erroring; n2; n3; n4", want: "erroring Ready=False:Erroring Reconciling=False Stalled=True:NodesErroring"},
 		{name: "erroring before in progress", permits: []v1alpha1.Permit{permit("n1", 0), permit("n2", 1)}, nodes: "n1 erroring; n2 in_progress", want: "erroring Ready=False:Erroring Reconciling=True Stalled=False:Progressing"},
-		{name: "erroring before blocked", permits: one, nodes: "n1 erroring; n2 held=TaintNotTolerable", want: "erroring Ready=False:Erroring Reconciling=True Stalled=True:NodesErroring"},
-		{name: "blocked before in progress", permits: one, nodes: "n1 in_progress; n2 held=TaintNotTolerable", want: "blocked Ready=False:Blocked Reconciling=False Stalled=False:Progressing"},
-		{name: "all blocked", nodes: "n1 held=NodeIgnored; n2 held=TaintNotTolerable", want: "blocked Ready=False:Blocked Reconciling=False Stalled=False:Progressing"},
-		{name: "blocked and complete", nodes: "n1 held=NodeIgnored; n2 complete", want: "blocked Ready=False:Blocked Reconciling=False Stalled=False:Progressing"},
+		{name: "erroring before blocked", permits: one, nodes: "n1 erroring; n2 held=TaintNotTolerable", want: "erroring Ready=False:Erroring Reconciling=False Stalled=True:NodesErroring"},
+		{name: "blocked before in progress", permits: one, nodes: "n1 in_progress; n2 held=TaintNotTolerable", want: "blocked Ready=False:Blocked Reconciling=True Stalled=False:Progressing"},
+		{name: "all blocked", nodes: "n1 held=NodeIgnored; n2 held=TaintNotTolerable", want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:NodeIgnored"},
+		{name: "blocked and complete", nodes: "n1 held=NodeIgnored; n2 complete", want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:NodeIgnored"},
 		{name: "complete although it would be blocked", nodes: "n1 complete held=NodeIgnored", want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:Progressing"},
 		{name: "in progress before waiting", permits: one, nodes: "n1 in_progress; n2 held=WaitingForSkyhook", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
 		{name: "all wait for an earlier Skyhook", nodes: "n1 held=WaitingForSkyhook; n2 held=WaitingForSkyhook", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
 		{name: "nodes whose kubelet is away wait", nodes: "n1 not-ready", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
 		{name: "held by an earlier Skyhook in the middle of a stage", nodes: "n1 in_progress held=WaitingForSkyhook", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
-		{name: "held in the middle of a failing stage", nodes: "n1 erroring held=NodeIgnored", want: "erroring Ready=False:Erroring Reconciling=True Stalled=True:NodesErroring"},
+		{name: "held in the middle of a failing stage", nodes: "n1 erroring held=NodeIgnored", want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:NodeIgnored"},
 		{name: "a stage runs although the permit is back", permits: one, nodes: "n1 complete; n2 in_progress", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
-		{name: "only another spec helps, before a permit", permits: one, nodes: "n1 blocked=DependencyUninstalled", want: "blocked Ready=False:Blocked Reconciling=False Stalled=False:Progressing"},
+		{name: "only another spec helps, before a permit", permits: one, nodes: "n1 blocked=DependencyUninstalled", want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:DependencyUninstalled"},
 		{name: "a record of complete, of the spec before", permits: one, nodes: "n1 held=WaitingForSkyhook; n2 held=WaitingForSkyhook", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
+
+		{name: "all blocked: the first by name tells", nodes: "n2 held=TaintNotTolerable; n1 held=NodeIgnored", want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:NodeIgnored"},
+		{name: "one is ignored, one needs another spec", nodes: "n2 held=NodeIgnored; n1 blocked=DependencyMissing", want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:DependencyMissing"},
+		{name: "one needs another spec, one works", permits: one, nodes: "n2 blocked=DependencyMissing; n1 in_progress", want: "blocked Ready=False:Blocked Reconciling=True Stalled=False:Progressing"},
+		{name: "one is ignored, one waits for an earlier Skyhook", nodes: "n1 held=NodeIgnored; n2 held=WaitingForSkyhook", want: "blocked Ready=False:Blocked Reconciling=True Stalled=False:Progressing"},
+		{name: "one is ignored and has yet to give its permit back, for which one waits", permits: one, nodes: "n1 held=NodeIgnored; n2", want: "blocked Ready=False:Blocked Reconciling=True Stalled=False:Progressing"},
+		{name: "one is ignored, and what runs there comes to its end", nodes: "n1 in_progress held=NodeIgnored", want: "blocked Ready=False:Blocked Reconciling=True Stalled=False:Progressing"},
+		{name: "one is ignored, one is away", nodes: "n1 held=NodeIgnored; n2 not-ready", want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:NodeIgnored"},
+		{name: "one fails, and gets its turn after an earlier Skyhook", nodes: "n1 erroring held=WaitingForSkyhook", want: "erroring Ready=False:Erroring Reconciling=True Stalled=False:Progressing"},
+		{name: "a drain that lasts too long needs somebody", permits: one, nodes: "n1 overdue=DrainTimeout; n2", want: "erroring Ready=False:Erroring Reconciling=False Stalled=True:NodesErroring"},
+		{name: "a drain waits for others", permits: one, nodes: "n1 in_progress wait=EvictionRefused; n2 held=NodeIgnored", want: "blocked Ready=False:Blocked Reconciling=True Stalled=False:Progressing"},
 
 		{name: "paused", nodes: "n1; n2", hold: holdPaused, want: "paused Ready=False:Paused Reconciling=False Stalled=False:Progressing"},
 		{name: "paused, while a node fails", permits: one, nodes: "n1 erroring; n2", hold: holdPaused, want: "paused Ready=False:Paused Reconciling=False Stalled=False:Progressing"},
@@ -65,7 +76,7 @@ func TestRollUp(t *testing.T) {
 		{name: "invalid", nodes: "n1; n2", hold: holdInvalid, want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:SpecInvalid"},
 		{name: "cannot be prepared", nodes: "n1; n2 complete", hold: holdUnprepared, want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:ConfigMapConflict"},
 		{name: "cannot be prepared when complete", nodes: "n1 complete", hold: holdUnprepared, want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:ConfigMapConflict"},
-		{name: "cannot be prepared for a while", nodes: "n1", hold: holdLeftover, want: "blocked Ready=False:Blocked Reconciling=False Stalled=False:Progressing"},
+		{name: "cannot be prepared for a while", nodes: "n1", hold: holdLeftover, want: "blocked Ready=False:Blocked Reconciling=True Stalled=False:Progressing"},
 		{name: "invalid when complete", nodes: "n1 complete", hold: holdInvalid, want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:SpecInvalid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,6 +88,9 @@ func TestRollUp(t *testing.T) {
 				status.Status, ready.Status, ready.Reason, reconciling.Status, stalled.Status, stalled.Reason)
 			if got != c.want {
 				t.Errorf("\ngot  %s\nwant %s", got, c.want)
+			}
+			if stalled.Status == reconciling.Status && stalled.Status == metav1.ConditionTrue {
+				t.Error("it is stalled and reconciling, which kstatus takes for a contradiction")
 			}
 		})
 	}
@@ -95,6 +109,10 @@ func TestRollUpOfKnownStatesIsKnown(t *testing.T) {
 				if status.Status == v1alpha1.StatusUnknown || status.Status == "" {
 					t.Errorf("n1 %q, n2 %q, permits %q roll up to %q", a, b, text(permits), status.Status)
 				}
+				is := func(kind string) bool { return meta.IsStatusConditionTrue(status.Conditions, kind) }
+				if n := btoi(is(v1alpha1.ConditionReady)) + btoi(is(v1alpha1.ConditionReconciling)) + btoi(is(v1alpha1.ConditionStalled)); n != 1 {
+					t.Errorf("n1 %q, n2 %q, permits %q: %d of Ready, Reconciling and Stalled are true: %+v", a, b, text(permits), n, status.Conditions)
+				}
 				n := status.Nodes
 				if sum := n.Complete + n.InProgress + n.Erroring + n.Blocked + n.Waiting + n.Paused + n.Disabled + n.Unknown; sum != 2 || n.Total != 2 {
 					t.Errorf("n1 %q, n2 %q, permits %q are counted as %+v", a, b, text(permits), n)
@@ -102,6 +120,13 @@ func TestRollUpOfKnownStatesIsKnown(t *testing.T) {
 			}
 		}
 	}
+}
+
+func btoi(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 func TestPlanCounts(t *testing.T) {

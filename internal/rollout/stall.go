@@ -1,0 +1,91 @@
+package rollout
+
+import (
+	"fmt"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// stalled says why nothing goes on any more unless a person helps; no reason while something does, and while a person stopped
+// it on purpose. A Skyhook is never stalled and reconciling at a time: kstatus takes the one for a failure, the other for work.
+func (v *view) stalled() (reason, message string) {
+	switch {
+	case v.faulty() && v.Hold.Frees != record.FreesTime:
+		return v.Hold.Reason, v.Hold.Message
+	case v.Hold != nil:
+		return "", ""
+	case v.stopped != "" && v.count(v1alpha1.StatusInProgress) == 0:
+		return v1alpha1.ReasonRolloutStopped, v.stopped
+	}
+	first := -1
+	for i := range v.Nodes {
+		switch v.motionOf(i) {
+		case moves:
+			return "", ""
+		case stuck:
+			if first < 0 || v.compareUrgency(i, first) < 0 {
+				first = i
+			}
+		default: // it waits for those
+		}
+	}
+	if first < 0 || v.departing() {
+		return "", ""
+	}
+	w, told := v.trouble(first)
+	if !told {
+		w = lifecycle.Wait{Reason: v1alpha1.ReasonErroring, Message: "it is erroring"}
+	}
+	reason, message = w.Reason, fmt.Sprintf("node %s: %s", v.Nodes[first].Name, w.Message)
+	if v.statuses[first] == v1alpha1.StatusErroring {
+		reason, message = v1alpha1.ReasonNodesErroring, fmt.Sprintf("node %s: %s: %s", v.Nodes[first].Name, word(w.Reason), w.Message)
+	}
+	return reason, message
+}
+
+// reconciling reports whether something is left to do that goes on by itself.
+func (v *view) reconciling(stalled bool) bool {
+	stopped := v.Hold != nil && !v.faulty() // paused or disabled
+	return !stalled && (v.Deleting || !stopped && (v.faulty() || !AllComplete(v.Nodes)))
+}
+
+// motion is whether a node gets on.
+type motion int
+
+const (
+	// still: it is complete, is away, or waits for a permit, which others have to give back.
+	still motion = iota
+	// moves: it works, or whoever it waits for does.
+	moves
+	// stuck: only a person helps.
+	stuck
+)
+
+func (v *view) motionOf(i int) motion {
+	n := &v.Nodes[i]
+	switch {
+	case n.Facts.Complete:
+		return still
+	case n.Hold != nil && n.Hold.Frees != record.FreesAdministrator && n.Hold.Frees != record.FreesAuthor:
+		return moves
+	case n.Facts.AtWork, n.Hold != nil && v.holds[i]: // what runs comes to its end, and the permit back
+		return moves
+	case n.Hold != nil, n.failing(), n.needsUser():
+		return stuck
+	case v.holds[i]:
+		return moves
+	}
+	return still
+}
+
+// departing reports whether a node that is no longer selected will give its permit back.
+func (v *view) departing() bool {
+	for k, node := range v.holders {
+		if d := v.Departed[v.permits[k].Node]; node < 0 && !d.Unavailable && d.Wait == nil {
+			return true
+		}
+	}
+	return false
+}

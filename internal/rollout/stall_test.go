@@ -1,0 +1,43 @@
+package rollout_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+)
+
+// TestStalledTells: what nothing gets past without a person is told with its reason, failing nodes first, then by name.
+func TestStalledTells(t *testing.T) {
+	stuckPod := &lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForPodToEnd, Message: "a pod did not end"}
+	for _, c := range []struct {
+		name     string
+		nodes    string
+		departed map[string]rollout.Departed
+		want     string
+	}{
+		{"an ignored node", "n2 held=TaintNotTolerable; n1 held=NodeIgnored", nil, "NodeIgnored: node n1: held: NodeIgnored"},
+		{"one that needs another spec", "n1 blocked=DependencyMissing", nil, "DependencyMissing: node n1: blocked: DependencyMissing"},
+		{"a failing one first", "n1 held=NodeIgnored; n2 erroring trouble=StepFailed", nil, "NodesErroring: node n2: StepFailed: trouble: StepFailed"},
+		{"a failing one that says nothing", "n2 erroring", nil, "NodesErroring: node n2: Erroring: it is erroring"},
+		{"what takes too long", "n1 overdue=DrainTimeout", nil, "NodesErroring: node n1: DrainTimeout: wait: DrainTimeout"},
+		{"a node that left gives its permit back", "n1 held=NodeIgnored", map[string]rollout.Departed{"left": {}}, ""},
+		{"one that left is not Ready", "n1 held=NodeIgnored", map[string]rollout.Departed{"left": {Unavailable: true}}, "NodeIgnored: node n1: held: NodeIgnored"},
+		{"a pod does not end on one that left", "n1 held=NodeIgnored", map[string]rollout.Departed{"left": {Wait: stuckPod}}, "NodeIgnored: node n1: held: NodeIgnored"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status := rollout.Plan(rollout.Input{Skyhook: skyhook(1, permit("left", 0)), Nodes: nodes(c.nodes), Departed: c.departed, Now: now})
+			stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
+			got := ""
+			if stalled.Status == "True" {
+				got = stalled.Reason + ": " + stalled.Message
+			}
+			if got != c.want || meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReconciling) != (c.want == "") {
+				t.Errorf("got %q, want %q; conditions %+v", got, c.want, status.Conditions)
+			}
+		})
+	}
+}

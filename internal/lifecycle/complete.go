@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"slices"
+
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
@@ -38,11 +40,18 @@ func finishedElsewhere(n record.Node, e record.Entry) bool {
 		(e.Stage == v1alpha1.StageConfig || e.Stage == v1alpha1.StagePostInterrupt)
 }
 
-// FirstFailure returns the first erroring entry that matters, in order of the package names.
+// FirstFailure returns the first erroring entry that matters, in order of the package names; without one, the first whose
+// interrupt failed before it was taken back, because something holds the node: it has not begun again.
 func FirstFailure(w Wanted, n record.Node) (record.Entry, bool) {
-	for _, e := range w.relevant(n) {
-		if e.State == v1alpha1.StateErroring {
-			return e, true
+	entries := w.relevant(n)
+	for _, failed := range []func(record.Entry) bool{
+		func(e record.Entry) bool { return e.State == v1alpha1.StateErroring },
+		func(e record.Entry) bool {
+			return isInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && e.Reason != ""
+		},
+	} {
+		if i := slices.IndexFunc(entries, failed); i >= 0 {
+			return entries[i], true
 		}
 	}
 	return record.Entry{}, false

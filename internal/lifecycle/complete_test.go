@@ -102,6 +102,27 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// TestFailureOfAnInterruptThatIsHeld: it is taken back when something holds the node, and is a failure that people hear of all
+// the same, until it begins again.
+func TestFailureOfAnInterruptThatIsHeld(t *testing.T) {
+	o := observation(t, row{
+		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
+		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed", gate: "ours clear paused",
+	})
+	o.Record = lifecycle.Next(o).Record
+	if e, failed := lifecycle.FirstFailure(o.Wanted, o.Record); !failed || e.State != "skipped" || e.Message != message("StepFailed") {
+		t.Errorf("while it is held: %t, %+v", failed, e)
+	}
+	if f := lifecycle.FactsOf("", o.Wanted, o.Record, nil, true); f.FailedRun {
+		t.Errorf("it counts as a failed run: %+v", f)
+	}
+	o.Pods, o.Hold, o.InFlight = nil, nil, nil
+	o.Record = lifecycle.Next(o).Record
+	if e, failed := lifecycle.FirstFailure(o.Wanted, o.Record); failed || o.Record.Packages["a|1.0"].State != "in_progress" {
+		t.Errorf("when it begins again: %t, %+v", failed, e)
+	}
+}
+
 func TestFirstFailure(t *testing.T) {
 	for _, c := range []struct {
 		name string

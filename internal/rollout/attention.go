@@ -82,7 +82,9 @@ func (v *view) trouble(i int) (lifecycle.Wait, bool) {
 	case s == v1alpha1.StatusErroring && n.Trouble != nil:
 		return *n.Trouble, true
 	case n.Hold != nil && (s == v1alpha1.StatusBlocked || s == v1alpha1.StatusWaiting):
-		return n.Hold.Wait, true
+		return n.heldTrouble(n.Hold), true
+	case v.Hold != nil && n.Trouble != nil && s == v.Hold.Status: // all the nodes, but not all of them failed
+		return n.heldTrouble(v.Hold), true
 	case s == v1alpha1.StatusBlocked && n.needsUser() && n.Wait != nil:
 		return *n.Wait, true
 	case n.Wait != nil && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
@@ -95,6 +97,15 @@ func (v *view) trouble(i int) (lifecycle.Wait, bool) {
 	return lifecycle.Wait{}, false
 }
 
+// heldTrouble is what holds a node, and what failed there before: that is not tried again meanwhile, so it may tell no more.
+func (n *Node) heldTrouble(h *lifecycle.Hold) lifecycle.Wait {
+	w := h.Wait
+	if n.Trouble != nil {
+		w.Message += "; before that: " + n.Trouble.Message
+	}
+	return w
+}
+
 var notReady = lifecycle.Wait{Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator, Message: "the node is not Ready; it gets its turn when it is"}
 
 func (v *view) compareUrgency(a, b int) int {
@@ -105,7 +116,8 @@ func (v *view) compareUrgency(a, b int) int {
 
 func urgency(s v1alpha1.Status) int {
 	return slices.Index([]v1alpha1.Status{
-		v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusInProgress, v1alpha1.StatusWaiting, v1alpha1.StatusComplete,
+		v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusInProgress, v1alpha1.StatusWaiting,
+		v1alpha1.StatusPaused, v1alpha1.StatusDisabled, v1alpha1.StatusComplete,
 	}, s)
 }
 

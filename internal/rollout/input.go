@@ -65,7 +65,7 @@ type Node struct {
 	Done string
 	// Hold keeps this node from new work; nil when nothing does.
 	Hold *lifecycle.Hold
-	// Trouble is the first failed run on the node, for people; nil when none.
+	// Trouble is the first failed run on the node, for people, also of an interrupt that was taken back since; nil when none.
 	Trouble *lifecycle.Wait
 	// Wait is what the whole node waits for as its record tells, such as a permit or a pod that holds its drain; nil when
 	// it does not.

@@ -59,8 +59,10 @@ func presentTimes(n record.Node, now time.Time) (record.Node, time.Time) {
 func newestTime(n record.Node) time.Time {
 	var newest time.Time
 	for _, e := range n.Packages {
-		if e.Since.After(newest) {
-			newest = e.Since.Time
+		for _, at := range []metav1.Time{e.Since, e.RejectedAt} {
+			if at.After(newest) {
+				newest = at.Time
+			}
 		}
 	}
 	return newest
@@ -69,8 +71,10 @@ func newestTime(n record.Node) time.Time {
 func shifted(n record.Node, by time.Duration) record.Node {
 	entries := make(map[string]record.Entry, len(n.Packages))
 	for key, e := range n.Packages {
-		if !e.Since.IsZero() {
-			e.Since = metav1.NewTime(e.Since.Add(by).Truncate(time.Second))
+		for _, at := range []*metav1.Time{&e.Since, &e.RejectedAt} {
+			if !at.IsZero() {
+				*at = metav1.NewTime(at.Add(by).Truncate(time.Second))
+			}
 		}
 		entries[key] = e
 	}

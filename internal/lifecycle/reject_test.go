@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -18,6 +20,7 @@ func TestReject(t *testing.T) {
 		Node: lifecycle.Node{Ready: true, BootID: "b1"}, Record: record.Node{Packages: entries(t, "a@1.0 apply:in_progress", lifecycle.Wanted{Packages: spec})},
 	}
 	start := lifecycle.Start{Package: "a", Version: "1.0", Stage: "apply", Run: "r1"}
+	var since metav1.Time
 	for i, pause := range []time.Duration{
 		10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second, minutes, minutes, minutes,
 	} {
@@ -26,6 +29,12 @@ func TestReject(t *testing.T) {
 		e := n.Packages["a|1.0"]
 		if e.Rejected != int32(i+1) || e.Reason != v1alpha1.ReasonPodRejected || e.Message != "exceeded quota" || n.Status != "erroring" || e.Run != "r1" {
 			t.Errorf("refusal %d: status %s, entry %+v", i, n.Status, e)
+		}
+		if i == 0 {
+			since = e.Since
+		}
+		if !e.Since.Equal(&since) || e.RejectedAt.Before(&since) || i > 0 && !e.RejectedAt.After(before.RejectedAt.Time) {
+			t.Errorf("refusal %d: since %s, first %s, last attempt %s after %s", i, e.Since, since, e.RejectedAt, before.RejectedAt)
 		}
 		if i > 5 {
 			if change != nil {
@@ -45,5 +54,32 @@ func TestReject(t *testing.T) {
 		if d := lifecycle.Next(o); len(d.Start) != 1 || d.Start[0].Run != "r1" {
 			t.Errorf("refusal %d: starts %v after the pause, want the same run", i, d.Start)
 		}
+	}
+}
+
+// TestRejectedThenCreated: with a pod the refusals are over, whatever becomes of it.
+func TestRejectedThenCreated(t *testing.T) {
+	for name, pods := range map[string]string{
+		"it runs": "a@1.0 apply running", "it fails": "a@1.0 apply failing restarts=1 reason=StepFailed", "it is lost": "a@1.0 apply lost reason=Evicted",
+	} {
+		o := observation(t, row{spec: "a@1.0", node: "a@1.0 apply:in_progress"})
+		start := lifecycle.Start{Package: "a", Version: "1.0", Stage: "apply", Run: "r1"}
+		o.Record, _ = lifecycle.Reject(o.Record, start, "exceeded quota", now.Add(-time.Minute))
+		o.Pods = observation(t, row{pods: pods}).Pods
+		if e := lifecycle.Next(o).Record.Packages["a|1.0"]; e.Rejected != 0 || !e.RejectedAt.IsZero() {
+			t.Errorf("%s: entry %+v", name, e)
+		}
+	}
+}
+
+// TestRejectedByAClockThatWasAhead: the pause ends all the same.
+func TestRejectedByAClockThatWasAhead(t *testing.T) {
+	o := observation(t, row{spec: "a@1.0", node: "a@1.0 apply:in_progress"})
+	start := lifecycle.Start{Package: "a", Version: "1.0", Stage: "apply", Run: "r1"}
+	for _, ahead := range []time.Duration{0, time.Hour} {
+		o.Record, _ = lifecycle.Reject(o.Record, start, "exceeded quota", now.Add(ahead))
+	}
+	if d := lifecycle.Next(o); d.After == 0 || d.After > time.Minute {
+		t.Errorf("looks again after %s", d.After)
 	}
 }

@@ -34,7 +34,7 @@ func (p *pass) watch(u unit, e record.Entry) bool {
 		return false
 	}
 	p.claimed[pod.Name] = true
-	e.Rejected = 0
+	e.Rejected, e.RejectedAt = 0, metav1.Time{}
 	switch {
 	case pod.Outcome == Done:
 		p.complete(e, pod)
@@ -115,7 +115,8 @@ func (p *pass) restart(e *record.Entry, pkg Package) {
 		}
 	}
 	e.Image, e.ContainerSHA, e.Hash, e.Generation = pkg.Image, pkg.ContainerSHA, pkg.Hash, p.Generation
-	e.State, e.Restarts, e.Rejected, e.Reason, e.Message = v1alpha1.StateInProgress, 0, 0, "", ""
+	e.State, e.Restarts, e.Reason, e.Message = v1alpha1.StateInProgress, 0, "", ""
+	e.Rejected, e.RejectedAt = 0, metav1.Time{}
 	e.Since, e.Run, e.Config = p.stamp(), p.nextRun(e.Run), pkg.Config
 	p.put(*e)
 }
@@ -234,14 +235,18 @@ func (p *pass) failWith(e *record.Entry, reason, message string, restarts int32)
 	p.put(*e)
 }
 
-// waited reports whether the pause after a lost pod is over.
+// waited reports whether the pause after a lost or refused pod is over.
 func (p *pass) waited(e record.Entry) bool {
 	failures := max(e.Restarts, e.Rejected)
 	if e.State != v1alpha1.StateErroring || failures == 0 {
 		return true
 	}
 	pause := backoff(failures)
-	left := e.Since.Add(pause).Sub(p.Now)
+	last := e.Since
+	if last.Before(&e.RejectedAt) {
+		last = e.RejectedAt
+	}
+	left := last.Add(pause).Sub(p.Now)
 	if left <= 0 {
 		return true
 	}

@@ -57,6 +57,8 @@ type Entry struct {
 	Message string `json:"message,omitempty"`
 	// Rejected counts how often in a row the API server refused the pod of this stage. They are no attempts of it.
 	Rejected int32 `json:"rejected,omitempty"`
+	// RejectedAt is when it did so last; Since tells of the first time.
+	RejectedAt metav1.Time `json:"rejectedAt,omitzero"`
 	// Superseded says that another version took this one's place, although files of this one may still be on the host:
 	// it could not be uninstalled.
 	Superseded bool `json:"superseded,omitempty"`

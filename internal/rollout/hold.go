@@ -122,6 +122,18 @@ func HoldInterrupted(by string) *lifecycle.Hold {
 	}
 }
 
+// HoldAfterInterrupt is the hold by an earlier Skyhook of one whose own interrupt is in flight on the node: it starts nothing
+// else there, but the earlier one waits for it, and not the other way round.
+func HoldAfterInterrupt(order *lifecycle.Hold) *lifecycle.Hold {
+	return &lifecycle.Hold{
+		Status: v1alpha1.StatusInProgress, Release: order.Release,
+		Wait: lifecycle.Wait{
+			Reason: v1alpha1.ReasonWaitingForInterrupt, Frees: record.FreesNode,
+			Message: "its own interrupt is under way on the node; after that " + order.Message,
+		},
+	}
+}
+
 // Earlier is what a Skyhook needs to know of one that comes before it on the same node.
 type Earlier struct {
 	Skyhook *v1alpha1.Skyhook

@@ -31,7 +31,7 @@ type Surroundings struct {
 //  1. the record cannot be read
 //  2. the Skyhook is disabled, 3. paused, or 4. its spec is invalid or its policy missing (HoldAll)
 //  5. the node is excluded by its label, or 6. by a taint
-//  7. an earlier Skyhook has to finish first
+//  7. an earlier Skyhook has to finish first; while an interrupt of this one is in flight, that one waits for it
 //  8. another Skyhook's interrupt is in flight
 //
 // A Skyhook that is being deleted is held by none of 4 and 7: whatever is wrong with its spec or comes before it must not
@@ -64,6 +64,9 @@ func (v View) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundin
 	}
 	if s.DeletionTimestamp == nil {
 		if h := rollout.HoldOrder(v.Earlier(s, around.Ordered, node, around.Records)); h != nil {
+			if around.Interrupting == s.Name {
+				return rollout.HoldAfterInterrupt(h)
+			}
 			return h
 		}
 	}

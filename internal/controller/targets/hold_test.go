@@ -120,6 +120,41 @@ func TestHoldOfACompleteNode(t *testing.T) {
 	}
 }
 
+// TestHoldsOfTwoSkyhooks: an earlier Skyhook gets work on a node that a later one interrupts. One of them waits for the other, and
+// the other one works.
+func TestHoldsOfTwoSkyhooks(t *testing.T) {
+	for _, c := range []struct {
+		name, interrupting     string
+		earlier, later         string
+		earlierSays, laterSays string
+	}{
+		{"nobody interrupts the node", "", "", "waiting WaitingForSkyhook", "", "Skyhook earlier, which has priority 1, must be complete on this node first"},
+		{"the earlier one does", "earlier", "", "waiting WaitingForSkyhook", "", "Skyhook earlier, which has priority 1, must be complete on this node first"},
+		{
+			"the later one does", "self", "waiting WaitingForInterrupt", "in_progress WaitingForInterrupt", "Skyhook self interrupts the node",
+			"its own interrupt is under way on the node; after that Skyhook earlier, which has priority 1, must be complete on this node first",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &setting{self: skyhook("self", 100, nil), earlier: skyhook("earlier", 1, nil), node: node("n", nil, nil)}
+			s.around.Interrupting = c.interrupting
+			view := s.view(t)
+			for _, o := range []struct {
+				of         *v1alpha1.Skyhook
+				want, says string
+			}{{s.earlier, c.earlier, c.earlierSays}, {s.self, c.later, c.laterSays}} {
+				got, says := "", ""
+				if h := view.Hold(o.of, s.node, s.around); h != nil {
+					got, says = string(h.Status)+" "+h.Reason, h.Message
+				}
+				if got != o.want || says != o.says {
+					t.Errorf("%s: %s: %s; want %s: %s", o.of.Name, got, says, o.want, o.says)
+				}
+			}
+		})
+	}
+}
+
 func TestInterrupting(t *testing.T) {
 	const interrupts = `{"a|1.0.0":{"name":"a","version":"1.0.0","image":"x/a","stage":"interrupt","state":"in_progress"}}`
 	for _, c := range []struct {

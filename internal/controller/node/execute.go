@@ -49,6 +49,9 @@ func (r *Reconciler) writeRecords(ctx context.Context, p *pass) error {
 	if err != nil {
 		return err
 	}
+	if err := r.proveIdle(ctx, p); err != nil {
+		return err
+	}
 	for _, i := range p.items {
 		change, err := p.recordChange(i)
 		if err != nil {

@@ -29,6 +29,8 @@ type pass struct {
 	cordons       map[string]bool
 	// inFlight is the interrupt in flight on the node, as the decisions so far leave it; nil for none.
 	inFlight *record.Interrupt
+	// flying is the interrupt in flight before the decisions of the pass.
+	flying *record.Interrupt
 	// ownReboot says that the boot id changed because a Skyhook asked for the reboot.
 	ownReboot bool
 	// taint is what becomes of the runtime taint.
@@ -76,7 +78,8 @@ func (r *Reconciler) survey(p *pass) {
 		n, _ := r.Records.Read(name, p.node)
 		p.cordons[name] = n.Cordoned // also of Skyhooks that are gone, until they are cleared
 	}
-	p.inFlight = p.view.InFlight(p.node, p.skyhooks, r.Records)
+	p.flying = p.view.InFlight(p.node, p.skyhooks, r.Records)
+	p.inFlight = p.flying
 	p.ownReboot = p.view.OwnReboot(p.node, p.inFlight, p.skyhooks, r.Records)
 }
 

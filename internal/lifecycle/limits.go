@@ -51,7 +51,7 @@ func (p *pass) overRetries(e *record.Entry, pkg Package, pod Pod, restarts int32
 	if pkg.MaxRetries == nil || pod.Retrying || restarts < *pkg.MaxRetries {
 		return false
 	}
-	p.exhaust(e, pod, v1alpha1.ReasonRetriesExhausted, fmt.Sprintf("%s; its %d retries are exhausted (maxRetries)", pod.Message, restarts))
+	p.exhaust(e, pod, v1alpha1.ReasonRetriesExhausted, fmt.Sprintf("%s; its retries are exhausted (maxRetries: %d)", pod.Message, *pkg.MaxRetries))
 	return true
 }
 

@@ -85,7 +85,11 @@ func (p *pass) othersIdle(name string) bool {
 // aloneOnNode reports whether no package pod of any Skyhook is left on the node.
 func (p *pass) aloneOnNode(name string) bool {
 	if n := len(p.Pods) + p.Node.OtherPods; n > 0 {
-		p.wait(newWait(name, v1alpha1.ReasonWaitingForOtherPods, fmt.Sprintf("the interrupt waits until %d package pods have left the node", n)))
+		message := "the interrupt waits until 1 package pod has left the node"
+		if n > 1 {
+			message = fmt.Sprintf("the interrupt waits until %d package pods have left the node", n)
+		}
+		p.wait(newWait(name, v1alpha1.ReasonWaitingForOtherPods, message))
 		return false
 	}
 	return true

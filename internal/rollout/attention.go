@@ -68,7 +68,7 @@ var departedNotReady = lifecycle.Wait{
 
 // attend makes an entry of the list. A wait without a time is since this pass, or since an earlier one told the same.
 func (v *view) attend(node string, s v1alpha1.Status, w lifecycle.Wait) v1alpha1.NodeAttention {
-	a := v1alpha1.NodeAttention{Node: node, Status: s, Reason: word(w.Reason), Message: cut(w.Message, maxDetail), Since: w.Since}
+	a := v1alpha1.NodeAttention{Node: node, Status: s, Reason: word(w.Reason), Message: shorten(w.Message, maxDetail), Since: w.Since}
 	if a.Since.IsZero() {
 		a.Since = v.since(node, a.Reason)
 	}

@@ -18,6 +18,10 @@ const (
 	// maxReason and maxBootID bound texts that come from nodes, in bytes.
 	maxReason = 128
 	maxBootID = 128
+	// maxNamesBytes bounds what names take in a message, but for the first, which is there in any case; maxWayOut, the end of a
+	// message that says what helps, which shorten leaves whole.
+	maxNamesBytes = 320
+	maxWayOut     = maxMessage * 3 / 5
 	// compartmentSize is what one compartment takes in the status, without its name, at most.
 	compartmentSize = 480
 )
@@ -86,6 +90,24 @@ func word(text string) string {
 }
 
 func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
+
+// shorten makes a message of at most n bytes by leaving out of its middle, between two words: it begins with what is the matter
+// and ends with what helps, such as a command, which is of no use in parts. Whoever writes a message keeps that end short.
+func shorten(message string, n int) string {
+	const gap = " ..."
+	if len(message) <= n {
+		return cut(message, n)
+	}
+	head := cut(message, n/3)
+	if i := strings.LastIndexByte(head, ' '); i > 0 {
+		head = head[:i]
+	}
+	tail := message[len(message)-(n-len(head)-len(gap)):]
+	if i := strings.IndexByte(tail, ' '); i >= 0 {
+		tail = tail[i:]
+	}
+	return head + gap + strings.ToValidUTF8(tail, "")
+}
 
 // cut shortens a text to at most n bytes, at the end of a character, and drops what is no text.
 func cut(text string, n int) string {

@@ -73,7 +73,7 @@ func (v *view) stopMessage() string {
 		return ""
 	}
 	if more := len(stopped) - maxStopped; more > 0 {
-		stopped = append(stopped[:maxStopped], fmt.Sprintf("%d more compartments are stopped", more))
+		stopped = append(stopped[:maxStopped], plural(more, "more compartment"))
 	}
 	// The way out comes first: it must not be cut off.
 	return "repair the spec, or set annotation " + v1alpha1.AnnotationResume + " to a new value, to go on: " + strings.Join(stopped, "; ")

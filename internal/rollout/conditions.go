@@ -66,8 +66,8 @@ func (c conditions) progress(v *view, message string) {
 		reason = v1alpha1.ReasonProgressing // whatever keeps single nodes
 	}
 	if v.Deleting {
-		c.set(v1alpha1.ConditionReconciling, is, v1alpha1.ReasonDeleting, fmt.Sprintf("%d nodes are being freed of this Skyhook: %s",
-			len(v.Freeing), firstNames(v.Freeing, maxNames)))
+		c.set(v1alpha1.ConditionReconciling, is, v1alpha1.ReasonDeleting, fmt.Sprintf("%s being freed of this Skyhook: %s",
+			nodesAre(len(v.Freeing)), firstNames(v.Freeing, maxNames)))
 	} else {
 		c.set(v1alpha1.ConditionReconciling, is, reason, message)
 	}
@@ -84,7 +84,7 @@ func (c conditions) set(kind string, is bool, reason, message string) {
 		value = metav1.ConditionTrue
 	}
 	meta.SetStatusCondition(&c.status.Conditions, metav1.Condition{
-		Type: kind, Status: value, Reason: word(reason), Message: cut(message, maxMessage),
+		Type: kind, Status: value, Reason: word(reason), Message: shorten(message, maxMessage),
 		ObservedGeneration: c.generation, LastTransitionTime: c.now,
 	})
 }
@@ -119,7 +119,7 @@ func (c conditions) nodes(kind, reason string, nodes []Node, none string) {
 	slices.Sort(held.names)
 	message := none
 	if held.count > 0 {
-		message = fmt.Sprintf("%d nodes%s", held.count, held.list())
+		message = plural(held.count, "node") + held.list()
 	}
 	c.set(kind, held.count > 0, kind, message)
 	c.mirror(kind, kind)

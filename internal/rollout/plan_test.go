@@ -198,7 +198,7 @@ func TestConditions(t *testing.T) {
 		Skyhook: s, Now: now, Nodes: nodes("n1 erroring trouble=StepFailed; n2 held=TaintNotTolerable; n3 held=NodeIgnored; n4 held=NodeIgnored"),
 	})
 	wantMessages := map[string]string{
-		v1alpha1.ConditionTaintNotTolerable: "1 nodes (n2)",
+		v1alpha1.ConditionTaintNotTolerable: "1 node (n2)",
 		v1alpha1.ConditionNodesIgnored:      "2 nodes (n3, n4)",
 		v1alpha1.ConditionStalled:           "node n1: StepFailed: trouble: StepFailed",
 		v1alpha1.ConditionReconciling:       "0/4 nodes complete, 3 blocked (n2, n3, n4), 1 erroring (n1)",

@@ -95,8 +95,7 @@ func deletionBlocked(in Input) (reason, message string) {
 	case in.Hold != nil && in.Hold.Status == v1alpha1.StatusDisabled:
 		return v1alpha1.ReasonDisabledWithPendingUninstall, fmt.Sprintf("packages have to be uninstalled on %s; remove the annotation %s", fewNames(pending), v1alpha1.AnnotationDisable)
 	}
-	leave := fmt.Sprintf("; to leave the packages on %s, set the annotation %s=%s",
-		fewNames(pending), v1alpha1.AnnotationAbandonUninstall, strings.Join(pending[:min(len(pending), maxFewNames)], ","))
+	leave := wayOut(pending)
 	switch {
 	case in.Hold != nil:
 		return in.Hold.Reason, in.Hold.Message + leave
@@ -131,19 +130,53 @@ func pendingNodes(in Input) (pending []string, stuck []stuckNode) {
 	return pending, stuck
 }
 
+// wayOut says how to give nodes up whose packages cannot be uninstalled. It names as many as it can without growing too long:
+// half of the value of an annotation would be another value.
+func wayOut(pending []string) string {
+	for n := min(len(pending), maxFewNames); n > 0; n-- {
+		text := fmt.Sprintf("; to leave the packages on %s, set the annotation %s=%s",
+			nodesNamed(pending, n), v1alpha1.AnnotationAbandonUninstall, strings.Join(pending[:n], ","))
+		if len(text) <= maxWayOut {
+			return text
+		}
+	}
+	return fmt.Sprintf("; to leave the packages on this node, set the annotation %s=%s", v1alpha1.AnnotationAbandonUninstall, pending[0])
+}
+
 // fewNames joins up to five names and counts the rest, after the word node or nodes.
-func fewNames(names []string) string {
+func fewNames(names []string) string { return nodesNamed(names, maxFewNames) }
+
+func nodesNamed(names []string, n int) string {
 	if len(names) == 1 {
 		return "node " + names[0]
 	}
-	return "nodes " + firstNames(names, maxFewNames)
+	return "nodes " + firstNames(names, n)
 }
 
-// firstNames joins up to n names, sorted, and counts the rest.
+// firstNames joins up to n names, sorted, and fewer where they are long, and counts the rest.
 func firstNames(names []string, n int) string {
 	names = slices.Sorted(slices.Values(names))
+	n = min(n, len(names))
+	for n > 1 && len(strings.Join(names[:n], ", ")) > maxNamesBytes {
+		n--
+	}
 	if more := len(names) - n; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), more)
 	}
 	return strings.Join(names, ", ")
+}
+
+// plural counts things.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func nodesAre(n int) string {
+	if n == 1 {
+		return "1 node is"
+	}
+	return fmt.Sprintf("%d nodes are", n)
 }

@@ -69,7 +69,7 @@ func (v *view) waiting() []v1alpha1.WaitingNodes {
 		if reason == v1alpha1.ReasonWaitingForPermit {
 			s.message = v.full()
 		}
-		list = append(list, v1alpha1.WaitingNodes{Reason: reason, Nodes: s.nodes, Message: cut(s.message, maxDetail)})
+		list = append(list, v1alpha1.WaitingNodes{Reason: reason, Nodes: s.nodes, Message: shorten(s.message, maxDetail)})
 	}
 	slices.SortFunc(list, func(a, b v1alpha1.WaitingNodes) int {
 		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Reason, b.Reason))
@@ -115,7 +115,7 @@ func (v *view) full() string {
 		texts = append(texts, text)
 	}
 	if more := len(texts) - maxFull; more > 0 {
-		texts = append(texts[:maxFull], fmt.Sprintf("%d more compartments", more))
+		texts = append(texts[:maxFull], plural(more, "more compartment"))
 	}
 	return strings.Join(texts, "; ")
 }

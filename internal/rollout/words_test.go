@@ -9,6 +9,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
@@ -34,6 +35,58 @@ func TestReasonsOfNodes(t *testing.T) {
 		}
 		if got := status.Attention[0].Message; len(got) > 400 || !utf8.ValidString(got) {
 			t.Errorf("the message has %d bytes: %.40q", len(got), got)
+		}
+	}
+}
+
+// TestMessagesKeepTheWayOut: whatever the length of names and causes, what a message asks people to do is in it as a whole.
+func TestMessagesKeepTheWayOut(t *testing.T) {
+	long := func(i int) string { return strings.Repeat(string(rune('a'+i)), 253) }
+	var text []string
+	departed := map[string]rollout.Departed{}
+	for i := range 8 {
+		text = append(text, long(i)+" not-ready")
+		departed[long(10+i)] = rollout.Departed{Unavailable: true}
+	}
+	s := skyhook(0)
+	for name := range departed {
+		s.Status.Permits = append(s.Status.Permits, permit(name, 0))
+	}
+	const cause = "ConfigMap x is refused: "
+	hold := &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{
+		Reason: "ConfigMapRefused", Frees: record.FreesAuthor, Message: cause + strings.Repeat("because of it ", 200) + "; correct spec.packages.x.configMap",
+	}}
+	malformed := strings.ReplaceAll(strings.Join(text, ";"), "not-ready", "held=NodeStateMalformed")
+	for _, c := range []struct {
+		kind, begins, ends string
+		in                 rollout.Input
+	}{
+		{"DeletionBlocked", "node ", "set the annotation skyhook.nvidia.com/abandon-uninstall=" + long(0), rollout.Input{Nodes: nodes(strings.Join(text, ";")), Deleting: true}},
+		{"DeletionBlocked", cause, "set the annotation skyhook.nvidia.com/abandon-uninstall=" + long(0), rollout.Input{Nodes: nodes(strings.Join(text, ";")), Deleting: true, Hold: hold}},
+		{"DeletionBlocked", cause, "set the annotation skyhook.nvidia.com/abandon-uninstall=n1,n2", rollout.Input{Nodes: nodes("n1; n2"), Deleting: true, Hold: hold}},
+		{"DepartedNotReady", "nodes ", "bring the nodes back, or delete their Node objects", rollout.Input{Departed: departed}},
+		{"NodeStateMalformed", "nodeState annotation cannot be parsed on 8 node(s): ", "repair the annotation, or remove it to start over there", rollout.Input{Nodes: nodes(malformed)}},
+		{"Stalled", cause, "; correct spec.packages.x.configMap", rollout.Input{Nodes: nodes("n1"), Hold: hold}},
+		{"Ready", cause, "; correct spec.packages.x.configMap", rollout.Input{Nodes: nodes("n1"), Hold: hold}},
+	} {
+		c.in.Skyhook, c.in.Now = s, now
+		got := meta.FindStatusCondition(rollout.Plan(c.in).Conditions, c.kind)
+		if got == nil || !strings.HasPrefix(got.Message, c.begins) || !strings.HasSuffix(got.Message, c.ends) || len(got.Message) > 700 {
+			t.Errorf("%s: got %+v\nwant it to begin with %q and to end with %q", c.kind, got, c.begins, c.ends)
+		}
+	}
+}
+
+// TestPlurals: one is not many.
+func TestPlurals(t *testing.T) {
+	status := rollout.Plan(rollout.Input{
+		Skyhook: skyhook(1), Now: now, Nodes: nodes("n1 held=TaintNotTolerable; n2 held=NodeIgnored; n3 held=NodeIgnored"), Deleting: true, Freeing: []string{"n1"},
+	})
+	for kind, want := range map[string]string{
+		"TaintNotTolerable": "1 node (n1)", "NodesIgnored": "2 nodes (n2, n3)", "Reconciling": "1 node is being freed of this Skyhook: n1",
+	} {
+		if got := meta.FindStatusCondition(status.Conditions, kind).Message; got != want {
+			t.Errorf("%s: %q, want %q", kind, got, want)
 		}
 	}
 }

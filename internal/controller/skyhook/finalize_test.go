@@ -47,12 +47,12 @@ func TestFinalize(t *testing.T) {
 	}{
 		{"nothing is left", []client.Object{newNode("node-1", "gpu")}, nil, ""},
 		{"only what is others'", []client.Object{other, foreign}, nil, ""},
-		{"a node's record", []client.Object{working("node-1")}, nil, "1 nodes are being freed of this Skyhook: node-1"},
-		{"a pod", []client.Object{pod}, nil, "1 nodes are being freed of this Skyhook: node-2"},
+		{"a node's record", []client.Object{working("node-1")}, nil, "1 node is being freed of this Skyhook: node-1"},
+		{"a pod", []client.Object{pod}, nil, "1 node is being freed of this Skyhook: node-2"},
 		{"both, on nodes in any order", []client.Object{pod, working("node-2"), working("node-1")}, nil, "2 nodes are being freed of this Skyhook: node-1, node-2"},
 		{"more than anybody reads", many, nil, "12 nodes are being freed of this Skyhook: n00, n01, n02, n03, n04, n05, n06, n07, n08, n09 and 2 more"},
-		{"the cache does not show a record yet", nil, []client.Object{working("node-1")}, "1 nodes are being freed of this Skyhook: node-1"},
-		{"the cache does not show a pod yet", nil, []client.Object{pod}, "1 nodes are being freed of this Skyhook: node-2"},
+		{"the cache does not show a record yet", nil, []client.Object{working("node-1")}, "1 node is being freed of this Skyhook: node-1"},
+		{"the cache does not show a pod yet", nil, []client.Object{pod}, "1 node is being freed of this Skyhook: node-2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, append(c.cached, deleted())...)
@@ -119,7 +119,7 @@ func TestTransitionTimesOfADeletion(t *testing.T) {
 	w.must(w.Client.Delete(t.Context(), n))
 	w.must(w.finalize(t.Context(), w.skyhook("demo")))
 	after := w.skyhook("demo").Status.Conditions
-	if c := meta.FindStatusCondition(after, v1alpha1.ConditionReconciling); c.Message != "1 nodes are being freed of this Skyhook: node-2" || c.Reason != "Deleting" {
+	if c := meta.FindStatusCondition(after, v1alpha1.ConditionReconciling); c.Message != "1 node is being freed of this Skyhook: node-2" || c.Reason != "Deleting" {
 		t.Errorf("Reconciling %s: %s", c.Reason, c.Message)
 	}
 	for _, c := range after {

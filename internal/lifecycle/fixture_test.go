@@ -295,8 +295,6 @@ func pod(t rapid.TB, words []string) lifecycle.Pod {
 			p.Hash = word[1:]
 		case word == "terminating":
 			p.Terminating = true
-		case k == "ends":
-			p.Terminating, p.Ends = true, now.Add(duration(t, v))
 		case word == "shutdown":
 			p.Shutdown = true
 		case k == "run":

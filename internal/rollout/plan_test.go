@@ -89,7 +89,7 @@ func TestRollUp(t *testing.T) {
 			if got != c.want {
 				t.Errorf("\ngot  %s\nwant %s", got, c.want)
 			}
-			if stalled.Status == reconciling.Status && stalled.Status == metav1.ConditionTrue {
+			if stalled.Status == metav1.ConditionTrue && reconciling.Status == metav1.ConditionTrue {
 				t.Error("it is stalled and reconciling, which kstatus takes for a contradiction")
 			}
 		})

@@ -132,8 +132,7 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) error {
 
 func (p *pass) recordChange(i *item) (record.Patch, error) {
 	name, d := i.skyhook.Name, i.decision
-	switch {
-	case d.Clear:
+	if d.Clear {
 		return record.Clear(name, d.Record, p.node.Annotations, p.node.Labels), nil
 	}
 	change, err := record.WriteWait(name, d.Record.Wait, p.node.Annotations)

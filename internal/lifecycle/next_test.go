@@ -26,6 +26,7 @@ func TestNext(t *testing.T) {
 		{"version", versionTables},
 		{"config", configTables},
 		{"run", runTables},
+		{"end", endTables},
 		{"limits", limitTables},
 		{"gates", gateTables},
 		{"serial", serialTables},

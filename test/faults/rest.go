@@ -173,7 +173,8 @@ func (q *quiet) look(w *World) int {
 func (q *quiet) slowly(now time.Time) {
 	q.vain, q.since = 0, now
 	clear(q.seen)
-	if q.slow++; q.slow > sameStates {
+	q.slow++
+	if q.slow > sameStates {
 		q.idle = idlePasses + idleJumps
 	}
 }

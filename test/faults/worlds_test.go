@@ -225,6 +225,7 @@ func collect(all map[string]*kindOfFinding, p Plan, result Result) {
 		if k == nil {
 			k = &kindOfFinding{signature: sig, first: seed, finding: f, defects: map[string][]uint64{}}
 			all[sig] = k
+			fmt.Printf("  %s: seed %d\n", sig, seed)
 		}
 		if seed < k.first {
 			k.first, k.finding = seed, f

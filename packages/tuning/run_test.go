@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 // result is how a run went.
@@ -40,7 +42,7 @@ func (h *host) tool(name string, args ...string) {
 func (h *host) replace(name, script string) {
 	h.t.Helper()
 	h.must(os.Rename(h.path("/usr/bin", name), h.path("/usr/bin/real-"+name)))
-	h.must(os.WriteFile(h.path("/usr/bin", name), []byte("#!/usr/bin/env bash\n"+script+"\n"), 0o755))
+	h.must(hostroot.WriteProgram(h.path("/usr/bin", name), []byte("#!/usr/bin/env bash\n"+script+"\n")))
 }
 
 // run runs a mode of the package.

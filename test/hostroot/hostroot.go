@@ -152,5 +152,13 @@ func CopyFile(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(to, raw, 0o755)
+	return WriteProgram(to, raw)
+}
+
+// WriteProgram writes an executable file. A process that another test starts meanwhile would inherit the open file, and until it
+// has become its own program this one would be busy.
+func WriteProgram(name string, content []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(name, content, 0o755)
 }

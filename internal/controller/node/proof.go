@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -21,7 +22,9 @@ func (r *Reconciler) proveIdle(ctx context.Context, p *pass) error {
 		return nil
 	}
 	var live corev1.PodList
-	if err := r.Live.List(ctx, &live, client.InNamespace(r.Workload.Namespace), client.MatchingFields{PodNodeIndex: p.node.Name}); err != nil {
+	err := r.Live.List(ctx, &live, client.InNamespace(r.Workload.Namespace),
+		client.HasLabels{v1alpha1.LabelName}, client.MatchingFields{PodNodeIndex: p.node.Name})
+	if err != nil {
 		return fmt.Errorf("list package pods on node %s: %w", p.node.Name, err)
 	}
 	for k := range live.Items {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // cureAll does what the reasons ask for, once per reason, and returns how often each was there in a row. One that stays
@@ -36,7 +37,7 @@ func (w *World) cureAll(open []reason, before map[string]int) map[string]int {
 			w.findClass("cure-in-vain", w.vainFacts(r), "%v is still there after %d edits that follow it; %s", r, now[r.id()]-1, w.state())
 			return now
 		}
-		if s := w.skyhook(r.skyhook); now[r.id()] == 3 && s != nil && s.DeletionTimestamp != nil && r.pkg != "" {
+		if s := w.skyhook(r.skyhook); now[r.id()] == 3 && s != nil && r.pkg != "" && (s.DeletionTimestamp != nil || undoes(r.stage)) {
 			w.trace.add(w, "cure: %v: nothing helps; its files stay on the node", r)
 			w.abandon(r)
 			continue
@@ -155,6 +156,9 @@ func (w *World) cureSpec(r reason) {
 // version, takes it out, or somebody disables or deletes the Skyhook.
 func (w *World) curePackage(r reason) {
 	way := pick(w.rng, "correct", "correct", "version", "remove", "disable", "delete")
+	if undoes(r.stage) && way == "version" {
+		way = "correct" // what is undone is mended under its own version
+	}
 	w.trace.add(w, "  by way of: %s", way)
 	w.watch.cured = way
 	switch way {
@@ -182,11 +186,31 @@ func (w *World) curePackage(r reason) {
 		default:
 			e.pkg(func(p *v1alpha1.Package) {
 				curePackage(p)
+				if version := w.undone(r); version != "" {
+					p.Version = version
+				}
 				p.Env = append([]corev1.EnvVar(nil), corev1.EnvVar{Name: "ATTEMPT", Value: strconv.Itoa(w.step)})
 			})
 		}
 		repairDependencies(s.Spec.Packages)
 	})
+}
+
+func undoes(s v1alpha1.Stage) bool {
+	return s == v1alpha1.StageUninstall || s == v1alpha1.StageUninstallInterrupt
+}
+
+// undone is the version of a package whose uninstall fails on the node; empty when it is not one of those.
+func (w *World) undone(r reason) string {
+	if node := w.node(r.node); node != nil && undoes(r.stage) {
+		n, _ := record.Read(r.skyhook, node.Annotations)
+		for _, key := range sortedKeys(n.Packages) {
+			if e := n.Packages[key]; e.Name == r.pkg && undoes(e.Stage) {
+				return e.Version
+			}
+		}
+	}
+	return ""
 }
 
 // cureDeletion ends what keeps a Skyhook from going.

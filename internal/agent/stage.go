@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/copies"
@@ -246,6 +247,6 @@ func (s *stage) tidy() {
 		}
 	}
 	if err != nil {
-		s.warn("old copies of the package stay: %v", err)
+		s.warn("old copies of the package stay: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 }

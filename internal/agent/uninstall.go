@@ -48,7 +48,11 @@ func (s *stage) forget() error {
 		if path == s.uninstalledFile() {
 			continue
 		}
-		if err := hostfs.RemoveAll(path); err != nil {
+		var mounted *hostfs.MountedError
+		if err := hostfs.RemoveAll(path); errors.As(err, &mounted) {
+			// The package itself is gone; this must not hold up its uninstall for ever.
+			s.warn("a part of the package's state stays: %v", err)
+		} else if err != nil {
 			return err
 		}
 	}

@@ -151,13 +151,12 @@ func collect(dir string, superseded func(name string) bool) error {
 	if err != nil {
 		return fmt.Errorf("remove what earlier generations left: %w", err)
 	}
+	var failures []error
 	for _, entry := range entries {
-		if !entry.IsDir() || !superseded(entry.Name()) {
-			continue
-		}
-		if err := hostfs.RemoveAll(filepath.Join(dir, entry.Name())); err != nil {
-			return err
+		if entry.IsDir() && superseded(entry.Name()) {
+			// One that cannot go does not keep the others.
+			failures = append(failures, hostfs.RemoveAll(filepath.Join(dir, entry.Name())))
 		}
 	}
-	return nil
+	return errors.Join(failures...)
 }

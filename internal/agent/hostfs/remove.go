@@ -20,14 +20,15 @@ func Remove(path string) error {
 	return fmt.Errorf("remove %s: %w", path, err)
 }
 
-// RemoveAll removes a directory with all that is in it; one that is not there
-// is fine.
-func RemoveAll(path string) error {
-	boundary()
-	if err := os.RemoveAll(path); err != nil {
-		return fmt.Errorf("remove %s: %w", path, err)
-	}
-	return nil
+// MountedError says that something is mounted where something was to be
+// removed. It is not the agent's to remove, nor to unmount.
+type MountedError struct {
+	// Mount is where: the path that was to be removed, or one below it.
+	Mount string
+}
+
+func (e *MountedError) Error() string {
+	return fmt.Sprintf("something is mounted at %q, and what is mounted is never removed; unmount it", e.Mount)
 }
 
 // MkdirAll makes a directory (0755) and its parents.

@@ -33,7 +33,7 @@ func openTemp(path string) (*os.File, error) {
 		boundary()
 		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 		if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EISDIR) {
-			if err := os.RemoveAll(name); err != nil {
+			if err := RemoveAll(name); err != nil {
 				return nil, err
 			}
 			continue

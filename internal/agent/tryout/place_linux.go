@@ -34,7 +34,7 @@ func (p plan) copyPackage(source *os.Root) error {
 	if err := clearMount(configMaps); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(metadata); err != nil {
+	if err := hostfs.RemoveAll(metadata); err != nil {
 		return err
 	}
 	if err := hostfs.CopyTree(source, p.CopyDir); err != nil {
@@ -64,7 +64,7 @@ func clearMount(dir string) error {
 		return err
 	}
 	for _, path := range append(found, filepath.Join(dir, dataLink)) {
-		if err := os.RemoveAll(path); err != nil {
+		if err := hostfs.RemoveAll(path); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func writeMount(dir string, files map[string][]byte) error {
 			return err
 		}
 		link := filepath.Join(dir, name)
-		if err := os.RemoveAll(link); err != nil {
+		if err := hostfs.RemoveAll(link); err != nil {
 			return err
 		}
 		if err := os.Symlink(filepath.Join(dataLink, name), link); err != nil {

@@ -129,27 +129,51 @@ func TestCopiesOfEarlierGenerationsGo(t *testing.T) {
 	run("config-check", "2")
 	expect("installed from 1, configured from 2", "1", "2")
 	run("config", "3")
-	expect("a mode is no check", "1", "2", "3")
+	run("config", "4")
+	expect("a mode is no check", "1", "2", "3", "4")
 	h.write("/fails", "1")
-	if r := run("config-check", "3"); r.code != 1 {
+	if r := run("config-check", "4"); r.code != 1 {
 		t.Fatal("the check did not fail")
 	}
-	expect("a failed check removes nothing", "1", "2", "3")
+	expect("a failed check removes nothing", "1", "2", "3", "4")
 	h.write("/fails", "0")
-	run("config-check", "3")
-	expect("configured from 3", "1", "3")
-	run("apply", "4")
-	run("apply-check", "4")
-	expect("the step was skipped: still installed from 1", "1", "3", "4")
-	h.env["OVERLAY_ALWAYS_RUN_STEP"] = "true"
+	run("config-check", "4")
+	expect("configured from 4, after 3", "1", "3", "4")
 	run("apply", "5")
 	run("apply-check", "5")
-	expect("installed from 5", "3", "5")
-	run("uninstall", "6")
-	if r := run("uninstall-check", "6"); r.code != 0 {
+	expect("the step was skipped: still installed from 1", "1", "4", "5")
+	h.env["OVERLAY_ALWAYS_RUN_STEP"] = "true"
+	run("apply", "6")
+	run("apply-check", "6")
+	expect("installed from 6, configured from 4", "4", "5", "6")
+	run("uninstall", "7")
+	if r := run("uninstall-check", "7"); r.code != 0 {
 		t.Fatal(r.stderr)
 	}
-	expect("uninstalled", "6")
+	expect("uninstalled", "7")
+}
+
+// TestCopiesOfUpgradesGo: a step that was run again, in whichever version, is
+// no reason to keep the copy that it was run from before.
+func TestCopiesOfUpgradesGo(t *testing.T) {
+	h := newHost(t)
+	h.define("upgrade", h.script("u.sh", ""))
+	for _, version := range []string{"1.1.0", "1.2.0", "1.3.0", "1.4.0"} {
+		h.config["package_version"] = version
+		h.writeConfig()
+		number := version[2:3]
+		h.env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-" + number + "_tuning_" + version
+		dir := filepath.Join(stateDir, "tuning-"+version+"-"+uid+"-"+number)
+		h.copyTree(copyDir, dir)
+		for _, mode := range []string{"upgrade", "upgrade-check"} {
+			if r := h.runArgs(mode, h.root, dir); r.code != 0 {
+				t.Fatal(r.stderr)
+			}
+		}
+	}
+	if left := h.find(stateDir + "/tuning-*-" + uid + "-*"); len(left) != 2 || !h.has(stateDir, "tuning-1.3.0-"+uid+"-3") {
+		t.Errorf("left %q", left)
+	}
 }
 
 // TestCopiesOfAnAgentInTheFieldStay: it is not known what they are used for.
@@ -169,15 +193,15 @@ func TestCopiesOfAnAgentInTheFieldStay(t *testing.T) {
 	}
 	fielded := filepath.Join(stateDir, "tuning-1.1.0-"+uid+"-1")
 	h.copyTree(copyDir, fielded)
-	for _, number := range []string{"2", "3"} {
+	for _, number := range []string{"2", "3", "5"} {
 		run("config", number)
 		run("config-check", number)
 	}
-	if left := h.find(stateDir + "/tuning-1.1.0-" + uid + "-*"); len(left) != 2 || !h.has(fielded) {
+	if left := h.find(stateDir + "/tuning-1.1.0-" + uid + "-*"); len(left) != 3 || !h.has(fielded) {
 		t.Errorf("left %q", left)
 	}
-	run("uninstall", "4")
-	run("uninstall-check", "4")
+	run("uninstall", "6")
+	run("uninstall-check", "6")
 	if h.has(fielded) {
 		t.Error("it outlives the package")
 	}

@@ -45,9 +45,7 @@ func TestMountsBelowOldCopiesStay(t *testing.T) {
 				}
 				return r.stderr
 			}
-			run("config", "1")
-			run("config-check", "1")
-			for _, number := range []string{"2", "3", "4"} {
+			for _, number := range []string{"1", "2", "3", "4"} {
 				run("config", number)
 			}
 			mount(h, folder("1")+"/chroot/dev")

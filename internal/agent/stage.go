@@ -65,6 +65,9 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 
 func (s *stage) prepare() error {
 	s.warnOfVersion()
+	if err := copies.Use(s.CopyDir); err != nil {
+		return err
+	}
 	if !s.mode.IsUninstall() {
 		if err := hostfs.Remove(s.uninstalledFile()); err != nil {
 			return err
@@ -236,14 +239,14 @@ func (s *stage) tidy() {
 	if filepath.Dir(s.CopyDir) != filepath.Clean(s.RootDir) || s.packageName() == "" {
 		return
 	}
-	store := copies.Store{Dir: s.RootDir, Package: s.packageName(), Inherited: filepath.Join(s.stateDir(s.pkg), "copies.json")}
+	store := copies.Store{Dir: s.RootDir, Package: s.packageName()}
 	var err error
 	if s.mode.IsUninstall() {
 		err = store.CollectAll(current)
 	} else {
-		var inUse []string
-		if inUse, err = s.flags().Folders(s.pkg); err == nil {
-			err = store.Collect(current, inUse)
+		var ranFrom map[string][]string
+		if ranFrom, err = s.flags().Folders(s.pkg); err == nil {
+			err = store.Collect(current, ranFrom)
 		}
 	}
 	if err != nil {

@@ -5,7 +5,6 @@
 package copies
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -68,66 +67,83 @@ func newGeneration(uid, number string) (Generation, bool) {
 	return Generation{uid, n}, err == nil
 }
 
+// usedFile is in each copy that this agent has worked from. What agents that
+// leave no such file have run from a copy is not known.
+const usedFile = ".skyhook-used"
+
+// Use notes that this agent works from the copy.
+func Use(dir string) error {
+	path := filepath.Join(dir, usedFile)
+	if exists(path) {
+		return nil
+	}
+	return hostfs.WriteFile(path, nil, 0o644)
+}
+
 // Store is the directory with the copies of one Skyhook's packages.
 type Store struct {
 	Dir string
 	// Package is the name that the Skyhook gives the package.
 	Package string
-	// Inherited is the file that lists the copies which were there before this
-	// agent first came. What they are used for is not known.
-	Inherited string
 }
 
 // Collect removes the package's copies that the one at work supersedes, but
-// those that are in use: the host may run programs in the copy that a step was
-// last run from.
-func (s Store) Collect(current string, inUse []string) error {
-	inherited, err := s.inherited(current)
+// those of the generation before, those that this agent does not know, and
+// those that a step was last run from: the host may run programs in them. For
+// each step, ranFrom has the copies that its versions were last run from.
+func (s Store) Collect(current string, ranFrom map[string][]string) error {
+	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
-		return err
+		return fmt.Errorf("list the copies of packages: %w", err)
 	}
-	return s.collect(current, append(inherited, inUse...))
+	var before []string
+	for _, entry := range entries {
+		if s.supersedes(current, entry.Name()) {
+			before = append(before, entry.Name())
+		}
+	}
+	keep := s.newest(current, before)
+	for _, folders := range ranFrom {
+		keep = append(keep, s.newest(current, folders)...)
+	}
+	return s.collect(current, func(name string) bool {
+		return slices.Contains(keep, name) || !exists(filepath.Join(s.Dir, name, usedFile))
+	})
+}
+
+// newest are those copies that none of the others supersedes. Those of Skyhooks
+// that were deleted are older than the present one's; which of two came later
+// does not show.
+func (s Store) newest(current string, names []string) []string {
+	now, _ := ParseCopy(s.Package, current)
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		g, ok := ParseCopy(s.Package, name)
+		return !ok || slices.ContainsFunc(names, func(other string) bool {
+			later, ok := ParseCopy(s.Package, other)
+			return ok && (later.UID == now.UID || later.UID == g.UID) && later.supersedes(g)
+		})
+	})
 }
 
 // CollectAll removes all copies that the one at work supersedes, after the
 // package has left the host.
 func (s Store) CollectAll(current string) error {
-	return s.collect(current, nil)
+	return s.collect(current, func(string) bool { return false })
 }
 
-func (s Store) collect(current string, keep []string) error {
+func (s Store) collect(current string, stays func(name string) bool) error {
+	return collect(s.Dir, func(name string) bool { return s.supersedes(current, name) && !stays(name) })
+}
+
+func (s Store) supersedes(current, name string) bool {
 	now, ok := ParseCopy(s.Package, current)
-	if !ok {
-		return nil
-	}
-	return collect(s.Dir, func(name string) bool {
-		other, ok := ParseCopy(s.Package, name)
-		return ok && name != current && now.supersedes(other) && !slices.Contains(keep, name)
-	})
+	other, too := ParseCopy(s.Package, name)
+	return ok && too && name != current && now.supersedes(other)
 }
 
-// inherited reads the list, or makes it. One that cannot be read is made anew:
-// then too much is kept, not too little.
-func (s Store) inherited(current string) ([]string, error) {
-	names := []string{}
-	raw, err := os.ReadFile(s.Inherited)
-	if err == nil && json.Unmarshal(raw, &names) == nil && names != nil {
-		return names, nil
-	}
-	entries, err := os.ReadDir(s.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("list the copies of packages: %w", err)
-	}
-	names = []string{}
-	for _, entry := range entries {
-		if _, ok := ParseCopy(s.Package, entry.Name()); ok && entry.Name() != current {
-			names = append(names, entry.Name())
-		}
-	}
-	if raw, err = json.Marshal(names); err != nil {
-		return nil, err
-	}
-	return names, hostfs.WriteFile(s.Inherited, raw, 0o644)
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // CollectFlags removes the folders of interrupt flags that a resource id

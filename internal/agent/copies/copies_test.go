@@ -80,59 +80,61 @@ func TestParseResource(t *testing.T) {
 	}
 }
 
+// use makes copies that the agent has worked from.
+func use(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	makeDirs(t, dir, names...)
+	for _, name := range names {
+		must(t, copies.Use(filepath.Join(dir, name)), copies.Use(filepath.Join(dir, name)))
+	}
+}
+
 func TestCollect(t *testing.T) {
 	copyOf := func(generation string) string { return "a-1.0.0-" + uid + "-" + generation }
-	kept := []string{"a-b-1.0.0-" + uid + "-1", "b-1.0.0-" + uid + "-1", "flags", "packages"}
+	others := func(generation string) string { return "a-1.0.0-" + other + "-" + generation }
 	tests := map[string]struct {
-		inUse []string
-		left  []string // of generations 2 to 4
+		ranFrom map[string][]string
+		left    []string
 	}{
-		"nothing":         {nil, []string{"3", "4"}},
-		"an earlier one":  {[]string{"2"}, []string{"2", "3", "4"}},
-		"this one":        {[]string{"3"}, []string{"3", "4"}},
-		"one that is not": {[]string{"0"}, []string{"3", "4"}},
+		"nothing":                        {nil, []string{"11", "13", "14"}},
+		"a step":                         {map[string][]string{"a.sh": {copyOf("2")}}, []string{"11", "13", "14", "2"}},
+		"a step of this one":             {map[string][]string{"a.sh": {copyOf("13")}}, []string{"11", "13", "14"}},
+		"a step of two versions":         {map[string][]string{"a.sh": {copyOf("10"), copyOf("9")}}, []string{"10", "11", "13", "14"}},
+		"two steps":                      {map[string][]string{"a.sh": {copyOf("2"), copyOf("13")}, "b.sh": {copyOf("9")}}, []string{"11", "13", "14", "9"}},
+		"a copy that is not there":       {map[string][]string{"a.sh": {copyOf("0")}}, []string{"11", "13", "14"}},
+		"a step of a deleted Skyhook":    {map[string][]string{"a.sh": {others("99")}}, []string{"11", "13", "14", "of another"}},
+		"a step that was run again here": {map[string][]string{"a.sh": {others("99"), copyOf("2")}}, []string{"11", "13", "14", "2"}},
+		"no name of a copy":              {map[string][]string{"a.sh": {"a-1.0.0", "b-1.0.0-" + uid + "-20"}}, []string{"11", "13", "14"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			store := copies.Store{Dir: dir, Package: "a", Inherited: filepath.Join(dir, "packages/a/copies.json")}
-			makeDirs(t, dir, kept...)
-			makeDirs(t, dir, copyOf("1"), "a-1.0.0-"+other+"-9")
-			// What was there before the first check stays until the package goes.
-			must(t, store.Collect(copyOf("2"), nil))
-			makeDirs(t, dir, copyOf("2"), copyOf("3"), copyOf("4"))
-			var inUse []string
-			for _, generation := range test.inUse {
-				inUse = append(inUse, copyOf(generation))
-			}
-			must(t, store.Collect(copyOf("3"), inUse), store.Collect("flags", nil))
-			want := append(slices.Clone(kept), copyOf("1"), "a-1.0.0-"+other+"-9")
+			store := copies.Store{Dir: dir, Package: "a"}
+			kept := []string{"a-b-1.0.0-" + uid + "-1", "b-1.0.0-" + uid + "-1", "flags", "packages"}
+			use(t, dir, kept...)
+			use(t, dir, others("99"), copyOf("2"), copyOf("9"), copyOf("10"), copyOf("11"), copyOf("13"), copyOf("14"))
+			// Nobody knows what an agent that leaves no note has run from it.
+			makeDirs(t, dir, copyOf("1"))
+			must(t, store.Collect(copyOf("13"), test.ranFrom), store.Collect("flags", nil))
+			want := append(slices.Clone(kept), copyOf("1"))
 			for _, generation := range test.left {
-				want = append(want, copyOf(generation))
+				if generation == "of another" {
+					want = append(want, others("99"))
+				} else {
+					want = append(want, copyOf(generation))
+				}
 			}
 			slices.Sort(want)
 			if got := list(t, dir); !slices.Equal(got, want) {
 				t.Errorf("left %q, want %q", got, want)
 			}
-			must(t, store.CollectAll(copyOf("3")))
-			want = append(slices.Clone(kept), copyOf("3"), copyOf("4"))
+			must(t, store.CollectAll(copyOf("13")))
+			want = append(slices.Clone(kept), copyOf("13"), copyOf("14"))
 			slices.Sort(want)
 			if got := list(t, dir); !slices.Equal(got, want) {
 				t.Errorf("after the package went: left %q, want %q", got, want)
 			}
 		})
-	}
-}
-
-func TestCollect_UnreadableListIsMadeAnew(t *testing.T) {
-	for _, content := range []string{"{", "null", "{}", ""} {
-		dir := t.TempDir()
-		store := copies.Store{Dir: dir, Package: "a", Inherited: filepath.Join(t.TempDir(), "copies.json")}
-		makeDirs(t, dir, "a-1.0.0-"+uid+"-1", "a-1.0.0-"+uid+"-2")
-		must(t, os.WriteFile(store.Inherited, []byte(content), 0o644), store.Collect("a-1.0.0-"+uid+"-2", nil))
-		if got := list(t, dir); len(got) != 2 {
-			t.Errorf("%q: left %q", content, got)
-		}
 	}
 }
 
@@ -155,7 +157,7 @@ func TestErrors(t *testing.T) {
 	if err := copies.CollectFlags(file, "s-"+uid+"-3_a_1.0.0"); err == nil {
 		t.Error("a file was listed")
 	}
-	store := copies.Store{Dir: file, Package: "a", Inherited: file + "/copies.json"}
+	store := copies.Store{Dir: file, Package: "a"}
 	if err := store.Collect("a-1.0.0-"+uid+"-2", nil); err == nil {
 		t.Error("copies in a file")
 	}

@@ -157,10 +157,10 @@ func (s Store) release(path string) error {
 	return hostfs.Remove(path)
 }
 
-// Folders lists the copies that steps of the package, in any version, were
-// last run from.
-func (s Store) Folders(pkg *packagefile.Package) ([]string, error) {
-	var folders []string
+// Folders lists, for each step of the package, the copies that it was last run
+// from in each version.
+func (s Store) Folders(pkg *packagefile.Package) (map[string][]string, error) {
+	folders := map[string][]string{}
 	dir := filepath.Dir(s.PackageDir(pkg))
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, os.ErrNotExist) {
@@ -172,7 +172,8 @@ func (s Store) Folders(pkg *packagefile.Package) ([]string, error) {
 		f, _, err := readFlag(path)
 		for _, c := range f.claims {
 			if c.name == s.Package && c.folder != "" {
-				folders = append(folders, c.folder)
+				_, step, _ := strings.Cut(strings.TrimPrefix(path, dir+"/"), "/")
+				folders[step] = append(folders[step], c.folder)
 			}
 		}
 		return err

@@ -1,8 +1,10 @@
 package flags_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -170,14 +172,21 @@ func TestFolders(t *testing.T) {
 	}
 	run(flags.Store{Dir: dir}, "unknown", pkg, script("a.sh"))
 	run(one, "one-1", old, script("sub/a.sh"))
+	run(one, "one-1", old, script("a.sh"))
 	run(one, "one-2", pkg, script("a.sh"))
 	run(one, "one-3", pkg, script("b.sh"))
 	run(one, "one-4", pkg, script("b.sh"))
 	run(two, "two-1", pkg, script("b.sh"))
 	got, err := one.Folders(pkg)
 	must(t, err)
-	if strings.Join(got, " ") != "one-1 one-2 one-4" {
-		t.Errorf("got %q", got)
+	want := map[string][]string{}
+	for name, folders := range map[string][]string{"a.sh": {"one-1", "one-2"}, "sub/a.sh": {"one-1"}, "b.sh": {"one-4"}} {
+		step, err := filepath.Rel(one.PackageDir(pkg), one.Path(pkg, script(name)))
+		must(t, err)
+		want[step] = folders
+	}
+	if !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 	if got, err := one.Folders(&packagefile.Package{Name: "none", Version: "1.0.0"}); err != nil || len(got) != 0 {
 		t.Errorf("got %q, %v", got, err)

@@ -110,7 +110,7 @@ func (a *agent) bootstrap(c container) error {
 			return fmt.Errorf("copy the package to the host: %w", err)
 		}
 	}
-	if err := os.Rename(temp, a.CopyDir); err != nil {
+	if err := hostfs.Rename(temp, a.CopyDir); err != nil {
 		return fmt.Errorf("copy the package to the host: %w", err)
 	}
 	return nil

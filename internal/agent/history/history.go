@@ -120,7 +120,7 @@ func (s Store) read(name string) (record, error) {
 	if err := json.Unmarshal(raw, &r); err == nil && r.Current != nil {
 		return r, nil
 	}
-	if err := os.Rename(path, path+".backup"); err != nil {
+	if err := hostfs.Rename(path, path+".backup"); err != nil {
 		return record{}, fmt.Errorf("set the unreadable history of %s aside: %w", name, err)
 	}
 	return record{}, nil

@@ -90,8 +90,7 @@ func replaceLink(link, target string) error {
 	if err := os.Symlink(link, temp); err != nil {
 		return err
 	}
-	boundary()
-	return os.Rename(temp, target)
+	return Rename(temp, target)
 }
 
 func copyFile(src *os.Root, name, target string, info fs.FileInfo) error {

@@ -114,6 +114,17 @@ func inherit(temp *os.File, path string) error {
 	return nil
 }
 
+// Rename gives a file or directory another name in the same directory or
+// another, durably. A file of that name is replaced.
+func Rename(from, to string) error {
+	boundary()
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	boundary()
+	return syncDir(filepath.Dir(to))
+}
+
 // syncDir makes a rename inside dir durable.
 func syncDir(dir string) error {
 	handle, err := os.Open(dir)

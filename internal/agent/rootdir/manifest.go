@@ -75,7 +75,7 @@ func setAside(path string) error {
 	if err := hostfs.RemoveAll(path + aside); err != nil {
 		return err
 	}
-	if err := os.Rename(path, path+aside); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := hostfs.Rename(path, path+aside); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -153,7 +153,12 @@ func (a *agent) removeHostFiles(pkg *packagefile.Package) error {
 }
 
 func (a *agent) hostFiles(pkg *packagefile.Package) rootdir.Store {
-	return rootdir.Store{Dir: a.stateDir(pkg), Root: "/", Living: a.packagesOfSkyhook()}
+	// Only names that are no pattern find nothing; then the present copy is all.
+	copies, _ := filepath.Glob(filepath.Join(a.RootDir, filepath.Base(a.stateDir(pkg))+"-*", packagefile.HostFilesDir))
+	return rootdir.Store{
+		Dir: a.stateDir(pkg), Root: "/", Living: a.packagesOfSkyhook(), Warn: a.warn,
+		Copies: append(copies, filepath.Join(a.CopyDir, packagefile.HostFilesDir)),
+	}
 }
 
 // packagesOfSkyhook are the names in the package's node metadata; nil if there

@@ -120,6 +120,16 @@ func (s *stage) runSteps(ctx context.Context) error {
 	if s.mode.IsCheck() {
 		return s.runChecks(ctx)
 	}
+	files := s.hostFiles(s.pkg)
+	if err := files.Begin(); err != nil {
+		return fmt.Errorf("look at the package's files on the host: %w", err)
+	}
+	// Also if a step fails: what it has changed is the package's doing.
+	defer func() {
+		if err := files.Settle(); err != nil {
+			s.warn("changes of the package's files on the host are not noted: %v", err)
+		}
+	}()
 	for _, step := range s.steps() {
 		if err := s.runUnlessDone(ctx, step); err != nil {
 			return err

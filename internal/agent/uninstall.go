@@ -9,6 +9,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/internal/agent/history"
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
+	"github.com/skyhook-operator/skyhook/internal/agent/rootdir"
 )
 
 // uninstalledFile names the copy that the package was uninstalled from. It is
@@ -45,7 +46,7 @@ func (s *stage) forget() error {
 	}
 	for _, entry := range entries {
 		path := filepath.Join(s.stateDir(s.pkg), entry.Name())
-		if path == s.uninstalledFile() {
+		if path == s.uninstalledFile() || entry.Name() == rootdir.KeptDir {
 			continue
 		}
 		var mounted *hostfs.MountedError

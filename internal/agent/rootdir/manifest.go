@@ -32,11 +32,19 @@ type entry struct {
 	// Shared says that another package shipped the path already, and so has
 	// what was there before.
 	Shared bool `json:"shared,omitempty"`
+	// Sums say what the package has left at the path, or another one that it
+	// has the entry from. There are none from agents that did not note them.
+	Sums []string `json:"sums,omitempty"`
+	// Theirs says that someone else has changed what is at the path since.
+	Theirs bool `json:"theirs,omitempty"`
 }
 
 // manifest holds the entries by path on the host.
 type manifest struct {
 	Files map[string]entry `json:"files"`
+	// Working says that the agent or a step of the package is at work, or was
+	// when it was killed: what changes meanwhile is their doing.
+	Working bool `json:"working,omitempty"`
 }
 
 const (
@@ -50,8 +58,8 @@ func (s Store) manifestPath() string { return filepath.Join(s.Dir, manifestFile)
 
 // read is empty for a host that has no manifest. An unreadable one is set
 // aside with the originals: it must not hold up the package for ever.
-func (s Store) read() (manifest, error) {
-	empty := manifest{Files: map[string]entry{}}
+func (s Store) read() (*manifest, error) {
+	empty := &manifest{Files: map[string]entry{}}
 	raw, err := os.ReadFile(s.manifestPath())
 	if errors.Is(err, os.ErrNotExist) {
 		return empty, nil
@@ -59,8 +67,8 @@ func (s Store) read() (manifest, error) {
 	if err != nil {
 		return empty, fmt.Errorf("read which files came from the package: %w", err)
 	}
-	var m manifest
-	if err := json.Unmarshal(raw, &m); err == nil && m.Files != nil {
+	m := &manifest{}
+	if err := json.Unmarshal(raw, m); err == nil && m.Files != nil {
 		return m, nil
 	}
 	for _, name := range []string{originals, manifestFile} {
@@ -81,7 +89,7 @@ func setAside(path string) error {
 	return nil
 }
 
-func (s Store) write(m manifest) error {
+func (s Store) write(m *manifest) error {
 	if len(m.Files) == 0 {
 		return hostfs.Remove(s.manifestPath())
 	}

@@ -11,7 +11,7 @@ import (
 // packages made from one image ship the same.
 type neighbour struct {
 	store    Store
-	manifest manifest
+	manifest *manifest
 	// living is false for a package that the Skyhook does not have any more.
 	living bool
 }
@@ -64,20 +64,23 @@ func heir(all []neighbour, path string) *neighbour {
 }
 
 // inherit makes the neighbour the one to undo an entry of s: it gets what was
-// there before both of them.
+// there before both of them, and may find there what either has left.
 func (n *neighbour) inherit(s Store, path string, e entry) error {
 	own, known := n.manifest.Files[path]
-	switch {
-	case e.Shared || own.Original != "":
-		return nil // it has all there is, or has it from an earlier try
-	case !known:
-		own = e
+	if !known {
+		if e.Shared {
+			return nil
+		}
+		own = entry{Kind: e.Kind, Theirs: e.Theirs}
 	}
-	own.Shared = false
-	if own.Original = e.Original; e.Original != "" {
-		own.Through = e.Through
-		if err := n.store.clone(filepath.Join(s.Dir, e.Original), e.Original); err != nil {
-			return err
+	own.Sums = union(own.Sums, e.Sums)
+	if !e.Shared && own.Original == "" {
+		own.Shared = false
+		if own.Original = e.Original; e.Original != "" {
+			own.Through = e.Through
+			if err := n.store.clone(filepath.Join(s.Dir, e.Original), e.Original); err != nil {
+				return err
+			}
 		}
 	}
 	n.manifest.Files[path] = own

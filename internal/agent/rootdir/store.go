@@ -23,17 +23,25 @@ type Store struct {
 	// Living are the names of the Skyhook's packages. Others that once were
 	// there, and left without an uninstall, do not count; nil lets all count.
 	Living []string
+	// Copies are the folders with what versions of the package ship.
+	Copies []string
+	// Warn gets a sentence about each file that was not taken back, and why.
+	Warn func(format string, args ...any)
 }
 
 // Install makes the host have the files in src, and no more of those that
-// earlier calls put there: what was replaced by them comes back.
+// earlier calls put there: what was replaced by them comes back. From then on
+// the package is at work, until Settle.
 func (s Store) Install(src *os.Root) error {
 	shipped, err := s.shippedBy(src)
 	if err != nil {
 		return err
 	}
-	return s.change(func(m manifest, others []neighbour) error {
-		stale := func(path string) bool { return shipped[path] != m.Files[path].Kind }
+	return s.change(func(m *manifest, others []neighbour) error {
+		if err := s.begin(m, others); err != nil {
+			return err
+		}
+		stale := func(path string) bool { return shipped[path].kind != m.Files[path].Kind }
 		if err := s.drop(m, others, stale); err != nil {
 			return err
 		}
@@ -47,18 +55,28 @@ func (s Store) Install(src *os.Root) error {
 	})
 }
 
-// Remove takes away all that Install has put on the host.
+// Remove takes away all that Install has put on the host, and brings back what
+// was there before. What others have changed since stays.
 func (s Store) Remove() error {
-	if _, err := os.Lstat(s.manifestPath()); errors.Is(err, fs.ErrNotExist) {
-		return nil // as for most packages
-	}
-	return s.change(func(m manifest, others []neighbour) error {
+	return s.unlessEmpty(func(m *manifest, others []neighbour) error {
+		if err := s.begin(m, others); err != nil {
+			return err
+		}
 		return s.drop(m, others, func(string) bool { return true })
 	})
 }
 
-// change keeps the neighbours from changing their manifests meanwhile.
-func (s Store) change(do func(m manifest, others []neighbour) error) error {
+// unlessEmpty is change for a package that has put something on the host.
+func (s Store) unlessEmpty(do func(m *manifest, others []neighbour) error) error {
+	if _, err := os.Lstat(s.manifestPath()); errors.Is(err, fs.ErrNotExist) {
+		return nil // as for most packages
+	}
+	return s.change(do)
+}
+
+// change keeps the neighbours from changing their manifests and files
+// meanwhile.
+func (s Store) change(do func(m *manifest, others []neighbour) error) error {
 	unlock, err := hostfs.Lock(filepath.Dir(s.Dir))
 	if err != nil {
 		return err
@@ -75,55 +93,71 @@ func (s Store) change(do func(m manifest, others []neighbour) error) error {
 	return do(m, others)
 }
 
+// shipment is what a package ships at a path.
+type shipment struct {
+	kind kind
+	sum  string
+}
+
 // shippedBy lists what is in src, by path on the host.
-func (s Store) shippedBy(src *os.Root) (map[string]kind, error) {
-	shipped := map[string]kind{}
+func (s Store) shippedBy(src *os.Root) (map[string]shipment, error) {
+	shipped := map[string]shipment{}
 	return shipped, fs.WalkDir(src.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || name == "." {
 			return err
 		}
-		what := file
+		what := shipment{kind: file}
 		switch {
 		case d.IsDir():
-			what = directory
+			what.kind = directory
 		case d.Type() == fs.ModeSymlink:
-			what = link
+			what.kind = link
+			var target string
+			if target, err = src.Readlink(name); err == nil {
+				what.sum = sumOfLink(target)
+			}
+		case d.Type().IsRegular():
+			what.sum, err = sumOfFile(src.Open(name))
 		}
 		shipped[filepath.Join(s.Root, name)] = what
-		return nil
+		return err
 	})
 }
 
 // plan adds to the manifest what will come to the host, after it has kept what
 // is there now.
-func (s Store) plan(shipped map[string]kind, m manifest, others []neighbour) error {
+func (s Store) plan(shipped map[string]shipment, m *manifest, others []neighbour) error {
 	for path, what := range shipped {
-		if _, known := m.Files[path]; known {
-			continue
-		}
-		if what == directory {
-			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		e, known := m.Files[path]
+		if what.kind == directory {
+			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !known {
 				m.Files[path] = entry{Kind: directory}
 			}
 			continue
 		}
-		if what == file && hostfs.Masked(path) {
+		if what.kind == file && hostfs.Masked(path) {
 			continue
 		}
-		e := entry{Kind: what, Shared: ships(others, path)}
-		if !e.Shared {
-			var err error
-			if e, err = s.keep(path, what, m); err != nil {
-				return err
-			}
+		var err error
+		switch {
+		case known && e.Theirs:
+			e, err = s.renew(path, e, m)
+		case !known && ships(others, path):
+			e = entry{Kind: what.kind, Shared: true}
+		case !known:
+			e, err = s.keep(path, what.kind, m)
 		}
+		if err != nil {
+			return err
+		}
+		e.Sums = union(e.Sums, []string{what.sum})
 		m.Files[path] = e
 	}
 	return nil
 }
 
 // keep makes a copy of the file at path, if there is one.
-func (s Store) keep(path string, what kind, m manifest) (entry, error) {
+func (s Store) keep(path string, what kind, m *manifest) (entry, error) {
 	e := entry{Kind: what}
 	where := path
 	if what == file {
@@ -162,7 +196,7 @@ func (s Store) clone(from, original string) error {
 	return hostfs.Clone(from, filepath.Join(s.Dir, original))
 }
 
-func (m manifest) names(original string) bool {
+func (m *manifest) names(original string) bool {
 	for _, e := range m.Files {
 		if e.Original == original {
 			return true
@@ -173,7 +207,7 @@ func (m manifest) names(original string) bool {
 
 // drop undoes the entries that match, the longest paths first so that
 // directories are empty when their turn comes.
-func (s Store) drop(m manifest, others []neighbour, matches func(path string) bool) error {
+func (s Store) drop(m *manifest, others []neighbour, matches func(path string) bool) error {
 	before := len(m.Files)
 	for _, path := range slices.Backward(slices.Sorted(maps.Keys(m.Files))) {
 		if !matches(path) {
@@ -202,7 +236,7 @@ func (s Store) drop(m manifest, others []neighbour, matches func(path string) bo
 }
 
 // sweep removes the copies that the manifest does not name, or not any more.
-func (s Store) sweep(m manifest) error {
+func (s Store) sweep(m *manifest) error {
 	dir := filepath.Join(s.Dir, originals)
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -95,7 +95,10 @@ func (s scene) install(shipped files) error {
 	src, err := os.OpenRoot(dir)
 	must(s.t, err)
 	defer func() { _ = src.Close() }()
-	return s.store.Install(src)
+	if err := s.store.Install(src); err != nil {
+		return err
+	}
+	return s.store.Settle()
 }
 
 func (s scene) expect(when string, want files) {
@@ -198,12 +201,13 @@ func TestInstallAndRemove(t *testing.T) {
 
 func TestWhatOthersDidSinceStays(t *testing.T) {
 	s := newScene(t, files{"etc/motd": "old"})
-	must(t, s.install(files{"etc/motd": "new", "etc/app/shipped": "1", "etc/x": "1"}))
+	must(t, s.install(files{"etc/motd": "new", "etc/app/shipped": "1", "etc/gone": "1", "etc/x": "1"}))
 	files{"etc/app/own": "theirs"}.put(t, s.host)
+	must(t, os.Remove(filepath.Join(s.host, "etc/gone")))
 	must(t, os.Remove(filepath.Join(s.host, "etc/x")), os.Mkdir(filepath.Join(s.host, "etc/x"), 0o755))
 	must(t, os.WriteFile(filepath.Join(s.host, "etc/app/shipped"), []byte("edited"), 0o644))
 	must(t, s.store.Remove())
-	s.expect("removed", files{"etc/motd": "old", "etc/app/own": "theirs", "etc/x/": ""})
+	s.expect("removed", files{"etc/motd": "old", "etc/app/own": "theirs", "etc/app/shipped": "edited", "etc/x/": ""})
 }
 
 // TestFileIsTurnedOffLater: a link to /dev/null stays a link, and the device a

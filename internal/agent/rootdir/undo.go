@@ -20,11 +20,13 @@ func (s Store) undo(path string, e entry) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
-		return nil // a parent is something else now
+		return s.leave(path, e, "a directory above it is something else now")
 	case err == nil && !isLink(path) && !info.Mode().IsRegular():
-		return nil
+		return s.leave(path, e, "it is no file any more")
 	case e.Kind == file && isLink(path) && !e.Through:
-		return nil
+		return s.leave(path, e, "it is a link now")
+	case e.Theirs:
+		return s.leave(path, e, changed)
 	case e.Original == "":
 		return hostfs.Remove(path)
 	}
@@ -38,9 +40,10 @@ func (s Store) undo(path string, e entry) error {
 		return err
 	}
 	if e.Through && isLink(path) {
-		if path = hostfs.Destination(path); hostfs.Masked(path) {
-			return nil
+		if hostfs.Masked(path) {
+			return s.leave(path, e, "it is turned off")
 		}
+		path = hostfs.Destination(path)
 	}
 	return hostfs.Clone(original, path)
 }

@@ -1,0 +1,214 @@
+package rootdir_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// others replaces a file, as whoever else looks after the host does.
+func (s scene) others(changes files) {
+	s.t.Helper()
+	for name := range changes {
+		must(s.t, os.RemoveAll(filepath.Join(s.host, name)))
+	}
+	changes.put(s.t, s.host)
+}
+
+// listen collects what the store says.
+func (s *scene) listen() *[]string {
+	said := &[]string{}
+	s.store.Warn = func(format string, args ...any) { *said = append(*said, fmt.Sprintf(format, args...)) }
+	return said
+}
+
+// kept reads what was set aside.
+func (s scene) kept() string {
+	s.t.Helper()
+	found := tree(s.t, s.store.Dir)
+	var all []string
+	for name, content := range found {
+		if strings.HasPrefix(name, "kept/") {
+			all = append(all, content)
+		}
+	}
+	if len(found) != len(all) {
+		s.t.Errorf("left in the store: %q", found)
+	}
+	return strings.Join(all, " ")
+}
+
+// TestRemoveAfterOthersChangedTheFile: only what the package has left there is
+// taken back.
+func TestRemoveAfterOthersChangedTheFile(t *testing.T) {
+	tests := map[string]struct {
+		host, ships, others files
+		remains             files
+		kept                string
+	}{
+		"one that was there before": {
+			files{"etc/a": "old"}, files{"etc/a": "1"}, files{"etc/a": "2"},
+			files{"etc/a": "2"}, "old",
+		},
+		"a new one": {
+			files{"etc/b": ""}, files{"etc/a": "1"}, files{"etc/a": "2"},
+			files{"etc/a": "2", "etc/b": ""}, "",
+		},
+		"through a link": {
+			files{"etc/a": "->b", "etc/b": "old"}, files{"etc/a": "1"}, files{"etc/b": "2"},
+			files{"etc/a": "->b", "etc/b": "2"}, "old",
+		},
+		"a link in its place": {
+			files{"etc/a": "old", "etc/b": ""}, files{"etc/a": "1"}, files{"etc/a": "->b"},
+			files{"etc/a": "->b", "etc/b": ""}, "old",
+		},
+		"a directory in its place": {
+			files{"etc/a": "old"}, files{"etc/a": "1"}, files{"etc/a/": ""},
+			files{"etc/a/": ""}, "old",
+		},
+		"a shipped link that leads elsewhere": {
+			files{"etc/a": "->old"}, files{"etc/a": "->1"}, files{"etc/a": "->2"},
+			files{"etc/a": "->2"}, "->old",
+		},
+		"a file in place of a shipped link": {
+			files{"etc/a": "->old"}, files{"etc/a": "->1"}, files{"etc/a": "2"},
+			files{"etc/a": "2"}, "->old",
+		},
+		"the same again": {
+			files{"etc/a": "old"}, files{"etc/a": "1"}, files{"etc/a": "1"},
+			files{"etc/a": "old"}, "",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, test.host)
+			said := s.listen()
+			must(t, s.install(test.ships))
+			s.others(test.others)
+			must(t, s.store.Remove(), s.store.Remove())
+			s.expect("removed", test.remains)
+			if got := s.kept(); got != test.kept {
+				t.Errorf("kept %q, want %q", got, test.kept)
+			}
+			if stays := !maps.Equal(test.remains, test.host); stays != (len(*said) == 1) {
+				t.Errorf("it says %q", *said)
+			}
+		})
+	}
+}
+
+// TestInstallAfterOthersChangedTheFile: theirs is what the host has without
+// the package.
+func TestInstallAfterOthersChangedTheFile(t *testing.T) {
+	for _, before := range []files{{"etc/a": "old"}, {"etc/b": ""}} {
+		for _, theirs := range []string{"2", "->b"} {
+			s := newScene(t, before)
+			must(t, s.install(files{"etc/a": "1"}))
+			s.others(files{"etc/a": theirs, "etc/b": "b"})
+			said := s.listen()
+			must(t, s.install(files{"etc/a": "3"}), s.install(files{"etc/a": "3"}))
+			if len(*said) != 1 {
+				t.Errorf("it says %q", *said)
+			}
+			must(t, s.store.Remove())
+			s.expect("removed", files{"etc/a": theirs, "etc/b": "b"})
+			if s.kept() != "" {
+				t.Errorf("kept %q", s.kept())
+			}
+		}
+	}
+}
+
+// TestStepsOfThePackageChangeTheFile, also when the agent is killed with them.
+func TestStepsOfThePackageChangeTheFile(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		s := newScene(t, files{"etc/a": "old"})
+		said := s.listen()
+		must(t, s.install(files{"etc/a": "1", "etc/b": "1"}), s.store.Begin())
+		s.others(files{"etc/a": "edited", "etc/b": "edited"})
+		if !killed {
+			must(t, s.store.Settle())
+		}
+		must(t, s.install(files{"etc/a": "2", "etc/b": "2"}), s.store.Remove())
+		s.expect("removed", files{"etc/a": "old"})
+		if len(*said) > 0 {
+			t.Errorf("it says %q", *said)
+		}
+	}
+}
+
+// TestOthersChangedTheFileBeforeAnUninstall: its steps do not make it the
+// package's.
+func TestOthersChangedTheFileBeforeAnUninstall(t *testing.T) {
+	s := newScene(t, files{"etc/a": "old"})
+	must(t, s.install(files{"etc/a": "1"}))
+	s.others(files{"etc/a": "2"})
+	must(t, s.store.Begin(), s.store.Settle(), s.store.Remove())
+	s.expect("removed", files{"etc/a": "2"})
+}
+
+// TestChangedFileOfTwoPackages: what either ships is not others' doing.
+func TestChangedFileOfTwoPackages(t *testing.T) {
+	for _, changed := range []bool{false, true} {
+		one := newScene(t, files{"etc/a": "old"})
+		two := one
+		two.store.Dir = filepath.Join(filepath.Dir(one.store.Dir), "two")
+		must(t, one.install(files{"etc/a": "1"}), two.install(files{"etc/a": "2"}), one.install(files{"etc/a": "1"}))
+		want := files{"etc/a": "old"}
+		if changed {
+			want = files{"etc/a": "3"}
+			one.others(want)
+			must(t, two.install(files{"etc/a": "2"}))
+			if raw, _ := filepath.Glob(filepath.Join(two.store.Dir, "kept/*")); len(raw) != 1 {
+				t.Errorf("kept %q", raw)
+			}
+			one.others(want)
+		}
+		must(t, one.store.Remove(), two.store.Remove())
+		two.expect("both went", want)
+	}
+}
+
+// TestManifestWithoutSums: copies of the package say what it shipped.
+func TestManifestWithoutSums(t *testing.T) {
+	for present, want := range map[string]string{"1": "old", "2": "2"} {
+		s := newScene(t, files{"etc/a": present})
+		copied := t.TempDir()
+		files{"etc/a": "1"}.put(t, copied)
+		s.store.Copies = []string{filepath.Join(copied, "none"), copied}
+		files{
+			"root_dir.json":  fmt.Sprintf(`{"files": {%q: {"kind": "file", "original": "originals/x"}}}`, filepath.Join(s.host, "etc/a")),
+			"originals/x":    "old",
+			"originals/lost": "nobody's",
+		}.put(t, s.store.Dir)
+		must(t, s.store.Remove())
+		s.expect("removed", files{"etc/a": want})
+		if got := s.kept(); (got == "old") != (want != "old") {
+			t.Errorf("kept %q", got)
+		}
+	}
+}
+
+func TestOriginalThatWasKeptBefore(t *testing.T) {
+	for _, kept := range []bool{true, false} {
+		s := newScene(t, files{"etc/a": "old"})
+		must(t, s.install(files{"etc/a": "1"}))
+		s.others(files{"etc/a": "2"})
+		manifest := filepath.Join(s.store.Dir, "root_dir.json")
+		raw, err := os.ReadFile(manifest)
+		must(t, err)
+		if kept {
+			must(t, s.store.Remove())
+		}
+		// As if it had been killed before it could say so.
+		must(t, os.WriteFile(manifest, raw, 0o600), os.RemoveAll(filepath.Join(s.store.Dir, "originals")))
+		must(t, s.store.Remove())
+		s.expect("removed", files{"etc/a": "2"})
+		if got := s.kept(); (got == "old") != kept {
+			t.Errorf("kept %q", got)
+		}
+	}
+}

@@ -127,3 +127,19 @@ func TestManifestOfAnEarlierAgent(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesThatAreNotUTF8 come to the host and go again.
+func TestNamesThatAreNotUTF8(t *testing.T) {
+	h := newShippingHost(t)
+	name := "/etc/\xe4/\xf6"
+	h.write(copyDir+"/root_dir"+name, "")
+	h.succeed("apply")
+	h.succeed("config")
+	if !h.has(name) {
+		t.Error("it did not come")
+	}
+	h.uninstall()
+	if h.has("/etc/\xe4") {
+		t.Error("it stays")
+	}
+}

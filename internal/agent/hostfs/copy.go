@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // modeBits are the bits of a mode that a copy keeps.
@@ -20,13 +22,7 @@ const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 // the permissions of the host's /etc by shipping one. A file that is in place
 // already is not written again, and one that is [Masked] stays so.
 func CopyTree(src *os.Root, dst string) error {
-	return fs.WalkDir(src.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if name == "." {
-			return nil
-		}
+	return Walk(src, func(name string, entry fs.DirEntry) error {
 		info, err := entry.Info()
 		if err != nil {
 			return err
@@ -43,6 +39,37 @@ func CopyTree(src *os.Root, dst string) error {
 			return fmt.Errorf("copy %s: it is neither a file, a directory nor a symbolic link", name)
 		}
 	})
+}
+
+// Walk calls do for all that is in src, in the order of names, and for each
+// directory before what is in it. Names need not be UTF-8, as they must for
+// [fs.WalkDir].
+func Walk(src *os.Root, do func(name string, entry fs.DirEntry) error) error {
+	return walk(src, ".", do)
+}
+
+func walk(src *os.Root, dir string, do func(name string, entry fs.DirEntry) error) error {
+	handle, err := src.Open(dir)
+	if err != nil {
+		return err
+	}
+	entries, err := handle.ReadDir(-1)
+	if err = errors.Join(err, handle.Close()); err != nil {
+		return err
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	for _, entry := range entries {
+		name := filepath.Join(dir, entry.Name())
+		if err := do(name, entry); err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if err := walk(src, name, do); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func makeDir(target string, mode fs.FileMode) error {

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
+	"unicode/utf8"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 )
@@ -41,10 +43,50 @@ type entry struct {
 
 // manifest holds the entries by path on the host.
 type manifest struct {
-	Files map[string]entry `json:"files"`
+	Files map[string]entry
 	// Working says that the agent or a step of the package is at work, or was
 	// when it was killed: what changes meanwhile is their doing.
-	Working bool `json:"working,omitempty"`
+	Working bool
+}
+
+// written is the form of a manifest in its file.
+type written struct {
+	Files map[string]entry `json:"files"`
+	// Escaped has the paths that JSON cannot hold, since they are not UTF-8,
+	// as in the path of a URL.
+	Escaped map[string]entry `json:"escaped,omitempty"`
+	Working bool             `json:"working,omitempty"`
+}
+
+func (m *manifest) encode() ([]byte, error) {
+	w := written{Files: map[string]entry{}, Escaped: map[string]entry{}, Working: m.Working}
+	for path, e := range m.Files {
+		if utf8.ValidString(path) {
+			w.Files[path] = e
+		} else {
+			w.Escaped[url.PathEscape(path)] = e
+		}
+	}
+	return json.MarshalIndent(w, "", "  ")
+}
+
+func decode(raw []byte) (*manifest, error) {
+	var w written
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return nil, err
+	}
+	if w.Files == nil {
+		return nil, errors.New("it has no files")
+	}
+	m := &manifest{Files: w.Files, Working: w.Working}
+	for escaped, e := range w.Escaped {
+		path, err := url.PathUnescape(escaped)
+		if err != nil {
+			return nil, err
+		}
+		m.Files[path] = e
+	}
+	return m, nil
 }
 
 const (
@@ -67,8 +109,7 @@ func (s Store) read() (*manifest, error) {
 	if err != nil {
 		return empty, fmt.Errorf("read which files came from the package: %w", err)
 	}
-	m := &manifest{}
-	if err := json.Unmarshal(raw, m); err == nil && m.Files != nil {
+	if m, err := decode(raw); err == nil {
 		return m, nil
 	}
 	for _, name := range []string{originals, manifestFile} {
@@ -93,7 +134,7 @@ func (s Store) write(m *manifest) error {
 	if len(m.Files) == 0 {
 		return hostfs.Remove(s.manifestPath())
 	}
-	raw, err := json.MarshalIndent(m, "", "  ")
+	raw, err := m.encode()
 	if err != nil {
 		return err
 	}

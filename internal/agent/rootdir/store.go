@@ -102,10 +102,7 @@ type shipment struct {
 // shippedBy lists what is in src, by path on the host.
 func (s Store) shippedBy(src *os.Root) (map[string]shipment, error) {
 	shipped := map[string]shipment{}
-	return shipped, fs.WalkDir(src.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || name == "." {
-			return err
-		}
+	return shipped, hostfs.Walk(src, func(name string, d fs.DirEntry) (err error) {
 		what := shipment{kind: file}
 		switch {
 		case d.IsDir():

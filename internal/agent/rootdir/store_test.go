@@ -362,3 +362,20 @@ func TestTrouble(t *testing.T) {
 		}
 	})
 }
+
+// TestNamesThatAreNotUTF8: JSON has no place for them as they are.
+func TestNamesThatAreNotUTF8(t *testing.T) {
+	s := newScene(t, files{"etc/\xe4": "old", "etc/\xf6": "another", "etc/\ufffd%E4": "odd"})
+	shipped := files{"etc/\xe4": "1", "etc/\xf6": "1", "etc/\ufffd%E4": "1", "opt/\xfc/\xdf": "->\xff"}
+	for range 3 {
+		must(t, s.install(shipped))
+		s.expect("installed", shipped)
+	}
+	must(t, s.install(files{"etc/\xf6": "2"}))
+	s.expect("one is left", files{"etc/\xe4": "old", "etc/\xf6": "2", "etc/\ufffd%E4": "odd"})
+	must(t, s.store.Remove())
+	s.expect("removed", files{"etc/\xe4": "old", "etc/\xf6": "another", "etc/\ufffd%E4": "odd"})
+	if left := tree(t, s.store.Dir); len(left) > 0 {
+		t.Errorf("left in the store: %q", left)
+	}
+}

@@ -80,7 +80,48 @@ func TestMountsInTheStateOfAPackageStay(t *testing.T) {
 			t.Errorf("%s: what was mounted is gone", point)
 		}
 	}
-	if !strings.Contains(r.stderr, stateDir+"/packages/tuning/some") {
-		t.Errorf("it says %q", r.stderr)
+	for _, point := range []string{stateDir + "/packages/tuning/some", `"/opt/data" stays`} {
+		if !strings.Contains(r.stderr, point) {
+			t.Errorf("no word of %s in %q", point, r.stderr)
+		}
 	}
+}
+
+// TestKilledWhileAMountPointIsWritten: it cannot be replaced at once as other
+// files are, but what is half written is not taken for someone else's.
+func TestKilledWhileAMountPointIsWritten(t *testing.T) {
+	h := newHost(t)
+	h.define("apply", h.script("a.sh", ""))
+	h.define("uninstall", h.script("u.sh", ""))
+	h.write(copyDir+"/root_dir/srv/hosts", "the package's")
+	h.write("/srv/hosts", "covered")
+	h.write("/hosts", "the host's")
+	h.must(os.MkdirAll(h.path("/opt"), 0o755))
+	h.writeConfig()
+	h.must(syscall.Mount(h.path("/hosts"), h.path("/srv/hosts"), "", syscall.MS_BIND, ""))
+	t.Cleanup(func() { h.must(syscall.Unmount(h.path("/srv/hosts"), syscall.MNT_DETACH)) })
+	run := func(mode, want string) {
+		t.Helper()
+		if r := h.runArgs(mode, h.root, copyDir); r.code != 0 || h.read("/srv/hosts") != want {
+			t.Fatalf("%s: %q\n%s", mode, h.read("/srv/hosts"), r.stderr)
+		}
+	}
+	restore := h.save()
+	for n := 1; h.killAt(n, "apply", h.root, copyDir); n++ {
+		run("apply", "the package's")
+		if kept := h.find(stateDir + "/packages/tuning/originals/*"); len(kept) != 1 || h.read(kept[0]) != "the host's" {
+			t.Fatalf("change %d: originals %q", n, kept)
+		}
+		restore()
+		h.write("/srv/hosts", "the host's")
+	}
+	run("apply", "the package's")
+	run("uninstall", "the package's")
+	restore = h.save()
+	for n := 1; h.killAt(n, "uninstall-check", h.root, copyDir); n++ {
+		run("uninstall-check", "the host's")
+		h.write("/srv/hosts", "the package's")
+		restore()
+	}
+	run("uninstall-check", "the host's")
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // modeBits are the bits of a mode that a copy keeps.
@@ -117,7 +118,12 @@ func replaceLink(link, target string) error {
 	if err := os.Symlink(link, temp); err != nil {
 		return err
 	}
-	return Rename(temp, target)
+	err := Rename(temp, target)
+	if errors.Is(err, syscall.EBUSY) {
+		_ = os.Remove(temp)
+		return fmt.Errorf("a symbolic link cannot take the place of what is mounted at %s; unmount it, or ship a file: %w", target, syscall.EBUSY)
+	}
+	return err
 }
 
 func copyFile(src *os.Root, name, target string, info fs.FileInfo) error {

@@ -8,6 +8,7 @@ import (
 )
 
 // Remove removes a file or an empty directory; one that is not there is fine.
+// For a mount point it returns a [*MountedError].
 func Remove(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		return nil // a read-only file system would say something else
@@ -16,6 +17,9 @@ func Remove(path string) error {
 	err := os.Remove(path)
 	if err == nil || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
+	}
+	if errors.Is(err, syscall.EBUSY) {
+		err = &MountedError{Mount: path}
 	}
 	return fmt.Errorf("remove %s: %w", path, err)
 }
@@ -31,6 +35,9 @@ func (e *MountedError) Error() string {
 	return fmt.Sprintf("something is mounted at %q, and what is mounted is never removed; unmount it", e.Mount)
 }
 
+// Unwrap makes it the error that the kernel has for it.
+func (e *MountedError) Unwrap() error { return syscall.EBUSY }
+
 // MkdirAll makes a directory (0755) and its parents.
 func MkdirAll(path string) error {
 	boundary()
@@ -38,17 +45,21 @@ func MkdirAll(path string) error {
 }
 
 // RemoveEmpty removes a directory, but leaves it alone if others have put
-// something into it or something else in its place.
+// something into it or something else in its place. For a mount point it
+// returns a [*MountedError].
 func RemoveEmpty(dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil // a read-only file system would say something else
 	}
 	boundary()
 	err := syscall.Rmdir(dir)
-	for _, fine := range []error{nil, syscall.ENOENT, syscall.ENOTEMPTY, syscall.EEXIST, syscall.ENOTDIR, syscall.EBUSY} {
+	for _, fine := range []error{nil, syscall.ENOENT, syscall.ENOTEMPTY, syscall.EEXIST, syscall.ENOTDIR} {
 		if errors.Is(err, fine) {
 			return nil
 		}
+	}
+	if errors.Is(err, syscall.EBUSY) {
+		err = &MountedError{Mount: dir}
 	}
 	return fmt.Errorf("remove %s: %w", dir, err)
 }

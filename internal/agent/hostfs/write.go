@@ -51,7 +51,13 @@ func replace(path string, content io.Reader, attr attributes) (err error) {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	boundary()
-	if err := os.Rename(temp.Name(), path); err != nil {
+	err = os.Rename(temp.Name(), path)
+	if errors.Is(err, syscall.EBUSY) {
+		if err = overwrite(temp, path, attr); err == nil {
+			return os.Remove(temp.Name())
+		}
+	}
+	if err != nil {
 		_ = os.Remove(temp.Name())
 		return fmt.Errorf("write %s: %w", path, err)
 	}

@@ -267,6 +267,65 @@ func TestReadOnlyUsr(t *testing.T) {
 	s.expect("removed", files{"usr/lib/same": "same"})
 }
 
+// mount mounts a file with this content on one of the host until the test ends.
+func (s scene) mount(name, content string) (source string) {
+	s.t.Helper()
+	source = filepath.Join(s.t.TempDir(), "source")
+	must(s.t, os.WriteFile(source, []byte(content), 0o644))
+	target := filepath.Join(s.host, name)
+	must(s.t, unix.Mount(source, target, "", unix.MS_BIND, ""))
+	s.t.Cleanup(func() { must(s.t, unix.Unmount(target, unix.MNT_DETACH)) })
+	return source
+}
+
+// TestFileThatIsAMountPoint gets the package's content, and its own back.
+func TestFileThatIsAMountPoint(t *testing.T) {
+	s := newScene(t, files{"etc/hosts": "covered"})
+	source := s.mount("etc/hosts", "old")
+	for _, shipped := range []files{{"etc/hosts": "1"}, {"etc/hosts": "22"}} {
+		must(t, s.install(shipped))
+		s.expect("installed", shipped)
+	}
+	if raw, err := os.ReadFile(source); err != nil || string(raw) != "22" {
+		t.Errorf("what is mounted has %q, %v", raw, err)
+	}
+	must(t, s.store.Remove())
+	s.expect("removed", files{"etc/hosts": "old"})
+	if s.kept() != "" {
+		t.Errorf("kept %q", s.kept())
+	}
+}
+
+// TestMountsOverWhatThePackageShipped do not hold it up.
+func TestMountsOverWhatThePackageShipped(t *testing.T) {
+	for name, test := range map[string]struct{ host, ships files }{
+		"a file that was there":      {files{"etc/a": "old"}, files{"etc/a": "1"}},
+		"a link that was there":      {files{"etc/a": "->b", "etc/b": "b"}, files{"etc/a": "->c"}},
+		"a new file":                 {files{"etc/b": ""}, files{"etc/a": "1"}},
+		"a new file, the same again": {files{"etc/b": ""}, files{"etc/a": "mounted"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, test.host)
+			said := s.listen()
+			must(t, s.install(test.ships))
+			if strings.HasPrefix(test.ships["etc/a"], "->") {
+				s.others(files{"etc/a": "1"})
+			}
+			source := s.mount("etc/a", "mounted")
+			must(t, s.store.Remove())
+			if raw, err := os.ReadFile(source); err != nil || string(raw) != "mounted" {
+				t.Errorf("what is mounted has %q, %v", raw, err)
+			}
+			if len(*said) != 1 || !strings.Contains((*said)[0], filepath.Join(s.host, "etc/a")) {
+				t.Errorf("it says %q", *said)
+			}
+			if got := s.kept(); got != test.host["etc/a"] {
+				t.Errorf("kept %q", got)
+			}
+		})
+	}
+}
+
 // TestBothLeaveAtOnce: neither counts as living for the other, and still the
 // host's own file is there in the end.
 func TestBothLeaveAtOnce(t *testing.T) {

@@ -14,6 +14,14 @@ import (
 // undo takes one path back. What someone has put there instead of a file, a
 // directory or a link, is theirs and stays.
 func (s Store) undo(path string, e entry) error {
+	err := s.takeBack(path, e)
+	if errors.Is(err, syscall.EBUSY) {
+		return s.leave(path, e, "something is mounted there, and what is mounted is never removed")
+	}
+	return err
+}
+
+func (s Store) takeBack(path string, e entry) error {
 	if e.Kind == directory {
 		return hostfs.RemoveEmpty(path)
 	}

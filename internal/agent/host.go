@@ -82,9 +82,36 @@ func (a *agent) prepareHost(c container) error {
 	}
 	_, err := os.Stat(a.CopyDir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return a.bootstrap(c)
+		err = a.bootstrap(c)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return a.closeConfigMaps()
+}
+
+// closeConfigMaps keeps all but root out of what the user gave the package, in
+// this copy and in earlier ones. The files keep their modes, since a step that
+// copies one to its place gives the copy the same. What the package ships stays
+// as it is: units may run it as other users.
+func (a *agent) closeConfigMaps() error {
+	for _, dir := range append(a.inCopies(a.packageName(), packagefile.ConfigMapDir), filepath.Join(a.CopyDir, packagefile.ConfigMapDir)) {
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() || info.Mode().Perm() == 0o700 {
+			continue
+		}
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return fmt.Errorf("keep others from the package's configMap: %w", err)
+		}
+	}
+	return nil
+}
+
+// inCopies finds a folder in the copies of a package.
+func (a *agent) inCopies(pkg, folder string) []string {
+	// A name that is a bad pattern has none; the present copy is known anyway.
+	found, _ := filepath.Glob(filepath.Join(a.RootDir, pkg+"-*", folder))
+	return found
 }
 
 // bootstrap copies the package from the agent's own container. It appears on
@@ -153,8 +180,7 @@ func (a *agent) removeHostFiles(pkg *packagefile.Package) error {
 }
 
 func (a *agent) hostFiles(pkg *packagefile.Package) rootdir.Store {
-	// Only names that are no pattern find nothing; then the present copy is all.
-	copies, _ := filepath.Glob(filepath.Join(a.RootDir, filepath.Base(a.stateDir(pkg))+"-*", packagefile.HostFilesDir))
+	copies := a.inCopies(filepath.Base(a.stateDir(pkg)), packagefile.HostFilesDir)
 	return rootdir.Store{
 		Dir: a.stateDir(pkg), Root: "/", Living: a.packagesOfSkyhook(), Warn: a.warn,
 		Copies: append(copies, filepath.Join(a.CopyDir, packagefile.HostFilesDir)),

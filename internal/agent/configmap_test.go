@@ -1,0 +1,61 @@
+package agent_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestConfigMapsAreNotForEverybody: what the user gave is root's to read, what
+// the package ships stays as it was shipped. Units may run that as others.
+func TestConfigMapsAreNotForEverybody(t *testing.T) {
+	for _, call := range []string{"apply", "apply-check", "interrupt"} {
+		t.Run(call, func(t *testing.T) {
+			h := newInterruptHost(t)
+			h.define("apply", h.script("a.sh", "cp $SKYHOOK_DIR/configmaps/key /copied"))
+			h.write(copyDir+"/skyhook_dir/tool", "")
+			h.must(os.Chmod(h.path(copyDir, "skyhook_dir/tool"), 0o755))
+			earlier := filepath.Join(stateDir, "tuning-1.0.0-uid-1/configmaps")
+			for _, dir := range []string{copyDir + "/configmaps", earlier} {
+				h.write(dir+"/key", "value")
+				h.must(os.Chmod(h.path(dir), 0o755))
+			}
+			h.write(stateDir+"/other-1.0.0-uid-1/configmaps/key", "value")
+			h.writeConfig()
+			args := []string{call, h.root, copyDir}
+			if call == "interrupt" {
+				args = h.interruptArgs(`{"type":"no_op"}`)
+			}
+			if r := h.runArgs(args...); r.code != 0 {
+				t.Fatal(r.stderr)
+			}
+			want := map[string]os.FileMode{
+				copyDir: 0o755, copyDir + "/skyhook_dir": 0o755, copyDir + "/skyhook_dir/tool": 0o755,
+				copyDir + "/configmaps": 0o700, earlier: 0o700, stateDir + "/other-1.0.0-uid-1/configmaps": 0o755,
+				// A step that copies a key gives the copy its mode.
+				copyDir + "/configmaps/key": 0o644,
+			}
+			if call == "apply" {
+				want["/copied"] = 0o644
+			}
+			for name, mode := range want {
+				if info, err := os.Stat(h.path(name)); err != nil || info.Mode().Perm() != mode {
+					t.Errorf("%s: %v, %v, want %v", name, info.Mode(), err, mode)
+				}
+			}
+		})
+	}
+}
+
+// TestConfigMapsThatAreNoFolder are left to the package.
+func TestConfigMapsThatAreNoFolder(t *testing.T) {
+	h := newHost(t)
+	h.define("apply", h.script("a.sh", ""))
+	h.must(os.MkdirAll(h.path("/srv"), 0o755))
+	h.must(os.MkdirAll(h.path(copyDir), 0o755))
+	h.must(os.Symlink("/srv", h.path(copyDir, "configmaps")))
+	h.succeed("apply")
+	if info, err := os.Stat(h.path("/srv")); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}

@@ -72,7 +72,7 @@ func (a *agent) runInterrupt(ctx context.Context) error {
 		return err
 	}
 	if err := copies.CollectFlags(filepath.Dir(i.store.Dir), i.ResourceID); err != nil {
-		i.warn("%v", err)
+		i.warn("%s", oneLine(err))
 	}
 	return nil
 }

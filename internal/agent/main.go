@@ -99,6 +99,9 @@ func (p Process) warn(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Stderr, "WARNING: "+format+"\n", args...)
 }
 
+// oneLine is for errors that may be several.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
 func (p Process) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Stdout, format+"\n", args...)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/copies"
@@ -260,6 +259,6 @@ func (s *stage) tidy() {
 		}
 	}
 	if err != nil {
-		s.warn("old copies of the package stay: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		s.warn("old copies of the package stay: %s", oneLine(err))
 	}
 }

@@ -55,7 +55,8 @@ func walk(src *os.Root, dir string, do func(name string, entry fs.DirEntry) erro
 		return err
 	}
 	entries, err := handle.ReadDir(-1)
-	if err = errors.Join(err, handle.Close()); err != nil {
+	_ = handle.Close()
+	if err != nil {
 		return err
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })

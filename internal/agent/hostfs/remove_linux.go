@@ -61,7 +61,7 @@ func (r *removal) do() error {
 
 // ignoreGone: others may remove files as well.
 func ignoreGone(err error) error {
-	if err == unix.ENOENT {
+	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}
 	return err
@@ -75,10 +75,10 @@ func enter(dir int, name string, flags int) (int, error) {
 			Flags:   uint64(flags | unix.O_NOFOLLOW | unix.O_CLOEXEC),
 			Resolve: unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_MAGICLINKS,
 		})
-		switch err {
-		case unix.EINTR, unix.EAGAIN:
+		switch {
+		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN):
 			continue
-		case unix.ENOSYS, unix.EPERM:
+		case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
 			// Old container runtimes refuse system calls that they do not know.
 			return -1, errors.ErrUnsupported
 		}
@@ -93,7 +93,7 @@ func enterOld(dir int, name string, flags int) (int, error) {
 // inspect looks for mounts at an entry of a directory and below it.
 func (r *removal) inspect(dir int, name, path string) error {
 	fd, err := r.enter(dir, name, unix.O_PATH)
-	if err == unix.EXDEV {
+	if errors.Is(err, unix.EXDEV) {
 		return &MountedError{Mount: path}
 	}
 	if err != nil {
@@ -106,13 +106,12 @@ func (r *removal) inspect(dir int, name, path string) error {
 // each calls do for what is in a directory; anything else has nothing in it.
 func (r *removal) each(dir int, name, path string, do func(dir int, name, path string) error) error {
 	fd, err := r.enter(dir, name, unix.O_RDONLY|unix.O_DIRECTORY)
-	switch err {
-	case nil:
-	case unix.EXDEV:
+	switch {
+	case errors.Is(err, unix.EXDEV):
 		return &MountedError{Mount: path}
-	case unix.ENOTDIR, unix.ELOOP:
+	case errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
 		return nil
-	default:
+	case err != nil:
 		return err
 	}
 	handle := os.NewFile(uintptr(fd), path)
@@ -133,12 +132,12 @@ func (r *removal) each(dir int, name, path string, do func(dir int, name, path s
 // while something is mounted there.
 func (r *removal) remove(dir int, name, path string) error {
 	err := unix.Unlinkat(dir, name, 0)
-	if err == unix.EISDIR {
+	if errors.Is(err, unix.EISDIR) {
 		if err = r.each(dir, name, path, r.remove); err == nil {
 			err = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
 		}
 	}
-	if err == unix.EBUSY {
+	if errors.Is(err, unix.EBUSY) {
 		return &MountedError{Mount: path}
 	}
 	return err
@@ -150,9 +149,9 @@ func inspectTable(path string) error {
 	if err != nil {
 		return err
 	}
-	real := filepath.Join(parent, filepath.Base(path))
+	resolved := filepath.Join(parent, filepath.Base(path))
 	found, err := mountTable(func(m *mountinfo.Info) (skip, stop bool) {
-		return m.Mountpoint != real && !strings.HasPrefix(m.Mountpoint, real+"/"), false
+		return m.Mountpoint != resolved && !strings.HasPrefix(m.Mountpoint, resolved+"/"), false
 	})
 	if err != nil {
 		return fmt.Errorf("find out whether something is mounted below it: %w", err)

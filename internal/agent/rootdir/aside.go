@@ -43,16 +43,19 @@ func (s Store) leave(path string, e entry, cause string) error {
 	if err := s.makeKeptDir(); err != nil {
 		return err
 	}
-	if err := hostfs.Rename(original, kept); errors.Is(err, fs.ErrNotExist) {
-		// An agent that was killed has moved it already.
-		if _, err := os.Lstat(kept); err != nil {
-			s.warn("%q stays as it is: %s", path, cause)
-			return nil
-		}
-	} else if err != nil {
-		return fmt.Errorf("keep what the package replaced at %q: %w", path, err)
+	err := hostfs.Rename(original, kept)
+	if errors.Is(err, fs.ErrNotExist) {
+		// An agent that was killed may have moved it already.
+		_, err = os.Lstat(kept)
 	}
-	s.warn("%q stays as it is: %s; what was there before the package is kept in %q", path, cause, kept)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.warn("%q stays as it is: %s; what was there before the package is lost", path, cause)
+	case err != nil:
+		return fmt.Errorf("keep what the package replaced at %q: %w", path, err)
+	default:
+		s.warn("%q stays as it is: %s; what was there before the package is kept in %q", path, cause, kept)
+	}
 	return nil
 }
 

@@ -50,36 +50,36 @@ func TestRemoveAfterOthersChangedTheFile(t *testing.T) {
 		kept                string
 	}{
 		"one that was there before": {
-			files{"etc/a": "old"}, files{"etc/a": "1"}, files{"etc/a": "2"},
-			files{"etc/a": "2"}, "old",
+			host: files{"etc/a": "old"}, ships: files{"etc/a": "1"}, others: files{"etc/a": "2"},
+			remains: files{"etc/a": "2"}, kept: "old",
 		},
 		"a new one": {
-			files{"etc/b": ""}, files{"etc/a": "1"}, files{"etc/a": "2"},
-			files{"etc/a": "2", "etc/b": ""}, "",
+			host: files{"etc/b": ""}, ships: files{"etc/a": "1"}, others: files{"etc/a": "2"},
+			remains: files{"etc/a": "2", "etc/b": ""}, kept: "",
 		},
 		"through a link": {
-			files{"etc/a": "->b", "etc/b": "old"}, files{"etc/a": "1"}, files{"etc/b": "2"},
-			files{"etc/a": "->b", "etc/b": "2"}, "old",
+			host: files{"etc/a": "->b", "etc/b": "old"}, ships: files{"etc/a": "1"}, others: files{"etc/b": "2"},
+			remains: files{"etc/a": "->b", "etc/b": "2"}, kept: "old",
 		},
 		"a link in its place": {
-			files{"etc/a": "old", "etc/b": ""}, files{"etc/a": "1"}, files{"etc/a": "->b"},
-			files{"etc/a": "->b", "etc/b": ""}, "old",
+			host: files{"etc/a": "old", "etc/b": ""}, ships: files{"etc/a": "1"}, others: files{"etc/a": "->b"},
+			remains: files{"etc/a": "->b", "etc/b": ""}, kept: "old",
 		},
 		"a directory in its place": {
-			files{"etc/a": "old"}, files{"etc/a": "1"}, files{"etc/a/": ""},
-			files{"etc/a/": ""}, "old",
+			host: files{"etc/a": "old"}, ships: files{"etc/a": "1"}, others: files{"etc/a/": ""},
+			remains: files{"etc/a/": ""}, kept: "old",
 		},
 		"a shipped link that leads elsewhere": {
-			files{"etc/a": "->old"}, files{"etc/a": "->1"}, files{"etc/a": "->2"},
-			files{"etc/a": "->2"}, "->old",
+			host: files{"etc/a": "->old"}, ships: files{"etc/a": "->1"}, others: files{"etc/a": "->2"},
+			remains: files{"etc/a": "->2"}, kept: "->old",
 		},
 		"a file in place of a shipped link": {
-			files{"etc/a": "->old"}, files{"etc/a": "->1"}, files{"etc/a": "2"},
-			files{"etc/a": "2"}, "->old",
+			host: files{"etc/a": "->old"}, ships: files{"etc/a": "->1"}, others: files{"etc/a": "2"},
+			remains: files{"etc/a": "2"}, kept: "->old",
 		},
 		"the same again": {
-			files{"etc/a": "old"}, files{"etc/a": "1"}, files{"etc/a": "1"},
-			files{"etc/a": "old"}, "",
+			host: files{"etc/a": "old"}, ships: files{"etc/a": "1"}, others: files{"etc/a": "1"},
+			remains: files{"etc/a": "old"}, kept: "",
 		},
 	}
 	for name, test := range tests {

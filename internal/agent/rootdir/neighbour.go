@@ -71,7 +71,7 @@ func (n *neighbour) inherit(s Store, path string, e entry) error {
 		if e.Shared {
 			return nil
 		}
-		own = entry{Kind: e.Kind, Theirs: e.Theirs}
+		own = entry{Kind: e.Kind, Through: e.Through, Theirs: e.Theirs}
 	}
 	own.Sums = union(own.Sums, e.Sums)
 	if !e.Shared && own.Original == "" {

@@ -50,13 +50,16 @@ func Main(ctx context.Context, p Process) int {
 	// Opened now: the file is not part of the host's root.
 	message := openMessage(set.MessageFile)
 	defer message.close()
+	p, flush := p.relayed()
+	defer flush(ctx)
 	a := &agent{Process: p, invocation: call, settings: set, env: env, now: time.Now}
-	err = a.run(ctx)
+	err = a.runToTheEnd(ctx)
 	if err == nil {
 		return exitDone
 	}
-	p.complain(err)
+	// The message first: it needs no reader.
 	message.write(err)
+	p.complain(err)
 	if errors.Is(err, errStopped) {
 		return exitStopped
 	}

@@ -20,7 +20,7 @@ type output struct {
 // turned off.
 func (a *agent) openOutput(dir, name string, secrets []string) *output {
 	out := &output{tail: steplog.NewTail(maxMessageOutput, secrets), files: a.openLogs(dir, name), reap: func() {}}
-	outSinks, errSinks := []io.Writer{a.Stdout}, []io.Writer{a.Stderr}
+	var outSinks, errSinks []io.Writer
 	if out.files != nil {
 		outSinks, errSinks = append(outSinks, out.files.Out), append(errSinks, out.files.Err)
 		out.reap = func() {
@@ -29,10 +29,11 @@ func (a *agent) openOutput(dir, name string, secrets []string) *output {
 			}
 		}
 	}
-	stdout := steplog.NewStream("[out]", a.BufferLimit, a.now, outSinks...)
-	stderr := steplog.NewStream("[err]", a.BufferLimit, a.now, errSinks...)
+	// Last: the container's output is the one that may make it wait.
+	stdout := steplog.NewStream("[out]", a.BufferLimit, a.now, append(outSinks, a.Stdout)...)
+	stderr := steplog.NewStream("[err]", a.BufferLimit, a.now, append(errSinks, a.Stderr)...)
 	outTail, errTail := out.tail.Writer(), out.tail.Writer()
-	out.stdout, out.stderr = io.MultiWriter(stdout, outTail), io.MultiWriter(stderr, errTail)
+	out.stdout, out.stderr = io.MultiWriter(outTail, stdout), io.MultiWriter(errTail, stderr)
 	out.closers = []io.Closer{stdout, stderr, outTail, errTail}
 	return out
 }

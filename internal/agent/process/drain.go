@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"io"
 	"os"
 	"syscall"
@@ -15,6 +16,8 @@ type drain struct {
 	read, write *os.File
 	sink        io.Writer
 	done        chan struct{}
+	// open says, once it is done, that someone still held the stream.
+	open bool
 }
 
 func newDrain(sink io.Writer) (*drain, error) {
@@ -31,7 +34,8 @@ func (d *drain) start() {
 	go func() {
 		defer close(d.done)
 		// Ends at the end of the stream or at the deadline that finish sets.
-		_, _ = io.Copy(deaf{d.sink}, d.read)
+		_, err := io.Copy(deaf{d.sink}, d.read)
+		d.open = errors.Is(err, os.ErrDeadlineExceeded) && d.rest()
 	}()
 }
 
@@ -50,11 +54,39 @@ func finish(patience time.Duration, drains ...*drain) (held bool) {
 			continue
 		case <-time.After(time.Until(deadline)):
 		}
-		held = true
 		_ = d.read.SetReadDeadline(time.Now())
 		<-d.done
+		held = held || d.open
 	}
 	return held
+}
+
+// maxRest is more than a pipe holds.
+const maxRest = 1 << 20
+
+// rest hands on what was written before the wait was given up, and reports
+// whether the stream is still open: a slow sink must not cost the last lines.
+func (d *drain) rest() (open bool) {
+	_ = d.read.SetReadDeadline(time.Time{})
+	raw, err := d.read.SyscallConn()
+	if err != nil {
+		return true
+	}
+	buffer := make([]byte, 32<<10)
+	for total := 0; total < maxRest; {
+		n := 0
+		// The file does not block: without data this comes back at once.
+		_ = raw.Read(func(fd uintptr) bool {
+			n, err = unix.Read(int(fd), buffer)
+			return true
+		})
+		if n <= 0 {
+			return err != nil
+		}
+		_, _ = d.sink.Write(buffer[:n])
+		total += n
+	}
+	return true
 }
 
 // deaf hides the errors of a writer.

@@ -1,0 +1,131 @@
+package agent_test
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// unread starts a stage whose standard output nobody reads, as when the
+// container runtime is stopped.
+func (h *host) unread(mode string) (cmd *exec.Cmd, stdout *os.File, stderr *bytes.Buffer) {
+	h.t.Helper()
+	h.writeConfig()
+	cmd, stderr = h.command(mode, h.root, copyDir), &bytes.Buffer{}
+	read, write, err := os.Pipe()
+	h.must(err)
+	h.t.Cleanup(func() { _ = read.Close() })
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = write, stderr, time.Second
+	h.must(cmd.Start())
+	h.must(write.Close())
+	return cmd, read, stderr
+}
+
+// endsWithin waits for the end of the agent, and kills one that does not end.
+func (h *host) endsWithin(limit time.Duration, cmd *exec.Cmd) {
+	h.t.Helper()
+	timer := time.AfterFunc(limit, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = cmd.Wait()
+	if cmd.ProcessState.ExitCode() < 0 {
+		h.t.Fatalf("the agent did not end within %v", limit)
+	}
+}
+
+// eventually waits until a condition holds.
+func (h *host) eventually(what string, holds func() bool) {
+	h.t.Helper()
+	deadline, tick := time.After(30*time.Second), time.NewTicker(5*time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-deadline:
+			h.t.Fatalf("in vain waited until %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// TestOutputThatNobodyReads: neither the step nor the reason of its failure
+// depends on who reads the container's output.
+func TestOutputThatNobodyReads(t *testing.T) {
+	h := newHost(t)
+	h.define("apply", h.script("a.sh", `for i in $(seq 1 20); do printf '%0100000d\n' "$i"; done; echo "the reason"; exit 7`))
+	cmd, _, stderr := h.unread("apply")
+	h.endsWithin(60*time.Second, cmd)
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(h.message(), "step a.sh exited 7") || !strings.HasSuffix(h.message(), "\nthe reason") {
+		t.Errorf("exit %d, message %q", code, h.message())
+	}
+	if log := h.read(h.find(logsDir + "/shell/1.1.0/a.sh-*.log")[0]); strings.Count(log, "\n") != 21 || !strings.HasSuffix(log, " the reason\n") {
+		t.Errorf("the log has %d lines in %d bytes", strings.Count(log, "\n"), len(log))
+	}
+	if !strings.Contains(stderr.String(), "ERROR: step a.sh exited 7") {
+		t.Errorf("stderr %q", stderr)
+	}
+}
+
+// TestOutputThatIsReadLate tells of the gap, and has what came last.
+func TestOutputThatIsReadLate(t *testing.T) {
+	h := newHost(t)
+	h.define("apply", h.script("a.sh", `for i in $(seq 1 40); do printf '%0100000d\n' "$i"; done; touch /printed; while [[ ! -e /go ]]; do sleep 0.01; done; echo "the reason"; exit 7`))
+	cmd, stdout, _ := h.unread("apply")
+	h.eventually("the step has printed", func() bool { return h.has("/printed") })
+	h.write("/go", "")
+	text := make(chan string)
+	go func() {
+		all, _ := io.ReadAll(stdout)
+		text <- string(all)
+	}()
+	h.endsWithin(60*time.Second, cmd)
+	got := <-text
+	if !strings.Contains(got, " the reason\n") || !strings.Contains(got, "FAILED: a.sh 7\n") || !strings.Contains(got, "are missing here: nobody read them in time") {
+		t.Errorf("%d bytes, the end %q", len(got), got[max(0, len(got)-300):])
+	}
+}
+
+// TestSigtermWhileNobodyReadsTheOutput: as when a step stops the container
+// runtime that reads it.
+func TestSigtermWhileNobodyReadsTheOutput(t *testing.T) {
+	h := newHost(t)
+	h.env["SKYHOOK_AGENT_STOP_SECONDS"] = "0.2"
+	h.define("apply", h.script("a.sh", `trap '' TERM; touch /began; while :; do printf '%01000d\n' 1; done`))
+	cmd, _, _ := h.unread("apply")
+	h.eventually("the step has begun", func() bool { return h.has("/began") })
+	h.must(cmd.Process.Signal(syscall.SIGTERM))
+	h.endsWithin(60*time.Second, cmd)
+	if code := cmd.ProcessState.ExitCode(); code != 143 || !strings.Contains(h.message(), "step a.sh was killed by SIGKILL after the agent was told to stop") {
+		t.Errorf("exit %d, message %q", code, h.message())
+	}
+}
+
+// TestSigtermEndsTheAgentWhateverBlocks: here it is a package whose file is a
+// pipe that nobody writes to.
+func TestSigtermEndsTheAgentWhateverBlocks(t *testing.T) {
+	h := newHost(t)
+	h.env["SKYHOOK_AGENT_STOP_SECONDS"] = "0.2"
+	h.define("apply", h.script("a.sh", ""))
+	h.writeConfig()
+	h.must(os.MkdirAll(h.path(copyDir, "node-metadata"), 0o755))
+	h.must(os.Mkdir(h.path(copyDir, "root_dir"), 0o755))
+	h.must(syscall.Mkfifo(h.path(copyDir, "node-metadata/packages.json"), 0o644))
+	cmd := h.command("apply", h.root, copyDir)
+	out, err := cmd.StdoutPipe()
+	h.must(err)
+	h.must(cmd.Start())
+	// The banner comes before anything of the package is used.
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "history_file: ") {
+	}
+	h.must(cmd.Process.Signal(syscall.SIGTERM))
+	_, _ = io.Copy(io.Discard, out)
+	h.endsWithin(60*time.Second, cmd)
+	if code := cmd.ProcessState.ExitCode(); code != 143 || !strings.Contains(h.message(), "did not come to an end") {
+		t.Errorf("exit %d, message %q", code, h.message())
+	}
+}

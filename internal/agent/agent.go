@@ -11,6 +11,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/internal/agent/flags"
 	"github.com/skyhook-operator/skyhook/internal/agent/history"
+	"github.com/skyhook-operator/skyhook/internal/agent/process"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
@@ -23,6 +24,8 @@ type agent struct {
 	now func() time.Time
 	// home is that of the host's root user.
 	home string
+	// table is that of the processes here; see [agent.openTable].
+	table process.Table
 }
 
 var (
@@ -73,8 +76,10 @@ func (a *agent) history() history.Store {
 // stateDir is for what only this agent keeps, by the name that the Skyhook
 // gives the package: two packages made from one image do not share it.
 func (a *agent) stateDir(pkg *packagefile.Package) string {
-	return filepath.Join(a.RootDir, "packages", cmp.Or(a.packageName(), pkg.Name))
+	return a.stateDirOf(cmp.Or(a.packageName(), pkg.Name))
 }
+
+func (a *agent) stateDirOf(name string) string { return filepath.Join(a.RootDir, "packages", name) }
 
 // packageName is the name that the Skyhook gives the package, or empty.
 func (a *agent) packageName() string {

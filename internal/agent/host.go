@@ -11,10 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
+	"github.com/skyhook-operator/skyhook/internal/agent/process"
 	"github.com/skyhook-operator/skyhook/internal/agent/rootdir"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
@@ -35,6 +37,7 @@ type container struct {
 
 func (a *agent) openContainer() (container, error) {
 	var c container
+	a.openTable()
 	if a.CopyResolv {
 		content, err := os.ReadFile(resolvConf)
 		if err != nil {
@@ -46,6 +49,18 @@ func (a *agent) openContainer() (container, error) {
 	c.data, _ = os.OpenRoot(a.DataDir)
 	c.legacy, _ = os.OpenRoot(legacyFiles)
 	return c, nil
+}
+
+// openTable opens the container's own /proc, which stays open: the host's may
+// not be mounted below its root. One of other processes than ours tells nothing.
+func (a *agent) openTable() {
+	root, err := os.OpenRoot("/proc")
+	if err != nil {
+		return
+	}
+	if self, err := root.Readlink("self"); err == nil && self == strconv.Itoa(os.Getpid()) {
+		a.table = process.Table{Root: root}
+	}
 }
 
 func (c container) close() {

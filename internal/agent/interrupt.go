@@ -32,6 +32,8 @@ type interrupts struct {
 	logDir  string
 	dir     string
 	bootID  string
+	// stateDir is that of the package.
+	stateDir string
 }
 
 // runInterrupt does to the host what the package asked for. The package
@@ -60,12 +62,12 @@ func (a *agent) runInterrupt(ctx context.Context) error {
 		boot = text
 	}
 	i := &interrupts{
-		agent: a, request: request, bootID: boot,
+		agent: a, request: request, bootID: boot, stateDir: a.stateDirOf(name),
 		store:  interrupt.Store{Dir: filepath.Join(a.RootDir, "interrupts/flags", a.ResourceID)},
 		logDir: filepath.Join(a.LogDir, name, version, "interrupts"),
 	}
 	a.printBanner(i.store.Dir, i.logDir, "None")
-	if err := i.prepare(own); err != nil {
+	if err := i.prepare(ctx, own); err != nil {
 		return err
 	}
 	if err := i.runAll(ctx); err != nil {
@@ -79,9 +81,15 @@ func (a *agent) runInterrupt(ctx context.Context) error {
 
 // prepare brings the package to the host as a stage would, if the agent's
 // image has it; without one, commands run in the host's root directory.
-func (i *interrupts) prepare(own container) error {
+func (i *interrupts) prepare(ctx context.Context, own container) error {
 	if err := i.prepareHost(own); err != nil && !errors.Is(err, errNoPackage) {
 		return err
+	}
+	// A reboot is the way out of what cannot be ended otherwise.
+	if i.request.Type != interrupt.Reboot {
+		if err := i.awaitEarlier(ctx, i.stateDir); err != nil {
+			return err
+		}
 	}
 	i.home, i.dir = rootHome(), "/"
 	if info, err := os.Stat(i.CopyDir); err == nil && info.IsDir() {
@@ -196,7 +204,9 @@ func (i *interrupts) execute(ctx context.Context, c interrupt.Command, argv []st
 	out.head(c.Line)
 	result, err := process.Run(ctx, process.Command{
 		Path: program, Args: argv[1:], Dir: i.dir, Env: env.list(), Stdout: out.stdout, Stderr: out.stderr,
-	}, process.Patience{Stop: i.StopPatience, Output: outputPatience})
+		Started: i.noteRunning(i.stateDir, "interrupt "+c.Line), Table: i.table,
+	}, i.patience())
+	i.forgetRunning(i.stateDir, result)
 	out.close()
 	sentence := fmt.Sprintf("interrupt %s %s", c.Line, result)
 	switch {

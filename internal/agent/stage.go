@@ -45,6 +45,9 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 	}
 	a.home = rootHome()
 	s := &stage{agent: a, mode: mode, pkg: pkg}
+	if err := s.awaitEarlier(ctx, s.stateDir(pkg)); err != nil {
+		return err
+	}
 	if err := s.prepare(); err != nil {
 		return err
 	}
@@ -173,7 +176,7 @@ func (s *stage) runChecks(ctx context.Context) error {
 	var failures []error
 	for _, step := range s.steps() {
 		err := s.runCheck(ctx, step)
-		if errors.Is(err, errStopped) {
+		if errors.Is(err, errStopped) || errors.Is(err, errUnkillable) {
 			return err
 		}
 		results = append(results, flags.Check{Path: step.Path, Failed: err != nil})
@@ -203,7 +206,7 @@ func (s *stage) runCheck(ctx context.Context, step packagefile.Step) error {
 	for {
 		err := s.runStep(ctx, step)
 		var failed *stepError
-		if !errors.As(err, &failed) || errors.Is(err, errStopped) || !s.now().Add(checkPause).Before(giveUp) {
+		if !errors.As(err, &failed) || errors.Is(err, errStopped) || errors.Is(err, errUnkillable) || !s.now().Add(checkPause).Before(giveUp) {
 			return err
 		}
 		// Else the tries would push out the logs of all other runs.

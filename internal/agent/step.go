@@ -55,17 +55,16 @@ func (s *stage) execute(ctx context.Context, step packagefile.Step) error {
 	defer cancel()
 	result, err := process.Run(limited, process.Command{
 		Path: script, Args: arguments, Dir: s.CopyDir, Env: s.environ(step), Stdout: out.stdout, Stderr: out.stderr, Namespace: s.namespace,
-	}, process.Patience{Stop: s.StopPatience, Output: outputPatience})
+		Started: s.noteRunning(s.stateDir(s.pkg), "step "+title(step)), Table: s.table,
+	}, s.patience())
+	s.forgetRunning(s.stateDir(s.pkg), result)
 	out.close()
 	failure := &stepError{sentence: verdict(step, result), code: result.Code, output: out.tail.String(), logs: out.files}
 	switch {
 	case err != nil:
 		return fmt.Errorf("step %s could not be started: %w", title(step), explainStart(script, err))
-	case result.Stopped && ctx.Err() != nil:
-		failure.sentence, failure.cause = fmt.Sprintf("step %s %s after the agent was told to stop", title(step), result), errStopped
-		return failure
 	case result.Stopped:
-		failure.sentence = fmt.Sprintf("step %s did not end within %v, and %s when told to stop", title(step), s.StepLimit, result)
+		failure.sentence, failure.cause = s.stopped(ctx, title(step), result)
 		return failure
 	case result.OutputHeld:
 		s.say("step %s left a process behind that still holds its output; not waiting for it", step.Path)
@@ -74,6 +73,23 @@ func (s *stage) execute(ctx context.Context, step packagefile.Step) error {
 		return nil
 	}
 	return failure
+}
+
+// stopped says how a step ended that was told to stop.
+func (s *stage) stopped(ctx context.Context, title string, result process.Result) (sentence string, cause error) {
+	sentence = fmt.Sprintf("step %s did not end within %v, and %s when told to stop", title, s.StepLimit, result)
+	if ctx.Err() != nil {
+		sentence, cause = fmt.Sprintf("step %s %s after the agent was told to stop", title, result), errStopped
+	}
+	if len(result.Left) > 0 {
+		sentence = fmt.Sprintf("step %s %s", title, result)
+		cause = errors.Join(errUnkillable, cause)
+	}
+	return sentence, cause
+}
+
+func (a *agent) patience() process.Patience {
+	return process.Patience{Stop: a.StopPatience, Kill: killPatience, Output: outputPatience}
 }
 
 // limit ends with the time that a step may take.

@@ -26,12 +26,20 @@ type Command struct {
 	// Namespace is a mount namespace for the command to run in, with its root
 	// directory; nil for those of this process.
 	Namespace *os.File
+	// Started, if given, is called with the number of the process, which leads
+	// the group.
+	Started func(pid int)
+	// Table tells what SIGKILL does not end.
+	Table Table
 }
 
 // Patience says how long to wait for what may never come.
 type Patience struct {
 	// Stop is the time between SIGTERM and SIGKILL for the process group.
 	Stop time.Duration
+	// Kill is the time to wait after SIGKILL: a process that waits for a device
+	// or a file system does not end before that answers, if ever.
+	Kill time.Duration
 	// Output is the time to wait, after the command ended, for others that
 	// still hold its output open, such as a daemon it started.
 	Output time.Duration
@@ -48,11 +56,15 @@ type Result struct {
 	// OutputHeld says that another process still held the output open when
 	// the wait for it was given up.
 	OutputHeld bool
+	// Left are the processes that were there when the wait after SIGKILL was
+	// given up. Code and Signal then tell nothing.
+	Left []Member
 }
 
 // Run starts the command and waits until it ended. When ctx is done, the
 // command's process group gets SIGTERM, and SIGKILL once p.Stop has passed;
-// Run then still waits for the end. The error says why it did not start.
+// Run then waits for the end, at most for p.Kill. The error says why it did not
+// start.
 func Run(ctx context.Context, c Command, p Patience) (Result, error) {
 	stdout, err := newDrain(c.Stdout)
 	if err != nil {
@@ -74,8 +86,18 @@ func Run(ctx context.Context, c Command, p Patience) (Result, error) {
 	}
 	stdout.start()
 	stderr.start()
-	stopped := wait(ctx, cmd, p.Stop)
+	if c.Started != nil {
+		c.Started(cmd.Process.Pid)
+	}
+	stopped, left := wait(ctx, cmd, c.Table, p)
+	if len(left) > 0 {
+		// They hold the output, and nobody knows for how long.
+		p.Output = 0
+	}
 	held := finish(p.Output, stdout, stderr)
+	if len(left) > 0 {
+		return Result{Code: -1, Stopped: stopped, OutputHeld: held, Left: left}, nil
+	}
 	return resultOf(cmd.ProcessState, stopped, held), nil
 }
 
@@ -88,8 +110,8 @@ func resultOf(state *os.ProcessState, stopped, held bool) Result {
 }
 
 // wait returns when the command has ended, and, if it was told to stop, when
-// nothing of its process group is left.
-func wait(ctx context.Context, cmd *exec.Cmd, patience time.Duration) (stopped bool) {
+// nothing of its process group is left, or what is left cannot be killed.
+func wait(ctx context.Context, cmd *exec.Cmd, table Table, p Patience) (stopped bool, left []Member) {
 	ended := make(chan struct{})
 	go func() {
 		// The state says all there is to know about the end.
@@ -98,12 +120,12 @@ func wait(ctx context.Context, cmd *exec.Cmd, patience time.Duration) (stopped b
 	}()
 	select {
 	case <-ended:
-		return false
+		return false, nil
 	case <-ctx.Done():
 	}
 	group := cmd.Process.Pid
 	_ = syscall.Kill(-group, syscall.SIGTERM)
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(p.Stop)
 	defer deadline.Stop()
 	select {
 	case <-ended:
@@ -111,8 +133,35 @@ func wait(ctx context.Context, cmd *exec.Cmd, patience time.Duration) (stopped b
 	case <-deadline.C:
 	}
 	_ = syscall.Kill(-group, syscall.SIGKILL)
-	<-ended
-	return true
+	return true, awaitKilled(group, ended, table, p.Kill)
+}
+
+// awaitKilled waits until the command and its process group have ended, and
+// returns what has not.
+func awaitKilled(group int, ended <-chan struct{}, table Table, patience time.Duration) []Member {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	select {
+	case <-ended:
+	case <-deadline.C:
+		if left := table.members(group); len(left) > 0 {
+			return left
+		}
+		return []Member{{PID: group, State: "?", Command: "[its command is not known]"}}
+	}
+	ticker := time.NewTicker(groupPoll)
+	defer ticker.Stop()
+	for {
+		left := table.members(group)
+		if len(left) == 0 {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline.C:
+			return left
+		}
+	}
 }
 
 // groupPoll is how often to look whether a group is empty: nothing tells.
@@ -134,6 +183,9 @@ func awaitGroup(group int, deadline <-chan time.Time) {
 
 // String renders how the command ended: "exited 3" or "was killed by SIGTERM".
 func (r Result) String() string {
+	if len(r.Left) > 0 {
+		return fmt.Sprintf("could not be killed (state %s): process %d, %s", r.Left[0].State, r.Left[0].PID, r.Left[0].Command)
+	}
 	if r.Signal != 0 {
 		return "was killed by " + signalName(r.Signal)
 	}

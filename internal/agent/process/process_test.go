@@ -17,7 +17,7 @@ import (
 )
 
 // patience is far above what any of the tests needs.
-var patience = process.Patience{Stop: time.Minute, Output: time.Minute}
+var patience = process.Patience{Stop: time.Minute, Kill: time.Minute, Output: time.Minute}
 
 func shell(script string, stdout, stderr io.Writer) process.Command {
 	return process.Command{Path: "/bin/sh", Args: []string{"-c", script}, Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "A=b c"}, Stdout: stdout, Stderr: stderr}
@@ -154,7 +154,7 @@ func TestRun_StopLetsTheCommandCleanUp(t *testing.T) {
 
 func TestRun_StopKillsWhatIgnoresIt(t *testing.T) {
 	result, line := stopAfterLine(t, `trap '' TERM; sleep 300 & echo $!; while :; do sleep 0.01; done`,
-		process.Patience{Stop: 100 * time.Millisecond, Output: time.Minute})
+		process.Patience{Stop: 100 * time.Millisecond, Kill: time.Minute, Output: time.Minute})
 	if result.Signal != syscall.SIGKILL {
 		t.Errorf("%+v", result)
 	}

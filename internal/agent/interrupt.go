@@ -18,8 +18,8 @@ import (
 const (
 	bootIDFile = "/proc/sys/kernel/random/boot_id"
 
-	// maxLost is how often a command is begun anew that never came back. Its
-	// own effect may be what ends the agent, as when the container runtime is
+	// maxLost is how often a command is begun that never came back. Its own
+	// effect may be what kills the agent, as when the container runtime is
 	// restarted; then it would go on for ever.
 	maxLost = 3
 )
@@ -142,18 +142,16 @@ func (i *interrupts) runOne(ctx context.Context, c interrupt.Command, argv []str
 	if i.request.Type == interrupt.Reboot {
 		return i.reboot(ctx, c, argv)
 	}
-	lost, err := i.store.Begin(c, i.now())
-	if err != nil {
+	lost := i.store.Lost(c)
+	if lost >= maxLost {
+		return fmt.Errorf("interrupt %s has been begun %d times, and each time the agent vanished before its end; it is not begun again. "+
+			"Find out what kills the agent; then run the interrupt anew, or remove %s on the host", c.Line, lost, i.store.StartedFile(c))
+	}
+	if err := i.store.Begin(c, i.now()); err != nil {
 		return err
 	}
-	if lost >= maxLost {
-		i.warn("interrupt %s has been begun %d times and ended the agent each time; taking it for done", c.Line, lost)
-		return i.store.Complete(c, i.now())
-	}
 	if err := i.execute(ctx, c, argv); err != nil {
-		if errors.Is(err, errStopped) {
-			return err
-		}
+		// Also one that was stopped has come to an end, and does not count.
 		return errors.Join(err, i.store.Failed(c))
 	}
 	return i.store.Complete(c, i.now())

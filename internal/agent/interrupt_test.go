@@ -110,8 +110,33 @@ func TestInterruptFailuresRemoveFlag(t *testing.T) {
 	h.expectLines("/ran", "systemctl daemon-reload", "systemctl restart a", "systemctl restart a", "systemctl restart b")
 }
 
+// TestInterruptThatWasStoppedIsBegunAgain, however often: a stop is no crash.
+func TestInterruptThatWasStoppedIsBegunAgain(t *testing.T) {
+	h := newInterruptHost(t)
+	h.write("/does-restarta", "sleep 60")
+	for range 5 {
+		cmd, wait := h.start(h.interruptArgs(restartTwo)...)
+		h.eventually("the command runs", func() bool { return h.has(stateDir, "packages/tuning/running") })
+		h.must(cmd.Process.Signal(syscall.SIGTERM))
+		if r := wait(); r.code != 143 {
+			t.Fatalf("exit %d\n%s", r.code, r.stderr)
+		}
+	}
+	if h.has(interruptFlags, "service_restart_1.complete") {
+		t.Error("counts as done")
+	}
+	h.must(os.Remove(h.path("/does-restarta")))
+	if r := h.interrupt(restartTwo); r.code != 0 {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+	if ran := h.lines("/ran"); ran[len(ran)-1] != "systemctl restart b" {
+		t.Errorf("ran %q", ran)
+	}
+}
+
 // TestInterruptIsNotLostInACrash: kill -9 between begin and end runs it again,
-// but one that always kills the agent does not go on for ever.
+// but one that always kills the agent does not go on for ever, and is not
+// taken for done. Another run of the interrupt begins anew.
 func TestInterruptIsNotLostInACrash(t *testing.T) {
 	h := newInterruptHost(t)
 	h.write("/does-restarta", "kill -KILL $PPID")
@@ -121,10 +146,21 @@ func TestInterruptIsNotLostInACrash(t *testing.T) {
 		}
 	}
 	r := h.interrupt(restartTwo)
-	if r.code != 0 || !strings.Contains(r.stderr, "has been begun 3 times") {
+	if r.code != 1 || !strings.Contains(r.message, "interrupt systemctl restart a has been begun 3 times, and each time the agent vanished before its end") {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
 	}
-	h.expectLines("/ran", "systemctl daemon-reload", "systemctl restart a", "systemctl restart a", "systemctl restart a", "systemctl restart b")
+	h.expectLines("/ran", "systemctl daemon-reload", "systemctl restart a", "systemctl restart a", "systemctl restart a")
+	h.must(os.Remove(h.path("/does-restarta")))
+	if r := h.interrupt(restartTwo); r.code != 1 {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+	h.env["SKYHOOK_RUN"] = "another"
+	if r := h.interrupt(restartTwo); r.code != 0 {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+	if ran := h.lines("/ran"); ran[len(ran)-1] != "systemctl restart b" {
+		t.Errorf("ran %q", ran)
+	}
 }
 
 func TestRebootIsDoneWhenTheBootIDChanged(t *testing.T) {

@@ -86,16 +86,34 @@ func (s Store) Complete(c Command, now time.Time) error {
 // been killed between the two.
 func (s Store) Settle(c Command) error { return hostfs.Remove(s.path(c.Name + startedSuffix)) }
 
-// Begin notes that the command is about to run, and returns how many earlier
-// attempts have not come back.
-func (s Store) Begin(c Command, now time.Time) (lost int, err error) {
-	path := s.path(c.Name + startedSuffix)
-	if raw, err := os.ReadFile(path); err == nil {
-		text, _ := field(raw, attemptsKey)
-		lost, _ = strconv.Atoi(text)
+// StartedFile is where the command is noted while it runs.
+func (s Store) StartedFile(c Command) string { return s.path(c.Name + startedSuffix) }
+
+// Lost is how many attempts have not come back: neither done nor failed nor
+// stopped. Those of another run or of another command do not count.
+func (s Store) Lost(c Command) int {
+	raw, err := os.ReadFile(s.StartedFile(c))
+	if err != nil {
+		return 0
 	}
-	content := timeText(now) + "\n" + attemptsKey + strconv.Itoa(lost+1)
-	return lost, hostfs.WriteFile(path, []byte(content), 0o644)
+	if line, given := field(raw, commandKey); given && line != c.Line {
+		return 0
+	}
+	if run, _ := field(raw, runKey); run != c.Run {
+		return 0
+	}
+	text, _ := field(raw, attemptsKey)
+	lost, _ := strconv.Atoi(text)
+	return lost
+}
+
+// Begin notes that the command is about to run.
+func (s Store) Begin(c Command, now time.Time) error {
+	content := timeText(now) + "\n" + attemptsKey + strconv.Itoa(s.Lost(c)+1) + "\n" + commandKey + c.Line
+	if c.Run != "" {
+		content += "\n" + runKey + c.Run
+	}
+	return hostfs.WriteFile(s.StartedFile(c), []byte(content), 0o644)
 }
 
 // Failed forgets the command, so that it is tried again.

@@ -68,22 +68,34 @@ func TestBeginCompleteFailed(t *testing.T) {
 	store := newStore(t)
 	c := interrupt.Command{Name: "service_restart_0", Line: "systemctl daemon-reload"}
 	for want := range 3 {
-		lost, err := store.Begin(c, noon)
-		if err != nil || lost != want {
-			t.Errorf("lost %d, want %d: %v", lost, want, err)
+		if lost := store.Lost(c); lost != want {
+			t.Errorf("lost %d, want %d", lost, want)
 		}
+		must(t, store.Begin(c, noon))
+	}
+	if lost := store.Lost(interrupt.Command{Name: c.Name, Line: "systemctl restart b"}); lost != 0 {
+		t.Errorf("attempts of another command count: %d", lost)
 	}
 	must(t, store.Failed(c))
 	must(t, store.Failed(c))
-	if lost, _ := store.Begin(c, noon); lost != 0 {
+	if lost := store.Lost(c); lost != 0 {
 		t.Errorf("a failure counts as lost: %d", lost)
 	}
+	must(t, store.Begin(c, noon))
 	must(t, store.Complete(c, noon))
 	if !store.Done(c) {
 		t.Error("not done")
 	}
-	if lost, _ := store.Begin(c, noon); lost != 0 {
+	if lost := store.Lost(c); lost != 0 {
 		t.Errorf("a success counts as lost: %d", lost)
+	}
+	c.Run = "r1"
+	must(t, store.Begin(c, noon))
+	if lost := store.Lost(c); lost != 1 {
+		t.Errorf("lost %d", lost)
+	}
+	if c.Run = "r2"; store.Lost(c) != 0 {
+		t.Error("an attempt of another run counts")
 	}
 }
 

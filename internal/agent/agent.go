@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -26,6 +27,8 @@ type agent struct {
 	home string
 	// table is that of the processes here; see [agent.openTable].
 	table process.Table
+	// lockFile is open as long as the agent has its package for itself.
+	lockFile *os.File
 }
 
 var (

@@ -87,6 +87,9 @@ func (i *interrupts) prepare(ctx context.Context, own container) error {
 	}
 	// A reboot is the way out of what cannot be ended otherwise.
 	if i.request.Type != interrupt.Reboot {
+		if err := i.lock(ctx, filepath.Base(i.stateDir)); err != nil {
+			return err
+		}
 		if err := i.awaitEarlier(ctx, i.stateDir); err != nil {
 			return err
 		}

@@ -45,6 +45,9 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 	}
 	a.home = rootHome()
 	s := &stage{agent: a, mode: mode, pkg: pkg}
+	if err := s.lock(ctx, filepath.Base(s.stateDir(pkg))); err != nil {
+		return err
+	}
 	if err := s.awaitEarlier(ctx, s.stateDir(pkg)); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/agent/flags"
 	"github.com/skyhook-operator/skyhook/internal/agent/history"
 	"github.com/skyhook-operator/skyhook/internal/agent/process"
+	"github.com/skyhook-operator/skyhook/internal/agent/steplog"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
@@ -27,6 +28,8 @@ type agent struct {
 	home string
 	// table is that of the processes here; see [agent.openTable].
 	table process.Table
+	// secrets are those that no output must show.
+	secrets steplog.Secrets
 	// lockFile is open as long as the agent has its package for itself.
 	lockFile *os.File
 }

@@ -88,6 +88,18 @@ func (e environ) resolve(reference string) (value, name string, given bool) {
 	return "", name, false
 }
 
+// secretsVariable lists the variables whose values must not be printed.
+const secretsVariable = "SKYHOOK_SECRET_ENV"
+
+func (a *agent) secretValues() (values []string) {
+	for name := range strings.SplitSeq(a.env[secretsVariable], ",") {
+		if value := a.env[strings.TrimSpace(name)]; value != "" {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
 // standardPath is where hosts keep their commands; the container's own PATH
 // may know less.
 const standardPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -45,6 +45,16 @@ func (e *checksError) Error() string {
 
 func (e *checksError) Unwrap() []error { return e.failures }
 
+// maskedError is an error whose text may hold a secret, such as the command
+// line of a process.
+type maskedError struct {
+	error
+	secrets steplog.Secrets
+}
+
+func (e maskedError) Error() string { return e.secrets.Mask(e.error.Error()) }
+func (e maskedError) Unwrap() error { return e.error }
+
 // outputOf collects the last lines that explain an error.
 func outputOf(err error) string {
 	var several *checksError

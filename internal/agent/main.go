@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skyhook-operator/skyhook/internal/agent/steplog"
 	"github.com/skyhook-operator/skyhook/internal/agent/tryout"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
@@ -53,10 +54,12 @@ func Main(ctx context.Context, p Process) int {
 	p, flush := p.relayed()
 	defer flush(ctx)
 	a := &agent{Process: p, invocation: call, settings: set, env: env, now: time.Now}
+	a.secrets = steplog.NewSecrets(a.secretValues())
 	err = a.runToTheEnd(ctx)
 	if err == nil {
 		return exitDone
 	}
+	err = maskedError{err, a.secrets}
 	// The message first: it needs no reader.
 	message.write(err)
 	p.complain(err)

@@ -19,7 +19,7 @@ type output struct {
 // openOutput makes log files below dir, called after name, unless they are
 // turned off.
 func (a *agent) openOutput(dir, name string, secrets []string) *output {
-	out := &output{tail: steplog.NewTail(maxMessageOutput, secrets), files: a.openLogs(dir, name), reap: func() {}}
+	out := &output{tail: steplog.NewTail(maxMessageOutput), files: a.openLogs(dir, name), reap: func() {}}
 	var outSinks, errSinks []io.Writer
 	if out.files != nil {
 		outSinks, errSinks = append(outSinks, out.files.Out), append(errSinks, out.files.Err)
@@ -32,10 +32,20 @@ func (a *agent) openOutput(dir, name string, secrets []string) *output {
 	// Last: the container's output is the one that may make it wait.
 	stdout := steplog.NewStream("[out]", a.BufferLimit, a.now, append(outSinks, a.Stdout)...)
 	stderr := steplog.NewStream("[err]", a.BufferLimit, a.now, append(errSinks, a.Stderr)...)
-	outTail, errTail := out.tail.Writer(), out.tail.Writer()
-	out.stdout, out.stderr = io.MultiWriter(outTail, stdout), io.MultiWriter(errTail, stderr)
-	out.closers = []io.Closer{stdout, stderr, outTail, errTail}
+	// The message goes further than the logs: it hides arguments as well.
+	all := steplog.NewSecrets(append(secrets, a.secretValues()...))
+	out.stdout = out.masked(all, out.tail.Writer(), a.secrets, stdout)
+	out.stderr = out.masked(all, out.tail.Writer(), a.secrets, stderr)
 	return out
+}
+
+// masked carries one stream to the tail and to the logs, each without what it
+// must not show.
+func (o *output) masked(inTail steplog.Secrets, tail io.WriteCloser, inLogs steplog.Secrets, logs io.WriteCloser) io.Writer {
+	toTail, toLogs := inTail.Masking(tail), inLogs.Masking(logs)
+	// In this order: what was held back comes before the end of a line.
+	o.closers = append(o.closers, toTail, tail, toLogs, logs)
+	return io.MultiWriter(toTail, toLogs)
 }
 
 // openLogs is nil if there are to be no log files. A host that cannot take a

@@ -84,11 +84,11 @@ func TestRunStepReplacesEnvironmentVariables(t *testing.T) {
 
 func TestEnvironmentVariablesMayHaveDefaults(t *testing.T) {
 	h := newHost(t)
-	h.env["FOO"], h.env["EMPTY"] = "a b", ""
+	h.env["FOO"], h.env["EMPTY"] = "a b c", ""
 	h.define("apply", h.script("a.sh", `printf '%s|' "$@" >/ran`,
 		"env:FOO:-x", "env:NONE:-x y", "env:NONE:-", "env:EMPTY:-x", "env:NONE:-env:FOO", "env:NONE:-a:-b", "env:NONE:-$FOO"))
 	h.succeed("apply")
-	if got := h.read("/ran"); got != "a b|x y||x|env:FOO|a:-b|$FOO|" {
+	if got := h.read("/ran"); got != "a b c|x y||x|env:FOO|a:-b|$FOO|" {
 		t.Errorf("arguments %q", got)
 	}
 	h.define("apply", h.script("b.sh", `echo "$@ said no"; exit 1`, "env:NONE:-default", "env:FOO:-x"))

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -167,6 +169,7 @@ func (o Options) copyContainer(t Task, pkg v1alpha1.Package) corev1.Container {
 
 func (o Options) stageContainer(t Task, pkg v1alpha1.Package, name, mode string) corev1.Container {
 	env := append(append([]corev1.EnvVar{}, pkg.Env...), o.agentEnv(t)...)
+	env = append(env, secretEnv(pkg)...)
 	return corev1.Container{
 		Name: name, Image: o.agentImage(pkg), ImagePullPolicy: corev1.PullAlways,
 		Args: []string{mode, hostMount, o.copyDir(t)}, Env: env,
@@ -197,6 +200,20 @@ func (o Options) agentEnv(t Task) []corev1.EnvVar {
 		env = append(env, corev1.EnvVar{Name: "SKYHOOK_AGENT_STOP_SECONDS", Value: strconv.FormatInt(max(1, *grace-margin), 10)})
 	}
 	return env
+}
+
+// secretEnv names the variables whose values come from Secrets: the agent masks them wherever it prints.
+func secretEnv(pkg v1alpha1.Package) []corev1.EnvVar {
+	var names []string
+	for _, v := range pkg.Env {
+		if v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil && !slices.Contains(names, v.Name) {
+			names = append(names, v.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []corev1.EnvVar{{Name: "SKYHOOK_SECRET_ENV", Value: strings.Join(names, ",")}}
 }
 
 func (o Options) agentImage(pkg v1alpha1.Package) string {

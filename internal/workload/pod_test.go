@@ -380,3 +380,30 @@ func TestHashOfAllUnsetResources(t *testing.T) {
 		t.Errorf("before %s, after %s", before, after)
 	}
 }
+
+// TestPodNamesSecretVariables: the agent learns which values it must not print, and so does nobody else.
+func TestPodNamesSecretVariables(t *testing.T) {
+	k := task(t, "tuning")
+	pkg := k.Skyhook.Spec.Packages["tuning"]
+	pkg.Env = *read[[]corev1.EnvVar](t, `
+- {name: PLAIN, value: "1"}
+- {name: TOKEN, valueFrom: {secretKeyRef: {name: s, key: token}}}
+- {name: LEVEL, valueFrom: {configMapKeyRef: {name: c, key: level}}}
+- {name: KEY, valueFrom: {secretKeyRef: {name: s, key: key}}}
+- {name: TOKEN, valueFrom: {secretKeyRef: {name: other, key: token}}}
+- {name: URL, value: "https://$(TOKEN)@host"}
+`)
+	k.Skyhook.Spec.Packages["tuning"] = pkg
+	spec := build(t, options, k).Spec
+	for i, want := range []string{"", "TOKEN,KEY", "TOKEN,KEY"} {
+		got := ""
+		for _, v := range spec.InitContainers[i].Env {
+			if v.Name == "SKYHOOK_SECRET_ENV" {
+				got = v.Value
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", spec.InitContainers[i].Name, got, want)
+		}
+	}
+}

@@ -28,7 +28,9 @@ type Member struct {
 	group, session int
 }
 
-func (m Member) String() string { return fmt.Sprintf("process %d, state %s: %s", m.PID, m.State, m.Command) }
+func (m Member) String() string {
+	return fmt.Sprintf("process %d, state %s: %s", m.PID, m.State, m.Command)
+}
 
 // Group names a process group so that it is not taken for a later one of the
 // same number.

@@ -7,26 +7,19 @@ import (
 	"sync"
 )
 
-const (
-	// maxTailLine bounds what is kept of a single line.
-	maxTailLine = 1 << 10
-	masked      = "***"
-	// minSecret is the length from which a value is masked: replacing every
-	// "1" would destroy the text and protect nothing.
-	minSecret = 3
-)
+// maxTailLine bounds what is kept of a single line.
+const maxTailLine = 1 << 10
 
-// Tail keeps the last lines of both output streams, without secrets. It is
+// Tail keeps the last lines of both output streams. It is
 // safe for use by several goroutines, each through a writer of its own.
 //
 // A stream that prints a lot does not push out what the other one said: the
 // reason is often one line on standard error amid much on standard output.
 type Tail struct {
-	mu      sync.Mutex
-	limit   int
-	secrets []string
-	lines   []tailLine
-	size    int
+	mu    sync.Mutex
+	limit int
+	lines []tailLine
+	size  int
 }
 
 type tailLine struct {
@@ -34,23 +27,10 @@ type tailLine struct {
 	from *TailWriter
 }
 
-// NewTail keeps at most limit bytes. The secrets, line by line if they have
-// several, are replaced by asterisks.
-func NewTail(limit int, secrets []string) *Tail {
-	t := &Tail{limit: limit}
-	for _, secret := range secrets {
-		for line := range strings.Lines(secret) {
-			if line = strings.TrimRight(line, "\r\n"); len(line) >= minSecret {
-				t.secrets = append(t.secrets, line)
-			}
-		}
-	}
-	// A secret may be part of another one.
-	slices.SortFunc(t.secrets, func(a, b string) int { return len(b) - len(a) })
-	return t
-}
+// NewTail keeps at most limit bytes.
+func NewTail(limit int) *Tail { return &Tail{limit: limit} }
 
-// Writer takes raw output of one stream.
+// Writer takes the output of one stream.
 func (t *Tail) Writer() *TailWriter { return &TailWriter{tail: t} }
 
 // String is the text kept, without a final newline.
@@ -65,7 +45,10 @@ func (t *Tail) String() string {
 }
 
 func (t *Tail) add(from *TailWriter, line []byte, cut bool) {
-	text := t.mask(string(line), cut)
+	text := strings.ToValidUTF8(string(line), "\uFFFD")
+	if cut {
+		text += " [...]"
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lines = append(t.lines, tailLine{text, from})
@@ -95,30 +78,6 @@ func (t *Tail) evict(newest *TailWriter) {
 func (t *Tail) grow(from *TailWriter, n int) {
 	from.kept += n
 	t.size += n
-}
-
-func (t *Tail) mask(text string, cut bool) string {
-	for _, secret := range t.secrets {
-		text = strings.ReplaceAll(text, secret, masked)
-		if cut {
-			text = maskStart(text, secret)
-		}
-	}
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if cut {
-		text += " [...]"
-	}
-	return text
-}
-
-// maskStart masks the start of a secret at the very end of a line that was cut.
-func maskStart(text, secret string) string {
-	for n := min(len(secret)-1, len(text)); n > 0; n-- {
-		if strings.HasSuffix(text, secret[:n]) {
-			return text[:len(text)-n] + masked
-		}
-	}
-	return text
 }
 
 // TailWriter splits one stream into lines for its [Tail].

@@ -1,0 +1,40 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestSecretVariablesAreMaskedEverywhere, also where a script traces what it
+// does, and where a value comes in pieces, or in a line that is handed on in
+// pieces.
+func TestSecretVariablesAreMaskedEverywhere(t *testing.T) {
+	h := newHost(t)
+	h.env["TOKEN"], h.env["PEM"], h.env["PORT"], h.env["OPEN"] = "hunter2-hunter2", "-----BEGIN KEY-----\nMIIabc\n-----END KEY-----\n", "443", "not-secret"
+	h.env["SKYHOOK_SECRET_ENV"] = "TOKEN,PEM,PORT,MISSING"
+	h.env["SKYHOOK_AGENT_BUFFER_LIMIT"] = "64"
+	h.define("apply", h.script("a.sh", `set -x
+		: curl -H "Bearer $TOKEN" "$PEM" "$OPEN" "$PORT"
+		echo "$PEM" >&2
+		set +x
+		printf 'hunter2'; sleep 0.05; printf -- '-hunter2 in pieces\n'
+		for i in 1 2 3 4 5 6 7 8 9; do printf '%055d' 0; printf 'hunter2-h'; sleep 0.01; printf 'unter2'; done; echo
+		printf 'at the end hunter2-hunter2'
+		[[ $1 == hunter2-hunter2 ]] || exit 9
+		exit 5`, "env:TOKEN"))
+	r := h.fail("apply", "step a.sh env:TOKEN exited 5")
+	all := map[string]string{"stdout": r.stdout, "stderr": r.stderr, "message": r.message}
+	for _, log := range h.find(logsDir + "/shell/1.1.0/*") {
+		all[log] = h.read(log)
+	}
+	for name, text := range all {
+		for _, secret := range []string{"hunter2", "BEGIN KEY", "MIIabc"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s shows %s:\n%s", name, secret, text)
+			}
+		}
+	}
+	if !strings.Contains(r.stderr, "not-secret 443") || !strings.Contains(r.stdout, "at the end ***\n") || !strings.HasSuffix(r.message, "at the end ***") {
+		t.Errorf("stdout\n%s\nstderr\n%s\nmessage\n%s", r.stdout, r.stderr, r.message)
+	}
+}

@@ -85,10 +85,10 @@ func (a *agent) awaitEarlier(ctx context.Context, dir string) error {
 			return nil
 		}
 		if !told {
-			a.say("%s of an earlier run is still there (%s); waiting for its end", earlier.Title, left[0])
+			a.say("%s of an earlier run is still there (%s); waiting for its end", earlier.Title, where(left[0]))
 		}
 		stillThere := fmt.Sprintf("%s of an earlier run could not be killed and is still there (%s); "+
-			"nothing of the package runs beside it. Look at the device or file system that it waits for, or reboot the host", earlier.Title, left[0])
+			"nothing of the package runs beside it. Look at the device or file system that it waits for, or reboot the host", earlier.Title, where(left[0]))
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%s: %w", stillThere, errStopped)
@@ -98,3 +98,7 @@ func (a *agent) awaitEarlier(ctx context.Context, dir string) error {
 		}
 	}
 }
+
+// where leaves out the command line: arguments may be secret, and which ones
+// only the agent knew that is gone.
+func where(m process.Member) string { return fmt.Sprintf("process %d, state %s", m.PID, m.State) }

@@ -55,16 +55,17 @@ func TestStepThatCannotBeKilled(t *testing.T) {
 	h.env["SKYHOOK_AGENT_STEP_SECONDS"], h.env["SKYHOOK_AGENT_STOP_SECONDS"] = "0.2", "0.2"
 	h.env["SKYHOOK_AGENT_CHECK_SECONDS"] = "60"
 	h.define("apply", h.script("a.sh", writer))
-	h.define("apply-check", h.script("c.sh", writer), h.script("d.sh", "echo beside >>/ran"))
+	h.env["TOKEN"] = "hunter2"
+	h.define("apply-check", h.script("c.sh", writer, "env:TOKEN"), h.script("d.sh", "echo beside >>/ran"))
 	resume := h.frozen("/frozen")
-	r := h.fail("apply-check", "step c.sh could not be killed (state D): process ", "c.sh")
-	if !strings.Contains(r.message, copyDir+"/skyhook_dir/c.sh") {
+	r := h.fail("apply-check", "step c.sh env:TOKEN could not be killed (state D): process ", "c.sh")
+	if !strings.Contains(r.message, copyDir+"/skyhook_dir/c.sh ***") {
 		t.Errorf("the command is not named: %q", r.message)
 	}
 	for _, mode := range []string{"apply", "apply-check", "uninstall"} {
-		h.fail(mode, "step c.sh of an earlier run could not be killed and is still there (process ", "state D: ", "reboot the host")
+		h.fail(mode, "step c.sh env:TOKEN of an earlier run could not be killed and is still there (process ", ", state D); ", "reboot the host")
 	}
-	if r := h.interrupt(restartTwo); r.code != 1 || !strings.Contains(r.message, "step c.sh of an earlier run") {
+	if r := h.interrupt(restartTwo); r.code != 1 || !strings.Contains(r.message, "step c.sh env:TOKEN of an earlier run") {
 		t.Errorf("interrupt: exit %d, message %q", r.code, r.message)
 	}
 	h.expectLines("/ran", "begun")

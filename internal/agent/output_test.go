@@ -129,3 +129,24 @@ func TestSigtermEndsTheAgentWhateverBlocks(t *testing.T) {
 		t.Errorf("exit %d, message %q", code, h.message())
 	}
 }
+
+// TestOutputThatIsClosed: the reader is gone for good. The step learns nothing
+// of it, and has the usual signals.
+func TestOutputThatIsClosed(t *testing.T) {
+	h := newHost(t)
+	h.define("apply", h.script("a.sh", `echo one; echo two >&2; while [[ ! -e /go ]]; do sleep 0.01; done; seq 1 100000 | head -n 1; echo "${PIPESTATUS[0]}" >>/ran; exit 7`))
+	h.writeConfig()
+	cmd := h.command("apply", h.root, copyDir)
+	read, write, err := os.Pipe()
+	h.must(err)
+	cmd.Stdout, cmd.Stderr = write, write
+	h.must(cmd.Start())
+	h.must(write.Close())
+	h.must(read.Close())
+	h.write("/go", "")
+	h.endsWithin(60*time.Second, cmd)
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(h.message(), "step a.sh exited 7") {
+		t.Errorf("exit %d, message %q", code, h.message())
+	}
+	h.expectLines("/ran", "141")
+}

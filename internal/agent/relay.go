@@ -3,6 +3,9 @@ package agent
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/steplog"
@@ -32,6 +35,9 @@ func (p Process) relayed() (relayed Process, flush func(context.Context)) {
 	stdout := steplog.NewRelay(p.Stdout, relayBuffer, stallPatience)
 	stderr := steplog.NewRelay(p.Stderr, relayBuffer, stallPatience)
 	p.Stdout, p.Stderr = stdout, stderr
+	// An output that was closed must not end the agent in the middle of a step.
+	// The signal is caught and not ignored: steps would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return p, func(ctx context.Context) {
 		patience := flushPatience
 		if ctx.Err() != nil {

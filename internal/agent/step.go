@@ -11,6 +11,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/internal/agent/flags"
 	"github.com/skyhook-operator/skyhook/internal/agent/process"
+	"github.com/skyhook-operator/skyhook/internal/agent/steplog"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
@@ -65,6 +66,8 @@ func (s *stage) execute(ctx context.Context, step packagefile.Step) error {
 		return fmt.Errorf("step %s could not be started: %w", title(step), explainStart(script, err))
 	case result.Stopped:
 		failure.sentence, failure.cause = s.stopped(ctx, title(step), result)
+		// It may hold the command line of a process, with the arguments' values.
+		failure.sentence = steplog.NewSecrets(secrets).Mask(failure.sentence)
 		return failure
 	case result.OutputHeld:
 		s.say("step %s left a process behind that still holds its output; not waiting for it", step.Path)

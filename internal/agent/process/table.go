@@ -2,7 +2,6 @@ package process
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -26,10 +25,6 @@ type Member struct {
 	// start is the time of its begin, in clock ticks since the boot.
 	start          uint64
 	group, session int
-}
-
-func (m Member) String() string {
-	return fmt.Sprintf("process %d, state %s: %s", m.PID, m.State, m.Command)
 }
 
 // Group names a process group so that it is not taken for a later one of the

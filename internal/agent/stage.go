@@ -73,6 +73,10 @@ func (s *stage) prepare() error {
 	if err := copies.Use(s.CopyDir); err != nil {
 		return err
 	}
+	// An agent that was killed may have left it.
+	if err := hostfs.Remove(s.spareFlag()); err != nil {
+		return err
+	}
 	if !s.mode.IsUninstall() {
 		if err := hostfs.Remove(s.uninstalledFile()); err != nil {
 			return err
@@ -147,10 +151,27 @@ func (s *stage) runUnlessDone(ctx context.Context, step packagefile.Step) error 
 	if s.skip(step) {
 		return nil
 	}
-	if err := s.runStep(ctx, step); err != nil {
-		return err
+	store, always := s.flags(), step.AlwaysRun || s.AlwaysRun
+	store.Spare = s.spareFlag()
+	if s.skips(step) {
+		if err := store.Reserve(s.pkg, step, always, s.now()); err != nil {
+			return fmt.Errorf("step %s was not run: there is no room to note that it is done, and it must not run twice: %w; "+
+				"if the disk is full, free space in %s", title(step), err, s.RootDir)
+		}
 	}
-	return s.flags().Set(s.pkg, step, step.AlwaysRun || s.AlwaysRun, s.now())
+	err := s.runStep(ctx, step)
+	if err == nil {
+		err = store.Set(s.pkg, step, always, s.now())
+	}
+	return errors.Join(err, store.Release())
+}
+
+// spareFlag is where room for the flag of the next step is kept.
+func (s *stage) spareFlag() string { return filepath.Join(s.stateDir(s.pkg), "flag") }
+
+// skips tells of a step that is to run once only.
+func (s *stage) skips(step packagefile.Step) bool {
+	return !s.AlwaysRun && !step.AlwaysRun && (s.mode == packagefile.Apply || s.mode == packagefile.PostInterrupt)
 }
 
 // skip decides whether a step that has succeeded before is left out.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,8 @@ type Store struct {
 	Package string
 	// Folder is the name of the copy of the package that steps run from.
 	Folder string
+	// Spare is the file in which [Store.Reserve] keeps a flag; empty for none.
+	Spare string
 }
 
 // PackageDir holds the flags of one version of a package.
@@ -68,6 +71,22 @@ func (s Store) IsSet(pkg *packagefile.Package, step packagefile.Step) bool {
 	return err == nil && found && flag.countsFor(s.Package)
 }
 
+// Reserve takes the room for the flag of a step that is about to run: it could
+// not be set on a disk that is full then.
+func (s Store) Reserve(pkg *packagefile.Package, step packagefile.Step, alwaysRun bool, now time.Time) error {
+	f, err := s.next(s.Path(pkg, step), alwaysRun, now)
+	if err == nil {
+		err = hostfs.MkdirAll(filepath.Dir(s.Path(pkg, step)))
+	}
+	if err == nil {
+		err = f.write(s.Spare)
+	}
+	return err
+}
+
+// Release gives the room back that a flag does not need any more.
+func (s Store) Release() error { return hostfs.Remove(s.Spare) }
+
 // Set notes that the step has succeeded.
 func (s Store) Set(pkg *packagefile.Package, step packagefile.Step, alwaysRun bool, now time.Time) error {
 	unlock, err := hostfs.Lock(s.Dir)
@@ -76,9 +95,44 @@ func (s Store) Set(pkg *packagefile.Package, step packagefile.Step, alwaysRun bo
 	}
 	defer unlock()
 	path := s.Path(pkg, step)
-	old, _, err := readFlag(path)
+	f, err := s.next(path, alwaysRun, now)
 	if err != nil {
 		return err
+	}
+	if err := f.write(path); err != nil {
+		return s.useSpare(path, f, err)
+	}
+	return nil
+}
+
+// useSpare makes the reserved flag that of the step if it says the same, but
+// for the time.
+func (s Store) useSpare(path string, wanted flag, cause error) error {
+	if s.Spare == "" {
+		return cause
+	}
+	spare, found, err := readFlag(s.Spare)
+	if err != nil || !found || !slices.Equal(spare.claims, wanted.claims) {
+		return cause
+	}
+	if err := os.Rename(s.Spare, path); err != nil {
+		return errors.Join(cause, err)
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	// What cannot be synced is there all the same.
+	_ = dir.Sync()
+	return nil
+}
+
+// next is the flag at path after the step has succeeded.
+func (s Store) next(path string, alwaysRun bool, now time.Time) (flag, error) {
+	old, _, err := readFlag(path)
+	if err != nil {
+		return flag{}, err
 	}
 	return flag{
 		lines: []string{
@@ -86,7 +140,7 @@ func (s Store) Set(pkg *packagefile.Package, step packagefile.Step, alwaysRun bo
 			"step_always_runs: " + pythonBool(alwaysRun),
 		},
 		claims: old.claimedBy(claim{s.Package, s.Folder}),
-	}.write(path)
+	}, nil
 }
 
 // ClearPackage forgets the package's steps in its present version, and all of

@@ -11,6 +11,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -48,9 +49,17 @@ func Join(problems []Problem) string {
 	return strings.Join(texts, "; ")
 }
 
-// Check returns all problems of a Skyhook, sorted by field.
+// Check returns all problems of a Skyhook, sorted by field. One that is out of bounds is looked at no further.
 func Check(s *v1alpha1.Skyhook) []Problem {
 	c := &checker{}
+	c.bounds(s)
+	if len(c.problems) == 0 {
+		c.all(s)
+	}
+	return c.sorted()
+}
+
+func (c *checker) all(s *v1alpha1.Skyhook) {
 	if len(s.Name) > MaxName {
 		c.add("metadata.name", "is %d characters long; use at most %d", len(s.Name), MaxName)
 	}
@@ -63,20 +72,40 @@ func Check(s *v1alpha1.Skyhook) []Problem {
 		c.pkg(name, s.Spec.Packages)
 	}
 	c.cycles(s.Spec.Packages)
-	slices.SortStableFunc(c.problems, func(a, b Problem) int { return strings.Compare(a.Field, b.Field) })
-	return c.problems
 }
 
 type checker struct{ problems []Problem }
 
 func (c *checker) add(field, format string, args ...any) {
-	c.problems = append(c.problems, Problem{Field: field, Message: fmt.Sprintf(format, args...)})
+	c.problems = append(c.problems, Problem{Field: cut(field, maxField), Message: cut(fmt.Sprintf(format, args...), maxMessage)})
+}
+
+func (c *checker) sorted() []Problem {
+	slices.SortStableFunc(c.problems, func(a, b Problem) int { return strings.Compare(a.Field, b.Field) })
+	return c.problems
 }
 
 func (c *checker) selector(field string, s *metav1.LabelSelector) {
-	if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
+	if _, err := Selector(s); err != nil {
 		c.add(field, "is not a label selector: %v", err)
 	}
+}
+
+// Selector reads a selector up to the first thing wrong with it. Kubernetes joins the errors of all values in a time that
+// grows with the square of their number.
+func Selector(s *metav1.LabelSelector) (labels.Selector, error) {
+	for i := range s.MatchExpressions {
+		for _, value := range s.MatchExpressions[i].Values {
+			if texts := validation.IsValidLabelValue(value); len(texts) > 0 {
+				return nil, fmt.Errorf("value %q of %q: %s", cut(value, maxField), cut(s.MatchExpressions[i].Key, maxField), texts[0])
+			}
+		}
+	}
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		return nil, err
+	}
+	return selector, nil
 }
 
 func (c *checker) pkg(name string, all map[string]v1alpha1.Package) {
@@ -129,8 +158,12 @@ func (c *checker) dependency(name, dep string, all map[string]v1alpha1.Package) 
 	}
 }
 
+// equalVersions reports whether two versions, as they are written or as they are read, are the same.
 func equalVersions(a, b string) bool {
+	if a == b {
+		return true
+	}
 	va, errA := semver.NewVersion(a)
 	vb, errB := semver.NewVersion(b)
-	return a == b || errA == nil && errB == nil && va.Equal(vb)
+	return errA == nil && errB == nil && va.Equal(vb)
 }

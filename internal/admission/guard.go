@@ -1,9 +1,7 @@
 package admission
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -21,8 +19,7 @@ func Guard(s *v1alpha1.Skyhook, installed []Installed) []Problem {
 			c.guard(s, i)
 		}
 	}
-	slices.SortStableFunc(c.problems, func(a, b Problem) int { return cmp.Compare(a.Field, b.Field) })
-	return c.problems
+	return c.sorted()
 }
 
 func (c *checker) guard(s *v1alpha1.Skyhook, i Installed) {

@@ -12,8 +12,10 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/certs"
 	"github.com/skyhook-operator/skyhook/internal/webhook"
 )
@@ -86,9 +88,11 @@ func addWebhooks(mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	webhook.Register(server, mgr.GetScheme(), mgr.GetClient(), mgr.GetAPIReader())
-	// A replica that is not the leader would read all nodes only when it is asked, and be late with its answer.
-	if _, err := mgr.GetCache().GetInformer(context.Background(), &corev1.Node{}); err != nil {
-		return fmt.Errorf("watch nodes: %w", err)
+	// A replica that is not the leader would read these only when it is asked, and be late with its answer.
+	for _, kind := range []client.Object{&corev1.Node{}, &v1alpha1.Skyhook{}, &v1alpha1.DeploymentPolicy{}} {
+		if _, err := mgr.GetCache().GetInformer(context.Background(), kind); err != nil {
+			return fmt.Errorf("watch objects of %T: %w", kind, err)
+		}
 	}
 	if err := mgr.Add(server); err != nil {
 		return fmt.Errorf("add the webhook server: %w", err)

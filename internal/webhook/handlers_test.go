@@ -17,11 +17,11 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// counting is a cluster of memory that counts reads, and fails them all when err is set.
+// counting is a cluster of memory that counts reads, and fails them all when err is set, or lists when listErr is.
 type counting struct {
 	client.Client
-	reads int
-	err   error
+	reads, lists int
+	err, listErr error
 }
 
 func newCounting(objects ...client.Object) *counting {
@@ -38,6 +38,10 @@ func newCounting(objects ...client.Object) *counting {
 			return w.Get(ctx, key, o, opts...)
 		},
 		List: func(ctx context.Context, w client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			c.lists++
+			if c.listErr != nil {
+				return c.listErr
+			}
 			if err := read(); err != nil {
 				return err
 			}
@@ -45,6 +49,13 @@ func newCounting(objects ...client.Object) *counting {
 		},
 	})
 	return c
+}
+
+// stored is a Skyhook as the API server sends it of what is stored.
+func stored(t *testing.T, spec string) *v1alpha1.Skyhook {
+	s := parse[*v1alpha1.Skyhook](t, manifest("demo", spec))
+	s.UID, s.ResourceVersion = "u", "999"
+	return s
 }
 
 func node(name, annotation string) *corev1.Node {
@@ -62,8 +73,9 @@ func TestNodesThatLeftAreNotWaitedFor(t *testing.T) {
 		node    *corev1.Node
 		refused bool
 	}{"selected": {node("stays", installed), true}, "left": {left, false}} {
-		v := &skyhooks{cached: newCounting(c.node), live: newCounting()}
-		_, err := v.ValidateUpdate(t.Context(), parse[*v1alpha1.Skyhook](t, manifest("demo", wanted)), parse[*v1alpha1.Skyhook](t, manifest("demo", "")))
+		old := stored(t, wanted)
+		v := &skyhooks{cached: newCounting(c.node, old), live: newCounting()}
+		_, err := v.ValidateUpdate(t.Context(), old, parse[*v1alpha1.Skyhook](t, manifest("demo", "")))
 		if (err != nil) != c.refused {
 			t.Errorf("%s: removing the package gives %v", name, err)
 		}
@@ -87,27 +99,29 @@ func TestNodesAreReadOnlyIfTheyMatter(t *testing.T) {
 		{"to be uninstalled", wanted, applied, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			nodes := newCounting()
+			old := stored(t, c.old)
+			nodes := newCounting(old)
 			v := &skyhooks{cached: nodes, live: newCounting()}
 			s := parse[*v1alpha1.Skyhook](t, manifest("demo", c.spec))
 			var err error
 			if c.old == "" {
 				_, err = v.ValidateCreate(t.Context(), s)
 			} else {
-				_, err = v.ValidateUpdate(t.Context(), parse[*v1alpha1.Skyhook](t, manifest("demo", c.old)), s)
+				_, err = v.ValidateUpdate(t.Context(), old, s)
 			}
-			if err != nil || nodes.reads != c.want {
-				t.Errorf("read nodes %d times, want %d; error %v", nodes.reads, c.want, err)
+			if err != nil || nodes.lists != c.want {
+				t.Errorf("read nodes %d times, want %d; error %v", nodes.lists, c.want, err)
 			}
 		})
 	}
 }
 
 func TestUnreadableRecordsAreToldOf(t *testing.T) {
-	v := &skyhooks{cached: newCounting(node("n2", "{"), node("n1", "]"), node("abandoned", "{"), node("n3", "{}"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "other"}})}
+	old := stored(t, wanted)
+	v := &skyhooks{cached: newCounting(old, node("n2", "{"), node("n1", "]"), node("abandoned", "{"), node("n3", "{}"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "other"}})}
 	s := parse[*v1alpha1.Skyhook](t, manifest("demo", ""))
 	s.Annotations = map[string]string{"skyhook.nvidia.com/abandon-uninstall": "abandoned"}
-	got, err := v.ValidateUpdate(t.Context(), parse[*v1alpha1.Skyhook](t, manifest("demo", wanted)), s)
+	got, err := v.ValidateUpdate(t.Context(), old, s)
 	want := []string{"what is installed there is not known, because annotation skyhook.nvidia.com/nodeState_demo cannot be read: n1, n2"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v", got, err)
@@ -119,19 +133,29 @@ func TestFailuresAreNoRefusals(t *testing.T) {
 	broken := newCounting()
 	broken.err = errors.New("boom")
 	whole := newCounting()
+	old, used := stored(t, wanted), policy(t, "used", "zone")
+	used.ResourceVersion = "999"
+	listless := newCounting(old, used)
+	listless.listErr = errors.New("boom")
 	removal := func(v *skyhooks) error {
-		_, err := v.ValidateUpdate(t.Context(), parse[*v1alpha1.Skyhook](t, manifest("demo", wanted)), parse[*v1alpha1.Skyhook](t, manifest("demo", "")))
+		_, err := v.ValidateUpdate(t.Context(), old, parse[*v1alpha1.Skyhook](t, manifest("demo", "")))
 		return err
 	}
 	named := func(v *skyhooks) error {
 		_, err := v.ValidateCreate(t.Context(), parse[*v1alpha1.Skyhook](t, manifest("demo", "  deploymentPolicy: p")))
 		return err
 	}
-	_, deletion := (&policies{live: broken}).ValidateDelete(t.Context(), &v1alpha1.DeploymentPolicy{})
+	deletion := func(cached client.Reader) error {
+		_, err := (&policies{cached: cached, live: listless}).ValidateDelete(t.Context(), used)
+		return err
+	}
 	for want, err := range map[string]error{
-		"list nodes: boom":             removal(&skyhooks{cached: broken, live: whole}),
+		"list nodes: boom":             removal(&skyhooks{cached: listless, live: whole}),
+		"get skyhooks demo: boom":      removal(&skyhooks{cached: broken, live: whole}),
 		"get DeploymentPolicy p: boom": named(&skyhooks{cached: whole, live: broken}),
-		"list Skyhooks: boom":          deletion,
+		"list Skyhooks: boom":          deletion(listless),
+
+		"get deploymentpolicies used: boom": deletion(broken),
 	} {
 		if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -15,7 +15,7 @@ import (
 )
 
 // policies judges DeploymentPolicies.
-type policies struct{ live client.Reader }
+type policies struct{ cached, live client.Reader }
 
 // ValidateCreate judges a new policy.
 func (v *policies) ValidateCreate(_ context.Context, p *v1alpha1.DeploymentPolicy) (ctrladmission.Warnings, error) {
@@ -33,6 +33,10 @@ func (v *policies) ValidateUpdate(_ context.Context, old, p *v1alpha1.Deployment
 // ValidateDelete refuses while a Skyhook names the policy. It reads live: a policy is often deleted right after the Skyhook
 // that named it.
 func (v *policies) ValidateDelete(ctx context.Context, p *v1alpha1.DeploymentPolicy) (ctrladmission.Warnings, error) {
+	err := checkStored(ctx, p, "deploymentpolicies", v.cached, v.live, func() *v1alpha1.DeploymentPolicy { return &v1alpha1.DeploymentPolicy{} })
+	if err != nil {
+		return nil, err
+	}
 	var list v1alpha1.SkyhookList
 	if err := v.live.List(ctx, &list); err != nil {
 		return nil, apierrors.NewInternalError(fmt.Errorf("list Skyhooks: %w", err))

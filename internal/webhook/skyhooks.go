@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -41,8 +40,11 @@ func (v *skyhooks) ValidateDelete(context.Context, *v1alpha1.Skyhook) (ctrladmis
 	return nil, nil
 }
 
-// judge looks at all there is to say before it refuses; old is nil for a new Skyhook.
+// judge looks at all there is to say before it refuses, unless that is too much; old is nil for a new Skyhook.
 func (v *skyhooks) judge(ctx context.Context, old, s *v1alpha1.Skyhook) (ctrladmission.Warnings, error) {
+	if large := admission.Bounds(s); len(large) > 0 {
+		return nil, refusal(large)
+	}
 	problems := admission.Check(s)
 	missing, err := v.policy(ctx, s.Spec.DeploymentPolicy)
 	if err != nil {
@@ -51,7 +53,7 @@ func (v *skyhooks) judge(ctx context.Context, old, s *v1alpha1.Skyhook) (ctrladm
 	problems = append(problems, missing...)
 	installed, warnings, err := v.installed(ctx, old, s)
 	if err != nil {
-		return nil, apierrors.NewInternalError(err)
+		return nil, err
 	}
 	if old != nil {
 		problems = append(problems, admission.Guard(s, installed)...)
@@ -83,17 +85,26 @@ func (v *skyhooks) installed(ctx context.Context, old, s *v1alpha1.Skyhook) ([]a
 	if len(affected) == 0 {
 		return nil, nil, nil
 	}
+	before := old
+	if old == nil {
+		before = s
+	} else if err := v.checkStored(ctx, old); err != nil {
+		return nil, nil, err
+	}
 	var nodes corev1.NodeList
 	// Nothing here changes a node, and copies of a large fleet are dear.
 	if err := v.cached.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, nil, fmt.Errorf("list nodes: %w", err)
+		return nil, nil, apierrors.NewInternalError(fmt.Errorf("list nodes: %w", err))
 	}
-	before := old
-	if before == nil {
-		before = s
+	records, unreadable, err := read(ctx, s, targeted(nodes.Items, before, s))
+	if err != nil {
+		return nil, nil, err
 	}
-	records, warnings := read(s, targeted(nodes.Items, before, s))
-	return admission.Find(before, affected, maps.All(records)), warnings, nil
+	return admission.Find(before, affected, maps.All(records)), warnUnreadable(s.Name, unreadable, old != nil), nil
+}
+
+func (v *skyhooks) checkStored(ctx context.Context, old *v1alpha1.Skyhook) error {
+	return checkStored(ctx, old, "skyhooks", v.cached, v.live, func() *v1alpha1.Skyhook { return &v1alpha1.Skyhook{} })
 }
 
 // targeted are the nodes that either Skyhook selects. On others nothing is undone any more, so nothing waits for them. What
@@ -101,7 +112,7 @@ func (v *skyhooks) installed(ctx context.Context, old, s *v1alpha1.Skyhook) ([]a
 func targeted(nodes []corev1.Node, skyhooks ...*v1alpha1.Skyhook) []corev1.Node {
 	var selectors []labels.Selector
 	for _, s := range skyhooks {
-		if selector, err := metav1.LabelSelectorAsSelector(&s.Spec.NodeSelectors); err == nil {
+		if selector, err := admission.Selector(&s.Spec.NodeSelectors); err == nil {
 			selectors = append(selectors, selector)
 		}
 	}
@@ -115,11 +126,14 @@ func targeted(nodes []corev1.Node, skyhooks ...*v1alpha1.Skyhook) []corev1.Node 
 }
 
 // read decodes the records of all nodes that the Skyhook does not give up.
-func read(s *v1alpha1.Skyhook, nodes []corev1.Node) (records map[string]record.Node, warnings []string) {
-	abandoned, unreadable := admission.Abandoned(s), []string{}
+func read(ctx context.Context, s *v1alpha1.Skyhook, nodes []corev1.Node) (records map[string]record.Node, unreadable []string, err error) {
+	abandoned := admission.Abandoned(s)
 	records = map[string]record.Node{}
 	for i := range nodes {
 		n := &nodes[i]
+		if err := ctx.Err(); err != nil {
+			return nil, nil, apierrors.NewTimeoutError("the answer took too long; try again", 1)
+		}
 		if abandoned[n.Name] || !record.Exists(s.Name, n.Annotations, n.Labels) {
 			continue
 		}
@@ -130,10 +144,19 @@ func read(s *v1alpha1.Skyhook, nodes []corev1.Node) (records map[string]record.N
 		}
 		records[n.Name] = r
 	}
-	if len(unreadable) > 0 {
-		slices.Sort(unreadable)
-		warnings = []string{"what is installed there is not known, because annotation " + v1alpha1.AnnotationNodeStatePrefix + s.Name +
-			" cannot be read: " + admission.FirstNames(unreadable)}
+	slices.Sort(unreadable)
+	return records, unreadable, nil
+}
+
+// warnUnreadable names nodes only to who knows what is stored: anybody can ask for a new Skyhook of any name.
+func warnUnreadable(skyhook string, nodes []string, named bool) []string {
+	if len(nodes) == 0 {
+		return nil
 	}
-	return records, warnings
+	where := admission.FirstNames(nodes)
+	if !named {
+		where = fmt.Sprintf("on %d nodes", len(nodes))
+	}
+	return []string{"what is installed there is not known, because annotation " + v1alpha1.AnnotationNodeStatePrefix + skyhook +
+		" cannot be read: " + where}
 }

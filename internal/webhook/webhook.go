@@ -4,10 +4,10 @@ package webhook
 
 import (
 	"errors"
-	"fmt"
-	"strings"
+	"net/http"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -30,24 +30,20 @@ const (
 // Register has the server answer. cached reads nodes, of which there are many; live reads what was perhaps made a moment
 // ago.
 func Register(server webhook.Server, scheme *runtime.Scheme, cached, live client.Reader) {
-	server.Register(SkyhookPath, ctrladmission.WithValidator(scheme, &skyhooks{cached: cached, live: live}))
-	server.Register(PolicyPath, ctrladmission.WithValidator(scheme, &policies{live: live}))
+	for path, h := range gated(clock.RealClock{}, map[string]http.Handler{
+		SkyhookPath: ctrladmission.WithValidator(scheme, &skyhooks{cached: cached, live: live}),
+		PolicyPath:  ctrladmission.WithValidator(scheme, &policies{cached: cached, live: live}),
+	}) {
+		server.Register(path, h)
+	}
 }
 
 // refusal makes one error of all problems; nil when there are none.
 func refusal(problems []admission.Problem) error {
-	switch len(problems) {
-	case 0:
+	if len(problems) == 0 {
 		return nil
-	case 1:
-		return errors.New(problems[0].String())
 	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "%d problems", len(problems))
-	for _, p := range problems {
-		text.WriteString("\n- " + p.String())
-	}
-	return errors.New(text.String())
+	return errors.New(admission.Report(problems))
 }
 
 var (

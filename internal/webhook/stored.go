@@ -1,0 +1,37 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// checkStored returns an error unless a review's old object is what is stored: uid and resourceVersion, which who made up
+// a review does not know. It comes before everything that is dear to read or names what is in the cluster. A cache
+// may be late, so the API server is asked for this one object then; have is what to read it into.
+//
+// The API server itself asks about an object that somebody changed meanwhile only if it could not store the change
+// anyway: a conflict is what it would answer next.
+func checkStored[T client.Object](ctx context.Context, old T, resource string, cached, live client.Reader, have func() T) error {
+	for _, reader := range []client.Reader{cached, live} {
+		now := have()
+		err := reader.Get(ctx, client.ObjectKeyFromObject(old), now)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return apierrors.NewInternalError(fmt.Errorf("get %s %s: %w", resource, old.GetName(), err))
+		}
+		if now.GetUID() == old.GetUID() && now.GetResourceVersion() == old.GetResourceVersion() {
+			return nil
+		}
+	}
+	return apierrors.NewConflict(schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: resource}, old.GetName(),
+		errors.New("it is not the one that is stored, or was changed meanwhile; read it again and repeat the change"))
+}

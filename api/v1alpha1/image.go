@@ -13,10 +13,19 @@ func (p *Package) Repository() string {
 	return image
 }
 
-// ImageRef is the reference to pull: by digest when containerSHA is set, else by version. A tag in image is ignored.
-func (p *Package) ImageRef() string {
+// Digest is what the image is pinned to: containerSHA, or else the digest in image; empty when it is pinned to none.
+func (p *Package) Digest() string {
 	if p.ContainerSHA != "" {
-		return p.Repository() + "@" + p.ContainerSHA
+		return p.ContainerSHA
+	}
+	_, digest, _ := strings.Cut(p.Image, "@")
+	return digest
+}
+
+// ImageRef is the reference to pull: by digest when there is one, else by version. A tag in image is ignored.
+func (p *Package) ImageRef() string {
+	if digest := p.Digest(); digest != "" {
+		return p.Repository() + "@" + digest
 	}
 	return p.Repository() + ":" + p.Version
 }

@@ -48,8 +48,14 @@ func TestImageRef(t *testing.T) {
 		"version wins over the tag": {
 			v1alpha1.Package{Image: "localhost:5000/foo:0.9", Version: "1.2.3"}, "localhost:5000/foo:1.2.3",
 		},
-		"version wins over a digest in the image": {
-			v1alpha1.Package{Image: "foo@" + digest, Version: "v1"}, "foo:v1",
+		"a digest in the image counts": {
+			v1alpha1.Package{Image: "foo@" + digest, Version: "v1"}, "foo@" + digest,
+		},
+		"a digest after a tag counts": {
+			v1alpha1.Package{Image: "localhost:5000/foo:0.9@" + digest, Version: "v1"}, "localhost:5000/foo@" + digest,
+		},
+		"containerSHA wins over a digest, which admission refuses": {
+			v1alpha1.Package{Image: "foo@sha256:1", Version: "v1", ContainerSHA: digest}, "foo@" + digest,
 		},
 		"containerSHA wins over version": {
 			v1alpha1.Package{Image: "ghcr.io/org/foo", Version: "1.2.3", ContainerSHA: digest}, "ghcr.io/org/foo@" + digest,

@@ -28,9 +28,9 @@ type Package struct {
 	Version string `json:"version"`
 
 	// Image is the repository of the package's image, with the registry's port if
-	// it has one. A tag or digest in it is ignored: version is the tag, and
-	// containerSHA pins a digest. Example:
-	// ghcr.io/nvidia/skyhook-packages/shellscript.
+	// it has one. A tag in it is ignored: version is the tag. A digest in it
+	// (@sha256:...) pins the image as containerSHA does; if both are set they
+	// must be equal. Example: ghcr.io/nvidia/skyhook-packages/shellscript.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule=`!self.contains('://') && !self.matches(r'\s') && !self.startsWith(':') && !self.startsWith('@')`,message="image must be a repository such as ghcr.io/org/name, without https:// and without spaces; correct it"

@@ -5,6 +5,7 @@ package admission
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -122,6 +123,7 @@ func (c *checker) pkg(name string, all map[string]v1alpha1.Package) {
 	if pkg.Repository() == "" {
 		c.add(field+".image", "is empty; name the image's repository")
 	}
+	c.digest(field+".image", pkg)
 	size := 0
 	for _, value := range pkg.ConfigMap {
 		size += len(value)
@@ -135,6 +137,21 @@ func (c *checker) pkg(name string, all map[string]v1alpha1.Package) {
 	}
 	for _, dep := range slices.Sorted(maps.Keys(pkg.DependsOn)) {
 		c.dependency(name, dep, all)
+	}
+}
+
+// digestForm is that of containerSHA.
+var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// digest checks the digest in image, which pins it as containerSHA does.
+func (c *checker) digest(field string, pkg v1alpha1.Package) {
+	_, digest, pinned := strings.Cut(pkg.Image, "@")
+	switch {
+	case !pinned:
+	case !digestForm.MatchString(digest):
+		c.add(field, "ends with %q, which is no digest; write sha256: and 64 lower-case hexadecimal digits after the @, or remove it", digest)
+	case pkg.ContainerSHA != "" && pkg.ContainerSHA != digest:
+		c.add(field, "has the digest %q, but containerSHA is %q; remove one of them", digest, pkg.ContainerSHA)
 	}
 }
 

@@ -22,6 +22,8 @@ func skyhook(t *testing.T, spec string) *v1alpha1.Skyhook {
 	return s
 }
 
+var digest = "sha256:" + strings.Repeat("a", 64)
+
 // TestCheck: each wrong thing gives the fields and a part of the message that says how to mend it.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
@@ -62,6 +64,15 @@ packages:
 			want: []string{`spec.packages.` + strings.Repeat("a", 43) + `: no more than 63`},
 		},
 		{name: "no image", spec: `packages: {a: {version: 1.0.0, image: ""}}`, want: []string{`spec.packages.a.image: name the image's repository`}},
+		{name: "a digest", spec: `packages: {a: {version: 1.0.0, image: "x:1@` + digest + `"}, b: {version: 1.0.0, image: "x@` + digest + `", containerSHA: "` + digest + `"}}`},
+		{
+			name: "two digests", spec: `packages: {a: {version: 1.0.0, image: "x@` + digest + `", containerSHA: "` + strings.ReplaceAll(digest, "aaaa", "bbbb") + `"}}`,
+			want: []string{`spec.packages.a.image: has the digest "` + digest + `", but containerSHA is "sha256:bbb`},
+		},
+		{
+			name: "a digest that is none", spec: `packages: {a: {version: 1.0.0, image: "x@sha256:1"}, b: {version: 1.0.0, image: "x@"}}`,
+			want: []string{`spec.packages.a.image: "sha256:1", which is no digest`, `spec.packages.b.image: "", which is no digest`},
+		},
 		{name: "only a tag", spec: `packages: {a: {version: 1.0.0, image: ":1"}}`, want: []string{`spec.packages.a.image: is empty`}},
 
 		{

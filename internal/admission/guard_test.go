@@ -126,7 +126,6 @@ func TestWarnings(t *testing.T) {
 		applied   = `packages: {tuning: {version: 1.2.0, image: x, uninstall: {enabled: true, apply: true}}}`
 		tagged    = `packages: {tuning: {version: 1.2.0, image: "x:1.1"}}`
 	)
-	digest := "sha256:" + strings.Repeat("a", 64)
 	for _, c := range []struct {
 		name      string
 		old, spec string // no old spec: the Skyhook is new
@@ -153,7 +152,10 @@ func TestWarnings(t *testing.T) {
 		{name: "the tag is the version", spec: `packages: {tuning: {version: 1.1.0, image: "localhost:5000/x:1.1.0"}}`},
 		{
 			name: "a digest", spec: `packages: {tuning: {version: 1.2.0, image: "x@` + digest + `"}}`,
-			want: []string{`spec.packages.tuning.image: the digest "` + digest + `" is ignored; x:1.2.0 is used. Set containerSHA to pin the image`},
+		},
+		{
+			name: "a digest after another tag", spec: `packages: {tuning: {version: 1.2.0, image: "x:1.1@` + digest + `"}}`,
+			want: []string{`spec.packages.tuning.image: the tag "1.1" is ignored; x@` + digest + ` is used. Remove the tag, version is the tag`},
 		},
 		{name: "the digest is containerSHA", spec: `packages: {tuning: {version: 1.2.0, image: "x:1.2.0@` + digest + `", containerSHA: "` + digest + `"}}`},
 	} {

@@ -24,8 +24,8 @@ func Warnings(old, s *v1alpha1.Skyhook, installed []Installed) []string {
 			texts = append(texts, fmt.Sprintf("spec.packages.%s.uninstall.apply: the package was never installed on any node, or is not any more: "+
 				"there is nothing to do, and it stays uninstalled while apply is true", name))
 		}
-		if ignored := ignoredImage(pkg); ignored != "" && (!known || before.Image != pkg.Image || before.Version != pkg.Version) {
-			texts = append(texts, fmt.Sprintf("spec.packages.%s.image: %s", name, ignored))
+		if ignored := ignoredTag(pkg); ignored != "" && (!known || before.Image != pkg.Image || before.Version != pkg.Version) {
+			texts = append(texts, fmt.Sprintf("spec.packages.%s.image: %s", name, cut(ignored, maxMessage)))
 		}
 	}
 	return texts
@@ -35,16 +35,12 @@ func onNodes(name string, installed []Installed) bool {
 	return slices.ContainsFunc(installed, func(i Installed) bool { return i.Package == name && len(i.Nodes) > 0 })
 }
 
-// ignoredImage says which part of the image reference does not count; empty when all of it agrees with the package.
-func ignoredImage(pkg v1alpha1.Package) string {
-	rest := strings.TrimPrefix(pkg.Image, pkg.Repository())
-	tag, digest, pinned := strings.Cut(rest, "@")
-	tag = strings.TrimPrefix(tag, ":")
-	switch {
-	case pinned && digest != pkg.ContainerSHA:
-		return fmt.Sprintf("the digest %q is ignored; %s is used. Set containerSHA to pin the image", digest, pkg.ImageRef())
-	case tag != "" && tag != pkg.Version:
-		return fmt.Sprintf("the tag %q is ignored; %s is used. Remove the tag, version is the tag", tag, pkg.ImageRef())
+// ignoredTag says that the tag in image does not count; empty when it agrees with the package, or there is none.
+func ignoredTag(pkg v1alpha1.Package) string {
+	rest, _, _ := strings.Cut(strings.TrimPrefix(pkg.Image, pkg.Repository()), "@")
+	tag := strings.TrimPrefix(rest, ":")
+	if tag == "" || tag == pkg.Version {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("the tag %q is ignored; %s is used. Remove the tag, version is the tag", tag, pkg.ImageRef())
 }

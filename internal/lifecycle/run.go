@@ -114,7 +114,7 @@ func (p *pass) restart(e *record.Entry, pkg Package) {
 			e.Changed = union(e.Changed, keys)
 		}
 	}
-	e.Image, e.ContainerSHA, e.Hash, e.Generation = pkg.Image, pkg.ContainerSHA, pkg.Hash, p.Generation
+	e.Image, e.ContainerSHA, e.Hash, e.Generation = pkg.Image, pkg.Digest(), pkg.Hash, p.Generation
 	e.State, e.Restarts, e.Reason, e.Message = v1alpha1.StateInProgress, 0, "", ""
 	e.Rejected, e.RejectedAt = 0, metav1.Time{}
 	e.Since, e.Run, e.Config = p.stamp(), p.nextRun(e.Run), pkg.Config
@@ -124,7 +124,7 @@ func (p *pass) restart(e *record.Entry, pkg Package) {
 // begin starts a stage of a unit whose gates are open, after one that ended.
 func (p *pass) begin(u unit, last record.Entry, stage v1alpha1.Stage) record.Entry {
 	return record.Entry{
-		Name: u.name, Version: u.pkg.Version, Image: u.pkg.Image, ContainerSHA: u.pkg.ContainerSHA,
+		Name: u.name, Version: u.pkg.Version, Image: u.pkg.Image, ContainerSHA: u.pkg.Digest(),
 		Stage: stage, State: v1alpha1.StateInProgress,
 		Since: p.stamp(), Run: p.nextRun(last.Run), Config: u.pkg.Config,
 		Hash: u.pkg.Hash, Definition: u.pkg.Definition, Generation: p.Generation,

@@ -98,7 +98,7 @@ func (o Options) stagePod(t Task) (*corev1.Pod, error) {
 	pkg := *spec.DeepCopy()
 	id, err := json.Marshal(identity{
 		Name: t.Package, Version: pkg.Version, Skyhook: t.Skyhook.Name, Stage: t.Stage,
-		Image: pkg.Repository(), ContainerSHA: pkg.ContainerSHA,
+		Image: pkg.Repository(), ContainerSHA: pkg.Digest(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode the identity of package %s: %w", t.Package, err)

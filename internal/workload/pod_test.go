@@ -195,7 +195,9 @@ func TestPodImages(t *testing.T) {
 		{"a tag in image is passed over", "a/b:9", "", "", "a/b:1.2.0", "a/b", options.AgentImage},
 		{"a registry's port is no tag", "localhost:5000/b", "", "", "localhost:5000/b:1.2.0", "localhost:5000/b", options.AgentImage},
 		{"digest", "a/b:9", digest, "", "a/b@" + digest, "a/b", options.AgentImage},
-		{"a digest in image is passed over", "a/b@" + digest, "", "", "a/b:1.2.0", "a/b", options.AgentImage},
+		{"a digest in image", "a/b@" + digest, "", "", "a/b@" + digest, "a/b", options.AgentImage},
+		{"a digest in image after a tag", "a/b:9@" + digest, "", "", "a/b@" + digest, "a/b", options.AgentImage},
+		{"the same digest twice", "a/b@" + digest, digest, "", "a/b@" + digest, "a/b", options.AgentImage},
 		{"another agent", "a/b", "", "x/agent:2", "a/b:1.2.0", "a/b", "x/agent:2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -212,7 +214,7 @@ func TestPodImages(t *testing.T) {
 				t.Errorf("-want +got\n%s", diff)
 			}
 			id := pod.Annotations["skyhook.nvidia.com/package"]
-			if !strings.Contains(id, `"image":"`+c.wantID+`"`) || strings.Contains(id, `"containerSHA":"`+digest) != (c.sha != "") {
+			if !strings.Contains(id, `"image":"`+c.wantID+`"`) || strings.Contains(id, `"containerSHA":"`+digest) != strings.Contains(c.wantImage, digest) {
 				t.Errorf("identity %s", id)
 			}
 		})
@@ -320,6 +322,7 @@ func TestHash(t *testing.T) {
 		}, true},
 		{"version", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.Version = "1.2.1" }) }, false},
 		{"containerSHA", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.ContainerSHA = "sha256:1" }) }, false},
+		{"a digest in image", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.Image += "@sha256:1" }) }, false},
 		{"agent", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.AgentImageOverride = "x:1" }) }, false},
 		{"a config value", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.ConfigMap["level"] = "4" }) }, false},
 		{"a config key", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.ConfigMap["new"] = "" }) }, false},

@@ -13,7 +13,7 @@ func volumes(t Task, pkg v1alpha1.Package) []corev1.Volume {
 		configMapVolume(metaVolume(t), NodeMetaName(t.Skyhook.Name, t.Node)),
 	}
 	if len(pkg.ConfigMap) > 0 {
-		v = append(v, configMapVolume(t.Package, t.configMapName()))
+		v = append(v, configMapVolume(configVolume(t), t.configMapName()))
 	}
 	return v
 }
@@ -25,12 +25,21 @@ func mounts(t Task, pkg v1alpha1.Package) []corev1.VolumeMount {
 		{Name: metaVolume(t), MountPath: packageDir + "/node-metadata"},
 	}
 	if len(pkg.ConfigMap) > 0 {
-		m = append(m, corev1.VolumeMount{Name: t.Package, MountPath: packageDir + "/configmaps"})
+		m = append(m, corev1.VolumeMount{Name: configVolume(t), MountPath: packageDir + "/configmaps"})
 	}
 	return m
 }
 
 func metaVolume(t Task) string { return safeName(maxPodName, "metadata", t.Node) }
+
+// configVolume is the name of the volume with the package's configMap: the package's, by which people know it, unless another
+// volume of the pod has that name.
+func configVolume(t Task) string {
+	if t.Package == rootVolume || t.Package == metaVolume(t) {
+		return safeName(maxPodName, "configmap", t.Package)
+	}
+	return t.Package
+}
 
 func configMapVolume(name, configMap string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{

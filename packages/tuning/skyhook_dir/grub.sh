@@ -29,18 +29,13 @@ grub_words() {
   }'
 }
 
-# grub_has TEXT ARG: ARG is a line of TEXT.
-grub_has() {
-  [[ $'\n'"$1"$'\n' == *$'\n'"$2"$'\n'* ]]
-}
-
 # grub_lacks TEXT: the lines of TEXT are not all that is wanted; LACKING has
 # what is not there. Other arguments may be between those whose order counts.
 grub_lacks() {
   local arg i=0
   LACKING=()
   for arg in "${GRUB_ARGS[@]}"; do
-    grub_is_ordered "${arg}" || grub_has "$1" "${arg}" || LACKING+=("${arg}")
+    grub_is_ordered "${arg}" || has_line "$1" "${arg}" || LACKING+=("${arg}")
   done
   lines "$1"
   for arg in "${LIST[@]}"; do

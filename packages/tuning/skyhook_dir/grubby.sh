@@ -49,9 +49,9 @@ grubby_lacks() {
   done
   for arg in "${GRUB_ARGS[@]}"; do
     if grub_is_ordered "${arg}"; then
-      ! grub_has "${all}" "${GRUB_ORDERED[*]} in this order" || MISSING+=("${arg}")
+      ! has_line "${all}" "${GRUB_ORDERED[*]} in this order" || MISSING+=("${arg}")
     else
-      ! grub_has "${all}" "${arg}" || MISSING+=("${arg}")
+      ! has_line "${all}" "${arg}" || MISSING+=("${arg}")
     fi
   done
   ((${#MISSING[@]}))

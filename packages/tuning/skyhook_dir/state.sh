@@ -32,6 +32,11 @@ lines() {
   set +f
 }
 
+# has_line TEXT LINE: LINE is a line of TEXT.
+has_line() {
+  [[ $'\n'"$1"$'\n' == *$'\n'"$2"$'\n'* ]]
+}
+
 # read_file FILE: CONTENT is exactly what is in FILE, empty if it is missing.
 read_file() {
   CONTENT=""

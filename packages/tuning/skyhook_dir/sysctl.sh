@@ -109,11 +109,13 @@ sysctl_apply() {
   for path in "${WANTED_PATHS[@]}"; do
     wanted=${WANTED[${path}]}
     if sysctl_has "${path}" "${wanted}" || sysctl_set "${path}" "${wanted}"; then
+      sysctl_claim_made "${path}"
       state_unset rounded "${path}"
       continue
     fi
     # Network interfaces come and go, and their keys with them.
     [[ -f "/proc/sys/${path}" ]] || continue
+    [[ -z "${MADE}" || "${BEFORE[${path}]}" == "known ${MADE}" ]] || sysctl_claim_made "${path}"
     if [[ -n "${LENIENT[${path}]}" ]]; then
       say "sysctl.conf: ${path//\//.} is not ${wanted}: ${REPLY}"
     elif [[ -n "${MADE}" && "${BEFORE[${path}]}" != "known ${MADE}" ]]; then
@@ -123,6 +125,7 @@ sysctl_apply() {
       problem "sysctl.conf: ${path//\//.} cannot be ${wanted:-empty}: ${REPLY}"
     fi
   done
+  sysctl_save_ours
 }
 
 # sysctl_reconcile: what the kernel refuses does not get into the drop-in.

@@ -71,7 +71,9 @@ sysctl_remember() {
       BEFORE[${partner}]=${REPLY}
     done
   done
+  sysctl_load_ours
   sysctl_save_before
+  sysctl_claim
 }
 
 # sysctl_note_elsewhere: the line that sysctl_line has read.
@@ -92,9 +94,23 @@ sysctl_note_elsewhere() {
   esac
 }
 
+# sysctl_read_lines FILE: notes what it says.
+sysctl_read_lines() {
+  local line
+  while IFS= read -r line || [[ -n "${line}" ]]; do
+    sysctl_line "${line}"
+    sysctl_note_elsewhere
+  done <"$1"
+}
+
+sysctl_forget_elsewhere() {
+  ELSEWHERE=() ELSEWHERE_EXCEPT=()
+  ELSEWHERE_PATTERNS=() ELSEWHERE_VALUES=()
+}
+
 # sysctl_read_elsewhere: what all other files want, the later ones winning.
 sysctl_read_elsewhere() {
-  local dir file name line names
+  local dir file name names
   local -A files=()
   for dir in "${SYSCTL_DIRS[@]}"; do
     for file in "${dir}"/*.conf; do
@@ -107,11 +123,7 @@ sysctl_read_elsewhere() {
   lines "${names}"
   for name in "${LIST[@]}" /etc/sysctl.conf; do
     file=${files[${name}]:-${name}}
-    [[ -f "${file}" ]] || continue
-    while IFS= read -r line || [[ -n "${line}" ]]; do
-      sysctl_line "${line}"
-      sysctl_note_elsewhere
-    done <"${file}"
+    [[ ! -f "${file}" ]] || sysctl_read_lines "${file}"
   done
 }
 
@@ -146,23 +158,27 @@ sysctl_yields() {
   ! sysctl_elsewhere "$1" && sysctl_elsewhere "${partner}" && [[ "${REPLY}" != 0 ]]
 }
 
-# sysctl_restore PATH: as far as that can be done; some values can only be set
-# once per boot, and that must not keep a package from being removed.
+# sysctl_restore PATH: if it is still ours, and as far as that can be done; some
+# values can only be set once per boot, and that must not keep a package from
+# being removed.
 sysctl_restore() {
-  local value
+  local name value
   [[ -f "/proc/sys/$1" ]] || return 0
+  sysctl_name "$1"
+  name=${REPLY}
   if sysctl_elsewhere "$1"; then
     value=${REPLY}
   elif [[ "${BEFORE[$1]}" == "known "* ]]; then
     value=${BEFORE[$1]#known }
   else
-    say "the value that ${1//\//.} had before is not known; it stays until the next boot"
+    say "the value that ${name} had before is not known; it stays until the next boot"
     return 0
   fi
   ! sysctl_yields "$1" "${value}" || return 0
   sysctl_has "$1" "${value}"
-  [[ $? -ne 1 ]] || sysctl_set "$1" "${value}" ||
-    say "${1//\//.} stays as it is until the next boot, it cannot be set back to ${value}: ${REPLY}"
+  [[ $? -eq 1 ]] && ! sysctl_is_left "$1" "${value}" || return 0
+  sysctl_set "$1" "${value}" ||
+    say "${name} stays as it is until the next boot, it cannot be set back to ${value}: ${REPLY}"
 }
 
 # sysctl_restore_unwanted: and only then forgets what was there before.
@@ -176,7 +192,11 @@ sysctl_restore_unwanted() {
   for path in "${gone[@]}"; do
     sysctl_restore "${path}"
     state_unset rounded "${path}"
-    unset "BEFORE[${path}]"
   done
+  # A pair is looked at as one, so not before all are done.
+  for path in "${gone[@]}"; do
+    unset "BEFORE[${path}]" "OURS[${path}]"
+  done
+  sysctl_save_ours
   sysctl_save_before
 }

@@ -164,7 +164,7 @@ PACKAGE=$(package_name)
 readonly PACKAGE
 readonly BASE="999-${PACKAGE}-tuning"
 
-for part in state sysctl sysctl_live sysctl_before limits units running grub grubby; do
+for part in state sysctl sysctl_live sysctl_before sysctl_ours limits units running grub grubby; do
   # shellcheck source=/dev/null
   . "${HERE}/${part}.sh" || exit 1
 done

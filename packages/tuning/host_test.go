@@ -14,7 +14,7 @@ import (
 
 var template = hostroot.Template{Dirs: []string{"run"}, Tools: []string{
 	"awk", "bash", "cat", "cp", "date", "env", "flock", "grep", "mkdir", "mv", "nsenter", "readlink", "rm", "rmdir",
-	"sed", "sort", "sync", "sysctl", "tr",
+	"sed", "sha256sum", "sort", "sync", "sysctl", "tr",
 }}
 
 func TestMain(m *testing.M) {

@@ -91,27 +91,54 @@ grubby_remember() {
   state_get grubby "${name}" && [[ "${REPLY}" == "${text}" ]] || state_set grubby "${name}" "${text}"
 }
 
+# grubby_is_changed NAME ENTRIES: somebody has set another argument of that name
+# since: one that is neither ours nor was there before.
+grubby_is_changed() {
+  local arg
+  grubby_named "$1" "$2"
+  for arg in ${REPLY}; do
+    [[ " ${OURS[*]} ${WAS[*]} " == *" ${arg} "* ]] || return 0
+  done
+  return 1
+}
+
+# grubby_undo NAME ENTRIES: GONE has what to take out of ENTRIES. Fails if there
+# is nothing to undo. Where an entry has none of that name, a crash may have cut
+# off a change; else somebody has taken it out.
+grubby_undo() {
+  local arg entry undo=1
+  GONE=""
+  grubby_named "$1" "$2"
+  for arg in "${OURS[@]}"; do
+    [[ " ${REPLY} " == *" ${arg} "* && " ${WAS[*]} " != *" ${arg} "* ]] && GONE+="${GONE:+ }${arg}" undo=0
+  done
+  owed grubby || return "${undo}"
+  lines "$2"
+  for entry in "${LIST[@]}"; do
+    grubby_named "$1" "${entry}"
+    [[ -n "${REPLY}" || ${#WAS[@]} -eq 0 ]] || undo=0
+  done
+  return "${undo}"
+}
+
 # grubby_take_back NAME: in one run, so that a crash leaves the one or the
-# other. Where an entry has none of that name, a crash has cut off a change.
+# other. To set what was there before would drive out what somebody has set
+# since, and to take only ours out would give that another meaning.
 grubby_take_back() {
-  local name=$1 arg entries gone="" undo="" OURS=() WAS=()
+  local name=$1 entries GONE OURS=() WAS=()
   state_get grubby "${name}"
   grubby_split "${REPLY}"
-  if ! state_elsewhere grubby "${name}"; then
-    entries=$(grubby_entries ALL)
-    grubby_named "${name}" "${entries}"
-    for arg in "${OURS[@]}"; do
-      [[ " ${REPLY} " == *" ${arg} "* && " ${WAS[*]} " != *" ${arg} "* ]] && gone+="${gone:+ }${arg}" undo=1
-    done
-    lines "${entries}"
-    for entries in "${LIST[@]}"; do
-      grubby_named "${name}" "${entries}"
-      [[ -n "${REPLY}" || ${#WAS[@]} -eq 0 ]] || undo=1
-    done
-    [[ -z "${undo}" ]] || grubby_run ${gone:+"--remove-args=${gone}"} ${WAS:+"--args=${WAS[*]}"}
-    grubby_named "${name}" "$(grubby_entries DEFAULT)"
-    [[ -z "${undo}" || "${REPLY}" == "${WAS[*]}" ]] ||
-      say "grubby could not set back \"${WAS[*]}\"; the boot entries have \"${REPLY}\""
+  entries=$(grubby_entries ALL)
+  if ! state_elsewhere grubby "${name}" && grubby_undo "${name}" "${entries}"; then
+    if grubby_is_changed "${name}" "${entries}"; then
+      grubby_named "${name}" "$(grubby_entries DEFAULT)"
+      say "the boot entries have \"${REPLY}\", which somebody has changed since this package set \"${OURS[*]}\"; they are left as they are"
+    else
+      grubby_run ${GONE:+"--remove-args=${GONE}"} ${WAS:+"--args=${WAS[*]}"}
+      grubby_named "${name}" "$(grubby_entries DEFAULT)"
+      [[ "${REPLY}" == "${WAS[*]}" ]] ||
+        say "grubby could not set back \"${WAS[*]}\"; the boot entries have \"${REPLY}\""
+    fi
   fi
   state_unset grubby "${name}"
 }
@@ -120,7 +147,10 @@ grubby_take_back() {
 # of what is wanted may be worse than nothing.
 grubby_set() {
   local arg stale="" names="" MISSING
-  grubby_lacks || return 0
+  if ! grubby_lacks; then
+    settle grubby
+    return
+  fi
   for arg in "${GRUB_ORDERED[@]}"; do
     grubby_name "${arg}"
     [[ " ${MISSING[*]} " != *" ${arg} "* || " ${names} " == *" ${REPLY} "* ]] && continue
@@ -128,13 +158,21 @@ grubby_set() {
     grubby_named "${REPLY}" "$(grubby_entries ALL)"
     stale+="${REPLY:+${stale:+ }}${REPLY}"
   done
-  # What is there would keep its place.
-  [[ -z "${stale}" ]] || grubby_run "--remove-args=${stale}"
+  # What is there would keep its place. Until the next run has ended, entries
+  # may have none of those names.
+  if [[ -n "${stale}" ]]; then
+    owe grubby
+    grubby_run "--remove-args=${stale}"
+  fi
   grubby_run "--args=${MISSING[*]}"
-  grubby_lacks || return 0
+  if ! grubby_lacks; then
+    settle grubby
+    return
+  fi
   for arg in ${names}; do
     grubby_take_back "${arg}"
   done
+  settle grubby
   fail "grub.conf: grubby of this host did not set ${MISSING[*]}: it may keep one argument of a name only; see grubby --info=ALL"
 }
 
@@ -147,7 +185,10 @@ grubby_reconcile() {
   for arg in "${names[@]}"; do
     grubby_wants "${arg}" || grubby_take_back "${arg}"
   done
-  ((${#GRUB_ARGS[@]})) && ! type -P update-grub >/dev/null || return 0
+  if ((${#GRUB_ARGS[@]} == 0)) || type -P update-grub >/dev/null; then
+    settle grubby
+    return
+  fi
   for arg in "${GRUB_ARGS[@]}"; do
     grubby_name "${arg}"
     grubby_remember "${REPLY}"

@@ -9,8 +9,9 @@ declare -A LIMIT_RANGES=([nice]=" from -20 to 19")
 # where it belongs from the start.
 readonly PAM_FILES=(/etc/pam.d/common-session /etc/pam.d/common-session-noninteractive)
 readonly PAM_LINE="session required pam_limits.so # for the Skyhook package \"${PACKAGE}\""
+readonly PAM_MARK="# for the Skyhook package \"${PACKAGE}\""
 # A line of ours or of another package of this kind.
-readonly PAM_OURS='# for the Skyhook package "'
+readonly PAM_OURS='^session required pam_limits.so # for the Skyhook package "[^"]*"$'
 
 LIMITS_TEXT=""
 
@@ -112,9 +113,9 @@ limits_validate() {
 
 # pam_sources_limits FILE: somebody other than packages of this kind has
 # pam_limits in it. Each of those brings a line of its own, so that each can
-# be removed by itself.
+# be removed by itself. A line that was changed is somebody's own.
 pam_sources_limits() {
-  grep -v '^[[:space:]]*#' -- "$1" | grep -vF -- "${PAM_OURS}" | grep -qF pam_limits.so
+  grep -v '^[[:space:]]*#' -- "$1" | grep -v -- "${PAM_OURS}" | grep -qF pam_limits.so
 }
 
 # pam_split FILE: CONTENT is its text behind a newline, so that every line has
@@ -148,15 +149,22 @@ pam_add() {
 
 # pam_remove: the line, and not a byte more or less than was added.
 pam_remove() {
-  local file before after
+  local file text
   for file in "${PAM_FILES[@]}"; do
     [[ -f "${file}" ]] || continue
     file=$(readlink -f -- "${file}")
     pam_split "${file}"
-    pam_has_line || continue
-    before=${CONTENT%%$'\n'"${PAM_LINE}"*} after=${CONTENT#*$'\n'"${PAM_LINE}"}
-    before+=${after}
-    put_file "${file}" "${before#$'\n'}"
+    if pam_has_line; then
+      text=${CONTENT}$'\n'
+      while [[ "${text}" == *$'\n'"${PAM_LINE}"$'\n'* ]]; do
+        text=${text%%$'\n'"${PAM_LINE}"$'\n'*}$'\n'${text#*$'\n'"${PAM_LINE}"$'\n'}
+      done
+      text=${text%$'\n'}
+      put_file "${file}" "${text#$'\n'}"
+    fi
+    # Also a line that was commented out.
+    grep -F -- "${PAM_MARK}" "${file}" | grep -qvxF -- "${PAM_LINE}" || continue
+    say "${file} has the line of this package, but changed: it is left as it is"
   done
 }
 

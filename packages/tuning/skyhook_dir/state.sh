@@ -76,38 +76,6 @@ put_file() {
   fi
 }
 
-# put_drop_in FILE CONTENT: and remembers whether its folder was there before.
-put_drop_in() {
-  local dir=${1%/*} was=made
-  [[ ! -e "$1${UNFINISHED}" ]] || rm -f -- "$1${UNFINISHED}"
-  holds "$1" "$2" && return
-  if ! state_get folders "${dir}"; then
-    # A drop-in that nobody remembers is one of an earlier version of this
-    # package, which made the folders it needed. What another package of this
-    # kind has made is removed by the last of them.
-    if state_elsewhere folders "${dir}"; then
-      was=${REPLY}
-    elif [[ -d "${dir}" && ! -e "$1" ]]; then
-      was=kept
-    fi
-    state_set folders "${dir}" "${was}"
-  fi
-  mkdir -p -- "${dir}" || fail "cannot make ${dir}"
-  put_file "$1" "$2"
-}
-
-# remove_drop_in FILE: and its folder, if this package made it and nothing else
-# is in it.
-remove_drop_in() {
-  local dir=${1%/*} was=kept
-  # As above; other folders than those of units are always there.
-  [[ -e "$1" && "${dir}" == /etc/systemd/* ]] && was=made
-  state_get folders "${dir}" && was=${REPLY}
-  rm -f -- "$1" "$1${UNFINISHED}" || fail "cannot remove $1"
-  [[ "${was}" == kept ]] || rmdir -- "${dir}" 2>/dev/null
-  state_unset folders "${dir}"
-}
-
 state_begin() {
   [[ -d "${STATE}" ]] || mkdir -p -- "${STATE}" || fail "cannot make ${STATE}"
 }

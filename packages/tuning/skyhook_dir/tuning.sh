@@ -13,7 +13,7 @@ export LC_ALL=C
 
 readonly MODES="config, config-check, post-interrupt-check, uninstall, uninstall-check"
 readonly KEYS="sysctl.conf, ulimit.conf, service_<unit>.conf, grub.conf"
-readonly TOOLS="awk cat cp date grep mkdir mv readlink rm rmdir sed sort sync"
+readonly TOOLS="awk cat cp date grep mkdir mv readlink rm rmdir sed sha256sum sort sync"
 readonly HERE=${BASH_SOURCE[0]%/*}
 
 PROBLEMS=0
@@ -164,7 +164,7 @@ PACKAGE=$(package_name)
 readonly PACKAGE
 readonly BASE="999-${PACKAGE}-tuning"
 
-for part in state sysctl sysctl_live sysctl_before sysctl_ours limits units running grub grubby; do
+for part in state drop_ins sysctl sysctl_live sysctl_before sysctl_ours limits units running grub grubby; do
   # shellcheck source=/dev/null
   . "${HERE}/${part}.sh" || exit 1
 done

@@ -37,12 +37,19 @@ has_line() {
   [[ $'\n'"$1"$'\n' == *$'\n'"$2"$'\n'* ]]
 }
 
-# read_file FILE: CONTENT is exactly what is in FILE, empty if it is missing.
+# read_file FILE: CONTENT is exactly what is in FILE, empty if it is missing. It
+# ends where a NUL character is, then NUL is not empty: bash knows none.
 read_file() {
-  CONTENT=""
+  CONTENT="" NUL=""
   [[ -e "$1" ]] || return 0
   # Up to the end of the file, which is what read calls a failure.
-  { IFS= read -r -d "" CONTENT || :; } <"$1" || fail "cannot read $1"
+  { ! IFS= read -r -d "" CONTENT || NUL=1; } <"$1" || fail "cannot read $1"
+}
+
+# is_key PATH: the configMap has it. What was copied from an earlier mount may
+# have left a link that leads nowhere: its key is gone, and not empty.
+is_key() {
+  [[ -f "$1" ]]
 }
 
 # read_key KEY: CONTENT is what the configMap has under KEY, with Unix line ends.
@@ -56,7 +63,7 @@ read_key() {
 holds() {
   [[ -f "$1" ]] || return 1
   read_file "$1"
-  [[ "${CONTENT}" == "$2" ]]
+  [[ -z "${NUL}" && "${CONTENT}" == "$2" ]]
 }
 
 # put_file FILE CONTENT: at once, so that a crash leaves the old file or the

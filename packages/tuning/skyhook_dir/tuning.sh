@@ -85,6 +85,7 @@ wait_for_others() {
 refuse_unknown_keys() {
   local path key
   for path in "${CONFIGMAPS}"/*; do
+    is_key "${path}" || continue
     key=${path##*/}
     case "${key}" in
       sysctl.conf | ulimit.conf | grub.conf | service_?*.conf) ;;
@@ -98,6 +99,7 @@ refuse_unknown_keys() {
         ;;
     esac
     read_file "${path}"
+    [[ -z "${NUL}" ]] || problem "${key} has a NUL character, which no text has; save it as plain text"
     if [[ "${CONTENT}"$'\n' == *$'\r\n'* ]]; then
       say "${key} has Windows line ends, which are left out; save it with Unix ones"
     fi

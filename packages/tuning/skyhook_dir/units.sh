@@ -67,6 +67,7 @@ unit_file_validate() {
 units_validate() {
   local path key unit
   for path in "${CONFIGMAPS}"/service_?*.conf; do
+    is_key "${path}" || continue
     key=${path##*/}
     unit_of "${key}"
     unit=${REPLY}

@@ -203,7 +203,9 @@ func (i *interrupts) execute(ctx context.Context, c interrupt.Command, argv []st
 	out := i.openOutput(i.logDir, c.Name, nil)
 	i.say("%s", c.Line)
 	out.head(c.Line)
-	result, err := process.Run(ctx, process.Command{
+	limited, cancel := limit(ctx, i.InterruptLimit)
+	defer cancel()
+	result, err := process.Run(limited, process.Command{
 		Path: program, Args: argv[1:], Dir: i.dir, Env: env.list(), Stdout: out.stdout, Stderr: out.stderr,
 		Started: i.noteRunning(i.stateDir, "interrupt "+c.Line), Table: i.table,
 	}, i.patience())
@@ -213,6 +215,8 @@ func (i *interrupts) execute(ctx context.Context, c interrupt.Command, argv []st
 	switch {
 	case err != nil:
 		return fmt.Errorf("interrupt %s could not be started: %w", c.Line, err)
+	case result.Stopped && ctx.Err() == nil && len(result.Left) == 0:
+		sentence = fmt.Sprintf("interrupt %s did not end within %v, and %s when told to stop", c.Line, i.InterruptLimit, result)
 	case result.Code == 0 && result.Signal == 0:
 		return nil
 	case ctx.Err() != nil:

@@ -304,3 +304,19 @@ func TestInterruptErrors(t *testing.T) {
 		t.Error("something happened")
 	}
 }
+
+// TestInterruptThatTakesTooLongIsStopped, and tried again.
+func TestInterruptThatTakesTooLongIsStopped(t *testing.T) {
+	h := newInterruptHost(t)
+	h.env["SKYHOOK_AGENT_INTERRUPT_SECONDS"] = "0.5"
+	h.write("/does-restarta", "sleep 60")
+	for range 4 {
+		if r := h.interrupt(restartTwo); r.code != 1 || !strings.Contains(r.message, "interrupt systemctl restart a did not end within 500ms, and was killed by SIGTERM when told to stop") {
+			t.Fatalf("exit %d, message %q", r.code, r.message)
+		}
+	}
+	h.must(os.Remove(h.path("/does-restarta")))
+	if r := h.interrupt(restartTwo); r.code != 0 {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+}

@@ -28,6 +28,8 @@ type settings struct {
 	RebootPatience time.Duration
 	// StepLimit is how long a step may take; zero is for ever.
 	StepLimit time.Duration
+	// InterruptLimit is how long one command of an interrupt may take; zero is for ever.
+	InterruptLimit time.Duration
 	// CheckPatience is how long a check that fails is tried again.
 	CheckPatience time.Duration
 	// Namespaces names those of the host that steps run in, beside its root.
@@ -46,6 +48,9 @@ const (
 	defaultStopPatience = 25 * time.Second
 	// A host may take long to stop its services.
 	defaultRebootPatience = 10 * time.Minute
+	// systemd gives a service 90 s to stop and 90 s to start unless it says
+	// otherwise, and a service may wait for others.
+	defaultInterruptLimit = 10 * time.Minute
 	defaultMessageFile    = "/dev/termination-log"
 )
 
@@ -73,6 +78,7 @@ func readSettings(env environ) settings {
 	s.StopPatience = s.seconds(env, "SKYHOOK_AGENT_STOP_SECONDS", defaultStopPatience)
 	s.RebootPatience = s.seconds(env, "SKYHOOK_AGENT_REBOOT_SECONDS", defaultRebootPatience)
 	s.StepLimit = s.seconds(env, "SKYHOOK_AGENT_STEP_SECONDS", 0)
+	s.InterruptLimit = s.seconds(env, "SKYHOOK_AGENT_INTERRUPT_SECONDS", defaultInterruptLimit)
 	s.CheckPatience = s.seconds(env, "SKYHOOK_AGENT_CHECK_SECONDS", 0)
 	s.Namespaces = env[namespacesVariable]
 	return s

@@ -52,7 +52,7 @@ func (s *stage) execute(ctx context.Context, step packagefile.Step) error {
 		return fmt.Errorf("step %s could not be started: %w", title(step), err)
 	}
 	out := s.openOutput(s.logDir(s.pkg), step.Path, secrets)
-	limited, cancel := s.limit(ctx)
+	limited, cancel := limit(ctx, s.StepLimit)
 	defer cancel()
 	result, err := process.Run(limited, process.Command{
 		Path: script, Args: arguments, Dir: s.CopyDir, Env: s.environ(step), Stdout: out.stdout, Stderr: out.stderr, Namespace: s.namespace,
@@ -95,12 +95,12 @@ func (a *agent) patience() process.Patience {
 	return process.Patience{Stop: a.StopPatience, Kill: killPatience, Output: outputPatience}
 }
 
-// limit ends with the time that a step may take.
-func (a *agent) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if a.StepLimit <= 0 {
+// limit ends with the time that a command may take; zero is for ever.
+func limit(ctx context.Context, time time.Duration) (context.Context, context.CancelFunc) {
+	if time <= 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, a.StepLimit)
+	return context.WithTimeout(ctx, time)
 }
 
 func verdict(step packagefile.Step, result process.Result) string {

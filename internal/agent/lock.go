@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -63,7 +62,14 @@ func (a *agent) hold(file *os.File) {
 	a.lockFile = file
 	// Only for people.
 	if err := file.Truncate(0); err == nil {
-		_, _ = fmt.Fprintf(file, "%s, process %d\n", a.Mode, os.Getpid())
+		_, _ = fmt.Fprintf(file, "%s, process %d", a.Mode, os.Getpid())
+	}
+}
+
+// leave takes the name out of the file; the lock itself goes with the process.
+func (a *agent) leave() {
+	if a.lockFile != nil {
+		_ = a.lockFile.Truncate(0)
 	}
 }
 
@@ -72,5 +78,5 @@ func holder(path string) string {
 	if err != nil || len(raw) == 0 {
 		return "not known which"
 	}
-	return strings.TrimSpace(string(raw))
+	return string(raw)
 }

@@ -53,7 +53,11 @@ func (p Process) relayed() (relayed Process, flush func(context.Context)) {
 // process is over then, and with it what still blocks.
 func (a *agent) runToTheEnd(ctx context.Context) error {
 	ended := make(chan error, 1)
-	go func() { ended <- a.run(ctx) }()
+	go func() {
+		err := a.run(ctx)
+		a.leave()
+		ended <- err
+	}()
 	select {
 	case err := <-ended:
 		return err

@@ -24,7 +24,7 @@ func (a *agent) openOutput(dir, name string, secrets []string) *output {
 	if out.files != nil {
 		outSinks, errSinks = append(outSinks, out.files.Out), append(errSinks, out.files.Err)
 		out.reap = func() {
-			if err := steplog.Reap(dir, name, steplog.Keep); err != nil {
+			if err := out.files.Reap(steplog.Keep); err != nil {
 				a.warn("%v", err)
 			}
 		}

@@ -197,6 +197,31 @@ func TestReapOldLogs(t *testing.T) {
 	}
 }
 
+// TestLogOfTheRunThatFailedStays, though the clock has jumped back since the
+// runs before.
+func TestLogOfTheRunThatFailedStays(t *testing.T) {
+	h := newHost(t)
+	h.define("apply", h.script("a.sh", `echo "the reason"; exit 1`))
+	future := time.Now().Add(24 * time.Hour)
+	for i := range 6 {
+		log := fmt.Sprintf(logsDir+"/shell/1.1.0/a.sh-2099-01-01-00000%d.log", i)
+		h.write(log, "")
+		h.must(os.Chtimes(h.path(log), future, future))
+	}
+	for want := 1; want <= 5; want++ {
+		h.fail("apply", "exited 1")
+		kept := 0
+		for _, log := range h.find(logsDir + "/shell/1.1.0/a.sh-*.log") {
+			if strings.HasSuffix(h.read(log), " the reason\n") {
+				kept++
+			}
+		}
+		if kept != want {
+			t.Fatalf("after %d runs %d logs of them", want, kept)
+		}
+	}
+}
+
 func TestDontWriteLogs(t *testing.T) {
 	for value, written := range map[string]bool{"true": true, "True": true, "false": false, "False": false, "0": false} {
 		h := newHost(t)

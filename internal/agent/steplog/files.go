@@ -27,6 +27,8 @@ var stamp = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}-\d{6}(-\d+)?$`)
 // Files are the two log files of one run of a step.
 type Files struct {
 	Out, Err *os.File
+	// step is the name that the logs of all its runs begin with.
+	step string
 }
 
 // Create makes new log files for the step below dir, and the directories for
@@ -51,7 +53,7 @@ func Create(dir, step string, now time.Time) (*Files, error) {
 			_ = out.Close()
 			return nil, fmt.Errorf("create the log: %w", err)
 		}
-		return &Files{Out: out, Err: errFile}, nil
+		return &Files{Out: out, Err: errFile, step: filepath.Base(step)}, nil
 	}
 }
 
@@ -77,22 +79,30 @@ func (f *Files) Remove() error {
 	return nil
 }
 
-// Reap removes all but the newest logs of the step below dir, each together
-// with its error log, and error logs that have lost theirs.
-func Reap(dir, step string, keep int) error {
-	prefix := filepath.Base(step) + "-"
-	dir = filepath.Dir(filepath.Join(dir, step))
+// Reap removes all but the newest logs of the step, each together with its
+// error log, and error logs that have lost theirs. Those of this run stay.
+func (f *Files) Reap(keep int) error {
+	dir, present := filepath.Dir(f.Out.Name()), strings.TrimSuffix(filepath.Base(f.Out.Name()), outSuffix)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("remove old logs: %w", err)
 	}
-	runs := runsOf(entries, prefix)
+	runs := runsOf(entries, f.step+"-")
 	slices.SortFunc(runs, func(a, b run) int {
+		if a.name == present || b.name == present {
+			return first(a.name == present)
+		}
 		if byTime := b.modified.Compare(a.modified); byTime != 0 {
 			return byTime
 		}
 		return strings.Compare(b.name, a.name)
 	})
+	// Without it the step has removed its own log.
+	if len(runs) > 0 && runs[0].name == present {
+		if err := f.stampAfter(runs[1:]); err != nil {
+			return fmt.Errorf("keep the order of logs: %w", err)
+		}
+	}
 	for _, old := range runs[min(keep, len(runs)):] {
 		for _, suffix := range []string{outSuffix, errSuffix} {
 			if err := os.Remove(filepath.Join(dir, old.name+suffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -101,6 +111,24 @@ func Reap(dir, step string, keep int) error {
 		}
 	}
 	return nil
+}
+
+func first(isFirst bool) int {
+	if isFirst {
+		return -1
+	}
+	return 1
+}
+
+// stampAfter makes this run the newest one by the time of its file as well: a
+// clock that jumps back would have it removed before older ones.
+func (f *Files) stampAfter(others []run) error {
+	info, err := os.Stat(f.Out.Name())
+	if err != nil || len(others) == 0 || info.ModTime().After(others[0].modified) {
+		return err
+	}
+	after := others[0].modified.Add(time.Microsecond)
+	return os.Chtimes(f.Out.Name(), after, after)
 }
 
 // run is one run of a step: name is that of its files without the suffix.

@@ -253,15 +253,54 @@ func TestReap(t *testing.T) {
 			}
 		}
 	}
-	if err := steplog.Reap(dir, "run.sh", steplog.Keep); err != nil {
+	present, err := steplog.Create(dir, "run.sh", noon().Add(time.Hour))
+	if err != nil {
 		t.Fatal(err)
 	}
+	if err := errors.Join(present.Close(), present.Reap(steplog.Keep)); err != nil {
+		t.Fatal(err)
+	}
+	want = append(want[2:], filepath.Base(present.Out.Name()), filepath.Base(present.Err.Name()))
 	want = append(want, others...)
 	slices.Sort(want)
 	if got := names(t, dir); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if err := steplog.Reap(filepath.Join(dir, "none"), "run.sh", 5); err == nil {
+	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755), present.Reap(5), os.Remove(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := present.Reap(5); err == nil {
 		t.Error("no error for a missing directory")
+	}
+}
+
+// TestReap_ClockThatJumped: the present run stays, and those after it count as
+// newer than those before, whatever the clock said.
+func TestReap_ClockThatJumped(t *testing.T) {
+	dir := t.TempDir()
+	clock := noon().Add(24 * 365 * time.Hour)
+	var made []string
+	for i := range 9 {
+		if i == 5 {
+			clock = noon()
+		}
+		clock = clock.Add(time.Second)
+		files, err := steplog.Create(dir, "run.sh", clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []*os.File{files.Out, files.Err} {
+			if err := os.Chtimes(file.Name(), clock, clock); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(files.Close(), files.Reap(steplog.Keep)); err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, filepath.Base(files.Err.Name()), filepath.Base(files.Out.Name()))
+		want := slices.Sorted(slices.Values(made[max(0, len(made)-2*steplog.Keep):]))
+		if got := names(t, dir); !slices.Equal(got, want) {
+			t.Fatalf("run %d: left %q, want %q", i, got, want)
+		}
 	}
 }

@@ -10,8 +10,10 @@ import (
 type output struct {
 	stdout, stderr io.Writer
 	// tail is the end of both, without secrets.
-	tail    *steplog.Tail
-	files   *steplog.Files
+	tail  *steplog.Tail
+	files *steplog.Files
+	// log is the log on the host of the first stream; nil without.
+	log     io.Writer
 	closers []io.Closer
 	reap    func()
 }
@@ -22,7 +24,8 @@ func (a *agent) openOutput(dir, name string, secrets []string) *output {
 	out := &output{tail: steplog.NewTail(maxMessageOutput), files: a.openLogs(dir, name), reap: func() {}}
 	var outSinks, errSinks []io.Writer
 	if out.files != nil {
-		outSinks, errSinks = append(outSinks, out.files.Out), append(errSinks, out.files.Err)
+		out.log = steplog.NewCapped(out.files.Out, a.LogLimit)
+		outSinks, errSinks = append(outSinks, out.log), append(errSinks, steplog.NewCapped(out.files.Err, a.LogLimit))
 		out.reap = func() {
 			if err := out.files.Reap(steplog.Keep); err != nil {
 				a.warn("%v", err)
@@ -64,8 +67,8 @@ func (a *agent) openLogs(dir, name string) *steplog.Files {
 
 // head puts a line of the agent's own at the start of the log.
 func (o *output) head(line string) {
-	if o.files != nil {
-		_, _ = o.files.Out.WriteString(line + "\n")
+	if o.log != nil {
+		_, _ = io.WriteString(o.log, line+"\n")
 	}
 }
 

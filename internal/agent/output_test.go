@@ -150,3 +150,41 @@ func TestOutputThatIsClosed(t *testing.T) {
 	}
 	h.expectLines("/ran", "141")
 }
+
+// TestLogOfALoopingStepIsBounded, on a disk that pods share; what came first
+// and what came last is there.
+func TestLogOfALoopingStepIsBounded(t *testing.T) {
+	h := newHost(t)
+	h.env["SKYHOOK_AGENT_LOG_LIMIT"] = "65536"
+	h.define("apply", h.script("a.sh", `echo "the start"; seq 1 50000; seq 1 50000 >&2; echo "the reason"; echo "the reason" >&2; exit 7`))
+	h.fail("apply", "exited 7")
+	for _, log := range h.find(logsDir + "/shell/1.1.0/a.sh-*") {
+		text := h.read(log)
+		if len(text) > 65536+100 || !strings.HasSuffix(text, " the reason\n") || !strings.Contains(text, " bytes are left out here: the log is limited to 65536 ...]\n") {
+			t.Errorf("%s: %d bytes, the end %q", log, len(text), text[max(0, len(text)-100):])
+		}
+		if strings.HasSuffix(log, ".log") && !strings.Contains(text, " the start\n") {
+			t.Error("the start is missing")
+		}
+	}
+}
+
+// TestSizesOutOfRange are named, with what is used in their place.
+func TestSizesOutOfRange(t *testing.T) {
+	for name, c := range map[string]struct{ variable, value, want string }{
+		"no number":     {"SKYHOOK_AGENT_BUFFER_LIMIT", "8k", `="8k" is not a number of bytes, using 8192`},
+		"none":          {"SKYHOOK_AGENT_BUFFER_LIMIT", "0", `="0" is not a number of bytes, using 8192`},
+		"all memory":    {"SKYHOOK_AGENT_BUFFER_LIMIT", "1073741824", "=1073741824 is not between 1 and 1048576 bytes, using 1048576"},
+		"beyond memory": {"SKYHOOK_AGENT_BUFFER_LIMIT", "99999999999999999999", "is not between 1 and 1048576 bytes, using 1048576"},
+		"tiny log":      {"SKYHOOK_AGENT_LOG_LIMIT", "10", "=10 is not between 65536 and 2147483647 bytes, using 65536"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t)
+			h.env[c.variable] = c.value
+			h.define("apply", h.script("a.sh", ""))
+			if r := h.succeed("apply"); !strings.Contains(r.stderr, "WARNING: "+c.variable+"=") || !strings.Contains(r.stderr, c.want) {
+				t.Errorf("stderr\n%s", r.stderr)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -20,6 +21,8 @@ type settings struct {
 	RootDir     string
 	LogDir      string
 	BufferLimit int
+	// LogLimit is how large one log on the host may get, in bytes.
+	LogLimit    int64
 	WriteLogs   bool
 	MessageFile string
 	// StopPatience is the time between SIGTERM and SIGKILL for a command.
@@ -43,6 +46,11 @@ const (
 	mountNamespace = "mount"
 
 	defaultBufferLimit = 8192
+	// The agent shares its memory limit with the steps, and keeps two lines.
+	maxBufferLimit = 1 << 20
+	// Five runs of a script with two logs each take 100 MiB at most.
+	defaultLogLimit = 10 << 20
+	minLogLimit     = 64 << 10
 	// Below the kubelet's default of 30 s, so that a step which ignores SIGTERM
 	// is reported as stopped before the agent itself is killed.
 	defaultStopPatience = 25 * time.Second
@@ -64,17 +72,11 @@ func readSettings(env environ) settings {
 		DataDir:     env.get("SKYHOOK_DATA_DIR", "/skyhook-package"),
 		RootDir:     env.get("SKYHOOK_ROOT_DIR", "/etc/skyhook"),
 		LogDir:      env.get("SKYHOOK_LOG_DIR", "/var/log/skyhook"),
-		BufferLimit: defaultBufferLimit,
 		WriteLogs:   env.flag("SKYHOOK_AGENT_WRITE_LOGS", true),
 		MessageFile: env.get("SKYHOOK_AGENT_TERMINATION_LOG", defaultMessageFile),
 	}
-	if text, given := env["SKYHOOK_AGENT_BUFFER_LIMIT"]; given {
-		if n, err := strconv.Atoi(text); err == nil && n > 0 {
-			s.BufferLimit = n
-		} else {
-			s.badVariables = append(s.badVariables, fmt.Sprintf("SKYHOOK_AGENT_BUFFER_LIMIT=%q is not a number of bytes, using %d", text, s.BufferLimit))
-		}
-	}
+	s.BufferLimit = int(s.bytes(env, "SKYHOOK_AGENT_BUFFER_LIMIT", defaultBufferLimit, 1, maxBufferLimit))
+	s.LogLimit = s.bytes(env, "SKYHOOK_AGENT_LOG_LIMIT", defaultLogLimit, minLogLimit, math.MaxInt32)
 	s.StopPatience = s.seconds(env, "SKYHOOK_AGENT_STOP_SECONDS", defaultStopPatience)
 	s.RebootPatience = s.seconds(env, "SKYHOOK_AGENT_REBOOT_SECONDS", defaultRebootPatience)
 	s.StepLimit = s.seconds(env, "SKYHOOK_AGENT_STEP_SECONDS", 0)
@@ -82,6 +84,24 @@ func readSettings(env environ) settings {
 	s.CheckPatience = s.seconds(env, "SKYHOOK_AGENT_CHECK_SECONDS", 0)
 	s.Namespaces = env[namespacesVariable]
 	return s
+}
+
+// bytes reads a size. One that is out of range becomes the nearest that is not.
+func (s *settings) bytes(env environ, name string, fallback, least, most int64) int64 {
+	text, given := env[name]
+	if !given {
+		return fallback
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if (err != nil && !errors.Is(err, strconv.ErrRange)) || n <= 0 {
+		s.badVariables = append(s.badVariables, fmt.Sprintf("%s=%q is not a number of bytes, using %d", name, text, fallback))
+		return fallback
+	}
+	if within := min(max(n, least), most); within != n {
+		s.badVariables = append(s.badVariables, fmt.Sprintf("%s=%s is not between %d and %d bytes, using %d", name, text, least, most, within))
+		return within
+	}
+	return n
 }
 
 func (s *settings) seconds(env environ, name string, fallback time.Duration) time.Duration {

@@ -48,7 +48,7 @@ func Create(dir, step string, now time.Time) (*Files, error) {
 		if err != nil {
 			return nil, fmt.Errorf("create the log: %w", err)
 		}
-		errFile, err := os.OpenFile(name+errSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o640)
+		errFile, err := os.OpenFile(name+errSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o640)
 		if err != nil {
 			_ = out.Close()
 			return nil, fmt.Errorf("create the log: %w", err)
@@ -58,7 +58,7 @@ func Create(dir, step string, now time.Time) (*Files, error) {
 }
 
 func create(name string) (*os.File, error) {
-	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
+	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
 }
 
 // Close closes both files.

@@ -51,11 +51,12 @@ func (s *stage) execute(ctx context.Context, step packagefile.Step) error {
 	if err := makeExecutable(script); err != nil {
 		return fmt.Errorf("step %s could not be started: %w", title(step), err)
 	}
+	path, arguments := program(script, arguments)
 	out := s.openOutput(s.logDir(s.pkg), step.Path, secrets)
 	limited, cancel := limit(ctx, s.StepLimit)
 	defer cancel()
 	result, err := process.Run(limited, process.Command{
-		Path: script, Args: arguments, Dir: s.CopyDir, Env: s.environ(step), Stdout: out.stdout, Stderr: out.stderr, Namespace: s.namespace,
+		Path: path, Args: arguments, Dir: s.CopyDir, Env: s.environ(step), Stdout: out.stdout, Stderr: out.stderr, Namespace: s.namespace,
 		Started: s.noteRunning(s.stateDir(s.pkg), "step "+title(step)), Table: s.table,
 	}, s.patience())
 	s.forgetRunning(s.stateDir(s.pkg), result)

@@ -35,3 +35,10 @@ func startIn(cmd *exec.Cmd, namespace *os.File) error {
 	}
 	return cmd.Start()
 }
+
+// NoExec reports whether the file system of a file is mounted so that nothing
+// of it can be started.
+func NoExec(name string) bool {
+	var fs unix.Statfs_t
+	return unix.Statfs(name, &fs) == nil && fs.Flags&unix.MS_NOEXEC != 0
+}

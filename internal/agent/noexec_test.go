@@ -1,0 +1,40 @@
+package agent_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
+)
+
+// newNoexecHost keeps packages where nothing can be started, as on
+// Container-Optimized OS.
+func newNoexecHost(t *testing.T) *host {
+	h := newHost(t)
+	h.must(os.MkdirAll(h.path(stateDir), 0o755))
+	h.must(syscall.Mount("test", h.path(stateDir), "tmpfs", syscall.MS_NOEXEC, "size=16m"))
+	t.Cleanup(func() { _ = syscall.Unmount(h.path(stateDir), syscall.MNT_DETACH) })
+	return h
+}
+
+// TestScriptOnAFileSystemMountedNoexec is run by its interpreter, as the kernel
+// would do it.
+func TestScriptOnAFileSystemMountedNoexec(t *testing.T) {
+	h := newNoexecHost(t)
+	a, b := h.script("a.sh", "", "one", "two three"), h.script("b.sh", "")
+	h.write(copyDir+"/skyhook_dir/a.sh", "#! /bin/bash -e \necho \"$0 $# $2\" >>/ran\nfalse\necho beyond >>/ran\n")
+	h.write(copyDir+"/skyhook_dir/b.sh", "#!/bin/bash\necho b >>/ran\n")
+	h.define("apply", b, a)
+	h.fail("apply", "step a.sh one two three exited 1")
+	h.expectLines("/ran", "b", copyDir+"/skyhook_dir/a.sh 2 two three")
+}
+
+func TestProgramOnAFileSystemMountedNoexec(t *testing.T) {
+	h := newNoexecHost(t)
+	h.define("apply", h.script("a.sh", ""))
+	h.must(os.Remove(h.path(copyDir, "skyhook_dir/a.sh")))
+	h.must(hostroot.CopyFile(h.path("/usr/bin/touch"), filepath.Join(h.path(copyDir), "skyhook_dir/a.sh")))
+	h.fail("apply", "step a.sh could not be started", "permission denied", "its file system is mounted noexec", "copyDirRoot")
+}

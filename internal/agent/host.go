@@ -160,7 +160,7 @@ func (a *agent) bootstrap(c container) error {
 
 // loadPackage reads the package from the host.
 func (a *agent) loadPackage() (*packagefile.Package, error) {
-	pkg, report, err := packagefile.Open(a.CopyDir)
+	pkg, report, err := packagefile.OpenFor(a.CopyDir, packagefile.Mode(a.Mode))
 	if err != nil {
 		return nil, err
 	}

@@ -20,12 +20,28 @@ const maxConfigSize = 4 << 20
 // The package is nil if the report has errors. The error is for trouble with
 // reading, not for faults of the package.
 func Load(fsys fs.FS) (*Package, Report, error) {
+	return load(fsys, func(*Package, *Report) {})
+}
+
+// loadFor is Load for a mode that is about to run. What is wrong elsewhere must
+// not keep a package on a host: for an uninstall it is a warning.
+func loadFor(fsys fs.FS, mode Mode) (*Package, Report, error) {
+	return load(fsys, func(pkg *Package, report *Report) {
+		if mode.IsUninstall() {
+			report.forgive(beyondUninstall)
+			pkg.dropUnsafe()
+		}
+	})
+}
+
+func load(fsys fs.FS, judge func(*Package, *Report)) (*Package, Report, error) {
 	_, pkg, report, err := parseConfig(fsys)
 	if err != nil || pkg == nil {
 		return nil, report, err
 	}
 	checkFiles(fsys, pkg, &report)
 	warnOfModes(fsys, pkg, &report)
+	judge(pkg, &report)
 	if len(report.Errors) > 0 {
 		return nil, report, nil
 	}

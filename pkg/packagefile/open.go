@@ -14,6 +14,12 @@ import (
 // links it has. Results are those of [Load].
 func Open(name string) (*Package, Report, error) { return within(name, Load) }
 
+// OpenFor is Open for a mode that is about to run: an uninstall is not held up
+// by faults of what it does not use. They are warnings then.
+func OpenFor(name string, mode Mode) (*Package, Report, error) {
+	return within(name, func(fsys fs.FS) (*Package, Report, error) { return loadFor(fsys, mode) })
+}
+
 // LintPath is [Lint] for a package at a path, as [Open] takes it.
 func LintPath(ctx context.Context, name string) (*Package, Report, error) {
 	return within(name, func(fsys fs.FS) (*Package, Report, error) { return Lint(ctx, fsys) })

@@ -97,11 +97,11 @@ func (a *agent) patience() process.Patience {
 }
 
 // limit ends with the time that a command may take; zero is for ever.
-func limit(ctx context.Context, time time.Duration) (context.Context, context.CancelFunc) {
-	if time <= 0 {
+func limit(ctx context.Context, longest time.Duration) (context.Context, context.CancelFunc) {
+	if longest <= 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, time)
+	return context.WithTimeout(ctx, longest)
 }
 
 func verdict(step packagefile.Step, result process.Result) string {

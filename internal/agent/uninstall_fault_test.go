@@ -15,7 +15,7 @@ func TestUninstallOfAFaultyPackage(t *testing.T) {
 		"a script of another mode is missing": {func(h *host, _ map[string]any) {
 			h.must(os.Remove(h.path(copyDir, "skyhook_dir/a.sh")))
 		}, "a.sh does not exist in the package"},
-		"a step of another mode is malformed": {func(h *host, modes map[string]any) {
+		"a step of another mode is malformed": {func(_ *host, modes map[string]any) {
 			modes["config"] = []any{map[string]any{"path": 7, "nonsense": true}}
 		}, "/modes/config"},
 		"a path of another mode leads out": {func(h *host, modes map[string]any) {

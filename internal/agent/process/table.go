@@ -113,7 +113,8 @@ func (t Table) look(pid int) (m Member, there bool) {
 	m.group, _ = strconv.Atoi(fields[group])
 	m.session, _ = strconv.Atoi(fields[session])
 	m.start, _ = strconv.ParseUint(fields[start], 10, 64)
-	return m, !strings.Contains("ZXx", m.State)
+	ended := m.State == "Z" || m.State == "X" || m.State == "x"
+	return m, !ended
 }
 
 func (t Table) command(pid int) string {

@@ -50,6 +50,8 @@ func Join(problems []Problem) string {
 	return strings.Join(texts, "; ")
 }
 
+type checker struct{ problems []Problem }
+
 // Check returns all problems of a Skyhook, sorted by field. One that is out of bounds is looked at no further.
 func Check(s *v1alpha1.Skyhook) []Problem {
 	c := &checker{}
@@ -74,8 +76,6 @@ func (c *checker) all(s *v1alpha1.Skyhook) {
 	}
 	c.cycles(s.Spec.Packages)
 }
-
-type checker struct{ problems []Problem }
 
 func (c *checker) add(field, format string, args ...any) {
 	c.problems = append(c.problems, Problem{Field: cut(field, maxField), Message: cut(fmt.Sprintf(format, args...), maxMessage)})

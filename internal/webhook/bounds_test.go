@@ -99,8 +99,8 @@ func worst() map[string]struct {
 		return review("CREATE", object(before+many((rest-len(before)-len(after))/(len(text)+1), ",", func(int) string { return text })+after), "")
 	}
 	circle := object(dense(128, true))
-	configured := object(packages(128, func(i int) string {
-		return `,"configMap":{` + many(256, ",", func(k int) string { return fmt.Sprintf(`"k%d":"%s"`, k, strings.Repeat("v", 64)) }) + `}`
+	configured := object(packages(128, func(int) string {
+		return `,"configMap":{` + many(256, ",", func(k int) string { return fmt.Sprintf(`"k%d":%q`, k, strings.Repeat("v", 64)) }) + `}`
 	}))
 	return map[string]struct {
 		body []byte
@@ -187,7 +187,7 @@ func TestReviewsAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var running atomic.Int32
-		h := gated(clock.RealClock{}, map[string]http.Handler{SkyhookPath: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := gated(clock.RealClock{}, map[string]http.Handler{SkyhookPath: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			running.Add(1)
 			<-release
 		})})[SkyhookPath]
@@ -199,7 +199,10 @@ func TestReviewsAtATime(t *testing.T) {
 		if n := running.Load(); n != maxReviews || len(codes) != extra {
 			t.Errorf("%d are answered and %d turned away, want %d and %d", n, len(codes), maxReviews, extra)
 		}
-		time.Sleep(answerTime + time.Second) // of the test's own clock
+		later, cancel := context.WithTimeout(t.Context(), answerTime+time.Second) // by the test's own clock
+		defer cancel()
+		<-later.Done()
+		synctest.Wait()
 		if n := running.Load(); n != maxReviews || len(codes) != extra+maxWaiting {
 			t.Errorf("when nobody waits for them: %d are answered and %d turned away", n, len(codes))
 		}
@@ -220,7 +223,6 @@ func TestReviewsAtATime(t *testing.T) {
 func TestSlowReviews(t *testing.T) {
 	server := httptest.NewServer(asked(newCounting(), newCounting()))
 	defer server.Close()
-	server.Config.ReadTimeout = 0
 	body, sender := io.Pipe()
 	defer func() { _ = sender.Close() }()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+SkyhookPath, body)

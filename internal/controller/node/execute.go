@@ -135,8 +135,11 @@ func (p *pass) recordChange(i *item) (record.Patch, error) {
 	if d.Clear {
 		return record.Clear(name, d.Record, p.node.Annotations, p.node.Labels), nil
 	}
-	change, err := record.WriteWait(name, d.Record.Wait, p.node.Annotations)
-	if !d.Leaving {
+	var change record.Patch
+	var err error
+	if d.Leaving {
+		change, err = record.WriteWait(name, d.Record.Wait, p.node.Annotations)
+	} else {
 		change, err = record.Write(name, d.Record, p.node.Annotations, p.node.Labels)
 	}
 	if err != nil {

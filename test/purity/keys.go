@@ -1,11 +1,8 @@
 package purity
 
 import (
-	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -20,38 +17,33 @@ var notKeys = map[string]string{
 // checkKeys returns one sentence, with its position, for every place where a Go file makes a public key of its own instead of
 // using that of api/v1alpha1. The error says that the file could not be read or parsed.
 func checkKeys(path string) ([]string, error) {
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+	var found findings
+	file, err := found.parse(path)
 	if err != nil {
 		return nil, err
-	}
-	var found []string
-	report := func(at token.Pos, format string, args ...any) {
-		position := files.Position(at)
-		found = append(found, fmt.Sprintf("%s:%d: ", filepath.Base(position.Filename), position.Line)+fmt.Sprintf(format, args...))
 	}
 	ast.Inspect(file, func(node ast.Node) bool {
 		switch n := node.(type) {
 		case *ast.BasicLit:
 			text, _ := strconv.Unquote(n.Value)
 			if n.Kind == token.STRING && strings.Contains(text, v1alpha1.GroupName) && notKeys[text] == "" {
-				report(n.Pos(), "%q belongs into api/v1alpha1", text)
+				found.report(n.Pos(), "%q belongs into api/v1alpha1", text)
 			}
 		case *ast.BinaryExpr:
 			_, literal := n.Y.(*ast.BasicLit)
 			if n.Op == token.ADD && (named(n.X, "GroupName") || named(n.Y, "GroupName") || named(n.X, "KeyPrefix") && literal) {
-				report(n.Pos(), "a key that is put together here belongs into api/v1alpha1")
+				found.report(n.Pos(), "a key that is put together here belongs into api/v1alpha1")
 			}
 		case *ast.ValueSpec:
 			for _, value := range n.Values {
 				if named(value, "GroupName") || named(value, "KeyPrefix") {
-					report(n.Pos(), "%s is another name for what api/v1alpha1 has one for", n.Names[0].Name)
+					found.report(n.Pos(), "%s is another name for what api/v1alpha1 has one for", n.Names[0].Name)
 				}
 			}
 		}
 		return true
 	})
-	return found, nil
+	return found.texts, nil
 }
 
 // named reports whether an expression is the constant of that name, of whatever package.

@@ -1,11 +1,7 @@
 package purity
 
 import (
-	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -45,27 +41,22 @@ func set(names ...string) map[string]bool {
 // checkFile returns one sentence, with its position, for every place where a Go file is not pure.
 // The error says that the file could not be read or parsed.
 func checkFile(path string) ([]string, error) {
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+	var found findings
+	file, err := found.parse(path)
 	if err != nil {
 		return nil, err
-	}
-	var found []string
-	report := func(at token.Pos, format string, args ...any) {
-		position := files.Position(at)
-		found = append(found, fmt.Sprintf("%s:%d: ", filepath.Base(position.Filename), position.Line)+fmt.Sprintf(format, args...))
 	}
 	clocks := map[string]map[string]bool{}
 	for _, spec := range file.Imports {
 		imported, _ := strconv.Unquote(spec.Path.Value)
 		if what, rule := forbidden(imported); what != "" {
-			report(spec.Pos(), "imports %s: %s is %s", imported, rule, what)
+			found.report(spec.Pos(), "imports %s: %s is %s", imported, rule, what)
 		}
 		names, isClock := clock[imported]
 		switch {
 		case !isClock:
 		case spec.Name != nil && spec.Name.Name == ".":
-			report(spec.Pos(), "imports %s without its name, which would hide the use of its clock", imported)
+			found.report(spec.Pos(), "imports %s without its name, which would hide the use of its clock", imported)
 		default:
 			clocks[localName(spec, imported)] = names
 		}
@@ -76,11 +67,11 @@ func checkFile(path string) ([]string, error) {
 			return true
 		}
 		if x, isName := selector.X.(*ast.Ident); isName && clocks[x.Name][selector.Sel.Name] {
-			report(selector.Pos(), "uses %s.%s: time must come in as a value", x.Name, selector.Sel.Name)
+			found.report(selector.Pos(), "uses %s.%s: time must come in as a value", x.Name, selector.Sel.Name)
 		}
 		return true
 	})
-	return found, nil
+	return found.texts, nil
 }
 
 // localName is the name that a file knows an import by.

@@ -67,7 +67,8 @@ func (c *watcher) checkCordon(old, now *corev1.Node) {
 		return
 	}
 	if c.w.acting == nil {
-		c.userCordon[now.Name] = now.Spec.Unschedulable
+		// While ours stands, lifting it and setting it again leaves nothing that anyone could tell apart.
+		c.userCordon[now.Name] = now.Spec.Unschedulable && !hasCordon(now)
 		return
 	}
 	if now.Spec.Unschedulable {
@@ -86,6 +87,16 @@ func (c *watcher) checkCordon(old, now *corev1.Node) {
 			c.w.find("uncordoned-interrupted", "node %s is uncordoned, but interrupt pod %s is there", now.Name, pod.Name)
 		}
 	}
+}
+
+// hasCordon reports whether a Skyhook holds the node's cordon, by its annotation.
+func hasCordon(n *corev1.Node) bool {
+	for key, value := range n.Annotations {
+		if strings.HasPrefix(key, cordonPrefix) && value == "true" {
+			return true
+		}
+	}
+	return false
 }
 
 // checkCounted: what failed is counted once.

@@ -266,10 +266,10 @@ func (c *watcher) nodeChanged(old, now *corev1.Node) {
 		if record.Raw(name, old.Annotations) == record.Raw(name, now.Annotations) {
 			continue
 		}
-		if c.w.acting == nil {
-			c.w.kubelet(now.Name).host.forget(name)
-		}
 		before, _ := record.Read(name, old.Annotations)
+		if c.w.acting == nil {
+			c.w.kubelet(now.Name).host.forget(name, before)
+		}
 		after, err := record.Read(name, now.Annotations)
 		if err != nil {
 			continue

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // host is what is on one machine's disk.
@@ -21,6 +22,8 @@ type host struct {
 	done map[string]bool
 	// interrupts counts those that took place, and reboots.
 	interrupts int
+	// lost are the runs whose record a user took away: nobody learns what they leave on the disk.
+	lost map[string]bool
 }
 
 // installed is one package on a disk.
@@ -36,7 +39,7 @@ type installed struct {
 }
 
 func newHost() *host {
-	return &host{installed: map[string]*installed{}, done: map[string]bool{}}
+	return &host{installed: map[string]*installed{}, done: map[string]bool{}, lost: map[string]bool{}}
 }
 
 // identity is what a package pod says it is: a contract of this API.
@@ -75,13 +78,14 @@ func isInterruptStage(s v1alpha1.Stage) bool {
 // content is what a pod works with.
 type content struct {
 	id          identity
+	run         string
 	config, env map[string]string
 	services    []string
 	kind        string
 }
 
 func (w *World) contentOf(pod *corev1.Pod) content {
-	c := content{id: identityOf(pod), config: map[string]string{}, env: map[string]string{}}
+	c := content{id: identityOf(pod), run: runOf(pod), config: map[string]string{}, env: map[string]string{}}
 	for _, container := range pod.Spec.InitContainers {
 		for _, e := range container.Env {
 			if !strings.HasPrefix(e.Name, "SKYHOOK_") && e.Name != "COPY_RESOLV" {
@@ -163,7 +167,7 @@ func (h *host) finish(c content) {
 			on = &installed{}
 			h.installed[key] = on
 		}
-		on.version, on.interrupts, on.forgotten = c.id.Version, h.interrupts, false
+		on.version, on.interrupts, on.forgotten = c.id.Version, h.interrupts, h.lost[c.id.Skyhook+"/"+c.run]
 	case v1alpha1.StageConfig:
 		if on != nil {
 			on.configured, on.config, on.env = c.id.Version, c.config, c.env
@@ -176,8 +180,11 @@ func (h *host) finish(c content) {
 	}
 }
 
-// forget notes that nobody knows any more what a Skyhook has on the disk.
-func (h *host) forget(skyhook string) {
+// forget notes that nobody knows any more what a Skyhook has on the disk, and what it was doing there by its record.
+func (h *host) forget(skyhook string, was record.Node) {
+	for _, e := range was.Packages {
+		h.lost[skyhook+"/"+e.Run] = true
+	}
 	for key, on := range h.installed {
 		on.forgotten = on.forgotten || strings.HasPrefix(key, skyhook+"/")
 	}

@@ -19,13 +19,18 @@ type reason struct {
 	skyhook, node, pkg string
 	stage              v1alpha1.Stage
 	reason, message    string
+	// done is how many nodes were complete when a rollout stopped: the next batch may stop it again, by a failure of its own.
+	done int
 }
 
 func (r reason) String() string {
 	return fmt.Sprintf("%s on %q (%s %s): %s: %s", r.skyhook, r.node, r.pkg, r.stage, r.reason, r.message)
 }
 
-func (r reason) id() string { return r.skyhook + "/" + r.node + "/" + r.pkg + "/" + r.reason }
+// id is the same for a reason that is still there after its cure.
+func (r reason) id() string {
+	return fmt.Sprintf("%s/%s/%s/%s/%d", r.skyhook, r.node, r.pkg, r.reason, r.done)
+}
 
 // others are the reasons that somebody else has to end.
 var others = []string{"WaitingForInterrupt", "WaitingForSkyhook", "WaitingForOtherPods"}
@@ -90,7 +95,7 @@ func wholeReasons(s *v1alpha1.Skyhook) []reason {
 		return one(c.Reason, c.Message)
 	}
 	if c := trueCondition(s, "RolloutStopped"); c != nil {
-		return one("RolloutStopped", c.Message)
+		return []reason{{skyhook: s.Name, reason: "RolloutStopped", message: c.Message, done: s.Status.Nodes.Complete}}
 	}
 	return nil
 }
@@ -166,7 +171,7 @@ func (w *World) reasonsOn(s *v1alpha1.Skyhook, n *corev1.Node) []reason {
 				return
 			}
 		}
-		all = append(all, reason{s.Name, n.Name, pkg, stage, name, message})
+		all = append(all, reason{skyhook: s.Name, node: n.Name, pkg: pkg, stage: stage, reason: name, message: message})
 	}
 	r, err := record.Read(s.Name, n.Annotations)
 	if c := trueCondition(s, "NodeStateMalformed"); err != nil && c != nil && strings.Contains(c.Message, n.Name) {

@@ -90,9 +90,7 @@ func (c *watcher) checkBudget(s *v1alpha1.Skyhook, added []string) {
 	}
 	matched := len(c.w.selected(s))
 	for _, o := range c.w.operators {
-		var nodes corev1.NodeList
-		c.w.must(o.replica.Client().List(background, &nodes, client.MatchingLabels(s.Spec.NodeSelectors.MatchLabels)))
-		matched = max(matched, len(nodes.Items))
+		matched = max(matched, len(c.w.selectedBy(o, s)))
 	}
 	var limit int
 	switch b := s.Spec.InterruptionBudget; {
@@ -108,6 +106,13 @@ func (c *watcher) checkBudget(s *v1alpha1.Skyhook, added []string) {
 	}
 }
 
+// selectedBy are the nodes that a Skyhook selects as far as an operator's cache knows.
+func (w *World) selectedBy(o *operator, s *v1alpha1.Skyhook) []corev1.Node {
+	var nodes corev1.NodeList
+	w.must(o.replica.Client().List(background, &nodes, client.MatchingLabels(s.Spec.NodeSelectors.MatchLabels)))
+	return nodes.Items
+}
+
 func workFacts(work map[string]string) string {
 	kinds := map[string]bool{}
 	for _, k := range work {
@@ -118,18 +123,12 @@ func workFacts(work map[string]string) string {
 
 // checkCeilings: the same by the compartments of a policy, as far as the caches know it.
 func (c *watcher) checkCeilings(s *v1alpha1.Skyhook, added []string, work map[string]string) {
-	nodes := c.w.selected(s)
-	matched, busy := map[string]int{}, map[string]int{}
+	busy := map[string]int{}
 	compartment := map[string]string{}
-	for _, n := range nodes {
-		name := "default"
-		if n.Labels["zone"] == "one" {
-			name = "one"
-		}
-		compartment[n.Name] = name
-		matched[name]++
+	for _, n := range c.w.selected(s) {
+		compartment[n.Name] = compartmentOf(n)
 		if work[n.Name] != "" {
-			busy[name]++
+			busy[compartmentOf(n)]++
 		}
 	}
 	limits := map[string]int{}
@@ -138,10 +137,10 @@ func (c *watcher) checkCeilings(s *v1alpha1.Skyhook, added []string, work map[st
 		if o.replica.Client().Get(background, client.ObjectKey{Name: s.Spec.DeploymentPolicy}, &p) != nil {
 			return
 		}
+		matched := matches(c.w.selected(s), c.w.selectedBy(o, s))
 		if len(p.Spec.Compartments) == 0 { // one for all
-			all := len(nodes)
 			busy = map[string]int{"default": len(work)}
-			limits["default"] = max(limits["default"], ceiling(p.Spec.Default.Budget, all))
+			limits["default"] = max(limits["default"], ceiling(p.Spec.Default.Budget, matched["all"]))
 			continue
 		}
 		limits["default"] = max(limits["default"], ceiling(p.Spec.Default.Budget, matched["default"]))
@@ -159,6 +158,30 @@ func (c *watcher) checkCeilings(s *v1alpha1.Skyhook, added []string, work map[st
 			c.w.findClass("budget", "policy "+workFacts(work), "%d nodes of compartment %s are at work for %s, whose ceiling is %d: %v (new: %v)", busy[name], name, s.Name, limit, work, added)
 		}
 	}
+}
+
+func compartmentOf(n *corev1.Node) string {
+	if n.Labels["zone"] == "one" {
+		return "one"
+	}
+	return "default"
+}
+
+// matches counts nodes by compartment, and all, as they are or as a cache has them, whichever are more.
+func matches(live []*corev1.Node, cached []corev1.Node) map[string]int {
+	now, then := map[string]int{}, map[string]int{}
+	for _, n := range live {
+		now["all"]++
+		now[compartmentOf(n)]++
+	}
+	for i := range cached {
+		then["all"]++
+		then[compartmentOf(&cached[i])]++
+	}
+	for name, n := range then {
+		now[name] = max(now[name], n)
+	}
+	return now
 }
 
 func ceiling(b v1alpha1.Budget, matched int) int {

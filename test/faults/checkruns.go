@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,8 +22,8 @@ func (c *watcher) restarted(k *kubelet, pod *corev1.Pod) {
 	if !c.w.resting || c.w.now.Sub(c.w.calmSince) < heldPatience || s == nil || n == nil || c.w.phase != firstRest {
 		return
 	}
-	if strings.HasSuffix(string(id.Stage), "interrupt") && k.bootedAt.After(c.w.calmSince) {
-		return // the kubelet starts it again as it comes up; its agent sees that the reboot is over
+	if k.bootedAt.After(c.w.calmSince) {
+		return // the kubelet starts what it had as it comes up, before anybody can tell it not to
 	}
 	var how string
 	switch {

@@ -7,7 +7,7 @@ import (
 
 // Leave decides how a node gets rid of a Skyhook that no longer targets it or is being deleted: pods first, then the
 // record. A permit that is still out is acknowledged in the same write and taken back after it. A pod that does not end is
-// all that can keep it from that, and is told.
+// all that can keep it from that, and is told, as it is when passes fail.
 func Leave(o Observation) Decision {
 	d := Decision{Record: o.Record, Leaving: true, Clear: len(o.Pods) == 0, Force: o.Abandoned}
 	d.Record.Done, d.Record.Wait, d.Record.BootID = "", nil, ""
@@ -28,8 +28,11 @@ func Leave(o Observation) Decision {
 		d.Record.Done = record.PermitToken(*o.Permit)
 	}
 	var stuck *Wait
-	if stuck, d.After = overdueEnd(o.Pods, o.Now); stuck != nil {
-		_, now := presentTimes(o.Record, o.Now)
+	_, now := presentTimes(o.Record, o.Now)
+	switch stuck, d.After = overdueEnd(o.Pods, o.Now); {
+	case o.Failed != "":
+		d.Record.Wait = FailedWait(o.Record.Wait, o.Failed, now)
+	case stuck != nil:
 		d.Record.Wait = waitSince(*stuck, o.Record.Wait, now)
 	}
 	for _, p := range o.Pods {

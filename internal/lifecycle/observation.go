@@ -38,6 +38,8 @@ type Observation struct {
 	Node Node
 	// Drain is what is left on the node beside our pods; nil when nobody looked. Next asks for a look with LookDrain.
 	Drain *Drain
+	// Failed tells why the last passes over the node failed, all of them; empty while they do not, or not for long.
+	Failed string
 	// Reapply starts every package over when the node's boot id changed.
 	Reapply bool
 	Now     time.Time

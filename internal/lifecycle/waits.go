@@ -34,6 +34,7 @@ var frees = map[string]record.Frees{
 	v1alpha1.ReasonWaitingForDependent:   record.FreesNode,
 	v1alpha1.ReasonUninstallRequired:     record.FreesAuthor,
 	v1alpha1.ReasonDefinitionMissing:     record.FreesAuthor,
+	v1alpha1.ReasonPassFailed:            record.FreesNode,
 }
 
 // follows are the waits of a package for another package of the same Skyhook: that one tells what it waits for itself.
@@ -57,25 +58,29 @@ func (p *pass) waitNode(w *Wait) {
 }
 
 // tell records what the node waits for, if it is at work or only another spec helps. What merely waits for its turn is
-// counted in the status of the Skyhook, and costs no write here.
+// counted in the status of the Skyhook, and costs no write here. That passes fail is told in any case.
 func (p *pass) tell(complete bool) {
 	p.out.Record.Wait = nil
 	w := p.chosen()
 	if complete {
 		w = p.endless
 	}
-	if w == nil || w.Frees != record.FreesAuthor && !p.atWork() {
-		return
+	if w != nil && (w.Frees == record.FreesAuthor || p.atWork()) {
+		p.out.Record.Wait = waitSince(*w, p.Record.Wait, p.now)
 	}
-	p.out.Record.Wait = waitSince(*w, p.Record.Wait, p.now)
+	p.out.Record.Wait = p.failed(p.out.Record.Wait)
 }
 
 // waitSince is a wait as the record has it: since when it lasts follows from the one before, nil for none.
 func waitSince(w Wait, before *Wait, now time.Time) *Wait {
 	w.Message = record.TrimMessage(w.Message)
 	w.Since = metav1.NewTime(now)
-	if before != nil && sameWait(before.Reason, w.Reason) {
+	switch {
+	case before == nil:
+	case sameWait(before.Reason, w.Reason):
 		w.Since = before.Since
+	case slices.Contains(draining, w.Reason) && !before.DrainSince.IsZero():
+		w.Since = before.DrainSince
 	}
 	return &w
 }
@@ -150,10 +155,15 @@ func sameWait(before, now string) bool {
 // DrainStarted returns since when the drain lasts that the record tells of; nil when it tells of none, or of the wait for
 // protected pods, which has no limit.
 func DrainStarted(n record.Node) *metav1.Time {
-	if n.Wait == nil || !slices.Contains(draining, n.Wait.Reason) {
+	switch {
+	case n.Wait == nil:
 		return nil
+	case slices.Contains(draining, n.Wait.Reason):
+		return &n.Wait.Since
+	case !n.Wait.DrainSince.IsZero():
+		return &n.Wait.DrainSince
 	}
-	return &n.Wait.Since
+	return nil
 }
 
 // draining are the reasons of a drain that makes progress, or should.

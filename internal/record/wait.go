@@ -36,6 +36,8 @@ type Wait struct {
 	Message string `json:"message"`
 	// Since when it waits for this, in whole seconds.
 	Since metav1.Time `json:"since,omitzero"`
+	// DrainSince is since when the drain lasts that this wait interrupts; zero for none.
+	DrainSince metav1.Time `json:"drainSince,omitzero"`
 	// Frees says who can end the wait.
 	Frees Frees `json:"frees,omitempty"`
 	// Overdue says that it lasts longer than the spec allows, which counts as a failed run.

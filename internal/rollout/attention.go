@@ -89,6 +89,8 @@ func (v *view) trouble(i int) (lifecycle.Wait, bool) {
 		return *n.Wait, true
 	case n.Wait != nil && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
 		return *n.Wait, true
+	case n.Wait != nil && s == v1alpha1.StatusWaiting && n.Wait.Frees == record.FreesNode: // it fails before its turn
+		return *n.Wait, true
 	case n.Wait != nil && s == v1alpha1.StatusComplete: // something is left there all the same
 		return *n.Wait, true
 	case (s == v1alpha1.StatusWaiting || s == v1alpha1.StatusInProgress) && n.Facts.Unavailable:

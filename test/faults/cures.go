@@ -81,6 +81,7 @@ var cureKinds = map[string]func(*World, reason){
 	"ConfigMapConflict":        func(w *World, _ reason) { w.freeNames() },
 	"DefinitionConflict":       func(w *World, _ reason) { w.freeNames() },
 	"PodRejected":              func(w *World, _ reason) { w.freeNames() },
+	"PassFailed":               func(w *World, _ reason) { w.freeNames() }, // all else that fails has ended by itself
 	"ConfigMapRefused":         func(w *World, r reason) { w.cureSpec(r) },
 	"DefinitionRefused":        func(w *World, r reason) { w.cureSpec(r) },
 

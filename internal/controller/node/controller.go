@@ -97,7 +97,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.plan(ctx, p)
 	r.execute(ctx, p)
 	r.fresh.note(&node, p.wrote)
-	return r.retries.result(ctx, node.Name, p.after(), p.errs), nil
+	return r.result(ctx, p), nil
 }
 
 // podExists asks the API server whether it has a pod that this operator wrote.

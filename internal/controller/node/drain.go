@@ -21,7 +21,9 @@ func (r *Reconciler) next(ctx context.Context, p *pass, s *v1alpha1.Skyhook, o l
 	if !d.LookDrain {
 		return d, nil
 	}
-	d.Record.Wait = o.Record.Wait // until there is an answer: a look that fails must not start the drain's time again
+	if o.Failed == "" {
+		d.Record.Wait = o.Record.Wait // until there is an answer: a look that fails must not start the drain's time again
+	}
 	options, err := r.drainOptions(s, o)
 	if err != nil {
 		return d, err
@@ -50,10 +52,10 @@ func (r *Reconciler) next(ctx context.Context, p *pass, s *v1alpha1.Skyhook, o l
 	accepted, refused, err := r.Evictor.Evict(ctx, state.Evict, options)
 	r.reportEvictions(p.node, s, options.Memory.Evicted(accepted))
 	if err != nil {
-		return d, fmt.Errorf("evict pods from node %s: %w", p.node.Name, err)
+		err = fmt.Errorf("evict pods from node %s: %w", p.node.Name, err)
 	}
 	o.Drain = drainOf(drain.Classify(pods, options, refused, p.now))
-	return lifecycle.Next(o), nil
+	return lifecycle.Next(o), err
 }
 
 func drainOf(s drain.State) *lifecycle.Drain {

@@ -30,13 +30,14 @@ func (r *Reconciler) execute(ctx context.Context, p *pass) {
 	}
 	for _, write := range writes {
 		if err := write(ctx, p); err != nil {
-			p.errs = append(p.errs, err)
+			p.failAll(err)
+			r.tellUnwritten(ctx, p)
 			return
 		}
 	}
 	for _, i := range p.items {
 		if err := r.changePods(ctx, p, i); err != nil {
-			p.errs = append(p.errs, fmt.Errorf("Skyhook %s: %w", i.skyhook.Name, err))
+			p.fail(i.skyhook, err)
 		}
 		r.report(p.node, i)
 	}
@@ -95,6 +96,10 @@ func (r *Reconciler) patchNode(ctx context.Context, p *pass, all record.Patch) e
 	if len(spec) > 0 {
 		change["spec"] = spec
 	}
+	return r.sendPatch(ctx, p, change)
+}
+
+func (r *Reconciler) sendPatch(ctx context.Context, p *pass, change map[string]any) error {
 	body, err := json.Marshal(change)
 	if err != nil {
 		return fmt.Errorf("encode the record of node %s: %w", p.node.Name, err)

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -44,8 +45,30 @@ type pass struct {
 	view     targets.View
 	// items are those that have to do with this node.
 	items []*item
-	// errs went wrong for single Skyhooks; they never stop the work for others.
-	errs []error
+	// errs went wrong for single Skyhooks; they never stop the work for others. failed has them by Skyhook.
+	errs   []error
+	failed map[string]error
+}
+
+// fail notes what went wrong for one Skyhook.
+func (p *pass) fail(s *v1alpha1.Skyhook, err error) {
+	p.errs = append(p.errs, fmt.Errorf("Skyhook %s: %w", s.Name, err))
+	p.blame(s, err)
+}
+
+// failAll notes what went wrong for all Skyhooks that have to do with the node.
+func (p *pass) failAll(err error) {
+	p.errs = append(p.errs, err)
+	for _, i := range p.items {
+		p.blame(i.skyhook, err)
+	}
+}
+
+func (p *pass) blame(s *v1alpha1.Skyhook, err error) {
+	if p.failed == nil {
+		p.failed = map[string]error{}
+	}
+	p.failed[s.Name] = errors.Join(p.failed[s.Name], err)
 }
 
 // item is one Skyhook on the node of a pass.
@@ -61,7 +84,7 @@ func (r *Reconciler) plan(ctx context.Context, p *pass) {
 	for _, s := range p.skyhooks {
 		i, err := r.decide(ctx, p, s)
 		if err != nil {
-			p.errs = append(p.errs, fmt.Errorf("Skyhook %s: %w", s.Name, err))
+			p.fail(s, err)
 		}
 		if i != nil {
 			p.items = append(p.items, i)
@@ -113,19 +136,30 @@ func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (
 		i.decision.Record.OperatorVersion = r.Version
 		return i, nil
 	}
-	var err error
-	if o.ConfigReady, err = r.configReady(ctx, s); err != nil {
+	err := r.ask(ctx, p, s, &o)
+	switch {
+	case err == nil:
+		i.decision, err = r.next(ctx, p, s, o)
+	case o.Failed != "":
+		i.decision = lifecycle.Stay(o)
+	default:
 		return nil, err
 	}
-	if o.RetainedReady, err = r.retainedReady(ctx, s, o); err != nil {
-		return nil, err
-	}
-	if o.Hold, err = r.hold(ctx, p, s); err != nil {
-		return nil, err
-	}
-	i.decision, err = r.next(ctx, p, s, o)
 	i.decision.Record.OperatorVersion = r.Version
 	return i, err
+}
+
+// ask adds to an observation what is known only by questions.
+func (r *Reconciler) ask(ctx context.Context, p *pass, s *v1alpha1.Skyhook, o *lifecycle.Observation) error {
+	var err error
+	if o.ConfigReady, err = r.configReady(ctx, s); err != nil {
+		return err
+	}
+	if o.RetainedReady, err = r.retainedReady(ctx, s, *o); err != nil {
+		return err
+	}
+	o.Hold, err = r.hold(ctx, p, s)
+	return err
 }
 
 // observe collects what the decision for one Skyhook depends on, as far as it is known without a question.
@@ -134,6 +168,7 @@ func (r *Reconciler) observe(p *pass, s *v1alpha1.Skyhook, n record.Node) lifecy
 		Skyhook: s.Name, Wanted: p.view.Wanted(s, p.node.Name), Record: n, Now: p.now, InFlight: p.inFlight,
 		Pods: ownPods(s, p.pods), Permit: permitOf(s, p.node.Name), Node: p.facts(s),
 		Serial: s.Spec.Serial, Generation: s.Generation, Reapply: r.ReapplyOnReboot,
+		Failed: r.retries.told(p.node.Name, s.Name),
 	}
 }
 

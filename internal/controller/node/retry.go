@@ -3,11 +3,17 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 const (
@@ -17,28 +23,157 @@ const (
 	retryMax  = 2 * time.Minute
 	// conflictRetry is when to look again after a write that the API server refused because the cache was behind.
 	conflictRetry = 50 * time.Millisecond
+	// People are told of a Skyhook that failed in toldTimes passes in a row, over toldAfter at least: an API server that is
+	// replaced by another is no matter of theirs.
+	toldTimes = 3
+	toldAfter = 10 * time.Second
 )
 
-// retries counts the failures in a row of each node. It is no state that a decision depends on.
+// retries counts the failures in a row of each node, and of each Skyhook on it. No decision depends on it but for what
+// people are told.
 type retries struct {
-	mu     sync.Mutex
-	failed map[string]int
+	mu       sync.Mutex
+	failed   map[string]int
+	skyhooks map[string]map[string]*failure
+}
+
+// failure is what has gone wrong for one Skyhook on one node since the last pass that went well.
+type failure struct {
+	times int
+	since time.Time
+	// message is kept for a while: one that differs in each pass must not change the node's record each time.
+	message string
+	at      time.Time
+	told    bool
 }
 
 // result turns what went wrong in a pass into the next look. An error of one Skyhook must not drop the timers of the others,
 // as an error returned to the queue would.
-func (r *retries) result(ctx context.Context, node string, after time.Duration, errs []error) ctrl.Result {
+func (r *Reconciler) result(ctx context.Context, p *pass) ctrl.Result {
+	begun, over := r.retries.note(p)
+	for name, message := range begun {
+		r.reportFailure(p, name, message)
+	}
+	err := errors.Join(p.errs...)
+	if err != nil && !conflictsOnly(p.errs) {
+		ctrl.LoggerFrom(ctx).Error(err, "a pass over a node failed in part")
+	}
+	pause := r.retries.pause(p.node.Name, p.after(), p.errs)
+	if len(begun) > 0 || over { // the record is to tell so
+		pause = conflictRetry
+	}
+	return ctrl.Result{RequeueAfter: pause}
+}
+
+// reportFailure sends the events about a failure that lasts: the record may be what cannot be written.
+func (r *Reconciler) reportFailure(p *pass, skyhook, message string) {
+	for _, s := range p.skyhooks {
+		if s.Name == skyhook {
+			r.Events.Eventf(p.node, s, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Pass", "Skyhook %s: %s", skyhook, message)
+			r.Events.Eventf(s, p.node, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Pass", "node %s: %s", p.node.Name, message)
+		}
+	}
+}
+
+// tellUnwritten lets the records tell that the passes fail when that is because they cannot be written: the little that says so
+// may be.
+func (r *Reconciler) tellUnwritten(ctx context.Context, p *pass) {
+	var all record.Patch
+	for _, i := range p.items {
+		message, name := r.retries.told(p.node.Name, i.skyhook.Name), i.skyhook.Name
+		if message == "" || conflictsOnly(p.errs) {
+			continue
+		}
+		n, _ := r.Records.Read(name, p.node) // the wait can be read in any case
+		change, err := record.WriteWait(name, lifecycle.FailedWait(n.Wait, message, p.now), p.node.Annotations)
+		if err != nil {
+			p.errs = append(p.errs, err)
+			continue
+		}
+		all.Merge(change)
+	}
+	if all.Empty() {
+		return
+	}
+	metadata := map[string]any{"resourceVersion": p.wrote.resourceVersion, "annotations": all.Annotations}
+	if err := r.sendPatch(ctx, p, map[string]any{"metadata": metadata}); err != nil {
+		p.errs = append(p.errs, err)
+	}
+}
+
+// told returns what people are told of the failures of a Skyhook on a node; empty when there are none, or not for long.
+func (r *retries) told(node, skyhook string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := errors.Join(errs...)
-	switch {
-	case err == nil:
-		delete(r.failed, node)
-		return ctrl.Result{RequeueAfter: after}
-	case conflictsOnly(errs):
-		return ctrl.Result{RequeueAfter: conflictRetry}
+	if f := r.skyhooks[node][skyhook]; f != nil && f.told {
+		return f.message
 	}
-	ctrl.LoggerFrom(ctx).Error(err, "a pass over a node failed in part")
+	return ""
+}
+
+// note counts the failures of a pass. It returns those that people have to be told from now on, by Skyhook, and whether one is
+// over that they were told.
+func (r *retries) note(p *pass) (begun map[string]string, over bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	begun = map[string]string{}
+	before, now := r.skyhooks[p.node.Name], map[string]*failure{}
+	for name, err := range p.failed {
+		f := before[name]
+		switch {
+		case apierrors.IsConflict(err) || errors.Is(err, context.Canceled): // that says nothing
+			if f != nil {
+				now[name] = f
+			}
+			continue
+		case f == nil:
+			f = &failure{since: p.now}
+		}
+		if now[name] = f; f.add(err, p.now) {
+			begun[name] = f.message
+		}
+	}
+	for name, f := range before {
+		over = over || f.told && now[name] == nil
+	}
+	if delete(r.skyhooks, p.node.Name); len(now) > 0 {
+		if r.skyhooks == nil {
+			r.skyhooks = map[string]map[string]*failure{}
+		}
+		r.skyhooks[p.node.Name] = now
+	}
+	return begun, over
+}
+
+// add counts one more, and reports whether people have to be told from now on.
+func (f *failure) add(err error, now time.Time) bool {
+	f.times++
+	begins := !f.told && f.times >= toldTimes && now.Sub(f.since) >= toldAfter
+	if begins || f.message == "" || now.Sub(f.at) >= retryMax {
+		f.message, f.at = failureMessage(err), now
+	}
+	f.told = f.told || begins
+	return begins
+}
+
+func failureMessage(err error) string {
+	if apierrors.IsForbidden(err) {
+		return fmt.Sprintf("%v; change the policy, quota or role that refuses it", err)
+	}
+	return fmt.Sprintf("%v; it is tried again", err)
+}
+
+// pause is how long to wait until the next look.
+func (r *retries) pause(node string, after time.Duration, errs []error) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case len(errs) == 0:
+		delete(r.failed, node)
+		return after
+	case conflictsOnly(errs):
+		return conflictRetry
+	}
 	if r.failed == nil {
 		r.failed = map[string]int{}
 	}
@@ -51,7 +186,7 @@ func (r *retries) result(ctx context.Context, node string, after time.Duration, 
 	if after > 0 {
 		pause = min(pause, after)
 	}
-	return ctrl.Result{RequeueAfter: pause}
+	return pause
 }
 
 // conflictsOnly reports whether the errors only say that the cache was behind.
@@ -68,4 +203,5 @@ func (r *retries) forget(node string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.failed, node)
+	delete(r.skyhooks, node)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -212,13 +213,27 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 			return r.rejected(ctx, p, i, start, err)
 		}
 		return nil
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+	case refuses(err):
 		return r.rejected(ctx, p, i, start, err)
 	case err != nil:
 		return fmt.Errorf("create pod %s for stage %s of package %s: %w", pod.Name, start.Stage, start.Package, err)
 	}
 	p.wrote.created = append(p.wrote.created, writtenPod{pod.Name, pod.UID})
 	return nil
+}
+
+// refuses reports whether the API server says no, rather than not now: it will say so again. A policy may say it in many ways.
+func refuses(err error) bool {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) {
+		return false
+	}
+	switch code := status.Status().Code; code {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return false
+	default:
+		return code >= http.StatusBadRequest && code < http.StatusInternalServerError
+	}
 }
 
 // rejected records that the API server refuses the pod, so that people see why nothing happens. The next pass tries again

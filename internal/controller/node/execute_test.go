@@ -195,13 +195,18 @@ func TestRejectedPod(t *testing.T) {
 	}{
 		{"forbidden", apierrors.NewForbidden(pods, "x", errors.New("exceeded quota")), true},
 		{"invalid", apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), "exceeded quota", nil), true},
+		{"a webhook that answers 400", apierrors.NewBadRequest("exceeded quota"), true},
+		{"a webhook that answers 405", apierrors.NewMethodNotSupported(pods, "exceeded quota"), true},
+		{"too large", apierrors.NewRequestEntityTooLargeError("exceeded quota"), true},
+		{"too many requests", apierrors.NewTooManyRequests("exceeded quota", 1), false},
+		{"a quota that others change", apierrors.NewConflict(pods, "x", errors.New("exceeded quota")), false},
 		{"out of order", apierrors.NewInternalError(errors.New("exceeded quota")), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, newNode(), newSkyhook("demo"))
 			w.refuse = c.refuse
 			result, err := w.Reconcile(t.Context(), request(nodeName))
-			if err != nil || (result.RequeueAfter == retryBase) == c.recorded {
+			if err != nil || (result.RequeueAfter == 0) != c.recorded {
 				t.Fatalf("got %+v, %v", result, err)
 			}
 			n := w.node()

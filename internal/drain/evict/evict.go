@@ -136,8 +136,8 @@ func (e Evictor) evict(ctx context.Context, pod drain.Pod, grace *int64) error {
 }
 
 // refusal reports whether an error is the API server's "not now", and what it says. 429 is a budget that is used up or
-// not yet computed; 403 is an invalid budget, a namespace that is being deleted, an admission webhook or a missing
-// permission; a pod with two budgets gets a bare 500.
+// not yet computed; 403 is an invalid budget, a namespace that is being deleted, an admission webhook, which may answer any
+// other 4xx, too, or a missing permission; a pod with two budgets gets a bare 500.
 func refusal(err error) (string, bool) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "the API server did not decide about the eviction in time", true
@@ -148,7 +148,7 @@ func refusal(err error) (string, bool) {
 	}
 	s := status.Status()
 	switch {
-	case s.Code == http.StatusTooManyRequests, s.Code == http.StatusForbidden:
+	case s.Code >= http.StatusBadRequest && s.Code < http.StatusInternalServerError && s.Code != http.StatusUnauthorized:
 	case s.Code == http.StatusInternalServerError && strings.Contains(s.Message, "more than one PodDisruptionBudget"):
 	default:
 		return "", false

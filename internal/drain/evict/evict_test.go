@@ -121,7 +121,9 @@ func TestAnswers(t *testing.T) {
 			refused: "This pod has more than one PodDisruptionBudget, which is not supported.",
 		},
 		{name: "server error", answer: failure(500, metav1.StatusReasonInternalError, "etcd is away"), err: "evict pod shop/web: etcd is away"},
-		{name: "not understood", answer: failure(400, metav1.StatusReasonBadRequest, "what?"), err: "evict pod shop/web: what?"},
+		{name: "webhook that answers 400", answer: failure(400, metav1.StatusReasonBadRequest, "ask first"), refused: "ask first"},
+		{name: "webhook that answers 405", answer: failure(405, metav1.StatusReasonMethodNotAllowed, "ask first"), refused: "ask first"},
+		{name: "not authenticated", answer: failure(401, metav1.StatusReasonUnauthorized, "who?"), err: "evict pod shop/web: who?"},
 		{name: "no Kubernetes at all", answer: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "proxy", http.StatusBadGateway) }, err: "evict pod shop/web: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -50,7 +50,7 @@ const (
 	ReasonStepFailed = "StepFailed"
 	// ReasonPodLost: the pod ended without a result; it is created again. Time.
 	ReasonPodLost = "PodLost"
-	// ReasonPodRejected: the API server refuses the pod; it is tried again. An administrator.
+	// ReasonPodRejected: the API server refuses the pod, or a ConfigMap that it mounts; it is tried again. An administrator.
 	ReasonPodRejected = "PodRejected"
 	// ReasonPending: the pod has not started, and nobody has said anything of it yet. Time.
 	ReasonPending = "Pending"

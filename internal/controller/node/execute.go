@@ -163,11 +163,16 @@ func (r *Reconciler) changePods(ctx context.Context, p *pass, i *item) error {
 	if err := errors.Join(errs...); err != nil || len(i.decision.Start) == 0 {
 		return err
 	}
-	if err := r.writeNodeMeta(ctx, p, i.skyhook); err != nil {
-		return err
+	meta := r.writeNodeMeta(ctx, p, i.skyhook)
+	if meta != nil && !refuses(meta) {
+		return meta
 	}
 	for _, start := range i.decision.Start { // one that cannot be started keeps none of the others
-		errs = append(errs, r.startPod(ctx, p, i, start))
+		if meta != nil {
+			errs = append(errs, r.rejected(ctx, p, i, start, meta))
+		} else {
+			errs = append(errs, r.startPod(ctx, p, i, start))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -236,7 +241,7 @@ func refuses(err error) bool {
 	}
 }
 
-// rejected records that the API server refuses the pod, so that people see why nothing happens. The next pass tries again
+// rejected records that the API server refuses the pod, or what it mounts, so that people see why nothing happens. The next pass tries again
 // after a pause.
 func (r *Reconciler) rejected(ctx context.Context, p *pass, i *item, start lifecycle.Start, cause error) error {
 	n, change := lifecycle.Reject(i.decision.Record, start, cause.Error(), p.now)

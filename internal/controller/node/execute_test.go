@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -10,6 +11,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -231,6 +235,27 @@ func TestRejectedPod(t *testing.T) {
 				t.Errorf("an event tells: %t", told)
 			}
 		})
+	}
+}
+
+// TestRefusedMetadata: without the ConfigMap with the node's metadata there is no pod, and each package says why.
+func TestRefusedMetadata(t *testing.T) {
+	s := newSkyhook("demo")
+	s.Spec.Packages["b"] = v1alpha1.Package{Version: "1.0.0", Image: "x/b"}
+	w := newWorld(t, s, newNode())
+	w.change(interceptor.Funcs{
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			return apierrors.NewForbidden(corev1.Resource("configmaps"), "x", errors.New("exceeded quota: count/configmaps"))
+		},
+	})
+	n := w.tries(1)
+	for _, key := range []string{"a|1.0.0", "b|1.0.0"} {
+		if e := n.Packages[key]; e.Reason != v1alpha1.ReasonPodRejected || e.Rejected != 1 || !strings.Contains(e.Message, "count/configmaps") {
+			t.Errorf("%s: %+v", key, e)
+		}
+	}
+	if pods := len(w.pods()); pods > 0 {
+		t.Errorf("%d pods start without it", pods)
 	}
 }
 

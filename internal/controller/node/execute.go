@@ -214,10 +214,11 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 	err = r.Client.Create(ctx, pod)
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		if err := r.nameTaken(ctx, i.skyhook, pod); err != nil {
-			return r.rejected(ctx, p, i, start, err)
+		taken, err := r.nameTaken(ctx, i.skyhook, pod)
+		if taken == nil || err != nil {
+			return err
 		}
-		return nil
+		return r.rejected(ctx, p, i, start, taken)
 	case refuses(err):
 		return r.rejected(ctx, p, i, start, err)
 	case err != nil:
@@ -259,14 +260,18 @@ func (r *Reconciler) rejected(ctx context.Context, p *pass, i *item, start lifec
 }
 
 // nameTaken looks at the pod that has the name of the one to be created. One of ours is in the cache soon, and the next
-// pass sees to it; anything else needs a person.
-func (r *Reconciler) nameTaken(ctx context.Context, s *v1alpha1.Skyhook, pod *corev1.Pod) error {
+// pass sees to it; anything else needs a person, who is told by taken.
+func (r *Reconciler) nameTaken(ctx context.Context, s *v1alpha1.Skyhook, pod *corev1.Pod) (taken, err error) {
 	var live corev1.Pod
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(pod), &live); err != nil {
-		return fmt.Errorf("get pod %s, whose name is taken: %w", pod.Name, err)
+	err = r.Live.Get(ctx, client.ObjectKeyFromObject(pod), &live)
+	switch {
+	case apierrors.IsNotFound(err):
+		// No event may tell that the name is free.
+		return nil, apierrors.NewConflict(corev1.Resource("pods"), pod.Name, errors.New("another pod has just left its name"))
+	case err != nil:
+		return nil, fmt.Errorf("get pod %s, whose name is taken: %w", pod.Name, err)
+	case metav1.IsControlledBy(&live, s):
+		return nil, nil
 	}
-	if metav1.IsControlledBy(&live, s) {
-		return nil
-	}
-	return fmt.Errorf("pod %s/%s exists but does not belong to Skyhook %s; delete it", pod.Namespace, pod.Name, s.Name)
+	return fmt.Errorf("pod %s/%s exists but does not belong to Skyhook %s; delete it", pod.Namespace, pod.Name, s.Name), nil
 }

@@ -189,6 +189,34 @@ func TestNameTaken(t *testing.T) {
 	}
 }
 
+// TestNameTakenQuestionFails: who has the pod's name could not be found out, or nobody has it any more. That is no failed run.
+func TestNameTakenQuestionFails(t *testing.T) {
+	pods := corev1.Resource("pods")
+	for name, fails := range map[string]error{
+		"the API server is busy":           apierrors.NewTooManyRequests("try later", 1),
+		"the pod has just gone":            apierrors.NewNotFound(pods, "x"),
+		"the API server fails over":        apierrors.NewInternalError(errors.New("etcdserver: leader changed")),
+		"the time for the request is over": apierrors.NewTimeoutError("x", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, newSkyhook("demo"), newNode())
+			w.refuse = apierrors.NewAlreadyExists(pods, "x")
+			inner, _ := w.Client.(client.WithWatch)
+			w.Live = interceptor.NewClient(inner, interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+					if _, ok := o.(*corev1.Pod); ok {
+						return fails
+					}
+					return c.Get(ctx, key, o, opts...)
+				},
+			})
+			if e := w.tries(1).Packages["a|1.0.0"]; e.State != v1alpha1.StateInProgress || e.Reason != "" {
+				t.Errorf("nothing failed, but the record tells %+v", e)
+			}
+		})
+	}
+}
+
 // TestRejectedPod: what the API server refuses is in the record and in events; what it could not do is only an error.
 func TestRejectedPod(t *testing.T) {
 	pods := corev1.Resource("pods")

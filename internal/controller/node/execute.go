@@ -260,7 +260,7 @@ func (r *Reconciler) rejected(ctx context.Context, p *pass, i *item, start lifec
 }
 
 // nameTaken looks at the pod that has the name of the one to be created. One of ours is in the cache soon, and the next
-// pass sees to it; anything else needs a person, who is told by taken.
+// pass sees to it, unless it lacks the label that the cache goes by; anything else needs a person, who is told by taken.
 func (r *Reconciler) nameTaken(ctx context.Context, s *v1alpha1.Skyhook, pod *corev1.Pod) (taken, err error) {
 	var live corev1.Pod
 	err = r.Live.Get(ctx, client.ObjectKeyFromObject(pod), &live)
@@ -270,6 +270,9 @@ func (r *Reconciler) nameTaken(ctx context.Context, s *v1alpha1.Skyhook, pod *co
 		return nil, apierrors.NewConflict(corev1.Resource("pods"), pod.Name, errors.New("another pod has just left its name"))
 	case err != nil:
 		return nil, fmt.Errorf("get pod %s, whose name is taken: %w", pod.Name, err)
+	case metav1.IsControlledBy(&live, s) && live.Labels[v1alpha1.LabelName] == "":
+		return fmt.Errorf("pod %s/%s lost its label %s, so that its result is not seen; delete it, or set the label to %s",
+			pod.Namespace, pod.Name, v1alpha1.LabelName, s.Name), nil
 	case metav1.IsControlledBy(&live, s):
 		return nil, nil
 	}

@@ -156,11 +156,12 @@ func TestNameTaken(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*corev1.Pod)
-		fails  bool
+		told   string
 	}{
-		{"by ours", func(*corev1.Pod) {}, false},
-		{"by nobody's, with our labels", func(p *corev1.Pod) { p.OwnerReferences = nil }, true},
-		{"by a Skyhook's of that name before", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-before" }, true},
+		{"by ours", func(*corev1.Pod) {}, ""},
+		{"by nobody's, with our labels", func(p *corev1.Pod) { p.OwnerReferences = nil }, " exists but does not belong to Skyhook demo; delete it"},
+		{"by a Skyhook's of that name before", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-before" }, " exists but does not belong to Skyhook demo; delete it"},
+		{"by ours without its label, which is in no cache", func(p *corev1.Pod) { p.Labels = nil }, " lost its label skyhook.nvidia.com/name, so that"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSkyhook("demo")
@@ -178,8 +179,7 @@ func TestNameTaken(t *testing.T) {
 			r, err := record.Read("demo", w.node().Annotations)
 			w.must(err)
 			e := r.Packages["a|1.0.0"]
-			told := e.State == v1alpha1.StateErroring && strings.Contains(e.Message, pod.Name+" exists but does not belong to Skyhook demo; delete it")
-			if told != c.fails {
+			if failed := e.State == v1alpha1.StateErroring; failed != (c.told != "") || failed && !strings.Contains(e.Message, pod.Name+c.told) {
 				t.Errorf("the record tells %+v", e)
 			}
 			if list := w.pods(); len(list) != 1 || list[0].UID != pod.UID {

@@ -17,6 +17,9 @@ const (
 	MaxPackages = 128
 	// MaxDependencies is how many others a package can depend on.
 	MaxDependencies = MaxPackages - 1
+	// MaxConfigKeys is how many bytes the names of all keys of all configMaps may have together, with what is noted of each
+	// key. The record of a node has them once, and those that change once more, beside what it notes of the packages.
+	MaxConfigKeys = 64 << 10
 	// MaxPackageName and MaxVersion are bytes.
 	MaxPackageName, MaxVersion = 43, 63
 )
@@ -53,10 +56,22 @@ func (c *checker) bounds(s *v1alpha1.Skyhook) {
 		c.add("spec.packages", "has %d packages; use at most %d, and another Skyhook for the rest", n, MaxPackages)
 		return // one problem each would be as many
 	}
+	keys := 0
 	for name := range s.Spec.Packages {
-		c.packageBounds(name, s.Spec.Packages[name])
+		pkg := s.Spec.Packages[name]
+		c.packageBounds(name, pkg)
+		for key := range pkg.ConfigMap {
+			keys += len(key) + noted
+		}
+	}
+	if keys > MaxConfigKeys {
+		c.add("spec.packages", "the names of the keys of all configMaps have %d bytes, with %d more for each key; use at most %d, such as by shorter names, or by another Skyhook for a part of the packages",
+			keys, noted, MaxConfigKeys)
 	}
 }
+
+// noted is what a record has of a config key beside its name: a hash.
+const noted = 14
 
 func (c *checker) packageBounds(name string, pkg v1alpha1.Package) {
 	field := "spec.packages." + name

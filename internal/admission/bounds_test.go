@@ -27,6 +27,18 @@ func dependencies(n int) map[string]string {
 	return all
 }
 
+// keys are config keys of a length, and some more.
+func keys(n, length int, more ...string) map[string]string {
+	all := map[string]string{}
+	for i := range n {
+		all[fmt.Sprintf("%0*d", length, i)] = "x"
+	}
+	for _, k := range more {
+		all[k] = "x"
+	}
+	return all
+}
+
 // TestBounds: what is out of bounds is told of, and nothing else is looked at.
 func TestBounds(t *testing.T) {
 	one := func(name string, pkg v1alpha1.Package) v1alpha1.SkyhookSpec {
@@ -48,6 +60,11 @@ func TestBounds(t *testing.T) {
 		{
 			name: "one more", spec: v1alpha1.SkyhookSpec{Packages: packages(admission.MaxPackages + 1)},
 			want: []string{"spec.packages: has 129 packages; use at most 128, and another Skyhook for the rest"},
+		},
+		{name: "as many config keys as there may be", spec: one("a", v1alpha1.Package{Version: "1.0.0", Image: "x", ConfigMap: keys(256, 242)})},
+		{
+			name: "one byte more", spec: one("a", v1alpha1.Package{Version: "1.0.0", Image: "x", ConfigMap: keys(256, 242, "k")}),
+			want: []string{"spec.packages: the names of the keys of all configMaps have 65551 bytes, with 14 more for each key; use at most 65536"},
 		},
 		{
 			name: "dependencies on more than there may be", spec: one("a", v1alpha1.Package{DependsOn: dependencies(128)}),

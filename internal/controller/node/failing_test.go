@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -184,12 +185,15 @@ func TestRecordThatCannotBeWrittenIsTold(t *testing.T) {
 	w.change(interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 			if body, err := p.Data(o); err != nil || strings.Contains(string(body), v1alpha1.AnnotationNodeStatePrefix) {
-				return errors.Join(err, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Node").GroupKind(), nodeName, nil))
+				return errors.Join(err, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Node").GroupKind(), nodeName,
+					field.ErrorList{field.TooLong(field.NewPath("metadata", "annotations"), "", 256<<10)}))
 			}
 			return c.Patch(ctx, o, p, opts...)
 		},
 	})
-	w.failing(w.tries(5), "write the record of node node-1")
+	n := w.tries(5)
+	w.failing(n, "Too long: may not be more than 262144 bytes; make room in its annotations, such as by fewer keys in configMap")
+	w.failing(n, "write the record of node node-1")
 	w.Client = inner
 	w.recovers()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -157,10 +158,14 @@ func (f *failure) add(err error, now time.Time) bool {
 }
 
 func failureMessage(err error) string {
-	if apierrors.IsForbidden(err) {
+	switch {
+	case apierrors.IsInvalid(err) && strings.Contains(err.Error(), "annotations: Too long"):
+		return fmt.Sprintf("%v; make room in its annotations, such as by fewer keys in configMap", err)
+	case apierrors.IsForbidden(err):
 		return fmt.Sprintf("%v; change the policy, quota or role that refuses it", err)
+	default:
+		return fmt.Sprintf("%v; it is tried again", err)
 	}
-	return fmt.Sprintf("%v; it is tried again", err)
 }
 
 // pause is how long to wait until the next look.

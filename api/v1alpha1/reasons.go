@@ -35,8 +35,8 @@ const (
 	ReasonWaitingForUninstall = "WaitingForUninstall"
 	// ReasonWaitingForDependent: a package that depends on this one is uninstalled first. The node.
 	ReasonWaitingForDependent = "WaitingForDependent"
-	// ReasonPassFailed: the operator cannot do, or find out, what it has to; the message has the error. It is tried again. An
-	// administrator.
+	// ReasonPassFailed: the operator cannot do, or find out, what it has to, for a node or a Skyhook; the message has the error.
+	// It is tried again. An administrator.
 	ReasonPassFailed = "PassFailed"
 	// ReasonUninstallRequired: another version has to be uninstalled first, and nobody asked for it. The author.
 	ReasonUninstallRequired = "UninstallRequired"

@@ -103,7 +103,7 @@ func wholeReasons(s *v1alpha1.Skyhook) []reason {
 // unprepared is the condition that says what keeps the operator from preparing a Skyhook as it is now; nil when nothing does.
 func unprepared(s *v1alpha1.Skyhook) *metav1.Condition {
 	c := trueCondition(s, "Stalled")
-	known := []string{"ConfigMapConflict", "ConfigMapRefused", "DefinitionConflict", "DefinitionRefused", "ClaimRefused"}
+	known := []string{"ConfigMapConflict", "ConfigMapRefused", "DefinitionConflict", "DefinitionRefused", "ClaimRefused", "PassFailed"}
 	if c == nil || c.ObservedGeneration != s.Generation || !slices.Contains(known, c.Reason) {
 		return nil
 	}

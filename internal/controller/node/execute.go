@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/refusal"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -164,7 +164,7 @@ func (r *Reconciler) changePods(ctx context.Context, p *pass, i *item) error {
 		return err
 	}
 	meta := r.writeNodeMeta(ctx, p, i.skyhook)
-	if meta != nil && !refuses(meta) {
+	if meta != nil && !refusal.Final(meta) {
 		return meta
 	}
 	for _, start := range i.decision.Start { // one that cannot be started keeps none of the others
@@ -219,27 +219,13 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 			return err
 		}
 		return r.rejected(ctx, p, i, start, taken)
-	case refuses(err):
+	case refusal.Final(err):
 		return r.rejected(ctx, p, i, start, err)
 	case err != nil:
 		return fmt.Errorf("create pod %s for stage %s of package %s: %w", pod.Name, start.Stage, start.Package, err)
 	}
 	p.wrote.created = append(p.wrote.created, writtenPod{pod.Name, pod.UID})
 	return nil
-}
-
-// refuses reports whether the API server says no, rather than not now: it will say so again. A policy may say it in many ways.
-func refuses(err error) bool {
-	status := apierrors.APIStatus(nil)
-	if !errors.As(err, &status) {
-		return false
-	}
-	switch code := status.Status().Code; code {
-	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
-		return false
-	default:
-		return code >= http.StatusBadRequest && code < http.StatusInternalServerError
-	}
 }
 
 // rejected records that the API server refuses the pod, or what it mounts, so that people see why nothing happens. The next pass tries again

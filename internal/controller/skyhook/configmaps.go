@@ -78,7 +78,7 @@ func (r *Reconciler) writeConfigMap(ctx context.Context, s *v1alpha1.Skyhook, wa
 			return r.configMapTaken(ctx, s, want)
 		}
 		if err != nil {
-			return refused(fmt.Errorf("create ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err), v1alpha1.ReasonConfigMapRefused, want.field)
+			return r.refused(s, fmt.Errorf("create ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err), v1alpha1.ReasonConfigMapRefused, want.field)
 		}
 		return nil
 	}
@@ -87,7 +87,7 @@ func (r *Reconciler) writeConfigMap(ctx context.Context, s *v1alpha1.Skyhook, wa
 	}
 	want.ResourceVersion = have.ResourceVersion
 	if err := r.Client.Update(ctx, want.ConfigMap, client.FieldOwner(fieldManager)); err != nil {
-		return refused(fmt.Errorf("update ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err), v1alpha1.ReasonConfigMapRefused, want.field)
+		return r.refused(s, fmt.Errorf("update ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err), v1alpha1.ReasonConfigMapRefused, want.field)
 	}
 	return nil
 }

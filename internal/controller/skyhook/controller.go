@@ -48,7 +48,8 @@ type Reconciler struct {
 	// Version of the operator, kept in an annotation.
 	Version string
 
-	pacer pacer
+	pacer    pacer
+	failures failures
 }
 
 // Reconcile plans one Skyhook.
@@ -57,6 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, &s); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.pacer.forget(req.Name)
+			r.failures.forget(req.Name)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -64,6 +66,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	err := r.reconcile(ctx, s.DeepCopy())
+	if r.failures.note(&s, err, r.Clock.Now()) {
+		r.reportFailing(&s, err)
+	}
 	switch o := obstacleOf(err); {
 	case o != nil:
 		ctrl.LoggerFrom(ctx).Info("the Skyhook cannot be prepared for its nodes", "reason", o.reason, "error", err.Error())
@@ -113,7 +118,7 @@ func (r *Reconciler) prepare(ctx context.Context, s *v1alpha1.Skyhook, in *input
 		return nil
 	}
 	in.Unretained = retained != nil
-	return errors.Join(retained, r.writeConfigMaps(ctx, s, in.undoing))
+	return r.lasting(s, errors.Join(retained, r.writeConfigMaps(ctx, s, in.undoing)), v1alpha1.ReasonPassFailed)
 }
 
 // claim puts the finalizer and the operator's version on the Skyhook. It patches metadata only: the spec and with it
@@ -133,7 +138,7 @@ func (r *Reconciler) claim(ctx context.Context, s *v1alpha1.Skyhook) error {
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, s, patch); err != nil {
 		before.DeepCopyInto(s)
-		return refused(fmt.Errorf("claim Skyhook %s: %w", s.Name, err), v1alpha1.ReasonClaimRefused, "the Skyhook")
+		return r.refused(s, fmt.Errorf("claim Skyhook %s: %w", s.Name, err), v1alpha1.ReasonClaimRefused, "the Skyhook")
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.Skyhook) error {
 	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
 		want, err := r.Workload.Revision(s, workload.DefinitionOf(s, name))
 		if err == nil {
-			err = refused(r.retainOne(ctx, s, want, have), v1alpha1.ReasonDefinitionRefused, "spec.packages."+name)
+			err = r.refused(s, r.retainOne(ctx, s, want, have), v1alpha1.ReasonDefinitionRefused, "spec.packages."+name)
 		}
 		errs = append(errs, err)
 	}

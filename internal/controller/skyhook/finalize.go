@@ -31,22 +31,31 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if unprepared != nil && obstacleOf(unprepared) == nil {
 		return unprepared
 	}
-	left, err := r.leftovers(ctx, s)
-	if err != nil {
-		return err
+	left, unknown := r.leftovers(ctx, s)
+	if unknown = r.lasting(s, unknown, v1alpha1.ReasonPassFailed); unknown != nil {
+		if obstacleOf(unknown) == nil {
+			return unknown
+		}
+		in.obstruct(unknown)
 	}
-	if len(left) > 0 || !rollout.AllComplete(in.Nodes) {
+	if unknown != nil || len(left) > 0 || !rollout.AllComplete(in.Nodes) {
 		in.Freeing = left
 		if err := r.writeStatus(ctx, s, rollout.Plan(in.Input)); err != nil {
 			return err
 		}
-		return errors.Join(unprepared, in.unsure, r.pruneConfigMaps(ctx, s, in.undoing))
+		return errors.Join(unprepared, unknown, in.unsure, r.pruneConfigMaps(ctx, s, in.undoing))
 	}
 	before := s.DeepCopy()
 	controllerutil.RemoveFinalizer(s, v1alpha1.Finalizer)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, s, patch); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("remove the finalizer of Skyhook %s: %w", s.Name, err)
+		before.DeepCopyInto(s)
+		err = r.refused(s, fmt.Errorf("remove the finalizer of Skyhook %s: %w", s.Name, err), v1alpha1.ReasonClaimRefused, "the Skyhook")
+		if obstacleOf(err) == nil {
+			return err
+		}
+		in.obstruct(err)
+		return errors.Join(err, r.writeStatus(ctx, s, rollout.Plan(in.Input)))
 	}
 	r.reportAbandoned(s, in.Input)
 	r.pacer.forget(s.Name)

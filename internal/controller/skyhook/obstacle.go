@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/refusal"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
@@ -23,6 +24,8 @@ type obstacleError struct {
 	frees   record.Frees
 	message string
 	err     error
+	// lasting says that it would be none if it had not been met again and again.
+	lasting bool
 }
 
 func (o *obstacleError) Error() string { return o.message }
@@ -44,17 +47,17 @@ func obstacleOf(err error) *obstacleError {
 	return o
 }
 
-// refused makes an obstacle of what the API server will refuse again, and returns any other error as it is. field is what
-// the object is made of.
-func refused(err error, reason, field string) error {
+// refused makes an obstacle of what the API server will refuse again, or refused again and again, and returns any other error as
+// it is. field is what the object is made of.
+func (r *Reconciler) refused(s *v1alpha1.Skyhook, err error, reason, field string) error {
 	o := &obstacleError{reason: reason, err: err}
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		o.frees, o.message = record.FreesAuthor, fmt.Sprintf("%v; correct %s", err, field)
-	case apierrors.IsForbidden(err):
+	case refusal.Final(err):
 		o.frees, o.message = record.FreesAdministrator, fmt.Sprintf("%v; change what refuses it, such as a quota, an admission policy or the operator's roles", err)
 	default:
-		return err
+		return r.lasting(s, err, reason)
 	}
 	return o
 }

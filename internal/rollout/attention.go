@@ -80,7 +80,7 @@ func (v *view) trouble(i int) (lifecycle.Wait, bool) {
 	n := &v.Nodes[i]
 	switch s := v.statuses[i]; {
 	case s == v1alpha1.StatusErroring && n.Trouble != nil:
-		return *n.Trouble, true
+		return n.aside(*n.Trouble), true
 	case n.Hold != nil && (s == v1alpha1.StatusBlocked || s == v1alpha1.StatusWaiting):
 		return n.heldTrouble(n.Hold), true
 	case v.Hold != nil && n.Trouble != nil && s == v.Hold.Status: // all the nodes, but not all of them failed
@@ -88,15 +88,38 @@ func (v *view) trouble(i int) (lifecycle.Wait, bool) {
 	case s == v1alpha1.StatusBlocked && n.needsUser() && n.Wait != nil:
 		return *n.Wait, true
 	case n.Wait != nil && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
-		return *n.Wait, true
+		return n.aside(*n.Wait), true
 	case n.Wait != nil && s == v1alpha1.StatusWaiting && n.Wait.Frees == record.FreesNode: // it fails before its turn
 		return *n.Wait, true
 	case n.Wait != nil && s == v1alpha1.StatusComplete: // something is left there all the same
 		return *n.Wait, true
-	case (s == v1alpha1.StatusWaiting || s == v1alpha1.StatusInProgress) && n.Facts.Unavailable:
+	case !n.Facts.Unavailable:
+	case v.lost(i) && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
+		return lostAtWork, true
+	case s == v1alpha1.StatusInProgress: // disturbed
+		return awayMeanwhile, true
+	case s == v1alpha1.StatusWaiting:
 		return notReady, true
 	}
 	return lifecycle.Wait{}, false
+}
+
+// lost reports whether a node is away in the middle of its work: it may never come back, and counts against the budget until
+// somebody does something about it. One that we disturb may be rebooting for its interrupt.
+func (v *view) lost(i int) bool {
+	n := &v.Nodes[i]
+	if !n.Facts.Unavailable || n.Facts.Disturbed || n.Facts.Complete {
+		return false
+	}
+	return n.Facts.AtWork || v.holds[i] && n.Hold == nil
+}
+
+// aside adds to what a node tells that it is away as well.
+func (n *Node) aside(w lifecycle.Wait) lifecycle.Wait {
+	if n.Facts.Unavailable && !n.Facts.Disturbed {
+		w.Message += "; the node is not Ready"
+	}
+	return w
 }
 
 // heldTrouble is what holds a node, and what failed there before: that is not tried again meanwhile, so it may tell no more.
@@ -108,7 +131,19 @@ func (n *Node) heldTrouble(h *lifecycle.Hold) lifecycle.Wait {
 	return w
 }
 
-var notReady = lifecycle.Wait{Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator, Message: "the node is not Ready; it gets its turn when it is"}
+// What is told of a node that is not Ready: before its turn, at work, and while we cordon or interrupt it.
+var (
+	notReady = lifecycle.Wait{
+		Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator, Message: "the node is not Ready; it gets its turn when it is",
+	}
+	lostAtWork = lifecycle.Wait{
+		Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator,
+		Message: "the node is at work and is not Ready, so that it counts against the budget; bring it back, or delete the Node object",
+	}
+	awayMeanwhile = lifecycle.Wait{
+		Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesNode, Message: "the node is not Ready, as in a reboot; it goes on when it is",
+	}
+)
 
 func (v *view) compareUrgency(a, b int) int {
 	return cmp.Or(

@@ -267,13 +267,3 @@ func TestDeletionWaitsForAcknowledgement(t *testing.T) {
 		t.Errorf("after it: %s", got)
 	}
 }
-
-// TestNodeThatIsAwayIsToldOf: it holds its place, so people must know.
-func TestNodeThatIsAwayIsToldOf(t *testing.T) {
-	s := skyhook(0)
-	s.Status.Permits = []v1alpha1.Permit{{Node: "a", Generation: 1}}
-	status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes("a in_progress not-ready"), Now: now})
-	if len(status.Attention) != 1 || status.Attention[0].Reason != v1alpha1.ReasonNodeNotReady {
-		t.Errorf("attention %+v", status.Attention)
-	}
-}

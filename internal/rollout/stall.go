@@ -55,7 +55,7 @@ func (v *view) reconciling(stalled bool) bool {
 type motion int
 
 const (
-	// still: it is complete, is away, or waits for a permit, which others have to give back.
+	// still: it is complete, is away before its turn, or waits for a permit, which others have to give back.
 	still motion = iota
 	// moves: it works, or whoever it waits for does.
 	moves
@@ -70,6 +70,8 @@ func (v *view) motionOf(i int) motion {
 		return still
 	case n.Hold != nil && n.Hold.Frees != record.FreesAdministrator && n.Hold.Frees != record.FreesAuthor:
 		return moves
+	case v.lost(i):
+		return stuck
 	case n.Facts.AtWork, n.Hold != nil && v.holds[i]: // what runs comes to its end, and the permit back
 		return moves
 	case n.Hold != nil, n.failing(), n.needsUser():

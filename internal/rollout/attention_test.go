@@ -1,0 +1,45 @@
+package rollout_test
+
+import (
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+)
+
+// TestAttentionOfNodesThatAreAway: one that has its turn holds its place, so people must know, and must not be told to wait
+// for a turn.
+func TestAttentionOfNodesThatAreAway(t *testing.T) {
+	const (
+		before = "NodeNotReady: the node is not Ready; it gets its turn when it is"
+		lost   = "NodeNotReady: the node is at work and is not Ready, so that it counts against the budget; bring it back, or delete the Node object"
+	)
+	for _, c := range []struct {
+		name   string
+		permit bool
+		node   string
+		want   string
+	}{
+		{"before its turn", false, "not-ready", before},
+		{"with its turn", true, "not-ready", lost},
+		{"at work", true, "in_progress begun not-ready", lost},
+		{"at work without a permit", false, "in_progress not-ready", lost},
+		{"it gives its permit back", true, "not-ready held=NodeIgnored", "NodeIgnored: held: NodeIgnored"},
+		{"failing", true, "erroring trouble=StepFailed not-ready", "StepFailed: trouble: StepFailed; the node is not Ready"},
+		{"failing without a word", true, "erroring not-ready", lost},
+		{"waiting", true, "in_progress wait=WaitingForPodToEnd not-ready", "WaitingForPodToEnd: wait: WaitingForPodToEnd; the node is not Ready"},
+		{"rebooting for us", true, "in_progress cordoned not-ready", "NodeNotReady: the node is not Ready, as in a reboot; it goes on when it is"},
+		{"waiting for its reboot", true, "in_progress cordoned wait=WaitingForReboot not-ready", "WaitingForReboot: wait: WaitingForReboot"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := skyhook(1)
+			if c.permit {
+				s.Status.Permits = []v1alpha1.Permit{permit("n1", 0)}
+			}
+			status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes("n1 " + c.node), Now: now})
+			if len(status.Attention) != 1 || status.Attention[0].Reason+": "+status.Attention[0].Message != c.want {
+				t.Errorf("got %+v, want %q", status.Attention, c.want)
+			}
+		})
+	}
+}

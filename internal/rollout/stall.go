@@ -68,7 +68,7 @@ func (v *view) motionOf(i int) motion {
 	switch {
 	case n.Facts.Complete:
 		return still
-	case n.Hold != nil && n.Hold.Frees != record.FreesAdministrator && n.Hold.Frees != record.FreesAuthor:
+	case n.Hold != nil && !byPerson(n.Hold.Frees):
 		return moves
 	case v.lost(i):
 		return stuck

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // maxFewNames is how many node names such a condition lists.
@@ -97,9 +99,9 @@ func deletionBlocked(in Input) (reason, message string) {
 	}
 	leave := wayOut(pending)
 	switch {
-	case in.Hold != nil:
+	case in.Hold != nil && byPerson(in.Hold.Frees):
 		return in.Hold.Reason, in.Hold.Message + leave
-	case len(stuck) < len(pending):
+	case in.Hold != nil, len(stuck) < len(pending):
 		return "", ""
 	}
 	return stuck[0].reason, fmt.Sprintf("node %s: %s", stuck[0].node, stuck[0].message) + leave
@@ -107,28 +109,41 @@ func deletionBlocked(in Input) (reason, message string) {
 
 type stuckNode struct{ node, reason, message string }
 
-// pendingNodes returns the nodes on which something has to be uninstalled, and those of them where nothing can be done.
+// pendingNodes returns the nodes on which something has to be uninstalled, and those of them where only a person helps.
 func pendingNodes(in Input) (pending []string, stuck []stuckNode) {
 	for i := range in.Nodes {
 		n := &in.Nodes[i]
-		switch {
-		case n.Facts.Complete:
+		if n.Facts.Complete {
 			continue
-		case n.Hold != nil && n.Hold.Reason == v1alpha1.ReasonNodeStateMalformed:
-			stuck = append(stuck, stuckNode{n.Name, v1alpha1.ReasonMalformedNodeState, n.Hold.Message})
-		case n.Hold != nil:
-			stuck = append(stuck, stuckNode{n.Name, n.Hold.Reason, n.Hold.Message})
-		case n.needsUser() && n.Wait != nil:
-			stuck = append(stuck, stuckNode{n.Name, n.Wait.Reason, n.Wait.Message})
-		case n.Facts.Unavailable:
-			stuck = append(stuck, stuckNode{n.Name, v1alpha1.ReasonNodeNotReady, "the node is not Ready"})
 		}
 		pending = append(pending, n.Name)
+		if w, ok := n.undoStuck(); ok {
+			stuck = append(stuck, stuckNode{n.Name, w.Reason, w.Message})
+		}
 	}
 	slices.Sort(pending)
 	slices.SortFunc(stuck, func(a, b stuckNode) int { return cmp.Compare(a.node, b.node) })
 	return pending, stuck
 }
+
+// undoStuck is what a deletion cannot get past on a node by itself; false when it can: what else holds the node, such as an
+// interrupt, its own or another's, ends.
+func (n *Node) undoStuck() (lifecycle.Wait, bool) {
+	switch {
+	case n.Hold != nil && n.Hold.Reason == v1alpha1.ReasonNodeStateMalformed:
+		return lifecycle.Wait{Reason: v1alpha1.ReasonMalformedNodeState, Message: n.Hold.Message}, true
+	case n.Hold != nil:
+		return n.Hold.Wait, byPerson(n.Hold.Frees)
+	case n.needsUser() && n.Wait != nil:
+		return *n.Wait, true
+	case n.Facts.Unavailable && !n.Facts.Disturbed:
+		return lifecycle.Wait{Reason: v1alpha1.ReasonNodeNotReady, Message: "the node is not Ready"}, true
+	}
+	return lifecycle.Wait{}, false
+}
+
+// byPerson reports whether only a person ends a wait.
+func byPerson(f record.Frees) bool { return f == record.FreesAdministrator || f == record.FreesAuthor }
 
 // wayOut says how to give nodes up whose packages cannot be uninstalled. It names as many as it can without growing too long:
 // half of the value of an annotation would be another value.

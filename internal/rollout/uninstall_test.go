@@ -185,6 +185,9 @@ func TestDeletionBlocked(t *testing.T) {
 		{name: "no nodes", nodes: ""},
 		{name: "it goes on", nodes: "n1; n2 complete"},
 		{name: "it goes on elsewhere", nodes: "n1; n2 not-ready; n3 held=NodeIgnored"},
+		{name: "another interrupts the node", nodes: "n1 held=WaitingForSkyhook"},
+		{name: "another interrupts the node, which reboots", nodes: "n1 not-ready held=WaitingForSkyhook"},
+		{name: "the node reboots for the uninstall's own interrupt", nodes: "n1 cordoned in_progress not-ready wait=WaitingForReboot"},
 		{
 			name: "the last node is away", nodes: "n1 complete; n2 not-ready",
 			want: "NodeNotReady: node n2: the node is not Ready" + fmt.Sprintf(leave, "node n2", "n2"),
@@ -245,6 +248,10 @@ func TestDeletionThatCannotBePrepared(t *testing.T) {
 	const want = "taken; to leave the packages on node n1, set the annotation skyhook.nvidia.com/abandon-uninstall=n1"
 	if c == nil || c.Reason != "ConfigMapConflict" || c.Message != want {
 		t.Errorf("the condition is %+v", c)
+	}
+	status = rollout.Plan(rollout.Input{Skyhook: skyhook(0), Nodes: nodes("n1"), Hold: holdLeftover, Deleting: true, Now: now})
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionDeletionBlocked); c != nil {
+		t.Errorf("what goes by itself blocks: %+v", c)
 	}
 }
 

@@ -54,7 +54,7 @@ func setConditions(status *v1alpha1.SkyhookStatus, v *view) {
 	c.mirror(v1alpha1.ConditionDeploymentPolicyNotFound, v1alpha1.ConditionDeploymentPolicyNotFound)
 	c.while(len(v.dead) > 0, v1alpha1.ConditionDepartedNotReady, v1alpha1.ReasonDepartedNotReady, fewNames(v.dead)+
 		" left the selection at work and cannot be reached, and count against the budget; bring the nodes back, or delete their Node objects")
-	c.uninstall(v.Input)
+	c.uninstall(v)
 	SetCapabilityUnknown(status, v.Skyhook, v.Now)
 }
 

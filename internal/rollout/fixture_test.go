@@ -48,6 +48,7 @@ func permit(node string, order int32) v1alpha1.Permit {
 //	trouble=Reason the first error
 //	wait=Reason    what the node waits for as its record tells, which somebody else can end
 //	overdue=Reason the same, for longer than the spec allows
+//	spent=Reason   a run failed, and is not tried again with this spec
 //	begun          the record has packages
 //	cordoned       we hold it cordoned
 //	tier=gpu       a label
@@ -105,6 +106,10 @@ func describe(n *rollout.Node, word string) {
 	case "overdue":
 		n.Facts.FailedRun = true
 		n.Wait = &lifecycle.Wait{Reason: v, Message: "wait: " + v, Since: since, Frees: record.FreesOther, Overdue: true}
+	case "spent":
+		n.Facts.FailedRun = true
+		n.Trouble = &lifecycle.Wait{Package: "a", Reason: v, Message: "package a stage uninstall: " + v, Since: since}
+		n.Wait = &lifecycle.Wait{Package: "a", Reason: v, Message: v + "; edit the spec to retry", Since: since, Frees: record.FreesAuthor}
 	case "tier", "zone":
 		if n.Labels == nil {
 			n.Labels = map[string]string{}

@@ -91,6 +91,11 @@ func (n *Node) busy() bool { return n.Facts.Disturbed || n.Facts.AtWork && !n.Fa
 // needsUser reports whether the node waits for what only another spec changes.
 func (n *Node) needsUser() bool { return n.Facts.NeedsAuthor && !n.Facts.Complete }
 
+// spent reports whether what failed is not tried again with this spec.
+func (n *Node) spent() bool {
+	return n.failing() && !n.Facts.AtWork && n.Wait != nil && n.Wait.Frees == record.FreesAuthor
+}
+
 // awaitsTurn reports whether a failing node could go on but for a permit, or but for a hold that is over: then it has not
 // looked yet at what it is allowed by now.
 func (n *Node) awaitsTurn() bool {

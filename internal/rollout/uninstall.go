@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,7 +14,8 @@ import (
 // maxFewNames is how many node names such a condition lists.
 const maxFewNames = 5
 
-func (c conditions) uninstall(in Input) {
+func (c conditions) uninstall(v *view) {
+	in := &v.Input
 	var undoing, failed, malformed []string
 	var last *Node
 	for i := range in.Nodes {
@@ -44,9 +44,9 @@ func (c conditions) uninstall(in Input) {
 	c.while(len(malformed) > 0, v1alpha1.ConditionNodeStateMalformed, v1alpha1.ReasonParseError, fmt.Sprintf(
 		"nodeState annotation cannot be parsed on %d node(s): %s; repair the annotation, or remove it to start over there",
 		len(malformed), firstNames(malformed, maxNames)))
-	blocked := blockedDependents(in)
+	blocked := blockedDependents(v.Input)
 	c.while(blocked != "", v1alpha1.ConditionBlocked, v1alpha1.ReasonDependencyUninstalled, blocked)
-	reason, message := deletionBlocked(in)
+	reason, message := v.deletionBlocked()
 	c.while(reason != "", v1alpha1.ConditionDeletionBlocked, reason, message)
 }
 
@@ -84,11 +84,12 @@ func blockedDependents(in Input) string {
 func applies(p v1alpha1.Package) bool { return p.Uninstall != nil && p.Uninstall.Apply }
 
 // deletionBlocked tells why a deletion does not go on; no reason when it does.
-func deletionBlocked(in Input) (reason, message string) {
+func (v *view) deletionBlocked() (reason, message string) {
+	in := &v.Input
 	if !in.Deleting {
 		return "", ""
 	}
-	pending, stuck := pendingNodes(in)
+	pending := v.pendingNodes()
 	switch {
 	case len(pending) == 0:
 		return "", ""
@@ -97,33 +98,58 @@ func deletionBlocked(in Input) (reason, message string) {
 	case in.Hold != nil && in.Hold.Status == v1alpha1.StatusDisabled:
 		return v1alpha1.ReasonDisabledWithPendingUninstall, fmt.Sprintf("packages have to be uninstalled on %s; remove the annotation %s", fewNames(pending), v1alpha1.AnnotationDisable)
 	}
-	leave := wayOut(pending)
-	switch {
-	case in.Hold != nil && byPerson(in.Hold.Frees):
-		return in.Hold.Reason, in.Hold.Message + leave
-	case in.Hold != nil, len(stuck) < len(pending):
+	if in.Hold != nil {
+		if !byPerson(in.Hold.Frees) {
+			return "", ""
+		}
+		return in.Hold.Reason, in.Hold.Message + wayOut(pending)
+	}
+	first, stuck := v.stuckNodes()
+	if len(stuck) == 0 {
 		return "", ""
 	}
-	return stuck[0].reason, fmt.Sprintf("node %s: %s", stuck[0].node, stuck[0].message) + leave
+	return first.Reason, fmt.Sprintf("node %s: %s", stuck[0], first.Message) + wayOut(stuck)
 }
 
-type stuckNode struct{ node, reason, message string }
-
-// pendingNodes returns the nodes on which something has to be uninstalled, and those of them where only a person helps.
-func pendingNodes(in Input) (pending []string, stuck []stuckNode) {
-	for i := range in.Nodes {
-		n := &in.Nodes[i]
-		if n.Facts.Complete {
-			continue
-		}
-		pending = append(pending, n.Name)
-		if w, ok := n.undoStuck(); ok {
-			stuck = append(stuck, stuckNode{n.Name, w.Reason, w.Message})
+// pendingNodes returns the names of the nodes on which something has to be uninstalled, sorted.
+func (v *view) pendingNodes() []string {
+	var pending []string
+	for i := range v.Nodes {
+		if n := &v.Nodes[i]; !n.Facts.Complete {
+			pending = append(pending, n.Name)
 		}
 	}
 	slices.Sort(pending)
-	slices.SortFunc(stuck, func(a, b stuckNode) int { return cmp.Compare(a.node, b.node) })
-	return pending, stuck
+	return pending
+}
+
+// stuckNodes returns the sorted names of the nodes with which a deletion does not get on, and what is in the way on the first;
+// none while it gets on with any. One that waits for a permit waits for those.
+func (v *view) stuckNodes() (why lifecycle.Wait, stuck []string) {
+	first, waits := "", false
+	for i := range v.Nodes {
+		n := &v.Nodes[i]
+		if n.Facts.Complete {
+			continue
+		}
+		w, is := n.undoStuck()
+		switch {
+		case is:
+			if len(stuck) == 0 || n.Name < first {
+				first, why = n.Name, w
+			}
+			stuck = append(stuck, n.Name)
+		case n.Hold != nil, v.holds[i], n.busy(), n.failing() && !n.awaitsTurn():
+			return lifecycle.Wait{}, nil
+		default:
+			waits = true
+		}
+	}
+	if waits && v.departing() {
+		return lifecycle.Wait{}, nil
+	}
+	slices.Sort(stuck)
+	return why, stuck
 }
 
 // undoStuck is what a deletion cannot get past on a node by itself; false when it can: what else holds the node, such as an
@@ -134,7 +160,7 @@ func (n *Node) undoStuck() (lifecycle.Wait, bool) {
 		return lifecycle.Wait{Reason: v1alpha1.ReasonMalformedNodeState, Message: n.Hold.Message}, true
 	case n.Hold != nil:
 		return n.Hold.Wait, byPerson(n.Hold.Frees)
-	case n.needsUser() && n.Wait != nil:
+	case n.spent(), n.needsUser() && n.Wait != nil:
 		return *n.Wait, true
 	case n.Facts.Unavailable && !n.Facts.Disturbed:
 		return lifecycle.Wait{Reason: v1alpha1.ReasonNodeNotReady, Message: "the node is not Ready"}, true

@@ -172,11 +172,13 @@ func TestDeletionBlocked(t *testing.T) {
 	paused, disabled := skyhook(0), skyhook(0)
 	paused.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
 	disabled.Annotations = map[string]string{v1alpha1.AnnotationDisable: "true"}
+	one, two, left := skyhook(1, permit("n1", 0)), skyhook(2, permit("n1", 0), permit("n2", 1)), skyhook(2, permit("n1", 0), permit("left", 1))
 	const leave = "; to leave the packages on %s, set the annotation skyhook.nvidia.com/abandon-uninstall=%s"
 	for _, c := range []struct {
 		name     string
 		skyhook  *v1alpha1.Skyhook
 		nodes    string
+		departed map[string]rollout.Departed
 		existing bool
 		want     string
 	}{
@@ -213,6 +215,21 @@ func TestDeletionBlocked(t *testing.T) {
 			want: "NodeNotReady: node n1: the node is not Ready" + fmt.Sprintf(leave, "nodes n1, n2, n3, n4, n5 and 2 more", "n1,n2,n3,n4,n5"),
 		},
 		{
+			name: "one died at work, for which others wait", skyhook: one, nodes: "n2; n1 in_progress not-ready; n3",
+			want: "NodeNotReady: node n1: the node is not Ready" + fmt.Sprintf(leave, "node n1", "n1"),
+		},
+		{name: "one died at work, another works", skyhook: two, nodes: "n1 in_progress not-ready; n2 in_progress; n3"},
+		{
+			name: "one died, and one that left gives its permit back", skyhook: left, nodes: "n1 in_progress not-ready; n2",
+			departed: map[string]rollout.Departed{"left": {}},
+		},
+		{name: "it fails and is tried again", skyhook: one, nodes: "n1 erroring; n2 not-ready"},
+		{
+			name: "it is not tried again", skyhook: one, nodes: "n1 spent=RetriesExhausted; n2",
+			want: "RetriesExhausted: node n1: RetriesExhausted; edit the spec to retry" + fmt.Sprintf(leave, "node n1", "n1"),
+		},
+		{name: "it is not tried again on one, and goes on elsewhere", skyhook: two, nodes: "n1 spent=RetriesExhausted; n2"},
+		{
 			name: "paused", skyhook: paused, nodes: "n1; n2 complete; n3",
 			want: "PausedWithPendingUninstall: packages have to be uninstalled on nodes n1, n3; remove the annotation skyhook.nvidia.com/pause",
 		},
@@ -228,7 +245,7 @@ func TestDeletionBlocked(t *testing.T) {
 				s = skyhook(0)
 			}
 			status := rollout.Plan(rollout.Input{
-				Skyhook: s, Nodes: nodes(c.nodes), Hold: rollout.HoldAll(s, ""), Deleting: !c.existing, Now: now,
+				Skyhook: s, Nodes: nodes(c.nodes), Hold: rollout.HoldAll(s, ""), Deleting: !c.existing, Departed: c.departed, Now: now,
 			})
 			got := ""
 			if b := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionDeletionBlocked); b != nil {

@@ -102,13 +102,13 @@ func (v *view) deletionBlocked() (reason, message string) {
 		if !byPerson(in.Hold.Frees) {
 			return "", ""
 		}
-		return in.Hold.Reason, in.Hold.Message + wayOut(pending)
+		return in.Hold.Reason, in.Hold.Message + v.wayOut(pending)
 	}
 	first, stuck := v.stuckNodes()
 	if len(stuck) == 0 {
 		return "", ""
 	}
-	return first.Reason, fmt.Sprintf("node %s: %s", stuck[0], first.Message) + wayOut(stuck)
+	return first.Reason, fmt.Sprintf("node %s: %s", stuck[0], first.Message) + v.wayOut(stuck)
 }
 
 // pendingNodes returns the names of the nodes on which something has to be uninstalled, sorted.
@@ -172,16 +172,33 @@ func (n *Node) undoStuck() (lifecycle.Wait, bool) {
 func byPerson(f record.Frees) bool { return f == record.FreesAdministrator || f == record.FreesAuthor }
 
 // wayOut says how to give nodes up whose packages cannot be uninstalled. It names as many as it can without growing too long:
-// half of the value of an annotation would be another value.
-func wayOut(pending []string) string {
-	for n := min(len(pending), maxFewNames); n > 0; n-- {
-		text := fmt.Sprintf("; to leave the packages on %s, set the annotation %s=%s",
-			nodesNamed(pending, n), v1alpha1.AnnotationAbandonUninstall, strings.Join(pending[:n], ","))
-		if len(text) <= maxWayOut {
+// half of the value of an annotation would be another value, and one without the nodes that were given up before would take
+// them back.
+func (v *view) wayOut(nodes []string) string {
+	const key = v1alpha1.AnnotationAbandonUninstall
+	given := strings.FieldsFunc(v.Skyhook.Annotations[key], func(r rune) bool { return r == ',' || r == ' ' })
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return slices.Contains(given, n) })
+	if len(nodes) == 0 {
+		return ""
+	}
+	most := min(len(nodes), maxFewNames)
+	set := func(which string, n int) string {
+		return fmt.Sprintf("; to leave the packages on %s, set the annotation %s=%s", which, key, strings.Join(append(slices.Clip(given), nodes[:n]...), ","))
+	}
+	if text := set(nodesNamed(nodes, most), most); len(text) <= maxWayOut {
+		return text
+	}
+	if len(given) > 0 {
+		set = func(which string, n int) string {
+			return fmt.Sprintf("; to leave the packages on %s, append ,%s to the annotation %s", which, strings.Join(nodes[:n], ","), key)
+		}
+	}
+	for n := most; n > 0; n-- {
+		if text := set(nodesNamed(nodes, n), n); len(text) <= maxWayOut {
 			return text
 		}
 	}
-	return fmt.Sprintf("; to leave the packages on this node, set the annotation %s=%s", v1alpha1.AnnotationAbandonUninstall, pending[0])
+	return set("this node", 1)
 }
 
 // fewNames joins up to five names and counts the rest, after the word node or nodes.

@@ -258,6 +258,36 @@ func TestDeletionBlocked(t *testing.T) {
 	}
 }
 
+// TestWayOutKeepsWhatWasGivenUp: to do what it says takes no node back in that was given up before.
+func TestWayOutKeepsWhatWasGivenUp(t *testing.T) {
+	const set = "; to leave the packages on %s, set the annotation skyhook.nvidia.com/abandon-uninstall=%s"
+	long := strings.Repeat("x", 200)
+	for _, c := range []struct{ name, given, nodes, want string }{
+		{"another", "n1", "n1 complete not-ready; n2 not-ready", fmt.Sprintf(set, "node n2", "n1,n2")},
+		{"as people write it", " n3 , n1,", "n2 not-ready", fmt.Sprintf(set, "node n2", "n3,n1,n2")},
+		{"five at a time", "n1,n2,n3,n4,n5", "n6 not-ready; n7 not-ready", fmt.Sprintf(set, "nodes n6, n7", "n1,n2,n3,n4,n5,n6,n7")},
+		{"it is on its way", "n1", "n1 not-ready", ""},
+		{
+			"too many to name", strings.Repeat("given-up,", 40) + "n5", "n6 not-ready; n7 not-ready",
+			"; to leave the packages on nodes n6, n7, append ,n6,n7 to the annotation skyhook.nvidia.com/abandon-uninstall",
+		},
+		{
+			"too long to name", long, long + "y not-ready; n7 not-ready",
+			"; to leave the packages on nodes n7 and 1 more, append ,n7 to the annotation skyhook.nvidia.com/abandon-uninstall",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := skyhook(1)
+			s.Annotations = map[string]string{v1alpha1.AnnotationAbandonUninstall: c.given}
+			status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes(c.nodes), Deleting: true, Now: now})
+			b := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionDeletionBlocked)
+			if b == nil || !strings.HasSuffix(b.Message, ": the node is not Ready"+c.want) {
+				t.Errorf("got %+v\nwant it to end with %s", b, c.want)
+			}
+		})
+	}
+}
+
 // TestDeletionThatCannotBePrepared: what is in the way is told, and the way around it.
 func TestDeletionThatCannotBePrepared(t *testing.T) {
 	status := rollout.Plan(rollout.Input{Skyhook: skyhook(0), Nodes: nodes("n1; n2 complete"), Hold: holdUnprepared, Deleting: true, Now: now})

@@ -32,7 +32,7 @@ const (
 	ConditionBlocked = "Blocked"
 	// ConditionUninstallInProgress: packages are being uninstalled.
 	ConditionUninstallInProgress = "UninstallInProgress"
-	// ConditionUninstallFailed: an uninstall fails and is tried again.
+	// ConditionUninstallFailed: an uninstall fails; its message says whether it is tried again.
 	ConditionUninstallFailed = "UninstallFailed"
 	// ConditionUninstallRequired: what left the spec has to be uninstalled first, and nobody asked for it.
 	ConditionUninstallRequired = "UninstallRequired"

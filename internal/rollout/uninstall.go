@@ -16,7 +16,7 @@ const maxFewNames = 5
 
 func (c conditions) uninstall(v *view) {
 	in := &v.Input
-	var undoing, failed, malformed []string
+	var undoing, failed, again, malformed []string
 	var last *Node
 	for i := range in.Nodes {
 		n := &in.Nodes[i]
@@ -25,6 +25,9 @@ func (c conditions) uninstall(v *view) {
 		}
 		if n.UndoFailed != nil {
 			failed = append(failed, n.Name)
+			if v.retries(n) {
+				again = append(again, n.Name)
+			}
 			if last == nil || later(n, last) {
 				last = n
 			}
@@ -36,7 +39,7 @@ func (c conditions) uninstall(v *view) {
 	c.while(len(undoing) > 0, v1alpha1.ConditionUninstallInProgress, v1alpha1.ReasonUninstallInProgress, "packages are being uninstalled on "+fewNames(undoing))
 	message := ""
 	if last != nil {
-		message = fmt.Sprintf("uninstall fails on %s and is tried again; last error: %s", fewNames(failed), last.UndoFailed.Message)
+		message = fmt.Sprintf("uninstall fails on %s%s; last error: %s", fewNames(failed), triedAgain(failed, again), last.UndoFailed.Message)
 	}
 	c.while(last != nil, v1alpha1.ConditionUninstallFailed, v1alpha1.ReasonUninstallPodFailing, message)
 	c.while(in.Removal != "", v1alpha1.ConditionUninstallRequired, v1alpha1.ReasonUninstallRequired, in.Removal)
@@ -48,6 +51,23 @@ func (c conditions) uninstall(v *view) {
 	c.while(blocked != "", v1alpha1.ConditionBlocked, v1alpha1.ReasonDependencyUninstalled, blocked)
 	reason, message := v.deletionBlocked()
 	c.while(reason != "", v1alpha1.ConditionDeletionBlocked, reason, message)
+}
+
+// retries reports whether what failed on a node is tried again before a person does something.
+func (v *view) retries(n *Node) bool {
+	held := v.Hold != nil && byPerson(v.Hold.Frees) || n.Hold != nil && byPerson(n.Hold.Frees)
+	return !held && !n.spent() && (!n.Facts.Unavailable || n.Facts.Disturbed)
+}
+
+func triedAgain(failed, again []string) string {
+	switch len(again) {
+	case 0:
+		return ""
+	case len(failed):
+		return " and is tried again"
+	default:
+		return ", and is tried again on " + fewNames(again)
+	}
 }
 
 // later reports whether a node failed after another, whichever is listed first.

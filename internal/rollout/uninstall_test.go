@@ -49,6 +49,7 @@ func TestUninstallConditions(t *testing.T) {
 		name    string
 		nodes   []rollout.Node
 		removal string
+		hold    *lifecycle.Hold
 		want    string
 	}{
 		{name: "nothing goes", nodes: nodes("n1 complete; n2")},
@@ -67,6 +68,26 @@ func TestUninstallConditions(t *testing.T) {
 				"UninstallFailed UninstallPodFailing: uninstall fails on nodes n1, n2 and is tried again; last error: last",
 		},
 		{
+			name: "it is not tried again", nodes: undoing(nodes("n1 spent=RetriesExhausted"), "last"),
+			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on node n1\n" +
+				"UninstallFailed UninstallPodFailing: uninstall fails on node n1; last error: last",
+		},
+		{
+			name: "it is tried again on some", nodes: undoing(nodes("n1 spent=StageTimeout; n2 erroring; n3 erroring held=WaitingForSkyhook; n4 erroring not-ready"), "1", "2", "3", "4"),
+			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on nodes n1, n2, n3, n4\n" +
+				"UninstallFailed UninstallPodFailing: uninstall fails on nodes n1, n2, n3, n4, and is tried again on nodes n2, n3; last error: 4",
+		},
+		{
+			name: "paused", nodes: undoing(nodes("n1 erroring"), "last"), hold: holdPaused,
+			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on node n1\n" +
+				"UninstallFailed UninstallPodFailing: uninstall fails on node n1; last error: last",
+		},
+		{
+			name: "ignored", nodes: undoing(nodes("n1 erroring held=NodeIgnored"), "last"),
+			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on node n1\n" +
+				"UninstallFailed UninstallPodFailing: uninstall fails on node n1; last error: last",
+		},
+		{
 			name: "left the spec too early", nodes: nodes("n1 complete"), removal: "put it back",
 			want: "UninstallRequired UninstallRequired: put it back",
 		},
@@ -81,7 +102,7 @@ func TestUninstallConditions(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			in := rollout.Input{Skyhook: skyhook(0), Nodes: c.nodes, Removal: c.removal, Now: now}
+			in := rollout.Input{Skyhook: skyhook(0), Nodes: c.nodes, Removal: c.removal, Hold: c.hold, Now: now}
 			if got := shown(in); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}

@@ -53,27 +53,34 @@ func HoldMalformed(err error) *lifecycle.Hold {
 }
 
 // HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does. Only a Skyhook that workloads
-// wait for works under the runtime taint.
-func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint) *lifecycle.Hold {
+// wait for works under the runtime taint; for others, goes says that the operator will take it off the node by itself.
+func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint, goes bool) *lifecycle.Hold {
 	if node.Labels[v1alpha1.LabelIgnore] == "true" {
 		return &lifecycle.Hold{
 			Status: v1alpha1.StatusBlocked, Release: true,
 			Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored, Frees: record.FreesAdministrator, Message: "label " + v1alpha1.LabelIgnore + " is \"true\""},
 		}
 	}
+	var hold *lifecycle.Hold
 	for i := range node.Spec.Taints {
 		taint := &node.Spec.Taints[i]
-		if s.Spec.RuntimeRequired && taint.MatchTaint(&runtime) {
+		own := taint.MatchTaint(&runtime)
+		if s.Spec.RuntimeRequired && own || !repels(taint) || tolerated(s, taint) {
 			continue
 		}
-		if repels(taint) && !tolerated(s, taint) {
-			return &lifecycle.Hold{
-				Status: v1alpha1.StatusBlocked, Release: true,
-				Wait: lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Frees: record.FreesAdministrator, Message: fmt.Sprintf("taint %s is not tolerated; add it to spec.additionalTolerations or remove it from the node", taint.ToString())},
-			}
+		if !own || !goes {
+			return holdTainted(record.FreesAdministrator, fmt.Sprintf("taint %s is not tolerated; add it to spec.additionalTolerations or remove it from the node", taint.ToString()))
 		}
+		hold = holdTainted(record.FreesOther, fmt.Sprintf("taint %s is not tolerated; the operator removes it when the Skyhooks with runtimeRequired are complete here", taint.ToString()))
 	}
-	return nil
+	return hold
+}
+
+func holdTainted(frees record.Frees, message string) *lifecycle.Hold {
+	return &lifecycle.Hold{
+		Status: v1alpha1.StatusBlocked, Release: true,
+		Wait: lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Frees: frees, Message: message},
+	}
 }
 
 // repels reports whether the taint's effect matters to a pod that is bound to its node directly. What the node
@@ -173,6 +180,11 @@ func Before(a, b *v1alpha1.Skyhook) bool { return Compare(a, b) < 0 }
 // Precedes reports whether a has to be finished before b may work: it comes before b and is not disabled.
 func Precedes(a, b *v1alpha1.Skyhook) bool {
 	return Before(a, b) && a.Annotations[v1alpha1.AnnotationDisable] != "true"
+}
+
+// Stopped reports whether a person stopped a Skyhook on purpose, so that it does not get on until one takes that back.
+func Stopped(s *v1alpha1.Skyhook) bool {
+	return s.Annotations[v1alpha1.AnnotationPause] == "true" || s.Annotations[v1alpha1.AnnotationDisable] == "true"
 }
 
 // CompleteEverywhere asks the condition, not the status: a Skyhook that was paused when it was complete still is.

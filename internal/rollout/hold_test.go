@@ -1,10 +1,12 @@
 package rollout_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -121,7 +123,49 @@ func TestHoldNode(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{AdditionalTolerations: c.tolerations}}
 			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: c.labels}, Spec: corev1.NodeSpec{Taints: c.taints}}
-			checkHold(t, rollout.HoldNode(s, node, corev1.Taint{Key: "skyhook.nvidia.com", Effect: corev1.TaintEffectNoSchedule}), c.want, c.message)
+			checkHold(t, rollout.HoldNode(s, node, corev1.Taint{Key: "skyhook.nvidia.com", Effect: corev1.TaintEffectNoSchedule}, false), c.want, c.message)
+		})
+	}
+}
+
+// TestHoldNodeUnderTheRuntimeTaint: nobody has to do anything about a taint that the operator removes by itself.
+func TestHoldNodeUnderTheRuntimeTaint(t *testing.T) {
+	const (
+		operator = "other: taint skyhook.nvidia.com=runtime-required:NoSchedule is not tolerated; the operator removes it when the Skyhooks with runtimeRequired are complete here"
+		person   = "administrator: taint %s is not tolerated; add it to spec.additionalTolerations or remove it from the node"
+	)
+	runtime := corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule}
+	team := corev1.Taint{Key: "team", Effect: corev1.TaintEffectNoSchedule}
+	for _, c := range []struct {
+		name     string
+		required bool
+		goes     bool
+		taints   []corev1.Taint
+		want     string
+	}{
+		{"it goes", false, true, []corev1.Taint{runtime}, operator},
+		{"it stays", false, false, []corev1.Taint{runtime}, fmt.Sprintf(person, runtime.ToString())},
+		{"required", true, true, []corev1.Taint{runtime}, ""},
+		{"another as well", false, true, []corev1.Taint{runtime, team}, fmt.Sprintf(person, "team:NoSchedule")},
+		{"only another", false, true, []corev1.Taint{team}, fmt.Sprintf(person, "team:NoSchedule")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := skyhook(0)
+			s.Spec.RuntimeRequired = c.required
+			got := ""
+			h := rollout.HoldNode(s, &corev1.Node{Spec: corev1.NodeSpec{Taints: c.taints}}, runtime, c.goes)
+			if h != nil {
+				got = string(h.Frees) + ": " + h.Message
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			list := nodes("n1 complete; new")
+			list[1].Hold = h
+			status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: list, Now: now})
+			if stalled := meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionStalled); stalled != strings.HasPrefix(c.want, "admin") {
+				t.Errorf("stalled %t", stalled)
+			}
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/taint"
 )
 
 // Surroundings are what the holds of a Skyhook on a node depend on beside the two.
@@ -59,7 +60,8 @@ func (v View) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundin
 	if h := holdMalformed(s, node, around.Records); h != nil {
 		return h
 	}
-	if h := rollout.HoldNode(s, node, v.runtime); h != nil || around.Complete {
+	goes := taint.Has(node, v.runtime) && v.taintGoes(s, node, around.Ordered)
+	if h := rollout.HoldNode(s, node, v.runtime, goes); h != nil || around.Complete {
 		return h
 	}
 	if s.DeletionTimestamp == nil {
@@ -71,6 +73,22 @@ func (v View) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundin
 		}
 	}
 	return holdInterrupted(s, around.Interrupting)
+}
+
+// taintGoes reports whether the operator will take its runtime taint off the node: Skyhooks that require it work there, and none
+// of them waits for s.
+func (v View) taintGoes(s *v1alpha1.Skyhook, node *corev1.Node, ordered []*v1alpha1.Skyhook) bool {
+	goes := false
+	for _, other := range ordered {
+		switch {
+		case !other.Spec.RuntimeRequired || other.DeletionTimestamp != nil || !v.index.Selects(other, node.Labels):
+		case rollout.Stopped(other), s.Spec.Sequencing == v1alpha1.SequencingAll && rollout.Precedes(s, other):
+			return false
+		default:
+			goes = true
+		}
+	}
+	return goes
 }
 
 func holdInterrupted(s *v1alpha1.Skyhook, by string) *lifecycle.Hold {

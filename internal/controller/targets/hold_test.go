@@ -12,6 +12,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -150,6 +151,40 @@ func TestHoldsOfTwoSkyhooks(t *testing.T) {
 				if got != o.want || says != o.says {
 					t.Errorf("%s: %s: %s; want %s: %s", o.of.Name, got, says, o.want, o.says)
 				}
+			}
+		})
+	}
+}
+
+// TestHoldUnderTheRuntimeTaint: the operator takes it off by itself, unless nobody would have it do so.
+func TestHoldUnderTheRuntimeTaint(t *testing.T) {
+	runtime := corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule}
+	for _, c := range []struct {
+		name  string
+		edit  func(self, other *v1alpha1.Skyhook)
+		frees record.Frees
+	}{
+		{"another requires it", func(*v1alpha1.Skyhook, *v1alpha1.Skyhook) {}, record.FreesOther},
+		{"nobody does", func(_, o *v1alpha1.Skyhook) { o.Spec.RuntimeRequired = false }, record.FreesAdministrator},
+		{"nobody does here", func(_, o *v1alpha1.Skyhook) { o.Spec.NodeSelectors.MatchLabels = map[string]string{"a": "b"} }, record.FreesAdministrator},
+		{"it is paused", func(_, o *v1alpha1.Skyhook) { o.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"} }, record.FreesAdministrator},
+		{"it is deleted", func(_, o *v1alpha1.Skyhook) { o.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, record.FreesAdministrator},
+		{"it waits for this one", func(s, _ *v1alpha1.Skyhook) { s.Spec.Sequencing = v1alpha1.SequencingAll }, record.FreesAdministrator},
+		{"this one comes later", func(s, _ *v1alpha1.Skyhook) { s.Spec.Sequencing, s.Spec.Priority = v1alpha1.SequencingAll, 300 }, record.FreesOther},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			self, other := skyhook("self", 100, nil), skyhook("other", 200, nil)
+			other.Spec.RuntimeRequired = true
+			c.edit(self, other)
+			n := node("n", nil, nil)
+			n.Spec.Taints = []corev1.Taint{runtime}
+			around := targets.Surroundings{Ordered: []*v1alpha1.Skyhook{self, other}, Records: &targets.Records{}}
+			view, err := new(targets.Index).View(t.Context(), fake.NewClientBuilder().Build(), workload.Options{Namespace: "skyhook", RuntimeTaint: runtime}, around.Ordered)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h := view.Hold(self, n, around); h == nil || h.Reason != v1alpha1.ReasonTaintNotTolerable || h.Frees != c.frees {
+				t.Errorf("held by %+v, want it to be freed by %s", h, c.frees)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -79,6 +80,10 @@ func (v *view) attend(node string, s v1alpha1.Status, w lifecycle.Wait) v1alpha1
 func (v *view) trouble(i int) (lifecycle.Wait, bool) {
 	n := &v.Nodes[i]
 	switch s := v.statuses[i]; {
+	case s == v1alpha1.StatusErroring && n.Trouble != nil && n.spent() && n.Wait.Package == n.Trouble.Package:
+		w := *n.Wait // the same, and what helps
+		w.Message = fmt.Sprintf("package %s: %s", w.Package, w.Message)
+		return n.aside(w), true
 	case s == v1alpha1.StatusErroring && n.Trouble != nil:
 		return n.aside(*n.Trouble), true
 	case n.Hold != nil && (s == v1alpha1.StatusBlocked || s == v1alpha1.StatusWaiting):

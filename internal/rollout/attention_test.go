@@ -3,6 +3,8 @@ package rollout_test
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
@@ -41,5 +43,28 @@ func TestAttentionOfNodesThatAreAway(t *testing.T) {
 				t.Errorf("got %+v, want %q", status.Attention, c.want)
 			}
 		})
+	}
+}
+
+// TestAttentionOfWhatIsNotTriedAgain: it tells what helps.
+func TestAttentionOfWhatIsNotTriedAgain(t *testing.T) {
+	for _, reason := range []string{v1alpha1.ReasonStageTimeout, v1alpha1.ReasonRetriesExhausted} {
+		all := nodes("n1 spent=" + reason)
+		told := func() string {
+			status := rollout.Plan(rollout.Input{Skyhook: skyhook(1), Nodes: all, Now: now})
+			stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
+			a := status.Attention[0]
+			if text := a.Reason + ": " + a.Message; stalled.Message != "node n1: "+text {
+				t.Errorf("attention says %q, Stalled %+v", text, stalled)
+			}
+			return a.Message
+		}
+		if got, want := told(), "package a: "+reason+"; edit the spec to retry"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		all[0].Trouble.Package = "b" // another failed before it
+		if got, want := told(), "package a stage uninstall: "+reason; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -12,6 +12,8 @@ type compartment struct {
 	nodes []int32
 	state v1alpha1.BatchState
 	tally tally
+	// crowded says that the status has no room for the next permit.
+	crowded bool
 }
 
 // tally is what the nodes of a compartment are at, before this pass gives permits.
@@ -128,6 +130,7 @@ func (f *fleet) fill(c *compartment, size int, turn func(*fleet, *Node) int8) in
 			continue
 		}
 		if !f.grant(i) {
+			c.crowded = true
 			break
 		}
 		granted++

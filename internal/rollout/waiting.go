@@ -129,10 +129,24 @@ func (v *view) fullIn(c *compartment) string {
 		return fmt.Sprintf("budget %d is used by %s", c.ceiling, firstNames(names, maxStoppedNodes))
 	case len(v.permits) >= MaxPermits:
 		return fmt.Sprintf("%d nodes work, which is the most for one Skyhook", MaxPermits)
-	case c.state.BatchSize > 0 && len(names) > 0:
+	case c.crowded:
+		return fmt.Sprintf("%d nodes have a permit, and the status has no room for more", len(v.permits))
+	case c.state.BatchSize > 0:
 		return "the batch with " + firstNames(names, maxStoppedNodes) + " is not over"
 	}
-	return fmt.Sprintf("%d nodes have a permit, and the status has no room for more", len(v.permits))
+	batch := "first"
+	if c.state.CurrentBatch > 1 {
+		batch = "next"
+	}
+	return fmt.Sprintf("the %s batch starts when %s done", batch, nodesDone(names))
+}
+
+// nodesDone are the nodes that have to be done.
+func nodesDone(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	return firstNames(names, maxStoppedNodes) + " are"
 }
 
 // working names the nodes that count against the ceiling of a compartment.

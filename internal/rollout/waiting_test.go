@@ -23,6 +23,7 @@ func TestWaiting(t *testing.T) {
 	byZone := policy(t, `
 default: {budget: {count: 2}, strategy: {fixed: {initialBatch: 2, failureThreshold: 2}}}
 compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count: 1}}]`)
+	byFours := policy(t, "default: {budget: {count: 4}, strategy: {fixed: {initialBatch: 2}}}")
 	two := []v1alpha1.Permit{permit("n1", 0), permit("n2", 1)}
 	for _, c := range []struct {
 		name     string
@@ -56,6 +57,14 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 		{
 			name: "for a batch", permits: two[:1], policy: policy(t, byTwos), state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1; n2 complete; n3; n4", want: "2 WaitingForPermit: the batch with n1 is not over",
+		},
+		{
+			name: "for the first batch", permits: two, policy: byFours,
+			nodes: "n1 in_progress; n2; n3; n4", want: "2 WaitingForPermit: the first batch starts when n1, n2 are done",
+		},
+		{
+			name: "for the next batch", permits: two[:1], policy: byFours, state: "{currentBatch: 3}",
+			nodes: "n1 in_progress; n2; n3; n4 complete done=4/7", want: "2 WaitingForPermit: the next batch starts when n1 is done",
 		},
 		{
 			name: "in compartments", permits: two, policy: byZone, state: "{currentBatch: 1, batchSize: 2}",

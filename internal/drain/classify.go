@@ -70,6 +70,10 @@ func (o Options) judge(pod *corev1.Pod, refused map[types.UID]string, now time.T
 	case o.protects(pod):
 		b.Reason = v1alpha1.ReasonProtectedPod
 		b.Message = "protected by spec.podNonInterruptLabels; eviction begins when no such pod is left"
+		if controlledBy(pod, "apps", "DaemonSet") {
+			b.Message = "protected by spec.podNonInterruptLabels; DaemonSet " + metav1.GetControllerOfNoCopy(pod).Name +
+				" creates it again wherever it is deleted: keep the DaemonSet off the node, or change spec.podNonInterruptLabels"
+		}
 	case staysOnNode(pod) || o.isSelf(pod):
 	case pod.DeletionTimestamp != nil:
 		b.terminating(pod, now)

@@ -29,6 +29,12 @@ func TestSummary(t *testing.T) {
 			name: "protected goes first", pods: every, options: "training", reason: "ProtectedPod", since: created,
 			message: "pod a/train: protected by spec.podNonInterruptLabels; eviction begins when no such pod is left",
 		},
+		{
+			name: "protected, and it comes back", options: "training", reason: "ProtectedPod", since: created,
+			pods: on(pod("net/cni", controlled("apps/v1", "DaemonSet"), training)),
+			message: "pod net/cni: protected by spec.podNonInterruptLabels; DaemonSet owner creates it again wherever it is deleted: " +
+				"keep the DaemonSet off the node, or change spec.podNonInterruptLabels",
+		},
 		{name: "then refused", pods: every[:5], reason: "EvictionRefused", message: "pod a/refused: " + budget, since: created},
 		{
 			name: "then unmanaged", pods: every[:4], reason: "PodUnmanaged", since: created,

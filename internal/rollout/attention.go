@@ -49,17 +49,23 @@ func (v *view) attention() []v1alpha1.NodeAttention {
 func (v *view) departedAttention() []v1alpha1.NodeAttention {
 	var list []v1alpha1.NodeAttention
 	for _, name := range slices.Sorted(maps.Keys(v.Departed)) {
-		w := v.Departed[name].Wait
-		if _, dead := slices.BinarySearch(v.dead, name); dead {
-			w = &departedNotReady
-		}
-		if w != nil && len(list) < maxAttention {
-			list = append(list, v.attend(name, v1alpha1.StatusBlocked, lifecycle.Wait{
-				Reason: w.Reason, Since: w.Since, Message: "the node is no longer selected; " + w.Message,
-			}))
+		if w, ok := v.departedWait(name); ok && len(list) < maxAttention {
+			list = append(list, v.attend(name, v1alpha1.StatusBlocked, w))
 		}
 	}
 	return list
+}
+
+// departedWait is why a node that is no longer selected does not get rid of the Skyhook; false when it does.
+func (v *view) departedWait(name string) (lifecycle.Wait, bool) {
+	w := v.Departed[name].Wait
+	if _, dead := slices.BinarySearch(v.dead, name); dead {
+		w = &departedNotReady
+	}
+	if w == nil {
+		return lifecycle.Wait{}, false
+	}
+	return lifecycle.Wait{Reason: w.Reason, Since: w.Since, Message: "the node is no longer selected; " + w.Message}, true
 }
 
 var departedNotReady = lifecycle.Wait{

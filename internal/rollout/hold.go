@@ -160,11 +160,14 @@ func HoldOrder(earlier []Earlier) *lifecycle.Hold {
 		if all {
 			where = "on all its nodes, as its sequencing is \"all\""
 		}
-		return &lifecycle.Hold{
-			Status: v1alpha1.StatusWaiting, Release: true,
-			Wait: lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForSkyhook, Frees: record.FreesOther, Message: fmt.Sprintf("Skyhook %s, which has priority %d, must be complete %s first",
-				e.Skyhook.Name, e.Skyhook.Spec.Priority, where)},
+		w := lifecycle.Wait{
+			Reason: v1alpha1.ReasonWaitingForSkyhook, Frees: record.FreesOther,
+			Message: fmt.Sprintf("Skyhook %s, which has priority %d, must be complete %s first", e.Skyhook.Name, e.Skyhook.Spec.Priority, where),
 		}
+		if e.Skyhook.Annotations[v1alpha1.AnnotationPause] == "true" {
+			w.Frees, w.Message = record.FreesAdministrator, w.Message+"; it is paused: remove its annotation "+v1alpha1.AnnotationPause
+		}
+		return &lifecycle.Hold{Status: v1alpha1.StatusWaiting, Release: true, Wait: w}
 	}
 	return nil
 }

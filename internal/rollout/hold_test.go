@@ -213,6 +213,23 @@ func TestHoldOrder(t *testing.T) {
 	}
 }
 
+// TestHoldByAPausedSkyhook: only a person has it go on, so the one that waits is stalled, and says who.
+func TestHoldByAPausedSkyhook(t *testing.T) {
+	base := skyhook(0)
+	base.Name, base.Annotations = "base", map[string]string{v1alpha1.AnnotationPause: "true"}
+	list := nodes("n1")
+	list[0].Hold = rollout.HoldOrder([]rollout.Earlier{{Skyhook: base, IncompleteHere: true}})
+	status := rollout.Plan(rollout.Input{Skyhook: skyhook(0), Nodes: list, Now: now})
+	const want = "node n1: Skyhook base, which has priority 0, must be complete on this node first; it is paused: remove its annotation skyhook.nvidia.com/pause"
+	c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
+	if c.Status != metav1.ConditionTrue || c.Reason != v1alpha1.ReasonWaitingForSkyhook || c.Message != want {
+		t.Errorf("Stalled is %+v", c)
+	}
+	if status.Status != v1alpha1.StatusWaiting || meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReconciling) {
+		t.Errorf("status %s, conditions %+v", status.Status, status.Conditions)
+	}
+}
+
 func TestPrecedes(t *testing.T) {
 	skyhook := func(name string, priority int, disabled string) *v1alpha1.Skyhook {
 		return &v1alpha1.Skyhook{

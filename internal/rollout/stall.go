@@ -31,8 +31,11 @@ func (v *view) stalled() (reason, message string) {
 		default: // it waits for those
 		}
 	}
-	if first < 0 || v.departing() {
+	switch {
+	case v.departing():
 		return "", ""
+	case first < 0:
+		return v.heldByDeparted()
 	}
 	w, told := v.trouble(first)
 	if !told {
@@ -48,7 +51,7 @@ func (v *view) stalled() (reason, message string) {
 // reconciling reports whether something is left to do that goes on by itself.
 func (v *view) reconciling(stalled bool) bool {
 	stopped := v.Hold != nil && !v.faulty() // paused or disabled
-	return !stalled && (v.Deleting || !stopped && (v.faulty() || !AllComplete(v.Nodes)))
+	return !stalled && v.blocked == "" && (v.Deleting || !stopped && (v.faulty() || !AllComplete(v.Nodes)))
 }
 
 // motion is whether a node gets on.
@@ -90,4 +93,25 @@ func (v *view) departing() bool {
 		}
 	}
 	return false
+}
+
+// heldByDeparted says which node that is no longer selected keeps its permit while others wait for one, if none of those works;
+// no reason when none does.
+func (v *view) heldByDeparted() (reason, message string) {
+	waits := false
+	for i := range v.Nodes {
+		w, idle := v.idle(i)
+		waits = waits || idle && w.Reason == v1alpha1.ReasonWaitingForPermit
+	}
+	first := ""
+	for k, node := range v.holders {
+		if name := v.permits[k].Node; node < 0 && (first == "" || name < first) {
+			first = name
+		}
+	}
+	w, told := v.departedWait(first)
+	if !waits || !told {
+		return "", ""
+	}
+	return w.Reason, fmt.Sprintf("node %s: %s", first, w.Message)
 }

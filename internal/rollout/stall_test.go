@@ -27,6 +27,12 @@ func TestStalledTells(t *testing.T) {
 		{"a node that left gives its permit back", "n1 held=NodeIgnored", map[string]rollout.Departed{"left": {}}, ""},
 		{"one that left is not Ready", "n1 held=NodeIgnored", map[string]rollout.Departed{"left": {Unavailable: true}}, "NodeIgnored: node n1: held: NodeIgnored"},
 		{"a pod does not end on one that left", "n1 held=NodeIgnored", map[string]rollout.Departed{"left": {Wait: stuckPod}}, "NodeIgnored: node n1: held: NodeIgnored"},
+		{
+			"one that left and is not Ready holds the budget", "n1; n2", map[string]rollout.Departed{"left": {Unavailable: true}}, "DepartedNotReady: node left: " +
+				"the node is no longer selected; it was at work when it was and is not Ready, so that it counts against the budget; bring the node back, or delete the Node object",
+		},
+		{"a pod that does not end holds the budget", "n1; n2", map[string]rollout.Departed{"left": {Wait: stuckPod}}, "WaitingForPodToEnd: node left: the node is no longer selected; a pod did not end"},
+		{"one that left holds the budget, and all waits for another Skyhook", "n1 held=WaitingForSkyhook", map[string]rollout.Departed{"left": {Unavailable: true}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status := rollout.Plan(rollout.Input{Skyhook: skyhook(1, permit("left", 0)), Nodes: nodes(c.nodes), Departed: c.departed, Now: now})
@@ -39,5 +45,16 @@ func TestStalledTells(t *testing.T) {
 				t.Errorf("got %q, want %q; conditions %+v", got, c.want, status.Conditions)
 			}
 		})
+	}
+}
+
+// TestPausedDeletion: nothing is being freed while somebody paused it, or while it is blocked; with nothing left to uninstall
+// it goes on.
+func TestPausedDeletion(t *testing.T) {
+	for text, want := range map[string]bool{"n1": false, "n1 complete": true} {
+		s := rollout.Plan(rollout.Input{Skyhook: skyhook(1), Nodes: nodes(text), Hold: holdPaused, Deleting: true, Freeing: []string{"n1"}, Now: now})
+		if got := meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionReconciling); got != want {
+			t.Errorf("%s: reconciling %t, conditions %+v", text, got, s.Conditions)
+		}
 	}
 }

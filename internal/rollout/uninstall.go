@@ -49,8 +49,7 @@ func (c conditions) uninstall(v *view) {
 		len(malformed), firstNames(malformed, maxNames)))
 	blocked := blockedDependents(v.Input)
 	c.while(blocked != "", v1alpha1.ConditionBlocked, v1alpha1.ReasonDependencyUninstalled, blocked)
-	reason, message := v.deletionBlocked()
-	c.while(reason != "", v1alpha1.ConditionDeletionBlocked, reason, message)
+	c.while(v.blocked != "", v1alpha1.ConditionDeletionBlocked, v.blocked, v.blockedWhy)
 }
 
 // retries reports whether what failed on a node is tried again before a person does something.

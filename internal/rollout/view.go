@@ -24,6 +24,8 @@ type view struct {
 	groups   map[v1alpha1.Status]*group
 	// stopped says what is stopped and why; empty when nothing is.
 	stopped string
+	// blocked is the reason for which a deletion does not go on, and blockedWhy tells of it; empty when it does.
+	blocked, blockedWhy string
 }
 
 // group is a number of nodes, and their names while they are few.
@@ -59,6 +61,7 @@ func newView(f *fleet, compartments []compartment) *view {
 		slices.Sort(g.names)
 	}
 	v.stopped = v.stopMessage()
+	v.blocked, v.blockedWhy = v.deletionBlocked()
 	return v
 }
 

@@ -147,7 +147,7 @@ func (p *pass) underWay(e record.Entry, pod Pod, found bool) bool {
 // watchReboot waits for the boot id to change. A pod that ended as the node went down is no failure.
 func (p *pass) watchReboot(e *record.Entry, pod Pod) {
 	limit, pkg := p.rebootLimit(*e), p.definition(*e).Package
-	left := began(*e, pod).Add(limit).Sub(p.Now)
+	left := p.began(*e, pod).Add(limit).Sub(p.Now)
 	late := e.State == v1alpha1.StateErroring && e.Reason == v1alpha1.ReasonRebootTimeout // whatever another clock says
 	if left <= 0 || late {
 		p.failWith(e, v1alpha1.ReasonRebootTimeout, p.notBack(*e, limit), e.Restarts)
@@ -218,16 +218,24 @@ func (p *pass) ensureInterrupt(e *record.Entry) {
 // awaitReady waits for a node that has rebooted, for as long as a reboot may take.
 func (p *pass) awaitReady(e *record.Entry) {
 	limit := p.rebootLimit(*e)
-	since := runStart(*e)
-	if p.out.InFlight != nil && p.out.InFlight.Since.After(since) {
-		since = p.out.InFlight.Since.Time
-	}
-	if left := since.Add(limit).Sub(p.Now); left > 0 {
+	if left := p.asked(*e).Add(limit).Sub(p.Now); left > 0 {
 		p.out.lookAgain(left)
 		p.waitNode(newWait(e.Name, v1alpha1.ReasonWaitingForReboot, "the node has rebooted and is not Ready yet"))
 		return
 	}
 	p.failWith(e, v1alpha1.ReasonRebootTimeout, p.notBack(*e, limit), e.Restarts)
+}
+
+// asked is when a reboot was asked for that has no pod any more.
+func (p *pass) asked(e record.Entry) time.Time {
+	at := runStart(e)
+	if p.out.InFlight != nil && p.out.InFlight.Since.After(at) {
+		at = p.out.InFlight.Since.Time
+	}
+	if p.ahead(at) {
+		return e.Since.Time // which is moved back, see presentTimes
+	}
+	return at
 }
 
 // rebootLimit is how long a reboot may take.

@@ -20,9 +20,10 @@ func runStart(e record.Entry) time.Time {
 }
 
 // began is when the pod began to count against a limit. While none could be created, for a quota, a pause or a permit, nothing
-// ran; and the API server's clock, which the pod has its time from, may be behind ours.
-func began(e record.Entry, pod Pod) time.Time {
-	if start := runStart(e); start.After(pod.Created) {
+// ran; and the API server's clock, which the pod has its time from, may be behind ours. A run of a time to come was begun by a
+// clock that was ahead, and tells nothing.
+func (p *pass) began(e record.Entry, pod Pod) time.Time {
+	if start := runStart(e); start.After(pod.Created) && !p.ahead(start) {
 		return start
 	}
 	return pod.Created
@@ -34,7 +35,7 @@ func (p *pass) overTime(e *record.Entry, pkg Package, pod Pod) bool {
 		return false
 	}
 	limit := pkg.StageTimeout.Duration
-	if left := began(*e, pod).Add(limit).Sub(p.Now); left > 0 {
+	if left := p.began(*e, pod).Add(limit).Sub(p.Now); left > 0 {
 		p.out.lookAgain(left)
 		return false
 	}

@@ -56,6 +56,9 @@ func presentTimes(n record.Node, now time.Time) (record.Node, time.Time) {
 	return n, now
 }
 
+// ahead reports whether only a clock that was far ahead can have told a time.
+func (p *pass) ahead(at time.Time) bool { return at.Sub(p.Now) > clockSlack }
+
 func newestTime(n record.Node) time.Time {
 	var newest time.Time
 	for _, e := range n.Packages {

@@ -165,4 +165,30 @@ var clocks = []row{
 		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 since=1m reason=Evicted",
 		want: "wait a BackingOff; tell BackingOff since=--1m1s; again 1m10s; is erroring",
 	},
+	// Run 2icw is one that began a day after now.
+	{
+		name: "B2 the clock was a day ahead: stageTimeout counts from the pod",
+		spec: "a@1.0~timeout=5m", node: "a@1.0 apply:in_progress since=24h run=2icw", pods: "a@1.0 apply running run=2icw",
+		want: "a@1.0 apply:erroring run=2icw since=--1s reason=StageTimeout; delete a-apply; is erroring",
+	},
+	{
+		name: "B2 the clock was a day ahead: stageTimeout is not over yet",
+		spec: "a@1.0~timeout=5m", node: "a@1.0 apply:in_progress since=-2m run=2icw", pods: "a@1.0 apply running run=2icw created=-2m",
+		want: "again 3m0s; is in_progress",
+	},
+	{
+		name: "B2 the clock was a day ahead: a reboot that does not come",
+		spec: "a@1.0!reboot", node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1 since=24h run=2icw", pods: "a@1.0 interrupt done run=2icw", gate: "ours",
+		want: "a@1.0 interrupt:erroring run=2icw since=--1s reason=RebootTimeout by reboot boot=b1; is erroring",
+	},
+	{
+		name: "B2 the clock was a day ahead: a node that does not come back",
+		spec: "a@1.0!reboot", node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1 since=-1h run=2icw", gate: "ours boot=b2 not-ready",
+		want: "a@1.0 interrupt:erroring run=2icw reason=RebootTimeout by reboot boot=b1; is erroring",
+	},
+	{
+		name: "B2 the clock was a day ahead: the drain's time limit counts",
+		spec: "a@1.0!reboot", gate: "ours left=EvictionRefused told=EvictionRefused/24h",
+		want: "wait a EvictionRefused; tell EvictionRefused; evict; again 5s; is in_progress",
+	},
 }

@@ -24,11 +24,8 @@ func Unreadable(o Observation, message string) Decision {
 	}
 	d.Record.Status = v1alpha1.StatusUnknown
 	_, now := presentTimes(o.Record, o.Now)
-	w := &Wait{Reason: v1alpha1.ReasonNodeStateMalformed, Message: record.TrimMessage(message), Frees: record.FreesAdministrator}
-	if w.Since.Time = now; o.Record.Wait != nil && o.Record.Wait.Reason == w.Reason {
-		w.Since = o.Record.Wait.Since
-	}
-	d.Record.Wait = w
+	w := Wait{Reason: v1alpha1.ReasonNodeStateMalformed, Message: message, Frees: record.FreesAdministrator}
+	d.Record.Wait = waitSince(w, o.Record.Wait, now)
 	if o.InFlight.OwnedBy(o.Skyhook) && interrupts == 0 {
 		d.InFlight = nil
 	}

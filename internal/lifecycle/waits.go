@@ -82,6 +82,9 @@ func waitSince(w Wait, before *Wait, now time.Time) *Wait {
 	case slices.Contains(draining, w.Reason) && !before.DrainSince.IsZero():
 		w.Since = before.DrainSince
 	}
+	if w.Since.After(now) { // by a clock that was ahead: else the drain had no time limit until then
+		w.Since = metav1.NewTime(now)
+	}
 	return &w
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
@@ -86,6 +88,7 @@ func (p *pass) watchInterrupt() {
 	pod, found := p.podOf(e)
 	if found {
 		p.claimed[pod.Name] = true
+		e.Rejected, e.RejectedAt = 0, metav1.Time{} // the refusals are over, and must not lengthen a later pause
 	}
 	switch {
 	case p.rebooted(e):
@@ -329,7 +332,7 @@ func (p *pass) launch(due []pending) {
 			p.interrupted(e)
 			continue
 		}
-		e.Since, e.Restarts = p.stamp(), 0
+		e.Since, e.Restarts, e.Rejected, e.RejectedAt = p.stamp(), 0, 0, metav1.Time{}
 		e.Interrupt, e.BootID, e.Run, e.Hash = &interrupt, p.Node.BootID, p.nextRun(e.Run), d.pkg.Hash
 		if uninstalling(e) {
 			e.Config = d.pkg.Config // an uninstall owes nothing for a change, and must not be broken off for it

@@ -59,15 +59,26 @@ func TestReject(t *testing.T) {
 
 // TestRejectedThenCreated: with a pod the refusals are over, whatever becomes of it.
 func TestRejectedThenCreated(t *testing.T) {
-	for name, pods := range map[string]string{
-		"it runs": "a@1.0 apply running", "it fails": "a@1.0 apply failing restarts=1 reason=StepFailed", "it is lost": "a@1.0 apply lost reason=Evicted",
+	for _, c := range []struct{ name, spec, node, pods string }{
+		{"it runs", "a@1.0", "a@1.0 apply:in_progress", "a@1.0 apply running"},
+		{"it fails", "a@1.0", "a@1.0 apply:in_progress", "a@1.0 apply failing restarts=1 reason=StepFailed"},
+		{"it is lost", "a@1.0", "a@1.0 apply:in_progress", "a@1.0 apply lost reason=Evicted"},
+		{"an interrupt runs", "a@1.0!service(x)", "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", "a@1.0 interrupt running"},
+		{"an interrupt is lost", "a@1.0!service(x)", "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", "a@1.0 interrupt lost reason=Evicted"},
+		{"a reboot runs", "a@1.0!reboot", "a@1.0 interrupt:in_progress interrupt=reboot boot=b1", "a@1.0 interrupt running created=-1m"},
+		{"an interrupt was taken back and begins anew", "a@1.0!service(x)", "a@1.0 interrupt:skipped interrupt=service(x) boot=b1", ""},
 	} {
-		o := observation(t, row{spec: "a@1.0", node: "a@1.0 apply:in_progress"})
-		start := lifecycle.Start{Package: "a", Version: "1.0", Stage: "apply", Run: "r1"}
-		o.Record, _ = lifecycle.Reject(o.Record, start, "exceeded quota", now.Add(-time.Minute))
-		o.Pods = observation(t, row{pods: pods}).Pods
+		o := observation(t, row{spec: c.spec, node: c.node, gate: "ours clear"})
+		before := o.Record.Packages["a|1.0"]
+		o.Record, _ = lifecycle.Reject(o.Record, lifecycle.Start{Package: "a", Version: "1.0", Stage: before.Stage, Run: "r1"}, "exceeded quota", now.Add(-time.Minute))
+		if before.State == v1alpha1.StateSkipped {
+			e := o.Record.Packages["a|1.0"]
+			e.State = before.State
+			o.Record.Packages["a|1.0"] = e
+		}
+		o.Pods = observation(t, row{pods: c.pods}).Pods
 		if e := lifecycle.Next(o).Record.Packages["a|1.0"]; e.Rejected != 0 || !e.RejectedAt.IsZero() {
-			t.Errorf("%s: entry %+v", name, e)
+			t.Errorf("%s: entry %+v", c.name, e)
 		}
 	}
 }

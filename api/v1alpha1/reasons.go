@@ -19,6 +19,8 @@ const (
 	ReasonWaitingForPodToEnd = "WaitingForPodToEnd"
 	// ReasonPodCannotStart: no container of the pod has started; the message tells why. The node, or an administrator.
 	ReasonPodCannotStart = "PodCannotStart"
+	// ReasonStageRunsLong: a stage without stageTimeout has been running for half an hour. The node; if it hangs, the author.
+	ReasonStageRunsLong = "StageRunsLong"
 	// ReasonBackingOff: a pod that got lost is created again after a pause. Time.
 	ReasonBackingOff = "BackingOff"
 	// ReasonWaitingForSerial: with serial, another package of the Skyhook comes first. The node.

@@ -53,7 +53,7 @@ func describe(t rapid.TB, o lifecycle.Observation, d lifecycle.Decision) []strin
 	if d.Evict {
 		lines = append(lines, "evict")
 	}
-	if d.After > 0 {
+	if d.After > 0 && d.After != longLook {
 		lines = append(lines, "again "+d.After.String())
 	}
 	if d.Record.Status != "" {

@@ -32,8 +32,11 @@ import (
 //	         repeats=X (that it is tried again, without the cause)
 //
 // An entry has, unless it says otherwise, run r1, the config of the spec, hash 1, generation 7, and came into its state
-// an hour ago. A pod has run r1, hash 1 and was created an hour ago; its name is package-stage. The node is ready, has
+// an hour ago. A pod has run r1, hash 1 and was created 24 minutes ago; its name is package-stage. The node is ready, has
 // boot id b1, takes pods, and holds the permit; see gates for what else it may be.
+
+// longLook is in how long a pod runs for long that says nothing of its age. That it is looked at then goes without saying.
+const longLook = 6 * time.Minute
 
 // nowRun is the name of a run that begins now: the time of all tests is chosen for it.
 const nowRun = "now"
@@ -283,7 +286,7 @@ func pod(t rapid.TB, words []string) lifecycle.Pod {
 	name, version := nameVersion(t, words[0])
 	p := lifecycle.Pod{
 		Namespace: "skyhook", Name: name + "-" + words[1], Package: name, Version: version, Stage: v1alpha1.Stage(words[1]),
-		Run: "r1", Hash: "1", Created: now.Add(-time.Hour),
+		Run: "r1", Hash: "1", Created: now.Add(longLook - 30*time.Minute),
 	}
 	for _, word := range words[2:] {
 		k, v, _ := strings.Cut(word, "=")

@@ -14,7 +14,7 @@ var interruptTables = []group{
 
 // pathOf is the whole life of a package with an interrupt of the given kind: specification 5.3, rows 1, 3, 4 and 7 to 12.
 func pathOf(kind string) []row {
-	end, wait := "", ""
+	end, wait := "", "again 30m0s; "
 	if kind == "reboot" {
 		end, wait = " boot=b2", "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; "
 	}

@@ -47,6 +47,34 @@ func (p *pass) overTime(e *record.Entry, pkg Package, pod Pod) bool {
 	return true
 }
 
+// longAfter is how long a stage without stageTimeout may run before people are told: its script may hang.
+const longAfter = 30 * time.Minute
+
+// runsLong tells people of a stage that has no limit and does not end. That is no failure: some install for hours.
+func (p *pass) runsLong(e record.Entry, pkg Package, pod Pod) {
+	if pkg.StageTimeout != nil || pod.Outcome != Running || pod.Reason != "" {
+		return
+	}
+	start := p.began(e, pod)
+	if left := start.Add(longAfter).Sub(p.Now); left > 0 {
+		p.out.lookAgain(left)
+		return
+	}
+	message := fmt.Sprintf("stage %s of package %s has been running since %s; kubectl logs -n %s %s", e.Stage, e.Name,
+		start.UTC().Format(time.RFC3339), pod.Namespace, pod.Name)
+	if pod.Container != "" {
+		message += " -c " + pod.Container
+	}
+	if p.definition(e).FromSpec {
+		message += fmt.Sprintf("; set spec.packages.%s.stageTimeout to limit it", e.Name)
+	}
+	w := newWait(e.Name, v1alpha1.ReasonStageRunsLong, message)
+	p.wait(w)
+	if p.long == nil {
+		p.long = w
+	}
+}
+
 // overRetries ends a stage that failed as often as maxRetries allows.
 func (p *pass) overRetries(e *record.Entry, pkg Package, pod Pod, restarts int32) bool {
 	if pkg.MaxRetries == nil || pod.Retrying || restarts < *pkg.MaxRetries {

@@ -1,9 +1,17 @@
 package lifecycle_test
 
+import (
+	"testing"
+	"time"
+
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+)
+
 var limitTables = []group{
 	{"limits", limits},
 	{"exhausted interrupts", exhaustedInterrupts},
 	{"from the pod", podLimits},
+	{"without a limit", longRuns},
 }
 
 // limits: stageTimeout and maxRetries.
@@ -125,7 +133,7 @@ var limits = []row{
 	},
 	{
 		name: "a run that another operator named: its limit counts from its state's beginning",
-		spec: "a@1.0~timeout=2h", node: "a@1.0 apply:in_progress run=by-hand", pods: "a@1.0 apply running run=by-hand",
+		spec: "a@1.0~timeout=2h", node: "a@1.0 apply:in_progress run=by-hand", pods: "a@1.0 apply running run=by-hand created=-1h",
 		want: "again 1h0m0s; is in_progress",
 	},
 }
@@ -204,4 +212,87 @@ var podLimits = []row{
 		spec: "a@1.0!reboot", node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1", pods: "a@1.0 interrupt running created=-1m", gate: "ours",
 		want: "wait a WaitingForReboot; tell WaitingForReboot; again 19m0s; is in_progress",
 	},
+}
+
+// longRuns: people are told of a stage without a limit, whose script may hang. It is no failure.
+var longRuns = []row{
+	{
+		name: "it runs: another look half an hour after its pod",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=-1m",
+		want: "again 29m0s; is in_progress",
+	},
+	{
+		name: "it runs for long",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=-30m",
+		want: "wait a StageRunsLong; tell StageRunsLong; is in_progress",
+	},
+	{
+		name: "it runs for a day: since when it is told stays",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress since=-24h", pods: "a@1.0 apply running created=-24h", gate: "told=StageRunsLong/-23h",
+		want: "wait a StageRunsLong; tell StageRunsLong since=-23h0m0s; is in_progress",
+	},
+	{
+		name: "so does an interrupt",
+		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt running created=-30m", gate: "ours",
+		want: "wait a StageRunsLong; tell StageRunsLong; is in_progress",
+	},
+	{
+		name: "it has a limit of its own",
+		spec: "a@1.0~timeout=2h", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=-1h",
+		want: "again 1h0m0s; is in_progress",
+	},
+	{
+		name: "it failed before: that is told",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed", pods: "a@1.0 apply failing retrying restarts=1 reason=StepFailed created=-1h",
+		want: "is erroring",
+	},
+	{
+		name: "another one ends",
+		spec: "a@1.0; b@1.0", node: "a@1.0 apply:in_progress; b@1.0 config:in_progress", pods: "a@1.0 apply running created=-1h; b@1.0 config done",
+		want: "b@1.0 config:complete run=r1; delete b-config; wait a StageRunsLong; tell StageRunsLong; is in_progress",
+	},
+	{
+		name: "a pod that does not end is told first",
+		spec: "a@1.0; b@1.0", node: "a@1.0 apply:in_progress; b@1.0 config:in_progress", pods: "a@1.0 apply running created=-1h; b@1.0 config running ends=-5m",
+		want: "wait a StageRunsLong; wait b WaitingForPodToEnd; tell WaitingForPodToEnd; is in_progress",
+	},
+	{
+		name: "it has ended",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply done created=-1h", gate: "told=StageRunsLong/-5m",
+		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; delete a-apply; start a config; is in_progress",
+	},
+}
+
+// TestLongRunsSay: since when, where to look, and what limits it.
+func TestLongRunsSay(t *testing.T) {
+	since := now.Add(-time.Hour).UTC().Format(time.RFC3339)
+	for _, c := range []struct{ name, spec, kept, node, container, want string }{
+		{
+			name: "a package of the spec", spec: "a@1.0", node: "a@1.0 apply:in_progress", container: "a-apply",
+			want: "stage apply of package a has been running since " + since + "; kubectl logs -n skyhook a-apply -c a-apply; set spec.packages.a.stageTimeout to limit it",
+		},
+		{
+			name: "no container runs at the moment", spec: "a@1.0", node: "a@1.0 apply:in_progress",
+			want: "stage apply of package a has been running since " + since + "; kubectl logs -n skyhook a-apply; set spec.packages.a.stageTimeout to limit it",
+		},
+		{
+			name: "the spec has it no more", kept: "old=a@1.0^on,auto", node: "a@1.0 uninstall:in_progress def=old", container: "a-uninstall",
+			want: "stage uninstall of package a has been running since " + since + "; kubectl logs -n skyhook a-uninstall -c a-uninstall",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := observation(t, row{spec: c.spec, kept: c.kept, node: c.node})
+			stage := o.Record.Packages["a|1.0"].Stage
+			o.Pods = pods(t, "a@1.0 "+string(stage)+" running created=-1h")
+			o.Pods[0].Container = c.container
+			d := lifecycle.Next(o)
+			if w := d.Record.Wait; w == nil || w.Message != c.want {
+				t.Errorf("\ngot  %+v\nwant %s", w, c.want)
+			}
+			f := lifecycle.FactsOf("", o.Wanted, d.Record, nil, true)
+			if f.FailedRun || f.NeedsAuthor || !f.AtWork || d.Erroring {
+				t.Errorf("it counts as more than work: %+v, erroring %t", f, d.Erroring)
+			}
+		})
+	}
 }

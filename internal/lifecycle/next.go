@@ -25,6 +25,8 @@ type pass struct {
 	needCordon bool
 	// told is the first wait that the record shows in any case; nil when there is none.
 	told *Wait
+	// long is the first wait for a stage that has been running for long; nil when there is none.
+	long *Wait
 	// endless is the wait for a pod that is deleted and does not end; nil when there is none.
 	endless *Wait
 }

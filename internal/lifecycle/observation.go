@@ -121,6 +121,8 @@ type Pod struct {
 	Shutdown bool
 	// Repeats says that the message only tells that what failed is tried again: the one before it has the cause.
 	Repeats bool
-	Reason  string
-	Message string
+	// Container is the one that runs now; empty when none does.
+	Container string
+	Reason    string
+	Message   string
 }

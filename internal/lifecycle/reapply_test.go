@@ -153,7 +153,7 @@ var clocks = []row{
 	{
 		name: "B2 the clock was an hour ahead: what runs is not superseded",
 		spec: "a@1.1", node: "a@1.0 config:complete since=59m; a@1.1 upgrade:in_progress since=1h", pods: "a@1.1 upgrade running created=0s",
-		want: "rename a@1.0; rename a@1.1; is in_progress",
+		want: "rename a@1.0; rename a@1.1; again 30m0s; is in_progress",
 	},
 	{
 		name: "B2 the clock was an hour ahead: the pause after a loss does not last an hour",

@@ -174,6 +174,7 @@ func (p *pass) judge(e *record.Entry, pkg Package, pod Pod) {
 	default:
 		p.recovered(e)
 		p.starting(e, pod)
+		p.runsLong(*e, pkg, pod)
 	}
 }
 

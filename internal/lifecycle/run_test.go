@@ -342,7 +342,7 @@ var slowStarts = []row{
 	{
 		name: "B9 it has started: nothing is told any more",
 		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=-5m", gate: "told=PodCannotStart/-4m",
-		want: "is in_progress",
+		want: "again 25m0s; is in_progress",
 	},
 	{
 		name: "B9 of an interrupt",

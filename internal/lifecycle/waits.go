@@ -22,6 +22,7 @@ var frees = map[string]record.Frees{
 	v1alpha1.ReasonWaitingForConfigMap:   record.FreesTime,
 	v1alpha1.ReasonWaitingForPodToEnd:    record.FreesNode,
 	v1alpha1.ReasonPodCannotStart:        record.FreesNode,
+	v1alpha1.ReasonStageRunsLong:         record.FreesNode,
 	v1alpha1.ReasonBackingOff:            record.FreesTime,
 	v1alpha1.ReasonWaitingForSerial:      record.FreesNode,
 	v1alpha1.ReasonCordoning:             record.FreesTime,
@@ -88,14 +89,14 @@ func waitSince(w Wait, before *Wait, now time.Time) *Wait {
 	return &w
 }
 
-// chosen is the wait that says most of the node; nil when something progresses. A failing package that could be tried
+// chosen is the wait that says most of the node; nil when something progresses, as it should. A failing package that could be tried
 // again says what it lacks: it gets its turn for that, and not for failing on.
 func (p *pass) chosen() *Wait {
 	if p.told != nil {
 		return new(*p.told)
 	}
 	if len(p.Pods)+len(p.out.Start) > 0 {
-		return nil
+		return p.long
 	}
 	failing := map[string]bool{}
 	for _, e := range p.relevant(p.out.Record) {

@@ -27,7 +27,10 @@ func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 		Terminating: pod.DeletionTimestamp != nil, Ends: ends(pod),
 	}
 	for i := range pod.Status.InitContainerStatuses {
-		p.Restarts += pod.Status.InitContainerStatuses[i].RestartCount
+		c := &pod.Status.InitContainerStatuses[i]
+		if p.Restarts += c.RestartCount; c.State.Running != nil && p.Container == "" {
+			p.Container = c.Name
+		}
 	}
 	r := outcome(pod, verdictContainer(id.Name, id.Stage))
 	p.Shutdown = r.outcome == lifecycle.Lost && byShutdown(pod)

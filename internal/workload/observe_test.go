@@ -154,6 +154,24 @@ func TestObserve(t *testing.T) {
 	}
 }
 
+// TestObserveNamesTheContainer that runs, whose log tells more.
+func TestObserveNamesTheContainer(t *testing.T) {
+	const applying = `{name: tuning-apply, state: {running: {}}}`
+	for _, c := range []struct{ name, status, want string }{
+		{"none runs yet", status(pending, notYet, notYet), ""},
+		{"the first one", status(pending, `{name: tuning-init, state: {running: {}}}`, notYet), "tuning-init"},
+		{"the next one", status(pending, copied, applying, notYet), "tuning-apply"},
+		{"none between two of them", status(pending, copied, notYet), ""},
+		{"none after the last one", status(pending, copied, applied, checked), ""},
+	} {
+		pod := build(t, options, task(t, "tuning"))
+		pod.Status = *read[corev1.PodStatus](t, c.status)
+		if got, err := workload.Observe(pod); err != nil || got.Container != c.want {
+			t.Errorf("%s: got %q, error %v; want %q", c.name, got.Container, err, c.want)
+		}
+	}
+}
+
 // TestObserveTellsWhyNothingRuns: a pod that nobody starts says so, until its first container runs.
 func TestObserveTellsWhyNothingRuns(t *testing.T) {
 	const (

@@ -84,6 +84,7 @@ var cureKinds = map[string]func(*World, reason){
 	"PassFailed":               func(w *World, _ reason) { w.freeNames() }, // all else that fails has ended by itself
 	"ConfigMapRefused":         func(w *World, r reason) { w.cureSpec(r) },
 	"DefinitionRefused":        func(w *World, r reason) { w.cureSpec(r) },
+	"StageRunsLong":            func(w *World, r reason) { w.editSkyhook(r.skyhook, limitStages) },
 
 	"NodeIgnored":        func(w *World, r reason) { w.editNode(r.node, setLabel(v1alpha1.LabelIgnore, "")) },
 	"TaintNotTolerable":  func(w *World, r reason) { w.editNode(r.node, dropAllTaints) },
@@ -138,6 +139,14 @@ func annotated(key, value string) func(*v1alpha1.Skyhook) {
 func (w *World) enable(r reason) {
 	w.editSkyhook(r.skyhook, annotated(v1alpha1.AnnotationDisable, ""))
 	w.cureSpec(r)
+}
+
+// limitStages ends what hangs: it fails then, and says so.
+func limitStages(s *v1alpha1.Skyhook) {
+	for name, pkg := range s.Spec.Packages {
+		pkg.StageTimeout = &metav1.Duration{Duration: shortTimeout}
+		s.Spec.Packages[name] = pkg
+	}
 }
 
 func (w *World) cureStopped(r reason) {

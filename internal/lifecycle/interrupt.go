@@ -159,10 +159,22 @@ func (p *pass) watchReboot(e *record.Entry, pod Pod) {
 	p.out.lookAgain(left)
 	if p.underWay(*e, pod, true) {
 		p.recovered(e)
-		p.waitNode(newWait(e.Name, v1alpha1.ReasonWaitingForReboot, "the node is to reboot; its boot id has not changed yet"))
+		p.waitNode(p.rebootWait(*e))
 		return
 	}
 	p.judge(e, pkg, pod)
+}
+
+// rebootWait says how far a reboot has come that is waited for.
+func (p *pass) rebootWait(e record.Entry) *Wait {
+	message := "the node is to reboot; its boot id has not changed yet"
+	switch {
+	case p.Node.BootID == "":
+		message = "the node is to reboot and does not report its boot id; look at its kubelet if that lasts"
+	case p.Node.BootID != e.BootID:
+		message = "the node has rebooted and is not Ready yet; look at its kubelet if that lasts"
+	}
+	return newWait(e.Name, v1alpha1.ReasonWaitingForReboot, message)
 }
 
 // notBack says how far a reboot came that takes too long.
@@ -223,7 +235,7 @@ func (p *pass) awaitReady(e *record.Entry) {
 	limit := p.rebootLimit(*e)
 	if left := p.asked(*e).Add(limit).Sub(p.Now); left > 0 {
 		p.out.lookAgain(left)
-		p.waitNode(newWait(e.Name, v1alpha1.ReasonWaitingForReboot, "the node has rebooted and is not Ready yet"))
+		p.waitNode(p.rebootWait(*e))
 		return
 	}
 	p.failWith(e, v1alpha1.ReasonRebootTimeout, p.notBack(*e, limit), e.Restarts)

@@ -1,6 +1,11 @@
 package lifecycle_test
 
-import "strings"
+import (
+	"strings"
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+)
 
 var interruptTables = []group{
 	{"noop", pathOf("noop")},
@@ -359,4 +364,24 @@ var boundInterrupts = []row{
 		want: "a@1.0 interrupt:erroring run=now restarts=1 reason=Terminated by service(x) boot=b1; delete a-interrupt; is erroring",
 		also: "in flight service(x) of a|1.0 boot=b1 run=r1",
 	},
+}
+
+// TestRebootWaitsSay: how far the reboot has come, whether or not its pod is still listed.
+func TestRebootWaitsSay(t *testing.T) {
+	for _, c := range []struct{ name, gate, want string }{
+		{"it has not begun", "", "its boot id has not changed yet"},
+		{"it is away", "not-ready", "its boot id has not changed yet"},
+		{"it has rebooted", "not-ready boot=b2", "the node has rebooted and is not Ready yet"},
+		{"it tells nothing", "boot=", "does not report its boot id"},
+	} {
+		for _, pods := range []string{"", "a@1.0 interrupt running run=now", "a@1.0 interrupt lost shutdown run=now reason=Terminated created=-1s"} {
+			if pods == "" && !strings.Contains(c.gate, "boot=") {
+				continue // it is created again
+			}
+			d := lifecycle.Next(observation(t, row{spec: "a@1.0!reboot", node: rebooting, pods: pods, gate: "ours " + c.gate}))
+			if w := d.Record.Wait; w == nil || w.Reason != "WaitingForReboot" || !strings.Contains(w.Message, c.want) {
+				t.Errorf("%s, pods %q: got %+v, want %q", c.name, pods, w, c.want)
+			}
+		}
+	}
 }

@@ -86,7 +86,8 @@ func (p *pass) gateInterrupt(u unit) *Wait {
 		return newWait(u.name, v1alpha1.ReasonWaitingForInterrupt, "an interrupt is running on the node")
 	}
 	if p.Node.InterruptPods > 0 {
-		return newWait(u.name, v1alpha1.ReasonWaitingForInterrupt, "a pod of another Skyhook's interrupt, or of one that is gone, is still on the node")
+		return newWait(u.name, v1alpha1.ReasonWaitingForInterrupt, fmt.Sprintf(
+			"pod %s of another Skyhook's interrupt, or of one that is gone, is still on the node", p.Node.InterruptPod)+lookAt(p.Node.InterruptPod))
 	}
 	return nil
 }

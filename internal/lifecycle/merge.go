@@ -1,8 +1,11 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -84,15 +87,33 @@ func (p *pass) othersIdle(name string) bool {
 
 // aloneOnNode reports whether no package pod of any Skyhook is left on the node.
 func (p *pass) aloneOnNode(name string) bool {
-	if n := len(p.Pods) + p.Node.OtherPods; n > 0 {
-		message := "the interrupt waits until 1 package pod has left the node"
-		if n > 1 {
-			message = fmt.Sprintf("the interrupt waits until %d package pods have left the node", n)
-		}
-		p.wait(newWait(name, v1alpha1.ReasonWaitingForOtherPods, message))
-		return false
+	n, first := len(p.Pods)+p.Node.OtherPods, p.Node.OtherPod
+	if n == 0 {
+		return true
 	}
-	return true
+	if len(p.Pods) > 0 {
+		pod := slices.MinFunc(p.Pods, func(a, b Pod) int { return cmp.Compare(a.Name, b.Name) })
+		first = types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+	}
+	var message string
+	switch {
+	case first.Name == "": // one that another Skyhook starts in this very pass
+		message = "the interrupt waits until a package pod of another Skyhook, which starts now, has left the node"
+	case n == 1:
+		message = fmt.Sprintf("the interrupt waits until package pod %s has left the node", first)
+	default:
+		message = fmt.Sprintf("the interrupt waits until package pod %s and %d more have left the node", first, n-1)
+	}
+	p.wait(newWait(name, v1alpha1.ReasonWaitingForOtherPods, message+lookAt(first)))
+	return false
+}
+
+// lookAt is the command that shows why a pod is there; empty for none.
+func lookAt(pod types.NamespacedName) string {
+	if pod.Name == "" {
+		return ""
+	}
+	return fmt.Sprintf("; kubectl describe pod -n %s %s", pod.Namespace, pod.Name)
 }
 
 // rank orders interrupts by how much they include.

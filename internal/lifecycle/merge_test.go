@@ -1,5 +1,14 @@
 package lifecycle_test
 
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+)
+
 var mergeTables = []group{
 	{"merge", merges},
 	{"waits", interruptWaits},
@@ -219,4 +228,55 @@ var interruptWaits = []row{
 		spec: "a@1.0!noop; b@1.0<a@1.0", node: "a@1.0 post-interrupt:in_progress", pods: "a@1.0 post-interrupt running", gate: "ours",
 		want: "wait b WaitingForDependency; is in_progress",
 	},
+}
+
+// TestWaitsForPodsNameThem, and say where to look.
+func TestWaitsForPodsNameThem(t *testing.T) {
+	other := types.NamespacedName{Namespace: "skyhook", Name: "other-pod"}
+	for _, c := range []struct {
+		name string
+		row
+		count      int
+		other      types.NamespacedName
+		interrupts bool
+		want       string
+	}{
+		{
+			name: "one of another Skyhook", row: row{spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "ours clear"}, count: 1, other: other,
+			want: "the interrupt waits until package pod skyhook/other-pod has left the node; kubectl describe pod -n skyhook other-pod",
+		},
+		{
+			name: "two of others", row: row{spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "ours clear"}, count: 2, other: other,
+			want: "the interrupt waits until package pod skyhook/other-pod and 1 more have left the node; kubectl describe pod -n skyhook other-pod",
+		},
+		{
+			name: "one that starts in the same pass", row: row{spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "ours clear"}, count: 1,
+			want: "the interrupt waits until a package pod of another Skyhook, which starts now, has left the node",
+		},
+		{
+			name:  "its own come first",
+			row:   row{spec: "a@1.0!reboot", node: "a@1.0 config:complete", pods: "c@1.0 config running; b@1.0 config running", gate: "ours clear"},
+			count: 1, other: other,
+			want: "the interrupt waits until package pod skyhook/b-config and 2 more have left the node; kubectl describe pod -n skyhook b-config",
+		},
+		{
+			name: "one of an interrupt", row: row{spec: "a@1.0"}, count: 1, other: other, interrupts: true,
+			want: "pod skyhook/other-pod of another Skyhook's interrupt, or of one that is gone, is still on the node; kubectl describe pod -n skyhook other-pod",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := observation(t, c.row)
+			o.Node.OtherPods, o.Node.OtherPod = c.count, c.other
+			if c.interrupts {
+				o.Node.InterruptPods, o.Node.InterruptPod = c.count, c.other
+			}
+			var got []string
+			for _, w := range lifecycle.Next(o).Waits {
+				got = append(got, w.Message)
+			}
+			if !slices.Contains(got, c.want) {
+				t.Errorf("\ngot  %q\nwant %q", got, c.want)
+			}
+		})
+	}
 }

@@ -59,6 +59,8 @@ type Node struct {
 	// InterruptPods counts the pods of interrupts on it that have not ended, but for the Skyhook's own: also of one that was
 	// deleted, and may have been created again under its name.
 	InterruptPods int
+	// OtherPod and InterruptPod are the first of them by name. OtherPod is zero while all of them are yet to be created.
+	OtherPod, InterruptPod types.NamespacedName
 	// OwnReboot says that the boot id changed by a reboot that some Skyhook asked for: the boot is accepted.
 	OwnReboot bool
 }

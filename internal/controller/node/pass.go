@@ -1,14 +1,17 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -193,26 +196,35 @@ func (p *pass) facts(s *v1alpha1.Skyhook) lifecycle.Node {
 	}
 	others, interrupts := p.othersPods(s)
 	return lifecycle.Node{
+		OtherPod: firstOf(others), InterruptPod: firstOf(interrupts),
 		Ready: targets.Ready(p.node), BootID: p.node.Status.NodeInfo.BootID, OwnReboot: p.ownReboot,
 		Unschedulable: p.unschedulable, CordonUnread: p.unschedulable && !p.node.Spec.Unschedulable, CordonedByOther: other,
-		OtherPods: p.started + others, InterruptPods: interrupts,
+		OtherPods: p.started + len(others), InterruptPods: len(interrupts),
 	}
 }
 
-// othersPods counts the package pods that are not this Skyhook's, and those of them that run an interrupt. One that has ended
+// othersPods are the package pods that are not this Skyhook's, and those of them that run an interrupt. One that has ended
 // runs nothing any more, whoever may be held up in deleting it.
-func (p *pass) othersPods(s *v1alpha1.Skyhook) (all, interrupts int) {
+func (p *pass) othersPods(s *v1alpha1.Skyhook) (all, interrupts []types.NamespacedName) {
 	for k := range p.pods {
 		pod := &p.pods[k]
 		if workload.Ended(pod) || metav1.IsControlledBy(pod, s) {
 			continue
 		}
-		all++
+		all = append(all, client.ObjectKeyFromObject(pod))
 		if workload.IsInterrupt(pod) {
-			interrupts++
+			interrupts = append(interrupts, client.ObjectKeyFromObject(pod))
 		}
 	}
 	return all, interrupts
+}
+
+// firstOf is the first of some pods by name, whatever order they come in; zero of none.
+func firstOf(pods []types.NamespacedName) types.NamespacedName {
+	if len(pods) == 0 {
+		return types.NamespacedName{}
+	}
+	return slices.MinFunc(pods, func(a, b types.NamespacedName) int { return cmp.Compare(a.String(), b.String()) })
 }
 
 // ownPods returns the pods whose controller is this very Skyhook. Labels prove nothing.

@@ -114,6 +114,24 @@ func TestLaterSkyhookSeesEarlierDecisions(t *testing.T) {
 	}
 }
 
+// TestOtherPodsAreNamed: the same one first, in whatever order a cache lists them.
+func TestOtherPodsAreNamed(t *testing.T) {
+	one, two := newSkyhook("one"), newSkyhook("two")
+	w := newWorld(t, newNode())
+	p := w.pass(one, two)
+	pods := []corev1.Pod{*podOf(t, two), *podOf(t, two), *podOf(t, two), *podOf(t, one)}
+	for i, name := range []string{"c", "a", "b", "own"} {
+		pods[i].Name = name
+	}
+	for range pods {
+		pods = append(pods[1:], pods[0])
+		p.pods = pods
+		if got := p.facts(one); got.OtherPods != 3 || got.OtherPod.Name != "a" || got.OtherPod.Namespace != namespace || got.InterruptPod.Name != "" {
+			t.Fatalf("got %+v", got)
+		}
+	}
+}
+
 // TestCordonOfTheSamePassIsReadBack: a Skyhook that is deleted goes beside another one, but not on the strength of a cordon
 // which that one only decides: until it is written, any pod may be bound to the node.
 func TestCordonOfTheSamePassIsReadBack(t *testing.T) {

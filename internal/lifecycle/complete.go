@@ -41,13 +41,15 @@ func finishedElsewhere(n record.Node, e record.Entry) bool {
 }
 
 // FirstFailure returns the first erroring entry that matters, in order of the package names; without one, the first whose
-// interrupt failed before it was taken back, because something holds the node: it has not begun again.
+// interrupt failed before it was taken back, because something holds the node: it has not begun again. That of a package which
+// has to leave meanwhile is past, but for the interrupt of its uninstall.
 func FirstFailure(w Wanted, n record.Node) (record.Entry, bool) {
-	entries := w.relevant(n)
+	entries, leaving := w.relevant(n), w.Leaving(n)
 	for _, failed := range []func(record.Entry) bool{
 		func(e record.Entry) bool { return e.State == v1alpha1.StateErroring },
 		func(e record.Entry) bool {
-			return isInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && e.Reason != ""
+			_, leaves := leaving[e.Key()]
+			return isInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && e.Reason != "" && uninstalling(e) == leaves
 		},
 	} {
 		if i := slices.IndexFunc(entries, failed); i >= 0 {

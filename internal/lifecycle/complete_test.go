@@ -133,6 +133,10 @@ func TestFirstFailure(t *testing.T) {
 		{"none", "a@1.0; b@1.0", "a@1.0 config:complete; b@1.0 apply:in_progress", ""},
 		{"the first by name", "a@1.0; b@1.0; c@1.0", "b@1.0 apply:erroring; c@1.0 apply:erroring", "b|1.0"},
 		{"only of the spec's versions", "a@1.1; b@1.0", "a@1.0 apply:erroring; b@1.0 config:erroring", "b|1.0"},
+		{"an interrupt that was taken back", "a@1.0!reboot", "a@1.0 interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", "a|1.0"},
+		{"of one that is to be uninstalled now it is past", "a@1.0!reboot^on,apply", "a@1.0 interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", ""},
+		{"that of an uninstall", "a@1.0!reboot^on,apply", "a@1.0 uninstall-interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", "a|1.0"},
+		{"of one that is wanted again it is past", "a@1.0!reboot^on", "a@1.0 uninstall-interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := packages(t, c.spec)

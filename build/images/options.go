@@ -39,6 +39,8 @@ type Options struct {
 	Name string
 	// Repository of that package's image, without tag; default that of our packages, or localhost/<Name> for those of others.
 	Repository string
+	// PackageVersion is the version to give that package, in its config.json as well; default the one that is there.
+	PackageVersion string
 	// Log gets a line per slow step; nil means silence.
 	Log io.Writer
 }

@@ -2,11 +2,14 @@ package images
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -20,6 +23,8 @@ const (
 	packageRepository = "ghcr.io/skyhook-operator/skyhook-packages/"
 	// localRepository is for packages of others until they say where theirs go.
 	localRepository = "localhost/"
+	// packagePath is where an image has its package, as archives write it.
+	packagePath = "skyhook-package/"
 )
 
 // packageRecipes makes a recipe of every folder in packages/ that has a config.json and that o asks for.
@@ -57,6 +62,7 @@ func givenRecipe(o Options) (recipe, error) {
 	if err != nil {
 		return recipe{}, err
 	}
+	pkg.Version = cmp.Or(o.PackageVersion, pkg.Version)
 	r := packageRecipe(o, dir, pkg)
 	if o.Name != "" {
 		r.name, r.title, r.description = o.Name, o.Name, "Skyhook package "+o.Name
@@ -95,6 +101,9 @@ func packageRecipe(o Options, dir string, pkg *packagefile.Package) recipe {
 			if err != nil {
 				return nil, err
 			}
+			if err := content.setVersion(pkg.Version); err != nil {
+				return nil, err
+			}
 			layer, err := content.layer()
 			return []v1.Layer{base, layer}, err
 		},
@@ -128,7 +137,7 @@ func packageTree(dir string) (tree, error) {
 			if err != nil {
 				return err
 			}
-			t["skyhook-package/"+filepath.ToSlash(name)], err = packageEntry(path, d)
+			t[packagePath+filepath.ToSlash(name)], err = packageEntry(path, d)
 			return err
 		})
 		if err != nil && !os.IsNotExist(err) {
@@ -136,6 +145,22 @@ func packageTree(dir string) (tree, error) {
 		}
 	}
 	return t, nil
+}
+
+var versionKey = regexp.MustCompile(`("package_version"\s*:\s*)"[^"]*"`)
+
+// setVersion makes config.json say the version that the image's tag will. What says so already stays as it is.
+func (t tree) setVersion(version string) error {
+	const name = packagePath + packagefile.ConfigFile
+	if pkg, _ := packagefile.Parse(t[name].content); pkg != nil && pkg.Version == version {
+		return nil
+	}
+	content := versionKey.ReplaceAll(t[name].content, []byte(`${1}"`+version+`"`))
+	if pkg, report := packagefile.Parse(content); pkg == nil || pkg.Version != version {
+		return errors.Join(fmt.Errorf("%s does not take the version %s", packagefile.ConfigFile, version), report.Err())
+	}
+	t[name] = file(content)
+	return nil
 }
 
 // packageEntry reads one file. Of its mode only "executable" counts, as in git, and a script is executable always: the

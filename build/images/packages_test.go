@@ -85,6 +85,27 @@ func TestPackageTree(t *testing.T) {
 	}
 }
 
+// TestPackageAsAnotherVersion: the tag and config.json say the same, and nothing else changes.
+func TestPackageAsAnotherVersion(t *testing.T) {
+	text := strings.Replace(configText("apply", "apply-check"), `"package_version":`, `"package_version" : `, 1)
+	got := tree{"skyhook-package/config.json": file([]byte(text))}
+	if err := got.setVersion("1.1.0"); err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Replace(text, "1.2.3", "1.1.0", 1); string(got["skyhook-package/config.json"].content) != want {
+		t.Errorf("got %s, want %s", got["skyhook-package/config.json"].content, want)
+	}
+	o := Options{Root: t.TempDir(), Log: t.Output(), PackageVersion: "1.1.0"}
+	writePackage(t, o.Root, "p", validPackage(), 0o644)
+	o.Package = filepath.Join(o.Root, "packages/p")
+	if r, err := givenRecipe(o); err != nil || r.version != "1.1.0" {
+		t.Errorf("the tag is %q, error %v", r.version, err)
+	}
+	if err := got.setVersion(`"`); err == nil || !strings.Contains(err.Error(), "config.json does not take the version") {
+		t.Errorf("got error %v", err)
+	}
+}
+
 func TestPackageRecipes(t *testing.T) {
 	const reference = "ghcr.io/skyhook-operator/skyhook-packages/p:1.2.3"
 	tests := []struct {

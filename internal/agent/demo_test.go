@@ -37,13 +37,13 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	h.expectLines("/skyhook-hello-world", "hello world", "a config is run")
-	for _, pattern := range []string{"/flags/START", "/flags/shellscript/1.1.0/shellscript_run.sh_*", "/history/shellscript.json"} {
+	for _, pattern := range []string{"/flags/START", "/flags/shellscript/1.2.0/shellscript_run.sh_*", "/history/shellscript.json"} {
 		if len(h.find(stateDir+pattern)) == 0 {
 			t.Errorf("no %s", pattern)
 		}
 	}
 	var all strings.Builder
-	logs := h.find(logsDir + "/shellscript/1.1.0/*.log")
+	logs := h.find(logsDir + "/shellscript/1.2.0/*.log")
 	for _, log := range logs {
 		all.WriteString(h.read(log))
 	}

@@ -23,7 +23,7 @@ func TestPackageIsValid(t *testing.T) {
 	if err != nil || report.Err() != nil || len(report.Warnings) != 0 {
 		t.Fatal(err, report.Err(), report.Warnings)
 	}
-	if pkg.Name != "shellscript" || pkg.Version != "1.1.0" {
+	if pkg.Name != "shellscript" || pkg.Version != "1.2.0" {
 		t.Errorf("package %s %s", pkg.Name, pkg.Version)
 	}
 	for _, mode := range packagefile.Modes() {
@@ -137,7 +137,7 @@ func TestHowScriptsRun(t *testing.T) {
 		"env with options":       {"#!/usr/bin/env -S bash -e\nfalse", nil, 1, ""},
 		"empty":                  {"", nil, 0, ""},
 		"one line without end":   {"#!/bin/bash", nil, 0, ""},
-		"environment":            {"echo $X $PREVIOUS_VERSION $CURRENT_VERSION", []string{"X=x", "PREVIOUS_VERSION=1.0.0", "CURRENT_VERSION=1.1.0"}, 0, "x 1.0.0 1.1.0\n"},
+		"environment":            {"echo $X $PREVIOUS_VERSION $CURRENT_VERSION", []string{"X=x", "PREVIOUS_VERSION=1.0.0", "CURRENT_VERSION=1.2.0"}, 0, "x 1.0.0 1.2.0\n"},
 		"strict: failure":        {"#!/bin/bash\nfalse\necho not reached", strict, 1, ""},
 		"strict: pipe":           {"#!/bin/bash\nfalse | true\necho not reached", strict, 1, ""},
 		"strict: sh":             {"#!/bin/sh\nfalse | true\necho not reached", strict, 1, ""},

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
+	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -13,6 +15,10 @@ import (
 
 // publicPackages is where existing manifests expect the packages that this project ships too.
 const publicPackages = "ghcr.io/nvidia/skyhook-packages/"
+
+// older are the versions of our packages that manifests in this repository ask for by their public name. The one that we
+// ship now may have another: the examples go by what the public registry has, so that they work anywhere.
+var older = map[string]string{"shellscript": "1.1.0"}
 
 // Registry takes images under the names by which manifests call them.
 type Registry interface {
@@ -23,14 +29,14 @@ type Registry interface {
 type Images struct {
 	Operator, Agent images.Result
 	Packages        []images.Result
+	// Older are packages under the public names, with versions, of older ones.
+	Older []images.Result
 }
 
 // BuildImages builds all images of the repository in root for nodes like this machine. Slow steps are told to log.
 func BuildImages(ctx context.Context, root string, log io.Writer) (Images, error) {
-	results, err := images.Build(ctx, images.Options{
-		Root: root, Log: log,
-		Platforms: []v1.Platform{{OS: "linux", Architecture: runtime.GOARCH}},
-	})
+	o := images.Options{Root: root, Log: log, Platforms: []v1.Platform{{OS: "linux", Architecture: runtime.GOARCH}}}
+	results, err := images.Build(ctx, o)
 	if err != nil {
 		return Images{}, fmt.Errorf("build the images: %w", err)
 	}
@@ -45,6 +51,15 @@ func BuildImages(ctx context.Context, root string, log io.Writer) (Images, error
 			built.Packages = append(built.Packages, r)
 		}
 	}
+	for name, version := range older {
+		o.Package, o.PackageVersion = filepath.Join(root, "packages", name), version
+		o.Name, o.Repository = name+"-"+version, publicPackages+name
+		results, err := images.Build(ctx, o)
+		if err != nil {
+			return Images{}, fmt.Errorf("build %s as version %s: %w", name, version, err)
+		}
+		built.Older = append(built.Older, results...)
+	}
 	return built, nil
 }
 
@@ -56,7 +71,7 @@ func (i Images) Push(ctx context.Context, registry Registry) error {
 		}
 		return nil
 	}
-	for _, r := range append([]images.Result{i.Operator, i.Agent}, i.Packages...) {
+	for _, r := range slices.Concat([]images.Result{i.Operator, i.Agent}, i.Packages, i.Older) {
 		if err := push(r, r.Reference); err != nil {
 			return err
 		}

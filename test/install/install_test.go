@@ -30,13 +30,17 @@ func TestPushUsesTheNamesOfManifests(t *testing.T) {
 	built := Images{
 		Operator: images.Result{Name: "operator", Reference: "r/operator:v1"},
 		Agent:    images.Result{Name: "agent", Reference: "r/agent:v1"},
-		Packages: []images.Result{{Name: "shellscript", Version: "1.1.0", Reference: "r/shellscript:1.1.0"}},
+		Packages: []images.Result{{Name: "shellscript", Version: "1.2.0", Reference: "r/shellscript:1.2.0"}},
+		Older:    []images.Result{{Name: "shellscript-1.1.0", Version: "1.1.0", Reference: "ghcr.io/nvidia/skyhook-packages/shellscript:1.1.0"}},
 	}
 	got := registry{}
 	if err := built.Push(t.Context(), got); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"ghcr.io/nvidia/skyhook-packages/shellscript:1.1.0", "r/agent:v1", "r/operator:v1", "r/shellscript:1.1.0"}
+	want := []string{
+		"ghcr.io/nvidia/skyhook-packages/shellscript:1.1.0", "ghcr.io/nvidia/skyhook-packages/shellscript:1.2.0",
+		"r/agent:v1", "r/operator:v1", "r/shellscript:1.2.0",
+	}
 	if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
 	}

@@ -20,9 +20,9 @@ func TestPackage(t *testing.T) {
 	if err := run(t.Context(), append(args, "-repository", "registry.test/team/motd"), &stdout, t.Output()); err != nil {
 		t.Fatal(err)
 	}
-	archive := filepath.Join(out, "motd-1.1.0-linux-"+runtime.GOARCH+".tar")
+	archive := filepath.Join(out, "motd-1.2.0-linux-"+runtime.GOARCH+".tar")
 	for _, want := range []string{
-		"registry.test/team/motd", " MB  sha256:", "crane push " + filepath.Join(out, "motd") + " registry.test/team/motd:1.1.0",
+		"registry.test/team/motd", " MB  sha256:", "crane push " + filepath.Join(out, "motd") + " registry.test/team/motd:1.2.0",
 		"docker load -i " + archive, "images import " + archive, "skyhook-agent validate " + filepath.Join(out, "motd"),
 	} {
 		if !strings.Contains(stdout.String(), want) {

@@ -155,6 +155,40 @@ func TestGrubOrder(t *testing.T) {
 	}
 }
 
+// TestGrubOverridden: of arguments of one name the kernel takes the last, but for those that add up.
+func TestGrubOverridden(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ conf, running, ours, theirs string }{
+		"ours is last":        {"a=2", "a=1 a=2", "", ""},
+		"another is last":     {"a=2", "ro a=2 quiet a=1", "a=2", "a=1"},
+		"the same again":      {"a=2", "a=2 a=1 a=2", "", ""},
+		"a switch":            {"nosmt", "nosmt nosmt=force", "nosmt", "nosmt=force"},
+		"_ and -":             {"a_b=1", "a_b=1 a-b=2", "a_b=1", "a-b=2"},
+		"a longer name":       {"a=1", "a=1 ab=2", "", ""},
+		"consoles add up":     {"console=tty0", "console=tty0 console=ttyS0", "", ""},
+		"pages":               {"hugepages=4", "hugepages=4 hugepages=8", "hugepages=4", "hugepages=8"},
+		"pages of other size": {"hugepages=4", "hugepages=4 hugepagesz=1G hugepages=8", "", ""},
+		"pages of that size":  {"hugepagesz=1G hugepages=4", "hugepagesz=1G hugepages=4 hugepagesz=1G hugepages=8", "hugepages=4", "hugepages=8"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newDebian(t)
+			h.configure(map[string]string{"grub.conf": strings.ReplaceAll(test.conf, " ", "\n")})
+			h.write("/proc/cmdline", "ro "+test.running+"\n")
+			h.write(grubConfig, "\tlinux /boot/vmlinuz ro "+test.running+"\n")
+			if test.theirs == "" {
+				h.succeed("config-check", "post-interrupt-check")
+				return
+			}
+			h.write("/etc/default/grub.d/zz.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT "+test.theirs+"\"\n")
+			reason := " has " + test.theirs + " behind " + test.ours + ", and the last one counts; take it out of /etc/default/grub.d/zz.cfg, or " + test.ours + " out of grub.conf"
+			h.fail("config-check", grubConfig+reason)
+			h.fail("post-interrupt-check", "/proc/cmdline"+reason)
+		})
+	}
+}
+
 func TestGrubCheck(t *testing.T) {
 	t.Parallel()
 	h := newDebian(t)
@@ -229,6 +263,7 @@ func TestGrubby(t *testing.T) {
 		"of one name, there": {"ro console=tty0 console=ttyS0", "", "console=tty0\nconsole=ttyS0", [2]string{"ro console=tty0 console=ttyS0", "ro console=tty0 console=ttyS0"}, [2]string{"ro console=tty0 console=ttyS0", "ro console=tty0 console=ttyS0"}},
 		"pages come back":    {"ro hugepagesz=2M hugepages=2 hugepagesz=1G hugepages=1", "", "hugepagesz=1G\nhugepages=16", [2]string{"ro hugepagesz=1G hugepages=16", "ro hugepagesz=1G hugepages=16"}, [2]string{"ro hugepagesz=2M hugepages=2 hugepagesz=1G hugepages=1", "ro hugepagesz=2M hugepages=2 hugepagesz=1G hugepages=1"}},
 		"pages, some there":  {"ro hugepages=2", "", "hugepagesz=1G\nhugepages=2", [2]string{"ro hugepagesz=1G hugepages=2", "ro hugepagesz=1G hugepages=2"}, [2]string{"ro hugepages=2", "ro hugepages=2"}},
+		"overridden":         {"ro a=2 a=1", "", "a=2", [2]string{"ro a=2", "ro a=2"}, [2]string{"ro a=2 a=1", "ro a=2 a=1"}},
 		"a part of a word":   {"ro xnosmt", "", "nosmt", [2]string{"ro xnosmt nosmt", "ro xnosmt nosmt"}, [2]string{"ro xnosmt", "ro xnosmt"}},
 	}
 	for name, test := range tests {

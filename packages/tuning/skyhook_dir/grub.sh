@@ -29,11 +29,17 @@ grub_words() {
   }'
 }
 
+# Arguments that the kernel, or who reads them from it, takes each time they
+# come. Of all others the last one counts.
+readonly GRUB_ADDING="acpi_osi blacklist cgroup_disable console dyndbg earlycon initcall_blacklist intel_iommu iommu ip memmap \
+modprobe.blacklist module_blacklist pci systemd.mask systemd.wants video"
+
 # grub_lacks TEXT: the lines of TEXT are not all that is wanted; LACKING has
-# what is not there. Other arguments may be between those whose order counts.
+# what is not there, OVERRIDDEN what does not count for an argument behind it,
+# and BY that one. Others may be between those whose order counts.
 grub_lacks() {
   local arg i=0
-  LACKING=()
+  LACKING=() OVERRIDDEN=() BY=()
   for arg in "${GRUB_ARGS[@]}"; do
     grub_is_ordered "${arg}" || has_line "$1" "${arg}" || LACKING+=("${arg}")
   done
@@ -42,7 +48,50 @@ grub_lacks() {
     [[ "${arg}" != "${GRUB_ORDERED[i]:-}" ]] || i=$((i + 1))
   done
   ((i == ${#GRUB_ORDERED[@]})) || LACKING+=("${GRUB_ORDERED[*]} in this order")
-  ((${#LACKING[@]}))
+  grub_overridden "$1"
+  ((${#LACKING[@]} + ${#OVERRIDDEN[@]}))
+}
+
+# grub_overridden TEXT: see grub_lacks.
+grub_overridden() {
+  local name
+  local -A LAST=() wanted=()
+  grub_last "$(printf '%s\n' "${GRUB_ARGS[@]}")"
+  for name in "${!LAST[@]}"; do
+    wanted[${name}]=${LAST[${name}]}
+  done
+  grub_last "$1"
+  for name in "${!wanted[@]}"; do
+    [[ "${LAST[${name}]:-${wanted[${name}]}}" != "${wanted[${name}]}" ]] && has_line "$1" "${wanted[${name}]}" || continue
+    OVERRIDDEN+=("${wanted[${name}]}") BY+=("${LAST[${name}]}")
+  done
+}
+
+# grub_last TEXT: LAST has the argument that counts of each name in the lines of
+# TEXT. To the kernel - and _ are one in names, and huge pages are of the size
+# before them.
+grub_last() {
+  local arg name size=""
+  LAST=()
+  lines "$1"
+  for arg in "${LIST[@]}"; do
+    name=${arg%%=*} name=${name//-/_}
+    case "${name}" in
+      "" | rd.* | *.dyndbg) continue ;;
+      hugepagesz) size=${arg#*=} && continue ;;
+      hugepages) name+=" ${size}" ;;
+    esac
+    [[ " ${GRUB_ADDING} " == *" ${name} "* ]] || LAST[${name}]=${arg}
+  done
+}
+
+# grub_overriding PLACE OURS THEIRS: a problem, with where THEIRS was set.
+grub_overriding() {
+  local file found=""
+  for file in /etc/default/grub /etc/default/grub.d/*.cfg /etc/kernel/cmdline; do
+    [[ "${file}" == "${GRUB_DROP_IN}" || ! -f "${file}" ]] || ! grep -qF -- "$3" "${file}" || found+="${found:+ and }${file}"
+  done
+  problem "$1 has $3 behind $2, and the last one counts; take it out${found:+ of ${found}}, or $2 out of grub.conf"
 }
 
 # grub_is_ordered ARG: see GRUB_ORDERED.
@@ -162,17 +211,20 @@ grub_kernels() {
 # grub_config_check: one kernel that has them all is enough, as entries to
 # recover a host do without.
 grub_config_check() {
-  local file kernel LACKING kernels missing
+  local file kernel i LACKING OVERRIDDEN BY kernels missing ours theirs
   for file in "${GRUB_CONFIGS[@]}"; do
     [[ -f "${file}" ]] || continue
     grub_kernels "${file}"
-    kernels=("${LIST[@]}") missing=()
+    kernels=("${LIST[@]}") missing=() ours=() theirs=()
     for kernel in "${kernels[@]}"; do
       grub_lacks "$(printf '%s\n' "${kernel}" | grub_words 1)" || continue 2
-      ((${#missing[@]})) || missing=("${LACKING[@]}")
+      ((${#missing[@]} + ${#ours[@]})) || missing=("${LACKING[@]}") ours=("${OVERRIDDEN[@]}") theirs=("${BY[@]}")
     done
     for kernel in "${missing[@]}"; do
       problem "${file} does not start the kernel with ${kernel}; see the output of update-grub"
+    done
+    for i in "${!ours[@]}"; do
+      grub_overriding "${file}" "${ours[i]}" "${theirs[i]}"
     done
   done
 }
@@ -191,10 +243,13 @@ grub_check() {
 }
 
 grub_running_check() {
-  local arg LACKING
+  local arg i LACKING OVERRIDDEN BY
   grub_lacks "$(grub_words 0 </proc/cmdline)" || return 0
   for arg in "${LACKING[@]}"; do
     problem "the kernel runs without ${arg}; reboot the host: interrupt {type: reboot}"
+  done
+  for i in "${!OVERRIDDEN[@]}"; do
+    grub_overriding /proc/cmdline "${OVERRIDDEN[i]}" "${BY[i]}"
   done
 }
 

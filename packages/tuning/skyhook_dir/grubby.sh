@@ -41,15 +41,15 @@ grubby_named() {
 # grubby_lacks: an entry does not have all that is wanted, or there are none;
 # MISSING has what to set.
 grubby_lacks() {
-  local entry arg entries all="" LACKING
+  local entry arg entries all="" LACKING OVERRIDDEN BY
   lines "$(grubby_entries ALL)"
   entries=("${LIST[@]}") MISSING=()
   for entry in "${entries[@]:-}"; do
-    grub_lacks "$(printf '%s\n' "${entry}" | grub_words 0)" && all+=$(printf '\n%s' "${LACKING[@]}")
+    grub_lacks "$(printf '%s\n' "${entry}" | grub_words 0)" && all+=$(printf '\n%s' "${LACKING[@]}" "${OVERRIDDEN[@]}")
   done
   for arg in "${GRUB_ARGS[@]}"; do
     if grub_is_ordered "${arg}"; then
-      ! has_line "${all}" "${GRUB_ORDERED[*]} in this order" || MISSING+=("${arg}")
+      ! has_line "${all}" "${GRUB_ORDERED[*]} in this order" && ! has_line "${all}" "${arg}" || MISSING+=("${arg}")
     else
       ! has_line "${all}" "${arg}" || MISSING+=("${arg}")
     fi
@@ -110,7 +110,12 @@ grubby_undo() {
   GONE=""
   grubby_named "$1" "$2"
   for arg in "${OURS[@]}"; do
-    [[ " ${REPLY} " == *" ${arg} "* && " ${WAS[*]} " != *" ${arg} "* ]] && GONE+="${GONE:+ }${arg}" undo=0
+    [[ " ${REPLY} " == *" ${arg} "* ]] || continue
+    if [[ " ${WAS[*]} " != *" ${arg} "* ]]; then
+      GONE+="${GONE:+ }${arg}" undo=0
+    elif [[ " ${WAS[*]}" != *" ${REPLY##* }" ]]; then
+      undo=0 # it was there, but did not count
+    fi
   done
   owed grubby || return "${undo}"
   lines "$2"

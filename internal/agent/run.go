@@ -32,7 +32,7 @@ Options:
   --configmap DIR         the package's configMap: a folder of files, each a key
   --configmap KEY=FILE    one key of the configMap; both forms may be repeated
   --env NAME=VALUE        a variable of the package's env; may be repeated
-  --name NAME             the package's name in the Skyhook (its package_name)
+  --name NAME             the package's name in the Skyhook (its package_name, with - for _ and the like)
   -o text|json            the report's format; with json, all other output goes to standard error
 
 The exit code is 0 if stage and check succeeded, 1 if not, 2 if the command is wrong.
@@ -113,7 +113,7 @@ func (p Process) parseTrial(args []string) (trial tryout.Trial, format string, e
 
 var (
 	configMapKey  = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
-	packageNaming = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+	packageNaming = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,41}[a-z0-9])?$`)
 )
 
 func checkTrial(trial tryout.Trial, format string) error {
@@ -123,7 +123,7 @@ func checkTrial(trial tryout.Trial, format string) error {
 	case format != "text" && format != "json":
 		return errors.New("-o is text or json, not " + format)
 	case trial.Name != "" && !packageNaming.MatchString(trial.Name):
-		return errors.New("--name wants a package's name as in a Skyhook: small letters, digits, - and ., not " + trial.Name)
+		return errors.New("--name wants a package's name as in a Skyhook: at most 43 small letters, digits and -, beginning with a letter, not " + trial.Name)
 	case !trial.Mode.Known():
 		return fmt.Errorf("run knows no stage %q; stages: %s", trial.Mode, strings.Join(stageNames(), ", "))
 	}

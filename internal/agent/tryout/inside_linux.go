@@ -45,7 +45,8 @@ func (p plan) carryOut(ctx context.Context, warnings io.Writer, tell func(Run) e
 	if err := p.mount(warn); err != nil {
 		return err
 	}
-	if err := p.place(); err != nil {
+	id, err := p.place()
+	if err != nil {
 		return err
 	}
 	message, err := newMessage()
@@ -54,7 +55,7 @@ func (p plan) carryOut(ctx context.Context, warnings io.Writer, tell func(Run) e
 	}
 	defer message.close()
 	for _, mode := range p.Modes {
-		run, err := p.runAgent(ctx, mode, message)
+		run, err := p.runAgent(ctx, id, mode, message)
 		if err != nil {
 			return err
 		}
@@ -66,10 +67,10 @@ func (p plan) carryOut(ctx context.Context, warnings io.Writer, tell func(Run) e
 }
 
 // runAgent starts the agent as a pod's container does, and waits for its end.
-func (p plan) runAgent(ctx context.Context, mode packagefile.Mode, message message) (Run, error) {
+func (p plan) runAgent(ctx context.Context, id identity, mode packagefile.Mode, message message) (Run, error) {
 	began := time.Now()
-	pid, err := syscall.ForkExec(program, []string{"skyhook-agent", string(mode), p.Root, p.CopyDir}, &syscall.ProcAttr{
-		Dir: "/", Env: append(p.Env, "SKYHOOK_AGENT_TERMINATION_LOG="+message.path), Files: []uintptr{0, 1, 2},
+	pid, err := syscall.ForkExec(program, []string{"skyhook-agent", string(mode), p.Root, id.copyDir()}, &syscall.ProcAttr{
+		Dir: "/", Env: append(Trial{Env: p.Env}.environ(id), "SKYHOOK_AGENT_TERMINATION_LOG="+message.path), Files: []uintptr{0, 1, 2},
 	})
 	if err != nil {
 		return Run{}, fmt.Errorf("start the agent: %w", err)

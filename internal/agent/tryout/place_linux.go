@@ -1,7 +1,11 @@
 package tryout
 
 import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -12,23 +16,55 @@ import (
 
 // place copies the package to the root folder, as a pod's first container
 // does.
-func (p plan) place() error {
+func (p plan) place() (identity, error) {
+	id := identity{name: p.Name, version: p.Version}
 	source, err := os.OpenRoot(p.Package)
 	if err != nil {
-		return fmt.Errorf("open the package: %w", err)
+		return id, fmt.Errorf("open the package: %w", err)
 	}
 	defer func() { _ = source.Close() }()
-	return within(p.Root, func() error {
-		if err := p.copyPackage(source); err != nil {
-			return fmt.Errorf("copy the package to %s: %w", p.CopyDir, err)
+	return id, within(p.Root, func() error {
+		if id.generation, err = p.generation(id); err != nil {
+			return fmt.Errorf("count the generations of the package: %w", err)
+		}
+		if err := p.copyPackage(source, id.copyDir()); err != nil {
+			return fmt.Errorf("copy the package to %s: %w", id.copyDir(), err)
 		}
 		return nil
 	})
 }
 
-func (p plan) copyPackage(source *os.Root) error {
-	configMaps, metadata := filepath.Join(p.CopyDir, packagefile.ConfigMapDir), filepath.Join(p.CopyDir, packagefile.MetadataDir)
-	if err := os.MkdirAll(p.CopyDir, 0o755); err != nil {
+// generation is that of the last run, or the next if the Skyhook would have
+// been edited since: each has a copy of the package of its own, so that keys
+// that are gone, and what steps have put beside them, do not show any more.
+func (p plan) generation(id identity) (int, error) {
+	raw, err := json.Marshal([]any{p.Version, p.ConfigMap, p.Env})
+	if err != nil {
+		return 0, err
+	}
+	file, sum := filepath.Join(id.stateDir(), ".generation-"+id.name), fmt.Sprintf("%x", sha256.Sum256(raw))
+	last, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	var (
+		number int
+		was    string
+	)
+	// What cannot be read counts as no run.
+	if _, err := fmt.Sscan(string(last), &number, &was); err == nil && was == sum {
+		return number, nil
+	}
+	number++
+	if err := os.MkdirAll(id.stateDir(), 0o755); err != nil {
+		return 0, err
+	}
+	return number, hostfs.WriteFile(file, fmt.Appendf(nil, "%d %s\n", number, sum), 0o644)
+}
+
+func (p plan) copyPackage(source *os.Root, copyDir string) error {
+	configMaps, metadata := filepath.Join(copyDir, packagefile.ConfigMapDir), filepath.Join(copyDir, packagefile.MetadataDir)
+	if err := os.MkdirAll(copyDir, 0o755); err != nil {
 		return err
 	}
 	if err := clearMount(configMaps); err != nil {
@@ -37,7 +73,7 @@ func (p plan) copyPackage(source *os.Root) error {
 	if err := hostfs.RemoveAll(metadata); err != nil {
 		return err
 	}
-	if err := hostfs.CopyTree(source, p.CopyDir); err != nil {
+	if err := hostfs.CopyTree(source, copyDir); err != nil {
 		return err
 	}
 	if err := writeMount(metadata, p.NodeMetadata); err != nil {

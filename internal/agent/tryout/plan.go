@@ -12,11 +12,14 @@ type plan struct {
 	Overlay *overlay
 	// Machine says that Root is the machine's own root, and no overlay.
 	Machine bool
-	// Package is the folder to copy to CopyDir below Root.
+	// Package is the folder to copy.
 	Package string
-	CopyDir string
+	// Name and Version are the package's in the Skyhook.
+	Name    string
+	Version string
 	Modes   []packagefile.Mode
-	Env     []string
+	// Env is the package's env.
+	Env []string
 	// ConfigMap and NodeMetadata have the content of files by name.
 	ConfigMap    map[string][]byte
 	NodeMetadata map[string][]byte

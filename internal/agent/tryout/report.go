@@ -25,6 +25,9 @@ type Report struct {
 	Runs      []Run  `json:"runs"`
 	// NotRun are modes that never began, as the one before failed.
 	NotRun []string `json:"notRun,omitempty"`
+	// Ignored are the commands of systemctl that did nothing, as there are no
+	// services: what a check learnt from them proves nothing.
+	Ignored []string `json:"ignored,omitempty"`
 	// Changes that this trial made.
 	Changes []Change `json:"changes"`
 	// Total is what all trials on this overlay changed in Root; only with one.
@@ -61,14 +64,26 @@ func (r Report) WriteJSON(w io.Writer) error {
 	return encoder.Encode(r)
 }
 
+// otherName is what to say of the name in the Skyhook, if it is another one.
+func (r Report) otherName() string {
+	if r.Name == r.Package {
+		return ""
+	}
+	return ", in a Skyhook " + r.Name
+}
+
 // WriteText writes the report for people.
 func (r Report) WriteText(w io.Writer) {
-	fmt.Fprintf(w, "\n%s %s\n", r.Package, r.Version)
+	fmt.Fprintf(w, "\n%s %s%s\n", r.Package, r.Version, r.otherName())
 	for _, run := range r.Runs {
 		run.write(w)
 	}
 	for _, mode := range r.NotRun {
 		fmt.Fprintf(w, "  %s was not run\n", mode)
+	}
+	if len(r.Ignored) > 0 {
+		fmt.Fprintf(w, "not tried: systemctl %s; a trial has no services, so systemctl did nothing and succeeded, and a check that goes by it proves nothing here\n",
+			strings.Join(r.Ignored, ", "))
 	}
 	writeChanges(w, "changed by this run:", r.Changes)
 	if r.Kept != "" && !slices.EqualFunc(r.Changes, r.Total, sameChange) {

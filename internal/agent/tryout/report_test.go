@@ -35,7 +35,7 @@ func sample() Report {
 }
 
 const text = `
-motd 1.0.0
+motd 1.0.0, in a Skyhook greeting
   apply succeeded after 1.235s
   apply-check FAILED with exit code 1 after 10ms
     step check.sh exited 1

@@ -1,6 +1,7 @@
 package tryout
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,18 +95,15 @@ func (t *Trial) folders() (root string, err error) {
 }
 
 func (t Trial) identity(pkg *packagefile.Package) identity {
-	if t.Name != "" {
-		return identity{t.Name, pkg.Version}
-	}
-	return identity{pkg.Name, pkg.Version}
+	return identity{name: cmp.Or(t.Name, SkyhookName(pkg.Name)), version: pkg.Version}
 }
 
 func (t Trial) plan(pkg *packagefile.Package, root string) (plan, error) {
 	id := t.identity(pkg)
 	metadata, err := t.nodeMetadata(id)
 	return plan{
-		Root: root, Machine: root == "/", Package: t.Package, CopyDir: id.copyDir(), Modes: t.modes(),
-		Env: t.environ(id), ConfigMap: t.ConfigMap, NodeMetadata: metadata,
+		Root: root, Machine: root == "/", Package: t.Package, Name: id.name, Version: id.version, Modes: t.modes(),
+		Env: t.Env, ConfigMap: t.ConfigMap, NodeMetadata: metadata,
 	}, err
 }
 
@@ -161,6 +159,8 @@ func (t Trial) runPlain(ctx context.Context, p plan, report *Report, stdout, std
 
 // run has the child carry out the plan, and adds to the report what it tells.
 func (p plan) run(ctx context.Context, report *Report, stdout, stderr io.Writer) error {
+	var ignored ignoredCommands
+	stdout, stderr = ignored.watch(stdout), ignored.watch(stderr)
 	ours, theirs, err := openPipes()
 	if err != nil {
 		return err
@@ -186,6 +186,7 @@ func (p plan) run(ctx context.Context, report *Report, stdout, stderr io.Writer)
 		return fmt.Errorf("the run was cut off: %w", errors.Join(ended, ctx.Err()))
 	}
 	report.conclude(p.Modes)
+	report.Ignored = ignored.list()
 	return nil
 }
 

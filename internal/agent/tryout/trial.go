@@ -1,6 +1,7 @@
 package tryout
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -18,7 +19,8 @@ type Trial struct {
 	Overlay string
 	// Package is the package's folder, or its config.json.
 	Package string
-	// Name is what a Skyhook would call the package; empty for its own name.
+	// Name is what a Skyhook would call the package; empty for the one that is
+	// most like its own, see [SkyhookName].
 	Name string
 	// Mode is the stage, followed by its check, or a check alone.
 	Mode packagefile.Mode
@@ -32,28 +34,47 @@ type Trial struct {
 
 // What an operator would get from the cluster.
 const (
-	skyhook    = "tryout"
-	uid        = "00000000-0000-4000-8000-000000000000"
-	generation = 1
-	stateRoot  = "/var/lib/skyhook"
-	logRoot    = "/var/log/skyhook"
+	skyhook   = "tryout"
+	uid       = "00000000-0000-4000-8000-000000000000"
+	stateRoot = "/var/lib/skyhook"
+	logRoot   = "/var/log/skyhook"
 )
 
 // identity is the package as the Skyhook has it.
 type identity struct {
 	name    string
 	version string
+	// generation of the Skyhook, from 1.
+	generation int
+}
+
+// maxName is how long the name of a package in a Skyhook may be, as its CRD
+// has it.
+const maxName = 43
+
+// SkyhookName is a name that a Skyhook can have for a package: that in its
+// config.json is freer, as in my_package.
+func SkyhookName(packageName string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(packageName))
+	name = strings.TrimLeft(name, "-0123456789")
+	name = strings.TrimRight(name[:min(len(name), maxName)], "-")
+	return cmp.Or(name, "package")
 }
 
 func (i identity) stateDir() string { return path.Join(stateRoot, skyhook) }
 func (i identity) logDir() string   { return path.Join(logRoot, skyhook) }
 
 func (i identity) copyDir() string {
-	return path.Join(i.stateDir(), fmt.Sprintf("%s-%s-%s-%d", i.name, i.version, uid, generation))
+	return path.Join(i.stateDir(), fmt.Sprintf("%s-%s-%s-%d", i.name, i.version, uid, i.generation))
 }
 
 func (i identity) resourceID() string {
-	return fmt.Sprintf("%s-%s-%d_%s_%s", skyhook, uid, generation, i.name, i.version)
+	return fmt.Sprintf("%s-%s-%d_%s_%s", skyhook, uid, i.generation, i.name, i.version)
 }
 
 // namespacesVariable asks for the mount namespace of the host. Here, that is the

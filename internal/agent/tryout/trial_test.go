@@ -1,6 +1,8 @@
 package tryout
 
 import (
+	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -8,7 +10,7 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
-var motd = identity{"motd", "1.0.0"}
+var motd = identity{"motd", "1.0.0", 1}
 
 func TestStagesAreFollowedByTheirCheck(t *testing.T) {
 	for _, mode := range packagefile.Modes() {
@@ -38,6 +40,36 @@ func TestEnviron(t *testing.T) {
 		if got[name] != want {
 			t.Errorf("%s: got %q, want %q", name, got[name], want)
 		}
+	}
+}
+
+// TestSkyhookName: what the CRD takes, as like to the package's name as can be.
+func TestSkyhookName(t *testing.T) {
+	valid := regexp.MustCompile(`^[a-z]([-a-z0-9]{0,41}[a-z0-9])?$`)
+	for name, want := range map[string]string{
+		"motd": "motd", "nvidia_setup": "nvidia-setup", "My.Package": "my-package", "9lives": "lives", "_x_": "x", "42": "package", "é": "package",
+		strings.Repeat("a", 42) + "_b": strings.Repeat("a", 42),
+	} {
+		if got := SkyhookName(name); got != want || !valid.MatchString(got) {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestIgnoredCommands(t *testing.T) {
+	var (
+		c    ignoredCommands
+		copy strings.Builder
+	)
+	const text = "[out]1 Running in chroot, ignoring command 'is-active'\nx\n[err]2 Running in chroot, ignoring request: start\nRunning in chroot, ignoring command 'start'\n"
+	w := c.watch(&copy)
+	for _, r := range text {
+		if _, err := io.WriteString(w, string(r)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := c.list(); !slices.Equal(got, []string{"is-active", "start"}) || copy.String() != text {
+		t.Errorf("got %q and %q", got, &copy)
 	}
 }
 

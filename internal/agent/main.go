@@ -98,18 +98,32 @@ func (p Process) printUsage(w io.Writer) {
 }
 
 func (p Process) complain(err error) {
-	_, _ = fmt.Fprintf(p.Stderr, "ERROR: %v\n", err)
+	_, _ = fmt.Fprintf(p.Stderr, "ERROR: %s\n", printableLines(err.Error()))
 }
 
 func (p Process) warn(format string, args ...any) {
-	_, _ = fmt.Fprintf(p.Stderr, "WARNING: "+format+"\n", args...)
+	_, _ = fmt.Fprintf(p.Stderr, "WARNING: %s\n", printableLines(fmt.Sprintf(format, args...)))
 }
 
 // oneLine is for errors that may be several.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 func (p Process) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(p.Stdout, format+"\n", args...)
+	_, _ = fmt.Fprintf(p.Stdout, "%s\n", printableLines(fmt.Sprintf(format, args...)))
+}
+
+// printableLines is a text of several lines in which no name commands a
+// terminal.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		parts := strings.Split(line, "\t")
+		for n, part := range parts {
+			parts[n] = packagefile.Printable(part)
+		}
+		lines[i] = strings.Join(parts, "\t")
+	}
+	return strings.Join(lines, "\n")
 }
 
 func stageNames() []string {

@@ -51,6 +51,7 @@ func TestLint_FindsNothing(t *testing.T) {
 		"a plain package":                   nil,
 		"a program instead of a script":     {put("skyhook_dir/run.sh", elf, 0o755)},
 		"a library that scripts source":     {put("skyhook_dir/lib.sh", "log() { echo; }\n", 0o644)},
+		"CR and LF in a text":               {put("skyhook_dir/run.sh", "#!/bin/sh\necho 'GET / HTTP/1.0\r\n'\r\n", 0o755)},
 		"data with any line ends":           {put("skyhook_dir/data.txt", "a\r\n", 0o644)},
 		"env finds the interpreter":         {put("skyhook_dir/run.sh", "#!/usr/bin/env bash\n", 0o755)},
 		"a space before the interpreter":    {put("skyhook_dir/run.sh", "#! /bin/sh -e\n", 0o755)},
@@ -74,21 +75,49 @@ func TestLint_FindsNothing(t *testing.T) {
 	}
 }
 
+// TestLint_ExecutableBits: without them a script runs all the same, as the agent sets them.
+func TestLint_ExecutableBits(t *testing.T) {
+	for name, edit := range map[string]func(fstest.MapFS){
+		"skyhook_dir/run.sh":       put("skyhook_dir/run.sh", "#!/bin/sh\n", 0o644),
+		"skyhook_dir/run_check.sh": put("skyhook_dir/run_check.sh", "\x7fELF", 0o644),
+		"skyhook_dir/lib/x.sh":     put("skyhook_dir/lib/x.sh", "#!/bin/sh\n", 0o644),
+	} {
+		_, report, err := packagefile.Lint(t.Context(), shippable(t, edit))
+		if err != nil || len(report.Errors) != 0 || len(report.Warnings) != 1 {
+			t.Fatalf("%s: report %+v, error %v", name, report, err)
+		}
+		if got := report.Warnings[0]; got.File != name || got.Message != "is not executable" || !strings.Contains(got.Fix, "chmod +x") {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"a b": "a b", "é–…": "é–…", "\x1b]0;x\a": `\x1b]0;x\a`, "a\nb": `a\nb`, "\u009b31m": `\u009b31m`, "\u202eab": `\u202eab`, "a\xffb": `a\xffb`, "\x7f": `\x7f`,
+	} {
+		if got := packagefile.Printable(text); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
+	}
+	p := packagefile.Problem{File: "skyhook_dir/\x1b[31m", Message: "is a link to a\rb", Fix: "x"}
+	if got, want := p.String(), `skyhook_dir/\x1b[31m: is a link to a\rb; x`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestLint_Errors(t *testing.T) {
 	const run = "skyhook_dir/run.sh"
 	tests := map[string]struct {
 		edit                        func(fstest.MapFS)
 		file, pointer, message, fix string
 	}{
-		"a program nobody may run":     {put(run, "\x7fELF", 0o644), run, "", "is not executable", "chmod +x"},
-		"no executable bit":            {put(run, "#!/bin/sh\n", 0o644), run, "", "is not executable", "chmod +x"},
-		"a script that no step names":  {put("skyhook_dir/lib/x.sh", "#!/bin/sh\n", 0o644), "skyhook_dir/lib/x.sh", "", "is not executable", "chmod +x"},
 		"no #! line":                   {put(run, "echo\n", 0o755), run, "", "does not begin with #!", "#!/bin/bash"},
 		"an empty script":              {put(run, "", 0o755), run, "", "does not begin with #!", "#!/bin/bash"},
 		"a byte order mark":            {put(run, "\xef\xbb\xbf#!/bin/sh\n", 0o755), run, "", "byte order mark", "without"},
 		"CR and LF":                    {put(run, "#!/bin/sh\r\necho\r\n", 0o755), run, "", "CR and LF", "dos2unix"},
-		"CR and LF somewhere":          {put(run, "#!/bin/sh\necho\r\n", 0o755), run, "", "CR and LF", "eol=lf"},
 		"#! without an interpreter":    {put(run, "#!\necho", 0o755), run, "", "without an interpreter", "#!/bin/bash"},
+		"CR and LF, and options":       {put(run, "#!/bin/sh -e\r\necho\n", 0o755), run, "", "CR and LF", "eol=lf"},
 		"an interpreter without path":  {put(run, "#!bash\n", 0o755), run, "", "interpreter bash without its path", "#!/usr/bin/env bash"},
 		"a library with a bad #! line": {put("skyhook_dir/lib.sh", "#!sh\n", 0o755), "skyhook_dir/lib.sh", "", "interpreter sh", "/usr/bin/env sh"},
 		"a link to a bad script": {
@@ -170,7 +199,7 @@ func TestLint_IsStricterThanLoad(t *testing.T) {
 		t.Errorf("Load: report %+v, error %v", report, err)
 	}
 	pkg, report, err := packagefile.Lint(t.Context(), fsys)
-	if err != nil || pkg == nil || len(report.Errors) != 6 || len(report.Warnings) != 1 {
+	if err != nil || pkg == nil || len(report.Errors) != 4 || len(report.Warnings) != 2 {
 		t.Errorf("Lint: package %v, report %+v, error %v", pkg, report, err)
 	}
 }
@@ -179,7 +208,7 @@ func TestLint_AllAtOnceWithoutConfig(t *testing.T) {
 	fsys := shippable(t, put("skyhook_dir/x.sh", "#!/bin/sh\n", 0o644))
 	delete(fsys, "config.json")
 	pkg, report, err := packagefile.Lint(t.Context(), fsys)
-	if err != nil || pkg != nil || len(report.Errors) != 2 {
+	if err != nil || pkg != nil || len(report.Errors) != 1 || len(report.Warnings) != 1 {
 		t.Errorf("package %v, report %+v, error %v", pkg, report, err)
 	}
 }

@@ -46,17 +46,17 @@ func within(name string, check func(fs.FS) (*Package, Report, error)) (*Package,
 
 // Describe writes what a package is and does, for people.
 func (p *Package) Describe(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "package %s %s\n", p.Name, p.Version); err != nil {
+	if _, err := fmt.Fprintf(w, "package %s %s\n", Printable(p.Name), Printable(p.Version)); err != nil {
 		return err
 	}
 	for _, name := range p.ExpectedConfigFiles {
-		if _, err := fmt.Fprintf(w, "  needs config map key %s\n", name); err != nil {
+		if _, err := fmt.Fprintf(w, "  needs config map key %s\n", Printable(name)); err != nil {
 			return err
 		}
 	}
 	for _, mode := range modes {
 		for _, step := range p.Modes[mode] {
-			if _, err := fmt.Fprintf(w, "  %-20s  %s %q\n", mode, step.Path, step.Arguments); err != nil {
+			if _, err := fmt.Fprintf(w, "  %-20s  %s %q\n", mode, Printable(step.Path), step.Arguments); err != nil {
 				return err
 			}
 		}

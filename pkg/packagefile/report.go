@@ -3,7 +3,10 @@ package packagefile
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Problem is one finding about a package.
@@ -21,6 +24,7 @@ type Problem struct {
 	Platform string `json:"platform,omitempty"`
 }
 
+// String is one line, and [Printable].
 func (p Problem) String() string {
 	var b strings.Builder
 	if p.Platform != "" {
@@ -34,7 +38,7 @@ func (p Problem) String() string {
 	if p.Fix != "" {
 		b.WriteString("; " + p.Fix)
 	}
-	return b.String()
+	return Printable(b.String())
 }
 
 // Report is everything that was found: errors make a package unusable,
@@ -72,6 +76,36 @@ func (r *Report) warn(pointer, fix, format string, args ...any) {
 func (r *Report) failFile(file, fix, format string, args ...any) {
 	r.Errors = append(r.Errors, Problem{File: file, Message: fmt.Sprintf(format, args...), Fix: fix})
 }
+
+// warnFile adds a warning about a file other than config.json.
+func (r *Report) warnFile(file, fix, format string, args ...any) {
+	r.Warnings = append(r.Warnings, Problem{File: file, Message: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+// Printable is a text that is safe to show: what a terminal would take for a
+// command to itself, as in the name of a file that somebody else chose, is
+// written as Go writes it in quotes.
+func Printable(text string) string {
+	if !strings.ContainsFunc(text, unprintable) && utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[0])
+		case unprintable(r):
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		default:
+			b.WriteRune(r)
+		}
+		text = text[size:]
+	}
+	return b.String()
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // pointerTo joins reference tokens into a JSON pointer.
 func pointerTo(tokens ...string) string {

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// maxScript bounds how much of a script is looked at, in bytes.
-const maxScript = 1 << 20
+// MaxScript is how much of a script [Lint] looks at, in bytes: far more than
+// kernels do for its #! line.
+const MaxScript = 4096
 
 // script checks that the kernel of a host can start a file. A script that no
 // step names and that has no #! line is a library, which others source.
@@ -25,13 +26,15 @@ func (l *linter) script(file string, info fs.FileInfo, named bool) {
 	}
 	interpreter, found := Interpreter(content)
 	if !executable(info) && (named || found) {
-		l.report.failFile(file, "chmod +x it, and commit that (git update-index --chmod=+x)", "is not executable")
+		// It runs all the same: the agent sets the bits, if only of scripts that steps name.
+		l.report.warnFile(file, "chmod +x it, and commit that (git update-index --chmod=+x)", "is not executable")
 	}
 	if bytes.HasPrefix(content, []byte("\x7fELF")) {
 		return
 	}
-	if bytes.Contains(content, []byte("\r\n")) {
-		l.report.failFile(file, "end them with LF alone (dos2unix; in .gitattributes: *.sh text eol=lf)", "has lines that end with CR and LF")
+	// Elsewhere it may be meant, as in a text that the script writes.
+	if line, _, _ := bytes.Cut(content, []byte("\n")); found && bytes.HasSuffix(line, []byte("\r")) {
+		l.report.failFile(file, "end lines with LF alone (dos2unix; in .gitattributes: *.sh text eol=lf)", "has a #! line that ends with CR and LF")
 	}
 	switch {
 	case !found && bytes.HasPrefix(content, []byte("\xef\xbb\xbf#!")):
@@ -66,7 +69,7 @@ func (l *linter) beginning(file string) ([]byte, error) {
 		return nil, fmt.Errorf("read the package: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	content, err := io.ReadAll(io.LimitReader(f, maxScript))
+	content, err := io.ReadAll(io.LimitReader(f, MaxScript))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}

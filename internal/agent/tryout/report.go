@@ -122,7 +122,7 @@ func writeChanges(w io.Writer, title string, changes []Change) {
 		if file == nil {
 			file = c.Was
 		}
-		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", c.Kind, file.Mode, size(file), c.Path+c.remark())
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", c.Kind, file.Mode, size(file), packagefile.Printable(c.Path+c.remark()))
 	}
 	_ = table.Flush()
 }

@@ -1,19 +1,24 @@
 package image
 
 import (
+	"archive/tar"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
 // refName is the annotation with which a layout names its images.
@@ -129,6 +134,9 @@ func FromArchive(ctx context.Context, file string) (*Image, error) {
 	if err != nil {
 		return nil, notAnArchive(file, err)
 	}
+	if err := checkArchive(open, manifest); err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
 	result := &Image{name: "archive " + file}
 	for _, d := range manifest {
 		if err := result.addArchived(open, d); err != nil {
@@ -136,6 +144,46 @@ func FromArchive(ctx context.Context, file string) (*Image, error) {
 		}
 	}
 	return result.found()
+}
+
+// checkArchive looks at the sizes in an archive before anything of it is read
+// into memory.
+func checkArchive(open tarball.Opener, manifest tarball.Manifest) error {
+	f, err := open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	archive := tar.NewReader(f)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if isSparse(header) {
+			return fmt.Errorf("the file %s in it has holes, which no archive of an image has; write the archive anew with docker save", packagefile.Printable(header.Name))
+		}
+		isConfig := slices.ContainsFunc(manifest, func(d tarball.Descriptor) bool { return path.Clean(d.Config) == path.Clean(header.Name) })
+		if isConfig && header.Size > maxConfig {
+			return fmt.Errorf("the configuration of the image has more than %d bytes", maxConfig)
+		}
+	}
+}
+
+// isSparse is true for a file that is larger than what the archive has of it.
+func isSparse(header *tar.Header) bool {
+	if header.Typeflag == tar.TypeGNUSparse {
+		return true
+	}
+	for key := range header.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
 }
 
 func (i *Image) addArchived(open tarball.Opener, d tarball.Descriptor) error {

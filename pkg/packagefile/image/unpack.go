@@ -18,11 +18,16 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
-// What an image may hold. Packages are scripts and settings; drivers and the
+// What an image should hold. Packages are scripts and settings; drivers and the
 // like are fetched by them.
 const (
-	maxFiles = 10_000
-	maxBytes = 64 << 20
+	fairFiles = 10_000
+	fairBytes = 64 << 20
+	// maxFiles is what is looked at, for no more than a little of each file is
+	// ever on this machine.
+	maxFiles = 10 * fairFiles
+	// maxConfigFile is how much of a config.json is kept: more than is accepted.
+	maxConfigFile = 8 << 20
 	// maxStream bounds the layers, unpacked, of all platforms, against endless ones.
 	maxStream = 32 << 30
 )
@@ -131,7 +136,7 @@ func (c *content) entry(header *tar.Header, r io.Reader) error {
 	}
 	c.written[name] = true
 	if err := c.write(name, header, r); err != nil {
-		return fmt.Errorf("%s: %w", header.Name, err)
+		return fmt.Errorf("%s: %w", packagefile.Printable(header.Name), err)
 	}
 	return nil
 }
@@ -140,14 +145,15 @@ func (c *content) entry(header *tar.Header, r io.Reader) error {
 func (c *content) count(name string, size int64, refused bool) error {
 	if inPackage(name) {
 		c.files++
-		c.bytes += size
+		// A header may say anything, and so much is too much already.
+		c.bytes = min(c.bytes+size, maxStream)
 		// Layers need not list the folders of a file, yet they are made.
 		for dir := path.Dir(name); !refused && dir != packagePath && dir != "." && !c.has(dir); dir = path.Dir(dir) {
 			c.files++
 		}
 	}
-	if c.files > maxFiles || c.bytes > maxBytes {
-		return fmt.Errorf("the package has more than %d files and folders or %d MiB; let its scripts fetch what is large", maxFiles, maxBytes>>20)
+	if c.files > maxFiles {
+		return fmt.Errorf("the package has more than %d files and folders; let its scripts fetch what is large", maxFiles)
 	}
 	return nil
 }

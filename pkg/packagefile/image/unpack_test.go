@@ -2,15 +2,18 @@ package image_test
 
 import (
 	"archive/tar"
+	"bytes"
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
 )
@@ -19,7 +22,7 @@ const steps = "skyhook-package/skyhook_dir/"
 
 // TestLint_Layers: what counts is the file system that the layers make together.
 func TestLint_Layers(t *testing.T) {
-	bad := file(steps+"bad.sh", "echo\r\n", 0o755)
+	bad := file(steps+"bad.sh", "#!/bin/sh\r\n", 0o755)
 	tests := map[string]struct {
 		upper               []entry
 		file, message, mend string
@@ -28,7 +31,6 @@ func TestLint_Layers(t *testing.T) {
 		"names that begin with a dot":       {[]entry{script("./" + steps + "more.sh")}, "", "", ""},
 		"a bad script":                      {[]entry{bad}, "skyhook_dir/bad.sh", "CR and LF", "LF"},
 		"replaced by a bad one":             {[]entry{file(steps+"run.sh", "echo", 0o755)}, "skyhook_dir/run.sh", "#!", "#!/bin/bash"},
-		"mode taken away":                   {[]entry{file(steps+"run.sh", "#!/bin/sh\n", 0o600)}, "skyhook_dir/run.sh", "not executable", "chmod"},
 		"a folder nobody may read":          {[]entry{{Header: tar.Header{Typeflag: tar.TypeDir, Name: steps, Mode: 0}}}, "", "", ""},
 		"a script taken away":               {[]entry{gone(steps + ".wh.run.sh")}, "config.json", "run.sh does not exist", "add"},
 		"a script taken away and back":      {[]entry{gone(steps + ".wh.run.sh"), script(steps + "run.sh")}, "", "", ""},
@@ -48,7 +50,7 @@ func TestLint_Layers(t *testing.T) {
 		"a pipe":                            {[]entry{{Header: tar.Header{Typeflag: tar.TypeFifo, Name: steps + "p"}}}, "skyhook_dir/p", "named pipe", "remove"},
 		"a device":                          {[]entry{{Header: tar.Header{Typeflag: tar.TypeChar, Name: "skyhook-package/root_dir/dev/null"}}}, "root_dir/dev/null", "device", "remove"},
 		"a name that climbs":                {[]entry{file("skyhook-package/../../../../../tmp/skyhook-climbs", "x", 0o644)}, "", "", ""},
-		"a name that climbs back":           {[]entry{file("../../"+steps+"bad.sh", "echo\r\n", 0o755)}, "skyhook_dir/bad.sh", "CR and LF", "LF"},
+		"a name that climbs back":           {[]entry{file("../../"+steps+"bad.sh", "#!/bin/sh\r\n", 0o755)}, "skyhook_dir/bad.sh", "CR and LF", "LF"},
 		"a folder where a file was":         {[]entry{gone(steps + ".wh.run.sh"), folder(steps + "run.sh/")}, "config.json", "not a regular file", "script"},
 		"a folder where a script is":        {[]entry{folder(steps + "run.sh/")}, "config.json", "not a regular file", "script"},
 		"folders without end":               {[]entry{script("skyhook-package/root_dir/" + strings.Repeat("a/", 400_000) + "b")}, "root_dir/" + strings.Repeat("a/", 45) + "a…", "a name of", "4096"},
@@ -97,20 +99,24 @@ func TestLint_IsBounded(t *testing.T) {
 	for i := range many {
 		many[i] = file("skyhook-package/data/"+strconv.Itoa(i), "", 0o644)
 	}
-	implied := make([]entry, 200)
+	implied := make([]entry, 2000)
 	for i := range implied {
 		implied[i] = file("skyhook-package/data/"+strconv.Itoa(i)+strings.Repeat("/a", 50), "", 0o644)
 	}
 	large := strings.Repeat("x", 65<<20)
 	tests := map[string]struct {
-		layer v1.Layer
-		want  string
+		layer   v1.Layer
+		warning bool
+		want    string
 	}{
-		"many files":                     {layer(t, many...), "more than 10000 files and folders or 64 MiB"},
-		"many folders":                   {layer(t, implied...), "more than 10000 files and folders or 64 MiB"},
-		"many folders, but not too many": {layer(t, implied[:150]...), ""},
-		"a large file":                   {layer(t, file("skyhook-package/data", large, 0o644)), "more than 10000 files and folders or 64 MiB"},
-		"large, but not in the package":  {layer(t, file("usr/lib/data", large, 0o644)), ""},
+		"many files":                     {layer(t, many...), true, ""},
+		"many folders":                   {layer(t, implied[:200]...), true, ""},
+		"many folders, but not too many": {layer(t, implied[:150]...), false, ""},
+		"a large file":                   {layer(t, file("skyhook-package/data", large, 0o644)), true, ""},
+		"large, but not in the package":  {layer(t, file("usr/lib/data", large, 0o644)), false, ""},
+		"far too many folders":           {layer(t, implied...), false, "more than 100000 files and folders"},
+		"a file with holes":              {holes(t, "skyhook-package/skyhook_dir/holes"), true, ""},
+		"a config.json with holes":       {holes(t, "skyhook-package/config.json"), false, "config.json is larger than 4194304 bytes"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -120,12 +126,61 @@ func TestLint_IsBounded(t *testing.T) {
 			}
 			_, report, err := found.Lint(t.Context())
 			switch {
-			case test.want == "" && (err != nil || len(report.Errors) != 0):
+			case test.want == "" && (err != nil || len(report.Errors) != 0 || len(report.Warnings) != len(missing)+map[bool]int{true: 1}[test.warning]):
 				t.Errorf("report %+v, error %v", report, err)
+			case test.warning && report.Warnings[0].Message != "has more than 10000 files and folders or 64 MiB":
+				t.Errorf("got %+v", report.Warnings)
 			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// missing are the platforms besides the one that is tested.
+var missing = []string{"arm64"}
+
+// sparseTar is an archive of a few KiB in which a file has 60 GB.
+func sparseTar(t *testing.T, name string, others map[string]string) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	names := []string{name}
+	for other, content := range others {
+		names = append(names, other)
+		if err := os.WriteFile(filepath.Join(dir, other), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o755), os.Truncate(path, 60<<30)); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("tar", append([]string{"-C", dir, "--sparse", "-c"}, names...)...).Output()
+	if err != nil || len(out) > 20<<10 {
+		t.Fatalf("%d bytes, error %v", len(out), err)
+	}
+	return out
+}
+
+func holes(t *testing.T, name string) v1.Layer {
+	t.Helper()
+	raw := sparseTar(t, name, nil)
+	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestFromArchive_WithHoles: what the image's configuration would be in memory.
+func TestFromArchive_WithHoles(t *testing.T) {
+	archive := filepath.Join(t.TempDir(), "x.tar")
+	raw := sparseTar(t, "sha.json", map[string]string{"manifest.json": `[{"Config":"sha.json","RepoTags":[],"Layers":[]}]`})
+	if err := os.WriteFile(archive, raw, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := image.FromArchive(t.Context(), archive); err == nil || !strings.Contains(err.Error(), "the file sha.json in it has holes") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -56,9 +56,7 @@ func (c *content) folder(name string) error {
 }
 
 func (c *content) file(name string, header *tar.Header, r io.Reader) error {
-	if !inPackage(name) {
-		r = io.LimitReader(r, 0)
-	}
+	r = io.LimitReader(r, kept(name))
 	f, err := c.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -66,6 +64,18 @@ func (c *content) file(name string, header *tar.Header, r io.Reader) error {
 	_, err = io.Copy(f, r)
 	// After umask, and readable for us in any case.
 	return errors.Join(err, f.Chmod(os.FileMode(header.Mode&0o777)|0o400), f.Close())
+}
+
+// kept is how much of a file matters here. It also keeps a file that is large
+// only once it is unpacked, such as one with holes, from filling this machine.
+func kept(name string) int64 {
+	switch {
+	case name == packagePath+"/"+packagefile.ConfigFile:
+		return maxConfigFile
+	case inPackage(name):
+		return packagefile.MaxScript
+	}
+	return 0
 }
 
 // symlink keeps the links of a package as they are. Elsewhere they only have
@@ -114,6 +124,12 @@ func (c *content) lint(ctx context.Context) (*packagefile.Package, packagefile.R
 		return nil, report, err
 	}
 	report.Errors = append(report.Errors, c.oddities()...)
+	if c.files > fairFiles || c.bytes > fairBytes {
+		report.Warnings = append(report.Warnings, packagefile.Problem{
+			File: PackageDir, Message: fmt.Sprintf("has more than %d files and folders or %d MiB", fairFiles, fairBytes>>20),
+			Fix: "let its scripts fetch what is large: each stage copies the package to the host",
+		})
+	}
 	return pkg, report, nil
 }
 

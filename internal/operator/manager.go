@@ -11,7 +11,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
@@ -51,10 +50,11 @@ func NewManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	cluster = rest.CopyConfig(cluster)
 	cluster.QPS = -1 // the API server's own fairness paces us
 	cluster.UserAgent = "skyhook-operator/" + o.Version
+	k := o.keeper()
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         withWebhooks(CacheOptions(o.Workload.Namespace), o),
-		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
+		Metrics:                       o.metricsServer(k),
 		HealthProbeBindAddress:        o.ProbeAddress,
 		LeaderElection:                o.LeaderElection,
 		LeaderElectionID:              leaseName,
@@ -76,7 +76,7 @@ func NewManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("add the readiness check: %w", err)
 	}
-	if err := addWebhooks(mgr, o); err != nil {
+	if err := addWebhooks(mgr, o, k); err != nil {
 		return nil, err
 	}
 	return mgr, addControllers(mgr, o)

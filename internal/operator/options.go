@@ -24,7 +24,7 @@ const (
 // Options are the operator's settings. Each comes from one environment variable; see Flags for those that are flags too.
 type Options struct {
 	Workload       workload.Options
-	MetricsAddress string
+	Metrics        MetricsOptions
 	ProbeAddress   string
 	LeaderElection bool
 	// PodName is the operator's own pod; empty outside of a cluster.
@@ -53,7 +53,7 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 			ImagePullSecret: e.optional("IMAGE_PULL_SECRET"),
 			RuntimeTaint:    e.taint("RUNTIME_REQUIRED_TAINT", v1alpha1.DefaultRuntimeRequiredTaint),
 		},
-		MetricsAddress:    e.text("METRICS_PORT", ":8080"),
+		Metrics:           e.metrics(),
 		ProbeAddress:      e.text("PROBE_PORT", ":8081"),
 		LeaderElection:    e.flag("LEADER_ELECTION", false),
 		PodName:           e.optional("POD_NAME"),

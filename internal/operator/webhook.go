@@ -55,15 +55,22 @@ func isPort(text string) bool {
 
 // keeper returns the keeper of the certificate, which needs its clients yet.
 func (o Options) keeper() *certs.Keeper {
-	host := o.Webhook.Service + "." + o.Workload.Namespace + ".svc"
+	host := o.host(o.Webhook.Service)
+	names := []string{host, host + ".cluster.local"}
+	if o.Metrics.Secure {
+		names = append(names, o.host(o.Metrics.Service))
+	}
 	return &certs.Keeper{
 		Clock:  clock.RealClock{},
 		Secret: types.NamespacedName{Namespace: o.Workload.Namespace, Name: o.Webhook.Secret},
-		Names:  []string{host, host + ".cluster.local"},
+		Names:  names,
 
 		Configuration: webhook.Configuration, Webhooks: []string{webhook.SkyhookName, webhook.PolicyName},
 	}
 }
+
+// host is the name by which the API server and others in the cluster call a Service of the operator.
+func (o Options) host(service string) string { return service + "." + o.Workload.Namespace + ".svc" }
 
 // withWebhooks adds to the cache what webhooks need.
 func withWebhooks(c cache.Options, o Options) cache.Options {
@@ -74,11 +81,10 @@ func withWebhooks(c cache.Options, o Options) cache.Options {
 }
 
 // addWebhooks has every replica, leader or not, answer the API server.
-func addWebhooks(mgr ctrl.Manager, o Options) error {
+func addWebhooks(mgr ctrl.Manager, o Options, k *certs.Keeper) error {
 	if !o.Webhook.Enabled {
 		return nil
 	}
-	k := o.keeper()
 	k.Client, k.Live = mgr.GetClient(), mgr.GetAPIReader()
 	if err := k.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the webhooks' certificate: %w", err)

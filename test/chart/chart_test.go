@@ -21,6 +21,7 @@ func TestDefaultObjects(t *testing.T) {
 	got := slices.Sorted(maps.Keys(render(t)))
 	want := []string{
 		"ClusterRole/skyhook-operator-manager-role",
+		"ClusterRole/skyhook-operator-metrics-reader",
 		"ClusterRoleBinding/skyhook-operator-manager-rolebinding",
 		"CustomResourceDefinition/deploymentpolicies.skyhook.nvidia.com",
 		"CustomResourceDefinition/skyhooks.skyhook.nvidia.com",
@@ -28,6 +29,7 @@ func TestDefaultObjects(t *testing.T) {
 		"PodDisruptionBudget/skyhook-skyhook-operator-controller-manager-pdb",
 		"Role/skyhook-operator-manager-role",
 		"RoleBinding/skyhook-operator-manager-rolebinding",
+		"Service/skyhook-operator-controller-manager-metrics-service",
 		"Service/skyhook-operator-webhook-service",
 		"ServiceAccount/skyhook-skyhook-operator-controller-manager",
 		"ValidatingWebhookConfiguration/skyhook-operator-validating-webhook",
@@ -136,7 +138,8 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"METRICS_PORT": ":8080", "PROBE_PORT": ":8081", "LEADER_ELECTION": "true", "LOG_LEVEL": "info",
+		"METRICS_PORT": ":8080", "METRICS_SECURE": "true", "METRICS_SERVICE_NAME": "skyhook-operator-controller-manager-metrics-service",
+		"PROBE_PORT": ":8081", "LEADER_ELECTION": "true", "LOG_LEVEL": "info",
 		"NAMESPACE": "metadata.namespace", "POD_NAME": "metadata.name", "IMAGE_PULL_SECRET": "pull", "COPY_DIR_ROOT": "/opt/skyhook",
 		"AGENT_LOG_ROOT": "/var/log/skyhook", "REAPPLY_ON_REBOOT": "false", "DISCOVER_UNINSTALL": "false",
 		"RUNTIME_REQUIRED_TAINT": "skyhook.nvidia.com=runtime-required:NoSchedule",

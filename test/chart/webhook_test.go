@@ -105,7 +105,7 @@ func TestWebhookPermissions(t *testing.T) {
 func TestWithoutWebhooks(t *testing.T) {
 	all := render(t, "--set", "webhook.enable=false")
 	for key := range all {
-		if _, isService := all[key].(*corev1.Service); isService || key == configurationKey {
+		if _, isService := all[key].(*corev1.Service); isService && key != metricsServiceKey || key == configurationKey {
 			t.Errorf("%s is rendered", key)
 		}
 	}

@@ -36,6 +36,8 @@ requests:
 {{- define "skyhook.env" -}}
 {{- $env := .Values.controllerManager.manager.env -}}
 - { name: METRICS_PORT, value: {{ $env.metricsPort | quote }} }
+- { name: METRICS_SECURE, value: {{ .Values.metrics.secure | quote }} }
+- { name: METRICS_SERVICE_NAME, value: {{ include "skyhook.metricsService" . | quote }} }
 - { name: PROBE_PORT, value: {{ $env.probePort | quote }} }
 - { name: LEADER_ELECTION, value: {{ $env.leaderElection | quote }} }
 - { name: LOG_LEVEL, value: {{ $env.logLevel | quote }} }

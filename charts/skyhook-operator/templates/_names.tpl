@@ -17,6 +17,11 @@
 {{ include "skyhook.fullname" . }}-controller-manager
 {{- end -}}
 
+{{/* One name whatever the release is called, by which existing scrape configurations call it. */}}
+{{- define "skyhook.metricsService" -}}
+skyhook-operator-controller-manager-metrics-service
+{{- end -}}
+
 {{- define "skyhook.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "skyhook.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}

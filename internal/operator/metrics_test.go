@@ -1,0 +1,116 @@
+package operator_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const metricsService = "skyhook-operator-controller-manager-metrics-service"
+
+// token returns one of a new ServiceAccount, which may get /metrics if reads says so.
+func (f *cluster) token(name string, reads bool) string {
+	f.t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name}}
+	f.must(f.client.Create(f.t.Context(), account))
+	if reads {
+		meta := metav1.ObjectMeta{Name: f.namespace + "-" + name}
+		role := &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}}}
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: f.namespace, Name: name}},
+		}
+		for _, object := range []client.Object{role, binding} {
+			f.must(f.client.Create(f.t.Context(), object))
+			f.t.Cleanup(func() { f.must(f.client.Delete(context.WithoutCancel(f.t.Context()), object)) })
+		}
+	}
+	request := &authenticationv1.TokenRequest{}
+	f.must(f.client.SubResource("token").Create(f.t.Context(), account, request))
+	return request.Status.Token
+}
+
+// scrape asks for the metrics until the answer is as wanted, and returns it.
+func (f *cluster) scrape(settings *tls.Config, url, token string, want int) string {
+	f.t.Helper()
+	transport := &http.Transport{TLSClientConfig: settings}
+	defer transport.CloseIdleConnections()
+	var last, body string
+	err := wait.PollUntilContextTimeout(f.t.Context(), 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+		if err != nil {
+			return false, err
+		}
+		if token != "" {
+			request.Header.Set("Authorization", "Bearer "+token)
+		}
+		response, err := (&http.Client{Transport: transport}).Do(request)
+		if err != nil {
+			last = err.Error()
+			return false, nil
+		}
+		text, err := io.ReadAll(response.Body)
+		last, body = response.Status, string(text)
+		return response.StatusCode == want && err == nil, response.Body.Close()
+	})
+	if err != nil {
+		f.t.Fatalf("%s answers %s, want %d: %v", url, last, want, err)
+	}
+	return body
+}
+
+// TestMetricsAreForThoseWhoMayReadThem: by default they are served over TLS, with the certificate of the webhooks, to
+// clients that the API server knows and allows to get them.
+func TestMetricsAreForThoseWhoMayReadThem(t *testing.T) {
+	f := newCluster(t, 1)
+	f.stop()
+	port, metrics, probe := freePort(t), freePort(t), freePort(t)
+	f.variables = map[string]string{
+		"ENABLE_WEBHOOKS": "true", "WEBHOOK_PORT": "localhost:" + port, "METRICS_PORT": "127.0.0.1:" + metrics, "PROBE_PORT": "127.0.0.1:" + probe,
+	}
+	f.startOperator()
+	stop := f.ask(port)
+	f.ready(probe, http.StatusOK)
+	defer stop()
+
+	var secret corev1.Secret
+	f.must(f.client.Get(t.Context(), client.ObjectKey{Namespace: f.namespace, Name: "webhook-cert"}, &secret))
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(secret.Data["ca.crt"])
+	settings := &tls.Config{RootCAs: roots, ServerName: metricsService + "." + f.namespace + ".svc", MinVersion: tls.VersionTLS12}
+	url := "https://127.0.0.1:" + metrics + "/metrics"
+	f.scrape(settings, url, "", http.StatusUnauthorized)
+	f.scrape(settings, url, "made up", http.StatusInternalServerError) // the filter's word for a token that nobody made
+	f.scrape(settings, url, f.token("nobody", false), http.StatusForbidden)
+	if text := f.scrape(settings, url, f.token("prometheus", true), http.StatusOK); !strings.Contains(text, "controller_runtime_reconcile_total") {
+		t.Errorf("metrics are %.200s", text)
+	}
+	f.scrape(nil, "http://127.0.0.1:"+metrics+"/metrics", "", http.StatusBadRequest)
+}
+
+// TestMetricsWithoutWebhooks: the certificate then signs itself; and who wants to can have them in the open.
+func TestMetricsWithoutWebhooks(t *testing.T) {
+	f := newCluster(t, 0)
+	f.stop()
+	metrics := freePort(t)
+	f.variables = map[string]string{"METRICS_PORT": "127.0.0.1:" + metrics}
+	f.startOperator()
+	anybody := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // there is nothing to verify it with
+	f.scrape(anybody, "https://127.0.0.1:"+metrics+"/metrics", "", http.StatusUnauthorized)
+	f.stop()
+	f.variables["METRICS_SECURE"] = "false"
+	f.startOperator()
+	f.scrape(nil, "http://127.0.0.1:"+metrics+"/metrics", "", http.StatusOK)
+}

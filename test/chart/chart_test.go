@@ -26,6 +26,7 @@ func TestDefaultObjects(t *testing.T) {
 		"CustomResourceDefinition/deploymentpolicies.skyhook.nvidia.com",
 		"CustomResourceDefinition/skyhooks.skyhook.nvidia.com",
 		deploymentKey,
+		networkPolicyKey,
 		"PodDisruptionBudget/skyhook-skyhook-operator-controller-manager-pdb",
 		"Role/skyhook-operator-manager-role",
 		"RoleBinding/skyhook-operator-manager-rolebinding",

@@ -51,6 +51,7 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 			CopyDirRoot:     e.path("COPY_DIR_ROOT", "/var/lib/skyhook"),
 			AgentLogRoot:    e.path("AGENT_LOG_ROOT", "/var/log/skyhook"),
 			ImagePullSecret: e.optional("IMAGE_PULL_SECRET"),
+			PriorityClass:   e.optionalOr("PACKAGE_PRIORITY_CLASS", "system-node-critical"),
 			RuntimeTaint:    e.taint("RUNTIME_REQUIRED_TAINT", v1alpha1.DefaultRuntimeRequiredTaint),
 		},
 		Metrics:           e.metrics(),
@@ -82,6 +83,14 @@ func (e *environment) bad(name, value, fix string) {
 func (e *environment) optional(name string) string {
 	v, _ := e.get(name)
 	return v
+}
+
+// optionalOr returns the variable, which may be set to nothing, or the default.
+func (e *environment) optionalOr(name, def string) string {
+	if v, ok := e.get(name); ok {
+		return v
+	}
+	return def
 }
 
 // text returns the variable or the default; a variable that is set must not be empty.

@@ -23,7 +23,7 @@ func defaults() operator.Options {
 	return operator.Options{
 		Workload: workload.Options{
 			Namespace: "skyhook", AgentImage: "ghcr.io/skyhook-operator/skyhook/agent:1.2.3",
-			CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook",
+			CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook", PriorityClass: "system-node-critical",
 			RuntimeTaint: corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule},
 		},
 		Metrics:      operator.MetricsOptions{Address: ":8080", Secure: true, Service: "skyhook-operator-controller-manager-metrics-service"},
@@ -47,6 +47,8 @@ func TestOptions(t *testing.T) {
 		{"logs", map[string]string{"AGENT_LOG_ROOT": "/opt/l"}, func(o *operator.Options) { o.Workload.AgentLogRoot = "/opt/l" }},
 		{"pull secret", map[string]string{"IMAGE_PULL_SECRET": "pull"}, func(o *operator.Options) { o.Workload.ImagePullSecret = "pull" }},
 		{"an empty pull secret is none", map[string]string{"IMAGE_PULL_SECRET": ""}, func(*operator.Options) {}},
+		{"priority", map[string]string{"PACKAGE_PRIORITY_CLASS": "p"}, func(o *operator.Options) { o.Workload.PriorityClass = "p" }},
+		{"no priority", map[string]string{"PACKAGE_PRIORITY_CLASS": ""}, func(o *operator.Options) { o.Workload.PriorityClass = "" }},
 		{"metrics", map[string]string{"METRICS_PORT": ":9"}, func(o *operator.Options) { o.Metrics.Address = ":9" }},
 		{"metrics for everybody", map[string]string{"METRICS_SECURE": "false"}, func(o *operator.Options) { o.Metrics.Secure = false }},
 		{"metrics service", map[string]string{"METRICS_SERVICE_NAME": "m"}, func(o *operator.Options) { o.Metrics.Service = "m" }},

@@ -29,6 +29,7 @@ metadata:
   - {apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: true}
 spec:
   nodeName: node-1
+  priorityClassName: system-node-critical
   restartPolicy: OnFailure
   hostPID: true
   hostNetwork: true

@@ -21,6 +21,8 @@ type Options struct {
 	AgentLogRoot string
 	// ImagePullSecret is the name of a Secret in Namespace; empty for none.
 	ImagePullSecret string
+	// PriorityClass of every pod; empty for none.
+	PriorityClass string
 	// RuntimeTaint is tolerated by every pod.
 	RuntimeTaint corev1.Taint
 }

@@ -125,6 +125,7 @@ func (o Options) stagePod(t Task) (*corev1.Pod, error) {
 func (o Options) podSpec(t Task, pkg v1alpha1.Package) corev1.PodSpec {
 	spec := corev1.PodSpec{
 		NodeName:                      t.Node,
+		PriorityClassName:             o.PriorityClass,
 		RestartPolicy:                 corev1.RestartPolicyOnFailure,
 		HostPID:                       true,
 		HostNetwork:                   true,

@@ -18,8 +18,8 @@ import (
 
 var options = workload.Options{
 	Namespace: "skyhook", AgentImage: "ghcr.io/a/agent:1.4.0", CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook",
-	ImagePullSecret: "pull",
-	RuntimeTaint:    corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule},
+	ImagePullSecret: "pull", PriorityClass: "system-node-critical",
+	RuntimeTaint: corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule},
 }
 
 // read decodes YAML strictly: a field that the type does not have fails the test.
@@ -64,6 +64,7 @@ metadata:
   - {apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: true}
 spec:
   nodeName: node-1
+  priorityClassName: system-node-critical
   restartPolicy: OnFailure
   hostPID: true
   hostNetwork: true
@@ -164,7 +165,7 @@ func TestPod(t *testing.T) {
 // TestPodPlain is a package with nothing optional.
 func TestPodPlain(t *testing.T) {
 	o := options
-	o.ImagePullSecret = ""
+	o.ImagePullSecret, o.PriorityClass = "", ""
 	k := task(t, "base")
 	k.Skyhook.Spec.AdditionalTolerations = nil
 	spec := build(t, o, k).Spec

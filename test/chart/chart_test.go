@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -143,6 +144,7 @@ func TestEnvironment(t *testing.T) {
 		"PROBE_PORT": ":8081", "LEADER_ELECTION": "true", "LOG_LEVEL": "info",
 		"NAMESPACE": "metadata.namespace", "POD_NAME": "metadata.name", "IMAGE_PULL_SECRET": "pull", "COPY_DIR_ROOT": "/opt/skyhook",
 		"AGENT_LOG_ROOT": "/var/log/skyhook", "REAPPLY_ON_REBOOT": "false", "DISCOVER_UNINSTALL": "false",
+		"PACKAGE_PRIORITY_CLASS": "system-node-critical",
 		"RUNTIME_REQUIRED_TAINT": "skyhook.nvidia.com=runtime-required:NoSchedule",
 		"ENABLE_WEBHOOKS":        "true", "WEBHOOK_SECRET_NAME": "webhook-cert", "WEBHOOK_SERVICE_NAME": "skyhook-operator-webhook-service",
 		"AGENT_IMAGE": "ghcr.io/skyhook-operator/skyhook/agent:v0.1.0",
@@ -245,6 +247,59 @@ func TestPlacement(t *testing.T) {
 	selected := get[*appsv1.Deployment](t, render(t, "--set", "controllerManager.selectors.pool=infra"), deploymentKey)
 	if got := selected.Spec.Template.Spec.NodeSelector; !maps.Equal(got, map[string]string{"pool": "infra"}) {
 		t.Errorf("node selector is %v", got)
+	}
+}
+
+// TestReplicasArePlacedApart: on different nodes and zones if there are any, and before others' pods.
+func TestReplicasArePlacedApart(t *testing.T) {
+	template := get[*appsv1.Deployment](t, render(t), deploymentKey).Spec.Template
+	pod := template.Spec
+	if pod.PriorityClassName != "system-cluster-critical" {
+		t.Errorf("the priority class is %q", pod.PriorityClassName)
+	}
+	apart, spread := pod.Affinity.PodAntiAffinity, pod.TopologySpreadConstraints
+	if apart.RequiredDuringSchedulingIgnoredDuringExecution != nil || len(apart.PreferredDuringSchedulingIgnoredDuringExecution) != 1 || len(spread) != 1 {
+		t.Fatalf("affinity is %+v, spread is %+v", apart, spread)
+	}
+	term := apart.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm
+	if term.TopologyKey != corev1.LabelHostname || spread[0].TopologyKey != corev1.LabelTopologyZone || spread[0].WhenUnsatisfiable != corev1.ScheduleAnyway {
+		t.Errorf("they are apart by %s and %s (%s)", term.TopologyKey, spread[0].TopologyKey, spread[0].WhenUnsatisfiable)
+	}
+	for _, selector := range []*metav1.LabelSelector{term.LabelSelector, spread[0].LabelSelector} {
+		for name, value := range selector.MatchLabels {
+			if template.Labels[name] != value {
+				t.Errorf("apart from %s=%s, but the pods have %q", name, value, template.Labels[name])
+			}
+		}
+	}
+	none := get[*appsv1.Deployment](t, render(t, "--set", "controllerManager.priorityClassName="), deploymentKey)
+	if class := none.Spec.Template.Spec.PriorityClassName; class != "" {
+		t.Errorf("the priority class is %q, though none is wanted", class)
+	}
+}
+
+// TestPriorityOfPackagePods: the operator is told which, or that there is to be none.
+func TestPriorityOfPackagePods(t *testing.T) {
+	for given, want := range map[string]string{"own": "own", "": "", "null": ""} {
+		all := render(t, "--set", "controllerManager.manager.env.packagePriorityClass="+given)
+		if got := environmentOf(t, all)["PACKAGE_PRIORITY_CLASS"]; got != want {
+			t.Errorf("%q: the operator is told %q", given, got)
+		}
+	}
+}
+
+// TestQuotaOfCriticalPods: it is there for clusters that ask for one, and for both classes.
+func TestQuotaOfCriticalPods(t *testing.T) {
+	const key = "ResourceQuota/skyhook-skyhook-operator-critical-pods"
+	if _, exists := render(t)[key]; exists {
+		t.Error("there is a quota by default")
+	}
+	quota := get[*corev1.ResourceQuota](t, render(t, "--set", "criticalPodsQuota.enable=true,criticalPodsQuota.pods=2000000"), key)
+	pods := quota.Spec.Hard[corev1.ResourcePods]
+	scope := quota.Spec.ScopeSelector.MatchExpressions[0]
+	if pods.Value() != 2000000 || scope.ScopeName != corev1.ResourceQuotaScopePriorityClass || scope.Operator != corev1.ScopeSelectorOpIn ||
+		!slices.Equal(scope.Values, []string{"system-cluster-critical", "system-node-critical"}) {
+		t.Errorf("%s pods of %+v", pods.String(), scope)
 	}
 }
 

@@ -48,6 +48,7 @@ requests:
 - { name: AGENT_LOG_ROOT, value: {{ $env.agentLogRoot | quote }} }
 - { name: REAPPLY_ON_REBOOT, value: {{ $env.reapplyOnReboot | quote }} }
 - { name: DISCOVER_UNINSTALL, value: {{ $env.discoverUninstall | quote }} }
+- { name: PACKAGE_PRIORITY_CLASS, value: {{ $env.packagePriorityClass | default "" | quote }} }
 - { name: RUNTIME_REQUIRED_TAINT, value: {{ $env.runtimeRequiredTaint | quote }} }
 - { name: ENABLE_WEBHOOKS, value: {{ .Values.webhook.enable | quote }} }
 {{- if .Values.webhook.enable }}

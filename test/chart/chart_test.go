@@ -34,6 +34,8 @@ func TestDefaultObjects(t *testing.T) {
 		"Service/skyhook-operator-controller-manager-metrics-service",
 		"Service/skyhook-operator-webhook-service",
 		"ServiceAccount/skyhook-skyhook-operator-controller-manager",
+		policyKey,
+		bindingKey,
 		"ValidatingWebhookConfiguration/skyhook-operator-validating-webhook",
 	}
 	if !slices.Equal(got, want) {

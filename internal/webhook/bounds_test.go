@@ -100,7 +100,7 @@ func worst() map[string]struct {
 	}
 	circle := object(dense(128, true))
 	configured := object(packages(128, func(int) string {
-		return `,"configMap":{` + many(256, ",", func(k int) string { return fmt.Sprintf(`"k%d":%q`, k, strings.Repeat("v", 64)) }) + `}`
+		return `,"configMap":{` + many(30, ",", func(k int) string { return fmt.Sprintf(`"k%d":%q`, k, strings.Repeat("v", 560)) }) + `}`
 	}))
 	return map[string]struct {
 		body []byte

@@ -215,6 +215,9 @@ func anyObservation(t *rapid.T) lifecycle.Observation {
 		Retained: kept(t, "old=a@1.0^on{k=1}!noop; new=b@1.1^on,auto!service(y)"),
 	}
 	o.RetainedReady["old"], o.RetainedReady["new"] = flip("old is ready"), flip("new is ready")
+	if rare("failed") {
+		o.Failed = "forbidden"
+	}
 	if !rare("no permit") {
 		o.Permit = new(permit)
 		o.Permit.Revoked = rare("revoked")

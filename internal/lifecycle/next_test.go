@@ -37,6 +37,7 @@ func TestNext(t *testing.T) {
 		{"uninstall", uninstallTables},
 		{"wanted", wantedTables},
 		{"cordon", cordonTables},
+		{"failed", failedTables},
 		{"reapply", reapplyTables},
 		{"complete", completeTables},
 	} {

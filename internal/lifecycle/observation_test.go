@@ -86,6 +86,7 @@ var gates = map[string]func(*lifecycle.Observation){
 	"no-config-of-old": func(o *lifecycle.Observation) { o.RetainedReady["old"] = false },
 
 	"deleting":   func(o *lifecycle.Observation) { o.Deleting = true },
+	"failed":     func(o *lifecycle.Observation) { o.Failed = "forbidden" },
 	"abandoned":  func(o *lifecycle.Observation) { o.Abandoned = true },
 	"serial":     func(o *lifecycle.Observation) { o.Serial = true },
 	"reapply":    func(o *lifecycle.Observation) { o.Reapply = true },
@@ -122,9 +123,15 @@ var settings = map[string]func(t *testing.T, o *lifecycle.Observation, v string)
 		o.InFlight.Packages = []string{"a|1.0"}
 	},
 	"flight-of-another": func(_ *testing.T, o *lifecycle.Observation, v string) { o.InFlight = flight("another", v) },
-	// told=Reason/-5m is what the record says that the node waits for, and since when.
+	// told=Reason/-5m/-9m is what the record says that the node waits for, since when, and since when the drain lasts.
 	"told": func(t *testing.T, o *lifecycle.Observation, v string) {
 		reason, since, _ := strings.Cut(v, "/")
+		since, drain, drained := strings.Cut(since, "/")
+		defer func() {
+			if drained {
+				o.Record.Wait.DrainSince = metav1.NewTime(now.Add(duration(t, drain)))
+			}
+		}()
 		o.Record.Wait = &record.Wait{Reason: reason, Message: message(reason), Since: metav1.NewTime(now.Add(duration(t, since)))}
 	},
 }

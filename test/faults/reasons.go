@@ -137,7 +137,7 @@ func (w *World) nodeReasons(s *v1alpha1.Skyhook, told bool) []reason {
 	var all []reason
 	var silent []string
 	for _, n := range w.selected(s) {
-		if s.DeletionTimestamp == nil && s.Status.ObservedGeneration == s.Generation && s.Status.NodeStatus[n.Name] == v1alpha1.StatusComplete {
+		if s.Status.ObservedGeneration == s.Generation && s.Status.NodeStatus[n.Name] == v1alpha1.StatusComplete {
 			continue
 		}
 		if s.DeletionTimestamp != nil && !record.Exists(s.Name, n.Annotations, n.Labels) {

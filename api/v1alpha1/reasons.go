@@ -126,7 +126,8 @@ const (
 	ReasonConfigMapRefused = "ConfigMapRefused"
 	// ReasonDefinitionRefused: the API server refuses a ControllerRevision. The author, or an administrator, as the message says.
 	ReasonDefinitionRefused = "DefinitionRefused"
-	// ReasonClaimRefused: the finalizer cannot be put on the Skyhook. The author, or an administrator, as the message says.
+	// ReasonClaimRefused: the finalizer cannot be put on the Skyhook, or taken off it at the end of its deletion. The author, or an
+	// administrator, as the message says.
 	ReasonClaimRefused = "ClaimRefused"
 )
 

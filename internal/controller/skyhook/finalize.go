@@ -45,20 +45,27 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 		}
 		return errors.Join(unprepared, unknown, in.unsure, r.pruneConfigMaps(ctx, s, in.undoing))
 	}
+	if err := r.release(ctx, s); err != nil {
+		if o := obstacleOf(err); o != nil { // nothing but this is left to tell
+			in.Hold = o.hold()
+			return errors.Join(r.writeStatus(ctx, s, rollout.Plan(in.Input)), err)
+		}
+		return err
+	}
+	r.reportAbandoned(s, in.Input)
+	r.pacer.forget(s.Name)
+	return nil
+}
+
+// release removes the finalizer.
+func (r *Reconciler) release(ctx context.Context, s *v1alpha1.Skyhook) error {
 	before := s.DeepCopy()
 	controllerutil.RemoveFinalizer(s, v1alpha1.Finalizer)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, s, patch); client.IgnoreNotFound(err) != nil {
 		before.DeepCopyInto(s)
-		err = r.refused(s, fmt.Errorf("remove the finalizer of Skyhook %s: %w", s.Name, err), v1alpha1.ReasonClaimRefused, "the Skyhook")
-		if obstacleOf(err) == nil {
-			return err
-		}
-		in.obstruct(err)
-		return errors.Join(err, r.writeStatus(ctx, s, rollout.Plan(in.Input)))
+		return r.refused(s, fmt.Errorf("remove the finalizer of Skyhook %s: %w", s.Name, err), v1alpha1.ReasonClaimRefused, "the Skyhook")
 	}
-	r.reportAbandoned(s, in.Input)
-	r.pacer.forget(s.Name)
 	return nil
 }
 

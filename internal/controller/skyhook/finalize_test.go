@@ -13,10 +13,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
 func deleted() *v1alpha1.Skyhook {
@@ -255,6 +257,42 @@ func TestFinalizeConflict(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if now := w.skyhook("demo"); !slices.Contains(now.Finalizers, v1alpha1.Finalizer) || len(w.pacer.last) != 1 {
+		t.Errorf("finalizers %v", now.Finalizers)
+	}
+}
+
+// TestFinalizerThatStays: when the API server does not let the finalizer go people are told of that, and no more of nodes that
+// are free.
+func TestFinalizerThatStays(t *testing.T) {
+	s := deleted()
+	s.Status = rollout.Plan(rollout.Input{Skyhook: s, Nodes: []rollout.Node{{Name: "node-1"}}, Deleting: true, Freeing: []string{"node-1"}, Now: start})
+	w := newWorld(t, s)
+	w.refuse = func(request string, _ client.Object) error {
+		if request == "patch Skyhook demo" {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "skyhooks"}, "demo", errors.New("admission webhook denied the request"))
+		}
+		return nil
+	}
+	for range 2 {
+		w.clock.SetTime(w.clock.Now().Add(time.Minute))
+		if result, err := w.Reconcile(t.Context(), request("demo")); err != nil || result.RequeueAfter != obstacleRetry {
+			t.Errorf("%v, %v", result, err)
+		}
+	}
+	now := w.skyhook("demo")
+	stalled := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionStalled)
+	if stalled.Status != metav1.ConditionTrue || stalled.Reason != v1alpha1.ReasonClaimRefused || !strings.Contains(stalled.Message, "remove the finalizer of Skyhook demo: ") ||
+		!strings.Contains(stalled.Message, "webhook denied the request; change what refuses it") || meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionReconciling) {
+		t.Errorf("conditions %+v", now.Status.Conditions)
+	}
+	if told := w.told(); strings.Count(told, "denied") != 1 {
+		t.Errorf("told %q", told)
+	}
+	w.refuse = nil
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	_, err := w.Reconcile(t.Context(), request("demo"))
+	w.must(err)
+	if now := w.skyhook("demo"); slices.Contains(now.Finalizers, v1alpha1.Finalizer) {
 		t.Errorf("finalizers %v", now.Finalizers)
 	}
 }

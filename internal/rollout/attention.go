@@ -92,7 +92,7 @@ func (v *view) trouble(i int) (lifecycle.Wait, bool) {
 		return n.aside(w), true
 	case s == v1alpha1.StatusErroring && n.Trouble != nil:
 		return n.aside(*n.Trouble), true
-	case n.Hold != nil && (s == v1alpha1.StatusBlocked || s == v1alpha1.StatusWaiting):
+	case n.Hold != nil && slices.Contains([]v1alpha1.Status{v1alpha1.StatusBlocked, v1alpha1.StatusUnknown, v1alpha1.StatusWaiting}, s):
 		return n.heldTrouble(n.Hold), true
 	case v.Hold != nil && n.Trouble != nil && s == v.Hold.Status: // all the nodes, but not all of them failed
 		return n.heldTrouble(v.Hold), true
@@ -164,7 +164,7 @@ func (v *view) compareUrgency(a, b int) int {
 
 func urgency(s v1alpha1.Status) int {
 	return slices.Index([]v1alpha1.Status{
-		v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusInProgress, v1alpha1.StatusWaiting,
+		v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusUnknown, v1alpha1.StatusInProgress, v1alpha1.StatusWaiting,
 		v1alpha1.StatusPaused, v1alpha1.StatusDisabled, v1alpha1.StatusComplete,
 	}, s)
 }

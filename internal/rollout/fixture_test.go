@@ -44,7 +44,8 @@ func permit(node string, order int32) v1alpha1.Permit {
 //	done=4/0       the permit that the node finished with last
 //	age=3          created that many hours ago; without it, all nodes are of one age
 //	not-ready      the kubelet is away
-//	held=Reason    blocked for that reason; held by an earlier Skyhook with held=WaitingForSkyhook
+//	held=Reason    blocked for that reason; held by an earlier Skyhook with held=WaitingForSkyhook, and of unknown status with
+//	               held=NodeStateMalformed
 //	trouble=Reason the first error
 //	wait=Reason    what the node waits for as its record tells, which somebody else can end
 //	overdue=Reason the same, for longer than the spec allows
@@ -93,8 +94,11 @@ func describe(n *rollout.Node, word string) {
 		n.Facts.Unavailable = true
 	case "held":
 		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Reason: v, Message: "held: " + v, Frees: record.FreesAdministrator}}
-		if v == v1alpha1.ReasonWaitingForSkyhook {
+		switch v {
+		case v1alpha1.ReasonWaitingForSkyhook:
 			n.Hold.Status, n.Hold.Frees = v1alpha1.StatusWaiting, record.FreesOther
+		case v1alpha1.ReasonNodeStateMalformed:
+			n.Hold.Status = v1alpha1.StatusUnknown
 		}
 	case "begun":
 		n.Begun = true

@@ -47,7 +47,7 @@ func HoldPolicyMissing(s *v1alpha1.Skyhook) *lifecycle.Hold {
 // HoldMalformed keeps a Skyhook off a node whose record cannot be read. The permit goes back: only a person can help.
 func HoldMalformed(err error) *lifecycle.Hold {
 	return &lifecycle.Hold{
-		Status: v1alpha1.StatusBlocked, Release: true,
+		Status: v1alpha1.StatusUnknown, Release: true,
 		Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeStateMalformed, Frees: record.FreesAdministrator, Message: err.Error()},
 	}
 }

@@ -108,7 +108,8 @@ func (v *view) rollUp() v1alpha1.Status {
 		v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusInProgress, v1alpha1.StatusWaiting,
 		v1alpha1.StatusPaused, v1alpha1.StatusDisabled,
 	} {
-		if v.count(s) > 0 || s == v1alpha1.StatusBlocked && v.stopped != "" {
+		// Blocked counts also what is stopped, and nodes of which nobody knows what is on them.
+		if v.count(s) > 0 || s == v1alpha1.StatusBlocked && (v.stopped != "" || v.count(v1alpha1.StatusUnknown) > 0) {
 			return s
 		}
 	}

@@ -135,6 +135,9 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 		}
 	}
 	out.Hold = g.view.HoldHere(s, node, around)
+	if broken := g.pace.Hold; out.Hold == nil && !around.Complete && s.DeletionTimestamp == nil {
+		out.Hold = broken // as the node itself is held, be the policy missing or wrong
+	}
 	g.uninstalls(&out, wanted, n)
 	if e, failed := lifecycle.FirstFailure(wanted, n); failed {
 		out.Trouble = trouble(e)

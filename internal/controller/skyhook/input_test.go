@@ -90,7 +90,7 @@ func TestInputOfANode(t *testing.T) {
 			if got.Done != c.record.Done || !got.Created.Equal(since.Time) {
 				t.Errorf("got %+v", got)
 			}
-			if hold == v1alpha1.ReasonNodeStateMalformed && (got.Hold.Status != v1alpha1.StatusBlocked || !strings.Contains(got.Hold.Message, "nodeState_demo")) {
+			if hold == v1alpha1.ReasonNodeStateMalformed && (got.Hold.Status != v1alpha1.StatusUnknown || !strings.Contains(got.Hold.Message, "nodeState_demo")) {
 				t.Errorf("hold %+v", got.Hold)
 			}
 		})
@@ -141,5 +141,26 @@ func TestInterruptOfANodeThatLeft(t *testing.T) {
 	w.must(err)
 	if h := in.Nodes[0].Hold; h != nil {
 		t.Errorf("the node is held: %+v", h)
+	}
+}
+
+// TestFailingNodeUnderABrokenPolicy: the status shows what the node's label does; nothing is tried again under such a policy.
+func TestFailingNodeUnderABrokenPolicy(t *testing.T) {
+	s := configured("2.0.0", "v")
+	s.Spec.DeploymentPolicy = "paced"
+	broken := &v1alpha1.DeploymentPolicy{ObjectMeta: metav1.ObjectMeta{Name: "paced"}} // without a strategy
+	n := ready(newNode("node-1", "gpu"))
+	remember(t, n, "demo", record.Node{Packages: map[string]record.Entry{"b|2.0.0": {
+		Name: "b", Version: "2.0.0", Stage: v1alpha1.StageApply, State: v1alpha1.StateErroring, Reason: "StepFailed", Message: "no",
+	}}})
+	w := newWorld(t, s, broken, n)
+	_, err := w.Reconcile(t.Context(), request("demo"))
+	w.must(err)
+	got := w.skyhook("demo").Status
+	if got.NodeStatus["node-1"] != v1alpha1.StatusBlocked || got.Status != v1alpha1.StatusBlocked {
+		t.Errorf("status %s, of the node %s", got.Status, got.NodeStatus["node-1"])
+	}
+	if len(got.Attention) != 1 || !strings.HasSuffix(got.Attention[0].Message, "before that: package b stage apply: no") {
+		t.Errorf("attention %+v", got.Attention)
 	}
 }

@@ -20,7 +20,7 @@ import (
 const stuckAfter = 30 * time.Second
 
 // Classify looks at all pods that are bound to one node, in every namespace. Refused holds the API's message for each
-// eviction that it refused the last time; now is the time of the pass.
+// eviction that it refused in this pass, which the memory keeps for the next ones; now is the time of the pass.
 //
 // Left alone, because they come back at once or are not the API's to move: pods of DaemonSets, mirror pods of static
 // pods, pods of kube-system. Left alone as well: finished pods, and our own package pods, which the node's lifecycle
@@ -32,6 +32,7 @@ const stuckAfter = 30 * time.Second
 // Protection goes before all that, as the interrupt itself would hit pods that an eviction spares. Only finished pods
 // and our own package pods are never protected.
 func Classify(pods []corev1.Pod, o Options, refused map[types.UID]string, now time.Time) State {
+	o.Memory.refuse(refused)
 	blockers := make([]Blocker, 0, len(pods))
 	protected := false
 	for i := range pods {
@@ -65,6 +66,9 @@ func (o Options) judge(pod *corev1.Pod, refused map[types.UID]string, now time.T
 		b.Controller = owner.UID
 	}
 	refusal, wasRefused := refused[pod.UID]
+	if !wasRefused {
+		refusal, wasRefused = o.Memory.refusal(pod.UID)
+	}
 	switch {
 	case finished(pod) || o.isPackagePod(pod):
 	case o.protects(pod):

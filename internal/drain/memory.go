@@ -2,6 +2,7 @@ package drain
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +27,8 @@ type Memory struct {
 	began, evicted map[types.UID]bool
 	// returned counts, by controller, the evicted pods that came after the first look.
 	returned map[types.UID]int
+	// refused is what the API said last of evictions that it refused: a pass may not come to ask for every pod.
+	refused map[types.UID]string
 }
 
 // Look notes the pods that are on the node, before they are classified.
@@ -42,6 +45,7 @@ func (m *Memory) Look(pods []corev1.Pod, now time.Time) {
 // Evicted notes evictions that were accepted, and returns those of pods that had not been evicted before.
 func (m *Memory) Evicted(pods []Pod) (first []Pod) {
 	for _, pod := range pods {
+		delete(m.refused, pod.UID)
 		if m.evicted[pod.UID] {
 			continue // the list that it was chosen from was old
 		}
@@ -55,6 +59,26 @@ func (m *Memory) Evicted(pods []Pod) (first []Pod) {
 		first = append(first, pod)
 	}
 	return first
+}
+
+// refuse notes evictions that were refused.
+func (m *Memory) refuse(refused map[types.UID]string) {
+	if m == nil || len(refused) == 0 {
+		return
+	}
+	if m.refused == nil {
+		m.refused = make(map[types.UID]string, len(refused))
+	}
+	maps.Copy(m.refused, refused)
+}
+
+// refusal is what the API said when it refused the eviction of a pod in an earlier pass.
+func (m *Memory) refusal(pod types.UID) (string, bool) {
+	if m == nil {
+		return "", false
+	}
+	message, ok := m.refused[pod]
+	return message, ok
 }
 
 // returns counts the pods of a pod's controller that came and were evicted before it; 0 for one that was there at first.

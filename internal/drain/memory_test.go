@@ -141,3 +141,39 @@ func TestEvictedIsToldOnce(t *testing.T) {
 		t.Errorf("a drain that nobody looked at tells %v", got)
 	}
 }
+
+// TestRefusalsAreKept: a pass does not come to ask for every pod, and what is told does not vary with whom it asked.
+func TestRefusalsAreKept(t *testing.T) {
+	pods := on(pod("shop/a"), pod("shop/b"), pod("shop/c"), pod("shop/d"))
+	var m drain.Memory
+	var got []string
+	pass := func(asked string, refusal string) {
+		m.Look(pods, now)
+		s := drain.Classify(pods, drain.Options{Memory: &m}, map[types.UID]string{types.UID("uid-" + asked): refusal}, now)
+		reason, message, _ := s.Summary()
+		got = append(got, fmt.Sprintf("%s %s; evict %d", reason, message, len(s.Evict)))
+	}
+	for _, asked := range []string{"c", "b", "c", "d", "a", "c"} {
+		pass(asked, "no")
+	}
+	pass("a", "not yet")
+	m.Evicted([]drain.Pod{{Namespace: "shop", Name: "a", UID: "uid-a"}})
+	pass("b", "no")
+	m.Look(pods, now)
+	m.Look(pods, now.Add(2*time.Hour)) // another drain
+	pass("d", "no")
+	want := []string{
+		"EvictionRefused pod shop/c: no; evict 4",
+		"EvictionRefused pods shop/b, shop/c: no; evict 4",
+		"EvictionRefused pods shop/b, shop/c: no; evict 4",
+		"EvictionRefused pods shop/b, shop/c, shop/d: no; evict 4",
+		"EvictionRefused pods shop/a, shop/b, shop/c and 1 more: no; evict 4",
+		"EvictionRefused pods shop/a, shop/b, shop/c and 1 more: no; evict 4",
+		"EvictionRefused pods shop/a, shop/b, shop/c and 1 more; shop/a: not yet; evict 4",
+		"EvictionRefused pods shop/b, shop/c, shop/d: no; evict 4",
+		"EvictionRefused pod shop/d: no; evict 4",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}

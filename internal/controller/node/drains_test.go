@@ -121,3 +121,39 @@ func TestOnlyAcceptedEvictionsAreTold(t *testing.T) {
 		t.Errorf("events of evictions: %v", got)
 	}
 }
+
+// inTurns refuses every pod, and asks for half of them in a pass.
+type inTurns struct{ passes int }
+
+func (e *inTurns) Evict(_ context.Context, pods []drain.Pod, _ drain.Options) ([]drain.Pod, map[types.UID]string, error) {
+	refused := map[types.UID]string{}
+	for i, pod := range pods {
+		if i%2 == e.passes%2 {
+			refused[pod.UID] = "Cannot evict pod as it would violate the pod's disruption budget."
+		}
+	}
+	e.passes++
+	return nil, refused, nil
+}
+
+// TestManyRefusedPodsAreWrittenOnce: the node is not written in every pass because each asks for other pods.
+func TestManyRefusedPodsAreWrittenOnce(t *testing.T) {
+	w, _ := rebooting(t)
+	w.Evictor = &inTurns{}
+	for i := range 100 {
+		w.must(w.Client.Create(t.Context(), &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "shop", Name: fmt.Sprintf("api-%03d", i), UID: types.UID(fmt.Sprintf("uid-api-%d", i)),
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "api", UID: "api", Controller: new(true)}},
+			},
+			Spec: corev1.PodSpec{NodeName: nodeName},
+		}))
+	}
+	w.passes(4)
+	before := len(w.bodies)
+	w.passes(20)
+	wait := w.node().Annotations[v1alpha1.AnnotationWaitPrefix+"demo"]
+	if n := len(w.bodies) - before; n > 0 || !strings.Contains(wait, "and 98 more") {
+		t.Errorf("in 20 passes in which nothing happened the node was written %d times; it tells %s", n, wait)
+	}
+}

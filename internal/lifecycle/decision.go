@@ -21,7 +21,8 @@ type Decision struct {
 	InFlight *record.Interrupt
 	// Waits tell why packages do not progress; the node's own wait has no package.
 	Waits []Wait
-	// Erroring says that a package which matters fails, or is in a state that nobody knows.
+	// Erroring says that a package which matters fails, or is in a state that nobody knows. A drain that takes too long makes
+	// the node's status erroring, but no package.
 	Erroring bool
 	// Unschedulable is what spec.unschedulable of the node has to become; nil leaves it.
 	Unschedulable *bool

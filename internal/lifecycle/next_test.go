@@ -74,3 +74,21 @@ func checkRow(t *testing.T, r row) {
 		t.Errorf("the same observation gave another decision:\n%s", cmp.Diff(d, again))
 	}
 }
+
+// TestErroringIsAboutPackages: the node condition says no more than specification 2.1, the status label tells of drains, too.
+func TestErroringIsAboutPackages(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		row
+		status   string
+		erroring bool
+	}{
+		{"a package fails", row{spec: "a@1.0", node: "a@1.0 apply:erroring reason=StepFailed", pods: "a@1.0 apply failing reason=StepFailed"}, "erroring", true},
+		{"a drain takes too long", row{spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "ours late=EvictionRefused"}, "erroring", false},
+		{"a drain goes on", row{spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "ours left=EvictionRefused"}, "in_progress", false},
+	} {
+		if d := lifecycle.Next(observation(t, c.row)); string(d.Record.Status) != c.status || d.Erroring != c.erroring {
+			t.Errorf("%s: status %s, erroring %t", c.name, d.Record.Status, d.Erroring)
+		}
+	}
+}

@@ -27,6 +27,7 @@ check alone, such as apply-check.
 
 Options:
   --root DIR              the folder to take for the host's root (needed)
+  --base PATH|IMAGE       what the package is derived FROM: a folder, archive or image of another package
   --overlay DIR           leave the root as it is and keep what changes in this folder, where the next stage
                           finds it; with --root / a package is tried on this machine without changing its files
   --configmap DIR         the package's configMap: a folder of files, each a key
@@ -46,7 +47,7 @@ Example:
 
 // tryPackage is the run command.
 func (p Process) tryPackage(ctx context.Context, args []string) int {
-	trial, format, err := p.parseTrial(args)
+	trial, err := p.parseTrial(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		_, _ = io.WriteString(p.Stdout, runUsage)
@@ -56,12 +57,27 @@ func (p Process) tryPackage(ctx context.Context, args []string) int {
 		_, _ = fmt.Fprintf(p.Stderr, "See skyhook-agent %s --help.\n", modeRun)
 		return exitUsage
 	}
-	return p.try(ctx, trial, format)
+	name, remove, err := onBase(ctx, trial.base, trial.Package)
+	if err != nil {
+		p.complain(err)
+		return exitFailed
+	}
+	defer remove()
+	trial.Package = name
+	return p.try(ctx, trial)
 }
 
-func (p Process) try(ctx context.Context, trial tryout.Trial, format string) int {
+// trialCommand is a parsed command line of run.
+type trialCommand struct {
+	tryout.Trial
+	format string
+	// base is what the package is derived from; empty for nothing.
+	base string
+}
+
+func (p Process) try(ctx context.Context, trial trialCommand) int {
 	output := p.Stdout
-	if format == "json" {
+	if trial.format == "json" {
 		output = p.Stderr
 	}
 	report, err := trial.Run(ctx, output, p.Stderr)
@@ -69,7 +85,7 @@ func (p Process) try(ctx context.Context, trial tryout.Trial, format string) int
 		p.complain(err)
 		return exitFailed
 	}
-	if format == "json" {
+	if trial.format == "json" {
 		if err := report.WriteJSON(p.Stdout); err != nil {
 			p.complain(err)
 			return exitFailed
@@ -84,14 +100,15 @@ func (p Process) try(ctx context.Context, trial tryout.Trial, format string) int
 }
 
 // parseTrial reads the command line and the files that it names.
-func (p Process) parseTrial(args []string) (trial tryout.Trial, format string, err error) {
-	trial = tryout.Trial{Version: p.Version, ConfigMap: map[string][]byte{}}
+func (p Process) parseTrial(args []string) (trialCommand, error) {
+	trial := trialCommand{Trial: tryout.Trial{Version: p.Version, ConfigMap: map[string][]byte{}}}
 	set := flag.NewFlagSet(modeRun, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.StringVar(&trial.Root, "root", "", "")
 	set.StringVar(&trial.Overlay, "overlay", "", "")
 	set.StringVar(&trial.Name, "name", "", "")
-	set.StringVar(&format, "o", "text", "")
+	set.StringVar(&trial.base, "base", "", "")
+	set.StringVar(&trial.format, "o", "text", "")
 	set.Func("configmap", "", func(value string) error { return addConfigMap(trial.ConfigMap, value) })
 	set.Func("env", "", func(value string) error {
 		if name, _, ok := strings.Cut(value, "="); !ok || name == "" {
@@ -102,13 +119,13 @@ func (p Process) parseTrial(args []string) (trial tryout.Trial, format string, e
 	})
 	rest, err := interleaved(set, args)
 	if err != nil {
-		return trial, format, err
+		return trial, err
 	}
 	if len(rest) != 2 {
-		return trial, format, fmt.Errorf("run wants a package and a stage, not %d arguments", len(rest))
+		return trial, fmt.Errorf("run wants a package and a stage, not %d arguments", len(rest))
 	}
 	trial.Package, trial.Mode = rest[0], packagefile.Mode(rest[1])
-	return trial, format, checkTrial(trial, format)
+	return trial, checkTrial(trial.Trial, trial.format)
 }
 
 var (

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -21,7 +18,7 @@ import (
 const validateUsage = `Checks a package without running anything of it.
 
 Usage:
-  skyhook-agent validate [-o text|json] [--strict] PATH|IMAGE
+  skyhook-agent validate [-o text|json] [--strict] [--base PATH|IMAGE] PATH|IMAGE
 
 PATH that exists is one of
   a package folder, or the config.json in it
@@ -36,6 +33,8 @@ its tag must be the package_version.
 Options:
   -o text|json   print for people (default) or for programs
   --strict       fail on warnings, too
+  --base WHAT    what the package in a folder is derived FROM: a folder, archive
+                 or image of another package, whose files count as its own
 
 Exit codes: 0 the package is valid, 1 it is not or cannot be read, 2 wrong usage.
 `
@@ -52,6 +51,7 @@ var errValidateUsage = errors.New("validate wants one package folder, config.jso
 type validation struct {
 	Process
 	what   string
+	base   string
 	json   bool
 	strict bool
 }
@@ -71,7 +71,7 @@ func (p Process) validate(ctx context.Context, args []string) int {
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, maxValidate, errTooLong)
 	defer stop()
-	pkg, report, err := lint(ctx, v.what)
+	pkg, report, err := lint(ctx, v.what, v.base)
 	if err != nil {
 		p.complain(err)
 		return exitFailed
@@ -95,6 +95,7 @@ func (p Process) parseValidation(args []string) (validation, error) {
 	set.Usage = func() {}
 	format := set.String("o", "text", "")
 	set.BoolVar(&v.strict, "strict", false, "")
+	set.StringVar(&v.base, "base", "", "")
 	names, err := interleaved(set, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -119,45 +120,35 @@ func interleaved(set *flag.FlagSet, args []string) (rest []string, err error) {
 	}
 }
 
-// lint checks whatever a name stands for.
-func lint(ctx context.Context, name string) (*packagefile.Package, packagefile.Report, error) {
-	found, err := locate(ctx, name)
+// lint checks whatever a name stands for, on its base if there is one.
+func lint(ctx context.Context, name, base string) (*packagefile.Package, packagefile.Report, error) {
+	found, err := image.Find(ctx, name, authn.DefaultKeychain)
+	switch {
+	case err != nil:
+		return nil, packagefile.Report{}, err
+	case found != nil && base != "":
+		return nil, packagefile.Report{}, fmt.Errorf("%s is an image, which has its base in it; leave out --base, or name the package's folder", name)
+	case found != nil:
+		return found.Lint(ctx)
+	}
+	name, remove, err := onBase(ctx, base, name)
 	if err != nil {
 		return nil, packagefile.Report{}, err
 	}
-	if found == nil {
-		return packagefile.LintPath(ctx, name)
-	}
-	return found.Lint(ctx)
+	defer remove()
+	return packagefile.LintPath(ctx, name)
 }
 
-// locate finds an image; there is none if the name is that of a package's own
-// folder or file.
-func locate(ctx context.Context, name string) (*image.Image, error) {
-	info, err := os.Stat(name)
-	switch {
-	case err != nil && isPath(name):
-		return nil, fmt.Errorf("find the package: %w", err)
-	case err != nil:
-		found, err := image.FromRegistry(ctx, name, authn.DefaultKeychain)
-		if err != nil {
-			return nil, fmt.Errorf("there is no file or folder %s here; taken for an image: %w", name, err)
-		}
-		return found, nil
-	case info.IsDir() && image.IsLayout(name):
-		return image.FromLayout(ctx, name)
-	case info.IsDir() || filepath.Base(name) == packagefile.ConfigFile:
-		return nil, nil //nolint:nilnil // No image is an answer here.
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is neither a folder nor a file; give it as a file", name)
+// onBase is a package folder with what it has from the image that it is derived
+// from; the folder itself without one.
+func onBase(ctx context.Context, base, name string) (joined string, remove func(), err error) {
+	if base == "" {
+		return name, func() {}, nil
 	}
-	return image.FromArchive(ctx, name)
-}
-
-// isPath reports whether a name can only be meant as a path.
-func isPath(name string) bool {
-	return name == "." || name == ".." ||
-		slices.ContainsFunc([]string{"/", "./", "../"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	if filepath.Base(name) == packagefile.ConfigFile {
+		name = filepath.Dir(name)
+	}
+	return image.Derive(ctx, base, name)
 }
 
 func (v validation) passes(report packagefile.Report) bool {

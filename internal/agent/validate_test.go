@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log"
+	"maps"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -146,13 +147,20 @@ func TestValidateJSON(t *testing.T) {
 // image packs the host's package on top of what copies it.
 func (h *host) image(arch string) v1.Image {
 	h.t.Helper()
+	return h.imageOf(arch, map[string]string{"config.json": h.read(copyDir, "config.json"), "skyhook_dir/a.sh": h.read(copyDir, "skyhook_dir/a.sh")})
+}
+
+// imageOf is the image of the package with these files.
+func (h *host) imageOf(arch string, files map[string]string) v1.Image {
+	h.t.Helper()
+	contents := map[string]string{"bin/sh": "", "bin/mkdir": "", "bin/cp": ""}
+	for name, content := range files {
+		contents["skyhook-package/"+name] = content
+	}
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
-	for _, file := range []string{"bin/sh", "bin/mkdir", "bin/cp", "skyhook-package/config.json", "skyhook-package/skyhook_dir/a.sh"} {
-		content := ""
-		if inPackage, ok := strings.CutPrefix(file, "skyhook-package/"); ok {
-			content = h.read(copyDir, inPackage)
-		}
+	for _, file := range slices.Sorted(maps.Keys(contents)) {
+		content := contents[file]
 		h.must(w.WriteHeader(&tar.Header{Name: file, Mode: 0o755, Size: int64(len(content))}))
 		_, err := w.Write([]byte(content))
 		h.must(err)

@@ -26,6 +26,8 @@ const (
 	// maxFiles is what is looked at, for no more than a little of each file is
 	// ever on this machine.
 	maxFiles = 10 * fairFiles
+	// maxWhole bounds what is unpacked to this machine where all of it is wanted.
+	maxWhole = 4 << 30
 	// maxConfigFile is how much of a config.json is kept: more than is accepted.
 	maxConfigFile = 8 << 20
 	// maxStream bounds the layers, unpacked, of all platforms, against endless ones.
@@ -57,22 +59,28 @@ type content struct {
 	written map[string]bool
 	files   int
 	bytes   int64
+	// whole says that files are wanted with all their content.
+	whole bool
 	// left is how much more will be read, in bytes; other platforms count, too.
 	left *int64
 }
 
 func unpack(ctx context.Context, img v1.Image, root *os.Root, left *int64) (*content, error) {
+	c := &content{root: root, odd: map[string]oddity{}, left: left}
+	return c, c.unpack(ctx, img)
+}
+
+func (c *content) unpack(ctx context.Context, img v1.Image) error {
 	layers, err := img.Layers()
 	if err != nil {
-		return nil, fmt.Errorf("list its layers: %w", err)
+		return fmt.Errorf("list its layers: %w", err)
 	}
-	c := &content{root: root, odd: map[string]oddity{}, left: left}
 	for i, layer := range layers {
 		if err := c.layer(ctx, layer); err != nil {
-			return nil, fmt.Errorf("unpack layer %d of %d: %w", i+1, len(layers), err)
+			return fmt.Errorf("unpack layer %d of %d: %w", i+1, len(layers), err)
 		}
 	}
-	return c, nil
+	return nil
 }
 
 func (c *content) layer(ctx context.Context, layer v1.Layer) error {
@@ -154,6 +162,9 @@ func (c *content) count(name string, size int64, refused bool) error {
 	}
 	if c.files > maxFiles {
 		return fmt.Errorf("the package has more than %d files and folders; let its scripts fetch what is large", maxFiles)
+	}
+	if c.whole && c.bytes > maxWhole {
+		return fmt.Errorf("the package has more than %d GiB; let its scripts fetch what is large", maxWhole>>30)
 	}
 	return nil
 }

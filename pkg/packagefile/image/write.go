@@ -56,7 +56,7 @@ func (c *content) folder(name string) error {
 }
 
 func (c *content) file(name string, header *tar.Header, r io.Reader) error {
-	r = io.LimitReader(r, kept(name))
+	r = io.LimitReader(r, c.kept(name))
 	f, err := c.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -68,8 +68,10 @@ func (c *content) file(name string, header *tar.Header, r io.Reader) error {
 
 // kept is how much of a file matters here. It also keeps a file that is large
 // only once it is unpacked, such as one with holes, from filling this machine.
-func kept(name string) int64 {
+func (c *content) kept(name string) int64 {
 	switch {
+	case inPackage(name) && c.whole:
+		return maxWhole
 	case name == packagePath+"/"+packagefile.ConfigFile:
 		return maxConfigFile
 	case inPackage(name):

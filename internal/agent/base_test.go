@@ -1,0 +1,56 @@
+package agent_test
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+)
+
+// TestBase: a package derived from another one has its scripts from there, be that a folder or an image.
+func TestBase(t *testing.T) {
+	r := newTrial(t)
+	r.stage("config", "echo base > /etc/seen; . $STEP_ROOT/lib.sh")
+	r.put("motd/skyhook_dir/lib.sh", "echo base >> /etc/seen")
+	r.save()
+	read := func(name string) string {
+		raw, err := os.ReadFile(r.file("motd", name))
+		r.must(err)
+		return string(raw)
+	}
+	files := map[string]string{}
+	for _, name := range []string{"config.json", "skyhook_dir/config.sh", "skyhook_dir/config-check.sh", "skyhook_dir/lib.sh"} {
+		files[name] = read(name)
+	}
+	path, err := layout.Write(r.file("base"), empty.Index)
+	r.must(err)
+	r.must(path.AppendImage(r.imageOf(runtime.GOARCH, files)))
+	r.put("mine/skyhook_dir/lib.sh", "echo mine >> /etc/seen")
+	r.put("mine/config.json", strings.Replace(read("config.json"), `"motd"`, `"my_motd"`, 1))
+	if ran := r.runArgs("validate", r.file("mine")); ran.code != 1 || !strings.Contains(ran.stdout, "skyhook_dir/config.sh does not exist") {
+		t.Errorf("without its base: %+v", ran)
+	}
+	for _, base := range []string{r.file("motd"), r.file("motd/config.json"), r.file("base")} {
+		if ran := r.runArgs("validate", "--base", base, r.file("mine")); ran.code != 0 || !strings.Contains(ran.stdout, "package my_motd 1.0.0") {
+			t.Errorf("%s: %+v", base, ran)
+		}
+		r.write("/etc/seen", "")
+		if ran := r.runArgs("run", "--root", r.root, "--base", base, r.file("mine"), "config"); ran.code != 0 {
+			t.Fatalf("%s: %+v", base, ran)
+		}
+		r.expectLines("/etc/seen", "base", "mine")
+	}
+	for base, want := range map[string]string{
+		r.file("none"): "no such file", r.file("mine/config.json.x"): "no such file", "registry.invalid/x:1": "taken for an image",
+	} {
+		if ran := r.runArgs("validate", "--base", base, r.file("mine")); ran.code != 1 || !strings.Contains(ran.stderr, want) {
+			t.Errorf("%s: %+v", base, ran)
+		}
+	}
+	if ran := r.runArgs("validate", "--base", r.file("motd"), r.file("base")); ran.code != 1 || !strings.Contains(ran.stderr, "leave out --base") {
+		t.Errorf("of an image: %+v", ran)
+	}
+}

@@ -33,9 +33,9 @@ images: ## Build all images for amd64 and arm64 into dist/images, without Docker
 	@go run ./build/images/cmd/images
 
 .PHONY: package
-package: ## Check a package and build its image (DIR=path/to/package NAME= REPOSITORY= PLATFORMS=)
+package: ## Check a package and build its image (DIR=path/to/package BASE= NAME= REPOSITORY= PLATFORMS=)
 	@[[ -n "$(DIR)" ]] || { echo "make package: say which folder: make package DIR=path/to/package" >&2; exit 2; }
-	@go run ./build/images/cmd/images -package "$(DIR)" -name "$(NAME)" -repository "$(REPOSITORY)" \
+	@go run ./build/images/cmd/images -package "$(DIR)" -base "$(BASE)" -name "$(NAME)" -repository "$(REPOSITORY)" \
 		-platform "$(or $(PLATFORMS),linux/amd64$(comma)linux/arm64)"
 
 .PHONY: generate

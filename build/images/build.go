@@ -51,7 +51,7 @@ func Build(ctx context.Context, o Options) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	recipes, err := recipes(o)
+	recipes, err := recipes(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -67,9 +67,9 @@ func Build(ctx context.Context, o Options) ([]Result, error) {
 }
 
 // recipes lists what o asks for.
-func recipes(o Options) ([]recipe, error) {
+func recipes(ctx context.Context, o Options) ([]recipe, error) {
 	if o.Package != "" {
-		r, err := givenRecipe(o)
+		r, err := givenRecipe(ctx, o)
 		return []recipe{r}, err
 	}
 	all := slices.DeleteFunc([]recipe{operatorRecipe(o), agentRecipe(o)}, func(r recipe) bool { return !o.wants(r.name) })

@@ -35,6 +35,9 @@ type Options struct {
 	Only []string
 	// Package is the folder of one package to build instead of all that, in Root or anywhere else.
 	Package string
+	// Base is what that package is derived from: a package folder, or an image by a name that skyhook-agent validate takes; default our
+	// own base of bash and busybox.
+	Base string
 	// Name of that package's image and of its files in Out; default the name of its folder.
 	Name string
 	// Repository of that package's image, without tag; default that of our packages, or localhost/<Name> for those of others.

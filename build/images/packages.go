@@ -1,15 +1,10 @@
 package images
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"io"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -40,17 +35,26 @@ func packageRecipes(o Options) ([]recipe, error) {
 		if !o.wants(filepath.Base(dir)) {
 			continue
 		}
-		pkg, err := readPackage(o, dir)
+		// What they leave out needs no word.
+		quiet := o
+		quiet.Log = io.Discard
+		pkg, err := readPackage(o, dir, dir)
 		if err != nil {
 			return nil, err
 		}
-		recipes = append(recipes, packageRecipe(o, dir, pkg))
+		recipes = append(recipes, packageRecipe(dir, pkg, func(ctx context.Context, platform v1.Platform) ([]v1.Layer, error) {
+			d, err := derive(ctx, quiet, dir)
+			if err != nil {
+				return nil, err
+			}
+			return d.layers(ctx, platform)
+		}))
 	}
 	return recipes, nil
 }
 
 // givenRecipe is that of the package folder in o.Package, wherever it is.
-func givenRecipe(o Options) (recipe, error) {
+func givenRecipe(ctx context.Context, o Options) (recipe, error) {
 	dir, err := filepath.Abs(o.Package)
 	if err != nil {
 		return recipe{}, err
@@ -58,12 +62,15 @@ func givenRecipe(o Options) (recipe, error) {
 	if filepath.Base(dir) == packagefile.ConfigFile {
 		dir = filepath.Dir(dir)
 	}
-	pkg, err := readPackage(o, dir)
+	d, err := derive(ctx, o, dir)
 	if err != nil {
 		return recipe{}, err
 	}
-	pkg.Version = cmp.Or(o.PackageVersion, pkg.Version)
-	r := packageRecipe(o, dir, pkg)
+	r := packageRecipe(dir, d.pkg, d.layers)
+	if d.image != nil {
+		// Its programs may be anywhere.
+		r.config.Env = []string{"PATH=" + hostPath}
+	}
 	if o.Name != "" {
 		r.name, r.title, r.description = o.Name, o.Name, "Skyhook package "+o.Name
 		r.repository = packageRepository + o.Name
@@ -82,7 +89,7 @@ func givenRecipe(o Options) (recipe, error) {
 	return r, nil
 }
 
-func packageRecipe(o Options, dir string, pkg *packagefile.Package) recipe {
+func packageRecipe(dir string, pkg *packagefile.Package, layers func(context.Context, v1.Platform) ([]v1.Layer, error)) recipe {
 	name := filepath.Base(dir)
 	return recipe{
 		name: name, repository: packageRepository + name, version: pkg.Version,
@@ -92,27 +99,14 @@ func packageRecipe(o Options, dir string, pkg *packagefile.Package) recipe {
 		licenses:    "Apache-2.0 AND GPL-2.0-only AND GPL-3.0-or-later", // ours, busybox, bash
 		config:      v1.Config{Cmd: []string{"/bin/sh"}, Env: []string{"PATH=/bin"}, WorkingDir: "/"},
 		labels:      map[string]string{image.UninstallLabel: strconv.FormatBool(len(pkg.Modes[packagefile.Uninstall]) > 0)},
-		layers: func(ctx context.Context, platform v1.Platform) ([]v1.Layer, error) {
-			base, err := baseLayer(ctx, o, platform)
-			if err != nil {
-				return nil, err
-			}
-			content, err := packageTree(dir)
-			if err != nil {
-				return nil, err
-			}
-			if err := content.setVersion(pkg.Version); err != nil {
-				return nil, err
-			}
-			layer, err := content.layer()
-			return []v1.Layer{base, layer}, err
-		},
+		layers:      layers,
 	}
 }
 
-// readPackage refuses what its author has to mend first; what may be mended goes to the log.
-func readPackage(o Options, dir string) (*packagefile.Package, error) {
-	pkg, report, err := packagefile.LintPath(context.Background(), dir)
+// readPackage reads the package in dir, which on its base is the one in joined. It refuses what its author has to mend
+// first; what may be mended goes to the log.
+func readPackage(o Options, dir, joined string) (*packagefile.Package, error) {
+	pkg, report, err := packagefile.LintPath(context.Background(), joined)
 	if err == nil {
 		err = report.Err()
 	}
@@ -123,66 +117,4 @@ func readPackage(o Options, dir string) (*packagefile.Package, error) {
 		fmt.Fprintf(o.Log, "warning: %s: %s\n", dir, warning)
 	}
 	return pkg, nil
-}
-
-// packageTree is what a package brings: its config.json, its steps and its files for the host, below /skyhook-package.
-func packageTree(dir string) (tree, error) {
-	t := tree{}
-	for _, part := range []string{"config.json", "skyhook_dir", "root_dir"} {
-		err := filepath.WalkDir(filepath.Join(dir, part), func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			name, err := filepath.Rel(dir, path)
-			if err != nil {
-				return err
-			}
-			t[packagePath+filepath.ToSlash(name)], err = packageEntry(path, d)
-			return err
-		})
-		if err != nil && !os.IsNotExist(err) {
-			return nil, err
-		}
-	}
-	return t, nil
-}
-
-var versionKey = regexp.MustCompile(`("package_version"\s*:\s*)"[^"]*"`)
-
-// setVersion makes config.json say the version that the image's tag will. What says so already stays as it is.
-func (t tree) setVersion(version string) error {
-	const name = packagePath + packagefile.ConfigFile
-	if pkg, _ := packagefile.Parse(t[name].content); pkg != nil && pkg.Version == version {
-		return nil
-	}
-	content := versionKey.ReplaceAll(t[name].content, []byte(`${1}"`+version+`"`))
-	if pkg, report := packagefile.Parse(content); pkg == nil || pkg.Version != version {
-		return errors.Join(fmt.Errorf("%s does not take the version %s", packagefile.ConfigFile, version), report.Err())
-	}
-	t[name] = file(content)
-	return nil
-}
-
-// packageEntry reads one file. Of its mode only "executable" counts, as in git, and a script is executable always: the
-// umask of a clone must not change the image.
-func packageEntry(path string, d fs.DirEntry) (entry, error) {
-	switch {
-	case d.IsDir():
-		return folder(0o755), nil
-	case d.Type()&fs.ModeSymlink != 0:
-		target, err := os.Readlink(path)
-		return symlink(target), err
-	}
-	info, err := d.Info()
-	if err != nil {
-		return entry{}, err
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return entry{}, err
-	}
-	if info.Mode()&0o111 != 0 || bytes.HasPrefix(content, []byte("#!")) {
-		return program(content), nil
-	}
-	return file(content), nil
 }

@@ -2,12 +2,16 @@ package images
 
 import (
 	"bytes"
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
@@ -54,7 +58,12 @@ func TestPackageTree(t *testing.T) {
 		"skyhook_dir/apply.sh": "#!/bin/bash\n",
 		"skyhook_dir/data.txt": "data",
 		"root_dir/etc/p.conf":  "x=1",
+		"profiles/h100/x.conf": "y=2",
+		"defaults":             "z",
 		"README.md":            "not part of the image",
+		"Dockerfile":           "neither",
+		".git/HEAD":            "nor this",
+		"testdata/x":           "nor that",
 	}, 0o600)
 	dir := filepath.Join(root, "packages", "p")
 	if err := os.Symlink("p.conf", filepath.Join(dir, "root_dir/etc/q.conf")); err != nil {
@@ -69,6 +78,10 @@ func TestPackageTree(t *testing.T) {
 		"skyhook-package/skyhook_dir":          folder(0o755),
 		"skyhook-package/skyhook_dir/apply.sh": program([]byte("#!/bin/bash\n")),
 		"skyhook-package/skyhook_dir/data.txt": file([]byte("data")),
+		"skyhook-package/profiles":             folder(0o755),
+		"skyhook-package/profiles/h100":        folder(0o755),
+		"skyhook-package/profiles/h100/x.conf": file([]byte("y=2")),
+		"skyhook-package/defaults":             file([]byte("z")),
 		"skyhook-package/root_dir":             folder(0o755),
 		"skyhook-package/root_dir/etc":         folder(0o755),
 		"skyhook-package/root_dir/etc/p.conf":  file([]byte("x=1")),
@@ -98,12 +111,99 @@ func TestPackageAsAnotherVersion(t *testing.T) {
 	o := Options{Root: t.TempDir(), Log: t.Output(), PackageVersion: "1.1.0"}
 	writePackage(t, o.Root, "p", validPackage(), 0o644)
 	o.Package = filepath.Join(o.Root, "packages/p")
-	if r, err := givenRecipe(o); err != nil || r.version != "1.1.0" {
+	if r, err := givenRecipe(t.Context(), o); err != nil || r.version != "1.1.0" {
 		t.Errorf("the tag is %q, error %v", r.version, err)
 	}
 	if err := got.setVersion(`"`); err == nil || !strings.Contains(err.Error(), "config.json does not take the version") {
 		t.Errorf("got error %v", err)
 	}
+}
+
+// TestWhatIsLeftOutIsSaid, and what cannot go into an image is refused.
+func TestWhatIsLeftOutIsSaid(t *testing.T) {
+	root := t.TempDir()
+	files := validPackage()
+	files["README.md"], files["testdata/x"] = "", ""
+	writePackage(t, root, "p", files, 0o644)
+	var log strings.Builder
+	o := Options{Root: root, Log: &log, Package: filepath.Join(root, "packages/p")}
+	if _, err := givenRecipe(t.Context(), o); err != nil || !strings.Contains(log.String(), "left out of the image: README.md, testdata\n") {
+		t.Errorf("error %v, log %q", err, &log)
+	}
+	if err := syscall.Mkfifo(filepath.Join(o.Package, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := givenRecipe(t.Context(), o); err == nil || !strings.Contains(err.Error(), "p/pipe is neither a file nor a folder") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestDerivedPackage: a package that has its scripts from another one, in a folder or an image.
+func TestDerivedPackage(t *testing.T) {
+	root := t.TempDir()
+	below := validPackage()
+	below["skyhook_dir/lib"], below["skyhook_dir/own.sh"] = "below", "#!/bin/bash\n# below\n"
+	writePackage(t, root, "base", below, 0o644)
+	writePackage(t, root, "p", map[string]string{
+		"config.json": strings.Replace(configText("apply", "apply-check"), "1.2.3", "2.0.0", 1), "skyhook_dir/own.sh": "#!/bin/bash\n", "profiles/x": "x",
+	}, 0o644)
+	base, dir := filepath.Join(root, "packages/base"), filepath.Join(root, "packages/p")
+	if _, err := givenRecipe(t.Context(), Options{Root: root, Log: t.Output(), Package: dir}); err == nil || !strings.Contains(err.Error(), "skyhook_dir/run.sh does not exist") {
+		t.Errorf("without its base: %v", err)
+	}
+	o := Options{Root: root, Log: t.Output(), Package: dir, Base: base, Out: t.TempDir(), Platforms: AllPlatforms[:1]}
+	d, err := derive(t.Context(), o, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"skyhook_dir/lib": "below", "skyhook_dir/own.sh": "#!/bin/bash\n", "profiles/x": "x", "skyhook_dir/run.sh": "#!/bin/bash\n"} {
+		if got := string(d.tree[packagePath+name].content); got != content {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+
+	o.Base = writeBase(t, base)
+	o.Version, o.Revision, o.Repository = "v0", "r", "registry.test/p"
+	results, err := Build(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := image.FromLayout(t.Context(), results[0].Layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkg, report, err := found.Lint(t.Context())
+	if err != nil || len(report.Errors) != 0 || pkg.Version != "2.0.0" {
+		t.Errorf("error %v, report %+v, package %+v", err, report, pkg)
+	}
+	o.Platforms = AllPlatforms
+	if _, err := Build(t.Context(), o); err == nil || !strings.Contains(err.Error(), "linux/arm64: the base "+o.Base+" has no image for it") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// writeBase writes an image for amd64 with a package, and with what it is copied with.
+func writeBase(t *testing.T, dir string) string {
+	t.Helper()
+	content, err := packageTree(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"sh", "mkdir", "cp"} {
+		content["bin/"+name] = program([]byte("x"))
+	}
+	o := Options{Out: t.TempDir(), Platforms: AllPlatforms[:1]}
+	result, err := build(t.Context(), o, recipe{
+		name: "base", repository: "registry.test/base", version: "1.2.3",
+		layers: func(context.Context, v1.Platform) ([]v1.Layer, error) {
+			layer, err := content.layer()
+			return []v1.Layer{layer}, err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Layout
 }
 
 func TestPackageRecipes(t *testing.T) {
@@ -192,7 +292,7 @@ func TestGivenPackage(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			test.o.Root, test.o.Log = root, t.Output()
-			got, err := recipes(test.o)
+			got, err := recipes(t.Context(), test.o)
 			if err != nil || len(got) != 1 {
 				t.Fatalf("got %d recipes, error %v", len(got), err)
 			}
@@ -203,7 +303,7 @@ func TestGivenPackage(t *testing.T) {
 		})
 	}
 	for _, dir := range []string{filepath.Join(root, "none"), root} {
-		if _, err := recipes(Options{Root: root, Package: dir}); err == nil || !strings.HasPrefix(err.Error(), dir+": ") {
+		if _, err := recipes(t.Context(), Options{Root: root, Package: dir, Log: t.Output()}); err == nil || !strings.HasPrefix(err.Error(), dir+": ") {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}

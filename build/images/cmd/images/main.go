@@ -36,6 +36,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.StringVar(&o.Version, "version", "", "version of operator and agent (default the file VERSION)")
 	flags.StringVar(&o.Revision, "revision", "", "commit for the labels (default git's)")
 	flags.StringVar(&o.Package, "package", "", "build the package in this folder, and nothing else")
+	flags.StringVar(&o.Base, "base", "", "with -package: the package folder or image that it is derived from")
 	flags.StringVar(&o.Name, "name", "", "with -package: name of the image (default the folder's)")
 	flags.StringVar(&o.Repository, "repository", "", "with -package: where the image will be pushed, without a tag")
 	platforms := flags.String("platform", "linux/amd64,linux/arm64", "platforms, separated by commas")

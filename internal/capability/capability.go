@@ -42,6 +42,24 @@ func Missing(s *v1alpha1.Skyhook) []string {
 	return slices.Sorted(maps.Keys(missing))
 }
 
+// Failed returns the sorted references of the images whose packages leave uninstall.enabled unset and that could not be
+// looked at, for a reason that may pass.
+func Failed(s *v1alpha1.Skyhook) []string {
+	known, failed := Read(s), map[string]bool{}
+	for _, p := range s.Spec.Packages {
+		if !undecided(&p) {
+			continue
+		}
+		verdict, _ := known.Of(p.ImageRef())
+		switch verdict.Reason {
+		case "", v1alpha1.ReasonImageUnlabeled, v1alpha1.ReasonReferenceInvalid:
+		default:
+			failed[p.ImageRef()] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(failed))
+}
+
 // Next returns the value of the annotation after the given findings: what is known already and new, of images that are
 // in the spec. It is empty when the annotation has to go.
 func Next(s *v1alpha1.Skyhook, findings []Finding) string {

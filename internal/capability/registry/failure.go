@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -35,8 +36,11 @@ func explain(err error) (capability.Reason, string) {
 		badName *name.ErrBadName
 		status  *transport.Error
 		large   *http.MaxBytesError
+		foreign *tls.CertificateVerificationError
 	)
 	switch {
+	case errors.As(err, &foreign):
+		return v1alpha1.ReasonRegistryUnreachable, fmt.Sprintf("the registry's certificate is not trusted (%v); name its authority in SSL_CERT_FILE of the operator", foreign.Err)
 	case errors.As(err, &badName):
 		return v1alpha1.ReasonReferenceInvalid, err.Error()
 	case errors.As(err, &large):

@@ -2,8 +2,11 @@ package registry_test
 
 import (
 	"bytes"
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -38,6 +41,17 @@ func tooMuch(w http.ResponseWriter, _ *http.Request) {
 		}
 	}
 	_, _ = w.Write([]byte(`"}`))
+}
+
+// TestForeignCertificate: the message says what to do, within the bytes that are kept of it.
+func TestForeignCertificate(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	got, err := new(registry.Client).Look(t.Context(), strings.TrimPrefix(server.URL, "https://")+"/x/a:1", registry.Anonymous, nil)
+	if err != nil || got.Reason != v1alpha1.ReasonRegistryUnreachable || !strings.HasPrefix(got.Message, "the registry's certificate is not trusted (x509: ") || !strings.HasSuffix(got.Message, "SSL_CERT_FILE of the operator") {
+		t.Errorf("got %+v, %v", got, err)
+	}
 }
 
 func TestFailures(t *testing.T) {

@@ -1,13 +1,17 @@
 // Package capability holds the controller that finds out from the images of a Skyhook's packages which of them can be
 // uninstalled, where the spec does not say so. It runs only when the user asks for it.
 //
-// It is the only writer of the annotation uninstall-capability. An image is asked once: what the answer was, or why there
-// was none, is remembered until the image's reference changes or the user removes the annotation. It never writes a spec.
+// It is the only writer of the annotation uninstall-capability. An image that has answered is not asked again until its
+// reference changes or the user removes the annotation; one that could not be asked is, from time to time. It never writes
+// a spec.
 package capability
 
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,7 +42,15 @@ type Reconciler struct {
 	Registry Registry
 	// PullSecret holds the credentials for registries; without a name there are none.
 	PullSecret types.NamespacedName
+	// Now is the time; nil for the clock's.
+	Now func() time.Time
+
+	// asked says when an image was last looked at in vain. There is one worker.
+	asked map[string]time.Time
 }
+
+// RetryAfter is how long an image that could not be looked at is left alone.
+const RetryAfter = 10 * time.Minute
 
 // SetupWithManager registers the controller: one key per Skyhook, one worker. A registry that does not answer holds back
 // nothing but the answers about other images.
@@ -64,12 +76,12 @@ func changed() predicate.Predicate {
 // Reconcile looks at the images of one Skyhook that nothing is known of, and forgets those that it has no more.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var cached, s v1alpha1.Skyhook
-	if err := r.Client.Get(ctx, req.NamespacedName, &cached); err != nil || settled(&cached) {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	if err := r.Client.Get(ctx, req.NamespacedName, &cached); err != nil || r.settled(&cached) {
+		return r.later(&cached), client.IgnoreNotFound(err)
 	}
 	// The cache may not show yet what the last pass wrote, and a registry must not be asked twice.
-	if err := r.Live.Get(ctx, req.NamespacedName, &s); err != nil || settled(&s) {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	if err := r.Live.Get(ctx, req.NamespacedName, &s); err != nil || r.settled(&s) {
+		return r.later(&s), client.IgnoreNotFound(err)
 	}
 	findings, err := r.look(ctx, &s)
 	if err != nil {
@@ -79,13 +91,62 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	r.report(stored, findings)
-	return ctrl.Result{}, nil
+	r.report(stored, news(&s, findings))
+	return r.later(stored), nil
+}
+
+// later has the Skyhook come again if an image is to be asked again.
+func (r *Reconciler) later(s *v1alpha1.Skyhook) ctrl.Result {
+	if s.DeletionTimestamp != nil || len(capability.Failed(s)) == 0 {
+		return ctrl.Result{}
+	}
+	return ctrl.Result{RequeueAfter: RetryAfter}
+}
+
+// due are the images that nothing is known of, and those that could not be looked at for a while. After a restart of the
+// operator the while begins anew.
+func (r *Reconciler) due(s *v1alpha1.Skyhook) []string {
+	now := r.now()
+	maps.DeleteFunc(r.asked, func(_ string, at time.Time) bool { return now.Sub(at) > 2*RetryAfter })
+	due := capability.Missing(s)
+	for _, reference := range capability.Failed(s) {
+		at, seen := r.asked[reference]
+		switch {
+		case !seen:
+			r.note(reference)
+		case now.Sub(at) >= RetryAfter:
+			due = append(due, reference)
+		}
+	}
+	return due
+}
+
+func (r *Reconciler) note(reference string) {
+	if r.asked == nil {
+		r.asked = map[string]time.Time{}
+	}
+	r.asked[reference] = r.now()
+}
+
+func (r *Reconciler) now() time.Time {
+	if r.Now == nil {
+		return time.Now()
+	}
+	return r.Now()
+}
+
+// news are the findings that tell another reason than what was known.
+func news(before *v1alpha1.Skyhook, findings []capability.Finding) []capability.Finding {
+	known := capability.Read(before)
+	return slices.DeleteFunc(slices.Clone(findings), func(f capability.Finding) bool {
+		verdict, told := known.Of(f.Reference)
+		return told && f.Reason != "" && verdict.Reason == f.Reason
+	})
 }
 
 // settled is true when there is nothing to look at and nothing to forget. A Skyhook that is being deleted is left alone:
 // what is to be undone must not change any more.
-func settled(s *v1alpha1.Skyhook) bool {
+func (r *Reconciler) settled(s *v1alpha1.Skyhook) bool {
 	return s.DeletionTimestamp != nil ||
-		len(capability.Missing(s)) == 0 && capability.Next(s, nil) == s.Annotations[v1alpha1.AnnotationUninstallCapability]
+		len(r.due(s)) == 0 && capability.Next(s, nil) == s.Annotations[v1alpha1.AnnotationUninstallCapability]
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	known "github.com/skyhook-operator/skyhook/internal/capability"
+	"github.com/skyhook-operator/skyhook/internal/controller/capability"
 )
 
 // enabled lists the packages of which that is known.
@@ -95,6 +97,51 @@ func TestFailureIsStoredOnce(t *testing.T) {
 	}
 	if got := w.happened(); len(got) != 0 {
 		t.Errorf("events: %q", got)
+	}
+}
+
+// TestFailureIsNotForever: an image that could not be asked is asked again, and no event says the same twice.
+func TestFailureIsNotForever(t *testing.T) {
+	w := newWorld(t)
+	now := time.Unix(0, 0)
+	w.Now = func() time.Time { return now }
+	s := w.create(map[string]string{"a": "x/late:1.0.0"})
+	w.reconcile(s)
+	w.images.took()
+	if got := w.happened(); len(got) != 1 {
+		t.Errorf("events: %q", got)
+	}
+	for range 2 {
+		now = now.Add(capability.RetryAfter - time.Second)
+		if w.reconcile(s); w.images.took() != 0 {
+			t.Error("asked before its time")
+		}
+		now = now.Add(time.Second)
+		if w.reconcile(s); w.images.took() == 0 || len(w.happened()) != 0 {
+			t.Error("not asked again, or told again")
+		}
+	}
+	w.images.push("true", "x/late:1.0.0")
+	now = now.Add(capability.RetryAfter)
+	if got := enabled(w.reconcile(s)); got != "a" {
+		t.Errorf("once it is there, enabled are %q", got)
+	}
+	w.images.took()
+	now = now.Add(capability.RetryAfter)
+	if w.reconcile(s); w.images.took() != 0 {
+		t.Error("an image that has answered was asked again")
+	}
+	// Another operator takes over: the while begins anew.
+	other := w.create(map[string]string{"a": "x/none:1.0.0"})
+	w.reconcile(other)
+	w.images.took()
+	w.Reconciler = &capability.Reconciler{Client: w.Client, Live: w.Live, Events: w.Events, Registry: w.Registry, Now: w.Now}
+	if w.reconcile(other); w.images.took() != 0 {
+		t.Error("asked at once after a restart")
+	}
+	now = now.Add(capability.RetryAfter)
+	if w.reconcile(other); w.images.took() == 0 {
+		t.Error("not asked after a restart")
 	}
 }
 

@@ -156,10 +156,15 @@ func (w *world) pkg(image string) v1alpha1.Package {
 func (w *world) reconcile(s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
 	w.t.Helper()
 	result, err := w.Reconcile(w.t.Context(), request(s))
-	if err != nil || result != (ctrl.Result{}) {
+	now := w.get(s)
+	want := ctrl.Result{}
+	if len(known.Failed(now)) > 0 && now.DeletionTimestamp == nil {
+		want.RequeueAfter = capability.RetryAfter
+	}
+	if err != nil || result != want {
 		w.t.Fatalf("got %+v, %v", result, err)
 	}
-	return w.get(s)
+	return now
 }
 
 func (w *world) get(s *v1alpha1.Skyhook) *v1alpha1.Skyhook {

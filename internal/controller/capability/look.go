@@ -17,10 +17,10 @@ import (
 // no registry answers. Storing what one pass found sets off the next.
 const perPass = 8
 
-// look asks for images that nothing is known of, one after the other, so that a digest they share is fetched once.
+// look asks for images that are due, one after the other, so that a digest they share is fetched once.
 // The error is one of the API server, or says that the operator stops: then nothing was found.
 func (r *Reconciler) look(ctx context.Context, s *v1alpha1.Skyhook) ([]capability.Finding, error) {
-	missing := capability.Missing(s)
+	missing := r.due(s)
 	if len(missing) == 0 {
 		return nil, nil
 	}
@@ -38,6 +38,9 @@ func (r *Reconciler) look(ctx context.Context, s *v1alpha1.Skyhook) ([]capabilit
 		}
 		if found.Reason != "" && trouble != "" {
 			found.Message = trouble + "; " + found.Message
+		}
+		if found.Reason != "" {
+			r.note(reference)
 		}
 		known.Add(found)
 		findings = append(findings, found)

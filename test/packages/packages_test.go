@@ -14,27 +14,24 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
-var agent string
+var (
+	agent    string
+	template = hostroot.Template{Tools: []string{"bash", "cat", "cp", "env", "mkdir"}}
+)
 
 func TestMain(m *testing.M) {
-	os.Exit(runTests(m))
-}
-
-func runTests(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "packages-test-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	agent = filepath.Join(dir, "skyhook-agent")
-	if out, err := exec.Command("go", "build", "-o", agent, "../../cmd/skyhook-agent").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the agent: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+	os.Exit(template.Main(m, func(work, _ string) error {
+		agent = filepath.Join(work, "skyhook-agent")
+		out, err := exec.Command("go", "build", "-o", agent, "../../cmd/skyhook-agent").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("build the agent: %w\n%s", err, out)
+		}
+		return nil
+	}))
 }
 
 type problem struct{ File, Pointer, Message, Fix string }

@@ -80,17 +80,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("list package pods on node %s: %w", node.Name, err)
 	}
 	now := r.Clock.Now()
-	behind, err := r.fresh.behind(&node, pods.Items, now, func(p writtenPod) (bool, error) { return r.podExists(ctx, p) })
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if behind {
+	switch behind, err := r.behind(ctx, &node, pods.Items, now); {
+	case err != nil: // pauses grow until the cache catches up
+		ctrl.LoggerFrom(ctx).Error(err, "a node waits for the cache")
+		return ctrl.Result{RequeueAfter: r.retries.pause(node.Name, 0, []error{err})}, nil
+	case behind:
 		return ctrl.Result{RequeueAfter: freshRetry}, nil
 	}
 	p := &pass{
 		node: &node, pods: pods.Items, now: now.Truncate(time.Second), skyhooks: targets.InOrder(skyhooks.Items),
-		wrote: written{resourceVersion: node.ResourceVersion, at: now},
+		wrote: written{resourceVersion: node.ResourceVersion, at: now, proved: r.fresh.noted(&node).proved},
 	}
+	var err error
 	if p.view, err = r.Targets.View(ctx, r.Client, r.Workload, p.skyhooks); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -98,16 +99,4 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.execute(ctx, p)
 	r.fresh.note(&node, p.wrote)
 	return r.result(ctx, p), nil
-}
-
-// podExists asks the API server whether it has a pod that this operator wrote.
-func (r *Reconciler) podExists(ctx context.Context, p writtenPod) (bool, error) {
-	var live corev1.Pod
-	if err := r.Live.Get(ctx, types.NamespacedName{Namespace: r.Workload.Namespace, Name: p.name}, &live); err != nil {
-		if apierrors.IsNotFound(err) {
-			return false, nil
-		}
-		return false, fmt.Errorf("get pod %s: %w", p.name, err)
-	}
-	return live.UID == p.uid, nil
 }

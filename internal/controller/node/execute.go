@@ -47,13 +47,7 @@ func (r *Reconciler) execute(ctx context.Context, p *pass) {
 
 // writeRecords patches the node's metadata once for all Skyhooks; not at all when nothing changed.
 func (r *Reconciler) writeRecords(ctx context.Context, p *pass) error {
-	all, err := r.clearOrphans(ctx, p)
-	if err != nil {
-		return err
-	}
-	if err := r.proveIdle(ctx, p); err != nil {
-		return err
-	}
+	all := r.clearOrphans(ctx, p)
 	for _, i := range p.items {
 		change, err := p.recordChange(i)
 		if err != nil {
@@ -143,7 +137,7 @@ func (p *pass) recordChange(i *item) (record.Patch, error) {
 	}
 	var change record.Patch
 	var err error
-	if d.Leaving {
+	if d.Leaving || i.withheld {
 		change, err = record.WriteWait(name, d.Record.Wait, p.node.Annotations)
 	} else {
 		change, err = record.Write(name, d.Record, p.node.Annotations, p.node.Labels)
@@ -212,6 +206,10 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 		return err
 	}
 	err = r.Client.Create(ctx, pod)
+	lost := unlabelled(pod)
+	if err != nil || lost != nil {
+		p.wrote.proved = false // there may be a pod that the cache lacks
+	}
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		taken, err := r.nameTaken(ctx, i.skyhook, pod)
@@ -221,6 +219,8 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 		return r.rejected(ctx, p, i, start, taken)
 	case refusal.Final(err):
 		return r.rejected(ctx, p, i, start, err)
+	case lost != nil:
+		return r.rejected(ctx, p, i, start, lost)
 	case err != nil:
 		return fmt.Errorf("create pod %s for stage %s of package %s: %w", pod.Name, start.Stage, start.Package, err)
 	}
@@ -256,11 +256,8 @@ func (r *Reconciler) nameTaken(ctx context.Context, s *v1alpha1.Skyhook, pod *co
 		return nil, apierrors.NewConflict(corev1.Resource("pods"), pod.Name, errors.New("another pod has just left its name"))
 	case err != nil:
 		return nil, fmt.Errorf("get pod %s, whose name is taken: %w", pod.Name, err)
-	case metav1.IsControlledBy(&live, s) && live.Labels[v1alpha1.LabelName] == "":
-		return fmt.Errorf("pod %s/%s lost its label %s, so that its result is not seen; delete it, or set the label to %s",
-			pod.Namespace, pod.Name, v1alpha1.LabelName, s.Name), nil
 	case metav1.IsControlledBy(&live, s):
-		return nil, nil
+		return unlabelled(&live), nil
 	}
 	return fmt.Errorf("pod %s/%s exists but does not belong to Skyhook %s; delete it", pod.Namespace, pod.Name, s.Name), nil
 }

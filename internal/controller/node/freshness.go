@@ -1,6 +1,8 @@
 package node
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -8,11 +10,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// freshness lets a pass wait until the cache shows what the pass before wrote. It saves requests that the API server
-// would refuse, and passes that would not see their own pods. After a restart the cache begins with a new list, and
-// preconditions do the rest.
+// freshness is what this process knows of each node beyond its cache: what the last pass wrote, which the next one waits to
+// see, and whether the API server was asked for the pods that another process may have left, see prove.
 //
 // It goes by names: passes over one node never overlap, so that the one that finds the node gone is the last.
 type freshness struct {
@@ -26,6 +28,10 @@ type written struct {
 	resourceVersion  string
 	created, removed []writtenPod
 	at               time.Time
+	// proved says that the cache had all package pods of the node once; those since then are among the created.
+	proved bool
+	// doubted is since when the API server has not said so although it was asked; zero when it was not.
+	doubted time.Time
 }
 
 type writtenPod struct {
@@ -34,10 +40,10 @@ type writtenPod struct {
 }
 
 const (
-	// freshPatience is how long pods are waited for before the API server is asked: one that somebody deleted at once never
-	// shows up, and one that does not go may have a finalizer.
+	// freshPatience is how long the cache is waited for before the API server is asked: a pod that somebody deleted at once
+	// never shows up, and one that does not go may have a finalizer.
 	freshPatience = 10 * time.Second
-	// freshRetry is when to look again; usually an event comes first.
+	// freshRetry is when to look again until then; usually an event comes first.
 	freshRetry = 20 * time.Millisecond
 )
 
@@ -51,50 +57,103 @@ func (f *freshness) note(node *corev1.Node, w written) {
 	f.nodes[node.Name] = w
 }
 
-func (f *freshness) noted(node string) (written, bool) {
+// noted returns what is known of a node; nothing of another one that had its name.
+func (f *freshness) noted(node *corev1.Node) written {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w, ok := f.nodes[node]
-	return w, ok
+	if w := f.nodes[node.Name]; w.node == node.UID {
+		return w
+	}
+	return written{}
 }
 
-// forget drops a node that is gone, or whose writes the cache shows.
+// forget drops a node that is gone.
 func (f *freshness) forget(node string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.nodes, node)
 }
 
-// behind reports whether the cache does not show the last pass's writes yet. After a while it asks the API server whether
-// there is anything left to wait for: to take a pod that runs for one that is gone could uncordon a node that reboots.
-func (f *freshness) behind(node *corev1.Node, pods []corev1.Pod, now time.Time, exists func(writtenPod) (bool, error)) (bool, error) {
-	w, ok := f.noted(node.Name)
-	switch {
-	case !ok:
-		return false, nil
-	case w.node != node.UID: // another node of that name
-		f.forget(node.Name)
-		return false, nil
-	case older(node.ResourceVersion, w.resourceVersion):
-		return true, nil
-	}
-	w.created, w.removed = unseen(pods, w.created, false), unseen(pods, w.removed, true)
-	if len(w.created)+len(w.removed) > 0 && now.Sub(w.at) >= freshPatience {
-		var err error
-		if w.created, err = filter(w.created, exists, true); err == nil {
-			w.removed, err = filter(w.removed, exists, false)
+// behind reports whether the cache does not show the last pass's writes yet. That saves requests which the API server would
+// refuse, and passes that would not see their own pods. After a while it asks the API server whether there is anything left to
+// wait for: to take a pod that runs for one that is gone could uncordon a node that reboots. The error says what is missing then.
+func (r *Reconciler) behind(ctx context.Context, node *corev1.Node, pods []corev1.Pod, now time.Time) (bool, error) {
+	w := r.fresh.noted(node)
+	late := now.Sub(w.at) >= freshPatience
+	if older(node.ResourceVersion, w.resourceVersion) {
+		if !late {
+			return true, nil
 		}
-		if err != nil {
+		if err := r.stillNewer(ctx, node, &w); err != nil {
 			return true, err
 		}
-		w.at = now
-		f.note(node, w)
 	}
-	if len(w.created)+len(w.removed) > 0 {
+	w.created, w.removed = unseen(pods, w.created, false), unseen(pods, w.removed, true)
+	if len(w.created)+len(w.removed) > 0 && !late {
 		return true, nil
 	}
-	f.forget(node.Name)
+	if err := r.stillUnseen(ctx, &w); err != nil {
+		return true, err
+	}
+	w.created, w.removed = nil, nil
+	r.fresh.note(node, w)
 	return false, nil
+}
+
+// stillNewer asks the API server for a node that the cache shows older than it was written. One that was restored from a backup
+// counts from an earlier version again, and what was known of its pods says nothing any more. The error says that it is newer.
+func (r *Reconciler) stillNewer(ctx context.Context, node *corev1.Node, w *written) error {
+	var live corev1.Node
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(node), &live); err != nil {
+		return fmt.Errorf("get node %s: %w", node.Name, err)
+	}
+	if live.UID == node.UID && older(live.ResourceVersion, w.resourceVersion) {
+		w.resourceVersion, w.proved = live.ResourceVersion, false
+	}
+	if !older(node.ResourceVersion, w.resourceVersion) {
+		return nil
+	}
+	return fmt.Errorf("the cache has resourceVersion %s of node %s, the API server has had %s for %s or more",
+		node.ResourceVersion, node.Name, w.resourceVersion, freshPatience)
+}
+
+// stillUnseen asks the API server for the pods that the cache should show, or should not. The error says that it has them, or has
+// not. One without the label by which we cache pods never shows up: that the cache has all pods has to be proved again.
+func (r *Reconciler) stillUnseen(ctx context.Context, w *written) error {
+	for _, p := range w.created {
+		live, err := r.livePod(ctx, p)
+		switch {
+		case err != nil:
+			return err
+		case live != nil && unlabelled(live) == nil:
+			return fmt.Errorf("pod %s was created %s ago or more, and the cache does not show it", p.name, freshPatience)
+		case live != nil:
+			w.proved = false
+		}
+	}
+	for _, p := range w.removed {
+		live, err := r.livePod(ctx, p)
+		if err != nil {
+			return err
+		}
+		if live == nil {
+			return fmt.Errorf("pod %s is gone for %s or more, and the cache still shows it", p.name, freshPatience)
+		}
+	}
+	return nil
+}
+
+// livePod returns a pod that this operator wrote; nil when the API server has none, or another of its name.
+func (r *Reconciler) livePod(ctx context.Context, p writtenPod) (*corev1.Pod, error) {
+	var live corev1.Pod
+	err := r.Live.Get(ctx, types.NamespacedName{Namespace: r.Workload.Namespace, Name: p.name}, &live)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("get pod %s: %w", p.name, err)
+	}
+	if live.UID != p.uid { // nor has what was not found
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return &live, nil
 }
 
 // unseen returns those of the written pods that are among the cached ones, or that are not.
@@ -106,21 +165,6 @@ func unseen(cached []corev1.Pod, wrote []writtenPod, present bool) []writtenPod 
 		}
 	}
 	return list
-}
-
-// filter returns the pods that the API server has, or that it has not.
-func filter(pods []writtenPod, exists func(writtenPod) (bool, error), want bool) ([]writtenPod, error) {
-	var list []writtenPod
-	for _, p := range pods {
-		is, err := exists(p)
-		if err != nil {
-			return nil, err
-		}
-		if is == want {
-			list = append(list, p)
-		}
-	}
-	return list, nil
 }
 
 // older compares resource versions, which the API server counts up.

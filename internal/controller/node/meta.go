@@ -97,12 +97,12 @@ func (r *Reconciler) writeConditions(ctx context.Context, p *pass) error {
 func (p *pass) conditions() []corev1.NodeCondition {
 	var want []corev1.NodeCondition
 	for _, i := range p.items {
-		if !i.decision.Leaving {
+		if !i.decision.Leaving && !i.withheld {
 			want = append(want, record.Conditions(i.skyhook.Name, i.decision.Record, i.decision.Erroring, p.node.Status.Conditions, metav1.NewTime(p.now))...)
 		}
 	}
 	handled := func(t corev1.NodeConditionType) bool {
-		return slices.ContainsFunc(p.items, func(i *item) bool { return record.ConditionOf(i.skyhook.Name, t) })
+		return slices.ContainsFunc(p.items, func(i *item) bool { return !i.withheld && record.ConditionOf(i.skyhook.Name, t) })
 	}
 	for _, c := range p.node.Status.Conditions {
 		if record.OwnsCondition(c.Type) && !handled(c.Type) && p.exists(c.Type) {

@@ -16,7 +16,7 @@ import (
 
 // clearOrphans removes what a Skyhook left that was deleted without its finalizer: labels, the cordon, the permit. What
 // was installed stays recorded.
-func (r *Reconciler) clearOrphans(ctx context.Context, p *pass) (record.Patch, error) {
+func (r *Reconciler) clearOrphans(ctx context.Context, p *pass) record.Patch {
 	var all record.Patch
 	cordons := map[string]bool{}
 	maps.Copy(cordons, p.cordons)
@@ -34,9 +34,14 @@ func (r *Reconciler) clearOrphans(ctx context.Context, p *pass) (record.Patch, e
 		if change.Empty() && !p.inFlight.OwnedBy(name) {
 			continue
 		}
+		if n.Cordoned || p.inFlight.OwnedBy(name) {
+			if err := r.prove(ctx, p); err != nil {
+				continue // noted; its cordon and its interrupt stay
+			}
+		}
 		gone, err := r.gone(ctx, name)
 		if err != nil {
-			return record.Patch{}, err
+			p.errs = append(p.errs, err)
 		}
 		if !gone {
 			continue // the cache has yet to show it
@@ -51,7 +56,7 @@ func (r *Reconciler) clearOrphans(ctx context.Context, p *pass) (record.Patch, e
 	if lift && !slices.Contains(slices.Collect(maps.Values(cordons)), true) {
 		p.unschedulable = false // nobody holds the node any more
 	}
-	return all, nil
+	return all
 }
 
 // recorded are the names of the Skyhooks of which the node has a record, or the interrupt in flight.

@@ -33,8 +33,6 @@ type pass struct {
 	cordons       map[string]bool
 	// inFlight is the interrupt in flight on the node, as the decisions so far leave it; nil for none.
 	inFlight *record.Interrupt
-	// flying is the interrupt in flight before the decisions of the pass.
-	flying *record.Interrupt
 	// ownReboot says that the boot id changed because a Skyhook asked for the reboot.
 	ownReboot bool
 	// taint is what becomes of the runtime taint.
@@ -48,6 +46,10 @@ type pass struct {
 	view     targets.View
 	// items are those that have to do with this node.
 	items []*item
+	// asked says that the API server was asked for the package pods of the node, and unproved what keeps it from being known
+	// that the cache has all of them.
+	asked    bool
+	unproved error
 	// errs went wrong for single Skyhooks; they never stop the work for others. failed has them by Skyhook.
 	errs   []error
 	failed map[string]error
@@ -79,6 +81,8 @@ type item struct {
 	skyhook  *v1alpha1.Skyhook
 	target   *targets.Target
 	decision lifecycle.Decision
+	// withheld says that nothing of it changes in this pass but what it waits for.
+	withheld bool
 }
 
 // plan observes and decides for every Skyhook that has to do with the node.
@@ -90,6 +94,7 @@ func (r *Reconciler) plan(ctx context.Context, p *pass) {
 			p.fail(s, err)
 		}
 		if i != nil {
+			r.withhold(ctx, p, i)
 			p.items = append(p.items, i)
 			p.follow(i)
 		}
@@ -104,8 +109,7 @@ func (r *Reconciler) survey(p *pass) {
 		n, _ := r.Records.Read(name, p.node)
 		p.cordons[name] = n.Cordoned // also of Skyhooks that are gone, until they are cleared
 	}
-	p.flying = p.view.InFlight(p.node, p.skyhooks, r.Records)
-	p.inFlight = p.flying
+	p.inFlight = p.view.InFlight(p.node, p.skyhooks, r.Records)
 	p.ownReboot = p.view.OwnReboot(p.node, p.inFlight, p.skyhooks, r.Records)
 }
 

@@ -9,30 +9,91 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// proveIdle asks the API server whether the cache has all package pods of the node, before the interrupt in flight is given up
-// or the cordon is lifted. An operator that has just taken over may know the record that the one before wrote, and not yet
-// the pod that followed it: nothing changes the node after that pod, so no precondition would tell.
-func (r *Reconciler) proveIdle(ctx context.Context, p *pass) error {
-	released := p.flying != nil && (p.inFlight == nil || p.inFlight.Run != p.flying.Run || p.inFlight.Skyhook != p.flying.Skyhook)
-	uncordons := p.node.Spec.Unschedulable && !p.unschedulable
-	if !released && !uncordons {
+// withhold puts off what one Skyhook decided while the cache may lack a package pod of the node. An operator that has just
+// taken over may know the record that the one before wrote, and not yet the pod that followed it: nothing changes the node
+// after that pod, so no precondition would tell. What lasts is told.
+func (r *Reconciler) withhold(ctx context.Context, p *pass, i *item) {
+	before, _ := r.Records.Read(i.skyhook.Name, p.node)
+	if !p.needsProof(before, i.decision) {
+		return
+	}
+	err := r.prove(ctx, p)
+	if err == nil {
+		return
+	}
+	told := ""
+	if p.wrote.at.Sub(p.wrote.doubted) >= freshPatience {
+		told = err.Error()
+	}
+	i.withheld, i.decision = true, lifecycle.Withhold(r.observe(p, i.skyhook, before), told)
+}
+
+// needsProof reports whether a decision could meet a pod that the cache lacks. Before the first pod that this process starts, or
+// permit that it gives back, on a node one look is enough, as it knows its own pods. An interrupt begins or ends, and a cordon
+// is lifted, only after a look of its own.
+func (p *pass) needsProof(before record.Node, d lifecycle.Decision) bool {
+	first := !p.wrote.proved && (len(d.Start) > 0 || d.Record.Done != "" && d.Record.Done != before.Done)
+	uncordons := d.Unschedulable != nil && !*d.Unschedulable
+	return first || uncordons || !sameInterrupt(p.inFlight, d.InFlight)
+}
+
+func sameInterrupt(a, b *record.Interrupt) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Run == b.Run && a.Skyhook == b.Skyhook
+}
+
+// prove asks the API server, at most once in a pass, whether the cache has all package pods of the node that may run something.
+// The error says why that is not so, or not known; it is noted.
+func (r *Reconciler) prove(ctx context.Context, p *pass) error {
+	if p.asked {
+		return p.unproved
+	}
+	p.asked = true
+	if p.unproved = r.compare(ctx, p); p.unproved == nil {
+		p.wrote.proved = true
 		return nil
 	}
+	p.errs = append(p.errs, p.unproved)
+	if p.wrote.doubted = r.fresh.noted(p.node).doubted; p.wrote.doubted.IsZero() {
+		p.wrote.doubted = p.wrote.at
+	}
+	return p.unproved
+}
+
+// compare goes by owner as well as by label: a pod of ours that lost its label is in no cache.
+func (r *Reconciler) compare(ctx context.Context, p *pass) error {
 	var live corev1.PodList
-	err := r.Live.List(ctx, &live, client.InNamespace(r.Workload.Namespace),
-		client.HasLabels{v1alpha1.LabelName}, client.MatchingFields{PodNodeIndex: p.node.Name})
+	err := r.Live.List(ctx, &live, client.InNamespace(r.Workload.Namespace), client.MatchingFields{PodNodeIndex: p.node.Name})
 	if err != nil {
 		return fmt.Errorf("list package pods on node %s: %w", p.node.Name, err)
 	}
 	for k := range live.Items {
 		pod := &live.Items[k]
 		known := slices.ContainsFunc(p.pods, func(have corev1.Pod) bool { return have.UID == pod.UID })
-		if !known && !workload.Ended(pod) {
-			return fmt.Errorf("pod %s is on node %s, but the cache does not show it yet", pod.Name, p.node.Name)
+		lost := unlabelled(pod)
+		if known || workload.Ended(pod) || lost != nil && !ownedBySkyhook(pod) {
+			continue
 		}
+		if p.wrote.proved = false; lost != nil {
+			return lost
+		}
+		return fmt.Errorf("pod %s is on node %s, but the cache does not show it yet", pod.Name, p.node.Name)
 	}
 	return nil
+}
+
+// unlabelled says what to do about a pod of ours that no cache will ever show; nil when it has its label.
+func unlabelled(pod *corev1.Pod) error {
+	if _, ok := pod.Labels[v1alpha1.LabelName]; ok {
+		return nil
+	}
+	return fmt.Errorf("pod %s/%s has lost its label %s, so the operator does not see it: stop what removes it, such as a webhook, then delete the pod",
+		pod.Namespace, pod.Name, v1alpha1.LabelName)
 }

@@ -1,0 +1,18 @@
+package lifecycle
+
+import (
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// Withhold decides for a node of which it is not known whether all its package pods were observed: everything stays as it is.
+// A message tells people why; without one the record tells what it told before.
+func Withhold(o Observation, message string) Decision {
+	d := Decision{Record: o.Record, InFlight: o.InFlight.Clone()}
+	if message != "" {
+		_, now := presentTimes(o.Record, o.Now)
+		w := Wait{Reason: v1alpha1.ReasonWaitingForOtherPods, Message: message, Frees: record.FreesAdministrator}
+		d.Record.Wait = waitSince(w, o.Record.Wait, now)
+	}
+	return d
+}

@@ -329,7 +329,7 @@ func (g *generator) happenings(p *Plan) {
 			h.When = pick(g.Rand, whenRunning, whenInterrupt, whenInterrupt, whenFailing, whenEnding)
 		}
 		switch h.Kind {
-		case "undermine":
+		case "undermine", "take-over":
 			h.When = whenRunning
 		case "edit-earlier":
 			h.When = pick(g.Rand, whenFailing, whenFailing, whenRunning)

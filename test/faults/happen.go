@@ -60,6 +60,7 @@ var otherKinds = map[string]func(*World, *rand.Rand){
 	"restart-behind":    func(w *World, r *rand.Rand) { w.restart(r, -time.Duration(1+r.IntN(3600))*time.Second) },
 	"restart-ahead":     func(w *World, r *rand.Rand) { w.restart(r, time.Duration(1+r.IntN(3600))*time.Second) },
 	"second-operator":   (*World).secondOperator,
+	"take-over":         (*World).takeOver,
 	"relist":            (*World).happenRelist,
 	"write-fails":       func(w *World, r *rand.Rand) { w.faults.failBefore = 1 + r.IntN(4) },
 	"write-lost":        func(w *World, r *rand.Rand) { w.faults.failAfter = 1 + r.IntN(4) },
@@ -229,6 +230,18 @@ func (w *World) secondOperator(r *rand.Rand) {
 	}
 	w.operators[0].dies = w.step + 1 + r.IntN(60)
 	w.startOperator(0)
+}
+
+// takeOver is a new leader whose cache of pods is old, and stays so for a while: it knows what a node remembers, and not the
+// pods that followed. Meanwhile a user may want something else.
+func (w *World) takeOver(r *rand.Rand) {
+	w.oldPods = 1 + r.IntN(20)
+	w.restart(r, 0)
+	w.oldPods = 0
+	w.operators[len(w.operators)-1].podsFrom = w.step + r.IntN(60)
+	if kind := pick(r, "", "version-up", "version-down", "edit-config"); kind != "" {
+		w.editSomeSkyhook(kind, r, editKinds[kind])
+	}
 }
 
 func (w *World) happenRelist(r *rand.Rand) {

@@ -31,7 +31,9 @@ type operator struct {
 	loops   []*loop
 	// dies is the step at which it ends, because another one is the leader by now; 0 for never.
 	dies int
-	dead bool
+	// podsFrom is the step before which its cache hears nothing of pods.
+	podsFrom int
+	dead     bool
 }
 
 // loop is one controller with its queue.

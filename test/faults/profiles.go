@@ -93,7 +93,7 @@ var happeningGroups = map[string][]string{
 	"pod":       {"delete-pod", "delete-pod", "lose-pod", "lose-pod", "shutdown-pod"},
 	"node":      {"cordon", "uncordon", "taint", "untaint", "not-ready", "reboot", "reboot", "delete-node", "boot-id-missing", "node-down"},
 	"foreign":   {"foreign-pod", "protected-pod", "late-binding", "late-binding", "pdb-strict", "pdb-loose"},
-	"operator":  {"crash", "crash", "second-operator", "relist", "restart"},
+	"operator":  {"crash", "crash", "second-operator", "take-over", "take-over", "relist", "restart"},
 	"write":     {"write-fails", "write-lost", "crash-after-write", "crash-after-write", "list-fails"},
 	"clock":     {"restart-behind", "restart-ahead", "version-up"},
 	"garbage":   {"garbage-states", "garbage-wait", "remove-states", "remove-record"},

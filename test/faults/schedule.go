@@ -118,6 +118,9 @@ func (w *World) offset() time.Duration {
 // due adds what one operator could do.
 func (o *operator) due(all []choice) []choice {
 	for _, k := range o.replica.Pending() {
+		if k == cluster.Pods && o.w.step < o.podsFrom && !o.w.resting {
+			continue
+		}
 		weight := 6
 		if o.w.resting {
 			weight = 40 // passes over old caches are done with
@@ -145,6 +148,18 @@ func (o *operator) catchUp(k cluster.Kind) {
 	}
 	o.w.trace.add(o.w, "%s sees %d changes of %ss", o.name, n, k)
 	o.deliver(o.replica.Deliver(k, n))
+}
+
+// stale is how many changes of a kind the cache of the API server itself is behind, each kind for itself: an operator that
+// takes over may know a node as it is, and not the pods there.
+func (w *World) stale(k cluster.Kind) int {
+	if w.oldPods > 0 {
+		return map[cluster.Kind]int{cluster.Pods: w.oldPods}[k]
+	}
+	if w.plan.Lag == 0 || w.resting || w.chance(0.5) {
+		return 0
+	}
+	return w.rng.IntN(2*w.plan.Lag + 1)
 }
 
 // dueTimer is the index of the earliest timer of the world that is due; -1 when none is.

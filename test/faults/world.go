@@ -63,6 +63,8 @@ type World struct {
 	// pending are the happenings to come, and focus is the pod that the present one is about.
 	pending []Happening
 	focus   *corev1.Pod
+	// oldPods is how many changes of pods the next operator does not know at first.
+	oldPods int
 	// moreUID makes names unique.
 	moreUID int
 
@@ -127,6 +129,7 @@ func newWorld(p *Plan, traced, audited bool) *World {
 	w.watch.init(w)
 	w.cluster.OnWrite = w.written
 	w.cluster.Admit, w.cluster.Disrupt = w.admit, w.disrupt
+	w.cluster.Stale = w.stale
 	w.cluster.Namespace = namespace
 	for _, s := range p.Scripts {
 		w.scripts = append(w.scripts, scriptState{Script: s, left: map[string]int{}})

@@ -89,6 +89,22 @@ func (c *cache) look(server *table) []client.Object {
 	return items
 }
 
+// begin lists what the server had n changes ago. What differs from now is on its way; the states between are not.
+func (c *cache) begin(server *table, n int) {
+	then := &table{kind: c.kind, items: server.behind(n)}
+	c.items = c.look(then)
+	for _, o := range server.items {
+		if had := then.get(client.ObjectKeyFromObject(o)); had != o {
+			c.notice(had, o)
+		}
+	}
+	for _, o := range then.items {
+		if server.get(client.ObjectKeyFromObject(o)) == nil {
+			c.notice(o, nil)
+		}
+	}
+}
+
 // notice queues a write. Objects that come to be selected are new to the cache, those that cease to be are gone.
 func (c *cache) notice(old, o client.Object) {
 	switch {

@@ -36,8 +36,8 @@ type Cluster struct {
 	Admit func(o client.Object) error
 	// Disrupt refuses evictions with the sentence that it returns, as disruption budgets do; "" allows them.
 	Disrupt func(pod *corev1.Pod) string
-	// Stale is how many changes of a kind a live list with resourceVersion 0 is behind: a real server answers it from a
-	// cache. Nil for none.
+	// Stale is how many changes of a kind a live list with resourceVersion 0 is behind, and so is what a new replica begins
+	// with: a real server answers it from a cache. Nil for none.
 	Stale func(k Kind) int
 	// Audit keeps the text of every object that is stored or cached from now on, for Altered.
 	Audit bool
@@ -77,6 +77,13 @@ func (c *Cluster) Client() client.Client { return &conn{cluster: c, read: c.read
 
 // Writes is the number of writes that took effect.
 func (c *Cluster) Writes() int { return c.writes }
+
+func (c *Cluster) staleness(k Kind) int {
+	if c.Stale == nil {
+		return 0
+	}
+	return c.Stale(k)
+}
 
 // Nodes returns all nodes by name. Neither the slice's objects nor those of the accessors below may be changed.
 func (c *Cluster) Nodes() []*corev1.Node { return all[*corev1.Node](c.tables[Nodes]) }

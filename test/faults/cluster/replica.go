@@ -26,7 +26,8 @@ type Replica struct {
 	caches  map[Kind]*cache
 }
 
-// NewReplica returns a process whose caches are fresh.
+// NewReplica returns a process whose caches are as old as Cluster.Stale says, as informers begin with a list of any age; what
+// happened since comes as events.
 func (c *Cluster) NewReplica() *Replica {
 	if c.rules == nil {
 		c.rules = rulesOf(c.Namespace)
@@ -34,7 +35,7 @@ func (c *Cluster) NewReplica() *Replica {
 	r := &Replica{cluster: c, caches: make(map[Kind]*cache, len(Kinds))}
 	for _, k := range Kinds {
 		r.caches[k] = &cache{table: &table{kind: allKinds[k]}, rule: c.rules[k], remember: c.remember}
-		r.caches[k].items = r.caches[k].look(c.tables[k])
+		r.caches[k].begin(c.tables[k], c.staleness(k))
 	}
 	c.replicas = append(c.replicas, r)
 	return r

@@ -141,6 +141,11 @@ var gated = []row{
 		want: "is erroring",
 	},
 	{
+		name: "a permit that is taken back: what is ended just now keeps it",
+		spec: "a@1.0~timeout=5m", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running", gate: "revoked",
+		want: "a@1.0 apply:erroring run=r1 reason=StageTimeout; delete a-apply; is erroring",
+	},
+	{
 		name: "a permit that is taken back: what was ended keeps it for its grace period",
 		spec: "a@1.0", node: "a@1.0 apply:erroring reason=StageTimeout", pods: "a@1.0 apply running ends=10s", gate: "revoked",
 		want: "wait a WaitingForPodToEnd; again 40s; is erroring",

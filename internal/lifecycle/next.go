@@ -215,15 +215,16 @@ func (p *pass) deleteStale() {
 	}
 }
 
-// busy reports whether a pod is there that does not belong to what fails, or that is about to end: what it runs may go on for
-// as long as its grace period lasts.
+// busy reports whether a pod is there that does not belong to what fails, or that is about to end, be it from now on: what it
+// runs may go on for as long as its grace period lasts.
 func (p *pass) busy() bool {
 	failing := map[string]bool{}
 	for _, e := range p.relevant(p.out.Record) {
 		failing[e.Name] = e.State == v1alpha1.StateErroring
 	}
 	return slices.ContainsFunc(p.Pods, func(pod Pod) bool {
-		return !failing[pod.Package] || pod.Terminating && p.Now.Before(pod.Ends.Add(endGrace))
+		ends := slices.ContainsFunc(p.out.Delete, func(d Pod) bool { return d.Name == pod.Name })
+		return !failing[pod.Package] || ends || pod.Terminating && p.Now.Before(pod.Ends.Add(endGrace))
 	})
 }
 

@@ -81,7 +81,7 @@ func TestDiscoveryIsOffUnlessWanted(t *testing.T) {
 	}
 
 	f.stop()
-	f.variables = map[string]string{"DISCOVER_UNINSTALL": "true"}
+	f.variables = map[string]string{"DISCOVER_UNINSTALL": "true", "IMAGE_PULL_SECRET": pullSecret}
 	f.startOperator()
 	s = f.until(s, "the image has been asked", func(x *v1alpha1.Skyhook) bool { return capability.Enabled(x, "tuning") })
 	if s.Generation != 1 || asked.Load() == 0 {

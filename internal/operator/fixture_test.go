@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard()) // an operator that is stopped in the middle of its work has much to say
-	apiserver.Main(m)
+	apiserver.Main(m, checkPermissions)
 }
 
 const (
@@ -37,11 +37,13 @@ const (
 type cluster struct {
 	t         *testing.T
 	config    *rest.Config
+	account   *rest.Config // the operator's, with the chart's roles
 	client    client.WithWatch
 	kubelet   *kubelet
 	namespace string
 	stop      func()
 	writes    writeCounter
+	older     bool // the API server of the operator that starts next is one of an earlier version
 	// variables of the operator that starts next, before those of every test.
 	variables map[string]string
 }
@@ -66,6 +68,7 @@ func newCluster(t *testing.T, nodes int) *cluster {
 	for i := range nodes {
 		f.addNode(f.node(i))
 	}
+	f.account = f.install()
 	f.kubelet = startKubelet(t, c, ns.Name)
 	f.startOperator()
 	t.Cleanup(f.cleanUp)
@@ -111,8 +114,11 @@ func (f *cluster) startOperator() {
 	}
 	options, err := operator.FromEnvironment(none, "v0.0.1-test")
 	f.must(err)
-	config := rest.CopyConfig(f.config)
+	config := rest.CopyConfig(f.account)
 	config.Wrap(f.writes.wrap)
+	if f.older {
+		config.Wrap(withoutStreams)
+	}
 	mgr, err := operator.NewManager(config, options)
 	f.must(err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(f.t.Context()))

@@ -26,10 +26,20 @@ const assetsVariable = "KUBEBUILDER_ASSETS"
 var shared *server
 
 // Main runs the tests of a package on one API server, which starts with the first call of Start and stops after the
-// last test. It never returns. Use it as the body of TestMain.
-func Main(m *testing.M) {
+// last test. Then the checks get the path of the server's audit log, which has all that ServiceAccounts asked for; whatever is
+// wrong with that fails the run. It never returns. Use it as the body of TestMain.
+func Main(m *testing.M, checks ...func(auditLog string) error) {
 	shared = &server{}
 	code := m.Run()
+	for _, check := range checks {
+		if shared.env == nil {
+			break // no test needed it
+		}
+		if err := check(shared.file("audit.log")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+	}
 	if err := shared.stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -57,9 +67,21 @@ func Start(t testing.TB) *rest.Config {
 	return rest.CopyConfig(s.config)
 }
 
+// auditPolicy logs what ServiceAccounts ask for, a watch already when it begins.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+  userGroups: ["system:serviceaccounts"]
+- level: None
+`
+
 type server struct {
-	once   sync.Once
-	env    *envtest.Environment
+	once sync.Once
+	env  *envtest.Environment
+	// folder for files of the server, removed with it.
+	folder string
 	config *rest.Config
 	err    error
 }
@@ -80,10 +102,27 @@ func (s *server) launch() error {
 	s.env = &envtest.Environment{
 		CRDInstallOptions: envtest.CRDInstallOptions{CRDs: definitions, ErrorIfPathMissing: true},
 	}
+	if err := s.audit(); err != nil {
+		return err
+	}
 	s.stopOnSignal()
 	if s.config, err = s.env.Start(); err != nil {
 		return fmt.Errorf("start API server: %w", err)
 	}
+	return nil
+}
+
+func (s *server) file(name string) string { return filepath.Join(s.folder, name) }
+
+func (s *server) audit() (err error) {
+	if s.folder, err = os.MkdirTemp("", "apiserver-"); err != nil {
+		return fmt.Errorf("make a folder for the audit log: %w", err)
+	}
+	if err := os.WriteFile(s.file("policy.yaml"), []byte(auditPolicy), 0o600); err != nil {
+		return fmt.Errorf("write the audit policy: %w", err)
+	}
+	s.env.ControlPlane.GetAPIServer().Configure().
+		Set("audit-policy-file", s.file("policy.yaml")).Set("audit-log-path", s.file("audit.log"))
 	return nil
 }
 
@@ -94,7 +133,7 @@ func (s *server) stopOnSignal() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	go func() {
 		<-signals
-		_ = s.env.Stop() // the test has failed anyhow
+		_ = s.stop() // the test has failed anyhow
 		os.Exit(1)
 	}()
 }
@@ -103,8 +142,12 @@ func (s *server) stop() error {
 	if s.env == nil {
 		return nil
 	}
-	if err := s.env.Stop(); err != nil {
-		return fmt.Errorf("stop API server: %w", err)
+	stopped := s.env.Stop()
+	if err := os.RemoveAll(s.folder); err != nil {
+		return fmt.Errorf("remove the API server's files: %w", err)
+	}
+	if stopped != nil {
+		return fmt.Errorf("stop API server: %w", stopped)
 	}
 	return nil
 }

@@ -41,6 +41,11 @@ func TestPermissions(t *testing.T) {
 		{"retained definitions", own, "apps", "controllerrevisions", "create", true},
 		{"retained definitions that nobody needs", own, "apps", "controllerrevisions", "delete", true},
 		{"leader election", own, "coordination.k8s.io", "leases", "update", true},
+		{"never writes a spec", cluster, group, "skyhooks", "update", false},
+		{"nor a status as a whole", cluster, group, "skyhooks/status", "update", false},
+		{"package pods stay as they are made", own, "", "pods", "update", false},
+		{"package pods stay as they are made, in part", own, "", "pods", "patch", false},
+		{"retained definitions are renewed in part only", own, "apps", "controllerrevisions", "update", false},
 		{"never deletes what users made", cluster, group, "skyhooks", "delete", false},
 		{"never makes what users make", cluster, group, "skyhooks", "create", false},
 		{"no nodes deleted", cluster, "", "nodes", "delete", false},
@@ -91,6 +96,14 @@ func TestPullSecret(t *testing.T) {
 				t.Errorf("may do more: %v", rules)
 			}
 		})
+	}
+}
+
+// TestPermissionsFollowTheValues: what is off needs none.
+func TestPermissionsFollowTheValues(t *testing.T) {
+	alone := render(t, "--set", "controllerManager.replicas=1,controllerManager.podDisruptionBudget=null,controllerManager.manager.env.leaderElection=false")
+	if may(get[*rbacv1.Role](t, alone, "Role/skyhook-operator-manager-role").Rules, "coordination.k8s.io", "leases", "update") {
+		t.Error("the operator may write leases, though it elects no leader")
 	}
 }
 

@@ -111,15 +111,16 @@ func (a audit) count(t *testing.T, skyhook string) map[string]int {
 	counts := map[string]int{}
 	for lines := json.NewDecoder(f); lines.More(); {
 		var e struct {
-			UserAgent string
-			ObjectRef struct{ Resource, Subresource, Name string }
+			Verb, UserAgent string
+			ObjectRef       struct{ Resource, Subresource, Name string }
 		}
 		if err := lines.Decode(&e); err != nil {
 			t.Fatal(err)
 		}
 		o := e.ObjectRef
 		perSkyhook := o.Resource == "configmaps" && !strings.Contains(o.Name, "-metadata-")
-		if !strings.HasPrefix(e.UserAgent, "skyhook-operator/") || o.Resource == "leases" || perSkyhook ||
+		read := e.Verb == "get" || e.Verb == "list" || e.Verb == "watch"
+		if read || !strings.HasPrefix(e.UserAgent, "skyhook-operator/") || o.Resource == "leases" || perSkyhook ||
 			o.Resource == "pods" && !strings.HasPrefix(o.Name, skyhook+"-") {
 			continue
 		}

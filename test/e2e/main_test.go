@@ -32,6 +32,8 @@ const (
 var bed struct {
 	*testbed.Cluster
 	client client.WithWatch
+	// auditFrom is where the audit log of this run begins: the file may be older.
+	auditFrom int64
 }
 
 func TestMain(m *testing.M) {
@@ -46,6 +48,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "e2e: set up:", err)
 	} else {
 		code = m.Run()
+		if err := checkPermissions(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "e2e:", err)
+			code = max(code, 1)
+		}
 	}
 	stop()
 	if os.Getenv("E2E_KEEP") == "" { // set it to look around afterwards
@@ -74,6 +80,9 @@ func setUp(ctx context.Context) error {
 		return err
 	}
 	bed.Cluster = cluster
+	if info, err := os.Stat(cluster.AuditLog()); err == nil {
+		bed.auditFrom = info.Size()
+	}
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
 	if err != nil {
 		return fmt.Errorf("read the kubeconfig: %w", err)

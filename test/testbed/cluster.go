@@ -62,7 +62,8 @@ func (c *Cluster) refresh(ctx context.Context) (err error) {
 // Kubeconfig returns the path of the administrator's client configuration, usable on this machine.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, fileConfig) }
 
-// AuditLog returns the path of the API server's audit log: one JSON event a line for each write, with its user agent.
+// AuditLog returns the path of the API server's audit log: one JSON event a line for each write, with its user agent, and for
+// what programs in pods read.
 func (c *Cluster) AuditLog() string { return auditLog(c.dir) }
 
 // Bin returns the folder of etcd, kube-apiserver, kubectl and the like, also for envtest.

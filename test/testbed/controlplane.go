@@ -8,14 +8,22 @@ import (
 	"path/filepath"
 )
 
-// auditPolicy logs every write to the API once, by its metadata: tests count writes per user agent from it.
+// auditPolicy logs every write to the API once, by its metadata: tests count writes per user agent from it. Of programs in pods
+// it has what they read as well, a watch already when it begins: tests compare that with what they may do.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
-omitStages: [RequestReceived, ResponseStarted]
+omitStages: [RequestReceived]
 rules:
 - level: None
   verbs: [get, list, watch]
+  userGroups: ["system:serviceaccounts:kube-system"]
 - level: Metadata
+  verbs: [get, list, watch]
+  userGroups: ["system:serviceaccounts"]
+- level: None
+  verbs: [get, list, watch]
+- level: Metadata
+  omitStages: [ResponseStarted]
 `
 
 // controlPlane knows the folders of one cluster's control plane and renders what its programs need.

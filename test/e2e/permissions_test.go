@@ -1,0 +1,79 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/test/install"
+	"github.com/skyhook-operator/skyhook/test/permissions"
+)
+
+// rare is what the operator needs and this suite has no occasion for. The tests of internal/operator have, and prove that it
+// is used.
+var rare = map[string]string{
+	"update skyhooks/finalizers.skyhook.nvidia.com in the cluster": "the API server asks for it itself, where owners block deletion",
+
+	"list configmaps in its own namespace":                                                                                       "for API servers that cannot stream (before 1.34)",
+	"list controllerrevisions.apps in its own namespace":                                                                         "the same",
+	"list secrets named webhook-cert in its own namespace":                                                                       "the same",
+	"list deploymentpolicies.skyhook.nvidia.com in the cluster":                                                                  "the same",
+	"list validatingwebhookconfigurations.admissionregistration.k8s.io named skyhook-operator-validating-webhook in the cluster": "the same",
+
+	"get configmaps in its own namespace":                    "where its name is taken",
+	"get controllerrevisions.apps in its own namespace":      "where its name is taken",
+	"get pods in its own namespace":                          "where its name is taken",
+	"patch controllerrevisions.apps in its own namespace":    "when an earlier definition counts again",
+	"list skyhooks.skyhook.nvidia.com in the cluster":        "when a policy in use is deleted",
+	"update secrets named webhook-cert in its own namespace": "when the certificate is renewed",
+
+	"create tokenreviews.authentication.k8s.io in the cluster":        "when somebody reads metrics",
+	"create subjectaccessreviews.authorization.k8s.io in the cluster": "when somebody reads metrics",
+}
+
+// checkPermissions compares what the installed roles grant the operator with what it asked for while the suite ran. That
+// something is not used tells nothing when only some tests ran.
+func checkPermissions(ctx context.Context) error {
+	log, err := os.Open(bed.AuditLog())
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if _, err := log.Seek(bed.auditFrom, io.SeekStart); err != nil {
+		return fmt.Errorf("read the audit log: %w", err)
+	}
+	requests, err := permissions.Read(log, install.Release+"-skyhook-operator-controller-manager")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, r := range permissions.Refused(requests) {
+		errs = append(errs, fmt.Errorf("the operator is refused what it needs: %s; grant it in the chart", r))
+	}
+	if all := flag.Lookup("test.run").Value.String() + flag.Lookup("test.skip").Value.String(); all != "" || testing.Short() {
+		return errors.Join(errs...)
+	}
+	var home rbacv1.Role
+	var cluster rbacv1.ClusterRole
+	if err := bed.client.Get(ctx, client.ObjectKey{Namespace: install.Namespace, Name: "skyhook-operator-manager-role"}, &home); err != nil {
+		return fmt.Errorf("get the operator's Role: %w", err)
+	}
+	if err := bed.client.Get(ctx, client.ObjectKey{Name: "skyhook-operator-manager-role"}, &cluster); err != nil {
+		return fmt.Errorf("get the operator's ClusterRole: %w", err)
+	}
+	for _, grant := range (permissions.Roles{Home: home.Rules, Cluster: cluster.Rules}).Unused(requests) {
+		if rare[grant] == "" {
+			errs = append(errs, fmt.Errorf("the chart grants the operator what no call uses: %s", grant))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -69,21 +69,21 @@ func packageTree(dir string) (tree, error) {
 
 // packageEntry reads one file. Of its mode only "executable" counts, as in git, and a script is executable always: the
 // umask of a clone must not change the image.
-func packageEntry(path string, d fs.DirEntry) (entry, error) {
+func packageEntry(name string, d fs.DirEntry) (entry, error) {
 	switch {
 	case d.IsDir():
 		return folder(0o755), nil
 	case d.Type()&fs.ModeSymlink != 0:
-		target, err := os.Readlink(path)
+		target, err := os.Readlink(name)
 		return symlink(target), err
 	case !d.Type().IsRegular():
-		return entry{}, fmt.Errorf("%s is neither a file nor a folder nor a symbolic link; remove it", packagefile.Printable(path))
+		return entry{}, fmt.Errorf("%s is neither a file nor a folder nor a symbolic link; remove it", packagefile.Printable(name))
 	}
 	info, err := d.Info()
 	if err != nil {
 		return entry{}, err
 	}
-	content, err := os.ReadFile(path)
+	content, err := os.ReadFile(name)
 	if err != nil {
 		return entry{}, err
 	}

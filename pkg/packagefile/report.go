@@ -90,7 +90,7 @@ func Printable(text string) string {
 		return text
 	}
 	var b strings.Builder
-	for len(text) > 0 {
+	for text != "" {
 		r, size := utf8.DecodeRuneInString(text)
 		switch {
 		case r == utf8.RuneError && size == 1:

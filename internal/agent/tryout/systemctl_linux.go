@@ -26,8 +26,8 @@ exec /dev/.systemctl "$@"
 // script. It is still to be found in dev, which is the trial's own.
 func mountSystemctl(root, dev string) error {
 	for _, place := range []string{"usr/bin/systemctl", "bin/systemctl"} {
-		real := filepath.Join(root, place)
-		if info, err := os.Lstat(real); err != nil || !info.Mode().IsRegular() {
+		hidden := filepath.Join(root, place)
+		if info, err := os.Lstat(hidden); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
 		moved, script := filepath.Join(dev, ".systemctl"), filepath.Join(dev, ".systemctl.sh")
@@ -40,14 +40,14 @@ func mountSystemctl(root, dev string) error {
 		if err := os.Chmod(script, 0o755); err != nil { //nolint:gosec // all may run it, as the one that it hides
 			return err
 		}
-		if err := syscall.Mount(real, moved, "", syscall.MS_BIND, ""); err != nil {
+		if err := syscall.Mount(hidden, moved, "", syscall.MS_BIND, ""); err != nil {
 			return err
 		}
-		if err := syscall.Mount(script, real, "", syscall.MS_BIND, ""); err != nil {
+		if err := syscall.Mount(script, hidden, "", syscall.MS_BIND, ""); err != nil {
 			return err
 		}
 		// Nothing in dev can be run, but this.
-		return syscall.Mount("", real, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY|syscall.MS_NOSUID|syscall.MS_NODEV, "")
+		return syscall.Mount("", hidden, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY|syscall.MS_NOSUID|syscall.MS_NODEV, "")
 	}
 	return nil
 }

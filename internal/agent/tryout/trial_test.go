@@ -58,18 +58,18 @@ func TestSkyhookName(t *testing.T) {
 
 func TestIgnoredCommands(t *testing.T) {
 	var (
-		c    ignoredCommands
-		copy strings.Builder
+		c      ignoredCommands
+		passed strings.Builder
 	)
 	const text = "[out]1 Running in chroot, ignoring command 'is-active'\nx\n[err]2 Running in chroot, ignoring request: start\nRunning in chroot, ignoring command 'start'\n"
-	w := c.watch(&copy)
+	w := c.watch(&passed)
 	for _, r := range text {
 		if _, err := io.WriteString(w, string(r)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := c.list(); !slices.Equal(got, []string{"is-active", "start"}) || copy.String() != text {
-		t.Errorf("got %q and %q", got, &copy)
+	if got := c.list(); !slices.Equal(got, []string{"is-active", "start"}) || passed.String() != text {
+		t.Errorf("got %q and %q", got, &passed)
 	}
 }
 

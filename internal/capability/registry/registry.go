@@ -14,8 +14,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
-	// The operator's image has no certificates. Those that are mounted win.
-	_ "golang.org/x/crypto/x509roots/fallback"
+	_ "golang.org/x/crypto/x509roots/fallback" // the operator's image has no certificates; those that are mounted win
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"

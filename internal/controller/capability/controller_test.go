@@ -113,11 +113,13 @@ func TestFailureIsNotForever(t *testing.T) {
 	}
 	for range 2 {
 		now = now.Add(capability.RetryAfter - time.Second)
-		if w.reconcile(s); w.images.took() != 0 {
+		w.reconcile(s)
+		if w.images.took() != 0 {
 			t.Error("asked before its time")
 		}
 		now = now.Add(time.Second)
-		if w.reconcile(s); w.images.took() == 0 || len(w.happened()) != 0 {
+		w.reconcile(s)
+		if w.images.took() == 0 || len(w.happened()) != 0 {
 			t.Error("not asked again, or told again")
 		}
 	}
@@ -128,7 +130,8 @@ func TestFailureIsNotForever(t *testing.T) {
 	}
 	w.images.took()
 	now = now.Add(capability.RetryAfter)
-	if w.reconcile(s); w.images.took() != 0 {
+	w.reconcile(s)
+	if w.images.took() != 0 {
 		t.Error("an image that has answered was asked again")
 	}
 	// Another operator takes over: the while begins anew.
@@ -136,11 +139,13 @@ func TestFailureIsNotForever(t *testing.T) {
 	w.reconcile(other)
 	w.images.took()
 	w.Reconciler = &capability.Reconciler{Client: w.Client, Live: w.Live, Events: w.Events, Registry: w.Registry, Now: w.Now}
-	if w.reconcile(other); w.images.took() != 0 {
+	w.reconcile(other)
+	if w.images.took() != 0 {
 		t.Error("asked at once after a restart")
 	}
 	now = now.Add(capability.RetryAfter)
-	if w.reconcile(other); w.images.took() == 0 {
+	w.reconcile(other)
+	if w.images.took() == 0 {
 		t.Error("not asked after a restart")
 	}
 }

@@ -154,7 +154,7 @@ func skipped(entry fs.DirEntry) error {
 }
 
 func copyEntry(path string, entry fs.DirEntry, to *os.Root, name string) error {
-	if existing, err := to.Lstat(name); err == nil && !(entry.IsDir() && existing.IsDir()) {
+	if existing, err := to.Lstat(name); err == nil && (!entry.IsDir() || !existing.IsDir()) {
 		if err := to.RemoveAll(name); err != nil {
 			return err
 		}

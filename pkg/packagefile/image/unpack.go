@@ -67,7 +67,8 @@ type content struct {
 
 func unpack(ctx context.Context, img v1.Image, root *os.Root, left *int64) (*content, error) {
 	c := &content{root: root, odd: map[string]oddity{}, left: left}
-	return c, c.unpack(ctx, img)
+	err := c.unpack(ctx, img)
+	return c, err
 }
 
 func (c *content) unpack(ctx context.Context, img v1.Image) error {

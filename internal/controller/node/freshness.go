@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -169,7 +169,6 @@ func unseen(cached []corev1.Pod, wrote []writtenPod, present bool) []writtenPod 
 
 // older compares resource versions, which the API server counts up.
 func older(have, want string) bool {
-	h, errHave := strconv.ParseUint(have, 10, 64)
-	w, errWant := strconv.ParseUint(want, 10, 64)
-	return errHave == nil && errWant == nil && h < w
+	order, err := resourceversion.CompareResourceVersion(have, want)
+	return err == nil && order < 0
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -31,6 +32,8 @@ const (
 	fieldManager = "skyhook-controller"
 	// passInterval is how often one Skyhook is looked at, at most: bursts of node changes become one pass.
 	passInterval = time.Second
+	// seenPatience is for how long a pass is repeated because the cache does not show the status that was written last.
+	seenPatience = 10 * time.Second
 )
 
 // Reconciler plans the rollout of one Skyhook.
@@ -77,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		// The cache was behind; the change that it missed wakes this Skyhook, at the latest this does.
 		return ctrl.Result{RequeueAfter: passInterval}, nil
 	}
-	return ctrl.Result{}, err
+	return ctrl.Result{RequeueAfter: r.pacer.again(&s, r.Clock.Now())}, err
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
@@ -154,6 +157,9 @@ type pass struct {
 	at         time.Time
 	uid        types.UID
 	generation int64
+	// written is the resourceVersion of the last status that was written, at a time.
+	written   string
+	writtenAt time.Time
 }
 
 // wait returns how long the next pass has to wait; 0 when it may run now, which is then counted. A new generation never
@@ -165,11 +171,41 @@ func (p *pacer) wait(s *v1alpha1.Skyhook, now time.Time) time.Duration {
 	if left := last.at.Add(passInterval).Sub(now); ok && last.uid == s.UID && last.generation == s.Generation && left > 0 {
 		return left
 	}
+	if last.uid != s.UID {
+		last = pass{}
+	}
+	last.at, last.uid, last.generation = now, s.UID, s.Generation
+	p.set(s.Name, last)
+	return 0
+}
+
+// wrote notes a status that was written.
+func (p *pacer) wrote(s *v1alpha1.Skyhook, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := p.last[s.Name]
+	last.written, last.writtenAt = s.ResourceVersion, now
+	p.set(s.Name, last)
+}
+
+func (p *pacer) set(name string, last pass) {
 	if p.last == nil {
 		p.last = map[string]pass{}
 	}
-	p.last[s.Name] = pass{at: now, uid: s.UID, generation: s.Generation}
-	return 0
+	p.last[name] = last
+}
+
+// again returns when to look once more at a Skyhook that the cache showed without the last status that was written: what was
+// right against that needed no write, and the write wakes nobody. 0 when the cache was not behind.
+func (p *pacer) again(cached *v1alpha1.Skyhook, now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := p.last[cached.Name]
+	order, err := resourceversion.CompareResourceVersion(cached.ResourceVersion, last.written)
+	if err != nil || order >= 0 || now.Sub(last.writtenAt) >= seenPatience {
+		return 0
+	}
+	return passInterval
 }
 
 func (p *pacer) forget(name string) {

@@ -66,7 +66,7 @@ func TestReconcileIsPaced(t *testing.T) {
 		wait  time.Duration
 		want  string
 	}{
-		{0, 0, "patch Skyhook demo, create ControllerRevision demo-a-0f0f345055, patch status Skyhook demo"},
+		{0, passInterval, "patch Skyhook demo, create ControllerRevision demo-a-0f0f345055, patch status Skyhook demo"},
 		{400 * time.Millisecond, 600 * time.Millisecond, ""},
 		{600 * time.Millisecond, 0, ""}, // looked at, but nothing is to be written
 	} {
@@ -78,6 +78,38 @@ func TestReconcileIsPaced(t *testing.T) {
 		if writes := w.took(); writes != step.want {
 			t.Errorf("wrote %q, want %q", writes, step.want)
 		}
+	}
+}
+
+// TestStatusThatTheCacheLacks: a pass that saw an older status than the one written last is not the last pass: its plan may be
+// the older one again, which needs no write, and what is written stays wrong.
+func TestStatusThatTheCacheLacks(t *testing.T) {
+	wrote := time.Unix(1000, 0)
+	for _, c := range []struct {
+		cached string
+		after  time.Duration
+		want   time.Duration
+	}{
+		{"99", 0, passInterval},
+		{"99", seenPatience - 1, passInterval},
+		{"99", seenPatience, 0}, // an API server that was restored from a backup counts from an earlier one
+		{"100", 0, 0},
+		{"101", 0, 0},
+		{"", 0, 0},
+	} {
+		var p pacer
+		s := newSkyhook("demo")
+		s.ResourceVersion = "100"
+		p.wait(s, wrote)
+		p.wrote(s, wrote)
+		s.ResourceVersion = c.cached
+		if got := p.again(s, wrote.Add(c.after)); got != c.want {
+			t.Errorf("cached %q, %s after the write: again in %s, want %s", c.cached, c.after, got, c.want)
+		}
+	}
+	var p pacer
+	if got := p.again(newSkyhook("demo"), wrote); got != 0 {
+		t.Errorf("nothing was written: again in %s", got)
 	}
 }
 

@@ -47,6 +47,9 @@ const (
 	AnnotationWaitPrefix = KeyPrefix + "wait_"
 	// AnnotationBootPrefix begins the key of the boot id seen last; kept only where packages are applied again after a reboot.
 	AnnotationBootPrefix = KeyPrefix + "boot_"
+	// LabelSealPrefix begins the key of the seal of the record. The admission plugin NodeRestriction lets no kubelet write labels
+	// of this domain, while it may write every annotation of its node.
+	LabelSealPrefix = "node-restriction.kubernetes.io/skyhook_"
 )
 
 // Keys of a node that belong to no single Skyhook.

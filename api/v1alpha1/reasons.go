@@ -110,6 +110,8 @@ const (
 	ReasonNodeNotReady = "NodeNotReady"
 	// ReasonNodeStateMalformed: what the node remembers of the Skyhook cannot be read. An administrator.
 	ReasonNodeStateMalformed = "NodeStateMalformed"
+	// ReasonNodeStateUnsealed: the node keeps workloads off, and its record is not as the operator wrote it. An administrator.
+	ReasonNodeStateUnsealed = "NodeStateUnsealed"
 	// ReasonDepartedNotReady: the node left the selection at work and is not Ready, so that it keeps its permit. An administrator.
 	ReasonDepartedNotReady = "DepartedNotReady"
 	// ReasonUnknown stands for a reason that is no word, and for a status of which nothing is known. Whoever the message names.

@@ -90,6 +90,13 @@ type SkyhookStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
+	// SealedSince is when the operator began to seal what nodes record of this
+	// Skyhook, which it does from the first runtimeRequired on: a label that
+	// kubelets cannot write proves who wrote the record. Records on older nodes
+	// that have no seal yet are sealed as they are. Written once.
+	// +optional
+	SealedSince *metav1.Time `json:"sealedSince,omitempty"`
+
 	// Permits are the nodes that may work now, each as
 	// node=generation/order[/round][!]. A node starts new work only while it is
 	// listed here. Order is its place in this rollout (SKYHOOK_NODE_ORDER); with

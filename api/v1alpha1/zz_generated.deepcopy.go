@@ -647,6 +647,10 @@ func (in *SkyhookStatus) DeepCopyInto(out *SkyhookStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.SealedSince != nil {
+		in, out := &in.SealedSince, &out.SealedSince
+		*out = (*in).DeepCopy()
+	}
 	if in.Permits != nil {
 		in, out := &in.Permits, &out.Permits
 		*out = make([]Permit, len(*in))

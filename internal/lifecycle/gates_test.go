@@ -320,7 +320,7 @@ func demandFirst(t *testing.T, node string, earlier, later closed) {
 	})
 	d := lifecycle.Next(o)
 	if earlier.reason == v1alpha1.ReasonNodeStateMalformed {
-		d = lifecycle.Unreadable(o, "-")
+		d = lifecycle.Unreadable(o, malformed("-"))
 		d.Waits = []lifecycle.Wait{*d.Record.Wait}
 	}
 	for _, s := range d.Start {

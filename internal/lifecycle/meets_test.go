@@ -24,7 +24,7 @@ func TestMeetsUnreadableReleasesBesidePod(t *testing.T) {
 		o.Skyhook = "s1"
 		o.Record.Unreadable = true
 		o.InFlight = &record.Interrupt{Skyhook: "s1", Packages: []string{"a|1.0"}, Type: v1alpha1.InterruptService, Run: "r1", BootID: "b1"}
-		if d := lifecycle.Unreadable(o, "bad"); d.InFlight == nil && len(d.Delete) == 1 {
+		if d := lifecycle.Unreadable(o, malformed("bad")); d.InFlight == nil && len(d.Delete) == 1 {
 			t.Errorf("%s: the interrupt in flight is released while its pod is only about to be deleted", outcome)
 		}
 	}
@@ -176,7 +176,7 @@ func TestMeetsDrainWaitOfFailingNode(t *testing.T) {
 func TestMeetsUnreadableReturnsPermitBesidePod(t *testing.T) {
 	o := observation(t, row{spec: "a@1.0", pods: "a@1.0 apply failing restarts=3 reason=StepFailed exit=1"})
 	o.Record.Unreadable = true
-	if d := lifecycle.Unreadable(o, "bad"); d.Record.Done != "" && len(d.Delete) == 1 {
+	if d := lifecycle.Unreadable(o, malformed("bad")); d.Record.Done != "" && len(d.Delete) == 1 {
 		t.Errorf("permit %s is returned while the pod is only about to be deleted", d.Record.Done)
 	}
 }

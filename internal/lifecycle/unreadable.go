@@ -5,10 +5,10 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// Unreadable decides for a node whose package states cannot be read. They are left as they are, so that nothing gets lost,
-// and nothing starts. What runs may end, but nothing is tried again, and the node gives back its permit and the interrupt in
-// flight, so that it holds up nobody else.
-func Unreadable(o Observation, message string) Decision {
+// Unreadable decides for a node whose package states cannot be read, or are not to be believed, as why tells. They are left as
+// they are, so that nothing gets lost, and nothing starts. What runs may end, but nothing is tried again, and the node gives
+// back its permit and the interrupt in flight, so that it holds up nobody else.
+func Unreadable(o Observation, why Hold) Decision {
 	d := Decision{Record: o.Record, InFlight: o.InFlight.Clone()}
 	left, interrupts := 0, o.Node.InterruptPods
 	for _, pod := range o.Pods {
@@ -24,8 +24,7 @@ func Unreadable(o Observation, message string) Decision {
 	}
 	d.Record.Status = v1alpha1.StatusUnknown
 	_, now := presentTimes(o.Record, o.Now)
-	w := Wait{Reason: v1alpha1.ReasonNodeStateMalformed, Message: message, Frees: record.FreesAdministrator}
-	d.Record.Wait = waitSince(w, o.Record.Wait, now)
+	d.Record.Wait = waitSince(why.Wait, o.Record.Wait, now)
 	if o.InFlight.OwnedBy(o.Skyhook) && interrupts == 0 {
 		d.InFlight = nil
 	}

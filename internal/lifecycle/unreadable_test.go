@@ -7,6 +7,10 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 )
 
+func malformed(message string) lifecycle.Hold {
+	return lifecycle.Hold{Wait: lifecycle.Wait{Reason: "NodeStateMalformed", Message: message, Frees: "administrator"}}
+}
+
 // TestUnreadable: nothing starts on a node whose record nobody can read, and it holds up nobody else. What is told:
 //
 //	delete pod; is status; returned; tell Reason since=-5s
@@ -82,7 +86,7 @@ func TestUnreadable(t *testing.T) {
 			o := observation(t, row{pods: c.pods, gate: c.gate})
 			o.Record.Unreadable = true
 			o.Record.Done = ""
-			d := lifecycle.Unreadable(o, message("garbage"))
+			d := lifecycle.Unreadable(o, malformed(message("garbage")))
 			if got := strings.Join(describe(t, o, d), "; "); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}

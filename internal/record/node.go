@@ -137,8 +137,12 @@ func Exists(skyhook string, annotations, labels map[string]string) bool {
 			return true
 		}
 	}
-	_, ok := labels[v1alpha1.LabelStatusPrefix+skyhook]
-	return ok
+	for _, prefix := range labelPrefixes {
+		if _, ok := labels[prefix+skyhook]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 // Skyhooks returns the sorted names of all Skyhooks whose record, or part of it, is on the node.
@@ -152,8 +156,10 @@ func Skyhooks(annotations, labels map[string]string) []string {
 		}
 	}
 	for key := range labels {
-		if name, ok := strings.CutPrefix(key, v1alpha1.LabelStatusPrefix); ok {
-			names[name] = true
+		for _, p := range labelPrefixes {
+			if name, ok := strings.CutPrefix(key, p); ok {
+				names[name] = true
+			}
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
@@ -169,14 +175,14 @@ func CordonedByOther(skyhook string, annotations map[string]string) bool {
 	return false
 }
 
-// Owns reports whether a node annotation belongs to the record of any Skyhook.
-func Owns(annotation string) bool {
+// Owns reports whether a node annotation, or label, belongs to the record of any Skyhook.
+func Owns(key string) bool {
 	for _, p := range keyPrefixes {
-		if strings.HasPrefix(annotation, p) {
+		if strings.HasPrefix(key, p) {
 			return true
 		}
 	}
-	return annotation == v1alpha1.AnnotationInterrupt
+	return key == v1alpha1.AnnotationInterrupt || isSeal(key)
 }
 
 // AnnotationCount is how many annotations make a record.
@@ -186,6 +192,9 @@ var keyPrefixes = [AnnotationCount]string{
 	v1alpha1.AnnotationNodeStatePrefix, v1alpha1.AnnotationStatusPrefix, v1alpha1.AnnotationVersionPrefix, v1alpha1.AnnotationPermitPrefix,
 	v1alpha1.AnnotationCordonPrefix, v1alpha1.AnnotationWaitPrefix, v1alpha1.AnnotationBootPrefix,
 }
+
+// labelPrefixes are those of a record's labels.
+var labelPrefixes = []string{v1alpha1.LabelStatusPrefix, v1alpha1.LabelSealPrefix}
 
 func annotationKeys(skyhook string) [AnnotationCount]string {
 	keys := keyPrefixes

@@ -110,7 +110,7 @@ func AcceptBoot(bootID string, annotations map[string]string) Patch {
 	return p
 }
 
-// Clear returns the change that removes a Skyhook's record. Package states stay as long as there are any: their files
+// Clear returns the change that removes a Skyhook's record, and its seal. Package states stay as long as there are any: their files
 // may still be on the host, and only these annotations tell which. The permit that n is done with stays, too, if any:
 // the operator has yet to read it.
 func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch {
@@ -130,7 +130,9 @@ func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch 
 		}
 		p.set(p.annotate, k, want, annotations)
 	}
-	p.set(p.label, v1alpha1.LabelStatusPrefix+skyhook, "", labels)
+	for _, prefix := range labelPrefixes {
+		p.set(p.label, prefix+skyhook, "", labels)
+	}
 	return p
 }
 

@@ -52,6 +52,17 @@ func HoldMalformed(err error) *lifecycle.Hold {
 	}
 }
 
+// HoldUnsealed keeps a Skyhook off a node that keeps workloads off until it is complete, but whose record somebody else than the
+// operator wrote: by that alone it would let them in.
+func HoldUnsealed(skyhook string) *lifecycle.Hold {
+	return &lifecycle.Hold{
+		Status: v1alpha1.StatusBlocked, Release: true,
+		Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeStateUnsealed, Frees: record.FreesAdministrator, Message: fmt.Sprintf(
+			"annotation %s is not as the operator wrote it, so the runtime taint stays; remove the annotation to have the packages applied again on this node",
+			v1alpha1.AnnotationNodeStatePrefix+skyhook)},
+	}
+}
+
 // HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does. Only a Skyhook that workloads
 // wait for works under the runtime taint; for others, goes says that the operator will take it off the node by itself.
 func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint, goes bool) *lifecycle.Hold {

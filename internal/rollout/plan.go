@@ -24,6 +24,7 @@ func Plan(in Input) v1alpha1.SkyhookStatus {
 	if !in.Unretained {
 		status.ObservedGeneration = in.Skyhook.Generation
 	}
+	status.SealedSince = sealedSince(in)
 	status.Resumed = resumed(in.Skyhook)
 	status.NextOrder, status.NodeOrderOffset = f.numbers.next, int(f.numbers.next)
 	status.FirstRound, status.NextRound = f.numbers.firstRound, f.numbers.nextRound

@@ -9,15 +9,17 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // Skyhook is what matters of one Skyhook on the node.
 type Skyhook struct {
 	// Required says that workloads wait for it: spec.runtimeRequired, and it targets the node.
 	Required bool
-	// Auto says that it has new nodes tainted: spec.autoTaintNewNodes.
+	// Auto says that it has the node tainted, which is New to it: spec.autoTaintNewNodes.
 	Auto bool
 	// Complete says that the node has all that it wants.
 	Complete bool
@@ -44,7 +46,7 @@ func Annotation(t corev1.Taint) string {
 }
 
 // Next decides for one node. The taint goes once all Skyhooks that require it are complete; what nobody requires any more
-// goes, if the operator added it. Nodes are new until the operator has written an annotation on them.
+// goes, if the operator added it.
 func Next(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook) Change {
 	required := slices.DeleteFunc(slices.Clone(skyhooks), func(s Skyhook) bool { return !s.Required || s.Leaving })
 	tainted := Has(node, t)
@@ -69,14 +71,21 @@ func Next(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook) Change {
 			return Change{}
 		}
 		return Change{Taints: without(node, t), Message: "every Skyhook that workloads wait for is complete"}
-	case !tainted && isNew(node) && slices.ContainsFunc(required, func(s Skyhook) bool { return s.Auto }):
+	case !tainted && slices.ContainsFunc(required, func(s Skyhook) bool { return s.Auto }):
 		return Change{Taints: with(node, t), Mark: &yes, Message: "the node is new"}
 	}
 	return Change{}
 }
 
-// isNew reports whether the operator never wrote an annotation on the node.
-func isNew(node *corev1.Node) bool {
+// New reports whether a node is new to a Skyhook whose records are sealed since then; nil for not yet. A node may have put any
+// annotation on itself, but no seal; a node that is older may be known from before there were seals, and has an annotation then.
+func New(node *corev1.Node, since *metav1.Time) bool {
+	if record.AnySeal(node.Labels) {
+		return false
+	}
+	if since != nil && since.Before(&node.CreationTimestamp) {
+		return true
+	}
 	for key := range node.Annotations {
 		if strings.HasPrefix(key, v1alpha1.KeyPrefix) {
 			return false

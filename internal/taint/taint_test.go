@@ -3,6 +3,7 @@ package taint_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -89,8 +90,7 @@ func TestNext(t *testing.T) {
 		{"a new node, only auto", "", "auto", ""},
 		{"a new node that registered with the taint", "tainted", "required+auto", ""},
 		{"a new node, nothing to wait for", "", "required+auto+complete", ""},
-		{"a known node", "known", "required+auto", ""},
-		{"a node that was tainted before", "marked", "required+auto", ""},
+		{"a known node", "known", "required", ""},
 		{"a new node with another effect of the key", "sibling", "required+auto", "taint mark"},
 
 		{"applied again after a reboot", "known", "required+reapplied", "taint mark"},
@@ -132,5 +132,44 @@ func TestAnnotation(t *testing.T) {
 		if got := taint.Annotation(corev1.Taint{Key: key}); got != want {
 			t.Errorf("%s: got %s, want %s", key, got, want)
 		}
+	}
+}
+
+// TestNew: a node cannot make itself known. What it has:
+//
+//	known     an annotation of the operator's, as anybody may write it
+//	sealed    a seal, which no kubelet writes
+//	younger   created after records began to be sealed
+func TestNew(t *testing.T) {
+	since := metav1.NewTime(time.Unix(1_800_000_000, 0))
+	for _, c := range []struct {
+		node string
+		want bool
+	}{
+		{"", true},
+		{"known", false},
+		{"sealed", false},
+		{"known sealed", false},
+		{"younger", true},
+		{"younger known", true},
+		{"younger sealed", false},
+		{"younger known sealed", false},
+	} {
+		t.Run(c.node, func(t *testing.T) {
+			n := node(c.node)
+			n.Labels, n.CreationTimestamp = map[string]string{"pool": "x"}, since
+			if strings.Contains(c.node, "sealed") {
+				n.Labels["node-restriction.kubernetes.io/skyhook_other"] = "0f"
+			}
+			if strings.Contains(c.node, "younger") {
+				n.CreationTimestamp.Time = since.Add(time.Second)
+			}
+			if got := taint.New(n, &since); got != c.want {
+				t.Errorf("new: %t", got)
+			}
+			if before := taint.New(n, nil); strings.Contains(c.node, "younger") && before != (c.node == "younger") {
+				t.Errorf("new before records are sealed: %t", before)
+			}
+		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/refusal"
+	"github.com/skyhook-operator/skyhook/internal/controller/targets"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -132,20 +133,37 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) error {
 
 func (p *pass) recordChange(i *item) (record.Patch, error) {
 	name, d := i.skyhook.Name, i.decision
-	if d.Clear {
+	switch {
+	case d.Clear && i.skyhook.DeletionTimestamp != nil:
 		return record.Clear(name, d.Record, p.node.Annotations, p.node.Labels), nil
+	case d.Clear:
+		change := record.Clear(name, d.Record, p.node.Annotations, p.node.Labels)
+		i.seal(p.node, &change) // the node may come back to what it keeps
+		return change, nil
+	case d.Leaving, i.withheld:
+		change, err := record.WriteWait(name, d.Record.Wait, p.node.Annotations)
+		if err != nil {
+			return record.Patch{}, fmt.Errorf("node %s: %w", p.node.Name, err)
+		}
+		return change, nil
 	}
-	var change record.Patch
-	var err error
-	if d.Leaving || i.withheld {
-		change, err = record.WriteWait(name, d.Record.Wait, p.node.Annotations)
-	} else {
-		change, err = record.Write(name, d.Record, p.node.Annotations, p.node.Labels)
-	}
+	return p.write(i, d.Record)
+}
+
+// write returns the change that makes the node hold a record, with its seal.
+func (p *pass) write(i *item, n record.Node) (record.Patch, error) {
+	change, err := record.Write(i.skyhook.Name, n, p.node.Annotations, p.node.Labels)
 	if err != nil {
 		return record.Patch{}, fmt.Errorf("node %s: %w", p.node.Name, err)
 	}
+	i.seal(p.node, &change)
 	return change, nil
+}
+
+func (i *item) seal(node *corev1.Node, change *record.Patch) {
+	if i.seals {
+		targets.SealOf(i.skyhook, node).Apply(change, node.Annotations, node.Labels)
+	}
 }
 
 // changePods deletes first, so that there are never two pods of a package on a node.
@@ -232,9 +250,9 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 // after a pause.
 func (r *Reconciler) rejected(ctx context.Context, p *pass, i *item, start lifecycle.Start, cause error) error {
 	n, change := lifecycle.Reject(i.decision.Record, start, cause.Error(), p.now)
-	patch, err := record.Write(i.skyhook.Name, n, p.node.Annotations, p.node.Labels)
+	patch, err := p.write(i, n)
 	if err != nil {
-		return fmt.Errorf("node %s: %w", p.node.Name, err)
+		return err
 	}
 	if err := r.patchNode(ctx, p, patch); err != nil {
 		return err

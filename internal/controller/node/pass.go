@@ -83,6 +83,8 @@ type item struct {
 	decision lifecycle.Decision
 	// withheld says that nothing of it changes in this pass but what it waits for.
 	withheld bool
+	// seals says that the record is sealed as the decision leaves it.
+	seals bool
 }
 
 // plan observes and decides for every Skyhook that has to do with the node.
@@ -126,20 +128,20 @@ func (p *pass) follow(i *item) {
 
 // decide makes the decision for one Skyhook; nil when it has nothing to do with the node.
 func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (*item, error) {
-	n, unreadable := r.Records.Read(s.Name, p.node)
+	n, unusable := p.view.Record(s, p.node, r.Records)
 	o := r.observe(p, s, n)
 	selected, deleting := r.Targets.Selects(s, p.node.Labels), s.DeletionTimestamp != nil
 	known := len(o.Pods) > 0 || o.Permit != nil || o.InFlight.OwnedBy(s.Name) || record.Exists(s.Name, p.node.Annotations, p.node.Labels)
 	if !known && (!selected || s.Status.ObservedGeneration != s.Generation) {
 		return nil, nil //nolint:nilnil // the plan of the Skyhook controller wakes this node
 	}
-	i := &item{skyhook: s, target: r.Targets.Of(s)}
+	i := &item{skyhook: s, target: r.Targets.Of(s), seals: s.Status.SealedSince != nil && p.view.Vouches(s, p.node, n)}
 	switch {
-	case !selected, deleting && (unreadable == nil || o.Abandoned) && lifecycle.Complete(o.Wanted, o.Record):
+	case !selected, deleting && (unusable == nil || o.Abandoned) && lifecycle.Complete(o.Wanted, o.Record):
 		i.decision = lifecycle.Leave(o)
 		return i, nil
-	case unreadable != nil:
-		i.decision = lifecycle.Unreadable(o, unreadable.Error())
+	case unusable != nil:
+		i.decision = lifecycle.Unreadable(o, *unusable)
 		i.decision.Record.OperatorVersion = r.Version
 		return i, nil
 	}

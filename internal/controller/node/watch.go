@@ -132,6 +132,7 @@ var steering = []string{v1alpha1.AnnotationPause, v1alpha1.AnnotationDisable, v1
 func concernsAll(before, after *v1alpha1.Skyhook) bool {
 	return before.Generation != after.Generation ||
 		before.Status.ObservedGeneration != after.Status.ObservedGeneration ||
+		(before.Status.SealedSince == nil) != (after.Status.SealedSince == nil) ||
 		(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) ||
 		slices.ContainsFunc(steering, func(key string) bool { return before.Annotations[key] != after.Annotations[key] })
 }

@@ -90,6 +90,7 @@ func TestSkyhookUpdateWakes(t *testing.T) {
 		{"another annotation", annotate("x"), ""},
 		{"a permit", func(s *v1alpha1.Skyhook) { s.Status.Permits = append(s.Status.Permits, v1alpha1.Permit{Node: "p"}) }, "p"},
 		{"a new plan", func(s *v1alpha1.Skyhook) { s.Status.ObservedGeneration++ }, "left old"},
+		{"records begin to be sealed", func(s *v1alpha1.Skyhook) { s.Status.SealedSince = new(metav1.NewTime(start)) }, "left old"},
 		{"pause", annotate(v1alpha1.AnnotationPause), "left old"},
 		{"disable", annotate(v1alpha1.AnnotationDisable), "left old"},
 		{"deletion", func(s *v1alpha1.Skyhook) { s.DeletionTimestamp = &metav1.Time{Time: start} }, "left old"},

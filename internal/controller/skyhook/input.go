@@ -113,11 +113,11 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 		Labels: node.Labels, BootID: node.Status.NodeInfo.BootID,
 	}
 	wanted := g.view.Wanted(s, node.Name)
-	n, err := g.Records.Read(s.Name, node)
+	n, unusable := g.view.Record(s, node, g.Records)
 	out.Done = n.Done
 	inFlight := record.ReadInterrupt(node.Annotations)
 	around := targets.Surroundings{Ordered: g.ordered, Records: g.Records, Pace: g.pace}
-	if err != nil {
+	if unusable != nil {
 		// Nobody knows what is on the node, but a cordon is an annotation of its own.
 		out.Facts = lifecycle.Facts{Disturbed: n.Cordoned || inFlight.OwnedBy(s.Name), Unavailable: !targets.Ready(node)}
 		out.Hold = g.view.HoldHere(s, node, around)

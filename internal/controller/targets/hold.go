@@ -1,13 +1,10 @@
 package targets
 
 import (
-	"errors"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
-	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/taint"
 )
@@ -29,7 +26,7 @@ type Surroundings struct {
 // Hold returns the first reason, outside of the packages, for which a node must not start new work for a Skyhook; nil when
 // there is none. Plan and node go by it. The order, which people rely on to fix one thing after the other:
 //
-//  1. the record cannot be read
+//  1. the record cannot be read, or is not the operator's where workloads wait for it
 //  2. the Skyhook is disabled, 3. paused, or 4. its spec is invalid or its policy missing (HoldAll)
 //  5. the node is excluded by its label, or 6. by a taint
 //  7. an earlier Skyhook has to finish first; while an interrupt of this one is in flight, that one waits for it
@@ -38,7 +35,7 @@ type Surroundings struct {
 // A Skyhook that is being deleted is held by none of 4 and 7: whatever is wrong with its spec or comes before it must not
 // keep it from going.
 func (v View) Hold(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
-	if h := holdMalformed(s, node, around.Records); h != nil {
+	if _, h := v.Record(s, node, around.Records); h != nil {
 		return h
 	}
 	if h := v.HoldAll(s, around.Pace); h != nil {
@@ -57,7 +54,7 @@ func (v View) HoldAll(s *v1alpha1.Skyhook, pace Pace) *lifecycle.Hold {
 
 // HoldHere is the part of Hold that is about the one node.
 func (v View) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
-	if h := holdMalformed(s, node, around.Records); h != nil {
+	if _, h := v.Record(s, node, around.Records); h != nil {
 		return h
 	}
 	goes := taint.Has(node, v.runtime) && v.taintGoes(s, node, around.Ordered)
@@ -96,12 +93,4 @@ func holdInterrupted(s *v1alpha1.Skyhook, by string) *lifecycle.Hold {
 		return nil
 	}
 	return rollout.HoldInterrupted(by)
-}
-
-func holdMalformed(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) *lifecycle.Hold {
-	_, err := records.Read(s.Name, node)
-	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
-		return rollout.HoldMalformed(malformed)
-	}
-	return nil
 }

@@ -16,8 +16,8 @@ func (v View) InFlight(node *corev1.Node, skyhooks []*v1alpha1.Skyhook, records 
 		return written
 	}
 	for _, s := range skyhooks {
-		n, err := records.Read(s.Name, node)
-		if err != nil || !v.index.Selects(s, node.Labels) {
+		n, unusable := v.Record(s, node, records)
+		if unusable != nil || !v.index.Selects(s, node.Labels) {
 			continue
 		}
 		if i := lifecycle.InFlightOf(s.Name, n); i != nil {
@@ -32,8 +32,8 @@ func (v View) InFlight(node *corev1.Node, skyhooks []*v1alpha1.Skyhook, records 
 func (v View) confirms(i *record.Interrupt, node *corev1.Node, skyhooks []*v1alpha1.Skyhook, records *Records) bool {
 	for _, s := range skyhooks {
 		if s.Name == i.Skyhook {
-			n, err := records.Read(s.Name, node)
-			return err != nil || lifecycle.InFlightOf(s.Name, n) != nil
+			n, unusable := v.Record(s, node, records)
+			return unusable != nil || lifecycle.InFlightOf(s.Name, n) != nil
 		}
 	}
 	return true
@@ -52,7 +52,7 @@ func (v View) OwnReboot(node *corev1.Node, inFlight *record.Interrupt, skyhooks 
 		if !v.index.Selects(s, node.Labels) {
 			continue // what it asked for there is over
 		}
-		if n, err := records.Read(s.Name, node); err == nil && lifecycle.AskedForReboot(n, current) {
+		if n, unusable := v.Record(s, node, records); unusable == nil && lifecycle.AskedForReboot(n, current) {
 			return true
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // NodeChanged drops the updates of a node that concern nobody here, above all the kubelet's heartbeats.
@@ -23,7 +25,7 @@ func nodeDiffers(a, b *corev1.Node) bool {
 		a.Spec.Unschedulable != b.Spec.Unschedulable ||
 		a.Status.NodeInfo.BootID != b.Status.NodeInfo.BootID ||
 		Ready(a) != Ready(b) ||
-		!maps.Equal(a.Labels, b.Labels) ||
+		!record.SameUnsealed(a.Labels, b.Labels) ||
 		!maps.Equal(a.Annotations, b.Annotations) ||
 		!equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints)
 }

@@ -19,8 +19,10 @@ import (
 
 // View is what a pass knows of all Skyhooks: their targets, and the definitions retained for them.
 type View struct {
-	index    *Index
-	runtime  corev1.Taint
+	index   *Index
+	runtime corev1.Taint
+	// tainting are the Skyhooks that have new nodes tainted.
+	tainting []*v1alpha1.Skyhook
 	retained map[types.UID]lifecycle.Retained
 }
 
@@ -41,7 +43,9 @@ func (i *Index) View(ctx context.Context, reader client.Reader, o workload.Optio
 	}
 	v := View{index: i, runtime: o.RuntimeTaint, retained: make(map[types.UID]lifecycle.Retained, len(skyhooks))}
 	for _, s := range skyhooks {
-		v.retained[s.UID] = i.retainedOf(s, owned[s.UID])
+		if v.retained[s.UID] = i.retainedOf(s, owned[s.UID]); taints(s) {
+			v.tainting = append(v.tainting, s)
+		}
 	}
 	return v, nil
 }

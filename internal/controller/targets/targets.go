@@ -146,6 +146,6 @@ func (v View) incomplete(s *v1alpha1.Skyhook, node *corev1.Node, records *Record
 	if s.DeletionTimestamp != nil || !v.index.Selects(s, node.Labels) {
 		return false
 	}
-	n, err := records.Read(s.Name, node)
-	return err != nil || !lifecycle.Complete(v.Wanted(s, node.Name), n)
+	n, unusable := v.Record(s, node, records)
+	return unusable != nil || !lifecycle.Complete(v.Wanted(s, node.Name), n)
 }

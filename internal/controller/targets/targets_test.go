@@ -251,6 +251,7 @@ func TestNodeChanged(t *testing.T) {
 		{"readiness", func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }, true},
 		{"no readiness", func(n *corev1.Node) { n.Status.Conditions = nil }, true},
 		{"a label", func(n *corev1.Node) { n.Labels["a"] = "c" }, true},
+		{"a seal", func(n *corev1.Node) { n.Labels["node-restriction.kubernetes.io/skyhook_demo"] = "0f" }, false},
 		{"an annotation", func(n *corev1.Node) { n.Annotations["x"] = "y" }, true},
 		{"a taint", func(n *corev1.Node) { n.Spec.Taints = nil }, true},
 		{"a cordon", func(n *corev1.Node) { n.Spec.Unschedulable = true }, true},

@@ -1,0 +1,70 @@
+package targets
+
+import (
+	"errors"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/taint"
+)
+
+// Record returns what a node remembers of a Skyhook; with a hold if nothing may go by it, because nobody can read it, or
+// because workloads wait for it and somebody else than the operator wrote it. What is returned is shared and must not be
+// changed.
+func (v View) Record(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) (record.Node, *lifecycle.Hold) {
+	n, err := records.Read(s.Name, node)
+	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
+		return n, rollout.HoldMalformed(malformed)
+	}
+	// A deletion decides nothing about workloads, and must not wait for anybody.
+	if !s.Spec.RuntimeRequired || s.DeletionTimestamp != nil || v.Vouches(s, node, n) {
+		return n, nil
+	}
+	n.Packages, n.Unreadable = map[string]record.Entry{}, true
+	return n, rollout.HoldUnsealed(s.Name)
+}
+
+// SealOf is the seal of a Skyhook's record on a node.
+func SealOf(s *v1alpha1.Skyhook, node *corev1.Node) record.Seal {
+	return record.Seal{Skyhook: s.Name, SkyhookUID: s.UID, NodeUID: node.UID}
+}
+
+// Vouches reports whether a record may be taken as the operator's own, and be sealed: it is sealed, claims nothing, is from
+// before records were sealed, or workloads do not wait for it, so that the node gains nothing from it.
+func (v View) Vouches(s *v1alpha1.Skyhook, node *corev1.Node, n record.Node) bool {
+	switch {
+	case n.Unreadable:
+		return false
+	case len(n.Packages) == 0, s.Status.SealedSince == nil, !v.guarded(node):
+		return true
+	}
+	seal := SealOf(s, node)
+	return seal.Holds(node.Annotations, node.Labels) || seal.Missing(node.Labels) && older(s, node)
+}
+
+// older reports whether the record may be from before the Skyhook's records were sealed. One of a Skyhook that was sealed from
+// its beginning never is.
+func older(s *v1alpha1.Skyhook, node *corev1.Node) bool {
+	since := s.Status.SealedSince
+	return s.CreationTimestamp.Before(since) && !since.Before(&node.CreationTimestamp)
+}
+
+// guarded reports whether workloads are kept off a node until what they require is there, or are as soon as the operator
+// comes to it.
+func (v View) guarded(node *corev1.Node) bool {
+	return taint.Has(node, v.runtime) || slices.ContainsFunc(v.tainting, func(s *v1alpha1.Skyhook) bool { return v.Taints(s, node) })
+}
+
+// Taints reports whether a node gets the runtime taint for a Skyhook because it is new.
+func (v View) Taints(s *v1alpha1.Skyhook, node *corev1.Node) bool {
+	return taints(s) && taint.New(node, s.Status.SealedSince) && v.index.Selects(s, node.Labels)
+}
+
+func taints(s *v1alpha1.Skyhook) bool {
+	return s.Spec.RuntimeRequired && s.Spec.AutoTaintNewNodes && s.DeletionTimestamp == nil
+}

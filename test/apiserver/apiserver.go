@@ -77,6 +77,21 @@ rules:
 - level: None
 `
 
+// StartAs returns the configuration of somebody else for the same API server: a user with a certificate of the name and the
+// groups, as kubelets have.
+func StartAs(t testing.TB, user string, groups ...string) *rest.Config {
+	t.Helper()
+	admin := Start(t)
+	if shared == nil {
+		t.Fatal("another user needs a server that is shared: call Main")
+	}
+	added, err := shared.env.AddUser(envtest.User{Name: user, Groups: groups}, admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return added.Config()
+}
+
 type server struct {
 	once sync.Once
 	env  *envtest.Environment
@@ -105,6 +120,9 @@ func (s *server) launch() error {
 	if err := s.audit(); err != nil {
 		return err
 	}
+	// Kubelets are held to their own node, as in every cluster that an installer sets up.
+	s.env.ControlPlane.GetAPIServer().Configure().
+		Set("authorization-mode", "Node", "RBAC").Append("enable-admission-plugins", "NodeRestriction")
 	s.stopOnSignal()
 	if s.config, err = s.env.Start(); err != nil {
 		return fmt.Errorf("start API server: %w", err)

@@ -219,6 +219,9 @@ func (c *watcher) checkDependencies(pod *corev1.Pod, id identity) {
 		return
 	}
 	h := c.w.kubelet(pod.Spec.NodeName).host
+	if h.forged[id.Skyhook] {
+		return
+	}
 	for dep, version := range pkg.DependsOn {
 		if s.Spec.Packages[dep].Version != version {
 			continue
@@ -245,6 +248,9 @@ func (c *watcher) behind(s *v1alpha1.Skyhook) bool {
 func (c *watcher) checkStage(pod *corev1.Pod, id identity) {
 	h := c.w.kubelet(pod.Spec.NodeName).host
 	on := h.installed[id.key()]
+	if h.forged[id.Skyhook] {
+		return
+	}
 	switch id.Stage {
 	case v1alpha1.StageConfig:
 		if on == nil || on.version != id.Version {
@@ -262,6 +268,8 @@ func (c *watcher) checkStage(pod *corev1.Pod, id identity) {
 func (c *watcher) nodeChanged(old, now *corev1.Node) {
 	c.traceNode(old, now)
 	c.checkCordon(old, now)
+	c.checkTaint(old, now)
+	c.w.kubelet(now.Name).host.believes(now)
 	for _, name := range record.Skyhooks(now.Annotations, now.Labels) {
 		if record.Raw(name, old.Annotations) == record.Raw(name, now.Annotations) {
 			continue

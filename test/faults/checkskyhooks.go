@@ -225,6 +225,9 @@ func (w *World) checkHost(n *corev1.Node) {
 		if !slices.ContainsFunc(w.selected(s), func(o *corev1.Node) bool { return o.Name == n.Name }) {
 			continue
 		}
+		if h.forged[s.Name] {
+			continue
+		}
 		for _, name := range sortedKeys(s.Spec.Packages) {
 			pkg := s.Spec.Packages[name]
 			on := h.installed[s.Name+"/"+name]
@@ -261,7 +264,8 @@ func (w *World) checkLeft(n *corev1.Node) {
 		}
 		r, _ := record.Read(name, n.Annotations)
 		_, label := n.Labels[v1alpha1.GroupName+"/status_"+name]
-		if r.Cordoned || r.Wait != nil || label || r.Status != "" {
+		_, seal := n.Labels[v1alpha1.LabelSealPrefix+name]
+		if r.Cordoned || r.Wait != nil || label || seal || r.Status != "" {
 			w.find("left-behind", "Skyhook %s is gone, but node %s has %v and labels %v", name, n.Name, n.Annotations, n.Labels)
 		}
 	}

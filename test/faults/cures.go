@@ -88,6 +88,7 @@ var cureKinds = map[string]func(*World, reason){
 
 	"NodeIgnored":        func(w *World, r reason) { w.editNode(r.node, setLabel(v1alpha1.LabelIgnore, "")) },
 	"TaintNotTolerable":  func(w *World, r reason) { w.editNode(r.node, dropAllTaints) },
+	"NodeStateUnsealed":  func(w *World, r reason) { w.editNode(r.node, dropStates(r.skyhook)) },
 	"NodeStateMalformed": func(w *World, r reason) { w.editNode(r.node, dropStates(r.skyhook)) },
 	"NodeNotReady":       func(w *World, r reason) { w.repairNode(r.node) },
 	"RebootTimeout":      func(w *World, r reason) { w.repairNode(r.node) },

@@ -76,6 +76,9 @@ var otherKinds = map[string]func(*World, *rand.Rand){
 		w.hitRecord(r, pick(r, "status_", "cordon_", "version_", "boot_"), removed)
 	},
 
+	"forge-record": (*World).forgeRecord,
+	"forge-node":   func(w *World, r *rand.Rand) { w.hitKubelet(r, (*kubelet).forgeNode) },
+
 	"policy-edit":   (*World).policyEdit,
 	"policy-delete": (*World).policyDelete,
 	"policy-create": (*World).policyCreate,

@@ -24,6 +24,8 @@ type host struct {
 	interrupts int
 	// lost are the runs whose record a user took away: nobody learns what they leave on the disk.
 	lost map[string]bool
+	// forged are the Skyhooks whose records the machine made up itself: what follows from them is its own fault.
+	forged map[string]bool
 }
 
 // installed is one package on a disk.
@@ -39,7 +41,7 @@ type installed struct {
 }
 
 func newHost() *host {
-	return &host{installed: map[string]*installed{}, done: map[string]bool{}, lost: map[string]bool{}}
+	return &host{installed: map[string]*installed{}, done: map[string]bool{}, lost: map[string]bool{}, forged: map[string]bool{}}
 }
 
 // identity is what a package pod says it is: a contract of this API.

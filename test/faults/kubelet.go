@@ -26,6 +26,8 @@ type kubelet struct {
 	rebooted map[string]int
 	// blind hides the boot id, unreported says that nobody was told of this boot yet.
 	blind, unreported bool
+	// forges says that the node brings records of its own making when it is created again.
+	forges bool
 }
 
 // run is one pod on the machine.
@@ -65,6 +67,11 @@ func (w *World) addNode(p NodePlan) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Labels: map[string]string{}}}
 	for key, value := range p.Labels {
 		node.Labels[key] = value
+	}
+	if k.forges {
+		k.forges = false
+		w.trace.add(w, "kubelet %s registers with forged records", p.Name)
+		w.forgeAll(node)
 	}
 	w.create(node)
 	k.report(true)

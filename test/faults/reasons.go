@@ -207,7 +207,7 @@ func (w *World) checkSilent(s *v1alpha1.Skyhook, silent []string, told []reason)
 		}
 	}
 	for _, r := range told {
-		if slices.Contains([]string{"NodeStateMalformed", "NodeIgnored", "TaintNotTolerable"}, r.reason) &&
+		if slices.Contains([]string{"NodeStateMalformed", "NodeStateUnsealed", "NodeIgnored", "TaintNotTolerable"}, r.reason) &&
 			holds(r.node) {
 			w.findClass("slot-held", r.reason, "node %s is set aside (%s) and holds a permit of Skyhook %s that nodes %v wait for", r.node, r.reason, s.Name, silent)
 			return

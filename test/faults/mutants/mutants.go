@@ -111,6 +111,24 @@ var Mutants = []Mutant{
 		After:    "\treturn p.ask(u, turnGates) && p.ask(u, placeGates)",
 		Findings: []string{"cycle/permit", "no-rest/", "no-reason/"},
 	},
+	{
+		Name: "a forged record is believed", File: "internal/controller/targets/seal.go",
+		Before:   "|| v.Vouches(s, node, n) {",
+		After:    "|| true {",
+		Findings: []string{"taint-early/"},
+	},
+	{
+		Name: "a forged record is sealed", File: "internal/controller/node/pass.go",
+		Before:   "seals: s.Status.SealedSince != nil && p.view.Vouches(s, p.node, n)}",
+		After:    "seals: s.Status.SealedSince != nil}",
+		Findings: []string{"taint-early/"},
+	},
+	{
+		Name: "a new node is believed before it is tainted", File: "internal/controller/targets/seal.go",
+		Before:   "return taint.Has(node, v.runtime) || slices",
+		After:    "return taint.Has(node, v.runtime) || false && slices",
+		Findings: []string{"taint-missing/"},
+	},
 }
 
 // apply plants the bug into the text of its file. A text that is not there, or not just once, is an error: the engine has

@@ -62,7 +62,7 @@ func slimConfigMap(o any) (any, error) {
 	if cm, ok := o.(*corev1.ConfigMap); ok {
 		cm.ManagedFields = nil
 		if _, meta := cm.Labels[v1alpha1.LabelNodeMeta]; meta {
-			cm.Data = nil // there is one per node; its digest tells enough
+			node.SlimMeta(cm)
 		}
 	}
 	return o, nil

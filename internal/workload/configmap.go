@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,15 +15,22 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// PackageConfigMap builds the ConfigMap with a package's configMap.
+// PackageConfigMap builds the ConfigMap with a package's configMap by which people and tools find it. No pod mounts it: what
+// it holds changes with the spec.
 func (o Options) PackageConfigMap(s *v1alpha1.Skyhook, name string) *corev1.ConfigMap {
-	return o.configMap(s, name, s.Spec.Packages[name])
+	cm := o.MountedConfigMap(s, name, s.Spec.Packages[name])
+	cm.Name = ConfigMapName(s.Name, name, s.Spec.Packages[name].Version)
+	return cm
 }
 
-func (o Options) configMap(s *v1alpha1.Skyhook, name string, pkg v1alpha1.Package) *corev1.ConfigMap {
+// MountedConfigMap builds the ConfigMap that pods of a package mount. Its name says what it holds, and it is immutable, so
+// that a pod never starts with anything else: a kubelet may keep what it read of an immutable ConfigMap while a pod on its
+// node uses it, also when another one has that name by then.
+func (o Options) MountedConfigMap(s *v1alpha1.Skyhook, name string, pkg v1alpha1.Package) *corev1.ConfigMap {
+	immutable := true
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:      ConfigMapName(s.Name, name, pkg.Version),
+			Name:      MountedConfigMapName(s.Name, name, pkg.Version, pkg.ConfigMap),
 			Namespace: o.Namespace,
 			Labels:    map[string]string{v1alpha1.LabelName: s.Name},
 			Annotations: map[string]string{
@@ -29,8 +38,27 @@ func (o Options) configMap(s *v1alpha1.Skyhook, name string, pkg v1alpha1.Packag
 			},
 			OwnerReferences: []metav1.OwnerReference{owner(s)},
 		},
-		Data: maps.Clone(pkg.ConfigMap),
+		Data:      maps.Clone(pkg.ConfigMap),
+		Immutable: &immutable,
 	}
+}
+
+// Holds reports whether a ConfigMap holds this data and nothing else.
+func Holds(cm *corev1.ConfigMap, data map[string]string) bool {
+	return len(cm.BinaryData) == 0 && maps.Equal(cm.Data, data)
+}
+
+// Sealed reports whether nobody can change what a ConfigMap holds.
+func Sealed(cm *corev1.ConfigMap) bool { return cm.Immutable != nil && *cm.Immutable }
+
+// ContentDigest is a short digest of all that a ConfigMap holds.
+func ContentDigest(cm *corev1.ConfigMap) string {
+	raw, err := json.Marshal([]any{cm.Data, cm.BinaryData})
+	if err != nil {
+		panic(err) // only maps of strings and bytes are encoded; json cannot refuse them
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:8])
 }
 
 // NodeMeta builds the ConfigMap that shows a node's labels and annotations, and the Skyhook's packages, to steps.

@@ -1,13 +1,14 @@
 package workload
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -42,8 +43,7 @@ func (d Definition) Hash() string {
 	if err != nil {
 		panic(err) // only plain API types are encoded; json cannot refuse them
 	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:5])
+	return shortHash(raw)
 }
 
 // Revision builds the object that retains a definition. Its data never changes; its revision is the generation of the
@@ -68,23 +68,35 @@ func (o Options) Revision(s *v1alpha1.Skyhook, d Definition) (*appsv1.Controller
 	}, nil
 }
 
-// ReadRevision returns the definition that an object retains, and its name.
+// ReadRevision returns the definition that an object retains, and its name. The API server keeps the data of a
+// ControllerRevision from being changed; one that was put in its place holds something else than its name says, and counts
+// for nothing.
 func ReadRevision(r *appsv1.ControllerRevision) (Definition, string, error) {
 	var d Definition
 	if err := json.Unmarshal(r.Data.Raw, &d); err != nil {
 		return Definition{}, "", fmt.Errorf("ControllerRevision %s/%s does not hold a package definition: %w", r.Namespace, r.Name, err)
 	}
-	return d, r.Labels[v1alpha1.LabelDefinition], nil
+	name := DefinitionName(r)
+	if !strings.HasSuffix(r.Name, "-"+name) || hashOfText(r.Data.Raw) != name && d.Hash() != name {
+		return Definition{}, "", fmt.Errorf("ControllerRevision %s/%s does not hold the definition that it is named for: somebody changed it",
+			r.Namespace, r.Name)
+	}
+	return d, name, nil
 }
 
-// RetainedConfigMap builds the ConfigMap with the configMap of a retained definition; nil when it has none.
-func (o Options) RetainedConfigMap(s *v1alpha1.Skyhook, definition string, pkg v1alpha1.Package) *corev1.ConfigMap {
-	if len(pkg.ConfigMap) == 0 {
-		return nil
+// hashOfText is the hash of a definition as it is stored. It is that of the definition, unless a newer operator reads fields
+// of it that did not exist when it was stored.
+func hashOfText(raw []byte) string {
+	var text bytes.Buffer
+	if err := json.Compact(&text, raw); err != nil {
+		return ""
 	}
-	cm := o.configMap(s, pkg.Name, pkg)
-	cm.Name = RetainedConfigMapName(s.Name, pkg.Name, pkg.Version, definition)
-	return cm
+	return shortHash(text.Bytes())
+}
+
+func shortHash(raw []byte) string {
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:5])
 }
 
 // DefinitionName is the name under which records refer to what an object retains.

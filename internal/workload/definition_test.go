@@ -1,6 +1,9 @@
 package workload_test
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -258,13 +261,13 @@ func TestSameVersion(t *testing.T) {
 	}
 }
 
-func TestRetainedConfigMap(t *testing.T) {
+func TestMountedConfigMap(t *testing.T) {
 	s := read[v1alpha1.Skyhook](t, retainedYAML)
 	pkg := workload.DefinitionOf(s, "firewall").Spec
 	delete(s.Spec.Packages, "firewall") // the spec forgot it
 	want := read[corev1.ConfigMap](t, `
 metadata:
-  name: demo-firewall-1.0.0-0123456789-4cf4c0e859
+  name: demo-firewall-1.0.0-acead5a1be-d5361ef283
   namespace: skyhook
   labels: {skyhook.nvidia.com/name: demo}
   annotations:
@@ -273,15 +276,47 @@ metadata:
     skyhook.nvidia.com/Package.Version: 1.0.0
   ownerReferences: `+ownerYAML+`
 data: {uninstall.sh: "iptables -D $PORT", level: "3"}
+immutable: true
 `)
-	if diff := cmp.Diff(want, options.RetainedConfigMap(s, "0123456789", pkg)); diff != "" {
+	got := options.MountedConfigMap(s, "firewall", pkg)
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	if name := workload.RetainedConfigMapName("demo", "firewall", "1.0.0", "0123456789"); name != want.Name {
-		t.Errorf("pods mount %s", name)
+	pkg.ConfigMap["level"] = "4"
+	if other := options.MountedConfigMap(s, "firewall", pkg); other.Name == got.Name {
+		t.Errorf("%s holds two things", other.Name)
 	}
-	pkg.ConfigMap = nil
-	if cm := options.RetainedConfigMap(s, "0123456789", pkg); cm != nil {
-		t.Errorf("a package without a configMap has %v", cm)
+}
+
+// TestRevisionPutInPlace: the API server keeps what a ControllerRevision holds, but not from who may delete and create it.
+func TestRevisionPutInPlace(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*appsv1.ControllerRevision)
+		reads  bool
+	}{
+		{"as it was made", func(*appsv1.ControllerRevision) {}, true},
+		{"written with other spaces", func(r *appsv1.ControllerRevision) {
+			r.Data.Raw = bytes.ReplaceAll(r.Data.Raw, []byte(`,"`), []byte(", \n\""))
+		}, true},
+		{"another image", func(r *appsv1.ControllerRevision) {
+			r.Data.Raw = bytes.ReplaceAll(r.Data.Raw, []byte("ghcr.io/"), []byte("evil.io/"))
+		}, false},
+		{"another label", func(r *appsv1.ControllerRevision) { r.Labels[v1alpha1.LabelDefinition] = "0123456789" }, false},
+		{"another name", func(r *appsv1.ControllerRevision) { r.Name = "demo-firewall-0123456789" }, false},
+		{"a field that this operator does not know", func(r *appsv1.ControllerRevision) {
+			r.Data.Raw = append(bytes.TrimSuffix(r.Data.Raw, []byte("}")), []byte(`,"later":1}`)...)
+			hash := sha256.Sum256(r.Data.Raw)
+			r.Labels[v1alpha1.LabelDefinition] = hex.EncodeToString(hash[:5])
+			r.Name = "demo-firewall-" + hex.EncodeToString(hash[:5])
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := revision(t)
+			c.change(r)
+			if _, _, err := workload.ReadRevision(r); (err == nil) != c.reads {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package workload
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,9 +70,18 @@ func ConfigMapName(skyhook, pkg, version string) string {
 	return hashed(maxConfigMapName, name, configMapHashLength, []string{"package", skyhook, pkg, version})
 }
 
-// RetainedConfigMapName is the name of the ConfigMap of a retained definition: several may be of one version.
-func RetainedConfigMapName(skyhook, pkg, version, definition string) string {
-	parts := []string{"retained", skyhook, pkg, version, definition}
+// MountedConfigMapName is the name of the ConfigMap with this data that pods of a package version mount: several may be of
+// one version.
+func MountedConfigMapName(skyhook, pkg, version string, data map[string]string) string {
+	content := make([]string, 0, 2*len(data))
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		content = append(content, key, data[key])
+	}
+	return mountedName(skyhook, pkg, version, hashOf(configMapHashLength, content))
+}
+
+func mountedName(skyhook, pkg, version, content string) string {
+	parts := []string{"mounted", skyhook, pkg, version, content}
 	return hashed(maxConfigMapName, strings.Join(parts[1:], "-"), configMapHashLength, parts)
 }
 

@@ -93,11 +93,10 @@ func TestNamesDoNotCollide(t *testing.T) {
 			for _, z := range words {
 				name := workload.ConfigMapName(x, y, z)
 				add(name, 253, "package", x, y, z)
-				add(workload.RetainedConfigMapName(x, y, z, "0123456789"), 253, "retained", x, y, z)
+				add(workload.MountedConfigMapName(x, y, z, map[string]string{"k": x}), 253, "mounted", x, x, y, z)
 				add(workload.PodName(x, y, "1.0.0", v1alpha1.StageApply, z), 63, "pod", x, y, z)
-				// The hash of one is the definition of another.
+				// The hash of one is the end of another.
 				if at := strings.LastIndex(name, "-"); len(name)-at == 11 {
-					add(workload.RetainedConfigMapName(x, y, z, name[at+1:]), 253, "retained by hash", x, y, z)
 					add(workload.ConfigMapName(x, y, z+name[at:]), 253, "package", x, y, z+name[at:])
 				}
 			}
@@ -154,7 +153,7 @@ func TestNamesAreValid(t *testing.T) {
 	for digits := range 160 {
 		version := "2026.11.21-RC." + strings.Repeat("1.", digits) + "x"
 		for _, name := range []string{
-			workload.ConfigMapName(skyhook, pkg, version), workload.RetainedConfigMapName(skyhook, pkg, version, "0123456789"),
+			workload.ConfigMapName(skyhook, pkg, version), workload.MountedConfigMapName(skyhook, pkg, version, map[string]string{"k": "v"}),
 		} {
 			if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
 				t.Errorf("package ConfigMap %s: %v", name, errs)

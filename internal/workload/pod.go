@@ -45,10 +45,9 @@ type Task struct {
 	// InterruptRun is what the agent knows the interrupt by, where it is not Run. BootID is that of the node when the
 	// interrupt began: on any other boot a reboot is done. Both may be empty.
 	InterruptRun, BootID string
-	// Retained is the definition to take instead of the spec's, and Definition its name.
-	Retained   *v1alpha1.Package
-	Definition string
-	Node       string
+	// Retained is the definition to take instead of the spec's.
+	Retained *v1alpha1.Package
+	Node     string
 	// Order is the node's place in the rollout.
 	Order int32
 }
@@ -61,10 +60,7 @@ func (t Task) spec() v1alpha1.Package {
 }
 
 func (t Task) configMapName() string {
-	if t.Retained != nil {
-		return RetainedConfigMapName(t.Skyhook.Name, t.Package, t.Retained.Version, t.Definition)
-	}
-	return ConfigMapName(t.Skyhook.Name, t.Package, t.spec().Version)
+	return MountedConfigMapName(t.Skyhook.Name, t.Package, t.spec().Version, t.spec().ConfigMap)
 }
 
 func isInterrupt(stage v1alpha1.Stage) bool {

@@ -20,7 +20,7 @@ func retainedTask(t *testing.T) workload.Task {
 	s.Spec.Packages["firewall"] = v1alpha1.Package{Version: "0.9.0", Image: "other/image", Env: []corev1.EnvVar{{Name: "OTHER"}}}
 	return workload.Task{
 		Skyhook: s, Package: "firewall", Stage: v1alpha1.StageUninstall, Run: "t4x2", Generation: 7, Node: "node-1", Order: 12,
-		Retained: &pkg, Definition: "0123456789",
+		Retained: &pkg,
 	}
 }
 
@@ -31,13 +31,8 @@ func TestRetainedPod(t *testing.T) {
 
 	original := k
 	original.Skyhook = read[v1alpha1.Skyhook](t, retainedYAML)
-	original.Retained, original.Definition = nil, ""
+	original.Retained = nil
 	want := build(t, options, original)
-	for i, v := range want.Spec.Volumes {
-		if v.Name == "firewall" {
-			want.Spec.Volumes[i].ConfigMap.Name = workload.RetainedConfigMapName("demo", "firewall", "1.0.0", "0123456789")
-		}
-	}
 	if diff := cmp.Diff(want, pod); diff != "" {
 		t.Errorf("-as by the spec of that time, +got\n%s", diff)
 	}
@@ -46,7 +41,7 @@ func TestRetainedPod(t *testing.T) {
 // TestRetainedPodByHand says the same in other words, in case that both are wrong.
 func TestRetainedPodByHand(t *testing.T) {
 	pod := build(t, options, retainedTask(t))
-	if got := configMapOf(pod, "firewall"); got != workload.RetainedConfigMapName("demo", "firewall", "1.0.0", "0123456789") {
+	if got := configMapOf(pod, "firewall"); got != "demo-firewall-1.0.0-acead5a1be-d5361ef283" {
 		t.Errorf("it mounts %q", got)
 	}
 	names := make([]string, 0, 3)

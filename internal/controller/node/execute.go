@@ -214,7 +214,7 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 	}
 	if start.Retained != "" {
 		pkg := p.view.Wanted(i.skyhook, p.node.Name).Retained[start.Retained].Package
-		task.Retained, task.Definition = &pkg, start.Retained
+		task.Retained = &pkg
 	}
 	if permit := permitOf(i.skyhook, p.node.Name); permit != nil {
 		task.Order = permit.Order

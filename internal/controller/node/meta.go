@@ -2,8 +2,6 @@ package node
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 // fieldManager owns what this controller applies.
@@ -28,32 +27,45 @@ func (r *Reconciler) writeNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Sky
 	if err != nil {
 		return err
 	}
-	digest, err := digestOf(want.Data)
-	if err != nil {
-		return err
-	}
+	digest := workload.ContentDigest(want)
 	var have corev1.ConfigMap
 	err = r.Client.Get(ctx, client.ObjectKeyFromObject(want), &have)
-	if err == nil && have.Annotations[v1alpha1.AnnotationDigest] == digest && metav1.IsControlledBy(&have, s) {
-		return nil
-	}
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get ConfigMap %s: %w", want.Name, err)
 	}
+	exists := err == nil
+	if exists && contentDigest(&have) == digest && metav1.IsControlledBy(&have, s) {
+		return nil
+	}
 	want.Annotations[v1alpha1.AnnotationDigest] = digest
-	if err := r.Client.Apply(ctx, applyConfigMap(want), client.FieldOwner(fieldManager), client.ForceOwnership); err != nil {
+	if exists { // as a whole, so that nothing stays that others put there
+		want.ResourceVersion = have.ResourceVersion
+		err = r.Client.Update(ctx, want, client.FieldOwner(fieldManager))
+	} else {
+		err = r.Client.Apply(ctx, applyConfigMap(want), client.FieldOwner(fieldManager), client.ForceOwnership)
+	}
+	if err != nil {
 		return fmt.Errorf("write ConfigMap %s with the metadata of node %s: %w", want.Name, p.node.Name, err)
 	}
 	return nil
 }
 
-func digestOf(data map[string]string) (string, error) {
-	raw, err := json.Marshal(data)
-	if err != nil {
-		return "", fmt.Errorf("encode node metadata: %w", err)
+// SlimMeta drops what a metadata ConfigMap holds, but for a digest of what it really holds: there is one per node.
+func SlimMeta(cm *corev1.ConfigMap) {
+	digest := workload.ContentDigest(cm)
+	if cm.Annotations == nil {
+		cm.Annotations = map[string]string{}
 	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:8]), nil
+	cm.Annotations[v1alpha1.AnnotationDigest] = digest
+	cm.Data, cm.BinaryData = nil, nil
+}
+
+// contentDigest is the digest of what a metadata ConfigMap holds, whether or not the cache dropped it.
+func contentDigest(cm *corev1.ConfigMap) string {
+	if len(cm.Data)+len(cm.BinaryData) > 0 {
+		return workload.ContentDigest(cm)
+	}
+	return cm.Annotations[v1alpha1.AnnotationDigest]
 }
 
 func applyConfigMap(cm *corev1.ConfigMap) *corev1ac.ConfigMapApplyConfiguration {

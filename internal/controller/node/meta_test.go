@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -162,4 +163,58 @@ func TestNodeMetaIsWrittenOnlyWhenItChanged(t *testing.T) {
 	if again := write(p); again.Data["labels.json"] == first.Data["labels.json"] {
 		t.Error("a changed label is not written")
 	}
+}
+
+// TestNodeMetaThatSomebodyChanged: the cache, which holds no data of these, shows what is really there, and the ConfigMap is
+// written as a whole.
+func TestNodeMetaThatSomebodyChanged(t *testing.T) {
+	s := newSkyhook("demo")
+	key := client.ObjectKey{Namespace: namespace, Name: workload.NodeMetaName("demo", nodeName)}
+	for _, c := range []struct {
+		name   string
+		change func(*corev1.ConfigMap)
+	}{
+		{"a value", func(cm *corev1.ConfigMap) { cm.Data["labels.json"] = `{"zone":"other"}` }},
+		{"a file more", func(cm *corev1.ConfigMap) { cm.Data["run.sh"] = "echo" }},
+		{"a file of bytes", func(cm *corev1.ConfigMap) { cm.BinaryData = map[string][]byte{"run.sh": []byte("echo")} }},
+		{"all of it", func(cm *corev1.ConfigMap) { cm.Data = nil }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, newNode())
+			p := w.pass(s)
+			want, err := w.Workload.NodeMeta(s, p.node)
+			w.must(err)
+			w.must(w.writeNodeMeta(t.Context(), p, s))
+			var cm corev1.ConfigMap
+			w.must(w.Client.Get(t.Context(), key, &cm))
+			if cm.Annotations[v1alpha1.AnnotationDigest] != contentDigest(&cm) {
+				t.Error("the digest is not that of the data")
+			}
+			c.change(&cm)
+			w.must(w.Client.Update(t.Context(), &cm))
+			w.Client = slimmed{w.Client}
+			w.must(w.writeNodeMeta(t.Context(), p, s))
+			w.must(w.Live.Get(t.Context(), key, &cm))
+			if !workload.Holds(&cm, want.Data) {
+				t.Errorf("steps would see %v %v", cm.Data, cm.BinaryData)
+			}
+			before := cm.ResourceVersion
+			w.must(w.writeNodeMeta(t.Context(), p, s))
+			w.must(w.Live.Get(t.Context(), key, &cm))
+			if cm.ResourceVersion != before {
+				t.Error("it is written again and again")
+			}
+		})
+	}
+}
+
+// slimmed reads metadata ConfigMaps as the operator's cache holds them.
+type slimmed struct{ client.Client }
+
+func (s slimmed) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	err := s.Client.Get(ctx, key, o, options...)
+	if cm, ok := o.(*corev1.ConfigMap); ok && err == nil {
+		SlimMeta(cm)
+	}
+	return err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -268,7 +267,7 @@ func (r *Reconciler) configReady(ctx context.Context, s *v1alpha1.Skyhook) (map[
 		return ready, nil
 	}
 	for name, pkg := range s.Spec.Packages {
-		holds, err := r.holds(ctx, s, workload.ConfigMapName(s.Name, name, pkg.Version), pkg.ConfigMap)
+		holds, err := r.holds(ctx, s, workload.MountedConfigMapName(s.Name, name, pkg.Version, pkg.ConfigMap), pkg.ConfigMap)
 		if err != nil {
 			return nil, err
 		}
@@ -285,7 +284,7 @@ func (r *Reconciler) retainedReady(ctx context.Context, s *v1alpha1.Skyhook, o l
 			continue
 		}
 		pkg := l.Package
-		holds, err := r.holds(ctx, s, workload.RetainedConfigMapName(s.Name, pkg.Name, pkg.Version, pkg.Definition), pkg.ConfigMap)
+		holds, err := r.holds(ctx, s, workload.MountedConfigMapName(s.Name, pkg.Name, pkg.Version, pkg.ConfigMap), pkg.ConfigMap)
 		if err != nil {
 			return nil, err
 		}
@@ -294,7 +293,7 @@ func (r *Reconciler) retainedReady(ctx context.Context, s *v1alpha1.Skyhook, o l
 	return ready, nil
 }
 
-// holds reports whether a ConfigMap is the Skyhook's and holds the data; without data none is needed.
+// holds reports whether a ConfigMap is the Skyhook's and holds the data for good; without data none is needed.
 func (r *Reconciler) holds(ctx context.Context, s *v1alpha1.Skyhook, name string, data map[string]string) (bool, error) {
 	if len(data) == 0 {
 		return true, nil
@@ -304,7 +303,7 @@ func (r *Reconciler) holds(ctx context.Context, s *v1alpha1.Skyhook, name string
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("get ConfigMap %s: %w", name, err)
 	}
-	return err == nil && metav1.IsControlledBy(&cm, s) && maps.Equal(cm.Data, data), nil
+	return err == nil && metav1.IsControlledBy(&cm, s) && workload.Sealed(&cm) && workload.Holds(&cm, data), nil
 }
 
 // after is when to look again without an event; 0 for never.

@@ -57,13 +57,15 @@ func TestConfigReady(t *testing.T) {
 		{"equal", func(*corev1.ConfigMap) {}, true},
 		{"another value", func(cm *corev1.ConfigMap) { cm.Data["k"] = "old" }, false},
 		{"a key too many", func(cm *corev1.ConfigMap) { cm.Data["l"] = "" }, false},
+		{"a file of bytes too many", func(cm *corev1.ConfigMap) { cm.BinaryData = map[string][]byte{"l": []byte("x")} }, false},
+		{"may still change", func(cm *corev1.ConfigMap) { cm.Immutable = nil }, false},
 		{"nobody's", func(cm *corev1.ConfigMap) { cm.OwnerReferences = nil }, false},
 		{"of a Skyhook of that name before", func(cm *corev1.ConfigMap) { cm.OwnerReferences[0].UID = "uid-before" }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
 			if c.change != nil {
-				cm := options.PackageConfigMap(s, "b")
+				cm := options.MountedConfigMap(s, "b", s.Spec.Packages["b"])
 				c.change(cm)
 				w.must(w.Client.Create(t.Context(), cm))
 			}

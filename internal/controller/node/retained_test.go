@@ -39,9 +39,8 @@ func removed(t *testing.T) (s *v1alpha1.Skyhook, retained client.Object, n *core
 
 // TestUninstallPodIsBuiltFromTheRetainedDefinition: with its env, and with its configMap, for which it waits.
 func TestUninstallPodIsBuiltFromTheRetainedDefinition(t *testing.T) {
-	name := func(definition string) string {
-		return workload.RetainedConfigMapName("demo", "b", "2.0.0", definition)
-	}
+	b := v1alpha1.Package{Name: "b", Version: "2.0.0", ConfigMap: map[string]string{"k": "old"}}
+	name := workload.MountedConfigMapName("demo", "b", "2.0.0", b.ConfigMap)
 	for _, c := range []struct {
 		name   string
 		config func(*corev1.ConfigMap)
@@ -50,14 +49,14 @@ func TestUninstallPodIsBuiltFromTheRetainedDefinition(t *testing.T) {
 		{name: "no ConfigMap yet"},
 		{name: "with it", config: func(*corev1.ConfigMap) {}, starts: true},
 		{name: "that holds something else", config: func(cm *corev1.ConfigMap) { cm.Data["k"] = "new" }},
+		{name: "that may still change", config: func(cm *corev1.ConfigMap) { cm.Immutable = nil }},
 		{name: "that is nobody's", config: func(cm *corev1.ConfigMap) { cm.OwnerReferences = nil }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, retained, n, definition := removed(t)
 			objects := []client.Object{s, retained, n}
 			if c.config != nil {
-				cm := options.RetainedConfigMap(s, definition, v1alpha1.Package{Name: "b", Version: "2.0.0", ConfigMap: map[string]string{"k": "old"}})
-				cm.Name = name(definition)
+				cm := options.MountedConfigMap(s, "b", b)
 				c.config(cm)
 				objects = append(objects, cm)
 			}
@@ -79,7 +78,7 @@ func TestUninstallPodIsBuiltFromTheRetainedDefinition(t *testing.T) {
 				}
 			}
 			port := slices.ContainsFunc(main.Env, func(e corev1.EnvVar) bool { return e.Name == "PORT" && e.Value == "8080" })
-			if main.Args[0] != "uninstall" || !port || !slices.Contains(mounted, name(definition)) || !strings.HasPrefix(main.Image, "x/agent") {
+			if main.Args[0] != "uninstall" || !port || !slices.Contains(mounted, name) || !strings.HasPrefix(main.Image, "x/agent") {
 				t.Errorf("the pod runs %v with env %v and mounts %v", main.Args, main.Env, mounted)
 			}
 			r, err := record.Read("demo", w.node().Annotations)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 // wantedMap is a ConfigMap that should be there, and what it is made of.
@@ -56,35 +57,55 @@ func (r *Reconciler) configMaps(ctx context.Context, s *v1alpha1.Skyhook) (map[s
 // more than the latter.
 func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, undoing map[string]lifecycle.Leaving) []wantedMap {
 	var list []wantedMap
+	mounted := map[string]bool{}
+	mount := func(name string, pkg v1alpha1.Package, field string) {
+		if cm := r.Workload.MountedConfigMap(s, name, pkg); !mounted[cm.Name] {
+			mounted[cm.Name] = true
+			list = append(list, wantedMap{cm, field})
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
 		_, undone := undoing[r.Targets.Of(s).Packages[name].Definition]
 		if len(s.Spec.Packages[name].ConfigMap) > 0 && (undone || s.DeletionTimestamp == nil) {
-			list = append(list, wantedMap{r.Workload.PackageConfigMap(s, name), "spec.packages." + name + ".configMap"})
+			field := "spec.packages." + name + ".configMap"
+			list = append(list, wantedMap{r.Workload.PackageConfigMap(s, name), field})
+			mount(name, s.Spec.Packages[name], field)
 		}
 	}
 	for _, definition := range slices.Sorted(maps.Keys(undoing)) {
 		l := undoing[definition]
-		if cm := r.Workload.RetainedConfigMap(s, definition, l.Package.Package); cm != nil && !l.FromSpec {
-			list = append(list, wantedMap{cm, "what refuses the configMap that package " + l.Package.Name + " was installed with"})
+		if len(l.Package.ConfigMap) > 0 && !l.FromSpec {
+			mount(l.Package.Name, l.Package.Package, "what refuses the configMap that package "+l.Package.Name+" was installed with")
 		}
 	}
 	return list
 }
 
 func (r *Reconciler) writeConfigMap(ctx context.Context, s *v1alpha1.Skyhook, want wantedMap, have *corev1.ConfigMap) error {
-	if have == nil {
-		err := r.Client.Create(ctx, want.ConfigMap, client.FieldOwner(fieldManager))
-		if apierrors.IsAlreadyExists(err) {
-			return r.configMapTaken(ctx, s, want)
-		}
-		if err != nil {
-			return r.refused(s, fmt.Errorf("create ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err), v1alpha1.ReasonConfigMapRefused, want.field)
-		}
+	switch {
+	case have == nil:
+	case workload.Holds(have, want.Data) && workload.Sealed(have):
 		return nil
+	case workload.Holds(have, want.Data):
+		return r.sealConfigMap(ctx, s, want, have)
+	default: // it may be immutable, so another one takes its place
+		precondition := client.Preconditions{UID: &have.UID, ResourceVersion: &have.ResourceVersion}
+		if err := r.Client.Delete(ctx, have, precondition); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("replace ConfigMap %s of Skyhook %s: %w", have.Name, s.Name, err)
+		}
 	}
-	if maps.Equal(have.Data, want.Data) {
-		return nil
+	err := r.Client.Create(ctx, want.ConfigMap, client.FieldOwner(fieldManager))
+	if apierrors.IsAlreadyExists(err) {
+		return r.configMapTaken(ctx, s, want)
 	}
+	if err != nil {
+		return r.refused(s, fmt.Errorf("create ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err), v1alpha1.ReasonConfigMapRefused, want.field)
+	}
+	return nil
+}
+
+// sealConfigMap makes one immutable that an operator wrote which did not.
+func (r *Reconciler) sealConfigMap(ctx context.Context, s *v1alpha1.Skyhook, want wantedMap, have *corev1.ConfigMap) error {
 	want.ResourceVersion = have.ResourceVersion
 	if err := r.Client.Update(ctx, want.ConfigMap, client.FieldOwner(fieldManager)); err != nil {
 		return r.refused(s, fmt.Errorf("update ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err), v1alpha1.ReasonConfigMapRefused, want.field)

@@ -19,10 +19,25 @@ func configured(version, value string) *v1alpha1.Skyhook {
 	return s
 }
 
+// holding is a ConfigMap that somebody put in the place of another.
+func holding(cm *corev1.ConfigMap, value string) *corev1.ConfigMap {
+	cm.Data = map[string]string{"k": value}
+	return cm
+}
+
 func TestWriteConfigMaps(t *testing.T) {
-	name, old := workload.ConfigMapName("demo", "b", "2.0.0"), workload.ConfigMapName("demo", "b", "1.0.0")
+	name := workload.ConfigMapName("demo", "b", "2.0.0")
 	ours := func(version, value string) *corev1.ConfigMap {
 		return options.PackageConfigMap(configured(version, value), "b")
+	}
+	mounted := func(version, value string) *corev1.ConfigMap {
+		s := configured(version, value)
+		return options.MountedConfigMap(s, "b", s.Spec.Packages["b"])
+	}
+	mount := func(version, value string) string { return "ConfigMap " + mounted(version, value).Name }
+	open := func(cm *corev1.ConfigMap) *corev1.ConfigMap { // as operators wrote them that sealed none
+		cm.Immutable = nil
+		return cm
 	}
 	foreign := ours("2.0.0", "theirs")
 	foreign.OwnerReferences = nil
@@ -42,22 +57,45 @@ func TestWriteConfigMaps(t *testing.T) {
 		fails   bool
 	}{
 		{name: "no configMap", skyhook: newSkyhook("demo")},
-		{name: "missing", skyhook: configured("2.0.0", "v"), want: "create ConfigMap " + name},
-		{name: "equal", skyhook: configured("2.0.0", "v"), have: []client.Object{ours("2.0.0", "v")}},
-		{name: "changed", skyhook: configured("2.0.0", "v"), have: []client.Object{ours("2.0.0", "w")}, want: "update ConfigMap " + name},
+		{name: "missing", skyhook: configured("2.0.0", "v"), want: "create ConfigMap " + name + ", create " + mount("2.0.0", "v")},
+		{name: "equal", skyhook: configured("2.0.0", "v"), have: []client.Object{ours("2.0.0", "v"), mounted("2.0.0", "v")}},
 		{
-			name: "an old version that nothing mounts", skyhook: configured("2.0.0", "v"), have: []client.Object{ours("1.0.0", "v"), elsewhere},
-			want: "create ConfigMap " + name + ", delete ConfigMap " + old,
+			name: "changed in the spec", skyhook: configured("2.0.0", "v"), have: []client.Object{ours("2.0.0", "w"), mounted("2.0.0", "w")},
+			want: "delete ConfigMap " + name + ", create ConfigMap " + name + ", create " + mount("2.0.0", "v") + ", delete " + mount("2.0.0", "w"),
 		},
 		{
-			name: "an old version that a pod mounts", skyhook: configured("2.0.0", "v"), have: []client.Object{ours("1.0.0", "v"), mounting},
-			want: "create ConfigMap " + name,
+			name: "changed in the spec, a pod mounts it as it was", skyhook: configured("2.0.0", "w"),
+			have: []client.Object{ours("2.0.0", "v"), mounted("2.0.0", "v"), elsewhere},
+			want: "delete ConfigMap " + name + ", create ConfigMap " + name + ", create " + mount("2.0.0", "w"),
+		},
+		{
+			name: "changed by somebody", skyhook: configured("2.0.0", "v"),
+			have: []client.Object{ours("2.0.0", "v"), holding(mounted("2.0.0", "v"), "evil")},
+			want: "delete " + mount("2.0.0", "v") + ", create " + mount("2.0.0", "v"),
+		},
+		{
+			name: "of an operator that sealed none", skyhook: configured("2.0.0", "v"), have: []client.Object{open(ours("2.0.0", "v"))},
+			want: "update ConfigMap " + name + ", create " + mount("2.0.0", "v"),
+		},
+		{
+			name: "an old version that nothing mounts", skyhook: configured("2.0.0", "v"), have: []client.Object{mounted("1.0.0", "v"), elsewhere},
+			want: "create ConfigMap " + name + ", create " + mount("2.0.0", "v") + ", delete " + mount("1.0.0", "v"),
+		},
+		{
+			name: "an old version that a pod mounts", skyhook: configured("2.0.0", "v"), have: []client.Object{mounted("1.0.0", "v"), mounting},
+			want: "create ConfigMap " + name + ", create " + mount("2.0.0", "v"),
 		},
 		{name: "the package left the spec", skyhook: gone, have: []client.Object{ours("2.0.0", "v")}, want: "delete ConfigMap " + name},
-		{name: "the package left, a pod runs", skyhook: gone, have: []client.Object{ours("2.0.0", "v"), elsewhere}},
+		{name: "the package left, a pod runs", skyhook: gone, have: []client.Object{mounted("2.0.0", "v"), elsewhere}},
 		{name: "another's with our label stays", skyhook: gone, have: []client.Object{other}},
-		{name: "the name is another's", skyhook: configured("2.0.0", "v"), have: []client.Object{foreign}, want: "create ConfigMap " + name, fails: true},
-		{name: "the name is that of a Skyhook before", skyhook: configured("2.0.0", "v"), have: []client.Object{before}, want: "create ConfigMap " + name, fails: true},
+		{
+			name: "the name is another's", skyhook: configured("2.0.0", "v"), have: []client.Object{foreign},
+			want: "create ConfigMap " + name + ", create " + mount("2.0.0", "v"), fails: true,
+		},
+		{
+			name: "the name is that of a Skyhook before", skyhook: configured("2.0.0", "v"), have: []client.Object{before},
+			want: "create ConfigMap " + name + ", create " + mount("2.0.0", "v"), fails: true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -76,6 +114,13 @@ func TestWriteConfigMaps(t *testing.T) {
 			}
 			var now corev1.ConfigMap
 			want := c.skyhook.Spec.Packages["b"].ConfigMap
+			if want != nil {
+				var mount corev1.ConfigMap
+				key := client.ObjectKey{Namespace: namespace, Name: workload.MountedConfigMapName("demo", "b", "2.0.0", want)}
+				if err := w.Client.Get(t.Context(), key, &mount); err != nil || !workload.Sealed(&mount) || !workload.Holds(&mount, want) {
+					t.Errorf("pods would mount %v, error %v", mount.Data, err)
+				}
+			}
 			if c.fails {
 				want = map[string]string{"k": "theirs"}
 			}

@@ -36,6 +36,12 @@ func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.Skyhook) error {
 
 func (r *Reconciler) retainOne(ctx context.Context, s *v1alpha1.Skyhook, want *appsv1.ControllerRevision, have map[string]*appsv1.ControllerRevision) error {
 	old, exists := have[want.Name]
+	if exists && !intact(old) {
+		if err := r.deleteRevision(ctx, old); err != nil {
+			return fmt.Errorf("replace the definition %s of Skyhook %s, which somebody changed: %w", old.Name, s.Name, err)
+		}
+		exists = false
+	}
 	switch {
 	case !exists:
 		want.Revision = max(want.Revision, lastRevision(want, have)+1)
@@ -55,6 +61,18 @@ func (r *Reconciler) retainOne(ctx context.Context, s *v1alpha1.Skyhook, want *a
 		}
 	}
 	return nil
+}
+
+// intact reports whether an object retains what its name says.
+func intact(r *appsv1.ControllerRevision) bool {
+	_, _, err := workload.ReadRevision(r)
+	return err == nil
+}
+
+// deleteRevision deletes an object unless it changed since it was read.
+func (r *Reconciler) deleteRevision(ctx context.Context, old *appsv1.ControllerRevision) error {
+	object := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: old.Name, Namespace: old.Namespace}}
+	return client.IgnoreNotFound(r.Client.Delete(ctx, object, client.Preconditions{UID: &old.UID, ResourceVersion: &old.ResourceVersion}))
 }
 
 // revisionTaken looks at the object that has the name of a definition to be retained. One of ours is in the cache soon.
@@ -121,9 +139,7 @@ func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook) 
 		if needed[workload.DefinitionName(old)] || needed[workload.VersionKey(old)] && newest(old, have) {
 			continue
 		}
-		err := r.Client.Delete(ctx, &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: old.Name, Namespace: old.Namespace}},
-			client.Preconditions{UID: &old.UID, ResourceVersion: &old.ResourceVersion})
-		if client.IgnoreNotFound(err) != nil {
+		if err := r.deleteRevision(ctx, old); err != nil {
 			return fmt.Errorf("delete the unused definition %s: %w", old.Name, err)
 		}
 	}

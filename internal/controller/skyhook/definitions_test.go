@@ -1,6 +1,7 @@
 package skyhook
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,6 +62,8 @@ func TestRetain(t *testing.T) {
 	foreign.OwnerReferences = nil
 	before := revisionOf(t, now, 5)
 	before.OwnerReferences[0].UID = "uid-before"
+	put := revisionOf(t, now, 5)
+	put.Data.Raw = bytes.ReplaceAll(put.Data.Raw, []byte("x/a"), []byte("evil/a"))
 	for _, c := range []struct {
 		name  string
 		have  []client.Object
@@ -76,6 +79,10 @@ func TestRetain(t *testing.T) {
 		{name: "back to the policy before", have: []client.Object{revisionOf(t, now, 2), flipped(4)}, want: "patch ControllerRevision " + name, last: 5},
 		{name: "another one of the same generation", have: []client.Object{flipped(5)}, want: "create ControllerRevision " + name, last: 6},
 		{name: "back to another one of the same generation", have: []client.Object{revisionOf(t, now, 5), flipped(6)}, want: "patch ControllerRevision " + name, last: 7},
+		{
+			name: "somebody put another in its place", have: []client.Object{put},
+			want: "delete ControllerRevision " + name + ", create ControllerRevision " + name, last: 5,
+		},
 		{name: "the name is nobody's", have: []client.Object{foreign}, want: "create ControllerRevision " + name, last: 5, fails: true},
 		{name: "the name is that of a Skyhook before", have: []client.Object{before}, want: "create ControllerRevision " + name, last: 5, fails: true},
 	} {

@@ -170,9 +170,13 @@ func TestConfigMapsOfWhatGoes(t *testing.T) {
 		return s
 	}
 	old := with("1.0.0", "old")
-	definition := workload.DefinitionOf(old, "a").Hash()
-	retained := "ConfigMap " + workload.RetainedConfigMapName("demo", "a", "1.0.0", definition)
-	own := func(version string) string { return "ConfigMap " + workload.ConfigMapName("demo", "a", version) }
+	mounted := func(version, value string) string {
+		return "ConfigMap " + workload.MountedConfigMapName("demo", "a", version, map[string]string{"k": value})
+	}
+	retained := mounted("1.0.0", "old")
+	own := func(version, value string) string {
+		return "create ConfigMap " + workload.ConfigMapName("demo", "a", version) + ", create " + mounted(version, value)
+	}
 	without := newSkyhook("demo")
 	delete(without.Spec.Packages, "a")
 	deleting := func(s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
@@ -187,9 +191,9 @@ func TestConfigMapsOfWhatGoes(t *testing.T) {
 	}{
 		{"left the spec", without, true, "create " + retained},
 		{"left the spec, and the node", without, false, ""},
-		{"lowered", with("0.9.0", "new"), true, "create " + own("0.9.0") + ", create " + retained},
+		{"lowered", with("0.9.0", "new"), true, own("0.9.0", "new") + ", create " + retained},
 		{"deleting another version", deleting(with("2.0.0", "new")), true, "create " + retained},
-		{"deleting the same version: what the spec says now", deleting(with("1.0.0", "mended")), true, "create " + own("1.0.0")},
+		{"deleting the same version: what the spec says now", deleting(with("1.0.0", "mended")), true, own("1.0.0", "mended")},
 		{"deleting with nothing to undo", deleting(with("1.0.0", "new")), false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

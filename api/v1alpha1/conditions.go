@@ -26,6 +26,8 @@ const (
 	ConditionDepartedNotReady = "DepartedNotReady"
 	// ConditionRolloutStopped: bad batches keep new ones from being started.
 	ConditionRolloutStopped = "RolloutStopped"
+	// ConditionImageMoved: nodes got different images for the version of a package; all run the one that was pulled first.
+	ConditionImageMoved = "ImageMoved"
 	// ConditionNodeStateMalformed: the records of nodes cannot be read.
 	ConditionNodeStateMalformed = "NodeStateMalformed"
 	// ConditionBlocked: packages wait for one that is, or is to be, uninstalled.

@@ -74,6 +74,8 @@ const (
 	LabelInterrupt = KeyPrefix + "interrupt"
 	// LabelNodeMeta holds the Skyhook's name on node metadata ConfigMaps.
 	LabelNodeMeta = KeyPrefix + "skyhook-node-meta"
+	// LabelPin is "true" on ControllerRevisions that keep which image a package version is pinned to.
+	LabelPin = KeyPrefix + "pin"
 	// LabelDefinition holds the name of the definition that a ControllerRevision retains.
 	LabelDefinition = KeyPrefix + "definition"
 )
@@ -94,6 +96,8 @@ const (
 	AnnotationPackageVersion = KeyPrefix + "Package.Version"
 	// AnnotationNodeName is the node that a metadata ConfigMap is about.
 	AnnotationNodeName = KeyPrefix + "Node.name"
+	// AnnotationMoved is, on what keeps a pin, the other image that a node got for the same tag, as JSON.
+	AnnotationMoved = KeyPrefix + "moved"
 	// AnnotationDigest is a digest of the data of a metadata ConfigMap.
 	AnnotationDigest = KeyPrefix + "digest"
 	// AnnotationExpiration tells people and tools when the certificate in a Secret ends, as RFC 3339.

@@ -64,6 +64,8 @@ const (
 	ReasonRetriesExhausted = "RetriesExhausted"
 	// ReasonReapplyAfterReboot: the node rebooted and its packages are applied again. Nothing waits.
 	ReasonReapplyAfterReboot = "ReapplyAfterReboot"
+	// ReasonImageMoved: the tag of a package's image stands for another image than the one that is pinned. Nothing waits.
+	ReasonImageMoved = "ImageMoved"
 	// ReasonUninstalled: the package is uninstalled. Nothing waits.
 	ReasonUninstalled = "Uninstalled"
 	// ReasonUninstallStopped: the uninstall was stopped before its end, as the spec has another version now. Nothing waits.

@@ -15,6 +15,9 @@ type Decision struct {
 	Record record.Node
 	Delete []Pod
 	Start  []Start
+	// Pin are the images that are pinned from now on, before anything else; when another node was first, the decision is void.
+	// Moved are the pins whose tag this node found moved.
+	Pin, Moved []Pin
 	// Changes are the transitions of this pass, for events.
 	Changes []Change
 	// InFlight is the interrupt in flight on the node after this decision, whoever owns it; nil for none.
@@ -43,6 +46,8 @@ type Start struct {
 	Version string
 	// Retained names the definition to take instead of the spec's; empty for the spec's.
 	Retained   string
+	// Digest of the image that is pinned for the package; empty when none is, or when the definition has its own.
+	Digest     string
 	Stage      v1alpha1.Stage
 	Run        string
 	Generation int64
@@ -74,6 +79,8 @@ type Step struct {
 	Start  *Start
 	// Tell reports what happened.
 	Tell *Change
+	// Pin and Moved are for the fields of the same names.
+	Pin, Moved *Pin
 }
 
 // take adds a step. It is the only place where the record, the pods and the events of a decision change.
@@ -92,6 +99,10 @@ func (d *Decision) take(s Step) {
 		d.Delete = append(d.Delete, *s.Delete)
 	case s.Start != nil:
 		d.Start = append(d.Start, *s.Start)
+	case s.Pin != nil:
+		d.Pin = append(d.Pin, *s.Pin)
+	case s.Moved != nil:
+		d.Moved = append(d.Moved, *s.Moved)
 	case s.Tell != nil:
 		d.Changes = append(d.Changes, *s.Tell)
 	}

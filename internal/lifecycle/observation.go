@@ -40,6 +40,8 @@ type Observation struct {
 	Drain *Drain
 	// Failed tells why the last passes over the node failed, all of them; empty while they do not, or not for long.
 	Failed string
+	// Pins are the images that were pulled first; nil when images are not pinned.
+	Pins Pins
 	// Reapply starts every package over when the node's boot id changed.
 	Reapply bool
 	Now     time.Time
@@ -61,6 +63,10 @@ type Node struct {
 	InterruptPods int
 	// OtherPod and InterruptPod are the first of them by name. OtherPod is zero while all of them are yet to be created.
 	OtherPod, InterruptPod types.NamespacedName
+	// Architecture of the node, such as amd64. Resolves says that its container runtime reports of an image what its tag
+	// stands for, be that an index of several architectures.
+	Architecture string
+	Resolves     bool
 	// OwnReboot says that the boot id changed by a reboot that some Skyhook asked for: the boot is accepted.
 	OwnReboot bool
 }
@@ -125,6 +131,12 @@ type Pod struct {
 	Repeats bool
 	// Container is the one that runs now; empty when none does.
 	Container string
-	Reason    string
-	Message   string
+	// Missing says that the registry does not have the image.
+	Missing bool
+	// Image is the repository of the package's image, and Digest what of it the pod runs, as far as that is known. ByDigest
+	// says that it was asked for by this digest, and not by the version.
+	Image, Digest string
+	ByDigest      bool
+	Reason        string
+	Message       string
 }

@@ -35,6 +35,9 @@ func (p *pass) watch(u unit, e record.Entry) bool {
 	}
 	p.claimed[pod.Name] = true
 	e.Rejected, e.RejectedAt = 0, metav1.Time{}
+	if p.pinned(u, e, pod) {
+		return false
+	}
 	switch {
 	case pod.Outcome == Done:
 		p.complete(e, pod)
@@ -139,8 +142,12 @@ func (p *pass) start(e record.Entry) {
 			s.InterruptRun = p.out.InFlight.Run
 		}
 	}
-	if l := p.definition(e); !l.FromSpec {
+	l := p.definition(e)
+	if !l.FromSpec {
 		s.Retained = l.Package.Definition
+	}
+	if pin, ok := p.Pins.of(l.Package, e.Name, p.Node); ok {
+		s.Digest = pin.Digest
 	}
 	p.out.take(Step{Start: &s})
 }
@@ -170,6 +177,7 @@ func (p *pass) judge(e *record.Entry, pkg Package, pod Pod) {
 	case Lost:
 		p.lost(e, pkg, pod)
 	case Stuck:
+		pod.Message = p.gone(pkg, pod)
 		p.stuck(e, pod)
 	default:
 		p.recovered(e)

@@ -24,6 +24,7 @@ func defaults() operator.Options {
 		Workload: workload.Options{
 			Namespace: "skyhook", AgentImage: "ghcr.io/skyhook-operator/skyhook/agent:1.2.3",
 			CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook", PriorityClass: "system-node-critical",
+			PinImages:    true,
 			RuntimeTaint: corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule},
 		},
 		Metrics:      operator.MetricsOptions{Address: ":8080", Secure: true, Service: "skyhook-operator-controller-manager-metrics-service"},
@@ -56,6 +57,7 @@ func TestOptions(t *testing.T) {
 		{"leader election", map[string]string{"LEADER_ELECTION": "true"}, func(o *operator.Options) { o.LeaderElection = true }},
 		{"empty leader election is the default", map[string]string{"LEADER_ELECTION": ""}, func(*operator.Options) {}},
 		{"discovery", map[string]string{"DISCOVER_UNINSTALL": "true"}, func(o *operator.Options) { o.DiscoverUninstall = true }},
+		{"no pins", map[string]string{"PIN_IMAGES": "false"}, func(o *operator.Options) { o.Workload.PinImages = false }},
 		{"level", map[string]string{"LOG_LEVEL": "debug"}, func(o *operator.Options) { o.LogLevel = slog.LevelDebug }},
 		{"level in capitals", map[string]string{"LOG_LEVEL": "WARN"}, func(o *operator.Options) { o.LogLevel = slog.LevelWarn }},
 		{"encoder", map[string]string{"LOG_ENCODER": "console"}, func(o *operator.Options) { o.LogEncoder = operator.EncoderConsole }},

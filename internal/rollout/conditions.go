@@ -54,6 +54,8 @@ func setConditions(status *v1alpha1.SkyhookStatus, v *view) {
 	c.mirror(v1alpha1.ConditionDeploymentPolicyNotFound, v1alpha1.ConditionDeploymentPolicyNotFound)
 	c.while(len(v.dead) > 0, v1alpha1.ConditionDepartedNotReady, v1alpha1.ReasonDepartedNotReady, fewNames(v.dead)+
 		" left the selection at work and cannot be reached, and count against the budget; bring the nodes back, or delete their Node objects")
+	moved := movedImages(v.Input)
+	c.while(moved != "", v1alpha1.ConditionImageMoved, v1alpha1.ReasonImageMoved, moved)
 	c.uninstall(v)
 	SetCapabilityUnknown(status, v.Skyhook, v.Now)
 }

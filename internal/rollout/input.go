@@ -29,6 +29,8 @@ type Input struct {
 	// Unretained says that definitions of the spec could not be kept. No node may start anything with it then, so the status
 	// does not take its generation for observed.
 	Unretained bool
+	// Pins are the images that its packages are pinned to; nil when images are not pinned.
+	Pins lifecycle.Pins
 	// Policy that the Skyhook names; nil paces by its interruptionBudget alone.
 	Policy *Policy
 	// PolicyMissing says that the policy that the Skyhook names does not exist.

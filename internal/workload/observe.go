@@ -32,9 +32,14 @@ func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 			p.Container = c.Name
 		}
 	}
+	p.Image, p.Digest, p.ByDigest = id.Image, id.ContainerSHA, id.ContainerSHA != ""
+	if !p.ByDigest {
+		p.Digest = pulled(pod, id)
+	}
 	r := outcome(pod, verdictContainer(id.Name, id.Stage))
 	p.Shutdown = r.outcome == lifecycle.Lost && byShutdown(pod)
 	p.Outcome, p.Reason, p.Message, p.ExitCode, p.Retrying, p.Repeats = r.outcome, r.reason, r.message, r.exitCode, r.retrying, r.repeats
+	p.Missing = r.missing
 	return p, nil
 }
 
@@ -65,6 +70,7 @@ type result struct {
 	exitCode        int32
 	retrying        bool
 	repeats         bool
+	missing         bool
 }
 
 func outcome(pod *corev1.Pod, verdict string) result {
@@ -108,7 +114,7 @@ func outcome(pod *corev1.Pod, verdict string) result {
 func stuck(container string, w *corev1.ContainerStateWaiting) result {
 	r := result{outcome: lifecycle.Stuck, reason: w.Reason, message: w.Message}
 	if message, repeats, ok := pullFailure(w); ok {
-		r.reason, r.message, r.repeats = reasonPull, message, repeats
+		r.reason, r.message, r.repeats, r.missing = reasonPull, message, repeats, missing(message)
 	}
 	r.message = orElse(r.message, "container "+container+" cannot be started")
 	return r

@@ -262,7 +262,7 @@ func TestObserveReadsBackWhatPodWrites(t *testing.T) {
 	want := lifecycle.Pod{
 		Namespace: pod.Namespace, Name: pod.Name, UID: "u-1", Package: "tuning", Version: "1.2.0", Stage: v1alpha1.StageUpgrade, Run: "t4x2",
 		Hash: workload.Hash(k.Skyhook, k.Skyhook.Spec.Packages["tuning"]), Created: pod.CreationTimestamp.Time,
-		Reason: "Pending", Message: unreported,
+		Reason: "Pending", Message: unreported, Image: "localhost:5000/a/tuning",
 	}
 	got, err := workload.Observe(pod)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {

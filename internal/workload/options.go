@@ -23,6 +23,8 @@ type Options struct {
 	ImagePullSecret string
 	// PriorityClass of every pod; empty for none.
 	PriorityClass string
+	// PinImages has every pod of a package version run the image that its tag stood for when the first node pulled it.
+	PinImages bool
 	// RuntimeTaint is tolerated by every pod.
 	RuntimeTaint corev1.Taint
 }

@@ -47,7 +47,9 @@ type Task struct {
 	InterruptRun, BootID string
 	// Retained is the definition to take instead of the spec's.
 	Retained *v1alpha1.Package
-	Node     string
+	// Digest that the image is pinned to where its definition names none; empty to pull it by version.
+	Digest string
+	Node   string
 	// Order is the node's place in the rollout.
 	Order int32
 }
@@ -92,6 +94,9 @@ func (o Options) stagePod(t Task) (*corev1.Pod, error) {
 	spec := t.spec()
 	// A copy: what is sent to the API server is also read back into, and must not reach the cached Skyhook.
 	pkg := *spec.DeepCopy()
+	if pkg.Digest() == "" && !isInterrupt(t.Stage) {
+		pkg.ContainerSHA = t.Digest
+	}
 	id, err := json.Marshal(identity{
 		Name: t.Package, Version: pkg.Version, Skyhook: t.Skyhook.Name, Stage: t.Stage,
 		Image: pkg.Repository(), ContainerSHA: pkg.Digest(),
@@ -154,9 +159,12 @@ func verdictContainer(pkg string, stage v1alpha1.Stage) string {
 	return containerPrefix(pkg) + "-" + string(stage) + "check"
 }
 
+// copyName is the name of the container that has the package's image.
+func copyName(pkg string) string { return containerPrefix(pkg) + "-init" }
+
 func (o Options) copyContainer(t Task, pkg v1alpha1.Package) corev1.Container {
 	return corev1.Container{
-		Name: containerPrefix(t.Package) + "-init", Image: pkg.ImageRef(), ImagePullPolicy: corev1.PullAlways,
+		Name: copyName(t.Package), Image: pkg.ImageRef(), ImagePullPolicy: corev1.PullAlways,
 		Command:         []string{"/bin/sh", "-c", copyCommand},
 		Env:             []corev1.EnvVar{{Name: "SKYHOOK_DIR", Value: o.copyDir(t)}},
 		SecurityContext: privileged(), VolumeMounts: mounts(t, pkg), Resources: resources(pkg),

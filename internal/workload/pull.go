@@ -42,3 +42,9 @@ func pullFailure(w *corev1.ContainerStateWaiting) (message string, repeats, ok b
 
 // pause begins what a kubelet says between two attempts, followed by the image and a quotation mark.
 const pause = `Back-off pulling image "`
+
+// missing reports whether a failed pull says that the registry does not have the image. Runtimes repeat the registry's words.
+func missing(message string) bool {
+	message = strings.ToLower(message)
+	return strings.Contains(message, "not found") || strings.Contains(message, "manifest unknown")
+}

@@ -49,6 +49,7 @@ requests:
 - { name: REAPPLY_ON_REBOOT, value: {{ $env.reapplyOnReboot | quote }} }
 - { name: DISCOVER_UNINSTALL, value: {{ $env.discoverUninstall | quote }} }
 - { name: PACKAGE_PRIORITY_CLASS, value: {{ $env.packagePriorityClass | default "" | quote }} }
+- { name: PIN_IMAGES, value: {{ $env.pinImages | quote }} }
 - { name: RUNTIME_REQUIRED_TAINT, value: {{ $env.runtimeRequiredTaint | quote }} }
 - { name: ENABLE_WEBHOOKS, value: {{ .Values.webhook.enable | quote }} }
 {{- if .Values.webhook.enable }}

@@ -11,7 +11,11 @@ import (
 func (r *Reconciler) report(node *corev1.Node, i *item) {
 	for _, c := range i.decision.Changes {
 		if c.Reason != "" {
-			r.both(node, i, corev1.EventTypeNormal, c.Reason, c, "node %s: %s", node.Name, c.Message)
+			kind := corev1.EventTypeNormal
+			if c.Reason == v1alpha1.ReasonImageMoved { // somebody has to look at it
+				kind = corev1.EventTypeWarning
+			}
+			r.both(node, i, kind, c.Reason, c, "node %s: %s", node.Name, c.Message)
 			continue
 		}
 		switch c.State {

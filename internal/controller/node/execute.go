@@ -23,8 +23,12 @@ import (
 
 // execute carries out the decisions of a pass. The node is written first, each write with the resourceVersion that the
 // decisions are based on: when the cache was behind, nothing else happens. Whatever is lost after it, the next pass does
-// again. Conditions go before the record, whose change wakes the node: that pass then sees both.
+// again. Images are pinned before: what follows does so from the image that counts. Conditions go before the record, whose change wakes the node: that pass then sees both.
 func (r *Reconciler) execute(ctx context.Context, p *pass) {
+	if err := r.writePins(ctx, p); err != nil {
+		p.errs = append(p.errs, err)
+		return
+	}
 	writes := []func(context.Context, *pass) error{r.writeConditions, r.writeRecords}
 	if p.taint.Mark != nil && *p.taint.Mark {
 		// Until the taint is there any workload may be bound to the node.
@@ -210,7 +214,7 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 	task := workload.Task{
 		Skyhook: i.skyhook, Package: start.Package, Stage: start.Stage, Run: start.Run,
 		Generation: start.Generation, Interrupt: start.Interrupt, BootID: start.BootID, InterruptRun: start.InterruptRun,
-		Node: p.node.Name,
+		Digest: start.Digest, Node: p.node.Name,
 	}
 	if start.Retained != "" {
 		pkg := p.view.Wanted(i.skyhook, p.node.Name).Retained[start.Retained].Package

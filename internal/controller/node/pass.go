@@ -176,7 +176,7 @@ func (r *Reconciler) observe(p *pass, s *v1alpha1.Skyhook, n record.Node) lifecy
 		Skyhook: s.Name, Wanted: p.view.Wanted(s, p.node.Name), Record: n, Now: p.now, InFlight: p.inFlight,
 		Pods: ownPods(s, p.pods), Permit: permitOf(s, p.node.Name), Node: p.facts(s),
 		Serial: s.Spec.Serial, Generation: s.Generation, Reapply: r.ReapplyOnReboot,
-		Failed: r.retries.told(p.node.Name, s.Name),
+		Failed: r.retries.told(p.node.Name, s.Name), Pins: p.view.Pins(s),
 	}
 }
 
@@ -205,6 +205,7 @@ func (p *pass) facts(s *v1alpha1.Skyhook) lifecycle.Node {
 		Ready: targets.Ready(p.node), BootID: p.node.Status.NodeInfo.BootID, OwnReboot: p.ownReboot,
 		Unschedulable: p.unschedulable, CordonUnread: p.unschedulable && !p.node.Spec.Unschedulable, CordonedByOther: other,
 		OtherPods: p.started + len(others), InterruptPods: len(interrupts),
+		Architecture: p.node.Status.NodeInfo.Architecture, Resolves: workload.Resolves(&p.node.Status.NodeInfo),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -105,19 +106,30 @@ func lastRevision(r *appsv1.ControllerRevision, all map[string]*appsv1.Controlle
 	return last
 }
 
+// definitions are what is retained for a Skyhook, by name.
 func (r *Reconciler) definitions(ctx context.Context, s *v1alpha1.Skyhook) (map[string]*appsv1.ControllerRevision, error) {
+	definitions, _, err := r.revisions(ctx, s)
+	return definitions, err
+}
+
+// revisions are what is retained for a Skyhook, and the images that are pinned for it, both by name.
+func (r *Reconciler) revisions(ctx context.Context, s *v1alpha1.Skyhook) (definitions, pins map[string]*appsv1.ControllerRevision, err error) {
 	var all appsv1.ControllerRevisionList
 	if err := r.Client.List(ctx, &all, client.InNamespace(r.Workload.Namespace),
 		client.MatchingLabels{v1alpha1.LabelName: s.Name}, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list retained definitions of Skyhook %s: %w", s.Name, err)
+		return nil, nil, fmt.Errorf("list retained definitions of Skyhook %s: %w", s.Name, err)
 	}
-	own := make(map[string]*appsv1.ControllerRevision, len(all.Items))
+	definitions, pins = make(map[string]*appsv1.ControllerRevision, len(all.Items)), map[string]*appsv1.ControllerRevision{}
 	for i := range all.Items {
-		if metav1.IsControlledBy(&all.Items[i], s) {
-			own[all.Items[i].Name] = &all.Items[i]
+		switch o := &all.Items[i]; {
+		case !metav1.IsControlledBy(o, s):
+		case workload.IsPin(o):
+			pins[o.Name] = o
+		default:
+			definitions[o.Name] = o
 		}
 	}
-	return own, nil
+	return definitions, pins, nil
 }
 
 // pruneDefinitions deletes definitions that neither the spec nor any node needs. Only while no permit is out: every node
@@ -126,10 +138,20 @@ func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook) 
 	if len(s.Status.Permits) > 0 {
 		return nil
 	}
-	have, err := r.definitions(ctx, s)
-	if err != nil || len(have) <= len(s.Spec.Packages) {
+	have, pins, err := r.revisions(ctx, s)
+	if err != nil {
 		return err
 	}
+	if len(have) > len(s.Spec.Packages) {
+		if err := r.pruneUnneeded(ctx, s, have); err != nil {
+			return err
+		}
+	}
+	return r.prunePins(ctx, pins, have)
+}
+
+// pruneUnneeded deletes what neither the spec nor any node needs, also from the map.
+func (r *Reconciler) pruneUnneeded(ctx context.Context, s *v1alpha1.Skyhook, have map[string]*appsv1.ControllerRevision) error {
 	needed, known, err := r.neededDefinitions(ctx, s)
 	if err != nil || !known {
 		return err
@@ -141,6 +163,32 @@ func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook) 
 		}
 		if err := r.deleteRevision(ctx, old); err != nil {
 			return fmt.Errorf("delete the unused definition %s: %w", old.Name, err)
+		}
+		delete(have, name)
+	}
+	return nil
+}
+
+// prunePins deletes the pins of images that no definition has, and all where images are not pinned: one that was made before
+// must not come back into force.
+func (r *Reconciler) prunePins(ctx context.Context, pins, definitions map[string]*appsv1.ControllerRevision) error {
+	if len(pins) == 0 {
+		return nil
+	}
+	used := map[lifecycle.PinKey]bool{}
+	for _, o := range definitions {
+		if d, _, err := workload.ReadRevision(o); err == nil && r.Workload.PinImages {
+			used[lifecycle.PinKey{Package: d.Package, Version: d.Spec.Version, Image: d.Spec.Repository()}] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(pins)) {
+		pin, err := workload.ReadPin(pins[name])
+		pin.Scope = ""
+		if err == nil && used[pin.PinKey] {
+			continue
+		}
+		if err := r.deleteRevision(ctx, pins[name]); err != nil {
+			return fmt.Errorf("delete the unused pin %s: %w", name, err)
 		}
 	}
 	return nil

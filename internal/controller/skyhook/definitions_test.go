@@ -15,7 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -248,5 +250,84 @@ func TestPruneDefinitions(t *testing.T) {
 				t.Error("the definition of the spec is gone")
 			}
 		})
+	}
+}
+
+// TestPrunePins: a pin lives as long as a definition of its version with its image.
+func TestPrunePins(t *testing.T) {
+	s := undoable(2, "2.0.0", "")
+	of := func(version, image, scope string) *appsv1.ControllerRevision {
+		r, err := options.PinRevision(s, lifecycle.Pin{
+			PinKey: lifecycle.PinKey{Package: "a", Version: version, Image: image, Scope: scope}, Digest: "sha256:1",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	broken := of("2.0.0", "x/a", "")
+	broken.Data.Raw = []byte("{}")
+	foreign := of("1.0.0", "x/a", "")
+	foreign.OwnerReferences = nil
+	for _, c := range []struct {
+		name    string
+		pin     *appsv1.ControllerRevision
+		has     string // the version that a node has
+		permits bool
+		off     bool
+		stays   bool
+	}{
+		{name: "of the spec", pin: of("2.0.0", "x/a", ""), stays: true},
+		{name: "of the spec, for one architecture", pin: of("2.0.0", "x/a", "arm64"), stays: true},
+		{name: "of a version that is gone", pin: of("1.0.0", "x/a", "")},
+		{name: "of a version that a node has", pin: of("1.0.0", "x/a", ""), has: "1.0.0", stays: true},
+		{name: "of another image", pin: of("2.0.0", "y/a", "")},
+		{name: "while permits are out", pin: of("1.0.0", "x/a", ""), permits: true, stays: true},
+		{name: "images are not pinned", pin: of("2.0.0", "x/a", ""), off: true},
+		{name: "that cannot be read", pin: broken},
+		{name: "another's", pin: foreign, stays: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, s, c.pin.DeepCopy(), revisionOf(t, s, 2), revisionOf(t, undoable(1, "1.0.0", ""), 1))
+			w.Workload.PinImages = !c.off
+			if c.has != "" {
+				w.must(w.Client.Create(t.Context(), has(t, "n1", undoable(1, c.has, ""), nil)))
+			}
+			now := s.DeepCopy()
+			if c.permits {
+				now.Status.Permits = []v1alpha1.Permit{{Node: "n1"}}
+			}
+			w.must(w.pruneDefinitions(t.Context(), now))
+			if _, there := w.revisions()[c.pin.Name]; there != c.stays {
+				t.Errorf("there: %t", there)
+			}
+			if _, there := w.revisions()[revisionOf(t, s, 2).Name]; !there {
+				t.Error("the definition of the spec is gone")
+			}
+		})
+	}
+}
+
+// TestMovedImageIsTold: what a node noted with the pin becomes a condition of the Skyhook, and an event.
+func TestMovedImageIsTold(t *testing.T) {
+	s := undoable(2, "2.0.0", "")
+	pin := lifecycle.Pin{
+		PinKey: lifecycle.PinKey{Package: "a", Version: "2.0.0", Image: "x/a"}, Digest: "sha256:1", Moved: "sha256:2", Node: "n7",
+	}
+	object, err := options.PinRevision(s, pin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if object.Annotations[v1alpha1.AnnotationMoved], err = workload.Moved(pin); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, s, object)
+	w.Workload.PinImages = true
+	in, err := w.input(t.Context(), s, w.Targets.Of(s))
+	w.must(err)
+	s.Status = rollout.Plan(in.Input)
+	w.warn(s, v1alpha1.SkyhookStatus{})
+	if got := w.told(); !strings.Contains(got, "Warning ImageMoved the tag x/a:2.0.0 moved: node n7 pulled sha256:2") {
+		t.Errorf("told %q", got)
 	}
 }

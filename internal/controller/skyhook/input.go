@@ -82,6 +82,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *tar
 	}
 	in := rollout.Input{
 		Skyhook: s, Hold: g.view.HoldAll(s, g.pace), Now: r.Clock.Now(), Policy: g.pace.Policy, Deleting: s.DeletionTimestamp != nil,
+		Pins: g.view.Pins(s),
 	}
 	// A policy that cannot be read is as good as missing to a deletion, which has to go on.
 	in.PolicyMissing = g.pace.Missing || g.pace.Hold != nil && in.Deleting

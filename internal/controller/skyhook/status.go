@@ -91,7 +91,7 @@ func (r *Reconciler) report(s *v1alpha1.Skyhook, before v1alpha1.SkyhookStatus) 
 func (r *Reconciler) warn(s *v1alpha1.Skyhook, before v1alpha1.SkyhookStatus) {
 	for _, kind := range []string{
 		v1alpha1.ConditionDeletionBlocked, v1alpha1.ConditionUninstallFailed, v1alpha1.ConditionUninstallRequired,
-		v1alpha1.ConditionDepartedNotReady, v1alpha1.ConditionStalled,
+		v1alpha1.ConditionDepartedNotReady, v1alpha1.ConditionStalled, v1alpha1.ConditionImageMoved,
 	} {
 		now, last := meta.FindStatusCondition(s.Status.Conditions, kind), meta.FindStatusCondition(before.Conditions, kind)
 		if now == nil || now.Status != metav1.ConditionTrue || now.Reason == v1alpha1.ReasonNodesErroring {

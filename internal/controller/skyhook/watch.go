@@ -3,6 +3,7 @@ package skyhook
 import (
 	"context"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
@@ -17,6 +18,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -31,6 +33,7 @@ func (r *Reconciler) Sources() []targets.Source {
 		targets.Watched(&corev1.Node{}, r.nodeHandler(), targets.NodeChanged()),
 		targets.Watched(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(skyhookOf), podGone()),
 		targets.Watched(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(skyhookOf)),
+		targets.Watched(&appsv1.ControllerRevision{}, handler.EnqueueRequestsFromMapFunc(skyhookOf), predicate.NewPredicateFuncs(isPin)),
 	}
 }
 
@@ -77,7 +80,10 @@ func podGone() predicate.Predicate {
 	}
 }
 
-// skyhookOf maps a package pod or ConfigMap to its Skyhook.
+// isPin lets only pins through: the nodes write them, and what they say of moved tags is for the status.
+func isPin(o client.Object) bool { return workload.IsPin(o) }
+
+// skyhookOf maps a package pod, a ConfigMap or a pin to its Skyhook.
 func skyhookOf(_ context.Context, o client.Object) []reconcile.Request {
 	name, ok := o.GetLabels()[v1alpha1.LabelName]
 	if owner := metav1.GetControllerOf(o); !ok || owner == nil {

@@ -23,7 +23,13 @@ type View struct {
 	runtime corev1.Taint
 	// tainting are the Skyhooks that have new nodes tainted.
 	tainting []*v1alpha1.Skyhook
-	retained map[types.UID]lifecycle.Retained
+	kept     map[types.UID]kept
+}
+
+// kept is what is known of a Skyhook beside its spec: the definitions of what was installed, and the images it was pinned to.
+type kept struct {
+	retained lifecycle.Retained
+	pins     lifecycle.Pins
 }
 
 // View reads the retained definitions from the cache, once for a pass. The Skyhooks are all there are; what is kept of others
@@ -41,9 +47,14 @@ func (i *Index) View(ctx context.Context, reader client.Reader, o workload.Optio
 			owned[owner.UID] = append(owned[owner.UID], &all.Items[k])
 		}
 	}
-	v := View{index: i, runtime: o.RuntimeTaint, retained: make(map[types.UID]lifecycle.Retained, len(skyhooks))}
+	v := View{index: i, runtime: o.RuntimeTaint, kept: make(map[types.UID]kept, len(skyhooks))}
 	for _, s := range skyhooks {
-		if v.retained[s.UID] = i.retainedOf(s, owned[s.UID]); taints(s) {
+		known := i.keptOf(s, owned[s.UID])
+		if !o.PinImages {
+			known.pins = nil
+		}
+		v.kept[s.UID] = known
+		if taints(s) {
 			v.tainting = append(v.tainting, s)
 		}
 	}
@@ -54,16 +65,19 @@ func (i *Index) View(ctx context.Context, reader client.Reader, o workload.Optio
 func (v View) Wanted(s *v1alpha1.Skyhook, node string) lifecycle.Wanted {
 	t := v.index.Of(s)
 	return lifecycle.Wanted{
-		Packages: t.Packages, Retained: v.retained[s.UID],
+		Packages: t.Packages, Retained: v.kept[s.UID].retained,
 		Deleting: s.DeletionTimestamp != nil, Abandoned: t.Abandoned[node],
 	}
 }
+
+// Pins are the images that a Skyhook's packages are pinned to; nil when images are not pinned. They must not be changed.
+func (v View) Pins(s *v1alpha1.Skyhook) lifecycle.Pins { return v.kept[s.UID].pins }
 
 // decoding are the retained definitions of a Skyhook, and all that they were made of: the pods' hashes depend on the spec.
 type decoding struct {
 	generation int64
 	of         []version
-	retained   lifecycle.Retained
+	kept       kept
 }
 
 // version is one version of one object.
@@ -72,17 +86,17 @@ type version struct {
 	resourceVersion string
 }
 
-// retainedOf decodes the definitions of a Skyhook, once for as long as they stay the same. It sorts revisions: the cache
+// keptOf decodes what is kept of a Skyhook, once for as long as they stay the same. It sorts revisions: the cache
 // lists them in any order. Several passes that find something new decode it side by side rather than wait for one another.
-func (i *Index) retainedOf(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) lifecycle.Retained {
+func (i *Index) keptOf(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) kept {
 	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(a.UID, b.UID) })
 	i.mu.Lock()
 	known, ok := i.decoded[s.UID]
 	i.mu.Unlock()
 	if ok && known.generation == s.Generation && slices.EqualFunc(known.of, revisions, version.is) {
-		return known.retained
+		return known.kept
 	}
-	known = decoding{generation: s.Generation, of: make([]version, len(revisions)), retained: decode(s, revisions)}
+	known = decoding{generation: s.Generation, of: make([]version, len(revisions)), kept: decode(s, revisions)}
 	for k, r := range revisions {
 		known.of[k] = version{r.UID, r.ResourceVersion}
 	}
@@ -92,7 +106,7 @@ func (i *Index) retainedOf(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRe
 		i.decoded = map[types.UID]decoding{}
 	}
 	i.decoded[s.UID] = known
-	return known.retained
+	return known.kept
 }
 
 func (v version) is(r *appsv1.ControllerRevision) bool {
@@ -101,13 +115,19 @@ func (v version) is(r *appsv1.ControllerRevision) bool {
 
 // decode makes of ControllerRevisions what decisions are based on. Whether and when a package is undone is said by the
 // newest definition of its version; how, by each one itself. One that cannot be read is as good as missing.
-func decode(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) lifecycle.Retained {
+func decode(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) kept {
 	type word struct {
 		revision   int64
 		definition workload.Definition
 	}
-	all, newest := make(lifecycle.Retained, len(revisions)), map[string]word{}
+	all, newest, pins := make(lifecycle.Retained, len(revisions)), map[string]word{}, lifecycle.Pins{}
 	for _, r := range revisions {
+		if workload.IsPin(r) {
+			if pin, err := workload.ReadPin(r); err == nil {
+				pins[pin.PinKey] = pin
+			}
+			continue
+		}
 		d, name, err := workload.ReadRevision(r)
 		if err != nil {
 			continue
@@ -123,5 +143,5 @@ func decode(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) lifecyc
 		pkg.Uninstallable, pkg.Uninstall = last.Enabled, last.Spec.Uninstall
 		all[name] = pkg
 	}
-	return all
+	return kept{all, pins}
 }

@@ -1,0 +1,196 @@
+package lifecycle_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+const (
+	first  = "sha256:1111111111111111111111111111111111111111111111111111111111111111"
+	second = "sha256:2222222222222222222222222222222222222222222222222222222222222222"
+)
+
+func pinFor(scope, digest string) lifecycle.Pin {
+	return lifecycle.Pin{PinKey: lifecycle.PinKey{Package: "a", Version: "1.0.0", Image: "img/a", Scope: scope}, Digest: digest}
+}
+
+func pinsOf(pins ...lifecycle.Pin) lifecycle.Pins {
+	all := lifecycle.Pins{}
+	for _, p := range pins {
+		all[p.PinKey] = p
+	}
+	return all
+}
+
+// Nodes of the tables: a runtime that says what a tag stands for, one that says what its own platform got, and one of which
+// nothing is known.
+var (
+	resolving = lifecycle.Node{Architecture: "amd64", Resolves: true}
+	plain     = lifecycle.Node{Architecture: "amd64"}
+	unknown   = lifecycle.Node{}
+)
+
+// TestPin: package a is pulled by its version, or by the digest that is pinned; the pod tells what it runs.
+func TestPin(t *testing.T) {
+	of := func(outcome lifecycle.Outcome, digest string, byDigest bool) lifecycle.Pod {
+		return lifecycle.Pod{
+			Name: "a-apply", Package: "a", Version: "1.0.0", Stage: "apply", Run: "r1", Hash: "1", Created: now,
+			Outcome: outcome, Image: "img/a", Digest: digest, ByDigest: byDigest,
+		}
+	}
+	const running, done = lifecycle.Running, lifecycle.Done
+	spec := func(sha string) v1alpha1.Package { return v1alpha1.Package{Version: "1.0.0", Image: "img/a", ContainerSHA: sha} }
+	elsewhere := of(running, first, false)
+	elsewhere.Image = "other/a"
+	ending := of(running, second, false)
+	ending.Terminating = true
+	for _, c := range []struct {
+		name string
+		node lifecycle.Node
+		pins lifecycle.Pins
+		spec v1alpha1.Package
+		pod  lifecycle.Pod
+		// want are the pins made, tags found moved, pods deleted, and starts with their digests.
+		want string
+	}{
+		{"the first to pull it", resolving, pinsOf(), spec(""), of(running, first, false), "pin for all " + first},
+		{"the first, and done: the next stage runs the same", resolving, pinsOf(), spec(""), of(done, first, false), "pin for all " + first + "; delete a-apply; start config " + first},
+		{"a runtime that says what its platform got", plain, pinsOf(), spec(""), of(running, first, false), "pin for amd64 " + first},
+		{"of the node nothing is known", unknown, pinsOf(), spec(""), of(running, first, false), ""},
+		{"nothing is pulled yet", resolving, pinsOf(), spec(""), of(running, "", false), ""},
+		{"images are not pinned", resolving, nil, spec(""), of(done, first, false), "delete a-apply; start config"},
+		{"the spec has a digest", resolving, pinsOf(), spec(first), of(running, first, true), ""},
+		{"the spec has another digest than is pinned", resolving, pinsOf(pinFor("", first)), spec(second), of(done, second, true), "delete a-apply; start config"},
+		{"the spec has another image by now", resolving, pinsOf(), spec(""), elsewhere, ""},
+
+		{"another node was first with the same", resolving, pinsOf(pinFor("", first)), spec(""), of(done, first, false), "delete a-apply; start config " + first},
+		{"pulled by the pinned digest", resolving, pinsOf(pinFor("", first)), spec(""), of(done, first, true), "delete a-apply; start config " + first},
+		{"the tag moved", resolving, pinsOf(pinFor("", first)), spec(""), of(running, second, false), "moved " + second + "; delete a-apply; ImageMoved"},
+		{"the tag moved, and the stage is done with it", resolving, pinsOf(pinFor("", first)), spec(""), of(done, second, false), "moved " + second + "; delete a-apply; ImageMoved"},
+		{"the tag moved, and the pod is going", resolving, pinsOf(pinFor("", first)), spec(""), ending, "moved " + second + "; ImageMoved"},
+		{"a pod by an earlier pin is no moved tag", resolving, pinsOf(pinFor("", first)), spec(""), of(running, second, true), "delete a-apply"},
+
+		{"what another architecture got is not forced on this one", resolving, pinsOf(pinFor("arm64", second)), spec(""), of(done, first, false), "pin for all " + first + "; delete a-apply; start config " + first},
+		{"nor on one whose runtime says what its platform got", plain, pinsOf(pinFor("arm64", second)), spec(""), of(running, first, false), "pin for amd64 " + first},
+		{"what the tag stands for is good for all", plain, pinsOf(pinFor("", first)), spec(""), of(done, second, false), "delete a-apply; start config " + first},
+		{"its own architecture comes first", plain, pinsOf(pinFor("", second), pinFor("amd64", first)), spec(""), of(done, first, true), "delete a-apply; start config " + first},
+		{"moved for this architecture", plain, pinsOf(pinFor("amd64", first)), spec(""), of(running, second, false), "moved " + second + "; delete a-apply; ImageMoved"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": c.spec}}}
+			c.node.Ready, c.node.BootID = true, "b1"
+			e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1", Hash: "1", Config: map[string]string{}}
+			o := lifecycle.Observation{
+				Skyhook: "demo", Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s, func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "1"} })},
+				Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}}, Pods: []lifecycle.Pod{c.pod}, Permit: &permit,
+				ConfigReady: map[string]bool{"a": true}, Generation: generation, Node: c.node, Pins: c.pins, Now: now,
+			}
+			d := lifecycle.Next(o)
+			if got := pinLines(d); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			if after := d.Record.Packages["a|1.0.0"]; strings.Contains(c.want, "ImageMoved") && (after.Run == "r1" || after.Stage != "apply" || after.State != "in_progress") {
+				t.Errorf("the stage does not run again: %+v", after)
+			}
+			if c.pins != nil && len(o.Pins) != len(c.pins) {
+				t.Error("the decision changed what it was given")
+			}
+		})
+	}
+}
+
+func pinLines(d lifecycle.Decision) string {
+	var lines []string
+	for _, p := range d.Pin {
+		scope := p.Scope
+		if scope == "" {
+			scope = "all"
+		}
+		lines = append(lines, "pin for "+scope+" "+p.Digest)
+	}
+	for _, p := range d.Moved {
+		lines = append(lines, "moved "+p.Moved)
+	}
+	for _, p := range d.Delete {
+		lines = append(lines, "delete "+p.Name)
+	}
+	for _, s := range d.Start {
+		lines = append(lines, strings.TrimSpace("start "+string(s.Stage)+" "+s.Digest))
+	}
+	for _, c := range d.Changes {
+		if c.Reason != "" {
+			lines = append(lines, c.Reason)
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+// TestPinOfWhatLeaves: what is uninstalled runs the image that it was installed with.
+func TestPinOfWhatLeaves(t *testing.T) {
+	old := kept(t, "old=a@1.0.0^on,auto")
+	e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "config", State: "complete", Run: "r1", Hash: "1", Config: map[string]string{}, Definition: "old"}
+	d := lifecycle.Next(lifecycle.Observation{
+		Skyhook: "demo", Wanted: lifecycle.Wanted{Retained: old}, Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}},
+		Permit: &permit, RetainedReady: map[string]bool{"old": true}, Generation: generation,
+		Node: lifecycle.Node{Ready: true, BootID: "b1", Architecture: "amd64", Resolves: true}, Pins: pinsOf(pinFor("", first)), Now: now,
+	})
+	if got, want := pinLines(d), "start uninstall "+first; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestPinnedImageIsGone: who misses the image hears what it is pinned to, and what helps.
+func TestPinnedImageIsGone(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		byDigest, missing bool
+		told              bool
+	}{
+		{"pinned and gone", true, true, true},
+		{"pinned, and the registry cannot be reached", true, false, false},
+		{"by version", false, true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {Version: "1.0.0", Image: "img/a"}}}}
+			e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1", Hash: "1", Config: map[string]string{}}
+			pod := lifecycle.Pod{
+				Name: "a-apply", Package: "a", Version: "1.0.0", Stage: "apply", Run: "r1", Hash: "1", Image: "img/a",
+				Outcome: lifecycle.Stuck, Reason: "ImagePullBackOff", Message: "manifest unknown", ByDigest: c.byDigest, Missing: c.missing,
+			}
+			if c.byDigest {
+				pod.Digest = first
+			}
+			d := lifecycle.Next(lifecycle.Observation{
+				Skyhook: "demo", Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s, func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "1"} })},
+				Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}}, Pods: []lifecycle.Pod{pod}, Permit: &permit,
+				Generation: generation, Node: lifecycle.Node{Ready: true, Architecture: "amd64", Resolves: true}, Pins: pinsOf(pinFor("", first)), Now: now,
+			})
+			message := d.Record.Packages["a|1.0.0"].Message
+			if told := strings.Contains(message, "containerSHA"); told != c.told || !strings.HasPrefix(message, "manifest unknown") {
+				t.Errorf("message %q", message)
+			}
+		})
+	}
+}
+
+// TestMovedIsNotedOnce: the pin keeps the first node that found the tag moved; every node has its event.
+func TestMovedIsNotedOnce(t *testing.T) {
+	pin := pinFor("", first)
+	pin.Moved, pin.Node = second, "node-9"
+	s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {Version: "1.0.0", Image: "img/a"}}}}
+	e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1", Hash: "1", Config: map[string]string{}}
+	d := lifecycle.Next(lifecycle.Observation{
+		Skyhook: "demo", Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s, func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "1"} })},
+		Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}}, Permit: &permit, Generation: generation,
+		Pods: []lifecycle.Pod{{Name: "a-apply", Package: "a", Version: "1.0.0", Stage: "apply", Run: "r1", Hash: "1", Image: "img/a", Digest: second}},
+		Node: lifecycle.Node{Ready: true, Architecture: "amd64", Resolves: true}, Pins: pinsOf(pin), Now: now,
+	})
+	if len(d.Moved) != 0 || !slices.ContainsFunc(d.Changes, func(c lifecycle.Change) bool { return c.Reason == v1alpha1.ReasonImageMoved }) {
+		t.Errorf("noted %v, told %v", d.Moved, d.Changes)
+	}
+}

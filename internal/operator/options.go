@@ -53,6 +53,7 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 			ImagePullSecret: e.optional("IMAGE_PULL_SECRET"),
 			PriorityClass:   e.optionalOr("PACKAGE_PRIORITY_CLASS", "system-node-critical"),
 			PinImages:       e.flag("PIN_IMAGES", true),
+			PullPolicy:      e.pullPolicy("PACKAGE_PULL_POLICY"),
 			RuntimeTaint:    e.taint("RUNTIME_REQUIRED_TAINT", v1alpha1.DefaultRuntimeRequiredTaint),
 		},
 		Metrics:           e.metrics(),
@@ -132,6 +133,20 @@ func (e *environment) flag(name string, def bool) bool {
 		e.bad(name, v, "it must be true or false")
 	}
 	return b
+}
+
+// pullAuto leaves the policy to the kind of reference.
+const pullAuto = "Auto"
+
+func (e *environment) pullPolicy(name string) corev1.PullPolicy {
+	switch v := e.text(name, pullAuto); v {
+	case pullAuto:
+	case string(corev1.PullAlways), string(corev1.PullIfNotPresent):
+		return corev1.PullPolicy(v)
+	default:
+		e.bad(name, v, "it must be Auto, Always or IfNotPresent")
+	}
+	return ""
 }
 
 // taint reads key[=value]:effect, as kubectl taint writes it.

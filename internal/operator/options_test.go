@@ -58,6 +58,8 @@ func TestOptions(t *testing.T) {
 		{"empty leader election is the default", map[string]string{"LEADER_ELECTION": ""}, func(*operator.Options) {}},
 		{"discovery", map[string]string{"DISCOVER_UNINSTALL": "true"}, func(o *operator.Options) { o.DiscoverUninstall = true }},
 		{"no pins", map[string]string{"PIN_IMAGES": "false"}, func(o *operator.Options) { o.Workload.PinImages = false }},
+		{"pull policy", map[string]string{"PACKAGE_PULL_POLICY": "IfNotPresent"}, func(o *operator.Options) { o.Workload.PullPolicy = "IfNotPresent" }},
+		{"pull policy by kind", map[string]string{"PACKAGE_PULL_POLICY": "Auto"}, func(*operator.Options) {}},
 		{"level", map[string]string{"LOG_LEVEL": "debug"}, func(o *operator.Options) { o.LogLevel = slog.LevelDebug }},
 		{"level in capitals", map[string]string{"LOG_LEVEL": "WARN"}, func(o *operator.Options) { o.LogLevel = slog.LevelWarn }},
 		{"encoder", map[string]string{"LOG_ENCODER": "console"}, func(o *operator.Options) { o.LogEncoder = operator.EncoderConsole }},
@@ -104,6 +106,7 @@ func TestOptionsRefused(t *testing.T) {
 		"WEBHOOK_PORT":           {"", "9443", ":0", ":x", ":70000"},
 		"DISCOVER_UNINSTALL":     {"yes", "2"},
 		"LOG_LEVEL":              {"", "loud"},
+		"PACKAGE_PULL_POLICY":    {"", "Never", "always"},
 		"LOG_ENCODER":            {"", "xml", "JSON"},
 		"RUNTIME_REQUIRED_TAINT": {"", "k", "k=v", "k=v:Never", "=v:NoSchedule", ":NoSchedule", "k=v:NoSchedule-"},
 	}

@@ -132,3 +132,36 @@ func TestPinRevision(t *testing.T) {
 		t.Error("a pin is taken for a definition")
 	}
 }
+
+// TestPullPolicy: what cannot change is not asked for again.
+func TestPullPolicy(t *testing.T) {
+	const always, present = corev1.PullAlways, corev1.PullIfNotPresent
+	for _, c := range []struct {
+		name           string
+		option         corev1.PullPolicy
+		pin, agent     string
+		pkgs, ofAgents corev1.PullPolicy
+	}{
+		{"by tag", "", "", "x/agent:1", always, always},
+		{"pinned", "", sha, "x/agent:1", present, always},
+		{"pinned, and the agent by digest", "", sha, "x/agent@" + sha, present, present},
+		{"always", always, sha, "x/agent@" + sha, always, always},
+		{"what was loaded into nodes", present, "", "x/agent:1", present, present},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := options
+			o.PullPolicy, o.AgentImage = c.option, c.agent
+			pod := build(t, o, workload.Task{
+				Skyhook: read[v1alpha1.Skyhook](t, skyhookYAML), Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1", Node: "node-1", Digest: c.pin,
+			})
+			if got := pod.Spec.InitContainers[0].ImagePullPolicy; got != c.pkgs {
+				t.Errorf("the package's is %s", got)
+			}
+			for _, container := range append(pod.Spec.InitContainers[1:], pod.Spec.Containers...) {
+				if container.ImagePullPolicy != c.ofAgents {
+					t.Errorf("that of %s is %s", container.Name, container.ImagePullPolicy)
+				}
+			}
+		})
+	}
+}

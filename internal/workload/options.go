@@ -25,6 +25,8 @@ type Options struct {
 	PriorityClass string
 	// PinImages has every pod of a package version run the image that its tag stood for when the first node pulled it.
 	PinImages bool
+	// PullPolicy of all containers. Empty: an image named by a digest is pulled where it is missing, any other always.
+	PullPolicy corev1.PullPolicy
 	// RuntimeTaint is tolerated by every pod.
 	RuntimeTaint corev1.Taint
 }

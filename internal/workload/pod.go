@@ -140,7 +140,7 @@ func (o Options) podSpec(t Task, pkg v1alpha1.Package) corev1.PodSpec {
 			o.stageContainer(t, pkg, verdictContainer(t.Package, t.Stage), string(t.Stage)+"-check"),
 		},
 		Containers: []corev1.Container{{
-			Name: mainName, Image: o.agentImage(pkg), ImagePullPolicy: corev1.PullAlways,
+			Name: mainName, Image: o.agentImage(pkg), ImagePullPolicy: o.pullPolicy(o.agentImage(pkg)),
 			Args: []string{doneMode, hostMount, o.copyDir(t)}, Env: o.agentEnv(t),
 		}},
 		Volumes: volumes(t, pkg),
@@ -164,7 +164,7 @@ func copyName(pkg string) string { return containerPrefix(pkg) + "-init" }
 
 func (o Options) copyContainer(t Task, pkg v1alpha1.Package) corev1.Container {
 	return corev1.Container{
-		Name: copyName(t.Package), Image: pkg.ImageRef(), ImagePullPolicy: corev1.PullAlways,
+		Name: copyName(t.Package), Image: pkg.ImageRef(), ImagePullPolicy: o.pullPolicy(pkg.ImageRef()),
 		Command:         []string{"/bin/sh", "-c", copyCommand},
 		Env:             []corev1.EnvVar{{Name: "SKYHOOK_DIR", Value: o.copyDir(t)}},
 		SecurityContext: privileged(), VolumeMounts: mounts(t, pkg), Resources: resources(pkg),
@@ -176,7 +176,7 @@ func (o Options) stageContainer(t Task, pkg v1alpha1.Package, name, mode string)
 	env := append(append([]corev1.EnvVar{}, pkg.Env...), o.agentEnv(t)...)
 	env = append(env, secretEnv(pkg)...)
 	return corev1.Container{
-		Name: name, Image: o.agentImage(pkg), ImagePullPolicy: corev1.PullAlways,
+		Name: name, Image: o.agentImage(pkg), ImagePullPolicy: o.pullPolicy(o.agentImage(pkg)),
 		Args: []string{mode, hostMount, o.copyDir(t)}, Env: env,
 		SecurityContext: privileged(), VolumeMounts: mounts(t, pkg), Resources: resources(pkg),
 		// An agent that writes no message still leaves the end of its output.
@@ -226,4 +226,17 @@ func (o Options) agentImage(pkg v1alpha1.Package) string {
 		return pkg.AgentImageOverride
 	}
 	return o.AgentImage
+}
+
+// pullPolicy asks the registry again only where it could have another answer. So nodes need no registry for an image that they
+// have, be it that it was loaded into them.
+func (o Options) pullPolicy(image string) corev1.PullPolicy {
+	switch {
+	case o.PullPolicy != "":
+		return o.PullPolicy
+	case strings.Contains(image, "@"):
+		return corev1.PullIfNotPresent
+	default:
+		return corev1.PullAlways
+	}
 }

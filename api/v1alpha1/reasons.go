@@ -13,6 +13,8 @@ const (
 	ReasonDependencyMissing = "DependencyMissing"
 	// ReasonDependencyUninstalled: a package that this one depends on is, or is to be, uninstalled. The author.
 	ReasonDependencyUninstalled = "DependencyUninstalled"
+	// ReasonImageNotAllowed: the cluster does not allow an image of the package, which is to be uninstalled. The author.
+	ReasonImageNotAllowed = "ImageNotAllowed"
 	// ReasonWaitingForConfigMap: the package's ConfigMap is not written yet. Time.
 	ReasonWaitingForConfigMap = "WaitingForConfigMap"
 	// ReasonWaitingForPodToEnd: an earlier pod of the package has not ended. The node.

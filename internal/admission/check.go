@@ -53,11 +53,14 @@ func Join(problems []Problem) string {
 type checker struct{ problems []Problem }
 
 // Check returns all problems of a Skyhook, sorted by field. One that is out of bounds is looked at no further.
-func Check(s *v1alpha1.Skyhook) []Problem {
+func Check(s *v1alpha1.Skyhook, rules ImageRules) []Problem {
 	c := &checker{}
 	c.bounds(s)
 	if len(c.problems) == 0 {
 		c.all(s)
+		for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
+			c.images(rules, name, s.Spec.Packages[name])
+		}
 	}
 	return c.sorted()
 }

@@ -177,7 +177,7 @@ packages:
 func checkProblems(t *testing.T, s *v1alpha1.Skyhook, want []string) {
 	t.Helper()
 	before := s.DeepCopy()
-	problems := admission.Check(s)
+	problems := admission.Check(s, admission.ImageRules{})
 	if diff := cmp.Diff(before, s); diff != "" {
 		t.Errorf("Check changed the Skyhook:\n%s", diff)
 	}

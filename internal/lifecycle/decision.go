@@ -45,7 +45,7 @@ type Start struct {
 	// Version as in the record's entry.
 	Version string
 	// Retained names the definition to take instead of the spec's; empty for the spec's.
-	Retained   string
+	Retained string
 	// Digest of the image that is pinned for the package; empty when none is, or when the definition has its own.
 	Digest     string
 	Stage      v1alpha1.Stage

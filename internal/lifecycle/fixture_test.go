@@ -20,6 +20,7 @@ import (
 //	package  a@1.0  a@1.0#2 (hash of its pod, else 1)  a@1.0{k=v,l=w} (configMap)  a@1.0<b@1.0<c@2.0 (dependsOn)
 //	         a@1.0!reboot a@1.0!service(x,y) (interrupt)  a@1.0{k=v}?k:noop?*.sh:service(x) (configInterrupts)
 //	         a@1.0~timeout=5m~retries=2 (stageTimeout, maxRetries)
+//	         a@1.0%evil (an image that the cluster does not allow)
 //	         a@1.0^on,apply,auto (uninstall: enabled, apply, whenRemoved: Uninstall)  a@1.0$new (the name of its definition)
 //	kept     old=a@1.0... (a retained definition: its name, and a package)
 //	entry    a@1.0 apply:erroring run=r1 restarts=2 since=-5s reason=Boom config{k=v} config=unknown hash=1 gen=7
@@ -62,9 +63,9 @@ func items(text string) []string {
 }
 
 // marks begin the marked parts of a package in the tables.
-const marks = "#{!?~<^$"
+const marks = "#{!?~<^$%"
 
-var packageParts = regexp.MustCompile(`[#{!?~<^$][^#{!?~<^$]*`)
+var packageParts = regexp.MustCompile(`[#{!?~<^$%][^#{!?~<^$%]*`)
 
 func packages(t rapid.TB, text string) lifecycle.Packages {
 	t.Helper()
@@ -104,6 +105,8 @@ func onePackage(t rapid.TB, item string) (string, v1alpha1.Package, lifecycle.De
 			derived.Hash = value
 		case '$':
 			derived.Definition = value
+		case '%':
+			derived.Refused = value
 		case '{':
 			pkg.ConfigMap = pairs(strings.TrimSuffix(value, "}"))
 		case '!':

@@ -24,6 +24,7 @@ type gate struct {
 var gates = []gate{
 	{name: "hold", turn: true, closed: (*pass).gateHold},
 	{name: "interrupt in flight", closed: (*pass).gateInterrupt},
+	{name: "image allowed", turn: true, closed: (*pass).gateImage},
 	{name: "dependencies", closed: (*pass).gateDependencies},
 	{name: "permit", turn: true, closed: (*pass).gatePermit},
 	{name: "serial turn", turn: true, closed: (*pass).gateSerial},
@@ -104,6 +105,22 @@ func (p *pass) gateSerial(u unit) *Wait {
 		return newWait(u.name, v1alpha1.ReasonWaitingForSerial, fmt.Sprintf("spec.serial is true and it is the turn of package %s", turn))
 	}
 	return nil
+}
+
+// gateImage lets no image run that the cluster does not allow, also to undo what it did when it was allowed. A package that has
+// to have a digest may run by the one that is pinned: the spec may have forgotten it.
+func (p *pass) gateImage(u unit) *Wait {
+	problem := u.pkg.Refused
+	if _, ok := p.Pins.of(u.pkg, u.name, p.Node); problem == "" && !ok {
+		problem = u.pkg.Undigested
+	}
+	if problem == "" {
+		return nil
+	}
+	if u.leaves() {
+		problem += "; or leave it on the node with the annotation " + v1alpha1.AnnotationAbandonUninstall
+	}
+	return newWait(u.name, v1alpha1.ReasonImageNotAllowed, problem)
 }
 
 // gateDependencies lets what a package is built on come first, and what is built on it leave first. It is asked before the

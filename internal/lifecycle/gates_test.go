@@ -273,6 +273,7 @@ var inOrder = []closed{
 		name: "interrupt in flight", spec: "b@1.0!noop", node: "b@1.0 interrupt:in_progress interrupt=noop boot=b1", pods: "b@1.0 interrupt running",
 		reason: "WaitingForInterrupt",
 	},
+	{name: "image allowed", mark: "%evil", reason: "ImageNotAllowed"},
 	{name: "dependencies", mark: "<d@1.0", spec: "d@1.0", node: "d@1.0 apply:in_progress", pods: "d@1.0 apply running", reason: "WaitingForDependency"},
 	{name: "permit", gate: "no-permit", reason: "WaitingForPermit"},
 	{name: "serial turn", spec: "c@1.0", node: "c@1.0 apply:in_progress", pods: "c@1.0 apply running", gate: "serial", reason: "WaitingForSerial"},
@@ -299,7 +300,7 @@ func TestGatesInOrder(t *testing.T) {
 // turn: it is given its turn for that.
 func TestGatesInOrderOfALostPod(t *testing.T) {
 	begun := inOrder[1 : len(inOrder)-1] // it is asked for a drain before it begins, and not again
-	turns := []string{"Paused", "WaitingForPermit", "WaitingForSerial"}
+	turns := []string{"Paused", "ImageNotAllowed", "WaitingForPermit", "WaitingForSerial"}
 	isTurn := func(c closed) bool { return slices.Contains(turns, c.reason) }
 	order := append(slices.DeleteFunc(slices.Clone(begun), isTurn), slices.DeleteFunc(slices.Clone(begun), func(c closed) bool { return !isTurn(c) })...)
 	for i, earlier := range order {

@@ -24,12 +24,16 @@ type Package struct {
 	Definition string
 	// Uninstallable says that the package can be uninstalled.
 	Uninstallable bool
+	// Refused says which of its images the cluster does not allow, and Undigested that it has no digest where one is demanded;
+	// empty when nothing is wrong.
+	Refused, Undigested string
 }
 
 // Derived is what is computed of a package elsewhere, see the fields of Package of the same names.
 type Derived struct {
-	Hash, Definition string
-	Uninstallable    bool
+	Hash, Definition    string
+	Uninstallable       bool
+	Refused, Undigested string
 }
 
 // PreparePackage computes one Package.
@@ -37,6 +41,7 @@ func PreparePackage(pkg v1alpha1.Package, d Derived) Package {
 	return Package{
 		Package: pkg, Image: pkg.Repository(), Config: record.HashConfig(pkg.ConfigMap),
 		Hash: d.Hash, Definition: d.Definition, Uninstallable: d.Uninstallable,
+		Refused: d.Refused, Undigested: d.Undigested,
 	}
 }
 

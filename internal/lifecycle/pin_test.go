@@ -44,7 +44,9 @@ func TestPin(t *testing.T) {
 		}
 	}
 	const running, done = lifecycle.Running, lifecycle.Done
-	spec := func(sha string) v1alpha1.Package { return v1alpha1.Package{Version: "1.0.0", Image: "img/a", ContainerSHA: sha} }
+	spec := func(sha string) v1alpha1.Package {
+		return v1alpha1.Package{Version: "1.0.0", Image: "img/a", ContainerSHA: sha}
+	}
 	elsewhere := of(running, first, false)
 	elsewhere.Image = "other/a"
 	ending := of(running, second, false)
@@ -192,5 +194,44 @@ func TestMovedIsNotedOnce(t *testing.T) {
 	})
 	if len(d.Moved) != 0 || !slices.ContainsFunc(d.Changes, func(c lifecycle.Change) bool { return c.Reason == v1alpha1.ReasonImageMoved }) {
 		t.Errorf("noted %v, told %v", d.Moved, d.Changes)
+	}
+}
+
+// TestImageNotAllowed: no image that the cluster does not allow undoes a package, and who waits for it hears what helps.
+func TestImageNotAllowed(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		derived lifecycle.Derived
+		pins    lifecycle.Pins
+		starts  bool
+	}{
+		{"allowed", lifecycle.Derived{}, nil, true},
+		{"of a registry that is not", lifecycle.Derived{Refused: "spec.packages.a.image: not from there"}, pinsOf(pinFor("", first)), false},
+		{"without the digest that is demanded", lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"}, pinsOf(), false},
+		{"the same, and images are not pinned", lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"}, nil, false},
+		{"without it, but it is pinned", lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"}, pinsOf(pinFor("", first)), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.derived.Hash, c.derived.Definition, c.derived.Uninstallable = "1", "old", true
+			old := lifecycle.PreparePackage(v1alpha1.Package{Name: "a", Version: "1.0.0", Image: "img/a"}, c.derived)
+			e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "config", State: "complete", Run: "r1", Hash: "1", Config: map[string]string{}, Definition: "old"}
+			d := lifecycle.Next(lifecycle.Observation{
+				Skyhook: "demo", Wanted: lifecycle.Wanted{Retained: lifecycle.Retained{"old": old}, Deleting: true},
+				Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}},
+				Permit: &permit, RetainedReady: map[string]bool{"old": true}, Generation: generation,
+				Node: lifecycle.Node{Ready: true, BootID: "b1", Architecture: "amd64", Resolves: true}, Pins: c.pins, Now: now,
+			})
+			if (len(d.Start) == 1) != c.starts {
+				t.Errorf("starts %+v", d.Start)
+			}
+			if c.starts {
+				return
+			}
+			w := d.Record.Wait
+			if w == nil || w.Reason != v1alpha1.ReasonImageNotAllowed || w.Frees != record.FreesAuthor ||
+				!strings.Contains(w.Message, "spec.packages.a.") || !strings.Contains(w.Message, v1alpha1.AnnotationAbandonUninstall) {
+				t.Errorf("it waits for %+v", w)
+			}
+		})
 	}
 }

@@ -19,6 +19,7 @@ var frees = map[string]record.Frees{
 	v1alpha1.ReasonWaitingForDependency:  record.FreesNode,
 	v1alpha1.ReasonDependencyMissing:     record.FreesAuthor,
 	v1alpha1.ReasonDependencyUninstalled: record.FreesAuthor,
+	v1alpha1.ReasonImageNotAllowed:       record.FreesAuthor,
 	v1alpha1.ReasonWaitingForConfigMap:   record.FreesTime,
 	v1alpha1.ReasonWaitingForPodToEnd:    record.FreesNode,
 	v1alpha1.ReasonPodCannotStart:        record.FreesNode,

@@ -86,7 +86,7 @@ func addControllers(mgr ctrl.Manager, o Options) error {
 	if err := indexPods(mgr); err != nil {
 		return err
 	}
-	index, records, policies := &targets.Index{}, &targets.Records{}, &targets.Policies{}
+	index, records, policies := &targets.Index{Images: o.Images}, &targets.Records{}, &targets.Policies{}
 	events := mgr.GetEventRecorder(recorder)
 	evictor, err := evict.New(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {

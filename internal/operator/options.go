@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -39,6 +40,8 @@ type Options struct {
 	// Version of this build.
 	Version string
 	Webhook WebhookOptions
+	// Images are the rules that packages have to keep.
+	Images admission.ImageRules
 }
 
 // FromEnvironment reads the options; get is os.LookupEnv or a test's stand-in. The error names every bad variable.
@@ -66,6 +69,10 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 		LogEncoder:        e.encoder("LOG_ENCODER", EncoderJSON),
 		Version:           version,
 		Webhook:           e.webhook(),
+		Images: admission.ImageRules{
+			RequireDigest: e.flag("REQUIRE_DIGEST", false), Registries: e.registries("ALLOWED_REGISTRIES"),
+			ForbidAgentOverride: e.flag("FORBID_AGENT_IMAGE_OVERRIDE", false),
+		},
 	}
 	return o, errors.Join(e.errs...)
 }
@@ -133,6 +140,15 @@ func (e *environment) flag(name string, def bool) bool {
 		e.bad(name, v, "it must be true or false")
 	}
 	return b
+}
+
+func (e *environment) registries(name string) []string {
+	v := e.optional(name)
+	list, err := admission.ParseRegistries(v)
+	if err != nil {
+		e.bad(name, v, err.Error()+"; name registries, with or without the beginning of a path, separated by commas, like ghcr.io/org,registry.example.com:5000")
+	}
+	return list
 }
 
 // pullAuto leaves the policy to the kind of reference.

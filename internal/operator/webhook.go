@@ -93,7 +93,7 @@ func addWebhooks(mgr ctrl.Manager, o Options, k *certs.Keeper) error {
 	if err != nil {
 		return err
 	}
-	webhook.Register(server, mgr.GetScheme(), mgr.GetClient(), mgr.GetAPIReader())
+	webhook.Register(server, mgr.GetScheme(), mgr.GetClient(), mgr.GetAPIReader(), o.Images)
 	// A replica that is not the leader would read these only when it is asked, and be late with its answer.
 	for _, kind := range []client.Object{&corev1.Node{}, &v1alpha1.Skyhook{}, &v1alpha1.DeploymentPolicy{}} {
 		if _, err := mgr.GetCache().GetInformer(context.Background(), kind); err != nil {

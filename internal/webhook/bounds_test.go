@@ -39,7 +39,7 @@ const (
 // asked is a server that has the webhooks, for one that is not the API server.
 func asked(cached, live client.Reader) http.Handler {
 	mux := http.NewServeMux()
-	Register(webhook.NewServer(webhook.Options{WebhookMux: mux}), kinds(), cached, live)
+	Register(webhook.NewServer(webhook.Options{WebhookMux: mux}), kinds(), cached, live, admission.ImageRules{})
 	return mux
 }
 

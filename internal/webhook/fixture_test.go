@@ -36,6 +36,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/certs"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/test/apiserver"
@@ -132,7 +133,7 @@ func (c *cluster) serve(user *rest.Config) {
 	server := webhook.NewServer(webhook.Options{Host: "localhost", Port: port, TLSOpts: []func(*tls.Config){
 		func(t *tls.Config) { t.GetCertificate = k.GetCertificate },
 	}})
-	Register(server, mgr.GetScheme(), mgr.GetClient(), mgr.GetAPIReader())
+	Register(server, mgr.GetScheme(), mgr.GetClient(), mgr.GetAPIReader(), admission.ImageRules{})
 	c.must(mgr.Add(server))
 	c.cached = mgr.GetClient()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Context()))

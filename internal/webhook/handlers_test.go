@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
 )
 
 // counting is a cluster of memory that counts reads, and fails them all when err is set, or lists when listErr is.
@@ -186,5 +187,28 @@ func TestWithoutMatchConditions(t *testing.T) {
 		if got, err := p.ValidateUpdate(t.Context(), badPolicy, s); got != nil || err != nil {
 			t.Errorf("policy, %s: %v, %v", name, got, err)
 		}
+	}
+}
+
+// TestImageRules: the operator's rules are told with their fields and what helps, for a new Skyhook and for a change.
+func TestImageRules(t *testing.T) {
+	c := newCounting()
+	v := &skyhooks{cached: c, live: c, images: admission.ImageRules{RequireDigest: true, Registries: []string{"ghcr.io/org"}, ForbidAgentOverride: true}}
+	wrong := stored(t, `  packages: {a: {version: 1.0.0, image: evil.io/a, agentImageOverride: x/y:1}}`)
+	_, created := v.ValidateCreate(t.Context(), wrong)
+	_, changed := v.ValidateUpdate(t.Context(), stored(t, `  packages: {}`), wrong)
+	for _, err := range []error{created, changed} {
+		for _, part := range []string{
+			"spec.packages.a.image: ", "spec.packages.a.agentImageOverride: ", "spec.packages.a.containerSHA: ", "ALLOWED_REGISTRIES", "REQUIRE_DIGEST",
+		} {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%v does not say %q", err, part)
+			}
+		}
+	}
+	paused := wrong.DeepCopy()
+	paused.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
+	if _, err := v.ValidateUpdate(t.Context(), wrong, paused); err != nil {
+		t.Errorf("it cannot be paused: %v", err)
 	}
 }

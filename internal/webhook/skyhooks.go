@@ -19,7 +19,10 @@ import (
 )
 
 // skyhooks judges Skyhooks.
-type skyhooks struct{ cached, live client.Reader }
+type skyhooks struct {
+	cached, live client.Reader
+	images       admission.ImageRules
+}
 
 // ValidateCreate judges a new Skyhook.
 func (v *skyhooks) ValidateCreate(ctx context.Context, s *v1alpha1.Skyhook) (ctrladmission.Warnings, error) {
@@ -45,7 +48,7 @@ func (v *skyhooks) judge(ctx context.Context, old, s *v1alpha1.Skyhook) (ctrladm
 	if large := admission.Bounds(s); len(large) > 0 {
 		return nil, refusal(large)
 	}
-	problems := admission.Check(s)
+	problems := admission.Check(s, v.images)
 	missing, err := v.policy(ctx, s.Spec.DeploymentPolicy)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)

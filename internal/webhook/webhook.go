@@ -28,10 +28,10 @@ const (
 )
 
 // Register has the server answer. cached reads nodes, of which there are many; live reads what was perhaps made a moment
-// ago.
-func Register(server webhook.Server, scheme *runtime.Scheme, cached, live client.Reader) {
+// ago. The rules are the operator's own, by which it holds what is stored.
+func Register(server webhook.Server, scheme *runtime.Scheme, cached, live client.Reader, rules admission.ImageRules) {
 	for path, h := range gated(clock.RealClock{}, map[string]http.Handler{
-		SkyhookPath: ctrladmission.WithValidator(scheme, &skyhooks{cached: cached, live: live}),
+		SkyhookPath: ctrladmission.WithValidator(scheme, &skyhooks{cached: cached, live: live, images: rules}),
 		PolicyPath:  ctrladmission.WithValidator(scheme, &policies{cached: cached, live: live}),
 	}) {
 		server.Register(path, h)

@@ -50,6 +50,9 @@ requests:
 - { name: DISCOVER_UNINSTALL, value: {{ $env.discoverUninstall | quote }} }
 - { name: PACKAGE_PRIORITY_CLASS, value: {{ $env.packagePriorityClass | default "" | quote }} }
 - { name: PIN_IMAGES, value: {{ $env.pinImages | quote }} }
+- { name: REQUIRE_DIGEST, value: {{ $env.requireDigest | quote }} }
+- { name: ALLOWED_REGISTRIES, value: {{ join "," $env.allowedRegistries | quote }} }
+- { name: FORBID_AGENT_IMAGE_OVERRIDE, value: {{ $env.forbidAgentImageOverride | quote }} }
 - { name: PACKAGE_PULL_POLICY, value: {{ $env.packagePullPolicy | quote }} }
 - { name: RUNTIME_REQUIRED_TAINT, value: {{ $env.runtimeRequiredTaint | quote }} }
 - { name: ENABLE_WEBHOOKS, value: {{ .Values.webhook.enable | quote }} }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -221,5 +222,25 @@ func TestInterrupting(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestHeldByImageRules: what the webhook refuses is held where nobody asked it; a deletion is not, but its pods wait.
+func TestHeldByImageRules(t *testing.T) {
+	index := &targets.Index{Images: admission.ImageRules{RequireDigest: true, Registries: []string{"ghcr.io/org"}}}
+	s := skyhook("self", 1, nil)
+	s.Spec.Packages["a"] = v1alpha1.Package{Version: "1.0.0", Image: "evil.io/a"}
+	view, err := index.View(t.Context(), fake.NewFakeClient(), workload.Options{}, []*v1alpha1.Skyhook{s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := view.HoldAll(s, targets.Pace{})
+	if h == nil || h.Reason != v1alpha1.ReasonSpecInvalid || !strings.Contains(h.Message, "spec.packages.a.image") || !strings.Contains(h.Message, "spec.packages.a.containerSHA") {
+		t.Errorf("held by %+v", h)
+	}
+	s.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	pkg := view.Wanted(s, "n").Packages["a"]
+	if view.HoldAll(s, targets.Pace{}) != nil || !strings.Contains(pkg.Refused, "ghcr.io/org") || !strings.Contains(pkg.Undigested, "containerSHA") {
+		t.Errorf("package %+v", pkg)
 	}
 }

@@ -96,7 +96,7 @@ func (i *Index) keptOf(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevisi
 	if ok && known.generation == s.Generation && slices.EqualFunc(known.of, revisions, version.is) {
 		return known.kept
 	}
-	known = decoding{generation: s.Generation, of: make([]version, len(revisions)), kept: decode(s, revisions)}
+	known = decoding{generation: s.Generation, of: make([]version, len(revisions)), kept: i.decode(s, revisions)}
 	for k, r := range revisions {
 		known.of[k] = version{r.UID, r.ResourceVersion}
 	}
@@ -115,7 +115,7 @@ func (v version) is(r *appsv1.ControllerRevision) bool {
 
 // decode makes of ControllerRevisions what decisions are based on. Whether and when a package is undone is said by the
 // newest definition of its version; how, by each one itself. One that cannot be read is as good as missing.
-func decode(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) kept {
+func (i *Index) decode(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) kept {
 	type word struct {
 		revision   int64
 		definition workload.Definition
@@ -132,7 +132,7 @@ func decode(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) kept {
 		if err != nil {
 			continue
 		}
-		all[name] = lifecycle.PreparePackage(d.Spec, lifecycle.Derived{Hash: workload.Hash(s, d.Spec), Definition: name})
+		all[name] = lifecycle.PreparePackage(d.Spec, i.derive(s, d.Package, d.Spec, lifecycle.Derived{Definition: name}))
 		key := d.Package + "|" + d.Spec.Version
 		if last, ok := newest[key]; !ok || r.Revision > last.revision {
 			newest[key] = word{r.Revision, d}

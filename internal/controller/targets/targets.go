@@ -34,6 +34,9 @@ type Target struct {
 
 // Index keeps the Targets of the current generations. Its zero value is ready for use, by several goroutines.
 type Index struct {
+	// Images are the rules that packages have to keep; they do not change once the Index is in use.
+	Images admission.ImageRules
+
 	mu      sync.Mutex
 	entries map[types.UID]entry
 	decoded map[types.UID]decoding
@@ -61,7 +64,7 @@ func (i *Index) Of(s *v1alpha1.Skyhook) *Target {
 	if i.entries == nil {
 		i.entries = map[types.UID]entry{}
 	}
-	t := newTarget(s)
+	t := i.newTarget(s)
 	i.entries[s.UID] = entry{basis: now, target: t}
 	return t
 }
@@ -95,7 +98,7 @@ func (i *Index) Selects(s *v1alpha1.Skyhook, nodeLabels map[string]string) bool 
 	return i.Of(s).Selector.Matches(labels.Set(nodeLabels))
 }
 
-func newTarget(s *v1alpha1.Skyhook) *Target {
+func (i *Index) newTarget(s *v1alpha1.Skyhook) *Target {
 	selector, err := metav1.LabelSelectorAsSelector(&s.Spec.NodeSelectors)
 	if err != nil {
 		selector = labels.Nothing() // Check reports it
@@ -106,14 +109,20 @@ func newTarget(s *v1alpha1.Skyhook) *Target {
 	return &Target{
 		Selector: selector,
 		Packages: lifecycle.Prepare(s, func(name string) lifecycle.Derived {
-			return lifecycle.Derived{
-				Hash: workload.Hash(s, s.Spec.Packages[name]), Definition: workload.DefinitionOf(s, name).Hash(),
-				Uninstallable: capability.Enabled(s, name),
-			}
+			return i.derive(s, name, s.Spec.Packages[name], lifecycle.Derived{
+				Definition: workload.DefinitionOf(s, name).Hash(), Uninstallable: capability.Enabled(s, name),
+			})
 		}),
-		Invalid:   admission.Join(admission.Check(s)),
+		Invalid:   admission.Join(admission.Check(s, i.Images)),
 		Abandoned: admission.Abandoned(s),
 	}
+}
+
+// derive adds what is derived of any definition, be it the spec's or a retained one.
+func (i *Index) derive(s *v1alpha1.Skyhook, name string, pkg v1alpha1.Package, d lifecycle.Derived) lifecycle.Derived {
+	d.Hash = workload.Hash(s, pkg)
+	d.Refused, d.Undigested = admission.Join(i.Images.Foreign(name, pkg)), admission.Join(i.Images.Undigested(name, pkg))
+	return d
 }
 
 // InOrder sorts Skyhooks into the order in which they work on a node.

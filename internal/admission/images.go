@@ -1,0 +1,124 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// ImageRules are what the cluster's administrator demands of all images that run on nodes. The zero value demands nothing.
+type ImageRules struct {
+	// RequireDigest refuses images that are named by a tag.
+	RequireDigest bool
+	// Registries are the only ones, with or without the beginning of a path, such as ghcr.io/org; empty allows all.
+	Registries []string
+	// ForbidAgentOverride refuses spec.packages.X.agentImageOverride.
+	ForbidAgentOverride bool
+}
+
+// ParseRegistries reads a list of registries, separated by commas.
+func ParseRegistries(text string) ([]string, error) {
+	var list []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSuffix(strings.TrimSpace(part), "/"); part == "" {
+			continue
+		}
+		if _, err := prefixOf(part); err != nil {
+			return nil, fmt.Errorf("%q is no registry: %w", part, err)
+		}
+		list = append(list, part)
+	}
+	return list, nil
+}
+
+// Foreign are the images of a package that the rules do not allow, wherever they are named by tag or by digest.
+func (r ImageRules) Foreign(pkgName string, pkg v1alpha1.Package) []Problem {
+	c, field := &checker{}, "spec.packages."+pkgName
+	c.registry(r, field+".image", pkg.Repository())
+	switch override := pkg.AgentImageOverride; {
+	case override == "":
+	case r.ForbidAgentOverride:
+		c.add(field+".agentImageOverride", "is not allowed in this cluster (FORBID_AGENT_IMAGE_OVERRIDE); remove it, so that the operator's agent runs")
+	default:
+		c.registry(r, field+".agentImageOverride", override)
+		if r.RequireDigest && !pinned(override) {
+			c.add(field+".agentImageOverride", "has no digest, and this cluster runs no image by its tag (REQUIRE_DIGEST); append @sha256: and the digest, or remove it")
+		}
+	}
+	return c.problems
+}
+
+// Undigested tells that the image of a package is named by a tag where that is not allowed.
+func (r ImageRules) Undigested(pkgName string, pkg v1alpha1.Package) []Problem {
+	if !r.RequireDigest || pkg.Digest() != "" {
+		return nil
+	}
+	c := &checker{}
+	c.add("spec.packages."+pkgName+".containerSHA", "is missing, and this cluster runs no image by its tag (REQUIRE_DIGEST); set it to the digest of %s", pkg.ImageRef())
+	return c.problems
+}
+
+// images checks a package by the rules.
+func (c *checker) images(r ImageRules, pkgName string, pkg v1alpha1.Package) {
+	c.problems = append(c.problems, r.Foreign(pkgName, pkg)...)
+	c.problems = append(c.problems, r.Undigested(pkgName, pkg)...)
+}
+
+// registry checks where an image comes from. One without a registry is taken from wherever the node's runtime looks first, so
+// nobody can tell where that is.
+func (c *checker) registry(r ImageRules, field, image string) {
+	if len(r.Registries) == 0 || image == "" {
+		return
+	}
+	allowed := strings.Join(r.Registries, ", ")
+	if host, _, found := strings.Cut(image, "/"); !found || !strings.ContainsAny(host, ".:") && host != "localhost" {
+		c.add(field, "%q names no registry, and this cluster allows images of %s only (ALLOWED_REGISTRIES); write the registry out", image, allowed)
+		return
+	}
+	ref, err := name.ParseReference(image)
+	if err != nil {
+		c.add(field, "%q is no image: %v; correct it", image, err)
+		return
+	}
+	repository := ref.Context().Name()
+	if !slices.ContainsFunc(r.Registries, func(registry string) bool {
+		prefix, err := prefixOf(registry)
+		return err == nil && (repository == prefix || strings.HasPrefix(repository, prefix+"/"))
+	}) {
+		c.add(field, "%q is of none of the registries that this cluster allows, %s (ALLOWED_REGISTRIES); take the image from there", image, allowed)
+	}
+}
+
+// prefixOf is how the names of a registry's repositories begin.
+func prefixOf(registry string) (string, error) {
+	host, path, deeper := strings.Cut(registry, "/")
+	if strings.HasPrefix(path, "/") {
+		return "", errors.New("it has a scheme")
+	}
+	parsed, err := name.NewRegistry(host, name.StrictValidation)
+	if err != nil {
+		return "", err
+	}
+	if !deeper {
+		return parsed.Name(), nil
+	}
+	repository, err := name.NewRepository(registry)
+	if err != nil {
+		return "", err
+	}
+	if !strings.HasSuffix(repository.Name(), "/"+path) {
+		return "", fmt.Errorf("it is read as %s", repository.Name())
+	}
+	return parsed.Name() + "/" + path, nil
+}
+
+// pinned reports whether a reference has a digest that can be one.
+func pinned(image string) bool {
+	_, err := name.NewDigest(image)
+	return err == nil
+}

@@ -20,7 +20,9 @@ type Package struct {
 	// Version is the semantic version of the package and the tag of its image. A
 	// leading v and missing minor or patch numbers are allowed; leading zeros and
 	// build metadata (+...) are not. Raising it upgrades the package on every
-	// node. Examples: 1.2.3, v1.2.3-rc.1, 2024.7.6.
+	// node. What the tag stood for at the first pull runs on all nodes, also when
+	// the tag moves; the operator can be set not to pin it. Examples: 1.2.3,
+	// v1.2.3-rc.1, 2024.7.6.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="!self.contains('+')",message="version must not have build metadata, because it is an image tag and part of names; remove everything from the + on"
@@ -30,15 +32,17 @@ type Package struct {
 	// Image is the repository of the package's image, with the registry's port if
 	// it has one. A tag in it is ignored: version is the tag. A digest in it
 	// (@sha256:...) pins the image as containerSHA does; if both are set they
-	// must be equal. Example: ghcr.io/nvidia/skyhook-packages/shellscript.
+	// must be equal. The operator can be set to allow some registries only.
+	// Example: ghcr.io/nvidia/skyhook-packages/shellscript.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule=`!self.contains('://') && !self.matches(r'\s') && !self.startsWith(':') && !self.startsWith('@')`,message="image must be a repository such as ghcr.io/org/name, without https:// and without spaces; correct it"
 	Image string `json:"image"`
 
 	// ContainerSHA pins the image to a digest: the image pulled is then
-	// image@containerSHA instead of image:version. Written as sha256: and 64
-	// lower-case hexadecimal digits.
+	// image@containerSHA instead of image:version, whatever was pulled before for
+	// this version. Nodes that are complete stay as they are. The operator can be
+	// set to demand it. Written as sha256: and 64 lower-case hexadecimal digits.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:XValidation:rule=`self.size() == 0 || self.matches(r'^sha256:[0-9a-f]{64}$')`,message="containerSHA must be sha256: followed by 64 lower-case hexadecimal digits; copy the digest of the image, or remove the field"
@@ -46,6 +50,7 @@ type Package struct {
 
 	// AgentImageOverride is a full image reference that replaces the operator's
 	// agent image for this package. Leave it out, except for tests of an agent.
+	// The operator can be set to refuse it.
 	// Example: ghcr.io/org/skyhook-agent:1.4.0.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024

@@ -1,0 +1,136 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// movingImage is a package whose tag the test moves.
+const movingImage = "ghcr.io/skyhook-testbed/moving"
+
+// variant is the shellscript package with one file more, which says which variant it is, and so with another digest.
+func variant(t *testing.T, which string) v1.Image {
+	t.Helper()
+	ref, err := name.ParseReference(bed.Registry()+"/nvidia/skyhook-packages/shellscript:1.1.0", name.Insecure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := remote.Image(ref, remote.WithContext(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	which += "\n"
+	var file bytes.Buffer
+	w := tar.NewWriter(&file)
+	if err := w.WriteHeader(&tar.Header{Name: "skyhook-package/skyhook_dir/which", Mode: 0o644, Size: int64(len(which))}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, which); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if image, err = mutate.AppendLayers(image, layer); err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+// moveTag has the tag of the moving package stand for a variant, and returns its digest.
+func moveTag(t *testing.T, which string) string {
+	t.Helper()
+	image := variant(t, which)
+	if err := bed.Push(t.Context(), image, movingImage+":1.1.0"); err != nil {
+		t.Fatal(err)
+	}
+	digest, err := image.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return digest.String()
+}
+
+// ranVariant is what the copies of the package on a node say that they are.
+func ranVariant(t *testing.T, node, name string) string {
+	t.Helper()
+	return strings.TrimSpace(onHost(t, node, "sh", "-c", "cat /var/lib/skyhook/"+name+"/scripts-1.1.0-*/skyhook_dir/which | sort -u"))
+}
+
+// TestTagMovesMidRollout: the first node has pulled the image when its tag moves. The second one gets what the first got, and so
+// does the uninstall on both, until containerSHA says otherwise.
+func TestTagMovesMidRollout(t *testing.T) {
+	const skyhookName, file = "moving", "/skyhook-moving"
+	nodes := bed.Nodes()[:2]
+	first := moveTag(t, "first")
+	manifest := strings.Replace(skyhook(skyhookName, map[string]string{
+		"apply.sh": journal(file, "apply"), "config.sh": journal(file, "config"), "uninstall.sh": journal(file, "uninstall"),
+	}), "ghcr.io/nvidia/skyhook-packages/shellscript", movingImage, 1)
+	manifest = with(manifest, "", "uninstall: {enabled: true, whenRemoved: Uninstall}")
+	applyTo(t, nodes[:1], skyhookName, manifest, file)
+	waitReady(t, skyhookName)
+
+	second := moveTag(t, "second")
+	mustKubectl(t, "", "label", "node", nodes[1], "--overwrite", testLabel+"=demo")
+	until(t, skyhookName, "complete on both nodes", func(s *v1alpha1.Skyhook) bool {
+		return s.Status.Nodes.Complete == 2 && s.Status.Nodes.Total == 2
+	})
+	for _, node := range nodes {
+		if got := ranVariant(t, node, skyhookName); got != "first" {
+			t.Errorf("node %s ran %q; first was %s, then %s", node, got, first, second)
+		}
+	}
+	pins := mustKubectl(t, "", "get", "controllerrevisions", "-n", "skyhook", "-l", "skyhook.nvidia.com/name="+skyhookName+",skyhook.nvidia.com/pin", "-o", "jsonpath={.items[*].data.digest}")
+	if pins != first {
+		t.Errorf("pinned are %q, want %s", pins, first)
+	}
+
+	t.Run("to take the other", func(t *testing.T) {
+		mustKubectl(t, "", "patch", "skyhook", skyhookName, "--type=merge", "-p",
+			`{"spec":{"packages":{"scripts":{"containerSHA":"`+second+`","configMap":{"config.sh":"`+journal(file, "again")+`"}}}}}`)
+		waitReady(t, skyhookName)
+		awaitMark(t, nodes[0], file, "again")
+		if got := ranVariant(t, nodes[0], skyhookName); !strings.Contains(got, "second") {
+			t.Errorf("node %s ran %q", nodes[0], got)
+		}
+	})
+	mustKubectl(t, "", "patch", "skyhook", skyhookName, "--type=merge", "-p", `{"spec":{"packages":{"scripts":null}}}`)
+	for _, node := range nodes {
+		untilUninstalled(t, skyhookName, node)
+		awaitMark(t, node, file, "uninstall")
+	}
+}
+
+// TestPodsMountWhatTheirNamesSay: not even who may write in the operator's namespace can change a ConfigMap that pods mount.
+func TestPodsMountWhatTheirNamesSay(t *testing.T) {
+	const skyhookName = "sealed"
+	applyTo(t, bed.Nodes()[:1], skyhookName, skyhook(skyhookName, map[string]string{"apply.sh": "true"}))
+	waitReady(t, skyhookName)
+	out := mustKubectl(t, "", "get", "configmaps", "-n", "skyhook", "-l", "skyhook.nvidia.com/name="+skyhookName, "-o", "name")
+	names := strings.Fields(out)
+	if len(names) != 2 {
+		t.Fatalf("ConfigMaps: %v", names)
+	}
+	for _, cm := range names {
+		if out, err := kubectl(t, "", "patch", cm, "-n", "skyhook", "--type=merge", "-p", `{"data":{"apply.sh":"evil"}}`); err == nil {
+			t.Errorf("%s can be changed: %s", cm, out)
+		}
+	}
+}

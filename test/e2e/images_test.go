@@ -69,9 +69,9 @@ func moveTag(t *testing.T, which string) string {
 }
 
 // ranVariant is what the copies of the package on a node say that they are.
-func ranVariant(t *testing.T, node, name string) string {
+func ranVariant(t *testing.T, node, skyhook string) string {
 	t.Helper()
-	return strings.TrimSpace(onHost(t, node, "sh", "-c", "cat /var/lib/skyhook/"+name+"/scripts-1.1.0-*/skyhook_dir/which | sort -u"))
+	return strings.TrimSpace(onHost(t, node, "sh", "-c", "cat /var/lib/skyhook/"+skyhook+"/scripts-1.1.0-*/skyhook_dir/which | sort -u"))
 }
 
 // TestTagMovesMidRollout: the first node has pulled the image when its tag moves. The second one gets what the first got, and so

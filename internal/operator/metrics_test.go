@@ -59,7 +59,7 @@ func (f *cluster) scrape(settings *tls.Config, url, token string, want int) stri
 		response, err := (&http.Client{Transport: transport}).Do(request)
 		if err != nil {
 			last = err.Error()
-			return false, nil
+			return false, nil //nolint:nilerr // it is tried again, and the last answer is told
 		}
 		text, err := io.ReadAll(response.Body)
 		last, body = response.Status, string(text)

@@ -84,7 +84,8 @@ func TestFailingPassesAreTold(t *testing.T) {
 	w.failing(w.tries(2), "connection refused")
 	writes := len(w.bodies)
 	w.refuse = apierrors.NewInternalError(errors.New(`failed calling webhook "policy.example": 10.0.0.7:4711 was reset`))
-	if w.tries(3); len(w.bodies) != writes {
+	w.tries(3)
+	if len(w.bodies) != writes {
 		t.Errorf("written for a message that differs: %q", w.bodies[writes:])
 	}
 	w.failing(w.tries(8), "4711")

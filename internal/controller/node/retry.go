@@ -137,7 +137,8 @@ func (r *retries) note(p *pass) (begun map[string]string, over bool) {
 	for name, f := range before {
 		over = over || f.told && now[name] == nil
 	}
-	if delete(r.skyhooks, p.node.Name); len(now) > 0 {
+	delete(r.skyhooks, p.node.Name)
+	if len(now) > 0 {
 		if r.skyhooks == nil {
 			r.skyhooks = map[string]map[string]*failure{}
 		}

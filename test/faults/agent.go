@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -107,6 +108,10 @@ func (k *kubelet) start(pod *corev1.Pod, r *run, again bool) {
 			c.RestartCount++
 		}
 		c.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+		c.ImageID = k.w.pull(pod.Spec.InitContainers[r.at].Image)
+		if r.at == 0 { // it brings the package
+			_, r.content.digest, _ = strings.Cut(c.ImageID, "@")
+		}
 	})
 	if r.exit == 0 && r.at == len(pod.Spec.InitContainers)-1 && isInterruptStage(r.content.id.Stage) {
 		k.interrupt(pod, r)

@@ -225,6 +225,7 @@ func (w *World) checkHost(n *corev1.Node) {
 		if !slices.ContainsFunc(w.selected(s), func(o *corev1.Node) bool { return o.Name == n.Name }) {
 			continue
 		}
+		pins := w.pins(s)
 		if h.forged[s.Name] {
 			continue
 		}
@@ -239,6 +240,9 @@ func (w *World) checkHost(n *corev1.Node) {
 			}
 			if on == nil || on.version != pkg.Version || on.configured != pkg.Version || !maps.Equal(on.config, pkg.ConfigMap) {
 				w.findClass("false-complete", hostFacts(on, pkg), "%s is complete, but %s %s with config %v is not on %s: %+v", s.Name, name, pkg.Version, pkg.ConfigMap, n.Name, on)
+			}
+			if pin, ok := pins[name+"|"+pkg.Version]; ok && on != nil && on.version == pkg.Version && pin.Image == pkg.Image {
+				w.checkImage(n.Name, pin, on)
 			}
 		}
 	}

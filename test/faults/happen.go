@@ -76,6 +76,8 @@ var otherKinds = map[string]func(*World, *rand.Rand){
 		w.hitRecord(r, pick(r, "status_", "cordon_", "version_", "boot_"), removed)
 	},
 
+	"move-tags": (*World).moveTags,
+
 	"forge-record": (*World).forgeRecord,
 	"forge-node":   func(w *World, r *rand.Rand) { w.hitKubelet(r, (*kubelet).forgeNode) },
 

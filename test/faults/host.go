@@ -31,6 +31,8 @@ type host struct {
 // installed is one package on a disk.
 type installed struct {
 	version string
+	// digest of the image that was applied.
+	digest string
 	// configured is the version whose config stage ran last, with its config and environment.
 	configured  string
 	config, env map[string]string
@@ -81,6 +83,7 @@ func isInterruptStage(s v1alpha1.Stage) bool {
 type content struct {
 	id          identity
 	run         string
+	digest      string
 	config, env map[string]string
 	services    []string
 	kind        string
@@ -169,6 +172,7 @@ func (h *host) finish(c content) {
 			on = &installed{}
 			h.installed[key] = on
 		}
+		on.digest = c.digest
 		on.version, on.interrupts, on.forgotten = c.id.Version, h.interrupts, h.lost[c.id.Skyhook+"/"+c.run]
 	case v1alpha1.StageConfig:
 		if on != nil {

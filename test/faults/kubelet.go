@@ -96,6 +96,7 @@ func (k *kubelet) report(ready bool) {
 	k.w.trace.add(k.w, "node %s reports ready=%t %s", k.plan.Name, ready, k.bootID)
 	k.unreported = false
 	k.w.editNodeStatus(k.plan.Name, func(n *corev1.Node) {
+		n.Status.NodeInfo.ContainerRuntimeVersion, n.Status.NodeInfo.Architecture = "containerd://2.1.4", "amd64"
 		if n.Status.NodeInfo.BootID = k.bootID; k.blind {
 			n.Status.NodeInfo.BootID = ""
 		}

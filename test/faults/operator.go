@@ -72,7 +72,7 @@ func (w *World) startOperator(offset time.Duration) {
 	o.replica.Share = true // TestReadsStayAsTheyAre
 	options := workload.Options{
 		Namespace: namespace, AgentImage: "registry.example/agent:1", CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook",
-		RuntimeTaint: runtimeTaint,
+		RuntimeTaint: runtimeTaint, PinImages: true,
 	}
 	index, records, policies := &targets.Index{}, &targets.Records{}, &targets.Policies{}
 	live, evictor := o.replica.Live(), o.replica.Evictor()

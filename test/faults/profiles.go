@@ -47,12 +47,13 @@ var profiles = []profile{
 	{"taken", 4, with(odds{interrupt: 0.3, many: 0.6, depends: 0.2, events: 4}, map[string]int{"taken": 6, "quota": 2, "edit": 2})},
 	{"broken", 5, with(odds{interrupt: 0.4, policy: 0.3, runtime: 0.3, many: 0.5, serial: 0.3, sequencing: 0.3, events: 8}, map[string]int{"garbage": 4, "node": 3, "policy": 3, "quota": 2, "edit": 2})},
 	{"forged", 5, with(odds{interrupt: 0.3, runtime: 0.9, reapply: 0.3, many: 0.6, uninstall: 0.2, events: 8}, map[string]int{"forge": 6, "garbage": 1, "node": 3, "steer": 2, "edit": 3, "selector": 2})},
+	{"images", 4, with(odds{interrupt: 0.3, many: 0.6, uninstall: 0.3, retries: 0.3, depends: 0.3, events: 8}, map[string]int{"image": 6, "edit": 4, "pod": 2, "operator": 1, "write": 1, "uninstall": 1})},
 	{"all", 12, with(odds{
 		interrupt: 0.5, reboot: 0.2, policy: 0.3, depends: 0.3, uninstall: 0.3, protect: 0.2, pods: 0.4, drain: 0.3, retries: 0.2, timeout: 0.2,
 		serial: 0.2, sequencing: 0.2, runtime: 0.2, reapply: 0.2, poison: 0.1, many: 0.4, lag: 0.3, clock: 0.1, scripts: 2, events: 14,
 	}, map[string]int{
 		"edit": 5, "steer": 3, "selector": 2, "uninstall": 3, "pod": 3, "node": 3, "foreign": 1, "operator": 2, "write": 2, "clock": 1,
-		"garbage": 1, "policy": 1, "quota": 1, "taken": 1, "forge": 1,
+		"garbage": 1, "policy": 1, "quota": 1, "taken": 1, "forge": 1, "image": 1,
 	})},
 }
 
@@ -101,6 +102,7 @@ var happeningGroups = map[string][]string{
 	"forge":     {"forge-record", "forge-record", "forge-node"},
 	"policy":    {"policy-edit", "policy-delete", "policy-create", "policy-switch"},
 	"quota":     {"quota-on", "quota-off", "quota-one"},
+	"image":     {"move-tags", "move-tags", "edit-config"},
 	"taken":     {"take-pod-name", "take-config-name", "huge-config"},
 }
 

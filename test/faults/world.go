@@ -65,6 +65,8 @@ type World struct {
 	focus   *corev1.Pod
 	// oldPods is how many changes of pods the next operator does not know at first.
 	oldPods int
+	// moves counts how often the tags of a repository were moved.
+	moves map[string]int
 	// moreUID makes names unique.
 	moreUID int
 

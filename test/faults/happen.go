@@ -281,11 +281,11 @@ func (w *World) hitRecord(r *rand.Rand, prefix, value string) {
 	at := r.IntN(len(nodes))
 	w.trace.add(w, "user sets annotation %s of node %s to %q", keys[at], nodes[at], value)
 	w.editNode(nodes[at], func(n *corev1.Node) {
-		if prefix == "cordon_" && n.Spec.Unschedulable {
-			w.watch.userCordon[n.Name] = true // nobody can tell any more that it was ours
-		}
 		if n.Annotations[keys[at]] = value; value == removed {
 			delete(n.Annotations, keys[at])
+		}
+		if prefix == "cordon_" && n.Spec.Unschedulable && !hasCordon(n) {
+			w.watch.userCordon[n.Name] = true // nobody can tell any more that it was ours
 		}
 	})
 }

@@ -33,6 +33,7 @@ var rare = map[string]string{
 	"get controllerrevisions.apps in its own namespace":      "where its name is taken",
 	"get pods in its own namespace":                          "where its name is taken",
 	"patch controllerrevisions.apps in its own namespace":    "when an earlier definition counts again",
+	"get skyhooks.skyhook.nvidia.com in the cluster":         "where a node has a record of one that the cache does not know",
 	"list skyhooks.skyhook.nvidia.com in the cluster":        "when a policy in use is deleted",
 	"update secrets named webhook-cert in its own namespace": "when the certificate is renewed",
 

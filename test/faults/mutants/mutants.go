@@ -76,16 +76,10 @@ var Mutants = []Mutant{
 		Findings: []string{"budget/", "stage-order/", "cycle/", "no-rest/"},
 	},
 	{
-		Name: "interrupt released while its pod is there", File: "internal/lifecycle/interrupt.go",
-		Before:   "if p.out.InFlight.OwnedBy(p.Skyhook) && !running && !left && p.Node.InterruptPods == 0 {",
-		After:    "if _ = left; p.out.InFlight.OwnedBy(p.Skyhook) && !running {",
-		Findings: []string{"beside-interrupt/"},
-	},
-	{
-		Name: "interrupt of a Skyhook that leaves released while its pod is there", File: "internal/lifecycle/leave.go",
-		Before:   "if d.Clear && o.InFlight.OwnedBy(o.Skyhook) && o.Node.InterruptPods == 0 {",
-		After:    "if o.InFlight.OwnedBy(o.Skyhook) {",
-		Findings: []string{"beside-interrupt/"},
+		Name: "pods of the operator before not looked for", File: "internal/controller/node/proof.go",
+		Before:   "first := !p.wrote.proved && (",
+		After:    "first := false && (",
+		Findings: []string{"two-pods/", "beside-interrupt/"},
 	},
 	{
 		Name: "a loss keeps its run", File: "internal/lifecycle/run.go",

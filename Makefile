@@ -61,8 +61,9 @@ verify: ## Check that the generated files are current
 	@tools/generate --check
 
 .PHONY: lint
-lint: ## Run the linters, the purity rules among them
+lint: ## Run the linters, the purity rules among them, and look for known vulnerabilities
 	@$$(tools/tool golangci-lint) run
+	@tools/vulncheck
 
 .PHONY: bench
 bench: ## Run the benchmarks

@@ -1,0 +1,2 @@
+// Package vulncheck tests the search for known vulnerabilities, tools/vulncheck.
+package vulncheck

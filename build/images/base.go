@@ -15,6 +15,9 @@ var applets = []string{
 	"touch", "tr", "true", "uname", "uniq", "vi", "wc", "which", "whoami", "xargs",
 }
 
+// basePackages are those of Debian that the base holds.
+var basePackages = []DebianPackage{busybox, bash}
+
 // baseLayer is what every package image starts from: bash and the usual commands, nothing else.
 func baseLayer(ctx context.Context, o Options, platform v1.Platform) (v1.Layer, error) {
 	t := tree{
@@ -32,7 +35,7 @@ func baseLayer(ctx context.Context, o Options, platform v1.Platform) (v1.Layer, 
 		t["bin/"+name] = symlink("busybox")
 	}
 	for _, part := range []struct {
-		from debianPackage
+		from DebianPackage
 		name string
 		to   string
 		as   func([]byte) entry

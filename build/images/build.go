@@ -22,6 +22,8 @@ type recipe struct {
 	config      v1.Config
 	// labels beside those of OCI.
 	labels map[string]string
+	// debian are the packages that are in the content.
+	debian []DebianPackage
 	// layers makes the image's content for one platform, lowest layer first.
 	layers func(context.Context, v1.Platform) ([]v1.Layer, error)
 }
@@ -39,6 +41,8 @@ type Result struct {
 	Digest v1.Hash
 	// Size is what a node of the first platform downloads, in bytes (compressed).
 	Size int64
+	// Debian are the packages of Debian in the image. They are files without a package database, so the image itself does not tell.
+	Debian []DebianPackage
 	// Layout is the folder with the OCI layout, Tarballs the docker archives, one per platform.
 	Layout   string
 	Tarballs []string
@@ -92,7 +96,7 @@ func build(ctx context.Context, o Options, r recipe) (Result, error) {
 		return Result{}, fmt.Errorf("its name and its version do not make a reference: %w", err)
 	}
 	index := emptyIndex()
-	result := Result{Name: r.name, Version: r.version, Reference: reference.Name()}
+	result := Result{Name: r.name, Version: r.version, Reference: reference.Name(), Debian: r.debian}
 	images := make([]v1.Image, len(o.Platforms))
 	for i, platform := range o.Platforms {
 		layers, err := r.layers(ctx, platform)

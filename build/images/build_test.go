@@ -221,7 +221,7 @@ func TestBusyboxHasEveryApplet(t *testing.T) {
 
 func TestDamagedCacheIsNotTrusted(t *testing.T) {
 	o := Options{Cache: t.TempDir(), Log: t.Output()}
-	unknown := debianPackage{"busybox-static", "0.0-none", map[string]string{"amd64": strings.Repeat("0", 64)}}
+	unknown := DebianPackage{Name: "busybox-static", Version: "0.0-none", Sums: map[string]string{"amd64": strings.Repeat("0", 64)}}
 	kept := filepath.Join(o.Cache, "debs", "busybox-static_0.0-none_amd64.deb")
 	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-const source = "https://github.com/skyhook-operator/skyhook"
+// Source is where the project is.
+const Source = "https://github.com/skyhook-operator/skyhook"
 
 // epoch is the one time that images know, so that the clock is not part of the input.
 var epoch = time.Unix(0, 0).UTC()

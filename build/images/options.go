@@ -70,7 +70,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Version = strings.TrimSpace(string(text))
 	}
 	if o.Revision == "" {
-		o.Revision = revision(cmp.Or(o.Package, o.Root))
+		o.Revision = Revision(cmp.Or(o.Package, o.Root))
 	}
 	if len(o.Platforms) == 0 {
 		o.Platforms = AllPlatforms
@@ -95,8 +95,9 @@ func defaultCache() (string, error) {
 	return filepath.Join(cache, "skyhook"), nil
 }
 
-// revision is the checked-out commit, or empty where there is none: a source archive builds as well.
-func revision(dir string) string {
+// Revision is the checked-out commit, with "-dirty" for a changed tree, or empty where there is none: a source archive
+// builds as well.
+func Revision(dir string) string {
 	out, err := exec.Command("git", "-C", dir, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*").Output()
 	if err != nil {
 		return ""

@@ -68,6 +68,7 @@ func givenRecipe(ctx context.Context, o Options) (recipe, error) {
 	}
 	r := packageRecipe(dir, d.pkg, d.layers)
 	if d.image != nil {
+		r.debian = nil
 		// Its programs may be anywhere.
 		r.config.Env = []string{"PATH=" + hostPath}
 	}
@@ -95,10 +96,11 @@ func packageRecipe(dir string, pkg *packagefile.Package, layers func(context.Con
 		name: name, repository: packageRepository + name, version: pkg.Version,
 		title:       name,
 		description: "Skyhook package " + name,
-		source:      source,
+		source:      Source,
 		licenses:    "Apache-2.0 AND GPL-2.0-only AND GPL-3.0-or-later", // ours, busybox, bash
 		config:      v1.Config{Cmd: []string{"/bin/sh"}, Env: []string{"PATH=/bin"}, WorkingDir: "/"},
 		labels:      map[string]string{image.UninstallLabel: strconv.FormatBool(len(pkg.Modes[packagefile.Uninstall]) > 0)},
+		debian:      basePackages,
 		layers:      layers,
 	}
 }

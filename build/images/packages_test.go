@@ -281,9 +281,9 @@ func TestGivenPackage(t *testing.T) {
 		o                     Options
 		repository, file, url string
 	}{
-		"one of ours":          {Options{Package: p}, "ghcr.io/skyhook-operator/skyhook-packages/p", "p", source},
-		"its config.json":      {Options{Package: p + "/config.json"}, "ghcr.io/skyhook-operator/skyhook-packages/p", "p", source},
-		"one of ours, renamed": {Options{Package: p, Name: "x"}, "ghcr.io/skyhook-operator/skyhook-packages/x", "x", source},
+		"one of ours":          {Options{Package: p}, "ghcr.io/skyhook-operator/skyhook-packages/p", "p", Source},
+		"its config.json":      {Options{Package: p + "/config.json"}, "ghcr.io/skyhook-operator/skyhook-packages/p", "p", Source},
+		"one of ours, renamed": {Options{Package: p, Name: "x"}, "ghcr.io/skyhook-operator/skyhook-packages/x", "x", Source},
 		"one of others":        {Options{Package: q}, "localhost/q", "q", ""},
 		"renamed":              {Options{Package: q + "/", Name: "x"}, "localhost/x", "x", ""},
 		"with a repository":    {Options{Package: q, Repository: "registry.test/team/q"}, "registry.test/team/q", "q", ""},

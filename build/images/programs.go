@@ -20,7 +20,7 @@ const (
 func operatorRecipe(o Options) recipe {
 	return recipe{
 		name: "operator", repository: repository + "operator", version: o.Version,
-		title: "skyhook-operator", source: source, licenses: "Apache-2.0",
+		title: "skyhook-operator", source: Source, licenses: "Apache-2.0",
 		description: "Walks the nodes of a cluster through the stages of the packages that Skyhooks declare",
 		config:      v1.Config{Entrypoint: []string{"/skyhook-operator"}, User: operatorUser, WorkingDir: "/"},
 		layers:      programLayers(o, "skyhook-operator"),
@@ -30,7 +30,7 @@ func operatorRecipe(o Options) recipe {
 func agentRecipe(o Options) recipe {
 	return recipe{
 		name: "agent", repository: repository + "agent", version: o.Version,
-		title: "skyhook-agent", source: source, licenses: "Apache-2.0",
+		title: "skyhook-agent", source: Source, licenses: "Apache-2.0",
 		description: "Runs and checks the steps of a package in the root of the host",
 		// Steps inherit the agent's environment and run in the host's root, so the search path is the host's.
 		config: v1.Config{Entrypoint: []string{"/skyhook-agent"}, Env: []string{"PATH=" + hostPath}, WorkingDir: "/"},
@@ -48,6 +48,15 @@ func programLayers(o Options, command string) func(context.Context, v1.Platform)
 		layer, err := tree{command: program(binary), "tmp": folder(0o1777), "root": folder(0o700)}.layer()
 		return []v1.Layer{layer}, err
 	}
+}
+
+// Program builds one command of the repository as a static binary, with the flags of those in images, and returns its content.
+func Program(ctx context.Context, o Options, command string, platform v1.Platform) ([]byte, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return compile(ctx, o, command, platform)
 }
 
 // compile builds one command as a static binary. The output stays where it is, so that the linker has nothing to do when

@@ -38,6 +38,17 @@ package: ## Check a package and build its image (DIR=path/to/package BASE= NAME=
 	@go run ./build/images/cmd/images -package "$(DIR)" -base "$(BASE)" -name "$(NAME)" -repository "$(REPOSITORY)" \
 		-platform "$(or $(PLATFORMS),linux/amd64$(comma)linux/arm64)"
 
+.PHONY: release
+release: ## Make all of a release in dist/release: images, chart, programs, contents, checksums (COSIGN_KEY=file signs)
+	@go run ./build/release/cmd/release -key "$(COSIGN_KEY)"
+
+.PHONY: release-check
+release-check: ## Make the release twice, from nothing, and compare every byte
+	@rm -rf dist/release-check
+	@for n in 1 2; do go run ./build/release/cmd/release -key "$(COSIGN_KEY)" -dist dist/release-check/$$n; done
+	@diff -r dist/release-check/1/release dist/release-check/2/release
+	@echo "both are equal:" && sha256sum dist/release-check/[12]/release/$(VERSION)/SHA256SUMS
+
 .PHONY: generate
 generate: ## Write deepcopy methods, CRDs and the chart's copy of them
 	@tools/generate

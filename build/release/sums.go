@@ -1,0 +1,38 @@
+package release
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// writeSums writes the checksums of all files in dir, as "sha256sum --check" reads them.
+func writeSums(dir string) error {
+	entries, err := os.ReadDir(dir) // sorted by name
+	if err != nil {
+		return err
+	}
+	var lines strings.Builder
+	for _, entry := range entries {
+		sum, err := fileSum(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&lines, "%x  %s\n", sum, entry.Name())
+	}
+	return os.WriteFile(filepath.Join(dir, sumsFile), []byte(lines.String()), 0o644)
+}
+
+func fileSum(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	_, err = io.Copy(hash, file)
+	return hash.Sum(nil), err
+}

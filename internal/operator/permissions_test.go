@@ -2,9 +2,6 @@ package operator_test
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -106,22 +103,9 @@ func checkPermissions(auditLog string) error {
 		return err
 	}
 	defer log.Close()
-	requests, err := permissions.Read(log, account)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, r := range permissions.Refused(requests) {
-		errs = append(errs, fmt.Errorf("the operator is refused what it needs: %s; grant it in the chart", r))
-	}
-	if all := flag.Lookup("test.run").Value.String() + flag.Lookup("test.skip").Value.String(); all != "" || testing.Short() {
-		return errors.Join(errs...)
-	}
-	for _, grant := range chartRoles(installed.Objects).Unused(requests) {
+	roles := func() (permissions.Roles, error) { return chartRoles(installed.Objects), nil }
+	return permissions.Check(log, account, roles, func(grant string) bool {
 		// The API server asks for it itself, about every object whose owner's deletion it blocks.
-		if !strings.HasPrefix(grant, "update skyhooks/finalizers.") {
-			errs = append(errs, fmt.Errorf("the chart grants the operator what no call uses: %s", grant))
-		}
-	}
-	return errors.Join(errs...)
+		return strings.HasPrefix(grant, "update skyhooks/finalizers.")
+	})
 }

@@ -11,10 +11,12 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:resource:path=deploymentpolicies,scope=Cluster
 // +kubebuilder:storageversion
 type DeploymentPolicy struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// Spec is what the user wants.
+	// +required
 	Spec DeploymentPolicySpec `json:"spec"`
 }
 
@@ -31,6 +33,7 @@ type DeploymentPolicyList struct {
 type DeploymentPolicySpec struct {
 	// Default is the budget and strategy of the nodes that no compartment
 	// matches.
+	// +required
 	Default PolicyDefault `json:"default"`
 
 	// Compartments split the fleet by node labels, each with its own budget and
@@ -55,9 +58,11 @@ type DeploymentPolicySpec struct {
 type PolicyDefault struct {
 	// Budget is the most nodes outside of all compartments that may be worked on
 	// at the same time.
+	// +required
 	Budget Budget `json:"budget"`
 
 	// Strategy sizes the batches of these nodes.
+	// +required
 	Strategy Strategy `json:"strategy"`
 }
 
@@ -68,14 +73,17 @@ type Compartment struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self != '__default__'",message="name must not be __default__, which is reserved for the nodes that no compartment matches; rename the compartment"
+	// +required
 	Name string `json:"name"`
 
 	// Selector selects the nodes of this compartment by their labels.
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15].all(i, i >= self.matchExpressions.size() || (self.matchExpressions[i].operator in ['In', 'NotIn'] ? has(self.matchExpressions[i].values) && self.matchExpressions[i].values.size() > 0 : self.matchExpressions[i].operator in ['Exists', 'DoesNotExist'] && (!has(self.matchExpressions[i].values) || self.matchExpressions[i].values.size() == 0)))",message="matchExpressions must use operator In or NotIn with values, or Exists or DoesNotExist without values; correct the operator or the values",fieldPath=".matchExpressions"
+	// +required
 	Selector metav1.LabelSelector `json:"selector"`
 
 	// Budget is the most nodes of this compartment that may be worked on at the
 	// same time.
+	// +required
 	Budget Budget `json:"budget"`
 
 	// Strategy sizes the batches of this compartment. Unset takes the strategy of

@@ -27,6 +27,7 @@ type Package struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="!self.contains('+')",message="version must not have build metadata, because it is an image tag and part of names; remove everything from the + on"
 	// +kubebuilder:validation:XValidation:rule=`self.contains('+') || (self.matches(r'^v?(0|[1-9][0-9]*)([.](0|[1-9][0-9]*)([.](0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[-A-Za-z][-0-9A-Za-z]*)([.](0|[1-9][0-9]*|[0-9]*[-A-Za-z][-0-9A-Za-z]*))*)?)?)?$') && !self.matches(r'-([.]|$)|[.]-'))`,message="version must be a semantic version such as 1.2.3, v1.2.3-rc.1 or 1.2, without leading zeros; correct it"
+	// +required
 	Version string `json:"version"`
 
 	// Image is the repository of the package's image, with the registry's port if
@@ -37,6 +38,7 @@ type Package struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule=`!self.contains('://') && !self.matches(r'\s') && !self.startsWith(':') && !self.startsWith('@')`,message="image must be a repository such as ghcr.io/org/name, without https:// and without spaces; correct it"
+	// +required
 	Image string `json:"image"`
 
 	// ContainerSHA pins the image to a digest: the image pulled is then
@@ -140,6 +142,7 @@ type Interrupt struct {
 	// Type of the interrupt: service restarts the systemd units in services,
 	// reboot reboots the node, restartAllServices restarts what sysctl settings
 	// need, noop only cordons and drains the node.
+	// +required
 	Type InterruptType `json:"type"`
 
 	// Services are the systemd units that a service interrupt restarts, in this

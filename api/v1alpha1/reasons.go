@@ -1,228 +1,497 @@
 package v1alpha1
 
-// Every reason is called as its value. Those of waits and errors say in their comment who can end them: time, the node, others
-// (nodes, Skyhooks, workloads), an administrator of the cluster, or the author of the spec.
+// Every reason is called as its value. A comment has three parts, from which tools/reasons generates
+// docs/reasons.md:
+//
+//	// ReasonX: What it means, in full sentences.
+//	// Ended by: who can end it, the usual one first.
+//	// Do: The command or field that helps.
+//
+// Who can end it is one or more of time, node, other, administrator and author, as in record.Frees, and package author;
+// or message, where the message says so; or none, where nothing waits. The first sentence of a block's comment is the
+// heading of its table, and the rest stands below the heading. "make generate" writes the page.
 
-// Reasons for which a package, or a whole node, waits.
+// Reasons why a package or a whole node waits. They are in `status.waiting` and `status.attention` of the Skyhook,
+// and in the annotation `skyhook.nvidia.com/wait_NAME` of the node.
 const (
-	// ReasonWaitingForPermit: the node's turn has not come. Others: the nodes that use the budget.
+	// ReasonWaitingForPermit: Other nodes use the whole budget, or the current batch is not over, so the node has no
+	// permit yet.
+	// Ended by: other.
+	// Do: Nothing. To let more nodes work at a time, raise `spec.interruptionBudget`, or the budget in the
+	// deployment policy. If the message says that bad batches stopped the compartment, see `FailureThreshold`.
 	ReasonWaitingForPermit = "WaitingForPermit"
-	// ReasonWaitingForDependency: a package that this one depends on is not complete. The node.
+	// ReasonWaitingForDependency: A package that this one depends on is not complete on the node.
+	// Ended by: node.
+	// Do: Nothing while that package progresses. If it fails, `status.attention` of the Skyhook says why.
 	ReasonWaitingForDependency = "WaitingForDependency"
-	// ReasonDependencyMissing: the spec has no package that this one depends on, or not in that version. The author.
+	// ReasonDependencyMissing: `dependsOn` names a package, or a version of it, that is not in the spec.
+	// Ended by: author.
+	// Do: Add that package to `spec.packages`, or correct `spec.packages.PACKAGE.dependsOn`.
 	ReasonDependencyMissing = "DependencyMissing"
-	// ReasonDependencyUninstalled: a package that this one depends on is, or is to be, uninstalled. The author.
+	// ReasonDependencyUninstalled: `dependsOn` names a package that is being uninstalled or was uninstalled.
+	// Ended by: author.
+	// Do: Set `uninstall.apply` of that package to `false`, or remove it from `spec.packages.PACKAGE.dependsOn`.
 	ReasonDependencyUninstalled = "DependencyUninstalled"
-	// ReasonImageNotAllowed: the cluster does not allow an image of the package, which is to be uninstalled. The author.
+	// ReasonImageNotAllowed: A package is to be uninstalled, and the operator's settings do not allow its image.
+	// Ended by: author, administrator.
+	// Do: Correct `image` or `containerSHA` of the package, change the setting (`ALLOWED_REGISTRIES`,
+	// `REQUIRE_DIGEST` or `FORBID_AGENT_IMAGE_OVERRIDE`), or leave the package on the node: `kubectl annotate
+	// skyhook NAME skyhook.nvidia.com/abandon-uninstall=NODE`.
 	ReasonImageNotAllowed = "ImageNotAllowed"
-	// ReasonWaitingForConfigMap: the package's ConfigMap is not written yet. Time.
+	// ReasonWaitingForConfigMap: The operator has not written the ConfigMap with the package's `configMap` yet.
+	// Ended by: time.
+	// Do: Nothing. If it lasts, `kubectl describe skyhook NAME` shows what keeps the operator from writing it.
 	ReasonWaitingForConfigMap = "WaitingForConfigMap"
-	// ReasonWaitingForPodToEnd: an earlier pod of the package has not ended. The node.
+	// ReasonWaitingForPodToEnd: An earlier pod of the package has not ended.
+	// Ended by: node, administrator.
+	// Do: Nothing at first. If the message says that the pod did not end within its grace period, look at its
+	// finalizers with `kubectl get pod -n skyhook POD -o yaml`, and at the node's kubelet.
 	ReasonWaitingForPodToEnd = "WaitingForPodToEnd"
-	// ReasonPodCannotStart: no container of the pod has started; the message tells why. The node, or an administrator.
+	// ReasonPodCannotStart: No container of the pod has started. The message has the kubelet's reason, such as a
+	// volume or a network that is not ready.
+	// Ended by: node, administrator.
+	// Do: Fix what the message names. `kubectl describe pod -n skyhook POD` shows more.
 	ReasonPodCannotStart = "PodCannotStart"
-	// ReasonStageRunsLong: a stage without stageTimeout has been running for half an hour. The node; if it hangs, the author.
+	// ReasonStageRunsLong: A stage without `stageTimeout` has been running for half an hour. It keeps running.
+	// Ended by: node, author.
+	// Do: Read its log with `kubectl logs -n skyhook POD -c CONTAINER`. If it hangs, set
+	// `spec.packages.PACKAGE.stageTimeout`.
 	ReasonStageRunsLong = "StageRunsLong"
-	// ReasonBackingOff: a pod that got lost is created again after a pause. Time.
+	// ReasonBackingOff: The pod of a stage was lost or refused. It is created again after a pause that grows with
+	// each failure.
+	// Ended by: time.
+	// Do: Nothing. The message says what happened to the pod; if it happens again and again, look at `kubectl
+	// describe node NODE`.
 	ReasonBackingOff = "BackingOff"
-	// ReasonWaitingForSerial: with serial, another package of the Skyhook comes first. The node.
+	// ReasonWaitingForSerial: `spec.serial` is `true`, and another package of the Skyhook runs first.
+	// Ended by: node.
+	// Do: Nothing while that package progresses. If it fails, `status.attention` of the Skyhook says why.
 	ReasonWaitingForSerial = "WaitingForSerial"
-	// ReasonCordoning: the cordon is not seen in the API yet. Time.
+	// ReasonCordoning: The operator has cordoned the node, and the API server does not show it yet.
+	// Ended by: time.
+	// Do: Nothing. If it lasts, `kubectl get node NODE -o yaml` shows whether something else uncordons the node.
 	ReasonCordoning = "Cordoning"
-	// ReasonWaitingForInterrupt: another package, or another Skyhook, interrupts the node. The node, or that Skyhook.
+	// ReasonWaitingForInterrupt: An interrupt of this or another Skyhook is in flight on the node, or an interrupt
+	// waits until a stage of another package has ended.
+	// Ended by: node, other.
+	// Do: Nothing while the interrupt progresses. The annotation `skyhook.nvidia.com/interrupt` of the node shows
+	// which Skyhook it belongs to; if it fails, `status.attention` of that Skyhook says why.
 	ReasonWaitingForInterrupt = "WaitingForInterrupt"
-	// ReasonWaitingForOtherPods: an interrupt starts when no other package pod is left. The node.
+	// ReasonWaitingForOtherPods: An interrupt starts only when no other package pod is left on the node; or the
+	// operator cannot tell which package pods are on the node.
+	// Ended by: node, administrator.
+	// Do: Nothing at first. If it lasts, `kubectl describe pod -n skyhook POD` shows why the pod is still there. If
+	// the message says that a pod has lost its label, delete that pod.
 	ReasonWaitingForOtherPods = "WaitingForOtherPods"
-	// ReasonWaitingForReboot: the node was told to reboot and is not back yet. The node.
+	// ReasonWaitingForReboot: The operator told the node to reboot, and the node is not back yet.
+	// Ended by: node.
+	// Do: Nothing. The reason becomes `RebootTimeout` after 20 minutes, or after
+	// `spec.packages.PACKAGE.stageTimeout`.
 	ReasonWaitingForReboot = "WaitingForReboot"
-	// ReasonWaitingForUninstall: another version of the package is uninstalled first. The node.
+	// ReasonWaitingForUninstall: Another version of the package is uninstalled first.
+	// Ended by: node.
+	// Do: Nothing while the uninstall progresses. If it fails, the condition `UninstallFailed` says why.
 	ReasonWaitingForUninstall = "WaitingForUninstall"
-	// ReasonWaitingForDependent: a package that depends on this one is uninstalled first. The node.
+	// ReasonWaitingForDependent: A package that depends on this one is uninstalled first.
+	// Ended by: node.
+	// Do: Nothing while the uninstall progresses. If it fails, the condition `UninstallFailed` says why.
 	ReasonWaitingForDependent = "WaitingForDependent"
-	// ReasonPassFailed: the operator cannot do, or find out, what it has to, for a node or a Skyhook; the message has the error.
-	// It is tried again. An administrator.
+	// ReasonPassFailed: The operator repeatedly fails to read or write what it needs for a node or a Skyhook. The
+	// message has the error. The operator retries.
+	// Ended by: administrator.
+	// Do: Fix what the error names, such as a webhook, a quota or the operator's role. `kubectl get events -A
+	// --field-selector reason=PassFailed` lists all cases.
 	ReasonPassFailed = "PassFailed"
-	// ReasonUninstallRequired: another version has to be uninstalled first, and nobody asked for it. The author.
+	// ReasonUninstallRequired: A version of the package that is no longer in the spec is installed and has to be
+	// uninstalled first, but the spec does not ask for that.
+	// Ended by: author.
+	// Do: Put that version back and set `uninstall.apply` to `true`, or set `uninstall.whenRemoved` to `Uninstall`.
 	ReasonUninstallRequired = "UninstallRequired"
-	// ReasonDefinitionMissing: the operator does not know any more how to uninstall a version. The author.
+	// ReasonDefinitionMissing: A package is to be uninstalled, but the operator has no definition of the installed
+	// version.
+	// Ended by: author, administrator.
+	// Do: Put that version back into `spec.packages`, or leave the package on the node: `kubectl annotate skyhook
+	// NAME skyhook.nvidia.com/abandon-uninstall=NODE`.
 	ReasonDefinitionMissing = "DefinitionMissing"
 )
 
-// Reasons of failed runs and of what happened to a package.
+// Reasons of failed runs, and of what happened to a package. Those of failed runs are in `status.attention` of the
+// Skyhook and in the annotation `skyhook.nvidia.com/nodeState_NAME` of the node; the others are reasons of events and
+// conditions.
 const (
-	// ReasonStepFailed: a step or a check exited non-zero; it is retried. The author, or whoever cares for the host.
+	// ReasonStepFailed: A step exited with an error. The message has the exit code and the last lines of its output.
+	// The step is retried with growing pauses.
+	// Ended by: author, package author, administrator.
+	// Do: Fix the script, the configuration or the host. `kubectl logs -n skyhook POD -c CONTAINER` shows the whole
+	// log.
 	ReasonStepFailed = "StepFailed"
-	// ReasonPodLost: the pod ended without a result; it is created again. Time.
+	// ReasonPodLost: The pod ended without a result. It is created again after a pause.
+	// Ended by: time.
+	// Do: Nothing. If it happens again and again, look at `kubectl describe node NODE`.
 	ReasonPodLost = "PodLost"
-	// ReasonPodRejected: the API server refuses the pod, or a ConfigMap that it mounts; it is tried again. An administrator.
+	// ReasonPodRejected: The API server refuses the pod of a stage, or a ConfigMap that the pod mounts. The operator
+	// retries with growing pauses.
+	// Ended by: administrator.
+	// Do: Change what the message names, such as a quota, a LimitRange or an admission policy. If the message names
+	// a pod that is in the way, delete it with `kubectl delete pod -n skyhook POD`.
 	ReasonPodRejected = "PodRejected"
-	// ReasonPending: the pod has not started, and nobody has said anything of it yet. Time.
+	// ReasonPending: The pod has not started, and the kubelet has not said why.
+	// Ended by: time, administrator.
+	// Do: Nothing at first. If it lasts, look at `kubectl describe pod -n skyhook POD` and at the node's kubelet.
 	ReasonPending = "Pending"
-	// ReasonRebootTimeout: the node did not reboot in time. An administrator, who reboots it.
+	// ReasonRebootTimeout: The node did not reboot, or did not come back, within 20 minutes or the package's
+	// `stageTimeout`.
+	// Ended by: administrator.
+	// Do: Look at the node's console and kubelet, and reboot the node by hand if it did not reboot. To allow more
+	// time, raise `spec.packages.PACKAGE.stageTimeout`.
 	ReasonRebootTimeout = "RebootTimeout"
-	// ReasonStageTimeout: the stage took longer than stageTimeout and is not tried again. The author.
+	// ReasonStageTimeout: The stage did not end within `stageTimeout`, and is not retried.
+	// Ended by: author.
+	// Do: Fix the package, or raise `spec.packages.PACKAGE.stageTimeout`: any edit of the spec retries the stage. To
+	// start over on one node without an edit: `kubectl annotate node NODE skyhook.nvidia.com/nodeState_NAME-`.
 	ReasonStageTimeout = "StageTimeout"
-	// ReasonRetriesExhausted: the stage failed maxRetries times and is not tried again. The author.
+	// ReasonRetriesExhausted: The stage failed more often than `maxRetries` allows, and is not retried.
+	// Ended by: author.
+	// Do: Fix the package, or raise `spec.packages.PACKAGE.maxRetries`: any edit of the spec retries the stage. To
+	// start over on one node without an edit: `kubectl annotate node NODE skyhook.nvidia.com/nodeState_NAME-`.
 	ReasonRetriesExhausted = "RetriesExhausted"
-	// ReasonReapplyAfterReboot: the node rebooted and its packages are applied again. Nothing waits.
+	// ReasonReapplyAfterReboot: The node rebooted by itself, and its packages are applied again because
+	// `REAPPLY_ON_REBOOT` is `true`.
+	// Ended by: none.
+	// Do: Nothing.
 	ReasonReapplyAfterReboot = "ReapplyAfterReboot"
-	// ReasonImageMoved: the tag of a package's image stands for another image than the one that is pinned. Nothing waits.
+	// ReasonImageMoved: The tag of a package's image stands for another image than the one that is pinned. All nodes
+	// run the pinned image.
+	// Ended by: none.
+	// Do: Nothing. To run the other image, build it as a new `version`, or set `containerSHA` to its digest.
 	ReasonImageMoved = "ImageMoved"
-	// ReasonUninstalled: the package is uninstalled. Nothing waits.
+	// ReasonUninstalled: The package was uninstalled from the node.
+	// Ended by: none.
+	// Do: Nothing.
 	ReasonUninstalled = "Uninstalled"
-	// ReasonUninstallStopped: the uninstall was stopped before its end, as the spec has another version now. Nothing waits.
+	// ReasonUninstallStopped: An uninstall was stopped before its end, because the spec has another version of the
+	// package now. That version is installed.
+	// Ended by: none.
+	// Do: Nothing.
 	ReasonUninstallStopped = "UninstallStopped"
 )
 
-// Reasons for which a pod keeps a node from being drained.
+// Reasons why a pod keeps a node from being drained. The message names the pod, and `status.attention` of the Skyhook
+// the node.
 const (
-	// ReasonProtectedPod: the pod must never be interrupted. While there is one, nothing is evicted. Others: the pod ends.
+	// ReasonProtectedPod: `spec.podNonInterruptLabels` matches a pod on the node. No pod is evicted while it is
+	// there.
+	// Ended by: other.
+	// Do: Let the pod finish, or delete it: `kubectl delete pod -n NAMESPACE POD`.
 	ReasonProtectedPod = "ProtectedPod"
-	// ReasonEvictionRefused: the API refused the eviction, such as for a disruption budget. It is tried in every pass. Others.
+	// ReasonEvictionRefused: The API server refused to evict the pod, mostly because of a PodDisruptionBudget. The
+	// operator retries.
+	// Ended by: other.
+	// Do: Make room in the budget: `kubectl get poddisruptionbudgets -n NAMESPACE`.
 	ReasonEvictionRefused = "EvictionRefused"
-	// ReasonPodReturns: its controller puts a pod on the node again whenever one is evicted, in spite of the cordon. Others.
+	// ReasonPodReturns: Each time the pod was evicted, its controller put another one on the node, in spite of the
+	// cordon. It is not evicted any more.
+	// Ended by: other.
+	// Do: Remove the toleration of `node.kubernetes.io/unschedulable` or `spec.nodeName` from the controller's pod
+	// template, or scale the controller down; then delete the pod.
 	ReasonPodReturns = "PodReturns"
-	// ReasonPodUnmanaged: no controller would create the pod again. Others, or the author by spec.drain.force.
+	// ReasonPodUnmanaged: The pod has no controller that would create it again.
+	// Ended by: other, author.
+	// Do: Delete the pod, or set `spec.drain.force` to `true`.
 	ReasonPodUnmanaged = "PodUnmanaged"
-	// ReasonPodUsesEmptyDir: data would be lost with the pod. Others, or the author by spec.drain.
+	// ReasonPodUsesEmptyDir: The pod has an emptyDir volume, whose data would be lost, and
+	// `spec.drain.deleteEmptyDirData` is `false`.
+	// Ended by: other, author.
+	// Do: Delete the pod, or set `spec.drain.deleteEmptyDirData` to `true`.
 	ReasonPodUsesEmptyDir = "PodUsesEmptyDir"
-	// ReasonPodTerminating: the pod is being deleted, by us or by somebody else. Others.
+	// ReasonPodTerminating: The pod is being deleted and has not ended.
+	// Ended by: other.
+	// Do: Nothing at first. If the message says that the pod is stuck, look at its finalizers with `kubectl get pod
+	// -n NAMESPACE POD -o yaml`, and at the node's kubelet.
 	ReasonPodTerminating = "PodTerminating"
-	// ReasonEvicting: the eviction is due in this pass. Others.
+	// ReasonEvicting: The operator has requested the eviction of the pod.
+	// Ended by: other.
+	// Do: Nothing. If it lasts, look at `kubectl describe pod -n NAMESPACE POD`.
 	ReasonEvicting = "Evicting"
-	// ReasonDrainTimeout: the drain takes longer than spec.drain.timeoutSeconds; it goes on. Others.
+	// ReasonDrainTimeout: The drain takes longer than `spec.drain.timeoutSeconds`. It continues, and the node is
+	// erroring until it is over.
+	// Ended by: other.
+	// Do: Remove what the message names, or raise `spec.drain.timeoutSeconds`.
 	ReasonDrainTimeout = "DrainTimeout"
 )
 
-// Reasons for which a Skyhook, or one of its nodes, is held back.
+// Reasons why nothing starts for a Skyhook or on one of its nodes. They are in `status.waiting` and
+// `status.attention` of the Skyhook.
 const (
-	// ReasonDisabled: the annotation disable is "true". An administrator.
+	// ReasonDisabled: The annotation `skyhook.nvidia.com/disable` of the Skyhook is `true`.
+	// Ended by: administrator.
+	// Do: Continue with `kubectl annotate skyhook NAME skyhook.nvidia.com/disable-`.
 	ReasonDisabled = "Disabled"
-	// ReasonPaused: the annotation pause is "true". An administrator.
+	// ReasonPaused: The annotation `skyhook.nvidia.com/pause` of the Skyhook is `true`.
+	// Ended by: administrator.
+	// Do: Continue with `kubectl annotate skyhook NAME skyhook.nvidia.com/pause-`.
 	ReasonPaused = "Paused"
-	// ReasonSpecInvalid: the spec breaks a rule. The author.
+	// ReasonSpecInvalid: The spec, or the deployment policy that it names, breaks a rule.
+	// Ended by: author, administrator.
+	// Do: Correct the field that the message names: `kubectl edit skyhook NAME`, or `kubectl edit deploymentpolicy
+	// POLICY`.
 	ReasonSpecInvalid = "SpecInvalid"
-	// ReasonDeploymentPolicyNotFound: the deployment policy does not exist. An administrator.
+	// ReasonDeploymentPolicyNotFound: The deployment policy that the spec names does not exist.
+	// Ended by: administrator, author.
+	// Do: Create the policy, or correct `spec.deploymentPolicy`.
 	ReasonDeploymentPolicyNotFound = "DeploymentPolicyNotFound"
-	// ReasonNodeIgnored: the node's label ignore is "true". An administrator.
+	// ReasonNodeIgnored: The label `skyhook.nvidia.com/ignore` of the node is `true`.
+	// Ended by: administrator.
+	// Do: Include the node again with `kubectl label node NODE skyhook.nvidia.com/ignore-`.
 	ReasonNodeIgnored = "NodeIgnored"
-	// ReasonTaintNotTolerable: the node has a taint that the Skyhook does not tolerate. An administrator, or the author.
+	// ReasonTaintNotTolerable: The node has a taint that the Skyhook does not tolerate.
+	// Ended by: administrator, author, other.
+	// Do: Add a toleration to `spec.additionalTolerations`, or remove the taint: `kubectl taint node NODE KEY-`. If
+	// the message says so, the operator removes the taint itself when the Skyhooks with `runtimeRequired` are
+	// complete on the node.
 	ReasonTaintNotTolerable = "TaintNotTolerable"
-	// ReasonWaitingForSkyhook: a Skyhook that comes earlier is not complete. Others: that Skyhook.
+	// ReasonWaitingForSkyhook: An earlier Skyhook is not complete on the node or, with `sequencing: all`, on all its
+	// nodes.
+	// Ended by: other, administrator.
+	// Do: Nothing while the earlier Skyhook progresses; `kubectl describe skyhook EARLIER` shows what it waits for.
+	// If it is paused: `kubectl annotate skyhook EARLIER skyhook.nvidia.com/pause-`.
 	ReasonWaitingForSkyhook = "WaitingForSkyhook"
-	// ReasonNodeNotReady: the node's kubelet does not report. An administrator.
+	// ReasonNodeNotReady: The node's kubelet does not report. A node that was in progress counts against the budget
+	// meanwhile.
+	// Ended by: administrator, node.
+	// Do: Nothing while the node reboots. Otherwise bring the node back, or delete its Node object: `kubectl delete
+	// node NODE`.
 	ReasonNodeNotReady = "NodeNotReady"
-	// ReasonNodeStateMalformed: what the node remembers of the Skyhook cannot be read. An administrator.
+	// ReasonNodeStateMalformed: The node's record of the Skyhook cannot be read.
+	// Ended by: administrator.
+	// Do: Correct the annotation `skyhook.nvidia.com/nodeState_NAME` of the node, or remove it to apply the packages
+	// again: `kubectl annotate node NODE skyhook.nvidia.com/nodeState_NAME-`.
 	ReasonNodeStateMalformed = "NodeStateMalformed"
-	// ReasonNodeStateUnsealed: the node keeps workloads off, and its record is not as the operator wrote it. An administrator.
+	// ReasonNodeStateUnsealed: The node has the runtime taint, and its record is not as the operator wrote it, so
+	// the taint stays.
+	// Ended by: administrator.
+	// Do: Find out who changed the annotation `skyhook.nvidia.com/nodeState_NAME`; then remove it to apply the
+	// packages again: `kubectl annotate node NODE skyhook.nvidia.com/nodeState_NAME-`.
 	ReasonNodeStateUnsealed = "NodeStateUnsealed"
-	// ReasonDepartedNotReady: the node left the selection at work and is not Ready, so that it keeps its permit. An administrator.
+	// ReasonDepartedNotReady: The node was in progress when it left the selection, and is not Ready. It keeps its
+	// permit and counts against the budget.
+	// Ended by: administrator.
+	// Do: Bring the node back, or delete its Node object: `kubectl delete node NODE`.
 	ReasonDepartedNotReady = "DepartedNotReady"
-	// ReasonUnknown stands for a reason that is no word, and for a status of which nothing is known. Whoever the message names.
+	// ReasonUnknown: Nothing is known yet, or the reason that the node recorded cannot be shown as one word.
+	// Ended by: message.
+	// Do: Read the message: `kubectl describe skyhook NAME`.
 	ReasonUnknown = "Unknown"
 )
 
-// Reasons for which a Skyhook cannot be prepared for its nodes.
+// Reasons why a Skyhook cannot be prepared for its nodes. They are in its condition `Stalled`; no node gets a new
+// permit until they are gone. The operator retries every 30 seconds.
 const (
-	// ReasonConfigMapConflict: the name of a package's ConfigMap is taken. An administrator; time, if an earlier Skyhook left it.
+	// ReasonConfigMapConflict: Another object has the name of a ConfigMap that a package needs.
+	// Ended by: administrator, author, time.
+	// Do: Delete it with `kubectl delete configmap -n skyhook CONFIGMAP`, or rename the package or the Skyhook. If
+	// it belonged to a deleted Skyhook of the same name, Kubernetes deletes it soon.
 	ReasonConfigMapConflict = "ConfigMapConflict"
-	// ReasonDefinitionConflict: the name of a ControllerRevision is taken. An administrator; time, if an earlier Skyhook left it.
+	// ReasonDefinitionConflict: Another object has the name of a ControllerRevision that the operator needs to
+	// retain a definition.
+	// Ended by: administrator, author, time.
+	// Do: Delete it with `kubectl delete controllerrevision -n skyhook REVISION`, or rename the package or the
+	// Skyhook. If it belonged to a deleted Skyhook of the same name, Kubernetes deletes it soon.
 	ReasonDefinitionConflict = "DefinitionConflict"
-	// ReasonConfigMapRefused: the API server refuses a package's ConfigMap. The author, or an administrator, as the message says.
+	// ReasonConfigMapRefused: The API server refuses the ConfigMap of a package.
+	// Ended by: author, administrator.
+	// Do: Correct the field that the message names, such as `spec.packages.PACKAGE.configMap`; or change what
+	// refuses the object: a quota, an admission policy, a webhook or the operator's role.
 	ReasonConfigMapRefused = "ConfigMapRefused"
-	// ReasonDefinitionRefused: the API server refuses a ControllerRevision. The author, or an administrator, as the message says.
+	// ReasonDefinitionRefused: The API server refuses the ControllerRevision that retains the definition of a
+	// package.
+	// Ended by: author, administrator.
+	// Do: Correct the field that the message names, such as `spec.packages.PACKAGE`; or change what refuses the
+	// object: a quota, an admission policy, a webhook or the operator's role.
 	ReasonDefinitionRefused = "DefinitionRefused"
-	// ReasonClaimRefused: the finalizer cannot be put on the Skyhook, or taken off it at the end of its deletion. The author, or an
-	// administrator, as the message says.
+	// ReasonClaimRefused: The API server refuses to add the operator's finalizer to the Skyhook, or to remove it at
+	// the end of the deletion.
+	// Ended by: author, administrator.
+	// Do: Correct the field that the message names, such as `metadata.finalizers`; or change what refuses the
+	// object: a quota, an admission policy, a webhook or the operator's role.
 	ReasonClaimRefused = "ClaimRefused"
 )
 
-// Further reasons of the Skyhook's conditions Ready, Reconciling, Stalled and RolloutStopped.
+// Further reasons of the Skyhook's conditions Ready, Reconciling, Stalled and RolloutStopped. Where a node causes
+// them, `status.attention` has the node's own reason.
 const (
-	// ReasonNodesConverged: every selected node is complete. Nothing waits.
+	// ReasonNodesConverged: Every selected node is complete.
+	// Ended by: none.
+	// Do: Nothing.
 	ReasonNodesConverged = "NodesConverged"
-	// ReasonProgressing: nodes are at work. Nothing waits.
+	// ReasonProgressing: Nodes are in progress; or, as the reason of `Stalled` while that is `False`, the Skyhook is
+	// not stalled.
+	// Ended by: none.
+	// Do: Nothing.
 	ReasonProgressing = "Progressing"
-	// ReasonWaiting: the nodes' turn has not come. Others.
+	// ReasonWaiting: The nodes that are left wait for permits or for other Skyhooks.
+	// Ended by: other.
+	// Do: Nothing. `status.waiting` counts the nodes by reason.
 	ReasonWaiting = "Waiting"
-	// ReasonBlocked: something outside must change first. Whoever the reasons of the nodes name.
+	// ReasonBlocked: Nodes do nothing until a person changes something.
+	// Ended by: message.
+	// Do: See the reasons of the nodes in `status.attention`.
 	ReasonBlocked = "Blocked"
-	// ReasonErroring: a step fails on a node; it is retried. Whoever the reasons of the nodes name.
+	// ReasonErroring: On a node a run failed, or something takes longer than the spec allows.
+	// Ended by: message.
+	// Do: See the reasons of the nodes in `status.attention`.
 	ReasonErroring = "Erroring"
-	// ReasonDeleting: nodes are being freed of the Skyhook, which is being deleted. Nothing waits.
+	// ReasonDeleting: The Skyhook is being deleted, and the operator removes it from its nodes.
+	// Ended by: none.
+	// Do: Nothing. If the deletion does not end, the condition `DeletionBlocked` says why.
 	ReasonDeleting = "Deleting"
-	// ReasonNodesErroring: all that is left to do fails. Whoever the reasons of the nodes name.
+	// ReasonNodesErroring: Every node that is left fails. The message has the reason of the first one.
+	// Ended by: message.
+	// Do: See the reasons of the nodes in `status.attention`.
 	ReasonNodesErroring = "NodesErroring"
-	// ReasonRolloutStopped: bad batches stopped the rollout, and nothing is at work any more. An administrator, or the author.
+	// ReasonRolloutStopped: Too many bad batches in a row stopped the rollout, and no node is in progress.
+	// Ended by: administrator, author.
+	// Do: Fix what `status.attention` names. Then edit the spec, or continue with `kubectl annotate skyhook NAME
+	// --overwrite skyhook.nvidia.com/resume="$(date -Is)"`.
 	ReasonRolloutStopped = "RolloutStopped"
-	// ReasonFailureThreshold: as many batches in a row were bad as the policy allows. An administrator, or the author.
+	// ReasonFailureThreshold: As many batches in a row were bad as `failureThreshold` of the compartment allows. No
+	// new batch starts there.
+	// Ended by: administrator, author.
+	// Do: Fix what `status.attention` names. Then edit the spec, or continue with `kubectl annotate skyhook NAME
+	// --overwrite skyhook.nvidia.com/resume="$(date -Is)"`.
 	ReasonFailureThreshold = "FailureThreshold"
 )
 
-// Further reasons of the conditions about packages that go, and of NodeStateMalformed.
+// Further reasons of the Skyhook's conditions UninstallInProgress, UninstallFailed, DeletionBlocked and
+// NodeStateMalformed. DeletionBlocked also has the reason of a node or of the Skyhook from the tables above.
 const (
-	// ReasonUninstallInProgress: packages are being uninstalled. Nothing waits.
+	// ReasonUninstallInProgress: Packages are being uninstalled.
+	// Ended by: none.
+	// Do: Nothing.
 	ReasonUninstallInProgress = "UninstallInProgress"
-	// ReasonUninstallPodFailing: an uninstall fails; it is retried. The author, or whoever cares for the host.
+	// ReasonUninstallPodFailing: The uninstall of a package fails. The message says whether it is retried.
+	// Ended by: author, package author, administrator.
+	// Do: Fix the package's `configMap`, `env` or `image` in the spec, or the host; or leave the package on the
+	// node: `kubectl annotate skyhook NAME skyhook.nvidia.com/abandon-uninstall=NODE`.
 	ReasonUninstallPodFailing = "UninstallPodFailing"
-	// ReasonParseError: the annotations of nodes cannot be read. An administrator.
+	// ReasonParseError: The records of nodes cannot be read. The message names the nodes.
+	// Ended by: administrator.
+	// Do: Correct the annotation `skyhook.nvidia.com/nodeState_NAME` of the node, or remove it to apply the packages
+	// again: `kubectl annotate node NODE skyhook.nvidia.com/nodeState_NAME-`.
 	ReasonParseError = "ParseError"
-	// ReasonMalformedNodeState: the deletion cannot tell what is on a node. An administrator.
+	// ReasonMalformedNodeState: The Skyhook cannot be deleted, because the record of a node cannot be read, so the
+	// operator cannot tell what is installed there.
+	// Ended by: administrator.
+	// Do: Correct or remove the annotation `skyhook.nvidia.com/nodeState_NAME` of the node, or leave the packages on
+	// the node: `kubectl annotate skyhook NAME skyhook.nvidia.com/abandon-uninstall=NODE`.
 	ReasonMalformedNodeState = "MalformedNodeState"
-	// ReasonPausedWithPendingUninstall: the deletion has packages to uninstall and is paused. An administrator.
+	// ReasonPausedWithPendingUninstall: The Skyhook is being deleted and packages have to be uninstalled, but it is
+	// paused.
+	// Ended by: administrator.
+	// Do: Continue with `kubectl annotate skyhook NAME skyhook.nvidia.com/pause-`.
 	ReasonPausedWithPendingUninstall = "PausedWithPendingUninstall"
-	// ReasonDisabledWithPendingUninstall: the deletion has packages to uninstall and is disabled. An administrator.
+	// ReasonDisabledWithPendingUninstall: The Skyhook is being deleted and packages have to be uninstalled, but it
+	// is disabled.
+	// Ended by: administrator.
+	// Do: Continue with `kubectl annotate skyhook NAME skyhook.nvidia.com/disable-`.
 	ReasonDisabledWithPendingUninstall = "DisabledWithPendingUninstall"
 )
 
-// Reasons for which it is not known whether the package in an image can be uninstalled. The author frees each of them by
-// setting uninstall.enabled.
+// Reasons why the operator cannot tell whether a package can be uninstalled. The condition UninstallCapabilityUnknown
+// has them. Nothing waits: the package counts as one that cannot be uninstalled. Setting `uninstall.enabled` ends
+// each of them.
 const (
-	// ReasonImageUnlabeled: the image has no label with the value true or false. The author of the image.
+	// ReasonImageUnlabeled: The image has no label `com.nvidia.skyhook.uninstall` with the value `true` or `false`.
+	// Ended by: author, package author.
+	// Do: Set `uninstall.enabled`, or build the image with the label.
 	ReasonImageUnlabeled = "ImageUnlabeled"
-	// ReasonReferenceInvalid: the image's reference cannot be read. The author.
+	// ReasonReferenceInvalid: The image reference of the package cannot be parsed.
+	// Ended by: author.
+	// Do: Correct `image` of the package.
 	ReasonReferenceInvalid = "ReferenceInvalid"
-	// ReasonUnauthorized: the registry asks for other credentials. An administrator.
+	// ReasonUnauthorized: The registry does not accept the operator's credentials for the image.
+	// Ended by: administrator, author.
+	// Do: Give the pull secret, which `IMAGE_PULL_SECRET` names, credentials for this registry; or set
+	// `uninstall.enabled`.
 	ReasonUnauthorized = "Unauthorized"
-	// ReasonImageNotFound: the registry does not have the image. The author.
+	// ReasonImageNotFound: The registry does not have the image, or does not show it without other credentials.
+	// Ended by: author.
+	// Do: Correct `image` and `version` of the package.
 	ReasonImageNotFound = "ImageNotFound"
-	// ReasonTimeout: the registry did not answer in time. Time.
+	// ReasonTimeout: The registry did not answer in time. The operator asks again after ten minutes.
+	// Ended by: time, administrator.
+	// Do: Nothing. If it lasts, let the operator's pod reach the registry, or set `uninstall.enabled`.
 	ReasonTimeout = "Timeout"
-	// ReasonRegistryUnreachable: the registry cannot be reached. An administrator.
+	// ReasonRegistryUnreachable: The operator cannot reach the registry, or does not trust its certificate. It asks
+	// again after ten minutes.
+	// Ended by: administrator, author.
+	// Do: Let the operator's pod reach the registry, and name the registry's certificate authority in
+	// `SSL_CERT_FILE` of the operator; or set `uninstall.enabled`.
 	ReasonRegistryUnreachable = "RegistryUnreachable"
-	// ReasonRegistryError: the registry answered with another error. An administrator.
+	// ReasonRegistryError: The registry answered with an error, which the message has. The operator asks again after
+	// ten minutes.
+	// Ended by: administrator, author.
+	// Do: Fix the registry; to ask at once: `kubectl annotate skyhook NAME
+	// skyhook.nvidia.com/uninstall-capability-`. Or set `uninstall.enabled`.
 	ReasonRegistryError = "RegistryError"
-	// ReasonImageUnreadable: what the registry sent is no image that can be read. The author of the image.
+	// ReasonImageUnreadable: What the registry sent is no container image for Linux, or is damaged.
+	// Ended by: package author, author.
+	// Do: Build the image again, or set `uninstall.enabled`.
 	ReasonImageUnreadable = "ImageUnreadable"
 )
 
-// Reasons of the conditions on nodes. The last two are no words: readers of the existing API know them like this, and the API
-// server does not mind in a node's status.
+// Reasons of the conditions on nodes. The last two are not single words: readers of the existing API know them like
+// this, and the API server accepts them in a node's status.
 const (
-	// NodeReasonComplete: every package of the Skyhook is complete on the node.
+	// NodeReasonComplete: Every package of the Skyhook is complete on the node.
+	// Ended by: none.
+	// Do: Nothing.
 	NodeReasonComplete = "Complete"
-	// NodeReasonIncomplete: not every one is.
+	// NodeReasonIncomplete: A package of the Skyhook is not complete on the node.
+	// Ended by: message.
+	// Do: See the node's reason in `status.waiting` or `status.attention` of the Skyhook.
 	NodeReasonIncomplete = "Incomplete"
-	// NodeReasonNotErroring: no package that matters fails on the node.
+	// NodeReasonNotErroring: No package of the Skyhook fails on the node.
+	// Ended by: none.
+	// Do: Nothing.
 	NodeReasonNotErroring = "Not Erroring"
-	// NodeReasonErroring: one does, or its state is not known.
+	// NodeReasonErroring: A package of the Skyhook fails on the node, or its state is not known.
+	// Ended by: message.
+	// Do: See the node's reason in `status.attention` of the Skyhook.
 	NodeReasonErroring = "Package(s) Erroring or Unknown"
 )
 
-// Reasons of events, beside those above and the types of conditions.
+// Reasons of events, beside those above and the types of conditions. An event tells of something that happened;
+// whether anything waits is in the status.
 const (
-	// EventApply: a stage begins, or ends well.
+	// EventApply: A stage begins or succeeds.
+	// Ended by: none.
+	// Do: Nothing.
 	EventApply = "Apply"
-	// EventError: a stage fails.
+	// EventError: A stage fails. The message has the cause.
+	// Ended by: message.
+	// Do: See the node's reason in `status.attention` of the Skyhook.
 	EventError = "Error"
-	// EventInterrupt: a pod is evicted from a node that is going to be interrupted.
+	// EventInterrupt: The operator evicts a pod from a node that is going to be interrupted.
+	// Ended by: none.
+	// Do: Nothing.
 	EventInterrupt = "Interrupt"
-	// EventRuntimeTaint: the operator adds or removes the taint that keeps workloads off a node.
+	// EventRuntimeTaint: The operator adds the runtime taint to a node, or removes it.
+	// Ended by: none.
+	// Do: Nothing.
 	EventRuntimeTaint = "RuntimeTaint"
-	// EventState: the status of a Skyhook changes.
+	// EventState: The status of the Skyhook changes.
+	// Ended by: none.
+	// Do: Nothing.
 	EventState = "State"
-	// EventStatusRefused: the API server refuses the status of a Skyhook as a whole, so that a part of it is left out.
+	// EventStatusRefused: The API server refuses the whole status of the Skyhook, so the operator writes it without
+	// the parts that the message names.
+	// Ended by: none.
+	// Do: Nothing. Nodes keep their status in the label `skyhook.nvidia.com/status_NAME`.
 	EventStatusRefused = "StatusRefused"
-	// EventUninstallAbandoned: packages stay on a node, as the user asked for.
+	// EventUninstallAbandoned: Packages stay on a node, because the annotation
+	// `skyhook.nvidia.com/abandon-uninstall` names it.
+	// Ended by: none.
+	// Do: Nothing. The annotation `skyhook.nvidia.com/nodeState_NAME` of the node says which packages they are.
 	EventUninstallAbandoned = "UninstallAbandoned"
 )

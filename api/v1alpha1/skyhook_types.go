@@ -23,7 +23,8 @@ import (
 // +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.spec.deploymentPolicy`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 53",message="metadata.name must not be longer than 53 characters, because it is part of annotation keys on nodes; choose a shorter name"
 type Skyhook struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// Spec is what the user wants. The operator never writes it.

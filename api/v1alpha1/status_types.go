@@ -276,12 +276,15 @@ type NodeCounts struct {
 // NodeAttention tells why one node does not progress.
 type NodeAttention struct {
 	// Node that does not progress.
+	// +required
 	Node string `json:"node"`
 
 	// Status of the node.
+	// +required
 	Status Status `json:"status"`
 
 	// Reason is one machine-readable word.
+	// +required
 	Reason string `json:"reason"`
 
 	// Message is a sentence for people.
@@ -297,9 +300,11 @@ type NodeAttention struct {
 // WaitingNodes are the nodes that wait for the same reason.
 type WaitingNodes struct {
 	// Reason is one machine-readable word, such as WaitingForPermit.
+	// +required
 	Reason string `json:"reason"`
 
 	// Nodes is the number of nodes that wait for this reason.
+	// +required
 	Nodes int `json:"nodes"`
 
 	// Message is a sentence for people. Where it differs between nodes, it is that
@@ -312,12 +317,15 @@ type WaitingNodes struct {
 // PackageStatus is the state of one package on one node.
 type PackageStatus struct {
 	// Name of the package.
+	// +required
 	Name string `json:"name"`
 
 	// Version of the package that this state is about.
+	// +required
 	Version string `json:"version"`
 
 	// Image is the repository of the package's image, without tag.
+	// +required
 	Image string `json:"image"`
 
 	// ContainerSHA is the digest that the image was pinned to, if it was.
@@ -325,9 +333,11 @@ type PackageStatus struct {
 	ContainerSHA string `json:"containerSHA,omitempty"`
 
 	// Stage is the phase that the package reached.
+	// +required
 	Stage Stage `json:"stage"`
 
 	// State is the outcome of the stage so far.
+	// +required
 	State State `json:"state"`
 
 	// Restarts of the stage's pod: the number of failed attempts.
@@ -344,19 +354,24 @@ type PackageStatus struct {
 // CompartmentStatus is the progress of one compartment.
 type CompartmentStatus struct {
 	// Matched is the number of nodes in the compartment.
+	// +required
 	Matched int `json:"matched"`
 
 	// Ceiling is the most nodes of the compartment that may be worked on at the
 	// same time.
+	// +required
 	Ceiling int `json:"ceiling"`
 
 	// InProgress is the number of nodes that are being worked on.
+	// +required
 	InProgress int `json:"inProgress"`
 
 	// Completed is the number of complete nodes.
+	// +required
 	Completed int `json:"completed"`
 
 	// ProgressPercent is completed in percent of matched, rounded down.
+	// +required
 	ProgressPercent int `json:"progressPercent"`
 
 	// Strategy that sizes the batches, its own or that of the policy's default:

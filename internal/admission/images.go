@@ -53,6 +53,13 @@ func (r ImageRules) Foreign(pkgName string, pkg v1alpha1.Package) []Problem {
 	return c.problems
 }
 
+// Allows reports whether an image is of a registry that is allowed.
+func (r ImageRules) Allows(image string) bool {
+	c := &checker{}
+	c.registry(r, "", image)
+	return len(c.problems) == 0
+}
+
 // Undigested tells that the image of a package is named by a tag where that is not allowed.
 func (r ImageRules) Undigested(pkgName string, pkg v1alpha1.Package) []Problem {
 	if !r.RequireDigest || pkg.Digest() != "" {

@@ -118,6 +118,9 @@ func (p *pass) gateImage(u unit) *Wait {
 		return nil
 	}
 	if u.leaves() {
+		if e := p.out.Record.Packages[u.key]; !p.definition(e).FromSpec { // what it was installed with cannot be corrected
+			problem += fmt.Sprintf("; for that put version %s back into spec.packages, with uninstall.apply=true", e.Version)
+		}
 		problem += "; or leave it on the node with the annotation " + v1alpha1.AnnotationAbandonUninstall
 	}
 	return newWait(u.name, v1alpha1.ReasonImageNotAllowed, problem)

@@ -27,6 +27,12 @@ type PinKey struct {
 	Scope string
 }
 
+// forAll is the key of what every architecture runs.
+func (k PinKey) forAll() PinKey {
+	k.Scope = ""
+	return k
+}
+
 // Pins are all of a Skyhook. Nil pins nothing.
 type Pins map[PinKey]Pin
 
@@ -40,8 +46,7 @@ func (p Pins) of(pkg Package, name string, n Node) (Pin, bool) {
 	if pin, ok := p[key]; ok && key.Scope != "" {
 		return pin, true
 	}
-	key.Scope = ""
-	pin, ok := p[key]
+	pin, ok := p[key.forAll()]
 	return pin, ok
 }
 
@@ -68,6 +73,8 @@ func (p *pass) pinned(u unit, e record.Entry, pod Pod) bool {
 		p.pin(Pin{PinKey: PinKey{Package: u.name, Version: u.pkg.Version, Image: u.pkg.Image, Scope: scope}, Digest: pod.Digest})
 		return false
 	case pin.Digest == pod.Digest, !pod.ByDigest && pin.Scope != scope: // the latter cannot be compared
+		return false
+	case pod.ByDigest && p.Pins[pin.forAll()].Digest == pod.Digest: // the one of its architecture came meanwhile
 		return false
 	}
 	if !pod.ByDigest {
@@ -105,10 +112,14 @@ func (p *pass) moved(pin Pin, e record.Entry, digest string) {
 }
 
 // gone adds to the failure of a pull what people can do when the pinned image is not in the registry any more.
-func (p *pass) gone(pkg Package, pod Pod) string {
+func (p *pass) gone(e record.Entry, pkg Package, pod Pod) string {
 	pin, ok := p.Pins.of(pkg, pod.Package, p.Node)
 	if !ok || !pod.ByDigest || pin.Digest != pod.Digest || !pod.Missing {
 		return pod.Message
+	}
+	if !p.definition(e).FromSpec { // nothing of it is in the spec to be changed
+		return fmt.Sprintf("%s\npinned by its first pull; put version %s back with containerSHA and uninstall.apply, or set annotation %s",
+			pod.Message, e.Version, v1alpha1.AnnotationAbandonUninstall)
 	}
 	return fmt.Sprintf("%s\nthe tag's first pull was pinned; for another image raise spec.packages.%s.version or set containerSHA", pod.Message, pod.Package)
 }

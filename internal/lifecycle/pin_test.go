@@ -81,6 +81,7 @@ func TestPin(t *testing.T) {
 		{"nor on one whose runtime says what its platform got", plain, pinsOf(pinFor("arm64", second)), spec(""), of(running, first, false), "pin for amd64 " + first},
 		{"what the tag stands for is good for all", plain, pinsOf(pinFor("", first)), spec(""), of(done, second, false), "delete a-apply; start config " + first},
 		{"its own architecture comes first", plain, pinsOf(pinFor("", second), pinFor("amd64", first)), spec(""), of(done, first, true), "delete a-apply; start config " + first},
+		{"one of its own came meanwhile: what runs by the other may end", plain, pinsOf(pinFor("", second), pinFor("amd64", first)), spec(""), of(running, second, true), ""},
 		{"moved for this architecture", plain, pinsOf(pinFor("amd64", first)), spec(""), of(running, second, false), "moved " + second + "; delete a-apply; ImageMoved"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -180,6 +181,50 @@ func TestPinnedImageIsGone(t *testing.T) {
 	}
 }
 
+// notFound is as containerd says it.
+const notFound = `NotFound: failed to pull and unpack image "registry.example.com/group/packages/a@` + first +
+	`": failed to resolve reference "registry.example.com/group/packages/a@` + first + `": registry.example.com/group/packages/a@` + first + `: not found`
+
+// TestPinnedImageOfWhatLeavesIsGone: what the spec has forgotten cannot be changed there before it is put back.
+func TestPinnedImageOfWhatLeavesIsGone(t *testing.T) {
+	e := record.Entry{
+		Name: "a", Version: "1.0.0", Image: "img/a", Stage: "uninstall", State: "in_progress", Run: "r1", Hash: "1",
+		Config: map[string]string{}, Definition: "old",
+	}
+	pod := lifecycle.Pod{
+		Name: "a-uninstall", Package: "a", Version: "1.0.0", Stage: "uninstall", Run: "r1", Hash: "1", Image: "img/a", Digest: first, ByDigest: true,
+		Outcome: lifecycle.Stuck, Reason: "ImagePullBackOff", Message: notFound, Missing: true,
+	}
+	d := lifecycle.Next(lifecycle.Observation{
+		Skyhook: "demo", Wanted: lifecycle.Wanted{Retained: kept(t, "old=a@1.0.0^on,auto")},
+		Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}}, Pods: []lifecycle.Pod{pod}, Permit: &permit,
+		Generation: generation, Node: resolving, Pins: pinsOf(pinFor("", first)), Now: now,
+	})
+	message := d.Record.Packages["a|1.0.0"].Message
+	for _, part := range []string{"failed to pull", "put version 1.0.0 back", "uninstall.apply", "containerSHA", v1alpha1.AnnotationAbandonUninstall} {
+		if !strings.Contains(message, part) {
+			t.Errorf("%q is not in %q", part, message)
+		}
+	}
+	if strings.Contains(message, "raise") {
+		t.Errorf("nothing is there to be raised: %q", message)
+	}
+	s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {
+		Version: "1.0.0", Image: "img/a", ContainerSHA: second, Uninstall: &v1alpha1.Uninstall{Enabled: new(true), Apply: true},
+	}}}}
+	d = lifecycle.Next(lifecycle.Observation{
+		Skyhook: "demo", Wanted: lifecycle.Wanted{
+			Packages: lifecycle.Prepare(s, func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "2", Uninstallable: true} }),
+			Retained: kept(t, "old=a@1.0.0^on,auto"),
+		},
+		Record: d.Record, Pods: []lifecycle.Pod{pod}, Permit: &permit,
+		Generation: generation + 1, Node: resolving, Pins: pinsOf(pinFor("", first)), Now: now,
+	})
+	if e := d.Record.Packages["a|1.0.0"]; len(d.Delete) != 1 || e.Stage != "uninstall" || e.State != "in_progress" || e.ContainerSHA != second {
+		t.Errorf("put back, it is %+v; deleted %v", e, d.Delete)
+	}
+}
+
 // TestMovedIsNotedOnce: the pin keeps the first node that found the tag moved; every node has its event.
 func TestMovedIsNotedOnce(t *testing.T) {
 	pin := pinFor("", first)
@@ -229,7 +274,7 @@ func TestImageNotAllowed(t *testing.T) {
 			}
 			w := d.Record.Wait
 			if w == nil || w.Reason != v1alpha1.ReasonImageNotAllowed || w.Frees != record.FreesAuthor ||
-				!strings.Contains(w.Message, "spec.packages.a.") || !strings.Contains(w.Message, v1alpha1.AnnotationAbandonUninstall) {
+				!strings.Contains(w.Message, "spec.packages.a.") || !strings.Contains(w.Message, "put version 1.0.0 back") || !strings.Contains(w.Message, v1alpha1.AnnotationAbandonUninstall) {
 				t.Errorf("it waits for %+v", w)
 			}
 		})

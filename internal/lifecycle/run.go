@@ -177,7 +177,7 @@ func (p *pass) judge(e *record.Entry, pkg Package, pod Pod) {
 	case Lost:
 		p.lost(e, pkg, pod)
 	case Stuck:
-		pod.Message = p.gone(pkg, pod)
+		pod.Message = p.gone(*e, pkg, pod)
 		p.stuck(e, pod)
 	default:
 		p.recovered(e)

@@ -50,7 +50,8 @@ func (in *Input) holdMissing() {
 		return
 	}
 	hold := HoldPolicyMissing(in.Skyhook)
-	if in.Hold == nil {
+	disabled := in.Hold != nil && in.Hold.Status == v1alpha1.StatusDisabled
+	if in.Hold == nil || disabled && AllComplete(in.Nodes) { // nothing is left to disable, and the policy is missing all the same
 		in.Hold = hold
 	}
 	in.Nodes = slices.Clone(in.Nodes)

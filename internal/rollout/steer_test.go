@@ -257,27 +257,31 @@ func TestPolicyMissingRollUp(t *testing.T) {
 	disabled := &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDisabled}}
 	paused := &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused}}
 	for _, c := range []struct {
-		name  string
-		nodes string
-		hold  *lifecycle.Hold
-		want  v1alpha1.Status
-		ready metav1.ConditionStatus
+		name    string
+		nodes   string
+		hold    *lifecycle.Hold
+		want    v1alpha1.Status
+		ready   metav1.ConditionStatus
+		stalled bool
 	}{
-		{"incomplete", "n1; n2 complete", nil, v1alpha1.StatusBlocked, metav1.ConditionFalse},
-		{"a failing node", "n1 erroring", nil, v1alpha1.StatusBlocked, metav1.ConditionFalse},
-		{"complete", "n1 complete", nil, v1alpha1.StatusBlocked, metav1.ConditionTrue},
-		{"no nodes", "", nil, v1alpha1.StatusBlocked, metav1.ConditionTrue},
-		{"paused", "n1", paused, v1alpha1.StatusPaused, metav1.ConditionFalse},
-		{"disabled", "n1", disabled, v1alpha1.StatusDisabled, metav1.ConditionFalse},
-		{"disabled and complete", "n1 complete", disabled, v1alpha1.StatusBlocked, metav1.ConditionTrue},
+		{"incomplete", "n1; n2 complete", nil, v1alpha1.StatusBlocked, metav1.ConditionFalse, true},
+		{"a failing node", "n1 erroring", nil, v1alpha1.StatusBlocked, metav1.ConditionFalse, true},
+		{"complete", "n1 complete", nil, v1alpha1.StatusBlocked, metav1.ConditionTrue, true},
+		{"no nodes", "", nil, v1alpha1.StatusBlocked, metav1.ConditionTrue, true},
+		{"paused", "n1", paused, v1alpha1.StatusPaused, metav1.ConditionFalse, false},
+		{"disabled", "n1", disabled, v1alpha1.StatusDisabled, metav1.ConditionFalse, false},
+		{"disabled and complete", "n1 complete", disabled, v1alpha1.StatusBlocked, metav1.ConditionTrue, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := skyhook(0)
 			s.Spec.DeploymentPolicy = "paced"
 			status := rollout.Plan(rollout.Input{Skyhook: s, PolicyMissing: true, Hold: c.hold, Nodes: nodes(c.nodes), Now: now})
 			ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady).Status
-			if status.Status != c.want || ready != c.ready || len(status.Permits) > 0 {
-				t.Errorf("status %s, Ready %s, permits %q; want %s, %s", status.Status, ready, text(status.Permits), c.want, c.ready)
+			stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
+			told := stalled.Status == metav1.ConditionTrue && stalled.Reason == v1alpha1.ReasonDeploymentPolicyNotFound
+			if status.Status != c.want || ready != c.ready || told != c.stalled || len(status.Permits) > 0 {
+				t.Errorf("status %s, Ready %s, Stalled %s %s, permits %q; want %s, %s, %t", status.Status, ready, stalled.Status, stalled.Reason,
+					text(status.Permits), c.want, c.ready, c.stalled)
 			}
 		})
 	}

@@ -97,7 +97,7 @@ func (v *view) rollUp() v1alpha1.Status {
 	switch {
 	case v.Hold != nil && v.Hold.Status == v1alpha1.StatusPaused:
 		return v1alpha1.StatusPaused
-	case v.faulty(), complete && v.PolicyMissing && !v.Deleting:
+	case v.faulty():
 		return v1alpha1.StatusBlocked
 	case complete:
 		return v1alpha1.StatusComplete

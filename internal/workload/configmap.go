@@ -15,11 +15,11 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// PackageConfigMap builds the ConfigMap with a package's configMap by which people and tools find it. No pod mounts it: what
-// it holds changes with the spec.
+// PackageConfigMap builds the ConfigMap with a package's configMap by which people and tools find it. No pod mounts it, and what
+// it holds changes with the spec; an operator from before pods had ConfigMaps of their own mounts it and has to change it.
 func (o Options) PackageConfigMap(s *v1alpha1.Skyhook, name string) *corev1.ConfigMap {
 	cm := o.MountedConfigMap(s, name, s.Spec.Packages[name])
-	cm.Name = ConfigMapName(s.Name, name, s.Spec.Packages[name].Version)
+	cm.Name, cm.Immutable = ConfigMapName(s.Name, name, s.Spec.Packages[name].Version), nil
 	return cm
 }
 

@@ -24,7 +24,6 @@ metadata:
     skyhook.nvidia.com/Package.Version: 1.2.0
   ownerReferences: `+ownerYAML+`
 data: {apply.sh: echo, level: "3"}
-immutable: true
 `)
 	got := options.PackageConfigMap(read[v1alpha1.Skyhook](t, skyhookYAML), "tuning")
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -58,6 +58,9 @@ func TestCopyCommand(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "configmaps/gone")); err == nil {
 		t.Error("a key that left the ConfigMap can still be read")
 	}
+	if info, err := os.Stat(filepath.Join(dir, "configmaps")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("everybody on the host may read the configMap: %v, %v", info.Mode(), err)
+	}
 	run() // the same stage once more
 	want("configmaps/level", "4")
 }

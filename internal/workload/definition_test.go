@@ -267,7 +267,7 @@ func TestMountedConfigMap(t *testing.T) {
 	delete(s.Spec.Packages, "firewall") // the spec forgot it
 	want := read[corev1.ConfigMap](t, `
 metadata:
-  name: demo-firewall-1.0.0-acead5a1be-d5361ef283
+  name: demo-firewall-1.0.0-a554e4a385-3ca300d2cd
   namespace: skyhook
   labels: {skyhook.nvidia.com/name: demo}
   annotations:

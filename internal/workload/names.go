@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -71,11 +72,11 @@ func ConfigMapName(skyhook, pkg, version string) string {
 }
 
 // MountedConfigMapName is the name of the ConfigMap with this data that pods of a package version mount: several may be of
-// one version.
+// one version. Values may hold any character, so their lengths tell where they end.
 func MountedConfigMapName(skyhook, pkg, version string, data map[string]string) string {
-	content := make([]string, 0, 2*len(data))
+	content := make([]string, 0, 3*len(data))
 	for _, key := range slices.Sorted(maps.Keys(data)) {
-		content = append(content, key, data[key])
+		content = append(content, key, strconv.Itoa(len(data[key])), data[key])
 	}
 	return mountedName(skyhook, pkg, version, hashOf(configMapHashLength, content))
 }

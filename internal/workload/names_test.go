@@ -107,6 +107,20 @@ func TestNamesDoNotCollide(t *testing.T) {
 	}
 }
 
+// TestMountedNameSaysWhatItHolds: values of a configMap may hold any character, also the one between parts of a hash.
+func TestMountedNameSaysWhatItHolds(t *testing.T) {
+	seen := map[string]map[string]string{}
+	for _, data := range []map[string]string{
+		{"a": "b", "c": "d"}, {"a": "b\x00c\x00d"}, {"a": "b", "c": "d", "e": ""}, {"a": "", "b": ""}, {"a": "\x00b\x00"}, {"a": "b"}, {"a": "B"}, {"a": "<"}, {"a": `\u003c`},
+	} {
+		name := workload.MountedConfigMapName("s", "p", "1.0.0", data)
+		if other, taken := seen[name]; taken {
+			t.Errorf("%q and %q are both named %s", data, other, name)
+		}
+		seen[name] = data
+	}
+}
+
 // FuzzConfigMapName looks for two packages of one name: of everything that joins to the same text, one name at most has no
 // hash.
 func FuzzConfigMapName(f *testing.F) {

@@ -23,9 +23,11 @@ const (
 	doneMode = "complete"
 
 	// copyCommand puts the package on the host. A ConfigMap mount is a tree of links that a second copy cannot replace,
-	// so the links of an earlier stage go first; files that a step wrote beside them stay.
+	// so the links of an earlier stage go first; files that a step wrote beside them stay. The configMap is for root alone,
+	// as the agent will have it, and also while nothing runs that agent.
 	copyCommand = `d="/root/${SKYHOOK_DIR}" && mkdir -p "$d" && ` +
 		`rm -rf "$d"/configmaps/..[0-9]* "$d"/configmaps/..data "$d"/node-metadata && ` +
+		`{ [ ! -d /skyhook-package/configmaps ] || [ -L /skyhook-package/configmaps ] || mkdir -p -m 700 "$d"/configmaps; } && ` +
 		`cp -rf /skyhook-package/* "$d"`
 )
 

@@ -79,7 +79,7 @@ spec:
   volumes:
   - {name: root-mount, hostPath: {path: /}}
   - {name: metadata-node-1-571ea13e, configMap: {name: demo-node-1-metadata-898a45d7}}
-  - {name: tuning, configMap: {name: demo-tuning-1.2.0-4d5cc6e6cc-ecd4e49f3c}}
+  - {name: tuning, configMap: {name: demo-tuning-1.2.0-ed71e38596-0a84eeb985}}
   initContainers:
   - name: tuning-init
     image: localhost:5000/a/tuning:1.2.0

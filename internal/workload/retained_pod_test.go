@@ -41,7 +41,7 @@ func TestRetainedPod(t *testing.T) {
 // TestRetainedPodByHand says the same in other words, in case that both are wrong.
 func TestRetainedPodByHand(t *testing.T) {
 	pod := build(t, options, retainedTask(t))
-	if got := configMapOf(pod, "firewall"); got != "demo-firewall-1.0.0-acead5a1be-d5361ef283" {
+	if got := configMapOf(pod, "firewall"); got != "demo-firewall-1.0.0-a554e4a385-3ca300d2cd" {
 		t.Errorf("it mounts %q", got)
 	}
 	names := make([]string, 0, 3)

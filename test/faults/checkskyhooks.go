@@ -101,7 +101,9 @@ func (c *watcher) checkBudget(s *v1alpha1.Skyhook, added []string) {
 	default:
 		return
 	}
-	if len(work) > limit {
+	// Nodes that work already, as more did under the policy of before, may get their permits: none more begins.
+	begins := slices.ContainsFunc(added, func(name string) bool { return work[name] == "permit" })
+	if begins && len(work) > limit {
 		c.w.findClass("budget", workFacts(work), "%d nodes are at work for %s, whose budget is %d: %v (new: %v)", len(work), s.Name, limit, work, added)
 	}
 }
@@ -232,19 +234,22 @@ func (w *World) checkHost(n *corev1.Node) {
 		for _, name := range sortedKeys(s.Spec.Packages) {
 			pkg := s.Spec.Packages[name]
 			on := h.installed[s.Name+"/"+name]
-			if pkg.Uninstall != nil && pkg.Uninstall.Apply {
-				if on != nil && !on.forgotten {
-					w.find("not-uninstalled", "%s is complete, but %s is on %s: %v", s.Name, name, n.Name, h)
+			if pkg.Uninstall == nil || !pkg.Uninstall.Apply {
+				w.checkInstalled(n.Name, s.Name, name, pkg, on)
+				if pin, ok := pins[name+"|"+pkg.Version]; ok && on != nil && on.version == pkg.Version && pin.Image == pkg.Image {
+					w.checkImage(n.Name, pin, on)
 				}
-				continue
-			}
-			if on == nil || on.version != pkg.Version || on.configured != pkg.Version || !maps.Equal(on.config, pkg.ConfigMap) {
-				w.findClass("false-complete", hostFacts(on, pkg), "%s is complete, but %s %s with config %v is not on %s: %+v", s.Name, name, pkg.Version, pkg.ConfigMap, n.Name, on)
-			}
-			if pin, ok := pins[name+"|"+pkg.Version]; ok && on != nil && on.version == pkg.Version && pin.Image == pkg.Image {
-				w.checkImage(n.Name, pin, on)
+			} else if on != nil && !on.forgotten {
+				w.find("not-uninstalled", "%s is complete, but %s is on %s: %v", s.Name, name, n.Name, h)
 			}
 		}
+	}
+}
+
+// checkInstalled: a package of a complete Skyhook is on the host as the spec says.
+func (w *World) checkInstalled(node, skyhook, name string, pkg v1alpha1.Package, on *installed) {
+	if on == nil || on.version != pkg.Version || on.configured != pkg.Version || !maps.Equal(on.config, pkg.ConfigMap) {
+		w.findClass("false-complete", hostFacts(on, pkg), "%s is complete, but %s %s with config %v is not on %s: %+v", skyhook, name, pkg.Version, pkg.ConfigMap, node, on)
 	}
 }
 

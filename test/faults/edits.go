@@ -252,6 +252,7 @@ func (w *World) takePodName(r *rand.Rand) {
 		stage := pick(r, v1alpha1.StageApply, v1alpha1.StageConfig, v1alpha1.StageConfig)
 		name := workload.PodName(s.Name, pkg, p.Version, stage, node)
 		w.trace.add(w, "user creates a pod %s of his own", name)
+		w.watch.troubled[s.Name] = true // its own pod is rejected for that
 		w.create(&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "app"}}},

@@ -23,12 +23,8 @@ import (
 
 // execute carries out the decisions of a pass. The node is written first, each write with the resourceVersion that the
 // decisions are based on: when the cache was behind, nothing else happens. Whatever is lost after it, the next pass does
-// again. Images are pinned before: what follows does so from the image that counts. Conditions go before the record, whose change wakes the node: that pass then sees both.
+// again. Conditions go before the record, whose change wakes the node: that pass then sees both.
 func (r *Reconciler) execute(ctx context.Context, p *pass) {
-	if err := r.writePins(ctx, p); err != nil {
-		p.errs = append(p.errs, err)
-		return
-	}
 	writes := []func(context.Context, *pass) error{r.writeConditions, r.writeRecords}
 	if p.taint.Mark != nil && *p.taint.Mark {
 		// Until the taint is there any workload may be bound to the node.

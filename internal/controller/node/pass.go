@@ -86,7 +86,8 @@ type item struct {
 	seals bool
 }
 
-// plan observes and decides for every Skyhook that has to do with the node.
+// plan observes and decides for every Skyhook that has to do with the node. It writes nothing but pins, which later decisions
+// depend on.
 func (r *Reconciler) plan(ctx context.Context, p *pass) {
 	r.survey(p)
 	for _, s := range p.skyhooks {
@@ -96,6 +97,7 @@ func (r *Reconciler) plan(ctx context.Context, p *pass) {
 		}
 		if i != nil {
 			r.withhold(ctx, p, i)
+			r.keepPins(ctx, p, i)
 			p.items = append(p.items, i)
 			p.follow(i)
 		}

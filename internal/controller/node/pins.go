@@ -17,20 +17,26 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// writePins keeps which images this node pulled first. Nothing else is written when another node was first with another
-// image: the next pass decides by that.
-func (r *Reconciler) writePins(ctx context.Context, p *pass) error {
-	for _, i := range p.items {
-		for _, pin := range i.decision.Pin {
-			if err := r.pin(ctx, p, i.skyhook, pin); err != nil {
-				return err
-			}
+// keepPins keeps which images this node pulled first for one Skyhook, before anything that follows from it. What cannot be
+// kept, or differs from what another node pinned first, voids the decision and no other: the next pass decides again.
+func (r *Reconciler) keepPins(ctx context.Context, p *pass, i *item) {
+	if err := r.writePins(ctx, p, i); err != nil {
+		p.fail(i.skyhook, err)
+		before, _ := r.Records.Read(i.skyhook.Name, p.node)
+		i.withheld, i.decision = true, lifecycle.Withhold(r.observe(p, i.skyhook, before), "")
+	}
+}
+
+func (r *Reconciler) writePins(ctx context.Context, p *pass, i *item) error {
+	for _, pin := range i.decision.Pin {
+		if err := r.pin(ctx, p, i.skyhook, pin); err != nil {
+			return err
 		}
-		for _, pin := range i.decision.Moved {
-			pin.Node = p.node.Name
-			if err := r.noteMoved(ctx, i.skyhook, pin); err != nil {
-				return err
-			}
+	}
+	for _, pin := range i.decision.Moved {
+		pin.Node = p.node.Name
+		if err := r.noteMoved(ctx, i.skyhook, pin); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -47,7 +53,7 @@ func (r *Reconciler) pin(ctx context.Context, p *pass, s *v1alpha1.Skyhook, pin 
 		return nil
 	}
 	if !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("pin the image of package %s of Skyhook %s: %w", pin.Package, s.Name, err)
+		return fmt.Errorf("pin the image of package %s: %w", pin.Package, err)
 	}
 	var first appsv1.ControllerRevision
 	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.Workload.Namespace, Name: name}, &first); err != nil {
@@ -55,16 +61,19 @@ func (r *Reconciler) pin(ctx context.Context, p *pass, s *v1alpha1.Skyhook, pin 
 	}
 	switch have, err := workload.ReadPin(&first); {
 	case err != nil:
-		p.errs = append(p.errs, err)
+		p.fail(s, err)
 	case !metav1.IsControlledBy(&first, s):
-		p.errs = append(p.errs, fmt.Errorf("ControllerRevision %s/%s exists but does not belong to Skyhook %s; delete it", first.Namespace, name, s.Name))
+		p.fail(s, fmt.Errorf("ControllerRevision %s/%s exists but does not belong to it; delete it", first.Namespace, name))
+	case !workload.IsPin(&first) || first.Labels[v1alpha1.LabelName] != s.Name: // no cache will show it
+		p.fail(s, fmt.Errorf("ControllerRevision %s/%s has lost its labels; delete it", first.Namespace, name))
 	case have.Digest != pin.Digest:
 		return apierrors.NewConflict(appsv1.Resource("controllerrevisions"), name, errors.New("another node pinned another image"))
 	}
 	return nil
 }
 
-// noteMoved keeps, with the pin, that a node got another image for the same tag.
+// noteMoved keeps, with the pin that the decision read, that a node got another image for the same tag. One that is another by
+// now, or tells of another node meanwhile, makes it void.
 func (r *Reconciler) noteMoved(ctx context.Context, s *v1alpha1.Skyhook, pin lifecycle.Pin) error {
 	object, err := r.Workload.PinRevision(s, pin)
 	if err != nil {
@@ -74,13 +83,22 @@ func (r *Reconciler) noteMoved(ctx context.Context, s *v1alpha1.Skyhook, pin lif
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{v1alpha1.AnnotationMoved: note}}})
+	var have appsv1.ControllerRevision
+	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(object), &have); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("get ControllerRevision %s, which pins an image: %w", object.Name, err)
+	}
+	if kept, err := workload.ReadPin(&have); err != nil || kept.Digest != pin.Digest {
+		return apierrors.NewConflict(appsv1.Resource("controllerrevisions"), object.Name, errors.New("it does not pin what it did"))
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": have.ResourceVersion, "annotations": map[string]string{v1alpha1.AnnotationMoved: note},
+	}})
 	if err != nil {
 		return fmt.Errorf("encode what package %s moved to: %w", pin.Package, err)
 	}
 	err = r.Client.Patch(ctx, object, client.RawPatch(types.MergePatchType, body), client.FieldOwner(fieldManager))
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("note that the tag of package %s of Skyhook %s moved: %w", pin.Package, s.Name, err)
+		return fmt.Errorf("note that the tag of package %s moved: %w", pin.Package, err)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -22,6 +23,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -145,6 +147,15 @@ func (p *pinning) finish(node string) {
 		})
 	}
 	p.must(p.Client.Status().Update(p.t.Context(), pod))
+}
+
+// pullFirst has a node be the first to pull the package's image, up to the end of its stage, which no pass has seen yet.
+func (p *pinning) pullFirst(node string) {
+	p.t.Helper()
+	p.push(1)
+	p.pass(node)
+	p.pull(node, -1)
+	p.finish(node)
 }
 
 // complete works on a node until it is.
@@ -337,6 +348,10 @@ func TestForeignPin(t *testing.T) {
 	}{
 		{"nobody's", func(r *appsv1.ControllerRevision) { r.OwnerReferences = nil }},
 		{"that cannot be read", func(r *appsv1.ControllerRevision) { r.Data.Raw = []byte("{}") }},
+		{"that no cache shows", func(r *appsv1.ControllerRevision) {
+			r.Labels, r.Data.Raw = nil, []byte(strings.ReplaceAll(string(r.Data.Raw), "sha256:", "sha256:0"))
+		}},
+		{"that is taken for a definition", func(r *appsv1.ControllerRevision) { delete(r.Labels, v1alpha1.LabelPin) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPinning(t, map[string]corev1.NodeSystemInfo{"n1": containerd})
@@ -354,6 +369,9 @@ func TestForeignPin(t *testing.T) {
 			if !strings.Contains(p.podOn("n1").Name, "config") {
 				t.Error("the node does not go on")
 			}
+			if len(p.retries.skyhooks["n1"]) != 1 {
+				t.Error("nobody will hear of it")
+			}
 		})
 	}
 }
@@ -361,10 +379,7 @@ func TestForeignPin(t *testing.T) {
 // TestPinThatCannotBeWritten: while the API server refuses a pin nothing goes on that depends on it.
 func TestPinThatCannotBeWritten(t *testing.T) {
 	p := newPinning(t, map[string]corev1.NodeSystemInfo{"n1": containerd})
-	p.push(1)
-	p.pass("n1")
-	p.pull("n1", -1)
-	p.finish("n1")
+	p.pullFirst("n1")
 	p.Client = refusing{p.Client}
 	p.pass("n1")
 	if !strings.Contains(p.podOn("n1").Name, "apply") {
@@ -379,4 +394,94 @@ func (r refusing) Create(ctx context.Context, o client.Object, options ...client
 		return apierrors.NewServiceUnavailable("not now")
 	}
 	return r.Client.Create(ctx, o, options...)
+}
+
+// TestPinThatIsRefused: a pin that the API server refuses is told, and keeps no other Skyhook from its work.
+func TestPinThatIsRefused(t *testing.T) {
+	p := newPinning(t, map[string]corev1.NodeSystemInfo{"n1": containerd})
+	p.pullFirst("n1")
+	other := newSkyhook("aa")
+	p.must(p.Client.Create(t.Context(), other))
+	other.Status = v1alpha1.SkyhookStatus{ObservedGeneration: 1, Permits: []v1alpha1.Permit{{Node: "n1", Generation: 1}}}
+	p.must(p.Client.Status().Update(t.Context(), other))
+	p.change(interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if _, ok := o.(*appsv1.ControllerRevision); ok {
+				return apierrors.NewForbidden(appsv1.Resource("controllerrevisions"), o.GetName(), errors.New("exceeded quota: revisions"))
+			}
+			return c.Create(ctx, o, opts...)
+		},
+	})
+	for range 5 {
+		p.clock.SetTime(p.clock.Now().Add(15 * time.Second))
+		_ = p.pass1("n1") // one of them is repeated at once, for the record to tell
+	}
+	var pods corev1.PodList
+	p.must(p.Client.List(t.Context(), &pods, client.MatchingLabels{v1alpha1.LabelName: "aa"}))
+	if len(pods.Items) != 1 {
+		t.Errorf("the other Skyhook has %d pods", len(pods.Items))
+	}
+	var n corev1.Node
+	p.must(p.Client.Get(t.Context(), client.ObjectKey{Name: "n1"}, &n))
+	got, err := record.Read("demo", n.Annotations)
+	p.must(err)
+	if got.Wait == nil || got.Wait.Reason != v1alpha1.ReasonPassFailed || !strings.Contains(got.Wait.Message, "exceeded quota") {
+		t.Errorf("the node tells %+v", got.Wait)
+	}
+	p.must(p.Client.List(t.Context(), &pods, client.MatchingLabels{v1alpha1.LabelName: "demo"}))
+	if len(pods.Items) != 1 || !strings.Contains(pods.Items[0].Name, "apply") {
+		t.Errorf("the stage counts although its image is not pinned: %d pods", len(pods.Items))
+	}
+}
+
+// TestMovedIsNotedOnThePinThatWasRead: another pin has that name by now, and what this node pulled may be what it says.
+func TestMovedIsNotedOnThePinThatWasRead(t *testing.T) {
+	p := newPinning(t, map[string]corev1.NodeSystemInfo{"n1": containerd, "n2": containerd})
+	p.pass("n1")
+	p.pass("n2")
+	p.push(1)
+	p.pull("n1", -1)
+	p.pass("n1")
+	second := p.push(1)
+	p.pull("n2", -1)
+	old := p.revision()
+	again := old.DeepCopy()
+	again.ResourceVersion, again.Data.Raw = "", []byte(strings.ReplaceAll(string(old.Data.Raw), p.ran["n1"][0], second))
+	p.must(p.Client.Delete(t.Context(), old))
+	p.must(p.Client.Create(t.Context(), again))
+	p.must(p.Client.Update(t.Context(), again)) // the API server in memory counts versions anew for each object
+	p.change(interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if revisions, ok := list.(*appsv1.ControllerRevisionList); ok {
+				revisions.Items = []appsv1.ControllerRevision{*old}
+				return nil
+			}
+			return c.List(ctx, list, opts...)
+		},
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if revision, ok := o.(*appsv1.ControllerRevision); ok {
+				old.DeepCopyInto(revision)
+				return nil
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+	})
+	if err := p.pass1("n2"); err == nil {
+		t.Error("the decision stands although the pin is another one")
+	}
+	p.Client, _ = p.Live.(client.Client)
+	if got := p.pins(); len(got) != 1 || got[0] != second {
+		t.Errorf("pinned: %v; the node pulled %s", got, second)
+	}
+}
+
+// revision is what keeps the pin.
+func (p *pinning) revision() *appsv1.ControllerRevision {
+	p.t.Helper()
+	var list appsv1.ControllerRevisionList
+	p.must(p.Client.List(p.t.Context(), &list))
+	if len(list.Items) != 1 {
+		p.t.Fatalf("%d revisions", len(list.Items))
+	}
+	return &list.Items[0]
 }

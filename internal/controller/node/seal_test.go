@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/targets"
@@ -188,6 +189,38 @@ func TestRecordFromBeforeSealing(t *testing.T) {
 	w.reconcile()
 	if n := w.node(); taint.Has(n, runtimeTaint) || !w.sealHolds(s) {
 		t.Errorf("a complete node keeps its taint after the upgrade: %v", n.ObjectMeta)
+	}
+}
+
+// TestVouchedFor: what an operator from before there were seals wrote after a rollback is as good as forged, until the
+// administrator begins sealing anew.
+func TestVouchedFor(t *testing.T) {
+	for name, seal := range map[string]string{"a node that joined meanwhile": "", "a node that was sealed before": "stale"} {
+		t.Run(name, func(t *testing.T) {
+			s, n := waitedFor(fromTheBeginning)
+			s.Spec.AutoTaintNewNodes = true
+			remember(t, n, "demo", completeRecord())
+			if seal != "" {
+				n.Labels[sealKey], n.Spec.Taints = seal, []corev1.Taint{runtimeTaint}
+				n.Annotations[taint.Annotation(runtimeTaint)] = "true"
+			}
+			w := sealedWorld(t, s, n)
+			for range 3 {
+				w.reconcile()
+			}
+			if got, err := record.Read("demo", w.node().Annotations); err != nil || !taint.Has(w.node(), runtimeTaint) ||
+				got.Wait == nil || got.Wait.Reason != v1alpha1.ReasonNodeStateUnsealed {
+				t.Fatalf("taints %v, it waits for %+v", w.node().Spec.Taints, got.Wait)
+			}
+			w.edit(func(n *corev1.Node) { delete(n.Labels, sealKey) })
+			w.must(w.Client.Get(t.Context(), client.ObjectKeyFromObject(s), s))
+			s.Status.SealedSince = new(metav1.NewTime(afterTheNode)) // as it is planned anew
+			w.must(w.Client.Status().Update(t.Context(), s))
+			w.reconcile()
+			if taint.Has(w.node(), runtimeTaint) || !w.sealHolds(s) || len(w.pods()) > 0 {
+				t.Errorf("vouched for, the node has %v, taints %v, pods %v", w.node().ObjectMeta, w.node().Spec.Taints, w.pods())
+			}
+		})
 	}
 }
 

@@ -82,13 +82,15 @@ func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, undoing map[string]li
 }
 
 func (r *Reconciler) writeConfigMap(ctx context.Context, s *v1alpha1.Skyhook, want wantedMap, have *corev1.ConfigMap) error {
-	switch {
-	case have == nil:
-	case workload.Holds(have, want.Data) && workload.Sealed(have):
-		return nil
-	case workload.Holds(have, want.Data):
-		return r.sealConfigMap(ctx, s, want, have)
-	default: // it may be immutable, so another one takes its place
+	if have != nil {
+		holds, seals := workload.Holds(have, want.Data), workload.Sealed(want.ConfigMap)
+		switch {
+		case holds && (workload.Sealed(have) || !seals):
+			return nil
+		case !workload.Sealed(have) && (holds || !seals):
+			return r.updateConfigMap(ctx, s, want, have)
+		}
+		// What pods mount, or what cannot be changed, is replaced by another one.
 		precondition := client.Preconditions{UID: &have.UID, ResourceVersion: &have.ResourceVersion}
 		if err := r.Client.Delete(ctx, have, precondition); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("replace ConfigMap %s of Skyhook %s: %w", have.Name, s.Name, err)
@@ -104,8 +106,8 @@ func (r *Reconciler) writeConfigMap(ctx context.Context, s *v1alpha1.Skyhook, wa
 	return nil
 }
 
-// sealConfigMap makes one immutable that an operator wrote which did not.
-func (r *Reconciler) sealConfigMap(ctx context.Context, s *v1alpha1.Skyhook, want wantedMap, have *corev1.ConfigMap) error {
+// updateConfigMap writes what may be changed, and seals what holds what it should.
+func (r *Reconciler) updateConfigMap(ctx context.Context, s *v1alpha1.Skyhook, want wantedMap, have *corev1.ConfigMap) error {
 	want.ResourceVersion = have.ResourceVersion
 	if err := r.Client.Update(ctx, want.ConfigMap, client.FieldOwner(fieldManager)); err != nil {
 		return r.refused(s, fmt.Errorf("update ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err), v1alpha1.ReasonConfigMapRefused, want.field)

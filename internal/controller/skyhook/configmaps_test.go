@@ -35,8 +35,8 @@ func TestWriteConfigMaps(t *testing.T) {
 		return options.MountedConfigMap(s, "b", s.Spec.Packages["b"])
 	}
 	mount := func(version, value string) string { return "ConfigMap " + mounted(version, value).Name }
-	open := func(cm *corev1.ConfigMap) *corev1.ConfigMap { // as operators wrote them that sealed none
-		cm.Immutable = nil
+	seal := func(cm *corev1.ConfigMap, seals *bool) *corev1.ConfigMap {
+		cm.Immutable = seals
 		return cm
 	}
 	foreign := ours("2.0.0", "theirs")
@@ -61,12 +61,17 @@ func TestWriteConfigMaps(t *testing.T) {
 		{name: "equal", skyhook: configured("2.0.0", "v"), have: []client.Object{ours("2.0.0", "v"), mounted("2.0.0", "v")}},
 		{
 			name: "changed in the spec", skyhook: configured("2.0.0", "v"), have: []client.Object{ours("2.0.0", "w"), mounted("2.0.0", "w")},
-			want: "delete ConfigMap " + name + ", create ConfigMap " + name + ", create " + mount("2.0.0", "v") + ", delete " + mount("2.0.0", "w"),
+			want: "update ConfigMap " + name + ", create " + mount("2.0.0", "v") + ", delete " + mount("2.0.0", "w"),
 		},
 		{
 			name: "changed in the spec, a pod mounts it as it was", skyhook: configured("2.0.0", "w"),
 			have: []client.Object{ours("2.0.0", "v"), mounted("2.0.0", "v"), elsewhere},
-			want: "delete ConfigMap " + name + ", create ConfigMap " + name + ", create " + mount("2.0.0", "w"),
+			want: "update ConfigMap " + name + ", create " + mount("2.0.0", "w"),
+		},
+		{
+			name: "changed in the spec, and somebody made it immutable", skyhook: configured("2.0.0", "v"),
+			have: []client.Object{seal(ours("2.0.0", "w"), new(true)), mounted("2.0.0", "v")},
+			want: "delete ConfigMap " + name + ", create ConfigMap " + name,
 		},
 		{
 			name: "changed by somebody", skyhook: configured("2.0.0", "v"),
@@ -74,8 +79,17 @@ func TestWriteConfigMaps(t *testing.T) {
 			want: "delete " + mount("2.0.0", "v") + ", create " + mount("2.0.0", "v"),
 		},
 		{
-			name: "of an operator that sealed none", skyhook: configured("2.0.0", "v"), have: []client.Object{open(ours("2.0.0", "v"))},
-			want: "update ConfigMap " + name + ", create " + mount("2.0.0", "v"),
+			name: "of an operator whose pods mounted it", skyhook: configured("2.0.0", "v"), have: []client.Object{ours("2.0.0", "v")},
+			want: "create " + mount("2.0.0", "v"),
+		},
+		{
+			name: "may still change", skyhook: configured("2.0.0", "v"), have: []client.Object{ours("2.0.0", "v"), seal(mounted("2.0.0", "v"), nil)},
+			want: "update " + mount("2.0.0", "v"),
+		},
+		{
+			name: "may still change, and somebody did", skyhook: configured("2.0.0", "v"),
+			have: []client.Object{ours("2.0.0", "v"), seal(holding(mounted("2.0.0", "v"), "evil"), nil)},
+			want: "delete " + mount("2.0.0", "v") + ", create " + mount("2.0.0", "v"),
 		},
 		{
 			name: "an old version that nothing mounts", skyhook: configured("2.0.0", "v"), have: []client.Object{mounted("1.0.0", "v"), elsewhere},

@@ -147,7 +147,7 @@ func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook) 
 			return err
 		}
 	}
-	return r.prunePins(ctx, pins, have)
+	return r.prunePins(ctx, s, pins, have)
 }
 
 // pruneUnneeded deletes what neither the spec nor any node needs, also from the map.
@@ -169,13 +169,16 @@ func (r *Reconciler) pruneUnneeded(ctx context.Context, s *v1alpha1.Skyhook, hav
 	return nil
 }
 
-// prunePins deletes the pins of images that no definition has, and all where images are not pinned: one that was made before
-// must not come back into force.
-func (r *Reconciler) prunePins(ctx context.Context, pins, definitions map[string]*appsv1.ControllerRevision) error {
+// prunePins deletes the pins of images that neither the spec nor a definition has, and all where images are not pinned: one that
+// was made before must not come back into force. The definition of the spec may be about to be replaced.
+func (r *Reconciler) prunePins(ctx context.Context, s *v1alpha1.Skyhook, pins, definitions map[string]*appsv1.ControllerRevision) error {
 	if len(pins) == 0 {
 		return nil
 	}
 	used := map[lifecycle.PinKey]bool{}
+	for name, pkg := range s.Spec.Packages {
+		used[lifecycle.PinKey{Package: name, Version: pkg.Version, Image: pkg.Repository()}] = r.Workload.PinImages
+	}
 	for _, o := range definitions {
 		if d, _, err := workload.ReadRevision(o); err == nil && r.Workload.PinImages {
 			used[lifecycle.PinKey{Package: d.Package, Version: d.Spec.Version, Image: d.Spec.Repository()}] = true

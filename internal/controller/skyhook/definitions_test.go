@@ -275,10 +275,12 @@ func TestPrunePins(t *testing.T) {
 		has     string // the version that a node has
 		permits bool
 		off     bool
+		spoiled bool // somebody changed the definition of the spec
 		stays   bool
 	}{
 		{name: "of the spec", pin: of("2.0.0", "x/a", ""), stays: true},
 		{name: "of the spec, for one architecture", pin: of("2.0.0", "x/a", "arm64"), stays: true},
+		{name: "of the spec, whose definition is to be replaced", pin: of("2.0.0", "x/a", ""), spoiled: true, stays: true},
 		{name: "of a version that is gone", pin: of("1.0.0", "x/a", "")},
 		{name: "of a version that a node has", pin: of("1.0.0", "x/a", ""), has: "1.0.0", stays: true},
 		{name: "of another image", pin: of("2.0.0", "y/a", "")},
@@ -288,7 +290,11 @@ func TestPrunePins(t *testing.T) {
 		{name: "another's", pin: foreign, stays: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, s, c.pin.DeepCopy(), revisionOf(t, s, 2), revisionOf(t, undoable(1, "1.0.0", ""), 1))
+			current := revisionOf(t, s, 2)
+			if c.spoiled {
+				current.Data.Raw = []byte("{}")
+			}
+			w := newWorld(t, s, c.pin.DeepCopy(), current, revisionOf(t, undoable(1, "1.0.0", ""), 1))
 			w.Workload.PinImages = !c.off
 			if c.has != "" {
 				w.must(w.Client.Create(t.Context(), has(t, "n1", undoable(1, c.has, ""), nil)))

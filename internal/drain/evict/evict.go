@@ -69,6 +69,7 @@ func New(config *rest.Config, httpClient *http.Client) (Evictor, error) {
 func (e Evictor) Evict(ctx context.Context, pods []drain.Pod, o drain.Options) (accepted []drain.Pod, refused map[types.UID]string, err error) {
 	if len(pods) > perPass {
 		pods = slices.Clone(pods)
+		//nolint:gosec // G404: whose turn it is need not be a secret
 		rand.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
 		pods = pods[:perPass]
 	}

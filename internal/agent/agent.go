@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/flags"
 	"github.com/skyhook-operator/skyhook/internal/agent/history"
+	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 	"github.com/skyhook-operator/skyhook/internal/agent/process"
 	"github.com/skyhook-operator/skyhook/internal/agent/steplog"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
@@ -30,8 +30,8 @@ type agent struct {
 	table process.Table
 	// secrets are those that no output must show.
 	secrets steplog.Secrets
-	// lockFile is open as long as the agent has its package for itself.
-	lockFile *os.File
+	// held is the lock by which the agent has its package for itself.
+	held *hostfs.HeldLock
 }
 
 var (
@@ -76,7 +76,7 @@ func (a *agent) flags() flags.Store {
 }
 
 func (a *agent) history() history.Store {
-	return history.Store{Dir: filepath.Join(a.RootDir, "history"), Package: a.packageName()}
+	return history.Store{Dir: filepath.Join(a.RootDir, "history"), Package: a.packageName(), Warn: a.warn}
 }
 
 // stateDir is for what only this agent keeps, by the name that the Skyhook

@@ -82,10 +82,13 @@ func TestVersionAndHelp(t *testing.T) {
 
 func TestBadVariablesAreWarnedOf(t *testing.T) {
 	h := newHost(t)
-	h.env["SKYHOOK_AGENT_BUFFER_LIMIT"], h.env["SKYHOOK_AGENT_STOP_SECONDS"] = "8k", "-1"
+	h.env["SKYHOOK_AGENT_BUFFER_LIMIT"], h.env["SKYHOOK_AGENT_STOP_SECONDS"], h.env["OVERLAY_ALWAYS_RUN_STEP"] = "8k", "-1", "1"
 	h.define("apply", h.script("a.sh", ""))
 	r := h.succeed("apply")
-	for _, want := range []string{`SKYHOOK_AGENT_BUFFER_LIMIT="8k" is not a number of bytes, using 8192`, `SKYHOOK_AGENT_STOP_SECONDS="-1" is not`} {
+	for _, want := range []string{
+		`SKYHOOK_AGENT_BUFFER_LIMIT="8k" is not a number of bytes, using 8192`, `SKYHOOK_AGENT_STOP_SECONDS="-1" is not`,
+		`OVERLAY_ALWAYS_RUN_STEP="1" is neither true nor false, using false`,
+	} {
 		if !strings.Contains(r.stderr, want) {
 			t.Errorf("no %q in %s", want, r.stderr)
 		}

@@ -34,14 +34,6 @@ func (e environ) get(name, fallback string) string {
 	return fallback
 }
 
-// flag is true for "true" in any case, and false for anything else.
-func (e environ) flag(name string, fallback bool) bool {
-	if value, given := e[name]; given {
-		return strings.EqualFold(value, "true")
-	}
-	return fallback
-}
-
 const (
 	envReference = "env:"
 	// envDefault is followed by what a variable stands for that is not set, or
@@ -61,7 +53,7 @@ func (s *stage) arguments(step packagefile.Step) (arguments, secrets []string, e
 		}
 		value, name, given := s.env.resolve(reference)
 		if !given {
-			missing = append(missing, fmt.Errorf("%s: Expected environment variable did not exist: %s", step.Path, name))
+			missing = append(missing, fmt.Errorf("%s: Expected environment variable did not exist: %s; add it to env of the package in the Skyhook", step.Path, name))
 			continue
 		}
 		arguments = append(arguments, value)
@@ -88,12 +80,16 @@ func (e environ) resolve(reference string) (value, name string, given bool) {
 	return "", name, false
 }
 
-// secretsVariable lists the variables whose values must not be printed.
-const secretsVariable = "SKYHOOK_SECRET_ENV"
+// secretsVariable lists the variables whose values must not be printed,
+// separated by commas.
+const secretsVariable = "SKYHOOK_SECRET_ENV" //nolint:gosec // G101: it names variables, and holds no secret
 
+// secretValues looks for each variable in the list, instead of splitting that:
+// Kubernetes allows commas and blanks in the name of a variable.
 func (a *agent) secretValues() (values []string) {
-	for name := range strings.SplitSeq(a.env[secretsVariable], ",") {
-		if value := a.env[strings.TrimSpace(name)]; value != "" {
+	list := "," + a.env[secretsVariable] + ","
+	for _, name := range slices.Sorted(maps.Keys(a.env)) {
+		if value := a.env[name]; value != "" && strings.Contains(list, ","+name+",") {
 			values = append(values, value)
 		}
 	}

@@ -8,34 +8,44 @@ import (
 )
 
 // newSmallHost has a disk of its own for the state, that steps can fill.
-func newSmallHost(t *testing.T) *host {
+func newSmallHost(t *testing.T, limit string) *host {
 	h := newHost(t)
 	h.must(os.MkdirAll(h.path(stateDir), 0o755))
-	h.must(syscall.Mount("test", h.path(stateDir), "tmpfs", 0, "size=256k"))
+	h.must(syscall.Mount("test", h.path(stateDir), "tmpfs", 0, limit))
 	t.Cleanup(func() { _ = syscall.Unmount(h.path(stateDir), syscall.MNT_DETACH) })
 	return h
 }
 
-const fill = "seq 1 999999 2>/dev/null >" + stateDir + "/fill"
+const smallDisk = "size=256k"
+
+// fills are the ways in which a disk can be full, by what limits it.
+var fills = map[string]string{
+	smallDisk:       "seq 1 999999 2>/dev/null >" + stateDir + "/fill",
+	"nr_inodes=100": "for i in {1..100}; do : 2>/dev/null >" + stateDir + "/fill$i; done",
+}
 
 // TestStepThatFillsTheDiskIsNotRepeated: room for its flag is taken before.
 func TestStepThatFillsTheDiskIsNotRepeated(t *testing.T) {
-	h := newSmallHost(t)
-	h.define("apply", h.script("a.sh", "echo a >>/ran; "+fill+"; exit 0"))
-	h.succeed("apply")
-	h.succeed("apply")
-	h.expectLines("/ran", "a")
-	if flag := h.read(flagsDir, "a.sh"+flagNoArgs); !strings.Contains(flag, "last_run: ") || !strings.Contains(flag, "package: tuning ") {
-		t.Errorf("flag %q", flag)
-	}
-	if left := h.find(stateDir + "/packages/tuning/flag"); len(left) != 0 {
-		t.Errorf("left: %q", left)
+	for limit, fill := range fills {
+		t.Run(limit, func(t *testing.T) {
+			h := newSmallHost(t, limit)
+			h.define("apply", h.script("a.sh", "echo a >>/ran; "+fill+"; exit 0"))
+			h.succeed("apply")
+			h.succeed("apply")
+			h.expectLines("/ran", "a")
+			if flag := h.read(flagsDir, "a.sh"+flagNoArgs); !strings.Contains(flag, "last_run: ") || !strings.Contains(flag, "package: tuning ") {
+				t.Errorf("flag %q", flag)
+			}
+			if left := h.find(stateDir + "/packages/tuning/flag"); len(left) != 0 {
+				t.Errorf("left: %q", left)
+			}
+		})
 	}
 }
 
 // TestStepIsNotRunWithoutRoomForItsFlag, as it would run twice.
 func TestStepIsNotRunWithoutRoomForItsFlag(t *testing.T) {
-	h := newSmallHost(t)
+	h := newSmallHost(t, smallDisk)
 	h.define("apply", h.script("a.sh", "echo a >>/ran"))
 	h.writeConfig()
 	h.write(stateDir+"/flags/START", "")
@@ -48,7 +58,7 @@ func TestStepIsNotRunWithoutRoomForItsFlag(t *testing.T) {
 
 // TestStepThatMayRunAgainNeedsNoRoom: it may be what makes some.
 func TestStepThatMayRunAgainNeedsNoRoom(t *testing.T) {
-	h := newSmallHost(t)
+	h := newSmallHost(t, smallDisk)
 	h.define("apply", h.script("a.sh", "echo a >>/ran; rm "+stateDir+"/fill").with("idempotence", true))
 	h.writeConfig()
 	h.write(stateDir+"/flags/START", "")

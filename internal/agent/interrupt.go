@@ -190,7 +190,7 @@ func (i *interrupts) awaitReboot(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("the host is rebooting: %w", errStopped)
 	case <-timer.C:
-		return fmt.Errorf("the host was told to reboot, but still runs after %v", i.RebootPatience)
+		return fmt.Errorf("the host was told to reboot, but still runs after %v; systemctl list-jobs on the host tells what it waits for", i.RebootPatience)
 	}
 }
 

@@ -168,7 +168,7 @@ func TestRebootIsDoneWhenTheBootIDChanged(t *testing.T) {
 	h.env["SKYHOOK_AGENT_REBOOT_SECONDS"] = "0.1"
 	const reboot = `{"type":"node_restart"}`
 	for range 2 {
-		if r := h.interrupt(reboot); r.code != 1 || !strings.Contains(r.message, "still runs after 100ms") {
+		if r := h.interrupt(reboot); r.code != 1 || !strings.Contains(r.message, "still runs after 100ms; systemctl list-jobs") {
 			t.Errorf("exit %d, message %q", r.code, r.message)
 		}
 	}

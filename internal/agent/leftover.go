@@ -37,13 +37,14 @@ type running struct {
 // host that cannot take the note may need the command all the more.
 func (a *agent) noteRunning(dir, title string) func(pid int) {
 	return func(pid int) {
+		// Also for a command that has ended by now: how fast it was must not show on the host.
+		err := hostfs.MkdirAll(dir)
 		group, there := a.table.Identify(pid)
 		if !there {
 			return
 		}
 		// A number and strings can always be encoded.
 		raw, _ := json.Marshal(running{group, title})
-		err := hostfs.MkdirAll(dir)
 		if err == nil {
 			// Not synced: the process does not outlive the power either.
 			err = os.WriteFile(filepath.Join(dir, runningFile), raw, 0o644)

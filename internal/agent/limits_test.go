@@ -62,7 +62,7 @@ func TestCheckThatCannotSettleIsNotTriedAgain(t *testing.T) {
 	h.env["SKYHOOK_AGENT_CHECK_SECONDS"] = "3600"
 	h.define("apply", h.script("a.sh", ""))
 	h.define("apply-check", h.script("c.sh", "", "env:NONE"))
-	h.fail("apply-check", "Expected environment variable did not exist: NONE")
+	h.fail("apply-check", "Expected environment variable did not exist: NONE; add it to env of the package")
 }
 
 func TestCheckThatNeverSettlesFails(t *testing.T) {

@@ -68,6 +68,6 @@ func (a *agent) runToTheEnd(ctx context.Context) error {
 	case err := <-ended:
 		return err
 	case <-time.After(limit):
-		return fmt.Errorf("%s did not come to an end within %v, something blocks on this host: %w", a.Mode, limit, errStopped)
+		return fmt.Errorf("%s did not come to an end within %v, something blocks on this host; ps -eo pid,stat,args shows processes in state D there: %w", a.Mode, limit, errStopped)
 	}
 }

@@ -87,7 +87,7 @@ func (p Process) try(ctx context.Context, trial trialCommand) int {
 	}
 	if trial.format == "json" {
 		if err := report.WriteJSON(p.Stdout); err != nil {
-			p.complain(err)
+			p.complain(fmt.Errorf("write the report: %w", err))
 			return exitFailed
 		}
 	} else {

@@ -11,24 +11,28 @@ import (
 func TestSecretVariablesAreMaskedEverywhere(t *testing.T) {
 	h := newHost(t)
 	h.env["TOKEN"], h.env["PEM"], h.env["PORT"], h.env["OPEN"] = "hunter2-hunter2", "-----BEGIN KEY-----\nMIIabc\n-----END KEY-----\n", "443", "not-secret"
-	h.env["SKYHOOK_SECRET_ENV"] = "TOKEN,PEM,PORT,MISSING"
+	h.env["KEY,ID of it"] = "zz-comma-secret" // Kubernetes allows such names
+	h.env["SKYHOOK_SECRET_ENV"] = "TOKEN,PEM,PORT,KEY,ID of it,MISSING"
 	h.env["SKYHOOK_AGENT_BUFFER_LIMIT"] = "64"
 	h.define("apply", h.script("a.sh", `set -x
 		: curl -H "Bearer $TOKEN" "$PEM" "$OPEN" "$PORT"
+		echo "$2"
 		echo "$PEM" >&2
+		[[ x == "$TOKEN" ]]
 		set +x
+		declare -p TOKEN PEM
 		printf 'hunter2'; sleep 0.05; printf -- '-hunter2 in pieces\n'
 		for i in 1 2 3 4 5 6 7 8 9; do printf '%055d' 0; printf 'hunter2-h'; sleep 0.01; printf 'unter2'; done; echo
 		printf 'at the end hunter2-hunter2'
 		[[ $1 == hunter2-hunter2 ]] || exit 9
-		exit 5`, "env:TOKEN"))
-	r := h.fail("apply", "step a.sh env:TOKEN exited 5")
+		exit 5`, "env:TOKEN", "env:KEY,ID of it"))
+	r := h.fail("apply", "step a.sh env:TOKEN env:KEY,ID of it exited 5")
 	all := map[string]string{"stdout": r.stdout, "stderr": r.stderr, "message": r.message}
 	for _, log := range h.find(logsDir + "/shell/1.1.0/*") {
 		all[log] = h.read(log)
 	}
 	for name, text := range all {
-		for _, secret := range []string{"hunter2", "BEGIN KEY", "MIIabc"} {
+		for _, secret := range []string{"hunter2", `\h\u\n`, "BEGIN KEY", "MIIabc", "zz-comma"} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%s shows %s:\n%s", name, secret, text)
 			}

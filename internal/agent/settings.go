@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -64,17 +65,17 @@ const (
 
 func readSettings(env environ) settings {
 	s := settings{
-		CopyResolv:  env.flag("COPY_RESOLV", true),
-		AlwaysRun:   env.flag("OVERLAY_ALWAYS_RUN_STEP", false),
 		ResourceID:  env["SKYHOOK_RESOURCE_ID"],
 		Run:         env["SKYHOOK_RUN"],
 		EndsBoot:    env["SKYHOOK_BOOT_ID"],
 		DataDir:     env.get("SKYHOOK_DATA_DIR", "/skyhook-package"),
 		RootDir:     env.get("SKYHOOK_ROOT_DIR", "/etc/skyhook"),
 		LogDir:      env.get("SKYHOOK_LOG_DIR", "/var/log/skyhook"),
-		WriteLogs:   env.flag("SKYHOOK_AGENT_WRITE_LOGS", true),
 		MessageFile: env.get("SKYHOOK_AGENT_TERMINATION_LOG", defaultMessageFile),
 	}
+	s.CopyResolv = s.flag(env, "COPY_RESOLV", true)
+	s.AlwaysRun = s.flag(env, "OVERLAY_ALWAYS_RUN_STEP", false)
+	s.WriteLogs = s.flag(env, "SKYHOOK_AGENT_WRITE_LOGS", true)
 	s.BufferLimit = int(s.bytes(env, "SKYHOOK_AGENT_BUFFER_LIMIT", defaultBufferLimit, 1, maxBufferLimit))
 	s.LogLimit = s.bytes(env, "SKYHOOK_AGENT_LOG_LIMIT", defaultLogLimit, minLogLimit, math.MaxInt32)
 	s.StopPatience = s.seconds(env, "SKYHOOK_AGENT_STOP_SECONDS", defaultStopPatience)
@@ -84,6 +85,18 @@ func readSettings(env environ) settings {
 	s.CheckPatience = s.seconds(env, "SKYHOOK_AGENT_CHECK_SECONDS", 0)
 	s.Namespaces = env[namespacesVariable]
 	return s
+}
+
+// flag is true for "true" in any case, and false for anything else.
+func (s *settings) flag(env environ, name string, fallback bool) bool {
+	text, given := env[name]
+	if !given {
+		return fallback
+	}
+	if !strings.EqualFold(text, "true") && !strings.EqualFold(text, "false") {
+		s.badVariables = append(s.badVariables, fmt.Sprintf("%s=%q is neither true nor false, using false", name, text))
+	}
+	return strings.EqualFold(text, "true")
 }
 
 // bytes reads a size. One that is out of range becomes the nearest that is not.

@@ -51,7 +51,7 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 	if err := s.awaitEarlier(ctx, s.stateDir(pkg)); err != nil {
 		return err
 	}
-	if err := s.prepare(); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return err
 	}
 	if s.mode.IsUninstall() && s.isUninstalled() {
@@ -59,7 +59,7 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 	} else if err := s.runSteps(ctx); err != nil {
 		return err
 	}
-	if err := s.conclude(); err != nil {
+	if err := s.conclude(ctx); err != nil {
 		return err
 	}
 	if mode.IsCheck() {
@@ -68,7 +68,7 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 	return nil
 }
 
-func (s *stage) prepare() error {
+func (s *stage) prepare(ctx context.Context) error {
 	s.warnOfVersion()
 	if err := copies.Use(s.CopyDir); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (s *stage) prepare() error {
 		// The stage itself has just copied them; a check must not repair what
 		// it is about to look at.
 		if !s.mode.IsCheck() {
-			if err := s.copyHostFiles(s.pkg); err != nil {
+			if err := s.copyHostFiles(ctx, s.pkg); err != nil {
 				return err
 			}
 		}
@@ -130,13 +130,14 @@ func (s *stage) runSteps(ctx context.Context) error {
 		return s.runChecks(ctx)
 	}
 	files := s.hostFiles(s.pkg)
-	if err := files.Begin(); err != nil {
-		return fmt.Errorf("look at the package's files on the host: %w", err)
+	if err := files.Begin(ctx); err != nil {
+		return fmt.Errorf("look at the package's files on the host: %w", stoppedInLine(err))
 	}
-	// Also if a step fails: what it has changed is the package's doing.
+	// Also if a step fails: what it has changed is the package's doing. What an
+	// agent that is told to stop cannot note is taken for that anyway.
 	defer func() {
-		if err := files.Settle(); err != nil {
-			s.warn("changes of the package's files on the host are not noted: %v", err)
+		if err := files.Settle(ctx); err != nil {
+			s.warn("changes of the package's files on the host are not noted: %v", stoppedInLine(err))
 		}
 	}()
 	for _, step := range s.steps() {
@@ -257,12 +258,12 @@ func (s *stage) recordChecks(results []flags.Check) error {
 }
 
 // conclude records what the success of a check proves.
-func (s *stage) conclude() error {
+func (s *stage) conclude(ctx context.Context) error {
 	switch s.mode {
 	case packagefile.ApplyCheck, packagefile.UpgradeCheck:
 		return s.history().Record(s.pkg.Name, s.pkg.Version, s.now())
 	case packagefile.UninstallCheck:
-		return s.forget()
+		return s.forget(ctx)
 	default:
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/flags"
@@ -104,10 +105,17 @@ func limit(ctx context.Context, longest time.Duration) (context.Context, context
 	return context.WithTimeout(ctx, longest)
 }
 
+// shellKilled is the exit code of a shell whose command was killed by SIGKILL.
+const shellKilled = 128 + int(syscall.SIGKILL)
+
 func verdict(step packagefile.Step, result process.Result) string {
 	sentence := fmt.Sprintf("step %s %s", title(step), result)
 	if codes := step.AcceptedCodes(); codes != "0" {
 		sentence += " (success would be " + codes + ")"
+	}
+	// Which of the two it was, only the host knows.
+	if result.Signal == syscall.SIGKILL || result.Code == shellKilled {
+		sentence += "; the kernel does so where memory runs out: see dmesg on the host, and resources of the package in the Skyhook"
 	}
 	return sentence
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,11 +28,11 @@ func (s *stage) isUninstalled() bool {
 // forget leaves nothing on the host that would make a later installation
 // differ from the first, but the history. It begins when nothing of the
 // package is to run any more, and can be begun again.
-func (s *stage) forget() error {
+func (s *stage) forget(ctx context.Context) error {
 	if err := hostfs.WriteFile(s.uninstalledFile(), []byte(filepath.Base(s.CopyDir)), 0o644); err != nil {
 		return err
 	}
-	if err := s.removeHostFiles(s.pkg); err != nil {
+	if err := s.removeHostFiles(ctx, s.pkg); err != nil {
 		return err
 	}
 	if err := s.flags().ClearPackage(s.pkg); err != nil {

@@ -76,10 +76,11 @@ func (p Process) validate(ctx context.Context, args []string) int {
 		p.complain(err)
 		return exitFailed
 	}
-	if v.json {
-		v.reportJSON(report)
-	} else {
+	if !v.json {
 		v.reportText(pkg, report)
+	} else if err := v.reportJSON(report); err != nil {
+		p.complain(fmt.Errorf("write the report: %w", err))
+		return exitFailed
 	}
 	if !v.passes(report) {
 		return exitFailed
@@ -155,14 +156,14 @@ func (v validation) passes(report packagefile.Report) bool {
 	return len(report.Errors) == 0 && (!v.strict || len(report.Warnings) == 0)
 }
 
-func (v validation) reportJSON(report packagefile.Report) {
+func (v validation) reportJSON(report packagefile.Report) error {
 	// Programs expect lists, also empty ones.
 	report.Errors = append([]packagefile.Problem{}, report.Errors...)
 	report.Warnings = append([]packagefile.Problem{}, report.Warnings...)
 	encoder := json.NewEncoder(v.Stdout)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(struct {
+	return encoder.Encode(struct {
 		Valid bool `json:"valid"`
 		packagefile.Report
 	}{v.passes(report), report})

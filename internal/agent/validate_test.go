@@ -233,3 +233,19 @@ func TestValidateUsesTheCredentialsOfDockerLogin(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestReportThatCannotBeWritten is no success, as on a CI machine whose disk is
+// full.
+func TestReportThatCannotBeWritten(t *testing.T) {
+	h := newHost(t)
+	h.shippable()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	h.must(err)
+	defer func() { _ = full.Close() }()
+	cmd := h.command("validate", "-o", "json", h.path(copyDir))
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = full, &stderr
+	if err := cmd.Run(); err == nil || !strings.Contains(stderr.String(), "ERROR: write the report: ") {
+		t.Errorf("%v, %s", err, stderr.String())
+	}
+}

@@ -134,7 +134,7 @@ func Link(from, to string, shared func(fs.FileInfo) bool) error {
 			return errors.Join(err, os.Symlink(link, target))
 		case !entry.Type().IsRegular():
 			stat, _ := info.Sys().(*syscall.Stat_t)
-			return syscall.Mknod(target, stat.Mode, int(stat.Rdev)) //nolint:gosec // a device number of this machine
+			return syscall.Mknod(target, stat.Mode, int(stat.Rdev)) // a device number of this machine
 		case shared(info):
 			return os.Link(path, target)
 		default:

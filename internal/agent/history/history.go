@@ -35,6 +35,8 @@ type Store struct {
 	// not known. Packages made from one image share a file, and each entry
 	// names the one it is about.
 	Package string
+	// Warn gets a sentence about a history that cannot be read.
+	Warn func(format string, args ...any)
 }
 
 type entry struct {
@@ -120,8 +122,12 @@ func (s Store) read(name string) (record, error) {
 	if err := json.Unmarshal(raw, &r); err == nil && r.Current != nil {
 		return r, nil
 	}
-	if err := hostfs.Rename(path, path+".backup"); err != nil {
+	aside := path + ".backup"
+	if err := hostfs.Rename(path, aside); err != nil {
 		return record{}, fmt.Errorf("set the unreadable history of %s aside: %w", name, err)
+	}
+	if s.Warn != nil {
+		s.Warn("the history of %s cannot be read, so the version that was installed before counts as unknown; it is now %q", name, aside)
 	}
 	return record{}, nil
 }

@@ -72,7 +72,7 @@ func ignoreGone(err error) error {
 func enter(dir int, name string, flags int) (int, error) {
 	for {
 		fd, err := openat2(dir, name, &unix.OpenHow{
-			Flags:   uint64(flags | unix.O_NOFOLLOW | unix.O_CLOEXEC),
+			Flags:   uint64(flags | unix.O_NOFOLLOW | unix.O_CLOEXEC), //nolint:gosec // G115: flags are bits
 			Resolve: unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_MAGICLINKS,
 		})
 		switch {

@@ -41,27 +41,35 @@ func openTemp(path string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := flock(file); err != nil {
+		if ours, err := takeTemp(file, name); ours {
+			return file, nil
+		} else if err != nil {
 			_ = file.Close()
 			return nil, err
 		}
-		if named, trusted := look(file, name); named && trusted {
-			if err := file.Truncate(0); err != nil {
-				_ = file.Close()
-				return nil, err
-			}
-			return file, nil
-		} else if named {
-			// Others may write into this directory, and may still hold it open.
-			err = os.Remove(name)
-		}
 		_ = file.Close()
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
 	}
 	// A network file system may give every file another owner, for example.
 	return os.CreateTemp(filepath.Dir(path), ".skyhook-*")
+}
+
+// takeTemp locks and empties the file of that name, and reports whether it is
+// to be used. One that others may have a hand in is removed instead.
+func takeTemp(file *os.File, name string) (ours bool, err error) {
+	if err := flock(file, 0); err != nil {
+		return false, err
+	}
+	switch named, trusted := look(file, name); {
+	case named && trusted:
+		err = file.Truncate(0)
+		return err == nil, err
+	case named:
+		// Others may write into this directory, and may still hold it open.
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // look reports whether the file still has its name after the wait for it, and

@@ -3,9 +3,7 @@ package rootdir
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -16,12 +14,35 @@ import (
 // place on the host any more. They are people's to remove.
 const KeptDir = "kept"
 
-// keptName is where a file of the path is kept; by its last element, which
+// keptName is where a file of the path is kept first; by its last element, which
 // says most, and short enough for any file system.
 func (s Store) keptName(path string) string {
 	sum := sha256.Sum256([]byte(path))
 	name := filepath.Base(path)
 	return filepath.Join(s.Dir, KeptDir, name[:min(len(name), 200)]+"-"+hex.EncodeToString(sum[:4]))
+}
+
+// keptPlace is where something with this sum is to be kept, or is already. What
+// was kept before under the same name stays.
+func keptPlace(name, sum string) (string, error) {
+	place := name
+	for n := 2; ; n++ {
+		there, err := sumOf(place, false)
+		if err != nil || there == nothing || there == sum {
+			return place, err
+		}
+		place = fmt.Sprintf("%s.%d", name, n)
+	}
+}
+
+// lastKept is what was kept last under the name; empty if nothing was.
+func lastKept(name string) (last string) {
+	for place, n := name, 2; ; n++ {
+		if _, err := os.Lstat(place); err != nil {
+			return last
+		}
+		last, place = place, fmt.Sprintf("%s.%d", name, n)
+	}
 }
 
 func (s Store) makeKeptDir() error {
@@ -35,28 +56,40 @@ func (s Store) makeKeptDir() error {
 // leave leaves at the path what others have put there, and keeps what was
 // there before the package.
 func (s Store) leave(path string, e entry, cause string) error {
-	original, kept := filepath.Join(s.Dir, e.Original), s.keptName(path)
 	if e.Original == "" {
 		s.warn("%q stays as it is: %s; remove it if nothing needs it", path, cause)
 		return nil
 	}
-	if err := s.makeKeptDir(); err != nil {
-		return err
-	}
-	err := hostfs.Rename(original, kept)
-	if errors.Is(err, fs.ErrNotExist) {
-		// An agent that was killed may have moved it already.
-		_, err = os.Lstat(kept)
-	}
+	kept, err := s.keepOriginal(path, filepath.Join(s.Dir, e.Original))
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		s.warn("%q stays as it is: %s; what was there before the package is lost", path, cause)
 	case err != nil:
 		return fmt.Errorf("keep what the package replaced at %q: %w", path, err)
+	case kept == "":
+		s.warn("%q stays as it is: %s; what was there before the package is lost", path, cause)
 	default:
 		s.warn("%q stays as it is: %s; what was there before the package is kept in %q", path, cause, kept)
 	}
 	return nil
+}
+
+// keepOriginal moves the copy of what was at the path to where nothing of the
+// agent removes it, and returns that; empty if there is no copy.
+func (s Store) keepOriginal(path, original string) (kept string, err error) {
+	sum, err := sumOf(original, false)
+	if err != nil {
+		return "", err
+	}
+	if sum == nothing {
+		// An agent that was killed may have moved it already.
+		return lastKept(s.keptName(path)), nil
+	}
+	if err := s.makeKeptDir(); err != nil {
+		return "", err
+	}
+	if kept, err = keptPlace(s.keptName(path), sum); err != nil {
+		return "", err
+	}
+	return kept, hostfs.Rename(original, kept)
 }
 
 // changed is the cause of most files that stay.
@@ -71,16 +104,29 @@ func (s Store) renew(path string, e entry, m *manifest) (entry, error) {
 		return e, err // the copy will refuse that, and say so better
 	}
 	if e.Shared || len(e.Sums) == 0 {
-		if err := s.makeKeptDir(); err != nil {
-			return e, err
-		}
-		kept := s.keptName(path)
-		s.warn("%q gets the package's file again, though others may have changed it; what was there now is kept in %q", path, kept)
-		return e, hostfs.Clone(hostfs.Destination(path), kept)
+		return e, s.keepPresent(path)
 	}
 	s.warn("%q gets the package's file again, though %s; without the package the changed file will come back", path, changed)
 	delete(m.Files, path)
 	return s.keep(path, e.Kind, m)
+}
+
+// keepPresent keeps a copy of what is at the path now.
+func (s Store) keepPresent(path string) error {
+	where := hostfs.Destination(path)
+	sum, err := sumOf(where, false)
+	if err != nil {
+		return err
+	}
+	if err := s.makeKeptDir(); err != nil {
+		return err
+	}
+	kept, err := keptPlace(s.keptName(path), sum)
+	if err != nil {
+		return err
+	}
+	s.warn("%q gets the package's file again, though others may have changed it; what was there now is kept in %q", path, kept)
+	return hostfs.Clone(where, kept)
 }
 
 func (s Store) warn(format string, args ...any) {

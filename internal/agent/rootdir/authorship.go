@@ -1,6 +1,7 @@
 package rootdir
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -14,7 +15,7 @@ import (
 )
 
 // Begin says that steps of the package will run, which may change its files.
-func (s Store) Begin() error { return s.unlessEmpty(s.begin) }
+func (s Store) Begin(ctx context.Context) error { return s.unlessEmpty(ctx, s.begin) }
 
 // begin finds out what others have changed since the package was last at work.
 // If it was killed at work, nobody can tell its changes from theirs; it ships
@@ -40,8 +41,8 @@ func (s Store) begin(m *manifest, others []neighbour) error {
 
 // Settle says that the package is no longer at work: it has left its files as
 // they are now.
-func (s Store) Settle() error {
-	return s.unlessEmpty(func(m *manifest, _ []neighbour) error {
+func (s Store) Settle(ctx context.Context) error {
+	return s.unlessEmpty(ctx, func(m *manifest, _ []neighbour) error {
 		for path, e := range m.Files {
 			if e.Kind == directory || e.Theirs {
 				continue

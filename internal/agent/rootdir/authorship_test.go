@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -30,9 +31,9 @@ func (s scene) kept() string {
 	s.t.Helper()
 	found := tree(s.t, s.store.Dir)
 	var all []string
-	for name, content := range found {
+	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if strings.HasPrefix(name, "kept/") {
-			all = append(all, content)
+			all = append(all, found[name])
 		}
 	}
 	if len(found) != len(all) {
@@ -88,7 +89,7 @@ func TestRemoveAfterOthersChangedTheFile(t *testing.T) {
 			said := s.listen()
 			must(t, s.install(test.ships))
 			s.others(test.others)
-			must(t, s.store.Remove(), s.store.Remove())
+			must(t, s.store.Remove(t.Context()), s.store.Remove(t.Context()))
 			s.expect("removed", test.remains)
 			if got := s.kept(); got != test.kept {
 				t.Errorf("kept %q, want %q", got, test.kept)
@@ -113,7 +114,7 @@ func TestInstallAfterOthersChangedTheFile(t *testing.T) {
 			if len(*said) != 1 {
 				t.Errorf("it says %q", *said)
 			}
-			must(t, s.store.Remove())
+			must(t, s.store.Remove(t.Context()))
 			s.expect("removed", files{"etc/a": theirs, "etc/b": "b"})
 			if s.kept() != "" {
 				t.Errorf("kept %q", s.kept())
@@ -127,12 +128,12 @@ func TestStepsOfThePackageChangeTheFile(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		s := newScene(t, files{"etc/a": "old"})
 		said := s.listen()
-		must(t, s.install(files{"etc/a": "1", "etc/b": "1"}), s.store.Begin())
+		must(t, s.install(files{"etc/a": "1", "etc/b": "1"}), s.store.Begin(t.Context()))
 		s.others(files{"etc/a": "edited", "etc/b": "edited"})
 		if !killed {
-			must(t, s.store.Settle())
+			must(t, s.store.Settle(t.Context()))
 		}
-		must(t, s.install(files{"etc/a": "2", "etc/b": "2"}), s.store.Remove())
+		must(t, s.install(files{"etc/a": "2", "etc/b": "2"}), s.store.Remove(t.Context()))
 		s.expect("removed", files{"etc/a": "old"})
 		if len(*said) > 0 {
 			t.Errorf("it says %q", *said)
@@ -146,7 +147,7 @@ func TestOthersChangedTheFileBeforeAnUninstall(t *testing.T) {
 	s := newScene(t, files{"etc/a": "old"})
 	must(t, s.install(files{"etc/a": "1"}))
 	s.others(files{"etc/a": "2"})
-	must(t, s.store.Begin(), s.store.Settle(), s.store.Remove())
+	must(t, s.store.Begin(t.Context()), s.store.Settle(t.Context()), s.store.Remove(t.Context()))
 	s.expect("removed", files{"etc/a": "2"})
 }
 
@@ -167,7 +168,7 @@ func TestChangedFileOfTwoPackages(t *testing.T) {
 			}
 			one.others(want)
 		}
-		must(t, one.store.Remove(), two.store.Remove())
+		must(t, one.store.Remove(t.Context()), two.store.Remove(t.Context()))
 		two.expect("both went", want)
 	}
 }
@@ -184,7 +185,7 @@ func TestManifestWithoutSums(t *testing.T) {
 			"originals/x":    "old",
 			"originals/lost": "nobody's",
 		}.put(t, s.store.Dir)
-		must(t, s.store.Remove())
+		must(t, s.store.Remove(t.Context()))
 		s.expect("removed", files{"etc/a": want})
 		if got := s.kept(); (got == "old") != (want != "old") {
 			t.Errorf("kept %q", got)
@@ -201,14 +202,57 @@ func TestOriginalThatWasKeptBefore(t *testing.T) {
 		raw, err := os.ReadFile(manifest)
 		must(t, err)
 		if kept {
-			must(t, s.store.Remove())
+			must(t, s.store.Remove(t.Context()))
 		}
 		// As if it had been killed before it could say so.
 		must(t, os.WriteFile(manifest, raw, 0o600), os.RemoveAll(filepath.Join(s.store.Dir, "originals")))
-		must(t, s.store.Remove())
+		must(t, s.store.Remove(t.Context()))
 		s.expect("removed", files{"etc/a": "2"})
 		if got := s.kept(); (got == "old") != kept {
 			t.Errorf("kept %q", got)
 		}
+	}
+}
+
+// TestWhatWasKeptStays: the second time, too.
+func TestWhatWasKeptStays(t *testing.T) {
+	s := newScene(t, files{"etc/a": "first"})
+	said := s.listen()
+	for _, theirs := range []string{"second", "third", "third"} {
+		must(t, s.install(files{"etc/a": "1"}))
+		s.others(files{"etc/a": theirs})
+		must(t, s.store.Remove(t.Context()))
+		s.expect("removed", files{"etc/a": theirs})
+	}
+	if got := strings.Fields(s.kept()); !slices.Equal(got, []string{"first", "second", "third"}) {
+		t.Errorf("kept %q", got)
+	}
+	for i, warning := range *said {
+		raw, err := os.ReadFile(strings.Split(warning, `"`)[3])
+		if want := []string{"first", "second", "third"}[i]; err != nil || string(raw) != want {
+			t.Errorf("%s: %q, %v, want %q", warning, raw, err, want)
+		}
+	}
+}
+
+// TestCopiesThatWereKeptStay: where nobody knows whose the present file is.
+func TestCopiesThatWereKeptStay(t *testing.T) {
+	one := newScene(t, files{"etc/a": "old"})
+	two := one
+	two.store.Dir = filepath.Join(filepath.Dir(one.store.Dir), "two")
+	must(t, one.install(files{"etc/a": "1"}), two.install(files{"etc/a": "2"}))
+	for _, theirs := range []string{"3", "4", "4"} {
+		one.others(files{"etc/a": theirs})
+		must(t, two.install(files{"etc/a": "2"}))
+	}
+	kept, _ := filepath.Glob(filepath.Join(two.store.Dir, "kept/*"))
+	var content []string
+	for _, file := range kept {
+		raw, err := os.ReadFile(file)
+		must(t, err)
+		content = append(content, string(raw))
+	}
+	if !slices.Equal(content, []string{"3", "4"}) {
+		t.Errorf("kept %q", content)
 	}
 }

@@ -36,7 +36,7 @@ func TestPackagesOfASkyhookTakeTurns(t *testing.T) {
 	t.Cleanup(func() { _ = all.Close() })
 	for name, change := range map[string]func() error{
 		"install": func() error { return s.install(files{"etc/a": "2"}) },
-		"remove":  s.store.Remove,
+		"remove":  func() error { return s.store.Remove(t.Context()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			// It waits where it writes the file, after all that it notes.
@@ -70,4 +70,36 @@ func waiters(t *testing.T, path string) (count int) {
 		}
 	}
 	return count
+}
+
+// TestLinksOfOthersComeBetween neither what a package notes of a path and its
+// copy: it would write to where they lead, and nobody would have kept what was
+// there.
+func TestLinksOfOthersComeBetween(t *testing.T) {
+	before := files{"etc/": "", "opt/d/b": "the host's"}
+	one := newScene(t, before)
+	two := one
+	two.store.Dir = filepath.Join(filepath.Dir(one.store.Dir), "two")
+	temp := hostfs.TempName(filepath.Join(one.host, "etc/a"))
+	held, first := locked(t, temp), make(chan error)
+	go func() { first <- one.install(files{"etc/a": "1", "etc/d/b": "1"}) }()
+	for waiters(t, temp) == 0 {
+		runtime.Gosched()
+	}
+	second, told := make(chan error, 1), make(chan string, 1)
+	two.store.Busy = func(other string) { told <- other }
+	go func() { second <- two.install(files{"etc/d": "->../opt/d"}) }()
+	var err error
+	select {
+	case <-told:
+		must(t, held.Close(), <-first)
+		err = <-second
+	case err = <-second:
+		must(t, held.Close(), <-first)
+	}
+	if err == nil {
+		t.Error("a link replaced the other package's directory")
+	}
+	must(t, two.store.Remove(t.Context()), one.store.Remove(t.Context()))
+	one.expect("both went", before)
 }

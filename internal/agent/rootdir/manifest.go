@@ -93,7 +93,6 @@ const (
 	manifestFile = "root_dir.json"
 	// originals is the directory for copies of what was replaced.
 	originals = "originals"
-	aside     = ".backup"
 )
 
 func (s Store) manifestPath() string { return filepath.Join(s.Dir, manifestFile) }
@@ -109,22 +108,32 @@ func (s Store) read() (*manifest, error) {
 	if err != nil {
 		return empty, fmt.Errorf("read which files came from the package: %w", err)
 	}
-	if m, err := decode(raw); err == nil {
+	m, err := decode(raw)
+	if err == nil {
 		return m, nil
 	}
+	cause := err
+	if err := s.makeKeptDir(); err != nil {
+		return empty, fmt.Errorf("set the unreadable %s aside: %w", s.manifestPath(), err)
+	}
+	kept := filepath.Join(s.Dir, KeptDir)
 	for _, name := range []string{originals, manifestFile} {
-		if err := setAside(filepath.Join(s.Dir, name)); err != nil {
+		if err := setAside(filepath.Join(s.Dir, name), filepath.Join(kept, name)); err != nil {
 			return empty, fmt.Errorf("set the unreadable %s aside: %w", s.manifestPath(), err)
 		}
 	}
+	s.warn("which files came from the package is not known any more: %q cannot be read (%v). It is kept in %q, with what they had replaced; "+
+		"the files stay on the host, remove by hand those that nothing needs", s.manifestPath(), cause, kept)
 	return empty, nil
 }
 
-func setAside(path string) error {
-	if err := hostfs.RemoveAll(path + aside); err != nil {
+// setAside renames what is there, and leaves alone what was set aside before.
+func setAside(path, name string) error {
+	place, err := keptPlace(name, nothing)
+	if err != nil {
 		return err
 	}
-	if err := hostfs.Rename(path, path+aside); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := hostfs.Rename(path, place); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -24,7 +24,7 @@ func (s Store) neighbours() ([]neighbour, error) {
 	}
 	var all []neighbour
 	for _, path := range paths {
-		other := Store{Dir: filepath.Dir(path), Root: s.Root}
+		other := Store{Dir: filepath.Dir(path), Root: s.Root, Warn: s.Warn}
 		if other.Dir == s.Dir {
 			continue
 		}

@@ -1,6 +1,7 @@
 package rootdir
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -27,17 +28,21 @@ type Store struct {
 	Copies []string
 	// Warn gets a sentence about each file that was not taken back, and why.
 	Warn func(format string, args ...any)
+	// Holder is what the Skyhook's other packages read while they wait for this
+	// one. Busy gets what this one reads before it waits for them.
+	Holder string
+	Busy   func(other string)
 }
 
 // Install makes the host have the files in src, and no more of those that
 // earlier calls put there: what was replaced by them comes back. From then on
 // the package is at work, until Settle.
-func (s Store) Install(src *os.Root) error {
+func (s Store) Install(ctx context.Context, src *os.Root) error {
 	shipped, err := s.shippedBy(src)
 	if err != nil {
 		return err
 	}
-	return s.change(func(m *manifest, others []neighbour) error {
+	return s.change(ctx, func(m *manifest, others []neighbour) error {
 		if err := s.begin(m, others); err != nil {
 			return err
 		}
@@ -57,8 +62,8 @@ func (s Store) Install(src *os.Root) error {
 
 // Remove takes away all that Install has put on the host, and brings back what
 // was there before. What others have changed since stays.
-func (s Store) Remove() error {
-	return s.unlessEmpty(func(m *manifest, others []neighbour) error {
+func (s Store) Remove(ctx context.Context) error {
+	return s.unlessEmpty(ctx, func(m *manifest, others []neighbour) error {
 		if err := s.begin(m, others); err != nil {
 			return err
 		}
@@ -67,21 +72,28 @@ func (s Store) Remove() error {
 }
 
 // unlessEmpty is change for a package that has put something on the host.
-func (s Store) unlessEmpty(do func(m *manifest, others []neighbour) error) error {
+func (s Store) unlessEmpty(ctx context.Context, do func(m *manifest, others []neighbour) error) error {
 	if _, err := os.Lstat(s.manifestPath()); errors.Is(err, fs.ErrNotExist) {
 		return nil // as for most packages
 	}
-	return s.change(do)
+	return s.change(ctx, do)
 }
 
 // change keeps the neighbours from changing their manifests and files
-// meanwhile.
-func (s Store) change(do func(m *manifest, others []neighbour) error) error {
-	unlock, err := hostfs.Lock(filepath.Dir(s.Dir))
+// meanwhile. Files as well, however long their copy takes: what is noted of
+// them, such as where a link leads and what a path replaces, has to be true
+// when they come. The wait for a neighbour ends with ctx, as a
+// [hostfs.BusyError].
+func (s Store) change(ctx context.Context, do func(m *manifest, others []neighbour) error) error {
+	lock, err := hostfs.AwaitLock(ctx, hostfs.DirLock(filepath.Dir(s.Dir)), s.Holder, func(other string) {
+		if s.Busy != nil {
+			s.Busy(other)
+		}
+	})
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Release()
 	m, err := s.read()
 	if err != nil {
 		return err

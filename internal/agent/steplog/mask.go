@@ -31,7 +31,7 @@ func NewSecrets(values []string) Secrets {
 			if len(line) < minSecret {
 				continue
 			}
-			s.texts = append(s.texts, line, inQuotes.Replace(line), inANSIQuotes.Replace(line))
+			s.texts = append(s.texts, shellForms(line)...)
 		}
 	}
 	slices.Sort(s.texts)
@@ -42,11 +42,6 @@ func NewSecrets(values []string) Secrets {
 	}
 	return s
 }
-
-var (
-	inQuotes     = strings.NewReplacer(`'`, `'\''`)
-	inANSIQuotes = strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\t", `\t`)
-)
 
 // Mask replaces all secrets in a text by asterisks.
 func (s Secrets) Mask(text string) string {

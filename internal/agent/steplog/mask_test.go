@@ -28,6 +28,12 @@ func TestMasking(t *testing.T) {
 		"cut off early":         {[]string{"hunter2"}, "the hun", "the hun"},
 		"traced in quotes":      {[]string{"it's me"}, `+ curl 'it'\''s me'`, `+ curl '***'`},
 		"traced in ANSI quotes": {[]string{"a\tb'c\nline2"}, `+ curl $'a\tb\'c\nline2'`, `+ curl $'***\n***'`},
+		"traced by dash":        {[]string{"it's me"}, `+ curl 'it'"'"'s me'`, `+ curl '***'`},
+		"compared by [[":        {[]string{"hunter 2ä"}, `+ [[ x == \h\u\n\t\e\r\ \2\ä ]]`, `+ [[ x == *** ]]`},
+		"compared in locale C":  {[]string{"hunterä2"}, "+ [[ x == \\h\\u\\n\\t\\e\\r\\\xc3\\\xa4\\2 ]]", "+ [[ x == *** ]]"},
+		"listed by export":      {[]string{"a\"b$c`d\\e"}, "export S=\"a\\\"b\\$c\\`d\\\\e\"", `export S="***"`},
+		"listed in locale C":    {[]string{"hunterä's\x1b"}, `S=$'hunter\303\244\'s\E'`, `S=$'***'`},
+		"printf %q":             {[]string{"hunter's (2)"}, `hunter\'s\ \(2\)`, `***`},
 		"not UTF-8":             {[]string{"\xff\xfe\xfd\xfc"}, "a\xff\xfe\xfd\xfcb\xff", "a***b\xff"},
 	}
 	for name, test := range tests {

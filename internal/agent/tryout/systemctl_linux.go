@@ -37,7 +37,7 @@ func mountSystemctl(root, dev string) error {
 		if err := os.WriteFile(script, []byte(systemctlScript), 0o600); err != nil {
 			return err
 		}
-		if err := os.Chmod(script, 0o755); err != nil { //nolint:gosec // all may run it, as the one that it hides
+		if err := os.Chmod(script, 0o755); err != nil { // all may run it, as the one that it hides
 			return err
 		}
 		if err := syscall.Mount(hidden, moved, "", syscall.MS_BIND, ""); err != nil {

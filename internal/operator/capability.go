@@ -26,6 +26,7 @@ func addCapability(mgr ctrl.Manager, o Options) error {
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder(recorder),
 		Registry:   &registry.Client{UserAgent: "skyhook-operator/" + o.Version},
 		PullSecret: types.NamespacedName{Namespace: o.Workload.Namespace, Name: o.Workload.ImagePullSecret},
+		Images:     o.Images,
 	}
 	if err := r.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the uninstall capability controller: %w", err)

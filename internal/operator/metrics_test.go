@@ -107,7 +107,7 @@ func TestMetricsWithoutWebhooks(t *testing.T) {
 	metrics := freePort(t)
 	f.variables = map[string]string{"METRICS_PORT": "127.0.0.1:" + metrics}
 	f.startOperator()
-	anybody := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // there is nothing to verify it with
+	anybody := &tls.Config{InsecureSkipVerify: true} // there is nothing to verify it with
 	f.scrape(anybody, "https://127.0.0.1:"+metrics+"/metrics", "", http.StatusUnauthorized)
 	f.stop()
 	f.variables["METRICS_SECURE"] = "false"

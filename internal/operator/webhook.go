@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/certs"
@@ -89,10 +87,7 @@ func addWebhooks(mgr ctrl.Manager, o Options, k *certs.Keeper) error {
 	if err := k.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the webhooks' certificate: %w", err)
 	}
-	server, err := webhookServer(o.Webhook.Address, k)
-	if err != nil {
-		return err
-	}
+	server := webhook.NewServer(o.Webhook.Address, k.GetCertificate)
 	webhook.Register(server, mgr.GetScheme(), mgr.GetClient(), mgr.GetAPIReader(), o.Images)
 	// A replica that is not the leader would read these only when it is asked, and be late with its answer.
 	for _, kind := range []client.Object{&corev1.Node{}, &v1alpha1.Skyhook{}, &v1alpha1.DeploymentPolicy{}} {
@@ -107,18 +102,4 @@ func addWebhooks(mgr ctrl.Manager, o Options, k *certs.Keeper) error {
 		return fmt.Errorf("add the readiness check of webhooks: %w", err)
 	}
 	return nil
-}
-
-func webhookServer(address string, k *certs.Keeper) (ctrlwebhook.Server, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, fmt.Errorf("read the address of webhooks: %w", err)
-	}
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		return nil, fmt.Errorf("read the port of webhooks: %w", err)
-	}
-	return ctrlwebhook.NewServer(ctrlwebhook.Options{Host: host, Port: number, TLSOpts: []func(*tls.Config){
-		func(c *tls.Config) { c.GetCertificate, c.MinVersion = k.GetCertificate, tls.VersionTLS12 },
-	}}), nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,11 +31,13 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/admission"
 )
 
-// mebibyte, and what the worst review may allocate: garbage counts, so what is held at one time is less.
+// mebibyte, and what the worst review may allocate: garbage counts, so what is held at one time is less. maxTime is that of
+// processors: how long it takes depends on who else uses them.
 const (
 	mebibyte     = 1 << 20
 	maxAllocated = 100 * mebibyte
 	maxAnswer    = 32 << 10
+	maxTime      = time.Second
 )
 
 // asked is a server that has the webhooks, for one that is not the API server.
@@ -148,14 +152,17 @@ func TestReviewsOfAnybody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			start := time.Now()
+			start := processorTime(t)
 			w := answer(h, c.body)
-			took := time.Since(start)
+			took := processorTime(t) - start
 			runtime.ReadMemStats(&after)
 			allocated := after.TotalAlloc - before.TotalAlloc
 			t.Logf("%d KiB: %s, %d MiB allocated, answer of %d bytes", len(c.body)>>10, took, allocated>>20, w.Body.Len())
 			if allocated > maxAllocated {
 				t.Errorf("allocated %d MiB, want at most %d", allocated>>20, maxAllocated>>20)
+			}
+			if took > maxTime {
+				t.Errorf("takes %s, want at most %s", took, maxTime)
 			}
 			if w.Body.Len() > maxAnswer {
 				t.Errorf("answers with %d bytes, want at most %d", w.Body.Len(), maxAnswer)
@@ -165,6 +172,16 @@ func TestReviewsOfAnybody(t *testing.T) {
 			}
 		})
 	}
+}
+
+// processorTime is what this process has used until now.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // BenchmarkReviews measures the table of docs/security.md.
@@ -222,22 +239,27 @@ func TestReviewsAtATime(t *testing.T) {
 // TestSlowReviews: a body that does not come gives its place to others.
 func TestSlowReviews(t *testing.T) {
 	server := httptest.NewServer(asked(newCounting(), newCounting()))
-	defer server.Close()
-	body, sender := io.Pipe()
-	defer func() { _ = sender.Close() }()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+SkyhookPath, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil || !strings.Contains(string(text), "timeout") {
-		t.Errorf("answers %s, error %v", text, err)
+	defer server.CloseClientConnections()
+	for name, length := range map[string]int64{"of a length": 100, "in pieces": -1} {
+		t.Run(name, func(t *testing.T) {
+			body, sender := io.Pipe()
+			defer time.AfterFunc(20*time.Second, func() { _ = sender.CloseWithError(errors.New("no answer came")) }).Stop()
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+SkyhookPath, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.ContentLength = length
+			request.Header.Set("Content-Type", "application/json")
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = response.Body.Close() }()
+			text, err := io.ReadAll(response.Body)
+			if err != nil || !strings.Contains(string(text), "timeout") {
+				t.Errorf("answers %s, error %v", text, err)
+			}
+		})
 	}
 }
 

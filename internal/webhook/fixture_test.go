@@ -3,7 +3,6 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +32,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
@@ -130,9 +128,7 @@ func (c *cluster) serve(user *rest.Config) {
 	c.must(err)
 	k.Client, k.Live = mgr.GetClient(), mgr.GetAPIReader()
 	c.must(k.SetupWithManager(mgr))
-	server := webhook.NewServer(webhook.Options{Host: "localhost", Port: port, TLSOpts: []func(*tls.Config){
-		func(t *tls.Config) { t.GetCertificate = k.GetCertificate },
-	}})
+	server := NewServer(fmt.Sprintf("localhost:%d", port), k.GetCertificate)
 	Register(server, mgr.GetScheme(), mgr.GetClient(), mgr.GetAPIReader(), admission.ImageRules{})
 	c.must(mgr.Add(server))
 	c.cached = mgr.GetClient()

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -87,7 +88,7 @@ func (g *gate) leave() {
 // bounded is a body that ends with an error as soon as it holds more JSON values than a review may.
 type bounded struct {
 	body io.ReadCloser
-	// done is called when the body was read.
+	// done is called when all of the body was read. Of one that did not come the HTTP server would wait for the rest.
 	done   func()
 	values int
 	// inText and escaped say where in a JSON string the next byte is.
@@ -99,7 +100,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	for _, c := range p[:n] {
 		b.count(c)
 	}
-	if err != nil {
+	if errors.Is(err, io.EOF) {
 		b.done()
 	}
 	if b.values > maxValues {

@@ -159,6 +159,25 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestRulesForImages: the operator is told what the values say of the images of packages.
+func TestRulesForImages(t *testing.T) {
+	const env = "controllerManager.manager.env."
+	for _, c := range []struct{ flag, value, variable, want string }{
+		{"--set", "requireDigest=true", "REQUIRE_DIGEST", "true"},
+		{"--set-string", "requireDigest=true", "REQUIRE_DIGEST", "true"},
+		{"--set-json", `allowedRegistries=["ghcr.io/org","r.example:5000"]`, "ALLOWED_REGISTRIES", "ghcr.io/org,r.example:5000"},
+		{"--set", "forbidAgentImageOverride=true", "FORBID_AGENT_IMAGE_OVERRIDE", "true"},
+		{"--set", "pinImages=false", "PIN_IMAGES", "false"},
+		{"--set", "packagePullPolicy=IfNotPresent", "PACKAGE_PULL_POLICY", "IfNotPresent"},
+	} {
+		t.Run(c.value, func(t *testing.T) {
+			if got := environmentOf(t, render(t, c.flag, env+c.value))[c.variable]; got != c.want {
+				t.Errorf("%s is %q, want %q", c.variable, got, c.want)
+			}
+		})
+	}
+}
+
 func TestImageReferences(t *testing.T) {
 	const image = "controllerManager.manager.image."
 	digest := "sha256:" + strings.Repeat("a", 64)

@@ -2,11 +2,15 @@ package registry_test
 
 import (
 	"bytes"
+	"crypto/x509"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,6 +45,24 @@ func tooMuch(w http.ResponseWriter, _ *http.Request) {
 		}
 	}
 	_, _ = w.Write([]byte(`"}`))
+}
+
+// TestAuthoritiesAreBuiltIn: the operator's image is made from nothing, so there are no certificates to be found in it.
+func TestAuthoritiesAreBuiltIn(t *testing.T) {
+	const inside = "SKYHOOK_TEST_WITHOUT_CERTIFICATES"
+	if os.Getenv(inside) == "" {
+		none := filepath.Join(t.TempDir(), "none")
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), inside+"=1", "SSL_CERT_FILE="+none, "SSL_CERT_DIR="+none)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	known, err := x509.SystemCertPool()
+	if err != nil || known.Equal(x509.NewCertPool()) {
+		t.Errorf("no authority is known, error %v", err)
+	}
 }
 
 // TestForeignCertificate: the message says what to do, within the bytes that are kept of it.

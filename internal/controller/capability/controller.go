@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/capability"
 )
 
@@ -42,6 +43,8 @@ type Reconciler struct {
 	Registry Registry
 	// PullSecret holds the credentials for registries; without a name there are none.
 	PullSecret types.NamespacedName
+	// Images are the rules of the cluster: no registry is asked that they do not allow.
+	Images admission.ImageRules
 	// Now is the time; nil for the clock's.
 	Now func() time.Time
 
@@ -103,7 +106,7 @@ func (r *Reconciler) later(s *v1alpha1.Skyhook) ctrl.Result {
 	return ctrl.Result{RequeueAfter: RetryAfter}
 }
 
-// due are the images that nothing is known of, and those that could not be looked at for a while. After a restart of the
+// due are the images that may be asked and that nothing is known of, and those that could not be looked at for a while. After a restart of the
 // operator the while begins anew.
 func (r *Reconciler) due(s *v1alpha1.Skyhook) []string {
 	now := r.now()
@@ -118,7 +121,7 @@ func (r *Reconciler) due(s *v1alpha1.Skyhook) []string {
 			due = append(due, reference)
 		}
 	}
-	return due
+	return slices.DeleteFunc(due, func(reference string) bool { return !r.Images.Allows(reference) })
 }
 
 func (r *Reconciler) note(reference string) {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
 	known "github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/controller/capability"
 )
@@ -174,6 +175,22 @@ func TestWhatTheSpecDecidesIsNotAsked(t *testing.T) {
 	now := w.reconcile(s)
 	if got := w.images.took(); got != 0 || len(now.Annotations) != 0 || enabled(now) != "a" {
 		t.Errorf("asked %d times, annotations %v, enabled %q", got, now.Annotations, enabled(now))
+	}
+}
+
+// TestOnlyAllowedRegistriesAreAsked: also where no webhook refuses the Skyhook.
+func TestOnlyAllowedRegistriesAreAsked(t *testing.T) {
+	for _, c := range []struct {
+		registry string
+		asked    bool
+	}{{"registry.example", false}, {"", true}} {
+		w := newWorld(t)
+		w.Images.Registries, _ = admission.ParseRegistries(c.registry)
+		s := w.create(map[string]string{"a": "x/none:1.0.0"})
+		w.reconcile(s)
+		if got := w.images.took(); (got > 0) != c.asked {
+			t.Errorf("with ALLOWED_REGISTRIES=%s: asked %d times", c.registry, got)
+		}
 	}
 }
 

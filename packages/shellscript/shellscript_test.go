@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
@@ -182,6 +183,25 @@ func TestFailures(t *testing.T) {
 func TestAnotherInterpreter(t *testing.T) {
 	if r := run(t, "apply", map[string]string{"apply.sh": "#!/usr/bin/head -n2\none\ntwo\n"}); !strings.Contains(r.stdout, "one") || strings.Contains(r.stdout, "two") {
 		t.Errorf("head: %+v", r)
+	}
+}
+
+// TestFullDisk: bash before 5.1 needs a temporary file for text that it gives to
+// a command. The script still runs as its "#!" line says.
+func TestFullDisk(t *testing.T) {
+	full := t.TempDir()
+	if err := syscall.Mount("test", full, "tmpfs", 0, "nr_inodes=1"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(full, syscall.MNT_DETACH) })
+	for script, want := range map[string]string{
+		"#! /usr/bin/head -n2 \none\ntwo\n":           "one",
+		"#!/bin/bash -e\necho one\nfalse\necho two\n": "one",
+	} {
+		r := run(t, "apply", map[string]string{"apply.sh": script}, "TMPDIR="+full, "BASH_COMPAT=50")
+		if r.code != 1 || !strings.Contains(r.stdout, want) || strings.Contains(r.stdout, "two") || strings.Contains(r.stderr, "shellscript_run.sh: line") {
+			t.Errorf("%q: %+v", script, r)
+		}
 	}
 }
 

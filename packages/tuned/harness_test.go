@@ -83,6 +83,7 @@ func newHost(t testing.TB, d distribution) *host {
 		"TUNED_SETTLE_SECONDS": "0",
 	}}
 	h.write("/etc/os-release", d.osRelease)
+	h.write("/proc/self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n")
 	h.write("/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"")
 	if slices.Contains(d.tools, "update-grub") {
 		h.write("/boot/grub.cfg", "plain\n")

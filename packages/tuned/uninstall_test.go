@@ -1,8 +1,10 @@
 package tuned_test
 
 import (
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -66,6 +68,40 @@ func TestEverythingTwice(t *testing.T) {
 	h.expectEtc(before)
 	h.succeed("uninstall-check", "uninstall", "uninstall-check")
 	h.expectEtc(before)
+}
+
+// TestUninstallStopsAtMounts: what somebody has mounted in a folder of tuned's is theirs.
+func TestUninstallStopsAtMounts(t *testing.T) {
+	t.Parallel()
+	for name, point := range map[string]string{"the folder": "/var/log/tuned", "below it": "/var/log/tuned/old logs"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := ready(t)
+			// The pretended host keeps its logs elsewhere, and its kernel tells where they are, with a code for the space.
+			h.must(os.RemoveAll(h.path("/var/log")))
+			h.must(os.MkdirAll(h.path("/srv/log"), 0o755))
+			h.must(os.Symlink("../srv/log", h.path("/var/log")))
+			behind := strings.Replace(point, "/var/log", "/srv/log", 1)
+			h.must(os.MkdirAll(h.path(behind), 0o755))
+			h.must(syscall.Mount("tmpfs", h.path(behind), "tmpfs", 0, ""))
+			t.Cleanup(func() { h.must(syscall.Unmount(h.path(behind), syscall.MNT_DETACH)) })
+			h.write(behind+"/theirs", "")
+			h.write("/var/lib/tuned/state", "")
+			told := strings.ReplaceAll(behind, " ", `\040`)
+			h.write("/proc/self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:40 / "+told+"-2 rw - tmpfs tmpfs rw\n3 1 0:41 / "+told+" rw - tmpfs tmpfs rw\n")
+			r := h.succeed("uninstall")
+			h.succeed("uninstall-check")
+			if !h.has(behind + "/theirs") {
+				t.Error("what was mounted is gone")
+			}
+			if h.has("/var/lib/tuned") {
+				t.Error("a folder without a mount stays")
+			}
+			if want := "warning: left /var/log/tuned: something is mounted at " + told; !strings.Contains(r.stdout, want) {
+				t.Errorf("no %q in %q", want, r.stdout)
+			}
+		})
+	}
 }
 
 func TestUninstallMakesTheBootMenuAgain(t *testing.T) {

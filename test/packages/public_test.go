@@ -15,9 +15,12 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/skyhook-operator/skyhook/build/images"
 )
 
 // public is what is known of a package of the field's public repository: names, versions, modes and keys. Its scripts are
@@ -131,7 +134,7 @@ func (p public) archive(t *testing.T, dirs ...string) string {
 	return file
 }
 
-// TestPublicPackages holds the table in docs/packages.md: what validate and run say of each package.
+// TestPublicPackages holds the table in docs/packages.md: what validate, run and make package say of each package.
 func TestPublicPackages(t *testing.T) {
 	dir := t.TempDir()
 	for _, p := range publics {
@@ -147,6 +150,7 @@ func TestPublicPackages(t *testing.T) {
 			}
 			validate(t, 0, append(options, folder)...)
 			p.checkImage(t, p.archive(t, dirs...))
+			p.build(t, dirs...)
 			p.try(t, folder, options)
 		})
 	}
@@ -161,6 +165,24 @@ func (p public) checkImage(t *testing.T, archive string) {
 	if got := validate(t, 1, archive); len(got.Errors) != 1 || !strings.Contains(got.Errors[0].Message, p.validate) {
 		t.Errorf("got %+v, want %q alone", got.Errors, p.validate)
 	}
+}
+
+// build makes the image as make package does, on its base if it has one. The tag is the version in config.json.
+func (p public) build(t *testing.T, dirs ...string) {
+	t.Helper()
+	o := images.Options{
+		Root: "../..", Out: filepath.Join(t.TempDir(), "images"), Package: dirs[len(dirs)-1], Repository: "registry.test/" + p.name,
+		Platforms: []v1.Platform{{OS: "linux", Architecture: runtime.GOARCH}}, Log: t.Output(),
+	}
+	if len(dirs) > 1 {
+		o.Base = dirs[0]
+	}
+	built, err := images.Build(t.Context(), o)
+	must(t, err)
+	if want := "registry.test/" + p.name + ":" + p.version; len(built) != 1 || built[0].Reference != want {
+		t.Fatalf("built %+v, want %s", built, want)
+	}
+	validate(t, 0, built[0].Layout)
 }
 
 // try runs all modes, and is refused without the keys that the package needs.

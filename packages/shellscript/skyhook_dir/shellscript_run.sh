@@ -150,7 +150,10 @@ read_shebang() {
   IFS= read -r line <"$1" || true
   line=${line%$'\r'}
   [[ "${line}" == '#!'* ]] || return 0
-  read -r INTERPRETER ARGUMENT <<<"${line:2}"
+  # No here-string: bash before 5.1 needs a temporary file for one. A full disk
+  # refuses that, and the script would run with the wrong interpreter.
+  [[ "${line:2}" =~ ^[[:blank:]]*([^[:blank:]]*)[[:blank:]]*(.*[^[:blank:]])?[[:blank:]]*$ ]] || return 0
+  INTERPRETER=${BASH_REMATCH[1]} ARGUMENT=${BASH_REMATCH[2]}
   if [[ "${INTERPRETER##*/}" == env && "${ARGUMENT##*/}" =~ ^(-S +)?([^ ]*/)?(bash|sh|dash|ash)( +(.*))?$ ]]; then
     INTERPRETER=${BASH_REMATCH[3]} ARGUMENT=${BASH_REMATCH[5]}
   fi
@@ -176,7 +179,9 @@ run_bash() {
   local bash=${BASH} options=()
   [[ "${INTERPRETER##*/}" != bash ]] || bash=$(type -P "${INTERPRETER}") || bash=${BASH}
   if [[ "${ARGUMENT}" =~ ^((-[a-zA-Z]*o +[a-z]+|-[a-zA-Z]+|--[a-z]+)( +|$))+$ ]]; then
-    read -r -a options <<<"${ARGUMENT}"
+    # Words without signs that mean something to a shell.
+    # shellcheck disable=SC2206
+    options=(${ARGUMENT})
   fi
   [[ "${SHELLSCRIPT_STRICT:-}" != true ]] || options+=(-eu -o pipefail)
   # Sourced, so that "return" ends a script as it always did.

@@ -5,10 +5,11 @@
 # column 30 on, perhaps "- summary"; a longer name touches the "-".
 listed() {
   local line head="- $1"
-  while IFS= read -r line; do
+  lines "${LISTED}"
+  for line in "${LIST[@]}"; do
     [[ "${line}" == "${head}" || "${line}" == "${head} "* ]] && return
     ((${#head} >= 30)) && [[ "${line}" == "${head}- "* ]] && return
-  done <<<"${LISTED}"
+  done
   return 1
 }
 
@@ -42,13 +43,13 @@ stays_without() {
 # active_profiles: with single blanks between them. tuned adds the
 # post-loaded profile, which is not for us to choose.
 active_profiles() {
-  local shown active post names
+  local shown active post
   shown=$(tuned-adm active 2>/dev/null) || true
-  active=$(sed -n 's/^Current active profile: *//p' <<<"${shown}")
-  post=$(sed -n 's/^Current post-loaded profile: *//p' <<<"${shown}")
+  active=$(printf '%s\n' "${shown}" | sed -n 's/^Current active profile: *//p')
+  post=$(printf '%s\n' "${shown}" | sed -n 's/^Current post-loaded profile: *//p')
   [[ -z "${post}" ]] || active=${active%"${post}"}
-  read -r -a names <<<"${active}"
-  printf '%s' "${names[*]}"
+  words "${active}"
+  printf '%s' "${LIST[*]}"
 }
 
 activate() {
@@ -69,7 +70,8 @@ profile_as_before() {
   local mode names
   recorded profile-before || return 0
   mode=$(fact profile-before mode)
-  read -r -a names <<<"$(fact profile-before profile)"
+  words "$(fact profile-before profile)"
+  names=("${LIST[@]}")
   if [[ "${mode}" == auto ]]; then
     say "back to the profile that tuned recommends, as before"
     attempt tuned-adm auto_profile && return

@@ -80,10 +80,13 @@ apt_wanted() {
 apt_can_remove() {
   local plan package
   plan=$(apt-get -s -q purge "$@" 2>&1) || fail "apt-get cannot tell what goes with $*: ${plan##*$'\n'}"
-  for package in $(sed -n 's/^\(Remv\|Purg\) \([^ ]*\).*/\2/p' <<<"${plan}"); do
-    [[ " $* " == *" ${package} "* ]] || return 1
+  lines "${plan}"
+  for package in "${LIST[@]}"; do
+    [[ "${package}" != "Inst "* ]] || return 1
+    [[ "${package}" == "Remv "* || "${package}" == "Purg "* ]] || continue
+    package=${package#* }
+    [[ " $* " == *" ${package%% *} "* ]] || return 1
   done
-  ! grep -q '^Inst ' <<<"${plan}"
 }
 
 apt_remove() {

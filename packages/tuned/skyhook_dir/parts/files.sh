@@ -24,7 +24,7 @@ follow() {
   old=$(target_owned "$1") new=$(target_of "$1")
   if [[ "${old}" != "${new}" && ! -e "${old}" && -e "${new}" ]]; then
     say "${old} has become ${new}"
-    record "files/$1/target" <<<"${new}"
+    printf '%s\n' "${new}" | record "files/$1/target"
   fi
 }
 

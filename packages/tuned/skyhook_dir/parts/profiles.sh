@@ -25,7 +25,10 @@ read_wishes() {
   for path in "${CONFIGMAPS}"/* "${CONFIGMAPS}"/.[!.]*; do
     key=${path##*/}
     case "${key}" in
-      tuned_profile) read -r -a WANTED <<<"$(tr -s '[:space:]' ' ' <"${path}")" ;;
+      tuned_profile)
+        words "$(tr -s '[:space:]' ' ' <"${path}")"
+        WANTED=("${LIST[@]}")
+        ;;
       *_script) KEYS+=("script.${key}") ;;
       *) is_ignored "${key}" "${path}" || KEYS+=("profile.${key}") ;;
     esac

@@ -32,7 +32,7 @@ rpm_brought() {
   local next=tuned
   : >"${STATE}/.brought"
   while [[ -n "${next}" ]]; do
-    sort -u - "${STATE}/.brought" <<<"${next}" >"${STATE}/.more"
+    printf '%s\n' "${next}" | sort -u - "${STATE}/.brought" >"${STATE}/.more"
     mv -f "${STATE}/.more" "${STATE}/.brought"
     # shellcheck disable=SC2086
     next=$(rpm_needed_by ${next} | comm -12 - "${STATE}/.new" | comm -23 - "${STATE}/.brought")
@@ -44,8 +44,8 @@ rpm_brought() {
 rpm_needed_by() {
   local requirements
   requirements=$(rpm -q --qf '[%{REQUIRENAME}\n]' "$@" | sort -u) || true
-  mapfile -t requirements <<<"${requirements}"
-  rpm -q --whatprovides --qf '%{NAME}\n' "${requirements[@]}" 2>/dev/null | sort -u || true
+  lines "${requirements}"
+  rpm -q --whatprovides --qf '%{NAME}\n' "${LIST[@]}" 2>/dev/null | sort -u || true
 }
 
 # rpm_wanted: packages that somebody asked for by name, as each tool notes it.

@@ -18,6 +18,21 @@ fail() {
 # A command that nobody expected to fail.
 trap 'fail "\"${BASH_COMMAND}\" failed with $? (${BASH_SOURCE[0]##*/}, line ${LINENO})"' ERR
 
+# words TEXT, lines TEXT: LIST has its words, or its lines. Nothing here reads
+# from a here-string: bash before 5.1 needs a temporary file for one, and where a
+# full disk refuses that, the text would be taken for empty.
+words() {
+  set -f
+  # shellcheck disable=SC2206
+  LIST=($1)
+  set +f
+}
+
+lines() {
+  local IFS=$'\n'
+  words "$1"
+}
+
 # attempt COMMAND...: runs it and shows its output. The last line, which is
 # where tools say why, is left in LAST. A file and not a pipe: a daemon that
 # the command starts would hold the pipe open.

@@ -82,7 +82,7 @@ remove_tuned() {
 # somebody has asked for since, and what other packages need. Where nobody can
 # tell what was asked for, it is tuned alone.
 read_removable() {
-  local found candidates=()
+  local found
   packager mend
   recorded packages-ours || note_packages
   packager present >"${STATE}/.present"
@@ -95,14 +95,16 @@ read_removable() {
   found=$(comm -12 "${STATE}/packages-ours" "${STATE}/.present" | comm -23 - "${STATE}/.wanted")
   REMOVE=()
   [[ -n "${found}" ]] || return 0
-  mapfile -t candidates <<<"${found}"
-  removable "${candidates[@]}"
+  lines "${found}"
+  removable "${LIST[@]}"
 }
 
 # remove_remains: package managers leave logs, and on RPM hosts changed
 # settings under another name.
 remove_remains() {
-  rm -rf /var/log/tuned /run/tuned /var/lib/tuned
+  remove_folder /var/log/tuned
+  remove_folder /run/tuned
+  remove_folder /var/lib/tuned
   [[ -n "$(fact before folder)" && -d /etc/tuned ]] || return 0
   rm -f /etc/tuned/*.rpmsave /etc/modprobe.d/tuned.conf.rpmsave /etc/grub.d/00_tuned.rpmsave
   local path
@@ -111,6 +113,32 @@ remove_remains() {
   done
   find /etc/tuned -depth -type d -empty -delete
   [[ ! -d /etc/tuned ]] || say "left /etc/tuned: there are files in it that are not this package's"
+}
+
+# remove_folder PATH: but nothing across a mount, as the agent does it: what is
+# mounted there is somebody else's, and so is its content.
+remove_folder() {
+  local point
+  [[ -e "$1" || -L "$1" ]] || return 0
+  point=$(mounted_at "$1")
+  if [[ -n "${point}" ]]; then
+    warn "left ${1}: something is mounted at ${point}"
+  else
+    rm -rf "$1"
+  fi
+}
+
+# mounted_at PATH: the first mount point that is it, or below it. The kernel
+# tells them without the links on the way.
+mounted_at() {
+  local path point
+  path="$(cd -P "${1%/*}" && pwd)/${1##*/}"
+  while read -r _ _ _ _ point _; do
+    if [[ "${point}" == "${path}" || "${point}" == "${path}"/* ]]; then
+      printf '%s\n' "${point}"
+      return
+    fi
+  done </proc/self/mountinfo
 }
 
 # finish_uninstall: "removed" is the word that all is done.

@@ -125,6 +125,7 @@ func TestLint_Errors(t *testing.T) {
 			run, "", "does not begin with #!", "#!/bin/bash",
 		},
 		"another case":           {paths(t, "Run.sh", "run_check.sh"), "config.json", "/modes/apply/0/path", "does not exist", "write it as run.sh"},
+		"a link to nothing":      {link("skyhook_dir/run.sh", "gone.sh"), "config.json", "/modes/apply/0/path", "a link that leads to no file", "relative path"},
 		"backslashes":            {paths(t, `a\run.sh`, "run_check.sh"), "config.json", "/modes/apply/0/path", "does not exist", "by '/'"},
 		"an absolute link":       {link("skyhook_dir/x", "/etc/passwd"), "skyhook_dir/x", "", "out of the package", "relative path"},
 		"a link that climbs":     {link("skyhook_dir/a/x", "../../../x"), "skyhook_dir/a/x", "", "out of the package", "copy it"},

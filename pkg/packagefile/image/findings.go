@@ -1,6 +1,7 @@
 package image
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
@@ -32,7 +33,10 @@ func (m *merged) add(platform string, problems []packagefile.Problem) {
 		if m.platforms[p] == nil {
 			m.order = append(m.order, p)
 		}
-		m.platforms[p] = append(m.platforms[p], platform)
+		// Two names that differ only where they are cut are one problem.
+		if !slices.Contains(m.platforms[p], platform) {
+			m.platforms[p] = append(m.platforms[p], platform)
+		}
 	}
 }
 

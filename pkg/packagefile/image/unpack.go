@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -204,13 +205,15 @@ func (c *content) has(name string) bool {
 
 // remove takes away a file or folder, which need not exist.
 func (c *content) remove(name string) error {
-	for odd := range c.odd {
-		if odd == name || strings.HasPrefix(odd, name+"/") {
-			delete(c.odd, odd)
-		}
+	delete(c.odd, name)
+	info, err := c.root.Lstat(name)
+	if err != nil {
+		return nil //nolint:nilerr // It is not there.
 	}
-	if !c.has(name) {
-		return nil
+	// The folders of those that are odd were made. To look through all of them
+	// for each file as well would take an hour where there are many.
+	if info.IsDir() {
+		maps.DeleteFunc(c.odd, func(odd string, _ oddity) bool { return strings.HasPrefix(odd, name+"/") })
 	}
 	return c.root.RemoveAll(name)
 }

@@ -3,6 +3,7 @@ package image_test
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
@@ -135,6 +137,29 @@ func TestLint_IsBounded(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// TestLint_ManyOddities: thousands of them take seconds, not hours, and what is
+// said of all is said once.
+func TestLint_ManyOddities(t *testing.T) {
+	const count = 30_000
+	pipes, names := make([]entry, count), make([]entry, 100)
+	for i := range pipes {
+		pipes[i] = link(tar.TypeFifo, steps+"p"+strconv.Itoa(i), "")
+	}
+	for i := range names {
+		names[i] = file(steps+strings.Repeat("n", 300)+strconv.Itoa(100+i), "", 0o644)
+	}
+	found, err := image.FromIndex(reference, index(t, build(t, amd64, label, base(t), layer(t, files(configJSON)...), layer(t, pipes...), layer(t, names...))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	defer cancel()
+	_, report, err := found.Lint(ctx)
+	if err != nil || len(report.Errors) != count+1 || report.Errors[0].Platform != "linux/amd64" {
+		t.Errorf("%d errors, error %v, first %+v", len(report.Errors), err, report.Errors[:min(1, len(report.Errors))])
 	}
 }
 

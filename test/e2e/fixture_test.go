@@ -28,11 +28,35 @@ const (
 func kubectl(t *testing.T, input string, args ...string) (string, error) {
 	t.Helper()
 	// Some calls clean up after the test's own context has ended.
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(bed.Bin(), "kubectl"), args...)
-	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+bed.Kubeconfig())
+	cmd := kubectlCommand(context.WithoutCancel(t.Context()), args...)
 	cmd.Stdin = strings.NewReader(input)
 	out, err := cmd.CombinedOutput()
 	return string(bytes.TrimSpace(out)), err
+}
+
+func kubectlCommand(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(bed.Bin(), "kubectl"), args...)
+	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+bed.Kubeconfig())
+	return cmd
+}
+
+// follow reads what a container of a package pod says, also while the pod goes. The function returned waits for its end.
+func follow(t *testing.T, pod, container string) (said func() string) {
+	t.Helper()
+	mustKubectl(t, "", "wait", "-n", "skyhook", "pod/"+pod, "--timeout=1m",
+		`--for=jsonpath={.status.initContainerStatuses[?(@.name=="`+container+`")].state.running}`)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	var out bytes.Buffer
+	cmd := kubectlCommand(ctx, "logs", "--follow", "-n", "skyhook", pod, "-c", container)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() string {
+		_ = cmd.Wait() // a container that is gone ends it with an error
+		return out.String()
+	}
 }
 
 func mustKubectl(t *testing.T, input string, args ...string) string {

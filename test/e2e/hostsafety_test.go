@@ -118,9 +118,10 @@ echo the last line`
 	}
 }
 
-// TestStopWhileAStepCannotBeKilled: the agent ends within its grace although its child waits for a frozen file system.
+// TestStopWhileAStepCannotBeKilled: the agent ends by itself, and says why, although its child waits for a frozen file system.
+// Else the kubelet's SIGKILL would end it after the pod's grace, with another exit code and without a word.
 func TestStopWhileAStepCannotBeKilled(t *testing.T) {
-	const frozen, agent = "/skyhook-frozen", "pgrep -f 'skyhook-agent (apply|--mode apply)'"
+	const frozen = "/skyhook-frozen"
 	node := ownNode(t)
 	w := &wish{name: "frozen", nodes: []string{node}, packages: map[string]v1alpha1.Package{
 		"scripts": scripted(map[string]string{"apply.sh": "touch " + frozen + "-began\necho x > " + frozen + "/file"}),
@@ -132,12 +133,31 @@ func TestStopWhileAStepCannotBeKilled(t *testing.T) {
 	onHost(t, node, "sh", "-c", fmt.Sprintf("set -e; mkdir %s; truncate -s 16M %[1]s.img; mkfs.ext4 -q %[1]s.img; mount -o loop %[1]s.img %[1]s; fsfreeze -f %[1]s", frozen))
 	w.apply(t)
 	awaitHost(t, node, "test -e "+frozen+"-began")
-	awaitHost(t, node, agent+" > /dev/null")
-	mustKubectl(t, "", "delete", "pod", "-n", "skyhook", "-l", "skyhook.nvidia.com/name="+w.name, "--wait=false")
-	awaitHost(t, node, "! "+agent+" > /dev/null")
+	agent := strings.TrimSpace(onHost(t, node, "pgrep", "-f", "skyhook-agent apply"))
+	pod, uid, _ := strings.Cut(mustKubectl(t, "", "get", "pods", "-n", "skyhook", "-l", "skyhook.nvidia.com/name="+w.name,
+		"-o", "jsonpath={.items[0].metadata.name} {.items[0].metadata.uid}"), " ")
+	pods, said := watchAll[*corev1.Pod](t, &corev1.PodList{}), follow(t, pod, "scripts-apply")
+	mustKubectl(t, "", "delete", "pod", "-n", "skyhook", pod, "--wait=false")
+	awaitHost(t, node, "[ ! -e /proc/"+agent+"/exe ]")
+	contains(t, "what the agent said", said(), "could not be killed (state D): process ")
 	onHost(t, node, "sh", "-c", "grep -l '^State:.D' /proc/[0-9]*/status") // its child is still there
 	onHost(t, node, "fsfreeze", "-u", frozen)
 	untilReady(t, w.name)
+	if codes := exitCodes(pods, uid, "scripts-apply"); !slices.Equal(codes, []int32{143}) {
+		t.Errorf("the agent ended with %d, want 143; the kubelet's SIGKILL makes that 137", codes)
+	}
+}
+
+// exitCodes are the different ones with which a container of a pod ended.
+func exitCodes(pods *versions[*corev1.Pod], uid, container string) (codes []int32) {
+	pods.each(func(p *corev1.Pod) {
+		for _, c := range p.Status.InitContainerStatuses {
+			if string(p.UID) == uid && c.Name == container && c.State.Terminated != nil {
+				codes = append(codes, c.State.Terminated.ExitCode)
+			}
+		}
+	})
+	return slices.Compact(codes)
 }
 
 // TestSecretsAreMasked: a script that prints what it runs and then fails gives its Secret away nowhere.

@@ -63,11 +63,11 @@ func (o Options) withDefaults() (Options, error) {
 		o.Cache = cache
 	}
 	if o.Version == "" {
-		text, err := os.ReadFile(filepath.Join(o.Root, "VERSION"))
+		version, err := Version(o.Root)
 		if err != nil {
-			return o, fmt.Errorf("read the version: %w", err)
+			return o, err
 		}
-		o.Version = strings.TrimSpace(string(text))
+		o.Version = version
 	}
 	if o.Revision == "" {
 		o.Revision = Revision(cmp.Or(o.Package, o.Root))
@@ -103,4 +103,13 @@ func Revision(dir string) string {
 		return ""
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// Version is the version of the project in the folder root, from its file VERSION.
+func Version(root string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(root, "VERSION"))
+	if err != nil {
+		return "", fmt.Errorf("read the version: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
 }

@@ -45,11 +45,11 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
-	text, err := os.ReadFile(filepath.Join(o.Root, "VERSION"))
-	if err != nil {
-		return o, fmt.Errorf("read the version: %w", err)
+	var err error
+	if o.version, err = images.Version(o.Root); err != nil {
+		return o, err
 	}
-	o.version, o.revision = strings.TrimSpace(string(text)), images.Revision(o.Root)
+	o.revision = images.Revision(o.Root)
 	o.created, err = created(o.Root)
 	return o, err
 }

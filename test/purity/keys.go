@@ -23,27 +23,32 @@ func checkKeys(path string) ([]string, error) {
 		return nil, err
 	}
 	ast.Inspect(file, func(node ast.Node) bool {
-		switch n := node.(type) {
-		case *ast.BasicLit:
-			text, _ := strconv.Unquote(n.Value)
-			if n.Kind == token.STRING && strings.Contains(text, v1alpha1.GroupName) && notKeys[text] == "" {
-				found.report(n.Pos(), "%q belongs into api/v1alpha1", text)
-			}
-		case *ast.BinaryExpr:
-			_, literal := n.Y.(*ast.BasicLit)
-			if n.Op == token.ADD && (named(n.X, "GroupName") || named(n.Y, "GroupName") || named(n.X, "KeyPrefix") && literal) {
-				found.report(n.Pos(), "a key that is put together here belongs into api/v1alpha1")
-			}
-		case *ast.ValueSpec:
-			for _, value := range n.Values {
-				if named(value, "GroupName") || named(value, "KeyPrefix") {
-					found.report(n.Pos(), "%s is another name for what api/v1alpha1 has one for", n.Names[0].Name)
-				}
-			}
-		}
+		found.checkKey(node)
 		return true
 	})
 	return found.texts, nil
+}
+
+// checkKey reports what makes a key: a text, a sum with the group's name, or another name of it.
+func (f *findings) checkKey(node ast.Node) {
+	switch n := node.(type) {
+	case *ast.BasicLit:
+		text, _ := strconv.Unquote(n.Value)
+		if n.Kind == token.STRING && strings.Contains(text, v1alpha1.GroupName) && notKeys[text] == "" {
+			f.report(n.Pos(), "%q belongs into api/v1alpha1", text)
+		}
+	case *ast.BinaryExpr:
+		_, literal := n.Y.(*ast.BasicLit)
+		if n.Op == token.ADD && (named(n.X, "GroupName") || named(n.Y, "GroupName") || named(n.X, "KeyPrefix") && literal) {
+			f.report(n.Pos(), "a key that is put together here belongs into api/v1alpha1")
+		}
+	case *ast.ValueSpec:
+		for _, value := range n.Values {
+			if named(value, "GroupName") || named(value, "KeyPrefix") {
+				f.report(n.Pos(), "%s is another name for what api/v1alpha1 has one for", n.Names[0].Name)
+			}
+		}
+	}
 }
 
 // named reports whether an expression is the constant of that name, of whatever package.

@@ -50,8 +50,12 @@ release-check: ## Make the release twice, from nothing, and compare every byte
 	@echo "both are equal:" && sha256sum dist/release-check/[12]/release/$(VERSION)/SHA256SUMS
 
 .PHONY: generate
-generate: ## Write deepcopy methods, CRDs and the chart's copy of them
+generate: ## Write deepcopy methods, CRDs, the chart's copy of them, and the page of all reasons
 	@tools/generate
+
+.PHONY: changelog
+changelog: ## Write CHANGELOG.md from the subjects of the commits, before a release
+	@tools/changelog
 
 .PHONY: clean
 clean: ## Remove what the build made in this folder (caches stay)
@@ -65,7 +69,7 @@ test: verify ## Run every test: generated files, unit, API server, end to end
 
 .PHONY: e2e
 e2e: ## Run only the end-to-end suite, on the testbed
-	@$(GOTESTSUM) --format testname -- -tags e2e -count=1 -p 1 -timeout 40m ./test/e2e ./test/testbed
+	@$(GOTESTSUM) --format testname -- -tags e2e -count=1 -p 1 -timeout 60m ./test/e2e ./test/testbed
 
 .PHONY: verify
 verify: ## Check that the generated files are current

@@ -95,9 +95,5 @@ func firstCells(t *testing.T, title string) []string {
 
 func page(t *testing.T) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(root, "docs/architecture.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
+	return text(t, filepath.Join(root, "docs/architecture.md"))
 }

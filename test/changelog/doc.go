@@ -1,0 +1,2 @@
+// Package changelog tests how the changelog is made, tools/changelog.
+package changelog

@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -180,6 +181,15 @@ func eventually[T client.Object](f *cluster, list client.ObjectList, what string
 	}
 	f.t.Fatalf("not within %s: %s; last seen: %+v", patience, what, last)
 	return last
+}
+
+// becomes waits for something that no object of one kind shows.
+func (f *cluster) becomes(what string, ok func() bool) {
+	f.t.Helper()
+	err := wait.PollUntilContextTimeout(f.t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) { return ok(), nil })
+	if err != nil {
+		f.t.Fatalf("not within %s: %s", patience, what)
+	}
 }
 
 // until waits until the Skyhook's status is as wanted.

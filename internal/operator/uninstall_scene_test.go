@@ -7,13 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -273,15 +271,6 @@ func (s *scene) event(reason string) string {
 	return eventually(s.cluster, &eventsv1.EventList{}, "event "+reason, func(e *eventsv1.Event) bool {
 		return e.Regarding.Name == s.name && e.Reason == reason
 	}).Note
-}
-
-// becomes waits for something that no object of one kind shows.
-func (s *scene) becomes(what string, ok func() bool) {
-	s.t.Helper()
-	err := wait.PollUntilContextTimeout(s.t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) { return ok(), nil })
-	if err != nil {
-		s.t.Fatalf("not within %s: %s", patience, what)
-	}
 }
 
 func (s *scene) remembers(i int) string { return s.record1(s.nodes[i], s.name) }

@@ -174,7 +174,7 @@ func TestRemovedPackageIsUndoneWithItsDefinition(t *testing.T) {
 		t.Errorf("the uninstall pods (%v) had PORT=%q and configMap %s", ran.ran, ran.env["PORT"], diff)
 	}
 	var left appsv1.ControllerRevisionList
-	f.until(s, "no definition of it is kept", func(*v1alpha1.Skyhook) bool {
+	f.becomes("no definition of it is kept", func() bool { // after the status: no change of the Skyhook tells
 		f.must(f.client.List(t.Context(), &left, client.InNamespace(f.namespace)))
 		return len(left.Items) == 1
 	})

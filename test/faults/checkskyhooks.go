@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,7 +54,7 @@ func granted(old, now *v1alpha1.Skyhook) []string {
 func (c *watcher) atWork(s *v1alpha1.Skyhook) map[string]string {
 	nodes := map[string]string{}
 	for _, pod := range c.w.cluster.Pods() {
-		if owner, ours := ownerOf(pod); ours && owner.UID == s.UID && live(pod) && (s.Spec.DeploymentPolicy == "" || !failing(pod)) {
+		if owner, ours := ownerOf(pod); ours && owner.UID == s.UID && live(pod) && (s.Spec.DeploymentPolicy == "" || !failing(pod) && !c.endless(pod, s)) {
 			nodes[pod.Spec.NodeName] = "pod"
 		}
 	}
@@ -76,6 +77,22 @@ func failing(pod *corev1.Pod) bool {
 		stuck := c.State.Waiting != nil && c.State.Waiting.Reason != "" && c.State.Waiting.Reason != "PodInitializing" && c.State.Waiting.Reason != "ContainerCreating"
 		return stuck || c.RestartCount > 0 || c.State.Terminated != nil && c.State.Terminated.ExitCode != 0 || c.LastTerminationState.Terminated != nil
 	})
+}
+
+// endless reports whether the pod of a failed stage is still there long after its grace period, as its node is dead: under a
+// policy such a node does not hold up its batch either.
+func (c *watcher) endless(pod *corev1.Pod, s *v1alpha1.Skyhook) bool {
+	if pod.DeletionTimestamp == nil || c.w.clocksAgree() && c.w.now.Before(pod.DeletionTimestamp.Add(30*time.Second)) {
+		return false
+	}
+	n := c.w.node(pod.Spec.NodeName)
+	if n == nil {
+		return false
+	}
+	r, err := record.Read(s.Name, n.Annotations)
+	id := identityOf(pod)
+	e, known := r.Packages[id.Name+"|"+id.Version]
+	return err == nil && known && e.State == v1alpha1.StateErroring
 }
 
 // checkBudget: nodes at work never exceed the budget when one more begins.

@@ -188,6 +188,16 @@ var drains = []row{
 		want: "wait a DrainTimeout; tell DrainTimeout since=-10m0s; evict; again 5s; is erroring",
 	},
 	{
+		name: "a drain that lasts too long keeps its permit under the cordon of somebody else, too",
+		spec: "a@1.0!reboot", gate: "admins revoked late=EvictionRefused told=DrainTimeout/-10m",
+		want: "wait a DrainTimeout; tell DrainTimeout since=-10m0s; evict; again 5s; is erroring",
+	},
+	{
+		name: "nothing is drained with a permit that is taken back before",
+		spec: "a@1.0!reboot", gate: "admins revoked",
+		want: "wait a WaitingForPermit; tell WaitingForPermit; is waiting; returned",
+	},
+	{
 		name: "it still takes too long: its time does not start over",
 		spec: "a@1.0!reboot", gate: "ours late=EvictionRefused told=DrainTimeout/-10m",
 		want: "wait a DrainTimeout; tell DrainTimeout since=-10m0s; evict; again 5s; is erroring",

@@ -136,9 +136,11 @@ func (p *pass) entry(u unit) *record.Entry {
 }
 
 // revoke takes a permit out of use that the node has to give back. One whose node is cordoned or interrupted counts anyway,
-// so it stays in use.
+// so it stays in use. So does that of a drain which lasts too long on a node that somebody else cordoned: without a permit
+// nobody would drain the node any more, nor tell what holds the drain.
 func (p *pass) revoke() {
-	if p.Permit != nil && p.Permit.Revoked && !p.out.Record.Cordoned && !p.interrupting() {
+	overdue := p.Record.Wait != nil && p.Record.Wait.Overdue
+	if p.Permit != nil && p.Permit.Revoked && !p.out.Record.Cordoned && !p.interrupting() && !overdue {
 		p.revoked, p.Permit = p.Permit, nil
 	}
 }

@@ -132,7 +132,9 @@ var settings = map[string]func(t *testing.T, o *lifecycle.Observation, v string)
 				o.Record.Wait.DrainSince = metav1.NewTime(now.Add(duration(t, drain)))
 			}
 		}()
-		o.Record.Wait = &record.Wait{Reason: reason, Message: message(reason), Since: metav1.NewTime(now.Add(duration(t, since)))}
+		o.Record.Wait = &record.Wait{
+			Reason: reason, Message: message(reason), Since: metav1.NewTime(now.Add(duration(t, since))), Overdue: reason == v1alpha1.ReasonDrainTimeout,
+		}
 	},
 }
 

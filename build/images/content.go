@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/skyhook-operator/skyhook/pkg/image"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
-	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
 )
 
 // notShipped are the names at the top of a package's folder that are for its author: what begins with a dot, how the image

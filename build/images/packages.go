@@ -10,8 +10,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/skyhook-operator/skyhook/pkg/image"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
-	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 
+	"github.com/skyhook-operator/skyhook/pkg/image"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
-	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
 )
 
 const validateUsage = `Checks a package without running anything of it.

@@ -12,7 +12,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 
-	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
+	"github.com/skyhook-operator/skyhook/pkg/image"
 )
 
 var errStopped = errors.New("stopped by a signal")

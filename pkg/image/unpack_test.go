@@ -18,7 +18,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
+	"github.com/skyhook-operator/skyhook/pkg/image"
 )
 
 const steps = "skyhook-package/skyhook_dir/"

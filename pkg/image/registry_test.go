@@ -15,7 +15,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
+	"github.com/skyhook-operator/skyhook/pkg/image"
 )
 
 // anonymous has no credentials.

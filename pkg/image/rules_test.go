@@ -7,7 +7,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
+	"github.com/skyhook-operator/skyhook/pkg/image"
 )
 
 const reference = "registry.test/tuning:1.2.3"

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
+	"github.com/skyhook-operator/skyhook/pkg/image"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
-	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
 )
 
 // entry of a layer: name, content, and a header for what is not a plain file.

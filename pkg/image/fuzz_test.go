@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"github.com/skyhook-operator/skyhook/pkg/packagefile/image"
+	"github.com/skyhook-operator/skyhook/pkg/image"
 )
 
 // FuzzLint: whatever a layer holds, nothing is written but what is removed

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/skyhook-operator/skyhook/pkg/image"
 )
 
 // applets are the commands that the base offers through busybox, beside bash.
@@ -20,30 +22,30 @@ var basePackages = []DebianPackage{busybox, bash}
 
 // baseLayer is what every package image starts from: bash and the usual commands, nothing else.
 func baseLayer(ctx context.Context, o Options, platform v1.Platform) (v1.Layer, error) {
-	t := tree{
-		"tmp":        folder(0o1777),
-		"root":       folder(0o700),
-		"etc/passwd": file([]byte("root:x:0:0:root:/root:/bin/bash\n")),
-		"etc/group":  file([]byte("root:x:0:\n")),
-		"bin/sh":     symlink("bash"),
+	t := image.Tree{
+		"tmp":        image.Folder(0o1777),
+		"root":       image.Folder(0o700),
+		"etc/passwd": image.File([]byte("root:x:0:0:root:/root:/bin/bash\n")),
+		"etc/group":  image.File([]byte("root:x:0:\n")),
+		"bin/sh":     image.Symlink("bash"),
 		// The operator copies a package over an earlier copy of itself, with links of a mounted config map in it. Debian's
 		// busybox refuses to replace a link unless forced; and since its own shell would prefer the applet to this
 		// script, the shell of the image is bash.
-		"bin/cp": scripted("#!/bin/sh", `exec /bin/busybox cp -f "$@"`),
+		"bin/cp": image.Program([]byte("#!/bin/sh\nexec /bin/busybox cp -f \"$@\"\n")),
 	}
 	for _, name := range applets {
-		t["bin/"+name] = symlink("busybox")
+		t["bin/"+name] = image.Symlink("busybox")
 	}
 	for _, part := range []struct {
 		from DebianPackage
 		name string
 		to   string
-		as   func([]byte) entry
+		as   func([]byte) image.Entry
 	}{
-		{busybox, "bin/busybox", "bin/busybox", program},
-		{busybox, "usr/share/doc/busybox-static/copyright", "usr/share/doc/busybox-static/copyright", file},
-		{bash, "bin/bash-static", "bin/bash", program},
-		{bash, "usr/share/doc/bash-static/copyright", "usr/share/doc/bash-static/copyright", file},
+		{busybox, "bin/busybox", "bin/busybox", image.Program},
+		{busybox, "usr/share/doc/busybox-static/copyright", "usr/share/doc/busybox-static/copyright", image.File},
+		{bash, "bin/bash-static", "bin/bash", image.Program},
+		{bash, "usr/share/doc/bash-static/copyright", "usr/share/doc/bash-static/copyright", image.File},
 	} {
 		content, err := part.from.extract(ctx, o, platform.Architecture, part.name)
 		if err != nil {
@@ -51,5 +53,5 @@ func baseLayer(ctx context.Context, o Options, platform v1.Platform) (v1.Layer, 
 		}
 		t[part.to] = part.as(content)
 	}
-	return t.layer()
+	return t.Layer()
 }

@@ -3,12 +3,19 @@ package images
 import (
 	"context"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
+
+	"github.com/skyhook-operator/skyhook/pkg/image"
 )
+
+// Source is where the project is.
+const Source = "https://github.com/skyhook-operator/skyhook"
 
 // recipe is how one image is made.
 type recipe struct {
@@ -95,26 +102,68 @@ func build(ctx context.Context, o Options, r recipe) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("its name and its version do not make a reference: %w", err)
 	}
-	index := emptyIndex()
 	result := Result{Name: r.name, Version: r.version, Reference: reference.Name(), Debian: r.debian}
-	images := make([]v1.Image, len(o.Platforms))
+	built := make([]v1.Image, len(o.Platforms))
 	for i, platform := range o.Platforms {
-		layers, err := r.layers(ctx, platform)
-		if err != nil {
+		if built[i], err = buildOne(ctx, o, r, platform); err != nil {
 			return Result{}, fmt.Errorf("%s: %w", platform, err)
 		}
-		if images[i], err = assemble(o, r, platform, layers); err != nil {
-			return Result{}, fmt.Errorf("%s: %w", platform, err)
-		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: images[i], Descriptor: v1.Descriptor{Platform: &platform}})
 	}
-	result.Index = index
-	if result.Digest, err = index.Digest(); err != nil {
+	result.Index = image.NewIndex(o.Platforms, built)
+	if result.Digest, err = result.Index.Digest(); err != nil {
 		return Result{}, err
 	}
-	if result.Size, err = downloadSize(images[0]); err != nil {
+	if result.Size, err = image.DownloadSize(built[0]); err != nil {
 		return Result{}, err
 	}
-	err = write(o, &result, reference, images)
+	err = result.write(o, reference, built)
 	return result, err
+}
+
+func buildOne(ctx context.Context, o Options, r recipe, platform v1.Platform) (v1.Image, error) {
+	layers, err := r.layers(ctx, platform)
+	if err != nil {
+		return nil, err
+	}
+	config := r.config
+	config.Labels = labels(o, r)
+	return image.New(platform, config, layers...)
+}
+
+// write puts the OCI layout and the docker archives below o.Out, and notes their paths.
+func (result *Result) write(o Options, reference name.Tag, built []v1.Image) error {
+	if err := os.MkdirAll(o.Out, 0o755); err != nil {
+		return err
+	}
+	result.Layout = filepath.Join(o.Out, result.Name)
+	if err := image.WriteLayout(result.Layout, result.Reference, result.Index); err != nil {
+		return err
+	}
+	for i, platform := range o.Platforms {
+		file := filepath.Join(o.Out, fmt.Sprintf("%s-%s-%s-%s.tar", result.Name, result.Version, platform.OS, platform.Architecture))
+		if err := image.WriteArchive(file, reference, built[i]); err != nil {
+			return err
+		}
+		result.Tarballs = append(result.Tarballs, file)
+	}
+	return nil
+}
+
+// labels says what the image is. The creation time is left out: it would make every digest new.
+func labels(o Options, r recipe) map[string]string {
+	given := map[string]string{
+		"title":       r.title,
+		"description": r.description,
+		"version":     r.version,
+		"revision":    o.Revision,
+		"source":      r.source,
+		"licenses":    r.licenses,
+	}
+	maps.DeleteFunc(given, func(_, value string) bool { return value == "" })
+	all := make(map[string]string, len(given)+len(r.labels))
+	for key, value := range given {
+		all["org.opencontainers.image."+key] = value
+	}
+	maps.Copy(all, r.labels)
+	return all
 }

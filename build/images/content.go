@@ -45,8 +45,8 @@ func leftOut(dir string) ([]string, error) {
 }
 
 // packageTree is what a package brings, below /skyhook-package: all that is in its folder, but for notShipped.
-func packageTree(dir string) (tree, error) {
-	t := tree{}
+func packageTree(dir string) (image.Tree, error) {
+	t := image.Tree{}
 	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || file == dir {
 			return err
@@ -69,43 +69,43 @@ func packageTree(dir string) (tree, error) {
 
 // packageEntry reads one file. Of its mode only "executable" counts, as in git, and a script is executable always: the
 // umask of a clone must not change the image.
-func packageEntry(name string, d fs.DirEntry) (entry, error) {
+func packageEntry(name string, d fs.DirEntry) (image.Entry, error) {
 	switch {
 	case d.IsDir():
-		return folder(0o755), nil
+		return image.Folder(0o755), nil
 	case d.Type()&fs.ModeSymlink != 0:
 		target, err := os.Readlink(name)
-		return symlink(target), err
+		return image.Symlink(target), err
 	case !d.Type().IsRegular():
-		return entry{}, fmt.Errorf("%s is neither a file nor a folder nor a symbolic link; remove it", packagefile.Printable(name))
+		return image.Entry{}, fmt.Errorf("%s is neither a file nor a folder nor a symbolic link; remove it", packagefile.Printable(name))
 	}
 	info, err := d.Info()
 	if err != nil {
-		return entry{}, err
+		return image.Entry{}, err
 	}
 	content, err := os.ReadFile(name)
 	if err != nil {
-		return entry{}, err
+		return image.Entry{}, err
 	}
 	if info.Mode()&0o111 != 0 || bytes.HasPrefix(content, []byte("#!")) {
-		return program(content), nil
+		return image.Program(content), nil
 	}
-	return file(content), nil
+	return image.File(content), nil
 }
 
 var versionKey = regexp.MustCompile(`("package_version"\s*:\s*)"[^"]*"`)
 
 // setVersion makes config.json say the version that the image's tag will. What says so already stays as it is.
-func (t tree) setVersion(version string) error {
+func setVersion(t image.Tree, version string) error {
 	const name = packagePath + packagefile.ConfigFile
-	if pkg, _ := packagefile.Parse(t[name].content); pkg != nil && pkg.Version == version {
+	if pkg, _ := packagefile.Parse(t[name].Content); pkg != nil && pkg.Version == version {
 		return nil
 	}
-	content := versionKey.ReplaceAll(t[name].content, []byte(`${1}"`+version+`"`))
+	content := versionKey.ReplaceAll(t[name].Content, []byte(`${1}"`+version+`"`))
 	if pkg, report := packagefile.Parse(content); pkg == nil || pkg.Version != version {
 		return errors.Join(fmt.Errorf("%s does not take the version %s", packagefile.ConfigFile, version), report.Err())
 	}
-	t[name] = file(content)
+	t[name] = image.File(content)
 	return nil
 }
 
@@ -113,7 +113,7 @@ func (t tree) setVersion(version string) error {
 type derived struct {
 	o    Options
 	pkg  *packagefile.Package
-	tree tree
+	tree image.Tree
 	// image is below the tree; nil for none.
 	image *image.Image
 }
@@ -146,12 +146,12 @@ func derive(ctx context.Context, o Options, dir string) (derived, error) {
 	if len(names) > 0 {
 		fmt.Fprintf(o.Log, "left out of the image: %s\n", packagefile.Printable(strings.Join(names, ", ")))
 	}
-	return d, errors.Join(err, d.tree.setVersion(d.pkg.Version))
+	return d, errors.Join(err, setVersion(d.tree, d.pkg.Version))
 }
 
 // layers of the base, and that of the package above them.
 func (d derived) layers(ctx context.Context, platform v1.Platform) ([]v1.Layer, error) {
-	own, err := d.tree.layer()
+	own, err := d.tree.Layer()
 	if err != nil {
 		return nil, err
 	}

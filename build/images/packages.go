@@ -10,7 +10,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/skyhook-operator/skyhook/pkg/image"
+	"github.com/skyhook-operator/skyhook/pkg/image/label"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
@@ -99,7 +99,7 @@ func packageRecipe(dir string, pkg *packagefile.Package, layers func(context.Con
 		source:      Source,
 		licenses:    "Apache-2.0 AND GPL-2.0-only AND GPL-3.0-or-later", // ours, busybox, bash
 		config:      v1.Config{Cmd: []string{"/bin/sh"}, Env: []string{"PATH=/bin"}, WorkingDir: "/"},
-		labels:      map[string]string{image.UninstallLabel: strconv.FormatBool(len(pkg.Modes[packagefile.Uninstall]) > 0)},
+		labels:      map[string]string{label.Uninstall: strconv.FormatBool(len(pkg.Modes[packagefile.Uninstall]) > 0)},
 		debian:      basePackages,
 		layers:      layers,
 	}

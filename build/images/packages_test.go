@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -13,8 +14,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/pkg/image"
+	"github.com/skyhook-operator/skyhook/pkg/image/label"
 )
 
 // writePackage makes a package in root/packages/name; every file gets the given mode, and scripts may be executed by those
@@ -73,26 +74,26 @@ func TestPackageTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]entry{
-		"skyhook-package/config.json":          file([]byte(`{"package_version": "1.2.3"}`)),
-		"skyhook-package/skyhook_dir":          folder(0o755),
-		"skyhook-package/skyhook_dir/apply.sh": program([]byte("#!/bin/bash\n")),
-		"skyhook-package/skyhook_dir/data.txt": file([]byte("data")),
-		"skyhook-package/profiles":             folder(0o755),
-		"skyhook-package/profiles/h100":        folder(0o755),
-		"skyhook-package/profiles/h100/x.conf": file([]byte("y=2")),
-		"skyhook-package/defaults":             file([]byte("z")),
-		"skyhook-package/root_dir":             folder(0o755),
-		"skyhook-package/root_dir/etc":         folder(0o755),
-		"skyhook-package/root_dir/etc/p.conf":  file([]byte("x=1")),
-		"skyhook-package/root_dir/etc/q.conf":  symlink("p.conf"),
+	want := map[string]image.Entry{
+		"skyhook-package/config.json":          image.File([]byte(`{"package_version": "1.2.3"}`)),
+		"skyhook-package/skyhook_dir":          image.Folder(0o755),
+		"skyhook-package/skyhook_dir/apply.sh": image.Program([]byte("#!/bin/bash\n")),
+		"skyhook-package/skyhook_dir/data.txt": image.File([]byte("data")),
+		"skyhook-package/profiles":             image.Folder(0o755),
+		"skyhook-package/profiles/h100":        image.Folder(0o755),
+		"skyhook-package/profiles/h100/x.conf": image.File([]byte("y=2")),
+		"skyhook-package/defaults":             image.File([]byte("z")),
+		"skyhook-package/root_dir":             image.Folder(0o755),
+		"skyhook-package/root_dir/etc":         image.Folder(0o755),
+		"skyhook-package/root_dir/etc/p.conf":  image.File([]byte("x=1")),
+		"skyhook-package/root_dir/etc/q.conf":  image.Symlink("p.conf"),
 	}
 	if names, wanted := slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)); !slices.Equal(names, wanted) {
 		t.Fatalf("got  %v\nwant %v", names, wanted)
 	}
 	for name, e := range want {
 		g := got[name]
-		if !bytes.Equal(g.content, e.content) || g.mode != e.mode || g.link != e.link || g.dir != e.dir {
+		if !reflect.DeepEqual(g, e) {
 			t.Errorf("%s: got %+v, want %+v", name, g, e)
 		}
 	}
@@ -101,12 +102,12 @@ func TestPackageTree(t *testing.T) {
 // TestPackageAsAnotherVersion: the tag and config.json say the same, and nothing else changes.
 func TestPackageAsAnotherVersion(t *testing.T) {
 	text := strings.Replace(configText("apply", "apply-check"), `"package_version":`, `"package_version" : `, 1)
-	got := tree{"skyhook-package/config.json": file([]byte(text))}
-	if err := got.setVersion("1.1.0"); err != nil {
+	got := image.Tree{"skyhook-package/config.json": image.File([]byte(text))}
+	if err := setVersion(got, "1.1.0"); err != nil {
 		t.Fatal(err)
 	}
-	if want := strings.Replace(text, "1.2.3", "1.1.0", 1); string(got["skyhook-package/config.json"].content) != want {
-		t.Errorf("got %s, want %s", got["skyhook-package/config.json"].content, want)
+	if want := strings.Replace(text, "1.2.3", "1.1.0", 1); string(got["skyhook-package/config.json"].Content) != want {
+		t.Errorf("got %s, want %s", got["skyhook-package/config.json"].Content, want)
 	}
 	o := Options{Root: t.TempDir(), Log: t.Output(), PackageVersion: "1.1.0"}
 	writePackage(t, o.Root, "p", validPackage(), 0o644)
@@ -114,7 +115,7 @@ func TestPackageAsAnotherVersion(t *testing.T) {
 	if r, err := givenRecipe(t.Context(), o); err != nil || r.version != "1.1.0" {
 		t.Errorf("the tag is %q, error %v", r.version, err)
 	}
-	if err := got.setVersion(`"`); err == nil || !strings.Contains(err.Error(), "config.json does not take the version") {
+	if err := setVersion(got, `"`); err == nil || !strings.Contains(err.Error(), "config.json does not take the version") {
 		t.Errorf("got error %v", err)
 	}
 }
@@ -157,7 +158,7 @@ func TestDerivedPackage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{"skyhook_dir/lib": "below", "skyhook_dir/own.sh": "#!/bin/bash\n", "profiles/x": "x", "skyhook_dir/run.sh": "#!/bin/bash\n"} {
-		if got := string(d.tree[packagePath+name].content); got != content {
+		if got := string(d.tree[packagePath+name].Content); got != content {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}
@@ -190,13 +191,13 @@ func writeBase(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"sh", "mkdir", "cp"} {
-		content["bin/"+name] = program([]byte("x"))
+		content["bin/"+name] = image.Program([]byte("x"))
 	}
 	o := Options{Out: t.TempDir(), Platforms: AllPlatforms[:1]}
 	result, err := build(t.Context(), o, recipe{
 		name: "base", repository: "registry.test/base", version: "1.2.3",
 		layers: func(context.Context, v1.Platform) ([]v1.Layer, error) {
-			layer, err := content.layer()
+			layer, err := content.Layer()
 			return []v1.Layer{layer}, err
 		},
 	})
@@ -238,7 +239,7 @@ func TestPackageRecipes(t *testing.T) {
 			if reference := got[0].repository + ":" + got[0].version; reference != test.want {
 				t.Errorf("got %s, want %s", reference, test.want)
 			}
-			if label := got[0].labels[v1alpha1.ImageLabelUninstall]; label != test.uninstall {
+			if label := got[0].labels[label.Uninstall]; label != test.uninstall {
 				t.Errorf("the label says %q, want %q", label, test.uninstall)
 			}
 		})
@@ -354,16 +355,16 @@ func TestOurPackagesSayWhetherTheyCanBeUninstalled(t *testing.T) {
 		t.Fatalf("got %d recipes, error %v", len(recipes), err)
 	}
 	for _, r := range recipes {
-		label := v1alpha1.ImageLabelUninstall + "=" + r.labels[v1alpha1.ImageLabelUninstall]
+		says := label.Uninstall + "=" + r.labels[label.Uninstall]
 		dockerfile, err := os.ReadFile(filepath.Join(root, "packages", r.name, "Dockerfile"))
 		if os.IsNotExist(err) {
 			continue
 		}
-		if err != nil || !bytes.Contains(dockerfile, []byte(label)) {
-			t.Errorf("the Dockerfile of %s does not set %s (error %v)", r.name, label, err)
+		if err != nil || !bytes.Contains(dockerfile, []byte(says)) {
+			t.Errorf("the Dockerfile of %s does not set %s (error %v)", r.name, says, err)
 		}
-		if r.name == "shellscript" && label != v1alpha1.ImageLabelUninstall+"=true" {
-			t.Errorf("%s has uninstall steps, but its image says %s", r.name, label)
+		if r.name == "shellscript" && says != label.Uninstall+"=true" {
+			t.Errorf("%s has uninstall steps, but its image says %s", r.name, says)
 		}
 	}
 }

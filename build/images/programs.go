@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/skyhook-operator/skyhook/pkg/image"
 )
 
 const (
@@ -45,7 +47,7 @@ func programLayers(o Options, command string) func(context.Context, v1.Platform)
 		if err != nil {
 			return nil, err
 		}
-		layer, err := tree{command: program(binary), "tmp": folder(0o1777), "root": folder(0o700)}.layer()
+		layer, err := image.Tree{command: image.Program(binary), "tmp": image.Folder(0o1777), "root": image.Folder(0o700)}.Layer()
 		return []v1.Layer{layer}, err
 	}
 }

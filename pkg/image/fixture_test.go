@@ -86,7 +86,7 @@ func files(config string, more ...entry) []entry {
 var (
 	amd64 = v1.Platform{OS: "linux", Architecture: "amd64"}
 	arm64 = v1.Platform{OS: "linux", Architecture: "arm64"}
-	label = map[string]string{image.UninstallLabel: "false"}
+	label = map[string]string{"com.nvidia.skyhook.uninstall": "false"}
 )
 
 func build(t testing.TB, platform v1.Platform, labels map[string]string, layers ...v1.Layer) v1.Image {

@@ -1,5 +1,9 @@
-// Package image checks the package in a container image: in a registry, in an
-// OCI layout folder or in a docker archive. It reads layers and runs nothing.
+// Package image reads container images from registries, OCI layout folders and
+// docker archives, writes layers and images, and checks the package in an image.
+// It needs no container engine and runs nothing of what it reads.
+//
+// Whoever made an image is not trusted: what is read of it is bounded in size,
+// number and depth, and a context ends the reading of any file.
 //
 // What is right and wrong about a package is said by packagefile; here are the
 // rules on what surrounds it in an image.
@@ -15,13 +19,8 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
-const (
-	// PackageDir is where an image has its package.
-	PackageDir = "/skyhook-package"
-	// UninstallLabel tells the operator whether the package in an image can be
-	// uninstalled: true or false.
-	UninstallLabel = "com.nvidia.skyhook.uninstall"
-)
+// PackageDir is where an image has its package.
+const PackageDir = "/skyhook-package"
 
 // Image is a package image that was found, for one or more platforms.
 type Image struct {

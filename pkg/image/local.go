@@ -21,8 +21,11 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
-// refName is the annotation with which a layout names its images.
-const refName = "org.opencontainers.image.ref.name"
+// The annotations with which a layout names its images.
+const (
+	refName        = "org.opencontainers.image.ref.name"
+	containerdName = "io.containerd.image.name"
+)
 
 // IsLayout reports whether a folder is an OCI layout.
 func IsLayout(dir string) bool {
@@ -30,19 +33,78 @@ func IsLayout(dir string) bool {
 	return err == nil
 }
 
-// FromLayout finds the images in an OCI layout folder. ctx is for the whole use
-// of the image.
-func FromLayout(ctx context.Context, dir string) (*Image, error) {
+// Stored is an image, or an index of several, as a layout or an archive has it.
+type Stored struct {
+	// Names are what it is called there, as whoever wrote it did: references, or a
+	// tag alone. There may be none.
+	Names []string
+	// Image is nil for an index, and Index for an image.
+	Image v1.Image
+	Index v1.ImageIndex
+	// Platform that the image is said to be for; nil if only its configuration tells.
+	Platform *v1.Platform
+}
+
+// ReadLayout visits what an OCI layout folder lists, but for what is no image
+// and what is for other systems than Linux. It ends with the first error.
+func ReadLayout(dir string, visit func(Stored) error) error {
 	// It is read into memory at once.
 	if info, err := os.Stat(filepath.Join(dir, "index.json")); err == nil && (!info.Mode().IsRegular() || info.Size() > maxConfig) {
-		return nil, fmt.Errorf("read the OCI layout %s: index.json is no file of at most %d bytes", dir, maxConfig)
+		return fmt.Errorf("index.json is no file of at most %d bytes", maxConfig)
 	}
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
-		return nil, fmt.Errorf("read the OCI layout %s: %w", dir, err)
+		return err
 	}
+	return eachIn(index, visit)
+}
+
+// eachIn visits one after the other, so that nothing more is fetched after the
+// first error.
+func eachIn(index v1.ImageIndex, visit func(Stored) error) error {
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return err
+	}
+	for _, d := range manifest.Manifests {
+		s := Stored{Names: namesOf(d.Annotations), Platform: d.Platform}
+		switch {
+		case d.MediaType.IsIndex():
+			s.Index, err = index.ImageIndex(d.Digest)
+		case !d.MediaType.IsImage() || d.Platform != nil && d.Platform.OS != "linux":
+			// Signatures, attestations (platform unknown/unknown), other systems.
+			continue
+		default:
+			s.Image, err = index.Image(d.Digest)
+		}
+		if err == nil {
+			err = visit(s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namesOf is what an image in a layout is called. Where the name is a tag alone,
+// containerd tells the whole of it.
+func namesOf(annotations map[string]string) []string {
+	name, whole := annotations[refName], annotations[containerdName]
+	if whole != "" && !strings.Contains(name, "/") {
+		name = whole
+	}
+	if name == "" {
+		return nil
+	}
+	return []string{name}
+}
+
+// FromLayout finds the images in an OCI layout folder. ctx is for the whole use
+// of the image.
+func FromLayout(ctx context.Context, dir string) (*Image, error) {
 	result := &Image{name: "OCI layout " + dir, whole: true}
-	if err := result.addIndex(index, nil, 0); err != nil {
+	if err := ReadLayout(dir, func(s Stored) error { return result.addStored(s, nil, 0) }); err != nil {
 		return nil, fmt.Errorf("read the OCI layout %s: %w", dir, err)
 	}
 	for n := range result.parts {
@@ -54,7 +116,7 @@ func FromLayout(ctx context.Context, dir string) (*Image, error) {
 // FromIndex takes an image that was just built, and the reference it will have.
 func FromIndex(reference string, index v1.ImageIndex) (*Image, error) {
 	result := &Image{name: "image " + reference, whole: true}
-	if err := result.addIndex(index, tagsOf(reference), 0); err != nil {
+	if err := result.addIndex(index, tagsOf([]string{reference}), 0); err != nil {
 		return nil, fmt.Errorf("read %s: %w", reference, err)
 	}
 	return result.found()
@@ -65,61 +127,44 @@ func FromIndex(reference string, index v1.ImageIndex) (*Image, error) {
 const maxDepth = 3
 
 func (i *Image) addIndex(index v1.ImageIndex, tags []string, depth int) error {
-	manifest, err := index.IndexManifest()
-	if err != nil {
-		return err
-	}
 	if depth > maxDepth {
 		return errors.New("indexes are nested too deeply")
 	}
-	for _, d := range manifest.Manifests {
-		named := tags
-		if reference := d.Annotations[refName]; reference != "" {
-			named = tagsOf(reference)
-		}
-		if err := i.addManifest(index, d, named, depth); err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachIn(index, func(s Stored) error { return i.addStored(s, tags, depth) })
 }
 
-func (i *Image) addManifest(index v1.ImageIndex, d v1.Descriptor, tags []string, depth int) error {
-	switch {
-	case d.MediaType.IsIndex():
-		child, err := index.ImageIndex(d.Digest)
-		if err != nil {
-			return err
-		}
-		return i.addIndex(child, tags, depth+1)
-	case !d.MediaType.IsImage() || d.Platform != nil && d.Platform.OS != "linux":
-		// Signatures, attestations (platform unknown/unknown), other systems.
-		return nil
+// addStored adds what an index of that depth lists. Its own names come before
+// the tags of the index.
+func (i *Image) addStored(s Stored, tags []string, depth int) error {
+	if len(s.Names) > 0 {
+		tags = tagsOf(s.Names)
 	}
-	img, err := index.Image(d.Digest)
-	if err != nil {
+	if s.Index != nil {
+		return i.addIndex(s.Index, tags, depth+1)
+	}
+	if err := checkConfigSize(s.Image); err != nil {
 		return err
 	}
-	if err := checkConfigSize(img); err != nil {
-		return err
-	}
-	return i.add(img, d.Platform, tags)
+	return i.add(s.Image, s.Platform, tags)
 }
 
-// tagsOf reads a full reference or, as some layouts have it, a tag alone.
-func tagsOf(reference string) []string {
-	if !strings.ContainsAny(reference, ":/@") {
-		return []string{reference}
+// tagsOf are the tags in names: full references or, as some layouts have them,
+// tags alone.
+func tagsOf(names []string) []string {
+	var tags []string
+	for _, text := range names {
+		if !strings.ContainsAny(text, ":/@") {
+			tags = append(tags, text)
+		} else if tag, err := name.NewTag(text); err == nil {
+			tags = append(tags, tag.TagStr())
+		}
 	}
-	if tag, err := name.NewTag(reference); err == nil {
-		return []string{tag.TagStr()}
-	}
-	return nil
+	return tags
 }
 
-// FromArchive finds the images in a docker archive, as docker save writes it.
-// ctx is for the whole use of the image.
-func FromArchive(ctx context.Context, file string) (*Image, error) {
+// ReadArchive visits the images in a docker archive, as docker save writes it,
+// until the first error. ctx is for the whole use of the images.
+func ReadArchive(ctx context.Context, file string, visit func(Stored) error) error {
 	open := func() (io.ReadCloser, error) {
 		f, err := os.Open(file)
 		if err != nil {
@@ -128,20 +173,43 @@ func FromArchive(ctx context.Context, file string) (*Image, error) {
 		return untilClosed(ctx, f), nil
 	}
 	manifest, err := tarball.LoadManifest(open)
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("read %s: %w", file, context.Cause(ctx))
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("read %s: %w", file, context.Cause(ctx))
+	case err != nil:
+		return notAnArchive(file, err)
+	}
+	err = checkArchive(open, manifest)
+	for n := 0; n < len(manifest) && err == nil; n++ {
+		s := Stored{Names: manifest[n].RepoTags}
+		if s.Image, err = archived(open, s.Names); err == nil {
+			err = visit(s)
+		}
 	}
 	if err != nil {
-		return nil, notAnArchive(file, err)
+		return fmt.Errorf("read %s: %w", file, err)
 	}
-	if err := checkArchive(open, manifest); err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
+	return nil
+}
+
+// archived is one image of an archive; one without a name can only be alone.
+func archived(open tarball.Opener, names []string) (v1.Image, error) {
+	if len(names) == 0 {
+		return tarball.Image(open, nil)
 	}
+	tag, err := name.NewTag(names[0])
+	if err != nil {
+		return nil, err
+	}
+	return tarball.Image(open, &tag)
+}
+
+// FromArchive finds the images in a docker archive, as docker save writes it.
+// ctx is for the whole use of the image.
+func FromArchive(ctx context.Context, file string) (*Image, error) {
 	result := &Image{name: "archive " + file}
-	for _, d := range manifest {
-		if err := result.addArchived(open, d); err != nil {
-			return nil, fmt.Errorf("read %s: %w", file, err)
-		}
+	if err := ReadArchive(ctx, file, func(s Stored) error { return result.add(s.Image, nil, tagsOf(s.Names)) }); err != nil {
+		return nil, err
 	}
 	return result.found()
 }
@@ -184,25 +252,6 @@ func isSparse(header *tar.Header) bool {
 		}
 	}
 	return false
-}
-
-func (i *Image) addArchived(open tarball.Opener, d tarball.Descriptor) error {
-	var (
-		tags []string
-		key  *name.Tag
-	)
-	for _, text := range d.RepoTags {
-		tag, err := name.NewTag(text)
-		if err != nil {
-			return err
-		}
-		tags, key = append(tags, tag.TagStr()), &tag
-	}
-	img, err := tarball.Image(open, key)
-	if err != nil {
-		return err
-	}
-	return i.add(img, nil, tags)
 }
 
 func notAnArchive(file string, err error) error {

@@ -2,11 +2,9 @@ package image
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -15,15 +13,127 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// maxConfig bounds the configuration of an image, in bytes: the most that
-// registries have to accept of a manifest, and far more than any needs.
+// maxConfig bounds manifest and configuration of an image, in bytes: the most
+// that registries have to accept of a manifest, and far more than any needs.
 const maxConfig = 4 << 20
 
-// FromRegistry finds an image by its reference. keys are the credentials, such
-// as [authn.DefaultKeychain]; ctx is for the whole use of the image.
+// Registry asks registries about images without fetching any layer. The zero
+// value has no credentials. Several goroutines may use one.
 //
 // A registry is asked in plain HTTP only if its name is of this machine or of a
-// private network, as container tools do.
+// private network (localhost, *.local, the addresses of RFC 1918), as container
+// tools do. Of no answer more than 4 MiB is read. [CauseOf] sorts the errors.
+type Registry struct {
+	// Keys are the credentials; nil for none. They go to their registry alone.
+	Keys authn.Keychain
+	// UserAgent that registries see; empty for the library's.
+	UserAgent string
+}
+
+// Digest returns what a reference stands for, such as sha256:<64 hexadecimal
+// digits>. A reference with a digest needs no request for that.
+func (r Registry) Digest(ctx context.Context, reference string) (string, error) {
+	parsed, err := name.ParseReference(reference)
+	if err != nil {
+		return "", err
+	}
+	if pinned, ok := parsed.(name.Digest); ok {
+		return pinned.DigestStr(), nil
+	}
+	options := r.options(ctx)
+	head, err := remote.Head(parsed, options...)
+	if err == nil {
+		return head.Digest.String(), nil
+	}
+	var status *transport.Error
+	cause := CauseOf(err)
+	if cause == Unreachable || cause == Untrusted || ctx.Err() != nil || errors.As(err, &status) && status.Temporary() {
+		return "", err
+	}
+	// Some registries answer HEAD without a digest, and all without saying what is wrong.
+	full, err := remote.Get(parsed, options...)
+	if err != nil {
+		return "", saidTooMuch(err)
+	}
+	return full.Digest.String(), nil
+}
+
+// Labels returns the labels of the image that has the digest in the repository
+// of a reference; of an image for several platforms those of the first for Linux.
+func (r Registry) Labels(ctx context.Context, reference, digest string) (map[string]string, error) {
+	parsed, err := name.ParseReference(reference)
+	if err != nil {
+		return nil, err
+	}
+	artifact, err := remote.Get(parsed.Context().Digest(digest), r.options(ctx)...)
+	if err != nil {
+		return nil, saidTooMuch(err)
+	}
+	img, err := firstForLinux(artifact)
+	if err != nil {
+		return nil, err
+	}
+	file, err := img.ConfigFile()
+	if err != nil {
+		return nil, saidTooMuch(err)
+	}
+	return file.Config.Labels, nil
+}
+
+func (r Registry) options(ctx context.Context) []remote.Option {
+	options := []remote.Option{remote.WithContext(ctx), remote.WithTransport(bounded{remote.DefaultTransport})}
+	if r.Keys != nil {
+		options = append(options, remote.WithAuthFromKeychain(r.Keys))
+	}
+	if r.UserAgent != "" {
+		options = append(options, remote.WithUserAgent(r.UserAgent))
+	}
+	return options
+}
+
+// bounded is a transport that reads no more than maxConfig of an answer.
+type bounded struct{ next http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := b.next.RoundTrip(r)
+	if err == nil {
+		response.Body = http.MaxBytesReader(nil, response.Body, maxConfig)
+	}
+	return response, err
+}
+
+// saidTooMuch puts right what the standard library says of answers that are too
+// large: that requests are.
+func saidTooMuch(err error) error {
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return fmt.Errorf("the registry sends more than %d MiB: %w", maxConfig>>20, err)
+	}
+	return err
+}
+
+func firstForLinux(artifact *remote.Descriptor) (v1.Image, error) {
+	if !artifact.MediaType.IsIndex() {
+		return artifact.Image()
+	}
+	index, err := artifact.ImageIndex()
+	if err != nil {
+		return nil, err
+	}
+	list, err := index.IndexManifest()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range list.Manifests {
+		if m.MediaType.IsImage() && m.Platform != nil && m.Platform.OS == "linux" {
+			return index.Image(m.Digest)
+		}
+	}
+	return nil, errors.New("the index lists no image for linux")
+}
+
+// FromRegistry finds an image by its reference, for all of its platforms. keys
+// are the credentials, such as [authn.DefaultKeychain]; ctx is for the whole use
+// of the image. As to plain HTTP see [Registry].
 func FromRegistry(ctx context.Context, reference string, keys authn.Keychain) (*Image, error) {
 	parsed, err := name.ParseReference(reference)
 	if err != nil {
@@ -56,10 +166,7 @@ func (i *Image) fetch(ctx context.Context, reference name.Reference, keys authn.
 	if err != nil {
 		return err
 	}
-	if err := checkConfigSize(img); err != nil {
-		return err
-	}
-	return i.add(img, nil, tags)
+	return i.addStored(Stored{Image: img}, tags, 0)
 }
 
 func checkConfigSize(img v1.Image) error {
@@ -71,30 +178,4 @@ func checkConfigSize(img v1.Image) error {
 		return fmt.Errorf("the configuration of the image has more than %d bytes", maxConfig)
 	}
 	return nil
-}
-
-// explain says what to do about an image that cannot be had.
-func explain(reference name.Reference, err error) error {
-	var (
-		status    *transport.Error
-		untrusted *tls.CertificateVerificationError
-		host      = reference.Context().RegistryStr()
-		way       *url.Error
-		advice    = ""
-	)
-	switch {
-	case errors.As(err, &untrusted):
-		advice = "; name the certificates to trust in SSL_CERT_FILE or SSL_CERT_DIR"
-	case !errors.As(err, &status):
-		if errors.As(err, &way) {
-			advice = "; check its name, and that " + host + " can be reached from here"
-		}
-	case status.StatusCode == http.StatusNotFound:
-		advice = "; check its name and its tag; it has to be pushed first"
-	case status.StatusCode == http.StatusUnauthorized || status.StatusCode == http.StatusForbidden:
-		advice = "; it does not exist, or credentials are missing: docker login " + host
-	case status.StatusCode == http.StatusTooManyRequests:
-		advice = "; wait, or log in: docker login " + host
-	}
-	return fmt.Errorf("get image %s: %w%s", reference.Name(), err, advice)
 }

@@ -88,6 +88,82 @@ func TestFromRegistry(t *testing.T) {
 	}
 }
 
+// TestRegistry asks for what the tag stands for, and for the labels of the first image for Linux.
+func TestRegistry(t *testing.T) {
+	host := newRegistry(t, true)
+	windows := v1.Platform{OS: "windows", Architecture: "amd64"}
+	said := build(t, arm64, map[string]string{"said": "first"})
+	push(t, host+"/tuning:1", index(t, build(t, windows, nil), said, good(t, amd64)))
+	push(t, host+"/windows:1", index(t, build(t, windows, nil)))
+	if err := remote.Write(tag(t, host+"/one:1"), said, remote.WithAuthFromKeychain(robot)); err != nil {
+		t.Fatal(err)
+	}
+	r := image.Registry{Keys: robot}
+	tests := map[string]struct {
+		registry  image.Registry
+		reference string
+		said      string
+		cause     image.Cause
+	}{
+		"an index":          {r, host + "/tuning:1", "first", 0},
+		"one image":         {r, host + "/one:1", "first", 0},
+		"not for Linux":     {r, host + "/windows:1", "", image.Unusable},
+		"not there":         {r, host + "/tuning:2", "", image.Missing},
+		"no reference":      {r, "UPPER case", "", image.BadReference},
+		"no credentials":    {image.Registry{}, host + "/tuning:1", "", image.Denied},
+		"nobody is there":   {r, "127.0.0.1:1/tuning:1", "", image.Unreachable},
+		"wrong credentials": {image.Registry{Keys: only{Username: "robot"}}, host + "/tuning:1", "", image.Denied},
+	}
+	for title, test := range tests {
+		t.Run(title, func(t *testing.T) {
+			var labels map[string]string
+			digest, err := test.registry.Digest(t.Context(), test.reference)
+			if err == nil {
+				labels, err = test.registry.Labels(t.Context(), test.reference, digest)
+			}
+			if labels["said"] != test.said || (err == nil) != (test.said != "") || err != nil && image.CauseOf(err) != test.cause {
+				t.Errorf("digest %q, labels %v, error %v of cause %d", digest, labels, err, image.CauseOf(err))
+			}
+		})
+	}
+	digest, err := said.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Digest(t.Context(), "127.0.0.1:1/tuning:1@"+digest.String()); err != nil || got != digest.String() {
+		t.Errorf("a reference with a digest: %s, %v", got, err)
+	}
+}
+
+// TestRegistry_IsBounded: no answer is read for ever.
+func TestRegistry_IsBounded(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/v2/":
+			return
+		case r.Method == http.MethodHead:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
+		for range 10 {
+			if _, err := io.WriteString(w, strings.Repeat("x", 1<<20)); err != nil {
+				return // the client has seen enough
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	reference := strings.TrimPrefix(server.URL, "http://") + "/tuning:1"
+	_, err := image.Registry{}.Digest(t.Context(), reference)
+	if image.CauseOf(err) != image.Unusable || !strings.Contains(err.Error(), "the registry sends more than 4 MiB") {
+		t.Errorf("the digest: %v", err)
+	}
+	_, err = image.Registry{}.Labels(t.Context(), reference, "sha256:"+strings.Repeat("a", 64))
+	if image.CauseOf(err) != image.Unusable || !strings.Contains(err.Error(), "the registry sends more than 4 MiB") {
+		t.Errorf("the labels: %v", err)
+	}
+}
+
 func TestFromRegistry_OneImage(t *testing.T) {
 	reference := newRegistry(t, false) + "/tuning:1.2.3"
 	if err := remote.Write(tag(t, reference), good(t, amd64)); err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/skyhook-operator/skyhook/pkg/image/label"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
@@ -12,7 +13,7 @@ import (
 // the image, a JSON document as OCI defines it.
 const (
 	configFile   = "image configuration"
-	labelPointer = "/config/Labels/" + UninstallLabel
+	labelPointer = "/config/Labels/" + label.Uninstall
 	latest       = "latest"
 )
 
@@ -38,13 +39,14 @@ func wrongTags(pkg *packagefile.Package, tags []string) []packagefile.Problem {
 
 func checkLabel(pkg *packagefile.Package, labels map[string]string, report *packagefile.Report) {
 	want := strconv.FormatBool(len(pkg.Modes[packagefile.Uninstall]) > 0)
-	got, given := labels[UninstallLabel]
-	problem := packagefile.Problem{File: configFile, Pointer: labelPointer, Fix: "set it to " + want + " (LABEL " + UninstallLabel + "=" + want + ")"}
+	got, given := labels[label.Uninstall]
+	_, told := label.CanUninstall(labels)
+	problem := packagefile.Problem{File: configFile, Pointer: labelPointer, Fix: "set it to " + want + " (LABEL " + label.Uninstall + "=" + want + ")"}
 	switch {
 	case !given:
 		problem.Message = "is missing: users have to say themselves whether the package can be uninstalled"
 		report.Warnings = append(report.Warnings, problem)
-	case got != "true" && got != "false":
+	case !told:
 		problem.Message = fmt.Sprintf("is %q, which is neither true nor false", got)
 		report.Errors = append(report.Errors, problem)
 	case got != want:

@@ -50,7 +50,7 @@ func TestLint_LabelAgreesWithThePackage(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			labels := map[string]string{image.UninstallLabel: test.label}
+			labels := map[string]string{"com.nvidia.skyhook.uninstall": test.label}
 			if test.label == "" {
 				labels = nil
 			}

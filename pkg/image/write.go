@@ -1,145 +1,93 @@
 package image
 
 import (
-	"archive/tar"
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"os"
-	"path"
-	"path/filepath"
-	"slices"
-	"strings"
 
-	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// oddity says why a file of a package was not unpacked, and what to do.
-type oddity struct{ message, fix string }
-
-// write adds an entry of a layer to what lower layers brought.
-func (c *content) write(name string, header *tar.Header, r io.Reader) error {
-	if header.Typeflag == tar.TypeDir {
-		return c.folder(name)
-	}
-	err := errors.Join(c.remove(name), c.root.MkdirAll(path.Dir(name), 0o755))
+// New puts layers, the lowest first, together to the image for one platform. It
+// was made at the epoch, so equal input gives equal digests.
+func New(platform v1.Platform, config v1.Config, layers ...v1.Layer) (v1.Image, error) {
+	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	img, err := mutate.AppendLayers(img, layers...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	switch header.Typeflag {
-	case tar.TypeReg, tar.TypeCont, tar.TypeGNUSparse:
-		return c.file(name, header, r)
-	case tar.TypeSymlink:
-		return c.symlink(name, header.Linkname)
-	case tar.TypeLink:
-		return c.hardLink(name, header.Linkname)
-	}
-	c.odd[name] = oddity{
-		"is a " + kinds[header.Typeflag] + " (type " + fmt.Sprintf("%q", header.Typeflag) + " in the layer)",
-		"remove it: a package holds files, folders and symbolic links",
-	}
-	return nil
-}
-
-var kinds = map[byte]string{tar.TypeFifo: "named pipe", tar.TypeChar: "device", tar.TypeBlock: "device"}
-
-func (c *content) folder(name string) error {
-	if info, err := c.root.Lstat(name); err == nil && !info.IsDir() {
-		if err := c.remove(name); err != nil {
-			return err
-		}
-	}
-	// Not with the mode of the layer: it could lock us out.
-	return c.root.MkdirAll(name, 0o755)
-}
-
-func (c *content) file(name string, header *tar.Header, r io.Reader) error {
-	r = io.LimitReader(r, c.kept(name))
-	f, err := c.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	file, err := img.ConfigFile()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = io.Copy(f, r)
-	// After umask, and readable for us in any case.
-	return errors.Join(err, f.Chmod(os.FileMode(header.Mode&0o777)|0o400), f.Close())
+	file = file.DeepCopy()
+	file.OS, file.Architecture, file.Config = platform.OS, platform.Architecture, config
+	file.Created = v1.Time{Time: epoch}
+	for i := range file.History {
+		file.History[i].Created = v1.Time{Time: epoch}
+	}
+	return mutate.ConfigFile(img, file)
 }
 
-// kept is how much of a file matters here. It also keeps a file that is large
-// only once it is unpacked, such as one with holes, from filling this machine.
-func (c *content) kept(name string) int64 {
-	switch {
-	case inPackage(name) && c.whole:
-		return maxWhole
-	case name == packagePath+"/"+packagefile.ConfigFile:
-		return maxConfigFile
-	case inPackage(name):
-		return packagefile.MaxScript
-	}
-	return 0
-}
-
-// symlink keeps the links of a package as they are. Elsewhere they only have
-// to lead on within what was unpacked, such as from /bin to /usr/bin.
-func (c *content) symlink(name, target string) error {
-	if !inPackage(name) && path.IsAbs(target) {
-		relative, err := filepath.Rel(path.Join("/", path.Dir(name)), target)
-		if err != nil {
-			return err
-		}
-		target = relative
-	}
-	return c.root.Symlink(target, name)
-}
-
-func (c *content) hardLink(name, target string) error {
-	target = path.Clean("/" + target)[1:]
-	switch {
-	case !inPackage(name):
-		// Busybox's programs are hard links; that they are there is enough.
-		return c.file(name, &tar.Header{Mode: 0o755}, nil)
-	case c.has(target):
-		return c.root.Link(target, name)
-	}
-	c.odd[name] = oddity{"is a hard link to /" + target + ", out of the package", "copy that file into the package"}
-	return nil
-}
-
-// lint checks the package that was unpacked.
-func (c *content) lint(ctx context.Context) (*packagefile.Package, packagefile.Report, error) {
-	info, err := c.root.Lstat(packagePath)
-	if err != nil || !info.IsDir() {
-		var report packagefile.Report
-		report.Errors = []packagefile.Problem{{
-			File: PackageDir, Message: "is not a folder in the image", Fix: "copy the package's files to it (COPY . " + PackageDir + ")",
-		}}
-		return nil, report, nil
-	}
-	root, err := c.root.OpenRoot(packagePath)
-	if err != nil {
-		return nil, packagefile.Report{}, err
-	}
-	defer func() { _ = root.Close() }()
-	pkg, report, err := packagefile.Lint(ctx, root.FS())
-	if err != nil {
-		return nil, report, err
-	}
-	report.Errors = append(report.Errors, c.oddities()...)
-	if c.files > fairFiles || c.bytes > fairBytes {
-		report.Warnings = append(report.Warnings, packagefile.Problem{
-			File: PackageDir, Message: fmt.Sprintf("has more than %d files and folders or %d MiB", fairFiles, fairBytes>>20),
-			Fix: "let its scripts fetch what is large: each stage copies the package to the host",
+// NewIndex makes one index of images for several platforms: images[i] is that
+// for platforms[i].
+func NewIndex(platforms []v1.Platform, images []v1.Image) v1.ImageIndex {
+	index := emptyIndex()
+	for i, img := range images {
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add: img, Descriptor: v1.Descriptor{Platform: &platforms[i]},
 		})
 	}
-	return pkg, report, nil
+	return index
 }
 
-func (c *content) oddities() []packagefile.Problem {
-	problems := c.refused
-	for _, name := range slices.Sorted(maps.Keys(c.odd)) {
-		file := strings.TrimPrefix(name, packagePath+"/")
-		problems = append(problems, packagefile.Problem{File: file, Message: c.odd[name].message, Fix: c.odd[name].fix})
+func emptyIndex() v1.ImageIndex { return mutate.IndexMediaType(empty.Index, types.OCIImageIndex) }
+
+// DownloadSize is the size of everything that a node fetches for an image, in
+// bytes: its manifest, its configuration and its layers as they are packed.
+func DownloadSize(img v1.Image) (int64, error) {
+	manifest, err := img.Manifest()
+	if err != nil {
+		return 0, err
 	}
-	return problems
+	size, err := img.Size()
+	if err != nil {
+		return 0, err
+	}
+	size += manifest.Config.Size
+	for _, layer := range manifest.Layers {
+		size += layer.Size
+	}
+	return size, nil
+}
+
+// WriteLayout replaces the folder dir by an OCI layout with one index, which it
+// calls by the reference: repository and tag.
+func WriteLayout(dir, reference string, index v1.ImageIndex) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	path, err := layout.Write(dir, emptyIndex())
+	if err == nil {
+		err = path.AppendIndex(index, layout.WithAnnotations(map[string]string{refName: reference}))
+	}
+	if err != nil {
+		return fmt.Errorf("write the OCI layout: %w", err)
+	}
+	return nil
+}
+
+// WriteArchive replaces a docker archive, which holds the image of one platform,
+// at once, so that nobody loads half of one.
+func WriteArchive(file string, tag name.Tag, img v1.Image) error {
+	partial := file + ".partial"
+	if err := tarball.WriteToFile(partial, tag, img); err != nil {
+		return fmt.Errorf("write %s: %w", partial, err)
+	}
+	return os.Rename(partial, file)
 }

@@ -3,9 +3,6 @@
 package e2e
 
 import (
-	"archive/tar"
-	"bytes"
-	"io"
 	"strings"
 	"testing"
 
@@ -13,9 +10,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/pkg/image"
 )
 
 // movingImage is a package whose tag the test moves.
@@ -28,40 +25,29 @@ func variant(t *testing.T, which string) v1.Image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	image, err := remote.Image(ref, remote.WithContext(t.Context()))
+	lower, err := remote.Image(ref, remote.WithContext(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	which += "\n"
-	var file bytes.Buffer
-	w := tar.NewWriter(&file)
-	if err := w.WriteHeader(&tar.Header{Name: "skyhook-package/skyhook_dir/which", Mode: 0o644, Size: int64(len(which))}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(w, which); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil })
+	layer, err := image.Tree{"skyhook-package/skyhook_dir/which": image.File([]byte(which + "\n"))}.Layer()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if image, err = mutate.AppendLayers(image, layer); err != nil {
+	changed, err := mutate.AppendLayers(lower, layer)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return image
+	return changed
 }
 
 // moveTag has the tag of the moving package stand for a variant, and returns its digest.
 func moveTag(t *testing.T, which string) string {
 	t.Helper()
-	image := variant(t, which)
-	if err := bed.Push(t.Context(), image, movingImage+":1.1.0"); err != nil {
+	moved := variant(t, which)
+	if err := bed.Push(t.Context(), moved, movingImage+":1.1.0"); err != nil {
 		t.Fatal(err)
 	}
-	digest, err := image.Digest()
+	digest, err := moved.Digest()
 	if err != nil {
 		t.Fatal(err)
 	}

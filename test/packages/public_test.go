@@ -1,11 +1,7 @@
 package packages_test
 
 import (
-	"archive/tar"
-	"bytes"
 	"encoding/json"
-	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,11 +12,9 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/skyhook-operator/skyhook/build/images"
+	"github.com/skyhook-operator/skyhook/pkg/image"
 )
 
 // public is what is known of a package of the field's public repository: names, versions, modes and keys. Its scripts are
@@ -97,40 +91,26 @@ func must(t *testing.T, err error) {
 // archive is the image, made from folders of which later ones win.
 func (p public) archive(t *testing.T, dirs ...string) string {
 	t.Helper()
-	contents := map[string][]byte{"bin/sh": nil, "bin/mkdir": nil, "bin/cp": nil}
+	contents := image.Tree{"bin/sh": image.Program(nil), "bin/mkdir": image.Program(nil), "bin/cp": image.Program(nil)}
 	for _, dir := range dirs {
 		for _, file := range folders(t, dir+"/*") {
 			if filepath.Base(file) == "config.json" {
-				contents["skyhook-package/config.json"] = read(t, file)
+				contents["skyhook-package/config.json"] = image.File(read(t, file))
 				continue
 			}
 			for _, step := range folders(t, file+"/*") {
-				contents["skyhook-package/skyhook_dir/"+filepath.Base(step)] = read(t, step)
+				contents["skyhook-package/skyhook_dir/"+filepath.Base(step)] = image.File(read(t, step))
 			}
 		}
 	}
-	var raw bytes.Buffer
-	w := tar.NewWriter(&raw)
-	for _, name := range slices.Sorted(maps.Keys(contents)) {
-		must(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(contents[name]))}))
-		_, err := w.Write(contents[name])
-		must(t, err)
-	}
-	must(t, w.Close())
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw.Bytes())), nil })
+	layer, err := contents.Layer()
 	must(t, err)
-	img, err := mutate.AppendLayers(empty.Image, layer)
-	must(t, err)
-	config, err := img.ConfigFile()
-	must(t, err)
-	config = config.DeepCopy()
-	config.OS, config.Architecture = "linux", runtime.GOARCH
-	img, err = mutate.ConfigFile(img, config)
+	img, err := image.New(v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, v1.Config{}, layer)
 	must(t, err)
 	tag, err := name.NewTag("registry.test/" + p.name + ":" + p.tag)
 	must(t, err)
 	file := filepath.Join(t.TempDir(), "image.tar")
-	must(t, tarball.WriteToFile(file, tag, img))
+	must(t, image.WriteArchive(file, tag, img))
 	return file
 }
 

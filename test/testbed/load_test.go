@@ -60,6 +60,8 @@ func dockerArchive(t *testing.T, images map[string]v1.Image) string {
 	return file
 }
 
+const refName = "org.opencontainers.image.ref.name"
+
 // ociLayout writes a folder with an index of two images under one name, and one image without a name.
 func ociLayout(t *testing.T, annotation, indexName string, more ...v1.Image) string {
 	t.Helper()
@@ -147,7 +149,7 @@ func TestLoadNeedsAName(t *testing.T) {
 }
 
 func TestLoadLayout(t *testing.T) {
-	for _, annotation := range []string{annotationImageName, annotationRefName} {
+	for _, annotation := range []string{"io.containerd.image.name", refName} {
 		dir := ociLayout(t, annotation, "ghcr.io/x/multi:3")
 		for kind, file := range map[string]string{"folder": dir, "tarball": tarOf(t, dir)} {
 			t.Run(annotation+" "+kind, func(t *testing.T) {
@@ -169,8 +171,8 @@ func TestLoadLayoutErrors(t *testing.T) {
 	}
 	other := tarOf(t, t.TempDir())
 	for what, tt := range map[string]struct{ file, want string }{
-		"an image without a name": {ociLayout(t, annotationRefName, "ghcr.io/x/a:1", randomImage(t)), "--as"},
-		"only a tag as name":      {ociLayout(t, annotationRefName, "1.0"), "--as"},
+		"an image without a name": {ociLayout(t, refName, "ghcr.io/x/a:1", randomImage(t)), "--as"},
+		"only a tag as name":      {ociLayout(t, refName, "1.0"), "--as"},
 		"no archive":              {text, text},
 		"another archive":         {other, "neither a docker archive nor an OCI layout"},
 		"no file":                 {text + ".none", "no such file"},

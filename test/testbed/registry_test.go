@@ -210,7 +210,7 @@ func TestProgramImage(t *testing.T) {
 	for name, h := range files {
 		entries[name] = h.Mode
 	}
-	if entries["bin/tool"] != 0o755 || entries["tmp"] != 0o1777 || len(entries) != 2 {
+	if entries["bin/tool"] != 0o755 || entries["tmp"] != 0o1777 || entries["bin"] != 0o755 || len(entries) != 3 {
 		t.Errorf("entries %v", entries)
 	}
 	if _, err := ProgramImage(map[string]string{"x": src + ".none"}); err == nil {

@@ -103,6 +103,3 @@ const (
 	// AnnotationExpiration tells people and tools when the certificate in a Secret ends, as RFC 3339.
 	AnnotationExpiration = KeyPrefix + "expiration"
 )
-
-// ImageLabelUninstall is the label of an image that says whether the package in it can be uninstalled: true or false.
-const ImageLabelUninstall = "com.nvidia.skyhook.uninstall"

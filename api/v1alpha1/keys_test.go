@@ -119,7 +119,7 @@ func TestKeys(t *testing.T) {
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
 			t.Errorf("%s: %q: %s", c.name, key, strings.Join(problems, "; "))
 		}
-		kind := regexp.MustCompile(`^(Annotation|Label|Finalizer|ImageLabel)`).FindString(c.name)
+		kind := regexp.MustCompile(`^(Annotation|Label|Finalizer)`).FindString(c.name)
 		if other, ok := seen[kind+" "+key]; ok || kind == "" {
 			t.Errorf("%s and %s are both %q", other, c.name, key)
 		}

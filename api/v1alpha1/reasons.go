@@ -405,36 +405,21 @@ const (
 	// Ended by: author, package author.
 	// Do: Set `uninstall.enabled`, or build the image with the label.
 	ReasonImageUnlabeled = "ImageUnlabeled"
-	// ReasonReferenceInvalid: The image reference of the package cannot be parsed.
-	// Ended by: author.
-	// Do: Correct `image` of the package.
-	ReasonReferenceInvalid = "ReferenceInvalid"
-	// ReasonUnauthorized: The registry does not accept the operator's credentials for the image.
-	// Ended by: administrator, author.
-	// Do: Give the pull secret, which `IMAGE_PULL_SECRET` names, credentials for this registry; or set
-	// `uninstall.enabled`.
-	ReasonUnauthorized = "Unauthorized"
-	// ReasonImageNotFound: The registry does not have the image, or does not show it without other credentials.
-	// Ended by: author.
-	// Do: Correct `image` and `version` of the package.
+	// ReasonImageNotFound: The registry does not have the image, or does not show it with the operator's credentials.
+	// The operator asks again after ten minutes.
+	// Ended by: author, administrator.
+	// Do: Correct `image` and `version` of the package; or give the pull secret, which `IMAGE_PULL_SECRET` names,
+	// credentials for this registry; or set `uninstall.enabled`.
 	ReasonImageNotFound = "ImageNotFound"
-	// ReasonTimeout: The registry did not answer in time. The operator asks again after ten minutes.
-	// Ended by: time, administrator.
-	// Do: Nothing. If it lasts, let the operator's pod reach the registry, or set `uninstall.enabled`.
-	ReasonTimeout = "Timeout"
-	// ReasonRegistryUnreachable: The operator cannot reach the registry, or does not trust its certificate. It asks
-	// again after ten minutes.
+	// ReasonRegistryUnreachable: The registry does not answer in time or answers with an error, which the message has;
+	// or the operator does not trust its certificate. The operator asks again after ten minutes.
 	// Ended by: administrator, author.
-	// Do: Let the operator's pod reach the registry, and name the registry's certificate authority in
-	// `SSL_CERT_FILE` of the operator; or set `uninstall.enabled`.
+	// Do: Let the operator's pod reach the registry, and name the registry's certificate authority in `SSL_CERT_FILE`
+	// of the operator. To ask at once: `kubectl annotate skyhook NAME skyhook.nvidia.com/uninstall-capability-`. Or
+	// set `uninstall.enabled`.
 	ReasonRegistryUnreachable = "RegistryUnreachable"
-	// ReasonRegistryError: The registry answered with an error, which the message has. The operator asks again after
-	// ten minutes.
-	// Ended by: administrator, author.
-	// Do: Fix the registry; to ask at once: `kubectl annotate skyhook NAME
-	// skyhook.nvidia.com/uninstall-capability-`. Or set `uninstall.enabled`.
-	ReasonRegistryError = "RegistryError"
-	// ReasonImageUnreadable: What the registry sent is no container image for Linux, or is damaged.
+	// ReasonImageUnreadable: What the registry sent is no container image for Linux, or is damaged. The operator asks
+	// again after ten minutes.
 	// Ended by: package author, author.
 	// Do: Build the image again, or set `uninstall.enabled`.
 	ReasonImageUnreadable = "ImageUnreadable"

@@ -20,7 +20,7 @@ func TestEnabled(t *testing.T) {
 		{"the image says yes", "a x/a:1", "x/a:1=A A=true", true},
 		{"the image says no", "a x/a:1", "x/a:1=A A=false", false},
 		{"the image is unlabeled", "a x/a:1", "x/a:1=A A=unknown", false},
-		{"the image could not be looked at", "a x/a:1", "x/a:1=Timeout", false},
+		{"the image could not be looked at", "a x/a:1", "x/a:1=RegistryUnreachable", false},
 		{"the spec's yes wins over the image's no", "a x/a:1 enabled", "x/a:1=A A=false", true},
 		{"the spec's no wins over the image's yes", "a x/a:1 disabled", "x/a:1=A A=true", false},
 		{"uninstall without enabled leaves it to the image", "a x/a:1 silent", "x/a:1=A A=true", true},
@@ -36,11 +36,7 @@ func TestEnabled(t *testing.T) {
 			if got := capability.Enabled(s, name); got != c.want {
 				t.Errorf("Enabled is %t, want %t", got, c.want)
 			}
-			p := s.Spec.Packages[name]
 			delete(s.Spec.Packages, name)
-			if got := capability.EnabledOf(s, &p); got != c.want {
-				t.Errorf("EnabledOf the package that left the spec is %t, want %t", got, c.want)
-			}
 			if capability.Enabled(s, name) {
 				t.Error("a package that is not in the spec is enabled")
 			}
@@ -48,7 +44,8 @@ func TestEnabled(t *testing.T) {
 	}
 }
 
-func TestMissing(t *testing.T) {
+// TestToAsk: what nothing is known of, and after a bar what failed.
+func TestToAsk(t *testing.T) {
 	for _, c := range []struct {
 		name, packages, known, want string
 	}{
@@ -57,14 +54,18 @@ func TestMissing(t *testing.T) {
 		{"the spec has decided", "a x/a:1 enabled; b x/b:1 disabled", "", ""},
 		{"one image of two packages", "a x/a:1; b x/a:1", "", "x/a:1"},
 		{"one image, decided for one of them", "a x/a:1 enabled; b x/a:1", "", "x/a:1"},
-		{"known", "a x/a:1; b x/b:1; c x/c:1", "x/a:1=A A=unknown x/b:1=Timeout", "x/c:1"},
+		{"known", "a x/a:1; b x/b:1; c x/c:1", "x/a:1=A A=unknown x/b:1=RegistryUnreachable", "x/c:1 | x/b:1"},
 		{"another version", "a x/a:2", "x/a:1=A A=true", "x/a:2"},
 		{"pinned", "a x/a:1 sha=B", "x/a:1=A A=true", "x/a@" + digestB},
 		{"the answer of the digest is lost", "a x/a:1", "x/a:1=A B=true", "x/a:1"},
+		{"all that failed", "a x/a:1; b x/b:1; c x/c:1 enabled", "x/a:1=ImageUnreadable x/b:1=ImageNotFound x/c:1=ImageNotFound", " | x/a:1 | x/b:1"},
+		{"a reason of an earlier version", "a x/a:1", "x/a:1=Timeout x/b:1=A A=true", "x/a:1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := strings.Join(capability.Missing(skyhook(known(t, c.known), c.packages)), " "); got != c.want {
-				t.Errorf("missing %q, want %q", got, c.want)
+			missing, failed := capability.ToAsk(skyhook(known(t, c.known), c.packages))
+			got := strings.Join(missing, " ") + strings.Join(append([]string{""}, failed...), " | ")
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
@@ -83,13 +84,13 @@ func TestNext(t *testing.T) {
 		{"one more", "a x/a:1; b x/b:1", "x/a:1=A A=true", both[1:], "x/a:1=A A=true x/b:1=B B=false"},
 		{"an image left while it was looked at", "a x/a:1", "", both, "x/a:1=A A=true"},
 		{"an image left", "a x/a:1", "x/a:1=A A=true x/b:1=B B=false", nil, "x/a:1=A A=true"},
-		{"a failure left", "a x/a:1", "x/a:1=A A=true x/b:1=Timeout", nil, "x/a:1=A A=true"},
-		{"all left", "", "x/a:1=A A=true x/b:1=Timeout", nil, ""},
+		{"a failure left", "a x/a:1", "x/a:1=A A=true x/b:1=RegistryUnreachable", nil, "x/a:1=A A=true"},
+		{"all left", "", "x/a:1=A A=true x/b:1=RegistryUnreachable", nil, ""},
 		{"two tags of one digest, one left", "a x/a:2", "x/a:1=A x/a:2=A A=true", nil, "x/a:2=A A=true"},
 		{"an answer without a reference", "a x/a:1", "x/a:1=A A=true B=true", nil, "x/a:1=A A=true"},
 		{"a new version with the digest of the old", "a x/a:2", "x/a:1=A A=true", []capability.Finding{finding("x/a:2", digestA, capability.True)}, "x/a:2=A A=true"},
 		{"what the spec decided since stays known", "a x/a:1 enabled", "x/a:1=A A=true", nil, "x/a:1=A A=true"},
-		{"a failure is known as well", "b x/b:1", "", []capability.Finding{failure("x/b:1", "", v1alpha1.ReasonTimeout, "it failed")}, "x/b:1=Timeout"},
+		{"a failure is known as well", "b x/b:1", "", []capability.Finding{failure("x/b:1", "", v1alpha1.ReasonRegistryUnreachable, "it failed")}, "x/b:1=RegistryUnreachable"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := skyhook(known(t, c.known), c.packages)
@@ -101,11 +102,5 @@ func TestNext(t *testing.T) {
 				t.Errorf("the next pass writes again: %s", again)
 			}
 		})
-	}
-}
-
-func TestEnabledOfAPointerWithoutUninstall(t *testing.T) {
-	if capability.EnabledOf(&v1alpha1.Skyhook{}, &v1alpha1.Package{}) {
-		t.Error("an empty package is enabled")
 	}
 }

@@ -52,12 +52,12 @@ func skyhook(annotation, packages string) *v1alpha1.Skyhook {
 	return s
 }
 
-// known writes an annotation: "x/a:1.0.0=A A=true x/b:1.0.0=Timeout". A reference stands for a digest, by its letter, or
+// known writes an annotation: "x/a:1.0.0=A A=true x/b:1.0.0=ImageNotFound". A reference stands for a digest, by its letter, or
 // for the reason why it could not be looked at.
 func known(t *testing.T, text string) string {
 	t.Helper()
 	digests := map[string]string{"A": digestA, "B": digestB}
-	k := capability.Known{References: map[string]capability.Image{}, Digests: map[string]capability.Answer{}}
+	k := capability.Known{References: map[string]capability.Finding{}, Digests: map[string]string{}}
 	for word := range strings.FieldsSeq(text) {
 		left, right, ok := strings.Cut(word, "=")
 		if !ok {
@@ -65,21 +65,21 @@ func known(t *testing.T, text string) string {
 		}
 		switch {
 		case digests[left] != "":
-			k.Digests[digests[left]] = capability.Answer(right)
+			k.Digests[digests[left]] = right
 		case digests[right] != "":
-			k.References[left] = capability.Image{Digest: digests[right]}
+			k.References[left] = capability.Finding{Digest: digests[right]}
 		default:
-			k.References[left] = capability.Image{Reason: capability.Reason(right), Message: "it failed"}
+			k.References[left] = capability.Finding{Reason: right, Message: "it failed"}
 		}
 	}
 	return k.String()
 }
 
-func finding(reference, digest string, answer capability.Answer) capability.Finding {
+func finding(reference, digest, answer string) capability.Finding {
 	return capability.Finding{Reference: reference, Digest: digest, Answer: answer}
 }
 
-func failure(reference, digest string, reason capability.Reason, message string) capability.Finding {
+func failure(reference, digest, reason, message string) capability.Finding {
 	return capability.Finding{Reference: reference, Digest: digest, Answer: capability.Unknown, Reason: reason, Message: message}
 }
 

@@ -9,128 +9,89 @@ import (
 	"unicode/utf8"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/pkg/image/label"
 )
 
-// Answer is what an image says about uninstalling the package in it.
-type Answer string
-
+// The answers of an image to whether the package in it can be uninstalled. Unknown counts as False.
 const (
-	// True says that the package can be uninstalled.
-	True Answer = "true"
-	// False says that it cannot.
-	False Answer = "false"
-	// Unknown says that the image has no such label, or could not be looked at. It counts as false.
-	Unknown Answer = "unknown"
+	True    = "true"
+	False   = "false"
+	Unknown = "unknown"
 )
 
-// Reason is why an answer is Unknown, as conditions show it.
-type Reason string
-
-var reasons = map[Reason]bool{
-	v1alpha1.ReasonImageUnlabeled: true, v1alpha1.ReasonReferenceInvalid: true, v1alpha1.ReasonUnauthorized: true,
-	v1alpha1.ReasonImageNotFound: true, v1alpha1.ReasonTimeout: true, v1alpha1.ReasonRegistryUnreachable: true,
-	v1alpha1.ReasonRegistryError: true, v1alpha1.ReasonImageUnreadable: true,
-}
-
 const (
-	unlabeled = "the image has no label " + v1alpha1.ImageLabelUninstall + " with the value true or false"
+	unlabeled = "the image has no label " + label.Uninstall + " with the value true or false"
 	// maxMessage bounds the message of a failure, in bytes: with 128 packages the annotation must stay far below the
 	// 256 KiB that all annotations of an object may have.
 	maxMessage = 200
+	// maxNamed is how many packages a summary names before it only counts.
+	maxNamed = 3
+	// maxSummary bounds a summary, in bytes: the note of an event may have 1,024.
+	maxSummary = 900
 )
 
-// Finding is what one look at an image found.
+// Finding is what is known of an image.
 type Finding struct {
 	// Reference of the image, as the package has it.
-	Reference string
+	Reference string `json:"-"`
+	// Answer of the image: True, False or Unknown.
+	Answer string `json:"-"`
 	// Digest that the reference stands for, such as sha256:<64 hexadecimal digits>; empty when it could not be found.
-	Digest string
-	// Answer of the image with that digest; Unknown without a Reason when it has no label that can be read.
-	Answer Answer
-	// Reason and Message tell why the image could not be looked at; empty when it could.
-	Reason  Reason
-	Message string
+	Digest string `json:"digest,omitempty"`
+	// Reason and Message tell why the answer is Unknown. An image without a label needs none when it is added.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 // Known is what is known of a Skyhook's images, and the JSON in its annotation.
 type Known struct {
 	// References by their name. Each is looked up once, so a tag that moves later is not noticed.
-	References map[string]Image `json:"references,omitempty"`
+	References map[string]Finding `json:"references,omitempty"`
 	// Digests with the answers that were read from the images themselves.
-	Digests map[string]Answer `json:"digests,omitempty"`
+	Digests map[string]string `json:"digests,omitempty"`
 }
 
-// Image is what a reference stands for.
-type Image struct {
-	Digest string `json:"digest,omitempty"`
-	// Reason and Message are set when the image could not be looked at.
-	Reason  Reason `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
-}
-
-// Verdict is what is known of one reference.
-type Verdict struct {
-	Answer Answer
-	// Reason and Message tell why the answer is Unknown; else they are empty.
-	Reason  Reason
-	Message string
-}
-
-// Read returns what the Skyhook's annotation tells. One that cannot be read, or was written by somebody else in another
-// form, tells nothing.
+// Read returns what the Skyhook's annotation tells. What cannot be read, or was written by somebody else in another
+// form, tells nothing: no other reason than ours may become that of a condition, which the API server would refuse
+// together with the rest of the status.
 func Read(s *v1alpha1.Skyhook) Known {
 	var k Known
-	text, ok := s.Annotations[v1alpha1.AnnotationUninstallCapability]
-	if !ok || json.Unmarshal([]byte(text), &k) != nil || !k.valid() {
+	if json.Unmarshal([]byte(s.Annotations[v1alpha1.AnnotationUninstallCapability]), &k) != nil {
 		return Known{}
 	}
+	maps.DeleteFunc(k.References, func(reference string, _ Finding) bool {
+		_, ok := k.Of(reference)
+		return !ok
+	})
 	return k
 }
 
-// valid keeps what others wrote into the annotation from becoming the reason of a condition, which the API server
-// would refuse together with the rest of the status.
-func (k Known) valid() bool {
-	for _, a := range k.Digests {
-		if a != True && a != False && a != Unknown {
-			return false
-		}
-	}
-	for _, i := range k.References {
-		if i.Reason != "" && !reasons[i.Reason] {
-			return false
-		}
-	}
-	return true
-}
-
 // Of returns what is known of a reference; false when nothing is.
-func (k Known) Of(reference string) (Verdict, bool) {
-	i, ok := k.References[reference]
-	if !ok {
-		return Verdict{}, false
+func (k Known) Of(reference string) (Finding, bool) {
+	f := k.References[reference]
+	switch answer := k.Digests[f.Digest]; answer {
+	case True, False:
+		return Finding{Reference: reference, Answer: answer, Digest: f.Digest}, true
+	case Unknown:
+		return Finding{Reference: reference, Answer: Unknown, Digest: f.Digest, Reason: v1alpha1.ReasonImageUnlabeled, Message: unlabeled}, true
 	}
-	answer, ok := k.Digests[i.Digest]
-	switch {
-	case ok && answer == Unknown:
-		return Verdict{Answer: Unknown, Reason: v1alpha1.ReasonImageUnlabeled, Message: unlabeled}, true
-	case ok:
-		return Verdict{Answer: answer}, true
-	case i.Reason != "":
-		return Verdict{Answer: Unknown, Reason: i.Reason, Message: bounded(i.Message, maxMessage)}, true
-	default:
-		return Verdict{}, false
+	switch f.Reason {
+	case v1alpha1.ReasonImageNotFound, v1alpha1.ReasonRegistryUnreachable, v1alpha1.ReasonImageUnreadable:
+		f.Reference, f.Answer, f.Message = reference, Unknown, bounded(f.Message, maxMessage)
+		return f, true
 	}
+	return Finding{}, false
 }
 
 // Add notes a finding.
 func (k *Known) Add(f Finding) {
 	if k.References == nil {
-		k.References = map[string]Image{}
+		k.References = map[string]Finding{}
 	}
 	if k.Digests == nil {
-		k.Digests = map[string]Answer{}
+		k.Digests = map[string]string{}
 	}
-	k.References[f.Reference] = Image{Digest: f.Digest, Reason: f.Reason, Message: bounded(f.Message, maxMessage)}
+	k.References[f.Reference] = Finding{Digest: f.Digest, Reason: f.Reason, Message: bounded(f.Message, maxMessage)}
 	if f.Reason == "" {
 		k.Digests[f.Digest] = f.Answer
 	}
@@ -139,11 +100,11 @@ func (k *Known) Add(f Finding) {
 // keep drops what is known of references that are not used, and the digests that go with them.
 func (k *Known) keep(used map[string]bool) {
 	digests := map[string]bool{}
-	maps.DeleteFunc(k.References, func(reference string, i Image) bool {
-		digests[i.Digest] = digests[i.Digest] || used[reference]
+	maps.DeleteFunc(k.References, func(reference string, f Finding) bool {
+		digests[f.Digest] = digests[f.Digest] || used[reference]
 		return !used[reference]
 	})
-	maps.DeleteFunc(k.Digests, func(digest string, _ Answer) bool { return !digests[digest] })
+	maps.DeleteFunc(k.Digests, func(digest, _ string) bool { return !digests[digest] })
 }
 
 // String is the annotation's value; empty when nothing is known.
@@ -156,6 +117,19 @@ func (k Known) String() string {
 		panic(fmt.Sprintf("capability: maps of strings do not become JSON: %v", err))
 	}
 	return string(text)
+}
+
+// Summary is one text about doubts, with the package, the image and the cause of the first three, in at most 900
+// bytes.
+func Summary(doubts []Doubt) string {
+	var texts []string
+	for _, d := range doubts[:min(len(doubts), maxNamed)] {
+		texts = append(texts, fmt.Sprintf("package %s (image %s): %s", d.Package, d.Reference, d.Message))
+	}
+	if more := len(doubts) - maxNamed; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return bounded(strings.Join(texts, "; "), maxSummary)
 }
 
 // bounded makes one line of a text, of at most limit bytes.

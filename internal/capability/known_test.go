@@ -17,12 +17,12 @@ func TestAnnotationText(t *testing.T) {
 	k.Add(finding("x/b:1", digestB, capability.Unknown))
 	k.Add(finding("x/a:1", digestA, capability.True))
 	k.Add(failure("x/c:1", "", v1alpha1.ReasonImageNotFound, "GET http://x/v2/c/manifests/1:\n  MANIFEST_UNKNOWN"))
-	k.Add(failure("x/d@"+digestB, digestB, v1alpha1.ReasonTimeout, "too slow"))
+	k.Add(failure("x/d@"+digestB, digestB, v1alpha1.ReasonRegistryUnreachable, "too slow"))
 	want := `{"references":{` +
 		`"x/a:1":{"digest":"` + digestA + `"},` +
 		`"x/b:1":{"digest":"` + digestB + `"},` +
 		`"x/c:1":{"reason":"ImageNotFound","message":"GET http://x/v2/c/manifests/1: MANIFEST_UNKNOWN"},` +
-		`"x/d@` + digestB + `":{"digest":"` + digestB + `","reason":"Timeout","message":"too slow"}},` +
+		`"x/d@` + digestB + `":{"digest":"` + digestB + `","reason":"RegistryUnreachable","message":"too slow"}},` +
 		`"digests":{"` + digestA + `":"true","` + digestB + `":"unknown"}}`
 	if got := k.String(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -37,21 +37,22 @@ func TestOf(t *testing.T) {
 	var k capability.Known
 	k.Add(finding("yes", digestA, capability.True))
 	k.Add(finding("no label", digestB, capability.Unknown))
-	k.Add(failure("failed", "", v1alpha1.ReasonTimeout, "too slow"))
-	k.Add(failure("failed, answered through another reference", digestA, v1alpha1.ReasonTimeout, "too slow"))
-	k.References["says nothing"] = capability.Image{}
-	for reference, want := range map[string]capability.Verdict{
-		"yes":      {Answer: capability.True},
-		"no label": {Answer: capability.Unknown, Reason: v1alpha1.ReasonImageUnlabeled, Message: unlabeled},
-		"failed":   {Answer: capability.Unknown, Reason: v1alpha1.ReasonTimeout, Message: "too slow"},
-		"failed, answered through another reference": {Answer: capability.True},
+	k.Add(failure("failed", "", v1alpha1.ReasonRegistryUnreachable, "too slow"))
+	k.Add(failure("failed, answered through another reference", digestA, v1alpha1.ReasonRegistryUnreachable, "too slow"))
+	k.References["says nothing"] = capability.Finding{}
+	for reference, want := range map[string]capability.Finding{
+		"yes":      {Answer: capability.True, Digest: digestA},
+		"no label": {Answer: capability.Unknown, Digest: digestB, Reason: v1alpha1.ReasonImageUnlabeled, Message: unlabeled},
+		"failed":   {Answer: capability.Unknown, Reason: v1alpha1.ReasonRegistryUnreachable, Message: "too slow"},
+		"failed, answered through another reference": {Answer: capability.True, Digest: digestA},
 	} {
+		want.Reference = reference
 		if got, ok := k.Of(reference); !ok || got != want {
 			t.Errorf("%s: got %+v, %t", reference, got, ok)
 		}
 	}
 	for _, reference := range []string{"says nothing", "never seen", ""} {
-		if got, ok := k.Of(reference); ok || got != (capability.Verdict{}) {
+		if got, ok := k.Of(reference); ok || got != (capability.Finding{}) {
 			t.Errorf("%s: got %+v, %t", reference, got, ok)
 		}
 	}
@@ -68,8 +69,8 @@ func TestMalformedAnnotation(t *testing.T) {
 		if capability.Enabled(s, "a") {
 			t.Errorf("%s: enabled", text)
 		}
-		if got := capability.Missing(s); len(got) != 1 {
-			t.Errorf("%s: missing %v", text, got)
+		if got, _ := capability.ToAsk(s); len(got) != 1 {
+			t.Errorf("%s: to ask are %v", text, got)
 		}
 		if got := capability.Doubts(s); len(got) != 0 {
 			t.Errorf("%s: doubts %v", text, got)
@@ -96,11 +97,11 @@ func TestMessagesAreBounded(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var k capability.Known
-			k.Add(failure("x/a:1", "", v1alpha1.ReasonTimeout, c.message))
+			k.Add(failure("x/a:1", "", v1alpha1.ReasonRegistryUnreachable, c.message))
 			if got := k.References["x/a:1"].Message; got != c.want || !utf8.ValidString(got) {
 				t.Errorf("stored as %q", got)
 			}
-			k.References["x/a:1"] = capability.Image{Reason: v1alpha1.ReasonTimeout, Message: c.message}
+			k.References["x/a:1"] = capability.Finding{Reason: v1alpha1.ReasonRegistryUnreachable, Message: c.message}
 			if got, _ := k.Of("x/a:1"); got.Message != c.want {
 				t.Errorf("read as %q", got.Message)
 			}

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/skyhook-operator/skyhook/internal/capability/registry"
 	"github.com/skyhook-operator/skyhook/internal/controller/capability"
 )
 
@@ -24,7 +23,7 @@ func addCapability(mgr ctrl.Manager, o Options) error {
 	}
 	r := &capability.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder(recorder),
-		Registry:   &registry.Client{UserAgent: "skyhook-operator/" + o.Version},
+		Look:       capability.Registries{UserAgent: "skyhook-operator/" + o.Version}.Look,
 		PullSecret: types.NamespacedName{Namespace: o.Workload.Namespace, Name: o.Workload.ImagePullSecret},
 		Images:     o.Images,
 	}

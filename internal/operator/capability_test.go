@@ -22,6 +22,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/pkg/image/label"
 )
 
 // TestFlags: a flag wins over the environment.
@@ -64,7 +65,7 @@ func TestDiscoveryIsOffUnlessWanted(t *testing.T) {
 	}))
 	defer web.Close()
 	repository := strings.TrimPrefix(web.URL, "http://") + "/packages/tuning"
-	img, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{v1alpha1.ImageLabelUninstall: "true"}})
+	img, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{label.Uninstall: "true"}})
 	f.must(err)
 	reference, err := name.ParseReference(repository + ":1.0.0")
 	f.must(err)

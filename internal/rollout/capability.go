@@ -20,7 +20,7 @@ func SetCapabilityUnknown(status *v1alpha1.SkyhookStatus, s *v1alpha1.Skyhook, n
 	}
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: v1alpha1.ConditionUninstallCapabilityUnknown, Status: metav1.ConditionTrue,
-		Reason: string(doubts[0].Reason), Message: capability.Summary(doubts),
+		Reason: doubts[0].Reason, Message: capability.Summary(doubts),
 		ObservedGeneration: s.Generation, LastTransitionTime: metav1.NewTime(now),
 	})
 }

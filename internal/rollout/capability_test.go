@@ -25,12 +25,12 @@ func TestSetCapabilityUnknown(t *testing.T) {
 	}
 	ready := unknown("", "")[:1]
 	const (
-		timedOut  = `{"references":{"x/a:1":{"reason":"Timeout","message":"no answer within 10s"}}}`
+		timedOut  = `{"references":{"x/a:1":{"reason":"RegistryUnreachable","message":"no answer within 10s"}}}`
 		unlabeled = `{"references":{"x/a:1":{"digest":"sha256:1"}},"digests":{"sha256:1":"unknown"}}`
 		labeled   = `{"references":{"x/a:1":{"digest":"sha256:1"}},"digests":{"sha256:1":"true"}}`
 		noLabel   = "package a (image x/a:1): the image has no label com.nvidia.skyhook.uninstall with the value true or false"
 	)
-	was := unknown("Timeout", "package a (image x/a:1): too slow")
+	was := unknown("RegistryUnreachable", "package a (image x/a:1): too slow")
 	was[1].LastTransitionTime = metav1.NewTime(now.Add(-time.Hour))
 	since := unknown("ImageUnlabeled", noLabel)
 	since[1].LastTransitionTime = was[1].LastTransitionTime
@@ -40,7 +40,7 @@ func TestSetCapabilityUnknown(t *testing.T) {
 		before, want     []metav1.Condition
 	}{
 		{"nothing known", "", nil, ready, ready},
-		{"a failure", timedOut, nil, ready, unknown("Timeout", "package a (image x/a:1): no answer within 10s")},
+		{"a failure", timedOut, nil, ready, unknown("RegistryUnreachable", "package a (image x/a:1): no answer within 10s")},
 		{"no label", unlabeled, nil, ready, unknown("ImageUnlabeled", noLabel)},
 		{"still, with another reason", unlabeled, nil, was, since},
 		{"a clear answer", labeled, nil, was, ready},
@@ -67,7 +67,7 @@ func TestSetCapabilityUnknown(t *testing.T) {
 func TestCapabilityMessageIsBounded(t *testing.T) {
 	s := skyhook(0)
 	long := strings.Repeat("x", 20_000)
-	s.Annotations = map[string]string{v1alpha1.AnnotationUninstallCapability: `{"references":{"x/a:1":{"reason":"Timeout","message":"` + long + `"}}}`}
+	s.Annotations = map[string]string{v1alpha1.AnnotationUninstallCapability: `{"references":{"x/a:1":{"reason":"RegistryUnreachable","message":"` + long + `"}}}`}
 	s.Spec.Packages = map[string]v1alpha1.Package{"a": {Image: "x/a", Version: "1"}}
 	var status v1alpha1.SkyhookStatus
 	rollout.SetCapabilityUnknown(&status, s, now)

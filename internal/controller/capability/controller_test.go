@@ -139,7 +139,7 @@ func TestFailureIsNotForever(t *testing.T) {
 	other := w.create(map[string]string{"a": "x/none:1.0.0"})
 	w.reconcile(other)
 	w.images.took()
-	w.Reconciler = &capability.Reconciler{Client: w.Client, Live: w.Live, Events: w.Events, Registry: w.Registry, Now: w.Now}
+	w.Reconciler = &capability.Reconciler{Client: w.Client, Live: w.Live, Events: w.Events, Look: w.Look, Now: w.Now}
 	w.reconcile(other)
 	if w.images.took() != 0 {
 		t.Error("asked at once after a restart")
@@ -237,7 +237,7 @@ func TestWrittenMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	s := w.create(map[string]string{"a": "x/a:1.0.0", "b": "x/b:1.0.0"})
 	looks := 0
-	w.Registry = stub(func(_ context.Context, reference string) (known.Finding, error) {
+	w.Look = stub(func(_ context.Context, reference string) (known.Finding, error) {
 		looks++
 		w.change(s, func(s *v1alpha1.Skyhook) {
 			delete(s.Spec.Packages, "b")
@@ -303,7 +303,7 @@ func TestStaleCacheDoesNotAskAgain(t *testing.T) {
 func TestStoppedPassStoresNothing(t *testing.T) {
 	w := newWorld(t)
 	s := w.create(map[string]string{"a": "x/a:1.0.0", "b": "x/b:1.0.0"})
-	w.Registry = stub(func(_ context.Context, reference string) (known.Finding, error) {
+	w.Look = stub(func(_ context.Context, reference string) (known.Finding, error) {
 		if strings.Contains(reference, "/x/b") {
 			return known.Finding{}, context.Canceled
 		}
@@ -343,9 +343,9 @@ func TestDeletedMeanwhile(t *testing.T) {
 			w := newWorld(t)
 			s := w.create(map[string]string{"a": "x/a:1.0.0"})
 			w.change(s, func(s *v1alpha1.Skyhook) { s.Finalizers = finalizers })
-			w.Registry = stub(func(_ context.Context, reference string) (known.Finding, error) {
+			w.Look = stub(func(_ context.Context, reference string) (known.Finding, error) {
 				must(t, w.user.Delete(t.Context(), s))
-				return known.Finding{Reference: reference, Answer: known.Unknown, Reason: v1alpha1.ReasonTimeout}, nil
+				return known.Finding{Reference: reference, Answer: known.Unknown, Reason: v1alpha1.ReasonRegistryUnreachable}, nil
 			})
 			if _, err := w.Reconcile(t.Context(), request(s)); err != nil || len(w.happened()) != 0 {
 				t.Errorf("error %v", err)

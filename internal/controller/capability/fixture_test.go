@@ -2,22 +2,12 @@ package capability_test
 
 import (
 	"context"
-	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-containerregistry/pkg/authn"
-	"github.com/google/go-containerregistry/pkg/name"
-	ggcr "github.com/google/go-containerregistry/pkg/registry"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/random"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -27,7 +17,6 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	known "github.com/skyhook-operator/skyhook/internal/capability"
-	"github.com/skyhook-operator/skyhook/internal/capability/registry"
 	"github.com/skyhook-operator/skyhook/internal/controller/capability"
 	"github.com/skyhook-operator/skyhook/test/apiserver"
 )
@@ -37,72 +26,44 @@ func TestMain(m *testing.M) {
 	apiserver.Main(m)
 }
 
-// images is a registry in memory that counts the requests for manifests and configurations.
+// images are a registry that counts requests.
 type images struct {
-	t    *testing.T
-	host string
-	mu   sync.Mutex
-	// asked by repository and tag or digest.
-	asked map[string]int
+	*server
 	// login is "user:password" that everybody needs; empty for none.
 	login string
 }
 
 func newImages(t *testing.T) *images {
 	t.Helper()
-	i := &images{t: t, asked: map[string]int{}}
-	store := ggcr.New(ggcr.Logger(log.New(io.Discard, "", 0)))
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if i.admits(r) {
-			store.ServeHTTP(w, r)
-			return
+	i := &images{server: serve(t)}
+	i.instead(func(w http.ResponseWriter, r *http.Request) bool {
+		user, password, _ := r.BasicAuth()
+		if i.login == "" || i.login == user+":"+password {
+			return false
 		}
 		w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
 		w.WriteHeader(http.StatusUnauthorized)
-	}))
-	t.Cleanup(web.Close)
-	i.host = strings.TrimPrefix(web.URL, "http://")
+		return true
+	})
 	return i
 }
 
-func (i *images) admits(r *http.Request) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if path := strings.TrimPrefix(r.URL.Path, "/v2/"); path != "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		i.asked[path]++
-	}
-	user, password, _ := r.BasicAuth()
-	return i.login == "" || i.login == user+":"+password
-}
-
-// took returns how many requests came since the last call.
+// took returns how many requests for manifests and configurations came since the last call.
 func (i *images) took() int {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	sum := 0
-	for _, n := range i.asked {
-		sum += n
+	if asked := i.server.took(); asked != "" {
+		return strings.Count(asked, ",") + 1
 	}
-	i.asked = map[string]int{}
-	return sum
+	return 0
 }
 
 // push stores an image with the label under repository:tag references and returns its digest.
-func (i *images) push(label string, tags ...string) string {
+func (i *images) push(label string, tags ...string) (digest string) {
 	i.t.Helper()
-	img, err := random.Image(100, 1)
-	must(i.t, err)
-	img, err = mutate.Config(img, v1.Config{Labels: map[string]string{v1alpha1.ImageLabelUninstall: label}})
-	must(i.t, err)
+	img := image(i.t, label)
 	for _, tag := range tags {
-		reference, err := name.ParseReference(i.host + "/" + tag)
-		must(i.t, err)
-		must(i.t, remote.Push(reference, img))
+		_, digest = i.server.push(tag, img)
 	}
-	i.took()
-	digest, err := img.Digest()
-	must(i.t, err)
-	return digest.String()
+	return digest
 }
 
 // world is a reconciler with a real API server and a registry.
@@ -125,7 +86,7 @@ func newWorld(t *testing.T) *world {
 	recorder := events.NewFakeRecorder(100)
 	return &world{
 		t: t, user: c, images: newImages(t), events: recorder,
-		Reconciler: &capability.Reconciler{Client: c, Live: c, Events: recorder, Registry: new(registry.Client)},
+		Reconciler: &capability.Reconciler{Client: c, Live: c, Events: recorder, Look: capability.Registries{}.Look},
 	}
 }
 
@@ -158,7 +119,7 @@ func (w *world) reconcile(s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
 	result, err := w.Reconcile(w.t.Context(), request(s))
 	now := w.get(s)
 	want := ctrl.Result{}
-	if len(known.Failed(now)) > 0 && now.DeletionTimestamp == nil {
+	if _, failed := known.ToAsk(now); len(failed) > 0 && now.DeletionTimestamp == nil {
 		want.RequeueAfter = capability.RetryAfter
 	}
 	if err != nil || result != want {
@@ -208,9 +169,15 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// stub is a registry whose answers a test makes.
-type stub func(ctx context.Context, reference string) (known.Finding, error)
+// stub is a look whose answers a test makes.
+func stub(answer func(ctx context.Context, reference string) (known.Finding, error)) capability.Look {
+	return func(ctx context.Context, reference string, _ authn.Keychain, _ map[string]string) (known.Finding, error) {
+		return answer(ctx, reference)
+	}
+}
 
-func (f stub) Look(ctx context.Context, reference string, _ authn.Keychain, _ map[string]known.Answer) (known.Finding, error) {
-	return f(ctx, reference)
+// missing are the images that nothing is known of.
+func missing(s *v1alpha1.Skyhook) []string {
+	all, _ := known.ToAsk(s)
+	return all
 }

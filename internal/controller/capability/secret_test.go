@@ -38,7 +38,7 @@ func TestPullSecretOpensTheRegistry(t *testing.T) {
 	w.images.login = "robot:word"
 	s := w.create(map[string]string{"a": "x/private:1.0.0"})
 	now := w.reconcile(s)
-	if d := known.Doubts(now); len(d) != 1 || d[0].Reason != v1alpha1.ReasonUnauthorized || strings.Contains(d[0].Message, "pull secret") {
+	if d := known.Doubts(now); len(d) != 1 || d[0].Reason != v1alpha1.ReasonImageNotFound || strings.Contains(d[0].Message, "pull secret") {
 		t.Errorf("without a pull secret, doubts are %+v", d)
 	}
 	w.secret("right", "robot:word")
@@ -82,7 +82,7 @@ func TestUselessPullSecret(t *testing.T) {
 			w.images.login = "robot:word"
 			private := w.create(map[string]string{"a": "x/a:1.0.0"})
 			d := known.Doubts(w.reconcile(private))
-			if len(d) != 1 || d[0].Reason != v1alpha1.ReasonUnauthorized || !strings.HasPrefix(d[0].Message, c.want) {
+			if len(d) != 1 || d[0].Reason != v1alpha1.ReasonImageNotFound || !strings.HasPrefix(d[0].Message, c.want) {
 				t.Errorf("a private image: %+v", d)
 			}
 		})

@@ -52,7 +52,7 @@ func (w *world) until(s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
 	must(w.t, err)
 	defer events.Stop()
 	for e := range events.ResultChan() {
-		if now, ok := e.Object.(*v1alpha1.Skyhook); ok && e.Type != watch.Deleted && len(known.Missing(now)) == 0 {
+		if now, ok := e.Object.(*v1alpha1.Skyhook); ok && e.Type != watch.Deleted && len(missing(now)) == 0 {
 			return now
 		}
 	}
@@ -118,15 +118,15 @@ func TestManyImages(t *testing.T) {
 		images[fmt.Sprintf("p%d", i)] = fmt.Sprintf("x/p%d:1.0.0", i)
 	}
 	var mu sync.Mutex
-	w.Registry = stub(func(_ context.Context, reference string) (known.Finding, error) {
+	w.Look = stub(func(_ context.Context, reference string) (known.Finding, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked[reference]++
 		return known.Finding{Reference: reference, Digest: "sha256:" + reference, Answer: known.True}, nil
 	})
 	s := w.create(images)
-	if first := w.reconcile(s); len(asked) != 8 || len(known.Missing(first)) != 12 {
-		t.Errorf("the first pass asked for %d images, %d are missing", len(asked), len(known.Missing(first)))
+	if first := w.reconcile(s); len(asked) != 8 || len(missing(first)) != 12 {
+		t.Errorf("the first pass asked for %d images, %d are missing", len(asked), len(missing(first)))
 	}
 	w.run()
 	now := w.until(s)

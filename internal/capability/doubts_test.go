@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"
 )
 
@@ -16,16 +15,16 @@ func TestDoubts(t *testing.T) {
 	}{
 		{"nothing is known yet", "a x/a:1", "", ""},
 		{"clear answers", "a x/a:1; b x/b:1", "x/a:1=A A=true x/b:1=B B=false", ""},
-		{"a failure", "a x/a:1", "x/a:1=Timeout", "a:Timeout"},
+		{"a failure", "a x/a:1", "x/a:1=RegistryUnreachable", "a:RegistryUnreachable"},
 		{"no label", "a x/a:1", "x/a:1=A A=unknown", "a:ImageUnlabeled"},
-		{"by name, each package of an image", "c x/a:1; a x/a:1; b x/b:1", "x/a:1=Timeout x/b:1=Unauthorized", "a:Timeout b:Unauthorized c:Timeout"},
-		{"the spec has decided", "a x/a:1 enabled; b x/a:1 disabled", "x/a:1=Timeout", ""},
-		{"the image left", "a x/a:2", "x/a:1=Timeout", ""},
+		{"by name, each package of an image", "c x/a:1; a x/a:1; b x/b:1", "x/a:1=RegistryUnreachable x/b:1=ImageNotFound", "a:RegistryUnreachable b:ImageNotFound c:RegistryUnreachable"},
+		{"the spec has decided", "a x/a:1 enabled; b x/a:1 disabled", "x/a:1=RegistryUnreachable", ""},
+		{"the image left", "a x/a:2", "x/a:1=RegistryUnreachable", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
 			for _, d := range capability.Doubts(skyhook(known(t, c.known), c.packages)) {
-				got = append(got, d.Package+":"+string(d.Reason))
+				got = append(got, d.Package+":"+d.Reason)
 			}
 			if text := strings.Join(got, " "); text != c.want {
 				t.Errorf("doubts %q, want %q", text, c.want)
@@ -39,8 +38,8 @@ func TestSummary(t *testing.T) {
 		all := make([]capability.Doubt, n)
 		for i := range all {
 			all[i] = capability.Doubt{
-				Package: fmt.Sprintf("p%d", i), Reference: fmt.Sprintf("x/p%d:1", i),
-				Verdict: capability.Verdict{Answer: capability.Unknown, Reason: v1alpha1.ReasonTimeout, Message: message},
+				Package: fmt.Sprintf("p%d", i),
+				Finding: capability.Finding{Reference: fmt.Sprintf("x/p%d:1", i), Message: message},
 			}
 		}
 		return all

@@ -1,4 +1,4 @@
-package registry_test
+package capability_test
 
 import (
 	"encoding/base64"
@@ -7,23 +7,24 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/authn"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/capability"
-	"github.com/skyhook-operator/skyhook/internal/capability/registry"
+	known "github.com/skyhook-operator/skyhook/internal/capability"
+	"github.com/skyhook-operator/skyhook/internal/controller/capability"
 )
 
 const user, password = "robot", "s3cret-word"
 
-func secret(kind corev1.SecretType, key, value string) *corev1.Secret {
+func pullSecret(kind corev1.SecretType, key, value string) *corev1.Secret {
 	return &corev1.Secret{Type: kind, Data: map[string][]byte{key: []byte(value)}}
 }
 
 // docker is a pull secret as kubectl makes it.
 func docker(host, user, password string) *corev1.Secret {
 	auth := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
-	return secret(corev1.SecretTypeDockerConfigJson, corev1.DockerConfigJsonKey, fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, host, auth))
+	return pullSecret(corev1.SecretTypeDockerConfigJson, corev1.DockerConfigJsonKey, fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, host, auth))
 }
 
 // basic asks for user and password on every request.
@@ -57,33 +58,33 @@ func (s *server) bearer(w http.ResponseWriter, r *http.Request) bool {
 func TestPullSecret(t *testing.T) {
 	s := serve(t)
 	reference, _ := s.push("x/private:1", image(t, "true"))
-	old := secret(corev1.SecretTypeDockercfg, corev1.DockerConfigKey, fmt.Sprintf(`{%q:{"username":%q,"password":%q}}`, s.host, user, password))
+	old := pullSecret(corev1.SecretTypeDockercfg, corev1.DockerConfigKey, fmt.Sprintf(`{%q:{"username":%q,"password":%q}}`, s.host, user, password))
 	for _, c := range []struct {
 		name   string
 		secret *corev1.Secret
-		reason capability.Reason
+		reason string
 	}{
 		{"for the registry", docker(s.host, user, password), ""},
 		{"for the repository", docker(s.host+"/x", user, password), ""},
 		{"with a scheme, as docker writes it", docker("http://"+s.host+"/v2/", user, password), ""},
 		{"of the old type", old, ""},
-		{"wrong password", docker(s.host, user, "guess"), v1alpha1.ReasonUnauthorized},
-		{"for another registry", docker("registry.example", user, password), v1alpha1.ReasonUnauthorized},
-		{"for another repository", docker(s.host+"/y", user, password), v1alpha1.ReasonUnauthorized},
-		{"none", nil, v1alpha1.ReasonUnauthorized},
+		{"wrong password", docker(s.host, user, "guess"), v1alpha1.ReasonImageNotFound},
+		{"for another registry", docker("registry.example", user, password), v1alpha1.ReasonImageNotFound},
+		{"for another repository", docker(s.host+"/y", user, password), v1alpha1.ReasonImageNotFound},
+		{"none", nil, v1alpha1.ReasonImageNotFound},
 	} {
 		for how, front := range map[string]func(http.ResponseWriter, *http.Request) bool{"basic": basic, "bearer": s.bearer} {
 			t.Run(c.name+", "+how, func(t *testing.T) {
 				s.instead(front)
-				keys := registry.Anonymous
+				var keys authn.Keychain
 				if c.secret != nil {
 					var err error
-					keys, err = registry.Keychain(t.Context(), c.secret)
-					s.must(err)
+					keys, err = capability.Keychain(t.Context(), c.secret)
+					must(t, err)
 				}
-				got, err := new(registry.Client).Look(t.Context(), reference, keys, nil)
-				s.must(err)
-				if got.Reason != c.reason || (got.Answer == capability.True) != (c.reason == "") {
+				got, err := capability.Registries{}.Look(t.Context(), reference, keys, nil)
+				must(t, err)
+				if got.Reason != c.reason || (got.Answer == known.True) != (c.reason == "") {
 					t.Errorf("got %+v", got)
 				}
 				if strings.Contains(got.Message, password) {
@@ -100,14 +101,14 @@ func TestSecretRefused(t *testing.T) {
 		secret *corev1.Secret
 		want   string
 	}{
-		{"opaque", secret(corev1.SecretTypeOpaque, corev1.DockerConfigJsonKey, `{"auths":{}}`), "it has type Opaque; make it one of type kubernetes.io/dockerconfigjson"},
-		{"no data", secret(corev1.SecretTypeDockerConfigJson, "other", "{}"), "it has no .dockerconfigjson"},
-		{"data of the old type", secret(corev1.SecretTypeDockercfg, corev1.DockerConfigJsonKey, "{}"), "it has no .dockercfg"},
-		{"no JSON", secret(corev1.SecretTypeDockerConfigJson, corev1.DockerConfigJsonKey, password), "its .dockerconfigjson cannot be read"},
-		{"no base64", secret(corev1.SecretTypeDockerConfigJson, corev1.DockerConfigJsonKey, `{"auths":{"x":{"auth":"`+password+`"}}}`), "its .dockerconfigjson cannot be read"},
+		{"opaque", pullSecret(corev1.SecretTypeOpaque, corev1.DockerConfigJsonKey, `{"auths":{}}`), "it has type Opaque; make it one of type kubernetes.io/dockerconfigjson"},
+		{"no data", pullSecret(corev1.SecretTypeDockerConfigJson, "other", "{}"), "it has no .dockerconfigjson"},
+		{"data of the old type", pullSecret(corev1.SecretTypeDockercfg, corev1.DockerConfigJsonKey, "{}"), "it has no .dockercfg"},
+		{"no JSON", pullSecret(corev1.SecretTypeDockerConfigJson, corev1.DockerConfigJsonKey, password), "its .dockerconfigjson cannot be read"},
+		{"no base64", pullSecret(corev1.SecretTypeDockerConfigJson, corev1.DockerConfigJsonKey, `{"auths":{"x":{"auth":"`+password+`"}}}`), "its .dockerconfigjson cannot be read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			keys, err := registry.Keychain(t.Context(), c.secret)
+			keys, err := capability.Keychain(t.Context(), c.secret)
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), password) {
 				t.Errorf("got %v, error %v", keys, err)
 			}

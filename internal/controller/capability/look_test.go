@@ -1,4 +1,4 @@
-package registry_test
+package capability_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/capability"
-	"github.com/skyhook-operator/skyhook/internal/capability/registry"
+	known "github.com/skyhook-operator/skyhook/internal/capability"
+	"github.com/skyhook-operator/skyhook/internal/controller/capability"
 )
 
 const (
@@ -26,21 +26,21 @@ func TestLabels(t *testing.T) {
 	s := serve(t)
 	for _, c := range []struct {
 		label string
-		want  capability.Answer
+		want  string
 	}{
-		{"true", capability.True},
-		{"false", capability.False},
-		{"-", capability.Unknown},
-		{"", capability.Unknown},
-		{"yes", capability.Unknown},
-		{"True", capability.Unknown},
-		{"unknown", capability.Unknown},
+		{"true", known.True},
+		{"false", known.False},
+		{"-", known.Unknown},
+		{"", known.Unknown},
+		{"yes", known.Unknown},
+		{"True", known.Unknown},
+		{"unknown", known.Unknown},
 	} {
 		reference, digest := s.push("x/label:1", image(t, c.label))
 		for reference, requests := range map[string]string{reference: tagged, s.host + "/x/label@" + digest: pinned} {
-			got, err := new(registry.Client).Look(t.Context(), reference, registry.Anonymous, nil)
-			s.must(err)
-			if want := (capability.Finding{Reference: reference, Digest: digest, Answer: c.want}); got != want {
+			got, err := capability.Registries{}.Look(t.Context(), reference, nil, nil)
+			must(t, err)
+			if want := (known.Finding{Reference: reference, Digest: digest, Answer: c.want}); got != want {
 				t.Errorf("label %q:\ngot  %+v\nwant %+v", c.label, got, want)
 			}
 			if asked := s.took(); asked != requests {
@@ -56,21 +56,21 @@ func TestIndex(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		entries []entry
-		want    capability.Answer
-		reason  capability.Reason
+		want    string
+		reason  string
 	}{
-		{"one", []entry{{"linux/amd64", "true"}}, capability.True, ""},
-		{"the first counts", []entry{{"linux/arm64", "false"}, {"linux/amd64", "true"}}, capability.False, ""},
-		{"not the builder's machine", []entry{{"linux/s390x", "true"}}, capability.True, ""},
-		{"others come first", []entry{{"windows/amd64", "false"}, {"unknown/unknown", "-"}, {"", "false"}, {"linux/arm64", "true"}}, capability.True, ""},
-		{"no label", []entry{{"linux/amd64", "-"}}, capability.Unknown, ""},
-		{"none for Linux", []entry{{"windows/amd64", "true"}}, capability.Unknown, v1alpha1.ReasonImageUnreadable},
-		{"empty", nil, capability.Unknown, v1alpha1.ReasonImageUnreadable},
+		{"one", []entry{{"linux/amd64", "true"}}, known.True, ""},
+		{"the first counts", []entry{{"linux/arm64", "false"}, {"linux/amd64", "true"}}, known.False, ""},
+		{"not the builder's machine", []entry{{"linux/s390x", "true"}}, known.True, ""},
+		{"others come first", []entry{{"windows/amd64", "false"}, {"unknown/unknown", "-"}, {"", "false"}, {"linux/arm64", "true"}}, known.True, ""},
+		{"no label", []entry{{"linux/amd64", "-"}}, known.Unknown, ""},
+		{"none for Linux", []entry{{"windows/amd64", "true"}}, known.Unknown, v1alpha1.ReasonImageUnreadable},
+		{"empty", nil, known.Unknown, v1alpha1.ReasonImageUnreadable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			reference, digest := s.push("x/index:1", index(t, c.entries...))
-			got, err := new(registry.Client).Look(t.Context(), reference, registry.Anonymous, nil)
-			s.must(err)
+			got, err := capability.Registries{}.Look(t.Context(), reference, nil, nil)
+			must(t, err)
 			if got.Digest != digest || got.Answer != c.want || got.Reason != c.reason {
 				t.Errorf("got %+v, the digest is %s", got, digest)
 			}
@@ -79,8 +79,8 @@ func TestIndex(t *testing.T) {
 	// An index in an index is not followed, whatever it says it is for.
 	inner := mutate.IndexAddendum{Add: index(t, entry{"linux/amd64", "true"}), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux"}}}
 	reference, _ := s.push("x/nested:1", mutate.AppendManifests(index(t), inner))
-	got, err := new(registry.Client).Look(t.Context(), reference, registry.Anonymous, nil)
-	s.must(err)
+	got, err := capability.Registries{}.Look(t.Context(), reference, nil, nil)
+	must(t, err)
 	if got.Reason != v1alpha1.ReasonImageUnreadable || got.Message != "the index lists no image for linux" {
 		t.Errorf("got %+v", got)
 	}
@@ -93,10 +93,10 @@ func TestKnownDigestIsNotFetched(t *testing.T) {
 	s.push("x/a:1", img)
 	reference, digest := s.push("y/b:2", img)
 	for reference, requests := range map[string]string{reference: "HEAD manifests", s.host + "/y/b@" + digest: ""} {
-		for _, answer := range []capability.Answer{capability.True, capability.False, capability.Unknown} {
-			got, err := new(registry.Client).Look(t.Context(), reference, registry.Anonymous, map[string]capability.Answer{digest: answer})
-			s.must(err)
-			want := capability.Finding{Reference: reference, Digest: digest, Answer: answer}
+		for _, answer := range []string{known.True, known.False, known.Unknown} {
+			got, err := capability.Registries{}.Look(t.Context(), reference, nil, map[string]string{digest: answer})
+			must(t, err)
+			want := known.Finding{Reference: reference, Digest: digest, Answer: answer}
 			if asked := s.took(); got != want || asked != requests {
 				t.Errorf("got %+v, asked %s", got, asked)
 			}
@@ -115,9 +115,9 @@ func TestRegistriesWithoutDigestInHead(t *testing.T) {
 			}
 			return r.Method == http.MethodHead
 		})
-		got, err := new(registry.Client).Look(t.Context(), reference, registry.Anonymous, nil)
-		s.must(err)
-		if got.Digest != digest || got.Answer != capability.True {
+		got, err := capability.Registries{}.Look(t.Context(), reference, nil, nil)
+		must(t, err)
+		if got.Digest != digest || got.Answer != known.True {
 			t.Errorf("HEAD answers %d: got %+v", code, got)
 		}
 	}
@@ -126,12 +126,12 @@ func TestRegistriesWithoutDigestInHead(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	s := serve(t)
 	reference, digest := s.push("x/slow:1", image(t, "true"))
-	for path, want := range map[string]capability.Finding{
+	for path, want := range map[string]known.Finding{
 		"/v2/":        {Reference: reference},
 		"/manifests/": {Reference: reference},
 		"/blobs/":     {Reference: reference, Digest: digest},
 	} {
-		want.Answer, want.Reason, want.Message = capability.Unknown, v1alpha1.ReasonTimeout, "no answer within 50ms"
+		want.Answer, want.Reason, want.Message = known.Unknown, v1alpha1.ReasonRegistryUnreachable, "no answer within 50ms"
 		s.instead(func(_ http.ResponseWriter, r *http.Request) bool {
 			if strings.Contains(r.URL.Path, path) {
 				<-r.Context().Done() // until the client has gone
@@ -139,9 +139,9 @@ func TestTimeout(t *testing.T) {
 			}
 			return false
 		})
-		client := &registry.Client{Timeout: 50 * time.Millisecond}
-		got, err := client.Look(t.Context(), reference, registry.Anonymous, nil)
-		s.must(err)
+		registries := capability.Registries{Timeout: 50 * time.Millisecond}
+		got, err := registries.Look(t.Context(), reference, nil, nil)
+		must(t, err)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s hangs: -want +got\n%s", path, diff)
 		}
@@ -158,8 +158,8 @@ func TestStoppedLookFindsNothing(t *testing.T) {
 		<-r.Context().Done()
 		return true
 	})
-	got, err := new(registry.Client).Look(ctx, reference, registry.Anonymous, nil)
-	if !errors.Is(err, context.Canceled) || got != (capability.Finding{}) {
+	got, err := capability.Registries{}.Look(ctx, reference, nil, nil)
+	if !errors.Is(err, context.Canceled) || got != (known.Finding{}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -1,4 +1,4 @@
-package registry_test
+package capability_test
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/capability"
-	"github.com/skyhook-operator/skyhook/internal/capability/registry"
+	known "github.com/skyhook-operator/skyhook/internal/capability"
+	"github.com/skyhook-operator/skyhook/internal/controller/capability"
 )
 
 // on answers requests whose path contains a text.
@@ -70,7 +70,7 @@ func TestForeignCertificate(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	got, err := new(registry.Client).Look(t.Context(), strings.TrimPrefix(server.URL, "https://")+"/x/a:1", registry.Anonymous, nil)
+	got, err := capability.Registries{}.Look(t.Context(), strings.TrimPrefix(server.URL, "https://")+"/x/a:1", nil, nil)
 	if err != nil || got.Reason != v1alpha1.ReasonRegistryUnreachable || !strings.HasPrefix(got.Message, "the registry's certificate is not trusted (x509: ") || !strings.HasSuffix(got.Message, "SSL_CERT_FILE of the operator") {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -80,23 +80,23 @@ func TestFailures(t *testing.T) {
 	s := serve(t)
 	reference, digest := s.push("x/a:1", image(t, "true"))
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	s.must(err)
-	s.must(closed.Close())
+	must(t, err)
+	must(t, closed.Close())
 	for _, c := range []struct {
 		name, reference string
 		front           func(http.ResponseWriter, *http.Request) bool
-		reason          capability.Reason
+		reason          string
 		message         string // a part of it
 		resolved        bool
 	}{
 		{"no such tag", s.host + "/x/a:2", nil, v1alpha1.ReasonImageNotFound, "MANIFEST_UNKNOWN", false},
 		{"no such repository", s.host + "/y/none:1", nil, v1alpha1.ReasonImageNotFound, "NAME_UNKNOWN", false},
-		{"no name", "x/A B:1", nil, v1alpha1.ReasonReferenceInvalid, "could not parse reference", false},
-		{"a digest cut short", s.host + "/x/a@sha256:12", nil, v1alpha1.ReasonReferenceInvalid, "sha256:12", false},
+		{"no name", "x/A B:1", nil, v1alpha1.ReasonImageNotFound, "could not parse reference", false},
+		{"a digest cut short", s.host + "/x/a@sha256:12", nil, v1alpha1.ReasonImageNotFound, "sha256:12", false},
 		{"nobody listens", closed.Addr().String() + "/x/a:1", nil, v1alpha1.ReasonRegistryUnreachable, "connection refused", false},
-		{"not allowed", reference, on("/manifests/", status(http.StatusForbidden)), v1alpha1.ReasonUnauthorized, "403 Forbidden", false},
-		{"no credentials", reference, on("/manifests/", status(http.StatusUnauthorized)), v1alpha1.ReasonUnauthorized, "401 Unauthorized", false},
-		{"another error", reference, on("/v2/", status(http.StatusTeapot)), v1alpha1.ReasonRegistryError, "418", false},
+		{"not allowed", reference, on("/manifests/", status(http.StatusForbidden)), v1alpha1.ReasonImageNotFound, "403 Forbidden", false},
+		{"no credentials", reference, on("/manifests/", status(http.StatusUnauthorized)), v1alpha1.ReasonImageNotFound, "401 Unauthorized", false},
+		{"another error", reference, on("/v2/", status(http.StatusTeapot)), v1alpha1.ReasonRegistryUnreachable, "418", false},
 		{"the configuration is gone", reference, on("/blobs/", status(http.StatusNotFound)), v1alpha1.ReasonImageNotFound, "404", true},
 		{"another configuration", reference, on("/blobs/", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }), v1alpha1.ReasonImageUnreadable, "does not match", true},
 		{"a manifest without end", reference, on("/manifests/", tooMuch), v1alpha1.ReasonImageUnreadable, "more than 4 MiB", false},
@@ -104,9 +104,9 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.instead(c.front)
-			got, err := new(registry.Client).Look(t.Context(), c.reference, registry.Anonymous, nil)
-			s.must(err)
-			if got.Reference != c.reference || got.Answer != capability.Unknown || got.Reason != c.reason || !strings.Contains(got.Message, c.message) || got.Message == "" {
+			got, err := capability.Registries{}.Look(t.Context(), c.reference, nil, nil)
+			must(t, err)
+			if got.Reference != c.reference || got.Answer != known.Unknown || got.Reason != c.reason || !strings.Contains(got.Message, c.message) || got.Message == "" {
 				t.Errorf("got %+v", got)
 			}
 			if (got.Digest == digest) != c.resolved {

@@ -1,4 +1,4 @@
-package registry_test
+package capability_test
 
 import (
 	"io"
@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/pkg/image/label"
 )
 
 // server is a registry in memory that counts what it is asked.
@@ -86,35 +86,28 @@ func (s *server) push(tag string, what remote.Taggable) (reference, digest strin
 	s.t.Helper()
 	reference = s.host + "/" + tag
 	parsed, err := name.ParseReference(reference)
-	s.must(err)
-	s.must(remote.Push(parsed, what))
+	must(s.t, err)
+	must(s.t, remote.Push(parsed, what))
 	described, ok := what.(interface{ Digest() (v1.Hash, error) })
 	if !ok {
 		s.t.Fatalf("%T has no digest", what)
 	}
 	hash, err := described.Digest()
-	s.must(err)
+	must(s.t, err)
 	s.took()
 	return reference, hash.String()
 }
 
-func (s *server) must(err error) {
-	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-}
-
 // image has one layer and the given label; none when it is "-".
-func image(t *testing.T, label string) v1.Image {
+func image(t *testing.T, value string) v1.Image {
 	t.Helper()
 	img, err := random.Image(100, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	labels := map[string]string{"org.opencontainers.image.title": "test"}
-	if label != "-" {
-		labels[v1alpha1.ImageLabelUninstall] = label
+	if value != "-" {
+		labels[label.Uninstall] = value
 	}
 	img, err = mutate.Config(img, v1.Config{Labels: labels})
 	if err != nil {

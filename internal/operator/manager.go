@@ -15,7 +15,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
 	"github.com/skyhook-operator/skyhook/internal/controller/skyhook"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/drain/evict"
 )
 
@@ -86,7 +86,7 @@ func addControllers(mgr ctrl.Manager, o Options) error {
 	if err := indexPods(mgr); err != nil {
 		return err
 	}
-	index, records, policies := &targets.Index{Images: o.Images}, &targets.Records{}, &targets.Policies{}
+	index, records, policies := &state.Index{Images: o.Images}, &state.Records{}, &state.Policies{}
 	events := mgr.GetEventRecorder(recorder)
 	evictor, err := evict.New(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
 	"github.com/skyhook-operator/skyhook/internal/controller/skyhook"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 	"github.com/skyhook-operator/skyhook/test/faults/cluster"
 )
@@ -41,7 +41,7 @@ type loop struct {
 	kind       string
 	reconciler reconcile.Reconciler
 	queue      *cluster.Queue
-	sources    []targets.Source
+	sources    []state.Source
 }
 
 // processClock is the world's time as one process sees it.
@@ -74,7 +74,7 @@ func (w *World) startOperator(offset time.Duration) {
 		Namespace: namespace, AgentImage: "registry.example/agent:1", CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook",
 		RuntimeTaint: runtimeTaint, PinImages: true,
 	}
-	index, records, policies := &targets.Index{}, &targets.Records{}, &targets.Policies{}
+	index, records, policies := &state.Index{}, &state.Records{}, &state.Policies{}
 	live, evictor := o.replica.Live(), o.replica.Evictor()
 	nodes := &node.Reconciler{
 		Client: o.replica.Client(), Live: live, Events: noEvents{}, Clock: o.clock, Targets: index, Records: records,

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/drain"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -35,9 +35,9 @@ type Reconciler struct {
 	Live     client.Reader
 	Events   events.EventRecorder
 	Clock    clock.PassiveClock
-	Targets  *targets.Index
-	Records  *targets.Records
-	Policies *targets.Policies
+	Targets  *state.Index
+	Records  *state.Records
+	Policies *state.Policies
 	Workload workload.Options
 	// Version of the operator, kept in the record.
 	Version string
@@ -88,11 +88,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: freshRetry}, nil
 	}
 	p := &pass{
-		node: &node, pods: pods.Items, now: now.Truncate(time.Second), skyhooks: targets.InOrder(skyhooks.Items),
+		node: &node, pods: pods.Items, now: now.Truncate(time.Second), skyhooks: state.InOrder(skyhooks.Items),
 		wrote: written{resourceVersion: node.ResourceVersion, at: now, proved: r.fresh.noted(&node).proved},
 	}
 	var err error
-	if p.view, err = r.Targets.View(ctx, r.Client, r.Workload, p.skyhooks); err != nil {
+	if p.snapshot, err = r.Targets.Snapshot(ctx, r.Client, r.Workload, p.skyhooks); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.plan(ctx, p)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/refusal"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -162,7 +162,7 @@ func (p *pass) write(i *item, n record.Node) (record.Patch, error) {
 
 func (i *item) seal(node *corev1.Node, change *record.Patch) {
 	if i.seals {
-		targets.SealOf(i.skyhook, node).Apply(change, node.Annotations, node.Labels)
+		state.SealOf(i.skyhook, node).Apply(change, node.Annotations, node.Labels)
 	}
 }
 
@@ -213,7 +213,7 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 		Digest: start.Digest, Node: p.node.Name,
 	}
 	if start.Retained != "" {
-		pkg := p.view.Wanted(i.skyhook, p.node.Name).Retained[start.Retained].Package
+		pkg := p.snapshot.Wanted(i.skyhook, p.node.Name).Retained[start.Retained].Package
 		task.Retained = &pkg
 	}
 	if permit := permitOf(i.skyhook, p.node.Name); permit != nil {

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -65,7 +65,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		WithInterceptorFuncs(interceptor.Funcs{Create: w.create, Patch: w.patch, SubResourcePatch: w.patchStatus, Delete: w.delete}).Build()
 	w.Reconciler = &Reconciler{
 		Client: c, Live: c, Events: w.events, Clock: w.clock,
-		Targets: &targets.Index{}, Records: &targets.Records{}, Policies: &targets.Policies{}, Workload: options, Version: "v1",
+		Targets: &state.Index{}, Records: &state.Records{}, Policies: &state.Policies{}, Workload: options, Version: "v1",
 	}
 	return w
 }
@@ -140,10 +140,10 @@ func (w *world) pods() []corev1.Pod {
 func (w *world) pass(skyhooks ...*v1alpha1.Skyhook) *pass {
 	w.t.Helper()
 	n := w.node()
-	view, err := w.Targets.View(w.t.Context(), w.Client, w.Workload, skyhooks)
+	snapshot, err := w.Targets.Snapshot(w.t.Context(), w.Client, w.Workload, skyhooks)
 	w.must(err)
 	return &pass{
-		node: n, pods: w.pods(), now: start, skyhooks: skyhooks, view: view, unschedulable: n.Spec.Unschedulable,
+		node: n, pods: w.pods(), now: start, skyhooks: skyhooks, snapshot: snapshot, unschedulable: n.Spec.Unschedulable,
 		wrote: written{resourceVersion: n.ResourceVersion, at: start},
 	}
 }

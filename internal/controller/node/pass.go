@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/taint"
@@ -40,9 +40,9 @@ type pass struct {
 	started int
 	// wrote is what this pass has written so far; its resourceVersion is the precondition of the next write.
 	wrote written
-	// skyhooks are all there are, in the order in which they work on a node, and view is what is known of them.
+	// skyhooks are all there are, in the order in which they work on a node, and snapshot is what is known of them.
 	skyhooks []*v1alpha1.Skyhook
-	view     targets.View
+	snapshot     state.Snapshot
 	// items are those that have to do with this node.
 	items []*item
 	// asked says that the API server was asked for the package pods of the node, and unproved what keeps it from being known
@@ -78,7 +78,7 @@ func (p *pass) blame(s *v1alpha1.Skyhook, err error) {
 // item is one Skyhook on the node of a pass.
 type item struct {
 	skyhook  *v1alpha1.Skyhook
-	target   *targets.Target
+	target   *state.Target
 	decision lifecycle.Decision
 	// withheld says that nothing of it changes in this pass but what it waits for.
 	withheld bool
@@ -112,8 +112,8 @@ func (r *Reconciler) survey(p *pass) {
 		n, _ := r.Records.Read(name, p.node)
 		p.cordons[name] = n.Cordoned // also of Skyhooks that are gone, until they are cleared
 	}
-	p.inFlight = p.view.InFlight(p.node, p.skyhooks, r.Records)
-	p.ownReboot = p.view.OwnReboot(p.node, p.inFlight, p.skyhooks, r.Records)
+	p.inFlight = p.snapshot.InFlight(p.node, p.skyhooks, r.Records)
+	p.ownReboot = p.snapshot.OwnReboot(p.node, p.inFlight, p.skyhooks, r.Records)
 }
 
 // follow makes what one Skyhook's decision changes on the node visible to those after it.
@@ -129,14 +129,14 @@ func (p *pass) follow(i *item) {
 
 // decide makes the decision for one Skyhook; nil when it has nothing to do with the node.
 func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (*item, error) {
-	n, unusable := p.view.Record(s, p.node, r.Records)
+	n, unusable := p.snapshot.Record(s, p.node, r.Records)
 	o := r.observe(p, s, n)
 	selected, deleting := r.Targets.Selects(s, p.node.Labels), s.DeletionTimestamp != nil
 	known := len(o.Pods) > 0 || o.Permit != nil || o.InFlight.OwnedBy(s.Name) || record.Exists(s.Name, p.node.Annotations, p.node.Labels)
 	if !known && (!selected || s.Status.ObservedGeneration != s.Generation) {
 		return nil, nil //nolint:nilnil // the plan of the Skyhook controller wakes this node
 	}
-	i := &item{skyhook: s, target: r.Targets.Of(s), seals: s.Status.SealedSince != nil && p.view.Vouches(s, p.node, n)}
+	i := &item{skyhook: s, target: r.Targets.Of(s), seals: s.Status.SealedSince != nil && p.snapshot.Vouches(s, p.node, n)}
 	switch {
 	case !selected, deleting && (unusable == nil || o.Abandoned) && lifecycle.Complete(o.Wanted, o.Record):
 		i.decision = lifecycle.Leave(o)
@@ -175,10 +175,10 @@ func (r *Reconciler) ask(ctx context.Context, p *pass, s *v1alpha1.Skyhook, o *l
 // observe collects what the decision for one Skyhook depends on, as far as it is known without a question.
 func (r *Reconciler) observe(p *pass, s *v1alpha1.Skyhook, n record.Node) lifecycle.Observation {
 	return lifecycle.Observation{
-		Skyhook: s.Name, Wanted: p.view.Wanted(s, p.node.Name), Record: n, Now: p.now, InFlight: p.inFlight,
+		Skyhook: s.Name, Wanted: p.snapshot.Wanted(s, p.node.Name), Record: n, Now: p.now, InFlight: p.inFlight,
 		Pods: ownPods(s, p.pods), Permit: permitOf(s, p.node.Name), Node: p.facts(s),
 		Serial: s.Spec.Serial, Generation: s.Generation, Reapply: r.ReapplyOnReboot,
-		Failed: r.retries.told(p.node.Name, s.Name), Pins: p.view.Pins(s),
+		Failed: r.retries.told(p.node.Name, s.Name), Pins: p.snapshot.Pins(s),
 	}
 }
 
@@ -188,11 +188,11 @@ func (r *Reconciler) hold(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (*l
 	if err != nil {
 		return nil, err
 	}
-	around := targets.Surroundings{Ordered: p.skyhooks, Records: r.Records, Pace: pace}
+	around := state.Surroundings{Ordered: p.skyhooks, Records: r.Records, Pace: pace}
 	if p.inFlight != nil {
 		around.Interrupting = p.inFlight.Skyhook
 	}
-	return p.view.Hold(s, p.node, around), nil
+	return p.snapshot.Hold(s, p.node, around), nil
 }
 
 // facts is what a Skyhook sees of the node.
@@ -204,7 +204,7 @@ func (p *pass) facts(s *v1alpha1.Skyhook) lifecycle.Node {
 	others, interrupts := p.othersPods(s)
 	return lifecycle.Node{
 		OtherPod: firstOf(others), InterruptPod: firstOf(interrupts),
-		Ready: targets.Ready(p.node), BootID: p.node.Status.NodeInfo.BootID, OwnReboot: p.ownReboot,
+		Ready: state.Ready(p.node), BootID: p.node.Status.NodeInfo.BootID, OwnReboot: p.ownReboot,
 		Unschedulable: p.unschedulable, CordonUnread: p.unschedulable && !p.node.Spec.Unschedulable, CordonedByOther: other,
 		OtherPods: p.started + len(others), InterruptPods: len(interrupts),
 		Architecture: p.node.Status.NodeInfo.Architecture, Resolves: workload.Resolves(&p.node.Status.NodeInfo),

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/taint"
 )
@@ -71,7 +71,7 @@ func claimComplete(t *testing.T) func(*corev1.Node) {
 func (w *world) sealHolds(s *v1alpha1.Skyhook) bool {
 	w.t.Helper()
 	n := w.node()
-	return targets.SealOf(s, n).Holds(n.Annotations, n.Labels)
+	return state.SealOf(s, n).Holds(n.Annotations, n.Labels)
 }
 
 func sealedWorld(t *testing.T, s *v1alpha1.Skyhook, n *corev1.Node) *world {

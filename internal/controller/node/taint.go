@@ -19,14 +19,14 @@ func (r *Reconciler) planTaint(p *pass) {
 		if !s.Spec.RuntimeRequired || !r.Targets.Selects(s, p.node.Labels) {
 			continue
 		}
-		one := taint.Skyhook{Required: true, Auto: p.view.Taints(s, p.node), Leaving: s.DeletionTimestamp != nil}
-		n, unusable := p.view.Record(s, p.node, r.Records)
+		one := taint.Skyhook{Required: true, Auto: p.snapshot.Taints(s, p.node), Leaving: s.DeletionTimestamp != nil}
+		n, unusable := p.snapshot.Record(s, p.node, r.Records)
 		if at := slices.IndexFunc(p.items, func(i *item) bool { return i.skyhook == s }); at >= 0 {
 			d := p.items[at].decision
 			n = d.Record
 			one.Reapplied = slices.ContainsFunc(d.Changes, func(c lifecycle.Change) bool { return c.Reason == v1alpha1.ReasonReapplyAfterReboot })
 		}
-		one.Complete = unusable == nil && s.Status.ObservedGeneration > 0 && lifecycle.Complete(p.view.Wanted(s, p.node.Name), n)
+		one.Complete = unusable == nil && s.Status.ObservedGeneration > 0 && lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), n)
 		all = append(all, one)
 	}
 	p.taint = taint.Next(p.node, r.Workload.RuntimeTaint, all)

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -22,21 +22,21 @@ import (
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Sources are what wakes nodes.
-func (r *Reconciler) Sources() []targets.Source {
-	return []targets.Source{
-		targets.Keyed(&corev1.Node{}, targets.NodeChanged()),
-		targets.Watched(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(nodeOfPod), podChanged()),
-		targets.Watched(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.permittedNodes)),
-		targets.Watched(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(nodeOfMeta), appeared()),
-		targets.Watched(&v1alpha1.Skyhook{}, r.skyhookHandler()),
-		targets.Watched(&v1alpha1.DeploymentPolicy{}, handler.EnqueueRequestsFromMapFunc(r.pacedNodes),
+func (r *Reconciler) Sources() []state.Source {
+	return []state.Source{
+		state.Keyed(&corev1.Node{}, state.NodeChanged()),
+		state.Watched(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(nodeOfPod), podChanged()),
+		state.Watched(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.permittedNodes)),
+		state.Watched(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(nodeOfMeta), appeared()),
+		state.Watched(&v1alpha1.Skyhook{}, r.skyhookHandler()),
+		state.Watched(&v1alpha1.DeploymentPolicy{}, handler.EnqueueRequestsFromMapFunc(r.pacedNodes),
 			predicate.GenerationChangedPredicate{}),
 	}
 }
 
 // SetupWithManager registers the controller: one key per node, several nodes at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
-	return targets.SetUp(mgr, "node", workers, r.Sources(), r)
+	return state.SetUp(mgr, "node", workers, r.Sources(), r)
 }
 
 func nodeOfPod(_ context.Context, o client.Object) []reconcile.Request {

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -44,9 +44,9 @@ type Reconciler struct {
 	Live     client.Reader
 	Events   events.EventRecorder
 	Clock    clock.PassiveClock
-	Targets  *targets.Index
-	Records  *targets.Records
-	Policies *targets.Policies
+	Targets  *state.Index
+	Records  *state.Records
+	Policies *state.Policies
 	Workload workload.Options
 	// Version of the operator, kept in an annotation.
 	Version string

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -24,7 +24,7 @@ const maxLooks = 20
 // departed returns the nodes that the Skyhook does not select but that hold a permit, as far as they exist, or tell what keeps
 // them from getting rid of it. What the cache does not show it may only not show yet, and a permit that is dropped too early is one too many at work: such nodes
 // are asked for at the API server. The error says that this failed; those nodes then count as there.
-func (r *Reconciler) departed(ctx context.Context, s *v1alpha1.Skyhook, t *targets.Target, cached []corev1.Node) (map[string]rollout.Departed, error) {
+func (r *Reconciler) departed(ctx context.Context, s *v1alpha1.Skyhook, t *state.Target, cached []corev1.Node) (map[string]rollout.Departed, error) {
 	found, holders, waitKey := map[string]rollout.Departed{}, map[string]bool{}, v1alpha1.AnnotationWaitPrefix+s.Name
 	for i := range s.Status.Permits {
 		holders[s.Status.Permits[i].Node] = true
@@ -35,7 +35,7 @@ func (r *Reconciler) departed(ctx context.Context, s *v1alpha1.Skyhook, t *targe
 		_, waits := node.Annotations[waitKey]
 		if (holders[node.Name] || waits) && !t.Selector.Matches(labels.Set(node.Labels)) {
 			n, _ := r.Records.Read(s.Name, node) // unreadable or not, token and wait are annotations of their own
-			found[node.Name] = rollout.Departed{Done: n.Done, Unavailable: !targets.Ready(node), Wait: n.Wait}
+			found[node.Name] = rollout.Departed{Done: n.Done, Unavailable: !state.Ready(node), Wait: n.Wait}
 		}
 		delete(holders, node.Name)
 	}

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -74,7 +74,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		}).Build()
 	w.Reconciler = &Reconciler{
 		Client: c, Live: c, Events: events.NewFakeRecorder(100), Clock: w.clock,
-		Targets: &targets.Index{}, Records: &targets.Records{}, Policies: &targets.Policies{}, Workload: options, Version: "v1",
+		Targets: &state.Index{}, Records: &state.Records{}, Policies: &state.Policies{}, Workload: options, Version: "v1",
 	}
 	return w
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
@@ -42,9 +42,9 @@ func (in *input) obstruct(err error) {
 type reading struct {
 	*Reconciler
 	skyhook *v1alpha1.Skyhook
-	target  *targets.Target
-	view    targets.View
-	pace    targets.Pace
+	target  *state.Target
+	snapshot    state.Snapshot
+	pace    state.Pace
 	// ordered are all Skyhooks in the order in which they work.
 	ordered []*v1alpha1.Skyhook
 	// detailed says that the fleet is small enough for the status to show every node.
@@ -56,7 +56,7 @@ type reading struct {
 }
 
 // input reads what a plan depends on.
-func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *targets.Target) (input, error) {
+func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *state.Target) (input, error) {
 	var nodes corev1.NodeList
 	if err := r.Client.List(ctx, &nodes); err != nil {
 		return input{}, fmt.Errorf("list nodes: %w", err)
@@ -66,7 +66,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *tar
 		return input{}, fmt.Errorf("list Skyhooks: %w", err)
 	}
 	g := &reading{
-		Reconciler: r, skyhook: s, target: target, ordered: targets.InOrder(skyhooks.Items),
+		Reconciler: r, skyhook: s, target: target, ordered: state.InOrder(skyhooks.Items),
 		undoing: map[string]lifecycle.Leaving{}, remains: remains{},
 	}
 	r.Records.Keep(nodes.Items, g.ordered)
@@ -74,15 +74,15 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *tar
 		g.installed, g.complete = map[string]int{}, map[string]int{}
 	}
 	var err error
-	if g.view, err = r.Targets.View(ctx, r.Client, r.Workload, g.ordered); err != nil {
+	if g.snapshot, err = r.Targets.Snapshot(ctx, r.Client, r.Workload, g.ordered); err != nil {
 		return input{}, err
 	}
 	if g.pace, err = r.Policies.Of(ctx, r.Client, s); err != nil {
 		return input{}, err
 	}
 	in := rollout.Input{
-		Skyhook: s, Hold: g.view.HoldAll(s, g.pace), Now: r.Clock.Now(), Policy: g.pace.Policy, Deleting: s.DeletionTimestamp != nil,
-		Pins: g.view.Pins(s),
+		Skyhook: s, Hold: g.snapshot.HoldAll(s, g.pace), Now: r.Clock.Now(), Policy: g.pace.Policy, Deleting: s.DeletionTimestamp != nil,
+		Pins: g.snapshot.Pins(s),
 	}
 	// A policy that cannot be read is as good as missing to a deletion, which has to go on.
 	in.PolicyMissing = g.pace.Missing || g.pace.Hold != nil && in.Deleting
@@ -113,29 +113,29 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 		Name: node.Name, Created: node.CreationTimestamp.Time,
 		Labels: node.Labels, BootID: node.Status.NodeInfo.BootID,
 	}
-	wanted := g.view.Wanted(s, node.Name)
-	n, unusable := g.view.Record(s, node, g.Records)
+	wanted := g.snapshot.Wanted(s, node.Name)
+	n, unusable := g.snapshot.Record(s, node, g.Records)
 	out.Done = n.Done
 	inFlight := record.ReadInterrupt(node.Annotations)
-	around := targets.Surroundings{Ordered: g.ordered, Records: g.Records, Pace: g.pace}
+	around := state.Surroundings{Ordered: g.ordered, Records: g.Records, Pace: g.pace}
 	if unusable != nil {
 		// Nobody knows what is on the node, but a cordon is an annotation of its own.
-		out.Facts = lifecycle.Facts{Disturbed: n.Cordoned || inFlight.OwnedBy(s.Name), Unavailable: !targets.Ready(node)}
-		out.Hold = g.view.HoldHere(s, node, around)
+		out.Facts = lifecycle.Facts{Disturbed: n.Cordoned || inFlight.OwnedBy(s.Name), Unavailable: !state.Ready(node)}
+		out.Hold = g.snapshot.HoldHere(s, node, around)
 		if out.Abandoned = wanted.Abandoned; out.Abandoned {
 			out.Facts.Complete, out.Recorded = wanted.Deleting, "packages whose states cannot be read"
 		}
 		return out
 	}
-	out.Facts = lifecycle.FactsOf(s.Name, wanted, n, inFlight, targets.Ready(node))
+	out.Facts = lifecycle.FactsOf(s.Name, wanted, n, inFlight, state.Ready(node))
 	out.Begun = len(n.Packages) > 0 && !out.Facts.FailedRun
 	out.Wait = n.Wait
 	if around.Complete = out.Facts.Complete; !around.Complete {
-		if i := g.view.InFlight(node, g.ordered, g.Records); i != nil {
+		if i := g.snapshot.InFlight(node, g.ordered, g.Records); i != nil {
 			around.Interrupting = i.Skyhook
 		}
 	}
-	out.Hold = g.view.HoldHere(s, node, around)
+	out.Hold = g.snapshot.HoldHere(s, node, around)
 	if broken := g.pace.Hold; out.Hold == nil && !around.Complete && s.DeletionTimestamp == nil {
 		out.Hold = broken // as the node itself is held, be the policy missing or wrong
 	}

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -24,22 +24,22 @@ import (
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Sources are what wakes Skyhooks.
-func (r *Reconciler) Sources() []targets.Source {
-	return []targets.Source{
-		targets.Keyed(&v1alpha1.Skyhook{}, predicate.Or(
+func (r *Reconciler) Sources() []state.Source {
+	return []state.Source{
+		state.Keyed(&v1alpha1.Skyhook{}, predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionStarted())),
-		targets.Watched(&v1alpha1.Skyhook{}, r.successorHandler()),
-		targets.Watched(&v1alpha1.DeploymentPolicy{}, r.policyHandler(), predicate.GenerationChangedPredicate{}),
-		targets.Watched(&corev1.Node{}, r.nodeHandler(), targets.NodeChanged()),
-		targets.Watched(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(skyhookOf), podGone()),
-		targets.Watched(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(skyhookOf)),
-		targets.Watched(&appsv1.ControllerRevision{}, handler.EnqueueRequestsFromMapFunc(skyhookOf), predicate.NewPredicateFuncs(isPin)),
+		state.Watched(&v1alpha1.Skyhook{}, r.successorHandler()),
+		state.Watched(&v1alpha1.DeploymentPolicy{}, r.policyHandler(), predicate.GenerationChangedPredicate{}),
+		state.Watched(&corev1.Node{}, r.nodeHandler(), state.NodeChanged()),
+		state.Watched(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(skyhookOf), podGone()),
+		state.Watched(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(skyhookOf)),
+		state.Watched(&appsv1.ControllerRevision{}, handler.EnqueueRequestsFromMapFunc(skyhookOf), predicate.NewPredicateFuncs(isPin)),
 	}
 }
 
 // SetupWithManager registers the controller: one key per Skyhook.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
-	return targets.SetUp(mgr, "skyhook", workers, r.Sources(), r)
+	return state.SetUp(mgr, "skyhook", workers, r.Sources(), r)
 }
 
 // policyHandler wakes the Skyhooks that name a policy which comes, changes or goes.

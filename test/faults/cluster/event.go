@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/drain"
 )
 
@@ -35,7 +35,7 @@ type Event struct {
 
 // Wake feeds the event to the sources of its kind as a started controller does: through predicates and handlers into the
 // queue.
-func (e Event) Wake(ctx context.Context, sources []targets.Source, q *Queue) {
+func (e Event) Wake(ctx context.Context, sources []state.Source, q *Queue) {
 	for _, s := range sources {
 		if k, err := kindOf(s.Object); err == nil && k == e.Kind {
 			e.wake(ctx, s, q)
@@ -43,7 +43,7 @@ func (e Event) Wake(ctx context.Context, sources []targets.Source, q *Queue) {
 	}
 }
 
-func (e Event) wake(ctx context.Context, s targets.Source, q *Queue) {
+func (e Event) wake(ctx context.Context, s state.Source, q *Queue) {
 	switch e.Type {
 	case Created:
 		told := event.CreateEvent{Object: e.New}

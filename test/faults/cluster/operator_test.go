@@ -16,7 +16,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
 	"github.com/skyhook-operator/skyhook/internal/controller/skyhook"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 	"github.com/skyhook-operator/skyhook/test/faults/cluster"
 )
@@ -35,7 +35,7 @@ type rollout struct {
 // loop is one controller.
 type loop struct {
 	reconcile.Reconciler
-	sources []targets.Source
+	sources []state.Source
 	queue   *cluster.Queue
 }
 
@@ -59,7 +59,7 @@ func newRollout(t testing.TB, nodes, skyhooks int, audit bool) *rollout {
 	r.replica = r.NewReplica()
 	r.replica.Share = true
 	clock := clocktesting.NewFakePassiveClock(start)
-	index, records, policies := &targets.Index{}, &targets.Records{}, &targets.Policies{}
+	index, records, policies := &state.Index{}, &state.Records{}, &state.Policies{}
 	options := workload.Options{Namespace: namespace, AgentImage: "x/agent:1", CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook"}
 	nodeLoop := &node.Reconciler{
 		Client: r.replica.Client(), Live: r.replica.Live(), Events: &events.FakeRecorder{}, Clock: clock, Targets: index, Records: records,

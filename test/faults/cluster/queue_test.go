@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/test/faults/cluster"
 )
 
@@ -100,8 +100,8 @@ func TestWake(t *testing.T) {
 			DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) { add(e.Object) },
 		}
 	}
-	sources := []targets.Source{
-		targets.Keyed(&corev1.Node{}), targets.Watched(&corev1.Node{}, mark("odd"), odd), targets.Watched(&corev1.Pod{}, mark("pod")),
+	sources := []state.Source{
+		state.Keyed(&corev1.Node{}), state.Watched(&corev1.Node{}, mark("odd"), odd), state.Watched(&corev1.Pod{}, mark("pod")),
 	}
 	plain := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	labeled := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"odd": "1"}}}

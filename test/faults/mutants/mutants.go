@@ -106,21 +106,21 @@ var Mutants = []Mutant{
 		Findings: []string{"cycle/permit", "no-rest/", "no-reason/"},
 	},
 	{
-		Name: "a forged record is believed", File: "internal/controller/targets/seal.go",
-		Before:   "|| v.Vouches(s, node, n) {",
+		Name: "a forged record is believed", File: "internal/controller/state/seal.go",
+		Before:   "|| sn.Vouches(s, node, n) {",
 		After:    "|| true {",
 		Findings: []string{"taint-early/"},
 	},
 	{
 		Name: "a forged record is sealed", File: "internal/controller/node/pass.go",
-		Before:   "seals: s.Status.SealedSince != nil && p.view.Vouches(s, p.node, n)}",
+		Before:   "seals: s.Status.SealedSince != nil && p.snapshot.Vouches(s, p.node, n)}",
 		After:    "seals: s.Status.SealedSince != nil}",
 		Findings: []string{"taint-early/"},
 	},
 	{
-		Name: "a new node is believed before it is tainted", File: "internal/controller/targets/seal.go",
-		Before:   "return taint.Has(node, v.runtime) || slices",
-		After:    "return taint.Has(node, v.runtime) || false && slices",
+		Name: "a new node is believed before it is tainted", File: "internal/controller/state/seal.go",
+		Before:   "return taint.Has(node, sn.runtime) || slices",
+		After:    "return taint.Has(node, sn.runtime) || false && slices",
 		Findings: []string{"taint-missing/"},
 	},
 }

@@ -1,4 +1,4 @@
-package targets_test
+package state_test
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -21,7 +21,7 @@ import (
 type setting struct {
 	self, earlier *v1alpha1.Skyhook
 	node          *corev1.Node
-	around        targets.Surroundings
+	around        state.Surroundings
 }
 
 // everything holds the Skyhook back, in each way that there is.
@@ -56,14 +56,14 @@ var steps = []struct {
 	{func(s *setting) { s.around.Interrupting = "self" }, ""},
 }
 
-func (s *setting) view(t *testing.T) targets.View {
+func (s *setting) snapshot(t *testing.T) state.Snapshot {
 	t.Helper()
-	s.around.Records, s.around.Ordered = &targets.Records{}, []*v1alpha1.Skyhook{s.earlier, s.self}
-	view, err := new(targets.Index).View(t.Context(), fake.NewClientBuilder().Build(), workload.Options{Namespace: "skyhook"}, s.around.Ordered)
+	s.around.Records, s.around.Ordered = &state.Records{}, []*v1alpha1.Skyhook{s.earlier, s.self}
+	snapshot, err := new(state.Index).Snapshot(t.Context(), fake.NewClientBuilder().Build(), workload.Options{Namespace: "skyhook"}, s.around.Ordered)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return view
+	return snapshot
 }
 
 func reasonOf(h *lifecycle.Hold) string {
@@ -78,13 +78,13 @@ func TestHoldInOrder(t *testing.T) {
 	s := everything()
 	for i, step := range steps {
 		step.fix(s)
-		view := s.view(t)
-		if got := reasonOf(view.Hold(s.self, s.node, s.around)); got != step.want {
+		snapshot := s.snapshot(t)
+		if got := reasonOf(snapshot.Hold(s.self, s.node, s.around)); got != step.want {
 			t.Errorf("step %d: held by %q, want %q", i, got, step.want)
 		}
 		// The two parts of it say the same, first the one about all nodes.
-		want := reasonOf(view.HoldAll(s.self, s.around.Pace))
-		if here := reasonOf(view.HoldHere(s.self, s.node, s.around)); want == "" || here == v1alpha1.ReasonNodeStateMalformed {
+		want := reasonOf(snapshot.HoldAll(s.self, s.around.Pace))
+		if here := reasonOf(snapshot.HoldHere(s.self, s.node, s.around)); want == "" || here == v1alpha1.ReasonNodeStateMalformed {
 			want = here
 		}
 		if want != step.want {
@@ -100,7 +100,7 @@ func TestHoldOfADeletion(t *testing.T) {
 	var got []string
 	for _, step := range steps {
 		step.fix(s)
-		if reason := reasonOf(s.view(t).Hold(s.self, s.node, s.around)); len(got) == 0 || got[len(got)-1] != reason {
+		if reason := reasonOf(s.snapshot(t).Hold(s.self, s.node, s.around)); len(got) == 0 || got[len(got)-1] != reason {
 			got = append(got, reason)
 		}
 	}
@@ -117,7 +117,7 @@ func TestHoldOfACompleteNode(t *testing.T) {
 		step.fix(s)
 	}
 	s.around.Complete = true
-	if got := s.view(t).Hold(s.self, s.node, s.around); got != nil {
+	if got := s.snapshot(t).Hold(s.self, s.node, s.around); got != nil {
 		t.Errorf("held by %+v", got)
 	}
 }
@@ -140,13 +140,13 @@ func TestHoldsOfTwoSkyhooks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := &setting{self: skyhook("self", 100, nil), earlier: skyhook("earlier", 1, nil), node: node("n", nil, nil)}
 			s.around.Interrupting = c.interrupting
-			view := s.view(t)
+			snapshot := s.snapshot(t)
 			for _, o := range []struct {
 				of         *v1alpha1.Skyhook
 				want, says string
 			}{{s.earlier, c.earlier, c.earlierSays}, {s.self, c.later, c.laterSays}} {
 				got, says := "", ""
-				if h := view.Hold(o.of, s.node, s.around); h != nil {
+				if h := snapshot.Hold(o.of, s.node, s.around); h != nil {
 					got, says = string(h.Status)+" "+h.Reason, h.Message
 				}
 				if got != o.want || says != o.says {
@@ -179,12 +179,12 @@ func TestHoldUnderTheRuntimeTaint(t *testing.T) {
 			c.edit(self, other)
 			n := node("n", nil, nil)
 			n.Spec.Taints = []corev1.Taint{runtime}
-			around := targets.Surroundings{Ordered: []*v1alpha1.Skyhook{self, other}, Records: &targets.Records{}}
-			view, err := new(targets.Index).View(t.Context(), fake.NewClientBuilder().Build(), workload.Options{Namespace: "skyhook", RuntimeTaint: runtime}, around.Ordered)
+			around := state.Surroundings{Ordered: []*v1alpha1.Skyhook{self, other}, Records: &state.Records{}}
+			snapshot, err := new(state.Index).Snapshot(t.Context(), fake.NewClientBuilder().Build(), workload.Options{Namespace: "skyhook", RuntimeTaint: runtime}, around.Ordered)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if h := view.Hold(self, n, around); h == nil || h.Reason != v1alpha1.ReasonTaintNotTolerable || h.Frees != c.frees {
+			if h := snapshot.Hold(self, n, around); h == nil || h.Reason != v1alpha1.ReasonTaintNotTolerable || h.Frees != c.frees {
 				t.Errorf("held by %+v, want it to be freed by %s", h, c.frees)
 			}
 		})
@@ -213,9 +213,9 @@ func TestInterrupting(t *testing.T) {
 				s.earlier.Spec.NodeSelectors.MatchLabels = map[string]string{"a": "b"}
 			}
 			s.node.Annotations = c.annotations
-			view := s.view(t)
+			snapshot := s.snapshot(t)
 			got := ""
-			if i := view.InFlight(s.node, s.around.Ordered, s.around.Records); i != nil {
+			if i := snapshot.InFlight(s.node, s.around.Ordered, s.around.Records); i != nil {
 				got = i.Skyhook
 			}
 			if got != c.want {
@@ -227,20 +227,20 @@ func TestInterrupting(t *testing.T) {
 
 // TestHeldByImageRules: what the webhook refuses is held where nobody asked it; a deletion is not, but its pods wait.
 func TestHeldByImageRules(t *testing.T) {
-	index := &targets.Index{Images: admission.ImageRules{RequireDigest: true, Registries: []string{"ghcr.io/org"}}}
+	index := &state.Index{Images: admission.ImageRules{RequireDigest: true, Registries: []string{"ghcr.io/org"}}}
 	s := skyhook("self", 1, nil)
 	s.Spec.Packages["a"] = v1alpha1.Package{Version: "1.0.0", Image: "evil.io/a"}
-	view, err := index.View(t.Context(), fake.NewFakeClient(), workload.Options{}, []*v1alpha1.Skyhook{s})
+	snapshot, err := index.Snapshot(t.Context(), fake.NewFakeClient(), workload.Options{}, []*v1alpha1.Skyhook{s})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := view.HoldAll(s, targets.Pace{})
+	h := snapshot.HoldAll(s, state.Pace{})
 	if h == nil || h.Reason != v1alpha1.ReasonSpecInvalid || !strings.Contains(h.Message, "spec.packages.a.image") || !strings.Contains(h.Message, "spec.packages.a.containerSHA") {
 		t.Errorf("held by %+v", h)
 	}
 	s.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
-	pkg := view.Wanted(s, "n").Packages["a"]
-	if view.HoldAll(s, targets.Pace{}) != nil || !strings.Contains(pkg.Refused, "ghcr.io/org") || !strings.Contains(pkg.Undigested, "containerSHA") {
+	pkg := snapshot.Wanted(s, "n").Packages["a"]
+	if snapshot.HoldAll(s, state.Pace{}) != nil || !strings.Contains(pkg.Refused, "ghcr.io/org") || !strings.Contains(pkg.Undigested, "containerSHA") {
 		t.Errorf("package %+v", pkg)
 	}
 }

@@ -1,4 +1,4 @@
-package targets
+package state
 
 import (
 	"fmt"
@@ -78,8 +78,8 @@ func TestRecordsOfGoneNodesAndSkyhooks(t *testing.T) {
 func TestIndexOfGoneSkyhooks(t *testing.T) {
 	var i Index
 	c, o := empty(t), workload.Options{Namespace: "skyhook"}
-	view := func(skyhooks ...*v1alpha1.Skyhook) {
-		v, err := i.View(t.Context(), c, o, skyhooks)
+	look := func(skyhooks ...*v1alpha1.Skyhook) {
+		v, err := i.Snapshot(t.Context(), c, o, skyhooks)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,16 +88,16 @@ func TestIndexOfGoneSkyhooks(t *testing.T) {
 		}
 	}
 	a, b := named("a"), named("b")
-	view(a, b)
+	look(a, b)
 	i.Forget(b.UID)
-	view(a, b) // the pass that runs on
-	if len(i.entries) != 2 || len(i.decoded) != 2 {
-		t.Fatalf("%d entries, %d decoded", len(i.entries), len(i.decoded))
+	look(a, b) // the pass that runs on
+	if len(i.targets) != 2 || len(i.decoded) != 2 {
+		t.Fatalf("%d entries, %d decoded", len(i.targets), len(i.decoded))
 	}
 	target := i.Of(a)
-	view(a)
-	if len(i.entries) != 1 || len(i.decoded) != 1 || i.Of(a) != target {
-		t.Errorf("%d entries, %d decoded are left of one Skyhook, or not its own", len(i.entries), len(i.decoded))
+	look(a)
+	if len(i.targets) != 1 || len(i.decoded) != 1 || i.Of(a) != target {
+		t.Errorf("%d entries, %d decoded are left of one Skyhook, or not its own", len(i.targets), len(i.decoded))
 	}
 }
 

@@ -1,4 +1,4 @@
-package targets_test
+package state_test
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -47,17 +47,17 @@ func revision(t *testing.T, s *v1alpha1.Skyhook, number int64) *appsv1.Controlle
 }
 
 // wanted is what a Skyhook, which no longer has package a, wants on a node when these definitions are retained.
-func wanted(t *testing.T, index *targets.Index, s *v1alpha1.Skyhook, retained ...*appsv1.ControllerRevision) lifecycle.Wanted {
+func wanted(t *testing.T, index *state.Index, s *v1alpha1.Skyhook, retained ...*appsv1.ControllerRevision) lifecycle.Wanted {
 	t.Helper()
 	b := fake.NewClientBuilder()
 	for _, r := range retained {
 		b = b.WithObjects(r.DeepCopy())
 	}
-	view, err := index.View(t.Context(), b.Build(), options, []*v1alpha1.Skyhook{s})
+	snapshot, err := index.Snapshot(t.Context(), b.Build(), options, []*v1alpha1.Skyhook{s})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return view.Wanted(s, "node-1")
+	return snapshot.Wanted(s, "node-1")
 }
 
 func TestRetainedDefinitions(t *testing.T) {
@@ -111,7 +111,7 @@ func TestRetainedDefinitions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var list []string
-			for name, p := range wanted(t, &targets.Index{}, skyhook("demo", 1, nil), c.retained...).Retained {
+			for name, p := range wanted(t, &state.Index{}, skyhook("demo", 1, nil), c.retained...).Retained {
 				if p.Definition != name || p.Name != "a" || p.Hash == "" {
 					t.Errorf("%s: %+v", name, p)
 				}
@@ -132,7 +132,7 @@ func TestRetainedDefinitions(t *testing.T) {
 // TestRetainedDecodesOnce: the same definitions are decoded once, and again as soon as one of them, or the spec that pods
 // depend on, changed.
 func TestRetainedDecodesOnce(t *testing.T) {
-	var index targets.Index
+	var index state.Index
 	s := skyhook("demo", 1, nil)
 	one, two := revision(t, undoable("1.0.0", "1", v1alpha1.WhenRemovedUninstall), 1), revision(t, undoable("2.0.0", "1", ""), 2)
 	mark := func(w lifecycle.Wanted) bool { // reports whether these were seen before, and marks them
@@ -193,15 +193,15 @@ func TestRetainedDecodesOnceInAnyOrder(t *testing.T) {
 		b = b.WithObjects(revision(t, undoable(fmt.Sprintf("%d.0.0", i+1), "1", ""), 1))
 	}
 	reader := shuffled{b.Build()}
-	var index targets.Index
+	var index state.Index
 	decodes := map[uintptr]bool{}
 	var kept []lifecycle.Retained // so that no two have one address
 	for range 100 {
-		view, err := index.View(t.Context(), reader, options, []*v1alpha1.Skyhook{s.DeepCopy()})
+		snapshot, err := index.Snapshot(t.Context(), reader, options, []*v1alpha1.Skyhook{s.DeepCopy()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		retained := view.Wanted(s, "node-1").Retained
+		retained := snapshot.Wanted(s, "node-1").Retained
 		decodes[reflect.ValueOf(retained).Pointer()], kept = true, append(kept, retained)
 	}
 	if len(decodes) != 1 || len(kept[0]) != 10 {
@@ -217,11 +217,11 @@ func TestNewestInAnyOrder(t *testing.T) {
 	policies := map[v1alpha1.WhenRemoved]bool{}
 	for range 50 {
 		s := skyhook("demo", 1, nil)
-		view, err := new(targets.Index).View(t.Context(), reader, options, []*v1alpha1.Skyhook{s})
+		snapshot, err := new(state.Index).Snapshot(t.Context(), reader, options, []*v1alpha1.Skyhook{s})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range view.Wanted(s, "node-1").Retained {
+		for _, p := range snapshot.Wanted(s, "node-1").Retained {
 			policies[p.Uninstall.WhenRemoved] = true
 		}
 	}
@@ -234,21 +234,21 @@ func TestNewestInAnyOrder(t *testing.T) {
 func TestRetainedOfSeveralSkyhooks(t *testing.T) {
 	demo, other := skyhook("demo", 1, nil), skyhook("other", 1, nil)
 	r := revision(t, undoable("1.0.0", "1", ""), 1)
-	var index targets.Index
-	view, err := index.View(t.Context(), fake.NewClientBuilder().WithObjects(r).Build(), options, []*v1alpha1.Skyhook{demo, other})
+	var index state.Index
+	snapshot, err := index.Snapshot(t.Context(), fake.NewClientBuilder().WithObjects(r).Build(), options, []*v1alpha1.Skyhook{demo, other})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names := slices.Collect(maps.Keys(view.Wanted(demo, "n").Retained)); len(names) != 1 || names[0] != workload.DefinitionName(r) {
+	if names := slices.Collect(maps.Keys(snapshot.Wanted(demo, "n").Retained)); len(names) != 1 || names[0] != workload.DefinitionName(r) {
 		t.Errorf("demo has %v", names)
 	}
-	if n := len(view.Wanted(other, "n").Retained); n != 0 {
+	if n := len(snapshot.Wanted(other, "n").Retained); n != 0 {
 		t.Errorf("other has %d", n)
 	}
 }
 
 func TestAbandonedIsReadWithTheAnnotation(t *testing.T) {
-	var index targets.Index
+	var index state.Index
 	s := skyhook("demo", 1, nil)
 	if wanted(t, &index, s).Abandoned {
 		t.Error("nobody gave the node up")
@@ -267,7 +267,7 @@ var errDeaf = errors.New("deaf")
 func (deaf) List(context.Context, client.ObjectList, ...client.ListOption) error { return errDeaf }
 
 func TestViewTellsWhatItCouldNotRead(t *testing.T) {
-	if _, err := new(targets.Index).View(t.Context(), deaf{}, options, nil); !errors.Is(err, errDeaf) || !strings.Contains(err.Error(), "list retained definitions") {
+	if _, err := new(state.Index).Snapshot(t.Context(), deaf{}, options, nil); !errors.Is(err, errDeaf) || !strings.Contains(err.Error(), "list retained definitions") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,6 +1,7 @@
-// Package targets tells which Skyhooks target which nodes, in which order, and keeps what is derived from a Skyhook's
-// spec: it is parsed once per generation, not once per node.
-package targets
+// Package state is what both controllers know: which Skyhooks select which nodes, in which order they work there, and what
+// keeps them from it; the records of nodes, deployment policies and retained definitions. Specs, policies and records are
+// parsed once until they change, not once per node or pass.
+package state
 
 import (
 	"maps"
@@ -38,17 +39,17 @@ type Index struct {
 	Images admission.ImageRules
 
 	mu      sync.Mutex
-	entries map[types.UID]entry
+	targets map[types.UID]derivedTarget
 	decoded map[types.UID]decoding
 }
 
-type entry struct {
-	basis  basis
+// derivedTarget is a Target, and all that it was derived from.
+type derivedTarget struct {
+	from   source
 	target *Target
 }
 
-// basis is all that a Target is derived from.
-type basis struct {
+type source struct {
 	generation            int64
 	abandoned, capability string
 }
@@ -57,15 +58,17 @@ type basis struct {
 func (i *Index) Of(s *v1alpha1.Skyhook) *Target {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	now := basis{s.Generation, s.Annotations[v1alpha1.AnnotationAbandonUninstall], s.Annotations[v1alpha1.AnnotationUninstallCapability]}
-	if e, ok := i.entries[s.UID]; ok && e.basis == now {
-		return e.target
+	now := source{
+		s.Generation, s.Annotations[v1alpha1.AnnotationAbandonUninstall], s.Annotations[v1alpha1.AnnotationUninstallCapability],
 	}
-	if i.entries == nil {
-		i.entries = map[types.UID]entry{}
+	if known, ok := i.targets[s.UID]; ok && known.from == now {
+		return known.target
+	}
+	if i.targets == nil {
+		i.targets = map[types.UID]derivedTarget{}
 	}
 	t := i.newTarget(s)
-	i.entries[s.UID] = entry{basis: now, target: t}
+	i.targets[s.UID] = derivedTarget{from: now, target: t}
 	return t
 }
 
@@ -73,7 +76,7 @@ func (i *Index) Of(s *v1alpha1.Skyhook) *Target {
 func (i *Index) Forget(uid types.UID) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	delete(i.entries, uid)
+	delete(i.targets, uid)
 	delete(i.decoded, uid)
 }
 
@@ -82,14 +85,14 @@ func (i *Index) Forget(uid types.UID) {
 func (i *Index) keep(skyhooks []*v1alpha1.Skyhook) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if len(i.entries) <= len(skyhooks) && len(i.decoded) <= len(skyhooks) {
+	if len(i.targets) <= len(skyhooks) && len(i.decoded) <= len(skyhooks) {
 		return
 	}
 	there := make(map[types.UID]bool, len(skyhooks))
 	for _, s := range skyhooks {
 		there[s.UID] = true
 	}
-	maps.DeleteFunc(i.entries, func(uid types.UID, _ entry) bool { return !there[uid] })
+	maps.DeleteFunc(i.targets, func(uid types.UID, _ derivedTarget) bool { return !there[uid] })
 	maps.DeleteFunc(i.decoded, func(uid types.UID, _ decoding) bool { return !there[uid] })
 }
 
@@ -136,25 +139,25 @@ func InOrder(list []v1alpha1.Skyhook) []*v1alpha1.Skyhook {
 }
 
 // Earlier returns the Skyhooks that have to finish before s may work on a node; ordered is what InOrder returned.
-func (v View) Earlier(s *v1alpha1.Skyhook, ordered []*v1alpha1.Skyhook, node *corev1.Node, records *Records) []rollout.Earlier {
+func (sn Snapshot) Earlier(s *v1alpha1.Skyhook, ordered []*v1alpha1.Skyhook, node *corev1.Node, records *Records) []rollout.Earlier {
 	var list []rollout.Earlier
 	for _, e := range ordered {
 		if !rollout.Precedes(e, s) {
 			continue
 		}
-		if s.Spec.RuntimeRequired && !e.Spec.RuntimeRequired && e.Spec.Sequencing != v1alpha1.SequencingAll && taint.Has(node, v.runtime) {
+		if s.Spec.RuntimeRequired && !e.Spec.RuntimeRequired && e.Spec.Sequencing != v1alpha1.SequencingAll && taint.Has(node, sn.runtime) {
 			continue // it waits for the taint to go, and the taint for this one
 		}
-		list = append(list, rollout.Earlier{Skyhook: e, IncompleteHere: v.incomplete(e, node, records)})
+		list = append(list, rollout.Earlier{Skyhook: e, IncompleteHere: sn.incomplete(e, node, records)})
 	}
 	return list
 }
 
 // incomplete reports whether a Skyhook targets a node and has work left there, as far as can be read.
-func (v View) incomplete(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) bool {
-	if s.DeletionTimestamp != nil || !v.index.Selects(s, node.Labels) {
+func (sn Snapshot) incomplete(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) bool {
+	if s.DeletionTimestamp != nil || !sn.index.Selects(s, node.Labels) {
 		return false
 	}
-	n, unusable := v.Record(s, node, records)
-	return unusable != nil || !lifecycle.Complete(v.Wanted(s, node.Name), n)
+	n, unusable := sn.Record(s, node, records)
+	return unusable != nil || !lifecycle.Complete(sn.Wanted(s, node.Name), n)
 }

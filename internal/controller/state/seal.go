@@ -1,4 +1,4 @@
-package targets
+package state
 
 import (
 	"errors"
@@ -16,13 +16,13 @@ import (
 // Record returns what a node remembers of a Skyhook; with a hold if nothing may go by it, because nobody can read it, or
 // because workloads wait for it and somebody else than the operator wrote it. What is returned is shared and must not be
 // changed.
-func (v View) Record(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) (record.Node, *lifecycle.Hold) {
+func (sn Snapshot) Record(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) (record.Node, *lifecycle.Hold) {
 	n, err := records.Read(s.Name, node)
 	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
 		return n, rollout.HoldMalformed(malformed)
 	}
 	// A deletion decides nothing about workloads, and must not wait for anybody.
-	if !s.Spec.RuntimeRequired || s.DeletionTimestamp != nil || v.Vouches(s, node, n) {
+	if !s.Spec.RuntimeRequired || s.DeletionTimestamp != nil || sn.Vouches(s, node, n) {
 		return n, nil
 	}
 	n.Packages, n.Unreadable = map[string]record.Entry{}, true
@@ -36,11 +36,11 @@ func SealOf(s *v1alpha1.Skyhook, node *corev1.Node) record.Seal {
 
 // Vouches reports whether a record may be taken as the operator's own, and be sealed: it is sealed, claims nothing, is from
 // before records were sealed, or workloads do not wait for it, so that the node gains nothing from it.
-func (v View) Vouches(s *v1alpha1.Skyhook, node *corev1.Node, n record.Node) bool {
+func (sn Snapshot) Vouches(s *v1alpha1.Skyhook, node *corev1.Node, n record.Node) bool {
 	switch {
 	case n.Unreadable:
 		return false
-	case len(n.Packages) == 0, s.Status.SealedSince == nil, !v.guarded(node):
+	case len(n.Packages) == 0, s.Status.SealedSince == nil, !sn.guarded(node):
 		return true
 	}
 	seal := SealOf(s, node)
@@ -56,13 +56,13 @@ func older(s *v1alpha1.Skyhook, node *corev1.Node) bool {
 
 // guarded reports whether workloads are kept off a node until what they require is there, or are as soon as the operator
 // comes to it.
-func (v View) guarded(node *corev1.Node) bool {
-	return taint.Has(node, v.runtime) || slices.ContainsFunc(v.tainting, func(s *v1alpha1.Skyhook) bool { return v.Taints(s, node) })
+func (sn Snapshot) guarded(node *corev1.Node) bool {
+	return taint.Has(node, sn.runtime) || slices.ContainsFunc(sn.tainting, func(s *v1alpha1.Skyhook) bool { return sn.Taints(s, node) })
 }
 
 // Taints reports whether a node gets the runtime taint for a Skyhook because it is new.
-func (v View) Taints(s *v1alpha1.Skyhook, node *corev1.Node) bool {
-	return taints(s) && taint.New(node, s.Status.SealedSince) && v.index.Selects(s, node.Labels)
+func (sn Snapshot) Taints(s *v1alpha1.Skyhook, node *corev1.Node) bool {
+	return taints(s) && taint.New(node, s.Status.SealedSince) && sn.index.Selects(s, node.Labels)
 }
 
 func taints(s *v1alpha1.Skyhook) bool {

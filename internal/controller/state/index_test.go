@@ -1,4 +1,4 @@
-package targets_test
+package state_test
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -39,7 +39,7 @@ func node(name string, labels map[string]string, states map[string]v1alpha1.Stat
 }
 
 func TestIndexParsesOncePerGeneration(t *testing.T) {
-	var index targets.Index
+	var index state.Index
 	s := skyhook("demo", 1, nil)
 	first := index.Of(s)
 	if index.Of(s.DeepCopy()) != first {
@@ -65,7 +65,7 @@ func TestIndexParsesOncePerGeneration(t *testing.T) {
 }
 
 func TestTarget(t *testing.T) {
-	var index targets.Index
+	var index state.Index
 	target := index.Of(skyhook("demo", 1, nil))
 	pkg, ok := target.Packages["a"]
 	if !ok || pkg.Version != "1.0.0" || pkg.Image != "x/a" || pkg.Hash == "" || target.Invalid != "" {
@@ -93,7 +93,7 @@ func TestSelects(t *testing.T) {
 		{"a selector that cannot be parsed selects nothing", broken, map[string]string{"a": "b"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var index targets.Index
+			var index state.Index
 			if got := index.Selects(c.skyhook, c.labels); got != c.want {
 				t.Errorf("got %t", got)
 			}
@@ -104,7 +104,7 @@ func TestSelects(t *testing.T) {
 func TestInOrder(t *testing.T) {
 	list := []v1alpha1.Skyhook{*skyhook("c", 200, nil), *skyhook("b", 200, nil), *skyhook("z", 1, nil), *skyhook("a", 300, nil), *skyhook("b", 200, nil)}
 	var got []string
-	for _, s := range targets.InOrder(list) {
+	for _, s := range state.InOrder(list) {
 		got = append(got, s.Name)
 	}
 	if text := strings.Join(got, " "); text != "z b b c a" {
@@ -128,26 +128,26 @@ func TestEarlier(t *testing.T) {
 	n := node("n", nil, map[string]v1alpha1.State{"complete": v1alpha1.StateComplete, "working": v1alpha1.StateInProgress})
 	n.Annotations["skyhook.nvidia.com/nodeState_unreadable"] = "{"
 
-	ordered := targets.InOrder(list)
-	view, err := new(targets.Index).View(t.Context(), fake.NewClientBuilder().Build(), workload.Options{Namespace: "skyhook"}, ordered)
+	ordered := state.InOrder(list)
+	snapshot, err := new(state.Index).Snapshot(t.Context(), fake.NewClientBuilder().Build(), workload.Options{Namespace: "skyhook"}, ordered)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]bool{}
-	for _, e := range view.Earlier(skyhook("self", 100, nil), ordered, n, &targets.Records{}) {
+	for _, e := range snapshot.Earlier(skyhook("self", 100, nil), ordered, n, &state.Records{}) {
 		got[e.Skyhook.Name] = e.IncompleteHere
 	}
 	want := map[string]bool{"complete": false, "working": true, "absent": true, "unreadable": true, "elsewhere": false, "deleted": false}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
-	if first := view.Earlier(skyhook("absent", 1, nil), ordered, n, &targets.Records{}); len(first) != 0 {
+	if first := snapshot.Earlier(skyhook("absent", 1, nil), ordered, n, &state.Records{}); len(first) != 0 {
 		t.Errorf("before the first comes %v", first[0].Skyhook.Name)
 	}
 }
 
 func TestRecordsDecodesOnce(t *testing.T) {
-	var records targets.Records
+	var records state.Records
 	n := node("n", nil, map[string]v1alpha1.State{"demo": v1alpha1.StateComplete, "bad": v1alpha1.StateComplete})
 	n.Annotations["skyhook.nvidia.com/nodeState_bad"] = "{"
 	first, err := records.Read("demo", n)
@@ -205,8 +205,8 @@ func TestRecordsDecodesOnce(t *testing.T) {
 // TestConcurrentUse is for the race detector.
 func TestConcurrentUse(t *testing.T) {
 	var (
-		index   targets.Index
-		records targets.Records
+		index   state.Index
+		records state.Records
 		wg      sync.WaitGroup
 	)
 	for i := range 8 {
@@ -261,12 +261,12 @@ func TestNodeChanged(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			after := base.DeepCopy()
 			c.change(after)
-			if got := targets.NodeChanged().Update(event.UpdateEvent{ObjectOld: base, ObjectNew: after}); got != c.want {
+			if got := state.NodeChanged().Update(event.UpdateEvent{ObjectOld: base, ObjectNew: after}); got != c.want {
 				t.Errorf("got %t", got)
 			}
 		})
 	}
-	p := targets.NodeChanged()
+	p := state.NodeChanged()
 	if !p.Create(event.CreateEvent{Object: base}) || !p.Delete(event.DeleteEvent{Object: base}) || !p.Generic(event.GenericEvent{Object: base}) {
 		t.Error("a node that comes or goes is dropped")
 	}

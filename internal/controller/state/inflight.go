@@ -1,4 +1,4 @@
-package targets
+package state
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -10,14 +10,14 @@ import (
 
 // InFlight returns the interrupt in flight on a node: as its annotation says, else as the records of the Skyhooks that
 // target it do, which an earlier version wrote; nil for none.
-func (v View) InFlight(node *corev1.Node, skyhooks []*v1alpha1.Skyhook, records *Records) *record.Interrupt {
+func (sn Snapshot) InFlight(node *corev1.Node, skyhooks []*v1alpha1.Skyhook, records *Records) *record.Interrupt {
 	written := record.ReadInterrupt(node.Annotations)
-	if written != nil && v.confirms(written, node, skyhooks, records) {
+	if written != nil && sn.confirms(written, node, skyhooks, records) {
 		return written
 	}
 	for _, s := range skyhooks {
-		n, unusable := v.Record(s, node, records)
-		if unusable != nil || !v.index.Selects(s, node.Labels) {
+		n, unusable := sn.Record(s, node, records)
+		if unusable != nil || !sn.index.Selects(s, node.Labels) {
 			continue
 		}
 		if i := lifecycle.InFlightOf(s.Name, n); i != nil {
@@ -29,10 +29,10 @@ func (v View) InFlight(node *corev1.Node, skyhooks []*v1alpha1.Skyhook, records 
 
 // confirms reports whether the record of the Skyhook that the annotation names shows an interrupt, as far as it can be read:
 // somebody may have edited the annotation.
-func (v View) confirms(i *record.Interrupt, node *corev1.Node, skyhooks []*v1alpha1.Skyhook, records *Records) bool {
+func (sn Snapshot) confirms(i *record.Interrupt, node *corev1.Node, skyhooks []*v1alpha1.Skyhook, records *Records) bool {
 	for _, s := range skyhooks {
 		if s.Name == i.Skyhook {
-			n, unusable := v.Record(s, node, records)
+			n, unusable := sn.Record(s, node, records)
 			return unusable != nil || lifecycle.InFlightOf(s.Name, n) != nil
 		}
 	}
@@ -40,7 +40,7 @@ func (v View) confirms(i *record.Interrupt, node *corev1.Node, skyhooks []*v1alp
 }
 
 // OwnReboot reports whether the node came up with its present boot id because a Skyhook asked for the reboot.
-func (v View) OwnReboot(node *corev1.Node, inFlight *record.Interrupt, skyhooks []*v1alpha1.Skyhook, records *Records) bool {
+func (sn Snapshot) OwnReboot(node *corev1.Node, inFlight *record.Interrupt, skyhooks []*v1alpha1.Skyhook, records *Records) bool {
 	current := node.Status.NodeInfo.BootID
 	if current == "" || !Ready(node) {
 		return false
@@ -49,10 +49,10 @@ func (v View) OwnReboot(node *corev1.Node, inFlight *record.Interrupt, skyhooks 
 		return true
 	}
 	for _, s := range skyhooks {
-		if !v.index.Selects(s, node.Labels) {
+		if !sn.index.Selects(s, node.Labels) {
 			continue // what it asked for there is over
 		}
-		if n, unusable := v.Record(s, node, records); unusable == nil && lifecycle.AskedForReboot(n, current) {
+		if n, unusable := sn.Record(s, node, records); unusable == nil && lifecycle.AskedForReboot(n, current) {
 			return true
 		}
 	}

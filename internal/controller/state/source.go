@@ -1,4 +1,4 @@
-package targets
+package state
 
 import (
 	ctrl "sigs.k8s.io/controller-runtime"

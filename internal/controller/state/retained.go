@@ -1,4 +1,4 @@
-package targets
+package state
 
 import (
 	"cmp"
@@ -17,8 +17,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// View is what a pass knows of all Skyhooks: their targets, and the definitions retained for them.
-type View struct {
+// Snapshot is what a pass knows of all Skyhooks: their targets, and the definitions retained for them.
+type Snapshot struct {
 	index   *Index
 	runtime corev1.Taint
 	// tainting are the Skyhooks that have new nodes tainted.
@@ -32,14 +32,14 @@ type kept struct {
 	pins     lifecycle.Pins
 }
 
-// View reads the retained definitions from the cache, once for a pass. The Skyhooks are all there are; what is kept of others
+// Snapshot reads the retained definitions from the cache, once for a pass. The Skyhooks are all there are; what is kept of others
 // is dropped.
-func (i *Index) View(ctx context.Context, reader client.Reader, o workload.Options, skyhooks []*v1alpha1.Skyhook) (View, error) {
+func (i *Index) Snapshot(ctx context.Context, reader client.Reader, o workload.Options, skyhooks []*v1alpha1.Skyhook) (Snapshot, error) {
 	i.keep(skyhooks)
 	var all appsv1.ControllerRevisionList
 	if err := reader.List(ctx, &all, client.InNamespace(o.Namespace), client.HasLabels{v1alpha1.LabelName},
 		client.UnsafeDisableDeepCopy); err != nil {
-		return View{}, fmt.Errorf("list retained definitions: %w", err)
+		return Snapshot{}, fmt.Errorf("list retained definitions: %w", err)
 	}
 	owned := map[types.UID][]*appsv1.ControllerRevision{}
 	for k := range all.Items {
@@ -47,31 +47,31 @@ func (i *Index) View(ctx context.Context, reader client.Reader, o workload.Optio
 			owned[owner.UID] = append(owned[owner.UID], &all.Items[k])
 		}
 	}
-	v := View{index: i, runtime: o.RuntimeTaint, kept: make(map[types.UID]kept, len(skyhooks))}
+	sn := Snapshot{index: i, runtime: o.RuntimeTaint, kept: make(map[types.UID]kept, len(skyhooks))}
 	for _, s := range skyhooks {
 		known := i.keptOf(s, owned[s.UID])
 		if !o.PinImages {
 			known.pins = nil
 		}
-		v.kept[s.UID] = known
+		sn.kept[s.UID] = known
 		if taints(s) {
-			v.tainting = append(v.tainting, s)
+			sn.tainting = append(sn.tainting, s)
 		}
 	}
-	return v, nil
+	return sn, nil
 }
 
 // Wanted is what a Skyhook wants on a node.
-func (v View) Wanted(s *v1alpha1.Skyhook, node string) lifecycle.Wanted {
-	t := v.index.Of(s)
+func (sn Snapshot) Wanted(s *v1alpha1.Skyhook, node string) lifecycle.Wanted {
+	t := sn.index.Of(s)
 	return lifecycle.Wanted{
-		Packages: t.Packages, Retained: v.kept[s.UID].retained,
+		Packages: t.Packages, Retained: sn.kept[s.UID].retained,
 		Deleting: s.DeletionTimestamp != nil, Abandoned: t.Abandoned[node],
 	}
 }
 
 // Pins are the images that a Skyhook's packages are pinned to; nil when images are not pinned. They must not be changed.
-func (v View) Pins(s *v1alpha1.Skyhook) lifecycle.Pins { return v.kept[s.UID].pins }
+func (sn Snapshot) Pins(s *v1alpha1.Skyhook) lifecycle.Pins { return sn.kept[s.UID].pins }
 
 // decoding are the retained definitions of a Skyhook, and all that they were made of: the pods' hashes depend on the spec.
 type decoding struct {
@@ -116,11 +116,11 @@ func (v version) is(r *appsv1.ControllerRevision) bool {
 // decode makes of ControllerRevisions what decisions are based on. Whether and when a package is undone is said by the
 // newest definition of its version; how, by each one itself. One that cannot be read is as good as missing.
 func (i *Index) decode(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) kept {
-	type word struct {
+	type numbered struct {
 		revision   int64
 		definition workload.Definition
 	}
-	all, newest, pins := make(lifecycle.Retained, len(revisions)), map[string]word{}, lifecycle.Pins{}
+	all, newest, pins := make(lifecycle.Retained, len(revisions)), map[string]numbered{}, lifecycle.Pins{}
 	for _, r := range revisions {
 		if workload.IsPin(r) {
 			if pin, err := workload.ReadPin(r); err == nil {
@@ -135,7 +135,7 @@ func (i *Index) decode(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevisi
 		all[name] = lifecycle.PreparePackage(d.Spec, i.derive(s, d.Package, d.Spec, lifecycle.Derived{Definition: name}))
 		key := d.Package + "|" + d.Spec.Version
 		if last, ok := newest[key]; !ok || r.Revision > last.revision {
-			newest[key] = word{r.Revision, d}
+			newest[key] = numbered{r.Revision, d}
 		}
 	}
 	for name, pkg := range all {

@@ -1,4 +1,4 @@
-package targets
+package state
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +16,7 @@ type Surroundings struct {
 	Records *Records
 	// Pace is what Policies.Of said of the Skyhook.
 	Pace Pace
-	// Interrupting is the Skyhook whose interrupt is in flight on the node, empty for none: what View.InFlight says,
+	// Interrupting is the Skyhook whose interrupt is in flight on the node, empty for none: what Snapshot.InFlight says,
 	// unless a pass changed it.
 	Interrupting string
 	// Complete says that the Skyhook is complete on the node, so that it waits for no other.
@@ -34,35 +34,35 @@ type Surroundings struct {
 //
 // A Skyhook that is being deleted is held by none of 4 and 7: whatever is wrong with its spec or comes before it must not
 // keep it from going.
-func (v View) Hold(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
-	if _, h := v.Record(s, node, around.Records); h != nil {
+func (sn Snapshot) Hold(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
+	if _, h := sn.Record(s, node, around.Records); h != nil {
 		return h
 	}
-	if h := v.HoldAll(s, around.Pace); h != nil {
+	if h := sn.HoldAll(s, around.Pace); h != nil {
 		return h
 	}
-	return v.HoldHere(s, node, around)
+	return sn.HoldHere(s, node, around)
 }
 
 // HoldAll is the part of Hold that is the same on every node.
-func (v View) HoldAll(s *v1alpha1.Skyhook, pace Pace) *lifecycle.Hold {
-	if h := rollout.HoldAll(s, v.index.Of(s).Invalid); h != nil || s.DeletionTimestamp != nil {
+func (sn Snapshot) HoldAll(s *v1alpha1.Skyhook, pace Pace) *lifecycle.Hold {
+	if h := rollout.HoldAll(s, sn.index.Of(s).Invalid); h != nil || s.DeletionTimestamp != nil {
 		return h
 	}
 	return pace.Hold
 }
 
 // HoldHere is the part of Hold that is about the one node.
-func (v View) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
-	if _, h := v.Record(s, node, around.Records); h != nil {
+func (sn Snapshot) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
+	if _, h := sn.Record(s, node, around.Records); h != nil {
 		return h
 	}
-	goes := taint.Has(node, v.runtime) && v.taintGoes(s, node, around.Ordered)
-	if h := rollout.HoldNode(s, node, v.runtime, goes); h != nil || around.Complete {
+	goes := taint.Has(node, sn.runtime) && sn.taintGoes(s, node, around.Ordered)
+	if h := rollout.HoldNode(s, node, sn.runtime, goes); h != nil || around.Complete {
 		return h
 	}
 	if s.DeletionTimestamp == nil {
-		if h := rollout.HoldOrder(v.Earlier(s, around.Ordered, node, around.Records)); h != nil {
+		if h := rollout.HoldOrder(sn.Earlier(s, around.Ordered, node, around.Records)); h != nil {
 			if around.Interrupting == s.Name {
 				return rollout.HoldAfterInterrupt(h)
 			}
@@ -74,11 +74,11 @@ func (v View) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundin
 
 // taintGoes reports whether the operator will take its runtime taint off the node: Skyhooks that require it work there, and none
 // of them waits for s.
-func (v View) taintGoes(s *v1alpha1.Skyhook, node *corev1.Node, ordered []*v1alpha1.Skyhook) bool {
+func (sn Snapshot) taintGoes(s *v1alpha1.Skyhook, node *corev1.Node, ordered []*v1alpha1.Skyhook) bool {
 	goes := false
 	for _, other := range ordered {
 		switch {
-		case !other.Spec.RuntimeRequired || other.DeletionTimestamp != nil || !v.index.Selects(other, node.Labels):
+		case !other.Spec.RuntimeRequired || other.DeletionTimestamp != nil || !sn.index.Selects(other, node.Labels):
 		case rollout.Stopped(other), s.Spec.Sequencing == v1alpha1.SequencingAll && rollout.Precedes(s, other):
 			return false
 		default:

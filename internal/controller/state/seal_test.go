@@ -1,4 +1,4 @@
-package targets_test
+package state_test
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/controller/targets"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -50,7 +50,7 @@ func believed(t *testing.T, scene string) (reason string, vouches bool) {
 			n.Spec.Taints = []corev1.Taint{runtimeTaint}
 		case "sealed":
 			var p record.Patch
-			targets.SealOf(s, n).Apply(&p, n.Annotations, n.Labels)
+			state.SealOf(s, n).Apply(&p, n.Annotations, n.Labels)
 			for key, value := range p.Labels {
 				n.Labels[key] = *value
 			}
@@ -65,15 +65,15 @@ func believed(t *testing.T, scene string) (reason string, vouches bool) {
 		}
 	}
 	o := workload.Options{Namespace: "skyhook", RuntimeTaint: runtimeTaint}
-	view, err := new(targets.Index).View(t.Context(), fake.NewClientBuilder().Build(), o, []*v1alpha1.Skyhook{s, other})
+	snapshot, err := new(state.Index).Snapshot(t.Context(), fake.NewClientBuilder().Build(), o, []*v1alpha1.Skyhook{s, other})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, hold := view.Record(s, n, &targets.Records{})
+	r, hold := snapshot.Record(s, n, &state.Records{})
 	if hold != nil && (!r.Unreadable || len(r.Packages) > 0 || hold.Frees != record.FreesAdministrator || !strings.Contains(hold.Message, "nodeState_self")) {
 		t.Errorf("held by %+v with the record %+v", hold, r)
 	}
-	return reasonOf(hold), view.Vouches(s, n, r)
+	return reasonOf(hold), snapshot.Vouches(s, n, r)
 }
 
 // TestRecord: where workloads are kept off, only what the operator wrote lets them in.

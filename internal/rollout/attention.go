@@ -19,13 +19,13 @@ const maxAttention = 10
 
 // attention lists the first nodes that do not get on, also such as are no longer selected: erroring ones first, then by
 // name.
-func (v *view) attention() []v1alpha1.NodeAttention {
+func (sum *summary) attention() []v1alpha1.NodeAttention {
 	var first []int // indexes of nodes, best first, never more than maxAttention
-	for i := range v.Nodes {
-		if _, ok := v.trouble(i); !ok {
+	for i := range sum.Nodes {
+		if _, ok := sum.wait(i); !ok {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(first, i, v.compareUrgency)
+		at, _ := slices.BinarySearchFunc(first, i, sum.compareUrgency)
 		if at == maxAttention {
 			continue
 		}
@@ -34,10 +34,10 @@ func (v *view) attention() []v1alpha1.NodeAttention {
 	}
 	list := make([]v1alpha1.NodeAttention, 0, len(first))
 	for _, i := range first {
-		t, _ := v.trouble(i)
-		list = append(list, v.attend(v.Nodes[i].Name, v.statuses[i], t))
+		t, _ := sum.wait(i)
+		list = append(list, sum.attend(sum.Nodes[i].Name, sum.statuses[i], t))
 	}
-	list = append(list, v.departedAttention()...)
+	list = append(list, sum.departedAttention()...)
 	slices.SortFunc(list, func(a, b v1alpha1.NodeAttention) int {
 		return cmp.Or(cmp.Compare(urgency(a.Status), urgency(b.Status)), cmp.Compare(a.Node, b.Node))
 	})
@@ -46,20 +46,20 @@ func (v *view) attention() []v1alpha1.NodeAttention {
 }
 
 // departedAttention lists the first nodes that the Skyhook does not select any more and that do not get rid of it.
-func (v *view) departedAttention() []v1alpha1.NodeAttention {
+func (sum *summary) departedAttention() []v1alpha1.NodeAttention {
 	var list []v1alpha1.NodeAttention
-	for _, name := range slices.Sorted(maps.Keys(v.Departed)) {
-		if w, ok := v.departedWait(name); ok && len(list) < maxAttention {
-			list = append(list, v.attend(name, v1alpha1.StatusBlocked, w))
+	for _, name := range slices.Sorted(maps.Keys(sum.Departed)) {
+		if w, ok := sum.departedWait(name); ok && len(list) < maxAttention {
+			list = append(list, sum.attend(name, v1alpha1.StatusBlocked, w))
 		}
 	}
 	return list
 }
 
 // departedWait is why a node that is no longer selected does not get rid of the Skyhook; false when it does.
-func (v *view) departedWait(name string) (lifecycle.Wait, bool) {
-	w := v.Departed[name].Wait
-	if _, dead := slices.BinarySearch(v.dead, name); dead {
+func (sum *summary) departedWait(name string) (lifecycle.Wait, bool) {
+	w := sum.Departed[name].Wait
+	if _, dead := slices.BinarySearch(sum.dead, name); dead {
 		w = &departedNotReady
 	}
 	if w == nil {
@@ -74,28 +74,28 @@ var departedNotReady = lifecycle.Wait{
 }
 
 // attend makes an entry of the list. A wait without a time is since this pass, or since an earlier one told the same.
-func (v *view) attend(node string, s v1alpha1.Status, w lifecycle.Wait) v1alpha1.NodeAttention {
+func (sum *summary) attend(node string, s v1alpha1.Status, w lifecycle.Wait) v1alpha1.NodeAttention {
 	a := v1alpha1.NodeAttention{Node: node, Status: s, Reason: word(w.Reason), Message: shorten(w.Message, maxDetail), Since: w.Since}
 	if a.Since.IsZero() {
-		a.Since = v.since(node, a.Reason)
+		a.Since = sum.since(node, a.Reason)
 	}
 	return a
 }
 
-// trouble is why a node does not get on; false when it does.
-func (v *view) trouble(i int) (lifecycle.Wait, bool) {
-	n := &v.Nodes[i]
-	switch s := v.statuses[i]; {
-	case s == v1alpha1.StatusErroring && n.Trouble != nil && n.spent() && n.Wait.Package == n.Trouble.Package:
+// wait is why a node does not get on; false when it does.
+func (sum *summary) wait(i int) (lifecycle.Wait, bool) {
+	n := &sum.Nodes[i]
+	switch s := sum.statuses[i]; {
+	case s == v1alpha1.StatusErroring && n.Failure != nil && n.spent() && n.Wait.Package == n.Failure.Package:
 		w := *n.Wait // the same, and what helps
 		w.Message = fmt.Sprintf("package %s: %s", w.Package, w.Message)
 		return n.aside(w), true
-	case s == v1alpha1.StatusErroring && n.Trouble != nil:
-		return n.aside(*n.Trouble), true
+	case s == v1alpha1.StatusErroring && n.Failure != nil:
+		return n.aside(*n.Failure), true
 	case n.Hold != nil && slices.Contains([]v1alpha1.Status{v1alpha1.StatusBlocked, v1alpha1.StatusUnknown, v1alpha1.StatusWaiting}, s):
-		return n.heldTrouble(n.Hold), true
-	case v.Hold != nil && n.Trouble != nil && s == v.Hold.Status: // all the nodes, but not all of them failed
-		return n.heldTrouble(v.Hold), true
+		return n.heldBy(n.Hold), true
+	case sum.Hold != nil && n.Failure != nil && s == sum.Hold.Status: // all the nodes, but not all of them failed
+		return n.heldBy(sum.Hold), true
 	case s == v1alpha1.StatusBlocked && n.needsUser() && n.Wait != nil:
 		return *n.Wait, true
 	case n.Wait != nil && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
@@ -105,7 +105,7 @@ func (v *view) trouble(i int) (lifecycle.Wait, bool) {
 	case n.Wait != nil && s == v1alpha1.StatusComplete: // something is left there all the same
 		return *n.Wait, true
 	case !n.Facts.Unavailable:
-	case v.lost(i) && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
+	case sum.lost(i) && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
 		return lostAtWork, true
 	case s == v1alpha1.StatusInProgress: // disturbed
 		return awayMeanwhile, true
@@ -117,12 +117,12 @@ func (v *view) trouble(i int) (lifecycle.Wait, bool) {
 
 // lost reports whether a node is away in the middle of its work: it may never come back, and counts against the budget until
 // somebody does something about it. One that we disturb may be rebooting for its interrupt.
-func (v *view) lost(i int) bool {
-	n := &v.Nodes[i]
+func (sum *summary) lost(i int) bool {
+	n := &sum.Nodes[i]
 	if !n.Facts.Unavailable || n.Facts.Disturbed || n.Facts.Complete {
 		return false
 	}
-	return n.Facts.AtWork || v.holds[i] && n.Hold == nil
+	return n.Facts.AtWork || sum.holds[i] && n.Hold == nil
 }
 
 // aside adds to what a node tells that it is away as well.
@@ -133,11 +133,11 @@ func (n *Node) aside(w lifecycle.Wait) lifecycle.Wait {
 	return w
 }
 
-// heldTrouble is what holds a node, and what failed there before: that is not tried again meanwhile, so it may tell no more.
-func (n *Node) heldTrouble(h *lifecycle.Hold) lifecycle.Wait {
+// heldBy is what holds a node, and what failed there before: that is not tried again meanwhile, so it may tell no more.
+func (n *Node) heldBy(h *lifecycle.Hold) lifecycle.Wait {
 	w := h.Wait
-	if n.Trouble != nil {
-		w.Message += "; before that: " + n.Trouble.Message
+	if n.Failure != nil {
+		w.Message += "; before that: " + n.Failure.Message
 	}
 	return w
 }
@@ -156,9 +156,9 @@ var (
 	}
 )
 
-func (v *view) compareUrgency(a, b int) int {
+func (sum *summary) compareUrgency(a, b int) int {
 	return cmp.Or(
-		cmp.Compare(urgency(v.statuses[a]), urgency(v.statuses[b])), cmp.Compare(v.Nodes[a].Name, v.Nodes[b].Name),
+		cmp.Compare(urgency(sum.statuses[a]), urgency(sum.statuses[b])), cmp.Compare(sum.Nodes[a].Name, sum.Nodes[b].Name),
 	)
 }
 
@@ -170,14 +170,14 @@ func urgency(s v1alpha1.Status) int {
 }
 
 // since keeps the time of the same reason from the status before.
-func (v *view) since(node, reason string) metav1.Time {
-	for _, a := range v.Skyhook.Status.Attention {
+func (sum *summary) since(node, reason string) metav1.Time {
+	for _, a := range sum.Skyhook.Status.Attention {
 		if a.Node == node && a.Reason == reason {
 			return a.Since
 		}
 	}
-	return v.second()
+	return sum.second()
 }
 
 // second is now as a status keeps it.
-func (v *view) second() metav1.Time { return metav1.NewTime(v.Now.Truncate(time.Second)) }
+func (sum *summary) second() metav1.Time { return metav1.NewTime(sum.Now.Truncate(time.Second)) }

@@ -62,7 +62,7 @@ func TestAttentionOfWhatIsNotTriedAgain(t *testing.T) {
 		if got, want := told(), "package a: "+reason+"; edit the spec to retry"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		all[0].Trouble.Package = "b" // another failed before it
+		all[0].Failure.Package = "b" // another failed before it
 		if got, want := told(), "package a stage uninstall: "+reason; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

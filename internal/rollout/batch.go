@@ -6,18 +6,18 @@ import (
 
 // compartment is one part of the fleet in one pass.
 type compartment struct {
-	*section
+	*compartmentSpec
 	ceiling int
 	// nodes of the compartment, by index.
-	nodes []int32
-	state v1alpha1.BatchState
-	tally tally
+	nodes  []int32
+	state  v1alpha1.BatchState
+	counts nodeCounts
 	// crowded says that the status has no room for the next permit.
 	crowded bool
 }
 
-// tally is what the nodes of a compartment are at, before this pass gives permits.
-type tally struct {
+// counts is what the nodes of a compartment are at, before this pass gives permits.
+type nodeCounts struct {
 	holders, completed, failed int
 	// busy nodes without a permit count against the ceiling, see Node.busy.
 	busy int
@@ -39,14 +39,14 @@ func (f *fleet) pace(policy *Policy) []compartment {
 		if c.strategy.failureThreshold == 0 {
 			c.state.ShouldStop = false // the policy was edited and never stops any more
 		}
-		c.tally = f.tally(c)
+		c.counts = f.count(c)
 		switch {
 		case f.Hold != nil:
 		case f.Deleting:
 			f.fill(c, c.ceiling, policyTurn)
 		default:
 			if reset.unstop {
-				c.state.FailedNodes = c.tally.failed // what failed before does not count against what is repaired
+				c.state.FailedNodes = c.counts.failed // what failed before does not count against what is repaired
 			}
 			f.batch(c)
 		}
@@ -71,8 +71,8 @@ func ended(n *Node) bool {
 	return f.Complete || n.Hold != nil || f.Unavailable && !f.Disturbed || n.failing() && !n.awaitsTurn()
 }
 
-func (f *fleet) tally(c *compartment) tally {
-	var t tally
+func (f *fleet) count(c *compartment) nodeCounts {
+	var t nodeCounts
 	for _, i := range c.nodes {
 		n := &f.Nodes[i]
 		holds := f.holds[i]
@@ -97,7 +97,7 @@ func (f *fleet) tally(c *compartment) tally {
 
 // batch ends the compartment's batch when all places in it have ended, and starts the next one.
 func (f *fleet) batch(c *compartment) {
-	b, t := &c.state, c.tally
+	b, t := &c.state, c.counts
 	switch {
 	case t.active == 0 && b.BatchSize > 0:
 		*b = c.strategy.evaluate(*b, t.completed, t.failed, len(c.nodes))
@@ -118,8 +118,8 @@ func (f *fleet) batch(c *compartment) {
 // fill gives up to size permits in a compartment, as far as its ceiling lets, and returns how many. A node that is busy
 // without a permit counts against the ceiling, and takes no other place when it gets one.
 func (f *fleet) fill(c *compartment, size int, turn func(*fleet, *Node) int8) int {
-	holders := c.tally.holders + f.away // nobody knows the compartment of a node that left
-	free := c.ceiling - holders - c.tally.busy
+	holders := c.counts.holders + f.away // nobody knows the compartment of a node that left
+	free := c.ceiling - holders - c.counts.busy
 	granted := 0
 	for _, i := range f.candidates(c, min(size, c.ceiling-holders), turn) {
 		if granted >= size || holders+granted >= c.ceiling {

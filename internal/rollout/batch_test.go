@@ -260,7 +260,7 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 	if got := text(rollout.Plan(in).Permits); got != "left:0 a:1" {
 		t.Errorf("while it works: %q", got)
 	}
-	in.Departed["left"] = rollout.Departed{Done: "4/0"}
+	in.Departed["left"] = rollout.Departed{FinishedPermit: "4/0"}
 	if got := text(rollout.Plan(in).Permits); got != "a:1 b:2 c:3" {
 		t.Errorf("when it gave its permit back: %q", got)
 	}

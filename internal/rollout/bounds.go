@@ -30,8 +30,8 @@ const (
 func permitRoom(in *Input) int {
 	room := statusRoom - len(packageList(in.Skyhook))
 	if in.Policy != nil {
-		for i := range in.Policy.sections {
-			room -= len(in.Policy.sections[i].name) + compartmentSize
+		for i := range in.Policy.compartments {
+			room -= len(in.Policy.compartments[i].name) + compartmentSize
 		}
 	}
 	return room

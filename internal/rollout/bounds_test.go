@@ -39,7 +39,7 @@ func named(n, length int) []rollout.Node {
 		switch i % 10 {
 		case 3:
 			node.Facts.FailedRun = true
-			node.Trouble = &lifecycle.Wait{Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 1024), Since: metav1.NewTime(now)}
+			node.Failure = &lifecycle.Wait{Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 1024), Since: metav1.NewTime(now)}
 		case 7:
 			node.Hold = rollout.HoldPolicyMissing(skyhook(0))
 			node.Hold.Reason = v1alpha1.ReasonTaintNotTolerable
@@ -105,7 +105,7 @@ func TestStatusIsAlwaysBounded(t *testing.T) {
 	}
 	for i := range all { // all that got one fail, and stop their compartments
 		if given[all[i].Name] {
-			all[i].Facts.FailedRun, all[i].Trouble = true, all[3].Trouble
+			all[i].Facts.FailedRun, all[i].Failure = true, all[3].Failure
 		}
 	}
 	s.Status = rollout.Plan(in)
@@ -175,7 +175,7 @@ func working(b *testing.B, n int, p *rollout.Policy) rollout.Input {
 	}
 	for i := range all {
 		if token, ok := done[all[i].Name]; ok {
-			all[i].Done, all[i].Facts.Complete = token, true
+			all[i].FinishedPermit, all[i].Facts.Complete = token, true
 		}
 	}
 	return in

@@ -76,9 +76,9 @@ func (f *simulatedFleet) plan(view func(*simulatedNode) nodeVersion) {
 		switch {
 		case !v.exists:
 		case !v.selected:
-			in.Departed[n.name] = rollout.Departed{Done: v.done}
+			in.Departed[n.name] = rollout.Departed{FinishedPermit: v.done}
 		default:
-			seen := rollout.Node{Name: n.name, Created: now, Done: v.done, Facts: lifecycle.Facts{Complete: v.completed == s.Generation}}
+			seen := rollout.Node{Name: n.name, Created: now, FinishedPermit: v.done, Facts: lifecycle.Facts{Complete: v.completed == s.Generation}}
 			if v.aside {
 				seen.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
 			}
@@ -259,7 +259,7 @@ func TestOrderWithinARollout(t *testing.T) {
 			if len(s.Status.Permits) > 0 { // the one picked last finishes first
 				last := s.Status.Permits[len(s.Status.Permits)-1]
 				n := &all[last.Node[0]-'a']
-				n.Facts.Complete, n.Done = true, record.PermitToken(last)
+				n.Facts.Complete, n.FinishedPermit = true, record.PermitToken(last)
 			}
 		}
 		for i, n := range all {

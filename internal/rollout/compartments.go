@@ -16,10 +16,10 @@ const (
 
 // compartmentStatuses shows each compartment with what is in force for it. While the policy is missing nobody knows the
 // compartments, and the state of their batches is kept for when it is back.
-func (v *view) compartmentStatuses(before map[string]v1alpha1.CompartmentStatus) map[string]v1alpha1.CompartmentStatus {
-	after := make(map[string]v1alpha1.CompartmentStatus, len(v.compartments))
-	if v.compartments == nil {
-		reset := resetOf(v.Input, nil)
+func (sum *summary) compartmentStatuses(before map[string]v1alpha1.CompartmentStatus) map[string]v1alpha1.CompartmentStatus {
+	after := make(map[string]v1alpha1.CompartmentStatus, len(sum.compartments))
+	if sum.compartments == nil {
+		reset := resetOf(sum.Input, nil)
 		for name, c := range before {
 			if c.BatchState != nil {
 				c.BatchState = new(reset.apply(c.BatchState))
@@ -28,25 +28,25 @@ func (v *view) compartmentStatuses(before map[string]v1alpha1.CompartmentStatus)
 		}
 		return after
 	}
-	for k := range v.compartments {
-		c := &v.compartments[k]
-		after[c.name] = v.compartmentStatus(c)
+	for k := range sum.compartments {
+		c := &sum.compartments[k]
+		after[c.name] = sum.compartmentStatus(c)
 	}
 	return after
 }
 
-func (v *view) compartmentStatus(c *compartment) v1alpha1.CompartmentStatus {
+func (sum *summary) compartmentStatus(c *compartment) v1alpha1.CompartmentStatus {
 	s := v1alpha1.CompartmentStatus{Matched: len(c.nodes), Ceiling: c.ceiling}
 	for _, i := range c.nodes {
-		if v.statuses[i] == v1alpha1.StatusInProgress {
+		if sum.statuses[i] == v1alpha1.StatusInProgress {
 			s.InProgress++
 		}
-		if v.Nodes[i].Facts.Complete {
+		if sum.Nodes[i].Facts.Complete {
 			s.Completed++
 		}
 	}
 	s.ProgressPercent = s.Completed * 100 / max(1, s.Matched)
-	if v.Policy == nil {
+	if sum.Policy == nil {
 		return s
 	}
 	s.Strategy = c.strategy.kind.String()
@@ -60,13 +60,13 @@ func (v *view) compartmentStatus(c *compartment) v1alpha1.CompartmentStatus {
 }
 
 // stopMessage says which compartments are stopped, by which batch and nodes, and what to do; empty when none is.
-func (v *view) stopMessage() string {
+func (sum *summary) stopMessage() string {
 	var stopped []string
-	for k := range v.compartments {
-		c := &v.compartments[k]
-		if c.state.ShouldStop && c.tally.completed < len(c.nodes) && !v.Deleting {
+	for k := range sum.compartments {
+		c := &sum.compartments[k]
+		if c.state.ShouldStop && c.counts.completed < len(c.nodes) && !sum.Deleting {
 			stopped = append(stopped, fmt.Sprintf("compartment %s is stopped by batch %d, %d bad in a row%s",
-				cut(c.name, maxNameBytes), c.state.CurrentBatch-1, c.state.ConsecutiveFailures, v.failingIn(c)))
+				cut(c.name, maxNameBytes), c.state.CurrentBatch-1, c.state.ConsecutiveFailures, sum.failingIn(c)))
 		}
 	}
 	if len(stopped) == 0 {
@@ -80,11 +80,11 @@ func (v *view) stopMessage() string {
 }
 
 // failingIn names the first failing nodes of a compartment.
-func (v *view) failingIn(c *compartment) string {
+func (sum *summary) failingIn(c *compartment) string {
 	var names []string
 	for _, i := range c.nodes {
-		if v.Nodes[i].failing() {
-			names = append(names, v.Nodes[i].Name)
+		if sum.Nodes[i].failing() {
+			names = append(names, sum.Nodes[i].Name)
 		}
 	}
 	if len(names) == 0 {

@@ -30,46 +30,46 @@ type conditions struct {
 	generation int64
 }
 
-func setConditions(status *v1alpha1.SkyhookStatus, v *view) {
-	c := conditions{status: status, now: metav1.NewTime(v.Now), generation: v.Skyhook.Generation}
-	complete := AllComplete(v.Nodes)         // also while paused, which is what the nodes' status shows then
-	faulty := v.faulty() && !v.PolicyMissing // what is complete stays so while a policy is missing
+func setConditions(status *v1alpha1.SkyhookStatus, sum *summary) {
+	c := conditions{status: status, now: metav1.NewTime(sum.Now), generation: sum.Skyhook.Generation}
+	complete := AllComplete(sum.Nodes)           // also while paused, which is what the nodes' status shows then
+	faulty := sum.faulty() && !sum.PolicyMissing // what is complete stays so while a policy is missing
 
-	message := v.readyMessage()
+	message := sum.readyMessage()
 	switch {
 	case faulty:
-		message = v.Hold.Message
-	case v.Hold != nil && !v.PolicyMissing:
-		message += ": " + v.Hold.Message
+		message = sum.Hold.Message
+	case sum.Hold != nil && !sum.PolicyMissing:
+		message += ": " + sum.Hold.Message
 	}
 	c.set(v1alpha1.ConditionReady, complete && !faulty, readyReasons[status.Status], message)
 	c.mirror(v1alpha1.ConditionReady, v1alpha1.ConditionReady)
 	c.mirror(v1alpha1.ConditionReady, v1alpha1.ConditionTransition)
-	c.progress(v, message)
-	c.nodes(v1alpha1.ConditionTaintNotTolerable, v1alpha1.ReasonTaintNotTolerable, v.Nodes, "every taint is tolerated")
-	c.nodes(v1alpha1.ConditionNodesIgnored, v1alpha1.ReasonNodeIgnored, v.Nodes, "no node is ignored")
+	c.progress(sum, message)
+	c.nodes(v1alpha1.ConditionTaintNotTolerable, v1alpha1.ReasonTaintNotTolerable, sum.Nodes, "every taint is tolerated")
+	c.nodes(v1alpha1.ConditionNodesIgnored, v1alpha1.ReasonNodeIgnored, sum.Nodes, "no node is ignored")
 
-	c.while(v.stopped != "", v1alpha1.ConditionRolloutStopped, v1alpha1.ReasonFailureThreshold, v.stopped)
-	c.while(v.PolicyMissing, v1alpha1.ConditionDeploymentPolicyNotFound, v1alpha1.ReasonDeploymentPolicyNotFound, HoldPolicyMissing(v.Skyhook).Message)
+	c.while(sum.stopped != "", v1alpha1.ConditionRolloutStopped, v1alpha1.ReasonFailureThreshold, sum.stopped)
+	c.while(sum.PolicyMissing, v1alpha1.ConditionDeploymentPolicyNotFound, v1alpha1.ReasonDeploymentPolicyNotFound, HoldPolicyMissing(sum.Skyhook).Message)
 	c.mirror(v1alpha1.ConditionDeploymentPolicyNotFound, v1alpha1.ConditionDeploymentPolicyNotFound)
-	c.while(len(v.dead) > 0, v1alpha1.ConditionDepartedNotReady, v1alpha1.ReasonDepartedNotReady, fewNames(v.dead)+
+	c.while(len(sum.dead) > 0, v1alpha1.ConditionDepartedNotReady, v1alpha1.ReasonDepartedNotReady, fewNames(sum.dead)+
 		" left the selection at work and cannot be reached, and count against the budget; bring the nodes back, or delete their Node objects")
-	moved := movedImages(v.Input)
+	moved := movedImages(sum.Input)
 	c.while(moved != "", v1alpha1.ConditionImageMoved, v1alpha1.ReasonImageMoved, moved)
-	c.uninstall(v)
-	SetCapabilityUnknown(status, v.Skyhook, v.Now)
+	c.uninstall(sum)
+	SetCapabilityUnknown(status, sum.Skyhook, sum.Now)
 }
 
 // progress sets Reconciling and Stalled, which are never both true.
-func (c conditions) progress(v *view, message string) {
-	stalled, why := v.stalled()
-	is, reason := v.reconciling(stalled != ""), readyReasons[c.status.Status]
-	if is && v.Hold == nil && c.status.Status != v1alpha1.StatusWaiting {
+func (c conditions) progress(sum *summary, message string) {
+	stalled, why := sum.stalled()
+	is, reason := sum.reconciling(stalled != ""), readyReasons[c.status.Status]
+	if is && sum.Hold == nil && c.status.Status != v1alpha1.StatusWaiting {
 		reason = v1alpha1.ReasonProgressing // whatever keeps single nodes
 	}
-	if v.Deleting {
+	if sum.Deleting {
 		c.set(v1alpha1.ConditionReconciling, is, v1alpha1.ReasonDeleting, fmt.Sprintf("%s being freed of this Skyhook: %s",
-			nodesAre(len(v.Freeing)), firstNames(v.Freeing, maxNames)))
+			nodesAre(len(sum.Freeing)), firstNames(sum.Freeing, maxNames)))
 	} else {
 		c.set(v1alpha1.ConditionReconciling, is, reason, message)
 	}
@@ -128,10 +128,10 @@ func (c conditions) nodes(kind, reason string, nodes []Node, none string) {
 }
 
 // readyMessage tells how many nodes are in which status, with their names while they are few.
-func (v *view) readyMessage() string {
+func (sum *summary) readyMessage() string {
 	var b strings.Builder
-	complete := v.groups[v1alpha1.StatusComplete]
-	fmt.Fprintf(&b, "%d/%d nodes complete%s", v.count(v1alpha1.StatusComplete), len(v.Nodes), complete.list())
+	complete := sum.groups[v1alpha1.StatusComplete]
+	fmt.Fprintf(&b, "%d/%d nodes complete%s", sum.count(v1alpha1.StatusComplete), len(sum.Nodes), complete.list())
 	for _, g := range []struct {
 		status v1alpha1.Status
 		label  string
@@ -144,7 +144,7 @@ func (v *view) readyMessage() string {
 		{v1alpha1.StatusDisabled, "disabled"},
 		{v1alpha1.StatusUnknown, "unknown"},
 	} {
-		if have := v.groups[g.status]; have != nil {
+		if have := sum.groups[g.status]; have != nil {
 			fmt.Fprintf(&b, ", %d %s%s", have.count, g.label, have.list())
 		}
 	}

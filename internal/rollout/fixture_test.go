@@ -83,7 +83,7 @@ func describe(n *rollout.Node, word string) {
 		n.Facts.NeedsAuthor = true
 		n.Wait = &lifecycle.Wait{Reason: v, Message: "blocked: " + v, Since: since, Frees: record.FreesAuthor}
 	case "done":
-		n.Done = v
+		n.FinishedPermit = v
 	case "age":
 		var hours int
 		if _, err := fmt.Sscan(v, &hours); err != nil {
@@ -112,7 +112,7 @@ func describe(n *rollout.Node, word string) {
 		n.Wait = &lifecycle.Wait{Reason: v, Message: "wait: " + v, Since: since, Frees: record.FreesOther, Overdue: true}
 	case "spent":
 		n.Facts.FailedRun = true
-		n.Trouble = &lifecycle.Wait{Package: "a", Reason: v, Message: "package a stage uninstall: " + v, Since: since}
+		n.Failure = &lifecycle.Wait{Package: "a", Reason: v, Message: "package a stage uninstall: " + v, Since: since}
 		n.Wait = &lifecycle.Wait{Package: "a", Reason: v, Message: v + "; edit the spec to retry", Since: since, Frees: record.FreesAuthor}
 	case "tier", "zone":
 		if n.Labels == nil {
@@ -120,7 +120,7 @@ func describe(n *rollout.Node, word string) {
 		}
 		n.Labels[k] = v
 	case "trouble":
-		n.Trouble = &lifecycle.Wait{Reason: v, Message: "trouble: " + v, Since: since}
+		n.Failure = &lifecycle.Wait{Reason: v, Message: "trouble: " + v, Since: since}
 	default:
 		panic("no such word: " + word)
 	}

@@ -78,9 +78,9 @@ func (r *reader) node(in *rollout.Input, i int) {
 			Complete: r.below(3) == 1, Unavailable: r.below(4) == 1, Disturbed: r.below(3) == 1,
 			FailedRun: r.below(4) == 1, AtWork: r.below(4) == 1, NeedsAuthor: r.below(6) == 1,
 		},
-		Begun:  r.is(),
-		Done:   []string{"", "4/0", "4/1/1", "3/2", "x"}[r.below(5)],
-		Labels: []map[string]string{nil, {"tier": "gpu"}, {"tier": "cpu"}}[r.below(3)],
+		Begun:          r.is(),
+		FinishedPermit: []string{"", "4/0", "4/1/1", "3/2", "x"}[r.below(5)],
+		Labels:         []map[string]string{nil, {"tier": "gpu"}, {"tier": "cpu"}}[r.below(3)],
 	}
 	if r.below(4) == 1 {
 		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable}}
@@ -93,7 +93,7 @@ func (r *reader) node(in *rollout.Input, i int) {
 	}
 	n.Facts.AwaitsTurn = n.Facts.FailedRun && n.Wait != nil && !n.Wait.Overdue && (n.Wait.Frees == record.FreesOther || n.Wait.Frees == record.FreesAdministrator)
 	if r.below(4) == 1 {
-		n.Undoing, n.UndoFailed = true, &lifecycle.Wait{Reason: "StepFailed", Message: n.Name, Since: metav1.NewTime(now.Add(time.Duration(r.below(2)) * time.Second))}
+		n.Uninstalling, n.UninstallFailure = true, &lifecycle.Wait{Reason: "StepFailed", Message: n.Name, Since: metav1.NewTime(now.Add(time.Duration(r.below(2)) * time.Second))}
 	}
 	status := &in.Skyhook.Status
 	if r.is() {
@@ -101,12 +101,12 @@ func (r *reader) node(in *rollout.Input, i int) {
 		status.NextOrder++
 		status.Permits = append(status.Permits, p)
 		if r.below(4) == 1 {
-			n.Done = record.PermitToken(p)
+			n.FinishedPermit = record.PermitToken(p)
 		}
 	}
 	switch r.below(8) {
 	case 1:
-		in.Departed[n.Name] = rollout.Departed{Done: n.Done, Unavailable: n.Facts.Unavailable}
+		in.Departed[n.Name] = rollout.Departed{FinishedPermit: n.FinishedPermit, Unavailable: n.Facts.Unavailable}
 	case 2: // the node is gone
 	default:
 		in.Nodes = append(in.Nodes, n)

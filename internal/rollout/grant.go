@@ -41,7 +41,7 @@ func newFleet(in Input) *fleet {
 		n := &in.Nodes[i]
 		if p, ok := out[n.Name]; ok {
 			delete(out, n.Name)
-			if n.Done != record.PermitToken(*p) {
+			if n.FinishedPermit != record.PermitToken(*p) {
 				f.add(*p, int32(i))
 			}
 		}
@@ -49,7 +49,7 @@ func newFleet(in Input) *fleet {
 	for i := range in.Skyhook.Status.Permits {
 		p := &in.Skyhook.Status.Permits[i]
 		node, exists := in.Departed[p.Node]
-		if out[p.Node] == p && exists && node.Done != record.PermitToken(*p) {
+		if out[p.Node] == p && exists && node.FinishedPermit != record.PermitToken(*p) {
 			f.add(*p, -1)
 			f.away++
 			if node.Unavailable {
@@ -75,7 +75,7 @@ func (f *fleet) add(p v1alpha1.Permit, node int32) {
 func (f *fleet) grant(node int32) bool {
 	n := &f.Nodes[node]
 	p := v1alpha1.Permit{Node: n.Name, Generation: f.Skyhook.Generation}
-	p.Order, p.Round = f.numbers.peek(n.Done, p.Generation)
+	p.Order, p.Round = f.numbers.peek(n.FinishedPermit, p.Generation)
 	if len(f.permits) >= MaxPermits || permitSize(&p, f.Policy != nil) > f.room {
 		return false
 	}
@@ -101,7 +101,7 @@ func (f *fleet) assign() []compartment {
 	}
 	c := f.everyNode()
 	f.revoke(nil)
-	c.tally = f.tally(&c)
+	c.counts = f.count(&c)
 	if f.Hold == nil {
 		f.fill(&c, c.ceiling, plainTurn)
 	}
@@ -111,7 +111,7 @@ func (f *fleet) assign() []compartment {
 // everyNode is the one compartment of a Skyhook without policy. It has no batches.
 func (f *fleet) everyNode() compartment {
 	c := compartment{
-		section: &section{name: DefaultCompartment}, ceiling: Limit(f.Skyhook.Spec.InterruptionBudget, len(f.Nodes)),
+		compartmentSpec: &compartmentSpec{name: DefaultCompartment}, ceiling: Limit(f.Skyhook.Spec.InterruptionBudget, len(f.Nodes)),
 		nodes: make([]int32, len(f.Nodes)),
 	}
 	for i := range c.nodes {

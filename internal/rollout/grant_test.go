@@ -134,7 +134,7 @@ func TestGrant(t *testing.T) {
 		},
 		{
 			name: "a node that left the selection gives it back", skyhook: skyhook(1, permit("left", 0)),
-			nodes: "n1; n2", departed: map[string]rollout.Departed{"left": {Done: "4/0"}}, want: "n1:1", next: 2,
+			nodes: "n1; n2", departed: map[string]rollout.Departed{"left": {FinishedPermit: "4/0"}}, want: "n1:1", next: 2,
 		},
 		{
 			name: "a smaller budget takes nothing back, and gives nothing", skyhook: skyhook(1, permit("n1", 0), permit("n2", 1), permit("n3", 2)),
@@ -262,7 +262,7 @@ func TestDeletionWaitsForAcknowledgement(t *testing.T) {
 	if got := plan(); got != "[a=1/0]" {
 		t.Errorf("before it is acknowledged: %s", got)
 	}
-	nodes[0].Done = held.Token()
+	nodes[0].FinishedPermit = held.Token()
 	if got := plan(); got != "[b=2/1]" {
 		t.Errorf("after it: %s", got)
 	}

@@ -44,8 +44,8 @@ type Input struct {
 
 // Departed is a node that the Skyhook no longer selects.
 type Departed struct {
-	// Done is the token of the permit that the node finished with last.
-	Done string
+	// FinishedPermit is the token of the permit that the node finished with last.
+	FinishedPermit string
 	// Unavailable says that the node is not Ready, so that nothing on it may ever end.
 	Unavailable bool
 	// Wait is what the node gets rid of the Skyhook after, such as a pod that does not end; nil when nothing holds it up.
@@ -63,18 +63,18 @@ type Node struct {
 	Facts lifecycle.Facts
 	// Begun says that the record has packages and no failed run.
 	Begun bool
-	// Done is the token of the permit that the node finished with last.
-	Done string
+	// FinishedPermit is the token of the permit that the node finished with last.
+	FinishedPermit string
 	// Hold keeps this node from new work; nil when nothing does.
 	Hold *lifecycle.Hold
-	// Trouble is the first failed run on the node, for people, also of an interrupt that was taken back since; nil when none.
-	Trouble *lifecycle.Wait
+	// Failure is the first failed run on the node, for people, also of an interrupt that was taken back since; nil when none.
+	Failure *lifecycle.Wait
 	// Wait is what the whole node waits for as its record tells, such as a permit or a pod that holds its drain; nil when
 	// it does not.
 	Wait *lifecycle.Wait
-	// Undoing says that a package is being uninstalled there; UndoFailed is why that fails, nil when it does not.
-	Undoing    bool
-	UndoFailed *lifecycle.Wait
+	// Uninstalling says that a package is being uninstalled there; UninstallFailure is why that fails, nil when it does not.
+	Uninstalling     bool
+	UninstallFailure *lifecycle.Wait
 	// Abandoned says that nothing is uninstalled there any more; Recorded then names the packages that stay.
 	Abandoned bool
 	Recorded  string

@@ -29,18 +29,18 @@ func Plan(in Input) v1alpha1.SkyhookStatus {
 	status.NextOrder, status.NodeOrderOffset = f.numbers.next, int(f.numbers.next)
 	status.FirstRound, status.NextRound = f.numbers.firstRound, f.numbers.nextRound
 
-	v := newView(f, compartments)
-	status.Waiting = v.waiting()
+	sum := newSummary(f, compartments)
+	status.Waiting = sum.waiting()
 	status.Permits = f.sorted()
-	status.Nodes = v.counts()
-	status.Status = v.rollUp()
+	status.Nodes = sum.counts()
+	status.Status = sum.rollUp()
 	status.NodesInProgress = status.Nodes.InProgress + status.Nodes.Erroring
 	status.CompleteNodes = fmt.Sprintf("%d/%d", status.Nodes.Complete, status.Nodes.Total)
 	status.PackageList = packageList(in.Skyhook)
-	status.CompartmentStatuses = v.compartmentStatuses(status.CompartmentStatuses)
-	status.Attention = v.attention()
-	v.detail(&status)
-	setConditions(&status, v)
+	status.CompartmentStatuses = sum.compartmentStatuses(status.CompartmentStatuses)
+	status.Attention = sum.attention()
+	sum.detail(&status)
+	setConditions(&status, sum)
 	return status
 }
 

@@ -323,7 +323,7 @@ func TestAttentionIsBounded(t *testing.T) {
 	for i := range all {
 		all[i].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Message: "-"}}
 	}
-	all[499].Facts.FailedRun, all[499].Trouble = true, &lifecycle.Wait{Reason: "StepFailed"}
+	all[499].Facts.FailedRun, all[499].Failure = true, &lifecycle.Wait{Reason: "StepFailed"}
 	status := rollout.Plan(rollout.Input{Skyhook: skyhook(1), Nodes: all, Now: now})
 	if len(status.Attention) != 10 {
 		t.Fatalf("%d nodes need attention, want the first 10", len(status.Attention))
@@ -381,7 +381,7 @@ func TestStatusIsBounded(t *testing.T) {
 			all[i].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Message: strings.Repeat("m", 1000)}}
 		case 5:
 			all[i].Facts.FailedRun = true
-			all[i].Trouble = &lifecycle.Wait{Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 400), Since: metav1.NewTime(now)}
+			all[i].Failure = &lifecycle.Wait{Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 400), Since: metav1.NewTime(now)}
 		case 3:
 			all[i].Facts.Complete = true
 		}

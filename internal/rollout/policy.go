@@ -20,16 +20,16 @@ const (
 
 // Policy is a DeploymentPolicy, checked and parsed. It does not change any more and may be shared.
 type Policy struct {
-	// sections are the compartments as the policy lists them, and the default at the end.
-	sections []section
+	// compartments are the compartments as the policy lists them, and the default at the end.
+	compartments []compartmentSpec
 	// keys of labels that decide where a node belongs.
 	keys []string
 	// reset is resetBatchStateOnCompletion; nil when unset.
 	reset *bool
 }
 
-// section is one compartment as the policy describes it.
-type section struct {
+// compartmentSpec is one compartment as the policy describes it.
+type compartmentSpec struct {
 	name string
 	// selector is nil for the default.
 	selector labels.Selector
@@ -57,7 +57,7 @@ func PreparePolicy(policy *v1alpha1.DeploymentPolicy) (*Policy, error) {
 			return nil, fmt.Errorf("spec.compartments[%d].name %q is empty, reserved or used twice; choose another", i, c.Name)
 		}
 		names[c.Name] = true
-		s, err := prepareSection(fmt.Sprintf("spec.compartments[%d]", i), c, standard)
+		s, err := prepareCompartment(fmt.Sprintf("spec.compartments[%d]", i), c, standard)
 		if err != nil {
 			return nil, err
 		}
@@ -65,26 +65,26 @@ func PreparePolicy(policy *v1alpha1.DeploymentPolicy) (*Policy, error) {
 		for _, r := range requirements {
 			keys[r.Key()] = true
 		}
-		p.sections = append(p.sections, s)
+		p.compartments = append(p.compartments, s)
 	}
-	p.sections = append(p.sections, section{name: DefaultCompartment, budget: policy.Spec.Default.Budget, strategy: standard})
+	p.compartments = append(p.compartments, compartmentSpec{name: DefaultCompartment, budget: policy.Spec.Default.Budget, strategy: standard})
 	p.keys = slices.Sorted(maps.Keys(keys))
 	return p, nil
 }
 
-func prepareSection(field string, c *v1alpha1.Compartment, standard strategy) (section, error) {
-	s := section{name: c.Name, budget: c.Budget, strategy: standard}
+func prepareCompartment(field string, c *v1alpha1.Compartment, standard strategy) (compartmentSpec, error) {
+	s := compartmentSpec{name: c.Name, budget: c.Budget, strategy: standard}
 	if err := checkBudget(field+".budget", c.Budget); err != nil {
-		return section{}, err
+		return compartmentSpec{}, err
 	}
 	var err error
 	if c.Strategy != nil {
 		if s.strategy, err = prepareStrategy(field+".strategy", *c.Strategy); err != nil {
-			return section{}, err
+			return compartmentSpec{}, err
 		}
 	}
 	if s.selector, err = metav1.LabelSelectorAsSelector(&c.Selector); err != nil {
-		return section{}, fmt.Errorf("%s.selector cannot be used: %w; correct it", field, err)
+		return compartmentSpec{}, fmt.Errorf("%s.selector cannot be used: %w; correct it", field, err)
 	}
 	return s, nil
 }
@@ -97,7 +97,7 @@ func checkBudget(field string, b v1alpha1.Budget) error {
 }
 
 // oneAtATime stands in for a policy that is missing while its Skyhook is deleted.
-var oneAtATime = &Policy{sections: []section{{
+var oneAtATime = &Policy{compartments: []compartmentSpec{{
 	name: DefaultCompartment, budget: v1alpha1.Budget{Count: new(1)}, strategy: strategy{kind: none},
 }}}
 
@@ -105,16 +105,16 @@ var oneAtATime = &Policy{sections: []section{{
 // the most careful of them.
 func (p *Policy) split(nodes []Node) []compartment {
 	masks, matched := p.match(nodes)
-	ranked := make([]int, len(p.sections)-1)
+	ranked := make([]int, len(p.compartments)-1)
 	for k := range ranked {
 		ranked[k] = k
 	}
 	slices.SortFunc(ranked, func(a, b int) int {
 		// The ceiling of a compartment that selects nothing does not matter; it decides no node.
-		return compareCare(&p.sections[a], &p.sections[b], matched[a], matched[b])
+		return compareCare(&p.compartments[a], &p.compartments[b], matched[a], matched[b])
 	})
 	home := make([]uint8, len(nodes))
-	sizes := make([]int, len(p.sections))
+	sizes := make([]int, len(p.compartments))
 	for i, mask := range masks {
 		k := len(ranked) // the default
 		if mask != 0 {
@@ -123,10 +123,10 @@ func (p *Policy) split(nodes []Node) []compartment {
 		home[i] = uint8(k)
 		sizes[k]++
 	}
-	out := make([]compartment, len(p.sections))
-	for k := range p.sections {
-		s := &p.sections[k]
-		out[k] = compartment{section: s, ceiling: Ceiling(s.budget, sizes[k]), nodes: make([]int32, 0, sizes[k])}
+	out := make([]compartment, len(p.compartments))
+	for k := range p.compartments {
+		s := &p.compartments[k]
+		out[k] = compartment{compartmentSpec: s, ceiling: Ceiling(s.budget, sizes[k]), nodes: make([]int32, 0, sizes[k])}
 	}
 	for i, k := range home {
 		out[k].nodes = append(out[k].nodes, int32(i))
@@ -138,7 +138,7 @@ func (p *Policy) split(nodes []Node) []compartment {
 // A selector sees only the labels under keys, and few combinations of their values exist, so each is judged once.
 func (p *Policy) match(nodes []Node) (masks []uint64, matched [maxCompartments]int) {
 	masks = make([]uint64, len(nodes))
-	if len(p.sections) == 1 {
+	if len(p.compartments) == 1 {
 		return masks, matched
 	}
 	known := map[string]uint64{}
@@ -159,7 +159,7 @@ func (p *Policy) match(nodes []Node) (masks []uint64, matched [maxCompartments]i
 			known[string(combination)] = mask
 		}
 		masks[i] = mask
-		for k := range len(p.sections) - 1 {
+		for k := range len(p.compartments) - 1 {
 			matched[k] += int(mask >> k & 1)
 		}
 	}
@@ -168,8 +168,8 @@ func (p *Policy) match(nodes []Node) (masks []uint64, matched [maxCompartments]i
 
 func (p *Policy) judge(l map[string]string) uint64 {
 	var mask uint64
-	for k := range len(p.sections) - 1 {
-		if p.sections[k].selector.Matches(labels.Set(l)) {
+	for k := range len(p.compartments) - 1 {
+		if p.compartments[k].selector.Matches(labels.Set(l)) {
 			mask |= 1 << k
 		}
 	}

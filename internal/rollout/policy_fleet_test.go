@@ -137,7 +137,7 @@ func (f *pacedFleet) input(view func(*pacedNode) pacedVersion) rollout.Input {
 		switch {
 		case !v.exists:
 		case !v.selected:
-			in.Departed[n.name] = rollout.Departed{Done: v.done}
+			in.Departed[n.name] = rollout.Departed{FinishedPermit: v.done}
 		default:
 			in.Nodes = append(in.Nodes, v.seen(n, s.Generation))
 		}
@@ -147,7 +147,7 @@ func (f *pacedFleet) input(view func(*pacedNode) pacedVersion) rollout.Input {
 
 func (v pacedVersion) seen(n *pacedNode, generation int64) rollout.Node {
 	seen := rollout.Node{
-		Name: n.name, Created: now, Done: v.done, Begun: v.stage > 0 && !v.erroring, Labels: map[string]string{"tier": n.tier},
+		Name: n.name, Created: now, FinishedPermit: v.done, Begun: v.stage > 0 && !v.erroring, Labels: map[string]string{"tier": n.tier},
 		Facts: lifecycle.Facts{
 			Complete: v.complete(generation), Unavailable: v.away, Disturbed: v.cordoned, FailedRun: v.erroring, AtWork: v.working,
 		},

@@ -58,6 +58,6 @@ func resumed(s *v1alpha1.Skyhook) string {
 
 // newerThanDone reports whether the spec changed since the node finished with its last permit.
 func (f *fleet) newerThanDone(n *Node) bool {
-	last, ok := v1alpha1.ParsePermitToken(n.Done)
+	last, ok := v1alpha1.ParsePermitToken(n.FinishedPermit)
 	return !ok || last.Generation < f.Skyhook.Generation
 }

@@ -10,48 +10,48 @@ import (
 
 // stalled says why nothing goes on any more unless a person helps; no reason while something does, and while a person stopped
 // it on purpose. A Skyhook is never stalled and reconciling at a time: kstatus takes the one for a failure, the other for work.
-func (v *view) stalled() (reason, message string) {
+func (sum *summary) stalled() (reason, message string) {
 	switch {
-	case v.faulty() && v.Hold.Frees != record.FreesTime:
-		return v.Hold.Reason, v.Hold.Message
-	case v.Hold != nil:
+	case sum.faulty() && sum.Hold.Frees != record.FreesTime:
+		return sum.Hold.Reason, sum.Hold.Message
+	case sum.Hold != nil:
 		return "", ""
-	case v.stopped != "" && v.count(v1alpha1.StatusInProgress) == 0:
-		return v1alpha1.ReasonRolloutStopped, v.stopped
+	case sum.stopped != "" && sum.count(v1alpha1.StatusInProgress) == 0:
+		return v1alpha1.ReasonRolloutStopped, sum.stopped
 	}
 	first := -1
-	for i := range v.Nodes {
-		switch v.motionOf(i) {
+	for i := range sum.Nodes {
+		switch sum.motionOf(i) {
 		case moves:
 			return "", ""
 		case stuck:
-			if first < 0 || v.compareUrgency(i, first) < 0 {
+			if first < 0 || sum.compareUrgency(i, first) < 0 {
 				first = i
 			}
 		default: // it waits for those
 		}
 	}
 	switch {
-	case v.departing():
+	case sum.departing():
 		return "", ""
 	case first < 0:
-		return v.heldByDeparted()
+		return sum.heldByDeparted()
 	}
-	w, told := v.trouble(first)
+	w, told := sum.wait(first)
 	if !told {
 		w = lifecycle.Wait{Reason: v1alpha1.ReasonErroring, Message: "it is erroring"}
 	}
-	reason, message = w.Reason, fmt.Sprintf("node %s: %s", v.Nodes[first].Name, w.Message)
-	if v.statuses[first] == v1alpha1.StatusErroring {
-		reason, message = v1alpha1.ReasonNodesErroring, fmt.Sprintf("node %s: %s: %s", v.Nodes[first].Name, word(w.Reason), w.Message)
+	reason, message = w.Reason, fmt.Sprintf("node %s: %s", sum.Nodes[first].Name, w.Message)
+	if sum.statuses[first] == v1alpha1.StatusErroring {
+		reason, message = v1alpha1.ReasonNodesErroring, fmt.Sprintf("node %s: %s: %s", sum.Nodes[first].Name, word(w.Reason), w.Message)
 	}
 	return reason, message
 }
 
 // reconciling reports whether something is left to do that goes on by itself.
-func (v *view) reconciling(stalled bool) bool {
-	stopped := v.Hold != nil && !v.faulty() // paused or disabled
-	return !stalled && v.blocked == "" && (v.Deleting || !stopped && (v.faulty() || !AllComplete(v.Nodes)))
+func (sum *summary) reconciling(stalled bool) bool {
+	stopped := sum.Hold != nil && !sum.faulty() // paused or disabled
+	return !stalled && sum.blocked == "" && (sum.Deleting || !stopped && (sum.faulty() || !AllComplete(sum.Nodes)))
 }
 
 // motion is whether a node gets on.
@@ -66,29 +66,29 @@ const (
 	stuck
 )
 
-func (v *view) motionOf(i int) motion {
-	n := &v.Nodes[i]
+func (sum *summary) motionOf(i int) motion {
+	n := &sum.Nodes[i]
 	switch {
 	case n.Facts.Complete:
 		return still
 	case n.Hold != nil && !byPerson(n.Hold.Frees):
 		return moves
-	case v.lost(i):
+	case sum.lost(i):
 		return stuck
-	case n.Facts.AtWork, n.Hold != nil && v.holds[i]: // what runs comes to its end, and the permit back
+	case n.Facts.AtWork, n.Hold != nil && sum.holds[i]: // what runs comes to its end, and the permit back
 		return moves
 	case n.Hold != nil, n.failing(), n.needsUser():
 		return stuck
-	case v.holds[i]:
+	case sum.holds[i]:
 		return moves
 	}
 	return still
 }
 
 // departing reports whether a node that is no longer selected will give its permit back.
-func (v *view) departing() bool {
-	for k, node := range v.holders {
-		if d := v.Departed[v.permits[k].Node]; node < 0 && !d.Unavailable && d.Wait == nil {
+func (sum *summary) departing() bool {
+	for k, node := range sum.holders {
+		if d := sum.Departed[sum.permits[k].Node]; node < 0 && !d.Unavailable && d.Wait == nil {
 			return true
 		}
 	}
@@ -97,19 +97,19 @@ func (v *view) departing() bool {
 
 // heldByDeparted says which node that is no longer selected keeps its permit while others wait for one, if none of those works;
 // no reason when none does.
-func (v *view) heldByDeparted() (reason, message string) {
+func (sum *summary) heldByDeparted() (reason, message string) {
 	waits := false
-	for i := range v.Nodes {
-		w, idle := v.idle(i)
+	for i := range sum.Nodes {
+		w, idle := sum.idle(i)
 		waits = waits || idle && w.Reason == v1alpha1.ReasonWaitingForPermit
 	}
 	first := ""
-	for k, node := range v.holders {
-		if name := v.permits[k].Node; node < 0 && (first == "" || name < first) {
+	for k, node := range sum.holders {
+		if name := sum.permits[k].Node; node < 0 && (first == "" || name < first) {
 			first = name
 		}
 	}
-	w, told := v.departedWait(first)
+	w, told := sum.departedWait(first)
 	if !waits || !told {
 		return "", ""
 	}

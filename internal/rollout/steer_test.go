@@ -343,7 +343,7 @@ func TestNodesThatNeedTheUserGetOnePermitPerSpec(t *testing.T) {
 		{"it never had one", "", "a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			stuck.Done = c.done
+			stuck.FinishedPermit = c.done
 			status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: []rollout.Node{stuck, other}, Now: now})
 			if len(status.Permits) != 1 || status.Permits[0].Node != c.want {
 				t.Errorf("permits %v, want one for %s", status.Permits, c.want)
@@ -358,7 +358,7 @@ func TestNodesThatNeedTheUserGetOnePermitPerSpec(t *testing.T) {
 // TestRetryCountsAgainstTheCeiling: a node that gave its permit back, and whose retry runs now, is at work all the same.
 func TestRetryCountsAgainstTheCeiling(t *testing.T) {
 	p := policy(t, "default: {budget: {count: 1}, strategy: {fixed: {initialBatch: 1}}}")
-	retried := rollout.Node{Name: "a", Created: now, Facts: lifecycle.Facts{FailedRun: true}, Done: "1/0", Begun: true}
+	retried := rollout.Node{Name: "a", Created: now, Facts: lifecycle.Facts{FailedRun: true}, FinishedPermit: "1/0", Begun: true}
 	other := rollout.Node{Name: "b", Created: now.Add(time.Second)}
 	plan := func() string {
 		s := skyhook(0)

@@ -166,8 +166,8 @@ func Ceiling(b v1alpha1.Budget, matched int) int {
 	return 1
 }
 
-// compareCare orders two sections that select the same node: the more careful one first.
-func compareCare(a, b *section, matchedA, matchedB int) int {
+// compareCare orders two compartments that select the same node: the more careful one first.
+func compareCare(a, b *compartmentSpec, matchedA, matchedB int) int {
 	return cmp.Or(
 		cmp.Compare(a.strategy.kind, b.strategy.kind),
 		cmp.Compare(Ceiling(a.budget, matchedA), Ceiling(b.budget, matchedB)),

@@ -14,18 +14,18 @@ import (
 // maxFewNames is how many node names such a condition lists.
 const maxFewNames = 5
 
-func (c conditions) uninstall(v *view) {
-	in := &v.Input
-	var undoing, failed, again, malformed []string
+func (c conditions) uninstall(sum *summary) {
+	in := &sum.Input
+	var uninstalling, failed, again, malformed []string
 	var last *Node
 	for i := range in.Nodes {
 		n := &in.Nodes[i]
-		if n.Undoing {
-			undoing = append(undoing, n.Name)
+		if n.Uninstalling {
+			uninstalling = append(uninstalling, n.Name)
 		}
-		if n.UndoFailed != nil {
+		if n.UninstallFailure != nil {
 			failed = append(failed, n.Name)
-			if v.retries(n) {
+			if sum.retries(n) {
 				again = append(again, n.Name)
 			}
 			if last == nil || later(n, last) {
@@ -36,10 +36,10 @@ func (c conditions) uninstall(v *view) {
 			malformed = append(malformed, n.Name)
 		}
 	}
-	c.while(len(undoing) > 0, v1alpha1.ConditionUninstallInProgress, v1alpha1.ReasonUninstallInProgress, "packages are being uninstalled on "+fewNames(undoing))
+	c.while(len(uninstalling) > 0, v1alpha1.ConditionUninstallInProgress, v1alpha1.ReasonUninstallInProgress, "packages are being uninstalled on "+fewNames(uninstalling))
 	message := ""
 	if last != nil {
-		message = fmt.Sprintf("uninstall fails on %s%s; last error: %s", fewNames(failed), triedAgain(failed, again), last.UndoFailed.Message)
+		message = fmt.Sprintf("uninstall fails on %s%s; last error: %s", fewNames(failed), triedAgain(failed, again), last.UninstallFailure.Message)
 	}
 	c.while(last != nil, v1alpha1.ConditionUninstallFailed, v1alpha1.ReasonUninstallPodFailing, message)
 	c.while(in.Removal != "", v1alpha1.ConditionUninstallRequired, v1alpha1.ReasonUninstallRequired, in.Removal)
@@ -47,14 +47,14 @@ func (c conditions) uninstall(v *view) {
 	c.while(len(malformed) > 0, v1alpha1.ConditionNodeStateMalformed, v1alpha1.ReasonParseError, fmt.Sprintf(
 		"nodeState annotation cannot be parsed on %d node(s): %s; repair the annotation, or remove it to start over there",
 		len(malformed), firstNames(malformed, maxNames)))
-	blocked := blockedDependents(v.Input)
+	blocked := blockedDependents(sum.Input)
 	c.while(blocked != "", v1alpha1.ConditionBlocked, v1alpha1.ReasonDependencyUninstalled, blocked)
-	c.while(v.blocked != "", v1alpha1.ConditionDeletionBlocked, v.blocked, v.blockedWhy)
+	c.while(sum.blocked != "", v1alpha1.ConditionDeletionBlocked, sum.blocked, sum.blockedWhy)
 }
 
 // retries reports whether what failed on a node is tried again before a person does something.
-func (v *view) retries(n *Node) bool {
-	held := v.Hold != nil && byPerson(v.Hold.Frees) || n.Hold != nil && byPerson(n.Hold.Frees)
+func (sum *summary) retries(n *Node) bool {
+	held := sum.Hold != nil && byPerson(sum.Hold.Frees) || n.Hold != nil && byPerson(n.Hold.Frees)
 	return !held && !n.spent() && (!n.Facts.Unavailable || n.Facts.Disturbed)
 }
 
@@ -71,7 +71,7 @@ func triedAgain(failed, again []string) string {
 
 // later reports whether a node failed after another, whichever is listed first.
 func later(a, b *Node) bool {
-	if d := a.UndoFailed.Since.Compare(b.UndoFailed.Since.Time); d != 0 {
+	if d := a.UninstallFailure.Since.Compare(b.UninstallFailure.Since.Time); d != 0 {
 		return d > 0
 	}
 	return a.Name < b.Name
@@ -103,12 +103,12 @@ func blockedDependents(in Input) string {
 func applies(p v1alpha1.Package) bool { return p.Uninstall != nil && p.Uninstall.Apply }
 
 // deletionBlocked tells why a deletion does not go on; no reason when it does.
-func (v *view) deletionBlocked() (reason, message string) {
-	in := &v.Input
+func (sum *summary) deletionBlocked() (reason, message string) {
+	in := &sum.Input
 	if !in.Deleting {
 		return "", ""
 	}
-	pending := v.pendingNodes()
+	pending := sum.pendingNodes()
 	switch {
 	case len(pending) == 0:
 		return "", ""
@@ -121,20 +121,20 @@ func (v *view) deletionBlocked() (reason, message string) {
 		if !byPerson(in.Hold.Frees) {
 			return "", ""
 		}
-		return in.Hold.Reason, in.Hold.Message + v.wayOut(pending)
+		return in.Hold.Reason, in.Hold.Message + sum.wayOut(pending)
 	}
-	first, stuck := v.stuckNodes()
+	first, stuck := sum.stuckNodes()
 	if len(stuck) == 0 {
 		return "", ""
 	}
-	return first.Reason, fmt.Sprintf("node %s: %s", stuck[0], first.Message) + v.wayOut(stuck)
+	return first.Reason, fmt.Sprintf("node %s: %s", stuck[0], first.Message) + sum.wayOut(stuck)
 }
 
 // pendingNodes returns the names of the nodes on which something has to be uninstalled, sorted.
-func (v *view) pendingNodes() []string {
+func (sum *summary) pendingNodes() []string {
 	var pending []string
-	for i := range v.Nodes {
-		if n := &v.Nodes[i]; !n.Facts.Complete {
+	for i := range sum.Nodes {
+		if n := &sum.Nodes[i]; !n.Facts.Complete {
 			pending = append(pending, n.Name)
 		}
 	}
@@ -144,36 +144,36 @@ func (v *view) pendingNodes() []string {
 
 // stuckNodes returns the sorted names of the nodes with which a deletion does not get on, and what is in the way on the first;
 // none while it gets on with any. One that waits for a permit waits for those.
-func (v *view) stuckNodes() (why lifecycle.Wait, stuck []string) {
+func (sum *summary) stuckNodes() (why lifecycle.Wait, stuck []string) {
 	first, waits := "", false
-	for i := range v.Nodes {
-		n := &v.Nodes[i]
+	for i := range sum.Nodes {
+		n := &sum.Nodes[i]
 		if n.Facts.Complete {
 			continue
 		}
-		w, is := n.undoStuck()
+		w, is := n.uninstallStuck()
 		switch {
 		case is:
 			if len(stuck) == 0 || n.Name < first {
 				first, why = n.Name, w
 			}
 			stuck = append(stuck, n.Name)
-		case n.Hold != nil, v.holds[i], n.busy(), n.failing() && !n.awaitsTurn():
+		case n.Hold != nil, sum.holds[i], n.busy(), n.failing() && !n.awaitsTurn():
 			return lifecycle.Wait{}, nil
 		default:
 			waits = true
 		}
 	}
-	if waits && v.departing() {
+	if waits && sum.departing() {
 		return lifecycle.Wait{}, nil
 	}
 	slices.Sort(stuck)
 	return why, stuck
 }
 
-// undoStuck is what a deletion cannot get past on a node by itself; false when it can: what else holds the node, such as an
+// uninstallStuck is what a deletion cannot get past on a node by itself; false when it can: what else holds the node, such as an
 // interrupt, its own or another's, ends.
-func (n *Node) undoStuck() (lifecycle.Wait, bool) {
+func (n *Node) uninstallStuck() (lifecycle.Wait, bool) {
 	switch {
 	case n.Hold != nil && n.Hold.Reason == v1alpha1.ReasonNodeStateMalformed:
 		return lifecycle.Wait{Reason: v1alpha1.ReasonMalformedNodeState, Message: n.Hold.Message}, true
@@ -193,9 +193,9 @@ func byPerson(f record.Frees) bool { return f == record.FreesAdministrator || f 
 // wayOut says how to give nodes up whose packages cannot be uninstalled. It names as many as it can without growing too long:
 // half of the value of an annotation would be another value, and one without the nodes that were given up before would take
 // them back.
-func (v *view) wayOut(nodes []string) string {
+func (sum *summary) wayOut(nodes []string) string {
 	const key = v1alpha1.AnnotationAbandonUninstall
-	given := strings.FieldsFunc(v.Skyhook.Annotations[key], func(r rune) bool { return r == ',' || r == ' ' })
+	given := strings.FieldsFunc(sum.Skyhook.Annotations[key], func(r rune) bool { return r == ',' || r == ' ' })
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return slices.Contains(given, n) })
 	if len(nodes) == 0 {
 		return ""

@@ -32,13 +32,13 @@ func shown(in rollout.Input) string {
 	return strings.Join(lines, "\n")
 }
 
-// undoing makes nodes busy with uninstalling; failures are the last errors, by node, the first a minute ago, each
+// uninstalling makes nodes busy with uninstalling; failures are the last errors, by node, the first a minute ago, each
 // further one a minute later.
-func undoing(list []rollout.Node, failures ...string) []rollout.Node {
+func uninstalling(list []rollout.Node, failures ...string) []rollout.Node {
 	for i := range list {
-		list[i].Undoing = true
+		list[i].Uninstalling = true
 		if i < len(failures) && failures[i] != "" {
-			list[i].UndoFailed = &lifecycle.Wait{Message: failures[i], Since: metav1.NewTime(now.Add(time.Duration(i) * time.Minute))}
+			list[i].UninstallFailure = &lifecycle.Wait{Message: failures[i], Since: metav1.NewTime(now.Add(time.Duration(i) * time.Minute))}
 		}
 	}
 	return list
@@ -53,37 +53,37 @@ func TestUninstallConditions(t *testing.T) {
 		want    string
 	}{
 		{name: "nothing goes", nodes: nodes("n1 complete; n2")},
-		{name: "one node", nodes: undoing(nodes("n1")), want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on node n1"},
+		{name: "one node", nodes: uninstalling(nodes("n1")), want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on node n1"},
 		{
-			name: "five nodes, in any order", nodes: undoing(nodes("n5; n4; n3; n2; n1")),
+			name: "five nodes, in any order", nodes: uninstalling(nodes("n5; n4; n3; n2; n1")),
 			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on nodes n1, n2, n3, n4, n5",
 		},
 		{
-			name: "more than anybody reads", nodes: undoing(nodes("n7; n6; n5; n4; n3; n2; n1")),
+			name: "more than anybody reads", nodes: uninstalling(nodes("n7; n6; n5; n4; n3; n2; n1")),
 			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on nodes n1, n2, n3, n4, n5 and 2 more",
 		},
 		{
-			name: "the last error is shown", nodes: undoing(nodes("n1; n2; n3"), "first", "last"),
+			name: "the last error is shown", nodes: uninstalling(nodes("n1; n2; n3"), "first", "last"),
 			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on nodes n1, n2, n3\n" +
 				"UninstallFailed UninstallPodFailing: uninstall fails on nodes n1, n2 and is tried again; last error: last",
 		},
 		{
-			name: "it is not tried again", nodes: undoing(nodes("n1 spent=RetriesExhausted"), "last"),
+			name: "it is not tried again", nodes: uninstalling(nodes("n1 spent=RetriesExhausted"), "last"),
 			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on node n1\n" +
 				"UninstallFailed UninstallPodFailing: uninstall fails on node n1; last error: last",
 		},
 		{
-			name: "it is tried again on some", nodes: undoing(nodes("n1 spent=StageTimeout; n2 erroring; n3 erroring held=WaitingForSkyhook; n4 erroring not-ready"), "1", "2", "3", "4"),
+			name: "it is tried again on some", nodes: uninstalling(nodes("n1 spent=StageTimeout; n2 erroring; n3 erroring held=WaitingForSkyhook; n4 erroring not-ready"), "1", "2", "3", "4"),
 			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on nodes n1, n2, n3, n4\n" +
 				"UninstallFailed UninstallPodFailing: uninstall fails on nodes n1, n2, n3, n4, and is tried again on nodes n2, n3; last error: 4",
 		},
 		{
-			name: "paused", nodes: undoing(nodes("n1 erroring"), "last"), hold: holdPaused,
+			name: "paused", nodes: uninstalling(nodes("n1 erroring"), "last"), hold: holdPaused,
 			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on node n1\n" +
 				"UninstallFailed UninstallPodFailing: uninstall fails on node n1; last error: last",
 		},
 		{
-			name: "ignored", nodes: undoing(nodes("n1 erroring held=NodeIgnored"), "last"),
+			name: "ignored", nodes: uninstalling(nodes("n1 erroring held=NodeIgnored"), "last"),
 			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on node n1\n" +
 				"UninstallFailed UninstallPodFailing: uninstall fails on node n1; last error: last",
 		},
@@ -113,7 +113,7 @@ func TestUninstallConditions(t *testing.T) {
 // TestUninstallConditionsGo: each goes when it is true no more, and keeps its time as long as it is.
 func TestUninstallConditionsGo(t *testing.T) {
 	s := skyhook(0)
-	all := append(undoing(nodes("n1"), "x"), nodes("n2 held=NodeStateMalformed")...)
+	all := append(uninstalling(nodes("n1"), "x"), nodes("n2 held=NodeStateMalformed")...)
 	s.Status = rollout.Plan(rollout.Input{Skyhook: s, Nodes: all, Removal: "put it back", Now: now})
 	again := rollout.Plan(rollout.Input{Skyhook: s, Nodes: all, Removal: "still", Now: now.Add(time.Hour)})
 	for _, kind := range undoingConditions {

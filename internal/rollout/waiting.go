@@ -18,20 +18,20 @@ const (
 )
 
 // idle is why a node waits that neither works nor fails; false for any other, and for one that is complete.
-func (v *view) idle(i int) (lifecycle.Wait, bool) {
-	n := &v.Nodes[i]
+func (sum *summary) idle(i int) (lifecycle.Wait, bool) {
+	n := &sum.Nodes[i]
 	if n.Facts.Complete {
 		return lifecycle.Wait{}, false
 	}
-	switch s := v.statuses[i]; {
+	switch s := sum.statuses[i]; {
 	case s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring:
 		return lifecycle.Wait{}, false
-	case v.Hold != nil && v.Hold.Status == s && !v.faulty(): // paused or disabled counts before what holds the node itself
-		return v.Hold.Wait, true
+	case sum.Hold != nil && sum.Hold.Status == s && !sum.faulty(): // paused or disabled counts before what holds the node itself
+		return sum.Hold.Wait, true
 	case n.Hold != nil:
 		return n.Hold.Wait, true
-	case v.Hold != nil:
-		return v.Hold.Wait, true
+	case sum.Hold != nil:
+		return sum.Hold.Wait, true
 	case n.Facts.NeedsAuthor && n.Wait != nil:
 		return *n.Wait, true
 	case n.Facts.Unavailable:
@@ -42,32 +42,32 @@ func (v *view) idle(i int) (lifecycle.Wait, bool) {
 
 // waiting counts the nodes that wait, by reason. Each has the message of its first node by name, but a permit is the matter
 // of all nodes.
-func (v *view) waiting() []v1alpha1.WaitingNodes {
-	type sum struct {
+func (sum *summary) waiting() []v1alpha1.WaitingNodes {
+	type waiters struct {
 		nodes   int
 		first   string
 		message string
 	}
-	sums := map[string]*sum{}
-	for i := range v.Nodes {
-		w, ok := v.idle(i)
+	sums := map[string]*waiters{}
+	for i := range sum.Nodes {
+		w, ok := sum.idle(i)
 		if !ok {
 			continue
 		}
 		s := sums[w.Reason]
 		if s == nil {
-			s = &sum{first: v.Nodes[i].Name, message: w.Message}
+			s = &waiters{first: sum.Nodes[i].Name, message: w.Message}
 			sums[w.Reason] = s
 		}
 		s.nodes++
-		if v.Nodes[i].Name < s.first {
-			s.first, s.message = v.Nodes[i].Name, w.Message
+		if sum.Nodes[i].Name < s.first {
+			s.first, s.message = sum.Nodes[i].Name, w.Message
 		}
 	}
 	list := make([]v1alpha1.WaitingNodes, 0, len(sums))
 	for reason, s := range sums {
 		if reason == v1alpha1.ReasonWaitingForPermit {
-			s.message = v.full()
+			s.message = sum.full()
 		}
 		list = append(list, v1alpha1.WaitingNodes{Reason: reason, Nodes: s.nodes, Message: shorten(s.message, maxDetail)})
 	}
@@ -97,19 +97,19 @@ func distinct(list []v1alpha1.WaitingNodes) []v1alpha1.WaitingNodes {
 }
 
 // full says what keeps nodes from getting a permit that nothing else holds back, compartment by compartment.
-func (v *view) full() string {
+func (sum *summary) full() string {
 	var texts []string
-	for k := range v.compartments {
-		c := &v.compartments[k]
+	for k := range sum.compartments {
+		c := &sum.compartments[k]
 		waits := slices.ContainsFunc(c.nodes, func(i int32) bool {
-			w, ok := v.idle(int(i))
+			w, ok := sum.idle(int(i))
 			return ok && w.Reason == v1alpha1.ReasonWaitingForPermit
 		})
 		if !waits {
 			continue
 		}
-		text := v.fullIn(c)
-		if len(v.compartments) > 1 {
+		text := sum.fullIn(c)
+		if len(sum.compartments) > 1 {
 			text = "compartment " + cut(c.name, maxNameBytes) + ": " + text
 		}
 		texts = append(texts, text)
@@ -120,17 +120,17 @@ func (v *view) full() string {
 	return strings.Join(texts, "; ")
 }
 
-func (v *view) fullIn(c *compartment) string {
-	names := v.working(c)
+func (sum *summary) fullIn(c *compartment) string {
+	names := sum.working(c)
 	switch {
-	case c.state.ShouldStop && !v.Deleting:
+	case c.state.ShouldStop && !sum.Deleting:
 		return "stopped after bad batches"
 	case len(names) >= c.ceiling:
 		return fmt.Sprintf("budget %d is used by %s", c.ceiling, firstNames(names, maxStoppedNodes))
-	case len(v.permits) >= MaxPermits:
+	case len(sum.permits) >= MaxPermits:
 		return fmt.Sprintf("%d nodes work, which is the most for one Skyhook", MaxPermits)
 	case c.crowded:
-		return fmt.Sprintf("%d nodes have a permit, and the status has no room for more", len(v.permits))
+		return fmt.Sprintf("%d nodes have a permit, and the status has no room for more", len(sum.permits))
 	case c.state.BatchSize > 0:
 		return "the batch with " + firstNames(names, maxStoppedNodes) + " is not over"
 	}
@@ -150,16 +150,16 @@ func nodesDone(names []string) string {
 }
 
 // working names the nodes that count against the ceiling of a compartment.
-func (v *view) working(c *compartment) []string {
+func (sum *summary) working(c *compartment) []string {
 	var names []string
 	for _, i := range c.nodes {
-		if v.holds[i] || v.Nodes[i].busy() {
-			names = append(names, v.Nodes[i].Name)
+		if sum.holds[i] || sum.Nodes[i].busy() {
+			names = append(names, sum.Nodes[i].Name)
 		}
 	}
-	for k, node := range v.holders {
+	for k, node := range sum.holders {
 		if node < 0 { // nobody knows the compartment of a node that left
-			names = append(names, v.permits[k].Node)
+			names = append(names, sum.permits[k].Node)
 		}
 	}
 	return names

@@ -28,7 +28,7 @@ func TestReasonsOfNodes(t *testing.T) {
 		strings.Repeat(" ", 1<<20) + "late": "Unknown",
 	} {
 		all := nodes("n1 erroring")
-		all[0].Trouble = &lifecycle.Wait{Reason: text, Message: text}
+		all[0].Failure = &lifecycle.Wait{Reason: text, Message: text}
 		status := rollout.Plan(rollout.Input{Skyhook: skyhook(1), Nodes: all, Now: now})
 		if got := status.Attention[0].Reason; got != want {
 			t.Errorf("%.40q becomes %q, want %q", text, got, want)

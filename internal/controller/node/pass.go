@@ -42,7 +42,7 @@ type pass struct {
 	wrote written
 	// skyhooks are all there are, in the order in which they work on a node, and snapshot is what is known of them.
 	skyhooks []*v1alpha1.Skyhook
-	snapshot     state.Snapshot
+	snapshot state.Snapshot
 	// items are those that have to do with this node.
 	items []*item
 	// asked says that the API server was asked for the package pods of the node, and unproved what keeps it from being known

@@ -25,13 +25,13 @@ type wantedMap struct {
 
 // writeConfigMaps makes the package ConfigMaps hold what the spec says, and those of definitions that are being undone
 // what they say. One that cannot be written does not keep the others from it.
-func (r *Reconciler) writeConfigMaps(ctx context.Context, s *v1alpha1.Skyhook, undoing map[string]lifecycle.Leaving) error {
+func (r *Reconciler) writeConfigMaps(ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Leaving) error {
 	existing, err := r.configMaps(ctx, s)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, want := range r.wantedConfigMaps(s, undoing) {
+	for _, want := range r.wantedConfigMaps(s, uninstalling) {
 		errs = append(errs, r.writeConfigMap(ctx, s, want, existing[want.Name]))
 	}
 	return errors.Join(errs...)
@@ -55,7 +55,7 @@ func (r *Reconciler) configMaps(ctx context.Context, s *v1alpha1.Skyhook) (map[s
 
 // wantedConfigMaps are those of the spec's packages and of what is being undone. A Skyhook that is being deleted needs no
 // more than the latter.
-func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, undoing map[string]lifecycle.Leaving) []wantedMap {
+func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Leaving) []wantedMap {
 	var list []wantedMap
 	mounted := map[string]bool{}
 	mount := func(name string, pkg v1alpha1.Package, field string) {
@@ -65,15 +65,15 @@ func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, undoing map[string]li
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
-		_, undone := undoing[r.Targets.Of(s).Packages[name].Definition]
+		_, undone := uninstalling[r.Targets.Of(s).Packages[name].Definition]
 		if len(s.Spec.Packages[name].ConfigMap) > 0 && (undone || s.DeletionTimestamp == nil) {
 			field := "spec.packages." + name + ".configMap"
 			list = append(list, wantedMap{r.Workload.PackageConfigMap(s, name), field})
 			mount(name, s.Spec.Packages[name], field)
 		}
 	}
-	for _, definition := range slices.Sorted(maps.Keys(undoing)) {
-		l := undoing[definition]
+	for _, definition := range slices.Sorted(maps.Keys(uninstalling)) {
+		l := uninstalling[definition]
 		if len(l.Package.ConfigMap) > 0 && !l.FromSpec {
 			mount(l.Package.Name, l.Package.Package, "what refuses the configMap that package "+l.Package.Name+" was installed with")
 		}
@@ -128,12 +128,12 @@ func (r *Reconciler) configMapTaken(ctx context.Context, s *v1alpha1.Skyhook, wa
 }
 
 // pruneConfigMaps deletes the ConfigMaps that no package needs any more, once no pod mounts them.
-func (r *Reconciler) pruneConfigMaps(ctx context.Context, s *v1alpha1.Skyhook, undoing map[string]lifecycle.Leaving) error {
+func (r *Reconciler) pruneConfigMaps(ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Leaving) error {
 	left, err := r.configMaps(ctx, s)
 	if err != nil {
 		return err
 	}
-	for _, want := range r.wantedConfigMaps(s, undoing) {
+	for _, want := range r.wantedConfigMaps(s, uninstalling) {
 		delete(left, want.Name)
 	}
 	if len(left) == 0 {

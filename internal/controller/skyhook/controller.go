@@ -107,7 +107,7 @@ func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
 		return err
 	}
 	if target.Invalid == "" {
-		err = r.pruneConfigMaps(ctx, s, in.undoing)
+		err = r.pruneConfigMaps(ctx, s, in.uninstalling)
 	}
 	return errors.Join(unprepared, in.unsure, err, r.pruneDefinitions(ctx, s))
 }
@@ -121,7 +121,7 @@ func (r *Reconciler) prepare(ctx context.Context, s *v1alpha1.Skyhook, in *input
 		return nil
 	}
 	in.Unretained = retained != nil
-	return r.lasting(s, errors.Join(retained, r.writeConfigMaps(ctx, s, in.undoing)), v1alpha1.ReasonPassFailed)
+	return r.lasting(s, errors.Join(retained, r.writeConfigMaps(ctx, s, in.uninstalling)), v1alpha1.ReasonPassFailed)
 }
 
 // claim puts the finalizer and the operator's version on the Skyhook. It patches metadata only: the spec and with it

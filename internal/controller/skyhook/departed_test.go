@@ -37,8 +37,8 @@ func TestDepartedNodes(t *testing.T) {
 	}{
 		{"without permits nobody has to ask", nil, map[string]rollout.Departed{}},
 		{"of a selected node", []string{"node-1"}, map[string]rollout.Departed{}},
-		{"of one that left", []string{"left"}, map[string]rollout.Departed{"left": {Done: "1/3"}}},
-		{"of one that left with a record that cannot be read", []string{"broken"}, map[string]rollout.Departed{"broken": {Done: "1/3"}}},
+		{"of one that left", []string{"left"}, map[string]rollout.Departed{"left": {FinishedPermit: "1/3"}}},
+		{"of one that left with a record that cannot be read", []string{"broken"}, map[string]rollout.Departed{"broken": {FinishedPermit: "1/3"}}},
 		{"of one that is away", []string{"dead"}, map[string]rollout.Departed{"dead": {Unavailable: true}}},
 		{"of one that is gone", []string{"gone"}, map[string]rollout.Departed{}},
 		{"of nobody", []string{""}, map[string]rollout.Departed{}},

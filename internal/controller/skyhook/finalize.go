@@ -43,7 +43,7 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 		if err := r.writeStatus(ctx, s, rollout.Plan(in.Input)); err != nil {
 			return err
 		}
-		return errors.Join(unprepared, unknown, in.unsure, r.pruneConfigMaps(ctx, s, in.undoing))
+		return errors.Join(unprepared, unknown, in.unsure, r.pruneConfigMaps(ctx, s, in.uninstalling))
 	}
 	if err := r.release(ctx, s); err != nil {
 		if o := obstacleOf(err); o != nil { // nothing but this is left to tell

@@ -19,8 +19,8 @@ import (
 // input is what one pass works with.
 type input struct {
 	rollout.Input
-	// undoing are the definitions that packages are uninstalled with on some node, by their names.
-	undoing map[string]lifecycle.Leaving
+	// uninstalling are the definitions that packages are uninstalled with on some node, by their names.
+	uninstalling map[string]lifecycle.Leaving
 	// unsure says that it could not be found out whether a node that holds a permit is gone: look again soon.
 	unsure error
 }
@@ -41,16 +41,16 @@ func (in *input) obstruct(err error) {
 // reading is a pass that reads its input.
 type reading struct {
 	*Reconciler
-	skyhook *v1alpha1.Skyhook
-	target  *state.Target
-	snapshot    state.Snapshot
-	pace    state.Pace
+	skyhook  *v1alpha1.Skyhook
+	target   *state.Target
+	snapshot state.Snapshot
+	pace     state.Pace
 	// ordered are all Skyhooks in the order in which they work.
 	ordered []*v1alpha1.Skyhook
 	// detailed says that the fleet is small enough for the status to show every node.
-	detailed bool
-	undoing  map[string]lifecycle.Leaving
-	remains  remains
+	detailed     bool
+	uninstalling map[string]lifecycle.Leaving
+	remains      remains
 	// installed and complete count nodes by package, while an uninstall is asked for.
 	installed, complete map[string]int
 }
@@ -67,7 +67,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 	}
 	g := &reading{
 		Reconciler: r, skyhook: s, target: target, ordered: state.InOrder(skyhooks.Items),
-		undoing: map[string]lifecycle.Leaving{}, remains: remains{},
+		uninstalling: map[string]lifecycle.Leaving{}, remains: remains{},
 	}
 	r.Records.Keep(nodes.Items, g.ordered)
 	if asksForUninstall(s) {
@@ -103,7 +103,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 	}
 	in.Removal = g.removal()
 	in.Installed, in.CompleteEverywhere = g.counts(len(selected))
-	return input{Input: in, undoing: g.undoing, unsure: unsure}, nil
+	return input{Input: in, uninstalling: g.uninstalling, unsure: unsure}, nil
 }
 
 // node reads what the plan needs to know of one selected node.
@@ -115,7 +115,7 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	}
 	wanted := g.snapshot.Wanted(s, node.Name)
 	n, unusable := g.snapshot.Record(s, node, g.Records)
-	out.Done = n.Done
+	out.FinishedPermit = n.Done
 	inFlight := record.ReadInterrupt(node.Annotations)
 	around := state.Surroundings{Ordered: g.ordered, Records: g.Records, Pace: g.pace}
 	if unusable != nil {
@@ -141,7 +141,7 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	}
 	g.uninstalls(&out, wanted, n)
 	if e, failed := lifecycle.FirstFailure(wanted, n); failed {
-		out.Trouble = trouble(e)
+		out.Failure = failureOf(e)
 	}
 	if g.detailed {
 		out.States = states(n)
@@ -149,8 +149,8 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	return out
 }
 
-// trouble tells of a failed run.
-func trouble(e record.Entry) *lifecycle.Wait {
+// failureOf tells of a failed run.
+func failureOf(e record.Entry) *lifecycle.Wait {
 	return &lifecycle.Wait{
 		Package: e.Name, Reason: e.Reason, Since: e.Since,
 		Message: fmt.Sprintf("package %s stage %s: %s", e.Name, e.Stage, e.Message),

@@ -80,14 +80,14 @@ func TestInputOfANode(t *testing.T) {
 			if got.Hold != nil {
 				hold = got.Hold.Reason
 			}
-			if hold != c.hold || text(got.Trouble) != c.trouble || text(got.Wait) != c.wait || len(got.States) != c.states {
-				t.Errorf("hold %q, trouble %q, wait %q: %+v", hold, text(got.Trouble), text(got.Wait), got)
+			if hold != c.hold || text(got.Failure) != c.trouble || text(got.Wait) != c.wait || len(got.States) != c.states {
+				t.Errorf("hold %q, trouble %q, wait %q: %+v", hold, text(got.Failure), text(got.Wait), got)
 			}
 			c.facts.Unavailable = true // the nodes of these tests have no kubelet
 			if got.Facts != c.facts || got.Begun != c.begun {
 				t.Errorf("facts %+v, begun %t", got.Facts, got.Begun)
 			}
-			if got.Done != c.record.Done || !got.Created.Equal(since.Time) {
+			if got.FinishedPermit != c.record.Done || !got.Created.Equal(since.Time) {
 				t.Errorf("got %+v", got)
 			}
 			if hold == v1alpha1.ReasonNodeStateMalformed && (got.Hold.Status != v1alpha1.StatusUnknown || !strings.Contains(got.Hold.Message, "nodeState_demo")) {

@@ -24,13 +24,13 @@ func (g *reading) uninstalls(out *rollout.Node, w lifecycle.Wanted, n record.Nod
 	g.count(w, n)
 	for _, l := range w.Leaving(n) {
 		if !l.Missing {
-			g.undoing[l.Package.Definition] = l
+			g.uninstalling[l.Package.Definition] = l
 		}
 	}
 	for _, e := range lifecycle.Undoing(w, n) {
-		out.Undoing = true
-		if e.State == v1alpha1.StateErroring && out.UndoFailed == nil {
-			out.UndoFailed = trouble(e)
+		out.Uninstalling = true
+		if e.State == v1alpha1.StateErroring && out.UninstallFailure == nil {
+			out.UninstallFailure = failureOf(e)
 		}
 	}
 	entries, packages := w.Stays(n)

@@ -60,15 +60,15 @@ func TestInputOfUninstalls(t *testing.T) {
 		skyhook *v1alpha1.Skyhook
 		node    *corev1.Node
 		policy  v1alpha1.WhenRemoved // of the definition that is retained
-		// want has the words undoing, failed, complete, abandoned; then recorded, undoing definitions and removal.
+		// want has the words uninstalling, failed, complete, abandoned; then recorded, uninstalling definitions and removal.
 		want, recorded string
 		definitions    int
 		removal        string
 	}{
 		{name: "installed", skyhook: undoable(2, "1.0.0", ""), node: installed("", nil), want: "complete"},
 		{name: "asked for", skyhook: applied, node: installed("", nil), definitions: 1},
-		{name: "at work", skyhook: applied, node: installed("", running), want: "undoing", definitions: 1},
-		{name: "fails", skyhook: applied, node: installed("", failing), want: "undoing failed", definitions: 1},
+		{name: "at work", skyhook: applied, node: installed("", running), want: "uninstalling", definitions: 1},
+		{name: "fails", skyhook: applied, node: installed("", failing), want: "uninstalling failed", definitions: 1},
 		{name: "left the spec", skyhook: without, policy: uninstall, node: installed(uninstall, nil), definitions: 1},
 		{
 			name: "left the spec too early", skyhook: without, policy: refuse, node: installed(refuse, nil), want: "complete",
@@ -96,18 +96,18 @@ func TestInputOfUninstalls(t *testing.T) {
 			for _, word := range []struct {
 				is   bool
 				text string
-			}{{got.Undoing, "undoing"}, {got.UndoFailed != nil, "failed"}, {got.Facts.Complete, "complete"}, {got.Abandoned, "abandoned"}} {
+			}{{got.Uninstalling, "uninstalling"}, {got.UninstallFailure != nil, "failed"}, {got.Facts.Complete, "complete"}, {got.Abandoned, "abandoned"}} {
 				if word.is {
 					words = append(words, word.text)
 				}
 			}
-			if text := strings.Join(words, " "); text != c.want || got.Recorded != c.recorded || len(in.undoing) != c.definitions {
-				t.Errorf("%q, recorded %q, undoing %v", text, got.Recorded, slices.Collect(maps.Keys(in.undoing)))
+			if text := strings.Join(words, " "); text != c.want || got.Recorded != c.recorded || len(in.uninstalling) != c.definitions {
+				t.Errorf("%q, recorded %q, uninstalling %v", text, got.Recorded, slices.Collect(maps.Keys(in.uninstalling)))
 			}
 			if !strings.HasPrefix(in.Removal, c.removal) || (in.Removal == "") != (c.removal == "") {
 				t.Errorf("removal: %s", in.Removal)
 			}
-			if f := got.UndoFailed; f != nil && (f.Message != "package a stage uninstall: exit code 1" || !f.Since.Time.Equal(start.Add(-time.Minute))) {
+			if f := got.UninstallFailure; f != nil && (f.Message != "package a stage uninstall: exit code 1" || !f.Since.Time.Equal(start.Add(-time.Minute))) {
 				t.Errorf("failed with %+v", f)
 			}
 		})
@@ -205,8 +205,8 @@ func TestConfigMapsOfWhatGoes(t *testing.T) {
 			w := newWorld(t, objects...)
 			in, err := w.input(t.Context(), s, w.Targets.Of(s))
 			w.must(err)
-			w.must(w.writeConfigMaps(t.Context(), s, in.undoing))
-			w.must(w.pruneConfigMaps(t.Context(), s, in.undoing))
+			w.must(w.writeConfigMaps(t.Context(), s, in.uninstalling))
+			w.must(w.pruneConfigMaps(t.Context(), s, in.uninstalling))
 			if got := w.took(); got != c.want {
 				t.Errorf("requests %q, want %q", got, c.want)
 			}

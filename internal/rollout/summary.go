@@ -15,8 +15,8 @@ const (
 	maxNames = 10
 )
 
-// view is the fleet as the status shows it, after the permits of a pass are given.
-type view struct {
+// summary is the fleet as the status shows it, after the permits of a pass are given.
+type summary struct {
 	*fleet
 	compartments []compartment
 	// statuses of the nodes, by index.
@@ -41,75 +41,77 @@ func (g *group) add(name string) {
 	}
 }
 
-func newView(f *fleet, compartments []compartment) *view {
-	v := &view{
+func newSummary(f *fleet, compartments []compartment) *summary {
+	sum := &summary{
 		fleet: f, compartments: compartments,
 		statuses: make([]v1alpha1.Status, len(f.Nodes)), groups: map[v1alpha1.Status]*group{},
 	}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		s := n.status(f.Hold, f.holds[i])
-		v.statuses[i] = s
-		g := v.groups[s]
+		sum.statuses[i] = s
+		g := sum.groups[s]
 		if g == nil {
 			g = &group{}
-			v.groups[s] = g
+			sum.groups[s] = g
 		}
 		g.add(n.Name)
 	}
-	for _, g := range v.groups {
+	for _, g := range sum.groups {
 		slices.Sort(g.names)
 	}
-	v.stopped = v.stopMessage()
-	v.blocked, v.blockedWhy = v.deletionBlocked()
-	return v
+	sum.stopped = sum.stopMessage()
+	sum.blocked, sum.blockedWhy = sum.deletionBlocked()
+	return sum
 }
 
-func (v *view) count(s v1alpha1.Status) int {
-	if g := v.groups[s]; g != nil {
+func (sum *summary) count(s v1alpha1.Status) int {
+	if g := sum.groups[s]; g != nil {
 		return g.count
 	}
 	return 0
 }
 
-func (v *view) counts() v1alpha1.NodeCounts {
+func (sum *summary) counts() v1alpha1.NodeCounts {
 	return v1alpha1.NodeCounts{
-		Total:      len(v.Nodes),
-		Complete:   v.count(v1alpha1.StatusComplete),
-		InProgress: v.count(v1alpha1.StatusInProgress),
-		Erroring:   v.count(v1alpha1.StatusErroring),
-		Blocked:    v.count(v1alpha1.StatusBlocked),
-		Waiting:    v.count(v1alpha1.StatusWaiting),
-		Paused:     v.count(v1alpha1.StatusPaused),
-		Disabled:   v.count(v1alpha1.StatusDisabled),
-		Unknown:    v.count(v1alpha1.StatusUnknown),
+		Total:      len(sum.Nodes),
+		Complete:   sum.count(v1alpha1.StatusComplete),
+		InProgress: sum.count(v1alpha1.StatusInProgress),
+		Erroring:   sum.count(v1alpha1.StatusErroring),
+		Blocked:    sum.count(v1alpha1.StatusBlocked),
+		Waiting:    sum.count(v1alpha1.StatusWaiting),
+		Paused:     sum.count(v1alpha1.StatusPaused),
+		Disabled:   sum.count(v1alpha1.StatusDisabled),
+		Unknown:    sum.count(v1alpha1.StatusUnknown),
 	}
 }
 
 // faulty reports whether something is wrong with the Skyhook itself, or in its way, whatever its nodes are at.
-func (v *view) faulty() bool { return v.Hold != nil && v.Hold.Status == v1alpha1.StatusBlocked }
+func (sum *summary) faulty() bool {
+	return sum.Hold != nil && sum.Hold.Status == v1alpha1.StatusBlocked
+}
 
 // rollUp is one status for the whole Skyhook: the first of these that applies. Paused; blocked by an invalid spec, a missing
 // policy or what keeps it from being prepared, although all nodes may be complete; complete; what else holds all nodes; then what any node is: erroring,
 // blocked (also by a stopped rollout), in_progress, waiting.
-func (v *view) rollUp() v1alpha1.Status {
-	complete := v.count(v1alpha1.StatusComplete) == len(v.Nodes)
+func (sum *summary) rollUp() v1alpha1.Status {
+	complete := sum.count(v1alpha1.StatusComplete) == len(sum.Nodes)
 	switch {
-	case v.Hold != nil && v.Hold.Status == v1alpha1.StatusPaused:
+	case sum.Hold != nil && sum.Hold.Status == v1alpha1.StatusPaused:
 		return v1alpha1.StatusPaused
-	case v.faulty():
+	case sum.faulty():
 		return v1alpha1.StatusBlocked
 	case complete:
 		return v1alpha1.StatusComplete
-	case v.Hold != nil:
-		return v.Hold.Status
+	case sum.Hold != nil:
+		return sum.Hold.Status
 	}
 	for _, s := range []v1alpha1.Status{
 		v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusInProgress, v1alpha1.StatusWaiting,
 		v1alpha1.StatusPaused, v1alpha1.StatusDisabled,
 	} {
 		// Blocked counts also what is stopped, and nodes of which nobody knows what is on them.
-		if v.count(s) > 0 || s == v1alpha1.StatusBlocked && (v.stopped != "" || v.count(v1alpha1.StatusUnknown) > 0) {
+		if sum.count(s) > 0 || s == v1alpha1.StatusBlocked && (sum.stopped != "" || sum.count(v1alpha1.StatusUnknown) > 0) {
 			return s
 		}
 	}
@@ -118,25 +120,25 @@ func (v *view) rollUp() v1alpha1.Status {
 
 // detail fills the per-node maps for small fleets and drops them for large ones. The package states, the largest of them,
 // also have to fit in.
-func (v *view) detail(status *v1alpha1.SkyhookStatus) {
+func (sum *summary) detail(status *v1alpha1.SkyhookStatus) {
 	before := status.NodePriority
 	status.NodeState, status.NodeStatus, status.NodeBootIDs, status.NodePriority = nil, nil, nil, nil
-	if len(v.Nodes) == 0 || len(v.Nodes) > DetailLimit {
+	if len(sum.Nodes) == 0 || len(sum.Nodes) > DetailLimit {
 		return
 	}
 	status.NodeStatus, status.NodeBootIDs = map[string]v1alpha1.Status{}, map[string]string{}
-	room := v.room
-	for i := range v.Nodes {
-		n := &v.Nodes[i]
-		status.NodeStatus[n.Name] = v.statuses[i]
+	room := sum.room
+	for i := range sum.Nodes {
+		n := &sum.Nodes[i]
+		status.NodeStatus[n.Name] = sum.statuses[i]
 		status.NodeBootIDs[n.Name] = cut(n.BootID, maxBootID)
 		room -= nodeSize(n) + stateSize(n)
-		if !v.holds[i] {
+		if !sum.holds[i] {
 			continue
 		}
 		since, ok := before[n.Name]
 		if !ok {
-			since = v.second()
+			since = sum.second()
 		}
 		if status.NodePriority == nil {
 			status.NodePriority = map[string]metav1.Time{}
@@ -147,8 +149,8 @@ func (v *view) detail(status *v1alpha1.SkyhookStatus) {
 		return
 	}
 	status.NodeState = map[string]map[string]v1alpha1.PackageStatus{}
-	for i := range v.Nodes {
-		if n := &v.Nodes[i]; len(n.States) > 0 {
+	for i := range sum.Nodes {
+		if n := &sum.Nodes[i]; len(n.States) > 0 {
 			status.NodeState[n.Name] = n.States
 		}
 	}

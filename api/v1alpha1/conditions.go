@@ -4,7 +4,7 @@ package v1alpha1
 const (
 	// ConditionReady is true while every selected node is complete with the spec as it is.
 	ConditionReady = "Ready"
-	// ConditionReconciling is true while something is left to do that goes on by itself: nodes are at work or wait for their turn.
+	// ConditionReconciling is true while something is left to do that progresses by itself: nodes are in progress or wait.
 	// It is never true together with ConditionStalled.
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is true while something is left to do and only a person can help.
@@ -34,14 +34,14 @@ const (
 	ConditionBlocked = "Blocked"
 	// ConditionUninstallInProgress: packages are being uninstalled.
 	ConditionUninstallInProgress = "UninstallInProgress"
-	// ConditionUninstallFailed: an uninstall fails; its message says whether it is tried again.
+	// ConditionUninstallFailed: an uninstall fails; its message says whether it is retried.
 	ConditionUninstallFailed = "UninstallFailed"
 	// ConditionUninstallRequired: what left the spec has to be uninstalled first, and nobody asked for it.
 	ConditionUninstallRequired = "UninstallRequired"
-	// ConditionUninstallCapabilityUnknown: the operator cannot tell of a package whether it can be uninstalled: its spec leaves
-	// uninstall.enabled unset, and its image does not say or could not be looked at.
+	// ConditionUninstallCapabilityUnknown: the operator cannot tell of a package whether it can be uninstalled: its spec
+	// leaves uninstall.enabled unset, and its image does not say or could not be looked at.
 	ConditionUninstallCapabilityUnknown = "UninstallCapabilityUnknown"
-	// ConditionDeletionBlocked: the deletion of the Skyhook does not go on.
+	// ConditionDeletionBlocked: the deletion of the Skyhook does not progress.
 	ConditionDeletionBlocked = "DeletionBlocked"
 )
 

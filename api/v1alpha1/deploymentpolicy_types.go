@@ -3,7 +3,7 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // DeploymentPolicy paces rollouts: it splits a fleet into compartments and
-// says how many nodes of each may be worked on at a time and how batches grow
+// says how many nodes of each may be in progress at a time and how batches grow
 // or stop. Skyhooks refer to it by name in spec.deploymentPolicy. It is
 // cluster-scoped.
 //
@@ -46,7 +46,7 @@ type DeploymentPolicySpec struct {
 	Compartments []Compartment `json:"compartments,omitempty"`
 
 	// ResetBatchStateOnCompletion starts the next rollout from the first batch
-	// instead of going on with the size that the last rollout reached. Default
+	// instead of continuing with the size that the last rollout reached. Default
 	// true.
 	// +optional
 	// +kubebuilder:default=true
@@ -56,8 +56,8 @@ type DeploymentPolicySpec struct {
 // PolicyDefault is the budget and strategy of nodes that no compartment
 // matches.
 type PolicyDefault struct {
-	// Budget is the most nodes outside of all compartments that may be worked on
-	// at the same time.
+	// Budget is the most nodes outside of all compartments that may be in
+	// progress at the same time.
 	// +required
 	Budget Budget `json:"budget"`
 
@@ -81,7 +81,7 @@ type Compartment struct {
 	// +required
 	Selector metav1.LabelSelector `json:"selector"`
 
-	// Budget is the most nodes of this compartment that may be worked on at the
+	// Budget is the most nodes of this compartment that may be in progress at the
 	// same time.
 	// +required
 	Budget Budget `json:"budget"`

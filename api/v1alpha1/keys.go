@@ -1,7 +1,7 @@
 package v1alpha1
 
-// KeyPrefix begins the key of every annotation and label of the operator, and the type of every condition that it writes on
-// nodes or repeats for readers of the existing API.
+// KeyPrefix begins the key of every annotation and label of the operator, and the type of every condition that it
+// writes on nodes or repeats for readers of the existing API.
 const KeyPrefix = GroupName + "/"
 
 // Annotations of a Skyhook that its users set.
@@ -12,7 +12,8 @@ const (
 	AnnotationDisable = KeyPrefix + "disable"
 	// AnnotationResume continues a stopped rollout each time that it gets a value that it did not have before.
 	AnnotationResume = KeyPrefix + "resume"
-	// AnnotationAbandonUninstall lists nodes, separated by commas, on which nothing of the Skyhook is to be uninstalled any more.
+	// AnnotationAbandonUninstall lists nodes, separated by commas, on which nothing of the Skyhook is to be uninstalled
+	// any more.
 	AnnotationAbandonUninstall = KeyPrefix + "abandon-uninstall"
 )
 
@@ -45,10 +46,11 @@ const (
 	AnnotationCordonPrefix = KeyPrefix + "cordon_"
 	// AnnotationWaitPrefix begins the key of what the node waits for, as JSON.
 	AnnotationWaitPrefix = KeyPrefix + "wait_"
-	// AnnotationBootPrefix begins the key of the boot id seen last; kept only where packages are applied again after a reboot.
+	// AnnotationBootPrefix begins the key of the boot id seen last; kept only where packages are applied again after a
+	// reboot.
 	AnnotationBootPrefix = KeyPrefix + "boot_"
-	// LabelSealPrefix begins the key of the seal of the record. The admission plugin NodeRestriction lets no kubelet write labels
-	// of this domain, while it may write every annotation of its node.
+	// LabelSealPrefix begins the key of the seal of the record. The admission plugin NodeRestriction lets no kubelet write
+	// labels of this domain, while it may write every annotation of its node.
 	LabelSealPrefix = "node-restriction.kubernetes.io/skyhook_"
 )
 
@@ -56,11 +58,11 @@ const (
 const (
 	// AnnotationInterrupt is the interrupt in flight on the node, as JSON.
 	AnnotationInterrupt = KeyPrefix + "interrupt"
-	// AnnotationAutoTaintPrefix begins the key that is "true" while the node has a taint that the operator added; the taint's key
-	// follows, with dots for slashes.
+	// AnnotationAutoTaintPrefix begins the key that is "true" while the node has a taint that the operator added; the
+	// taint's key follows, with dots for slashes.
 	AnnotationAutoTaintPrefix = KeyPrefix + "autoTaint_"
-	// DefaultRuntimeRequiredTaint keeps workloads off a node until the Skyhooks that they require are complete there, unless
-	// another one is configured.
+	// DefaultRuntimeRequiredTaint keeps workloads off a node until the Skyhooks that they require are complete there,
+	// unless another one is configured.
 	DefaultRuntimeRequiredTaint = GroupName + "=runtime-required:NoSchedule"
 )
 

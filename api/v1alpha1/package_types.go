@@ -120,9 +120,9 @@ type Package struct {
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$') && duration(self) >= duration('1s')`,message="stageTimeout must be a duration of at least one second such as 90s, 5m or 1h30m; correct it"
 	StageTimeout *metav1.Duration `json:"stageTimeout,omitempty"`
 
-	// MaxRetries is how often a failed step of a stage is tried again on a node.
+	// MaxRetries is how often a failed step of a stage is retried on a node.
 	// After that the node is erroring until the package's spec or the node's
-	// record changes. 0 gives up at the first failure. Unset means no limit.
+	// record changes. 0 retries nothing. Unset means no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxRetries *int32 `json:"maxRetries,omitempty"`
@@ -205,7 +205,7 @@ type ResourceRequirements struct {
 	MemoryLimit resource.Quantity `json:"memoryLimit,omitzero"`
 }
 
-// Uninstall tells whether and when a package is undone on the nodes.
+// Uninstall tells whether and when a package is uninstalled from the nodes.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.apply) || !self.apply || (has(self.enabled) && self.enabled)",message="uninstall.apply requires uninstall.enabled; set enabled to true as well",fieldPath=".apply"
 type Uninstall struct {
@@ -224,12 +224,15 @@ type Uninstall struct {
 
 	// WhenRemoved tells what happens when the package is removed from the spec,
 	// or its version lowered, while it is installed on nodes: Refuse (the
-	// default) asks for an explicit uninstall first; Uninstall undoes it with the
-	// definition that it was installed with. Has no effect unless enabled.
+	// default) asks for an explicit uninstall first; Uninstall uninstalls it with
+	// the definition that it was installed with. Has no effect unless enabled.
 	// +optional
 	// +kubebuilder:default=Refuse
 	WhenRemoved WhenRemoved `json:"whenRemoved,omitempty"`
 }
+
+// Requested reports whether the spec asks for the uninstall: apply is true.
+func (u *Uninstall) Requested() bool { return u != nil && u.Apply }
 
 // WhenRemoved tells what happens to an installed package that leaves the spec.
 // +kubebuilder:validation:Enum=Refuse;Uninstall

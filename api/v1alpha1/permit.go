@@ -9,8 +9,8 @@ import (
 // revokedMark ends the text of a permit that is to be given back.
 const revokedMark = "!"
 
-// Token is how a node names the permit in its record: generation/order, and /round unless that is 0. It is unique within
-// the life of a Skyhook's name on that node.
+// Token is how a node names the permit in its record: generation/order, and /round unless that is 0. It is unique
+// within the life of a Skyhook's name on that node.
 func (p Permit) Token() string {
 	token := strconv.FormatInt(p.Generation, 10) + "/" + strconv.FormatInt(int64(p.Order), 10)
 	if p.Round != 0 {
@@ -51,8 +51,8 @@ func (p Permit) String() string {
 // MarshalJSON writes the permit as one short text: a Skyhook has up to a thousand of them.
 func (p Permit) MarshalJSON() ([]byte, error) { return json.Marshal(p.String()) }
 
-// UnmarshalJSON reads what MarshalJSON wrote, and what versions before wrote: an object. Anything else is a permit of no
-// node, which nobody holds: one status that cannot be read must not hide all other Skyhooks.
+// UnmarshalJSON reads what MarshalJSON wrote, and what versions before wrote: an object. Anything else is a permit of
+// no node, which nobody holds: one status that cannot be read must not hide all other Skyhooks.
 func (p *Permit) UnmarshalJSON(raw []byte) error {
 	*p = Permit{}
 	var text string

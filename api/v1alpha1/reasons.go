@@ -324,8 +324,7 @@ const (
 	// Ended by: none.
 	// Do: Nothing.
 	ReasonNodesConverged = "NodesConverged"
-	// ReasonProgressing: Nodes are in progress; or, as the reason of `Stalled` while that is `False`, the Skyhook is
-	// not stalled.
+	// ReasonProgressing: Nodes are in progress.
 	// Ended by: none.
 	// Do: Nothing.
 	ReasonProgressing = "Progressing"

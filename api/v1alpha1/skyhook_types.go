@@ -6,7 +6,7 @@ import (
 )
 
 // Skyhook declares which packages belong on which nodes, and how many nodes
-// may be worked on at a time. It is cluster-scoped. Set the annotation
+// may be in progress at a time. It is cluster-scoped. Set the annotation
 // skyhook.nvidia.com/pause or skyhook.nvidia.com/disable to "true" to hold
 // it.
 //
@@ -84,7 +84,7 @@ type SkyhookSpec struct {
 	// +optional
 	DeploymentPolicyOptions *DeploymentPolicyOptions `json:"deploymentPolicyOptions,omitempty"`
 
-	// InterruptionBudget limits how many nodes are worked on at the same time,
+	// InterruptionBudget limits how many nodes are in progress at the same time,
 	// for every kind of work. Set percent or count, not both. Unset means no
 	// limit. It excludes deploymentPolicy.
 	// +optional
@@ -104,7 +104,7 @@ type SkyhookSpec struct {
 
 	// AdditionalTolerations are added to every pod of this Skyhook. A node with a
 	// taint that is tolerated neither by these nor by the operator's own
-	// tolerations is blocked, not worked on.
+	// tolerations is blocked, and nothing starts there.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:XValidation:rule="self.all(t, !has(t.operator) || t.operator.size() == 0 || t.operator in ['Equal', 'Exists', 'Lt', 'Gt'])",message="operator of a toleration must be Equal or Exists; correct it"
@@ -157,7 +157,7 @@ type Drain struct {
 	GracePeriodSeconds *int64 `json:"gracePeriodSeconds,omitempty"`
 
 	// TimeoutSeconds after which a node that could not be drained is shown as
-	// erroring; the drain goes on. Unset means never.
+	// erroring; the drain continues. Unset means never.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
@@ -190,7 +190,7 @@ const (
 // DeploymentPolicyOptions overrides parts of a DeploymentPolicy.
 type DeploymentPolicyOptions struct {
 	// ResetBatchStateOnCompletion starts the next rollout from the first batch
-	// instead of going on with the size that the last rollout reached. Default
+	// instead of continuing with the size that the last rollout reached. Default
 	// true; takes precedence over the field of the same name in the policy.
 	// +optional
 	// +kubebuilder:default=true
@@ -202,7 +202,7 @@ type DeploymentPolicyOptions struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.percent) || dyn(self.percent) == null || !has(self.count) || dyn(self.count) == null",message="percent and count exclude each other; remove one of them",fieldPath=".percent"
 type InterruptionBudget struct {
-	// Percent of the selected nodes that may be worked on at the same time, 0 to
+	// Percent of the selected nodes that may be in progress at the same time, 0 to
 	// 100, rounded down, but always at least one node.
 	// +optional
 	// +nullable
@@ -210,7 +210,7 @@ type InterruptionBudget struct {
 	// +kubebuilder:validation:Maximum=100
 	Percent *int `json:"percent,omitempty"`
 
-	// Count of nodes that may be worked on at the same time, 0 or more, where 0
+	// Count of nodes that may be in progress at the same time, 0 or more, where 0
 	// counts as 1.
 	// +optional
 	// +nullable

@@ -15,21 +15,22 @@ const (
 	// StatusBlocked means that something outside must change first: a taint, an
 	// ignored node, a missing policy.
 	StatusBlocked Status = "blocked"
-	// StatusWaiting means that it is not its turn yet: an earlier Skyhook, or no
-	// permit.
+	// StatusWaiting means that others have to finish first: an earlier Skyhook,
+	// or nodes that use the budget.
 	StatusWaiting Status = "waiting"
 	// StatusDisabled means that the annotation skyhook.nvidia.com/disable is
 	// "true".
 	StatusDisabled Status = "disabled"
 	// StatusPaused means that the annotation skyhook.nvidia.com/pause is "true".
 	StatusPaused Status = "paused"
-	// StatusInProgress means that work goes on.
+	// StatusInProgress means that the node has a permit, or that a stage runs.
 	StatusInProgress Status = "in_progress"
-	// StatusErroring means that a step fails; it is tried again.
+	// StatusErroring means that a stage failed, or that something takes longer
+	// than the spec allows. It is retried unless a limit is reached.
 	StatusErroring Status = "erroring"
 )
 
-// Stage is a phase of one package on one node.
+// Stage is one part of the life of a package on a node.
 // +kubebuilder:validation:Enum=apply;interrupt;post-interrupt;config;uninstall;uninstall-interrupt;upgrade
 type Stage string
 
@@ -43,7 +44,7 @@ const (
 	StageInterrupt Stage = "interrupt"
 	// StagePostInterrupt runs after the interrupt.
 	StagePostInterrupt Stage = "post-interrupt"
-	// StageUninstall undoes it.
+	// StageUninstall reverses what the package did to the host.
 	StageUninstall Stage = "uninstall"
 	// StageUninstallInterrupt runs its interrupt after the uninstall.
 	StageUninstallInterrupt Stage = "uninstall-interrupt"
@@ -63,7 +64,8 @@ const (
 	// StateSkipped means that another package's interrupt stands in for this
 	// one's.
 	StateSkipped State = "skipped"
-	// StateErroring means that the stage fails and is tried again.
+	// StateErroring means that the stage failed. It is retried unless
+	// maxRetries or stageTimeout is reached.
 	StateErroring State = "erroring"
 	// StateUnknown means that the recorded state cannot be read.
 	StateUnknown State = "unknown"
@@ -190,8 +192,8 @@ type SkyhookStatus struct {
 	// +optional
 	NodeOrderOffset int `json:"nodeOrderOffset,omitempty"`
 
-	// ConfigUpdates lists, by package, the keys of configMap that are not yet
-	// applied on some node.
+	// ConfigUpdates is never filled; it is kept for readers of earlier versions.
+	// Each node records what it has of configMap.
 	// +optional
 	ConfigUpdates map[string][]string `json:"configUpdates,omitempty"`
 
@@ -210,7 +212,7 @@ type SkyhookStatus struct {
 // changed. Generation is that of the spec for which it was granted. Round
 // tells apart permits of the same order and generation. An exclamation mark
 // asks the node to give the permit back: it starts nothing new, and counts as
-// at work until nothing runs there but what fails.
+// in progress until nothing runs there but what fails.
 //
 // +kubebuilder:validation:Type=string
 // +kubebuilder:validation:MaxLength=320
@@ -243,7 +245,7 @@ type NodeCounts struct {
 	// +optional
 	Complete int `json:"complete,omitempty"`
 
-	// InProgress is the number of nodes that are being worked on.
+	// InProgress is the number of nodes that are in progress.
 	// +optional
 	InProgress int `json:"inProgress,omitempty"`
 
@@ -256,7 +258,7 @@ type NodeCounts struct {
 	// +optional
 	Blocked int `json:"blocked,omitempty"`
 
-	// Waiting is the number of nodes whose turn has not come.
+	// Waiting is the number of nodes for which others have to finish first.
 	// +optional
 	Waiting int `json:"waiting,omitempty"`
 
@@ -332,7 +334,7 @@ type PackageStatus struct {
 	// +optional
 	ContainerSHA string `json:"containerSHA,omitempty"`
 
-	// Stage is the phase that the package reached.
+	// Stage is the stage that the package reached.
 	// +required
 	Stage Stage `json:"stage"`
 
@@ -357,12 +359,12 @@ type CompartmentStatus struct {
 	// +required
 	Matched int `json:"matched"`
 
-	// Ceiling is the most nodes of the compartment that may be worked on at the
+	// Ceiling is the most nodes of the compartment that may be in progress at the
 	// same time.
 	// +required
 	Ceiling int `json:"ceiling"`
 
-	// InProgress is the number of nodes that are being worked on.
+	// InProgress is the number of nodes that are in progress.
 	// +required
 	InProgress int `json:"inProgress"`
 

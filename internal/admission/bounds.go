@@ -9,16 +9,16 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// Bounds of the CRD, which the API server checks before it asks. They are checked again, because others can ask as well,
-// and because a Skyhook may have been stored under a CRD without them.
+// Bounds of the CRD, which the API server checks before it asks. They are checked again, because others can ask as
+// well, and because a Skyhook may have been stored under a CRD without them.
 const (
 	// MaxPackages is how many packages a Skyhook may have. The record of a node, which is one annotation of at most
 	// 256 KiB together with all others, has room for no more.
 	MaxPackages = 128
 	// MaxDependencies is how many others a package can depend on.
 	MaxDependencies = MaxPackages - 1
-	// MaxConfigKeys is how many bytes the names of all keys of all configMaps may have together, with what is noted of each
-	// key. The record of a node has them once, and those that change once more, beside what it notes of the packages.
+	// MaxConfigKeys is how many bytes the names of all keys of all configMaps may have together, with what is noted of
+	// each key. The record of a node has them once, and those that change once more, beside what it notes of the packages.
 	MaxConfigKeys = 64 << 10
 	// MaxPackageName and MaxVersion are bytes.
 	MaxPackageName, MaxVersion = 43, 63
@@ -65,8 +65,8 @@ func (c *checker) bounds(s *v1alpha1.Skyhook) {
 		}
 	}
 	if keys > MaxConfigKeys {
-		c.add("spec.packages", "the names of the keys of all configMaps have %d bytes, with %d more for each key; use at most %d, such as by shorter names, or by another Skyhook for a part of the packages",
-			keys, noted, MaxConfigKeys)
+		c.add("spec.packages", "the names of the keys of all configMaps have %d bytes, with %d more for each key; use at most %d: "+
+			"shorten the names, or put some packages into another Skyhook", keys, noted, MaxConfigKeys)
 	}
 }
 
@@ -82,7 +82,8 @@ func (c *checker) packageBounds(name string, pkg v1alpha1.Package) {
 		c.add(field+".version", "is longer than %d characters; shorten it", MaxVersion)
 	}
 	if n := len(pkg.DependsOn); n > MaxDependencies {
-		c.add(field+".dependsOn", "has %d entries; a Skyhook has at most %d other packages, so remove those that are none", n, MaxDependencies)
+		c.add(field+".dependsOn", "has %d entries, but a Skyhook has at most %d other packages; remove those that do not exist",
+			n, MaxDependencies)
 	}
 }
 
@@ -99,19 +100,11 @@ func (c *checker) requirements(field string, s *metav1.LabelSelector) {
 	}
 }
 
-// cut bounds a text in bytes.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	const more = "..."
-	return strings.ToValidUTF8(text[:limit-len(more)], "") + more
-}
-
 // maxNamed is how many problems Report names.
 const maxNamed = 20
 
-// Report makes one text of problems for the person who asked, a line each, bounded in length; empty when there are none.
+// Report makes one text of problems for the person who asked, a line each, bounded in length; empty when there are
+// none.
 func Report(problems []Problem) string {
 	if len(problems) == 1 {
 		return problems[0].String()

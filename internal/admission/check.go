@@ -16,19 +16,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // MaxName is the longest name of a Skyhook: the annotation key skyhook.nvidia.com/nodeState_<name> allows no more.
 const MaxName = 53
 
-// MaxConfigMap is how many bytes the values of a package's configMap may have together: a Kubernetes ConfigMap holds no more.
+// MaxConfigMap is how many bytes the values of a package's configMap may have together: a Kubernetes ConfigMap holds no
+// more.
 const MaxConfigMap = 1 << 20
 
 // Problem is one thing wrong with a Skyhook.
 type Problem struct {
 	// Field is the path, such as spec.packages.tuning.version.
 	Field string
-	// Message says what is wrong and how to mend it.
+	// Message says what is wrong and how to fix it.
 	Message string
 }
 
@@ -81,7 +83,9 @@ func (c *checker) all(s *v1alpha1.Skyhook) {
 }
 
 func (c *checker) add(field, format string, args ...any) {
-	c.problems = append(c.problems, Problem{Field: cut(field, maxField), Message: cut(fmt.Sprintf(format, args...), maxMessage)})
+	c.problems = append(c.problems, Problem{
+		Field: text.Shorten(field, maxField), Message: text.Shorten(fmt.Sprintf(format, args...), maxMessage),
+	})
 }
 
 func (c *checker) sorted() []Problem {
@@ -91,17 +95,18 @@ func (c *checker) sorted() []Problem {
 
 func (c *checker) selector(field string, s *metav1.LabelSelector) {
 	if _, err := Selector(s); err != nil {
-		c.add(field, "is not a label selector: %v", err)
+		c.add(field, "is not a label selector: %v; correct it", err)
 	}
 }
 
-// Selector reads a selector up to the first thing wrong with it. Kubernetes joins the errors of all values in a time that
-// grows with the square of their number.
+// Selector reads a selector up to the first thing wrong with it. Kubernetes joins the errors of all values in a time
+// that grows with the square of their number.
 func Selector(s *metav1.LabelSelector) (labels.Selector, error) {
 	for i := range s.MatchExpressions {
 		for _, value := range s.MatchExpressions[i].Values {
 			if texts := validation.IsValidLabelValue(value); len(texts) > 0 {
-				return nil, fmt.Errorf("value %q of %q: %s", cut(value, maxField), cut(s.MatchExpressions[i].Key, maxField), texts[0])
+				key := text.Shorten(s.MatchExpressions[i].Key, maxField)
+				return nil, fmt.Errorf("value %q of %q: %s", text.Shorten(value, maxField), key, texts[0])
 			}
 		}
 	}
@@ -120,8 +125,9 @@ func (c *checker) pkg(name string, all map[string]v1alpha1.Package) {
 	if _, err := semver.NewVersion(pkg.Version); err != nil {
 		c.add(field+".version", "%q is not a semantic version; write it like 1.2.3", pkg.Version)
 	}
-	for _, text := range validation.IsValidLabelValue(name + "-" + pkg.Version) {
-		c.add(field, "name and version joined, %q, must fit into a label value: %s", name+"-"+pkg.Version, text)
+	for _, why := range validation.IsValidLabelValue(name + "-" + pkg.Version) {
+		c.add(field, "name and version joined, %q, must fit into a label value: %s; change the name or the version",
+			name+"-"+pkg.Version, why)
 	}
 	if pkg.Repository() == "" {
 		c.add(field+".image", "is empty; name the image's repository")
@@ -132,7 +138,8 @@ func (c *checker) pkg(name string, all map[string]v1alpha1.Package) {
 		size += len(value)
 	}
 	if size > MaxConfigMap {
-		c.add(field+".configMap", "holds %d bytes; a ConfigMap takes %d, so put the rest into the package's image", size, MaxConfigMap)
+		c.add(field+".configMap", "holds %d bytes, but a ConfigMap takes at most %d; put the rest into the package's image",
+			size, MaxConfigMap)
 	}
 	if r := pkg.Resources; r != nil {
 		c.limit(field+".resources.cpuLimit", r.CPULimit, "cpuRequest", r.CPURequest)
@@ -152,7 +159,9 @@ func (c *checker) digest(field string, pkg v1alpha1.Package) {
 	switch {
 	case !pinned:
 	case !digestForm.MatchString(digest):
-		c.add(field, "ends with %q, which is no digest; write sha256: and 64 lower-case hexadecimal digits after the @, or remove it", digest)
+		c.add(field, "ends with %q, which is not a digest; write sha256: and 64 lower-case hexadecimal digits after the @, "+
+			"or remove it",
+			digest)
 	case pkg.ContainerSHA != "" && pkg.ContainerSHA != digest:
 		c.add(field, "has the digest %q, but containerSHA is %q; remove one of them", digest, pkg.ContainerSHA)
 	}
@@ -161,7 +170,8 @@ func (c *checker) digest(field string, pkg v1alpha1.Package) {
 // limit checks what CEL could only check at a cost that the API server does not allow.
 func (c *checker) limit(field string, limit resource.Quantity, requestName string, request resource.Quantity) {
 	if limit.Cmp(request) < 0 {
-		c.add(field, "%s is below %s, which is %s; raise the limit or lower the request", limit.String(), requestName, request.String())
+		c.add(field, "%s is below %s, which is %s; raise the limit or lower the request",
+			limit.String(), requestName, request.String())
 	}
 }
 

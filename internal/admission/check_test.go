@@ -71,12 +71,12 @@ packages:
 		},
 		{
 			name: "a digest that is none", spec: `packages: {a: {version: 1.0.0, image: "x@sha256:1"}, b: {version: 1.0.0, image: "x@"}}`,
-			want: []string{`spec.packages.a.image: "sha256:1", which is no digest`, `spec.packages.b.image: "", which is no digest`},
+			want: []string{`spec.packages.a.image: "sha256:1", which is not a digest`, `spec.packages.b.image: "", which is not a digest`},
 		},
 		{name: "only a tag", spec: `packages: {a: {version: 1.0.0, image: ":1"}}`, want: []string{`spec.packages.a.image: is empty`}},
 
 		{
-			name: "a configMap that no ConfigMap holds", want: []string{`spec.packages.a.configMap: holds 1048577 bytes; a ConfigMap takes 1048576`},
+			name: "a configMap that no ConfigMap holds", want: []string{`spec.packages.a.configMap: holds 1048577 bytes, but a ConfigMap takes at most 1048576`},
 			spec: `packages: {a: {version: 1.0.0, image: x, configMap: {k: ` + strings.Repeat("v", 1<<19) + `, l: ` + strings.Repeat("v", 1<<19+1) + `}}}`,
 		},
 		{
@@ -138,7 +138,7 @@ packages:
   b: {version: 1.0.0, image: x, dependsOn: {a: 1.0.0, c: 1.0.0}}
   c: {version: 1.0.0, image: x, dependsOn: {b: 1.0.0}}
 `,
-			want: []string{`spec.packages.a.dependsOn: (a -> b -> a); remove one of these dependencies; more dependencies lead round among a, b, c`},
+			want: []string{`spec.packages.a.dependsOn: (a -> b -> a); remove one of these dependencies; more cycles are among a, b, c`},
 		},
 		{
 			name: "one that depends on itself as well",
@@ -210,7 +210,7 @@ func TestCheckOfManyDependencies(t *testing.T) {
 	first := s.Spec.Packages[names[0]]
 	first.DependsOn = map[string]string{names[127]: "1.0.0"}
 	s.Spec.Packages[names[0]] = first
-	checkProblems(t, s, []string{"spec.packages.p000.dependsOn: (p000 -> p127 -> p000); remove one of these dependencies; more dependencies lead round among p000, p001, p002, p003, p004 and 123 more"})
+	checkProblems(t, s, []string{"spec.packages.p000.dependsOn: (p000 -> p127 -> p000); remove one of these dependencies; more cycles are among p000, p001, p002, p003, p004, p005, p006, p007, p008, p009 and 118 more"})
 }
 
 // TestLongCycle: a message names the beginning of a long way.

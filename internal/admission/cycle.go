@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // maxWay is how many packages of a cycle a message names.
 const maxWay = 10
 
-// cycles reports each set of two or more packages that all depend on each other, once, with the shortest way round from the
-// first of them. It takes time linear in the number of dependencies.
+// cycles reports each set of two or more packages that all depend on each other, once, with the shortest way round from
+// the first of them. It takes time linear in the number of dependencies.
 func (c *checker) cycles(all map[string]v1alpha1.Package) {
 	for _, set := range components(all) {
 		if len(set) < 2 {
@@ -26,15 +27,15 @@ func (c *checker) cycles(all map[string]v1alpha1.Package) {
 		}
 		others := ""
 		if len(set) > len(way) {
-			others = "; more dependencies lead round among " + FirstNames(set)
+			others = "; more cycles are among " + text.Names(set)
 		}
 		c.add("spec.packages."+first+".dependsOn", "is part of a cycle (%s -> %s); remove one of these dependencies%s",
 			strings.Join(shown, " -> "), first, others)
 	}
 }
 
-// components returns the strongly connected components of dependsOn, by Tarjan's algorithm: each package is in one, alone
-// if it is on no cycle. MaxPackages bounds how deep it goes.
+// components returns the strongly connected components of dependsOn, by Tarjan's algorithm: each package is in one,
+// alone if it is on no cycle. MaxPackages bounds how deep it goes.
 func components(all map[string]v1alpha1.Package) [][]string {
 	t := &tarjan{all: all, number: map[string]int{}, low: map[string]int{}, open: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -1,12 +1,10 @@
 package admission
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // Guard returns what keeps the spec of a Skyhook from taking effect as long as nodes have what they have, sorted by
@@ -46,11 +44,13 @@ func (c *checker) removal(field string, i Installed) {
 	}
 	const reason = "is removed from the spec, but version %s can be uninstalled (uninstall.enabled=true) and is still on %s; "
 	if i.Uninstalling {
-		c.add(field, reason+"its uninstall is not finished: keep the package until it is gone from every node", i.Version, nodeNames(i.Nodes))
+		c.add(field, reason+"its uninstall is not finished: keep the package until it is gone from every node",
+			i.Version, nodeNames(i.Nodes))
 		return
 	}
-	c.add(field, reason+"keep the package and set uninstall.apply=true until it is gone from every node, or set uninstall.whenRemoved=Uninstall first; "+
-		"uninstall.enabled=false first would leave its files on the nodes", i.Version, nodeNames(i.Nodes))
+	c.add(field, reason+"keep the package and set uninstall.apply=true until it is gone from every node, or set "+
+		"uninstall.whenRemoved=Uninstall first; uninstall.enabled=false first would leave its files on the nodes",
+		i.Version, nodeNames(i.Nodes))
 }
 
 func uninstallsWhenRemoved(pkg v1alpha1.Package) bool {
@@ -64,21 +64,9 @@ func lower(a, b string) bool {
 	return errA == nil && errB == nil && va.LessThan(vb)
 }
 
-// maxNodes is how many nodes a message names: there may be thousands.
-const maxNodes = 5
-
 func nodeNames(nodes []string) string {
-	word := "nodes "
 	if len(nodes) == 1 {
-		word = "node "
+		return "node " + nodes[0]
 	}
-	return word + FirstNames(nodes)
-}
-
-// FirstNames names the first five and counts the rest: "a, b, c, d, e and 2 more".
-func FirstNames(names []string) string {
-	if len(names) <= maxNodes {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNodes], ", "), len(names)-maxNodes)
+	return "nodes " + text.Names(nodes)
 }

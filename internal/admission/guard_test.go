@@ -81,7 +81,7 @@ func TestGuard(t *testing.T) {
 		{name: "changed when the uninstall is over", installed: with(installed(), uninstalling), spec: `packages: {tuning: {version: 1.3.0, image: x}}`},
 
 		{name: "five nodes are named", installed: installed("a", "b", "c", "d", "e"), spec: `{}`, want: []string{field + "on nodes a, b, c, d, e;"}},
-		{name: "more are counted", installed: installed("a", "b", "c", "d", "e", "f", "g"), spec: `{}`, want: []string{field + "on nodes a, b, c, d, e and 2 more;"}},
+		{name: "more are counted", installed: installed("a", "b", "c", "d", "e", "f", "g"), spec: `{}`, want: []string{field + "on nodes a, b, c, d, e, f, g;"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			matchProblems(t, admission.Guard(skyhook(t, c.spec), []admission.Installed{c.installed}), c.want)
@@ -119,12 +119,13 @@ func TestGuardOfMany(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	const (
 		cancelled = "spec.packages.tuning.uninstall.apply: the uninstall is cancelled; nodes where the package is already uninstalled will be re-installed"
-		never     = "spec.packages.tuning.uninstall.apply: the package was never installed on any node, or is not any more: there is nothing to do, and it stays uninstalled while apply is true"
-		tag       = `spec.packages.tuning.image: the tag "1.1" is ignored; x:1.2.0 is used. Remove the tag, version is the tag`
-		plain     = `packages: {tuning: {version: 1.2.0, image: x}}`
-		wanted    = `packages: {tuning: {version: 1.2.0, image: x, uninstall: {enabled: true, apply: false}}}`
-		applied   = `packages: {tuning: {version: 1.2.0, image: x, uninstall: {enabled: true, apply: true}}}`
-		tagged    = `packages: {tuning: {version: 1.2.0, image: "x:1.1"}}`
+		never     = "spec.packages.tuning.uninstall.apply: the package was never installed on any node, or is no longer installed, so nothing is uninstalled; " +
+			"it is not installed while apply is true"
+		tag     = `spec.packages.tuning.image: the tag "1.1" is ignored; x:1.2.0 is used, because version is the tag; remove the tag from image`
+		plain   = `packages: {tuning: {version: 1.2.0, image: x}}`
+		wanted  = `packages: {tuning: {version: 1.2.0, image: x, uninstall: {enabled: true, apply: false}}}`
+		applied = `packages: {tuning: {version: 1.2.0, image: x, uninstall: {enabled: true, apply: true}}}`
+		tagged  = `packages: {tuning: {version: 1.2.0, image: "x:1.1"}}`
 	)
 	for _, c := range []struct {
 		name      string
@@ -155,7 +156,7 @@ func TestWarnings(t *testing.T) {
 		},
 		{
 			name: "a digest after another tag", spec: `packages: {tuning: {version: 1.2.0, image: "x:1.1@` + digest + `"}}`,
-			want: []string{`spec.packages.tuning.image: the tag "1.1" is ignored; x@` + digest + ` is used. Remove the tag, version is the tag`},
+			want: []string{`spec.packages.tuning.image: the tag "1.1" is ignored; x@` + digest + ` is used, because version is the tag; remove the tag from image`},
 		},
 		{name: "the digest is containerSHA", spec: `packages: {tuning: {version: 1.2.0, image: "x:1.2.0@` + digest + `", containerSHA: "` + digest + `"}}`},
 	} {

@@ -11,7 +11,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// ImageRules are what the cluster's administrator demands of all images that run on nodes. The zero value demands nothing.
+// ImageRules are what the cluster's administrator demands of all images that run on nodes. The zero value demands
+// nothing.
 type ImageRules struct {
 	// RequireDigest refuses images that are named by a tag.
 	RequireDigest bool
@@ -29,7 +30,7 @@ func ParseRegistries(text string) ([]string, error) {
 			continue
 		}
 		if _, err := prefixOf(part); err != nil {
-			return nil, fmt.Errorf("%q is no registry: %w", part, err)
+			return nil, fmt.Errorf("%q is not a registry: %w", part, err)
 		}
 		list = append(list, part)
 	}
@@ -43,11 +44,13 @@ func (r ImageRules) Foreign(pkgName string, pkg v1alpha1.Package) []Problem {
 	switch override := pkg.AgentImageOverride; {
 	case override == "":
 	case r.ForbidAgentOverride:
-		c.add(field+".agentImageOverride", "is not allowed in this cluster (FORBID_AGENT_IMAGE_OVERRIDE); remove it, so that the operator's agent runs")
+		c.add(field+".agentImageOverride", "is not allowed in this cluster (FORBID_AGENT_IMAGE_OVERRIDE); "+
+			"remove it to use the operator's agent")
 	default:
 		c.registry(r, field+".agentImageOverride", override)
 		if r.RequireDigest && !pinned(override) {
-			c.add(field+".agentImageOverride", "has no digest, and this cluster runs no image by its tag (REQUIRE_DIGEST); append @sha256: and the digest, or remove it")
+			c.add(field+".agentImageOverride", "has no digest, and this cluster runs no image by its tag (REQUIRE_DIGEST); "+
+				"append @sha256: and the digest, or remove it")
 		}
 	}
 	return c.problems
@@ -66,7 +69,8 @@ func (r ImageRules) Undigested(pkgName string, pkg v1alpha1.Package) []Problem {
 		return nil
 	}
 	c := &checker{}
-	c.add("spec.packages."+pkgName+".containerSHA", "is missing, and this cluster runs no image by its tag (REQUIRE_DIGEST); set it to the digest of %s", pkg.ImageRef())
+	c.add("spec.packages."+pkgName+".containerSHA", "is missing, and this cluster runs no image by its tag (REQUIRE_DIGEST); "+
+		"set it to the digest of %s", pkg.ImageRef())
 	return c.problems
 }
 
@@ -76,20 +80,22 @@ func (c *checker) images(r ImageRules, pkgName string, pkg v1alpha1.Package) {
 	c.problems = append(c.problems, r.Undigested(pkgName, pkg)...)
 }
 
-// registry checks where an image comes from. One without a registry is taken from wherever the node's runtime looks first, so
-// nobody can tell where that is.
+// registry checks where an image comes from. One without a registry is taken from wherever the node's runtime looks
+// first, so nobody can tell where that is.
 func (c *checker) registry(r ImageRules, field, image string) {
 	if len(r.Registries) == 0 || image == "" {
 		return
 	}
 	allowed := strings.Join(r.Registries, ", ")
 	if host, _, found := strings.Cut(image, "/"); !found || !strings.ContainsAny(host, ".:") && host != "localhost" {
-		c.add(field, "%q names no registry, and this cluster allows images of %s only (ALLOWED_REGISTRIES); write the registry out", image, allowed)
+		c.add(field, "%q names no registry, and this cluster allows images from %s only (ALLOWED_REGISTRIES); "+
+			"add the registry",
+			image, allowed)
 		return
 	}
 	ref, err := name.ParseReference(image)
 	if err != nil {
-		c.add(field, "%q is no image: %v; correct it", image, err)
+		c.add(field, "%q is not an image reference: %v; correct it", image, err)
 		return
 	}
 	repository := ref.Context().Name()
@@ -97,7 +103,9 @@ func (c *checker) registry(r ImageRules, field, image string) {
 		prefix, err := prefixOf(registry)
 		return err == nil && (repository == prefix || strings.HasPrefix(repository, prefix+"/"))
 	}) {
-		c.add(field, "%q is of none of the registries that this cluster allows, %s (ALLOWED_REGISTRIES); take the image from there", image, allowed)
+		c.add(field, "%q is from none of the registries that this cluster allows, %s (ALLOWED_REGISTRIES); "+
+			"use an image from there",
+			image, allowed)
 	}
 }
 

@@ -67,13 +67,13 @@ func newInstalled(s *v1alpha1.Skyhook, name, version string) *Installed {
 	return i
 }
 
-// Affected returns the packages for which a change of a Skyhook has to be judged by what is on its nodes: they leave the
-// spec, change their version, or are to be uninstalled from now on. Sorted; old is nil for a new Skyhook.
+// Affected returns the packages for which a change of a Skyhook has to be judged by what is on its nodes: they leave
+// the spec, change their version, or are to be uninstalled from now on. Sorted; old is nil for a new Skyhook.
 func Affected(old, s *v1alpha1.Skyhook) []string {
 	var names []string
 	for name, pkg := range s.Spec.Packages {
 		before, known := packageOf(old, name)
-		if known && !equalVersions(before.Version, pkg.Version) || applies(pkg) && !applies(before) {
+		if known && !equalVersions(before.Version, pkg.Version) || pkg.Uninstall.Requested() && !before.Uninstall.Requested() {
 			names = append(names, name)
 		}
 	}
@@ -96,5 +96,3 @@ func packageOf(s *v1alpha1.Skyhook, name string) (v1alpha1.Package, bool) {
 	pkg, ok := s.Spec.Packages[name]
 	return pkg, ok
 }
-
-func applies(pkg v1alpha1.Package) bool { return pkg.Uninstall != nil && pkg.Uninstall.Apply }

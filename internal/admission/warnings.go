@@ -7,28 +7,30 @@ import (
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // Warnings returns what a user should know about a change that is allowed, one sentence each. old is nil for a new
 // Skyhook; installed is what nodes have of the Affected packages.
 func Warnings(old, s *v1alpha1.Skyhook, installed []Installed) []string {
-	var texts []string
+	var warnings []string
 	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
 		before, known := packageOf(old, name)
 		pkg := s.Spec.Packages[name]
 		switch {
-		case applies(before) && !applies(pkg):
-			texts = append(texts, fmt.Sprintf("spec.packages.%s.uninstall.apply: the uninstall is cancelled; "+
+		case before.Uninstall.Requested() && !pkg.Uninstall.Requested():
+			warnings = append(warnings, fmt.Sprintf("spec.packages.%s.uninstall.apply: the uninstall is cancelled; "+
 				"nodes where the package is already uninstalled will be re-installed", name))
-		case applies(pkg) && !applies(before) && !onNodes(name, installed):
-			texts = append(texts, fmt.Sprintf("spec.packages.%s.uninstall.apply: the package was never installed on any node, or is not any more: "+
-				"there is nothing to do, and it stays uninstalled while apply is true", name))
+		case pkg.Uninstall.Requested() && !before.Uninstall.Requested() && !onNodes(name, installed):
+			warnings = append(warnings, fmt.Sprintf("spec.packages.%s.uninstall.apply: the package was never installed on any node, "+
+				"or is no longer installed, so nothing is uninstalled; it is not installed while apply is true", name))
 		}
-		if ignored := ignoredTag(pkg); ignored != "" && (!known || before.Image != pkg.Image || before.Version != pkg.Version) {
-			texts = append(texts, fmt.Sprintf("spec.packages.%s.image: %s", name, cut(ignored, maxMessage)))
+		ignored, changed := ignoredTag(pkg), !known || before.Image != pkg.Image || before.Version != pkg.Version
+		if ignored != "" && changed {
+			warnings = append(warnings, fmt.Sprintf("spec.packages.%s.image: %s", name, text.Shorten(ignored, maxMessage)))
 		}
 	}
-	return texts
+	return warnings
 }
 
 func onNodes(name string, installed []Installed) bool {
@@ -42,5 +44,6 @@ func ignoredTag(pkg v1alpha1.Package) string {
 	if tag == "" || tag == pkg.Version {
 		return ""
 	}
-	return fmt.Sprintf("the tag %q is ignored; %s is used. Remove the tag, version is the tag", tag, pkg.ImageRef())
+	return fmt.Sprintf("the tag %q is ignored; %s is used, because version is the tag; remove the tag from image",
+		tag, pkg.ImageRef())
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
 )
 
-// CacheOptions keep the cache small on large fleets: pods and ConfigMaps of the operator's namespace only, nodes without
-// what nobody here reads. They are exported for the fault simulator, whose caches hold the same.
+// CacheOptions keep the cache small on large fleets: pods and ConfigMaps of the operator's namespace only, nodes
+// without what nobody here reads. They are exported for the fault simulator, whose caches hold the same.
 func CacheOptions(namespace string) cache.Options {
 	own := map[string]cache.Config{namespace: {}}
 	return cache.Options{

@@ -162,7 +162,9 @@ func pkg(version string, config map[string]string) v1alpha1.Package {
 }
 
 // eventually watches objects of one kind until ok says yes for one of them.
-func eventually[T client.Object](f *cluster, list client.ObjectList, what string, ok func(T) bool, opts ...client.ListOption) T {
+func eventually[T client.Object](
+	f *cluster, list client.ObjectList, what string, ok func(T) bool, opts ...client.ListOption,
+) T {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.t.Context()), patience)
 	defer cancel()

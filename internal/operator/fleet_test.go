@@ -15,8 +15,8 @@ const (
 	fleetBudget = fleetSize / 10
 )
 
-// TestBudgetHoldsForEveryKindOfWork: 10 % of 200 nodes, looked at with every change of a pod and of the permits, while the
-// operator dies and comes back ten times.
+// TestBudgetHoldsForEveryKindOfWork: 10 % of 200 nodes, looked at with every change of a pod and of the permits, while
+// the operator dies and comes back ten times.
 func TestBudgetHoldsForEveryKindOfWork(t *testing.T) {
 	f := newCluster(t, fleetSize)
 	ran := f.record()

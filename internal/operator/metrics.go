@@ -27,8 +27,8 @@ func (e *environment) metrics() MetricsOptions {
 	}
 }
 
-// metricsServer says how to serve metrics: with the webhooks' certificate, which names the Service of the metrics too, or,
-// without webhooks, with one that signs itself.
+// metricsServer says how to serve metrics: with the webhooks' certificate, which names the Service of the metrics too,
+// or, without webhooks, with one that signs itself.
 func (o Options) metricsServer(k *certs.Keeper) metricsserver.Options {
 	s := metricsserver.Options{BindAddress: o.Metrics.Address}
 	if !o.Metrics.Secure {

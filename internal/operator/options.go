@@ -22,7 +22,8 @@ const (
 	EncoderConsole = "console"
 )
 
-// Options are the operator's settings. Each comes from one environment variable; see Flags for those that are flags too.
+// Options are the operator's settings. Each comes from one environment variable; see Flags for those that are flags
+// too.
 type Options struct {
 	Workload       workload.Options
 	Metrics        MetricsOptions
@@ -146,7 +147,8 @@ func (e *environment) registries(name string) []string {
 	v := e.optional(name)
 	list, err := admission.ParseRegistries(v)
 	if err != nil {
-		e.bad(name, v, err.Error()+"; name registries, with or without the beginning of a path, separated by commas, like ghcr.io/org,registry.example.com:5000")
+		e.bad(name, v, err.Error()+"; name registries, with or without the beginning of a path, separated by commas, like "+
+			"ghcr.io/org,registry.example.com:5000")
 	}
 	return list
 }

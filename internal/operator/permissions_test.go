@@ -50,8 +50,8 @@ func chartRoles(objects helm.Objects) permissions.Roles {
 	}
 }
 
-// install makes the operator's ServiceAccount with the chart's roles in the test's namespace, and returns how it reaches the
-// API server.
+// install makes the operator's ServiceAccount with the chart's roles in the test's namespace, and returns how it
+// reaches the API server.
 func (f *cluster) install() *rest.Config {
 	f.t.Helper()
 	all, ctx := chart(f.t), f.t.Context()
@@ -95,8 +95,8 @@ func (f *cluster) untilMay(config *rest.Config, what authorizationv1.ResourceAtt
 	}
 }
 
-// checkPermissions compares what the chart's roles grant with what the operators of all tests asked for. That something is
-// not used tells nothing when only some tests ran.
+// checkPermissions compares what the chart's roles grant with what the operators of all tests asked for. That something
+// is not used tells nothing when only some tests ran.
 func checkPermissions(auditLog string) error {
 	log, err := os.Open(auditLog)
 	if err != nil {

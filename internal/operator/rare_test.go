@@ -17,7 +17,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// withoutStreams answers as API servers before 1.34 do, which cannot begin a watch with what there is: clients list first.
+// withoutStreams answers as API servers before 1.34 do, which cannot begin a watch with what there is: clients list
+// first.
 func withoutStreams(next http.RoundTripper) http.RoundTripper {
 	const refused = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422,
 		"message":"sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"}`
@@ -32,7 +33,8 @@ func withoutStreams(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// TestOneOfTwoReplicasOnAnOlderCluster: with leader election, webhooks, and a certificate that cannot be served any more.
+// TestOneOfTwoReplicasOnAnOlderCluster: with leader election, webhooks, and a certificate that cannot be served any
+// more.
 func TestOneOfTwoReplicasOnAnOlderCluster(t *testing.T) {
 	f := newCluster(t, 1)
 	f.stop()

@@ -18,7 +18,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// TestObjectOfALargeFleetStaysSmall: 5,000 nodes, as many permits as there can be, names and messages of a usual length.
+// TestObjectOfALargeFleetStaysSmall: 5,000 nodes, as many permits as there can be, names and messages of a usual
+// length.
 func TestObjectOfALargeFleetStaysSmall(t *testing.T) {
 	const nodes, limit = 5000, 128 << 10
 	f := newCluster(t, 0)

@@ -55,8 +55,8 @@ func (f *cluster) untilUnsealed(s *v1alpha1.Skyhook, nodes int) {
 	})
 }
 
-// TestKubeletForgesARecord: with its own credential a kubelet may write annotations, but it gets rid of the runtime taint
-// neither so nor otherwise, whether the node registered with the taint or the operator adds it to a new node.
+// TestKubeletForgesARecord: with its own credential a kubelet may write annotations, but it gets rid of the runtime
+// taint neither so nor otherwise, whether the node registered with the taint or the operator adds it to a new node.
 func TestKubeletForgesARecord(t *testing.T) {
 	f := newCluster(t, 1)
 	f.kubelet.judge(func(*corev1.Pod) (int32, string) { return goesOn, "" })

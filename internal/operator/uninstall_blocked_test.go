@@ -12,8 +12,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// TestBlockedDeletion: what keeps a deletion from uninstalling is said in a condition and an event, and it goes on when the
-// user gives up the node. Each Skyhook has two nodes, of which the second is given up; it alone remembers.
+// TestBlockedDeletion: what keeps a deletion from uninstalling is said in a condition and an event, and it goes on when
+// the user gives up the node. Each Skyhook has two nodes, of which the second is given up; it alone remembers.
 func TestBlockedDeletion(t *testing.T) {
 	annotate := func(key string) func(*scene, *v1alpha1.Skyhook) {
 		return func(s *scene, x *v1alpha1.Skyhook) {
@@ -136,8 +136,8 @@ func TestDeletionGoesOn(t *testing.T) {
 	)
 }
 
-// TestOperatorMayDieWhileItUninstalls stops and starts the operator after each node that it frees, first of one package,
-// then of the Skyhook.
+// TestOperatorMayDieWhileItUninstalls stops and starts the operator after each node that it frees, first of one
+// package, then of the Skyhook.
 func TestOperatorMayDieWhileItUninstalls(t *testing.T) {
 	const count = 4
 	f := newCluster(t, count)

@@ -19,7 +19,8 @@ import (
 
 const sceneLabel = "skyhook.nvidia.com/test-scene"
 
-// scene is one Skyhook with nodes of its own. Many share a cluster and run at the same time: each waits most of the time.
+// scene is one Skyhook with nodes of its own. Many share a cluster and run at the same time: each waits most of the
+// time.
 type scene struct {
 	*cluster
 	name  string

@@ -86,8 +86,8 @@ func (f *cluster) ready(port string, want int) {
 	}
 }
 
-// TestOperatorServesWebhooks: with webhooks on, the operator is ready when they are trusted, refuses what is wrong, and is
-// not in its own way while it works, nor when it was away.
+// TestOperatorServesWebhooks: with webhooks on, the operator is ready when they are trusted, refuses what is wrong, and
+// is not in its own way while it works, nor when it was away.
 func TestOperatorServesWebhooks(t *testing.T) {
 	f := newCluster(t, 1)
 	f.stop()

@@ -12,13 +12,14 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // maxAttention bounds the list of nodes that need attention.
 const maxAttention = 10
 
-// attention lists the first nodes that do not get on, also such as are no longer selected: erroring ones first, then by
-// name.
+// attention lists the first nodes that do not progress, also such as are no longer selected: erroring ones first, then
+// by name.
 func (sum *summary) attention() []v1alpha1.NodeAttention {
 	var first []int // indexes of nodes, best first, never more than maxAttention
 	for i := range sum.Nodes {
@@ -45,7 +46,8 @@ func (sum *summary) attention() []v1alpha1.NodeAttention {
 	return list[:len(list):len(list)]
 }
 
-// departedAttention lists the first nodes that the Skyhook does not select any more and that do not get rid of it.
+// departedAttention lists the first nodes that the Skyhook does not select any more and whose removal does not
+// progress.
 func (sum *summary) departedAttention() []v1alpha1.NodeAttention {
 	var list []v1alpha1.NodeAttention
 	for _, name := range slices.Sorted(maps.Keys(sum.Departed)) {
@@ -56,11 +58,14 @@ func (sum *summary) departedAttention() []v1alpha1.NodeAttention {
 	return list
 }
 
-// departedWait is why a node that is no longer selected does not get rid of the Skyhook; false when it does.
+// departedWait is why the removal from a node that is no longer selected does not progress; false when it does.
 func (sum *summary) departedWait(name string) (lifecycle.Wait, bool) {
 	w := sum.Departed[name].Wait
 	if _, dead := slices.BinarySearch(sum.dead, name); dead {
-		w = &departedNotReady
+		w = &lifecycle.Wait{
+			Reason: v1alpha1.ReasonDepartedNotReady, Frees: record.FreesAdministrator,
+			Message: "it was in progress and is not Ready, so it counts against the budget; " + bringBack(name),
+		}
 	}
 	if w == nil {
 		return lifecycle.Wait{}, false
@@ -68,21 +73,26 @@ func (sum *summary) departedWait(name string) (lifecycle.Wait, bool) {
 	return lifecycle.Wait{Reason: w.Reason, Since: w.Since, Message: "the node is no longer selected; " + w.Message}, true
 }
 
-var departedNotReady = lifecycle.Wait{
-	Reason: v1alpha1.ReasonDepartedNotReady, Frees: record.FreesAdministrator,
-	Message: "it was at work when it was and is not Ready, so that it counts against the budget; bring the node back, or delete the Node object",
+// bringBack is what helps against a node that is not Ready.
+func bringBack(node string) string {
+	return "bring it back, or delete it with kubectl delete node " + node
 }
 
 // attend makes an entry of the list. A wait without a time is since this pass, or since an earlier one told the same.
 func (sum *summary) attend(node string, s v1alpha1.Status, w lifecycle.Wait) v1alpha1.NodeAttention {
-	a := v1alpha1.NodeAttention{Node: node, Status: s, Reason: word(w.Reason), Message: shorten(w.Message, maxDetail), Since: w.Since}
+	a := v1alpha1.NodeAttention{
+		Node: node, Status: s, Reason: word(w.Reason), Message: text.Shorten(w.Message, maxDetail), Since: w.Since,
+	}
 	if a.Since.IsZero() {
 		a.Since = sum.since(node, a.Reason)
 	}
 	return a
 }
 
-// wait is why a node does not get on; false when it does.
+// heldStatuses are those of a node that its own hold decides.
+var heldStatuses = []v1alpha1.Status{v1alpha1.StatusBlocked, v1alpha1.StatusUnknown, v1alpha1.StatusWaiting}
+
+// wait is why a node does not progress; false when it does.
 func (sum *summary) wait(i int) (lifecycle.Wait, bool) {
 	n := &sum.Nodes[i]
 	switch s := sum.statuses[i]; {
@@ -92,7 +102,7 @@ func (sum *summary) wait(i int) (lifecycle.Wait, bool) {
 		return n.aside(w), true
 	case s == v1alpha1.StatusErroring && n.Failure != nil:
 		return n.aside(*n.Failure), true
-	case n.Hold != nil && slices.Contains([]v1alpha1.Status{v1alpha1.StatusBlocked, v1alpha1.StatusUnknown, v1alpha1.StatusWaiting}, s):
+	case n.Hold != nil && slices.Contains(heldStatuses, s):
 		return n.heldBy(n.Hold), true
 	case sum.Hold != nil && n.Failure != nil && s == sum.Hold.Status: // all the nodes, but not all of them failed
 		return n.heldBy(sum.Hold), true
@@ -100,23 +110,23 @@ func (sum *summary) wait(i int) (lifecycle.Wait, bool) {
 		return *n.Wait, true
 	case n.Wait != nil && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
 		return n.aside(*n.Wait), true
-	case n.Wait != nil && s == v1alpha1.StatusWaiting && n.Wait.Frees == record.FreesNode: // it fails before its turn
+	case n.Wait != nil && s == v1alpha1.StatusWaiting && n.Wait.Frees == record.FreesNode: // it fails without a permit
 		return *n.Wait, true
 	case n.Wait != nil && s == v1alpha1.StatusComplete: // something is left there all the same
 		return *n.Wait, true
 	case !n.Facts.Unavailable:
 	case sum.lost(i) && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
-		return lostAtWork, true
+		return n.lost(), true
 	case s == v1alpha1.StatusInProgress: // disturbed
 		return awayMeanwhile, true
 	case s == v1alpha1.StatusWaiting:
-		return notReady, true
+		return n.notReady(), true
 	}
 	return lifecycle.Wait{}, false
 }
 
-// lost reports whether a node is away in the middle of its work: it may never come back, and counts against the budget until
-// somebody does something about it. One that we disturb may be rebooting for its interrupt.
+// lost reports whether a node that is in progress is not Ready: it may never come back, and counts against the budget
+// until somebody does something about it. One that we disturb may be rebooting for its interrupt.
 func (sum *summary) lost(i int) bool {
 	n := &sum.Nodes[i]
 	if !n.Facts.Unavailable || n.Facts.Disturbed || n.Facts.Complete {
@@ -133,7 +143,7 @@ func (n *Node) aside(w lifecycle.Wait) lifecycle.Wait {
 	return w
 }
 
-// heldBy is what holds a node, and what failed there before: that is not tried again meanwhile, so it may tell no more.
+// heldBy is what holds a node, and what failed there before: that is not retried meanwhile, so nothing else may tell.
 func (n *Node) heldBy(h *lifecycle.Hold) lifecycle.Wait {
 	w := h.Wait
 	if n.Failure != nil {
@@ -142,19 +152,27 @@ func (n *Node) heldBy(h *lifecycle.Hold) lifecycle.Wait {
 	return w
 }
 
-// What is told of a node that is not Ready: before its turn, at work, and while we cordon or interrupt it.
-var (
-	notReady = lifecycle.Wait{
-		Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator, Message: "the node is not Ready; it gets its turn when it is",
-	}
-	lostAtWork = lifecycle.Wait{
+// notReady is the wait of a node that is not Ready and has no permit.
+func (n *Node) notReady() lifecycle.Wait {
+	return lifecycle.Wait{
 		Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator,
-		Message: "the node is at work and is not Ready, so that it counts against the budget; bring it back, or delete the Node object",
+		Message: "the node is not Ready, so it gets no permit; " + bringBack(n.Name),
 	}
-	awayMeanwhile = lifecycle.Wait{
-		Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesNode, Message: "the node is not Ready, as in a reboot; it goes on when it is",
+}
+
+// lost is the wait of a node that is in progress and is not Ready.
+func (n *Node) lost() lifecycle.Wait {
+	return lifecycle.Wait{
+		Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator,
+		Message: "the node is in progress and is not Ready, so it counts against the budget; " + bringBack(n.Name),
 	}
-)
+}
+
+// awayMeanwhile is the wait of a node that is not Ready while we cordon or interrupt it.
+var awayMeanwhile = lifecycle.Wait{
+	Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesNode,
+	Message: "the node is not Ready, as during a reboot; work continues when it is Ready",
+}
 
 func (sum *summary) compareUrgency(a, b int) int {
 	return cmp.Or(
@@ -164,8 +182,8 @@ func (sum *summary) compareUrgency(a, b int) int {
 
 func urgency(s v1alpha1.Status) int {
 	return slices.Index([]v1alpha1.Status{
-		v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusUnknown, v1alpha1.StatusInProgress, v1alpha1.StatusWaiting,
-		v1alpha1.StatusPaused, v1alpha1.StatusDisabled, v1alpha1.StatusComplete,
+		v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusUnknown, v1alpha1.StatusInProgress,
+		v1alpha1.StatusWaiting, v1alpha1.StatusPaused, v1alpha1.StatusDisabled, v1alpha1.StatusComplete,
 	}, s)
 }
 

@@ -9,12 +9,13 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
-// TestAttentionOfNodesThatAreAway: one that has its turn holds its place, so people must know, and must not be told to wait
-// for a turn.
+// TestAttentionOfNodesThatAreAway: one that has its turn holds its place, so people must know, and must not be told to
+// wait for a turn.
 func TestAttentionOfNodesThatAreAway(t *testing.T) {
 	const (
-		before = "NodeNotReady: the node is not Ready; it gets its turn when it is"
-		lost   = "NodeNotReady: the node is at work and is not Ready, so that it counts against the budget; bring it back, or delete the Node object"
+		before = "NodeNotReady: the node is not Ready, so it gets no permit; bring it back, or delete it with kubectl delete node n1"
+		lost   = "NodeNotReady: the node is in progress and is not Ready, so it counts against the budget; " +
+			"bring it back, or delete it with kubectl delete node n1"
 	)
 	for _, c := range []struct {
 		name   string
@@ -30,7 +31,7 @@ func TestAttentionOfNodesThatAreAway(t *testing.T) {
 		{"failing", true, "erroring trouble=StepFailed not-ready", "StepFailed: trouble: StepFailed; the node is not Ready"},
 		{"failing without a word", true, "erroring not-ready", lost},
 		{"waiting", true, "in_progress wait=WaitingForPodToEnd not-ready", "WaitingForPodToEnd: wait: WaitingForPodToEnd; the node is not Ready"},
-		{"rebooting for us", true, "in_progress cordoned not-ready", "NodeNotReady: the node is not Ready, as in a reboot; it goes on when it is"},
+		{"rebooting for us", true, "in_progress cordoned not-ready", "NodeNotReady: the node is not Ready, as during a reboot; work continues when it is Ready"},
 		{"waiting for its reboot", true, "in_progress cordoned wait=WaitingForReboot not-ready", "WaitingForReboot: wait: WaitingForReboot"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

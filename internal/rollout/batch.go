@@ -141,8 +141,8 @@ func (f *fleet) fill(c *compartment, size int, turn func(*fleet, *Node) int8) in
 	return granted
 }
 
-// policyTurn lets nodes go first that have begun, and lets those that fail go last. A node that fails gets a permit only if
-// it has something to start with it, else it would be taken back and given again, over and over.
+// policyTurn lets nodes go first that have begun, and lets those that fail go last. A node that fails gets a permit
+// only if it has something to start with it, else it would be taken back and given again, over and over.
 func policyTurn(f *fleet, n *Node) int8 {
 	switch {
 	case n.failing() && (n.awaitsTurn() || f.newerThanDone(n)):

@@ -10,8 +10,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/capability"
 )
 
-// SetCapabilityUnknown sets or removes the condition UninstallCapabilityUnknown after what the Skyhook's annotation tells of
-// its images. The reason is that of the first package by name.
+// SetCapabilityUnknown sets or removes the condition UninstallCapabilityUnknown after what the Skyhook's annotation
+// tells of its images. The reason is that of the first package by name.
 func SetCapabilityUnknown(status *v1alpha1.SkyhookStatus, s *v1alpha1.Skyhook, now time.Time) {
 	doubts := capability.Doubts(s)
 	if len(doubts) == 0 {

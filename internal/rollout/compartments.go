@@ -5,18 +5,21 @@ import (
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 const (
-	// maxStoppedNodes and maxStopped bound what the message about a stopped rollout names.
-	maxStoppedNodes = 5
-	maxStopped      = 3
-	maxNameBytes    = 64
+	// maxStopped is how many compartments the message about a stopped rollout names, maxNameBytes what the name of one
+	// takes.
+	maxStopped   = 3
+	maxNameBytes = 64
 )
 
 // compartmentStatuses shows each compartment with what is in force for it. While the policy is missing nobody knows the
 // compartments, and the state of their batches is kept for when it is back.
-func (sum *summary) compartmentStatuses(before map[string]v1alpha1.CompartmentStatus) map[string]v1alpha1.CompartmentStatus {
+func (sum *summary) compartmentStatuses(
+	before map[string]v1alpha1.CompartmentStatus,
+) map[string]v1alpha1.CompartmentStatus {
 	after := make(map[string]v1alpha1.CompartmentStatus, len(sum.compartments))
 	if sum.compartments == nil {
 		reset := resetOf(sum.Input, nil)
@@ -45,7 +48,7 @@ func (sum *summary) compartmentStatus(c *compartment) v1alpha1.CompartmentStatus
 			s.Completed++
 		}
 	}
-	s.ProgressPercent = s.Completed * 100 / max(1, s.Matched)
+	s.ProgressPercent = percentage(s.Completed, s.Matched)
 	if sum.Policy == nil {
 		return s
 	}
@@ -65,22 +68,25 @@ func (sum *summary) stopMessage() string {
 	for k := range sum.compartments {
 		c := &sum.compartments[k]
 		if c.state.ShouldStop && c.counts.completed < len(c.nodes) && !sum.Deleting {
-			stopped = append(stopped, fmt.Sprintf("compartment %s is stopped by batch %d, %d bad in a row%s",
-				cut(c.name, maxNameBytes), c.state.CurrentBatch-1, c.state.ConsecutiveFailures, sum.failingIn(c)))
+			stopped = append(stopped, sum.stoppedIn(c))
 		}
 	}
 	if len(stopped) == 0 {
 		return ""
 	}
 	if more := len(stopped) - maxStopped; more > 0 {
-		stopped = append(stopped[:maxStopped], plural(more, "more compartment"))
+		stopped = append(stopped[:maxStopped], text.Count(more, "more compartment"))
 	}
-	// The way out comes first: it must not be cut off.
-	return "repair the spec, or set annotation " + v1alpha1.AnnotationResume + " to a new value, to go on: " + strings.Join(stopped, "; ")
+	return fmt.Sprintf("%s; fix the spec, or continue with kubectl annotate skyhook %s --overwrite %s=\"$(date -Is)\"",
+		strings.Join(stopped, "; "), sum.Skyhook.Name, v1alpha1.AnnotationResume)
 }
 
-// failingIn names the first failing nodes of a compartment.
-func (sum *summary) failingIn(c *compartment) string {
+// stoppedIn says why a compartment is stopped, with its failing nodes.
+func (sum *summary) stoppedIn(c *compartment) string {
+	message := fmt.Sprintf("compartment %s is stopped because batch %d was bad", text.Cut(c.name, maxNameBytes), c.state.CurrentBatch-1)
+	if bad := c.state.ConsecutiveFailures; bad > 1 {
+		message = fmt.Sprintf("%s, the last of %d bad batches in a row", message, bad)
+	}
 	var names []string
 	for _, i := range c.nodes {
 		if sum.Nodes[i].failing() {
@@ -88,7 +94,7 @@ func (sum *summary) failingIn(c *compartment) string {
 		}
 	}
 	if len(names) == 0 {
-		return ""
+		return message
 	}
-	return " (failing nodes " + firstNames(names, maxStoppedNodes) + ")"
+	return message + " (failing: " + text.Names(names) + ")"
 }

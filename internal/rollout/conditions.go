@@ -2,13 +2,13 @@ package rollout
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // readyReasons maps the roll-up to the reason of Ready.
@@ -46,38 +46,53 @@ func setConditions(status *v1alpha1.SkyhookStatus, sum *summary) {
 	c.mirror(v1alpha1.ConditionReady, v1alpha1.ConditionReady)
 	c.mirror(v1alpha1.ConditionReady, v1alpha1.ConditionTransition)
 	c.progress(sum, message)
-	c.nodes(v1alpha1.ConditionTaintNotTolerable, v1alpha1.ReasonTaintNotTolerable, sum.Nodes, "every taint is tolerated")
-	c.nodes(v1alpha1.ConditionNodesIgnored, v1alpha1.ReasonNodeIgnored, sum.Nodes, "no node is ignored")
+	c.excluded(sum)
 
 	c.while(sum.stopped != "", v1alpha1.ConditionRolloutStopped, v1alpha1.ReasonFailureThreshold, sum.stopped)
-	c.while(sum.PolicyMissing, v1alpha1.ConditionDeploymentPolicyNotFound, v1alpha1.ReasonDeploymentPolicyNotFound, HoldPolicyMissing(sum.Skyhook).Message)
+	c.while(sum.PolicyMissing, v1alpha1.ConditionDeploymentPolicyNotFound, v1alpha1.ReasonDeploymentPolicyNotFound,
+		HoldPolicyMissing(sum.Skyhook).Message)
 	c.mirror(v1alpha1.ConditionDeploymentPolicyNotFound, v1alpha1.ConditionDeploymentPolicyNotFound)
-	c.while(len(sum.dead) > 0, v1alpha1.ConditionDepartedNotReady, v1alpha1.ReasonDepartedNotReady, fewNames(sum.dead)+
-		" left the selection at work and cannot be reached, and count against the budget; bring the nodes back, or delete their Node objects")
+	c.while(len(sum.dead) > 0, v1alpha1.ConditionDepartedNotReady, v1alpha1.ReasonDepartedNotReady, departedMessage(sum.dead))
 	moved := movedImages(sum.Input)
 	c.while(moved != "", v1alpha1.ConditionImageMoved, v1alpha1.ReasonImageMoved, moved)
 	c.uninstall(sum)
 	SetCapabilityUnknown(status, sum.Skyhook, sum.Now)
 }
 
-// progress sets Reconciling and Stalled, which are never both true.
+// departedMessage names the nodes that left the selection in progress and are not Ready.
+func departedMessage(names []string) string {
+	if len(names) == 1 {
+		return fmt.Sprintf("node %s was in progress when it left the selection and is not Ready, so it counts against the budget; %s",
+			names[0], bringBack(names[0]))
+	}
+	return fmt.Sprintf("nodes %s were in progress when they left the selection and are not Ready, so they count against the "+
+		"budget; bring them back, or delete them with kubectl delete node NODE", text.Names(names))
+}
+
+// progress sets Reconciling and Stalled, which are never both true. What is not stalled has the reason of Reconciling.
 func (c conditions) progress(sum *summary, message string) {
 	stalled, why := sum.stalled()
 	is, reason := sum.reconciling(stalled != ""), readyReasons[c.status.Status]
-	if is && sum.Hold == nil && c.status.Status != v1alpha1.StatusWaiting {
+	switch {
+	case sum.Deleting:
+		reason, message = v1alpha1.ReasonDeleting, deletingMessage(sum.Freeing)
+	case is && sum.Hold == nil && c.status.Status != v1alpha1.StatusWaiting:
 		reason = v1alpha1.ReasonProgressing // whatever keeps single nodes
 	}
-	if sum.Deleting {
-		c.set(v1alpha1.ConditionReconciling, is, v1alpha1.ReasonDeleting, fmt.Sprintf("%s being freed of this Skyhook: %s",
-			nodesAre(len(sum.Freeing)), firstNames(sum.Freeing, maxNames)))
-	} else {
-		c.set(v1alpha1.ConditionReconciling, is, reason, message)
-	}
+	c.set(v1alpha1.ConditionReconciling, is, reason, message)
 	if stalled == "" {
-		c.set(v1alpha1.ConditionStalled, false, v1alpha1.ReasonProgressing, message)
+		c.set(v1alpha1.ConditionStalled, false, reason, message)
 		return
 	}
 	c.set(v1alpha1.ConditionStalled, true, stalled, why)
+}
+
+// deletingMessage names the nodes that still have something of a Skyhook that is being deleted.
+func deletingMessage(nodes []string) string {
+	if len(nodes) == 0 {
+		return "the Skyhook is being deleted, and no node has anything of it any more"
+	}
+	return fmt.Sprintf("the Skyhook is being removed from %s: %s", text.Count(len(nodes), "node"), text.Names(nodes))
 }
 
 func (c conditions) set(kind string, is bool, reason, message string) {
@@ -86,7 +101,7 @@ func (c conditions) set(kind string, is bool, reason, message string) {
 		value = metav1.ConditionTrue
 	}
 	meta.SetStatusCondition(&c.status.Conditions, metav1.Condition{
-		Type: kind, Status: value, Reason: word(reason), Message: shorten(message, maxMessage),
+		Type: kind, Status: value, Reason: word(reason), Message: text.Shorten(message, maxMessage),
 		ObservedGeneration: c.generation, LastTransitionTime: c.now,
 	})
 }
@@ -110,28 +125,60 @@ func (c conditions) mirror(from, to string) {
 	c.set(v1alpha1.KeyPrefix+to, have.Status == metav1.ConditionTrue, have.Reason, have.Message)
 }
 
-// nodes sets a condition that is true while nodes are held back for the given reason, and mirrors it.
-func (c conditions) nodes(kind, reason string, nodes []Node, none string) {
+// excluded sets the conditions that are true while nodes are held back by their taints or their label, and mirrors
+// them.
+func (c conditions) excluded(sum *summary) {
+	tainted, ignored := sum.heldFor(v1alpha1.ReasonTaintNotTolerable), sum.heldFor(v1alpha1.ReasonNodeIgnored)
+	message := "no selected node has a taint that this Skyhook does not tolerate"
+	if tainted.count > 0 {
+		message = fmt.Sprintf("%s excluded by taints that this Skyhook does not tolerate%s; "+
+			"add tolerations to spec.additionalTolerations, or remove the taints", nodesAre(tainted.count), tainted.list(text.MostNames))
+	}
+	c.set(v1alpha1.ConditionTaintNotTolerable, tainted.count > 0, v1alpha1.ConditionTaintNotTolerable, message)
+	c.mirror(v1alpha1.ConditionTaintNotTolerable, v1alpha1.ConditionTaintNotTolerable)
+	message = "no selected node has the label " + v1alpha1.LabelIgnore + "=true"
+	if ignored.count > 0 {
+		message = fmt.Sprintf("%s excluded by the label %s=true%s; include a node with kubectl label node NODE %s-",
+			nodesAre(ignored.count), v1alpha1.LabelIgnore, ignored.list(text.MostNames), v1alpha1.LabelIgnore)
+	}
+	c.set(v1alpha1.ConditionNodesIgnored, ignored.count > 0, v1alpha1.ConditionNodesIgnored, message)
+	c.mirror(v1alpha1.ConditionNodesIgnored, v1alpha1.ConditionNodesIgnored)
+}
+
+func nodesAre(n int) string {
+	if n == 1 {
+		return "1 node is"
+	}
+	return fmt.Sprintf("%d nodes are", n)
+}
+
+// heldFor are the nodes whose own hold has the given reason.
+func (sum *summary) heldFor(reason string) group {
 	var held group
-	for i := range nodes {
-		if n := &nodes[i]; n.Hold != nil && n.Hold.Reason == reason {
+	for i := range sum.Nodes {
+		if n := &sum.Nodes[i]; n.Hold != nil && n.Hold.Reason == reason {
 			held.add(n.Name)
 		}
 	}
-	slices.Sort(held.names)
-	message := none
-	if held.count > 0 {
-		message = plural(held.count, "node") + held.list()
-	}
-	c.set(kind, held.count > 0, kind, message)
-	c.mirror(kind, kind)
+	return held
 }
 
-// readyMessage tells how many nodes are in which status, with their names while they are few.
+// readyMessage tells how many nodes are in which status, with as many of their names as there is room for.
 func (sum *summary) readyMessage() string {
+	message := ""
+	for _, names := range []int{text.MostNames, 5, 3, 1, 0} {
+		if message = sum.statusCounts(names); len(message) <= maxDetail {
+			break
+		}
+	}
+	return text.Cut(message, maxDetail)
+}
+
+// statusCounts tells how many nodes are in which status, with up to so many names of each.
+func (sum *summary) statusCounts(names int) string {
 	var b strings.Builder
-	complete := sum.groups[v1alpha1.StatusComplete]
-	fmt.Fprintf(&b, "%d/%d nodes complete%s", sum.count(v1alpha1.StatusComplete), len(sum.Nodes), complete.list())
+	fmt.Fprintf(&b, "%d/%d nodes complete%s", sum.count(v1alpha1.StatusComplete), len(sum.Nodes),
+		sum.groups[v1alpha1.StatusComplete].list(names))
 	for _, g := range []struct {
 		status v1alpha1.Status
 		label  string
@@ -145,19 +192,16 @@ func (sum *summary) readyMessage() string {
 		{v1alpha1.StatusUnknown, "unknown"},
 	} {
 		if have := sum.groups[g.status]; have != nil {
-			fmt.Fprintf(&b, ", %d %s%s", have.count, g.label, have.list())
+			fmt.Fprintf(&b, ", %d %s%s", have.count, g.label, have.list(names))
 		}
 	}
-	return cut(b.String(), maxDetail)
+	return b.String()
 }
 
-// list names the nodes of a group, which may be nil, while they are few.
-func (g *group) list() string {
-	switch {
-	case g == nil || g.count == 0:
+// list names the first nodes of a group, which may be nil, and counts the rest.
+func (g *group) list(names int) string {
+	if g == nil || g.count == 0 || names == 0 {
 		return ""
-	case g.count > maxNames:
-		return " (names left out: more than 10)"
 	}
-	return " (" + strings.Join(g.names, ", ") + ")"
+	return " (" + text.Some(g.names[:min(names, len(g.names))], g.count) + ")"
 }

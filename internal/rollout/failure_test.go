@@ -8,7 +8,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
-// TestAttentionOfAHeldFailure: what holds a node must not hide what failed there before, as nothing is tried again meanwhile.
+// TestAttentionOfAHeldFailure: what holds a node must not hide what failed there before, as nothing is tried again
+// meanwhile.
 func TestAttentionOfAHeldFailure(t *testing.T) {
 	const failed = "; before that: trouble: StepFailed"
 	for _, c := range []struct {

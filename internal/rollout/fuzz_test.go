@@ -226,8 +226,8 @@ func checkPlan(t reporter, in rollout.Input, after v1alpha1.SkyhookStatus) {
 	}
 }
 
-// checkPlainBudget: without a policy, no node gets a permit beyond the budget. Nodes that are disturbed or at work count,
-// with or without one.
+// checkPlainBudget: without a policy, no node gets a permit beyond the budget. Nodes that are disturbed or at work
+// count, with or without one.
 func checkPlainBudget(t reporter, in rollout.Input, after v1alpha1.SkyhookStatus) {
 	t.Helper()
 	if in.Policy != nil || in.PolicyMissing {

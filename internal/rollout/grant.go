@@ -16,8 +16,8 @@ type fleet struct {
 	holders []int32
 	// holds says of each node whether it holds a permit.
 	holds []bool
-	// away counts the permits of nodes that the Skyhook no longer selects but that still may work, and dead are those of them
-	// that are not Ready, sorted.
+	// away counts the permits of nodes that the Skyhook no longer selects but that still may work, and dead are those of
+	// them that are not Ready, sorted.
 	away    int
 	dead    []string
 	numbers numbers
@@ -25,8 +25,8 @@ type fleet struct {
 	room int
 }
 
-// newFleet finds the permits that are still out: one is taken back only when its node acknowledged it in the record, or is
-// gone.
+// newFleet finds the permits that are still out: one is taken back only when its node acknowledged it in the record, or
+// is gone.
 func newFleet(in Input) *fleet {
 	f := &fleet{Input: in, holds: make([]bool, len(in.Nodes)), room: permitRoom(&in), numbers: newNumbers(in.Skyhook)}
 	out := make(map[string]*v1alpha1.Permit, len(in.Skyhook.Status.Permits))
@@ -120,8 +120,8 @@ func (f *fleet) everyNode() compartment {
 	return c
 }
 
-// revoke marks the permits of nodes that must not block the others, and no other permit. It goes by what is, so a node that
-// recovers before it gave the permit back goes on with it.
+// revoke marks the permits of nodes that must not block the others, and no other permit. It goes by what is, so a node
+// that recovers before it gave the permit back goes on with it.
 func (f *fleet) revoke(blocks func(*Node) bool) {
 	for k, node := range f.holders {
 		if node >= 0 {
@@ -130,8 +130,8 @@ func (f *fleet) revoke(blocks func(*Node) bool) {
 	}
 }
 
-// candidates are the nodes of a compartment that may get a permit, in the order in which they get it; none when there is no
-// place for any. turn gives the rank of a node, the lower the earlier, and -1 to those that must not get one.
+// candidates are the nodes of a compartment that may get a permit, in the order in which they get it; none when there
+// is no place for any. turn gives the rank of a node, the lower the earlier, and -1 to those that must not get one.
 func (f *fleet) candidates(c *compartment, places int, turn func(*fleet, *Node) int8) []int32 {
 	if places <= 0 {
 		return nil

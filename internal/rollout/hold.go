@@ -18,12 +18,12 @@ func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 	case s.Annotations[v1alpha1.AnnotationDisable] == "true":
 		return &lifecycle.Hold{
 			Status: v1alpha1.StatusDisabled, Release: true,
-			Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDisabled, Frees: record.FreesAdministrator, Message: "annotation " + v1alpha1.AnnotationDisable + " is \"true\"; remove it to go on"},
+			Wait: stoppedBy(s, v1alpha1.AnnotationDisable, v1alpha1.ReasonDisabled),
 		}
 	case s.Annotations[v1alpha1.AnnotationPause] == "true":
 		return &lifecycle.Hold{
 			Status: v1alpha1.StatusPaused,
-			Wait:   lifecycle.Wait{Reason: v1alpha1.ReasonPaused, Frees: record.FreesAdministrator, Message: "annotation " + v1alpha1.AnnotationPause + " is \"true\"; remove it to go on"},
+			Wait:   stoppedBy(s, v1alpha1.AnnotationPause, v1alpha1.ReasonPaused),
 		}
 	case invalid != "" && s.DeletionTimestamp == nil: // a deletion does not depend on the rest of the spec
 		return &lifecycle.Hold{
@@ -34,13 +34,29 @@ func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 	return nil
 }
 
-// HoldPolicyMissing keeps every node of a Skyhook whose policy does not exist. Permits stay out: when the policy is back,
-// the rollout goes on where it was.
+func stoppedBy(s *v1alpha1.Skyhook, annotation, reason string) lifecycle.Wait {
+	return lifecycle.Wait{
+		Reason: reason, Frees: record.FreesAdministrator,
+		Message: fmt.Sprintf("nothing new starts because the annotation %s is \"true\"; continue with %s",
+			annotation, withoutAnnotation(s, annotation)),
+	}
+}
+
+// withoutAnnotation is the command that removes an annotation of a Skyhook.
+func withoutAnnotation(s *v1alpha1.Skyhook, key string) string {
+	return fmt.Sprintf("kubectl annotate skyhook %s %s-", s.Name, key)
+}
+
+// HoldPolicyMissing keeps every node of a Skyhook whose policy does not exist. Permits stay out: when the policy is
+// back, the rollout continues where it was.
 func HoldPolicyMissing(s *v1alpha1.Skyhook) *lifecycle.Hold {
 	return &lifecycle.Hold{
 		Status: v1alpha1.StatusBlocked,
-		Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDeploymentPolicyNotFound, Frees: record.FreesAdministrator, Message: fmt.Sprintf("spec.deploymentPolicy names DeploymentPolicy %s, which does not exist; create it, or name another",
-			s.Spec.DeploymentPolicy)},
+		Wait: lifecycle.Wait{
+			Reason: v1alpha1.ReasonDeploymentPolicyNotFound, Frees: record.FreesAdministrator,
+			Message: fmt.Sprintf("DeploymentPolicy %s does not exist, but spec.deploymentPolicy names it; create it, or correct "+
+				"spec.deploymentPolicy", s.Spec.DeploymentPolicy),
+		},
 	}
 }
 
@@ -48,28 +64,38 @@ func HoldPolicyMissing(s *v1alpha1.Skyhook) *lifecycle.Hold {
 func HoldMalformed(err error) *lifecycle.Hold {
 	return &lifecycle.Hold{
 		Status: v1alpha1.StatusUnknown, Release: true,
-		Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeStateMalformed, Frees: record.FreesAdministrator, Message: err.Error()},
+		Wait: lifecycle.Wait{
+			Reason: v1alpha1.ReasonNodeStateMalformed, Frees: record.FreesAdministrator, Message: err.Error(),
+		},
 	}
 }
 
-// HoldUnsealed keeps a Skyhook off a node that keeps workloads off until it is complete, but whose record somebody else than the
-// operator wrote: by that alone it would let them in.
-func HoldUnsealed(skyhook string) *lifecycle.Hold {
+// HoldUnsealed keeps a Skyhook off a node that keeps workloads off until it is complete, but whose record somebody else
+// than the operator wrote: by that alone it would let them in.
+func HoldUnsealed(skyhook, node string) *lifecycle.Hold {
+	key := v1alpha1.AnnotationNodeStatePrefix + skyhook
 	return &lifecycle.Hold{
 		Status: v1alpha1.StatusBlocked, Release: true,
-		Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeStateUnsealed, Frees: record.FreesAdministrator, Message: fmt.Sprintf(
-			"annotation %s is not as the operator wrote it, so the runtime taint stays; remove the annotation to have the packages applied again on this node",
-			v1alpha1.AnnotationNodeStatePrefix+skyhook)},
+		Wait: lifecycle.Wait{
+			Reason: v1alpha1.ReasonNodeStateUnsealed, Frees: record.FreesAdministrator,
+			Message: fmt.Sprintf("the runtime taint stays because the annotation %s is not as the operator wrote it; "+
+				"apply the packages again with kubectl annotate node %s %s-", key, node, key),
+		},
 	}
 }
 
-// HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does. Only a Skyhook that workloads
-// wait for works under the runtime taint; for others, goes says that the operator will take it off the node by itself.
+// HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does. Only a Skyhook that
+// workloads wait for works under the runtime taint; for others, goes says that the operator will take it off the node
+// by itself.
 func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint, goes bool) *lifecycle.Hold {
 	if node.Labels[v1alpha1.LabelIgnore] == "true" {
 		return &lifecycle.Hold{
 			Status: v1alpha1.StatusBlocked, Release: true,
-			Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored, Frees: record.FreesAdministrator, Message: "label " + v1alpha1.LabelIgnore + " is \"true\""},
+			Wait: lifecycle.Wait{
+				Reason: v1alpha1.ReasonNodeIgnored, Frees: record.FreesAdministrator,
+				Message: fmt.Sprintf("the node is excluded by its label %s=true; include it with kubectl label node %s %s-",
+					v1alpha1.LabelIgnore, node.Name, v1alpha1.LabelIgnore),
+			},
 		}
 	}
 	var hold *lifecycle.Hold
@@ -79,10 +105,13 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint, goes
 		if s.Spec.RuntimeRequired && own || !repels(taint) || tolerated(s, taint) {
 			continue
 		}
+		message := fmt.Sprintf("the node has the taint %s, which the Skyhook does not tolerate; ", taint.ToString())
 		if !own || !goes {
-			return holdTainted(record.FreesAdministrator, fmt.Sprintf("taint %s is not tolerated; add it to spec.additionalTolerations or remove it from the node", taint.ToString()))
+			return holdTainted(record.FreesAdministrator, message+fmt.Sprintf("add a toleration to spec.additionalTolerations, "+
+				"or remove the taint with kubectl taint node %s %s:%s-", node.Name, taint.Key, taint.Effect))
 		}
-		hold = holdTainted(record.FreesOther, fmt.Sprintf("taint %s is not tolerated; the operator removes it when the Skyhooks with runtimeRequired are complete here", taint.ToString()))
+		hold = holdTainted(record.FreesOther, message+"the operator removes the taint when the Skyhooks with runtimeRequired "+
+			"are complete on the node")
 	}
 	return hold
 }
@@ -136,18 +165,21 @@ func tolerates(t *corev1.Toleration, taint *corev1.Taint) bool {
 func HoldInterrupted(by string) *lifecycle.Hold {
 	return &lifecycle.Hold{
 		Status: v1alpha1.StatusWaiting, Release: true,
-		Wait: lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForInterrupt, Frees: record.FreesOther, Message: fmt.Sprintf("Skyhook %s interrupts the node", by)},
+		Wait: lifecycle.Wait{
+			Reason: v1alpha1.ReasonWaitingForInterrupt, Frees: record.FreesOther,
+			Message: fmt.Sprintf("an interrupt of Skyhook %s is in flight on the node, and nothing else starts before its end", by),
+		},
 	}
 }
 
-// HoldAfterInterrupt is the hold by an earlier Skyhook of one whose own interrupt is in flight on the node: it starts nothing
-// else there, but the earlier one waits for it, and not the other way round.
+// HoldAfterInterrupt is the hold by an earlier Skyhook of one whose own interrupt is in flight on the node: it starts
+// nothing else there, but the earlier one waits for it, and not the other way round.
 func HoldAfterInterrupt(order *lifecycle.Hold) *lifecycle.Hold {
 	return &lifecycle.Hold{
 		Status: v1alpha1.StatusInProgress, Release: order.Release,
 		Wait: lifecycle.Wait{
 			Reason: v1alpha1.ReasonWaitingForInterrupt, Frees: record.FreesNode,
-			Message: "its own interrupt is under way on the node; after that " + order.Message,
+			Message: "an interrupt of this Skyhook is in flight on the node; after it: " + order.Message,
 		},
 	}
 }
@@ -163,24 +195,33 @@ type Earlier struct {
 func HoldOrder(earlier []Earlier) *lifecycle.Hold {
 	for _, e := range earlier {
 		// One that is being deleted installs nothing any more, and may take long to go.
-		all := e.Skyhook.Spec.Sequencing == v1alpha1.SequencingAll && e.Skyhook.DeletionTimestamp == nil && !CompleteEverywhere(e.Skyhook)
+		all := e.Skyhook.Spec.Sequencing == v1alpha1.SequencingAll && e.Skyhook.DeletionTimestamp == nil &&
+			!CompleteEverywhere(e.Skyhook)
 		if !all && !e.IncompleteHere {
 			continue
 		}
-		where := "on this node"
-		if all {
-			where = "on all its nodes, as its sequencing is \"all\""
-		}
 		w := lifecycle.Wait{
-			Reason: v1alpha1.ReasonWaitingForSkyhook, Frees: record.FreesOther,
-			Message: fmt.Sprintf("Skyhook %s, which has priority %d, must be complete %s first", e.Skyhook.Name, e.Skyhook.Spec.Priority, where),
+			Reason: v1alpha1.ReasonWaitingForSkyhook, Frees: record.FreesOther, Message: orderMessage(e.Skyhook, all),
 		}
 		if e.Skyhook.Annotations[v1alpha1.AnnotationPause] == "true" {
-			w.Frees, w.Message = record.FreesAdministrator, w.Message+"; it is paused: remove its annotation "+v1alpha1.AnnotationPause
+			w.Frees = record.FreesAdministrator
 		}
 		return &lifecycle.Hold{Status: v1alpha1.StatusWaiting, Release: true, Wait: w}
 	}
 	return nil
+}
+
+// orderMessage says which Skyhook comes first, where it is not complete, and how to find out more.
+func orderMessage(earlier *v1alpha1.Skyhook, everywhere bool) string {
+	message := fmt.Sprintf("Skyhook %s has priority %d and is not complete on this node", earlier.Name, earlier.Spec.Priority)
+	if everywhere {
+		message = fmt.Sprintf("Skyhook %s has priority %d and sequencing \"all\", and is not complete on all its nodes",
+			earlier.Name, earlier.Spec.Priority)
+	}
+	if earlier.Annotations[v1alpha1.AnnotationPause] == "true" {
+		return message + "; it is paused: continue it with " + withoutAnnotation(earlier, v1alpha1.AnnotationPause)
+	}
+	return message + "; see kubectl describe skyhook " + earlier.Name
 }
 
 // Compare orders Skyhooks as they work where they target the same node: by priority, then by name.

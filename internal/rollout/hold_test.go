@@ -131,8 +131,10 @@ func TestHoldNode(t *testing.T) {
 // TestHoldNodeUnderTheRuntimeTaint: nobody has to do anything about a taint that the operator removes by itself.
 func TestHoldNodeUnderTheRuntimeTaint(t *testing.T) {
 	const (
-		operator = "other: taint skyhook.nvidia.com=runtime-required:NoSchedule is not tolerated; the operator removes it when the Skyhooks with runtimeRequired are complete here"
-		person   = "administrator: taint %s is not tolerated; add it to spec.additionalTolerations or remove it from the node"
+		operator = "other: the node has the taint skyhook.nvidia.com=runtime-required:NoSchedule, which the Skyhook does not tolerate; " +
+			"the operator removes the taint when the Skyhooks with runtimeRequired are complete on the node"
+		person = "administrator: the node has the taint %s, which the Skyhook does not tolerate; add a toleration to " +
+			"spec.additionalTolerations, or remove the taint with kubectl taint node n1 %s:NoSchedule-"
 	)
 	runtime := corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule}
 	team := corev1.Taint{Key: "team", Effect: corev1.TaintEffectNoSchedule}
@@ -144,16 +146,17 @@ func TestHoldNodeUnderTheRuntimeTaint(t *testing.T) {
 		want     string
 	}{
 		{"it goes", false, true, []corev1.Taint{runtime}, operator},
-		{"it stays", false, false, []corev1.Taint{runtime}, fmt.Sprintf(person, runtime.ToString())},
+		{"it stays", false, false, []corev1.Taint{runtime}, fmt.Sprintf(person, runtime.ToString(), runtime.Key)},
 		{"required", true, true, []corev1.Taint{runtime}, ""},
-		{"another as well", false, true, []corev1.Taint{runtime, team}, fmt.Sprintf(person, "team:NoSchedule")},
-		{"only another", false, true, []corev1.Taint{team}, fmt.Sprintf(person, "team:NoSchedule")},
+		{"another as well", false, true, []corev1.Taint{runtime, team}, fmt.Sprintf(person, "team:NoSchedule", "team")},
+		{"only another", false, true, []corev1.Taint{team}, fmt.Sprintf(person, "team:NoSchedule", "team")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := skyhook(0)
 			s.Spec.RuntimeRequired = c.required
 			got := ""
-			h := rollout.HoldNode(s, &corev1.Node{Spec: corev1.NodeSpec{Taints: c.taints}}, runtime, c.goes)
+			n1 := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: corev1.NodeSpec{Taints: c.taints}}
+			h := rollout.HoldNode(s, n1, runtime, c.goes)
 			if h != nil {
 				got = string(h.Frees) + ": " + h.Message
 			}
@@ -191,7 +194,7 @@ func TestHoldOrder(t *testing.T) {
 		message string
 	}{
 		{name: "none"},
-		{name: "node: incomplete here", earlier: []rollout.Earlier{earlier("a", node, v1alpha1.StatusInProgress, 2, true)}, want: waiting, message: "Skyhook a, which has priority 17, must be complete on this node"},
+		{name: "node: incomplete here", earlier: []rollout.Earlier{earlier("a", node, v1alpha1.StatusInProgress, 2, true)}, want: waiting, message: "Skyhook a has priority 17 and is not complete on this node; see kubectl describe skyhook a"},
 		{name: "node: incomplete elsewhere", earlier: []rollout.Earlier{earlier("a", node, v1alpha1.StatusInProgress, 2, false)}},
 		{name: "no sequencing means node", earlier: []rollout.Earlier{earlier("a", "", v1alpha1.StatusErroring, 2, false)}},
 		{name: "all: complete", earlier: []rollout.Earlier{earlier("a", all, v1alpha1.StatusComplete, 2, false)}},
@@ -220,7 +223,8 @@ func TestHoldByAPausedSkyhook(t *testing.T) {
 	list := nodes("n1")
 	list[0].Hold = rollout.HoldOrder([]rollout.Earlier{{Skyhook: base, IncompleteHere: true}})
 	status := rollout.Plan(rollout.Input{Skyhook: skyhook(0), Nodes: list, Now: now})
-	const want = "node n1: Skyhook base, which has priority 0, must be complete on this node first; it is paused: remove its annotation skyhook.nvidia.com/pause"
+	const want = "node n1: Skyhook base has priority 0 and is not complete on this node; it is paused: continue it with " +
+		"kubectl annotate skyhook base skyhook.nvidia.com/pause-"
 	c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
 	if c.Status != metav1.ConditionTrue || c.Reason != v1alpha1.ReasonWaitingForSkyhook || c.Message != want {
 		t.Errorf("Stalled is %+v", c)

@@ -16,8 +16,8 @@ type Input struct {
 	Skyhook *v1alpha1.Skyhook
 	// Nodes that the Skyhook selects, in any order.
 	Nodes []Node
-	// Departed are the nodes that still exist, but that the Skyhook no longer selects, by their names: those that hold a permit,
-	// and those that tell what keeps them from getting rid of it.
+	// Departed are the nodes that still exist, but that the Skyhook no longer selects, by their names: those that hold a
+	// permit, and those that tell what keeps them from getting rid of it.
 	Departed map[string]Departed
 	// Installed packages, and those that are complete on every node; only known while an uninstall is asked for.
 	Installed, CompleteEverywhere map[string]bool
@@ -26,8 +26,8 @@ type Input struct {
 	Removal string
 	// Hold keeps every node from new work; nil when nothing does.
 	Hold *lifecycle.Hold
-	// Unretained says that definitions of the spec could not be kept. No node may start anything with it then, so the status
-	// does not take its generation for observed.
+	// Unretained says that definitions of the spec could not be kept. No node may start anything with it then, so the
+	// status does not take its generation for observed.
 	Unretained bool
 	// Pins are the images that its packages are pinned to; nil when images are not pinned.
 	Pins lifecycle.Pins
@@ -67,12 +67,14 @@ type Node struct {
 	FinishedPermit string
 	// Hold keeps this node from new work; nil when nothing does.
 	Hold *lifecycle.Hold
-	// Failure is the first failed run on the node, for people, also of an interrupt that was taken back since; nil when none.
+	// Failure is the first failed run on the node, for people, also of an interrupt that was taken back since; nil when
+	// none.
 	Failure *lifecycle.Wait
 	// Wait is what the whole node waits for as its record tells, such as a permit or a pod that holds its drain; nil when
 	// it does not.
 	Wait *lifecycle.Wait
-	// Uninstalling says that a package is being uninstalled there; UninstallFailure is why that fails, nil when it does not.
+	// Uninstalling says that a package is being uninstalled there; UninstallFailure is why that fails, nil when it does
+	// not.
 	Uninstalling     bool
 	UninstallFailure *lifecycle.Wait
 	// Abandoned says that nothing is uninstalled there any more; Recorded then names the packages that stay.
@@ -98,8 +100,8 @@ func (n *Node) spent() bool {
 	return n.failing() && !n.Facts.AtWork && n.Wait != nil && n.Wait.Frees == record.FreesAuthor
 }
 
-// awaitsTurn reports whether a failing node could go on but for a permit, or but for a hold that is over: then it has not
-// looked yet at what it is allowed by now.
+// awaitsTurn reports whether a failing node could go on but for a permit, or but for a hold that is over: then it has
+// not looked yet at what it is allowed by now.
 func (n *Node) awaitsTurn() bool {
 	return n.failing() && n.Hold == nil && n.Facts.AwaitsTurn
 }

@@ -21,11 +21,11 @@ func movedImages(in Input) string {
 	slices.SortFunc(moved, func(a, b lifecycle.Pin) int {
 		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Scope, b.Scope))
 	})
-	texts := make([]string, 0, len(moved))
+	messages := make([]string, 0, len(moved))
 	for _, pin := range moved {
-		texts = append(texts, fmt.Sprintf("the tag %s:%s moved: node %s pulled %s, and every node runs %s, which was pulled first; "+
-			"to run the other raise spec.packages.%s.version, or set its containerSHA to that digest",
+		messages = append(messages, fmt.Sprintf("the tag %s:%s moved: node %s pulled %s, but every node runs %s, which was pulled "+
+			"first; to run the other image, raise spec.packages.%s.version, or set containerSHA of the package to its digest",
 			pin.Image, pin.Version, pin.Node, pin.Moved, pin.Digest, pin.Package))
 	}
-	return strings.Join(texts, "; ")
+	return strings.Join(messages, "; ")
 }

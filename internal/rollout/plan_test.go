@@ -36,8 +36,8 @@ func TestRollUp(t *testing.T) {
 		hold    *lifecycle.Hold
 		want    string
 	}{
-		{name: "no nodes", want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:Progressing"},
-		{name: "all complete", nodes: "n1 complete; n2 complete", want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:Progressing"},
+		{name: "no nodes", want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:NodesConverged"},
+		{name: "all complete", nodes: "n1 complete; n2 complete", want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:NodesConverged"},
 		{name: "one works, one waits", permits: one, nodes: "n1 in_progress; n2", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
 		{name: "a new permit is work", nodes: "n1; n2", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
 		{name: "one complete, one works", permits: one, nodes: "n1 in_progress; n2 complete", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
@@ -47,15 +47,15 @@ func TestRollUp(t *testing.T) {
 		{name: "blocked before in progress", permits: one, nodes: "n1 in_progress; n2 held=TaintNotTolerable", want: "blocked Ready=False:Blocked Reconciling=True Stalled=False:Progressing"},
 		{name: "all blocked", nodes: "n1 held=NodeIgnored; n2 held=TaintNotTolerable", want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:NodeIgnored"},
 		{name: "blocked and complete", nodes: "n1 held=NodeIgnored; n2 complete", want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:NodeIgnored"},
-		{name: "complete although it would be blocked", nodes: "n1 complete held=NodeIgnored", want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:Progressing"},
+		{name: "complete although it would be blocked", nodes: "n1 complete held=NodeIgnored", want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:NodesConverged"},
 		{name: "in progress before waiting", permits: one, nodes: "n1 in_progress; n2 held=WaitingForSkyhook", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
-		{name: "all wait for an earlier Skyhook", nodes: "n1 held=WaitingForSkyhook; n2 held=WaitingForSkyhook", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
-		{name: "nodes whose kubelet is away wait", nodes: "n1 not-ready", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
-		{name: "held by an earlier Skyhook in the middle of a stage", nodes: "n1 in_progress held=WaitingForSkyhook", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
+		{name: "all wait for an earlier Skyhook", nodes: "n1 held=WaitingForSkyhook; n2 held=WaitingForSkyhook", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Waiting"},
+		{name: "nodes whose kubelet is away wait", nodes: "n1 not-ready", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Waiting"},
+		{name: "held by an earlier Skyhook in the middle of a stage", nodes: "n1 in_progress held=WaitingForSkyhook", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Waiting"},
 		{name: "held in the middle of a failing stage", nodes: "n1 erroring held=NodeIgnored", want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:NodeIgnored"},
 		{name: "a stage runs although the permit is back", permits: one, nodes: "n1 complete; n2 in_progress", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
 		{name: "only another spec helps, before a permit", permits: one, nodes: "n1 blocked=DependencyUninstalled", want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:DependencyUninstalled"},
-		{name: "a record of complete, of the spec before", permits: one, nodes: "n1 held=WaitingForSkyhook; n2 held=WaitingForSkyhook", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Progressing"},
+		{name: "a record of complete, of the spec before", permits: one, nodes: "n1 held=WaitingForSkyhook; n2 held=WaitingForSkyhook", want: "waiting Ready=False:Waiting Reconciling=True Stalled=False:Waiting"},
 
 		{name: "all blocked: the first by name tells", nodes: "n2 held=TaintNotTolerable; n1 held=NodeIgnored", want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:NodeIgnored"},
 		{name: "one is ignored, one needs another spec", nodes: "n2 held=NodeIgnored; n1 blocked=DependencyMissing", want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:DependencyMissing"},
@@ -74,15 +74,15 @@ func TestRollUp(t *testing.T) {
 		{name: "one reboots for its interrupt", permits: one, nodes: "n1 in_progress cordoned not-ready; n2", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
 		{name: "a drain waits for others", permits: one, nodes: "n1 in_progress wait=EvictionRefused; n2 held=NodeIgnored", want: "blocked Ready=False:Blocked Reconciling=True Stalled=False:Progressing"},
 
-		{name: "paused", nodes: "n1; n2", hold: holdPaused, want: "paused Ready=False:Paused Reconciling=False Stalled=False:Progressing"},
-		{name: "paused, while a node fails", permits: one, nodes: "n1 erroring; n2", hold: holdPaused, want: "paused Ready=False:Paused Reconciling=False Stalled=False:Progressing"},
-		{name: "paused when complete: Ready all the same", nodes: "n1 complete; n2 complete", hold: holdPaused, want: "paused Ready=True:Paused Reconciling=False Stalled=False:Progressing"},
-		{name: "disabled", nodes: "n1; n2", hold: holdDisabled, want: "disabled Ready=False:Disabled Reconciling=False Stalled=False:Progressing"},
-		{name: "disabled when complete", nodes: "n1 complete", hold: holdDisabled, want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:Progressing"},
+		{name: "paused", nodes: "n1; n2", hold: holdPaused, want: "paused Ready=False:Paused Reconciling=False Stalled=False:Paused"},
+		{name: "paused, while a node fails", permits: one, nodes: "n1 erroring; n2", hold: holdPaused, want: "paused Ready=False:Paused Reconciling=False Stalled=False:Paused"},
+		{name: "paused when complete: Ready all the same", nodes: "n1 complete; n2 complete", hold: holdPaused, want: "paused Ready=True:Paused Reconciling=False Stalled=False:Paused"},
+		{name: "disabled", nodes: "n1; n2", hold: holdDisabled, want: "disabled Ready=False:Disabled Reconciling=False Stalled=False:Disabled"},
+		{name: "disabled when complete", nodes: "n1 complete", hold: holdDisabled, want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:NodesConverged"},
 		{name: "invalid", nodes: "n1; n2", hold: holdInvalid, want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:SpecInvalid"},
 		{name: "cannot be prepared", nodes: "n1; n2 complete", hold: holdUnprepared, want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:ConfigMapConflict"},
 		{name: "cannot be prepared when complete", nodes: "n1 complete", hold: holdUnprepared, want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:ConfigMapConflict"},
-		{name: "cannot be prepared for a while", nodes: "n1", hold: holdLeftover, want: "blocked Ready=False:Blocked Reconciling=True Stalled=False:Progressing"},
+		{name: "cannot be prepared for a while", nodes: "n1", hold: holdLeftover, want: "blocked Ready=False:Blocked Reconciling=True Stalled=False:Blocked"},
 		{name: "invalid when complete", nodes: "n1 complete", hold: holdInvalid, want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:SpecInvalid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -183,10 +183,10 @@ func TestReadyMessage(t *testing.T) {
 		{name: "paused", hold: holdPaused, nodes: "p2 erroring; p1; c complete", want: "0/3 nodes complete, 3 paused (c, p1, p2): paused"},
 		{name: "disabled", hold: holdDisabled, nodes: "d2 erroring; d1; c complete", want: "1/3 nodes complete (c), 2 disabled (d1, d2): disabled"},
 		{name: "ten names", nodes: strings.Join(many[:10], ";"), want: "10/10 nodes complete (m00, m01, m02, m03, m04, m05, m06, m07, m08, m09)"},
-		{name: "more than ten names", nodes: strings.Join(many, ";"), want: "11/11 nodes complete (names left out: more than 10)"},
+		{name: "more than ten names", nodes: strings.Join(many, ";"), want: "11/11 nodes complete (m00, m01, m02, m03, m04, m05, m06, m07, m08, m09 and 1 more)"},
 		{
 			name: "more than ten in one group, few in another", permits: []v1alpha1.Permit{permit("x", 0)}, nodes: strings.Join(many, ";") + "; x",
-			want: "11/12 nodes complete (names left out: more than 10), 1 in progress (x)",
+			want: "11/12 nodes complete (m00, m01, m02, m03, m04, m05, m06, m07, m08, m09 and 1 more), 1 in progress (x)",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -204,10 +204,12 @@ func TestConditions(t *testing.T) {
 		Skyhook: s, Now: now, Nodes: nodes("n1 erroring trouble=StepFailed; n2 held=TaintNotTolerable; n3 held=NodeIgnored; n4 held=NodeIgnored"),
 	})
 	wantMessages := map[string]string{
-		v1alpha1.ConditionTaintNotTolerable: "1 node (n2)",
-		v1alpha1.ConditionNodesIgnored:      "2 nodes (n3, n4)",
-		v1alpha1.ConditionStalled:           "node n1: StepFailed: trouble: StepFailed",
-		v1alpha1.ConditionReconciling:       "0/4 nodes complete, 3 blocked (n2, n3, n4), 1 erroring (n1)",
+		v1alpha1.ConditionTaintNotTolerable: "1 node is excluded by taints that this Skyhook does not tolerate (n2); " +
+			"add tolerations to spec.additionalTolerations, or remove the taints",
+		v1alpha1.ConditionNodesIgnored: "2 nodes are excluded by the label skyhook.nvidia.com/ignore=true (n3, n4); " +
+			"include a node with kubectl label node NODE skyhook.nvidia.com/ignore-",
+		v1alpha1.ConditionStalled:     "node n1: StepFailed: trouble: StepFailed",
+		v1alpha1.ConditionReconciling: "0/4 nodes complete, 3 blocked (n2, n3, n4), 1 erroring (n1)",
 	}
 	for kind, message := range wantMessages {
 		if got := meta.FindStatusCondition(first.Conditions, kind); got.Message != message {
@@ -241,7 +243,7 @@ func TestConditions(t *testing.T) {
 			t.Errorf("%s: transition time %s, want %s", kind, got.LastTransitionTime, want)
 		}
 	}
-	if got := meta.FindStatusCondition(second.Conditions, v1alpha1.ConditionTaintNotTolerable).Message; got != "every taint is tolerated" {
+	if got := meta.FindStatusCondition(second.Conditions, v1alpha1.ConditionTaintNotTolerable).Message; got != "no selected node has a taint that this Skyhook does not tolerate" {
 		t.Errorf("message of a False condition is %q", got)
 	}
 }
@@ -262,8 +264,8 @@ func checkMirror(t *testing.T, conditions []metav1.Condition, kind, mirror strin
 	}
 }
 
-// TestUnretained: without its definitions no node may start with a spec, so the status does not speak of its generation. All
-// that is out stays out.
+// TestUnretained: without its definitions no node may start with a spec, so the status does not speak of its
+// generation. All that is out stays out.
 func TestUnretained(t *testing.T) {
 	s := skyhook(2, permit("n1", 0))
 	s.Status.ObservedGeneration = generation - 1

@@ -67,7 +67,9 @@ func PreparePolicy(policy *v1alpha1.DeploymentPolicy) (*Policy, error) {
 		}
 		p.compartments = append(p.compartments, s)
 	}
-	p.compartments = append(p.compartments, compartmentSpec{name: DefaultCompartment, budget: policy.Spec.Default.Budget, strategy: standard})
+	p.compartments = append(p.compartments, compartmentSpec{
+		name: DefaultCompartment, budget: policy.Spec.Default.Budget, strategy: standard,
+	})
 	p.keys = slices.Sorted(maps.Keys(keys))
 	return p, nil
 }
@@ -113,14 +115,14 @@ func (p *Policy) split(nodes []Node) []compartment {
 		// The ceiling of a compartment that selects nothing does not matter; it decides no node.
 		return compareCare(&p.compartments[a], &p.compartments[b], matched[a], matched[b])
 	})
-	home := make([]uint8, len(nodes))
+	home := make([]int, len(nodes)) // the compartment of each node
 	sizes := make([]int, len(p.compartments))
 	for i, mask := range masks {
 		k := len(ranked) // the default
 		if mask != 0 {
 			k = ranked[slices.IndexFunc(ranked, func(k int) bool { return mask&(1<<k) != 0 })]
 		}
-		home[i] = uint8(k)
+		home[i] = k
 		sizes[k]++
 	}
 	out := make([]compartment, len(p.compartments))

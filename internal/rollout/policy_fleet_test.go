@@ -12,8 +12,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
-// pacedFleet is a Skyhook with a policy and its nodes. The status changes by compare-and-swap; the planner sees some earlier
-// version of each node, and each node some earlier version of the status.
+// pacedFleet is a Skyhook with a policy and its nodes. The status changes by compare-and-swap; the planner sees some
+// earlier version of each node, and each node some earlier version of the status.
 type pacedFleet struct {
 	t       *rapid.T
 	spec    v1alpha1.Skyhook
@@ -228,8 +228,8 @@ func (n *pacedNode) start(v *pacedVersion, permit *v1alpha1.Permit, interrupts b
 	}
 }
 
-// giveBack acknowledges a permit: when all is done, when the node is set aside, or when it is asked to and nothing runs but
-// what fails. A cordoned node keeps it.
+// giveBack acknowledges a permit: when all is done, when the node is set aside, or when it is asked to and nothing runs
+// but what fails. A cordoned node keeps it.
 func (n *pacedNode) giveBack(v *pacedVersion, permit *v1alpha1.Permit) {
 	over := n.pod == noPod && (v.stage == stages || v.aside)
 	if over {

@@ -102,8 +102,8 @@ func (f *pacedFleet) inPass(in rollout.Input, before, after v1alpha1.SkyhookStat
 	return all
 }
 
-// checkPlaces checks that a place belongs to one node, and that a node has one place in a rollout, unless it forgot it because
-// it left.
+// checkPlaces checks that a place belongs to one node, and that a node has one place in a rollout, unless it forgot it
+// because it left.
 func (f *pacedFleet) checkPlaces(before, after v1alpha1.SkyhookStatus) {
 	for _, p := range after.Permits {
 		var n *pacedNode
@@ -268,8 +268,8 @@ func (f *pacedFleet) settle(e ending) {
 	}
 }
 
-// TestPolicyHolds simulates fleets under policies: ceilings, batches, places and stops hold however old what planner and
-// nodes see is, and once nodes succeed everything completes.
+// TestPolicyHolds simulates fleets under policies: ceilings, batches, places and stops hold however old what planner
+// and nodes see is, and once nodes succeed everything completes.
 func TestPolicyHolds(t *testing.T) {
 	plain := func(*rollout.Input) {}
 	for _, c := range []ending{

@@ -38,8 +38,8 @@ func TestPreparePolicyRefuses(t *testing.T) {
 	}
 }
 
-// homes tells each node's compartment: a policy with one permit everywhere is asked about one node at a time, so that the
-// sizes of the others still count.
+// homes tells each node's compartment: a policy with one permit everywhere is asked about one node at a time, so that
+// the sizes of the others still count.
 func homes(t *testing.T, p *rollout.Policy, fleet string) string {
 	t.Helper()
 	var list []string

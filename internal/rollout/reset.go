@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // maxResume is how many bytes of the resume annotation count.
@@ -34,7 +35,7 @@ func resetOf(in Input, policy *Policy) reset {
 	}
 }
 
-// apply returns the state to go on with.
+// apply returns the state to continue with.
 func (r reset) apply(before *v1alpha1.BatchState) v1alpha1.BatchState {
 	if before == nil || r.anew {
 		return v1alpha1.BatchState{CurrentBatch: 1}
@@ -53,7 +54,7 @@ func resumed(s *v1alpha1.Skyhook) string {
 	if value == "" {
 		return s.Status.Resumed
 	}
-	return cut(value, maxResume)
+	return text.Cut(value, maxResume)
 }
 
 // newerThanDone reports whether the spec changed since the node finished with its last permit.

@@ -6,9 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// sealedSince is when the records of the Skyhook began to be sealed: with its creation if workloads wait for it from the
-// beginning, else after all that is there was made, by whichever clock. Once begun it never ends, so that a seal that is
-// missing always means something.
+// sealedSince is when the records of the Skyhook began to be sealed: with its creation if workloads wait for it from
+// the beginning, else after all that is there was made, by whichever clock. Once begun it never ends, so that a seal
+// that is missing always means something.
 func sealedSince(in Input) *metav1.Time {
 	s := in.Skyhook
 	switch {

@@ -8,8 +8,9 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// stalled says why nothing goes on any more unless a person helps; no reason while something does, and while a person stopped
-// it on purpose. A Skyhook is never stalled and reconciling at a time: kstatus takes the one for a failure, the other for work.
+// stalled says why nothing progresses any more unless a person helps; no reason while something does, and while a
+// person stopped it on purpose. A Skyhook is never stalled and reconciling at a time: kstatus takes the one for a
+// failure, the other for work.
 func (sum *summary) stalled() (reason, message string) {
 	switch {
 	case sum.faulty() && sum.Hold.Frees != record.FreesTime:
@@ -39,26 +40,27 @@ func (sum *summary) stalled() (reason, message string) {
 	}
 	w, told := sum.wait(first)
 	if !told {
-		w = lifecycle.Wait{Reason: v1alpha1.ReasonErroring, Message: "it is erroring"}
+		w = lifecycle.Wait{Reason: v1alpha1.ReasonErroring, Message: "the node is erroring"}
 	}
 	reason, message = w.Reason, fmt.Sprintf("node %s: %s", sum.Nodes[first].Name, w.Message)
 	if sum.statuses[first] == v1alpha1.StatusErroring {
-		reason, message = v1alpha1.ReasonNodesErroring, fmt.Sprintf("node %s: %s: %s", sum.Nodes[first].Name, word(w.Reason), w.Message)
+		reason = v1alpha1.ReasonNodesErroring
+		message = fmt.Sprintf("node %s: %s: %s", sum.Nodes[first].Name, word(w.Reason), w.Message)
 	}
 	return reason, message
 }
 
-// reconciling reports whether something is left to do that goes on by itself.
+// reconciling reports whether something is left to do that progresses by itself.
 func (sum *summary) reconciling(stalled bool) bool {
 	stopped := sum.Hold != nil && !sum.faulty() // paused or disabled
 	return !stalled && sum.blocked == "" && (sum.Deleting || !stopped && (sum.faulty() || !AllComplete(sum.Nodes)))
 }
 
-// motion is whether a node gets on.
+// motion is whether a node progresses.
 type motion int
 
 const (
-	// still: it is complete, is away before its turn, or waits for a permit, which others have to give back.
+	// still: it is complete, is not Ready and without a permit, or waits for a permit, which others have to give back.
 	still motion = iota
 	// moves: it works, or whoever it waits for does.
 	moves
@@ -95,8 +97,8 @@ func (sum *summary) departing() bool {
 	return false
 }
 
-// heldByDeparted says which node that is no longer selected keeps its permit while others wait for one, if none of those works;
-// no reason when none does.
+// heldByDeparted says which node that is no longer selected keeps its permit while others wait for one, if none of
+// those works; no reason when none does.
 func (sum *summary) heldByDeparted() (reason, message string) {
 	waits := false
 	for i := range sum.Nodes {

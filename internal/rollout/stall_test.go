@@ -22,14 +22,15 @@ func TestStalledTells(t *testing.T) {
 		{"an ignored node", "n2 held=TaintNotTolerable; n1 held=NodeIgnored", nil, "NodeIgnored: node n1: held: NodeIgnored"},
 		{"one that needs another spec", "n1 blocked=DependencyMissing", nil, "DependencyMissing: node n1: blocked: DependencyMissing"},
 		{"a failing one first", "n1 held=NodeIgnored; n2 erroring trouble=StepFailed", nil, "NodesErroring: node n2: StepFailed: trouble: StepFailed"},
-		{"a failing one that says nothing", "n2 erroring", nil, "NodesErroring: node n2: Erroring: it is erroring"},
+		{"a failing one that says nothing", "n2 erroring", nil, "NodesErroring: node n2: Erroring: the node is erroring"},
 		{"what takes too long", "n1 overdue=DrainTimeout", nil, "NodesErroring: node n1: DrainTimeout: wait: DrainTimeout"},
 		{"a node that left gives its permit back", "n1 held=NodeIgnored", map[string]rollout.Departed{"left": {}}, ""},
 		{"one that left is not Ready", "n1 held=NodeIgnored", map[string]rollout.Departed{"left": {Unavailable: true}}, "NodeIgnored: node n1: held: NodeIgnored"},
 		{"a pod does not end on one that left", "n1 held=NodeIgnored", map[string]rollout.Departed{"left": {Wait: stuckPod}}, "NodeIgnored: node n1: held: NodeIgnored"},
 		{
 			"one that left and is not Ready holds the budget", "n1; n2", map[string]rollout.Departed{"left": {Unavailable: true}}, "DepartedNotReady: node left: " +
-				"the node is no longer selected; it was at work when it was and is not Ready, so that it counts against the budget; bring the node back, or delete the Node object",
+				"the node is no longer selected; it was in progress and is not Ready, so it counts against the budget; " +
+				"bring it back, or delete it with kubectl delete node left",
 		},
 		{"a pod that does not end holds the budget", "n1; n2", map[string]rollout.Departed{"left": {Wait: stuckPod}}, "WaitingForPodToEnd: node left: the node is no longer selected; a pod did not end"},
 		{"one that left holds the budget, and all waits for another Skyhook", "n1 held=WaitingForSkyhook", map[string]rollout.Departed{"left": {Unavailable: true}}, ""},
@@ -48,8 +49,8 @@ func TestStalledTells(t *testing.T) {
 	}
 }
 
-// TestPausedDeletion: nothing is being freed while somebody paused it, or while it is blocked; with nothing left to uninstall
-// it goes on.
+// TestPausedDeletion: nothing is being freed while somebody paused it, or while it is blocked; with nothing left to
+// uninstall it goes on.
 func TestPausedDeletion(t *testing.T) {
 	for text, want := range map[string]bool{"n1": false, "n1 complete": true} {
 		s := rollout.Plan(rollout.Input{Skyhook: skyhook(1), Nodes: nodes(text), Hold: holdPaused, Deleting: true, Freeing: []string{"n1"}, Now: now})

@@ -136,10 +136,11 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 	}{
 		{
 			"failing nodes", "n7 erroring; n1 erroring done=4/0 trouble=StepFailed; n2 erroring; n3 erroring; n4 erroring; n5 erroring; n6 erroring; n8; n9; a; b; c; d; e", v1alpha1.StatusErroring,
-			"compartment __default__ is stopped by batch 2, 2 bad in a row (failing nodes n1, n2, n3, n4, n5 and 2 more)", "RolloutStopped",
+			"compartment __default__ is stopped because batch 2 was bad, the last of 2 bad batches in a row " +
+				"(failing: n1, n2, n3, n4, n5, n6, n7)", "RolloutStopped",
 		},
-		{"the failing nodes are gone", "n8; n9", v1alpha1.StatusBlocked, "compartment __default__ is stopped by batch 2, 2 bad in a row", "RolloutStopped"},
-		{"another compartment goes on", "n8; g tier=gpu", v1alpha1.StatusBlocked, "compartment __default__ is stopped by batch 2, 2 bad in a row", ""},
+		{"the failing nodes are gone", "n8; n9", v1alpha1.StatusBlocked, "compartment __default__ is stopped because batch 2 was bad, the last of 2 bad batches in a row", "RolloutStopped"},
+		{"another compartment goes on", "n8; g tier=gpu", v1alpha1.StatusBlocked, "compartment __default__ is stopped because batch 2 was bad, the last of 2 bad batches in a row", ""},
 		{"all nodes of the compartment are complete after all", "n8 complete; g tier=gpu", v1alpha1.StatusInProgress, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -151,7 +152,8 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 			switch {
 			case (got != nil) != (c.message != ""):
 				t.Errorf("condition is %+v", got)
-			case got != nil && (got.Reason != "FailureThreshold" || !strings.HasSuffix(got.Message, c.message) || !strings.Contains(got.Message, v1alpha1.AnnotationResume)):
+			case got != nil && (got.Reason != "FailureThreshold" || !strings.HasPrefix(got.Message, c.message+"; ") ||
+				!strings.HasSuffix(got.Message, `--overwrite skyhook.nvidia.com/resume="$(date -Is)"`)):
 				t.Errorf("condition says %s: %s", got.Reason, got.Message)
 			}
 			stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
@@ -326,7 +328,8 @@ func TestPlainBudgetRevokesNothing(t *testing.T) {
 	}
 }
 
-// TestNodesThatNeedTheUserGetOnePermitPerSpec: what only another spec helps holds no slot, and gets none before there is one.
+// TestNodesThatNeedTheUserGetOnePermitPerSpec: what only another spec helps holds no slot, and gets none before there
+// is one.
 func TestNodesThatNeedTheUserGetOnePermitPerSpec(t *testing.T) {
 	s := skyhook(0)
 	s.Generation = 4
@@ -355,7 +358,8 @@ func TestNodesThatNeedTheUserGetOnePermitPerSpec(t *testing.T) {
 	}
 }
 
-// TestRetryCountsAgainstTheCeiling: a node that gave its permit back, and whose retry runs now, is at work all the same.
+// TestRetryCountsAgainstTheCeiling: a node that gave its permit back, and whose retry runs now, is at work all the
+// same.
 func TestRetryCountsAgainstTheCeiling(t *testing.T) {
 	p := policy(t, "default: {budget: {count: 1}, strategy: {fixed: {initialBatch: 1}}}")
 	retried := rollout.Node{Name: "a", Created: now, Facts: lifecycle.Facts{FailedRun: true}, FinishedPermit: "1/0", Begun: true}

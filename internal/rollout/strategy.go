@@ -79,8 +79,8 @@ func or(value *int, standard, least int) int {
 	return max(least, *value)
 }
 
-// nextSize is the size of the next batch, before what is in use of the ceiling is taken off. total is the number of nodes
-// in the compartment.
+// nextSize is the size of the next batch, before what is in use of the ceiling is taken off. total is the number of
+// nodes in the compartment.
 func (s strategy) nextSize(b v1alpha1.BatchState, total, ceiling int) int {
 	if total == 0 {
 		return 0
@@ -108,7 +108,7 @@ func (s strategy) nextSize(b v1alpha1.BatchState, total, ceiling int) int {
 
 // progress is how many percent of the nodes have been through a batch, rounded down.
 func progress(b v1alpha1.BatchState, total int) int {
-	return (b.CompletedNodes + b.FailedNodes) * 100 / max(1, total)
+	return percentage(b.CompletedNodes+b.FailedNodes, total)
 }
 
 // evaluate is what follows from a batch that is over, given how many nodes of the compartment are complete and how many
@@ -124,7 +124,7 @@ func (s strategy) evaluate(b v1alpha1.BatchState, completed, failed, total int) 
 	if s.kind == none {
 		return b
 	}
-	b.LastBatchFailed = good*100/b.LastBatchSize < s.batchThreshold
+	b.LastBatchFailed = percentage(good, b.LastBatchSize) < s.batchThreshold
 	if !b.LastBatchFailed {
 		b.ConsecutiveFailures = 0
 		return b
@@ -150,20 +150,6 @@ func (s strategy) notEnforced(b v1alpha1.BatchState, total int) string {
 		return fmt.Sprintf("progress %d %% reached the safetyLimit %d %%", progress(b, total), s.safetyLimit)
 	}
 	return ""
-}
-
-// Ceiling is the most nodes of a compartment that may be at work at the same time, out of matched nodes. A percentage is
-// rounded down, but lets at least one node work.
-func Ceiling(b v1alpha1.Budget, matched int) int {
-	switch {
-	case b.Count != nil:
-		return max(1, *b.Count)
-	case matched == 0:
-		return 0
-	case b.Percent != nil:
-		return max(1, matched**b.Percent/100)
-	}
-	return 1
 }
 
 // compareCare orders two compartments that select the same node: the more careful one first.

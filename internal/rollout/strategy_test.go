@@ -26,8 +26,8 @@ func parse(t *testing.T, text string) strategy {
 	return out
 }
 
-// state reads "last=4 failed done=7+2 consecutive=1 stop batch=3": the size of the last batch and whether it was bad, the
-// nodes that are complete and that failed, the number of bad batches in a row.
+// state reads "last=4 failed done=7+2 consecutive=1 stop batch=3": the size of the last batch and whether it was bad,
+// the nodes that are complete and that failed, the number of bad batches in a row.
 func state(t *testing.T, text string) v1alpha1.BatchState {
 	t.Helper()
 	b := v1alpha1.BatchState{CurrentBatch: 1}

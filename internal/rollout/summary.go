@@ -6,14 +6,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
-const (
-	// DetailLimit is the largest fleet for which the status has per-node maps.
-	DetailLimit = 256
-	// maxNames is how many node names a condition message lists before it only counts.
-	maxNames = 10
-)
+// DetailLimit is the largest fleet for which the status has per-node maps.
+const DetailLimit = 256
 
 // summary is the fleet as the status shows it, after the permits of a pass are given.
 type summary struct {
@@ -24,11 +21,11 @@ type summary struct {
 	groups   map[v1alpha1.Status]*group
 	// stopped says what is stopped and why; empty when nothing is.
 	stopped string
-	// blocked is the reason for which a deletion does not go on, and blockedWhy tells of it; empty when it does.
+	// blocked is the reason for which a deletion does not progress, and blockedWhy tells of it; empty when it does.
 	blocked, blockedWhy string
 }
 
-// group is a number of nodes, and their names while they are few.
+// group is a number of nodes, and the first of their names, sorted.
 type group struct {
 	count int
 	names []string
@@ -36,8 +33,10 @@ type group struct {
 
 func (g *group) add(name string) {
 	g.count++
-	if g.count <= maxNames {
-		g.names = append(g.names, name)
+	at, _ := slices.BinarySearch(g.names, name)
+	if at < text.MostNames {
+		g.names = slices.Insert(g.names, at, name)
+		g.names = g.names[:min(len(g.names), text.MostNames)]
 	}
 }
 
@@ -56,9 +55,6 @@ func newSummary(f *fleet, compartments []compartment) *summary {
 			sum.groups[s] = g
 		}
 		g.add(n.Name)
-	}
-	for _, g := range sum.groups {
-		slices.Sort(g.names)
 	}
 	sum.stopped = sum.stopMessage()
 	sum.blocked, sum.blockedWhy = sum.deletionBlocked()
@@ -91,9 +87,9 @@ func (sum *summary) faulty() bool {
 	return sum.Hold != nil && sum.Hold.Status == v1alpha1.StatusBlocked
 }
 
-// rollUp is one status for the whole Skyhook: the first of these that applies. Paused; blocked by an invalid spec, a missing
-// policy or what keeps it from being prepared, although all nodes may be complete; complete; what else holds all nodes; then what any node is: erroring,
-// blocked (also by a stopped rollout), in_progress, waiting.
+// rollUp is one status for the whole Skyhook: the first of these that applies. Paused; blocked by an invalid spec, a
+// missing policy or what keeps it from being prepared, although all nodes may be complete; complete; what else holds
+// all nodes; then what any node is: erroring, blocked (also by a stopped rollout), in_progress, waiting.
 func (sum *summary) rollUp() v1alpha1.Status {
 	complete := sum.count(v1alpha1.StatusComplete) == len(sum.Nodes)
 	switch {
@@ -118,8 +114,8 @@ func (sum *summary) rollUp() v1alpha1.Status {
 	return v1alpha1.StatusUnknown
 }
 
-// detail fills the per-node maps for small fleets and drops them for large ones. The package states, the largest of them,
-// also have to fit in.
+// detail fills the per-node maps for small fleets and drops them for large ones. The package states, the largest of
+// them, also have to fit in.
 func (sum *summary) detail(status *v1alpha1.SkyhookStatus) {
 	before := status.NodePriority
 	status.NodeState, status.NodeStatus, status.NodeBootIDs, status.NodePriority = nil, nil, nil, nil
@@ -131,7 +127,7 @@ func (sum *summary) detail(status *v1alpha1.SkyhookStatus) {
 	for i := range sum.Nodes {
 		n := &sum.Nodes[i]
 		status.NodeStatus[n.Name] = sum.statuses[i]
-		status.NodeBootIDs[n.Name] = cut(n.BootID, maxBootID)
+		status.NodeBootIDs[n.Name] = text.Cut(n.BootID, maxBootID)
 		room -= nodeSize(n) + stateSize(n)
 		if !sum.holds[i] {
 			continue

@@ -9,10 +9,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
-
-// maxFewNames is how many node names such a condition lists.
-const maxFewNames = 5
 
 func (c conditions) uninstall(sum *summary) {
 	in := &sum.Input
@@ -36,36 +34,39 @@ func (c conditions) uninstall(sum *summary) {
 			malformed = append(malformed, n.Name)
 		}
 	}
-	c.while(len(uninstalling) > 0, v1alpha1.ConditionUninstallInProgress, v1alpha1.ReasonUninstallInProgress, "packages are being uninstalled on "+fewNames(uninstalling))
+	c.while(len(uninstalling) > 0, v1alpha1.ConditionUninstallInProgress, v1alpha1.ReasonUninstallInProgress,
+		"packages are being uninstalled on "+onNodes(uninstalling))
 	message := ""
 	if last != nil {
-		message = fmt.Sprintf("uninstall fails on %s%s; last error: %s", fewNames(failed), triedAgain(failed, again), last.UninstallFailure.Message)
+		message = fmt.Sprintf("the uninstall fails on %s%s; last error: %s", onNodes(failed), retried(failed, again),
+			last.UninstallFailure.Message)
 	}
 	c.while(last != nil, v1alpha1.ConditionUninstallFailed, v1alpha1.ReasonUninstallPodFailing, message)
 	c.while(in.Removal != "", v1alpha1.ConditionUninstallRequired, v1alpha1.ReasonUninstallRequired, in.Removal)
 	// Readers of this API match the start of the message.
 	c.while(len(malformed) > 0, v1alpha1.ConditionNodeStateMalformed, v1alpha1.ReasonParseError, fmt.Sprintf(
-		"nodeState annotation cannot be parsed on %d node(s): %s; repair the annotation, or remove it to start over there",
-		len(malformed), firstNames(malformed, maxNames)))
+		"nodeState annotation cannot be parsed on %d node(s): %s; correct the annotation, or apply the packages again with "+
+			"kubectl annotate node NODE %s-",
+		len(malformed), text.Names(malformed), v1alpha1.AnnotationNodeStatePrefix+in.Skyhook.Name))
 	blocked := blockedDependents(sum.Input)
 	c.while(blocked != "", v1alpha1.ConditionBlocked, v1alpha1.ReasonDependencyUninstalled, blocked)
 	c.while(sum.blocked != "", v1alpha1.ConditionDeletionBlocked, sum.blocked, sum.blockedWhy)
 }
 
-// retries reports whether what failed on a node is tried again before a person does something.
+// retries reports whether what failed on a node is retried before a person does something.
 func (sum *summary) retries(n *Node) bool {
 	held := sum.Hold != nil && byPerson(sum.Hold.Frees) || n.Hold != nil && byPerson(n.Hold.Frees)
 	return !held && !n.spent() && (!n.Facts.Unavailable || n.Facts.Disturbed)
 }
 
-func triedAgain(failed, again []string) string {
+func retried(failed, again []string) string {
 	switch len(again) {
 	case 0:
 		return ""
 	case len(failed):
-		return " and is tried again"
+		return " and is retried"
 	default:
-		return ", and is tried again on " + fewNames(again)
+		return ", and is retried on " + onNodes(again)
 	}
 }
 
@@ -83,26 +84,27 @@ func blockedDependents(in Input) string {
 	if in.Deleting || AllComplete(in.Nodes) {
 		return ""
 	}
-	var texts []string
+	var list []string
 	packages := in.Skyhook.Spec.Packages
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		for _, dep := range slices.Sorted(maps.Keys(packages[name].DependsOn)) {
-			if !applies(packages[dep]) || applies(packages[name]) || in.CompleteEverywhere[name] {
+			if !packages[dep].Uninstall.Requested() || packages[name].Uninstall.Requested() || in.CompleteEverywhere[name] {
 				continue
 			}
-			text := "has been uninstalled"
+			state := "has been uninstalled"
 			if in.Installed[dep] {
-				text = "is being uninstalled"
+				state = "is being uninstalled"
 			}
-			texts = append(texts, fmt.Sprintf("package %s depends on %s, which %s", name, dep, text))
+			list = append(list, fmt.Sprintf("package %s depends on %s, which %s", name, dep, state))
 		}
 	}
-	return strings.Join(texts, "; ")
+	if len(list) == 0 {
+		return ""
+	}
+	return strings.Join(list, "; ") + "; set uninstall.apply of the dependency to false, or remove it from dependsOn"
 }
 
-func applies(p v1alpha1.Package) bool { return p.Uninstall != nil && p.Uninstall.Apply }
-
-// deletionBlocked tells why a deletion does not go on; no reason when it does.
+// deletionBlocked tells why a deletion does not progress; no reason when it does.
 func (sum *summary) deletionBlocked() (reason, message string) {
 	in := &sum.Input
 	if !in.Deleting {
@@ -113,9 +115,10 @@ func (sum *summary) deletionBlocked() (reason, message string) {
 	case len(pending) == 0:
 		return "", ""
 	case in.Hold != nil && in.Hold.Status == v1alpha1.StatusPaused:
-		return v1alpha1.ReasonPausedWithPendingUninstall, fmt.Sprintf("packages have to be uninstalled on %s; remove the annotation %s", fewNames(pending), v1alpha1.AnnotationPause)
+		return v1alpha1.ReasonPausedWithPendingUninstall, pendingMessage(in.Skyhook, "paused", v1alpha1.AnnotationPause, pending)
 	case in.Hold != nil && in.Hold.Status == v1alpha1.StatusDisabled:
-		return v1alpha1.ReasonDisabledWithPendingUninstall, fmt.Sprintf("packages have to be uninstalled on %s; remove the annotation %s", fewNames(pending), v1alpha1.AnnotationDisable)
+		return v1alpha1.ReasonDisabledWithPendingUninstall,
+			pendingMessage(in.Skyhook, "disabled", v1alpha1.AnnotationDisable, pending)
 	}
 	if in.Hold != nil {
 		if !byPerson(in.Hold.Frees) {
@@ -130,6 +133,12 @@ func (sum *summary) deletionBlocked() (reason, message string) {
 	return first.Reason, fmt.Sprintf("node %s: %s", stuck[0], first.Message) + sum.wayOut(stuck)
 }
 
+// pendingMessage says that an annotation keeps packages from being uninstalled.
+func pendingMessage(s *v1alpha1.Skyhook, stopped, annotation string, nodes []string) string {
+	return fmt.Sprintf("the Skyhook is %s, and packages have to be uninstalled on %s; continue with %s",
+		stopped, onNodes(nodes), withoutAnnotation(s, annotation))
+}
+
 // pendingNodes returns the names of the nodes on which something has to be uninstalled, sorted.
 func (sum *summary) pendingNodes() []string {
 	var pending []string
@@ -142,8 +151,8 @@ func (sum *summary) pendingNodes() []string {
 	return pending
 }
 
-// stuckNodes returns the sorted names of the nodes with which a deletion does not get on, and what is in the way on the first;
-// none while it gets on with any. One that waits for a permit waits for those.
+// stuckNodes returns the sorted names of the nodes on which a deletion does not progress, and what is in the way on the
+// first; none while it progresses on any. One that waits for a permit waits for those.
 func (sum *summary) stuckNodes() (why lifecycle.Wait, stuck []string) {
 	first, waits := "", false
 	for i := range sum.Nodes {
@@ -171,8 +180,8 @@ func (sum *summary) stuckNodes() (why lifecycle.Wait, stuck []string) {
 	return why, stuck
 }
 
-// uninstallStuck is what a deletion cannot get past on a node by itself; false when it can: what else holds the node, such as an
-// interrupt, its own or another's, ends.
+// uninstallStuck is what a deletion cannot get past on a node by itself; false when it can: what else holds the node,
+// such as an interrupt, its own or another's, ends.
 func (n *Node) uninstallStuck() (lifecycle.Wait, bool) {
 	switch {
 	case n.Hold != nil && n.Hold.Reason == v1alpha1.ReasonNodeStateMalformed:
@@ -182,7 +191,7 @@ func (n *Node) uninstallStuck() (lifecycle.Wait, bool) {
 	case n.spent(), n.needsUser() && n.Wait != nil:
 		return *n.Wait, true
 	case n.Facts.Unavailable && !n.Facts.Disturbed:
-		return lifecycle.Wait{Reason: v1alpha1.ReasonNodeNotReady, Message: "the node is not Ready"}, true
+		return lifecycle.Wait{Reason: v1alpha1.ReasonNodeNotReady, Message: "the node is not Ready; bring it back"}, true
 	}
 	return lifecycle.Wait{}, false
 }
@@ -190,9 +199,9 @@ func (n *Node) uninstallStuck() (lifecycle.Wait, bool) {
 // byPerson reports whether only a person ends a wait.
 func byPerson(f record.Frees) bool { return f == record.FreesAdministrator || f == record.FreesAuthor }
 
-// wayOut says how to give nodes up whose packages cannot be uninstalled. It names as many as it can without growing too long:
-// half of the value of an annotation would be another value, and one without the nodes that were given up before would take
-// them back.
+// wayOut says how to leave packages that cannot be uninstalled on their nodes. It names as many as it can without
+// growing too long: half of the value of an annotation would be another value, and one without the nodes that were
+// abandoned before would uninstall there again.
 func (sum *summary) wayOut(nodes []string) string {
 	const key = v1alpha1.AnnotationAbandonUninstall
 	given := strings.FieldsFunc(sum.Skyhook.Annotations[key], func(r rune) bool { return r == ',' || r == ' ' })
@@ -200,60 +209,34 @@ func (sum *summary) wayOut(nodes []string) string {
 	if len(nodes) == 0 {
 		return ""
 	}
-	most := min(len(nodes), maxFewNames)
-	set := func(which string, n int) string {
-		return fmt.Sprintf("; to leave the packages on %s, set the annotation %s=%s", which, key, strings.Join(append(slices.Clip(given), nodes[:n]...), ","))
+	most := min(len(nodes), text.MostNames)
+	command := func(which string, n int) string {
+		return fmt.Sprintf("; or leave the packages on %s with kubectl annotate skyhook %s --overwrite %s=%s",
+			which, sum.Skyhook.Name, key, strings.Join(append(slices.Clip(given), nodes[:n]...), ","))
 	}
-	if text := set(nodesNamed(nodes, most), most); len(text) <= maxWayOut {
-		return text
+	if all := command(nodesNamed(nodes, most), most); len(all) <= maxWayOut {
+		return all
 	}
 	if len(given) > 0 {
-		set = func(which string, n int) string {
-			return fmt.Sprintf("; to leave the packages on %s, append ,%s to the annotation %s", which, strings.Join(nodes[:n], ","), key)
+		command = func(which string, n int) string {
+			return fmt.Sprintf("; to leave the packages on %s, append ,%s to the annotation %s",
+				which, strings.Join(nodes[:n], ","), key)
 		}
 	}
 	for n := most; n > 0; n-- {
-		if text := set(nodesNamed(nodes, n), n); len(text) <= maxWayOut {
-			return text
+		if some := command(nodesNamed(nodes, n), n); len(some) <= maxWayOut {
+			return some
 		}
 	}
-	return set("this node", 1)
+	return command("this node", 1)
 }
 
-// fewNames joins up to five names and counts the rest, after the word node or nodes.
-func fewNames(names []string) string { return nodesNamed(names, maxFewNames) }
+// onNodes names the first nodes and counts the rest, after the word node or nodes.
+func onNodes(names []string) string { return nodesNamed(names, text.MostNames) }
 
 func nodesNamed(names []string, n int) string {
 	if len(names) == 1 {
 		return "node " + names[0]
 	}
-	return "nodes " + firstNames(names, n)
-}
-
-// firstNames joins up to n names, sorted, and fewer where they are long, and counts the rest.
-func firstNames(names []string, n int) string {
-	names = slices.Sorted(slices.Values(names))
-	n = min(n, len(names))
-	for n > 1 && len(strings.Join(names[:n], ", ")) > maxNamesBytes {
-		n--
-	}
-	if more := len(names) - n; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), more)
-	}
-	return strings.Join(names, ", ")
-}
-
-// plural counts things.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-func nodesAre(n int) string {
-	if n == 1 {
-		return "1 node is"
-	}
-	return fmt.Sprintf("%d nodes are", n)
+	return "nodes " + text.First(names, n)
 }

@@ -60,32 +60,32 @@ func TestUninstallConditions(t *testing.T) {
 		},
 		{
 			name: "more than anybody reads", nodes: uninstalling(nodes("n7; n6; n5; n4; n3; n2; n1")),
-			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on nodes n1, n2, n3, n4, n5 and 2 more",
+			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on nodes n1, n2, n3, n4, n5, n6, n7",
 		},
 		{
 			name: "the last error is shown", nodes: uninstalling(nodes("n1; n2; n3"), "first", "last"),
 			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on nodes n1, n2, n3\n" +
-				"UninstallFailed UninstallPodFailing: uninstall fails on nodes n1, n2 and is tried again; last error: last",
+				"UninstallFailed UninstallPodFailing: the uninstall fails on nodes n1, n2 and is retried; last error: last",
 		},
 		{
 			name: "it is not tried again", nodes: uninstalling(nodes("n1 spent=RetriesExhausted"), "last"),
 			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on node n1\n" +
-				"UninstallFailed UninstallPodFailing: uninstall fails on node n1; last error: last",
+				"UninstallFailed UninstallPodFailing: the uninstall fails on node n1; last error: last",
 		},
 		{
 			name: "it is tried again on some", nodes: uninstalling(nodes("n1 spent=StageTimeout; n2 erroring; n3 erroring held=WaitingForSkyhook; n4 erroring not-ready"), "1", "2", "3", "4"),
 			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on nodes n1, n2, n3, n4\n" +
-				"UninstallFailed UninstallPodFailing: uninstall fails on nodes n1, n2, n3, n4, and is tried again on nodes n2, n3; last error: 4",
+				"UninstallFailed UninstallPodFailing: the uninstall fails on nodes n1, n2, n3, n4, and is retried on nodes n2, n3; last error: 4",
 		},
 		{
 			name: "paused", nodes: uninstalling(nodes("n1 erroring"), "last"), hold: holdPaused,
 			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on node n1\n" +
-				"UninstallFailed UninstallPodFailing: uninstall fails on node n1; last error: last",
+				"UninstallFailed UninstallPodFailing: the uninstall fails on node n1; last error: last",
 		},
 		{
 			name: "ignored", nodes: uninstalling(nodes("n1 erroring held=NodeIgnored"), "last"),
 			want: "UninstallInProgress UninstallInProgress: packages are being uninstalled on node n1\n" +
-				"UninstallFailed UninstallPodFailing: uninstall fails on node n1; last error: last",
+				"UninstallFailed UninstallPodFailing: the uninstall fails on node n1; last error: last",
 		},
 		{
 			name: "left the spec too early", nodes: nodes("n1 complete"), removal: "put it back",
@@ -93,12 +93,14 @@ func TestUninstallConditions(t *testing.T) {
 		},
 		{
 			name: "unreadable", nodes: nodes("n1 held=NodeStateMalformed; n2 held=NodeIgnored; n3 held=NodeStateMalformed"),
-			want: "NodeStateMalformed ParseError: nodeState annotation cannot be parsed on 2 node(s): n1, n3; repair the annotation, or remove it to start over there",
+			want: "NodeStateMalformed ParseError: nodeState annotation cannot be parsed on 2 node(s): n1, n3; correct the annotation, or apply the packages again with " +
+				"kubectl annotate node NODE skyhook.nvidia.com/nodeState_demo-",
 		},
 		{
 			name: "unreadable on more than anybody reads", nodes: nodes(strings.Repeat("n9 held=NodeStateMalformed;", 12) + "n1 held=NodeStateMalformed"),
 			want: "NodeStateMalformed ParseError: nodeState annotation cannot be parsed on 13 node(s): n1" + strings.Repeat(", n9", 9) +
-				" and 3 more; repair the annotation, or remove it to start over there",
+				" and 3 more; correct the annotation, or apply the packages again with " +
+				"kubectl annotate node NODE skyhook.nvidia.com/nodeState_demo-",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -138,6 +140,7 @@ func TestBlockedDependents(t *testing.T) {
 		}
 		return deps
 	}
+	const help = "; set uninstall.apply of the dependency to false, or remove it from dependsOn"
 	for _, c := range []struct {
 		name                  string
 		packages              map[string]v1alpha1.Package
@@ -149,11 +152,11 @@ func TestBlockedDependents(t *testing.T) {
 		{name: "nothing goes", packages: map[string]v1alpha1.Package{"a": {}, "b": {DependsOn: on("a")}}},
 		{
 			name: "it goes", packages: map[string]v1alpha1.Package{"a": {Uninstall: apply}, "b": {DependsOn: on("a")}}, installed: map[string]bool{"a": true},
-			want: "package b depends on a, which is being uninstalled",
+			want: "package b depends on a, which is being uninstalled" + help,
 		},
 		{
 			name: "it is gone", packages: map[string]v1alpha1.Package{"a": {Uninstall: apply}, "b": {DependsOn: on("a")}},
-			want: "package b depends on a, which has been uninstalled",
+			want: "package b depends on a, which has been uninstalled" + help,
 		},
 		{name: "both go", packages: map[string]v1alpha1.Package{"a": {Uninstall: apply}, "b": {DependsOn: on("a"), Uninstall: apply}}},
 		{
@@ -169,7 +172,7 @@ func TestBlockedDependents(t *testing.T) {
 			},
 			installed: map[string]bool{"b": true},
 			want: "package c depends on a, which has been uninstalled; package d depends on a, which has been uninstalled; " +
-				"package d depends on b, which is being uninstalled",
+				"package d depends on b, which is being uninstalled" + help,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -194,7 +197,7 @@ func TestDeletionBlocked(t *testing.T) {
 	paused.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
 	disabled.Annotations = map[string]string{v1alpha1.AnnotationDisable: "true"}
 	one, two, left := skyhook(1, permit("n1", 0)), skyhook(2, permit("n1", 0), permit("n2", 1)), skyhook(2, permit("n1", 0), permit("left", 1))
-	const leave = "; to leave the packages on %s, set the annotation skyhook.nvidia.com/abandon-uninstall=%s"
+	const leave = "; or leave the packages on %s with kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=%s"
 	for _, c := range []struct {
 		name     string
 		skyhook  *v1alpha1.Skyhook
@@ -213,11 +216,11 @@ func TestDeletionBlocked(t *testing.T) {
 		{name: "the node reboots for the uninstall's own interrupt", nodes: "n1 cordoned in_progress not-ready wait=WaitingForReboot"},
 		{
 			name: "the last node is away", nodes: "n1 complete; n2 not-ready",
-			want: "NodeNotReady: node n2: the node is not Ready" + fmt.Sprintf(leave, "node n2", "n2"),
+			want: "NodeNotReady: node n2: the node is not Ready; bring it back" + fmt.Sprintf(leave, "node n2", "n2"),
 		},
 		{
 			name: "the first by name, whichever is listed first", nodes: "n2 held=NodeIgnored; n3 not-ready; n1 not-ready",
-			want: "NodeNotReady: node n1: the node is not Ready" + fmt.Sprintf(leave, "nodes n1, n2, n3", "n1,n2,n3"),
+			want: "NodeNotReady: node n1: the node is not Ready; bring it back" + fmt.Sprintf(leave, "nodes n1, n2, n3", "n1,n2,n3"),
 		},
 		{
 			name: "ignored counts before away", nodes: "n1 not-ready held=NodeIgnored",
@@ -233,11 +236,11 @@ func TestDeletionBlocked(t *testing.T) {
 		},
 		{
 			name: "more than anybody reads", nodes: "n1 not-ready; n2 not-ready; n3 not-ready; n4 not-ready; n5 not-ready; n6 not-ready; n7 not-ready",
-			want: "NodeNotReady: node n1: the node is not Ready" + fmt.Sprintf(leave, "nodes n1, n2, n3, n4, n5 and 2 more", "n1,n2,n3,n4,n5"),
+			want: "NodeNotReady: node n1: the node is not Ready; bring it back" + fmt.Sprintf(leave, "nodes n1, n2, n3, n4, n5, n6, n7", "n1,n2,n3,n4,n5,n6,n7"),
 		},
 		{
 			name: "one died at work, for which others wait", skyhook: one, nodes: "n2; n1 in_progress not-ready; n3",
-			want: "NodeNotReady: node n1: the node is not Ready" + fmt.Sprintf(leave, "node n1", "n1"),
+			want: "NodeNotReady: node n1: the node is not Ready; bring it back" + fmt.Sprintf(leave, "node n1", "n1"),
 		},
 		{name: "one died at work, another works", skyhook: two, nodes: "n1 in_progress not-ready; n2 in_progress; n3"},
 		{
@@ -252,12 +255,14 @@ func TestDeletionBlocked(t *testing.T) {
 		{name: "it is not tried again on one, and goes on elsewhere", skyhook: two, nodes: "n1 spent=RetriesExhausted; n2"},
 		{
 			name: "paused", skyhook: paused, nodes: "n1; n2 complete; n3",
-			want: "PausedWithPendingUninstall: packages have to be uninstalled on nodes n1, n3; remove the annotation skyhook.nvidia.com/pause",
+			want: "PausedWithPendingUninstall: the Skyhook is paused, and packages have to be uninstalled on nodes n1, n3; " +
+				"continue with kubectl annotate skyhook demo skyhook.nvidia.com/pause-",
 		},
 		{name: "paused, with nothing to do", skyhook: paused, nodes: "n1 complete"},
 		{
 			name: "disabled", skyhook: disabled, nodes: "n1",
-			want: "DisabledWithPendingUninstall: packages have to be uninstalled on node n1; remove the annotation skyhook.nvidia.com/disable",
+			want: "DisabledWithPendingUninstall: the Skyhook is disabled, and packages have to be uninstalled on node n1; " +
+				"continue with kubectl annotate skyhook demo skyhook.nvidia.com/disable-",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -281,12 +286,12 @@ func TestDeletionBlocked(t *testing.T) {
 
 // TestWayOutKeepsWhatWasGivenUp: to do what it says takes no node back in that was given up before.
 func TestWayOutKeepsWhatWasGivenUp(t *testing.T) {
-	const set = "; to leave the packages on %s, set the annotation skyhook.nvidia.com/abandon-uninstall=%s"
+	const set = "; or leave the packages on %s with kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=%s"
 	long := strings.Repeat("x", 200)
 	for _, c := range []struct{ name, given, nodes, want string }{
 		{"another", "n1", "n1 complete not-ready; n2 not-ready", fmt.Sprintf(set, "node n2", "n1,n2")},
 		{"as people write it", " n3 , n1,", "n2 not-ready", fmt.Sprintf(set, "node n2", "n3,n1,n2")},
-		{"five at a time", "n1,n2,n3,n4,n5", "n6 not-ready; n7 not-ready", fmt.Sprintf(set, "nodes n6, n7", "n1,n2,n3,n4,n5,n6,n7")},
+		{"beside five others", "n1,n2,n3,n4,n5", "n6 not-ready; n7 not-ready", fmt.Sprintf(set, "nodes n6, n7", "n1,n2,n3,n4,n5,n6,n7")},
 		{"it is on its way", "n1", "n1 not-ready", ""},
 		{
 			"too many to name", strings.Repeat("given-up,", 40) + "n5", "n6 not-ready; n7 not-ready",
@@ -302,7 +307,7 @@ func TestWayOutKeepsWhatWasGivenUp(t *testing.T) {
 			s.Annotations = map[string]string{v1alpha1.AnnotationAbandonUninstall: c.given}
 			status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes(c.nodes), Deleting: true, Now: now})
 			b := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionDeletionBlocked)
-			if b == nil || !strings.HasSuffix(b.Message, ": the node is not Ready"+c.want) {
+			if b == nil || !strings.HasSuffix(b.Message, ": the node is not Ready; bring it back"+c.want) {
 				t.Errorf("got %+v\nwant it to end with %s", b, c.want)
 			}
 		})
@@ -313,7 +318,8 @@ func TestWayOutKeepsWhatWasGivenUp(t *testing.T) {
 func TestDeletionThatCannotBePrepared(t *testing.T) {
 	status := rollout.Plan(rollout.Input{Skyhook: skyhook(0), Nodes: nodes("n1; n2 complete"), Hold: holdUnprepared, Deleting: true, Now: now})
 	c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionDeletionBlocked)
-	const want = "taken; to leave the packages on node n1, set the annotation skyhook.nvidia.com/abandon-uninstall=n1"
+	const want = "taken; or leave the packages on node n1 with " +
+		"kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=n1"
 	if c == nil || c.Reason != "ConfigMapConflict" || c.Message != want {
 		t.Errorf("the condition is %+v", c)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // maxWaiting bounds the list of reasons for which nodes wait, maxFull what the one for a permit names.
@@ -35,13 +36,13 @@ func (sum *summary) idle(i int) (lifecycle.Wait, bool) {
 	case n.Facts.NeedsAuthor && n.Wait != nil:
 		return *n.Wait, true
 	case n.Facts.Unavailable:
-		return notReady, true
+		return n.notReady(), true
 	}
 	return lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForPermit, Frees: record.FreesOther}, true
 }
 
-// waiting counts the nodes that wait, by reason. Each has the message of its first node by name, but a permit is the matter
-// of all nodes.
+// waiting counts the nodes that wait, by reason. Each has the message of its first node by name, but a permit is the
+// matter of all nodes.
 func (sum *summary) waiting() []v1alpha1.WaitingNodes {
 	type waiters struct {
 		nodes   int
@@ -69,7 +70,7 @@ func (sum *summary) waiting() []v1alpha1.WaitingNodes {
 		if reason == v1alpha1.ReasonWaitingForPermit {
 			s.message = sum.full()
 		}
-		list = append(list, v1alpha1.WaitingNodes{Reason: reason, Nodes: s.nodes, Message: shorten(s.message, maxDetail)})
+		list = append(list, v1alpha1.WaitingNodes{Reason: reason, Nodes: s.nodes, Message: text.Shorten(s.message, maxDetail)})
 	}
 	slices.SortFunc(list, func(a, b v1alpha1.WaitingNodes) int {
 		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Reason, b.Reason))
@@ -98,7 +99,7 @@ func distinct(list []v1alpha1.WaitingNodes) []v1alpha1.WaitingNodes {
 
 // full says what keeps nodes from getting a permit that nothing else holds back, compartment by compartment.
 func (sum *summary) full() string {
-	var texts []string
+	var list []string
 	for k := range sum.compartments {
 		c := &sum.compartments[k]
 		waits := slices.ContainsFunc(c.nodes, func(i int32) bool {
@@ -108,45 +109,45 @@ func (sum *summary) full() string {
 		if !waits {
 			continue
 		}
-		text := sum.fullIn(c)
+		why := sum.fullIn(c)
 		if len(sum.compartments) > 1 {
-			text = "compartment " + cut(c.name, maxNameBytes) + ": " + text
+			why = "compartment " + text.Cut(c.name, maxNameBytes) + ": " + why
 		}
-		texts = append(texts, text)
+		list = append(list, why)
 	}
-	if more := len(texts) - maxFull; more > 0 {
-		texts = append(texts[:maxFull], plural(more, "more compartment"))
+	if more := len(list) - maxFull; more > 0 {
+		list = append(list[:maxFull], text.Count(more, "more compartment"))
 	}
-	return strings.Join(texts, "; ")
+	return strings.Join(list, "; ")
 }
 
 func (sum *summary) fullIn(c *compartment) string {
 	names := sum.working(c)
 	switch {
 	case c.state.ShouldStop && !sum.Deleting:
-		return "stopped after bad batches"
+		return "bad batches stopped it; see the condition " + v1alpha1.ConditionRolloutStopped
 	case len(names) >= c.ceiling:
-		return fmt.Sprintf("budget %d is used by %s", c.ceiling, firstNames(names, maxStoppedNodes))
+		return fmt.Sprintf("the budget of %s is used by %s", text.Count(c.ceiling, "node"), text.Names(names))
 	case len(sum.permits) >= MaxPermits:
-		return fmt.Sprintf("%d nodes work, which is the most for one Skyhook", MaxPermits)
+		return fmt.Sprintf("%d nodes have a permit, which is the most for one Skyhook", MaxPermits)
 	case c.crowded:
 		return fmt.Sprintf("%d nodes have a permit, and the status has no room for more", len(sum.permits))
 	case c.state.BatchSize > 0:
-		return "the batch with " + firstNames(names, maxStoppedNodes) + " is not over"
+		return fmt.Sprintf("the batch is not over: %s", isInProgress(names))
 	}
 	batch := "first"
 	if c.state.CurrentBatch > 1 {
 		batch = "next"
 	}
-	return fmt.Sprintf("the %s batch starts when %s done", batch, nodesDone(names))
+	return fmt.Sprintf("the %s batch has not started: %s", batch, isInProgress(names))
 }
 
-// nodesDone are the nodes that have to be done.
-func nodesDone(names []string) string {
+// isInProgress says which nodes have to be done first.
+func isInProgress(names []string) string {
 	if len(names) == 1 {
-		return names[0] + " is"
+		return "node " + names[0] + " is in progress"
 	}
-	return firstNames(names, maxStoppedNodes) + " are"
+	return "nodes " + text.Names(names) + " are in progress"
 }
 
 // working names the nodes that count against the ceiling of a compartment.

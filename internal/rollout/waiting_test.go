@@ -36,19 +36,19 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 		want     string
 	}{
 		{name: "nobody", nodes: "n1 complete; n2"},
-		{name: "for a permit", permits: two, nodes: "n1 in_progress; n2; n3; n4", want: "2 WaitingForPermit: budget 2 is used by n1, n2"},
-		{name: "for the permits of this pass", nodes: "n1; n2; n3", want: "1 WaitingForPermit: budget 2 is used by n1, n2"},
+		{name: "for a permit", permits: two, nodes: "n1 in_progress; n2; n3; n4", want: "2 WaitingForPermit: the budget of 2 nodes is used by n1, n2"},
+		{name: "for the permits of this pass", nodes: "n1; n2; n3", want: "1 WaitingForPermit: the budget of 2 nodes is used by n1, n2"},
 		{
 			name: "for nodes that are disturbed without a permit", nodes: "n1 cordoned held=NodeIgnored; n2 cordoned held=NodeIgnored; n3",
-			want: "2 NodeIgnored: held: NodeIgnored\n1 WaitingForPermit: budget 2 is used by n1, n2",
+			want: "2 NodeIgnored: held: NodeIgnored\n1 WaitingForPermit: the budget of 2 nodes is used by n1, n2",
 		},
 		{
 			name: "for a node that left", permits: []v1alpha1.Permit{permit("left", 0), permit("n1", 1)}, departed: map[string]rollout.Departed{"left": {}},
-			nodes: "n1; n2", want: "1 WaitingForPermit: budget 2 is used by left, n1",
+			nodes: "n1; n2", want: "1 WaitingForPermit: the budget of 2 nodes is used by left, n1",
 		},
 		{
-			name: "for several reasons", permits: two, want: "1 NodeNotReady: the node is not Ready; it gets its turn when it is\n" +
-				"1 WaitingForPermit: budget 2 is used by n1, n2\n2 WaitingForSkyhook: held: WaitingForSkyhook\n1 X: blocked: X",
+			name: "for several reasons", permits: two, want: "1 NodeNotReady: the node is not Ready, so it gets no permit; bring it back, or delete it with kubectl delete node c\n" +
+				"1 WaitingForPermit: the budget of 2 nodes is used by n1, n2\n2 WaitingForSkyhook: held: WaitingForSkyhook\n1 X: blocked: X",
 			nodes: "n1; n2; n3; a held=WaitingForSkyhook; b held=WaitingForSkyhook; c not-ready; d blocked=X done=4/0; e erroring; f complete",
 		},
 		{name: "paused", permits: two, nodes: "n1; n2 erroring; n3 complete; n4 held=NodeIgnored", hold: holdPaused, want: "3 Paused: paused"},
@@ -56,24 +56,24 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 		{name: "invalid", nodes: "n1; n2 held=NodeIgnored; n3 complete", hold: holdInvalid, want: "1 NodeIgnored: held: NodeIgnored\n1 SpecInvalid: spec.serial: no"},
 		{
 			name: "for a batch", permits: two[:1], policy: policy(t, byTwos), state: "{currentBatch: 1, batchSize: 2}",
-			nodes: "n1; n2 complete; n3; n4", want: "2 WaitingForPermit: the batch with n1 is not over",
+			nodes: "n1; n2 complete; n3; n4", want: "2 WaitingForPermit: the batch is not over: node n1 is in progress",
 		},
 		{
 			name: "for the first batch", permits: two, policy: byFours,
-			nodes: "n1 in_progress; n2; n3; n4", want: "2 WaitingForPermit: the first batch starts when n1, n2 are done",
+			nodes: "n1 in_progress; n2; n3; n4", want: "2 WaitingForPermit: the first batch has not started: nodes n1, n2 are in progress",
 		},
 		{
 			name: "for the next batch", permits: two[:1], policy: byFours, state: "{currentBatch: 3}",
-			nodes: "n1 in_progress; n2; n3; n4 complete done=4/7", want: "2 WaitingForPermit: the next batch starts when n1 is done",
+			nodes: "n1 in_progress; n2; n3; n4 complete done=4/7", want: "2 WaitingForPermit: the next batch has not started: node n1 is in progress",
 		},
 		{
 			name: "in compartments", permits: two, policy: byZone, state: "{currentBatch: 1, batchSize: 2}",
-			nodes: "n1 tier=gpu; n3 tier=gpu; n2; n4; n5 complete done=4/9", want: "2 WaitingForPermit: compartment gpu: budget 1 is used by n1; " +
-				"compartment __default__: the batch with n2 is not over",
+			nodes: "n1 tier=gpu; n3 tier=gpu; n2; n4; n5 complete done=4/9", want: "2 WaitingForPermit: compartment gpu: the budget of 1 node is used by n1; " +
+				"compartment __default__: the batch is not over: node n2 is in progress",
 		},
 		{
 			name: "in a stopped compartment", policy: byZone, state: stoppedState,
-			nodes: "n1; n2; n3 tier=gpu", want: "2 WaitingForPermit: compartment __default__: stopped after bad batches",
+			nodes: "n1; n2; n3 tier=gpu", want: "2 WaitingForPermit: compartment __default__: bad batches stopped it; see the condition RolloutStopped",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,7 +93,7 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 func TestWaitingForMaxPermits(t *testing.T) {
 	s := skyhook(0)
 	status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: fleet(3000), Now: now})
-	if got := waitingText(status); !strings.HasPrefix(got, "2000 WaitingForPermit: budget 1000 is used by node-") || !strings.HasSuffix(got, " and 995 more") {
+	if got := waitingText(status); !strings.HasPrefix(got, "2000 WaitingForPermit: the budget of 1000 nodes is used by node-") || !strings.HasSuffix(got, " and 995 more") {
 		t.Errorf("got %s", got)
 	}
 	status = rollout.Plan(rollout.Input{Skyhook: s, Nodes: named(3000, 253), Now: now})

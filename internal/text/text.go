@@ -56,8 +56,8 @@ func Cut(text string, limit int) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// Shorten makes a message of at most limit bytes by leaving out of its middle, between two words: it begins with what is
-// the matter and ends with what helps, such as a command, which is of no use in parts.
+// Shorten makes a message of at most limit bytes by leaving out of its middle, between two words: it begins with what
+// is the matter and ends with what helps, such as a command, which is of no use in parts.
 func Shorten(message string, limit int) string {
 	const gap = " ..."
 	if len(message) <= limit {

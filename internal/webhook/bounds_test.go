@@ -31,8 +31,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/admission"
 )
 
-// mebibyte, and what the worst review may allocate: garbage counts, so what is held at one time is less. maxTime is that of
-// processors: how long it takes depends on who else uses them.
+// mebibyte, and what the worst review may allocate: garbage counts, so what is held at one time is less. maxTime is
+// that of processors: how long it takes depends on who else uses them.
 const (
 	mebibyte     = 1 << 20
 	maxAllocated = 100 * mebibyte
@@ -145,7 +145,8 @@ func post(h http.Handler, path string, body []byte) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestReviewsOfAnybody: who is not the API server can ask as well, and must not get more of the operator than an answer.
+// TestReviewsOfAnybody: who is not the API server can ask as well, and must not get more of the operator than an
+// answer.
 func TestReviewsOfAnybody(t *testing.T) {
 	h := asked(newCounting(), newCounting())
 	for name, c := range worst() {
@@ -319,7 +320,7 @@ func TestCacheThatIsLate(t *testing.T) {
 func TestNewSkyhooksTellNoNodes(t *testing.T) {
 	v := &skyhooks{cached: newCounting(node("secret-node", "{")), live: newCounting()}
 	got, err := v.ValidateCreate(t.Context(), parse[*v1alpha1.Skyhook](t, manifest("demo", applied)))
-	if text := strings.Join(got, "\n"); err != nil || strings.Contains(text, "secret") || !strings.Contains(text, "cannot be read: on 1 nodes") {
+	if text := strings.Join(got, "\n"); err != nil || strings.Contains(text, "secret") || !strings.Contains(text, "what is installed on 1 node is not known") {
 		t.Errorf("warns %q, error %v", got, err)
 	}
 }
@@ -333,7 +334,8 @@ func TestNobodyWaitsForTheAnswer(t *testing.T) {
 	}
 }
 
-// TestBoundsOfTheSchema: the API server refuses by the CRD what is refused here, so what it stores is never out of bounds.
+// TestBoundsOfTheSchema: the API server refuses by the CRD what is refused here, so what it stores is never out of
+// bounds.
 func TestBoundsOfTheSchema(t *testing.T) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	raw, err := os.ReadFile("../../config/crd/skyhook.nvidia.com_skyhooks.yaml")

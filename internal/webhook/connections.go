@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// connections are those of a server that are open. One more than allowed costs another, never the new one: whoever holds
-// all of them must not shut the API server out. It is one of the address that has the most, so that strangers lose their
-// own; of these one without a request, and the one on which nothing happened for longest.
+// connections are those of a server that are open. One more than allowed costs another, never the new one: whoever
+// holds all of them must not shut the API server out. It is one of the address that has the most, so that strangers
+// lose their own; of these one without a request, and the one on which nothing happened for longest.
 type connections struct {
 	most int
 

@@ -262,7 +262,8 @@ func (c *cluster) respec(s *v1alpha1.Skyhook, spec string) error {
 	return err
 }
 
-// installed makes nodes whose records have packages ("name|version") of a Skyhook, and waits until the webhooks see them.
+// installed makes nodes whose records have packages ("name|version") of a Skyhook, and waits until the webhooks see
+// them.
 func (c *cluster) installed(skyhook string, nodes []string, packages ...string) {
 	c.Helper()
 	entries := map[string]record.Entry{}

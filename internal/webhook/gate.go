@@ -11,8 +11,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Anybody who reaches the port can ask: the API server shows no certificate unless its administrator gives it one. So what
-// one review may cost is bounded before it is read, and so is how many are read at a time.
+// Anybody who reaches the port can ask: the API server shows no certificate unless its administrator gives it one. So
+// what one review may cost is bounded before it is read, and so is how many are read at a time.
 const (
 	// maxBody is how many bytes a review may have: the API server takes objects of 3 MiB, and sends two of them. It is
 	// controller-runtime's bound as well.

@@ -123,7 +123,8 @@ func TestUnreadableRecordsAreToldOf(t *testing.T) {
 	s := parse[*v1alpha1.Skyhook](t, manifest("demo", ""))
 	s.Annotations = map[string]string{"skyhook.nvidia.com/abandon-uninstall": "abandoned"}
 	got, err := v.ValidateUpdate(t.Context(), old, s)
-	want := []string{"what is installed there is not known, because annotation skyhook.nvidia.com/nodeState_demo cannot be read: n1, n2"}
+	want := []string{"what is installed on nodes n1, n2 is not known, because the annotation skyhook.nvidia.com/nodeState_demo there " +
+		"cannot be read; correct the annotation, or remove it"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -164,7 +165,8 @@ func TestFailuresAreNoRefusals(t *testing.T) {
 	}
 }
 
-// TestWithoutMatchConditions: where the chart's conditions are missing, the handlers themselves let metadata and deletion pass.
+// TestWithoutMatchConditions: where the chart's conditions are missing, the handlers themselves let metadata and
+// deletion pass.
 func TestWithoutMatchConditions(t *testing.T) {
 	v, p := &skyhooks{}, &policies{}
 	bad := parse[*v1alpha1.Skyhook](t, cycle("demo"))

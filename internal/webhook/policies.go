@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // policies judges DeploymentPolicies.
@@ -23,17 +23,20 @@ func (v *policies) ValidateCreate(_ context.Context, p *v1alpha1.DeploymentPolic
 }
 
 // ValidateUpdate judges a change of the spec; everything else passes.
-func (v *policies) ValidateUpdate(_ context.Context, old, p *v1alpha1.DeploymentPolicy) (ctrladmission.Warnings, error) {
+func (v *policies) ValidateUpdate(
+	_ context.Context, old, p *v1alpha1.DeploymentPolicy,
+) (ctrladmission.Warnings, error) {
 	if p.DeletionTimestamp != nil || equality.Semantic.DeepEqual(old.Spec, p.Spec) {
 		return nil, nil
 	}
 	return nil, refusal(admission.CheckPolicy(p))
 }
 
-// ValidateDelete refuses while a Skyhook names the policy. It reads live: a policy is often deleted right after the Skyhook
-// that named it.
+// ValidateDelete refuses while a Skyhook names the policy. It reads live: a policy is often deleted right after the
+// Skyhook that named it.
 func (v *policies) ValidateDelete(ctx context.Context, p *v1alpha1.DeploymentPolicy) (ctrladmission.Warnings, error) {
-	err := checkStored(ctx, p, "deploymentpolicies", v.cached, v.live, func() *v1alpha1.DeploymentPolicy { return &v1alpha1.DeploymentPolicy{} })
+	have := func() *v1alpha1.DeploymentPolicy { return &v1alpha1.DeploymentPolicy{} }
+	err := checkStored(ctx, p, "deploymentpolicies", v.cached, v.live, have)
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +53,6 @@ func (v *policies) ValidateDelete(ctx context.Context, p *v1alpha1.DeploymentPol
 	if len(users) == 0 {
 		return nil, nil
 	}
-	slices.Sort(users)
-	word := "Skyhooks"
-	if len(users) == 1 {
-		word = "Skyhook"
-	}
-	return nil, fmt.Errorf("DeploymentPolicy %s is still referenced by %d %s: %s; take it out of spec.deploymentPolicy there, "+
-		"or wait until those that are being deleted are gone, and delete it again", p.Name, len(users), word, admission.FirstNames(users))
+	return nil, fmt.Errorf("DeploymentPolicy %s is still referenced by %s: %s; remove it from their spec.deploymentPolicy, or wait "+
+		"until those that are being deleted are gone, and delete it again", p.Name, text.Count(len(users), "Skyhook"), text.Names(users))
 }

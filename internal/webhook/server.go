@@ -20,11 +20,12 @@ type bounds struct {
 	headerBytes int
 	// header is the time for the headers of a request, and before for the TLS handshake.
 	header time.Duration
-	// request is the time for all of a request: also of one that the gate does not let in, or whose path is not known, as the
-	// HTTP server reads the rest of its body before it answers. answer is the time until the answer is taken, and longer.
+	// request is the time for all of a request: also of one that the gate does not let in, or whose path is not known, as
+	// the HTTP server reads the rest of its body before it answers. answer is the time until the answer is taken, and
+	// longer.
 	request, answer time.Duration
-	// idle is the time without a request. The API server closes what it did not use for 90 s. It should be the one to do so:
-	// a review that is sent into a connection that the other side is about to close is lost.
+	// idle is the time without a request. The API server closes what it did not use for 90 s. It should be the one to do
+	// so: a review that is sent into a connection that the other side is about to close is lost.
 	idle time.Duration
 }
 
@@ -63,8 +64,11 @@ func (s *Server) Start(ctx context.Context) error {
 }
 
 func (s *Server) serve(ctx context.Context, listener net.Listener) error {
-	// HTTP/1.1 only, which is what the API server speaks to webhooks: one request at a time is all that a connection holds.
-	secure := tls.NewListener(listener, &tls.Config{GetCertificate: s.certificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+	// HTTP/1.1 only, which is what the API server speaks to webhooks: one request at a time is all that a connection
+	// holds.
+	secure := tls.NewListener(listener, &tls.Config{
+		GetCertificate: s.certificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+	})
 	patience := shutdownTime
 	return (&manager.Server{Name: "webhooks", Listener: secure, ShutdownTimeout: &patience, Server: &http.Server{
 		Handler:           s.WebhookMux(),

@@ -16,6 +16,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // skyhooks judges Skyhooks.
@@ -29,8 +30,8 @@ func (v *skyhooks) ValidateCreate(ctx context.Context, s *v1alpha1.Skyhook) (ctr
 	return v.judge(ctx, nil, s)
 }
 
-// ValidateUpdate judges a change of the spec. Everything else passes: a Skyhook that is wrong must be possible to pause and
-// to delete.
+// ValidateUpdate judges a change of the spec. Everything else passes: a Skyhook that is wrong must be possible to pause
+// and to delete.
 func (v *skyhooks) ValidateUpdate(ctx context.Context, old, s *v1alpha1.Skyhook) (ctrladmission.Warnings, error) {
 	if s.DeletionTimestamp != nil || equality.Semantic.DeepEqual(old.Spec, s.Spec) {
 		return nil, nil
@@ -110,8 +111,8 @@ func (v *skyhooks) checkStored(ctx context.Context, old *v1alpha1.Skyhook) error
 	return checkStored(ctx, old, "skyhooks", v.cached, v.live, func() *v1alpha1.Skyhook { return &v1alpha1.Skyhook{} })
 }
 
-// targeted are the nodes that either Skyhook selects. On others nothing is undone any more, so nothing waits for them. What
-// cannot be parsed selects nothing; it is a problem of its own.
+// targeted are the nodes that either Skyhook selects. On others nothing is undone any more, so nothing waits for them.
+// What cannot be parsed selects nothing; it is a problem of its own.
 func targeted(nodes []corev1.Node, skyhooks ...*v1alpha1.Skyhook) []corev1.Node {
 	var selectors []labels.Selector
 	for _, s := range skyhooks {
@@ -129,7 +130,9 @@ func targeted(nodes []corev1.Node, skyhooks ...*v1alpha1.Skyhook) []corev1.Node 
 }
 
 // read decodes the records of all nodes that the Skyhook does not give up.
-func read(ctx context.Context, s *v1alpha1.Skyhook, nodes []corev1.Node) (records map[string]record.Node, unreadable []string, err error) {
+func read(
+	ctx context.Context, s *v1alpha1.Skyhook, nodes []corev1.Node,
+) (records map[string]record.Node, unreadable []string, err error) {
 	abandoned := admission.Abandoned(s)
 	records = map[string]record.Node{}
 	for i := range nodes {
@@ -156,10 +159,10 @@ func warnUnreadable(skyhook string, nodes []string, named bool) []string {
 	if len(nodes) == 0 {
 		return nil
 	}
-	where := admission.FirstNames(nodes)
-	if !named {
-		where = fmt.Sprintf("on %d nodes", len(nodes))
+	where := text.Count(len(nodes), "node")
+	if named {
+		where = "nodes " + text.Names(nodes)
 	}
-	return []string{"what is installed there is not known, because annotation " + v1alpha1.AnnotationNodeStatePrefix + skyhook +
-		" cannot be read: " + where}
+	return []string{fmt.Sprintf("what is installed on %s is not known, because the annotation %s there cannot be read; "+
+		"correct the annotation, or remove it", where, v1alpha1.AnnotationNodeStatePrefix+skyhook)}
 }

@@ -1,5 +1,5 @@
-// Package webhook answers the API server's questions about Skyhooks and DeploymentPolicies before they are stored. What is
-// right and wrong is said by package admission; this one reads what the answer depends on.
+// Package webhook answers the API server's questions about Skyhooks and DeploymentPolicies before they are stored. What
+// is right and wrong is said by package admission; this one reads what the answer depends on.
 package webhook
 
 import (
@@ -27,8 +27,8 @@ const (
 	PolicyPath  = "/validate-skyhook-nvidia-com-v1alpha1-deploymentpolicy"
 )
 
-// Register has the server answer. cached reads nodes, of which there are many; live reads what was perhaps made a moment
-// ago. The rules are the operator's own, by which it holds what is stored.
+// Register has the server answer. cached reads nodes, of which there are many; live reads what was perhaps made a
+// moment ago. The rules are the operator's own, by which it holds what is stored.
 func Register(server webhook.Server, scheme *runtime.Scheme, cached, live client.Reader, rules admission.ImageRules) {
 	for path, h := range gated(clock.RealClock{}, map[string]http.Handler{
 		SkyhookPath: ctrladmission.WithValidator(scheme, &skyhooks{cached: cached, live: live, images: rules}),

@@ -173,7 +173,7 @@ func policyStaysWhileItIsUsed(c *cluster) {
 	p := &v1alpha1.DeploymentPolicy{}
 	c.must(c.client.Get(c.Context(), client.ObjectKey{Name: oldPolicy}, p))
 	c.refused(c.client.Delete(c.Context(), p), "validate-deploymentpolicy.nvidia.com", "DeploymentPolicy old-policy is still referenced by 7 Skyhooks: "+
-		"old-policy-0, old-policy-1, old-policy-2, old-policy-3, old-policy-4 and 2 more;")
+		"old-policy-0, old-policy-1, old-policy-2, old-policy-3, old-policy-4, old-policy-5, old-policy-6;")
 	for i := range oldUsers {
 		if i == oldUsers-1 {
 			c.refused(c.client.Delete(c.Context(), p), "validate-deploymentpolicy.nvidia.com", "is still referenced by 1 Skyhook: old-policy-6;")

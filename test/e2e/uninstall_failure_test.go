@@ -60,5 +60,5 @@ func TestFailingUninstall(t *testing.T) {
 	untilRemembered(t, node, "undo", "left|1.1.0")
 	marks(t, node, file+"-left", "apply")
 	events := mustKubectl(t, "", "get", "events", "-A", "--field-selector", "reason=UninstallAbandoned", "-o", "jsonpath={.items[*].message}")
-	contains(t, "the event", events, "node "+node+" was given up: left 1.1.0 stay there")
+	contains(t, "the event", events, "packages stay on node "+node+", because the annotation skyhook.nvidia.com/abandon-uninstall names it: left 1.1.0;")
 }

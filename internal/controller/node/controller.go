@@ -54,8 +54,8 @@ type Reconciler struct {
 	retries retries
 }
 
-// Evictor evicts pods, as many as there is time for in a pass; refused tells, by UID, which the API server did not let go
-// and why.
+// Evictor evicts pods, as many as there is time for in a pass; refused tells, by UID, which the API server did not let
+// go and why.
 type Evictor interface {
 	Evict(ctx context.Context, pods []drain.Pod, o drain.Options) (accepted []drain.Pod, refused map[types.UID]string, err error)
 }

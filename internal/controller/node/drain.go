@@ -7,8 +7,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/logs"
 	"github.com/skyhook-operator/skyhook/internal/drain"
 	"github.com/skyhook-operator/skyhook/internal/drain/evict"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -16,7 +18,9 @@ import (
 
 // next asks lifecycle for the decision, and fetches what it asks for: a look at the pods that have to leave the node,
 // and evictions, whose refusals the decision has to know to say what is waited for.
-func (r *Reconciler) next(ctx context.Context, p *pass, s *v1alpha1.Skyhook, o lifecycle.Observation) (lifecycle.Decision, error) {
+func (r *Reconciler) next(
+	ctx context.Context, p *pass, s *v1alpha1.Skyhook, o lifecycle.Observation,
+) (lifecycle.Decision, error) {
 	d := lifecycle.Next(o)
 	if !d.LookDrain {
 		return d, nil
@@ -50,7 +54,7 @@ func (r *Reconciler) next(ctx context.Context, p *pass, s *v1alpha1.Skyhook, o l
 		return d, nil
 	}
 	accepted, refused, err := r.Evictor.Evict(ctx, state.Evict, options)
-	r.reportEvictions(p.node, s, options.Memory.Evicted(accepted))
+	r.reportEvictions(ctx, p.node, s, options.Memory.Evicted(accepted))
 	if err != nil {
 		err = fmt.Errorf("evict pods from node %s: %w", p.node.Name, err)
 	}
@@ -90,8 +94,10 @@ func (r *Reconciler) drainOptions(s *v1alpha1.Skyhook, o lifecycle.Observation) 
 }
 
 // reportEvictions tells which pods were asked to leave.
-func (r *Reconciler) reportEvictions(node *corev1.Node, s *v1alpha1.Skyhook, pods []drain.Pod) {
+func (r *Reconciler) reportEvictions(ctx context.Context, node *corev1.Node, s *v1alpha1.Skyhook, pods []drain.Pod) {
 	for _, pod := range pods {
-		r.Events.Eventf(node, s, corev1.EventTypeNormal, v1alpha1.EventInterrupt, "Drain", "draining for Skyhook %s: evicted pod %s", s.Name, pod)
+		ctrl.LoggerFrom(ctx).Info("pod evicted", logs.Skyhook, s.Name, logs.Node, node.Name, logs.Pod, pod.String())
+		r.Events.Eventf(node, s, corev1.EventTypeNormal, v1alpha1.EventInterrupt, "Drain",
+			"drain for an interrupt of Skyhook %s: evicted pod %s", s.Name, pod)
 	}
 }

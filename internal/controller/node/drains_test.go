@@ -38,7 +38,9 @@ func (f *refill) put() {
 	f.w.must(f.w.Client.Create(f.w.t.Context(), pod))
 }
 
-func (f *refill) Evict(ctx context.Context, pods []drain.Pod, _ drain.Options) (accepted []drain.Pod, refused map[types.UID]string, err error) {
+func (f *refill) Evict(
+	ctx context.Context, pods []drain.Pod, _ drain.Options,
+) (accepted []drain.Pod, refused map[types.UID]string, err error) {
 	for _, p := range pods {
 		if _, no := f.refuse[p.UID]; no {
 			continue
@@ -125,7 +127,9 @@ func TestOnlyAcceptedEvictionsAreTold(t *testing.T) {
 // inTurns refuses every pod, and asks for half of them in a pass.
 type inTurns struct{ passes int }
 
-func (e *inTurns) Evict(_ context.Context, pods []drain.Pod, _ drain.Options) ([]drain.Pod, map[types.UID]string, error) {
+func (e *inTurns) Evict(
+	_ context.Context, pods []drain.Pod, _ drain.Options,
+) ([]drain.Pod, map[types.UID]string, error) {
 	refused := map[types.UID]string{}
 	for i, pod := range pods {
 		if i%2 == e.passes%2 {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/logs"
 	"github.com/skyhook-operator/skyhook/internal/controller/refusal"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -22,8 +23,8 @@ import (
 )
 
 // execute carries out the decisions of a pass. The node is written first, each write with the resourceVersion that the
-// decisions are based on: when the cache was behind, nothing else happens. Whatever is lost after it, the next pass does
-// again. Conditions go before the record, whose change wakes the node: that pass then sees both.
+// decisions are based on: when the cache was behind, nothing else happens. Whatever is lost after it, the next pass
+// does again. Conditions go before the record, whose change wakes the node: that pass then sees both.
 func (r *Reconciler) execute(ctx context.Context, p *pass) {
 	writes := []func(context.Context, *pass) error{r.writeConditions, r.writeRecords}
 	if p.taint.Mark != nil && *p.taint.Mark {
@@ -41,9 +42,9 @@ func (r *Reconciler) execute(ctx context.Context, p *pass) {
 		if err := r.changePods(ctx, p, i); err != nil {
 			p.fail(i.skyhook, err)
 		}
-		r.report(p.node, i)
+		r.report(ctx, p.node, i)
 	}
-	r.reportTaint(p)
+	r.reportTaint(ctx, p)
 }
 
 // writeRecords patches the node's metadata once for all Skyhooks; not at all when nothing changed.
@@ -92,7 +93,12 @@ func (r *Reconciler) patchNode(ctx context.Context, p *pass, all record.Patch) e
 	if len(spec) > 0 {
 		change["spec"] = spec
 	}
-	return r.sendPatch(ctx, p, change)
+	cordoned := p.node.Spec.Unschedulable
+	if err := r.sendPatch(ctx, p, change); err != nil {
+		return err
+	}
+	logCordon(ctx, p.node.Name, cordoned, p.unschedulable)
+	return nil
 }
 
 func (r *Reconciler) sendPatch(ctx context.Context, p *pass, change map[string]any) error {
@@ -126,7 +132,7 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) error {
 	if live.UID != p.node.UID || live.Spec.Unschedulable != p.node.Spec.Unschedulable ||
 		live.Status.NodeInfo.BootID != p.node.Status.NodeInfo.BootID ||
 		live.Annotations[v1alpha1.AnnotationInterrupt] != p.node.Annotations[v1alpha1.AnnotationInterrupt] {
-		return apierrors.NewConflict(corev1.Resource("nodes"), p.node.Name, errors.New("its boot, cordon or interrupt in flight changed"))
+		return apierrors.NewConflict(corev1.Resource("nodes"), p.node.Name, errors.New("its boot, cordon or interrupt changed"))
 	}
 	return nil
 }
@@ -170,7 +176,7 @@ func (i *item) seal(node *corev1.Node, change *record.Patch) {
 func (r *Reconciler) changePods(ctx context.Context, p *pass, i *item) error {
 	var errs []error
 	for _, pod := range i.decision.Delete {
-		errs = append(errs, r.deletePod(ctx, p, pod, i.decision.Force))
+		errs = append(errs, r.deletePod(ctx, p, i, pod))
 	}
 	if err := errors.Join(errs...); err != nil || len(i.decision.Start) == 0 {
 		return err
@@ -189,9 +195,9 @@ func (r *Reconciler) changePods(ctx context.Context, p *pass, i *item) error {
 	return errors.Join(errs...)
 }
 
-func (r *Reconciler) deletePod(ctx context.Context, p *pass, pod lifecycle.Pod, force bool) error {
+func (r *Reconciler) deletePod(ctx context.Context, p *pass, i *item, pod lifecycle.Pod) error {
 	options := []client.DeleteOption{client.Preconditions{UID: &pod.UID}}
-	if pod.Outcome == lifecycle.Done || force {
+	if pod.Outcome == lifecycle.Done || i.decision.Force {
 		options = append(options, client.GracePeriodSeconds(0))
 		p.wrote.removed = append(p.wrote.removed, writtenPod{pod.Name, pod.UID})
 	}
@@ -203,6 +209,7 @@ func (r *Reconciler) deletePod(ctx context.Context, p *pass, pod lifecycle.Pod, 
 	if err != nil {
 		return fmt.Errorf("delete pod %s: %w", pod.Name, err)
 	}
+	logPod(ctx, "pod deleted", pod.Name, p, i)
 	return nil
 }
 
@@ -243,11 +250,13 @@ func (r *Reconciler) startPod(ctx context.Context, p *pass, i *item, start lifec
 		return fmt.Errorf("create pod %s for stage %s of package %s: %w", pod.Name, start.Stage, start.Package, err)
 	}
 	p.wrote.created = append(p.wrote.created, writtenPod{pod.Name, pod.UID})
+	logPod(ctx, "pod created", pod.Name, p, i,
+		logs.Package, start.Package, logs.Version, start.Version, logs.Stage, start.Stage)
 	return nil
 }
 
-// rejected records that the API server refuses the pod, or what it mounts, so that people see why nothing happens. The next pass tries again
-// after a pause.
+// rejected records that the API server refuses the pod, or what it mounts, so that people see why nothing happens. The
+// next pass retries after a pause.
 func (r *Reconciler) rejected(ctx context.Context, p *pass, i *item, start lifecycle.Start, cause error) error {
 	n, change := lifecycle.Reject(i.decision.Record, start, cause.Error(), p.now)
 	patch, err := p.write(i, n)
@@ -264,7 +273,8 @@ func (r *Reconciler) rejected(ctx context.Context, p *pass, i *item, start lifec
 }
 
 // nameTaken looks at the pod that has the name of the one to be created. One of ours is in the cache soon, and the next
-// pass sees to it, unless it lacks the label that the cache goes by; anything else needs a person, who is told by taken.
+// pass sees to it, unless it lacks the label that the cache goes by; anything else needs a person, who is told by
+// taken.
 func (r *Reconciler) nameTaken(ctx context.Context, s *v1alpha1.Skyhook, pod *corev1.Pod) (taken, err error) {
 	var live corev1.Pod
 	err = r.Live.Get(ctx, client.ObjectKeyFromObject(pod), &live)
@@ -277,5 +287,6 @@ func (r *Reconciler) nameTaken(ctx context.Context, s *v1alpha1.Skyhook, pod *co
 	case metav1.IsControlledBy(&live, s):
 		return unlabelled(&live), nil
 	}
-	return fmt.Errorf("pod %s/%s exists but does not belong to Skyhook %s; delete it", pod.Namespace, pod.Name, s.Name), nil
+	return fmt.Errorf("pod %s/%s exists but does not belong to Skyhook %s; delete it with kubectl delete pod -n %s %s",
+		pod.Namespace, pod.Name, s.Name, pod.Namespace, pod.Name), nil
 }

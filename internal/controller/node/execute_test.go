@@ -126,7 +126,7 @@ func TestConfirm(t *testing.T) {
 			}
 			w.Live = live.Client
 			p := w.pass(s)
-			p.items = []*item{{skyhook: s, target: w.Targets.Of(s), decision: lifecycle.Decision{Record: r, Delete: ownPods(s, p.pods)}}}
+			p.items = []*item{{skyhook: s, decision: lifecycle.Decision{Record: r, Delete: ownPods(s, p.pods)}}}
 			w.execute(t.Context(), p)
 			err := errors.Join(p.errs...)
 			if !c.ok(err) || len(w.bodies) != 0 {
@@ -169,7 +169,7 @@ func TestNameTaken(t *testing.T) {
 			c.change(pod)
 			w := newWorld(t, newNode(), pod)
 			p := w.pass(s)
-			i := &item{skyhook: s, target: w.Targets.Of(s), decision: lifecycle.Decision{Record: entry(v1alpha1.StageApply, v1alpha1.StateInProgress)}}
+			i := &item{skyhook: s, decision: lifecycle.Decision{Record: entry(v1alpha1.StageApply, v1alpha1.StateInProgress)}}
 			begun := startOf("r2")
 			begun.Version = "1.0.0"
 			err := w.startPod(t.Context(), p, i, begun)
@@ -189,7 +189,8 @@ func TestNameTaken(t *testing.T) {
 	}
 }
 
-// TestNameTakenQuestionFails: who has the pod's name could not be found out, or nobody has it any more. That is no failed run.
+// TestNameTakenQuestionFails: who has the pod's name could not be found out, or nobody has it any more. That is no
+// failed run.
 func TestNameTakenQuestionFails(t *testing.T) {
 	pods := corev1.Resource("pods")
 	for name, fails := range map[string]error{
@@ -291,8 +292,9 @@ func TestRefusedMetadata(t *testing.T) {
 func TestDeleteOnlyThatPod(t *testing.T) {
 	w := newWorld(t, newNode())
 	p := w.pass()
-	w.must(w.deletePod(t.Context(), p, lifecycle.Pod{Name: "runs", UID: "1", Outcome: lifecycle.Running}, false))
-	w.must(w.deletePod(t.Context(), p, lifecycle.Pod{Name: "done", UID: "2", Outcome: lifecycle.Done}, false))
+	i := &item{skyhook: newSkyhook("demo")}
+	w.must(w.deletePod(t.Context(), p, i, lifecycle.Pod{Name: "runs", UID: "1", Outcome: lifecycle.Running}))
+	w.must(w.deletePod(t.Context(), p, i, lifecycle.Pod{Name: "done", UID: "2", Outcome: lifecycle.Done}))
 	if got := strings.Join(w.deletes, ", "); got != "runs uid=1, done uid=2 grace=0" {
 		t.Errorf("requests: %s", got)
 	}
@@ -301,8 +303,8 @@ func TestDeleteOnlyThatPod(t *testing.T) {
 	}
 }
 
-// TestForcedDeletion: on a node that was given up pods go without grace, as its kubelet may be away, and also those that
-// are being deleted already.
+// TestForcedDeletion: on a node that was given up pods go without grace, as its kubelet may be away, and also those
+// that are being deleted already.
 func TestForcedDeletion(t *testing.T) {
 	for _, c := range []struct {
 		name               string

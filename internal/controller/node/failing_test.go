@@ -74,7 +74,8 @@ func (w *world) recovers() {
 
 var errDenied = apierrors.NewForbidden(corev1.Resource("pods"), "x", errors.New("ask first"))
 
-// TestFailingPassesAreTold: what fails in one pass after the other is in the record and in events, once, until it is over.
+// TestFailingPassesAreTold: what fails in one pass after the other is in the record and in events, once, until it is
+// over.
 func TestFailingPassesAreTold(t *testing.T) {
 	w := newWorld(t, newSkyhook("demo"), newNode())
 	w.refuse = apierrors.NewInternalError(errors.New(`failed calling webhook "policy.example": connection refused`))
@@ -193,7 +194,7 @@ func TestRecordThatCannotBeWrittenIsTold(t *testing.T) {
 		},
 	})
 	n := w.tries(5)
-	w.failing(n, "Too long: may not be more than 262144 bytes; make room in its annotations, such as by fewer keys in configMap")
+	w.failing(n, "Too long: may not be more than 262144 bytes; remove annotations of the node that nothing needs, or use fewer keys in configMap")
 	w.failing(n, "write the record of node node-1")
 	w.Client = inner
 	w.recovers()

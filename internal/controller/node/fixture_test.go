@@ -84,7 +84,9 @@ func (w *world) create(ctx context.Context, c client.WithWatch, o client.Object,
 	return c.Create(ctx, o, opts...)
 }
 
-func (w *world) patch(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+func (w *world) patch(
+	ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption,
+) error {
 	if _, ok := o.(*corev1.Node); ok {
 		body, err := p.Data(o)
 		if err != nil {
@@ -95,7 +97,9 @@ func (w *world) patch(ctx context.Context, c client.WithWatch, o client.Object, 
 	return c.Patch(ctx, o, p, opts...)
 }
 
-func (w *world) patchStatus(ctx context.Context, c client.Client, part string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+func (w *world) patchStatus(
+	ctx context.Context, c client.Client, part string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption,
+) error {
 	if _, ok := o.(*corev1.Node); ok {
 		w.order = append(w.order, "conditions")
 	}

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// freshness is what this process knows of each node beyond its cache: what the last pass wrote, which the next one waits to
-// see, and whether the API server was asked for the pods that another process may have left, see prove.
+// freshness is what this process knows of each node beyond its cache: what the last pass wrote, which the next one
+// waits to see, and whether the API server was asked for the pods that another process may have left, see prove.
 //
 // It goes by names: passes over one node never overlap, so that the one that finds the node gone is the last.
 type freshness struct {
@@ -40,8 +40,8 @@ type writtenPod struct {
 }
 
 const (
-	// freshPatience is how long the cache is waited for before the API server is asked: a pod that somebody deleted at once
-	// never shows up, and one that does not go may have a finalizer.
+	// freshPatience is how long the cache is waited for before the API server is asked: a pod that somebody deleted at
+	// once never shows up, and one that does not go may have a finalizer.
 	freshPatience = 10 * time.Second
 	// freshRetry is when to look again until then; usually an event comes first.
 	freshRetry = 20 * time.Millisecond
@@ -74,9 +74,10 @@ func (f *freshness) forget(node string) {
 	delete(f.nodes, node)
 }
 
-// behind reports whether the cache does not show the last pass's writes yet. That saves requests which the API server would
-// refuse, and passes that would not see their own pods. After a while it asks the API server whether there is anything left to
-// wait for: to take a pod that runs for one that is gone could uncordon a node that reboots. The error says what is missing then.
+// behind reports whether the cache does not show the last pass's writes yet. That saves requests which the API server
+// would refuse, and passes that would not see their own pods. After a while it asks the API server whether there is
+// anything left to wait for: to take a pod that runs for one that is gone could uncordon a node that reboots. The error
+// says what is missing then.
 func (r *Reconciler) behind(ctx context.Context, node *corev1.Node, pods []corev1.Pod, now time.Time) (bool, error) {
 	w := r.fresh.noted(node)
 	late := now.Sub(w.at) >= freshPatience
@@ -100,8 +101,9 @@ func (r *Reconciler) behind(ctx context.Context, node *corev1.Node, pods []corev
 	return false, nil
 }
 
-// stillNewer asks the API server for a node that the cache shows older than it was written. One that was restored from a backup
-// counts from an earlier version again, and what was known of its pods says nothing any more. The error says that it is newer.
+// stillNewer asks the API server for a node that the cache shows older than it was written. One that was restored from
+// a backup counts from an earlier version again, and what was known of its pods says nothing any more. The error says
+// that it is newer.
 func (r *Reconciler) stillNewer(ctx context.Context, node *corev1.Node, w *written) error {
 	var live corev1.Node
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(node), &live); err != nil {
@@ -117,8 +119,9 @@ func (r *Reconciler) stillNewer(ctx context.Context, node *corev1.Node, w *writt
 		node.ResourceVersion, node.Name, w.resourceVersion, freshPatience)
 }
 
-// stillUnseen asks the API server for the pods that the cache should show, or should not. The error says that it has them, or has
-// not. One without the label by which we cache pods never shows up: that the cache has all pods has to be proved again.
+// stillUnseen asks the API server for the pods that the cache should show, or should not. The error says that it has
+// them, or has not. One without the label by which we cache pods never shows up: that the cache has all pods has to be
+// proved again.
 func (r *Reconciler) stillUnseen(ctx context.Context, w *written) error {
 	for _, p := range w.created {
 		live, err := r.livePod(ctx, p)

@@ -162,8 +162,8 @@ func (w *world) cacheByLabel() {
 	})
 }
 
-// TestPodWithoutItsLabel: a pod that no cache will ever show keeps nobody in suspense. People read why, and how to help; nothing
-// is started beside it, and when it is gone all goes on.
+// TestPodWithoutItsLabel: a pod that no cache will ever show keeps nobody in suspense. People read why, and how to
+// help; nothing is started beside it, and when it is gone all goes on.
 func TestPodWithoutItsLabel(t *testing.T) {
 	for name, c := range map[string]struct {
 		cached bool

@@ -16,8 +16,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// nodeGone drops what is left of a node that does not exist any more. Its pods go with it, and the Skyhook controller takes
-// back its permits; but its metadata belongs to Skyhooks, with which nobody would collect it before they go.
+// nodeGone drops what is left of a node that does not exist any more. Its pods go with it, and the Skyhook controller
+// takes back its permits; but its metadata belongs to Skyhooks, with which nobody would collect it before they go.
 func (r *Reconciler) nodeGone(ctx context.Context, node string) error {
 	r.fresh.forget(node)
 	r.drains.forget(node)
@@ -43,7 +43,8 @@ func (r *Reconciler) nodeGone(ctx context.Context, node string) error {
 // ownedBySkyhook goes by owner, as labels prove nothing.
 func ownedBySkyhook(o client.Object) bool {
 	owner := metav1.GetControllerOf(o)
-	return owner != nil && owner.Kind == "Skyhook" && schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group == v1alpha1.GroupName
+	return owner != nil && owner.Kind == "Skyhook" &&
+		schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).Group == v1alpha1.GroupName
 }
 
 // nodeOfMeta maps a metadata ConfigMap to its node: that may be gone since before this operator started.

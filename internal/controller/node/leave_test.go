@@ -12,8 +12,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// TestLeftNodeTellsOfAPodThatDoesNotEnd: a node that a Skyhook no longer selects writes nothing while a pod may end in time,
-// says so once when it does not, and is rid of all of it when the pod is gone.
+// TestLeftNodeTellsOfAPodThatDoesNotEnd: a node that a Skyhook no longer selects writes nothing while a pod may end in
+// time, says so once when it does not, and is rid of all of it when the pod is gone.
 func TestLeftNodeTellsOfAPodThatDoesNotEnd(t *testing.T) {
 	s, n := newSkyhook("demo"), newNode()
 	s.Spec.NodeSelectors.MatchLabels = map[string]string{"another": "pool"}

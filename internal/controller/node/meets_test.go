@@ -99,9 +99,9 @@ func TestMeetsControl(t *testing.T) {
 	w.meetsBeside(pod.Name)
 }
 
-// F9: the owner was deleted by force (finalizer removed) and created again with its name, before garbage collection took
-// its interrupt pod. The new one has another version of the package: its interrupt is broken off and released, and its own
-// package, or another Skyhook's, starts beside the old pod.
+// F9: the owner was deleted by force (finalizer removed) and created again with its name, before garbage collection
+// took its interrupt pod. The new one has another version of the package: its interrupt is broken off and released, and
+// its own package, or another Skyhook's, starts beside the old pod.
 func TestMeetsRecreatedOwner(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -165,8 +165,8 @@ func TestMeetsMalformedOwner(t *testing.T) {
 	w.meetsBeside(pod.Name)
 }
 
-// F10: a reboot in flight for a Skyhook whose selector leaves the node: its entry stays on the node as it is, and makes every
-// later boot one that was asked for, so that REAPPLY_ON_REBOOT does nothing for all other Skyhooks any more.
+// F10: a reboot in flight for a Skyhook whose selector leaves the node: its entry stays on the node as it is, and makes
+// every later boot one that was asked for, so that REAPPLY_ON_REBOOT does nothing for all other Skyhooks any more.
 func TestMeetsLeftEntryAcceptsEveryBoot(t *testing.T) {
 	for _, asked := range []bool{false, true} { // false is the control: without the left entry's interrupt
 		t.Run(map[bool]string{false: "control", true: "left"}[asked], func(t *testing.T) { meetsLeft(t, asked) })

@@ -110,7 +110,9 @@ func (p *pass) conditions() []corev1.NodeCondition {
 	var want []corev1.NodeCondition
 	for _, i := range p.items {
 		if !i.decision.Leaving && !i.withheld {
-			want = append(want, record.Conditions(i.skyhook.Name, i.decision.Record, i.decision.Erroring, p.node.Status.Conditions, metav1.NewTime(p.now))...)
+			d := i.decision
+			want = append(want,
+				record.Conditions(i.skyhook.Name, d.Record, d.Erroring, p.node.Status.Conditions, metav1.NewTime(p.now))...)
 		}
 	}
 	handled := func(t corev1.NodeConditionType) bool {

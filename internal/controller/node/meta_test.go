@@ -165,8 +165,8 @@ func TestNodeMetaIsWrittenOnlyWhenItChanged(t *testing.T) {
 	}
 }
 
-// TestNodeMetaThatSomebodyChanged: the cache, which holds no data of these, shows what is really there, and the ConfigMap is
-// written as a whole.
+// TestNodeMetaThatSomebodyChanged: the cache, which holds no data of these, shows what is really there, and the
+// ConfigMap is written as a whole.
 func TestNodeMetaThatSomebodyChanged(t *testing.T) {
 	s := newSkyhook("demo")
 	key := client.ObjectKey{Namespace: namespace, Name: workload.NodeMetaName("demo", nodeName)}

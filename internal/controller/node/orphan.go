@@ -14,49 +14,60 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// clearOrphans removes what a Skyhook left that was deleted without its finalizer: labels, the cordon, the permit. What
-// was installed stays recorded.
+// clearOrphans removes what Skyhooks left that were deleted without their finalizer: labels, the cordon, the permit.
+// What was installed stays recorded.
 func (r *Reconciler) clearOrphans(ctx context.Context, p *pass) record.Patch {
 	var all record.Patch
 	cordons := map[string]bool{}
 	maps.Copy(cordons, p.cordons)
 	lift := false
-	for _, name := range p.recorded() {
-		if slices.ContainsFunc(p.skyhooks, func(s *v1alpha1.Skyhook) bool { return s.Name == name }) {
-			continue
-		}
+	for _, name := range p.orphans() {
 		n, _ := r.Records.Read(name, p.node) // unreadable states stay as they are
-		if cordons[name] = n.Cordoned; p.hasPodsOf(name) {
-			continue
+		cordons[name] = n.Cordoned
+		if change, cleared := r.clearOrphan(ctx, p, name, n); cleared {
+			all.Merge(change)
+			lift = lift || n.Cordoned
+			cordons[name] = false
 		}
-		n.Done = ""
-		change := record.Clear(name, n, p.node.Annotations, p.node.Labels)
-		if change.Empty() && !p.inFlight.OwnedBy(name) {
-			continue
-		}
-		if n.Cordoned || p.inFlight.OwnedBy(name) {
-			if err := r.prove(ctx, p); err != nil {
-				continue // noted; its cordon and its interrupt stay
-			}
-		}
-		gone, err := r.gone(ctx, name)
-		if err != nil {
-			p.errs = append(p.errs, err)
-		}
-		if !gone {
-			continue // the cache has yet to show it
-		}
-		if p.inFlight.OwnedBy(name) {
-			p.inFlight = nil
-		}
-		all.Merge(change)
-		lift = lift || n.Cordoned
-		cordons[name] = false
 	}
 	if lift && !slices.Contains(slices.Collect(maps.Values(cordons)), true) {
 		p.unschedulable = false // nobody holds the node any more
 	}
 	return all
+}
+
+// clearOrphan returns the change that removes what one Skyhook left, and ends its interrupt in flight; false when there
+// is nothing to remove, or it must stay for now.
+func (r *Reconciler) clearOrphan(ctx context.Context, p *pass, name string, n record.Node) (record.Patch, bool) {
+	interrupts := p.inFlight.OwnedBy(name)
+	n.Done = ""
+	change := record.Clear(name, n, p.node.Annotations, p.node.Labels)
+	if p.hasPodsOf(name) || change.Empty() && !interrupts {
+		return record.Patch{}, false
+	}
+	if n.Cordoned || interrupts {
+		if err := r.prove(ctx, p); err != nil {
+			return record.Patch{}, false // noted; its cordon and its interrupt stay
+		}
+	}
+	gone, err := r.gone(ctx, name)
+	if err != nil {
+		p.errs = append(p.errs, err)
+	}
+	if !gone {
+		return record.Patch{}, false // the cache has yet to show it
+	}
+	if interrupts {
+		p.inFlight = nil
+	}
+	return change, true
+}
+
+// orphans are the names of the Skyhooks that the node has something of and that do not exist.
+func (p *pass) orphans() []string {
+	return slices.DeleteFunc(p.recorded(), func(name string) bool {
+		return slices.ContainsFunc(p.skyhooks, func(s *v1alpha1.Skyhook) bool { return s.Name == name })
+	})
 }
 
 // recorded are the names of the Skyhooks of which the node has a record, or the interrupt in flight.

@@ -45,8 +45,8 @@ type pass struct {
 	snapshot state.Snapshot
 	// items are those that have to do with this node.
 	items []*item
-	// asked says that the API server was asked for the package pods of the node, and unproved what keeps it from being known
-	// that the cache has all of them.
+	// asked says that the API server was asked for the package pods of the node, and unproved what keeps it from being
+	// known that the cache has all of them.
 	asked    bool
 	unproved error
 	// errs went wrong for single Skyhooks; they never stop the work for others. failed has them by Skyhook.
@@ -78,16 +78,17 @@ func (p *pass) blame(s *v1alpha1.Skyhook, err error) {
 // item is one Skyhook on the node of a pass.
 type item struct {
 	skyhook  *v1alpha1.Skyhook
-	target   *state.Target
 	decision lifecycle.Decision
 	// withheld says that nothing of it changes in this pass but what it waits for.
 	withheld bool
 	// seals says that the record is sealed as the decision leaves it.
 	seals bool
+	// before is the record before the decision.
+	before record.Node
 }
 
-// plan observes and decides for every Skyhook that has to do with the node. It writes nothing but pins, which later decisions
-// depend on.
+// plan observes and decides for every Skyhook that has to do with the node. It writes nothing but pins, which later
+// decisions depend on.
 func (r *Reconciler) plan(ctx context.Context, p *pass) {
 	r.survey(p)
 	for _, s := range p.skyhooks {
@@ -132,11 +133,13 @@ func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (
 	n, unusable := p.snapshot.Record(s, p.node, r.Records)
 	o := r.observe(p, s, n)
 	selected, deleting := r.Targets.Selects(s, p.node.Labels), s.DeletionTimestamp != nil
-	known := len(o.Pods) > 0 || o.Permit != nil || o.InFlight.OwnedBy(s.Name) || record.Exists(s.Name, p.node.Annotations, p.node.Labels)
+	known := len(o.Pods) > 0 || o.Permit != nil || o.InFlight.OwnedBy(s.Name) ||
+		record.Exists(s.Name, p.node.Annotations, p.node.Labels)
 	if !known && (!selected || s.Status.ObservedGeneration != s.Generation) {
 		return nil, nil //nolint:nilnil // the plan of the Skyhook controller wakes this node
 	}
-	i := &item{skyhook: s, target: r.Targets.Of(s), seals: s.Status.SealedSince != nil && p.snapshot.Vouches(s, p.node, n)}
+	i := &item{skyhook: s, before: n}
+	i.seals = s.Status.SealedSince != nil && p.snapshot.Vouches(s, p.node, n)
 	switch {
 	case !selected, deleting && (unusable == nil || o.Abandoned) && lifecycle.Complete(o.Wanted, o.Record):
 		i.decision = lifecycle.Leave(o)
@@ -211,8 +214,8 @@ func (p *pass) facts(s *v1alpha1.Skyhook) lifecycle.Node {
 	}
 }
 
-// othersPods are the package pods that are not this Skyhook's, and those of them that run an interrupt. One that has ended
-// runs nothing any more, whoever may be held up in deleting it.
+// othersPods are the package pods that are not this Skyhook's, and those of them that run an interrupt. One that has
+// ended runs nothing any more, whoever may be held up in deleting it.
 func (p *pass) othersPods(s *v1alpha1.Skyhook) (all, interrupts []types.NamespacedName) {
 	for k := range p.pods {
 		pod := &p.pods[k]
@@ -261,9 +264,9 @@ func permitOf(s *v1alpha1.Skyhook, node string) *v1alpha1.Permit {
 	return nil
 }
 
-// configReady tells for each package whether the ConfigMap that its pod would mount holds what the spec says. Before the
-// plan for this generation is there, none is: the package's definition may not be retained yet, without which it could not
-// be undone.
+// configReady tells for each package whether the ConfigMap that its pod would mount holds what the spec says. Before
+// the plan for this generation is there, none is: the package's definition may not be retained yet, without which it
+// could not be undone.
 func (r *Reconciler) configReady(ctx context.Context, s *v1alpha1.Skyhook) (map[string]bool, error) {
 	ready := make(map[string]bool, len(s.Spec.Packages))
 	if s.Status.ObservedGeneration != s.Generation {
@@ -280,7 +283,9 @@ func (r *Reconciler) configReady(ctx context.Context, s *v1alpha1.Skyhook) (map[
 }
 
 // retainedReady tells the same of the definitions that something on this node is undone with.
-func (r *Reconciler) retainedReady(ctx context.Context, s *v1alpha1.Skyhook, o lifecycle.Observation) (map[string]bool, error) {
+func (r *Reconciler) retainedReady(
+	ctx context.Context, s *v1alpha1.Skyhook, o lifecycle.Observation,
+) (map[string]bool, error) {
 	ready := map[string]bool{}
 	for _, l := range o.Leaving(o.Record) {
 		if l.FromSpec || l.Missing {
@@ -297,7 +302,9 @@ func (r *Reconciler) retainedReady(ctx context.Context, s *v1alpha1.Skyhook, o l
 }
 
 // holds reports whether a ConfigMap is the Skyhook's and holds the data for good; without data none is needed.
-func (r *Reconciler) holds(ctx context.Context, s *v1alpha1.Skyhook, name string, data map[string]string) (bool, error) {
+func (r *Reconciler) holds(
+	ctx context.Context, s *v1alpha1.Skyhook, name string, data map[string]string,
+) (bool, error) {
 	if len(data) == 0 {
 		return true, nil
 	}

@@ -134,8 +134,8 @@ func TestOtherPodsAreNamed(t *testing.T) {
 	}
 }
 
-// TestCordonOfTheSamePassIsReadBack: a Skyhook that is deleted goes beside another one, but not on the strength of a cordon
-// which that one only decides: until it is written, any pod may be bound to the node.
+// TestCordonOfTheSamePassIsReadBack: a Skyhook that is deleted goes beside another one, but not on the strength of a
+// cordon which that one only decides: until it is written, any pod may be bound to the node.
 func TestCordonOfTheSamePassIsReadBack(t *testing.T) {
 	first, last := newSkyhook("first"), newSkyhook("last")
 	first.Spec.Priority, last.Spec.Priority = 1, 2

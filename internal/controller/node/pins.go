@@ -17,8 +17,9 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// keepPins keeps which images this node pulled first for one Skyhook, before anything that follows from it. What cannot be
-// kept, or differs from what another node pinned first, voids the decision and no other: the next pass decides again.
+// keepPins keeps which images this node pulled first for one Skyhook, before anything that follows from it. What cannot
+// be kept, or differs from what another node pinned first, voids the decision and no other: the next pass decides
+// again.
 func (r *Reconciler) keepPins(ctx context.Context, p *pass, i *item) {
 	if err := r.writePins(ctx, p, i); err != nil {
 		p.fail(i.skyhook, err)
@@ -59,21 +60,22 @@ func (r *Reconciler) pin(ctx context.Context, p *pass, s *v1alpha1.Skyhook, pin 
 	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.Workload.Namespace, Name: name}, &first); err != nil {
 		return fmt.Errorf("get ControllerRevision %s, which pins an image: %w", name, err)
 	}
+	deleteIt := fmt.Sprintf("delete it with kubectl delete controllerrevision -n %s %s", first.Namespace, name)
 	switch have, err := workload.ReadPin(&first); {
 	case err != nil:
 		p.fail(s, err)
 	case !metav1.IsControlledBy(&first, s):
-		p.fail(s, fmt.Errorf("ControllerRevision %s/%s exists but does not belong to it; delete it", first.Namespace, name))
+		p.fail(s, fmt.Errorf("ControllerRevision %s/%s exists but does not belong to it; %s", first.Namespace, name, deleteIt))
 	case !workload.IsPin(&first) || first.Labels[v1alpha1.LabelName] != s.Name: // no cache will show it
-		p.fail(s, fmt.Errorf("ControllerRevision %s/%s has lost its labels; delete it", first.Namespace, name))
+		p.fail(s, fmt.Errorf("ControllerRevision %s/%s has lost its labels; %s", first.Namespace, name, deleteIt))
 	case have.Digest != pin.Digest:
 		return apierrors.NewConflict(appsv1.Resource("controllerrevisions"), name, errors.New("another node pinned another image"))
 	}
 	return nil
 }
 
-// noteMoved keeps, with the pin that the decision read, that a node got another image for the same tag. One that is another by
-// now, or tells of another node meanwhile, makes it void.
+// noteMoved keeps, with the pin that the decision read, that a node got another image for the same tag. One that is
+// another by now, or tells of another node meanwhile, makes it void.
 func (r *Reconciler) noteMoved(ctx context.Context, s *v1alpha1.Skyhook, pin lifecycle.Pin) error {
 	object, err := r.Workload.PinRevision(s, pin)
 	if err != nil {

@@ -92,8 +92,8 @@ func (p *pinning) pass(node string) {
 	p.must(p.pass1(node))
 }
 
-// pull is what a kubelet does first: it resolves the reference, and reports what that is. A runtime that does not say what the
-// tag stands for says which image of the index it took, the one at the given place.
+// pull is what a kubelet does first: it resolves the reference, and reports what that is. A runtime that does not say
+// what the tag stands for says which image of the index it took, the one at the given place.
 func (p *pinning) pull(node string, platform int) string {
 	p.t.Helper()
 	pod := p.podOn(node)
@@ -149,7 +149,8 @@ func (p *pinning) finish(node string) {
 	p.must(p.Client.Status().Update(p.t.Context(), pod))
 }
 
-// pullFirst has a node be the first to pull the package's image, up to the end of its stage, which no pass has seen yet.
+// pullFirst has a node be the first to pull the package's image, up to the end of its stage, which no pass has seen
+// yet.
 func (p *pinning) pullFirst(node string) {
 	p.t.Helper()
 	p.push(1)
@@ -215,7 +216,8 @@ func (p *pinning) told(reason string) int {
 
 var containerd = corev1.NodeSystemInfo{Architecture: "amd64", ContainerRuntimeVersion: "containerd://2.1.4"}
 
-// TestTagMovesMidRollout: what the first node pulled is what all get, whatever the tag stands for later; also to uninstall it.
+// TestTagMovesMidRollout: what the first node pulled is what all get, whatever the tag stands for later; also to
+// uninstall it.
 func TestTagMovesMidRollout(t *testing.T) {
 	arm := containerd
 	arm.Architecture = "arm64"
@@ -248,8 +250,8 @@ func TestNotPinned(t *testing.T) {
 	}
 }
 
-// TestTwoNodesPullAtOnce: the tag moves between their pulls. One of them says what counts; the other is told, and runs the
-// stage again.
+// TestTwoNodesPullAtOnce: the tag moves between their pulls. One of them says what counts; the other is told, and runs
+// the stage again.
 func TestTwoNodesPullAtOnce(t *testing.T) {
 	p := newPinning(t, map[string]corev1.NodeSystemInfo{"n1": containerd, "n2": containerd})
 	p.pass("n1")

@@ -14,9 +14,9 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// withhold puts off what one Skyhook decided while the cache may lack a package pod of the node. An operator that has just
-// taken over may know the record that the one before wrote, and not yet the pod that followed it: nothing changes the node
-// after that pod, so no precondition would tell. What lasts is told.
+// withhold puts off what one Skyhook decided while the cache may lack a package pod of the node. An operator that has
+// just taken over may know the record that the one before wrote, and not yet the pod that followed it: nothing changes
+// the node after that pod, so no precondition would tell. What lasts is told.
 func (r *Reconciler) withhold(ctx context.Context, p *pass, i *item) {
 	before, _ := r.Records.Read(i.skyhook.Name, p.node)
 	if !p.needsProof(before, i.decision) {
@@ -33,9 +33,9 @@ func (r *Reconciler) withhold(ctx context.Context, p *pass, i *item) {
 	i.withheld, i.decision = true, lifecycle.Withhold(r.observe(p, i.skyhook, before), told)
 }
 
-// needsProof reports whether a decision could meet a pod that the cache lacks. Before the first pod that this process starts, or
-// permit that it gives back, on a node one look is enough, as it knows its own pods. An interrupt begins or ends, and a cordon
-// is lifted, only after a look of its own.
+// needsProof reports whether a decision could meet a pod that the cache lacks. Before the first pod that this process
+// starts, or permit that it gives back, on a node one look is enough, as it knows its own pods. An interrupt begins or
+// ends, and a cordon is lifted, only after a look of its own.
 func (p *pass) needsProof(before record.Node, d lifecycle.Decision) bool {
 	first := !p.wrote.proved && (len(d.Start) > 0 || d.Record.Done != "" && d.Record.Done != before.Done)
 	uncordons := d.Unschedulable != nil && !*d.Unschedulable
@@ -49,8 +49,8 @@ func sameInterrupt(a, b *record.Interrupt) bool {
 	return a.Run == b.Run && a.Skyhook == b.Skyhook
 }
 
-// prove asks the API server, at most once in a pass, whether the cache has all package pods of the node that may run something.
-// The error says why that is not so, or not known; it is noted.
+// prove asks the API server, at most once in a pass, whether the cache has all package pods of the node that may run
+// something. The error says why that is not so, or not known; it is noted.
 func (r *Reconciler) prove(ctx context.Context, p *pass) error {
 	if p.asked {
 		return p.unproved
@@ -94,6 +94,7 @@ func unlabelled(pod *corev1.Pod) error {
 	if _, ok := pod.Labels[v1alpha1.LabelName]; ok {
 		return nil
 	}
-	return fmt.Errorf("pod %s/%s has lost its label %s, so the operator does not see it: stop what removes it, such as a webhook, then delete the pod",
-		pod.Namespace, pod.Name, v1alpha1.LabelName)
+	return fmt.Errorf("pod %s/%s has lost its label %s, so the operator does not see it; stop what removes the label, such as a "+
+		"webhook, then delete the pod with kubectl delete pod -n %s %s",
+		pod.Namespace, pod.Name, v1alpha1.LabelName, pod.Namespace, pod.Name)
 }

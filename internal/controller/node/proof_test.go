@@ -89,7 +89,8 @@ func withService(name string) *v1alpha1.Skyhook {
 	return s
 }
 
-// cacheWithoutPods makes the cache show no pods, as that of an operator that has just taken over may, until the function is called.
+// cacheWithoutPods makes the cache show no pods, as that of an operator that has just taken over may, until the
+// function is called.
 func (w *world) cacheWithoutPods() (catchUp func()) {
 	whole := w.Client
 	inner, _ := w.Client.(client.WithWatch)
@@ -111,8 +112,8 @@ func (w *world) livePods() []corev1.Pod {
 	return list.Items
 }
 
-// TestNoInterruptBesideAPodThatTheCacheLacks: a new leader knows that a Skyhook owes its interrupt, and not yet that a pod of another
-// one runs. The node stays as it is; what lasts is told.
+// TestNoInterruptBesideAPodThatTheCacheLacks: a new leader knows that a Skyhook owes its interrupt, and not yet that a
+// pod of another one runs. The node stays as it is; what lasts is told.
 func TestNoInterruptBesideAPodThatTheCacheLacks(t *testing.T) {
 	early, late, n := withService("aa"), newSkyhook("zz"), newNode()
 	n.Spec.Unschedulable = true
@@ -174,8 +175,8 @@ func TestNoSecondPodOfAPackage(t *testing.T) {
 	}
 }
 
-// TestProofIsAskedForOnce: one process asks once for each node on which it starts something, and for none else; a pod that may be
-// there although creating it failed makes it ask again.
+// TestProofIsAskedForOnce: one process asks once for each node on which it starts something, and for none else; a pod
+// that may be there although creating it failed makes it ask again.
 func TestProofIsAskedForOnce(t *testing.T) {
 	s := newSkyhook("demo")
 	idle := newNode()
@@ -211,7 +212,8 @@ func TestProofIsAskedForOnce(t *testing.T) {
 	}
 }
 
-// TestProofHoldsUpNobodyElse: while the API server does not list pods a Skyhook keeps its cordon and says why; another one goes on.
+// TestProofHoldsUpNobodyElse: while the API server does not list pods a Skyhook keeps its cordon and says why; another
+// one goes on.
 func TestProofHoldsUpNobodyElse(t *testing.T) {
 	early, late, n := newSkyhook("aa"), newSkyhook("zz"), newNode()
 	n.Spec.Unschedulable = true
@@ -252,7 +254,8 @@ func TestProofHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
-// TestOrphansNeedProof: what a Skyhook that is gone holds stays as long as a pod of it may be there; nobody else waits for that.
+// TestOrphansNeedProof: what a Skyhook that is gone holds stays as long as a pod of it may be there; nobody else waits
+// for that.
 func TestOrphansNeedProof(t *testing.T) {
 	s, n := newSkyhook("demo"), newNode()
 	n.Spec.Unschedulable = true

@@ -11,8 +11,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// TestRetriedPullWritesNothing: the kubelet tells of an image that cannot be pulled by turns in two ways, for as long as it
-// takes. The node is written once.
+// TestRetriedPullWritesNothing: the kubelet tells of an image that cannot be pulled by turns in two ways, for as long
+// as it takes. The node is written once.
 func TestRetriedPullWritesNothing(t *testing.T) {
 	const backOff = `Back-off pulling image "x/a:1.0.0"`
 	for _, c := range []struct{ name, paused string }{

@@ -24,8 +24,8 @@ const (
 	retryMax  = 2 * time.Minute
 	// conflictRetry is when to look again after a write that the API server refused because the cache was behind.
 	conflictRetry = 50 * time.Millisecond
-	// People are told of a Skyhook that failed in toldTimes passes in a row, over toldAfter at least: an API server that is
-	// replaced by another is no matter of theirs.
+	// People are told of a Skyhook that failed in toldTimes passes in a row, over toldAfter at least: an API server that
+	// is replaced by another is no matter of theirs.
 	toldTimes = 3
 	toldAfter = 10 * time.Second
 )
@@ -48,8 +48,8 @@ type failure struct {
 	told    bool
 }
 
-// result turns what went wrong in a pass into the next look. An error of one Skyhook must not drop the timers of the others,
-// as an error returned to the queue would.
+// result turns what went wrong in a pass into the next look. An error of one Skyhook must not drop the timers of the
+// others, as an error returned to the queue would.
 func (r *Reconciler) result(ctx context.Context, p *pass) ctrl.Result {
 	begun, over := r.retries.note(p)
 	for name, message := range begun {
@@ -70,14 +70,16 @@ func (r *Reconciler) result(ctx context.Context, p *pass) ctrl.Result {
 func (r *Reconciler) reportFailure(p *pass, skyhook, message string) {
 	for _, s := range p.skyhooks {
 		if s.Name == skyhook {
-			r.Events.Eventf(p.node, s, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Pass", "Skyhook %s: %s", skyhook, message)
-			r.Events.Eventf(s, p.node, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Pass", "node %s: %s", p.node.Name, message)
+			r.Events.Eventf(p.node, s, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Pass",
+				"Skyhook %s: %s", skyhook, message)
+			r.Events.Eventf(s, p.node, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Pass",
+				"node %s: %s", p.node.Name, message)
 		}
 	}
 }
 
-// tellUnwritten lets the records tell that the passes fail when that is because they cannot be written: the little that says so
-// may be.
+// tellUnwritten lets the records tell that the passes fail when that is because they cannot be written: the little that
+// says so may be.
 func (r *Reconciler) tellUnwritten(ctx context.Context, p *pass) {
 	var all record.Patch
 	for _, i := range p.items {
@@ -112,8 +114,8 @@ func (r *retries) told(node, skyhook string) string {
 	return ""
 }
 
-// note counts the failures of a pass. It returns those that people have to be told from now on, by Skyhook, and whether one is
-// over that they were told.
+// note counts the failures of a pass. It returns those that people have to be told from now on, by Skyhook, and whether
+// one is over that they were told.
 func (r *retries) note(p *pass) (begun map[string]string, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,11 +163,11 @@ func (f *failure) add(err error, now time.Time) bool {
 func failureMessage(err error) string {
 	switch {
 	case apierrors.IsInvalid(err) && strings.Contains(err.Error(), "annotations: Too long"):
-		return fmt.Sprintf("%v; make room in its annotations, such as by fewer keys in configMap", err)
+		return fmt.Sprintf("%v; remove annotations of the node that nothing needs, or use fewer keys in configMap", err)
 	case apierrors.IsForbidden(err):
 		return fmt.Sprintf("%v; change the policy, quota or role that refuses it", err)
 	default:
-		return fmt.Sprintf("%v; it is tried again", err)
+		return fmt.Sprintf("%v; the operator retries", err)
 	}
 }
 

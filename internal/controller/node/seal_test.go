@@ -81,8 +81,8 @@ func sealedWorld(t *testing.T, s *v1alpha1.Skyhook, n *corev1.Node) *world {
 	return w
 }
 
-// TestForgedRecordKeepsTheTaint: what a kubelet writes lets no workload in, and the administrator hears of it. Without the
-// annotation the node starts over.
+// TestForgedRecordKeepsTheTaint: what a kubelet writes lets no workload in, and the administrator hears of it. Without
+// the annotation the node starts over.
 func TestForgedRecordKeepsTheTaint(t *testing.T) {
 	for name, forge := range map[string]func(*testing.T, *corev1.Node){
 		"before the operator came": func(t *testing.T, n *corev1.Node) {
@@ -224,8 +224,8 @@ func TestVouchedFor(t *testing.T) {
 	}
 }
 
-// TestNewNodeWithAForgedRecord: it is tainted all the same, and what it claims is not sealed on the way; nor for a Skyhook
-// that has no new nodes tainted.
+// TestNewNodeWithAForgedRecord: it is tainted all the same, and what it claims is not sealed on the way; nor for a
+// Skyhook that has no new nodes tainted.
 func TestNewNodeWithAForgedRecord(t *testing.T) {
 	s, n := waitedFor(fromTheBeginning)
 	auto := newSkyhook("auto")

@@ -1,11 +1,14 @@
 package node
 
 import (
+	"context"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/logs"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/taint"
@@ -24,7 +27,9 @@ func (r *Reconciler) planTaint(p *pass) {
 		if at := slices.IndexFunc(p.items, func(i *item) bool { return i.skyhook == s }); at >= 0 {
 			d := p.items[at].decision
 			n = d.Record
-			one.Reapplied = slices.ContainsFunc(d.Changes, func(c lifecycle.Change) bool { return c.Reason == v1alpha1.ReasonReapplyAfterReboot })
+			one.Reapplied = slices.ContainsFunc(d.Changes, func(c lifecycle.Change) bool {
+				return c.Reason == v1alpha1.ReasonReapplyAfterReboot
+			})
 		}
 		one.Complete = unusable == nil && s.Status.ObservedGeneration > 0 && lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), n)
 		all = append(all, one)
@@ -47,7 +52,7 @@ func (r *Reconciler) taintPatch(p *pass, all *record.Patch) {
 	all.Merge(record.Patch{Annotations: map[string]*string{taint.Annotation(r.Workload.RuntimeTaint): value}})
 }
 
-func (r *Reconciler) reportTaint(p *pass) {
+func (r *Reconciler) reportTaint(ctx context.Context, p *pass) {
 	if p.taint.Taints == nil {
 		return
 	}
@@ -55,6 +60,7 @@ func (r *Reconciler) reportTaint(p *pass) {
 	if taint.Has(&corev1.Node{Spec: corev1.NodeSpec{Taints: *p.taint.Taints}}, r.Workload.RuntimeTaint) {
 		what = "added"
 	}
+	ctrl.LoggerFrom(ctx).Info("runtime taint "+what, logs.Node, p.node.Name, logs.Taint, r.Workload.RuntimeTaint.ToString())
 	r.Events.Eventf(p.node, nil, corev1.EventTypeNormal, v1alpha1.EventRuntimeTaint, "Taint", "taint %s %s: %s",
 		r.Workload.RuntimeTaint.ToString(), what, p.taint.Message)
 }

@@ -127,7 +127,10 @@ func (r *Reconciler) skyhookHandler() handler.EventHandler {
 }
 
 // steering are the annotations of a Skyhook that change what its nodes do.
-var steering = []string{v1alpha1.AnnotationPause, v1alpha1.AnnotationDisable, v1alpha1.AnnotationAbandonUninstall, v1alpha1.AnnotationUninstallCapability}
+var steering = []string{
+	v1alpha1.AnnotationPause, v1alpha1.AnnotationDisable, v1alpha1.AnnotationAbandonUninstall,
+	v1alpha1.AnnotationUninstallCapability,
+}
 
 func concernsAll(before, after *v1alpha1.Skyhook) bool {
 	return before.Generation != after.Generation ||

@@ -67,7 +67,8 @@ func TestChangedPermits(t *testing.T) {
 	}
 }
 
-// TestSkyhookUpdateWakes has nodes that the Skyhook selects, has left a record on, has a permit for, or knows nothing of.
+// TestSkyhookUpdateWakes has nodes that the Skyhook selects, has left a record on, has a permit for, or knows nothing
+// of.
 func TestSkyhookUpdateWakes(t *testing.T) {
 	node := func(name string, labels map[string]string) *corev1.Node {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}

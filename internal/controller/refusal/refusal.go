@@ -8,7 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Final reports whether the API server says no, rather than not now: it will say so again. A policy may say it in many ways.
+// Final reports whether the API server says no, rather than not now: it will say so again. A policy may say it in many
+// ways.
 func Final(err error) bool {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) {

@@ -25,7 +25,9 @@ type wantedMap struct {
 
 // writeConfigMaps makes the package ConfigMaps hold what the spec says, and those of definitions that are being undone
 // what they say. One that cannot be written does not keep the others from it.
-func (r *Reconciler) writeConfigMaps(ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Leaving) error {
+func (r *Reconciler) writeConfigMaps(
+	ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Leaving,
+) error {
 	existing, err := r.configMaps(ctx, s)
 	if err != nil {
 		return err
@@ -53,8 +55,8 @@ func (r *Reconciler) configMaps(ctx context.Context, s *v1alpha1.Skyhook) (map[s
 	return existing, nil
 }
 
-// wantedConfigMaps are those of the spec's packages and of what is being undone. A Skyhook that is being deleted needs no
-// more than the latter.
+// wantedConfigMaps are those of the spec's packages and of what is being undone. A Skyhook that is being deleted needs
+// no more than the latter.
 func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Leaving) []wantedMap {
 	var list []wantedMap
 	mounted := map[string]bool{}
@@ -81,7 +83,9 @@ func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, uninstalling map[stri
 	return list
 }
 
-func (r *Reconciler) writeConfigMap(ctx context.Context, s *v1alpha1.Skyhook, want wantedMap, have *corev1.ConfigMap) error {
+func (r *Reconciler) writeConfigMap(
+	ctx context.Context, s *v1alpha1.Skyhook, want wantedMap, have *corev1.ConfigMap,
+) error {
 	if have != nil {
 		holds, seals := workload.Holds(have, want.Data), workload.Sealed(want.ConfigMap)
 		switch {
@@ -101,16 +105,20 @@ func (r *Reconciler) writeConfigMap(ctx context.Context, s *v1alpha1.Skyhook, wa
 		return r.configMapTaken(ctx, s, want)
 	}
 	if err != nil {
-		return r.refused(s, fmt.Errorf("create ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err), v1alpha1.ReasonConfigMapRefused, want.field)
+		return r.refused(s, fmt.Errorf("create ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err),
+			v1alpha1.ReasonConfigMapRefused, want.field)
 	}
 	return nil
 }
 
 // updateConfigMap writes what may be changed, and seals what holds what it should.
-func (r *Reconciler) updateConfigMap(ctx context.Context, s *v1alpha1.Skyhook, want wantedMap, have *corev1.ConfigMap) error {
+func (r *Reconciler) updateConfigMap(
+	ctx context.Context, s *v1alpha1.Skyhook, want wantedMap, have *corev1.ConfigMap,
+) error {
 	want.ResourceVersion = have.ResourceVersion
 	if err := r.Client.Update(ctx, want.ConfigMap, client.FieldOwner(fieldManager)); err != nil {
-		return r.refused(s, fmt.Errorf("update ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err), v1alpha1.ReasonConfigMapRefused, want.field)
+		return r.refused(s, fmt.Errorf("update ConfigMap %s of Skyhook %s: %w", want.Name, s.Name, err),
+			v1alpha1.ReasonConfigMapRefused, want.field)
 	}
 	return nil
 }
@@ -128,7 +136,9 @@ func (r *Reconciler) configMapTaken(ctx context.Context, s *v1alpha1.Skyhook, wa
 }
 
 // pruneConfigMaps deletes the ConfigMaps that no package needs any more, once no pod mounts them.
-func (r *Reconciler) pruneConfigMaps(ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Leaving) error {
+func (r *Reconciler) pruneConfigMaps(
+	ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Leaving,
+) error {
 	left, err := r.configMaps(ctx, s)
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/logs"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -74,7 +75,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	switch o := obstacleOf(err); {
 	case o != nil:
-		ctrl.LoggerFrom(ctx).Info("the Skyhook cannot be prepared for its nodes", "reason", o.reason, "error", err.Error())
+		// Not the error, which may quote what is refused: the condition Stalled has it.
+		ctrl.LoggerFrom(ctx).Info("Skyhook not prepared for its nodes", logs.Skyhook, s.Name, logs.Reason, o.reason)
 		return ctrl.Result{RequeueAfter: obstacleRetry}, nil //nolint:nilerr // the status tells of it, and it is tried again
 	case apierrors.IsConflict(err):
 		// The cache was behind; the change that it missed wakes this Skyhook, at the latest this does.
@@ -147,7 +149,8 @@ func (r *Reconciler) claim(ctx context.Context, s *v1alpha1.Skyhook) error {
 }
 
 // pacer spaces the passes over a Skyhook. It is no state that a decision depends on: after a restart the first pass is
-// simply not delayed. It goes by names: passes over one name never overlap, so that the one that finds it gone is the last.
+// simply not delayed. It goes by names: passes over one name never overlap, so that the one that finds it gone is the
+// last.
 type pacer struct {
 	mu   sync.Mutex
 	last map[string]pass
@@ -195,8 +198,8 @@ func (p *pacer) set(name string, last pass) {
 	p.last[name] = last
 }
 
-// again returns when to look once more at a Skyhook that the cache showed without the last status that was written: what was
-// right against that needed no write, and the write wakes nobody. 0 when the cache was not behind.
+// again returns when to look once more at a Skyhook that the cache showed without the last status that was written:
+// what was right against that needed no write, and the write wakes nobody. 0 when the cache was not behind.
 func (p *pacer) again(cached *v1alpha1.Skyhook, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

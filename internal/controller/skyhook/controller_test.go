@@ -81,8 +81,8 @@ func TestReconcileIsPaced(t *testing.T) {
 	}
 }
 
-// TestStatusThatTheCacheLacks: a pass that saw an older status than the one written last is not the last pass: its plan may be
-// the older one again, which needs no write, and what is written stays wrong.
+// TestStatusThatTheCacheLacks: a pass that saw an older status than the one written last is not the last pass: its plan
+// may be the older one again, which needs no write, and what is written stays wrong.
 func TestStatusThatTheCacheLacks(t *testing.T) {
 	wrote := time.Unix(1000, 0)
 	for _, c := range []struct {

@@ -35,7 +35,9 @@ func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.Skyhook) error {
 	return errors.Join(errs...)
 }
 
-func (r *Reconciler) retainOne(ctx context.Context, s *v1alpha1.Skyhook, want *appsv1.ControllerRevision, have map[string]*appsv1.ControllerRevision) error {
+func (r *Reconciler) retainOne(
+	ctx context.Context, s *v1alpha1.Skyhook, want *appsv1.ControllerRevision, have map[string]*appsv1.ControllerRevision,
+) error {
 	old, exists := have[want.Name]
 	if exists && !intact(old) {
 		if err := r.deleteRevision(ctx, old); err != nil {
@@ -94,8 +96,8 @@ func newest(r *appsv1.ControllerRevision, all map[string]*appsv1.ControllerRevis
 	return r.Revision > lastRevision(r, all)
 }
 
-// lastRevision is the highest of the other definitions of the same package version; -1 when there is none. It may be the
-// Skyhook's generation: what an image tells about uninstalling makes another definition of the same spec.
+// lastRevision is the highest of the other definitions of the same package version; -1 when there is none. It may be
+// the Skyhook's generation: what an image tells about uninstalling makes another definition of the same spec.
 func lastRevision(r *appsv1.ControllerRevision, all map[string]*appsv1.ControllerRevision) int64 {
 	last := int64(-1)
 	for _, other := range all {
@@ -107,13 +109,17 @@ func lastRevision(r *appsv1.ControllerRevision, all map[string]*appsv1.Controlle
 }
 
 // definitions are what is retained for a Skyhook, by name.
-func (r *Reconciler) definitions(ctx context.Context, s *v1alpha1.Skyhook) (map[string]*appsv1.ControllerRevision, error) {
+func (r *Reconciler) definitions(
+	ctx context.Context, s *v1alpha1.Skyhook,
+) (map[string]*appsv1.ControllerRevision, error) {
 	definitions, _, err := r.revisions(ctx, s)
 	return definitions, err
 }
 
 // revisions are what is retained for a Skyhook, and the images that are pinned for it, both by name.
-func (r *Reconciler) revisions(ctx context.Context, s *v1alpha1.Skyhook) (definitions, pins map[string]*appsv1.ControllerRevision, err error) {
+func (r *Reconciler) revisions(
+	ctx context.Context, s *v1alpha1.Skyhook,
+) (definitions, pins map[string]*appsv1.ControllerRevision, err error) {
 	var all appsv1.ControllerRevisionList
 	if err := r.Client.List(ctx, &all, client.InNamespace(r.Workload.Namespace),
 		client.MatchingLabels{v1alpha1.LabelName: s.Name}, client.UnsafeDisableDeepCopy); err != nil {
@@ -132,8 +138,8 @@ func (r *Reconciler) revisions(ctx context.Context, s *v1alpha1.Skyhook) (defini
 	return definitions, pins, nil
 }
 
-// pruneDefinitions deletes definitions that neither the spec nor any node needs. Only while no permit is out: every node
-// has then acknowledged its last one, so that the cache shows all that was begun, and nothing new can begin.
+// pruneDefinitions deletes definitions that neither the spec nor any node needs. Only while no permit is out: every
+// node has then acknowledged its last one, so that the cache shows all that was begun, and nothing new can begin.
 func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if len(s.Status.Permits) > 0 {
 		return nil
@@ -151,7 +157,9 @@ func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook) 
 }
 
 // pruneUnneeded deletes what neither the spec nor any node needs, also from the map.
-func (r *Reconciler) pruneUnneeded(ctx context.Context, s *v1alpha1.Skyhook, have map[string]*appsv1.ControllerRevision) error {
+func (r *Reconciler) pruneUnneeded(
+	ctx context.Context, s *v1alpha1.Skyhook, have map[string]*appsv1.ControllerRevision,
+) error {
 	needed, known, err := r.neededDefinitions(ctx, s)
 	if err != nil || !known {
 		return err
@@ -169,9 +177,11 @@ func (r *Reconciler) pruneUnneeded(ctx context.Context, s *v1alpha1.Skyhook, hav
 	return nil
 }
 
-// prunePins deletes the pins of images that neither the spec nor a definition has, and all where images are not pinned: one that
-// was made before must not come back into force. The definition of the spec may be about to be replaced.
-func (r *Reconciler) prunePins(ctx context.Context, s *v1alpha1.Skyhook, pins, definitions map[string]*appsv1.ControllerRevision) error {
+// prunePins deletes the pins of images that neither the spec nor a definition has, and all where images are not pinned:
+// one that was made before must not come back into force. The definition of the spec may be about to be replaced.
+func (r *Reconciler) prunePins(
+	ctx context.Context, s *v1alpha1.Skyhook, pins, definitions map[string]*appsv1.ControllerRevision,
+) error {
 	if len(pins) == 0 {
 		return nil
 	}
@@ -199,7 +209,9 @@ func (r *Reconciler) prunePins(ctx context.Context, s *v1alpha1.Skyhook, pins, d
 
 // neededDefinitions are the names of those in the spec and in node records, and the keys of the versions in the latter.
 // They are not known while a record cannot be read.
-func (r *Reconciler) neededDefinitions(ctx context.Context, s *v1alpha1.Skyhook) (needed map[string]bool, known bool, err error) {
+func (r *Reconciler) neededDefinitions(
+	ctx context.Context, s *v1alpha1.Skyhook,
+) (needed map[string]bool, known bool, err error) {
 	var nodes corev1.NodeList
 	if err := r.Client.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, false, fmt.Errorf("list nodes: %w", err)

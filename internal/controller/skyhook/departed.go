@@ -21,10 +21,13 @@ import (
 // maxLooks is how many nodes are asked for one by one before all are listed.
 const maxLooks = 20
 
-// departed returns the nodes that the Skyhook does not select but that hold a permit, as far as they exist, or tell what keeps
-// them from getting rid of it. What the cache does not show it may only not show yet, and a permit that is dropped too early is one too many at work: such nodes
-// are asked for at the API server. The error says that this failed; those nodes then count as there.
-func (r *Reconciler) departed(ctx context.Context, s *v1alpha1.Skyhook, t *state.Target, cached []corev1.Node) (map[string]rollout.Departed, error) {
+// departed returns the nodes that the Skyhook does not select but that hold a permit, as far as they exist, or tell
+// what keeps them from getting rid of it. What the cache does not show it may only not show yet, and a permit that is
+// dropped too early is one too many at work: such nodes are asked for at the API server. The error says that this
+// failed; those nodes then count as there.
+func (r *Reconciler) departed(
+	ctx context.Context, s *v1alpha1.Skyhook, t *state.Target, cached []corev1.Node,
+) (map[string]rollout.Departed, error) {
 	found, holders, waitKey := map[string]rollout.Departed{}, map[string]bool{}, v1alpha1.AnnotationWaitPrefix+s.Name
 	for i := range s.Status.Permits {
 		holders[s.Status.Permits[i].Node] = true
@@ -43,7 +46,9 @@ func (r *Reconciler) departed(ctx context.Context, s *v1alpha1.Skyhook, t *state
 }
 
 // lookFor adds to found those of the named nodes that exist, and those of which nobody can tell.
-func (r *Reconciler) lookFor(ctx context.Context, s *v1alpha1.Skyhook, names map[string]bool, found map[string]rollout.Departed) error {
+func (r *Reconciler) lookFor(
+	ctx context.Context, s *v1alpha1.Skyhook, names map[string]bool, found map[string]rollout.Departed,
+) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -79,7 +84,8 @@ func (r *Reconciler) withPods(ctx context.Context, s *v1alpha1.Skyhook) (map[str
 	return names, nil
 }
 
-// named asks the API server for the metadata of the named nodes: one by one while they are few, else for that of all nodes.
+// named asks the API server for the metadata of the named nodes: one by one while they are few, else for that of all
+// nodes.
 func (r *Reconciler) named(ctx context.Context, names map[string]bool) (map[string]metav1.ObjectMeta, error) {
 	live := map[string]metav1.ObjectMeta{}
 	if len(names) > maxLooks {

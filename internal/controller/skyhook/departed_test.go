@@ -67,7 +67,8 @@ var stuckWait = record.Wait{
 	Message: "a pod did not end within its grace period; look at it: kubectl get pod -n skyhook x -o yaml",
 }
 
-// TestPodThatDoesNotEndOnANodeThatTheSkyhookLeaves is told, and since when, whether the node still holds a permit or not.
+// TestPodThatDoesNotEndOnANodeThatTheSkyhookLeaves is told, and since when, whether the node still holds a permit or
+// not.
 func TestPodThatDoesNotEndOnANodeThatTheSkyhookLeaves(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -159,7 +160,7 @@ func TestDeadNodeThatLeft(t *testing.T) {
 	if len(status.Permits) != 1 || len(status.Attention) != 1 {
 		t.Fatalf("permits %v, attention %+v", status.Permits, status.Attention)
 	}
-	if a := status.Attention[0]; a.Node != "dead" || a.Reason != "DepartedNotReady" || !strings.Contains(a.Message, "delete the Node object") {
+	if a := status.Attention[0]; a.Node != "dead" || a.Reason != "DepartedNotReady" || !strings.Contains(a.Message, "kubectl delete node dead") {
 		t.Errorf("attention %+v", a)
 	}
 	if c := meta.FindStatusCondition(status.Conditions, "DepartedNotReady"); c == nil || !strings.Contains(c.Message, "node dead") {

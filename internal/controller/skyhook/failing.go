@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// An error counts as an obstacle when toldTimes passes in a row ended with one, over toldAfter at least: an API server that
-	// is replaced by another is nothing that people have to hear of.
+	// An error counts as an obstacle when toldTimes passes in a row ended with one, over toldAfter at least: an API server
+	// that is replaced by another is nothing that people have to hear of.
 	toldTimes = 3
 	toldAfter = 10 * time.Second
 )
 
-// failures counts the passes in a row that ended with an error, by the names of their Skyhooks. It is no state that a decision
-// depends on: what fails on counts again after a restart.
+// failures counts the passes in a row that ended with an error, by the names of their Skyhooks. It is no state that a
+// decision depends on: what fails on counts again after a restart.
 type failures struct {
 	mu      sync.Mutex
 	skyhook map[string]failure
@@ -85,11 +85,11 @@ func (r *Reconciler) lasting(s *v1alpha1.Skyhook, err error, reason string) erro
 	if obstacleOf(err) != nil || !r.failures.lasts(s, err) {
 		return err
 	}
-	message := fmt.Sprintf("%v; it is tried again", err)
+	message := fmt.Sprintf("%v; the operator retries", err)
 	return &obstacleError{reason: reason, frees: record.FreesAdministrator, message: message, err: err, lasting: true}
 }
 
 // reportFailing tells of an error that lasts where the status may not: it may be what cannot be written.
 func (r *Reconciler) reportFailing(s *v1alpha1.Skyhook, err error) {
-	r.Events.Eventf(s, nil, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Plan", "%v; it is tried again", err)
+	r.Events.Eventf(s, nil, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Plan", "%v; the operator retries", err)
 }

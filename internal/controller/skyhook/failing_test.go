@@ -52,7 +52,7 @@ func TestErrorsThatLastAreTold(t *testing.T) {
 			if state := stateOf(s); state != want {
 				t.Errorf("\ngot  %s\nwant %s", state, want)
 			}
-			if m := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionStalled).Message; !strings.Contains(m, "connection refused; it is tried again") {
+			if m := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionStalled).Message; !strings.Contains(m, "connection refused; the operator retries") {
 				t.Errorf("Stalled says %q", m)
 			}
 			w.refuse = nil

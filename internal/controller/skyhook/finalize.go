@@ -8,10 +8,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/logs"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
@@ -52,6 +54,7 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 		}
 		return err
 	}
+	ctrl.LoggerFrom(ctx).Info("Skyhook removed from all nodes", logs.Skyhook, s.Name)
 	r.reportAbandoned(s, in.Input)
 	r.pacer.forget(s.Name)
 	return nil
@@ -64,7 +67,8 @@ func (r *Reconciler) release(ctx context.Context, s *v1alpha1.Skyhook) error {
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, s, patch); client.IgnoreNotFound(err) != nil {
 		before.DeepCopyInto(s)
-		return r.refused(s, fmt.Errorf("remove the finalizer of Skyhook %s: %w", s.Name, err), v1alpha1.ReasonClaimRefused, "the Skyhook")
+		err = fmt.Errorf("remove the finalizer of Skyhook %s: %w", s.Name, err)
+		return r.refused(s, err, v1alpha1.ReasonClaimRefused, "the Skyhook")
 	}
 	return nil
 }
@@ -109,7 +113,9 @@ func (r *Reconciler) liveNodes(ctx context.Context) ([]metav1.ObjectMeta, error)
 	}
 }
 
-func (r *Reconciler) leftOn(ctx context.Context, reader client.Reader, s *v1alpha1.Skyhook, nodes []metav1.ObjectMeta) ([]string, error) {
+func (r *Reconciler) leftOn(
+	ctx context.Context, reader client.Reader, s *v1alpha1.Skyhook, nodes []metav1.ObjectMeta,
+) ([]string, error) {
 	var pods corev1.PodList
 	if err := reader.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
 		client.MatchingLabels{v1alpha1.LabelName: s.Name}); err != nil {
@@ -133,12 +139,13 @@ func (r *Reconciler) leftOn(ctx context.Context, reader client.Reader, s *v1alph
 	return slices.Compact(names), nil
 }
 
-// reportAbandoned tells, once, what stays on nodes that the user gave up.
+// reportAbandoned tells, once, what stays on nodes that the annotation names on which nothing is uninstalled.
 func (r *Reconciler) reportAbandoned(s *v1alpha1.Skyhook, in rollout.Input) {
 	for _, n := range in.Nodes {
 		if n.Abandoned && n.Recorded != "" {
 			r.Events.Eventf(s, nil, corev1.EventTypeWarning, v1alpha1.EventUninstallAbandoned, "Delete",
-				"node %s was given up: %s stay there, and annotation nodeState_%s of the node remembers them", n.Name, n.Recorded, s.Name)
+				"packages stay on node %s, because the annotation %s names it: %s; the annotation %s of the node lists them",
+				n.Name, v1alpha1.AnnotationAbandonUninstall, n.Recorded, v1alpha1.AnnotationNodeStatePrefix+s.Name)
 		}
 	}
 }

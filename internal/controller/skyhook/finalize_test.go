@@ -49,12 +49,12 @@ func TestFinalize(t *testing.T) {
 	}{
 		{"nothing is left", []client.Object{newNode("node-1", "gpu")}, nil, ""},
 		{"only what is others'", []client.Object{other, foreign}, nil, ""},
-		{"a node's record", []client.Object{working("node-1")}, nil, "1 node is being freed of this Skyhook: node-1"},
-		{"a pod", []client.Object{pod}, nil, "1 node is being freed of this Skyhook: node-2"},
-		{"both, on nodes in any order", []client.Object{pod, working("node-2"), working("node-1")}, nil, "2 nodes are being freed of this Skyhook: node-1, node-2"},
-		{"more than anybody reads", many, nil, "12 nodes are being freed of this Skyhook: n00, n01, n02, n03, n04, n05, n06, n07, n08, n09 and 2 more"},
-		{"the cache does not show a record yet", nil, []client.Object{working("node-1")}, "1 node is being freed of this Skyhook: node-1"},
-		{"the cache does not show a pod yet", nil, []client.Object{pod}, "1 node is being freed of this Skyhook: node-2"},
+		{"a node's record", []client.Object{working("node-1")}, nil, "the Skyhook is being removed from 1 node: node-1"},
+		{"a pod", []client.Object{pod}, nil, "the Skyhook is being removed from 1 node: node-2"},
+		{"both, on nodes in any order", []client.Object{pod, working("node-2"), working("node-1")}, nil, "the Skyhook is being removed from 2 nodes: node-1, node-2"},
+		{"more than anybody reads", many, nil, "the Skyhook is being removed from 12 nodes: n00, n01, n02, n03, n04, n05, n06, n07, n08, n09 and 2 more"},
+		{"the cache does not show a record yet", nil, []client.Object{working("node-1")}, "the Skyhook is being removed from 1 node: node-1"},
+		{"the cache does not show a pod yet", nil, []client.Object{pod}, "the Skyhook is being removed from 1 node: node-2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, append(c.cached, deleted())...)
@@ -121,7 +121,7 @@ func TestTransitionTimesOfADeletion(t *testing.T) {
 	w.must(w.Client.Delete(t.Context(), n))
 	w.must(w.finalize(t.Context(), w.skyhook("demo")))
 	after := w.skyhook("demo").Status.Conditions
-	if c := meta.FindStatusCondition(after, v1alpha1.ConditionReconciling); c.Message != "1 node is being freed of this Skyhook: node-2" || c.Reason != "Deleting" {
+	if c := meta.FindStatusCondition(after, v1alpha1.ConditionReconciling); c.Message != "the Skyhook is being removed from 1 node: node-2" || c.Reason != "Deleting" {
 		t.Errorf("Reconciling %s: %s", c.Reason, c.Message)
 	}
 	for _, c := range after {
@@ -210,7 +210,8 @@ func TestFinalizeUninstallsFirst(t *testing.T) {
 		{name: "can be", enabled: true, stays: true},
 		{
 			name: "given up", enabled: true, abandoned: true,
-			event: "Warning UninstallAbandoned node node-1 was given up: a 1.0.0 stay there, and annotation nodeState_demo of the node remembers them",
+			event: "Warning UninstallAbandoned packages stay on node node-1, because the annotation skyhook.nvidia.com/abandon-uninstall names it: " +
+				"a 1.0.0; the annotation skyhook.nvidia.com/nodeState_demo of the node lists them",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -261,8 +262,8 @@ func TestFinalizeConflict(t *testing.T) {
 	}
 }
 
-// TestFinalizerThatStays: when the API server does not let the finalizer go people are told of that, and no more of nodes that
-// are free.
+// TestFinalizerThatStays: when the API server does not let the finalizer go people are told of that, and no more of
+// nodes that are free.
 func TestFinalizerThatStays(t *testing.T) {
 	s := deleted()
 	s.Status = rollout.Plan(rollout.Input{Skyhook: s, Nodes: []rollout.Node{{Name: "node-1"}}, Deleting: true, Freeing: []string{"node-1"}, Now: start})

@@ -25,8 +25,8 @@ type input struct {
 	unsure error
 }
 
-// obstruct holds all nodes while something lasting is in the way of their preparation. What holds the Skyhook in any case counts
-// first. While it is the claim or definitions that are missing no node may start anything with this spec.
+// obstruct holds all nodes while something lasting is in the way of their preparation. What holds the Skyhook in any
+// case counts first. While it is the claim or definitions that are missing no node may start anything with this spec.
 func (in *input) obstruct(err error) {
 	o := obstacleOf(err)
 	if o == nil {

@@ -144,7 +144,8 @@ func TestInterruptOfANodeThatLeft(t *testing.T) {
 	}
 }
 
-// TestFailingNodeUnderABrokenPolicy: the status shows what the node's label does; nothing is tried again under such a policy.
+// TestFailingNodeUnderABrokenPolicy: the status shows what the node's label does; nothing is tried again under such a
+// policy.
 func TestFailingNodeUnderABrokenPolicy(t *testing.T) {
 	s := configured("2.0.0", "v")
 	s.Spec.DeploymentPolicy = "paced"

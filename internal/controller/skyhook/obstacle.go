@@ -3,6 +3,7 @@ package skyhook
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,35 +48,37 @@ func obstacleOf(err error) *obstacleError {
 	return o
 }
 
-// refused makes an obstacle of what the API server will refuse again, or refused again and again, and returns any other error as
-// it is. field is what the object is made of.
+// refused makes an obstacle of what the API server will refuse again, or refused again and again, and returns any other
+// error as it is. field is what the object is made of.
 func (r *Reconciler) refused(s *v1alpha1.Skyhook, err error, reason, field string) error {
 	o := &obstacleError{reason: reason, err: err}
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		o.frees, o.message = record.FreesAuthor, fmt.Sprintf("%v; correct %s", err, field)
 	case refusal.Final(err):
-		o.frees, o.message = record.FreesAdministrator, fmt.Sprintf("%v; change what refuses it, such as a quota, an admission policy or the operator's roles", err)
+		o.frees = record.FreesAdministrator
+		o.message = fmt.Sprintf("%v; change what refuses it, such as a quota, an admission policy or the operator's roles", err)
 	default:
 		return r.lasting(s, err, reason)
 	}
 	return o
 }
 
-// taken tells that the name of an object that a Skyhook needs is another's, whose owner may be nil. What a deleted Skyhook of
-// the same name left goes by itself.
+// taken tells that the name of an object that a Skyhook needs is another's, whose owner may be nil. What a deleted
+// Skyhook of the same name left goes by itself.
 func taken(kind string, object client.Object, s *v1alpha1.Skyhook, reason string) error {
 	o := &obstacleError{reason: reason, frees: record.FreesAdministrator}
 	name, owner := fmt.Sprintf("%s %s/%s", kind, object.GetNamespace(), object.GetName()), metav1.GetControllerOf(object)
+	remove := fmt.Sprintf("kubectl delete %s -n %s %s", strings.ToLower(kind), object.GetNamespace(), object.GetName())
 	switch {
 	case owner == nil:
-		o.message = fmt.Sprintf("%s exists but does not belong to Skyhook %s; delete it, or move it away", name, s.Name)
+		o.message = fmt.Sprintf("%s exists but does not belong to Skyhook %s; delete it with %s", name, s.Name, remove)
 	case owner.Kind == "Skyhook" && owner.Name == s.Name:
 		o.frees = record.FreesTime
-		o.message = fmt.Sprintf("%s is left of an earlier Skyhook %s; Kubernetes removes it soon, unless you delete it", name, s.Name)
+		o.message = fmt.Sprintf("%s is left of an earlier Skyhook %s; Kubernetes deletes it soon", name, s.Name)
 	default:
-		o.message = fmt.Sprintf("%s exists but does not belong to Skyhook %s, it belongs to %s %s; rename the Skyhook or the package, or delete it",
-			name, s.Name, owner.Kind, owner.Name)
+		o.message = fmt.Sprintf("%s exists but belongs to %s %s and does not belong to Skyhook %s; rename the Skyhook or the package, or "+
+			"delete it with %s", name, owner.Kind, owner.Name, s.Name, remove)
 	}
 	return o
 }

@@ -43,7 +43,8 @@ func stateOf(s *v1alpha1.Skyhook) string {
 	return strings.Join(parts, " ")
 }
 
-// TestObstacles: what keeps a Skyhook from being prepared is told, nodes get no new permits, and it goes on when it is gone.
+// TestObstacles: what keeps a Skyhook from being prepared is told, nodes get no new permits, and it goes on when it is
+// gone.
 func TestObstacles(t *testing.T) {
 	name, definition := workload.ConfigMapName("demo", "b", "2.0.0"), revisionOf(t, configured("2.0.0", "v"), 1).Name
 	foreign := options.PackageConfigMap(configured("2.0.0", "theirs"), "b")
@@ -68,7 +69,7 @@ func TestObstacles(t *testing.T) {
 		{name: "the ConfigMap is another Skyhook's", have: other, want: blocked + "ConfigMapConflict", message: "it belongs to Skyhook gpu; rename the Skyhook or the package"},
 		{
 			name: "the ConfigMap is one that the garbage collector removes", have: leftover,
-			want: "blocked observed=2 permits=1 Ready=False:Blocked Stalled=False:Progressing", message: "left of an earlier Skyhook demo",
+			want: "blocked observed=2 permits=1 Ready=False:Blocked Stalled=False:Blocked", message: "left of an earlier Skyhook demo",
 		},
 		{name: "a quota", request: "create ConfigMap " + name, err: quota, want: blocked + "ConfigMapRefused", message: "exceeded quota: small"},
 		{

@@ -42,10 +42,10 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *v1alpha1.Skyhook, statu
 		err := r.patchStatus(ctx, before, s, status)
 		if err == nil {
 			r.pacer.wrote(s, r.Clock.Now())
-			r.report(s, before.Status)
+			r.report(ctx, s, before.Status)
 			if invalid != nil {
 				r.Events.Eventf(s, nil, corev1.EventTypeWarning, v1alpha1.EventStatusRefused, "Plan",
-					"the status is shown without %s, as it is refused with them: %v", form.without, invalid)
+					"the status is written without %s, because the API server refuses it with them: %v", form.without, invalid)
 			}
 			return nil
 		}
@@ -57,7 +57,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *v1alpha1.Skyhook, statu
 	return invalid
 }
 
-func (r *Reconciler) patchStatus(ctx context.Context, before, s *v1alpha1.Skyhook, status v1alpha1.SkyhookStatus) error {
+func (r *Reconciler) patchStatus(
+	ctx context.Context, before, s *v1alpha1.Skyhook, status v1alpha1.SkyhookStatus,
+) error {
 	before.DeepCopyInto(s)
 	s.Status = status
 	lock := client.MergeFromWithOptimisticLock{}
@@ -76,8 +78,9 @@ func statusOf(s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
 	return &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: s.Name, ResourceVersion: s.ResourceVersion}, Status: s.Status}
 }
 
-// report sends events about what a status that was written says anew.
-func (r *Reconciler) report(s *v1alpha1.Skyhook, before v1alpha1.SkyhookStatus) {
+// report logs what a status that was written says anew, and sends events about it.
+func (r *Reconciler) report(ctx context.Context, s *v1alpha1.Skyhook, before v1alpha1.SkyhookStatus) {
+	logStatus(ctx, s, before)
 	r.warn(s, before)
 	if from, to := before.Status, s.Status.Status; from != to {
 		if from == "" {

@@ -67,7 +67,7 @@ func packageNames(n record.Node) string {
 
 func asksForUninstall(s *v1alpha1.Skyhook) bool {
 	for _, pkg := range s.Spec.Packages {
-		if pkg.Uninstall != nil && pkg.Uninstall.Apply {
+		if pkg.Uninstall.Requested() {
 			return true
 		}
 	}

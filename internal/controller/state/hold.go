@@ -23,8 +23,8 @@ type Surroundings struct {
 	Complete bool
 }
 
-// Hold returns the first reason, outside of the packages, for which a node must not start new work for a Skyhook; nil when
-// there is none. Plan and node go by it. The order, which people rely on to fix one thing after the other:
+// Hold returns the first reason, outside of the packages, for which a node must not start new work for a Skyhook; nil
+// when there is none. Plan and node go by it. The order, which people rely on to fix one thing after the other:
 //
 //  1. the record cannot be read, or is not the operator's where workloads wait for it
 //  2. the Skyhook is disabled, 3. paused, or 4. its spec is invalid or its policy missing (HoldAll)
@@ -32,8 +32,8 @@ type Surroundings struct {
 //  7. an earlier Skyhook has to finish first; while an interrupt of this one is in flight, that one waits for it
 //  8. another Skyhook's interrupt is in flight
 //
-// A Skyhook that is being deleted is held by none of 4 and 7: whatever is wrong with its spec or comes before it must not
-// keep it from going.
+// A Skyhook that is being deleted is held by none of 4 and 7: whatever is wrong with its spec or comes before it must
+// not keep it from going.
 func (sn Snapshot) Hold(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
 	if _, h := sn.Record(s, node, around.Records); h != nil {
 		return h
@@ -72,8 +72,8 @@ func (sn Snapshot) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surro
 	return holdInterrupted(s, around.Interrupting)
 }
 
-// taintGoes reports whether the operator will take its runtime taint off the node: Skyhooks that require it work there, and none
-// of them waits for s.
+// taintGoes reports whether the operator will take its runtime taint off the node: Skyhooks that require it work there,
+// and none of them waits for s.
 func (sn Snapshot) taintGoes(s *v1alpha1.Skyhook, node *corev1.Node, ordered []*v1alpha1.Skyhook) bool {
 	goes := false
 	for _, other := range ordered {

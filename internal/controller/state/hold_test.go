@@ -122,19 +122,20 @@ func TestHoldOfACompleteNode(t *testing.T) {
 	}
 }
 
-// TestHoldsOfTwoSkyhooks: an earlier Skyhook gets work on a node that a later one interrupts. One of them waits for the other, and
-// the other one works.
+// TestHoldsOfTwoSkyhooks: an earlier Skyhook gets work on a node that a later one interrupts. One of them waits for the
+// other, and the other one works.
 func TestHoldsOfTwoSkyhooks(t *testing.T) {
 	for _, c := range []struct {
 		name, interrupting     string
 		earlier, later         string
 		earlierSays, laterSays string
 	}{
-		{"nobody interrupts the node", "", "", "waiting WaitingForSkyhook", "", "Skyhook earlier, which has priority 1, must be complete on this node first"},
-		{"the earlier one does", "earlier", "", "waiting WaitingForSkyhook", "", "Skyhook earlier, which has priority 1, must be complete on this node first"},
+		{"nobody interrupts the node", "", "", "waiting WaitingForSkyhook", "", "Skyhook earlier has priority 1 and is not complete on this node; see kubectl describe skyhook earlier"},
+		{"the earlier one does", "earlier", "", "waiting WaitingForSkyhook", "", "Skyhook earlier has priority 1 and is not complete on this node; see kubectl describe skyhook earlier"},
 		{
-			"the later one does", "self", "waiting WaitingForInterrupt", "in_progress WaitingForInterrupt", "Skyhook self interrupts the node",
-			"its own interrupt is under way on the node; after that Skyhook earlier, which has priority 1, must be complete on this node first",
+			"the later one does", "self", "waiting WaitingForInterrupt", "in_progress WaitingForInterrupt", "an interrupt of Skyhook self is in flight on the node, and nothing else starts before its end",
+			"an interrupt of this Skyhook is in flight on the node; after it: " +
+				"Skyhook earlier has priority 1 and is not complete on this node; see kubectl describe skyhook earlier",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

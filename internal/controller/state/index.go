@@ -1,6 +1,6 @@
-// Package state is what both controllers know: which Skyhooks select which nodes, in which order they work there, and what
-// keeps them from it; the records of nodes, deployment policies and retained definitions. Specs, policies and records are
-// parsed once until they change, not once per node or pass.
+// Package state is what both controllers know: which Skyhooks select which nodes, in which order they work there, and
+// what keeps them from it; the records of nodes, deployment policies and retained definitions. Specs, policies and
+// records are parsed once until they change, not once per node or pass.
 package state
 
 import (
@@ -80,8 +80,8 @@ func (i *Index) Forget(uid types.UID) {
 	delete(i.decoded, uid)
 }
 
-// keep drops what is not of these Skyhooks, which are all there are. A pass that began before one of them went may ask for
-// it once more after Forget.
+// keep drops what is not of these Skyhooks, which are all there are. A pass that began before one of them went may ask
+// for it once more after Forget.
 func (i *Index) keep(skyhooks []*v1alpha1.Skyhook) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -139,7 +139,9 @@ func InOrder(list []v1alpha1.Skyhook) []*v1alpha1.Skyhook {
 }
 
 // Earlier returns the Skyhooks that have to finish before s may work on a node; ordered is what InOrder returned.
-func (sn Snapshot) Earlier(s *v1alpha1.Skyhook, ordered []*v1alpha1.Skyhook, node *corev1.Node, records *Records) []rollout.Earlier {
+func (sn Snapshot) Earlier(
+	s *v1alpha1.Skyhook, ordered []*v1alpha1.Skyhook, node *corev1.Node, records *Records,
+) []rollout.Earlier {
 	var list []rollout.Earlier
 	for _, e := range ordered {
 		if !rollout.Precedes(e, s) {

@@ -27,9 +27,11 @@ func (sn Snapshot) InFlight(node *corev1.Node, skyhooks []*v1alpha1.Skyhook, rec
 	return written
 }
 
-// confirms reports whether the record of the Skyhook that the annotation names shows an interrupt, as far as it can be read:
-// somebody may have edited the annotation.
-func (sn Snapshot) confirms(i *record.Interrupt, node *corev1.Node, skyhooks []*v1alpha1.Skyhook, records *Records) bool {
+// confirms reports whether the record of the Skyhook that the annotation names shows an interrupt, as far as it can be
+// read: somebody may have edited the annotation.
+func (sn Snapshot) confirms(
+	i *record.Interrupt, node *corev1.Node, skyhooks []*v1alpha1.Skyhook, records *Records,
+) bool {
 	for _, s := range skyhooks {
 		if s.Name == i.Skyhook {
 			n, unusable := sn.Record(s, node, records)
@@ -40,7 +42,9 @@ func (sn Snapshot) confirms(i *record.Interrupt, node *corev1.Node, skyhooks []*
 }
 
 // OwnReboot reports whether the node came up with its present boot id because a Skyhook asked for the reboot.
-func (sn Snapshot) OwnReboot(node *corev1.Node, inFlight *record.Interrupt, skyhooks []*v1alpha1.Skyhook, records *Records) bool {
+func (sn Snapshot) OwnReboot(
+	node *corev1.Node, inFlight *record.Interrupt, skyhooks []*v1alpha1.Skyhook, records *Records,
+) bool {
 	current := node.Status.NodeInfo.BootID
 	if current == "" || !Ready(node) {
 		return false

@@ -50,8 +50,8 @@ func (r *Records) Forget(uid types.UID) {
 	delete(r.nodes, uid)
 }
 
-// Keep drops what is not of these nodes and Skyhooks, which are all there are. A pass that began before a node or Skyhook
-// went may read its record once more after Forget.
+// Keep drops what is not of these nodes and Skyhooks, which are all there are. A pass that began before a node or
+// Skyhook went may read its record once more after Forget.
 func (r *Records) Keep(nodes []corev1.Node, skyhooks []*v1alpha1.Skyhook) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

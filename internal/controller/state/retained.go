@@ -26,15 +26,18 @@ type Snapshot struct {
 	kept     map[types.UID]kept
 }
 
-// kept is what is known of a Skyhook beside its spec: the definitions of what was installed, and the images it was pinned to.
+// kept is what is known of a Skyhook beside its spec: the definitions of what was installed, and the images it was
+// pinned to.
 type kept struct {
 	retained lifecycle.Retained
 	pins     lifecycle.Pins
 }
 
-// Snapshot reads the retained definitions from the cache, once for a pass. The Skyhooks are all there are; what is kept of others
-// is dropped.
-func (i *Index) Snapshot(ctx context.Context, reader client.Reader, o workload.Options, skyhooks []*v1alpha1.Skyhook) (Snapshot, error) {
+// Snapshot reads the retained definitions from the cache, once for a pass. The Skyhooks are all there are; what is kept
+// of others is dropped.
+func (i *Index) Snapshot(
+	ctx context.Context, reader client.Reader, o workload.Options, skyhooks []*v1alpha1.Skyhook,
+) (Snapshot, error) {
 	i.keep(skyhooks)
 	var all appsv1.ControllerRevisionList
 	if err := reader.List(ctx, &all, client.InNamespace(o.Namespace), client.HasLabels{v1alpha1.LabelName},
@@ -70,10 +73,12 @@ func (sn Snapshot) Wanted(s *v1alpha1.Skyhook, node string) lifecycle.Wanted {
 	}
 }
 
-// Pins are the images that a Skyhook's packages are pinned to; nil when images are not pinned. They must not be changed.
+// Pins are the images that a Skyhook's packages are pinned to; nil when images are not pinned. They must not be
+// changed.
 func (sn Snapshot) Pins(s *v1alpha1.Skyhook) lifecycle.Pins { return sn.kept[s.UID].pins }
 
-// decoding are the retained definitions of a Skyhook, and all that they were made of: the pods' hashes depend on the spec.
+// decoding are the retained definitions of a Skyhook, and all that they were made of: the pods' hashes depend on the
+// spec.
 type decoding struct {
 	generation int64
 	of         []version
@@ -86,8 +91,8 @@ type version struct {
 	resourceVersion string
 }
 
-// keptOf decodes what is kept of a Skyhook, once for as long as they stay the same. It sorts revisions: the cache
-// lists them in any order. Several passes that find something new decode it side by side rather than wait for one another.
+// keptOf decodes what is kept of a Skyhook, once for as long as they stay the same. It sorts revisions: the cache lists
+// them in any order. Several passes that find something new decode it side by side rather than wait for one another.
 func (i *Index) keptOf(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) kept {
 	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(a.UID, b.UID) })
 	i.mu.Lock()

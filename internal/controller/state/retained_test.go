@@ -47,7 +47,9 @@ func revision(t *testing.T, s *v1alpha1.Skyhook, number int64) *appsv1.Controlle
 }
 
 // wanted is what a Skyhook, which no longer has package a, wants on a node when these definitions are retained.
-func wanted(t *testing.T, index *state.Index, s *v1alpha1.Skyhook, retained ...*appsv1.ControllerRevision) lifecycle.Wanted {
+func wanted(
+	t *testing.T, index *state.Index, s *v1alpha1.Skyhook, retained ...*appsv1.ControllerRevision,
+) lifecycle.Wanted {
 	t.Helper()
 	b := fake.NewClientBuilder()
 	for _, r := range retained {
@@ -129,8 +131,8 @@ func TestRetainedDefinitions(t *testing.T) {
 	}
 }
 
-// TestRetainedDecodesOnce: the same definitions are decoded once, and again as soon as one of them, or the spec that pods
-// depend on, changed.
+// TestRetainedDecodesOnce: the same definitions are decoded once, and again as soon as one of them, or the spec that
+// pods depend on, changed.
 func TestRetainedDecodesOnce(t *testing.T) {
 	var index state.Index
 	s := skyhook("demo", 1, nil)

@@ -13,9 +13,9 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/taint"
 )
 
-// Record returns what a node remembers of a Skyhook; with a hold if nothing may go by it, because nobody can read it, or
-// because workloads wait for it and somebody else than the operator wrote it. What is returned is shared and must not be
-// changed.
+// Record returns what a node remembers of a Skyhook; with a hold if nothing may go by it, because nobody can read it,
+// or because workloads wait for it and somebody else than the operator wrote it. What is returned is shared and must
+// not be changed.
 func (sn Snapshot) Record(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) (record.Node, *lifecycle.Hold) {
 	n, err := records.Read(s.Name, node)
 	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
@@ -26,7 +26,7 @@ func (sn Snapshot) Record(s *v1alpha1.Skyhook, node *corev1.Node, records *Recor
 		return n, nil
 	}
 	n.Packages, n.Unreadable = map[string]record.Entry{}, true
-	return n, rollout.HoldUnsealed(s.Name)
+	return n, rollout.HoldUnsealed(s.Name, node.Name)
 }
 
 // SealOf is the seal of a Skyhook's record on a node.
@@ -34,8 +34,8 @@ func SealOf(s *v1alpha1.Skyhook, node *corev1.Node) record.Seal {
 	return record.Seal{Skyhook: s.Name, SkyhookUID: s.UID, NodeUID: node.UID}
 }
 
-// Vouches reports whether a record may be taken as the operator's own, and be sealed: it is sealed, claims nothing, is from
-// before records were sealed, or workloads do not wait for it, so that the node gains nothing from it.
+// Vouches reports whether a record may be taken as the operator's own, and be sealed: it is sealed, claims nothing, is
+// from before records were sealed, or workloads do not wait for it, so that the node gains nothing from it.
 func (sn Snapshot) Vouches(s *v1alpha1.Skyhook, node *corev1.Node, n record.Node) bool {
 	switch {
 	case n.Unreadable:
@@ -47,15 +47,15 @@ func (sn Snapshot) Vouches(s *v1alpha1.Skyhook, node *corev1.Node, n record.Node
 	return seal.Holds(node.Annotations, node.Labels) || seal.Missing(node.Labels) && older(s, node)
 }
 
-// older reports whether the record may be from before the Skyhook's records were sealed. One of a Skyhook that was sealed from
-// its beginning never is.
+// older reports whether the record may be from before the Skyhook's records were sealed. One of a Skyhook that was
+// sealed from its beginning never is.
 func older(s *v1alpha1.Skyhook, node *corev1.Node) bool {
 	since := s.Status.SealedSince
 	return s.CreationTimestamp.Before(since) && !since.Before(&node.CreationTimestamp)
 }
 
-// guarded reports whether workloads are kept off a node until what they require is there, or are as soon as the operator
-// comes to it.
+// guarded reports whether workloads are kept off a node until what they require is there, or are as soon as the
+// operator comes to it.
 func (sn Snapshot) guarded(node *corev1.Node) bool {
 	return taint.Has(node, sn.runtime) || slices.ContainsFunc(sn.tainting, func(s *v1alpha1.Skyhook) bool { return sn.Taints(s, node) })
 }

@@ -17,8 +17,8 @@ import (
 
 var runtimeTaint = corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule}
 
-// believed reads a scene of a record, and says what may be gone by. What there may be beside a Skyhook that workloads wait
-// for, of 10:00, and a node of 12:00:
+// believed reads a scene of a record, and says what may be gone by. What there may be beside a Skyhook that workloads
+// wait for, of 10:00, and a node of 12:00:
 //
 //	since=11    records are sealed since 11:00
 //	optional    workloads do not wait for it

@@ -28,8 +28,8 @@ func Watched(o client.Object, h handler.EventHandler, predicates ...predicate.Pr
 	return Source{Object: o, Handler: h, Predicates: predicates}
 }
 
-// SetUp registers a controller that its sources wake, with so many keys at a time. One source is Keyed; log lines name its
-// kind.
+// SetUp registers a controller that its sources wake, with so many keys at a time. One source is Keyed; log lines name
+// its kind.
 func SetUp(mgr ctrl.Manager, name string, workers int, sources []Source, r reconcile.Reconciler) error {
 	b := ctrl.NewControllerManagedBy(mgr).Named(name).WithOptions(controller.Options{MaxConcurrentReconciles: workers})
 	for _, s := range sources {

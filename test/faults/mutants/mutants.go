@@ -113,8 +113,8 @@ var Mutants = []Mutant{
 	},
 	{
 		Name: "a forged record is sealed", File: "internal/controller/node/pass.go",
-		Before:   "seals: s.Status.SealedSince != nil && p.snapshot.Vouches(s, p.node, n)}",
-		After:    "seals: s.Status.SealedSince != nil}",
+		Before:   "i.seals = s.Status.SealedSince != nil && p.snapshot.Vouches(s, p.node, n)",
+		After:    "i.seals = s.Status.SealedSince != nil",
 		Findings: []string{"taint-early/"},
 	},
 	{

@@ -17,6 +17,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/text"
+	"github.com/skyhook-operator/skyhook/internal/version"
 )
 
 // MaxName is the longest name of a Skyhook: the annotation key skyhook.nvidia.com/nodeState_<name> allows no more.
@@ -176,24 +177,14 @@ func (c *checker) limit(field string, limit resource.Quantity, requestName strin
 }
 
 func (c *checker) dependency(name, dep string, all map[string]v1alpha1.Package) {
-	field, version := "spec.packages."+name+".dependsOn."+dep, all[name].DependsOn[dep]
+	field, wanted := "spec.packages."+name+".dependsOn."+dep, all[name].DependsOn[dep]
 	other, ok := all[dep]
 	switch {
 	case dep == name:
 		c.add(field, "a package cannot depend on itself; remove the entry")
 	case !ok:
 		c.add(field, "package %q is not in spec.packages; add it or remove the entry", dep)
-	case !equalVersions(version, other.Version):
-		c.add(field, "wants version %q, but spec.packages.%s.version is %q; make them equal", version, dep, other.Version)
+	case !version.Same(wanted, other.Version):
+		c.add(field, "wants version %q, but spec.packages.%s.version is %q; make them equal", wanted, dep, other.Version)
 	}
-}
-
-// equalVersions reports whether two versions, as they are written or as they are read, are the same.
-func equalVersions(a, b string) bool {
-	if a == b {
-		return true
-	}
-	va, errA := semver.NewVersion(a)
-	vb, errB := semver.NewVersion(b)
-	return errA == nil && errB == nil && va.Equal(vb)
 }

@@ -1,10 +1,9 @@
 package admission
 
 import (
-	"github.com/Masterminds/semver/v3"
-
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/text"
+	"github.com/skyhook-operator/skyhook/internal/version"
 )
 
 // Guard returns what keeps the spec of a Skyhook from taking effect as long as nodes have what they have, sorted by
@@ -26,12 +25,12 @@ func (c *checker) guard(s *v1alpha1.Skyhook, i Installed) {
 	switch {
 	case !stays:
 		c.removal(field, i)
-	case equalVersions(pkg.Version, i.Version):
+	case version.Same(pkg.Version, i.Version):
 	case i.Uninstalling:
 		c.add(field+".version", "is changed to %s while %s is being uninstalled and still on %s; "+
 			"change it back and wait until it is gone from every node, or cancel the uninstall with uninstall.apply=false",
 			pkg.Version, i.Version, nodeNames(i.Nodes))
-	case lower(pkg.Version, i.Version) && i.WhenRemoved != v1alpha1.WhenRemovedUninstall && !uninstallsWhenRemoved(pkg):
+	case version.Older(pkg.Version, i.Version) && i.WhenRemoved != v1alpha1.WhenRemovedUninstall && !uninstallsWhenRemoved(pkg):
 		c.add(field+".version", "is lowered to %s, but %s can be uninstalled and is on %s; set uninstall.apply=true first "+
 			"and lower the version when it is gone from every node, or set uninstall.whenRemoved=Uninstall",
 			pkg.Version, i.Version, nodeNames(i.Nodes))
@@ -55,13 +54,6 @@ func (c *checker) removal(field string, i Installed) {
 
 func uninstallsWhenRemoved(pkg v1alpha1.Package) bool {
 	return pkg.Uninstall != nil && pkg.Uninstall.WhenRemoved == v1alpha1.WhenRemovedUninstall
-}
-
-// lower reports whether version a is below b; versions that cannot be compared are not.
-func lower(a, b string) bool {
-	va, errA := semver.NewVersion(a)
-	vb, errB := semver.NewVersion(b)
-	return errA == nil && errB == nil && va.LessThan(vb)
 }
 
 func nodeNames(nodes []string) string {

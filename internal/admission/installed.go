@@ -10,6 +10,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/version"
 )
 
 // Abandoned returns the names of the nodes that the Skyhook's annotation gives up.
@@ -73,7 +74,7 @@ func Affected(old, s *v1alpha1.Skyhook) []string {
 	var names []string
 	for name, pkg := range s.Spec.Packages {
 		before, known := packageOf(old, name)
-		if known && !equalVersions(before.Version, pkg.Version) || pkg.Uninstall.Requested() && !before.Uninstall.Requested() {
+		if known && !version.Same(before.Version, pkg.Version) || pkg.Uninstall.Requested() && !before.Uninstall.Requested() {
 			names = append(names, name)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"maps"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/text"
 	"github.com/skyhook-operator/skyhook/pkg/image/label"
 )
 
@@ -133,15 +133,7 @@ func Summary(doubts []Doubt) string {
 }
 
 // bounded makes one line of a text, of at most limit bytes.
-func bounded(text string, limit int) string {
-	words := strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
-	text = strings.Join(words, " ")
-	if len(text) <= limit {
-		return text
-	}
-	cut := limit - len("…")
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
+func bounded(message string, limit int) string {
+	words := strings.FieldsFunc(strings.ToValidUTF8(message, ""), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	return text.Cut(strings.Join(words, " "), limit)
 }

@@ -54,7 +54,7 @@ func resumed(s *v1alpha1.Skyhook) string {
 	if value == "" {
 		return s.Status.Resumed
 	}
-	return text.Cut(value, maxResume)
+	return text.Prefix(value, maxResume)
 }
 
 // newerThanDone reports whether the spec changed since the node finished with its last permit.

@@ -127,7 +127,7 @@ func (sum *summary) detail(status *v1alpha1.SkyhookStatus) {
 	for i := range sum.Nodes {
 		n := &sum.Nodes[i]
 		status.NodeStatus[n.Name] = sum.statuses[i]
-		status.NodeBootIDs[n.Name] = text.Cut(n.BootID, maxBootID)
+		status.NodeBootIDs[n.Name] = text.Prefix(n.BootID, maxBootID)
 		room -= nodeSize(n) + stateSize(n)
 		if !sum.holds[i] {
 			continue

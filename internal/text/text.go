@@ -45,15 +45,25 @@ func Count(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// Cut shortens a text to at most limit bytes, at the end of a character, and drops what is no UTF-8.
-func Cut(text string, limit int) string {
-	if len(text) > limit {
-		for limit > 0 && !utf8.RuneStart(text[limit]) {
+// Cut makes a sentence valid UTF-8 of at most limit bytes, which are at least 3. An ellipsis stands for what it leaves out.
+func Cut(sentence string, limit int) string {
+	const ellipsis = "…"
+	if valid := strings.ToValidUTF8(sentence, ""); len(valid) <= limit {
+		return valid
+	}
+	return Prefix(sentence, limit-len(ellipsis)) + ellipsis
+}
+
+// Prefix makes a value, such as a boot id, valid UTF-8 of at most limit bytes.
+func Prefix(value string, limit int) string {
+	value = strings.ToValidUTF8(value, "")
+	if len(value) > limit {
+		for !utf8.RuneStart(value[limit]) {
 			limit--
 		}
-		text = text[:limit]
+		value = value[:limit]
 	}
-	return strings.ToValidUTF8(text, "")
+	return value
 }
 
 // Shorten makes a message of at most limit bytes by leaving out of its middle, between two words: it begins with what
@@ -63,7 +73,7 @@ func Shorten(message string, limit int) string {
 	if len(message) <= limit {
 		return Cut(message, limit)
 	}
-	head := Cut(message, limit/3)
+	head := Prefix(message, limit/3)
 	if i := strings.LastIndexByte(head, ' '); i > 0 {
 		head = head[:i]
 	}

@@ -47,14 +47,23 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestCut: a text is never cut within a character, and what is no text goes.
+// TestPrefix: a value is never cut within a character, and what is no text goes.
+func TestPrefix(t *testing.T) {
+	for in, want := range map[string]string{"": "", "abc": "abc", "abcdef": "abcd", "abcä": "abc", "\xffabcde": "abcd", "ab\xff": "ab"} {
+		if got := Prefix(in, 4); got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestCut: an ellipsis tells that something is missing.
 func TestCut(t *testing.T) {
 	for in, want := range map[string]string{
 		"":         "",
 		"abc":      "abc",
-		"abcdef":   "abcd",
-		"abcä":     "abc",
-		"\xffabcd": "abc",
+		"abcde":    "a…",
+		"äbcd":     "…",
+		"\xffabcd": "abcd",
 		"ab\xff":   "ab",
 	} {
 		if got := Cut(in, 4); got != want {

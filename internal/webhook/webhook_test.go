@@ -87,7 +87,7 @@ func removalOfAnInstalledPackage(c *cluster) {
 	c.installed("removal", nodes, "tuning|1.2.0", "other|1.0.0")
 	s := c.skyhook("removal", wanted)
 	c.refused(c.respec(s, ""), "validate-skyhook.nvidia.com", "spec.packages.tuning: is removed from the spec", "uninstall.enabled=true",
-		"still on nodes removal-a, removal-b, removal-c, removal-d, removal-e and 2 more; keep the package and set uninstall.apply=true")
+		"still on nodes removal-a, removal-b, removal-c, removal-d, removal-e, removal-f, removal-g; keep the package and set uninstall.apply=true")
 
 	s.Annotations = map[string]string{"skyhook.nvidia.com/abandon-uninstall": strings.Join(nodes[1:], ",")}
 	c.refused(c.respec(s, ""), "validate-skyhook.nvidia.com", "still on node removal-g;")

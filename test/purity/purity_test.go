@@ -19,9 +19,11 @@ var pure = []string{
 	module + "/internal/capability",
 	module + "/internal/drain",
 	module + "/internal/lifecycle",
+	module + "/internal/text",
 	module + "/internal/record",
 	module + "/internal/rollout",
 	module + "/internal/taint",
+	module + "/internal/version",
 	module + "/internal/workload",
 }
 

@@ -74,7 +74,7 @@ func TestBounds(t *testing.T) {
 			name: "a long name and version", spec: one(strings.Repeat("a", 44), v1alpha1.Package{Version: strings.Repeat("1", 64)}),
 			want: []string{"spec.packages." + strings.Repeat("a", 44) + ": longer than 43", "spec.packages." + strings.Repeat("a", 44) + ".version: longer than 63"},
 		},
-		{name: "a name that is longer than a message", spec: one(strings.Repeat("a", 1<<20), v1alpha1.Package{Version: "1"}), want: []string{"spec.packages." + strings.Repeat("a", 239) + "...: longer than 43"}},
+		{name: "a name that is longer than a message", spec: one(strings.Repeat("a", 1<<20), v1alpha1.Package{Version: "1"}), want: []string{"spec.packages." + strings.Repeat("a", 71) + " ..." + strings.Repeat("a", 167) + ": longer than 43"}},
 		{name: "as many requirements as there may be", spec: selecting(metav1.LabelSelector{MatchExpressions: requirements})},
 		{
 			name: "one more, a label", spec: selecting(metav1.LabelSelector{MatchExpressions: requirements, MatchLabels: map[string]string{"a": "b"}}),

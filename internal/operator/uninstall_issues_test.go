@@ -18,10 +18,10 @@ import (
 func TestKnownIssues(t *testing.T) {
 	fw := func() v1alpha1.Package { return uninstallable("1.0.0", map[string]string{"k": "1"}, nil) }
 	perform(t,
-		play{name: "1 deletion during a failing install", nodes: 1, act: func(s *scene) { deletedWhile(s, "apply", 1) }},
-		play{name: "1 deletion while the install cannot pull", nodes: 1, act: func(s *scene) { deletedWhile(s, "apply", cannotPull) }},
-		play{name: "1 deletion while the install runs", nodes: 1, act: func(s *scene) { deletedWhile(s, "config", goesOn) }},
-		play{name: "1 deletion during a failing upgrade", nodes: 1, act: func(s *scene) {
+		play{name: "deletion during a failing install", nodes: 1, act: func(s *scene) { deletedWhile(s, "apply", 1) }},
+		play{name: "deletion while the install cannot pull", nodes: 1, act: func(s *scene) { deletedWhile(s, "apply", cannotPull) }},
+		play{name: "deletion while the install runs", nodes: 1, act: func(s *scene) { deletedWhile(s, "config", goesOn) }},
+		play{name: "deletion during a failing upgrade", nodes: 1, act: func(s *scene) {
 			before := s.appearance(s.nodes[0])
 			x := s.install(fw())
 			s.when("fw upgrade", 1)
@@ -32,7 +32,7 @@ func TestKnownIssues(t *testing.T) {
 				s.t.Errorf("ran %s\nnode -before +after\n%s", s.story(), diff)
 			}
 		}},
-		play{name: "2 interrupt removed without its pod", nodes: 1, act: func(s *scene) {
+		play{name: "interrupt removed without its pod", nodes: 1, act: func(s *scene) {
 			x := s.install(serviceInterrupt(fw()))
 			s.when("interrupt", goesOn)
 			x = s.apply(x, true)
@@ -42,7 +42,7 @@ func TestKnownIssues(t *testing.T) {
 			s.must(s.client.Delete(s.t.Context(), pod))
 			s.installed(x, 0)
 		}},
-		play{name: "3 apply on what was never installed", nodes: 1, act: func(s *scene) {
+		play{name: "apply on what was never installed", nodes: 1, act: func(s *scene) {
 			p := fw()
 			p.Uninstall.Apply = true
 			x := s.install(p)
@@ -51,7 +51,7 @@ func TestKnownIssues(t *testing.T) {
 			s.installed(x, 1)
 			s.expectStory("fw apply, fw config")
 		}},
-		play{name: "4 version changed during uninstall", nodes: 1, act: func(s *scene) {
+		play{name: "version changed during uninstall", nodes: 1, act: func(s *scene) {
 			x := s.install(fw())
 			s.when("fw uninstall", goesOn)
 			x = s.apply(x, true)
@@ -69,7 +69,7 @@ func TestKnownIssues(t *testing.T) {
 				s.t.Errorf("installed is %v", x.Status.NodeState)
 			}
 		}},
-		play{name: "5 cancelled while uninstall runs", nodes: 1, act: func(s *scene) {
+		play{name: "cancelled while uninstall runs", nodes: 1, act: func(s *scene) {
 			x := s.install(fw())
 			s.when("fw uninstall", goesOn)
 			x = s.apply(x, true)
@@ -81,7 +81,7 @@ func TestKnownIssues(t *testing.T) {
 				s.t.Errorf("the uninstall pod was not killed: %v", err)
 			}
 		}},
-		play{name: "5 cancelled while uninstall fails", nodes: 1, act: func(s *scene) {
+		play{name: "cancelled while uninstall fails", nodes: 1, act: func(s *scene) {
 			x := s.install(fw())
 			s.when("fw uninstall", 1)
 			x = s.apply(x, true)
@@ -90,8 +90,8 @@ func TestKnownIssues(t *testing.T) {
 			s.installed(x, 1)
 			s.expectStory("fw apply, fw config, fw uninstall, fw apply, fw config")
 		}},
-		play{name: "5 cancelled while the interrupt waits", nodes: 1, act: cancelledWaiting},
-		play{name: "5 cancelled while the interrupt runs", nodes: 1, act: func(s *scene) {
+		play{name: "cancelled while the interrupt waits", nodes: 1, act: cancelledWaiting},
+		play{name: "cancelled while the interrupt runs", nodes: 1, act: func(s *scene) {
 			x := s.install(serviceInterrupt(fw()))
 			s.when("interrupt", goesOn)
 			x = s.apply(x, true)
@@ -104,7 +104,7 @@ func TestKnownIssues(t *testing.T) {
 			const install = "fw apply, fw config, interrupt, fw post-interrupt"
 			s.expectStory(install + ", fw uninstall, interrupt, " + install)
 		}},
-		play{name: "6 named like the taint key", nodes: 1, skyhook: "skyhook.nvidia.com", act: func(s *scene) {
+		play{name: "named like the taint key", nodes: 1, skyhook: "skyhook.nvidia.com", act: func(s *scene) {
 			s.annotate(s.nodes[0], "skyhook.nvidia.com/autoTaint_skyhook.nvidia.com", "true")
 			before := s.appearance(s.nodes[0])
 			s.delete(s.install(fw()))
@@ -112,7 +112,7 @@ func TestKnownIssues(t *testing.T) {
 				s.t.Errorf("node -before +after\n%s", diff)
 			}
 		}},
-		play{name: "7 forced deletion and the same name again", nodes: 1, act: forcedDeletion},
+		play{name: "forced deletion and the same name again", nodes: 1, act: forcedDeletion},
 	)
 }
 

@@ -69,7 +69,7 @@ func (w *world) meetsBeside(interrupt string) {
 	}
 }
 
-// F8: the annotation edited to name another live Skyhook: that one starts its package beside the interrupt pod.
+// The annotation edited to name another live Skyhook: that one starts its package beside the interrupt pod.
 func TestMeetsAnnotationNamesAnother(t *testing.T) {
 	early, late := newSkyhook("aa"), newSkyhook("zz")
 	late.Spec.Packages["a"] = v1alpha1.Package{Version: "1.0.0", Image: "x/a", Interrupt: &v1alpha1.Interrupt{Type: v1alpha1.InterruptService, Services: []string{"x"}}}
@@ -99,7 +99,7 @@ func TestMeetsControl(t *testing.T) {
 	w.meetsBeside(pod.Name)
 }
 
-// F9: the owner was deleted by force (finalizer removed) and created again with its name, before garbage collection
+// The owner was deleted by force (finalizer removed) and created again with its name, before garbage collection
 // took its interrupt pod. The new one has another version of the package: its interrupt is broken off and released, and
 // its own package, or another Skyhook's, starts beside the old pod.
 func TestMeetsRecreatedOwner(t *testing.T) {
@@ -129,7 +129,7 @@ func TestMeetsRecreatedOwner(t *testing.T) {
 	}
 }
 
-// F1 at the controller: the record of the owner becomes garbage while its interrupt pod fails.
+// The record of the owner becomes garbage while its interrupt pod fails.
 func TestMeetsMalformedOwner(t *testing.T) {
 	s, other := newSkyhook("aa"), newSkyhook("zz")
 	s.Spec.Packages["a"] = v1alpha1.Package{Version: "1.0.0", Image: "x/a", Interrupt: &v1alpha1.Interrupt{Type: v1alpha1.InterruptService, Services: []string{"x"}}}
@@ -165,7 +165,7 @@ func TestMeetsMalformedOwner(t *testing.T) {
 	w.meetsBeside(pod.Name)
 }
 
-// F10: a reboot in flight for a Skyhook whose selector leaves the node: its entry stays on the node as it is, and makes
+// A reboot in flight for a Skyhook whose selector leaves the node: its entry stays on the node as it is, and makes
 // every later boot one that was asked for, so that REAPPLY_ON_REBOOT does nothing for all other Skyhooks any more.
 func TestMeetsLeftEntryAcceptsEveryBoot(t *testing.T) {
 	for _, asked := range []bool{false, true} { // false is the control: without the left entry's interrupt

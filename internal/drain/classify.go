@@ -27,7 +27,7 @@ const stuckAfter = 30 * time.Second
 // sees to. Tolerations do not matter: a workload may tolerate anything.
 //
 // Left alone at last is the very pod that drains. It would cut off its own work, and when all nodes are cordoned nobody
-// could ever go on: its successor would have no node. Other replicas of the operator are evicted like any other pod.
+// could ever continue: its successor would have no node. Other replicas of the operator are evicted like any other pod.
 //
 // Protection goes before all that, as the interrupt itself would hit pods that an eviction spares. Only finished pods
 // and our own package pods are never protected.
@@ -73,7 +73,7 @@ func (o Options) judge(pod *corev1.Pod, refused map[types.UID]string, now time.T
 	case finished(pod) || o.isPackagePod(pod):
 	case o.protects(pod):
 		b.Reason = v1alpha1.ReasonProtectedPod
-		b.Message = "protected by spec.podNonInterruptLabels; eviction begins when no such pod is left"
+		b.Message = "protected by spec.podNonInterruptLabels; eviction begins when no protected pod is left"
 		if controlledBy(pod, "apps", "DaemonSet") {
 			b.Message = "protected by spec.podNonInterruptLabels; DaemonSet " + metav1.GetControllerOfNoCopy(pod).Name +
 				" creates it again wherever it is deleted: keep the DaemonSet off the node, or change spec.podNonInterruptLabels"
@@ -83,10 +83,10 @@ func (o Options) judge(pod *corev1.Pod, refused map[types.UID]string, now time.T
 		b.terminating(pod, now)
 	case b.Controller == "" && !o.Force:
 		b.Reason = v1alpha1.ReasonPodUnmanaged
-		b.Message = "no controller would create it again; delete it or set spec.drain.force"
+		b.Message = "no controller would create it again; delete it, or set spec.drain.force: true"
 	case usesEmptyDir(pod) && !o.DeleteEmptyDirData:
 		b.Reason = v1alpha1.ReasonPodUsesEmptyDir
-		b.Message = "data in emptyDir volumes would be lost; delete it or set spec.drain.deleteEmptyDirData"
+		b.Message = "the data in its emptyDir volumes would be lost; delete it, or set spec.drain.deleteEmptyDirData: true"
 	case o.Memory.returns(b.Pod) >= mayReturn:
 		b.Reason, b.Message = v1alpha1.ReasonPodReturns, o.Memory.returning(pod)
 	case wasRefused:
@@ -108,11 +108,11 @@ func (b *Blocker) terminating(pod *corev1.Pod, now time.Time) {
 	if now.Before(ends.Add(stuckAfter)) {
 		return
 	}
-	b.Stuck, b.Message = true, "stuck in deletion after the grace period; "
+	b.Stuck = true
 	if len(pod.Finalizers) > 0 {
-		b.Message += "held by finalizers " + strings.Join(pod.Finalizers, ", ")
+		b.Message = "stuck after its grace period, held by its finalizers: " + strings.Join(pod.Finalizers, ", ")
 	} else {
-		b.Message += "the kubelet has not confirmed the end"
+		b.Message = "stuck after its grace period: the node's kubelet has not confirmed its end; look at the kubelet"
 	}
 }
 

@@ -1,9 +1,9 @@
 // Package drain decides which pods have to leave a node before it is interrupted, and says why some are still there.
 //
 // Classify takes the pods of one node as values and returns what to evict now and what is waited for. It is
-// level-triggered: every pass lists the pods anew, and the node is drained when no pod that matters is left in the list,
-// not when evictions were accepted. The package knows no client, clock or logger, no cordon and no Skyhook; the requests
-// are made by its subpackage evict.
+// level-triggered: every pass lists the pods anew, and the node is drained when no pod that matters is left in the
+// list, not when evictions were accepted. The package knows no client, clock or logger, no cordon and no Skyhook; the
+// requests are made by its subpackage evict.
 package drain
 
 import (
@@ -69,7 +69,7 @@ type Blocker struct {
 	// Since is when the pod began to hold the drain: when its deletion was requested, else when the drain started or
 	// the pod was created, whichever is later.
 	Since time.Time
-	// Stuck says that a pod being deleted should be gone by now.
+	// Stuck says that a pod that is being deleted should have ended by now.
 	Stuck bool
 }
 
@@ -81,7 +81,7 @@ type State struct {
 	Blockers []Blocker
 	// Clear says that no pod that is protected or has to leave is on the node.
 	Clear bool
-	// TimedOut says that the drain takes longer than Options.Timeout. Evictions go on nevertheless: it is for the caller
-	// to report. The wait for protected pods has no limit and never times out.
+	// TimedOut says that the drain takes longer than Options.Timeout. Evictions continue nevertheless: it is for the
+	// caller to report. The wait for protected pods has no limit and never times out.
 	TimedOut bool
 }

@@ -46,14 +46,16 @@ func labeled(key, value string) change {
 // controlled makes one owner the pod's only one, and its controller.
 func controlled(apiVersion, kind string) change {
 	return func(p *corev1.Pod) {
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "owner", UID: "owner", Controller: new(true)}}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "owner", UID: "owner",
+			Controller: new(true)}}
 	}
 }
 
 // owned adds an owner that is no controller.
 func owned(apiVersion, kind string) change {
 	return func(p *corev1.Pod) {
-		p.OwnerReferences = append(p.OwnerReferences, metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: "other", UID: "other"})
+		p.OwnerReferences = append(p.OwnerReferences,
+			metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: "other", UID: "other"})
 	}
 }
 
@@ -61,7 +63,8 @@ func bare(p *corev1.Pod) { p.OwnerReferences = nil }
 
 func mirror(p *corev1.Pod) {
 	p.Annotations = map[string]string{"kubernetes.io/config.mirror": "0123"}
-	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "node", UID: "node", Controller: new(true)}}
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "node", UID: "node",
+		Controller: new(true)}}
 }
 
 // deleted requested the deletion some time ago, with a grace period.
@@ -88,13 +91,13 @@ func tolerant(key string) change {
 	}
 }
 
-// lines writes a state as the tables do: "<Reason> <pod>", stuck ones with an exclamation mark; then what else is true.
+// lines writes a state as the tables do: "<Reason> <pod>", with "stuck" for such as should have ended; then what else is true.
 func lines(s drain.State) []string {
 	var out []string
 	for _, b := range s.Blockers {
 		line := b.Reason + " " + b.String()
 		if b.Stuck {
-			line += "!"
+			line += " stuck"
 		}
 		out = append(out, line)
 	}

@@ -81,7 +81,8 @@ func (m *Memory) refusal(pod types.UID) (string, bool) {
 	return message, ok
 }
 
-// returns counts the pods of a pod's controller that came and were evicted before it; 0 for one that was there at first.
+// returns counts the pods of a pod's controller that came and were evicted before it; 0 for one that was there at
+// first.
 func (m *Memory) returns(pod Pod) int {
 	if m == nil || pod.Controller == "" || m.began[pod.UID] || m.evicted[pod.UID] {
 		return 0
@@ -93,11 +94,13 @@ func (m *Memory) returns(pod Pod) int {
 func (m *Memory) returning(pod *corev1.Pod) string {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	name := fmt.Sprintf("%s %s/%s", owner.Kind, pod.Namespace, owner.Name)
-	cause, remedy := "its pods are bound to the node past the scheduler", "correct spec.nodeName or the scheduler of its pods"
+	cause, remedy := "its pods are bound to the node past the scheduler",
+		"correct spec.nodeName or the scheduler of its pods"
 	if toleratesCordon(pod) {
 		cause, remedy = "its pods tolerate the cordon", "remove their toleration of "+corev1.TaintNodeUnschedulable
 	}
-	return fmt.Sprintf("%s put a pod here again after each of %d evictions, as %s; %s, or scale it down, and delete the pod",
+	return fmt.Sprintf("%s put a pod on the node again after each of %d evictions, because %s; "+
+		"%s, or scale it down, and delete the pod",
 		name, m.returned[owner.UID], cause, remedy)
 }
 

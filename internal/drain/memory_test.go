@@ -55,8 +55,9 @@ func TestPodReturns(t *testing.T) {
 	if diff := cmp.Diff([]string{"shop/web-0", "shop/web-1", "shop/web-2"}, d.told); diff != "" {
 		t.Errorf("evictions told: %s", diff)
 	}
-	want := "PodReturns pod shop/web-3: ReplicaSet shop/owner put a pod here again after each of 2 evictions, as its pods tolerate the cordon; " +
-		"remove their toleration of node.kubernetes.io/unschedulable, or scale it down, and delete the pod"
+	want := "PodReturns pod shop/web-3: ReplicaSet shop/owner put a pod on the node again after each of 2 evictions, " +
+		"because its pods tolerate the cordon; remove their toleration of node.kubernetes.io/unschedulable, " +
+		"or scale it down, and delete the pod"
 	if told != want {
 		t.Errorf("got  %s\nwant %s", told, want)
 	}
@@ -65,7 +66,8 @@ func TestPodReturns(t *testing.T) {
 	}
 }
 
-// TestWhoDoesNotReturn: the pods in last are not taken for pods that return, after web-0, web-1 and web-2 came and went.
+// TestWhoDoesNotReturn: the pods in last are not taken for pods that return, after web-0, web-1 and web-2 came and
+// went.
 func TestWhoDoesNotReturn(t *testing.T) {
 	old, bound := pod("shop/old"), pod("shop/web-3")
 	for _, c := range []struct {
@@ -76,8 +78,14 @@ func TestWhoDoesNotReturn(t *testing.T) {
 		want   string
 	}{
 		{name: "one that does", last: bound, want: "PodReturns shop/web-3"},
-		{name: "it was there at first, and is evicted late for a budget", last: old, before: on(old), want: "Evicting shop/old"},
-		{name: "another controller's", last: pod("shop/api", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "api" }), want: "Evicting shop/api"},
+		{
+			name: "it was there at first, and is evicted late for a budget", last: old, before: on(old),
+			want: "Evicting shop/old",
+		},
+		{
+			name: "another controller's", last: pod("shop/api", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "api" }),
+			want: "Evicting shop/api",
+		},
 		{name: "without a controller", last: pod("shop/bare", bare), want: "PodUnmanaged shop/bare"},
 		{name: "in deletion", last: pod("shop/web-3", deleted(0, time.Minute)), want: "PodTerminating shop/web-3"},
 		{name: "finished", last: pod("shop/web-3", phase(corev1.PodSucceeded)), want: "clear"},
@@ -109,9 +117,20 @@ func TestWhyPodsReturn(t *testing.T) {
 	}{
 		{"tolerates the cordon", cordonTolerant, "tolerate the cordon"},
 		{"tolerates everything", tolerant(""), "tolerate the cordon"},
-		{"tolerates NoSchedule", tolerate(corev1.Toleration{Key: "node.kubernetes.io/unschedulable", Effect: corev1.TaintEffectNoSchedule}), "tolerate the cordon"},
-		{"tolerates NoExecute", tolerate(corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}), "past the scheduler"},
-		{"tolerates another value", tolerate(corev1.Toleration{Key: "node.kubernetes.io/unschedulable", Value: "x"}), "past the scheduler"},
+		{
+			"tolerates NoSchedule",
+			tolerate(corev1.Toleration{Key: "node.kubernetes.io/unschedulable", Effect: corev1.TaintEffectNoSchedule}),
+			"tolerate the cordon",
+		},
+		{
+			"tolerates NoExecute",
+			tolerate(corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}),
+			"past the scheduler",
+		},
+		{
+			"tolerates another value", tolerate(corev1.Toleration{Key: "node.kubernetes.io/unschedulable", Value: "x"}),
+			"past the scheduler",
+		},
 		{"tolerates another taint", tolerant("gpu"), "past the scheduler"},
 		{"tolerates nothing", func(*corev1.Pod) {}, "past the scheduler"},
 	} {
@@ -167,9 +186,9 @@ func TestRefusalsAreKept(t *testing.T) {
 		"EvictionRefused pods shop/b, shop/c: no; evict 4",
 		"EvictionRefused pods shop/b, shop/c: no; evict 4",
 		"EvictionRefused pods shop/b, shop/c, shop/d: no; evict 4",
-		"EvictionRefused pods shop/a, shop/b, shop/c and 1 more: no; evict 4",
-		"EvictionRefused pods shop/a, shop/b, shop/c and 1 more: no; evict 4",
-		"EvictionRefused pods shop/a, shop/b, shop/c and 1 more; shop/a: not yet; evict 4",
+		"EvictionRefused pods shop/a, shop/b, shop/c, shop/d: no; evict 4",
+		"EvictionRefused pods shop/a, shop/b, shop/c, shop/d: no; evict 4",
+		"EvictionRefused pods shop/a, shop/b, shop/c, shop/d; shop/a: not yet; evict 4",
 		"EvictionRefused pods shop/b, shop/c, shop/d: no; evict 4",
 		"EvictionRefused pod shop/d: no; evict 4",
 	}

@@ -1,16 +1,16 @@
 package drain
 
 import (
-	"fmt"
-	"strings"
 	"time"
+
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
-// named is how many pods a summary names.
-const named = 3
+// namesBytes is what the names of pods may take of a summary, of which a record keeps 256 bytes.
+const namesBytes = 100
 
 // Summary tells the one reason that users see, the first of: ProtectedPod, EvictionRefused, PodReturns, PodUnmanaged,
-// PodUsesEmptyDir, PodTerminating, Evicting. The message names up to three of its pods and how many more there are;
+// PodUsesEmptyDir, PodTerminating, Evicting. The message names its first pods and how many more there are;
 // since is when the first of them began to hold the drain. All are zero when the node is clear.
 func (s State) Summary() (reason, message string, since time.Time) {
 	if len(s.Blockers) == 0 {
@@ -35,14 +35,10 @@ func (s State) Summary() (reason, message string, since time.Time) {
 	return first.Reason, list(pods) + about + first.Message, since
 }
 
-// list writes "pod a", "pods a, b" or "pods a, b, c and 2 more".
+// list writes "pod a", "pods a, b" or "pods a, b and 2 more".
 func list(pods []string) string {
-	switch more := len(pods) - named; {
-	case len(pods) == 1:
+	if len(pods) == 1 {
 		return "pod " + pods[0]
-	case more > 0:
-		return fmt.Sprintf("pods %s and %d more", strings.Join(pods[:named], ", "), more)
-	default:
-		return "pods " + strings.Join(pods, ", ")
 	}
+	return "pods " + text.Fit(pods, namesBytes)
 }

@@ -5,10 +5,11 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/version"
 )
 
-// install begins the first stage of a package that is not on the node in this version: upgrade where an older version is
-// installed, else apply. A version that is on its way out goes first.
+// install begins the first stage of a package that is not on the node in this version: upgrade where an older version
+// is installed, else apply. A version that has to be uninstalled comes first, see heldByRemoval.
 //
 //	apply | upgrade -> config -> [interrupt -> post-interrupt]
 func (p *pass) install(u unit) bool {
@@ -27,27 +28,29 @@ func (p *pass) install(u unit) bool {
 	return next
 }
 
-// explainStopped tells of an uninstall that another version put an end to before its own.
+// explainStopped sends an event for an uninstall that the install of another version stopped.
 func (p *pass) explainStopped(u unit) {
 	for _, key := range sortedKeys(p.out.Record.Packages) {
 		e := p.out.Record.Packages[key]
-		if e.Name == u.name && uninstalling(e) && e.Active() && !sameVersion(e.Version, u.pkg.Version) {
+		if e.Name == u.name && record.IsUninstall(e.Stage) && e.Active() && !version.Same(e.Version, u.pkg.Version) {
 			p.out.take(Step{Tell: &Change{
 				Package: e.Name, Version: e.Version, Stage: e.Stage, State: e.State, Reason: v1alpha1.ReasonUninstallStopped,
-				Message: fmt.Sprintf("the uninstall of %s %s was stopped before its end: spec.packages.%s.version is now %s, which is applied instead",
+				Message: fmt.Sprintf(
+					"the uninstall of %s %s was stopped before its end, because spec.packages.%s.version is now %s, which is "+
+						"installed instead",
 					e.Name, e.Version, e.Name, u.pkg.Version),
 			}})
 		}
 	}
 }
 
-// beginStage starts a stage that installs or configures. A package that will need an interrupt disturbs the node from its
-// first stage on, so that is where cordon and drain come first.
+// beginStage starts a stage that installs or configures. A package that will need an interrupt disturbs the node from
+// its first stage on, so that is where cordon and drain come first.
 func (p *pass) beginStage(u unit, last record.Entry, stage v1alpha1.Stage) bool {
 	e := p.begin(u, last, stage)
 	e.Changed = changedFor(u.pkg, last, stage)
 	carry(&e, last)
-	if stage != v1alpha1.StagePostInterrupt && len(owed(u.pkg, e)) > 0 && !p.drained(u.name) {
+	if stage != v1alpha1.StagePostInterrupt && len(interruptsFor(u.pkg, e)) > 0 && !p.drained(u.name) {
 		return false
 	}
 	p.put(e)
@@ -55,20 +58,20 @@ func (p *pass) beginStage(u unit, last record.Entry, stage v1alpha1.Stage) bool 
 	return false
 }
 
-// replaced drops the entries of all other versions of a package: the one in e took their place on the host. Files of a
-// newer version that could not be uninstalled may still be there, so its entry stays, marked.
+// replaced removes the entries of all other versions of a package: the one in e took their place on the host. Files of
+// a newer version that could not be uninstalled may still be there, so its entry stays, marked.
 func (p *pass) replaced(e record.Entry) {
 	for _, key := range sortedKeys(p.out.Record.Packages) {
 		other := p.out.Record.Packages[key]
 		switch {
 		case other.Name != e.Name || key == e.Key():
-		case below(e.Version, other.Version) && installed(other):
+		case version.Older(e.Version, other.Version) && installed(other):
 			if other.Superseded = true; other.Active() { // nobody will end it
 				other.State, other.Reason, other.Message = v1alpha1.StateSkipped, "", ""
 			}
 			p.out.take(Step{Write: &other})
 		default:
-			p.out.take(Step{Forget: key})
+			p.out.take(Step{RemoveEntry: key})
 		}
 	}
 }

@@ -7,7 +7,7 @@ var applyTables = []group{
 	{"downgrades", downgrades},
 }
 
-// life is a package without anything in its way: specification 5.3, rows 1 to 6.
+// life is a package without anything in its way.
 var life = []row{
 	{
 		name: "nothing wanted, nothing there",
@@ -39,7 +39,7 @@ var life = []row{
 		want: "is in_progress",
 	},
 	{
-		name: "config done: complete, and the permit goes back",
+		name: "config done: complete, and the permit is given back",
 		spec: "a@1.0", node: "a@1.0 config:in_progress", pods: "a@1.0 config done",
 		want: "a@1.0 config:complete run=r1; delete a-config; is complete; returned",
 	},
@@ -66,10 +66,11 @@ var life = []row{
 	{
 		name: "two independent packages start together",
 		spec: "a@1.0; b@2.0",
-		want: "a@1.0 apply:in_progress run=now; b@2.0 apply:in_progress run=now; start a apply; start b apply; is in_progress",
+		want: "a@1.0 apply:in_progress run=now; b@2.0 apply:in_progress run=now; start a apply; start b apply; " +
+			"is in_progress",
 	},
 	{
-		name: "two independent packages go on by themselves",
+		name: "two independent packages continue by themselves",
 		spec: "a@1.0; b@2.0", node: "a@1.0 config:in_progress; b@2.0 apply:in_progress",
 		pods: "a@1.0 config done; b@2.0 apply running",
 		want: "a@1.0 config:complete run=r1; delete a-config; is in_progress",
@@ -86,7 +87,7 @@ var life = []row{
 	},
 }
 
-// versions: specification 5.3, rows 5, 13 and 14.
+// versions: another version is in the spec than on the node.
 var versions = []row{
 	{
 		name: "higher than what is complete: upgrade",
@@ -124,21 +125,26 @@ var versions = []row{
 		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
 	},
 	{
-		name: "upgrade done: all other versions are forgotten, config starts",
+		name: "upgrade done: all other versions are removed, config starts",
 		spec: "a@1.2", node: "a@1.0 config:complete; a@1.1 apply:complete; a@1.2 upgrade:in_progress",
 		pods: "a@1.2 upgrade done",
-		want: "a@1.2 upgrade:complete; a@1.2 config:in_progress run=now; forget a@1.0; forget a@1.1; delete a-upgrade; start a config; is in_progress",
+		want: "a@1.2 upgrade:complete; a@1.2 config:in_progress run=now; remove a@1.0; remove a@1.1; delete a-upgrade; " +
+			"start a config; is in_progress",
 	},
 	{
 		name: "upgrade done: other packages keep their entries",
-		spec: "a@1.2", node: "a@1.0 config:complete; b@1.0 config:complete; a@1.2 upgrade:in_progress", pods: "a@1.2 upgrade done",
-		want: "a@1.2 upgrade:complete; a@1.2 config:in_progress run=now; forget a@1.0; delete a-upgrade; start a config; is in_progress",
+		spec: "a@1.2", node: "a@1.0 config:complete; b@1.0 config:complete; a@1.2 upgrade:in_progress",
+		pods: "a@1.2 upgrade done",
+		want: "a@1.2 upgrade:complete; a@1.2 config:in_progress run=now; remove a@1.0; delete a-upgrade; start a config; " +
+			"is in_progress",
 	},
 	{
-		name: "apply done: all other versions are forgotten",
-		spec: "a@1.2", node: "a@1.1 apply:erroring restarts=2 reason=StepFailed; a@1.3 config:complete; a@1.2 apply:in_progress",
+		name: "apply done: all other versions are removed",
+		spec: "a@1.2",
+		node: "a@1.1 apply:erroring restarts=2 reason=StepFailed; a@1.3 config:complete; a@1.2 apply:in_progress",
 		pods: "a@1.2 apply done",
-		want: "a@1.2 apply:complete; a@1.2 config:in_progress run=now; forget a@1.1; supersede a@1.3; delete a-apply; start a config; is in_progress",
+		want: "a@1.2 apply:complete; a@1.2 config:in_progress run=now; remove a@1.1; supersede a@1.3; delete a-apply; " +
+			"start a config; is in_progress",
 	},
 	{
 		name: "another package's older version means nothing",
@@ -151,18 +157,22 @@ var versions = []row{
 var upgrades = []row{
 	{
 		name: "with an interrupt: drained, then upgrade",
-		spec: "a@1.1!reboot", node: "a@1.0 post-interrupt:complete interrupt=reboot boot=b0", gate: "ours clear",
+		spec: "a@1.1 interrupt=reboot", node: "a@1.0 post-interrupt:complete interrupt=reboot boot=b0", gate: "ours clear",
 		want: "a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
 	},
 	{
 		name: "upgrade done: config, as of an install",
-		spec: "a@1.1!reboot", node: "a@1.0 post-interrupt:complete since=-2h; a@1.1 upgrade:in_progress", pods: "a@1.1 upgrade done", gate: "ours clear",
-		want: "a@1.1 upgrade:complete; a@1.1 config:in_progress run=now; forget a@1.0; delete a-upgrade; start a config; is in_progress",
+		spec: "a@1.1 interrupt=reboot", node: "a@1.0 post-interrupt:complete since=-2h; a@1.1 upgrade:in_progress",
+		pods: "a@1.1 upgrade done", gate: "ours clear",
+		want: "a@1.1 upgrade:complete; a@1.1 config:in_progress run=now; remove a@1.0; delete a-upgrade; start a config; " +
+			"is in_progress",
 	},
 	{
 		name: "upgraded and configured: the package's own interrupt, though the config changed, too",
-		spec: "a@1.1{k=2}!reboot?k:noop", node: "a@1.1 config:in_progress", pods: "a@1.1 config done", gate: "ours clear",
-		want: "a@1.1 config:complete; a@1.1 interrupt:in_progress run=now by reboot boot=b1; delete a-config; start a interrupt reboot; is in_progress",
+		spec: "a@1.1 config{k=2} interrupt=reboot on:k=noop", node: "a@1.1 config:in_progress", pods: "a@1.1 config done",
+		gate: "ours clear",
+		want: "a@1.1 config:complete; a@1.1 interrupt:in_progress run=now by reboot boot=b1; delete a-config; " +
+			"start a interrupt reboot; is in_progress",
 	},
 	{
 		name: "higher, while another is to be interrupted: upgrade",
@@ -170,27 +180,28 @@ var upgrades = []row{
 		want: "a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
 	},
 	{
-		name: "11.2#23 lower: apply of the lower one forgets the higher",
+		name: "lower: apply of the lower one removes the entry of the higher",
 		spec: "a@1.0", node: "a@1.1 config:complete since=-2h; a@1.0 apply:in_progress", pods: "a@1.0 apply done",
-		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; supersede a@1.1; delete a-apply; start a config; is in_progress",
+		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; supersede a@1.1; delete a-apply; start a config; " +
+			"is in_progress",
 	},
 	{
-		name: "11.2#23 lower and back, before anything started: still complete",
+		name: "lower and back, before anything started: still complete",
 		spec: "a@1.1", node: "a@1.1 config:complete", gate: "acknowledged",
 		want: "is complete",
 	},
 	{
-		name: "11.2#23 lower and back, while apply of the lower one ran: the host is mixed, apply anew",
+		name: "lower and back, while apply of the lower one ran: the host is mixed, apply anew",
 		spec: "a@1.1", node: "a@1.1 config:complete since=-2h; a@1.0 apply:in_progress since=-1m",
 		want: "a@1.1 apply:in_progress run=now; start a apply; is in_progress",
 	},
 	{
-		name: "11.2#23 lower and back, after config of the lower one began: upgrade",
+		name: "lower and back, after config of the lower one began: upgrade",
 		spec: "a@1.1", node: "a@1.1 config:complete since=-2h; a@1.0 config:in_progress since=-1m",
 		want: "a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
 	},
 	{
-		name: "11.2#23 lower and back, within the same second",
+		name: "lower and back, within the same second",
 		spec: "a@1.1", node: "a@1.1 config:complete since=0s; a@1.0 apply:in_progress since=0s run=now",
 		want: "a@1.1 apply:in_progress run=nox since=--1s; start a apply; is in_progress",
 	},
@@ -200,7 +211,7 @@ var upgrades = []row{
 		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
 	},
 	{
-		name: "a failed upgrade is reverted: its pod goes first",
+		name: "a failed upgrade is reverted: its pod is deleted first",
 		spec: "a@1.0", node: "a@1.0 config:complete since=-2h; a@1.1 upgrade:erroring reason=StepFailed restarts=2 since=-1m",
 		pods: "a@1.1 upgrade failing reason=StepFailed restarts=2",
 		want: "delete a-upgrade; wait a WaitingForPodToEnd; is in_progress",
@@ -212,12 +223,15 @@ var downgrades = []row{
 	{
 		name: "lower, and it cannot be uninstalled: its files may still be there, so its entry stays",
 		spec: "a@1.0", node: "a@1.1 config:complete since=-2h; a@1.0 apply:in_progress", pods: "a@1.0 apply done",
-		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; supersede a@1.1; delete a-apply; start a config; is in_progress",
+		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; supersede a@1.1; delete a-apply; start a config; " +
+			"is in_progress",
 	},
 	{
 		name: "lower, and it was failing: nobody ends that",
-		spec: "a@1.0", node: "a@1.1 config:erroring restarts=1 reason=StepFailed since=-2h; a@1.0 apply:in_progress", pods: "a@1.0 apply done",
-		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; rename a@1.1; supersede a@1.1; delete a-apply; start a config; is in_progress",
+		spec: "a@1.0", node: "a@1.1 config:erroring restarts=1 reason=StepFailed since=-2h; a@1.0 apply:in_progress",
+		pods: "a@1.0 apply done",
+		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; rename a@1.1; supersede a@1.1; delete a-apply; " +
+			"start a config; is in_progress",
 	},
 	{
 		name: "lower: complete, with both entries",
@@ -235,19 +249,27 @@ var downgrades = []row{
 		want: "a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
 	},
 	{
-		name: "lower and back: the entry is no longer superseded, and the lower one is forgotten",
+		name: "lower and back: the entry is no longer superseded, and the lower one is removed",
 		spec: "a@1.1", node: "a@1.1 upgrade:in_progress; a@1.0 config:complete since=-2h", pods: "a@1.1 upgrade done",
-		want: "a@1.1 upgrade:complete; a@1.1 config:in_progress run=now; forget a@1.0; delete a-upgrade; start a config; is in_progress",
+		want: "a@1.1 upgrade:complete; a@1.1 config:in_progress run=now; remove a@1.0; delete a-upgrade; start a config; " +
+			"is in_progress",
 	},
 	{
 		name: "lower and still lower: both stay",
-		spec: "a@1.0", node: "a@1.2 config:complete superseded since=-3h; a@1.1 config:complete since=-2h; a@1.0 apply:in_progress", pods: "a@1.0 apply done",
-		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; supersede a@1.1; delete a-apply; start a config; is in_progress",
+		spec: "a@1.0",
+		node: "a@1.2 config:complete superseded since=-3h; a@1.1 config:complete since=-2h; a@1.0 apply:in_progress",
+		pods: "a@1.0 apply done",
+		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; supersede a@1.1; delete a-apply; start a config; " +
+			"is in_progress",
 	},
 	{
 		name: "lower, then higher than both: none stays",
-		spec: "a@1.2", node: "a@1.1 config:complete superseded since=-2h; a@1.0 config:complete since=-1h; a@1.2 upgrade:in_progress since=-1m", pods: "a@1.2 upgrade done",
-		want: "a@1.2 upgrade:complete; a@1.2 config:in_progress run=now; forget a@1.0; forget a@1.1; delete a-upgrade; start a config; is in_progress",
+		spec: "a@1.2",
+		node: "a@1.1 config:complete superseded since=-2h; a@1.0 config:complete since=-1h; " +
+			"a@1.2 upgrade:in_progress since=-1m",
+		pods: "a@1.2 upgrade done",
+		want: "a@1.2 upgrade:complete; a@1.2 config:in_progress run=now; remove a@1.0; remove a@1.1; delete a-upgrade; " +
+			"start a config; is in_progress",
 	},
 	{
 		name: "lower and removed: both stay",
@@ -255,8 +277,10 @@ var downgrades = []row{
 		want: "is complete",
 	},
 	{
-		name: "lower and uninstalled: both are forgotten",
-		spec: "a@1.0^on,apply", node: "a@1.1 config:complete superseded since=-2h; a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done",
-		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; forget a@1.0; forget a@1.1; delete a-uninstall; is complete; returned",
+		name: "lower and uninstalled: both are removed",
+		spec: "a@1.0 uninstall=on,apply", node: "a@1.1 config:complete superseded since=-2h; a@1.0 uninstall:in_progress",
+		pods: "a@1.0 uninstall done",
+		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; remove a@1.0; remove a@1.1; delete a-uninstall; is complete; " +
+			"returned",
 	},
 }

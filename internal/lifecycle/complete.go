@@ -5,11 +5,12 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/version"
 )
 
-// Complete reports whether a node has what is wanted: every package complete, and nothing left that has to go.
+// Complete reports whether a node has what is wanted: every package complete, and nothing left to remove.
 func Complete(w Wanted, n record.Node) bool {
-	if len(w.Leaving(n)) > 0 {
+	if len(w.Removals(n)) > 0 {
 		return false
 	}
 	for name, pkg := range w.Packages {
@@ -33,23 +34,24 @@ func packageComplete(n record.Node, name string, pkg Package) bool {
 // final reports whether the entry is past its last stage with the config that the spec has now.
 func final(pkg Package, e record.Entry) bool { return settled(pkg, e) && !configChanged(pkg, e) }
 
-// finishedElsewhere reports whether another operator, which kept no hashes, called the package complete on this node. It
-// did not say whether an interrupt followed the config stage, but the node's status tells that none is owed.
+// finishedElsewhere reports whether another operator, which kept no hashes, called the package complete on this node.
+// It did not say whether an interrupt followed the config stage, but the node's status tells that none is pending.
 func finishedElsewhere(n record.Node, e record.Entry) bool {
 	return e.Config == nil && n.Status == v1alpha1.StatusComplete && e.State == v1alpha1.StateComplete &&
 		(e.Stage == v1alpha1.StageConfig || e.Stage == v1alpha1.StagePostInterrupt)
 }
 
-// FirstFailure returns the first erroring entry that matters, in order of the package names; without one, the first whose
-// interrupt failed before it was taken back, because something holds the node: it has not begun again. That of a package which
-// has to leave meanwhile is past, but for the interrupt of its uninstall.
+// FirstFailure returns the first erroring entry that matters, in order of the package names; without one, the first
+// whose interrupt failed before it was suspended, because something holds the node: it has not begun again. That of a
+// package which is to be removed meanwhile is past, but for the interrupt of its uninstall.
 func FirstFailure(w Wanted, n record.Node) (record.Entry, bool) {
-	entries, leaving := w.relevant(n), w.Leaving(n)
+	entries, removals := w.relevant(n), w.Removals(n)
 	for _, failed := range []func(record.Entry) bool{
 		func(e record.Entry) bool { return e.State == v1alpha1.StateErroring },
 		func(e record.Entry) bool {
-			_, leaves := leaving[e.Key()]
-			return isInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && e.Reason != "" && uninstalling(e) == leaves
+			_, removed := removals[e.Key()]
+			return record.IsInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && e.Reason != "" &&
+				record.IsUninstall(e.Stage) == removed
 		},
 	} {
 		if i := slices.IndexFunc(entries, failed); i >= 0 {
@@ -59,29 +61,30 @@ func FirstFailure(w Wanted, n record.Node) (record.Entry, bool) {
 	return record.Entry{}, false
 }
 
-// Undoing returns the entries that are being uninstalled, in order of the package names.
-func Undoing(w Wanted, n record.Node) []record.Entry {
+// Uninstalling returns the entries that are being uninstalled, in order of the package names.
+func Uninstalling(w Wanted, n record.Node) []record.Entry {
 	var list []record.Entry
 	for _, e := range w.relevant(n) {
-		if uninstalling(e) {
+		if record.IsUninstall(e.Stage) {
 			list = append(list, e)
 		}
 	}
 	return list
 }
 
-// relevant returns the entries that what is wanted is about, in order of the package names: those of the spec's versions,
-// and those that have to go. An uninstall that nobody wants any more is past, but for its interrupt, if that runs.
+// relevant returns the entries that what is wanted is about, in order of the package names: those of the spec's
+// versions, and those that are to be removed. An uninstall that nobody wants any more is past, but for its interrupt,
+// if that runs.
 func (w Wanted) relevant(n record.Node) []record.Entry {
-	leaving := w.Leaving(n)
+	removals := w.Removals(n)
 	var list []record.Entry
 	for _, key := range sortedKeys(n.Packages) {
 		e := n.Packages[key]
-		_, leaves := leaving[key]
+		_, removed := removals[key]
 		pkg, inSpec := w.Packages[e.Name]
-		current := inSpec && !w.Deleting && sameVersion(pkg.Version, e.Version) && !superseded(n, e)
-		past := uninstalling(e) && (!isInterrupt(e.Stage) || !e.Active())
-		if leaves || current && !past {
+		current := inSpec && !w.Deleting && version.Same(pkg.Version, e.Version) && !superseded(n, e)
+		past := record.IsUninstall(e.Stage) && (!record.IsInterrupt(e.Stage) || !e.Active())
+		if removed || current && !past {
 			list = append(list, e)
 		}
 	}
@@ -91,7 +94,7 @@ func (w Wanted) relevant(n record.Node) []record.Entry {
 // Interrupting reports whether an interrupt of the Skyhook runs on the node.
 func Interrupting(n record.Node) bool {
 	for _, e := range n.Packages {
-		if isInterrupt(e.Stage) && e.Active() {
+		if record.IsInterrupt(e.Stage) && e.Active() {
 			return true
 		}
 	}

@@ -16,38 +16,47 @@ var completeTables = []group{
 // others are records of another operator, which kept no hashes.
 var others = []row{
 	{
-		name: "complete: no interrupt is owed, its config is taken as current",
-		spec: "a@1.0{k=2}!reboot", node: "a@1.0 config:complete config=unknown run= hash= gen=0", gate: "status=complete acknowledged",
+		name: "complete: no interrupt is pending, its config is taken as current",
+		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 config:complete config=unknown run= hash= gen=0",
+		gate: "status=complete acknowledged",
 		want: "rename a@1.0; is complete",
 	},
 	{
 		name: "complete after an interrupt",
-		spec: "a@1.0{k=2}!reboot", node: "a@1.0 post-interrupt:complete config=unknown run=", gate: "status=complete acknowledged",
+		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 post-interrupt:complete config=unknown run=",
+		gate: "status=complete acknowledged",
 		want: "rename a@1.0; is complete",
 	},
 	{
 		name: "the node was not complete, and the package waits for its interrupt",
-		spec: "a@1.0!reboot", node: "a@1.0 config:complete config=unknown run=", gate: "status=in_progress ours clear",
+		spec: "a@1.0 interrupt=reboot", node: "a@1.0 config:complete config=unknown run=",
+		gate: "status=in_progress ours clear",
 		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b1; start a interrupt reboot; is in_progress",
 	},
 	{
 		name: "an interrupt runs, and its pod is there: it decides",
-		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress config=unknown run= hash=", pods: "a@1.0 interrupt done run= #", gate: "status=in_progress ours",
-		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; start a post-interrupt; is in_progress",
+		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:in_progress config=unknown run= hash=",
+		pods: "a@1.0 interrupt done run= hash=", gate: "status=in_progress ours",
+		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; " +
+			"start a post-interrupt; is in_progress",
 	},
 	{
 		name: "an interrupt was to run, and its pod is gone: it is run anew",
-		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress config=unknown run= hash=", gate: "status=in_progress ours clear",
-		want: "a@1.0 interrupt:skipped; a@1.0 interrupt:in_progress run=now by service(x) boot=b1; start a interrupt service(x); is in_progress",
+		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:in_progress config=unknown run= hash=",
+		gate: "status=in_progress ours clear",
+		want: "a@1.0 interrupt:skipped; a@1.0 interrupt:in_progress run=now by service(x) boot=b1; " +
+			"start a interrupt service(x); is in_progress",
 	},
 	{
 		name: "skipped, while nothing runs: run anew",
-		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:skipped config=unknown run= hash=", gate: "status=in_progress ours clear",
+		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:skipped config=unknown run= hash=",
+		gate: "status=in_progress ours clear",
 		want: "a@1.0 interrupt:in_progress run=now by service(x) boot=b1; start a interrupt service(x); is in_progress",
 	},
 	{
 		name: "interrupted: post-interrupt",
-		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:complete config=unknown run= hash=", gate: "status=in_progress ours",
+		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:complete config=unknown run= hash=",
+		gate: "status=in_progress ours",
 		want: "a@1.0 post-interrupt:in_progress run=now; start a post-interrupt; is in_progress",
 	},
 	{
@@ -79,38 +88,44 @@ func TestComplete(t *testing.T) {
 		{"applied", "a@1.0", "a@1.0 apply:complete", false},
 		{"config runs", "a@1.0", "a@1.0 config:in_progress", false},
 		{"configured", "a@1.0", "a@1.0 config:complete", true},
-		{"interrupt owed", "a@1.0!noop", "a@1.0 config:complete", false},
-		{"interrupted", "a@1.0!noop", "a@1.0 interrupt:complete", false},
-		{"post-interrupt runs", "a@1.0!noop", "a@1.0 post-interrupt:in_progress", false},
-		{"post-interrupt complete", "a@1.0!noop", "a@1.0 post-interrupt:complete", true},
-		{"a change that owes no interrupt", "a@1.0{k=2}!noop", "a@1.0 config:complete changed=k", true},
-		{"a change that owes an interrupt", "a@1.0{k=2}?k:noop", "a@1.0 config:complete changed=k", false},
+		{"interrupt pending", "a@1.0 interrupt=noop", "a@1.0 config:complete", false},
+		{"interrupted", "a@1.0 interrupt=noop", "a@1.0 interrupt:complete", false},
+		{"post-interrupt runs", "a@1.0 interrupt=noop", "a@1.0 post-interrupt:in_progress", false},
+		{"post-interrupt complete", "a@1.0 interrupt=noop", "a@1.0 post-interrupt:complete", true},
+		{"a change that needs no interrupt", "a@1.0 config{k=2} interrupt=noop", "a@1.0 config:complete changed=k", true},
+		{"a change that needs an interrupt", "a@1.0 config{k=2} on:k=noop", "a@1.0 config:complete changed=k", false},
 		{"superseded by later work", "a@1.0", "a@1.0 config:complete; a@1.1 upgrade:in_progress since=-1m", false},
 		{"another version", "a@1.0", "a@1.1 config:complete", false},
 		{"another spelling", "a@1.0", "a@v1.0.0 config:complete", true},
 		{"one of two", "a@1.0; b@1.0", "a@1.0 config:complete", false},
-		{"other entries do not matter", "a@1.0", "a@1.0 config:complete; a@0.9 apply:erroring since=-2h; z@1.0 apply:in_progress", true},
-		{"old config", "a@1.0{k=2}", "a@1.0 config:complete config{k=1}", false},
-		{"unknown config", "a@1.0{k=2}", "a@1.0 config:complete config=unknown", true},
+		{
+			"other entries do not matter", "a@1.0",
+			"a@1.0 config:complete; a@0.9 apply:erroring since=-2h; z@1.0 apply:in_progress", true,
+		},
+		{"old config", "a@1.0 config{k=2}", "a@1.0 config:complete config{k=1}", false},
+		{"unknown config", "a@1.0 config{k=2}", "a@1.0 config:complete config=unknown", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := packages(t, c.spec)
-			if got := lifecycle.Complete(lifecycle.Wanted{Packages: spec}, record.Node{Packages: entries(t, c.node, lifecycle.Wanted{Packages: spec})}); got != c.want {
+			if got := lifecycle.Complete(lifecycle.Wanted{Packages: spec},
+				record.Node{Packages: entries(t, c.node, lifecycle.Wanted{Packages: spec})}); got != c.want {
 				t.Errorf("got %t, want %t", got, c.want)
 			}
 		})
 	}
 }
 
-// TestFailureOfAnInterruptThatIsHeld: it is taken back when something holds the node, and is a failure that people hear of all
-// the same, until it begins again.
+// TestFailureOfAnInterruptThatIsHeld: it is suspended when something holds the node, and is a failure that people hear
+// of all the same, until it begins again.
 func TestFailureOfAnInterruptThatIsHeld(t *testing.T) {
 	o := observation(t, row{
-		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
+		spec: "a@1.0 interrupt=service(x)",
+		node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
 		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed", gate: "ours clear paused",
 	})
 	o.Record = lifecycle.Next(o).Record
-	if e, failed := lifecycle.FirstFailure(o.Wanted, o.Record); !failed || e.State != "skipped" || e.Message != message("StepFailed") {
+	if e, failed := lifecycle.FirstFailure(o.Wanted, o.Record); !failed || e.State != "skipped" ||
+		e.Message != message("StepFailed") {
 		t.Errorf("while it is held: %t, %+v", failed, e)
 	}
 	if f := lifecycle.FactsOf("", o.Wanted, o.Record, nil, true); f.FailedRun {
@@ -118,7 +133,8 @@ func TestFailureOfAnInterruptThatIsHeld(t *testing.T) {
 	}
 	o.Pods, o.Hold, o.InFlight = nil, nil, nil
 	o.Record = lifecycle.Next(o).Record
-	if e, failed := lifecycle.FirstFailure(o.Wanted, o.Record); failed || o.Record.Packages["a|1.0"].State != "in_progress" {
+	if e, failed := lifecycle.FirstFailure(o.Wanted, o.Record); failed ||
+		o.Record.Packages["a|1.0"].State != "in_progress" {
 		t.Errorf("when it begins again: %t, %+v", failed, e)
 	}
 }
@@ -133,14 +149,27 @@ func TestFirstFailure(t *testing.T) {
 		{"none", "a@1.0; b@1.0", "a@1.0 config:complete; b@1.0 apply:in_progress", ""},
 		{"the first by name", "a@1.0; b@1.0; c@1.0", "b@1.0 apply:erroring; c@1.0 apply:erroring", "b|1.0"},
 		{"only of the spec's versions", "a@1.1; b@1.0", "a@1.0 apply:erroring; b@1.0 config:erroring", "b|1.0"},
-		{"an interrupt that was taken back", "a@1.0!reboot", "a@1.0 interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", "a|1.0"},
-		{"of one that is to be uninstalled now it is past", "a@1.0!reboot^on,apply", "a@1.0 interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", ""},
-		{"that of an uninstall", "a@1.0!reboot^on,apply", "a@1.0 uninstall-interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", "a|1.0"},
-		{"of one that is wanted again it is past", "a@1.0!reboot^on", "a@1.0 uninstall-interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", ""},
+		{
+			"an interrupt that was suspended", "a@1.0 interrupt=reboot",
+			"a@1.0 interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", "a|1.0",
+		},
+		{
+			"of one that is to be uninstalled now it is past", "a@1.0 interrupt=reboot uninstall=on,apply",
+			"a@1.0 interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", "",
+		},
+		{
+			"that of an uninstall", "a@1.0 interrupt=reboot uninstall=on,apply",
+			"a@1.0 uninstall-interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", "a|1.0",
+		},
+		{
+			"of one that is wanted again it is past", "a@1.0 interrupt=reboot uninstall=on",
+			"a@1.0 uninstall-interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := packages(t, c.spec)
-			e, failed := lifecycle.FirstFailure(lifecycle.Wanted{Packages: spec}, record.Node{Packages: entries(t, c.node, lifecycle.Wanted{Packages: spec})})
+			e, failed := lifecycle.FirstFailure(lifecycle.Wanted{Packages: spec},
+				record.Node{Packages: entries(t, c.node, lifecycle.Wanted{Packages: spec})})
 			if got := map[bool]string{true: e.Key()}[failed]; got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -169,39 +198,56 @@ func TestInterrupting(t *testing.T) {
 	}
 }
 
-// TestUndoing: what is told about packages that go.
-func TestUndoing(t *testing.T) {
+// TestUninstalling: what is told about packages that go.
+func TestUninstalling(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		spec, node     string
 		gate           string
-		undoing        []string
+		uninstalling   []string
 		failure        string
 		interrupting   bool
 		packageOfAOver bool
 	}{
-		{name: "installed", spec: "a@1.0^on", node: "a@1.0 config:complete", packageOfAOver: true},
-		{name: "asked for, not begun", spec: "a@1.0^on,apply", node: "a@1.0 config:complete", packageOfAOver: true},
-		{name: "it runs", spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress", undoing: []string{"a|1.0"}},
-		{name: "it fails", spec: "a@1.0^on,apply", node: "a@1.0 uninstall:erroring", undoing: []string{"a|1.0"}, failure: "a|1.0"},
-		{name: "its interrupt runs", spec: "a@1.0^on,apply", node: "a@1.0 uninstall-interrupt:in_progress", undoing: []string{"a|1.0"}, interrupting: true},
-		{name: "it is cancelled", spec: "a@1.0^on", node: "a@1.0 uninstall:erroring"},
-		{name: "it is cancelled, but its interrupt runs", spec: "a@1.0^on", node: "a@1.0 uninstall-interrupt:in_progress", undoing: []string{"a|1.0"}, interrupting: true},
-		{name: "given up", spec: "a@1.0^on,apply", node: "a@1.0 uninstall:erroring", gate: "abandoned"},
-		{name: "given up at deletion", spec: "a@1.0^on,apply", node: "a@1.0 uninstall:erroring", gate: "abandoned deleting"},
+		{name: "installed", spec: "a@1.0 uninstall=on", node: "a@1.0 config:complete", packageOfAOver: true},
+		{name: "asked for, not begun", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 config:complete", packageOfAOver: true},
 		{
-			name: "deletion: only what goes", spec: "a@1.0; b@1.0^on; c@1.0^on", gate: "deleting",
-			node: "a@1.0 apply:erroring; b@1.0 uninstall:in_progress; c@1.0 uninstall:erroring", undoing: []string{"b|1.0", "c|1.0"}, failure: "c|1.0",
+			name: "it runs", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress",
+			uninstalling: []string{"a|1.0"},
+		},
+		{
+			name: "it fails", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring",
+			uninstalling: []string{"a|1.0"},
+			failure:      "a|1.0",
+		},
+		{
+			name: "its interrupt runs", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall-interrupt:in_progress",
+			uninstalling: []string{"a|1.0"}, interrupting: true,
+		},
+		{name: "it is cancelled", spec: "a@1.0 uninstall=on", node: "a@1.0 uninstall:erroring"},
+		{
+			name: "it is cancelled, but its interrupt runs", spec: "a@1.0 uninstall=on",
+			node: "a@1.0 uninstall-interrupt:in_progress", uninstalling: []string{"a|1.0"}, interrupting: true,
+		},
+		{name: "abandoned", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring", gate: "abandoned"},
+		{
+			name: "abandoned at deletion", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring",
+			gate: "abandoned deleting",
+		},
+		{
+			name: "deletion: only what is removed", spec: "a@1.0; b@1.0 uninstall=on; c@1.0 uninstall=on", gate: "deleting",
+			node:         "a@1.0 apply:erroring; b@1.0 uninstall:in_progress; c@1.0 uninstall:erroring",
+			uninstalling: []string{"b|1.0", "c|1.0"}, failure: "c|1.0",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := observation(t, row{spec: c.spec, node: c.node, gate: c.gate})
-			var undoing []string
-			for _, e := range lifecycle.Undoing(o.Wanted, o.Record) {
-				undoing = append(undoing, e.Key())
+			var uninstalling []string
+			for _, e := range lifecycle.Uninstalling(o.Wanted, o.Record) {
+				uninstalling = append(uninstalling, e.Key())
 			}
-			if diff := cmp.Diff(c.undoing, undoing); diff != "" {
-				t.Errorf("undoing, -want +got\n%s", diff)
+			if diff := cmp.Diff(c.uninstalling, uninstalling); diff != "" {
+				t.Errorf("uninstalling, -want +got\n%s", diff)
 			}
 			failure, failed := lifecycle.FirstFailure(o.Wanted, o.Record)
 			if failed != (c.failure != "") || failed && failure.Key() != c.failure {

@@ -10,8 +10,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// configure begins the config stage: after apply or upgrade, and whenever the configMap differs from what this node applied
-// last.
+// configure begins the config stage: after apply or upgrade, and whenever the configMap differs from what this node
+// applied last.
 func (p *pass) configure(u unit, last record.Entry) bool {
 	if !p.open(u) {
 		return false
@@ -25,9 +25,9 @@ func configChanged(pkg Package, e record.Entry) bool {
 	return e.Config != nil && len(record.ChangedKeys(e.Config, pkg.Config)) > 0
 }
 
-// owed returns the interrupts that the package needs once its config stage is complete. After an install or upgrade it
-// is the package's own; after a change, those of configInterrupts whose key or glob changed on this node.
-func owed(pkg Package, e record.Entry) []v1alpha1.Interrupt {
+// interruptsFor returns the interrupts that the package needs once its config stage is complete. After an install or
+// upgrade it is the package's own; after a change, those of configInterrupts whose key or glob changed on this node.
+func interruptsFor(pkg Package, e record.Entry) []v1alpha1.Interrupt {
 	if e.Changed == nil {
 		if pkg.Interrupt == nil {
 			return nil
@@ -52,17 +52,17 @@ func matches(pattern, key string) bool {
 	return err == nil && ok
 }
 
-// settled reports whether the package owes nothing for the config that it applied last.
+// settled reports whether nothing is pending for the config that the package applied last.
 func settled(pkg Package, e record.Entry) bool {
 	if e.State != v1alpha1.StateComplete {
 		return false
 	}
 	return e.Stage == v1alpha1.StagePostInterrupt ||
-		e.Stage == v1alpha1.StageConfig && len(owed(pkg, e)) == 0 && !postInterruptOwed(e)
+		e.Stage == v1alpha1.StageConfig && len(interruptsFor(pkg, e)) == 0 && !needsPostInterrupt(e)
 }
 
 // changedFor returns the keys that count as changed when a stage begins after last. Nil stays nil while the interrupt
-// of an install or upgrade is still owed; that one covers every change.
+// of an install or upgrade is still pending; that one covers every change.
 func changedFor(pkg Package, last record.Entry, stage v1alpha1.Stage) []string {
 	switch {
 	case stage == v1alpha1.StageApply, stage == v1alpha1.StageUpgrade:
@@ -71,13 +71,13 @@ func changedFor(pkg Package, last record.Entry, stage v1alpha1.Stage) []string {
 		return last.Changed
 	}
 	keys := record.ChangedKeys(last.Config, pkg.Config)
-	interruptOwed := last.Stage == v1alpha1.StageConfig && !settled(pkg, last)
+	interruptPending := last.Stage == v1alpha1.StageConfig && !settled(pkg, last)
 	switch {
 	case last.Stage == v1alpha1.StageApply, last.Stage == v1alpha1.StageUpgrade:
 		return last.Changed
-	case interruptOwed && last.Changed == nil:
+	case interruptPending && last.Changed == nil:
 		return nil
-	case interruptOwed:
+	case interruptPending:
 		return union(last.Changed, keys)
 	default:
 		return keys

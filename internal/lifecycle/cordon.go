@@ -10,12 +10,14 @@ import (
 // drainInterval is how often a node that is being drained is looked at: nothing announces that a foreign pod left.
 const drainInterval = 5 * time.Second
 
-// drained is the last gate: it reports whether the node is cordoned, as read back from the API, and free of all pods that
-// have to leave. It asks for what is missing.
+const cordoning = "the node is being cordoned for an interrupt; work starts as soon as the API server shows the cordon"
+
+// drained is the last gate: it reports whether the node is cordoned, as read back from the API, and free of all pods
+// that have to leave. It asks for what is missing.
 func (p *pass) drained(name string) bool {
 	p.needCordon = true
 	if !p.Node.Unschedulable || p.Node.CordonUnread {
-		p.wait(newWait(name, v1alpha1.ReasonCordoning, "the node is being cordoned"))
+		p.wait(newWait(name, v1alpha1.ReasonCordoning, cordoning))
 		return false
 	}
 	if p.Drain == nil {
@@ -35,7 +37,8 @@ func (p *pass) drained(name string) bool {
 func (d *Drain) wait(name string) *Wait {
 	w := &Wait{Package: name, Reason: d.Reason, Message: d.Message, Frees: record.FreesOther, Overdue: d.TimedOut}
 	if d.TimedOut {
-		w.Reason, w.Message = v1alpha1.ReasonDrainTimeout, d.Reason+": "+d.Message
+		w.Reason = v1alpha1.ReasonDrainTimeout
+		w.Message = "the drain takes longer than spec.drain.timeoutSeconds: " + d.Reason + ": " + d.Message
 	}
 	return w
 }

@@ -44,15 +44,15 @@ type simulated struct {
 	serial     bool
 	generation int64
 
-	undoing
+	uninstalls
 
 	created int
 	// through has the stages that really ended well: "a|1.0 config" to the config that the pod had.
 	through map[string]string
 	// installed has the version of each package whose apply or upgrade ended well last.
 	installed map[string]string
-	// owing are the package versions that were installed, or changed, and have not been interrupted since.
-	owing map[string]bool
+	// interruptPending are the package versions that were installed, or changed, and have not been interrupted since.
+	interruptPending map[string]bool
 }
 
 // livePod is a pod with what it was created from.
@@ -60,21 +60,21 @@ type livePod struct {
 	lifecycle.Pod
 	config    string
 	interrupt *v1alpha1.Interrupt
-	// owes says that an interrupt has to follow when the pod is done.
-	owes bool
+	// needsInterrupt says that an interrupt has to follow when the pod is done.
+	needsInterrupt bool
 	// resource is what the agent knows the work by: its resource id, and the run of an interrupt.
 	resource string
 	// bootID is the boot that an interrupt is bound to.
 	bootID string
-	// owesUndo says that an interrupt has to follow the uninstall when the pod is done.
-	owesUndo bool
+	// needsUninstallInterrupt says that an interrupt has to follow the uninstall when the pod is done.
+	needsUninstallInterrupt bool
 }
 
 func newSimulated(t *rapid.T) *simulated {
 	return &simulated{
 		t: t, now: now, annotations: map[string]string{}, labels: map[string]string{},
 		lists: []map[string]livePod{{}}, through: map[string]string{}, installed: map[string]string{},
-		owing: map[string]bool{}, generation: 1, host: newHost(), undoing: newUndoing(),
+		interruptPending: map[string]bool{}, generation: 1, host: newHost(), uninstalls: newUninstalls(),
 	}
 }
 
@@ -140,7 +140,8 @@ func (s *simulated) pass(view, writes int) bool {
 }
 
 func (s *simulated) write(p record.Patch) {
-	for target, changes := range map[*map[string]string]map[string]*string{&s.annotations: p.Annotations, &s.labels: p.Labels} {
+	for target, changes := range map[*map[string]string]map[string]*string{&s.annotations: p.Annotations,
+		&s.labels: p.Labels} {
 		for k, v := range changes {
 			if v == nil {
 				delete(*target, k)
@@ -149,8 +150,8 @@ func (s *simulated) write(p record.Patch) {
 			}
 		}
 	}
-	if s.permit != nil && s.record().Done == record.PermitToken(*s.permit) && len(s.busy()) > 0 {
-		s.t.Fatalf("the permit is given back while %v are at work", s.busy())
+	if s.permit != nil && s.record().FinishedPermit == s.permit.Token() && len(s.busy()) > 0 {
+		s.t.Fatalf("the permit is given back while %v are in progress", s.busy())
 	}
 }
 
@@ -190,7 +191,8 @@ func (s *simulated) create(start lifecycle.Start) {
 	s.created++
 	s.begun(start, pkg)
 	s.change(func(pods map[string]livePod) {
-		p := livePod{config: fmt.Sprint(pkg.Config), interrupt: start.Interrupt, owes: s.owes(start, pkg), owesUndo: pkg.Interrupt != nil}
+		p := livePod{config: fmt.Sprint(pkg.Config), interrupt: start.Interrupt, needsInterrupt: s.needsInterrupt(start, pkg),
+			needsUninstallInterrupt: pkg.Interrupt != nil}
 		p.resource = fmt.Sprintf("%s-%s-%d %s", start.Package, pkg.Version, start.Generation, start.InterruptRun)
 		p.bootID = start.BootID
 		p.Name, p.Package, p.Version, p.Stage, p.Run = name, start.Package, pkg.Version, start.Stage, start.Run
@@ -203,15 +205,15 @@ func (s *simulated) create(start lifecycle.Start) {
 // mayCreate checks what must be true on the node when a stage starts.
 func (s *simulated) mayCreate(start lifecycle.Start, pkg lifecycle.Package) {
 	switch {
-	case s.permit == nil || s.record().Done == record.PermitToken(*s.permit):
+	case s.permit == nil || s.record().FinishedPermit == s.permit.Token():
 		s.t.Fatalf("%v starts without a permit", start)
 	case s.hold != nil:
 		s.t.Fatalf("%v starts although the node is held", start)
 	}
 	key := record.Key(start.Package, pkg.Version)
 	s.mayDisturb(start, key)
-	s.mayUndo(start, pkg)
-	if undoes(start.Stage) {
+	s.mayUninstallBefore(start, pkg)
+	if isUninstall(start.Stage) {
 		return
 	}
 	if start.Stage == v1alpha1.StageConfig && s.installed[start.Package] != pkg.Version {
@@ -219,7 +221,8 @@ func (s *simulated) mayCreate(start lifecycle.Start, pkg lifecycle.Package) {
 	}
 	for dep, version := range pkg.DependsOn {
 		config, ok := s.through[record.Key(dep, version)]
-		if start.Stage != v1alpha1.StageInterrupt && (!ok || config != fmt.Sprint(s.spec[dep].Config) || s.owing[record.Key(dep, version)]) {
+		if start.Stage != v1alpha1.StageInterrupt && (!ok || config != fmt.Sprint(s.spec[dep].Config) ||
+			s.interruptPending[record.Key(dep, version)]) {
 			s.t.Fatalf("%s starts stage %s before %s %s is complete", key, start.Stage, dep, version)
 		}
 	}
@@ -235,7 +238,8 @@ func (s *simulated) check() {
 	}
 	s.host.check(s.t, s.record())
 	for name, p := range s.live() {
-		if interrupts(p.Stage) && p.Outcome != lifecycle.Lost && p.Outcome != lifecycle.Done && !s.inFlight.OwnedBy(skyhookName) {
+		if interrupts(p.Stage) && p.Outcome != lifecycle.Lost && p.Outcome != lifecycle.Done &&
+			!s.inFlight.OwnedBy(skyhookName) {
 			s.t.Fatalf("pod %s is there, but no interrupt is in flight: %+v", name, s.record())
 		}
 	}
@@ -268,14 +272,14 @@ func (s *simulated) ended(p livePod) {
 		}
 	case v1alpha1.StagePostInterrupt:
 	case v1alpha1.StageUninstall:
-		s.undone(p)
+		s.uninstalled(p)
 	case v1alpha1.StageConfig:
 		s.through[key] = p.config
-		s.owing[key] = s.owing[key] || p.owes
+		s.interruptPending[key] = s.interruptPending[key] || p.needsInterrupt
 	default:
 		s.installed[p.Package] = p.Version
 		delete(s.through, key)
-		s.owing[key] = p.owes
+		s.interruptPending[key] = p.needsInterrupt
 	}
 }
 
@@ -289,7 +293,7 @@ func (s *simulated) anyPod() string {
 
 // grant takes an acknowledged permit back and gives another one while there is work.
 func (s *simulated) grant() {
-	if s.permit != nil && s.record().Done == record.PermitToken(*s.permit) {
+	if s.permit != nil && s.record().FinishedPermit == s.permit.Token() {
 		s.permit = nil
 	}
 	if s.permit == nil && s.hold == nil && !lifecycle.Complete(s.wanted(), s.record()) {
@@ -310,15 +314,15 @@ func TestNodeSurvivesFaults(t *testing.T) {
 	})
 }
 
-// TestOneReboot: without an edit and a power failure, whatever else happens, a node reboots once for a package that needs
-// it, and at most once for each.
+// TestOneReboot: without an edit and a power failure, whatever else happens, a node reboots once for a package that
+// needs it, and at most once for each.
 func TestOneReboot(t *testing.T) {
 	for text, most := range map[string]int{
-		"a@1.0!reboot":                            1,
-		"a@1.0!reboot; b@1.0!service(x); c@1.0":   1,
-		"a@1.0!service(x); b@1.0!reboot<a@1.0":    1,
-		"a@1.0!reboot; b@1.0!reboot":              2, // one that is late reboots by itself
-		"a@1.0!reboot; b@1.0!reboot<a@1.0; c@1.0": 2,
+		"a@1.0 interrupt=reboot":                                            1,
+		"a@1.0 interrupt=reboot; b@1.0 interrupt=service(x); c@1.0":         1,
+		"a@1.0 interrupt=service(x); b@1.0 interrupt=reboot needs=a@1.0":    1,
+		"a@1.0 interrupt=reboot; b@1.0 interrupt=reboot":                    2, // one that is late reboots by itself
+		"a@1.0 interrupt=reboot; b@1.0 interrupt=reboot needs=a@1.0; c@1.0": 2,
 	} {
 		t.Run(text, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -368,19 +372,19 @@ func (s *simulated) actions() map[string]func(*rapid.T) {
 			s.hold = rapid.SampledFrom([]*lifecycle.Hold{
 				nil, nil,
 				{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: "Paused"}},
-				{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Reason: "Taint"}},
+				{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: "Taint"}},
 			}).Draw(t, "hold")
 		},
-		"all goes well": s.goOn, "all still goes well": s.goOn,
+		"all goes well": s.continueAll, "all still goes well": s.continueAll,
 		"": func(*rapid.T) { s.check() },
 	}
 	maps.Copy(actions, s.hostActions())
 	return actions
 }
 
-// goOn lets a few steps in a row succeed, so that the model gets to where a package is interrupted. Interrupts are left to
-// the other actions.
-func (s *simulated) goOn(t *rapid.T) {
+// continueAll lets a few steps in a row succeed, so that the model gets to where a package is interrupted. Interrupts
+// are left to the other actions.
+func (s *simulated) continueAll(t *rapid.T) {
 	h := &s.host
 	s.hold = nil
 	for range rapid.IntRange(1, 8).Draw(t, "steps") {

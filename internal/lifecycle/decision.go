@@ -15,8 +15,8 @@ type Decision struct {
 	Record record.Node
 	Delete []Pod
 	Start  []Start
-	// Pin are the images that are pinned from now on, before anything else; when another node was first, the decision is void.
-	// Moved are the pins whose tag this node found moved.
+	// Pin are the images that are pinned from now on, before anything else; when another node was first, the decision is
+	// void. Moved are the pins whose tag this node found moved.
 	Pin, Moved []Pin
 	// Changes are the transitions of this pass, for events.
 	Changes []Change
@@ -24,8 +24,8 @@ type Decision struct {
 	InFlight *record.Interrupt
 	// Waits tell why packages do not progress; the node's own wait has no package.
 	Waits []Wait
-	// Erroring says that a package which matters fails, or is in a state that nobody knows. A drain that takes too long makes
-	// the node's status erroring, but no package.
+	// Erroring says that a package which matters fails, or is in a state that nobody knows. A drain that takes too long
+	// makes the node's status erroring, but no package.
 	Erroring bool
 	// Unschedulable is what spec.unschedulable of the node has to become; nil leaves it.
 	Unschedulable *bool
@@ -33,9 +33,9 @@ type Decision struct {
 	LookDrain, Evict bool
 	// After is when to look again although nothing may have changed; 0 when an event will tell.
 	After time.Duration
-	// Leaving says that the Skyhook is to be gone from the node; Clear, that its record can be removed now.
-	Leaving, Clear bool
-	// Force deletes pods without waiting for the node to confirm it: the user gave the node up.
+	// Removing says that the Skyhook is to be removed from the node; Clear, that its record can be removed now.
+	Removing, Clear bool
+	// Force deletes pods without waiting for the node to confirm it: the uninstall was abandoned on this node.
 	Force bool
 }
 
@@ -72,8 +72,8 @@ type Change struct {
 type Step struct {
 	// Write stores an entry; Announce also reports it as a transition.
 	Write, Announce *record.Entry
-	// Forget removes the entry with this key.
-	Forget string
+	// RemoveEntry removes the entry with this key.
+	RemoveEntry string
 	// Delete removes a pod, and Start creates one.
 	Delete *Pod
 	Start  *Start
@@ -92,9 +92,10 @@ func (d *Decision) take(s Step) {
 	case s.Announce != nil:
 		e := *s.Announce
 		d.Record.Packages[e.Key()] = e
-		d.Changes = append(d.Changes, Change{Package: e.Name, Version: e.Version, Stage: e.Stage, State: e.State, Message: e.Message})
-	case s.Forget != "":
-		delete(d.Record.Packages, s.Forget)
+		d.Changes = append(d.Changes,
+			Change{Package: e.Name, Version: e.Version, Stage: e.Stage, State: e.State, Message: e.Message})
+	case s.RemoveEntry != "":
+		delete(d.Record.Packages, s.RemoveEntry)
 	case s.Delete != nil:
 		d.Delete = append(d.Delete, *s.Delete)
 	case s.Start != nil:

@@ -18,7 +18,7 @@ import (
 // describe writes a decision in the words of the tables:
 //
 //	a@1.0 apply:complete        a transition; its last one for an entry is followed by what the entry holds then
-//	forget a@1.0                an entry is removed;  Uninstalled a@1.0: because it is uninstalled
+//	remove a@1.0                an entry is removed;  Uninstalled a@1.0: because it is uninstalled
 //	rename a@1.0                an entry is spelled as in the spec, or notes its definition, without a transition
 //	own cordon, disown cordon   what the record says of it;  cordon, uncordon: what the node's spec becomes
 //	delete pod, start pkg stage [interrupt] [as old]: with the retained definition of that name
@@ -59,7 +59,7 @@ func describe(t rapid.TB, o lifecycle.Observation, d lifecycle.Decision) []strin
 	if d.Record.Status != "" {
 		lines = append(lines, "is "+string(d.Record.Status))
 	}
-	if d.Record.Done != o.Record.Done {
+	if d.Record.FinishedPermit != o.Record.FinishedPermit {
 		lines = append(lines, "returned")
 	}
 	return lines
@@ -99,7 +99,8 @@ func describeInterrupts(d lifecycle.Decision) string {
 	case i.Skyhook != "":
 		line = i.Skyhook + "'s in flight"
 	default:
-		line = fmt.Sprintf("in flight %s of %s boot=%s run=%s", interruptText(i.Spec()), strings.Join(i.Packages, ","), i.BootID, i.Run)
+		line = fmt.Sprintf("in flight %s of %s boot=%s run=%s", interruptText(i.Spec()), strings.Join(i.Packages, ","),
+			i.BootID, i.Run)
 	}
 	parts := []string{line}
 	for _, s := range d.Start {
@@ -156,7 +157,7 @@ func describeRecord(before map[string]record.Entry, d lifecycle.Decision) []stri
 			lines = append(lines, "supersede "+strings.Replace(key, "|", "@", 1))
 		}
 		if _, kept := d.Record.Packages[key]; !kept {
-			lines = append(lines, "forget "+strings.Replace(key, "|", "@", 1))
+			lines = append(lines, "remove "+strings.Replace(key, "|", "@", 1))
 		}
 	}
 	return lines
@@ -180,7 +181,8 @@ func details(e record.Entry) string {
 	case e.Changed != nil:
 		b.WriteString(" changed=none")
 	}
-	if (e.Stage == v1alpha1.StageInterrupt || e.Stage == v1alpha1.StageUninstallInterrupt) && e.State != v1alpha1.StateComplete {
+	if (e.Stage == v1alpha1.StageInterrupt ||
+		e.Stage == v1alpha1.StageUninstallInterrupt) && e.State != v1alpha1.StateComplete {
 		b.WriteString(" by " + interruptText(e.Interrupt) + " boot=" + e.BootID)
 	}
 	if e.Generation != generation {

@@ -10,8 +10,9 @@ import (
 // endGrace is how much longer than its grace period a pod may take to end before people are told.
 const endGrace = 30 * time.Second
 
-// overdueEnd returns the first of the pods, whatever it is for, that is still being deleted long after its grace period: the
-// kubelet should have ended it, so that somebody has to look. Without one, nil and in how long there may be one; 0 for never.
+// overdueEnd returns the first of the pods, whatever it is for, that is still being deleted long after its grace
+// period: the kubelet should have ended it, so that somebody has to look. Without one, nil and in how long there may be
+// one; 0 for never.
 func overdueEnd(pods []Pod, now time.Time) (w *Wait, after time.Duration) {
 	for _, pod := range pods {
 		if !pod.Terminating || pod.Ends.IsZero() {
@@ -20,7 +21,8 @@ func overdueEnd(pods []Pod, now time.Time) (w *Wait, after time.Duration) {
 		left := pod.Ends.Add(endGrace).Sub(now)
 		if left <= 0 {
 			return newWait(pod.Package, v1alpha1.ReasonWaitingForPodToEnd, fmt.Sprintf(
-				"a pod did not end within its grace period; look at the node's kubelet and the pod's finalizers: kubectl get pod -n %s %s -o yaml",
+				"a pod did not end within its grace period; look at the node's kubelet and the pod's finalizers: "+
+					"kubectl get pod -n %s %s -o yaml",
 				pod.Namespace, pod.Name)), 0
 		}
 		if after == 0 || left < after {
@@ -30,8 +32,8 @@ func overdueEnd(pods []Pod, now time.Time) (w *Wait, after time.Duration) {
 	return nil, after
 }
 
-// watchEnds tells of a pod that does not end, if nothing else was told: also of one that no entry asks for, and on a node
-// that is complete but for it, which keeps its permit.
+// watchEnds tells of a pod that does not end, if nothing else was told: also of one that no entry asks for, and on a
+// node that is complete but for it, which keeps its permit.
 func (p *pass) watchEnds() {
 	w, after := overdueEnd(p.Pods, p.Now)
 	if after > 0 {
@@ -40,7 +42,7 @@ func (p *pass) watchEnds() {
 	if w == nil {
 		return
 	}
-	if p.endless = w; p.told == nil {
-		p.told = w
+	if p.endlessPod = w; p.nodeWait == nil {
+		p.nodeWait = w
 	}
 }

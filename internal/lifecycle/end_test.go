@@ -18,7 +18,8 @@ var slowEnds = []row{
 	},
 	{
 		name: "it is still there: since when stays",
-		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running ends=-5m", gate: "told=WaitingForPodToEnd/-4m",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running ends=-5m",
+		gate: "told=WaitingForPodToEnd/-4m",
 		want: "wait a WaitingForPodToEnd; tell WaitingForPodToEnd since=-4m0s; is in_progress",
 	},
 	{
@@ -38,7 +39,8 @@ var slowEnds = []row{
 	},
 	{
 		name: "what holds the drain is told first",
-		spec: "a@1.0!noop; b@1.0", node: "b@1.0 apply:in_progress", pods: "b@1.0 apply running ends=-5m", gate: "ours left=Evicting",
+		spec: "a@1.0 interrupt=noop; b@1.0", node: "b@1.0 apply:in_progress", pods: "b@1.0 apply running ends=-5m",
+		gate: "ours left=Evicting",
 		want: "wait a Evicting; wait b WaitingForPodToEnd; tell Evicting; evict; again 5s; is in_progress",
 	},
 }

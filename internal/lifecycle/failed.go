@@ -9,10 +9,10 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// FailedWait is what a record says while the passes over its node fail, for the reason given: else nobody would hear of it, as
-// what they were to do is not done. before is what the record says so far, nil for nothing.
+// FailedWait is what a record says while the passes over its node fail, for the reason given: else nobody would hear of
+// it, as what they were to do is not done. before is what the record says so far, nil for nothing.
 func FailedWait(before *Wait, message string, now time.Time) *Wait {
-	// Whoever decides goes by Frees: to it the node is at work, as it is without a wait.
+	// Whoever decides goes by Frees: to it the node is in progress, as it is without a wait.
 	w := waitSince(*newWait("", v1alpha1.ReasonPassFailed, message), before, now)
 	if since := DrainStarted(record.Node{Wait: before}); since != nil {
 		w.DrainSince = *since
@@ -20,7 +20,8 @@ func FailedWait(before *Wait, message string, now time.Time) *Wait {
 	return w
 }
 
-// Stay decides for a node of which something cannot be found out again and again: all stays as it is, and the record says why.
+// Stay decides for a node of which something cannot be found out again and again: all stays as it is, and the record
+// says why.
 func Stay(o Observation) Decision {
 	p := newPass(o)
 	if p.out.Record.Status == "" {
@@ -31,8 +32,8 @@ func Stay(o Observation) Decision {
 	return p.out
 }
 
-// failed is the wait that the record shows instead of w, which may be nil, while passes fail. Who frees what it stands for
-// stays the same, as others go by it; and only another spec helps whoever waits for one.
+// failed is the wait that the record shows instead of w, which may be nil, while passes fail. Who frees what it stands
+// for stays the same, as others go by it; and only another spec helps whoever waits for one.
 func (p *pass) failed(w *Wait) *Wait {
 	if p.Failed == "" || w != nil && w.Frees == record.FreesAuthor {
 		return w

@@ -1,7 +1,6 @@
 package lifecycle_test
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -14,29 +13,40 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// The tables of this package are written in a small language, so that a row reads like a line of the specification.
-// Items are separated by "; ", the words of an item by blanks.
+// The tables of this package are written in a small language of words, so that a row reads as a sentence. An example:
 //
-//	package  a@1.0  a@1.0#2 (hash of its pod, else 1)  a@1.0{k=v,l=w} (configMap)  a@1.0<b@1.0<c@2.0 (dependsOn)
-//	         a@1.0!reboot a@1.0!service(x,y) (interrupt)  a@1.0{k=v}?k:noop?*.sh:service(x) (configInterrupts)
-//	         a@1.0~timeout=5m~retries=2 (stageTimeout, maxRetries)
-//	         a@1.0%evil (an image that the cluster does not allow)
-//	         a@1.0^on,apply,auto (uninstall: enabled, apply, whenRemoved: Uninstall)  a@1.0$new (the name of its definition)
-//	kept     old=a@1.0... (a retained definition: its name, and a package)
+//	spec: "a@1.0 config{k=2} def=new uninstall=on,auto; b@1.0 needs=a@1.0"
+//	node: "a@1.0 config:complete def=old config{k=1}"
+//	want: "a@1.0 config:in_progress run=now changed=k def=new; start a config; is in_progress"
+//
+// The spec has package a, whose uninstall is enabled and automatic, and b, which depends on it. The record of the node
+// says that config of a is complete, with another configMap. So config of a starts again, and the status is
+// in_progress.
+//
+// Items are separated by "; ", the words of an item by blanks. Only the first words are required:
+//
+//	package  a@1.0 hash=2 config{k=v,l=w} (its configMap) needs=b@1.0 needs=c@2.0 (dependsOn) def=new (its definition)
+//	         interrupt=reboot interrupt=service(x,y) on:k=noop on:*.sh=service(x) (configInterrupts)
+//	         timeout=5m retries=2 (stageTimeout, maxRetries) refused=why (an image that the cluster does not allow)
+//	         uninstall=on,apply,auto (uninstall.enabled, uninstall.apply, uninstall.whenRemoved: Uninstall)
+//	kept     old=a@1.0 ... (a retained definition: its name, and a package)
 //	entry    a@1.0 apply:erroring run=r1 restarts=2 since=-5s reason=Boom config{k=v} config=unknown hash=1 gen=7
 //	         changed=k,l (a change, not an install) changed=none interrupt=service(x) boot=b1
 //	         since=never (written by an operator that kept no times)
 //	         superseded (another version took its place)
 //	         def=old (installed with this definition, whose config it has, too)
-//	pod      a@1.0 apply running|done|failing|stuck|lost run=r1 #2 terminating restarts=1 created=-5s reason=X exit=1 retrying shutdown
+//	pod      a@1.0 apply running|done|failing|stuck|lost run=r1 hash=2 terminating restarts=1 created=-5s reason=X exit=1
+//	         retrying shutdown
 //	         ends=-5m (being deleted, and when its grace period is over)
-//	         repeats=X (that it is tried again, without the cause)
+//	         repeats=X (that it is retried, without the cause)
 //
 // An entry has, unless it says otherwise, run r1, the config of the spec, hash 1, generation 7, and came into its state
-// an hour ago. A pod has run r1, hash 1 and was created 24 minutes ago; its name is package-stage. The node is ready, has
-// boot id b1, takes pods, and holds the permit; see gates for what else it may be.
+// an hour ago. A pod has run r1, hash 1 and was created 24 minutes ago; its name is package-stage. The node is ready,
+// has boot id b1, takes pods, and holds the permit; see passGate for what else it may be, and describe for what
+// follows.
 
-// longLook is in how long a pod runs for long that says nothing of its age. That it is looked at then goes without saying.
+// longLook is in how long a pod runs for long that says nothing of its age. That it is looked at then goes without
+// saying.
 const longLook = 6 * time.Minute
 
 // nowRun is the name of a run that begins now: the time of all tests is chosen for it.
@@ -61,11 +71,6 @@ func items(text string) []string {
 	}
 	return strings.Split(text, "; ")
 }
-
-// marks begin the marked parts of a package in the tables.
-const marks = "#{!?~<^$%"
-
-var packageParts = regexp.MustCompile(`[#{!?~<^$%][^#{!?~<^$%]*`)
 
 func packages(t rapid.TB, text string) lifecycle.Packages {
 	t.Helper()
@@ -93,34 +98,36 @@ func kept(t rapid.TB, text string) lifecycle.Retained {
 
 func onePackage(t rapid.TB, item string) (string, v1alpha1.Package, lifecycle.Derived) {
 	t.Helper()
-	head := item
-	if i := strings.IndexAny(item, marks); i >= 0 {
-		head = item[:i]
-	}
-	name, version := nameVersion(t, head)
+	words := strings.Fields(item)
+	name, version := nameVersion(t, words[0])
 	pkg, derived := v1alpha1.Package{Image: "img/" + name, Version: version}, lifecycle.Derived{Hash: "1"}
-	for _, part := range packageParts.FindAllString(item[len(head):], -1) {
-		switch value := part[1:]; part[0] {
-		case '#':
+	for _, word := range words[1:] {
+		key, value, _ := strings.Cut(word, "=")
+		trigger, isTrigger := strings.CutPrefix(key, "on:")
+		switch {
+		case key == "hash":
 			derived.Hash = value
-		case '$':
+		case key == "def":
 			derived.Definition = value
-		case '%':
+		case key == "refused":
 			derived.Refused = value
-		case '{':
-			pkg.ConfigMap = pairs(strings.TrimSuffix(value, "}"))
-		case '!':
+		case strings.HasPrefix(word, "config{"):
+			pkg.ConfigMap = pairs(word)
+		case key == "interrupt":
 			pkg.Interrupt = interrupt(value)
-		case '?':
-			pattern, i, _ := strings.Cut(value, ":")
-			pkg.ConfigInterrupts = set(pkg.ConfigInterrupts, pattern, *interrupt(i))
-		case '~':
-			limit(t, &pkg, value)
-		case '<':
+		case isTrigger:
+			pkg.ConfigInterrupts = set(pkg.ConfigInterrupts, trigger, *interrupt(value))
+		case key == "timeout":
+			pkg.StageTimeout = &metav1.Duration{Duration: duration(t, value)}
+		case key == "retries":
+			pkg.MaxRetries = new(int32(number(t, value)))
+		case key == "needs":
 			depName, depVersion := nameVersion(t, value)
 			pkg.DependsOn = set(pkg.DependsOn, depName, depVersion)
-		case '^':
+		case key == "uninstall":
 			derived.Uninstallable = uninstall(t, &pkg, value)
+		default:
+			t.Fatalf("package: what is %q?", word)
 		}
 	}
 	return name, pkg, derived
@@ -174,20 +181,10 @@ func interruptText(i *v1alpha1.Interrupt) string {
 	return string(i.Type) + "(" + strings.Join(i.Services, ",") + ")"
 }
 
-func limit(t rapid.TB, pkg *v1alpha1.Package, text string) {
-	t.Helper()
-	switch k, v, _ := strings.Cut(text, "="); k {
-	case "timeout":
-		pkg.StageTimeout = &metav1.Duration{Duration: duration(t, v)}
-	case "retries":
-		pkg.MaxRetries = new(int32(number(t, v)))
-	default:
-		t.Fatalf("package: what is %q?", text)
-	}
-}
-
+// pairs reads "config{k=v,l=w}".
 func pairs(text string) map[string]string {
 	config := map[string]string{}
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "config{"), "}")
 	for _, pair := range strings.Split(text, ",") {
 		if k, v, ok := strings.Cut(pair, "="); ok {
 			config[k] = v
@@ -232,7 +229,7 @@ func entry(t rapid.TB, words []string, w lifecycle.Wanted) record.Entry {
 		k, v, _ := strings.Cut(word, "=")
 		switch {
 		case strings.HasPrefix(word, "config{"):
-			e.Config = record.HashConfig(pairs(strings.TrimSuffix(strings.TrimPrefix(word, "config{"), "}")))
+			e.Config = record.HashConfig(pairs(word))
 		case word == "config=unknown":
 			e.Config = nil
 		case k == "run":
@@ -281,7 +278,8 @@ func pods(t rapid.TB, text string) []lifecycle.Pod {
 }
 
 var outcomes = map[string]lifecycle.Outcome{
-	"running": lifecycle.Running, "done": lifecycle.Done, "failing": lifecycle.Failing, "stuck": lifecycle.Stuck, "lost": lifecycle.Lost,
+	"running": lifecycle.Running, "done": lifecycle.Done, "failing": lifecycle.Failing, "stuck": lifecycle.Stuck,
+	"lost": lifecycle.Lost,
 }
 
 func pod(t rapid.TB, words []string) lifecycle.Pod {
@@ -297,8 +295,8 @@ func pod(t rapid.TB, words []string) lifecycle.Pod {
 		switch {
 		case isOutcome:
 			p.Outcome = outcome
-		case strings.HasPrefix(word, "#"):
-			p.Hash = word[1:]
+		case k == "hash":
+			p.Hash = v
 		case word == "terminating":
 			p.Terminating = true
 		case word == "shutdown":
@@ -318,7 +316,7 @@ func pod(t rapid.TB, words []string) lifecycle.Pod {
 		case word == "retrying":
 			p.Retrying = true
 		case k == "repeats":
-			p.Repeats, p.Reason, p.Message = true, v, "it is tried again"
+			p.Repeats, p.Reason, p.Message = true, v, "it is retried"
 		default:
 			t.Fatalf("pod: what is %q?", word)
 		}

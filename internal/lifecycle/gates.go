@@ -7,6 +7,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/version"
 )
 
 // gate is one thing that may keep a new pod of a package from being started. It returns the reason while it is closed.
@@ -17,10 +18,10 @@ type gate struct {
 	closed func(*pass, unit) *Wait
 }
 
-// gates are asked in this order, and the first that is closed gives the reason. Those before them see no package: a record
-// that cannot be read, and Hold, which has what is outside of the packages: deleted or disabled, paused, invalid spec,
-// excluded node, taint, an earlier Skyhook, another Skyhook's interrupt in flight. The last one, drained, comes after the
-// record of a step is known: it depends on whether an interrupt will follow.
+// gates are asked in this order, and the first that is closed gives the reason. Those before them see no package: a
+// record that cannot be read, and Hold, which has what is outside of the packages: deleted or disabled, paused, invalid
+// spec, excluded node, taint, an earlier Skyhook, another Skyhook's interrupt in flight. The last one, drained, comes
+// after the record of a step is known: it depends on whether an interrupt will follow.
 var gates = []gate{
 	{name: "hold", turn: true, closed: (*pass).gateHold},
 	{name: "interrupt in flight", closed: (*pass).gateInterrupt},
@@ -34,7 +35,9 @@ var gates = []gate{
 
 // Gates are the names of the gates, in order.
 func Gates() []string {
-	names := []string{"malformed record", "hold (deleted or disabled, paused, invalid spec, excluded node, taint, earlier Skyhook, interrupt of another Skyhook)"}
+	names := []string{"malformed record",
+		"hold (deleted or disabled, paused, invalid spec, excluded node, taint, earlier Skyhook, " +
+			"interrupt of another Skyhook)"}
 	for _, g := range gates[1:] {
 		names = append(names, g.name)
 	}
@@ -44,8 +47,8 @@ func Gates() []string {
 // open reports whether a stage of a unit may begin, and notes the reason when not.
 func (p *pass) open(u unit) bool { return p.ask(u, gates) }
 
-// openAgain reports the same for a stage that has begun and lost its pod. Its turn comes last: a node that fails says that
-// it lacks its turn only if that is all it lacks, since it gets its turn for saying so.
+// openAgain reports the same for a stage that has begun and lost its pod. The gates about its turn come last: a node
+// that fails tells that it lacks its turn only if it lacks nothing else, because that gets it its turn.
 func (p *pass) openAgain(u unit) bool {
 	return p.ask(u, placeGates) && p.ask(u, turnGates)
 }
@@ -59,15 +62,15 @@ var (
 func (p *pass) ask(u unit, list []gate) bool {
 	for _, g := range list {
 		if w := g.closed(p, u); w != nil {
-			p.shut(w)
+			p.noteClosed(w)
 			return false
 		}
 	}
 	return true
 }
 
-// shut notes the reason of a closed gate. The hold is noted once for the node, see finish.
-func (p *pass) shut(w *Wait) {
+// noteClosed notes the reason of a closed gate. The hold is noted once for the node, see finish.
+func (p *pass) noteClosed(w *Wait) {
 	if p.Hold == nil || w.Reason != p.Hold.Reason {
 		p.wait(w)
 	}
@@ -84,11 +87,13 @@ func (p *pass) gateHold(u unit) *Wait {
 
 func (p *pass) gateInterrupt(u unit) *Wait {
 	if _, runs := p.interruptOwner(); runs {
-		return newWait(u.name, v1alpha1.ReasonWaitingForInterrupt, "an interrupt is running on the node")
+		return newWait(u.name, v1alpha1.ReasonWaitingForInterrupt,
+			"an interrupt of this Skyhook is in flight on the node; work continues when it is done")
 	}
 	if p.Node.InterruptPods > 0 {
 		return newWait(u.name, v1alpha1.ReasonWaitingForInterrupt, fmt.Sprintf(
-			"pod %s of another Skyhook's interrupt, or of one that is gone, is still on the node", p.Node.InterruptPod)+lookAt(p.Node.InterruptPod))
+			"pod %s of an interrupt of another Skyhook, or of a deleted one, is still on the node",
+			p.Node.InterruptPod)+lookAt(p.Node.InterruptPod))
 	}
 	return nil
 }
@@ -97,18 +102,21 @@ func (p *pass) gatePermit(u unit) *Wait {
 	if p.Permit != nil {
 		return nil
 	}
-	return newWait(u.name, v1alpha1.ReasonWaitingForPermit, "the node has no permit to work yet: the budget, or the batch, is used by other nodes")
+	return newWait(u.name, v1alpha1.ReasonWaitingForPermit,
+		"the node has no permit yet: other nodes use the whole budget, "+
+			"or the current batch is not over; to let more nodes work at a time, raise spec.interruptionBudget")
 }
 
 func (p *pass) gateSerial(u unit) *Wait {
 	if turn, out := p.outOfTurn(u.name); out {
-		return newWait(u.name, v1alpha1.ReasonWaitingForSerial, fmt.Sprintf("spec.serial is true and it is the turn of package %s", turn))
+		return newWait(u.name, v1alpha1.ReasonWaitingForSerial, fmt.Sprintf(
+			"package %s runs first, because spec.serial is true", turn))
 	}
 	return nil
 }
 
-// gateImage lets no image run that the cluster does not allow, also to undo what it did when it was allowed. A package that has
-// to have a digest may run by the one that is pinned: the spec may have forgotten it.
+// gateImage lets no image run that the cluster does not allow, also for the uninstall of what it did when it was
+// allowed. A package that has to have a digest may run by the one that is pinned: the spec may not name it any more.
 func (p *pass) gateImage(u unit) *Wait {
 	problem := u.pkg.Refused
 	if _, ok := p.Pins.of(u.pkg, u.name, p.Node); problem == "" && !ok {
@@ -117,21 +125,23 @@ func (p *pass) gateImage(u unit) *Wait {
 	if problem == "" {
 		return nil
 	}
-	if u.leaves() {
+	if u.removed() {
 		if e := p.out.Record.Packages[u.key]; !p.definition(e).FromSpec { // what it was installed with cannot be corrected
-			problem += fmt.Sprintf("; for that put version %s back into spec.packages, with uninstall.apply=true", e.Version)
+			problem += fmt.Sprintf("; to correct it, put version %s back into spec.packages, with uninstall.apply: true",
+				e.Version)
 		}
 		problem += "; or leave it on the node with the annotation " + v1alpha1.AnnotationAbandonUninstall
 	}
 	return newWait(u.name, v1alpha1.ReasonImageNotAllowed, problem)
 }
 
-// gateDependencies lets what a package is built on come first, and what is built on it leave first. It is asked before the
-// permit: a node that could not use one must not get one, and give it back, in turns.
+// gateDependencies has a package wait for what it depends on, and its uninstall for the uninstall of what depends on
+// it. It is asked before the permit: a node that could not use one must not get one, and give it back, in turns.
 func (p *pass) gateDependencies(u unit) *Wait {
-	if u.leaves() {
+	if u.removed() {
 		if other, left := p.dependent(p.out.Record.Packages[u.key]); left {
-			return newWait(u.name, v1alpha1.ReasonWaitingForDependent, fmt.Sprintf("package %s depends on it and is uninstalled first", other))
+			return newWait(u.name, v1alpha1.ReasonWaitingForDependent, fmt.Sprintf(
+				"package %s is uninstalled first, because it depends on this one", other))
 		}
 		return nil
 	}
@@ -141,29 +151,32 @@ func (p *pass) gateDependencies(u unit) *Wait {
 // gateConfigMap asks whether the ConfigMap that the pod would mount holds what it should.
 func (p *pass) gateConfigMap(u unit) *Wait {
 	ready := p.RetainedReady[u.pkg.Definition]
-	if spec, ok := p.Packages[u.name]; ok && sameVersion(spec.Version, u.pkg.Version) {
+	if spec, ok := p.Packages[u.name]; ok && version.Same(spec.Version, u.pkg.Version) {
 		ready = p.ConfigReady[u.name]
 	}
 	if ready {
 		return nil
 	}
-	return newWait(u.name, v1alpha1.ReasonWaitingForConfigMap, "the ConfigMap does not hold this package's configMap yet")
+	return newWait(u.name, v1alpha1.ReasonWaitingForConfigMap, fmt.Sprintf(
+		"the operator has not written the ConfigMap of this package yet; if that lasts, see kubectl describe skyhook %s",
+		p.Skyhook))
 }
 
-// gateEarlierPod waits for pods of an earlier run, and for what is left of an interrupt: nothing runs beside one, also when
-// it is done with, or nobody wants it any more.
+// gateEarlierPod waits for pods of an earlier run, and for what is left of an interrupt: nothing runs beside one, also
+// when it is done with, or nobody wants it any more.
 func (p *pass) gateEarlierPod(u unit) *Wait {
 	for _, pod := range p.Pods {
-		if pod.Package == u.name || isInterrupt(pod.Stage) {
-			return newWait(u.name, v1alpha1.ReasonWaitingForPodToEnd, fmt.Sprintf("pod %s of an earlier run has not ended yet", pod.Name))
+		if pod.Package == u.name || record.IsInterrupt(pod.Stage) {
+			return newWait(u.name, v1alpha1.ReasonWaitingForPodToEnd,
+				fmt.Sprintf("pod %s of an earlier run has not ended yet", pod.Name))
 		}
 	}
 	return nil
 }
 
-// unmet returns the dependency that keeps a package from starting, as a reason to wait; nil when all are complete on the
-// node. One that only another spec mends comes before those that may become complete: else the author hears of it only after
-// these, and the node holds a permit meanwhile.
+// unmet returns the dependency that keeps a package from starting, as a reason to wait; nil when all are complete on
+// the node. One that only another spec fixes comes before those that may become complete: else the author hears of it
+// only after these, and the node holds a permit meanwhile.
 func (p *pass) unmet(name string, pkg Package) *Wait {
 	var first *Wait
 	for _, dep := range slices.Sorted(maps.Keys(pkg.DependsOn)) {
@@ -180,17 +193,21 @@ func (p *pass) unmet(name string, pkg Package) *Wait {
 }
 
 // unmetOne returns what is missing of one dependency; nil when it is complete on the node.
-func (p *pass) unmetOne(name, dep, version string) *Wait {
+func (p *pass) unmetOne(name, dep, wanted string) *Wait {
 	other, ok := p.Packages[dep]
 	switch {
-	case !ok || !sameVersion(other.Version, version):
+	case !ok || !version.Same(other.Version, wanted):
 		return newWait(name, v1alpha1.ReasonDependencyMissing, fmt.Sprintf(
-			"spec.packages.%s.dependsOn names %s %s, which is not in spec.packages", name, dep, version))
+			"spec.packages.%s.dependsOn names %s %s, which is not in spec.packages; add it, or correct dependsOn", name, dep,
+			wanted))
 	case other.applies():
 		return newWait(name, v1alpha1.ReasonDependencyUninstalled, fmt.Sprintf(
-			"depends on %s %s, which is to be uninstalled (uninstall.apply is true)", dep, version))
+			"spec.packages.%s.dependsOn names %s %s, whose uninstall.apply is true; "+
+				"set that to false, or remove it from dependsOn",
+			name, dep, wanted))
 	case !packageComplete(p.out.Record, dep, other):
-		return newWait(name, v1alpha1.ReasonWaitingForDependency, fmt.Sprintf("depends on %s %s, which is not complete on this node", dep, version))
+		return newWait(name, v1alpha1.ReasonWaitingForDependency, fmt.Sprintf(
+			"package %s %s, on which this one depends, is not complete on the node yet", dep, wanted))
 	}
 	return nil
 }

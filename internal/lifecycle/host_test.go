@@ -90,8 +90,8 @@ func (s *simulated) next(o lifecycle.Observation) lifecycle.Decision {
 	return d
 }
 
-// owes reports whether an interrupt has to follow the stage.
-func (s *simulated) owes(start lifecycle.Start, pkg lifecycle.Package) bool {
+// needsInterrupt reports whether an interrupt has to follow the stage.
+func (s *simulated) needsInterrupt(start lifecycle.Start, pkg lifecycle.Package) bool {
 	switch start.Stage {
 	case v1alpha1.StageApply, v1alpha1.StageUpgrade:
 		return pkg.Interrupt != nil
@@ -138,7 +138,7 @@ func (s *simulated) mayDisturb(start lifecycle.Start, key string) {
 			s.t.Fatalf("stage %s of %s starts beside %s", start.Stage, key, name)
 		}
 	}
-	if start.Stage == v1alpha1.StagePostInterrupt && s.owing[key] {
+	if start.Stage == v1alpha1.StagePostInterrupt && s.interruptPending[key] {
 		s.t.Fatalf("post-interrupt of %s starts before its interrupt took place", key)
 	}
 }
@@ -147,7 +147,8 @@ func (s *simulated) mayDisturb(start lifecycle.Start, key string) {
 func (s *simulated) agents() {
 	for _, name := range slices.Sorted(maps.Keys(s.live())) {
 		p := s.live()[name]
-		if !s.host.up || p.Terminating || p.interrupt == nil || p.interrupt.Type != v1alpha1.InterruptReboot || p.Outcome == lifecycle.Lost {
+		if !s.host.up || p.Terminating || p.interrupt == nil || p.interrupt.Type != v1alpha1.InterruptReboot ||
+			p.Outcome == lifecycle.Lost {
 			continue
 		}
 		if p.bootID != s.host.facts().BootID {

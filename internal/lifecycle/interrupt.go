@@ -26,23 +26,23 @@ func (p *pass) interrupting() bool {
 	return runs || p.out.InFlight.OwnedBy(p.Skyhook)
 }
 
-// InFlightOf returns the interrupt that the record of a Skyhook says is in flight, for a node whose annotation does not say
-// so: it was written by an earlier version, or the annotation was removed. Nil when none is.
+// InFlightOf returns the interrupt that the record of a Skyhook says is in flight, for a node whose annotation does not
+// say so: it was written by an earlier version, or the annotation was removed. Nil when none is.
 func InFlightOf(skyhook string, n record.Node) *record.Interrupt {
 	for _, key := range sortedKeys(n.Packages) {
 		e := n.Packages[key]
-		if isInterrupt(e.Stage) && e.Active() && !exhausted(e) {
+		if record.IsInterrupt(e.Stage) && e.Active() && !exhausted(e) {
 			return inFlight(skyhook, e, n.Packages)
 		}
 	}
 	return nil
 }
 
-// AskedForReboot reports whether the record says that a reboot was asked for on another boot than the given one, and is not
-// credited yet.
+// AskedForReboot reports whether the record says that a reboot was asked for on another boot than the given one, and
+// its entries are not complete yet.
 func AskedForReboot(n record.Node, bootID string) bool {
 	for _, e := range n.Packages {
-		pending := isInterrupt(e.Stage) && e.State != v1alpha1.StateComplete && !superseded(n, e) && !exhausted(e)
+		pending := record.IsInterrupt(e.Stage) && e.State != v1alpha1.StateComplete && !superseded(n, e) && !exhausted(e)
 		if pending && isReboot(e) && e.BootID != "" && e.BootID != bootID {
 			return true
 		}
@@ -56,7 +56,7 @@ func inFlight(skyhook string, owner record.Entry, entries map[string]record.Entr
 		i.Type, i.Services = owner.Interrupt.Type, owner.Interrupt.Services
 	}
 	for _, key := range sortedKeys(entries) {
-		if e := entries[key]; key == owner.Key() || isInterrupt(e.Stage) && mergedInto(e, owner) {
+		if e := entries[key]; key == owner.Key() || record.IsInterrupt(e.Stage) && mergedInto(e, owner) {
 			i.Packages = append(i.Packages, key)
 		}
 	}
@@ -67,7 +67,7 @@ func inFlight(skyhook string, owner record.Entry, entries map[string]record.Entr
 func (p *pass) interruptOwner() (record.Entry, bool) {
 	for _, key := range sortedKeys(p.out.Record.Packages) {
 		e := p.out.Record.Packages[key]
-		if isInterrupt(e.Stage) && e.Active() && !exhausted(e) {
+		if record.IsInterrupt(e.Stage) && e.Active() && !exhausted(e) {
 			return e, true
 		}
 	}
@@ -93,8 +93,8 @@ func (p *pass) watchInterrupt() {
 	switch {
 	case p.rebooted(e):
 		p.completeInterrupt(e, pod, found)
-	case p.Hold != nil && p.mayHold(e, pod, found):
-		p.holdInterrupt(e, pod, found)
+	case p.Hold != nil && p.maySuspend(e, pod, found):
+		p.suspendInterrupt(e, pod, found)
 	case !found:
 		p.ensureInterrupt(&e)
 	case isReboot(e):
@@ -120,7 +120,7 @@ func (p *pass) ownInterrupt(owner record.Entry) {
 // releaseInterrupt ends the interrupt in flight of this Skyhook once no entry runs it and no pod of it is left.
 func (p *pass) releaseInterrupt() {
 	_, running := p.interruptOwner()
-	left := slices.ContainsFunc(p.Pods, func(pod Pod) bool { return isInterrupt(pod.Stage) && pod.Outcome != Lost })
+	left := slices.ContainsFunc(p.Pods, func(pod Pod) bool { return record.IsInterrupt(pod.Stage) && pod.Outcome != Lost })
 	if p.out.InFlight.OwnedBy(p.Skyhook) && !running && !left && p.Node.InterruptPods == 0 {
 		p.out.InFlight = nil
 	}
@@ -167,12 +167,12 @@ func (p *pass) watchReboot(e *record.Entry, pod Pod) {
 
 // rebootWait says how far a reboot has come that is waited for.
 func (p *pass) rebootWait(e record.Entry) *Wait {
-	message := "the node is to reboot; its boot id has not changed yet"
+	message := "the node was told to reboot, and its boot id has not changed yet"
 	switch {
 	case p.Node.BootID == "":
-		message = "the node is to reboot and does not report its boot id; look at its kubelet if that lasts"
+		message = "the node was told to reboot and does not report its boot id; if that lasts, look at its kubelet"
 	case p.Node.BootID != e.BootID:
-		message = "the node has rebooted and is not Ready yet; look at its kubelet if that lasts"
+		message = "the node has rebooted and is not Ready yet; if that lasts, look at its kubelet"
 	}
 	return newWait(e.Name, v1alpha1.ReasonWaitingForReboot, message)
 }
@@ -181,23 +181,24 @@ func (p *pass) rebootWait(e record.Entry) *Wait {
 func (p *pass) notBack(e record.Entry, limit time.Duration) string {
 	switch {
 	case p.Node.BootID != "" && p.Node.BootID != e.BootID:
-		return fmt.Sprintf("the node rebooted, but is not Ready %s after it was asked to; look at its kubelet", limit)
+		return fmt.Sprintf("the node rebooted, but is not Ready %s after it was told to; look at its kubelet", limit)
 	case !p.Node.Ready:
-		return fmt.Sprintf("the node went away and did not come back within %s; look at its console", limit)
+		return fmt.Sprintf("the node is not Ready and has not rebooted within %s; look at its console", limit)
 	default:
 		return fmt.Sprintf("the node did not reboot within %s; look at its console, or reboot it by hand", limit)
 	}
 }
 
-// mayHold reports whether the interrupt can be taken back while something holds the node back: nothing of it runs.
-func (p *pass) mayHold(e record.Entry, pod Pod, found bool) bool {
+// maySuspend reports whether the interrupt can be suspended while something holds the node: nothing of it runs.
+func (p *pass) maySuspend(e record.Entry, pod Pod, found bool) bool {
 	over := !found || pod.idle() || pod.Outcome == Lost || pod.Outcome == Done && isReboot(e)
 	return over && !p.underWay(e, pod, found)
 }
 
-// holdInterrupt takes the interrupt back: a held node tries nothing again, and must not keep others off the node. Its
-// packages still owe it. A reboot that was asked for and comes late still counts: the entries keep the boot id.
-func (p *pass) holdInterrupt(e record.Entry, pod Pod, found bool) {
+// suspendInterrupt ends the interrupt in flight of a held node, where nothing is retried, and which must not keep other
+// Skyhooks off the node. For its packages it is pending again. A reboot that was asked for and comes late still counts:
+// the entries keep the boot id.
+func (p *pass) suspendInterrupt(e record.Entry, pod Pod, found bool) {
 	if found {
 		if !pod.Terminating {
 			p.out.take(Step{Delete: &pod})
@@ -265,7 +266,7 @@ func (p *pass) rebootLimit(e record.Entry) time.Duration {
 func (p *pass) completeInterrupt(owner record.Entry, pod Pod, found bool) {
 	for _, key := range sortedKeys(p.out.Record.Packages) {
 		e := p.out.Record.Packages[key]
-		if !isInterrupt(e.Stage) || key != owner.Key() && (!mergedInto(e, owner) || superseded(p.out.Record, e)) {
+		if !record.IsInterrupt(e.Stage) || key != owner.Key() && (!mergedInto(e, owner) || superseded(p.out.Record, e)) {
 			continue
 		}
 		p.interrupted(e)
@@ -289,65 +290,67 @@ func (p *pass) interrupted(e record.Entry) {
 	}
 }
 
-// mergedInto reports whether the entry waits for this very interrupt. A skipped one may be left from an earlier one, such as
-// that of a package that left the spec and came back.
+// mergedInto reports whether the entry waits for this very interrupt. A skipped one may be left from an earlier one,
+// such as that of a package that left the spec and came back.
 func mergedInto(e, owner record.Entry) bool {
 	return e.State == v1alpha1.StateSkipped && e.BootID == owner.BootID && reflect.DeepEqual(e.Interrupt, owner.Interrupt)
 }
 
-// adoptOrphans completes packages that were merged into a reboot whose owner is gone but that took place. Others owe
-// their interrupt again, see interruptDue.
+// adoptOrphans completes packages that were merged into a reboot which took place although its owner is removed. For
+// others the interrupt is pending again, see pendingInterrupts.
 func (p *pass) adoptOrphans() {
 	for _, key := range sortedKeys(p.out.Record.Packages) {
 		e := p.out.Record.Packages[key]
-		if isInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && p.rebooted(e) && !superseded(p.out.Record, e) {
+		if record.IsInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && p.rebooted(e) && !superseded(p.out.Record, e) {
 			p.interrupted(e)
 		}
 	}
 }
 
-// beginInterrupt starts one interrupt for all packages that owe one, when nothing else works on the node any more.
+// beginInterrupt starts one interrupt for all packages that need one, when nothing else is in progress on the node.
 func (p *pass) beginInterrupt() {
 	if _, running := p.interruptOwner(); running {
 		return
 	}
-	due := p.interruptDue()
-	if len(due) == 0 {
+	list := p.pendingInterrupts()
+	if len(list) == 0 {
 		return
 	}
-	first := due[0].entry
-	u := unit{name: first.Name, pkg: due[0].pkg}
+	first := list[0].entry
+	u := unit{name: first.Name, pkg: list[0].pkg}
 	if !p.ask(u, turnGates) || !p.othersIdle(first.Name) || !p.aloneOnNode(first.Name) {
 		return
 	}
 	// The reboot that an orphan was merged into may be under way: it counts, see adoptOrphans.
-	reboots := slices.ContainsFunc(due, func(d pending) bool { return isReboot(d.entry) })
+	reboots := slices.ContainsFunc(list, func(d pendingInterrupt) bool { return isReboot(d.entry) })
 	if p.Node.BootID == "" || !p.Node.Ready && reboots {
-		p.waitNode(newWait(first.Name, v1alpha1.ReasonWaitingForReboot, "the node does not report its boot id, or is rebooting"))
+		p.waitNode(newWait(first.Name, v1alpha1.ReasonWaitingForReboot,
+			"the interrupt cannot begin: the node does not report its boot id, or is rebooting; "+
+				"if that lasts, look at its kubelet"))
 		return
 	}
 	if p.drained(first.Name) {
-		p.launch(due)
+		p.launch(list)
 	}
 }
 
 // launch puts the merged interrupt in flight, in the name of one of the packages.
-func (p *pass) launch(due []pending) {
-	owner, interrupt := merge(due)
-	for _, d := range due {
+func (p *pass) launch(list []pendingInterrupt) {
+	owner, interrupt := merge(list)
+	for _, d := range list {
 		e := d.entry
 		if exhausted(e) {
 			e.Generation = p.Generation
 		}
 		e.Stage, e.State, e.Reason, e.Message = d.stage(), v1alpha1.StateSkipped, "", ""
-		if owner == "" { // what they were merged into is known to nobody, and they owe nothing themselves
+		if owner == "" { // what they were merged into is not known any more, and they need none themselves
 			p.interrupted(e)
 			continue
 		}
 		e.Since, e.Restarts, e.Rejected, e.RejectedAt = p.stamp(), 0, 0, metav1.Time{}
 		e.Interrupt, e.BootID, e.Run, e.Hash = &interrupt, p.Node.BootID, p.nextRun(e.Run), d.pkg.Hash
-		if uninstalling(e) {
-			e.Config = d.pkg.Config // an uninstall owes nothing for a change, and must not be broken off for it
+		if record.IsUninstall(e.Stage) {
+			e.Config = d.pkg.Config // a change makes an uninstall need nothing more, and must not break its interrupt off
 		}
 		if e.Name == owner {
 			e.State = v1alpha1.StateInProgress

@@ -19,9 +19,9 @@ func runStart(e record.Entry) time.Time {
 	return time.Unix(seconds, 0)
 }
 
-// began is when the pod began to count against a limit. While none could be created, for a quota, a pause or a permit, nothing
-// ran; and the API server's clock, which the pod has its time from, may be behind ours. A run of a time to come was begun by a
-// clock that was ahead, and tells nothing.
+// began is when the pod began to count against a limit. While none could be created, for a quota, a pause or a permit,
+// nothing ran; and the API server's clock, which the pod has its time from, may be behind ours. A run of a time to come
+// was begun by a clock that was ahead, and tells nothing.
 func (p *pass) began(e record.Entry, pod Pod) time.Time {
 	if start := runStart(e); start.After(pod.Created) && !p.ahead(start) {
 		return start
@@ -60,7 +60,8 @@ func (p *pass) runsLong(e record.Entry, pkg Package, pod Pod) {
 		p.out.lookAgain(left)
 		return
 	}
-	message := fmt.Sprintf("stage %s of package %s has been running since %s; kubectl logs -n %s %s", e.Stage, e.Name,
+	message := fmt.Sprintf("stage %s of package %s has been running since %s without a time limit; kubectl logs -n %s %s",
+		e.Stage, e.Name,
 		start.UTC().Format(time.RFC3339), pod.Namespace, pod.Name)
 	if pod.Container != "" {
 		message += " -c " + pod.Container
@@ -70,8 +71,8 @@ func (p *pass) runsLong(e record.Entry, pkg Package, pod Pod) {
 	}
 	w := newWait(e.Name, v1alpha1.ReasonStageRunsLong, message)
 	p.wait(w)
-	if p.long == nil {
-		p.long = w
+	if p.longRun == nil {
+		p.longRun = w
 	}
 }
 
@@ -80,7 +81,8 @@ func (p *pass) overRetries(e *record.Entry, pkg Package, pod Pod, restarts int32
 	if pkg.MaxRetries == nil || pod.Retrying || restarts < *pkg.MaxRetries {
 		return false
 	}
-	p.exhaust(e, pod, v1alpha1.ReasonRetriesExhausted, fmt.Sprintf("%s; its retries are exhausted (maxRetries: %d)", pod.Message, *pkg.MaxRetries))
+	p.exhaust(e, pod, v1alpha1.ReasonRetriesExhausted, fmt.Sprintf(
+		"%s; its retries are exhausted (maxRetries: %d)", pod.Message, *pkg.MaxRetries))
 	return true
 }
 
@@ -93,7 +95,8 @@ func (p *pass) exhaust(e *record.Entry, pod Pod, reason, message string) {
 
 // exhausted reports whether a limit ended the entry's stage.
 func exhausted(e record.Entry) bool {
-	return e.State == v1alpha1.StateErroring && (e.Reason == v1alpha1.ReasonStageTimeout || e.Reason == v1alpha1.ReasonRetriesExhausted)
+	return e.State == v1alpha1.StateErroring && (e.Reason == v1alpha1.ReasonStageTimeout ||
+		e.Reason == v1alpha1.ReasonRetriesExhausted)
 }
 
 // remainsExhausted reports whether an exhausted stage is not retried: the spec is still the one it failed with.
@@ -102,6 +105,6 @@ func (p *pass) remainsExhausted(e record.Entry) bool {
 	if !exhausted(e) || e.Generation != p.Generation {
 		return false
 	}
-	p.wait(newWait(e.Name, e.Reason, e.Message+"; edit the spec to retry"))
+	p.wait(newWait(e.Name, e.Reason, e.Message+"; any edit of the spec retries it"))
 	return true
 }

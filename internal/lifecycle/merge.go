@@ -11,44 +11,44 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// pending is an entry that owes an interrupt, and its package.
-type pending struct {
+// pendingInterrupt is one that an entry needs, with the package that says which.
+type pendingInterrupt struct {
 	entry record.Entry
 	pkg   Package
 }
 
 // stage is the one in which the interrupt runs.
-func (d pending) stage() v1alpha1.Stage {
-	if uninstalling(d.entry) {
+func (d pendingInterrupt) stage() v1alpha1.Stage {
+	if record.IsUninstall(d.entry.Stage) {
 		return v1alpha1.StageUninstallInterrupt
 	}
 	return v1alpha1.StageInterrupt
 }
 
-// interruptDue returns the entries that owe an interrupt: those that come, then those that leave, each in order of their
-// names. One that was merged into an interrupt that has no owner any more owes it again, so that nobody is stranded.
-func (p *pass) interruptDue() []pending {
-	var due []pending
-	for _, u := range p.dueUnits() {
+// pendingInterrupts returns those of packages that are installed, then those of packages that are removed, each in
+// order of their names. One that was merged into an interrupt which has no owner any more is pending again.
+func (p *pass) pendingInterrupts() []pendingInterrupt {
+	var list []pendingInterrupt
+	for _, u := range p.interruptUnits() {
 		e, recorded := p.recorded(u)
-		if recorded && p.phase(u, &e) == PhaseOwesInterrupt {
-			due = append(due, pending{e, u.pkg})
+		if recorded && p.phase(u, &e) == PhaseInterruptPending {
+			list = append(list, pendingInterrupt{e, u.pkg})
 		}
 	}
-	return slices.DeleteFunc(due, func(d pending) bool {
+	return slices.DeleteFunc(list, func(d pendingInterrupt) bool {
 		_, out := p.outOfTurn(d.entry.Name)
 		return out
 	})
 }
 
-// dueUnits are the units of the pass, with those that stay first.
-func (p *pass) dueUnits() []unit {
+// interruptUnits are the units of the pass, with those that stay first.
+func (p *pass) interruptUnits() []unit {
 	all := p.units()
 	slices.SortStableFunc(all, func(a, b unit) int {
 		switch {
-		case a.leaves() == b.leaves():
+		case a.removed() == b.removed():
 			return 0
-		case b.leaves():
+		case b.removed():
 			return -1
 		default:
 			return 1
@@ -57,19 +57,19 @@ func (p *pass) dueUnits() []unit {
 	return all
 }
 
-// recorded is entry without spelling it as the spec does.
+// recorded is entryOf without spelling it as the spec does.
 func (p *pass) recorded(u unit) (record.Entry, bool) {
-	if u.leaves() {
+	if u.removed() {
 		e, ok := p.out.Record.Packages[u.key]
 		return e, ok
 	}
 	e, ok := find(p.out.Record, u.name, u.pkg.Version)
-	_, leaves := p.leaving[e.Key()]
-	return e, ok && !leaves && !uninstalling(e)
+	_, removed := p.removals[e.Key()]
+	return e, ok && !removed && !record.IsUninstall(e.Stage)
 }
 
-// othersIdle reports whether no package of this Skyhook runs a stage of its own. One that is in the middle of a stage but
-// has no pod waits for something, maybe this interrupt, so nobody waits for it.
+// othersIdle reports whether no package of this Skyhook runs a stage of its own. One that is in the middle of a stage
+// but has no pod waits for something, maybe this interrupt, so nobody waits for it.
 func (p *pass) othersIdle(name string) bool {
 	for _, e := range p.relevant(p.out.Record) {
 		if !e.Active() || !p.hasPod(e.Name) {
@@ -77,7 +77,7 @@ func (p *pass) othersIdle(name string) bool {
 		}
 		message := fmt.Sprintf("the interrupt waits until stage %s of package %s has ended", e.Stage, e.Name)
 		if e.State == v1alpha1.StateErroring {
-			message += "; it is erroring"
+			message += ", which is erroring"
 		}
 		p.wait(newWait(name, v1alpha1.ReasonWaitingForInterrupt, message))
 		return false
@@ -123,15 +123,15 @@ func rank(t v1alpha1.InterruptType) int {
 	}, t)
 }
 
-// merge makes one interrupt of all that are due, and names the package that runs it: the highest rank wins, services of
-// equal rank are joined.
-func merge(due []pending) (string, v1alpha1.Interrupt) {
+// merge makes one interrupt of all that are pending, and names the package that runs it: the highest rank wins,
+// services of equal rank are joined.
+func merge(list []pendingInterrupt) (string, v1alpha1.Interrupt) {
 	var (
 		owner  string
 		winner v1alpha1.Interrupt
 	)
-	for _, d := range due {
-		for _, i := range d.owed() {
+	for _, d := range list {
+		for _, i := range d.interrupts() {
 			switch {
 			case owner == "" || rank(i.Type) < rank(winner.Type):
 				owner, winner = d.entry.Name, *i.DeepCopy()
@@ -144,12 +144,12 @@ func merge(due []pending) (string, v1alpha1.Interrupt) {
 	return owner, winner
 }
 
-// owed returns the interrupts of an entry; for an orphan that owes nothing by the spec as it is now, what it was merged
-// into. An uninstall owes the package's own.
-func (d pending) owed() []v1alpha1.Interrupt {
-	list := owed(d.pkg, d.entry)
-	if len(list) == 0 && d.entry.Interrupt != nil {
+// interrupts returns those of an entry; for an orphan that needs none by the spec as it is now, what it was merged
+// into. An uninstall needs the package's own.
+func (d pendingInterrupt) interrupts() []v1alpha1.Interrupt {
+	needed := interruptsFor(d.pkg, d.entry)
+	if len(needed) == 0 && d.entry.Interrupt != nil {
 		return []v1alpha1.Interrupt{*d.entry.Interrupt}
 	}
-	return list
+	return needed
 }

@@ -17,22 +17,22 @@ type pass struct {
 	now time.Time
 	// claimed pods belong to a current run or are already handled; the rest is stale.
 	claimed map[string]bool
-	// leaving are the package versions that have to leave, by the keys of their entries.
-	leaving map[string]Leaving
+	// removals are the package versions that have to be removed, by the keys of their entries.
+	removals map[string]Removal
 	// revoked is the permit that the node has to give back; nil when none.
 	revoked *v1alpha1.Permit
 	// needCordon says that something that is to happen disturbs the node's other pods.
 	needCordon bool
-	// told is the first wait that the record shows in any case; nil when there is none.
-	told *Wait
-	// long is the first wait for a stage that has been running for long; nil when there is none.
-	long *Wait
-	// endless is the wait for a pod that is deleted and does not end; nil when there is none.
-	endless *Wait
+	// nodeWait is the first wait that the record shows in any case; nil when there is none.
+	nodeWait *Wait
+	// longRun is the first wait for a stage that has been running for long; nil when there is none.
+	longRun *Wait
+	// endlessPod is the wait for a pod that is deleted and does not end; nil when there is none.
+	endlessPod *Wait
 }
 
-// Next decides what happens next on a node that the Skyhook selects: first the interrupt in flight, which everything else
-// waits for, then each package version step by step, then the interrupt that is pending.
+// Next decides what happens next on a node that the Skyhook selects: first the interrupt in flight, which everything
+// else waits for, then each package version step by step, then the interrupt that is pending.
 func Next(o Observation) Decision {
 	p := newPass(o)
 	p.acceptBoot()
@@ -47,25 +47,25 @@ func Next(o Observation) Decision {
 	return p.finish()
 }
 
-// step takes one package version from its phase one step further. True when the next one may follow in the same pass, so
-// that both cost one write.
+// step takes one package version from its phase one step further. True when the next one may follow in the same pass,
+// so that both cost one write.
 func (p *pass) step(u unit) bool {
-	e := p.entry(u)
-	if u.leaves() && e == nil || !u.leaves() && p.heldByRemoval(u.name) {
-		return false // it went together with another version, or comes after one
+	e := p.entryOf(u)
+	if u.removed() && e == nil || !u.removed() && p.heldByRemoval(u.name) {
+		return false // it was removed together with another version, or comes after one
 	}
 	switch p.phase(u, e) {
 	case PhaseRunning, PhaseFailing, PhaseExhausted:
 		return p.watch(u, *e)
 	case PhaseAbsent, PhaseSuperseded:
 		return p.install(u)
-	case PhaseOwesConfig:
+	case PhaseConfigPending:
 		return p.configure(u, *e)
-	case PhaseOwesPostInterrupt:
+	case PhasePostInterruptPending:
 		return p.postInterrupt(u, *e)
-	case PhaseOwesUninstall:
+	case PhaseUninstallPending:
 		return p.uninstall(u, *e)
-	case PhaseOwesInterrupt: // one for the whole node, when all else is idle: beginInterrupt
+	case PhaseInterruptPending: // one for the whole node, when all else is idle: beginInterrupt
 		return false
 	case PhaseUnreadable:
 		return p.definitionMissing(*e)
@@ -83,32 +83,32 @@ func newPass(o Observation) *pass {
 	if p.out.Record.Packages == nil {
 		p.out.Record.Packages = map[string]record.Entry{}
 	}
-	if p.Permit != nil && record.PermitToken(*p.Permit) == p.Record.Done {
-		p.Permit = nil // finished with; the operator takes it back
+	if p.Permit != nil && p.Permit.Token() == p.Record.FinishedPermit {
+		p.Permit = nil // finished; the Skyhook controller removes it from the status
 	}
 	p.revoke()
 	p.out.Record.Wait = nil
-	p.leaving = p.Leaving(p.out.Record)
+	p.removals = p.Removals(p.out.Record)
 	return p
 }
 
-// unit is one package version on its way: one that leaves, or the spec's.
+// unit is one package version that the pass takes further: one that is removed, or the spec's.
 type unit struct {
 	name string
-	// key of the entry of a version that leaves; empty for the spec's, which is found by its version.
+	// key of the entry of a version that is removed; empty for the spec's, which is found by its version.
 	key string
 	pkg Package
 	// missing says that nobody knows how to uninstall it.
 	missing bool
 }
 
-func (u unit) leaves() bool { return u.key != "" }
+func (u unit) removed() bool { return u.key != "" }
 
-// units are what the pass walks: first what leaves, then what the spec wants, each in order of the names.
+// units are what the pass walks: first what is removed, then what the spec wants, each in order of the names.
 func (p *pass) units() []unit {
 	var all []unit
-	for _, key := range sortedKeys(p.leaving) {
-		l := p.leaving[key]
+	for _, key := range sortedKeys(p.removals) {
+		l := p.removals[key]
 		if e, recorded := p.out.Record.Packages[key]; recorded {
 			all = append(all, unit{name: e.Name, key: key, pkg: l.Package, missing: l.Missing})
 		}
@@ -124,9 +124,9 @@ func (p *pass) units() []unit {
 	return all
 }
 
-// entry is what the record says of a unit; nil when nothing.
-func (p *pass) entry(u unit) *record.Entry {
-	if u.leaves() {
+// entryOf is what the record says of a unit; nil when nothing.
+func (p *pass) entryOf(u unit) *record.Entry {
+	if u.removed() {
 		if e, ok := p.out.Record.Packages[u.key]; ok {
 			return &e
 		}
@@ -135,9 +135,9 @@ func (p *pass) entry(u unit) *record.Entry {
 	return p.adopt(u.name, u.pkg)
 }
 
-// revoke takes a permit out of use that the node has to give back. One whose node is cordoned or interrupted counts anyway,
-// so it stays in use. So does that of a drain which lasts too long on a node that somebody else cordoned: without a permit
-// nobody would drain the node any more, nor tell what holds the drain.
+// revoke takes a permit out of use that the node has to give back. One whose node is cordoned or interrupted counts
+// anyway, so it stays in use. So does that of a drain which lasts too long on a node that somebody else cordoned:
+// without a permit nobody would drain the node any more, nor tell what holds the drain.
 func (p *pass) revoke() {
 	overdue := p.Record.Wait != nil && p.Record.Wait.Overdue
 	if p.Permit != nil && p.Permit.Revoked && !p.out.Record.Cordoned && !p.interrupting() && !overdue {
@@ -150,24 +150,24 @@ func (p *pass) finish() Decision {
 	p.deleteStale()
 	p.releaseInterrupt()
 	complete := Complete(p.Wanted, p.out.Record)
-	// While a pod is there, also one that is being deleted, or an interrupt is in flight, the node is at work: it counts
-	// against the budget and stays cordoned.
+	// While a pod is there, also one that is being deleted, or an interrupt is in flight, the node is in progress: it
+	// counts against the budget and stays cordoned.
 	idle := len(p.Pods) == 0 && len(p.out.Start) == 0 && !p.interrupting()
 	blocked := idle && !complete && p.Hold == nil && !p.any(v1alpha1.StateErroring) && p.needsAuthor()
-	over := idle && (complete || blocked || p.Hold != nil && p.Hold.Release)
+	over := idle && (complete || blocked || p.Hold != nil && p.Hold.ReturnsPermit)
 	if p.Hold != nil && !complete {
 		p.wait(p.heldWait(over))
 	}
 	p.watchEnds()
-	p.tell(complete)
+	p.recordWait(complete)
 	p.out.Record.Status = p.status(complete, blocked)
 	p.out.Erroring = p.any(v1alpha1.StateErroring) || p.any(v1alpha1.StateUnknown)
 	p.cordon(!over && (p.needCordon || p.out.Record.Cordoned))
 	switch {
 	case p.Permit != nil && over:
-		p.out.Record.Done = record.PermitToken(*p.Permit)
+		p.out.Record.FinishedPermit = p.Permit.Token()
 	case p.revoked != nil && !p.busy():
-		p.out.Record.Done = record.PermitToken(*p.revoked)
+		p.out.Record.FinishedPermit = p.revoked.Token()
 	}
 	return p.out
 }
@@ -177,15 +177,16 @@ func (p *pass) heldWait(over bool) *Wait {
 	w := p.Hold.Wait
 	switch {
 	case !p.out.Record.Cordoned || over:
-	case p.Hold.Release:
+	case p.Hold.ReturnsPermit:
 		w.Message += "; the node is uncordoned as soon as what runs there has ended"
 	default:
-		w.Message += "; the node stays cordoned meanwhile: to uncordon it, set the annotation " + v1alpha1.AnnotationDisable + " to \"true\""
+		w.Message += "; the node stays cordoned meanwhile: to uncordon it, set the annotation " + v1alpha1.AnnotationDisable +
+			" to \"true\""
 	}
 	return &w
 }
 
-// status is shown to people; nothing goes by it.
+// status is shown to people; no decision depends on it.
 func (p *pass) status(complete, blocked bool) v1alpha1.Status {
 	held := p.Hold != nil
 	switch {
@@ -193,7 +194,7 @@ func (p *pass) status(complete, blocked bool) v1alpha1.Status {
 		return v1alpha1.StatusPaused
 	case complete:
 		return v1alpha1.StatusComplete
-	case held && p.Hold.Frees == record.FreesAdministrator: // nothing is tried again until somebody changes that
+	case held && p.Hold.Frees == record.FreesAdministrator: // nothing is retried until somebody changes that
 		return p.Hold.Status
 	case p.any(v1alpha1.StateErroring), slices.ContainsFunc(p.out.Waits, func(w Wait) bool { return w.Overdue }):
 		return v1alpha1.StatusErroring
@@ -217,8 +218,8 @@ func (p *pass) deleteStale() {
 	}
 }
 
-// busy reports whether a pod is there that does not belong to what fails, or that is about to end, be it from now on: what it
-// runs may go on for as long as its grace period lasts.
+// busy reports whether a pod is there that does not belong to what fails, or that is about to end, be it from now on:
+// what it runs may continue for as long as its grace period lasts.
 func (p *pass) busy() bool {
 	failing := map[string]bool{}
 	for _, e := range p.relevant(p.out.Record) {

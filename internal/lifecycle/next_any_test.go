@@ -17,8 +17,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// TestNextOfAnything: whatever is observed, also what cannot come about, Next decides without a panic, starts no second pod
-// of a package, starts nothing beside an interrupt, and comes to rest when nothing new happens.
+// TestNextOfAnything: whatever is observed, also what cannot come about, Next decides without a panic, starts no second
+// pod of a package, starts nothing beside an interrupt, and comes to rest when nothing new happens.
 func TestNextOfAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := anyObservation(t)
@@ -70,7 +70,8 @@ func demandNothingBesideInterrupts(t *rapid.T, o lifecycle.Observation, d lifecy
 			t.Fatalf("%+v starts, but in flight is %+v", s, d.InFlight)
 		case !interrupts(s.Stage) && d.InFlight != nil:
 			t.Fatalf("%+v starts beside %+v", s, d.InFlight)
-		case !interrupts(s.Stage) && slices.ContainsFunc(left(o, d), func(p lifecycle.Pod) bool { return interrupts(p.Stage) }):
+		case !interrupts(s.Stage) &&
+			slices.ContainsFunc(left(o, d), func(p lifecycle.Pod) bool { return interrupts(p.Stage) }):
 			t.Fatalf("%+v starts beside a pod of an interrupt: %+v", s, left(o, d))
 		}
 	}
@@ -82,8 +83,8 @@ func demandNothingBesideInterrupts(t *rapid.T, o lifecycle.Observation, d lifecy
 	}
 }
 
-// demandSameAgain: an operator that stops after it wrote the record starts the same pods in its next life, or says why not, or
-// does not want them any more; but it never starts other ones instead.
+// demandSameAgain: an operator that stops after it wrote the record starts the same pods in its next life, or says why
+// not, or does not want them any more; but it never starts other ones instead.
 func demandSameAgain(t *rapid.T, o lifecycle.Observation, d lifecycle.Decision) {
 	if o.Reapply && d.Record.BootID != o.Node.BootID {
 		return // everything starts over once the boot can be accepted
@@ -92,7 +93,8 @@ func demandSameAgain(t *rapid.T, o lifecycle.Observation, d lifecycle.Decision) 
 	for _, s := range d.Start {
 		same := func(other lifecycle.Start) bool { return other.Package == s.Package }
 		i := slices.IndexFunc(again.Start, same)
-		told := slices.ContainsFunc(again.Waits, func(w lifecycle.Wait) bool { return w.Package == s.Package || w.Package == "" })
+		told := slices.ContainsFunc(again.Waits,
+			func(w lifecycle.Wait) bool { return w.Package == s.Package || w.Package == "" })
 		switch {
 		case i >= 0 && !reflect.DeepEqual(s, again.Start[i]):
 			t.Fatalf("first %+v is to start, then %+v\nrecord %s", s, again.Start[i], described(d.Record.Packages))
@@ -169,28 +171,34 @@ func described(entries map[string]record.Entry) string {
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		e := entries[key]
-		lines = append(lines, fmt.Sprintf("%s %s:%s%s interrupt=%s", key, e.Stage, e.State, details(e), interruptText(e.Interrupt)))
+		lines = append(lines, fmt.Sprintf("%s %s:%s%s interrupt=%s", key, e.Stage, e.State, details(e),
+			interruptText(e.Interrupt)))
 	}
 	return strings.Join(lines, "; ")
 }
 
-// anyObservation draws one. What the controllers see to is kept: while another Skyhook's interrupt is in flight there is a
-// hold.
+// anyObservation draws one. What the controllers see to is kept: while another Skyhook's interrupt is in flight there
+// is a hold.
 func anyObservation(t *rapid.T) lifecycle.Observation {
 	flip := func(label string) bool { return rapid.Bool().Draw(t, label) }
 	rare := func(label string) bool { return rapid.IntRange(0, 5).Draw(t, label) == 0 }
 	names := []string{"a", "b", "c"}
 	var spec []string
 	o := lifecycle.Observation{
-		Skyhook: skyhookName, Generation: generation, Now: now, ConfigReady: map[string]bool{}, RetainedReady: map[string]bool{},
-		Serial: rare("serial"), Reapply: rare("reapply"),
+		Skyhook: skyhookName, Generation: generation, Now: now, ConfigReady: map[string]bool{},
+		RetainedReady: map[string]bool{},
+		Serial:        rare("serial"), Reapply: rare("reapply"),
 		Record: record.Node{
-			Packages: map[string]record.Entry{}, Cordoned: flip("cordoned"), BootID: rapid.SampledFrom([]string{"", "b1", "b0"}).Draw(t, "last boot"),
-			Status: rapid.SampledFrom([]v1alpha1.Status{"", v1alpha1.StatusComplete, v1alpha1.StatusInProgress}).Draw(t, "status"),
+			Packages: map[string]record.Entry{}, Cordoned: flip("cordoned"),
+			BootID: rapid.SampledFrom([]string{"", "b1", "b0"}).Draw(t, "last boot"),
+			Status: rapid.SampledFrom([]v1alpha1.Status{"", v1alpha1.StatusComplete, v1alpha1.StatusInProgress}).Draw(t,
+				"status"),
 		},
 		Node: lifecycle.Node{
-			Ready: !rare("not ready"), BootID: rapid.SampledFrom([]string{"b1", "b1", "b1", ""}).Draw(t, "boot"), Unschedulable: flip("unschedulable"),
-			CordonedByOther: rare("cordoned by another"), OtherPods: rapid.IntRange(-4, 1).Draw(t, "other pods"), OwnReboot: rare("own reboot"),
+			Ready: !rare("not ready"), BootID: rapid.SampledFrom([]string{"b1", "b1", "b1", ""}).Draw(t, "boot"),
+			Unschedulable:   flip("unschedulable"),
+			CordonedByOther: rare("cordoned by another"), OtherPods: rapid.IntRange(-4, 1).Draw(t, "other pods"),
+			OwnReboot: rare("own reboot"),
 		},
 	}
 	o.Node.OtherPods = max(0, o.Node.OtherPods)
@@ -212,7 +220,8 @@ func anyObservation(t *rapid.T) lifecycle.Observation {
 	}
 	o.Wanted = lifecycle.Wanted{
 		Packages: packages(t, strings.Join(spec, "; ")), Deleting: rare("deleting"), Abandoned: rare("abandoned"),
-		Retained: kept(t, "old=a@1.0^on{k=1}!noop; new=b@1.1^on,auto!service(y)"),
+		Retained: kept(t, "old=a@1.0 uninstall=on config{k=1} interrupt=noop; "+
+			"new=b@1.1 uninstall=on,auto interrupt=service(y)"),
 	}
 	o.RetainedReady["old"], o.RetainedReady["new"] = flip("old is ready"), flip("new is ready")
 	if rare("failed") {
@@ -236,11 +245,13 @@ func putInFlight(t *rapid.T, o *lifecycle.Observation) {
 	case 0, 1:
 		o.InFlight = lifecycle.InFlightOf(skyhookName, o.Record)
 	case 2:
-		o.InFlight = &record.Interrupt{Skyhook: skyhookName, Packages: []string{"a|1.0"}, Type: v1alpha1.InterruptReboot, BootID: "b1", Run: "r1"}
+		o.InFlight = &record.Interrupt{Skyhook: skyhookName, Packages: []string{"a|1.0"}, Type: v1alpha1.InterruptReboot,
+			BootID: "b1", Run: "r1"}
 	case 3:
-		o.InFlight = &record.Interrupt{Skyhook: "another", Packages: []string{"x|1.0"}, Type: v1alpha1.InterruptReboot, BootID: "b1", Run: "r1"}
+		o.InFlight = &record.Interrupt{Skyhook: "another", Packages: []string{"x|1.0"}, Type: v1alpha1.InterruptReboot,
+			BootID: "b1", Run: "r1"}
 		if o.Hold == nil {
-			o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusWaiting, Release: true, Wait: lifecycle.Wait{
+			o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusWaiting, ReturnsPermit: true, Wait: lifecycle.Wait{
 				Reason: v1alpha1.ReasonWaitingForInterrupt, Message: "-", Frees: record.FreesOther,
 			}}
 		}
@@ -270,9 +281,11 @@ func anyPod(t *rapid.T, name string, entries map[string]record.Entry) lifecycle.
 		Hash:        rapid.SampledFrom([]string{"", "1", "1", "2"}).Draw(t, "hash of the pod"),
 		Created:     now.Add(-time.Duration(rapid.IntRange(0, 4000).Draw(t, "age")) * time.Second),
 		Terminating: rapid.IntRange(0, 4).Draw(t, "terminating") == 0,
-		Outcome:     rapid.SampledFrom([]lifecycle.Outcome{lifecycle.Running, lifecycle.Done, lifecycle.Failing, lifecycle.Stuck, lifecycle.Lost}).Draw(t, "outcome"),
-		Restarts:    int32(rapid.IntRange(0, 3).Draw(t, "restarts of the pod")),
-		ExitCode:    rapid.SampledFrom([]int32{0, 1, 137, 255}).Draw(t, "exit code"),
+		Outcome: rapid.SampledFrom(
+			[]lifecycle.Outcome{lifecycle.Running, lifecycle.Done, lifecycle.Failing, lifecycle.Stuck, lifecycle.Lost}).Draw(t,
+			"outcome"),
+		Restarts: int32(rapid.IntRange(0, 3).Draw(t, "restarts of the pod")),
+		ExitCode: rapid.SampledFrom([]int32{0, 1, 137, 255}).Draw(t, "exit code"),
 	}
 	p.Retrying = p.Outcome == lifecycle.Failing && rapid.Bool().Draw(t, "retrying")
 	p.Shutdown = p.Outcome == lifecycle.Lost && rapid.Bool().Draw(t, "shutdown")

@@ -62,7 +62,8 @@ func checkRow(t *testing.T, r row) {
 	untouched := observation(t, r)
 	d := lifecycle.Next(o)
 	if got := strings.Join(describe(t, o, d), "; "); got != r.want {
-		t.Errorf("\nspec %s\nkept %s\nnode %s\npods %s\ngate %s\nwant %s\ngot  %s", r.spec, r.kept, r.node, r.pods, r.gate, r.want, got)
+		t.Errorf("\nspec %s\nkept %s\nnode %s\npods %s\ngate %s\nwant %s\ngot  %s", r.spec, r.kept, r.node, r.pods, r.gate,
+			r.want, got)
 	}
 	if got := describeInterrupts(d); r.also != "" && got != r.also {
 		t.Errorf("\nspec %s\nnode %s\npods %s\ngate %s\nalso %s\ngot  %s", r.spec, r.node, r.pods, r.gate, r.also, got)
@@ -75,7 +76,8 @@ func checkRow(t *testing.T, r row) {
 	}
 }
 
-// TestErroringIsAboutPackages: the node condition says no more than specification 2.1, the status label tells of drains, too.
+// TestErroringIsAboutPackages: the node condition Erroring is about packages alone; the status label tells of drains,
+// too.
 func TestErroringIsAboutPackages(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -83,9 +85,21 @@ func TestErroringIsAboutPackages(t *testing.T) {
 		status   string
 		erroring bool
 	}{
-		{"a package fails", row{spec: "a@1.0", node: "a@1.0 apply:erroring reason=StepFailed", pods: "a@1.0 apply failing reason=StepFailed"}, "erroring", true},
-		{"a drain takes too long", row{spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "ours late=EvictionRefused"}, "erroring", false},
-		{"a drain goes on", row{spec: "a@1.0!reboot", node: "a@1.0 config:complete", gate: "ours left=EvictionRefused"}, "in_progress", false},
+		{
+			"a package fails",
+			row{spec: "a@1.0", node: "a@1.0 apply:erroring reason=StepFailed", pods: "a@1.0 apply failing reason=StepFailed"},
+			"erroring", true,
+		},
+		{
+			"a drain takes too long",
+			row{spec: "a@1.0 interrupt=reboot", node: "a@1.0 config:complete", gate: "ours late=EvictionRefused"}, "erroring",
+			false,
+		},
+		{
+			"a drain continues",
+			row{spec: "a@1.0 interrupt=reboot", node: "a@1.0 config:complete", gate: "ours left=EvictionRefused"}, "in_progress",
+			false,
+		},
 	} {
 		if d := lifecycle.Next(observation(t, c.row)); string(d.Record.Status) != c.status || d.Erroring != c.erroring {
 			t.Errorf("%s: status %s, erroring %t", c.name, d.Record.Status, d.Erroring)

@@ -58,8 +58,8 @@ type Node struct {
 	CordonedByOther bool
 	// OtherPods counts the package pods of other Skyhooks on it that have not ended.
 	OtherPods int
-	// InterruptPods counts the pods of interrupts on it that have not ended, but for the Skyhook's own: also of one that was
-	// deleted, and may have been created again under its name.
+	// InterruptPods counts the pods of interrupts on it that have not ended, but for the Skyhook's own: also of one that
+	// was deleted, and may have been created again under its name.
 	InterruptPods int
 	// OtherPod and InterruptPod are the first of them by name. OtherPod is zero while all of them are yet to be created.
 	OtherPod, InterruptPod types.NamespacedName
@@ -73,7 +73,7 @@ type Node struct {
 
 // Drain is what a look at the node's other pods found.
 type Drain struct {
-	// Clear says that all pods that have to leave are gone.
+	// Clear says that no pod is left that has to leave the node.
 	Clear   bool
 	Reason  string
 	Message string
@@ -86,8 +86,9 @@ type Hold struct {
 	Wait
 	// Status of the node while it lasts.
 	Status v1alpha1.Status
-	// Release returns the permit once nothing runs, so that an excluded node never holds a slot.
-	Release bool
+	// ReturnsPermit says that the node gives its permit back once nothing runs, so that an excluded node never holds a
+	// slot.
+	ReturnsPermit bool
 }
 
 // Outcome is what a pod tells about its stage.
@@ -127,14 +128,14 @@ type Pod struct {
 	Retrying bool
 	// Shutdown says that the node ended the pod, which is Lost, because it goes down itself.
 	Shutdown bool
-	// Repeats says that the message only tells that what failed is tried again: the one before it has the cause.
+	// Repeats says that the message only tells that what failed is retried: the one before it has the cause.
 	Repeats bool
 	// Container is the one that runs now; empty when none does.
 	Container string
 	// Missing says that the registry does not have the image.
 	Missing bool
-	// Image is the repository of the package's image, and Digest what of it the pod runs, as far as that is known. ByDigest
-	// says that it was asked for by this digest, and not by the version.
+	// Image is the repository of the package's image, and Digest what of it the pod runs, as far as that is known.
+	// ByDigest says that it was asked for by this digest, and not by the version.
 	Image, Digest string
 	ByDigest      bool
 	Reason        string

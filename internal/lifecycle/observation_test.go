@@ -23,8 +23,8 @@ type row struct {
 	// gate is empty for a node that holds a permit and nothing in its way; else words of gates.
 	gate string
 	want string
-	// also is what becomes of the interrupt in flight, and what interrupts are bound to, see describeInterrupts; empty where
-	// a row is not about that.
+	// also is what becomes of the interrupt in flight, and what interrupts are bound to, see describeInterrupts; empty
+	// where a row is not about that.
 	also string
 }
 
@@ -32,7 +32,8 @@ func observation(t *testing.T, r row) lifecycle.Observation {
 	t.Helper()
 	w := lifecycle.Wanted{Packages: packages(t, r.spec), Retained: kept(t, r.kept)}
 	o := lifecycle.Observation{
-		Wanted: w, Pods: pods(t, r.pods), Permit: new(permit), ConfigReady: map[string]bool{}, RetainedReady: map[string]bool{}, Now: now,
+		Wanted: w, Pods: pods(t, r.pods), Permit: new(permit), ConfigReady: map[string]bool{},
+		RetainedReady: map[string]bool{}, Now: now,
 		Record:     record.Node{Packages: entries(t, r.node, w)},
 		Generation: generation, Node: lifecycle.Node{Ready: true, BootID: "b1"},
 	}
@@ -53,33 +54,40 @@ func observation(t *testing.T, r row) lifecycle.Observation {
 var gates = map[string]func(*lifecycle.Observation){
 	"revoked":      func(o *lifecycle.Observation) { o.Permit.Revoked = true },
 	"no-permit":    func(o *lifecycle.Observation) { o.Permit = nil },
-	"acknowledged": func(o *lifecycle.Observation) { o.Record.Done = record.PermitToken(permit) },
+	"acknowledged": func(o *lifecycle.Observation) { o.Record.FinishedPermit = permit.Token() },
 	"returned-one-before": func(o *lifecycle.Observation) {
 		before := permit
 		before.Order--
-		o.Record.Done = record.PermitToken(before)
+		o.Record.FinishedPermit = before.Token()
 	},
 	"paused": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Paused", Message: "-"}}
+		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusPaused,
+			Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Paused", Message: "-"}}
 	},
 	"disabled": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Disabled", Message: "-"}}
+		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusDisabled, ReturnsPermit: true,
+			Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Disabled", Message: "-"}}
 	},
 	"blocked": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Taint", Message: "-"}}
+		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true,
+			Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Taint", Message: "-"}}
 	},
 	"invalid": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Frees: record.FreesAuthor, Reason: "SpecInvalid", Message: "-"}}
+		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked,
+			Wait: lifecycle.Wait{Frees: record.FreesAuthor, Reason: "SpecInvalid", Message: "-"}}
 	},
 	"ignored": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "NodeIgnored", Message: "-"}}
+		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true,
+			Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "NodeIgnored", Message: "-"}}
 	},
 	// Another Skyhook's interrupt is in flight: see flight-of-another.
 	"interrupted": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusWaiting, Release: true, Wait: lifecycle.Wait{Frees: record.FreesOther, Reason: "WaitingForInterrupt", Message: "-"}}
+		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusWaiting, ReturnsPermit: true,
+			Wait: lifecycle.Wait{Frees: record.FreesOther, Reason: "WaitingForInterrupt", Message: "-"}}
 	},
 	"turn": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusWaiting, Release: true, Wait: lifecycle.Wait{Frees: record.FreesOther, Reason: "WaitingForSkyhook", Message: "-"}}
+		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusWaiting, ReturnsPermit: true,
+			Wait: lifecycle.Wait{Frees: record.FreesOther, Reason: "WaitingForSkyhook", Message: "-"}}
 	},
 	"no-config-of-a": func(o *lifecycle.Observation) { o.ConfigReady["a"] = false },
 	// The definition named old is retained, but its ConfigMap is not there yet.
@@ -116,8 +124,8 @@ var settings = map[string]func(t *testing.T, o *lifecycle.Observation, v string)
 	"late": func(_ *testing.T, o *lifecycle.Observation, v string) {
 		o.Drain = &lifecycle.Drain{Reason: v, Message: message(v), TimedOut: true}
 	},
-	// The interrupt in flight is the one that the record tells of, unless: flight=reboot/b1/r0 is ours for package a, with its
-	// boot id and run; flight-of-another=reboot/b1.
+	// The interrupt in flight is the one that the record tells of, unless: flight=reboot/b1/r0 is ours for package a, with
+	// its boot id and run; flight-of-another=reboot/b1.
 	"flight": func(_ *testing.T, o *lifecycle.Observation, v string) {
 		o.InFlight = flight("", v)
 		o.InFlight.Packages = []string{"a|1.0"}
@@ -133,7 +141,8 @@ var settings = map[string]func(t *testing.T, o *lifecycle.Observation, v string)
 			}
 		}()
 		o.Record.Wait = &record.Wait{
-			Reason: reason, Message: message(reason), Since: metav1.NewTime(now.Add(duration(t, since))), Overdue: reason == v1alpha1.ReasonDrainTimeout,
+			Reason: reason, Message: message(reason), Since: metav1.NewTime(now.Add(duration(t, since))),
+			Overdue: reason == v1alpha1.ReasonDrainTimeout,
 		}
 	},
 }

@@ -24,8 +24,8 @@ type Package struct {
 	Definition string
 	// Uninstallable says that the package can be uninstalled.
 	Uninstallable bool
-	// Refused says which of its images the cluster does not allow, and Undigested that it has no digest where one is demanded;
-	// empty when nothing is wrong.
+	// Refused says which of its images the cluster does not allow, and Undigested that it has no digest where one is
+	// demanded; empty when nothing is wrong.
 	Refused, Undigested string
 }
 

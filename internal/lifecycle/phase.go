@@ -9,10 +9,10 @@ import (
 type Phase string
 
 const (
-	// PhaseAbsent: the record has nothing of it, or it was on its way out when it was wanted again.
+	// PhaseAbsent: the record has nothing of it, or only an uninstall that was cancelled.
 	PhaseAbsent Phase = "Absent"
-	// PhaseSuperseded: work on another version of the package began after its last change, so what is recorded is no longer on
-	// the host as it says.
+	// PhaseSuperseded: work on another version of the package began after its last change, so what is recorded is no
+	// longer on the host as it says.
 	PhaseSuperseded Phase = "Superseded"
 	// PhaseRunning: a stage has begun, and nothing of it failed so far.
 	PhaseRunning Phase = "Running"
@@ -20,17 +20,17 @@ const (
 	PhaseFailing Phase = "Failing"
 	// PhaseExhausted: a stage reached a limit of the spec, stageTimeout or maxRetries, and waits for another spec.
 	PhaseExhausted Phase = "Exhausted"
-	// PhaseOwesConfig: it is installed, but its config stage did not run with the configMap as it is now.
-	PhaseOwesConfig Phase = "OwesConfig"
-	// PhaseOwesInterrupt: it is configured or uninstalled, and an interrupt has to follow that is not in flight.
-	PhaseOwesInterrupt Phase = "OwesInterrupt"
-	// PhaseOwesPostInterrupt: its interrupt is done, and post-interrupt has not succeeded since.
-	PhaseOwesPostInterrupt Phase = "OwesPostInterrupt"
-	// PhaseOwesUninstall: it has to leave the node, and its uninstall has not begun.
-	PhaseOwesUninstall Phase = "OwesUninstall"
-	// PhaseSettled: there is nothing left to do; one that leaves is uninstalled.
+	// PhaseConfigPending: it is installed, but its config stage did not run with the configMap as it is now.
+	PhaseConfigPending Phase = "ConfigPending"
+	// PhaseInterruptPending: it is configured or uninstalled, and an interrupt has to follow that is not in flight.
+	PhaseInterruptPending Phase = "InterruptPending"
+	// PhasePostInterruptPending: its interrupt is done, and post-interrupt has not succeeded since.
+	PhasePostInterruptPending Phase = "PostInterruptPending"
+	// PhaseUninstallPending: it has to be uninstalled, and its uninstall has not begun.
+	PhaseUninstallPending Phase = "UninstallPending"
+	// PhaseSettled: there is nothing left to do; one that is to be removed is uninstalled.
 	PhaseSettled Phase = "Settled"
-	// PhaseUnreadable: it has to leave the node, and nobody kept how it was installed.
+	// PhaseUnreadable: it has to be uninstalled, and the operator has no definition of it.
 	PhaseUnreadable Phase = "Unreadable"
 )
 
@@ -38,37 +38,37 @@ const (
 type Aim struct {
 	// Package is its definition.
 	Package Package
-	// Leaves says that it has to leave the node; Missing, that its definition was not kept.
-	Leaves, Missing bool
+	// Removed says that it has to be uninstalled; Missing, that the operator has no definition of it.
+	Removed, Missing bool
 	// Generation of the spec.
 	Generation int64
 }
 
-// PhaseOf reads an entry of a record, nil for none; inFlight says that the Skyhook's interrupt is in flight on the node. It
-// is the only place that reads stage, state, changes and interrupt together.
+// PhaseOf reads an entry of a record, nil for none; inFlight says that the Skyhook's interrupt is in flight on the
+// node. It is the only place that reads stage, state, changes and interrupt together.
 func PhaseOf(e *record.Entry, aim Aim, inFlight bool) Phase {
 	switch {
 	case e == nil:
 		return PhaseAbsent
-	case aim.Leaves:
-		return leavingPhase(*e, aim, inFlight)
-	case isInterrupt(e.Stage) && e.State != v1alpha1.StateComplete:
+	case aim.Removed:
+		return removalPhase(*e, aim, inFlight)
+	case record.IsInterrupt(e.Stage) && e.State != v1alpha1.StateComplete:
 		return interruptPhase(*e, aim, inFlight)
 	case e.Active():
 		return activePhase(*e, aim)
 	case e.State != v1alpha1.StateComplete, // a state that nobody writes any more
 		e.Stage == v1alpha1.StageApply, e.Stage == v1alpha1.StageUpgrade, configChanged(aim.Package, *e):
-		return PhaseOwesConfig
-	case e.Stage == v1alpha1.StageConfig && len(owed(aim.Package, *e)) > 0:
-		return PhaseOwesInterrupt
-	case e.Stage == v1alpha1.StageInterrupt, e.Stage == v1alpha1.StageConfig && postInterruptOwed(*e):
-		return PhaseOwesPostInterrupt
+		return PhaseConfigPending
+	case e.Stage == v1alpha1.StageConfig && len(interruptsFor(aim.Package, *e)) > 0:
+		return PhaseInterruptPending
+	case e.Stage == v1alpha1.StageInterrupt, e.Stage == v1alpha1.StageConfig && needsPostInterrupt(*e):
+		return PhasePostInterruptPending
 	default:
 		return PhaseSettled
 	}
 }
 
-func leavingPhase(e record.Entry, aim Aim, inFlight bool) Phase {
+func removalPhase(e record.Entry, aim Aim, inFlight bool) Phase {
 	over := e.State == v1alpha1.StateComplete
 	switch {
 	case aim.Missing:
@@ -80,11 +80,11 @@ func leavingPhase(e record.Entry, aim Aim, inFlight bool) Phase {
 	case e.Stage == v1alpha1.StageUninstall && e.Active():
 		return activePhase(e, aim)
 	case e.Stage == v1alpha1.StageUninstall && over && aim.Package.Interrupt != nil:
-		return PhaseOwesInterrupt
-	case uninstalling(e) && over:
+		return PhaseInterruptPending
+	case record.IsUninstall(e.Stage) && over:
 		return PhaseSettled
 	default:
-		return PhaseOwesUninstall
+		return PhaseUninstallPending
 	}
 }
 
@@ -94,7 +94,7 @@ func interruptPhase(e record.Entry, aim Aim, inFlight bool) Phase {
 	case phase == PhaseExhausted, inFlight:
 		return phase
 	default:
-		return PhaseOwesInterrupt
+		return PhaseInterruptPending
 	}
 }
 
@@ -113,5 +113,6 @@ func (p *pass) phase(u unit, e *record.Entry) Phase {
 	if e == nil && p.supersededBefore(u) {
 		return PhaseSuperseded
 	}
-	return PhaseOf(e, Aim{Package: u.pkg, Leaves: u.leaves(), Missing: u.missing, Generation: p.Generation}, p.interrupting())
+	return PhaseOf(e, Aim{Package: u.pkg, Removed: u.removed(), Missing: u.missing, Generation: p.Generation},
+		p.interrupting())
 }

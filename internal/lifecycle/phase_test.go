@@ -15,8 +15,10 @@ import (
 
 // phases are all there are.
 var phases = []lifecycle.Phase{
-	lifecycle.PhaseAbsent, lifecycle.PhaseSuperseded, lifecycle.PhaseRunning, lifecycle.PhaseFailing, lifecycle.PhaseExhausted,
-	lifecycle.PhaseOwesConfig, lifecycle.PhaseOwesInterrupt, lifecycle.PhaseOwesPostInterrupt, lifecycle.PhaseOwesUninstall,
+	lifecycle.PhaseAbsent, lifecycle.PhaseSuperseded, lifecycle.PhaseRunning, lifecycle.PhaseFailing,
+	lifecycle.PhaseExhausted,
+	lifecycle.PhaseConfigPending, lifecycle.PhaseInterruptPending, lifecycle.PhasePostInterruptPending,
+	lifecycle.PhaseUninstallPending,
 	lifecycle.PhaseSettled, lifecycle.PhaseUnreadable,
 }
 
@@ -50,93 +52,145 @@ var comes = []phaseRow{
 	{spec: "a@1.0", node: "a@1.0 upgrade:in_progress", want: "Running"},
 	{spec: "a@1.0", node: "a@1.0 config:in_progress", want: "Running"},
 	{spec: "a@1.0", node: "a@1.0 post-interrupt:in_progress", want: "Running"},
-	{spec: "a@1.0{k=2}", node: "a@1.0 config:in_progress config{k=1}", want: "Running"},
+	{spec: "a@1.0 config{k=2}", node: "a@1.0 config:in_progress config{k=1}", want: "Running"},
 	{spec: "a@1.0", node: "a@v1.0.0 apply:in_progress", want: "Running"},
 
 	{spec: "a@1.0", node: "a@1.0 apply:erroring reason=StepFailed", want: "Failing"},
 	{spec: "a@1.0", node: "a@1.0 upgrade:erroring reason=ImagePullBackOff", want: "Failing"},
 	{spec: "a@1.0", node: "a@1.0 config:erroring reason=Evicted restarts=3", want: "Failing"},
-	{spec: "a@1.0!noop", node: "a@1.0 post-interrupt:erroring reason=StepFailed", want: "Failing"},
-	{spec: "a@1.0", node: "a@1.0 apply:erroring reason=StageTimeout gen=6", want: "Failing"},     // the spec was edited since
-	{spec: "a@1.0", node: "a@1.0 apply:erroring reason=RetriesExhausted gen=6", want: "Failing"}, // the spec was edited since
+	{spec: "a@1.0 interrupt=noop", node: "a@1.0 post-interrupt:erroring reason=StepFailed", want: "Failing"},
+	// the spec was edited since
+	{spec: "a@1.0", node: "a@1.0 apply:erroring reason=StageTimeout gen=6", want: "Failing"},
+	// the spec was edited since
+	{spec: "a@1.0", node: "a@1.0 apply:erroring reason=RetriesExhausted gen=6", want: "Failing"},
 
 	{spec: "a@1.0", node: "a@1.0 apply:erroring reason=StageTimeout", want: "Exhausted"},
 	{spec: "a@1.0", node: "a@1.0 upgrade:erroring reason=RetriesExhausted", want: "Exhausted"},
 	{spec: "a@1.0", node: "a@1.0 config:erroring reason=RetriesExhausted", want: "Exhausted"},
-	{spec: "a@1.0!noop", node: "a@1.0 interrupt:erroring reason=RetriesExhausted interrupt=noop boot=b1", want: "Exhausted"},
-	{spec: "a@1.0!noop", node: "a@1.0 interrupt:erroring reason=StageTimeout interrupt=noop boot=b1", want: "Exhausted"},
+	{
+		spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:erroring reason=RetriesExhausted interrupt=noop boot=b1",
+		want: "Exhausted",
+	},
+	{
+		spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:erroring reason=StageTimeout interrupt=noop boot=b1",
+		want: "Exhausted",
+	},
 
-	{spec: "a@1.0", node: "a@1.0 apply:complete", want: "OwesConfig"},
-	{spec: "a@1.0", node: "a@1.0 upgrade:complete", want: "OwesConfig"},
-	{spec: "a@1.0{k=2}", node: "a@1.0 config:complete config{k=1}", want: "OwesConfig"},
-	{spec: "a@1.0{k=2}!noop", node: "a@1.0 config:complete config{k=1}", want: "OwesConfig"},
-	{spec: "a@1.0{k=2}!noop", node: "a@1.0 interrupt:complete config{k=1} interrupt=noop boot=b1", want: "OwesConfig"},
-	{spec: "a@1.0{k=2}!noop", node: "a@1.0 post-interrupt:complete config{k=1}", want: "OwesConfig"},
+	{spec: "a@1.0", node: "a@1.0 apply:complete", want: "ConfigPending"},
+	{spec: "a@1.0", node: "a@1.0 upgrade:complete", want: "ConfigPending"},
+	{spec: "a@1.0 config{k=2}", node: "a@1.0 config:complete config{k=1}", want: "ConfigPending"},
+	{spec: "a@1.0 config{k=2} interrupt=noop", node: "a@1.0 config:complete config{k=1}", want: "ConfigPending"},
+	{
+		spec: "a@1.0 config{k=2} interrupt=noop", node: "a@1.0 interrupt:complete config{k=1} interrupt=noop boot=b1",
+		want: "ConfigPending",
+	},
+	{spec: "a@1.0 config{k=2} interrupt=noop", node: "a@1.0 post-interrupt:complete config{k=1}", want: "ConfigPending"},
 	// States that only other operators wrote.
-	{spec: "a@1.0", node: "a@1.0 apply:skipped", want: "OwesConfig"},
-	{spec: "a@1.0", node: "a@1.0 config:unknown", want: "OwesConfig"},
-	{spec: "a@1.0", node: "a@1.0 post-interrupt:skipped", want: "OwesConfig"},
+	{spec: "a@1.0", node: "a@1.0 apply:skipped", want: "ConfigPending"},
+	{spec: "a@1.0", node: "a@1.0 config:unknown", want: "ConfigPending"},
+	{spec: "a@1.0", node: "a@1.0 post-interrupt:skipped", want: "ConfigPending"},
 
-	{spec: "a@1.0!noop", node: "a@1.0 config:complete", want: "OwesInterrupt"},
-	{spec: "a@1.0{k=2}?k:noop", node: "a@1.0 config:complete changed=k", want: "OwesInterrupt"},
-	{spec: "a@1.0{k=2}?k:noop", node: "a@1.0 config:complete changed=none", want: "Settled"},
-	{spec: "a@1.0{k=2}!noop", node: "a@1.0 config:complete changed=k", want: "Settled"}, // its own is that of an install
-	{spec: "a@1.0!noop", node: "a@1.0 interrupt:skipped interrupt=noop boot=b1", want: "OwesInterrupt"},
-	{spec: "a@1.0!noop", node: "a@1.0 interrupt:unknown", want: "OwesInterrupt"},
-	{spec: "a@1.0!noop", node: "a@1.0 interrupt:erroring reason=RetriesExhausted interrupt=noop boot=b1 gen=6", want: "OwesInterrupt"},
+	{spec: "a@1.0 interrupt=noop", node: "a@1.0 config:complete", want: "InterruptPending"},
+	{spec: "a@1.0 config{k=2} on:k=noop", node: "a@1.0 config:complete changed=k", want: "InterruptPending"},
+	{spec: "a@1.0 config{k=2} on:k=noop", node: "a@1.0 config:complete changed=none", want: "Settled"},
+	// its own is that of an install
+	{spec: "a@1.0 config{k=2} interrupt=noop", node: "a@1.0 config:complete changed=k", want: "Settled"},
+	{spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:skipped interrupt=noop boot=b1", want: "InterruptPending"},
+	{spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:unknown", want: "InterruptPending"},
+	{
+		spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:erroring reason=RetriesExhausted interrupt=noop boot=b1 gen=6",
+		want: "InterruptPending",
+	},
 	// One that is in flight runs for all that were merged into it.
-	{spec: "a@1.0!noop", node: "a@1.0 interrupt:in_progress interrupt=noop boot=b1", want: "Running"},
-	{spec: "a@1.0!noop", node: "a@1.0 interrupt:erroring reason=StepFailed interrupt=noop boot=b1", want: "Failing"},
-	{spec: "a@1.0!noop; b@1.0!noop", node: "a@1.0 interrupt:skipped interrupt=noop boot=b1; b@1.0 interrupt:in_progress interrupt=noop boot=b1", want: "Running"},
-	{spec: "a@1.0!noop; b@1.0!noop", node: "a@1.0 config:complete; b@1.0 interrupt:in_progress interrupt=noop boot=b1", want: "OwesInterrupt"},
+	{spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:in_progress interrupt=noop boot=b1", want: "Running"},
+	{
+		spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:erroring reason=StepFailed interrupt=noop boot=b1",
+		want: "Failing",
+	},
+	{
+		spec: "a@1.0 interrupt=noop; b@1.0 interrupt=noop",
+		node: "a@1.0 interrupt:skipped interrupt=noop boot=b1; b@1.0 interrupt:in_progress interrupt=noop boot=b1",
+		want: "Running",
+	},
+	{
+		spec: "a@1.0 interrupt=noop; b@1.0 interrupt=noop",
+		node: "a@1.0 config:complete; b@1.0 interrupt:in_progress interrupt=noop boot=b1", want: "InterruptPending",
+	},
 
-	{spec: "a@1.0!noop", node: "a@1.0 interrupt:complete interrupt=noop boot=b1", want: "OwesPostInterrupt"},
-	{spec: "a@1.0", node: "a@1.0 interrupt:complete interrupt=noop boot=b1", want: "OwesPostInterrupt"},
-	{spec: "a@1.0", node: "a@1.0 config:complete changed=none interrupt=noop boot=b1", want: "OwesPostInterrupt"},
+	{spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:complete interrupt=noop boot=b1", want: "PostInterruptPending"},
+	{spec: "a@1.0", node: "a@1.0 interrupt:complete interrupt=noop boot=b1", want: "PostInterruptPending"},
+	{spec: "a@1.0", node: "a@1.0 config:complete changed=none interrupt=noop boot=b1", want: "PostInterruptPending"},
 
 	{spec: "a@1.0", node: "a@1.0 config:complete", want: "Settled"},
 	{spec: "a@1.0", node: "a@v1.0.0 config:complete", want: "Settled"},
-	{spec: "a@1.0{k=2}", node: "a@1.0 config:complete config=unknown", want: "Settled"},
-	{spec: "a@1.0!noop", node: "a@1.0 post-interrupt:complete", want: "Settled"},
-	{spec: "a@1.0!noop", node: "a@1.0 config:complete config=unknown", gate: "status=complete", want: "Settled"},
-	{spec: "a@1.0!noop", node: "a@1.0 config:complete config=unknown", gate: "status=in_progress", want: "OwesInterrupt"},
+	{spec: "a@1.0 config{k=2}", node: "a@1.0 config:complete config=unknown", want: "Settled"},
+	{spec: "a@1.0 interrupt=noop", node: "a@1.0 post-interrupt:complete", want: "Settled"},
+	{spec: "a@1.0 interrupt=noop", node: "a@1.0 config:complete config=unknown", gate: "status=complete", want: "Settled"},
+	{
+		spec: "a@1.0 interrupt=noop", node: "a@1.0 config:complete config=unknown", gate: "status=in_progress",
+		want: "InterruptPending",
+	},
 }
 
-// goes: the package has to leave the node.
-var goes = []phaseRow{
-	{spec: "a@1.0^on,apply", node: "a@1.0 apply:in_progress", want: "OwesUninstall"},
-	{spec: "a@1.0^on,apply", node: "a@1.0 apply:erroring reason=RetriesExhausted", want: "OwesUninstall"},
-	{spec: "a@1.0^on,apply", node: "a@1.0 config:complete", want: "OwesUninstall"},
-	{spec: "a@1.0^on,apply!noop", node: "a@1.0 config:complete", want: "OwesUninstall"},
-	{spec: "a@1.0^on,apply{k=2}", node: "a@1.0 config:complete config{k=1}", want: "OwesUninstall"},
-	{spec: "a@1.0^on,apply!noop", node: "a@1.0 interrupt:skipped interrupt=noop boot=b1", want: "OwesUninstall"},
-	{spec: "a@1.0^on,apply!noop", node: "a@1.0 interrupt:complete interrupt=noop boot=b1", want: "OwesUninstall"},
-	{spec: "a@1.0^on,apply", node: "a@1.0 uninstall:skipped", want: "OwesUninstall"},
-	{kept: "old=a@1.0^on,auto", node: "a@1.0 config:complete def=old", want: "OwesUninstall"},
+// removed: the package has to be uninstalled from the node.
+var removed = []phaseRow{
+	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 apply:in_progress", want: "UninstallPending"},
+	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 apply:erroring reason=RetriesExhausted", want: "UninstallPending"},
+	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 config:complete", want: "UninstallPending"},
+	{spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 config:complete", want: "UninstallPending"},
+	{spec: "a@1.0 uninstall=on,apply config{k=2}", node: "a@1.0 config:complete config{k=1}", want: "UninstallPending"},
+	{
+		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 interrupt:skipped interrupt=noop boot=b1",
+		want: "UninstallPending",
+	},
+	{
+		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 interrupt:complete interrupt=noop boot=b1",
+		want: "UninstallPending",
+	},
+	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:skipped", want: "UninstallPending"},
+	{kept: "old=a@1.0 uninstall=on,auto", node: "a@1.0 config:complete def=old", want: "UninstallPending"},
 	// An interrupt of its install that is in flight comes to its end first.
-	{spec: "a@1.0^on,apply!noop", node: "a@1.0 interrupt:in_progress interrupt=noop boot=b1", want: "Running"},
+	{
+		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 interrupt:in_progress interrupt=noop boot=b1",
+		want: "Running",
+	},
 
-	{spec: "a@1.0^on,apply", node: "a@1.0 uninstall:in_progress", want: "Running"},
-	{spec: "a@1.0^on,apply", node: "a@1.0 uninstall:erroring reason=StepFailed", want: "Failing"},
-	{spec: "a@1.0^on,apply", node: "a@1.0 uninstall:erroring reason=RetriesExhausted gen=6", want: "Failing"},
-	{spec: "a@1.0^on,apply", node: "a@1.0 uninstall:erroring reason=RetriesExhausted", want: "Exhausted"},
-	{spec: "a@1.0^on,apply!noop", node: "a@1.0 uninstall:complete", want: "OwesInterrupt"},
-	{spec: "a@1.0^on,apply", node: "a@1.0 uninstall:complete", want: "Settled"},
+	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress", want: "Running"},
+	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring reason=StepFailed", want: "Failing"},
+	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring reason=RetriesExhausted gen=6", want: "Failing"},
+	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring reason=RetriesExhausted", want: "Exhausted"},
+	{spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 uninstall:complete", want: "InterruptPending"},
+	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:complete", want: "Settled"},
 
-	{spec: "a@1.0^on,apply!noop", node: "a@1.0 uninstall-interrupt:in_progress interrupt=noop boot=b1", want: "Running"},
-	{spec: "a@1.0^on,apply!noop", node: "a@1.0 uninstall-interrupt:erroring reason=StepFailed interrupt=noop boot=b1", want: "Failing"},
-	{spec: "a@1.0^on,apply!noop", node: "a@1.0 uninstall-interrupt:erroring reason=StageTimeout interrupt=noop boot=b1", want: "Exhausted"},
-	{spec: "a@1.0^on,apply!noop", node: "a@1.0 uninstall-interrupt:skipped interrupt=noop boot=b1", want: "OwesInterrupt"},
-	{spec: "a@1.0^on,apply!noop", node: "a@1.0 uninstall-interrupt:complete interrupt=noop boot=b1", want: "Settled"},
+	{
+		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 uninstall-interrupt:in_progress interrupt=noop boot=b1",
+		want: "Running",
+	},
+	{
+		spec: "a@1.0 uninstall=on,apply interrupt=noop",
+		node: "a@1.0 uninstall-interrupt:erroring reason=StepFailed interrupt=noop boot=b1", want: "Failing",
+	},
+	{
+		spec: "a@1.0 uninstall=on,apply interrupt=noop",
+		node: "a@1.0 uninstall-interrupt:erroring reason=StageTimeout interrupt=noop boot=b1", want: "Exhausted",
+	},
+	{
+		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 uninstall-interrupt:skipped interrupt=noop boot=b1",
+		want: "InterruptPending",
+	},
+	{
+		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 uninstall-interrupt:complete interrupt=noop boot=b1",
+		want: "Settled",
+	},
 
-	{spec: "a@1.0^on,auto", node: "a@1.1 config:complete def=lost", want: "Unreadable"},
-	{spec: "a@1.0^on,apply", node: "a@1.1 uninstall:in_progress def=lost", want: "Unreadable"},
+	{spec: "a@1.0 uninstall=on,auto", node: "a@1.1 config:complete def=lost", want: "Unreadable"},
+	{spec: "a@1.0 uninstall=on,apply", node: "a@1.1 uninstall:in_progress def=lost", want: "Unreadable"},
 }
 
 // TestPhaseOf: every phase, each line what a record says of package a, and the phase that it is in.
 func TestPhaseOf(t *testing.T) {
 	seen := map[lifecycle.Phase]bool{}
-	for _, rows := range [][]phaseRow{comes, goes} {
+	for _, rows := range [][]phaseRow{comes, removed} {
 		for _, r := range rows {
 			seen[r.want] = true
 			t.Run(string(r.want)+" "+r.node, func(t *testing.T) {
@@ -163,7 +217,7 @@ func TestPhaseOfIsTotal(t *testing.T) {
 		}
 		aim := lifecycle.Aim{
 			Package: packages(t, anyPackage(t, "a"))["a"], Generation: generation,
-			Leaves: rapid.Bool().Draw(t, "leaves"), Missing: rapid.Bool().Draw(t, "missing"),
+			Removed: rapid.Bool().Draw(t, "leaves"), Missing: rapid.Bool().Draw(t, "missing"),
 		}
 		phase := lifecycle.PhaseOf(e, aim, rapid.Bool().Draw(t, "in flight"))
 		if !slices.Contains(phases, phase) || phase == lifecycle.PhaseSuperseded {
@@ -179,12 +233,13 @@ func TestPhaseOfIsTotal(t *testing.T) {
 func anyPackage(t *rapid.T, name string) string {
 	draw := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(t, label+" of "+name) }
 	return name + "@" + draw("version", "1.0", "1.0", "1.1", "v1.0.0", "latest") +
-		draw("hash", "", "", "#2") + draw("definition", "", "$old", "$new") +
-		draw("config", "", "{k=1}", "{k=2}", "{k=1,l=1}") +
-		draw("interrupt", "", "", "!noop", "!reboot", "!service(x)", "?k:reboot", "?*:service(x)") +
-		draw("uninstall", "", "", "^on", "^on,apply", "^on,auto", "^on,auto,apply") +
-		draw("limits", "", "", "~timeout=5m", "~retries=0", "~retries=2") +
-		draw("dependency", "", "", "<a@1.0", "<b@1.0", "<z@1.0")
+		draw("hash", "", "", " hash=2") + draw("definition", "", " def=old", " def=new") +
+		draw("config", "", " config{k=1}", " config{k=2}", " config{k=1,l=1}") +
+		draw("interrupt", "", "", " interrupt=noop", " interrupt=reboot", " interrupt=service(x)", " on:k=reboot",
+			" on:*=service(x)") +
+		draw("uninstall", "", "", " uninstall=on", " uninstall=on,apply", " uninstall=on,auto", " uninstall=on,auto,apply") +
+		draw("limits", "", "", " timeout=5m", " retries=0", " retries=2") +
+		draw("dependency", "", "", " needs=a@1.0", " needs=b@1.0", " needs=z@1.0")
 }
 
 // anyEntry draws an entry as some operator may have written it.
@@ -192,9 +247,11 @@ func anyEntry(t *rapid.T, name string) record.Entry {
 	draw := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(t, label+" of "+name) }
 	e := record.Entry{
 		Name: name, Version: draw("version", "1.0", "1.0", "1.1", "0.9", "v1.0.0", "latest"), Image: "img/" + name,
-		Stage: v1alpha1.Stage(draw("stage", "apply", "upgrade", "config", "config", "interrupt", "interrupt", "post-interrupt", "uninstall", "uninstall-interrupt")),
-		State: v1alpha1.State(draw("state", "in_progress", "in_progress", "erroring", "complete", "complete", "skipped", "unknown")),
-		Run:   draw("run", "r1", "r1", "", nowRun, "by-hand!"), Hash: draw("hash", "1", "1", "2", ""),
+		Stage: v1alpha1.Stage(draw("stage", "apply", "upgrade", "config", "config", "interrupt", "interrupt",
+			"post-interrupt", "uninstall", "uninstall-interrupt")),
+		State: v1alpha1.State(draw("state", "in_progress", "in_progress", "erroring", "complete", "complete", "skipped",
+			"unknown")),
+		Run: draw("run", "r1", "r1", "", nowRun, "by-hand!"), Hash: draw("hash", "1", "1", "2", ""),
 		Definition: draw("definition", "", "old", "new", "lost"),
 		Generation: int64(rapid.IntRange(generation-1, generation).Draw(t, "generation")),
 		Restarts:   int32(rapid.IntRange(0, 3).Draw(t, "restarts")),
@@ -202,7 +259,8 @@ func anyEntry(t *rapid.T, name string) record.Entry {
 		Superseded: rapid.IntRange(0, 9).Draw(t, "superseded") == 0,
 	}
 	if e.State == v1alpha1.StateErroring {
-		e.Reason = draw("reason", "", "StepFailed", v1alpha1.ReasonRetriesExhausted, v1alpha1.ReasonStageTimeout, v1alpha1.ReasonRebootTimeout)
+		e.Reason = draw("reason", "", "StepFailed", v1alpha1.ReasonRetriesExhausted, v1alpha1.ReasonStageTimeout,
+			v1alpha1.ReasonRebootTimeout)
 	}
 	if hashes := draw("config", "unknown", "k=1", "k=1", "k=2", ""); hashes != "unknown" {
 		e.Config = record.HashConfig(pairs(hashes))

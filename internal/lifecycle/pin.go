@@ -7,8 +7,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// Pin is what the tag of a package version stood for when the first node had pulled it. Every later pod of that version runs
-// this, wherever the tag points by then.
+// Pin is what the tag of a package version stood for when the first node had pulled it. Every later pod of that version
+// runs this, wherever the tag points by then.
 type Pin struct {
 	PinKey
 	// Digest is what it stood for, such as sha256:4bcf….
@@ -22,8 +22,9 @@ type PinKey struct {
 	Package, Version string
 	// Image is the repository, without tag.
 	Image string
-	// Scope is the architecture whose nodes the digest is good for; empty for all. A container runtime that reports the digest
-	// of the image for its own platform, instead of the index that the tag stands for, gives one that no other could run.
+	// Scope is the architecture whose nodes the digest is good for; empty for all. A container runtime that reports the
+	// digest of the image for its own platform, instead of the index that the tag stands for, gives one that no other
+	// could run.
 	Scope string
 }
 
@@ -58,8 +59,8 @@ func (n Node) pinScope() (string, bool) {
 	return n.Architecture, n.Architecture != ""
 }
 
-// pinned looks at the image that a pod runs, or ran: the first to pull it pins it. True when it is not the image that is
-// pinned: then its result does not count, and the stage runs again with the one that is.
+// pinned looks at the image that a pod runs, or ran: the first to pull it pins it. True when it is not the image that
+// is pinned: then its result does not count, and the stage runs again with the one that is.
 func (p *pass) pinned(u unit, e record.Entry, pod Pod) bool {
 	scope, known := p.Node.pinScope()
 	if p.Pins == nil || u.pkg.Digest() != "" || pod.Image != u.pkg.Image || pod.Digest == "" {
@@ -70,7 +71,8 @@ func (p *pass) pinned(u unit, e record.Entry, pod Pod) bool {
 	case !ok && (pod.ByDigest || !known):
 		return false
 	case !ok:
-		p.pin(Pin{PinKey: PinKey{Package: u.name, Version: u.pkg.Version, Image: u.pkg.Image, Scope: scope}, Digest: pod.Digest})
+		p.pin(Pin{PinKey: PinKey{Package: u.name, Version: u.pkg.Version, Image: u.pkg.Image, Scope: scope},
+			Digest: pod.Digest})
 		return false
 	case pin.Digest == pod.Digest, !pod.ByDigest && pin.Scope != scope: // the latter cannot be compared
 		return false
@@ -106,20 +108,24 @@ func (p *pass) moved(pin Pin, e record.Entry, digest string) {
 	}
 	p.out.take(Step{Tell: &Change{
 		Package: e.Name, Version: e.Version, Stage: e.Stage, State: e.State, Reason: v1alpha1.ReasonImageMoved,
-		Message: fmt.Sprintf("the tag of package [%s:%s] moved: it is pinned to %s, and this node pulled %s; stage %s runs again with the pinned image",
+		Message: fmt.Sprintf("the image tag of package [%s:%s] moved: the package is pinned to %s, and this node pulled %s; "+
+			"stage %s runs again with the pinned image; to run the other one, raise the version or set containerSHA",
 			e.Name, e.Version, pin.Digest, digest, e.Stage),
 	}})
 }
 
-// gone adds to the failure of a pull what people can do when the pinned image is not in the registry any more.
-func (p *pass) gone(e record.Entry, pkg Package, pod Pod) string {
+// explainPull adds to the failure of a pull what people can do when the pinned image is not in the registry any more.
+func (p *pass) explainPull(e record.Entry, pkg Package, pod Pod) string {
 	pin, ok := p.Pins.of(pkg, pod.Package, p.Node)
 	if !ok || !pod.ByDigest || pin.Digest != pod.Digest || !pod.Missing {
 		return pod.Message
 	}
 	if !p.definition(e).FromSpec { // nothing of it is in the spec to be changed
-		return fmt.Sprintf("%s\npinned by its first pull; put version %s back with containerSHA and uninstall.apply, or set annotation %s",
+		return fmt.Sprintf("%s\npinned by its first pull; put version %s back with containerSHA and uninstall.apply, "+
+			"or set annotation %s",
 			pod.Message, e.Version, v1alpha1.AnnotationAbandonUninstall)
 	}
-	return fmt.Sprintf("%s\nthe tag's first pull was pinned; for another image raise spec.packages.%s.version or set containerSHA", pod.Message, pod.Package)
+	return fmt.Sprintf("%s\npinned by its first pull; to run another image, raise spec.packages.%s.version "+
+		"or set containerSHA",
+		pod.Message, pod.Package)
 }

@@ -16,7 +16,8 @@ const (
 )
 
 func pinFor(scope, digest string) lifecycle.Pin {
-	return lifecycle.Pin{PinKey: lifecycle.PinKey{Package: "a", Version: "1.0.0", Image: "img/a", Scope: scope}, Digest: digest}
+	return lifecycle.Pin{PinKey: lifecycle.PinKey{Package: "a", Version: "1.0.0", Image: "img/a", Scope: scope},
+		Digest: digest}
 }
 
 func pinsOf(pins ...lifecycle.Pin) lifecycle.Pins {
@@ -27,8 +28,8 @@ func pinsOf(pins ...lifecycle.Pin) lifecycle.Pins {
 	return all
 }
 
-// Nodes of the tables: a runtime that says what a tag stands for, one that says what its own platform got, and one of which
-// nothing is known.
+// Nodes of the tables: a runtime that says what a tag stands for, one that says what its own platform got, and one of
+// which nothing is known.
 var (
 	resolving = lifecycle.Node{Architecture: "amd64", Resolves: true}
 	plain     = lifecycle.Node{Architecture: "amd64"}
@@ -61,35 +62,83 @@ func TestPin(t *testing.T) {
 		want string
 	}{
 		{"the first to pull it", resolving, pinsOf(), spec(""), of(running, first, false), "pin for all " + first},
-		{"the first, and done: the next stage runs the same", resolving, pinsOf(), spec(""), of(done, first, false), "pin for all " + first + "; delete a-apply; start config " + first},
-		{"a runtime that says what its platform got", plain, pinsOf(), spec(""), of(running, first, false), "pin for amd64 " + first},
+		{
+			"the first, and done: the next stage runs the same", resolving, pinsOf(), spec(""), of(done, first, false),
+			"pin for all " + first + "; delete a-apply; start config " + first,
+		},
+		{
+			"a runtime that says what its platform got", plain, pinsOf(), spec(""), of(running, first, false),
+			"pin for amd64 " + first,
+		},
 		{"of the node nothing is known", unknown, pinsOf(), spec(""), of(running, first, false), ""},
 		{"nothing is pulled yet", resolving, pinsOf(), spec(""), of(running, "", false), ""},
 		{"images are not pinned", resolving, nil, spec(""), of(done, first, false), "delete a-apply; start config"},
 		{"the spec has a digest", resolving, pinsOf(), spec(first), of(running, first, true), ""},
-		{"the spec has another digest than is pinned", resolving, pinsOf(pinFor("", first)), spec(second), of(done, second, true), "delete a-apply; start config"},
+		{
+			"the spec has another digest than is pinned", resolving, pinsOf(pinFor("", first)), spec(second),
+			of(done, second, true), "delete a-apply; start config",
+		},
 		{"the spec has another image by now", resolving, pinsOf(), spec(""), elsewhere, ""},
 
-		{"another node was first with the same", resolving, pinsOf(pinFor("", first)), spec(""), of(done, first, false), "delete a-apply; start config " + first},
-		{"pulled by the pinned digest", resolving, pinsOf(pinFor("", first)), spec(""), of(done, first, true), "delete a-apply; start config " + first},
-		{"the tag moved", resolving, pinsOf(pinFor("", first)), spec(""), of(running, second, false), "moved " + second + "; delete a-apply; ImageMoved"},
-		{"the tag moved, and the stage is done with it", resolving, pinsOf(pinFor("", first)), spec(""), of(done, second, false), "moved " + second + "; delete a-apply; ImageMoved"},
-		{"the tag moved, and the pod is going", resolving, pinsOf(pinFor("", first)), spec(""), ending, "moved " + second + "; ImageMoved"},
-		{"a pod by an earlier pin is no moved tag", resolving, pinsOf(pinFor("", first)), spec(""), of(running, second, true), "delete a-apply"},
+		{
+			"another node was first with the same", resolving, pinsOf(pinFor("", first)), spec(""), of(done, first, false),
+			"delete a-apply; start config " + first,
+		},
+		{
+			"pulled by the pinned digest", resolving, pinsOf(pinFor("", first)), spec(""), of(done, first, true),
+			"delete a-apply; start config " + first,
+		},
+		{
+			"the tag moved", resolving, pinsOf(pinFor("", first)), spec(""), of(running, second, false),
+			"moved " + second + "; delete a-apply; ImageMoved",
+		},
+		{
+			"the tag moved, and the stage is done with it", resolving, pinsOf(pinFor("", first)), spec(""),
+			of(done, second, false), "moved " + second + "; delete a-apply; ImageMoved",
+		},
+		{
+			"the tag moved, and the pod is going", resolving, pinsOf(pinFor("", first)), spec(""), ending,
+			"moved " + second + "; ImageMoved",
+		},
+		{
+			"a pod by an earlier pin is no moved tag", resolving, pinsOf(pinFor("", first)), spec(""), of(running, second, true),
+			"delete a-apply",
+		},
 
-		{"what another architecture got is not forced on this one", resolving, pinsOf(pinFor("arm64", second)), spec(""), of(done, first, false), "pin for all " + first + "; delete a-apply; start config " + first},
-		{"nor on one whose runtime says what its platform got", plain, pinsOf(pinFor("arm64", second)), spec(""), of(running, first, false), "pin for amd64 " + first},
-		{"what the tag stands for is good for all", plain, pinsOf(pinFor("", first)), spec(""), of(done, second, false), "delete a-apply; start config " + first},
-		{"its own architecture comes first", plain, pinsOf(pinFor("", second), pinFor("amd64", first)), spec(""), of(done, first, true), "delete a-apply; start config " + first},
-		{"one of its own came meanwhile: what runs by the other may end", plain, pinsOf(pinFor("", second), pinFor("amd64", first)), spec(""), of(running, second, true), ""},
-		{"moved for this architecture", plain, pinsOf(pinFor("amd64", first)), spec(""), of(running, second, false), "moved " + second + "; delete a-apply; ImageMoved"},
+		{
+			"what another architecture got is not forced on this one", resolving, pinsOf(pinFor("arm64", second)), spec(""),
+			of(done, first, false), "pin for all " + first + "; delete a-apply; start config " + first,
+		},
+		{
+			"nor on one whose runtime says what its platform got", plain, pinsOf(pinFor("arm64", second)), spec(""),
+			of(running, first, false), "pin for amd64 " + first,
+		},
+		{
+			"what the tag stands for is good for all", plain, pinsOf(pinFor("", first)), spec(""), of(done, second, false),
+			"delete a-apply; start config " + first,
+		},
+		{
+			"its own architecture comes first", plain, pinsOf(pinFor("", second), pinFor("amd64", first)), spec(""),
+			of(done, first, true), "delete a-apply; start config " + first,
+		},
+		{
+			"one of its own came meanwhile: what runs by the other may end", plain,
+			pinsOf(pinFor("", second), pinFor("amd64", first)), spec(""), of(running, second, true), "",
+		},
+		{
+			"moved for this architecture", plain, pinsOf(pinFor("amd64", first)), spec(""), of(running, second, false),
+			"moved " + second + "; delete a-apply; ImageMoved",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": c.spec}}}
 			c.node.Ready, c.node.BootID = true, "b1"
-			e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1", Hash: "1", Config: map[string]string{}}
+			e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1",
+				Hash: "1", Config: map[string]string{}}
 			o := lifecycle.Observation{
-				Skyhook: "demo", Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s, func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "1"} })},
+				Skyhook: "demo",
+				Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s,
+					func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "1"} })},
 				Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}}, Pods: []lifecycle.Pod{c.pod}, Permit: &permit,
 				ConfigReady: map[string]bool{"a": true}, Generation: generation, Node: c.node, Pins: c.pins, Now: now,
 			}
@@ -97,7 +146,8 @@ func TestPin(t *testing.T) {
 			if got := pinLines(d); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
-			if after := d.Record.Packages["a|1.0.0"]; strings.Contains(c.want, "ImageMoved") && (after.Run == "r1" || after.Stage != "apply" || after.State != "in_progress") {
+			if after := d.Record.Packages["a|1.0.0"]; strings.Contains(c.want, "ImageMoved") && (after.Run == "r1" ||
+				after.Stage != "apply" || after.State != "in_progress") {
 				t.Errorf("the stage does not run again: %+v", after)
 			}
 			if c.pins != nil && len(o.Pins) != len(c.pins) {
@@ -133,14 +183,17 @@ func pinLines(d lifecycle.Decision) string {
 	return strings.Join(lines, "; ")
 }
 
-// TestPinOfWhatLeaves: what is uninstalled runs the image that it was installed with.
-func TestPinOfWhatLeaves(t *testing.T) {
-	old := kept(t, "old=a@1.0.0^on,auto")
-	e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "config", State: "complete", Run: "r1", Hash: "1", Config: map[string]string{}, Definition: "old"}
+// TestPinOfARemoval: what is uninstalled runs the image that it was installed with.
+func TestPinOfARemoval(t *testing.T) {
+	old := kept(t, "old=a@1.0.0 uninstall=on,auto")
+	e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "config", State: "complete", Run: "r1",
+		Hash: "1", Config: map[string]string{}, Definition: "old"}
 	d := lifecycle.Next(lifecycle.Observation{
-		Skyhook: "demo", Wanted: lifecycle.Wanted{Retained: old}, Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}},
+		Skyhook: "demo", Wanted: lifecycle.Wanted{Retained: old},
+		Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}},
 		Permit: &permit, RetainedReady: map[string]bool{"old": true}, Generation: generation,
-		Node: lifecycle.Node{Ready: true, BootID: "b1", Architecture: "amd64", Resolves: true}, Pins: pinsOf(pinFor("", first)), Now: now,
+		Node: lifecycle.Node{Ready: true, BootID: "b1", Architecture: "amd64", Resolves: true},
+		Pins: pinsOf(pinFor("", first)), Now: now,
 	})
 	if got, want := pinLines(d), "start uninstall "+first; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -159,22 +212,29 @@ func TestPinnedImageIsGone(t *testing.T) {
 		{"by version", false, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {Version: "1.0.0", Image: "img/a"}}}}
-			e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1", Hash: "1", Config: map[string]string{}}
+			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {Version: "1.0.0",
+				Image: "img/a"}}}}
+			e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1",
+				Hash: "1", Config: map[string]string{}}
 			pod := lifecycle.Pod{
 				Name: "a-apply", Package: "a", Version: "1.0.0", Stage: "apply", Run: "r1", Hash: "1", Image: "img/a",
-				Outcome: lifecycle.Stuck, Reason: "ImagePullBackOff", Message: "manifest unknown", ByDigest: c.byDigest, Missing: c.missing,
+				Outcome: lifecycle.Stuck, Reason: "ImagePullBackOff", Message: "manifest unknown", ByDigest: c.byDigest,
+				Missing: c.missing,
 			}
 			if c.byDigest {
 				pod.Digest = first
 			}
 			d := lifecycle.Next(lifecycle.Observation{
-				Skyhook: "demo", Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s, func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "1"} })},
+				Skyhook: "demo",
+				Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s,
+					func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "1"} })},
 				Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}}, Pods: []lifecycle.Pod{pod}, Permit: &permit,
-				Generation: generation, Node: lifecycle.Node{Ready: true, Architecture: "amd64", Resolves: true}, Pins: pinsOf(pinFor("", first)), Now: now,
+				Generation: generation, Node: lifecycle.Node{Ready: true, Architecture: "amd64", Resolves: true},
+				Pins: pinsOf(pinFor("", first)), Now: now,
 			})
 			message := d.Record.Packages["a|1.0.0"].Message
-			if told := strings.Contains(message, "containerSHA"); told != c.told || !strings.HasPrefix(message, "manifest unknown") {
+			if told := strings.Contains(message, "containerSHA"); told != c.told ||
+				!strings.HasPrefix(message, "manifest unknown") {
 				t.Errorf("message %q", message)
 			}
 		})
@@ -183,25 +243,28 @@ func TestPinnedImageIsGone(t *testing.T) {
 
 // notFound is as containerd says it.
 const notFound = `NotFound: failed to pull and unpack image "registry.example.com/group/packages/a@` + first +
-	`": failed to resolve reference "registry.example.com/group/packages/a@` + first + `": registry.example.com/group/packages/a@` + first + `: not found`
+	`": failed to resolve reference "registry.example.com/group/packages/a@` + first +
+	`": registry.example.com/group/packages/a@` + first + `: not found`
 
-// TestPinnedImageOfWhatLeavesIsGone: what the spec has forgotten cannot be changed there before it is put back.
-func TestPinnedImageOfWhatLeavesIsGone(t *testing.T) {
+// TestPinnedImageOfARemovalIsGone: what is not in the spec any more cannot be changed there before it is put back.
+func TestPinnedImageOfARemovalIsGone(t *testing.T) {
 	e := record.Entry{
 		Name: "a", Version: "1.0.0", Image: "img/a", Stage: "uninstall", State: "in_progress", Run: "r1", Hash: "1",
 		Config: map[string]string{}, Definition: "old",
 	}
 	pod := lifecycle.Pod{
-		Name: "a-uninstall", Package: "a", Version: "1.0.0", Stage: "uninstall", Run: "r1", Hash: "1", Image: "img/a", Digest: first, ByDigest: true,
+		Name: "a-uninstall", Package: "a", Version: "1.0.0", Stage: "uninstall", Run: "r1", Hash: "1", Image: "img/a",
+		Digest: first, ByDigest: true,
 		Outcome: lifecycle.Stuck, Reason: "ImagePullBackOff", Message: notFound, Missing: true,
 	}
 	d := lifecycle.Next(lifecycle.Observation{
-		Skyhook: "demo", Wanted: lifecycle.Wanted{Retained: kept(t, "old=a@1.0.0^on,auto")},
+		Skyhook: "demo", Wanted: lifecycle.Wanted{Retained: kept(t, "old=a@1.0.0 uninstall=on,auto")},
 		Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}}, Pods: []lifecycle.Pod{pod}, Permit: &permit,
 		Generation: generation, Node: resolving, Pins: pinsOf(pinFor("", first)), Now: now,
 	})
 	message := d.Record.Packages["a|1.0.0"].Message
-	for _, part := range []string{"failed to pull", "put version 1.0.0 back", "uninstall.apply", "containerSHA", v1alpha1.AnnotationAbandonUninstall} {
+	for _, part := range []string{"failed to pull", "put version 1.0.0 back", "uninstall.apply", "containerSHA",
+		v1alpha1.AnnotationAbandonUninstall} {
 		if !strings.Contains(message, part) {
 			t.Errorf("%q is not in %q", part, message)
 		}
@@ -210,17 +273,20 @@ func TestPinnedImageOfWhatLeavesIsGone(t *testing.T) {
 		t.Errorf("nothing is there to be raised: %q", message)
 	}
 	s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {
-		Version: "1.0.0", Image: "img/a", ContainerSHA: second, Uninstall: &v1alpha1.Uninstall{Enabled: new(true), Apply: true},
+		Version: "1.0.0", Image: "img/a", ContainerSHA: second,
+		Uninstall: &v1alpha1.Uninstall{Enabled: new(true), Apply: true},
 	}}}}
 	d = lifecycle.Next(lifecycle.Observation{
 		Skyhook: "demo", Wanted: lifecycle.Wanted{
-			Packages: lifecycle.Prepare(s, func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "2", Uninstallable: true} }),
-			Retained: kept(t, "old=a@1.0.0^on,auto"),
+			Packages: lifecycle.Prepare(s,
+				func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "2", Uninstallable: true} }),
+			Retained: kept(t, "old=a@1.0.0 uninstall=on,auto"),
 		},
 		Record: d.Record, Pods: []lifecycle.Pod{pod}, Permit: &permit,
 		Generation: generation + 1, Node: resolving, Pins: pinsOf(pinFor("", first)), Now: now,
 	})
-	if e := d.Record.Packages["a|1.0.0"]; len(d.Delete) != 1 || e.Stage != "uninstall" || e.State != "in_progress" || e.ContainerSHA != second {
+	if e := d.Record.Packages["a|1.0.0"]; len(d.Delete) != 1 || e.Stage != "uninstall" || e.State != "in_progress" ||
+		e.ContainerSHA != second {
 		t.Errorf("put back, it is %+v; deleted %v", e, d.Delete)
 	}
 }
@@ -229,20 +295,27 @@ func TestPinnedImageOfWhatLeavesIsGone(t *testing.T) {
 func TestMovedIsNotedOnce(t *testing.T) {
 	pin := pinFor("", first)
 	pin.Moved, pin.Node = second, "node-9"
-	s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {Version: "1.0.0", Image: "img/a"}}}}
-	e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1", Hash: "1", Config: map[string]string{}}
+	s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {Version: "1.0.0",
+		Image: "img/a"}}}}
+	e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1",
+		Hash: "1", Config: map[string]string{}}
 	d := lifecycle.Next(lifecycle.Observation{
-		Skyhook: "demo", Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s, func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "1"} })},
+		Skyhook: "demo",
+		Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s,
+			func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "1"} })},
 		Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}}, Permit: &permit, Generation: generation,
-		Pods: []lifecycle.Pod{{Name: "a-apply", Package: "a", Version: "1.0.0", Stage: "apply", Run: "r1", Hash: "1", Image: "img/a", Digest: second}},
+		Pods: []lifecycle.Pod{{Name: "a-apply", Package: "a", Version: "1.0.0", Stage: "apply", Run: "r1", Hash: "1",
+			Image: "img/a", Digest: second}},
 		Node: lifecycle.Node{Ready: true, Architecture: "amd64", Resolves: true}, Pins: pinsOf(pin), Now: now,
 	})
-	if len(d.Moved) != 0 || !slices.ContainsFunc(d.Changes, func(c lifecycle.Change) bool { return c.Reason == v1alpha1.ReasonImageMoved }) {
+	if len(d.Moved) != 0 || !slices.ContainsFunc(d.Changes,
+		func(c lifecycle.Change) bool { return c.Reason == v1alpha1.ReasonImageMoved }) {
 		t.Errorf("noted %v, told %v", d.Moved, d.Changes)
 	}
 }
 
-// TestImageNotAllowed: no image that the cluster does not allow undoes a package, and who waits for it hears what helps.
+// TestImageNotAllowed: no image that the cluster does not allow uninstalls a package, and who waits for it hears what
+// helps.
 func TestImageNotAllowed(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -251,15 +324,28 @@ func TestImageNotAllowed(t *testing.T) {
 		starts  bool
 	}{
 		{"allowed", lifecycle.Derived{}, nil, true},
-		{"of a registry that is not", lifecycle.Derived{Refused: "spec.packages.a.image: not from there"}, pinsOf(pinFor("", first)), false},
-		{"without the digest that is demanded", lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"}, pinsOf(), false},
-		{"the same, and images are not pinned", lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"}, nil, false},
-		{"without it, but it is pinned", lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"}, pinsOf(pinFor("", first)), true},
+		{
+			"of a registry that is not", lifecycle.Derived{Refused: "spec.packages.a.image: not from there"},
+			pinsOf(pinFor("", first)), false,
+		},
+		{
+			"without the digest that is demanded", lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
+			pinsOf(), false,
+		},
+		{
+			"the same, and images are not pinned", lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
+			nil, false,
+		},
+		{
+			"without it, but it is pinned", lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
+			pinsOf(pinFor("", first)), true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.derived.Hash, c.derived.Definition, c.derived.Uninstallable = "1", "old", true
 			old := lifecycle.PreparePackage(v1alpha1.Package{Name: "a", Version: "1.0.0", Image: "img/a"}, c.derived)
-			e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "config", State: "complete", Run: "r1", Hash: "1", Config: map[string]string{}, Definition: "old"}
+			e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "config", State: "complete", Run: "r1",
+				Hash: "1", Config: map[string]string{}, Definition: "old"}
 			d := lifecycle.Next(lifecycle.Observation{
 				Skyhook: "demo", Wanted: lifecycle.Wanted{Retained: lifecycle.Retained{"old": old}, Deleting: true},
 				Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}},
@@ -274,7 +360,8 @@ func TestImageNotAllowed(t *testing.T) {
 			}
 			w := d.Record.Wait
 			if w == nil || w.Reason != v1alpha1.ReasonImageNotAllowed || w.Frees != record.FreesAuthor ||
-				!strings.Contains(w.Message, "spec.packages.a.") || !strings.Contains(w.Message, "put version 1.0.0 back") || !strings.Contains(w.Message, v1alpha1.AnnotationAbandonUninstall) {
+				!strings.Contains(w.Message, "spec.packages.a.") || !strings.Contains(w.Message, "put version 1.0.0 back") ||
+				!strings.Contains(w.Message, v1alpha1.AnnotationAbandonUninstall) {
 				t.Errorf("it waits for %+v", w)
 			}
 		})

@@ -13,9 +13,9 @@ func (p *pass) postInterrupt(u unit, last record.Entry) bool {
 	return p.beginStage(u, last, v1alpha1.StagePostInterrupt)
 }
 
-// postInterruptOwed reports whether an interrupt ran whose post-interrupt stage has not succeeded since. A changed
+// needsPostInterrupt reports whether an interrupt ran whose post-interrupt stage has not succeeded since. A changed
 // configMap sends the package back to its config stage, but must not make it skip what comes after the interrupt.
-func postInterruptOwed(e record.Entry) bool {
+func needsPostInterrupt(e record.Entry) bool {
 	return e.Interrupt != nil && e.Stage != v1alpha1.StageInterrupt
 }
 

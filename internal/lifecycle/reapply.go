@@ -23,27 +23,30 @@ func (p *pass) acceptBoot() {
 	}
 	for _, key := range sortedKeys(p.out.Record.Packages) {
 		if !p.onHost(key, p.out.Record.Packages[key]) {
-			p.out.take(Step{Forget: key})
+			p.out.take(Step{RemoveEntry: key})
 		}
 	}
-	p.out.take(Step{Tell: &Change{Reason: v1alpha1.ReasonReapplyAfterReboot, Message: "the node rebooted; its packages are applied again"}})
+	p.out.take(Step{Tell: &Change{
+		Reason:  v1alpha1.ReasonReapplyAfterReboot,
+		Message: "the node rebooted by itself; its packages are applied again, because REAPPLY_ON_REBOOT is true",
+	}})
 }
 
-// onHost reports whether an entry outlives a reboot after which packages are applied again: what is to be uninstalled, or
-// only left alone, is still on the host.
+// onHost reports whether an entry outlives a reboot after which packages are applied again: what is to be uninstalled,
+// or only left alone, is still on the host.
 func (p *pass) onHost(key string, e record.Entry) bool {
-	_, leaves := p.leaving[key]
+	_, removed := p.removals[key]
 	pkg, inSpec := p.Packages[e.Name]
 	_, held := p.NeedsUninstall(p.Record, e.Name)
-	return leaves || !inSpec || pkg.applies() || held || e.Superseded
+	return removed || !inSpec || pkg.applies() || held || e.Superseded
 }
 
 // clockSlack is how far the clocks of two operators may differ without notice.
 const clockSlack = time.Minute
 
 // presentTimes returns the record, and the time to write into it, which never goes back: the order of times says which
-// version of a package is on the host. A record from a clock that was far ahead is moved back as a whole, which keeps that
-// order: else every pause would last until the clock has caught up.
+// version of a package is on the host. A record from a clock that was far ahead is moved back as a whole, which keeps
+// that order: else every pause would last until the clock has caught up.
 func presentTimes(n record.Node, now time.Time) (record.Node, time.Time) {
 	newest := newestTime(n)
 	if newest.Sub(now) > clockSlack {

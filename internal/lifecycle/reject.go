@@ -11,14 +11,15 @@ import (
 )
 
 // Reject records that the API server refused to create a pod that was asked for, such as for a quota or a policy. It is
-// tried again after a pause that grows with each refusal and counts from the record, so that nothing else that wakes the node
-// shortens it. The package counts as erroring until there is a pod, since the first refusal. A refusal at the longest pause that
-// says what the one before said is no news: change is nil then.
+// retried after a pause that grows with each refusal and counts from the record, so that nothing else that wakes the
+// node shortens it. The package counts as erroring until there is a pod, since the first refusal. A refusal at the
+// longest pause that says what the one before said is no news: change is nil then.
 func Reject(n record.Node, s Start, message string, now time.Time) (next record.Node, change *Change) {
 	_, now = presentTimes(n, now)
 	e := n.Packages[record.Key(s.Package, s.Version)]
 	message = record.TrimMessage(message)
-	known := e.State == v1alpha1.StateErroring && e.Reason == v1alpha1.ReasonPodRejected && e.Message == message && backoff(e.Rejected) == backoffMax
+	known := e.State == v1alpha1.StateErroring && e.Reason == v1alpha1.ReasonPodRejected && e.Message == message &&
+		backoff(e.Rejected) == backoffMax
 	if e.State != v1alpha1.StateErroring || e.Reason != v1alpha1.ReasonPodRejected {
 		e.Since = metav1.NewTime(now)
 	}

@@ -11,13 +11,15 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// TestReject: a pod that the API server refuses is an error at once, and is tried again after a pause that grows.
+// TestReject: a pod that the API server refuses is an error at once, and is retried after a pause that grows.
 func TestReject(t *testing.T) {
 	minutes := 5 * time.Minute
 	spec := packages(t, "a@1.0")
 	o := lifecycle.Observation{
-		Wanted: lifecycle.Wanted{Packages: spec}, Permit: new(permit), ConfigReady: map[string]bool{"a": true}, Generation: generation, Now: now,
-		Node: lifecycle.Node{Ready: true, BootID: "b1"}, Record: record.Node{Packages: entries(t, "a@1.0 apply:in_progress", lifecycle.Wanted{Packages: spec})},
+		Wanted: lifecycle.Wanted{Packages: spec}, Permit: new(permit), ConfigReady: map[string]bool{"a": true},
+		Generation: generation, Now: now,
+		Node:   lifecycle.Node{Ready: true, BootID: "b1"},
+		Record: record.Node{Packages: entries(t, "a@1.0 apply:in_progress", lifecycle.Wanted{Packages: spec})},
 	}
 	start := lifecycle.Start{Package: "a", Version: "1.0", Stage: "apply", Run: "r1"}
 	var since metav1.Time
@@ -27,14 +29,16 @@ func TestReject(t *testing.T) {
 		before := o.Record.Packages["a|1.0"]
 		n, change := lifecycle.Reject(o.Record, start, "exceeded quota", o.Now)
 		e := n.Packages["a|1.0"]
-		if e.Rejected != int32(i+1) || e.Reason != v1alpha1.ReasonPodRejected || e.Message != "exceeded quota" || n.Status != "erroring" || e.Run != "r1" {
+		if e.Rejected != int32(i+1) || e.Reason != v1alpha1.ReasonPodRejected || e.Message != "exceeded quota" ||
+			n.Status != "erroring" || e.Run != "r1" {
 			t.Errorf("refusal %d: status %s, entry %+v", i, n.Status, e)
 		}
 		if i == 0 {
 			since = e.Since
 		}
 		if !e.Since.Equal(&since) || e.RejectedAt.Before(&since) || i > 0 && !e.RejectedAt.After(before.RejectedAt.Time) {
-			t.Errorf("refusal %d: since %s, first %s, last attempt %s after %s", i, e.Since, since, e.RejectedAt, before.RejectedAt)
+			t.Errorf("refusal %d: since %s, first %s, last attempt %s after %s", i, e.Since, since, e.RejectedAt,
+				before.RejectedAt)
 		}
 		if i > 5 {
 			if change != nil {
@@ -63,14 +67,28 @@ func TestRejectedThenCreated(t *testing.T) {
 		{"it runs", "a@1.0", "a@1.0 apply:in_progress", "a@1.0 apply running"},
 		{"it fails", "a@1.0", "a@1.0 apply:in_progress", "a@1.0 apply failing restarts=1 reason=StepFailed"},
 		{"it is lost", "a@1.0", "a@1.0 apply:in_progress", "a@1.0 apply lost reason=Evicted"},
-		{"an interrupt runs", "a@1.0!service(x)", "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", "a@1.0 interrupt running"},
-		{"an interrupt is lost", "a@1.0!service(x)", "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", "a@1.0 interrupt lost reason=Evicted"},
-		{"a reboot runs", "a@1.0!reboot", "a@1.0 interrupt:in_progress interrupt=reboot boot=b1", "a@1.0 interrupt running created=-1m"},
-		{"an interrupt was taken back and begins anew", "a@1.0!service(x)", "a@1.0 interrupt:skipped interrupt=service(x) boot=b1", ""},
+		{
+			"an interrupt runs", "a@1.0 interrupt=service(x)", "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
+			"a@1.0 interrupt running",
+		},
+		{
+			"an interrupt is lost", "a@1.0 interrupt=service(x)", "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
+			"a@1.0 interrupt lost reason=Evicted",
+		},
+		{
+			"a reboot runs", "a@1.0 interrupt=reboot", "a@1.0 interrupt:in_progress interrupt=reboot boot=b1",
+			"a@1.0 interrupt running created=-1m",
+		},
+		{
+			"an interrupt was suspended and begins anew", "a@1.0 interrupt=service(x)",
+			"a@1.0 interrupt:skipped interrupt=service(x) boot=b1", "",
+		},
 	} {
 		o := observation(t, row{spec: c.spec, node: c.node, gate: "ours clear"})
 		before := o.Record.Packages["a|1.0"]
-		o.Record, _ = lifecycle.Reject(o.Record, lifecycle.Start{Package: "a", Version: "1.0", Stage: before.Stage, Run: "r1"}, "exceeded quota", now.Add(-time.Minute))
+		o.Record, _ = lifecycle.Reject(o.Record,
+			lifecycle.Start{Package: "a", Version: "1.0", Stage: before.Stage, Run: "r1"}, "exceeded quota",
+			now.Add(-time.Minute))
 		if before.State == v1alpha1.StateSkipped {
 			e := o.Record.Packages["a|1.0"]
 			e.State = before.State

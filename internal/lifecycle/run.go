@@ -11,11 +11,12 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/version"
 )
 
 const (
-	// startGrace is how long a container may fail to start (image pull, missing Secret) before it is an error, and how long
-	// none may have started before people are told.
+	// startGrace is how long a container may fail to start (image pull, missing Secret) before it is an error, and how
+	// long none may have started before people are told.
 	startGrace = time.Minute
 	// A lost pod is replaced after backoffBase, doubled with each loss up to backoffMax.
 	backoffBase = 10 * time.Second
@@ -24,7 +25,7 @@ const (
 
 // watch brings a stage that has begun up to date with its pod. True when the stage is complete.
 func (p *pass) watch(u unit, e record.Entry) bool {
-	if isInterrupt(e.Stage) {
+	if record.IsInterrupt(e.Stage) {
 		p.remainsExhausted(e)
 		return false // watchInterrupt has seen to one in flight
 	}
@@ -45,7 +46,7 @@ func (p *pass) watch(u unit, e record.Entry) bool {
 	case pod.Terminating:
 		p.waitForEnd(e, pod)
 	case pod.Hash != u.pkg.Hash:
-		// What runs is not what the spec asks for any more. The replacement follows when this pod is gone.
+		// What runs is not what the spec asks for any more. The replacement follows when this pod has ended.
 		p.out.take(Step{Delete: &pod})
 		p.restart(&e, u.pkg)
 	case p.Hold != nil && pod.idle():
@@ -61,8 +62,8 @@ func (pod Pod) idle() bool {
 	return pod.Outcome == Failing && !pod.Retrying || pod.Outcome == Stuck
 }
 
-// holdBack removes a pod that fails while something holds the node back: a stage that runs may end, but nothing is tried
-// again. The entry keeps its failure, and continues with it when the hold is over.
+// holdBack removes a pod that fails while something holds the node back: a stage that runs may end, but nothing is
+// retried. The entry keeps its failure, and continues with it when the hold is over.
 func (p *pass) holdBack(e record.Entry, pod Pod) {
 	if pod.Outcome == Failing {
 		p.failWith(&e, pod.Reason, pod.Message, max(e.Restarts, pod.Restarts))
@@ -73,13 +74,14 @@ func (p *pass) holdBack(e record.Entry, pod Pod) {
 
 // waitForEnd waits for a pod that is being deleted; overdueEnd tells of one that does not end.
 func (p *pass) waitForEnd(e record.Entry, pod Pod) {
-	p.wait(newWait(e.Name, v1alpha1.ReasonWaitingForPodToEnd, fmt.Sprintf("pod %s is being deleted; it is replaced when it has ended", pod.Name)))
+	p.wait(newWait(e.Name, v1alpha1.ReasonWaitingForPodToEnd, fmt.Sprintf(
+		"pod %s is being deleted; it is replaced when it has ended", pod.Name)))
 }
 
 // podOf finds the pod of the entry's run.
 func (p *pass) podOf(e record.Entry) (Pod, bool) {
 	for _, pod := range p.Pods {
-		if pod.Package == e.Name && pod.Stage == e.Stage && pod.Run == e.Run && sameVersion(pod.Version, e.Version) {
+		if pod.Package == e.Name && pod.Stage == e.Stage && pod.Run == e.Run && version.Same(pod.Version, e.Version) {
 			return pod, true
 		}
 	}
@@ -92,11 +94,12 @@ func (p *pass) resume(u unit, e record.Entry) {
 	if p.remainsExhausted(e) || p.Hold == nil && !p.waited(e) || !p.openAgain(u) {
 		return
 	}
-	if exhausted(e) || e.Run == "" || e.Hash != u.pkg.Hash && e.Hash != "" || len(record.ChangedKeys(e.Config, u.pkg.Config)) > 0 {
+	if exhausted(e) || e.Run == "" || e.Hash != u.pkg.Hash && e.Hash != "" ||
+		len(record.ChangedKeys(e.Config, u.pkg.Config)) > 0 {
 		p.restart(&e, u.pkg)
 	}
 	if e.Reason != v1alpha1.ReasonPodRejected { // that is over when there is a pod
-		p.recovered(&e) // tried again, and so at work until it fails again
+		p.recovered(&e) // retried, and so in progress until it fails again
 	}
 	if e.Definition != u.pkg.Definition {
 		e.Definition = u.pkg.Definition
@@ -105,8 +108,9 @@ func (p *pass) resume(u unit, e record.Entry) {
 	p.start(e)
 }
 
-// restart begins the same stage again, with the spec as it is now. A changed configMap sends a package that was past its
-// config stage back to it. To uninstall the package what ran last counts, so the definition stays until there is a pod.
+// restart begins the same stage again, with the spec as it is now. A changed configMap sends a package that was past
+// its config stage back to it. To uninstall the package what ran last counts, so the definition stays until there is a
+// pod.
 func (p *pass) restart(e *record.Entry, pkg Package) {
 	if configChanged(pkg, *e) {
 		keys := record.ChangedKeys(e.Config, pkg.Config)
@@ -136,7 +140,7 @@ func (p *pass) begin(u unit, last record.Entry, stage v1alpha1.Stage) record.Ent
 
 func (p *pass) start(e record.Entry) {
 	s := Start{Package: e.Name, Version: e.Version, Stage: e.Stage, Run: e.Run, Generation: e.Generation}
-	if isInterrupt(e.Stage) {
+	if record.IsInterrupt(e.Stage) {
 		s.Interrupt, s.BootID = e.Interrupt, e.BootID
 		if s.InterruptRun = e.Run; p.out.InFlight != nil && p.out.InFlight.Run != "" {
 			s.InterruptRun = p.out.InFlight.Run
@@ -177,7 +181,7 @@ func (p *pass) judge(e *record.Entry, pkg Package, pod Pod) {
 	case Lost:
 		p.lost(e, pkg, pod)
 	case Stuck:
-		pod.Message = p.gone(*e, pkg, pod)
+		pod.Message = p.explainPull(*e, pkg, pod)
 		p.stuck(e, pod)
 	default:
 		p.recovered(e)
@@ -194,7 +198,8 @@ func (p *pass) recovered(e *record.Entry) {
 	}
 }
 
-// lost ends the run of a pod that ended without a result, so that the loss counts once; resume makes another after a pause.
+// lost ends the run of a pod that ended without a result, so that the loss counts once; resume makes another after a
+// pause.
 func (p *pass) lost(e *record.Entry, pkg Package, pod Pod) {
 	if p.overRetries(e, pkg, pod, e.Restarts) {
 		return
@@ -215,12 +220,15 @@ func (p *pass) starting(e *record.Entry, pod Pod) {
 		p.out.lookAgain(left)
 		return
 	}
-	p.waitNode(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf("pod %s has not started: %s: %s", pod.Name, pod.Reason, pod.Message)))
+	p.waitNode(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf(
+		"pod %s has not started: %s: %s; kubectl describe pod -n %s %s", pod.Name, pod.Reason, pod.Message, pod.Namespace,
+		pod.Name)))
 }
 
 func (p *pass) stuck(e *record.Entry, pod Pod) {
 	if left := pod.Created.Add(startGrace).Sub(p.Now); left > 0 {
-		p.wait(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf("%s: %s", pod.Reason, pod.Message)))
+		p.wait(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf(
+			"pod %s has not started: %s: %s", pod.Name, pod.Reason, pod.Message)))
 		p.out.lookAgain(left)
 		return
 	}
@@ -259,7 +267,8 @@ func (p *pass) waited(e record.Entry) bool {
 	if left <= 0 {
 		return true
 	}
-	p.wait(newWait(e.Name, v1alpha1.ReasonBackingOff, fmt.Sprintf("the pod of stage %s is created again after %s: %s", e.Stage, pause, e.Message)))
+	p.wait(newWait(e.Name, v1alpha1.ReasonBackingOff, fmt.Sprintf(
+		"the pod of stage %s is created again after a pause of %s: %s", e.Stage, pause, e.Message)))
 	p.out.lookAgain(left)
 	return false
 }

@@ -1,7 +1,5 @@
 package lifecycle_test
 
-import "strings"
-
 var runTables = []group{
 	{"failures", failures},
 	{"pods", strayPods},
@@ -13,7 +11,7 @@ var runTables = []group{
 	{"ignored", heldPods("ignored", "NodeIgnored", "blocked", "; returned")},
 }
 
-// failures: specification 5.3, row 2, and design 7, image pull errors.
+// failures: a stage fails, or its image cannot be pulled.
 var failures = []row{
 	{
 		name: "a step fails for the first time",
@@ -22,22 +20,26 @@ var failures = []row{
 	},
 	{
 		name: "it fails again: since when stays",
-		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed", pods: "a@1.0 apply failing restarts=2 reason=StepFailed",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed",
+		pods: "a@1.0 apply failing restarts=2 reason=StepFailed",
 		want: "a@1.0 apply:erroring run=r1 restarts=2 since=-1h0m0s reason=StepFailed; is erroring",
 	},
 	{
 		name: "it fails for another reason",
-		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed", pods: "a@1.0 apply failing restarts=1 reason=OOMKilled",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed",
+		pods: "a@1.0 apply failing restarts=1 reason=OOMKilled",
 		want: "a@1.0 apply:erroring run=r1 restarts=1 since=-1h0m0s reason=OOMKilled; is erroring",
 	},
 	{
 		name: "nothing new: nothing is written",
-		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=2 reason=StepFailed", pods: "a@1.0 apply failing restarts=2 reason=StepFailed",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=2 reason=StepFailed",
+		pods: "a@1.0 apply failing restarts=2 reason=StepFailed",
 		want: "is erroring",
 	},
 	{
 		name: "the count of attempts never goes down",
-		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=3 reason=StepFailed", pods: "a@1.0 apply failing restarts=2 reason=StepFailed",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=3 reason=StepFailed",
+		pods: "a@1.0 apply failing restarts=2 reason=StepFailed",
 		want: "is erroring",
 	},
 	{
@@ -68,17 +70,19 @@ var failures = []row{
 	},
 	{
 		name: "its cause is told already, and the kubelet says only that it tries again: nothing is written",
-		spec: "a@1.0", node: "a@1.0 apply:erroring reason=ImagePullBackOff", pods: "a@1.0 apply stuck repeats=ImagePullBackOff",
+		spec: "a@1.0", node: "a@1.0 apply:erroring reason=ImagePullBackOff",
+		pods: "a@1.0 apply stuck repeats=ImagePullBackOff",
 		want: "is erroring",
 	},
 	{
-		name: "nobody told the cause so far: that it is tried again is all there is",
+		name: "nobody told the cause so far: that it is retried is all there is",
 		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply stuck repeats=ImagePullBackOff",
 		want: "a@1.0 apply:erroring run=r1 reason=ImagePullBackOff; is erroring",
 	},
 	{
 		name: "another failure was told: that the image cannot be pulled is news",
-		spec: "a@1.0", node: "a@1.0 apply:erroring reason=CreateContainerConfigError", pods: "a@1.0 apply stuck repeats=ImagePullBackOff",
+		spec: "a@1.0", node: "a@1.0 apply:erroring reason=CreateContainerConfigError",
+		pods: "a@1.0 apply stuck repeats=ImagePullBackOff",
 		want: "a@1.0 apply:erroring run=r1 since=-1h0m0s reason=ImagePullBackOff; is erroring",
 	},
 	{
@@ -104,7 +108,8 @@ var failures = []row{
 	},
 	{
 		name: "lost and ending: it is not counted twice",
-		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 since=0s reason=Evicted", pods: "a@1.0 apply lost terminating reason=Evicted",
+		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 since=0s reason=Evicted",
+		pods: "a@1.0 apply lost terminating reason=Evicted",
 		want: "wait a WaitingForPodToEnd; is erroring",
 	},
 	{
@@ -197,7 +202,7 @@ var strayPods = []row{
 		want: "delete b-apply; is complete",
 	},
 	{
-		name: "a pod of a package that left the spec ends: the node is at work until it has",
+		name: "a pod of a package that left the spec ends: the node is in progress until it has",
 		spec: "a@1.0", node: "a@1.0 config:complete; b@1.0 apply:in_progress", pods: "b@1.0 apply running terminating",
 		want: "is complete",
 	},
@@ -213,7 +218,7 @@ var strayPods = []row{
 	},
 	{
 		name: "an entry without a run, of another operator, whose pod is still there",
-		spec: "a@1.0", node: "a@1.0 apply:in_progress run=", pods: "a@1.0 apply running run= #",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress run=", pods: "a@1.0 apply running run= hash=",
 		want: "a@1.0 apply:in_progress run=now; delete a-apply; is in_progress",
 	},
 }
@@ -222,42 +227,44 @@ var strayPods = []row{
 var edits = []row{
 	{
 		name: "while a step runs: the pod is replaced when it is gone",
-		spec: "a@1.0#2", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running",
+		spec: "a@1.0 hash=2", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running",
 		want: "a@1.0 apply:in_progress run=now; delete a-apply; is in_progress",
 	},
 	{
 		name: "the pod before the edit ends",
-		spec: "a@1.0#2", node: "a@1.0 apply:in_progress run=r2 hash=2", pods: "a@1.0 apply running terminating",
+		spec: "a@1.0 hash=2", node: "a@1.0 apply:in_progress run=r2 hash=2", pods: "a@1.0 apply running terminating",
 		want: "wait a WaitingForPodToEnd; is in_progress",
 	},
 	{
 		name: "the pod before the edit is gone",
-		spec: "a@1.0#2", node: "a@1.0 apply:in_progress run=r2 hash=2",
+		spec: "a@1.0 hash=2", node: "a@1.0 apply:in_progress run=r2 hash=2",
 		want: "start a apply; is in_progress",
 	},
 	{
 		name: "while a step fails: a fresh start, the errors are forgotten",
-		spec: "a@1.0#2", node: "a@1.0 apply:erroring restarts=4 reason=StepFailed", pods: "a@1.0 apply failing restarts=4 reason=StepFailed",
+		spec: "a@1.0 hash=2", node: "a@1.0 apply:erroring restarts=4 reason=StepFailed",
+		pods: "a@1.0 apply failing restarts=4 reason=StepFailed",
 		want: "a@1.0 apply:in_progress run=now; delete a-apply; is in_progress",
 	},
 	{
 		name: "while an image cannot be pulled",
-		spec: "a@1.0#2", node: "a@1.0 apply:erroring reason=ImagePullBackOff", pods: "a@1.0 apply stuck reason=ImagePullBackOff",
+		spec: "a@1.0 hash=2", node: "a@1.0 apply:erroring reason=ImagePullBackOff",
+		pods: "a@1.0 apply stuck reason=ImagePullBackOff",
 		want: "a@1.0 apply:in_progress run=now; delete a-apply; is in_progress",
 	},
 	{
 		name: "when a step is done already, it counts",
-		spec: "a@1.0#2", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply done",
+		spec: "a@1.0 hash=2", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply done",
 		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; delete a-apply; start a config; is in_progress",
 	},
 	{
 		name: "when the package is complete: nothing runs again",
-		spec: "a@1.0#2", node: "a@1.0 config:complete", gate: "acknowledged",
+		spec: "a@1.0 hash=2", node: "a@1.0 config:complete", gate: "acknowledged",
 		want: "is complete",
 	},
 	{
 		name: "two edits within a second: the runs differ",
-		spec: "a@1.0#3", node: "a@1.0 apply:in_progress run=now", pods: "a@1.0 apply running run=now #2",
+		spec: "a@1.0 hash=3", node: "a@1.0 apply:in_progress run=now", pods: "a@1.0 apply running run=now hash=2",
 		want: "a@1.0 apply:in_progress run=now!; delete a-apply; is in_progress",
 	},
 	{
@@ -266,13 +273,13 @@ var edits = []row{
 		want: "is complete",
 	},
 	{
-		name: "the package is removed while it works: its pod goes, then the permit",
+		name: "the package is removed while it works: its pod is deleted, then the permit",
 		node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running",
 		want: "delete a-apply; is complete",
 	},
 	{
 		name: "an edit while the node is held: what no longer fits is stopped, nothing starts",
-		spec: "a@1.0#2", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running", gate: "paused",
+		spec: "a@1.0 hash=2", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running", gate: "paused",
 		want: "a@1.0 apply:in_progress run=now; delete a-apply; wait Paused; is paused",
 	},
 }
@@ -280,43 +287,49 @@ var edits = []row{
 // losses count once each.
 var losses = []row{
 	{
-		name: "B1 lost: that run is over",
-		spec: "a@1.0~retries=3", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply lost reason=Evicted",
+		name: "lost: that run is over",
+		spec: "a@1.0 retries=3", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply lost reason=Evicted",
 		want: "a@1.0 apply:erroring run=now restarts=1 reason=Evicted; delete a-apply; is erroring",
 	},
 	{
-		name: "B1 seen again: it is not counted again",
-		spec: "a@1.0~retries=3", node: "a@1.0 apply:erroring run=now restarts=1 since=0s reason=Evicted", pods: "a@1.0 apply lost reason=Evicted",
+		name: "seen again: it is not counted again",
+		spec: "a@1.0 retries=3", node: "a@1.0 apply:erroring run=now restarts=1 since=0s reason=Evicted",
+		pods: "a@1.0 apply lost reason=Evicted",
 		want: "delete a-apply; wait a BackingOff; again 10s; is erroring",
 	},
 	{
-		name: "B1 seen again while it ends",
-		spec: "a@1.0~retries=3", node: "a@1.0 apply:erroring run=now restarts=1 since=0s reason=Evicted", pods: "a@1.0 apply lost terminating reason=Evicted",
+		name: "seen again while it ends",
+		spec: "a@1.0 retries=3", node: "a@1.0 apply:erroring run=now restarts=1 since=0s reason=Evicted",
+		pods: "a@1.0 apply lost terminating reason=Evicted",
 		want: "wait a BackingOff; again 10s; is erroring",
 	},
 	{
-		name: "B1 seen again after the pause: its replacement waits for it",
-		spec: "a@1.0~retries=3", node: "a@1.0 apply:erroring run=now restarts=1 since=-10s reason=Evicted", pods: "a@1.0 apply lost terminating reason=Evicted",
+		name: "seen again after the pause: its replacement waits for it",
+		spec: "a@1.0 retries=3", node: "a@1.0 apply:erroring run=now restarts=1 since=-10s reason=Evicted",
+		pods: "a@1.0 apply lost terminating reason=Evicted",
 		want: "wait a WaitingForPodToEnd; is erroring",
 	},
 	{
-		name: "B1 its replacement is lost: that counts",
-		spec: "a@1.0~retries=3", node: "a@1.0 apply:in_progress run=now restarts=1", pods: "a@1.0 apply lost run=now reason=Evicted",
+		name: "its replacement is lost: that counts",
+		spec: "a@1.0 retries=3", node: "a@1.0 apply:in_progress run=now restarts=1",
+		pods: "a@1.0 apply lost run=now reason=Evicted",
 		want: "a@1.0 apply:erroring run=now! restarts=2 reason=Evicted; delete a-apply; is erroring",
 	},
 	{
-		name: "B1 as often as maxRetries allows: exhausted",
-		spec: "a@1.0~retries=1", node: "a@1.0 apply:in_progress run=now restarts=1", pods: "a@1.0 apply lost run=now reason=Evicted",
+		name: "as often as maxRetries allows: exhausted",
+		spec: "a@1.0 retries=1", node: "a@1.0 apply:in_progress run=now restarts=1",
+		pods: "a@1.0 apply lost run=now reason=Evicted",
 		want: "a@1.0 apply:erroring run=now restarts=1 reason=RetriesExhausted; delete a-apply; is erroring",
 	},
 	{
-		name: "B1 of an interrupt, seen again: it is not counted again",
-		spec: "a@1.0!service(x)~retries=3", node: "a@1.0 interrupt:erroring run=now restarts=1 since=0s reason=Evicted interrupt=service(x) boot=b1",
+		name: "of an interrupt, seen again: it is not counted again",
+		spec: "a@1.0 interrupt=service(x) retries=3",
+		node: "a@1.0 interrupt:erroring run=now restarts=1 since=0s reason=Evicted interrupt=service(x) boot=b1",
 		pods: "a@1.0 interrupt lost reason=Evicted", gate: "ours clear",
 		want: "delete a-interrupt; wait a BackingOff; again 10s; is erroring",
 	},
 	{
-		name: "B11 the node's shutdown is a loss to any stage",
+		name: "the node's shutdown is a loss to any stage",
 		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply lost shutdown reason=Terminated",
 		want: "a@1.0 apply:erroring run=now restarts=1 reason=Terminated; delete a-apply; is erroring",
 	},
@@ -325,153 +338,37 @@ var losses = []row{
 // slowStarts: nothing refuses the pod, and nothing of it runs either.
 var slowStarts = []row{
 	{
-		name: "B9 no container has started yet: one minute of patience",
+		name: "no container has started yet: one minute of patience",
 		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=-10s reason=ContainerCreating",
 		want: "again 50s; is in_progress",
 	},
 	{
-		name: "B9 no container has started for a minute: it is told, and is no failure",
+		name: "no container has started for a minute: it is told, and is no failure",
 		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=-1m reason=ContainerCreating",
 		want: "wait a PodCannotStart; tell PodCannotStart; is in_progress",
 	},
 	{
-		name: "B9 no container has started for a minute: since when stays",
-		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=-5m reason=ContainerCreating", gate: "told=PodCannotStart/-4m",
+		name: "no container has started for a minute: since when stays",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=-5m reason=ContainerCreating",
+		gate: "told=PodCannotStart/-4m",
 		want: "wait a PodCannotStart; tell PodCannotStart since=-4m0s; is in_progress",
 	},
 	{
-		name: "B9 it has started: nothing is told any more",
-		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=-5m", gate: "told=PodCannotStart/-4m",
+		name: "it has started: nothing is told any more",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=-5m",
+		gate: "told=PodCannotStart/-4m",
 		want: "again 25m0s; is in_progress",
 	},
 	{
-		name: "B9 of an interrupt",
-		spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt running created=-1m reason=PodInitializing", gate: "ours",
+		name: "of an interrupt",
+		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
+		pods: "a@1.0 interrupt running created=-1m reason=PodInitializing", gate: "ours",
 		want: "wait a PodCannotStart; tell PodCannotStart; is in_progress",
 	},
 	{
-		name: "B9 while the node is paused",
-		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=-1m reason=ContainerCreating", gate: "paused",
+		name: "while the node is paused",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=-1m reason=ContainerCreating",
+		gate: "paused",
 		want: "wait a PodCannotStart; wait Paused; tell PodCannotStart; is paused",
 	},
-}
-
-// heldPods: on a node that is held what runs comes to its end, and nothing is tried again.
-func heldPods(gate, reason, status, back string) []row {
-	uncordon := ""
-	if back != "" {
-		uncordon = "disown cordon; uncordon; "
-	}
-	rows := []row{
-		{
-			name: "a step fails: it is not tried again",
-			spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply failing restarts=1 reason=StepFailed", gate: "GATE",
-			want: "a@1.0 apply:erroring run=r1 restarts=1 reason=StepFailed; delete a-apply; wait a WaitingForPodToEnd; wait REASON; is STATUS",
-		},
-		{
-			name: "a step failed before: it is not tried again",
-			spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed", pods: "a@1.0 apply failing restarts=1 reason=StepFailed", gate: "GATE",
-			want: "delete a-apply; wait a WaitingForPodToEnd; wait REASON; is STATUS",
-		},
-		{
-			name: "its pod ends",
-			spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed", pods: "a@1.0 apply failing terminating restarts=1 reason=StepFailed", gate: "GATE",
-			want: "wait a WaitingForPodToEnd; wait REASON; is STATUS",
-		},
-		{
-			name: "its pod is gone: the failure is remembered",
-			spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed", gate: "GATE",
-			want: "wait REASON; tell REASON; is STATUSBACK",
-		},
-		{
-			name: "a container cannot be started: it is not tried again",
-			spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply stuck reason=ImagePullBackOff", gate: "GATE",
-			want: "delete a-apply; wait a WaitingForPodToEnd; wait REASON; is STATUS",
-		},
-		{
-			name: "a retry runs already: it comes to its end",
-			spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed", pods: "a@1.0 apply failing retrying restarts=1 reason=StepFailed", gate: "GATE",
-			want: "wait REASON; is STATUS",
-		},
-		{
-			name: "a step runs: it comes to its end",
-			spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running", gate: "GATE",
-			want: "wait REASON; is STATUS",
-		},
-		{
-			name: "a step has got over its failure: it comes to its end",
-			spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed", pods: "a@1.0 apply running restarts=1", gate: "GATE",
-			want: "a@1.0 apply:in_progress run=r1 restarts=1; wait REASON; is STATUS",
-		},
-		{
-			name: "a step is done",
-			spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed", pods: "a@1.0 apply done restarts=1", gate: "GATE",
-			want: "a@1.0 apply:complete run=r1 restarts=1; delete a-apply; wait REASON; tell REASON; is STATUSBACK",
-		},
-		{
-			name: "a pod is lost: it is not made again",
-			spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply lost reason=Evicted", gate: "GATE",
-			want: "a@1.0 apply:erroring run=now restarts=1 reason=Evicted; delete a-apply; wait REASON; is STATUS",
-		},
-		{
-			name: "an interrupt fails: it is not tried again",
-			spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed", gate: "ours GATE",
-			want: "a@1.0 interrupt:skipped run=r1 by service(x) boot=b1; delete a-interrupt; wait a WaitingForPodToEnd; wait REASON; is STATUS",
-			also: "in flight service(x) of a|1.0 boot=b1 run=r1",
-		},
-		{
-			name: "an interrupt cannot be started: it is not tried again",
-			spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt stuck reason=ImagePullBackOff", gate: "ours GATE",
-			want: "a@1.0 interrupt:skipped run=r1 by service(x) boot=b1; delete a-interrupt; wait a WaitingForPodToEnd; wait REASON; is STATUS",
-			also: "in flight service(x) of a|1.0 boot=b1 run=r1",
-		},
-		{
-			name: "a retry of an interrupt runs already: it comes to its end",
-			spec: "a@1.0!service(x)", node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
-			pods: "a@1.0 interrupt failing retrying restarts=1 reason=StepFailed", gate: "ours GATE",
-			want: "wait REASON; is STATUS",
-			also: "in flight service(x) of a|1.0 boot=b1 run=r1",
-		},
-		{
-			name: "an interrupt runs: it comes to its end",
-			spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt running", gate: "ours GATE",
-			want: "wait REASON; is STATUS",
-			also: "in flight service(x) of a|1.0 boot=b1 run=r1",
-		},
-		{
-			name: "an interrupt is lost",
-			spec: "a@1.0!service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 interrupt lost reason=Evicted", gate: "ours GATE",
-			want: "a@1.0 interrupt:skipped run=r1 by service(x) boot=b1; delete a-interrupt; wait a WaitingForPodToEnd; wait REASON; is STATUS",
-			also: "nothing in flight",
-		},
-		{
-			name: "a reboot fails: it is not tried again",
-			spec: "a@1.0!reboot", node: rebooting, pods: "a@1.0 interrupt failing run=now exit=1 restarts=1 reason=StepFailed", gate: "ours GATE",
-			want: "a@1.0 interrupt:skipped run=now by reboot boot=b1; delete a-interrupt; wait a WaitingForPodToEnd; wait REASON; is STATUS",
-			also: "in flight reboot of a|1.0 boot=b1 run=now",
-		},
-		{
-			name: "a reboot is under way: it comes to its end",
-			spec: "a@1.0!reboot", node: rebooting,
-			pods: "a@1.0 interrupt failing run=now exit=137 restarts=1 reason=StepFailed", gate: "ours GATE",
-			want: "wait a WaitingForReboot; wait REASON; tell WaitingForReboot; again 20m0s; is STATUS",
-			also: "in flight reboot of a|1.0 boot=b1 run=now",
-		},
-		{
-			name: "a reboot that was held comes late: it counts",
-			spec: "a@1.0!reboot", node: "a@1.0 interrupt:skipped interrupt=reboot boot=b1", gate: "ours boot=b2 GATE",
-			want: "a@1.0 interrupt:complete run=r1; UNCORDONwait REASON; tell REASON; is STATUSBACK",
-			also: "nothing in flight",
-		},
-		{
-			name: "an uninstall fails: it is not tried again",
-			spec: "a@1.0^on,apply", node: "a@1.0 uninstall:erroring restarts=1 reason=StepFailed", pods: "a@1.0 uninstall failing restarts=1 reason=StepFailed", gate: "GATE",
-			want: "delete a-uninstall; wait a WaitingForPodToEnd; wait REASON; is STATUS",
-		},
-	}
-	r := strings.NewReplacer("GATE", gate, "REASON", reason, "STATUS", status, "BACK", back, "UNCORDON", uncordon)
-	for i := range rows {
-		rows[i].gate, rows[i].want = r.Replace(rows[i].gate), r.Replace(rows[i].want)
-	}
-	return rows
 }

@@ -17,13 +17,14 @@ func (p *pass) outOfTurn(name string) (turn string, out bool) {
 }
 
 // turn is the package that works now when packages work one at a time: the one that has begun, else the first by name
-// whose dependencies are complete. One that has begun lets its dependencies go first when they have work again, and has the
-// turn when nobody else can use it: it may owe an interrupt, which asks for no dependency, and says what it waits for.
+// whose dependencies are complete. One that has begun lets its dependencies go first when they have work again, and has
+// the turn when nobody else can use it: its interrupt may be pending, which asks for no dependency, and says what it
+// waits for.
 func (p *pass) turn() string {
 	if e, running := p.interruptOwner(); running {
 		return e.Name
 	}
-	if name := p.leavesFirst(); name != "" {
+	if name := p.firstRemoval(); name != "" {
 		return name
 	}
 	var first, begun string
@@ -49,14 +50,14 @@ func (p *pass) turn() string {
 	return cmp.Or(first, begun)
 }
 
-// leavesFirst is the package whose turn it is to be undone: the one that has begun, else the first by name that nothing
-// is built on. Packages that go come before those that come.
-func (p *pass) leavesFirst() string {
+// firstRemoval is the package whose turn it is to be uninstalled: the one that has begun, else the first by name that
+// no other depends on. Removals come before installs.
+func (p *pass) firstRemoval() string {
 	var first string
-	for _, key := range sortedKeys(p.leaving) {
+	for _, key := range sortedKeys(p.removals) {
 		e, recorded := p.out.Record.Packages[key]
 		switch {
-		case !recorded || p.leaving[key].Missing:
+		case !recorded || p.removals[key].Missing:
 		case p.uninstallingNow(e):
 			return e.Name
 		case first == "" || p.dependsOn(e.Name, first):
@@ -66,9 +67,9 @@ func (p *pass) leavesFirst() string {
 	return first
 }
 
-// uninstallingNow reports whether the uninstall of a package has begun and goes on: without a pod, one lets what is built on it
-// go first, which may have become due later.
+// uninstallingNow reports whether the uninstall of a package has begun and continues: without a pod, one waits for the
+// uninstall of what depends on it, which may have been asked for later.
 func (p *pass) uninstallingNow(e record.Entry) bool {
 	_, waits := p.dependent(e)
-	return uninstalling(e) && (!waits || p.hasPod(e.Name))
+	return record.IsUninstall(e.Stage) && (!waits || p.hasPod(e.Name))
 }

@@ -20,7 +20,8 @@ func (s *simulated) settle() {
 // finish lets everything succeed from now on, until there is nothing more to do.
 func (s *simulated) finish(over func() bool) {
 	s.hold = nil
-	// Per package: an old pod to get rid of, a backoff, six stages and their passes with a drain; and the permit's way round.
+	// Per package: an old pod to get rid of, a backoff, six stages and their passes with a drain; and the permit's way
+	// round.
 	rounds := 25*(len(s.spec)+len(s.record().Packages)) + 25
 	for range rounds {
 		s.grant()
@@ -38,7 +39,8 @@ func (s *simulated) finish(over func() bool) {
 		}
 		s.now = s.now.Add(6 * time.Minute)
 	}
-	s.t.Fatalf("not complete after %d passes: spec %+v, record %+v, pods %v, permit %v", rounds, s.spec, s.record(), s.live(), s.permit)
+	s.t.Fatalf("not complete after %d passes: spec %+v, record %+v, pods %v, permit %v", rounds, s.spec, s.record(),
+		s.live(), s.permit)
 }
 
 func (s *simulated) demandFreshState() {
@@ -47,15 +49,16 @@ func (s *simulated) demandFreshState() {
 		s.t.Fatalf("the node is %s", n.Status)
 	}
 	if n.Cordoned || s.host.unschedulable != s.host.foreignCordon {
-		s.t.Fatalf("the node is complete, but is unschedulable: %t, by somebody else: %t, by us: %t", s.host.unschedulable, s.host.foreignCordon, n.Cordoned)
+		s.t.Fatalf("the node is complete, but is unschedulable: %t, by somebody else: %t, by us: %t", s.host.unschedulable,
+			s.host.foreignCordon, n.Cordoned)
 	}
-	s.demandUndone(n)
+	s.demandUninstalled(n)
 	for name, pkg := range s.spec {
 		if applies(pkg) {
 			continue
 		}
 		key := record.Key(name, pkg.Version)
-		if s.owing[key] {
+		if s.interruptPending[key] {
 			s.t.Fatalf("%s is complete, but its interrupt never took place", key)
 		}
 		if s.installed[name] != pkg.Version {

@@ -10,20 +10,24 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 )
 
-// kinds are the interrupts that a package of the model may have. They stay as they are while versions and config change.
-var kinds = []string{"", "!reboot", "!service(x)", "!noop", "?k:reboot", "?*:service(x)"}
+// kinds are the interrupts that a package of the model may have. They stay as they are while versions and config
+// change.
+var kinds = []string{
+	"", " interrupt=reboot", " interrupt=service(x)", " interrupt=noop", " on:k=reboot", " on:*=service(x)",
+}
 
 // specs draws specs, one after the other.
 type specs struct {
 	a, b                       int
 	interruptOfA, interruptOfB string
-	// undo lets packages leave.
-	undo bool
+	// uninstall lets packages leave.
+	removals bool
 }
 
 func newSpecs(t *rapid.T) *specs {
 	return &specs{
-		interruptOfA: rapid.SampledFrom(kinds).Draw(t, "interrupt of a"), interruptOfB: rapid.SampledFrom(kinds).Draw(t, "interrupt of b"),
+		interruptOfA: rapid.SampledFrom(kinds).Draw(t, "interrupt of a"),
+		interruptOfB: rapid.SampledFrom(kinds).Draw(t, "interrupt of b"),
 	}
 }
 
@@ -33,25 +37,27 @@ func (v *specs) draw(t *rapid.T) lifecycle.Packages {
 	a := fmt.Sprintf("a@1.%d", v.a)
 	hash := rapid.IntRange(1, 2).Draw(t, "hash")
 	smallest := 0
-	if v.undo {
+	if v.removals {
 		smallest = -2
 	}
 	shape := rapid.IntRange(smallest, 2).Draw(t, "shape")
 	var list []string
 	if shape >= 0 {
-		list = append(list, fmt.Sprintf("%s#%d{k=%d}%s", a, hash, rapid.IntRange(1, 2).Draw(t, "config of a"), v.interruptOfA))
+		list = append(list, fmt.Sprintf("%s hash=%d config{k=%d}%s", a, hash, rapid.IntRange(1, 2).Draw(t, "config of a"),
+			v.interruptOfA))
 	}
 	if shape > 0 {
-		list = append(list, fmt.Sprintf("b@1.%d#%d{k=%d}%s<%s", v.b, hash, rapid.IntRange(1, 2).Draw(t, "config of b"), v.interruptOfB, a))
+		list = append(list, fmt.Sprintf("b@1.%d hash=%d config{k=%d}%s needs=%s", v.b, hash,
+			rapid.IntRange(1, 2).Draw(t, "config of b"), v.interruptOfB, a))
 	}
 	if shape > 1 {
-		list = append(list, fmt.Sprintf("c@1.0<%s<b@1.%d", a, v.b))
+		list = append(list, fmt.Sprintf("c@1.0 needs=%s needs=b@1.%d", a, v.b))
 	}
 	if shape >= -1 {
-		list = append(list, "d@1.0!noop")
+		list = append(list, "d@1.0 interrupt=noop")
 	}
 	list = append(list, "e@1.0")
-	if v.undo {
+	if v.removals {
 		v.leave(t, list)
 	}
 	return packages(t, strings.Join(list, "; "))
@@ -59,14 +65,14 @@ func (v *specs) draw(t *rapid.T) lifecycle.Packages {
 
 // leave draws what each package says about uninstalling, and names its definition.
 func (v *specs) leave(t *rapid.T, list []string) {
-	plain := strings.NewReplacer("#", "h", "{", "c", "}", "", "!", "i", "?", "j", "<", "d", "=", "-")
+	plain := strings.NewReplacer(" ", "-", "{", "", "}", "", "=", "-")
 	for i, item := range list {
 		said := rapid.SampledFrom([]string{
 			"", "apply", "on", "on", "on,apply", "on,auto", "on,auto", "on,auto,apply",
 		}).Draw(t, "uninstall of "+item[:1])
-		list[i] += "$" + plain.Replace(item)
+		list[i] += " def=" + plain.Replace(item)
 		if said != "" {
-			list[i] += "^" + said
+			list[i] += " uninstall=" + said
 		}
 	}
 }

@@ -62,11 +62,13 @@ func (n *takenOver) believe() {
 	for _, e := range n.record().Packages {
 		over := e.State == v1alpha1.StateComplete
 		past := func(stage v1alpha1.Stage) bool {
-			order := []v1alpha1.Stage{v1alpha1.StageApply, v1alpha1.StageUpgrade, v1alpha1.StageConfig, v1alpha1.StageInterrupt, v1alpha1.StagePostInterrupt}
+			order := []v1alpha1.Stage{v1alpha1.StageApply, v1alpha1.StageUpgrade, v1alpha1.StageConfig, v1alpha1.StageInterrupt,
+				v1alpha1.StagePostInterrupt}
 			at, i := slices.Index(order, e.Stage), slices.Index(order, stage)
-			return at > i || at == i && over || undoes(e.Stage)
+			return at > i || at == i && over || isUninstall(e.Stage)
 		}
-		if past(v1alpha1.StageUpgrade) || e.Stage == v1alpha1.StageApply && e.State != v1alpha1.StateInProgress && e.State != v1alpha1.StateErroring {
+		if past(v1alpha1.StageUpgrade) || e.Stage == v1alpha1.StageApply && e.State != v1alpha1.StateInProgress &&
+			e.State != v1alpha1.StateErroring {
 			n.installed[e.Name] = max(n.installed[e.Name], e.Version)
 		}
 		if e.Stage == v1alpha1.StageUpgrade && e.State == v1alpha1.StateSkipped {
@@ -76,11 +78,13 @@ func (n *takenOver) believe() {
 			n.configured[e.Name] = n.configOf(e)
 		}
 		n.interrupted[e.Name] = n.interrupted[e.Name] || past(v1alpha1.StageInterrupt)
-		n.removed[e.Name] = n.removed[e.Name] || e.Stage == v1alpha1.StageUninstall && over || e.Stage == v1alpha1.StageUninstallInterrupt
+		n.removed[e.Name] = n.removed[e.Name] || e.Stage == v1alpha1.StageUninstall && over ||
+			e.Stage == v1alpha1.StageUninstallInterrupt
 	}
 }
 
-// configOf is what a package was configured with. Where no hashes were kept, that is what the spec had when we first saw it.
+// configOf is what a package was configured with. Where no hashes were kept, that is what the spec had when we first
+// saw it.
 func (n *takenOver) configOf(e record.Entry) string {
 	if e.Config == nil {
 		return fmt.Sprint(n.spec[e.Name].Config)
@@ -96,7 +100,8 @@ func (n *takenOver) leavePods(how string) {
 			continue
 		}
 		p := lifecycle.Pod{
-			Name: e.Name + "-left", Package: e.Name, Version: e.Version, Stage: e.Stage, Run: e.Run, Hash: e.Hash, Created: n.now.Add(-time.Minute),
+			Name: e.Name + "-left", Package: e.Name, Version: e.Version, Stage: e.Stage, Run: e.Run, Hash: e.Hash,
+			Created: n.now.Add(-time.Minute),
 		}
 		n.pods = append(n.pods, p)
 		if how == "done" {
@@ -141,7 +146,8 @@ func (n *takenOver) wanted() lifecycle.Wanted {
 func (n *takenOver) observe() lifecycle.Observation {
 	o := lifecycle.Observation{
 		Skyhook: skyhookName, Wanted: n.wanted(), Record: n.record(), Pods: slices.Clone(n.pods), Permit: n.permit,
-		ConfigReady: map[string]bool{}, RetainedReady: map[string]bool{"old": true, "new": true}, Generation: n.generation, Now: n.now,
+		ConfigReady: map[string]bool{}, RetainedReady: map[string]bool{"old": true, "new": true}, Generation: n.generation,
+		Now:  n.now,
 		Node: lifecycle.Node{Ready: true, BootID: fmt.Sprintf("boot-%d", n.boot), Unschedulable: n.cordoned},
 	}
 	for name := range n.spec {
@@ -154,7 +160,7 @@ func (n *takenOver) observe() lifecycle.Observation {
 }
 
 func (n *takenOver) grant() {
-	if n.permit != nil && n.record().Done == record.PermitToken(*n.permit) {
+	if n.permit != nil && n.record().FinishedPermit == n.permit.Token() {
 		n.permit = nil
 	}
 	if n.permit == nil && !lifecycle.Complete(n.wanted(), n.record()) {
@@ -278,7 +284,8 @@ func (n *takenOver) tookPlace(p *lifecycle.Pod) {
 		n.interrupted[name] = true
 	}
 	for _, e := range n.record().Packages { // another operator did not note for whom
-		n.interrupted[e.Name] = n.interrupted[e.Name] || e.Stage == v1alpha1.StageInterrupt && e.State == v1alpha1.StateSkipped
+		n.interrupted[e.Name] = n.interrupted[e.Name] || e.Stage == v1alpha1.StageInterrupt &&
+			e.State == v1alpha1.StateSkipped
 	}
 }
 

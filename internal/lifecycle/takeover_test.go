@@ -13,29 +13,30 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// The files of testdata/takeover are annotations of nodes in the middle of a stage, by the state of that stage: as the version
-// before this one wrote them, without the interrupt in flight and with waits that do not say who frees them; and as the
-// existing implementation of this API writes them, without times, runs and hashes.
+// The files of testdata/takeover are annotations of nodes in the middle of a stage, by the state of that stage: as the
+// version before this one wrote them, without the interrupt in flight and with waits that do not say who frees them;
+// and as the existing implementation of this API writes them, without times, runs and hashes.
 const goldens = "testdata/takeover/*.json"
 
 const (
 	// Package b is built on a, and the interrupt of a can be one with that of c.
-	takeoverInstall   = "a@1.0{k=1}!service(x)$old; b@1.0<a@1.0; c@1.0!service(y)"
-	takeoverUninstall = "a@1.0^on,apply{k=1}!service(x)$old; c@1.0!service(y)"
-	takeoverRetained  = "old=a@1.0^on{k=1}!service(x); new=a@1.0^on{k=2}!service(x)"
+	takeoverInstall   = "a@1.0 config{k=1} interrupt=service(x) def=old; b@1.0 needs=a@1.0; c@1.0 interrupt=service(y)"
+	takeoverUninstall = "a@1.0 uninstall=on,apply config{k=1} interrupt=service(x) def=old; c@1.0 interrupt=service(y)"
+	takeoverRetained  = "old=a@1.0 uninstall=on config{k=1} interrupt=service(x); " +
+		"new=a@1.0 uninstall=on config{k=2} interrupt=service(x)"
 )
 
 // takeoverEdits are what the spec becomes in between.
 var takeoverEdits = map[string]*strings.Replacer{
 	"no edit":   strings.NewReplacer(),
-	"configMap": strings.NewReplacer("{k=1}", "#2{k=2}", "$old", "$new"),
-	"version":   strings.NewReplacer("a@1.0", "a@1.1", "$old", ""),
-	"interrupt": strings.NewReplacer("!service(x)", "!restartAllServices"),
-	"reboot":    strings.NewReplacer("!service(x)", "!reboot"),
+	"configMap": strings.NewReplacer("config{k=1}", "hash=2 config{k=2}", "def=old", "def=new"),
+	"version":   strings.NewReplacer("a@1.0", "a@1.1", "def=old", ""),
+	"interrupt": strings.NewReplacer("interrupt=service(x)", "interrupt=restartAllServices"),
+	"reboot":    strings.NewReplacer("interrupt=service(x)", "interrupt=reboot"),
 }
 
-// TestTakeover: a node that another operator left in the middle of anything comes to its end, with and without its pod, and
-// also when the spec is edited meanwhile.
+// TestTakeover: a node that another operator left in the middle of anything comes to its end, with and without its pod,
+// and also when the spec is edited meanwhile.
 func TestTakeover(t *testing.T) {
 	files, err := filepath.Glob(goldens)
 	if err != nil || len(files) != 14 {
@@ -53,7 +54,8 @@ func TestTakeover(t *testing.T) {
 						if edit == "no edit" && after > 0 {
 							continue
 						}
-						name := fmt.Sprintf("%s %s, pod %s, %s after %d", strings.TrimSuffix(filepath.Base(file), ".json"), state, pod, edit, after)
+						name := fmt.Sprintf("%s %s, pod %s, %s after %d", strings.TrimSuffix(filepath.Base(file), ".json"), state, pod,
+							edit, after)
 						t.Run(name, func(t *testing.T) { takeOver(t, file, annotations, pod, edit, after) })
 					}
 				}

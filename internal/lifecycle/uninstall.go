@@ -7,7 +7,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// uninstall begins the uninstall of a package version that has to leave:
+// uninstall begins the uninstall of a package version that has to be removed:
 //
 //	any stage -> uninstall -> [uninstall-interrupt] -> no entry
 //
@@ -23,10 +23,10 @@ func (p *pass) uninstall(u unit, last record.Entry) bool {
 	return false
 }
 
-// settle has nothing left to do for a package that stays. One that left is forgotten, in all its versions: none is on the
-// host any more.
+// settle has nothing left to do for a package that stays. Of one that is uninstalled it removes the entries of all
+// versions: none is on the host any more.
 func (p *pass) settle(u unit, e record.Entry) bool {
-	if u.leaves() {
+	if u.removed() {
 		p.uninstalled(e)
 	}
 	return false
@@ -35,7 +35,7 @@ func (p *pass) settle(u unit, e record.Entry) bool {
 func (p *pass) uninstalled(e record.Entry) {
 	for _, key := range sortedKeys(p.out.Record.Packages) {
 		if p.out.Record.Packages[key].Name == e.Name {
-			p.out.take(Step{Forget: key})
+			p.out.take(Step{RemoveEntry: key})
 		}
 	}
 	p.out.take(Step{Tell: &Change{
@@ -44,20 +44,23 @@ func (p *pass) uninstalled(e record.Entry) {
 	}})
 }
 
-// definitionMissing says that nobody can uninstall a package.
+// definitionMissing says that a package cannot be uninstalled.
 func (p *pass) definitionMissing(e record.Entry) bool {
 	p.wait(newWait(e.Name, v1alpha1.ReasonDefinitionMissing, fmt.Sprintf(
-		"the definition that %s %s was installed with was not kept, so it cannot be uninstalled; put this version back into spec.packages, or leave it on the node with the annotation %s",
+		"%s %s cannot be uninstalled: the operator has no definition of it; put this version back into spec.packages, "+
+			"or leave it on the node with the annotation %s",
 		e.Name, e.Version, v1alpha1.AnnotationAbandonUninstall)))
 	return false
 }
 
-// dependent returns a package that depends on this one and is still to be undone: what was built on it goes first.
+// dependent returns a package that depends on this one and is still to be uninstalled, which comes first.
 func (p *pass) dependent(e record.Entry) (name string, left bool) {
-	for _, key := range sortedKeys(p.leaving) {
+	for _, key := range sortedKeys(p.removals) {
 		other, recorded := p.out.Record.Packages[key]
-		undone := uninstalling(other) && (other.State == v1alpha1.StateComplete || other.Stage == v1alpha1.StageUninstallInterrupt)
-		if !recorded || undone || other.Name == e.Name || !p.dependsOn(other.Name, e.Name) || p.dependsOn(e.Name, other.Name) {
+		uninstalled := record.IsUninstall(other.Stage) && (other.State == v1alpha1.StateComplete ||
+			other.Stage == v1alpha1.StageUninstallInterrupt)
+		if !recorded || uninstalled || other.Name == e.Name || !p.dependsOn(other.Name, e.Name) ||
+			p.dependsOn(e.Name, other.Name) {
 			continue
 		}
 		return other.Name, true
@@ -65,13 +68,13 @@ func (p *pass) dependent(e record.Entry) (name string, left bool) {
 	return "", false
 }
 
-// dependsOn reports whether a leaving package depends on another, be it through others, also such that stay.
+// dependsOn reports whether a package that is removed depends on another, be it through others, also such that stay.
 func (p *pass) dependsOn(name, goal string) bool {
 	edges := map[string]map[string]string{}
 	for other, pkg := range p.Packages {
 		edges[other] = pkg.DependsOn
 	}
-	for key, l := range p.leaving {
+	for key, l := range p.removals {
 		edges[p.out.Record.Packages[key].Name] = l.Package.DependsOn
 	}
 	seen, todo := map[string]bool{name: true}, []string{name}
@@ -91,17 +94,19 @@ func (p *pass) dependsOn(name, goal string) bool {
 	return false
 }
 
-// heldByRemoval reports whether another version of a package has to leave before the spec's may be installed. It notes the
-// reason.
+// heldByRemoval reports whether another version of a package has to be uninstalled before the spec's may be installed.
+// It notes the reason.
 func (p *pass) heldByRemoval(name string) bool {
-	if e, goes := p.goesFirst(name); goes {
-		p.wait(newWait(name, v1alpha1.ReasonWaitingForUninstall, fmt.Sprintf("version %s is uninstalled first", e.Version)))
+	if e, first := p.versionToRemove(name); first {
+		p.wait(newWait(name, v1alpha1.ReasonWaitingForUninstall, fmt.Sprintf(
+			"version %s of this package is uninstalled before that of the spec is installed", e.Version)))
 		return true
 	}
 	e, needed := p.NeedsUninstall(p.out.Record, name)
 	if needed {
 		p.wait(newWait(name, v1alpha1.ReasonUninstallRequired, fmt.Sprintf(
-			"version %s is installed and has uninstall.enabled=true; put it back and set uninstall.apply=true first, or set uninstall.whenRemoved to Uninstall",
+			"version %s is installed and has to be uninstalled first, which the spec does not ask for; "+
+				"put it back with uninstall.apply: true, or set uninstall.whenRemoved: Uninstall",
 			e.Version)))
 	}
 	return needed
@@ -109,14 +114,14 @@ func (p *pass) heldByRemoval(name string) bool {
 
 // waitsForRemoval is heldByRemoval without a word.
 func (p *pass) waitsForRemoval(name string) bool {
-	_, goes := p.goesFirst(name)
+	_, first := p.versionToRemove(name)
 	_, needed := p.NeedsUninstall(p.out.Record, name)
-	return goes || needed
+	return first || needed
 }
 
-// goesFirst returns the entry of another version that has to leave.
-func (p *pass) goesFirst(name string) (record.Entry, bool) {
-	for _, key := range sortedKeys(p.leaving) {
+// versionToRemove returns the entry of another version that has to be uninstalled.
+func (p *pass) versionToRemove(name string) (record.Entry, bool) {
+	for _, key := range sortedKeys(p.removals) {
 		if e, recorded := p.out.Record.Packages[key]; recorded && e.Name == name {
 			return e, true
 		}

@@ -5,16 +5,16 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// Unreadable decides for a node whose package states cannot be read, or are not to be believed, as why tells. They are left as
-// they are, so that nothing gets lost, and nothing starts. What runs may end, but nothing is tried again, and the node gives
-// back its permit and the interrupt in flight, so that it holds up nobody else.
+// Unreadable decides for a node whose package states cannot be read, or are not to be believed, as why tells. They are
+// left as they are, so that nothing gets lost, and nothing starts. What runs may end, but nothing is retried, and the
+// node gives back its permit and the interrupt in flight, so that it holds up nobody else.
 func Unreadable(o Observation, why Hold) Decision {
 	d := Decision{Record: o.Record, InFlight: o.InFlight.Clone()}
 	left, interrupts := 0, o.Node.InterruptPods
 	for _, pod := range o.Pods {
 		if ended := pod.Outcome == Done || pod.Outcome == Lost; !ended {
 			left++
-			if isInterrupt(pod.Stage) {
+			if record.IsInterrupt(pod.Stage) {
 				interrupts++
 			}
 		}
@@ -29,7 +29,7 @@ func Unreadable(o Observation, why Hold) Decision {
 		d.InFlight = nil
 	}
 	if o.Permit != nil && left == 0 {
-		d.Record.Done = record.PermitToken(*o.Permit)
+		d.Record.FinishedPermit = o.Permit.Token()
 	}
 	return d
 }

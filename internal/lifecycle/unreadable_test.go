@@ -22,7 +22,7 @@ func TestUnreadable(t *testing.T) {
 		flight string
 	}{
 		{
-			name: "nothing runs: the permit goes back",
+			name: "nothing runs: the permit is given back",
 			want: "tell NodeStateMalformed; is unknown; returned", flight: "nothing in flight",
 		},
 		{
@@ -42,7 +42,7 @@ func TestUnreadable(t *testing.T) {
 			want: "tell NodeStateMalformed; is unknown", flight: "nothing in flight",
 		},
 		{
-			name: "a pod fails: it is not tried again", pods: "a@1.0 apply failing restarts=1 reason=StepFailed",
+			name: "a pod fails: it is not retried", pods: "a@1.0 apply failing restarts=1 reason=StepFailed",
 			want: "delete a-apply; tell NodeStateMalformed; is unknown", flight: "nothing in flight",
 		},
 		{
@@ -50,7 +50,7 @@ func TestUnreadable(t *testing.T) {
 			want: "tell NodeStateMalformed; is unknown", flight: "nothing in flight",
 		},
 		{
-			name: "a container cannot be started: its pod goes", pods: "a@1.0 apply stuck reason=ImagePullBackOff",
+			name: "a container cannot be started: its pod is deleted", pods: "a@1.0 apply stuck reason=ImagePullBackOff",
 			want: "delete a-apply; tell NodeStateMalformed; is unknown", flight: "nothing in flight",
 		},
 		{
@@ -70,7 +70,8 @@ func TestUnreadable(t *testing.T) {
 			want: "tell NodeStateMalformed; is unknown; returned", flight: "nothing in flight",
 		},
 		{
-			name: "a pod of something else is left: its interrupt is released", pods: "b@1.0 apply running", gate: "flight=reboot/b1/r1",
+			name: "a pod of something else is left: its interrupt is released", pods: "b@1.0 apply running",
+			gate: "flight=reboot/b1/r1",
 			want: "tell NodeStateMalformed; is unknown", flight: "nothing in flight",
 		},
 		{
@@ -85,7 +86,7 @@ func TestUnreadable(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := observation(t, row{pods: c.pods, gate: c.gate})
 			o.Record.Unreadable = true
-			o.Record.Done = ""
+			o.Record.FinishedPermit = ""
 			d := lifecycle.Unreadable(o, malformed(message("garbage")))
 			if got := strings.Join(describe(t, o, d), "; "); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)

@@ -1,38 +1,17 @@
 package lifecycle
 
 import (
-	"github.com/Masterminds/semver/v3"
-
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/version"
 )
-
-// sameVersion reports whether two version texts mean one version: 1.2, 1.2.0 and v1.2.0 do.
-func sameVersion(a, b string) bool {
-	if a == b {
-		return true
-	}
-	va, errA := semver.NewVersion(a)
-	vb, errB := semver.NewVersion(b)
-	return errA == nil && errB == nil && va.Equal(vb)
-}
-
-// below reports whether version a is older than b; texts that are not versions are never older.
-func below(a, b string) bool {
-	if a == b {
-		return false // most are, and parsing costs more than all the rest
-	}
-	va, errA := semver.NewVersion(a)
-	vb, errB := semver.NewVersion(b)
-	return errA == nil && errB == nil && va.LessThan(vb)
-}
 
 // find returns the entry that tells what is installed of a package version, also when the record spells the version
 // differently. An entry says nothing any more once work on another version began after it.
-func find(n record.Node, name, version string) (record.Entry, bool) {
-	e, ok := n.Packages[record.Key(name, version)]
+func find(n record.Node, name, wanted string) (record.Entry, bool) {
+	e, ok := n.Packages[record.Key(name, wanted)]
 	if !ok {
-		e, ok = spelledDifferently(n, name, version)
+		e, ok = spelledDifferently(n, name, wanted)
 	}
 	if !ok || superseded(n, e) {
 		return record.Entry{}, false
@@ -40,9 +19,9 @@ func find(n record.Node, name, version string) (record.Entry, bool) {
 	return e, true
 }
 
-func spelledDifferently(n record.Node, name, version string) (record.Entry, bool) {
+func spelledDifferently(n record.Node, name, wanted string) (record.Entry, bool) {
 	for _, key := range sortedKeys(n.Packages) {
-		if e := n.Packages[key]; e.Name == name && sameVersion(e.Version, version) {
+		if e := n.Packages[key]; e.Name == name && version.Same(e.Version, wanted) {
 			return e, true
 		}
 	}
@@ -55,7 +34,8 @@ func superseded(n record.Node, e record.Entry) bool {
 		return true
 	}
 	for _, other := range n.Packages {
-		if other.Name != e.Name || other.Superseded || sameVersion(other.Version, e.Version) || other.Since.IsZero() || e.Since.IsZero() {
+		if other.Name != e.Name || other.Superseded || version.Same(other.Version, e.Version) || other.Since.IsZero() ||
+			e.Since.IsZero() {
 			continue
 		}
 		if other.Since.After(e.Since.Time) || other.Since.Equal(&e.Since) && other.Active() && !e.Active() {
@@ -69,7 +49,7 @@ func superseded(n record.Node, e record.Entry) bool {
 // there is none.
 func (p *pass) adopt(name string, pkg Package) *record.Entry {
 	e, ok := find(p.out.Record, name, pkg.Version)
-	if !ok || uninstalling(e) {
+	if !ok || record.IsUninstall(e.Stage) {
 		return nil // one that was on its way out when it was wanted again is installed again
 	}
 	if finishedElsewhere(p.out.Record, e) {
@@ -85,7 +65,7 @@ func (p *pass) adopt(name string, pkg Package) *record.Entry {
 		p.out.take(Step{Write: &e})
 	}
 	if e.Version != pkg.Version {
-		p.out.take(Step{Forget: e.Key()})
+		p.out.take(Step{RemoveEntry: e.Key()})
 		e.Version = pkg.Version
 		p.out.take(Step{Write: &e})
 	}
@@ -103,14 +83,14 @@ func (p *pass) supersededBefore(u unit) bool {
 
 // installed reports whether a version came at least to the end of its apply.
 func installed(e record.Entry) bool {
-	return !uninstalling(e) && (e.Stage != v1alpha1.StageApply || e.State == v1alpha1.StateComplete)
+	return !record.IsUninstall(e.Stage) && (e.Stage != v1alpha1.StageApply || e.State == v1alpha1.StateComplete)
 }
 
 // installedBelow reports whether an older version of the package was installed on the node. A version that never got
 // there is not upgraded from; the new one is applied.
-func (p *pass) installedBelow(name, version string) bool {
+func (p *pass) installedBelow(name, wanted string) bool {
 	for _, e := range p.out.Record.Packages {
-		if e.Name == name && below(e.Version, version) && installed(e) {
+		if e.Name == name && version.Older(e.Version, wanted) && installed(e) {
 			return true
 		}
 	}

@@ -9,17 +9,18 @@ var spellings = []row{
 	{
 		name: "equal versions are one: 1.2 and 1.2.0",
 		spec: "a@1.2.0", node: "a@1.2 config:complete", gate: "acknowledged",
-		want: "rename a@1.2.0; forget a@1.2; is complete",
+		want: "rename a@1.2.0; remove a@1.2; is complete",
 	},
 	{
 		name: "equal versions are one: v1.2.0 and 1.2.0",
 		spec: "a@1.2.0", node: "a@v1.2.0 config:complete", gate: "acknowledged",
-		want: "rename a@1.2.0; forget a@v1.2.0; is complete",
+		want: "rename a@1.2.0; remove a@v1.2.0; is complete",
 	},
 	{
 		name: "equal versions are one, also while a pod of the other spelling runs",
 		spec: "a@v1.2", node: "a@1.2.0 apply:in_progress", pods: "a@1.2.0 apply done",
-		want: "a@v1.2 apply:complete; a@v1.2 config:in_progress run=now; forget a@1.2.0; delete a-apply; start a config; is in_progress",
+		want: "a@v1.2 apply:complete; a@v1.2 config:in_progress run=now; remove a@1.2.0; delete a-apply; start a config; " +
+			"is in_progress",
 	},
 	{
 		name: "a release is higher than its candidate",
@@ -42,8 +43,8 @@ var spellings = []row{
 		want: "is complete",
 	},
 	{
-		name: "11.2#23 equal versions are one, with an interrupt: nothing is owed",
-		spec: "a@v1.2!reboot", node: "a@1.2.0 post-interrupt:complete", gate: "acknowledged",
-		want: "rename a@v1.2; forget a@1.2.0; is complete",
+		name: "equal versions are one, with an interrupt: nothing is pending",
+		spec: "a@v1.2 interrupt=reboot", node: "a@1.2.0 post-interrupt:complete", gate: "acknowledged",
+		want: "rename a@v1.2; remove a@1.2.0; is complete",
 	},
 }

@@ -40,7 +40,8 @@ var frees = map[string]record.Frees{
 }
 
 // follows are the waits of a package for another package of the same Skyhook: that one tells what it waits for itself.
-var follows = []string{v1alpha1.ReasonWaitingForDependency, v1alpha1.ReasonWaitingForDependent, v1alpha1.ReasonWaitingForSerial, v1alpha1.ReasonWaitingForUninstall}
+var follows = []string{v1alpha1.ReasonWaitingForDependency, v1alpha1.ReasonWaitingForDependent,
+	v1alpha1.ReasonWaitingForSerial, v1alpha1.ReasonWaitingForUninstall}
 
 func newWait(pkg, reason, message string) *Wait {
 	return &Wait{Package: pkg, Reason: reason, Message: message, Frees: frees[reason]}
@@ -54,20 +55,20 @@ func (p *pass) wait(w *Wait) {
 // waitNode notes a wait that the record shows although pods of the Skyhook may be on the node.
 func (p *pass) waitNode(w *Wait) {
 	p.wait(w)
-	if p.told == nil {
-		p.told = w
+	if p.nodeWait == nil {
+		p.nodeWait = w
 	}
 }
 
-// tell records what the node waits for, if it is at work or only another spec helps. What merely waits for its turn is
-// counted in the status of the Skyhook, and costs no write here. That passes fail is told in any case.
-func (p *pass) tell(complete bool) {
+// recordWait records what the node waits for, if it is in progress or only another spec helps. What merely waits for
+// its turn is counted in the status of the Skyhook, and costs no write here. That passes fail is told in any case.
+func (p *pass) recordWait(complete bool) {
 	p.out.Record.Wait = nil
-	w := p.chosen()
+	w := p.chooseWait()
 	if complete {
-		w = p.endless
+		w = p.endlessPod
 	}
-	if w != nil && (w.Frees == record.FreesAuthor || p.atWork()) {
+	if w != nil && (w.Frees == record.FreesAuthor || p.inProgress()) {
 		p.out.Record.Wait = waitSince(*w, p.Record.Wait, p.now)
 	}
 	p.out.Record.Wait = p.failed(p.out.Record.Wait)
@@ -90,14 +91,14 @@ func waitSince(w Wait, before *Wait, now time.Time) *Wait {
 	return &w
 }
 
-// chosen is the wait that says most of the node; nil when something progresses, as it should. A failing package that could be tried
-// again says what it lacks: it gets its turn for that, and not for failing on.
-func (p *pass) chosen() *Wait {
-	if p.told != nil {
-		return new(*p.told)
+// chooseWait returns the wait that says most of the node; nil when something progresses, as it should. A failing
+// package that could be retried says what it lacks: it gets its turn for that, and not for its failure.
+func (p *pass) chooseWait() *Wait {
+	if p.nodeWait != nil {
+		return new(*p.nodeWait)
 	}
 	if len(p.Pods)+len(p.out.Start) > 0 {
-		return p.long
+		return p.longRun
 	}
 	failing := map[string]bool{}
 	for _, e := range p.relevant(p.out.Record) {
@@ -127,14 +128,15 @@ func weight(w Wait, failing map[string]bool) int {
 	}
 }
 
-// atWork reports whether the Skyhook does something on the node, or may.
-func (p *pass) atWork() bool {
+// inProgress reports whether the Skyhook does something on the node, or may.
+func (p *pass) inProgress() bool {
 	active := slices.ContainsFunc(p.relevant(p.out.Record), record.Entry.Active)
-	return active || p.Permit != nil || p.revoked != nil || len(p.Pods)+len(p.out.Start) > 0 || p.out.Record.Cordoned || p.interrupting()
+	return active || p.Permit != nil || p.revoked != nil || len(p.Pods)+len(p.out.Start) > 0 || p.out.Record.Cordoned ||
+		p.interrupting()
 }
 
-// needsAuthor reports whether nothing progresses because of what only another spec changes. The node then gives its permit
-// back, and gets one again for another spec.
+// needsAuthor reports whether nothing progresses because of what only another spec changes. The node then gives its
+// permit back, and gets one again for another spec.
 func (p *pass) needsAuthor() bool {
 	if len(p.out.Waits) == 0 || p.out.LookDrain || p.out.After > 0 {
 		return false
@@ -151,14 +153,15 @@ func (p *pass) needsAuthor() bool {
 	return found
 }
 
-// sameWait reports whether one wait continues although its reason changed: a drain does while its pods leave one after the
-// other, so that its time limit counts from its start. The wait for protected pods has no limit and is one of its own.
+// sameWait reports whether one wait continues although its reason changed: a drain does while its pods leave one after
+// the other, so that its time limit counts from its start. The wait for protected pods has no limit and is one of its
+// own.
 func sameWait(before, now string) bool {
 	return before == now || slices.Contains(draining, before) && slices.Contains(draining, now)
 }
 
-// DrainStarted returns since when the drain lasts that the record tells of; nil when it tells of none, or of the wait for
-// protected pods, which has no limit.
+// DrainStarted returns since when the drain lasts that the record tells of; nil when it tells of none, or of the wait
+// for protected pods, which has no limit.
 func DrainStarted(n record.Node) *metav1.Time {
 	switch {
 	case n.Wait == nil:
@@ -173,6 +176,7 @@ func DrainStarted(n record.Node) *metav1.Time {
 
 // draining are the reasons of a drain that makes progress, or should.
 var draining = []string{
-	v1alpha1.ReasonEvictionRefused, v1alpha1.ReasonPodUnmanaged, v1alpha1.ReasonPodUsesEmptyDir, v1alpha1.ReasonPodTerminating,
+	v1alpha1.ReasonEvictionRefused, v1alpha1.ReasonPodUnmanaged, v1alpha1.ReasonPodUsesEmptyDir,
+	v1alpha1.ReasonPodTerminating,
 	v1alpha1.ReasonEvicting, v1alpha1.ReasonPodReturns, v1alpha1.ReasonDrainTimeout,
 }

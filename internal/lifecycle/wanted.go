@@ -5,6 +5,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/version"
 )
 
 // Wanted is what a Skyhook wants on one node.
@@ -15,84 +16,84 @@ type Wanted struct {
 	Retained Retained
 	// Deleting says that the Skyhook is being deleted.
 	Deleting bool
-	// Abandoned says that nothing is to be undone on this node any more: the user gave it up.
+	// Abandoned says that nothing is to be uninstalled on this node any more, see v1alpha1.AnnotationAbandonUninstall.
 	Abandoned bool
 }
 
 // Retained are the definitions that packages were installed with, by the name that record entries refer to them by.
 type Retained map[string]Package
 
-// Leaving is a package version that has to be undone on a node.
-type Leaving struct {
-	// Package is the definition to undo it with: the spec's when that is of the same version, so that a failing uninstall
-	// can be mended by an edit, else the one that it was installed with.
+// Removal is a package version that has to be uninstalled from a node.
+type Removal struct {
+	// Package is the definition to uninstall it with: the spec's when that is of the same version, so that a failing
+	// uninstall can be fixed by an edit, else the one that it was installed with.
 	Package Package
 	// FromSpec says that it is the spec's.
 	FromSpec bool
-	// Missing says that there is no definition: nobody knows how to undo it.
+	// Missing says that the operator has no definition to uninstall it with.
 	Missing bool
 }
 
-// Leaving returns what has to be undone on a node, by the key of its entry: at most one version of a package.
-func (w Wanted) Leaving(n record.Node) map[string]Leaving {
-	var all map[string]Leaving
+// Removals returns what has to be uninstalled from a node, by the key of its entry: at most one version of a package.
+func (w Wanted) Removals(n record.Node) map[string]Removal {
+	var all map[string]Removal
 	for key, e := range n.Packages {
-		l, leaves := w.leaving(e)
-		if !leaves || superseded(n, e) || w.yields(n, key, e, l) {
+		l, removed := w.removal(e)
+		if !removed || superseded(n, e) || w.yields(n, key, e, l) {
 			continue
 		}
 		if all == nil {
-			all = map[string]Leaving{}
+			all = map[string]Removal{}
 		}
 		all[key] = l
 	}
 	return all
 }
 
-func (w Wanted) leaving(e record.Entry) (Leaving, bool) {
+func (w Wanted) removal(e record.Entry) (Removal, bool) {
 	if w.Abandoned {
-		return Leaving{}, false
+		return Removal{}, false
 	}
 	spec, inSpec := w.Packages[e.Name]
 	l := w.definition(e)
 	enabled := l.Package.Uninstallable || inSpec && spec.Uninstallable
 	onRemoval := enabled && (l.Package.whenRemoved() == v1alpha1.WhenRemovedUninstall ||
 		inSpec && spec.whenRemoved() == v1alpha1.WhenRemovedUninstall)
-	begun := !l.Missing && uninstalling(e)
+	begun := !l.Missing && record.IsUninstall(e.Stage)
 	switch {
 	case w.Deleting:
 		return l, enabled
 	case inSpec && spec.applies():
 		return l, true
 	case inSpec:
-		return l, (onRemoval || begun) && below(spec.Version, e.Version)
+		return l, (onRemoval || begun) && version.Older(spec.Version, e.Version)
 	default:
 		return l, onRemoval || begun
 	}
 }
 
-// yields reports whether another version of the package is undone instead, and this one is forgotten with it. Operators
-// that keep no times leave several, and which of them is on the host is not known.
-func (w Wanted) yields(n record.Node, key string, e record.Entry, l Leaving) bool {
+// yields reports whether another version of the package is uninstalled instead, and the entry of this one is removed
+// with it. The records of operators that keep no times may have several, and which of them is on the host is not known.
+func (w Wanted) yields(n record.Node, key string, e record.Entry, l Removal) bool {
 	for otherKey, other := range n.Packages {
 		if otherKey == key || other.Name != e.Name || superseded(n, other) {
 			continue
 		}
-		if o, leaves := w.leaving(other); leaves && comesBefore(other, o, e, l) {
+		if o, removed := w.removal(other); removed && comesBefore(other, o, e, l) {
 			return true
 		}
 	}
 	return false
 }
 
-// comesBefore orders versions of one package that have to be undone: one that was begun, then the spec's, then one that
-// somebody knows how to undo, then the higher.
-func comesBefore(a record.Entry, la Leaving, b record.Entry, lb Leaving) bool {
+// comesBefore orders versions of one package that have to be uninstalled: one whose uninstall has begun, then the
+// spec's, then one with a definition, then the higher.
+func comesBefore(a record.Entry, la Removal, b record.Entry, lb Removal) bool {
 	for _, is := range [][2]bool{
-		{uninstalling(a), uninstalling(b)},
+		{record.IsUninstall(a.Stage), record.IsUninstall(b.Stage)},
 		{la.FromSpec, lb.FromSpec},
 		{lb.Missing, la.Missing},
-		{below(b.Version, a.Version), below(a.Version, b.Version)},
+		{version.Older(b.Version, a.Version), version.Older(a.Version, b.Version)},
 	} {
 		if is[0] != is[1] {
 			return is[0]
@@ -102,41 +103,42 @@ func comesBefore(a record.Entry, la Leaving, b record.Entry, lb Leaving) bool {
 }
 
 // definition returns what is known of the package of an entry.
-func (w Wanted) definition(e record.Entry) Leaving {
-	if spec, ok := w.Packages[e.Name]; ok && sameVersion(spec.Version, e.Version) {
-		return Leaving{Package: spec, FromSpec: true}
+func (w Wanted) definition(e record.Entry) Removal {
+	if spec, ok := w.Packages[e.Name]; ok && version.Same(spec.Version, e.Version) {
+		return Removal{Package: spec, FromSpec: true}
 	}
 	pkg, ok := w.Retained[e.Definition]
-	return Leaving{Package: pkg, Missing: !ok}
+	return Removal{Package: pkg, Missing: !ok}
 }
 
-// Stays returns the entries, sorted by key, of package versions that could be uninstalled and that the spec does not want,
-// but that nobody said to undo; each with its definition.
+// Stays returns the entries, sorted by key, of package versions that could be uninstalled and that the spec does not
+// want, but whose uninstall nobody asked for; each with its definition.
 func (w Wanted) Stays(n record.Node) ([]record.Entry, []Package) {
 	var entries []record.Entry
 	var packages []Package
 	for _, key := range sortedKeys(n.Packages) {
 		e := n.Packages[key]
 		l := w.definition(e)
-		_, leaves := w.leaving(e)
-		if !l.FromSpec && !leaves && !w.Abandoned && l.Package.Uninstallable && !superseded(n, e) {
+		_, removed := w.removal(e)
+		if !l.FromSpec && !removed && !w.Abandoned && l.Package.Uninstallable && !superseded(n, e) {
 			entries, packages = append(entries, e), append(packages, l.Package)
 		}
 	}
 	return entries, packages
 }
 
-// NeedsUninstall returns the entry of a newer version that has to be uninstalled by hand before the named package of the
-// spec may be installed: it can be uninstalled, and nobody said that this may happen by itself.
+// NeedsUninstall returns the entry of a newer version that has to be uninstalled by hand before the named package of
+// the spec may be installed: it can be uninstalled, and nobody said that this may happen by itself.
 func (w Wanted) NeedsUninstall(n record.Node, name string) (record.Entry, bool) {
 	spec := w.Packages[name]
 	for _, key := range sortedKeys(n.Packages) {
 		e := n.Packages[key]
-		if e.Name != name || w.Abandoned || uninstalling(e) || !below(spec.Version, e.Version) || superseded(n, e) {
+		if e.Name != name || w.Abandoned || record.IsUninstall(e.Stage) || !version.Older(spec.Version, e.Version) ||
+			superseded(n, e) {
 			continue
 		}
 		l := w.definition(e)
-		if _, leaves := w.leaving(e); l.Package.Uninstallable && !leaves {
+		if _, removed := w.removal(e); l.Package.Uninstallable && !removed {
 			return e, true
 		}
 	}
@@ -148,14 +150,4 @@ func (p Package) applies() bool { return p.Uninstallable && p.Uninstall != nil &
 
 func (p Package) whenRemoved() v1alpha1.WhenRemoved {
 	return ptr.Deref(p.Uninstall, v1alpha1.Uninstall{}).WhenRemoved
-}
-
-// uninstalling reports whether the entry's package is being undone.
-func uninstalling(e record.Entry) bool {
-	return e.Stage == v1alpha1.StageUninstall || e.Stage == v1alpha1.StageUninstallInterrupt
-}
-
-// isInterrupt reports whether an interrupt runs in the stage.
-func isInterrupt(s v1alpha1.Stage) bool {
-	return s == v1alpha1.StageInterrupt || s == v1alpha1.StageUninstallInterrupt
 }

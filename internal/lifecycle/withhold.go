@@ -5,9 +5,9 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// Withhold decides for a node of which it is not known whether all its package pods were observed, or which images they run:
-// everything stays as it is. A message tells people why; without one the record tells of passes that fail, or what it told
-// before.
+// Withhold decides for a node of which it is not known whether all its package pods were observed, or which images they
+// run: everything stays as it is. A message tells people why; without one the record tells of passes that fail, or what
+// it told before.
 func Withhold(o Observation, message string) Decision {
 	d := Decision{Record: o.Record, InFlight: o.InFlight.Clone()}
 	_, now := presentTimes(o.Record, o.Now)

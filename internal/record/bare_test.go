@@ -10,10 +10,11 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// TestBareRecord: where every package is uninstalled, no label and no condition speak of the Skyhook. Annotations do, so
-// that the node is known to be complete.
+// TestBareRecord: where every package is uninstalled, no label and no condition speak of the Skyhook. Annotations do,
+// so that the node is known to be complete.
 func TestBareRecord(t *testing.T) {
-	entry := map[string]record.Entry{"a|1.0": {Name: "a", Version: "1.0", Stage: v1alpha1.StageConfig, State: v1alpha1.StateComplete}}
+	entry := map[string]record.Entry{"a|1.0": {Name: "a", Version: "1.0", Stage: v1alpha1.StageConfig,
+		State: v1alpha1.StateComplete}}
 	for _, c := range []struct {
 		name string
 		node record.Node
@@ -21,7 +22,8 @@ func TestBareRecord(t *testing.T) {
 	}{
 		{"complete, and nothing installed", record.Node{Status: v1alpha1.StatusComplete}, true},
 		{"complete, and nothing installed, with all else that it remembers", record.Node{
-			Status: v1alpha1.StatusComplete, Done: "7/1", OperatorVersion: "v1", BootID: "b", Packages: map[string]record.Entry{},
+			Status: v1alpha1.StatusComplete, FinishedPermit: "7/1", OperatorVersion: "v1", BootID: "b",
+			Packages: map[string]record.Entry{},
 		}, true},
 		{"complete, with a package", record.Node{Status: v1alpha1.StatusComplete, Packages: entry}, false},
 		{"complete by what could be read", record.Node{Status: v1alpha1.StatusComplete, Unreadable: true}, false},
@@ -80,15 +82,17 @@ func TestComesBack(t *testing.T) {
 // TestClearUnreadable: what cannot be read is never lost, not even when the Skyhook goes.
 func TestClearUnreadable(t *testing.T) {
 	for _, state := range []string{"{", "[]", `{"a":{"name":"a"}}`, `{"a|1.0":{"name":"b","version":"1.0"}}`} {
-		annotations := map[string]string{stateKey: state, versionKey: "v1", statusKey: "in_progress", cordonKey: "true", waitKey: "{}", bootKey: "b", permitKey: "4/2"}
+		annotations := map[string]string{stateKey: state, versionKey: "v1", statusKey: "in_progress", cordonKey: "true",
+			waitKey: "{}", bootKey: "b", permitKey: "4/2"}
 		labels := map[string]string{statusKey: "in_progress"}
 		n, err := record.Read("demo", annotations)
 		if err == nil || !n.Unreadable {
 			t.Fatalf("%s: read as %+v, error %v", state, n, err)
 		}
-		n.Done = ""
+		n.FinishedPermit = ""
 		p := record.Clear("demo", n, annotations, labels)
-		if diff := cmp.Diff(map[string]string{stateKey: state, versionKey: "v1"}, apply(annotations, p.Annotations)); diff != "" {
+		if diff := cmp.Diff(map[string]string{stateKey: state, versionKey: "v1"},
+			apply(annotations, p.Annotations)); diff != "" {
 			t.Errorf("%s: -want +got\n%s", state, diff)
 		}
 		if left := apply(labels, p.Labels); len(left) > 0 {
@@ -109,7 +113,10 @@ func TestSkyhooks(t *testing.T) {
 		want                []string
 	}{
 		{name: "nobody"},
-		{name: "others", annotations: map[string]string{"other": "x", "skyhook.nvidia.com/pause": "true"}, labels: map[string]string{"skyhook.nvidia.com/ignore": "true"}},
+		{
+			name: "others", annotations: map[string]string{"other": "x", "skyhook.nvidia.com/pause": "true"},
+			labels: map[string]string{"skyhook.nvidia.com/ignore": "true"},
+		},
 		{name: "a state", annotations: map[string]string{stateKey: "{}"}, want: []string{"demo"}},
 		{name: "only a label", labels: map[string]string{statusKey: "complete"}, want: []string{"demo"}},
 		{name: "only a cordon", annotations: map[string]string{cordonKey: "true"}, want: []string{"demo"}},
@@ -117,7 +124,8 @@ func TestSkyhooks(t *testing.T) {
 			name: "several, each once, sorted",
 			annotations: map[string]string{
 				"skyhook.nvidia.com/nodeState_b": "{}", "skyhook.nvidia.com/status_b": "x", "skyhook.nvidia.com/wait_a": "{}",
-				"skyhook.nvidia.com/boot_c": "x", "skyhook.nvidia.com/permit_with_score": "1/0", "skyhook.nvidia.com/version_b": "v",
+				"skyhook.nvidia.com/boot_c": "x", "skyhook.nvidia.com/permit_with_score": "1/0",
+				"skyhook.nvidia.com/version_b": "v",
 			},
 			labels: map[string]string{"skyhook.nvidia.com/status_b": "x", "skyhook.nvidia.com/status_d": "x"},
 			want:   []string{"a", "b", "c", "d", "with_score"},

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,25 +11,31 @@ import (
 )
 
 // Conditions returns the two node conditions that show a Skyhook's record to readers of the node; erroring says that a
-// package which matters fails. A condition whose reason did not change keeps its times, so that an unchanged record causes
-// no write. There are none once every package is uninstalled.
-func Conditions(skyhook string, n Node, erroring bool, have []corev1.NodeCondition, now metav1.Time) []corev1.NodeCondition {
+// package which matters fails. A condition whose reason did not change stays as it is, with its times and its message,
+// so that an unchanged record causes no write. There are none once every package is uninstalled.
+func Conditions(skyhook string, n Node, erroring bool, have []corev1.NodeCondition,
+	now metav1.Time) []corev1.NodeCondition {
 	if n.bare() {
 		return nil
 	}
 	ready := corev1.NodeCondition{
 		Type: conditionType(skyhook, v1alpha1.NodeConditionNotReadySuffix), Status: corev1.ConditionTrue,
-		Reason: v1alpha1.NodeReasonIncomplete, Message: "Skyhook " + skyhook + " Ready",
+		Reason: v1alpha1.NodeReasonIncomplete,
+		Message: fmt.Sprintf("Skyhook %s is not complete on this node; kubectl describe skyhook %s shows why", skyhook,
+			skyhook),
 	}
 	if n.Status == v1alpha1.StatusComplete {
 		ready.Status, ready.Reason = corev1.ConditionFalse, v1alpha1.NodeReasonComplete
+		ready.Message = fmt.Sprintf("Skyhook %s is complete on this node", skyhook)
 	}
 	failing := corev1.NodeCondition{
 		Type: conditionType(skyhook, v1alpha1.NodeConditionErroringSuffix), Status: corev1.ConditionFalse,
-		Reason: v1alpha1.NodeReasonNotErroring, Message: "Skyhook " + skyhook + " Erroring",
+		Reason: v1alpha1.NodeReasonNotErroring, Message: fmt.Sprintf("no package of Skyhook %s fails on this node", skyhook),
 	}
 	if erroring {
 		failing.Status, failing.Reason = corev1.ConditionTrue, v1alpha1.NodeReasonErroring
+		failing.Message = fmt.Sprintf("a package of Skyhook %s fails on this node; kubectl describe skyhook %s shows why",
+			skyhook, skyhook)
 	}
 	return []corev1.NodeCondition{stamp(ready, have, now), stamp(failing, have, now)}
 }
@@ -36,12 +43,14 @@ func Conditions(skyhook string, n Node, erroring bool, have []corev1.NodeConditi
 // OwnsCondition reports whether a node condition belongs to the record of any Skyhook.
 func OwnsCondition(t corev1.NodeConditionType) bool {
 	name, ok := strings.CutPrefix(string(t), v1alpha1.KeyPrefix)
-	return ok && (strings.HasSuffix(name, v1alpha1.NodeConditionNotReadySuffix) || strings.HasSuffix(name, v1alpha1.NodeConditionErroringSuffix))
+	return ok && (strings.HasSuffix(name, v1alpha1.NodeConditionNotReadySuffix) ||
+		strings.HasSuffix(name, v1alpha1.NodeConditionErroringSuffix))
 }
 
 // ConditionOf reports whether a node condition belongs to the given Skyhook's record.
 func ConditionOf(skyhook string, t corev1.NodeConditionType) bool {
-	return t == conditionType(skyhook, v1alpha1.NodeConditionNotReadySuffix) || t == conditionType(skyhook, v1alpha1.NodeConditionErroringSuffix)
+	return t == conditionType(skyhook, v1alpha1.NodeConditionNotReadySuffix) ||
+		t == conditionType(skyhook, v1alpha1.NodeConditionErroringSuffix)
 }
 
 func conditionType(skyhook, suffix string) corev1.NodeConditionType {

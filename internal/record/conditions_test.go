@@ -21,10 +21,13 @@ func TestConditions(t *testing.T) {
 		return n
 	}
 	const (
-		incomplete = "skyhook.nvidia.com/demo/NotReady True Incomplete: Skyhook demo Ready"
-		complete   = "skyhook.nvidia.com/demo/NotReady False Complete: Skyhook demo Ready"
-		erroring   = "skyhook.nvidia.com/demo/Erroring True Package(s) Erroring or Unknown: Skyhook demo Erroring"
-		fine       = "skyhook.nvidia.com/demo/Erroring False Not Erroring: Skyhook demo Erroring"
+		incomplete = "skyhook.nvidia.com/demo/NotReady True Incomplete: Skyhook demo is not complete on this node; " +
+			"kubectl describe skyhook demo shows why"
+		complete = "skyhook.nvidia.com/demo/NotReady False Complete: Skyhook demo is complete on this node"
+		erroring = "skyhook.nvidia.com/demo/Erroring True Package(s) Erroring or Unknown: a package of Skyhook demo fails " +
+			"on this node; " +
+			"kubectl describe skyhook demo shows why"
+		fine = "skyhook.nvidia.com/demo/Erroring False Not Erroring: no package of Skyhook demo fails on this node"
 	)
 	for _, c := range []struct {
 		name     string
@@ -34,8 +37,14 @@ func TestConditions(t *testing.T) {
 	}{
 		{"new", with(""), false, []string{incomplete, fine}},
 		{"in progress", with(v1alpha1.StatusInProgress, v1alpha1.StateInProgress), false, []string{incomplete, fine}},
-		{"erroring", with(v1alpha1.StatusErroring, v1alpha1.StateComplete, v1alpha1.StateErroring), true, []string{incomplete, erroring}},
-		{"a package that left the spec fails", with(v1alpha1.StatusInProgress, v1alpha1.StateErroring), false, []string{incomplete, fine}},
+		{
+			"erroring", with(v1alpha1.StatusErroring, v1alpha1.StateComplete, v1alpha1.StateErroring), true,
+			[]string{incomplete, erroring},
+		},
+		{
+			"a package that left the spec fails", with(v1alpha1.StatusInProgress, v1alpha1.StateErroring), false,
+			[]string{incomplete, fine},
+		},
 		{"complete", with(v1alpha1.StatusComplete, v1alpha1.StateComplete), false, []string{complete, fine}},
 		{"paused", with(v1alpha1.StatusPaused, v1alpha1.StateComplete), false, []string{incomplete, fine}},
 	} {
@@ -56,11 +65,13 @@ func TestConditions(t *testing.T) {
 
 // TestConditionsKeepTheirTimes: an unchanged condition is the one that is there, so that nothing is written.
 func TestConditionsKeepTheirTimes(t *testing.T) {
-	complete := record.Node{Status: v1alpha1.StatusComplete, Packages: map[string]record.Entry{"a|1": {State: v1alpha1.StateComplete}}}
+	complete := record.Node{Status: v1alpha1.StatusComplete,
+		Packages: map[string]record.Entry{"a|1": {State: v1alpha1.StateComplete}}}
 	if got := record.Conditions("demo", record.Node{Status: v1alpha1.StatusComplete}, false, nil, since); len(got) != 0 {
 		t.Errorf("everything is uninstalled, but there is %v", got)
 	}
-	have := append([]corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}, record.Conditions("demo", complete, false, nil, since)...)
+	have := append([]corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+		record.Conditions("demo", complete, false, nil, since)...)
 	later := metav1.NewTime(since.Add(time.Hour))
 	if diff := cmp.Diff(have[1:], record.Conditions("demo", complete, false, have, later)); diff != "" {
 		t.Errorf("unchanged conditions changed, -before +after\n%s", diff)
@@ -74,8 +85,8 @@ func TestConditionsKeepTheirTimes(t *testing.T) {
 	}
 }
 
-// TestAnotherReasonIsNoTransition: only another status is one, also for conditions that somebody else wrote with reasons of
-// their own.
+// TestAnotherReasonIsNoTransition: only another status is one, also for conditions that somebody else wrote with
+// reasons of their own.
 func TestAnotherReasonIsNoTransition(t *testing.T) {
 	later := metav1.NewTime(since.Add(time.Hour))
 	for _, c := range []struct {
@@ -83,15 +94,23 @@ func TestAnotherReasonIsNoTransition(t *testing.T) {
 		have corev1.NodeCondition
 		want metav1.Time
 	}{
-		{"another reason", corev1.NodeCondition{Status: corev1.ConditionTrue, Reason: "Pending", LastTransitionTime: since}, since},
-		{"another status", corev1.NodeCondition{Status: corev1.ConditionFalse, Reason: "Complete", LastTransitionTime: since}, later},
+		{
+			"another reason", corev1.NodeCondition{Status: corev1.ConditionTrue, Reason: "Pending", LastTransitionTime: since},
+			since,
+		},
+		{
+			"another status", corev1.NodeCondition{Status: corev1.ConditionFalse, Reason: "Complete", LastTransitionTime: since},
+			later,
+		},
 		{"never stamped", corev1.NodeCondition{Status: corev1.ConditionTrue, Reason: "Pending"}, later},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.have.Type, c.have.LastHeartbeatTime = "skyhook.nvidia.com/demo/NotReady", since
-			got := record.Conditions("demo", record.Node{Status: v1alpha1.StatusInProgress}, false, []corev1.NodeCondition{c.have}, later)[0]
+			got := record.Conditions("demo", record.Node{Status: v1alpha1.StatusInProgress}, false,
+				[]corev1.NodeCondition{c.have}, later)[0]
 			if got.Reason != "Incomplete" || got.LastHeartbeatTime != later || got.LastTransitionTime != c.want {
-				t.Errorf("got %s, heard of %s, since %s; want the transition at %s", got.Reason, got.LastHeartbeatTime, got.LastTransitionTime, c.want)
+				t.Errorf("got %s, heard of %s, since %s; want the transition at %s", got.Reason, got.LastHeartbeatTime,
+					got.LastTransitionTime, c.want)
 			}
 		})
 	}

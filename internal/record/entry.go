@@ -37,8 +37,8 @@ type Entry struct {
 	// Config has a short hash per config key as this stage applies it. Nil means unknown: written by an operator
 	// that kept none.
 	Config map[string]string `json:"config,omitzero"`
-	// Definition names the retained definition of the package that the run works with: what is needed to undo it. Empty
-	// when written by an operator that kept none.
+	// Definition names the retained definition of the package that the run works with: what is needed to uninstall it.
+	// Empty when written by an operator that kept none.
 	Definition string `json:"definition,omitempty"`
 	// Hash of what the run's pod takes from the spec.
 	Hash string `json:"hash,omitempty"`
@@ -73,6 +73,16 @@ func Key(name, version string) string { return name + "|" + version }
 // Active reports whether the stage is running or failing: a pod is expected for it.
 func (e Entry) Active() bool {
 	return e.State == v1alpha1.StateInProgress || e.State == v1alpha1.StateErroring
+}
+
+// IsInterrupt reports whether an interrupt runs in the stage.
+func IsInterrupt(s v1alpha1.Stage) bool {
+	return s == v1alpha1.StageInterrupt || s == v1alpha1.StageUninstallInterrupt
+}
+
+// IsUninstall reports whether the stage belongs to the uninstall of a package.
+func IsUninstall(s v1alpha1.Stage) bool {
+	return s == v1alpha1.StageUninstall || s == v1alpha1.StageUninstallInterrupt
 }
 
 // HashConfig returns a short hash for each key of a configMap; an empty, non-nil map when there is none.

@@ -70,7 +70,8 @@ func TestTrimMessage(t *testing.T) {
 		})
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		text := strings.Repeat(rapid.StringOfN(rapid.Rune(), 1, 40, -1).Draw(t, "text"), rapid.IntRange(1, 40).Draw(t, "times"))
+		text := strings.Repeat(rapid.StringOfN(rapid.Rune(), 1, 40, -1).Draw(t, "text"),
+			rapid.IntRange(1, 40).Draw(t, "times"))
 		got := record.TrimMessage(text)
 		if len(got) > record.MaxMessage || !utf8.ValidString(got) {
 			t.Fatalf("%d bytes, valid %t: %q", len(got), utf8.ValidString(got), got)

@@ -40,8 +40,8 @@ func (i *Interrupt) Spec() *v1alpha1.Interrupt {
 	return &v1alpha1.Interrupt{Type: i.Type, Services: i.Services}
 }
 
-// ReadInterrupt returns the interrupt in flight; nil when there is none, or when the annotation cannot be read: then the
-// entries of the records tell whether one runs.
+// ReadInterrupt returns the interrupt in flight; nil when there is none, or when the annotation cannot be read: then
+// the entries of the records tell whether one runs.
 func ReadInterrupt(annotations map[string]string) *Interrupt {
 	var i Interrupt
 	raw := annotations[v1alpha1.AnnotationInterrupt]

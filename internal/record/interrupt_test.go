@@ -21,7 +21,10 @@ func TestReadInterrupt(t *testing.T) {
 		{"no JSON", "{", nil},
 		{"nobody's", `{"type":"reboot","packages":["a|1.0"]}`, nil},
 		{"of an unknown type", `{"skyhook":"demo","type":"explode"}`, nil},
-		{"another operator began it, which kept no type", `{"skyhook":"demo","packages":["a|1.0"]}`, &record.Interrupt{Skyhook: "demo", Packages: []string{"a|1.0"}}},
+		{
+			"another operator began it, which kept no type", `{"skyhook":"demo","packages":["a|1.0"]}`,
+			&record.Interrupt{Skyhook: "demo", Packages: []string{"a|1.0"}},
+		},
 		{
 			"whole", `{"skyhook":"demo","packages":["a|1.0","b|2.0"],"type":"service","services":["x"],"bootID":"b1","run":"r1","since":"2026-01-02T03:04:05Z"}`,
 			&record.Interrupt{
@@ -29,7 +32,10 @@ func TestReadInterrupt(t *testing.T) {
 				BootID: "b1", Run: "r1", Since: metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
 			},
 		},
-		{"with a key of a later version", `{"skyhook":"demo","packages":null,"type":"noop","later":1}`, &record.Interrupt{Skyhook: "demo", Type: v1alpha1.InterruptNoop}},
+		{
+			"with a key of a later version", `{"skyhook":"demo","packages":null,"type":"noop","later":1}`,
+			&record.Interrupt{Skyhook: "demo", Type: v1alpha1.InterruptNoop},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := record.ReadInterrupt(map[string]string{v1alpha1.AnnotationInterrupt: c.text})
@@ -90,11 +96,13 @@ func TestInterruptClone(t *testing.T) {
 	}
 }
 
-// A2: a reboot that one Skyhook asked for is accepted for all that remember a boot id, and for no other.
+// TestAcceptBoot: a reboot that one Skyhook asked for is accepted for all that remember a boot id, and for no other.
 func TestAcceptBoot(t *testing.T) {
-	annotations := map[string]string{"skyhook.nvidia.com/boot_a": "b1", "skyhook.nvidia.com/boot_b": "b2", "skyhook.nvidia.com/status_c": "complete", "boot_d": "b1"}
+	annotations := map[string]string{"skyhook.nvidia.com/boot_a": "b1", "skyhook.nvidia.com/boot_b": "b2",
+		"skyhook.nvidia.com/status_c": "complete", "boot_d": "b1"}
 	p := record.AcceptBoot("b2", annotations)
-	if len(p.Annotations) != 1 || p.Annotations["skyhook.nvidia.com/boot_a"] == nil || *p.Annotations["skyhook.nvidia.com/boot_a"] != "b2" || len(p.Labels) > 0 {
+	if len(p.Annotations) != 1 || p.Annotations["skyhook.nvidia.com/boot_a"] == nil ||
+		*p.Annotations["skyhook.nvidia.com/boot_a"] != "b2" || len(p.Labels) > 0 {
 		t.Errorf("got %+v", p)
 	}
 	if p = record.AcceptBoot("b1", map[string]string{}); !p.Empty() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // Node is what one node remembers of one Skyhook.
@@ -16,8 +17,8 @@ type Node struct {
 	Status v1alpha1.Status
 	// Packages by "name|version". An absent entry means that the package is not installed.
 	Packages map[string]Entry
-	// Done is the last permit that the node finished with, see PermitToken; empty when none.
-	Done string
+	// FinishedPermit is the token of the last permit that the node gave back, see v1alpha1.Permit; empty when none.
+	FinishedPermit string
 	// OperatorVersion wrote the record last.
 	OperatorVersion string
 	// Cordoned says that the Skyhook holds a cordon on the node.
@@ -30,14 +31,11 @@ type Node struct {
 	Unreadable bool
 }
 
-// bare reports whether nothing of the Skyhook is on the node and nothing is to come: then only annotations remember that
-// it was here, and no label or condition speaks of it.
+// bare reports whether nothing of the Skyhook is on the node and nothing is to come: then only annotations remember
+// that it was here, and no label or condition speaks of it.
 func (n Node) bare() bool {
 	return n.Status == v1alpha1.StatusComplete && len(n.Packages) == 0 && !n.Unreadable
 }
-
-// PermitToken is how a node names a permit, see v1alpha1.Permit.
-func PermitToken(p v1alpha1.Permit) string { return p.Token() }
 
 // MalformedError says that an annotation on a node cannot be read.
 type MalformedError struct {
@@ -47,8 +45,8 @@ type MalformedError struct {
 }
 
 func (e *MalformedError) Error() string {
-	return fmt.Sprintf("annotation %s is not a map of package states: %v; repair it, or remove it to start over on this node",
-		e.Annotation, e.Err)
+	return fmt.Sprintf("annotation %s cannot be read: %v; "+
+		"correct it, or remove it to apply the packages again on this node", e.Annotation, e.Err)
 }
 
 func (e *MalformedError) Unwrap() error { return e.Err }
@@ -57,7 +55,7 @@ func (e *MalformedError) Unwrap() error { return e.Err }
 func Read(skyhook string, annotations map[string]string) (Node, error) {
 	n := Node{
 		Status:          v1alpha1.Status(annotations[v1alpha1.AnnotationStatusPrefix+skyhook]),
-		Done:            annotations[v1alpha1.AnnotationPermitPrefix+skyhook],
+		FinishedPermit:  annotations[v1alpha1.AnnotationPermitPrefix+skyhook],
 		OperatorVersion: annotations[v1alpha1.AnnotationVersionPrefix+skyhook],
 		Cordoned:        annotations[v1alpha1.AnnotationCordonPrefix+skyhook] == "true",
 		BootID:          annotations[v1alpha1.AnnotationBootPrefix+skyhook],
@@ -117,18 +115,16 @@ var (
 		v1alpha1.StageUninstall, v1alpha1.StageUninstallInterrupt, v1alpha1.StageUpgrade,
 	}
 	states = []v1alpha1.State{
-		v1alpha1.StateComplete, v1alpha1.StateInProgress, v1alpha1.StateSkipped, v1alpha1.StateErroring, v1alpha1.StateUnknown,
+		v1alpha1.StateComplete, v1alpha1.StateInProgress, v1alpha1.StateSkipped, v1alpha1.StateErroring,
+		v1alpha1.StateUnknown,
 	}
 )
 
 // bound keeps a text that somebody else wrote short enough for a message.
-func bound(text string) string {
-	const limit = 80
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "..."
-}
+func bound(quoted string) string { return text.Cut(quoted, maxQuoted) }
+
+// maxQuoted is how many bytes of such a text a message has.
+const maxQuoted = 80
 
 // Exists reports whether any key of the Skyhook's record is on the node.
 func Exists(skyhook string, annotations, labels map[string]string) bool {
@@ -165,16 +161,6 @@ func Skyhooks(annotations, labels map[string]string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// CordonedByOther reports whether a Skyhook other than the given one holds a cordon on the node.
-func CordonedByOther(skyhook string, annotations map[string]string) bool {
-	for key, value := range annotations {
-		if name, ok := strings.CutPrefix(key, v1alpha1.AnnotationCordonPrefix); ok && name != skyhook && value == "true" {
-			return true
-		}
-	}
-	return false
-}
-
 // Owns reports whether a node annotation, or label, belongs to the record of any Skyhook.
 func Owns(key string) bool {
 	for _, p := range keyPrefixes {
@@ -189,7 +175,8 @@ func Owns(key string) bool {
 const AnnotationCount = 7
 
 var keyPrefixes = [AnnotationCount]string{
-	v1alpha1.AnnotationNodeStatePrefix, v1alpha1.AnnotationStatusPrefix, v1alpha1.AnnotationVersionPrefix, v1alpha1.AnnotationPermitPrefix,
+	v1alpha1.AnnotationNodeStatePrefix, v1alpha1.AnnotationStatusPrefix, v1alpha1.AnnotationVersionPrefix,
+	v1alpha1.AnnotationPermitPrefix,
 	v1alpha1.AnnotationCordonPrefix, v1alpha1.AnnotationWaitPrefix, v1alpha1.AnnotationBootPrefix,
 }
 

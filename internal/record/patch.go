@@ -56,7 +56,7 @@ func Write(skyhook string, n Node, annotations, labels map[string]string) (Patch
 		v1alpha1.AnnotationNodeStatePrefix + skyhook: string(state),
 		v1alpha1.AnnotationStatusPrefix + skyhook:    string(n.Status),
 		v1alpha1.AnnotationVersionPrefix + skyhook:   n.OperatorVersion,
-		v1alpha1.AnnotationPermitPrefix + skyhook:    n.Done,
+		v1alpha1.AnnotationPermitPrefix + skyhook:    n.FinishedPermit,
 		v1alpha1.AnnotationCordonPrefix + skyhook:    trueOrNone(n.Cordoned),
 		v1alpha1.AnnotationBootPrefix + skyhook:      n.BootID,
 	}
@@ -77,8 +77,8 @@ func Write(skyhook string, n Node, annotations, labels map[string]string) (Patch
 	return p, nil
 }
 
-// WriteWait returns the change that makes a Skyhook's record tell of the given wait, nil for none, and nothing else: of a node
-// that it leaves, where all else goes in one piece.
+// WriteWait returns the change that makes a Skyhook's record tell of the given wait, nil for none, and nothing else: of
+// a node from which the Skyhook is removed, where all else is removed in one patch.
 func WriteWait(skyhook string, w *Wait, annotations map[string]string) (Patch, error) {
 	var p Patch
 	want, err := encodeWait(w)
@@ -98,8 +98,8 @@ func encodeStates(n Node) string {
 	return string(raw)
 }
 
-// AcceptBoot returns the change that makes every Skyhook that remembers a boot id remember the given one: the node rebooted
-// because one of them asked for it, which is no reason for the others to start over.
+// AcceptBoot returns the change that makes every Skyhook that remembers a boot id remember the given one: the node
+// rebooted because one of them asked for it, which is no reason for the others to start over.
 func AcceptBoot(bootID string, annotations map[string]string) Patch {
 	var p Patch
 	for key := range annotations {
@@ -110,9 +110,9 @@ func AcceptBoot(bootID string, annotations map[string]string) Patch {
 	return p
 }
 
-// Clear returns the change that removes a Skyhook's record, and its seal. Package states stay as long as there are any: their files
-// may still be on the host, and only these annotations tell which. The permit that n is done with stays, too, if any:
-// the operator has yet to read it.
+// Clear returns the change that removes a Skyhook's record, and its seal. Package states stay as long as there are any:
+// their files may still be on the host, and only these annotations tell which. The permit that n is done with stays,
+// too, if any: the operator has yet to read it.
 func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch {
 	var p Patch
 	for _, k := range annotationKeys(skyhook) {
@@ -126,7 +126,7 @@ func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch 
 		}
 		want := ""
 		if k == v1alpha1.AnnotationPermitPrefix+skyhook {
-			want = n.Done
+			want = n.FinishedPermit
 		}
 		p.set(p.annotate, k, want, annotations)
 	}

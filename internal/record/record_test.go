@@ -32,14 +32,16 @@ var since = metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 func full() record.Node {
 	e := record.Entry{
 		Name: "tuning", Version: "1.2.0", Image: "ghcr.io/a/tuning", ContainerSHA: "sha256:abc", Stage: v1alpha1.StageConfig,
-		State: v1alpha1.StateErroring, Restarts: 2, Since: since, Run: "t4x2", Config: map[string]string{"a": "00000001", "b": "00000002"},
+		State: v1alpha1.StateErroring, Restarts: 2, Since: since, Run: "t4x2",
+		Config:     map[string]string{"a": "00000001", "b": "00000002"},
 		Definition: "d6010942d3", Hash: "9f", Generation: 7, Changed: []string{"a"}, BootID: "boot-1",
 		Interrupt: &v1alpha1.Interrupt{Type: v1alpha1.InterruptService, Services: []string{"kubelet"}},
 		Reason:    "StepFailed", Message: "container x exited 1",
 	}
 	return record.Node{
-		Status: v1alpha1.StatusErroring, Packages: map[string]record.Entry{e.Key(): e}, Done: "4/2", OperatorVersion: "v1.2.3",
-		Cordoned: true, BootID: "boot-1", Wait: &record.Wait{Reason: "ProtectedPod", Message: "pod x/y", Since: since},
+		Status: v1alpha1.StatusErroring, Packages: map[string]record.Entry{e.Key(): e}, FinishedPermit: "4/2",
+		OperatorVersion: "v1.2.3",
+		Cordoned:        true, BootID: "boot-1", Wait: &record.Wait{Reason: "ProtectedPod", Message: "pod x/y", Since: since},
 	}
 }
 
@@ -59,7 +61,7 @@ func apply(have map[string]string, changes map[string]*string) map[string]string
 	return result
 }
 
-// TestGolden pins what others read: the keys and the JSON of the specification, 2.1 and PackageStatus.
+// TestGolden pins what others read: the keys, and the JSON of PackageStatus in the API.
 func TestGolden(t *testing.T) {
 	p, err := record.Write("demo", full(), nil, nil)
 	if err != nil {
@@ -70,7 +72,8 @@ func TestGolden(t *testing.T) {
 		`"config":{"a":"00000001","b":"00000002"},"definition":"d6010942d3","hash":"9f","generation":7,"changed":["a"],` +
 		`"interrupt":{"type":"service","services":["kubelet"]},"bootID":"boot-1","reason":"StepFailed","message":"container x exited 1"}}`
 	want := map[string]string{
-		stateKey: wantState, statusKey: "erroring", versionKey: "v1.2.3", permitKey: "4/2", cordonKey: "true", bootKey: "boot-1",
+		stateKey: wantState, statusKey: "erroring", versionKey: "v1.2.3", permitKey: "4/2", cordonKey: "true",
+		bootKey: "boot-1",
 		waitKey: `{"reason":"ProtectedPod","message":"pod x/y","since":"2026-03-01T12:00:00Z"}`,
 	}
 	if diff := cmp.Diff(want, apply(nil, p.Annotations)); diff != "" {
@@ -101,13 +104,17 @@ func TestPackageStatus(t *testing.T) {
 }
 
 func TestWriteMinimal(t *testing.T) {
-	small := record.Entry{Name: "a", Version: "1.0", Image: "i", Stage: v1alpha1.StageApply, State: v1alpha1.StateInProgress}
+	small := record.Entry{Name: "a", Version: "1.0", Image: "i", Stage: v1alpha1.StageApply,
+		State: v1alpha1.StateInProgress}
 	for _, c := range []struct {
 		name string
 		node record.Node
 		want map[string]string
 	}{
-		{"an empty map stays a map", record.Node{Status: v1alpha1.StatusComplete}, map[string]string{stateKey: "{}", statusKey: "complete"}},
+		{
+			"an empty map stays a map", record.Node{Status: v1alpha1.StatusComplete},
+			map[string]string{stateKey: "{}", statusKey: "complete"},
+		},
 		{
 			"an entry of another operator gains nothing",
 			record.Node{Packages: map[string]record.Entry{small.Key(): small}},
@@ -141,14 +148,18 @@ func TestWriteMinimal(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	entry := record.Entry{Name: "a", Version: "1.0", Image: "i", Stage: v1alpha1.StageConfig, State: v1alpha1.StateComplete}
+	entry := record.Entry{Name: "a", Version: "1.0", Image: "i", Stage: v1alpha1.StageConfig,
+		State: v1alpha1.StateComplete}
 	for _, c := range []struct {
 		name        string
 		annotations map[string]string
 		want        record.Node
 	}{
 		{"nothing", nil, record.Node{Packages: map[string]record.Entry{}}},
-		{"another Skyhook's", map[string]string{"skyhook.nvidia.com/status_demo2": "complete", "status_demo": "x"}, record.Node{Packages: map[string]record.Entry{}}},
+		{
+			"another Skyhook's", map[string]string{"skyhook.nvidia.com/status_demo2": "complete", "status_demo": "x"},
+			record.Node{Packages: map[string]record.Entry{}},
+		},
 		{"empty state", map[string]string{stateKey: ""}, record.Node{Packages: map[string]record.Entry{}}},
 		{"empty map", map[string]string{stateKey: "{}"}, record.Node{Packages: map[string]record.Entry{}}},
 		{"null", map[string]string{stateKey: "null"}, record.Node{Packages: map[string]record.Entry{}}},
@@ -160,15 +171,22 @@ func TestRead(t *testing.T) {
 		{
 			"the rest without the state",
 			map[string]string{statusKey: "waiting", permitKey: "1/2", versionKey: "v1"},
-			record.Node{Status: v1alpha1.StatusWaiting, Done: "1/2", OperatorVersion: "v1", Packages: map[string]record.Entry{}},
+			record.Node{Status: v1alpha1.StatusWaiting, FinishedPermit: "1/2", OperatorVersion: "v1",
+				Packages: map[string]record.Entry{}},
 		},
 		{
 			"cordon, wait and boot id",
-			map[string]string{cordonKey: "true", bootKey: "b", waitKey: `{"reason":"R","message":"m","since":"2026-03-01T12:00:00Z","frees":"time"}`},
-			record.Node{Cordoned: true, BootID: "b", Wait: &record.Wait{Reason: "R", Message: "m", Since: since, Frees: record.FreesTime}, Packages: map[string]record.Entry{}},
+			map[string]string{cordonKey: "true", bootKey: "b",
+				waitKey: `{"reason":"R","message":"m","since":"2026-03-01T12:00:00Z","frees":"time"}`},
+			record.Node{Cordoned: true, BootID: "b",
+				Wait:     &record.Wait{Reason: "R", Message: "m", Since: since, Frees: record.FreesTime},
+				Packages: map[string]record.Entry{}},
 		},
 		{"a cordon is only \"true\"", map[string]string{cordonKey: "yes"}, record.Node{Packages: map[string]record.Entry{}}},
-		{"a wait that cannot be read is none", map[string]string{waitKey: "{"}, record.Node{Packages: map[string]record.Entry{}}},
+		{
+			"a wait that cannot be read is none", map[string]string{waitKey: "{"},
+			record.Node{Packages: map[string]record.Entry{}},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := record.Read("demo", c.annotations)
@@ -203,13 +221,14 @@ func TestReadMalformed(t *testing.T) {
 			if !errors.As(err, &malformed) {
 				t.Fatalf("got error %v, want a MalformedError", err)
 			}
-			if malformed.Annotation != stateKey || !strings.Contains(err.Error(), stateKey) || !strings.Contains(err.Error(), c.want) {
+			if malformed.Annotation != stateKey || !strings.Contains(err.Error(), stateKey) ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("error is %q; want it to name the annotation and %q", err, c.want)
 			}
 			if !errors.Is(err, malformed.Err) {
 				t.Error("the cause cannot be unwrapped")
 			}
-			if n.Done != "3/1" || n.Status != v1alpha1.StatusComplete {
+			if n.FinishedPermit != "3/1" || n.Status != v1alpha1.StatusComplete {
 				t.Errorf("the other annotations are lost: %+v", n)
 			}
 		})
@@ -245,9 +264,10 @@ func TestRoundTrip(t *testing.T) {
 
 func drawNode(t *rapid.T) record.Node {
 	n := record.Node{
-		Status: v1alpha1.Status(rapid.SampledFrom([]string{"", "complete", "in_progress"}).Draw(t, "status")),
-		Done:   rapid.SampledFrom([]string{"", "1/0", "7/999"}).Draw(t, "done"), OperatorVersion: rapid.SampledFrom([]string{"", "v1"}).Draw(t, "version"),
-		Packages: map[string]record.Entry{}, Cordoned: rapid.Bool().Draw(t, "cordoned"),
+		Status:          v1alpha1.Status(rapid.SampledFrom([]string{"", "complete", "in_progress"}).Draw(t, "status")),
+		FinishedPermit:  rapid.SampledFrom([]string{"", "1/0", "7/999"}).Draw(t, "done"),
+		OperatorVersion: rapid.SampledFrom([]string{"", "v1"}).Draw(t, "version"),
+		Packages:        map[string]record.Entry{}, Cordoned: rapid.Bool().Draw(t, "cordoned"),
 		BootID: rapid.SampledFrom([]string{"", "boot-1"}).Draw(t, "boot"),
 	}
 	if rapid.Bool().Draw(t, "waits") {
@@ -255,10 +275,12 @@ func drawNode(t *rapid.T) record.Node {
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "entries") {
 		e := record.Entry{
-			Name: rapid.StringMatching(`[a-z][-a-z0-9]{0,5}`).Draw(t, "name"), Version: rapid.StringMatching(`v?[0-9]\.[0-9](-rc\|1)?`).Draw(t, "version"),
-			Image: rapid.String().Draw(t, "image"), Stage: v1alpha1.StageUpgrade, State: v1alpha1.StateInProgress,
+			Name:    rapid.StringMatching(`[a-z][-a-z0-9]{0,5}`).Draw(t, "name"),
+			Version: rapid.StringMatching(`v?[0-9]\.[0-9](-rc\|1)?`).Draw(t, "version"),
+			Image:   rapid.String().Draw(t, "image"), Stage: v1alpha1.StageUpgrade, State: v1alpha1.StateInProgress,
 			Restarts: rapid.Int32Min(0).Draw(t, "restarts"), Run: rapid.String().Draw(t, "run"),
-			Message: record.TrimMessage(rapid.String().Draw(t, "message")), Definition: rapid.StringMatching(`([0-9a-f]{10})?`).Draw(t, "definition"),
+			Message:    record.TrimMessage(rapid.String().Draw(t, "message")),
+			Definition: rapid.StringMatching(`([0-9a-f]{10})?`).Draw(t, "definition"),
 		}
 		if rapid.Bool().Draw(t, "changed") {
 			e.Changed = rapid.SliceOf(rapid.String()).Draw(t, "keys")
@@ -293,14 +315,17 @@ func TestWriteIsMinimal(t *testing.T) {
 	}{
 		{"nothing", func(*record.Node) {}, "", ""},
 		{"the status", func(n *record.Node) { n.Status = v1alpha1.StatusPaused }, statusKey, statusKey},
-		{"the permit", func(n *record.Node) { n.Done = "4/3" }, permitKey, ""},
+		{"the permit", func(n *record.Node) { n.FinishedPermit = "4/3" }, permitKey, ""},
 		{"the operator", func(n *record.Node) { n.OperatorVersion = "v2" }, versionKey, ""},
 		{"a package", func(n *record.Node) { n.Packages = nil }, stateKey, ""},
 		{"no cordon any more", func(n *record.Node) { n.Cordoned = false }, cordonKey + " removed", ""},
-		{"it waits for something else", func(n *record.Node) { n.Wait = &record.Wait{Reason: "Evicting", Since: since} }, waitKey, ""},
+		{
+			"it waits for something else", func(n *record.Node) { n.Wait = &record.Wait{Reason: "Evicting", Since: since} },
+			waitKey, "",
+		},
 		{"it waits no more", func(n *record.Node) { n.Wait = nil }, waitKey + " removed", ""},
 		{"the boot", func(n *record.Node) { n.BootID = "boot-2" }, bootKey, ""},
-		{"no permit any more", func(n *record.Node) { n.Done = "" }, permitKey + " removed", ""},
+		{"no permit any more", func(n *record.Node) { n.FinishedPermit = "" }, permitKey + " removed", ""},
 		{"no status any more", func(n *record.Node) { n.Status = "" }, statusKey + " removed", statusKey + " removed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -335,7 +360,8 @@ func keys(changes map[string]*string) string {
 }
 
 func TestClear(t *testing.T) {
-	written := map[string]string{stateKey: "{}", statusKey: "complete", versionKey: "v1", permitKey: "4/2", cordonKey: "true", waitKey: "{}", bootKey: "b", "other": "x"}
+	written := map[string]string{stateKey: "{}", statusKey: "complete", versionKey: "v1", permitKey: "4/2",
+		cordonKey: "true", waitKey: "{}", bootKey: "b", "other": "x"}
 	label := map[string]string{statusKey: "complete", "other": "x"}
 	for _, c := range []struct {
 		name        string
@@ -349,7 +375,10 @@ func TestClear(t *testing.T) {
 			"package states stay, and who wrote them", full(), written, label,
 			map[string]string{stateKey: "{}", versionKey: "v1", permitKey: "4/2", "other": "x"},
 		},
-		{"a permit that is acknowledged stays", record.Node{Done: "4/3"}, written, label, map[string]string{permitKey: "4/3", "other": "x"}},
+		{
+			"a permit that is acknowledged stays", record.Node{FinishedPermit: "4/3"}, written, label,
+			map[string]string{permitKey: "4/3", "other": "x"},
+		},
 		{"nothing there", record.Node{}, map[string]string{"other": "x"}, nil, map[string]string{"other": "x"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -410,7 +439,8 @@ func TestOwnership(t *testing.T) {
 }
 
 func TestRaw(t *testing.T) {
-	all := map[string]string{stateKey: "{}", statusKey: "complete", versionKey: "v1", permitKey: "4/2", cordonKey: "true", waitKey: "{}", bootKey: "b"}
+	all := map[string]string{stateKey: "{}", statusKey: "complete", versionKey: "v1", permitKey: "4/2", cordonKey: "true",
+		waitKey: "{}", bootKey: "b"}
 	if len(all) != record.AnnotationCount {
 		t.Errorf("a record has %d annotations, not %d", record.AnnotationCount, len(all))
 	}
@@ -429,32 +459,5 @@ func TestRaw(t *testing.T) {
 	changed["skyhook.nvidia.com/status_other"] = "x"
 	if record.Raw("demo", changed) != base {
 		t.Error("another Skyhook's record counts")
-	}
-}
-
-func TestPermitToken(t *testing.T) {
-	if got := record.PermitToken(v1alpha1.Permit{Node: "n", Generation: 12, Order: 3}); got != "12/3" {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestCordonedByOther(t *testing.T) {
-	for _, c := range []struct {
-		name        string
-		annotations map[string]string
-		want        bool
-	}{
-		{"nobody", nil, false},
-		{"only itself", map[string]string{cordonKey: "true"}, false},
-		{"another one", map[string]string{"skyhook.nvidia.com/cordon_demo2": "true"}, true},
-		{"both", map[string]string{cordonKey: "true", "skyhook.nvidia.com/cordon_a": "true"}, true},
-		{"another one no more", map[string]string{"skyhook.nvidia.com/cordon_a": "false"}, false},
-		{"something else", map[string]string{"skyhook.nvidia.com/status_a": "true", "cordon_a": "true"}, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := record.CordonedByOther("demo", c.annotations); got != c.want {
-				t.Errorf("got %t, want %t", got, c.want)
-			}
-		})
 	}
 }

@@ -24,9 +24,9 @@ type Seal struct {
 // key of the label.
 func (s Seal) key() string { return v1alpha1.LabelSealPrefix + s.Skyhook }
 
-// value of the label for package states as they are written, and for whether the status says complete: nothing else of a
-// record decides what is done on the node. Kubelets have a say in what states tell, by the messages of pods, so it is long
-// enough for nobody to find two of the same seal.
+// value of the label for package states as they are written, and for whether the status says complete: nothing else of
+// a record decides what is done on the node. Kubelets have a say in what states tell, by the messages of pods, so it is
+// long enough for nobody to find two of the same seal.
 func (s Seal) value(states string, complete bool) string {
 	h := sha256.New()
 	for _, part := range []string{string(s.NodeUID), string(s.SkyhookUID), states} {
@@ -37,8 +37,8 @@ func (s Seal) value(states string, complete bool) string {
 	return hex.EncodeToString(h.Sum(nil)[:size])
 }
 
-// Holds reports whether the package states are those that were sealed last. The status may say less than it did: whoever
-// takes complete away gains nothing.
+// Holds reports whether the package states are those that were sealed last. The status may say less than it did:
+// whoever takes complete away gains nothing.
 func (s Seal) Holds(annotations, labels map[string]string) bool {
 	have, states := labels[s.key()], annotations[v1alpha1.AnnotationNodeStatePrefix+s.Skyhook]
 	return have == s.value(states, true) || !s.complete(annotations) && have == s.value(states, false)
@@ -57,7 +57,8 @@ func (s Seal) Missing(labels map[string]string) bool {
 // Apply makes the patch seal the record as it leaves it; one without package states gets no seal.
 func (s Seal) Apply(p *Patch, annotations, labels map[string]string) {
 	after := map[string]string{}
-	for _, key := range []string{v1alpha1.AnnotationNodeStatePrefix + s.Skyhook, v1alpha1.AnnotationStatusPrefix + s.Skyhook} {
+	for _, key := range []string{v1alpha1.AnnotationNodeStatePrefix + s.Skyhook,
+		v1alpha1.AnnotationStatusPrefix + s.Skyhook} {
 		after[key] = annotations[key]
 		if change, changes := p.Annotations[key]; changes {
 			after[key] = ""

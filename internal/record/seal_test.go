@@ -27,7 +27,8 @@ func sealed(t *testing.T, status v1alpha1.Status) metadata {
 	t.Helper()
 	m := metadata{map[string]string{}, map[string]string{"theirs": "x"}}
 	e := record.Entry{Name: "a", Version: "1.0.0", Stage: v1alpha1.StageConfig, State: v1alpha1.StateInProgress}
-	p, err := record.Write("demo", record.Node{Status: status, Packages: map[string]record.Entry{e.Key(): e}}, m.annotations, m.labels)
+	p, err := record.Write("demo", record.Node{Status: status, Packages: map[string]record.Entry{e.Key(): e}},
+		m.annotations, m.labels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,13 +55,25 @@ func TestSealHolds(t *testing.T) {
 		{name: "the status says complete", edit: func(m metadata) { m.annotations[statusKey] = "complete" }},
 		{name: "the status says something else", edit: func(m metadata) { m.annotations[statusKey] = "unknown" }, want: true},
 		{name: "the status is gone", edit: func(m metadata) { delete(m.annotations, statusKey) }, want: true},
-		{name: "it was complete, and says so no more", status: v1alpha1.StatusComplete, edit: func(m metadata) { delete(m.annotations, statusKey) }, want: true},
-		{name: "what nothing on the node goes by", edit: func(m metadata) { m.annotations["skyhook.nvidia.com/wait_demo"] = "?" }, want: true},
+		{
+			name: "it was complete, and says so no more", status: v1alpha1.StatusComplete,
+			edit: func(m metadata) { delete(m.annotations, statusKey) }, want: true,
+		},
+		{
+			name: "what nothing on the node goes by",
+			edit: func(m metadata) { m.annotations["skyhook.nvidia.com/wait_demo"] = "?" }, want: true,
+		},
 		{name: "no seal", edit: func(m metadata) { delete(m.labels, sealKey) }},
 		{name: "an empty seal", edit: func(m metadata) { m.labels[sealKey] = "" }},
 		{name: "another node", by: record.Seal{Skyhook: "demo", SkyhookUID: "uid-demo", NodeUID: "uid-other"}},
-		{name: "a Skyhook of that name that came later", by: record.Seal{Skyhook: "demo", SkyhookUID: "uid-other", NodeUID: "uid-node"}},
-		{name: "identities that make the same text", by: record.Seal{Skyhook: "demo", SkyhookUID: "id-demo", NodeUID: "uid-nodeu"}},
+		{
+			name: "a Skyhook of that name that came later",
+			by:   record.Seal{Skyhook: "demo", SkyhookUID: "uid-other", NodeUID: "uid-node"},
+		},
+		{
+			name: "identities that make the same text",
+			by:   record.Seal{Skyhook: "demo", SkyhookUID: "id-demo", NodeUID: "uid-nodeu"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := sealed(t, c.status)

@@ -44,8 +44,8 @@ type Wait struct {
 	Overdue bool `json:"overdue,omitempty"`
 }
 
-// readWait never fails: a wait is computed again in every pass, and is written again when it cannot be read. Earlier versions
-// told only the reason of a wait; what follows from it is added.
+// readWait never fails: a wait is computed again in every pass, and is written again when it cannot be read. Earlier
+// versions told only the reason of a wait; what follows from it is added.
 func readWait(raw string) *Wait {
 	var w Wait
 	if raw == "" || json.Unmarshal([]byte(raw), &w) != nil || w.Reason == "" {
@@ -60,8 +60,9 @@ func readWait(raw string) *Wait {
 // freedBy says who could end a wait of an earlier version.
 func freedBy(reason string) Frees {
 	for frees, reasons := range map[Frees][]string{
-		FreesAuthor: {v1alpha1.ReasonDependencyUninstalled, v1alpha1.ReasonUninstallRequired, v1alpha1.ReasonDefinitionMissing},
-		FreesOther:  {v1alpha1.ReasonWaitingForPermit, v1alpha1.ReasonWaitingForSkyhook},
+		FreesAuthor: {v1alpha1.ReasonDependencyUninstalled, v1alpha1.ReasonUninstallRequired,
+			v1alpha1.ReasonDefinitionMissing},
+		FreesOther: {v1alpha1.ReasonWaitingForPermit, v1alpha1.ReasonWaitingForSkyhook},
 		FreesAdministrator: {
 			v1alpha1.ReasonNodeIgnored, v1alpha1.ReasonTaintNotTolerable, v1alpha1.ReasonPaused, v1alpha1.ReasonDisabled,
 			v1alpha1.ReasonSpecInvalid, v1alpha1.ReasonDeploymentPolicyNotFound,

@@ -132,7 +132,7 @@ func (sum *summary) lost(i int) bool {
 	if !n.Facts.Unavailable || n.Facts.Disturbed || n.Facts.Complete {
 		return false
 	}
-	return n.Facts.AtWork || sum.holds[i] && n.Hold == nil
+	return n.Facts.InProgress || sum.holds[i] && n.Hold == nil
 }
 
 // aside adds to what a node tells that it is away as well.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
-	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
@@ -170,7 +169,7 @@ func working(b *testing.B, n int, p *rollout.Policy) rollout.Input {
 	done := map[string]string{}
 	for i, p := range s.Status.Permits {
 		if i%10 < 8 {
-			done[p.Node] = record.PermitToken(p)
+			done[p.Node] = p.Token()
 		}
 	}
 	for i := range all {

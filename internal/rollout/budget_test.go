@@ -10,7 +10,6 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
-	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
@@ -80,7 +79,7 @@ func (f *simulatedFleet) plan(view func(*simulatedNode) nodeVersion) {
 		default:
 			seen := rollout.Node{Name: n.name, Created: now, FinishedPermit: v.done, Facts: lifecycle.Facts{Complete: v.completed == s.Generation}}
 			if v.aside {
-				seen.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
+				seen.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
 			}
 			in.Nodes = append(in.Nodes, seen)
 		}
@@ -118,7 +117,7 @@ func (f *simulatedFleet) act(n *simulatedNode, status int, finish bool) {
 		return
 	}
 	permit := permitOf(f.statuses[status], n.name)
-	if permit != nil && record.PermitToken(*permit) == v.done {
+	if permit != nil && permit.Token() == v.done {
 		permit = nil
 	}
 	complete := v.completed == f.spec.Generation
@@ -128,7 +127,7 @@ func (f *simulatedFleet) act(n *simulatedNode, status int, finish bool) {
 		n.change(func(v *nodeVersion) { v.completed = f.spec.Generation })
 	case n.atWork || permit == nil:
 	case complete || v.aside || !v.selected:
-		n.change(func(v *nodeVersion) { v.done = record.PermitToken(*permit) })
+		n.change(func(v *nodeVersion) { v.done = permit.Token() })
 	default:
 		n.atWork = true
 	}
@@ -259,7 +258,7 @@ func TestOrderWithinARollout(t *testing.T) {
 			if len(s.Status.Permits) > 0 { // the one picked last finishes first
 				last := s.Status.Permits[len(s.Status.Permits)-1]
 				n := &all[last.Node[0]-'a']
-				n.Facts.Complete, n.FinishedPermit = true, record.PermitToken(last)
+				n.Facts.Complete, n.FinishedPermit = true, last.Token()
 			}
 		}
 		for i, n := range all {

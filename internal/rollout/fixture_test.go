@@ -78,7 +78,7 @@ func describe(n *rollout.Node, word string) {
 	case "erroring":
 		n.Facts.FailedRun = true
 	case "in_progress":
-		n.Facts.AtWork = true
+		n.Facts.InProgress = true
 	case "blocked":
 		n.Facts.NeedsAuthor = true
 		n.Wait = &lifecycle.Wait{Reason: v, Message: "blocked: " + v, Since: since, Frees: record.FreesAuthor}
@@ -93,7 +93,7 @@ func describe(n *rollout.Node, word string) {
 	case "not-ready":
 		n.Facts.Unavailable = true
 	case "held":
-		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Reason: v, Message: "held: " + v, Frees: record.FreesAdministrator}}
+		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: v, Message: "held: " + v, Frees: record.FreesAdministrator}}
 		switch v {
 		case v1alpha1.ReasonWaitingForSkyhook:
 			n.Hold.Status, n.Hold.Frees = v1alpha1.StatusWaiting, record.FreesOther

@@ -76,7 +76,7 @@ func (r *reader) node(in *rollout.Input, i int) {
 		Name: fmt.Sprintf("n%d", i), Created: now.Add(-time.Duration(r.below(3)) * time.Hour), BootID: "b",
 		Facts: lifecycle.Facts{
 			Complete: r.below(3) == 1, Unavailable: r.below(4) == 1, Disturbed: r.below(3) == 1,
-			FailedRun: r.below(4) == 1, AtWork: r.below(4) == 1, NeedsAuthor: r.below(6) == 1,
+			FailedRun: r.below(4) == 1, InProgress: r.below(4) == 1, NeedsAuthor: r.below(6) == 1,
 		},
 		Begun:          r.is(),
 		FinishedPermit: []string{"", "4/0", "4/1/1", "3/2", "x"}[r.below(5)],
@@ -101,7 +101,7 @@ func (r *reader) node(in *rollout.Input, i int) {
 		status.NextOrder++
 		status.Permits = append(status.Permits, p)
 		if r.below(4) == 1 {
-			n.FinishedPermit = record.PermitToken(p)
+			n.FinishedPermit = p.Token()
 		}
 	}
 	switch r.below(8) {
@@ -238,7 +238,7 @@ func checkPlainBudget(t reporter, in rollout.Input, after v1alpha1.SkyhookStatus
 		atWork[p.Node] = true
 	}
 	for _, n := range in.Nodes {
-		switch busy := n.Facts.Disturbed || n.Facts.AtWork && !n.Facts.Complete; {
+		switch busy := n.Facts.Disturbed || n.Facts.InProgress && !n.Facts.Complete; {
 		case busy:
 			atWork[n.Name] = true
 		case atWork[n.Name] && permitOf(in.Skyhook.Status, n.Name) == nil:

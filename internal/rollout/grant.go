@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // fleet is what one pass works on: the nodes and the permits that are out or given. It names nodes by their index.
@@ -41,7 +40,7 @@ func newFleet(in Input) *fleet {
 		n := &in.Nodes[i]
 		if p, ok := out[n.Name]; ok {
 			delete(out, n.Name)
-			if n.FinishedPermit != record.PermitToken(*p) {
+			if n.FinishedPermit != p.Token() {
 				f.add(*p, int32(i))
 			}
 		}
@@ -49,7 +48,7 @@ func newFleet(in Input) *fleet {
 	for i := range in.Skyhook.Status.Permits {
 		p := &in.Skyhook.Status.Permits[i]
 		node, exists := in.Departed[p.Node]
-		if out[p.Node] == p && exists && node.FinishedPermit != record.PermitToken(*p) {
+		if out[p.Node] == p && exists && node.FinishedPermit != p.Token() {
 			f.add(*p, -1)
 			f.away++
 			if node.Unavailable {

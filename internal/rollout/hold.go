@@ -17,7 +17,7 @@ func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 	switch {
 	case s.Annotations[v1alpha1.AnnotationDisable] == "true":
 		return &lifecycle.Hold{
-			Status: v1alpha1.StatusDisabled, Release: true,
+			Status: v1alpha1.StatusDisabled, ReturnsPermit: true,
 			Wait: stoppedBy(s, v1alpha1.AnnotationDisable, v1alpha1.ReasonDisabled),
 		}
 	case s.Annotations[v1alpha1.AnnotationPause] == "true":
@@ -63,7 +63,7 @@ func HoldPolicyMissing(s *v1alpha1.Skyhook) *lifecycle.Hold {
 // HoldMalformed keeps a Skyhook off a node whose record cannot be read. The permit goes back: only a person can help.
 func HoldMalformed(err error) *lifecycle.Hold {
 	return &lifecycle.Hold{
-		Status: v1alpha1.StatusUnknown, Release: true,
+		Status: v1alpha1.StatusUnknown, ReturnsPermit: true,
 		Wait: lifecycle.Wait{
 			Reason: v1alpha1.ReasonNodeStateMalformed, Frees: record.FreesAdministrator, Message: err.Error(),
 		},
@@ -75,7 +75,7 @@ func HoldMalformed(err error) *lifecycle.Hold {
 func HoldUnsealed(skyhook, node string) *lifecycle.Hold {
 	key := v1alpha1.AnnotationNodeStatePrefix + skyhook
 	return &lifecycle.Hold{
-		Status: v1alpha1.StatusBlocked, Release: true,
+		Status: v1alpha1.StatusBlocked, ReturnsPermit: true,
 		Wait: lifecycle.Wait{
 			Reason: v1alpha1.ReasonNodeStateUnsealed, Frees: record.FreesAdministrator,
 			Message: fmt.Sprintf("the runtime taint stays because the annotation %s is not as the operator wrote it; "+
@@ -90,7 +90,7 @@ func HoldUnsealed(skyhook, node string) *lifecycle.Hold {
 func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint, goes bool) *lifecycle.Hold {
 	if node.Labels[v1alpha1.LabelIgnore] == "true" {
 		return &lifecycle.Hold{
-			Status: v1alpha1.StatusBlocked, Release: true,
+			Status: v1alpha1.StatusBlocked, ReturnsPermit: true,
 			Wait: lifecycle.Wait{
 				Reason: v1alpha1.ReasonNodeIgnored, Frees: record.FreesAdministrator,
 				Message: fmt.Sprintf("the node is excluded by its label %s=true; include it with kubectl label node %s %s-",
@@ -118,7 +118,7 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint, goes
 
 func holdTainted(frees record.Frees, message string) *lifecycle.Hold {
 	return &lifecycle.Hold{
-		Status: v1alpha1.StatusBlocked, Release: true,
+		Status: v1alpha1.StatusBlocked, ReturnsPermit: true,
 		Wait: lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Frees: frees, Message: message},
 	}
 }
@@ -164,7 +164,7 @@ func tolerates(t *corev1.Toleration, taint *corev1.Taint) bool {
 // HoldInterrupted keeps a Skyhook off a node that another one interrupts.
 func HoldInterrupted(by string) *lifecycle.Hold {
 	return &lifecycle.Hold{
-		Status: v1alpha1.StatusWaiting, Release: true,
+		Status: v1alpha1.StatusWaiting, ReturnsPermit: true,
 		Wait: lifecycle.Wait{
 			Reason: v1alpha1.ReasonWaitingForInterrupt, Frees: record.FreesOther,
 			Message: fmt.Sprintf("an interrupt of Skyhook %s is in flight on the node, and nothing else starts before its end", by),
@@ -176,7 +176,7 @@ func HoldInterrupted(by string) *lifecycle.Hold {
 // nothing else there, but the earlier one waits for it, and not the other way round.
 func HoldAfterInterrupt(order *lifecycle.Hold) *lifecycle.Hold {
 	return &lifecycle.Hold{
-		Status: v1alpha1.StatusInProgress, Release: order.Release,
+		Status: v1alpha1.StatusInProgress, ReturnsPermit: order.ReturnsPermit,
 		Wait: lifecycle.Wait{
 			Reason: v1alpha1.ReasonWaitingForInterrupt, Frees: record.FreesNode,
 			Message: "an interrupt of this Skyhook is in flight on the node; after it: " + order.Message,
@@ -206,7 +206,7 @@ func HoldOrder(earlier []Earlier) *lifecycle.Hold {
 		if e.Skyhook.Annotations[v1alpha1.AnnotationPause] == "true" {
 			w.Frees = record.FreesAdministrator
 		}
-		return &lifecycle.Hold{Status: v1alpha1.StatusWaiting, Release: true, Wait: w}
+		return &lifecycle.Hold{Status: v1alpha1.StatusWaiting, ReturnsPermit: true, Wait: w}
 	}
 	return nil
 }

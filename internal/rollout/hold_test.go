@@ -20,7 +20,7 @@ func checkHold(t *testing.T, got *lifecycle.Hold, want, inMessage string) {
 	text := ""
 	if got != nil {
 		text = got.Reason + " " + string(got.Status)
-		if got.Release {
+		if got.ReturnsPermit {
 			text += " release"
 		}
 		if !strings.Contains(got.Message, inMessage) {

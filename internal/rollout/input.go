@@ -90,14 +90,14 @@ func (n *Node) failing() bool { return n.Facts.FailedRun && !n.Facts.Complete }
 
 // busy reports whether the node counts as at work also without a permit: we disturb it, or what failed there is tried
 // again and runs.
-func (n *Node) busy() bool { return n.Facts.Disturbed || n.Facts.AtWork && !n.Facts.Complete }
+func (n *Node) busy() bool { return n.Facts.Disturbed || n.Facts.InProgress && !n.Facts.Complete }
 
 // needsUser reports whether the node waits for what only another spec changes.
 func (n *Node) needsUser() bool { return n.Facts.NeedsAuthor && !n.Facts.Complete }
 
 // spent reports whether what failed is not tried again with this spec.
 func (n *Node) spent() bool {
-	return n.failing() && !n.Facts.AtWork && n.Wait != nil && n.Wait.Frees == record.FreesAuthor
+	return n.failing() && !n.Facts.InProgress && n.Wait != nil && n.Wait.Frees == record.FreesAuthor
 }
 
 // awaitsTurn reports whether a failing node could go on but for a permit, or but for a hold that is over: then it has
@@ -127,7 +127,7 @@ func (n *Node) status(all *lifecycle.Hold, holdsPermit bool) v1alpha1.Status {
 		return hold.Status
 	case n.Facts.NeedsAuthor:
 		return v1alpha1.StatusBlocked
-	case holdsPermit || n.Facts.AtWork:
+	case holdsPermit || n.Facts.InProgress:
 		return v1alpha1.StatusInProgress
 	default:
 		return v1alpha1.StatusWaiting

@@ -19,7 +19,7 @@ import (
 
 var (
 	holdPaused   = &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused, Frees: record.FreesAdministrator, Message: "paused"}}
-	holdDisabled = &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDisabled, Frees: record.FreesAdministrator, Message: "disabled"}}
+	holdDisabled = &lifecycle.Hold{Status: v1alpha1.StatusDisabled, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDisabled, Frees: record.FreesAdministrator, Message: "disabled"}}
 	holdInvalid  = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonSpecInvalid, Frees: record.FreesAuthor, Message: "spec.serial: no"}}
 	// A Skyhook that cannot be prepared for its nodes, until somebody acts, or until Kubernetes cleaned up.
 	holdUnprepared = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: "ConfigMapConflict", Frees: record.FreesAdministrator, Message: "taken"}}

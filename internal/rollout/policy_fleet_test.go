@@ -149,11 +149,11 @@ func (v pacedVersion) seen(n *pacedNode, generation int64) rollout.Node {
 	seen := rollout.Node{
 		Name: n.name, Created: now, FinishedPermit: v.done, Begun: v.stage > 0 && !v.erroring, Labels: map[string]string{"tier": n.tier},
 		Facts: lifecycle.Facts{
-			Complete: v.complete(generation), Unavailable: v.away, Disturbed: v.cordoned, FailedRun: v.erroring, AtWork: v.working,
+			Complete: v.complete(generation), Unavailable: v.away, Disturbed: v.cordoned, FailedRun: v.erroring, InProgress: v.working,
 		},
 	}
 	if v.aside {
-		seen.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
+		seen.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
 	}
 	if v.wait != "" {
 		seen.Wait = &lifecycle.Wait{Reason: "Waits", Frees: v.wait}
@@ -183,7 +183,7 @@ func (f *pacedFleet) act(n *pacedNode, status int, works, interrupts bool) {
 	}
 	listed := permitOf(f.statuses[status], n.name)
 	permit := listed
-	if listed != nil && record.PermitToken(*listed) == n.last().done {
+	if listed != nil && listed.Token() == n.last().done {
 		permit = nil
 	}
 	n.change(func(v *pacedVersion) {
@@ -191,7 +191,7 @@ func (f *pacedFleet) act(n *pacedNode, status int, works, interrupts bool) {
 			n.pod, n.left = noPod, true
 			*v = pacedVersion{exists: true, aside: v.aside, away: v.away}
 			if listed != nil {
-				v.done = record.PermitToken(*listed)
+				v.done = listed.Token()
 			}
 			return
 		}
@@ -236,6 +236,6 @@ func (n *pacedNode) giveBack(v *pacedVersion, permit *v1alpha1.Permit) {
 		v.cordoned = false
 	}
 	if permit != nil && (over || permit.Revoked && n.pod != running && !v.cordoned) {
-		v.done = record.PermitToken(*permit)
+		v.done = permit.Token()
 	}
 }

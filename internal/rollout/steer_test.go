@@ -256,7 +256,7 @@ func TestPolicyMissing(t *testing.T) {
 }
 
 func TestPolicyMissingRollUp(t *testing.T) {
-	disabled := &lifecycle.Hold{Status: v1alpha1.StatusDisabled, Release: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDisabled}}
+	disabled := &lifecycle.Hold{Status: v1alpha1.StatusDisabled, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDisabled}}
 	paused := &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused}}
 	for _, c := range []struct {
 		name    string
@@ -372,7 +372,7 @@ func TestRetryCountsAgainstTheCeiling(t *testing.T) {
 	if got := plan(); got != "[b=1/0]" {
 		t.Errorf("while it fails: %s", got)
 	}
-	retried.Facts = lifecycle.Facts{AtWork: true}
+	retried.Facts = lifecycle.Facts{InProgress: true}
 	if got := plan(); got != "[a=1/0]" {
 		t.Errorf("while it runs again, only it may go on: %s", got)
 	}

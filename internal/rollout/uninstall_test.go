@@ -344,7 +344,7 @@ func TestDeletionIsNotHeldByTheSpec(t *testing.T) {
 		t.Errorf("within a budget of 1 a deletion has permits %s", text(status.Permits))
 	}
 	held := nodes("n1; n2")
-	held[0].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Release: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
+	held[0].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
 	if got := text(rollout.Plan(rollout.Input{Skyhook: s, Nodes: held, Deleting: true, Now: now}).Permits); got != "n2:0" {
 		t.Errorf("permits %s", got)
 	}

@@ -1,5 +1,5 @@
-// Package taint decides about the taint that keeps workloads off a node until the Skyhooks that they require are complete
-// there.
+// Package taint decides about the taint that keeps workloads off a node until the Skyhooks that they require are
+// complete there.
 //
 // It takes values and returns values; it knows no client, clock or logger.
 package taint
@@ -25,8 +25,8 @@ type Skyhook struct {
 	Complete bool
 	// Reapplied says that it starts over on the node, after a reboot.
 	Reapplied bool
-	// Leaving says that it is being deleted.
-	Leaving bool
+	// Deleting says that it is being deleted.
+	Deleting bool
 }
 
 // Change is what has to become of the node; its zero value changes nothing.
@@ -45,15 +45,16 @@ func Annotation(t corev1.Taint) string {
 	return v1alpha1.AnnotationAutoTaintPrefix + strings.ReplaceAll(t.Key, "/", ".")
 }
 
-// Next decides for one node. The taint goes once all Skyhooks that require it are complete; what nobody requires any more
-// goes, if the operator added it.
+// Next decides for one node. The taint is removed once all Skyhooks that require it are complete; one that no Skyhook
+// requires any more is removed if the operator added it.
 func Next(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook) Change {
-	required := slices.DeleteFunc(slices.Clone(skyhooks), func(s Skyhook) bool { return !s.Required || s.Leaving })
+	required := slices.DeleteFunc(slices.Clone(skyhooks), func(s Skyhook) bool { return !s.Required || s.Deleting })
 	tainted := Has(node, t)
 	marked := node.Annotations[Annotation(t)] == "true"
 	yes, no := true, false
 	switch {
-	case len(required) == 0 && marked && slices.ContainsFunc(skyhooks, func(s Skyhook) bool { return s.Required && s.Leaving }):
+	case len(required) == 0 && marked &&
+		slices.ContainsFunc(skyhooks, func(s Skyhook) bool { return s.Required && s.Deleting }):
 		c := Change{Mark: &no}
 		if tainted {
 			c.Taints, c.Message = without(node, t), "no Skyhook requires the taint any more"
@@ -65,7 +66,7 @@ func Next(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook) Change {
 		if tainted {
 			return Change{}
 		}
-		return Change{Taints: with(node, t), Mark: &yes, Message: "the node rebooted and its packages are applied again"}
+		return Change{Taints: with(node, t), Mark: &yes, Message: "the node rebooted, and its packages are applied again"}
 	case !slices.ContainsFunc(required, func(s Skyhook) bool { return !s.Complete }):
 		if !tainted {
 			return Change{}
@@ -77,8 +78,9 @@ func Next(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook) Change {
 	return Change{}
 }
 
-// New reports whether a node is new to a Skyhook whose records are sealed since then; nil for not yet. A node may have put any
-// annotation on itself, but no seal; a node that is older may be known from before there were seals, and has an annotation then.
+// New reports whether a node is new to a Skyhook whose records are sealed since then; nil for not yet. A node may have
+// put any annotation on itself, but no seal; a node that is older may be known from before there were seals, and has an
+// annotation then.
 func New(node *corev1.Node, since *metav1.Time) bool {
 	if record.AnySeal(node.Labels) {
 		return false

@@ -48,7 +48,8 @@ func skyhooks(text string) []taint.Skyhook {
 	for _, word := range strings.Fields(text) {
 		has := func(flag string) bool { return strings.Contains("+"+word+"+", "+"+flag+"+") }
 		list = append(list, taint.Skyhook{
-			Required: has("required"), Auto: has("auto"), Complete: has("complete"), Reapplied: has("reapplied"), Leaving: has("leaving"),
+			Required: has("required"), Auto: has("auto"), Complete: has("complete"), Reapplied: has("reapplied"),
+			Deleting: has("leaving"),
 		})
 	}
 	return list
@@ -101,7 +102,10 @@ func TestNext(t *testing.T) {
 		{"deleted, it is gone already", "known marked", "required+leaving", "unmark"},
 		{"deleted, the node registered with it", "tainted known", "required+leaving", ""},
 		{"deleted, another requires it", "tainted known marked", "required+leaving required", ""},
-		{"deleted, another requires it and is complete", "tainted known marked", "required+leaving required+complete", "untaint"},
+		{
+			"deleted, another requires it and is complete", "tainted known marked", "required+leaving required+complete",
+			"untaint",
+		},
 		{"one that does not require it is deleted", "tainted known marked", "leaving", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

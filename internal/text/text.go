@@ -19,10 +19,15 @@ const (
 func Names(names []string) string { return First(names, MostNames) }
 
 // First joins up to n names, sorted, fewer where they are long, and counts the rest. n is at least 1.
-func First(names []string, n int) string {
+func First(names []string, n int) string { return first(names, n, mostBytes) }
+
+// Fit joins the first ten names, sorted, or as many as take at most limit bytes, and always one; it counts the rest.
+func Fit(names []string, limit int) string { return first(names, MostNames, limit) }
+
+func first(names []string, n, limit int) string {
 	names = slices.Sorted(slices.Values(names))
 	n = min(n, len(names))
-	for n > 1 && len(strings.Join(names[:n], ", ")) > mostBytes {
+	for n > 1 && len(strings.Join(names[:n], ", ")) > limit {
 		n--
 	}
 	return Some(names[:n], len(names))
@@ -48,22 +53,21 @@ func Count(n int, thing string) string {
 // Cut makes a sentence valid UTF-8 of at most limit bytes, which are at least 3. An ellipsis stands for what it leaves out.
 func Cut(sentence string, limit int) string {
 	const ellipsis = "…"
-	if valid := strings.ToValidUTF8(sentence, ""); len(valid) <= limit {
-		return valid
+	if len(sentence) <= limit {
+		return strings.ToValidUTF8(sentence, "")
 	}
 	return Prefix(sentence, limit-len(ellipsis)) + ellipsis
 }
 
-// Prefix makes a value, such as a boot id, valid UTF-8 of at most limit bytes.
+// Prefix shortens a value, such as a boot id, to at most limit bytes, at the end of a character, and drops what is no UTF-8.
 func Prefix(value string, limit int) string {
-	value = strings.ToValidUTF8(value, "")
 	if len(value) > limit {
-		for !utf8.RuneStart(value[limit]) {
+		for limit > 0 && !utf8.RuneStart(value[limit]) {
 			limit--
 		}
 		value = value[:limit]
 	}
-	return value
+	return strings.ToValidUTF8(value, "")
 }
 
 // Shorten makes a message of at most limit bytes by leaving out of its middle, between two words: it begins with what

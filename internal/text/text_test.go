@@ -49,7 +49,7 @@ func TestCount(t *testing.T) {
 
 // TestPrefix: a value is never cut within a character, and what is no text goes.
 func TestPrefix(t *testing.T) {
-	for in, want := range map[string]string{"": "", "abc": "abc", "abcdef": "abcd", "abcä": "abc", "\xffabcde": "abcd", "ab\xff": "ab"} {
+	for in, want := range map[string]string{"": "", "abc": "abc", "abcdef": "abcd", "abcä": "abc", "\xffabcde": "abc", "ab\xff": "ab"} {
 		if got := Prefix(in, 4); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
@@ -63,7 +63,7 @@ func TestCut(t *testing.T) {
 		"abc":      "abc",
 		"abcde":    "a…",
 		"äbcd":     "…",
-		"\xffabcd": "abcd",
+		"\xffabcd": "…",
 		"ab\xff":   "ab",
 	} {
 		if got := Cut(in, 4); got != want {

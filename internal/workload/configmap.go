@@ -15,17 +15,18 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// PackageConfigMap builds the ConfigMap with a package's configMap by which people and tools find it. No pod mounts it, and what
-// it holds changes with the spec; an operator from before pods had ConfigMaps of their own mounts it and has to change it.
+// PackageConfigMap builds the ConfigMap with a package's configMap by which people and tools find it. No pod mounts it,
+// and what it holds changes with the spec; an operator from before pods had ConfigMaps of their own mounts it and has
+// to change it.
 func (o Options) PackageConfigMap(s *v1alpha1.Skyhook, name string) *corev1.ConfigMap {
 	cm := o.MountedConfigMap(s, name, s.Spec.Packages[name])
 	cm.Name, cm.Immutable = ConfigMapName(s.Name, name, s.Spec.Packages[name].Version), nil
 	return cm
 }
 
-// MountedConfigMap builds the ConfigMap that pods of a package mount. Its name says what it holds, and it is immutable, so
-// that a pod never starts with anything else: a kubelet may keep what it read of an immutable ConfigMap while a pod on its
-// node uses it, also when another one has that name by then.
+// MountedConfigMap builds the ConfigMap that pods of a package mount. Its name says what it holds, and it is immutable,
+// so that a pod never starts with anything else: a kubelet may keep what it read of an immutable ConfigMap while a pod
+// on its node uses it, also when another one has that name by then.
 func (o Options) MountedConfigMap(s *v1alpha1.Skyhook, name string, pkg v1alpha1.Package) *corev1.ConfigMap {
 	immutable := true
 	return &corev1.ConfigMap{
@@ -34,7 +35,8 @@ func (o Options) MountedConfigMap(s *v1alpha1.Skyhook, name string, pkg v1alpha1
 			Namespace: o.Namespace,
 			Labels:    map[string]string{v1alpha1.LabelName: s.Name},
 			Annotations: map[string]string{
-				v1alpha1.AnnotationName: s.Name, v1alpha1.AnnotationPackageName: name, v1alpha1.AnnotationPackageVersion: pkg.Version,
+				v1alpha1.AnnotationName: s.Name, v1alpha1.AnnotationPackageName: name,
+				v1alpha1.AnnotationPackageVersion: pkg.Version,
 			},
 			OwnerReferences: []metav1.OwnerReference{owner(s)},
 		},

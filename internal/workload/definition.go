@@ -17,7 +17,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// Definition is one package as it was installed: all that is needed to undo it. References to Secrets stay references.
+// Definition is one package as it was installed: all that is needed to uninstall it. References to Secrets stay
+// references.
 type Definition struct {
 	// Package name, the key in spec.packages.
 	Package string `json:"package"`
@@ -59,7 +60,8 @@ func (o Options) Revision(s *v1alpha1.Skyhook, d Definition) (*appsv1.Controller
 			Namespace: o.Namespace,
 			Labels:    map[string]string{v1alpha1.LabelName: s.Name, v1alpha1.LabelDefinition: d.Hash()},
 			Annotations: map[string]string{
-				v1alpha1.AnnotationName: s.Name, v1alpha1.AnnotationPackageName: d.Package, v1alpha1.AnnotationPackageVersion: d.Spec.Version,
+				v1alpha1.AnnotationName: s.Name, v1alpha1.AnnotationPackageName: d.Package,
+				v1alpha1.AnnotationPackageVersion: d.Spec.Version,
 			},
 			OwnerReferences: []metav1.OwnerReference{owner(s)},
 		},
@@ -69,23 +71,25 @@ func (o Options) Revision(s *v1alpha1.Skyhook, d Definition) (*appsv1.Controller
 }
 
 // ReadRevision returns the definition that an object retains, and its name. The API server keeps the data of a
-// ControllerRevision from being changed; one that was put in its place holds something else than its name says, and counts
-// for nothing.
+// ControllerRevision from being changed; one that was put in its place holds something else than its name says, and
+// counts for nothing.
 func ReadRevision(r *appsv1.ControllerRevision) (Definition, string, error) {
 	var d Definition
 	if err := json.Unmarshal(r.Data.Raw, &d); err != nil {
-		return Definition{}, "", fmt.Errorf("ControllerRevision %s/%s does not hold a package definition: %w", r.Namespace, r.Name, err)
+		return Definition{}, "", fmt.Errorf("ControllerRevision %s/%s does not hold a package definition: %w; delete it",
+			r.Namespace, r.Name, err)
 	}
 	name := DefinitionName(r)
 	if !strings.HasSuffix(r.Name, "-"+name) || hashOfText(r.Data.Raw) != name && d.Hash() != name {
-		return Definition{}, "", fmt.Errorf("ControllerRevision %s/%s does not hold the definition that it is named for: somebody changed it",
+		return Definition{}, "", fmt.Errorf(
+			"ControllerRevision %s/%s does not hold the definition that it is named for, because it was replaced; delete it",
 			r.Namespace, r.Name)
 	}
 	return d, name, nil
 }
 
-// hashOfText is the hash of a definition as it is stored. It is that of the definition, unless a newer operator reads fields
-// of it that did not exist when it was stored.
+// hashOfText is the hash of a definition as it is stored. It is that of the definition, unless a newer operator reads
+// fields of it that did not exist when it was stored.
 func hashOfText(raw []byte) string {
 	var text bytes.Buffer
 	if err := json.Compact(&text, raw); err != nil {

@@ -56,7 +56,7 @@ func definition(t *testing.T, change func(*v1alpha1.Package)) workload.Definitio
 	return workload.DefinitionOf(s, "firewall")
 }
 
-// TestDefinitionHash: the name follows from all that is needed to undo the package, and from nothing else.
+// TestDefinitionHash: the name follows from all that is needed to uninstall the package, and from nothing else.
 func TestDefinitionHash(t *testing.T) {
 	before := definition(t, nil).Hash()
 	if len(before) != 10 || strings.Trim(before, "0123456789abcdef") != "" {
@@ -226,9 +226,11 @@ func TestReadRevision(t *testing.T) {
 		t.Fatal(err)
 	}
 	if name != want.Hash() || workload.DefinitionName(r) != name || got.Hash() != name {
-		t.Errorf("its name is %q, %q, and its content's %q; want %q", name, workload.DefinitionName(r), got.Hash(), want.Hash())
+		t.Errorf("its name is %q, %q, and its content's %q; want %q", name, workload.DefinitionName(r), got.Hash(),
+			want.Hash())
 	}
-	if got.Package != "firewall" || !got.Enabled || !reflect.DeepEqual(got.Spec.Env, want.Spec.Env) || !reflect.DeepEqual(got.Spec.ConfigMap, want.Spec.ConfigMap) {
+	if got.Package != "firewall" || !got.Enabled || !reflect.DeepEqual(got.Spec.Env, want.Spec.Env) ||
+		!reflect.DeepEqual(got.Spec.ConfigMap, want.Spec.ConfigMap) {
 		t.Errorf("got %+v", got)
 	}
 	if workload.VersionKey(r) != "firewall|1.0.0" {
@@ -238,7 +240,8 @@ func TestReadRevision(t *testing.T) {
 
 func TestReadRevisionErrors(t *testing.T) {
 	for name, raw := range map[string]string{
-		"nothing": "", "no JSON": "{", "a list": "[]", "a text for a package": `{"spec":"x"}`, "a number for a name": `{"package":1}`,
+		"nothing": "", "no JSON": "{", "a list": "[]", "a text for a package": `{"spec":"x"}`,
+		"a number for a name": `{"package":1}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := revision(t)
@@ -256,7 +259,8 @@ func TestSameVersion(t *testing.T) {
 	sameVersion.Name = "another-definition"
 	otherVersion.Annotations["skyhook.nvidia.com/Package.Version"] = "1.0.1"
 	otherPackage.Annotations["skyhook.nvidia.com/Package.Name"] = "other"
-	if !workload.SameVersion(a, sameVersion) || workload.SameVersion(a, otherVersion) || workload.SameVersion(a, otherPackage) {
+	if !workload.SameVersion(a, sameVersion) || workload.SameVersion(a, otherVersion) ||
+		workload.SameVersion(a, otherPackage) {
 		t.Error("only package and version count")
 	}
 }
@@ -288,7 +292,8 @@ immutable: true
 	}
 }
 
-// TestRevisionPutInPlace: the API server keeps what a ControllerRevision holds, but not from who may delete and create it.
+// TestRevisionPutInPlace: the API server keeps what a ControllerRevision holds, but not from who may delete and create
+// it.
 func TestRevisionPutInPlace(t *testing.T) {
 	for _, c := range []struct {
 		name   string

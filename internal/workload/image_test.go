@@ -32,7 +32,8 @@ func TestPulledImage(t *testing.T) {
 			pkg := s.Spec.Packages["tuning"]
 			pkg.Image, pkg.ContainerSHA = c.image, ""
 			s.Spec.Packages["tuning"] = pkg
-			pod := build(t, options, workload.Task{Skyhook: s, Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1", Node: "node-1"})
+			pod := build(t, options, workload.Task{Skyhook: s, Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1",
+				Node: "node-1"})
 			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{
 				{Name: "injected", ImageID: "ghcr.io/a/tuning@" + strings.ReplaceAll(sha, "4", "5")},
 				{Name: "tuning-init", ImageID: c.imageID},
@@ -46,8 +47,8 @@ func TestPulledImage(t *testing.T) {
 	}
 }
 
-// TestPinnedPod: a pin replaces the version in the reference and nothing else; a digest of the spec wins; and the pod's hash
-// stays, so that a pin replaces no pod that runs.
+// TestPinnedPod: a pin replaces the version in the reference and nothing else; a digest of the spec wins; and the pod's
+// hash stays, so that a pin replaces no pod that runs.
 func TestPinnedPod(t *testing.T) {
 	other := strings.ReplaceAll(sha, "4", "5")
 	for _, c := range []struct{ name, image, containerSHA, pin, want string }{
@@ -61,7 +62,8 @@ func TestPinnedPod(t *testing.T) {
 			pkg := s.Spec.Packages["tuning"]
 			pkg.Image, pkg.ContainerSHA = c.image, c.containerSHA
 			s.Spec.Packages["tuning"] = pkg
-			task := workload.Task{Skyhook: s, Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1", Node: "node-1", Digest: c.pin}
+			task := workload.Task{Skyhook: s, Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1", Node: "node-1",
+				Digest: c.pin}
 			pod := build(t, options, task)
 			if got := pod.Spec.InitContainers[0].Image; got != c.want {
 				t.Errorf("it runs %s", got)
@@ -87,12 +89,13 @@ func TestResolves(t *testing.T) {
 	}
 }
 
-// TestPinRevision: the name is the same for whatever a node pulled, so that only one can be kept, and another for anything
-// else that is pinned.
+// TestPinRevision: the name is the same for whatever a node pulled, so that only one can be kept, and another for
+// anything else that is pinned.
 func TestPinRevision(t *testing.T) {
 	s := read[v1alpha1.Skyhook](t, skyhookYAML)
 	pin := lifecycle.Pin{
-		PinKey: lifecycle.PinKey{Package: "tuning", Version: "1.2.0", Image: "x/tuning", Scope: "arm64"}, Digest: sha, Moved: "sha256:2", Node: "node-7",
+		PinKey: lifecycle.PinKey{Package: "tuning", Version: "1.2.0", Image: "x/tuning", Scope: "arm64"}, Digest: sha,
+		Moved: "sha256:2", Node: "node-7",
 	}
 	named := func(change func(*lifecycle.Pin)) string {
 		other := pin
@@ -152,7 +155,8 @@ func TestPullPolicy(t *testing.T) {
 			o := options
 			o.PullPolicy, o.AgentImage = c.option, c.agent
 			pod := build(t, o, workload.Task{
-				Skyhook: read[v1alpha1.Skyhook](t, skyhookYAML), Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1", Node: "node-1", Digest: c.pin,
+				Skyhook: read[v1alpha1.Skyhook](t, skyhookYAML), Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1",
+				Node: "node-1", Digest: c.pin,
 			})
 			if got := pod.Spec.InitContainers[0].ImagePullPolicy; got != c.pkgs {
 				t.Errorf("the package's is %s", got)

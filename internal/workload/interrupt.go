@@ -38,13 +38,15 @@ func (o Options) makeInterrupt(pod *corev1.Pod, t Task) error {
 	pod.Name = InterruptPodName(t.Skyhook.Name, t.Stage, t.Interrupt.Type, t.Node)
 	pod.Labels[v1alpha1.LabelInterrupt] = "True"
 	propagation := corev1.MountPropagationHostToContainer
-	limits := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
+	limits := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m"),
+		corev1.ResourceMemory: resource.MustParse("64Mi")}
 	pod.Spec.InitContainers = []corev1.Container{{
 		Name: interruptContainer, Image: o.agentImage(t.spec()),
-		Args:                     []string{interruptContainer, hostMount, o.copyDir(t), data},
-		Env:                      append(o.agentEnv(t), interruptEnv(t)...),
-		SecurityContext:          privileged(),
-		VolumeMounts:             []corev1.VolumeMount{{Name: rootVolume, MountPath: hostMount, MountPropagation: &propagation}},
+		Args:            []string{interruptContainer, hostMount, o.copyDir(t), data},
+		Env:             append(o.agentEnv(t), interruptEnv(t)...),
+		SecurityContext: privileged(),
+		VolumeMounts: []corev1.VolumeMount{{Name: rootVolume, MountPath: hostMount,
+			MountPropagation: &propagation}},
 		Resources:                corev1.ResourceRequirements{Requests: limits, Limits: limits.DeepCopy()},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}}
@@ -53,8 +55,8 @@ func (o Options) makeInterrupt(pod *corev1.Pod, t Task) error {
 	return nil
 }
 
-// interruptEnv tells the agent which interrupt it is. The boot id binds a reboot to the boot that it is meant to end: what
-// the agent notes on the host may be gone with that boot, or the node be another one by the same name.
+// interruptEnv tells the agent which interrupt it is. The boot id binds a reboot to the boot that it is meant to end:
+// what the agent notes on the host may be gone with that boot, or the node be another one by the same name.
 func interruptEnv(t Task) []corev1.EnvVar {
 	env := []corev1.EnvVar{{Name: "SKYHOOK_RUN", Value: orElse(t.InterruptRun, t.Run)}}
 	if t.BootID != "" {

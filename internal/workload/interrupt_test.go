@@ -80,7 +80,7 @@ func interruptTask(t *testing.T, kind v1alpha1.InterruptType, services ...string
 	return k
 }
 
-// TestInterruptPod pins the whole pod to specification 6.2, and its argument to the agent's specification, 3.1.
+// TestInterruptPod pins the whole pod and its argument: agents made by others read them.
 func TestInterruptPod(t *testing.T) {
 	for _, c := range []struct {
 		kind     v1alpha1.InterruptType
@@ -93,16 +93,26 @@ func TestInterruptPod(t *testing.T) {
 			kind: v1alpha1.InterruptService, services: []string{"containerd", "kubelet"}, name: "demo-interrupt-service-node-1-",
 			data: "eyJ0eXBlIjoic2VydmljZV9yZXN0YXJ0Iiwic2VydmljZXMiOlsiY29udGFpbmVyZCIsImt1YmVsZXQiXX0=",
 		},
-		{kind: v1alpha1.InterruptRestartAllServices, name: "demo-interrupt-restartallservices-node-1-", data: "eyJ0eXBlIjoicmVzdGFydF9hbGxfc2VydmljZXMifQ=="},
+		{
+			kind: v1alpha1.InterruptRestartAllServices, name: "demo-interrupt-restartallservices-node-1-",
+			data: "eyJ0eXBlIjoicmVzdGFydF9hbGxfc2VydmljZXMifQ==",
+		},
 		{kind: v1alpha1.InterruptNoop, name: "demo-interrupt-noop-node-1-", data: "eyJ0eXBlIjoibm9fb3AifQ=="},
 		// Agents in the field fail for ever on services that do not belong to the type.
-		{kind: v1alpha1.InterruptReboot, services: []string{"kubelet"}, name: "demo-interrupt-reboot-node-1-", data: "eyJ0eXBlIjoibm9kZV9yZXN0YXJ0In0="},
-		{kind: v1alpha1.InterruptNoop, services: []string{"kubelet"}, name: "demo-interrupt-noop-node-1-", data: "eyJ0eXBlIjoibm9fb3AifQ=="},
+		{
+			kind: v1alpha1.InterruptReboot, services: []string{"kubelet"}, name: "demo-interrupt-reboot-node-1-",
+			data: "eyJ0eXBlIjoibm9kZV9yZXN0YXJ0In0=",
+		},
+		{
+			kind: v1alpha1.InterruptNoop, services: []string{"kubelet"}, name: "demo-interrupt-noop-node-1-",
+			data: "eyJ0eXBlIjoibm9fb3AifQ==",
+		},
 	} {
 		t.Run(string(c.kind), func(t *testing.T) {
 			k := interruptTask(t, c.kind, c.services...)
 			pod := build(t, options, k)
-			text := strings.NewReplacer("NAME", pod.Name, "DATA", c.data, "HASH", workload.Hash(k.Skyhook, k.Skyhook.Spec.Packages["tuning"])).Replace(interruptPodYAML)
+			text := strings.NewReplacer("NAME", pod.Name, "DATA", c.data, "HASH",
+				workload.Hash(k.Skyhook, k.Skyhook.Spec.Packages["tuning"])).Replace(interruptPodYAML)
 			if diff := cmp.Diff(read[corev1.Pod](t, text), pod); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
@@ -125,12 +135,14 @@ func TestInterruptPodOfAnotherGeneration(t *testing.T) {
 		t.Errorf("an edit elsewhere in the spec changes the pod:\n%s", diff)
 	}
 	k.Generation++
-	if after := build(t, options, k); after.Name != before.Name || cmp.Equal(before.Spec.InitContainers, after.Spec.InitContainers) {
+	if after := build(t, options, k); after.Name != before.Name ||
+		cmp.Equal(before.Spec.InitContainers, after.Spec.InitContainers) {
 		t.Error("another run's pod needs the same name and another resource id")
 	}
 }
 
-// TestInterruptPodSaysWhichInterruptItIs: the agent can tell a reboot that is over, also where it finds none of its flags.
+// TestInterruptPodSaysWhichInterruptItIs: the agent can tell a reboot that is over, also where it finds none of its
+// flags.
 func TestInterruptPodSaysWhichInterruptItIs(t *testing.T) {
 	for _, c := range []struct{ name, run, boot, want string }{
 		{"the stage's run", "", "", "SKYHOOK_RUN=t4x2"},
@@ -198,14 +210,16 @@ func TestObserveInterrupt(t *testing.T) {
 	}{
 		{name: "just created", status: `{}`, want: lifecycle.Running},
 		{name: "runs", status: status(pending, `{name: interrupt, state: {running: {}}}`), want: lifecycle.Running},
-		{name: "done", status: status(pending, `{name: interrupt, state: {terminated: {exitCode: 0}}}`), want: lifecycle.Done},
+		{
+			name: "done", status: status(pending, `{name: interrupt, state: {terminated: {exitCode: 0}}}`), want: lifecycle.Done,
+		},
 		{name: "a package's check proves nothing", status: status(pending, checked), want: lifecycle.Running},
 		{
 			name: "killed as the node goes down", want: lifecycle.Failing, exitCode: 143,
 			status: status(pending, `{name: interrupt, state: {terminated: {exitCode: 143, reason: Error}}}`),
 		},
 		{
-			name: "failed, and tried again", want: lifecycle.Failing, exitCode: 1, retrying: true,
+			name: "failed, and retried", want: lifecycle.Failing, exitCode: 1, retrying: true,
 			status: status(pending, `{name: interrupt, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 1}}}`),
 		},
 	} {

@@ -24,8 +24,8 @@ const (
 	configMapHashLength = 10
 )
 
-// hashOf is of the parts themselves, with what no part can hold between them: "a-b" and "c" join to the same text as "a"
-// and "b-c".
+// hashOf is of the parts themselves, with what no part can hold between them: "a-b" and "c" join to the same text as
+// "a" and "b-c".
 func hashOf(length int, parts []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:])[:length]
@@ -58,21 +58,22 @@ var (
 	hashedName = regexp.MustCompile(`-[0-9a-f]{10}$|-[0-9a-f]{12}$|-metadata-[0-9a-f]{8}$`)
 )
 
-// ConfigMapName is the name of a package's ConfigMap: "<skyhook>-<package>-<version>" in lower case, by which people and
-// tools find it, if that reads back as these very parts. Whatever joins to a text that means something else, as the package
-// "driver-tuning" of "gpu" does to that of "tuning" of "gpu-driver", gets a hash of its parts at the end; and so does what
-// would be too long.
+// ConfigMapName is the name of a package's ConfigMap: "<skyhook>-<package>-<version>" in lower case, by which people
+// and tools find it, if that reads back as these very parts. Whatever joins to a text that means something else, as the
+// package "driver-tuning" of "gpu" does to that of "tuning" of "gpu-driver", gets a hash of its parts at the end; and
+// so does what would be too long.
 func ConfigMapName(skyhook, pkg, version string) string {
 	name := skyhook + "-" + pkg + "-" + version
 	back := plainName.FindStringSubmatch(name)
-	if len(name) <= maxConfigMapName && back != nil && slices.Equal(back[1:], []string{skyhook, pkg, version}) && !hashedName.MatchString(name) {
+	if len(name) <= maxConfigMapName && back != nil && slices.Equal(back[1:], []string{skyhook, pkg, version}) &&
+		!hashedName.MatchString(name) {
 		return name
 	}
 	return hashed(maxConfigMapName, name, configMapHashLength, []string{"package", skyhook, pkg, version})
 }
 
-// MountedConfigMapName is the name of the ConfigMap with this data that pods of a package version mount: several may be of
-// one version. Values may hold any character, so their lengths tell where they end.
+// MountedConfigMapName is the name of the ConfigMap with this data that pods of a package version mount: several may be
+// of one version. Values may hold any character, so their lengths tell where they end.
 func MountedConfigMapName(skyhook, pkg, version string, data map[string]string) string {
 	content := make([]string, 0, 3*len(data))
 	for _, key := range slices.Sorted(maps.Keys(data)) {

@@ -10,9 +10,9 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// The vectors were computed with another program: join with "-", "." to "-", lower case, and the first 8 hex digits of the
-// SHA-256 of the parts with a NUL between them; a text that is too long is cut to the limit less 13 and gets 12 digits.
-// The hash of a package's ConfigMap has ten digits, and begins with what it is.
+// The vectors were computed with another program: join with "-", "." to "-", lower case, and the first 8 hex digits of
+// the SHA-256 of the parts with a NUL between them; a text that is too long is cut to the limit less 13 and gets 12
+// digits. The hash of a package's ConfigMap has ten digits, and begins with what it is.
 
 func TestPodName(t *testing.T) {
 	for _, c := range []struct {
@@ -23,10 +23,16 @@ func TestPodName(t *testing.T) {
 	}{
 		{"demo", "tuning", "1.2.0", "apply", "node-1", "demo-tuning-1-2-0-apply-node-1-09c7a8fe"},
 		{"demo", "tuning", "1.2.0", "config", "node-1", "demo-tuning-1-2-0-config-node-1-379e6ff3"},
-		{"demo", "tuning", "1.2.0", "post-interrupt", "ip-10-0-12-34.eu-central-1.compute.internal", "demo-tuning-1-2-0-post-interrupt-ip-10-0-12-34-eu-2b39a9e2690f"},
+		{
+			"demo", "tuning", "1.2.0", "post-interrupt", "ip-10-0-12-34.eu-central-1.compute.internal",
+			"demo-tuning-1-2-0-post-interrupt-ip-10-0-12-34-eu-2b39a9e2690f",
+		},
 		{"demo", "a", "1.0.0-RC.1", "config", "n", "demo-a-1-0-0-rc-1-config-n-807e7867"},
 		{"a-b", "cc", "1.0.0", "upgrade", "n", "a-b-cc-1-0-0-upgrade-n-d1e65cac"},
-		{"gpu", "kernel-params", "2024.7.6", "uninstall", "worker.example.com", "gpu-kernel-params-2024-7-6-uninstall-worker-exampl-e101ba5f1b3f"},
+		{
+			"gpu", "kernel-params", "2024.7.6", "uninstall", "worker.example.com",
+			"gpu-kernel-params-2024-7-6-uninstall-worker-exampl-e101ba5f1b3f",
+		},
 	} {
 		if got := workload.PodName(c.skyhook, c.pkg, c.version, c.stage, c.node); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
@@ -37,7 +43,10 @@ func TestPodName(t *testing.T) {
 func TestNodeMetaName(t *testing.T) {
 	for _, c := range []struct{ skyhook, node, want string }{
 		{"demo", "node-1", "demo-node-1-metadata-898a45d7"},
-		{"demo", "ip-10-0-12-34.eu-central-1.compute.internal", "demo-ip-10-0-12-34-eu-central-1-compute-internal-metadata-b7dcf5cc"},
+		{
+			"demo", "ip-10-0-12-34.eu-central-1.compute.internal",
+			"demo-ip-10-0-12-34-eu-central-1-compute-internal-metadata-b7dcf5cc",
+		},
 		{"demo", "Node-B", "demo-node-b-metadata-4f89ba34"},
 	} {
 		if got := workload.NodeMetaName(c.skyhook, c.node); got != c.want {
@@ -67,13 +76,14 @@ func TestConfigMapName(t *testing.T) {
 	}
 }
 
-// TestNamesDoNotCollide: different parts give different names, also when they join to the same text, differ only in dots
-// or in case, are too long, or look like a name with its hash.
+// TestNamesDoNotCollide: different parts give different names, also when they join to the same text, differ only in
+// dots or in case, are too long, or look like a name with its hash.
 func TestNamesDoNotCollide(t *testing.T) {
 	long := strings.Repeat("x", 200)
 	words := []string{
 		"a", "b", "a-b", "b-a", "a.b", "a-b-a", "v1", "metadata", "a-metadata", "node", "interrupt", "uninstall",
-		"1", "1-a", "1.0.0", "1-0-0", "1.0.0-a", "1.0.0-A", "1.0.0-a-1.0.0", "1.0.0-0123456789", "0123456789", "01234567", long + "1", long + "2",
+		"1", "1-a", "1.0.0", "1-0-0", "1.0.0-a", "1.0.0-A", "1.0.0-a-1.0.0", "1.0.0-0123456789", "0123456789", "01234567",
+		long + "1", long + "2",
 	}
 	seen := map[string]string{}
 	add := func(name string, limit int, parts ...string) {
@@ -111,7 +121,9 @@ func TestNamesDoNotCollide(t *testing.T) {
 func TestMountedNameSaysWhatItHolds(t *testing.T) {
 	seen := map[string]map[string]string{}
 	for _, data := range []map[string]string{
-		{"a": "b", "c": "d"}, {"a": "b\x00c\x00d"}, {"a": "b", "c": "d", "e": ""}, {"a": "", "b": ""}, {"a": "\x00b\x00"}, {"a": "b"}, {"a": "B"}, {"a": "<"}, {"a": `\u003c`},
+		{
+			"a": "b", "c": "d"}, {"a": "b\x00c\x00d"}, {"a": "b", "c": "d", "e": ""}, {"a": "",
+			"b": ""}, {"a": "\x00b\x00"}, {"a": "b"}, {"a": "B"}, {"a": "<"}, {"a": `\u003c`},
 	} {
 		name := workload.MountedConfigMapName("s", "p", "1.0.0", data)
 		if other, taken := seen[name]; taken {
@@ -121,8 +133,8 @@ func TestMountedNameSaysWhatItHolds(t *testing.T) {
 	}
 }
 
-// FuzzConfigMapName looks for two packages of one name: of everything that joins to the same text, one name at most has no
-// hash.
+// FuzzConfigMapName looks for two packages of one name: of everything that joins to the same text, one name at most has
+// no hash.
 func FuzzConfigMapName(f *testing.F) {
 	f.Add("gpu-driver-tuning-1.0.0", uint8(3), uint8(10), uint8(10), uint8(17))
 	f.Add("s-a-1.0.0-b-2.0.0", uint8(1), uint8(3), uint8(9), uint8(11))
@@ -134,15 +146,18 @@ func FuzzConfigMapName(f *testing.F) {
 		s1, p1, v1 := split(a, b)
 		s2, p2, v2 := split(c, d)
 		for _, dash := range []string{"", "-"} {
-			s1, p1, v1, s2, p2, v2 := s1, strings.TrimPrefix(p1, dash), strings.TrimPrefix(v1, dash), s2, strings.TrimPrefix(p2, dash), strings.TrimPrefix(v2, dash)
-			if same := s1 == s2 && p1 == p2 && v1 == v2; !same && workload.ConfigMapName(s1, p1, v1) == workload.ConfigMapName(s2, p2, v2) {
+			s1, p1, v1, s2, p2, v2 := s1, strings.TrimPrefix(p1, dash), strings.TrimPrefix(v1, dash), s2,
+				strings.TrimPrefix(p2, dash), strings.TrimPrefix(v2, dash)
+			if same := s1 == s2 && p1 == p2 && v1 == v2; !same &&
+				workload.ConfigMapName(s1, p1, v1) == workload.ConfigMapName(s2, p2, v2) {
 				t.Errorf("%q %q %q and %q %q %q have one name", s1, p1, v1, s2, p2, v2)
 			}
 		}
 	})
 }
 
-// TestNamesAreValid: the longest names that the API allows give names that the API server takes, different for each stage.
+// TestNamesAreValid: the longest names that the API allows give names that the API server takes, different for each
+// stage.
 func TestNamesAreValid(t *testing.T) {
 	skyhook, pkg := strings.Repeat("s", 53), strings.Repeat("p", 43)
 	node := strings.Repeat("n", 63) + "." + strings.Repeat("m", 63) + "." + strings.Repeat("o", 63) + ".eu.internal"
@@ -167,7 +182,8 @@ func TestNamesAreValid(t *testing.T) {
 	for digits := range 160 {
 		version := "2026.11.21-RC." + strings.Repeat("1.", digits) + "x"
 		for _, name := range []string{
-			workload.ConfigMapName(skyhook, pkg, version), workload.MountedConfigMapName(skyhook, pkg, version, map[string]string{"k": "v"}),
+			workload.ConfigMapName(skyhook, pkg, version),
+			workload.MountedConfigMapName(skyhook, pkg, version, map[string]string{"k": "v"}),
 		} {
 			if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
 				t.Errorf("package ConfigMap %s: %v", name, errs)

@@ -17,7 +17,8 @@ import (
 func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 	var id identity
 	if err := json.Unmarshal([]byte(pod.Annotations[v1alpha1.AnnotationPackage]), &id); err != nil {
-		return lifecycle.Pod{}, fmt.Errorf("annotation %s of pod %s is not a package identity: %w", v1alpha1.AnnotationPackage, pod.Name, err)
+		return lifecycle.Pod{}, fmt.Errorf("annotation %s of pod %s does not name a package: %w; delete the pod",
+			v1alpha1.AnnotationPackage, pod.Name, err)
 	}
 	p := lifecycle.Pod{
 		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
@@ -38,7 +39,8 @@ func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 	}
 	r := outcome(pod, verdictContainer(id.Name, id.Stage))
 	p.Shutdown = r.outcome == lifecycle.Lost && byShutdown(pod)
-	p.Outcome, p.Reason, p.Message, p.ExitCode, p.Retrying, p.Repeats = r.outcome, r.reason, r.message, r.exitCode, r.retrying, r.repeats
+	p.Outcome, p.Reason, p.Message, p.ExitCode, p.Retrying, p.Repeats = r.outcome, r.reason, r.message, r.exitCode,
+		r.retrying, r.repeats
 	p.Missing = r.missing
 	return p, nil
 }
@@ -88,7 +90,7 @@ func outcome(pod *corev1.Pod, verdict string) result {
 	if pod.Status.Phase == corev1.PodFailed {
 		return result{
 			outcome: lifecycle.Lost, reason: orElse(pod.Status.Reason, v1alpha1.ReasonPodLost),
-			message: orElse(pod.Status.Message, "the pod failed without a message"),
+			message: orElse(pod.Status.Message, "the pod failed, and the kubelet does not say why"),
 		}
 	}
 	if !begun(pod) && (current == nil || current.State.Waiting == nil || starting(current.State.Waiting.Reason)) {
@@ -116,7 +118,7 @@ func stuck(container string, w *corev1.ContainerStateWaiting) result {
 	if message, repeats, ok := pullFailure(w); ok {
 		r.reason, r.message, r.repeats, r.missing = reasonPull, message, repeats, missing(message)
 	}
-	r.message = orElse(r.message, "container "+container+" cannot be started")
+	r.message = orElse(r.message, "container "+container+" cannot be started, and the kubelet does not say why")
 	return r
 }
 

@@ -38,40 +38,63 @@ func TestObserve(t *testing.T) {
 		message  string
 		restarts int32
 	}{
-		{name: "copying", status: status(pending, `{name: tuning-init, state: {running: {}}}`, notYet), want: lifecycle.Running},
+		{
+			name: "copying", status: status(pending, `{name: tuning-init, state: {running: {}}}`, notYet),
+			want: lifecycle.Running,
+		},
 		{name: "copied", status: status(pending, copied, notYet, notYet), want: lifecycle.Running},
-		{name: "applying", status: status(pending, copied, `{name: tuning-apply, state: {running: {}}}`), want: lifecycle.Running},
-		{name: "checking", status: status(pending, copied, applied, `{name: tuning-applycheck, state: {running: {}}}`), want: lifecycle.Running},
+		{
+			name: "applying", status: status(pending, copied, `{name: tuning-apply, state: {running: {}}}`),
+			want: lifecycle.Running,
+		},
+		{
+			name: "checking", status: status(pending, copied, applied, `{name: tuning-applycheck, state: {running: {}}}`),
+			want: lifecycle.Running,
+		},
 
-		{name: "done, main container not yet started", status: status(pending+"\n"+mainWaits, copied, applied, checked), want: lifecycle.Done},
+		{
+			name: "done, main container not yet started", status: status(pending+"\n"+mainWaits, copied, applied, checked),
+			want: lifecycle.Done,
+		},
 		{name: "done, main container cannot be pulled", want: lifecycle.Done, status: status(
-			pending+"\ncontainerStatuses: [{name: done, state: {waiting: {reason: ImagePullBackOff}}}]", copied, applied, checked)},
+			pending+"\ncontainerStatuses: [{name: done, state: {waiting: {reason: ImagePullBackOff}}}]", copied, applied,
+			checked)},
 		{name: "done and succeeded", status: status("phase: Succeeded", copied, applied, checked), want: lifecycle.Done},
-		{name: "done, then evicted", status: status("phase: Failed\nreason: Evicted", copied, applied, checked), want: lifecycle.Done},
+		{
+			name: "done, then evicted", status: status("phase: Failed\nreason: Evicted", copied, applied, checked),
+			want: lifecycle.Done,
+		},
 		{name: "done after a failed check", restarts: 1, want: lifecycle.Done, status: status(pending, copied, applied,
 			`{name: tuning-applycheck, restartCount: 1, state: {terminated: {exitCode: 0}}, lastState: {terminated: {exitCode: 1}}}`)},
-		{name: "done, with a container that was injected at the end", want: lifecycle.Done, status: status(pending, copied, applied, checked,
-			`{name: injected, state: {waiting: {reason: PodInitializing}}}`)},
+		{name: "done, with a container that was injected at the end", want: lifecycle.Done,
+			status: status(pending, copied, applied, checked,
+				`{name: injected, state: {waiting: {reason: PodInitializing}}}`)},
 		{name: "only an injected container is done", want: lifecycle.Running, status: status(pending,
 			`{name: injected, state: {terminated: {exitCode: 0}}}`, copied, `{name: tuning-apply, state: {running: {}}}`)},
-		{name: "another stage's check proves nothing", want: lifecycle.Running, status: status("phase: Succeeded", copied, applied,
-			`{name: tuning-configcheck, state: {terminated: {exitCode: 0}}}`)},
+		{name: "another stage's check proves nothing", want: lifecycle.Running,
+			status: status("phase: Succeeded", copied, applied,
+				`{name: tuning-configcheck, state: {terminated: {exitCode: 0}}}`)},
 
 		{
-			name: "a step failed", want: lifecycle.Failing, reason: "StepFailed", message: "container tuning-apply exited 3: apply.sh: no such file",
-			status: status(pending, copied, `{name: tuning-apply, state: {terminated: {exitCode: 3, reason: Error, message: "apply.sh: no such file\n"}}}`),
+			name: "a step failed", want: lifecycle.Failing, reason: "StepFailed",
+			message: "container tuning-apply exited 3: apply.sh: no such file",
+			status: status(pending, copied,
+				`{name: tuning-apply, state: {terminated: {exitCode: 3, reason: Error, message: "apply.sh: no such file\n"}}}`),
 		},
 		{
-			name: "it failed without a word", want: lifecycle.Failing, reason: "StepFailed", message: "container tuning-apply exited 3",
-			status: status(pending, copied, `{name: tuning-apply, state: {terminated: {exitCode: 3}}}`),
+			name: "it failed without a word", want: lifecycle.Failing, reason: "StepFailed",
+			message: "container tuning-apply exited 3",
+			status:  status(pending, copied, `{name: tuning-apply, state: {terminated: {exitCode: 3}}}`),
 		},
 		{
-			name: "CrashLoopBackOff", want: lifecycle.Failing, reason: "StepFailed", message: "container tuning-apply exited 1: boom", restarts: 4,
+			name: "CrashLoopBackOff", want: lifecycle.Failing, reason: "StepFailed",
+			message: "container tuning-apply exited 1: boom", restarts: 4,
 			status: status(pending, copied,
 				`{name: tuning-apply, restartCount: 4, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, reason: Error, message: boom}}}`),
 		},
 		{
-			name: "it failed and runs again", want: lifecycle.Failing, reason: "StepFailed", message: "container tuning-apply exited 1: boom", restarts: 2,
+			name: "it failed and runs again", want: lifecycle.Failing, reason: "StepFailed",
+			message: "container tuning-apply exited 1: boom", restarts: 2,
 			status: status(pending, copied,
 				`{name: tuning-apply, restartCount: 2, state: {running: {}}, lastState: {terminated: {exitCode: 1, message: boom}}}`),
 		},
@@ -82,7 +105,8 @@ func TestObserve(t *testing.T) {
 				`{name: tuning-applycheck, state: {running: {}}}`),
 		},
 		{
-			name: "the check failed", want: lifecycle.Failing, reason: "StepFailed", message: "container tuning-applycheck exited 1: not applied", restarts: 3,
+			name: "the check failed", want: lifecycle.Failing, reason: "StepFailed",
+			message: "container tuning-applycheck exited 1: not applied", restarts: 3,
 			status: status(pending, copied, `{name: tuning-apply, restartCount: 2, state: {terminated: {exitCode: 0}}}`,
 				`{name: tuning-applycheck, restartCount: 1, state: {terminated: {exitCode: 1, message: not applied}}}`),
 		},
@@ -95,8 +119,9 @@ func TestObserve(t *testing.T) {
 			status: status(pending, copied, `{name: tuning-apply, state: {terminated: {exitCode: 137, reason: OOMKilled}}}`),
 		},
 		{
-			name: "cannot start: no such command", want: lifecycle.Failing, reason: "StartError", message: "container tuning-init exited 128: exec: sh",
-			status: status(pending, `{name: tuning-init, state: {terminated: {exitCode: 128, reason: StartError, message: "exec: sh"}}}`),
+			name: "cannot start: no such command", want: lifecycle.Failing, reason: "StartError",
+			message: "container tuning-init exited 128: exec: sh",
+			status:  status(pending, `{name: tuning-init, state: {terminated: {exitCode: 128, reason: StartError, message: "exec: sh"}}}`),
 		},
 
 		{
@@ -105,18 +130,22 @@ func TestObserve(t *testing.T) {
 		},
 		{
 			name: "ErrImagePull of the agent", want: lifecycle.Stuck, reason: "ImagePullBackOff", message: "not found",
-			status: status(pending, copied, `{name: tuning-apply, state: {waiting: {reason: ErrImagePull, message: not found}}}`),
+			status: status(pending, copied,
+				`{name: tuning-apply, state: {waiting: {reason: ErrImagePull, message: not found}}}`),
 		},
 		{
-			name: "CreateContainerConfigError", want: lifecycle.Stuck, reason: "CreateContainerConfigError", message: `secret "s" not found`,
-			status: status(pending, `{name: tuning-init, state: {waiting: {reason: CreateContainerConfigError, message: 'secret "s" not found'}}}`),
+			name: "CreateContainerConfigError", want: lifecycle.Stuck, reason: "CreateContainerConfigError",
+			message: `secret "s" not found`,
+			status:  status(pending, `{name: tuning-init, state: {waiting: {reason: CreateContainerConfigError, message: 'secret "s" not found'}}}`),
 		},
 		{
-			name: "stuck without a word", want: lifecycle.Stuck, reason: "InvalidImageName", message: "container tuning-init cannot be started",
-			status: status(pending, `{name: tuning-init, state: {waiting: {reason: InvalidImageName}}}`),
+			name: "stuck without a word", want: lifecycle.Stuck, reason: "InvalidImageName",
+			message: "container tuning-init cannot be started, and the kubelet does not say why",
+			status:  status(pending, `{name: tuning-init, state: {waiting: {reason: InvalidImageName}}}`),
 		},
 		{
-			name: "the image vanished after a failed attempt: the failure tells more", want: lifecycle.Failing, reason: "StepFailed", restarts: 1,
+			name: "the image vanished after a failed attempt: the failure tells more", want: lifecycle.Failing,
+			reason: "StepFailed", restarts: 1,
 			message: "container tuning-init exited 1",
 			status:  status(pending, `{name: tuning-init, restartCount: 1, state: {waiting: {reason: ImagePullBackOff}}, lastState: {terminated: {exitCode: 1}}}`),
 		},
@@ -127,17 +156,22 @@ func TestObserve(t *testing.T) {
 		},
 		{
 			name: "evicted in the middle of a step", want: lifecycle.Lost, reason: "Evicted", message: "low",
-			status: status("phase: Failed\nreason: Evicted\nmessage: low", copied, `{name: tuning-apply, state: {terminated: {exitCode: 137}}}`),
+			status: status("phase: Failed\nreason: Evicted\nmessage: low", copied,
+				`{name: tuning-apply, state: {terminated: {exitCode: 137}}}`),
 		},
 		{
 			name: "refused by the kubelet", want: lifecycle.Lost, reason: "NodeAffinity", message: "Pod was rejected",
 			status: "phase: Failed\nreason: NodeAffinity\nmessage: Pod was rejected",
 		},
 		{
-			name: "failed without a word", want: lifecycle.Lost, reason: "PodLost", message: "the pod failed without a message",
-			status: "phase: Failed",
+			name: "failed without a word", want: lifecycle.Lost, reason: "PodLost",
+			message: "the pod failed, and the kubelet does not say why",
+			status:  "phase: Failed",
 		},
-		{name: "the kubelet is away", status: status("phase: Unknown", copied, `{name: tuning-apply, state: {running: {}}}`), want: lifecycle.Running},
+		{
+			name: "the kubelet is away", status: status("phase: Unknown", copied, `{name: tuning-apply, state: {running: {}}}`),
+			want: lifecycle.Running,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pod := build(t, options, task(t, "tuning"))
@@ -178,29 +212,56 @@ func TestObserveTellsWhyNothingRuns(t *testing.T) {
 		waits    = `{name: tuning-init, state: {waiting: {reason: PodInitializing}}}`
 		notReady = "\nconditions: [{type: PodReadyToStartContainers, status: 'False'}]"
 		ready    = "\nconditions: [{type: PodReadyToStartContainers, status: 'True'}]"
-		setUp    = "container tuning-init has not started: the node has yet to set up the pod's volumes and network"
+		setUp    = "container tuning-init has not started: the node has not set up the pod's volumes and network yet"
 	)
 	for _, c := range []struct{ name, status, reason, message string }{
 		{"just created", `{}`, "Pending", unreported},
 		{"pending", pending, "Pending", unreported},
-		{"pending, with conditions that tell nothing", pending + "\nconditions: [{type: PodScheduled, status: 'True'}, {type: Initialized, status: 'False'}]", "Pending", unreported},
-		{"the node is away", "phase: Unknown\nreason: NodeLost\nmessage: node-1 is unresponsive", "NodeLost", "node-1 is unresponsive"},
 		{
-			"held by a gate", pending + "\nconditions: [{type: PodScheduled, status: 'False', reason: SchedulingGated, message: blocked by a gate}]",
+			"pending, with conditions that tell nothing",
+			pending + "\nconditions: [{type: PodScheduled, status: 'True'}, {type: Initialized, status: 'False'}]", "Pending",
+			unreported,
+		},
+		{
+			"the node is away", "phase: Unknown\nreason: NodeLost\nmessage: node-1 is unresponsive", "NodeLost",
+			"node-1 is unresponsive",
+		},
+		{
+			"held by a gate", pending +
+				"\nconditions: [{type: PodScheduled, status: 'False', reason: SchedulingGated, message: blocked by a gate}]",
 			"SchedulingGated", "blocked by a gate",
 		},
-		{"held without a word", pending + "\nconditions: [{type: PodScheduled, status: 'False', reason: SchedulingGated}]", "SchedulingGated", "the pod may not run yet"},
+		{
+			"held without a word", pending + "\nconditions: [{type: PodScheduled, status: 'False', reason: SchedulingGated}]",
+			"SchedulingGated", "the pod may not start yet, and nothing says why",
+		},
 		{"waiting", status(pending, waits, notYet, notYet), "PodInitializing", "container tuning-init has not started"},
 		{"volumes or network are missing", status(pending, waits, notYet) + notReady, "PodInitializing", setUp},
-		{"pulling", status(pending, waits, notYet) + ready, "PodInitializing", "container tuning-init has not started: the node pulls its image or creates it"},
-		{"being created", status(pending, `{name: tuning-init, state: {waiting: {reason: ContainerCreating}}}`), "ContainerCreating", "container tuning-init has not started"},
-		{"waiting, with a word", status(pending, `{name: tuning-init, state: {waiting: {reason: ContainerCreating, message: no CNI}}}`) + notReady, "ContainerCreating", "container tuning-init has not started: no CNI"},
-		{"waiting without a reason", status(pending, `{name: tuning-init, state: {waiting: {}}}`), "Pending", "container tuning-init has not started"},
+		{
+			"pulling", status(pending, waits, notYet) + ready, "PodInitializing",
+			"container tuning-init has not started: the node pulls its image or creates it",
+		},
+		{
+			"being created", status(pending, `{name: tuning-init, state: {waiting: {reason: ContainerCreating}}}`),
+			"ContainerCreating", "container tuning-init has not started",
+		},
+		{
+			"waiting, with a word",
+			status(pending, `{name: tuning-init, state: {waiting: {reason: ContainerCreating, message: no CNI}}}`) + notReady,
+			"ContainerCreating", "container tuning-init has not started: no CNI",
+		},
+		{
+			"waiting without a reason", status(pending, `{name: tuning-init, state: {waiting: {}}}`), "Pending",
+			"container tuning-init has not started",
+		},
 		{"in no state", status(pending, `{name: tuning-init}`), "Pending", "container tuning-init has not started"},
 
 		{"the first one runs", status(pending, `{name: tuning-init, state: {running: {}}}`, notYet) + notReady, "", ""},
 		{"between two", status(pending, copied, notYet, notYet), "", ""},
-		{"it ran, and is to run again", status(pending, `{name: tuning-init, restartCount: 1, state: {waiting: {reason: PodInitializing}}}`), "", ""},
+		{
+			"it ran, and is to run again",
+			status(pending, `{name: tuning-init, restartCount: 1, state: {waiting: {reason: PodInitializing}}}`), "", "",
+		},
 		{"an injected one runs", status(pending, `{name: injected, state: {running: {}}}`, waits), "", ""},
 		{"all ran", status("phase: Succeeded", copied), "", ""},
 	} {
@@ -209,7 +270,8 @@ func TestObserveTellsWhyNothingRuns(t *testing.T) {
 			pod.Status = *read[corev1.PodStatus](t, c.status)
 			got, err := workload.Observe(pod)
 			if err != nil || got.Outcome != lifecycle.Running || got.Reason != c.reason || got.Message != c.message {
-				t.Errorf("got outcome %d, %q, %q, error %v;\nwant it running, %q, %q", got.Outcome, got.Reason, got.Message, err, c.reason, c.message)
+				t.Errorf("got outcome %d, %q, %q, error %v;\nwant it running, %q, %q", got.Outcome, got.Reason, got.Message, err,
+					c.reason, c.message)
 			}
 		})
 	}
@@ -227,20 +289,36 @@ func TestObserveShutdown(t *testing.T) {
 		want         bool
 	}{
 		{"ended", failed + "Terminated\nmessage: Pod was terminated in response to imminent node shutdown.", true},
-		{"ended in the middle of a step", status(failed+"Terminated\nmessage: Pod was terminated in response to imminent node shutdown.", copied, killed) + kubelet, true},
+		{
+			"ended in the middle of a step",
+			status(failed+"Terminated\nmessage: Pod was terminated in response to imminent node shutdown.", copied, killed) +
+				kubelet,
+			true,
+		},
 		{"refused", failed + "NodeShutdown\nmessage: Pod was rejected as the node is shutting down.", true},
 		{"ended by an old kubelet", failed + "Shutdown\nmessage: Node is shutting, evicting pods", true},
 		{"only the condition tells", "phase: Failed" + kubelet, true},
 		{"only the condition tells, in other words", failed + "Terminated\nmessage: bye" + kubelet, true},
-		{"the condition is over", "phase: Failed\nconditions: [{type: DisruptionTarget, status: 'False', reason: TerminationByKubelet}]", false},
+		{
+			"the condition is over",
+			"phase: Failed\nconditions: [{type: DisruptionTarget, status: 'False', reason: TerminationByKubelet}]", false,
+		},
 		{"low on memory", failed + "Evicted\nmessage: low" + kubelet, false},
 		{"made room for a critical pod", failed + "Preempting\nmessage: x" + kubelet, false},
-		{"evicted by somebody", "phase: Failed\nconditions: [{type: DisruptionTarget, status: 'True', reason: EvictionByEvictionAPI}]", false},
+		{
+			"evicted by somebody",
+			"phase: Failed\nconditions: [{type: DisruptionTarget, status: 'True', reason: EvictionByEvictionAPI}]", false,
+		},
 		{"terminated by others", failed + "Terminated\nmessage: by an agent", false},
 		{"failed", "phase: Failed", false},
 		{"its deadline", failed + "DeadlineExceeded", false},
 		{"still runs", status(pending, copied, "{name: tuning-apply, state: {running: {}}}") + kubelet, false},
-		{"was done before", status(failed+"Terminated\nmessage: Pod was terminated in response to imminent node shutdown.", copied, applied, checked), false},
+		{
+			"was done before",
+			status(failed+"Terminated\nmessage: Pod was terminated in response to imminent node shutdown.", copied, applied,
+				checked),
+			false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pod := build(t, options, task(t, "tuning"))
@@ -260,7 +338,8 @@ func TestObserveReadsBackWhatPodWrites(t *testing.T) {
 	pod.UID = "u-1"
 	pod.CreationTimestamp = metav1.NewTime(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
 	want := lifecycle.Pod{
-		Namespace: pod.Namespace, Name: pod.Name, UID: "u-1", Package: "tuning", Version: "1.2.0", Stage: v1alpha1.StageUpgrade, Run: "t4x2",
+		Namespace: pod.Namespace, Name: pod.Name, UID: "u-1", Package: "tuning", Version: "1.2.0",
+		Stage: v1alpha1.StageUpgrade, Run: "t4x2",
 		Hash: workload.Hash(k.Skyhook, k.Skyhook.Spec.Packages["tuning"]), Created: pod.CreationTimestamp.Time,
 		Reason: "Pending", Message: unreported, Image: "localhost:5000/a/tuning",
 	}
@@ -281,7 +360,8 @@ func TestObserveForeignPod(t *testing.T) {
 			Labels: map[string]string{"skyhook.nvidia.com/name": "demo", "skyhook.nvidia.com/package": "tuning-1.2.0"},
 		}}
 		_, err := workload.Observe(pod)
-		if err == nil || !strings.Contains(err.Error(), "stray") || !strings.Contains(err.Error(), "skyhook.nvidia.com/package") {
+		if err == nil || !strings.Contains(err.Error(), "stray") ||
+			!strings.Contains(err.Error(), "skyhook.nvidia.com/package") {
 			t.Errorf("annotation %q: error %v", annotation, err)
 		}
 	}

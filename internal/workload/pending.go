@@ -11,20 +11,23 @@ import (
 // begun reports whether any container of a pod runs, or ever ran.
 func begun(pod *corev1.Pod) bool {
 	ran := func(c corev1.ContainerStatus) bool {
-		return c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil || c.RestartCount > 0
+		return c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil ||
+			c.RestartCount > 0
 	}
-	return slices.ContainsFunc(pod.Status.InitContainerStatuses, ran) || slices.ContainsFunc(pod.Status.ContainerStatuses, ran)
+	return slices.ContainsFunc(pod.Status.InitContainerStatuses, ran) ||
+		slices.ContainsFunc(pod.Status.ContainerStatuses, ran)
 }
 
 // notBegun tells why no container of a pod has run yet, as far as its status says. That is the ordinary course for some
-// seconds, so it is no verdict; but a volume that cannot be mounted or a network that does not come says no more than this
-// forever. Next is the container whose turn it is; nil when the kubelet has reported on none.
+// seconds, so it is no verdict; but a volume that cannot be mounted or a network that does not come says no more than
+// this forever. Next is the container whose turn it is; nil when the kubelet has reported on none.
 func notBegun(pod *corev1.Pod, next *corev1.ContainerStatus) (reason, message string) {
 	if c := condition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse && c.Reason != "" {
-		return c.Reason, orElse(c.Message, "the pod may not run yet")
+		return c.Reason, orElse(c.Message, "the pod may not start yet, and nothing says why")
 	}
 	if next == nil {
-		return orElse(pod.Status.Reason, v1alpha1.ReasonPending), orElse(pod.Status.Message, "the node's kubelet has not reported on the pod yet")
+		return orElse(pod.Status.Reason, v1alpha1.ReasonPending),
+			orElse(pod.Status.Message, "the node's kubelet has not reported on the pod yet")
 	}
 	reason, message = v1alpha1.ReasonPending, "container "+next.Name+" has not started"
 	if w := next.State.Waiting; w != nil {
@@ -36,7 +39,7 @@ func notBegun(pod *corev1.Pod, next *corev1.ContainerStatus) (reason, message st
 	if c := condition(pod, corev1.PodReadyToStartContainers); c != nil {
 		switch c.Status {
 		case corev1.ConditionFalse:
-			message += ": the node has yet to set up the pod's volumes and network"
+			message += ": the node has not set up the pod's volumes and network yet"
 		case corev1.ConditionTrue:
 			message += ": the node pulls its image or creates it"
 		default: // not told

@@ -26,8 +26,8 @@ type moved struct {
 	Node   string `json:"node"`
 }
 
-// PinRevision builds the object that keeps a pin. Its name says what is pinned and not to what, and its data never changes:
-// of all nodes that pulled the image, the one that creates it first says which image counts.
+// PinRevision builds the object that keeps a pin. Its name says what is pinned and not to what, and its data never
+// changes: of all nodes that pulled the image, the one that creates it first says which image counts.
 func (o Options) PinRevision(s *v1alpha1.Skyhook, p lifecycle.Pin) (*appsv1.ControllerRevision, error) {
 	raw, err := json.Marshal(pin{Package: p.Package, Version: p.Version, Image: p.Image, Scope: p.Scope, Digest: p.Digest})
 	if err != nil {
@@ -39,7 +39,8 @@ func (o Options) PinRevision(s *v1alpha1.Skyhook, p lifecycle.Pin) (*appsv1.Cont
 			Namespace: o.Namespace,
 			Labels:    map[string]string{v1alpha1.LabelName: s.Name, v1alpha1.LabelPin: "true"},
 			Annotations: map[string]string{
-				v1alpha1.AnnotationName: s.Name, v1alpha1.AnnotationPackageName: p.Package, v1alpha1.AnnotationPackageVersion: p.Version,
+				v1alpha1.AnnotationName: s.Name, v1alpha1.AnnotationPackageName: p.Package,
+				v1alpha1.AnnotationPackageVersion: p.Version,
 			},
 			OwnerReferences: []metav1.OwnerReference{owner(s)},
 		},
@@ -58,7 +59,8 @@ func IsPin(o metav1.Object) bool { return o.GetLabels()[v1alpha1.LabelPin] != ""
 func ReadPin(r *appsv1.ControllerRevision) (lifecycle.Pin, error) {
 	var p pin
 	if err := json.Unmarshal(r.Data.Raw, &p); err != nil || p.Package == "" || p.Digest == "" {
-		return lifecycle.Pin{}, fmt.Errorf("ControllerRevision %s/%s does not hold a pinned image; delete it", r.Namespace, r.Name)
+		return lifecycle.Pin{}, fmt.Errorf("ControllerRevision %s/%s does not hold a pinned image; delete it", r.Namespace,
+			r.Name)
 	}
 	var m moved // of an annotation that nobody can read nothing is known, and the next node to find it moved writes it
 	_ = json.Unmarshal([]byte(r.Annotations[v1alpha1.AnnotationMoved]), &m)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 const (
@@ -22,8 +23,8 @@ const (
 	// doneMode is no stage: agents exit 0 on a mode that they do not know, ours at once.
 	doneMode = "complete"
 
-	// copyCommand puts the package on the host. A ConfigMap mount is a tree of links that a second copy cannot replace,
-	// so the links of an earlier stage go first; files that a step wrote beside them stay. The configMap is for root alone,
+	// copyCommand puts the package on the host. A ConfigMap mount is a tree of links that a second copy cannot replace, so
+	// the links of an earlier stage go first; files that a step wrote beside them stay. The configMap is for root alone,
 	// as the agent will have it, and also while nothing runs that agent.
 	copyCommand = `d="/root/${SKYHOOK_DIR}" && mkdir -p "$d" && ` +
 		`rm -rf "$d"/configmaps/..[0-9]* "$d"/configmaps/..data "$d"/node-metadata && ` +
@@ -67,10 +68,6 @@ func (t Task) configMapName() string {
 	return MountedConfigMapName(t.Skyhook.Name, t.Package, t.spec().Version, t.spec().ConfigMap)
 }
 
-func isInterrupt(stage v1alpha1.Stage) bool {
-	return stage == v1alpha1.StageInterrupt || stage == v1alpha1.StageUninstallInterrupt
-}
-
 // identity is the value of the package annotation, read by others too.
 type identity struct {
 	Name         string         `json:"name"`
@@ -86,7 +83,7 @@ type identity struct {
 // behind has succeeded and holds nothing.
 func (o Options) Pod(t Task) (*corev1.Pod, error) {
 	pod, err := o.stagePod(t)
-	if err != nil || !isInterrupt(t.Stage) {
+	if err != nil || !record.IsInterrupt(t.Stage) {
 		return pod, err
 	}
 	return pod, o.makeInterrupt(pod, t)
@@ -96,7 +93,7 @@ func (o Options) stagePod(t Task) (*corev1.Pod, error) {
 	spec := t.spec()
 	// A copy: what is sent to the API server is also read back into, and must not reach the cached Skyhook.
 	pkg := *spec.DeepCopy()
-	if pkg.Digest() == "" && !isInterrupt(t.Stage) {
+	if pkg.Digest() == "" && !record.IsInterrupt(t.Stage) {
 		pkg.ContainerSHA = t.Digest
 	}
 	id, err := json.Marshal(identity{
@@ -155,7 +152,7 @@ func (o Options) podSpec(t Task, pkg v1alpha1.Package) corev1.PodSpec {
 
 // verdictContainer is the last init container: when it exits 0 the stage is done.
 func verdictContainer(pkg string, stage v1alpha1.Stage) string {
-	if isInterrupt(stage) {
+	if record.IsInterrupt(stage) {
 		return interruptContainer
 	}
 	return containerPrefix(pkg) + "-" + string(stage) + "check"
@@ -201,10 +198,11 @@ func (o Options) agentEnv(t Task) []corev1.EnvVar {
 			t.Skyhook.Name, t.Skyhook.UID, t.Generation, t.Package, t.spec().Version)},
 		{Name: "SKYHOOK_NODE_ORDER", Value: strconv.FormatInt(int64(t.Order), 10)},
 	}
-	if grace := gracePeriod(t.spec()); grace != nil && !isInterrupt(t.Stage) {
+	if grace := gracePeriod(t.spec()); grace != nil && !record.IsInterrupt(t.Stage) {
 		// A step that outlives its time is killed a little before the kubelet kills the agent, which can then tell.
 		const margin = 3
-		env = append(env, corev1.EnvVar{Name: "SKYHOOK_AGENT_STOP_SECONDS", Value: strconv.FormatInt(max(1, *grace-margin), 10)})
+		env = append(env, corev1.EnvVar{Name: "SKYHOOK_AGENT_STOP_SECONDS",
+			Value: strconv.FormatInt(max(1, *grace-margin), 10)})
 	}
 	return env
 }
@@ -230,8 +228,8 @@ func (o Options) agentImage(pkg v1alpha1.Package) string {
 	return o.AgentImage
 }
 
-// pullPolicy asks the registry again only where it could have another answer. So nodes need no registry for an image that they
-// have, be it that it was loaded into them.
+// pullPolicy asks the registry again only where it could have another answer. So nodes need no registry for an image
+// that they have, be it that it was loaded into them.
 func (o Options) pullPolicy(image string) corev1.PullPolicy {
 	switch {
 	case o.PullPolicy != "":

@@ -17,7 +17,8 @@ import (
 )
 
 var options = workload.Options{
-	Namespace: "skyhook", AgentImage: "ghcr.io/a/agent:1.4.0", CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook",
+	Namespace: "skyhook", AgentImage: "ghcr.io/a/agent:1.4.0", CopyDirRoot: "/var/lib/skyhook",
+	AgentLogRoot:    "/var/log/skyhook",
 	ImagePullSecret: "pull", PriorityClass: "system-node-critical",
 	RuntimeTaint: corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule},
 }
@@ -138,7 +139,8 @@ spec:
 func task(t *testing.T, pkg string) workload.Task {
 	t.Helper()
 	return workload.Task{
-		Skyhook: read[v1alpha1.Skyhook](t, skyhookYAML), Package: pkg, Stage: v1alpha1.StageApply, Run: "t4x2", Generation: 7, Node: "node-1", Order: 12,
+		Skyhook: read[v1alpha1.Skyhook](t, skyhookYAML), Package: pkg, Stage: v1alpha1.StageApply, Run: "t4x2", Generation: 7,
+		Node: "node-1", Order: 12,
 	}
 }
 
@@ -151,11 +153,12 @@ func build(t *testing.T, o workload.Options, task workload.Task) *corev1.Pod {
 	return pod
 }
 
-// TestPod pins the whole pod to specification 6.1, with the main container of the design.
+// TestPod pins the whole pod: packages and agents made by others depend on its shape.
 func TestPod(t *testing.T) {
 	k := task(t, "tuning")
 	pod := build(t, options, k)
-	want := read[corev1.Pod](t, strings.ReplaceAll(podYAML, "HASH", workload.Hash(k.Skyhook, k.Skyhook.Spec.Packages["tuning"])))
+	want := read[corev1.Pod](t,
+		strings.ReplaceAll(podYAML, "HASH", workload.Hash(k.Skyhook, k.Skyhook.Spec.Packages["tuning"])))
 	want.Spec.InitContainers[0].Command[2] = pod.Spec.InitContainers[0].Command[2] // what it does is tested by running it
 	if diff := cmp.Diff(want, pod); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -169,11 +172,13 @@ func TestPodPlain(t *testing.T) {
 	k := task(t, "base")
 	k.Skyhook.Spec.AdditionalTolerations = nil
 	spec := build(t, o, k).Spec
-	if spec.TerminationGracePeriodSeconds != nil || spec.ImagePullSecrets != nil || len(spec.Volumes) != 2 || len(spec.Tolerations) != 2 {
+	if spec.TerminationGracePeriodSeconds != nil || spec.ImagePullSecrets != nil || len(spec.Volumes) != 2 ||
+		len(spec.Tolerations) != 2 {
 		t.Errorf("grace period, pull secrets, volumes or tolerations: %+v", spec)
 	}
-	if spec.ServiceAccountName != "" || spec.PriorityClassName != "" || spec.ActiveDeadlineSeconds != nil || spec.Affinity != nil {
-		t.Errorf("a field that the specification leaves unset is set: %+v", spec)
+	if spec.ServiceAccountName != "" || spec.PriorityClassName != "" || spec.ActiveDeadlineSeconds != nil ||
+		spec.Affinity != nil {
+		t.Errorf("a field is set that others expect to be unset: %+v", spec)
 	}
 	for _, c := range spec.InitContainers {
 		if len(c.VolumeMounts) != 2 || c.Resources.Requests != nil || c.Resources.Limits != nil {
@@ -194,7 +199,10 @@ func TestPodImages(t *testing.T) {
 	}{
 		{"tag by version", "a/b", "", "", "a/b:1.2.0", "a/b", options.AgentImage},
 		{"a tag in image is passed over", "a/b:9", "", "", "a/b:1.2.0", "a/b", options.AgentImage},
-		{"a registry's port is no tag", "localhost:5000/b", "", "", "localhost:5000/b:1.2.0", "localhost:5000/b", options.AgentImage},
+		{
+			"a registry's port is no tag", "localhost:5000/b", "", "", "localhost:5000/b:1.2.0", "localhost:5000/b",
+			options.AgentImage,
+		},
 		{"digest", "a/b:9", digest, "", "a/b@" + digest, "a/b", options.AgentImage},
 		{"a digest in image", "a/b@" + digest, "", "", "a/b@" + digest, "a/b", options.AgentImage},
 		{"a digest in image after a tag", "a/b:9@" + digest, "", "", "a/b@" + digest, "a/b", options.AgentImage},
@@ -215,7 +223,8 @@ func TestPodImages(t *testing.T) {
 				t.Errorf("-want +got\n%s", diff)
 			}
 			id := pod.Annotations["skyhook.nvidia.com/package"]
-			if !strings.Contains(id, `"image":"`+c.wantID+`"`) || strings.Contains(id, `"containerSHA":"`+digest) != strings.Contains(c.wantImage, digest) {
+			if !strings.Contains(id, `"image":"`+c.wantID+`"`) ||
+				strings.Contains(id, `"containerSHA":"`+digest) != strings.Contains(c.wantImage, digest) {
 				t.Errorf("identity %s", id)
 			}
 		})
@@ -322,11 +331,22 @@ func TestHash(t *testing.T) {
 			pkgOf(s, func(p *v1alpha1.Package) { p.Image = "localhost:5000/a/tuning:other" })
 		}, true},
 		{"version", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.Version = "1.2.1" }) }, false},
-		{"containerSHA", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.ContainerSHA = "sha256:1" }) }, false},
-		{"a digest in image", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.Image += "@sha256:1" }) }, false},
+		{
+			"containerSHA", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.ContainerSHA = "sha256:1" }) },
+			false,
+		},
+		{
+			"a digest in image", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.Image += "@sha256:1" }) },
+			false,
+		},
 		{"agent", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.AgentImageOverride = "x:1" }) }, false},
-		{"a config value", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.ConfigMap["level"] = "4" }) }, false},
-		{"a config key", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.ConfigMap["new"] = "" }) }, false},
+		{
+			"a config value", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.ConfigMap["level"] = "4" }) },
+			false,
+		},
+		{
+			"a config key", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.ConfigMap["new"] = "" }) }, false,
+		},
 		{"no config", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.ConfigMap = nil }) }, false},
 		{"an env value", func(s *v1alpha1.Skyhook) { pkgOf(s, func(p *v1alpha1.Package) { p.Env[0].Value = "4" }) }, false},
 		{"the order of env", func(s *v1alpha1.Skyhook) {
@@ -350,7 +370,10 @@ func TestHash(t *testing.T) {
 		{"tolerations", func(s *v1alpha1.Skyhook) { s.Spec.AdditionalTolerations = nil }, false},
 
 		{"generation", func(s *v1alpha1.Skyhook) { s.Generation++ }, true},
-		{"another package", func(s *v1alpha1.Skyhook) { s.Spec.Packages["base"] = v1alpha1.Package{Image: "z", Version: "9.0.0"} }, true},
+		{
+			"another package",
+			func(s *v1alpha1.Skyhook) { s.Spec.Packages["base"] = v1alpha1.Package{Image: "z", Version: "9.0.0"} }, true,
+		},
 		{"budget", func(s *v1alpha1.Skyhook) { s.Spec.InterruptionBudget.Count = new(1) }, true},
 		{"dependencies", func(s *v1alpha1.Skyhook) {
 			pkgOf(s, func(p *v1alpha1.Package) { p.DependsOn = map[string]string{"base": "2.0.0"} })

@@ -32,8 +32,8 @@ func mounts(t Task, pkg v1alpha1.Package) []corev1.VolumeMount {
 
 func metaVolume(t Task) string { return safeName(maxPodName, "metadata", t.Node) }
 
-// configVolume is the name of the volume with the package's configMap: the package's, by which people know it, unless another
-// volume of the pod has that name.
+// configVolume is the name of the volume with the package's configMap: the package's, by which people know it, unless
+// another volume of the pod has that name.
 func configVolume(t Task) string {
 	if t.Package == rootVolume || t.Package == metaVolume(t) {
 		return safeName(maxPodName, "configmap", t.Package)
@@ -51,7 +51,10 @@ func configMapVolume(name, configMap string) corev1.Volume {
 func (o Options) tolerations(s *v1alpha1.Skyhook) []corev1.Toleration {
 	t := []corev1.Toleration{
 		{Key: corev1.TaintNodeUnschedulable, Operator: corev1.TolerationOpExists},
-		{Key: o.RuntimeTaint.Key, Operator: corev1.TolerationOpEqual, Value: o.RuntimeTaint.Value, Effect: o.RuntimeTaint.Effect},
+		{
+			Key: o.RuntimeTaint.Key, Operator: corev1.TolerationOpEqual, Value: o.RuntimeTaint.Value,
+			Effect: o.RuntimeTaint.Effect,
+		},
 	}
 	for i := range s.Spec.AdditionalTolerations {
 		t = append(t, *s.Spec.AdditionalTolerations[i].DeepCopy())

@@ -12,14 +12,17 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// retainedTask is the uninstall of a package that the spec has in another shape, with the definition it was installed with.
+// retainedTask is the uninstall of a package that the spec has in another shape, with the definition it was installed
+// with.
 func retainedTask(t *testing.T) workload.Task {
 	t.Helper()
 	s := read[v1alpha1.Skyhook](t, retainedYAML)
 	pkg := workload.DefinitionOf(s, "firewall").Spec
-	s.Spec.Packages["firewall"] = v1alpha1.Package{Version: "0.9.0", Image: "other/image", Env: []corev1.EnvVar{{Name: "OTHER"}}}
+	s.Spec.Packages["firewall"] = v1alpha1.Package{Version: "0.9.0", Image: "other/image",
+		Env: []corev1.EnvVar{{Name: "OTHER"}}}
 	return workload.Task{
-		Skyhook: s, Package: "firewall", Stage: v1alpha1.StageUninstall, Run: "t4x2", Generation: 7, Node: "node-1", Order: 12,
+		Skyhook: s, Package: "firewall", Stage: v1alpha1.StageUninstall, Run: "t4x2", Generation: 7, Node: "node-1",
+		Order:    12,
 		Retained: &pkg,
 	}
 }
@@ -64,7 +67,8 @@ func TestRetainedPodByHand(t *testing.T) {
 			t.Errorf("%s: env %v", c.Name, c.Env)
 		}
 		token := c.Env[1]
-		if token.Value != "" || token.ValueFrom == nil || token.ValueFrom.SecretKeyRef == nil || token.ValueFrom.SecretKeyRef.Name != "firewall" {
+		if token.Value != "" || token.ValueFrom == nil || token.ValueFrom.SecretKeyRef == nil ||
+			token.ValueFrom.SecretKeyRef.Name != "firewall" {
 			t.Errorf("%s: the Secret is no reference any more: %+v", c.Name, token)
 		}
 	}
@@ -98,15 +102,18 @@ func hasMount(c corev1.Container, volume, path string) bool {
 func TestRetainedPodIsObserved(t *testing.T) {
 	k := retainedTask(t)
 	pod := build(t, options, k)
-	pod.Status = *read[corev1.PodStatus](t, status(pending, `{name: firewall-uninstallcheck, state: {terminated: {exitCode: 0}}}`))
+	pod.Status = *read[corev1.PodStatus](t,
+		status(pending, `{name: firewall-uninstallcheck, state: {terminated: {exitCode: 0}}}`))
 	p, err := workload.Observe(pod)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Package != "firewall" || p.Version != "1.0.0" || p.Stage != v1alpha1.StageUninstall || p.Run != "t4x2" || p.Outcome != lifecycle.Done {
+	if p.Package != "firewall" || p.Version != "1.0.0" || p.Stage != v1alpha1.StageUninstall || p.Run != "t4x2" ||
+		p.Outcome != lifecycle.Done {
 		t.Errorf("got %+v", p)
 	}
-	if p.Hash != workload.Hash(k.Skyhook, *k.Retained) || p.Hash == workload.Hash(k.Skyhook, k.Skyhook.Spec.Packages["firewall"]) {
+	if p.Hash != workload.Hash(k.Skyhook, *k.Retained) ||
+		p.Hash == workload.Hash(k.Skyhook, k.Skyhook.Spec.Packages["firewall"]) {
 		t.Errorf("its hash is %s", p.Hash)
 	}
 }
@@ -134,12 +141,14 @@ func TestUninstallInterruptPod(t *testing.T) {
 	}
 	interrupt.Name = pod.Name
 	const id = "skyhook.nvidia.com/package"
-	interrupt.Annotations[id] = strings.Replace(interrupt.Annotations[id], `"stage":"interrupt"`, `"stage":"uninstall-interrupt"`, 1)
+	interrupt.Annotations[id] = strings.Replace(interrupt.Annotations[id], `"stage":"interrupt"`,
+		`"stage":"uninstall-interrupt"`, 1)
 	if diff := cmp.Diff(interrupt, pod); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	pod.Status = *read[corev1.PodStatus](t, status(pending, `{name: interrupt, state: {terminated: {exitCode: 0}}}`))
-	if p, err := workload.Observe(pod); err != nil || p.Stage != v1alpha1.StageUninstallInterrupt || p.Outcome != lifecycle.Done {
+	if p, err := workload.Observe(pod); err != nil || p.Stage != v1alpha1.StageUninstallInterrupt ||
+		p.Outcome != lifecycle.Done {
 		t.Errorf("got %+v, error %v", p, err)
 	}
 }
@@ -150,7 +159,8 @@ func TestUninstallInterruptPodOfRetained(t *testing.T) {
 	k.Stage, k.Interrupt = v1alpha1.StageUninstallInterrupt, k.Retained.Interrupt
 	spec := build(t, options, k).Spec
 	if len(spec.Volumes) != 1 || len(spec.InitContainers) != 1 || spec.TerminationGracePeriodSeconds != nil {
-		t.Errorf("volumes %v, containers %v, grace period %v", spec.Volumes, spec.InitContainers, spec.TerminationGracePeriodSeconds)
+		t.Errorf("volumes %v, containers %v, grace period %v", spec.Volumes, spec.InitContainers,
+			spec.TerminationGracePeriodSeconds)
 	}
 	c := spec.InitContainers[0]
 	if c.Image != "x/agent:2" || c.Args[0] != "interrupt" || c.Args[2] != "/var/lib/skyhook/demo/firewall-1.0.0-1c5b-7" {
@@ -162,7 +172,8 @@ func TestUninstallInterruptPodOfRetained(t *testing.T) {
 		}
 	}
 	k.Interrupt = nil
-	if _, err := options.Pod(k); err == nil || err.Error() != "package firewall: stage uninstall-interrupt has no interrupt to run" {
+	if _, err := options.Pod(k); err == nil ||
+		err.Error() != "package firewall: stage uninstall-interrupt has no interrupt to run" {
 		t.Errorf("got error %v", err)
 	}
 }

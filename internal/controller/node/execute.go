@@ -146,7 +146,7 @@ func (p *pass) recordChange(i *item) (record.Patch, error) {
 		change := record.Clear(name, d.Record, p.node.Annotations, p.node.Labels)
 		i.seal(p.node, &change) // the node may come back to what it keeps
 		return change, nil
-	case d.Leaving, i.withheld:
+	case d.Removing, i.withheld:
 		change, err := record.WriteWait(name, d.Record.Wait, p.node.Annotations)
 		if err != nil {
 			return record.Patch{}, fmt.Errorf("node %s: %w", p.node.Name, err)

@@ -34,11 +34,11 @@ func TestWriteRecords(t *testing.T) {
 		want     string // keys of the patch, below metadata with a dot
 	}{
 		{name: "nothing changed", decision: lifecycle.Decision{Record: applied}},
-		{name: "a Skyhook that leaves, but not yet", decision: lifecycle.Decision{Record: failing, Leaving: true}},
+		{name: "a Skyhook that leaves, but not yet", decision: lifecycle.Decision{Record: failing, Removing: true}},
 		{name: "only a cordon", decision: lifecycle.Decision{Record: applied}, cordon: true, want: ".resourceVersion spec"},
 		{name: "no label changes", decision: lifecycle.Decision{Record: failing}, want: ".annotations .resourceVersion"},
 		{name: "labels and annotations", decision: lifecycle.Decision{Record: broken}, want: ".annotations .labels .resourceVersion"},
-		{name: "cleared", decision: lifecycle.Decision{Leaving: true, Clear: true}, want: ".annotations .labels .resourceVersion"},
+		{name: "cleared", decision: lifecycle.Decision{Removing: true, Clear: true}, want: ".annotations .labels .resourceVersion"},
 		{name: "the node changed meanwhile", decision: lifecycle.Decision{Record: failing}, stale: true, want: ".annotations .resourceVersion"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -319,7 +319,7 @@ func TestForcedDeletion(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w, s := newWorld(t, newNode()), newSkyhook("demo")
 			p := w.pass(s)
-			d := lifecycle.Leave(lifecycle.Observation{
+			d := lifecycle.Remove(lifecycle.Observation{
 				Wanted: lifecycle.Wanted{Abandoned: c.abandon}, Record: entry(v1alpha1.StageUninstall, v1alpha1.StateInProgress),
 				Pods: []lifecycle.Pod{{Name: "runs", UID: "1", Outcome: lifecycle.Running, Terminating: c.finishing}},
 			})

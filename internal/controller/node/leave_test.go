@@ -45,7 +45,7 @@ func TestLeftNodeTellsOfAPodThatDoesNotEnd(t *testing.T) {
 				t.Errorf("after %s: told %+v", c.at, got.Wait)
 			}
 		}
-		if told != c.wait || (len(w.order) > 0) != c.write || result.RequeueAfter != c.again || got.Done != "" || len(got.Packages) != 1 {
+		if told != c.wait || (len(w.order) > 0) != c.write || result.RequeueAfter != c.again || got.FinishedPermit != "" || len(got.Packages) != 1 {
 			t.Errorf("after %s: told %q, wrote %v, again after %s, record %+v", c.at, told, w.order, result.RequeueAfter, got)
 		}
 	}
@@ -55,7 +55,7 @@ func TestLeftNodeTellsOfAPodThatDoesNotEnd(t *testing.T) {
 	w.must(w.Client.Update(t.Context(), &now))
 	_, err := w.Reconcile(t.Context(), request(nodeName))
 	w.must(err)
-	if got, err := record.Read(s.Name, w.node().Annotations); err != nil || got.Wait != nil || got.Done == "" {
+	if got, err := record.Read(s.Name, w.node().Annotations); err != nil || got.Wait != nil || got.FinishedPermit == "" {
 		t.Errorf("when it is gone: %+v, %v", got, err)
 	}
 }

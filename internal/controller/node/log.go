@@ -33,8 +33,8 @@ func logRecord(ctx context.Context, node string, i *item) {
 	if now.Status != before.Status {
 		log.Info("node status changed", logs.From, before.Status, logs.To, now.Status)
 	}
-	if now.Done != before.Done && now.Done != "" {
-		log.Info("permit finished", logs.Permit, now.Done)
+	if now.FinishedPermit != before.FinishedPermit && now.FinishedPermit != "" {
+		log.Info("permit finished", logs.Permit, now.FinishedPermit)
 	}
 }
 

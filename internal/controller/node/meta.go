@@ -109,7 +109,7 @@ func (r *Reconciler) writeConditions(ctx context.Context, p *pass) error {
 func (p *pass) conditions() []corev1.NodeCondition {
 	var want []corev1.NodeCondition
 	for _, i := range p.items {
-		if !i.decision.Leaving && !i.withheld {
+		if !i.decision.Removing && !i.withheld {
 			d := i.decision
 			want = append(want,
 				record.Conditions(i.skyhook.Name, d.Record, d.Erroring, p.node.Status.Conditions, metav1.NewTime(p.now))...)

@@ -47,7 +47,7 @@ func TestConditions(t *testing.T) {
 			demo := newSkyhook("demo")
 			p := w.pass(demo, newSkyhook("idle"))
 			p.now = start.Add(time.Minute)
-			p.items = []*item{{skyhook: demo, decision: lifecycle.Decision{Record: r, Leaving: c.leaving}}}
+			p.items = []*item{{skyhook: demo, decision: lifecycle.Decision{Record: r, Removing: c.leaving}}}
 			got := p.conditions()
 			if kinds(got) != c.want {
 				t.Errorf("got %s", kinds(got))

@@ -40,7 +40,7 @@ func (r *Reconciler) clearOrphans(ctx context.Context, p *pass) record.Patch {
 // is nothing to remove, or it must stay for now.
 func (r *Reconciler) clearOrphan(ctx context.Context, p *pass, name string, n record.Node) (record.Patch, bool) {
 	interrupts := p.inFlight.OwnedBy(name)
-	n.Done = ""
+	n.FinishedPermit = ""
 	change := record.Clear(name, n, p.node.Annotations, p.node.Labels)
 	if p.hasPodsOf(name) || change.Empty() && !interrupts {
 		return record.Patch{}, false

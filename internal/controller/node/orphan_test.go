@@ -30,10 +30,10 @@ func (r reader) Get(context.Context, client.ObjectKey, client.Object, ...client.
 // finalizer.
 func TestClearOrphans(t *testing.T) {
 	working := entry(v1alpha1.StageUninstall, v1alpha1.StateInProgress)
-	working.Done = "1/3"
+	working.FinishedPermit = "1/3"
 	cordons := working
 	cordons.Cordoned = true
-	empty := record.Node{Status: v1alpha1.StatusComplete, OperatorVersion: "v1", Done: "1/3"}
+	empty := record.Node{Status: v1alpha1.StatusComplete, OperatorVersion: "v1", FinishedPermit: "1/3"}
 	for _, c := range []struct {
 		name    string
 		records map[string]record.Node

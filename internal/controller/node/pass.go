@@ -142,7 +142,7 @@ func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (
 	i.seals = s.Status.SealedSince != nil && p.snapshot.Vouches(s, p.node, n)
 	switch {
 	case !selected, deleting && (unusable == nil || o.Abandoned) && lifecycle.Complete(o.Wanted, o.Record):
-		i.decision = lifecycle.Leave(o)
+		i.decision = lifecycle.Remove(o)
 		return i, nil
 	case unusable != nil:
 		i.decision = lifecycle.Unreadable(o, *unusable)
@@ -287,7 +287,7 @@ func (r *Reconciler) retainedReady(
 	ctx context.Context, s *v1alpha1.Skyhook, o lifecycle.Observation,
 ) (map[string]bool, error) {
 	ready := map[string]bool{}
-	for _, l := range o.Leaving(o.Record) {
+	for _, l := range o.Removals(o.Record) {
 		if l.FromSpec || l.Missing {
 			continue
 		}

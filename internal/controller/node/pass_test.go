@@ -111,7 +111,7 @@ func TestLaterSkyhookSeesEarlierDecisions(t *testing.T) {
 	p.follow(&item{skyhook: two, decision: lifecycle.Decision{InFlight: &record.Interrupt{Skyhook: "two"}}})
 	h, err := w.hold(t.Context(), p, one)
 	w.must(err)
-	if h == nil || h.Reason != v1alpha1.ReasonWaitingForInterrupt || !h.Release || !strings.Contains(h.Message, "two") {
+	if h == nil || h.Reason != v1alpha1.ReasonWaitingForInterrupt || !h.ReturnsPermit || !strings.Contains(h.Message, "two") {
 		t.Errorf("the first is held by %+v", h)
 	}
 }

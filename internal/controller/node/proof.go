@@ -37,7 +37,7 @@ func (r *Reconciler) withhold(ctx context.Context, p *pass, i *item) {
 // starts, or permit that it gives back, on a node one look is enough, as it knows its own pods. An interrupt begins or
 // ends, and a cordon is lifted, only after a look of its own.
 func (p *pass) needsProof(before record.Node, d lifecycle.Decision) bool {
-	first := !p.wrote.proved && (len(d.Start) > 0 || d.Record.Done != "" && d.Record.Done != before.Done)
+	first := !p.wrote.proved && (len(d.Start) > 0 || d.Record.FinishedPermit != "" && d.Record.FinishedPermit != before.FinishedPermit)
 	uncordons := d.Unschedulable != nil && !*d.Unschedulable
 	return first || uncordons || !sameInterrupt(p.inFlight, d.InFlight)
 }

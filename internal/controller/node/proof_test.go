@@ -66,8 +66,8 @@ func TestWhatNeedsProof(t *testing.T) {
 		{"nothing happens", false, nil, lifecycle.Decision{}, false},
 		{"the first pod of this process", false, nil, lifecycle.Decision{Start: begins}, true},
 		{"another one", true, nil, lifecycle.Decision{Start: begins}, false},
-		{"a permit is given back", false, nil, lifecycle.Decision{Record: record.Node{Done: "1/2"}}, true},
-		{"it was given back before", false, nil, lifecycle.Decision{Record: record.Node{Done: "1/1"}}, false},
+		{"a permit is given back", false, nil, lifecycle.Decision{Record: record.Node{FinishedPermit: "1/2"}}, true},
+		{"it was given back before", false, nil, lifecycle.Decision{Record: record.Node{FinishedPermit: "1/1"}}, false},
 		{"the interrupt goes on", true, flight("a", "r1"), lifecycle.Decision{InFlight: flight("a", "r1")}, false},
 		{"an interrupt begins", true, nil, lifecycle.Decision{InFlight: flight("a", "r1"), Start: begins}, true},
 		{"it is over", true, flight("a", "r1"), lifecycle.Decision{}, true},
@@ -76,7 +76,7 @@ func TestWhatNeedsProof(t *testing.T) {
 		{"the node is cordoned", false, nil, lifecycle.Decision{Unschedulable: new(true)}, false},
 		{"the node is uncordoned", true, nil, lifecycle.Decision{Unschedulable: new(false)}, true},
 	} {
-		if got := (&pass{inFlight: c.before, wrote: written{proved: c.proved}}).needsProof(record.Node{Done: "1/1"}, c.d); got != c.want {
+		if got := (&pass{inFlight: c.before, wrote: written{proved: c.proved}}).needsProof(record.Node{FinishedPermit: "1/1"}, c.d); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}

@@ -114,7 +114,7 @@ func TestDeletionWithUnreadableStates(t *testing.T) {
 			p := newWorld(t, n).pass(s)
 			r := newWorld(t, n, s).Reconciler
 			i, err := r.decide(t.Context(), p, s)
-			if err != nil || i == nil || i.decision.Leaving != c.goes {
+			if err != nil || i == nil || i.decision.Removing != c.goes {
 				t.Fatalf("decided %+v, error %v", i, err)
 			}
 			if !c.goes {

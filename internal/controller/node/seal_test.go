@@ -107,7 +107,7 @@ func TestForgedRecordKeepsTheTaint(t *testing.T) {
 			n = w.node()
 			got, err := record.Read("demo", n.Annotations)
 			w.must(err)
-			if !taint.Has(n, runtimeTaint) || len(w.pods()) > 0 || n.Labels[sealKey] != was || got.Done == "" || len(w.bodies) != 1 {
+			if !taint.Has(n, runtimeTaint) || len(w.pods()) > 0 || n.Labels[sealKey] != was || got.FinishedPermit == "" || len(w.bodies) != 1 {
 				t.Errorf("the node has %v %v, pods %v, wrote %v", n.Spec.Taints, n.Labels, w.pods(), w.bodies)
 			}
 			if got.Wait == nil || got.Wait.Reason != v1alpha1.ReasonNodeStateUnsealed || !strings.Contains(got.Wait.Message, stateKey) {

@@ -22,7 +22,7 @@ func (r *Reconciler) planTaint(p *pass) {
 		if !s.Spec.RuntimeRequired || !r.Targets.Selects(s, p.node.Labels) {
 			continue
 		}
-		one := taint.Skyhook{Required: true, Auto: p.snapshot.Taints(s, p.node), Leaving: s.DeletionTimestamp != nil}
+		one := taint.Skyhook{Required: true, Auto: p.snapshot.Taints(s, p.node), Deleting: s.DeletionTimestamp != nil}
 		n, unusable := p.snapshot.Record(s, p.node, r.Records)
 		if at := slices.IndexFunc(p.items, func(i *item) bool { return i.skyhook == s }); at >= 0 {
 			d := p.items[at].decision

@@ -38,7 +38,7 @@ func (r *Reconciler) departed(
 		_, waits := node.Annotations[waitKey]
 		if (holders[node.Name] || waits) && !t.Selector.Matches(labels.Set(node.Labels)) {
 			n, _ := r.Records.Read(s.Name, node) // unreadable or not, token and wait are annotations of their own
-			found[node.Name] = rollout.Departed{FinishedPermit: n.Done, Unavailable: !state.Ready(node), Wait: n.Wait}
+			found[node.Name] = rollout.Departed{FinishedPermit: n.FinishedPermit, Unavailable: !state.Ready(node), Wait: n.Wait}
 		}
 		delete(holders, node.Name)
 	}
@@ -59,7 +59,7 @@ func (r *Reconciler) lookFor(
 		node, exists := live[name]
 		if exists {
 			n, _ := record.Read(s.Name, node.Annotations)
-			found[name] = rollout.Departed{FinishedPermit: n.Done}
+			found[name] = rollout.Departed{FinishedPermit: n.FinishedPermit}
 		} else if err != nil || running[name] { // its machine may still run what a pod of it began
 			found[name] = rollout.Departed{}
 		}

@@ -27,7 +27,7 @@ func ready(n *corev1.Node) *corev1.Node {
 func TestDepartedNodes(t *testing.T) {
 	left, broken, dead := ready(newNode("left", "other")), ready(newNode("broken", "other")), newNode("dead", "other")
 	for _, n := range []*corev1.Node{left, broken} {
-		remember(t, n, "demo", record.Node{Status: v1alpha1.StatusWaiting, Done: "1/3"})
+		remember(t, n, "demo", record.Node{Status: v1alpha1.StatusWaiting, FinishedPermit: "1/3"})
 	}
 	broken.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{"
 	for _, c := range []struct {
@@ -118,7 +118,7 @@ func (lost) List(context.Context, client.ObjectList, ...client.ListOption) error
 // TestPermitOfANodeThatTheCacheLacks: it is dropped only when the API server says that the node is gone.
 func TestPermitOfANodeThatTheCacheLacks(t *testing.T) {
 	done := newNode("n00", "gpu")
-	remember(t, done, "demo", record.Node{Done: "1/0"})
+	remember(t, done, "demo", record.Node{FinishedPermit: "1/0"})
 	for _, count := range []int{1, maxLooks + 1} { // one by one, or all in a list
 		for _, c := range []struct {
 			name string

@@ -125,7 +125,7 @@ func (r *Reconciler) leftOn(
 	for i := range nodes {
 		node := &nodes[i]
 		n, _ := record.Read(s.Name, node.Annotations) // unreadable states stay in place, the rest goes
-		n.Done = ""
+		n.FinishedPermit = ""
 		if !record.Clear(s.Name, n, node.Annotations, node.Labels).Empty() {
 			names = append(names, node.Name)
 		}

@@ -20,7 +20,7 @@ import (
 type input struct {
 	rollout.Input
 	// uninstalling are the definitions that packages are uninstalled with on some node, by their names.
-	uninstalling map[string]lifecycle.Leaving
+	uninstalling map[string]lifecycle.Removal
 	// unsure says that it could not be found out whether a node that holds a permit is gone: look again soon.
 	unsure error
 }
@@ -49,7 +49,7 @@ type reading struct {
 	ordered []*v1alpha1.Skyhook
 	// detailed says that the fleet is small enough for the status to show every node.
 	detailed     bool
-	uninstalling map[string]lifecycle.Leaving
+	uninstalling map[string]lifecycle.Removal
 	remains      remains
 	// installed and complete count nodes by package, while an uninstall is asked for.
 	installed, complete map[string]int
@@ -67,7 +67,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 	}
 	g := &reading{
 		Reconciler: r, skyhook: s, target: target, ordered: state.InOrder(skyhooks.Items),
-		uninstalling: map[string]lifecycle.Leaving{}, remains: remains{},
+		uninstalling: map[string]lifecycle.Removal{}, remains: remains{},
 	}
 	r.Records.Keep(nodes.Items, g.ordered)
 	if asksForUninstall(s) {
@@ -115,7 +115,7 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	}
 	wanted := g.snapshot.Wanted(s, node.Name)
 	n, unusable := g.snapshot.Record(s, node, g.Records)
-	out.FinishedPermit = n.Done
+	out.FinishedPermit = n.FinishedPermit
 	inFlight := record.ReadInterrupt(node.Annotations)
 	around := state.Surroundings{Ordered: g.ordered, Records: g.Records, Pace: g.pace}
 	if unusable != nil {

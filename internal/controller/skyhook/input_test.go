@@ -22,7 +22,7 @@ func TestInputOfANode(t *testing.T) {
 		if state == v1alpha1.StateErroring {
 			e.Reason, e.Message = "StepFailed", "exit code 1"
 		}
-		return record.Node{Status: v1alpha1.StatusInProgress, Done: "1/0", Packages: map[string]record.Entry{e.Key(): e}}
+		return record.Node{Status: v1alpha1.StatusInProgress, FinishedPermit: "1/0", Packages: map[string]record.Entry{e.Key(): e}}
 	}
 	waits := entry(v1alpha1.StateInProgress)
 	waits.Wait = &record.Wait{Package: "a", Reason: "ProtectedPod", Message: "pod x/y", Since: since, Frees: record.FreesOther}
@@ -43,15 +43,15 @@ func TestInputOfANode(t *testing.T) {
 		states              int
 	}{
 		{name: "new", hold: "WaitingForSkyhook"},
-		{name: "at work", record: entry(v1alpha1.StateInProgress), facts: lifecycle.Facts{AtWork: true}, begun: true, hold: "WaitingForSkyhook", states: 1},
+		{name: "at work", record: entry(v1alpha1.StateInProgress), facts: lifecycle.Facts{InProgress: true}, begun: true, hold: "WaitingForSkyhook", states: 1},
 		{name: "complete waits for nobody", record: done, facts: lifecycle.Facts{Complete: true}, begun: true, states: 1},
 		{name: "erroring", record: entry(v1alpha1.StateErroring), facts: lifecycle.Facts{FailedRun: true}, hold: "WaitingForSkyhook", trouble: "StepFailed: package a stage config: exit code 1", states: 1},
 		{name: "waits", record: waits, begun: true, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
 		{name: "waits for too long", record: overdue, facts: lifecycle.Facts{FailedRun: true, Disturbed: true}, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
 		{name: "only another spec helps", record: stuck, facts: lifecycle.Facts{NeedsAuthor: true}, hold: "WaitingForSkyhook", wait: "Any: edit"},
-		{name: "interrupted by this one", record: entry(v1alpha1.StateInProgress), change: inFlight("demo"), facts: lifecycle.Facts{AtWork: true, Disturbed: true}, begun: true, hold: "WaitingForInterrupt", states: 1},
-		{name: "set aside", record: entry(v1alpha1.StateInProgress), change: func(n *corev1.Node) { n.Labels[v1alpha1.LabelIgnore] = "true" }, facts: lifecycle.Facts{AtWork: true}, begun: true, hold: v1alpha1.ReasonNodeIgnored, states: 1},
-		{name: "interrupted by an earlier one", record: entry(v1alpha1.StateInProgress), change: interruptedBy("before"), facts: lifecycle.Facts{AtWork: true}, begun: true, hold: "WaitingForSkyhook", states: 1},
+		{name: "interrupted by this one", record: entry(v1alpha1.StateInProgress), change: inFlight("demo"), facts: lifecycle.Facts{InProgress: true, Disturbed: true}, begun: true, hold: "WaitingForInterrupt", states: 1},
+		{name: "set aside", record: entry(v1alpha1.StateInProgress), change: func(n *corev1.Node) { n.Labels[v1alpha1.LabelIgnore] = "true" }, facts: lifecycle.Facts{InProgress: true}, begun: true, hold: v1alpha1.ReasonNodeIgnored, states: 1},
+		{name: "interrupted by an earlier one", record: entry(v1alpha1.StateInProgress), change: interruptedBy("before"), facts: lifecycle.Facts{InProgress: true}, begun: true, hold: "WaitingForSkyhook", states: 1},
 		{name: "malformed", record: done, change: func(n *corev1.Node) { n.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{" }, hold: v1alpha1.ReasonNodeStateMalformed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestInputOfANode(t *testing.T) {
 			if got.Facts != c.facts || got.Begun != c.begun {
 				t.Errorf("facts %+v, begun %t", got.Facts, got.Begun)
 			}
-			if got.FinishedPermit != c.record.Done || !got.Created.Equal(since.Time) {
+			if got.FinishedPermit != c.record.FinishedPermit || !got.Created.Equal(since.Time) {
 				t.Errorf("got %+v", got)
 			}
 			if hold == v1alpha1.ReasonNodeStateMalformed && (got.Hold.Status != v1alpha1.StatusUnknown || !strings.Contains(got.Hold.Message, "nodeState_demo")) {

@@ -68,7 +68,7 @@ func TestPlanIsLogged(t *testing.T) {
 	}
 	done := &corev1.Node{}
 	w.must(w.Client.Get(ctx, client.ObjectKeyFromObject(n), done))
-	remember(t, done, "demo", record.Node{Status: v1alpha1.StatusInProgress, Done: "1/0"})
+	remember(t, done, "demo", record.Node{Status: v1alpha1.StatusInProgress, FinishedPermit: "1/0"})
 	w.must(w.Client.Update(ctx, done))
 	expect(pass(), `"msg":"permit granted","skyhook":"demo","node":"node-1","permit":"1/0/1"`)
 }

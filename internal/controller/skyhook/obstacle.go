@@ -77,7 +77,7 @@ func taken(kind string, object client.Object, s *v1alpha1.Skyhook, reason string
 		o.frees = record.FreesTime
 		o.message = fmt.Sprintf("%s is left of an earlier Skyhook %s; Kubernetes deletes it soon", name, s.Name)
 	default:
-		o.message = fmt.Sprintf("%s exists but belongs to %s %s and does not belong to Skyhook %s; rename the Skyhook or the package, or "+
+		o.message = fmt.Sprintf("%s exists but belongs to %s %s, not to Skyhook %s; rename the Skyhook or the package, or "+
 			"delete it with %s", name, owner.Kind, owner.Name, s.Name, remove)
 	}
 	return o

@@ -66,7 +66,7 @@ func TestObstacles(t *testing.T) {
 		message string
 	}{
 		{name: "the ConfigMap is nobody's", have: foreign, want: blocked + "ConfigMapConflict", message: "ConfigMap skyhook/" + name + " exists but does not belong to Skyhook demo; delete it"},
-		{name: "the ConfigMap is another Skyhook's", have: other, want: blocked + "ConfigMapConflict", message: "it belongs to Skyhook gpu; rename the Skyhook or the package"},
+		{name: "the ConfigMap is another Skyhook's", have: other, want: blocked + "ConfigMapConflict", message: "exists but belongs to Skyhook gpu, not to Skyhook demo; rename the Skyhook or the package"},
 		{
 			name: "the ConfigMap is one that the garbage collector removes", have: leftover,
 			want: "blocked observed=2 permits=1 Ready=False:Blocked Stalled=False:Blocked", message: "left of an earlier Skyhook demo",

@@ -65,7 +65,7 @@ func TestStatusOfAnyOrder(t *testing.T) {
 			n.Labels["first"] = []string{"x", "y"}[i/4%2]
 		default:
 			n = newNode(name, "gpu")
-			remember(t, n, "demo", record.Node{Done: "1/7"})
+			remember(t, n, "demo", record.Node{FinishedPermit: "1/7"})
 			n.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{"
 		}
 		if i%3 > 0 {

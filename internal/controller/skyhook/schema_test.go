@@ -138,7 +138,7 @@ func anyNode(t *rapid.T, name string) *corev1.Node {
 	}
 	e := anyEntry(t)
 	r := record.Node{
-		Status: v1alpha1.Status(anyText(t, "status")), Done: anyText(t, "done"), BootID: anyText(t, "seen boot id"),
+		Status: v1alpha1.Status(anyText(t, "status")), FinishedPermit: anyText(t, "done"), BootID: anyText(t, "seen boot id"),
 		Cordoned: rapid.Bool().Draw(t, "cordoned"), Packages: map[string]record.Entry{e.Key(): e},
 	}
 	if rapid.IntRange(0, 3).Draw(t, "waits") > 0 {

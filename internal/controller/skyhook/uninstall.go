@@ -22,12 +22,12 @@ func (g *reading) uninstalls(out *rollout.Node, w lifecycle.Wanted, n record.Nod
 		out.Recorded = packageNames(n)
 	}
 	g.count(w, n)
-	for _, l := range w.Leaving(n) {
+	for _, l := range w.Removals(n) {
 		if !l.Missing {
 			g.uninstalling[l.Package.Definition] = l
 		}
 	}
-	for _, e := range lifecycle.Undoing(w, n) {
+	for _, e := range lifecycle.Uninstalling(w, n) {
 		out.Uninstalling = true
 		if e.State == v1alpha1.StateErroring && out.UninstallFailure == nil {
 			out.UninstallFailure = failureOf(e)

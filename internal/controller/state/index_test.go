@@ -188,8 +188,8 @@ func TestRecordsDecodesOnce(t *testing.T) {
 	if marked(changed) {
 		t.Error("a change of the record is not seen")
 	}
-	if r, err := records.Read("demo", changed); err != nil || r.Done != "1/0" {
-		t.Errorf("done is %q, error %v", r.Done, err)
+	if r, err := records.Read("demo", changed); err != nil || r.FinishedPermit != "1/0" {
+		t.Errorf("done is %q, error %v", r.FinishedPermit, err)
 	}
 	r, err := records.Read("demo", n)
 	if err != nil {

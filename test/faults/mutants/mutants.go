@@ -35,14 +35,14 @@ var Mutants = []Mutant{
 	},
 	{
 		Name: "cordon not read back", File: "internal/lifecycle/cordon.go",
-		Before:   "\t\tp.wait(newWait(name, v1alpha1.ReasonCordoning, \"the node is being cordoned\"))\n\t\treturn false\n",
-		After:    "\t\tp.wait(newWait(name, v1alpha1.ReasonCordoning, \"the node is being cordoned\"))\n",
+		Before:   "\t\tp.wait(newWait(name, v1alpha1.ReasonCordoning, cordoning))\n\t\treturn false\n",
+		After:    "\t\tp.wait(newWait(name, v1alpha1.ReasonCordoning, cordoning))\n",
 		Findings: []string{"begins-uncordoned/"},
 	},
 	{
 		Name: "drain only before the interrupt", File: "internal/lifecycle/apply.go",
-		Before:   "&& len(owed(u.pkg, e)) > 0 && !p.drained(u.name) {",
-		After:    "&& len(owed(u.pkg, e)) > 0 && !p.Node.Unschedulable && !p.drained(u.name) {",
+		Before:   "&& len(interruptsFor(u.pkg, e)) > 0 && !p.drained(u.name) {",
+		After:    "&& len(interruptsFor(u.pkg, e)) > 0 && !p.Node.Unschedulable && !p.drained(u.name) {",
 		Findings: []string{"begins-undrained/"},
 	},
 	{
@@ -71,8 +71,8 @@ var Mutants = []Mutant{
 	},
 	{
 		Name: "permit taken back unacknowledged", File: "internal/rollout/grant.go",
-		Before:   "\t\t\tif n.Done != record.PermitToken(*p) {\n\t\t\t\tf.add(*p, int32(i))",
-		After:    "\t\t\tif n.Done != record.PermitToken(*p) && (n.Facts.AtWork || n.Facts.Disturbed) {\n\t\t\t\tf.add(*p, int32(i))",
+		Before:   "\t\t\tif n.Done != p.Token() {\n\t\t\t\tf.add(*p, int32(i))",
+		After:    "\t\t\tif n.Done != p.Token() && (n.Facts.InProgress || n.Facts.Disturbed) {\n\t\t\t\tf.add(*p, int32(i))",
 		Findings: []string{"budget/", "stage-order/", "cycle/", "no-rest/"},
 	},
 	{

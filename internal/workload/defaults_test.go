@@ -9,9 +9,9 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// Defect 19 of specification 11.2: a pod whose spec the API server completed or spelled differently never equalled what
+// TestDefaultsNeverReplaceAPod: a pod whose spec the API server completed or spelled differently never equalled what
 // was wanted, and was replaced for ever.
-func TestDefect11_2_19_DefaultsNeverReplaceAPod(t *testing.T) {
+func TestDefaultsNeverReplaceAPod(t *testing.T) {
 	s := read[v1alpha1.Skyhook](t, `
 metadata: {name: demo, uid: 1c5b, generation: 7}
 spec:
@@ -22,7 +22,8 @@ spec:
       env: [{name: NODE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]
       resources: {cpuRequest: "0.5", cpuLimit: 1000m, memoryRequest: 1024Ki, memoryLimit: 1Gi}
 `)
-	pod := build(t, options, workload.Task{Skyhook: s, Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1", Generation: 7, Node: "node-1"})
+	pod := build(t, options, workload.Task{Skyhook: s, Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1",
+		Generation: 7, Node: "node-1"})
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
 		c.TerminationMessagePath = "/dev/termination-log"
@@ -38,7 +39,8 @@ spec:
 	}
 	respelled := s.DeepCopy()
 	r := respelled.Spec.Packages["tuning"].Resources
-	r.CPURequest, r.CPULimit, r.MemoryRequest = resource.MustParse("500m"), resource.MustParse("1"), resource.MustParse("1Mi")
+	r.CPURequest, r.CPULimit, r.MemoryRequest = resource.MustParse("500m"), resource.MustParse("1"),
+		resource.MustParse("1Mi")
 	for name, spec := range map[string]*v1alpha1.Skyhook{"as written": s, "as the API server spells it": respelled} {
 		if want := workload.Hash(spec, spec.Spec.Packages["tuning"]); observed.Hash != want {
 			t.Errorf("%s: the pod has hash %s, the spec %s", name, observed.Hash, want)

@@ -5,12 +5,12 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// Leave decides how a node gets rid of a Skyhook that no longer targets it or is being deleted: pods first, then the
-// record. A permit that is still out is acknowledged in the same write and taken back after it. A pod that does not end is
-// all that can keep it from that, and is told, as it is when passes fail.
-func Leave(o Observation) Decision {
-	d := Decision{Record: o.Record, Leaving: true, Clear: len(o.Pods) == 0, Force: o.Abandoned}
-	d.Record.Done, d.Record.Wait, d.Record.BootID = "", nil, ""
+// Remove decides how a Skyhook that no longer targets a node, or is being deleted, is removed from it: pods first, then
+// the record. A permit that the node holds is given back in the same write. Only a pod that does not end can delay
+// that; the record tells of it, and of passes that fail.
+func Remove(o Observation) Decision {
+	d := Decision{Record: o.Record, Removing: true, Clear: len(o.Pods) == 0, Force: o.Abandoned}
+	d.Record.FinishedPermit, d.Record.Wait, d.Record.BootID = "", nil, ""
 	d.InFlight = o.InFlight.Clone()
 	if d.Clear && o.InFlight.OwnedBy(o.Skyhook) && o.Node.InterruptPods == 0 {
 		d.InFlight = nil // not before: nothing starts beside a pod of it
@@ -25,7 +25,7 @@ func Leave(o Observation) Decision {
 		d.Record = withoutInterrupt(d.Record)
 	}
 	if o.Permit != nil {
-		d.Record.Done = record.PermitToken(*o.Permit)
+		d.Record.FinishedPermit = o.Permit.Token()
 	}
 	var stuck *Wait
 	_, now := presentTimes(o.Record, o.Now)
@@ -43,12 +43,12 @@ func Leave(o Observation) Decision {
 	return d
 }
 
-// withoutInterrupt takes the interrupts out of a record that stays on a node which the Skyhook leaves: none of them is in
-// flight any more, and no later boot is what they asked for.
+// withoutInterrupt ends the interrupts in a record that stays on a node from which the Skyhook is removed: none of them
+// is in flight any more, and no later boot is what they asked for.
 func withoutInterrupt(n record.Node) record.Node {
 	entries := make(map[string]record.Entry, len(n.Packages))
 	for key, e := range n.Packages {
-		if isInterrupt(e.Stage) && e.State != v1alpha1.StateComplete {
+		if record.IsInterrupt(e.Stage) && e.State != v1alpha1.StateComplete {
 			e.State, e.BootID = v1alpha1.StateSkipped, ""
 		}
 		entries[key] = e

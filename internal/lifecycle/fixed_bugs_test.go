@@ -10,8 +10,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// Defect 20 of specification 11.2: merging interrupts wrote into the spec, so that everything made from it flapped.
-func TestDefect11_2_20_MergingLeavesTheSpecAlone(t *testing.T) {
+// TestMergingDoesNotChangeTheSpec: services that are merged are sorted in a copy, and not in the cached spec.
+func TestMergingDoesNotChangeTheSpec(t *testing.T) {
 	s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{}}}
 	for name, services := range map[string][]string{"a": {"x", "c"}, "b": {"k", "b"}} {
 		s.Spec.Packages[name] = v1alpha1.Package{
@@ -22,9 +22,11 @@ func TestDefect11_2_20_MergingLeavesTheSpecAlone(t *testing.T) {
 	before := s.DeepCopy()
 	spec := lifecycle.Prepare(s, derived)
 	d := lifecycle.Next(lifecycle.Observation{
-		Wanted: lifecycle.Wanted{Packages: spec}, Permit: new(permit), Now: now, ConfigReady: map[string]bool{"a": true, "b": true},
-		Record: record.Node{Cordoned: true, Packages: entries(t, "a@1.0.0 config:complete; b@1.0.0 config:complete", lifecycle.Wanted{Packages: spec})},
-		Node:   lifecycle.Node{Ready: true, BootID: "b1", Unschedulable: true}, Drain: &lifecycle.Drain{Clear: true},
+		Wanted: lifecycle.Wanted{Packages: spec}, Permit: new(permit), Now: now,
+		ConfigReady: map[string]bool{"a": true, "b": true},
+		Record: record.Node{Cordoned: true,
+			Packages: entries(t, "a@1.0.0 config:complete; b@1.0.0 config:complete", lifecycle.Wanted{Packages: spec})},
+		Node: lifecycle.Node{Ready: true, BootID: "b1", Unschedulable: true}, Drain: &lifecycle.Drain{Clear: true},
 	})
 	if len(d.Start) != 1 || !cmp.Equal(d.Start[0].Interrupt.Services, []string{"b", "c", "k", "x"}) {
 		t.Fatalf("nothing was merged: %+v", d.Start)
@@ -34,11 +36,12 @@ func TestDefect11_2_20_MergingLeavesTheSpecAlone(t *testing.T) {
 	}
 }
 
-// Defect 24 of specification 11.2: an empty version panicked, and one that is none compared as if it were one.
-func TestDefect11_2_24_VersionsThatAreNone(t *testing.T) {
+// TestVersionsThatAreNone: an empty text and one that is no version are neither older nor newer than a version.
+func TestVersionsThatAreNone(t *testing.T) {
 	for _, installed := range []string{"", "latest", "1.0.0"} {
 		for _, wanted := range []string{"", "latest", "2.0.0"} {
-			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {Image: "a", Version: wanted}}}}
+			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {Image: "a",
+				Version: wanted}}}}
 			entry := record.Entry{Name: "a", Version: installed, Stage: v1alpha1.StageConfig, State: v1alpha1.StateComplete}
 			d := lifecycle.Next(lifecycle.Observation{
 				Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s, derived)}, Permit: new(permit), Now: now,

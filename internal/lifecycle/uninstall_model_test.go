@@ -14,29 +14,30 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// undoing is what the model knows about packages that leave.
-type undoing struct {
+// uninstalling is what the model knows about packages that leave.
+type uninstalls struct {
 	retained            lifecycle.Retained
 	deleting, abandoned bool
 	// begunBefore are the packages whose interrupt ran when the Skyhook was deleted.
 	begunBefore map[string]bool
 
-	// onHost has, per package, what the host may have been changed with: the definition of the pod that was created last, and
-	// those of pods that the record speaks of since.
+	// onHost has, per package, what the host may have been changed with: the definition of the pod that was created last,
+	// and those of pods that the record speaks of since.
 	onHost map[string][]lifecycle.Package
-	// gone are the packages whose uninstall ended well, whether or not anybody saw it.
-	gone map[string]bool
-	// owingUndo are the packages that were uninstalled, and have not been interrupted since.
-	owingUndo map[string]bool
+	// cleaned are the packages whose uninstall ended well, whether or not anybody saw it.
+	cleaned map[string]bool
+	// uninstallInterruptPending are the packages that were uninstalled, and have not been interrupted since.
+	uninstallInterruptPending map[string]bool
 }
 
-func newUndoing() undoing {
-	return undoing{
-		retained: lifecycle.Retained{}, onHost: map[string][]lifecycle.Package{}, gone: map[string]bool{}, owingUndo: map[string]bool{},
+func newUninstalls() uninstalls {
+	return uninstalls{
+		retained: lifecycle.Retained{}, onHost: map[string][]lifecycle.Package{}, cleaned: map[string]bool{},
+		uninstallInterruptPending: map[string]bool{},
 	}
 }
 
-func undoes(stage v1alpha1.Stage) bool {
+func isUninstall(stage v1alpha1.Stage) bool {
 	return stage == v1alpha1.StageUninstall || stage == v1alpha1.StageUninstallInterrupt
 }
 
@@ -79,11 +80,11 @@ func (s *simulated) definition(start lifecycle.Start) lifecycle.Package {
 	return pkg
 }
 
-// decide decides as the controller does: a deleted Skyhook leaves a node where nothing is to be undone.
+// decide decides as the controller does: a deleted Skyhook leaves a node where nothing is to be uninstalled.
 func (s *simulated) decide(o lifecycle.Observation) lifecycle.Decision {
 	if s.deleting && lifecycle.Complete(o.Wanted, o.Record) {
 		s.permit, o.Permit = nil, nil
-		return lifecycle.Leave(o)
+		return lifecycle.Remove(o)
 	}
 	return s.next(o)
 }
@@ -115,46 +116,46 @@ func (s *simulated) begun(start lifecycle.Start, pkg lifecycle.Package) {
 		return
 	}
 	s.onHost[start.Package] = []lifecycle.Package{pkg}
-	delete(s.owingUndo, start.Package)
+	delete(s.uninstallInterruptPending, start.Package)
 	if start.Stage == v1alpha1.StageUninstall {
-		s.forget(start.Package)
+		s.forgetPackage(start.Package)
 		return
 	}
-	delete(s.gone, start.Package)
+	delete(s.cleaned, start.Package)
 }
 
-// forget: nothing of a package can be relied on any more.
-func (s *simulated) forget(name string) {
+// forgetPackage: nothing of a package can be relied on any more.
+func (s *simulated) forgetPackage(name string) {
 	delete(s.installed, name)
 	ofPackage := func(key string) bool { return strings.HasPrefix(key, name+"|") }
 	maps.DeleteFunc(s.through, func(key, _ string) bool { return ofPackage(key) })
-	maps.DeleteFunc(s.owing, func(key string, _ bool) bool { return ofPackage(key) })
+	maps.DeleteFunc(s.interruptPending, func(key string, _ bool) bool { return ofPackage(key) })
 }
 
-// undone notes that an uninstall ended well.
-func (s *simulated) undone(p livePod) {
-	s.gone[p.Package] = true
-	s.owingUndo[p.Package] = p.owesUndo
+// uninstalled notes that an uninstall ended well.
+func (s *simulated) uninstalled(p livePod) {
+	s.cleaned[p.Package] = true
+	s.uninstallInterruptPending[p.Package] = p.needsUninstallInterrupt
 }
 
 // took notes that an interrupt took place for an entry.
 func (s *simulated) took(key string, e record.Entry) {
 	if e.Stage == v1alpha1.StageUninstallInterrupt {
-		delete(s.owingUndo, e.Name)
+		delete(s.uninstallInterruptPending, e.Name)
 		return
 	}
-	delete(s.owing, key)
+	delete(s.interruptPending, key)
 }
 
 // mayUndo checks what must be true when a stage starts, with regard to what leaves.
-func (s *simulated) mayUndo(start lifecycle.Start, pkg lifecycle.Package) {
+func (s *simulated) mayUninstallBefore(start lifecycle.Start, pkg lifecycle.Package) {
 	spec, inSpec := s.spec[start.Package]
 	switch {
 	case start.Stage == v1alpha1.StageUninstall:
 		s.mayUninstall(start, pkg)
 	case start.Stage == v1alpha1.StageInterrupt && s.deleting && !s.begunBefore[start.Package]:
 		s.t.Fatalf("%+v starts, though the Skyhook is being deleted", start)
-	case interrupts(start.Stage): // one that has begun goes on
+	case interrupts(start.Stage): // one that has begun continues
 	case s.deleting:
 		s.t.Fatalf("%+v starts, though the Skyhook is being deleted", start)
 	case !inSpec || start.Retained != "":
@@ -188,7 +189,8 @@ func (s *simulated) mayUninstall(start lifecycle.Start, pkg lifecycle.Package) {
 	switch {
 	case s.abandoned:
 		s.t.Fatalf("%+v starts on a node that was given up", start)
-	case !said.Uninstallable && !spec.Uninstallable && s.record().Packages[record.Key(start.Package, start.Version)].Stage != v1alpha1.StageUninstall:
+	case !said.Uninstallable && !spec.Uninstallable &&
+		s.record().Packages[record.Key(start.Package, start.Version)].Stage != v1alpha1.StageUninstall:
 		s.t.Fatalf("%+v starts, though it is not enabled", start)
 	case inSpec && !s.deleting && spec.Version == pkg.Version && !spec.Uninstall.Apply:
 		s.t.Fatalf("%+v starts, though nobody asked for it", start)
@@ -197,12 +199,13 @@ func (s *simulated) mayUninstall(start lifecycle.Start, pkg lifecycle.Package) {
 		if pkg.Definition != spec.Definition {
 			s.t.Fatalf("%+v starts with %s, though the spec has the same version as %s", start, pkg.Definition, spec.Definition)
 		}
-	} else if have := s.onHost[start.Package]; !slices.ContainsFunc(have, func(p lifecycle.Package) bool { return p.Definition == pkg.Definition }) {
+	} else if have := s.onHost[start.Package]; !slices.ContainsFunc(have,
+		func(p lifecycle.Package) bool { return p.Definition == pkg.Definition }) {
 		s.t.Fatalf("%+v starts with %s, but on the host is %v", start, pkg.Definition, definitions(have))
 	}
-	for key, l := range s.wanted().Leaving(s.record()) {
+	for key, l := range s.wanted().Removals(s.record()) {
 		name, _, _ := strings.Cut(key, "|")
-		if _, built := l.Package.DependsOn[start.Package]; built && s.onHost[name] != nil && !s.gone[name] {
+		if _, built := l.Package.DependsOn[start.Package]; built && s.onHost[name] != nil && !s.cleaned[name] {
 			s.t.Fatalf("uninstall of %s starts before %s, which depends on it, is gone", start.Package, name)
 		}
 	}
@@ -216,8 +219,8 @@ func definitions(list []lifecycle.Package) []string {
 	return names
 }
 
-// takeAdvice does what the node asks the user for: it lets a newer version be uninstalled, and settles what is to become of
-// a package that depends on one that is to be uninstalled.
+// takeAdvice does what the node asks the user for: it lets a newer version be uninstalled, and settles what is to
+// become of a package that depends on one that is to be uninstalled.
 func (s *simulated) takeAdvice() {
 	if s.deleting {
 		return
@@ -256,23 +259,23 @@ func (s *simulated) newest(have []lifecycle.Package) lifecycle.Package {
 	return s.retained[have[len(have)-1].Definition]
 }
 
-// demandUndone: nothing is left of what has to be gone, and nothing is half gone.
-func (s *simulated) demandUndone(n record.Node) {
+// demandUninstalled: nothing is left of what has to be uninstalled, and nothing is half uninstalled.
+func (s *simulated) demandUninstalled(n record.Node) {
 	recorded := map[string]bool{}
 	for key, e := range n.Packages {
 		recorded[e.Name] = true
 		// Another version that stays may have been begun over it.
-		if undoes(e.Stage) && s.newest(s.onHost[e.Name]).Version == e.Version {
+		if isUninstall(e.Stage) && s.newest(s.onHost[e.Name]).Version == e.Version {
 			s.t.Fatalf("%s stays in stage %s:%s", key, e.Stage, e.State)
 		}
 	}
 	for name := range s.onHost {
-		if !recorded[name] && !s.gone[name] {
+		if !recorded[name] && !s.cleaned[name] {
 			s.t.Fatalf("%s is on the host, but nobody knows", name)
 		}
 	}
-	for name, owes := range s.owingUndo {
-		if owes && !recorded[name] {
+	for name, pending := range s.uninstallInterruptPending {
+		if pending && !recorded[name] {
 			s.t.Fatalf("%s is uninstalled, but its interrupt never took place", name)
 		}
 	}
@@ -284,7 +287,7 @@ func (s *simulated) demandUndone(n record.Node) {
 	for name, have := range s.onHost {
 		_, inSpec := s.spec[name]
 		said := s.newest(have)
-		if !inSpec && !s.gone[name] && said.Uninstallable && said.Uninstall.WhenRemoved == v1alpha1.WhenRemovedUninstall {
+		if !inSpec && !s.cleaned[name] && said.Uninstallable && said.Uninstall.WhenRemoved == v1alpha1.WhenRemovedUninstall {
 			s.t.Fatalf("%s left the spec, but is on the host", name)
 		}
 	}
@@ -299,13 +302,14 @@ func (s *simulated) vanish() {
 	s.finish(func() bool { return len(s.live()) == 0 && len(s.labels) == 0 && s.cleared() })
 	n := s.record()
 	if s.host.unschedulable != s.host.foreignCordon || len(s.labels) > 0 {
-		s.t.Fatalf("the Skyhook is gone, but unschedulable: %t, by somebody else: %t, labels %v", s.host.unschedulable, s.host.foreignCordon, s.labels)
+		s.t.Fatalf("the Skyhook is gone, but unschedulable: %t, by somebody else: %t, labels %v", s.host.unschedulable,
+			s.host.foreignCordon, s.labels)
 	}
 	if s.abandoned {
 		return
 	}
 	for name, have := range s.onHost {
-		if s.newest(have).Uninstallable && !s.gone[name] {
+		if s.newest(have).Uninstallable && !s.cleaned[name] {
 			s.t.Fatalf("%s can be uninstalled, but stays on the host; record %+v", name, n)
 		}
 	}
@@ -315,8 +319,9 @@ func (s *simulated) vanish() {
 			s.t.Fatalf("%s can be uninstalled, but stays recorded as %s:%s", key, e.Stage, e.State)
 		}
 	}
-	for name, owes := range s.owingUndo {
-		if owes && !slices.ContainsFunc(slices.Collect(maps.Values(n.Packages)), func(e record.Entry) bool { return e.Name == name }) {
+	for name, pending := range s.uninstallInterruptPending {
+		if pending && !slices.ContainsFunc(slices.Collect(maps.Values(n.Packages)),
+			func(e record.Entry) bool { return e.Name == name }) {
 			s.t.Fatalf("%s is uninstalled, but its interrupt never took place", name)
 		}
 	}
@@ -325,16 +330,16 @@ func (s *simulated) vanish() {
 // cleared reports whether the record holds nothing but package states.
 func (s *simulated) cleared() bool {
 	n := s.record()
-	n.Done = ""
+	n.FinishedPermit = ""
 	return record.Clear(skyhookName, n, s.annotations, s.labels).Empty()
 }
 
-// TestUninstallSurvivesFaults: packages come and go, by every way that there is, while everything that may happen to a node
-// happens.
+// TestUninstallSurvivesFaults: packages come and go, by every way that there is, while everything that may happen to a
+// node happens.
 func TestUninstallSurvivesFaults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, spec := newSimulated(t), newSpecs(t)
-		spec.undo = true
+		spec.removals = true
 		s.edit(spec, t)
 		actions := s.actions()
 		actions["spec"] = func(t *rapid.T) { s.edit(spec, t) }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skyhook-operator/skyhook/internal/agent/flags"
-	"github.com/skyhook-operator/skyhook/internal/agent/history"
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 	"github.com/skyhook-operator/skyhook/internal/agent/process"
+	"github.com/skyhook-operator/skyhook/internal/agent/state"
 	"github.com/skyhook-operator/skyhook/internal/agent/steplog"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
@@ -71,21 +69,10 @@ func (a *agent) validateCall() error {
 	return nil
 }
 
-func (a *agent) flags() flags.Store {
-	return flags.Store{Dir: filepath.Join(a.RootDir, "flags"), Package: a.packageName(), Folder: filepath.Base(a.CopyDir)}
+// state is what the host keeps for the package.
+func (a *agent) state() state.Dir {
+	return state.Dir{Path: a.RootDir, Package: a.packageName(), Copy: filepath.Base(a.CopyDir), Warn: a.warn}
 }
-
-func (a *agent) history() history.Store {
-	return history.Store{Dir: filepath.Join(a.RootDir, "history"), Package: a.packageName(), Warn: a.warn}
-}
-
-// stateDir is for what only this agent keeps, by the name that the Skyhook
-// gives the package: two packages made from one image do not share it.
-func (a *agent) stateDir(pkg *packagefile.Package) string {
-	return a.stateDirOf(cmp.Or(a.packageName(), pkg.Name))
-}
-
-func (a *agent) stateDirOf(name string) string { return filepath.Join(a.RootDir, "packages", name) }
 
 // packageName is the name that the Skyhook gives the package, or empty.
 func (a *agent) packageName() string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/skyhook-operator/skyhook/internal/agent/state"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
@@ -16,7 +17,8 @@ func (a *agent) banner(pkg *packagefile.Package) {
 		a.printBanner("unknown", "unknown", "unknown")
 		return
 	}
-	a.printBanner(a.flags().PackageDir(pkg), a.logDir(pkg), a.history().Path(pkg.Name))
+	kept := a.state()
+	a.printBanner(kept.Flags(pkg), a.logDir(pkg), kept.History(pkg))
 }
 
 func (a *agent) printBanner(flagDir, logDir, historyFile string) {
@@ -32,16 +34,16 @@ func (a *agent) printBanner(flagDir, logDir, historyFile string) {
 		"root_mount: " + a.RootMount,
 		"copy_dir: " + a.CopyDir,
 		"interrupt_data: " + data,
-		"always_run_step: " + truth(a.AlwaysRun),
+		"always_run_step: " + state.PythonBool(a.AlwaysRun),
 		heading("ENV CONFIGURATION"),
-		"COPY_RESOLV: " + truth(a.CopyResolv),
-		"OVERLAY_ALWAYS_RUN_STEP: " + truth(a.AlwaysRun),
+		"COPY_RESOLV: " + state.PythonBool(a.CopyResolv),
+		"OVERLAY_ALWAYS_RUN_STEP: " + state.PythonBool(a.AlwaysRun),
 		"SKYHOOK_RESOURCE_ID: " + a.ResourceID,
 		"SKYHOOK_DATA_DIR: " + a.DataDir,
 		"SKYHOOK_ROOT_DIR: " + a.RootDir,
 		"SKYHOOK_LOG_DIR: " + a.LogDir,
 		fmt.Sprintf("SKYHOOK_AGENT_BUFFER_LIMIT: %d", a.BufferLimit),
-		"SKYHOOK_AGENT_WRITE_LOGS: " + truth(a.WriteLogs),
+		"SKYHOOK_AGENT_WRITE_LOGS: " + state.PythonBool(a.WriteLogs),
 		heading("Directory CONFIGURATION"),
 		"flag_dir: " + flagDir,
 		"log_dir: " + logDir,
@@ -55,11 +57,4 @@ func (a *agent) printBanner(flagDir, logDir, historyFile string) {
 func heading(text string) string {
 	space := max(0, bannerWidth-len(text))
 	return strings.Repeat("-", space/2) + text + strings.Repeat("-", space-space/2)
-}
-
-func truth(b bool) string {
-	if b {
-		return "True"
-	}
-	return "False"
 }

@@ -196,11 +196,11 @@ func (a *agent) removeHostFiles(ctx context.Context, pkg *packagefile.Package) e
 }
 
 func (a *agent) hostFiles(pkg *packagefile.Package) rootdir.Store {
-	copies := a.inCopies(filepath.Base(a.stateDir(pkg)), packagefile.HostFilesDir)
+	copies := a.inCopies(filepath.Base(a.state().Own(pkg)), packagefile.HostFilesDir)
 	return rootdir.Store{
-		Dir: a.stateDir(pkg), Root: "/", Living: a.packagesOfSkyhook(), Warn: a.warn,
+		Dir: a.state().Own(pkg), Root: "/", Living: a.packagesOfSkyhook(), Warn: a.warn,
 		Copies: append(copies, filepath.Join(a.CopyDir, packagefile.HostFilesDir)),
-		Holder: a.holder(a.Mode + " of package " + filepath.Base(a.stateDir(pkg))),
+		Holder: a.holder(a.Mode + " of package " + filepath.Base(a.state().Own(pkg))),
 		Busy: func(other string) {
 			a.say("another package of the Skyhook (%s) is changing its files of %s on this host; waiting for its end", other, packagefile.HostFilesDir)
 		},

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skyhook-operator/skyhook/internal/agent/copies"
 	"github.com/skyhook-operator/skyhook/internal/agent/interrupt"
 	"github.com/skyhook-operator/skyhook/internal/agent/process"
+	"github.com/skyhook-operator/skyhook/internal/agent/state"
 )
 
 const (
@@ -28,12 +28,13 @@ const (
 type interrupts struct {
 	*agent
 	request interrupt.Request
-	store   interrupt.Store
-	logDir  string
-	dir     string
-	bootID  string
-	// stateDir is that of the package.
-	stateDir string
+	// kept is what the host keeps of it.
+	kept   state.Interrupt
+	logDir string
+	dir    string
+	bootID string
+	// own is the directory with the package's own state.
+	own string
 }
 
 // runInterrupt does to the host what the package asked for. The package
@@ -62,18 +63,18 @@ func (a *agent) runInterrupt(ctx context.Context) error {
 		boot = text
 	}
 	i := &interrupts{
-		agent: a, request: request, bootID: boot, stateDir: a.stateDirOf(name),
-		store:  interrupt.Store{Dir: filepath.Join(a.RootDir, "interrupts/flags", a.ResourceID)},
+		agent: a, request: request, bootID: boot, own: a.state().OwnOf(name),
+		kept:   a.state().Interrupt(a.ResourceID),
 		logDir: filepath.Join(a.LogDir, name, version, "interrupts"),
 	}
-	a.printBanner(i.store.Dir, i.logDir, "None")
+	a.printBanner(i.kept.Path, i.logDir, "None")
 	if err := i.prepare(ctx, own); err != nil {
 		return err
 	}
 	if err := i.runAll(ctx); err != nil {
 		return err
 	}
-	if err := copies.CollectFlags(filepath.Dir(i.store.Dir), i.ResourceID); err != nil {
+	if err := a.state().RemoveOldInterrupts(a.ResourceID); err != nil {
 		i.warn("%s", oneLine(err))
 	}
 	return nil
@@ -87,10 +88,10 @@ func (i *interrupts) prepare(ctx context.Context, own container) error {
 	}
 	// A reboot is the way out of what cannot be ended otherwise.
 	if i.request.Type != interrupt.Reboot {
-		if err := i.lock(ctx, filepath.Base(i.stateDir)); err != nil {
+		if err := i.lock(ctx, filepath.Base(i.own)); err != nil {
 			return err
 		}
-		if err := i.awaitEarlier(ctx, i.stateDir); err != nil {
+		if err := i.awaitEarlier(ctx, i.own); err != nil {
 			return err
 		}
 	}
@@ -103,13 +104,13 @@ func (i *interrupts) prepare(ctx context.Context, own container) error {
 
 func (i *interrupts) runAll(ctx context.Context) error {
 	if i.request.Type == interrupt.Noop {
-		return i.store.CompleteNoop(i.now())
+		return i.kept.Complete(state.Command{Name: interrupt.Noop}, i.now())
 	}
 	if i.request.Type == interrupt.RestartService && len(i.request.Services) == 0 {
 		i.warn("the interrupt names no services to restart; add them to interrupt.services of the package")
 	}
 	for index, argv := range i.request.Commands() {
-		c := interrupt.Command{Name: i.request.Type + "_" + strconv.Itoa(index), Line: strings.Join(argv, " "), Run: i.Run}
+		c := state.Command{Name: i.request.Type + "_" + strconv.Itoa(index), Line: strings.Join(argv, " "), Run: i.Run}
 		if i.request.Type == interrupt.Reboot {
 			c.BootID = i.bootID
 		}
@@ -117,9 +118,9 @@ func (i *interrupts) runAll(ctx context.Context) error {
 			i.say("Skipping interrupt %s (%s): it was to end boot %s, and the host runs boot %s; it is done", c.Name, c.Line, i.EndsBoot, i.bootID)
 			continue
 		}
-		if i.store.Done(c) {
+		if i.kept.Done(c) {
 			i.say("Skipping interrupt %s (%s): it is done", c.Name, c.Line)
-			if err := i.store.Settle(c); err != nil {
+			if err := i.kept.ForgetStart(c); err != nil {
 				return err
 			}
 			continue
@@ -141,29 +142,29 @@ func (i *interrupts) overtaken() bool {
 	return i.request.Type == interrupt.Reboot && i.EndsBoot != "" && i.bootID != "" && i.EndsBoot != i.bootID
 }
 
-func (i *interrupts) runOne(ctx context.Context, c interrupt.Command, argv []string) error {
+func (i *interrupts) runOne(ctx context.Context, c state.Command, argv []string) error {
 	if i.request.Type == interrupt.Reboot {
 		return i.reboot(ctx, c, argv)
 	}
-	lost := i.store.Lost(c)
+	lost := i.kept.Lost(c)
 	if lost >= maxLost {
 		return fmt.Errorf("interrupt %s has been begun %d times, and each time the agent vanished before its end; it is not begun again. "+
-			"Find out what kills the agent; then run the interrupt anew, or remove %s on the host", c.Line, lost, i.store.StartedFile(c))
+			"Find out what kills the agent; then run the interrupt anew, or remove %s on the host", c.Line, lost, i.kept.StartedFile(c))
 	}
-	if err := i.store.Begin(c, i.now()); err != nil {
+	if err := i.kept.Begin(c, i.now()); err != nil {
 		return err
 	}
 	if err := i.execute(ctx, c, argv); err != nil {
 		// Also one that was stopped has come to an end, and does not count.
-		return errors.Join(err, i.store.Failed(c))
+		return errors.Join(err, i.kept.Forget(c))
 	}
-	return i.store.Complete(c, i.now())
+	return i.kept.Complete(c, i.now())
 }
 
 // reboot leaves its flag before it runs: nothing can be written afterwards.
 // The flag holds the boot id, and counts once another system runs.
-func (i *interrupts) reboot(ctx context.Context, c interrupt.Command, argv []string) error {
-	if err := i.store.Complete(c, i.now()); err != nil {
+func (i *interrupts) reboot(ctx context.Context, c state.Command, argv []string) error {
+	if err := i.kept.Complete(c, i.now()); err != nil {
 		return err
 	}
 	var failed *stepError
@@ -174,7 +175,7 @@ func (i *interrupts) reboot(ctx context.Context, c interrupt.Command, argv []str
 		// not, the boot id will tell.
 		return err
 	case err != nil && !errors.Is(err, errStopped):
-		return errors.Join(err, i.store.Failed(c))
+		return errors.Join(err, i.kept.Forget(c))
 	case err != nil:
 		return err
 	}
@@ -194,7 +195,7 @@ func (i *interrupts) awaitReboot(ctx context.Context) error {
 	}
 }
 
-func (i *interrupts) execute(ctx context.Context, c interrupt.Command, argv []string) error {
+func (i *interrupts) execute(ctx context.Context, c state.Command, argv []string) error {
 	env := i.hostEnviron()
 	program, err := findProgram(argv[0], env["PATH"])
 	if err != nil {
@@ -207,9 +208,9 @@ func (i *interrupts) execute(ctx context.Context, c interrupt.Command, argv []st
 	defer cancel()
 	result, err := process.Run(limited, process.Command{
 		Path: program, Args: argv[1:], Dir: i.dir, Env: env.list(), Stdout: out.stdout, Stderr: out.stderr,
-		Started: i.noteRunning(i.stateDir, "interrupt "+c.Line), Table: i.table,
+		Started: i.noteRunning(i.own, "interrupt "+c.Line), Table: i.table,
 	}, i.patience())
-	i.forgetRunning(i.stateDir, result)
+	i.forgetRunning(i.own, result)
 	out.close()
 	sentence := fmt.Sprintf("interrupt %s %s", c.Line, result)
 	switch {

@@ -5,18 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 )
 
 // lock keeps other agents of the package away until this process ends, however
 // it does: the pod of a node that was lost for a while may still be at work
-// when its successor comes. The file is beside the package's own folder, which
-// is emptied by an uninstall.
+// when its successor comes.
 func (a *agent) lock(ctx context.Context, name string) error {
-	path := filepath.Join(a.RootDir, "packages", ".lock-"+name)
-	held, err := hostfs.AwaitLock(ctx, path, a.holder(a.Mode), func(other string) {
+	held, err := hostfs.AwaitLock(ctx, a.state().LockFile(name), a.holder(a.Mode), func(other string) {
 		a.say("another agent (%s) is at work on package %s on this host; waiting for its end", other, name)
 	})
 	var busy *hostfs.BusyError

@@ -8,9 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/skyhook-operator/skyhook/internal/agent/copies"
-	"github.com/skyhook-operator/skyhook/internal/agent/flags"
-	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
+	"github.com/skyhook-operator/skyhook/internal/agent/state"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
@@ -45,16 +43,16 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 	}
 	a.home = rootHome()
 	s := &stage{agent: a, mode: mode, pkg: pkg}
-	if err := s.lock(ctx, filepath.Base(s.stateDir(pkg))); err != nil {
+	if err := s.lock(ctx, filepath.Base(s.own())); err != nil {
 		return err
 	}
-	if err := s.awaitEarlier(ctx, s.stateDir(pkg)); err != nil {
+	if err := s.awaitEarlier(ctx, s.own()); err != nil {
 		return err
 	}
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	if s.mode.IsUninstall() && s.isUninstalled() {
+	if s.mode.IsUninstall() && s.state().IsUninstalled(pkg) {
 		s.say("package %s has been uninstalled from this copy already, no step is run", s.pkg.Name)
 	} else if err := s.runSteps(ctx); err != nil {
 		return err
@@ -70,15 +68,15 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 
 func (s *stage) prepare(ctx context.Context) error {
 	s.warnOfVersion()
-	if err := copies.Use(s.CopyDir); err != nil {
+	if err := state.UseCopy(s.CopyDir); err != nil {
 		return err
 	}
 	// An agent that was killed may have left it.
-	if err := hostfs.Remove(s.spareFlag()); err != nil {
+	if err := s.state().Release(s.pkg); err != nil {
 		return err
 	}
 	if !s.mode.IsUninstall() {
-		if err := hostfs.Remove(s.uninstalledFile()); err != nil {
+		if err := s.state().MarkInstalled(s.pkg); err != nil {
 			return err
 		}
 		// The stage itself has just copied them; a check must not repair what
@@ -93,7 +91,7 @@ func (s *stage) prepare(ctx context.Context) error {
 		}
 	}
 	if s.mode.IsUpgrade() {
-		previous, err := s.history().Current(s.pkg.Name)
+		previous, err := s.state().Installed(s.pkg)
 		if err != nil {
 			return err
 		}
@@ -105,7 +103,7 @@ func (s *stage) prepare(ctx context.Context) error {
 	}
 	// It stays open until the process ends.
 	s.namespace = namespace
-	if err := s.flags().Start(); err != nil {
+	if err := s.state().Start(); err != nil {
 		return err
 	}
 	if len(s.steps()) == 0 {
@@ -122,6 +120,9 @@ func (s *stage) warnOfVersion() {
 			wanted, packagefile.ConfigFile, s.pkg.Version, wanted)
 	}
 }
+
+// own is the directory with the package's own state.
+func (s *stage) own() string { return s.state().Own(s.pkg) }
 
 func (s *stage) steps() []packagefile.Step { return s.pkg.Modes[s.mode] }
 
@@ -152,23 +153,19 @@ func (s *stage) runUnlessDone(ctx context.Context, step packagefile.Step) error 
 	if s.skip(step) {
 		return nil
 	}
-	store, always := s.flags(), step.AlwaysRun || s.AlwaysRun
-	store.Spare = s.spareFlag()
+	kept, always := s.state(), step.AlwaysRun || s.AlwaysRun
 	if s.skips(step) {
-		if err := store.Reserve(s.pkg, step, always, s.now()); err != nil {
+		if err := kept.Reserve(s.pkg, step, always, s.now()); err != nil {
 			return fmt.Errorf("step %s was not run: there is no room to note that it is done, and it must not run twice: %w; "+
 				"if the disk is full, free space in %s", title(step), err, s.RootDir)
 		}
 	}
 	err := s.runStep(ctx, step)
 	if err == nil {
-		err = store.Set(s.pkg, step, always, s.now())
+		err = kept.SetDone(s.pkg, step, always, s.now())
 	}
-	return errors.Join(err, store.Release())
+	return errors.Join(err, kept.Release(s.pkg))
 }
-
-// spareFlag is where room for the flag of the next step is kept.
-func (s *stage) spareFlag() string { return filepath.Join(s.stateDir(s.pkg), "flag") }
 
 // skips tells of a step that is to run once only.
 func (s *stage) skips(step packagefile.Step) bool {
@@ -177,7 +174,7 @@ func (s *stage) skips(step packagefile.Step) bool {
 
 // skip decides whether a step that has succeeded before is left out.
 func (s *stage) skip(step packagefile.Step) bool {
-	if !s.flags().IsSet(s.pkg, step) {
+	if !s.state().IsDone(s.pkg, step) {
 		return false
 	}
 	switch {
@@ -188,7 +185,7 @@ func (s *stage) skip(step packagefile.Step) bool {
 	case step.AlwaysRun:
 		s.say("step %s has run before, and runs again: it takes care of that itself", step.Path)
 	default:
-		s.say("Skipping step %s: it has run before, see flag %s", step.Path, s.flags().Path(s.pkg, step))
+		s.say("Skipping step %s: it has run before, see flag %s", step.Path, s.state().Flag(s.pkg, step))
 		return true
 	}
 	return false
@@ -197,21 +194,21 @@ func (s *stage) skip(step packagefile.Step) bool {
 // runChecks runs all checks, also after one has failed, to show everything
 // that is wrong at once.
 func (s *stage) runChecks(ctx context.Context) error {
-	var results []flags.Check
+	var results []state.Check
 	var failures []error
 	for _, step := range s.steps() {
 		err := s.runCheck(ctx, step)
 		if errors.Is(err, errStopped) || errors.Is(err, errUnkillable) {
 			return err
 		}
-		results = append(results, flags.Check{Path: step.Path, Failed: err != nil})
+		results = append(results, state.Check{Path: step.Path, Failed: err != nil})
 		if err != nil {
 			failures = append(failures, err)
 		}
 	}
 	if len(results) > 0 {
-		if err := s.recordChecks(results); err != nil {
-			return err
+		if err := s.state().RecordChecks(s.pkg, s.mode, results); err != nil {
+			return fmt.Errorf("record the checks of %s: %w", s.pkg.Name, err)
 		}
 	}
 	if len(failures) > 1 {
@@ -246,22 +243,11 @@ func (s *stage) runCheck(ctx context.Context, step packagefile.Step) error {
 	}
 }
 
-// recordChecks writes the results where agents in the field have them, for
-// whichever package was checked last, and beside the package's own state.
-func (s *stage) recordChecks(results []flags.Check) error {
-	for _, dir := range []string{s.flags().Dir, s.stateDir(s.pkg)} {
-		if err := flags.RecordChecks(dir, s.mode, results); err != nil {
-			return fmt.Errorf("record the checks of %s: %w", s.pkg.Name, err)
-		}
-	}
-	return nil
-}
-
 // conclude records what the success of a check proves.
 func (s *stage) conclude(ctx context.Context) error {
 	switch s.mode {
 	case packagefile.ApplyCheck, packagefile.UpgradeCheck:
-		return s.history().Record(s.pkg.Name, s.pkg.Version, s.now())
+		return s.state().RecordInstalled(s.pkg, s.pkg.Version, s.now())
 	case packagefile.UninstallCheck:
 		return s.forget(ctx)
 	default:
@@ -272,19 +258,14 @@ func (s *stage) conclude(ctx context.Context) error {
 // tidy removes copies of the package that nothing needs any more. The stage
 // has done its work; trouble here is no reason to run it again.
 func (s *stage) tidy() {
-	current := filepath.Base(s.CopyDir)
 	if filepath.Dir(s.CopyDir) != filepath.Clean(s.RootDir) || s.packageName() == "" {
 		return
 	}
-	store := copies.Store{Dir: s.RootDir, Package: s.packageName()}
 	var err error
 	if s.mode.IsUninstall() {
-		err = store.CollectAll(current)
+		err = s.state().RemoveAllCopies()
 	} else {
-		var ranFrom map[string][]string
-		if ranFrom, err = s.flags().Folders(s.pkg); err == nil {
-			err = store.Collect(current, ranFrom)
-		}
+		err = s.state().RemoveOldCopies(s.pkg)
 	}
 	if err != nil {
 		s.warn("old copies of the package stay: %s", oneLine(err))

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/skyhook-operator/skyhook/internal/agent/flags"
 	"github.com/skyhook-operator/skyhook/internal/agent/process"
+	"github.com/skyhook-operator/skyhook/internal/agent/state"
 	"github.com/skyhook-operator/skyhook/internal/agent/steplog"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
@@ -28,7 +28,7 @@ func (s *stage) runStep(ctx context.Context, step packagefile.Step) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("step %s was not run: %w", title(step), errStopped)
 	}
-	s.say("%s %s %s %s %s %s", s.mode, step.Path, flags.ReprStrings(step.Arguments), flags.ReprNumbers(step.ReturnCodes), idempotence(step), truth(step.OnHost))
+	s.say("%s %s %s %s %s %s", s.mode, step.Path, state.PythonStrings(step.Arguments), state.PythonNumbers(step.ReturnCodes), idempotence(step), state.PythonBool(step.OnHost))
 	err := s.execute(ctx, step)
 	if err == nil {
 		s.say(succeeded, title(step))
@@ -58,9 +58,9 @@ func (s *stage) execute(ctx context.Context, step packagefile.Step) error {
 	defer cancel()
 	result, err := process.Run(limited, process.Command{
 		Path: path, Args: arguments, Dir: s.CopyDir, Env: s.environ(step), Stdout: out.stdout, Stderr: out.stderr, Namespace: s.namespace,
-		Started: s.noteRunning(s.stateDir(s.pkg), "step "+title(step)), Table: s.table,
+		Started: s.noteRunning(s.own(), "step "+title(step)), Table: s.table,
 	}, s.patience())
-	s.forgetRunning(s.stateDir(s.pkg), result)
+	s.forgetRunning(s.own(), result)
 	out.close()
 	failure := &stepError{sentence: verdict(step, result), code: result.Code, output: out.tail.String(), logs: out.files}
 	switch {

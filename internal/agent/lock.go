@@ -13,7 +13,8 @@ import (
 // it does: the pod of a node that was lost for a while may still be at work
 // when its successor comes.
 func (a *agent) lock(ctx context.Context, name string) error {
-	held, err := hostfs.AwaitLock(ctx, a.state().LockFile(name), a.holder(a.Mode), func(other string) {
+	says := fmt.Sprintf("%s, process %d", a.Mode, os.Getpid())
+	held, err := hostfs.AwaitLock(ctx, a.state().LockFile(name), says, func(other string) {
 		a.say("another agent (%s) is at work on package %s on this host; waiting for its end", other, name)
 	})
 	var busy *hostfs.BusyError
@@ -26,9 +27,6 @@ func (a *agent) lock(ctx context.Context, name string) error {
 	a.held = held
 	return nil
 }
-
-// holder is what agents read that wait for this one, which is at work on what.
-func (a *agent) holder(what string) string { return fmt.Sprintf("%s, process %d", what, os.Getpid()) }
 
 // leave takes the name out of the package's lock; the lock itself goes with
 // the process.

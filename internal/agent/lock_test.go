@@ -2,18 +2,12 @@ package agent_test
 
 import (
 	"bufio"
-	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
-
-	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 )
 
 // TestTwoAgentsOfOnePackage, as of a pod that was deleted by force and of its
@@ -79,47 +73,5 @@ func (h *host) stopsInLine(cmd *exec.Cmd, says string) {
 	// Far below the time that a step has to stop.
 	if took := time.Since(stopped); told && took > 15*time.Second {
 		h.t.Errorf("%q ended %v after SIGTERM", cmd.Args, took)
-	}
-}
-
-// TestPackagesTakeTurnsWithTheirFiles, say who has them, and do not wait beyond
-// SIGTERM.
-func TestPackagesTakeTurnsWithTheirFiles(t *testing.T) {
-	h := newShippingHost(t)
-	h.succeed("apply")
-	h.write("/etc/motd", "an update")
-
-	// The other package ships the same, and does not get on with it.
-	temp, err := os.OpenFile(hostfs.TempName(h.path("/etc/motd")), os.O_RDWR|os.O_CREATE, 0o600)
-	h.must(err)
-	defer func() { _ = temp.Close() }()
-	h.must(unix.Flock(int(temp.Fd()), unix.LOCK_EX))
-	h.as("other")
-	first, _, _ := h.unread("apply")
-	other := fmt.Sprintf("another package of the Skyhook (apply of package other, process %d) is changing its ", first.Process.Pid)
-	h.eventually("the other package is at its files", func() bool { return h.has(stateDir, "packages/other/root_dir.json") })
-
-	h.as("tuning")
-	for mode, what := range map[string]string{
-		"config":          "copy the package's files from root_dir to the host",
-		"uninstall":       "look at the package's files on the host",
-		"uninstall-check": "remove the package's files from the host",
-	} {
-		second := h.command(mode, h.root, copyDir)
-		h.stopsInLine(second, other+"files of root_dir on this host; waiting for its end")
-		if code, want := second.ProcessState.ExitCode(), what+": "+other+"own: stopped by a signal"; code != 143 || h.message() != want {
-			t.Errorf("%s: exit %d, message %q, want %q", mode, code, h.message(), want)
-		}
-	}
-
-	third, _, stderr := h.unread("config")
-	h.must(temp.Close())
-	h.endsWithin(60*time.Second, first)
-	h.endsWithin(60*time.Second, third)
-	if first.ProcessState.ExitCode() != 0 || third.ProcessState.ExitCode() != 0 || h.read("/etc/motd") != "the package's" {
-		t.Errorf("motd %q\n%s", h.read("/etc/motd"), stderr)
-	}
-	if left := h.read(stateDir, "packages/.skyhook-lock"); left != "" {
-		t.Errorf("the lock says that %s has it", left)
 	}
 }

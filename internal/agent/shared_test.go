@@ -112,22 +112,32 @@ func TestUninstallMayRunAgain(t *testing.T) {
 	}
 }
 
-// TestPackageThatLeftWithoutUninstall: its files stay as it left them, but it
-// does not keep others from taking theirs back.
-func TestPackageThatLeftWithoutUninstall(t *testing.T) {
-	for metadata, stays := range map[string]bool{`{"packages": {"new": {}}}`: false, `{"packages": {"new": {}, "old": {}}}`: true, "none": true} {
+// TestFileOfAnotherPackageIsRefused: no step runs, and the other package is not
+// disturbed. One that left without an uninstall does not count.
+func TestFileOfAnotherPackageIsRefused(t *testing.T) {
+	for metadata, refused := range map[string]bool{`{"packages": {"new": {}}}`: false, `{"packages": {"new": {}, "old": {}}}`: true, "none": true} {
 		h := newHost(t)
-		h.define("apply", h.script("a.sh", ""))
+		h.define("apply", h.script("a.sh", "echo $SKYHOOK_RESOURCE_ID >>/ran"))
+		h.define("uninstall", h.script("u.sh", ""))
 		h.write(copyDir+"/root_dir/etc/tool", "x")
 		h.write(copyDir+"/node-metadata/packages.json", metadata)
 		h.as("old")
 		h.succeed("apply")
 		h.as("new")
-		h.succeed("apply")
-		h.must(os.RemoveAll(h.path(copyDir, "root_dir")))
-		h.succeed("apply")
-		if h.has("/etc/tool") != stays {
-			t.Errorf("%s: the file is there: %v", metadata, !stays)
+		h.write(copyDir+"/root_dir/etc/tool", "y")
+		h.write(copyDir+"/root_dir/etc/more", "y")
+		if refused {
+			h.fail("apply", `package new ships "/etc/tool", where package old of the same Skyhook has put its own already`)
+			h.expectLines("/ran", "demo-uid-1_old_1.1.0")
+			if h.read("/etc/tool") != "x" || h.has("/etc/more") {
+				t.Errorf("%s: the host has %q", metadata, h.find("/etc/*"))
+			}
+		} else if h.succeed("apply"); h.read("/etc/tool") != "y" {
+			t.Errorf("%s: the package's file did not come", metadata)
+		}
+		h.uninstall()
+		if h.read("/etc/tool") != "x" || h.has("/etc/more") {
+			t.Errorf("%s: after the uninstall the host has %q", metadata, h.find("/etc/*"))
 		}
 	}
 }

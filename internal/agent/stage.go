@@ -49,7 +49,7 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 	if err := s.awaitEarlier(ctx, s.own()); err != nil {
 		return err
 	}
-	if err := s.prepare(ctx); err != nil {
+	if err := s.prepare(); err != nil {
 		return err
 	}
 	if s.mode.IsUninstall() && s.state().IsUninstalled(pkg) {
@@ -57,7 +57,7 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 	} else if err := s.runSteps(ctx); err != nil {
 		return err
 	}
-	if err := s.conclude(ctx); err != nil {
+	if err := s.conclude(); err != nil {
 		return err
 	}
 	if mode.IsCheck() {
@@ -66,7 +66,7 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 	return nil
 }
 
-func (s *stage) prepare(ctx context.Context) error {
+func (s *stage) prepare() error {
 	s.warnOfVersion()
 	if err := state.UseCopy(s.CopyDir); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *stage) prepare(ctx context.Context) error {
 		// The stage itself has just copied them; a check must not repair what
 		// it is about to look at.
 		if !s.mode.IsCheck() {
-			if err := s.copyHostFiles(ctx, s.pkg); err != nil {
+			if err := s.copyHostFiles(s.pkg); err != nil {
 				return err
 			}
 		}
@@ -131,14 +131,13 @@ func (s *stage) runSteps(ctx context.Context) error {
 		return s.runChecks(ctx)
 	}
 	files := s.hostFiles(s.pkg)
-	if err := files.Begin(ctx); err != nil {
-		return fmt.Errorf("look at the package's files on the host: %w", stoppedInLine(err))
+	if err := files.Begin(); err != nil {
+		return fmt.Errorf("look at the package's files on the host: %w", err)
 	}
-	// Also if a step fails: what it has changed is the package's doing. What an
-	// agent that is told to stop cannot note is taken for that anyway.
+	// Also if a step fails: what it has changed is the package's doing.
 	defer func() {
-		if err := files.Settle(ctx); err != nil {
-			s.warn("changes of the package's files on the host are not noted: %v", stoppedInLine(err))
+		if err := files.Settle(); err != nil {
+			s.warn("changes of the package's files on the host are not noted: %v", err)
 		}
 	}()
 	for _, step := range s.steps() {
@@ -244,12 +243,12 @@ func (s *stage) runCheck(ctx context.Context, step packagefile.Step) error {
 }
 
 // conclude records what the success of a check proves.
-func (s *stage) conclude(ctx context.Context) error {
+func (s *stage) conclude() error {
 	switch s.mode {
 	case packagefile.ApplyCheck, packagefile.UpgradeCheck:
 		return s.state().RecordInstalled(s.pkg, s.pkg.Version, s.now())
 	case packagefile.UninstallCheck:
-		return s.forget(ctx)
+		return s.forget()
 	default:
 		return nil
 	}

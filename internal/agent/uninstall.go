@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/rootdir"
@@ -11,12 +10,12 @@ import (
 // forget leaves nothing on the host that would make a later installation
 // differ from the first, but the history. It begins when nothing of the
 // package is to run any more, and can be begun again.
-func (s *stage) forget(ctx context.Context) error {
+func (s *stage) forget() error {
 	kept := s.state()
 	if err := kept.MarkUninstalled(s.pkg); err != nil {
 		return err
 	}
-	if err := s.removeHostFiles(ctx, s.pkg); err != nil {
+	if err := s.removeHostFiles(s.pkg); err != nil {
 		return err
 	}
 	if err := kept.ForgetSteps(s.pkg); err != nil {

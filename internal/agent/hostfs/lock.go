@@ -64,12 +64,6 @@ func AwaitLock(ctx context.Context, path, holder string, busy func(other string)
 	}
 }
 
-// Release lets others have the lock.
-func (l *HeldLock) Release() {
-	l.Disown()
-	_ = l.file.Close()
-}
-
 // Disown takes the holder out of the file, but keeps the lock.
 func (l *HeldLock) Disown() { l.say("") }
 

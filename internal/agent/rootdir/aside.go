@@ -16,10 +16,10 @@ const KeptDir = "kept"
 
 // keptName is where a file of the path is kept first; by its last element, which
 // says most, and short enough for any file system.
-func (s Store) keptName(path string) string {
+func (f Files) keptName(path string) string {
 	sum := sha256.Sum256([]byte(path))
 	name := filepath.Base(path)
-	return filepath.Join(s.Dir, KeptDir, name[:min(len(name), 200)]+"-"+hex.EncodeToString(sum[:4]))
+	return filepath.Join(f.Dir, KeptDir, name[:min(len(name), 200)]+"-"+hex.EncodeToString(sum[:4]))
 }
 
 // keptPlace is where something with this sum is to be kept, or is already. What
@@ -45,8 +45,8 @@ func lastKept(name string) (last string) {
 	}
 }
 
-func (s Store) makeKeptDir() error {
-	dir := filepath.Join(s.Dir, KeptDir)
+func (f Files) makeKeptDir() error {
+	dir := filepath.Join(f.Dir, KeptDir)
 	if err := hostfs.MkdirAll(dir); err != nil {
 		return err
 	}
@@ -55,38 +55,38 @@ func (s Store) makeKeptDir() error {
 
 // leave leaves at the path what others have put there, and keeps what was
 // there before the package.
-func (s Store) leave(path string, e entry, cause string) error {
+func (f Files) leave(path string, e entry, cause string) error {
 	if e.Original == "" {
-		s.warn("%q stays as it is: %s; remove it if nothing needs it", path, cause)
+		f.warn("%q stays as it is: %s; remove it if nothing needs it", path, cause)
 		return nil
 	}
-	kept, err := s.keepOriginal(path, filepath.Join(s.Dir, e.Original))
+	kept, err := f.keepOriginal(path, filepath.Join(f.Dir, e.Original))
 	switch {
 	case err != nil:
 		return fmt.Errorf("keep what the package replaced at %q: %w", path, err)
 	case kept == "":
-		s.warn("%q stays as it is: %s; what was there before the package is lost", path, cause)
+		f.warn("%q stays as it is: %s; what was there before the package is lost", path, cause)
 	default:
-		s.warn("%q stays as it is: %s; what was there before the package is kept in %q", path, cause, kept)
+		f.warn("%q stays as it is: %s; what was there before the package is kept in %q", path, cause, kept)
 	}
 	return nil
 }
 
 // keepOriginal moves the copy of what was at the path to where nothing of the
 // agent removes it, and returns that; empty if there is no copy.
-func (s Store) keepOriginal(path, original string) (kept string, err error) {
+func (f Files) keepOriginal(path, original string) (kept string, err error) {
 	sum, err := sumOf(original, false)
 	if err != nil {
 		return "", err
 	}
 	if sum == nothing {
 		// An agent that was killed may have moved it already.
-		return lastKept(s.keptName(path)), nil
+		return lastKept(f.keptName(path)), nil
 	}
-	if err := s.makeKeptDir(); err != nil {
+	if err := f.makeKeptDir(); err != nil {
 		return "", err
 	}
-	if kept, err = keptPlace(s.keptName(path), sum); err != nil {
+	if kept, err = keptPlace(f.keptName(path), sum); err != nil {
 		return "", err
 	}
 	return kept, hostfs.Rename(original, kept)
@@ -96,41 +96,40 @@ func (s Store) keepOriginal(path, original string) (kept string, err error) {
 const changed = "it was changed after the package had put its file there"
 
 // renew takes what others have made of a file for what the host has without
-// the package. If that is not sure, or another package has the original, a
-// copy is kept beside it.
-func (s Store) renew(path string, e entry, m *manifest) (entry, error) {
+// the package. If that is not sure, a copy of it is kept.
+func (f Files) renew(path string, e entry, m *manifest) (entry, error) {
 	e.Theirs = false
 	if sum, err := sumOf(path, e.Through); err != nil || sum == other {
 		return e, err // the copy will refuse that, and say so better
 	}
-	if e.Shared || len(e.Sums) == 0 {
-		return e, s.keepPresent(path)
+	if len(e.Sums) == 0 {
+		return e, f.keepPresent(path)
 	}
-	s.warn("%q gets the package's file again, though %s; without the package the changed file will come back", path, changed)
+	f.warn("%q gets the package's file again, though %s; without the package the changed file will come back", path, changed)
 	delete(m.Files, path)
-	return s.keep(path, e.Kind, m)
+	return f.keep(path, e.Kind, m)
 }
 
 // keepPresent keeps a copy of what is at the path now.
-func (s Store) keepPresent(path string) error {
+func (f Files) keepPresent(path string) error {
 	where := hostfs.Destination(path)
 	sum, err := sumOf(where, false)
 	if err != nil {
 		return err
 	}
-	if err := s.makeKeptDir(); err != nil {
+	if err := f.makeKeptDir(); err != nil {
 		return err
 	}
-	kept, err := keptPlace(s.keptName(path), sum)
+	kept, err := keptPlace(f.keptName(path), sum)
 	if err != nil {
 		return err
 	}
-	s.warn("%q gets the package's file again, though others may have changed it; what was there now is kept in %q", path, kept)
+	f.warn("%q gets the package's file again, though others may have changed it; what was there now is kept in %q", path, kept)
 	return hostfs.Clone(where, kept)
 }
 
-func (s Store) warn(format string, args ...any) {
-	if s.Warn != nil {
-		s.Warn(format, args...)
+func (f Files) warn(format string, args ...any) {
+	if f.Warn != nil {
+		f.Warn(format, args...)
 	}
 }

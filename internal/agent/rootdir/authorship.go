@@ -1,7 +1,6 @@
 package rootdir
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -15,12 +14,21 @@ import (
 )
 
 // Begin says that steps of the package will run, which may change its files.
-func (s Store) Begin(ctx context.Context) error { return s.unlessEmpty(ctx, s.begin) }
+func (f Files) Begin() error {
+	if !f.any() {
+		return nil
+	}
+	m, err := f.read()
+	if err != nil {
+		return err
+	}
+	return f.begin(m)
+}
 
 // begin finds out what others have changed since the package was last at work.
 // If it was killed at work, nobody can tell its changes from theirs; it ships
 // its files again and goes on, so they count as its own.
-func (s Store) begin(m *manifest, others []neighbour) error {
+func (f Files) begin(m *manifest) error {
 	if m.Working {
 		return nil
 	}
@@ -28,7 +36,7 @@ func (s Store) begin(m *manifest, others []neighbour) error {
 		if e.Kind == directory {
 			continue
 		}
-		ours, err := s.isOurs(path, e, others)
+		ours, err := f.isOurs(path, e)
 		if err != nil {
 			return err
 		}
@@ -36,32 +44,37 @@ func (s Store) begin(m *manifest, others []neighbour) error {
 		m.Files[path] = e
 	}
 	m.Working = true
-	return s.write(m)
+	return f.write(m)
 }
 
 // Settle says that the package is no longer at work: it has left its files as
 // they are now.
-func (s Store) Settle(ctx context.Context) error {
-	return s.unlessEmpty(ctx, func(m *manifest, _ []neighbour) error {
-		for path, e := range m.Files {
-			if e.Kind == directory || e.Theirs {
-				continue
-			}
-			sum, err := sumOf(path, e.Through)
-			if err != nil {
-				return err
-			}
-			e.Sums = []string{sum}
-			m.Files[path] = e
+func (f Files) Settle() error {
+	if !f.any() {
+		return nil
+	}
+	m, err := f.read()
+	if err != nil {
+		return err
+	}
+	for path, e := range m.Files {
+		if e.Kind == directory || e.Theirs {
+			continue
 		}
-		m.Working = false
-		return s.write(m)
-	})
+		sum, err := sumOf(path, e.Through)
+		if err != nil {
+			return err
+		}
+		e.Sums = []string{sum}
+		m.Files[path] = e
+	}
+	m.Working = false
+	return f.write(m)
 }
 
 // isOurs reports whether there is at the path what the package has left there,
-// or a neighbour that ships the path as well; or nothing.
-func (s Store) isOurs(path string, e entry, others []neighbour) (bool, error) {
+// or ships; or nothing.
+func (f Files) isOurs(path string, e entry) (bool, error) {
 	sum, err := sumOf(path, e.Through)
 	if err != nil {
 		return false, err
@@ -69,16 +82,11 @@ func (s Store) isOurs(path string, e entry, others []neighbour) (bool, error) {
 	if sum == nothing || slices.Contains(e.Sums, sum) {
 		return true, nil
 	}
-	for _, n := range others {
-		if slices.Contains(n.manifest.Files[path].Sums, sum) {
-			return true, nil
-		}
-	}
-	name, err := filepath.Rel(s.Root, path)
+	name, err := filepath.Rel(f.Root, path)
 	if err != nil {
 		return false, err
 	}
-	for _, dir := range s.Copies {
+	for _, dir := range f.Copies {
 		if shipped, err := sumOf(filepath.Join(dir, name), false); err == nil && shipped == sum {
 			return true, nil
 		}
@@ -126,10 +134,4 @@ func sumOfFile(file io.ReadCloser, err error) (string, error) {
 func sumOfLink(target string) string {
 	sum, _ := sumOfFile(io.NopCloser(strings.NewReader(target)), nil)
 	return "link " + sum
-}
-
-func union(a, b []string) []string {
-	all := append(slices.Clone(a), b...)
-	slices.Sort(all)
-	return slices.Compact(all)
 }

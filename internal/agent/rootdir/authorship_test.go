@@ -22,14 +22,14 @@ func (s scene) others(changes files) {
 // listen collects what the store says.
 func (s *scene) listen() *[]string {
 	said := &[]string{}
-	s.store.Warn = func(format string, args ...any) { *said = append(*said, fmt.Sprintf(format, args...)) }
+	s.own.Warn = func(format string, args ...any) { *said = append(*said, fmt.Sprintf(format, args...)) }
 	return said
 }
 
 // kept reads what was set aside.
 func (s scene) kept() string {
 	s.t.Helper()
-	found := tree(s.t, s.store.Dir)
+	found := tree(s.t, s.own.Dir)
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if strings.HasPrefix(name, "kept/") {
@@ -89,7 +89,7 @@ func TestRemoveAfterOthersChangedTheFile(t *testing.T) {
 			said := s.listen()
 			must(t, s.install(test.ships))
 			s.others(test.others)
-			must(t, s.store.Remove(t.Context()), s.store.Remove(t.Context()))
+			must(t, s.own.Remove(), s.own.Remove())
 			s.expect("removed", test.remains)
 			if got := s.kept(); got != test.kept {
 				t.Errorf("kept %q, want %q", got, test.kept)
@@ -114,7 +114,7 @@ func TestInstallAfterOthersChangedTheFile(t *testing.T) {
 			if len(*said) != 1 {
 				t.Errorf("it says %q", *said)
 			}
-			must(t, s.store.Remove(t.Context()))
+			must(t, s.own.Remove())
 			s.expect("removed", files{"etc/a": theirs, "etc/b": "b"})
 			if s.kept() != "" {
 				t.Errorf("kept %q", s.kept())
@@ -128,12 +128,12 @@ func TestStepsOfThePackageChangeTheFile(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		s := newScene(t, files{"etc/a": "old"})
 		said := s.listen()
-		must(t, s.install(files{"etc/a": "1", "etc/b": "1"}), s.store.Begin(t.Context()))
+		must(t, s.install(files{"etc/a": "1", "etc/b": "1"}), s.own.Begin())
 		s.others(files{"etc/a": "edited", "etc/b": "edited"})
 		if !killed {
-			must(t, s.store.Settle(t.Context()))
+			must(t, s.own.Settle())
 		}
-		must(t, s.install(files{"etc/a": "2", "etc/b": "2"}), s.store.Remove(t.Context()))
+		must(t, s.install(files{"etc/a": "2", "etc/b": "2"}), s.own.Remove())
 		s.expect("removed", files{"etc/a": "old"})
 		if len(*said) > 0 {
 			t.Errorf("it says %q", *said)
@@ -147,30 +147,8 @@ func TestOthersChangedTheFileBeforeAnUninstall(t *testing.T) {
 	s := newScene(t, files{"etc/a": "old"})
 	must(t, s.install(files{"etc/a": "1"}))
 	s.others(files{"etc/a": "2"})
-	must(t, s.store.Begin(t.Context()), s.store.Settle(t.Context()), s.store.Remove(t.Context()))
+	must(t, s.own.Begin(), s.own.Settle(), s.own.Remove())
 	s.expect("removed", files{"etc/a": "2"})
-}
-
-// TestChangedFileOfTwoPackages: what either ships is not others' doing.
-func TestChangedFileOfTwoPackages(t *testing.T) {
-	for _, changed := range []bool{false, true} {
-		one := newScene(t, files{"etc/a": "old"})
-		two := one
-		two.store.Dir = filepath.Join(filepath.Dir(one.store.Dir), "two")
-		must(t, one.install(files{"etc/a": "1"}), two.install(files{"etc/a": "2"}), one.install(files{"etc/a": "1"}))
-		want := files{"etc/a": "old"}
-		if changed {
-			want = files{"etc/a": "3"}
-			one.others(want)
-			must(t, two.install(files{"etc/a": "2"}))
-			if raw, _ := filepath.Glob(filepath.Join(two.store.Dir, "kept/*")); len(raw) != 1 {
-				t.Errorf("kept %q", raw)
-			}
-			one.others(want)
-		}
-		must(t, one.store.Remove(t.Context()), two.store.Remove(t.Context()))
-		two.expect("both went", want)
-	}
 }
 
 // TestManifestWithoutSums: copies of the package say what it shipped.
@@ -179,13 +157,13 @@ func TestManifestWithoutSums(t *testing.T) {
 		s := newScene(t, files{"etc/a": present})
 		copied := t.TempDir()
 		files{"etc/a": "1"}.put(t, copied)
-		s.store.Copies = []string{filepath.Join(copied, "none"), copied}
+		s.own.Copies = []string{filepath.Join(copied, "none"), copied}
 		files{
 			"root_dir.json":  fmt.Sprintf(`{"files": {%q: {"kind": "file", "original": "originals/x"}}}`, filepath.Join(s.host, "etc/a")),
 			"originals/x":    "old",
 			"originals/lost": "nobody's",
-		}.put(t, s.store.Dir)
-		must(t, s.store.Remove(t.Context()))
+		}.put(t, s.own.Dir)
+		must(t, s.own.Remove())
 		s.expect("removed", files{"etc/a": want})
 		if got := s.kept(); (got == "old") != (want != "old") {
 			t.Errorf("kept %q", got)
@@ -198,15 +176,15 @@ func TestOriginalThatWasKeptBefore(t *testing.T) {
 		s := newScene(t, files{"etc/a": "old"})
 		must(t, s.install(files{"etc/a": "1"}))
 		s.others(files{"etc/a": "2"})
-		manifest := filepath.Join(s.store.Dir, "root_dir.json")
+		manifest := filepath.Join(s.own.Dir, "root_dir.json")
 		raw, err := os.ReadFile(manifest)
 		must(t, err)
 		if kept {
-			must(t, s.store.Remove(t.Context()))
+			must(t, s.own.Remove())
 		}
 		// As if it had been killed before it could say so.
-		must(t, os.WriteFile(manifest, raw, 0o600), os.RemoveAll(filepath.Join(s.store.Dir, "originals")))
-		must(t, s.store.Remove(t.Context()))
+		must(t, os.WriteFile(manifest, raw, 0o600), os.RemoveAll(filepath.Join(s.own.Dir, "originals")))
+		must(t, s.own.Remove())
 		s.expect("removed", files{"etc/a": "2"})
 		if got := s.kept(); (got == "old") != kept {
 			t.Errorf("kept %q", got)
@@ -221,7 +199,7 @@ func TestWhatWasKeptStays(t *testing.T) {
 	for _, theirs := range []string{"second", "third", "third"} {
 		must(t, s.install(files{"etc/a": "1"}))
 		s.others(files{"etc/a": theirs})
-		must(t, s.store.Remove(t.Context()))
+		must(t, s.own.Remove())
 		s.expect("removed", files{"etc/a": theirs})
 	}
 	if got := strings.Fields(s.kept()); !slices.Equal(got, []string{"first", "second", "third"}) {
@@ -237,22 +215,14 @@ func TestWhatWasKeptStays(t *testing.T) {
 
 // TestCopiesThatWereKeptStay: where nobody knows whose the present file is.
 func TestCopiesThatWereKeptStay(t *testing.T) {
-	one := newScene(t, files{"etc/a": "old"})
-	two := one
-	two.store.Dir = filepath.Join(filepath.Dir(one.store.Dir), "two")
-	must(t, one.install(files{"etc/a": "1"}), two.install(files{"etc/a": "2"}))
+	s := newScene(t, files{"etc/a": ""})
 	for _, theirs := range []string{"3", "4", "4"} {
-		one.others(files{"etc/a": theirs})
-		must(t, two.install(files{"etc/a": "2"}))
+		s.others(files{"etc/a": theirs})
+		files{"root_dir.json": fmt.Sprintf(`{"files": {%q: {"kind": "file"}}}`, filepath.Join(s.host, "etc/a"))}.put(t, s.own.Dir)
+		must(t, s.install(files{"etc/a": "2"}))
 	}
-	kept, _ := filepath.Glob(filepath.Join(two.store.Dir, "kept/*"))
-	var content []string
-	for _, file := range kept {
-		raw, err := os.ReadFile(file)
-		must(t, err)
-		content = append(content, string(raw))
-	}
-	if !slices.Equal(content, []string{"3", "4"}) {
-		t.Errorf("kept %q", content)
+	must(t, s.own.Remove())
+	if got := s.kept(); got != "3 4" {
+		t.Errorf("kept %q", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -31,11 +32,11 @@ type entry struct {
 	// Through says that the host has a link at the path, and the file is where
 	// that leads.
 	Through bool `json:"through,omitempty"`
-	// Shared says that another package shipped the path already, and so has
-	// what was there before.
+	// Shared was set by agents that let two packages ship one path: another one
+	// has what was there before, and takes the file back.
 	Shared bool `json:"shared,omitempty"`
-	// Sums say what the package has left at the path, or another one that it
-	// has the entry from. There are none from agents that did not note them.
+	// Sums say what the package has left at the path. There are none from agents
+	// that did not note them.
 	Sums []string `json:"sums,omitempty"`
 	// Theirs says that someone else has changed what is at the path since.
 	Theirs bool `json:"theirs,omitempty"`
@@ -86,6 +87,7 @@ func decode(raw []byte) (*manifest, error) {
 		}
 		m.Files[path] = e
 	}
+	maps.DeleteFunc(m.Files, func(_ string, e entry) bool { return e.Shared })
 	return m, nil
 }
 
@@ -95,13 +97,13 @@ const (
 	originals = "originals"
 )
 
-func (s Store) manifestPath() string { return filepath.Join(s.Dir, manifestFile) }
+func (f Files) manifestPath() string { return filepath.Join(f.Dir, manifestFile) }
 
 // read is empty for a host that has no manifest. An unreadable one is set
 // aside with the originals: it must not hold up the package for ever.
-func (s Store) read() (*manifest, error) {
+func (f Files) read() (*manifest, error) {
 	empty := &manifest{Files: map[string]entry{}}
-	raw, err := os.ReadFile(s.manifestPath())
+	raw, err := os.ReadFile(f.manifestPath())
 	if errors.Is(err, os.ErrNotExist) {
 		return empty, nil
 	}
@@ -113,17 +115,17 @@ func (s Store) read() (*manifest, error) {
 		return m, nil
 	}
 	cause := err
-	if err := s.makeKeptDir(); err != nil {
-		return empty, fmt.Errorf("set the unreadable %s aside: %w", s.manifestPath(), err)
+	if err := f.makeKeptDir(); err != nil {
+		return empty, fmt.Errorf("set the unreadable %s aside: %w", f.manifestPath(), err)
 	}
-	kept := filepath.Join(s.Dir, KeptDir)
+	kept := filepath.Join(f.Dir, KeptDir)
 	for _, name := range []string{originals, manifestFile} {
-		if err := setAside(filepath.Join(s.Dir, name), filepath.Join(kept, name)); err != nil {
-			return empty, fmt.Errorf("set the unreadable %s aside: %w", s.manifestPath(), err)
+		if err := setAside(filepath.Join(f.Dir, name), filepath.Join(kept, name)); err != nil {
+			return empty, fmt.Errorf("set the unreadable %s aside: %w", f.manifestPath(), err)
 		}
 	}
-	s.warn("which files came from the package is not known any more: %q cannot be read (%v). It is kept in %q, with what they had replaced; "+
-		"the files stay on the host, remove by hand those that nothing needs", s.manifestPath(), cause, kept)
+	f.warn("which files came from the package is not known any more: %q cannot be read (%v). It is kept in %q, with what they had replaced; "+
+		"the files stay on the host, remove by hand those that nothing needs", f.manifestPath(), cause, kept)
 	return empty, nil
 }
 
@@ -139,13 +141,13 @@ func setAside(path, name string) error {
 	return nil
 }
 
-func (s Store) write(m *manifest) error {
+func (f Files) write(m *manifest) error {
 	if len(m.Files) == 0 {
-		return hostfs.Remove(s.manifestPath())
+		return hostfs.Remove(f.manifestPath())
 	}
 	raw, err := m.encode()
 	if err != nil {
 		return err
 	}
-	return hostfs.WriteFile(s.manifestPath(), raw, 0o600)
+	return hostfs.WriteFile(f.manifestPath(), raw, 0o600)
 }

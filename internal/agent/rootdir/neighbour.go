@@ -1,88 +1,73 @@
 package rootdir
 
 import (
+	"errors"
+	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
-// neighbour is another package of the Skyhook that ships files as well. Two
-// packages made from one image ship the same.
+// neighbour is another package of the Skyhook that has put files on the host.
 type neighbour struct {
-	store    Store
-	manifest *manifest
-	// living is false for a package that the Skyhook does not have any more.
-	living bool
+	name  string
+	files map[string]entry
 }
 
-// neighbours are those whose manifest can be read, in a fixed order.
-func (s Store) neighbours() ([]neighbour, error) {
-	paths, err := filepath.Glob(filepath.Join(filepath.Dir(s.Dir), "*", manifestFile))
+// neighbours are those whose manifest can be read, in a fixed order. Of another
+// one nobody knows what it has put on the host, until its next stage begins anew.
+func (f Files) neighbours() ([]neighbour, error) {
+	paths, err := filepath.Glob(filepath.Join(filepath.Dir(f.Dir), "*", manifestFile))
 	if err != nil {
 		return nil, err
 	}
 	var all []neighbour
 	for _, path := range paths {
-		other := Store{Dir: filepath.Dir(path), Root: s.Root, Warn: s.Warn}
-		if other.Dir == s.Dir {
+		name := filepath.Base(filepath.Dir(path))
+		if name == filepath.Base(f.Dir) || f.Living != nil && !slices.Contains(f.Living, name) {
 			continue
 		}
-		m, err := other.read()
-		if err != nil {
+		raw, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
-		living := s.Living == nil || slices.Contains(s.Living, filepath.Base(other.Dir))
-		all = append(all, neighbour{other, m, living})
+		if m, err := decode(raw); err == nil {
+			all = append(all, neighbour{name, m.Files})
+		}
 	}
 	return all, nil
 }
 
-// ships reports whether one of the neighbours has put something at the path.
-func ships(all []neighbour, path string) bool {
-	return slices.ContainsFunc(all, func(n neighbour) bool { return n.manifest.Files[path].Kind != "" })
-}
-
-// needs reports whether the neighbour ships the path, or something below it.
-func (n neighbour) needs(path string) bool {
-	if ships([]neighbour{n}, path) {
-		return true
-	}
-	return slices.ContainsFunc(slices.Collect(maps.Keys(n.manifest.Files)), func(other string) bool {
-		return strings.HasPrefix(other, path+"/")
-	})
-}
-
-// heir is the first living neighbour that needs a path, or nil.
-func heir(all []neighbour, path string) *neighbour {
-	for i := range all {
-		if all[i].living && all[i].needs(path) {
-			return &all[i]
+// refuse returns an error if the package ships a path that a neighbour has put
+// on the host. Both may have files in one directory.
+func (f Files) refuse(shipped map[string]shipment, others []neighbour) error {
+	for _, n := range others {
+		occupied := n.occupied()
+		for _, path := range slices.Sorted(maps.Keys(shipped)) {
+			if theirs := occupied[path]; theirs == "" || theirs == directory && shipped[path].kind == directory {
+				continue
+			}
+			return fmt.Errorf("package %s ships %q, where package %s of the same Skyhook has put its own already; "+
+				"nothing was copied. Ship the path in one of the two packages only", filepath.Base(f.Dir), path, n.name)
 		}
 	}
 	return nil
 }
 
-// inherit makes the neighbour the one to undo an entry of s: it gets what was
-// there before both of them, and may find there what either has left.
-func (n *neighbour) inherit(s Store, path string, e entry) error {
-	own, known := n.manifest.Files[path]
-	if !known {
-		if e.Shared {
-			return nil
-		}
-		own = entry{Kind: e.Kind, Through: e.Through, Theirs: e.Theirs}
-	}
-	own.Sums = union(own.Sums, e.Sums)
-	if !e.Shared && own.Original == "" {
-		own.Shared = false
-		if own.Original = e.Original; e.Original != "" {
-			own.Through = e.Through
-			if err := n.store.clone(filepath.Join(s.Dir, e.Original), e.Original); err != nil {
-				return err
-			}
+// occupied are the neighbour's paths, with the directories above them.
+func (n neighbour) occupied() map[string]kind {
+	all := map[string]kind{}
+	for path, e := range n.files {
+		all[path] = e.Kind
+		for dir := filepath.Dir(path); all[dir] == ""; dir = filepath.Dir(dir) {
+			all[dir] = directory
 		}
 	}
-	n.manifest.Files[path] = own
-	return n.store.write(n.manifest)
+	return all
+}
+
+// madeByAny reports whether one of the packages has made the directory.
+func madeByAny(all []neighbour, dir string) bool {
+	return slices.ContainsFunc(all, func(n neighbour) bool { return n.files[dir].Kind == directory })
 }

@@ -76,16 +76,16 @@ func tree(t *testing.T, root string) files {
 
 // scene is one package on one host.
 type scene struct {
-	t     *testing.T
-	host  string
-	store rootdir.Store
+	t    *testing.T
+	host string
+	own  rootdir.Files
 }
 
 func newScene(t *testing.T, host files) scene {
 	t.Helper()
 	root := t.TempDir()
 	host.put(t, root)
-	return scene{t, root, rootdir.Store{Dir: filepath.Join(t.TempDir(), "one"), Root: root}}
+	return scene{t, root, rootdir.Files{Dir: filepath.Join(t.TempDir(), "one"), Root: root}}
 }
 
 func (s scene) install(shipped files) error {
@@ -95,10 +95,10 @@ func (s scene) install(shipped files) error {
 	src, err := os.OpenRoot(dir)
 	must(s.t, err)
 	defer func() { _ = src.Close() }()
-	if err := s.store.Install(s.t.Context(), src); err != nil {
+	if err := s.own.Install(src); err != nil {
 		return err
 	}
-	return s.store.Settle(s.t.Context())
+	return s.own.Settle()
 }
 
 func (s scene) expect(when string, want files) {
@@ -190,9 +190,9 @@ func TestInstallAndRemove(t *testing.T) {
 				}
 			}
 			s.expect("installed", test.then)
-			must(t, s.store.Remove(t.Context()), s.store.Remove(t.Context()))
+			must(t, s.own.Remove(), s.own.Remove())
 			s.expect("removed", test.host)
-			if left := tree(t, s.store.Dir); len(left) > 0 {
+			if left := tree(t, s.own.Dir); len(left) > 0 {
 				t.Errorf("left in the store: %q", left)
 			}
 		})
@@ -206,7 +206,7 @@ func TestWhatOthersDidSinceStays(t *testing.T) {
 	must(t, os.Remove(filepath.Join(s.host, "etc/gone")))
 	must(t, os.Remove(filepath.Join(s.host, "etc/x")), os.Mkdir(filepath.Join(s.host, "etc/x"), 0o755))
 	must(t, os.WriteFile(filepath.Join(s.host, "etc/app/shipped"), []byte("edited"), 0o644))
-	must(t, s.store.Remove(t.Context()))
+	must(t, s.own.Remove())
 	s.expect("removed", files{"etc/motd": "old", "etc/app/own": "theirs", "etc/app/shipped": "edited", "etc/x/": ""})
 }
 
@@ -219,34 +219,11 @@ func TestFileIsTurnedOffLater(t *testing.T) {
 		must(t, os.Remove(filepath.Join(s.host, "etc/x.conf")), os.Symlink("/dev/null", filepath.Join(s.host, "etc/x.conf")))
 		must(t, s.install(files{"etc/x.conf": "2"}))
 		s.expect("installed again", files{"etc/x.conf": "->/dev/null"})
-		must(t, s.store.Remove(t.Context()))
+		must(t, s.own.Remove())
 		s.expect("removed", files{"etc/x.conf": "->/dev/null"})
 	}
 	if info, err := os.Stat("/dev/null"); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
 		t.Fatalf("/dev/null is %v, %v", info.Mode(), err)
-	}
-}
-
-// TestTwoPackagesShipOnePath: the last of them to go brings back what was
-// there before both, in whichever order they go.
-func TestTwoPackagesShipOnePath(t *testing.T) {
-	for _, first := range []string{"one", "two"} {
-		for _, before := range []files{{}, {"etc/motd": "the host's"}} {
-			one := newScene(t, before)
-			two := one
-			two.store.Dir = filepath.Join(filepath.Dir(one.store.Dir), "two")
-			must(t, one.install(files{"etc/motd": "1", "etc/new/a": "1"}), two.install(files{"etc/motd": "2", "etc/new/b": "2"}))
-			must(t, one.install(files{"etc/motd": "1", "etc/new/a": "1"}))
-			going, staying := one, two
-			last := files{"etc/motd": "2", "etc/new/b": "2"}
-			if first == "two" {
-				going, staying, last = two, one, files{"etc/motd": "1", "etc/new/a": "1"}
-			}
-			must(t, going.store.Remove(t.Context()), staying.install(last))
-			staying.expect(first+" went", last)
-			must(t, staying.store.Remove(t.Context()))
-			staying.expect("both went", before)
-		}
 	}
 }
 
@@ -263,7 +240,7 @@ func TestReadOnlyUsr(t *testing.T) {
 	}
 	must(t, s.install(files{"etc/x": "1"}))
 	s.expect("moved", files{"usr/lib/same": "same", "etc/x": "1"})
-	must(t, s.store.Remove(t.Context()))
+	must(t, s.own.Remove())
 	s.expect("removed", files{"usr/lib/same": "same"})
 }
 
@@ -289,7 +266,7 @@ func TestFileThatIsAMountPoint(t *testing.T) {
 	if raw, err := os.ReadFile(source); err != nil || string(raw) != "22" {
 		t.Errorf("what is mounted has %q, %v", raw, err)
 	}
-	must(t, s.store.Remove(t.Context()))
+	must(t, s.own.Remove())
 	s.expect("removed", files{"etc/hosts": "old"})
 	if s.kept() != "" {
 		t.Errorf("kept %q", s.kept())
@@ -312,7 +289,7 @@ func TestMountsOverWhatThePackageShipped(t *testing.T) {
 				s.others(files{"etc/a": "1"})
 			}
 			source := s.mount("etc/a", "mounted")
-			must(t, s.store.Remove(t.Context()))
+			must(t, s.own.Remove())
 			if raw, err := os.ReadFile(source); err != nil || string(raw) != "mounted" {
 				t.Errorf("what is mounted has %q, %v", raw, err)
 			}
@@ -326,30 +303,10 @@ func TestMountsOverWhatThePackageShipped(t *testing.T) {
 	}
 }
 
-// TestBothLeaveAtOnce: neither counts as living for the other, and still the
-// host's own file is there in the end.
-func TestBothLeaveAtOnce(t *testing.T) {
-	for _, first := range []string{"one", "two"} {
-		for _, before := range []files{{}, {"etc/motd": "the host's"}} {
-			one := newScene(t, before)
-			two := one
-			two.store.Dir = filepath.Join(filepath.Dir(one.store.Dir), "two")
-			must(t, one.install(files{"etc/motd": "1"}), two.install(files{"etc/motd": "2"}))
-			one.store.Living, two.store.Living = []string{}, []string{}
-			if first == "one" {
-				must(t, one.store.Remove(t.Context()), two.store.Remove(t.Context()))
-			} else {
-				must(t, two.store.Remove(t.Context()), one.store.Remove(t.Context()))
-			}
-			one.expect(first+" went first", before)
-		}
-	}
-}
-
 func TestOriginalsAreOutOfReach(t *testing.T) {
 	s := newScene(t, files{"usr/bin/sudo": "old"})
 	must(t, s.install(files{"usr/bin/sudo": "new"}))
-	if info, err := os.Stat(filepath.Join(s.store.Dir, "originals")); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err := os.Stat(filepath.Join(s.own.Dir, "originals")); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
@@ -370,7 +327,7 @@ func TestOriginalsComeBackAsTheyWere(t *testing.T) {
 		return fmt.Sprint(info.Mode(), info.ModTime().UTC(), stat.Uid, stat.Gid, string(note[:n]))
 	}
 	before := describe()
-	must(t, s.install(files{"etc/shadow": "new"}), os.Remove(path), s.store.Remove(t.Context()))
+	must(t, s.install(files{"etc/shadow": "new"}), os.Remove(path), s.own.Remove())
 	if after := describe(); after != before {
 		t.Errorf("was %s, is %s", before, after)
 	}
@@ -382,28 +339,28 @@ func TestTrouble(t *testing.T) {
 		if err := s.install(files{"etc/a": "1"}); err == nil || !strings.Contains(err.Error(), "the host has a directory") {
 			t.Errorf("got %v", err)
 		}
-		must(t, s.store.Remove(t.Context()))
+		must(t, s.own.Remove())
 		s.expect("removed", files{"etc/a/own": "x"})
 	})
 	t.Run("a parent has become a file", func(t *testing.T) {
 		s := newScene(t, files{})
 		must(t, s.install(files{"etc/a/b": "1"}), os.RemoveAll(filepath.Join(s.host, "etc/a")))
 		files{"etc/a": "theirs"}.put(t, s.host)
-		must(t, s.store.Remove(t.Context()))
+		must(t, s.own.Remove())
 		s.expect("removed", files{"etc/a": "theirs"})
 	})
 	t.Run("a parent of a replaced file has become a file", func(t *testing.T) {
 		s := newScene(t, files{"etc/a/b": "old"})
 		must(t, s.install(files{"etc/a/b": "1"}), os.RemoveAll(filepath.Join(s.host, "etc/a")))
 		files{"etc/a": "theirs"}.put(t, s.host)
-		must(t, s.store.Remove(t.Context()))
+		must(t, s.own.Remove())
 		s.expect("removed", files{"etc/a": "theirs"})
 	})
 	t.Run("the manifest cannot be read", func(t *testing.T) {
 		s := newScene(t, files{"etc/a": "old"})
 		must(t, s.install(files{"etc/a": "1"}))
 		said := s.listen()
-		manifest, kept := filepath.Join(s.store.Dir, "root_dir.json"), filepath.Join(s.store.Dir, "kept")
+		manifest, kept := filepath.Join(s.own.Dir, "root_dir.json"), filepath.Join(s.own.Dir, "kept")
 		for _, name := range []string{"root_dir.json", "root_dir.json.2"} {
 			must(t, os.WriteFile(manifest, []byte("{"), 0o600), s.install(files{"etc/a": "1"}))
 			if raw, err := os.ReadFile(filepath.Join(kept, name)); err != nil || string(raw) != "{" {
@@ -420,8 +377,8 @@ func TestTrouble(t *testing.T) {
 	t.Run("a copy is lost", func(t *testing.T) {
 		s := newScene(t, files{"etc/a": "old"})
 		must(t, s.install(files{"etc/a": "new"}))
-		must(t, os.RemoveAll(filepath.Join(s.store.Dir, "originals")))
-		if err := s.store.Remove(t.Context()); err == nil || !strings.Contains(err.Error(), "/etc/a: its copy ") {
+		must(t, os.RemoveAll(filepath.Join(s.own.Dir, "originals")))
+		if err := s.own.Remove(); err == nil || !strings.Contains(err.Error(), "/etc/a: its copy ") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -437,9 +394,9 @@ func TestNamesThatAreNotUTF8(t *testing.T) {
 	}
 	must(t, s.install(files{"etc/\xf6": "2"}))
 	s.expect("one is left", files{"etc/\xe4": "old", "etc/\xf6": "2", "etc/\ufffd%E4": "odd"})
-	must(t, s.store.Remove(t.Context()))
+	must(t, s.own.Remove())
 	s.expect("removed", files{"etc/\xe4": "old", "etc/\xf6": "another", "etc/\ufffd%E4": "odd"})
-	if left := tree(t, s.store.Dir); len(left) > 0 {
+	if left := tree(t, s.own.Dir); len(left) > 0 {
 		t.Errorf("left in the store: %q", left)
 	}
 }

@@ -1,7 +1,6 @@
 package rootdir
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -15,90 +14,87 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 )
 
-// Store is the directory for what one package of a Skyhook leaves on a host,
-// beside those of the Skyhook's other packages.
-type Store struct {
+// Files are those that one package of a Skyhook has put on a host.
+type Files struct {
+	// Dir is for what the package leaves on the host, called after it and beside
+	// those of the Skyhook's other packages.
 	Dir string
 	// Root is the host's root directory; "/" for a process that is in it.
 	Root string
-	// Living are the names of the Skyhook's packages. Others that once were
-	// there, and left without an uninstall, do not count; nil lets all count.
+	// Living are the names of the Skyhook's packages. The files of others that
+	// once were there, and left without an uninstall, count as the host's own;
+	// nil lets all count.
 	Living []string
 	// Copies are the folders with what versions of the package ship.
 	Copies []string
 	// Warn gets a sentence about each file that was not taken back, and why.
 	Warn func(format string, args ...any)
-	// Holder is what the Skyhook's other packages read while they wait for this
-	// one. Busy gets what this one reads before it waits for them.
-	Holder string
-	Busy   func(other string)
 }
 
 // Install makes the host have the files in src, and no more of those that
 // earlier calls put there: what was replaced by them comes back. From then on
-// the package is at work, until Settle.
-func (s Store) Install(ctx context.Context, src *os.Root) error {
-	shipped, err := s.shippedBy(src)
+// the package is at work, until Settle. A path that another package of the
+// Skyhook has put on the host is refused before anything is written.
+func (f Files) Install(src *os.Root) error {
+	shipped, err := f.shippedBy(src)
 	if err != nil {
 		return err
 	}
-	return s.change(ctx, func(m *manifest, others []neighbour) error {
-		if err := s.begin(m, others); err != nil {
+	err = f.change(func(m *manifest, others []neighbour) error {
+		if err := f.refuse(shipped, others); err != nil {
+			return err
+		}
+		if err := f.begin(m); err != nil {
 			return err
 		}
 		stale := func(path string) bool { return shipped[path].kind != m.Files[path].Kind }
-		if err := s.drop(m, others, stale); err != nil {
+		if err := f.drop(m, others, stale); err != nil {
 			return err
 		}
-		if err := s.plan(shipped, m, others); err != nil {
+		if err := f.plan(shipped, m, others); err != nil {
 			return err
 		}
-		if err := s.write(m); err != nil {
-			return err
-		}
-		return hostfs.CopyTree(src, s.Root)
+		return f.write(m)
 	})
+	if err != nil {
+		return err
+	}
+	return hostfs.CopyTree(src, f.Root)
 }
 
 // Remove takes away all that Install has put on the host, and brings back what
 // was there before. What others have changed since stays.
-func (s Store) Remove(ctx context.Context) error {
-	return s.unlessEmpty(ctx, func(m *manifest, others []neighbour) error {
-		if err := s.begin(m, others); err != nil {
+func (f Files) Remove() error {
+	if !f.any() {
+		return nil
+	}
+	return f.change(func(m *manifest, others []neighbour) error {
+		if err := f.begin(m); err != nil {
 			return err
 		}
-		return s.drop(m, others, func(string) bool { return true })
+		return f.drop(m, others, func(string) bool { return true })
 	})
 }
 
-// unlessEmpty is change for a package that has put something on the host.
-func (s Store) unlessEmpty(ctx context.Context, do func(m *manifest, others []neighbour) error) error {
-	if _, err := os.Lstat(s.manifestPath()); errors.Is(err, fs.ErrNotExist) {
-		return nil // as for most packages
-	}
-	return s.change(ctx, do)
+// any reports whether the package has put something on the host; most have not.
+func (f Files) any() bool {
+	_, err := os.Lstat(f.manifestPath())
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// change keeps the neighbours from changing their manifests and files
-// meanwhile. Files as well, however long their copy takes: what is noted of
-// them, such as where a link leads and what a path replaces, has to be true
-// when they come. The wait for a neighbour ends with ctx, as a
-// [hostfs.BusyError].
-func (s Store) change(ctx context.Context, do func(m *manifest, others []neighbour) error) error {
-	lock, err := hostfs.AwaitLock(ctx, hostfs.DirLock(filepath.Dir(s.Dir)), s.Holder, func(other string) {
-		if s.Busy != nil {
-			s.Busy(other)
-		}
-	})
+// change keeps the Skyhook's other packages from changing their manifests
+// meanwhile: of two that ship one path, one has to see the other's.
+func (f Files) change(do func(m *manifest, others []neighbour) error) error {
+	unlock, err := hostfs.Lock(filepath.Dir(f.Dir))
 	if err != nil {
 		return err
 	}
-	defer lock.Release()
-	m, err := s.read()
+	defer unlock()
+	others, err := f.neighbours()
 	if err != nil {
 		return err
 	}
-	others, err := s.neighbours()
+	m, err := f.read()
 	if err != nil {
 		return err
 	}
@@ -112,7 +108,7 @@ type shipment struct {
 }
 
 // shippedBy lists what is in src, by path on the host.
-func (s Store) shippedBy(src *os.Root) (map[string]shipment, error) {
+func (f Files) shippedBy(src *os.Root) (map[string]shipment, error) {
 	shipped := map[string]shipment{}
 	return shipped, hostfs.Walk(src, func(name string, d fs.DirEntry) (err error) {
 		what := shipment{kind: file}
@@ -128,18 +124,19 @@ func (s Store) shippedBy(src *os.Root) (map[string]shipment, error) {
 		case d.Type().IsRegular():
 			what.sum, err = sumOfFile(src.Open(name))
 		}
-		shipped[filepath.Join(s.Root, name)] = what
+		shipped[filepath.Join(f.Root, name)] = what
 		return err
 	})
 }
 
 // plan adds to the manifest what will come to the host, after it has kept what
 // is there now.
-func (s Store) plan(shipped map[string]shipment, m *manifest, others []neighbour) error {
+func (f Files) plan(shipped map[string]shipment, m *manifest, others []neighbour) error {
 	for path, what := range shipped {
 		e, known := m.Files[path]
 		if what.kind == directory {
-			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !known {
+			// One that is there may be another package's; the last one removes it.
+			if _, err := os.Lstat(path); !known && (errors.Is(err, fs.ErrNotExist) || madeByAny(others, path)) {
 				m.Files[path] = entry{Kind: directory}
 			}
 			continue
@@ -150,23 +147,24 @@ func (s Store) plan(shipped map[string]shipment, m *manifest, others []neighbour
 		var err error
 		switch {
 		case known && e.Theirs:
-			e, err = s.renew(path, e, m)
-		case !known && ships(others, path):
-			e = entry{Kind: what.kind, Shared: true}
+			e, err = f.renew(path, e, m)
 		case !known:
-			e, err = s.keep(path, what.kind, m)
+			e, err = f.keep(path, what.kind, m)
 		}
 		if err != nil {
 			return err
 		}
-		e.Sums = union(e.Sums, []string{what.sum})
+		if !slices.Contains(e.Sums, what.sum) {
+			e.Sums = append(slices.Clone(e.Sums), what.sum)
+			slices.Sort(e.Sums)
+		}
 		m.Files[path] = e
 	}
 	return nil
 }
 
 // keep makes a copy of the file at path, if there is one.
-func (s Store) keep(path string, what kind, m *manifest) (entry, error) {
+func (f Files) keep(path string, what kind, m *manifest) (entry, error) {
 	e := entry{Kind: what}
 	where := path
 	if what == file {
@@ -190,19 +188,19 @@ func (s Store) keep(path string, what kind, m *manifest) (entry, error) {
 		// Another path leads to the same file, which is ours already.
 		return e, nil
 	}
-	return e, s.clone(where, e.Original)
+	return e, f.clone(where, e.Original)
 }
 
 // clone puts a copy below the store's directory, where only root can reach it:
 // it may be a program that people must not be able to run any more.
-func (s Store) clone(from, original string) error {
-	if err := hostfs.MkdirAll(filepath.Join(s.Dir, originals)); err != nil {
+func (f Files) clone(from, original string) error {
+	if err := hostfs.MkdirAll(filepath.Join(f.Dir, originals)); err != nil {
 		return err
 	}
-	if err := os.Chmod(filepath.Join(s.Dir, originals), 0o700); err != nil {
+	if err := os.Chmod(filepath.Join(f.Dir, originals), 0o700); err != nil {
 		return err
 	}
-	return hostfs.Clone(from, filepath.Join(s.Dir, original))
+	return hostfs.Clone(from, filepath.Join(f.Dir, original))
 }
 
 func (m *manifest) names(original string) bool {
@@ -216,37 +214,34 @@ func (m *manifest) names(original string) bool {
 
 // drop undoes the entries that match, the longest paths first so that
 // directories are empty when their turn comes.
-func (s Store) drop(m *manifest, others []neighbour, matches func(path string) bool) error {
+func (f Files) drop(m *manifest, others []neighbour, matches func(path string) bool) error {
 	before := len(m.Files)
 	for _, path := range slices.Backward(slices.Sorted(maps.Keys(m.Files))) {
 		if !matches(path) {
 			continue
 		}
-		var err error
-		if next := heir(others, path); next != nil {
-			err = next.inherit(s, path, m.Files[path])
-		} else if e := m.Files[path]; e.Shared && !ships(others, path) {
-			// The other package has put back what was there before both.
-		} else {
-			err = s.undo(path, e)
+		e := m.Files[path]
+		if e.Kind == directory && madeByAny(others, path) {
+			delete(m.Files, path)
+			continue
 		}
-		if err != nil {
+		if err := f.undo(path, e); err != nil {
 			// What is undone must not be undone again: it may be others' by then.
-			return errors.Join(err, s.write(m))
+			return errors.Join(err, f.write(m))
 		}
 		delete(m.Files, path)
 	}
 	if len(m.Files) < before {
-		if err := s.write(m); err != nil {
+		if err := f.write(m); err != nil {
 			return err
 		}
 	}
-	return s.sweep(m)
+	return f.sweep(m)
 }
 
 // sweep removes the copies that the manifest does not name, or not any more.
-func (s Store) sweep(m *manifest) error {
-	dir := filepath.Join(s.Dir, originals)
+func (f Files) sweep(m *manifest) error {
+	dir := filepath.Join(f.Dir, originals)
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -256,7 +251,7 @@ func (s Store) sweep(m *manifest) error {
 	}
 	for _, entry := range entries {
 		if original := filepath.Join(originals, entry.Name()); !m.names(original) {
-			if err := hostfs.Remove(filepath.Join(s.Dir, original)); err != nil {
+			if err := hostfs.Remove(filepath.Join(f.Dir, original)); err != nil {
 				return err
 			}
 		}

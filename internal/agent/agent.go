@@ -17,8 +17,8 @@ import (
 
 // agent is one run on a host.
 type agent struct {
-	Process
-	invocation
+	Program
+	commandLine
 	settings
 	env environ
 	now func() time.Time
@@ -58,7 +58,7 @@ func (a *agent) run(ctx context.Context) error {
 }
 
 func (a *agent) validateCall() error {
-	if err := a.invocation.validate(); err != nil {
+	if err := a.commandLine.validate(); err != nil {
 		return err
 	}
 	for name, dir := range map[string]string{"SKYHOOK_ROOT_DIR": a.RootDir, "SKYHOOK_LOG_DIR": a.LogDir} {

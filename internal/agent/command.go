@@ -32,11 +32,11 @@ Usage:
   skyhook-agent help                           print this text
 
 ROOT is the host's root directory as mounted here, and may be left out (/root).
-COPY_DIR is the absolute path of the package's folder on the host.
+COPY_DIR is the absolute path of the package's directory on the host.
 `
 
-// invocation is a parsed command line that works on a host.
-type invocation struct {
+// commandLine is a parsed command line that works on a host.
+type commandLine struct {
 	Mode      string
 	RootMount string
 	// CopyDir is the package's folder, as the host sees it.
@@ -47,27 +47,27 @@ type invocation struct {
 
 var errUsage = errors.New("wrong number of arguments")
 
-// parseInvocation reads the positional forms, also those without a root mount
+// parseCommandLine reads the positional forms, also those without a root mount
 // that older operators send.
-func parseInvocation(args []string) (invocation, error) {
+func parseCommandLine(args []string) (commandLine, error) {
 	switch {
 	case len(args) > 0 && strings.HasPrefix(args[0], "-"):
-		return invocation{}, errors.New("unknown option " + args[0])
+		return commandLine{}, errors.New("unknown option " + args[0])
 	case len(args) == 2:
-		return invocation{Mode: args[0], RootMount: defaultRootMount, CopyDir: args[1]}, nil
+		return commandLine{Mode: args[0], RootMount: defaultRootMount, CopyDir: args[1]}, nil
 	case len(args) == 3 && args[0] == modeInterrupt:
-		return invocation{Mode: args[0], RootMount: defaultRootMount, CopyDir: args[1], Data: args[2]}, nil
+		return commandLine{Mode: args[0], RootMount: defaultRootMount, CopyDir: args[1], Data: args[2]}, nil
 	case len(args) == 3:
-		return invocation{Mode: args[0], RootMount: args[1], CopyDir: args[2]}, nil
+		return commandLine{Mode: args[0], RootMount: args[1], CopyDir: args[2]}, nil
 	case len(args) == 4:
-		return invocation{Mode: args[0], RootMount: args[1], CopyDir: args[2], Data: args[3]}, nil
+		return commandLine{Mode: args[0], RootMount: args[1], CopyDir: args[2], Data: args[3]}, nil
 	}
-	return invocation{}, errUsage
+	return commandLine{}, errUsage
 }
 
-func (i invocation) validate() error {
+func (i commandLine) validate() error {
 	if !filepath.IsAbs(i.CopyDir) {
-		return errors.New("the package's folder must be an absolute path on the host, not " + i.CopyDir)
+		return errors.New("COPY_DIR must be an absolute path on the host, not " + i.CopyDir)
 	}
 	return nil
 }

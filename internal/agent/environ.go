@@ -53,7 +53,8 @@ func (s *stage) arguments(step packagefile.Step) (arguments, secrets []string, e
 		}
 		value, name, given := s.env.resolve(reference)
 		if !given {
-			missing = append(missing, fmt.Errorf("%s: Expected environment variable did not exist: %s; add it to env of the package in the Skyhook", step.Path, name))
+			missing = append(missing, fmt.Errorf("%s: Expected environment variable did not exist: %s; add it to "+
+				"env of the package in the Skyhook", step.Path, name))
 			continue
 		}
 		arguments = append(arguments, value)

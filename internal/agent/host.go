@@ -41,7 +41,8 @@ func (a *agent) openContainer() (container, error) {
 	if a.CopyResolv {
 		content, err := os.ReadFile(resolvConf)
 		if err != nil {
-			return c, fmt.Errorf("copy %s to the host: %w; set COPY_RESOLV=false if that is not wanted", resolvConf, err)
+			return c, fmt.Errorf("copy %s to the host: %w; set COPY_RESOLV=false to leave the host's own as it is",
+				resolvConf, err)
 		}
 		c.resolv = content
 	}
@@ -76,10 +77,11 @@ func (c container) close() {
 // link of the host can lead into the container, and steps need no helper.
 func enterHost(rootMount string) error {
 	if err := syscall.Chroot(rootMount); err != nil {
-		return fmt.Errorf("enter the host's root at %s: %w; the container must be privileged and mount the host there", rootMount, err)
+		return fmt.Errorf("enter the host's root directory at %s: %w; the container must be privileged and have the "+
+			"host's root mounted there", rootMount, err)
 	}
 	if err := os.Chdir("/"); err != nil {
-		return fmt.Errorf("enter the host's root at %s: %w", rootMount, err)
+		return fmt.Errorf("enter the host's root directory at %s: %w", rootMount, err)
 	}
 	return nil
 }
@@ -110,13 +112,14 @@ func (a *agent) prepareHost(c container) error {
 // copies one to its place gives the copy the same. What the package ships stays
 // as it is: units may run it as other users.
 func (a *agent) closeConfigMaps() error {
-	for _, dir := range append(a.inCopies(a.packageName(), packagefile.ConfigMapDir), filepath.Join(a.CopyDir, packagefile.ConfigMapDir)) {
+	earlier := a.inCopies(a.packageName(), packagefile.ConfigMapDir)
+	for _, dir := range append(earlier, filepath.Join(a.CopyDir, packagefile.ConfigMapDir)) {
 		info, err := os.Lstat(dir)
 		if err != nil || !info.IsDir() || info.Mode().Perm() == 0o700 {
 			continue
 		}
 		if err := os.Chmod(dir, 0o700); err != nil {
-			return fmt.Errorf("keep others from the package's configMap: %w", err)
+			return fmt.Errorf("close the package's configMap to other users: %w", err)
 		}
 	}
 	return nil
@@ -133,7 +136,8 @@ func (a *agent) inCopies(pkg, folder string) []string {
 // the host all at once, so that a crash leaves no half of it behind.
 func (a *agent) bootstrap(c container) error {
 	if c.data == nil {
-		return fmt.Errorf("%w: its folder %s does not exist on the host, and the container has no %s to copy it from", errNoPackage, a.CopyDir, a.DataDir)
+		return fmt.Errorf("%w: the directory %s does not exist on the host, and the container has no %s to copy it "+
+			"from", errNoPackage, a.CopyDir, a.DataDir)
 	}
 	parent := filepath.Dir(a.CopyDir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -230,7 +234,8 @@ func (a *agent) requireConfigFiles(pkg *packagefile.Package) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the package's configMap lacks %s; add the keys to the package in the Skyhook", strings.Join(missing, ", "))
+	return fmt.Errorf("the package's configMap lacks %s; add the keys to the package in the Skyhook",
+		strings.Join(missing, ", "))
 }
 
 // rootHome is the home of the host's root user.

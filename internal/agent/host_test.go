@@ -165,7 +165,7 @@ func TestCopyResolv(t *testing.T) {
 func TestHostRootThatCannotBeEntered(t *testing.T) {
 	h := newHost(t)
 	r := h.runArgs("apply", filepath.Join(h.root, "none"), copyDir)
-	if r.code != 1 || !strings.Contains(r.message, "enter the host's root at") {
+	if r.code != 1 || !strings.Contains(r.message, "enter the host's root directory at") {
 		t.Errorf("exit %d, message %q", r.code, r.message)
 	}
 }

@@ -46,7 +46,8 @@ func (a *agent) runInterrupt(ctx context.Context) error {
 	}
 	name, version, ok := a.identity()
 	if !ok || strings.ContainsAny(a.ResourceID, "/\x00") {
-		return fmt.Errorf("SKYHOOK_RESOURCE_ID is %q, but an interrupt needs <skyhook>-<uid>-<generation>_<package>_<version>", a.ResourceID)
+		return fmt.Errorf("SKYHOOK_RESOURCE_ID is %q, but an interrupt needs the form "+
+			"<skyhook>-<uid>-<generation>_<package>_<version>", a.ResourceID)
 	}
 	own, err := a.openContainer()
 	if err != nil {
@@ -115,7 +116,8 @@ func (i *interrupts) runAll(ctx context.Context) error {
 			c.BootID = i.bootID
 		}
 		if i.overtaken() {
-			i.say("Skipping interrupt %s (%s): it was to end boot %s, and the host runs boot %s; it is done", c.Name, c.Line, i.EndsBoot, i.bootID)
+			i.say("Skipping interrupt %s (%s): it was to end boot %s, and the host runs boot %s: it is done",
+				c.Name, c.Line, i.EndsBoot, i.bootID)
 			continue
 		}
 		if i.kept.Done(c) {
@@ -136,8 +138,9 @@ func (i *interrupts) runAll(ctx context.Context) error {
 	return nil
 }
 
-// overtaken reports whether the boot that a reboot was to end is over. Flags alone do not tell it: they are gone on a host
-// whose root does not outlive a boot, and on another host that took the node's name.
+// overtaken reports whether the boot that a reboot was to end is over. Flags
+// alone do not tell it: they are gone on a host whose root does not outlive a
+// boot, and on another host that took the node's name.
 func (i *interrupts) overtaken() bool {
 	return i.request.Type == interrupt.Reboot && i.EndsBoot != "" && i.bootID != "" && i.EndsBoot != i.bootID
 }
@@ -148,8 +151,10 @@ func (i *interrupts) runOne(ctx context.Context, c state.Command, argv []string)
 	}
 	lost := i.kept.Lost(c)
 	if lost >= maxLost {
-		return fmt.Errorf("interrupt %s has been begun %d times, and each time the agent vanished before its end; it is not begun again. "+
-			"Find out what kills the agent; then run the interrupt anew, or remove %s on the host", c.Line, lost, i.kept.StartedFile(c))
+		return fmt.Errorf("interrupt %s was started %d times, and each time the agent was gone before it ended; it "+
+			"is not started again. "+
+			"Find out what kills the agent; then run the interrupt anew, or remove %s on the host",
+			c.Line, lost, i.kept.StartedFile(c))
 	}
 	if err := i.kept.Begin(c, i.now()); err != nil {
 		return err
@@ -191,7 +196,8 @@ func (i *interrupts) awaitReboot(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("the host is rebooting: %w", errStopped)
 	case <-timer.C:
-		return fmt.Errorf("the host was told to reboot, but still runs after %v; systemctl list-jobs on the host tells what it waits for", i.RebootPatience)
+		return fmt.Errorf("the host was told to reboot, but still runs after %v; systemctl list-jobs on the host "+
+			"tells what it waits for", i.RebootPatience)
 	}
 }
 
@@ -217,11 +223,13 @@ func (i *interrupts) execute(ctx context.Context, c state.Command, argv []string
 	case err != nil:
 		return fmt.Errorf("interrupt %s could not be started: %w", c.Line, err)
 	case result.Stopped && ctx.Err() == nil && len(result.Left) == 0:
-		sentence = fmt.Sprintf("interrupt %s did not end within %v, and %s when told to stop", c.Line, i.InterruptLimit, result)
+		sentence = fmt.Sprintf("interrupt %s did not end within %v, and %s when told to stop",
+			c.Line, i.InterruptLimit, result)
 	case result.Code == 0 && result.Signal == 0:
 		return nil
 	case ctx.Err() != nil:
-		return &stepError{sentence: sentence + " after the agent was told to stop", code: result.Code, output: out.tail.String(), cause: errStopped}
+		return &stepError{sentence: sentence + " after the agent was told to stop",
+			code: result.Code, output: out.tail.String(), cause: errStopped}
 	}
 	return &stepError{sentence: sentence, code: result.Code, output: out.tail.String()}
 }

@@ -146,7 +146,7 @@ func TestInterruptIsNotLostInACrash(t *testing.T) {
 		}
 	}
 	r := h.interrupt(restartTwo)
-	if r.code != 1 || !strings.Contains(r.message, "interrupt systemctl restart a has been begun 3 times, and each time the agent vanished before its end") {
+	if r.code != 1 || !strings.Contains(r.message, "interrupt systemctl restart a was started 3 times, and each time the agent was gone before it ended") {
 		t.Errorf("exit %d\n%s", r.code, r.stderr)
 	}
 	h.expectLines("/ran", "systemctl daemon-reload", "systemctl restart a", "systemctl restart a", "systemctl restart a")

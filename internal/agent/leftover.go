@@ -50,7 +50,7 @@ func (a *agent) noteRunning(dir, title string) func(pid int) {
 			err = os.WriteFile(filepath.Join(dir, runningFile), raw, 0o644)
 		}
 		if err != nil {
-			a.warn("%s runs without a note of its process: %v", title, err)
+			a.warn("the process of %s could not be noted on the host: %v", title, err)
 		}
 	}
 }
@@ -86,10 +86,11 @@ func (a *agent) awaitEarlier(ctx context.Context, dir string) error {
 			return nil
 		}
 		if !told {
-			a.say("%s of an earlier run is still there (%s); waiting for its end", earlier.Title, where(left[0]))
+			a.say("%s of an earlier run is still there (%s); waiting until it ends", earlier.Title, where(left[0]))
 		}
 		stillThere := fmt.Sprintf("%s of an earlier run could not be killed and is still there (%s); "+
-			"nothing of the package runs beside it. Look at the device or file system that it waits for, or reboot the host", earlier.Title, where(left[0]))
+			"nothing of the package runs beside it. Find the device or file system that it waits for, or reboot the "+
+			"host", earlier.Title, where(left[0]))
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%s: %w", stillThere, errStopped)

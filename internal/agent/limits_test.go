@@ -46,7 +46,7 @@ func TestCheckThatNeedsTimeToSettle(t *testing.T) {
 	h.env["SKYHOOK_AGENT_CHECK_SECONDS"] = "30"
 	r := h.succeed("apply-check")
 	h.expectLines("/ran", "x", "x", "x")
-	if !strings.Contains(r.stdout, "check c.sh is tried again, until it succeeds or 30s are over") {
+	if !strings.Contains(r.stdout, "check c.sh failed; it is retried until it succeeds, or 30s have passed") {
 		t.Errorf("stdout\n%s", r.stdout)
 	}
 	if logs := h.find(logsDir + "/shell/1.1.0/c.sh-*.log"); len(logs) != 2 {

@@ -15,11 +15,12 @@ import (
 func (a *agent) lock(ctx context.Context, name string) error {
 	says := fmt.Sprintf("%s, process %d", a.Mode, os.Getpid())
 	held, err := hostfs.AwaitLock(ctx, a.state().LockFile(name), says, func(other string) {
-		a.say("another agent (%s) is at work on package %s on this host; waiting for its end", other, name)
+		a.say("another agent (%s) works on package %s on this host; waiting until it ends", other, name)
 	})
 	var busy *hostfs.BusyError
 	if errors.As(err, &busy) {
-		return fmt.Errorf("%s was not begun: another agent (%s) is at work on package %s on this host: %w", a.Mode, busy.Holder, name, errStopped)
+		return fmt.Errorf("%s was not started: another agent (%s) works on package %s on this host: %w",
+			a.Mode, busy.Holder, name, errStopped)
 	}
 	if err != nil {
 		return fmt.Errorf("lock package %s: %w", name, err)

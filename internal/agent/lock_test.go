@@ -24,7 +24,7 @@ func TestTwoAgentsOfOnePackage(t *testing.T) {
 	} {
 		second := h.command(args...)
 		h.stopsInLine(second, "another agent (apply, process ")
-		if code := second.ProcessState.ExitCode(); code != 143 || !strings.Contains(h.message(), args[0]+" was not begun: another agent (apply, process ") {
+		if code := second.ProcessState.ExitCode(); code != 143 || !strings.Contains(h.message(), args[0]+" was not started: another agent (apply, process ") {
 			t.Errorf("%s: exit %d, message %q", name, code, h.message())
 		}
 	}

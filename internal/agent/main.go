@@ -22,8 +22,8 @@ const (
 	exitStopped = 128 + 15
 )
 
-// Process is what the agent gets from the operating system.
-type Process struct {
+// Program is what the agent was started with.
+type Program struct {
 	// Args are the arguments without the program's name.
 	Args    []string
 	Environ []string
@@ -36,11 +36,11 @@ type Process struct {
 // Main runs the agent and returns its exit code. It moves the whole process
 // into the host's root directory, so it can be called once. When ctx is done,
 // a running step is stopped and the agent fails.
-func Main(ctx context.Context, p Process) int {
+func Main(ctx context.Context, p Program) int {
 	if code, done := p.answer(ctx); done {
 		return code
 	}
-	call, err := parseInvocation(p.Args)
+	call, err := parseCommandLine(p.Args)
 	if err != nil {
 		p.complain(err)
 		p.printUsage(p.Stderr)
@@ -53,7 +53,7 @@ func Main(ctx context.Context, p Process) int {
 	defer message.close()
 	p, flush := p.relayed()
 	defer flush(ctx)
-	a := &agent{Process: p, invocation: call, settings: set, env: env, now: time.Now}
+	a := &agent{Program: p, commandLine: call, settings: set, env: env, now: time.Now}
 	a.secrets = steplog.NewSecrets(a.secretValues())
 	err = a.runToTheEnd(ctx)
 	if err == nil {
@@ -70,7 +70,7 @@ func Main(ctx context.Context, p Process) int {
 }
 
 // answer handles the modes that touch no host.
-func (p Process) answer(ctx context.Context) (code int, done bool) {
+func (p Program) answer(ctx context.Context) (code int, done bool) {
 	if len(p.Args) == 0 {
 		return 0, false
 	}
@@ -93,22 +93,22 @@ func (p Process) answer(ctx context.Context) (code int, done bool) {
 	return 0, false
 }
 
-func (p Process) printUsage(w io.Writer) {
+func (p Program) printUsage(w io.Writer) {
 	_, _ = fmt.Fprintf(w, usage, strings.Join(stageNames(), ", "))
 }
 
-func (p Process) complain(err error) {
+func (p Program) complain(err error) {
 	_, _ = fmt.Fprintf(p.Stderr, "ERROR: %s\n", printableLines(err.Error()))
 }
 
-func (p Process) warn(format string, args ...any) {
+func (p Program) warn(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Stderr, "WARNING: %s\n", printableLines(fmt.Sprintf(format, args...)))
 }
 
 // oneLine is for errors that may be several.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-func (p Process) say(format string, args ...any) {
+func (p Program) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Stdout, "%s\n", printableLines(fmt.Sprintf(format, args...)))
 }
 

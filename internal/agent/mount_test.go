@@ -51,7 +51,7 @@ func TestMountsBelowOldCopiesStay(t *testing.T) {
 			mount(h, folder("1")+"/chroot/dev")
 			for _, mode := range []string{"config-check", "uninstall-check"} {
 				point := folder("1") + "/chroot/dev"
-				if text := run(mode, "4"); !strings.Contains(text, "WARNING: old copies of the package stay") || !strings.Contains(text, point) {
+				if text := run(mode, "4"); !strings.Contains(text, "WARNING: old copies of the package could not be removed") || !strings.Contains(text, point) {
 					t.Errorf("%s: it says %q", mode, text)
 				}
 				if !h.has(point+"/data") || !h.has(folder("1"), "config.json") || h.has(folder("2")) {

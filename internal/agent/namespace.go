@@ -31,7 +31,8 @@ func (a *agent) openNamespace() (*os.File, error) {
 		return nil, fmt.Errorf("find the host's mount namespace: %w", err)
 	}
 	if !os.SameFile(root, here) {
-		return nil, fmt.Errorf("%s=%s needs a pod with hostPID: process 1 has another root directory than the host", namespacesVariable, a.Namespaces)
+		return nil, fmt.Errorf("%s=%s needs a pod with hostPID: process 1 has another root directory than the host",
+			namespacesVariable, a.Namespaces)
 	}
 	file, err := os.Open(initNamespace)
 	if err != nil {

@@ -44,7 +44,9 @@ func (a *agent) openOutput(dir, name string, secrets []string) *output {
 
 // masked carries one stream to the tail and to the logs, each without what it
 // must not show.
-func (o *output) masked(inTail steplog.Secrets, tail io.WriteCloser, inLogs steplog.Secrets, logs io.WriteCloser) io.Writer {
+func (o *output) masked(
+	inTail steplog.Secrets, tail io.WriteCloser, inLogs steplog.Secrets, logs io.WriteCloser,
+) io.Writer {
 	toTail, toLogs := inTail.Masking(tail), inLogs.Masking(logs)
 	// In this order: what was held back comes before the end of a line.
 	o.closers = append(o.closers, toTail, tail, toLogs, logs)

@@ -125,7 +125,7 @@ func TestSigtermEndsTheAgentWhateverBlocks(t *testing.T) {
 	h.must(cmd.Process.Signal(syscall.SIGTERM))
 	_, _ = io.Copy(io.Discard, out)
 	h.endsWithin(60*time.Second, cmd)
-	if code := cmd.ProcessState.ExitCode(); code != 143 || !strings.Contains(h.message(), "did not come to an end") {
+	if code := cmd.ProcessState.ExitCode(); code != 143 || !strings.Contains(h.message(), "did not end within") {
 		t.Errorf("exit %d, message %q", code, h.message())
 	}
 }

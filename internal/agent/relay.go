@@ -31,7 +31,7 @@ const (
 // relayed puts a buffer before both outputs of the container: who reads them,
 // or does not, has no influence on the work. The function returned waits for
 // the reader, within limits.
-func (p Process) relayed() (relayed Process, flush func(context.Context)) {
+func (p Program) relayed() (relayed Program, flush func(context.Context)) {
 	stdout := steplog.NewRelay(p.Stdout, relayBuffer, stallPatience)
 	stderr := steplog.NewRelay(p.Stderr, relayBuffer, stallPatience)
 	p.Stdout, p.Stderr = stdout, stderr
@@ -68,6 +68,7 @@ func (a *agent) runToTheEnd(ctx context.Context) error {
 	case err := <-ended:
 		return err
 	case <-time.After(limit):
-		return fmt.Errorf("%s did not come to an end within %v, something blocks on this host; ps -eo pid,stat,args shows processes in state D there: %w", a.Mode, limit, errStopped)
+		return fmt.Errorf("%s did not end within %v after it was told to stop: something blocks on this host; ps "+
+			"-eo pid,stat,args shows processes in state D there: %w", a.Mode, limit, errStopped)
 	}
 }

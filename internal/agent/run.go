@@ -46,7 +46,7 @@ Example:
 `
 
 // tryPackage is the run command.
-func (p Process) tryPackage(ctx context.Context, args []string) int {
+func (p Program) tryPackage(ctx context.Context, args []string) int {
 	trial, err := p.parseTrial(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -75,7 +75,7 @@ type trialCommand struct {
 	base string
 }
 
-func (p Process) try(ctx context.Context, trial trialCommand) int {
+func (p Program) try(ctx context.Context, trial trialCommand) int {
 	output := p.Stdout
 	if trial.format == "json" {
 		output = p.Stderr
@@ -100,7 +100,7 @@ func (p Process) try(ctx context.Context, trial trialCommand) int {
 }
 
 // parseTrial reads the command line and the files that it names.
-func (p Process) parseTrial(args []string) (trialCommand, error) {
+func (p Program) parseTrial(args []string) (trialCommand, error) {
 	trial := trialCommand{Trial: tryout.Trial{Version: p.Version, ConfigMap: map[string][]byte{}}}
 	set := flag.NewFlagSet(modeRun, flag.ContinueOnError)
 	set.SetOutput(io.Discard)

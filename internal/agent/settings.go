@@ -107,11 +107,13 @@ func (s *settings) bytes(env environ, name string, fallback, least, most int64) 
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if (err != nil && !errors.Is(err, strconv.ErrRange)) || n <= 0 {
-		s.badVariables = append(s.badVariables, fmt.Sprintf("%s=%q is not a number of bytes, using %d", name, text, fallback))
+		s.badVariables = append(s.badVariables, fmt.Sprintf("%s=%q is not a number of bytes, using %d",
+			name, text, fallback))
 		return fallback
 	}
 	if within := min(max(n, least), most); within != n {
-		s.badVariables = append(s.badVariables, fmt.Sprintf("%s=%s is not between %d and %d bytes, using %d", name, text, least, most, within))
+		s.badVariables = append(s.badVariables, fmt.Sprintf("%s=%s is not between %d and %d bytes, using %d",
+			name, text, least, most, within))
 		return within
 	}
 	return n
@@ -124,7 +126,8 @@ func (s *settings) seconds(env environ, name string, fallback time.Duration) tim
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(n >= 0 && n <= math.MaxInt32) {
-		s.badVariables = append(s.badVariables, fmt.Sprintf("%s=%q is not a number of seconds, using %v", name, text, fallback))
+		s.badVariables = append(s.badVariables, fmt.Sprintf("%s=%q is not a number of seconds, using %v",
+			name, text, fallback))
 		return fallback
 	}
 	return time.Duration(n * float64(time.Second))

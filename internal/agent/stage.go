@@ -53,7 +53,7 @@ func (a *agent) runStage(ctx context.Context, mode packagefile.Mode) error {
 		return err
 	}
 	if s.mode.IsUninstall() && s.state().IsUninstalled(pkg) {
-		s.say("package %s has been uninstalled from this copy already, no step is run", s.pkg.Name)
+		s.say("package %s has been uninstalled from this copy already; no step is run", s.pkg.Name)
 	} else if err := s.runSteps(ctx); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s *stage) prepare() error {
 		return err
 	}
 	if len(s.steps()) == 0 {
-		s.warn("package %s has no steps for %s, nothing to do", s.pkg.Name, s.mode)
+		s.warn("package %s has no steps for %s; nothing to do", s.pkg.Name, s.mode)
 	}
 	return nil
 }
@@ -132,12 +132,12 @@ func (s *stage) runSteps(ctx context.Context) error {
 	}
 	files := s.hostFiles(s.pkg)
 	if err := files.Begin(); err != nil {
-		return fmt.Errorf("look at the package's files on the host: %w", err)
+		return fmt.Errorf("find out who has changed the package's files on the host: %w", err)
 	}
 	// Also if a step fails: what it has changed is the package's doing.
 	defer func() {
 		if err := files.Settle(); err != nil {
-			s.warn("changes of the package's files on the host are not noted: %v", err)
+			s.warn("what the step has made of the package's files on the host could not be noted: %v", err)
 		}
 	}()
 	for _, step := range s.steps() {
@@ -155,7 +155,8 @@ func (s *stage) runUnlessDone(ctx context.Context, step packagefile.Step) error 
 	kept, always := s.state(), step.AlwaysRun || s.AlwaysRun
 	if s.skips(step) {
 		if err := kept.Reserve(s.pkg, step, always, s.now()); err != nil {
-			return fmt.Errorf("step %s was not run: there is no room to note that it is done, and it must not run twice: %w; "+
+			return fmt.Errorf("step %s was not run: there is no room to note that it is done, and it must not run "+
+				"twice: %w; "+
 				"if the disk is full, free space in %s", title(step), err, s.RootDir)
 		}
 	}
@@ -182,7 +183,7 @@ func (s *stage) skip(step packagefile.Step) bool {
 	case s.mode != packagefile.Apply && s.mode != packagefile.PostInterrupt:
 		s.say("step %s has run before, and runs again: steps of %s always do", step.Path, s.mode)
 	case step.AlwaysRun:
-		s.say("step %s has run before, and runs again: it takes care of that itself", step.Path)
+		s.say("step %s has run before, and runs again: idempotence is true in config.json", step.Path)
 	default:
 		s.say("Skipping step %s: it has run before, see flag %s", step.Path, s.state().Flag(s.pkg, step))
 		return true
@@ -227,14 +228,15 @@ func (s *stage) runCheck(ctx context.Context, step packagefile.Step) error {
 	for {
 		err := s.runStep(ctx, step)
 		var failed *stepError
-		if !errors.As(err, &failed) || errors.Is(err, errStopped) || errors.Is(err, errUnkillable) || !s.now().Add(checkPause).Before(giveUp) {
+		over := errors.Is(err, errStopped) || errors.Is(err, errUnkillable) || !s.now().Add(checkPause).Before(giveUp)
+		if over || !errors.As(err, &failed) {
 			return err
 		}
 		// Else the tries would push out the logs of all other runs.
 		if err := failed.logs.Remove(); err != nil {
 			s.warn("%v", err)
 		}
-		s.say("check %s is tried again, until it succeeds or %v are over", step.Path, s.CheckPatience)
+		s.say("check %s failed; it is retried until it succeeds, or %v have passed", step.Path, s.CheckPatience)
 		select {
 		case <-ctx.Done():
 		case <-time.After(checkPause):
@@ -267,6 +269,6 @@ func (s *stage) tidy() {
 		err = s.state().RemoveOldCopies(s.pkg)
 	}
 	if err != nil {
-		s.warn("old copies of the package stay: %s", oneLine(err))
+		s.warn("old copies of the package could not be removed: %s", oneLine(err))
 	}
 }

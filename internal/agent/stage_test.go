@@ -68,9 +68,9 @@ func TestRealExitCodesDecide(t *testing.T) {
 func TestStepKilledBySignalFails(t *testing.T) {
 	h := newHost(t)
 	h.define("apply", h.script("a.sh", "kill -KILL $$").with("returncodes", []any{0, 137, 9, -9}))
-	h.fail("apply", "step a.sh was killed by SIGKILL", "; the kernel does so where memory runs out: see dmesg on the host")
+	h.fail("apply", "step a.sh was killed by SIGKILL", "; the kernel does this when memory runs out: see dmesg on the host")
 	h.define("apply", h.script("a.sh", "bash -c 'kill -KILL $$'; exit $?"))
-	h.fail("apply", "step a.sh exited 137; the kernel does so where memory runs out: see dmesg on the host")
+	h.fail("apply", "step a.sh exited 137; the kernel does this when memory runs out: see dmesg on the host")
 }
 
 func TestStepThatCannotStartFails(t *testing.T) {
@@ -94,14 +94,14 @@ func TestSkipRules(t *testing.T) {
 		runs      string
 		says      string
 	}{
-		"skip_steps_that_have_flags":                       {"apply", false, "", "1", "Skipping step a.sh"},
-		"post_interrupt_is_skipped_too":                    {"post-interrupt", false, "", "1", "Skipping step a.sh"},
-		"steps_that_have_flags_arent_skipped_when_run_set": {"apply", false, "true", "2", "OVERLAY_ALWAYS_RUN_STEP"},
-		"overlay_false":                                    {"apply", false, "false", "1", "Skipping step a.sh"},
-		"self_managed_idempotency_runs_when_flag_exists":   {"apply", true, "", "2", "takes care of that itself"},
-		"config_always_runs":                               {"config", false, "", "2", "steps of config always do"},
-		"uninstall_always_runs":                            {"uninstall", false, "", "2", "steps of uninstall always do"},
-		"upgrade_always_runs":                              {"upgrade", false, "", "2", "steps of upgrade always do"},
+		"a step that has a flag":        {"apply", false, "", "1", "Skipping step a.sh"},
+		"after an interrupt":            {"post-interrupt", false, "", "1", "Skipping step a.sh"},
+		"all steps are to run":          {"apply", false, "true", "2", "OVERLAY_ALWAYS_RUN_STEP"},
+		"overlay_false":                 {"apply", false, "false", "1", "Skipping step a.sh"},
+		"the step is idempotent itself": {"apply", true, "", "2", "idempotence is true"},
+		"config_always_runs":            {"config", false, "", "2", "steps of config always do"},
+		"uninstall_always_runs":         {"uninstall", false, "", "2", "steps of uninstall always do"},
+		"upgrade_always_runs":           {"upgrade", false, "", "2", "steps of upgrade always do"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestCheckDoesNotFailWhenNoStepsAreDefined(t *testing.T) {
 	h.define("config", h.script("a.sh", ""))
 	for _, mode := range []string{"apply", "apply-check", "uninstall", "upgrade-check"} {
 		r := h.succeed(mode)
-		if !strings.Contains(r.stderr, "no steps for "+mode+", nothing to do") {
+		if !strings.Contains(r.stderr, "no steps for "+mode+"; nothing to do") {
 			t.Errorf("%s: stderr %q", mode, r.stderr)
 		}
 	}

@@ -29,7 +29,8 @@ func makeExecutable(script string) error {
 func explainStart(script string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission) && process.NoExec(script):
-		return fmt.Errorf("%w; its file system is mounted noexec: set copyDirRoot of the operator's chart to a folder of the hosts on another one", err)
+		return fmt.Errorf("%w; its file system is mounted noexec: set copyDirRoot of the operator's chart to a "+
+			"directory on another file system of the hosts", err)
 	case errors.Is(err, syscall.ENOEXEC):
 		return fmt.Errorf("%w; start the script with a line such as #!/bin/bash", err)
 	case errors.Is(err, fs.ErrNotExist):
@@ -40,10 +41,10 @@ func explainStart(script string, err error) error {
 	return err
 }
 
-// program is what to start for a script. Where its file system is mounted
+// commandFor is what to start for a script. Where its file system is mounted
 // noexec, as on Container-Optimized OS, that is its interpreter, with the
 // arguments that the kernel would give it.
-func program(script string, arguments []string) (path string, args []string) {
+func commandFor(script string, arguments []string) (path string, args []string) {
 	if !process.NoExec(script) {
 		return script, arguments
 	}

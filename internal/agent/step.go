@@ -28,7 +28,8 @@ func (s *stage) runStep(ctx context.Context, step packagefile.Step) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("step %s was not run: %w", title(step), errStopped)
 	}
-	s.say("%s %s %s %s %s %s", s.mode, step.Path, state.PythonStrings(step.Arguments), state.PythonNumbers(step.ReturnCodes), idempotence(step), state.PythonBool(step.OnHost))
+	s.say("%s %s %s %s %s %s",
+		s.mode, step.Path, state.PythonStrings(step.Arguments), state.PythonNumbers(step.ReturnCodes), idempotence(step), state.PythonBool(step.OnHost))
 	err := s.execute(ctx, step)
 	if err == nil {
 		s.say(succeeded, title(step))
@@ -52,17 +53,20 @@ func (s *stage) execute(ctx context.Context, step packagefile.Step) error {
 	if err := makeExecutable(script); err != nil {
 		return fmt.Errorf("step %s could not be started: %w", title(step), err)
 	}
-	path, arguments := program(script, arguments)
+	path, arguments := commandFor(script, arguments)
 	out := s.openOutput(s.logDir(s.pkg), step.Path, secrets)
 	limited, cancel := limit(ctx, s.StepLimit)
 	defer cancel()
 	result, err := process.Run(limited, process.Command{
-		Path: path, Args: arguments, Dir: s.CopyDir, Env: s.environ(step), Stdout: out.stdout, Stderr: out.stderr, Namespace: s.namespace,
+		Path: path, Args: arguments, Dir: s.CopyDir, Env: s.environ(step),
+		Stdout: out.stdout, Stderr: out.stderr, Namespace: s.namespace,
 		Started: s.noteRunning(s.own(), "step "+title(step)), Table: s.table,
 	}, s.patience())
 	s.forgetRunning(s.own(), result)
 	out.close()
-	failure := &stepError{sentence: verdict(step, result), code: result.Code, output: out.tail.String(), logs: out.files}
+	failure := &stepError{
+		sentence: verdict(step, result), code: result.Code, output: out.tail.String(), logs: out.files,
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("step %s could not be started: %w", title(step), explainStart(script, err))
@@ -115,7 +119,8 @@ func verdict(step packagefile.Step, result process.Result) string {
 	}
 	// Which of the two it was, only the host knows.
 	if result.Signal == syscall.SIGKILL || result.Code == shellKilled {
-		sentence += "; the kernel does so where memory runs out: see dmesg on the host, and resources of the package in the Skyhook"
+		sentence += "; the kernel does this when memory runs out: see dmesg on the host, and raise resources of the " +
+			"package in the Skyhook"
 	}
 	return sentence
 }

@@ -49,7 +49,7 @@ var errValidateUsage = errors.New("validate wants one package folder, config.jso
 
 // validation is a parsed command line of validate.
 type validation struct {
-	Process
+	Program
 	what   string
 	base   string
 	json   bool
@@ -58,7 +58,7 @@ type validation struct {
 
 // validate checks a package on this machine or in a registry and reports for
 // people or, with -o json, for programs.
-func (p Process) validate(ctx context.Context, args []string) int {
+func (p Program) validate(ctx context.Context, args []string) int {
 	v, err := p.parseValidation(args)
 	if errors.Is(err, flag.ErrHelp) {
 		_, _ = fmt.Fprint(p.Stdout, validateUsage)
@@ -88,8 +88,8 @@ func (p Process) validate(ctx context.Context, args []string) int {
 	return exitDone
 }
 
-func (p Process) parseValidation(args []string) (validation, error) {
-	v := validation{Process: p}
+func (p Program) parseValidation(args []string) (validation, error) {
+	v := validation{Program: p}
 	set := flag.NewFlagSet(modeValidate, flag.ContinueOnError)
 	set.SetOutput(p.Stderr)
 	// The caller prints it once, and to where it belongs.

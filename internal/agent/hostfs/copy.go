@@ -122,7 +122,8 @@ func replaceLink(link, target string) error {
 	err := Rename(temp, target)
 	if errors.Is(err, syscall.EBUSY) {
 		_ = os.Remove(temp)
-		return fmt.Errorf("a symbolic link cannot take the place of what is mounted at %s; unmount it, or ship a file: %w", target, syscall.EBUSY)
+		return fmt.Errorf("a symbolic link cannot take the place of what is mounted at %s; unmount it, or ship a "+
+			"file: %w", target, syscall.EBUSY)
 	}
 	return err
 }

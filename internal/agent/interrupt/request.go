@@ -47,11 +47,13 @@ func Parse(data string) (Request, error) {
 		return Request{}, errors.New("decode the interrupt: the type is missing")
 	}
 	if !slices.Contains(types, r.Type) {
-		return Request{}, fmt.Errorf("the interrupt type %q is unknown; known types: %s", r.Type, strings.Join(types, ", "))
+		return Request{}, fmt.Errorf("the interrupt type %q is unknown; known types: %s",
+			r.Type, strings.Join(types, ", "))
 	}
 	for _, service := range r.Services {
 		if r.Type == RestartService && !isUnit(service) {
-			return Request{}, fmt.Errorf("%q cannot be the name of a service; correct interrupt.services of the package", service)
+			return Request{}, fmt.Errorf("%q cannot be the name of a service; correct interrupt.services of the "+
+				"package", service)
 		}
 	}
 	return r, nil

@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// drain carries one output stream of a command to a writer. It is a pipe of
-// our own, because the one of os/exec is read until everyone closed it.
+// drain carries one output stream of a command to a writer, through a pipe of
+// our own. That of os/exec has one limit, WaitDelay, for a command that is to
+// stop and for output that others hold open, and drops what is unread by then.
 type drain struct {
 	read, write *os.File
 	sink        io.Writer

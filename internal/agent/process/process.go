@@ -184,7 +184,8 @@ func awaitGroup(group int, deadline <-chan time.Time) {
 // String renders how the command ended: "exited 3" or "was killed by SIGTERM".
 func (r Result) String() string {
 	if len(r.Left) > 0 {
-		return fmt.Sprintf("could not be killed (state %s): process %d, %s", r.Left[0].State, r.Left[0].PID, r.Left[0].Command)
+		return fmt.Sprintf("could not be killed (state %s): process %d, %s",
+			r.Left[0].State, r.Left[0].PID, r.Left[0].Command)
 	}
 	if r.Signal != 0 {
 		return "was killed by " + signalName(r.Signal)

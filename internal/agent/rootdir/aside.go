@@ -57,7 +57,7 @@ func (f Files) makeKeptDir() error {
 // there before the package.
 func (f Files) leave(path string, e entry, cause string) error {
 	if e.Original == "" {
-		f.warn("%q stays as it is: %s; remove it if nothing needs it", path, cause)
+		f.warn("%q stays as it is: %s. Remove it if nothing needs it", path, cause)
 		return nil
 	}
 	kept, err := f.keepOriginal(path, filepath.Join(f.Dir, e.Original))
@@ -105,7 +105,8 @@ func (f Files) renew(path string, e entry, m *manifest) (entry, error) {
 	if len(e.Sums) == 0 {
 		return e, f.keepPresent(path)
 	}
-	f.warn("%q gets the package's file again, though %s; without the package the changed file will come back", path, changed)
+	f.warn("%q gets the package's file again, though %s; without the package the changed file will come back",
+		path, changed)
 	delete(m.Files, path)
 	return f.keep(path, e.Kind, m)
 }
@@ -124,7 +125,8 @@ func (f Files) keepPresent(path string) error {
 	if err != nil {
 		return err
 	}
-	f.warn("%q gets the package's file again, though others may have changed it; what was there now is kept in %q", path, kept)
+	f.warn("%q gets the package's file again, though others may have changed it; what was there now is kept in %q",
+		path, kept)
 	return hostfs.Clone(where, kept)
 }
 

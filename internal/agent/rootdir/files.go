@@ -212,7 +212,7 @@ func (m *manifest) names(original string) bool {
 	return false
 }
 
-// drop undoes the entries that match, the longest paths first so that
+// drop restores the paths that match, the longest paths first so that
 // directories are empty when their turn comes.
 func (f Files) drop(m *manifest, others []neighbour, matches func(path string) bool) error {
 	before := len(m.Files)
@@ -225,8 +225,8 @@ func (f Files) drop(m *manifest, others []neighbour, matches func(path string) b
 			delete(m.Files, path)
 			continue
 		}
-		if err := f.undo(path, e); err != nil {
-			// What is undone must not be undone again: it may be others' by then.
+		if err := f.restore(path, e); err != nil {
+			// What is restored must not be restored again: it may be others' by then.
 			return errors.Join(err, f.write(m))
 		}
 		delete(m.Files, path)

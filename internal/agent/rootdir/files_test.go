@@ -170,7 +170,7 @@ func TestInstallAndRemove(t *testing.T) {
 			ships: []files{{"lib/x": "1"}, {"lib/x": "2", "usr/lib/x": "2"}},
 			then:  files{"usr/lib/x": "2", "lib": "->usr/lib"},
 		},
-		"a file that people have turned off": {
+		"a file that people have masked": {
 			host:  files{"etc/sysctl.d/50-x.conf": "->/dev/null"},
 			ships: []files{{"etc/sysctl.d/50-x.conf": "x", "etc/y": "y"}},
 			then:  files{"etc/sysctl.d/50-x.conf": "->/dev/null", "etc/y": "y"},

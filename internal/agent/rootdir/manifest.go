@@ -114,22 +114,22 @@ func (f Files) read() (*manifest, error) {
 	if err == nil {
 		return m, nil
 	}
-	cause := err
+	cause, kept := err, filepath.Join(f.Dir, KeptDir)
 	if err := f.makeKeptDir(); err != nil {
-		return empty, fmt.Errorf("set the unreadable %s aside: %w", f.manifestPath(), err)
+		return empty, fmt.Errorf("move the unreadable %s to %s: %w", f.manifestPath(), kept, err)
 	}
-	kept := filepath.Join(f.Dir, KeptDir)
 	for _, name := range []string{originals, manifestFile} {
 		if err := setAside(filepath.Join(f.Dir, name), filepath.Join(kept, name)); err != nil {
-			return empty, fmt.Errorf("set the unreadable %s aside: %w", f.manifestPath(), err)
+			return empty, fmt.Errorf("move the unreadable %s to %s: %w", f.manifestPath(), kept, err)
 		}
 	}
-	f.warn("which files came from the package is not known any more: %q cannot be read (%v). It is kept in %q, with what they had replaced; "+
-		"the files stay on the host, remove by hand those that nothing needs", f.manifestPath(), cause, kept)
+	f.warn("%q cannot be read (%v), so it is not known any more which files the package has put on the host: they "+
+		"stay, remove by hand those "+
+		"that nothing needs. The list is kept in %q, with what the files had replaced", f.manifestPath(), cause, kept)
 	return empty, nil
 }
 
-// setAside renames what is there, and leaves alone what was set aside before.
+// setAside renames what is there, and leaves alone what was kept before.
 func setAside(path, name string) error {
 	place, err := keptPlace(name, nothing)
 	if err != nil {

@@ -55,7 +55,9 @@ func readFlag(path string) (f flag, found bool, err error) {
 }
 
 func (f flag) countsFor(name string) bool {
-	return name == "" || slices.ContainsFunc(f.claims, func(c claim) bool { return c.name == name || c.name == everybody })
+	return name == "" || slices.ContainsFunc(f.claims, func(c claim) bool {
+		return c.name == name || c.name == everybody
+	})
 }
 
 // claimedBy adds or renews a claim.

@@ -114,7 +114,8 @@ func (d Dir) readHistory(pkg *packagefile.Package) (history, error) {
 	if err := hostfs.Rename(path, backup); err != nil {
 		return history{}, fmt.Errorf("rename the unreadable history of %s: %w", pkg.Name, err)
 	}
-	d.warn("the history of %s cannot be read, so the version that was installed before counts as unknown; it is now %q", pkg.Name, backup)
+	d.warn("the history of %s cannot be read, so the version that was installed before counts as unknown. The file "+
+		"is kept as %q", pkg.Name, backup)
 	return history{}, nil
 }
 

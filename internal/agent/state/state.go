@@ -80,7 +80,7 @@ func (d Dir) ForgetOwn(pkg *packagefile.Package, stays string) error {
 		var mounted *hostfs.MountedError
 		if err := hostfs.RemoveAll(filepath.Join(d.Own(pkg), entry.Name())); errors.As(err, &mounted) {
 			// The package itself is gone; this must not hold up its uninstall for ever.
-			d.warn("a part of the package's state stays: %v", err)
+			d.warn("a part of the package's state could not be removed: %v", err)
 		} else if err != nil {
 			return err
 		}

@@ -108,7 +108,8 @@ func (r *Relay) notice() []byte {
 	if r.midLine {
 		text = append(text, '\n')
 	}
-	text = fmt.Appendf(text, "[... %d lines (%d bytes) are missing here: nobody read them in time ...]\n", r.lost, r.lostBytes)
+	text = fmt.Appendf(text, "[... %d lines (%d bytes) are missing here: nobody read them in time ...]\n",
+		r.lost, r.lostBytes)
 	r.lost, r.lostBytes = 0, 0
 	return text
 }

@@ -11,17 +11,18 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 )
 
-// undo takes one path back. What someone has put there instead of a file, a
-// directory or a link, is theirs and stays.
-func (f Files) undo(path string, e entry) error {
-	err := f.takeBack(path, e)
+// restore takes away what the package has put at one path, and brings back what
+// was there before. What someone has put there instead of a file, a directory
+// or a link, is theirs and stays.
+func (f Files) restore(path string, e entry) error {
+	err := f.restorePath(path, e)
 	if errors.Is(err, syscall.EBUSY) {
 		return f.leave(path, e, "something is mounted there, and what is mounted is never removed")
 	}
 	return err
 }
 
-func (f Files) takeBack(path string, e entry) error {
+func (f Files) restorePath(path string, e entry) error {
 	if e.Kind == directory {
 		return hostfs.RemoveEmpty(path)
 	}
@@ -30,7 +31,7 @@ func (f Files) takeBack(path string, e entry) error {
 	case errors.Is(err, syscall.ENOTDIR):
 		return f.leave(path, e, "a directory above it is something else now")
 	case err == nil && !isLink(path) && !info.Mode().IsRegular():
-		return f.leave(path, e, "it is no file any more")
+		return f.leave(path, e, "it is not a file any more")
 	case e.Kind == file && isLink(path) && !e.Through:
 		return f.leave(path, e, "it is a link now")
 	case e.Theirs:
@@ -41,7 +42,8 @@ func (f Files) takeBack(path string, e entry) error {
 	original := filepath.Join(f.Dir, e.Original)
 	_, err = os.Lstat(original)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("bring back what the package replaced at %s: its copy %s is gone; put the file back by hand and take its entry out of %s",
+		return fmt.Errorf("restore what the package replaced at %s: its copy %s is gone; put the file back by hand, "+
+			"then remove its entry from %s",
 			path, original, f.manifestPath())
 	}
 	if err != nil {
@@ -49,7 +51,7 @@ func (f Files) takeBack(path string, e entry) error {
 	}
 	if e.Through && isLink(path) {
 		if hostfs.Masked(path) {
-			return f.leave(path, e, "it is turned off")
+			return f.leave(path, e, "it is masked")
 		}
 		path = hostfs.Destination(path)
 	}

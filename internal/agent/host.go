@@ -112,7 +112,8 @@ func (a *agent) prepareHost(c container) error {
 // copies one to its place gives the copy the same. What the package ships stays
 // as it is: units may run it as other users.
 func (a *agent) closeConfigMaps() error {
-	earlier := a.inCopies(a.packageName(), packagefile.ConfigMapDir)
+	// A name that is a bad pattern has none; the present copy is known anyway.
+	earlier, _ := filepath.Glob(filepath.Join(a.RootDir, a.packageName()+"-*", packagefile.ConfigMapDir))
 	for _, dir := range append(earlier, filepath.Join(a.CopyDir, packagefile.ConfigMapDir)) {
 		info, err := os.Lstat(dir)
 		if err != nil || !info.IsDir() || info.Mode().Perm() == 0o700 {
@@ -123,13 +124,6 @@ func (a *agent) closeConfigMaps() error {
 		}
 	}
 	return nil
-}
-
-// inCopies finds a folder in the copies of a package.
-func (a *agent) inCopies(pkg, folder string) []string {
-	// A name that is a bad pattern has none; the present copy is known anyway.
-	found, _ := filepath.Glob(filepath.Join(a.RootDir, pkg+"-*", folder))
-	return found
 }
 
 // bootstrap copies the package from the agent's own container. It appears on
@@ -199,12 +193,7 @@ func (a *agent) removeHostFiles(pkg *packagefile.Package) error {
 }
 
 func (a *agent) hostFiles(pkg *packagefile.Package) rootdir.Files {
-	own := a.state().Own(pkg)
-	copies := a.inCopies(filepath.Base(own), packagefile.HostFilesDir)
-	return rootdir.Files{
-		Dir: own, Root: "/", Living: a.packagesOfSkyhook(), Warn: a.warn,
-		Copies: append(copies, filepath.Join(a.CopyDir, packagefile.HostFilesDir)),
-	}
+	return rootdir.Files{Dir: a.state().Own(pkg), Root: "/", Living: a.packagesOfSkyhook(), Warn: a.warn}
 }
 
 // packagesOfSkyhook are the names in the package's node metadata; nil if there

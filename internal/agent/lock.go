@@ -13,14 +13,15 @@ import (
 // it does: the pod of a node that was lost for a while may still be at work
 // when its successor comes.
 func (a *agent) lock(ctx context.Context, name string) error {
+	var other string
 	says := fmt.Sprintf("%s, process %d", a.Mode, os.Getpid())
-	held, err := hostfs.AwaitLock(ctx, a.state().LockFile(name), says, func(other string) {
+	held, err := hostfs.AwaitLock(ctx, a.state().LockFile(name), says, func(holder string) {
+		other = holder
 		a.say("another agent (%s) works on package %s on this host; waiting until it ends", other, name)
 	})
-	var busy *hostfs.BusyError
-	if errors.As(err, &busy) {
+	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%s was not started: another agent (%s) works on package %s on this host: %w",
-			a.Mode, busy.Holder, name, errStopped)
+			a.Mode, other, name, errStopped)
 	}
 	if err != nil {
 		return fmt.Errorf("lock package %s: %w", name, err)

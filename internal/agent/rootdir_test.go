@@ -102,32 +102,6 @@ func TestFilesThatThePackageChangedGo(t *testing.T) {
 	}
 }
 
-// TestManifestOfAnEarlierAgent has no note of what was shipped: the package's
-// copies say so, and what they do not know is not the package's.
-func TestManifestOfAnEarlierAgent(t *testing.T) {
-	for present, stays := range map[string]bool{"the package's": false, "an update": true} {
-		for _, mode := range []string{"uninstall", "apply"} {
-			h := newShippingHost(t)
-			h.write("/etc/motd", present)
-			h.write("/etc/new", "new")
-			h.write(stateDir+"/packages/tuning/originals/0123", "the host's")
-			h.write(stateDir+"/packages/tuning/root_dir.json",
-				`{"files": {"/etc/motd": {"kind": "file", "original": "originals/0123"}, "/etc/new": {"kind": "file"}}}`)
-			if mode == "apply" {
-				h.succeed("apply")
-			}
-			h.uninstall()
-			want := "the host's"
-			if stays && mode == "uninstall" {
-				want = present
-			}
-			if h.read("/etc/motd") != want || h.has("/etc/new") || h.has(stateDir, "packages/tuning/kept") != stays {
-				t.Errorf("%s with %q: motd %q", mode, present, h.read("/etc/motd"))
-			}
-		}
-	}
-}
-
 // TestNamesThatAreNotUTF8 come to the host and go again.
 func TestNamesThatAreNotUTF8(t *testing.T) {
 	h := newShippingHost(t)

@@ -19,20 +19,9 @@ const lockPoll = 100 * time.Millisecond
 // HeldLock is the lock of a file. It ends with the process at the latest.
 type HeldLock struct{ file *os.File }
 
-// BusyError is the end of a wait for a lock that others kept.
-type BusyError struct {
-	// Holder is what they say of themselves.
-	Holder string
-	cause  error
-}
-
-func (e *BusyError) Error() string { return fmt.Sprintf("%s has the lock: %v", e.Holder, e.cause) }
-func (e *BusyError) Unwrap() error { return e.cause }
-
 // AwaitLock waits for the lock of a file, and makes the file and its directory
 // (0755) if they are missing. The file says who has the lock: holder. If that
-// is someone else, busy is called with what they say, once. A wait that ctx
-// ends is a [BusyError].
+// is someone else, busy is called with what they say, once.
 func AwaitLock(ctx context.Context, path, holder string, busy func(other string)) (*HeldLock, error) {
 	file, err := openLock(path)
 	if err != nil {
@@ -50,15 +39,14 @@ func AwaitLock(ctx context.Context, path, holder string, busy func(other string)
 			_ = file.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		other := holderIn(file)
 		if !told {
-			busy(other)
+			busy(holderIn(file))
 			told = true
 		}
 		select {
 		case <-ctx.Done():
 			_ = file.Close()
-			return nil, &BusyError{other, ctx.Err()}
+			return nil, fmt.Errorf("wait for lock %s: %w", path, ctx.Err())
 		case <-tick.C:
 		}
 	}

@@ -96,38 +96,16 @@ func (f Files) keepOriginal(path, original string) (kept string, err error) {
 const changed = "it was changed after the package had put its file there"
 
 // renew takes what others have made of a file for what the host has without
-// the package. If that is not sure, a copy of it is kept.
+// the package.
 func (f Files) renew(path string, e entry, m *manifest) (entry, error) {
 	e.Theirs = false
 	if sum, err := sumOf(path, e.Through); err != nil || sum == other {
 		return e, err // the copy will refuse that, and say so better
 	}
-	if len(e.Sums) == 0 {
-		return e, f.keepPresent(path)
-	}
 	f.warn("%q gets the package's file again, though %s; without the package the changed file will come back",
 		path, changed)
 	delete(m.Files, path)
 	return f.keep(path, e.Kind, m)
-}
-
-// keepPresent keeps a copy of what is at the path now.
-func (f Files) keepPresent(path string) error {
-	where := hostfs.Destination(path)
-	sum, err := sumOf(where, false)
-	if err != nil {
-		return err
-	}
-	if err := f.makeKeptDir(); err != nil {
-		return err
-	}
-	kept, err := keptPlace(f.keptName(path), sum)
-	if err != nil {
-		return err
-	}
-	f.warn("%q gets the package's file again, though others may have changed it; what was there now is kept in %q",
-		path, kept)
-	return hostfs.Clone(where, kept)
 }
 
 func (f Files) warn(format string, args ...any) {

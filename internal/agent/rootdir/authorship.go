@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -36,11 +35,11 @@ func (f Files) begin(m *manifest) error {
 		if e.Kind == directory {
 			continue
 		}
-		ours, err := f.isOurs(path, e)
+		sum, err := sumOf(path, e.Through)
 		if err != nil {
 			return err
 		}
-		e.Theirs = !ours
+		e.Theirs = sum != nothing && !slices.Contains(e.Sums, sum)
 		m.Files[path] = e
 	}
 	m.Working = true
@@ -70,28 +69,6 @@ func (f Files) Settle() error {
 	}
 	m.Working = false
 	return f.write(m)
-}
-
-// isOurs reports whether there is at the path what the package has left there,
-// or ships; or nothing.
-func (f Files) isOurs(path string, e entry) (bool, error) {
-	sum, err := sumOf(path, e.Through)
-	if err != nil {
-		return false, err
-	}
-	if sum == nothing || slices.Contains(e.Sums, sum) {
-		return true, nil
-	}
-	name, err := filepath.Rel(f.Root, path)
-	if err != nil {
-		return false, err
-	}
-	for _, dir := range f.Copies {
-		if shipped, err := sumOf(filepath.Join(dir, name), false); err == nil && shipped == sum {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 const (

@@ -151,26 +151,6 @@ func TestOthersChangedTheFileBeforeAnUninstall(t *testing.T) {
 	s.expect("removed", files{"etc/a": "2"})
 }
 
-// TestManifestWithoutSums: copies of the package say what it shipped.
-func TestManifestWithoutSums(t *testing.T) {
-	for present, want := range map[string]string{"1": "old", "2": "2"} {
-		s := newScene(t, files{"etc/a": present})
-		copied := t.TempDir()
-		files{"etc/a": "1"}.put(t, copied)
-		s.own.Copies = []string{filepath.Join(copied, "none"), copied}
-		files{
-			"root_dir.json":  fmt.Sprintf(`{"files": {%q: {"kind": "file", "original": "originals/x"}}}`, filepath.Join(s.host, "etc/a")),
-			"originals/x":    "old",
-			"originals/lost": "nobody's",
-		}.put(t, s.own.Dir)
-		must(t, s.own.Remove())
-		s.expect("removed", files{"etc/a": want})
-		if got := s.kept(); (got == "old") != (want != "old") {
-			t.Errorf("kept %q", got)
-		}
-	}
-}
-
 func TestOriginalThatWasKeptBefore(t *testing.T) {
 	for _, kept := range []bool{true, false} {
 		s := newScene(t, files{"etc/a": "old"})
@@ -210,19 +190,5 @@ func TestWhatWasKeptStays(t *testing.T) {
 		if want := []string{"first", "second", "third"}[i]; err != nil || string(raw) != want {
 			t.Errorf("%s: %q, %v, want %q", warning, raw, err, want)
 		}
-	}
-}
-
-// TestCopiesThatWereKeptStay: where nobody knows whose the present file is.
-func TestCopiesThatWereKeptStay(t *testing.T) {
-	s := newScene(t, files{"etc/a": ""})
-	for _, theirs := range []string{"3", "4", "4"} {
-		s.others(files{"etc/a": theirs})
-		files{"root_dir.json": fmt.Sprintf(`{"files": {%q: {"kind": "file"}}}`, filepath.Join(s.host, "etc/a"))}.put(t, s.own.Dir)
-		must(t, s.install(files{"etc/a": "2"}))
-	}
-	must(t, s.own.Remove())
-	if got := s.kept(); got != "3 4" {
-		t.Errorf("kept %q", got)
 	}
 }

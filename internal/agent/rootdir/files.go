@@ -25,8 +25,6 @@ type Files struct {
 	// once were there, and left without an uninstall, count as the host's own;
 	// nil lets all count.
 	Living []string
-	// Copies are the folders with what versions of the package ship.
-	Copies []string
 	// Warn gets a sentence about each file that was not taken back, and why.
 	Warn func(format string, args ...any)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -32,11 +31,7 @@ type entry struct {
 	// Through says that the host has a link at the path, and the file is where
 	// that leads.
 	Through bool `json:"through,omitempty"`
-	// Shared was set by agents that let two packages ship one path: another one
-	// has what was there before, and takes the file back.
-	Shared bool `json:"shared,omitempty"`
-	// Sums say what the package has left at the path. There are none from agents
-	// that did not note them.
+	// Sums say what the package has left at the path.
 	Sums []string `json:"sums,omitempty"`
 	// Theirs says that someone else has changed what is at the path since.
 	Theirs bool `json:"theirs,omitempty"`
@@ -87,7 +82,6 @@ func decode(raw []byte) (*manifest, error) {
 		}
 		m.Files[path] = e
 	}
-	maps.DeleteFunc(m.Files, func(_ string, e entry) bool { return e.Shared })
 	return m, nil
 }
 

@@ -97,18 +97,3 @@ func TestPackageThatLeftWithoutUninstall(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(gone.own.Dir, "root_dir.json"), []byte("{"), 0o600), s.install(files{"etc/a": "2"}))
 	s.expect("installed", files{"etc/a": "2", "etc/b": "1"})
 }
-
-// TestPathThatAnEarlierAgentShared is the other package's.
-func TestPathThatAnEarlierAgentShared(t *testing.T) {
-	one := newScene(t, files{"etc/a": "old"})
-	two := one.another()
-	must(t, one.install(files{"etc/a": "1"}))
-	files{"root_dir.json": `{"files": {"` + filepath.Join(one.host, "etc/a") + `": {"kind": "file", "shared": true}}}`}.put(t, two.own.Dir)
-	if err := two.install(files{"etc/a": "1"}); err == nil {
-		t.Error("it is shared again")
-	}
-	must(t, two.own.Remove())
-	one.expect("two went", files{"etc/a": "1"})
-	must(t, one.own.Remove())
-	one.expect("both went", files{"etc/a": "old"})
-}

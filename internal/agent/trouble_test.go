@@ -30,7 +30,7 @@ func TestHostsInTrouble(t *testing.T) {
 		"verdict cannot be written": {"apply-check", dir(stateDir + "/flags/apply-check_ALL_CHECKED"), "ALL_CHECKED"},
 		"no history directory":      {"apply-check", file(stateDir + "/history"), "record the version of shell"},
 		"history is a directory":    {"upgrade", dir(history), "read the history of shell"},
-		"flags cannot be forgotten": {"uninstall-check", file(stateDir + "/flags/shell"), "forget the steps of shell"},
+		"flags cannot be forgotten": {"uninstall-check", file(stateDir + "/flags/shell"), "remove the flags of package shell"},
 		"file instead of root_dir":  {"apply", file(copyDir + "/root_dir"), "copy the package's files from root_dir"},
 		"root_dir does not fit": {"apply", func(h *host) {
 			h.write(copyDir+"/root_dir/etc/x/y", "")

@@ -19,13 +19,13 @@ func (s *stage) forget() error {
 		return err
 	}
 	if err := kept.ForgetSteps(s.pkg); err != nil {
-		return fmt.Errorf("forget the steps of %s: %w", s.pkg.Name, err)
+		return fmt.Errorf("remove the flags of package %s: %w", s.pkg.Name, err)
 	}
 	if err := kept.RecordInstalled(s.pkg, state.Uninstalled, s.now()); err != nil {
 		return err
 	}
 	if err := kept.ForgetOwn(s.pkg, rootdir.KeptDir); err != nil {
-		return fmt.Errorf("forget the state of %s: %w", s.pkg.Name, err)
+		return fmt.Errorf("remove the state of package %s: %w", s.pkg.Name, err)
 	}
 	return nil
 }

@@ -105,8 +105,8 @@ const (
 	maxExponent = 32
 )
 
-// oversized finds numbers that would take the schema's exact arithmetic all
-// the memory there is.
+// oversized finds numbers that would take exact arithmetic all the memory
+// there is.
 func oversized(value any) bool {
 	switch v := value.(type) {
 	case json.Number:

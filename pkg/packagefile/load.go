@@ -2,12 +2,11 @@ package packagefile
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // maxConfigSize bounds how much of a config.json is read into memory.
@@ -88,7 +87,7 @@ func readConfig(fsys fs.FS) ([]byte, error) {
 // errors, so that further checks can find more; it is nil if there is none.
 func Parse(raw []byte) (*Package, Report) {
 	var report Report
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	document, err := unmarshal(raw)
 	if err != nil {
 		report.fail("", "correct the JSON syntax", "not valid JSON%s: %v", positionOf(raw, err), err)
 		return nil, report
@@ -107,4 +106,17 @@ func Parse(raw []byte) (*Package, Report) {
 	checkModes(object, pkg, &report)
 	checkSteps(pkg, &report)
 	return pkg, report
+}
+
+// unmarshal keeps numbers as they are written.
+func unmarshal(raw []byte) (document any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	if err := decoder.Decode(&document); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("invalid character after top-level value")
+	}
+	return document, nil
 }

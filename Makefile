@@ -35,8 +35,8 @@ images: ## Build all images for amd64 and arm64 into dist/images, without Docker
 .PHONY: package
 package: ## Check a package and build its image (DIR=path/to/package BASE= NAME= REPOSITORY= PLATFORMS=)
 	@[[ -n "$(DIR)" ]] || { echo "make package: say which folder: make package DIR=path/to/package" >&2; exit 2; }
-	@go run ./build/images/cmd/images -package "$(DIR)" -base "$(BASE)" -name "$(NAME)" -repository "$(REPOSITORY)" \
-		-platform "$(or $(PLATFORMS),linux/amd64$(comma)linux/arm64)"
+	@go run ./cmd/skyhook package build --project . --base "$(BASE)" --name "$(NAME)" --repository "$(REPOSITORY)" \
+		--platform "$(or $(PLATFORMS),linux/amd64$(comma)linux/arm64)" "$(DIR)"
 
 .PHONY: release
 release: ## Make all of a release in dist/release: images, chart, programs, contents, checksums (COSIGN_KEY=file signs)

@@ -161,7 +161,7 @@ func (d derived) layers(ctx context.Context, platform v1.Platform) ([]v1.Layer, 
 	}
 	img := d.image.For(platform)
 	if img == nil {
-		return nil, fmt.Errorf("the base %s has no image for it; build for others alone (PLATFORMS)", d.o.Base)
+		return nil, fmt.Errorf("the base %s has no image for it; build for others alone with --platform (PLATFORMS= of make package)", d.o.Base)
 	}
 	below, err := img.Layers()
 	return append(below, own), err

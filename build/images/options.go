@@ -17,9 +17,9 @@ import (
 // AllPlatforms are the platforms of a release.
 var AllPlatforms = []v1.Platform{{OS: "linux", Architecture: "amd64"}, {OS: "linux", Architecture: "arm64"}}
 
-// Options says what to build. Only Root is required.
+// Options says what to build. Only Root or Package is required.
 type Options struct {
-	// Root is the repository's folder.
+	// Root is the repository's folder; empty for a Package that has nothing to do with it.
 	Root string
 	// Out is where images go; default <Root>/dist/images. Binaries are kept in <Out>/../bin.
 	Out string
@@ -35,8 +35,8 @@ type Options struct {
 	Only []string
 	// Package is the folder of one package to build instead of all that, in Root or anywhere else.
 	Package string
-	// Base is what that package is derived from: a package folder, or an image by a name that skyhook-agent validate takes; default our
-	// own base of bash and busybox.
+	// Base is what that package is derived from: a package folder, or an image by a name that skyhook package validate takes; default
+	// our own base of bash and busybox.
 	Base string
 	// Name of that package's image and of its files in Out; default the name of its folder.
 	Name string
@@ -49,8 +49,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.Root == "" {
-		return o, errors.New("images: option Root (the repository's folder) is required")
+	if o.Root == "" && o.Package == "" {
+		return o, errors.New("images: option Root (the repository's folder) or Package is required")
 	}
 	if o.Out == "" {
 		o.Out = filepath.Join(o.Root, "dist", "images")
@@ -62,7 +62,7 @@ func (o Options) withDefaults() (Options, error) {
 		}
 		o.Cache = cache
 	}
-	if o.Version == "" {
+	if o.Version == "" && o.Package == "" {
 		version, err := Version(o.Root)
 		if err != nil {
 			return o, err

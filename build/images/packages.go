@@ -80,7 +80,7 @@ func givenRecipe(ctx context.Context, o Options) (recipe, error) {
 	if err != nil {
 		return recipe{}, err
 	}
-	if filepath.Dir(dir) != ours {
+	if o.Root == "" || filepath.Dir(dir) != ours {
 		// Where it comes from and under which license is not ours to say.
 		r.repository, r.source, r.licenses = localRepository+r.name, "", ""
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -21,10 +22,12 @@ type program struct {
 	Platforms []v1.Platform
 }
 
+var darwin = []v1.Platform{{OS: "darwin", Architecture: "amd64"}, {OS: "darwin", Architecture: "arm64"}}
+
 // programs are all of them. One more is one line more.
 var programs = []program{
-	// Authors validate and try packages with it.
-	{Name: "skyhook-agent", Platforms: images.AllPlatforms},
+	// Authors check, try and build packages with it.
+	{Name: "skyhook", Platforms: slices.Concat(images.AllPlatforms, darwin)},
 }
 
 // write makes an archive for each platform, and says what is in it.

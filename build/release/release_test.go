@@ -79,10 +79,10 @@ func contents(t *testing.T, dir string) map[string][]byte {
 
 func checkNames(t *testing.T, r Result, files map[string][]byte) {
 	platform := "-linux-" + runtime.GOARCH
-	agent := "skyhook-agent-" + r.Version + platform
+	program := "skyhook-" + r.Version + platform
 	want := []string{
 		"SHA256SUMS", "SHA256SUMS.sigstore.json", "cosign.pub", "images.txt", "install.yaml", "skyhook-operator-" + r.Version + ".tgz",
-		agent + ".spdx.json", agent + ".tar.gz",
+		program + ".spdx.json", program + ".tar.gz",
 	}
 	for _, image := range r.Images {
 		file := image.Name + "-" + image.Version
@@ -164,7 +164,7 @@ func checkImages(t *testing.T, r Result, files map[string][]byte) {
 }
 
 func checkProgram(t *testing.T, r Result, files map[string][]byte) {
-	members, err := untarGzip(files["skyhook-agent-"+r.Version+"-linux-"+runtime.GOARCH+".tar.gz"])
+	members, err := untarGzip(files["skyhook-"+r.Version+"-linux-"+runtime.GOARCH+".tar.gz"])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func checkProgram(t *testing.T, r Result, files map[string][]byte) {
 			t.Fatal(err)
 		}
 	}
-	out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "skyhook-agent"), "version").Output()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "skyhook"), "version").Output()
 	if err != nil || strings.TrimSpace(string(out)) != r.Version {
 		t.Errorf("the program says %q, %v, want %s", out, err, r.Version)
 	}
@@ -185,7 +185,7 @@ func checkProgram(t *testing.T, r Result, files map[string][]byte) {
 
 // checkModules: a document names every module that "go version -m" finds in the binary, with its sum, and nothing else.
 func checkModules(t *testing.T, dist string, r Result) {
-	for program, documents := range map[string][]string{"skyhook-operator": {"operator"}, "skyhook-agent": {"agent", "skyhook-agent"}} {
+	for program, documents := range map[string][]string{"skyhook-operator": {"operator"}, "skyhook-agent": {"agent"}, "skyhook": {"skyhook"}} {
 		out, err := exec.CommandContext(t.Context(), "go", "version", "-m", filepath.Join(dist, "bin", "linux-"+runtime.GOARCH, program)).Output()
 		if err != nil {
 			t.Fatal(err)

@@ -11,10 +11,11 @@ const (
 	modeInterrupt = "interrupt"
 	// modeComplete is what a pod runs last, when its stage is over.
 	modeComplete = "complete"
-	modeValidate = "validate"
-	modeRun      = "run"
 	modeVersion  = "version"
 	modeHelp     = "help"
+	// modeValidate and modeRun are commands of skyhook by now.
+	modeValidate = "validate"
+	modeRun      = "run"
 )
 
 const defaultRootMount = "/root"
@@ -26,13 +27,13 @@ Usage:
                                                %s
   skyhook-agent interrupt ROOT COPY_DIR DATA   run an interrupt
   skyhook-agent complete ROOT COPY_DIR         do nothing: the stage is over
-  skyhook-agent validate [OPTIONS] PATH|IMAGE  check a package; --help says more
-  skyhook-agent run --root DIR PACKAGE STAGE   try a package without a cluster; --help says more
   skyhook-agent version                        print the version
   skyhook-agent help                           print this text
 
 ROOT is the host's root directory as mounted here, and may be left out (/root).
 COPY_DIR is the absolute path of the package's directory on the host.
+
+To check, try and build packages, use skyhook package.
 `
 
 // commandLine is a parsed command line that works on a host.

@@ -74,7 +74,7 @@ func TestVersionAndHelp(t *testing.T) {
 		}
 	}
 	for _, arg := range []string{"help", "--help", "-h"} {
-		if r := h.runArgs(arg); r.code != 0 || !strings.Contains(r.stdout, "validate [OPTIONS] PATH|IMAGE") {
+		if r := h.runArgs(arg); r.code != 0 || !strings.Contains(r.stdout, "use skyhook package") {
 			t.Errorf("%s: %+v", arg, r)
 		}
 	}
@@ -95,4 +95,17 @@ func TestBadVariablesAreWarnedOf(t *testing.T) {
 	}
 	h.env["SKYHOOK_ROOT_DIR"] = "relative"
 	h.fail("apply", `SKYHOOK_ROOT_DIR must be an absolute path on the host, not "relative"`)
+}
+
+// TestCommandsOfAuthorsAreElsewhere: their old names say where.
+func TestCommandsOfAuthorsAreElsewhere(t *testing.T) {
+	h := newHost(t)
+	for _, args := range [][]string{{"validate"}, {"validate", "-o", "json", h.root}, {"run", "--root", h.root, "x", "apply"}, {"--run"}} {
+		r := h.runArgs(args...)
+		name := strings.TrimPrefix(args[0], "--")
+		want := "ERROR: skyhook-agent " + name + " is gone, because the agent only works on nodes: use skyhook package " + name + "\n"
+		if r.code != 2 || r.stdout != "" || r.stderr != want {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/steplog"
-	"github.com/skyhook-operator/skyhook/internal/agent/tryout"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
@@ -37,7 +36,7 @@ type Program struct {
 // into the host's root directory, so it can be called once. When ctx is done,
 // a running step is stopped and the agent fails.
 func Main(ctx context.Context, p Program) int {
-	if code, done := p.answer(ctx); done {
+	if code, done := p.answer(); done {
 		return code
 	}
 	call, err := parseCommandLine(p.Args)
@@ -70,11 +69,11 @@ func Main(ctx context.Context, p Program) int {
 }
 
 // answer handles the modes that touch no host.
-func (p Program) answer(ctx context.Context) (code int, done bool) {
+func (p Program) answer() (code int, done bool) {
 	if len(p.Args) == 0 {
 		return 0, false
 	}
-	switch strings.TrimLeft(p.Args[0], "-") {
+	switch mode := strings.TrimLeft(p.Args[0], "-"); mode {
 	case modeComplete:
 		return exitDone, true
 	case modeVersion:
@@ -83,12 +82,9 @@ func (p Program) answer(ctx context.Context) (code int, done bool) {
 	case modeHelp, "h":
 		p.printUsage(p.Stdout)
 		return exitDone, true
-	case modeValidate:
-		return p.validate(ctx, p.Args[1:]), true
-	case modeRun:
-		return p.tryPackage(ctx, p.Args[1:]), true
-	case tryout.InsideMode:
-		return tryout.Inside(ctx, p.Stderr), true
+	case modeValidate, modeRun:
+		p.complain(fmt.Errorf("skyhook-agent %s is gone, because the agent only works on nodes: use skyhook package %[1]s", mode))
+		return exitUsage, true
 	}
 	return 0, false
 }
@@ -98,32 +94,18 @@ func (p Program) printUsage(w io.Writer) {
 }
 
 func (p Program) complain(err error) {
-	_, _ = fmt.Fprintf(p.Stderr, "ERROR: %s\n", printableLines(err.Error()))
+	_, _ = fmt.Fprintf(p.Stderr, "ERROR: %s\n", packagefile.PrintableLines(err.Error()))
 }
 
 func (p Program) warn(format string, args ...any) {
-	_, _ = fmt.Fprintf(p.Stderr, "WARNING: %s\n", printableLines(fmt.Sprintf(format, args...)))
+	_, _ = fmt.Fprintf(p.Stderr, "WARNING: %s\n", packagefile.PrintableLines(fmt.Sprintf(format, args...)))
 }
 
 // oneLine is for errors that may be several.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 func (p Program) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(p.Stdout, "%s\n", printableLines(fmt.Sprintf(format, args...)))
-}
-
-// printableLines is a text of several lines in which no name commands a
-// terminal.
-func printableLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		parts := strings.Split(line, "\t")
-		for n, part := range parts {
-			parts[n] = packagefile.Printable(part)
-		}
-		lines[i] = strings.Join(parts, "\t")
-	}
-	return strings.Join(lines, "\n")
+	_, _ = fmt.Fprintf(p.Stdout, "%s\n", packagefile.PrintableLines(fmt.Sprintf(format, args...)))
 }
 
 func stageNames() []string {

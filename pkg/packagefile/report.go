@@ -105,6 +105,19 @@ func Printable(text string) string {
 	return b.String()
 }
 
+// PrintableLines is [Printable] for a text of several lines.
+func PrintableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		parts := strings.Split(line, "\t")
+		for n, part := range parts {
+			parts[n] = Printable(part)
+		}
+		lines[i] = strings.Join(parts, "\t")
+	}
+	return strings.Join(lines, "\n")
+}
+
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // pointerTo joins reference tokens into a JSON pointer.

@@ -1,5 +1,5 @@
-// Package packages_test holds what skyhook-agent validate says about packages,
-// broken and valid, by running the compiled agent over them.
+// Package packages_test holds what skyhook package validate says about packages,
+// broken and valid, by running the compiled program over them.
 package packages_test
 
 import (
@@ -19,16 +19,16 @@ import (
 )
 
 var (
-	agent    string
+	program  string
 	template = hostroot.Template{Tools: []string{"bash", "cat", "cp", "env", "mkdir"}}
 )
 
 func TestMain(m *testing.M) {
 	os.Exit(template.Main(m, func(work, _ string) error {
-		agent = filepath.Join(work, "skyhook-agent")
-		out, err := exec.Command("go", "build", "-o", agent, "../../cmd/skyhook-agent").CombinedOutput()
+		program = filepath.Join(work, "skyhook")
+		out, err := exec.Command("go", "build", "-o", program, "../../cmd/skyhook").CombinedOutput()
 		if err != nil {
-			return fmt.Errorf("build the agent: %w\n%s", err, out)
+			return fmt.Errorf("build the program: %w\n%s", err, out)
 		}
 		return nil
 	}))
@@ -41,11 +41,11 @@ type report struct {
 	Errors, Warnings []problem
 }
 
-// validate runs the agent on a package and wants its exit code to be that.
+// validate runs the command on a package and wants its exit code to be that.
 func validate(t *testing.T, code int, args ...string) report {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	cmd := exec.Command(agent, append([]string{"validate", "-o", "json"}, args...)...)
+	cmd := exec.Command(program, append([]string{"package", "validate", "-o", "json"}, args...)...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	_ = cmd.Run()
 	var got report

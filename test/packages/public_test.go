@@ -170,8 +170,8 @@ func (p public) try(t *testing.T, folder string, options []string) {
 	t.Helper()
 	root := template.New(t)
 	run := func(mode string, more ...string) (string, error) {
-		args := slices.Concat([]string{"run", "--root", root}, options, more, []string{folder, mode})
-		out, err := exec.Command(agent, args...).CombinedOutput()
+		args := slices.Concat([]string{"package", "run", "--root", root}, options, more, []string{folder, mode})
+		out, err := exec.Command(program, args...).CombinedOutput()
 		return string(out), err
 	}
 	key := filepath.Join(t.TempDir(), "key")

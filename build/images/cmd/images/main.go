@@ -10,7 +10,6 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -35,10 +34,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.StringVar(&o.Out, "out", "", "where images go (default dist/images in the repository)")
 	flags.StringVar(&o.Version, "version", "", "version of operator and agent (default the file VERSION)")
 	flags.StringVar(&o.Revision, "revision", "", "commit for the labels (default git's)")
-	flags.StringVar(&o.Package, "package", "", "build the package in this folder, and nothing else")
-	flags.StringVar(&o.Base, "base", "", "with -package: the package folder or image that it is derived from")
-	flags.StringVar(&o.Name, "name", "", "with -package: name of the image (default the folder's)")
-	flags.StringVar(&o.Repository, "repository", "", "with -package: where the image will be pushed, without a tag")
 	platforms := flags.String("platform", "linux/amd64,linux/arm64", "platforms, separated by commas")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -55,31 +50,5 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := table(stdout, results); err != nil || o.Package == "" {
-		return err
-	}
-	return next(stdout, results[0])
-}
-
-// next says what to do with the image of a package.
-func next(w io.Writer, r images.Result) error {
-	archive := r.Tarballs[0]
-	_, err := fmt.Fprintf(w, `
-It is in %s, an OCI layout, and for each platform in a docker archive beside it.
-
-  check    skyhook-agent validate %s
-  push     crane push %s %s
-  load     docker load -i %s
-           ctr -n k8s.io images import %s
-`, r.Layout, r.Layout, r.Layout, r.Reference, archive, archive)
-	return err
-}
-
-func table(w io.Writer, results []images.Result) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "IMAGE\tVERSION\tSIZE\tDIGEST")
-	for _, r := range results {
-		fmt.Fprintf(t, "%s\t%s\t%.1f MB\t%s\n", strings.TrimSuffix(r.Reference, ":"+r.Version), r.Version, float64(r.Size)/1e6, r.Digest)
-	}
-	return t.Flush()
+	return images.WriteTable(stdout, results)
 }

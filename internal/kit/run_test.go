@@ -1,4 +1,4 @@
-package agent_test
+package kit_test
 
 import (
 	"os"
@@ -194,7 +194,7 @@ func TestRunText(t *testing.T) {
 	r := newOverlayTrial(t)
 	r.stage("apply", "echo working; echo 1 > /etc/new")
 	r.save()
-	ran := r.runArgs(r.arguments("apply")...)
+	ran := r.run(r.arguments("apply")...)
 	for _, word := range []string{
 		"working\n", "\nmotd 1.0.0\n  apply succeeded after ", "\nchanged by this run:\n  created  -rw-r--r--  2  /etc/new\n",
 		r.root + " itself is as it was; the changes are in " + r.overlay + "/changes\n",

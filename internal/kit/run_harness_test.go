@@ -1,4 +1,4 @@
-package agent_test
+package kit_test
 
 import (
 	"encoding/json"
@@ -11,12 +11,12 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/skyhook-operator/skyhook/internal/agent/tryout"
+	"github.com/skyhook-operator/skyhook/internal/kit/tryout"
 )
 
 // trial is a package in an author's folder, and a root to try it against.
 type trial struct {
-	*host
+	*author
 	// dir is the author's working directory.
 	dir string
 	// overlay is empty for trials that change the root itself.
@@ -25,7 +25,7 @@ type trial struct {
 
 func newTrial(t *testing.T) *trial {
 	t.Helper()
-	r := &trial{host: newHost(t), dir: t.TempDir()}
+	r := &trial{author: newAuthor(t), dir: t.TempDir()}
 	r.config["package_name"], r.config["package_version"] = "motd", "1.0.0"
 	r.must(os.Mkdir(r.path("/sys"), 0o755))
 	// That of the machine is to be seen in its place.
@@ -83,10 +83,7 @@ func (r *trial) stage(mode, body string) {
 		}
 		path := name + ".sh"
 		r.put("motd/skyhook_dir/"+path, "#!/bin/bash\n"+script+"\n")
-		modes[name] = []step{{
-			"name": "step", "path": path, "arguments": []any{}, "returncodes": []any{0},
-			"on_host": true, "idempotence": false, "upgrade_step": false,
-		}}
+		modes[name] = []step{newStep(path)}
 	}
 }
 
@@ -110,7 +107,7 @@ func (r *trial) arguments(mode string, options ...string) []string {
 func (r *trial) try(mode string, options ...string) (tryout.Report, result) {
 	r.t.Helper()
 	r.save()
-	ran := r.runArgs(r.arguments(mode, append(options, "-o", "json")...)...)
+	ran := r.run(r.arguments(mode, append(options, "-o", "json")...)...)
 	var report tryout.Report
 	if err := json.Unmarshal([]byte(ran.stdout), &report); err != nil {
 		r.t.Fatalf("%s: exit %d, %v\n%s%s", mode, ran.code, err, ran.stdout, ran.stderr)

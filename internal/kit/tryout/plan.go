@@ -45,18 +45,24 @@ func (o overlay) mountPoint() string { return o.Dir + "/root" }
 // origin is a file that names Lower.
 func (o overlay) origin() string { return o.Dir + "/origin" }
 
-// news is what the child tells: a run that has ended, or why there is none.
-type news struct {
+// outcome is what the child tells: a run that has ended, or why there is none.
+type outcome struct {
 	Run   *Run
 	Error string
 }
 
 // The child's open files beside standard input and outputs.
 const (
-	planFile = 3
-	newsFile = 4
+	planFile    = 3
+	outcomeFile = 4
 )
 
-// InsideMode is the first argument with which the child is started; it has to
-// call Inside.
-const InsideMode = "run-inside"
+// The program starts itself for a trial. Its main function has to see to these
+// first arguments.
+const (
+	// InsideMode is for the child, and calls Inside.
+	InsideMode = "run-inside"
+	// AgentMode is for the child's own child: the agent, with the arguments
+	// that follow.
+	AgentMode = "run-agent"
+)

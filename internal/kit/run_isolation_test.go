@@ -1,4 +1,4 @@
-package agent_test
+package kit_test
 
 import (
 	"fmt"
@@ -63,7 +63,7 @@ func (r *trial) tryEscapes(start func(cmd *exec.Cmd)) string {
 	r.stage("apply", escapes)
 	r.save()
 	args := r.arguments("apply", "--env", "MACHINE_UTS="+uts)
-	cmd := exec.Command("bash", append([]string{"-euc", `mount -t tmpfs probe /sys/fs/cgroup; exec "$@"`, "bash", agentBinary}, args...)...)
+	cmd := exec.Command("bash", append([]string{"-euc", `mount -t tmpfs probe /sys/fs/cgroup; exec "$@"`, "bash", program, "package"}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out

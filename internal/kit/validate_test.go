@@ -1,4 +1,4 @@
-package agent_test
+package kit_test
 
 import (
 	"archive/tar"
@@ -27,33 +27,33 @@ import (
 )
 
 // shippable makes the package of a host one without faults and warnings.
-func (h *host) shippable() {
-	h.t.Helper()
-	step := h.script("a.sh", "")
-	h.must(os.Chmod(h.path(copyDir, "skyhook_dir/a.sh"), 0o755))
-	h.define("apply-check", step)
-	h.define("apply", step)
-	h.writeConfig()
+func (a *author) shippable() {
+	a.t.Helper()
+	step := a.script("a.sh")
+	a.must(os.Chmod(a.path(packageDir, "skyhook_dir/a.sh"), 0o755))
+	a.define("apply-check", step)
+	a.define("apply", step)
+	a.writeConfig()
 }
 
-func (h *host) validate(args ...string) result {
-	h.t.Helper()
-	return h.runArgs(append([]string{"validate"}, args...)...)
+func (a *author) validate(args ...string) result {
+	a.t.Helper()
+	return a.run(append([]string{"validate"}, args...)...)
 }
 
 func TestValidate(t *testing.T) {
-	h := newHost(t)
-	h.shippable()
-	dir := h.path(copyDir)
-	for _, args := range [][]string{{dir}, {filepath.Join(dir, "config.json")}, {"-o", "text", dir}, {dir, "-o=text"}, {"--strict", dir}, {dir, "-strict"}} {
-		r := h.validate(args...)
+	a := newAuthor(t)
+	a.shippable()
+	dir := a.path(packageDir)
+	for _, args := range [][]string{{dir}, {filepath.Join(dir, "config.json")}, {"-o", "text", dir}, {dir, "-o=text"}, {"--strict", dir}, {dir, "--strict"}} {
+		r := a.validate(args...)
 		if r.code != 0 || !strings.Contains(r.stdout, "package shell 1.1.0") || !strings.Contains(r.stdout, "\nvalid: 0 errors, 0 warnings\n") {
 			t.Errorf("%q: %+v", args, r)
 		}
 	}
-	h.define("apply", h.script("a.sh", "").with("on_host", false), h.script("b.sh", "").with("path", "/b.sh"))
-	h.writeConfig()
-	r := h.validate(dir)
+	a.define("apply", a.script("a.sh").with("on_host", false), a.script("b.sh").with("path", "/b.sh"))
+	a.writeConfig()
+	r := a.validate(dir)
 	for _, want := range []string{
 		"error: config.json /modes/apply/0/on_host: ", "error: config.json /modes/apply/1/path: ",
 		"warning: skyhook_dir/b.sh: is not executable; chmod +x it", "not valid: 2 errors",
@@ -65,31 +65,31 @@ func TestValidate(t *testing.T) {
 }
 
 func TestValidateStrictFailsOnWarnings(t *testing.T) {
-	h := newHost(t)
-	h.shippable()
-	h.config["packageName"] = "x"
-	h.writeConfig()
-	if r := h.validate(h.path(copyDir)); r.code != 0 || !strings.Contains(r.stdout, "warning: config.json /packageName: ") || !strings.Contains(r.stdout, "\nvalid: 0 errors, 1 warnings") {
+	a := newAuthor(t)
+	a.shippable()
+	a.config["packageName"] = "x"
+	a.writeConfig()
+	if r := a.validate(a.path(packageDir)); r.code != 0 || !strings.Contains(r.stdout, "warning: config.json /packageName: ") || !strings.Contains(r.stdout, "\nvalid: 0 errors, 1 warnings") {
 		t.Errorf("%+v", r)
 	}
-	if r := h.validate("--strict", h.path(copyDir)); r.code != 1 || !strings.Contains(r.stdout, "not valid: 0 errors, 1 warnings") {
+	if r := a.validate("--strict", a.path(packageDir)); r.code != 1 || !strings.Contains(r.stdout, "not valid: 0 errors, 1 warnings") {
 		t.Errorf("%+v", r)
 	}
-	if r := h.validate("--strict", "-o", "json", h.path(copyDir)); r.code != 1 || !strings.Contains(r.stdout, `"valid": false`) {
+	if r := a.validate("--strict", "-o", "json", a.path(packageDir)); r.code != 1 || !strings.Contains(r.stdout, `"valid": false`) {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestValidateUsage(t *testing.T) {
-	h := newHost(t)
-	for _, args := range [][]string{{}, {""}, {h.root, h.root}, {"-o", "xml", h.root}, {"--wrong", h.root}, {"-o"}} {
-		r := h.validate(args...)
+	a := newAuthor(t)
+	for _, args := range [][]string{{}, {""}, {a.root, a.root}, {"-o", "xml", a.root}, {"--wrong", a.root}, {"-o"}} {
+		r := a.validate(args...)
 		if r.code != 2 || r.stdout != "" || strings.Count(r.stderr, "Usage:") != 1 || !strings.Contains(r.stderr, "PATH|IMAGE") {
 			t.Errorf("%q: %+v", args, r)
 		}
 	}
-	for _, args := range [][]string{{"--help"}, {"-h"}, {h.root, "-help"}} {
-		r := h.validate(args...)
+	for _, args := range [][]string{{"--help"}, {"-h"}, {a.root, "-h"}} {
+		r := a.validate(args...)
 		for _, want := range []string{"--strict", "docker archive", "OCI layout", "then never taken for an image", "its tag must be the package_version", "Exit codes"} {
 			if r.code != 0 || r.stderr != "" || !strings.Contains(r.stdout, want) {
 				t.Errorf("%q: no %q in %+v", args, want, r)
@@ -100,17 +100,17 @@ func TestValidateUsage(t *testing.T) {
 
 // TestValidateOfNothing: what begins like a path is never asked for on the network.
 func TestValidateOfNothing(t *testing.T) {
-	h := newHost(t)
-	for _, path := range []string{h.path("none"), "./none", "../none", "/none:1.0.0"} {
-		if r := h.validate(path); r.code != 1 || !strings.Contains(r.stderr, "ERROR: find the package: ") || r.stdout != "" {
+	a := newAuthor(t)
+	for _, path := range []string{a.path("none"), "./none", "../none", "/none:1.0.0"} {
+		if r := a.validate(path); r.code != 1 || !strings.Contains(r.stderr, "ERROR: find the package: ") || r.stdout != "" {
 			t.Errorf("%s: %+v", path, r)
 		}
 	}
-	h.write("/x.tar", "no archive")
-	if r := h.validate(h.path("x.tar")); r.code != 1 || !strings.Contains(r.stderr, "is not a docker archive") {
+	a.write("/x.tar", "no archive")
+	if r := a.validate(a.path("x.tar")); r.code != 1 || !strings.Contains(r.stderr, "is not a docker archive") {
 		t.Errorf("%+v", r)
 	}
-	if r := h.validate("no such package"); r.code != 1 || !strings.Contains(r.stderr, "there is no file or folder no such package here") {
+	if r := a.validate("no such package"); r.code != 1 || !strings.Contains(r.stderr, "there is no file or folder no such package here") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -120,39 +120,39 @@ type validated struct {
 	Errors, Warnings []packagefile.Problem
 }
 
-func (h *host) validateJSON(code int, what string) validated {
-	h.t.Helper()
-	r := h.validate("-o", "json", what)
+func (a *author) validateJSON(code int, what string) validated {
+	a.t.Helper()
+	r := a.validate("-o", "json", what)
 	var got validated
 	if err := json.Unmarshal([]byte(r.stdout), &got); err != nil || r.code != code {
-		h.t.Fatalf("%v, %+v", err, r)
+		a.t.Fatalf("%v, %+v", err, r)
 	}
 	return got
 }
 
 func TestValidateJSON(t *testing.T) {
-	h := newHost(t)
-	h.shippable()
-	if got := h.validateJSON(0, h.path(copyDir)); !got.Valid || got.Errors == nil || got.Warnings == nil || len(got.Errors)+len(got.Warnings) != 0 {
+	a := newAuthor(t)
+	a.shippable()
+	if got := a.validateJSON(0, a.path(packageDir)); !got.Valid || got.Errors == nil || got.Warnings == nil || len(got.Errors)+len(got.Warnings) != 0 {
 		t.Errorf("%+v", got)
 	}
-	h.config["package_version"] = "1"
-	h.writeConfig()
-	got := h.validateJSON(1, h.path(copyDir))
+	a.config["package_version"] = "1"
+	a.writeConfig()
+	got := a.validateJSON(1, a.path(packageDir))
 	if got.Valid || len(got.Errors) != 1 || slices.Contains([]string{got.Errors[0].File, got.Errors[0].Pointer, got.Errors[0].Message, got.Errors[0].Fix}, "") {
 		t.Errorf("%+v", got)
 	}
 }
 
 // image packs the host's package on top of what copies it.
-func (h *host) image(arch string) v1.Image {
-	h.t.Helper()
-	return h.imageOf(arch, map[string]string{"config.json": h.read(copyDir, "config.json"), "skyhook_dir/a.sh": h.read(copyDir, "skyhook_dir/a.sh")})
+func (a *author) image(arch string) v1.Image {
+	a.t.Helper()
+	return a.imageOf(arch, map[string]string{"config.json": a.read(packageDir, "config.json"), "skyhook_dir/a.sh": a.read(packageDir, "skyhook_dir/a.sh")})
 }
 
 // imageOf is the image of the package with these files.
-func (h *host) imageOf(arch string, files map[string]string) v1.Image {
-	h.t.Helper()
+func (a *author) imageOf(arch string, files map[string]string) v1.Image {
+	a.t.Helper()
 	contents := map[string]string{"bin/sh": "", "bin/mkdir": "", "bin/cp": ""}
 	for name, content := range files {
 		contents["skyhook-package/"+name] = content
@@ -161,30 +161,30 @@ func (h *host) imageOf(arch string, files map[string]string) v1.Image {
 	w := tar.NewWriter(&archive)
 	for _, file := range slices.Sorted(maps.Keys(contents)) {
 		content := contents[file]
-		h.must(w.WriteHeader(&tar.Header{Name: file, Mode: 0o755, Size: int64(len(content))}))
+		a.must(w.WriteHeader(&tar.Header{Name: file, Mode: 0o755, Size: int64(len(content))}))
 		_, err := w.Write([]byte(content))
-		h.must(err)
+		a.must(err)
 	}
-	h.must(w.Close())
+	a.must(w.Close())
 	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil })
-	h.must(err)
+	a.must(err)
 	img, err := mutate.AppendLayers(empty.Image, l)
-	h.must(err)
+	a.must(err)
 	config, err := img.ConfigFile()
-	h.must(err)
+	a.must(err)
 	config = config.DeepCopy()
 	config.OS, config.Architecture, config.Config.Labels = "linux", arch, map[string]string{"com.nvidia.skyhook.uninstall": "false"}
 	img, err = mutate.ConfigFile(img, config)
-	h.must(err)
+	a.must(err)
 	return img
 }
 
-func (h *host) imageIndex() v1.ImageIndex {
-	h.t.Helper()
+func (a *author) imageIndex() v1.ImageIndex {
+	a.t.Helper()
 	var index v1.ImageIndex = empty.Index
 	for _, arch := range []string{"amd64", "arm64"} {
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{
-			Add: h.image(arch), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}},
+			Add: a.image(arch), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}},
 		})
 	}
 	return index
@@ -192,31 +192,31 @@ func (h *host) imageIndex() v1.ImageIndex {
 
 // TestValidateImage wherever it is: in a registry, a layout or an archive.
 func TestValidateImage(t *testing.T) {
-	h := newHost(t)
-	h.shippable()
+	a := newAuthor(t)
+	a.shippable()
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
 	repository := strings.TrimPrefix(server.URL, "http://") + "/shell"
 	for _, tag := range []string{"1.1.0", "1.1.1"} {
 		reference, err := name.NewTag(repository + ":" + tag)
-		h.must(err)
-		h.must(remote.WriteIndex(reference, h.imageIndex()))
-		path, err := layout.Write(h.path(tag), empty.Index)
-		h.must(err)
-		h.must(path.AppendIndex(h.imageIndex(), layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": tag})))
-		h.must(tarball.WriteToFile(h.path(tag+".tar"), reference, h.image("amd64")))
+		a.must(err)
+		a.must(remote.WriteIndex(reference, a.imageIndex()))
+		path, err := layout.Write(a.path(tag), empty.Index)
+		a.must(err)
+		a.must(path.AppendIndex(a.imageIndex(), layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": tag})))
+		a.must(tarball.WriteToFile(a.path(tag+".tar"), reference, a.image("amd64")))
 	}
-	for _, format := range []string{repository + ":%", h.path("%"), h.path("%.tar")} {
+	for _, format := range []string{repository + ":%", a.path("%"), a.path("%.tar")} {
 		good, bad := strings.Replace(format, "%", "1.1.0", 1), strings.Replace(format, "%", "1.1.1", 1)
-		if r := h.validate("--strict", good); r.code != 0 || !strings.Contains(r.stdout, "package shell 1.1.0") || r.stderr != "" {
+		if r := a.validate("--strict", good); r.code != 0 || !strings.Contains(r.stdout, "package shell 1.1.0") || r.stderr != "" {
 			t.Errorf("%s: %+v", good, r)
 		}
-		got := h.validateJSON(1, bad)
+		got := a.validateJSON(1, bad)
 		if len(got.Errors) != 1 || got.Errors[0].Pointer != "/package_version" || !strings.HasPrefix(got.Errors[0].Platform, "linux/amd64") {
 			t.Errorf("%s: %+v", bad, got)
 		}
 	}
-	r := h.validate(repository + ":9.9.9")
+	r := a.validate(repository + ":9.9.9")
 	if r.code != 1 || r.stdout != "" || !strings.Contains(r.stderr, "get image "+repository+":9.9.9: ") || !strings.Contains(r.stderr, "has to be pushed first") {
 		t.Errorf("%+v", r)
 	}
@@ -224,12 +224,12 @@ func TestValidateImage(t *testing.T) {
 
 // TestValidateUsesTheCredentialsOfDockerLogin, here broken ones, to see that they are read.
 func TestValidateUsesTheCredentialsOfDockerLogin(t *testing.T) {
-	h := newHost(t)
-	h.write("/docker/config.json", "{")
-	h.env["DOCKER_CONFIG"] = h.path("docker")
+	a := newAuthor(t)
+	a.write("/docker/config.json", "{")
+	a.env["DOCKER_CONFIG"] = a.path("docker")
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
-	if r := h.validate(strings.TrimPrefix(server.URL, "http://") + "/shell:1.0.0"); r.code != 1 || !strings.Contains(r.stderr, h.path("docker/config.json")) {
+	if r := a.validate(strings.TrimPrefix(server.URL, "http://") + "/shell:1.0.0"); r.code != 1 || !strings.Contains(r.stderr, a.path("docker/config.json")) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -237,12 +237,12 @@ func TestValidateUsesTheCredentialsOfDockerLogin(t *testing.T) {
 // TestReportThatCannotBeWritten is no success, as on a CI machine whose disk is
 // full.
 func TestReportThatCannotBeWritten(t *testing.T) {
-	h := newHost(t)
-	h.shippable()
+	a := newAuthor(t)
+	a.shippable()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	h.must(err)
+	a.must(err)
 	defer func() { _ = full.Close() }()
-	cmd := h.command("validate", "-o", "json", h.path(copyDir))
+	cmd := a.command("validate", "-o", "json", a.path(packageDir))
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = full, &stderr
 	if err := cmd.Run(); err == nil || !strings.Contains(stderr.String(), "ERROR: write the report: ") {

@@ -19,22 +19,22 @@ const program = "/proc/self/exe"
 // Inside is the child's part, in namespaces of its own: it mounts, copies the
 // package, and runs the agent. It tells the command how that went.
 func Inside(ctx context.Context, warnings io.Writer) int {
-	report := os.NewFile(newsFile, "news")
+	report := os.NewFile(outcomeFile, "outcome")
 	orders := os.NewFile(planFile, "plan")
 	if report == nil || orders == nil {
 		return 1
 	}
 	// Neither is for the agent and its steps.
 	syscall.CloseOnExec(planFile)
-	syscall.CloseOnExec(newsFile)
+	syscall.CloseOnExec(outcomeFile)
 	tell := json.NewEncoder(report)
 	var p plan
 	err := json.NewDecoder(orders).Decode(&p)
 	if err == nil {
-		err = p.carryOut(ctx, warnings, func(run Run) error { return tell.Encode(news{Run: &run}) })
+		err = p.carryOut(ctx, warnings, func(run Run) error { return tell.Encode(outcome{Run: &run}) })
 	}
 	if err != nil {
-		_ = tell.Encode(news{Error: err.Error()})
+		_ = tell.Encode(outcome{Error: err.Error()})
 		return 1
 	}
 	return 0
@@ -69,7 +69,7 @@ func (p plan) carryOut(ctx context.Context, warnings io.Writer, tell func(Run) e
 // runAgent starts the agent as a pod's container does, and waits for its end.
 func (p plan) runAgent(ctx context.Context, id identity, mode packagefile.Mode, message message) (Run, error) {
 	began := time.Now()
-	pid, err := syscall.ForkExec(program, []string{"skyhook-agent", string(mode), p.Root, id.copyDir()}, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec(program, []string{"skyhook", AgentMode, string(mode), p.Root, id.copyDir()}, &syscall.ProcAttr{
 		Dir: "/", Env: append(Trial{Env: p.Env}.environ(id), "SKYHOOK_AGENT_TERMINATION_LOG="+message.path), Files: []uintptr{0, 1, 2},
 	})
 	if err != nil {

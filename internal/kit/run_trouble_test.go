@@ -1,4 +1,4 @@
-package agent_test
+package kit_test
 
 import (
 	"bufio"
@@ -25,7 +25,7 @@ func TestRunRefuses(t *testing.T) {
 	r.must(os.MkdirAll(others+"/full/file", 0o755))
 	pkg := r.file("motd")
 	used := filepath.Join(others, "used")
-	if ran := r.runArgs("run", "--root", r.root, "--overlay", used, pkg, "apply"); ran.code != 0 {
+	if ran := r.run("run", "--root", r.root, "--overlay", used, pkg, "apply"); ran.code != 0 {
 		t.Fatal(ran.stderr)
 	}
 	for name, c := range map[string]struct {
@@ -61,7 +61,7 @@ func TestRunRefuses(t *testing.T) {
 		"overlay with a comma":   {[]string{"--root", r.root, "--overlay", others + "/a,b", pkg, "apply"}, 1, "/a,b has a comma"},
 		"root that is no folder": {[]string{"--root", pkg + "/config.json", "--overlay", r.overlay, pkg, "apply"}, 1, "is no folder"},
 	} {
-		ran := r.runArgs(append([]string{"run"}, c.args...)...)
+		ran := r.run(append([]string{"run"}, c.args...)...)
 		if ran.code != c.code || !strings.Contains(ran.stderr, c.want) || ran.stdout != "" {
 			t.Errorf("%s: exit %d, want %d and %q\n%s%s", name, ran.code, c.code, c.want, ran.stdout, ran.stderr)
 		}
@@ -72,15 +72,12 @@ func TestRunRefuses(t *testing.T) {
 }
 
 func TestRunHelp(t *testing.T) {
-	h := newHost(t)
+	a := newAuthor(t)
 	for _, option := range []string{"--help", "-h"} {
-		ran := h.runArgs("run", option)
-		if ran.code != 0 || ran.stderr != "" || !strings.Contains(ran.stdout, "Example:\n  skyhook-agent run --root / --overlay try") {
+		ran := a.run("run", option)
+		if ran.code != 0 || ran.stderr != "" || !strings.Contains(ran.stdout, "Examples:\n  skyhook package run --root / --overlay try") {
 			t.Errorf("%s: exit %d\n%s%s", option, ran.code, ran.stdout, ran.stderr)
 		}
-	}
-	if ran := h.runArgs("help"); !strings.Contains(ran.stdout, "skyhook-agent run --root DIR PACKAGE STAGE") {
-		t.Errorf("the agent's help is silent about it:\n%s", ran.stdout)
 	}
 }
 
@@ -88,8 +85,8 @@ func TestRunNeedsRoot(t *testing.T) {
 	r := newTrial(t)
 	r.stage("apply", "true")
 	r.save()
-	r.must(os.Chmod(filepath.Dir(agentBinary), 0o755))
-	cmd := exec.Command(agentBinary, r.arguments("apply")...)
+	r.must(os.Chmod(filepath.Dir(program), 0o755))
+	cmd := r.command(r.arguments("apply")...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
 	if err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "needs root: use sudo") {
@@ -129,11 +126,11 @@ func TestRunOnAnOverlay(t *testing.T) {
 	// A third overlay on two others is too many for the kernel.
 	r.must(os.CopyFS(filepath.Join(layers, "lower"), os.DirFS(r.root)))
 	mount := fmt.Sprintf("cd %s; mkdir -p upper work merged; mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged; ", layers)
-	out, code := script(t, mount+fmt.Sprintf("exec %s run --root %s --overlay merged/try %s apply", agentBinary, r.root, r.file("motd")))
+	out, code := script(t, mount+fmt.Sprintf("exec %s package run --root %s --overlay merged/try %s apply", program, r.root, r.file("motd")))
 	if code != 1 || !strings.Contains(out, "is on an overlay itself (as containers are); name a folder on a disk, or below /dev/shm") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
-	out, code = script(t, mount+fmt.Sprintf("exec %s run --root merged --overlay %s %s apply", agentBinary, r.overlay, r.file("motd")))
+	out, code = script(t, mount+fmt.Sprintf("exec %s package run --root merged --overlay %s %s apply", program, r.overlay, r.file("motd")))
 	if code != 0 || !strings.Contains(out, "created  -rw-r--r--  2  /etc/new\n") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
@@ -162,10 +159,10 @@ func TestRunOnTheMachineItself(t *testing.T) {
 	r.save()
 	r.must(syscall.Mknod(r.path("/dev/null"), syscall.S_IFCHR|0o666, 1<<8|3))
 	r.must(os.CopyFS(r.path("/motd"), os.DirFS(r.file("motd"))))
-	r.must(hostroot.CopyFile(agentBinary, r.path("/skyhook-agent")))
+	r.must(hostroot.CopyFile(program, r.path("/skyhook")))
 	out, code := script(t, fmt.Sprintf(`root=%s
 mount --bind "$root" "$root"; mount -t proc proc "$root/proc"
-exec chroot "$root" /skyhook-agent run --root / /motd apply`, r.root))
+exec chroot "$root" /skyhook package run --root / /motd apply`, r.root))
 	if code != 0 || !strings.Contains(out, "changed by this run:\n  created  -rw-r--r--  2  /etc/new\nnot listed:") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
@@ -263,7 +260,7 @@ func TestRunInUse(t *testing.T) {
 	r := newOverlayTrial(t)
 	r.stage("apply", untilStopped)
 	run := r.begin("apply", "waiting")
-	second := r.runArgs(r.arguments("apply")...)
+	second := r.run(r.arguments("apply")...)
 	r.must(run.Process.Signal(syscall.SIGTERM))
 	run.end()
 	if second.code != 1 || !strings.Contains(second.stderr, "is in use by another run") {

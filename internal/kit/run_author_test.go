@@ -1,4 +1,4 @@
-package agent_test
+package kit_test
 
 import (
 	"os"
@@ -18,7 +18,7 @@ func TestRunNamesThePackageAsASkyhookCan(t *testing.T) {
 	if report.Package != "nvidia_setup" || report.Name != "nvidia-setup" {
 		t.Errorf("got %s and %s", report.Package, report.Name)
 	}
-	if ran := r.runArgs(r.arguments("apply")...); !strings.Contains(ran.stdout, "\nnvidia_setup 1.0.0, in a Skyhook nvidia-setup\n") {
+	if ran := r.run(r.arguments("apply")...); !strings.Contains(ran.stdout, "\nnvidia_setup 1.0.0, in a Skyhook nvidia-setup\n") {
 		t.Errorf("got %s", ran.stdout)
 	}
 }
@@ -59,7 +59,7 @@ esac
 		if !slices.Equal(report.Ignored, []string{"is-active", "start"}) {
 			t.Errorf("ignored are %q", report.Ignored)
 		}
-		ran := r.runArgs(r.arguments("config")...)
+		ran := r.run(r.arguments("config")...)
 		for _, word := range []string{
 			"a trial has no services: systemctl leaves out --now",
 			"\nnot tried: systemctl is-active, start; a trial has no services, so",

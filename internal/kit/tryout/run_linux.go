@@ -167,7 +167,7 @@ func (p plan) run(ctx context.Context, report *Report, stdout, stderr io.Writer)
 	}
 	defer ours.close()
 	child := p.child(ctx, stdout, stderr)
-	child.ExtraFiles = []*os.File{theirs.plan, theirs.news}
+	child.ExtraFiles = []*os.File{theirs.plan, theirs.outcome}
 	// The kernel watches the thread that started the child, not the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -177,7 +177,7 @@ func (p plan) run(ctx context.Context, report *Report, stdout, stderr io.Writer)
 		return explainMount("start a process in namespaces of its own", err)
 	}
 	sent := p.send(ours.plan)
-	told := report.listen(ours.news)
+	told := report.listen(ours.outcome)
 	ended := child.Wait()
 	switch {
 	case sent != nil || told != nil:
@@ -218,27 +218,27 @@ func (p plan) send(to *os.File) error {
 func (r *Report) listen(from io.Reader) error {
 	decoder := json.NewDecoder(from)
 	for {
-		var n news
-		switch err := decoder.Decode(&n); {
+		var o outcome
+		switch err := decoder.Decode(&o); {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return fmt.Errorf("listen to the run: %w", err)
-		case n.Error != "":
-			return errors.New(n.Error)
+		case o.Error != "":
+			return errors.New(o.Error)
 		}
-		r.Runs = append(r.Runs, *n.Run)
+		r.Runs = append(r.Runs, *o.Run)
 	}
 }
 
 // pipes are one side's ends of the two pipes between command and child.
-type pipes struct{ plan, news *os.File }
+type pipes struct{ plan, outcome *os.File }
 
 func openPipes() (ours, theirs pipes, err error) {
 	if theirs.plan, ours.plan, err = os.Pipe(); err != nil {
 		return ours, theirs, fmt.Errorf("open a pipe: %w", err)
 	}
-	if ours.news, theirs.news, err = os.Pipe(); err != nil {
+	if ours.outcome, theirs.outcome, err = os.Pipe(); err != nil {
 		ours.close()
 		theirs.close()
 		return ours, theirs, fmt.Errorf("open a pipe: %w", err)
@@ -247,7 +247,7 @@ func openPipes() (ours, theirs pipes, err error) {
 }
 
 func (p pipes) close() {
-	for _, file := range []*os.File{p.plan, p.news} {
+	for _, file := range []*os.File{p.plan, p.outcome} {
 		if file != nil {
 			_ = file.Close()
 		}

@@ -1,24 +1,23 @@
-package agent
+package kit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
+	"io"
 	"path/filepath"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/spf13/cobra"
 
 	"github.com/skyhook-operator/skyhook/pkg/image"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
-const validateUsage = `Checks a package without running anything of it.
-
-Usage:
-  skyhook-agent validate [-o text|json] [--strict] [--base PATH|IMAGE] PATH|IMAGE
+const validateHelp = `Checks a package without running anything of it.
 
 PATH that exists is one of
   a package folder, or the config.json in it
@@ -30,14 +29,7 @@ with the credentials of docker login. For a path write / or ./ before it: it is
 then never taken for an image. An image is checked for each of its platforms;
 its tag must be the package_version.
 
-Options:
-  -o text|json   print for people (default) or for programs
-  --strict       fail on warnings, too
-  --base WHAT    what the package in a folder is derived FROM: a folder, archive
-                 or image of another package, whose files count as its own
-
-Exit codes: 0 the package is valid, 1 it is not or cannot be read, 2 wrong usage.
-`
+Exit codes: 0 the package is valid, 1 it is not or cannot be read, 2 wrong usage.`
 
 // maxValidate ends the wait for a registry that does not go on, and the work on
 // a file that was made to take long.
@@ -45,80 +37,77 @@ const maxValidate = 15 * time.Minute
 
 var errTooLong = fmt.Errorf("gave up after %s", maxValidate)
 
-var errValidateUsage = errors.New("validate wants one package folder, config.json, OCI layout, docker archive or image, and -o text or json")
+// The formats of reports.
+const (
+	formatText = "text"
+	formatJSON = "json"
+)
 
-// validation is a parsed command line of validate.
-type validation struct {
-	Program
-	what   string
-	base   string
-	json   bool
-	strict bool
+func checkFormat(format string) error {
+	if format != formatText && format != formatJSON {
+		return errors.New("-o is text or json, not " + format)
+	}
+	return nil
 }
 
-// validate checks a package on this machine or in a registry and reports for
-// people or, with -o json, for programs.
-func (p Program) validate(ctx context.Context, args []string) int {
-	v, err := p.parseValidation(args)
-	if errors.Is(err, flag.ErrHelp) {
-		_, _ = fmt.Fprint(p.Stdout, validateUsage)
-		return exitDone
+// validation checks a package on this machine or in a registry, and reports for
+// people or programs.
+type validation struct {
+	what   string
+	base   string
+	format string
+	strict bool
+	stdout io.Writer
+}
+
+func validateCommand() *cobra.Command {
+	var v validation
+	c := &cobra.Command{
+		Use:   "validate [-o text|json] [--strict] [--base PATH|IMAGE] PATH|IMAGE",
+		Short: "Check a package without running anything of it",
+		Long:  validateHelp,
+		Args:  wants(1, "one package folder, config.json, OCI layout, docker archive or image"),
+		RunE: func(c *cobra.Command, args []string) error {
+			v.what, v.stdout = args[0], c.OutOrStdout()
+			if err := cmp.Or(checkFormat(v.format), checkName(v.what)); err != nil {
+				return err
+			}
+			return v.run(c.Context())
+		},
+		DisableFlagsInUseLine: true,
 	}
-	if err != nil {
-		p.complain(err)
-		_, _ = fmt.Fprint(p.Stderr, validateUsage)
-		return exitUsage
+	flags := c.Flags()
+	flags.StringVarP(&v.format, "output", "o", formatText, "`FORMAT` of the report: text for people, json for programs")
+	flags.BoolVar(&v.strict, "strict", false, "fail on warnings, too")
+	flags.StringVar(&v.base, "base", "", baseHelp)
+	return c
+}
+
+const baseHelp = "what the package in a folder is derived FROM: `PATH|IMAGE` of another package, whose files count as its own"
+
+func checkName(what string) error {
+	if what == "" {
+		return errors.New("validate wants a name that is not empty")
 	}
+	return nil
+}
+
+func (v validation) run(ctx context.Context) error {
 	ctx, stop := context.WithTimeoutCause(ctx, maxValidate, errTooLong)
 	defer stop()
 	pkg, report, err := lint(ctx, v.what, v.base)
 	if err != nil {
-		p.complain(err)
-		return exitFailed
+		return Failed{err}
 	}
-	if !v.json {
+	if v.format == formatText {
 		v.reportText(pkg, report)
 	} else if err := v.reportJSON(report); err != nil {
-		p.complain(fmt.Errorf("write the report: %w", err))
-		return exitFailed
+		return Failed{fmt.Errorf("write the report: %w", err)}
 	}
 	if !v.passes(report) {
-		return exitFailed
+		return Failed{ErrReported}
 	}
-	return exitDone
-}
-
-func (p Program) parseValidation(args []string) (validation, error) {
-	v := validation{Program: p}
-	set := flag.NewFlagSet(modeValidate, flag.ContinueOnError)
-	set.SetOutput(p.Stderr)
-	// The caller prints it once, and to where it belongs.
-	set.Usage = func() {}
-	format := set.String("o", "text", "")
-	set.BoolVar(&v.strict, "strict", false, "")
-	set.StringVar(&v.base, "base", "", "")
-	names, err := interleaved(set, args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return v, err
-	case err != nil || len(names) != 1 || names[0] == "" || *format != "text" && *format != "json":
-		return v, errValidateUsage
-	}
-	v.what, v.json = names[0], *format == "json"
-	return v, nil
-}
-
-// interleaved parses options before and after the other arguments.
-func interleaved(set *flag.FlagSet, args []string) (rest []string, err error) {
-	for {
-		if err := set.Parse(args); err != nil {
-			return nil, err
-		}
-		if set.NArg() == 0 {
-			return rest, nil
-		}
-		rest, args = append(rest, set.Arg(0)), set.Args()[1:]
-	}
+	return nil
 }
 
 // lint checks whatever a name stands for, on its base if there is one.
@@ -160,7 +149,7 @@ func (v validation) reportJSON(report packagefile.Report) error {
 	// Programs expect lists, also empty ones.
 	report.Errors = append([]packagefile.Problem{}, report.Errors...)
 	report.Warnings = append([]packagefile.Problem{}, report.Warnings...)
-	encoder := json.NewEncoder(v.Stdout)
+	encoder := json.NewEncoder(v.stdout)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(struct {
@@ -171,15 +160,15 @@ func (v validation) reportJSON(report packagefile.Report) error {
 
 func (v validation) reportText(pkg *packagefile.Package, report packagefile.Report) {
 	for _, problem := range report.Errors {
-		v.say("error: %s", problem)
+		fmt.Fprintf(v.stdout, "error: %s\n", problem)
 	}
 	for _, problem := range report.Warnings {
-		v.say("warning: %s", problem)
+		fmt.Fprintf(v.stdout, "warning: %s\n", problem)
 	}
 	verdict := "not valid"
 	if v.passes(report) {
 		verdict = "valid"
-		_ = pkg.Describe(v.Stdout)
+		_ = pkg.Describe(v.stdout)
 	}
-	v.say("%s: %d errors, %d warnings", verdict, len(report.Errors), len(report.Warnings))
+	fmt.Fprintf(v.stdout, "%s: %d errors, %d warnings\n", verdict, len(report.Errors), len(report.Warnings))
 }

@@ -1,4 +1,4 @@
-package agent_test
+package kit_test
 
 import (
 	"os"
@@ -13,17 +13,17 @@ func TestNamesDoNotCommandTheTerminal(t *testing.T) {
 	r := newTrial(t)
 	r.stage("config", "echo > /etc/$'\\e[31m'\nexit 1")
 	r.save()
-	ran := r.runArgs(r.arguments("config")...)
+	ran := r.run(r.arguments("config")...)
 	if ran.code != 1 || !strings.Contains(ran.stdout, `/etc/\x1b[31m`) || strings.Contains(ran.stdout, "\x1b") {
 		t.Errorf("run: %q", ran.stdout)
 	}
 	r.must(syscall.Mkfifo(r.file("motd/skyhook_dir", evil), 0o600))
-	ran = r.runArgs("validate", r.file("motd"))
+	ran = r.run("validate", r.file("motd"))
 	if ran.code != 1 || !strings.Contains(ran.stdout, "error: skyhook_dir/"+quoted+": is a named pipe") || strings.Contains(ran.stdout, "\x1b") {
 		t.Errorf("validate: %q", ran.stdout)
 	}
 	r.must(os.Rename(r.file("motd"), r.file(evil)))
-	ran = r.runArgs("validate", r.file(evil, "none"))
+	ran = r.run("validate", r.file(evil, "none"))
 	if ran.code != 1 || strings.ContainsAny(ran.stderr, "\x1b\a\u009b") {
 		t.Errorf("no such package: %q", ran.stderr)
 	}

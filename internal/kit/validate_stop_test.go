@@ -1,4 +1,4 @@
-package agent_test
+package kit_test
 
 import (
 	"archive/tar"
@@ -23,76 +23,76 @@ import (
 )
 
 // packed is gzip's form of some content.
-func (h *host) packed(content []byte) []byte {
-	h.t.Helper()
+func (a *author) packed(content []byte) []byte {
+	a.t.Helper()
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	_, err := w.Write(content)
-	h.must(err)
-	h.must(w.Close())
+	a.must(err)
+	a.must(w.Close())
 	return out.Bytes()
 }
 
 // bomb is an image of a few MiB with a file of 28 GiB. It takes far longer to
 // read than these tests.
-func (h *host) bomb() v1.Image {
-	h.t.Helper()
+func (a *author) bomb() v1.Image {
+	a.t.Helper()
 	const chunk, chunks = 64 << 20, 448
 	var header bytes.Buffer
-	h.must(tar.NewWriter(&header).WriteHeader(&tar.Header{Name: "usr/lib/data", Mode: 0o644, Size: chunk * chunks, Format: tar.FormatGNU}))
-	content := slices.Concat(h.packed(header.Bytes()), bytes.Repeat(h.packed(make([]byte, chunk)), chunks))
-	img, err := mutate.AppendLayers(h.image("amd64"), static.NewLayer(content, types.DockerLayer))
-	h.must(err)
+	a.must(tar.NewWriter(&header).WriteHeader(&tar.Header{Name: "usr/lib/data", Mode: 0o644, Size: chunk * chunks, Format: tar.FormatGNU}))
+	content := slices.Concat(a.packed(header.Bytes()), bytes.Repeat(a.packed(make([]byte, chunk)), chunks))
+	img, err := mutate.AppendLayers(a.image("amd64"), static.NewLayer(content, types.DockerLayer))
+	a.must(err)
 	return img
 }
 
 // TestValidateIsStopped by a signal while it reads, and leaves no files.
 func TestValidateIsStopped(t *testing.T) {
-	h := newHost(t)
-	h.shippable()
-	h.must(os.Mkdir(h.path("/scratch"), 0o755))
-	h.env["TMPDIR"] = h.path("/scratch")
-	path, err := layout.Write(h.path("layout"), empty.Index)
-	h.must(err)
-	bomb := h.bomb()
-	h.must(path.AppendImage(bomb))
+	a := newAuthor(t)
+	a.shippable()
+	a.must(os.Mkdir(a.path("/scratch"), 0o755))
+	a.env["TMPDIR"] = a.path("/scratch")
+	path, err := layout.Write(a.path("layout"), empty.Index)
+	a.must(err)
+	bomb := a.bomb()
+	a.must(path.AppendImage(bomb))
 	reference, err := name.NewTag("shell:1.1.0")
-	h.must(err)
-	h.must(tarball.WriteToFile(h.path("shell.tar"), reference, bomb))
+	a.must(err)
+	a.must(tarball.WriteToFile(a.path("shell.tar"), reference, bomb))
 	for what, signal := range map[string]syscall.Signal{"layout": syscall.SIGTERM, "shell.tar": syscall.SIGINT} {
-		cmd := h.command("validate", h.path(what))
+		cmd := a.command("validate", a.path(what))
 		var out strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &out
-		h.must(cmd.Start())
-		h.awaitScratch()
+		a.must(cmd.Start())
+		a.awaitScratch()
 		began := time.Now()
-		h.must(cmd.Process.Signal(signal))
+		a.must(cmd.Process.Signal(signal))
 		if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(out.String(), signal.String()+" signal received") {
 			t.Errorf("%s: %v after %s\n%s", what, err, time.Since(began), out.String())
 		}
-		if left := h.scratch(); len(left) != 0 {
+		if left := a.scratch(); len(left) != 0 {
 			t.Errorf("%s: left %q", what, left)
 		}
 	}
 }
 
-func (h *host) scratch() []string {
-	h.t.Helper()
-	found, err := filepath.Glob(h.path("/scratch/*"))
-	h.must(err)
+func (a *author) scratch() []string {
+	a.t.Helper()
+	found, err := filepath.Glob(a.path("/scratch/*"))
+	a.must(err)
 	return found
 }
 
 // awaitScratch waits for the first file of an image.
-func (h *host) awaitScratch() {
-	h.t.Helper()
+func (a *author) awaitScratch() {
+	a.t.Helper()
 	deadline := time.After(30 * time.Second)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for len(h.scratch()) == 0 {
+	for len(a.scratch()) == 0 {
 		select {
 		case <-deadline:
-			h.t.Fatal("nothing was unpacked")
+			a.t.Fatal("nothing was unpacked")
 		case <-tick.C:
 		}
 	}
@@ -100,9 +100,9 @@ func (h *host) awaitScratch() {
 
 // TestValidateOfAPipe: no signal would end the wait for its content.
 func TestValidateOfAPipe(t *testing.T) {
-	h := newHost(t)
-	h.must(syscall.Mkfifo(h.path("pipe"), 0o644))
-	if r := h.validate(h.path("pipe")); r.code != 1 || !strings.Contains(r.stderr, "is neither a folder nor a file") {
+	a := newAuthor(t)
+	a.must(syscall.Mkfifo(a.path("pipe"), 0o644))
+	if r := a.validate(a.path("pipe")); r.code != 1 || !strings.Contains(r.stderr, "is neither a folder nor a file") {
 		t.Errorf("%+v", r)
 	}
 }

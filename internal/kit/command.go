@@ -1,0 +1,42 @@
+package kit
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// Failed is the error of a command that was understood and did not succeed. All other errors say that it was called in a
+// wrong way.
+type Failed struct{ Err error }
+
+func (f Failed) Error() string { return f.Err.Error() }
+func (f Failed) Unwrap() error { return f.Err }
+
+// ErrReported says that the command's own report has told what is wrong.
+var ErrReported = errors.New("see the report")
+
+// Command is `skyhook package`. The version is the program's own.
+func Command(version string) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "package COMMAND",
+		Short: "Check, try and build packages",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+
+		DisableFlagsInUseLine: true,
+	}
+	c.AddCommand(validateCommand(), runCommand(version), buildCommand())
+	return c
+}
+
+// wants is for commands with a fixed number of arguments.
+func wants(number int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != number {
+			return fmt.Errorf("%s wants %s, not %d arguments", c.Name(), what, len(args))
+		}
+		return nil
+	}
+}

@@ -1,0 +1,30 @@
+package kit_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestCommandLine of the program itself.
+func TestCommandLine(t *testing.T) {
+	a := newAuthor(t)
+	for line, want := range map[string]result{
+		"version":           {0, "1.2.3-test\n", ""},
+		"--version":         {0, "1.2.3-test\n", ""},
+		"":                  {0, "skyhook COMMAND", ""},
+		"help package":      {0, "skyhook package COMMAND", ""},
+		"package":           {0, "validate    Check a package", ""},
+		"package --help":    {0, "skyhook package COMMAND", ""},
+		"validate":          {2, "", `ERROR: unknown command "validate" for "skyhook"` + "\nUsage: skyhook COMMAND\nSee skyhook --help.\n"},
+		"package check":     {2, "", `ERROR: unknown command "check" for "skyhook package"`},
+		"package validate":  {2, "", "ERROR: validate wants one package folder, config.json, OCI layout, docker archive or image, not 0 arguments\nUsage: "},
+		"package --root /x": {2, "", "ERROR: unknown flag: --root"},
+	} {
+		r := a.end(exec.Command(program, strings.Fields(line)...))
+		if r.code != want.code || !strings.Contains(r.stdout, want.stdout) || !strings.Contains(r.stderr, want.stderr) ||
+			(r.stdout == "") != (want.stdout == "") || (r.stderr == "") != (want.stderr == "") {
+			t.Errorf("%q: %+v", line, r)
+		}
+	}
+}

@@ -3,5 +3,6 @@
 //
 // The linter says so too, file by file; this also follows what the core imports. It knows rules, not the core.
 //
-// It proves as well that the public keys stand in one place: no other Go file of internal and cmd spells one out.
+// It proves as well that the agent on hosts has nothing of what only the other programs need, and that the public keys
+// stand in one place: no other Go file of internal and cmd spells one out.
 package purity

@@ -67,7 +67,7 @@ func TestAgentIsSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Size() > 10<<20 {
+	if info.Size() > 5<<20 {
 		t.Errorf("the binary has %d bytes", info.Size())
 	}
 	h := newHost(t)

@@ -48,8 +48,10 @@ func buildCommand() *cobra.Command {
 	flags.StringVar(&o.Base, "base", "", baseHelp+"\n(default bash and busybox)")
 	flags.StringVar(&o.Name, "name", "", "`NAME` of the image and its files (default the folder's)")
 	flags.StringVar(&o.Out, "out", filepath.Join("dist", "images"), "the folder `DIR` for the image's files")
-	flags.StringSliceVar(&platforms, "platform", []string{"linux/amd64", "linux/arm64"}, "the `PLATFORMS` to build for, separated by commas")
-	flags.StringVar(&o.Repository, "repository", "", "the `REPOSITORY` that the image will be pushed to, without a tag (default localhost/NAME)")
+	flags.StringSliceVar(&platforms, "platform", []string{"linux/amd64", "linux/arm64"},
+		"the `PLATFORMS` to build for, separated by commas")
+	flags.StringVar(&o.Repository, "repository", "",
+		"the `REPOSITORY` that the image will be pushed to, without a tag (default localhost/NAME)")
 	// Of make package: images of the project's own packages have a repository, and labels of their own.
 	flags.StringVar(&o.Root, "project", "", "the folder of the Skyhook project")
 	_ = flags.MarkHidden("project")

@@ -59,8 +59,9 @@ func runCommand(version string) *cobra.Command {
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&t.Root, "root", "", "the folder `DIR` to take for the host's root (needed)")
-	flags.StringVar(&t.Overlay, "overlay", "", "leave the root as it is and keep what changes in the folder `DIR`, where the next stage finds it;\n"+
-		"with --root / a package is tried on this machine without changing its files")
+	flags.StringVar(&t.Overlay, "overlay", "",
+		"leave the root as it is and keep what changes in the folder `DIR`, where the next stage finds it;\n"+
+			"with --root / a package is tried on this machine without changing its files")
 	flags.StringVar(&t.base, "base", "", baseHelp)
 	flags.Func("configmap", "the package's configMap: a folder of files, each a key, or one key, as `DIR|KEY=FILE`; may be repeated",
 		func(value string) error { return addConfigMap(t.ConfigMap, value) })
@@ -71,8 +72,10 @@ func runCommand(version string) *cobra.Command {
 		t.Env = append(t.Env, value)
 		return nil
 	})
-	flags.StringVar(&t.Name, "name", "", "the package's `NAME` in the Skyhook (default its package_name, with - for _ and the like)")
-	flags.StringVarP(&t.format, "output", "o", formatText, "`FORMAT` of the report: text, or json, with which all other output goes to standard error")
+	flags.StringVar(&t.Name, "name", "",
+		"the package's `NAME` in the Skyhook (default its package_name, with - for _ and the like)")
+	flags.StringVarP(&t.format, "output", "o", formatText,
+		"`FORMAT` of the report: text, or json, with which all other output goes to standard error")
 	return c
 }
 
@@ -112,7 +115,8 @@ func checkTrial(t tryout.Trial) error {
 	case t.Root == "":
 		return errors.New("run wants the folder to take for the host's root: --root DIR; with --overlay it stays as it is")
 	case t.Name != "" && !packageNaming.MatchString(t.Name):
-		return errors.New("--name wants a package's name as in a Skyhook: at most 43 small letters, digits and -, beginning with a letter, not " + t.Name)
+		return errors.New("--name wants a package's name as in a Skyhook: at most 43 small letters, digits and -, " +
+			"beginning with a letter, not " + t.Name)
 	case !t.Mode.Known():
 		return fmt.Errorf("run knows no stage %q; stages: %s", t.Mode, stages())
 	}

@@ -83,7 +83,8 @@ func validateCommand() *cobra.Command {
 	return c
 }
 
-const baseHelp = "what the package in a folder is derived FROM: `PATH|IMAGE` of another package, whose files count as its own"
+const baseHelp = "what the package in a folder is derived FROM: `PATH|IMAGE` of another package, whose files\n" +
+	"count as its own"
 
 func checkName(what string) error {
 	if what == "" {
@@ -117,7 +118,8 @@ func lint(ctx context.Context, name, base string) (*packagefile.Package, package
 	case err != nil:
 		return nil, packagefile.Report{}, err
 	case found != nil && base != "":
-		return nil, packagefile.Report{}, fmt.Errorf("%s is an image, which has its base in it; leave out --base, or name the package's folder", name)
+		return nil, packagefile.Report{}, fmt.Errorf(
+			"%s is an image, which has its base in it; leave out --base, or name the package's folder", name)
 	case found != nil:
 		return found.Lint(ctx)
 	}

@@ -63,9 +63,19 @@ clean: ## Remove what the build made in this folder (caches stay)
 
 ##@ Check
 .PHONY: test
-test: verify ## Run every test: generated files, unit, API server, end to end
+test: verify ## Run every test, each once: generated files, unit, integration, end to end
 	@assets=$$($(TESTBED) build | tail -n 1); \
 	KUBEBUILDER_ASSETS=$$assets $(GOTESTSUM) --raw-command -- tools/gotest
+
+.PHONY: unit
+unit: ## Run the tests that need nothing but Go
+	@go test ./...
+
+.PHONY: integration
+integration: ## Run the tests of packages that need an API server, root or Debian's tools
+	@assets=$$($(TESTBED) build --programs | tail -n 1); \
+	KUBEBUILDER_ASSETS=$$assets $(GOTESTSUM) -- -tags integration -timeout 20m \
+		$$(grep -rl --include='*_test.go' '^//go:build .*integration' . | xargs -n 1 dirname | sort -u)
 
 .PHONY: e2e
 e2e: ## Run only the end-to-end suite, on the testbed
@@ -78,6 +88,7 @@ verify: ## Check that the generated files are current
 .PHONY: lint
 lint: ## Run the linters, the purity rules among them, and look for known vulnerabilities
 	@$$(tools/tool golangci-lint) run
+	@go vet ./... # the linters see all tests; those of "make unit" have to compile without the others
 	@tools/vulncheck
 
 .PHONY: bench

@@ -1,12 +1,12 @@
+//go:build integration
+
 package v1alpha1_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 func TestValidManifestsAreAccepted(t *testing.T) {
@@ -38,14 +38,4 @@ func TestInvalidManifestsAreRefused(t *testing.T) {
 			}
 		})
 	}
-}
-
-func deleteAfter(t *testing.T, c client.Client, object client.Object) {
-	t.Helper()
-	t.Cleanup(func() {
-		// The test's own context has ended by now.
-		if err := c.Delete(context.WithoutCancel(t.Context()), object); err != nil {
-			t.Errorf("delete %s: %v", object.GetName(), err)
-		}
-	})
 }

@@ -1,3 +1,5 @@
+//go:build integration
+
 package webhook
 
 import (
@@ -20,11 +22,9 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -80,16 +80,6 @@ func (c *cluster) in(t *testing.T) *cluster {
 	defer c.warnings.mu.Unlock()
 	c.warnings.texts = nil
 	return &cluster{T: t, client: c.client, cached: c.cached, warnings: c.warnings}
-}
-
-func kinds() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(s); err != nil {
-			panic(err)
-		}
-	}
-	return s
 }
 
 func (c *cluster) must(err error) {
@@ -204,29 +194,6 @@ func configuration(t *testing.T, namespace string, port int) *admissionregistrat
 			return w
 		}
 	}
-}
-
-// parse reads a manifest.
-func parse[T client.Object](t *testing.T, manifest string) T {
-	t.Helper()
-	var o T
-	if err := yaml.NewYAMLToJSONDecoder(strings.NewReader(manifest)).Decode(&o); err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
-
-// manifest is a Skyhook for nodes that do not exist.
-func manifest(name, spec string) string {
-	return fmt.Sprintf("apiVersion: skyhook.nvidia.com/v1alpha1\nkind: Skyhook\nmetadata: {name: %s}\nspec:\n  nodeSelectors: {matchLabels: {none: here}}\n%s", name, spec)
-}
-
-func cycle(name string) string {
-	return manifest(name, `
-  packages:
-    a: {version: 1.0.0, image: x, dependsOn: {b: 1.0.0}}
-    b: {version: 1.0.0, image: x, dependsOn: {a: 1.0.0}}
-`)
 }
 
 // create makes an object that goes with the test.

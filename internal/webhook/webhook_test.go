@@ -1,3 +1,5 @@
+//go:build integration
+
 package webhook
 
 import (
@@ -29,17 +31,6 @@ func (c *cluster) storeOld() {
 		c.must(c.client.Create(c.Context(), parse[*v1alpha1.Skyhook](c.T, manifest(fmt.Sprintf("%s-%d", oldPolicy, i), "  deploymentPolicy: "+oldPolicy))))
 	}
 	c.must(c.client.Create(c.Context(), policy(c.T, oldPolicy, "zone")))
-}
-
-func policy(t *testing.T, name, label string) *v1alpha1.DeploymentPolicy {
-	return parse[*v1alpha1.DeploymentPolicy](t, fmt.Sprintf(`
-apiVersion: skyhook.nvidia.com/v1alpha1
-kind: DeploymentPolicy
-metadata: {name: %s}
-spec:
-  default: {budget: {count: 1}, strategy: {fixed: {}}}
-  compartments: [{name: a, selector: {matchLabels: {%q: a}}, budget: {count: 1}}]
-`, name, label))
 }
 
 // TestWebhooks shares one API server and its webhooks.
@@ -74,13 +65,6 @@ func unknownPolicyIsRefused(c *cluster) {
 	err := c.create(parse[*v1alpha1.Skyhook](c.T, manifest("lost", "  deploymentPolicy: nowhere")))
 	c.refused(err, "validate-skyhook.nvidia.com", `deploymentPolicy "nowhere" not found`)
 }
-
-const (
-	plain       = "  packages: {tuning: {version: 1.2.0, image: x}}"
-	wanted      = "  packages: {tuning: {version: 1.2.0, image: x, uninstall: {enabled: true}}}"
-	applied     = "  packages: {tuning: {version: 1.2.0, image: x, uninstall: {enabled: true, apply: true}}}"
-	whenRemoved = "  packages: {tuning: {version: 1.2.0, image: x, uninstall: {enabled: true, whenRemoved: Uninstall}}}"
-)
 
 func removalOfAnInstalledPackage(c *cluster) {
 	nodes := []string{"removal-g", "removal-a", "removal-f", "removal-b", "removal-e", "removal-c", "removal-d"}

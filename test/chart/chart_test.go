@@ -1,3 +1,5 @@
+//go:build integration
+
 package chart
 
 import (
@@ -40,24 +42,6 @@ func TestDefaultObjects(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
-	}
-}
-
-func TestVersionIsTheProjects(t *testing.T) {
-	version, err := os.ReadFile(filepath.Join(root, "VERSION"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(chartDir, "Chart.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var chart struct{ AppVersion string }
-	if err := yaml.Unmarshal(text, &chart); err != nil {
-		t.Fatal(err)
-	}
-	if want := strings.TrimSpace(string(version)); chart.AppVersion != want {
-		t.Errorf("appVersion is %s, want %s as in the file VERSION", chart.AppVersion, want)
 	}
 }
 

@@ -1,3 +1,5 @@
+//go:build integration
+
 // Package packages_test holds what skyhook package validate says about packages,
 // broken and valid, by running the compiled program over them.
 package packages_test

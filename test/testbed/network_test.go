@@ -147,7 +147,7 @@ func TestIsReboot(t *testing.T) {
 		"kill -KILL $$": true,  // crash
 		"exit 1":        false, // the node could not be put together
 	} {
-		if got := isReboot(exec.Command("sh", "-c", script).Run()); got != want {
+		if got := isReboot(exec.Command("/bin/sh", "-c", script).Run()); got != want {
 			t.Errorf("%s: %t, want %t", script, got, want)
 		}
 	}

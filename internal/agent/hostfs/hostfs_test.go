@@ -129,22 +129,6 @@ func TestCopyTree_FilesKeepModeAndTime(t *testing.T) {
 	noLeftovers(t, dst)
 }
 
-func TestCopyTree_ReplacedFilesKeepTheirOwner(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Fatal("this test changes owners: run it as root")
-	}
-	src, dst := t.TempDir(), t.TempDir()
-	put(t, filepath.Join(src, "f"), "new", 0o644)
-	put(t, filepath.Join(dst, "f"), "old", 0o644)
-	must(t, os.Chown(filepath.Join(dst, "f"), 12, 34))
-	must(t, copyTree(t, src, dst))
-	info, err := os.Stat(filepath.Join(dst, "f"))
-	must(t, err)
-	if stat := info.Sys().(*syscall.Stat_t); stat.Uid != 12 || stat.Gid != 34 {
-		t.Errorf("owner %d:%d", stat.Uid, stat.Gid)
-	}
-}
-
 func TestCopyTree_FilesInPlaceAreNotWrittenAgain(t *testing.T) {
 	src, dst := t.TempDir(), t.TempDir()
 	content := map[string]string{"same": strings.Repeat("x", 100_000), "longer": "abcd", "other": "abc", "mode": "m", "empty": ""}

@@ -1,3 +1,5 @@
+//go:build integration
+
 package hostfs_test
 
 import (
@@ -12,6 +14,19 @@ import (
 
 	"github.com/skyhook-operator/skyhook/internal/agent/hostfs"
 )
+
+func TestCopyTree_ReplacedFilesKeepTheirOwner(t *testing.T) {
+	src, dst := t.TempDir(), t.TempDir()
+	put(t, filepath.Join(src, "f"), "new", 0o644)
+	put(t, filepath.Join(dst, "f"), "old", 0o644)
+	must(t, os.Chown(filepath.Join(dst, "f"), 12, 34))
+	must(t, copyTree(t, src, dst))
+	info, err := os.Stat(filepath.Join(dst, "f"))
+	must(t, err)
+	if stat := info.Sys().(*syscall.Stat_t); stat.Uid != 12 || stat.Gid != 34 {
+		t.Errorf("owner %d:%d", stat.Uid, stat.Gid)
+	}
+}
 
 // TestFilesThatAreMountPoints get their content in place: hosts that are
 // containers have /etc/hosts and /etc/resolv.conf so.

@@ -1,3 +1,5 @@
+//go:build integration
+
 package evict_test
 
 import (

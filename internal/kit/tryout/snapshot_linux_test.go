@@ -94,7 +94,7 @@ func TestMessage(t *testing.T) {
 	must(t, err)
 	defer m.close()
 	for _, text := range []string{"", "the first, a long one", "second"} {
-		must(t, exec.Command("sh", "-c", `printf %s "$1" > "$2"`, "sh", text, m.path).Run())
+		must(t, exec.Command("/bin/sh", "-c", `printf %s "$1" > "$2"`, "sh", text, m.path).Run())
 		if got, err := m.read(); err != nil || got != text {
 			t.Errorf("got %q, %v; want %q", got, err, text)
 		}

@@ -2,7 +2,6 @@ package cluster_test
 
 import (
 	"encoding/json"
-	"os"
 	"testing"
 	"time"
 
@@ -49,27 +48,16 @@ func newCluster(t testing.TB) *cluster.Cluster {
 	return cluster.New(newScheme(t), func() time.Time { return start })
 }
 
-// servers are what a test of the server's semantics runs on: ours, and a real one where its binaries are given (as they
-// are by make test). Both have to agree.
+// actual is a real API server, in tests with the tag integration; nil in others.
+var actual func(t *testing.T) client.Client
+
+// servers are what a test of the server's semantics runs on: ours, and a real one. Both have to agree.
 func servers(t *testing.T) map[string]client.Client {
 	t.Helper()
 	all := map[string]client.Client{"memory": newCluster(t).Client()}
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		return all
+	if actual != nil {
+		all["real"] = actual(t)
 	}
-	actual, err := client.New(apiserver.Start(t), client.Options{Scheme: newScheme(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range []client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
-		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: namespace}},
-	} {
-		if err := actual.Create(t.Context(), o); client.IgnoreAlreadyExists(err) != nil {
-			t.Fatal(err)
-		}
-	}
-	all["real"] = actual
 	return all
 }
 

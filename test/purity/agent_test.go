@@ -12,13 +12,13 @@ var notOnHosts = []string{
 	"crypto/tls", "crypto/x509", "net/http",
 	"github.com/docker", "github.com/google/go-containerregistry", "github.com/santhosh-tekuri/jsonschema", "github.com/spf13",
 	"k8s.io", "sigs.k8s.io",
-	module + "/internal/kit", module + "/build",
+	module + "internal/kit", module + "build",
 }
 
 // TestAgentHasWhatHostsNeed, and nothing that reads registries, checks schemas or talks to a cluster.
 func TestAgentHasWhatHostsNeed(t *testing.T) {
 	dependencies := func(program string) []string {
-		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", module+"/cmd/"+program).Output()
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", module+"cmd/"+program).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func TestAgentHasWhatHostsNeed(t *testing.T) {
 		}
 	}
 	// Names that nothing has would prove nothing.
-	if !slices.Contains(skyhook, "crypto/tls") || !slices.Contains(skyhook, module+"/internal/kit") {
+	if !slices.Contains(skyhook, "crypto/tls") || !slices.Contains(skyhook, module+"internal/kit") {
 		t.Error("skyhook reads no registries, so nothing was proved of the agent")
 	}
 }

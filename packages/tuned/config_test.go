@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuned_test
 
 import (
@@ -28,17 +30,17 @@ func TestEveryKindOfKey(t *testing.T) {
 		"accelerator": "h100", "intent": "inference", "service": "eks",
 	})
 	h.succeed("config", "config-check", "post-interrupt-check")
-	if h.read("/etc/tuned/web/tuned.conf") != web || h.active() != "web" {
+	if h.Read("/etc/tuned/web/tuned.conf") != web || h.active() != "web" {
 		t.Errorf("active %q", h.active())
 	}
 	for _, name := range []string{"x_script", "a_script_b_script"} {
-		info, err := os.Stat(h.path("/etc/tuned/scripts", name))
+		info, err := os.Stat(h.Path("/etc/tuned/scripts", name))
 		if err != nil || info.Mode().Perm() != 0o755 {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
 	for _, name := range []string{"tuned_profile", "accelerator", "intent", "service"} {
-		if h.has("/etc/tuned/" + name) {
+		if h.Has("/etc/tuned/" + name) {
 			t.Errorf("%s became a profile", name)
 		}
 	}
@@ -115,12 +117,12 @@ func TestStrangeKeysFailNothing(t *testing.T) {
 		`key "notes" becomes a profile without settings`, `key "empty" becomes`,
 		`key "bootcmdline" is ignored: /etc/tuned/bootcmdline is a file`, `key "recommend.d" is ignored: tuned has a folder`,
 	} {
-		if !strings.Contains(r.stdout, words) {
-			t.Errorf("nothing says %s:\n%s", words, r.stdout)
+		if !strings.Contains(r.Stdout, words) {
+			t.Errorf("nothing says %s:\n%s", words, r.Stdout)
 		}
 	}
-	if strings.Count(r.stdout, "warning: ") != 4 || h.active() != "balanced empty scripts service" || h.has("/etc/tuned/recommend.d") {
-		t.Errorf("active %q\n%s", h.active(), r.stdout)
+	if strings.Count(r.Stdout, "warning: ") != 4 || h.active() != "balanced empty scripts service" || h.Has("/etc/tuned/recommend.d") {
+		t.Errorf("active %q\n%s", h.active(), r.Stdout)
 	}
 	h.succeed("config-check")
 	h.configMap(map[string]string{"tuned_profile": "balanced"})
@@ -151,10 +153,10 @@ func TestWithoutTunedProfile(t *testing.T) {
 	t.Parallel()
 	h := ready(t)
 	h.configMap(map[string]string{"web": web})
-	h.write("/fake/verify-fails", "99")
+	h.Write("/fake/verify-fails", "99")
 	r := h.succeed("config")
-	if !strings.Contains(r.stdout, "warning: the configMap has no tuned_profile") || h.active() != "balanced" {
-		t.Errorf("active %q\n%s", h.active(), r.stdout)
+	if !strings.Contains(r.Stdout, "warning: the configMap has no tuned_profile") || h.active() != "balanced" {
+		t.Errorf("active %q\n%s", h.active(), r.Stdout)
 	}
 	h.succeed("config-check", "post-interrupt-check")
 	h.configMap(nil)
@@ -164,7 +166,7 @@ func TestWithoutTunedProfile(t *testing.T) {
 func TestPostLoadedProfileIsNotOurs(t *testing.T) {
 	t.Parallel()
 	h := ready(t)
-	h.write("/etc/tuned/post_loaded_profile", "plain\n")
+	h.Write("/etc/tuned/post_loaded_profile", "plain\n")
 	h.configMap(map[string]string{"tuned_profile": "balanced throughput"})
 	h.succeed("config", "config-check")
 }
@@ -173,12 +175,12 @@ func TestPostLoadedProfileIsNotOurs(t *testing.T) {
 func TestNewFolders(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, debian)
-	h.write("/fake/files/tuned/usr/lib/tuned/profiles/extra/tuned.conf", web)
+	h.Write("/fake/files/tuned/usr/lib/tuned/profiles/extra/tuned.conf", web)
 	before := h.etc()
 	h.succeed("install")
 	h.configMap(map[string]string{"web": web, "tuned_profile": "web"})
 	h.succeed("config", "config-check")
-	if h.read("/etc/tuned/profiles/web/tuned.conf") != web {
+	if h.Read("/etc/tuned/profiles/web/tuned.conf") != web {
 		t.Error("the profile is not where tuned looks for it")
 	}
 	h.succeed("uninstall", "uninstall-check")
@@ -210,8 +212,8 @@ func TestTunedChangesItsFolders(t *testing.T) {
 			h.admin("mkdir -p /usr/lib/tuned/profiles; " + test.upgrade)
 			h.succeed(test.steps...)
 			for _, dir := range []string{"profiles/web", "web"} {
-				if h.has("/etc/tuned/"+dir) != slices.Contains(test.there, dir) {
-					t.Errorf("/etc/tuned/%s: there is %v", dir, h.has("/etc/tuned/"+dir))
+				if h.Has("/etc/tuned/"+dir) != slices.Contains(test.there, dir) {
+					t.Errorf("/etc/tuned/%s: there is %v", dir, h.Has("/etc/tuned/"+dir))
 				}
 			}
 			gone := h.clone()
@@ -219,7 +221,7 @@ func TestTunedChangesItsFolders(t *testing.T) {
 			h.expectEtc(before)
 			gone.configMap(map[string]string{"tuned_profile": "plain"})
 			gone.succeed("config", "config-check")
-			if gone.has("/etc/tuned/web/tuned.conf") || gone.has("/etc/tuned/profiles/web/tuned.conf") {
+			if gone.Has("/etc/tuned/web/tuned.conf") || gone.Has("/etc/tuned/profiles/web/tuned.conf") {
 				t.Error("the file stays without its key")
 			}
 		})
@@ -235,7 +237,7 @@ func TestTunedTookAlongAFileOfOthers(t *testing.T) {
 	h.succeed("install", "config")
 	h.admin("mkdir -p /usr/lib/tuned/profiles /etc/tuned/profiles; mv /etc/tuned/web /etc/tuned/profiles/")
 	h.succeed("uninstall", "uninstall-check")
-	if got := h.read("/etc/tuned/profiles/web/tuned.conf"); got != "theirs\n" || h.has("/etc/tuned/web") {
+	if got := h.Read("/etc/tuned/profiles/web/tuned.conf"); got != "theirs\n" || h.Has("/etc/tuned/web") {
 		t.Errorf("put back: %q", got)
 	}
 }
@@ -274,12 +276,12 @@ func TestReconcile(t *testing.T) {
 				t.Errorf("active %q", h.active())
 			}
 			for _, path := range test.present {
-				if !h.has("/etc/tuned/" + path) {
+				if !h.Has("/etc/tuned/" + path) {
 					t.Errorf("%s is missing", path)
 				}
 			}
 			for _, path := range test.gone {
-				if h.has("/etc/tuned/" + path) {
+				if h.Has("/etc/tuned/" + path) {
 					t.Errorf("%s is still there", path)
 				}
 			}
@@ -308,7 +310,7 @@ func TestOverriddenBuiltin(t *testing.T) {
 	h.succeed("config", "config-check")
 	h.configMap(map[string]string{"tuned_profile": "plain"})
 	h.succeed("config", "config-check")
-	if h.has("/etc/tuned/plain") || h.active() != "plain" {
+	if h.Has("/etc/tuned/plain") || h.active() != "plain" {
 		t.Errorf("active %q", h.active())
 	}
 }
@@ -316,20 +318,20 @@ func TestOverriddenBuiltin(t *testing.T) {
 func TestFilesOfOthersComeBack(t *testing.T) {
 	t.Parallel()
 	h := ready(t)
-	h.write("/etc/tuned/web/tuned.conf", "[theirs]\n")
-	h.write("/etc/tuned/web/more", "theirs\n")
-	h.write("/etc/tuned/scripts/x_script", "theirs\n")
-	h.must(os.Chmod(h.path("/etc/tuned/web/tuned.conf"), 0o600))
+	h.Write("/etc/tuned/web/tuned.conf", "[theirs]\n")
+	h.Write("/etc/tuned/web/more", "theirs\n")
+	h.Write("/etc/tuned/scripts/x_script", "theirs\n")
+	h.Must(os.Chmod(h.Path("/etc/tuned/web/tuned.conf"), 0o600))
 	h.configMap(map[string]string{"web": web, "x_script": script, "tuned_profile": "web"})
 	h.succeed("config", "config", "config-check")
-	if h.read("/etc/tuned/web/tuned.conf") != web || h.read("/etc/tuned/web/more") != "theirs\n" {
+	if h.Read("/etc/tuned/web/tuned.conf") != web || h.Read("/etc/tuned/web/more") != "theirs\n" {
 		t.Error("not written")
 	}
 	h.configMap(map[string]string{"tuned_profile": "web"})
 	h.succeed("config", "config-check")
-	info, err := os.Stat(h.path("/etc/tuned/web/tuned.conf"))
-	if err != nil || info.Mode().Perm() != 0o600 || h.read("/etc/tuned/web/tuned.conf") != "[theirs]\n" ||
-		h.read("/etc/tuned/scripts/x_script") != "theirs\n" {
+	info, err := os.Stat(h.Path("/etc/tuned/web/tuned.conf"))
+	if err != nil || info.Mode().Perm() != 0o600 || h.Read("/etc/tuned/web/tuned.conf") != "[theirs]\n" ||
+		h.Read("/etc/tuned/scripts/x_script") != "theirs\n" {
 		t.Errorf("not put back: %v, %v", info, err)
 	}
 }
@@ -367,15 +369,15 @@ func TestConfigCheckFailures(t *testing.T) {
 func TestVerifyBeforeAnInterrupt(t *testing.T) {
 	t.Parallel()
 	h := ready(t)
-	h.env["INTERRUPT"] = "true"
+	h.Env["INTERRUPT"] = "true"
 	h.configMap(map[string]string{"tuned_profile": "plain"})
 	h.succeed("config")
-	h.write("/fake/verify-fails", "99")
-	if r := h.succeed("config-check"); !strings.Contains(r.stdout, "INTERRUPT=true") || !strings.Contains(r.stdout, "'somaxconn'") {
-		t.Errorf("stdout:\n%s", r.stdout)
+	h.Write("/fake/verify-fails", "99")
+	if r := h.succeed("config-check"); !strings.Contains(r.Stdout, "INTERRUPT=true") || !strings.Contains(r.Stdout, "'somaxconn'") {
+		t.Errorf("stdout:\n%s", r.Stdout)
 	}
 	h.fail("post-interrupt-check", "tuned-adm verify")
-	h.env["INTERRUPT"] = "yes"
+	h.Env["INTERRUPT"] = "yes"
 	h.fail("config-check", "tuned-adm verify")
 }
 
@@ -384,11 +386,11 @@ func TestVerifyMayTakeAMoment(t *testing.T) {
 	h := ready(t)
 	h.configMap(map[string]string{"tuned_profile": "plain"})
 	h.succeed("config")
-	h.write("/fake/verify-fails", "1")
-	h.env["TUNED_SETTLE_SECONDS"] = "1"
+	h.Write("/fake/verify-fails", "1")
+	h.Env["TUNED_SETTLE_SECONDS"] = "1"
 	h.succeed("config-check")
-	h.write("/fake/verify-fails", "2")
+	h.Write("/fake/verify-fails", "2")
 	h.fail("config-check", "tuned-adm verify")
-	h.env["TUNED_SETTLE_SECONDS"] = "soon"
+	h.Env["TUNED_SETTLE_SECONDS"] = "soon"
 	h.fail("config-check", `TUNED_SETTLE_SECONDS is "soon"`)
 }

@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuned_test
 
 import (
@@ -10,8 +12,8 @@ import (
 // change something: between the others, and those on files that nobody looks
 // at, there is nothing to find. It says whether the step had so many.
 func (h *host) crash(step string, n int) bool {
-	h.t.Helper()
-	h.write("/fake/crash", `
+	h.T.Helper()
+	h.Write("/fake/crash", `
 set -T
 skyhook_left=`+strconv.Itoa(n)+`
 trap 'case "$BASH_COMMAND" in
@@ -21,13 +23,13 @@ trap 'case "$BASH_COMMAND" in
     ;;
 esac' DEBUG
 `)
-	h.env["BASH_ENV"] = "/fake/crash"
-	defer delete(h.env, "BASH_ENV")
-	cmd := h.command(copyDir+"/skyhook_dir/tuned.sh", step)
+	h.Env["BASH_ENV"] = "/fake/crash"
+	defer delete(h.Env, "BASH_ENV")
+	cmd := h.Command(copyDir+"/skyhook_dir/tuned.sh", step)
 	err := cmd.Run()
 	status := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if err != nil && !status.Signaled() {
-		h.t.Fatalf("%s at command %d: %v", step, n, err)
+		h.T.Fatalf("%s at command %d: %v", step, n, err)
 	}
 	return status.Signaled()
 }
@@ -40,7 +42,7 @@ const stride = 2
 // crashEverywhere crashes a step of a host in many places. After each, these
 // steps must succeed, and leave the host as it was.
 func (h *host) crashEverywhere(first int, before map[string]string, step string, then ...string) {
-	h.t.Helper()
+	h.T.Helper()
 	crashed := 0
 	for n := first; ; n += stride {
 		c := h.clone()
@@ -50,12 +52,12 @@ func (h *host) crashEverywhere(first int, before map[string]string, step string,
 		crashed++
 		c.succeed(then...)
 		c.expectEtc(before)
-		if h.t.Failed() {
-			h.t.Fatalf("after a crash at command %d", n)
+		if h.T.Failed() {
+			h.T.Fatalf("after a crash at command %d", n)
 		}
 	}
 	if crashed == 0 {
-		h.t.Error("no crash")
+		h.T.Error("no crash")
 	}
 }
 

@@ -1,37 +1,12 @@
+//go:build integration
+
 package tuned_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
-
-func TestPackageIsValid(t *testing.T) {
-	pkg, report, err := packagefile.Open(".")
-	if err != nil || report.Err() != nil || len(report.Warnings) != 0 {
-		t.Fatal(err, report.Err(), report.Warnings)
-	}
-	if pkg.Name != "tuned" || pkg.Version != "1.3.0" {
-		t.Errorf("package %s %s", pkg.Name, pkg.Version)
-	}
-	steps := map[string]string{
-		"apply": "install", "apply-check": "install-check", "upgrade": "install", "upgrade-check": "install-check",
-		"config": "config", "config-check": "config-check", "post-interrupt-check": "post-interrupt-check",
-		"uninstall": "uninstall", "uninstall-check": "uninstall-check",
-	}
-	for _, mode := range packagefile.Modes() {
-		got := pkg.Modes[mode]
-		want := steps[string(mode)]
-		if want == "" && len(got) == 0 {
-			continue
-		}
-		if len(got) != 1 || got[0].Arguments[0] != want || !got[0].AlwaysRun || !got[0].Accepts(0) || got[0].Accepts(1) {
-			t.Errorf("%s: %+v", mode, got)
-		}
-	}
-}
 
 func TestUnknownStep(t *testing.T) {
 	newHost(t, debian).fail("prepare", `unknown step "prepare"`, "known steps")
@@ -71,7 +46,7 @@ func TestEveryDistribution(t *testing.T) {
 			if want := []string{"bash", "dbus", "libglib", "python3-gi", "tuned"}; !slices.Equal(h.installed(), want) {
 				t.Errorf("installed: %v", h.installed())
 			}
-			if calls := h.read("/fake/calls"); strings.Contains(calls, "upgrade") || strings.Contains(calls, "update") {
+			if calls := h.Read("/fake/calls"); strings.Contains(calls, "upgrade") || strings.Contains(calls, "update") {
 				t.Errorf("the host was upgraded, or its lists fetched for nothing:\n%s", calls)
 			}
 		})
@@ -130,7 +105,7 @@ func TestInstallFetchesListsOnlyIfNeeded(t *testing.T) {
 	h.admin("mv /fake/repository/tuned /fake/upstream/")
 	h.succeed("install", "install-check")
 	if h.calls("apt-get -y") != 3 {
-		t.Errorf("calls:\n%s", h.read("/fake/calls"))
+		t.Errorf("calls:\n%s", h.Read("/fake/calls"))
 	}
 }
 
@@ -153,7 +128,7 @@ func TestNoServiceOfTheHostRestarts(t *testing.T) {
 func TestInstallAfterDpkgWasInterrupted(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, debian)
-	h.write("/fake/interrupted", "")
+	h.Write("/fake/interrupted", "")
 	h.succeed("install", "install-check")
 }
 
@@ -164,12 +139,12 @@ func TestHalfUnpackedPackage(t *testing.T) {
 			t.Parallel()
 			h := newHost(t, debian)
 			before := h.etc()
-			h.write("/fake/breaks/apt-get", "install")
+			h.Write("/fake/breaks/apt-get", "install")
 			h.fail("install", "apt-get cannot install tuned")
-			h.remove("/fake/breaks/apt-get")
-			h.write("/fake/installed/libglib", "ii\n")
-			h.write("/fake/half", "libglib\n")
-			h.write("/fake/interrupted", "")
+			h.Remove("/fake/breaks/apt-get")
+			h.Write("/fake/installed/libglib", "ii\n")
+			h.Write("/fake/half", "libglib\n")
+			h.Write("/fake/interrupted", "")
 			h.succeed(then...)
 			h.succeed("uninstall", "uninstall-check")
 			h.expectEtc(before)

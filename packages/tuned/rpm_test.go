@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuned_test
 
 import (
@@ -14,7 +16,7 @@ func TestUninstallOnRPM(t *testing.T) {
 			before := h.etc()
 			h.configMap(everything)
 			h.succeed("install", "config", "config-check")
-			if r := h.succeed("uninstall"); !strings.Contains(r.stdout, "make the boot menu again") {
+			if r := h.succeed("uninstall"); !strings.Contains(r.Stdout, "make the boot menu again") {
 				t.Errorf("%s: nothing said of the boot menu", tool)
 			}
 			h.succeed("uninstall-check")
@@ -39,15 +41,15 @@ func TestParametersOfTheKernelGo(t *testing.T) {
 			t.Parallel()
 			h := newHost(t, rpmTools["dnf"])
 			h.admin(test.before)
-			before := h.read("/boot/grub2/grubenv")
+			before := h.Read("/boot/grub2/grubenv")
 			h.configMap(everything)
 			h.succeed("install", "config")
-			if got := h.read("/boot/grub2/grubenv"); !strings.Contains(got, "tuned_params=quiet\n") {
+			if got := h.Read("/boot/grub2/grubenv"); !strings.Contains(got, "tuned_params=quiet\n") {
 				t.Fatalf("grubenv %q", got)
 			}
 			h.admin(test.later)
 			r := h.run("uninstall")
-			if after := h.read("/boot/grub2/grubenv"); r.code != 0 || !strings.Contains(r.stdout, test.says) || after != before {
+			if after := h.Read("/boot/grub2/grubenv"); r.Code != 0 || !strings.Contains(r.Stdout, test.says) || after != before {
 				t.Errorf("was %q, is %q; %+v", before, after, r)
 			}
 			h.succeed("uninstall-check")
@@ -75,9 +77,9 @@ func TestOnRPMOthersInstallMeanwhile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHost(t, rpmTools[test.tool])
-			h.write("/fake/breaks/"+test.tool, "tuned")
+			h.Write("/fake/breaks/"+test.tool, "tuned")
 			h.fail("install", test.tool+" cannot install tuned")
-			h.remove("/fake/breaks/" + test.tool)
+			h.Remove("/fake/breaks/" + test.tool)
 			h.admin(test.meanwhile)
 			h.succeed("install")
 			h.admin(test.later)
@@ -120,9 +122,9 @@ func TestOnRPMTheDatabaseIsLocked(t *testing.T) {
 	h := newHost(t, rpmTools["dnf"])
 	before := h.etc()
 	h.succeed("install")
-	h.write("/fake/breaks/rpm", "--test")
+	h.Write("/fake/breaks/rpm", "--test")
 	h.fail("uninstall", "rpm cannot tell what needs", "broken")
-	h.remove("/fake/breaks/rpm")
+	h.Remove("/fake/breaks/rpm")
 	h.succeed("uninstall", "uninstall-check")
 	h.expectEtc(before)
 }

@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuned_test
 
 import (
@@ -78,27 +80,27 @@ func TestUninstallStopsAtMounts(t *testing.T) {
 			t.Parallel()
 			h := ready(t)
 			// The pretended host keeps its logs elsewhere, and its kernel tells where they are, with a code for the space.
-			h.must(os.RemoveAll(h.path("/var/log")))
-			h.must(os.MkdirAll(h.path("/srv/log"), 0o755))
-			h.must(os.Symlink("../srv/log", h.path("/var/log")))
+			h.Must(os.RemoveAll(h.Path("/var/log")))
+			h.Must(os.MkdirAll(h.Path("/srv/log"), 0o755))
+			h.Must(os.Symlink("../srv/log", h.Path("/var/log")))
 			behind := strings.Replace(point, "/var/log", "/srv/log", 1)
-			h.must(os.MkdirAll(h.path(behind), 0o755))
-			h.must(syscall.Mount("tmpfs", h.path(behind), "tmpfs", 0, ""))
-			t.Cleanup(func() { h.must(syscall.Unmount(h.path(behind), syscall.MNT_DETACH)) })
-			h.write(behind+"/theirs", "")
-			h.write("/var/lib/tuned/state", "")
+			h.Must(os.MkdirAll(h.Path(behind), 0o755))
+			h.Must(syscall.Mount("tmpfs", h.Path(behind), "tmpfs", 0, ""))
+			t.Cleanup(func() { h.Must(syscall.Unmount(h.Path(behind), syscall.MNT_DETACH)) })
+			h.Write(behind+"/theirs", "")
+			h.Write("/var/lib/tuned/state", "")
 			told := strings.ReplaceAll(behind, " ", `\040`)
-			h.write("/proc/self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:40 / "+told+"-2 rw - tmpfs tmpfs rw\n3 1 0:41 / "+told+" rw - tmpfs tmpfs rw\n")
+			h.Write("/proc/self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:40 / "+told+"-2 rw - tmpfs tmpfs rw\n3 1 0:41 / "+told+" rw - tmpfs tmpfs rw\n")
 			r := h.succeed("uninstall")
 			h.succeed("uninstall-check")
-			if !h.has(behind + "/theirs") {
+			if !h.Has(behind + "/theirs") {
 				t.Error("what was mounted is gone")
 			}
-			if h.has("/var/lib/tuned") {
+			if h.Has("/var/lib/tuned") {
 				t.Error("a folder without a mount stays")
 			}
-			if want := "warning: left /var/log/tuned: something is mounted at " + told; !strings.Contains(r.stdout, want) {
-				t.Errorf("no %q in %q", want, r.stdout)
+			if want := "warning: left /var/log/tuned: something is mounted at " + told; !strings.Contains(r.Stdout, want) {
+				t.Errorf("no %q in %q", want, r.Stdout)
 			}
 		})
 	}
@@ -109,13 +111,13 @@ func TestUninstallMakesTheBootMenuAgain(t *testing.T) {
 	h := ready(t)
 	h.configMap(everything)
 	h.succeed("config")
-	grub := h.read("/etc/default/grub")
-	h.write("/etc/default/grub", strings.Replace(grub, "quiet", "splash", 1)) // the admin's own change stays
-	h.write("/fake/breaks/update-grub", "now")
+	grub := h.Read("/etc/default/grub")
+	h.Write("/etc/default/grub", strings.Replace(grub, "quiet", "splash", 1)) // the admin's own change stays
+	h.Write("/fake/breaks/update-grub", "now")
 	h.fail("uninstall", "update-grub failed", "broken")
-	h.remove("/fake/breaks/update-grub")
+	h.Remove("/fake/breaks/update-grub")
 	h.succeed("uninstall", "uninstall-check")
-	if got := h.read("/etc/default/grub"); got != "GRUB_CMDLINE_LINUX_DEFAULT=\"splash\"\n" || h.calls("update-grub") != 2 {
+	if got := h.Read("/etc/default/grub"); got != "GRUB_CMDLINE_LINUX_DEFAULT=\"splash\"\n" || h.calls("update-grub") != 2 {
 		t.Errorf("%q after %d calls", got, h.calls("update-grub"))
 	}
 }
@@ -155,7 +157,7 @@ func TestWhatOthersNeedStays(t *testing.T) {
 			if got := h.installed(); !slices.Equal(got, want) {
 				t.Errorf("installed: %v", got)
 			}
-			if h.has("/usr/bin/tuned-adm") != test.tuned || h.has("/etc/tuned/web") || h.has("/etc/tuned/scripts") {
+			if h.Has("/usr/bin/tuned-adm") != test.tuned || h.Has("/etc/tuned/web") || h.Has("/etc/tuned/scripts") {
 				t.Error("tuned or our files are wrong")
 			}
 		})
@@ -201,9 +203,9 @@ func TestPreviousProfileIsGone(t *testing.T) {
 	h.admin("apt-get install tuned; mkdir /etc/tuned/mine; echo '[sysctl]' >/etc/tuned/mine/tuned.conf; tuned-adm profile mine")
 	h.configMap(everything)
 	h.succeed("install", "config")
-	h.remove("/etc/tuned/mine")
-	if r := h.succeed("uninstall"); !strings.Contains(r.stdout, "'mine' doesn't exist") || !strings.Contains(r.stdout, "switching tuned off") {
-		t.Errorf("stdout:\n%s", r.stdout)
+	h.Remove("/etc/tuned/mine")
+	if r := h.succeed("uninstall"); !strings.Contains(r.Stdout, "'mine' doesn't exist") || !strings.Contains(r.Stdout, "switching tuned off") {
+		t.Errorf("stdout:\n%s", r.Stdout)
 	}
 	h.succeed("uninstall-check")
 	if h.active() != "" {
@@ -256,7 +258,7 @@ func TestUninstallCheckFailures(t *testing.T) {
 			h := ready(t)
 			h.configMap(everything)
 			h.succeed("config", "uninstall")
-			h.write("/usr/lib/systemd/system/tuned.service", "[Service]\n")
+			h.Write("/usr/lib/systemd/system/tuned.service", "[Service]\n")
 			h.admin(test.command)
 			h.fail("uninstall-check", test.words...)
 		})
@@ -277,10 +279,10 @@ func TestInstallAgain(t *testing.T) {
 func TestRecordsOfOtherPackagesStay(t *testing.T) {
 	t.Parallel()
 	h := ready(t)
-	h.write("/var/lib/skyhook/demo/tuned/other/before", "present=yes\n")
+	h.Write("/var/lib/skyhook/demo/tuned/other/before", "present=yes\n")
 	h.configMap(everything)
 	h.succeed("config", "uninstall", "uninstall-check")
-	if !h.has("/var/lib/skyhook/demo/tuned/other/before") || h.has(stateDir) {
+	if !h.Has("/var/lib/skyhook/demo/tuned/other/before") || h.Has(stateDir) {
 		t.Error("wrong record removed")
 	}
 }

@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuning_test
 
 import (
@@ -12,17 +14,17 @@ import (
 // crash runs a mode and kills it right before its n-th change of the host. It
 // reports whether there was one.
 func (h *host) crash(mode string, n int) bool {
-	h.t.Helper()
-	h.must(hostroot.CopyFile(filepath.Join("testdata", "crash.sh"), h.path("/crash.sh")))
-	h.write("/run/changes", "0\n")
-	h.env["BASH_ENV"], h.env["CRASH_AT"] = "/crash.sh", strconv.Itoa(n)
+	h.T.Helper()
+	h.Must(hostroot.CopyFile(filepath.Join("testdata", "crash.sh"), h.Path("/crash.sh")))
+	h.Write("/run/changes", "0\n")
+	h.Env["BASH_ENV"], h.Env["CRASH_AT"] = "/crash.sh", strconv.Itoa(n)
 	r := h.run(mode)
-	delete(h.env, "BASH_ENV")
-	if r.code == 0 {
+	delete(h.Env, "BASH_ENV")
+	if r.Code == 0 {
 		return false
 	}
-	if r.code != -1 {
-		h.t.Fatalf("%s was not killed, but exited %d\n%s", mode, r.code, r.stderr)
+	if r.Code != -1 {
+		h.T.Fatalf("%s was not killed, but exited %d\n%s", mode, r.Code, r.Stderr)
 	}
 	return true
 }

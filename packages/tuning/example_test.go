@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuning_test
 
 import (
@@ -20,7 +22,7 @@ func TestExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := newDebian(t)
-	h.write(proc+"net/ipv4/ip_local_port_range", "32768\t60999\n")
+	h.Write(proc+"net/ipv4/ip_local_port_range", "32768\t60999\n")
 	before := h.snapshot(watched...)
 	h.configure(skyhook.Spec.Packages["tuning"].ConfigMap)
 	h.expectLive(map[string]string{"net/ipv4/ip_local_port_range": "20000 60999", "net/core/somaxconn": "8192"})

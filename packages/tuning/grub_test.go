@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuning_test
 
 import (
@@ -42,15 +44,15 @@ func TestGrub(t *testing.T) {
 			h.configure(map[string]string{"grub.conf": test.conf})
 			h.expectCalls("update-grub")
 			h.expect(grubDropIn, grubText(test.added))
-			if want := " ro quiet console=ttyS0 cloud=1 " + test.line + "\n"; !strings.Contains(h.read(grubConfig), want) {
-				t.Errorf("got %q, want %q", h.read(grubConfig), want)
+			if want := " ro quiet console=ttyS0 cloud=1 " + test.line + "\n"; !strings.Contains(h.Read(grubConfig), want) {
+				t.Errorf("got %q, want %q", h.Read(grubConfig), want)
 			}
-			if r := h.run("post-interrupt-check"); r.code != 1 || !strings.Contains(r.stderr, "; reboot the host: interrupt {type: reboot}") {
+			if r := h.run("post-interrupt-check"); r.Code != 1 || !strings.Contains(r.Stderr, "; reboot the host: interrupt {type: reboot}") {
 				t.Errorf("before the reboot: %+v", r)
 			}
-			h.write("/proc/cmdline", "ro quiet "+test.running+" last\n")
+			h.Write("/proc/cmdline", "ro quiet "+test.running+" last\n")
 			h.succeed("post-interrupt-check")
-			h.write("/proc/cmdline", before["/proc/cmdline"][strings.Index(before["/proc/cmdline"], "\n")+1:])
+			h.Write("/proc/cmdline", before["/proc/cmdline"][strings.Index(before["/proc/cmdline"], "\n")+1:])
 			h.uninstall()
 			h.expectCalls("update-grub")
 			h.expectSnapshot(before, watched...)
@@ -81,7 +83,7 @@ func TestGrubOfEarlierVersions(t *testing.T) {
 				t.Errorf("said %q", said)
 			}
 			h.succeed("config-check")
-			h.expect(grubDropIn, now.read(grubDropIn))
+			h.expect(grubDropIn, now.Read(grubDropIn))
 		})
 	}
 }
@@ -108,7 +110,7 @@ func TestGrubRunning(t *testing.T) {
 	h.configMap(map[string]string{"grub.conf": "hugepages=4\n"})
 	for name, test := range tests {
 		t.Log(name)
-		h.write("/proc/cmdline", test.running+"\n")
+		h.Write("/proc/cmdline", test.running+"\n")
 		if test.good {
 			h.succeed("post-interrupt-check")
 		} else {
@@ -139,9 +141,9 @@ func TestGrubOrder(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
 			h.configure(map[string]string{"grub.conf": strings.ReplaceAll(test.conf, " ", "\n")})
-			config := h.read(grubConfig)
-			h.write("/proc/cmdline", "ro "+test.running+"\n")
-			h.write(grubConfig, "\tlinux /recovery ro\n\tlinux /boot/vmlinuz ro "+test.running+"\n")
+			config := h.Read(grubConfig)
+			h.Write("/proc/cmdline", "ro "+test.running+"\n")
+			h.Write(grubConfig, "\tlinux /recovery ro\n\tlinux /boot/vmlinuz ro "+test.running+"\n")
 			if test.good {
 				h.succeed("config-check", "post-interrupt-check")
 				return
@@ -149,7 +151,7 @@ func TestGrubOrder(t *testing.T) {
 			wanted := strings.TrimPrefix(test.conf, "a=1 ") + " in this order"
 			h.fail("post-interrupt-check", "the kernel runs without "+wanted+"; reboot the host: interrupt {type: reboot}")
 			h.fail("config-check", grubConfig+" does not start the kernel with "+wanted+"; see the output of update-grub")
-			h.write(grubConfig, config)
+			h.Write(grubConfig, config)
 			h.succeed("config-check")
 		})
 	}
@@ -175,13 +177,13 @@ func TestGrubOverridden(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
 			h.configure(map[string]string{"grub.conf": strings.ReplaceAll(test.conf, " ", "\n")})
-			h.write("/proc/cmdline", "ro "+test.running+"\n")
-			h.write(grubConfig, "\tlinux /boot/vmlinuz ro "+test.running+"\n")
+			h.Write("/proc/cmdline", "ro "+test.running+"\n")
+			h.Write(grubConfig, "\tlinux /boot/vmlinuz ro "+test.running+"\n")
 			if test.theirs == "" {
 				h.succeed("config-check", "post-interrupt-check")
 				return
 			}
-			h.write("/etc/default/grub.d/zz.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT "+test.theirs+"\"\n")
+			h.Write("/etc/default/grub.d/zz.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT "+test.theirs+"\"\n")
 			reason := " has " + test.theirs + " behind " + test.ours + ", and the last one counts; take it out of /etc/default/grub.d/zz.cfg, or " + test.ours + " out of grub.conf"
 			h.fail("config-check", grubConfig+reason)
 			h.fail("post-interrupt-check", "/proc/cmdline"+reason)
@@ -193,14 +195,14 @@ func TestGrubCheck(t *testing.T) {
 	t.Parallel()
 	h := newDebian(t)
 	h.configure(map[string]string{"grub.conf": "nosmt\nhugepages=4\n"})
-	config := h.read(grubConfig)
-	h.write(grubConfig, strings.Replace(config, "hugepages=4", "hugepages=40", 1))
+	config := h.Read(grubConfig)
+	h.Write(grubConfig, strings.Replace(config, "hugepages=4", "hugepages=40", 1))
 	h.fail("config-check", grubConfig+" does not start the kernel with hugepages=4; see the output of update-grub")
-	h.write(grubConfig, strings.ReplaceAll(config, "\tlinux\t", "\t# linux\t")+"linux /b hugepages=4\n")
+	h.Write(grubConfig, strings.ReplaceAll(config, "\tlinux\t", "\t# linux\t")+"linux /b hugepages=4\n")
 	h.fail("config-check", grubConfig+" does not start the kernel with nosmt; see the output of update-grub")
-	h.must(os.Remove(h.path(grubConfig)))
+	h.Must(os.Remove(h.Path(grubConfig)))
 	h.succeed("config-check")
-	h.write(grubDropIn, grubText("nosmt"))
+	h.Write(grubDropIn, grubText("nosmt"))
 	h.fail("config-check", grubDropIn+" is not what grub.conf wants")
 	h.configMap(nil)
 	h.fail("config-check", grubDropIn+" is left")
@@ -213,7 +215,7 @@ func TestUpdateGrubFails(t *testing.T) {
 	h.configMap(map[string]string{"grub.conf": "nosmt\n"})
 	h.fail("config", "update-grub failed: Generating\ngrub-probe: error: no device")
 	r := h.run("config-check")
-	if r.code != 1 || !strings.Contains(r.stderr, "update-grub was not run since "+grubDropIn+" changed") {
+	if r.Code != 1 || !strings.Contains(r.Stderr, "update-grub was not run since "+grubDropIn+" changed") {
 		t.Errorf("%+v", r)
 	}
 	h.tool("mv", "/usr/bin/real-update-grub", "/usr/bin/update-grub")
@@ -226,7 +228,7 @@ func TestNoGrub(t *testing.T) {
 	h := newDebian(t)
 	before := h.snapshot("/etc")
 	h.configure(map[string]string{"grub.conf": "nosmt\n"})
-	h.must(os.Remove(h.path("/usr/bin/update-grub")))
+	h.Must(os.Remove(h.Path("/usr/bin/update-grub")))
 	h.fail("config", "grub.conf: this host has neither update-grub nor grubby, which set kernel arguments")
 	h.uninstall()
 	h.expectSnapshot(before, "/etc")
@@ -235,10 +237,10 @@ func TestNoGrub(t *testing.T) {
 
 // entries are the arguments of the boot entries.
 func (h *host) entries() [2]string {
-	h.t.Helper()
+	h.T.Helper()
 	var all [2]string
 	for i, name := range []string{"1", "2"} {
-		all[i] = strings.Join(strings.Fields(h.read("/boot/loader/entries/"+name+".conf")), " ")
+		all[i] = strings.Join(strings.Fields(h.Read("/boot/loader/entries/"+name+".conf")), " ")
 	}
 	return all
 }
@@ -273,8 +275,8 @@ func TestGrubby(t *testing.T) {
 			if test.second == "" {
 				test.second = test.first
 			}
-			h.write("/boot/loader/entries/1.conf", strings.ReplaceAll(test.first, " ", "\n")+"\n")
-			h.write("/boot/loader/entries/2.conf", strings.ReplaceAll(test.second, " ", "\n")+"\n")
+			h.Write("/boot/loader/entries/1.conf", strings.ReplaceAll(test.first, " ", "\n")+"\n")
+			h.Write("/boot/loader/entries/2.conf", strings.ReplaceAll(test.second, " ", "\n")+"\n")
 			h.configure(map[string]string{"grub.conf": test.conf})
 			if got := h.entries(); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
@@ -300,7 +302,7 @@ func TestGrubbyChanges(t *testing.T) {
 		t.Errorf("got %q, want %q", h.entries(), want)
 	}
 	h.expect("/etc/default/grub.d/999-web-tuning.cfg", "")
-	h.write("/boot/loader/entries/2.conf", "ro\n")
+	h.Write("/boot/loader/entries/2.conf", "ro\n")
 	h.fail("config-check", "not every boot entry has a=1; see grubby --info=ALL")
 	h.configMap(nil)
 	h.fail("config-check", "the boot entries still have a=1 of this package")
@@ -312,7 +314,7 @@ func TestGrubbyChanges(t *testing.T) {
 func TestGrubbyThatKeepsOneOfAName(t *testing.T) {
 	t.Parallel()
 	h := newRHEL(t)
-	h.write("/run/one-of-a-name", "")
+	h.Write("/run/one-of-a-name", "")
 	before := h.snapshot(watched...)
 	h.configMap(map[string]string{"grub.conf": "console=tty0\nconsole=ttyS0\n"})
 	reason := "grub.conf: grubby of this host did not set console=tty0 console=ttyS0: it may keep one argument of a name only; see grubby --info=ALL"
@@ -321,8 +323,8 @@ func TestGrubbyThatKeepsOneOfAName(t *testing.T) {
 	h.expectSnapshot(before, watched...)
 	h.uninstall()
 
-	h.write("/boot/loader/entries/1.conf", "ro\nconsole=a\nconsole=b\n")
-	h.write("/boot/loader/entries/2.conf", "ro\nconsole=a\nconsole=b\n")
+	h.Write("/boot/loader/entries/1.conf", "ro\nconsole=a\nconsole=b\n")
+	h.Write("/boot/loader/entries/2.conf", "ro\nconsole=a\nconsole=b\n")
 	h.configure(map[string]string{"grub.conf": "console=c\n"})
 	h.configMap(nil)
 	if said := h.succeed("uninstall", "uninstall-check"); !strings.Contains(said, `grubby could not set back "console=a console=b"; the boot entries have "console=b"`) {
@@ -334,7 +336,7 @@ func TestGrubbyThatKeepsOneOfAName(t *testing.T) {
 func TestGrubbyThatKeepsPlaces(t *testing.T) {
 	t.Parallel()
 	h := newRHEL(t)
-	h.write("/run/in-place", "")
+	h.Write("/run/in-place", "")
 	h.configure(map[string]string{"grub.conf": "hugepagesz=1G\nhugepages=16\n"})
 	if want := "ro quiet hugepagesz=1G hugepages=16"; h.entries() != [2]string{want, want} {
 		t.Errorf("got %q, want %q", h.entries(), want)

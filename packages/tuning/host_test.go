@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuning_test
 
 import (
@@ -22,11 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 // host is the root folder of a host, with the package on it.
-type host struct {
-	t    testing.TB
-	root string
-	env  map[string]string
-}
+type host struct{ *hostroot.Host }
 
 const (
 	skyhookDir = "/var/lib/skyhook/demo"
@@ -78,7 +76,7 @@ func newDebian(t testing.TB) *host {
 	t.Helper()
 	h := newHost(t, debianFiles, "systemctl", "update-grub")
 	h.tool("update-grub")
-	h.write("/run/calls", "")
+	h.Write("/run/calls", "")
 	return h
 }
 
@@ -89,65 +87,28 @@ func newRHEL(t testing.TB) *host {
 
 func newHost(t testing.TB, files map[string]string, standIns ...string) *host {
 	t.Helper()
-	h := &host{t: t, root: template.New(t), env: map[string]string{
+	h := &host{template.Host(t, map[string]string{
 		"PATH":                "/usr/bin",
 		"SKYHOOK_DIR":         skyhookDir + "/web-1.2.0",
 		"SKYHOOK_ROOT_DIR":    skyhookDir,
 		"SKYHOOK_RESOURCE_ID": "demo-uid-1_web_1.2.0",
-	}}
+	})}
 	for _, some := range []map[string]string{commonFiles, files} {
 		for name, content := range some {
-			h.write(name, content)
+			h.Write(name, content)
 		}
 	}
 	for _, name := range standIns {
-		h.must(hostroot.CopyFile(filepath.Join("testdata", name), h.path("/usr/bin", name)))
+		h.Must(hostroot.CopyFile(filepath.Join("testdata", name), h.Path("/usr/bin", name)))
 	}
-	h.must(os.CopyFS(h.path("/package"), os.DirFS("skyhook_dir")))
+	h.Must(os.CopyFS(h.Path("/package"), os.DirFS("skyhook_dir")))
 	h.tool("systemctl", "daemon-reload")
-	h.write("/run/calls", "")
+	h.Write("/run/calls", "")
 	return h
 }
 
-func (h *host) must(err error) {
-	h.t.Helper()
-	if err != nil {
-		h.t.Fatal(err)
-	}
-}
-
-// path is where a path of the host is on this machine.
-func (h *host) path(elements ...string) string {
-	return filepath.Join(h.root, filepath.Join(elements...))
-}
-
-func (h *host) write(name, content string) {
-	h.t.Helper()
-	h.must(os.MkdirAll(filepath.Dir(h.path(name)), 0o755))
-	h.must(os.WriteFile(h.path(name), []byte(content), 0o644))
-}
-
-func (h *host) read(name string) string {
-	h.t.Helper()
-	raw, err := os.ReadFile(h.path(name))
-	h.must(err)
-	return string(raw)
-}
-
-func (h *host) has(name string) bool {
-	_, err := os.Lstat(h.path(name))
-	return err == nil
-}
-
-// configMap lays out the configMap as a copied mount of it is.
-func (h *host) configMap(configMap map[string]string) {
-	h.t.Helper()
-	dir := h.env["SKYHOOK_DIR"] + "/configmaps"
-	h.must(os.RemoveAll(h.path(dir)))
-	h.must(os.MkdirAll(h.path(dir, "..2026_11_20"), 0o755))
-	h.must(os.Symlink("..2026_11_20", h.path(dir, "..data")))
-	for key, content := range configMap {
-		h.write(filepath.Join(dir, "..2026_11_20", key), content)
-		h.must(os.Symlink("..data/"+key, h.path(dir, key)))
-	}
+// configMap gives the package these keys.
+func (h *host) configMap(keys map[string]string) {
+	h.T.Helper()
+	h.ConfigMap(h.Env["SKYHOOK_DIR"]+"/configmaps", keys)
 }

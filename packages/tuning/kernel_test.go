@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuning_test
 
 import (
@@ -10,18 +12,18 @@ import (
 // plain files: those of network, IPC and processes of its own, so that the
 // machine's stay as they are. The package's modes are functions there.
 func (h *host) onKernel(script string) string {
-	h.t.Helper()
+	h.T.Helper()
 	var text strings.Builder
-	text.WriteString("set -e\nmount -t proc proc " + h.path("/proc") + "\n")
-	for name, value := range h.env {
+	text.WriteString("set -e\nmount -t proc proc " + h.Path("/proc") + "\n")
+	for name, value := range h.Env {
 		text.WriteString("export " + name + "='" + value + "'\n")
 	}
 	text.WriteString("PATH=$PATH:/usr/sbin:/bin:/sbin\n")
-	text.WriteString("tuning() { chroot " + h.root + ` /package/tuning.sh "$1"; }` + "\n")
-	text.WriteString("live() { cat \"" + h.path("/proc/sys") + `/$1" | tr '\t' ' '; }` + "\n" + script)
+	text.WriteString("tuning() { chroot " + h.Root + ` /package/tuning.sh "$1"; }` + "\n")
+	text.WriteString("live() { cat \"" + h.Path("/proc/sys") + `/$1" | tr '\t' ' '; }` + "\n" + script)
 	out, err := exec.Command("unshare", "--net", "--ipc", "--pid", "--mount", "--fork", "bash", "-c", text.String()).CombinedOutput()
 	if err != nil {
-		h.t.Fatalf("%v\n%s", err, out)
+		h.T.Fatalf("%v\n%s", err, out)
 	}
 	return string(out)
 }
@@ -57,7 +59,7 @@ func TestRealKernelWithoutAValue(t *testing.T) {
 	h := newDebian(t)
 	h.configMap(map[string]string{"sysctl.conf": "net.ipv4.ip_local_reserved_ports =\nnet.ipv4.tcp_rmem = 5000\n"})
 	got := h.onKernel(`
-echo 30000 >` + h.path(proc, "net/ipv4/ip_local_reserved_ports") + `
+echo 30000 >` + h.Path(proc, "net/ipv4/ip_local_reserved_ports") + `
 for mode in config config-check post-interrupt-check; do tuning $mode; done
 live net/ipv4/ip_local_reserved_ports
 live net/ipv4/tcp_rmem | cut -d" " -f1
@@ -91,7 +93,7 @@ func TestValuesOfTheHost(t *testing.T) {
 	h := newDebian(t)
 	h.configMap(map[string]string{"sysctl.conf": "kernel.msgmax = 1234\n"})
 	got := h.onKernel(`
-pod() { unshare --ipc chroot ` + h.root + ` /package/tuning.sh "$1"; }
+pod() { unshare --ipc chroot ` + h.Root + ` /package/tuning.sh "$1"; }
 pod config
 pod config-check
 live kernel/msgmax

@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuning_test
 
 import (
@@ -9,8 +11,8 @@ import (
 // dangle takes a key out of the configMap, but leaves the link that a copy of an
 // earlier mount has made for it.
 func (h *host) dangle(key string) {
-	h.t.Helper()
-	h.must(os.Remove(h.path(filepath.Join(h.env["SKYHOOK_DIR"], "configmaps", "..2026_11_20", key))))
+	h.T.Helper()
+	h.Must(os.Remove(h.Path(filepath.Join(h.Env["SKYHOOK_DIR"], "configmaps", "..2026_11_20", key))))
 }
 
 // TestKeysThatAreGone but for a link are none: their drop-ins are not empty, but
@@ -22,7 +24,7 @@ func TestKeysThatAreGone(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
 			if systemctl == "without systemctl" {
-				h.must(os.Remove(h.path("/usr/bin/systemctl")))
+				h.Must(os.Remove(h.Path("/usr/bin/systemctl")))
 			}
 			before := h.snapshot(watched...)
 			h.configMap(map[string]string{"service_cron.conf": "[Service]\nNice=5\n", "sysctl.conf": "vm.swappiness=10\n", "unknown": ""})
@@ -30,11 +32,11 @@ func TestKeysThatAreGone(t *testing.T) {
 			for _, key := range []string{"service_cron.conf", "sysctl.conf", "unknown"} {
 				h.dangle(key)
 			}
-			h.must(os.Symlink("..data/old.conf", h.path(h.env["SKYHOOK_DIR"], "configmaps/old.conf")))
-			h.write(cronDropIn, "")
-			h.must(os.Remove(h.path(sysctlDropIn)))
+			h.Must(os.Symlink("..data/old.conf", h.Path(h.Env["SKYHOOK_DIR"], "configmaps/old.conf")))
+			h.Write(cronDropIn, "")
+			h.Must(os.Remove(h.Path(sysctlDropIn)))
 			h.fail("config-check", cronDropIn+" is left, though the configMap has no key for cron.service")
-			h.write(cronDropIn, "[Service]\nNice=5\n")
+			h.Write(cronDropIn, "[Service]\nNice=5\n")
 			h.succeed("config", "config-check", "post-interrupt-check")
 			h.expectSnapshot(before, watched...)
 		})
@@ -54,16 +56,16 @@ func TestUnitsCheckSeesTheDropIn(t *testing.T) {
 				t.Parallel()
 				h := newDebian(t)
 				if systemctl == "without systemctl" {
-					h.must(os.Remove(h.path("/usr/bin/systemctl")))
+					h.Must(os.Remove(h.Path("/usr/bin/systemctl")))
 				}
 				h.configure(map[string]string{key: wanted})
 				file := "/etc/systemd/system/" + unit + ".d/999-web-tuning.conf"
 				for _, content := range contents {
-					h.write(file, content)
+					h.Write(file, content)
 					h.fail("config-check", file+" is not what "+key+" wants")
 				}
 				h.succeed("config", "config-check")
-				h.must(os.Remove(h.path(file)))
+				h.Must(os.Remove(h.Path(file)))
 				h.fail("config-check", file+" is not what "+key+" wants")
 			})
 		}

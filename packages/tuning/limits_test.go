@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuning_test
 
 import (
@@ -83,13 +85,13 @@ func TestPAM(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
-			h.write(pamSession, test.before)
-			h.must(os.Chmod(h.path(pamSession), 0o640))
-			h.must(os.Chown(h.path(pamSession), 7, 8))
+			h.Write(pamSession, test.before)
+			h.Must(os.Chmod(h.Path(pamSession), 0o640))
+			h.Must(os.Chown(h.Path(pamSession), 7, 8))
 			before := h.snapshot("/etc")
 			for range 2 {
 				h.configure(map[string]string{"ulimit.conf": "nofile=5"})
-				if got := h.read(pamSession); got != test.after {
+				if got := h.Read(pamSession); got != test.after {
 					t.Errorf("got %q, want %q", got, test.after)
 				}
 			}
@@ -103,9 +105,9 @@ func TestPAM(t *testing.T) {
 func TestPAMLineIsRemovedFromTheMiddle(t *testing.T) {
 	t.Parallel()
 	h := newDebian(t)
-	h.write(pamSession, "one")
+	h.Write(pamSession, "one")
 	h.configure(map[string]string{"ulimit.conf": "nofile=5"})
-	h.write(pamSession, h.read(pamSession)+"\ntwo")
+	h.Write(pamSession, h.Read(pamSession)+"\ntwo")
 	h.uninstall()
 	h.expect(pamSession, "one\ntwo")
 }
@@ -113,9 +115,9 @@ func TestPAMLineIsRemovedFromTheMiddle(t *testing.T) {
 func TestPAMOfLinks(t *testing.T) {
 	t.Parallel()
 	h := newDebian(t)
-	h.write(pamSession+"-pc", "session required pam_unix.so\n")
-	h.must(os.Remove(h.path(pamSession)))
-	h.must(os.Symlink("common-session-pc", h.path(pamSession)))
+	h.Write(pamSession+"-pc", "session required pam_unix.so\n")
+	h.Must(os.Remove(h.Path(pamSession)))
+	h.Must(os.Symlink("common-session-pc", h.Path(pamSession)))
 	before := h.snapshot("/etc")
 	h.configure(map[string]string{"ulimit.conf": "nofile=5"})
 	h.expect(pamSession+"-pc", "session required pam_unix.so\n"+pamLine+"\n")
@@ -126,8 +128,8 @@ func TestPAMOfLinks(t *testing.T) {
 func TestPAMFilesThatAreNotIncluded(t *testing.T) {
 	t.Parallel()
 	h := newDebian(t)
-	h.write(pamSession+".dpkg-old", "old\n")
-	h.must(os.Remove(h.path(pamNonInter)))
+	h.Write(pamSession+".dpkg-old", "old\n")
+	h.Must(os.Remove(h.Path(pamNonInter)))
 	h.configure(map[string]string{"ulimit.conf": "nofile=5"})
 	h.expect(pamSession+".dpkg-old", "old\n")
 	h.expect(pamNonInter, "")
@@ -141,10 +143,10 @@ func TestPAMOnRHEL(t *testing.T) {
 	h.expect(limitsDropIn, header+"* - nofile 5\nroot - nofile 5\n")
 	h.expectSnapshot(before, "/etc/pam.d")
 	for _, name := range []string{"system-auth", "password-auth"} {
-		h.write("/etc/pam.d/"+name, "# session required pam_limits.so\n")
+		h.Write("/etc/pam.d/"+name, "# session required pam_limits.so\n")
 	}
 	h.fail("config-check", `nothing in /etc/pam.d uses pam_limits.so, so that ulimit.conf has no effect; add "session required pam_limits.so" to the services that log in`)
-	h.write("/usr/lib/pam.d/login", "session required pam_limits.so\n")
+	h.Write("/usr/lib/pam.d/login", "session required pam_limits.so\n")
 	h.succeed("config-check")
 	h.uninstall()
 }
@@ -153,15 +155,15 @@ func TestLimitsCheck(t *testing.T) {
 	t.Parallel()
 	h := newDebian(t)
 	h.configure(map[string]string{"ulimit.conf": "nofile=5"})
-	session := h.read(pamSession)
-	h.write(pamSession, "session required pam_unix.so\n")
+	session := h.Read(pamSession)
+	h.Write(pamSession, "session required pam_unix.so\n")
 	h.fail("config-check", pamSession+" does not use pam_limits.so, so that ulimit.conf has no effect")
-	h.write(pamSession, session)
-	h.write(limitsDropIn, header+"* - nofile 5\n")
+	h.Write(pamSession, session)
+	h.Write(limitsDropIn, header+"* - nofile 5\n")
 	h.fail("config-check", limitsDropIn+" is not what ulimit.conf wants")
 	h.succeed("config", "config-check")
 	h.configMap(nil)
-	if r := h.run("config-check"); r.code != 1 || !strings.Contains(r.stderr, limitsDropIn+" is left") || !strings.Contains(r.stderr, pamSession+" still has the line of this package") {
+	if r := h.run("config-check"); r.Code != 1 || !strings.Contains(r.Stderr, limitsDropIn+" is left") || !strings.Contains(r.Stderr, pamSession+" still has the line of this package") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuning_test
 
 import (
@@ -13,10 +15,10 @@ import (
 
 // snapshot is what is below some folders, with modes and owners.
 func (h *host) snapshot(dirs ...string) map[string]string {
-	h.t.Helper()
+	h.T.Helper()
 	all := map[string]string{}
 	for _, dir := range dirs {
-		err := filepath.WalkDir(h.path(dir), func(path string, entry fs.DirEntry, err error) error {
+		err := filepath.WalkDir(h.Path(dir), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
@@ -36,26 +38,26 @@ func (h *host) snapshot(dirs ...string) map[string]string {
 				}
 				text += "\n" + string(raw)
 			}
-			all[strings.TrimPrefix(path, h.root)] = text
+			all[strings.TrimPrefix(path, h.Root)] = text
 			return nil
 		})
-		h.must(err)
+		h.Must(err)
 	}
 	return all
 }
 
 // expectSnapshot names what differs.
 func (h *host) expectSnapshot(want map[string]string, dirs ...string) {
-	h.t.Helper()
+	h.T.Helper()
 	got := h.snapshot(dirs...)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if text, ok := got[name]; !ok || text != want[name] {
-			h.t.Errorf("%s: got %q, want %q", name, text, want[name])
+			h.T.Errorf("%s: got %q, want %q", name, text, want[name])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		if _, ok := want[name]; !ok {
-			h.t.Errorf("%s is new: %q", name, got[name])
+			h.T.Errorf("%s is new: %q", name, got[name])
 		}
 	}
 }

@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuning_test
 
 import (
@@ -40,9 +42,9 @@ exec /usr/bin/real-sysctl "$@"`
 				t.Parallel()
 				h := newDebian(t)
 				keys := func(text string) string { return strings.ReplaceAll(text, "%", "vm."+kind) + "\n" }
-				h.write(proc+"vm/"+kind+"ratio", test.ratio+"\n")
-				h.write(proc+"vm/"+kind+"bytes", test.bytes+"\n")
-				h.write("/etc/sysctl.d/50-a.conf", keys(test.elsewhere))
+				h.Write(proc+"vm/"+kind+"ratio", test.ratio+"\n")
+				h.Write(proc+"vm/"+kind+"bytes", test.bytes+"\n")
+				h.Write("/etc/sysctl.d/50-a.conf", keys(test.elsewhere))
 				h.replace("sysctl", kernel)
 				for _, conf := range test.confs {
 					h.configure(map[string]string{"sysctl.conf": keys(conf)})

@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuning_test
 
 import (
@@ -9,10 +11,10 @@ const proc = "/proc/sys/"
 
 // expectLive compares values of the kernel, whatever is between their words.
 func (h *host) expectLive(want map[string]string) {
-	h.t.Helper()
+	h.T.Helper()
 	for key, value := range want {
-		if got := strings.Join(strings.Fields(h.read(proc+key)), " "); got != value {
-			h.t.Errorf("%s: got %q, want %q", key, got, value)
+		if got := strings.Join(strings.Fields(h.Read(proc+key)), " "); got != value {
+			h.T.Errorf("%s: got %q, want %q", key, got, value)
 		}
 	}
 }
@@ -65,13 +67,13 @@ func TestSysctlOfInterfaces(t *testing.T) {
 	const filter = "net.ipv4.conf.*.rp_filter=1\n"
 	h := newDebian(t)
 	h.configure(map[string]string{"sysctl.conf": filter})
-	h.write(proc+"net/ipv4/conf/veth1/rp_filter", "0\n")
+	h.Write(proc+"net/ipv4/conf/veth1/rp_filter", "0\n")
 	h.succeed("config-check", "post-interrupt-check")
 	h.tool("rm", "-r", proc+"net/ipv4/conf/eth0")
 	h.succeed("config-check", "config", "config-check")
 	h.expectLive(map[string]string{"net/ipv4/conf/veth1/rp_filter": "1"})
 	h.replace("sysctl", `[[ "$*" == *veth2* ]] && { rm -r /proc/sys/net/ipv4/conf/veth2; exit 1; }; exec /usr/bin/real-sysctl "$@"`)
-	h.write(proc+"net/ipv4/conf/veth2/rp_filter", "0\n")
+	h.Write(proc+"net/ipv4/conf/veth2/rp_filter", "0\n")
 	h.configure(map[string]string{"sysctl.conf": filter})
 	h.uninstall()
 	h.expectLive(map[string]string{"net/ipv4/conf/veth1/rp_filter": "0"})
@@ -105,7 +107,7 @@ func TestSysctlReadsBack(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
 			h.configure(map[string]string{"sysctl.conf": test.conf})
-			h.write(proc+test.key, test.live+"\n")
+			h.Write(proc+test.key, test.live+"\n")
 			for _, mode := range []string{"config-check", "post-interrupt-check"} {
 				if test.same {
 					h.succeed(mode)
@@ -160,7 +162,7 @@ func TestSysctlThatTheKernelRounds(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
 			file := proc + strings.ReplaceAll(test.key, ".", "/")
-			before := h.read(file)
+			before := h.Read(file)
 			h.replace("sysctl", `[[ "$*" != *'=`+test.value+`' ]] || set -- -q -w '`+strings.TrimPrefix(file, proc)+"="+test.made+`'; exec /usr/bin/real-sysctl "$@"`)
 			h.configMap(map[string]string{"sysctl.conf": test.key + "=" + test.value})
 			for range 2 {
@@ -175,9 +177,9 @@ func TestSysctlThatTheKernelRounds(t *testing.T) {
 			} else {
 				h.fail("post-interrupt-check", strings.Replace(changed, "%", test.made, 1))
 			}
-			h.write(file, "7\n")
+			h.Write(file, "7\n")
 			h.fail("config-check", strings.Replace(changed, "%", "7", 1))
-			h.write(file, before)
+			h.Write(file, before)
 			h.fail("config-check", strings.Replace(changed, "%", strings.Join(strings.Fields(before), " "), 1))
 			h.uninstall()
 			h.expect(file, before)
@@ -192,7 +194,7 @@ func TestSysctlThatCannotBeSetBack(t *testing.T) {
 	h.configure(map[string]string{"sysctl.conf": "vm.swappiness=10"})
 	h.replace("sysctl", "exit 1")
 	h.configMap(nil)
-	if r := h.run("uninstall"); r.code != 0 || !strings.Contains(r.stdout, "vm.swappiness stays as it is until the next boot, it cannot be set back to 60") {
+	if r := h.run("uninstall"); r.Code != 0 || !strings.Contains(r.Stdout, "vm.swappiness stays as it is until the next boot, it cannot be set back to 60") {
 		t.Errorf("%+v", r)
 	}
 	h.succeed("uninstall-check")
@@ -236,7 +238,7 @@ func TestSysctlRemovedKeys(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
 			for file, content := range test.files {
-				h.write(file, content)
+				h.Write(file, content)
 			}
 			h.configure(map[string]string{"sysctl.conf": "net.core.somaxconn=5\nvm.swappiness=10\n"})
 			h.configure(map[string]string{"sysctl.conf": "net.core.somaxconn=5\n"})
@@ -255,7 +257,7 @@ func TestSysctlRemembersTheFirstValue(t *testing.T) {
 	for _, value := range []string{"10", "20", "30"} {
 		h.configure(map[string]string{"sysctl.conf": "vm.swappiness=" + value})
 	}
-	h.write(proc+"vm/swappiness", "99\n")
+	h.Write(proc+"vm/swappiness", "99\n")
 	h.succeed("config", "config-check")
 	h.uninstall()
 	h.expectLive(map[string]string{"vm/swappiness": "60"})
@@ -266,7 +268,7 @@ func TestSysctlCheckSeesTheDropIn(t *testing.T) {
 	h := newDebian(t)
 	h.configure(everything)
 	for _, content := range []string{"vm.swappiness=10\n", ""} {
-		h.write(sysctlDropIn, content)
+		h.Write(sysctlDropIn, content)
 		h.fail("config-check", sysctlDropIn+" is not what sysctl.conf wants")
 	}
 	h.succeed("config", "config-check")

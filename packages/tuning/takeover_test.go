@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuning_test
 
 import (
@@ -29,11 +31,11 @@ func tunedBefore(t *testing.T) *host {
 	t.Helper()
 	h := newDebian(t)
 	for name, content := range earlierFiles {
-		h.write(name, content)
+		h.Write(name, content)
 	}
-	h.write(proc+"vm/swappiness", "10\n")
+	h.Write(proc+"vm/swappiness", "10\n")
 	for _, name := range []string{pamSession, pamNonInter} {
-		h.write(name, strings.TrimSuffix(h.read(name), "\n")+"\nsession required pam_limits.so\n")
+		h.Write(name, strings.TrimSuffix(h.Read(name), "\n")+"\nsession required pam_limits.so\n")
 	}
 	h.tool("update-grub")
 	h.tool("systemctl", "daemon-reload")
@@ -49,12 +51,12 @@ func TestTakeOver(t *testing.T) {
 	h.expectSnapshot(before, "/etc/pam.d", "/etc/sysctl.d", "/etc/systemd/system/cron.service.d", "/proc")
 	h.expect(limitsDropIn, header+"* - nofile 65536\nroot - nofile 65536\n")
 	h.expect("/etc/systemd/system/my_svc.service.d/999-web-tuning.conf", "[Service]\nNice=6\n")
-	if h.has("/etc/systemd/system/my.service.d") {
+	if h.Has("/etc/systemd/system/my.service.d") {
 		t.Error("the drop-in of the unit with the cut name is left")
 	}
 	h.expect(grubDropIn, grubText("hugepages=4 nosmt"))
-	if !strings.Contains(h.read(grubConfig), "quiet console=ttyS0 cloud=1 hugepages=4") {
-		t.Errorf("the host's own arguments are not back: %s", h.read(grubConfig))
+	if !strings.Contains(h.Read(grubConfig), "quiet console=ttyS0 cloud=1 hugepages=4") {
+		t.Errorf("the host's own arguments are not back: %s", h.Read(grubConfig))
 	}
 	h.expectCalls("systemctl daemon-reload", "update-grub")
 }
@@ -75,9 +77,9 @@ func TestTakeOverWithLess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := tunedBefore(t)
-			h.write("/etc/sysctl.d/50-a.conf", test.file)
+			h.Write("/etc/sysctl.d/50-a.conf", test.file)
 			h.configMap(nil)
-			if r := h.run("config"); r.code != 0 || r.stdout != test.stdout || r.stderr != "" {
+			if r := h.run("config"); r.Code != 0 || r.Stdout != test.stdout || r.Stderr != "" {
 				t.Fatalf("%+v", r)
 			}
 			h.succeed("config-check")
@@ -85,7 +87,7 @@ func TestTakeOverWithLess(t *testing.T) {
 			for name := range earlierFiles {
 				h.expect(name, "")
 			}
-			if h.has("/etc/systemd/system/cron.service.d") || h.has("/etc/systemd/system/my.service.d") {
+			if h.Has("/etc/systemd/system/cron.service.d") || h.Has("/etc/systemd/system/my.service.d") {
 				t.Error("a folder is left")
 			}
 			h.expectCalls("systemctl daemon-reload", "update-grub")
@@ -110,9 +112,9 @@ func TestUninstallOfAnEarlierVersion(t *testing.T) {
 // second has the same host run another package of this kind.
 func (h *host) second() *host {
 	other := *h
-	other.env = maps.Clone(h.env)
-	other.env["SKYHOOK_RESOURCE_ID"] = "demo-uid-1_db_1.2.0"
-	other.env["SKYHOOK_DIR"] = skyhookDir + "/db-1.2.0"
+	other.Env = maps.Clone(h.Env)
+	other.Env["SKYHOOK_RESOURCE_ID"] = "demo-uid-1_db_1.2.0"
+	other.Env["SKYHOOK_DIR"] = skyhookDir + "/db-1.2.0"
 	return &other
 }
 
@@ -162,10 +164,10 @@ func TestTwoPackagesAtATime(t *testing.T) {
 		for _, mode := range []string{"config", "config-check", "uninstall"} {
 			done := make(chan result)
 			go func() { done <- db.run(mode) }()
-			if r := web.run(mode); r.code != 0 || r.stderr != "" {
+			if r := web.run(mode); r.Code != 0 || r.Stderr != "" {
 				t.Errorf("%s: %+v", mode, r)
 			}
-			if r := <-done; r.code != 0 || r.stderr != "" {
+			if r := <-done; r.Code != 0 || r.Stderr != "" {
 				t.Errorf("%s: %+v", mode, r)
 			}
 		}
@@ -178,8 +180,8 @@ func TestTwoSkyhooks(t *testing.T) {
 	t.Parallel()
 	web := newDebian(t)
 	db := web.second()
-	db.env["SKYHOOK_ROOT_DIR"] = "/var/lib/skyhook/other"
-	db.env["SKYHOOK_DIR"] = "/var/lib/skyhook/other/db-1.2.0"
+	db.Env["SKYHOOK_ROOT_DIR"] = "/var/lib/skyhook/other"
+	db.Env["SKYHOOK_DIR"] = "/var/lib/skyhook/other/db-1.2.0"
 	web.configure(map[string]string{"sysctl.conf": "vm.swappiness=10\n"})
 	db.configure(map[string]string{"sysctl.conf": "vm.swappiness=20\n"})
 	web.uninstall()
@@ -191,13 +193,13 @@ func TestTwoSkyhooks(t *testing.T) {
 func TestStateWithoutSkyhookRootDir(t *testing.T) {
 	t.Parallel()
 	h := newDebian(t)
-	delete(h.env, "SKYHOOK_ROOT_DIR")
+	delete(h.Env, "SKYHOOK_ROOT_DIR")
 	h.configure(everything)
-	if !h.has("/var/lib/skyhook/tuning/web/sysctl") {
+	if !h.Has("/var/lib/skyhook/tuning/web/sysctl") {
 		t.Error("no state")
 	}
 	h.uninstall()
-	if h.has("/var/lib/skyhook/tuning") {
+	if h.Has("/var/lib/skyhook/tuning") {
 		t.Error("the state is left")
 	}
 }

@@ -1,11 +1,11 @@
+//go:build integration
+
 package tuning_test
 
 import (
 	"maps"
 	"strings"
 	"testing"
-
-	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
 const (
@@ -44,27 +44,6 @@ func eachHost(t *testing.T, test func(t *testing.T, h *host)) {
 	}
 }
 
-func TestPackageIsValid(t *testing.T) {
-	t.Parallel()
-	pkg, report, err := packagefile.Open(".")
-	if err != nil || report.Err() != nil || len(report.Warnings) != 0 {
-		t.Fatal(err, report.Err(), report.Warnings)
-	}
-	if pkg.Name != "tuning" || pkg.Version != "1.2.0" {
-		t.Errorf("package %s %s", pkg.Name, pkg.Version)
-	}
-	modes := []packagefile.Mode{"config", "config-check", "post-interrupt-check", "uninstall", "uninstall-check"}
-	for _, mode := range modes {
-		steps := pkg.Modes[mode]
-		if len(steps) != 1 || steps[0].Arguments[0] != string(mode) || !steps[0].AlwaysRun || !steps[0].Accepts(0) || steps[0].Accepts(1) {
-			t.Errorf("%s: %+v", mode, steps)
-		}
-	}
-	if len(pkg.Modes) != len(modes) {
-		t.Errorf("other modes: %+v", pkg.Modes)
-	}
-}
-
 func TestUninstallLeavesTheHostAsItWas(t *testing.T) {
 	t.Parallel()
 	eachHost(t, func(t *testing.T, h *host) {
@@ -73,7 +52,7 @@ func TestUninstallLeavesTheHostAsItWas(t *testing.T) {
 		h.configure(everythingElse)
 		h.uninstall()
 		h.expectSnapshot(before, watched...)
-		if h.has(skyhookDir + "/tuning") {
+		if h.Has(skyhookDir + "/tuning") {
 			t.Error("the state is left")
 		}
 	})
@@ -139,8 +118,8 @@ func TestUninstallCheckNamesWhatIsLeft(t *testing.T) {
 		"/etc/pam.d/common-session still has the line", "/etc/pam.d/common-session-noninteractive still has the line",
 		stateDir + " is left",
 	} {
-		if r.code != 1 || !strings.Contains(r.stderr, left) {
-			t.Errorf("exited %d without %q:\n%s", r.code, left, r.stderr)
+		if r.Code != 1 || !strings.Contains(r.Stderr, left) {
+			t.Errorf("exited %d without %q:\n%s", r.Code, left, r.Stderr)
 		}
 	}
 }
@@ -228,7 +207,7 @@ func TestEveryMistakeIsNamed(t *testing.T) {
 	h := newDebian(t)
 	h.configMap(map[string]string{"a.conf": "", "sysctl.conf": "x\nno.such=1", "ulimit.conf": "y", "service_cron.conf": "z", "grub.conf": "z'"})
 	for _, mode := range []string{"config", "config-check", "post-interrupt-check"} {
-		if r := h.run(mode); r.code != 1 || strings.Count(r.stderr, "\n") != 6 {
+		if r := h.run(mode); r.Code != 1 || strings.Count(r.Stderr, "\n") != 6 {
 			t.Errorf("%s: %+v", mode, r)
 		}
 	}
@@ -239,7 +218,7 @@ func TestUsage(t *testing.T) {
 	modes := "config, config-check, post-interrupt-check, uninstall, uninstall-check"
 	h := newDebian(t)
 	h.fail("apply", `unknown mode "apply"; known modes: `+modes)
-	delete(h.env, "SKYHOOK_DIR")
+	delete(h.Env, "SKYHOOK_DIR")
 	h.fail("config", "SKYHOOK_DIR is not set; the agent sets it")
 }
 
@@ -273,8 +252,8 @@ func TestFilesAreOnTheDisk(t *testing.T) {
 	if moves < 10 {
 		t.Errorf("%d files", moves)
 	}
-	h.write("/run/full", "")
-	session := h.read(pamSession)
+	h.Write("/run/full", "")
+	session := h.Read(pamSession)
 	h.configMap(map[string]string{"ulimit.conf": "nofile=5\n"})
 	h.fail("config", "cannot write "+stateDir+"/folders")
 	h.expect(pamSession, session)
@@ -283,10 +262,10 @@ func TestFilesAreOnTheDisk(t *testing.T) {
 func TestTracing(t *testing.T) {
 	t.Parallel()
 	h := newDebian(t)
-	h.env["SET_X"] = "1"
+	h.Env["SET_X"] = "1"
 	h.configMap(everything)
-	if r := h.run("config"); r.code != 0 || !strings.Contains(r.stderr, "+ case") {
-		t.Errorf("got %d %.200s", r.code, r.stderr)
+	if r := h.run("config"); r.Code != 0 || !strings.Contains(r.Stderr, "+ case") {
+		t.Errorf("got %d %.200s", r.Code, r.Stderr)
 	}
 }
 
@@ -304,7 +283,7 @@ func TestNamesOfFiles(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
-			h.env["SKYHOOK_RESOURCE_ID"] = id
+			h.Env["SKYHOOK_RESOURCE_ID"] = id
 			h.configure(map[string]string{"sysctl.conf": everything["sysctl.conf"]})
 			h.expect("/etc/sysctl.d/"+want, everything["sysctl.conf"])
 			h.uninstall()

@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuning_test
 
 import (
@@ -20,7 +22,7 @@ func TestUndoKeepsChangedDropIns(t *testing.T) {
 				h := newDebian(t)
 				for range 2 {
 					h.configure(everything)
-					h.write(file, theirs)
+					h.Write(file, theirs)
 					h.configMap(nil)
 					said := h.succeed(undo, undo+"-check")
 					if want := "tuning: " + file + " was changed since this package wrote it; it is kept as " + file + ".kept, which nothing reads\n"; said != want {
@@ -31,11 +33,11 @@ func TestUndoKeepsChangedDropIns(t *testing.T) {
 				h.expect(file+".kept", theirs)
 				h.expect(file+".kept.~1~", theirs)
 				for _, other := range []string{sysctlDropIn, limitsDropIn, cronDropIn, grubDropIn} {
-					if other != file && h.has(other+".kept") {
+					if other != file && h.Has(other+".kept") {
 						t.Errorf("%s.kept is there", other)
 					}
 				}
-				if strings.Contains(h.read(grubConfig), "hugepages") {
+				if strings.Contains(h.Read(grubConfig), "hugepages") {
 					t.Error("update-grub was not run")
 				}
 			})
@@ -50,14 +52,14 @@ func TestUndoRemovesItsOwnDropIns(t *testing.T) {
 	h := newDebian(t)
 	before := h.snapshot(watched...)
 	h.configure(everything)
-	old := h.read(limitsDropIn)
+	old := h.Read(limitsDropIn)
 	h.replace("mv", `[[ "$*" != *limits.d* ]] || exit 1; exec /usr/bin/real-mv "$@"`)
 	h.configMap(everythingElse)
 	h.fail("config", "cannot write "+limitsDropIn)
 	h.expect(limitsDropIn, old)
 	h.tool("real-mv", "/usr/bin/real-mv", "/usr/bin/mv")
-	h.must(os.Remove(h.path(cronDropIn)))
-	h.write(cronDropIn, everything["service_cron.conf"])
+	h.Must(os.Remove(h.Path(cronDropIn)))
+	h.Write(cronDropIn, everything["service_cron.conf"])
 	h.uninstall()
 	h.expectSnapshot(before, watched...)
 }
@@ -69,7 +71,7 @@ func TestConfigReplacesChangedDropIns(t *testing.T) {
 	before := h.snapshot(watched...)
 	h.configure(everything)
 	for _, file := range []string{sysctlDropIn, limitsDropIn, cronDropIn, grubDropIn} {
-		h.write(file, "")
+		h.Write(file, "")
 	}
 	h.succeed("config", "config-check")
 	h.uninstall()
@@ -91,7 +93,7 @@ func TestPAMLineThatWasChanged(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
 			h.configure(map[string]string{"ulimit.conf": "nofile=5"})
-			h.write(pamSession, test.changed)
+			h.Write(pamSession, test.changed)
 			h.succeed("config", "config-check")
 			if test.again == "" {
 				test.again = test.changed
@@ -136,7 +138,7 @@ func TestGrubbyLeavesChangedArguments(t *testing.T) {
 			h := newRHEL(t)
 			write := func(text string) {
 				for _, entry := range []string{"1", "2"} {
-					h.write("/boot/loader/entries/"+entry+".conf", strings.ReplaceAll(text, " ", "\n")+"\n")
+					h.Write("/boot/loader/entries/"+entry+".conf", strings.ReplaceAll(text, " ", "\n")+"\n")
 				}
 			}
 			write(test.before)

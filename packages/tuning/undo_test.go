@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuning_test
 
 import (
@@ -31,11 +33,11 @@ func TestUndoLeavesNewerValues(t *testing.T) {
 				t.Parallel()
 				h := newDebian(t)
 				path := strings.ReplaceAll(test.key, ".", "/")
-				before := strings.Join(strings.Fields(h.read(proc+path)), " ")
+				before := strings.Join(strings.Fields(h.Read(proc+path)), " ")
 				h.configure(map[string]string{"sysctl.conf": test.conf})
-				h.write("/etc/sysctl.d/50-a.conf", test.file)
+				h.Write("/etc/sysctl.d/50-a.conf", test.file)
 				if test.live != "" {
-					h.write(proc+path, test.live+"\n")
+					h.Write(proc+path, test.live+"\n")
 				}
 				if test.file != "" {
 					before = "30"
@@ -63,7 +65,7 @@ func TestUndoOfRoundedValues(t *testing.T) {
 				h.configMap(map[string]string{"sysctl.conf": minus + "vm.swappiness=1000"})
 				h.succeed("config")
 				h.expectLive(map[string]string{"vm/swappiness": "992"})
-				h.write(proc+"vm/swappiness", live+"\n")
+				h.Write(proc+"vm/swappiness", live+"\n")
 				h.uninstall()
 				h.expectLive(map[string]string{"vm/swappiness": want})
 			})
@@ -96,14 +98,14 @@ func TestUndoOfPairs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
-			h.write(proc+"vm/dirty_ratio", "20\n")
-			h.write(proc+"vm/dirty_bytes", "0\n")
+			h.Write(proc+"vm/dirty_ratio", "20\n")
+			h.Write(proc+"vm/dirty_bytes", "0\n")
 			h.replace("sysctl", `[[ "$*" != *dirty_bytes* ]] || echo 0 >/proc/sys/vm/dirty_ratio
 [[ "$*" != *dirty_ratio* ]] || echo 0 >/proc/sys/vm/dirty_bytes
 exec /usr/bin/real-sysctl "$@"`)
 			h.configure(map[string]string{"sysctl.conf": "vm.dirty_bytes=5000000"})
-			h.write(proc+"vm/dirty_ratio", test.ratio+"\n")
-			h.write(proc+"vm/dirty_bytes", test.bytes+"\n")
+			h.Write(proc+"vm/dirty_ratio", test.ratio+"\n")
+			h.Write(proc+"vm/dirty_bytes", test.bytes+"\n")
 			if said := h.succeed("uninstall", "uninstall-check"); !strings.Contains(said, " is left at ") {
 				t.Errorf("said %q", said)
 			}
@@ -135,8 +137,8 @@ func TestUndoKeepsForwarding(t *testing.T) {
 			t.Run(name+", "+undo, func(t *testing.T) {
 				t.Parallel()
 				h := newDebian(t)
-				h.write(proc+test.key, test.before+"\n")
-				h.write("/etc/sysctl.d/50-a.conf", test.file)
+				h.Write(proc+test.key, test.before+"\n")
+				h.Write("/etc/sysctl.d/50-a.conf", test.file)
 				h.configure(map[string]string{"sysctl.conf": test.key + "=" + test.ours})
 				h.configMap(nil)
 				want := ""
@@ -158,9 +160,9 @@ func TestRealKernelKeepsForwarding(t *testing.T) {
 	h := newDebian(t)
 	h.configMap(map[string]string{"sysctl.conf": "net.ipv4.conf.*.forwarding = 1\nnet.ipv4.ip_forward = 1\nnet.core.somaxconn = 100\n"})
 	got := h.onKernel(`
-echo 0 >` + h.path(proc, "net/ipv4/ip_forward") + `
+echo 0 >` + h.Path(proc, "net/ipv4/ip_forward") + `
 tuning config
-echo 200 >` + h.path(proc, "net/core/somaxconn") + `
+echo 200 >` + h.Path(proc, "net/core/somaxconn") + `
 tuning uninstall | sort | grep -v conf
 tuning uninstall-check
 live net/ipv4/ip_forward

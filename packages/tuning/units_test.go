@@ -1,3 +1,5 @@
+//go:build integration
+
 package tuning_test
 
 import (
@@ -28,7 +30,7 @@ func TestUnits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
-			h.write("/run/units/a.conf.service/ActiveState", "inactive\n")
+			h.Write("/run/units/a.conf.service/ActiveState", "inactive\n")
 			before := h.snapshot("/etc")
 			h.configure(map[string]string{test.key: test.content})
 			h.expect("/etc/systemd/system/"+test.folder+"/999-web-tuning.conf", test.content)
@@ -66,9 +68,9 @@ func TestUnitFolders(t *testing.T) {
 	t.Parallel()
 	for _, other := range []string{"", "10-host.conf"} {
 		h := newDebian(t)
-		h.must(os.MkdirAll(h.path("/etc/systemd/system/cron.service.d"), 0o755))
+		h.Must(os.MkdirAll(h.Path("/etc/systemd/system/cron.service.d"), 0o755))
 		if other != "" {
-			h.write("/etc/systemd/system/cron.service.d/"+other, "[Service]\nNice=1\n")
+			h.Write("/etc/systemd/system/cron.service.d/"+other, "[Service]\nNice=1\n")
 			h.tool("systemctl", "daemon-reload")
 		}
 		before := h.snapshot("/etc")
@@ -116,7 +118,7 @@ func TestUnitsCheck(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
 			h.configure(map[string]string{"service_cron.conf": "[Service]\nNice=5\n"})
-			h.write("/run/units/cron.service/"+test.property, test.value+"\n")
+			h.Write("/run/units/cron.service/"+test.property, test.value+"\n")
 			h.fail("config-check", test.reason)
 		})
 	}
@@ -124,7 +126,7 @@ func TestUnitsCheck(t *testing.T) {
 		t.Parallel()
 		h := newDebian(t)
 		h.configure(map[string]string{"service_cron.conf": "[Service]\nNice=5\n"})
-		h.write(cronDropIn, "[Service]\nNice=6\n")
+		h.Write(cronDropIn, "[Service]\nNice=6\n")
 		h.fail("config-check", cronDropIn+" is not what service_cron.conf wants")
 		h.configMap(nil)
 		h.fail("config-check", cronDropIn+" is left, though the configMap has no key for cron.service")
@@ -139,12 +141,12 @@ func TestSystemdThatHasNotReadTheDropIn(t *testing.T) {
 		reason string
 	}{
 		"another file": {
-			func(h *host) { h.write("/etc/systemd/system/cron.service.d/10-host.conf", "[Service]\nNice=1\n") },
+			func(h *host) { h.Write("/etc/systemd/system/cron.service.d/10-host.conf", "[Service]\nNice=1\n") },
 			"cron.service has changed on disk since systemd read it; run systemctl daemon-reload",
 		},
 		"not seen": {
 			func(h *host) {
-				h.write("/run/units/cron.service/NeedDaemonReload", "no\n")
+				h.Write("/run/units/cron.service/NeedDaemonReload", "no\n")
 				h.tool("rm", "-r", "/run/loaded/cron.service.d")
 			},
 			"systemd does not use " + cronDropIn + " for cron.service",
@@ -170,8 +172,8 @@ func TestSystemdThatHasNotReadTheDropIn(t *testing.T) {
 func TestMaskedUnit(t *testing.T) {
 	t.Parallel()
 	h := newDebian(t)
-	h.write("/run/units/cron.service/LoadState", "masked\n")
-	h.write("/run/units/cron.service/DropInPaths", "\n")
+	h.Write("/run/units/cron.service/LoadState", "masked\n")
+	h.Write("/run/units/cron.service/DropInPaths", "\n")
 	for range 2 {
 		h.configure(map[string]string{"service_cron.conf": "[Service]\nNice=5\n"})
 	}
@@ -236,12 +238,12 @@ func TestRunningLimits(t *testing.T) {
 		{"LimitNOFILE=about 5", "Max open files", "1:1", true}, // systemd has read it, or said no
 	}
 	h := newDebian(t)
-	h.write("/run/units/cron.service/ActiveState", "active\n")
-	h.write("/run/units/cron.service/MainPID", "77\n")
+	h.Write("/run/units/cron.service/ActiveState", "active\n")
+	h.Write("/run/units/cron.service/MainPID", "77\n")
 	for _, test := range tests {
 		t.Log(test.setting, test.actual)
 		h.configMap(map[string]string{"service_cron.conf": "[Service]\n" + test.setting + "\n"})
-		h.write("/proc/77/limits", limitsOf(map[string]string{"Max other": "1:2", test.name: test.actual}))
+		h.Write("/proc/77/limits", limitsOf(map[string]string{"Max other": "1:2", test.name: test.actual}))
 		if test.good {
 			h.succeed("post-interrupt-check")
 			continue
@@ -273,11 +275,11 @@ func TestLimitOfOpenFilesOfSystemd(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
 			h.configure(map[string]string{"service_cron.conf": "[Service]\nLimitNOFILE=" + test.setting + "\n"})
-			h.write("/run/units/cron.service/ActiveState", "active\n")
-			h.write("/run/units/cron.service/MainPID", "77\n")
-			h.write("/proc/77/limits", limitsOf(map[string]string{"Max open files": test.actual}))
+			h.Write("/run/units/cron.service/ActiveState", "active\n")
+			h.Write("/run/units/cron.service/MainPID", "77\n")
+			h.Write("/proc/77/limits", limitsOf(map[string]string{"Max open files": test.actual}))
 			if test.systemd != "" {
-				h.write("/proc/1/limits", limitsOf(map[string]string{"Max open files": test.systemd}))
+				h.Write("/proc/1/limits", limitsOf(map[string]string{"Max open files": test.systemd}))
 			}
 			if test.good {
 				h.succeed("post-interrupt-check")
@@ -290,13 +292,13 @@ func TestLimitOfOpenFilesOfSystemd(t *testing.T) {
 
 // expectRestart has the check after an interrupt ask for a restart, or not.
 func (h *host) expectRestart(wanted bool) {
-	h.t.Helper()
+	h.T.Helper()
 	want := ""
 	if wanted {
 		want = "tuning: cron.service was not started since service_cron.conf changed; if that has settings of the start, restart it: add it to interrupt.services\n"
 	}
 	if said := h.succeed("post-interrupt-check"); said != want {
-		h.t.Errorf("said %q, want %q", said, want)
+		h.T.Errorf("said %q, want %q", said, want)
 	}
 }
 
@@ -304,8 +306,8 @@ func (h *host) expectRestart(wanted bool) {
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	start := func(h *host, moment string) {
-		h.write("/run/units/cron.service/ActiveState", "active\n")
-		h.write("/run/units/cron.service/ActiveEnterTimestampMonotonic", moment+"\n")
+		h.Write("/run/units/cron.service/ActiveState", "active\n")
+		h.Write("/run/units/cron.service/ActiveEnterTimestampMonotonic", moment+"\n")
 	}
 	h := newDebian(t)
 	start(h, "1000")
@@ -322,11 +324,11 @@ func TestRestarts(t *testing.T) {
 	configMap["service_cron.conf"] = "[Unit]\nAfter=a\n"
 	h.configure(configMap)
 	h.expectRestart(true)
-	h.write("/proc/sys/kernel/random/boot_id", "boot-2\n")
+	h.Write("/proc/sys/kernel/random/boot_id", "boot-2\n")
 	h.expectRestart(false)
-	h.write("/proc/sys/kernel/random/boot_id", "boot-1\n")
+	h.Write("/proc/sys/kernel/random/boot_id", "boot-1\n")
 	for state, reason := range map[string]string{"inactive": "", "activating": "", "failed": "cron.service has failed; see systemctl status cron.service"} {
-		h.write("/run/units/cron.service/ActiveState", state+"\n")
+		h.Write("/run/units/cron.service/ActiveState", state+"\n")
 		if reason == "" {
 			h.expectRestart(false)
 		} else {
@@ -340,11 +342,11 @@ func TestRestarts(t *testing.T) {
 func TestLimitsOfAUnitWithoutProcess(t *testing.T) {
 	t.Parallel()
 	h := newDebian(t)
-	h.write("/run/units/cron.service/ActiveState", "active\n")
-	h.write("/run/units/cron.service/ActiveEnterTimestampMonotonic", "1000\n")
+	h.Write("/run/units/cron.service/ActiveState", "active\n")
+	h.Write("/run/units/cron.service/ActiveEnterTimestampMonotonic", "1000\n")
 	h.configure(map[string]string{"service_cron.conf": "[Service]\nLimitNOFILE=5\n"})
 	h.expectRestart(true)
-	h.write("/run/units/cron.service/ActiveEnterTimestampMonotonic", "2000\n")
+	h.Write("/run/units/cron.service/ActiveEnterTimestampMonotonic", "2000\n")
 	h.expectRestart(false)
 }
 

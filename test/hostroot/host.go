@@ -1,0 +1,106 @@
+package hostroot
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// Host is the root folder of a pretended host, for one test. What goes wrong ends the test.
+type Host struct {
+	T    testing.TB
+	Root string
+	// Env is what commands find in their environment.
+	Env map[string]string
+}
+
+// Host makes a host for one test.
+func (t *Template) Host(test testing.TB, env map[string]string) *Host {
+	test.Helper()
+	return &Host{T: test, Root: t.New(test), Env: env}
+}
+
+// Must ends the test if there is an error.
+func (h *Host) Must(err error) {
+	h.T.Helper()
+	if err != nil {
+		h.T.Fatal(err)
+	}
+}
+
+// Path is where a path of the host is on this machine.
+func (h *Host) Path(elements ...string) string {
+	return filepath.Join(h.Root, filepath.Join(elements...))
+}
+
+// Write writes a file, and makes the folder for it.
+func (h *Host) Write(name, content string) {
+	h.T.Helper()
+	h.Must(os.MkdirAll(filepath.Dir(h.Path(name)), 0o755))
+	h.Must(os.WriteFile(h.Path(name), []byte(content), 0o644))
+}
+
+// Remove removes a file, or a folder with all that is in it.
+func (h *Host) Remove(name string) {
+	h.T.Helper()
+	h.Must(os.RemoveAll(h.Path(name)))
+}
+
+// Read returns what a file holds.
+func (h *Host) Read(elements ...string) string {
+	h.T.Helper()
+	raw, err := os.ReadFile(h.Path(elements...))
+	h.Must(err)
+	return string(raw)
+}
+
+// Has reports whether there is a file, folder or link.
+func (h *Host) Has(elements ...string) bool {
+	_, err := os.Lstat(h.Path(elements...))
+	return err == nil
+}
+
+// ConfigMap lays out keys below dir as a copied mount of a ConfigMap has them, and nothing else.
+func (h *Host) ConfigMap(dir string, keys map[string]string) {
+	h.T.Helper()
+	const version = "..2026_11_20"
+	h.Remove(dir)
+	h.Must(os.MkdirAll(h.Path(dir, version), 0o755))
+	h.Must(os.Symlink(version, h.Path(dir, "..data")))
+	for key, content := range keys {
+		h.Write(filepath.Join(dir, version, key), content)
+		h.Must(os.Symlink("..data/"+key, h.Path(dir, key)))
+	}
+}
+
+// Result is how a command went.
+type Result struct {
+	Code           int
+	Stdout, Stderr string
+}
+
+// Command prepares a command of the host: a program by its whole path, and its arguments.
+func (h *Host) Command(args ...string) *exec.Cmd {
+	cmd := &exec.Cmd{Path: args[0], Args: args, Dir: "/", SysProcAttr: &syscall.SysProcAttr{Chroot: h.Root, Setpgid: true}}
+	for name, value := range h.Env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	return cmd
+}
+
+// Run runs a command of the host.
+func (h *Host) Run(args ...string) Result {
+	h.T.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := h.Command(args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if exit := (&exec.ExitError{}); err != nil && !errors.As(err, &exit) {
+		h.T.Fatal(err)
+	}
+	return Result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}

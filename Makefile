@@ -13,7 +13,7 @@ GOTESTSUM = $$(tools/tool gotestsum) --format pkgname-and-test-fails --format-ic
 ##@ Try it
 .PHONY: demo
 demo: ## Bring up a cluster, install the operator, apply examples/demo.yaml and show it work
-	@go run ./test/demo
+	@tools/compile ./test/demo bin/demo && exec bin/demo
 
 .PHONY: testbed-up
 testbed-up: ## Bring up the local cluster only (NODES=2)
@@ -50,7 +50,7 @@ release-check: ## Make the release twice, from nothing, and compare every byte
 	@echo "both are equal:" && sha256sum dist/release-check/[12]/release/$(VERSION)/SHA256SUMS
 
 .PHONY: generate
-generate: ## Write deepcopy methods, CRDs, the chart's copy of them, and the page of all reasons
+generate: ## Write deepcopy methods, CRDs, the chart's copy of them, install.yaml, and the page of all reasons
 	@tools/generate
 
 .PHONY: changelog

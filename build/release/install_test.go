@@ -1,3 +1,5 @@
+//go:build integration
+
 package release
 
 import (
@@ -28,7 +30,11 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	built := []images.Result{{Name: "operator", Version: "v1", Digest: digest}, {Name: "agent", Version: "v1", Digest: digest}}
+	var built []images.Result
+	for _, name := range []string{"operator", "agent"} {
+		reference := "ghcr.io/skyhook-operator/skyhook/" + name + ":" + o.version
+		built = append(built, images.Result{Name: name, Version: o.version, Reference: reference, Digest: digest})
+	}
 	if err := writeChart(t.Context(), o, dir, built); err != nil {
 		t.Fatal(err)
 	}

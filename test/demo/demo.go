@@ -62,12 +62,12 @@ func (d *demo) connect(ctx context.Context) error {
 
 // install brings the operator of this source tree into the cluster and waits until it serves.
 func (d *demo) install(ctx context.Context) error {
-	args, err := d.place.images(ctx)
+	manifest, err := d.place.manifest(ctx)
 	if err != nil {
 		return err
 	}
-	d.out.line("install charts/skyhook-operator")
-	if err := install.Chart(ctx, d.client, d.root, d.access.kubeconfig, args...); err != nil {
+	d.out.line("apply config/install.yaml")
+	if err := install.Manifest(ctx, d.client, manifest); err != nil {
 		return err
 	}
 	if err := install.Available(ctx, d.client, operatorPatience); err != nil {

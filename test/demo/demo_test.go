@@ -125,7 +125,7 @@ type fakePlace struct {
 }
 
 func (*fakePlace) connect(context.Context) (access, error)  { return access{}, nil }
-func (*fakePlace) images(context.Context) ([]string, error) { return nil, nil }
+func (*fakePlace) manifest(context.Context) ([]byte, error) { return nil, nil }
 func (*fakePlace) hint() string                             { return "the hint" }
 func (p *fakePlace) onHost(_ context.Context, node string, argv ...string) (string, error) {
 	p.ran = append(p.ran, node+": "+strings.Join(argv, " "))
@@ -289,16 +289,33 @@ func TestOutputHasOneClock(t *testing.T) {
 
 func TestForeignNeedsKubectl(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := newForeign(); err == nil || !strings.Contains(err.Error(), "kubectl") {
+	if _, err := newForeign("../.."); err == nil || !strings.Contains(err.Error(), "kubectl") {
 		t.Errorf("got %v, want a sentence on kubectl", err)
 	}
 }
 
-func TestForeignTakesHelmArguments(t *testing.T) {
-	t.Setenv("DEMO_HELM_ARGS", " --set a=b  --set c=d ")
-	got, err := (&foreign{}).images(t.Context())
-	if want := []string{"--set", "a=b", "--set", "c=d"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %v, error %v, want %v", got, err, want)
+func TestForeignTakesARegistry(t *testing.T) {
+	f := &foreign{root: "../.."}
+	public, err := f.manifest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("DEMO_REGISTRY", "registry.example/team/")
+	own, err := f.manifest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, image := range []string{"/operator:", "/agent:"} {
+		if !strings.Contains(string(public), publicRegistry+image) || !strings.Contains(string(own), "registry.example/team"+image) {
+			t.Errorf("the image %s is not named", image)
+		}
+	}
+	if strings.Contains(string(own), publicRegistry+"/") {
+		t.Error("an image of the public registry is left")
+	}
+	t.Setenv("DEMO_HELM_ARGS", "--set a=b")
+	if _, err := f.manifest(t.Context()); err == nil || !strings.Contains(err.Error(), "DEMO_REGISTRY") {
+		t.Errorf("got %v, want the variable that took its place", err)
 	}
 }
 

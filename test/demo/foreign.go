@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,24 +12,29 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/skyhook-operator/skyhook/build/manifest"
 	"github.com/skyhook-operator/skyhook/internal/operator"
 )
 
 // foreign is the cluster of the environment variable KUBECONFIG.
 //
-// Its nodes must be able to pull the images. DEMO_HELM_ARGS has further arguments for Helm, separated by spaces, to say
-// where they are, such as "--set controllerManager.manager.image.repository=registry.example/operator".
+// Its nodes must be able to pull the images. DEMO_REGISTRY says where they are, if not in the public registry: the part of
+// their names before "/operator" and "/agent".
 type foreign struct {
+	root    string
 	kubectl string
 	client  client.Client
 }
 
-func newForeign() (place, error) {
+// publicRegistry is where the images of install.yaml are.
+const publicRegistry = "ghcr.io/skyhook-operator/skyhook"
+
+func newForeign(root string) (place, error) {
 	kubectl, err := exec.LookPath("kubectl")
 	if err != nil {
 		return nil, errors.New("KUBECONFIG is set, but there is no kubectl in PATH to show things with: install kubectl, or unset KUBECONFIG to use the testbed")
 	}
-	return &foreign{kubectl: kubectl}, nil
+	return &foreign{root: root, kubectl: kubectl}, nil
 }
 
 func (f *foreign) connect(context.Context) (access, error) {
@@ -48,8 +54,18 @@ func (f *foreign) connect(context.Context) (access, error) {
 	return access{config: config, kubectl: f.kubectl}, nil
 }
 
-func (*foreign) images(context.Context) ([]string, error) {
-	return strings.Fields(os.Getenv("DEMO_HELM_ARGS")), nil
+func (f *foreign) manifest(context.Context) ([]byte, error) {
+	if os.Getenv("DEMO_HELM_ARGS") != "" {
+		return nil, errors.New("the demo uses no Helm any more: instead of DEMO_HELM_ARGS set DEMO_REGISTRY=registry.example/team, where operator and agent are")
+	}
+	text, err := manifest.Install(f.root)
+	if err != nil {
+		return nil, err
+	}
+	if registry := strings.TrimSuffix(os.Getenv("DEMO_REGISTRY"), "/"); registry != "" {
+		text = bytes.ReplaceAll(text, []byte(publicRegistry+"/"), []byte(registry+"/"))
+	}
+	return text, nil
 }
 
 func (f *foreign) onHost(ctx context.Context, node string, argv ...string) (string, error) {
@@ -61,6 +77,5 @@ func (*foreign) hint() string {
     kubectl get skyhook demo -o yaml
 Remove everything:
     kubectl delete skyhook demo
-    helm uninstall skyhook --namespace skyhook
-    kubectl delete crd skyhooks.skyhook.nvidia.com deploymentpolicies.skyhook.nvidia.com`
+    kubectl delete -f config/install.yaml`
 }

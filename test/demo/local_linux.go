@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/skyhook-operator/skyhook/build/manifest"
 	"github.com/skyhook-operator/skyhook/test/install"
 	"github.com/skyhook-operator/skyhook/test/testbed"
 )
@@ -39,12 +40,15 @@ func (l *local) connect(ctx context.Context) (access, error) {
 	return access{config: config, kubeconfig: cluster.Kubeconfig(), kubectl: filepath.Join(cluster.Bin(), "kubectl")}, nil
 }
 
-func (l *local) images(ctx context.Context) ([]string, error) {
+func (l *local) manifest(ctx context.Context) ([]byte, error) {
 	built, err := install.BuildImages(ctx, l.root, l.log)
 	if err != nil {
 		return nil, err
 	}
-	return built.ChartArgs(), built.Push(ctx, l.cluster)
+	if err := built.Push(ctx, l.cluster); err != nil {
+		return nil, err
+	}
+	return manifest.Install(l.root, built.Operator, built.Agent)
 }
 
 func (l *local) onHost(ctx context.Context, node string, argv ...string) (string, error) {

@@ -39,7 +39,7 @@ func start(ctx context.Context) error {
 	}
 	d := &demo{root: root, out: newOutput(os.Stdout)}
 	if os.Getenv("KUBECONFIG") != "" {
-		d.place, err = newForeign()
+		d.place, err = newForeign(root)
 	} else {
 		d.place, err = newLocal(ctx, root, d.out)
 	}

@@ -10,8 +10,8 @@ import (
 type place interface {
 	// connect makes sure that the cluster is there and returns how to reach its API.
 	connect(ctx context.Context) (access, error)
-	// images puts the project's images where nodes can pull them and returns arguments for Helm that name them.
-	images(ctx context.Context) ([]string, error)
+	// manifest sees to it that nodes can pull the project's images, and returns install.yaml with the names that they have.
+	manifest(ctx context.Context) ([]byte, error)
 	// onHost runs a command in the root file system of a node, as root, and returns what it prints.
 	onHost(ctx context.Context, node string, argv ...string) (string, error)
 	// hint says how to look at the cluster and how to remove what the demo made.

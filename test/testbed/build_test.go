@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -110,8 +112,25 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+func TestLongStepsSayThatTheyGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		done := newProgress(&b).step("build")
+		<-time.After(2*breath + time.Second)
+		done(new(error))
+		var told []string
+		for line := range strings.Lines(b.String()) {
+			_, what, _ := strings.Cut(line, " s  ")
+			told = append(told, what)
+		}
+		if want := []string{"build ...\n", "build: 15 s so far\n", "build: 30 s so far\n", "build: done in 31.0 s\n"}; !slices.Equal(told, want) {
+			t.Errorf("got %q, want %q", told, want)
+		}
+	})
+}
+
 func TestFailedCommandShowsItsOutput(t *testing.T) {
-	err := outputInError(exec.Command("sh", "-c", "for i in 1 2 3 4 5 6 7; do echo line $i; done; exit 3"))
+	err := outputInError(exec.Command("/bin/sh", "-c", "for i in 1 2 3 4 5 6 7; do echo line $i; done; exit 3"))
 	if err == nil || !strings.Contains(err.Error(), "line 7") || strings.Contains(err.Error(), "line 2") {
 		t.Errorf("%v", err)
 	}

@@ -93,7 +93,7 @@ lint: ## Run the linters, the purity rules among them, and look for known vulner
 
 .PHONY: bench
 bench: ## Run the benchmarks
-	go test -run '^$$' -bench . -benchmem ./...
+	go test -tags integration -run '^$$' -bench . -benchmem ./...
 
 .PHONY: faults
 faults: ## Play random worlds against the real controllers (N=10000, or FOR=2m; SEED=1)

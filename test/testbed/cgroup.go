@@ -125,7 +125,7 @@ func prepareGroup(h hierarchy, dir string) error {
 			return err
 		}
 		enable := "+" + strings.Join(strings.Fields(string(controllers)), " +")
-		return os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte(enable), 0)
+		return os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte(enable), 0o644)
 	}
 	if !slices.Contains(strings.Split(h.Options, ","), "cpuset") {
 		return nil
@@ -135,11 +135,11 @@ func prepareGroup(h hierarchy, dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, f), v, 0); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, f), v, 0o644); err != nil {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(dir, "cgroup.clone_children"), []byte("1"), 0)
+	return os.WriteFile(filepath.Join(dir, "cgroup.clone_children"), []byte("1"), 0o644)
 }
 
 // join moves the calling process into the group.

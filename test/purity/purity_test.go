@@ -23,7 +23,9 @@ func TestCoreIsBuiltFromPurePackages(t *testing.T) {
 	var config struct {
 		Linters struct {
 			Settings struct {
-				Depguard struct{ Rules map[string]struct{ Files []string } }
+				Depguard struct {
+					Rules map[string]struct{ Files []string }
+				}
 			}
 		}
 	}

@@ -71,8 +71,8 @@ var Mutants = []Mutant{
 	},
 	{
 		Name: "permit taken back unacknowledged", File: "internal/rollout/grant.go",
-		Before:   "\t\t\tif n.Done != p.Token() {\n\t\t\t\tf.add(*p, int32(i))",
-		After:    "\t\t\tif n.Done != p.Token() && (n.Facts.InProgress || n.Facts.Disturbed) {\n\t\t\t\tf.add(*p, int32(i))",
+		Before:   "\t\t\tif n.FinishedPermit != p.Token() {\n\t\t\t\tf.add(*p, int32(i))",
+		After:    "\t\t\tif n.FinishedPermit != p.Token() && (n.Facts.InProgress || n.Facts.Disturbed) {\n\t\t\t\tf.add(*p, int32(i))",
 		Findings: []string{"budget/", "stage-order/", "cycle/", "no-rest/"},
 	},
 	{

@@ -1,3 +1,5 @@
+//go:build integration
+
 package kit_test
 
 import (

@@ -19,13 +19,14 @@ const (
 func Names(names []string) string { return First(names, MostNames) }
 
 // First joins up to n names, sorted, fewer where they are long, and counts the rest. n is at least 1.
-func First(names []string, n int) string { return first(names, n, mostBytes) }
+func First(names []string, n int) string {
+	return first(slices.Sorted(slices.Values(names)), n, mostBytes)
+}
 
-// Fit joins the first ten names, sorted, or as many as take at most limit bytes, and always one; it counts the rest.
+// Fit joins the first ten names, in their order, or as many as take at most limit bytes, and always one; it counts the rest.
 func Fit(names []string, limit int) string { return first(names, MostNames, limit) }
 
 func first(names []string, n, limit int) string {
-	names = slices.Sorted(slices.Values(names))
 	n = min(n, len(names))
 	for n > 1 && len(strings.Join(names[:n], ", ")) > limit {
 		n--

@@ -164,13 +164,6 @@ func request(s *v1alpha1.Skyhook) ctrl.Request {
 	return ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s)}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // stub is a look whose answers a test makes.
 func stub(answer func(ctx context.Context, reference string) (known.Finding, error)) capability.Look {
 	return func(ctx context.Context, reference string, _ authn.Keychain, _ map[string]string) (known.Finding, error) {

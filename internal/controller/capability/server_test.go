@@ -135,3 +135,10 @@ func index(t *testing.T, entries ...entry) v1.ImageIndex {
 	}
 	return list
 }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -241,8 +241,8 @@ func TestPackageRecipes(t *testing.T) {
 			if reference := got[0].repository + ":" + got[0].version; reference != test.want {
 				t.Errorf("got %s, want %s", reference, test.want)
 			}
-			if label := got[0].labels[label.Uninstall]; label != test.uninstall {
-				t.Errorf("the label says %q, want %q", label, test.uninstall)
+			if says := got[0].labels[label.Uninstall]; says != test.uninstall {
+				t.Errorf("the label says %q, want %q", says, test.uninstall)
 			}
 		})
 	}

@@ -80,7 +80,7 @@ func report(c *cobra.Command, err error, stderr io.Writer) int {
 	if !errors.Is(err, kit.ErrReported) {
 		fmt.Fprintf(stderr, "ERROR: %s\n", packagefile.PrintableLines(err.Error()))
 	}
-	if errors.As(err, new(kit.Failed)) {
+	if errors.As(err, new(kit.FailedError)) {
 		return exitFailed
 	}
 	fmt.Fprintf(stderr, "Usage: %s\nSee %s --help.\n", c.UseLine(), c.CommandPath())

@@ -60,8 +60,8 @@ func Find(s *v1alpha1.Skyhook, packages []string, nodes iter.Seq2[string, record
 	return list
 }
 
-func newInstalled(s *v1alpha1.Skyhook, name, version string) *Installed {
-	i := &Installed{Package: name, Version: version, Enabled: capability.Enabled(s, name)}
+func newInstalled(s *v1alpha1.Skyhook, name, its string) *Installed {
+	i := &Installed{Package: name, Version: its, Enabled: capability.Enabled(s, name)}
 	if u := s.Spec.Packages[name].Uninstall; u != nil {
 		i.WhenRemoved, i.Uninstalling = u.WhenRemoved, u.Apply
 	}

@@ -58,7 +58,7 @@ func (a *agent) run(ctx context.Context) error {
 }
 
 func (a *agent) validateCall() error {
-	if err := a.commandLine.validate(); err != nil {
+	if err := a.validate(); err != nil {
 		return err
 	}
 	for name, dir := range map[string]string{"SKYHOOK_ROOT_DIR": a.RootDir, "SKYHOOK_LOG_DIR": a.LogDir} {

@@ -228,8 +228,10 @@ func (i *interrupts) execute(ctx context.Context, c state.Command, argv []string
 	case result.Code == 0 && result.Signal == 0:
 		return nil
 	case ctx.Err() != nil:
-		return &stepError{sentence: sentence + " after the agent was told to stop",
-			code: result.Code, output: out.tail.String(), cause: errStopped}
+		return &stepError{
+			sentence: sentence + " after the agent was told to stop",
+			code:     result.Code, output: out.tail.String(), cause: errStopped,
+		}
 	}
 	return &stepError{sentence: sentence, code: result.Code, output: out.tail.String()}
 }

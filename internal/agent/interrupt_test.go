@@ -203,7 +203,7 @@ func TestRebootOfAnotherBootIsDone(t *testing.T) {
 				h.expectLines("/ran", c.ran...)
 				return
 			}
-			if r.code != 0 || !strings.Contains(r.stdout, "it was to end boot boot-0, and the host runs boot boot-1; it is done") || h.has("/ran") {
+			if r.code != 0 || !strings.Contains(r.stdout, "it was to end boot boot-0, and the host runs boot boot-1: it is done") || h.has("/ran") {
 				t.Errorf("exit %d, rebooted %t\n%s%s", r.code, h.has("/ran"), r.stdout, r.stderr)
 			}
 		})

@@ -134,8 +134,11 @@ func TestFileOfAnotherPackageIsRefused(t *testing.T) {
 			if h.read("/etc/tool") != "x" || h.has("/etc/more") {
 				t.Errorf("%s: the host has %q", metadata, h.find("/etc/*"))
 			}
-		} else if h.succeed("apply"); h.read("/etc/tool") != "y" {
-			t.Errorf("%s: the package's file did not come", metadata)
+		} else {
+			h.succeed("apply")
+			if h.read("/etc/tool") != "y" {
+				t.Errorf("%s: the package's file did not come", metadata)
+			}
 		}
 		h.uninstall()
 		if h.read("/etc/tool") != "x" || h.has("/etc/more") {

@@ -112,11 +112,11 @@ func (k Known) String() string {
 	if len(k.References) == 0 {
 		return ""
 	}
-	text, err := json.Marshal(k)
+	value, err := json.Marshal(k)
 	if err != nil {
 		panic(fmt.Sprintf("capability: maps of strings do not become JSON: %v", err))
 	}
-	return string(text)
+	return string(value)
 }
 
 // Summary is one text about doubts, with the package, the image and the cause of the first three, in at most 900

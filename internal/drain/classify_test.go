@@ -217,8 +217,10 @@ var protection = []row{
 		name: "other waits are told", options: "training",
 		pods: on(pod("shop/bare", bare), pod("shop/data", emptyDir), pod("shop/old", deleted(0, time.Minute)),
 			pod("ml/train", training)),
-		want: []string{"ProtectedPod ml/train", "PodUnmanaged shop/bare", "PodUsesEmptyDir shop/data",
-			"PodTerminating shop/old"},
+		want: []string{
+			"ProtectedPod ml/train", "PodUnmanaged shop/bare", "PodUsesEmptyDir shop/data",
+			"PodTerminating shop/old",
+		},
 	},
 	{
 		name: "bare protected pod", options: "training", pods: on(pod("ml/train", training, bare)),
@@ -447,8 +449,10 @@ func TestClassifyRules(t *testing.T) {
 				refused[pods[i].UID] = "no"
 			}
 		}
-		o := drain.Options{NonInterrupt: selector("workload=training"), Force: random.IntN(2) == 0,
-			DeleteEmptyDirData: random.IntN(2) == 0}
+		o := drain.Options{
+			NonInterrupt: selector("workload=training"), Force: random.IntN(2) == 0,
+			DeleteEmptyDirData: random.IntN(2) == 0,
+		}
 		s := drain.Classify(pods, o, refused, now)
 		protected := slices.ContainsFunc(s.Blockers,
 			func(b drain.Blocker) bool { return b.Reason == v1alpha1.ReasonProtectedPod })

@@ -46,8 +46,10 @@ func labeled(key, value string) change {
 // controlled makes one owner the pod's only one, and its controller.
 func controlled(apiVersion, kind string) change {
 	return func(p *corev1.Pod) {
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "owner", UID: "owner",
-			Controller: new(true)}}
+		p.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: apiVersion, Kind: kind, Name: "owner", UID: "owner",
+			Controller: new(true),
+		}}
 	}
 }
 
@@ -63,8 +65,10 @@ func bare(p *corev1.Pod) { p.OwnerReferences = nil }
 
 func mirror(p *corev1.Pod) {
 	p.Annotations = map[string]string{"kubernetes.io/config.mirror": "0123"}
-	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "node", UID: "node",
-		Controller: new(true)}}
+	p.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "v1", Kind: "Node", Name: "node", UID: "node",
+		Controller: new(true),
+	}}
 }
 
 // deleted requested the deletion some time ago, with a grace period.

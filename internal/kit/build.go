@@ -38,7 +38,7 @@ func buildCommand() *cobra.Command {
 				o.Platforms = append(o.Platforms, *platform)
 			}
 			if err := build(c.Context(), o, c.OutOrStdout()); err != nil {
-				return Failed{err}
+				return FailedError{err}
 			}
 			return nil
 		},

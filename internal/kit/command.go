@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Failed is the error of a command that was understood and did not succeed. All other errors say that it was called in a
+// FailedError is the error of a command that was understood and did not succeed. All other errors say that it was called in a
 // wrong way.
-type Failed struct{ Err error }
+type FailedError struct{ Err error }
 
-func (f Failed) Error() string { return f.Err.Error() }
-func (f Failed) Unwrap() error { return f.Err }
+func (f FailedError) Error() string { return f.Err.Error() }
+func (f FailedError) Unwrap() error { return f.Err }
 
 // ErrReported says that the command's own report has told what is wrong.
 var ErrReported = errors.New("see the report")

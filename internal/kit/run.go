@@ -82,7 +82,7 @@ func runCommand(version string) *cobra.Command {
 func (t trial) run(ctx context.Context, stdout, stderr io.Writer) error {
 	name, remove, err := onBase(ctx, t.base, t.Package)
 	if err != nil {
-		return Failed{err}
+		return FailedError{err}
 	}
 	defer remove()
 	t.Package = name
@@ -92,15 +92,15 @@ func (t trial) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	report, err := t.Run(ctx, output, stderr)
 	if err != nil {
-		return Failed{err}
+		return FailedError{err}
 	}
 	if t.format == formatText {
 		report.WriteText(stdout)
 	} else if err := report.WriteJSON(stdout); err != nil {
-		return Failed{fmt.Errorf("write the report: %w", err)}
+		return FailedError{fmt.Errorf("write the report: %w", err)}
 	}
 	if !report.Succeeded {
-		return Failed{ErrReported}
+		return FailedError{ErrReported}
 	}
 	return nil
 }

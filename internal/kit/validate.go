@@ -98,15 +98,15 @@ func (v validation) run(ctx context.Context) error {
 	defer stop()
 	pkg, report, err := lint(ctx, v.what, v.base)
 	if err != nil {
-		return Failed{err}
+		return FailedError{err}
 	}
 	if v.format == formatText {
 		v.reportText(pkg, report)
 	} else if err := v.reportJSON(report); err != nil {
-		return Failed{fmt.Errorf("write the report: %w", err)}
+		return FailedError{fmt.Errorf("write the report: %w", err)}
 	}
 	if !v.passes(report) {
-		return Failed{ErrReported}
+		return FailedError{ErrReported}
 	}
 	return nil
 }

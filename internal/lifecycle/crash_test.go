@@ -140,8 +140,10 @@ func (s *simulated) pass(view, writes int) bool {
 }
 
 func (s *simulated) write(p record.Patch) {
-	for target, changes := range map[*map[string]string]map[string]*string{&s.annotations: p.Annotations,
-		&s.labels: p.Labels} {
+	for target, changes := range map[*map[string]string]map[string]*string{
+		&s.annotations: p.Annotations,
+		&s.labels:      p.Labels,
+	} {
 		for k, v := range changes {
 			if v == nil {
 				delete(*target, k)
@@ -191,8 +193,10 @@ func (s *simulated) create(start lifecycle.Start) {
 	s.created++
 	s.begun(start, pkg)
 	s.change(func(pods map[string]livePod) {
-		p := livePod{config: fmt.Sprint(pkg.Config), interrupt: start.Interrupt, needsInterrupt: s.needsInterrupt(start, pkg),
-			needsUninstallInterrupt: pkg.Interrupt != nil}
+		p := livePod{
+			config: fmt.Sprint(pkg.Config), interrupt: start.Interrupt, needsInterrupt: s.needsInterrupt(start, pkg),
+			needsUninstallInterrupt: pkg.Interrupt != nil,
+		}
 		p.resource = fmt.Sprintf("%s-%s-%d %s", start.Package, pkg.Version, start.Generation, start.InterruptRun)
 		p.bootID = start.BootID
 		p.Name, p.Package, p.Version, p.Stage, p.Run = name, start.Package, pkg.Version, start.Stage, start.Run

@@ -105,8 +105,10 @@ func TestStay(t *testing.T) {
 
 // TestRemoveTellsOfFailingPasses before it tells of a pod that does not end: it may be what cannot be deleted.
 func TestRemoveTellsOfFailingPasses(t *testing.T) {
-	o := observation(t, row{spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running ends=-5m",
-		gate: "failed told=PassFailed/-5m"})
+	o := observation(t, row{
+		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running ends=-5m",
+		gate: "failed told=PassFailed/-5m",
+	})
 	w := lifecycle.Remove(o).Record.Wait
 	if w == nil || w.Reason != v1alpha1.ReasonPassFailed || now.Sub(w.Since.Time) != 5*time.Minute {
 		t.Errorf("the record tells %+v", w)

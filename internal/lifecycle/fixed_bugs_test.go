@@ -24,8 +24,10 @@ func TestMergingDoesNotChangeTheSpec(t *testing.T) {
 	d := lifecycle.Next(lifecycle.Observation{
 		Wanted: lifecycle.Wanted{Packages: spec}, Permit: new(permit), Now: now,
 		ConfigReady: map[string]bool{"a": true, "b": true},
-		Record: record.Node{Cordoned: true,
-			Packages: entries(t, "a@1.0.0 config:complete; b@1.0.0 config:complete", lifecycle.Wanted{Packages: spec})},
+		Record: record.Node{
+			Cordoned: true,
+			Packages: entries(t, "a@1.0.0 config:complete; b@1.0.0 config:complete", lifecycle.Wanted{Packages: spec}),
+		},
 		Node: lifecycle.Node{Ready: true, BootID: "b1", Unschedulable: true}, Drain: &lifecycle.Drain{Clear: true},
 	})
 	if len(d.Start) != 1 || !cmp.Equal(d.Start[0].Interrupt.Services, []string{"b", "c", "k", "x"}) {
@@ -40,8 +42,10 @@ func TestMergingDoesNotChangeTheSpec(t *testing.T) {
 func TestVersionsThatAreNone(t *testing.T) {
 	for _, installed := range []string{"", "latest", "1.0.0"} {
 		for _, wanted := range []string{"", "latest", "2.0.0"} {
-			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {Image: "a",
-				Version: wanted}}}}
+			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {
+				Image:   "a",
+				Version: wanted,
+			}}}}
 			entry := record.Entry{Name: "a", Version: installed, Stage: v1alpha1.StageConfig, State: v1alpha1.StateComplete}
 			d := lifecycle.Next(lifecycle.Observation{
 				Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s, derived)}, Permit: new(permit), Now: now,

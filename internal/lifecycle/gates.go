@@ -35,9 +35,11 @@ var gates = []gate{
 
 // Gates are the names of the gates, in order.
 func Gates() []string {
-	names := []string{"malformed record",
+	names := []string{
+		"malformed record",
 		"hold (deleted or disabled, paused, invalid spec, excluded node, taint, earlier Skyhook, " +
-			"interrupt of another Skyhook)"}
+			"interrupt of another Skyhook)",
+	}
 	for _, g := range gates[1:] {
 		names = append(names, g.name)
 	}

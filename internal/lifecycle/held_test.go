@@ -23,8 +23,10 @@ func TestUnreadableKeepsInterruptBesidePod(t *testing.T) {
 		o := observation(t, row{spec: "a@1.0 interrupt=service(x)", pods: "a@1.0 interrupt " + outcome})
 		o.Skyhook = "s1"
 		o.Record.Unreadable = true
-		o.InFlight = &record.Interrupt{Skyhook: "s1", Packages: []string{"a|1.0"}, Type: v1alpha1.InterruptService, Run: "r1",
-			BootID: "b1"}
+		o.InFlight = &record.Interrupt{
+			Skyhook: "s1", Packages: []string{"a|1.0"}, Type: v1alpha1.InterruptService, Run: "r1",
+			BootID: "b1",
+		}
 		if d := lifecycle.Unreadable(o, malformed("bad")); d.InFlight == nil && len(d.Delete) == 1 {
 			t.Errorf("%s: the interrupt in flight is released while its pod is only about to be deleted", outcome)
 		}

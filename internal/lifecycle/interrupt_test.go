@@ -426,8 +426,10 @@ func TestRebootWaitsSay(t *testing.T) {
 		{"it has rebooted", "not-ready boot=b2", "the node has rebooted and is not Ready yet"},
 		{"it tells nothing", "boot=", "does not report its boot id"},
 	} {
-		for _, pods := range []string{"", "a@1.0 interrupt running run=now",
-			"a@1.0 interrupt lost shutdown run=now reason=Terminated created=-1s"} {
+		for _, pods := range []string{
+			"", "a@1.0 interrupt running run=now",
+			"a@1.0 interrupt lost shutdown run=now reason=Terminated created=-1s",
+		} {
 			if pods == "" && !strings.Contains(c.gate, "boot=") {
 				continue // it is created again
 			}

@@ -302,8 +302,10 @@ func TestWaitsForPodsNameThem(t *testing.T) {
 		},
 		{
 			name: "its own come first",
-			row: row{spec: "a@1.0 interrupt=reboot", node: "a@1.0 config:complete",
-				pods: "c@1.0 config running; b@1.0 config running", gate: "ours clear"},
+			row: row{
+				spec: "a@1.0 interrupt=reboot", node: "a@1.0 config:complete",
+				pods: "c@1.0 config running; b@1.0 config running", gate: "ours clear",
+			},
 			count: 1, other: other,
 			want: "the interrupt waits until package pod skyhook/b-config and 2 more have left the node; " +
 				"kubectl describe pod -n skyhook b-config",

@@ -245,11 +245,15 @@ func putInFlight(t *rapid.T, o *lifecycle.Observation) {
 	case 0, 1:
 		o.InFlight = lifecycle.InFlightOf(skyhookName, o.Record)
 	case 2:
-		o.InFlight = &record.Interrupt{Skyhook: skyhookName, Packages: []string{"a|1.0"}, Type: v1alpha1.InterruptReboot,
-			BootID: "b1", Run: "r1"}
+		o.InFlight = &record.Interrupt{
+			Skyhook: skyhookName, Packages: []string{"a|1.0"}, Type: v1alpha1.InterruptReboot,
+			BootID: "b1", Run: "r1",
+		}
 	case 3:
-		o.InFlight = &record.Interrupt{Skyhook: "another", Packages: []string{"x|1.0"}, Type: v1alpha1.InterruptReboot,
-			BootID: "b1", Run: "r1"}
+		o.InFlight = &record.Interrupt{
+			Skyhook: "another", Packages: []string{"x|1.0"}, Type: v1alpha1.InterruptReboot,
+			BootID: "b1", Run: "r1",
+		}
 		if o.Hold == nil {
 			o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusWaiting, ReturnsPermit: true, Wait: lifecycle.Wait{
 				Reason: v1alpha1.ReasonWaitingForInterrupt, Message: "-", Frees: record.FreesOther,

@@ -92,12 +92,14 @@ func TestErroringIsAboutPackages(t *testing.T) {
 		},
 		{
 			"a drain takes too long",
-			row{spec: "a@1.0 interrupt=reboot", node: "a@1.0 config:complete", gate: "ours late=EvictionRefused"}, "erroring",
+			row{spec: "a@1.0 interrupt=reboot", node: "a@1.0 config:complete", gate: "ours late=EvictionRefused"},
+			"erroring",
 			false,
 		},
 		{
 			"a drain continues",
-			row{spec: "a@1.0 interrupt=reboot", node: "a@1.0 config:complete", gate: "ours left=EvictionRefused"}, "in_progress",
+			row{spec: "a@1.0 interrupt=reboot", node: "a@1.0 config:complete", gate: "ours left=EvictionRefused"},
+			"in_progress",
 			false,
 		},
 	} {

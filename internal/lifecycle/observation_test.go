@@ -61,33 +61,47 @@ var gates = map[string]func(*lifecycle.Observation){
 		o.Record.FinishedPermit = before.Token()
 	},
 	"paused": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusPaused,
-			Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Paused", Message: "-"}}
+		o.Hold = &lifecycle.Hold{
+			Status: v1alpha1.StatusPaused,
+			Wait:   lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Paused", Message: "-"},
+		}
 	},
 	"disabled": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusDisabled, ReturnsPermit: true,
-			Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Disabled", Message: "-"}}
+		o.Hold = &lifecycle.Hold{
+			Status: v1alpha1.StatusDisabled, ReturnsPermit: true,
+			Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Disabled", Message: "-"},
+		}
 	},
 	"blocked": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true,
-			Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Taint", Message: "-"}}
+		o.Hold = &lifecycle.Hold{
+			Status: v1alpha1.StatusBlocked, ReturnsPermit: true,
+			Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Taint", Message: "-"},
+		}
 	},
 	"invalid": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked,
-			Wait: lifecycle.Wait{Frees: record.FreesAuthor, Reason: "SpecInvalid", Message: "-"}}
+		o.Hold = &lifecycle.Hold{
+			Status: v1alpha1.StatusBlocked,
+			Wait:   lifecycle.Wait{Frees: record.FreesAuthor, Reason: "SpecInvalid", Message: "-"},
+		}
 	},
 	"ignored": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true,
-			Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "NodeIgnored", Message: "-"}}
+		o.Hold = &lifecycle.Hold{
+			Status: v1alpha1.StatusBlocked, ReturnsPermit: true,
+			Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "NodeIgnored", Message: "-"},
+		}
 	},
 	// Another Skyhook's interrupt is in flight: see flight-of-another.
 	"interrupted": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusWaiting, ReturnsPermit: true,
-			Wait: lifecycle.Wait{Frees: record.FreesOther, Reason: "WaitingForInterrupt", Message: "-"}}
+		o.Hold = &lifecycle.Hold{
+			Status: v1alpha1.StatusWaiting, ReturnsPermit: true,
+			Wait: lifecycle.Wait{Frees: record.FreesOther, Reason: "WaitingForInterrupt", Message: "-"},
+		}
 	},
 	"turn": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusWaiting, ReturnsPermit: true,
-			Wait: lifecycle.Wait{Frees: record.FreesOther, Reason: "WaitingForSkyhook", Message: "-"}}
+		o.Hold = &lifecycle.Hold{
+			Status: v1alpha1.StatusWaiting, ReturnsPermit: true,
+			Wait: lifecycle.Wait{Frees: record.FreesOther, Reason: "WaitingForSkyhook", Message: "-"},
+		}
 	},
 	"no-config-of-a": func(o *lifecycle.Observation) { o.ConfigReady["a"] = false },
 	// The definition named old is retained, but its ConfigMap is not there yet.

@@ -71,8 +71,10 @@ func (p *pass) pinned(u unit, e record.Entry, pod Pod) bool {
 	case !ok && (pod.ByDigest || !known):
 		return false
 	case !ok:
-		p.pin(Pin{PinKey: PinKey{Package: u.name, Version: u.pkg.Version, Image: u.pkg.Image, Scope: scope},
-			Digest: pod.Digest})
+		p.pin(Pin{
+			PinKey: PinKey{Package: u.name, Version: u.pkg.Version, Image: u.pkg.Image, Scope: scope},
+			Digest: pod.Digest,
+		})
 		return false
 	case pin.Digest == pod.Digest, !pod.ByDigest && pin.Scope != scope: // the latter cannot be compared
 		return false

@@ -16,8 +16,10 @@ const (
 )
 
 func pinFor(scope, digest string) lifecycle.Pin {
-	return lifecycle.Pin{PinKey: lifecycle.PinKey{Package: "a", Version: "1.0.0", Image: "img/a", Scope: scope},
-		Digest: digest}
+	return lifecycle.Pin{
+		PinKey: lifecycle.PinKey{Package: "a", Version: "1.0.0", Image: "img/a", Scope: scope},
+		Digest: digest,
+	}
 }
 
 func pinsOf(pins ...lifecycle.Pin) lifecycle.Pins {
@@ -133,8 +135,10 @@ func TestPin(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": c.spec}}}
 			c.node.Ready, c.node.BootID = true, "b1"
-			e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1",
-				Hash: "1", Config: map[string]string{}}
+			e := record.Entry{
+				Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1",
+				Hash: "1", Config: map[string]string{},
+			}
 			o := lifecycle.Observation{
 				Skyhook: "demo",
 				Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s,
@@ -186,8 +190,10 @@ func pinLines(d lifecycle.Decision) string {
 // TestPinOfARemoval: what is uninstalled runs the image that it was installed with.
 func TestPinOfARemoval(t *testing.T) {
 	old := kept(t, "old=a@1.0.0 uninstall=on,auto")
-	e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "config", State: "complete", Run: "r1",
-		Hash: "1", Config: map[string]string{}, Definition: "old"}
+	e := record.Entry{
+		Name: "a", Version: "1.0.0", Image: "img/a", Stage: "config", State: "complete", Run: "r1",
+		Hash: "1", Config: map[string]string{}, Definition: "old",
+	}
 	d := lifecycle.Next(lifecycle.Observation{
 		Skyhook: "demo", Wanted: lifecycle.Wanted{Retained: old},
 		Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}},
@@ -212,10 +218,14 @@ func TestPinnedImageIsGone(t *testing.T) {
 		{"by version", false, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {Version: "1.0.0",
-				Image: "img/a"}}}}
-			e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1",
-				Hash: "1", Config: map[string]string{}}
+			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {
+				Version: "1.0.0",
+				Image:   "img/a",
+			}}}}
+			e := record.Entry{
+				Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1",
+				Hash: "1", Config: map[string]string{},
+			}
 			pod := lifecycle.Pod{
 				Name: "a-apply", Package: "a", Version: "1.0.0", Stage: "apply", Run: "r1", Hash: "1", Image: "img/a",
 				Outcome: lifecycle.Stuck, Reason: "ImagePullBackOff", Message: "manifest unknown", ByDigest: c.byDigest,
@@ -263,8 +273,10 @@ func TestPinnedImageOfARemovalIsGone(t *testing.T) {
 		Generation: generation, Node: resolving, Pins: pinsOf(pinFor("", first)), Now: now,
 	})
 	message := d.Record.Packages["a|1.0.0"].Message
-	for _, part := range []string{"failed to pull", "put version 1.0.0 back", "uninstall.apply", "containerSHA",
-		v1alpha1.AnnotationAbandonUninstall} {
+	for _, part := range []string{
+		"failed to pull", "put version 1.0.0 back", "uninstall.apply", "containerSHA",
+		v1alpha1.AnnotationAbandonUninstall,
+	} {
 		if !strings.Contains(message, part) {
 			t.Errorf("%q is not in %q", part, message)
 		}
@@ -295,17 +307,23 @@ func TestPinnedImageOfARemovalIsGone(t *testing.T) {
 func TestMovedIsNotedOnce(t *testing.T) {
 	pin := pinFor("", first)
 	pin.Moved, pin.Node = second, "node-9"
-	s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {Version: "1.0.0",
-		Image: "img/a"}}}}
-	e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1",
-		Hash: "1", Config: map[string]string{}}
+	s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {
+		Version: "1.0.0",
+		Image:   "img/a",
+	}}}}
+	e := record.Entry{
+		Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1",
+		Hash: "1", Config: map[string]string{},
+	}
 	d := lifecycle.Next(lifecycle.Observation{
 		Skyhook: "demo",
 		Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s,
 			func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "1"} })},
 		Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}}, Permit: &permit, Generation: generation,
-		Pods: []lifecycle.Pod{{Name: "a-apply", Package: "a", Version: "1.0.0", Stage: "apply", Run: "r1", Hash: "1",
-			Image: "img/a", Digest: second}},
+		Pods: []lifecycle.Pod{{
+			Name: "a-apply", Package: "a", Version: "1.0.0", Stage: "apply", Run: "r1", Hash: "1",
+			Image: "img/a", Digest: second,
+		}},
 		Node: lifecycle.Node{Ready: true, Architecture: "amd64", Resolves: true}, Pins: pinsOf(pin), Now: now,
 	})
 	if len(d.Moved) != 0 || !slices.ContainsFunc(d.Changes,
@@ -325,27 +343,33 @@ func TestImageNotAllowed(t *testing.T) {
 	}{
 		{"allowed", lifecycle.Derived{}, nil, true},
 		{
-			"of a registry that is not", lifecycle.Derived{Refused: "spec.packages.a.image: not from there"},
+			"of a registry that is not",
+			lifecycle.Derived{Refused: "spec.packages.a.image: not from there"},
 			pinsOf(pinFor("", first)), false,
 		},
 		{
-			"without the digest that is demanded", lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
+			"without the digest that is demanded",
+			lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
 			pinsOf(), false,
 		},
 		{
-			"the same, and images are not pinned", lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
+			"the same, and images are not pinned",
+			lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
 			nil, false,
 		},
 		{
-			"without it, but it is pinned", lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
+			"without it, but it is pinned",
+			lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
 			pinsOf(pinFor("", first)), true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.derived.Hash, c.derived.Definition, c.derived.Uninstallable = "1", "old", true
 			old := lifecycle.PreparePackage(v1alpha1.Package{Name: "a", Version: "1.0.0", Image: "img/a"}, c.derived)
-			e := record.Entry{Name: "a", Version: "1.0.0", Image: "img/a", Stage: "config", State: "complete", Run: "r1",
-				Hash: "1", Config: map[string]string{}, Definition: "old"}
+			e := record.Entry{
+				Name: "a", Version: "1.0.0", Image: "img/a", Stage: "config", State: "complete", Run: "r1",
+				Hash: "1", Config: map[string]string{}, Definition: "old",
+			}
 			d := lifecycle.Next(lifecycle.Observation{
 				Skyhook: "demo", Wanted: lifecycle.Wanted{Retained: lifecycle.Retained{"old": old}, Deleting: true},
 				Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}},

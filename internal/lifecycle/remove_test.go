@@ -159,8 +159,10 @@ func TestRemoveByForce(t *testing.T) {
 	o := lifecycle.Observation{
 		Wanted: lifecycle.Wanted{Packages: packages(t, "a@1.0 uninstall=on"), Deleting: true, Abandoned: true}, Now: now,
 		Pods: pods(t, "a@1.0 uninstall running; b@1.0 apply running terminating"),
-		Record: record.Node{Status: v1alpha1.StatusErroring,
-			Packages: entries(t, "a@1.0 uninstall:erroring", lifecycle.Wanted{})},
+		Record: record.Node{
+			Status:   v1alpha1.StatusErroring,
+			Packages: entries(t, "a@1.0 uninstall:erroring", lifecycle.Wanted{}),
+		},
 	}
 	d := lifecycle.Remove(o)
 	if !d.Removing || !d.Force || d.Clear || len(d.Delete) != 2 {

@@ -62,8 +62,10 @@ func (n *takenOver) believe() {
 	for _, e := range n.record().Packages {
 		over := e.State == v1alpha1.StateComplete
 		past := func(stage v1alpha1.Stage) bool {
-			order := []v1alpha1.Stage{v1alpha1.StageApply, v1alpha1.StageUpgrade, v1alpha1.StageConfig, v1alpha1.StageInterrupt,
-				v1alpha1.StagePostInterrupt}
+			order := []v1alpha1.Stage{
+				v1alpha1.StageApply, v1alpha1.StageUpgrade, v1alpha1.StageConfig, v1alpha1.StageInterrupt,
+				v1alpha1.StagePostInterrupt,
+			}
 			at, i := slices.Index(order, e.Stage), slices.Index(order, stage)
 			return at > i || at == i && over || isUninstall(e.Stage)
 		}

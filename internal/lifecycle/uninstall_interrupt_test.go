@@ -293,8 +293,10 @@ var uninstallMerges = []row{
 // TestUninstallInterruptAfterAnEdit: an edit between an uninstall and its interrupt is no reason to break that off once
 // it fails; it would begin again and again, and never run out of retries.
 func TestUninstallInterruptAfterAnEdit(t *testing.T) {
-	o := observation(t, row{spec: "a@1.0 uninstall=on,apply config{k=2} interrupt=service(x)",
-		node: "a@1.0 uninstall:complete config{k=1}", gate: "ours clear"})
+	o := observation(t, row{
+		spec: "a@1.0 uninstall=on,apply config{k=2} interrupt=service(x)",
+		node: "a@1.0 uninstall:complete config{k=1}", gate: "ours clear",
+	})
 	d := lifecycle.Next(o)
 	o.Record, o.InFlight = d.Record, d.InFlight
 	o.Pods = pods(t, "a@1.0 uninstall-interrupt failing run=now restarts=1 reason=StepFailed")

@@ -40,8 +40,10 @@ var frees = map[string]record.Frees{
 }
 
 // follows are the waits of a package for another package of the same Skyhook: that one tells what it waits for itself.
-var follows = []string{v1alpha1.ReasonWaitingForDependency, v1alpha1.ReasonWaitingForDependent,
-	v1alpha1.ReasonWaitingForSerial, v1alpha1.ReasonWaitingForUninstall}
+var follows = []string{
+	v1alpha1.ReasonWaitingForDependency, v1alpha1.ReasonWaitingForDependent,
+	v1alpha1.ReasonWaitingForSerial, v1alpha1.ReasonWaitingForUninstall,
+}
 
 func newWait(pkg, reason, message string) *Wait {
 	return &Wait{Package: pkg, Reason: reason, Message: message, Frees: frees[reason]}

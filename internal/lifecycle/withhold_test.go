@@ -16,8 +16,10 @@ import (
 func TestWithhold(t *testing.T) {
 	o := observation(t, row{spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running"})
 	o.InFlight = &record.Interrupt{Skyhook: "other", Run: "r9"}
-	before := &record.Wait{Reason: v1alpha1.ReasonEvicting, Message: "before",
-		Since: metav1.NewTime(o.Now.Add(-time.Hour))}
+	before := &record.Wait{
+		Reason: v1alpha1.ReasonEvicting, Message: "before",
+		Since: metav1.NewTime(o.Now.Add(-time.Hour)),
+	}
 	o.Record.Wait = before
 	silent := lifecycle.Withhold(o, "")
 	if want := (lifecycle.Decision{Record: o.Record, InFlight: o.InFlight}); !reflect.DeepEqual(silent, want) {

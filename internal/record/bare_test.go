@@ -13,8 +13,10 @@ import (
 // TestBareRecord: where every package is uninstalled, no label and no condition speak of the Skyhook. Annotations do,
 // so that the node is known to be complete.
 func TestBareRecord(t *testing.T) {
-	entry := map[string]record.Entry{"a|1.0": {Name: "a", Version: "1.0", Stage: v1alpha1.StageConfig,
-		State: v1alpha1.StateComplete}}
+	entry := map[string]record.Entry{"a|1.0": {
+		Name: "a", Version: "1.0", Stage: v1alpha1.StageConfig,
+		State: v1alpha1.StateComplete,
+	}}
 	for _, c := range []struct {
 		name string
 		node record.Node
@@ -82,8 +84,10 @@ func TestComesBack(t *testing.T) {
 // TestClearUnreadable: what cannot be read is never lost, not even when the Skyhook goes.
 func TestClearUnreadable(t *testing.T) {
 	for _, state := range []string{"{", "[]", `{"a":{"name":"a"}}`, `{"a|1.0":{"name":"b","version":"1.0"}}`} {
-		annotations := map[string]string{stateKey: state, versionKey: "v1", statusKey: "in_progress", cordonKey: "true",
-			waitKey: "{}", bootKey: "b", permitKey: "4/2"}
+		annotations := map[string]string{
+			stateKey: state, versionKey: "v1", statusKey: "in_progress", cordonKey: "true",
+			waitKey: "{}", bootKey: "b", permitKey: "4/2",
+		}
 		labels := map[string]string{statusKey: "in_progress"}
 		n, err := record.Read("demo", annotations)
 		if err == nil || !n.Unreadable {

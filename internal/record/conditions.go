@@ -14,7 +14,8 @@ import (
 // package which matters fails. A condition whose reason did not change stays as it is, with its times and its message,
 // so that an unchanged record causes no write. There are none once every package is uninstalled.
 func Conditions(skyhook string, n Node, erroring bool, have []corev1.NodeCondition,
-	now metav1.Time) []corev1.NodeCondition {
+	now metav1.Time,
+) []corev1.NodeCondition {
 	if n.bare() {
 		return nil
 	}

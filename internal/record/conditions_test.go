@@ -65,8 +65,10 @@ func TestConditions(t *testing.T) {
 
 // TestConditionsKeepTheirTimes: an unchanged condition is the one that is there, so that nothing is written.
 func TestConditionsKeepTheirTimes(t *testing.T) {
-	complete := record.Node{Status: v1alpha1.StatusComplete,
-		Packages: map[string]record.Entry{"a|1": {State: v1alpha1.StateComplete}}}
+	complete := record.Node{
+		Status:   v1alpha1.StatusComplete,
+		Packages: map[string]record.Entry{"a|1": {State: v1alpha1.StateComplete}},
+	}
 	if got := record.Conditions("demo", record.Node{Status: v1alpha1.StatusComplete}, false, nil, since); len(got) != 0 {
 		t.Errorf("everything is uninstalled, but there is %v", got)
 	}
@@ -95,11 +97,13 @@ func TestAnotherReasonIsNoTransition(t *testing.T) {
 		want metav1.Time
 	}{
 		{
-			"another reason", corev1.NodeCondition{Status: corev1.ConditionTrue, Reason: "Pending", LastTransitionTime: since},
+			"another reason",
+			corev1.NodeCondition{Status: corev1.ConditionTrue, Reason: "Pending", LastTransitionTime: since},
 			since,
 		},
 		{
-			"another status", corev1.NodeCondition{Status: corev1.ConditionFalse, Reason: "Complete", LastTransitionTime: since},
+			"another status",
+			corev1.NodeCondition{Status: corev1.ConditionFalse, Reason: "Complete", LastTransitionTime: since},
 			later,
 		},
 		{"never stamped", corev1.NodeCondition{Status: corev1.ConditionTrue, Reason: "Pending"}, later},

@@ -98,8 +98,10 @@ func TestInterruptClone(t *testing.T) {
 
 // TestAcceptBoot: a reboot that one Skyhook asked for is accepted for all that remember a boot id, and for no other.
 func TestAcceptBoot(t *testing.T) {
-	annotations := map[string]string{"skyhook.nvidia.com/boot_a": "b1", "skyhook.nvidia.com/boot_b": "b2",
-		"skyhook.nvidia.com/status_c": "complete", "boot_d": "b1"}
+	annotations := map[string]string{
+		"skyhook.nvidia.com/boot_a": "b1", "skyhook.nvidia.com/boot_b": "b2",
+		"skyhook.nvidia.com/status_c": "complete", "boot_d": "b1",
+	}
 	p := record.AcceptBoot("b2", annotations)
 	if len(p.Annotations) != 1 || p.Annotations["skyhook.nvidia.com/boot_a"] == nil ||
 		*p.Annotations["skyhook.nvidia.com/boot_a"] != "b2" || len(p.Labels) > 0 {

@@ -104,15 +104,18 @@ func TestPackageStatus(t *testing.T) {
 }
 
 func TestWriteMinimal(t *testing.T) {
-	small := record.Entry{Name: "a", Version: "1.0", Image: "i", Stage: v1alpha1.StageApply,
-		State: v1alpha1.StateInProgress}
+	small := record.Entry{
+		Name: "a", Version: "1.0", Image: "i", Stage: v1alpha1.StageApply,
+		State: v1alpha1.StateInProgress,
+	}
 	for _, c := range []struct {
 		name string
 		node record.Node
 		want map[string]string
 	}{
 		{
-			"an empty map stays a map", record.Node{Status: v1alpha1.StatusComplete},
+			"an empty map stays a map",
+			record.Node{Status: v1alpha1.StatusComplete},
 			map[string]string{stateKey: "{}", statusKey: "complete"},
 		},
 		{
@@ -148,8 +151,10 @@ func TestWriteMinimal(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	entry := record.Entry{Name: "a", Version: "1.0", Image: "i", Stage: v1alpha1.StageConfig,
-		State: v1alpha1.StateComplete}
+	entry := record.Entry{
+		Name: "a", Version: "1.0", Image: "i", Stage: v1alpha1.StageConfig,
+		State: v1alpha1.StateComplete,
+	}
 	for _, c := range []struct {
 		name        string
 		annotations map[string]string
@@ -157,7 +162,8 @@ func TestRead(t *testing.T) {
 	}{
 		{"nothing", nil, record.Node{Packages: map[string]record.Entry{}}},
 		{
-			"another Skyhook's", map[string]string{"skyhook.nvidia.com/status_demo2": "complete", "status_demo": "x"},
+			"another Skyhook's",
+			map[string]string{"skyhook.nvidia.com/status_demo2": "complete", "status_demo": "x"},
 			record.Node{Packages: map[string]record.Entry{}},
 		},
 		{"empty state", map[string]string{stateKey: ""}, record.Node{Packages: map[string]record.Entry{}}},
@@ -171,20 +177,27 @@ func TestRead(t *testing.T) {
 		{
 			"the rest without the state",
 			map[string]string{statusKey: "waiting", permitKey: "1/2", versionKey: "v1"},
-			record.Node{Status: v1alpha1.StatusWaiting, FinishedPermit: "1/2", OperatorVersion: "v1",
-				Packages: map[string]record.Entry{}},
+			record.Node{
+				Status: v1alpha1.StatusWaiting, FinishedPermit: "1/2", OperatorVersion: "v1",
+				Packages: map[string]record.Entry{},
+			},
 		},
 		{
 			"cordon, wait and boot id",
-			map[string]string{cordonKey: "true", bootKey: "b",
-				waitKey: `{"reason":"R","message":"m","since":"2026-03-01T12:00:00Z","frees":"time"}`},
-			record.Node{Cordoned: true, BootID: "b",
+			map[string]string{
+				cordonKey: "true", bootKey: "b",
+				waitKey: `{"reason":"R","message":"m","since":"2026-03-01T12:00:00Z","frees":"time"}`,
+			},
+			record.Node{
+				Cordoned: true, BootID: "b",
 				Wait:     &record.Wait{Reason: "R", Message: "m", Since: since, Frees: record.FreesTime},
-				Packages: map[string]record.Entry{}},
+				Packages: map[string]record.Entry{},
+			},
 		},
 		{"a cordon is only \"true\"", map[string]string{cordonKey: "yes"}, record.Node{Packages: map[string]record.Entry{}}},
 		{
-			"a wait that cannot be read is none", map[string]string{waitKey: "{"},
+			"a wait that cannot be read is none",
+			map[string]string{waitKey: "{"},
 			record.Node{Packages: map[string]record.Entry{}},
 		},
 	} {
@@ -360,8 +373,10 @@ func keys(changes map[string]*string) string {
 }
 
 func TestClear(t *testing.T) {
-	written := map[string]string{stateKey: "{}", statusKey: "complete", versionKey: "v1", permitKey: "4/2",
-		cordonKey: "true", waitKey: "{}", bootKey: "b", "other": "x"}
+	written := map[string]string{
+		stateKey: "{}", statusKey: "complete", versionKey: "v1", permitKey: "4/2",
+		cordonKey: "true", waitKey: "{}", bootKey: "b", "other": "x",
+	}
 	label := map[string]string{statusKey: "complete", "other": "x"}
 	for _, c := range []struct {
 		name        string
@@ -376,7 +391,9 @@ func TestClear(t *testing.T) {
 			map[string]string{stateKey: "{}", versionKey: "v1", permitKey: "4/2", "other": "x"},
 		},
 		{
-			"a permit that is acknowledged stays", record.Node{FinishedPermit: "4/3"}, written, label,
+			"a permit that is acknowledged stays",
+			record.Node{FinishedPermit: "4/3"},
+			written, label,
 			map[string]string{permitKey: "4/3", "other": "x"},
 		},
 		{"nothing there", record.Node{}, map[string]string{"other": "x"}, nil, map[string]string{"other": "x"}},
@@ -439,8 +456,10 @@ func TestOwnership(t *testing.T) {
 }
 
 func TestRaw(t *testing.T) {
-	all := map[string]string{stateKey: "{}", statusKey: "complete", versionKey: "v1", permitKey: "4/2", cordonKey: "true",
-		waitKey: "{}", bootKey: "b"}
+	all := map[string]string{
+		stateKey: "{}", statusKey: "complete", versionKey: "v1", permitKey: "4/2", cordonKey: "true",
+		waitKey: "{}", bootKey: "b",
+	}
 	if len(all) != record.AnnotationCount {
 		t.Errorf("a record has %d annotations, not %d", record.AnnotationCount, len(all))
 	}

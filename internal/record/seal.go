@@ -57,8 +57,10 @@ func (s Seal) Missing(labels map[string]string) bool {
 // Apply makes the patch seal the record as it leaves it; one without package states gets no seal.
 func (s Seal) Apply(p *Patch, annotations, labels map[string]string) {
 	after := map[string]string{}
-	for _, key := range []string{v1alpha1.AnnotationNodeStatePrefix + s.Skyhook,
-		v1alpha1.AnnotationStatusPrefix + s.Skyhook} {
+	for _, key := range []string{
+		v1alpha1.AnnotationNodeStatePrefix + s.Skyhook,
+		v1alpha1.AnnotationStatusPrefix + s.Skyhook,
+	} {
 		after[key] = annotations[key]
 		if change, changes := p.Annotations[key]; changes {
 			after[key] = ""

@@ -60,8 +60,10 @@ func readWait(raw string) *Wait {
 // freedBy says who could end a wait of an earlier version.
 func freedBy(reason string) Frees {
 	for frees, reasons := range map[Frees][]string{
-		FreesAuthor: {v1alpha1.ReasonDependencyUninstalled, v1alpha1.ReasonUninstallRequired,
-			v1alpha1.ReasonDefinitionMissing},
+		FreesAuthor: {
+			v1alpha1.ReasonDependencyUninstalled, v1alpha1.ReasonUninstallRequired,
+			v1alpha1.ReasonDefinitionMissing,
+		},
 		FreesOther: {v1alpha1.ReasonWaitingForPermit, v1alpha1.ReasonWaitingForSkyhook},
 		FreesAdministrator: {
 			v1alpha1.ReasonNodeIgnored, v1alpha1.ReasonTaintNotTolerable, v1alpha1.ReasonPaused, v1alpha1.ReasonDisabled,

@@ -19,8 +19,10 @@ var podStages = []v1alpha1.Stage{
 // something else; the API server takes no pod with two volumes, or two containers, of a name.
 func TestPodOfAPackageNamedLikeAPart(t *testing.T) {
 	plain := build(t, options, task(t, "tuning"))
-	names := []string{"interrupt", "init", "apply", "config", "uninstall-interrupt", "metadata", "skyhook",
-		strings.Repeat("p", 43)}
+	names := []string{
+		"interrupt", "init", "apply", "config", "uninstall-interrupt", "metadata", "skyhook",
+		strings.Repeat("p", 43),
+	}
 	for _, v := range plain.Spec.Volumes {
 		names = append(names, v.Name)
 	}

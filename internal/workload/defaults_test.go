@@ -22,8 +22,10 @@ spec:
       env: [{name: NODE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]
       resources: {cpuRequest: "0.5", cpuLimit: 1000m, memoryRequest: 1024Ki, memoryLimit: 1Gi}
 `)
-	pod := build(t, options, workload.Task{Skyhook: s, Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1",
-		Generation: 7, Node: "node-1"})
+	pod := build(t, options, workload.Task{
+		Skyhook: s, Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1",
+		Generation: 7, Node: "node-1",
+	})
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
 		c.TerminationMessagePath = "/dev/termination-log"

@@ -22,8 +22,10 @@ func Hash(s *v1alpha1.Skyhook, pkg v1alpha1.Package) string {
 		Resources    corev1.ResourceRequirements
 		Grace        *int64
 		Tolerations  []corev1.Toleration
-	}{pkg.ImageRef(), pkg.AgentImageOverride, pkg.ConfigMap, pkg.Env, resources(pkg), gracePeriod(pkg),
-		s.Spec.AdditionalTolerations})
+	}{
+		pkg.ImageRef(), pkg.AgentImageOverride, pkg.ConfigMap, pkg.Env, resources(pkg), gracePeriod(pkg),
+		s.Spec.AdditionalTolerations,
+	})
 	if err != nil {
 		// Only plain API types are encoded; json cannot refuse them.
 		panic(err)

@@ -32,8 +32,10 @@ func TestPulledImage(t *testing.T) {
 			pkg := s.Spec.Packages["tuning"]
 			pkg.Image, pkg.ContainerSHA = c.image, ""
 			s.Spec.Packages["tuning"] = pkg
-			pod := build(t, options, workload.Task{Skyhook: s, Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1",
-				Node: "node-1"})
+			pod := build(t, options, workload.Task{
+				Skyhook: s, Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1",
+				Node: "node-1",
+			})
 			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{
 				{Name: "injected", ImageID: "ghcr.io/a/tuning@" + strings.ReplaceAll(sha, "4", "5")},
 				{Name: "tuning-init", ImageID: c.imageID},
@@ -62,8 +64,10 @@ func TestPinnedPod(t *testing.T) {
 			pkg := s.Spec.Packages["tuning"]
 			pkg.Image, pkg.ContainerSHA = c.image, c.containerSHA
 			s.Spec.Packages["tuning"] = pkg
-			task := workload.Task{Skyhook: s, Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1", Node: "node-1",
-				Digest: c.pin}
+			task := workload.Task{
+				Skyhook: s, Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1", Node: "node-1",
+				Digest: c.pin,
+			}
 			pod := build(t, options, task)
 			if got := pod.Spec.InitContainers[0].Image; got != c.want {
 				t.Errorf("it runs %s", got)

@@ -38,15 +38,19 @@ func (o Options) makeInterrupt(pod *corev1.Pod, t Task) error {
 	pod.Name = InterruptPodName(t.Skyhook.Name, t.Stage, t.Interrupt.Type, t.Node)
 	pod.Labels[v1alpha1.LabelInterrupt] = "True"
 	propagation := corev1.MountPropagationHostToContainer
-	limits := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m"),
-		corev1.ResourceMemory: resource.MustParse("64Mi")}
+	limits := corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("500m"),
+		corev1.ResourceMemory: resource.MustParse("64Mi"),
+	}
 	pod.Spec.InitContainers = []corev1.Container{{
 		Name: interruptContainer, Image: o.agentImage(t.spec()),
 		Args:            []string{interruptContainer, hostMount, o.copyDir(t), data},
 		Env:             append(o.agentEnv(t), interruptEnv(t)...),
 		SecurityContext: privileged(),
-		VolumeMounts: []corev1.VolumeMount{{Name: rootVolume, MountPath: hostMount,
-			MountPropagation: &propagation}},
+		VolumeMounts: []corev1.VolumeMount{{
+			Name: rootVolume, MountPath: hostMount,
+			MountPropagation: &propagation,
+		}},
 		Resources:                corev1.ResourceRequirements{Requests: limits, Limits: limits.DeepCopy()},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}}

@@ -122,8 +122,11 @@ func TestMountedNameSaysWhatItHolds(t *testing.T) {
 	seen := map[string]map[string]string{}
 	for _, data := range []map[string]string{
 		{
-			"a": "b", "c": "d"}, {"a": "b\x00c\x00d"}, {"a": "b", "c": "d", "e": ""}, {"a": "",
-			"b": ""}, {"a": "\x00b\x00"}, {"a": "b"}, {"a": "B"}, {"a": "<"}, {"a": `\u003c`},
+			"a": "b", "c": "d",
+		}, {"a": "b\x00c\x00d"}, {"a": "b", "c": "d", "e": ""}, {
+			"a": "",
+			"b": "",
+		}, {"a": "\x00b\x00"}, {"a": "b"}, {"a": "B"}, {"a": "<"}, {"a": `\u003c`},
 	} {
 		name := workload.MountedConfigMapName("s", "p", "1.0.0", data)
 		if other, taken := seen[name]; taken {

@@ -66,14 +66,18 @@ func TestObserve(t *testing.T) {
 		},
 		{name: "done after a failed check", restarts: 1, want: lifecycle.Done, status: status(pending, copied, applied,
 			`{name: tuning-applycheck, restartCount: 1, state: {terminated: {exitCode: 0}}, lastState: {terminated: {exitCode: 1}}}`)},
-		{name: "done, with a container that was injected at the end", want: lifecycle.Done,
+		{
+			name: "done, with a container that was injected at the end", want: lifecycle.Done,
 			status: status(pending, copied, applied, checked,
-				`{name: injected, state: {waiting: {reason: PodInitializing}}}`)},
+				`{name: injected, state: {waiting: {reason: PodInitializing}}}`),
+		},
 		{name: "only an injected container is done", want: lifecycle.Running, status: status(pending,
 			`{name: injected, state: {terminated: {exitCode: 0}}}`, copied, `{name: tuning-apply, state: {running: {}}}`)},
-		{name: "another stage's check proves nothing", want: lifecycle.Running,
+		{
+			name: "another stage's check proves nothing", want: lifecycle.Running,
 			status: status("phase: Succeeded", copied, applied,
-				`{name: tuning-configcheck, state: {terminated: {exitCode: 0}}}`)},
+				`{name: tuning-configcheck, state: {terminated: {exitCode: 0}}}`),
+		},
 
 		{
 			name: "a step failed", want: lifecycle.Failing, reason: "StepFailed",

@@ -201,8 +201,10 @@ func (o Options) agentEnv(t Task) []corev1.EnvVar {
 	if grace := gracePeriod(t.spec()); grace != nil && !record.IsInterrupt(t.Stage) {
 		// A step that outlives its time is killed a little before the kubelet kills the agent, which can then tell.
 		const margin = 3
-		env = append(env, corev1.EnvVar{Name: "SKYHOOK_AGENT_STOP_SECONDS",
-			Value: strconv.FormatInt(max(1, *grace-margin), 10)})
+		env = append(env, corev1.EnvVar{
+			Name:  "SKYHOOK_AGENT_STOP_SECONDS",
+			Value: strconv.FormatInt(max(1, *grace-margin), 10),
+		})
 	}
 	return env
 }

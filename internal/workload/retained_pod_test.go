@@ -18,8 +18,10 @@ func retainedTask(t *testing.T) workload.Task {
 	t.Helper()
 	s := read[v1alpha1.Skyhook](t, retainedYAML)
 	pkg := workload.DefinitionOf(s, "firewall").Spec
-	s.Spec.Packages["firewall"] = v1alpha1.Package{Version: "0.9.0", Image: "other/image",
-		Env: []corev1.EnvVar{{Name: "OTHER"}}}
+	s.Spec.Packages["firewall"] = v1alpha1.Package{
+		Version: "0.9.0", Image: "other/image",
+		Env: []corev1.EnvVar{{Name: "OTHER"}},
+	}
 	return workload.Task{
 		Skyhook: s, Package: "firewall", Stage: v1alpha1.StageUninstall, Run: "t4x2", Generation: 7, Node: "node-1",
 		Order:    12,

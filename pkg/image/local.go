@@ -90,14 +90,14 @@ func eachIn(index v1.ImageIndex, visit func(Stored) error) error {
 // namesOf is what an image in a layout is called. Where the name is a tag alone,
 // containerd tells the whole of it.
 func namesOf(annotations map[string]string) []string {
-	name, whole := annotations[refName], annotations[containerdName]
-	if whole != "" && !strings.Contains(name, "/") {
-		name = whole
+	short, whole := annotations[refName], annotations[containerdName]
+	if whole != "" && !strings.Contains(short, "/") {
+		short = whole
 	}
-	if name == "" {
+	if short == "" {
 		return nil
 	}
-	return []string{name}
+	return []string{short}
 }
 
 // FromLayout finds the images in an OCI layout folder. ctx is for the whole use

@@ -24,7 +24,8 @@ func TestUninstalled(t *testing.T) {
 		if !at.IsUninstalled(pkg) || later.IsUninstalled(pkg) {
 			t.Error("it counts for the wrong copy")
 		}
-		if must(t, at.MarkInstalled(pkg)); at.IsUninstalled(pkg) {
+		must(t, at.MarkInstalled(pkg))
+		if at.IsUninstalled(pkg) {
 			t.Error("the mark is left")
 		}
 	}

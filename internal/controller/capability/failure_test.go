@@ -59,8 +59,8 @@ func TestAuthoritiesAreBuiltIn(t *testing.T) {
 		}
 		return
 	}
-	known, err := x509.SystemCertPool()
-	if err != nil || known.Equal(x509.NewCertPool()) {
+	pool, err := x509.SystemCertPool()
+	if err != nil || pool.Equal(x509.NewCertPool()) {
 		t.Errorf("no authority is known, error %v", err)
 	}
 }

@@ -195,8 +195,8 @@ func remember(t *testing.T, n *corev1.Node, skyhook string, r record.Node) {
 	n.Status.Conditions = append(n.Status.Conditions, record.Conditions(skyhook, r, false, nil, metav1.NewTime(start))...)
 }
 
-func entry(stage v1alpha1.Stage, state v1alpha1.State) record.Node {
-	e := record.Entry{Name: "a", Version: "1.0.0", Image: "x/a", Stage: stage, State: state, Run: "r1"}
+func entry(stage v1alpha1.Stage, its v1alpha1.State) record.Node {
+	e := record.Entry{Name: "a", Version: "1.0.0", Image: "x/a", Stage: stage, State: its, Run: "r1"}
 	return record.Node{Status: v1alpha1.StatusInProgress, Packages: map[string]record.Entry{e.Key(): e}}
 }
 

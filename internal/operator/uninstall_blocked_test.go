@@ -35,8 +35,8 @@ func TestBlockedDeletion(t *testing.T) {
 		// remembers is what stays recorded on a node that was given up.
 		remembers string
 	}{
-		{"paused", annotate("pause"), "PausedWithPendingUninstall", "remove the annotation skyhook.nvidia.com/pause", true, "fw|1.0.0"},
-		{"disabled", annotate("disable"), "DisabledWithPendingUninstall", "remove the annotation skyhook.nvidia.com/disable", true, "fw|1.0.0"},
+		{"paused", annotate("pause"), "PausedWithPendingUninstall", "skyhook.nvidia.com/pause-", true, "fw|1.0.0"},
+		{"disabled", annotate("disable"), "DisabledWithPendingUninstall", "skyhook.nvidia.com/disable-", true, "fw|1.0.0"},
 		{"ignored", func(s *scene, _ *v1alpha1.Skyhook) {
 			s.changeNode(1, func(n *corev1.Node) { n.Labels["skyhook.nvidia.com/ignore"] = "true" })
 		}, "NodeIgnored", "abandon-uninstall=", false, "fw|1.0.0"},

@@ -111,7 +111,8 @@ func TestUninstallOfAnEarlierVersion(t *testing.T) {
 
 // second has the same host run another package of this kind.
 func (h *host) second() *host {
-	other := *h
+	same, other := *h.Host, *h
+	other.Host = &same
 	other.Env = maps.Clone(h.Env)
 	other.Env["SKYHOOK_RESOURCE_ID"] = "demo-uid-1_db_1.2.0"
 	other.Env["SKYHOOK_DIR"] = skyhookDir + "/db-1.2.0"

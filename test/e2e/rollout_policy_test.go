@@ -75,7 +75,7 @@ func goneAndBack(t *testing.T, name, policy string) {
 	if err != nil {
 		t.Fatal(out)
 	}
-	s := untilCondition(t, name, "DeploymentPolicyNotFound", "DeploymentPolicy careful, which does not exist")
+	s := untilCondition(t, name, "DeploymentPolicyNotFound", "DeploymentPolicy careful does not exist")
 	if c := condition(s, "Stalled"); s.Status.Status != v1alpha1.StatusBlocked || c.Status != "True" || c.Reason != "DeploymentPolicyNotFound" {
 		t.Errorf("status %s, Stalled %s with reason %s", s.Status.Status, c.Status, c.Reason)
 	}
@@ -106,7 +106,7 @@ func TestFailingNodeStopsTheRollout(t *testing.T) {
 		t.Errorf("status %s, attention %+v", s.Status.Status, a)
 	}
 	stopped := condition(s, "RolloutStopped")
-	for _, part := range []string{"compartment __default__", "batch 1,", "failing nodes " + broken + ")", "skyhook.nvidia.com/resume"} {
+	for _, part := range []string{"compartment __default__", "batch 1 was bad", "(failing: " + broken + ")", "skyhook.nvidia.com/resume"} {
 		if !strings.Contains(stopped.Message, part) {
 			t.Errorf("RolloutStopped tells %q, want %q in it", stopped.Message, part)
 		}

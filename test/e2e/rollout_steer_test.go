@@ -80,7 +80,7 @@ func TestIgnoredNodeGivesItsPermitAway(t *testing.T) {
 
 	t.Cleanup(func() { mustKubectl(t, "", "label", "node", first, label+"-") })
 	mustKubectl(t, "", "label", "node", first, label+"=true")
-	s := untilCondition(t, "aside", "NodesIgnored", "1 node ("+first+")")
+	s := untilCondition(t, "aside", "NodesIgnored", "1 node is excluded by the label "+label+"=true", first)
 	if h := holders(s); len(h) != 1 || h[0] != first {
 		t.Errorf("node %s still works, but the permits are those of %v", first, h)
 	}

@@ -79,7 +79,7 @@ func TestUninstallCases(t *testing.T) {
 	t.Run("case 2.2: not enabled, not on any node: may leave the spec", func(t *testing.T) {
 		until(t, "cases", "late is blocked", func(s *v1alpha1.Skyhook) bool {
 			c := meta.FindStatusCondition(s.Status.Conditions, "Blocked")
-			return c != nil && c.Message == "package late depends on case1, which has been uninstalled"
+			return c != nil && strings.HasPrefix(c.Message, "package late depends on case1, which has been uninstalled;")
 		})
 		delete(w.packages, "late")
 		w.apply(t)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/rest"
@@ -116,6 +117,8 @@ func (s *server) launch() error {
 	}
 	s.env = &envtest.Environment{
 		CRDInstallOptions: envtest.CRDInstallOptions{CRDs: definitions, ErrorIfPathMissing: true},
+		// Its own 20 seconds are short on a machine that compiles at the same time.
+		ControlPlaneStartTimeout: 2 * time.Minute,
 	}
 	if err := s.audit(); err != nil {
 		return err

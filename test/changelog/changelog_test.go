@@ -61,6 +61,35 @@ func TestChangelog(t *testing.T) {
 	}
 }
 
+// TestCorrections: a subject can get other words or be left out after it was merged, and a correction of nothing is told.
+func TestCorrections(t *testing.T) {
+	dir := repository(t)
+	commit(t, dir, "feat(agent): a step is taken back")
+	commit(t, dir, "feat(agent): a step is taken back twice")
+	commit(t, dir, "feat(agent): nobody notices this")
+	correct(t, dir, `# comment
+
+feat(agent): a step is taken back => feat(operator): a step is reversed
+feat(agent): nobody notices this => none
+`)
+	const want = `
+## v0.1.0
+
+### Features
+
+- **agent**: a step is taken back twice
+- **operator**: a step is reversed
+`
+	if diff := cmp.Diff(want, changelog(t, dir, "v0.1.0")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	correct(t, dir, "feat(agent): a step => feat(agent): a stage\n")
+	out, err := exec.CommandContext(t.Context(), "../../tools/changelog", dir).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "\nfeat(agent): a step\n") {
+		t.Errorf("error %v, and the subject that no commit has is not in %q", err, out)
+	}
+}
+
 // TestShallow: a clone that lacks commits gives no short list.
 func TestShallow(t *testing.T) {
 	dir := repository(t)
@@ -87,8 +116,19 @@ func changelog(t *testing.T, dir, version string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, sections, _ := strings.Cut(string(text), "not this file.\n")
+	_, sections, _ := strings.Cut(string(text), "not by hand.\n")
 	return sections
+}
+
+// correct writes the file with better words for subjects.
+func correct(t *testing.T, dir, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(dir, "tools"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tools/changelog.corrections"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func repository(t *testing.T) string {

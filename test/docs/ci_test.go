@@ -1,6 +1,8 @@
 package docs
 
 import (
+	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -8,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 )
 
 // TestWorkflow: the workflow runs the targets of .ci/run, and no other.
@@ -24,6 +27,38 @@ func TestWorkflow(t *testing.T) {
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
 		t.Errorf("targets of .ci/run (-) and of ci.yaml (+):\n%s", diff)
+	}
+}
+
+// TestGitHubFiles: what GitHub reads is valid YAML. It says nothing of a file that is not, but ignores it.
+func TestGitHubFiles(t *testing.T) {
+	checked := 0
+	err := filepath.WalkDir(filepath.Join(root, ".github"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !slices.Contains([]string{".yml", ".yaml"}, filepath.Ext(path)) {
+			return err
+		}
+		checked++
+		var content map[string]any
+		if err := yaml.UnmarshalStrict([]byte(text(t, path)), &content); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		return nil
+	})
+	if err != nil || checked < 5 {
+		t.Errorf("%d files, %v", checked, err)
+	}
+}
+
+// TestOwners: each path that CODEOWNERS gives to somebody exists.
+func TestOwners(t *testing.T) {
+	paths := regexp.MustCompile(`(?m)^/(\S+)`).FindAllStringSubmatch(text(t, filepath.Join(root, ".github/CODEOWNERS")), -1)
+	if len(paths) == 0 {
+		t.Error("no paths")
+	}
+	for _, path := range paths {
+		if _, err := os.Stat(filepath.Join(root, path[1])); err != nil {
+			t.Errorf("CODEOWNERS: %v", err)
+		}
 	}
 }
 

@@ -37,12 +37,15 @@ func TestDecisions(t *testing.T) {
 	checkPaths(t, filepath.Join(root, decisions, "README.md"))
 }
 
-// checkPaths: the pages that a page links to, and the code that it names, exist.
+// checkPaths: the pages and headings that a page links to, and the code that it names, exist.
 func checkPaths(t *testing.T, page string) {
 	t.Helper()
 	body := text(t, page)
-	for _, match := range regexp.MustCompile(`\]\(([^)#:]+)(?:#([^)]+))?\)`).FindAllStringSubmatch(body, -1) {
+	for _, match := range regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]+))?\)`).FindAllStringSubmatch(body, -1) {
 		target := filepath.Join(filepath.Dir(page), match[1])
+		if match[1] == "" {
+			target = page
+		}
 		if match[2] != "" && !strings.Contains(anchors(text(t, target)), "\n"+match[2]+"\n") {
 			t.Errorf("%s: %s has no heading #%s", filepath.Base(page), match[1], match[2])
 		}

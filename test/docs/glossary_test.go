@@ -3,6 +3,7 @@ package docs
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -44,6 +45,21 @@ func TestGlossaryIsFound(t *testing.T) {
 		}
 		if !strings.Contains(string(raw), link) {
 			t.Errorf("%s does not lead to docs/glossary.md", path)
+		}
+	}
+}
+
+// notTerms are words for which the glossary has a better one, or that say nothing to people who meet them for the first time.
+var notTerms = regexp.MustCompile(`(?i)\b(mend(ed|s|ing)?|undo(es|ne)?|tak(e|es|en) back|forgotten|retired?|set aside|at work|` +
+	`given up|gave up|owed|debt|go(es|ing)? on|gone on)\b`)
+
+// TestOneName: pages use the terms of the glossary.
+func TestOneName(t *testing.T) {
+	for _, page := range pages(t) {
+		for i, line := range strings.Split(text(t, page), "\n") {
+			if word := notTerms.FindString(line); word != "" {
+				t.Errorf("%s:%d: %q: docs/glossary.md has another word", filepath.Base(page), i+1, word)
+			}
 		}
 	}
 }

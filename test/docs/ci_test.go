@@ -33,7 +33,7 @@ func TestWorkflow(t *testing.T) {
 // TestGitHubFiles: what GitHub reads is valid YAML. It says nothing of a file that is not, but ignores it.
 func TestGitHubFiles(t *testing.T) {
 	checked := 0
-	err := filepath.WalkDir(filepath.Join(root, ".github"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(root, ".github"), func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !slices.Contains([]string{".yml", ".yaml"}, filepath.Ext(path)) {
 			return err
 		}

@@ -12,9 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/skyhook-operator/skyhook/internal/agent"
 	"github.com/skyhook-operator/skyhook/internal/kit"
-	"github.com/skyhook-operator/skyhook/internal/kit/tryout"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
@@ -27,6 +25,10 @@ const (
 	exitUsage  = 2
 )
 
+// children are the processes of a trial, by the argument with which this program starts itself for them. Only Linux has
+// trials.
+var children map[string]func(ctx context.Context, args []string) int
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	code := run(ctx, os.Args[1:])
@@ -35,16 +37,8 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) int {
-	if len(args) > 0 {
-		// The processes of a trial, which this program starts itself.
-		switch args[0] {
-		case tryout.InsideMode:
-			return tryout.Inside(ctx, os.Stderr)
-		case tryout.AgentMode:
-			return agent.Main(ctx, agent.Program{
-				Args: args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Version: version,
-			})
-		}
+	if len(args) > 0 && children[args[0]] != nil {
+		return children[args[0]](ctx, args[1:])
 	}
 	c, err := root().ExecuteContextC(ctx)
 	return report(c, err, os.Stderr)

@@ -14,8 +14,8 @@ func TestLegacyFormsReachTheSameModes(t *testing.T) {
 	// what counts is how the arguments are read.
 	for _, args := range [][]string{{"apply", "relative"}, {"apply", "/root", "relative"}, {"apply", "/root", "relative", "data"}} {
 		r := h.runArgs(args...)
-		if r.code != 1 || !strings.Contains(r.stderr, "absolute path on the host, not relative") {
-			t.Errorf("%q: exit %d\n%s", args, r.code, r.stderr)
+		if r.Code != 1 || !strings.Contains(r.Stderr, "absolute path on the host, not relative") {
+			t.Errorf("%q: exit %d\n%s", args, r.Code, r.Stderr)
 		}
 	}
 }
@@ -24,37 +24,37 @@ func TestWrongNumberOfArgumentsPrintsUsage(t *testing.T) {
 	h := newHost(t)
 	for _, args := range [][]string{{}, {"apply"}, {"apply", "/root", "/copy", "data", "more"}, {"--aply", "/root", "/copy"}} {
 		r := h.runArgs(args...)
-		if r.code != 2 || !strings.Contains(r.stderr, "Usage:") || !strings.Contains(r.stderr, "post-interrupt-check") {
-			t.Errorf("%q: exit %d\n%s", args, r.code, r.stderr)
+		if r.Code != 2 || !strings.Contains(r.Stderr, "Usage:") || !strings.Contains(r.Stderr, "post-interrupt-check") {
+			t.Errorf("%q: exit %d\n%s", args, r.Code, r.Stderr)
 		}
 	}
 }
 
 func TestWarningWhenRunningWithInvalidMode(t *testing.T) {
 	h := newHost(t)
-	for _, args := range [][]string{{"prepare", h.root, copyDir}, {"prepare", copyDir}, {"Apply", h.root, copyDir}} {
+	for _, args := range [][]string{{"prepare", h.Root, copyDir}, {"prepare", copyDir}, {"Apply", h.Root, copyDir}} {
 		r := h.runArgs(args...)
-		if r.code != 0 || !strings.Contains(r.stderr, "WARNING: mode \""+args[0]+"\" is not supported") {
-			t.Errorf("%q: exit %d\n%s", args, r.code, r.stderr)
+		if r.Code != 0 || !strings.Contains(r.Stderr, "WARNING: mode \""+args[0]+"\" is not supported") {
+			t.Errorf("%q: exit %d\n%s", args, r.Code, r.Stderr)
 		}
 		for _, mode := range []string{"apply-check", "interrupt", "uninstall"} {
-			if !strings.Contains(r.stderr, mode) {
-				t.Errorf("%s is not listed:\n%s", mode, r.stderr)
+			if !strings.Contains(r.Stderr, mode) {
+				t.Errorf("%s is not listed:\n%s", mode, r.Stderr)
 			}
 		}
 	}
-	if h.has(stateDir) {
+	if h.Has(stateDir) {
 		t.Error("an unknown mode changed the host")
 	}
 }
 
 func TestNoWarningWhenRunningWithValidMode(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", ""))
-	h.define("apply-check", h.script("a.sh", ""))
-	h.must(os.Chmod(h.path(copyDir, "skyhook_dir/a.sh"), 0o755))
-	if r := h.succeed("apply"); r.stderr != "" {
-		t.Errorf("stderr %q", r.stderr)
+	h.define("apply", h.Script("a.sh", ""))
+	h.define("apply-check", h.Script("a.sh", ""))
+	h.Must(os.Chmod(h.Path(copyDir, "skyhook_dir/a.sh"), 0o755))
+	if r := h.succeed("apply"); r.Stderr != "" {
+		t.Errorf("stderr %q", r.Stderr)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestNoWarningWhenRunningWithValidMode(t *testing.T) {
 func TestCompleteDoesNothing(t *testing.T) {
 	h := newHost(t)
 	for _, args := range [][]string{{"complete", "/root", copyDir}, {"complete"}, {"complete", "/does/not/exist", "x", "y", "z"}} {
-		if r := h.runArgs(args...); r.code != 0 || r.stdout+r.stderr+r.message != "" {
+		if r := h.runArgs(args...); r.Code != 0 || r.Stdout+r.Stderr+r.message != "" {
 			t.Errorf("%q: %+v", args, r)
 		}
 	}
@@ -71,12 +71,12 @@ func TestCompleteDoesNothing(t *testing.T) {
 func TestVersionAndHelp(t *testing.T) {
 	h := newHost(t)
 	for _, arg := range []string{"version", "--version", "-version"} {
-		if r := h.runArgs(arg); r.code != 0 || r.stdout != "1.2.3-test\n" {
+		if r := h.runArgs(arg); r.Code != 0 || r.Stdout != "1.2.3-test\n" {
 			t.Errorf("%s: %+v", arg, r)
 		}
 	}
 	for _, arg := range []string{"help", "--help", "-h"} {
-		if r := h.runArgs(arg); r.code != 0 || !strings.Contains(r.stdout, "use skyhook package") {
+		if r := h.runArgs(arg); r.Code != 0 || !strings.Contains(r.Stdout, "use skyhook package") {
 			t.Errorf("%s: %+v", arg, r)
 		}
 	}
@@ -84,29 +84,29 @@ func TestVersionAndHelp(t *testing.T) {
 
 func TestBadVariablesAreWarnedOf(t *testing.T) {
 	h := newHost(t)
-	h.env["SKYHOOK_AGENT_BUFFER_LIMIT"], h.env["SKYHOOK_AGENT_STOP_SECONDS"], h.env["OVERLAY_ALWAYS_RUN_STEP"] = "8k", "-1", "1"
-	h.define("apply", h.script("a.sh", ""))
+	h.Env["SKYHOOK_AGENT_BUFFER_LIMIT"], h.Env["SKYHOOK_AGENT_STOP_SECONDS"], h.Env["OVERLAY_ALWAYS_RUN_STEP"] = "8k", "-1", "1"
+	h.define("apply", h.Script("a.sh", ""))
 	r := h.succeed("apply")
 	for _, want := range []string{
 		`SKYHOOK_AGENT_BUFFER_LIMIT="8k" is not a number of bytes, using 8192`, `SKYHOOK_AGENT_STOP_SECONDS="-1" is not`,
 		`OVERLAY_ALWAYS_RUN_STEP="1" is neither true nor false, using false`,
 	} {
-		if !strings.Contains(r.stderr, want) {
-			t.Errorf("no %q in %s", want, r.stderr)
+		if !strings.Contains(r.Stderr, want) {
+			t.Errorf("no %q in %s", want, r.Stderr)
 		}
 	}
-	h.env["SKYHOOK_ROOT_DIR"] = "relative"
+	h.Env["SKYHOOK_ROOT_DIR"] = "relative"
 	h.fail("apply", `SKYHOOK_ROOT_DIR must be an absolute path on the host, not "relative"`)
 }
 
 // TestCommandsOfAuthorsAreElsewhere: their old names say where.
 func TestCommandsOfAuthorsAreElsewhere(t *testing.T) {
 	h := newHost(t)
-	for _, args := range [][]string{{"validate"}, {"validate", "-o", "json", h.root}, {"run", "--root", h.root, "x", "apply"}, {"--run"}} {
+	for _, args := range [][]string{{"validate"}, {"validate", "-o", "json", h.Root}, {"run", "--root", h.Root, "x", "apply"}, {"--run"}} {
 		r := h.runArgs(args...)
 		name := strings.TrimPrefix(args[0], "--")
 		want := "ERROR: skyhook-agent " + name + " is gone, because the agent only works on nodes: use skyhook package " + name + "\n"
-		if r.code != 2 || r.stdout != "" || r.stderr != want {
+		if r.Code != 2 || r.Stdout != "" || r.Stderr != want {
 			t.Errorf("%q: %+v", args, r)
 		}
 	}

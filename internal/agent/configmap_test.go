@@ -14,22 +14,22 @@ func TestConfigMapsAreNotForEverybody(t *testing.T) {
 	for _, call := range []string{"apply", "apply-check", "interrupt"} {
 		t.Run(call, func(t *testing.T) {
 			h := newInterruptHost(t)
-			h.define("apply", h.script("a.sh", "cp $SKYHOOK_DIR/configmaps/key /copied"))
-			h.write(copyDir+"/skyhook_dir/tool", "")
-			h.must(os.Chmod(h.path(copyDir, "skyhook_dir/tool"), 0o755))
+			h.define("apply", h.Script("a.sh", "cp $SKYHOOK_DIR/configmaps/key /copied"))
+			h.Write(copyDir+"/skyhook_dir/tool", "")
+			h.Must(os.Chmod(h.Path(copyDir, "skyhook_dir/tool"), 0o755))
 			earlier := filepath.Join(stateDir, "tuning-1.0.0-uid-1/configmaps")
 			for _, dir := range []string{copyDir + "/configmaps", earlier} {
-				h.write(dir+"/key", "value")
-				h.must(os.Chmod(h.path(dir), 0o755))
+				h.Write(dir+"/key", "value")
+				h.Must(os.Chmod(h.Path(dir), 0o755))
 			}
-			h.write(stateDir+"/other-1.0.0-uid-1/configmaps/key", "value")
-			h.writeConfig()
-			args := []string{call, h.root, copyDir}
+			h.Write(stateDir+"/other-1.0.0-uid-1/configmaps/key", "value")
+			h.Save()
+			args := []string{call, h.Root, copyDir}
 			if call == "interrupt" {
 				args = h.interruptArgs(`{"type":"no_op"}`)
 			}
-			if r := h.runArgs(args...); r.code != 0 {
-				t.Fatal(r.stderr)
+			if r := h.runArgs(args...); r.Code != 0 {
+				t.Fatal(r.Stderr)
 			}
 			want := map[string]os.FileMode{
 				copyDir: 0o755, copyDir + "/skyhook_dir": 0o755, copyDir + "/skyhook_dir/tool": 0o755,
@@ -41,7 +41,7 @@ func TestConfigMapsAreNotForEverybody(t *testing.T) {
 				want["/copied"] = 0o644
 			}
 			for name, mode := range want {
-				if info, err := os.Stat(h.path(name)); err != nil || info.Mode().Perm() != mode {
+				if info, err := os.Stat(h.Path(name)); err != nil || info.Mode().Perm() != mode {
 					t.Errorf("%s: %v, %v, want %v", name, info.Mode(), err, mode)
 				}
 			}
@@ -52,12 +52,12 @@ func TestConfigMapsAreNotForEverybody(t *testing.T) {
 // TestConfigMapsThatAreNoFolder are left to the package.
 func TestConfigMapsThatAreNoFolder(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", ""))
-	h.must(os.MkdirAll(h.path("/srv"), 0o755))
-	h.must(os.MkdirAll(h.path(copyDir), 0o755))
-	h.must(os.Symlink("/srv", h.path(copyDir, "configmaps")))
+	h.define("apply", h.Script("a.sh", ""))
+	h.Must(os.MkdirAll(h.Path("/srv"), 0o755))
+	h.Must(os.MkdirAll(h.Path(copyDir), 0o755))
+	h.Must(os.Symlink("/srv", h.Path(copyDir, "configmaps")))
 	h.succeed("apply")
-	if info, err := os.Stat(h.path("/srv")); err != nil || info.Mode().Perm() != 0o755 {
+	if info, err := os.Stat(h.Path("/srv")); err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }

@@ -24,11 +24,11 @@ var clock = regexp.MustCompile(`\d{4}-\d{2}-\d{2}T[\d:.]+|\d{10}\.\d{6}`)
 
 // state reads what the agent has written, apart from logs and times.
 func (h *host) state() map[string]string {
-	h.t.Helper()
+	h.T.Helper()
 	found := map[string]string{}
 	for _, dir := range changing {
-		h.must(filepath.WalkDir(h.path(dir), func(path string, d fs.DirEntry, err error) error {
-			name := strings.TrimPrefix(path, h.root)
+		h.Must(filepath.WalkDir(h.Path(dir), func(path string, d fs.DirEntry, err error) error {
+			name := strings.TrimPrefix(path, h.Root)
 			if err != nil || strings.HasPrefix(name, "/var/log/") {
 				return err
 			}
@@ -38,7 +38,7 @@ func (h *host) state() map[string]string {
 			}
 			found[name] = info.Mode().String()
 			if d.Type().IsRegular() {
-				found[name] += " " + clock.ReplaceAllString(h.read(name), "TIME")
+				found[name] += " " + clock.ReplaceAllString(h.Read(name), "TIME")
 			} else if target, err := os.Readlink(path); err == nil {
 				found[name] += " " + target
 			}
@@ -50,25 +50,25 @@ func (h *host) state() map[string]string {
 
 // save keeps the host as it is now; restore brings it back.
 func (h *host) save() (restore func()) {
-	h.t.Helper()
-	kept := h.t.TempDir()
+	h.T.Helper()
+	kept := h.T.TempDir()
 	copyAll := func(from, to string) {
-		h.t.Helper()
+		h.T.Helper()
 		for _, dir := range changing {
-			h.must(os.RemoveAll(filepath.Join(to, dir)))
+			h.Must(os.RemoveAll(filepath.Join(to, dir)))
 			if out, err := exec.Command("cp", "-a", filepath.Join(from, dir), to).CombinedOutput(); err != nil {
-				h.t.Fatalf("%v: %s", err, out)
+				h.T.Fatalf("%v: %s", err, out)
 			}
 		}
 	}
-	copyAll(h.root, kept)
-	return func() { copyAll(kept, h.root) }
+	copyAll(h.Root, kept)
+	return func() { copyAll(kept, h.Root) }
 }
 
 // killAt runs the agent until it kills itself at its nth change of the host,
 // and reports whether it came to that.
 func (h *host) killAt(n int, args ...string) bool {
-	h.t.Helper()
+	h.T.Helper()
 	cmd := h.command(args...)
 	cmd.Path = faultyBinary
 	cmd.Env = append(cmd.Env, "SKYHOOK_FAULT_AT="+strconv.Itoa(n))
@@ -77,7 +77,7 @@ func (h *host) killAt(n int, args ...string) bool {
 		return false
 	}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
-		h.t.Fatalf("change %d: %v\n%s", n, err, out)
+		h.T.Fatalf("change %d: %v\n%s", n, err, out)
 	}
 	return true
 }
@@ -86,10 +86,10 @@ func (h *host) killAt(n int, args ...string) bool {
 // changes something on the host: killed there, and once more. Each time the
 // host must end up the same.
 func (h *host) killedAtEveryChange(args ...string) (changes int) {
-	h.t.Helper()
+	h.T.Helper()
 	restore := h.save()
-	if r := h.runArgs(args...); r.code != 0 {
-		h.t.Fatalf("%q: exit %d\n%s", args, r.code, r.stderr)
+	if r := h.runArgs(args...); r.Code != 0 {
+		h.T.Fatalf("%q: exit %d\n%s", args, r.Code, r.Stderr)
 	}
 	want := h.state()
 	for n := 1; ; n++ {
@@ -97,11 +97,11 @@ func (h *host) killedAtEveryChange(args ...string) (changes int) {
 		if !h.killAt(n, args...) {
 			return n - 1
 		}
-		if r := h.runArgs(args...); r.code != 0 {
-			h.t.Fatalf("%q after a kill at change %d: exit %d\n%s", args, n, r.code, r.stderr)
+		if r := h.runArgs(args...); r.Code != 0 {
+			h.T.Fatalf("%q after a kill at change %d: exit %d\n%s", args, n, r.Code, r.Stderr)
 		}
 		if got := h.state(); !maps.Equal(got, want) {
-			h.t.Errorf("%q after a kill at change %d: %s", args, n, difference(got, want))
+			h.T.Errorf("%q after a kill at change %d: %s", args, n, difference(got, want))
 		}
 	}
 }
@@ -125,18 +125,18 @@ func difference(got, want map[string]string) string {
 func newCrashHost(t *testing.T) (h *host, dir string) {
 	t.Helper()
 	h = newHost(t)
-	h.env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-2_tuning_1.1.0"
-	h.must(os.MkdirAll(h.path("/opt"), 0o755))
-	h.write("/etc/motd", "the host's")
+	h.Env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-2_tuning_1.1.0"
+	h.Must(os.MkdirAll(h.Path("/opt"), 0o755))
+	h.Write("/etc/motd", "the host's")
 	for _, mode := range []string{"apply", "config", "upgrade", "uninstall"} {
 		// A step may need what the package ships, at the end as at the start.
-		h.define(mode, h.script("a.sh", "cat /etc/tool/conf >/opt/$1", mode), h.script("b.sh", ""))
-		h.define(mode+"-check", h.script("c.sh", "cat /etc/tool/conf"))
+		h.define(mode, h.Script("a.sh", "cat /etc/tool/conf >/opt/$1", mode), h.Script("b.sh", ""))
+		h.define(mode+"-check", h.Script("c.sh", "cat /etc/tool/conf"))
 	}
-	h.write(copyDir+"/root_dir/etc/motd", "the package's")
-	h.write(copyDir+"/root_dir/etc/tool/conf", "conf")
-	h.must(os.Symlink("conf", h.path(copyDir, "root_dir/etc/tool/link")))
-	h.writeConfig()
+	h.Write(copyDir+"/root_dir/etc/motd", "the package's")
+	h.Write(copyDir+"/root_dir/etc/tool/conf", "conf")
+	h.Must(os.Symlink("conf", h.Path(copyDir, "root_dir/etc/tool/link")))
+	h.Save()
 	dir = filepath.Join(stateDir, "tuning-1.1.0-"+uid+"-2")
 	h.copyTree(copyDir, dir)
 	h.copyTree(copyDir, filepath.Join(stateDir, "tuning-1.1.0-"+uid+"-1"))
@@ -149,18 +149,18 @@ func TestKilledAtEveryChange(t *testing.T) {
 	h, dir := newCrashHost(t)
 	run := func(mode string) {
 		t.Helper()
-		if r := h.runArgs(mode, h.root, dir); r.code != 0 {
-			t.Fatalf("%s: exit %d\n%s", mode, r.code, r.stderr)
+		if r := h.runArgs(mode, h.Root, dir); r.Code != 0 {
+			t.Fatalf("%s: exit %d\n%s", mode, r.Code, r.Stderr)
 		}
 	}
 	total := 0
 	for _, mode := range []string{"apply", "apply-check", "config", "config-check", "upgrade", "upgrade-check", "uninstall", "uninstall-check"} {
 		if mode == "upgrade" {
 			// The next version drops a file and brings another.
-			h.must(os.Remove(h.path(dir, "root_dir/etc/motd")))
-			h.write(dir+"/root_dir/etc/tool/more", "more")
+			h.Must(os.Remove(h.Path(dir, "root_dir/etc/motd")))
+			h.Write(dir+"/root_dir/etc/tool/more", "more")
 		}
-		changes := h.killedAtEveryChange(mode, h.root, dir)
+		changes := h.killedAtEveryChange(mode, h.Root, dir)
 		if changes < 4 {
 			t.Errorf("%s: only %d changes", mode, changes)
 		}
@@ -168,7 +168,7 @@ func TestKilledAtEveryChange(t *testing.T) {
 		// The last restored state is the one before the mode.
 		run(mode)
 	}
-	if h.read("/etc/motd") != "the host's" || h.has("/etc/tool") || len(h.find(stateDir+"/packages/tuning/*")) != 1 {
+	if h.Read("/etc/motd") != "the host's" || h.Has("/etc/tool") || len(h.find(stateDir+"/packages/tuning/*")) != 1 {
 		t.Errorf("after uninstall: %v", slices.Sorted(maps.Keys(h.state())))
 	}
 	t.Logf("killed at %d changes", total)
@@ -177,9 +177,9 @@ func TestKilledAtEveryChange(t *testing.T) {
 func TestKilledAtEveryChangeOfAnInterrupt(t *testing.T) {
 	for _, request := range []string{`{"type":"no_op"}`, `{"type":"service_restart","services":["a","b"]}`} {
 		h := newInterruptHost(t)
-		h.env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-2_tuning_1.1.0"
-		h.must(os.MkdirAll(h.path("/opt"), 0o755))
-		h.write(stateDir+"/interrupts/flags/demo-"+uid+"-1_tuning_1.1.0/no_op.complete", "1700000000.000000")
+		h.Env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-2_tuning_1.1.0"
+		h.Must(os.MkdirAll(h.Path("/opt"), 0o755))
+		h.Write(stateDir+"/interrupts/flags/demo-"+uid+"-1_tuning_1.1.0/no_op.complete", "1700000000.000000")
 		if changes := h.killedAtEveryChange(h.interruptArgs(request)...); changes < 4 {
 			t.Errorf("%s: only %d changes", request, changes)
 		}
@@ -189,9 +189,9 @@ func TestKilledAtEveryChangeOfAnInterrupt(t *testing.T) {
 // TestKilledWhileThePackageIsCopied covers agents that bring the package along.
 func TestKilledWhileThePackageIsCopied(t *testing.T) {
 	h, dir := newCrashHost(t)
-	h.env["SKYHOOK_DATA_DIR"] = filepath.Join(t.TempDir(), "data")
-	h.must(os.Rename(h.path(dir), h.env["SKYHOOK_DATA_DIR"]))
-	if changes := h.killedAtEveryChange("apply", h.root, dir); changes < 20 {
+	h.Env["SKYHOOK_DATA_DIR"] = filepath.Join(t.TempDir(), "data")
+	h.Must(os.Rename(h.Path(dir), h.Env["SKYHOOK_DATA_DIR"]))
+	if changes := h.killedAtEveryChange("apply", h.Root, dir); changes < 20 {
 		t.Errorf("only %d changes", changes)
 	}
 }

@@ -14,11 +14,11 @@ const shellscript = "../../packages/shellscript"
 
 // installShellscript puts the package we ship on the host, with a configMap.
 func (h *host) installShellscript(configMap map[string]string) {
-	h.t.Helper()
-	h.must(os.MkdirAll(h.path(copyDir), 0o755))
-	h.must(os.CopyFS(h.path(copyDir), os.DirFS(shellscript)))
+	h.T.Helper()
+	h.Must(os.MkdirAll(h.Path(copyDir), 0o755))
+	h.Must(os.CopyFS(h.Path(copyDir), os.DirFS(shellscript)))
 	for key, content := range configMap {
-		h.write(copyDir+"/configmaps/"+key, content)
+		h.Write(copyDir+"/configmaps/"+key, content)
 	}
 }
 
@@ -34,11 +34,11 @@ func TestDemo(t *testing.T) {
 	h := newHost(t)
 	h.installShellscript(demo)
 	for _, mode := range []string{"apply", "apply-check", "config", "config-check"} {
-		if r := h.runArgs(mode, h.root, copyDir); r.code != 0 {
-			t.Fatalf("%s: exit %d\n%s%s", mode, r.code, r.stdout, r.stderr)
+		if r := h.runArgs(mode, h.Root, copyDir); r.Code != 0 {
+			t.Fatalf("%s: exit %d\n%s%s", mode, r.Code, r.Stdout, r.Stderr)
 		}
 	}
-	h.expectLines("/skyhook-hello-world", "hello world", "a config is run")
+	h.ExpectLines("/skyhook-hello-world", "hello world", "a config is run")
 	for _, pattern := range []string{"/flags/START", "/flags/shellscript/1.2.0/shellscript_run.sh_*", "/history/shellscript.json"} {
 		if len(h.find(stateDir+pattern)) == 0 {
 			t.Errorf("no %s", pattern)
@@ -47,7 +47,7 @@ func TestDemo(t *testing.T) {
 	var all strings.Builder
 	logs := h.find(logsDir + "/shellscript/1.2.0/*.log")
 	for _, log := range logs {
-		all.WriteString(h.read(log))
+		all.WriteString(h.Read(log))
 	}
 	if len(logs) != 4 || !strings.Contains(all.String(), "hello world") {
 		t.Errorf("logs %q\n%s", logs, all.String())
@@ -57,9 +57,9 @@ func TestDemo(t *testing.T) {
 func TestMisspeltHookShowsInTheMessage(t *testing.T) {
 	h := newHost(t)
 	h.installShellscript(map[string]string{"config.yaml": "echo hi"})
-	r := h.runArgs("apply", h.root, copyDir)
-	if r.code != 1 || !strings.HasPrefix(r.message, "step shellscript_run.sh apply exited 1\nshellscript: the configMap key \"config.yaml\" does nothing") {
-		t.Errorf("exit %d, message %q", r.code, r.message)
+	r := h.runArgs("apply", h.Root, copyDir)
+	if r.Code != 1 || !strings.HasPrefix(r.message, "step shellscript_run.sh apply exited 1\nshellscript: the configMap key \"config.yaml\" does nothing") {
+		t.Errorf("exit %d, message %q", r.Code, r.message)
 	}
 }
 
@@ -74,16 +74,16 @@ func TestAgentIsSmall(t *testing.T) {
 	}
 	h := newHost(t)
 	h.installShellscript(map[string]string{"apply.sh": "head -c 50000000 /dev/zero; read -r < /tmp/hold || true"})
-	h.must(syscall.Mknod(h.path("/dev/zero"), syscall.S_IFCHR|0o666, 1<<8|5))
-	h.must(syscall.Mkfifo(h.path("/tmp/hold"), 0o600))
-	cmd := h.command("apply", h.root, copyDir)
-	h.must(cmd.Start())
+	h.Must(syscall.Mknod(h.Path("/dev/zero"), syscall.S_IFCHR|0o666, 1<<8|5))
+	h.Must(syscall.Mkfifo(h.Path("/tmp/hold"), 0o600))
+	cmd := h.command("apply", h.Root, copyDir)
+	h.Must(cmd.Start())
 	// Opens when the script does, behind its output.
-	hold, err := os.OpenFile(h.path("/tmp/hold"), os.O_WRONLY, 0)
-	h.must(err)
+	hold, err := os.OpenFile(h.Path("/tmp/hold"), os.O_WRONLY, 0)
+	h.Must(err)
 	peak := peakMemory(t, cmd.Process.Pid)
-	h.must(hold.Close())
-	h.must(cmd.Wait())
+	h.Must(hold.Close())
+	h.Must(cmd.Wait())
 	if peak > 20<<10 {
 		t.Errorf("peak memory %d KiB", peak)
 	}
@@ -111,7 +111,7 @@ func BenchmarkApply(b *testing.B) {
 	h := newHost(b)
 	h.installShellscript(demo)
 	for b.Loop() {
-		if err := h.command("apply", h.root, copyDir).Run(); err != nil {
+		if err := h.command("apply", h.Root, copyDir).Run(); err != nil {
 			b.Fatal(err)
 		}
 	}

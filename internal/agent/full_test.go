@@ -12,9 +12,9 @@ import (
 // newSmallHost has a disk of its own for the state, that steps can fill.
 func newSmallHost(t *testing.T, limit string) *host {
 	h := newHost(t)
-	h.must(os.MkdirAll(h.path(stateDir), 0o755))
-	h.must(syscall.Mount("test", h.path(stateDir), "tmpfs", 0, limit))
-	t.Cleanup(func() { _ = syscall.Unmount(h.path(stateDir), syscall.MNT_DETACH) })
+	h.Must(os.MkdirAll(h.Path(stateDir), 0o755))
+	h.Must(syscall.Mount("test", h.Path(stateDir), "tmpfs", 0, limit))
+	t.Cleanup(func() { _ = syscall.Unmount(h.Path(stateDir), syscall.MNT_DETACH) })
 	return h
 }
 
@@ -31,11 +31,11 @@ func TestStepThatFillsTheDiskIsNotRepeated(t *testing.T) {
 	for limit, fill := range fills {
 		t.Run(limit, func(t *testing.T) {
 			h := newSmallHost(t, limit)
-			h.define("apply", h.script("a.sh", "echo a >>/ran; "+fill+"; exit 0"))
+			h.define("apply", h.Script("a.sh", "echo a >>/ran; "+fill+"; exit 0"))
 			h.succeed("apply")
 			h.succeed("apply")
-			h.expectLines("/ran", "a")
-			if flag := h.read(flagsDir, "a.sh"+flagNoArgs); !strings.Contains(flag, "last_run: ") || !strings.Contains(flag, "package: tuning ") {
+			h.ExpectLines("/ran", "a")
+			if flag := h.Read(flagsDir, "a.sh"+flagNoArgs); !strings.Contains(flag, "last_run: ") || !strings.Contains(flag, "package: tuning ") {
 				t.Errorf("flag %q", flag)
 			}
 			if left := h.find(stateDir + "/packages/tuning/flag"); len(left) != 0 {
@@ -48,23 +48,23 @@ func TestStepThatFillsTheDiskIsNotRepeated(t *testing.T) {
 // TestStepIsNotRunWithoutRoomForItsFlag, as it would run twice.
 func TestStepIsNotRunWithoutRoomForItsFlag(t *testing.T) {
 	h := newSmallHost(t, smallDisk)
-	h.define("apply", h.script("a.sh", "echo a >>/ran"))
-	h.writeConfig()
-	h.write(stateDir+"/flags/START", "")
-	_ = os.WriteFile(h.path(stateDir, "fill"), make([]byte, 1<<20), 0o644)
+	h.define("apply", h.Script("a.sh", "echo a >>/ran"))
+	h.Save()
+	h.Write(stateDir+"/flags/START", "")
+	_ = os.WriteFile(h.Path(stateDir, "fill"), make([]byte, 1<<20), 0o644)
 	h.fail("apply", "step a.sh was not run: there is no room to note that it is done", "free space in "+stateDir)
-	h.must(os.Remove(h.path(stateDir, "fill")))
+	h.Must(os.Remove(h.Path(stateDir, "fill")))
 	h.succeed("apply")
-	h.expectLines("/ran", "a")
+	h.ExpectLines("/ran", "a")
 }
 
 // TestStepThatMayRunAgainNeedsNoRoom: it may be what makes some.
 func TestStepThatMayRunAgainNeedsNoRoom(t *testing.T) {
 	h := newSmallHost(t, smallDisk)
-	h.define("apply", h.script("a.sh", "echo a >>/ran; rm "+stateDir+"/fill").with("idempotence", true))
-	h.writeConfig()
-	h.write(stateDir+"/flags/START", "")
-	_ = os.WriteFile(h.path(stateDir, "fill"), make([]byte, 1<<20), 0o644)
+	h.define("apply", h.Script("a.sh", "echo a >>/ran; rm "+stateDir+"/fill").With("idempotence", true))
+	h.Save()
+	h.Write(stateDir+"/flags/START", "")
+	_ = os.WriteFile(h.Path(stateDir, "fill"), make([]byte, 1<<20), 0o644)
 	h.succeed("apply")
-	h.expectLines("/ran", "a")
+	h.ExpectLines("/ran", "a")
 }

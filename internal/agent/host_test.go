@@ -17,16 +17,16 @@ func TestRootDirIsCopiedButNotForChecksAndUninstall(t *testing.T) {
 	for mode, copied := range tests {
 		t.Run(mode, func(t *testing.T) {
 			h := newHost(t)
-			h.define("apply", h.script("a.sh", ""))
-			h.write(copyDir+"/root_dir/etc/new/file", "content")
-			h.must(os.Chmod(h.path(copyDir, "root_dir"), 0o711))
-			h.must(os.Chmod(h.path(copyDir, "root_dir/etc"), 0o700))
+			h.define("apply", h.Script("a.sh", ""))
+			h.Write(copyDir+"/root_dir/etc/new/file", "content")
+			h.Must(os.Chmod(h.Path(copyDir, "root_dir"), 0o711))
+			h.Must(os.Chmod(h.Path(copyDir, "root_dir/etc"), 0o700))
 			h.succeed(mode)
-			if h.has("/etc/new/file") != copied {
+			if h.Has("/etc/new/file") != copied {
 				t.Errorf("copied: %v", !copied)
 			}
 			for dir, want := range map[string]os.FileMode{"/": 0o755, "/etc": 0o755} {
-				if info, err := os.Stat(h.path(dir)); err != nil || info.Mode().Perm() != want {
+				if info, err := os.Stat(h.Path(dir)); err != nil || info.Mode().Perm() != want {
 					t.Errorf("%s: mode %v, %v", dir, info.Mode(), err)
 				}
 			}
@@ -39,22 +39,22 @@ func TestRootDirIsCopiedButNotForChecksAndUninstall(t *testing.T) {
 func TestLinksOfTheHostLeadIntoTheHost(t *testing.T) {
 	h := newHost(t)
 	for link, target := range map[string]string{"/var/lib": "/data/lib", "/var/log": "/data/log", "/opt": "/data/opt"} {
-		h.must(os.MkdirAll(h.path(target), 0o755))
-		h.must(os.RemoveAll(h.path(link)))
-		h.must(os.Symlink(target, h.path(link)))
+		h.Must(os.MkdirAll(h.Path(target), 0o755))
+		h.Must(os.RemoveAll(h.Path(link)))
+		h.Must(os.Symlink(target, h.Path(link)))
 	}
 	// What the test writes itself must not follow the links.
 	moved := strings.Replace(copyDir, "/var/lib", "/data/lib", 1)
-	h.write(moved+"/skyhook_dir/a.sh", "#!/bin/bash\necho hi\n")
-	h.write(moved+"/root_dir/opt/tool", "tool")
-	h.write(moved+"/config.json", `{"schema_version": "v1", "package_name": "shell", "package_version": "1.1.0", "expected_config_files": [],
+	h.Write(moved+"/skyhook_dir/a.sh", "#!/bin/bash\necho hi\n")
+	h.Write(moved+"/root_dir/opt/tool", "tool")
+	h.Write(moved+"/config.json", `{"schema_version": "v1", "package_name": "shell", "package_version": "1.1.0", "expected_config_files": [],
 		"modes": {"apply": [{"name": "a", "path": "a.sh", "arguments": [], "returncodes": [0], "on_host": true, "idempotence": true, "upgrade_step": false}],
 		"apply-check": [{"name": "a", "path": "a.sh", "arguments": [], "returncodes": [0], "on_host": true, "idempotence": true, "upgrade_step": false}]}}`)
-	if r := h.runArgs("apply", h.root, copyDir); r.code != 0 {
-		t.Fatalf("exit %d\n%s", r.code, r.stderr)
+	if r := h.runArgs("apply", h.Root, copyDir); r.Code != 0 {
+		t.Fatalf("exit %d\n%s", r.Code, r.Stderr)
 	}
 	for _, name := range []string{"/data/opt/tool", "/data/lib/skyhook/demo/flags/START"} {
-		if !h.has(name) {
+		if !h.Has(name) {
 			t.Errorf("no %s", name)
 		}
 	}
@@ -68,65 +68,65 @@ func TestLinksOfTheHostLeadIntoTheHost(t *testing.T) {
 
 func TestExpectedConfigFiles(t *testing.T) {
 	h := newHost(t)
-	h.config["expected_config_files"] = []any{"one", "two", "three"}
-	h.define("apply", h.script("a.sh", "cat $SKYHOOK_DIR/configmaps/two >>/ran"))
-	h.define("uninstall", h.script("u.sh", ""))
+	h.Config["expected_config_files"] = []any{"one", "two", "three"}
+	h.define("apply", h.Script("a.sh", "cat $SKYHOOK_DIR/configmaps/two >>/ran"))
+	h.define("uninstall", h.Script("u.sh", ""))
 	// As cp -r leaves the mount of a ConfigMap behind.
-	h.write(copyDir+"/configmaps/..2026_11_20/two", "from the map")
-	h.must(os.Symlink("..2026_11_20", h.path(copyDir, "configmaps/..data")))
-	h.must(os.Symlink("..data/two", h.path(copyDir, "configmaps/two")))
+	h.Write(copyDir+"/configmaps/..2026_11_20/two", "from the map")
+	h.Must(os.Symlink("..2026_11_20", h.Path(copyDir, "configmaps/..data")))
+	h.Must(os.Symlink("..data/two", h.Path(copyDir, "configmaps/two")))
 	r := h.fail("apply", "one, three")
-	if strings.Contains(r.message, "two") || h.has("/ran") {
+	if strings.Contains(r.message, "two") || h.Has("/ran") {
 		t.Errorf("message %q", r.message)
 	}
 	h.fail("apply-check", "one, three")
 	h.succeed("uninstall")
-	h.write(copyDir+"/configmaps/one", "")
-	h.write(copyDir+"/configmaps/three", "")
-	h.write(copyDir+"/configmaps/extra", "")
+	h.Write(copyDir+"/configmaps/one", "")
+	h.Write(copyDir+"/configmaps/three", "")
+	h.Write(copyDir+"/configmaps/extra", "")
 	h.succeed("apply")
-	h.expectLines("/ran", "from the map")
+	h.ExpectLines("/ran", "from the map")
 }
 
 func TestInvalidPackageRunsNothing(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", "touch /ran").with("on_host", false), h.script("b.sh", "").with("path", "../../../bin/sh"))
+	h.define("apply", h.Script("a.sh", "touch /ran").With("on_host", false), h.Script("b.sh", "").With("path", "../../../bin/sh"))
 	r := h.fail("apply", "/modes/apply/0/on_host", "/modes/apply/1/path", "the package is not valid (2 problems)")
-	if h.has("/ran") || h.has(stateDir, "flags") {
+	if h.Has("/ran") || h.Has(stateDir, "flags") {
 		t.Error("something ran")
 	}
-	if !strings.Contains(r.stdout, "flag_dir: unknown") {
-		t.Errorf("banner:\n%s", r.stdout)
+	if !strings.Contains(r.Stdout, "flag_dir: unknown") {
+		t.Errorf("banner:\n%s", r.Stdout)
 	}
-	h.must(os.Remove(h.path(copyDir, "config.json")))
-	if r := h.runArgs("uninstall", h.root, copyDir); r.code != 1 || !strings.Contains(r.message, "config.json: the file does not exist") {
-		t.Errorf("exit %d, message %q", r.code, r.message)
+	h.Must(os.Remove(h.Path(copyDir, "config.json")))
+	if r := h.runArgs("uninstall", h.Root, copyDir); r.Code != 1 || !strings.Contains(r.message, "config.json: the file does not exist") {
+		t.Errorf("exit %d, message %q", r.Code, r.message)
 	}
 }
 
 // TestMissingCopyDirIsPopulatedFromTheContainer also for the legacy form.
 func TestMissingCopyDirIsPopulatedFromTheContainer(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", "echo ran >>/ran"))
-	h.writeConfig()
+	h.define("apply", h.Script("a.sh", "echo ran >>/ran"))
+	h.Save()
 	data := filepath.Join(t.TempDir(), "package")
-	h.must(os.Rename(h.path(copyDir), data))
-	h.must(os.Symlink("config.json", filepath.Join(data, "link")))
-	h.env["SKYHOOK_DATA_DIR"] = data
-	if r := h.runArgs("apply", h.root, copyDir); r.code != 0 {
-		t.Fatalf("exit %d\n%s", r.code, r.stderr)
+	h.Must(os.Rename(h.Path(copyDir), data))
+	h.Must(os.Symlink("config.json", filepath.Join(data, "link")))
+	h.Env["SKYHOOK_DATA_DIR"] = data
+	if r := h.runArgs("apply", h.Root, copyDir); r.Code != 0 {
+		t.Fatalf("exit %d\n%s", r.Code, r.Stderr)
 	}
-	h.expectLines("/ran", "ran")
-	if link, err := os.Readlink(h.path(copyDir, "link")); err != nil || link != "config.json" {
+	h.ExpectLines("/ran", "ran")
+	if link, err := os.Readlink(h.Path(copyDir, "link")); err != nil || link != "config.json" {
 		t.Errorf("link %q, %v", link, err)
 	}
 	// It is there now, so it is not copied again.
-	h.write(copyDir+"/skyhook_dir/a.sh", "#!/bin/bash\necho changed >>/ran\n")
-	h.env["OVERLAY_ALWAYS_RUN_STEP"] = "true"
-	if r := h.runArgs("apply", h.root, copyDir); r.code != 0 {
-		t.Fatalf("exit %d\n%s", r.code, r.stderr)
+	h.Write(copyDir+"/skyhook_dir/a.sh", "#!/bin/bash\necho changed >>/ran\n")
+	h.Env["OVERLAY_ALWAYS_RUN_STEP"] = "true"
+	if r := h.runArgs("apply", h.Root, copyDir); r.Code != 0 {
+		t.Fatalf("exit %d\n%s", r.Code, r.Stderr)
 	}
-	h.expectLines("/ran", "ran", "changed")
+	h.ExpectLines("/ran", "ran", "changed")
 	if left := h.find(stateDir + "/.skyhook-*"); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
@@ -134,10 +134,10 @@ func TestMissingCopyDirIsPopulatedFromTheContainer(t *testing.T) {
 
 func TestMissingCopyDirAndNothingToCopy(t *testing.T) {
 	h := newHost(t)
-	h.env["SKYHOOK_DATA_DIR"] = "/does/not/exist"
-	r := h.runArgs("apply", h.root, copyDir)
-	if r.code != 1 || !strings.Contains(r.message, copyDir) || !strings.Contains(r.message, "/does/not/exist") {
-		t.Errorf("exit %d, message %q", r.code, r.message)
+	h.Env["SKYHOOK_DATA_DIR"] = "/does/not/exist"
+	r := h.runArgs("apply", h.Root, copyDir)
+	if r.Code != 1 || !strings.Contains(r.message, copyDir) || !strings.Contains(r.message, "/does/not/exist") {
+		t.Errorf("exit %d, message %q", r.Code, r.message)
 	}
 }
 
@@ -149,15 +149,15 @@ func TestCopyResolv(t *testing.T) {
 	for value, copied := range map[string]bool{"true": true, "True": true, "false": false, "no": false} {
 		t.Run(value, func(t *testing.T) {
 			h := newHost(t)
-			h.env["COPY_RESOLV"] = value
-			h.write("/etc/resolv.conf", "the host's")
-			h.define("apply", h.script("a.sh", ""))
+			h.Env["COPY_RESOLV"] = value
+			h.Write("/etc/resolv.conf", "the host's")
+			h.define("apply", h.Script("a.sh", ""))
 			h.succeed("apply")
 			want := "the host's"
 			if copied {
 				want = string(own)
 			}
-			if got := h.read("/etc/resolv.conf"); got != want {
+			if got := h.Read("/etc/resolv.conf"); got != want {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -166,38 +166,38 @@ func TestCopyResolv(t *testing.T) {
 
 func TestHostRootThatCannotBeEntered(t *testing.T) {
 	h := newHost(t)
-	r := h.runArgs("apply", filepath.Join(h.root, "none"), copyDir)
-	if r.code != 1 || !strings.Contains(r.message, "enter the host's root directory at") {
-		t.Errorf("exit %d, message %q", r.code, r.message)
+	r := h.runArgs("apply", filepath.Join(h.Root, "none"), copyDir)
+	if r.Code != 1 || !strings.Contains(r.message, "enter the host's root directory at") {
+		t.Errorf("exit %d, message %q", r.Code, r.message)
 	}
 }
 
 func TestBannerNamesTheDirectoriesReallyUsed(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", ""))
+	h.define("apply", h.Script("a.sh", ""))
 	r := h.succeed("apply")
 	for _, want := range []string{
 		"--------------------\n-CLI CONFIGURATION--\nmode: apply\n", "-ENV CONFIGURATION--\nCOPY_RESOLV: False\n", "\nDirectory CONFIGURATION\n",
-		"\nroot_mount: " + h.root + "\n", "\ncopy_dir: " + copyDir + "\n", "\ninterrupt_data: None\n",
+		"\nroot_mount: " + h.Root + "\n", "\ncopy_dir: " + copyDir + "\n", "\ninterrupt_data: None\n",
 		"\nSKYHOOK_AGENT_BUFFER_LIMIT: 8192\n", "\nSKYHOOK_AGENT_WRITE_LOGS: True\n",
 		"\nflag_dir: " + flagsDir + "\n", "\nlog_dir: " + logsDir + "/shell/1.1.0\n", "\nhistory_file: " + history + "\n",
 	} {
-		if !strings.Contains(r.stdout, want) {
-			t.Errorf("no %q in\n%s", want, r.stdout)
+		if !strings.Contains(r.Stdout, want) {
+			t.Errorf("no %q in\n%s", want, r.Stdout)
 		}
 	}
 }
 
 func TestImageOfAnotherVersionIsWarnedOf(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", ""))
-	if r := h.succeed("apply"); strings.Contains(r.stderr, "asks for version") {
-		t.Errorf("stderr %q", r.stderr)
+	h.define("apply", h.Script("a.sh", ""))
+	if r := h.succeed("apply"); strings.Contains(r.Stderr, "asks for version") {
+		t.Errorf("stderr %q", r.Stderr)
 	}
-	h.env["SKYHOOK_RESOURCE_ID"] = "demo-uid-1_tuning_2.0.0"
-	if r := h.succeed("apply"); !strings.Contains(r.stderr, "asks for version 2.0.0, but the image's config.json says 1.1.0") {
-		t.Errorf("stderr %q", r.stderr)
+	h.Env["SKYHOOK_RESOURCE_ID"] = "demo-uid-1_tuning_2.0.0"
+	if r := h.succeed("apply"); !strings.Contains(r.Stderr, "asks for version 2.0.0, but the image's config.json says 1.1.0") {
+		t.Errorf("stderr %q", r.Stderr)
 	}
-	delete(h.env, "SKYHOOK_RESOURCE_ID")
+	delete(h.Env, "SKYHOOK_RESOURCE_ID")
 	h.succeed("apply")
 }

@@ -20,11 +20,11 @@ func TestStepThatTakesTooLongIsStopped(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t)
-			h.env["SKYHOOK_AGENT_STEP_SECONDS"] = "0.2"
-			h.env["SKYHOOK_AGENT_STOP_SECONDS"] = "0.3"
-			h.define("apply", h.script("a.sh", test.body))
+			h.Env["SKYHOOK_AGENT_STEP_SECONDS"] = "0.2"
+			h.Env["SKYHOOK_AGENT_STOP_SECONDS"] = "0.3"
+			h.define("apply", h.Script("a.sh", test.body))
 			r := h.fail("apply", "did not end within")
-			if !strings.Contains(r.message, test.want) || h.has(flagsDir, "a.sh"+flagNoArgs) {
+			if !strings.Contains(r.message, test.want) || h.Has(flagsDir, "a.sh"+flagNoArgs) {
 				t.Errorf("message %q", r.message)
 			}
 		})
@@ -34,46 +34,46 @@ func TestStepThatTakesTooLongIsStopped(t *testing.T) {
 // TestStepInTimeIsNotStopped: what it leaves behind does not count.
 func TestStepInTimeIsNotStopped(t *testing.T) {
 	h := newHost(t)
-	h.env["SKYHOOK_AGENT_STEP_SECONDS"] = "0.8"
-	h.define("apply", h.script("a.sh", "sleep 3 &"))
+	h.Env["SKYHOOK_AGENT_STEP_SECONDS"] = "0.8"
+	h.define("apply", h.Script("a.sh", "sleep 3 &"))
 	h.succeed("apply")
 }
 
 func TestCheckThatNeedsTimeToSettle(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", ""))
-	h.define("apply-check", h.script("c.sh", "echo x >>/ran; [[ $(wc -l </ran) -ge 3 ]]"))
+	h.define("apply", h.Script("a.sh", ""))
+	h.define("apply-check", h.Script("c.sh", "echo x >>/ran; [[ $(wc -l </ran) -ge 3 ]]"))
 	h.fail("apply-check", "c.sh exited 1")
-	h.expectLines("/ran", "x")
-	h.env["SKYHOOK_AGENT_CHECK_SECONDS"] = "30"
+	h.ExpectLines("/ran", "x")
+	h.Env["SKYHOOK_AGENT_CHECK_SECONDS"] = "30"
 	r := h.succeed("apply-check")
-	h.expectLines("/ran", "x", "x", "x")
-	if !strings.Contains(r.stdout, "check c.sh failed; it is retried until it succeeds, or 30s have passed") {
-		t.Errorf("stdout\n%s", r.stdout)
+	h.ExpectLines("/ran", "x", "x", "x")
+	if !strings.Contains(r.Stdout, "check c.sh failed; it is retried until it succeeds, or 30s have passed") {
+		t.Errorf("stdout\n%s", r.Stdout)
 	}
 	if logs := h.find(logsDir + "/shell/1.1.0/c.sh-*.log"); len(logs) != 2 {
 		t.Errorf("logs of the first and the last try: %q", logs)
 	}
-	if h.read(stateDir, "flags/check_results") != "c.sh False" {
+	if h.Read(stateDir, "flags/check_results") != "c.sh False" {
 		t.Error("the first result was recorded, not the last")
 	}
 }
 
 func TestCheckThatCannotSettleIsNotTriedAgain(t *testing.T) {
 	h := newHost(t)
-	h.env["SKYHOOK_AGENT_CHECK_SECONDS"] = "3600"
-	h.define("apply", h.script("a.sh", ""))
-	h.define("apply-check", h.script("c.sh", "", "env:NONE"))
+	h.Env["SKYHOOK_AGENT_CHECK_SECONDS"] = "3600"
+	h.define("apply", h.Script("a.sh", ""))
+	h.define("apply-check", h.Script("c.sh", "", "env:NONE"))
 	h.fail("apply-check", "Expected environment variable did not exist: NONE; add it to env of the package")
 }
 
 func TestCheckThatNeverSettlesFails(t *testing.T) {
 	h := newHost(t)
-	h.env["SKYHOOK_AGENT_CHECK_SECONDS"] = "1.2"
-	h.define("apply", h.script("a.sh", ""))
-	h.define("apply-check", h.script("c.sh", "echo x >>/ran; exit 4"))
+	h.Env["SKYHOOK_AGENT_CHECK_SECONDS"] = "1.2"
+	h.define("apply", h.Script("a.sh", ""))
+	h.define("apply-check", h.Script("c.sh", "echo x >>/ran; exit 4"))
 	h.fail("apply-check", "c.sh exited 4")
-	if n := len(h.lines("/ran")); n < 2 || n > 3 {
+	if n := len(h.Lines("/ran")); n < 2 || n > 3 {
 		t.Errorf("tried %d times", n)
 	}
 }
@@ -85,10 +85,10 @@ func TestHostNamespacesAreRefusedWithAReason(t *testing.T) {
 	}
 	for value, want := range tests {
 		h := newHost(t)
-		h.env["SKYHOOK_HOST_NAMESPACES"] = value
-		h.define("apply", h.script("a.sh", "touch /ran"))
+		h.Env["SKYHOOK_HOST_NAMESPACES"] = value
+		h.define("apply", h.Script("a.sh", "touch /ran"))
 		h.fail("apply", want)
-		if h.has("/ran") {
+		if h.Has("/ran") {
 			t.Errorf("%s: the step ran", value)
 		}
 	}
@@ -100,19 +100,19 @@ const uid = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 // stay that the host may still use.
 func TestCopiesOfEarlierGenerationsGo(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", ""))
-	h.define("config", h.script("c.sh", ""))
-	h.define("config-check", h.script("cc.sh", "exit $(cat /fails)"))
-	h.define("uninstall", h.script("u.sh", ""))
-	h.write("/fails", "0")
-	h.writeConfig()
+	h.define("apply", h.Script("a.sh", ""))
+	h.define("config", h.Script("c.sh", ""))
+	h.define("config-check", h.Script("cc.sh", "exit $(cat /fails)"))
+	h.define("uninstall", h.Script("u.sh", ""))
+	h.Write("/fails", "0")
+	h.Save()
 	generation := func(number string) string { return "tuning-1.1.0-" + uid + "-" + number }
 	run := func(mode, number string) result {
 		t.Helper()
-		h.env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-" + number + "_tuning_1.1.0"
+		h.Env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-" + number + "_tuning_1.1.0"
 		dir := filepath.Join(stateDir, generation(number))
 		h.copyTree(copyDir, dir)
-		return h.runArgs(mode, h.root, dir)
+		return h.runArgs(mode, h.Root, dir)
 	}
 	expect := func(when string, want ...string) {
 		t.Helper()
@@ -133,24 +133,24 @@ func TestCopiesOfEarlierGenerationsGo(t *testing.T) {
 	run("config", "3")
 	run("config", "4")
 	expect("a mode is no check", "1", "2", "3", "4")
-	h.write("/fails", "1")
-	if r := run("config-check", "4"); r.code != 1 {
+	h.Write("/fails", "1")
+	if r := run("config-check", "4"); r.Code != 1 {
 		t.Fatal("the check did not fail")
 	}
 	expect("a failed check removes nothing", "1", "2", "3", "4")
-	h.write("/fails", "0")
+	h.Write("/fails", "0")
 	run("config-check", "4")
 	expect("configured from 4, after 3", "1", "3", "4")
 	run("apply", "5")
 	run("apply-check", "5")
 	expect("the step was skipped: still installed from 1", "1", "4", "5")
-	h.env["OVERLAY_ALWAYS_RUN_STEP"] = "true"
+	h.Env["OVERLAY_ALWAYS_RUN_STEP"] = "true"
 	run("apply", "6")
 	run("apply-check", "6")
 	expect("installed from 6, configured from 4", "4", "5", "6")
 	run("uninstall", "7")
-	if r := run("uninstall-check", "7"); r.code != 0 {
-		t.Fatal(r.stderr)
+	if r := run("uninstall-check", "7"); r.Code != 0 {
+		t.Fatal(r.Stderr)
 	}
 	expect("uninstalled", "7")
 }
@@ -159,21 +159,21 @@ func TestCopiesOfEarlierGenerationsGo(t *testing.T) {
 // no reason to keep the copy that it was run from before.
 func TestCopiesOfUpgradesGo(t *testing.T) {
 	h := newHost(t)
-	h.define("upgrade", h.script("u.sh", ""))
+	h.define("upgrade", h.Script("u.sh", ""))
 	for _, version := range []string{"1.1.0", "1.2.0", "1.3.0", "1.4.0"} {
-		h.config["package_version"] = version
-		h.writeConfig()
+		h.Config["package_version"] = version
+		h.Save()
 		number := version[2:3]
-		h.env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-" + number + "_tuning_" + version
+		h.Env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-" + number + "_tuning_" + version
 		dir := filepath.Join(stateDir, "tuning-"+version+"-"+uid+"-"+number)
 		h.copyTree(copyDir, dir)
 		for _, mode := range []string{"upgrade", "upgrade-check"} {
-			if r := h.runArgs(mode, h.root, dir); r.code != 0 {
-				t.Fatal(r.stderr)
+			if r := h.runArgs(mode, h.Root, dir); r.Code != 0 {
+				t.Fatal(r.Stderr)
 			}
 		}
 	}
-	if left := h.find(stateDir + "/tuning-*-" + uid + "-*"); len(left) != 2 || !h.has(stateDir, "tuning-1.3.0-"+uid+"-3") {
+	if left := h.find(stateDir + "/tuning-*-" + uid + "-*"); len(left) != 2 || !h.Has(stateDir, "tuning-1.3.0-"+uid+"-3") {
 		t.Errorf("left %q", left)
 	}
 }
@@ -181,16 +181,16 @@ func TestCopiesOfUpgradesGo(t *testing.T) {
 // TestCopiesOfAnAgentInTheFieldStay: it is not known what they are used for.
 func TestCopiesOfAnAgentInTheFieldStay(t *testing.T) {
 	h := newHost(t)
-	h.define("config", h.script("c.sh", ""))
-	h.define("uninstall", h.script("u.sh", ""))
-	h.writeConfig()
+	h.define("config", h.Script("c.sh", ""))
+	h.define("uninstall", h.Script("u.sh", ""))
+	h.Save()
 	run := func(mode, number string) {
 		t.Helper()
-		h.env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-" + number + "_tuning_1.1.0"
+		h.Env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-" + number + "_tuning_1.1.0"
 		dir := filepath.Join(stateDir, "tuning-1.1.0-"+uid+"-"+number)
 		h.copyTree(copyDir, dir)
-		if r := h.runArgs(mode, h.root, dir); r.code != 0 {
-			t.Fatal(r.stderr)
+		if r := h.runArgs(mode, h.Root, dir); r.Code != 0 {
+			t.Fatal(r.Stderr)
 		}
 	}
 	fielded := filepath.Join(stateDir, "tuning-1.1.0-"+uid+"-1")
@@ -199,12 +199,12 @@ func TestCopiesOfAnAgentInTheFieldStay(t *testing.T) {
 		run("config", number)
 		run("config-check", number)
 	}
-	if left := h.find(stateDir + "/tuning-1.1.0-" + uid + "-*"); len(left) != 3 || !h.has(fielded) {
+	if left := h.find(stateDir + "/tuning-1.1.0-" + uid + "-*"); len(left) != 3 || !h.Has(fielded) {
 		t.Errorf("left %q", left)
 	}
 	run("uninstall", "6")
 	run("uninstall-check", "6")
-	if h.has(fielded) {
+	if h.Has(fielded) {
 		t.Error("it outlives the package")
 	}
 }
@@ -212,11 +212,11 @@ func TestCopiesOfAnAgentInTheFieldStay(t *testing.T) {
 func TestInterruptFlagsOfEarlierGenerationsGo(t *testing.T) {
 	h := newInterruptHost(t)
 	flags := stateDir + "/interrupts/flags/"
-	h.write(flags+"demo-"+uid+"-1_tuning_1.1.0/no_op.complete", "1")
-	h.write(flags+"demo-"+uid+"-1_other_1.1.0/no_op.complete", "1")
-	h.env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-2_tuning_1.1.0"
-	if r := h.interrupt(`{"type":"no_op"}`); r.code != 0 {
-		t.Fatal(r.stderr)
+	h.Write(flags+"demo-"+uid+"-1_tuning_1.1.0/no_op.complete", "1")
+	h.Write(flags+"demo-"+uid+"-1_other_1.1.0/no_op.complete", "1")
+	h.Env["SKYHOOK_RESOURCE_ID"] = "demo-" + uid + "-2_tuning_1.1.0"
+	if r := h.interrupt(`{"type":"no_op"}`); r.Code != 0 {
+		t.Fatal(r.Stderr)
 	}
 	if got := strings.Join(h.find(flags+"*"), " "); got != flags+"demo-"+uid+"-1_other_1.1.0 "+flags+"demo-"+uid+"-2_tuning_1.1.0" {
 		t.Errorf("left %s", got)

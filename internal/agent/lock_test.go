@@ -16,13 +16,13 @@ import (
 // successor: the second one waits for the first, and gives up on SIGTERM.
 func TestTwoAgentsOfOnePackage(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", "echo a >>/ran; while [[ ! -e /go ]]; do sleep 0.01; done; echo b >>/ran"))
-	h.define("config", h.script("b.sh", "echo c >>/ran"))
+	h.define("apply", h.Script("a.sh", "echo a >>/ran; while [[ ! -e /go ]]; do sleep 0.01; done; echo b >>/ran"))
+	h.define("config", h.Script("b.sh", "echo c >>/ran"))
 	first, _, _ := h.unread("apply")
-	h.eventually("the first agent is at work", func() bool { return h.has("/ran") })
+	h.eventually("the first agent is at work", func() bool { return h.Has("/ran") })
 
 	for name, args := range map[string][]string{
-		"a stage": {"config", h.root, copyDir}, "the same stage": {"apply", h.root, copyDir}, "an interrupt": h.interruptArgs(restartTwo),
+		"a stage": {"config", h.Root, copyDir}, "the same stage": {"apply", h.Root, copyDir}, "an interrupt": h.interruptArgs(restartTwo),
 	} {
 		second := h.command(args...)
 		h.stopsInLine(second, "another agent (apply, process ")
@@ -32,33 +32,33 @@ func TestTwoAgentsOfOnePackage(t *testing.T) {
 	}
 
 	third, _, _ := h.unread("config")
-	h.env["SKYHOOK_RESOURCE_ID"] = "demo-uid-1_other_1.1.0"
+	h.Env["SKYHOOK_RESOURCE_ID"] = "demo-uid-1_other_1.1.0"
 	h.succeed("config-check")
-	h.write("/go", "")
+	h.Write("/go", "")
 	h.endsWithin(60*time.Second, first)
 	h.endsWithin(60*time.Second, third)
-	h.expectLines("/ran", "a", "b", "c")
+	h.ExpectLines("/ran", "a", "b", "c")
 }
 
 // TestLockOfAnAgentThatWasKilled holds nobody up.
 func TestLockOfAnAgentThatWasKilled(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", "echo a >>/ran; [[ -e /go ]] || sleep 60"))
+	h.define("apply", h.Script("a.sh", "echo a >>/ran; [[ -e /go ]] || sleep 60"))
 	first, _, _ := h.unread("apply")
-	h.eventually("the first agent is at work", func() bool { return h.has("/ran") })
-	h.must(first.Process.Kill())
+	h.eventually("the first agent is at work", func() bool { return h.Has("/ran") })
+	h.Must(first.Process.Kill())
 	_ = first.Wait()
-	h.write("/go", "")
+	h.Write("/go", "")
 	h.succeed("apply")
-	h.expectLines("/ran", "a", "a")
+	h.ExpectLines("/ran", "a", "a")
 }
 
 // stopsInLine runs an agent until it says for whom it waits, and stops it.
 func (h *host) stopsInLine(cmd *exec.Cmd, says string) {
-	h.t.Helper()
+	h.T.Helper()
 	out, err := cmd.StdoutPipe()
-	h.must(err)
-	h.must(cmd.Start())
+	h.Must(err)
+	h.Must(cmd.Start())
 	silent := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
 	lines, told := bufio.NewScanner(out), false
 	for !told && lines.Scan() {
@@ -66,7 +66,7 @@ func (h *host) stopsInLine(cmd *exec.Cmd, says string) {
 	}
 	silent.Stop()
 	if !told {
-		h.t.Errorf("%q does not say %q", cmd.Args, says)
+		h.T.Errorf("%q does not say %q", cmd.Args, says)
 	}
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	stopped := time.Now()
@@ -74,6 +74,6 @@ func (h *host) stopsInLine(cmd *exec.Cmd, says string) {
 	h.endsWithin(30*time.Second, cmd)
 	// Far below the time that a step has to stop.
 	if took := time.Since(stopped); told && took > 15*time.Second {
-		h.t.Errorf("%q ended %v after SIGTERM", cmd.Args, took)
+		h.T.Errorf("%q ended %v after SIGTERM", cmd.Args, took)
 	}
 }

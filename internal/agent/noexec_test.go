@@ -15,9 +15,9 @@ import (
 // Container-Optimized OS.
 func newNoexecHost(t *testing.T) *host {
 	h := newHost(t)
-	h.must(os.MkdirAll(h.path(stateDir), 0o755))
-	h.must(syscall.Mount("test", h.path(stateDir), "tmpfs", syscall.MS_NOEXEC, "size=16m"))
-	t.Cleanup(func() { _ = syscall.Unmount(h.path(stateDir), syscall.MNT_DETACH) })
+	h.Must(os.MkdirAll(h.Path(stateDir), 0o755))
+	h.Must(syscall.Mount("test", h.Path(stateDir), "tmpfs", syscall.MS_NOEXEC, "size=16m"))
+	t.Cleanup(func() { _ = syscall.Unmount(h.Path(stateDir), syscall.MNT_DETACH) })
 	return h
 }
 
@@ -25,18 +25,18 @@ func newNoexecHost(t *testing.T) *host {
 // would do it.
 func TestScriptOnAFileSystemMountedNoexec(t *testing.T) {
 	h := newNoexecHost(t)
-	a, b := h.script("a.sh", "", "one", "two three"), h.script("b.sh", "")
-	h.write(copyDir+"/skyhook_dir/a.sh", "#! /bin/bash -e \necho \"$0 $# $2\" >>/ran\nfalse\necho beyond >>/ran\n")
-	h.write(copyDir+"/skyhook_dir/b.sh", "#!/bin/bash\necho b >>/ran\n")
+	a, b := h.Script("a.sh", "", "one", "two three"), h.Script("b.sh", "")
+	h.Write(copyDir+"/skyhook_dir/a.sh", "#! /bin/bash -e \necho \"$0 $# $2\" >>/ran\nfalse\necho beyond >>/ran\n")
+	h.Write(copyDir+"/skyhook_dir/b.sh", "#!/bin/bash\necho b >>/ran\n")
 	h.define("apply", b, a)
 	h.fail("apply", "step a.sh one two three exited 1")
-	h.expectLines("/ran", "b", copyDir+"/skyhook_dir/a.sh 2 two three")
+	h.ExpectLines("/ran", "b", copyDir+"/skyhook_dir/a.sh 2 two three")
 }
 
 func TestProgramOnAFileSystemMountedNoexec(t *testing.T) {
 	h := newNoexecHost(t)
-	h.define("apply", h.script("a.sh", ""))
-	h.must(os.Remove(h.path(copyDir, "skyhook_dir/a.sh")))
-	h.must(hostroot.CopyFile(h.path("/usr/bin/touch"), filepath.Join(h.path(copyDir), "skyhook_dir/a.sh")))
+	h.define("apply", h.Script("a.sh", ""))
+	h.Must(os.Remove(h.Path(copyDir, "skyhook_dir/a.sh")))
+	h.Must(hostroot.CopyFile(h.Path("/usr/bin/touch"), filepath.Join(h.Path(copyDir), "skyhook_dir/a.sh")))
 	h.fail("apply", "step a.sh could not be started", "permission denied", "its file system is mounted noexec", "copyDirRoot")
 }

@@ -17,38 +17,38 @@ import (
 // unread starts a stage whose standard output nobody reads, as when the
 // container runtime is stopped.
 func (h *host) unread(mode string) (cmd *exec.Cmd, stdout *os.File, stderr *bytes.Buffer) {
-	h.t.Helper()
-	h.writeConfig()
-	cmd, stderr = h.command(mode, h.root, copyDir), &bytes.Buffer{}
+	h.T.Helper()
+	h.Save()
+	cmd, stderr = h.command(mode, h.Root, copyDir), &bytes.Buffer{}
 	read, write, err := os.Pipe()
-	h.must(err)
-	h.t.Cleanup(func() { _ = read.Close() })
+	h.Must(err)
+	h.T.Cleanup(func() { _ = read.Close() })
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = write, stderr, time.Second
-	h.must(cmd.Start())
-	h.must(write.Close())
+	h.Must(cmd.Start())
+	h.Must(write.Close())
 	return cmd, read, stderr
 }
 
 // endsWithin waits for the end of the agent, and kills one that does not end.
 func (h *host) endsWithin(limit time.Duration, cmd *exec.Cmd) {
-	h.t.Helper()
+	h.T.Helper()
 	timer := time.AfterFunc(limit, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	_ = cmd.Wait()
 	if cmd.ProcessState.ExitCode() < 0 {
-		h.t.Fatalf("the agent did not end within %v", limit)
+		h.T.Fatalf("the agent did not end within %v", limit)
 	}
 }
 
 // eventually waits until a condition holds.
 func (h *host) eventually(what string, holds func() bool) {
-	h.t.Helper()
+	h.T.Helper()
 	deadline, tick := time.After(30*time.Second), time.NewTicker(5*time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
 		select {
 		case <-deadline:
-			h.t.Fatalf("in vain waited until %s", what)
+			h.T.Fatalf("in vain waited until %s", what)
 		case <-tick.C:
 		}
 	}
@@ -58,13 +58,13 @@ func (h *host) eventually(what string, holds func() bool) {
 // depends on who reads the container's output.
 func TestOutputThatNobodyReads(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", `for i in $(seq 1 20); do printf '%0100000d\n' "$i"; done; echo "the reason"; exit 7`))
+	h.define("apply", h.Script("a.sh", `for i in $(seq 1 20); do printf '%0100000d\n' "$i"; done; echo "the reason"; exit 7`))
 	cmd, _, stderr := h.unread("apply")
 	h.endsWithin(60*time.Second, cmd)
 	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(h.message(), "step a.sh exited 7") || !strings.HasSuffix(h.message(), "\nthe reason") {
 		t.Errorf("exit %d, message %q", code, h.message())
 	}
-	if log := h.read(h.find(logsDir + "/shell/1.1.0/a.sh-*.log")[0]); strings.Count(log, "\n") != 21 || !strings.HasSuffix(log, " the reason\n") {
+	if log := h.Read(h.find(logsDir + "/shell/1.1.0/a.sh-*.log")[0]); strings.Count(log, "\n") != 21 || !strings.HasSuffix(log, " the reason\n") {
 		t.Errorf("the log has %d lines in %d bytes", strings.Count(log, "\n"), len(log))
 	}
 	if !strings.Contains(stderr.String(), "ERROR: step a.sh exited 7") {
@@ -75,10 +75,10 @@ func TestOutputThatNobodyReads(t *testing.T) {
 // TestOutputThatIsReadLate tells of the gap, and has what came last.
 func TestOutputThatIsReadLate(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", `for i in $(seq 1 40); do printf '%0100000d\n' "$i"; done; touch /printed; while [[ ! -e /go ]]; do sleep 0.01; done; echo "the reason"; exit 7`))
+	h.define("apply", h.Script("a.sh", `for i in $(seq 1 40); do printf '%0100000d\n' "$i"; done; touch /printed; while [[ ! -e /go ]]; do sleep 0.01; done; echo "the reason"; exit 7`))
 	cmd, stdout, _ := h.unread("apply")
-	h.eventually("the step has printed", func() bool { return h.has("/printed") })
-	h.write("/go", "")
+	h.eventually("the step has printed", func() bool { return h.Has("/printed") })
+	h.Write("/go", "")
 	text := make(chan string)
 	go func() {
 		all, _ := io.ReadAll(stdout)
@@ -95,11 +95,11 @@ func TestOutputThatIsReadLate(t *testing.T) {
 // runtime that reads it.
 func TestSigtermWhileNobodyReadsTheOutput(t *testing.T) {
 	h := newHost(t)
-	h.env["SKYHOOK_AGENT_STOP_SECONDS"] = "0.2"
-	h.define("apply", h.script("a.sh", `trap '' TERM; touch /began; while :; do printf '%01000d\n' 1; done`))
+	h.Env["SKYHOOK_AGENT_STOP_SECONDS"] = "0.2"
+	h.define("apply", h.Script("a.sh", `trap '' TERM; touch /began; while :; do printf '%01000d\n' 1; done`))
 	cmd, _, _ := h.unread("apply")
-	h.eventually("the step has begun", func() bool { return h.has("/began") })
-	h.must(cmd.Process.Signal(syscall.SIGTERM))
+	h.eventually("the step has begun", func() bool { return h.Has("/began") })
+	h.Must(cmd.Process.Signal(syscall.SIGTERM))
 	h.endsWithin(60*time.Second, cmd)
 	if code := cmd.ProcessState.ExitCode(); code != 143 || !strings.Contains(h.message(), "step a.sh was killed by SIGKILL after the agent was told to stop") {
 		t.Errorf("exit %d, message %q", code, h.message())
@@ -110,21 +110,21 @@ func TestSigtermWhileNobodyReadsTheOutput(t *testing.T) {
 // pipe that nobody writes to.
 func TestSigtermEndsTheAgentWhateverBlocks(t *testing.T) {
 	h := newHost(t)
-	h.env["SKYHOOK_AGENT_STOP_SECONDS"] = "0.2"
-	h.define("apply", h.script("a.sh", ""))
-	h.writeConfig()
-	h.must(os.MkdirAll(h.path(copyDir, "node-metadata"), 0o755))
-	h.must(os.Mkdir(h.path(copyDir, "root_dir"), 0o755))
-	h.must(syscall.Mkfifo(h.path(copyDir, "node-metadata/packages.json"), 0o644))
-	cmd := h.command("apply", h.root, copyDir)
+	h.Env["SKYHOOK_AGENT_STOP_SECONDS"] = "0.2"
+	h.define("apply", h.Script("a.sh", ""))
+	h.Save()
+	h.Must(os.MkdirAll(h.Path(copyDir, "node-metadata"), 0o755))
+	h.Must(os.Mkdir(h.Path(copyDir, "root_dir"), 0o755))
+	h.Must(syscall.Mkfifo(h.Path(copyDir, "node-metadata/packages.json"), 0o644))
+	cmd := h.command("apply", h.Root, copyDir)
 	out, err := cmd.StdoutPipe()
-	h.must(err)
-	h.must(cmd.Start())
+	h.Must(err)
+	h.Must(cmd.Start())
 	// The banner comes before anything of the package is used.
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "history_file: ") {
 	}
-	h.must(cmd.Process.Signal(syscall.SIGTERM))
+	h.Must(cmd.Process.Signal(syscall.SIGTERM))
 	_, _ = io.Copy(io.Discard, out)
 	h.endsWithin(60*time.Second, cmd)
 	if code := cmd.ProcessState.ExitCode(); code != 143 || !strings.Contains(h.message(), "did not end within") {
@@ -136,32 +136,32 @@ func TestSigtermEndsTheAgentWhateverBlocks(t *testing.T) {
 // of it, and has the usual signals.
 func TestOutputThatIsClosed(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", `echo one; echo two >&2; while [[ ! -e /go ]]; do sleep 0.01; done; seq 1 100000 | head -n 1; echo "${PIPESTATUS[0]}" >>/ran; exit 7`))
-	h.writeConfig()
-	cmd := h.command("apply", h.root, copyDir)
+	h.define("apply", h.Script("a.sh", `echo one; echo two >&2; while [[ ! -e /go ]]; do sleep 0.01; done; seq 1 100000 | head -n 1; echo "${PIPESTATUS[0]}" >>/ran; exit 7`))
+	h.Save()
+	cmd := h.command("apply", h.Root, copyDir)
 	read, write, err := os.Pipe()
-	h.must(err)
+	h.Must(err)
 	cmd.Stdout, cmd.Stderr = write, write
-	h.must(cmd.Start())
-	h.must(write.Close())
-	h.must(read.Close())
-	h.write("/go", "")
+	h.Must(cmd.Start())
+	h.Must(write.Close())
+	h.Must(read.Close())
+	h.Write("/go", "")
 	h.endsWithin(60*time.Second, cmd)
 	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(h.message(), "step a.sh exited 7") {
 		t.Errorf("exit %d, message %q", code, h.message())
 	}
-	h.expectLines("/ran", "141")
+	h.ExpectLines("/ran", "141")
 }
 
 // TestLogOfALoopingStepIsBounded, on a disk that pods share; what came first
 // and what came last is there.
 func TestLogOfALoopingStepIsBounded(t *testing.T) {
 	h := newHost(t)
-	h.env["SKYHOOK_AGENT_LOG_LIMIT"] = "65536"
-	h.define("apply", h.script("a.sh", `echo "the start"; seq 1 50000; seq 1 50000 >&2; echo "the reason"; echo "the reason" >&2; exit 7`))
+	h.Env["SKYHOOK_AGENT_LOG_LIMIT"] = "65536"
+	h.define("apply", h.Script("a.sh", `echo "the start"; seq 1 50000; seq 1 50000 >&2; echo "the reason"; echo "the reason" >&2; exit 7`))
 	h.fail("apply", "exited 7")
 	for _, log := range h.find(logsDir + "/shell/1.1.0/a.sh-*") {
-		text := h.read(log)
+		text := h.Read(log)
 		if len(text) > 65536+100 || !strings.HasSuffix(text, " the reason\n") || !strings.Contains(text, " bytes are left out here: the log is limited to 65536 ...]\n") {
 			t.Errorf("%s: %d bytes, the end %q", log, len(text), text[max(0, len(text)-100):])
 		}
@@ -182,10 +182,10 @@ func TestSizesOutOfRange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t)
-			h.env[c.variable] = c.value
-			h.define("apply", h.script("a.sh", ""))
-			if r := h.succeed("apply"); !strings.Contains(r.stderr, "WARNING: "+c.variable+"=") || !strings.Contains(r.stderr, c.want) {
-				t.Errorf("stderr\n%s", r.stderr)
+			h.Env[c.variable] = c.value
+			h.define("apply", h.Script("a.sh", ""))
+			if r := h.succeed("apply"); !strings.Contains(r.Stderr, "WARNING: "+c.variable+"=") || !strings.Contains(r.Stderr, c.want) {
+				t.Errorf("stderr\n%s", r.Stderr)
 			}
 		})
 	}

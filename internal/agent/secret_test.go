@@ -12,11 +12,11 @@ import (
 // pieces.
 func TestSecretVariablesAreMaskedEverywhere(t *testing.T) {
 	h := newHost(t)
-	h.env["TOKEN"], h.env["PEM"], h.env["PORT"], h.env["OPEN"] = "hunter2-hunter2", "-----BEGIN KEY-----\nMIIabc\n-----END KEY-----\n", "443", "not-secret"
-	h.env["KEY,ID of it"] = "zz-comma-secret" // Kubernetes allows such names
-	h.env["SKYHOOK_SECRET_ENV"] = "TOKEN,PEM,PORT,KEY,ID of it,MISSING"
-	h.env["SKYHOOK_AGENT_BUFFER_LIMIT"] = "64"
-	h.define("apply", h.script("a.sh", `set -x
+	h.Env["TOKEN"], h.Env["PEM"], h.Env["PORT"], h.Env["OPEN"] = "hunter2-hunter2", "-----BEGIN KEY-----\nMIIabc\n-----END KEY-----\n", "443", "not-secret"
+	h.Env["KEY,ID of it"] = "zz-comma-secret" // Kubernetes allows such names
+	h.Env["SKYHOOK_SECRET_ENV"] = "TOKEN,PEM,PORT,KEY,ID of it,MISSING"
+	h.Env["SKYHOOK_AGENT_BUFFER_LIMIT"] = "64"
+	h.define("apply", h.Script("a.sh", `set -x
 		: curl -H "Bearer $TOKEN" "$PEM" "$OPEN" "$PORT"
 		echo "$2"
 		echo "$PEM" >&2
@@ -29,9 +29,9 @@ func TestSecretVariablesAreMaskedEverywhere(t *testing.T) {
 		[[ $1 == hunter2-hunter2 ]] || exit 9
 		exit 5`, "env:TOKEN", "env:KEY,ID of it"))
 	r := h.fail("apply", "step a.sh env:TOKEN env:KEY,ID of it exited 5")
-	all := map[string]string{"stdout": r.stdout, "stderr": r.stderr, "message": r.message}
+	all := map[string]string{"stdout": r.Stdout, "stderr": r.Stderr, "message": r.message}
 	for _, log := range h.find(logsDir + "/shell/1.1.0/*") {
-		all[log] = h.read(log)
+		all[log] = h.Read(log)
 	}
 	for name, text := range all {
 		for _, secret := range []string{"hunter2", `\h\u\n`, "BEGIN KEY", "MIIabc", "zz-comma"} {
@@ -40,7 +40,7 @@ func TestSecretVariablesAreMaskedEverywhere(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(r.stderr, "not-secret 443") || !strings.Contains(r.stdout, "at the end ***\n") || !strings.HasSuffix(r.message, "at the end ***") {
-		t.Errorf("stdout\n%s\nstderr\n%s\nmessage\n%s", r.stdout, r.stderr, r.message)
+	if !strings.Contains(r.Stderr, "not-secret 443") || !strings.Contains(r.Stdout, "at the end ***\n") || !strings.HasSuffix(r.message, "at the end ***") {
+		t.Errorf("stdout\n%s\nstderr\n%s\nmessage\n%s", r.Stdout, r.Stderr, r.message)
 	}
 }

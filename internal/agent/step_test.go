@@ -25,23 +25,23 @@ const stamp = `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z `
 
 func TestStepEnvironment(t *testing.T) {
 	h := newHost(t)
-	h.env["A"], h.env["B"], h.env["C"] = "container", "container", "a=b=c \"quoted\" 'too' $HOME"
-	h.env["EMPTY"], h.env["SKYHOOK_DIR"], h.env["STEP_ROOT"] = "", "/wrong", "/wrong"
-	h.env["SKYHOOK_NODE_ORDER"] = "7"
+	h.Env["A"], h.Env["B"], h.Env["C"] = "container", "container", "a=b=c \"quoted\" 'too' $HOME"
+	h.Env["EMPTY"], h.Env["SKYHOOK_DIR"], h.Env["STEP_ROOT"] = "", "/wrong", "/wrong"
+	h.Env["SKYHOOK_NODE_ORDER"] = "7"
 	pem := "-----BEGIN KEY-----\nLINE=1\nX==\n-----END KEY-----\n"
-	h.env["PEM"] = pem
-	h.define("apply", h.script("a.sh", `
+	h.Env["PEM"] = pem
+	h.define("apply", h.Script("a.sh", `
 		printf '%s|' "$A" "$B" "$C" "${EMPTY-unset}" "$SKYHOOK_NODE_ORDER" "${LINE-unset}" "${OLDPWD-unset}" >/vars
 		printf '%s' "$PEM" >/pem
-		echo "$STEP_ROOT $SKYHOOK_DIR" >/dirs`).with("env", map[string]string{"B": "step", "STEP_ROOT": "/wrong"}))
+		echo "$STEP_ROOT $SKYHOOK_DIR" >/dirs`).With("env", map[string]string{"B": "step", "STEP_ROOT": "/wrong"}))
 	h.succeed("apply")
-	if got, want := h.read("/vars"), `container|step|a=b=c "quoted" 'too' $HOME||7|unset|unset|`; got != want {
+	if got, want := h.Read("/vars"), `container|step|a=b=c "quoted" 'too' $HOME||7|unset|unset|`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if h.read("/pem") != pem {
-		t.Errorf("multi-line value became %q", h.read("/pem"))
+	if h.Read("/pem") != pem {
+		t.Errorf("multi-line value became %q", h.Read("/pem"))
 	}
-	if got := h.read("/dirs"); got != copyDir+"/skyhook_dir "+copyDir+"\n" {
+	if got := h.Read("/dirs"); got != copyDir+"/skyhook_dir "+copyDir+"\n" {
 		t.Errorf("directories %q", got)
 	}
 }
@@ -59,41 +59,41 @@ func TestStepFindsTheHostsCommandsAndHome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t)
 			for key, value := range map[string]string{"PATH": test.path, "HOME": test.home} {
-				delete(h.env, key)
+				delete(h.Env, key)
 				if value != "" {
-					h.env[key] = value
+					h.Env[key] = value
 				}
 			}
 			if test.passwd != "" {
-				h.write("/etc/passwd", "daemon:x:1:1:::\n"+test.passwd)
+				h.Write("/etc/passwd", "daemon:x:1:1:::\n"+test.passwd)
 			}
-			h.define("apply", h.script("a.sh", `echo "$PATH" >>/ran; echo "$HOME" >>/ran`))
+			h.define("apply", h.Script("a.sh", `echo "$PATH" >>/ran; echo "$HOME" >>/ran`))
 			h.succeed("apply")
-			h.expectLines("/ran", test.wantPath, test.wantedHome)
+			h.ExpectLines("/ran", test.wantPath, test.wantedHome)
 		})
 	}
 }
 
 func TestRunStepReplacesEnvironmentVariables(t *testing.T) {
 	h := newHost(t)
-	h.env["FOO"], h.env["EMPTY"] = "a b\nc", ""
-	h.define("apply", h.script("a.sh", `printf '%s|' "$@" >/ran`, "env:FOO", "x env:FOO", "env:EMPTY", "env:FOOenv:BAR", "env"))
+	h.Env["FOO"], h.Env["EMPTY"] = "a b\nc", ""
+	h.define("apply", h.Script("a.sh", `printf '%s|' "$@" >/ran`, "env:FOO", "x env:FOO", "env:EMPTY", "env:FOOenv:BAR", "env"))
 	h.succeed("apply")
-	if got := h.read("/ran"); got != "a b\nc|x env:FOO||a b\nc|env|" {
+	if got := h.Read("/ran"); got != "a b\nc|x env:FOO||a b\nc|env|" {
 		t.Errorf("arguments %q", got)
 	}
 }
 
 func TestEnvironmentVariablesMayHaveDefaults(t *testing.T) {
 	h := newHost(t)
-	h.env["FOO"], h.env["EMPTY"] = "a b c", ""
-	h.define("apply", h.script("a.sh", `printf '%s|' "$@" >/ran`,
+	h.Env["FOO"], h.Env["EMPTY"] = "a b c", ""
+	h.define("apply", h.Script("a.sh", `printf '%s|' "$@" >/ran`,
 		"env:FOO:-x", "env:NONE:-x y", "env:NONE:-", "env:EMPTY:-x", "env:NONE:-env:FOO", "env:NONE:-a:-b", "env:NONE:-$FOO"))
 	h.succeed("apply")
-	if got := h.read("/ran"); got != "a b c|x y||x|env:FOO|a:-b|$FOO|" {
+	if got := h.Read("/ran"); got != "a b c|x y||x|env:FOO|a:-b|$FOO|" {
 		t.Errorf("arguments %q", got)
 	}
-	h.define("apply", h.script("b.sh", `echo "$@ said no"; exit 1`, "env:NONE:-default", "env:FOO:-x"))
+	h.define("apply", h.Script("b.sh", `echo "$@ said no"; exit 1`, "env:NONE:-default", "env:FOO:-x"))
 	if r := h.fail("apply", "step b.sh env:NONE:-default env:FOO:-x exited 1"); !strings.HasSuffix(r.message, "\ndefault *** said no") {
 		t.Errorf("a default is no secret, a value is: %q", r.message)
 	}
@@ -101,9 +101,9 @@ func TestEnvironmentVariablesMayHaveDefaults(t *testing.T) {
 
 func TestRunStepPrintsAllMissingEnvironmentVariables(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", "touch /ran", "env:ONE", "env:PATH", "env:TWO").with("env", map[string]string{"ONE": "not a source"}))
+	h.define("apply", h.Script("a.sh", "touch /ran", "env:ONE", "env:PATH", "env:TWO").With("env", map[string]string{"ONE": "not a source"}))
 	h.fail("apply", "a.sh: Expected environment variable did not exist: ONE", "a.sh: Expected environment variable did not exist: TWO")
-	if h.has("/ran") {
+	if h.Has("/ran") {
 		t.Error("the step ran")
 	}
 }
@@ -112,17 +112,17 @@ func TestRunStepPrintsAllMissingEnvironmentVariables(t *testing.T) {
 // message even if the step prints them.
 func TestSecretsAreNeverPrinted(t *testing.T) {
 	h := newHost(t)
-	h.env["TOKEN"] = "hunter2-hunter2"
-	h.define("apply", h.script("a.sh", `[[ "$1" == hunter2-hunter2 ]] && echo given; exit 5`, "env:TOKEN"))
+	h.Env["TOKEN"] = "hunter2-hunter2"
+	h.define("apply", h.Script("a.sh", `[[ "$1" == hunter2-hunter2 ]] && echo given; exit 5`, "env:TOKEN"))
 	r := h.fail("apply", "step a.sh env:TOKEN exited 5")
-	all := []string{r.stdout, r.stderr, r.message}
+	all := []string{r.Stdout, r.Stderr, r.message}
 	for _, log := range h.find(logsDir + "/shell/1.1.0/*") {
-		all = append(all, log, h.read(log))
+		all = append(all, log, h.Read(log))
 	}
-	if strings.Contains(strings.Join(all, "\n"), "hunter2") || !strings.Contains(r.stdout, "given") {
+	if strings.Contains(strings.Join(all, "\n"), "hunter2") || !strings.Contains(r.Stdout, "given") {
 		t.Errorf("output:\n%s", strings.Join(all, "\n"))
 	}
-	h.define("apply", h.script("a.sh", `echo "curl -H $1 failed"; exit 5`, "env:TOKEN"))
+	h.define("apply", h.Script("a.sh", `echo "curl -H $1 failed"; exit 5`, "env:TOKEN"))
 	if r := h.fail("apply", "exited 5"); r.message != "step a.sh env:TOKEN exited 5\ncurl -H *** failed" {
 		t.Errorf("message %q", r.message)
 	}
@@ -130,13 +130,13 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 
 func TestTerminationMessageIsBounded(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", `for i in $(seq 1 2000); do echo "line $i"; done; printf 'é%.0s' $(seq 1 3000); echo; echo "the reason" >&2; exit 9`))
+	h.define("apply", h.Script("a.sh", `for i in $(seq 1 2000); do echo "line $i"; done; printf 'é%.0s' $(seq 1 3000); echo; echo "the reason" >&2; exit 9`))
 	r := h.fail("apply", "step a.sh exited 9\n")
 	if len(r.message) > 3<<10 || !slices.Contains(strings.Split(r.message, "\n"), "the reason") {
 		t.Errorf("%d bytes: %q", len(r.message), r.message)
 	}
-	h.define("apply", h.script("a.sh", "exit 1").with("returncodes", []any{0, 2}))
-	h.must(os.Remove(h.env["SKYHOOK_AGENT_TERMINATION_LOG"]))
+	h.define("apply", h.Script("a.sh", "exit 1").With("returncodes", []any{0, 2}))
+	h.Must(os.Remove(h.Env["SKYHOOK_AGENT_TERMINATION_LOG"]))
 	if r := h.fail("apply"); r.message != "step a.sh exited 1 (success would be 0 or 2)" {
 		t.Errorf("message %q", r.message)
 	}
@@ -144,22 +144,22 @@ func TestTerminationMessageIsBounded(t *testing.T) {
 
 func TestStepLogsAreSentToOutputsAndLogFile(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("sub/a.sh", `echo out; printf 'h\xc3'; sleep 0.05; printf '\xa9llo\n'; echo err >&2; printf 'no end'`))
+	h.define("apply", h.Script("sub/a.sh", `echo out; printf 'h\xc3'; sleep 0.05; printf '\xa9llo\n'; echo err >&2; printf 'no end'`))
 	r := h.succeed("apply")
 	out := regexp.MustCompile(`(?m)^\[out\]` + stamp + `out\n\[out\]` + stamp + `héllo\n\[out\]` + stamp + `no end\n`)
 	errs := regexp.MustCompile(`(?m)^\[err\]` + stamp + `err\n`)
-	if !out.MatchString(r.stdout) || !errs.MatchString(r.stderr) {
-		t.Errorf("stdout\n%s\nstderr\n%s", r.stdout, r.stderr)
+	if !out.MatchString(r.Stdout) || !errs.MatchString(r.Stderr) {
+		t.Errorf("stdout\n%s\nstderr\n%s", r.Stdout, r.Stderr)
 	}
-	if !strings.Contains(r.stdout, "apply sub/a.sh [] [0] Idempotence.Auto True\n") {
-		t.Errorf("no announcement in\n%s", r.stdout)
+	if !strings.Contains(r.Stdout, "apply sub/a.sh [] [0] Idempotence.Auto True\n") {
+		t.Errorf("no announcement in\n%s", r.Stdout)
 	}
 	logs := h.find(logsDir + "/shell/1.1.0/sub/a.sh-*")
 	if len(logs) != 2 || !regexp.MustCompile(`/a\.sh-\d{4}-\d\d-\d\d-\d{6}\.err$`).MatchString(logs[0]) || !strings.HasSuffix(logs[1], ".log") {
 		t.Fatalf("logs %q", logs)
 	}
-	if !whole(errs, h.read(logs[0])) || !whole(out, h.read(logs[1])) {
-		t.Errorf("files\n%s\n%s", h.read(logs[0]), h.read(logs[1]))
+	if !whole(errs, h.Read(logs[0])) || !whole(out, h.Read(logs[1])) {
+		t.Errorf("files\n%s\n%s", h.Read(logs[0]), h.Read(logs[1]))
 	}
 }
 
@@ -168,12 +168,12 @@ func whole(pattern *regexp.Regexp, text string) bool { return pattern.FindString
 
 func TestLargeLinesAreNotSplit(t *testing.T) {
 	h := newHost(t)
-	h.env["SKYHOOK_AGENT_BUFFER_LIMIT"] = "100"
-	h.define("apply", h.script("a.sh", `for i in 1 2 3; do head -c 300000 /dev/zero | tr '\0' x; echo; done`))
+	h.Env["SKYHOOK_AGENT_BUFFER_LIMIT"] = "100"
+	h.define("apply", h.Script("a.sh", `for i in 1 2 3; do head -c 300000 /dev/zero | tr '\0' x; echo; done`))
 	// The template has no such device.
-	h.must(syscall.Mknod(h.path("/dev/zero"), syscall.S_IFCHR|0o666, 1<<8|5))
+	h.Must(syscall.Mknod(h.Path("/dev/zero"), syscall.S_IFCHR|0o666, 1<<8|5))
 	h.succeed("apply")
-	log := h.read(h.find(logsDir + "/shell/1.1.0/a.sh-*.log")[0])
+	log := h.Read(h.find(logsDir + "/shell/1.1.0/a.sh-*.log")[0])
 	if n := strings.Count(log, "\n"); n != 3 || strings.Count(log, "[out]") != 3 {
 		t.Errorf("%d lines", n)
 	}
@@ -183,11 +183,11 @@ func TestLargeLinesAreNotSplit(t *testing.T) {
 // its own, and five stay.
 func TestReapOldLogs(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", `ls `+logsDir+`/shell/1.1.0/a.sh-*.log | wc -l >>/count; exit 1`))
+	h.define("apply", h.Script("a.sh", `ls `+logsDir+`/shell/1.1.0/a.sh-*.log | wc -l >>/count; exit 1`))
 	for range 7 {
 		h.fail("apply", "exited 1")
 	}
-	h.expectLines("/count", "1", "2", "3", "4", "5", "6", "6")
+	h.ExpectLines("/count", "1", "2", "3", "4", "5", "6", "6")
 	logs, errs := h.find(logsDir+"/shell/1.1.0/a.sh-*.log"), h.find(logsDir+"/shell/1.1.0/a.sh-*.err")
 	if len(logs) != 5 || len(errs) != 5 {
 		t.Errorf("logs %q, %q", logs, errs)
@@ -203,18 +203,18 @@ func TestReapOldLogs(t *testing.T) {
 // runs before.
 func TestLogOfTheRunThatFailedStays(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", `echo "the reason"; exit 1`))
+	h.define("apply", h.Script("a.sh", `echo "the reason"; exit 1`))
 	future := time.Now().Add(24 * time.Hour)
 	for i := range 6 {
 		log := fmt.Sprintf(logsDir+"/shell/1.1.0/a.sh-2099-01-01-00000%d.log", i)
-		h.write(log, "")
-		h.must(os.Chtimes(h.path(log), future, future))
+		h.Write(log, "")
+		h.Must(os.Chtimes(h.Path(log), future, future))
 	}
 	for want := 1; want <= 5; want++ {
 		h.fail("apply", "exited 1")
 		kept := 0
 		for _, log := range h.find(logsDir + "/shell/1.1.0/a.sh-*.log") {
-			if strings.HasSuffix(h.read(log), " the reason\n") {
+			if strings.HasSuffix(h.Read(log), " the reason\n") {
 				kept++
 			}
 		}
@@ -227,30 +227,30 @@ func TestLogOfTheRunThatFailedStays(t *testing.T) {
 func TestDontWriteLogs(t *testing.T) {
 	for value, written := range map[string]bool{"true": true, "True": true, "false": false, "False": false, "0": false} {
 		h := newHost(t)
-		h.env["SKYHOOK_AGENT_WRITE_LOGS"] = value
-		h.define("apply", h.script("a.sh", "echo out"))
+		h.Env["SKYHOOK_AGENT_WRITE_LOGS"] = value
+		h.define("apply", h.Script("a.sh", "echo out"))
 		r := h.succeed("apply")
-		if h.has(logsDir) != written || !strings.Contains(r.stdout, "Z out\n") {
-			t.Errorf("%s: logs %v\n%s", value, h.has(logsDir), r.stdout)
+		if h.Has(logsDir) != written || !strings.Contains(r.Stdout, "Z out\n") {
+			t.Errorf("%s: logs %v\n%s", value, h.Has(logsDir), r.Stdout)
 		}
 	}
 }
 
 func TestStepRunsWithoutLogsOnAHostThatCannotTakeThem(t *testing.T) {
 	h := newHost(t)
-	h.write(logsDir, "a file in the way")
-	h.define("apply", h.script("a.sh", "echo ran >>/ran"))
-	if r := h.succeed("apply"); !strings.Contains(r.stderr, "a.sh runs without log files") {
-		t.Errorf("stderr %q", r.stderr)
+	h.Write(logsDir, "a file in the way")
+	h.define("apply", h.Script("a.sh", "echo ran >>/ran"))
+	if r := h.succeed("apply"); !strings.Contains(r.Stderr, "a.sh runs without log files") {
+		t.Errorf("stderr %q", r.Stderr)
 	}
-	h.expectLines("/ran", "ran")
+	h.ExpectLines("/ran", "ran")
 }
 
 func TestScriptIsMadeExecutable(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", ""))
+	h.define("apply", h.Script("a.sh", ""))
 	h.succeed("apply")
-	info, err := os.Stat(h.path(copyDir, "skyhook_dir/a.sh"))
+	info, err := os.Stat(h.Path(copyDir, "skyhook_dir/a.sh"))
 	if err != nil || info.Mode().Perm() != fs.FileMode(0o755) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
@@ -260,17 +260,17 @@ func TestScriptIsMadeExecutable(t *testing.T) {
 // the step may have started a daemon.
 func TestBackgroundChildHoldingTheOutputDoesNotBlock(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", "sleep 300 & echo $! >/pid"))
+	h.define("apply", h.Script("a.sh", "sleep 300 & echo $! >/pid"))
 	began := time.Now()
 	r := h.succeed("apply")
 	if took := time.Since(began); took > 60*time.Second {
 		t.Errorf("took %v", took)
 	}
-	if !strings.Contains(r.stdout, "left a process behind") {
-		t.Errorf("stdout:\n%s", r.stdout)
+	if !strings.Contains(r.Stdout, "left a process behind") {
+		t.Errorf("stdout:\n%s", r.Stdout)
 	}
-	pid, err := strconv.Atoi(h.lines("/pid")[0])
-	h.must(err)
+	pid, err := strconv.Atoi(h.Lines("/pid")[0])
+	h.Must(err)
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Errorf("the background process is gone: %v", err)
 	}
@@ -278,21 +278,21 @@ func TestBackgroundChildHoldingTheOutputDoesNotBlock(t *testing.T) {
 
 // started runs a stage until its step has printed a line.
 func (h *host) started(mode string) (cmd *exec.Cmd, wait func() result) {
-	h.t.Helper()
-	h.writeConfig()
-	return h.start(mode, h.root, copyDir)
+	h.T.Helper()
+	h.Save()
+	return h.start(mode, h.Root, copyDir)
 }
 
 // start runs the agent until a command on the host has printed a line; the
 // function returned waits for the end.
 func (h *host) start(args ...string) (cmd *exec.Cmd, wait func() result) {
-	h.t.Helper()
+	h.T.Helper()
 	cmd = h.command(args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
-	h.must(err)
-	h.must(cmd.Start())
+	h.Must(err)
+	h.Must(cmd.Start())
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "[out]") {
 	}
@@ -302,20 +302,20 @@ func (h *host) start(args ...string) (cmd *exec.Cmd, wait func() result) {
 			fmt.Fprintln(&rest, lines.Text())
 		}
 		_ = cmd.Wait()
-		return result{cmd.ProcessState.ExitCode(), rest.String(), stderr.String(), h.message()}
+		return result{hostroot.Result{Code: cmd.ProcessState.ExitCode(), Stdout: rest.String(), Stderr: stderr.String()}, h.message()}
 	}
 }
 
 func TestSigtermIsForwardedToTheStep(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", `trap 'echo cleaned >>/ran; exit 0' TERM; echo ready; while :; do sleep 0.01; done`),
-		h.script("b.sh", "echo b >>/ran"))
+	h.define("apply", h.Script("a.sh", `trap 'echo cleaned >>/ran; exit 0' TERM; echo ready; while :; do sleep 0.01; done`),
+		h.Script("b.sh", "echo b >>/ran"))
 	cmd, wait := h.started("apply")
-	h.must(cmd.Process.Signal(syscall.SIGTERM))
+	h.Must(cmd.Process.Signal(syscall.SIGTERM))
 	r := wait()
-	h.expectLines("/ran", "cleaned")
-	if r.code != 143 || !strings.Contains(r.message, "step a.sh exited 0 after the agent was told to stop") {
-		t.Errorf("exit %d, message %q", r.code, r.message)
+	h.ExpectLines("/ran", "cleaned")
+	if r.Code != 143 || !strings.Contains(r.message, "step a.sh exited 0 after the agent was told to stop") {
+		t.Errorf("exit %d, message %q", r.Code, r.message)
 	}
 	if len(h.find(flagsDir+"/*")) != 0 {
 		t.Error("a stopped step counts as done")
@@ -324,26 +324,26 @@ func TestSigtermIsForwardedToTheStep(t *testing.T) {
 
 func TestSigtermReachesTheStepsChildren(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", `bash -c 'trap "echo child >>/ran; exit" TERM; echo ready; while :; do sleep 0.01; done'; echo not reached >>/ran`))
+	h.define("apply", h.Script("a.sh", `bash -c 'trap "echo child >>/ran; exit" TERM; echo ready; while :; do sleep 0.01; done'; echo not reached >>/ran`))
 	cmd, wait := h.started("apply")
-	h.must(cmd.Process.Signal(syscall.SIGTERM))
-	if r := wait(); r.code != 143 || !strings.Contains(r.message, "was killed by SIGTERM") {
-		t.Errorf("exit %d, message %q", r.code, r.message)
+	h.Must(cmd.Process.Signal(syscall.SIGTERM))
+	if r := wait(); r.Code != 143 || !strings.Contains(r.message, "was killed by SIGTERM") {
+		t.Errorf("exit %d, message %q", r.Code, r.message)
 	}
-	h.expectLines("/ran", "child")
+	h.ExpectLines("/ran", "child")
 }
 
 func TestStepThatIgnoresSigtermIsKilled(t *testing.T) {
 	h := newHost(t)
-	h.env["SKYHOOK_AGENT_STOP_SECONDS"] = "0.2"
-	h.define("apply-check", h.script("a.sh", `trap '' TERM; echo ready; while :; do sleep 0.01; done`))
-	h.define("apply", h.script("x.sh", ""))
+	h.Env["SKYHOOK_AGENT_STOP_SECONDS"] = "0.2"
+	h.define("apply-check", h.Script("a.sh", `trap '' TERM; echo ready; while :; do sleep 0.01; done`))
+	h.define("apply", h.Script("x.sh", ""))
 	cmd, wait := h.started("apply-check")
-	h.must(cmd.Process.Signal(syscall.SIGTERM))
-	if r := wait(); r.code != 143 || !strings.Contains(r.message, "was killed by SIGKILL") {
-		t.Errorf("exit %d, message %q", r.code, r.message)
+	h.Must(cmd.Process.Signal(syscall.SIGTERM))
+	if r := wait(); r.Code != 143 || !strings.Contains(r.message, "was killed by SIGKILL") {
+		t.Errorf("exit %d, message %q", r.Code, r.message)
 	}
-	if h.has(stateDir, "flags/check_results") {
+	if h.Has(stateDir, "flags/check_results") {
 		t.Error("a stopped check has a result")
 	}
 }
@@ -352,21 +352,21 @@ func TestStepThatIgnoresSigtermIsKilled(t *testing.T) {
 // a root file system that cannot be written to.
 func TestReadOnlyContainerWithoutShell(t *testing.T) {
 	h := newHost(t)
-	h.define("apply", h.script("a.sh", "echo ran >>/ran"))
-	h.writeConfig()
+	h.define("apply", h.Script("a.sh", "echo ran >>/ran"))
+	h.Save()
 	image := t.TempDir()
 	for _, dir := range []string{"root", "dev"} {
-		h.must(os.Mkdir(filepath.Join(image, dir), 0o755))
+		h.Must(os.Mkdir(filepath.Join(image, dir), 0o755))
 	}
-	h.must(hostroot.CopyFile(agentBinary, filepath.Join(image, "skyhook-agent")))
-	h.must(os.WriteFile(filepath.Join(image, "dev/termination-log"), nil, 0o644))
-	delete(h.env, "SKYHOOK_AGENT_TERMINATION_LOG")
+	h.Must(hostroot.CopyFile(agentBinary, filepath.Join(image, "skyhook-agent")))
+	h.Must(os.WriteFile(filepath.Join(image, "dev/termination-log"), nil, 0o644))
+	delete(h.Env, "SKYHOOK_AGENT_TERMINATION_LOG")
 	container := fmt.Sprintf("set -e; mount --make-rprivate /; mount --bind %[1]s %[1]s; mount -o remount,bind,ro %[1]s; "+
-		"mount --bind %[2]s %[1]s/root; exec /usr/sbin/chroot %[1]s /skyhook-agent \"$@\"", image, h.root)
+		"mount --bind %[2]s %[1]s/root; exec /usr/sbin/chroot %[1]s /skyhook-agent \"$@\"", image, h.Root)
 	cmd := exec.Command("unshare", "--mount", "sh", "-c", container, "sh", "apply", "/root", copyDir)
 	cmd.Env = h.command().Env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	h.expectLines("/ran", "ran")
+	h.ExpectLines("/ran", "ran")
 }

@@ -20,7 +20,7 @@ func TestBase(t *testing.T) {
 	r.save()
 	read := func(name string) string {
 		raw, err := os.ReadFile(r.file("motd", name))
-		r.must(err)
+		r.Must(err)
 		return string(raw)
 	}
 	files := map[string]string{}
@@ -28,31 +28,31 @@ func TestBase(t *testing.T) {
 		files[name] = read(name)
 	}
 	path, err := layout.Write(r.file("base"), empty.Index)
-	r.must(err)
-	r.must(path.AppendImage(r.imageOf(runtime.GOARCH, files)))
+	r.Must(err)
+	r.Must(path.AppendImage(r.imageOf(runtime.GOARCH, files)))
 	r.put("mine/skyhook_dir/lib.sh", "echo mine >> /etc/seen")
 	r.put("mine/config.json", strings.Replace(read("config.json"), `"motd"`, `"my_motd"`, 1))
-	if ran := r.run("validate", r.file("mine")); ran.code != 1 || !strings.Contains(ran.stdout, "skyhook_dir/config.sh does not exist") {
+	if ran := r.run("validate", r.file("mine")); ran.Code != 1 || !strings.Contains(ran.Stdout, "skyhook_dir/config.sh does not exist") {
 		t.Errorf("without its base: %+v", ran)
 	}
 	for _, base := range []string{r.file("motd"), r.file("motd/config.json"), r.file("base")} {
-		if ran := r.run("validate", "--base", base, r.file("mine")); ran.code != 0 || !strings.Contains(ran.stdout, "package my_motd 1.0.0") {
+		if ran := r.run("validate", "--base", base, r.file("mine")); ran.Code != 0 || !strings.Contains(ran.Stdout, "package my_motd 1.0.0") {
 			t.Errorf("%s: %+v", base, ran)
 		}
-		r.write("/etc/seen", "")
-		if ran := r.run("run", "--root", r.root, "--base", base, r.file("mine"), "config"); ran.code != 0 {
+		r.Write("/etc/seen", "")
+		if ran := r.run("run", "--root", r.Root, "--base", base, r.file("mine"), "config"); ran.Code != 0 {
 			t.Fatalf("%s: %+v", base, ran)
 		}
-		r.expectLines("/etc/seen", "base", "mine")
+		r.ExpectLines("/etc/seen", "base", "mine")
 	}
 	for base, want := range map[string]string{
 		r.file("none"): "no such file", r.file("mine/config.json.x"): "no such file", "registry.invalid/x:1": "taken for an image",
 	} {
-		if ran := r.run("validate", "--base", base, r.file("mine")); ran.code != 1 || !strings.Contains(ran.stderr, want) {
+		if ran := r.run("validate", "--base", base, r.file("mine")); ran.Code != 1 || !strings.Contains(ran.Stderr, want) {
 			t.Errorf("%s: %+v", base, ran)
 		}
 	}
-	if ran := r.run("validate", "--base", r.file("motd"), r.file("base")); ran.code != 1 || !strings.Contains(ran.stderr, "leave out --base") {
+	if ran := r.run("validate", "--base", r.file("motd"), r.file("base")); ran.Code != 1 || !strings.Contains(ran.Stderr, "leave out --base") {
 		t.Errorf("of an image: %+v", ran)
 	}
 }

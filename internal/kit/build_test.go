@@ -13,28 +13,28 @@ import (
 // TestBuild a package from its folder to what to do next.
 func TestBuild(t *testing.T) {
 	a := newAuthor(t)
-	a.must(os.CopyFS(a.path("motd"), os.DirFS("../../packages/shellscript")))
+	a.Must(os.CopyFS(a.Path("motd"), os.DirFS("../../packages/shellscript")))
 	for _, name := range []string{"PATH", "HOME", "SKYHOOK_CACHE"} { // for Debian's packages
-		a.env[name] = os.Getenv(name)
+		a.Env[name] = os.Getenv(name)
 	}
-	args := []string{"build", "--out", a.path("images"), "--platform", "linux/" + runtime.GOARCH}
-	r := a.run(append(args, "--repository", "registry.test/team/motd", a.path("motd"))...)
-	archive, layout := a.path("images", "motd-1.2.0-linux-"+runtime.GOARCH+".tar"), a.path("images/motd")
+	args := []string{"build", "--out", a.Path("images"), "--platform", "linux/" + runtime.GOARCH}
+	r := a.run(append(args, "--repository", "registry.test/team/motd", a.Path("motd"))...)
+	archive, layout := a.Path("images", "motd-1.2.0-linux-"+runtime.GOARCH+".tar"), a.Path("images/motd")
 	for _, want := range []string{
 		"registry.test/team/motd", " MB  sha256:", "crane push " + layout + " registry.test/team/motd:1.2.0",
 		"docker load -i " + archive, "images import " + archive, "skyhook package validate " + layout,
 	} {
-		if r.code != 0 || !strings.Contains(r.stdout, want) {
-			t.Errorf("exit %d, no %q in\n%s%s", r.code, want, r.stdout, r.stderr)
+		if r.Code != 0 || !strings.Contains(r.Stdout, want) {
+			t.Errorf("exit %d, no %q in\n%s%s", r.Code, want, r.Stdout, r.Stderr)
 		}
 	}
 	for _, what := range []string{layout, archive} {
-		if r := a.run("validate", what); r.code != 0 || !strings.Contains(r.stdout, "package shellscript 1.2.0") {
+		if r := a.run("validate", what); r.Code != 0 || !strings.Contains(r.Stdout, "package shellscript 1.2.0") {
 			t.Errorf("%s: %+v", what, r)
 		}
 	}
-	a.must(os.Remove(a.path("motd/skyhook_dir/shellscript_run.sh")))
-	if r := a.run(append(args, a.path("motd"))...); r.code != 1 || !strings.Contains(r.stderr, "/modes/apply/0/path: ") {
+	a.Must(os.Remove(a.Path("motd/skyhook_dir/shellscript_run.sh")))
+	if r := a.run(append(args, a.Path("motd"))...); r.Code != 1 || !strings.Contains(r.Stderr, "/modes/apply/0/path: ") {
 		t.Errorf("a package without its script: %+v", r)
 	}
 }
@@ -42,8 +42,8 @@ func TestBuild(t *testing.T) {
 func TestBuildRefuses(t *testing.T) {
 	a := newAuthor(t)
 	a.shippable()
-	a.env["HOME"] = a.root
-	dir := a.path(packageDir)
+	a.Env["HOME"] = a.Root
+	dir := a.Path(packageDir)
 	for name, c := range map[string]struct {
 		args []string
 		code int
@@ -51,15 +51,15 @@ func TestBuildRefuses(t *testing.T) {
 	}{
 		"nothing":         {nil, 2, "wants one package folder, not 0"},
 		"platform":        {[]string{"--platform", "a/b/c/d", dir}, 2, "--platform: "},
-		"no such package": {[]string{a.path("none")}, 1, "find the package: "},
+		"no such package": {[]string{a.Path("none")}, 1, "find the package: "},
 		"into itself":     {[]string{"--out", filepath.Join(dir, "dist"), dir}, 1, "must not be in the package; name one outside of it with --out"},
 		"its config.json": {[]string{"--out", dir, filepath.Join(dir, "config.json")}, 1, "must not be in the package"},
 	} {
-		if r := a.run(append([]string{"build"}, c.args...)...); r.code != c.code || !strings.Contains(r.stderr, c.want) {
+		if r := a.run(append([]string{"build"}, c.args...)...); r.Code != c.code || !strings.Contains(r.Stderr, c.want) {
 			t.Errorf("%s: %+v, want %q", name, r, c.want)
 		}
 	}
-	if a.has(packageDir, "dist") {
+	if a.Has(packageDir, "dist") {
 		t.Error("the refused folder is there")
 	}
 }

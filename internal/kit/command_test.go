@@ -1,3 +1,5 @@
+//go:build integration
+
 package kit_test
 
 import (
@@ -9,7 +11,10 @@ import (
 // TestCommandLine of the program itself.
 func TestCommandLine(t *testing.T) {
 	a := newAuthor(t)
-	for line, want := range map[string]result{
+	for line, want := range map[string]struct {
+		code           int
+		stdout, stderr string
+	}{
 		"version":           {0, "1.2.3-test\n", ""},
 		"--version":         {0, "1.2.3-test\n", ""},
 		"":                  {0, "skyhook COMMAND", ""},
@@ -21,9 +26,9 @@ func TestCommandLine(t *testing.T) {
 		"package validate":  {2, "", "ERROR: validate wants one package folder, config.json, OCI layout, docker archive or image, not 0 arguments\nUsage: "},
 		"package --root /x": {2, "", "ERROR: unknown flag: --root"},
 	} {
-		r := a.end(exec.Command(program, strings.Fields(line)...))
-		if r.code != want.code || !strings.Contains(r.stdout, want.stdout) || !strings.Contains(r.stderr, want.stderr) ||
-			(r.stdout == "") != (want.stdout == "") || (r.stderr == "") != (want.stderr == "") {
+		r := a.End(exec.Command(program, strings.Fields(line)...))
+		if r.Code != want.code || !strings.Contains(r.Stdout, want.stdout) || !strings.Contains(r.Stderr, want.stderr) ||
+			(r.Stdout == "") != (want.stdout == "") || (r.Stderr == "") != (want.stderr == "") {
 			t.Errorf("%q: %+v", line, r)
 		}
 	}

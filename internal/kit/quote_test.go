@@ -16,17 +16,17 @@ func TestNamesDoNotCommandTheTerminal(t *testing.T) {
 	r.stage("config", "echo > /etc/$'\\e[31m'\nexit 1")
 	r.save()
 	ran := r.run(r.arguments("config")...)
-	if ran.code != 1 || !strings.Contains(ran.stdout, `/etc/\x1b[31m`) || strings.Contains(ran.stdout, "\x1b") {
-		t.Errorf("run: %q", ran.stdout)
+	if ran.Code != 1 || !strings.Contains(ran.Stdout, `/etc/\x1b[31m`) || strings.Contains(ran.Stdout, "\x1b") {
+		t.Errorf("run: %q", ran.Stdout)
 	}
-	r.must(syscall.Mkfifo(r.file("motd/skyhook_dir", evil), 0o600))
+	r.Must(syscall.Mkfifo(r.file("motd/skyhook_dir", evil), 0o600))
 	ran = r.run("validate", r.file("motd"))
-	if ran.code != 1 || !strings.Contains(ran.stdout, "error: skyhook_dir/"+quoted+": is a named pipe") || strings.Contains(ran.stdout, "\x1b") {
-		t.Errorf("validate: %q", ran.stdout)
+	if ran.Code != 1 || !strings.Contains(ran.Stdout, "error: skyhook_dir/"+quoted+": is a named pipe") || strings.Contains(ran.Stdout, "\x1b") {
+		t.Errorf("validate: %q", ran.Stdout)
 	}
-	r.must(os.Rename(r.file("motd"), r.file(evil)))
+	r.Must(os.Rename(r.file("motd"), r.file(evil)))
 	ran = r.run("validate", r.file(evil, "none"))
-	if ran.code != 1 || strings.ContainsAny(ran.stderr, "\x1b\a\u009b") {
-		t.Errorf("no such package: %q", ran.stderr)
+	if ran.Code != 1 || strings.ContainsAny(ran.Stderr, "\x1b\a\u009b") {
+		t.Errorf("no such package: %q", ran.Stderr)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/internal/kit/tryout"
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 // trial is a package in an author's folder, and a root to try it against.
@@ -28,10 +29,10 @@ type trial struct {
 func newTrial(t *testing.T) *trial {
 	t.Helper()
 	r := &trial{author: newAuthor(t), dir: t.TempDir()}
-	r.config["package_name"], r.config["package_version"] = "motd", "1.0.0"
-	r.must(os.Mkdir(r.path("/sys"), 0o755))
+	r.Config["package_name"], r.Config["package_version"] = "motd", "1.0.0"
+	r.Must(os.Mkdir(r.Path("/sys"), 0o755))
 	// That of the machine is to be seen in its place.
-	r.must(os.Remove(r.path("/dev/null")))
+	r.Must(os.Remove(r.Path("/dev/null")))
 	return r
 }
 
@@ -69,36 +70,35 @@ func (r *trial) file(elements ...string) string {
 }
 
 func (r *trial) put(name, content string) {
-	r.t.Helper()
-	r.must(os.MkdirAll(filepath.Dir(r.file(name)), 0o755))
-	r.must(os.WriteFile(r.file(name), []byte(content), 0o755))
+	r.T.Helper()
+	r.Must(os.MkdirAll(filepath.Dir(r.file(name)), 0o755))
+	r.Must(os.WriteFile(r.file(name), []byte(content), 0o755))
 }
 
 // stage gives the package a script for a mode, and its check one that ends
 // with success.
 func (r *trial) stage(mode, body string) {
-	r.t.Helper()
-	modes := r.config["modes"].(map[string]any)
+	r.T.Helper()
 	for name, script := range map[string]string{mode: body, mode + "-check": "exit 0"} {
-		if strings.HasSuffix(name, "-check-check") || name != mode && modes[name] != nil {
+		if strings.HasSuffix(name, "-check-check") || name != mode && r.Modes()[name] != nil {
 			continue
 		}
 		path := name + ".sh"
 		r.put("motd/skyhook_dir/"+path, "#!/bin/bash\n"+script+"\n")
-		modes[name] = []step{newStep(path)}
+		r.Modes()[name] = []hostroot.Step{hostroot.NewStep(path)}
 	}
 }
 
 func (r *trial) save() {
-	r.t.Helper()
-	raw, err := json.Marshal(r.config)
-	r.must(err)
+	r.T.Helper()
+	raw, err := json.Marshal(r.Config)
+	r.Must(err)
 	r.put("motd/config.json", string(raw))
 }
 
 // arguments are those of a run of a stage.
 func (r *trial) arguments(mode string, options ...string) []string {
-	args := []string{"run", "--root", r.root}
+	args := []string{"run", "--root", r.Root}
 	if r.overlay != "" {
 		args = append(args, "--overlay", r.overlay)
 	}
@@ -107,22 +107,22 @@ func (r *trial) arguments(mode string, options ...string) []string {
 
 // try runs a stage and returns the report.
 func (r *trial) try(mode string, options ...string) (tryout.Report, result) {
-	r.t.Helper()
+	r.T.Helper()
 	r.save()
 	ran := r.run(r.arguments(mode, append(options, "-o", "json")...)...)
 	var report tryout.Report
-	if err := json.Unmarshal([]byte(ran.stdout), &report); err != nil {
-		r.t.Fatalf("%s: exit %d, %v\n%s%s", mode, ran.code, err, ran.stdout, ran.stderr)
+	if err := json.Unmarshal([]byte(ran.Stdout), &report); err != nil {
+		r.T.Fatalf("%s: exit %d, %v\n%s%s", mode, ran.Code, err, ran.Stdout, ran.Stderr)
 	}
 	return report, ran
 }
 
 // pass runs a stage that must succeed.
 func (r *trial) pass(mode string, options ...string) tryout.Report {
-	r.t.Helper()
+	r.T.Helper()
 	report, ran := r.try(mode, options...)
-	if ran.code != 0 || !report.Succeeded {
-		r.t.Fatalf("%s: exit %d\n%s%s", mode, ran.code, ran.stdout, ran.stderr)
+	if ran.Code != 0 || !report.Succeeded {
+		r.T.Fatalf("%s: exit %d\n%s%s", mode, ran.Code, ran.Stdout, ran.Stderr)
 	}
 	return report
 }
@@ -144,17 +144,17 @@ func listed(changes []tryout.Change) []string {
 }
 
 func (r *trial) expectChanges(what string, got []tryout.Change, want ...string) {
-	r.t.Helper()
+	r.T.Helper()
 	if !slices.Equal(listed(got), want) {
-		r.t.Errorf("%s: got %q, want %q", what, listed(got), want)
+		r.T.Errorf("%s: got %q, want %q", what, listed(got), want)
 	}
 }
 
 // snapshot is the content of the root by path, to see that it stays.
 func (r *trial) snapshot() map[string]string {
-	r.t.Helper()
+	r.T.Helper()
 	files := map[string]string{}
-	r.must(filepath.Walk(r.root, func(path string, info os.FileInfo, err error) error {
+	r.Must(filepath.Walk(r.Root, func(path string, info os.FileInfo, err error) error {
 		if err != nil {
 			return err
 		}
@@ -166,8 +166,8 @@ func (r *trial) snapshot() map[string]string {
 }
 
 func (r *trial) expectUntouched(before map[string]string) {
-	r.t.Helper()
+	r.T.Helper()
 	if after := r.snapshot(); !maps.Equal(before, after) {
-		r.t.Errorf("the root itself changed: %v\nwas %v", after, before)
+		r.T.Errorf("the root itself changed: %v\nwas %v", after, before)
 	}
 }

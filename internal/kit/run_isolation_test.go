@@ -37,7 +37,7 @@ const ownDevices = "devices: /dev/fd /dev/full /dev/null /dev/ptmx /dev/pts /dev
 func TestRunReachesNothingOfTheMachine(t *testing.T) {
 	onMachine := func(t *testing.T) *trial {
 		r := newOverlayTrial(t)
-		r.root = "/"
+		r.Root = "/"
 		return r
 	}
 	for name, newOne := range map[string]func(t *testing.T) *trial{"a folder": newTrial, "an overlay": newOverlayTrial, "an overlay on the machine": onMachine} {
@@ -59,9 +59,9 @@ func TestRunReachesNothingOfTheMachine(t *testing.T) {
 // tryEscapes runs the step where /sys has a file system in it that can be
 // written, as that of cgroups.
 func (r *trial) tryEscapes(start func(cmd *exec.Cmd)) string {
-	r.t.Helper()
+	r.T.Helper()
 	uts, err := os.Readlink("/proc/self/ns/uts")
-	r.must(err)
+	r.Must(err)
 	r.stage("apply", escapes)
 	r.save()
 	args := r.arguments("apply", "--env", "MACHINE_UTS="+uts)

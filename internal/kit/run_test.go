@@ -12,13 +12,13 @@ import (
 
 // prepare puts files into the root for scripts to work on.
 func (r *trial) prepare() {
-	r.t.Helper()
-	r.write("/etc/old", "old\n")
-	r.write("/etc/conf.d/a", "a\n")
-	r.write("/etc/conf.d/b", "b\n")
-	r.write("/srv/other", "owned\n")
-	r.must(os.Chown(r.path("/srv/other"), 7, 8))
-	r.must(os.Symlink("old", r.path("/etc/link")))
+	r.T.Helper()
+	r.Write("/etc/old", "old\n")
+	r.Write("/etc/conf.d/a", "a\n")
+	r.Write("/etc/conf.d/b", "b\n")
+	r.Write("/srv/other", "owned\n")
+	r.Must(os.Chown(r.Path("/srv/other"), 7, 8))
+	r.Must(os.Symlink("old", r.Path("/etc/link")))
 }
 
 // TestRunReportsChanges: the same script against a root and against an overlay
@@ -85,18 +85,18 @@ func TestRunGoesOn(t *testing.T) {
 		r.expectChanges("apply", r.pass("apply").Changes, "created /etc/motd")
 		r.expectChanges("apply again", r.pass("apply").Changes)
 		r.expectChanges("config", r.pass("config").Changes, "changed /etc/motd content")
-		r.config["package_version"] = "1.1.0"
+		r.Config["package_version"] = "1.1.0"
 		report := r.pass("upgrade")
 		r.expectChanges("upgrade", report.Changes, "changed /etc/motd content")
 		if r.overlay != "" {
 			r.expectChanges("in all", report.Total, "created /etc/motd")
 		}
-		kept := filepath.Join(r.root, "etc/motd")
+		kept := filepath.Join(r.Root, "etc/motd")
 		if r.overlay != "" {
 			kept = filepath.Join(report.Kept, "etc/motd")
 		}
 		raw, err := os.ReadFile(kept)
-		r.must(err)
+		r.Must(err)
 		if got := string(raw); got != "once\nconfig\nfrom 1.0.0 to 1.1.0\n" {
 			t.Errorf("got %q", got)
 		}
@@ -113,8 +113,8 @@ func TestRunOfAFailingStage(t *testing.T) {
 	r := newOverlayTrial(t)
 	r.stage("apply", "echo 1 > /etc/half; echo no disk >&2; exit 3")
 	report, ran := r.try("apply")
-	if ran.code != 1 || report.Succeeded || len(report.Runs) != 1 || !slices.Equal(report.NotRun, []string{"apply-check"}) {
-		t.Fatalf("exit %d, %+v", ran.code, report)
+	if ran.Code != 1 || report.Succeeded || len(report.Runs) != 1 || !slices.Equal(report.NotRun, []string{"apply-check"}) {
+		t.Fatalf("exit %d, %+v", ran.Code, report)
 	}
 	run := report.Runs[0]
 	if run.ExitCode != 1 || run.Message != "step apply.sh exited 3\nno disk\n" && run.Message != "step apply.sh exited 3\nno disk" {
@@ -129,8 +129,8 @@ func TestRunOfAFailingCheck(t *testing.T) {
 	r.stage("apply-check", "exit 1")
 	for _, mode := range []string{"apply", "apply-check"} {
 		report, ran := r.try(mode)
-		if last := report.Runs[len(report.Runs)-1]; ran.code != 1 || report.Succeeded || last.Mode != "apply-check" || last.ExitCode != 1 {
-			t.Errorf("%s: exit %d, %+v", mode, ran.code, report)
+		if last := report.Runs[len(report.Runs)-1]; ran.Code != 1 || report.Succeeded || last.Mode != "apply-check" || last.ExitCode != 1 {
+			t.Errorf("%s: exit %d, %+v", mode, ran.Code, report)
 		}
 	}
 }
@@ -140,8 +140,8 @@ func TestRunOfACheckAlone(t *testing.T) {
 	r := newOverlayTrial(t)
 	r.stage("apply", "echo 1 > /etc/done")
 	r.stage("apply-check", "[ -e /etc/done ]")
-	if report, ran := r.try("apply-check"); ran.code != 1 || len(report.Runs) != 1 {
-		t.Errorf("before: exit %d, %+v", ran.code, report)
+	if report, ran := r.try("apply-check"); ran.Code != 1 || len(report.Runs) != 1 {
+		t.Errorf("before: exit %d, %+v", ran.Code, report)
 	}
 	r.pass("apply")
 	if report := r.pass("apply-check"); len(report.Runs) != 1 || len(report.Changes) != 0 {
@@ -162,16 +162,16 @@ ls node-metadata
 grep -o '"name":"[^"]*"' node-metadata/packages.json
 echo "$TOKEN"; echo "$SKYHOOK_RESOURCE_ID"; echo "$SKYHOOK_DIR"; echo "$SKYHOOK_NODE_ORDER$SECRET"
 [ -c /dev/null ] && [ -e /proc/self/status ] && [ -d /sys/kernel ] && echo mounted`)
-	r.env["SECRET"] = "of the author's shell"
+	r.Env["SECRET"] = "of the author's shell"
 	r.pass("apply", "--configmap", r.file("maps"), "--configmap", "sysctl="+r.file("tuning.conf"), "--env", "TOKEN=a=b", "--name", "greeting")
 	id := "1.0.0-00000000-0000-4000-8000-000000000000-1"
-	r.expectLines("/etc/seen",
+	r.ExpectLines("/etc/seen",
 		"helloa=1", "..2026_01_01_00_00_00.000000001", "..data", "greeting", "sysctl", "..data/greeting",
 		"annotations.json", "labels.json", "packages.json", `"name":"greeting"`,
 		"a=b", "tryout-00000000-0000-4000-8000-000000000000-1_greeting_1.0.0",
 		"/var/lib/skyhook/tryout/greeting-"+id, "0", "mounted")
 	for _, dir := range []string{"/dev/null", "/proc/self", "/sys/kernel"} {
-		if r.has(dir) {
+		if r.Has(dir) {
 			t.Errorf("%s is still in the root", dir)
 		}
 	}
@@ -182,13 +182,13 @@ func TestRunTakesTheConfigMapAnew(t *testing.T) {
 	r := newTrial(t)
 	r.put("one", "1")
 	r.put("two", "2")
-	r.config["expected_config_files"] = []any{"key"}
+	r.Config["expected_config_files"] = []any{"key"}
 	r.stage("config", "cat configmaps/key >> /etc/seen; cat configmaps/other >> /etc/seen || true")
 	r.pass("config", "--configmap", "key="+r.file("one"), "--configmap", "other="+r.file("two"))
 	r.pass("config", "--configmap", "key="+r.file("two"))
-	r.expectLines("/etc/seen", "122")
-	if _, ran := r.try("config"); ran.code != 1 || !strings.Contains(ran.stderr, "configMap lacks key") {
-		t.Errorf("without one: exit %d\n%s", ran.code, ran.stderr)
+	r.ExpectLines("/etc/seen", "122")
+	if _, ran := r.try("config"); ran.Code != 1 || !strings.Contains(ran.Stderr, "configMap lacks key") {
+		t.Errorf("without one: exit %d\n%s", ran.Code, ran.Stderr)
 	}
 }
 
@@ -199,11 +199,11 @@ func TestRunText(t *testing.T) {
 	ran := r.run(r.arguments("apply")...)
 	for _, word := range []string{
 		"working\n", "\nmotd 1.0.0\n  apply succeeded after ", "\nchanged by this run:\n  created  -rw-r--r--  2  /etc/new\n",
-		r.root + " itself is as it was; the changes are in " + r.overlay + "/changes\n",
+		r.Root + " itself is as it was; the changes are in " + r.overlay + "/changes\n",
 		"not listed: logs in /var/log/skyhook/tryout/motd/1.0.0, the agent's state in /var/lib/skyhook/tryout\n",
 	} {
-		if ran.code != 0 || !strings.Contains(ran.stdout, word) {
-			t.Errorf("exit %d, no %q in\n%s%s", ran.code, word, ran.stdout, ran.stderr)
+		if ran.Code != 0 || !strings.Contains(ran.Stdout, word) {
+			t.Errorf("exit %d, no %q in\n%s%s", ran.Code, word, ran.Stdout, ran.Stderr)
 		}
 	}
 }
@@ -212,7 +212,7 @@ func TestRunText(t *testing.T) {
 // the package may ask to be.
 func TestRunKeepsMountsForTheCheck(t *testing.T) {
 	r := newOverlayTrial(t)
-	r.root = "/"
+	r.Root = "/"
 	r.stage("apply", "mkdir /opt/skyhook-tryout-probe; mount -t tmpfs probe /opt/skyhook-tryout-probe; touch /opt/skyhook-tryout-probe/x")
 	r.stage("apply-check", "[ -e /opt/skyhook-tryout-probe/x ]")
 	report := r.pass("apply", "--env", "SKYHOOK_HOST_NAMESPACES=mount")
@@ -223,11 +223,11 @@ func TestRunKeepsMountsForTheCheck(t *testing.T) {
 // while the package is copied.
 func TestRunLeadsNowhereElse(t *testing.T) {
 	r := newTrial(t)
-	r.must(os.Rename(r.path("/var/lib"), r.path("/elsewhere")))
-	r.must(os.Symlink("/elsewhere", r.path("/var/lib")))
+	r.Must(os.Rename(r.Path("/var/lib"), r.Path("/elsewhere")))
+	r.Must(os.Symlink("/elsewhere", r.Path("/var/lib")))
 	r.stage("apply", "true")
 	r.pass("apply")
-	if !r.has("/elsewhere/skyhook/tryout/flags") {
+	if !r.Has("/elsewhere/skyhook/tryout/flags") {
 		t.Error("the state is not where the root's link leads")
 	}
 	if _, err := os.Stat("/elsewhere"); err == nil {

@@ -26,25 +26,25 @@ import (
 
 // packed is gzip's form of some content.
 func (a *author) packed(content []byte) []byte {
-	a.t.Helper()
+	a.T.Helper()
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	_, err := w.Write(content)
-	a.must(err)
-	a.must(w.Close())
+	a.Must(err)
+	a.Must(w.Close())
 	return out.Bytes()
 }
 
 // bomb is an image of a few MiB with a file of 28 GiB. It takes far longer to
 // read than these tests.
 func (a *author) bomb() v1.Image {
-	a.t.Helper()
+	a.T.Helper()
 	const chunk, chunks = 64 << 20, 448
 	var header bytes.Buffer
-	a.must(tar.NewWriter(&header).WriteHeader(&tar.Header{Name: "usr/lib/data", Mode: 0o644, Size: chunk * chunks, Format: tar.FormatGNU}))
+	a.Must(tar.NewWriter(&header).WriteHeader(&tar.Header{Name: "usr/lib/data", Mode: 0o644, Size: chunk * chunks, Format: tar.FormatGNU}))
 	content := slices.Concat(a.packed(header.Bytes()), bytes.Repeat(a.packed(make([]byte, chunk)), chunks))
 	img, err := mutate.AppendLayers(a.image("amd64"), static.NewLayer(content, types.DockerLayer))
-	a.must(err)
+	a.Must(err)
 	return img
 }
 
@@ -52,23 +52,23 @@ func (a *author) bomb() v1.Image {
 func TestValidateIsStopped(t *testing.T) {
 	a := newAuthor(t)
 	a.shippable()
-	a.must(os.Mkdir(a.path("/scratch"), 0o755))
-	a.env["TMPDIR"] = a.path("/scratch")
-	path, err := layout.Write(a.path("layout"), empty.Index)
-	a.must(err)
+	a.Must(os.Mkdir(a.Path("/scratch"), 0o755))
+	a.Env["TMPDIR"] = a.Path("/scratch")
+	path, err := layout.Write(a.Path("layout"), empty.Index)
+	a.Must(err)
 	bomb := a.bomb()
-	a.must(path.AppendImage(bomb))
+	a.Must(path.AppendImage(bomb))
 	reference, err := name.NewTag("shell:1.1.0")
-	a.must(err)
-	a.must(tarball.WriteToFile(a.path("shell.tar"), reference, bomb))
+	a.Must(err)
+	a.Must(tarball.WriteToFile(a.Path("shell.tar"), reference, bomb))
 	for what, signal := range map[string]syscall.Signal{"layout": syscall.SIGTERM, "shell.tar": syscall.SIGINT} {
-		cmd := a.command("validate", a.path(what))
+		cmd := a.command("validate", a.Path(what))
 		var out strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &out
-		a.must(cmd.Start())
+		a.Must(cmd.Start())
 		a.awaitScratch()
 		began := time.Now()
-		a.must(cmd.Process.Signal(signal))
+		a.Must(cmd.Process.Signal(signal))
 		if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(out.String(), signal.String()+" signal received") {
 			t.Errorf("%s: %v after %s\n%s", what, err, time.Since(began), out.String())
 		}
@@ -79,22 +79,22 @@ func TestValidateIsStopped(t *testing.T) {
 }
 
 func (a *author) scratch() []string {
-	a.t.Helper()
-	found, err := filepath.Glob(a.path("/scratch/*"))
-	a.must(err)
+	a.T.Helper()
+	found, err := filepath.Glob(a.Path("/scratch/*"))
+	a.Must(err)
 	return found
 }
 
 // awaitScratch waits for the first file of an image.
 func (a *author) awaitScratch() {
-	a.t.Helper()
+	a.T.Helper()
 	deadline := time.After(30 * time.Second)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for len(a.scratch()) == 0 {
 		select {
 		case <-deadline:
-			a.t.Fatal("nothing was unpacked")
+			a.T.Fatal("nothing was unpacked")
 		case <-tick.C:
 		}
 	}
@@ -103,8 +103,8 @@ func (a *author) awaitScratch() {
 // TestValidateOfAPipe: no signal would end the wait for its content.
 func TestValidateOfAPipe(t *testing.T) {
 	a := newAuthor(t)
-	a.must(syscall.Mkfifo(a.path("pipe"), 0o644))
-	if r := a.validate(a.path("pipe")); r.code != 1 || !strings.Contains(r.stderr, "is neither a folder nor a file") {
+	a.Must(syscall.Mkfifo(a.Path("pipe"), 0o644))
+	if r := a.validate(a.Path("pipe")); r.Code != 1 || !strings.Contains(r.Stderr, "is neither a folder nor a file") {
 		t.Errorf("%+v", r)
 	}
 }

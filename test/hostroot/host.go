@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -58,6 +60,23 @@ func (h *Host) Read(elements ...string) string {
 	return string(raw)
 }
 
+// Lines are those of a file that steps wrote; none without the file.
+func (h *Host) Lines(name string) []string {
+	h.T.Helper()
+	if !h.Has(name) {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(h.Read(name), "\n"), "\n")
+}
+
+// ExpectLines compares them.
+func (h *Host) ExpectLines(name string, want ...string) {
+	h.T.Helper()
+	if got := h.Lines(name); !slices.Equal(got, want) {
+		h.T.Errorf("%s: got %q, want %q", name, got, want)
+	}
+}
+
 // Has reports whether there is a file, folder or link.
 func (h *Host) Has(elements ...string) bool {
 	_, err := os.Lstat(h.Path(elements...))
@@ -86,17 +105,28 @@ type Result struct {
 // Command prepares a command of the host: a program by its whole path, and its arguments.
 func (h *Host) Command(args ...string) *exec.Cmd {
 	cmd := &exec.Cmd{Path: args[0], Args: args, Dir: "/", SysProcAttr: &syscall.SysProcAttr{Chroot: h.Root, Setpgid: true}}
-	for name, value := range h.Env {
-		cmd.Env = append(cmd.Env, name+"="+value)
-	}
+	cmd.Env = h.Environ()
 	return cmd
+}
+
+// Environ is Env as commands take it.
+func (h *Host) Environ() (list []string) {
+	for name, value := range h.Env {
+		list = append(list, name+"="+value)
+	}
+	return list
 }
 
 // Run runs a command of the host.
 func (h *Host) Run(args ...string) Result {
 	h.T.Helper()
+	return h.End(h.Command(args...))
+}
+
+// End runs any command to its end.
+func (h *Host) End(cmd *exec.Cmd) Result {
+	h.T.Helper()
 	var stdout, stderr bytes.Buffer
-	cmd := h.Command(args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if exit := (&exec.ExitError{}); err != nil && !errors.As(err, &exit) {

@@ -3,7 +3,6 @@
 package agent_test
 
 import (
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -17,7 +16,7 @@ import (
 )
 
 // changing are the folders of a host that the agent writes to.
-var changing = []string{"etc", "var", "opt"}
+var changing = []string{"/etc", "/var", "/opt"}
 
 // clock matches the times in flags, histories and interrupt flags.
 var clock = regexp.MustCompile(`\d{4}-\d{2}-\d{2}T[\d:.]+|\d{10}\.\d{6}`)
@@ -25,25 +24,13 @@ var clock = regexp.MustCompile(`\d{4}-\d{2}-\d{2}T[\d:.]+|\d{10}\.\d{6}`)
 // state reads what the agent has written, apart from logs and times.
 func (h *host) state() map[string]string {
 	h.T.Helper()
-	found := map[string]string{}
-	for _, dir := range changing {
-		h.Must(filepath.WalkDir(h.Path(dir), func(path string, d fs.DirEntry, err error) error {
-			name := strings.TrimPrefix(path, h.Root)
-			if err != nil || strings.HasPrefix(name, "/var/log/") {
-				return err
-			}
-			info, err := d.Info()
-			if err != nil {
-				return err
-			}
-			found[name] = info.Mode().String()
-			if d.Type().IsRegular() {
-				found[name] += " " + clock.ReplaceAllString(h.Read(name), "TIME")
-			} else if target, err := os.Readlink(path); err == nil {
-				found[name] += " " + target
-			}
-			return nil
-		}))
+	found := h.Snapshot(changing...)
+	for name, what := range found {
+		if strings.HasPrefix(name, "/var/log/") {
+			delete(found, name)
+		} else {
+			found[name] = clock.ReplaceAllString(what, "TIME")
+		}
 	}
 	return found
 }

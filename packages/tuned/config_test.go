@@ -107,7 +107,7 @@ func TestConfigRefuses(t *testing.T) {
 func TestStrangeKeysFailNothing(t *testing.T) {
 	t.Parallel()
 	h := ready(t)
-	before := h.etc()
+	before := h.Snapshot(watched...)
 	h.configMap(map[string]string{
 		"notes": "some text", "empty": "", ".web": web, "-web": web, "-x_script": script, "scripts": web, "profiles": web, "service": web,
 		"bootcmdline": web, "recommend.d": web, "intent": "inference", "tuned_profile": "balanced empty scripts service",
@@ -127,7 +127,7 @@ func TestStrangeKeysFailNothing(t *testing.T) {
 	h.succeed("config-check")
 	h.configMap(map[string]string{"tuned_profile": "balanced"})
 	h.succeed("config", "config-check")
-	for path := range h.etc() {
+	for path := range h.Snapshot(watched...) {
 		if _, there := before[path]; !there && !strings.HasPrefix(path, stateDir) {
 			t.Errorf("%s stays", path)
 		}
@@ -176,7 +176,7 @@ func TestNewFolders(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, debian)
 	h.Write("/fake/files/tuned/usr/lib/tuned/profiles/extra/tuned.conf", web)
-	before := h.etc()
+	before := h.Snapshot(watched...)
 	h.succeed("install")
 	h.configMap(map[string]string{"web": web, "tuned_profile": "web"})
 	h.succeed("config", "config-check")
@@ -184,7 +184,7 @@ func TestNewFolders(t *testing.T) {
 		t.Error("the profile is not where tuned looks for it")
 	}
 	h.succeed("uninstall", "uninstall-check")
-	h.expectEtc(before)
+	h.ExpectSnapshot(before, watched...)
 }
 
 // TestTunedChangesItsFolders: an upgrade of TuneD by the host's admin, which
@@ -205,7 +205,7 @@ func TestTunedChangesItsFolders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHost(t, debian)
-			before := h.etc()
+			before := h.Snapshot(watched...)
 			h.succeed("install")
 			h.configMap(map[string]string{"web": web, "tuned_profile": "web"})
 			h.succeed("config", "config-check")
@@ -218,7 +218,7 @@ func TestTunedChangesItsFolders(t *testing.T) {
 			}
 			gone := h.clone()
 			h.succeed("uninstall", "uninstall-check")
-			h.expectEtc(before)
+			h.ExpectSnapshot(before, watched...)
 			gone.configMap(map[string]string{"tuned_profile": "plain"})
 			gone.succeed("config", "config-check")
 			if gone.Has("/etc/tuned/web/tuned.conf") || gone.Has("/etc/tuned/profiles/web/tuned.conf") {

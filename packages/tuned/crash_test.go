@@ -51,7 +51,7 @@ func (h *host) crashEverywhere(first int, before map[string]string, step string,
 		}
 		crashed++
 		c.succeed(then...)
-		c.expectEtc(before)
+		c.ExpectSnapshot(before, watched...)
 		if h.T.Failed() {
 			h.T.Fatalf("after a crash at command %d", n)
 		}
@@ -75,7 +75,7 @@ func TestCrashOfInstall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHost(t, debian)
-			before := h.etc()
+			before := h.Snapshot(watched...)
 			h.configMap(everything)
 			h.crashEverywhere(test.first, before, "install", test.then...)
 		})
@@ -86,7 +86,7 @@ func TestCrashOfInstallWhereTunedWas(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, debian)
 	h.admin("apt-get install tuned; systemctl stop tuned.service; systemctl disable tuned.service")
-	h.crashEverywhere(1, h.etc(), "install", "install", "uninstall", "uninstall-check")
+	h.crashEverywhere(1, h.Snapshot(watched...), "install", "install", "uninstall", "uninstall-check")
 }
 
 // TestCrashOfConfig crashes where files change, come, go and are given back.
@@ -99,7 +99,7 @@ func TestCrashOfConfig(t *testing.T) {
 			t.Parallel()
 			h := newHost(t, debian)
 			h.admin("apt-get install tuned; tuned-adm profile plain; mkdir -p /etc/tuned/web; echo a >/etc/tuned/web/tuned.conf")
-			before := h.etc()
+			before := h.Snapshot(watched...)
 			h.configMap(everything)
 			h.succeed("install", "config")
 			h.configMap(map[string]string{"db": web, "y_script": script, "boot": "[main]\n", "tuned_profile": "db"})
@@ -120,7 +120,7 @@ func TestCrashOfUninstall(t *testing.T) {
 			t.Parallel()
 			h := newHost(t, debian)
 			h.admin(test.prepare)
-			before := h.etc()
+			before := h.Snapshot(watched...)
 			h.configMap(everything)
 			h.succeed("install", "config")
 			h.crashEverywhere(test.first, before, "uninstall", "uninstall", "uninstall-check")
@@ -131,7 +131,7 @@ func TestCrashOfUninstall(t *testing.T) {
 func TestCrashOfUninstallCheck(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, debian)
-	before := h.etc()
+	before := h.Snapshot(watched...)
 	h.configMap(everything)
 	h.succeed("install", "config", "uninstall")
 	h.crashEverywhere(1, before, "uninstall-check", "uninstall-check", "uninstall", "uninstall-check")

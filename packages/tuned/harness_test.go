@@ -3,8 +3,6 @@
 package tuned_test
 
 import (
-	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -212,44 +210,5 @@ func (h *host) calls(words string) int {
 	return strings.Count("\n"+h.Read("/fake/calls"), "\n"+words)
 }
 
-// etc is all there is below /etc, and the state: by path, with modes.
-func (h *host) etc() map[string]string {
-	h.T.Helper()
-	found := map[string]string{}
-	for _, top := range []string{"/etc", "/boot", "/var/lib/skyhook/demo/tuned", "/var/log", "/usr/lib/tuned", "/fake/installed", "/fake/active"} {
-		err := filepath.WalkDir(h.Path(top), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			info, err := entry.Info()
-			content := ""
-			if err == nil && entry.Type().IsRegular() {
-				var raw []byte
-				raw, err = os.ReadFile(path)
-				content = string(raw)
-			}
-			found[strings.TrimPrefix(path, h.Root)] = info.Mode().String() + " " + content
-			return err
-		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			h.T.Fatal(err)
-		}
-	}
-	return found
-}
-
-// expectEtc wants the host as it was.
-func (h *host) expectEtc(before map[string]string) {
-	h.T.Helper()
-	after := h.etc()
-	for _, path := range slices.Sorted(maps.Keys(before)) {
-		if now, there := after[path]; !there || now != before[path] {
-			h.T.Errorf("%s was %q, is %q (there: %v)", path, before[path], now, there)
-		}
-	}
-	for _, path := range slices.Sorted(maps.Keys(after)) {
-		if _, there := before[path]; !there {
-			h.T.Errorf("%s was not there, is %q", path, after[path])
-		}
-	}
-}
+// watched is what an uninstall must leave as it was before.
+var watched = []string{"/etc", "/boot", "/var/lib/skyhook/demo/tuned", "/var/log", "/usr/lib/tuned", "/fake/installed", "/fake/active"}

@@ -82,10 +82,10 @@ func TestTunedIsThereOnAnyHost(t *testing.T) {
 			t.Parallel()
 			h := newHost(t, distribution{"ID=" + id + "\n", nil})
 			h.admin("cp -a /fake/files/tuned/. /; systemctl start tuned.service")
-			before := h.etc()
+			before := h.Snapshot(watched...)
 			h.configMap(everything)
 			h.succeed("install", "install-check", "config", "config-check", "uninstall", "uninstall-check")
-			h.expectEtc(before)
+			h.ExpectSnapshot(before, watched...)
 		})
 	}
 }
@@ -138,7 +138,7 @@ func TestHalfUnpackedPackage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHost(t, debian)
-			before := h.etc()
+			before := h.Snapshot(watched...)
 			h.Write("/fake/breaks/apt-get", "install")
 			h.fail("install", "apt-get cannot install tuned")
 			h.Remove("/fake/breaks/apt-get")
@@ -147,7 +147,7 @@ func TestHalfUnpackedPackage(t *testing.T) {
 			h.Write("/fake/interrupted", "")
 			h.succeed(then...)
 			h.succeed("uninstall", "uninstall-check")
-			h.expectEtc(before)
+			h.ExpectSnapshot(before, watched...)
 		})
 	}
 }
@@ -197,7 +197,7 @@ func TestInstallCheckFailures(t *testing.T) {
 func TestTunedRemovedByHandComesBack(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, debian)
-	before := h.etc()
+	before := h.Snapshot(watched...)
 	h.succeed("install")
 	h.admin("apt-get purge tuned")
 	h.admin("apt-get install monitor") // somebody else's from here on
@@ -206,5 +206,5 @@ func TestTunedRemovedByHandComesBack(t *testing.T) {
 		t.Errorf("installed: %v", got)
 	}
 	h.admin("apt-get purge monitor libglib python3-gi")
-	h.expectEtc(before)
+	h.ExpectSnapshot(before, watched...)
 }

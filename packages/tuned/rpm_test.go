@@ -13,14 +13,14 @@ func TestUninstallOnRPM(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			t.Parallel()
 			h := newHost(t, distribution)
-			before := h.etc()
+			before := h.Snapshot(watched...)
 			h.configMap(everything)
 			h.succeed("install", "config", "config-check")
 			if r := h.succeed("uninstall"); !strings.Contains(r.Stdout, "make the boot menu again") {
 				t.Errorf("%s: nothing said of the boot menu", tool)
 			}
 			h.succeed("uninstall-check")
-			h.expectEtc(before)
+			h.ExpectSnapshot(before, watched...)
 		})
 	}
 }
@@ -120,11 +120,11 @@ func TestOnRPMOnlyTunedGoes(t *testing.T) {
 func TestOnRPMTheDatabaseIsLocked(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, rpmTools["dnf"])
-	before := h.etc()
+	before := h.Snapshot(watched...)
 	h.succeed("install")
 	h.Write("/fake/breaks/rpm", "--test")
 	h.fail("uninstall", "rpm cannot tell what needs", "broken")
 	h.Remove("/fake/breaks/rpm")
 	h.succeed("uninstall", "uninstall-check")
-	h.expectEtc(before)
+	h.ExpectSnapshot(before, watched...)
 }

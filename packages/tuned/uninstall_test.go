@@ -51,11 +51,11 @@ func TestUninstallLeavesNothing(t *testing.T) {
 				t.Parallel()
 				h := newHost(t, debian)
 				h.admin(prepare)
-				before := h.etc()
+				before := h.Snapshot(watched...)
 				h.configMap(everything)
 				h.succeed(run...)
 				h.succeed("uninstall", "uninstall-check")
-				h.expectEtc(before)
+				h.ExpectSnapshot(before, watched...)
 			})
 		}
 	}
@@ -64,12 +64,12 @@ func TestUninstallLeavesNothing(t *testing.T) {
 func TestEverythingTwice(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, debian)
-	before := h.etc()
+	before := h.Snapshot(watched...)
 	h.configMap(everything)
 	h.succeed("install", "install", "config", "config", "config-check", "uninstall", "uninstall", "uninstall-check")
-	h.expectEtc(before)
+	h.ExpectSnapshot(before, watched...)
 	h.succeed("uninstall-check", "uninstall", "uninstall-check")
-	h.expectEtc(before)
+	h.ExpectSnapshot(before, watched...)
 }
 
 // TestUninstallStopsAtMounts: what somebody has mounted in a folder of tuned's is theirs.
@@ -175,12 +175,12 @@ func TestTunedRemovedByHand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHost(t, debian)
-			before := h.etc()
+			before := h.Snapshot(watched...)
 			h.configMap(everything)
 			h.succeed("install", "config")
 			h.admin(command)
 			h.succeed("uninstall", "uninstall-check")
-			h.expectEtc(before)
+			h.ExpectSnapshot(before, watched...)
 		})
 	}
 }
@@ -188,13 +188,13 @@ func TestTunedRemovedByHand(t *testing.T) {
 func TestTunedOfOthersRemovedByHand(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, debian)
-	before := h.etc()
+	before := h.Snapshot(watched...)
 	h.admin("apt-get install tuned")
 	h.configMap(everything)
 	h.succeed("install", "config")
 	h.admin("systemctl stop tuned.service; systemctl disable tuned.service; apt-get purge tuned python3-gi libglib")
 	h.succeed("uninstall", "uninstall-check")
-	h.expectEtc(before)
+	h.ExpectSnapshot(before, watched...)
 }
 
 func TestPreviousProfileIsGone(t *testing.T) {
@@ -228,7 +228,7 @@ func TestUninstallFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHost(t, debian)
-			before := h.etc()
+			before := h.Snapshot(watched...)
 			h.configMap(everything)
 			h.succeed("install", "config")
 			h.admin(test.command)
@@ -236,7 +236,7 @@ func TestUninstallFailures(t *testing.T) {
 			h.fail("uninstall-check", "has not run to its end")
 			h.admin(test.mend)
 			h.succeed("uninstall", "uninstall-check")
-			h.expectEtc(before)
+			h.ExpectSnapshot(before, watched...)
 		})
 	}
 }
@@ -269,10 +269,10 @@ func TestUninstallCheckFailures(t *testing.T) {
 func TestInstallAgain(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, debian)
-	before := h.etc()
+	before := h.Snapshot(watched...)
 	h.configMap(everything)
 	h.succeed("install", "config", "uninstall", "install", "install-check", "config", "config-check", "uninstall", "uninstall-check")
-	h.expectEtc(before)
+	h.ExpectSnapshot(before, watched...)
 }
 
 // TestRecordsOfOtherPackagesStay: their records are apart.

@@ -38,11 +38,11 @@ func testCrashes(t *testing.T, newHost func(testing.TB) *host, first, second map
 		t.Run(fmt.Sprintf("from %d", start+1), func(t *testing.T) {
 			t.Parallel()
 			h := newHost(t)
-			pristine := h.snapshot(watched...)
+			pristine := h.Snapshot(watched...)
 			h.configure(first)
-			installed := h.snapshot(watched...)
+			installed := h.Snapshot(watched...)
 			h.configure(second)
-			changed := h.snapshot(watched...)
+			changed := h.Snapshot(watched...)
 			h.uninstall()
 
 			moment := start + 1
@@ -51,17 +51,17 @@ func testCrashes(t *testing.T, newHost func(testing.TB) *host, first, second map
 				crashed = h.crash("config", moment)
 				if moment/hosts%2 == 1 { // a package may be removed because it does not get through
 					h.succeed("uninstall")
-					h.expectSnapshot(pristine, watched...)
+					h.ExpectSnapshot(pristine, watched...)
 				}
 				h.succeed("config")
-				h.expectSnapshot(installed, watched...)
+				h.ExpectSnapshot(installed, watched...)
 				h.configMap(second)
 				crashed = h.crash("config", moment) || crashed
 				h.succeed("config")
-				h.expectSnapshot(changed, watched...)
+				h.ExpectSnapshot(changed, watched...)
 				crashed = h.crash("uninstall", moment) || crashed
 				h.uninstall()
-				h.expectSnapshot(pristine, watched...)
+				h.ExpectSnapshot(pristine, watched...)
 			}
 			if t.Failed() || moment <= atLeast {
 				t.Errorf("until the change %d", moment)

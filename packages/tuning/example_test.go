@@ -23,10 +23,10 @@ func TestExample(t *testing.T) {
 	}
 	h := newDebian(t)
 	h.Write(proc+"net/ipv4/ip_local_port_range", "32768\t60999\n")
-	before := h.snapshot(watched...)
+	before := h.Snapshot(watched...)
 	h.configure(skyhook.Spec.Packages["tuning"].ConfigMap)
 	h.expectLive(map[string]string{"net/ipv4/ip_local_port_range": "20000 60999", "net/core/somaxconn": "8192"})
 	h.expect(cronDropIn, "[Service]\nLimitNOFILE=16384")
 	h.uninstall()
-	h.expectSnapshot(before, watched...)
+	h.ExpectSnapshot(before, watched...)
 }

@@ -40,7 +40,7 @@ func TestGrub(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
-			before := h.snapshot(watched...)
+			before := h.Snapshot(watched...)
 			h.configure(map[string]string{"grub.conf": test.conf})
 			h.expectCalls("update-grub")
 			h.expect(grubDropIn, grubText(test.added))
@@ -55,7 +55,7 @@ func TestGrub(t *testing.T) {
 			h.Write("/proc/cmdline", before["/proc/cmdline"][strings.Index(before["/proc/cmdline"], "\n")+1:])
 			h.uninstall()
 			h.expectCalls("update-grub")
-			h.expectSnapshot(before, watched...)
+			h.ExpectSnapshot(before, watched...)
 		})
 	}
 }
@@ -226,12 +226,12 @@ func TestUpdateGrubFails(t *testing.T) {
 func TestNoGrub(t *testing.T) {
 	t.Parallel()
 	h := newDebian(t)
-	before := h.snapshot("/etc")
+	before := h.Snapshot("/etc")
 	h.configure(map[string]string{"grub.conf": "nosmt\n"})
 	h.Must(os.Remove(h.Path("/usr/bin/update-grub")))
 	h.fail("config", "grub.conf: this host has neither update-grub nor grubby, which set kernel arguments")
 	h.uninstall()
-	h.expectSnapshot(before, "/etc")
+	h.ExpectSnapshot(before, "/etc")
 	h.configure(map[string]string{"grub.conf": "# nothing\n"})
 }
 
@@ -315,12 +315,12 @@ func TestGrubbyThatKeepsOneOfAName(t *testing.T) {
 	t.Parallel()
 	h := newRHEL(t)
 	h.Write("/run/one-of-a-name", "")
-	before := h.snapshot(watched...)
+	before := h.Snapshot(watched...)
 	h.configMap(map[string]string{"grub.conf": "console=tty0\nconsole=ttyS0\n"})
 	reason := "grub.conf: grubby of this host did not set console=tty0 console=ttyS0: it may keep one argument of a name only; see grubby --info=ALL"
 	h.fail("config", reason)
 	h.fail("config", reason)
-	h.expectSnapshot(before, watched...)
+	h.ExpectSnapshot(before, watched...)
 	h.uninstall()
 
 	h.Write("/boot/loader/entries/1.conf", "ro\nconsole=a\nconsole=b\n")
@@ -351,7 +351,7 @@ func TestGrubbyThatKeepsPlaces(t *testing.T) {
 func TestGrubbyFailsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	h := newRHEL(t)
-	before := h.snapshot(watched...)
+	before := h.Snapshot(watched...)
 	h.replace("grubby", `[[ "$*" != *--args* ]] || exit 1; exec /usr/bin/real-grubby "$@"`)
 	h.configMap(map[string]string{"grub.conf": "hugepagesz=1G\nhugepages=16\n"})
 	h.fail("config", "grubby --args=hugepagesz=1G hugepages=16 failed:")
@@ -360,7 +360,7 @@ func TestGrubbyFailsInTheMiddle(t *testing.T) {
 	}
 	h.tool("mv", "/usr/bin/real-grubby", "/usr/bin/grubby")
 	h.uninstall()
-	h.expectSnapshot(before, watched...)
+	h.ExpectSnapshot(before, watched...)
 }
 
 func TestGrubbyFails(t *testing.T) {

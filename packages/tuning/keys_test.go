@@ -26,7 +26,7 @@ func TestKeysThatAreGone(t *testing.T) {
 			if systemctl == "without systemctl" {
 				h.Must(os.Remove(h.Path("/usr/bin/systemctl")))
 			}
-			before := h.snapshot(watched...)
+			before := h.Snapshot(watched...)
 			h.configMap(map[string]string{"service_cron.conf": "[Service]\nNice=5\n", "sysctl.conf": "vm.swappiness=10\n", "unknown": ""})
 			h.succeed("config", "config-check")
 			for _, key := range []string{"service_cron.conf", "sysctl.conf", "unknown"} {
@@ -38,7 +38,7 @@ func TestKeysThatAreGone(t *testing.T) {
 			h.fail("config-check", cronDropIn+" is left, though the configMap has no key for cron.service")
 			h.Write(cronDropIn, "[Service]\nNice=5\n")
 			h.succeed("config", "config-check", "post-interrupt-check")
-			h.expectSnapshot(before, watched...)
+			h.ExpectSnapshot(before, watched...)
 		})
 	}
 }

@@ -43,11 +43,11 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
-			before := h.snapshot("/etc")
+			before := h.Snapshot("/etc")
 			h.configure(map[string]string{"ulimit.conf": test.conf})
 			h.expect(limitsDropIn, test.want)
 			h.uninstall()
-			h.expectSnapshot(before, "/etc")
+			h.ExpectSnapshot(before, "/etc")
 		})
 	}
 }
@@ -88,7 +88,7 @@ func TestPAM(t *testing.T) {
 			h.Write(pamSession, test.before)
 			h.Must(os.Chmod(h.Path(pamSession), 0o640))
 			h.Must(os.Chown(h.Path(pamSession), 7, 8))
-			before := h.snapshot("/etc")
+			before := h.Snapshot("/etc")
 			for range 2 {
 				h.configure(map[string]string{"ulimit.conf": "nofile=5"})
 				if got := h.Read(pamSession); got != test.after {
@@ -96,7 +96,7 @@ func TestPAM(t *testing.T) {
 				}
 			}
 			h.uninstall()
-			h.expectSnapshot(before, "/etc")
+			h.ExpectSnapshot(before, "/etc")
 		})
 	}
 }
@@ -118,11 +118,11 @@ func TestPAMOfLinks(t *testing.T) {
 	h.Write(pamSession+"-pc", "session required pam_unix.so\n")
 	h.Must(os.Remove(h.Path(pamSession)))
 	h.Must(os.Symlink("common-session-pc", h.Path(pamSession)))
-	before := h.snapshot("/etc")
+	before := h.Snapshot("/etc")
 	h.configure(map[string]string{"ulimit.conf": "nofile=5"})
 	h.expect(pamSession+"-pc", "session required pam_unix.so\n"+pamLine+"\n")
 	h.uninstall()
-	h.expectSnapshot(before, "/etc")
+	h.ExpectSnapshot(before, "/etc")
 }
 
 func TestPAMFilesThatAreNotIncluded(t *testing.T) {
@@ -138,10 +138,10 @@ func TestPAMFilesThatAreNotIncluded(t *testing.T) {
 func TestPAMOnRHEL(t *testing.T) {
 	t.Parallel()
 	h := newRHEL(t)
-	before := h.snapshot("/etc/pam.d")
+	before := h.Snapshot("/etc/pam.d")
 	h.configure(map[string]string{"ulimit.conf": "nofile=5"})
 	h.expect(limitsDropIn, header+"* - nofile 5\nroot - nofile 5\n")
-	h.expectSnapshot(before, "/etc/pam.d")
+	h.ExpectSnapshot(before, "/etc/pam.d")
 	for _, name := range []string{"system-auth", "password-auth"} {
 		h.Write("/etc/pam.d/"+name, "# session required pam_limits.so\n")
 	}

@@ -50,13 +50,13 @@ func TestSysctl(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
-			before := h.snapshot(watched...)
+			before := h.Snapshot(watched...)
 			h.configure(map[string]string{"sysctl.conf": test.conf})
 			h.expect(sysctlDropIn, test.conf)
 			h.expectLive(test.want)
 			h.succeed("post-interrupt-check")
 			h.uninstall()
-			h.expectSnapshot(before, watched...)
+			h.ExpectSnapshot(before, watched...)
 		})
 	}
 }
@@ -132,7 +132,7 @@ func TestSysctlThatTheKernelRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
-			before := h.snapshot(watched...)
+			before := h.Snapshot(watched...)
 			h.replace("sysctl", `[[ "$*" == *vm/swappiness* ]] && { `+test.behaviour+"; }\n"+`exec /usr/bin/real-sysctl "$@"`)
 			h.configMap(map[string]string{"sysctl.conf": "net.core.somaxconn=5\nvm.swappiness=1000\n"})
 			h.fail("config", "sysctl.conf: vm.swappiness cannot be 1000: "+test.reason)
@@ -141,7 +141,7 @@ func TestSysctlThatTheKernelRefuses(t *testing.T) {
 			h.configure(map[string]string{"sysctl.conf": "vm.swappiness=60\n"})
 			h.expectLive(map[string]string{"net/core/somaxconn": "4096"})
 			h.uninstall()
-			h.expectSnapshot(before, watched...)
+			h.ExpectSnapshot(before, watched...)
 		})
 	}
 }

@@ -46,9 +46,9 @@ func tunedBefore(t *testing.T) *host {
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	h := tunedBefore(t)
-	before := h.snapshot("/etc/pam.d", "/etc/sysctl.d", "/etc/systemd/system/cron.service.d", "/proc")
+	before := h.Snapshot("/etc/pam.d", "/etc/sysctl.d", "/etc/systemd/system/cron.service.d", "/proc")
 	h.configure(earlierKeys)
-	h.expectSnapshot(before, "/etc/pam.d", "/etc/sysctl.d", "/etc/systemd/system/cron.service.d", "/proc")
+	h.ExpectSnapshot(before, "/etc/pam.d", "/etc/sysctl.d", "/etc/systemd/system/cron.service.d", "/proc")
 	h.expect(limitsDropIn, header+"* - nofile 65536\nroot - nofile 65536\n")
 	h.expect("/etc/systemd/system/my_svc.service.d/999-web-tuning.conf", "[Service]\nNice=6\n")
 	if h.Has("/etc/systemd/system/my.service.d") {
@@ -132,13 +132,13 @@ func TestTwoPackages(t *testing.T) {
 	swappiness := func(value string) map[string]string { return map[string]string{"vm/swappiness": value} }
 	eachHost(t, func(_ *testing.T, web *host) {
 		db := web.second()
-		pristine := web.snapshot(watched...)
+		pristine := web.Snapshot(watched...)
 		web.configure(webKeys)
-		onlyWeb := web.snapshot(watched...)
+		onlyWeb := web.Snapshot(watched...)
 		db.configure(dbKeys)
 		web.expectLive(swappiness("30"))
 		db.uninstall()
-		web.expectSnapshot(onlyWeb, watched...)
+		web.ExpectSnapshot(onlyWeb, watched...)
 		web.succeed("config-check")
 
 		db.configure(dbKeys)
@@ -146,7 +146,7 @@ func TestTwoPackages(t *testing.T) {
 		web.expectLive(swappiness("30"))
 		db.succeed("config-check")
 		db.uninstall()
-		web.expectSnapshot(pristine, watched...)
+		web.ExpectSnapshot(pristine, watched...)
 	})
 }
 
@@ -156,7 +156,7 @@ func TestTwoPackagesAtATime(t *testing.T) {
 	t.Parallel()
 	web := newDebian(t)
 	db := web.second()
-	pristine := web.snapshot(watched...)
+	pristine := web.Snapshot(watched...)
 	web.configMap(everything)
 	db.configMap(map[string]string{
 		"sysctl.conf": "vm.swappiness=10\n", "ulimit.conf": "nproc=5\n", "service_cron.conf": "[Service]\nNice=5\n", "grub.conf": "a=1\n",
@@ -172,7 +172,7 @@ func TestTwoPackagesAtATime(t *testing.T) {
 				t.Errorf("%s: %+v", mode, r)
 			}
 		}
-		web.expectSnapshot(pristine, watched...)
+		web.ExpectSnapshot(pristine, watched...)
 	}
 }
 

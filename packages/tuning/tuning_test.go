@@ -47,11 +47,11 @@ func eachHost(t *testing.T, test func(t *testing.T, h *host)) {
 func TestUninstallLeavesTheHostAsItWas(t *testing.T) {
 	t.Parallel()
 	eachHost(t, func(t *testing.T, h *host) {
-		before := h.snapshot(watched...)
+		before := h.Snapshot(watched...)
 		h.configure(everything)
 		h.configure(everythingElse)
 		h.uninstall()
-		h.expectSnapshot(before, watched...)
+		h.ExpectSnapshot(before, watched...)
 		if h.Has(skyhookDir + "/tuning") {
 			t.Error("the state is left")
 		}
@@ -61,10 +61,10 @@ func TestUninstallLeavesTheHostAsItWas(t *testing.T) {
 func TestAnEmptyConfigMapUndoesEverything(t *testing.T) {
 	t.Parallel()
 	eachHost(t, func(_ *testing.T, h *host) {
-		before := h.snapshot(watched...)
+		before := h.Snapshot(watched...)
 		h.configure(everything)
 		h.configure(nil)
-		h.expectSnapshot(before, watched...)
+		h.ExpectSnapshot(before, watched...)
 		h.succeed("post-interrupt-check")
 	})
 }
@@ -74,9 +74,9 @@ func TestNothingIsDoneTwice(t *testing.T) {
 	eachHost(t, func(_ *testing.T, h *host) {
 		h.configure(everything)
 		h.calls()
-		before := h.snapshot("/etc", "/proc", "/boot", "/var/lib/skyhook")
+		before := h.Snapshot("/etc", "/proc", "/boot", "/var/lib/skyhook")
 		h.succeed("config", "config-check")
-		h.expectSnapshot(before, "/etc", "/proc", "/boot", "/var/lib/skyhook")
+		h.ExpectSnapshot(before, "/etc", "/proc", "/boot", "/var/lib/skyhook")
 		h.expectCalls()
 	})
 }
@@ -84,10 +84,10 @@ func TestNothingIsDoneTwice(t *testing.T) {
 func TestUninstallOfWhatWasNeverInstalled(t *testing.T) {
 	t.Parallel()
 	eachHost(t, func(_ *testing.T, h *host) {
-		before := h.snapshot(watched...)
+		before := h.Snapshot(watched...)
 		h.uninstall()
 		h.uninstall()
-		h.expectSnapshot(before, watched...)
+		h.ExpectSnapshot(before, watched...)
 		h.expectCalls()
 	})
 }
@@ -100,11 +100,11 @@ func TestUninstallIgnoresTheConfigMap(t *testing.T) {
 		"sysctl.conf": "no.such.key=1\nnonsense\n", "ulimit.conf": "x\n", "service_none.conf": "x\n", "grub.conf": "a'b\n", "other": "",
 	}
 	eachHost(t, func(_ *testing.T, h *host) {
-		before := h.snapshot(watched...)
+		before := h.Snapshot(watched...)
 		h.configure(everything)
 		h.configMap(broken)
 		h.uninstall()
-		h.expectSnapshot(before, watched...)
+		h.ExpectSnapshot(before, watched...)
 	})
 }
 
@@ -152,13 +152,13 @@ func TestMistakesChangeNothing(t *testing.T) {
 	h := newDebian(t)
 	h.configure(everything)
 	h.calls()
-	before := h.snapshot("/etc", "/proc", "/boot", stateDir)
+	before := h.Snapshot("/etc", "/proc", "/boot", stateDir)
 	for name, test := range tests {
 		configMap := maps.Clone(everythingElse)
 		configMap[test.key] = test.content
 		h.configMap(configMap)
 		h.fail("config", test.reason)
-		h.expectSnapshot(before, "/etc", "/proc", "/boot", stateDir)
+		h.ExpectSnapshot(before, "/etc", "/proc", "/boot", stateDir)
 		h.expectCalls()
 		if t.Failed() {
 			t.Fatal(name)
@@ -179,11 +179,11 @@ func TestWindowsLineEnds(t *testing.T) {
 			t.Errorf("%s: said %q", key, said)
 		}
 		h.succeed("config-check")
-		want := unix.snapshot(watched...)
+		want := unix.Snapshot(watched...)
 		for name, text := range want {
 			want[name] = strings.TrimSuffix(text, "\n")
 		}
-		got := h.snapshot(watched...)
+		got := h.Snapshot(watched...)
 		for name, text := range got {
 			if strings.TrimSuffix(text, "\n") != want[name] {
 				t.Errorf("%s: %s: got %q, want %q", key, name, text, want[name])

@@ -50,7 +50,7 @@ func TestUndoKeepsChangedDropIns(t *testing.T) {
 func TestUndoRemovesItsOwnDropIns(t *testing.T) {
 	t.Parallel()
 	h := newDebian(t)
-	before := h.snapshot(watched...)
+	before := h.Snapshot(watched...)
 	h.configure(everything)
 	old := h.Read(limitsDropIn)
 	h.replace("mv", `[[ "$*" != *limits.d* ]] || exit 1; exec /usr/bin/real-mv "$@"`)
@@ -61,21 +61,21 @@ func TestUndoRemovesItsOwnDropIns(t *testing.T) {
 	h.Must(os.Remove(h.Path(cronDropIn)))
 	h.Write(cronDropIn, everything["service_cron.conf"])
 	h.uninstall()
-	h.expectSnapshot(before, watched...)
+	h.ExpectSnapshot(before, watched...)
 }
 
 // TestConfigReplacesChangedDropIns: the host becomes what the configMap says.
 func TestConfigReplacesChangedDropIns(t *testing.T) {
 	t.Parallel()
 	h := newDebian(t)
-	before := h.snapshot(watched...)
+	before := h.Snapshot(watched...)
 	h.configure(everything)
 	for _, file := range []string{sysctlDropIn, limitsDropIn, cronDropIn, grubDropIn} {
 		h.Write(file, "")
 	}
 	h.succeed("config", "config-check")
 	h.uninstall()
-	h.expectSnapshot(before, watched...)
+	h.ExpectSnapshot(before, watched...)
 }
 
 // TestPAMLineThatWasChanged is somebody's own now: it stays, and counts.

@@ -31,14 +31,14 @@ func TestUnits(t *testing.T) {
 			t.Parallel()
 			h := newDebian(t)
 			h.Write("/run/units/a.conf.service/ActiveState", "inactive\n")
-			before := h.snapshot("/etc")
+			before := h.Snapshot("/etc")
 			h.configure(map[string]string{test.key: test.content})
 			h.expect("/etc/systemd/system/"+test.folder+"/999-web-tuning.conf", test.content)
 			h.expectCalls("systemctl daemon-reload")
 			h.succeed("post-interrupt-check")
 			h.uninstall()
 			h.expectCalls("systemctl daemon-reload")
-			h.expectSnapshot(before, "/etc")
+			h.ExpectSnapshot(before, "/etc")
 		})
 	}
 }
@@ -49,7 +49,7 @@ func TestUnitThatTheHostDoesNotHave(t *testing.T) {
 	t.Parallel()
 	for key, folder := range map[string]string{"service_none.conf": "none.service.d", "service_none@.conf": "none@.service.d"} {
 		h := newDebian(t)
-		before := h.snapshot("/etc")
+		before := h.Snapshot("/etc")
 		h.configMap(map[string]string{key: "[Service]\nNice=5\n"})
 		said := h.succeed("config")
 		if !strings.Contains(said, key+": this host has no unit none") || !strings.Contains(said, "the drop-in waits for it") {
@@ -59,7 +59,7 @@ func TestUnitThatTheHostDoesNotHave(t *testing.T) {
 		h.succeed("config-check")
 		h.succeed("post-interrupt-check")
 		h.uninstall()
-		h.expectSnapshot(before, "/etc")
+		h.ExpectSnapshot(before, "/etc")
 	}
 }
 
@@ -73,11 +73,11 @@ func TestUnitFolders(t *testing.T) {
 			h.Write("/etc/systemd/system/cron.service.d/"+other, "[Service]\nNice=1\n")
 			h.tool("systemctl", "daemon-reload")
 		}
-		before := h.snapshot("/etc")
+		before := h.Snapshot("/etc")
 		h.configure(map[string]string{"service_cron.conf": "[Service]\nNice=5\n"})
 		h.configure(map[string]string{"service_cron.conf": "[Service]\nNice=6\n"})
 		h.uninstall()
-		h.expectSnapshot(before, "/etc")
+		h.ExpectSnapshot(before, "/etc")
 	}
 }
 

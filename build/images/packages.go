@@ -59,9 +59,7 @@ func givenRecipe(ctx context.Context, o Options) (recipe, error) {
 	if err != nil {
 		return recipe{}, err
 	}
-	if filepath.Base(dir) == packagefile.ConfigFile {
-		dir = filepath.Dir(dir)
-	}
+	dir = packagefile.FolderOf(dir)
 	d, err := derive(ctx, o, dir)
 	if err != nil {
 		return recipe{}, err

@@ -1,4 +1,5 @@
-// Command skyhook-operator runs the operator. Settings come from the environment, a few from flags; see docs/operator.md.
+// Command skyhook-operator runs the operator. Settings come from the environment, a few from flags: see
+// docs/operator.md.
 package main
 
 import (
@@ -35,7 +36,8 @@ func run() error {
 	options.Flags(flag.CommandLine)
 	flag.Parse()
 	if flag.NArg() > 0 {
-		return fmt.Errorf("argument %q is not known; most settings are environment variables, -h lists the flags", flag.Arg(0))
+		return fmt.Errorf("argument %q is not known; most settings are environment variables, -h lists the flags",
+			flag.Arg(0))
 	}
 	ctrl.SetLogger(logger(options))
 	config, err := ctrl.GetConfig()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/internal/agent/steplog"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 const (
@@ -61,8 +62,8 @@ func outputOf(err error) string {
 	if errors.As(err, &several) {
 		var parts []string
 		for _, failure := range several.failures {
-			if text := outputOf(failure); text != "" {
-				parts = append(parts, text)
+			if part := outputOf(failure); part != "" {
+				parts = append(parts, part)
 			}
 		}
 		return strings.Join(parts, "\n")
@@ -99,15 +100,15 @@ func (m messageFile) write(err error) {
 	if m.file == nil {
 		return
 	}
-	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
-	if len(text) > maxSentence {
-		text = strings.ToValidUTF8(text[:maxSentence], "") + " [...]"
+	message := strings.ToValidUTF8(err.Error(), "\uFFFD")
+	if len(message) > maxSentence {
+		message = text.Prefix(message, maxSentence) + " [...]"
 	}
 	if output := outputOf(err); output != "" {
-		text += "\n" + steplog.LastBytes(output, maxMessageOutput)
+		message += "\n" + steplog.LastBytes(output, maxMessageOutput)
 	}
 	// The same text has gone to the container's log.
-	_, _ = m.file.WriteString(text)
+	_, _ = m.file.WriteString(message)
 }
 
 func (m messageFile) close() {

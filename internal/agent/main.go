@@ -83,14 +83,15 @@ func (p Program) answer() (code int, done bool) {
 		p.printUsage(p.Stdout)
 		return exitDone, true
 	case modeValidate, modeRun:
-		p.complain(fmt.Errorf("skyhook-agent %s is gone, because the agent only works on nodes: use skyhook package %[1]s", mode))
+		p.complain(fmt.Errorf("skyhook-agent %s is gone, because the agent only works on nodes: use skyhook package %[1]s",
+			mode))
 		return exitUsage, true
 	}
 	return 0, false
 }
 
 func (p Program) printUsage(w io.Writer) {
-	_, _ = fmt.Fprintf(w, usage, strings.Join(stageNames(), ", "))
+	_, _ = fmt.Fprintf(w, usage, strings.Join(packagefile.ModeNames(), ", "))
 }
 
 func (p Program) complain(err error) {
@@ -108,17 +109,9 @@ func (p Program) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Stdout, "%s\n", packagefile.PrintableLines(fmt.Sprintf(format, args...)))
 }
 
-func stageNames() []string {
-	var names []string
-	for _, mode := range packagefile.Modes() {
-		names = append(names, string(mode))
-	}
-	return names
-}
-
 // knownModes are those that run on a host, for messages.
 func knownModes() []string {
-	names := append(stageNames(), modeInterrupt, modeComplete)
+	names := append(packagefile.ModeNames(), modeInterrupt, modeComplete)
 	slices.Sort(names)
 	return names
 }

@@ -28,8 +28,8 @@ func (s *stage) runStep(ctx context.Context, step packagefile.Step) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("step %s was not run: %w", title(step), errStopped)
 	}
-	s.say("%s %s %s %s %s %s",
-		s.mode, step.Path, state.PythonStrings(step.Arguments), state.PythonNumbers(step.ReturnCodes), idempotence(step), state.PythonBool(step.OnHost))
+	s.say("%s %s %s %s %s %s", s.mode, step.Path, state.PythonStrings(step.Arguments),
+		state.PythonNumbers(step.ReturnCodes), idempotence(step), state.PythonBool(step.OnHost))
 	err := s.execute(ctx, step)
 	if err == nil {
 		s.say(succeeded, title(step))

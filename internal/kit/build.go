@@ -13,8 +13,8 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
-const buildHelp = `Checks a package and builds its image for several platforms, without a container engine. The same folder gives the
-same digest. Without --base the image has Debian's static bash and busybox, which needs apt-get and dpkg-deb.
+const buildHelp = `Checks a package and builds its image for several platforms, without a container engine. The same
+folder gives the same digest. Without --base the image has Debian's static bash and busybox, which needs apt-get and dpkg-deb.
 
 PACKAGE is the package's folder, or the config.json in it; its package_version becomes the image's tag.
 
@@ -87,14 +87,11 @@ func checkOut(o images.Options) error {
 	if err != nil {
 		return err
 	}
-	if filepath.Base(dir) == packagefile.ConfigFile {
-		dir = filepath.Dir(dir)
-	}
 	out, err := filepath.Abs(o.Out)
 	if err != nil {
 		return err
 	}
-	if below, err := filepath.Rel(dir, out); err == nil && filepath.IsLocal(below) {
+	if below, err := filepath.Rel(packagefile.FolderOf(dir), out); err == nil && filepath.IsLocal(below) {
 		return fmt.Errorf("the folder for the image, %s, must not be in the package; name one outside of it with --out", out)
 	}
 	return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// FailedError is the error of a command that was understood and did not succeed. All other errors say that it was called in a
-// wrong way.
+// FailedError is the error of a command that was understood and did not succeed. All other errors say that it was
+// called in a wrong way.
 type FailedError struct{ Err error }
 
 func (f FailedError) Error() string { return f.Err.Error() }

@@ -63,7 +63,8 @@ func runCommand(version string) *cobra.Command {
 		"leave the root as it is and keep what changes in the folder `DIR`, where the next stage finds it;\n"+
 			"with --root / a package is tried on this machine without changing its files")
 	flags.StringVar(&t.base, "base", "", baseHelp)
-	flags.Func("configmap", "the package's configMap: a folder of files, each a key, or one key, as `DIR|KEY=FILE`; may be repeated",
+	flags.Func("configmap",
+		"the package's configMap: a folder of files, each a key, or one key, as `DIR|KEY=FILE`; may be repeated",
 		func(value string) error { return addConfigMap(t.ConfigMap, value) })
 	flags.Func("env", "a variable `NAME=VALUE` of the package's env; may be repeated", func(value string) error {
 		if name, _, ok := strings.Cut(value, "="); !ok || name == "" {
@@ -118,17 +119,9 @@ func checkTrial(t tryout.Trial) error {
 		return errors.New("--name wants a package's name as in a Skyhook: at most 43 small letters, digits and -, " +
 			"beginning with a letter, not " + t.Name)
 	case !t.Mode.Known():
-		return fmt.Errorf("run knows no stage %q; stages: %s", t.Mode, stages())
+		return fmt.Errorf("run knows no stage %q; stages: %s", t.Mode, strings.Join(packagefile.ModeNames(), ", "))
 	}
 	return nil
-}
-
-func stages() string {
-	var names []string
-	for _, mode := range packagefile.Modes() {
-		names = append(names, string(mode))
-	}
-	return strings.Join(names, ", ")
 }
 
 // addConfigMap reads a folder of files, or one file under another name.
@@ -141,7 +134,8 @@ func addConfigMap(into map[string][]byte, value string) error {
 		return errors.New("want a folder or KEY=FILE")
 	}
 	if !configMapKey.MatchString(key) || key == "." || strings.HasPrefix(key, "..") {
-		return fmt.Errorf("a ConfigMap's key has only letters, digits, -, _ and ., and does not begin with two dots: not %q", key)
+		return fmt.Errorf("a ConfigMap's key has only letters, digits, -, _ and ., and does not begin with two dots: not %q",
+			key)
 	}
 	content, err := os.ReadFile(file)
 	into[key] = content

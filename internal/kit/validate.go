@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -137,10 +136,7 @@ func onBase(ctx context.Context, base, name string) (joined string, remove func(
 	if base == "" {
 		return name, func() {}, nil
 	}
-	if filepath.Base(name) == packagefile.ConfigFile {
-		name = filepath.Dir(name)
-	}
-	return image.Derive(ctx, base, name)
+	return image.Derive(ctx, base, packagefile.FolderOf(name))
 }
 
 func (v validation) passes(report packagefile.Report) bool {

@@ -16,9 +16,6 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
-// oddity says why a file of a package was not unpacked, and what to do.
-type oddity struct{ message, fix string }
-
 // write adds an entry of a layer to what lower layers brought.
 func (c *content) write(name string, header *tar.Header, r io.Reader) error {
 	if header.Typeflag == tar.TypeDir {
@@ -36,10 +33,8 @@ func (c *content) write(name string, header *tar.Header, r io.Reader) error {
 	case tar.TypeLink:
 		return c.hardLink(name, header.Linkname)
 	}
-	c.odd[name] = oddity{
-		"is a " + kinds[header.Typeflag] + " (type " + fmt.Sprintf("%q", header.Typeflag) + " in the layer)",
-		"remove it: a package holds files, folders and symbolic links",
-	}
+	c.leaveOut(name, fmt.Sprintf("is a %s (type %q in the layer)", kinds[header.Typeflag], header.Typeflag),
+		"remove it: a package holds files, folders and symbolic links")
 	return nil
 }
 
@@ -102,8 +97,13 @@ func (c *content) hardLink(name, target string) error {
 	case c.has(target):
 		return c.root.Link(target, name)
 	}
-	c.odd[name] = oddity{"is a hard link to /" + target + ", out of the package", "copy that file into the package"}
+	c.leaveOut(name, "is a hard link to /"+target+", out of the package", "copy that file into the package")
 	return nil
+}
+
+// leaveOut notes why a file of the package was not unpacked, and what to do.
+func (c *content) leaveOut(name, message, fix string) {
+	c.leftOut[name] = packagefile.Problem{File: strings.TrimPrefix(name, packagePath+"/"), Message: message, Fix: fix}
 }
 
 // lint checks the package that was unpacked.
@@ -112,7 +112,8 @@ func (c *content) lint(ctx context.Context) (*packagefile.Package, packagefile.R
 	if err != nil || !info.IsDir() {
 		var report packagefile.Report
 		report.Errors = []packagefile.Problem{{
-			File: PackageDir, Message: "is not a folder in the image", Fix: "copy the package's files to it (COPY . " + PackageDir + ")",
+			File: PackageDir, Message: "is not a folder in the image",
+			Fix: "copy the package's files to it (COPY . " + PackageDir + ")",
 		}}
 		return nil, report, nil
 	}
@@ -125,7 +126,7 @@ func (c *content) lint(ctx context.Context) (*packagefile.Package, packagefile.R
 	if err != nil {
 		return nil, report, err
 	}
-	report.Errors = append(report.Errors, c.oddities()...)
+	report.Errors = append(report.Errors, c.problems()...)
 	if c.files > fairFiles || c.bytes > fairBytes {
 		report.Warnings = append(report.Warnings, packagefile.Problem{
 			File: PackageDir, Message: fmt.Sprintf("has more than %d files and folders or %d MiB", fairFiles, fairBytes>>20),
@@ -135,11 +136,11 @@ func (c *content) lint(ctx context.Context) (*packagefile.Package, packagefile.R
 	return pkg, report, nil
 }
 
-func (c *content) oddities() []packagefile.Problem {
+// problems are what was refused, and what was left out.
+func (c *content) problems() []packagefile.Problem {
 	problems := c.refused
-	for _, name := range slices.Sorted(maps.Keys(c.odd)) {
-		file := strings.TrimPrefix(name, packagePath+"/")
-		problems = append(problems, packagefile.Problem{File: file, Message: c.odd[name].message, Fix: c.odd[name].fix})
+	for _, name := range slices.Sorted(maps.Keys(c.leftOut)) {
+		problems = append(problems, c.leftOut[name])
 	}
 	return problems
 }

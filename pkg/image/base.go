@@ -79,11 +79,8 @@ func layBase(ctx context.Context, base, temp string) error {
 	if found != nil {
 		return found.extract(ctx, temp)
 	}
-	if filepath.Base(base) == packagefile.ConfigFile {
-		base = filepath.Dir(base)
-	}
 	joined := filepath.Join(temp, packagePath)
-	return errors.Join(os.Mkdir(joined, 0o755), copyOver(base, joined))
+	return errors.Join(os.Mkdir(joined, 0o755), copyOver(packagefile.FolderOf(base), joined))
 }
 
 // For returns the image for a platform; nil if there is none.
@@ -110,14 +107,14 @@ func (i *Image) extract(ctx context.Context, temp string) error {
 	}
 	defer func() { _ = root.Close() }()
 	left := int64(maxStream)
-	c := &content{root: root, odd: map[string]oddity{}, left: &left, whole: true}
+	c := &content{root: root, leftOut: map[string]packagefile.Problem{}, left: &left, whole: true}
 	if err := c.unpack(ctx, img); err != nil {
 		return err
 	}
 	if info, err := root.Lstat(packagePath); err != nil || !info.IsDir() {
 		return errors.New(PackageDir + " is not a folder in the image; name the image of a package")
 	}
-	return packagefile.Report{Errors: c.oddities()}.Err()
+	return packagefile.Report{Errors: c.problems()}.Err()
 }
 
 // copyOver copies what a package folder has over a folder. Names that begin with

@@ -49,7 +49,8 @@ type Stored struct {
 // and what is for other systems than Linux. It ends with the first error.
 func ReadLayout(dir string, visit func(Stored) error) error {
 	// It is read into memory at once.
-	if info, err := os.Stat(filepath.Join(dir, "index.json")); err == nil && (!info.Mode().IsRegular() || info.Size() > maxConfig) {
+	info, err := os.Stat(filepath.Join(dir, "index.json"))
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxConfig) {
 		return fmt.Errorf("index.json is no file of at most %d bytes", maxConfig)
 	}
 	index, err := layout.ImageIndexFromPath(dir)
@@ -208,7 +209,8 @@ func archived(open tarball.Opener, names []string) (v1.Image, error) {
 // ctx is for the whole use of the image.
 func FromArchive(ctx context.Context, file string) (*Image, error) {
 	result := &Image{name: "archive " + file}
-	if err := ReadArchive(ctx, file, func(s Stored) error { return result.add(s.Image, nil, tagsOf(s.Names)) }); err != nil {
+	err := ReadArchive(ctx, file, func(s Stored) error { return result.add(s.Image, nil, tagsOf(s.Names)) })
+	if err != nil {
 		return nil, err
 	}
 	return result.found()
@@ -232,9 +234,12 @@ func checkArchive(open tarball.Opener, manifest tarball.Manifest) error {
 			return err
 		}
 		if isSparse(header) {
-			return fmt.Errorf("the file %s in it has holes, which no archive of an image has; write the archive anew with docker save", packagefile.Printable(header.Name))
+			return fmt.Errorf("the file %s in it has holes, which no archive of an image has; write the archive anew with "+
+				"docker save", packagefile.Printable(header.Name))
 		}
-		isConfig := slices.ContainsFunc(manifest, func(d tarball.Descriptor) bool { return path.Clean(d.Config) == path.Clean(header.Name) })
+		isConfig := slices.ContainsFunc(manifest, func(d tarball.Descriptor) bool {
+			return path.Clean(d.Config) == path.Clean(header.Name)
+		})
 		if isConfig && header.Size > maxConfig {
 			return fmt.Errorf("the configuration of the image has more than %d bytes", maxConfig)
 		}
@@ -258,5 +263,6 @@ func notAnArchive(file string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("read the archive: %w", err)
 	}
-	return fmt.Errorf("%s is not a docker archive: %w; write one with docker save, or unpack an OCI archive (tar -xf) and give its folder", file, err)
+	return fmt.Errorf("%s is not a docker archive: %w; write one with docker save, or unpack an OCI archive (tar -xf) "+
+		"and give its folder", file, err)
 }

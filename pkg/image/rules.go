@@ -41,7 +41,8 @@ func checkLabel(pkg *packagefile.Package, labels map[string]string, report *pack
 	want := strconv.FormatBool(len(pkg.Modes[packagefile.Uninstall]) > 0)
 	got, given := labels[label.Uninstall]
 	_, told := label.CanUninstall(labels)
-	problem := packagefile.Problem{File: configFile, Pointer: labelPointer, Fix: "set it to " + want + " (LABEL " + label.Uninstall + "=" + want + ")"}
+	fix := "set it to " + want + " (LABEL " + label.Uninstall + "=" + want + ")"
+	problem := packagefile.Problem{File: configFile, Pointer: labelPointer, Fix: fix}
 	switch {
 	case !given:
 		problem.Message = "is missing: users have to say themselves whether the package can be uninstalled"

@@ -52,8 +52,8 @@ const (
 // to be reported, and remembers the name of every file of the image.
 type content struct {
 	root *os.Root
-	// odd are the files that could not be unpacked, and why, by name.
-	odd map[string]oddity
+	// leftOut has the files that could not be unpacked, by name.
+	leftOut map[string]packagefile.Problem
 	// refused are the names that no file may have, whatever upper layers do.
 	refused []packagefile.Problem
 	// written are the names of the present layer.
@@ -67,7 +67,7 @@ type content struct {
 }
 
 func unpack(ctx context.Context, img v1.Image, root *os.Root, left *int64) (*content, error) {
-	c := &content{root: root, odd: map[string]oddity{}, left: left}
+	c := &content{root: root, leftOut: map[string]packagefile.Problem{}, left: left}
 	err := c.unpack(ctx, img)
 	return c, err
 }
@@ -205,15 +205,15 @@ func (c *content) has(name string) bool {
 
 // remove takes away a file or folder, which need not exist.
 func (c *content) remove(name string) error {
-	delete(c.odd, name)
+	delete(c.leftOut, name)
 	info, err := c.root.Lstat(name)
 	if err != nil {
 		return nil //nolint:nilerr // It is not there.
 	}
-	// The folders of those that are odd were made. To look through all of them
+	// The folders of those that were left out were made. To look through all of them
 	// for each file as well would take an hour where there are many.
 	if info.IsDir() {
-		maps.DeleteFunc(c.odd, func(odd string, _ oddity) bool { return strings.HasPrefix(odd, name+"/") })
+		maps.DeleteFunc(c.leftOut, func(file string, _ packagefile.Problem) bool { return strings.HasPrefix(file, name+"/") })
 	}
 	return c.root.RemoveAll(name)
 }
@@ -230,9 +230,9 @@ func (c *content) clear(dir string) error {
 		}
 		return err
 	})
-	for odd := range c.odd {
-		if !c.written[odd] && (dir == "" || strings.HasPrefix(odd, dir+"/")) {
-			old = append(old, odd)
+	for file := range c.leftOut {
+		if !c.written[file] && (dir == "" || strings.HasPrefix(file, dir+"/")) {
+			old = append(old, file)
 		}
 	}
 	for _, name := range old {

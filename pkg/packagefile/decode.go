@@ -16,9 +16,9 @@ import (
 // case, so that "Path" could replace a "path" that was checked before.
 func decode(object map[string]any) *Package {
 	return &Package{
-		Name:                text(object["package_name"]),
-		Version:             text(object["package_version"]),
-		ExpectedConfigFiles: texts(object["expected_config_files"]),
+		Name:                stringOf(object["package_name"]),
+		Version:             stringOf(object["package_version"]),
+		ExpectedConfigFiles: stringsOf(object["expected_config_files"]),
 		Modes:               decodeModes(object["modes"]),
 	}
 }
@@ -44,10 +44,10 @@ func decodeModes(value any) map[Mode][]Step {
 func decodeStep(value any) Step {
 	object, _ := value.(map[string]any)
 	step := Step{
-		Name:      text(object["name"]),
-		Path:      text(object["path"]),
-		Arguments: texts(object["arguments"]),
-		Env:       textMap(object["env"]),
+		Name:      stringOf(object["name"]),
+		Path:      stringOf(object["path"]),
+		Arguments: stringsOf(object["arguments"]),
+		Env:       stringMap(object["env"]),
 	}
 	// A step without on_host is refused by the schema, not by the rule on it.
 	onHost, given := object["on_host"].(bool)
@@ -63,25 +63,25 @@ func decodeStep(value any) Step {
 	return step
 }
 
-func text(value any) string {
+func stringOf(value any) string {
 	s, _ := value.(string)
 	return s
 }
 
-func texts(value any) []string {
+func stringsOf(value any) []string {
 	list, _ := value.([]any)
 	result := make([]string, len(list))
 	for i, value := range list {
-		result[i] = text(value)
+		result[i] = stringOf(value)
 	}
 	return result
 }
 
-func textMap(value any) map[string]string {
+func stringMap(value any) map[string]string {
 	object, _ := value.(map[string]any)
 	result := make(map[string]string, len(object))
 	for key, value := range object {
-		result[key] = text(value)
+		result[key] = stringOf(value)
 	}
 	return result
 }

@@ -17,7 +17,8 @@ func checkFiles(fsys fs.FS, pkg *Package, report *Report) {
 		info, err := fs.Stat(fsys, file)
 		switch {
 		case err != nil && spelling(fsys, file) == file:
-			report.fail(pointer, "link to a file of the package by a relative path, or copy it", "%s is a link that leads to no file of the package", file)
+			report.fail(pointer, "link to a file of the package by a relative path, or copy it",
+				"%s is a link that leads to no file of the package", file)
 			return
 		case err != nil:
 			report.fail(pointer, correction(fsys, file), "%s does not exist in the package", file)

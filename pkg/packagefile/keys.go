@@ -102,6 +102,7 @@ func distance(a, b string) int {
 // checkTag warns of versions that no image can have as its tag.
 func checkTag(pkg *Package, report *Report) {
 	if strings.Contains(pkg.Version, "+") {
-		report.warn("/package_version", "leave out what begins with '+'", "%q cannot be the tag of an image, which has no '+'", pkg.Version)
+		report.warn("/package_version", "leave out what begins with '+'",
+			"%q cannot be the tag of an image, which has no '+'", pkg.Version)
 	}
 }

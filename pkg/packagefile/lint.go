@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // Lint checks the package at the root of fsys as [Load] does, and finds what
@@ -45,6 +47,8 @@ const (
 	maxElement = 255
 	// maxFolders is how many folders may be in each other.
 	maxFolders = 64
+	// maxShown is how much reports show of such a name, in bytes.
+	maxShown = 103
 )
 
 // CheckName returns what is wrong with the name of a file of a package, if
@@ -53,33 +57,24 @@ func CheckName(file string) (problem Problem, bad bool) {
 	switch {
 	case len(file) > MaxPath:
 		return Problem{
-			File: shortened(file), Message: fmt.Sprintf("has a name of %d bytes", len(file)),
+			File: text.Cut(file, maxShown), Message: fmt.Sprintf("has a name of %d bytes", len(file)),
 			Fix: fmt.Sprintf("rename it: a name may have %d bytes, folders included", MaxPath),
 		}, true
 	case strings.Count(file, "/") > maxFolders:
 		return Problem{
-			File: shortened(file), Message: fmt.Sprintf("is in more than %d folders", maxFolders),
+			File: text.Cut(file, maxShown), Message: fmt.Sprintf("is in more than %d folders", maxFolders),
 			Fix: "move it, with what is beside it, up in the package",
 		}, true
 	}
 	for element := range strings.SplitSeq(file, "/") {
 		if len(element) > maxElement {
 			return Problem{
-				File: shortened(file), Message: fmt.Sprintf("has %d bytes between two slashes", len(element)),
+				File: text.Cut(file, maxShown), Message: fmt.Sprintf("has %d bytes between two slashes", len(element)),
 				Fix: fmt.Sprintf("rename it: file systems keep %d bytes of each folder's and file's name", maxElement),
 			}, true
 		}
 	}
 	return Problem{}, false
-}
-
-// shortened keeps reports readable.
-func shortened(file string) string {
-	const most = 100
-	if len(file) <= most {
-		return file
-	}
-	return strings.ToValidUTF8(file[:most], "") + "…"
 }
 
 // linter collects what is wrong with the files of a package.
@@ -132,7 +127,8 @@ func (l *linter) folder(ctx context.Context, dir string) error {
 		lower := strings.ToLower(file)
 		if other, ok := cases[lower]; ok {
 			l.report.Warnings = append(l.report.Warnings, Problem{
-				File: file, Message: "differs from " + other + " only by upper and lower case", Fix: "rename one: some file systems keep only one of them",
+				File: file, Message: "differs from " + other + " only by upper and lower case",
+				Fix: "rename one: some file systems keep only one of them",
 			})
 		}
 		cases[lower] = file
@@ -159,7 +155,8 @@ func (l *linter) entry(dir, file string, entry fs.DirEntry) error {
 		checkLink(dir, file, target, l.report)
 		return nil
 	case !entry.Type().IsRegular():
-		l.report.failFile(file, "remove it: a package holds files, folders and symbolic links", "is a %s", kindOf(entry.Type()))
+		l.report.failFile(file, "remove it: a package holds files, folders and symbolic links",
+			"is a %s", kindOf(entry.Type()))
 		return nil
 	case dir != StepDir || path.Ext(file) != ".sh":
 		return nil
@@ -197,11 +194,14 @@ func checkLink(dir, file, target string, report *Report) {
 	case path.IsAbs(target) && absolute:
 		return
 	case path.IsAbs(target):
-		report.failFile(file, "link to a file of the package by a relative path, or copy it", "is a symbolic link to %s, out of the package", target)
+		report.failFile(file, "link to a file of the package by a relative path, or copy it",
+			"is a symbolic link to %s, out of the package", target)
 	case !below(bounds, path.Join(path.Dir(file), target)) && absolute:
-		report.failFile(file, "make the target absolute: it is then a path on the host", "is a symbolic link to %s, out of %s", target, dir)
+		report.failFile(file, "make the target absolute: it is then a path on the host",
+			"is a symbolic link to %s, out of %s", target, dir)
 	case !below(bounds, path.Join(path.Dir(file), target)):
-		report.failFile(file, "link to a file of the package, or copy it", "is a symbolic link to %s, out of the package", target)
+		report.failFile(file, "link to a file of the package, or copy it",
+			"is a symbolic link to %s, out of the package", target)
 	}
 }
 

@@ -46,11 +46,7 @@ func meaning(at []string) string {
 // knownKeys completes the fix for an unknown key of the object at a location.
 func knownKeys(at []string) string {
 	if len(at) == 1 && at[0] == "modes" {
-		names := make([]string, len(modes))
-		for i, mode := range modes {
-			names[i] = string(mode)
-		}
-		return "use one of " + strings.Join(names, ", ")
+		return "use one of " + strings.Join(ModeNames(), ", ")
 	}
 	return "remove it, or use one of name, path, arguments, returncodes, on_host, idempotence, upgrade_step, env"
 }

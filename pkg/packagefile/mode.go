@@ -36,6 +36,15 @@ var modes = []Mode{
 // Modes lists every mode that can have steps, each followed by its check.
 func Modes() []Mode { return slices.Clone(modes) }
 
+// ModeNames are the modes for sentences.
+func ModeNames() []string {
+	names := make([]string, len(modes))
+	for i, mode := range modes {
+		names[i] = string(mode)
+	}
+	return names
+}
+
 // Known reports whether m is a mode that can have steps.
 func (m Mode) Known() bool { return slices.Contains(modes, m) }
 

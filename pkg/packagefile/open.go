@@ -25,6 +25,14 @@ func LintPath(ctx context.Context, name string) (*Package, Report, error) {
 	return within(name, func(fsys fs.FS) (*Package, Report, error) { return Lint(ctx, fsys) })
 }
 
+// FolderOf is the folder of a package that is named by it, or by the config.json in it.
+func FolderOf(name string) string {
+	if filepath.Base(name) == ConfigFile {
+		return filepath.Dir(name)
+	}
+	return name
+}
+
 func within(name string, check func(fs.FS) (*Package, Report, error)) (*Package, Report, error) {
 	info, err := os.Stat(name)
 	if err != nil {

@@ -65,11 +65,13 @@ func (r Report) Err() error {
 }
 
 func (r *Report) fail(pointer, fix, format string, args ...any) {
-	r.Errors = append(r.Errors, Problem{File: ConfigFile, Pointer: pointer, Message: fmt.Sprintf(format, args...), Fix: fix})
+	r.failFile(ConfigFile, fix, format, args...)
+	r.Errors[len(r.Errors)-1].Pointer = pointer
 }
 
 func (r *Report) warn(pointer, fix, format string, args ...any) {
-	r.Warnings = append(r.Warnings, Problem{File: ConfigFile, Pointer: pointer, Message: fmt.Sprintf(format, args...), Fix: fix})
+	r.warnFile(ConfigFile, fix, format, args...)
+	r.Warnings[len(r.Warnings)-1].Pointer = pointer
 }
 
 // failFile adds an error about a file other than config.json.

@@ -75,16 +75,19 @@ func checkModes(object map[string]any, pkg *Package, report *Report) {
 		report.fail("/modes", "add a step to at least one mode", "no mode has any step")
 	}
 	if !nonCheck {
-		report.fail("/modes", `add the mode that is checked, if only as an empty list such as "apply": []`, "there are only check modes")
+		report.fail("/modes", `add the mode that is checked, if only as an empty list such as "apply": []`,
+			"there are only check modes")
 	}
 	for _, mode := range modes {
 		check, _ := raw[string(mode.Check())].([]any)
 		if !mode.IsCheck() && len(pkg.Modes[mode]) > 0 && len(check) == 0 {
-			report.fail(pointerTo("modes", string(mode)), "add a step to "+string(mode.Check()), "has steps but nothing checks them")
+			report.fail(pointerTo("modes", string(mode)), "add a step to "+string(mode.Check()),
+				"has steps but nothing checks them")
 		}
 	}
 	if _, ok := raw[string(modeInterrupt)]; ok {
-		report.warn(pointerTo("modes", string(modeInterrupt)), "remove it: interrupts are declared in the Skyhook", "is never run")
+		report.warn(pointerTo("modes", string(modeInterrupt)), "remove it: interrupts are declared in the Skyhook",
+			"is never run")
 	}
 }
 
@@ -99,15 +102,18 @@ func checkSteps(pkg *Package, report *Report) {
 				"is false, but steps only ever run on the host")
 		}
 		if step.UpgradeStep && !mode.IsUpgrade() {
-			report.fail(at("upgrade_step"), "make it false, or move the step to upgrade or upgrade-check", "is true outside the upgrade modes")
+			report.fail(at("upgrade_step"), "make it false, or move the step to upgrade or upgrade-check",
+				"is true outside the upgrade modes")
 		}
 		if step.UpgradeStep && len(step.Arguments) > 0 {
-			report.fail(at("arguments"), "make it []: an upgrade step gets the previous and the current version as its arguments",
+			report.fail(at("arguments"),
+				"make it []: an upgrade step gets the previous and the current version as its arguments",
 				"has arguments of its own although upgrade_step is true")
 		}
 		for _, name := range slices.Sorted(maps.Keys(step.Env)) {
 			if name == "" || strings.ContainsAny(name, "=\x00") {
-				report.fail(pointerTo("modes", string(mode), strconv.Itoa(index), "env", name), "use a name without '='", "is not a name of a variable")
+				report.fail(pointerTo("modes", string(mode), strconv.Itoa(index), "env", name), "use a name without '='",
+					"is not a name of a variable")
 			}
 		}
 	})

@@ -18,8 +18,8 @@ var (
 	stepName = regexp.MustCompile(`^[a-zA-Z0-9_\-.]+$`)
 )
 
-// checkSchema finds what the schema in schema/v1 forbids. It is written out, because a validator of JSON schemas would be
-// a third of the agent; a test compares the two.
+// checkSchema finds what the schema in schema/v1 forbids. It is written out, because a validator of JSON schemas would
+// be a third of the agent; a test compares the two.
 func checkSchema(document any, report *Report) {
 	var c schemaCheck
 	c.document(document)

@@ -34,7 +34,8 @@ func (l *linter) script(file string, info fs.FileInfo, named bool) {
 	}
 	// Elsewhere it may be meant, as in a text that the script writes.
 	if line, _, _ := bytes.Cut(content, []byte("\n")); found && bytes.HasSuffix(line, []byte("\r")) {
-		l.report.failFile(file, "end lines with LF alone (dos2unix; in .gitattributes: *.sh text eol=lf)", "has a #! line that ends with CR and LF")
+		l.report.failFile(file, "end lines with LF alone (dos2unix; in .gitattributes: *.sh text eol=lf)",
+			"has a #! line that ends with CR and LF")
 	}
 	switch {
 	case !found && bytes.HasPrefix(content, []byte("\xef\xbb\xbf#!")):
@@ -44,7 +45,8 @@ func (l *linter) script(file string, info fs.FileInfo, named bool) {
 	case found && interpreter == "":
 		l.report.failFile(file, "write the interpreter after #!, such as #!/bin/bash", "has a #! line without an interpreter")
 	case found && !strings.HasPrefix(interpreter, "/"):
-		l.report.failFile(file, "write its absolute path, such as #!/bin/bash or #!/usr/bin/env "+interpreter, "names the interpreter %s without its path", interpreter)
+		l.report.failFile(file, "write its absolute path, such as #!/bin/bash or #!/usr/bin/env "+interpreter,
+			"names the interpreter %s without its path", interpreter)
 	}
 }
 

@@ -35,5 +35,6 @@ func (p *Package) dropUnsafe() {
 	for mode, steps := range p.Modes {
 		p.Modes[mode] = slices.DeleteFunc(steps, func(s Step) bool { return s.Path == "" || unsafePath(s.Path) != "" })
 	}
-	p.ExpectedConfigFiles = slices.DeleteFunc(p.ExpectedConfigFiles, func(name string) bool { return unsafePath(name) != "" })
+	unsafe := func(name string) bool { return unsafePath(name) != "" }
+	p.ExpectedConfigFiles = slices.DeleteFunc(p.ExpectedConfigFiles, unsafe)
 }

@@ -88,17 +88,8 @@ func (i Interrupt) Done(c Command) bool {
 // Complete notes that the command has had its effect, or, with a boot id, that
 // it has once the boot id is another one.
 func (i Interrupt) Complete(c Command, now time.Time) error {
-	content := timeText(now)
-	if c.Line != "" {
-		content += "\n" + commandKey + c.Line
-	}
-	if c.BootID != "" {
-		content += "\n" + bootKey + c.BootID
-	}
-	if c.Run != "" {
-		content += "\n" + runKey + c.Run
-	}
-	if err := hostfs.WriteFile(i.path(c.Name+completeSuffix), []byte(content), 0o644); err != nil {
+	content := flagText(now, commandKey, c.Line, bootKey, c.BootID, runKey, c.Run)
+	if err := hostfs.WriteFile(i.path(c.Name+completeSuffix), content, 0o644); err != nil {
 		return err
 	}
 	return i.ForgetStart(c)
@@ -106,7 +97,7 @@ func (i Interrupt) Complete(c Command, now time.Time) error {
 
 // ForgetStart forgets that a command which is done was begun: an agent may have
 // been killed between the two.
-func (i Interrupt) ForgetStart(c Command) error { return hostfs.Remove(i.path(c.Name + startedSuffix)) }
+func (i Interrupt) ForgetStart(c Command) error { return hostfs.Remove(i.StartedFile(c)) }
 
 // StartedFile is where the command is noted while it runs.
 func (i Interrupt) StartedFile(c Command) string { return i.path(c.Name + startedSuffix) }
@@ -131,23 +122,26 @@ func (i Interrupt) Lost(c Command) int {
 
 // Begin notes that the command is about to run.
 func (i Interrupt) Begin(c Command, now time.Time) error {
-	content := timeText(now) + "\n" + attemptsKey + strconv.Itoa(i.Lost(c)+1) + "\n" + commandKey + c.Line
-	if c.Run != "" {
-		content += "\n" + runKey + c.Run
-	}
-	return hostfs.WriteFile(i.StartedFile(c), []byte(content), 0o644)
+	content := flagText(now, attemptsKey, strconv.Itoa(i.Lost(c)+1), commandKey, c.Line, runKey, c.Run)
+	return hostfs.WriteFile(i.StartedFile(c), content, 0o644)
 }
 
 // Forget forgets the command, so that it is tried again.
 func (i Interrupt) Forget(c Command) error {
-	return errors.Join(hostfs.Remove(i.path(c.Name+completeSuffix)), hostfs.Remove(i.path(c.Name+startedSuffix)))
+	return errors.Join(hostfs.Remove(i.path(c.Name+completeSuffix)), i.ForgetStart(c))
 }
 
 func (i Interrupt) path(name string) string { return filepath.Join(i.Path, name) }
 
-// timeText is a Unix time in seconds, with a fraction.
-func timeText(now time.Time) string {
-	return fmt.Sprintf("%d.%06d", now.Unix(), now.Nanosecond()/int(time.Microsecond))
+// flagText is a Unix time in seconds, with a fraction, and a line for each pair of a key and a value that is not empty.
+func flagText(now time.Time, pairs ...string) []byte {
+	text := fmt.Appendf(nil, "%d.%06d", now.Unix(), now.Nanosecond()/int(time.Microsecond))
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			text = append(text, "\n"+pairs[i]+pairs[i+1]...)
+		}
+	}
+	return text
 }
 
 func field(raw []byte, key string) (value string, given bool) {

@@ -35,7 +35,8 @@ func mountDev(target string) error {
 			return err
 		}
 	}
-	if err := mountInDev(target, "pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"); err != nil {
+	const options = "newinstance,ptmxmode=0666,mode=0620"
+	if err := mountInDev(target, "pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, options); err != nil {
 		return err
 	}
 	if err := mountInDev(target, "shm", "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=1777"); err != nil {

@@ -1,8 +1,8 @@
 package tryout
 
 import (
+	"fmt"
 	"io/fs"
-	"strconv"
 )
 
 // entry is what a snapshot knows of one file.
@@ -35,7 +35,7 @@ func (e entry) whiteout() bool {
 }
 
 func (e entry) file() *File {
-	return &File{Mode: lsMode(e.mode), Owner: strconv.Itoa(int(e.uid)) + ":" + strconv.Itoa(int(e.gid)), Size: e.size, Link: e.link}
+	return &File{Mode: lsMode(e.mode), Owner: fmt.Sprintf("%d:%d", e.uid, e.gid), Size: e.size, Link: e.link}
 }
 
 var typeLetters = map[fs.FileMode]byte{

@@ -69,9 +69,9 @@ func (p plan) carryOut(ctx context.Context, warnings io.Writer, tell func(Run) e
 // runAgent starts the agent as a pod's container does, and waits for its end.
 func (p plan) runAgent(ctx context.Context, id identity, mode packagefile.Mode, message message) (Run, error) {
 	began := time.Now()
-	pid, err := syscall.ForkExec(program, []string{"skyhook", AgentMode, string(mode), p.Root, id.copyDir()}, &syscall.ProcAttr{
-		Dir: "/", Env: append(Trial{Env: p.Env}.environ(id), "SKYHOOK_AGENT_TERMINATION_LOG="+message.path), Files: []uintptr{0, 1, 2},
-	})
+	args := []string{"skyhook", AgentMode, string(mode), p.Root, id.copyDir()}
+	env := append(Trial{Env: p.Env}.environ(id), "SKYHOOK_AGENT_TERMINATION_LOG="+message.path)
+	pid, err := syscall.ForkExec(program, args, &syscall.ProcAttr{Dir: "/", Env: env, Files: []uintptr{0, 1, 2}})
 	if err != nil {
 		return Run{}, fmt.Errorf("start the agent: %w", err)
 	}

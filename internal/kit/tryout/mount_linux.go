@@ -43,13 +43,15 @@ const overlayOptions = "index=off,redirect_dir=off,metacopy=off"
 func (o overlay) mount() error {
 	for _, dir := range []string{o.Dir, o.Lower} {
 		if strings.ContainsAny(dir, `,:\`) {
-			return fmt.Errorf("mount the overlay: the path %s has a comma, colon or backslash, with which the kernel cannot do it", dir)
+			return fmt.Errorf("mount the overlay: the path %s has a comma, colon or backslash, with which the kernel "+
+				"cannot do it", dir)
 		}
 	}
 	data := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,%s", o.Lower, o.upper(), o.work(), overlayOptions)
 	if err := syscall.Mount("overlay", o.mountPoint(), "overlay", 0, data); err != nil {
 		if errors.Is(err, syscall.EINVAL) {
-			err = fmt.Errorf("%w; the file system of %s may not be fit for it (name a folder on ext4 or xfs, or below /dev/shm), or the root is on two overlays already", err, o.Dir)
+			err = fmt.Errorf("%w; the file system of %s may not be fit for it (name a folder on ext4 or xfs, or below "+
+				"/dev/shm), or the root is on two overlays already", err, o.Dir)
 		}
 		return explainMount("mount the overlay", err)
 	}

@@ -16,7 +16,8 @@ const overlayType = 0x794C7630
 func openOverlay(dir, lower string) (o overlay, unlock func(), err error) {
 	o = overlay{Dir: dir, Lower: lower}
 	if typeOf(dir) == overlayType {
-		return o, nil, fmt.Errorf("the kernel cannot keep an overlay's changes in %s, as that is on an overlay itself (as containers are); name a folder on a disk, or below /dev/shm", dir)
+		return o, nil, fmt.Errorf("the kernel cannot keep an overlay's changes in %s, as that is on an overlay itself "+
+			"(as containers are); name a folder on a disk, or below /dev/shm", dir)
 	}
 	unlock, err = lock(dir)
 	if err != nil {
@@ -51,7 +52,8 @@ func (o overlay) prepare() error {
 	case err != nil:
 		return fmt.Errorf("open the overlay: %w", err)
 	case string(origin) != o.Lower:
-		return fmt.Errorf("the overlay %s has changes of %s, and does not fit %s; name another folder", o.Dir, origin, o.Lower)
+		return fmt.Errorf("the overlay %s has changes of %s, and does not fit %s; name another folder",
+			o.Dir, origin, o.Lower)
 	}
 	return nil
 }

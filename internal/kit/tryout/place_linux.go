@@ -63,7 +63,8 @@ func (p plan) generation(id identity) (int, error) {
 }
 
 func (p plan) copyPackage(source *os.Root, copyDir string) error {
-	configMaps, metadata := filepath.Join(copyDir, packagefile.ConfigMapDir), filepath.Join(copyDir, packagefile.MetadataDir)
+	configMaps := filepath.Join(copyDir, packagefile.ConfigMapDir)
+	metadata := filepath.Join(copyDir, packagefile.MetadataDir)
 	if err := os.MkdirAll(copyDir, 0o755); err != nil {
 		return err
 	}

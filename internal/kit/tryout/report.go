@@ -82,7 +82,8 @@ func (r Report) WriteText(w io.Writer) {
 		fmt.Fprintf(w, "  %s was not run\n", mode)
 	}
 	if len(r.Ignored) > 0 {
-		fmt.Fprintf(w, "not tried: systemctl %s; a trial has no services, so systemctl did nothing and succeeded, and a check that goes by it proves nothing here\n",
+		fmt.Fprintf(w, "not tried: systemctl %s; a trial has no services, so systemctl did nothing and succeeded, and a "+
+			"check that goes by it proves nothing here\n",
 			strings.Join(r.Ignored, ", "))
 	}
 	writeChanges(w, "changed by this run:", r.Changes)
@@ -100,7 +101,8 @@ func (r Run) write(w io.Writer) {
 	if r.ExitCode != 0 {
 		verdict = fmt.Sprintf("FAILED with exit code %d", r.ExitCode)
 	}
-	fmt.Fprintf(w, "  %s %s after %v\n", r.Mode, verdict, time.Duration(r.Seconds*float64(time.Second)).Round(time.Millisecond))
+	took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Millisecond)
+	fmt.Fprintf(w, "  %s %s after %v\n", r.Mode, verdict, took)
 	if r.Message != "" {
 		fmt.Fprintf(w, "    %s\n", strings.ReplaceAll(strings.TrimSpace(r.Message), "\n", "\n    "))
 	}

@@ -57,10 +57,7 @@ func (t *Trial) open() (*packagefile.Package, error) {
 	if err := report.Err(); err != nil {
 		return nil, err
 	}
-	if filepath.Base(t.Package) == packagefile.ConfigFile {
-		t.Package = filepath.Dir(t.Package)
-	}
-	t.Package, err = absolute(t.Package)
+	t.Package, err = absolute(packagefile.FolderOf(t.Package))
 	return pkg, err
 }
 

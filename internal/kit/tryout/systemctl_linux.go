@@ -47,7 +47,8 @@ func mountSystemctl(root, dev string) error {
 			return err
 		}
 		// Nothing in dev can be run, but this.
-		return syscall.Mount("", hidden, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY|syscall.MS_NOSUID|syscall.MS_NODEV, "")
+		const readOnly = syscall.MS_BIND | syscall.MS_REMOUNT | syscall.MS_RDONLY
+		return syscall.Mount("", hidden, "", readOnly|syscall.MS_NOSUID|syscall.MS_NODEV, "")
 	}
 	return nil
 }

@@ -3,8 +3,6 @@
 package shellscript_test
 
 import (
-	"bytes"
-	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -12,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 var hooks = []string{
@@ -19,42 +19,14 @@ var hooks = []string{
 	"post_interrupt", "post_interrupt_check", "uninstall", "uninstall_check",
 }
 
-// result is how a hook went.
-type result struct {
-	code   int
-	stdout string
-	stderr string
-}
-
 // run runs a hook with a configMap, laid out as a copied mount of it is.
-func run(t *testing.T, hook string, configMap map[string]string, env ...string) result {
+func run(t *testing.T, hook string, configMap map[string]string, env ...string) hostroot.Result {
 	t.Helper()
-	dir := t.TempDir()
-	mounted := filepath.Join(dir, "configmaps")
-	if err := os.MkdirAll(filepath.Join(mounted, "..2026_11_20"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(os.Symlink("..2026_11_20", filepath.Join(mounted, "..data")))
-	for key, content := range configMap {
-		must(os.WriteFile(filepath.Join(mounted, "..2026_11_20", key), []byte(content), 0o644))
-		must(os.Symlink("..data/"+key, filepath.Join(mounted, key)))
-	}
+	h := &hostroot.Host{T: t, Root: t.TempDir()}
+	h.ConfigMap("configmaps", configMap)
 	cmd := exec.Command("skyhook_dir/shellscript_run.sh", hook)
-	cmd.Env = append([]string{"PATH=/usr/local/bin:/usr/bin:/bin", "SKYHOOK_DIR=" + dir}, env...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+	cmd.Env = append([]string{"PATH=/usr/local/bin:/usr/bin:/bin", "SKYHOOK_DIR=" + h.Root}, env...)
+	return h.End(cmd)
 }
 
 func TestEveryHookRunsItsScript(t *testing.T) {
@@ -63,7 +35,7 @@ func TestEveryHookRunsItsScript(t *testing.T) {
 		configMap[hook+".sh"] = "#!/bin/bash\necho script of " + hook + " \"$1\"\ncat $SKYHOOK_DIR/configmaps/data.txt"
 	}
 	for _, hook := range hooks {
-		if r := run(t, hook, configMap); r.code != 0 || r.stdout != "script of "+hook+" "+hook+"\nfrom the map" {
+		if r := run(t, hook, configMap); r.Code != 0 || r.Stdout != "script of "+hook+" "+hook+"\nfrom the map" {
 			t.Errorf("%s: %+v", hook, r)
 		}
 	}
@@ -78,11 +50,11 @@ func TestDemo(t *testing.T) {
 		"config.sh":       "#!/bin/bash\necho \"a config is run\" >> " + file,
 		"config_check.sh": "#!/bin/bash\ngrep \"config\" " + file,
 	}
-	if r := run(t, "apply_check", configMap); r.code == 0 {
+	if r := run(t, "apply_check", configMap); r.Code == 0 {
 		t.Error("the check succeeds before the stage")
 	}
 	for _, hook := range hooks[:6] {
-		if r := run(t, hook, configMap); r.code != 0 {
+		if r := run(t, hook, configMap); r.Code != 0 {
 			t.Errorf("%s: %+v", hook, r)
 		}
 	}
@@ -133,7 +105,7 @@ func TestHowScriptsRun(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, "apply", map[string]string{"apply.sh": test.script}, test.env...)
-			if r.code != test.code || r.stdout != test.stdout {
+			if r.Code != test.code || r.Stdout != test.stdout {
 				t.Errorf("got %+v", r)
 			}
 		})
@@ -156,7 +128,7 @@ func TestFailures(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, "apply", map[string]string{"apply.sh": test.script}, test.env...)
-			if r.code == 0 || !strings.Contains(r.stderr, test.stderr) {
+			if r.Code == 0 || !strings.Contains(r.Stderr, test.stderr) {
 				t.Errorf("got %+v", r)
 			}
 		})
@@ -164,7 +136,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestAnotherInterpreter(t *testing.T) {
-	if r := run(t, "apply", map[string]string{"apply.sh": "#!/usr/bin/head -n2\none\ntwo\n"}); !strings.Contains(r.stdout, "one") || strings.Contains(r.stdout, "two") {
+	if r := run(t, "apply", map[string]string{"apply.sh": "#!/usr/bin/head -n2\none\ntwo\n"}); !strings.Contains(r.Stdout, "one") || strings.Contains(r.Stdout, "two") {
 		t.Errorf("head: %+v", r)
 	}
 }
@@ -182,7 +154,7 @@ func TestFullDisk(t *testing.T) {
 		"#!/bin/bash -e\necho one\nfalse\necho two\n": "one",
 	} {
 		r := run(t, "apply", map[string]string{"apply.sh": script}, "TMPDIR="+full, "BASH_COMPAT=50")
-		if r.code != 1 || !strings.Contains(r.stdout, want) || strings.Contains(r.stdout, "two") || strings.Contains(r.stderr, "shellscript_run.sh: line") {
+		if r.Code != 1 || !strings.Contains(r.Stdout, want) || strings.Contains(r.Stdout, "two") || strings.Contains(r.Stderr, "shellscript_run.sh: line") {
 			t.Errorf("%q: %+v", script, r)
 		}
 	}
@@ -219,7 +191,7 @@ func TestMissingScripts(t *testing.T) {
 				configMap[key] = script
 			}
 			r := run(t, test.hook, configMap)
-			if r.code != test.code || !strings.Contains(r.stdout, test.stdout) || !strings.Contains(r.stderr, test.stderr) || (test.stderr == "") != (r.stderr == "") {
+			if r.Code != test.code || !strings.Contains(r.Stdout, test.stdout) || !strings.Contains(r.Stderr, test.stderr) || (test.stderr == "") != (r.Stderr == "") {
 				t.Errorf("got %+v", r)
 			}
 		})
@@ -229,15 +201,15 @@ func TestMissingScripts(t *testing.T) {
 func TestStrictRefusesACheckAlone(t *testing.T) {
 	for _, hook := range []string{"apply", "upgrade", "config", "uninstall"} {
 		configMap := map[string]string{hook + "_check.sh": "echo ran"}
-		if r := run(t, hook, configMap, strict...); r.code != 1 || !strings.Contains(r.stderr, `but no "`+hook+`.sh"; add "`+hook+`.sh", or remove the check`) {
+		if r := run(t, hook, configMap, strict...); r.Code != 1 || !strings.Contains(r.Stderr, `but no "`+hook+`.sh"; add "`+hook+`.sh", or remove the check`) {
 			t.Errorf("%s: %+v", hook, r)
 		}
-		if r := run(t, hook+"_check", configMap, strict...); r.code != 0 || r.stdout != "ran\n" {
+		if r := run(t, hook+"_check", configMap, strict...); r.Code != 0 || r.Stdout != "ran\n" {
 			t.Errorf("its check: %+v", r)
 		}
 	}
 	configMap := map[string]string{"post_interrupt_check.sh": ""}
-	if r := run(t, "post_interrupt", configMap, strict...); r.code != 0 || strings.Contains(r.stdout, "warning") {
+	if r := run(t, "post_interrupt", configMap, strict...); r.Code != 0 || strings.Contains(r.Stdout, "warning") {
 		t.Errorf("after an interrupt: %+v", r)
 	}
 }
@@ -254,7 +226,7 @@ func TestMisspeltKeysAreRefused(t *testing.T) {
 	for key, want := range tests {
 		t.Run(key, func(t *testing.T) {
 			r := run(t, "apply", map[string]string{key: "#!/bin/bash\necho ran"})
-			if r.code != 1 || !strings.Contains(r.stderr, `the configMap key "`+key+`" does nothing`) || !strings.Contains(r.stderr, `name it "`+want+`"`) {
+			if r.Code != 1 || !strings.Contains(r.Stderr, `the configMap key "`+key+`" does nothing`) || !strings.Contains(r.Stderr, `name it "`+want+`"`) {
 				t.Errorf("got %+v", r)
 			}
 		})
@@ -271,7 +243,7 @@ func TestPlainDataIsAllowed(t *testing.T) {
 		configMap[key] = "data"
 	}
 	for _, hook := range hooks {
-		if r := run(t, hook, configMap); r.code != 0 {
+		if r := run(t, hook, configMap); r.Code != 0 {
 			t.Errorf("%s: %+v", hook, r)
 		}
 	}
@@ -299,13 +271,13 @@ func TestKeysInUseAreNotMisspelt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			configMap := map[string]string{"apply.sh": test.script, test.key: "true", "data.txt": "data"}
 			for _, hook := range []string{"apply", "config", "upgrade"} {
-				if r := run(t, hook, configMap); r.code != test.code {
+				if r := run(t, hook, configMap); r.Code != test.code {
 					t.Errorf("%s: %+v", hook, r)
 				}
 			}
 		})
 	}
-	if r := run(t, "apply", map[string]string{"aply.sh": "cat $SKYHOOK_DIR/configmaps/* aply.sh", "config.sh": "true"}); r.code != 1 {
+	if r := run(t, "apply", map[string]string{"aply.sh": "cat $SKYHOOK_DIR/configmaps/* aply.sh", "config.sh": "true"}); r.Code != 1 {
 		t.Errorf("used by itself: %+v", r)
 	}
 }
@@ -339,7 +311,7 @@ func TestScriptsThatNothingRuns(t *testing.T) {
 				if hook == "post_interrupt" {
 					want = "ran\n" // said once is enough
 				}
-				if r := run(t, hook, configMap); r.code != 0 || r.stdout != want || r.stderr != "" {
+				if r := run(t, hook, configMap); r.Code != 0 || r.Stdout != want || r.Stderr != "" {
 					t.Errorf("%s: %+v", hook, r)
 				}
 			}
@@ -349,7 +321,7 @@ func TestScriptsThatNothingRuns(t *testing.T) {
 
 func TestEveryMisspeltKeyIsNamed(t *testing.T) {
 	r := run(t, "config", map[string]string{"aply.sh": "", "config_check.yaml": "", "config.sh": "echo ran"})
-	if r.code != 1 || strings.Count(r.stderr, "does nothing") != 2 || strings.Contains(r.stdout, "ran") {
+	if r.Code != 1 || strings.Count(r.Stderr, "does nothing") != 2 || strings.Contains(r.Stdout, "ran") {
 		t.Errorf("got %+v", r)
 	}
 }
@@ -359,18 +331,18 @@ func TestEveryMisspeltKeyIsNamed(t *testing.T) {
 func TestUninstallIsNotBlockedByOtherMistakes(t *testing.T) {
 	configMap := map[string]string{"config.yaml": "", "aply.sh": "", "config_check.sh": "", "uninstall.sh": "echo removed"}
 	for _, hook := range []string{"uninstall", "uninstall_check"} {
-		if r := run(t, hook, configMap); r.code != 0 {
+		if r := run(t, hook, configMap); r.Code != 0 {
 			t.Errorf("%s: %+v", hook, r)
 		}
 	}
-	if r := run(t, "uninstall", map[string]string{"uninstal.sh": ""}); r.code != 1 {
+	if r := run(t, "uninstall", map[string]string{"uninstal.sh": ""}); r.Code != 1 {
 		t.Errorf("its own mistake: %+v", r)
 	}
 }
 
 func TestSignalsReachTheScript(t *testing.T) {
 	r := run(t, "apply", map[string]string{"apply.sh": "#!/bin/bash\ntrap 'echo cleaned; exit 9' TERM\nkill -TERM $$\nsleep 60"})
-	if r.code != 9 || r.stdout != "cleaned\n" {
+	if r.Code != 9 || r.Stdout != "cleaned\n" {
 		t.Errorf("got %+v", r)
 	}
 }

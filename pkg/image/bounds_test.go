@@ -1,6 +1,7 @@
 package image
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -8,15 +9,21 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/random"
 )
 
+// must ends the test at an error.
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestLintIsBounded: also what is not kept of an image is not read for ever,
 // and not anew for each of its platforms.
 func TestLintIsBounded(t *testing.T) {
 	found := &Image{}
 	for range 3 {
 		img, err := random.Image(1<<20, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found.parts = append(found.parts, part{Image: img})
 	}
 	for limit, stops := range map[int64]bool{1: true, 1 << 20: true, 2 << 20: true, 3 << 20: true, 6 << 20: true, 7 << 20: false} {

@@ -15,9 +15,7 @@ import (
 
 func TestExplain(t *testing.T) {
 	reference, err := name.ParseReference("registry.test/tuning:1.2.3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	way := func(err error) error { return &url.Error{Op: "Get", URL: "https://registry.test/v2/", Err: err} }
 	tests := map[string]struct {
 		err  error

@@ -3,6 +3,7 @@ package image_test
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -21,6 +22,14 @@ import (
 type entry struct {
 	tar.Header
 	content string
+}
+
+// must ends the test at an error.
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func file(name, content string, mode int64) entry {
@@ -47,20 +56,14 @@ func layer(t testing.TB, entries ...entry) v1.Layer {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	for _, e := range entries {
-		if err := w.WriteHeader(&e.Header); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.WriteHeader(&e.Header))
 		if _, err := io.WriteString(w, e.content); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l
 }
 
@@ -92,13 +95,9 @@ var (
 func build(t testing.TB, platform v1.Platform, labels map[string]string, layers ...v1.Layer) v1.Image {
 	t.Helper()
 	img, err := mutate.AppendLayers(empty.Image, layers...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config, err := img.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config = config.DeepCopy()
 	config.OS, config.Architecture, config.Variant, config.Config.Labels = platform.OS, platform.Architecture, platform.Variant, labels
 	if img, err = mutate.ConfigFile(img, config); err != nil {
@@ -117,9 +116,7 @@ func index(t testing.TB, images ...v1.Image) v1.ImageIndex {
 	result := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, img := range images {
 		config, err := img.ConfigFile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		result = mutate.AppendManifests(result, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: config.Platform()}})
 	}
 	return result
@@ -129,13 +126,9 @@ func index(t testing.TB, images ...v1.Image) v1.ImageIndex {
 func lint(t testing.TB, reference string, labels map[string]string, layers ...v1.Layer) packagefile.Report {
 	t.Helper()
 	found, err := image.FromIndex(reference, index(t, build(t, amd64, labels, layers...), build(t, arm64, labels, layers...)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, report, err := found.Lint(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return report
 }
 

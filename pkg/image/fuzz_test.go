@@ -44,15 +44,11 @@ func FuzzLint(f *testing.F) {
 				return
 			}
 			layers, err := img.Layers()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			img = build(t, amd64, label, append(layers, l)...)
 		}
 		found, err := image.FromIndex(reference, index(t, img))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, report, err := found.Lint(t.Context())
 		if err == nil && len(report.Errors) == 0 {
 			t.Error("there is no package, yet nothing is wrong with it")

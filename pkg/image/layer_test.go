@@ -18,9 +18,7 @@ func TestLayerIsSortedAndTimeless(t *testing.T) {
 		"bin/x/y/z":   Symlink("../busybox"),
 		"bin/busybox": Program(nil),
 	}.Layer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	type row struct {
 		name string
 		kind byte
@@ -53,9 +51,7 @@ func TestLayerIsSortedAndTimeless(t *testing.T) {
 // TestDigestStays: whoever builds a version again gets the layers that were released, byte by byte.
 func TestDigestStays(t *testing.T) {
 	layer, err := Tree{"bin/sh": Program([]byte("x")), "etc/a": File([]byte("text")), "tmp": Folder(0o1777), "b": Symlink("etc/a")}.Layer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// Not that of the packed layer: compression is a matter of the Go release.
 	got, err := layer.DiffID()
 	if want := "sha256:2932afc3b26dc566d20e423dbf86e4b62110252976f750a3c819caa3f07bdb7c"; err != nil || got.String() != want {
@@ -66,9 +62,7 @@ func TestDigestStays(t *testing.T) {
 func headers(t *testing.T, layer v1.Layer) []*tar.Header {
 	t.Helper()
 	content, err := layer.Uncompressed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer content.Close()
 	var all []*tar.Header
 	archive := tar.NewReader(content)
@@ -77,9 +71,7 @@ func headers(t *testing.T, layer v1.Layer) []*tar.Header {
 		if errors.Is(err, io.EOF) {
 			return all
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all = append(all, header)
 	}
 }

@@ -31,9 +31,7 @@ func newLayout(t *testing.T, fill func(layout.Path) error) string {
 	if err == nil {
 		err = fill(path)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dir
 }
 
@@ -60,9 +58,7 @@ func TestFromLayout(t *testing.T) {
 				t.Error("it is no layout")
 			}
 			found, err := image.FromLayout(t.Context(), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			pkg, report, err := found.Lint(t.Context())
 			if err != nil || pkg == nil {
 				t.Fatalf("package %v, error %v", pkg, err)
@@ -78,9 +74,7 @@ func TestFromLayout(t *testing.T) {
 func TestFromLayout_Refuses(t *testing.T) {
 	empty1 := newLayout(t, func(layout.Path) error { return nil })
 	damaged := newLayout(t, func(p layout.Path) error { return p.AppendImage(good(t, amd64)) })
-	if err := os.RemoveAll(filepath.Join(damaged, "blobs")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(damaged, "blobs")))
 	deep := newLayout(t, func(p layout.Path) error {
 		inner := index(t, good(t, amd64))
 		for range 5 {
@@ -109,18 +103,14 @@ func TestFromLayout_Refuses(t *testing.T) {
 func newArchive(t *testing.T, images map[name.Tag]v1.Image) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "image.tar")
-	if err := tarball.MultiWriteToFile(file, images); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tarball.MultiWriteToFile(file, images))
 	return file
 }
 
 func tag(t *testing.T, text string) name.Tag {
 	t.Helper()
 	result, err := name.NewTag(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return result
 }
 
@@ -139,9 +129,7 @@ func TestFromArchive(t *testing.T) {
 	for title, test := range tests {
 		t.Run(title, func(t *testing.T) {
 			found, err := image.FromArchive(t.Context(), newArchive(t, test.images))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_, report, err := found.Lint(t.Context())
 			if err != nil || len(report.Warnings) != 0 {
 				t.Errorf("report %+v, error %v", report, err)
@@ -156,16 +144,10 @@ func TestFromArchive(t *testing.T) {
 func TestFromArchive_WithoutATag(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "image.tar")
 	digest, err := name.NewDigest("x@sha256:" + strings.Repeat("a", 64))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tarball.WriteToFile(file, digest, good(t, amd64)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, tarball.WriteToFile(file, digest, good(t, amd64)))
 	found, err := image.FromArchive(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, report, err := found.Lint(t.Context()); err != nil || len(report.Errors)+len(report.Warnings) != 0 {
 		t.Errorf("report %+v, error %v", report, err)
 	}
@@ -173,9 +155,7 @@ func TestFromArchive_WithoutATag(t *testing.T) {
 
 func TestFromArchive_Refuses(t *testing.T) {
 	noArchive := filepath.Join(t.TempDir(), "x.tar")
-	if err := os.WriteFile(noArchive, []byte("hello"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(noArchive, []byte("hello"), 0o644))
 	windows := newArchive(t, map[name.Tag]v1.Image{tag(t, reference): build(t, v1.Platform{OS: "windows", Architecture: "amd64"}, nil)})
 	for file, want := range map[string]string{
 		noArchive: "is not a docker archive", windows: "holds no image for linux", filepath.Join(t.TempDir(), "none"): "no such file",

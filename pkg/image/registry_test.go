@@ -54,18 +54,14 @@ func push(t *testing.T, reference string, index v1.ImageIndex) {
 	if err == nil {
 		err = remote.WriteIndex(parsed, index, remote.WithAuthFromKeychain(robot))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func TestFromRegistry(t *testing.T) {
 	host := newRegistry(t, true)
 	both := index(t, good(t, amd64), good(t, arm64))
 	digest, err := both.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, tag := range []string{"1.2.3", "1.2.4", "latest"} {
 		push(t, host+"/tuning:"+tag, both)
 	}
@@ -76,9 +72,7 @@ func TestFromRegistry(t *testing.T) {
 	for suffix, want := range tests {
 		t.Run(suffix, func(t *testing.T) {
 			found, err := image.FromRegistry(t.Context(), host+"/tuning"+suffix, robot)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			pkg, report, err := found.Lint(t.Context())
 			if err != nil || pkg == nil || len(report.Warnings) != 0 {
 				t.Errorf("package %v, report %+v, error %v", pkg, report, err)
@@ -95,9 +89,7 @@ func TestRegistry(t *testing.T) {
 	said := build(t, arm64, map[string]string{"said": "first"})
 	push(t, host+"/tuning:1", index(t, build(t, windows, nil), said, good(t, amd64)))
 	push(t, host+"/windows:1", index(t, build(t, windows, nil)))
-	if err := remote.Write(tag(t, host+"/one:1"), said, remote.WithAuthFromKeychain(robot)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, remote.Write(tag(t, host+"/one:1"), said, remote.WithAuthFromKeychain(robot)))
 	r := image.Registry{Keys: robot}
 	tests := map[string]struct {
 		registry  image.Registry
@@ -127,9 +119,7 @@ func TestRegistry(t *testing.T) {
 		})
 	}
 	digest, err := said.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, err := r.Digest(t.Context(), "127.0.0.1:1/tuning:1@"+digest.String()); err != nil || got != digest.String() {
 		t.Errorf("a reference with a digest: %s, %v", got, err)
 	}
@@ -166,13 +156,9 @@ func TestRegistry_IsBounded(t *testing.T) {
 
 func TestFromRegistry_OneImage(t *testing.T) {
 	reference := newRegistry(t, false) + "/tuning:1.2.3"
-	if err := remote.Write(tag(t, reference), good(t, amd64)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, remote.Write(tag(t, reference), good(t, amd64)))
 	found, err := image.FromRegistry(t.Context(), reference, anonymous)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, report, err := found.Lint(t.Context()); err != nil || len(report.Errors) != 0 || len(report.Warnings) != 1 {
 		t.Errorf("report %+v, error %v", report, err)
 	}
@@ -209,9 +195,7 @@ func TestFromRegistry_IsStopped(t *testing.T) {
 	push(t, reference, index(t, good(t, amd64)))
 	ctx, stop := context.WithCancel(t.Context())
 	found, err := image.FromRegistry(ctx, reference, anonymous)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stop()
 	if _, _, err := found.Lint(t.Context()); err == nil || !strings.Contains(err.Error(), reference+" for linux/amd64: ") {
 		t.Errorf("got %v", err)

@@ -114,9 +114,7 @@ func TestLint_Platforms(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			found, err := image.FromIndex(reference, index(t, test.images...))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			pkg, report, err := found.Lint(t.Context())
 			if err != nil || pkg == nil || pkg.Name != "tuning" {
 				t.Fatalf("package %v, error %v", pkg, err)

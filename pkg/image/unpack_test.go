@@ -88,9 +88,7 @@ func TestLint_NothingIsWrittenThroughLinks(t *testing.T) {
 	outside := t.TempDir()
 	found, err := image.FromIndex(reference, index(t, build(t, amd64, label, base(t),
 		layer(t, files(configJSON, symlink(steps+"out", outside))...), layer(t, file(steps+"out/x", "x", 0o644)))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, _, err := found.Lint(t.Context()); err == nil || !strings.Contains(err.Error(), "linux/amd64") {
 		t.Errorf("got %v", err)
 	}
@@ -126,9 +124,7 @@ func TestLint_IsBounded(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			found, err := image.FromIndex(reference, index(t, build(t, amd64, label, base(t), layer(t, files(configJSON)...), test.layer)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_, report, err := found.Lint(t.Context())
 			switch {
 			case test.want == "" && (err != nil || len(report.Errors) != 0 || len(report.Warnings) != len(missing)+map[bool]int{true: 1}[test.warning]):
@@ -154,9 +150,7 @@ func TestLint_ManyOddities(t *testing.T) {
 		names[i] = file(steps+strings.Repeat("n", 300)+strconv.Itoa(100+i), "", 0o644)
 	}
 	found, err := image.FromIndex(reference, index(t, build(t, amd64, label, base(t), layer(t, files(configJSON)...), layer(t, pipes...), layer(t, names...))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 	defer cancel()
 	_, report, err := found.Lint(ctx)
@@ -175,14 +169,10 @@ func sparseTar(t *testing.T, name string, others map[string]string) []byte {
 	names := []string{name}
 	for other, content := range others {
 		names = append(names, other)
-		if err := os.WriteFile(filepath.Join(dir, other), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, other), []byte(content), 0o644))
 	}
 	path := filepath.Join(dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o755), os.Truncate(path, 60<<30)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o755), os.Truncate(path, 60<<30)))
 	out, err := exec.Command("tar", append([]string{"-C", dir, "--sparse", "-c"}, names...)...).Output()
 	if err != nil || len(out) > 20<<10 {
 		t.Fatalf("%d bytes, error %v", len(out), err)
@@ -194,9 +184,7 @@ func holes(t *testing.T, name string) v1.Layer {
 	t.Helper()
 	raw := sparseTar(t, name, nil)
 	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l
 }
 
@@ -204,9 +192,7 @@ func holes(t *testing.T, name string) v1.Layer {
 func TestFromArchive_WithHoles(t *testing.T) {
 	archive := filepath.Join(t.TempDir(), "x.tar")
 	raw := sparseTar(t, "sha.json", map[string]string{"manifest.json": `[{"Config":"sha.json","RepoTags":[],"Layers":[]}]`})
-	if err := os.WriteFile(archive, raw, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(archive, raw, 0o644))
 	if _, err := image.FromArchive(t.Context(), archive); err == nil || !strings.Contains(err.Error(), "the file sha.json in it has holes") {
 		t.Errorf("got %v", err)
 	}
@@ -233,9 +219,7 @@ func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("connection
 
 func TestLint_NamesTheLayerThatCannotBeRead(t *testing.T) {
 	found, err := image.FromIndex(reference, index(t, build(t, amd64, label, base(t), brokenLayer{layer(t)})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, _, err := found.Lint(t.Context()); err == nil || !strings.Contains(err.Error(), reference+" for linux/amd64: unpack layer 2 of 2: ") ||
 		!strings.Contains(err.Error(), "connection lost") {
 		t.Errorf("got %v", err)

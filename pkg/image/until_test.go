@@ -39,9 +39,7 @@ func TestLint_IsStopped(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	endless := endlessLayer{layer(t), func() { stop(errStopped) }}
 	found, err := image.FromIndex(reference, index(t, build(t, amd64, label, base(t), layer(t, files(configJSON)...), endless)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, _, err := found.Lint(ctx); !errors.Is(err, errStopped) || !strings.Contains(err.Error(), "unpack layer 3 of 3: ") {
 		t.Errorf("got %v", err)
 	}
@@ -55,9 +53,7 @@ func TestFromArchive_IsStopped(t *testing.T) {
 	file := newArchive(t, map[name.Tag]v1.Image{tag(t, reference): good(t, amd64)})
 	ctx, stop := context.WithCancelCause(t.Context())
 	found, err := image.FromArchive(ctx, file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stop(errStopped)
 	if _, _, err := found.Lint(t.Context()); !errors.Is(err, errStopped) {
 		t.Errorf("Lint: %v", err)
@@ -72,9 +68,7 @@ func TestFromLayout_IsStopped(t *testing.T) {
 	dir := newLayout(t, func(p layout.Path) error { return p.AppendImage(good(t, amd64)) })
 	ctx, stop := context.WithCancelCause(t.Context())
 	found, err := image.FromLayout(ctx, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, report, err := found.Lint(t.Context()); err != nil || len(report.Errors) != 0 {
 		t.Errorf("report %+v, error %v", report, err)
 	}

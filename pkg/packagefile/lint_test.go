@@ -16,6 +16,14 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
+// must ends the test at an error.
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // shippable is a package without faults, changed by the edits.
 func shippable(t testing.TB, edits ...func(fstest.MapFS)) fstest.MapFS {
 	fsys := tree(config(t), "skyhook_dir/run.sh", "skyhook_dir/run_check.sh")
@@ -227,9 +235,7 @@ func TestLintPath(t *testing.T) {
 		syscall.Mkfifo(filepath.Join(dir, "root_dir/pipe"), 0o644),
 		os.Symlink("/etc/passwd", filepath.Join(dir, "skyhook_dir/passwd")),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, report, err := packagefile.LintPath(t.Context(), dir)
 	if err != nil || len(report.Errors) != 2 || !strings.Contains(report.Err().Error(), "named pipe") {
 		t.Errorf("report %v, error %v", report.Err(), err)
@@ -272,13 +278,9 @@ func (b brokenFS) ReadDir(name string) ([]fs.DirEntry, error) {
 func TestLint_IsDoneWithFoldersWithoutEnd(t *testing.T) {
 	dir := packageFolder(t)
 	deep, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = deep.Close() })
-	if err := deep.MkdirAll("root_dir/"+strings.Repeat("aA/", 3000), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, deep.MkdirAll("root_dir/"+strings.Repeat("aA/", 3000), 0o755))
 	_, report, err := packagefile.LintPath(t.Context(), dir)
 	if err != nil || len(report.Errors) != 1 || !strings.Contains(report.Errors[0].Message, "more than 64 folders") {
 		t.Errorf("report %v, error %v", report.Err(), err)
@@ -297,9 +299,7 @@ func TestLint_IsStopped(t *testing.T) {
 // TestLintPath_WaitsForNobody to write into a pipe.
 func TestLintPath_WaitsForNobody(t *testing.T) {
 	dir := t.TempDir()
-	if err := syscall.Mkfifo(filepath.Join(dir, "config.json"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(filepath.Join(dir, "config.json"), 0o644))
 	if _, _, err := packagefile.LintPath(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "config.json is not a regular file") {
 		t.Errorf("got %v", err)
 	}
@@ -336,9 +336,7 @@ func FuzzLint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		fsys := shippable(t, put("config.json", string(raw), 0o644))
 		_, lint, err := packagefile.Lint(t.Context(), fsys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, load, err := packagefile.Load(fsys)
 		if err != nil || len(lint.Errors) < len(load.Errors) {
 			t.Errorf("Lint finds %v\nLoad finds %v", lint.Errors, load.Errors)

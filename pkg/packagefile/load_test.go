@@ -36,9 +36,7 @@ func TestLoad_ListsEveryMissingScript(t *testing.T) {
 
 func TestLoad_FilesAndSchemaTogether(t *testing.T) {
 	_, report, err := packagefile.Load(tree(config(t, unset("package_version")), "skyhook_dir/run.sh"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(report.Errors) != 2 {
 		t.Errorf("want the missing key and the missing file: %v", report.Err())
 	}
@@ -126,9 +124,7 @@ func TestLoad_WarnsOfScriptsThatAreNotExecutable(t *testing.T) {
 func packageFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, tree(config(t), "skyhook_dir/run.sh", "skyhook_dir/run_check.sh")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(dir, tree(config(t), "skyhook_dir/run.sh", "skyhook_dir/run_check.sh")))
 	return dir
 }
 
@@ -151,13 +147,9 @@ func TestOpen_FolderOrConfig(t *testing.T) {
 func TestOpen_ScriptOutsideThePackageIsRefused(t *testing.T) {
 	dir := packageFolder(t)
 	outside := filepath.Join(t.TempDir(), "outside.sh")
-	if err := os.WriteFile(outside, []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(outside, []byte("#!/bin/sh\n"), 0o755))
 	script := filepath.Join(dir, "skyhook_dir/run.sh")
-	if err := errors.Join(os.Remove(script), os.Symlink(outside, script)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Remove(script), os.Symlink(outside, script)))
 	_, report, err := packagefile.Open(dir)
 	if err != nil || len(report.Errors) != 1 || report.Errors[0].Pointer != "/modes/apply/0/path" {
 		t.Errorf("report %v, error %v", report.Err(), err)
@@ -166,9 +158,7 @@ func TestOpen_ScriptOutsideThePackageIsRefused(t *testing.T) {
 
 func TestOpen_OversizedConfig(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "config.json"), bytes.Repeat([]byte(" "), 5<<20), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "config.json"), bytes.Repeat([]byte(" "), 5<<20), 0o644))
 	if _, _, err := packagefile.Open(dir); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("got %v", err)
 	}
@@ -177,9 +167,7 @@ func TestOpen_OversizedConfig(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	pkg, _ := packagefile.Parse(config(t))
 	var b strings.Builder
-	if err := pkg.Describe(&b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pkg.Describe(&b))
 	for _, want := range []string{"package tuning 1.2.3", "needs config map key sysctl.conf", "apply ", "run.sh", "apply-check"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())

@@ -25,9 +25,7 @@ func config(t testing.TB, edits ...func(map[string]any)) []byte {
 		edit(document)
 	}
 	raw, err := json.Marshal(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return raw
 }
 
@@ -66,9 +64,7 @@ func TestParse_ValidPackage(t *testing.T) {
 		s["env"], s["idempotence"] = map[string]any{"K": "v"}, true
 		s["requires_interrupt"] = true
 	})))
-	if err := report.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, report.Err())
 	if len(report.Warnings) != 0 {
 		t.Errorf("warnings: %v", report.Warnings)
 	}

@@ -23,16 +23,10 @@ func otherNamespace(t *testing.T, dir string) *os.File {
 	cmd := exec.Command("/bin/sh", "-c", "mount -t tmpfs test "+dir+" && touch "+dir+"/inside && echo ready && read line")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = stdin.Close()
 		_ = cmd.Wait()
@@ -41,9 +35,7 @@ func otherNamespace(t *testing.T, dir string) *os.File {
 		t.Fatalf("%q, %v", line, err)
 	}
 	namespace, err := os.Open(fmt.Sprintf("/proc/%d/ns/mnt", cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = namespace.Close() })
 	return namespace
 }
@@ -83,9 +75,7 @@ func TestRun_InAnotherMountNamespace(t *testing.T) {
 
 func TestRun_NotANamespace(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = file.Close() }()
 	command := shell("exit 0", &bytes.Buffer{}, &bytes.Buffer{})
 	command.Namespace = file

@@ -19,6 +19,14 @@ import (
 // patience is far above what any of the tests needs.
 var patience = process.Patience{Stop: time.Minute, Kill: time.Minute, Output: time.Minute}
 
+// must ends the test at an error.
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func shell(script string, stdout, stderr io.Writer) process.Command {
 	return process.Command{Path: "/bin/sh", Args: []string{"-c", script}, Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "A=b c"}, Stdout: stdout, Stderr: stderr}
 }
@@ -106,9 +114,7 @@ func TestRun_DoesNotWaitForBackgroundChildren(t *testing.T) {
 func pid(t *testing.T, text string) int {
 	t.Helper()
 	n, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 
@@ -129,9 +135,7 @@ func stopAfterLine(t *testing.T, script string, p process.Patience) (process.Res
 	}()
 	result, err := process.Run(ctx, shell(script, writer, io.Discard), p)
 	_ = writer.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return result, <-lines
 }
 

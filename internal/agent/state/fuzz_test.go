@@ -52,9 +52,7 @@ func FuzzPath(f *testing.F) {
 			"schema_version": "v1", "package_name": name, "package_version": "1.0.0", "expected_config_files": []string{},
 			"modes": map[string]any{"apply": []any{fuzzStep(path, argument)}, "apply-check": []any{fuzzStep("c.sh", "")}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		pkg, report := packagefile.Parse(raw)
 		if report.Err() != nil {
 			return

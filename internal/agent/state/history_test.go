@@ -30,20 +30,14 @@ func newHistory(t *testing.T, content string) Dir {
 
 func writeHistory(t *testing.T, at Dir, content string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(at.History(tuning)), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(at.History(tuning), []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(at.History(tuning)), 0o755))
+	must(t, os.WriteFile(at.History(tuning), []byte(content), 0o644))
 }
 
 func record(t *testing.T, at Dir, versions ...string) string {
 	t.Helper()
 	for _, version := range versions {
-		if err := at.RecordInstalled(tuning, version, when); err != nil {
-			t.Fatal(err)
-		}
+		must(t, at.RecordInstalled(tuning, version, when))
 	}
 	return read(t, at.History(tuning))
 }
@@ -74,9 +68,7 @@ func TestRecordInstalled_VersionsMayComeBack(t *testing.T) {
 	var file struct {
 		History []struct{ Version string }
 	}
-	if err := json.Unmarshal([]byte(raw), &file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(raw), &file))
 	if fmt.Sprint(file.History) != "[{1.0.0} {uninstalled} {1.0.0}]" {
 		t.Errorf("got %s", raw)
 	}
@@ -131,9 +123,7 @@ func TestRecordInstalled_IsBounded(t *testing.T) {
 		Current string `json:"current-version"`
 		History []struct{ Version string }
 	}
-	if err := json.Unmarshal([]byte(read(t, at.History(tuning))), &file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(read(t, at.History(tuning))), &file))
 	if len(file.History) != 50 || file.Current != "1.0.119" || file.History[0].Version != "1.0.119" || file.History[49].Version != "1.0.70" {
 		t.Errorf("%d entries, current %s, %v", len(file.History), file.Current, file.History)
 	}
@@ -181,9 +171,7 @@ func TestCorruptHistoryFileIsMovedToBackup(t *testing.T) {
 
 func TestHistoryErrorsAreReported(t *testing.T) {
 	at := newHistory(t, "")
-	if err := os.MkdirAll(at.History(tuning), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(at.History(tuning), 0o755))
 	if _, err := at.Installed(tuning); err == nil {
 		t.Error("a directory was read")
 	}

@@ -29,9 +29,7 @@ func script(path string, arguments ...string) packagefile.Step {
 func read(t *testing.T, elements ...string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(elements...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(raw)
 }
 

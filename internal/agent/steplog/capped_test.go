@@ -1,6 +1,7 @@
 package steplog_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,13 +11,19 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/agent/steplog"
 )
 
+// must ends the test at an error.
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestCapped: a log that grows on keeps its head and its end, and is never
 // larger than its limit by more than the notice.
 func TestCapped(t *testing.T) {
 	file, err := os.OpenFile(filepath.Join(t.TempDir(), "log"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = file.Close() }()
 	const limit, notice = 1000, 100
 	capped := steplog.NewCapped(file, limit)
@@ -31,9 +38,7 @@ func TestCapped(t *testing.T) {
 		}
 	}
 	raw, err := os.ReadFile(file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := string(raw)
 	head, rest, _ := strings.Cut(text, "[... ")
 	said, end, _ := strings.Cut(rest, " ...]\n")
@@ -49,9 +54,7 @@ func TestCapped(t *testing.T) {
 // TestCapped_OneLargeWrite is larger than the limit, and has no line ends.
 func TestCapped_OneLargeWrite(t *testing.T) {
 	file, err := os.OpenFile(filepath.Join(t.TempDir(), "log"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = file.Close() }()
 	capped := steplog.NewCapped(file, 1000)
 	for range 3 {

@@ -51,9 +51,7 @@ func TestMasking(t *testing.T) {
 					rest = rest[n:]
 				}
 				for range 2 {
-					if err := w.Close(); err != nil {
-						t.Fatal(err)
-					}
+					must(t, w.Close())
 				}
 				if got.String() != test.want {
 					t.Errorf("in pieces of %d: %q, want %q", size, got.String(), test.want)

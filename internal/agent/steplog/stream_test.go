@@ -52,9 +52,7 @@ func TestStream(t *testing.T) {
 			s := steplog.NewStream("[out]", 64, noon, &first, broken{}, &second)
 			write(t, s, test.chunks...)
 			for range 2 {
-				if err := s.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.Close())
 			}
 			if first.String() != test.want || second.String() != test.want {
 				t.Errorf("got  %q\nand  %q\nwant %q", first.String(), second.String(), test.want)
@@ -126,9 +124,7 @@ func TestTail(t *testing.T) {
 			tail := steplog.NewTail(test.limit)
 			w := tail.Writer()
 			write(t, w, test.chunks...)
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.Close())
 			if got := tail.String(); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
@@ -179,14 +175,10 @@ func TestCreate_NamesAreUnique(t *testing.T) {
 	dir := t.TempDir()
 	for range 3 {
 		files, err := steplog.Create(dir, "sub/run.sh", noon())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		write(t, files.Out, "o")
 		write(t, files.Err, "e")
-		if err := files.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, files.Close())
 	}
 	want := []string{
 		"run.sh-2026-11-20-110000-1.err", "run.sh-2026-11-20-110000-1.log",
@@ -212,9 +204,7 @@ func TestCreate_Failure(t *testing.T) {
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var result []string
 	for _, entry := range entries {
 		result = append(result, entry.Name())
@@ -224,12 +214,8 @@ func names(t *testing.T, dir string) []string {
 
 func touch(t *testing.T, name string, modified time.Time) {
 	t.Helper()
-	if err := os.WriteFile(name, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(name, modified, modified); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, nil, 0o644))
+	must(t, os.Chtimes(name, modified, modified))
 }
 
 func TestReap(t *testing.T) {
@@ -254,21 +240,15 @@ func TestReap(t *testing.T) {
 		}
 	}
 	present, err := steplog.Create(dir, "run.sh", noon().Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(present.Close(), present.Reap(steplog.Keep)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, errors.Join(present.Close(), present.Reap(steplog.Keep)))
 	want = append(want[2:], filepath.Base(present.Out.Name()), filepath.Base(present.Err.Name()))
 	want = append(want, others...)
 	slices.Sort(want)
 	if got := names(t, dir); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755), present.Reap(5), os.Remove(dir)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755), present.Reap(5), os.Remove(dir)))
 	if err := present.Reap(5); err == nil {
 		t.Error("no error for a missing directory")
 	}
@@ -286,17 +266,11 @@ func TestReap_ClockThatJumped(t *testing.T) {
 		}
 		clock = clock.Add(time.Second)
 		files, err := steplog.Create(dir, "run.sh", clock)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, file := range []*os.File{files.Out, files.Err} {
-			if err := os.Chtimes(file.Name(), clock, clock); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Chtimes(file.Name(), clock, clock))
 		}
-		if err := errors.Join(files.Close(), files.Reap(steplog.Keep)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(files.Close(), files.Reap(steplog.Keep)))
 		made = append(made, filepath.Base(files.Err.Name()), filepath.Base(files.Out.Name()))
 		want := slices.Sorted(slices.Values(made[max(0, len(made)-2*steplog.Keep):]))
 		if got := names(t, dir); !slices.Equal(got, want) {

@@ -29,8 +29,8 @@ const steps = "skyhook-package/skyhook_dir/"
 func TestLint_Layers(t *testing.T) {
 	bad := file(steps+"bad.sh", "#!/bin/sh\r\n", 0o755)
 	tests := map[string]struct {
-		upper               []entry
-		file, message, mend string
+		upper              []entry
+		file, message, fix string
 	}{
 		"nothing more":                      {nil, "", "", ""},
 		"names that begin with a dot":       {[]entry{script("./" + steps + "more.sh")}, "", "", ""},
@@ -69,13 +69,13 @@ func TestLint_Layers(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			report := lint(t, reference, label, base(t), layer(t, files(configJSON)...), layer(t, test.upper...))
-			if test.mend == "many" {
+			if test.fix == "many" {
 				if len(report.Errors) != 3 {
 					t.Errorf("want both scripts and the folder: %+v", report.Errors)
 				}
 				return
 			}
-			expect(t, report.Errors, test.file, test.message, test.mend)
+			expect(t, report.Errors, test.file, test.message, test.fix)
 		})
 	}
 	if _, err := os.Lstat("/tmp/skyhook-climbs"); err == nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Lint checks the package at the root of fsys as [Load] does, and finds what
-// its author must mend before it is shipped: scripts that cannot be started,
+// its author must fix before it is shipped: scripts that cannot be started,
 // links and special files that do not survive the way to a host, keys that are
 // written twice. fsys should be an [fs.ReadLinkFS], as those of [os] are.
 //
@@ -126,10 +126,8 @@ func (l *linter) folder(ctx context.Context, dir string) error {
 		}
 		lower := strings.ToLower(file)
 		if other, ok := cases[lower]; ok {
-			l.report.Warnings = append(l.report.Warnings, Problem{
-				File: file, Message: "differs from " + other + " only by upper and lower case",
-				Fix: "rename one: some file systems keep only one of them",
-			})
+			l.report.warnFile(file, "rename one: some file systems keep only one of them",
+				"differs from %s only by upper and lower case", other)
 		}
 		cases[lower] = file
 		return l.entry(dir, file, entry)

@@ -200,7 +200,7 @@ func TestLint_Warnings(t *testing.T) {
 	}
 }
 
-// TestLint_IsStricterThanLoad: what an author has to mend, hosts go on to accept.
+// TestLint_IsStricterThanLoad: what an author has to fix, hosts go on to accept.
 func TestLint_IsStricterThanLoad(t *testing.T) {
 	fsys := shippable(t, put("skyhook_dir/run.sh", "echo\r\n", 0o644), configText(t, `"package_name"`, `"package_name":"x","Modes":1,"package_name"`),
 		link("skyhook_dir/x", "/etc"), put("root_dir/p", "", fs.ModeNamedPipe))
@@ -322,8 +322,8 @@ func TestCheckName(t *testing.T) {
 }
 
 func TestProblem_NamesItsPlatform(t *testing.T) {
-	p := packagefile.Problem{File: "config.json", Pointer: "/modes", Message: "is bad", Fix: "mend it", Platform: "linux/arm64"}
-	if got := p.String(); got != "linux/arm64: config.json /modes: is bad; mend it" {
+	p := packagefile.Problem{File: "config.json", Pointer: "/modes", Message: "is bad", Fix: "fix it", Platform: "linux/arm64"}
+	if got := p.String(); got != "linux/arm64: config.json /modes: is bad; fix it" {
 		t.Error(got)
 	}
 }

@@ -31,8 +31,7 @@ func checkSchema(document any, report *Report) {
 type schemaCheck struct{ problems []Problem }
 
 func (c *schemaCheck) document(value any) {
-	required := []string{"schema_version", "package_name", "package_version", "expected_config_files", "modes"}
-	c.object(nil, value, required, func(at []string, value any) {
+	c.object(nil, value, topLevelKeys, func(at []string, value any) {
 		switch at[0] {
 		case "schema_version":
 			if value != "v1" {

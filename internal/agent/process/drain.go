@@ -65,7 +65,7 @@ func finish(patience time.Duration, drains ...*drain) (held bool) {
 // maxRest is more than a pipe holds.
 const maxRest = 1 << 20
 
-// rest hands on what was written before the wait was given up, and reports
+// rest hands on what was written before the wait ended, and reports
 // whether the stream is still open: a slow sink must not cost the last lines.
 func (d *drain) rest() (open bool) {
 	_ = d.read.SetReadDeadline(time.Time{})

@@ -54,10 +54,10 @@ type Result struct {
 	// Stopped says that the command was told to stop before it ended.
 	Stopped bool
 	// OutputHeld says that another process still held the output open when
-	// the wait for it was given up.
+	// the wait for it ended.
 	OutputHeld bool
-	// Left are the processes that were there when the wait after SIGKILL was
-	// given up. Code and Signal then tell nothing.
+	// Left are the processes that were there when the wait after SIGKILL
+	// ended. Code and Signal then tell nothing.
 	Left []Member
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 const (
@@ -15,9 +17,9 @@ const (
 )
 
 // ready is a host with tuned installed by this package.
-func ready(t *testing.T) *host {
+func ready(t testing.TB) *host {
 	t.Helper()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	h.succeed("install")
 	return h
 }
@@ -47,7 +49,8 @@ func TestEveryKindOfKey(t *testing.T) {
 }
 
 func TestWhatIsActivated(t *testing.T) {
-	tests := map[string]struct{ wanted, active string }{
+	type row struct{ wanted, active string }
+	tests := map[string]row{
 		"builtin with a summary":     {"throughput", "throughput"},
 		"builtin without":            {"plain", "plain"},
 		"name that touches":          {longName, longName},
@@ -57,24 +60,21 @@ func TestWhatIsActivated(t *testing.T) {
 		"one of ours that is listed": {"web", "web"},
 		"builtin that includes ours": {"with-own-included", "with-own-included"},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := ready(t)
-			h.configMap(map[string]string{"web": web, "tuned_profile": test.wanted})
-			h.succeed("config", "config-check")
-			if h.active() != test.active {
-				t.Errorf("active %q", h.active())
-			}
-		})
-	}
+	hostroot.Each(t, tests, ready, func(t *testing.T, h *host, test row) {
+		h.configMap(map[string]string{"web": web, "tuned_profile": test.wanted})
+		h.succeed("config", "config-check")
+		if h.active() != test.active {
+			t.Errorf("active %q", h.active())
+		}
+	})
 }
 
 func TestConfigRefuses(t *testing.T) {
-	tests := map[string]struct {
+	type row struct {
 		keys  map[string]string
 		words []string
-	}{
+	}
+	tests := map[string]row{
 		"folder of tuned": {map[string]string{"recommend.d": web, "tuned_profile": "recommend.d"}, []string{`"recommend.d"`, "does not know"}},
 		"file of tuned":   {map[string]string{"bootcmdline": web, "tuned_profile": "bootcmdline"}, []string{`"bootcmdline"`, "does not know"}},
 		"a setting":       {map[string]string{"service": "eks", "tuned_profile": "service"}, []string{`"service"`, "does not know"}},
@@ -90,17 +90,13 @@ func TestConfigRefuses(t *testing.T) {
 		"commas":            {map[string]string{"tuned_profile": "balanced,plain"}, []string{"blanks between"}},
 		"include of nobody": {map[string]string{"tuned_profile": "needs-missing"}, []string{`cannot activate "needs-missing"`, "Cannot find profile 'missing'"}},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := ready(t)
-			h.configMap(test.keys)
-			h.fail("config", test.words...)
-			if h.active() != "balanced" {
-				t.Errorf("active %q", h.active())
-			}
-		})
-	}
+	hostroot.Each(t, tests, ready, func(t *testing.T, h *host, test row) {
+		h.configMap(test.keys)
+		h.fail("config", test.words...)
+		if h.active() != "balanced" {
+			t.Errorf("active %q", h.active())
+		}
+	})
 }
 
 // TestStrangeKeysFailNothing: they never did.
@@ -136,7 +132,7 @@ func TestStrangeKeysFailNothing(t *testing.T) {
 
 func TestConfigBeforeApply(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	h.configMap(map[string]string{"tuned_profile": "balanced"})
 	h.fail("config", "the host has no tuned", "apply")
 }
@@ -174,7 +170,7 @@ func TestPostLoadedProfileIsNotOurs(t *testing.T) {
 // TestNewFolders: newer versions look for profiles in a folder of their own.
 func TestNewFolders(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	h.Write("/fake/files/tuned/usr/lib/tuned/profiles/extra/tuned.conf", web)
 	before := h.Snapshot(watched...)
 	h.succeed("install")
@@ -190,48 +186,45 @@ func TestNewFolders(t *testing.T) {
 // TestTunedChangesItsFolders: an upgrade of TuneD by the host's admin, which
 // moves the profiles that it finds, or leaves them.
 func TestTunedChangesItsFolders(t *testing.T) {
-	tests := map[string]struct {
+	type row struct {
 		upgrade string
 		there   []string
 		steps   []string
-	}{
+	}
+	tests := map[string]row{
 		"moved":                 {"mkdir /etc/tuned/profiles; mv /etc/tuned/web /etc/tuned/profiles/", []string{"profiles/web"}, []string{"config", "config-check"}},
 		"left":                  {"true", []string{"profiles/web"}, []string{"config", "config-check"}},
 		"moved, no config":      {"mkdir /etc/tuned/profiles; mv /etc/tuned/web /etc/tuned/profiles/", []string{"profiles/web"}, nil},
 		"left, no config":       {"true", []string{"web"}, nil},
 		"only the folder stays": {"mkdir -p /etc/tuned/profiles/web; mv /etc/tuned/web/tuned.conf /etc/tuned/profiles/web/", []string{"profiles/web", "web"}, nil},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newHost(t, debian)
-			before := h.Snapshot(watched...)
-			h.succeed("install")
-			h.configMap(map[string]string{"web": web, "tuned_profile": "web"})
-			h.succeed("config", "config-check")
-			h.admin("mkdir -p /usr/lib/tuned/profiles; " + test.upgrade)
-			h.succeed(test.steps...)
-			for _, dir := range []string{"profiles/web", "web"} {
-				if h.Has("/etc/tuned/"+dir) != slices.Contains(test.there, dir) {
-					t.Errorf("/etc/tuned/%s: there is %v", dir, h.Has("/etc/tuned/"+dir))
-				}
+	hostroot.Each(t, tests, newDebian, func(t *testing.T, h *host, test row) {
+		before := h.Snapshot(watched...)
+		h.succeed("install")
+		h.configMap(map[string]string{"web": web, "tuned_profile": "web"})
+		h.succeed("config", "config-check")
+		h.admin("mkdir -p /usr/lib/tuned/profiles; " + test.upgrade)
+		h.succeed(test.steps...)
+		for _, dir := range []string{"profiles/web", "web"} {
+			if h.Has("/etc/tuned/"+dir) != slices.Contains(test.there, dir) {
+				t.Errorf("/etc/tuned/%s: there is %v", dir, h.Has("/etc/tuned/"+dir))
 			}
-			gone := h.clone()
-			h.succeed("uninstall", "uninstall-check")
-			h.ExpectSnapshot(before, watched...)
-			gone.configMap(map[string]string{"tuned_profile": "plain"})
-			gone.succeed("config", "config-check")
-			if gone.Has("/etc/tuned/web/tuned.conf") || gone.Has("/etc/tuned/profiles/web/tuned.conf") {
-				t.Error("the file stays without its key")
-			}
-		})
-	}
+		}
+		gone := h.clone()
+		h.succeed("uninstall", "uninstall-check")
+		h.ExpectSnapshot(before, watched...)
+		gone.configMap(map[string]string{"tuned_profile": "plain"})
+		gone.succeed("config", "config-check")
+		if gone.Has("/etc/tuned/web/tuned.conf") || gone.Has("/etc/tuned/profiles/web/tuned.conf") {
+			t.Error("the file stays without its key")
+		}
+	})
 }
 
 // TestTunedTookAlongAFileOfOthers that is kept to be put back.
 func TestTunedTookAlongAFileOfOthers(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	h.admin("apt-get install tuned; mkdir /etc/tuned/web; echo theirs >/etc/tuned/web/tuned.conf")
 	h.configMap(map[string]string{"web": web, "tuned_profile": "web"})
 	h.succeed("install", "config")
@@ -244,12 +237,13 @@ func TestTunedTookAlongAFileOfOthers(t *testing.T) {
 
 func TestReconcile(t *testing.T) {
 	first := map[string]string{"web": web, "db": web, "x_script": script, "tuned_profile": "web"}
-	tests := map[string]struct {
+	type row struct {
 		next    map[string]string
 		active  string
 		present []string
 		gone    []string
-	}{
+	}
+	tests := map[string]row{
 		"changed": {
 			map[string]string{"web": "[sysctl]\n", "db": web, "x_script": script + "#", "tuned_profile": "web"},
 			"web",
@@ -264,31 +258,27 @@ func TestReconcile(t *testing.T) {
 		"script beside another":  {map[string]string{"web": web, "y_script": script, "tuned_profile": "web"}, "web", []string{"scripts/y_script"}, []string{"scripts/x_script"}},
 		"profile becomes script": {map[string]string{"web_script": script, "tuned_profile": "plain"}, "plain", []string{"scripts/web_script"}, []string{"web"}},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := ready(t)
-			h.configMap(first)
-			h.succeed("config", "config-check")
-			h.configMap(test.next)
-			h.succeed("config", "config-check")
-			if h.active() != test.active {
-				t.Errorf("active %q", h.active())
+	hostroot.Each(t, tests, ready, func(t *testing.T, h *host, test row) {
+		h.configMap(first)
+		h.succeed("config", "config-check")
+		h.configMap(test.next)
+		h.succeed("config", "config-check")
+		if h.active() != test.active {
+			t.Errorf("active %q", h.active())
+		}
+		for _, path := range test.present {
+			if !h.Has("/etc/tuned/" + path) {
+				t.Errorf("%s is missing", path)
 			}
-			for _, path := range test.present {
-				if !h.Has("/etc/tuned/" + path) {
-					t.Errorf("%s is missing", path)
-				}
+		}
+		for _, path := range test.gone {
+			if h.Has("/etc/tuned/" + path) {
+				t.Errorf("%s is still there", path)
 			}
-			for _, path := range test.gone {
-				if h.Has("/etc/tuned/" + path) {
-					t.Errorf("%s is still there", path)
-				}
-			}
-			h.configMap(first)
-			h.succeed("config", "config-check")
-		})
-	}
+		}
+		h.configMap(first)
+		h.succeed("config", "config-check")
+	})
 }
 
 func TestRemovedProfileMustNotBeWanted(t *testing.T) {
@@ -337,10 +327,11 @@ func TestFilesOfOthersComeBack(t *testing.T) {
 }
 
 func TestConfigCheckFailures(t *testing.T) {
-	tests := map[string]struct {
+	type row struct {
 		command string
 		words   []string
-	}{
+	}
+	tests := map[string]row{
 		"service":          {"systemctl stop tuned.service", []string{"does not run"}},
 		"profile changed":  {"echo >>/etc/tuned/web/tuned.conf", []string{"/etc/tuned/web/tuned.conf", `key "web"`}},
 		"profile missing":  {"rm -r /etc/tuned/web", []string{"/etc/tuned/web/tuned.conf"}},
@@ -353,17 +344,13 @@ func TestConfigCheckFailures(t *testing.T) {
 		"verify":           {"echo 99 >/fake/verify-fails", []string{"tuned-adm verify", `does not match "web"`, "'somaxconn' = '128'"}},
 		"wanted not known": {"echo nope,x >" + copyDir + "/configmaps/tuned_profile", []string{"cannot be a profile"}},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := ready(t)
-			h.configMap(map[string]string{"web": web, "x_script": script, "tuned_profile": "web"})
-			h.succeed("config", "config-check", "post-interrupt-check")
-			h.admin(test.command)
-			h.fail("config-check", test.words...)
-			h.fail("post-interrupt-check", test.words...)
-		})
-	}
+	hostroot.Each(t, tests, ready, func(_ *testing.T, h *host, test row) {
+		h.configMap(map[string]string{"web": web, "x_script": script, "tuned_profile": "web"})
+		h.succeed("config", "config-check", "post-interrupt-check")
+		h.admin(test.command)
+		h.fail("config-check", test.words...)
+		h.fail("post-interrupt-check", test.words...)
+	})
 }
 
 func TestVerifyBeforeAnInterrupt(t *testing.T) {

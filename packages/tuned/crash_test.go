@@ -74,7 +74,7 @@ func TestCrashOfInstall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t, debian)
+			h := newDebian(t)
 			before := h.Snapshot(watched...)
 			h.configMap(everything)
 			h.crashEverywhere(test.first, before, "install", test.then...)
@@ -84,7 +84,7 @@ func TestCrashOfInstall(t *testing.T) {
 
 func TestCrashOfInstallWhereTunedWas(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	h.admin("apt-get install tuned; systemctl stop tuned.service; systemctl disable tuned.service")
 	h.crashEverywhere(1, h.Snapshot(watched...), "install", "install", "uninstall", "uninstall-check")
 }
@@ -97,7 +97,7 @@ func TestCrashOfConfig(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t, debian)
+			h := newDebian(t)
 			h.admin("apt-get install tuned; tuned-adm profile plain; mkdir -p /etc/tuned/web; echo a >/etc/tuned/web/tuned.conf")
 			before := h.Snapshot(watched...)
 			h.configMap(everything)
@@ -118,7 +118,7 @@ func TestCrashOfUninstall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t, debian)
+			h := newDebian(t)
 			h.admin(test.prepare)
 			before := h.Snapshot(watched...)
 			h.configMap(everything)
@@ -130,7 +130,7 @@ func TestCrashOfUninstall(t *testing.T) {
 
 func TestCrashOfUninstallCheck(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	before := h.Snapshot(watched...)
 	h.configMap(everything)
 	h.succeed("install", "config", "uninstall")

@@ -54,8 +54,6 @@ type distribution struct {
 	tools     []string
 }
 
-var debian = distribution{"ID=debian\n", aptTools}
-
 // rpmTools are the three that are told apart by what they note; each is tested
 // with its own family.
 var rpmTools = map[string]distribution{
@@ -91,6 +89,11 @@ func newHost(t testing.TB, d distribution) *host {
 	}
 	h.fill()
 	return h
+}
+
+func newDebian(t testing.TB) *host {
+	t.Helper()
+	return newHost(t, distribution{"ID=debian\n", aptTools})
 }
 
 // clone is a host that is just like this one.

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 func TestUnknownStep(t *testing.T) {
-	newHost(t, debian).fail("prepare", `unknown step "prepare"`, "known steps")
+	newDebian(t).fail("prepare", `unknown step "prepare"`, "known steps")
 }
 
 func TestEveryDistribution(t *testing.T) {
@@ -92,7 +94,7 @@ func TestTunedIsThereOnAnyHost(t *testing.T) {
 
 func TestInstallOnce(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	h.succeed("install", "install", "install-check")
 	if n := h.calls("apt-get"); n != 1 {
 		t.Errorf("%d runs of apt-get", n)
@@ -101,7 +103,7 @@ func TestInstallOnce(t *testing.T) {
 
 func TestInstallFetchesListsOnlyIfNeeded(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	h.admin("mv /fake/repository/tuned /fake/upstream/")
 	h.succeed("install", "install-check")
 	if h.calls("apt-get -y") != 3 {
@@ -113,7 +115,7 @@ func TestInstallFetchesListsOnlyIfNeeded(t *testing.T) {
 // would.
 func TestNoServiceOfTheHostRestarts(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	h.admin("mv /fake/repository/tuned /fake/upstream/")
 	h.succeed("install", "uninstall", "uninstall-check")
 	if n := h.calls("needrestart"); n != 0 {
@@ -127,7 +129,7 @@ func TestNoServiceOfTheHostRestarts(t *testing.T) {
 
 func TestInstallAfterDpkgWasInterrupted(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	h.Write("/fake/interrupted", "")
 	h.succeed("install", "install-check")
 }
@@ -137,7 +139,7 @@ func TestHalfUnpackedPackage(t *testing.T) {
 	for name, then := range map[string][]string{"install": {"install", "install-check"}, "uninstall": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t, debian)
+			h := newDebian(t)
 			before := h.Snapshot(watched...)
 			h.Write("/fake/breaks/apt-get", "install")
 			h.fail("install", "apt-get cannot install tuned")
@@ -153,50 +155,44 @@ func TestHalfUnpackedPackage(t *testing.T) {
 }
 
 func TestInstallFailures(t *testing.T) {
-	tests := map[string]struct {
+	type row struct {
 		command string
 		words   []string
-	}{
+	}
+	tests := map[string]row{
 		"no such package":   {"rm /fake/repository/tuned", []string{"apt-get cannot install tuned", "Unable to locate package tuned"}},
 		"broken manager":    {"echo install >/fake/breaks/apt-get", []string{"apt-get cannot install tuned", "broken"}},
 		"package of others": {"rm -r /fake/files/tuned/usr/bin", []string{"has no tuned and tuned-adm"}},
 		"no start":          {"echo start >/fake/breaks/systemctl", []string{"cannot start the service tuned", "Job for tuned.service failed"}},
 		"masked":            {"echo >/fake/masked/tuned.service", []string{"masked", "systemctl unmask tuned"}},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newHost(t, debian)
-			h.admin(test.command)
-			h.fail("install", test.words...)
-		})
-	}
+	hostroot.Each(t, tests, newDebian, func(_ *testing.T, h *host, test row) {
+		h.admin(test.command)
+		h.fail("install", test.words...)
+	})
 }
 
 func TestInstallCheckFailures(t *testing.T) {
-	tests := map[string]struct {
+	type row struct {
 		command string
 		words   []string
-	}{
+	}
+	tests := map[string]row{
 		"no daemon":   {"rm /usr/bin/tuned", []string{"the host has no tuned"}},
 		"no client":   {"rm /usr/bin/tuned-adm", []string{"the host has no tuned-adm"}},
 		"not running": {"systemctl stop tuned.service", []string{"does not run", `"inactive"`}},
 		"not enabled": {"systemctl disable tuned.service", []string{"not enabled", `"disabled"`}},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newHost(t, debian)
-			h.succeed("install")
-			h.admin(test.command)
-			h.fail("install-check", test.words...)
-		})
-	}
+	hostroot.Each(t, tests, newDebian, func(_ *testing.T, h *host, test row) {
+		h.succeed("install")
+		h.admin(test.command)
+		h.fail("install-check", test.words...)
+	})
 }
 
 func TestTunedRemovedByHandComesBack(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	before := h.Snapshot(watched...)
 	h.succeed("install")
 	h.admin("apt-get purge tuned")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 // everything has a profile that changes the boot menu, and files of each kind.
@@ -49,7 +51,7 @@ func TestUninstallLeavesNothing(t *testing.T) {
 			}
 			t.Run(hostName+" "+name, func(t *testing.T) {
 				t.Parallel()
-				h := newHost(t, debian)
+				h := newDebian(t)
 				h.admin(prepare)
 				before := h.Snapshot(watched...)
 				h.configMap(everything)
@@ -63,7 +65,7 @@ func TestUninstallLeavesNothing(t *testing.T) {
 
 func TestEverythingTwice(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	before := h.Snapshot(watched...)
 	h.configMap(everything)
 	h.succeed("install", "install", "config", "config", "config-check", "uninstall", "uninstall", "uninstall-check")
@@ -133,35 +135,32 @@ func TestUninstallWithoutBootProfileLeavesTheMenuAlone(t *testing.T) {
 }
 
 func TestWhatOthersNeedStays(t *testing.T) {
-	tests := map[string]struct {
+	type row struct {
 		command string
 		stays   []string
 		tuned   bool
-	}{
+	}
+	tests := map[string]row{
 		"nothing":            {"true", nil, false},
 		"library needed":     {"apt-get install monitor", []string{"libglib", "monitor", "python3-gi"}, false},
 		"tuned needed":       {"apt-get install cockpit", []string{"cockpit", "libglib", "python3-gi", "tuned"}, true},
 		"asked for":          {"apt-get install python3-gi", []string{"libglib", "python3-gi"}, false},
 		"removed, with rest": {"apt-get purge tuned python3-gi libglib", nil, false},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := ready(t)
-			h.configMap(everything)
-			h.succeed("config")
-			h.admin(test.command)
-			h.succeed("uninstall", "uninstall-check")
-			want := append([]string{"bash", "dbus"}, test.stays...)
-			slices.Sort(want)
-			if got := h.installed(); !slices.Equal(got, want) {
-				t.Errorf("installed: %v", got)
-			}
-			if h.Has("/usr/bin/tuned-adm") != test.tuned || h.Has("/etc/tuned/web") || h.Has("/etc/tuned/scripts") {
-				t.Error("tuned or our files are wrong")
-			}
-		})
-	}
+	hostroot.Each(t, tests, ready, func(t *testing.T, h *host, test row) {
+		h.configMap(everything)
+		h.succeed("config")
+		h.admin(test.command)
+		h.succeed("uninstall", "uninstall-check")
+		want := append([]string{"bash", "dbus"}, test.stays...)
+		slices.Sort(want)
+		if got := h.installed(); !slices.Equal(got, want) {
+			t.Errorf("installed: %v", got)
+		}
+		if h.Has("/usr/bin/tuned-adm") != test.tuned || h.Has("/etc/tuned/web") || h.Has("/etc/tuned/scripts") {
+			t.Error("tuned or our files are wrong")
+		}
+	})
 }
 
 func TestTunedRemovedByHand(t *testing.T) {
@@ -174,7 +173,7 @@ func TestTunedRemovedByHand(t *testing.T) {
 	for name, command := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t, debian)
+			h := newDebian(t)
 			before := h.Snapshot(watched...)
 			h.configMap(everything)
 			h.succeed("install", "config")
@@ -187,7 +186,7 @@ func TestTunedRemovedByHand(t *testing.T) {
 
 func TestTunedOfOthersRemovedByHand(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	before := h.Snapshot(watched...)
 	h.admin("apt-get install tuned")
 	h.configMap(everything)
@@ -199,7 +198,7 @@ func TestTunedOfOthersRemovedByHand(t *testing.T) {
 
 func TestPreviousProfileIsGone(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	h.admin("apt-get install tuned; mkdir /etc/tuned/mine; echo '[sysctl]' >/etc/tuned/mine/tuned.conf; tuned-adm profile mine")
 	h.configMap(everything)
 	h.succeed("install", "config")
@@ -214,61 +213,55 @@ func TestPreviousProfileIsGone(t *testing.T) {
 }
 
 func TestUninstallFailures(t *testing.T) {
-	tests := map[string]struct {
-		command, mend string
-		words         []string
-	}{
+	type row struct {
+		command, fix string
+		words        []string
+	}
+	tests := map[string]row{
 		"packages":   {"echo Dpkg::Options::=--force-confold purge >/fake/breaks/apt-get", "rm /fake/breaks/apt-get", []string{"apt-get cannot remove", "broken"}},
 		"plan":       {"echo -s >/fake/breaks/apt-get", "rm /fake/breaks/apt-get", []string{"apt-get cannot tell what goes with", "broken"}},
 		"stop":       {"echo stop >/fake/breaks/systemctl", "rm /fake/breaks/systemctl", []string{"cannot stop the service tuned", "Job for"}},
 		"disable":    {"echo disable >/fake/breaks/systemctl", "rm /fake/breaks/systemctl", []string{"cannot disable the service tuned"}},
 		"no manager": {"mv /usr/bin/apt-get /", "mv /apt-get /usr/bin/", []string{"looked for: apt-get"}},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newHost(t, debian)
-			before := h.Snapshot(watched...)
-			h.configMap(everything)
-			h.succeed("install", "config")
-			h.admin(test.command)
-			h.fail("uninstall", test.words...)
-			h.fail("uninstall-check", "has not run to its end")
-			h.admin(test.mend)
-			h.succeed("uninstall", "uninstall-check")
-			h.ExpectSnapshot(before, watched...)
-		})
-	}
+	hostroot.Each(t, tests, newDebian, func(_ *testing.T, h *host, test row) {
+		before := h.Snapshot(watched...)
+		h.configMap(everything)
+		h.succeed("install", "config")
+		h.admin(test.command)
+		h.fail("uninstall", test.words...)
+		h.fail("uninstall-check", "has not run to its end")
+		h.admin(test.fix)
+		h.succeed("uninstall", "uninstall-check")
+		h.ExpectSnapshot(before, watched...)
+	})
 }
 
 func TestUninstallCheckFailures(t *testing.T) {
-	tests := map[string]struct {
+	type row struct {
 		command string
 		words   []string
-	}{
+	}
+	tests := map[string]row{
 		"binary":  {"cp /bin/ls /usr/bin/tuned", []string{"/usr/bin/tuned is still there"}},
 		"profile": {"mkdir -p /etc/tuned/web; echo >/etc/tuned/web/tuned.conf", []string{"/etc/tuned/web/tuned.conf is still there"}},
 		"script":  {"mkdir -p /etc/tuned/scripts; echo >/etc/tuned/scripts/x_script", []string{"x_script is still there"}},
 		"running": {"echo >/fake/active/tuned.service", []string{"still runs"}},
 		"enabled": {"systemctl enable tuned.service", []string{"still enabled"}},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := ready(t)
-			h.configMap(everything)
-			h.succeed("config", "uninstall")
-			h.Write("/usr/lib/systemd/system/tuned.service", "[Service]\n")
-			h.admin(test.command)
-			h.fail("uninstall-check", test.words...)
-		})
-	}
+	hostroot.Each(t, tests, ready, func(_ *testing.T, h *host, test row) {
+		h.configMap(everything)
+		h.succeed("config", "uninstall")
+		h.Write("/usr/lib/systemd/system/tuned.service", "[Service]\n")
+		h.admin(test.command)
+		h.fail("uninstall-check", test.words...)
+	})
 }
 
 // TestInstallAgain: also when nobody has checked the uninstall.
 func TestInstallAgain(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, debian)
+	h := newDebian(t)
 	before := h.Snapshot(watched...)
 	h.configMap(everything)
 	h.succeed("install", "config", "uninstall", "install", "install-check", "config", "config-check", "uninstall", "uninstall-check")

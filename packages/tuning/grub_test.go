@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 const grubConfig = "/boot/grub/grub.cfg"
@@ -17,11 +19,12 @@ func grubText(added string) string {
 
 func TestGrub(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	type row struct {
 		conf, added string
 		// line is what GRUB reads, and running what the kernel shows of it.
 		line, running string
-	}{
+	}
+	tests := map[string]row{
 		"one":              {"nosmt\n", `nosmt`, `nosmt`, `nosmt`},
 		"two":              {"nosmt\nhugepages=4\n", `nosmt hugepages=4`, `nosmt hugepages=4`, `hugepages=4 nosmt`},
 		"two in a line":    {"hugepagesz=1G \t hugepages=4", `hugepagesz=1G hugepages=4`, `hugepagesz=1G hugepages=4`, `hugepagesz=1G hugepages=4`},
@@ -36,28 +39,24 @@ func TestGrub(t *testing.T) {
 		"a shell's signs":  {"a=1;2|3&4<5>6{7}\n", `a=1\\;2\\|3\\&4\\<5\\>6\\{7\\}`, `a=1\;2\|3\&4\<5\>6\{7\}`, `a=1;2|3&4<5>6{7}`},
 		"a comment's sign": {"a=1#2\n", `a=1#2`, `a=1#2`, `a=1#2`},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			before := h.Snapshot(watched...)
-			h.configure(map[string]string{"grub.conf": test.conf})
-			h.expectCalls("update-grub")
-			h.expect(grubDropIn, grubText(test.added))
-			if want := " ro quiet console=ttyS0 cloud=1 " + test.line + "\n"; !strings.Contains(h.Read(grubConfig), want) {
-				t.Errorf("got %q, want %q", h.Read(grubConfig), want)
-			}
-			if r := h.run("post-interrupt-check"); r.Code != 1 || !strings.Contains(r.Stderr, "; reboot the host: interrupt {type: reboot}") {
-				t.Errorf("before the reboot: %+v", r)
-			}
-			h.Write("/proc/cmdline", "ro quiet "+test.running+" last\n")
-			h.succeed("post-interrupt-check")
-			h.Write("/proc/cmdline", before["/proc/cmdline"][strings.Index(before["/proc/cmdline"], "\n")+1:])
-			h.uninstall()
-			h.expectCalls("update-grub")
-			h.ExpectSnapshot(before, watched...)
-		})
-	}
+	hostroot.Each(t, tests, newDebian, func(t *testing.T, h *host, test row) {
+		before := h.Snapshot(watched...)
+		h.configure(map[string]string{"grub.conf": test.conf})
+		h.expectCalls("update-grub")
+		h.expect(grubDropIn, grubText(test.added))
+		if want := " ro quiet console=ttyS0 cloud=1 " + test.line + "\n"; !strings.Contains(h.Read(grubConfig), want) {
+			t.Errorf("got %q, want %q", h.Read(grubConfig), want)
+		}
+		if r := h.run("post-interrupt-check"); r.Code != 1 || !strings.Contains(r.Stderr, "; reboot the host: interrupt {type: reboot}") {
+			t.Errorf("before the reboot: %+v", r)
+		}
+		h.Write("/proc/cmdline", "ro quiet "+test.running+" last\n")
+		h.succeed("post-interrupt-check")
+		h.Write("/proc/cmdline", before["/proc/cmdline"][strings.Index(before["/proc/cmdline"], "\n")+1:])
+		h.uninstall()
+		h.expectCalls("update-grub")
+		h.ExpectSnapshot(before, watched...)
+	})
 }
 
 // TestGrubOfEarlierVersions: what a shell and GRUB made of a line, it still means.
@@ -123,10 +122,11 @@ func TestGrubRunning(t *testing.T) {
 func TestGrubOrder(t *testing.T) {
 	t.Parallel()
 	const pages, consoles = "hugepagesz=2M hugepages=16 hugepagesz=1G hugepages=16", "console=tty0 console=ttyS0"
-	tests := map[string]struct {
+	type row struct {
 		conf, running string
 		good          bool
-	}{
+	}
+	tests := map[string]row{
 		"the same":          {pages, pages, true},
 		"among others":      {pages, "hugepages=1 ro hugepagesz=2M hugepages=16 x hugepagesz=1G y hugepages=16 z", true},
 		"one is missing":    {pages, "hugepagesz=2M hugepages=16 hugepagesz=1G", false},
@@ -136,31 +136,28 @@ func TestGrubOrder(t *testing.T) {
 		"consoles reversed": {consoles, "console=ttyS0 console=tty0", false},
 		"others may move":   {"a=1 " + consoles, "console=tty0 console=ttyS0 a=1", true},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			h.configure(map[string]string{"grub.conf": strings.ReplaceAll(test.conf, " ", "\n")})
-			config := h.Read(grubConfig)
-			h.Write("/proc/cmdline", "ro "+test.running+"\n")
-			h.Write(grubConfig, "\tlinux /recovery ro\n\tlinux /boot/vmlinuz ro "+test.running+"\n")
-			if test.good {
-				h.succeed("config-check", "post-interrupt-check")
-				return
-			}
-			wanted := strings.TrimPrefix(test.conf, "a=1 ") + " in this order"
-			h.fail("post-interrupt-check", "the kernel runs without "+wanted+"; reboot the host: interrupt {type: reboot}")
-			h.fail("config-check", grubConfig+" does not start the kernel with "+wanted+"; see the output of update-grub")
-			h.Write(grubConfig, config)
-			h.succeed("config-check")
-		})
-	}
+	hostroot.Each(t, tests, newDebian, func(_ *testing.T, h *host, test row) {
+		h.configure(map[string]string{"grub.conf": strings.ReplaceAll(test.conf, " ", "\n")})
+		config := h.Read(grubConfig)
+		h.Write("/proc/cmdline", "ro "+test.running+"\n")
+		h.Write(grubConfig, "\tlinux /recovery ro\n\tlinux /boot/vmlinuz ro "+test.running+"\n")
+		if test.good {
+			h.succeed("config-check", "post-interrupt-check")
+			return
+		}
+		wanted := strings.TrimPrefix(test.conf, "a=1 ") + " in this order"
+		h.fail("post-interrupt-check", "the kernel runs without "+wanted+"; reboot the host: interrupt {type: reboot}")
+		h.fail("config-check", grubConfig+" does not start the kernel with "+wanted+"; see the output of update-grub")
+		h.Write(grubConfig, config)
+		h.succeed("config-check")
+	})
 }
 
 // TestGrubOverridden: of arguments of one name the kernel takes the last, but for those that add up.
 func TestGrubOverridden(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ conf, running, ours, theirs string }{
+	type row struct{ conf, running, ours, theirs string }
+	tests := map[string]row{
 		"ours is last":        {"a=2", "a=1 a=2", "", ""},
 		"another is last":     {"a=2", "ro a=2 quiet a=1", "a=2", "a=1"},
 		"the same again":      {"a=2", "a=2 a=1 a=2", "", ""},
@@ -172,23 +169,19 @@ func TestGrubOverridden(t *testing.T) {
 		"pages of other size": {"hugepages=4", "hugepages=4 hugepagesz=1G hugepages=8", "", ""},
 		"pages of that size":  {"hugepagesz=1G hugepages=4", "hugepagesz=1G hugepages=4 hugepagesz=1G hugepages=8", "hugepages=4", "hugepages=8"},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			h.configure(map[string]string{"grub.conf": strings.ReplaceAll(test.conf, " ", "\n")})
-			h.Write("/proc/cmdline", "ro "+test.running+"\n")
-			h.Write(grubConfig, "\tlinux /boot/vmlinuz ro "+test.running+"\n")
-			if test.theirs == "" {
-				h.succeed("config-check", "post-interrupt-check")
-				return
-			}
-			h.Write("/etc/default/grub.d/zz.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT "+test.theirs+"\"\n")
-			reason := " has " + test.theirs + " behind " + test.ours + ", and the last one counts; take it out of /etc/default/grub.d/zz.cfg, or " + test.ours + " out of grub.conf"
-			h.fail("config-check", grubConfig+reason)
-			h.fail("post-interrupt-check", "/proc/cmdline"+reason)
-		})
-	}
+	hostroot.Each(t, tests, newDebian, func(_ *testing.T, h *host, test row) {
+		h.configure(map[string]string{"grub.conf": strings.ReplaceAll(test.conf, " ", "\n")})
+		h.Write("/proc/cmdline", "ro "+test.running+"\n")
+		h.Write(grubConfig, "\tlinux /boot/vmlinuz ro "+test.running+"\n")
+		if test.theirs == "" {
+			h.succeed("config-check", "post-interrupt-check")
+			return
+		}
+		h.Write("/etc/default/grub.d/zz.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT "+test.theirs+"\"\n")
+		reason := " has " + test.theirs + " behind " + test.ours + ", and the last one counts; take it out of /etc/default/grub.d/zz.cfg, or " + test.ours + " out of grub.conf"
+		h.fail("config-check", grubConfig+reason)
+		h.fail("post-interrupt-check", "/proc/cmdline"+reason)
+	})
 }
 
 func TestGrubCheck(t *testing.T) {
@@ -247,12 +240,13 @@ func (h *host) entries() [2]string {
 
 func TestGrubby(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	type row struct {
 		first, second string // the entries before; the second's default is the first's
 		conf          string
 		want          [2]string
 		after         [2]string // of the uninstall
-	}{
+	}
+	tests := map[string]row{
 		"added":              {"ro", "", "nosmt\na=1\n", [2]string{"ro nosmt a=1", "ro nosmt a=1"}, [2]string{"ro", "ro"}},
 		"there already":      {"ro nosmt", "", "nosmt\n", [2]string{"ro nosmt", "ro nosmt"}, [2]string{"ro nosmt", "ro nosmt"}},
 		"one of two":         {"ro nosmt", "", "nosmt\na=1", [2]string{"ro nosmt a=1", "ro nosmt a=1"}, [2]string{"ro nosmt", "ro nosmt"}},
@@ -268,28 +262,24 @@ func TestGrubby(t *testing.T) {
 		"overridden":         {"ro a=2 a=1", "", "a=2", [2]string{"ro a=2", "ro a=2"}, [2]string{"ro a=2 a=1", "ro a=2 a=1"}},
 		"a part of a word":   {"ro xnosmt", "", "nosmt", [2]string{"ro xnosmt nosmt", "ro xnosmt nosmt"}, [2]string{"ro xnosmt", "ro xnosmt"}},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newRHEL(t)
-			if test.second == "" {
-				test.second = test.first
-			}
-			h.Write("/boot/loader/entries/1.conf", strings.ReplaceAll(test.first, " ", "\n")+"\n")
-			h.Write("/boot/loader/entries/2.conf", strings.ReplaceAll(test.second, " ", "\n")+"\n")
-			h.configure(map[string]string{"grub.conf": test.conf})
-			if got := h.entries(); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-			h.calls()
-			h.succeed("config", "config-check")
-			h.expectCalls()
-			h.uninstall()
-			if got := h.entries(); got != test.after {
-				t.Errorf("after uninstall: got %q, want %q", got, test.after)
-			}
-		})
-	}
+	hostroot.Each(t, tests, newRHEL, func(t *testing.T, h *host, test row) {
+		if test.second == "" {
+			test.second = test.first
+		}
+		h.Write("/boot/loader/entries/1.conf", strings.ReplaceAll(test.first, " ", "\n")+"\n")
+		h.Write("/boot/loader/entries/2.conf", strings.ReplaceAll(test.second, " ", "\n")+"\n")
+		h.configure(map[string]string{"grub.conf": test.conf})
+		if got := h.entries(); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+		h.calls()
+		h.succeed("config", "config-check")
+		h.expectCalls()
+		h.uninstall()
+		if got := h.entries(); got != test.after {
+			t.Errorf("after uninstall: got %q, want %q", got, test.after)
+		}
+	})
 }
 
 func TestGrubbyChanges(t *testing.T) {

@@ -71,11 +71,3 @@ func TestUnitsCheckSeesTheDropIn(t *testing.T) {
 		}
 	}
 }
-
-// TestKeysWithNUL: what is behind one would get nowhere.
-func TestKeysWithNUL(t *testing.T) {
-	t.Parallel()
-	h := newDebian(t)
-	h.configMap(map[string]string{"service_cron.conf": "[Service]\nNice=5\n\x00[Service]\nNice=6\n"})
-	h.fail("config", "service_cron.conf has a NUL character, which no text has; save it as plain text")
-}

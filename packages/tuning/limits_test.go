@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 const (
@@ -25,7 +27,8 @@ func TestLimits(t *testing.T) {
 		}
 		return header + text.String()
 	}
-	tests := map[string]struct{ conf, want string }{
+	type row struct{ conf, want string }
+	tests := map[string]row{
 		"one":            {"nofile=65536\n", both("nofile 65536")},
 		"blanks":         {"  nofile\t= 65536  \n", both("nofile 65536")},
 		"comments":       {"# a=b\n;c\n\nnofile=65536", both("nofile 65536")},
@@ -39,17 +42,13 @@ func TestLimits(t *testing.T) {
 		"others":         {"as=1\ncpu=2\ndata=3\nrss=4\nlocks=5\nsigpending=6\nmsgqueue=7", both("as 1", "cpu 2", "data 3", "locks 5", "msgqueue 7", "rss 4", "sigpending 6")},
 		"nothing":        {"# none\n", ""},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			before := h.Snapshot("/etc")
-			h.configure(map[string]string{"ulimit.conf": test.conf})
-			h.expect(limitsDropIn, test.want)
-			h.uninstall()
-			h.ExpectSnapshot(before, "/etc")
-		})
-	}
+	hostroot.Each(t, tests, newDebian, func(_ *testing.T, h *host, test row) {
+		before := h.Snapshot("/etc")
+		h.configure(map[string]string{"ulimit.conf": test.conf})
+		h.expect(limitsDropIn, test.want)
+		h.uninstall()
+		h.ExpectSnapshot(before, "/etc")
+	})
 }
 
 // TestLimitOfOpenFiles: a login with more than the kernel allows fails.
@@ -69,7 +68,8 @@ func TestLimitOfOpenFiles(t *testing.T) {
 func TestPAM(t *testing.T) {
 	t.Parallel()
 	limits := "session required pam_limits.so\n"
-	tests := map[string]struct{ before, after string }{
+	type row struct{ before, after string }
+	tests := map[string]row{
 		"a line is added":      {"session required pam_unix.so\n", "session required pam_unix.so\n" + pamLine + "\n"},
 		"without a newline":    {"session required pam_unix.so", "session required pam_unix.so\n" + pamLine},
 		"blank lines":          {"\n\nsession required pam_unix.so\n\n\n", "\n\nsession required pam_unix.so\n\n\n" + pamLine + "\n"},
@@ -81,24 +81,20 @@ func TestPAM(t *testing.T) {
 		"of a longer name":     {strings.Replace(pamLine, "web", "web2", 1), strings.Replace(pamLine, "web", "web2", 1) + "\n" + pamLine},
 		"an earlier version's": {"a\n" + limits, "a\n" + limits},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			h.Write(pamSession, test.before)
-			h.Must(os.Chmod(h.Path(pamSession), 0o640))
-			h.Must(os.Chown(h.Path(pamSession), 7, 8))
-			before := h.Snapshot("/etc")
-			for range 2 {
-				h.configure(map[string]string{"ulimit.conf": "nofile=5"})
-				if got := h.Read(pamSession); got != test.after {
-					t.Errorf("got %q, want %q", got, test.after)
-				}
+	hostroot.Each(t, tests, newDebian, func(t *testing.T, h *host, test row) {
+		h.Write(pamSession, test.before)
+		h.Must(os.Chmod(h.Path(pamSession), 0o640))
+		h.Must(os.Chown(h.Path(pamSession), 7, 8))
+		before := h.Snapshot("/etc")
+		for range 2 {
+			h.configure(map[string]string{"ulimit.conf": "nofile=5"})
+			if got := h.Read(pamSession); got != test.after {
+				t.Errorf("got %q, want %q", got, test.after)
 			}
-			h.uninstall()
-			h.ExpectSnapshot(before, "/etc")
-		})
-	}
+		}
+		h.uninstall()
+		h.ExpectSnapshot(before, "/etc")
+	})
 }
 
 // TestPAMLineIsRemovedFromTheMiddle: others may have added lines since.

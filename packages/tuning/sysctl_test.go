@@ -5,6 +5,8 @@ package tuning_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 const proc = "/proc/sys/"
@@ -24,10 +26,11 @@ func TestSysctl(t *testing.T) {
 	filters := func(all, eth0, vlan string) map[string]string {
 		return map[string]string{"net/ipv4/conf/all/rp_filter": all, "net/ipv4/conf/eth0/rp_filter": eth0, "net/ipv4/conf/eth0.200/rp_filter": vlan}
 	}
-	tests := map[string]struct {
+	type row struct {
 		conf string
 		want map[string]string
-	}{
+	}
+	tests := map[string]row{
 		"plain":               {"vm.swappiness=10\n", map[string]string{"vm/swappiness": "10"}},
 		"blanks":              {" \tvm.swappiness =\t10  \n", map[string]string{"vm/swappiness": "10"}},
 		"no newline":          {"vm.swappiness=10", map[string]string{"vm/swappiness": "10"}},
@@ -46,19 +49,15 @@ func TestSysctl(t *testing.T) {
 		"no value":            {"net.ipv4.tcp_rmem =\n", map[string]string{"net/ipv4/tcp_rmem": ""}},
 		"glob in a value":     {"vm.swappiness=*\n", map[string]string{"vm/swappiness": "*"}},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			before := h.Snapshot(watched...)
-			h.configure(map[string]string{"sysctl.conf": test.conf})
-			h.expect(sysctlDropIn, test.conf)
-			h.expectLive(test.want)
-			h.succeed("post-interrupt-check")
-			h.uninstall()
-			h.ExpectSnapshot(before, watched...)
-		})
-	}
+	hostroot.Each(t, tests, newDebian, func(_ *testing.T, h *host, test row) {
+		before := h.Snapshot(watched...)
+		h.configure(map[string]string{"sysctl.conf": test.conf})
+		h.expect(sysctlDropIn, test.conf)
+		h.expectLive(test.want)
+		h.succeed("post-interrupt-check")
+		h.uninstall()
+		h.ExpectSnapshot(before, watched...)
+	})
 }
 
 // TestSysctlOfInterfaces that come and go: a pattern is for those there are.
@@ -123,68 +122,62 @@ func TestSysctlReadsBack(t *testing.T) {
 
 func TestSysctlThatTheKernelRefuses(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ behaviour, reason string }{
+	type row struct{ behaviour, reason string }
+	tests := map[string]row{
 		"says so":     {`echo 'sysctl: setting key "vm.swappiness": Invalid argument' >&2; exit 255`, `sysctl: setting key "vm.swappiness": Invalid argument`},
 		"says little": {"exit 1", "sysctl failed"},
 		"is silent":   {"exit 0", "the kernel made it 60"},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			before := h.Snapshot(watched...)
-			h.replace("sysctl", `[[ "$*" == *vm/swappiness* ]] && { `+test.behaviour+"; }\n"+`exec /usr/bin/real-sysctl "$@"`)
-			h.configMap(map[string]string{"sysctl.conf": "net.core.somaxconn=5\nvm.swappiness=1000\n"})
-			h.fail("config", "sysctl.conf: vm.swappiness cannot be 1000: "+test.reason)
-			h.expect(sysctlDropIn, "")
-			h.configure(map[string]string{"sysctl.conf": "net.core.somaxconn=5\n-vm.swappiness=1000\n"})
-			h.configure(map[string]string{"sysctl.conf": "vm.swappiness=60\n"})
-			h.expectLive(map[string]string{"net/core/somaxconn": "4096"})
-			h.uninstall()
-			h.ExpectSnapshot(before, watched...)
-		})
-	}
+	hostroot.Each(t, tests, newDebian, func(_ *testing.T, h *host, test row) {
+		before := h.Snapshot(watched...)
+		h.replace("sysctl", `[[ "$*" == *vm/swappiness* ]] && { `+test.behaviour+"; }\n"+`exec /usr/bin/real-sysctl "$@"`)
+		h.configMap(map[string]string{"sysctl.conf": "net.core.somaxconn=5\nvm.swappiness=1000\n"})
+		h.fail("config", "sysctl.conf: vm.swappiness cannot be 1000: "+test.reason)
+		h.expect(sysctlDropIn, "")
+		h.configure(map[string]string{"sysctl.conf": "net.core.somaxconn=5\n-vm.swappiness=1000\n"})
+		h.configure(map[string]string{"sysctl.conf": "vm.swappiness=60\n"})
+		h.expectLive(map[string]string{"net/core/somaxconn": "4096"})
+		h.uninstall()
+		h.ExpectSnapshot(before, watched...)
+	})
 }
 
 // TestSysctlThatTheKernelRounds: config-check takes what config got for it, as
 // long as that is something new. After an interrupt single words are compared.
 func TestSysctlThatTheKernelRounds(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	type row struct {
 		key, value, made string
 		after            bool // it passes after an interrupt
-	}{
+	}
+	tests := map[string]row{
 		"a number":        {"vm.swappiness", "1000", "992", false},
 		"several numbers": {"net.ipv4.tcp_rmem", "1 2 3", "4096 4096 4096", true},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			file := proc + strings.ReplaceAll(test.key, ".", "/")
-			before := h.Read(file)
-			h.replace("sysctl", `[[ "$*" != *'=`+test.value+`' ]] || set -- -q -w '`+strings.TrimPrefix(file, proc)+"="+test.made+`'; exec /usr/bin/real-sysctl "$@"`)
-			h.configMap(map[string]string{"sysctl.conf": test.key + "=" + test.value})
-			for range 2 {
-				if said := h.succeed("config"); !strings.Contains(said, "sysctl.conf: "+test.key+" is not "+test.value+": the kernel made it "+test.made+"; ask for that, or begin the line with -: post-interrupt-check wants what sysctl.conf says") {
-					t.Errorf("said %q", said)
-				}
-				h.succeed("config-check")
+	hostroot.Each(t, tests, newDebian, func(t *testing.T, h *host, test row) {
+		file := proc + strings.ReplaceAll(test.key, ".", "/")
+		before := h.Read(file)
+		h.replace("sysctl", `[[ "$*" != *'=`+test.value+`' ]] || set -- -q -w '`+strings.TrimPrefix(file, proc)+"="+test.made+`'; exec /usr/bin/real-sysctl "$@"`)
+		h.configMap(map[string]string{"sysctl.conf": test.key + "=" + test.value})
+		for range 2 {
+			if said := h.succeed("config"); !strings.Contains(said, "sysctl.conf: "+test.key+" is not "+test.value+": the kernel made it "+test.made+"; ask for that, or begin the line with -: post-interrupt-check wants what sysctl.conf says") {
+				t.Errorf("said %q", said)
 			}
-			changed := "sysctl.conf: " + test.key + " is %, not " + test.value + "; something else on this host has changed it, or the kernel has"
-			if test.after {
-				h.succeed("post-interrupt-check")
-			} else {
-				h.fail("post-interrupt-check", strings.Replace(changed, "%", test.made, 1))
-			}
-			h.Write(file, "7\n")
-			h.fail("config-check", strings.Replace(changed, "%", "7", 1))
-			h.Write(file, before)
-			h.fail("config-check", strings.Replace(changed, "%", strings.Join(strings.Fields(before), " "), 1))
-			h.uninstall()
-			h.expect(file, before)
-		})
-	}
+			h.succeed("config-check")
+		}
+		changed := "sysctl.conf: " + test.key + " is %, not " + test.value + "; something else on this host has changed it, or the kernel has"
+		if test.after {
+			h.succeed("post-interrupt-check")
+		} else {
+			h.fail("post-interrupt-check", strings.Replace(changed, "%", test.made, 1))
+		}
+		h.Write(file, "7\n")
+		h.fail("config-check", strings.Replace(changed, "%", "7", 1))
+		h.Write(file, before)
+		h.fail("config-check", strings.Replace(changed, "%", strings.Join(strings.Fields(before), " "), 1))
+		h.uninstall()
+		h.expect(file, before)
+	})
 }
 
 // TestSysctlThatCannotBeSetBack: some values can be set once per boot.
@@ -213,10 +206,11 @@ func TestSysctlIsMissing(t *testing.T) {
 // would give them, else the one from before.
 func TestSysctlRemovedKeys(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	type row struct {
 		files map[string]string
 		want  string
-	}{
+	}
+	tests := map[string]row{
 		"none":                {nil, "60"},
 		"another key":         {map[string]string{"/etc/sysctl.d/50-a.conf": "vm.swap=1\n"}, "60"},
 		"a file":              {map[string]string{"/etc/sysctl.d/50-a.conf": "vm.swappiness=1\n"}, "1"},
@@ -233,21 +227,17 @@ func TestSysctlRemovedKeys(t *testing.T) {
 		"excepted at first":   {map[string]string{"/etc/sysctl.d/a.conf": "-vm.swappiness\n", "/etc/sysctl.d/b.conf": "vm.swappiness=1\n"}, "1"},
 		"a name wins":         {map[string]string{"/etc/sysctl.d/b.conf": "vm.swap*=1\n", "/etc/sysctl.d/a.conf": "vm.swappiness=2\n"}, "2"},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			for file, content := range test.files {
-				h.Write(file, content)
-			}
-			h.configure(map[string]string{"sysctl.conf": "net.core.somaxconn=5\nvm.swappiness=10\n"})
-			h.configure(map[string]string{"sysctl.conf": "net.core.somaxconn=5\n"})
-			h.expectLive(map[string]string{"vm/swappiness": test.want, "net/core/somaxconn": "5"})
-			h.configure(map[string]string{"sysctl.conf": "net.core.somaxconn=6\nvm.swappiness=11\n"})
-			h.uninstall()
-			h.expectLive(map[string]string{"vm/swappiness": test.want, "net/core/somaxconn": "4096"})
-		})
-	}
+	hostroot.Each(t, tests, newDebian, func(_ *testing.T, h *host, test row) {
+		for file, content := range test.files {
+			h.Write(file, content)
+		}
+		h.configure(map[string]string{"sysctl.conf": "net.core.somaxconn=5\nvm.swappiness=10\n"})
+		h.configure(map[string]string{"sysctl.conf": "net.core.somaxconn=5\n"})
+		h.expectLive(map[string]string{"vm/swappiness": test.want, "net/core/somaxconn": "5"})
+		h.configure(map[string]string{"sysctl.conf": "net.core.somaxconn=6\nvm.swappiness=11\n"})
+		h.uninstall()
+		h.expectLive(map[string]string{"vm/swappiness": test.want, "net/core/somaxconn": "4096"})
+	})
 }
 
 // TestSysctlRemembersTheFirstValue: a later run finds what an earlier one set.

@@ -145,9 +145,12 @@ func TestMistakesChangeNothing(t *testing.T) {
 		"ulimit nofile":  {"ulimit.conf", "# much\nnofile=1048577\n", "ulimit.conf line 2: nofile cannot be 1048577: nobody could log in with more than fs.nr_open, which is 1048576; raise that in sysctl.conf"},
 		"unit section":   {"service_cron.conf", "# a\nNice=1\n", `service_cron.conf line 2: "Nice=1" is in no section; begin with one, such as [Service]`},
 		"unit line":      {"service_cron.conf", "[Service]\nNice: 1\n", `service_cron.conf line 2: "Nice: 1" is neither a [section] nor a setting`},
-		"grub quote":     {"grub.conf", "nosmt\na=\"b\n", `grub.conf line 2: "a="b" has a quote without its end`},
-		"grub blank":     {"grub.conf", "hugepages = 4\n", `grub.conf line 1: "hugepages = 4" has blanks around =, or no name before it`},
-		"grub backtick":  {"grub.conf", "a=`b`\n", "grub.conf line 1: \"a=`b`\" has characters that no kernel argument needs; write it as it shall be in /proc/cmdline"},
+		"unit name":      {"service_a b.conf", "", `service_a b.conf: "a b.service" cannot be the name of a unit`},
+		// What is behind it would get nowhere.
+		"unit with NUL": {"service_cron.conf", "[Service]\nNice=5\n\x00[Service]\nNice=6\n", "service_cron.conf has a NUL character, which no text has; save it as plain text"},
+		"grub quote":    {"grub.conf", "nosmt\na=\"b\n", `grub.conf line 2: "a="b" has a quote without its end`},
+		"grub blank":    {"grub.conf", "hugepages = 4\n", `grub.conf line 1: "hugepages = 4" has blanks around =, or no name before it`},
+		"grub backtick": {"grub.conf", "a=`b`\n", "grub.conf line 1: \"a=`b`\" has characters that no kernel argument needs; write it as it shall be in /proc/cmdline"},
 	}
 	h := newDebian(t)
 	h.configure(everything)

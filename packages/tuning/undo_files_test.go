@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 // TestUndoKeepsChangedDropIns aside, where nothing reads them.
@@ -117,7 +119,8 @@ func TestPAMLineThatWasChanged(t *testing.T) {
 // TestGrubbyLeavesChangedArguments: of one name, all or none are put back.
 func TestGrubbyLeavesChangedArguments(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ before, conf, changed, after, said string }{
+	type row struct{ before, conf, changed, after, said string }
+	tests := map[string]row{
 		"another number": {
 			"ro hugepages=2", "hugepagesz=1G\nhugepages=16", "ro hugepagesz=1G hugepages=8", "",
 			`the boot entries have "hugepagesz=1G hugepages=8", which somebody has changed since this package set "hugepagesz=1G hugepages=16"; they are left as they are`,
@@ -132,33 +135,29 @@ func TestGrubbyLeavesChangedArguments(t *testing.T) {
 		"others of them":    {"ro a=1", "a=2\nb=3", "ro a=9 b=3", "ro a=9", ""},
 		"one that was ours": {"ro a=1", "a=2", "ro a=2 c", "ro a=1 c", ""},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newRHEL(t)
-			write := func(text string) {
-				for _, entry := range []string{"1", "2"} {
-					h.Write("/boot/loader/entries/"+entry+".conf", strings.ReplaceAll(text, " ", "\n")+"\n")
-				}
+	hostroot.Each(t, tests, newRHEL, func(t *testing.T, h *host, test row) {
+		write := func(text string) {
+			for _, entry := range []string{"1", "2"} {
+				h.Write("/boot/loader/entries/"+entry+".conf", strings.ReplaceAll(text, " ", "\n")+"\n")
 			}
-			write(test.before)
-			h.configure(map[string]string{"grub.conf": test.conf})
-			write(test.changed)
-			want := ""
-			if test.said != "" {
-				want = "tuning: " + test.said + "\n"
-			}
-			if said := h.succeed("uninstall", "uninstall-check"); said != want {
-				t.Errorf("said %q, want %q", said, want)
-			}
-			if test.after == "" {
-				test.after = test.changed
-			}
-			if got := sorted(h.entries()[0]); !slices.Equal(got, sorted(test.after)) {
-				t.Errorf("got %q, want %q", got, test.after)
-			}
-		})
-	}
+		}
+		write(test.before)
+		h.configure(map[string]string{"grub.conf": test.conf})
+		write(test.changed)
+		want := ""
+		if test.said != "" {
+			want = "tuning: " + test.said + "\n"
+		}
+		if said := h.succeed("uninstall", "uninstall-check"); said != want {
+			t.Errorf("said %q, want %q", said, want)
+		}
+		if test.after == "" {
+			test.after = test.changed
+		}
+		if got := sorted(h.entries()[0]); !slices.Equal(got, sorted(test.after)) {
+			t.Errorf("got %q, want %q", got, test.after)
+		}
+	})
 }
 
 func sorted(text string) []string {

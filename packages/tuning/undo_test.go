@@ -5,6 +5,8 @@ package tuning_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 // TestUndoLeavesNewerValues: what something else has set since is not undone,
@@ -90,28 +92,25 @@ func TestUndoOfAChangeThatWasCutOff(t *testing.T) {
 // else's as soon as either is.
 func TestUndoOfPairs(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ ratio, bytes string }{
+	type row struct{ ratio, bytes string }
+	tests := map[string]row{
 		"another ratio":  {"30", "0"},
 		"another amount": {"0", "7000000"},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			h.Write(proc+"vm/dirty_ratio", "20\n")
-			h.Write(proc+"vm/dirty_bytes", "0\n")
-			h.replace("sysctl", `[[ "$*" != *dirty_bytes* ]] || echo 0 >/proc/sys/vm/dirty_ratio
+	hostroot.Each(t, tests, newDebian, func(t *testing.T, h *host, test row) {
+		h.Write(proc+"vm/dirty_ratio", "20\n")
+		h.Write(proc+"vm/dirty_bytes", "0\n")
+		h.replace("sysctl", `[[ "$*" != *dirty_bytes* ]] || echo 0 >/proc/sys/vm/dirty_ratio
 [[ "$*" != *dirty_ratio* ]] || echo 0 >/proc/sys/vm/dirty_bytes
 exec /usr/bin/real-sysctl "$@"`)
-			h.configure(map[string]string{"sysctl.conf": "vm.dirty_bytes=5000000"})
-			h.Write(proc+"vm/dirty_ratio", test.ratio+"\n")
-			h.Write(proc+"vm/dirty_bytes", test.bytes+"\n")
-			if said := h.succeed("uninstall", "uninstall-check"); !strings.Contains(said, " is left at ") {
-				t.Errorf("said %q", said)
-			}
-			h.expectLive(map[string]string{"vm/dirty_ratio": test.ratio, "vm/dirty_bytes": test.bytes})
-		})
-	}
+		h.configure(map[string]string{"sysctl.conf": "vm.dirty_bytes=5000000"})
+		h.Write(proc+"vm/dirty_ratio", test.ratio+"\n")
+		h.Write(proc+"vm/dirty_bytes", test.bytes+"\n")
+		if said := h.succeed("uninstall", "uninstall-check"); !strings.Contains(said, " is left at ") {
+			t.Errorf("said %q", said)
+		}
+		h.expectLive(map[string]string{"vm/dirty_ratio": test.ratio, "vm/dirty_bytes": test.bytes})
+	})
 }
 
 // TestUndoKeepsForwarding: it was off before the node had pods, and they need it.

@@ -7,12 +7,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/test/hostroot"
 )
 
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	const drop = "[Service]\nLimitNOFILE=5\n"
-	tests := map[string]struct{ key, folder, content string }{
+	type row struct{ key, folder, content string }
+	tests := map[string]row{
 		"service":         {"service_cron.conf", "cron.service.d", drop},
 		"with its type":   {"service_cron.service.conf", "cron.service.d", drop},
 		"underscore":      {"service_my_svc.conf", "my_svc.service.d", drop},
@@ -26,21 +29,17 @@ func TestUnits(t *testing.T) {
 		"only a comment":  {"service_cron.conf", "cron.service.d", "# nothing\n"},
 		"no type of unit": {"service_a.conf.conf", "a.conf.service.d", drop},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			h.Write("/run/units/a.conf.service/ActiveState", "inactive\n")
-			before := h.Snapshot("/etc")
-			h.configure(map[string]string{test.key: test.content})
-			h.expect("/etc/systemd/system/"+test.folder+"/999-web-tuning.conf", test.content)
-			h.expectCalls("systemctl daemon-reload")
-			h.succeed("post-interrupt-check")
-			h.uninstall()
-			h.expectCalls("systemctl daemon-reload")
-			h.ExpectSnapshot(before, "/etc")
-		})
-	}
+	hostroot.Each(t, tests, newDebian, func(_ *testing.T, h *host, test row) {
+		h.Write("/run/units/a.conf.service/ActiveState", "inactive\n")
+		before := h.Snapshot("/etc")
+		h.configure(map[string]string{test.key: test.content})
+		h.expect("/etc/systemd/system/"+test.folder+"/999-web-tuning.conf", test.content)
+		h.expectCalls("systemctl daemon-reload")
+		h.succeed("post-interrupt-check")
+		h.uninstall()
+		h.expectCalls("systemctl daemon-reload")
+		h.ExpectSnapshot(before, "/etc")
+	})
 }
 
 // TestUnitThatTheHostDoesNotHave: its drop-in waits for it, and is in use once
@@ -97,31 +96,21 @@ func TestTwoKeysOfOneUnit(t *testing.T) {
 	h.fail("config", "service_cron.service.conf and service_cron.conf are both for cron.service; join them")
 }
 
-func TestUnitNamesThatCannotBe(t *testing.T) {
-	t.Parallel()
-	h := newDebian(t)
-	h.configMap(map[string]string{"service_a b.conf": ""})
-	h.fail("config", `service_a b.conf: "a b.service" cannot be the name of a unit`)
-}
-
 func TestUnitsCheck(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	type row struct {
 		property, value, reason string
-	}{
+	}
+	tests := map[string]row{
 		"cannot be loaded": {"LoadState", "bad-setting", "service_cron.conf: systemd cannot load cron.service (bad-setting); see systemctl status cron.service"},
 		"not reloaded":     {"NeedDaemonReload", "yes", "cron.service has changed on disk since systemd read it; run systemctl daemon-reload"},
 		"not used":         {"DropInPaths", "/etc/systemd/system/cron.service.d/10-host.conf", "systemd does not use " + cronDropIn + " for cron.service"},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			h.configure(map[string]string{"service_cron.conf": "[Service]\nNice=5\n"})
-			h.Write("/run/units/cron.service/"+test.property, test.value+"\n")
-			h.fail("config-check", test.reason)
-		})
-	}
+	hostroot.Each(t, tests, newDebian, func(_ *testing.T, h *host, test row) {
+		h.configure(map[string]string{"service_cron.conf": "[Service]\nNice=5\n"})
+		h.Write("/run/units/cron.service/"+test.property, test.value+"\n")
+		h.fail("config-check", test.reason)
+	})
 	t.Run("another content", func(t *testing.T) {
 		t.Parallel()
 		h := newDebian(t)
@@ -136,10 +125,11 @@ func TestUnitsCheck(t *testing.T) {
 // TestSystemdThatHasNotReadTheDropIn is told to, whoever changed what.
 func TestSystemdThatHasNotReadTheDropIn(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	type row struct {
 		change func(h *host)
 		reason string
-	}{
+	}
+	tests := map[string]row{
 		"another file": {
 			func(h *host) { h.Write("/etc/systemd/system/cron.service.d/10-host.conf", "[Service]\nNice=1\n") },
 			"cron.service has changed on disk since systemd read it; run systemctl daemon-reload",
@@ -152,21 +142,17 @@ func TestSystemdThatHasNotReadTheDropIn(t *testing.T) {
 			"systemd does not use " + cronDropIn + " for cron.service",
 		},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			configMap := map[string]string{"service_cron.conf": "[Service]\nNice=5\n", "service_none.conf": "[Service]\nNice=5\n", "service_a.b@.conf": ""}
-			h.configure(configMap)
-			test.change(h)
-			h.fail("config-check", test.reason)
-			h.calls()
-			h.configure(configMap)
-			h.expectCalls("systemctl daemon-reload")
-			h.configure(configMap)
-			h.expectCalls()
-		})
-	}
+	hostroot.Each(t, tests, newDebian, func(_ *testing.T, h *host, test row) {
+		configMap := map[string]string{"service_cron.conf": "[Service]\nNice=5\n", "service_none.conf": "[Service]\nNice=5\n", "service_a.b@.conf": ""}
+		h.configure(configMap)
+		test.change(h)
+		h.fail("config-check", test.reason)
+		h.calls()
+		h.configure(configMap)
+		h.expectCalls("systemctl daemon-reload")
+		h.configure(configMap)
+		h.expectCalls()
+	})
 }
 
 func TestMaskedUnit(t *testing.T) {
@@ -258,10 +244,11 @@ func TestRunningLimits(t *testing.T) {
 // itself may have, also where fs.nr_open was changed since.
 func TestLimitOfOpenFilesOfSystemd(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	type row struct {
 		setting, systemd, actual string
 		good                     bool
-	}{
+	}
+	tests := map[string]row{
 		"lowered since":           {"infinity", "1073741816:1073741816", "1073741816:1073741816", true},
 		"raised since":            {"infinity", "1024:524288", "524288:524288", true},
 		"the soft one is less":    {"1024:infinity", "1024:524288", "1024:524288", true},
@@ -270,24 +257,20 @@ func TestLimitOfOpenFilesOfSystemd(t *testing.T) {
 		"less than there can be":  {"600000", "1024:524288", "524288:524288", false},
 		"without systemd's limit": {"infinity", "", "524288:524288", false},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newDebian(t)
-			h.configure(map[string]string{"service_cron.conf": "[Service]\nLimitNOFILE=" + test.setting + "\n"})
-			h.Write("/run/units/cron.service/ActiveState", "active\n")
-			h.Write("/run/units/cron.service/MainPID", "77\n")
-			h.Write("/proc/77/limits", limitsOf(map[string]string{"Max open files": test.actual}))
-			if test.systemd != "" {
-				h.Write("/proc/1/limits", limitsOf(map[string]string{"Max open files": test.systemd}))
-			}
-			if test.good {
-				h.succeed("post-interrupt-check")
-				return
-			}
-			h.fail("post-interrupt-check", "cron.service runs with LimitNOFILE="+test.actual+", not "+test.setting+"; restart it: add it to interrupt.services")
-		})
-	}
+	hostroot.Each(t, tests, newDebian, func(_ *testing.T, h *host, test row) {
+		h.configure(map[string]string{"service_cron.conf": "[Service]\nLimitNOFILE=" + test.setting + "\n"})
+		h.Write("/run/units/cron.service/ActiveState", "active\n")
+		h.Write("/run/units/cron.service/MainPID", "77\n")
+		h.Write("/proc/77/limits", limitsOf(map[string]string{"Max open files": test.actual}))
+		if test.systemd != "" {
+			h.Write("/proc/1/limits", limitsOf(map[string]string{"Max open files": test.systemd}))
+		}
+		if test.good {
+			h.succeed("post-interrupt-check")
+			return
+		}
+		h.fail("post-interrupt-check", "cron.service runs with LimitNOFILE="+test.actual+", not "+test.setting+"; restart it: add it to interrupt.services")
+	})
 }
 
 // expectRestart has the check after an interrupt ask for a restart, or not.

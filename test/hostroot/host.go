@@ -26,6 +26,19 @@ func (t *Template) Host(test testing.TB, env map[string]string) *Host {
 	return &Host{T: test, Root: t.New(test), Env: env}
 }
 
+// Each checks the rows of a table, each on a new host and beside the others.
+func Each[H, Row any](
+	t *testing.T, rows map[string]Row, newHost func(testing.TB) H, check func(t *testing.T, h H, row Row),
+) {
+	t.Helper()
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, newHost(t), row)
+		})
+	}
+}
+
 // Must ends the test if there is an error.
 func (h *Host) Must(err error) {
 	h.T.Helper()

@@ -38,18 +38,18 @@ func describe(path string, entry fs.DirEntry, kernel bool) (string, error) {
 	}
 	stat := info.Sys().(*syscall.Stat_t)
 	text := fmt.Sprintf("%v %d:%d\n", info.Mode(), stat.Uid, stat.Gid)
-	switch info.Mode().Type() {
-	case 0:
-		raw, err := os.ReadFile(path)
-		if kernel { // which has blanks or tabs between words
-			raw = []byte(strings.Join(strings.Fields(string(raw)), " "))
-		}
-		return text + string(raw), err
-	case fs.ModeSymlink:
+	if entry.Type() == fs.ModeSymlink {
 		target, err := os.Readlink(path)
 		return text + target, err
 	}
-	return text, nil
+	if !entry.Type().IsRegular() {
+		return text, nil
+	}
+	raw, err := os.ReadFile(path)
+	if kernel { // which has blanks or tabs between words
+		raw = []byte(strings.Join(strings.Fields(string(raw)), " "))
+	}
+	return text + string(raw), err
 }
 
 // ExpectSnapshot names what is not as it was.

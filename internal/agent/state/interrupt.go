@@ -88,7 +88,7 @@ func (i Interrupt) Done(c Command) bool {
 // Complete notes that the command has had its effect, or, with a boot id, that
 // it has once the boot id is another one.
 func (i Interrupt) Complete(c Command, now time.Time) error {
-	content := flagText(now, commandKey, c.Line, bootKey, c.BootID, runKey, c.Run)
+	content := flagText(now, [2]string{commandKey, c.Line}, [2]string{bootKey, c.BootID}, [2]string{runKey, c.Run})
 	if err := hostfs.WriteFile(i.path(c.Name+completeSuffix), content, 0o644); err != nil {
 		return err
 	}
@@ -122,7 +122,8 @@ func (i Interrupt) Lost(c Command) int {
 
 // Begin notes that the command is about to run.
 func (i Interrupt) Begin(c Command, now time.Time) error {
-	content := flagText(now, attemptsKey, strconv.Itoa(i.Lost(c)+1), commandKey, c.Line, runKey, c.Run)
+	content := flagText(now, [2]string{attemptsKey, strconv.Itoa(i.Lost(c) + 1)},
+		[2]string{commandKey, c.Line}, [2]string{runKey, c.Run})
 	return hostfs.WriteFile(i.StartedFile(c), content, 0o644)
 }
 
@@ -134,11 +135,11 @@ func (i Interrupt) Forget(c Command) error {
 func (i Interrupt) path(name string) string { return filepath.Join(i.Path, name) }
 
 // flagText is a Unix time in seconds, with a fraction, and a line for each pair of a key and a value that is not empty.
-func flagText(now time.Time, pairs ...string) []byte {
+func flagText(now time.Time, pairs ...[2]string) []byte {
 	text := fmt.Appendf(nil, "%d.%06d", now.Unix(), now.Nanosecond()/int(time.Microsecond))
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			text = append(text, "\n"+pairs[i]+pairs[i+1]...)
+	for _, pair := range pairs {
+		if key, value := pair[0], pair[1]; value != "" {
+			text = append(text, "\n"+key+value...)
 		}
 	}
 	return text

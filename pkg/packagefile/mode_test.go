@@ -34,3 +34,11 @@ func TestMode(t *testing.T) {
 		}
 	}
 }
+
+func TestFolderOf(t *testing.T) {
+	for name, want := range map[string]string{"a/config.json": "a", "config.json": ".", "a/b": "a/b"} {
+		if got := packagefile.FolderOf(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}

@@ -156,39 +156,11 @@ var versions = []row{
 // upgrades with an interrupt, downgrades, and changes of mind.
 var upgrades = []row{
 	{
-		name: "with an interrupt: drained, then upgrade",
-		spec: "a@1.1 interrupt=reboot", node: "a@1.0 post-interrupt:complete interrupt=reboot boot=b0", gate: "ours clear",
-		want: "a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
-	},
-	{
 		name: "upgrade done: config, as of an install",
 		spec: "a@1.1 interrupt=reboot", node: "a@1.0 post-interrupt:complete since=-2h; a@1.1 upgrade:in_progress",
 		pods: "a@1.1 upgrade done", gate: "ours clear",
 		want: "a@1.1 upgrade:complete; a@1.1 config:in_progress run=now; remove a@1.0; delete a-upgrade; start a config; " +
 			"is in_progress",
-	},
-	{
-		name: "upgraded and configured: the package's own interrupt, though the config changed, too",
-		spec: "a@1.1 config{k=2} interrupt=reboot on:k=noop", node: "a@1.1 config:in_progress", pods: "a@1.1 config done",
-		gate: "ours clear",
-		want: "a@1.1 config:complete; a@1.1 interrupt:in_progress run=now by reboot boot=b1; delete a-config; " +
-			"start a interrupt reboot; is in_progress",
-	},
-	{
-		name: "higher, while another is to be interrupted: upgrade",
-		spec: "a@1.1", node: "a@1.0 config:complete", gate: "ours",
-		want: "a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
-	},
-	{
-		name: "lower: apply of the lower one removes the entry of the higher",
-		spec: "a@1.0", node: "a@1.1 config:complete since=-2h; a@1.0 apply:in_progress", pods: "a@1.0 apply done",
-		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; supersede a@1.1; delete a-apply; start a config; " +
-			"is in_progress",
-	},
-	{
-		name: "lower and back, before anything started: still complete",
-		spec: "a@1.1", node: "a@1.1 config:complete", gate: "acknowledged",
-		want: "is complete",
 	},
 	{
 		name: "lower and back, while apply of the lower one ran: the host is mixed, apply anew",
@@ -234,11 +206,6 @@ var downgrades = []row{
 			"start a config; is in_progress",
 	},
 	{
-		name: "lower: complete, with both entries",
-		spec: "a@1.0", node: "a@1.1 config:complete superseded since=-2h; a@1.0 config:complete", gate: "acknowledged",
-		want: "is complete",
-	},
-	{
 		name: "lower and back: upgrade",
 		spec: "a@1.1", node: "a@1.1 config:complete superseded since=-2h; a@1.0 config:complete",
 		want: "a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
@@ -249,32 +216,12 @@ var downgrades = []row{
 		want: "a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
 	},
 	{
-		name: "lower and back: the entry is no longer superseded, and the lower one is removed",
-		spec: "a@1.1", node: "a@1.1 upgrade:in_progress; a@1.0 config:complete since=-2h", pods: "a@1.1 upgrade done",
-		want: "a@1.1 upgrade:complete; a@1.1 config:in_progress run=now; remove a@1.0; delete a-upgrade; start a config; " +
-			"is in_progress",
-	},
-	{
 		name: "lower and still lower: both stay",
 		spec: "a@1.0",
 		node: "a@1.2 config:complete superseded since=-3h; a@1.1 config:complete since=-2h; a@1.0 apply:in_progress",
 		pods: "a@1.0 apply done",
 		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; supersede a@1.1; delete a-apply; start a config; " +
 			"is in_progress",
-	},
-	{
-		name: "lower, then higher than both: none stays",
-		spec: "a@1.2",
-		node: "a@1.1 config:complete superseded since=-2h; a@1.0 config:complete since=-1h; " +
-			"a@1.2 upgrade:in_progress since=-1m",
-		pods: "a@1.2 upgrade done",
-		want: "a@1.2 upgrade:complete; a@1.2 config:in_progress run=now; remove a@1.0; remove a@1.1; delete a-upgrade; " +
-			"start a config; is in_progress",
-	},
-	{
-		name: "lower and removed: both stay",
-		node: "a@1.1 config:complete superseded since=-2h; a@1.0 config:complete", gate: "acknowledged",
-		want: "is complete",
 	},
 	{
 		name: "lower and uninstalled: both are removed",

@@ -122,12 +122,6 @@ var uninstallFromInterrupt = []row{
 			"wait a WaitingForPodToEnd; is in_progress",
 	},
 	{
-		name: "it failed, and its pod is gone: uninstall",
-		spec: "a@1.0 uninstall=on,apply interrupt=service(x)",
-		node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1", gate: "ours clear",
-		want: "a@1.0 interrupt:skipped; a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
-	},
-	{
 		name: "it starts to fail now: the next pass gives it up",
 		spec: "a@1.0 uninstall=on,apply interrupt=service(x)",
 		node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
@@ -153,11 +147,6 @@ var uninstallFromInterrupt = []row{
 		spec: "a@1.0; b@1.0 uninstall=on,apply interrupt=service(y)",
 		node: "a@1.0 config:complete; b@1.0 interrupt:skipped interrupt=service(x,y) boot=b1", gate: "ours clear",
 		want: "b@1.0 uninstall:in_progress run=now; start b uninstall; is in_progress",
-	},
-	{
-		name: "its interrupt is pending: uninstall instead",
-		spec: "a@1.0 uninstall=on,apply interrupt=service(x)", node: "a@1.0 config:complete", gate: "ours clear",
-		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
 	},
 	{
 		name: "a reboot is under way: it is waited for",
@@ -192,14 +181,6 @@ var cancelInterrupts = []row{
 		spec: "a@1.0 uninstall=on interrupt=service(x)",
 		node: "a@1.0 uninstall-interrupt:in_progress interrupt=service(x) boot=b1", gate: "ours clear",
 		want: "start a uninstall-interrupt service(x); wait a WaitingForInterrupt; is in_progress",
-	},
-	{
-		name: "it ends: apply in the same pass",
-		spec: "a@1.0 uninstall=on interrupt=service(x)",
-		node: "a@1.0 uninstall-interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 uninstall-interrupt done",
-		gate: "ours clear",
-		want: "a@1.0 uninstall-interrupt:complete; Uninstalled a@1.0; a@1.0 apply:in_progress run=now; " +
-			"delete a-uninstall-interrupt; start a apply; is in_progress",
 	},
 	{
 		name: "a reboot is under way: waited for",

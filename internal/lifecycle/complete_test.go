@@ -54,22 +54,6 @@ var others = []row{
 		want: "a@1.0 interrupt:in_progress run=now by service(x) boot=b1; start a interrupt service(x); is in_progress",
 	},
 	{
-		name: "interrupted: post-interrupt",
-		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:complete config=unknown run= hash=",
-		gate: "status=in_progress ours",
-		want: "a@1.0 post-interrupt:in_progress run=now; start a post-interrupt; is in_progress",
-	},
-	{
-		name: "an older version, complete: upgrade",
-		spec: "a@1.1", node: "a@1.0 config:complete config=unknown run=", gate: "status=complete",
-		want: "a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
-	},
-	{
-		name: "on its way out: it is installed anew",
-		spec: "a@1.0", node: "a@1.0 uninstall:in_progress config=unknown run=", gate: "status=in_progress",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
 		name: "on its way out, with an interrupt: it is installed anew",
 		spec: "a@1.0", node: "a@1.0 uninstall-interrupt:in_progress config=unknown run=", gate: "status=in_progress",
 		want: "a@1.0 uninstall-interrupt:skipped; a@1.0 apply:in_progress run=now; start a apply; is in_progress",

@@ -73,11 +73,6 @@ var configInterrupts = []row{
 		want: "own cordon; cordon; wait a Cordoning; tell Cordoning; is in_progress",
 	},
 	{
-		name: "its key changed: config",
-		spec: "a@1.0 config{k=2} on:k=service(x)", node: "a@1.0 config:complete config{k=1}", gate: "ours clear",
-		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
-	},
-	{
 		name: "its key changed: config done, its interrupt",
 		spec: "a@1.0 config{k=2} on:k=service(x)", node: "a@1.0 config:in_progress changed=k", pods: "a@1.0 config done",
 		gate: "ours clear",
@@ -90,13 +85,6 @@ var configInterrupts = []row{
 		pods: "a@1.0 interrupt done", gate: "ours",
 		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now changed=k; delete a-interrupt; " +
 			"start a post-interrupt; is in_progress",
-	},
-	{
-		name: "its key changed: complete",
-		spec: "a@1.0 config{k=2} on:k=service(x)", node: "a@1.0 post-interrupt:in_progress changed=k",
-		pods: "a@1.0 post-interrupt done", gate: "ours",
-		want: "a@1.0 post-interrupt:complete run=r1 changed=k; disown cordon; uncordon; delete a-post-interrupt; " +
-			"is complete; returned",
 	},
 	{
 		name: "its glob matches the key that changed",
@@ -150,16 +138,6 @@ var configInterrupts = []row{
 		name: "an install runs the package's own interrupt, whatever configInterrupts say",
 		spec: "a@1.0 config{k=2} interrupt=reboot on:k=noop", node: "a@1.0 config:complete", gate: "ours clear",
 		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b1; start a interrupt reboot; is in_progress",
-	},
-	{
-		name: "a node that joins after a change installs: its apply needs the cordon of the reboot",
-		spec: "a@1.0 config{k=2} interrupt=reboot on:k=noop",
-		want: "own cordon; cordon; wait a Cordoning; tell Cordoning; is in_progress",
-	},
-	{
-		name: "an install without an interrupt of its own runs none",
-		spec: "a@1.0 config{k=2} on:k=reboot", node: "a@1.0 config:in_progress", pods: "a@1.0 config done",
-		want: "a@1.0 config:complete run=r1; delete a-config; is complete; returned",
 	},
 	{
 		name: "changed while apply runs: still an install",
@@ -223,20 +201,8 @@ var configInterrupts = []row{
 			"is in_progress",
 	},
 	{
-		name: "changed after apply failed: apply anew, never past it",
-		spec: "a@1.0 hash=2 config{k=2} interrupt=reboot on:k=noop",
-		node: "a@1.0 apply:erroring config{k=1} reason=StepFailed restarts=3",
-		pods: "a@1.0 apply failing restarts=3 reason=StepFailed", gate: "ours clear",
-		want: "a@1.0 apply:in_progress run=now; delete a-apply; is in_progress",
-	},
-	{
 		name: "changed after apply failed, and the pod is gone: apply anew",
 		spec: "a@1.0 hash=2 config{k=2}", node: "a@1.0 apply:erroring config{k=1} reason=StepFailed restarts=1",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
-		name: "changed on a node that was never applied: apply",
-		spec: "a@1.0 hash=2 config{k=2}",
 		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
 	},
 	{

@@ -8,11 +8,6 @@ var cordonTables = []group{
 // cordons: design 4, invariant 5.
 var cordons = []row{
 	{
-		name: "no cordon, nothing starts, even when a look says that all pods have left",
-		spec: "a@1.0 interrupt=reboot", gate: "clear",
-		want: "own cordon; cordon; wait a Cordoning; tell Cordoning; is in_progress",
-	},
-	{
 		name: "it is written, but not read back yet",
 		spec: "a@1.0 interrupt=reboot", gate: "lifted",
 		want: "cordon; wait a Cordoning; tell Cordoning; is in_progress",
@@ -26,26 +21,6 @@ var cordons = []row{
 		name: "a package without an interrupt does not wait for the cordon of another",
 		spec: "a@1.0 interrupt=reboot; b@1.0",
 		want: "b@1.0 apply:in_progress run=now; own cordon; cordon; start b apply; wait a Cordoning; is in_progress",
-	},
-	{
-		name: "no permit, no cordon",
-		spec: "a@1.0 interrupt=reboot", gate: "no-permit",
-		want: "wait a WaitingForPermit; is waiting",
-	},
-	{
-		name: "no ConfigMap, no cordon",
-		spec: "a@1.0 interrupt=reboot", gate: "no-config-of-a",
-		want: "wait a WaitingForConfigMap; tell WaitingForConfigMap; is in_progress",
-	},
-	{
-		name: "a dependency comes first, no cordon",
-		spec: "a@1.0 interrupt=reboot needs=b@1.0; b@1.0", node: "b@1.0 apply:in_progress", pods: "b@1.0 apply running",
-		want: "wait a WaitingForDependency; is in_progress",
-	},
-	{
-		name: "paused, no cordon",
-		spec: "a@1.0 interrupt=reboot", gate: "paused",
-		want: "wait Paused; tell Paused; is paused",
 	},
 	{
 		name: "paused later: the cordon stays",
@@ -153,11 +128,6 @@ var cordons = []row{
 // drains: the node is cordoned, and pods of others have to leave it.
 var drains = []row{
 	{
-		name: "a disruption budget refuses: a wait, not an error",
-		spec: "a@1.0 interrupt=reboot", gate: "ours left=EvictionRefused",
-		want: "wait a EvictionRefused; tell EvictionRefused; evict; again 5s; is in_progress",
-	},
-	{
 		name: "the others of the node continue meanwhile",
 		spec: "a@1.0 interrupt=reboot; b@1.0", gate: "ours left=EvictionRefused",
 		want: "b@1.0 apply:in_progress run=now; start b apply; wait a EvictionRefused; tell EvictionRefused; evict; " +
@@ -209,11 +179,6 @@ var drains = []row{
 		want: "wait a DrainTimeout; tell DrainTimeout since=-10m0s; evict; again 5s; is erroring",
 	},
 	{
-		name: "it took too long, but is over: apply",
-		spec: "a@1.0 interrupt=reboot", gate: "ours clear told=DrainTimeout/-10m",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
 		name: "two packages wait: the node tells one reason",
 		spec: "a@1.0 interrupt=reboot; b@1.0 interrupt=noop", gate: "ours left=Evicting",
 		want: "wait a Evicting; wait b Evicting; tell Evicting; evict; again 5s; is in_progress",
@@ -247,11 +212,5 @@ var drains = []row{
 		name: "an upgrade needs it, too",
 		spec: "a@1.1 interrupt=reboot", node: "a@1.0 post-interrupt:complete", gate: "ours left=Evicting",
 		want: "wait a Evicting; tell Evicting; evict; again 5s; is in_progress",
-	},
-	{
-		name: "no reason is told any more when nothing waits",
-		spec: "a@1.0 interrupt=reboot", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running",
-		gate: "ours told=Evicting/-5m",
-		want: "is in_progress",
 	},
 }

@@ -168,24 +168,10 @@ var serviceInterrupts = []row{
 			"start a post-interrupt; is in_progress",
 	},
 	{
-		name: "its pod is lost: it is made again after a pause",
-		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt lost reason=Evicted", gate: "ours",
-		want: "a@1.0 interrupt:erroring run=now restarts=1 reason=Evicted by service(x) boot=b1; delete a-interrupt; " +
-			"is erroring",
-	},
-	{
 		name: "its pod was lost: the pause",
 		spec: "a@1.0 interrupt=service(x)",
 		node: "a@1.0 interrupt:erroring restarts=1 since=-3s reason=Evicted interrupt=service(x) boot=b1", gate: "ours clear",
 		want: "wait a BackingOff; tell BackingOff; again 7s; is erroring",
-	},
-	{
-		name: "its pod was lost: the pause is over, the run and generation stay",
-		spec: "a@1.0 interrupt=service(x)",
-		node: "a@1.0 interrupt:erroring restarts=1 since=-10s reason=Evicted interrupt=service(x) boot=b1 gen=3",
-		gate: "ours clear",
-		want: "start a interrupt service(x); is erroring",
 	},
 	{
 		name: "its pod is being deleted",
@@ -343,12 +329,6 @@ var reboots = []row{
 
 // boundInterrupts: a reboot belongs to the boot that it is meant to end, however often its pod is made.
 var boundInterrupts = []row{
-	{
-		name: "it begins",
-		spec: "a@1.0 interrupt=reboot", node: "a@1.0 config:complete", gate: "ours clear",
-		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b1; start a interrupt reboot; is in_progress",
-		also: "in flight reboot of a|1.0 boot=b1 run=now; bound to boot=b1 run=now",
-	},
 	{
 		name: "its pod is lost: a new run of the stage, but no other reboot",
 		spec: "a@1.0 interrupt=reboot", node: rebooting, pods: "a@1.0 interrupt lost run=now reason=Evicted created=-1s",

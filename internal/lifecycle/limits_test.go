@@ -50,11 +50,6 @@ var limits = []row{
 			"wait a StageTimeout; is erroring",
 	},
 	{
-		name: "stageTimeout: a change of the package tries again",
-		spec: "a@1.0 hash=2 timeout=5m", node: "a@1.0 apply:erroring reason=StageTimeout", gate: "gen=8",
-		want: "a@1.0 apply:in_progress run=now gen=8; start a apply; is in_progress",
-	},
-	{
 		name: "stageTimeout: a change of the limit tries again",
 		spec: "a@1.0 timeout=2h", node: "a@1.0 apply:erroring reason=StageTimeout", gate: "gen=8",
 		want: "a@1.0 apply:in_progress run=now gen=8; start a apply; is in_progress",
@@ -214,19 +209,9 @@ var podLimits = []row{
 		want: "wait a WaitingForPermit; tell WaitingForPermit; is in_progress",
 	},
 	{
-		name: "nor while the node is paused",
-		spec: "a@1.0 timeout=5m", node: "a@1.0 apply:in_progress", gate: "paused",
-		want: "wait Paused; tell Paused; is paused",
-	},
-	{
 		name: "nor while pods are refused",
 		spec: "a@1.0 timeout=5m", node: "a@1.0 apply:erroring reason=PodRejected restarts=1 since=-3s",
 		want: "wait a BackingOff; tell BackingOff; again 7s; is erroring",
-	},
-	{
-		name: "created at last: it has all its time",
-		spec: "a@1.0 timeout=5m", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running created=0s",
-		want: "again 5m0s; is in_progress",
 	},
 	{
 		name: "the API server's clock is behind: not before the run began",
@@ -271,12 +256,6 @@ var longRuns = []row{
 		want: "again 1h0m0s; is in_progress",
 	},
 	{
-		name: "it failed before: that is told",
-		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed",
-		pods: "a@1.0 apply failing retrying restarts=1 reason=StepFailed created=-1h",
-		want: "is erroring",
-	},
-	{
 		name: "another one ends",
 		spec: "a@1.0; b@1.0", node: "a@1.0 apply:in_progress; b@1.0 config:in_progress",
 		pods: "a@1.0 apply running created=-1h; b@1.0 config done",
@@ -287,11 +266,6 @@ var longRuns = []row{
 		spec: "a@1.0; b@1.0", node: "a@1.0 apply:in_progress; b@1.0 config:in_progress",
 		pods: "a@1.0 apply running created=-1h; b@1.0 config running ends=-5m",
 		want: "wait a StageRunsLong; wait b WaitingForPodToEnd; tell WaitingForPodToEnd; is in_progress",
-	},
-	{
-		name: "it has ended",
-		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply done created=-1h", gate: "told=StageRunsLong/-5m",
-		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; delete a-apply; start a config; is in_progress",
 	},
 }
 

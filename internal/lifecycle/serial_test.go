@@ -114,11 +114,6 @@ var serials = []row{
 		node: "a@1.0 config:complete; b@1.0 config:complete", gate: "serial ours clear",
 		want: "b@1.0 interrupt:in_progress run=now by service(x) boot=b1; start b interrupt service(x); is in_progress",
 	},
-	{
-		name: "nothing to do",
-		spec: "a@1.0; b@1.0", node: "a@1.0 config:complete; b@1.0 config:complete", gate: "serial acknowledged",
-		want: "is complete",
-	},
 }
 
 // uninstallSerial: one package at a time, those that go before those that come.

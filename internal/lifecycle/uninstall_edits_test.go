@@ -10,12 +10,6 @@ var uninstallEdits = []row{
 		want: "a@1.0 uninstall:in_progress run=now gen=8 def=old; delete a-uninstall; is in_progress",
 	},
 	{
-		name: "env or image: while the pod ends",
-		spec: "a@1.0 hash=2 def=new uninstall=on,apply", node: "a@1.0 uninstall:in_progress def=new hash=2",
-		pods: "a@1.0 uninstall failing terminating",
-		want: "wait a WaitingForPodToEnd; is in_progress",
-	},
-	{
 		name: "env or image: its pod is replaced, and only now the new definition is the one that ran",
 		spec: "a@1.0 hash=2 def=new uninstall=on,apply", node: "a@1.0 uninstall:in_progress def=old hash=2",
 		want: "rename a@1.0; start a uninstall; is in_progress",
@@ -50,12 +44,6 @@ var uninstallEdits = []row{
 		want: "wait a WaitingForConfigMap; tell WaitingForConfigMap; is in_progress",
 	},
 	{
-		name: "what is no part of the pod: the pod continues",
-		spec: "a@1.0 def=new uninstall=on,apply", kept: "old=a@1.0 uninstall=on", node: "a@1.0 uninstall:in_progress def=old",
-		pods: "a@1.0 uninstall running", gate: "gen=8",
-		want: "is in_progress",
-	},
-	{
 		name: "the interrupt is taken away while uninstall runs: none follows",
 		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done", gate: "ours",
 		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; remove a@1.0; disown cordon; uncordon; delete a-uninstall; " +
@@ -66,11 +54,6 @@ var uninstallEdits = []row{
 		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done",
 		want: "a@1.0 uninstall:complete run=r1; own cordon; cordon; delete a-uninstall; wait a Cordoning; tell Cordoning; " +
 			"is in_progress",
-	},
-	{
-		name: "the interrupt is taken away while it is pending: done",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:complete", gate: "ours",
-		want: "Uninstalled a@1.0; remove a@1.0; disown cordon; uncordon; is complete; returned",
 	},
 	{
 		name: "the interrupt is taken away while it runs: it runs to its end",
@@ -121,17 +104,6 @@ var uninstallEdits = []row{
 		spec: "a@1.1 uninstall=on,apply", kept: "old=a@1.0 uninstall=on", node: "a@1.0 uninstall:in_progress def=old",
 		pods: "a@1.0 uninstall done",
 		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; remove a@1.0; delete a-uninstall; is complete; returned",
-	},
-	{
-		name: "the version is raised, then apply is set back: the new one is installed",
-		spec: "a@1.1 uninstall=on", gate: "gen=9",
-		want: "a@1.1 apply:in_progress run=now gen=9; start a apply; is in_progress",
-	},
-	{
-		name: "the version is raised and apply is set back at once: the pod is deleted, then the new one is applied",
-		spec: "a@1.1 uninstall=on", kept: "old=a@1.0 uninstall=on", node: "a@1.0 uninstall:in_progress def=old",
-		pods: "a@1.0 uninstall running",
-		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
 	},
 	{
 		name: "the version is raised and apply is set back: what is half uninstalled is not upgraded from",
@@ -329,12 +301,6 @@ var uninstallOrder = []row{
 		name: "one that depends on itself",
 		spec: "a@1.0 uninstall=on,apply needs=a@1.0", node: "a@1.0 config:complete",
 		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
-	},
-	{
-		name: "its pod is lost, and what is built on it is to go as well by now: that goes first",
-		spec: "a@1.0 uninstall=on,apply; b@1.0 uninstall=on,apply needs=a@1.0",
-		node: "a@1.0 uninstall:in_progress; b@1.0 config:complete",
-		want: "b@1.0 uninstall:in_progress run=now; start b uninstall; wait a WaitingForDependent; is in_progress",
 	},
 	{
 		name: "what goes and what comes do not wait for each other",

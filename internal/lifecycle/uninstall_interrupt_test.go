@@ -144,12 +144,6 @@ var uninstallInterrupts = []row{
 // uninstallReboots: only the boot id tells that a reboot is over.
 var uninstallReboots = []row{
 	{
-		name: "asked for: its boot id is noted",
-		spec: "a@1.0 uninstall=on,apply interrupt=reboot", node: "a@1.0 uninstall:complete", gate: "ours clear",
-		want: "a@1.0 uninstall-interrupt:in_progress run=now by reboot boot=b1; start a uninstall-interrupt reboot; " +
-			"is in_progress",
-	},
-	{
 		name: "its pod is done, the node is still up",
 		spec: "a@1.0 uninstall=on,apply interrupt=reboot", node: uninstallReboot,
 		pods: "a@1.0 uninstall-interrupt done run=now",
@@ -230,16 +224,6 @@ var uninstallMerges = []row{
 		want: "a@1.0 uninstall-interrupt:complete; Uninstalled a@1.0; b@1.0 interrupt:complete; " +
 			"b@1.0 post-interrupt:in_progress run=now; " +
 			"remove a@1.0; delete b-interrupt; start b post-interrupt; is in_progress",
-	},
-	{
-		name: "the one that goes owned it: what comes continues, too",
-		spec: "a@1.0 uninstall=on,apply interrupt=service(x); b@1.0 interrupt=service(y)",
-		node: "a@1.0 uninstall-interrupt:in_progress interrupt=service(x,y) boot=b1; " +
-			"b@1.0 interrupt:skipped interrupt=service(x,y) boot=b1",
-		pods: "a@1.0 uninstall-interrupt done", gate: "ours",
-		want: "a@1.0 uninstall-interrupt:complete; Uninstalled a@1.0; b@1.0 interrupt:complete; " +
-			"b@1.0 post-interrupt:in_progress run=now; " +
-			"remove a@1.0; delete a-uninstall-interrupt; start b post-interrupt; is in_progress",
 	},
 	{
 		name: "the node is back from the reboot of another that left the spec: what goes is gone",

@@ -227,12 +227,6 @@ var uninstallFailures = []row{
 		want: "a@1.0 uninstall:in_progress run=r1 restarts=1; is in_progress",
 	},
 	{
-		name: "it succeeds at last",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring restarts=1 reason=StepFailed",
-		pods: "a@1.0 uninstall done restarts=2",
-		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; remove a@1.0; delete a-uninstall; is complete; returned",
-	},
-	{
 		name: "its image cannot be pulled, yet",
 		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress",
 		pods: "a@1.0 uninstall stuck reason=ErrImagePull created=-20s",
@@ -327,11 +321,6 @@ var uninstallFailures = []row{
 // anything else of the package runs, and the package is installed again.
 var cancels = []row{
 	{
-		name: "nothing had started: it stays installed",
-		spec: "a@1.0 uninstall=on", node: "a@1.0 config:complete", gate: "acknowledged",
-		want: "is complete",
-	},
-	{
 		name: "a running pod goes first",
 		spec: "a@1.0 uninstall=on", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running",
 		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
@@ -358,19 +347,9 @@ var cancels = []row{
 		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
 	},
 	{
-		name: "its pod is gone, and it failed permanently: apply",
-		spec: "a@1.0 uninstall=on retries=1", node: "a@1.0 uninstall:erroring restarts=1 reason=RetriesExhausted",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
 		name: "with an interrupt to come: the node is drained for the install",
 		spec: "a@1.0 uninstall=on interrupt=reboot", node: "a@1.0 uninstall:in_progress", gate: "ours left=Evicting",
 		want: "wait a Evicting; tell Evicting; evict; again 5s; is in_progress",
-	},
-	{
-		name: "the interrupt was pending: it does not run, apply",
-		spec: "a@1.0 uninstall=on interrupt=reboot", node: "a@1.0 uninstall:complete", gate: "ours clear",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
 	},
 	{
 		name: "applied again: config follows, as of an install",
@@ -398,23 +377,8 @@ var cancels = []row{
 		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
 	},
 	{
-		name: "another operator left it uninstalled: it is wanted, so it is installed",
-		spec: "a@1.0 uninstall=on", node: "a@1.0 uninstall:complete config=unknown run=", gate: "status=complete",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
-		name: "another operator left it uninstalled, and nobody wants it: its entry is removed, and no pod runs",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:complete config=unknown run=",
-		want: "Uninstalled a@1.0; remove a@1.0; is complete; returned",
-	},
-	{
 		name: "what depends on it waits until it is installed again",
 		spec: "a@1.0 uninstall=on; b@1.0 needs=a@1.0", node: "a@1.0 uninstall:in_progress",
 		want: "a@1.0 apply:in_progress run=now; start a apply; wait b WaitingForDependency; is in_progress",
-	},
-	{
-		name: "cancelled, then asked for again while it is being installed: its pod is deleted first",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running",
-		want: "delete a-apply; wait a WaitingForPodToEnd; is in_progress",
 	},
 }

@@ -73,11 +73,6 @@ var deletions = []row{
 		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
 	},
 	{
-		name: "abandoned: uninstalled",
-		spec: "a@1.0 uninstall=on retries=0", node: "a@1.0 config:erroring reason=RetriesExhausted", gate: "deleting",
-		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
-	},
-	{
 		name: "its uninstall failed permanently: the deletion tries again, as it is a change",
 		spec: "a@1.0 uninstall=on,apply retries=0", node: "a@1.0 uninstall:erroring reason=RetriesExhausted",
 		gate: "deleting gen=8",
@@ -92,11 +87,6 @@ var deletions = []row{
 		name: "it left the spec before, Refuse: uninstalled now",
 		kept: "old=a@1.0 uninstall=on", node: "a@1.0 config:complete def=old", gate: "deleting",
 		want: "a@1.0 uninstall:in_progress run=now def=old; start a uninstall as old; is in_progress",
-	},
-	{
-		name: "it left the spec before, not enabled: its entry stays",
-		kept: "old=a@1.0", node: "a@1.0 config:complete def=old", gate: "deleting",
-		want: "is complete; returned",
 	},
 	{
 		name: "nobody kept how another version was installed: the node says so",
@@ -151,11 +141,6 @@ var abandoned = []row{
 		want: "delete a-uninstall; is complete",
 	},
 	{
-		name: "its interrupt is pending: it does not run",
-		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 uninstall:complete", gate: "abandoned ours clear",
-		want: "disown cordon; uncordon; is complete; returned",
-	},
-	{
 		name: "an interrupt of its install is pending: it does not run",
 		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 config:complete", gate: "abandoned ours clear",
 		want: "disown cordon; uncordon; is complete; returned",
@@ -166,11 +151,6 @@ var abandoned = []row{
 		node: "a@1.0 uninstall-interrupt:in_progress interrupt=service(x) boot=b1", pods: "a@1.0 uninstall-interrupt running",
 		gate: "abandoned ours",
 		want: "is complete",
-	},
-	{
-		name: "it left the spec: its entry stays",
-		kept: "old=a@1.0 uninstall=on,auto", node: "a@1.0 config:complete def=old", gate: "abandoned",
-		want: "is complete; returned",
 	},
 	{
 		name: "nobody knows how to uninstall it: the node is complete",

@@ -41,11 +41,6 @@ var removals = []row{
 		want: "a@1.0 uninstall:in_progress run=now def=old; start a uninstall as old; is in_progress",
 	},
 	{
-		name: "Uninstall: it runs",
-		kept: "old=a@1.0 uninstall=on,auto", node: "a@1.0 uninstall:in_progress def=old", pods: "a@1.0 uninstall running",
-		want: "is in_progress",
-	},
-	{
 		name: "Uninstall: done",
 		kept: "old=a@1.0 uninstall=on,auto", node: "a@1.0 uninstall:in_progress def=old", pods: "a@1.0 uninstall done",
 		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; remove a@1.0; delete a-uninstall; is complete; returned",
@@ -95,12 +90,6 @@ var removals = []row{
 		kept: "old=a@1.0 uninstall=on interrupt=noop", node: "a@1.0 uninstall:complete def=old", gate: "ours clear",
 		want: "a@1.0 uninstall-interrupt:in_progress run=now by noop boot=b1 def=old; " +
 			"start a uninstall-interrupt noop as old; is in_progress",
-	},
-	{
-		name: "it comes back while it is uninstalled: as if cancelled",
-		spec: "a@1.0 def=new uninstall=on,auto", kept: "old=a@1.0 uninstall=on,auto",
-		node: "a@1.0 uninstall:in_progress def=old", pods: "a@1.0 uninstall running",
-		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
 	},
 	{
 		name: "it comes back before it was uninstalled: it stays",
@@ -158,17 +147,6 @@ var lowerings = []row{
 		spec: "a@1.0 uninstall=on", kept: "old=a@1.1 uninstall=on", node: "a@1.1 config:in_progress def=old",
 		pods: "a@1.1 config running",
 		want: "delete a-config; wait a UninstallRequired; is in_progress",
-	},
-	{
-		name: "Refuse, and the version is put back: it stays",
-		spec: "a@1.1 def=old uninstall=on", kept: "old=a@1.1 uninstall=on", node: "a@1.1 config:complete def=old",
-		gate: "acknowledged",
-		want: "is complete",
-	},
-	{
-		name: "Refuse, and the user asks for the uninstall: the installed one is uninstalled",
-		spec: "a@1.0 uninstall=on,apply", kept: "old=a@1.1 uninstall=on", node: "a@1.1 config:complete def=old",
-		want: "a@1.1 uninstall:in_progress run=now def=old; start a uninstall as old; is in_progress",
 	},
 	{
 		name: "Refuse, and the user gave the node up: applied over it",
@@ -236,12 +214,6 @@ var lowerings = []row{
 		name: "Uninstall, and the definition is named, but lost: the node says so",
 		spec: "a@1.0 uninstall=on,auto", node: "a@1.1 config:complete def=old",
 		want: "wait a DefinitionMissing; wait a WaitingForUninstall; tell DefinitionMissing; is blocked; returned",
-	},
-	{
-		name: "Uninstall, and the version is put back while it is uninstalled: as if cancelled",
-		spec: "a@1.1 def=old uninstall=on,auto", kept: "old=a@1.1 uninstall=on,auto",
-		node: "a@1.1 uninstall:in_progress def=old", pods: "a@1.1 uninstall running",
-		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
 	},
 	{
 		name: "a higher version is no lower one: upgrade, whatever is said",

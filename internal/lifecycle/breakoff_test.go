@@ -237,6 +237,21 @@ var cancelInterrupts = []row{
 // its pod is gone.
 var fixedInterrupts = []row{
 	{
+		name: "it was held, and leaves the spec meanwhile: it does not run",
+		spec: "a@1.0", node: "a@1.0 interrupt:skipped interrupt=reboot boot=b1", gate: "ours clear gen=8",
+		want: "a@1.0 config:complete run=r1 gen=8; disown cordon; uncordon; is complete; returned",
+		also: "nothing in flight",
+	},
+	{
+		name: "its configMap is edited, but its reboot is under way by now: it comes to its end, or the node reboots twice",
+		spec: "a@1.0 config{k=w} interrupt=reboot",
+		node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=reboot boot=b1 config{k=v}",
+		pods: "a@1.0 interrupt done restarts=1", gate: "ours clear gen=8",
+		want: "a@1.0 interrupt:erroring run=r1 restarts=1 since=-1h0m0s reason=RebootTimeout by reboot boot=b1; " +
+			"is erroring",
+		also: "in flight reboot of a|1.0 boot=b1 run=r1",
+	},
+	{
 		name: "its configMap is fixed: it is broken off, and its pod is deleted",
 		spec: "a@1.0 hash=2 config{k=2} interrupt=service(x)",
 		node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed config{k=1} interrupt=service(x) boot=b1",

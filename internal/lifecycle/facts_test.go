@@ -73,6 +73,15 @@ func TestFactsOf(t *testing.T) {
 			frees: record.FreesOther, overdue: true, want: "failed disturbed",
 		},
 		{
+			name: "a run failed, and waits for its turn", spec: "a@1.0", node: "a@1.0 apply:erroring reason=StepFailed",
+			gate: "told=WaitingForPermit/-5m", frees: record.FreesOther, pkg: "a", want: "failed awaits-turn",
+		},
+		{
+			name: "a run failed, and another package waits for the drain", spec: "a@1.0; b@1.0 interrupt=reboot",
+			node: "a@1.0 apply:erroring reason=StepFailed", gate: "ours told=ProtectedPod/-5m",
+			frees: record.FreesOther, pkg: "b", want: "failed disturbed",
+		},
+		{
 			name: "held in the middle of a stage, and no pod is left", spec: "a@1.0", node: "a@1.0 apply:in_progress",
 			gate: "told=Paused/-5m", frees: record.FreesAdministrator,
 		},
@@ -99,6 +108,7 @@ func TestFactsOf(t *testing.T) {
 			}{
 				{"complete", f.Complete},
 				{"failed", f.FailedRun},
+				{"awaits-turn", f.AwaitsTurn},
 				{"in-progress", f.InProgress},
 				{"needs-author", f.NeedsAuthor},
 				{"disturbed", f.Disturbed},

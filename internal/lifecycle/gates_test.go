@@ -413,6 +413,14 @@ var heldNodes = []row{
 		also: "nothing in flight",
 	},
 	{
+		name: "disabled after its reboot did not happen: it is broken off, so that it keeps no other off the node",
+		spec: "a@1.0 interrupt=reboot", node: "a@1.0 interrupt:erroring reason=RebootTimeout interrupt=reboot boot=b1",
+		pods: "a@1.0 interrupt done", gate: "ours disabled",
+		want: "a@1.0 interrupt:skipped run=r1 reason=RebootTimeout by reboot boot=b1; delete a-interrupt; " +
+			"wait a WaitingForPodToEnd; wait Disabled; is disabled",
+		also: "in flight reboot of a|1.0 boot=b1 run=r1",
+	},
+	{
 		name: "enabled again: the interrupt is pending",
 		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:skipped interrupt=service(x) boot=b1", gate: "ours clear",
 		want: "a@1.0 interrupt:in_progress run=now by service(x) boot=b1; start a interrupt service(x); is in_progress",

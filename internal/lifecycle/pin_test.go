@@ -38,6 +38,20 @@ var (
 	unknown   = lifecycle.Node{}
 )
 
+// pinning is what is observed of a row's package a, whose pods run the image with the digest: by its version, or by the
+// digest that is pinned.
+func pinning(t *testing.T, r row, pins lifecycle.Pins, digest string, byDigest bool) lifecycle.Observation {
+	t.Helper()
+	o := observation(t, r)
+	o.Pins, o.Node.Architecture, o.Node.Resolves = pins, resolving.Architecture, resolving.Resolves
+	for i := range o.Pods {
+		o.Pods[i].Image, o.Pods[i].Digest, o.Pods[i].ByDigest = "img/a", digest, byDigest
+	}
+	return o
+}
+
+const applying = "a@1.0.0 apply:in_progress"
+
 // TestPin: package a is pulled by its version, or by the digest that is pinned; the pod tells what it runs.
 func TestPin(t *testing.T) {
 	of := func(outcome lifecycle.Outcome, digest string, byDigest bool) lifecycle.Pod {
@@ -47,9 +61,6 @@ func TestPin(t *testing.T) {
 		}
 	}
 	const running, done = lifecycle.Running, lifecycle.Done
-	spec := func(sha string) v1alpha1.Package {
-		return v1alpha1.Package{Version: "1.0.0", Image: "img/a", ContainerSHA: sha}
-	}
 	elsewhere := of(running, first, false)
 	elsewhere.Image = "other/a"
 	ending := of(running, second, false)
@@ -58,94 +69,87 @@ func TestPin(t *testing.T) {
 		name string
 		node lifecycle.Node
 		pins lifecycle.Pins
-		spec v1alpha1.Package
-		pod  lifecycle.Pod
+		// sha is the containerSHA of the spec.
+		sha string
+		pod lifecycle.Pod
 		// want are the pins made, tags found moved, pods deleted, and starts with their digests.
 		want string
 	}{
-		{"the first to pull it", resolving, pinsOf(), spec(""), of(running, first, false), "pin for all " + first},
+		{"the first to pull it", resolving, pinsOf(), "", of(running, first, false), "pin for all " + first},
 		{
-			"the first, and done: the next stage runs the same", resolving, pinsOf(), spec(""), of(done, first, false),
+			"the first, and done: the next stage runs the same", resolving, pinsOf(), "", of(done, first, false),
 			"pin for all " + first + "; delete a-apply; start config " + first,
 		},
 		{
-			"a runtime that says what its platform got", plain, pinsOf(), spec(""), of(running, first, false),
+			"a runtime that says what its platform got", plain, pinsOf(), "", of(running, first, false),
 			"pin for amd64 " + first,
 		},
-		{"of the node nothing is known", unknown, pinsOf(), spec(""), of(running, first, false), ""},
-		{"nothing is pulled yet", resolving, pinsOf(), spec(""), of(running, "", false), ""},
-		{"images are not pinned", resolving, nil, spec(""), of(done, first, false), "delete a-apply; start config"},
-		{"the spec has a digest", resolving, pinsOf(), spec(first), of(running, first, true), ""},
+		{"of the node nothing is known", unknown, pinsOf(), "", of(running, first, false), ""},
+		{"nothing is pulled yet", resolving, pinsOf(), "", of(running, "", false), ""},
+		{"images are not pinned", resolving, nil, "", of(done, first, false), "delete a-apply; start config"},
+		{"the spec has a digest", resolving, pinsOf(), first, of(running, first, true), ""},
 		{
-			"the spec has another digest than is pinned", resolving, pinsOf(pinFor("", first)), spec(second),
+			"the spec has another digest than is pinned", resolving, pinsOf(pinFor("", first)), second,
 			of(done, second, true), "delete a-apply; start config",
 		},
-		{"the spec has another image by now", resolving, pinsOf(), spec(""), elsewhere, ""},
+		{"the spec has another image by now", resolving, pinsOf(), "", elsewhere, ""},
 
 		{
-			"another node was first with the same", resolving, pinsOf(pinFor("", first)), spec(""), of(done, first, false),
+			"another node was first with the same", resolving, pinsOf(pinFor("", first)), "", of(done, first, false),
 			"delete a-apply; start config " + first,
 		},
 		{
-			"pulled by the pinned digest", resolving, pinsOf(pinFor("", first)), spec(""), of(done, first, true),
+			"pulled by the pinned digest", resolving, pinsOf(pinFor("", first)), "", of(done, first, true),
 			"delete a-apply; start config " + first,
 		},
 		{
-			"the tag moved", resolving, pinsOf(pinFor("", first)), spec(""), of(running, second, false),
+			"the tag moved", resolving, pinsOf(pinFor("", first)), "", of(running, second, false),
 			"moved " + second + "; delete a-apply; ImageMoved",
 		},
 		{
-			"the tag moved, and the stage is done with it", resolving, pinsOf(pinFor("", first)), spec(""),
+			"the tag moved, and the stage is done with it", resolving, pinsOf(pinFor("", first)), "",
 			of(done, second, false), "moved " + second + "; delete a-apply; ImageMoved",
 		},
 		{
-			"the tag moved, and the pod is going", resolving, pinsOf(pinFor("", first)), spec(""), ending,
+			"the tag moved, and the pod is going", resolving, pinsOf(pinFor("", first)), "", ending,
 			"moved " + second + "; ImageMoved",
 		},
 		{
-			"a pod by an earlier pin is no moved tag", resolving, pinsOf(pinFor("", first)), spec(""), of(running, second, true),
+			"a pod by an earlier pin is no moved tag", resolving, pinsOf(pinFor("", first)), "", of(running, second, true),
 			"delete a-apply",
 		},
 
 		{
-			"what another architecture got is not forced on this one", resolving, pinsOf(pinFor("arm64", second)), spec(""),
+			"what another architecture got is not forced on this one", resolving, pinsOf(pinFor("arm64", second)), "",
 			of(done, first, false), "pin for all " + first + "; delete a-apply; start config " + first,
 		},
 		{
-			"nor on one whose runtime says what its platform got", plain, pinsOf(pinFor("arm64", second)), spec(""),
+			"nor on one whose runtime says what its platform got", plain, pinsOf(pinFor("arm64", second)), "",
 			of(running, first, false), "pin for amd64 " + first,
 		},
 		{
-			"what the tag stands for is good for all", plain, pinsOf(pinFor("", first)), spec(""), of(done, second, false),
+			"what the tag stands for is good for all", plain, pinsOf(pinFor("", first)), "", of(done, second, false),
 			"delete a-apply; start config " + first,
 		},
 		{
-			"its own architecture comes first", plain, pinsOf(pinFor("", second), pinFor("amd64", first)), spec(""),
+			"its own architecture comes first", plain, pinsOf(pinFor("", second), pinFor("amd64", first)), "",
 			of(done, first, true), "delete a-apply; start config " + first,
 		},
 		{
 			"one of its own came meanwhile: what runs by the other may end", plain,
-			pinsOf(pinFor("", second), pinFor("amd64", first)), spec(""), of(running, second, true), "",
+			pinsOf(pinFor("", second), pinFor("amd64", first)), "", of(running, second, true), "",
 		},
 		{
-			"moved for this architecture", plain, pinsOf(pinFor("amd64", first)), spec(""), of(running, second, false),
+			"moved for this architecture", plain, pinsOf(pinFor("amd64", first)), "", of(running, second, false),
 			"moved " + second + "; delete a-apply; ImageMoved",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": c.spec}}}
-			c.node.Ready, c.node.BootID = true, "b1"
-			e := record.Entry{
-				Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1",
-				Hash: "1", Config: map[string]string{},
-			}
-			o := lifecycle.Observation{
-				Skyhook: "demo",
-				Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s,
-					func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "1"} })},
-				Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}}, Pods: []lifecycle.Pod{c.pod}, Permit: &permit,
-				ConfigReady: map[string]bool{"a": true}, Generation: generation, Node: c.node, Pins: c.pins, Now: now,
-			}
+			o := observation(t, row{spec: "a@1.0.0", node: applying})
+			a := o.Packages["a"]
+			a.ContainerSHA = c.sha
+			o.Packages["a"], o.Pods, o.Pins = a, []lifecycle.Pod{c.pod}, c.pins
+			o.Node.Architecture, o.Node.Resolves = c.node.Architecture, c.node.Resolves
 			d := lifecycle.Next(o)
 			if got := pinLines(d); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
@@ -189,18 +193,9 @@ func pinLines(d lifecycle.Decision) string {
 
 // TestPinOfARemoval: what is uninstalled runs the image that it was installed with.
 func TestPinOfARemoval(t *testing.T) {
-	old := kept(t, "old=a@1.0.0 uninstall=on,auto")
-	e := record.Entry{
-		Name: "a", Version: "1.0.0", Image: "img/a", Stage: "config", State: "complete", Run: "r1",
-		Hash: "1", Config: map[string]string{}, Definition: "old",
-	}
-	d := lifecycle.Next(lifecycle.Observation{
-		Skyhook: "demo", Wanted: lifecycle.Wanted{Retained: old},
-		Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}},
-		Permit: &permit, RetainedReady: map[string]bool{"old": true}, Generation: generation,
-		Node: lifecycle.Node{Ready: true, BootID: "b1", Architecture: "amd64", Resolves: true},
-		Pins: pinsOf(pinFor("", first)), Now: now,
-	})
+	d := lifecycle.Next(pinning(t, row{
+		kept: "old=a@1.0.0 uninstall=on,auto", node: "a@1.0.0 config:complete def=old",
+	}, pinsOf(pinFor("", first)), "", false))
 	if got, want := pinLines(d), "start uninstall "+first; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -218,30 +213,14 @@ func TestPinnedImageIsGone(t *testing.T) {
 		{"by version", false, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {
-				Version: "1.0.0",
-				Image:   "img/a",
-			}}}}
-			e := record.Entry{
-				Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1",
-				Hash: "1", Config: map[string]string{},
-			}
-			pod := lifecycle.Pod{
-				Name: "a-apply", Package: "a", Version: "1.0.0", Stage: "apply", Run: "r1", Hash: "1", Image: "img/a",
-				Outcome: lifecycle.Stuck, Reason: "ImagePullBackOff", Message: "manifest unknown", ByDigest: c.byDigest,
-				Missing: c.missing,
-			}
+			digest := ""
 			if c.byDigest {
-				pod.Digest = first
+				digest = first
 			}
-			d := lifecycle.Next(lifecycle.Observation{
-				Skyhook: "demo",
-				Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s,
-					func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "1"} })},
-				Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}}, Pods: []lifecycle.Pod{pod}, Permit: &permit,
-				Generation: generation, Node: lifecycle.Node{Ready: true, Architecture: "amd64", Resolves: true},
-				Pins: pinsOf(pinFor("", first)), Now: now,
-			})
+			o := pinning(t, row{spec: "a@1.0.0", node: applying, pods: "a@1.0.0 apply stuck reason=ImagePullBackOff"},
+				pinsOf(pinFor("", first)), digest, c.byDigest)
+			o.Pods[0].Message, o.Pods[0].Missing = "manifest unknown", c.missing
+			d := lifecycle.Next(o)
 			message := d.Record.Packages["a|1.0.0"].Message
 			if told := strings.Contains(message, "containerSHA"); told != c.told ||
 				!strings.HasPrefix(message, "manifest unknown") {
@@ -258,20 +237,12 @@ const notFound = `NotFound: failed to pull and unpack image "registry.example.co
 
 // TestPinnedImageOfARemovalIsGone: what is not in the spec any more cannot be changed there before it is put back.
 func TestPinnedImageOfARemovalIsGone(t *testing.T) {
-	e := record.Entry{
-		Name: "a", Version: "1.0.0", Image: "img/a", Stage: "uninstall", State: "in_progress", Run: "r1", Hash: "1",
-		Config: map[string]string{}, Definition: "old",
-	}
-	pod := lifecycle.Pod{
-		Name: "a-uninstall", Package: "a", Version: "1.0.0", Stage: "uninstall", Run: "r1", Hash: "1", Image: "img/a",
-		Digest: first, ByDigest: true,
-		Outcome: lifecycle.Stuck, Reason: "ImagePullBackOff", Message: notFound, Missing: true,
-	}
-	d := lifecycle.Next(lifecycle.Observation{
-		Skyhook: "demo", Wanted: lifecycle.Wanted{Retained: kept(t, "old=a@1.0.0 uninstall=on,auto")},
-		Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}}, Pods: []lifecycle.Pod{pod}, Permit: &permit,
-		Generation: generation, Node: resolving, Pins: pinsOf(pinFor("", first)), Now: now,
-	})
+	o := pinning(t, row{
+		kept: "old=a@1.0.0 uninstall=on,auto", node: "a@1.0.0 uninstall:in_progress def=old",
+		pods: "a@1.0.0 uninstall stuck reason=ImagePullBackOff",
+	}, pinsOf(pinFor("", first)), first, true)
+	o.Pods[0].Message, o.Pods[0].Missing = notFound, true
+	d := lifecycle.Next(o)
 	message := d.Record.Packages["a|1.0.0"].Message
 	for _, part := range []string{
 		"failed to pull", "put version 1.0.0 back", "uninstall.apply", "containerSHA",
@@ -284,19 +255,10 @@ func TestPinnedImageOfARemovalIsGone(t *testing.T) {
 	if strings.Contains(message, "raise") {
 		t.Errorf("nothing is there to be raised: %q", message)
 	}
-	s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {
-		Version: "1.0.0", Image: "img/a", ContainerSHA: second,
-		Uninstall: &v1alpha1.Uninstall{Enabled: new(true), Apply: true},
-	}}}}
-	d = lifecycle.Next(lifecycle.Observation{
-		Skyhook: "demo", Wanted: lifecycle.Wanted{
-			Packages: lifecycle.Prepare(s,
-				func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "2", Uninstallable: true} }),
-			Retained: kept(t, "old=a@1.0.0 uninstall=on,auto"),
-		},
-		Record: d.Record, Pods: []lifecycle.Pod{pod}, Permit: &permit,
-		Generation: generation + 1, Node: resolving, Pins: pinsOf(pinFor("", first)), Now: now,
-	})
+	a := packages(t, "a@1.0.0 hash=2 uninstall=on,apply")["a"]
+	a.ContainerSHA = second
+	o.Record, o.Generation, o.Packages = d.Record, generation+1, lifecycle.Packages{"a": a}
+	d = lifecycle.Next(o)
 	if e := d.Record.Packages["a|1.0.0"]; len(d.Delete) != 1 || e.Stage != "uninstall" || e.State != "in_progress" ||
 		e.ContainerSHA != second {
 		t.Errorf("put back, it is %+v; deleted %v", e, d.Delete)
@@ -307,25 +269,8 @@ func TestPinnedImageOfARemovalIsGone(t *testing.T) {
 func TestMovedIsNotedOnce(t *testing.T) {
 	pin := pinFor("", first)
 	pin.Moved, pin.Node = second, "node-9"
-	s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{"a": {
-		Version: "1.0.0",
-		Image:   "img/a",
-	}}}}
-	e := record.Entry{
-		Name: "a", Version: "1.0.0", Image: "img/a", Stage: "apply", State: "in_progress", Run: "r1",
-		Hash: "1", Config: map[string]string{},
-	}
-	d := lifecycle.Next(lifecycle.Observation{
-		Skyhook: "demo",
-		Wanted: lifecycle.Wanted{Packages: lifecycle.Prepare(s,
-			func(string) lifecycle.Derived { return lifecycle.Derived{Hash: "1"} })},
-		Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}}, Permit: &permit, Generation: generation,
-		Pods: []lifecycle.Pod{{
-			Name: "a-apply", Package: "a", Version: "1.0.0", Stage: "apply", Run: "r1", Hash: "1",
-			Image: "img/a", Digest: second,
-		}},
-		Node: lifecycle.Node{Ready: true, Architecture: "amd64", Resolves: true}, Pins: pinsOf(pin), Now: now,
-	})
+	d := lifecycle.Next(pinning(t, row{spec: "a@1.0.0", node: applying, pods: "a@1.0.0 apply running"},
+		pinsOf(pin), second, false))
 	if len(d.Moved) != 0 || !slices.ContainsFunc(d.Changes,
 		func(c lifecycle.Change) bool { return c.Reason == v1alpha1.ReasonImageMoved }) {
 		t.Errorf("noted %v, told %v", d.Moved, d.Changes)
@@ -365,17 +310,10 @@ func TestImageNotAllowed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.derived.Hash, c.derived.Definition, c.derived.Uninstallable = "1", "old", true
-			old := lifecycle.PreparePackage(v1alpha1.Package{Name: "a", Version: "1.0.0", Image: "img/a"}, c.derived)
-			e := record.Entry{
-				Name: "a", Version: "1.0.0", Image: "img/a", Stage: "config", State: "complete", Run: "r1",
-				Hash: "1", Config: map[string]string{}, Definition: "old",
-			}
-			d := lifecycle.Next(lifecycle.Observation{
-				Skyhook: "demo", Wanted: lifecycle.Wanted{Retained: lifecycle.Retained{"old": old}, Deleting: true},
-				Record: record.Node{Packages: map[string]record.Entry{e.Key(): e}},
-				Permit: &permit, RetainedReady: map[string]bool{"old": true}, Generation: generation,
-				Node: lifecycle.Node{Ready: true, BootID: "b1", Architecture: "amd64", Resolves: true}, Pins: c.pins, Now: now,
-			})
+			r := row{kept: "old=a@1.0.0", node: "a@1.0.0 config:complete def=old", gate: "deleting"}
+			o := pinning(t, r, c.pins, "", false)
+			o.Retained["old"] = lifecycle.PreparePackage(o.Retained["old"].Package, c.derived)
+			d := lifecycle.Next(o)
 			if (len(d.Start) == 1) != c.starts {
 				t.Errorf("starts %+v", d.Start)
 			}

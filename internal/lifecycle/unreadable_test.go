@@ -66,6 +66,11 @@ func TestUnreadable(t *testing.T) {
 			want: "tell NodeStateMalformed; is unknown", flight: "in flight reboot of a|1.0 boot=b1 run=r1",
 		},
 		{
+			name: "its interrupt fails: it stays in flight, as the kubelet may restart the pod until it has ended",
+			pods: "a@1.0 interrupt failing restarts=3 reason=StepFailed exit=1", gate: "flight=reboot/b1/r1",
+			want: "delete a-interrupt; tell NodeStateMalformed; is unknown", flight: "in flight reboot of a|1.0 boot=b1 run=r1",
+		},
+		{
 			name: "no pod is left of its interrupt: it is released", gate: "flight=reboot/b1/r1",
 			want: "tell NodeStateMalformed; is unknown; returned", flight: "nothing in flight",
 		},

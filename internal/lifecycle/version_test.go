@@ -1,5 +1,12 @@
 package lifecycle_test
 
+import (
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+)
+
 var versionTables = []group{
 	{"spellings", spellings},
 }
@@ -33,18 +40,31 @@ var spellings = []row{
 		want: "a@1.10 upgrade:in_progress run=now; start a upgrade; is in_progress",
 	},
 	{
-		name: "what is no version is not upgraded from",
-		spec: "a@1.0", node: "a@today config:complete",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
-		name: "what is no version equals itself",
-		spec: "a@today", node: "a@today config:complete", gate: "acknowledged",
-		want: "is complete",
-	},
-	{
 		name: "equal versions are one, with an interrupt: nothing is pending",
 		spec: "a@v1.2 interrupt=reboot", node: "a@1.2.0 post-interrupt:complete", gate: "acknowledged",
 		want: "rename a@v1.2; remove a@1.2.0; is complete",
 	},
+}
+
+// TestVersionsThatAreNone: an empty text and one that is no version are neither older nor newer than a version.
+func TestVersionsThatAreNone(t *testing.T) {
+	for _, installed := range []string{"", "latest", "1.0.0"} {
+		for _, wanted := range []string{"", "latest", "2.0.0"} {
+			d := lifecycle.Next(observation(t, row{spec: "a@" + wanted, node: "a@" + installed + " config:complete"}))
+			var got v1alpha1.Stage
+			if len(d.Start) > 0 {
+				got = d.Start[0].Stage
+			}
+			want := v1alpha1.StageApply
+			switch {
+			case installed == wanted:
+				want = "" // the same text is the same version, whatever it says
+			case installed == "1.0.0" && wanted == "2.0.0":
+				want = v1alpha1.StageUpgrade
+			}
+			if got != want {
+				t.Errorf("installed %q, wanted %q: starts %q, want %q", installed, wanted, got, want)
+			}
+		}
+	}
 }

@@ -12,26 +12,20 @@ import (
 // is installed, else apply. A version that has to be uninstalled comes first, see heldByRemoval.
 //
 //	apply | upgrade -> config -> [interrupt -> post-interrupt]
-func (p *pass) install(u unit) bool {
-	if !p.open(u) {
-		return false
-	}
+func (p *pass) install(u unit) {
 	stage := v1alpha1.StageApply
 	if p.installedBelow(u.name, u.pkg.Version) {
 		stage = v1alpha1.StageUpgrade
 	}
 	began := len(p.out.Start)
-	next := p.beginStage(u, record.Entry{}, stage)
-	if len(p.out.Start) > began {
+	if p.beginStage(u, record.Entry{}, stage); len(p.out.Start) > began {
 		p.explainStopped(u)
 	}
-	return next
 }
 
 // explainStopped sends an event for an uninstall that the install of another version stopped.
 func (p *pass) explainStopped(u unit) {
-	for _, key := range sortedKeys(p.out.Record.Packages) {
-		e := p.out.Record.Packages[key]
+	for _, e := range sorted(p.out.Record.Packages) {
 		if e.Name == u.name && record.IsUninstall(e.Stage) && e.Active() && !version.Same(e.Version, u.pkg.Version) {
 			p.out.take(Step{Tell: &Change{
 				Package: e.Name, Version: e.Version, Stage: e.Stage, State: e.State, Reason: v1alpha1.ReasonUninstallStopped,
@@ -44,25 +38,26 @@ func (p *pass) explainStopped(u unit) {
 	}
 }
 
-// beginStage starts a stage that installs or configures. A package that will need an interrupt disturbs the node from
-// its first stage on, so that is where cordon and drain come first.
-func (p *pass) beginStage(u unit, last record.Entry, stage v1alpha1.Stage) bool {
+// beginStage starts a stage that installs or configures, if its gates are open. A package that will need an interrupt
+// disturbs the node from its first stage on, so that is where cordon and drain come first.
+func (p *pass) beginStage(u unit, last record.Entry, stage v1alpha1.Stage) {
+	if !p.open(u) {
+		return
+	}
 	e := p.begin(u, last, stage)
 	e.Changed = changedFor(u.pkg, last, stage)
 	carry(&e, last)
 	if stage != v1alpha1.StagePostInterrupt && len(interruptsFor(u.pkg, e)) > 0 && !p.drained(u.name) {
-		return false
+		return
 	}
 	p.put(e)
 	p.start(e)
-	return false
 }
 
 // replaced removes the entries of all other versions of a package: the one in e took their place on the host. Files of
 // a newer version that could not be uninstalled may still be there, so its entry stays, marked.
 func (p *pass) replaced(e record.Entry) {
-	for _, key := range sortedKeys(p.out.Record.Packages) {
-		other := p.out.Record.Packages[key]
+	for key, other := range sorted(p.out.Record.Packages) {
 		switch {
 		case other.Name != e.Name || key == e.Key():
 		case version.Older(e.Version, other.Version) && installed(other):

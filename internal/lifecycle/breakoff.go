@@ -11,8 +11,7 @@ import (
 // removed or is wanted again, another version is wanted, or an edit changes what runs. One that runs comes to its end
 // first. Those of its packages that still need an interrupt begin another one, whoever owns it.
 func (p *pass) breakOff() {
-	for _, key := range sortedKeys(p.out.Record.Packages) {
-		e := p.out.Record.Packages[key]
+	for _, e := range sorted(p.out.Record.Packages) {
 		retry := exhausted(e) && e.Generation != p.Generation
 		if record.IsInterrupt(e.Stage) && retry && p.obsolete(e) {
 			p.detach(e)
@@ -30,8 +29,8 @@ func (p *pass) breakOff() {
 	if p.underWay(owner, pod, found) || owner.State != v1alpha1.StateErroring && (found || p.reversed(owner)) {
 		return
 	}
-	for _, key := range sortedKeys(p.out.Record.Packages) {
-		if e := p.out.Record.Packages[key]; key == owner.Key() || record.IsInterrupt(e.Stage) && mergedInto(e, owner) {
+	for key, e := range sorted(p.out.Record.Packages) {
+		if key == owner.Key() || record.IsInterrupt(e.Stage) && mergedInto(e, owner) {
 			p.detach(e)
 		}
 	}
@@ -41,8 +40,7 @@ func (p *pass) breakOff() {
 // refreshOrphans takes packages back to before their interrupt that wait for one without an owner, and were edited
 // meanwhile.
 func (p *pass) refreshOrphans() {
-	for _, key := range sortedKeys(p.out.Record.Packages) {
-		e := p.out.Record.Packages[key]
+	for _, e := range sorted(p.out.Record.Packages) {
 		waits := record.IsInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && e.Interrupt != nil && !p.rebooted(e)
 		if waits && p.current(e) && !p.reversed(e) && p.edited(e) {
 			p.resetToPending(e)
@@ -83,8 +81,7 @@ func (p *pass) mergesDifferently(owner record.Entry) bool {
 		return false
 	}
 	var needed []pendingInterrupt
-	for _, key := range sortedKeys(p.out.Record.Packages) {
-		e := p.out.Record.Packages[key]
+	for key, e := range sorted(p.out.Record.Packages) {
 		if (key == owner.Key() || record.IsInterrupt(e.Stage) && mergedInto(e, owner)) && p.current(e) && !p.reversed(e) {
 			needed = append(needed, pendingInterrupt{e, p.definition(e).Package})
 		}

@@ -63,13 +63,7 @@ func FirstFailure(w Wanted, n record.Node) (record.Entry, bool) {
 
 // Uninstalling returns the entries that are being uninstalled, in order of the package names.
 func Uninstalling(w Wanted, n record.Node) []record.Entry {
-	var list []record.Entry
-	for _, e := range w.relevant(n) {
-		if record.IsUninstall(e.Stage) {
-			list = append(list, e)
-		}
-	}
-	return list
+	return slices.DeleteFunc(w.relevant(n), func(e record.Entry) bool { return !record.IsUninstall(e.Stage) })
 }
 
 // relevant returns the entries that what is wanted is about, in order of the package names: those of the spec's
@@ -78,8 +72,7 @@ func Uninstalling(w Wanted, n record.Node) []record.Entry {
 func (w Wanted) relevant(n record.Node) []record.Entry {
 	removals := w.Removals(n)
 	var list []record.Entry
-	for _, key := range sortedKeys(n.Packages) {
-		e := n.Packages[key]
+	for key, e := range sorted(n.Packages) {
 		_, removed := removals[key]
 		pkg, inSpec := w.Packages[e.Name]
 		current := inSpec && !w.Deleting && version.Same(pkg.Version, e.Version) && !superseded(n, e)
@@ -89,14 +82,4 @@ func (w Wanted) relevant(n record.Node) []record.Entry {
 		}
 	}
 	return list
-}
-
-// Interrupting reports whether an interrupt of the Skyhook runs on the node.
-func Interrupting(n record.Node) bool {
-	for _, e := range n.Packages {
-		if record.IsInterrupt(e.Stage) && e.Active() {
-			return true
-		}
-	}
-	return false
 }

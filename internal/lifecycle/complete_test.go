@@ -161,27 +161,6 @@ func TestFirstFailure(t *testing.T) {
 	}
 }
 
-func TestInterrupting(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		node string
-		want bool
-	}{
-		{"nothing", "", false},
-		{"other stages", "a@1.0 config:in_progress; b@1.0 post-interrupt:erroring", false},
-		{"runs", "a@1.0 config:complete; b@1.0 interrupt:in_progress", true},
-		{"fails", "a@1.0 interrupt:erroring", true},
-		{"merged into one that is gone", "a@1.0 interrupt:skipped", false},
-		{"done", "a@1.0 interrupt:complete", false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := lifecycle.Interrupting(record.Node{Packages: entries(t, c.node, lifecycle.Wanted{})}); got != c.want {
-				t.Errorf("got %t, want %t", got, c.want)
-			}
-		})
-	}
-}
-
 // TestUninstalling: what is told about packages that go.
 func TestUninstalling(t *testing.T) {
 	for _, c := range []struct {
@@ -190,7 +169,6 @@ func TestUninstalling(t *testing.T) {
 		gate           string
 		uninstalling   []string
 		failure        string
-		interrupting   bool
 		packageOfAOver bool
 	}{
 		{name: "installed", spec: "a@1.0 uninstall=on", node: "a@1.0 config:complete", packageOfAOver: true},
@@ -206,12 +184,12 @@ func TestUninstalling(t *testing.T) {
 		},
 		{
 			name: "its interrupt runs", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall-interrupt:in_progress",
-			uninstalling: []string{"a|1.0"}, interrupting: true,
+			uninstalling: []string{"a|1.0"},
 		},
 		{name: "it is cancelled", spec: "a@1.0 uninstall=on", node: "a@1.0 uninstall:erroring"},
 		{
 			name: "it is cancelled, but its interrupt runs", spec: "a@1.0 uninstall=on",
-			node: "a@1.0 uninstall-interrupt:in_progress", uninstalling: []string{"a|1.0"}, interrupting: true,
+			node: "a@1.0 uninstall-interrupt:in_progress", uninstalling: []string{"a|1.0"},
 		},
 		{name: "abandoned", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring", gate: "abandoned"},
 		{
@@ -236,9 +214,6 @@ func TestUninstalling(t *testing.T) {
 			failure, failed := lifecycle.FirstFailure(o.Wanted, o.Record)
 			if failed != (c.failure != "") || failed && failure.Key() != c.failure {
 				t.Errorf("failure %t %s, want %q", failed, failure.Key(), c.failure)
-			}
-			if got := lifecycle.Interrupting(o.Record); got != c.interrupting {
-				t.Errorf("interrupting %t", got)
 			}
 			if got := o.PackageComplete(o.Record, "a"); got != c.packageOfAOver {
 				t.Errorf("a is complete: %t", got)

@@ -10,15 +10,6 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// configure begins the config stage: after apply or upgrade, and whenever the configMap differs from what this node
-// applied last.
-func (p *pass) configure(u unit, last record.Entry) bool {
-	if !p.open(u) {
-		return false
-	}
-	return p.beginStage(u, last, v1alpha1.StageConfig)
-}
-
 // configChanged reports whether the configMap differs from what the node applied last. An entry without hashes was
 // written by an operator that kept none, and is taken as current.
 func configChanged(pkg Package, e record.Entry) bool {

@@ -46,19 +46,19 @@ func (d *Drain) wait(name string) *Wait {
 // cordon brings the node's cordon to what this Skyhook needs. A cordon that stood before ours is used but never taken
 // for our own, so it is never lifted; one that another Skyhook holds as well is left to it.
 func (p *pass) cordon(wanted bool) {
-	r, yes, no := &p.out.Record, true, false
+	r := &p.out.Record
 	switch {
 	case wanted && !r.Cordoned && (!p.Node.Unschedulable || p.Node.CordonedByOther):
 		r.Cordoned = true
 		if !p.Node.Unschedulable {
-			p.out.Unschedulable = &yes
+			p.out.Unschedulable = new(true)
 		}
 	case wanted && r.Cordoned && !p.Node.Unschedulable:
-		p.out.Unschedulable = &yes // somebody lifted it while we need it
+		p.out.Unschedulable = new(true) // somebody lifted it while we need it
 	case !wanted && r.Cordoned:
 		r.Cordoned = false
 		if !p.Node.CordonedByOther {
-			p.out.Unschedulable = &no
+			p.out.Unschedulable = new(false)
 		}
 	}
 }

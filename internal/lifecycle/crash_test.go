@@ -217,7 +217,7 @@ func (s *simulated) mayCreate(start lifecycle.Start, pkg lifecycle.Package) {
 	key := record.Key(start.Package, pkg.Version)
 	s.mayDisturb(start, key)
 	s.mayUninstallBefore(start, pkg)
-	if isUninstall(start.Stage) {
+	if record.IsUninstall(start.Stage) {
 		return
 	}
 	if start.Stage == v1alpha1.StageConfig && s.installed[start.Package] != pkg.Version {
@@ -242,7 +242,7 @@ func (s *simulated) check() {
 	}
 	s.host.check(s.t, s.record())
 	for name, p := range s.live() {
-		if interrupts(p.Stage) && p.Outcome != lifecycle.Lost && p.Outcome != lifecycle.Done &&
+		if record.IsInterrupt(p.Stage) && p.Outcome != lifecycle.Lost && p.Outcome != lifecycle.Done &&
 			!s.inFlight.OwnedBy(skyhookName) {
 			s.t.Fatalf("pod %s is there, but no interrupt is in flight: %+v", name, s.record())
 		}

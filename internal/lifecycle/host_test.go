@@ -106,7 +106,7 @@ func (s *simulated) needsInterrupt(start lifecycle.Start, pkg lifecycle.Package)
 // interrupted notes that the interrupt that runs took place, for all that it was merged of.
 func (s *simulated) interrupted() {
 	for key, e := range s.record().Packages {
-		if interrupts(e.Stage) && e.State != v1alpha1.StateComplete {
+		if record.IsInterrupt(e.Stage) && e.State != v1alpha1.StateComplete {
 			s.took(key, e)
 		}
 	}
@@ -115,7 +115,7 @@ func (s *simulated) interrupted() {
 // mayDisturb checks what must be true on the node when a pod is created beside or as an interrupt.
 func (s *simulated) mayDisturb(start lifecycle.Start, key string) {
 	n := s.record()
-	if interrupts(start.Stage) {
+	if record.IsInterrupt(start.Stage) {
 		switch {
 		case !s.host.unschedulable:
 			s.t.Fatalf("interrupt of %s starts on a node that is not cordoned", key)
@@ -125,16 +125,16 @@ func (s *simulated) mayDisturb(start lifecycle.Start, key string) {
 			s.t.Fatalf("interrupt of %s starts beside %d package pods of others and %v", key, s.host.others, s.live())
 		case !s.inFlight.OwnedBy(skyhookName):
 			s.t.Fatalf("interrupt of %s starts, but is not in flight", key)
-		case !lifecycle.Interrupting(n):
+		case !interrupting(n):
 			s.t.Fatalf("interrupt of %s starts, but the record does not say so: %+v", key, n)
 		}
 		return
 	}
-	if lifecycle.Interrupting(n) {
+	if interrupting(n) {
 		s.t.Fatalf("stage %s of %s starts while an interrupt is under way", start.Stage, key)
 	}
 	for name, p := range s.live() {
-		if interrupts(p.Stage) {
+		if record.IsInterrupt(p.Stage) {
 			s.t.Fatalf("stage %s of %s starts beside %s", start.Stage, key, name)
 		}
 	}
@@ -188,7 +188,7 @@ func (s *simulated) comeUp(t *rapid.T) {
 // rebooted notes the packages for which a reboot was under way.
 func (s *simulated) rebooted() {
 	for key, e := range s.record().Packages {
-		if interrupts(e.Stage) && e.State != v1alpha1.StateComplete && e.Interrupt.Type == v1alpha1.InterruptReboot {
+		if record.IsInterrupt(e.Stage) && e.State != v1alpha1.StateComplete && e.Interrupt.Type == v1alpha1.InterruptReboot {
 			s.took(key, e)
 		}
 	}
@@ -220,7 +220,7 @@ func (s *simulated) hostActions() map[string]func(*rapid.T) {
 			h.protected = max(0, h.protected-rapid.IntRange(0, 1).Draw(t, "protected"))
 		},
 		"another Skyhook": func(t *rapid.T) {
-			if lifecycle.Interrupting(s.record()) {
+			if interrupting(s.record()) {
 				t.Skip("it is held")
 			}
 			h.others = rapid.IntRange(0, 1).Draw(t, "pods")

@@ -29,13 +29,22 @@ func (p *pass) interrupting() bool {
 // InFlightOf returns the interrupt that the record of a Skyhook says is in flight, for a node whose annotation does not
 // say so: it was written by an earlier version, or the annotation was removed. Nil when none is.
 func InFlightOf(skyhook string, n record.Node) *record.Interrupt {
-	for _, key := range sortedKeys(n.Packages) {
-		e := n.Packages[key]
-		if record.IsInterrupt(e.Stage) && e.Active() && !exhausted(e) {
-			return inFlight(skyhook, e, n.Packages)
-		}
+	if e, running := interruptOwner(n); running {
+		return inFlight(skyhook, e, n.Packages)
 	}
 	return nil
+}
+
+// interruptOwner returns the entry that runs the interrupt of this Skyhook that is in flight.
+func (p *pass) interruptOwner() (record.Entry, bool) { return interruptOwner(p.out.Record) }
+
+func interruptOwner(n record.Node) (record.Entry, bool) {
+	for _, e := range sorted(n.Packages) {
+		if record.IsInterrupt(e.Stage) && e.Active() && !exhausted(e) {
+			return e, true
+		}
+	}
+	return record.Entry{}, false
 }
 
 // AskedForReboot reports whether the record says that a reboot was asked for on another boot than the given one, and
@@ -55,23 +64,12 @@ func inFlight(skyhook string, owner record.Entry, entries map[string]record.Entr
 	if owner.Interrupt != nil { // else another operator began it, which kept none
 		i.Type, i.Services = owner.Interrupt.Type, owner.Interrupt.Services
 	}
-	for _, key := range sortedKeys(entries) {
-		if e := entries[key]; key == owner.Key() || record.IsInterrupt(e.Stage) && mergedInto(e, owner) {
+	for key, e := range sorted(entries) {
+		if key == owner.Key() || record.IsInterrupt(e.Stage) && mergedInto(e, owner) {
 			i.Packages = append(i.Packages, key)
 		}
 	}
 	return i
-}
-
-// interruptOwner returns the entry that runs the interrupt of this Skyhook that is in flight.
-func (p *pass) interruptOwner() (record.Entry, bool) {
-	for _, key := range sortedKeys(p.out.Record.Packages) {
-		e := p.out.Record.Packages[key]
-		if record.IsInterrupt(e.Stage) && e.Active() && !exhausted(e) {
-			return e, true
-		}
-	}
-	return record.Entry{}, false
 }
 
 // watchInterrupt looks after the interrupt in flight. It comes before the packages, so that their post-interrupt stages
@@ -264,8 +262,7 @@ func (p *pass) rebootLimit(e record.Entry) time.Duration {
 
 // completeInterrupt ends the interrupt for its owner and for all that were merged into it.
 func (p *pass) completeInterrupt(owner record.Entry, pod Pod, found bool) {
-	for _, key := range sortedKeys(p.out.Record.Packages) {
-		e := p.out.Record.Packages[key]
+	for key, e := range sorted(p.out.Record.Packages) {
 		if !record.IsInterrupt(e.Stage) || key != owner.Key() && (!mergedInto(e, owner) || superseded(p.out.Record, e)) {
 			continue
 		}
@@ -299,8 +296,7 @@ func mergedInto(e, owner record.Entry) bool {
 // adoptOrphans completes packages that were merged into a reboot which took place although its owner is removed. For
 // others the interrupt is pending again, see pendingInterrupts.
 func (p *pass) adoptOrphans() {
-	for _, key := range sortedKeys(p.out.Record.Packages) {
-		e := p.out.Record.Packages[key]
+	for _, e := range sorted(p.out.Record.Packages) {
 		if record.IsInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && p.rebooted(e) && !superseded(p.out.Record, e) {
 			p.interrupted(e)
 		}

@@ -51,27 +51,35 @@ func Next(o Observation) Decision {
 // so that both cost one write.
 func (p *pass) step(u unit) bool {
 	e := p.entryOf(u)
-	if u.removed() && e == nil || !u.removed() && p.heldByRemoval(u.name) {
-		return false // it was removed together with another version, or comes after one
+	if u.removed() && e == nil {
+		return false // it was removed together with another version
+	}
+	if !u.removed() {
+		if w := p.removalFirst(u.name); w != nil {
+			p.wait(w)
+			return false
+		}
 	}
 	switch p.phase(u, e) {
 	case PhaseRunning, PhaseFailing, PhaseExhausted:
 		return p.watch(u, *e)
 	case PhaseAbsent, PhaseSuperseded:
-		return p.install(u)
+		p.install(u)
 	case PhaseConfigPending:
-		return p.configure(u, *e)
+		p.beginStage(u, *e, v1alpha1.StageConfig)
 	case PhasePostInterruptPending:
-		return p.postInterrupt(u, *e)
+		p.beginStage(u, *e, v1alpha1.StagePostInterrupt)
 	case PhaseUninstallPending:
-		return p.uninstall(u, *e)
+		p.uninstall(u, *e)
 	case PhaseInterruptPending: // one for the whole node, when all else is idle: beginInterrupt
-		return false
 	case PhaseUnreadable:
-		return p.definitionMissing(*e)
+		p.definitionMissing(*e)
 	default: // Settled
-		return p.settle(u, *e)
+		if u.removed() {
+			p.uninstalled(*e)
+		}
 	}
+	return false
 }
 
 func newPass(o Observation) *pass {
@@ -107,8 +115,7 @@ func (u unit) removed() bool { return u.key != "" }
 // units are what the pass walks: first what is removed, then what the spec wants, each in order of the names.
 func (p *pass) units() []unit {
 	var all []unit
-	for _, key := range sortedKeys(p.removals) {
-		l := p.removals[key]
+	for key, l := range sorted(p.removals) {
 		if e, recorded := p.out.Record.Packages[key]; recorded {
 			all = append(all, unit{name: e.Name, key: key, pkg: l.Package, missing: l.Missing})
 		}
@@ -116,8 +123,8 @@ func (p *pass) units() []unit {
 	if p.Deleting {
 		return all
 	}
-	for _, name := range p.Packages.names() {
-		if pkg := p.Packages[name]; !pkg.applies() {
+	for name, pkg := range sorted(p.Packages) {
+		if !pkg.applies() {
 			all = append(all, unit{name: name, pkg: pkg})
 		}
 	}

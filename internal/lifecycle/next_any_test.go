@@ -64,20 +64,20 @@ func demandNothingBesideInterrupts(t *rapid.T, o lifecycle.Observation, d lifecy
 	}
 	for _, s := range d.Start {
 		switch {
-		case interrupts(s.Stage) && (len(left(o, d)) > 0 || len(d.Start) > 1 || o.Node.OtherPods > 0):
+		case record.IsInterrupt(s.Stage) && (len(left(o, d)) > 0 || len(d.Start) > 1 || o.Node.OtherPods > 0):
 			t.Fatalf("%+v starts beside %+v, %+v and %d pods of others", s, left(o, d), d.Start, o.Node.OtherPods)
-		case interrupts(s.Stage) && !d.InFlight.OwnedBy(o.Skyhook):
+		case record.IsInterrupt(s.Stage) && !d.InFlight.OwnedBy(o.Skyhook):
 			t.Fatalf("%+v starts, but in flight is %+v", s, d.InFlight)
-		case !interrupts(s.Stage) && d.InFlight != nil:
+		case !record.IsInterrupt(s.Stage) && d.InFlight != nil:
 			t.Fatalf("%+v starts beside %+v", s, d.InFlight)
-		case !interrupts(s.Stage) &&
-			slices.ContainsFunc(left(o, d), func(p lifecycle.Pod) bool { return interrupts(p.Stage) }):
+		case !record.IsInterrupt(s.Stage) &&
+			slices.ContainsFunc(left(o, d), func(p lifecycle.Pod) bool { return record.IsInterrupt(p.Stage) }):
 			t.Fatalf("%+v starts beside a pod of an interrupt: %+v", s, left(o, d))
 		}
 	}
 	for _, p := range left(o, d) {
 		lost := p.Outcome == lifecycle.Lost
-		if interrupts(p.Stage) && o.InFlight != nil && d.InFlight == nil && !lost {
+		if record.IsInterrupt(p.Stage) && o.InFlight != nil && d.InFlight == nil && !lost {
 			t.Fatalf("the interrupt is released, but %+v is left of it", p)
 		}
 	}
@@ -209,7 +209,7 @@ func anyObservation(t *rapid.T) lifecycle.Observation {
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "versions of "+name) {
 			e := anyEntry(t, name)
-			if interrupts(e.Stage) && e.Active() && lifecycle.Interrupting(o.Record) {
+			if record.IsInterrupt(e.Stage) && e.Active() && interrupting(o.Record) {
 				e.State = v1alpha1.StateSkipped // one runs at most
 			}
 			o.Record.Packages[e.Key()] = e

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -54,6 +55,13 @@ func Prepare(s *v1alpha1.Skyhook, derive func(name string) Derived) Packages {
 	return all
 }
 
-func (p Packages) names() []string { return slices.Sorted(maps.Keys(p)) }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// sorted walks a map by its keys as they are at first, so that entries may be removed on the way.
+func sorted[V any, M ~map[string]V](m M) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			if !yield(key, m[key]) {
+				return
+			}
+		}
+	}
+}

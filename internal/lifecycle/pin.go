@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -93,12 +94,8 @@ func (p *pass) pinned(u unit, e record.Entry, pod Pod) bool {
 
 // pin makes what the decision pins count for the rest of it.
 func (p *pass) pin(pin Pin) {
-	pins := make(Pins, len(p.Pins)+1)
-	for key, other := range p.Pins {
-		pins[key] = other
-	}
-	pins[pin.PinKey] = pin
-	p.Pins = pins
+	p.Pins = maps.Clone(p.Pins)
+	p.Pins[pin.PinKey] = pin
 	p.out.take(Step{Pin: &pin})
 }
 

@@ -5,14 +5,6 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// postInterrupt begins the stage that follows the interrupt: the last one of an install, an upgrade or a change.
-func (p *pass) postInterrupt(u unit, last record.Entry) bool {
-	if !p.open(u) {
-		return false
-	}
-	return p.beginStage(u, last, v1alpha1.StagePostInterrupt)
-}
-
 // needsPostInterrupt reports whether an interrupt ran whose post-interrupt stage has not succeeded since. A changed
 // configMap sends the package back to its config stage, but must not make it skip what comes after the interrupt.
 func needsPostInterrupt(e record.Entry) bool {

@@ -21,8 +21,8 @@ func (p *pass) acceptBoot() {
 	if last == "" || last == current || ours || p.Deleting {
 		return
 	}
-	for _, key := range sortedKeys(p.out.Record.Packages) {
-		if !p.onHost(key, p.out.Record.Packages[key]) {
+	for key, e := range sorted(p.out.Record.Packages) {
+		if !p.onHost(key, e) {
 			p.out.take(Step{RemoveEntry: key})
 		}
 	}

@@ -305,11 +305,5 @@ const runSuffix = "!"
 func (p *pass) stamp() metav1.Time { return metav1.NewTime(p.now) }
 
 func without(pods []Pod, name string) []Pod {
-	kept := make([]Pod, 0, len(pods))
-	for _, pod := range pods {
-		if pod.Name != name {
-			kept = append(kept, pod)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(pods), func(pod Pod) bool { return pod.Name == name })
 }

@@ -28,13 +28,12 @@ func (p *pass) turn() string {
 		return name
 	}
 	var first, begun string
-	for _, name := range p.Packages.names() {
-		pkg := p.Packages[name]
+	for name, pkg := range sorted(p.Packages) {
 		if pkg.applies() {
 			continue
 		}
 		e, recorded := find(p.out.Record, name, pkg.Version)
-		ready := p.unmet(name, pkg) == nil && !p.waitsForRemoval(name)
+		ready := p.unmet(name, pkg) == nil && p.removalFirst(name) == nil
 		if recorded && !settled(pkg, e) && (ready || p.hasPod(name)) {
 			return name
 		}
@@ -54,10 +53,10 @@ func (p *pass) turn() string {
 // no other depends on. Removals come before installs.
 func (p *pass) firstRemoval() string {
 	var first string
-	for _, key := range sortedKeys(p.removals) {
+	for key, l := range sorted(p.removals) {
 		e, recorded := p.out.Record.Packages[key]
 		switch {
-		case !recorded || p.removals[key].Missing:
+		case !recorded || l.Missing:
 		case p.uninstallingNow(e):
 			return e.Name
 		case first == "" || p.dependsOn(e.Name, first):

@@ -67,7 +67,7 @@ func (n *takenOver) believe() {
 				v1alpha1.StagePostInterrupt,
 			}
 			at, i := slices.Index(order, e.Stage), slices.Index(order, stage)
-			return at > i || at == i && over || isUninstall(e.Stage)
+			return at > i || at == i && over || record.IsUninstall(e.Stage)
 		}
 		if past(v1alpha1.StageUpgrade) || e.Stage == v1alpha1.StageApply && e.State != v1alpha1.StateInProgress &&
 			e.State != v1alpha1.StateErroring {
@@ -214,7 +214,7 @@ func (n *takenOver) mayStart(s lifecycle.Start) {
 		n.starts[key]++
 	}
 	for _, p := range n.pods {
-		if p.Package == s.Package || interrupts(p.Stage) || interrupts(s.Stage) {
+		if p.Package == s.Package || record.IsInterrupt(p.Stage) || record.IsInterrupt(s.Stage) {
 			n.fatalf("%+v starts beside %+v", s, p)
 		}
 	}

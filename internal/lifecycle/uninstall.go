@@ -12,29 +12,20 @@ import (
 //	any stage -> uninstall -> [uninstall-interrupt] -> no entry
 //
 // An interrupt that runs is not broken off: it is waited for, see interrupt.go.
-func (p *pass) uninstall(u unit, last record.Entry) bool {
+func (p *pass) uninstall(u unit, last record.Entry) {
 	if !p.open(u) || u.pkg.Interrupt != nil && !p.drained(u.name) {
-		return false
+		return
 	}
 	e := p.begin(u, last, v1alpha1.StageUninstall)
 	e.Version = last.Version
 	p.put(e)
 	p.start(e)
-	return false
 }
 
-// settle has nothing left to do for a package that stays. Of one that is uninstalled it removes the entries of all
-// versions: none is on the host any more.
-func (p *pass) settle(u unit, e record.Entry) bool {
-	if u.removed() {
-		p.uninstalled(e)
-	}
-	return false
-}
-
+// uninstalled removes the entries of all versions of a package: none is on the host any more.
 func (p *pass) uninstalled(e record.Entry) {
-	for _, key := range sortedKeys(p.out.Record.Packages) {
-		if p.out.Record.Packages[key].Name == e.Name {
+	for key, other := range sorted(p.out.Record.Packages) {
+		if other.Name == e.Name {
 			p.out.take(Step{RemoveEntry: key})
 		}
 	}
@@ -45,17 +36,16 @@ func (p *pass) uninstalled(e record.Entry) {
 }
 
 // definitionMissing says that a package cannot be uninstalled.
-func (p *pass) definitionMissing(e record.Entry) bool {
+func (p *pass) definitionMissing(e record.Entry) {
 	p.wait(newWait(e.Name, v1alpha1.ReasonDefinitionMissing, fmt.Sprintf(
 		"%s %s cannot be uninstalled: the operator has no definition of it; put this version back into spec.packages, "+
 			"or leave it on the node with the annotation %s",
 		e.Name, e.Version, v1alpha1.AnnotationAbandonUninstall)))
-	return false
 }
 
 // dependent returns a package that depends on this one and is still to be uninstalled, which comes first.
 func (p *pass) dependent(e record.Entry) (name string, left bool) {
-	for _, key := range sortedKeys(p.removals) {
+	for key := range sorted(p.removals) {
 		other, recorded := p.out.Record.Packages[key]
 		uninstalled := record.IsUninstall(other.Stage) && (other.State == v1alpha1.StateComplete ||
 			other.Stage == v1alpha1.StageUninstallInterrupt)
@@ -94,37 +84,20 @@ func (p *pass) dependsOn(name, goal string) bool {
 	return false
 }
 
-// heldByRemoval reports whether another version of a package has to be uninstalled before the spec's may be installed.
-// It notes the reason.
-func (p *pass) heldByRemoval(name string) bool {
-	if e, first := p.versionToRemove(name); first {
-		p.wait(newWait(name, v1alpha1.ReasonWaitingForUninstall, fmt.Sprintf(
-			"version %s of this package is uninstalled before that of the spec is installed", e.Version)))
-		return true
-	}
-	e, needed := p.NeedsUninstall(p.out.Record, name)
-	if needed {
-		p.wait(newWait(name, v1alpha1.ReasonUninstallRequired, fmt.Sprintf(
-			"version %s is installed and has to be uninstalled first, which the spec does not ask for; "+
-				"put it back with uninstall.apply: true, or set uninstall.whenRemoved: Uninstall",
-			e.Version)))
-	}
-	return needed
-}
-
-// waitsForRemoval is heldByRemoval without a word.
-func (p *pass) waitsForRemoval(name string) bool {
-	_, first := p.versionToRemove(name)
-	_, needed := p.NeedsUninstall(p.out.Record, name)
-	return first || needed
-}
-
-// versionToRemove returns the entry of another version that has to be uninstalled.
-func (p *pass) versionToRemove(name string) (record.Entry, bool) {
-	for _, key := range sortedKeys(p.removals) {
+// removalFirst is the wait of a package of the spec for another version of it that has to be uninstalled before; nil
+// when none has.
+func (p *pass) removalFirst(name string) *Wait {
+	for key := range sorted(p.removals) {
 		if e, recorded := p.out.Record.Packages[key]; recorded && e.Name == name {
-			return e, true
+			return newWait(name, v1alpha1.ReasonWaitingForUninstall, fmt.Sprintf(
+				"version %s of this package is uninstalled before that of the spec is installed", e.Version))
 		}
 	}
-	return record.Entry{}, false
+	e, needed := p.NeedsUninstall(p.out.Record, name)
+	if !needed {
+		return nil
+	}
+	return newWait(name, v1alpha1.ReasonUninstallRequired, fmt.Sprintf(
+		"version %s is installed and has to be uninstalled first, which the spec does not ask for; "+
+			"put it back with uninstall.apply: true, or set uninstall.whenRemoved: Uninstall", e.Version))
 }

@@ -37,12 +37,14 @@ func newUninstalls() uninstalls {
 	}
 }
 
-func isUninstall(stage v1alpha1.Stage) bool {
-	return stage == v1alpha1.StageUninstall || stage == v1alpha1.StageUninstallInterrupt
-}
-
-func interrupts(stage v1alpha1.Stage) bool {
-	return stage == v1alpha1.StageInterrupt || stage == v1alpha1.StageUninstallInterrupt
+// interrupting reports whether an interrupt runs, as the record tells.
+func interrupting(n record.Node) bool {
+	for _, e := range n.Packages {
+		if record.IsInterrupt(e.Stage) && e.Active() {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *simulated) wanted() lifecycle.Wanted {
@@ -104,7 +106,7 @@ func (s *simulated) patch(d lifecycle.Decision) record.Patch {
 // promise notes the pods that the record speaks of: nobody knows whether they will have been created.
 func (s *simulated) promise(starts []lifecycle.Start) {
 	for _, start := range starts {
-		if !interrupts(start.Stage) {
+		if !record.IsInterrupt(start.Stage) {
 			s.onHost[start.Package] = append(s.onHost[start.Package], s.definition(start))
 		}
 	}
@@ -112,7 +114,7 @@ func (s *simulated) promise(starts []lifecycle.Start) {
 
 // begun notes a pod that was created.
 func (s *simulated) begun(start lifecycle.Start, pkg lifecycle.Package) {
-	if interrupts(start.Stage) {
+	if record.IsInterrupt(start.Stage) {
 		return
 	}
 	s.onHost[start.Package] = []lifecycle.Package{pkg}
@@ -155,7 +157,7 @@ func (s *simulated) mayUninstallBefore(start lifecycle.Start, pkg lifecycle.Pack
 		s.mayUninstall(start, pkg)
 	case start.Stage == v1alpha1.StageInterrupt && s.deleting && !s.begunBefore[start.Package]:
 		s.t.Fatalf("%+v starts, though the Skyhook is being deleted", start)
-	case interrupts(start.Stage): // one that has begun continues
+	case record.IsInterrupt(start.Stage): // one that has begun continues
 	case s.deleting:
 		s.t.Fatalf("%+v starts, though the Skyhook is being deleted", start)
 	case !inSpec || start.Retained != "":
@@ -265,7 +267,7 @@ func (s *simulated) demandUninstalled(n record.Node) {
 	for key, e := range n.Packages {
 		recorded[e.Name] = true
 		// Another version that stays may have been begun over it.
-		if isUninstall(e.Stage) && s.newest(s.onHost[e.Name]).Version == e.Version {
+		if record.IsUninstall(e.Stage) && s.newest(s.onHost[e.Name]).Version == e.Version {
 			s.t.Fatalf("%s stays in stage %s:%s", key, e.Stage, e.State)
 		}
 	}

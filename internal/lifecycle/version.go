@@ -20,8 +20,8 @@ func find(n record.Node, name, wanted string) (record.Entry, bool) {
 }
 
 func spelledDifferently(n record.Node, name, wanted string) (record.Entry, bool) {
-	for _, key := range sortedKeys(n.Packages) {
-		if e := n.Packages[key]; e.Name == name && version.Same(e.Version, wanted) {
+	for _, e := range sorted(n.Packages) {
+		if e.Name == name && version.Same(e.Version, wanted) {
 			return e, true
 		}
 	}

@@ -116,8 +116,7 @@ func (w Wanted) definition(e record.Entry) Removal {
 func (w Wanted) Stays(n record.Node) ([]record.Entry, []Package) {
 	var entries []record.Entry
 	var packages []Package
-	for _, key := range sortedKeys(n.Packages) {
-		e := n.Packages[key]
+	for _, e := range sorted(n.Packages) {
 		l := w.definition(e)
 		_, removed := w.removal(e)
 		if !l.FromSpec && !removed && !w.Abandoned && l.Package.Uninstallable && !superseded(n, e) {
@@ -131,8 +130,7 @@ func (w Wanted) Stays(n record.Node) ([]record.Entry, []Package) {
 // the spec may be installed: it can be uninstalled, and nobody said that this may happen by itself.
 func (w Wanted) NeedsUninstall(n record.Node, name string) (record.Entry, bool) {
 	spec := w.Packages[name]
-	for _, key := range sortedKeys(n.Packages) {
-		e := n.Packages[key]
+	for _, e := range sorted(n.Packages) {
 		if e.Name != name || w.Abandoned || record.IsUninstall(e.Stage) || !version.Older(spec.Version, e.Version) ||
 			superseded(n, e) {
 			continue

@@ -2,8 +2,11 @@ package lifecycle
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/graph"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
@@ -60,28 +63,15 @@ func (p *pass) dependent(e record.Entry) (name string, left bool) {
 
 // dependsOn reports whether a package that is removed depends on another, be it through others, also such that stay.
 func (p *pass) dependsOn(name, goal string) bool {
-	edges := map[string]map[string]string{}
+	edges := map[string][]string{}
 	for other, pkg := range p.Packages {
-		edges[other] = pkg.DependsOn
+		edges[other] = slices.Collect(maps.Keys(pkg.DependsOn))
 	}
 	for key, l := range p.removals {
-		edges[p.out.Record.Packages[key].Name] = l.Package.DependsOn
+		edges[p.out.Record.Packages[key].Name] = slices.Collect(maps.Keys(l.Package.DependsOn))
 	}
-	seen, todo := map[string]bool{name: true}, []string{name}
-	for len(todo) > 0 {
-		next := todo[0]
-		todo = todo[1:]
-		for dep := range edges[next] {
-			if dep == goal {
-				return true
-			}
-			if !seen[dep] {
-				seen[dep] = true
-				todo = append(todo, dep)
-			}
-		}
-	}
-	return false
+	_, depends := graph.Search(name, edges)[goal]
+	return depends
 }
 
 // removalFirst is the wait of a package of the spec for another version of it that has to be uninstalled before; nil

@@ -29,11 +29,12 @@ func (c *checker) guard(s *v1alpha1.Skyhook, i Installed) {
 	case i.Uninstalling:
 		c.add(field+".version", "is changed to %s while %s is being uninstalled and still on %s; "+
 			"change it back and wait until it is gone from every node, or cancel the uninstall with uninstall.apply=false",
-			pkg.Version, i.Version, nodeNames(i.Nodes))
-	case version.Older(pkg.Version, i.Version) && i.WhenRemoved != v1alpha1.WhenRemovedUninstall && !uninstallsWhenRemoved(pkg):
+			pkg.Version, i.Version, text.Nodes(i.Nodes))
+	case version.Older(pkg.Version, i.Version) && i.WhenRemoved != v1alpha1.WhenRemovedUninstall &&
+		!uninstallsWhenRemoved(pkg):
 		c.add(field+".version", "is lowered to %s, but %s can be uninstalled and is on %s; set uninstall.apply=true first "+
 			"and lower the version when it is gone from every node, or set uninstall.whenRemoved=Uninstall",
-			pkg.Version, i.Version, nodeNames(i.Nodes))
+			pkg.Version, i.Version, text.Nodes(i.Nodes))
 	}
 }
 
@@ -41,24 +42,18 @@ func (c *checker) removal(field string, i Installed) {
 	if i.WhenRemoved == v1alpha1.WhenRemovedUninstall {
 		return
 	}
-	const reason = "is removed from the spec, but version %s can be uninstalled (uninstall.enabled=true) and is still on %s; "
+	const reason = "is removed from the spec, but version %s can be uninstalled (uninstall.enabled=true) " +
+		"and is still on %s; "
 	if i.Uninstalling {
 		c.add(field, reason+"its uninstall is not finished: keep the package until it is gone from every node",
-			i.Version, nodeNames(i.Nodes))
+			i.Version, text.Nodes(i.Nodes))
 		return
 	}
 	c.add(field, reason+"keep the package and set uninstall.apply=true until it is gone from every node, or set "+
 		"uninstall.whenRemoved=Uninstall first; uninstall.enabled=false first would leave its files on the nodes",
-		i.Version, nodeNames(i.Nodes))
+		i.Version, text.Nodes(i.Nodes))
 }
 
 func uninstallsWhenRemoved(pkg v1alpha1.Package) bool {
 	return pkg.Uninstall != nil && pkg.Uninstall.WhenRemoved == v1alpha1.WhenRemovedUninstall
-}
-
-func nodeNames(nodes []string) string {
-	if len(nodes) == 1 {
-		return "node " + nodes[0]
-	}
-	return "nodes " + text.Names(nodes)
 }

@@ -54,6 +54,10 @@ func TestRebootNobodyWaitsFor(t *testing.T) {
 	w := lifecycle.Wanted{Packages: packages(t, "a@1.0 interrupt=reboot")}
 	n := record.Node{Packages: entries(t,
 		"a@1.0 interrupt:erroring reason=RetriesExhausted restarts=2 interrupt=reboot boot=b1", w)}
+	asked := record.Node{Packages: entries(t, rebooting, w)}
+	if !lifecycle.AskedForReboot(asked, "b2") || lifecycle.AskedForReboot(asked, "b1") {
+		t.Error("while it is waited for, the next boot is not the one that was asked for")
+	}
 	o := observation(t, row{spec: "a@1.0 interrupt=reboot retries=2", gate: "ours boot=b2"})
 	o.Record = n
 	for _, boot := range []string{"b2", "b3", "b4"} {

@@ -29,7 +29,7 @@ func (d pendingInterrupt) stage() v1alpha1.Stage {
 // order of their names. One that was merged into an interrupt which has no owner any more is pending again.
 func (p *pass) pendingInterrupts() []pendingInterrupt {
 	var list []pendingInterrupt
-	for _, u := range p.interruptUnits() {
+	for _, u := range append(p.staying(), p.leaving()...) {
 		e, recorded := p.recorded(u)
 		if recorded && p.phase(u, &e) == PhaseInterruptPending {
 			list = append(list, pendingInterrupt{e, u.pkg})
@@ -39,22 +39,6 @@ func (p *pass) pendingInterrupts() []pendingInterrupt {
 		_, out := p.outOfTurn(d.entry.Name)
 		return out
 	})
-}
-
-// interruptUnits are the units of the pass, with those that stay first.
-func (p *pass) interruptUnits() []unit {
-	all := p.units()
-	slices.SortStableFunc(all, func(a, b unit) int {
-		switch {
-		case a.removed() == b.removed():
-			return 0
-		case b.removed():
-			return -1
-		default:
-			return 1
-		}
-	})
-	return all
 }
 
 // recorded is entryOf without spelling it as the spec does.

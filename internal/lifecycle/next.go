@@ -113,18 +113,20 @@ type unit struct {
 func (u unit) removed() bool { return u.key != "" }
 
 // units are what the pass walks: first what is removed, then what the spec wants, each in order of the names.
-func (p *pass) units() []unit {
-	var all []unit
+func (p *pass) units() []unit { return append(p.leaving(), p.staying()...) }
+
+func (p *pass) leaving() (all []unit) {
 	for key, l := range sorted(p.removals) {
 		if e, recorded := p.out.Record.Packages[key]; recorded {
 			all = append(all, unit{name: e.Name, key: key, pkg: l.Package, missing: l.Missing})
 		}
 	}
-	if p.Deleting {
-		return all
-	}
+	return all
+}
+
+func (p *pass) staying() (all []unit) {
 	for name, pkg := range sorted(p.Packages) {
-		if !pkg.applies() {
+		if !p.Deleting && !pkg.applies() {
 			all = append(all, unit{name: name, pkg: pkg})
 		}
 	}

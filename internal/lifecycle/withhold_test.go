@@ -25,6 +25,11 @@ func TestWithhold(t *testing.T) {
 	if want := (lifecycle.Decision{Record: o.Record, InFlight: o.InFlight}); !reflect.DeepEqual(silent, want) {
 		t.Errorf("silent: %+v", silent)
 	}
+	o.Failed = "forbidden"
+	if w := lifecycle.Withhold(o, "").Record.Wait; w == nil || w.Reason != v1alpha1.ReasonPassFailed {
+		t.Errorf("while passes fail: %+v", w)
+	}
+	o.Failed = ""
 	told := lifecycle.Withhold(o, "the API server is away")
 	w := told.Record.Wait
 	if w == nil || w.Reason != v1alpha1.ReasonWaitingForOtherPods || w.Message != "the API server is away" ||

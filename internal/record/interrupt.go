@@ -62,7 +62,7 @@ func WriteInterrupt(i *Interrupt, annotations map[string]string) (Patch, error) 
 		text = string(raw)
 	}
 	var p Patch
-	p.set(p.annotate, v1alpha1.AnnotationInterrupt, text, annotations)
+	set(&p.Annotations, v1alpha1.AnnotationInterrupt, text, annotations)
 	return p, nil
 }
 

@@ -21,25 +21,18 @@ func (p Patch) Empty() bool { return len(p.Annotations) == 0 && len(p.Labels) ==
 // Merge adds the changes of q to p.
 func (p *Patch) Merge(q Patch) {
 	for k, v := range q.Annotations {
-		p.annotate(k, v)
+		put(&p.Annotations, k, v)
 	}
 	for k, v := range q.Labels {
-		p.label(k, v)
+		put(&p.Labels, k, v)
 	}
 }
 
-func (p *Patch) annotate(k string, v *string) {
-	if p.Annotations == nil {
-		p.Annotations = map[string]*string{}
+func put(changes *map[string]*string, k string, v *string) {
+	if *changes == nil {
+		*changes = map[string]*string{}
 	}
-	p.Annotations[k] = v
-}
-
-func (p *Patch) label(k string, v *string) {
-	if p.Labels == nil {
-		p.Labels = map[string]*string{}
-	}
-	p.Labels[k] = v
+	(*changes)[k] = v
 }
 
 // Write returns the change that makes the given metadata hold the record n of a Skyhook; empty when it does already.
@@ -67,13 +60,13 @@ func Write(skyhook string, n Node, annotations, labels map[string]string) (Patch
 		delete(want, v1alpha1.AnnotationNodeStatePrefix+skyhook) // what nobody can read stays as it is
 	}
 	for k, v := range want {
-		p.set(p.annotate, k, v, annotations)
+		set(&p.Annotations, k, v, annotations)
 	}
 	label := string(n.Status)
 	if n.bare() {
 		label = ""
 	}
-	p.set(p.label, v1alpha1.LabelStatusPrefix+skyhook, label, labels)
+	set(&p.Labels, v1alpha1.LabelStatusPrefix+skyhook, label, labels)
 	return p, nil
 }
 
@@ -85,7 +78,7 @@ func WriteWait(skyhook string, w *Wait, annotations map[string]string) (Patch, e
 	if err != nil {
 		return p, fmt.Errorf("encode what Skyhook %s waits for: %w", skyhook, err)
 	}
-	p.set(p.annotate, v1alpha1.AnnotationWaitPrefix+skyhook, want, annotations)
+	set(&p.Annotations, v1alpha1.AnnotationWaitPrefix+skyhook, want, annotations)
 	return p, nil
 }
 
@@ -104,7 +97,7 @@ func AcceptBoot(bootID string, annotations map[string]string) Patch {
 	var p Patch
 	for key := range annotations {
 		if strings.HasPrefix(key, v1alpha1.AnnotationBootPrefix) {
-			p.set(p.annotate, key, bootID, annotations)
+			set(&p.Annotations, key, bootID, annotations)
 		}
 	}
 	return p
@@ -120,7 +113,7 @@ func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch 
 		if keep && (len(n.Packages) > 0 || n.Unreadable) {
 			if before, err := Read(skyhook, annotations); k == v1alpha1.AnnotationNodeStatePrefix+skyhook && err == nil &&
 				len(before.Packages) == len(n.Packages) && !reflect.DeepEqual(before.Packages, n.Packages) {
-				p.set(p.annotate, k, encodeStates(n), annotations)
+				set(&p.Annotations, k, encodeStates(n), annotations)
 			}
 			continue
 		}
@@ -128,22 +121,22 @@ func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch 
 		if k == v1alpha1.AnnotationPermitPrefix+skyhook {
 			want = n.FinishedPermit
 		}
-		p.set(p.annotate, k, want, annotations)
+		set(&p.Annotations, k, want, annotations)
 	}
 	for _, prefix := range labelPrefixes {
-		p.set(p.label, prefix+skyhook, "", labels)
+		set(&p.Labels, prefix+skyhook, "", labels)
 	}
 	return p
 }
 
 // set records a difference; an empty wanted value means that the key must be absent.
-func (p *Patch) set(put func(string, *string), key, want string, have map[string]string) {
+func set(changes *map[string]*string, key, want string, have map[string]string) {
 	got, ok := have[key]
 	switch {
 	case want == "" && ok:
-		put(key, nil)
+		put(changes, key, nil)
 	case want != "" && got != want:
-		put(key, &want)
+		put(changes, key, &want)
 	}
 }
 

@@ -116,11 +116,11 @@ func (sum *summary) wait(i int) (lifecycle.Wait, bool) {
 		return *n.Wait, true
 	case !n.Facts.Unavailable:
 	case sum.lost(i) && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
-		return n.lost(), true
+		return n.notReady("the node is in progress and is not Ready, so it counts against the budget"), true
 	case s == v1alpha1.StatusInProgress: // disturbed
 		return awayMeanwhile, true
 	case s == v1alpha1.StatusWaiting:
-		return n.notReady(), true
+		return n.notReady(getsNoPermit), true
 	}
 	return lifecycle.Wait{}, false
 }
@@ -152,21 +152,14 @@ func (n *Node) heldBy(h *lifecycle.Hold) lifecycle.Wait {
 	return w
 }
 
-// notReady is the wait of a node that is not Ready and has no permit.
-func (n *Node) notReady() lifecycle.Wait {
+// notReady is the wait of a node that is not Ready, as message tells.
+func (n *Node) notReady(message string) lifecycle.Wait {
 	return lifecycle.Wait{
-		Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator,
-		Message: "the node is not Ready, so it gets no permit; " + bringBack(n.Name),
+		Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator, Message: message + "; " + bringBack(n.Name),
 	}
 }
 
-// lost is the wait of a node that is in progress and is not Ready.
-func (n *Node) lost() lifecycle.Wait {
-	return lifecycle.Wait{
-		Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator,
-		Message: "the node is in progress and is not Ready, so it counts against the budget; " + bringBack(n.Name),
-	}
-}
+const getsNoPermit = "the node is not Ready, so it gets no permit"
 
 // awayMeanwhile is the wait of a node that is not Ready while we cordon or interrupt it.
 var awayMeanwhile = lifecycle.Wait{

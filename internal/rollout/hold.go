@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,10 +17,7 @@ import (
 func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 	switch {
 	case s.Annotations[v1alpha1.AnnotationDisable] == "true":
-		return &lifecycle.Hold{
-			Status: v1alpha1.StatusDisabled, ReturnsPermit: true,
-			Wait: stoppedBy(s, v1alpha1.AnnotationDisable, v1alpha1.ReasonDisabled),
-		}
+		return releasing(v1alpha1.StatusDisabled, stoppedBy(s, v1alpha1.AnnotationDisable, v1alpha1.ReasonDisabled))
 	case s.Annotations[v1alpha1.AnnotationPause] == "true":
 		return &lifecycle.Hold{
 			Status: v1alpha1.StatusPaused,
@@ -32,6 +30,11 @@ func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 		}
 	}
 	return nil
+}
+
+// releasing is a hold with which a node gives its permit back.
+func releasing(status v1alpha1.Status, w lifecycle.Wait) *lifecycle.Hold {
+	return &lifecycle.Hold{Status: status, ReturnsPermit: true, Wait: w}
 }
 
 func stoppedBy(s *v1alpha1.Skyhook, annotation, reason string) lifecycle.Wait {
@@ -62,26 +65,20 @@ func HoldPolicyMissing(s *v1alpha1.Skyhook) *lifecycle.Hold {
 
 // HoldMalformed keeps a Skyhook off a node whose record cannot be read. The permit goes back: only a person can help.
 func HoldMalformed(err error) *lifecycle.Hold {
-	return &lifecycle.Hold{
-		Status: v1alpha1.StatusUnknown, ReturnsPermit: true,
-		Wait: lifecycle.Wait{
-			Reason: v1alpha1.ReasonNodeStateMalformed, Frees: record.FreesAdministrator, Message: err.Error(),
-		},
-	}
+	return releasing(v1alpha1.StatusUnknown, lifecycle.Wait{
+		Reason: v1alpha1.ReasonNodeStateMalformed, Frees: record.FreesAdministrator, Message: err.Error(),
+	})
 }
 
 // HoldUnsealed keeps a Skyhook off a node that keeps workloads off until it is complete, but whose record somebody else
 // than the operator wrote: by that alone it would let them in.
 func HoldUnsealed(skyhook, node string) *lifecycle.Hold {
 	key := v1alpha1.AnnotationNodeStatePrefix + skyhook
-	return &lifecycle.Hold{
-		Status: v1alpha1.StatusBlocked, ReturnsPermit: true,
-		Wait: lifecycle.Wait{
-			Reason: v1alpha1.ReasonNodeStateUnsealed, Frees: record.FreesAdministrator,
-			Message: fmt.Sprintf("the runtime taint stays because the annotation %s is not as the operator wrote it; "+
-				"apply the packages again with kubectl annotate node %s %s-", key, node, key),
-		},
-	}
+	return releasing(v1alpha1.StatusBlocked, lifecycle.Wait{
+		Reason: v1alpha1.ReasonNodeStateUnsealed, Frees: record.FreesAdministrator,
+		Message: fmt.Sprintf("the runtime taint stays because the annotation %s is not as the operator wrote it; "+
+			"apply the packages again with kubectl annotate node %s %s-", key, node, key),
+	})
 }
 
 // HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does. Only a Skyhook that
@@ -89,14 +86,11 @@ func HoldUnsealed(skyhook, node string) *lifecycle.Hold {
 // by itself.
 func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint, goes bool) *lifecycle.Hold {
 	if node.Labels[v1alpha1.LabelIgnore] == "true" {
-		return &lifecycle.Hold{
-			Status: v1alpha1.StatusBlocked, ReturnsPermit: true,
-			Wait: lifecycle.Wait{
-				Reason: v1alpha1.ReasonNodeIgnored, Frees: record.FreesAdministrator,
-				Message: fmt.Sprintf("the node is excluded by its label %s=true; include it with kubectl label node %s %s-",
-					v1alpha1.LabelIgnore, node.Name, v1alpha1.LabelIgnore),
-			},
-		}
+		return releasing(v1alpha1.StatusBlocked, lifecycle.Wait{
+			Reason: v1alpha1.ReasonNodeIgnored, Frees: record.FreesAdministrator,
+			Message: fmt.Sprintf("the node is excluded by its label %s=true; include it with kubectl label node %s %s-",
+				v1alpha1.LabelIgnore, node.Name, v1alpha1.LabelIgnore),
+		})
 	}
 	var hold *lifecycle.Hold
 	for i := range node.Spec.Taints {
@@ -105,22 +99,19 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint, goes
 		if s.Spec.RuntimeRequired && own || !repels(taint) || tolerated(s, taint) {
 			continue
 		}
-		message := fmt.Sprintf("the node has the taint %s, which the Skyhook does not tolerate; ", taint.ToString())
+		hold = releasing(v1alpha1.StatusBlocked, lifecycle.Wait{
+			Reason: v1alpha1.ReasonTaintNotTolerable, Frees: record.FreesOther,
+			Message: fmt.Sprintf("the node has the taint %s, which the Skyhook does not tolerate; ", taint.ToString()),
+		})
 		if !own || !goes {
-			return holdTainted(record.FreesAdministrator, message+fmt.Sprintf("add a toleration to spec.additionalTolerations, "+
-				"or remove the taint with kubectl taint node %s %s:%s-", node.Name, taint.Key, taint.Effect))
+			hold.Frees = record.FreesAdministrator
+			hold.Message += fmt.Sprintf("add a toleration to spec.additionalTolerations, "+
+				"or remove the taint with kubectl taint node %s %s:%s-", node.Name, taint.Key, taint.Effect)
+			return hold
 		}
-		hold = holdTainted(record.FreesOther, message+"the operator removes the taint when the Skyhooks with runtimeRequired "+
-			"are complete on the node")
+		hold.Message += "the operator removes the taint when the Skyhooks with runtimeRequired are complete on the node"
 	}
 	return hold
-}
-
-func holdTainted(frees record.Frees, message string) *lifecycle.Hold {
-	return &lifecycle.Hold{
-		Status: v1alpha1.StatusBlocked, ReturnsPermit: true,
-		Wait: lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Frees: frees, Message: message},
-	}
 }
 
 // repels reports whether the taint's effect matters to a pod that is bound to its node directly. What the node
@@ -131,19 +122,15 @@ func repels(t *corev1.Taint) bool {
 	}
 	switch t.Key {
 	case corev1.TaintNodeUnschedulable, corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable,
-		corev1.TaintNodeDiskPressure, corev1.TaintNodeMemoryPressure, corev1.TaintNodePIDPressure, corev1.TaintNodeNetworkUnavailable:
+		corev1.TaintNodeDiskPressure, corev1.TaintNodeMemoryPressure, corev1.TaintNodePIDPressure,
+		corev1.TaintNodeNetworkUnavailable:
 		return false
 	}
 	return true
 }
 
 func tolerated(s *v1alpha1.Skyhook, taint *corev1.Taint) bool {
-	for i := range s.Spec.AdditionalTolerations {
-		if tolerates(&s.Spec.AdditionalTolerations[i], taint) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Spec.AdditionalTolerations, func(t corev1.Toleration) bool { return tolerates(&t, taint) })
 }
 
 // tolerates follows the scheduler's rules: an empty key with Exists tolerates all, an empty effect every effect.
@@ -163,13 +150,10 @@ func tolerates(t *corev1.Toleration, taint *corev1.Taint) bool {
 
 // HoldInterrupted keeps a Skyhook off a node that another one interrupts.
 func HoldInterrupted(by string) *lifecycle.Hold {
-	return &lifecycle.Hold{
-		Status: v1alpha1.StatusWaiting, ReturnsPermit: true,
-		Wait: lifecycle.Wait{
-			Reason: v1alpha1.ReasonWaitingForInterrupt, Frees: record.FreesOther,
-			Message: fmt.Sprintf("an interrupt of Skyhook %s is in flight on the node, and nothing else starts before its end", by),
-		},
-	}
+	return releasing(v1alpha1.StatusWaiting, lifecycle.Wait{
+		Reason: v1alpha1.ReasonWaitingForInterrupt, Frees: record.FreesOther,
+		Message: fmt.Sprintf("an interrupt of Skyhook %s is in flight on the node, and nothing else starts before its end", by),
+	})
 }
 
 // HoldAfterInterrupt is the hold by an earlier Skyhook of one whose own interrupt is in flight on the node: it starts
@@ -206,7 +190,7 @@ func HoldOrder(earlier []Earlier) *lifecycle.Hold {
 		if e.Skyhook.Annotations[v1alpha1.AnnotationPause] == "true" {
 			w.Frees = record.FreesAdministrator
 		}
-		return &lifecycle.Hold{Status: v1alpha1.StatusWaiting, ReturnsPermit: true, Wait: w}
+		return releasing(v1alpha1.StatusWaiting, w)
 	}
 	return nil
 }
@@ -244,5 +228,6 @@ func Stopped(s *v1alpha1.Skyhook) bool {
 
 // CompleteEverywhere asks the condition, not the status: a Skyhook that was paused when it was complete still is.
 func CompleteEverywhere(s *v1alpha1.Skyhook) bool {
-	return s.Status.ObservedGeneration == s.Generation && meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionReady)
+	return s.Status.ObservedGeneration == s.Generation &&
+		meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionReady)
 }

@@ -35,10 +35,10 @@ func (c conditions) uninstall(sum *summary) {
 		}
 	}
 	c.while(len(uninstalling) > 0, v1alpha1.ConditionUninstallInProgress, v1alpha1.ReasonUninstallInProgress,
-		"packages are being uninstalled on "+onNodes(uninstalling))
+		"packages are being uninstalled on "+text.Nodes(uninstalling))
 	message := ""
 	if last != nil {
-		message = fmt.Sprintf("the uninstall fails on %s%s; last error: %s", onNodes(failed), retried(failed, again),
+		message = fmt.Sprintf("the uninstall fails on %s%s; last error: %s", text.Nodes(failed), retried(failed, again),
 			last.UninstallFailure.Message)
 	}
 	c.while(last != nil, v1alpha1.ConditionUninstallFailed, v1alpha1.ReasonUninstallPodFailing, message)
@@ -66,7 +66,7 @@ func retried(failed, again []string) string {
 	case len(failed):
 		return " and is retried"
 	default:
-		return ", and is retried on " + onNodes(again)
+		return ", and is retried on " + text.Nodes(again)
 	}
 }
 
@@ -136,7 +136,7 @@ func (sum *summary) deletionBlocked() (reason, message string) {
 // pendingMessage says that an annotation keeps packages from being uninstalled.
 func pendingMessage(s *v1alpha1.Skyhook, stopped, annotation string, nodes []string) string {
 	return fmt.Sprintf("the Skyhook is %s, and packages have to be uninstalled on %s; continue with %s",
-		stopped, onNodes(nodes), withoutAnnotation(s, annotation))
+		stopped, text.Nodes(nodes), withoutAnnotation(s, annotation))
 }
 
 // pendingNodes returns the names of the nodes on which something has to be uninstalled, sorted.
@@ -230,9 +230,6 @@ func (sum *summary) wayOut(nodes []string) string {
 	}
 	return command("this node", 1)
 }
-
-// onNodes names the first nodes and counts the rest, after the word node or nodes.
-func onNodes(names []string) string { return nodesNamed(names, text.MostNames) }
 
 func nodesNamed(names []string, n int) string {
 	if len(names) == 1 {

@@ -27,7 +27,7 @@ func (sum *summary) idle(i int) (lifecycle.Wait, bool) {
 	switch s := sum.statuses[i]; {
 	case s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring:
 		return lifecycle.Wait{}, false
-	case sum.Hold != nil && sum.Hold.Status == s && !sum.faulty(): // paused or disabled counts before what holds the node itself
+	case sum.Hold != nil && sum.Hold.Status == s && !sum.faulty(): // paused or disabled comes before the node's own hold
 		return sum.Hold.Wait, true
 	case n.Hold != nil:
 		return n.Hold.Wait, true
@@ -36,7 +36,7 @@ func (sum *summary) idle(i int) (lifecycle.Wait, bool) {
 	case n.Facts.NeedsAuthor && n.Wait != nil:
 		return *n.Wait, true
 	case n.Facts.Unavailable:
-		return n.notReady(), true
+		return n.notReady(getsNoPermit), true
 	}
 	return lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForPermit, Frees: record.FreesOther}, true
 }
@@ -145,9 +145,9 @@ func (sum *summary) fullIn(c *compartment) string {
 // isInProgress says which nodes have to be done first.
 func isInProgress(names []string) string {
 	if len(names) == 1 {
-		return "node " + names[0] + " is in progress"
+		return text.Nodes(names) + " is in progress"
 	}
-	return "nodes " + text.Names(names) + " are in progress"
+	return text.Nodes(names) + " are in progress"
 }
 
 // working names the nodes that count against the ceiling of a compartment.

@@ -23,7 +23,16 @@ func First(names []string, n int) string {
 	return first(slices.Sorted(slices.Values(names)), n, mostBytes)
 }
 
-// Fit joins the first ten names, in their order, or as many as take at most limit bytes, and always one; it counts the rest.
+// Nodes joins names in the same way, after the word node or nodes.
+func Nodes(names []string) string {
+	if len(names) == 1 {
+		return "node " + names[0]
+	}
+	return "nodes " + Names(names)
+}
+
+// Fit joins the first ten names, in their order, or as many as take at most limit bytes, and always one; it counts the
+// rest.
 func Fit(names []string, limit int) string { return first(names, MostNames, limit) }
 
 func first(names []string, n, limit int) string {
@@ -51,7 +60,8 @@ func Count(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// Cut makes a sentence valid UTF-8 of at most limit bytes, which are at least 3. An ellipsis stands for what it leaves out.
+// Cut makes a sentence valid UTF-8 of at most limit bytes, which are at least 3. An ellipsis stands for what it leaves
+// out.
 func Cut(sentence string, limit int) string {
 	const ellipsis = "…"
 	if len(sentence) <= limit {
@@ -60,7 +70,8 @@ func Cut(sentence string, limit int) string {
 	return Prefix(sentence, limit-len(ellipsis)) + ellipsis
 }
 
-// Prefix shortens a value, such as a boot id, to at most limit bytes, at the end of a character, and drops what is no UTF-8.
+// Prefix shortens a value, such as a boot id, to at most limit bytes, at the end of a character, and drops what is no
+// UTF-8.
 func Prefix(value string, limit int) string {
 	if len(value) > limit {
 		for limit > 0 && !utf8.RuneStart(value[limit]) {

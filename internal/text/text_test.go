@@ -37,6 +37,9 @@ func TestNames(t *testing.T) {
 	if got := First(numbered(3), 2); got != "n001, n002 and 1 more" {
 		t.Errorf("two of three: %q", got)
 	}
+	if one, two := Nodes(numbered(1)), Nodes(numbered(2)); one != "node n001" || two != "nodes n001, n002" {
+		t.Errorf("nodes: %q, %q", one, two)
+	}
 }
 
 func TestCount(t *testing.T) {

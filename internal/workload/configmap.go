@@ -1,8 +1,6 @@
 package workload
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -28,20 +26,22 @@ func (o Options) PackageConfigMap(s *v1alpha1.Skyhook, name string) *corev1.Conf
 // so that a pod never starts with anything else: a kubelet may keep what it read of an immutable ConfigMap while a pod
 // on its node uses it, also when another one has that name by then.
 func (o Options) MountedConfigMap(s *v1alpha1.Skyhook, name string, pkg v1alpha1.Package) *corev1.ConfigMap {
-	immutable := true
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:      MountedConfigMapName(s.Name, name, pkg.Version, pkg.ConfigMap),
-			Namespace: o.Namespace,
-			Labels:    map[string]string{v1alpha1.LabelName: s.Name},
-			Annotations: map[string]string{
-				v1alpha1.AnnotationName: s.Name, v1alpha1.AnnotationPackageName: name,
-				v1alpha1.AnnotationPackageVersion: pkg.Version,
-			},
-			OwnerReferences: []metav1.OwnerReference{owner(s)},
+		ObjectMeta: o.packageMeta(s, MountedConfigMapName(s.Name, name, pkg.Version, pkg.ConfigMap), name, pkg.Version),
+		Data:       maps.Clone(pkg.ConfigMap),
+		Immutable:  new(true),
+	}
+}
+
+// packageMeta is the metadata of an object that holds something of a package version.
+func (o Options) packageMeta(s *v1alpha1.Skyhook, name, pkg, version string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: name, Namespace: o.Namespace, Labels: map[string]string{v1alpha1.LabelName: s.Name},
+		Annotations: map[string]string{
+			v1alpha1.AnnotationName: s.Name, v1alpha1.AnnotationPackageName: pkg,
+			v1alpha1.AnnotationPackageVersion: version,
 		},
-		Data:      maps.Clone(pkg.ConfigMap),
-		Immutable: &immutable,
+		OwnerReferences: []metav1.OwnerReference{owner(s)},
 	}
 }
 
@@ -59,21 +59,16 @@ func ContentDigest(cm *corev1.ConfigMap) string {
 	if err != nil {
 		panic(err) // only maps of strings and bytes are encoded; json cannot refuse them
 	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:8])
+	return digest(raw, 16)
 }
 
 // NodeMeta builds the ConfigMap that shows a node's labels and annotations, and the Skyhook's packages, to steps.
 // The operator's own records are left out of the annotations: they change with every stage and tell steps nothing.
 func (o Options) NodeMeta(s *v1alpha1.Skyhook, node *corev1.Node) (*corev1.ConfigMap, error) {
-	annotations := maps.Clone(node.Annotations)
-	maps.DeleteFunc(annotations, func(k, _ string) bool { return record.Owns(k) })
-	labels := maps.Clone(node.Labels)
-	maps.DeleteFunc(labels, func(k, _ string) bool { return record.Owns(k) })
 	data := map[string]string{}
 	for file, value := range map[string]any{
-		"annotations.json": orEmpty(annotations),
-		"labels.json":      orEmpty(labels),
+		"annotations.json": withoutRecords(node.Annotations),
+		"labels.json":      withoutRecords(node.Labels),
 		"packages.json":    o.packagesFile(s),
 	} {
 		raw, err := json.Marshal(value)
@@ -135,9 +130,12 @@ func imageTag(image string) string {
 	return tag
 }
 
-func orEmpty(m map[string]string) map[string]string {
-	if m == nil {
-		return map[string]string{}
+func withoutRecords(metadata map[string]string) map[string]string {
+	others := map[string]string{}
+	for key, value := range metadata {
+		if !record.Owns(key) {
+			others[key] = value
+		}
 	}
-	return m
+	return others
 }

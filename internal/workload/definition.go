@@ -2,14 +2,11 @@ package workload
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -44,7 +41,7 @@ func (d Definition) Hash() string {
 	if err != nil {
 		panic(err) // only plain API types are encoded; json cannot refuse them
 	}
-	return shortHash(raw)
+	return digest(raw, 10)
 }
 
 // Revision builds the object that retains a definition. Its data never changes; its revision is the generation of the
@@ -54,20 +51,9 @@ func (o Options) Revision(s *v1alpha1.Skyhook, d Definition) (*appsv1.Controller
 	if err != nil {
 		return nil, fmt.Errorf("encode the definition of package %s: %w", d.Package, err)
 	}
-	return &appsv1.ControllerRevision{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:      s.Name + "-" + d.Package + "-" + d.Hash(),
-			Namespace: o.Namespace,
-			Labels:    map[string]string{v1alpha1.LabelName: s.Name, v1alpha1.LabelDefinition: d.Hash()},
-			Annotations: map[string]string{
-				v1alpha1.AnnotationName: s.Name, v1alpha1.AnnotationPackageName: d.Package,
-				v1alpha1.AnnotationPackageVersion: d.Spec.Version,
-			},
-			OwnerReferences: []metav1.OwnerReference{owner(s)},
-		},
-		Data:     runtime.RawExtension{Raw: raw},
-		Revision: s.Generation,
-	}, nil
+	meta := o.packageMeta(s, s.Name+"-"+d.Package+"-"+d.Hash(), d.Package, d.Spec.Version)
+	meta.Labels[v1alpha1.LabelDefinition] = d.Hash()
+	return &appsv1.ControllerRevision{ObjectMeta: meta, Data: runtime.RawExtension{Raw: raw}, Revision: s.Generation}, nil
 }
 
 // ReadRevision returns the definition that an object retains, and its name. The API server keeps the data of a
@@ -95,12 +81,7 @@ func hashOfText(raw []byte) string {
 	if err := json.Compact(&text, raw); err != nil {
 		return ""
 	}
-	return shortHash(text.Bytes())
-}
-
-func shortHash(raw []byte) string {
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:5])
+	return digest(text.Bytes(), 10)
 }
 
 // DefinitionName is the name under which records refer to what an object retains.

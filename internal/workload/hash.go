@@ -30,6 +30,11 @@ func Hash(s *v1alpha1.Skyhook, pkg v1alpha1.Package) string {
 		// Only plain API types are encoded; json cannot refuse them.
 		panic(err)
 	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:8])
+	return digest(raw, 16)
+}
+
+// digest is the beginning of a hash of a text, in so many hex digits.
+func digest(text []byte, digits int) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])[:digits]
 }

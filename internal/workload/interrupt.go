@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -37,7 +38,6 @@ func (o Options) makeInterrupt(pod *corev1.Pod, t Task) error {
 	}
 	pod.Name = InterruptPodName(t.Skyhook.Name, t.Stage, t.Interrupt.Type, t.Node)
 	pod.Labels[v1alpha1.LabelInterrupt] = "True"
-	propagation := corev1.MountPropagationHostToContainer
 	limits := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("500m"),
 		corev1.ResourceMemory: resource.MustParse("64Mi"),
@@ -48,8 +48,7 @@ func (o Options) makeInterrupt(pod *corev1.Pod, t Task) error {
 		Env:             append(o.agentEnv(t), interruptEnv(t)...),
 		SecurityContext: privileged(),
 		VolumeMounts: []corev1.VolumeMount{{
-			Name: rootVolume, MountPath: hostMount,
-			MountPropagation: &propagation,
+			Name: rootVolume, MountPath: hostMount, MountPropagation: new(corev1.MountPropagationHostToContainer),
 		}},
 		Resources:                corev1.ResourceRequirements{Requests: limits, Limits: limits.DeepCopy()},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
@@ -62,7 +61,7 @@ func (o Options) makeInterrupt(pod *corev1.Pod, t Task) error {
 // interruptEnv tells the agent which interrupt it is. The boot id binds a reboot to the boot that it is meant to end:
 // what the agent notes on the host may be gone with that boot, or the node be another one by the same name.
 func interruptEnv(t Task) []corev1.EnvVar {
-	env := []corev1.EnvVar{{Name: "SKYHOOK_RUN", Value: orElse(t.InterruptRun, t.Run)}}
+	env := []corev1.EnvVar{{Name: "SKYHOOK_RUN", Value: cmp.Or(t.InterruptRun, t.Run)}}
 	if t.BootID != "" {
 		env = append(env, corev1.EnvVar{Name: "SKYHOOK_BOOT_ID", Value: t.BootID})
 	}

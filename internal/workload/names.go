@@ -1,8 +1,6 @@
 package workload
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"regexp"
 	"slices"
@@ -27,8 +25,7 @@ const (
 // hashOf is of the parts themselves, with what no part can hold between them: "a-b" and "c" join to the same text as
 // "a" and "b-c".
 func hashOf(length int, parts []string) string {
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:])[:length]
+	return digest([]byte(strings.Join(parts, "\x00")), length)
 }
 
 // safeName joins parts with "-" into a name of at most limit characters that is unique for the parts: dots become
@@ -93,8 +90,5 @@ func NodeMetaName(skyhook, node string) string {
 }
 
 func containerPrefix(pkg string) string {
-	if len(pkg) > maxContainerPrefix {
-		return pkg[:maxContainerPrefix]
-	}
-	return pkg
+	return pkg[:min(len(pkg), maxContainerPrefix)]
 }

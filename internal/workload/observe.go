@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -20,13 +21,12 @@ func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 		return lifecycle.Pod{}, fmt.Errorf("annotation %s of pod %s does not name a package: %w; delete the pod",
 			v1alpha1.AnnotationPackage, pod.Name, err)
 	}
-	p := lifecycle.Pod{
-		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
-		Package: id.Name, Version: id.Version, Stage: id.Stage,
-		Run: pod.Annotations[v1alpha1.AnnotationRun], Hash: pod.Annotations[v1alpha1.AnnotationHash],
-		Created:     pod.CreationTimestamp.Time,
-		Terminating: pod.DeletionTimestamp != nil, Ends: ends(pod),
-	}
+	p := outcome(pod, verdictContainer(id.Name, id.Stage))
+	p.Namespace, p.Name, p.UID, p.Created = pod.Namespace, pod.Name, pod.UID, pod.CreationTimestamp.Time
+	p.Package, p.Version, p.Stage = id.Name, id.Version, id.Stage
+	p.Run, p.Hash = pod.Annotations[v1alpha1.AnnotationRun], pod.Annotations[v1alpha1.AnnotationHash]
+	p.Terminating, p.Ends = pod.DeletionTimestamp != nil, ends(pod)
+	p.Shutdown = p.Outcome == lifecycle.Lost && byShutdown(pod)
 	for i := range pod.Status.InitContainerStatuses {
 		c := &pod.Status.InitContainerStatuses[i]
 		if p.Restarts += c.RestartCount; c.State.Running != nil && p.Container == "" {
@@ -37,11 +37,6 @@ func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 	if !p.ByDigest {
 		p.Digest = pulled(pod, id)
 	}
-	r := outcome(pod, verdictContainer(id.Name, id.Stage))
-	p.Shutdown = r.outcome == lifecycle.Lost && byShutdown(pod)
-	p.Outcome, p.Reason, p.Message, p.ExitCode, p.Retrying, p.Repeats = r.outcome, r.reason, r.message, r.exitCode,
-		r.retrying, r.repeats
-	p.Missing = r.missing
 	return p, nil
 }
 
@@ -65,70 +60,60 @@ func ends(pod *corev1.Pod) time.Time {
 	return pod.DeletionTimestamp.Time
 }
 
-// result is the verdict on a pod's stage.
-type result struct {
-	outcome         lifecycle.Outcome
-	reason, message string
-	exitCode        int32
-	retrying        bool
-	repeats         bool
-	missing         bool
-}
-
-func outcome(pod *corev1.Pod, verdict string) result {
+// outcome is the verdict on a pod's stage: of what is known of the pod, all that its containers tell.
+func outcome(pod *corev1.Pod, verdict string) lifecycle.Pod {
 	var current *corev1.ContainerStatus
 	for i := range pod.Status.InitContainerStatuses {
 		c := &pod.Status.InitContainerStatuses[i]
 		exitedWell := c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
 		if exitedWell && c.Name == verdict {
-			return result{outcome: lifecycle.Done}
+			return lifecycle.Pod{Outcome: lifecycle.Done}
 		}
 		if !exitedWell && current == nil {
 			current = c
 		}
 	}
 	if pod.Status.Phase == corev1.PodFailed {
-		return result{
-			outcome: lifecycle.Lost, reason: orElse(pod.Status.Reason, v1alpha1.ReasonPodLost),
-			message: orElse(pod.Status.Message, "the pod failed, and the kubelet does not say why"),
+		return lifecycle.Pod{
+			Outcome: lifecycle.Lost, Reason: cmp.Or(pod.Status.Reason, v1alpha1.ReasonPodLost),
+			Message: cmp.Or(pod.Status.Message, "the pod failed, and the kubelet does not say why"),
 		}
 	}
 	if !begun(pod) && (current == nil || current.State.Waiting == nil || starting(current.State.Waiting.Reason)) {
 		reason, message := notBegun(pod, current)
-		return result{outcome: lifecycle.Running, reason: reason, message: message}
+		return lifecycle.Pod{Outcome: lifecycle.Running, Reason: reason, Message: message}
 	}
 	if current == nil {
-		return result{outcome: lifecycle.Running}
+		return lifecycle.Pod{Outcome: lifecycle.Running}
 	}
 	if t := failure(current); t != nil {
-		return result{
-			outcome: lifecycle.Failing, reason: failureReason(t), message: describe(current.Name, t),
-			exitCode: t.ExitCode, retrying: current.State.Running != nil,
+		return lifecycle.Pod{
+			Outcome: lifecycle.Failing, Reason: failureReason(t), Message: describe(current.Name, t),
+			ExitCode: t.ExitCode, Retrying: current.State.Running != nil,
 		}
 	}
 	if w := current.State.Waiting; w != nil && !starting(w.Reason) {
 		return stuck(current.Name, w)
 	}
-	return result{outcome: lifecycle.Running}
+	return lifecycle.Pod{Outcome: lifecycle.Running}
 }
 
 // stuck tells of a container that cannot be started.
-func stuck(container string, w *corev1.ContainerStateWaiting) result {
-	r := result{outcome: lifecycle.Stuck, reason: w.Reason, message: w.Message}
+func stuck(container string, w *corev1.ContainerStateWaiting) lifecycle.Pod {
+	r := lifecycle.Pod{Outcome: lifecycle.Stuck, Reason: w.Reason, Message: w.Message}
 	if message, repeats, ok := pullFailure(w); ok {
-		r.reason, r.message, r.repeats, r.missing = reasonPull, message, repeats, missing(message)
+		r.Reason, r.Message, r.Repeats, r.Missing = reasonPull, message, repeats, missing(message)
 	}
-	r.message = orElse(r.message, "container "+container+" cannot be started, and the kubelet does not say why")
+	r.Message = cmp.Or(r.Message, "container "+container+" cannot be started, and the kubelet does not say why")
 	return r
 }
 
 // failure returns the failed attempt that the container is in or that it is being retried after.
 func failure(c *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
-	if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
-		return t
-	}
-	if t := c.LastTerminationState.Terminated; t != nil && t.ExitCode != 0 {
-		return t
+	for _, t := range []*corev1.ContainerStateTerminated{c.State.Terminated, c.LastTerminationState.Terminated} {
+		if t != nil && t.ExitCode != 0 {
+			return t
+		}
 	}
 	return nil
 }
@@ -151,11 +136,4 @@ func describe(container string, t *corev1.ContainerStateTerminated) string {
 // starting reports whether a waiting container is on its ordinary way to run.
 func starting(reason string) bool {
 	return reason == "" || reason == "PodInitializing" || reason == "ContainerCreating"
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,15 +24,15 @@ func begun(pod *corev1.Pod) bool {
 // this forever. Next is the container whose turn it is; nil when the kubelet has reported on none.
 func notBegun(pod *corev1.Pod, next *corev1.ContainerStatus) (reason, message string) {
 	if c := condition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse && c.Reason != "" {
-		return c.Reason, orElse(c.Message, "the pod may not start yet, and nothing says why")
+		return c.Reason, cmp.Or(c.Message, "the pod may not start yet, and nothing says why")
 	}
 	if next == nil {
-		return orElse(pod.Status.Reason, v1alpha1.ReasonPending),
-			orElse(pod.Status.Message, "the node's kubelet has not reported on the pod yet")
+		return cmp.Or(pod.Status.Reason, v1alpha1.ReasonPending),
+			cmp.Or(pod.Status.Message, "the node's kubelet has not reported on the pod yet")
 	}
 	reason, message = v1alpha1.ReasonPending, "container "+next.Name+" has not started"
 	if w := next.State.Waiting; w != nil {
-		reason = orElse(w.Reason, v1alpha1.ReasonPending)
+		reason = cmp.Or(w.Reason, v1alpha1.ReasonPending)
 		if w.Message != "" {
 			return reason, message + ": " + w.Message
 		}

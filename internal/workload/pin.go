@@ -33,19 +33,9 @@ func (o Options) PinRevision(s *v1alpha1.Skyhook, p lifecycle.Pin) (*appsv1.Cont
 	if err != nil {
 		return nil, fmt.Errorf("encode the pin of package %s: %w", p.Package, err)
 	}
-	return &appsv1.ControllerRevision{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:      s.Name + "-" + p.Package + "-pin-" + pinHash(s, p.PinKey),
-			Namespace: o.Namespace,
-			Labels:    map[string]string{v1alpha1.LabelName: s.Name, v1alpha1.LabelPin: "true"},
-			Annotations: map[string]string{
-				v1alpha1.AnnotationName: s.Name, v1alpha1.AnnotationPackageName: p.Package,
-				v1alpha1.AnnotationPackageVersion: p.Version,
-			},
-			OwnerReferences: []metav1.OwnerReference{owner(s)},
-		},
-		Data: runtime.RawExtension{Raw: raw},
-	}, nil
+	meta := o.packageMeta(s, s.Name+"-"+p.Package+"-pin-"+pinHash(s, p.PinKey), p.Package, p.Version)
+	meta.Labels[v1alpha1.LabelPin] = "true"
+	return &appsv1.ControllerRevision{ObjectMeta: meta, Data: runtime.RawExtension{Raw: raw}}, nil
 }
 
 func pinHash(s *v1alpha1.Skyhook, key lifecycle.PinKey) string {

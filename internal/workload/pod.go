@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -224,10 +225,7 @@ func secretEnv(pkg v1alpha1.Package) []corev1.EnvVar {
 }
 
 func (o Options) agentImage(pkg v1alpha1.Package) string {
-	if pkg.AgentImageOverride != "" {
-		return pkg.AgentImageOverride
-	}
-	return o.AgentImage
+	return cmp.Or(pkg.AgentImageOverride, o.AgentImage)
 }
 
 // pullPolicy asks the registry again only where it could have another answer. So nodes need no registry for an image

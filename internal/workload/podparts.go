@@ -19,9 +19,8 @@ func volumes(t Task, pkg v1alpha1.Package) []corev1.Volume {
 }
 
 func mounts(t Task, pkg v1alpha1.Package) []corev1.VolumeMount {
-	propagation := corev1.MountPropagationHostToContainer
 	m := []corev1.VolumeMount{
-		{Name: rootVolume, MountPath: hostMount, MountPropagation: &propagation},
+		{Name: rootVolume, MountPath: hostMount, MountPropagation: new(corev1.MountPropagationHostToContainer)},
 		{Name: metaVolume(t), MountPath: packageDir + "/node-metadata"},
 	}
 	if len(pkg.ConfigMap) > 0 {
@@ -77,13 +76,11 @@ func gracePeriod(pkg v1alpha1.Package) *int64 {
 	if pkg.GracefulShutdown == nil {
 		return nil
 	}
-	seconds := int64(pkg.GracefulShutdown.Seconds())
-	return &seconds
+	return new(int64(pkg.GracefulShutdown.Seconds()))
 }
 
 func privileged() *corev1.SecurityContext {
-	yes := true
-	return &corev1.SecurityContext{Privileged: &yes}
+	return &corev1.SecurityContext{Privileged: new(true)}
 }
 
 // owner makes the object go with its Skyhook, and a deletion in the foreground wait until it is gone.

@@ -65,8 +65,8 @@ func (c *checker) bounds(s *v1alpha1.Skyhook) {
 		}
 	}
 	if keys > MaxConfigKeys {
-		c.add("spec.packages", "the names of the keys of all configMaps have %d bytes, with %d more for each key; use at most %d: "+
-			"shorten the names, or put some packages into another Skyhook", keys, noted, MaxConfigKeys)
+		c.add("spec.packages", "the names of the keys of all configMaps have %d bytes, with %d more for each key; "+
+			"use at most %d: shorten the names, or put some packages into another Skyhook", keys, noted, MaxConfigKeys)
 	}
 }
 
@@ -82,8 +82,8 @@ func (c *checker) packageBounds(name string, pkg v1alpha1.Package) {
 		c.add(field+".version", "is longer than %d characters; shorten it", MaxVersion)
 	}
 	if n := len(pkg.DependsOn); n > MaxDependencies {
-		c.add(field+".dependsOn", "has %d entries, but a Skyhook has at most %d other packages; remove those that do not exist",
-			n, MaxDependencies)
+		c.add(field+".dependsOn", "has %d entries, but a Skyhook has at most %d other packages; "+
+			"remove those that do not exist", n, MaxDependencies)
 	}
 }
 
@@ -93,7 +93,8 @@ func (c *checker) requirements(field string, s *metav1.LabelSelector) {
 		values += len(s.MatchExpressions[i].Values)
 	}
 	if n := len(s.MatchLabels) + len(s.MatchExpressions); n > MaxRequirements {
-		c.add(field, "has %d requirements; use at most %d, such as one label that the nodes have in common", n, MaxRequirements)
+		c.add(field, "has %d requirements; use at most %d, such as one label that the nodes have in common", n,
+			MaxRequirements)
 	}
 	if values > MaxValues {
 		c.add(field, "has %d values; use at most %d, such as one label that the nodes have in common", values, MaxValues)

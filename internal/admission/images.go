@@ -69,8 +69,8 @@ func (r ImageRules) Undigested(pkgName string, pkg v1alpha1.Package) []Problem {
 		return nil
 	}
 	c := &checker{}
-	c.add("spec.packages."+pkgName+".containerSHA", "is missing, and this cluster runs no image by its tag (REQUIRE_DIGEST); "+
-		"set it to the digest of %s", pkg.ImageRef())
+	c.add("spec.packages."+pkgName+".containerSHA", "is missing, and this cluster runs no image by its tag "+
+		"(REQUIRE_DIGEST); set it to the digest of %s", pkg.ImageRef())
 	return c.problems
 }
 

@@ -22,8 +22,8 @@ func Warnings(old, s *v1alpha1.Skyhook, installed []Installed) []string {
 			warnings = append(warnings, fmt.Sprintf("spec.packages.%s.uninstall.apply: the uninstall is cancelled; "+
 				"nodes where the package is already uninstalled will be re-installed", name))
 		case pkg.Uninstall.Requested() && !before.Uninstall.Requested() && !onNodes(name, installed):
-			warnings = append(warnings, fmt.Sprintf("spec.packages.%s.uninstall.apply: the package was never installed on any node, "+
-				"or is no longer installed, so nothing is uninstalled; it is not installed while apply is true", name))
+			warnings = append(warnings, fmt.Sprintf("spec.packages.%s.uninstall.apply: the package was never installed "+
+				"on any node, or is no longer installed, so nothing is uninstalled; it is not installed while apply is true", name))
 		}
 		ignored, changed := ignoredTag(pkg), !known || before.Image != pkg.Image || before.Version != pkg.Version
 		if ignored != "" && changed {

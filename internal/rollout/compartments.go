@@ -83,7 +83,8 @@ func (sum *summary) stopMessage() string {
 
 // stoppedIn says why a compartment is stopped, with its failing nodes.
 func (sum *summary) stoppedIn(c *compartment) string {
-	message := fmt.Sprintf("compartment %s is stopped because batch %d was bad", text.Cut(c.name, maxNameBytes), c.state.CurrentBatch-1)
+	message := fmt.Sprintf("compartment %s is stopped because batch %d was bad", text.Cut(c.name, maxNameBytes),
+		c.state.CurrentBatch-1)
 	if bad := c.state.ConsecutiveFailures; bad > 1 {
 		message = fmt.Sprintf("%s, the last of %d bad batches in a row", message, bad)
 	}

@@ -52,7 +52,8 @@ func setConditions(status *v1alpha1.SkyhookStatus, sum *summary) {
 	c.while(sum.PolicyMissing, v1alpha1.ConditionDeploymentPolicyNotFound, v1alpha1.ReasonDeploymentPolicyNotFound,
 		HoldPolicyMissing(sum.Skyhook).Message)
 	c.mirror(v1alpha1.ConditionDeploymentPolicyNotFound, v1alpha1.ConditionDeploymentPolicyNotFound)
-	c.while(len(sum.dead) > 0, v1alpha1.ConditionDepartedNotReady, v1alpha1.ReasonDepartedNotReady, departedMessage(sum.dead))
+	c.while(len(sum.dead) > 0, v1alpha1.ConditionDepartedNotReady, v1alpha1.ReasonDepartedNotReady,
+		departedMessage(sum.dead))
 	moved := movedImages(sum.Input)
 	c.while(moved != "", v1alpha1.ConditionImageMoved, v1alpha1.ReasonImageMoved, moved)
 	c.uninstall(sum)
@@ -62,11 +63,11 @@ func setConditions(status *v1alpha1.SkyhookStatus, sum *summary) {
 // departedMessage names the nodes that left the selection in progress and are not Ready.
 func departedMessage(names []string) string {
 	if len(names) == 1 {
-		return fmt.Sprintf("node %s was in progress when it left the selection and is not Ready, so it counts against the budget; %s",
-			names[0], bringBack(names[0]))
+		return fmt.Sprintf("node %s was in progress when it left the selection and is not Ready, so it counts against "+
+			"the budget; %s", names[0], bringBack(names[0]))
 	}
-	return fmt.Sprintf("nodes %s were in progress when they left the selection and are not Ready, so they count against the "+
-		"budget; bring them back, or delete them with kubectl delete node NODE", text.Names(names))
+	return fmt.Sprintf("nodes %s were in progress when they left the selection and are not Ready, so they count against "+
+		"the budget; bring them back, or delete them with kubectl delete node NODE", text.Names(names))
 }
 
 // progress sets Reconciling and Stalled, which are never both true. What is not stalled has the reason of Reconciling.
@@ -132,7 +133,8 @@ func (c conditions) excluded(sum *summary) {
 	message := "no selected node has a taint that this Skyhook does not tolerate"
 	if tainted.count > 0 {
 		message = fmt.Sprintf("%s excluded by taints that this Skyhook does not tolerate%s; "+
-			"add tolerations to spec.additionalTolerations, or remove the taints", nodesAre(tainted.count), tainted.list(text.MostNames))
+			"add tolerations to spec.additionalTolerations, or remove the taints", nodesAre(tainted.count),
+			tainted.list(text.MostNames))
 	}
 	c.set(v1alpha1.ConditionTaintNotTolerable, tainted.count > 0, v1alpha1.ConditionTaintNotTolerable, message)
 	c.mirror(v1alpha1.ConditionTaintNotTolerable, v1alpha1.ConditionTaintNotTolerable)

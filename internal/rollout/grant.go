@@ -110,8 +110,8 @@ func (f *fleet) assign() []compartment {
 // everyNode is the one compartment of a Skyhook without policy. It has no batches.
 func (f *fleet) everyNode() compartment {
 	c := compartment{
-		compartmentSpec: &compartmentSpec{name: DefaultCompartment}, ceiling: Limit(f.Skyhook.Spec.InterruptionBudget, len(f.Nodes)),
-		nodes: make([]int32, len(f.Nodes)),
+		compartmentSpec: &compartmentSpec{name: DefaultCompartment},
+		ceiling:         Limit(f.Skyhook.Spec.InterruptionBudget, len(f.Nodes)), nodes: make([]int32, len(f.Nodes)),
 	}
 	for i := range c.nodes {
 		c.nodes[i] = int32(i)

@@ -57,8 +57,8 @@ func HoldPolicyMissing(s *v1alpha1.Skyhook) *lifecycle.Hold {
 		Status: v1alpha1.StatusBlocked,
 		Wait: lifecycle.Wait{
 			Reason: v1alpha1.ReasonDeploymentPolicyNotFound, Frees: record.FreesAdministrator,
-			Message: fmt.Sprintf("DeploymentPolicy %s does not exist, but spec.deploymentPolicy names it; create it, or correct "+
-				"spec.deploymentPolicy", s.Spec.DeploymentPolicy),
+			Message: fmt.Sprintf("DeploymentPolicy %s does not exist, but spec.deploymentPolicy names it; create it, "+
+				"or correct spec.deploymentPolicy", s.Spec.DeploymentPolicy),
 		},
 	}
 }
@@ -130,7 +130,8 @@ func repels(t *corev1.Taint) bool {
 }
 
 func tolerated(s *v1alpha1.Skyhook, taint *corev1.Taint) bool {
-	return slices.ContainsFunc(s.Spec.AdditionalTolerations, func(t corev1.Toleration) bool { return tolerates(&t, taint) })
+	return slices.ContainsFunc(s.Spec.AdditionalTolerations,
+		func(t corev1.Toleration) bool { return tolerates(&t, taint) })
 }
 
 // tolerates follows the scheduler's rules: an empty key with Exists tolerates all, an empty effect every effect.
@@ -152,7 +153,8 @@ func tolerates(t *corev1.Toleration, taint *corev1.Taint) bool {
 func HoldInterrupted(by string) *lifecycle.Hold {
 	return releasing(v1alpha1.StatusWaiting, lifecycle.Wait{
 		Reason: v1alpha1.ReasonWaitingForInterrupt, Frees: record.FreesOther,
-		Message: fmt.Sprintf("an interrupt of Skyhook %s is in flight on the node, and nothing else starts before its end", by),
+		Message: fmt.Sprintf("an interrupt of Skyhook %s is in flight on the node, and nothing else starts before "+
+			"its end", by),
 	})
 }
 
@@ -197,7 +199,8 @@ func HoldOrder(earlier []Earlier) *lifecycle.Hold {
 
 // orderMessage says which Skyhook comes first, where it is not complete, and how to find out more.
 func orderMessage(earlier *v1alpha1.Skyhook, everywhere bool) string {
-	message := fmt.Sprintf("Skyhook %s has priority %d and is not complete on this node", earlier.Name, earlier.Spec.Priority)
+	message := fmt.Sprintf("Skyhook %s has priority %d and is not complete on this node", earlier.Name,
+		earlier.Spec.Priority)
 	if everywhere {
 		message = fmt.Sprintf("Skyhook %s has priority %d and sequencing \"all\", and is not complete on all its nodes",
 			earlier.Name, earlier.Spec.Priority)

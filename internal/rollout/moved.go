@@ -23,8 +23,8 @@ func movedImages(in Input) string {
 	})
 	messages := make([]string, 0, len(moved))
 	for _, pin := range moved {
-		messages = append(messages, fmt.Sprintf("the tag %s:%s moved: node %s pulled %s, but every node runs %s, which was pulled "+
-			"first; to run the other image, raise spec.packages.%s.version, or set containerSHA of the package to its digest",
+		messages = append(messages, fmt.Sprintf("the tag %s:%s moved: node %s pulled %s, but every node runs %s, "+
+			"which was pulled first; to run the other image, raise spec.packages.%s.version, or set containerSHA of the package to its digest",
 			pin.Image, pin.Version, pin.Node, pin.Moved, pin.Digest, pin.Package))
 	}
 	return strings.Join(messages, "; ")

@@ -51,7 +51,7 @@ func (in *Input) holdMissing() {
 	}
 	hold := HoldPolicyMissing(in.Skyhook)
 	disabled := in.Hold != nil && in.Hold.Status == v1alpha1.StatusDisabled
-	if in.Hold == nil || disabled && AllComplete(in.Nodes) { // nothing is left to disable, and the policy is missing all the same
+	if in.Hold == nil || disabled && AllComplete(in.Nodes) { // nothing is left to disable
 		in.Hold = hold
 	}
 	in.Nodes = slices.Clone(in.Nodes)

@@ -115,7 +115,8 @@ func (sum *summary) deletionBlocked() (reason, message string) {
 	case len(pending) == 0:
 		return "", ""
 	case in.Hold != nil && in.Hold.Status == v1alpha1.StatusPaused:
-		return v1alpha1.ReasonPausedWithPendingUninstall, pendingMessage(in.Skyhook, "paused", v1alpha1.AnnotationPause, pending)
+		return v1alpha1.ReasonPausedWithPendingUninstall,
+			pendingMessage(in.Skyhook, "paused", v1alpha1.AnnotationPause, pending)
 	case in.Hold != nil && in.Hold.Status == v1alpha1.StatusDisabled:
 		return v1alpha1.ReasonDisabledWithPendingUninstall,
 			pendingMessage(in.Skyhook, "disabled", v1alpha1.AnnotationDisable, pending)

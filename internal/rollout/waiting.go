@@ -70,7 +70,8 @@ func (sum *summary) waiting() []v1alpha1.WaitingNodes {
 		if reason == v1alpha1.ReasonWaitingForPermit {
 			s.message = sum.full()
 		}
-		list = append(list, v1alpha1.WaitingNodes{Reason: reason, Nodes: s.nodes, Message: text.Shorten(s.message, maxDetail)})
+		list = append(list,
+			v1alpha1.WaitingNodes{Reason: reason, Nodes: s.nodes, Message: text.Shorten(s.message, maxDetail)})
 	}
 	slices.SortFunc(list, func(a, b v1alpha1.WaitingNodes) int {
 		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Reason, b.Reason))

@@ -119,11 +119,6 @@ var configInterrupts = []row{
 		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
 	},
 	{
-		name: "a removed key matches a glob",
-		spec: "a@1.0 config{l=1} on:*.sh=reboot", node: "a@1.0 config:complete config{l=1} changed=a.sh", gate: "ours clear",
-		want: "a@1.0 interrupt:in_progress run=now changed=a.sh by reboot boot=b1; start a interrupt reboot; is in_progress",
-	},
-	{
 		name: "key and glob: the higher rank",
 		spec: "a@1.0 config{a.sh=2} on:a.sh=service(x) on:*.sh=reboot", node: "a@1.0 config:complete changed=a.sh",
 		gate: "ours clear",
@@ -150,11 +145,6 @@ var configInterrupts = []row{
 		spec: "a@1.0 hash=2 config{k=2} interrupt=reboot on:k=noop", node: "a@1.0 config:in_progress config{k=1}",
 		pods: "a@1.0 config running", gate: "ours clear",
 		want: "a@1.0 config:in_progress run=now; delete a-config; is in_progress",
-	},
-	{
-		name: "changed when config of an install is done: config again, and then the package's own interrupt",
-		spec: "a@1.0 config{k=2} interrupt=reboot on:k=noop", node: "a@1.0 config:complete config{k=1}", gate: "ours clear",
-		want: "a@1.0 config:in_progress run=now; start a config; is in_progress",
 	},
 	{
 		name: "changed while config of a change runs: both changes count",

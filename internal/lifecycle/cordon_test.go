@@ -38,12 +38,6 @@ var cordons = []row{
 		want: "wait Disabled; is disabled",
 	},
 	{
-		name: "disabled: the cordon stays while a reboot is under way, though its pod is gone",
-		spec: "a@1.0 interrupt=reboot", node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1",
-		gate: "disabled ours not-ready",
-		want: "wait Disabled; tell Disabled; is disabled",
-	},
-	{
 		name: "a cordon that stood before is used, but not taken for ours",
 		spec: "a@1.0 interrupt=reboot", gate: "admins clear",
 		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
@@ -152,11 +146,6 @@ var drains = []row{
 		name: "a protected pod appears while it continues",
 		spec: "a@1.0 interrupt=reboot", gate: "ours left=ProtectedPod told=Evicting/-1m",
 		want: "wait a ProtectedPod; tell ProtectedPod; evict; again 5s; is in_progress",
-	},
-	{
-		name: "another pod holds it now: its time counts from its start",
-		spec: "a@1.0 interrupt=reboot", gate: "ours left=EvictionRefused told=Evicting/-1m",
-		want: "wait a EvictionRefused; tell EvictionRefused since=-1m0s; evict; again 5s; is in_progress",
 	},
 	{
 		name: "it takes too long: erroring, and it continues",

@@ -357,12 +357,6 @@ var dependencyLeaves = []row{
 // heldNodes: who is held keeps nobody else waiting.
 var heldNodes = []row{
 	{
-		name: "an earlier Skyhook has work: a pod that fails is deleted",
-		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed",
-		pods: "a@1.0 apply failing restarts=1 reason=StepFailed", gate: "turn",
-		want: "delete a-apply; wait a WaitingForPodToEnd; wait WaitingForSkyhook; is erroring",
-	},
-	{
 		name: "an earlier Skyhook has work, and the pod is gone: the permit is given back",
 		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed", gate: "turn",
 		want: "wait WaitingForSkyhook; tell WaitingForSkyhook; is erroring; returned",

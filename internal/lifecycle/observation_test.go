@@ -60,49 +60,15 @@ var gates = map[string]func(*lifecycle.Observation){
 		before.Order--
 		o.Record.FinishedPermit = before.Token()
 	},
-	"paused": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{
-			Status: v1alpha1.StatusPaused,
-			Wait:   lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Paused", Message: "-"},
-		}
-	},
-	"disabled": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{
-			Status: v1alpha1.StatusDisabled, ReturnsPermit: true,
-			Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Disabled", Message: "-"},
-		}
-	},
-	"blocked": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{
-			Status: v1alpha1.StatusBlocked, ReturnsPermit: true,
-			Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "Taint", Message: "-"},
-		}
-	},
-	"invalid": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{
-			Status: v1alpha1.StatusBlocked,
-			Wait:   lifecycle.Wait{Frees: record.FreesAuthor, Reason: "SpecInvalid", Message: "-"},
-		}
-	},
-	"ignored": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{
-			Status: v1alpha1.StatusBlocked, ReturnsPermit: true,
-			Wait: lifecycle.Wait{Frees: record.FreesAdministrator, Reason: "NodeIgnored", Message: "-"},
-		}
-	},
+	"paused":   held(v1alpha1.StatusPaused, record.FreesAdministrator, "Paused", false),
+	"disabled": held(v1alpha1.StatusDisabled, record.FreesAdministrator, "Disabled", true),
+	"blocked":  held(v1alpha1.StatusBlocked, record.FreesAdministrator, "Taint", true),
+	"invalid":  held(v1alpha1.StatusBlocked, record.FreesAuthor, "SpecInvalid", false),
+	"ignored":  held(v1alpha1.StatusBlocked, record.FreesAdministrator, "NodeIgnored", true),
 	// Another Skyhook's interrupt is in flight: see flight-of-another.
-	"interrupted": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{
-			Status: v1alpha1.StatusWaiting, ReturnsPermit: true,
-			Wait: lifecycle.Wait{Frees: record.FreesOther, Reason: "WaitingForInterrupt", Message: "-"},
-		}
-	},
-	"turn": func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{
-			Status: v1alpha1.StatusWaiting, ReturnsPermit: true,
-			Wait: lifecycle.Wait{Frees: record.FreesOther, Reason: "WaitingForSkyhook", Message: "-"},
-		}
-	},
+	"interrupted": held(v1alpha1.StatusWaiting, record.FreesOther, "WaitingForInterrupt", true),
+	"turn":        held(v1alpha1.StatusWaiting, record.FreesOther, "WaitingForSkyhook", true),
+
 	"no-config-of-a": func(o *lifecycle.Observation) { o.ConfigReady["a"] = false },
 	// The definition named old is retained, but its ConfigMap is not there yet.
 	"no-config-of-old": func(o *lifecycle.Observation) { o.RetainedReady["old"] = false },
@@ -123,6 +89,15 @@ var gates = map[string]func(*lifecycle.Observation){
 	"others": func(o *lifecycle.Observation) { o.Node.Unschedulable, o.Node.CordonedByOther = true, true },
 	// The drain: not looked at unless one of these, or left=Reason, late=Reason, says so.
 	"clear": func(o *lifecycle.Observation) { o.Drain = &lifecycle.Drain{Clear: true} },
+}
+
+// held is a gate that holds the node; returns says that the node gives its permit back.
+func held(status v1alpha1.Status, frees record.Frees, reason string, returns bool) func(*lifecycle.Observation) {
+	return func(o *lifecycle.Observation) {
+		o.Hold = &lifecycle.Hold{
+			Status: status, ReturnsPermit: returns, Wait: lifecycle.Wait{Frees: frees, Reason: reason, Message: "-"},
+		}
+	}
 }
 
 // settings are gates with a value, written name=value.

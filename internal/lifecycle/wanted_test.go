@@ -206,11 +206,6 @@ var lowerings = []row{
 			"delete a-uninstall-interrupt; start a apply; is in_progress",
 	},
 	{
-		name: "Uninstall, but nobody kept how it was installed: the node says so",
-		spec: "a@1.0 uninstall=on,auto", node: "a@1.1 config:complete",
-		want: "wait a DefinitionMissing; wait a WaitingForUninstall; tell DefinitionMissing; is blocked; returned",
-	},
-	{
 		name: "Uninstall, and the definition is named, but lost: the node says so",
 		spec: "a@1.0 uninstall=on,auto", node: "a@1.1 config:complete def=old",
 		want: "wait a DefinitionMissing; wait a WaitingForUninstall; tell DefinitionMissing; is blocked; returned",

@@ -24,7 +24,7 @@ func skyhook(t *testing.T, spec string) *v1alpha1.Skyhook {
 
 var digest = "sha256:" + strings.Repeat("a", 64)
 
-// TestCheck: each wrong thing gives the fields and a part of the message that says how to mend it.
+// TestCheck: each wrong thing gives the fields and a part of the message that says how to fix it.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -208,7 +208,7 @@ func TestAbandoned(t *testing.T) {
 		got := admission.Abandoned(s)
 		for _, node := range c.want {
 			if !got[node] {
-				t.Errorf("%q: %s is not given up", c.text, node)
+				t.Errorf("%q: %s is not abandoned", c.text, node)
 			}
 		}
 		if len(got) != len(c.want) {

@@ -13,7 +13,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/version"
 )
 
-// Abandoned returns the names of the nodes that the Skyhook's annotation gives up.
+// Abandoned returns the names of the nodes that the Skyhook's annotation abandons.
 func Abandoned(s *v1alpha1.Skyhook) map[string]bool {
 	nodes := map[string]bool{}
 	for name := range strings.SplitSeq(s.Annotations[v1alpha1.AnnotationAbandonUninstall], ",") {

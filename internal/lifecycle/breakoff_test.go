@@ -74,16 +74,6 @@ var brokenOff = []row{
 			"delete a-interrupt; start b post-interrupt; is in_progress",
 	},
 	{
-		name: "the owner leaves the spec and its pod is gone: another owner takes it over",
-		spec: "b@1.0 interrupt=service(y)",
-		node: "a@1.0 interrupt:in_progress interrupt=service(x,y) boot=b1; " +
-			"b@1.0 interrupt:skipped interrupt=service(x,y) boot=b1",
-		gate: "ours clear",
-		want: "a@1.0 interrupt:skipped run=r1 since=-1h0m0s by service(x,y) boot=b1; " +
-			"b@1.0 interrupt:in_progress run=now by service(y) boot=b1; " +
-			"start b interrupt service(y); is in_progress",
-	},
-	{
 		name: "the owner is to be another version: another owner takes it over, the new version comes after it",
 		spec: "a@1.1 interrupt=reboot; b@1.0 interrupt=reboot",
 		node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1; b@1.0 interrupt:skipped interrupt=reboot boot=b1",
@@ -108,12 +98,6 @@ var uninstallFromInterrupt = []row{
 			"is in_progress",
 	},
 	{
-		name: "it was done: uninstall",
-		spec: "a@1.0 uninstall=on,apply interrupt=service(x)", node: "a@1.0 interrupt:complete interrupt=service(x) boot=b1",
-		gate: "ours clear",
-		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
-	},
-	{
 		name: "it fails: it is broken off, and its pod is deleted",
 		spec: "a@1.0 uninstall=on,apply interrupt=service(x)",
 		node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
@@ -122,7 +106,7 @@ var uninstallFromInterrupt = []row{
 			"wait a WaitingForPodToEnd; is in_progress",
 	},
 	{
-		name: "it starts to fail now: the next pass gives it up",
+		name: "it starts to fail now: the next pass breaks it off",
 		spec: "a@1.0 uninstall=on,apply interrupt=service(x)",
 		node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
 		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed", gate: "ours clear",
@@ -347,14 +331,6 @@ var fixedInterrupts = []row{
 		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed", gate: "ours clear gen=8 deleting",
 		want: "a@1.0 interrupt:skipped run=r1 restarts=1 reason=StepFailed by service(x) boot=b1; delete a-interrupt; " +
 			"wait a WaitingForPodToEnd; is in_progress",
-		also: "in flight service(x) of a|1.0 boot=b1 run=r1",
-	},
-	{
-		name: "nothing was fixed: it continues",
-		spec: "a@1.0 interrupt=service(x)",
-		node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed", gate: "ours clear",
-		want: "is erroring",
 		also: "in flight service(x) of a|1.0 boot=b1 run=r1",
 	},
 	{

@@ -5,7 +5,7 @@ var configTables = []group{
 	{"interrupts", configInterrupts},
 }
 
-// configs: design 3, "level, not edge": what a configMap change does is the difference between node and spec.
+// configs: what a configMap change does is the difference between node and spec.
 var configs = []row{
 	{
 		name: "a value changed",
@@ -189,11 +189,6 @@ var configInterrupts = []row{
 		pods: "a@1.0 interrupt done", gate: "ours clear",
 		want: "a@1.0 interrupt:complete; a@1.0 config:in_progress run=now changed=k; delete a-interrupt; start a config; " +
 			"is in_progress",
-	},
-	{
-		name: "changed after apply failed, and the pod is gone: apply anew",
-		spec: "a@1.0 hash=2 config{k=2}", node: "a@1.0 apply:erroring config{k=1} reason=StepFailed restarts=1",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
 	},
 	{
 		name: "changed after config failed: config anew",

@@ -107,7 +107,7 @@ var dependencies = []row{
 	},
 }
 
-// gated: design 3, permits, and what holds a node.
+// gated: permits, and what holds a node.
 var gated = []row{
 	{
 		name: "no permit: nothing starts",
@@ -182,11 +182,6 @@ var gated = []row{
 		name: "disabled and complete is complete",
 		spec: "a@1.0", node: "a@1.0 config:complete", gate: "disabled",
 		want: "is complete; returned",
-	},
-	{
-		name: "disabled without a permit",
-		spec: "a@1.0", gate: "disabled no-permit",
-		want: "wait Disabled; is disabled",
 	},
 	{
 		name: "blocked: nothing starts, the permit is given back",
@@ -331,12 +326,6 @@ var dependencyLeaves = []row{
 		want: "wait a DependencyUninstalled; tell DependencyUninstalled; is blocked",
 	},
 	{
-		name: "it fails: the same",
-		spec: "a@1.0 needs=b@1.0; b@1.0 uninstall=on,apply", node: "a@1.0 apply:erroring restarts=1 reason=Evicted",
-		gate: "no-permit",
-		want: "wait a DependencyUninstalled; tell DependencyUninstalled; is erroring",
-	},
-	{
 		name: "its pod runs: it comes to its end",
 		spec: "a@1.0 needs=b@1.0; b@1.0 uninstall=on,apply", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running",
 		want: "is in_progress",
@@ -381,15 +370,6 @@ var heldNodes = []row{
 		gate: "interrupted flight-of-another=reboot/b1",
 		want: "wait WaitingForInterrupt; is waiting",
 		also: "another's in flight",
-	},
-	{
-		name: "disabled while its interrupt fails: its pod is deleted",
-		spec: "a@1.0 interrupt=service(x)",
-		node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed", gate: "ours clear disabled",
-		want: "a@1.0 interrupt:skipped run=r1 restarts=1 reason=StepFailed by service(x) boot=b1; delete a-interrupt; " +
-			"wait a WaitingForPodToEnd; wait Disabled; is disabled",
-		also: "in flight service(x) of a|1.0 boot=b1 run=r1",
 	},
 	{
 		name: "disabled, and its pod is gone: released, with cordon and permit",

@@ -153,13 +153,6 @@ var serviceInterrupts = []row{
 		want: "is erroring",
 	},
 	{
-		name: "it recovers",
-		spec: "a@1.0 interrupt=service(x)",
-		node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt running restarts=1", gate: "ours",
-		want: "a@1.0 interrupt:in_progress run=r1 restarts=1 by service(x) boot=b1; is in_progress",
-	},
-	{
 		name: "it is done after errors",
 		spec: "a@1.0 interrupt=service(x)",
 		node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
@@ -201,7 +194,7 @@ var serviceInterrupts = []row{
 
 const rebooting = "a@1.0 interrupt:in_progress run=now interrupt=reboot boot=b1"
 
-// reboots: design 4, invariant 6. Nothing but the boot id, with the node Ready, tells that a reboot is done.
+// reboots: nothing but the boot id, with the node Ready, tells that a reboot is done.
 var reboots = []row{
 	{
 		name: "the pod is done, but the node has not rebooted",

@@ -55,11 +55,6 @@ var limits = []row{
 		want: "a@1.0 apply:in_progress run=now gen=8; start a apply; is in_progress",
 	},
 	{
-		name: "stageTimeout: trying again takes a permit",
-		spec: "a@1.0 timeout=2h", node: "a@1.0 apply:erroring reason=StageTimeout", gate: "gen=8 no-permit",
-		want: "wait a WaitingForPermit; tell WaitingForPermit; is erroring",
-	},
-	{
 		name: "stageTimeout: of a service interrupt",
 		spec: "a@1.0 interrupt=service(x) timeout=5m", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
 		pods: "a@1.0 interrupt running", gate: "ours",
@@ -101,12 +96,6 @@ var limits = []row{
 		spec: "a@1.0 retries=2", node: "a@1.0 apply:erroring restarts=2 reason=StepFailed",
 		pods: "a@1.0 apply failing restarts=2 reason=StepFailed",
 		want: "a@1.0 apply:erroring run=r1 restarts=2 since=-1h0m0s reason=RetriesExhausted; delete a-apply; is erroring",
-	},
-	{
-		name: "maxRetries: permanently failed while its pod ends",
-		spec: "a@1.0 retries=2", node: "a@1.0 apply:erroring restarts=2 reason=RetriesExhausted",
-		pods: "a@1.0 apply failing restarts=2 reason=StepFailed terminating",
-		want: "wait a WaitingForPodToEnd; is erroring",
 	},
 	{
 		name: "maxRetries: permanently failed until the spec changes",

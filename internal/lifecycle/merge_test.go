@@ -140,7 +140,7 @@ var merges = []row{
 	},
 }
 
-// interruptWaits: design 4, invariant 3.
+// interruptWaits: what an interrupt waits for before it begins.
 var interruptWaits = []row{
 	{
 		name: "for another package's stage",

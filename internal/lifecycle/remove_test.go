@@ -174,7 +174,7 @@ func TestRemoveByForce(t *testing.T) {
 	}
 	o.Abandoned = false
 	if d = lifecycle.Remove(o); d.Force {
-		t.Error("by force, though nobody gave the node up")
+		t.Error("by force, though nobody abandoned the uninstall there")
 	}
 }
 

@@ -3,13 +3,6 @@ package lifecycle_test
 // uninstallEdits are edits of the definition while a package is being uninstalled.
 var uninstallEdits = []row{
 	{
-		name: "env or image: the pod is deleted first",
-		spec: "a@1.0 hash=2 def=new uninstall=on,apply", kept: "old=a@1.0 uninstall=on",
-		node: "a@1.0 uninstall:erroring reason=StepFailed restarts=3 def=old",
-		pods: "a@1.0 uninstall failing reason=StepFailed restarts=3", gate: "gen=8",
-		want: "a@1.0 uninstall:in_progress run=now gen=8 def=old; delete a-uninstall; is in_progress",
-	},
-	{
 		name: "env or image: its pod is replaced, and only now the new definition is the one that ran",
 		spec: "a@1.0 hash=2 def=new uninstall=on,apply", node: "a@1.0 uninstall:in_progress def=old hash=2",
 		want: "rename a@1.0; start a uninstall; is in_progress",
@@ -159,11 +152,6 @@ var uninstallGates = []row{
 		want: "a@1.0 uninstall:complete run=r1; delete a-uninstall; wait Paused; tell Paused; is paused",
 	},
 	{
-		name: "disabled: the permit is given back",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 config:complete", gate: "disabled",
-		want: "wait Disabled; tell Disabled; is disabled; returned",
-	},
-	{
 		name: "disabled: the permit and the cordon stay while it runs",
 		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running",
 		gate: "disabled ours",
@@ -176,18 +164,8 @@ var uninstallGates = []row{
 		want: "wait Disabled; tell Disabled; is disabled",
 	},
 	{
-		name: "disabled, and uninstalled already: complete",
-		spec: "a@1.0 uninstall=on,apply", gate: "disabled",
-		want: "is complete; returned",
-	},
-	{
 		name: "the ConfigMap is not there yet",
 		spec: "a@1.0 config{k=1} uninstall=on,apply", node: "a@1.0 config:complete", gate: "no-config-of-a",
-		want: "wait a WaitingForConfigMap; tell WaitingForConfigMap; is in_progress",
-	},
-	{
-		name: "the ConfigMap is not there yet: no cordon",
-		spec: "a@1.0 config{k=1} uninstall=on,apply interrupt=reboot", node: "a@1.0 config:complete", gate: "no-config-of-a",
 		want: "wait a WaitingForConfigMap; tell WaitingForConfigMap; is in_progress",
 	},
 	{
@@ -201,13 +179,6 @@ var uninstallGates = []row{
 		spec: "a@1.1 config{k=1} uninstall=on,apply", kept: "old=a@1.0 config{k=1} uninstall=on",
 		node: "a@1.0 config:complete def=old", gate: "no-config-of-a",
 		want: "a@1.0 uninstall:in_progress run=now def=old; start a uninstall as old; is in_progress",
-	},
-	{
-		name: "an interrupt runs on the node: it is waited for",
-		spec: "a@1.0 uninstall=on,apply; b@1.0 interrupt=service(x)",
-		node: "a@1.0 config:complete; b@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
-		pods: "b@1.0 interrupt running", gate: "ours clear",
-		want: "wait a WaitingForInterrupt; is in_progress",
 	},
 }
 

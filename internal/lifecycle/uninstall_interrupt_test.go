@@ -25,13 +25,6 @@ var uninstallInterrupts = []row{
 		want: "a@1.0 uninstall-interrupt:erroring run=r1 restarts=1 reason=StepFailed by service(x) boot=b1; is erroring",
 	},
 	{
-		name: "it continues failing, and is still retried",
-		spec: "a@1.0 uninstall=on,apply interrupt=service(x)",
-		node: "a@1.0 uninstall-interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
-		pods: "a@1.0 uninstall-interrupt failing restarts=1 reason=StepFailed exit=1", gate: "ours",
-		want: "is erroring",
-	},
-	{
 		name: "maxRetries 0: permanently failed",
 		spec: "a@1.0 uninstall=on,apply interrupt=service(x) retries=0",
 		node: "a@1.0 uninstall-interrupt:in_progress interrupt=service(x) boot=b1",
@@ -77,19 +70,6 @@ var uninstallInterrupts = []row{
 		pods: "a@1.0 uninstall-interrupt lost reason=Evicted", gate: "ours",
 		want: "a@1.0 uninstall-interrupt:erroring run=now restarts=1 reason=Evicted by service(x) boot=b1; " +
 			"delete a-uninstall-interrupt; is erroring",
-	},
-	{
-		name: "its pod was lost: made again after a pause, for the same run and generation",
-		spec: "a@1.0 uninstall=on,apply interrupt=service(x)",
-		node: "a@1.0 uninstall-interrupt:erroring restarts=1 reason=Evicted interrupt=service(x) boot=b1 gen=5",
-		gate: "ours clear",
-		want: "start a uninstall-interrupt service(x); is erroring",
-	},
-	{
-		name: "its pod is gone, and other pods came: they leave first",
-		spec: "a@1.0 uninstall=on,apply interrupt=service(x)",
-		node: "a@1.0 uninstall-interrupt:in_progress interrupt=service(x) boot=b1", gate: "ours left=Evicting",
-		want: "wait a Evicting; tell Evicting; evict; again 5s; is in_progress",
 	},
 	{
 		name: "its pod ends, because somebody deleted it",

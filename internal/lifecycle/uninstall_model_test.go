@@ -190,7 +190,7 @@ func (s *simulated) mayUninstall(start lifecycle.Start, pkg lifecycle.Package) {
 	said := s.retained[pkg.Definition]
 	switch {
 	case s.abandoned:
-		s.t.Fatalf("%+v starts on a node that was given up", start)
+		s.t.Fatalf("%+v starts on a node where the uninstall was abandoned", start)
 	case !said.Uninstallable && !spec.Uninstallable &&
 		s.record().Packages[record.Key(start.Package, start.Version)].Stage != v1alpha1.StageUninstall:
 		s.t.Fatalf("%+v starts, though it is not enabled", start)
@@ -346,7 +346,7 @@ func TestUninstallSurvivesFaults(t *testing.T) {
 		actions := s.actions()
 		actions["spec"] = func(t *rapid.T) { s.edit(spec, t) }
 		actions["power fails"] = func(*rapid.T) { s.host.goDown() }
-		actions["given up"] = func(t *rapid.T) { s.abandoned = rapid.IntRange(0, 3).Draw(t, "abandoned") == 0 }
+		actions["abandoned"] = func(t *rapid.T) { s.abandoned = rapid.IntRange(0, 3).Draw(t, "abandoned") == 0 }
 		t.Repeat(actions)
 		if rapid.Bool().Draw(t, "deleted") {
 			s.vanish()

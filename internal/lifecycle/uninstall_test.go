@@ -215,18 +215,6 @@ var uninstallFailures = []row{
 		want: "a@1.0 uninstall:erroring run=r1 restarts=1 reason=StepFailed; is erroring",
 	},
 	{
-		name: "it fails again",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring restarts=1 reason=StepFailed",
-		pods: "a@1.0 uninstall failing restarts=2 reason=StepFailed",
-		want: "a@1.0 uninstall:erroring run=r1 restarts=2 since=-1h0m0s reason=StepFailed; is erroring",
-	},
-	{
-		name: "it is retried",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring restarts=1 reason=StepFailed",
-		pods: "a@1.0 uninstall running restarts=1",
-		want: "a@1.0 uninstall:in_progress run=r1 restarts=1; is in_progress",
-	},
-	{
 		name: "its image cannot be pulled, yet",
 		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress",
 		pods: "a@1.0 uninstall stuck reason=ErrImagePull created=-20s",
@@ -249,16 +237,6 @@ var uninstallFailures = []row{
 		want: "wait a BackingOff; tell BackingOff; again 15s; is erroring",
 	},
 	{
-		name: "its pod was lost: made again",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring restarts=2 reason=Evicted",
-		want: "a@1.0 uninstall:in_progress run=r1 restarts=2; start a uninstall; is in_progress",
-	},
-	{
-		name: "somebody deleted its pod: waited for",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running terminating",
-		want: "wait a WaitingForPodToEnd; is in_progress",
-	},
-	{
 		name: "somebody deleted its pod: made again, for the same run",
 		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress gen=5",
 		want: "start a uninstall; is in_progress",
@@ -269,39 +247,10 @@ var uninstallFailures = []row{
 		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
 	},
 	{
-		name: "another package fails: this one continues",
-		spec: "a@1.0 uninstall=on,apply; b@1.0",
-		node: "a@1.0 config:complete; b@1.0 apply:erroring restarts=1 reason=StepFailed",
-		pods: "b@1.0 apply failing restarts=1 reason=StepFailed",
-		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is erroring",
-	},
-	{
-		name: "maxRetries 1: permanently failed",
-		spec: "a@1.0 uninstall=on,apply retries=1", node: "a@1.0 uninstall:in_progress",
-		pods: "a@1.0 uninstall failing restarts=1 reason=StepFailed",
-		want: "a@1.0 uninstall:erroring run=r1 restarts=1 reason=RetriesExhausted; delete a-uninstall; is erroring",
-	},
-	{
-		name: "maxRetries 1: remains given up",
-		spec: "a@1.0 uninstall=on,apply retries=1", node: "a@1.0 uninstall:erroring restarts=1 reason=RetriesExhausted",
-		want: "wait a RetriesExhausted; tell RetriesExhausted; is erroring",
-	},
-	{
 		name: "maxRetries 1: any edit tries again",
 		spec: "a@1.0 uninstall=on,apply retries=1", node: "a@1.0 uninstall:erroring restarts=1 reason=RetriesExhausted",
 		gate: "gen=8",
 		want: "a@1.0 uninstall:in_progress run=now gen=8; start a uninstall; is in_progress",
-	},
-	{
-		name: "stageTimeout: how long it may take",
-		spec: "a@1.0 uninstall=on,apply timeout=5m", node: "a@1.0 uninstall:in_progress run=now",
-		pods: "a@1.0 uninstall running run=now created=0s",
-		want: "again 5m0s; is in_progress",
-	},
-	{
-		name: "stageTimeout: permanently failed",
-		spec: "a@1.0 uninstall=on,apply timeout=5m", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running",
-		want: "a@1.0 uninstall:erroring run=r1 reason=StageTimeout; delete a-uninstall; is erroring",
 	},
 	{
 		name: "stageTimeout: an edit that repairs the definition tries again with it",
@@ -335,11 +284,6 @@ var cancels = []row{
 		name: "a pod that is done nobody noticed: it goes, and the package is installed again",
 		spec: "a@1.0 uninstall=on", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done",
 		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
-	},
-	{
-		name: "its pod ends: waited for",
-		spec: "a@1.0 uninstall=on", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running terminating",
-		want: "wait a WaitingForPodToEnd; is in_progress",
 	},
 	{
 		name: "its pod is gone: apply, and never config alone",

@@ -62,12 +62,6 @@ var deletions = []row{
 		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
 	},
 	{
-		name: "half installed and failing: its pod is deleted",
-		spec: "a@1.0 uninstall=on", node: "a@1.0 apply:erroring restarts=3 reason=StepFailed",
-		pods: "a@1.0 apply failing restarts=3 reason=StepFailed", gate: "deleting",
-		want: "delete a-apply; wait a WaitingForPodToEnd; is erroring",
-	},
-	{
 		name: "half installed and failing: uninstalled",
 		spec: "a@1.0 uninstall=on", node: "a@1.0 apply:erroring restarts=3 reason=StepFailed", gate: "deleting",
 		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
@@ -105,19 +99,9 @@ var deletions = []row{
 		want: "delete a-apply; wait a WaitingForPodToEnd; is in_progress",
 	},
 	{
-		name: "no permit",
-		spec: "a@1.0 uninstall=on", node: "a@1.0 config:complete", gate: "deleting no-permit",
-		want: "wait a WaitingForPermit; is waiting",
-	},
-	{
 		name: "paused",
 		spec: "a@1.0 uninstall=on", node: "a@1.0 config:complete", gate: "deleting paused",
 		want: "wait Paused; tell Paused; is paused",
-	},
-	{
-		name: "disabled",
-		spec: "a@1.0 uninstall=on", node: "a@1.0 config:complete", gate: "deleting disabled",
-		want: "wait Disabled; tell Disabled; is disabled; returned",
 	},
 	{
 		name: "reapply: nothing is applied again, so nothing is forgotten",
@@ -127,7 +111,7 @@ var deletions = []row{
 	},
 }
 
-// abandoned: the user gave the node up; nothing is uninstalled there any more.
+// abandoned: the user abandoned the uninstall on the node; nothing is uninstalled there any more.
 var abandoned = []row{
 	{
 		name: "it was asked for: nothing happens, and the node is complete",

@@ -41,20 +41,9 @@ var removals = []row{
 		want: "a@1.0 uninstall:in_progress run=now def=old; start a uninstall as old; is in_progress",
 	},
 	{
-		name: "Uninstall: done",
-		kept: "old=a@1.0 uninstall=on,auto", node: "a@1.0 uninstall:in_progress def=old", pods: "a@1.0 uninstall done",
-		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; remove a@1.0; delete a-uninstall; is complete; returned",
-	},
-	{
 		name: "Uninstall: its ConfigMap is not there yet",
 		kept: "old=a@1.0 config{k=1} uninstall=on,auto", node: "a@1.0 config:complete def=old", gate: "no-config-of-old",
 		want: "wait a WaitingForConfigMap; tell WaitingForConfigMap; is in_progress",
-	},
-	{
-		name: "Uninstall: a pod of its install goes first",
-		kept: "old=a@1.0 uninstall=on,auto", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed def=old",
-		pods: "a@1.0 apply failing restarts=1 reason=StepFailed",
-		want: "delete a-apply; wait a WaitingForPodToEnd; is erroring",
 	},
 	{
 		name: "Uninstall, with an interrupt",
@@ -68,12 +57,6 @@ var removals = []row{
 		kept: "old=a@1.0 uninstall=on,auto interrupt=service(x)",
 		node: "a@1.0 uninstall-interrupt:in_progress def=old interrupt=service(x) boot=b1", gate: "ours clear",
 		want: "start a uninstall-interrupt service(x) as old; is in_progress",
-	},
-	{
-		name: "Uninstall, and the node tolerations changed meanwhile: the pod is replaced",
-		kept: "old=a@1.0 hash=2 uninstall=on,auto", node: "a@1.0 uninstall:in_progress def=old",
-		pods: "a@1.0 uninstall running",
-		want: "a@1.0 uninstall:in_progress run=now def=old; delete a-uninstall; is in_progress",
 	},
 	{
 		name: "Refuse, while it was being uninstalled: it continues, as it was begun",
@@ -143,13 +126,7 @@ var lowerings = []row{
 		want: "wait a UninstallRequired; tell UninstallRequired; is blocked; returned",
 	},
 	{
-		name: "Refuse: a pod of the higher one goes",
-		spec: "a@1.0 uninstall=on", kept: "old=a@1.1 uninstall=on", node: "a@1.1 config:in_progress def=old",
-		pods: "a@1.1 config running",
-		want: "delete a-config; wait a UninstallRequired; is in_progress",
-	},
-	{
-		name: "Refuse, and the user gave the node up: applied over it",
+		name: "Refuse, and the user abandoned its uninstall: applied over it",
 		spec: "a@1.0 uninstall=on", kept: "old=a@1.1 uninstall=on", node: "a@1.1 config:complete def=old", gate: "abandoned",
 		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
 	},

@@ -25,8 +25,8 @@ func TestAttentionOfNodesThatAreAway(t *testing.T) {
 	}{
 		{"before its turn", false, "not-ready", before},
 		{"with its turn", true, "not-ready", lost},
-		{"at work", true, "in_progress begun not-ready", lost},
-		{"at work without a permit", false, "in_progress not-ready", lost},
+		{"in progress", true, "in_progress begun not-ready", lost},
+		{"in progress without a permit", false, "in_progress not-ready", lost},
 		{"it gives its permit back", true, "not-ready held=NodeIgnored", "NodeIgnored: held: NodeIgnored"},
 		{"failing", true, "erroring trouble=StepFailed not-ready", "StepFailed: trouble: StepFailed; the node is not Ready"},
 		{"failing without a word", true, "erroring not-ready", lost},

@@ -120,7 +120,7 @@ func TestBatch(t *testing.T) {
 			want: "n2:0 n3:1", after: "{currentBatch: 1, batchSize: 2}",
 		},
 		{
-			name: "cordoned nodes without a permit take places, also when they are set aside", nodes: "n1; n2 cordoned held=NodeIgnored; n3 cordoned held=NodeIgnored; n4",
+			name: "cordoned nodes without a permit take places, also when they are excluded", nodes: "n1; n2 cordoned held=NodeIgnored; n3 cordoned held=NodeIgnored; n4",
 			want: "n1:0", after: "{currentBatch: 1, batchSize: 1}",
 		},
 		{
@@ -128,7 +128,7 @@ func TestBatch(t *testing.T) {
 			nodes: "n1 cordoned; n2 cordoned; n3 cordoned; n4", want: "n1:0 n2:1", after: "{currentBatch: 1, batchSize: 2}",
 		},
 		{
-			name: "one that recovers before it gave its permit back goes on", permits: []v1alpha1.Permit{{Node: "n1", Generation: generation, Revoked: true}},
+			name: "one that recovers before it gave its permit back continues", permits: []v1alpha1.Permit{{Node: "n1", Generation: generation, Revoked: true}},
 			state: "{currentBatch: 2, failedNodes: 1, lastBatchSize: 1}", nodes: "n1 in_progress; n2",
 			want: "n1:0", after: "{currentBatch: 2, lastBatchSize: 1}",
 		},
@@ -152,11 +152,11 @@ func TestBatch(t *testing.T) {
 			after: "{currentBatch: 2, completedNodes: 1, lastBatchSize: 1, batchSize: 2}",
 		},
 		{
-			name: "a node that reboots for its interrupt is at work", permits: two, state: "{currentBatch: 1, batchSize: 2}",
+			name: "a node that reboots for its interrupt is in progress", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 not-ready cordoned; n2 complete done=4/1; n3; n4", want: "n1:0", after: "{currentBatch: 1, batchSize: 2}",
 		},
 		{
-			name: "a node that is set aside ends its place", permits: two, state: "{currentBatch: 1, batchSize: 2}",
+			name: "a node that is excluded ends its place", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 held=NodeIgnored done=4/0; n2 held=WaitingForSkyhook done=4/1; n3; n4; n5", want: "n3:2 n4:3",
 			after: "{currentBatch: 1, batchSize: 2}",
 		},

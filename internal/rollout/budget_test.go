@@ -150,7 +150,7 @@ func (f *simulatedFleet) check() {
 		}
 	}
 	if working > f.limit {
-		f.t.Fatalf("%d nodes are at work with a budget of %d; status %+v", working, f.limit, f.statuses[len(f.statuses)-1].Permits)
+		f.t.Fatalf("%d nodes are in progress with a budget of %d; status %+v", working, f.limit, f.statuses[len(f.statuses)-1].Permits)
 	}
 }
 
@@ -220,7 +220,7 @@ func (f *simulatedFleet) settle() {
 	}
 }
 
-// TestBudgetHolds: nodes at work never exceed the budget, however old what the planner and the nodes see is.
+// TestBudgetHolds: nodes in progress never exceed the budget, however old what the planner and the nodes see is.
 func TestBudgetHolds(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -226,7 +226,7 @@ func checkPlan(t reporter, in rollout.Input, after v1alpha1.SkyhookStatus) {
 	}
 }
 
-// checkPlainBudget: without a policy, no node gets a permit beyond the budget. Nodes that are disturbed or at work
+// checkPlainBudget: without a policy, no node gets a permit beyond the budget. Nodes that are disturbed or in progress
 // count, with or without one.
 func checkPlainBudget(t reporter, in rollout.Input, after v1alpha1.SkyhookStatus) {
 	t.Helper()
@@ -246,6 +246,6 @@ func checkPlainBudget(t reporter, in rollout.Input, after v1alpha1.SkyhookStatus
 		}
 	}
 	if limit := rollout.Limit(in.Skyhook.Spec.InterruptionBudget, len(in.Nodes)); fresh > 0 && len(atWork) > limit {
-		t.Errorf("%d new permits although %d nodes are at work with a budget of %d: %s", fresh, len(atWork), limit, text(after.Permits))
+		t.Errorf("%d new permits although %d nodes are in progress with a budget of %d: %s", fresh, len(atWork), limit, text(after.Permits))
 	}
 }

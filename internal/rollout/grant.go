@@ -120,7 +120,7 @@ func (f *fleet) everyNode() compartment {
 }
 
 // revoke marks the permits of nodes that must not block the others, and no other permit. It goes by what is, so a node
-// that recovers before it gave the permit back goes on with it.
+// that recovers before it gave the permit back continues with it.
 func (f *fleet) revoke(blocks func(*Node) bool) {
 	for k, node := range f.holders {
 		if node >= 0 {

@@ -96,7 +96,7 @@ func TestGrant(t *testing.T) {
 			nodes:   "n1 done=3/5; n2 complete", want: "n1:5", next: 6,
 		},
 		{
-			name: "a node that was set aside gets its place again, in another round", skyhook: skyhook(2, permit("n1", 0), permit("n2", 1)),
+			name: "a node that was excluded gets its place again, in another round", skyhook: skyhook(2, permit("n1", 0), permit("n2", 1)),
 			nodes: "n1 done=4/0; n2", want: "n1:0#1 n2:1", next: 2,
 		},
 		{
@@ -247,7 +247,7 @@ func fleet(n int) []rollout.Node {
 	return all
 }
 
-// TestDeletionWaitsForAcknowledgement: a node where nothing is left to undo may still be at work.
+// TestDeletionWaitsForAcknowledgement: a node where nothing is left to uninstall may still be in progress.
 func TestDeletionWaitsForAcknowledgement(t *testing.T) {
 	s := skyhook(0)
 	s.Generation, s.Spec.InterruptionBudget.Count = 2, new(1)

@@ -216,7 +216,7 @@ func TestHoldOrder(t *testing.T) {
 	}
 }
 
-// TestHoldByAPausedSkyhook: only a person has it go on, so the one that waits is stalled, and says who.
+// TestHoldByAPausedSkyhook: only a person has it continue, so the one that waits is stalled, and says who.
 func TestHoldByAPausedSkyhook(t *testing.T) {
 	base := skyhook(0)
 	base.Name, base.Annotations = "base", map[string]string{v1alpha1.AnnotationPause: "true"}

@@ -67,7 +67,7 @@ type Node struct {
 	FinishedPermit string
 	// Hold keeps this node from new work; nil when nothing does.
 	Hold *lifecycle.Hold
-	// Failure is the first failed run on the node, for people, also of an interrupt that was taken back since; nil when
+	// Failure is the first failed run on the node, for people, also of an interrupt that was suspended since; nil when
 	// none.
 	Failure *lifecycle.Wait
 	// Wait is what the whole node waits for as its record tells, such as a permit or a pod that holds its drain; nil when
@@ -88,8 +88,8 @@ type Node struct {
 // failing reports whether a run that matters failed.
 func (n *Node) failing() bool { return n.Facts.FailedRun && !n.Facts.Complete }
 
-// busy reports whether the node counts as at work also without a permit: we disturb it, or what failed there is tried
-// again and runs.
+// busy reports whether the node counts as in progress also without a permit: we disturb it, or what failed there is
+// retried and runs.
 func (n *Node) busy() bool { return n.Facts.Disturbed || n.Facts.InProgress && !n.Facts.Complete }
 
 // needsUser reports whether the node waits for what only another spec changes.
@@ -100,8 +100,8 @@ func (n *Node) spent() bool {
 	return n.failing() && !n.Facts.InProgress && n.Wait != nil && n.Wait.Frees == record.FreesAuthor
 }
 
-// awaitsTurn reports whether a failing node could go on but for a permit, or but for a hold that is over: then it has
-// not looked yet at what it is allowed by now.
+// awaitsTurn reports whether a failing node could continue but for a permit, or but for a hold that is over: then it
+// has not looked yet at what it is allowed by now.
 func (n *Node) awaitsTurn() bool {
 	return n.failing() && n.Hold == nil && n.Facts.AwaitsTurn
 }

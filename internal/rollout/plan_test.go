@@ -68,9 +68,9 @@ func TestRollUp(t *testing.T) {
 		{name: "a drain that lasts too long needs somebody", permits: one, nodes: "n1 overdue=DrainTimeout; n2", want: "erroring Ready=False:Erroring Reconciling=False Stalled=True:NodesErroring"},
 		{name: "one cannot be read", permits: one, nodes: "n1 in_progress; n2 held=NodeStateMalformed", want: "blocked Ready=False:Blocked Reconciling=True Stalled=False:Progressing"},
 		{name: "none can be read", nodes: "n1 held=NodeStateMalformed; n2 complete", want: "blocked Ready=False:Blocked Reconciling=False Stalled=True:NodeStateMalformed"},
-		{name: "one died at work, for which one waits", permits: one, nodes: "n1 in_progress not-ready; n2", want: "in_progress Ready=False:Progressing Reconciling=False Stalled=True:NodeNotReady"},
+		{name: "one died in progress, for which one waits", permits: one, nodes: "n1 in_progress not-ready; n2", want: "in_progress Ready=False:Progressing Reconciling=False Stalled=True:NodeNotReady"},
 		{name: "one died before its work, for which one waits", permits: one, nodes: "n1 not-ready; n2", want: "in_progress Ready=False:Progressing Reconciling=False Stalled=True:NodeNotReady"},
-		{name: "one died at work, one works", permits: []v1alpha1.Permit{permit("n1", 0), permit("n2", 1)}, nodes: "n1 in_progress not-ready; n2 in_progress", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
+		{name: "one died in progress, one works", permits: []v1alpha1.Permit{permit("n1", 0), permit("n2", 1)}, nodes: "n1 in_progress not-ready; n2 in_progress", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
 		{name: "one reboots for its interrupt", permits: one, nodes: "n1 in_progress cordoned not-ready; n2", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
 		{name: "a drain waits for others", permits: one, nodes: "n1 in_progress wait=EvictionRefused; n2 held=NodeIgnored", want: "blocked Ready=False:Blocked Reconciling=True Stalled=False:Progressing"},
 

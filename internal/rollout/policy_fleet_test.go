@@ -228,7 +228,7 @@ func (n *pacedNode) start(v *pacedVersion, permit *v1alpha1.Permit, interrupts b
 	}
 }
 
-// giveBack acknowledges a permit: when all is done, when the node is set aside, or when it is asked to and nothing runs
+// giveBack acknowledges a permit: when all is done, when the node is excluded, or when it is asked to and nothing runs
 // but what fails. A cordoned node keeps it.
 func (n *pacedNode) giveBack(v *pacedVersion, permit *v1alpha1.Permit) {
 	over := n.pod == noPod && (v.stage == stages || v.aside)

@@ -139,7 +139,7 @@ func (f *pacedFleet) check() {
 	}
 	for name, ceiling := range f.ceiling {
 		if !f.edited && working[name] > ceiling {
-			f.t.Fatalf("%s: %d nodes at work with a ceiling of %d", name, working[name], ceiling)
+			f.t.Fatalf("%s: %d nodes in progress with a ceiling of %d", name, working[name], ceiling)
 		}
 	}
 }

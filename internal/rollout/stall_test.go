@@ -50,7 +50,7 @@ func TestStalledTells(t *testing.T) {
 }
 
 // TestPausedDeletion: nothing is being freed while somebody paused it, or while it is blocked; with nothing left to
-// uninstall it goes on.
+// uninstall it continues.
 func TestPausedDeletion(t *testing.T) {
 	for text, want := range map[string]bool{"n1": false, "n1 complete": true} {
 		s := rollout.Plan(rollout.Input{Skyhook: skyhook(1), Nodes: nodes(text), Hold: holdPaused, Deleting: true, Freeing: []string{"n1"}, Now: now})

@@ -54,7 +54,7 @@ func TestGoOn(t *testing.T) {
 		want   string
 	}{
 		{"nothing", byTwos, nil, still},
-		{"a new spec goes on where it was", byTwos, []func(*v1alpha1.Skyhook){newSpec}, goes},
+		{"a new spec continues where it was", byTwos, []func(*v1alpha1.Skyhook){newSpec}, goes},
 		{"the resume annotation", byTwos, []func(*v1alpha1.Skyhook){resume("1")}, goes},
 		{"a value that it had before", byTwos, []func(*v1alpha1.Skyhook){resume("1"), func(s *v1alpha1.Skyhook) { s.Status.Resumed = "1" }}, still},
 		{"an empty value", byTwos, []func(*v1alpha1.Skyhook){resume("")}, still},
@@ -140,7 +140,7 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 				"(failing: n1, n2, n3, n4, n5, n6, n7)", "RolloutStopped",
 		},
 		{"the failing nodes are gone", "n8; n9", v1alpha1.StatusBlocked, "compartment __default__ is stopped because batch 2 was bad, the last of 2 bad batches in a row", "RolloutStopped"},
-		{"another compartment goes on", "n8; g tier=gpu", v1alpha1.StatusBlocked, "compartment __default__ is stopped because batch 2 was bad, the last of 2 bad batches in a row", ""},
+		{"another compartment continues", "n8; g tier=gpu", v1alpha1.StatusBlocked, "compartment __default__ is stopped because batch 2 was bad, the last of 2 bad batches in a row", ""},
 		{"all nodes of the compartment are complete after all", "n8 complete; g tier=gpu", v1alpha1.StatusInProgress, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestPolicyMissingRollUp(t *testing.T) {
 	}
 }
 
-// TestDeleting: a Skyhook that is being deleted goes on as far as its ceilings let, whatever its batches say.
+// TestDeleting: a Skyhook that is being deleted continues as far as its ceilings let, whatever its batches say.
 func TestDeleting(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -358,7 +358,7 @@ func TestNodesThatNeedTheUserGetOnePermitPerSpec(t *testing.T) {
 	}
 }
 
-// TestRetryCountsAgainstTheCeiling: a node that gave its permit back, and whose retry runs now, is at work all the
+// TestRetryCountsAgainstTheCeiling: a node that gave its permit back, and whose retry runs now, is in progress all the
 // same.
 func TestRetryCountsAgainstTheCeiling(t *testing.T) {
 	p := policy(t, "default: {budget: {count: 1}, strategy: {fixed: {initialBatch: 1}}}")
@@ -374,6 +374,6 @@ func TestRetryCountsAgainstTheCeiling(t *testing.T) {
 	}
 	retried.Facts = lifecycle.Facts{InProgress: true}
 	if got := plan(); got != "[a=1/0]" {
-		t.Errorf("while it runs again, only it may go on: %s", got)
+		t.Errorf("while it runs again, only it may continue: %s", got)
 	}
 }

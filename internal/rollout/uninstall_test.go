@@ -209,8 +209,8 @@ func TestDeletionBlocked(t *testing.T) {
 		{name: "not deleted", nodes: "n1 held=NodeIgnored", existing: true},
 		{name: "nothing is to be done", nodes: "n1 complete; n2 complete not-ready held=NodeIgnored"},
 		{name: "no nodes", nodes: ""},
-		{name: "it goes on", nodes: "n1; n2 complete"},
-		{name: "it goes on elsewhere", nodes: "n1; n2 not-ready; n3 held=NodeIgnored"},
+		{name: "it continues", nodes: "n1; n2 complete"},
+		{name: "it continues elsewhere", nodes: "n1; n2 not-ready; n3 held=NodeIgnored"},
 		{name: "another interrupts the node", nodes: "n1 held=WaitingForSkyhook"},
 		{name: "another interrupts the node, which reboots", nodes: "n1 not-ready held=WaitingForSkyhook"},
 		{name: "the node reboots for the uninstall's own interrupt", nodes: "n1 cordoned in_progress not-ready wait=WaitingForReboot"},
@@ -239,10 +239,10 @@ func TestDeletionBlocked(t *testing.T) {
 			want: "NodeNotReady: node n1: the node is not Ready; bring it back" + fmt.Sprintf(leave, "nodes n1, n2, n3, n4, n5, n6, n7", "n1,n2,n3,n4,n5,n6,n7"),
 		},
 		{
-			name: "one died at work, for which others wait", skyhook: one, nodes: "n2; n1 in_progress not-ready; n3",
+			name: "one died in progress, for which others wait", skyhook: one, nodes: "n2; n1 in_progress not-ready; n3",
 			want: "NodeNotReady: node n1: the node is not Ready; bring it back" + fmt.Sprintf(leave, "node n1", "n1"),
 		},
-		{name: "one died at work, another works", skyhook: two, nodes: "n1 in_progress not-ready; n2 in_progress; n3"},
+		{name: "one died in progress, another works", skyhook: two, nodes: "n1 in_progress not-ready; n2 in_progress; n3"},
 		{
 			name: "one died, and one that left gives its permit back", skyhook: left, nodes: "n1 in_progress not-ready; n2",
 			departed: map[string]rollout.Departed{"left": {}},
@@ -252,7 +252,7 @@ func TestDeletionBlocked(t *testing.T) {
 			name: "it is not tried again", skyhook: one, nodes: "n1 spent=RetriesExhausted; n2",
 			want: "RetriesExhausted: node n1: RetriesExhausted; edit the spec to retry" + fmt.Sprintf(leave, "node n1", "n1"),
 		},
-		{name: "it is not tried again on one, and goes on elsewhere", skyhook: two, nodes: "n1 spent=RetriesExhausted; n2"},
+		{name: "it is not tried again on one, and continues elsewhere", skyhook: two, nodes: "n1 spent=RetriesExhausted; n2"},
 		{
 			name: "paused", skyhook: paused, nodes: "n1; n2 complete; n3",
 			want: "PausedWithPendingUninstall: the Skyhook is paused, and packages have to be uninstalled on nodes n1, n3; " +
@@ -284,8 +284,8 @@ func TestDeletionBlocked(t *testing.T) {
 	}
 }
 
-// TestWayOutKeepsWhatWasGivenUp: to do what it says takes no node back in that was given up before.
-func TestWayOutKeepsWhatWasGivenUp(t *testing.T) {
+// TestWayOutKeepsWhatWasAbandoned: to do what it says uninstalls on no node where that was abandoned before.
+func TestWayOutKeepsWhatWasAbandoned(t *testing.T) {
 	const set = "; or leave the packages on %s with kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=%s"
 	long := strings.Repeat("x", 200)
 	for _, c := range []struct{ name, given, nodes, want string }{

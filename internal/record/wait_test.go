@@ -26,3 +26,16 @@ func TestWaitsOfEarlierVersions(t *testing.T) {
 		}
 	}
 }
+
+// TestWriteWait: the wait is written, and nothing else of the record.
+func TestWriteWait(t *testing.T) {
+	p, err := record.WriteWait("demo", &record.Wait{Reason: "PassFailed", Message: "forbidden"}, nil)
+	if err != nil || len(p.Annotations) != 1 || len(p.Labels) > 0 || p.Annotations[waitKey] == nil ||
+		*p.Annotations[waitKey] != `{"reason":"PassFailed","message":"forbidden"}` {
+		t.Errorf("got %+v, error %v", p, err)
+	}
+	if p, err = record.WriteWait("demo", nil, map[string]string{waitKey: "x", stateKey: "{}"}); err != nil ||
+		len(p.Annotations) != 1 || p.Annotations[waitKey] != nil {
+		t.Errorf("no wait any more: %+v, error %v", p, err)
+	}
+}

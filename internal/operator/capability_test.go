@@ -18,8 +18,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"
@@ -77,8 +75,7 @@ func TestDiscoveryIsOffUnlessWanted(t *testing.T) {
 	p := pkg("1.0.0", nil)
 	p.Image = repository
 	s := f.skyhook("discover", map[string]v1alpha1.Package{"tuning": p})
-	f.must(f.client.Create(t.Context(), s))
-	s = f.untilStatus(s, v1alpha1.StatusComplete)
+	s = f.createComplete(s)
 	if _, found := s.Annotations[v1alpha1.AnnotationUninstallCapability]; found || asked.Load() != 0 {
 		t.Errorf("images are asked although nobody wants it: %v", s.Annotations)
 	}
@@ -91,10 +88,8 @@ func TestDiscoveryIsOffUnlessWanted(t *testing.T) {
 		t.Errorf("generation %d, asked %d times", s.Generation, asked.Load())
 	}
 
-	before := s.DeepCopy()
-	p.Uninstall = &v1alpha1.Uninstall{Enabled: ptr.To(false)}
-	s.Spec.Packages["tuning"] = p
-	f.must(f.client.Patch(t.Context(), s, client.MergeFrom(before)))
+	p.Uninstall = &v1alpha1.Uninstall{Enabled: new(false)}
+	s = f.edit(s, func(s *v1alpha1.Skyhook) { s.Spec.Packages["tuning"] = p })
 	if s = f.untilStatus(s, v1alpha1.StatusComplete); capability.Enabled(s, "tuning") || s.Annotations[v1alpha1.AnnotationUninstallCapability] == "" {
 		t.Errorf("the spec's word does not win over the image's: %v", s.Annotations)
 	}

@@ -6,13 +6,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
@@ -163,6 +163,44 @@ func pkg(version string, config map[string]string) v1alpha1.Package {
 	return v1alpha1.Package{Version: version, Image: "registry.example/packages/shellscript", ConfigMap: config}
 }
 
+// createComplete creates a Skyhook and waits until it is complete.
+func (f *cluster) createComplete(s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
+	f.t.Helper()
+	f.must(f.client.Create(f.t.Context(), s))
+	return f.untilStatus(s, v1alpha1.StatusComplete)
+}
+
+func (f *cluster) edit(s *v1alpha1.Skyhook, change func(*v1alpha1.Skyhook)) *v1alpha1.Skyhook {
+	f.t.Helper()
+	var now v1alpha1.Skyhook
+	ctx := context.WithoutCancel(f.t.Context())
+	f.must(f.client.Get(ctx, client.ObjectKeyFromObject(s), &now))
+	before := now.DeepCopy()
+	change(&now)
+	f.must(f.client.Patch(ctx, &now, client.MergeFrom(before)))
+	return &now
+}
+
+func (f *cluster) get(node string) *corev1.Node {
+	f.t.Helper()
+	var n corev1.Node
+	f.must(f.client.Get(f.t.Context(), client.ObjectKey{Name: node}, &n))
+	return &n
+}
+
+func (f *cluster) changeNode(node string, change func(*corev1.Node)) {
+	f.t.Helper()
+	n := f.get(node)
+	before := n.DeepCopy()
+	change(n)
+	f.must(f.client.Patch(f.t.Context(), n, client.MergeFrom(before)))
+}
+
+func (f *cluster) annotate(node, key, value string) {
+	f.t.Helper()
+	f.changeNode(node, func(n *corev1.Node) { metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, value) })
+}
+
 // eventually watches objects of one kind until ok says yes for one of them.
 func eventually[T client.Object](
 	f *cluster, list client.ObjectList, what string, ok func(T) bool, opts ...client.ListOption,
@@ -190,10 +228,17 @@ func eventually[T client.Object](
 // becomes waits for something that no object of one kind shows.
 func (f *cluster) becomes(what string, ok func() bool) {
 	f.t.Helper()
-	err := wait.PollUntilContextTimeout(f.t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) { return ok(), nil })
-	if err != nil {
+	if !f.within(ok) {
 		f.t.Fatalf("not within %s: %s", patience, what)
 	}
+}
+
+// within asks again and again until ok says yes, and reports whether it did in time.
+func (f *cluster) within(ok func() bool) bool {
+	ctx := context.WithoutCancel(f.t.Context())
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		return ok(), nil
+	}) == nil
 }
 
 // until waits until the Skyhook's status is as wanted.
@@ -209,31 +254,15 @@ func (f *cluster) untilStatus(s *v1alpha1.Skyhook, want v1alpha1.Status) *v1alph
 	return f.until(s, "status "+string(want), func(x *v1alpha1.Skyhook) bool { return x.Status.Status == want })
 }
 
-// gone waits until an object does not exist any more.
+// gone waits until a Skyhook does not exist any more.
 func (f *cluster) gone(s *v1alpha1.Skyhook) {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.t.Context()), patience)
-	defer cancel()
-	w, err := f.client.Watch(ctx, &v1alpha1.SkyhookList{}, client.MatchingFields{"metadata.name": s.Name})
-	f.must(err)
-	defer w.Stop()
 	var now v1alpha1.Skyhook
-	if client.IgnoreNotFound(f.client.Get(ctx, client.ObjectKeyFromObject(s), &now)) == nil && now.Name == "" {
-		return
+	if !f.within(func() bool {
+		return apierrors.IsNotFound(f.client.Get(context.WithoutCancel(f.t.Context()), client.ObjectKeyFromObject(s), &now))
+	}) {
+		f.t.Errorf("Skyhook %s is not gone within %s: %+v", s.Name, patience, now.Status)
 	}
-	for e := range w.ResultChan() {
-		if e.Type == watch.Deleted {
-			return
-		}
-	}
-	var text strings.Builder
-	if f.client.Get(context.WithoutCancel(f.t.Context()), client.ObjectKeyFromObject(s), &now) == nil {
-		for _, c := range now.Status.Conditions {
-			fmt.Fprintf(&text, "\n%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
-		}
-		fmt.Fprintf(&text, "\npermits %v, nodes %v", now.Status.Permits, now.Status.NodeState)
-	}
-	f.t.Errorf("Skyhook %s is not gone within %s:%s", s.Name, patience, text.String())
 }
 
 // writeCounter counts the operator's writes by resource.

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -20,40 +19,35 @@ const (
 // TestBudgetHoldsForEveryKindOfWork: 10 % of 200 nodes, looked at with every change of a pod and of the permits, while
 // the operator dies and comes back ten times.
 func TestBudgetHoldsForEveryKindOfWork(t *testing.T) {
-	f := newCluster(t, fleetSize)
-	ran := f.record()
-	s := f.skyhook("fleet", map[string]v1alpha1.Package{"fw": uninstallable("1.0.0", map[string]string{"k": "v"}, nil)})
-	s.Spec.InterruptionBudget.Percent = ptr.To(10)
-	stopPods, stopPermits := f.watchBudget(s.Name, fleetBudget), f.watchPermits(s, fleetBudget)
-	f.must(f.client.Create(t.Context(), s))
+	s := alone(t, fleetSize)
+	stopPods, stopPermits := s.watchBudget(s.name, fleetBudget), s.watchPermits(s.name, fleetBudget)
+	x := s.create(map[string]v1alpha1.Package{"fw": uninstallable("1.0.0", map[string]string{"k": "v"}, nil)}, func(x *v1alpha1.Skyhook) {
+		x.Spec.InterruptionBudget.Percent = new(10)
+	})
 	for _, phase := range []struct {
 		name    string
 		crashes []int // at this many complete nodes
-		change  func(*v1alpha1.Skyhook)
+		change  func(*v1alpha1.Package)
 		ran     string
 	}{
 		{name: "install", crashes: []int{5, 70, 140}, ran: "fw config"},
-		{name: "upgrade", crashes: []int{30, 150}, ran: "fw upgrade", change: func(s *v1alpha1.Skyhook) {
-			p := s.Spec.Packages["fw"]
-			p.Version = "1.1.0"
-			s.Spec.Packages["fw"] = p
-		}},
-		{name: "config", crashes: []int{10, 90}, ran: "fw config", change: func(s *v1alpha1.Skyhook) { s.Spec.Packages["fw"].ConfigMap["k"] = "w" }},
-		{name: "uninstall", crashes: []int{20, 100, 190}, ran: "fw uninstall", change: func(s *v1alpha1.Skyhook) { s.Spec.Packages["fw"].Uninstall.Apply = true }},
+		{name: "upgrade", crashes: []int{30, 150}, ran: "fw upgrade", change: func(p *v1alpha1.Package) { p.Version = "1.1.0" }},
+		{name: "config", crashes: []int{10, 90}, ran: "fw config", change: func(p *v1alpha1.Package) { p.ConfigMap["k"] = "w" }},
+		{name: "uninstall", crashes: []int{20, 100, 190}, ran: "fw uninstall", change: func(p *v1alpha1.Package) { p.Uninstall.Apply = true }},
 	} {
-		before := ran.count(phase.ran)
+		before := s.count(phase.ran)
 		if phase.change != nil {
-			s = f.edit(s, phase.change)
+			x = s.set(x, phase.change)
 		}
 		for _, complete := range phase.crashes {
-			f.until(s, phase.name+" goes on", func(x *v1alpha1.Skyhook) bool { return x.Status.Nodes.Complete >= complete })
-			f.stop()
-			f.startOperator()
+			s.until(x, phase.name+" continues", func(x *v1alpha1.Skyhook) bool { return x.Status.Nodes.Complete >= complete })
+			s.stop()
+			s.startOperator()
 		}
-		f.until(s, phase.name+" is over", func(x *v1alpha1.Skyhook) bool {
+		s.until(x, phase.name+" is over", func(x *v1alpha1.Skyhook) bool {
 			return x.Status.Status == v1alpha1.StatusComplete && len(x.Status.Permits) == 0
 		})
-		if n := ran.count(phase.ran) - before; n < fleetSize {
+		if n := s.count(phase.ran) - before; n < fleetSize {
 			t.Errorf("%s: stage %q ran %d times", phase.name, phase.ran, n)
 		}
 	}
@@ -65,9 +59,9 @@ func TestBudgetHoldsForEveryKindOfWork(t *testing.T) {
 
 // watchPermits fails the test if more than limit nodes hold a permit at any change of the Skyhook. What it returns ends
 // that and gives the most that were seen.
-func (f *cluster) watchPermits(s *v1alpha1.Skyhook, limit int) (stop func() int) {
+func (f *cluster) watchPermits(skyhook string, limit int) (stop func() int) {
 	f.t.Helper()
-	w, err := f.client.Watch(f.t.Context(), &v1alpha1.SkyhookList{}, client.MatchingFields{"metadata.name": s.Name})
+	w, err := f.client.Watch(f.t.Context(), &v1alpha1.SkyhookList{}, client.MatchingFields{"metadata.name": skyhook})
 	f.must(err)
 	var wg sync.WaitGroup
 	most := 0

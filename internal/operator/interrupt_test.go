@@ -53,14 +53,10 @@ func TestRebootsEachNodeOnceWithinTheBudget(t *testing.T) {
 	r := f.watchReboots()
 	kernel := pkg("1.0.0", map[string]string{"a": "1"})
 	kernel.Interrupt = &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}
-	other := pkg("1.0.0", nil)
-	other.Interrupt = &v1alpha1.Interrupt{Type: v1alpha1.InterruptService, Services: []string{"cron"}}
-	s := f.skyhook("reboot", map[string]v1alpha1.Package{"kernel": kernel, "other": other})
-	one := 1
-	s.Spec.InterruptionBudget.Count = &one
+	s := f.skyhook("reboot", map[string]v1alpha1.Package{"kernel": kernel, "other": serviceInterrupt(pkg("1.0.0", nil))})
+	s.Spec.InterruptionBudget.Count = new(1)
 	stop := f.watchBudget(s.Name, 1)
-	f.must(f.client.Create(t.Context(), s))
-	f.untilStatus(s, v1alpha1.StatusComplete)
+	f.createComplete(s)
 	stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,9 +65,7 @@ func TestRebootsEachNodeOnceWithinTheBudget(t *testing.T) {
 		if r.count[node] != 1 {
 			t.Errorf("node %s rebooted %d times", node, r.count[node])
 		}
-		n := &corev1.Node{}
-		f.must(f.client.Get(t.Context(), client.ObjectKey{Name: node}, n))
-		if n.Spec.Unschedulable {
+		if f.get(node).Spec.Unschedulable {
 			t.Errorf("node %s is still cordoned", node)
 		}
 		var stages []string

@@ -10,13 +10,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -44,31 +42,29 @@ func (f *cluster) token(name string, reads bool) string {
 	return request.Status.Token
 }
 
-// scrape asks for the metrics until the answer is as wanted, and returns it.
-func (f *cluster) scrape(settings *tls.Config, url, token string, want int) string {
+// ask asks for an address until the answer is as wanted, and returns it.
+func (f *cluster) ask(settings *tls.Config, url, token string, want int) string {
 	f.t.Helper()
 	transport := &http.Transport{TLSClientConfig: settings}
 	defer transport.CloseIdleConnections()
 	var last, body string
-	err := wait.PollUntilContextTimeout(f.t.Context(), 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-		if err != nil {
-			return false, err
-		}
+	if !f.within(func() bool {
+		request, err := http.NewRequestWithContext(f.t.Context(), http.MethodGet, url, http.NoBody)
+		f.must(err)
 		if token != "" {
 			request.Header.Set("Authorization", "Bearer "+token)
 		}
 		response, err := (&http.Client{Transport: transport}).Do(request)
 		if err != nil {
 			last = err.Error()
-			return false, nil //nolint:nilerr // it is tried again, and the last answer is told
+			return false
 		}
+		defer response.Body.Close()
 		text, err := io.ReadAll(response.Body)
 		last, body = response.Status, string(text)
-		return response.StatusCode == want && err == nil, response.Body.Close()
-	})
-	if err != nil {
-		f.t.Fatalf("%s answers %s, want %d: %v", url, last, want, err)
+		return response.StatusCode == want && err == nil
+	}) {
+		f.t.Fatalf("%s answers %s, want %d", url, last, want)
 	}
 	return body
 }
@@ -83,7 +79,7 @@ func TestMetricsAreForThoseWhoMayReadThem(t *testing.T) {
 		"ENABLE_WEBHOOKS": "true", "WEBHOOK_PORT": "localhost:" + port, "METRICS_PORT": "127.0.0.1:" + metrics, "PROBE_PORT": "127.0.0.1:" + probe,
 	}
 	f.startOperator()
-	stop := f.ask(port)
+	stop := f.trust(port)
 	f.ready(probe, http.StatusOK)
 	defer stop()
 
@@ -93,13 +89,13 @@ func TestMetricsAreForThoseWhoMayReadThem(t *testing.T) {
 	roots.AppendCertsFromPEM(secret.Data["ca.crt"])
 	settings := &tls.Config{RootCAs: roots, ServerName: metricsService + "." + f.namespace + ".svc", MinVersion: tls.VersionTLS12}
 	url := "https://127.0.0.1:" + metrics + "/metrics"
-	f.scrape(settings, url, "", http.StatusUnauthorized)
-	f.scrape(settings, url, "made up", http.StatusInternalServerError) // the filter's word for a token that nobody made
-	f.scrape(settings, url, f.token("nobody", false), http.StatusForbidden)
-	if text := f.scrape(settings, url, f.token("prometheus", true), http.StatusOK); !strings.Contains(text, "controller_runtime_reconcile_total") {
+	f.ask(settings, url, "", http.StatusUnauthorized)
+	f.ask(settings, url, "made up", http.StatusInternalServerError) // the filter's word for a token that nobody made
+	f.ask(settings, url, f.token("nobody", false), http.StatusForbidden)
+	if text := f.ask(settings, url, f.token("prometheus", true), http.StatusOK); !strings.Contains(text, "controller_runtime_reconcile_total") {
 		t.Errorf("metrics are %.200s", text)
 	}
-	f.scrape(nil, "http://127.0.0.1:"+metrics+"/metrics", "", http.StatusBadRequest)
+	f.ask(nil, "http://127.0.0.1:"+metrics+"/metrics", "", http.StatusBadRequest)
 }
 
 // TestMetricsWithoutWebhooks: the certificate then signs itself; and who wants to can have them in the open.
@@ -110,9 +106,9 @@ func TestMetricsWithoutWebhooks(t *testing.T) {
 	f.variables = map[string]string{"METRICS_PORT": "127.0.0.1:" + metrics}
 	f.startOperator()
 	anybody := &tls.Config{InsecureSkipVerify: true} // there is nothing to verify it with
-	f.scrape(anybody, "https://127.0.0.1:"+metrics+"/metrics", "", http.StatusUnauthorized)
+	f.ask(anybody, "https://127.0.0.1:"+metrics+"/metrics", "", http.StatusUnauthorized)
 	f.stop()
 	f.variables["METRICS_SECURE"] = "false"
 	f.startOperator()
-	f.scrape(nil, "http://127.0.0.1:"+metrics+"/metrics", "", http.StatusOK)
+	f.ask(nil, "http://127.0.0.1:"+metrics+"/metrics", "", http.StatusOK)
 }

@@ -20,9 +20,7 @@ import (
 func TestInstallsAPackageOnEveryNode(t *testing.T) {
 	f := newCluster(t, 2)
 	s := f.skyhook("demo", map[string]v1alpha1.Package{"tuning": pkg("1.1.0", map[string]string{"apply.sh": "true"})})
-	f.must(f.client.Create(t.Context(), s))
-	s = f.untilStatus(s, v1alpha1.StatusComplete)
-
+	s = f.createComplete(s)
 	if s.Status.CompleteNodes != "2/2" || s.Status.PackageList != "tuning:1.1.0" || s.Status.NodesInProgress != 0 {
 		t.Errorf("printer columns are %q %q %d", s.Status.CompleteNodes, s.Status.PackageList, s.Status.NodesInProgress)
 	}
@@ -80,76 +78,81 @@ func (f *cluster) checkWritesPerNode(nodes, stages int) {
 	f.t.Logf("writes per node: %d", perNode)
 }
 
-func TestDependencyComesFirst(t *testing.T) {
-	f := newCluster(t, 1)
-	second := pkg("2.0.0", nil)
-	second.DependsOn = map[string]string{"first": "1.0.0"}
-	s := f.skyhook("deps", map[string]v1alpha1.Package{"first": pkg("1.0.0", nil), "second": second})
-	var order []string
-	f.kubelet.judge(func(p *corev1.Pod) (int32, string) {
-		order = append(order, p.Spec.InitContainers[1].Name)
-		return 0, ""
-	})
-	f.must(f.client.Create(t.Context(), s))
-	f.untilStatus(s, v1alpha1.StatusComplete)
-	want := []string{"first-apply", "first-config", "second-apply", "second-config"}
-	f.kubelet.mu.Lock()
-	defer f.kubelet.mu.Unlock()
-	if !slices.Equal(order, want) {
-		t.Errorf("stages ran as %v, want %v", order, want)
-	}
-}
-
-func TestFailingStepIsShownAndHealsWhenFixed(t *testing.T) {
-	f := newCluster(t, 1)
-	s := f.skyhook("fail", map[string]v1alpha1.Package{"tuning": pkg("1.0.0", map[string]string{"apply.sh": "exit 3"})})
-	f.kubelet.judge(func(*corev1.Pod) (int32, string) { return 3, "step apply.sh exited 3\nno such device" })
-	f.must(f.client.Create(t.Context(), s))
-	s = f.untilStatus(s, v1alpha1.StatusErroring)
-	a := s.Status.Attention
-	if len(a) != 1 || a[0].Reason != "StepFailed" || !strings.Contains(a[0].Message, "exited 3") || !strings.Contains(a[0].Message, "no such device") {
-		t.Errorf("attention is %+v", a)
-	}
-	if got := s.Status.NodeState[f.node(0)]["tuning|1.0.0"]; got.State != v1alpha1.StateErroring || got.Restarts != 1 {
-		t.Errorf("nodeState is %+v", got)
-	}
-	if !meta.IsStatusConditionTrue(s.Status.Conditions, "Stalled") {
-		t.Errorf("conditions: %+v", s.Status.Conditions)
-	}
-	f.kubelet.judge(nil)
-	before := s.DeepCopy()
-	s.Spec.Packages["tuning"] = pkg("1.0.0", map[string]string{"apply.sh": "exit 0"})
-	f.must(f.client.Patch(t.Context(), s, client.MergeFrom(before)))
-	s = f.untilStatus(s, v1alpha1.StatusComplete)
-	if meta.IsStatusConditionTrue(s.Status.Conditions, "Stalled") || len(s.Status.Attention) != 0 {
-		t.Errorf("still shows trouble: %+v %+v", s.Status.Attention, s.Status.Conditions)
-	}
-}
-
-func TestConfigChangeRunsConfigAgainWithinTheBudget(t *testing.T) {
-	f := newCluster(t, 5)
-	s := f.skyhook("budget", map[string]v1alpha1.Package{"tuning": pkg("1.0.0", map[string]string{"a": "1"})})
-	one := 1
-	s.Spec.InterruptionBudget.Count = &one
-	stop := f.watchBudget(s.Name, 1)
-	f.must(f.client.Create(t.Context(), s))
-	s = f.untilStatus(s, v1alpha1.StatusComplete)
-
-	var again []string
-	f.kubelet.judge(func(p *corev1.Pod) (int32, string) {
-		again = append(again, p.Spec.InitContainers[1].Name)
-		return 0, ""
-	})
-	before := s.DeepCopy()
-	s.Spec.Packages["tuning"] = pkg("1.0.0", map[string]string{"a": "2"})
-	f.must(f.client.Patch(t.Context(), s, client.MergeFrom(before)))
-	f.untilStatus(s, v1alpha1.StatusComplete)
-	stop()
-	f.kubelet.mu.Lock()
-	defer f.kubelet.mu.Unlock()
-	if want := slices.Repeat([]string{"tuning-config"}, 5); !slices.Equal(again, want) {
-		t.Errorf("after the change ran %v, want %v", again, want)
-	}
+// TestSkyhook is about one Skyhook with one or two packages.
+func TestSkyhook(t *testing.T) {
+	script := func(text string) map[string]string { return map[string]string{"apply.sh": text} }
+	perform(t,
+		play{name: "a dependency comes first", nodes: 1, act: func(s *scene) {
+			second := pkg("2.0.0", nil)
+			second.DependsOn = map[string]string{"first": "1.0.0"}
+			x := s.create(map[string]v1alpha1.Package{"first": pkg("1.0.0", nil), "second": second})
+			s.untilStatus(x, v1alpha1.StatusComplete)
+			s.expectStory("first apply, first config, second apply, second config")
+		}},
+		play{name: "a failing step is shown until an edit fixes it", nodes: 1, act: func(s *scene) {
+			s.when("fw apply", 3)
+			x := s.create(map[string]v1alpha1.Package{"fw": pkg("1.0.0", script("exit 3"))})
+			x = s.untilStatus(x, v1alpha1.StatusErroring)
+			a := x.Status.Attention
+			if len(a) != 1 || a[0].Reason != "StepFailed" || !strings.Contains(a[0].Message, "exited 3") || !strings.Contains(a[0].Message, "no such device") {
+				s.t.Errorf("attention is %+v", a)
+			}
+			if got := x.Status.NodeState[s.nodes[0]]["fw|1.0.0"]; got.State != v1alpha1.StateErroring || got.Restarts != 1 {
+				s.t.Errorf("nodeState is %+v", got)
+			}
+			if !meta.IsStatusConditionTrue(x.Status.Conditions, "Stalled") {
+				s.t.Errorf("conditions: %+v", x.Status.Conditions)
+			}
+			s.when("", 0)
+			x = s.set(x, func(p *v1alpha1.Package) { p.ConfigMap = script("exit 0") })
+			x = s.untilStatus(x, v1alpha1.StatusComplete)
+			if meta.IsStatusConditionTrue(x.Status.Conditions, "Stalled") || len(x.Status.Attention) != 0 {
+				s.t.Errorf("still shows the failure: %+v %+v", x.Status.Attention, x.Status.Conditions)
+			}
+		}},
+		play{name: "a changed configMap runs only config again, within the budget", nodes: 5, act: func(s *scene) {
+			stop := s.watchBudget(s.name, 1)
+			x := s.install(pkg("1.0.0", script("1")), func(x *v1alpha1.Skyhook) { x.Spec.InterruptionBudget.Count = new(1) })
+			x = s.set(x, func(p *v1alpha1.Package) { p.ConfigMap = script("2") })
+			s.untilStatus(x, v1alpha1.StatusComplete)
+			stop()
+			if s.count("fw apply") != 5 || s.count("fw config") != 10 || strings.Count(s.story(), ",") != 14 {
+				s.t.Errorf("ran %s", s.story())
+			}
+		}},
+		play{name: "deletion leaves nothing behind", nodes: 2, act: func(s *scene) {
+			s.fails(s.nodes[1])
+			x := s.create(map[string]v1alpha1.Package{"fw": pkg("1.1.0", nil)})
+			s.until(x, "one complete, one erroring", func(x *v1alpha1.Skyhook) bool {
+				return x.Status.Nodes.Complete == 1 && x.Status.Nodes.Erroring == 1
+			})
+			s.delete(x)
+			for _, node := range s.nodes {
+				s.checkCleanNode(node, s.name)
+			}
+		}},
+		play{name: "a paused one starts nothing", nodes: 1, act: func(s *scene) {
+			x := s.create(map[string]v1alpha1.Package{"fw": pkg("1.1.0", nil)}, func(x *v1alpha1.Skyhook) {
+				x.Annotations = map[string]string{"skyhook.nvidia.com/pause": "true"}
+			})
+			if x = s.untilStatus(x, v1alpha1.StatusPaused); len(x.Status.Permits) != 0 {
+				s.t.Errorf("permits %v", x.Status.Permits)
+			}
+			x = s.edit(x, func(x *v1alpha1.Skyhook) { delete(x.Annotations, "skyhook.nvidia.com/pause") })
+			s.untilStatus(x, v1alpha1.StatusComplete)
+		}},
+		play{name: "a broken record stops only its node", nodes: 2, act: func(s *scene) {
+			key := "skyhook.nvidia.com/nodeState_" + s.name
+			s.annotate(s.nodes[0], key, "{broken")
+			x := s.create(map[string]v1alpha1.Package{"fw": pkg("1.1.0", nil)})
+			x = s.until(x, "the other node complete", func(x *v1alpha1.Skyhook) bool { return x.Status.Nodes.Complete == 1 })
+			if a := x.Status.Attention; len(a) != 1 || a[0].Reason != "NodeStateMalformed" || !strings.Contains(a[0].Message, key) {
+				s.t.Errorf("attention is %+v", a)
+			}
+			s.annotate(s.nodes[0], key, "{}")
+			s.untilStatus(x, v1alpha1.StatusComplete)
+		}},
+	)
 }
 
 // watchBudget fails the test if pods of the Skyhook run on more than limit nodes at any change of a pod.
@@ -185,8 +188,7 @@ func (f *cluster) watchBudget(skyhook string, limit int) (stop func()) {
 func TestOperatorMayDieAtAnyTime(t *testing.T) {
 	f := newCluster(t, 8)
 	s := f.skyhook("crash", map[string]v1alpha1.Package{"a": pkg("1.0.0", map[string]string{"k": "v"}), "b": pkg("1.0.0", nil)})
-	two := 2
-	s.Spec.InterruptionBudget.Count = &two
+	s.Spec.InterruptionBudget.Count = new(2)
 	stop := f.watchBudget(s.Name, 2)
 	f.must(f.client.Create(t.Context(), s))
 	for complete := range 8 {
@@ -198,31 +200,6 @@ func TestOperatorMayDieAtAnyTime(t *testing.T) {
 	stop()
 	if s.Status.CompleteNodes != "8/8" {
 		t.Errorf("complete nodes %s", s.Status.CompleteNodes)
-	}
-}
-
-func TestDeletionLeavesNothingBehind(t *testing.T) {
-	f := newCluster(t, 2)
-	s := f.skyhook("gone", map[string]v1alpha1.Package{"tuning": pkg("1.1.0", nil)})
-	f.kubelet.judge(func(p *corev1.Pod) (int32, string) {
-		if p.Spec.NodeName == f.node(1) {
-			return 1, "stuck half way"
-		}
-		return 0, ""
-	})
-	f.must(f.client.Create(t.Context(), s))
-	f.until(s, "one complete, one erroring", func(x *v1alpha1.Skyhook) bool {
-		return x.Status.Nodes.Complete == 1 && x.Status.Nodes.Erroring == 1
-	})
-	f.must(f.client.Delete(t.Context(), s))
-	f.gone(s)
-	var pods corev1.PodList
-	f.must(f.client.List(t.Context(), &pods, client.InNamespace(f.namespace)))
-	if len(pods.Items) != 0 {
-		t.Errorf("%d pods are left", len(pods.Items))
-	}
-	for i := range 2 {
-		f.checkCleanNode(f.node(i), s.Name)
 	}
 }
 
@@ -242,44 +219,6 @@ func (f *cluster) checkCleanNode(node, skyhook string) {
 			f.t.Errorf("node %s keeps annotation %s", node, key)
 		}
 	}
-}
-
-func TestPausedSkyhookStartsNothing(t *testing.T) {
-	f := newCluster(t, 1)
-	s := f.skyhook("paused", map[string]v1alpha1.Package{"tuning": pkg("1.1.0", nil)})
-	s.Annotations = map[string]string{"skyhook.nvidia.com/pause": "true"}
-	f.must(f.client.Create(t.Context(), s))
-	s = f.untilStatus(s, v1alpha1.StatusPaused)
-	if len(s.Status.Permits) != 0 {
-		t.Errorf("permits %v", s.Status.Permits)
-	}
-	before := s.DeepCopy()
-	delete(s.Annotations, "skyhook.nvidia.com/pause")
-	f.must(f.client.Patch(t.Context(), s, client.MergeFrom(before)))
-	f.untilStatus(s, v1alpha1.StatusComplete)
-}
-
-func TestBrokenRecordStopsOnlyItsNode(t *testing.T) {
-	f := newCluster(t, 2)
-	s := f.skyhook("broken", map[string]v1alpha1.Package{"tuning": pkg("1.1.0", nil)})
-	key := "skyhook.nvidia.com/nodeState_" + s.Name
-	f.annotate(f.node(0), key, "{broken")
-	f.must(f.client.Create(t.Context(), s))
-	s = f.until(s, "the other node complete", func(x *v1alpha1.Skyhook) bool { return x.Status.Nodes.Complete == 1 })
-	if a := s.Status.Attention; len(a) != 1 || a[0].Reason != "NodeStateMalformed" || !strings.Contains(a[0].Message, key) {
-		t.Errorf("attention is %+v", a)
-	}
-	f.annotate(f.node(0), key, "{}")
-	f.untilStatus(s, v1alpha1.StatusComplete)
-}
-
-func (f *cluster) annotate(node, key, value string) {
-	f.t.Helper()
-	n := &corev1.Node{}
-	f.must(f.client.Get(f.t.Context(), client.ObjectKey{Name: node}, n))
-	before := n.DeepCopy()
-	metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, value)
-	f.must(f.client.Patch(f.t.Context(), n, client.MergeFrom(before)))
 }
 
 func TestRejectedPodIsShownAndTriedAgain(t *testing.T) {

@@ -3,19 +3,16 @@
 package operator_test
 
 import (
-	"context"
 	"os"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -87,14 +84,11 @@ func (f *cluster) untilMay(config *rest.Config, what authorizationv1.ResourceAtt
 	f.t.Helper()
 	c, err := client.New(config, client.Options{})
 	f.must(err)
-	err = wait.PollUntilContextTimeout(f.t.Context(), 10*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+	f.becomes("the operator may "+what.Verb+" "+what.Resource, func() bool {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}}
-		err := c.Create(ctx, review)
-		return review.Status.Allowed, err
+		f.must(c.Create(f.t.Context(), review))
+		return review.Status.Allowed
 	})
-	if err != nil {
-		f.t.Fatalf("the operator may not %s %s: %v", what.Verb, what.Resource, err)
-	}
 }
 
 // checkPermissions compares what the chart's roles grant with what the operators of all tests asked for. That something

@@ -51,7 +51,7 @@ func TestOneOfTwoReplicasOnAnOlderCluster(t *testing.T) {
 	}
 	f.older = true
 	f.startOperator()
-	defer f.ask(port)()
+	defer f.trust(port)()
 	f.ready(probe, http.StatusOK)
 
 	policy := &v1alpha1.DeploymentPolicy{
@@ -61,8 +61,7 @@ func TestOneOfTwoReplicasOnAnOlderCluster(t *testing.T) {
 	f.must(f.client.Create(t.Context(), policy))
 	s := f.skyhook("older", map[string]v1alpha1.Package{"tuning": pkg("1.0.0", map[string]string{"a": "1"})})
 	s.Spec.DeploymentPolicy = policy.Name
-	f.must(f.client.Create(t.Context(), s))
-	f.untilStatus(s, v1alpha1.StatusComplete)
+	f.createComplete(s)
 	// People find out from it who works.
 	eventually(f, &eventsv1.EventList{}, "the event of the leader", func(e *eventsv1.Event) bool { return e.Reason == "LeaderElection" }, client.InNamespace(f.namespace))
 
@@ -121,11 +120,7 @@ func TestEvicts(t *testing.T) {
 		Spec: corev1.PodSpec{NodeName: f.node(0), InitContainers: []corev1.Container{{Name: "i", Image: "i"}}, Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 	}
 	f.must(f.client.Create(t.Context(), other))
-	p := pkg("1.0.0", nil)
-	p.Interrupt = &v1alpha1.Interrupt{Type: v1alpha1.InterruptService, Services: []string{"cron"}}
-	s := f.skyhook("evicts", map[string]v1alpha1.Package{"tuning": p})
-	f.must(f.client.Create(t.Context(), s))
-	f.untilStatus(s, v1alpha1.StatusComplete)
+	f.createComplete(f.skyhook("evicts", map[string]v1alpha1.Package{"tuning": serviceInterrupt(pkg("1.0.0", nil))}))
 	if err := f.client.Get(t.Context(), client.ObjectKeyFromObject(other), other); !apierrors.IsNotFound(err) {
 		t.Errorf("the node is done, and the pod is still there: %v", err)
 	}

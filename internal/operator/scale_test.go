@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,7 +33,7 @@ func TestObjectOfALargeFleetStaysSmall(t *testing.T) {
 	}
 	wg.Wait()
 	for i := range 20 { // so that there is something to tell of single nodes
-		f.ignore(f.node(i))
+		f.changeNode(f.node(i), func(n *corev1.Node) { n.Labels["skyhook.nvidia.com/ignore"] = "true" })
 	}
 	s := f.skyhook("large", map[string]v1alpha1.Package{"tuning": pkg("1.1.0", nil), "kernel": pkg("2.0.0", nil)})
 	f.must(f.client.Create(t.Context(), s))
@@ -56,24 +54,14 @@ func TestObjectOfALargeFleetStaysSmall(t *testing.T) {
 	}
 }
 
-func (f *cluster) ignore(node string) {
-	f.t.Helper()
-	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}
-	f.must(f.client.Patch(f.t.Context(), n, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"skyhook.nvidia.com/ignore":"true"}}}`))))
-}
-
 // drop removes a Skyhook without its finalizer: nobody waits until a thousand nodes are clean.
 func (f *cluster) drop(s *v1alpha1.Skyhook) {
 	f.t.Helper()
 	ctx := context.WithoutCancel(f.t.Context())
 	f.stop()
 	f.stop = func() {}
-	var now v1alpha1.Skyhook
-	f.must(f.client.Get(ctx, client.ObjectKeyFromObject(s), &now))
-	before := now.DeepCopy()
-	now.Finalizers = nil
-	f.must(f.client.Patch(ctx, &now, client.MergeFrom(before)))
-	f.must(client.IgnoreNotFound(f.client.Delete(ctx, &now)))
+	f.edit(s, func(s *v1alpha1.Skyhook) { s.Finalizers = nil })
+	f.must(client.IgnoreNotFound(f.client.Delete(ctx, s)))
 }
 
 // kubeconfig writes a file for kubectl.

@@ -99,13 +99,6 @@ func TestKubeletForgesARecord(t *testing.T) {
 	}
 }
 
-func (f *cluster) get(node string) *corev1.Node {
-	f.t.Helper()
-	var n corev1.Node
-	f.must(f.client.Get(f.t.Context(), client.ObjectKey{Name: node}, &n))
-	return &n
-}
-
 // patch changes a node with somebody's credential; refused says which error that has to be, nil for none.
 func (f *cluster) patch(by client.Client, node, body string, refused func(error) bool) {
 	f.t.Helper()

@@ -29,10 +29,8 @@ func TestRuntimeTaint(t *testing.T) {
 
 func (s *scene) taints(i int) string {
 	s.t.Helper()
-	var n corev1.Node
-	s.must(s.client.Get(s.t.Context(), client.ObjectKey{Name: s.nodes[i]}, &n))
 	var keys []string
-	for _, t := range n.Spec.Taints {
+	for _, t := range s.get(s.nodes[i]).Spec.Taints {
 		keys = append(keys, t.Key)
 	}
 	return strings.Join(keys, " ")
@@ -40,19 +38,17 @@ func (s *scene) taints(i int) string {
 
 // registeredTaint: two Skyhooks require it, and a third, which comes first, is held by it without holding them.
 func registeredTaint(s *scene) {
-	s.changeNode(0, func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{runtimeTaint, otherTaint} })
+	s.changeNode(s.nodes[0], func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{runtimeTaint, otherTaint} })
 	s.when("fw config", goesOn)
-	required := func(x *v1alpha1.Skyhook) { x.Spec.RuntimeRequired = true }
-	before := s.skyhook("", map[string]v1alpha1.Package{"early": pkg("1.0.0", nil)})
-	before.Name, before.Spec.Priority = s.name+"-early", 1
-	before.Spec.NodeSelectors.MatchLabels = map[string]string{sceneLabel: s.name}
+	before := s.skyhook("-early", map[string]v1alpha1.Package{"early": pkg("1.0.0", nil)})
+	before.Spec.Priority = 1
 	s.must(s.client.Create(s.t.Context(), before))
 	s.becomes("the first is held by the taint", func() bool {
 		var x v1alpha1.Skyhook
 		s.must(s.client.Get(s.t.Context(), client.ObjectKeyFromObject(before), &x))
 		return x.Status.Nodes.Blocked == 1 && x.Status.Nodes.Complete == 1
 	})
-	x := s.create(map[string]v1alpha1.Package{"fw": pkg("1.0.0", nil)}, required)
+	x := s.create(map[string]v1alpha1.Package{"fw": pkg("1.0.0", nil)}, func(x *v1alpha1.Skyhook) { x.Spec.RuntimeRequired = true })
 	s.becomes("the config stage runs on both nodes", func() bool {
 		running := slices.DeleteFunc(s.pods(), func(p corev1.Pod) bool {
 			return p.Spec.InitContainers[1].Args[0] != "config" || len(p.Status.InitContainerStatuses) == 0

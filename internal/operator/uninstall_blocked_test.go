@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// TestBlockedDeletion: what keeps a deletion from uninstalling is said in a condition and an event, and it goes on when
-// the user gives up the node. Each Skyhook has two nodes, of which the second is given up; it alone remembers.
+// TestBlockedDeletion: what keeps a deletion from uninstalling is said in a condition and an event, and it continues when
+// the user abandons the uninstall on the node. Each Skyhook has two nodes, of which the second is abandoned; it alone
+// remembers.
 func TestBlockedDeletion(t *testing.T) {
 	annotate := func(key string) func(*scene, *v1alpha1.Skyhook) {
 		return func(s *scene, x *v1alpha1.Skyhook) {
@@ -30,18 +30,18 @@ func TestBlockedDeletion(t *testing.T) {
 		block func(*scene, *v1alpha1.Skyhook)
 		// reason of the condition, and a part of its message.
 		reason, message string
-		// both nodes have to be given up.
+		// both nodes have to be abandoned.
 		both bool
-		// remembers is what stays recorded on a node that was given up.
+		// remembers is what stays recorded on an abandoned node.
 		remembers string
 	}{
 		{"paused", annotate("pause"), "PausedWithPendingUninstall", "skyhook.nvidia.com/pause-", true, "fw|1.0.0"},
 		{"disabled", annotate("disable"), "DisabledWithPendingUninstall", "skyhook.nvidia.com/disable-", true, "fw|1.0.0"},
 		{"ignored", func(s *scene, _ *v1alpha1.Skyhook) {
-			s.changeNode(1, func(n *corev1.Node) { n.Labels["skyhook.nvidia.com/ignore"] = "true" })
+			s.changeNode(s.nodes[1], func(n *corev1.Node) { n.Labels["skyhook.nvidia.com/ignore"] = "true" })
 		}, "NodeIgnored", "abandon-uninstall=", false, "fw|1.0.0"},
 		{"repelled", func(s *scene, _ *v1alpha1.Skyhook) {
-			s.changeNode(1, func(n *corev1.Node) {
+			s.changeNode(s.nodes[1], func(n *corev1.Node) {
 				n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "x", Effect: corev1.TaintEffectNoExecute})
 			})
 		}, "TaintNotTolerable", "abandon-uninstall=", false, "fw|1.0.0"},
@@ -60,20 +60,20 @@ func TestBlockedDeletion(t *testing.T) {
 			if got := s.event("DeletionBlocked"); !strings.Contains(got, s.nodes[1]) {
 				s.t.Errorf("the event says %q", got)
 			}
-			give := s.nodes[1]
+			abandoned := s.nodes[1]
 			if c.both {
-				give = strings.Join(s.nodes, ", ")
+				abandoned = strings.Join(s.nodes, ", ")
 			}
 			s.edit(x, func(x *v1alpha1.Skyhook) {
-				metav1.SetMetaDataAnnotation(&x.ObjectMeta, "skyhook.nvidia.com/abandon-uninstall", give)
+				metav1.SetMetaDataAnnotation(&x.ObjectMeta, "skyhook.nvidia.com/abandon-uninstall", abandoned)
 			})
 			s.gone(x)
 			if got := s.event("UninstallAbandoned"); !strings.Contains(got, "node "+s.name) {
 				s.t.Errorf("the event says %q", got)
 			}
-			for i, gaveUp := range []bool{c.both, true} {
+			for i, isAbandoned := range []bool{c.both, true} {
 				s.checkCleanNode(s.nodes[i], s.name)
-				if got := s.remembers(i); strings.Contains(got, c.remembers) != gaveUp || !gaveUp && got != "" {
+				if got := s.remembers(s.nodes[i]); strings.Contains(got, c.remembers) != isAbandoned || !isAbandoned && got != "" {
 					s.t.Errorf("node %d remembers %q", i, got)
 				}
 			}
@@ -85,7 +85,7 @@ func TestBlockedDeletion(t *testing.T) {
 	perform(t, plays...)
 }
 
-func TestDeletionGoesOn(t *testing.T) {
+func TestDeletionContinues(t *testing.T) {
 	fw := uninstallable("1.0.0", map[string]string{"k": "1"}, nil)
 	perform(t,
 		play{name: "without a node that is gone", nodes: 2, act: func(s *scene) {
@@ -111,8 +111,7 @@ func TestDeletionGoesOn(t *testing.T) {
 		}},
 		play{name: "before an earlier Skyhook that is not complete", nodes: 1, act: func(s *scene) {
 			x := s.install(fw)
-			first := s.skyhook("first", map[string]v1alpha1.Package{"fw": pkg("1.0.0", nil)})
-			first.Spec.NodeSelectors.MatchLabels = map[string]string{sceneLabel: s.name}
+			first := s.skyhook("-first", map[string]v1alpha1.Package{"fw": pkg("1.0.0", nil)})
 			first.Spec.Priority = 1
 			first.Annotations = map[string]string{"skyhook.nvidia.com/pause": "true"}
 			s.must(s.client.Create(s.t.Context(), first))
@@ -141,52 +140,33 @@ func TestDeletionGoesOn(t *testing.T) {
 // TestOperatorMayDieWhileItUninstalls stops and starts the operator after each node that it frees, first of one
 // package, then of the Skyhook.
 func TestOperatorMayDieWhileItUninstalls(t *testing.T) {
-	const count = 4
-	f := newCluster(t, count)
-	ran := f.record()
-	var before []appearance
-	for i := range count {
-		before = append(before, f.appearance(f.node(i)))
-	}
+	s := alone(t, 4)
+	remain := s.remain()
+	stop := s.watchBudget(s.name, 2)
 	gone, stays := uninstallable("1.0.0", map[string]string{"k": "1"}, whenRemoved), serviceInterrupt(uninstallable("1.0.0", nil, nil))
-	s := f.skyhook("dies", map[string]v1alpha1.Package{"gone": gone, "stays": stays})
-	s.Spec.InterruptionBudget.Count = new(2)
-	stop := f.watchBudget(s.Name, 2)
-	f.must(f.client.Create(t.Context(), s))
-	s = f.untilStatus(s, v1alpha1.StatusComplete)
+	x := s.create(map[string]v1alpha1.Package{"gone": gone, "stays": stays}, func(x *v1alpha1.Skyhook) { x.Spec.InterruptionBudget.Count = new(2) })
+	x = s.untilStatus(x, v1alpha1.StatusComplete)
 	free := func(pkg string) int {
-		n := 0
-		for i := range count {
-			if !strings.Contains(f.record1(f.node(i), s.Name), pkg+"|") {
-				n++
-			}
-		}
-		return n
+		return len(slices.DeleteFunc(slices.Clone(s.nodes), func(node string) bool { return strings.Contains(s.remembers(node), pkg+"|") }))
 	}
 	restart := func(pkg string) {
-		for want := range count {
-			eventually(f, &corev1.NodeList{}, "another node freed of "+pkg, func(*corev1.Node) bool { return free(pkg) >= want })
-			f.stop()
-			f.startOperator()
+		for want := range s.nodes {
+			s.becomes("another node freed of "+pkg, func() bool { return free(pkg) >= want })
+			s.stop()
+			s.startOperator()
 		}
 	}
-	s = f.edit(s, func(s *v1alpha1.Skyhook) { delete(s.Spec.Packages, "gone") })
+	x = s.edit(x, func(x *v1alpha1.Skyhook) { delete(x.Spec.Packages, "gone") })
 	restart("gone")
-	f.untilStatus(s, v1alpha1.StatusComplete)
-	f.must(f.client.Delete(t.Context(), s))
+	s.untilStatus(x, v1alpha1.StatusComplete)
+	s.must(s.client.Delete(t.Context(), x))
 	restart("stays")
-	f.gone(s)
+	s.gone(x)
 	stop()
-	for i := range count {
-		if diff := cmp.Diff(before[i], f.appearance(f.node(i))); diff != "" {
-			t.Errorf("node %d, -before +after\n%s", i, diff)
-		}
-	}
-	ran.mu.Lock()
-	defer ran.mu.Unlock()
+	remain()
 	for _, what := range []string{"gone uninstall", "stays uninstall"} {
-		if !slices.Contains(ran.ran, what) {
-			t.Errorf("%s never ran: %v", what, ran.ran)
+		if s.count(what) == 0 {
+			t.Errorf("%s never ran: %s", what, s.story())
 		}
 	}
 }

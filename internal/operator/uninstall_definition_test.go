@@ -3,6 +3,7 @@
 package operator_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,10 +37,6 @@ func policy(w v1alpha1.WhenRemoved) func(*v1alpha1.Package) {
 // TestRetainedDefinitions: what is on a node is undone as it was installed there, whatever became of the spec.
 func TestRetainedDefinitions(t *testing.T) {
 	config := func(v string) map[string]string { return map[string]string{"k": v} }
-	both := func(s *scene, fw v1alpha1.Package) *v1alpha1.Skyhook {
-		x := s.create(map[string]v1alpha1.Package{"fw": fw, "stays": pkg("1.0.0", nil)})
-		return s.untilStatus(x, v1alpha1.StatusComplete)
-	}
 	perform(t,
 		play{name: "a lower version has to wait", nodes: 2, act: func(s *scene) {
 			x := s.install(uninstallable("2.0.0", config("2"), nil))
@@ -76,13 +73,13 @@ func TestRetainedDefinitions(t *testing.T) {
 			}
 		}},
 		play{name: "two definitions of one version", nodes: 2, act: func(s *scene) {
-			x := both(s, uninstallable("1.0.0", config("1"), whenRemoved))
-			s.changeNode(1, func(n *corev1.Node) { n.Labels["skyhook.nvidia.com/ignore"] = "true" })
+			x := s.installBoth(uninstallable("1.0.0", config("1"), whenRemoved))
+			s.changeNode(s.nodes[1], func(n *corev1.Node) { n.Labels["skyhook.nvidia.com/ignore"] = "true" })
 			x = s.set(x, func(p *v1alpha1.Package) { p.ConfigMap = config("2") })
 			s.until(x, "the other node has it", func(x *v1alpha1.Skyhook) bool { return x.Status.Nodes.Complete == 1 && s.count("fw config") == 3 })
 			x = s.remove(x)
 			s.until(x, "planned", func(*v1alpha1.Skyhook) bool { return true })
-			s.changeNode(1, func(n *corev1.Node) { delete(n.Labels, "skyhook.nvidia.com/ignore") })
+			s.changeNode(s.nodes[1], func(n *corev1.Node) { delete(n.Labels, "skyhook.nvidia.com/ignore") })
 			s.installed(x, 1)
 			if diff := cmp.Diff(map[string]map[string]string{s.nodes[0]: config("2"), s.nodes[1]: config("1")}, s.got); diff != "" {
 				s.t.Errorf("uninstalled with -want +got\n%s", diff)
@@ -95,7 +92,7 @@ func TestRetainedDefinitions(t *testing.T) {
 			s.must(s.client.Create(s.t.Context(), &corev1.Secret{
 				ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "pass"}, Data: map[string][]byte{"word": []byte("hunter2")},
 			}))
-			x := both(s, fw)
+			x := s.installBoth(fw)
 			for _, d := range s.definitions() {
 				raw := string(d.Data.Raw)
 				if strings.Contains(raw, "hunter2") || strings.Contains(d.Name, "-fw-") && !strings.Contains(raw, `"secretKeyRef":{"name":"pass","key":"word"}`) {
@@ -105,7 +102,7 @@ func TestRetainedDefinitions(t *testing.T) {
 			s.when("fw uninstall", goesOn)
 			x = s.remove(x)
 			env := s.runs("uninstall").Spec.InitContainers[1].Env
-			if !containsSecret(env, "PASSWORD", secret) {
+			if !slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return cmp.Equal(e, fw.Env[0]) }) {
 				s.t.Errorf("the uninstall pod has %v", env)
 			}
 			s.release()
@@ -126,7 +123,7 @@ func TestRetainedDefinitions(t *testing.T) {
 			s.becomes("one definition is kept", func() bool { return len(s.definitions()) == 1 })
 		}},
 		play{name: "the last word is Uninstall", nodes: 1, act: func(s *scene) {
-			x := flipped(s, both(s, uninstallable("1.0.0", config("1"), whenRemoved)), v1alpha1.WhenRemovedRefuse, v1alpha1.WhenRemovedUninstall)
+			x := flipped(s, s.installBoth(uninstallable("1.0.0", config("1"), whenRemoved)), v1alpha1.WhenRemovedRefuse, v1alpha1.WhenRemovedUninstall)
 			x = s.remove(x)
 			s.installed(x, 1)
 			if s.count("fw uninstall") != 1 {
@@ -134,7 +131,7 @@ func TestRetainedDefinitions(t *testing.T) {
 			}
 		}},
 		play{name: "the last word is Refuse", nodes: 1, act: func(s *scene) {
-			x := flipped(s, both(s, uninstallable("1.0.0", config("1"), nil)), v1alpha1.WhenRemovedUninstall, v1alpha1.WhenRemovedRefuse)
+			x := flipped(s, s.installBoth(uninstallable("1.0.0", config("1"), nil)), v1alpha1.WhenRemovedUninstall, v1alpha1.WhenRemovedRefuse)
 			x = s.remove(x)
 			if got := s.condition(x, "UninstallRequired", "UninstallRequired"); !strings.Contains(got, s.nodes[0]) {
 				s.t.Errorf("UninstallRequired says %q", got)
@@ -154,13 +151,4 @@ func flipped(s *scene, x *v1alpha1.Skyhook, policies ...v1alpha1.WhenRemoved) *v
 		x = s.until(x, "planned with "+string(w), func(x *v1alpha1.Skyhook) bool { return x.Status.Status == v1alpha1.StatusComplete })
 	}
 	return x
-}
-
-func containsSecret(env []corev1.EnvVar, name string, secret *corev1.SecretKeySelector) bool {
-	for _, e := range env {
-		if e.Name == name && e.Value == "" && e.ValueFrom != nil && cmp.Equal(e.ValueFrom.SecretKeyRef, secret) {
-			return true
-		}
-	}
-	return false
 }

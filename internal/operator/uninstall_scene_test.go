@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,8 +22,7 @@ import (
 
 const sceneLabel = "skyhook.nvidia.com/test-scene"
 
-// scene is one Skyhook with nodes of its own. Many share a cluster and run at the same time: each waits most of the
-// time.
+// scene is one Skyhook with nodes of its own, and what became of its pods.
 type scene struct {
 	*cluster
 	name  string
@@ -31,11 +31,31 @@ type scene struct {
 	mu sync.Mutex
 	// ran are the stages that pods were started for, such as "fw apply"; interrupts are "interrupt".
 	ran []string
-	// got is the configMap that the pods of a package's uninstall mounted, by node.
-	got     map[string]map[string]string
-	verdict func(what string) int32
-	// failing is a node where every stage fails; empty for none.
-	failing string
+	// got is the configMap that the pods of a package's uninstall mounted, by node, and env what the last of them had.
+	got map[string]map[string]string
+	env map[string]string
+	// verdict says how a stage ends on a node; nil for well.
+	verdict func(node, stage string) int32
+}
+
+func newScene(c *cluster, name string, nodes int) *scene {
+	s := &scene{cluster: c, name: name, got: map[string]map[string]string{}, env: map[string]string{}}
+	for i := range nodes {
+		node := fmt.Sprintf("%s-%d", name, i)
+		s.nodes = append(s.nodes, node)
+		c.addNode(node)
+		c.changeNode(node, func(n *corev1.Node) { n.Labels[sceneLabel] = name })
+	}
+	return s
+}
+
+// alone is a scene that has a cluster to itself, so that it may stop the operator.
+func alone(t *testing.T, nodes int) *scene {
+	t.Helper()
+	c := newCluster(t, 0)
+	s := newScene(c, c.namespace+"-alone", nodes)
+	c.kubelet.judge(s.judge)
+	return s
 }
 
 type play struct {
@@ -46,7 +66,7 @@ type play struct {
 	act     func(*scene)
 }
 
-// perform runs plays side by side, in one cluster with one operator.
+// perform runs plays side by side, in one cluster with one operator: each waits most of the time.
 func perform(t *testing.T, plays ...play) {
 	t.Helper()
 	f := newCluster(t, 0)
@@ -69,15 +89,10 @@ func perform(t *testing.T, plays ...play) {
 		wg.Go(func() {
 			t.Run(p.name, func(t *testing.T) {
 				own := &cluster{t: t, config: f.config, client: f.client, kubelet: f.kubelet, namespace: f.namespace}
-				s := &scene{cluster: own, name: p.skyhook, got: map[string]map[string]string{}}
+				s := newScene(own, p.skyhook, p.nodes)
 				mu.Lock()
 				scenes[s.name] = s
 				mu.Unlock()
-				for i := range p.nodes {
-					s.nodes = append(s.nodes, fmt.Sprintf("%s-%d", s.name, i))
-					own.addNode(s.nodes[i])
-					s.changeNode(i, func(n *corev1.Node) { n.Labels[sceneLabel] = s.name })
-				}
 				defer s.when("", 0) // so that what is left can be uninstalled
 				p.act(s)
 			})
@@ -93,45 +108,60 @@ func (s *scene) judge(p *corev1.Pod) (int32, string) {
 	if len(p.Spec.InitContainers) > 1 {
 		name := strings.TrimSuffix(p.Spec.InitContainers[0].Name, "-init")
 		what = name + " " + p.Spec.InitContainers[1].Args[0]
-		for _, v := range p.Spec.Volumes {
-			if !strings.HasSuffix(what, " uninstall") || v.Name != name || v.ConfigMap == nil {
-				continue
-			}
-			var cm corev1.ConfigMap
-			ctx := context.WithoutCancel(s.t.Context())
-			if err := s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: v.ConfigMap.Name}, &cm); err != nil {
-				s.t.Errorf("%s cannot mount its configMap: %v", what, err)
-			}
-			s.got[p.Spec.NodeName] = cm.Data
+		if strings.HasSuffix(what, " uninstall") {
+			s.noteUninstall(p, name)
 		}
 	}
 	s.ran = append(s.ran, what)
-	if s.failing != "" && p.Spec.NodeName == s.failing {
-		return 1, "the step failed"
-	}
 	if s.verdict == nil {
 		return 0, ""
 	}
-	return s.verdict(what), "the step failed"
+	return s.verdict(p.Spec.NodeName, what), "the step failed: apply.sh exited 3\nno such device"
+}
+
+// noteUninstall notes what an uninstall pod of a package got.
+func (s *scene) noteUninstall(p *corev1.Pod, name string) {
+	for _, v := range p.Spec.Volumes {
+		if v.Name != name || v.ConfigMap == nil {
+			continue
+		}
+		var cm corev1.ConfigMap
+		ctx := context.WithoutCancel(s.t.Context())
+		if err := s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: v.ConfigMap.Name}, &cm); err != nil {
+			s.t.Errorf("the uninstall pod of %s cannot mount its configMap: %v", name, err)
+		}
+		s.got[p.Spec.NodeName] = cm.Data
+	}
+	for _, e := range p.Spec.InitContainers[1].Env {
+		s.env[e.Name] = e.Value
+	}
+}
+
+// endBy lets stages end as verdict says: with a code, or not at all.
+func (s *scene) endBy(verdict func(node, stage string) int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.verdict = verdict
 }
 
 // when lets the stage named so end with a code, or not end at all; every other ends well.
 func (s *scene) when(stage string, code int32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.verdict = func(what string) int32 {
+	s.endBy(func(_, what string) int32 {
 		if what == stage {
 			return code
 		}
 		return 0
-	}
+	})
 }
 
 // fails lets every stage on a node fail.
 func (s *scene) fails(node string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failing = node
+	s.endBy(func(at, _ string) int32 {
+		if at == node {
+			return 1
+		}
+		return 0
+	})
 }
 
 // story returns what ran so far.
@@ -176,11 +206,16 @@ func (s *scene) runs(stage string) *corev1.Pod {
 	}, client.InNamespace(s.namespace), client.MatchingLabels{"skyhook.nvidia.com/name": s.name})
 }
 
+// skyhook returns a Skyhook for the scene's nodes; suffix tells it from the scene's own, which has none.
+func (s *scene) skyhook(suffix string, packages map[string]v1alpha1.Package) *v1alpha1.Skyhook {
+	x := s.cluster.skyhook("", packages)
+	x.Name, x.Spec.NodeSelectors.MatchLabels = s.name+suffix, map[string]string{sceneLabel: s.name}
+	return x
+}
+
 func (s *scene) create(packages map[string]v1alpha1.Package, change ...func(*v1alpha1.Skyhook)) *v1alpha1.Skyhook {
 	s.t.Helper()
 	x := s.skyhook("", packages)
-	x.Name = s.name
-	x.Spec.NodeSelectors.MatchLabels = map[string]string{sceneLabel: s.name}
 	for _, c := range change {
 		c(x)
 	}
@@ -192,6 +227,12 @@ func (s *scene) create(packages map[string]v1alpha1.Package, change ...func(*v1a
 func (s *scene) install(fw v1alpha1.Package, change ...func(*v1alpha1.Skyhook)) *v1alpha1.Skyhook {
 	s.t.Helper()
 	return s.untilStatus(s.create(map[string]v1alpha1.Package{"fw": fw}, change...), v1alpha1.StatusComplete)
+}
+
+// installBoth creates a Skyhook with fw and another package that stays, and waits until it is complete.
+func (s *scene) installBoth(fw v1alpha1.Package) *v1alpha1.Skyhook {
+	s.t.Helper()
+	return s.createComplete(s.skyhook("", map[string]v1alpha1.Package{"fw": fw, "stays": pkg("1.0.0", nil)}))
 }
 
 // set edits package fw.
@@ -222,25 +263,15 @@ func (s *scene) installed(x *v1alpha1.Skyhook, packages int) *v1alpha1.Skyhook {
 	})
 }
 
-func (s *scene) changeNode(i int, change func(*corev1.Node)) {
-	s.t.Helper()
-	var n corev1.Node
-	s.must(s.client.Get(s.t.Context(), client.ObjectKey{Name: s.nodes[i]}, &n))
-	before := n.DeepCopy()
-	change(&n)
-	s.must(s.client.Patch(s.t.Context(), &n, client.MergeFrom(before)))
-}
-
 func (s *scene) notReady(i int) {
 	s.t.Helper()
-	var n corev1.Node
-	s.must(s.client.Get(s.t.Context(), client.ObjectKey{Name: s.nodes[i]}, &n))
+	n := s.get(s.nodes[i])
 	for k := range n.Status.Conditions {
 		if n.Status.Conditions[k].Type == corev1.NodeReady {
 			n.Status.Conditions[k].Status = corev1.ConditionUnknown
 		}
 	}
-	s.must(s.client.Status().Update(s.t.Context(), &n))
+	s.must(s.client.Status().Update(s.t.Context(), n))
 }
 
 // delete waits until the Skyhook is gone, and checks that no pod is left.
@@ -276,7 +307,49 @@ func (s *scene) event(reason string) string {
 	}).Note
 }
 
-func (s *scene) remembers(i int) string { return s.record1(s.nodes[i], s.name) }
+// remembers is what a node has of the packages.
+func (s *scene) remembers(node string) string {
+	s.t.Helper()
+	return s.get(node).Annotations["skyhook.nvidia.com/nodeState_"+s.name]
+}
+
+// appearance is what other readers see of a node.
+type appearance struct {
+	Labels, Annotations map[string]string
+	Taints              []corev1.Taint
+	Unschedulable       bool
+	Conditions          []string
+}
+
+func (f *cluster) appearance(node string) appearance {
+	f.t.Helper()
+	n := f.get(node)
+	a := appearance{Labels: n.Labels, Annotations: n.Annotations, Taints: n.Spec.Taints, Unschedulable: n.Spec.Unschedulable}
+	for _, c := range n.Status.Conditions {
+		a.Conditions = append(a.Conditions, string(c.Type)+"="+string(c.Status))
+	}
+	slices.Sort(a.Conditions)
+	return a
+}
+
+// remain returns a check that the nodes look as they do now.
+func (s *scene) remain() (check func()) {
+	s.t.Helper()
+	look := func() map[string]appearance {
+		all := map[string]appearance{}
+		for _, node := range s.nodes {
+			all[node] = s.appearance(node)
+		}
+		return all
+	}
+	before := look()
+	return func() {
+		s.t.Helper()
+		if diff := cmp.Diff(before, look()); diff != "" {
+			s.t.Errorf("nodes, -before +after\n%s", diff)
+		}
+	}
+}
 
 func (s *scene) expectStory(want string) {
 	s.t.Helper()

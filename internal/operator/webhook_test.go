@@ -4,17 +4,14 @@ package operator_test
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -23,8 +20,8 @@ import (
 
 const webhookService = "skyhook-operator-webhook-service"
 
-// ask has the API server ask the operator at a port of this machine, which the Service is but another name of.
-func (f *cluster) ask(port string) (stop func()) {
+// trust has the API server ask the operator at a port of this machine, which the Service is but another name of.
+func (f *cluster) trust(port string) (stop func()) {
 	f.t.Helper()
 	f.must(f.client.Create(f.t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: webhookService},
@@ -70,22 +67,7 @@ func freePort(t *testing.T) string {
 // ready waits until the operator says that it is ready, or is not.
 func (f *cluster) ready(port string, want int) {
 	f.t.Helper()
-	last := ""
-	err := wait.PollUntilContextTimeout(f.t.Context(), 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+port+"/readyz/webhooks", http.NoBody)
-		if err != nil {
-			return false, err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if last = fmt.Sprint(err); err == nil {
-			last = response.Status
-			return response.StatusCode == want, response.Body.Close()
-		}
-		return false, nil
-	})
-	if err != nil {
-		f.t.Fatalf("readiness is %s, want %d: %v", last, want, err)
-	}
+	f.ask(nil, "http://127.0.0.1:"+port+"/readyz/webhooks", "", want)
 }
 
 // TestOperatorServesWebhooks: with webhooks on, the operator is ready when they are trusted, refuses what is wrong, and
@@ -97,7 +79,7 @@ func TestOperatorServesWebhooks(t *testing.T) {
 	f.variables = map[string]string{"ENABLE_WEBHOOKS": "true", "WEBHOOK_PORT": "localhost:" + port, "PROBE_PORT": "127.0.0.1:" + probe}
 	f.startOperator()
 	f.ready(probe, http.StatusInternalServerError)
-	stop := f.ask(port)
+	stop := f.trust(port)
 	f.ready(probe, http.StatusOK)
 
 	wrong := f.skyhook("wrong", map[string]v1alpha1.Package{"a": pkg("1.0.0", nil), "b": pkg("1.0.0", nil)})
@@ -106,17 +88,11 @@ func TestOperatorServesWebhooks(t *testing.T) {
 		p.DependsOn = map[string]string{other: "1.0.0"}
 		wrong.Spec.Packages[name] = p
 	}
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		refused := f.client.Create(ctx, wrong, client.DryRunAll)
-		return refused != nil && strings.Contains(refused.Error(), `admission webhook "validate-skyhook.nvidia.com" denied the request`), nil
+	f.becomes("a cycle is refused", func() bool {
+		err := f.client.Create(t.Context(), wrong, client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), `admission webhook "validate-skyhook.nvidia.com" denied the request`)
 	})
-	if err != nil {
-		t.Errorf("a cycle is not refused: %v", err)
-	}
-
-	s := f.skyhook("right", map[string]v1alpha1.Package{"tuning": pkg("1.0.0", nil)})
-	f.must(f.client.Create(t.Context(), s))
-	f.untilStatus(s, v1alpha1.StatusComplete)
+	s := f.createComplete(f.skyhook("right", map[string]v1alpha1.Package{"tuning": pkg("1.0.0", nil)}))
 	f.stop()
 	f.startOperator()
 	f.ready(probe, http.StatusOK)

@@ -49,9 +49,16 @@ type Reconciler struct {
 	// ReapplyOnReboot starts a node over when it rebooted by itself.
 	ReapplyOnReboot bool
 
-	fresh   freshness
-	drains  drains
-	retries retries
+	memory state.Memory[memory]
+}
+
+// memory is what this process knows of a node beyond its cache.
+type memory struct {
+	// wrote is what the last pass wrote, which the next one waits to see.
+	wrote written
+	// drain is what is known of the drain under way.
+	drain    drain.Memory
+	failures failures
 }
 
 // Evictor evicts pods, as many as there is time for in a pass; refused tells, by UID, which the API server did not let
@@ -65,7 +72,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var node corev1.Node
 	if err := r.Client.Get(ctx, req.NamespacedName, &node); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.retries.forget(req.Name)
 			return ctrl.Result{}, r.nodeGone(ctx, req.Name)
 		}
 		return ctrl.Result{}, fmt.Errorf("get node %s: %w", req.Name, err)
@@ -79,17 +85,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		client.MatchingFields{PodNodeIndex: node.Name}); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list package pods on node %s: %w", node.Name, err)
 	}
-	now := r.Clock.Now()
+	now, known := r.Clock.Now(), r.memory.Of(&node)
 	switch behind, err := r.behind(ctx, &node, pods.Items, now); {
 	case err != nil: // pauses grow until the cache catches up
 		ctrl.LoggerFrom(ctx).Error(err, "a node waits for the cache")
-		return ctrl.Result{RequeueAfter: r.retries.pause(node.Name, 0, []error{err})}, nil
+		return ctrl.Result{RequeueAfter: known.failures.pause(0, []error{err})}, nil
 	case behind:
 		return ctrl.Result{RequeueAfter: freshRetry}, nil
 	}
 	p := &pass{
 		node: &node, pods: pods.Items, now: now.Truncate(time.Second), skyhooks: state.InOrder(skyhooks.Items),
-		wrote: written{resourceVersion: node.ResourceVersion, at: now, proved: r.fresh.noted(&node).proved},
+		wrote: written{resourceVersion: node.ResourceVersion, at: now, proved: known.wrote.proved},
 	}
 	var err error
 	if p.snapshot, err = r.Targets.Snapshot(ctx, r.Client, r.Workload, p.skyhooks); err != nil {
@@ -97,6 +103,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	r.plan(ctx, p)
 	r.execute(ctx, p)
-	r.fresh.note(&node, p.wrote)
+	known.wrote = p.wrote
 	return r.result(ctx, p), nil
 }

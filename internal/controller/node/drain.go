@@ -37,7 +37,8 @@ func (r *Reconciler) next(
 	if err != nil {
 		return d, err
 	}
-	options.Memory = r.drains.look(p.node, pods, p.now)
+	options.Memory = &r.memory.Of(p.node).drain
+	options.Memory.Look(pods, p.now)
 	state := drain.Classify(pods, options, nil, p.now)
 	if state.Clear {
 		if pods, err = evict.ConfirmNode(ctx, r.Live, p.node.Name); err != nil {
@@ -46,7 +47,7 @@ func (r *Reconciler) next(
 		state = drain.Classify(pods, options, nil, p.now)
 	}
 	if state.Clear {
-		r.drains.forget(p.node.Name)
+		*options.Memory = drain.Memory{}
 	}
 	o.Drain = drainOf(state)
 	d = lifecycle.Next(o)

@@ -176,9 +176,7 @@ func TestNameTaken(t *testing.T) {
 			if err != nil || len(p.wrote.created) != 0 {
 				t.Fatalf("error %v, created %v", err, p.wrote.created)
 			}
-			r, err := record.Read("demo", w.node().Annotations)
-			w.must(err)
-			e := r.Packages["a|1.0.0"]
+			e := w.record("demo").Packages["a|1.0.0"]
 			if failed := e.State == v1alpha1.StateErroring; failed != (c.told != "") || failed && !strings.Contains(e.Message, pod.Name+c.told) {
 				t.Errorf("the record tells %+v", e)
 			}
@@ -202,8 +200,7 @@ func TestNameTakenQuestionFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, newSkyhook("demo"), newNode())
 			w.refuse = apierrors.NewAlreadyExists(pods, "x")
-			inner, _ := w.Client.(client.WithWatch)
-			w.Live = interceptor.NewClient(inner, interceptor.Funcs{
+			w.changeLive(interceptor.Funcs{
 				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 					if _, ok := o.(*corev1.Pod); ok {
 						return fails
@@ -238,13 +235,10 @@ func TestRejectedPod(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, newNode(), newSkyhook("demo"))
 			w.refuse = c.refuse
-			result, err := w.Reconcile(t.Context(), request(nodeName))
-			if err != nil || (result.RequeueAfter == 0) != c.recorded {
-				t.Fatalf("got %+v, %v", result, err)
+			if result := w.reconcile(); (result.RequeueAfter == 0) != c.recorded {
+				t.Fatalf("got %+v", result)
 			}
-			n := w.node()
-			r, err := record.Read("demo", n.Annotations)
-			w.must(err)
+			n, r := w.node(), w.record("demo")
 			e := r.Packages["a|1.0.0"]
 			if got := e.Reason == v1alpha1.ReasonPodRejected && e.State == v1alpha1.StateErroring && e.Rejected == 1 &&
 				strings.Contains(e.Message, "exceeded quota") && r.Status == v1alpha1.StatusErroring; got != c.recorded {
@@ -253,15 +247,11 @@ func TestRejectedPod(t *testing.T) {
 			if label := n.Labels[v1alpha1.GroupName+"/status_demo"]; (label == string(v1alpha1.StatusErroring)) != c.recorded {
 				t.Errorf("label %q", label)
 			}
-			if noted := w.fresh.nodes[n.Name].resourceVersion; noted != n.ResourceVersion {
+			if noted := w.memory.Of(n).wrote.resourceVersion; noted != n.ResourceVersion {
 				t.Errorf("noted resourceVersion %s, the node has %s", noted, n.ResourceVersion)
 			}
-			told := false
-			for len(w.events.Events) > 0 {
-				told = strings.HasPrefix(<-w.events.Events, "Warning Error") || told
-			}
-			if told != c.recorded {
-				t.Errorf("an event tells: %t", told)
+			if told := w.told("Warning Error"); (len(told) > 0) != c.recorded {
+				t.Errorf("events tell %q", told)
 			}
 		})
 	}

@@ -19,24 +19,10 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// change lets the requests of a world be answered in another way.
-func (w *world) change(f interceptor.Funcs) {
-	w.t.Helper()
-	inner, ok := w.Client.(client.WithWatch)
-	if !ok {
-		w.t.Fatal("the client cannot be changed")
-	}
-	w.Client = interceptor.NewClient(inner, f)
-}
-
 // away makes what only the API server itself knows impossible to list.
 func (w *world) away(err error) {
 	w.t.Helper()
-	inner, ok := w.Client.(client.WithWatch)
-	if !ok {
-		w.t.Fatal("the client cannot be changed")
-	}
-	w.Live = interceptor.NewClient(inner, interceptor.Funcs{
+	w.changeLive(interceptor.Funcs{
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return err },
 	})
 }
@@ -46,13 +32,9 @@ func (w *world) tries(passes int) record.Node {
 	w.t.Helper()
 	for range passes {
 		w.clock.SetTime(w.clock.Now().Add(15 * time.Second))
-		if _, err := w.Reconcile(w.t.Context(), request(nodeName)); err != nil {
-			w.t.Fatal(err)
-		}
+		w.reconcile()
 	}
-	n, err := record.Read("demo", w.node().Annotations)
-	w.must(err)
-	return n
+	return w.record("demo")
 }
 
 // failing looks for a wait that tells of failing passes.
@@ -90,14 +72,8 @@ func TestFailingPassesAreTold(t *testing.T) {
 		t.Errorf("written for a message that differs: %q", w.bodies[writes:])
 	}
 	w.failing(w.tries(8), "4711")
-	told := 0
-	for len(w.events.Events) > 0 {
-		if e := <-w.events.Events; strings.HasPrefix(e, "Warning PassFailed") {
-			told++
-		}
-	}
-	if told != 2 { // of the node, and of the Skyhook
-		t.Errorf("%d events tell of it", told)
+	if told := w.told("Warning PassFailed"); len(told) != 2 { // of the node, and of the Skyhook
+		t.Errorf("events tell %q", told)
 	}
 	w.refuse = nil
 	w.recovers()
@@ -116,8 +92,8 @@ func TestPassesOfOthersAreNotBlamed(t *testing.T) {
 		},
 	})
 	w.failing(w.tries(5), "away")
-	if o, err := record.Read("other", w.node().Annotations); err != nil || o.Wait != nil {
-		t.Errorf("the other record tells %+v, %v", o.Wait, err)
+	if o := w.record("other"); o.Wait != nil {
+		t.Errorf("the other record tells %+v", o.Wait)
 	}
 }
 
@@ -183,7 +159,7 @@ func TestEvictionsThatFailAreTold(t *testing.T) {
 // TestRecordThatCannotBeWrittenIsTold by a smaller request.
 func TestRecordThatCannotBeWrittenIsTold(t *testing.T) {
 	w := newWorld(t, newSkyhook("demo"), newNode())
-	inner, _ := w.Client.(client.WithWatch)
+	inner := w.Client
 	w.change(interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 			if body, err := p.Data(o); err != nil || strings.Contains(string(body), v1alpha1.AnnotationNodeStatePrefix) {

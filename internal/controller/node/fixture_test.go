@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -126,18 +128,64 @@ func (w *world) must(err error) {
 	}
 }
 
+// reconcile runs one pass over node-1.
+func (w *world) reconcile() ctrl.Result {
+	w.t.Helper()
+	result, err := w.Reconcile(w.t.Context(), request(nodeName))
+	w.must(err)
+	return result
+}
+
 func (w *world) node() *corev1.Node {
 	w.t.Helper()
+	return w.nodeNamed(nodeName)
+}
+
+func (w *world) nodeNamed(name string) *corev1.Node {
+	w.t.Helper()
 	var n corev1.Node
-	w.must(w.Client.Get(w.t.Context(), client.ObjectKey{Name: nodeName}, &n))
+	w.must(w.Client.Get(w.t.Context(), client.ObjectKey{Name: name}, &n))
 	return &n
 }
 
-func (w *world) pods() []corev1.Pod {
+// record is what node-1 remembers of a Skyhook.
+func (w *world) record(skyhook string) record.Node {
+	w.t.Helper()
+	n, err := record.Read(skyhook, w.node().Annotations)
+	w.must(err)
+	return n
+}
+
+func (w *world) pods(options ...client.ListOption) []corev1.Pod {
 	w.t.Helper()
 	var list corev1.PodList
-	w.must(w.Client.List(w.t.Context(), &list))
+	w.must(w.Client.List(w.t.Context(), &list, options...))
 	return list.Items
+}
+
+// told returns the events since the last call that say something.
+func (w *world) told(what string) []string {
+	var all []string
+	for len(w.events.Events) > 0 {
+		if e := <-w.events.Events; strings.Contains(e, what) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// change lets the requests of a world be answered in another way, and changeLive those past the cache.
+func (w *world) change(f interceptor.Funcs) { w.Client = w.changed(f) }
+
+func (w *world) changeLive(f interceptor.Funcs) { w.Live = w.changed(f) }
+
+func (w *world) changed(f interceptor.Funcs) client.WithWatch {
+	w.t.Helper()
+	inner, ok := w.Client.(client.WithWatch)
+	if !ok {
+		w.t.Fatal("the client cannot be changed")
+	}
+	return interceptor.NewClient(inner, f)
 }
 
 // pass is one over the node as it is now, for the given Skyhooks.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,18 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// freshness is what this process knows of each node beyond its cache: what the last pass wrote, which the next one
-// waits to see, and whether the API server was asked for the pods that another process may have left, see prove.
-//
-// It goes by names: passes over one node never overlap, so that the one that finds the node gone is the last.
-type freshness struct {
-	mu    sync.Mutex
-	nodes map[string]written
-}
-
-// written is what one pass over a node left at the API server.
+// written is what one pass over a node left at the API server, and whether that was asked for the pods that another
+// process may have left, see prove.
 type written struct {
-	node             types.UID
 	resourceVersion  string
 	created, removed []writtenPod
 	at               time.Time
@@ -47,39 +37,13 @@ const (
 	freshRetry = 20 * time.Millisecond
 )
 
-func (f *freshness) note(node *corev1.Node, w written) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.nodes == nil {
-		f.nodes = map[string]written{}
-	}
-	w.node = node.UID
-	f.nodes[node.Name] = w
-}
-
-// noted returns what is known of a node; nothing of another one that had its name.
-func (f *freshness) noted(node *corev1.Node) written {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if w := f.nodes[node.Name]; w.node == node.UID {
-		return w
-	}
-	return written{}
-}
-
-// forget drops a node that is gone.
-func (f *freshness) forget(node string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.nodes, node)
-}
-
 // behind reports whether the cache does not show the last pass's writes yet. That saves requests which the API server
 // would refuse, and passes that would not see their own pods. After a while it asks the API server whether there is
 // anything left to wait for: to take a pod that runs for one that is gone could uncordon a node that reboots. The error
 // says what is missing then.
 func (r *Reconciler) behind(ctx context.Context, node *corev1.Node, pods []corev1.Pod, now time.Time) (bool, error) {
-	w := r.fresh.noted(node)
+	known := r.memory.Of(node)
+	w := known.wrote
 	late := now.Sub(w.at) >= freshPatience
 	if older(node.ResourceVersion, w.resourceVersion) {
 		if !late {
@@ -97,7 +61,7 @@ func (r *Reconciler) behind(ctx context.Context, node *corev1.Node, pods []corev
 		return true, err
 	}
 	w.created, w.removed = nil, nil
-	r.fresh.note(node, w)
+	known.wrote = w
 	return false, nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 func wrotePods(uids ...types.UID) (pods []writtenPod) {
@@ -66,7 +65,7 @@ func TestFreshness(t *testing.T) {
 			}
 			w, node := newWorld(t, objects...), newNode()
 			c.wrote.at, c.wrote.proved = start, true
-			w.fresh.note(node, c.wrote)
+			w.memory.Of(node).wrote = c.wrote
 			node.ResourceVersion = c.cached
 			var pods []corev1.Pod
 			for _, uid := range c.pods {
@@ -78,7 +77,7 @@ func TestFreshness(t *testing.T) {
 					t.Errorf("%s: %v", got, err)
 				}
 			}
-			noted := w.fresh.noted(node)
+			noted := w.memory.Of(node).wrote
 			if kept := len(noted.created)+len(noted.removed) > 0; kept && c.want == goesOn {
 				t.Errorf("pods are waited for still: %+v", noted)
 			}
@@ -92,11 +91,11 @@ func TestFreshness(t *testing.T) {
 // TestFreshnessOfARecreatedNode: what was written to the node that had the name before says nothing about this one.
 func TestFreshnessOfARecreatedNode(t *testing.T) {
 	w := newWorld(t)
-	w.fresh.note(newNode(), written{resourceVersion: "100", at: start, proved: true})
+	w.memory.Of(newNode()).wrote = written{resourceVersion: "100", at: start, proved: true}
 	again := newNode()
 	again.UID = "uid-again"
-	if behind, err := w.behind(t.Context(), again, nil, start); err != nil || behind || w.fresh.noted(again).proved {
-		t.Errorf("it waits, or the other one is remembered: %v %v", w.fresh.nodes, err)
+	if behind, err := w.behind(t.Context(), again, nil, start); err != nil || behind || w.memory.Of(again).wrote.proved {
+		t.Errorf("it waits, or the other one is remembered: %+v %v", w.memory.Of(again).wrote, err)
 	}
 }
 
@@ -123,22 +122,20 @@ func TestOlder(t *testing.T) {
 // A pass that finds the cache behind decides and writes nothing, and looks again at once only for a while.
 func TestReconcileWaitsForTheCache(t *testing.T) {
 	w := newWorld(t, newNode(), newSkyhook("demo"))
-	w.fresh.note(newNode(), written{created: wrotePods("a"), at: start})
 	w.must(w.Client.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a", Labels: map[string]string{v1alpha1.LabelName: "demo"}}}))
-	w.fresh.note(newNode(), written{created: []writtenPod{{"a", "uid-a"}}, at: start})
+	w.memory.Of(newNode()).wrote = written{created: []writtenPod{{"a", "uid-a"}}, at: start}
 	for _, c := range []struct{ after, again time.Duration }{{0, freshRetry}, {9 * time.Second, freshRetry}, {10 * time.Second, time.Second}, {11 * time.Second, 2 * time.Second}} {
 		w.clock.SetTime(start.Add(c.after))
-		got, err := w.Reconcile(t.Context(), request(nodeName))
-		if err != nil || got.RequeueAfter != c.again {
-			t.Errorf("after %s: got %+v, %v", c.after, got, err)
+		if got := w.reconcile(); got.RequeueAfter != c.again {
+			t.Errorf("after %s: got %+v", c.after, got)
 		}
 	}
 	if n := len(w.pods()) - 1 + len(w.bodies); n != 0 {
 		t.Errorf("%d objects were written", n)
 	}
 	w.must(w.Client.Delete(t.Context(), &w.pods()[0]))
-	w.must(second(w.Reconcile(t.Context(), request(nodeName))))
-	pods, noted := w.pods(), w.fresh.noted(newNode())
+	w.reconcile()
+	pods, noted := w.pods(), w.memory.Of(newNode()).wrote
 	if len(pods) != 1 || len(noted.created) != 1 || noted.created[0].uid != pods[0].UID {
 		t.Errorf("pods %v, noted %+v", pods, noted)
 	}
@@ -151,8 +148,7 @@ func second[T any](_ T, err error) error { return err }
 
 // cacheByLabel lets the cache show only pods with the label that it selects, as that of the operator does.
 func (w *world) cacheByLabel() {
-	inner, _ := w.Client.(client.WithWatch)
-	w.Client = interceptor.NewClient(inner, interceptor.Funcs{
+	w.change(interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 			if _, ok := list.(*corev1.PodList); ok {
 				opts = append(opts, client.HasLabels{v1alpha1.LabelName})
@@ -176,8 +172,7 @@ func TestPodWithoutItsLabel(t *testing.T) {
 			s, n := newSkyhook("demo"), newNode()
 			w := newWorld(t, s, n)
 			if c.strips {
-				inner, _ := w.Client.(client.WithWatch)
-				w.Client = interceptor.NewClient(inner, interceptor.Funcs{
+				w.change(interceptor.Funcs{
 					Create: func(ctx context.Context, cl client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 						if _, ok := o.(*corev1.Pod); ok && c.strips {
 							o.SetLabels(nil)
@@ -188,9 +183,9 @@ func TestPodWithoutItsLabel(t *testing.T) {
 			}
 			unfiltered := w.Client
 			w.cacheByLabel()
-			w.must(second(w.Reconcile(t.Context(), request(nodeName))))
+			w.reconcile()
 			if c.cached {
-				w.must(second(w.Reconcile(t.Context(), request(nodeName))))
+				w.reconcile()
 				pod := &w.pods()[0]
 				pod.Labels = nil
 				w.must(unfiltered.Update(t.Context(), pod))
@@ -198,15 +193,13 @@ func TestPodWithoutItsLabel(t *testing.T) {
 			var left corev1.PodList
 			for range 20 {
 				w.clock.SetTime(w.clock.Now().Add(15 * time.Second))
-				result, err := w.Reconcile(t.Context(), request(nodeName))
-				w.must(err)
+				result := w.reconcile()
 				w.must(unfiltered.List(t.Context(), &left))
 				if len(left.Items) > 1 || result.RequeueAfter > 0 && result.RequeueAfter < time.Second {
 					t.Fatalf("%d pods, looks again after %s", len(left.Items), result.RequeueAfter)
 				}
 			}
-			r, err := record.Read("demo", w.node().Annotations)
-			w.must(err)
+			r := w.record("demo")
 			if r.Wait == nil || r.Wait.Reason != v1alpha1.ReasonWaitingForOtherPods || !tellsOf(r.Wait.Message, left.Items[0].Name, v1alpha1.LabelName, "delete the pod") {
 				t.Errorf("after five minutes it waits for %+v", r.Wait)
 			}
@@ -214,10 +207,10 @@ func TestPodWithoutItsLabel(t *testing.T) {
 			w.must(unfiltered.Delete(t.Context(), &left.Items[0]))
 			w.clock.SetTime(w.clock.Now().Add(10 * time.Minute))
 			for range 2 {
-				w.must(second(w.Reconcile(t.Context(), request(nodeName))))
+				w.reconcile()
 			}
-			if r, err = record.Read("demo", w.node().Annotations); err != nil || len(w.pods()) != 1 || r.Wait != nil && r.Wait.Reason == v1alpha1.ReasonWaitingForOtherPods {
-				t.Errorf("when it is gone there are %d pods, and it waits for %+v, %v", len(w.pods()), r.Wait, err)
+			if r = w.record("demo"); len(w.pods()) != 1 || r.Wait != nil && r.Wait.Reason == v1alpha1.ReasonWaitingForOtherPods {
+				t.Errorf("when it is gone there are %d pods, and it waits for %+v", len(w.pods()), r.Wait)
 			}
 		})
 	}

@@ -19,8 +19,7 @@ import (
 // nodeGone drops what is left of a node that does not exist any more. Its pods go with it, and the Skyhook controller
 // takes back its permits; but its metadata belongs to Skyhooks, with which nobody would collect it before they go.
 func (r *Reconciler) nodeGone(ctx context.Context, node string) error {
-	r.fresh.forget(node)
-	r.drains.forget(node)
+	r.memory.Forget(node)
 	var all corev1.ConfigMapList
 	if err := r.Client.List(ctx, &all, client.InNamespace(r.Workload.Namespace),
 		client.HasLabels{v1alpha1.LabelNodeMeta}, client.UnsafeDisableDeepCopy); err != nil {

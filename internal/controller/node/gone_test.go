@@ -43,11 +43,8 @@ func TestNodeGone(t *testing.T) {
 		objects, want = append(objects, cm), append(want, cm.Name)
 	}
 	w := newWorld(t, objects...)
-	w.fresh.note(newNode(), written{resourceVersion: "10", at: start})
-	w.drains.look(newNode(), nil, start)
-	if _, err := w.Reconcile(t.Context(), request(nodeName)); err != nil {
-		t.Fatal(err)
-	}
+	w.memory.Of(newNode()).wrote = written{resourceVersion: "10", at: start}
+	w.reconcile()
 	var left corev1.ConfigMapList
 	w.must(w.Client.List(t.Context(), &left))
 	var got []string
@@ -62,11 +59,11 @@ func TestNodeGone(t *testing.T) {
 	if !strings.Contains(strings.Join(w.deletes, ", "), "uid=") {
 		t.Errorf("deletes without a precondition: %v", w.deletes)
 	}
-	if len(w.fresh.nodes)+len(w.drains.nodes) != 0 {
-		t.Errorf("it is remembered: %v, %v", w.fresh.nodes, w.drains.nodes)
+	if w.memory.Len() != 0 {
+		t.Error("it is remembered")
 	}
-	if _, err := w.Reconcile(t.Context(), request(nodeName)); err != nil || len(w.deletes) != 3 {
-		t.Errorf("error %v, deletes %v", err, w.deletes)
+	if w.reconcile(); len(w.deletes) != 3 {
+		t.Errorf("deletes %v", w.deletes)
 	}
 }
 

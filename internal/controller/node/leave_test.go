@@ -8,8 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // TestLeftNodeTellsOfAPodThatDoesNotEnd: a node that a Skyhook no longer selects writes nothing while a pod may end in
@@ -34,10 +32,7 @@ func TestLeftNodeTellsOfAPodThatDoesNotEnd(t *testing.T) {
 	} {
 		w.order = nil
 		w.clock.SetTime(start.Add(c.at))
-		result, err := w.Reconcile(t.Context(), request(nodeName))
-		w.must(err)
-		got, err := record.Read(s.Name, w.node().Annotations)
-		w.must(err)
+		result, got := w.reconcile(), w.record(s.Name)
 		told := ""
 		if got.Wait != nil {
 			told = got.Wait.Reason
@@ -53,9 +48,8 @@ func TestLeftNodeTellsOfAPodThatDoesNotEnd(t *testing.T) {
 	w.must(w.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), &now))
 	now.Finalizers = nil
 	w.must(w.Client.Update(t.Context(), &now))
-	_, err := w.Reconcile(t.Context(), request(nodeName))
-	w.must(err)
-	if got, err := record.Read(s.Name, w.node().Annotations); err != nil || got.Wait != nil || got.FinishedPermit == "" {
-		t.Errorf("when it is gone: %+v, %v", got, err)
+	w.reconcile()
+	if got := w.record(s.Name); got.Wait != nil || got.FinishedPermit == "" {
+		t.Errorf("when it is gone: %+v", got)
 	}
 }

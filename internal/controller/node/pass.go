@@ -181,7 +181,7 @@ func (r *Reconciler) observe(p *pass, s *v1alpha1.Skyhook, n record.Node) lifecy
 		Skyhook: s.Name, Wanted: p.snapshot.Wanted(s, p.node.Name), Record: n, Now: p.now, InFlight: p.inFlight,
 		Pods: ownPods(s, p.pods), Permit: permitOf(s, p.node.Name), Node: p.facts(s),
 		Serial: s.Spec.Serial, Generation: s.Generation, Reapply: r.ReapplyOnReboot,
-		Failed: r.retries.told(p.node.Name, s.Name), Pins: p.snapshot.Pins(s),
+		Failed: r.memory.Of(p.node).failures.told(s.Name), Pins: p.snapshot.Pins(s),
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -149,9 +147,7 @@ func TestCordonOfTheSamePassIsReadBack(t *testing.T) {
 	last.DeletionTimestamp, last.Finalizers = &metav1.Time{Time: start}, []string{"x/y"}
 	w := newWorld(t, n, first, last)
 	for _, read := range []bool{false, true} {
-		if _, err := w.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: nodeName}}); err != nil {
-			t.Fatal(err)
-		}
+		w.reconcile()
 		if started := len(w.pods()) > 0; started != read || !w.node().Spec.Unschedulable {
 			t.Errorf("the cordon was read: %t, a package started: %t, the node is cordoned: %t", read, started, w.node().Spec.Unschedulable)
 		}
@@ -207,9 +203,7 @@ func TestBrokenRecordIsLeftAlone(t *testing.T) {
 	if len(p.items) != 1 || len(p.errs) != 0 || len(p.items[0].decision.Start) != 0 || p.items[0].decision.Record.Wait == nil {
 		t.Errorf("items %v, errors %v", p.items, p.errs)
 	}
-	if _, err := w.Reconcile(t.Context(), request(nodeName)); err != nil {
-		t.Fatal(err)
-	}
+	w.reconcile()
 	if got := w.node().Annotations[v1alpha1.GroupName+"/nodeState_one"]; got != "{" {
 		t.Errorf("the record became %q", got)
 	}

@@ -76,10 +76,9 @@ func (p *pinning) push(architectures int64) string {
 func (p *pinning) pass1(node string) error {
 	p.t.Helper()
 	// The API server in memory forgets it when conditions are applied.
-	var n corev1.Node
-	p.must(p.Client.Get(p.t.Context(), client.ObjectKey{Name: node}, &n))
+	n := p.nodeNamed(node)
 	n.Status.NodeInfo = p.infos[node]
-	p.must(p.Client.Status().Update(p.t.Context(), &n))
+	p.must(p.Client.Status().Update(p.t.Context(), n))
 	result, err := p.Reconcile(p.t.Context(), request(node))
 	if err == nil && result.RequeueAfter == conflictRetry {
 		return errors.New("the cache was behind")
@@ -124,14 +123,18 @@ func (p *pinning) platform(got *remote.Descriptor, at int) v1.Hash {
 	return manifest.Manifests[at].Digest
 }
 
+func (p *pinning) podsOn(node string) []corev1.Pod {
+	p.t.Helper()
+	return p.pods(client.MatchingFields{PodNodeIndex: node})
+}
+
 func (p *pinning) podOn(node string) *corev1.Pod {
 	p.t.Helper()
-	var list corev1.PodList
-	p.must(p.Client.List(p.t.Context(), &list, client.MatchingFields{PodNodeIndex: node}))
-	if len(list.Items) != 1 {
-		p.t.Fatalf("%d pods on %s", len(list.Items), node)
+	pods := p.podsOn(node)
+	if len(pods) != 1 {
+		p.t.Fatalf("%d pods on %s", len(pods), node)
 	}
-	return &list.Items[0]
+	return &pods[0]
 }
 
 // finish ends the stage of the pod on a node.
@@ -164,12 +167,11 @@ func (p *pinning) complete(node string, platform int) {
 	p.t.Helper()
 	for range 10 {
 		p.pass(node)
-		var list corev1.PodList
-		p.must(p.Client.List(p.t.Context(), &list, client.MatchingFields{PodNodeIndex: node}))
-		if len(list.Items) == 0 && p.status(node) == v1alpha1.StatusComplete {
+		pods := p.podsOn(node)
+		if len(pods) == 0 && p.status(node) == v1alpha1.StatusComplete {
 			return
 		}
-		if len(list.Items) == 1 {
+		if len(pods) == 1 {
 			p.pull(node, platform)
 			p.finish(node)
 		}
@@ -179,9 +181,7 @@ func (p *pinning) complete(node string, platform int) {
 
 func (p *pinning) status(node string) v1alpha1.Status {
 	p.t.Helper()
-	var n corev1.Node
-	p.must(p.Client.Get(p.t.Context(), client.ObjectKey{Name: node}, &n))
-	r, err := record.Read("demo", n.Annotations)
+	r, err := record.Read("demo", p.nodeNamed(node).Annotations)
 	p.must(err)
 	return r.Status
 }
@@ -198,20 +198,6 @@ func (p *pinning) pins() []string {
 	}
 	slices.Sort(all)
 	return all
-}
-
-func (p *pinning) told(reason string) int {
-	count := 0
-	for {
-		select {
-		case event := <-p.events.Events:
-			if strings.Contains(event, reason) {
-				count++
-			}
-		default:
-			return count
-		}
-	}
 }
 
 var containerd = corev1.NodeSystemInfo{Architecture: "amd64", ContainerRuntimeVersion: "containerd://2.1.4"}
@@ -264,7 +250,7 @@ func TestTwoNodesPullAtOnce(t *testing.T) {
 	p.pass("n1")
 	p.told("")
 	p.pass("n2")
-	if p.told("ImageMoved") != 2 {
+	if len(p.told("ImageMoved")) != 2 {
 		t.Error("node and Skyhook are not told")
 	}
 	if got := p.pins(); len(got) != 1 || got[0] != first+" "+second+" n2" {
@@ -302,9 +288,8 @@ func TestPinBehindTheCache(t *testing.T) {
 			if err := p.pass1("n2"); (err == nil) != c.works {
 				t.Fatalf("error %v", err)
 			}
-			var pods corev1.PodList
-			p.must(p.Client.List(t.Context(), &pods, client.MatchingFields{PodNodeIndex: "n2"}))
-			if moved := len(pods.Items) != 1 || !strings.Contains(pods.Items[0].Name, "apply"); moved != c.works {
+			pods := p.podsOn("n2")
+			if moved := len(pods) != 1 || !strings.Contains(pods[0].Name, "apply"); moved != c.works {
 				t.Errorf("it went on: %t", moved)
 			}
 		})
@@ -337,7 +322,7 @@ func TestTwoArchitectures(t *testing.T) {
 			t.Errorf("%s ran %v, %s before it %v", later, p.ran[later], earlier, p.ran[earlier])
 		}
 	}
-	if p.ran["n1"][0] == p.ran["n2"][0] || len(p.pins()) != 2 || p.told("ImageMoved") > 0 {
+	if p.ran["n1"][0] == p.ran["n2"][0] || len(p.pins()) != 2 || len(p.told("ImageMoved")) > 0 {
 		t.Errorf("ran %v; pinned: %v", p.ran, p.pins())
 	}
 }
@@ -371,7 +356,7 @@ func TestForeignPin(t *testing.T) {
 			if !strings.Contains(p.podOn("n1").Name, "config") {
 				t.Error("the node does not go on")
 			}
-			if len(p.retries.skyhooks["n1"]) != 1 {
+			if len(p.memory.Of(p.nodeNamed("n1")).failures.skyhooks) != 1 {
 				t.Error("nobody will hear of it")
 			}
 		})
@@ -382,20 +367,21 @@ func TestForeignPin(t *testing.T) {
 func TestPinThatCannotBeWritten(t *testing.T) {
 	p := newPinning(t, map[string]corev1.NodeSystemInfo{"n1": containerd})
 	p.pullFirst("n1")
-	p.Client = refusing{p.Client}
+	p.change(interceptor.Funcs{Create: refusePins(apierrors.NewServiceUnavailable("not now"))})
 	p.pass("n1")
 	if !strings.Contains(p.podOn("n1").Name, "apply") {
 		t.Error("the stage counts although its image is not pinned")
 	}
 }
 
-type refusing struct{ client.Client }
-
-func (r refusing) Create(ctx context.Context, o client.Object, options ...client.CreateOption) error {
-	if _, ok := o.(*appsv1.ControllerRevision); ok {
-		return apierrors.NewServiceUnavailable("not now")
+// refusePins answers in place of the API server when a pin is created.
+func refusePins(err error) func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+	return func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+		if _, ok := o.(*appsv1.ControllerRevision); ok {
+			return err
+		}
+		return c.Create(ctx, o, options...)
 	}
-	return r.Client.Create(ctx, o, options...)
 }
 
 // TestPinThatIsRefused: a pin that the API server refuses is told, and keeps no other Skyhook from its work.
@@ -406,33 +392,23 @@ func TestPinThatIsRefused(t *testing.T) {
 	p.must(p.Client.Create(t.Context(), other))
 	other.Status = v1alpha1.SkyhookStatus{ObservedGeneration: 1, Permits: []v1alpha1.Permit{{Node: "n1", Generation: 1}}}
 	p.must(p.Client.Status().Update(t.Context(), other))
-	p.change(interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			if _, ok := o.(*appsv1.ControllerRevision); ok {
-				return apierrors.NewForbidden(appsv1.Resource("controllerrevisions"), o.GetName(), errors.New("exceeded quota: revisions"))
-			}
-			return c.Create(ctx, o, opts...)
-		},
-	})
+	p.change(interceptor.Funcs{Create: refusePins(
+		apierrors.NewForbidden(appsv1.Resource("controllerrevisions"), "x", errors.New("exceeded quota: revisions")),
+	)})
 	for range 5 {
 		p.clock.SetTime(p.clock.Now().Add(15 * time.Second))
 		_ = p.pass1("n1") // one of them is repeated at once, for the record to tell
 	}
-	var pods corev1.PodList
-	p.must(p.Client.List(t.Context(), &pods, client.MatchingLabels{v1alpha1.LabelName: "aa"}))
-	if len(pods.Items) != 1 {
-		t.Errorf("the other Skyhook has %d pods", len(pods.Items))
+	if pods := p.pods(client.MatchingLabels{v1alpha1.LabelName: "aa"}); len(pods) != 1 {
+		t.Errorf("the other Skyhook has %d pods", len(pods))
 	}
-	var n corev1.Node
-	p.must(p.Client.Get(t.Context(), client.ObjectKey{Name: "n1"}, &n))
-	got, err := record.Read("demo", n.Annotations)
+	got, err := record.Read("demo", p.nodeNamed("n1").Annotations)
 	p.must(err)
 	if got.Wait == nil || got.Wait.Reason != v1alpha1.ReasonPassFailed || !strings.Contains(got.Wait.Message, "exceeded quota") {
 		t.Errorf("the node tells %+v", got.Wait)
 	}
-	p.must(p.Client.List(t.Context(), &pods, client.MatchingLabels{v1alpha1.LabelName: "demo"}))
-	if len(pods.Items) != 1 || !strings.Contains(pods.Items[0].Name, "apply") {
-		t.Errorf("the stage counts although its image is not pinned: %d pods", len(pods.Items))
+	if pods := p.pods(client.MatchingLabels{v1alpha1.LabelName: "demo"}); len(pods) != 1 || !strings.Contains(pods[0].Name, "apply") {
+		t.Errorf("the stage counts although its image is not pinned: %d pods", len(pods))
 	}
 }
 

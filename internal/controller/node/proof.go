@@ -61,7 +61,7 @@ func (r *Reconciler) prove(ctx context.Context, p *pass) error {
 		return nil
 	}
 	p.errs = append(p.errs, p.unproved)
-	if p.wrote.doubted = r.fresh.noted(p.node).doubted; p.wrote.doubted.IsZero() {
+	if p.wrote.doubted = r.memory.Of(p.node).wrote.doubted; p.wrote.doubted.IsZero() {
 		p.wrote.doubted = p.wrote.at
 	}
 	return p.unproved

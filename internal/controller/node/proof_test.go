@@ -93,8 +93,7 @@ func withService(name string) *v1alpha1.Skyhook {
 // function is called.
 func (w *world) cacheWithoutPods() (catchUp func()) {
 	whole := w.Client
-	inner, _ := w.Client.(client.WithWatch)
-	w.Client = interceptor.NewClient(inner, interceptor.Funcs{
+	w.change(interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 			if _, ok := list.(*corev1.PodList); ok {
 				return nil
@@ -129,13 +128,12 @@ func TestNoInterruptBesideAPodThatTheCacheLacks(t *testing.T) {
 	catchUp := w.cacheWithoutPods()
 	for _, after := range []time.Duration{0, 9 * time.Second, 10 * time.Second, time.Minute} {
 		w.clock.SetTime(start.Add(after))
-		w.must(second(w.Reconcile(t.Context(), request(nodeName))))
+		w.reconcile()
 		now := w.node()
 		if now.Annotations[v1alpha1.AnnotationInterrupt] != "" || len(w.livePods()) != 1 {
 			t.Fatalf("after %s: in flight %q, %d pods", after, now.Annotations[v1alpha1.AnnotationInterrupt], len(w.livePods()))
 		}
-		r, err := record.Read("aa", now.Annotations)
-		w.must(err)
+		r := w.record("aa")
 		if told := r.Wait != nil && tellsOf(r.Wait.Message, pod.Name); told != (after >= freshPatience) {
 			t.Errorf("after %s it waits for %+v", after, r.Wait)
 		}
@@ -145,7 +143,7 @@ func TestNoInterruptBesideAPodThatTheCacheLacks(t *testing.T) {
 	}
 	catchUp()
 	w.must(w.Client.Delete(t.Context(), pod))
-	w.must(second(w.Reconcile(t.Context(), request(nodeName))))
+	w.reconcile()
 	if pods := w.livePods(); len(pods) != 1 || !workload.IsInterrupt(&pods[0]) {
 		t.Errorf("when it is gone there are %d pods", len(pods))
 	}
@@ -161,14 +159,14 @@ func TestNoSecondPodOfAPackage(t *testing.T) {
 	w.must(w.Client.Create(t.Context(), pod))
 	catchUp := w.cacheWithoutPods()
 	for range 2 {
-		w.must(second(w.Reconcile(t.Context(), request(nodeName))))
+		w.reconcile()
 	}
 	if pods := w.livePods(); len(pods) != 1 || len(w.bodies) != 0 {
 		t.Errorf("%d pods of the package, wrote %q", len(pods), w.bodies)
 	}
 	catchUp()
 	for range 3 {
-		w.must(second(w.Reconcile(t.Context(), request(nodeName))))
+		w.reconcile()
 	}
 	if pods := w.livePods(); len(pods) != 1 || pods[0].Name == pod.Name {
 		t.Errorf("when the cache has it, it is not replaced: %d pods", len(pods))
@@ -183,8 +181,7 @@ func TestProofIsAskedForOnce(t *testing.T) {
 	idle.Name = "idle"
 	w := newWorld(t, s, newNode(), idle)
 	lists := 0
-	inner, _ := w.Client.(client.WithWatch)
-	w.Live = interceptor.NewClient(inner, interceptor.Funcs{
+	w.changeLive(interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 			lists++
 			return c.List(ctx, list, opts...)
@@ -201,7 +198,7 @@ func TestProofIsAskedForOnce(t *testing.T) {
 		for range 2 {
 			w.clock.SetTime(w.clock.Now().Add(15 * time.Minute))
 			w.must(second(w.Reconcile(t.Context(), request("idle"))))
-			w.must(second(w.Reconcile(t.Context(), request(nodeName))))
+			w.reconcile()
 			if w.refuse != nil {
 				break
 			}
@@ -213,7 +210,7 @@ func TestProofIsAskedForOnce(t *testing.T) {
 }
 
 // TestProofHoldsUpNobodyElse: while the API server does not list pods a Skyhook keeps its cordon and says why; another
-// one goes on.
+// one continues.
 func TestProofHoldsUpNobodyElse(t *testing.T) {
 	early, late, n := newSkyhook("aa"), newSkyhook("zz"), newNode()
 	n.Spec.Unschedulable = true
@@ -223,18 +220,12 @@ func TestProofHoldsUpNobodyElse(t *testing.T) {
 	done.Packages["a|1.0.0"], done.Cordoned = e, true
 	remember(t, n, "aa", done)
 	w := newWorld(t, n, early, late)
-	w.fresh.note(n, written{proved: true})
-	away, _ := w.Client.(client.WithWatch)
-	w.Live = interceptor.NewClient(away, interceptor.Funcs{
-		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
-			return apierrors.NewInternalError(errors.New("away"))
-		},
-	})
+	w.memory.Of(n).wrote = written{proved: true}
+	w.away(apierrors.NewInternalError(errors.New("away")))
 	var conditions int
 	for k := range 20 {
-		result, err := w.Reconcile(t.Context(), request(nodeName))
-		if err != nil || result.RequeueAfter < time.Second {
-			t.Errorf("looks again after %s, %v", result.RequeueAfter, err)
+		if result := w.reconcile(); result.RequeueAfter < time.Second {
+			t.Errorf("looks again after %s", result.RequeueAfter)
 		}
 		if k == 0 && len(w.pods()) != 1 {
 			t.Errorf("zz has %d pods", len(w.pods()))
@@ -242,15 +233,14 @@ func TestProofHoldsUpNobodyElse(t *testing.T) {
 		conditions = len(w.node().Status.Conditions)
 		w.clock.SetTime(w.clock.Now().Add(15 * time.Second))
 	}
-	r, err := record.Read("aa", w.node().Annotations)
-	w.must(err)
+	r := w.record("aa")
 	if !r.Cordoned || !w.node().Spec.Unschedulable || r.Wait == nil || !tellsOf(r.Wait.Message, "away") || conditions != 5 {
 		t.Errorf("cordoned %t, unschedulable %t, waits for %+v, %d conditions", r.Cordoned, w.node().Spec.Unschedulable, r.Wait, conditions)
 	}
 	w.Live = w.Client
-	w.must(second(w.Reconcile(t.Context(), request(nodeName))))
-	if r, err = record.Read("aa", w.node().Annotations); err != nil || r.Cordoned || w.node().Spec.Unschedulable || r.Wait != nil {
-		t.Errorf("when it lists them again: %+v, %v", r, err)
+	w.reconcile()
+	if r = w.record("aa"); r.Cordoned || w.node().Spec.Unschedulable || r.Wait != nil {
+		t.Errorf("when it lists them again: %+v", r)
 	}
 }
 
@@ -265,14 +255,14 @@ func TestOrphansNeedProof(t *testing.T) {
 	w := newWorld(t, n, s)
 	w.must(w.Client.Create(t.Context(), podOf(t, newSkyhook("gone"))))
 	catchUp := w.cacheWithoutPods()
-	w.fresh.note(n, written{proved: true})
-	w.must(second(w.Reconcile(t.Context(), request(nodeName))))
+	w.memory.Of(n).wrote = written{proved: true}
+	w.reconcile()
 	if !w.node().Spec.Unschedulable || len(w.livePods()) != 2 {
 		t.Errorf("unschedulable %t, %d pods", w.node().Spec.Unschedulable, len(w.livePods()))
 	}
 	catchUp()
 	w.must(w.Client.Delete(t.Context(), podOf(t, newSkyhook("gone"))))
-	w.must(second(w.Reconcile(t.Context(), request(nodeName))))
+	w.reconcile()
 	if w.node().Spec.Unschedulable {
 		t.Error("it stays cordoned")
 	}

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // TestRetriedPullWritesNothing: the kubelet tells of an image that cannot be pulled by turns in two ways, for as long
@@ -36,9 +35,7 @@ func TestRetriedPullWritesNothing(t *testing.T) {
 				}}}
 				w.must(w.Client.Status().Update(t.Context(), &now))
 				w.clock.SetTime(w.clock.Now().Add(time.Minute))
-				if _, err := w.Reconcile(t.Context(), request(nodeName)); err != nil {
-					t.Fatal(err)
-				}
+				w.reconcile()
 				if turn == 0 {
 					w.order = nil
 				}
@@ -46,9 +43,7 @@ func TestRetriedPullWritesNothing(t *testing.T) {
 			if len(w.order) > 0 {
 				t.Errorf("written after the first time: %v\n%v", w.order, w.bodies)
 			}
-			r, err := record.Read(s.Name, w.node().Annotations)
-			w.must(err)
-			if e := r.Packages["a|1.0.0"]; e.State != v1alpha1.StateErroring || e.Reason != "ImagePullBackOff" || e.Message != "not found" {
+			if e := w.record(s.Name).Packages["a|1.0.0"]; e.State != v1alpha1.StateErroring || e.Reason != "ImagePullBackOff" || e.Message != "not found" {
 				t.Errorf("entry %+v", e)
 			}
 		})

@@ -61,9 +61,7 @@ func TestUninstallPodIsBuiltFromTheRetainedDefinition(t *testing.T) {
 				objects = append(objects, cm)
 			}
 			w := newWorld(t, objects...)
-			if _, err := w.Reconcile(t.Context(), request(nodeName)); err != nil {
-				t.Fatal(err)
-			}
+			w.reconcile()
 			pods := w.pods()
 			if (len(pods) == 1) != c.starts {
 				t.Fatalf("%d pods", len(pods))
@@ -81,9 +79,8 @@ func TestUninstallPodIsBuiltFromTheRetainedDefinition(t *testing.T) {
 			if main.Args[0] != "uninstall" || !port || !slices.Contains(mounted, name) || !strings.HasPrefix(main.Image, "x/agent") {
 				t.Errorf("the pod runs %v with env %v and mounts %v", main.Args, main.Env, mounted)
 			}
-			r, err := record.Read("demo", w.node().Annotations)
-			if e := r.Packages["b|2.0.0"]; err != nil || e.Stage != v1alpha1.StageUninstall || e.Definition != definition {
-				t.Errorf("recorded is %+v, %v", e, err)
+			if e := w.record("demo").Packages["b|2.0.0"]; e.Stage != v1alpha1.StageUninstall || e.Definition != definition {
+				t.Errorf("recorded is %+v", e)
 			}
 		})
 	}

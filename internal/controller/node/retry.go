@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
@@ -24,34 +24,28 @@ const (
 	retryMax  = 2 * time.Minute
 	// conflictRetry is when to look again after a write that the API server refused because the cache was behind.
 	conflictRetry = 50 * time.Millisecond
-	// People are told of a Skyhook that failed in toldTimes passes in a row, over toldAfter at least: an API server that
-	// is replaced by another is no matter of theirs.
-	toldTimes = 3
-	toldAfter = 10 * time.Second
 )
 
-// retries counts the failures in a row of each node, and of each Skyhook on it. No decision depends on it but for what
+// failures counts the failures in a row of a node, and of each Skyhook on it. No decision depends on it but for what
 // people are told.
-type retries struct {
-	mu       sync.Mutex
-	failed   map[string]int
-	skyhooks map[string]map[string]*failure
+type failures struct {
+	passes   int
+	skyhooks map[string]*failure
 }
 
 // failure is what has gone wrong for one Skyhook on one node since the last pass that went well.
 type failure struct {
-	times int
-	since time.Time
+	state.Failures
 	// message is kept for a while: one that differs in each pass must not change the node's record each time.
 	message string
 	at      time.Time
-	told    bool
 }
 
 // result turns what went wrong in a pass into the next look. An error of one Skyhook must not drop the timers of the
 // others, as an error returned to the queue would.
 func (r *Reconciler) result(ctx context.Context, p *pass) ctrl.Result {
-	begun, over := r.retries.note(p)
+	failures := &r.memory.Of(p.node).failures
+	begun, over := failures.note(p)
 	for name, message := range begun {
 		r.reportFailure(p, name, message)
 	}
@@ -59,7 +53,7 @@ func (r *Reconciler) result(ctx context.Context, p *pass) ctrl.Result {
 	if err != nil && !conflictsOnly(p.errs) {
 		ctrl.LoggerFrom(ctx).Error(err, "a pass over a node failed in part")
 	}
-	pause := r.retries.pause(p.node.Name, p.after(), p.errs)
+	pause := failures.pause(p.after(), p.errs)
 	if len(begun) > 0 || over { // the record is to tell so
 		pause = conflictRetry
 	}
@@ -81,9 +75,11 @@ func (r *Reconciler) reportFailure(p *pass, skyhook, message string) {
 // tellUnwritten lets the records tell that the passes fail when that is because they cannot be written: the little that
 // says so may be.
 func (r *Reconciler) tellUnwritten(ctx context.Context, p *pass) {
+	failures := &r.memory.Of(p.node).failures
 	var all record.Patch
 	for _, i := range p.items {
-		message, name := r.retries.told(p.node.Name, i.skyhook.Name), i.skyhook.Name
+		name := i.skyhook.Name
+		message := failures.told(name)
 		if message == "" || conflictsOnly(p.errs) {
 			continue
 		}
@@ -104,59 +100,47 @@ func (r *Reconciler) tellUnwritten(ctx context.Context, p *pass) {
 	}
 }
 
-// told returns what people are told of the failures of a Skyhook on a node; empty when there are none, or not for long.
-func (r *retries) told(node, skyhook string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if f := r.skyhooks[node][skyhook]; f != nil && f.told {
-		return f.message
+// told returns what people are told of the failures of a Skyhook; empty when there are none, or not for long.
+func (f *failures) told(skyhook string) string {
+	if one := f.skyhooks[skyhook]; one != nil && one.Last {
+		return one.message
 	}
 	return ""
 }
 
 // note counts the failures of a pass. It returns those that people have to be told from now on, by Skyhook, and whether
 // one is over that they were told.
-func (r *retries) note(p *pass) (begun map[string]string, over bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (f *failures) note(p *pass) (begun map[string]string, over bool) {
 	begun = map[string]string{}
-	before, now := r.skyhooks[p.node.Name], map[string]*failure{}
+	before := f.skyhooks
+	f.skyhooks = map[string]*failure{}
 	for name, err := range p.failed {
-		f := before[name]
-		switch {
-		case apierrors.IsConflict(err) || errors.Is(err, context.Canceled): // that says nothing
-			if f != nil {
-				now[name] = f
+		one := before[name]
+		if apierrors.IsConflict(err) || errors.Is(err, context.Canceled) { // that says nothing
+			if one != nil {
+				f.skyhooks[name] = one
 			}
 			continue
-		case f == nil:
-			f = &failure{since: p.now}
 		}
-		if now[name] = f; f.add(err, p.now) {
-			begun[name] = f.message
+		if one == nil {
+			one = &failure{}
+		}
+		if f.skyhooks[name] = one; one.add(err, p.now) {
+			begun[name] = one.message
 		}
 	}
-	for name, f := range before {
-		over = over || f.told && now[name] == nil
-	}
-	delete(r.skyhooks, p.node.Name)
-	if len(now) > 0 {
-		if r.skyhooks == nil {
-			r.skyhooks = map[string]map[string]*failure{}
-		}
-		r.skyhooks[p.node.Name] = now
+	for name, one := range before {
+		over = over || one.Last && f.skyhooks[name] == nil
 	}
 	return begun, over
 }
 
 // add counts one more, and reports whether people have to be told from now on.
 func (f *failure) add(err error, now time.Time) bool {
-	f.times++
-	begins := !f.told && f.times >= toldTimes && now.Sub(f.since) >= toldAfter
+	begins := f.Add(now)
 	if begins || f.message == "" || now.Sub(f.at) >= retryMax {
 		f.message, f.at = failureMessage(err), now
 	}
-	f.told = f.told || begins
 	return begins
 }
 
@@ -172,24 +156,19 @@ func failureMessage(err error) string {
 }
 
 // pause is how long to wait until the next look.
-func (r *retries) pause(node string, after time.Duration, errs []error) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (f *failures) pause(after time.Duration, errs []error) time.Duration {
 	switch {
 	case len(errs) == 0:
-		delete(r.failed, node)
+		f.passes = 0
 		return after
 	case conflictsOnly(errs):
 		return conflictRetry
 	}
-	if r.failed == nil {
-		r.failed = map[string]int{}
-	}
 	pause := retryBase
-	for i := 0; i < r.failed[node] && pause < retryMax; i++ {
+	for i := 0; i < f.passes && pause < retryMax; i++ {
 		pause *= 2
 	}
-	r.failed[node]++
+	f.passes++
 	pause = min(pause, retryMax)
 	if after > 0 {
 		pause = min(pause, after)
@@ -205,11 +184,4 @@ func conflictsOnly(errs []error) bool {
 		}
 	}
 	return true
-}
-
-func (r *retries) forget(node string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.failed, node)
-	delete(r.skyhooks, node)
 }

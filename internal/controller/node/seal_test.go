@@ -45,13 +45,6 @@ func completeRecord() record.Node {
 	return r
 }
 
-func (w *world) reconcile() {
-	w.t.Helper()
-	_, err := w.Reconcile(w.t.Context(), request(nodeName))
-	w.must(err)
-	w.clock.SetTime(w.clock.Now().Add(time.Minute))
-}
-
 func (w *world) edit(change func(*corev1.Node)) {
 	w.t.Helper()
 	n := w.node()
@@ -101,12 +94,9 @@ func TestForgedRecordKeepsTheTaint(t *testing.T) {
 			forge(t, n)
 			was := n.Labels[sealKey]
 			w := sealedWorld(t, s, n)
-			for range 3 {
-				w.reconcile()
-			}
+			w.tries(3)
 			n = w.node()
-			got, err := record.Read("demo", n.Annotations)
-			w.must(err)
+			got := w.record("demo")
 			if !taint.Has(n, runtimeTaint) || len(w.pods()) > 0 || n.Labels[sealKey] != was || got.FinishedPermit == "" || len(w.bodies) != 1 {
 				t.Errorf("the node has %v %v, pods %v, wrote %v", n.Spec.Taints, n.Labels, w.pods(), w.bodies)
 			}
@@ -117,7 +107,7 @@ func TestForgedRecordKeepsTheTaint(t *testing.T) {
 				delete(n.Annotations, stateKey)
 				delete(n.Annotations, "skyhook.nvidia.com/permit_demo") // the next permit
 			})
-			w.reconcile()
+			w.tries(1)
 			if len(w.pods()) != 1 || !taint.Has(w.node(), runtimeTaint) || !w.sealHolds(s) {
 				t.Errorf("after that the node has %v, pods %v", w.node().ObjectMeta, w.pods())
 			}
@@ -130,18 +120,18 @@ func TestForgedLater(t *testing.T) {
 	s, n := waitedFor(fromTheBeginning)
 	n.Spec.Taints = []corev1.Taint{runtimeTaint}
 	w := sealedWorld(t, s, n)
-	w.reconcile()
+	w.tries(1)
 	if !w.sealHolds(s) || len(w.pods()) != 1 || len(w.bodies) != 1 {
 		t.Fatalf("the node has %v after %v", w.node().ObjectMeta, w.bodies)
 	}
 	written := w.node().Annotations[stateKey]
 	w.edit(claimComplete(t))
-	w.reconcile()
+	w.tries(1)
 	if n := w.node(); !taint.Has(n, runtimeTaint) || n.Annotations["skyhook.nvidia.com/status_demo"] != "unknown" {
 		t.Errorf("the node has %v, taints %v", n.ObjectMeta, n.Spec.Taints)
 	}
 	w.edit(func(n *corev1.Node) { n.Annotations[stateKey] = written })
-	w.reconcile()
+	w.tries(1)
 	if n := w.node(); n.Annotations["skyhook.nvidia.com/status_demo"] == "unknown" || !w.sealHolds(s) {
 		t.Errorf("put back as it was, the node has %v", n.ObjectMeta)
 	}
@@ -157,7 +147,7 @@ func TestSealWithoutTaint(t *testing.T) {
 		if want == sealKey {
 			w.edit(func(n *corev1.Node) { n.Labels[sealKey] = "another" })
 		}
-		w.reconcile()
+		w.tries(1)
 		body := strings.Join(w.bodies, " ")
 		if !w.sealHolds(s) || want == "" && body != "" || !strings.Contains(body, want) || want == sealKey && strings.Contains(body, "annotations") {
 			t.Errorf("wrote %s, the node has %v", body, w.node().Labels)
@@ -172,12 +162,12 @@ func TestRecordFromBeforeSealing(t *testing.T) {
 	r := entry(v1alpha1.StageApply, v1alpha1.StateInProgress)
 	remember(t, n, "demo", r)
 	w := sealedWorld(t, s, n)
-	w.reconcile()
+	w.tries(1)
 	if !w.sealHolds(s) || !taint.Has(w.node(), runtimeTaint) {
 		t.Errorf("the node has %v", w.node().ObjectMeta)
 	}
 	w.edit(claimComplete(t))
-	w.reconcile()
+	w.tries(1)
 	if !taint.Has(w.node(), runtimeTaint) {
 		t.Error("the adopted record was edited, and the taint is gone")
 	}
@@ -186,7 +176,7 @@ func TestRecordFromBeforeSealing(t *testing.T) {
 	n.Spec.Taints = []corev1.Taint{runtimeTaint}
 	remember(t, n, "demo", completeRecord())
 	w = sealedWorld(t, s, n)
-	w.reconcile()
+	w.tries(1)
 	if n := w.node(); taint.Has(n, runtimeTaint) || !w.sealHolds(s) {
 		t.Errorf("a complete node keeps its taint after the upgrade: %v", n.ObjectMeta)
 	}
@@ -205,10 +195,8 @@ func TestVouchedFor(t *testing.T) {
 				n.Annotations[taint.Annotation(runtimeTaint)] = "true"
 			}
 			w := sealedWorld(t, s, n)
-			for range 3 {
-				w.reconcile()
-			}
-			if got, err := record.Read("demo", w.node().Annotations); err != nil || !taint.Has(w.node(), runtimeTaint) ||
+			w.tries(3)
+			if got := w.record("demo"); !taint.Has(w.node(), runtimeTaint) ||
 				got.Wait == nil || got.Wait.Reason != v1alpha1.ReasonNodeStateUnsealed {
 				t.Fatalf("taints %v, it waits for %+v", w.node().Spec.Taints, got.Wait)
 			}
@@ -216,7 +204,7 @@ func TestVouchedFor(t *testing.T) {
 			w.must(w.Client.Get(t.Context(), client.ObjectKeyFromObject(s), s))
 			s.Status.SealedSince = new(metav1.NewTime(afterTheNode)) // as it is planned anew
 			w.must(w.Client.Status().Update(t.Context(), s))
-			w.reconcile()
+			w.tries(1)
 			if taint.Has(w.node(), runtimeTaint) || !w.sealHolds(s) || len(w.pods()) > 0 {
 				t.Errorf("vouched for, the node has %v, taints %v, pods %v", w.node().ObjectMeta, w.node().Spec.Taints, w.pods())
 			}
@@ -234,9 +222,7 @@ func TestNewNodeWithAForgedRecord(t *testing.T) {
 	remember(t, n, "auto", completeRecord())
 	w := newWorld(t, s, auto, n)
 	w.Workload.RuntimeTaint = runtimeTaint
-	for range 3 {
-		w.reconcile()
-	}
+	w.tries(3)
 	n = w.node()
 	if !taint.Has(n, runtimeTaint) || n.Annotations[taint.Annotation(runtimeTaint)] != "true" || record.AnySeal(n.Labels) {
 		t.Errorf("the node has %v, taints %v", n.ObjectMeta, n.Spec.Taints)
@@ -251,14 +237,14 @@ func TestSealOfANodeThatLeft(t *testing.T) {
 	s.Finalizers = []string{v1alpha1.Finalizer}
 	remember(t, n, "demo", completeRecord())
 	w := sealedWorld(t, s, n)
-	w.reconcile()
+	w.tries(1)
 	w.edit(func(n *corev1.Node) { n.Labels["gpu"] = "0" })
-	w.reconcile()
+	w.tries(1)
 	if !w.sealHolds(s) || w.node().Annotations["skyhook.nvidia.com/status_demo"] != "" {
 		t.Errorf("the node that left has %v", w.node().ObjectMeta)
 	}
 	w.must(w.Client.Delete(t.Context(), s))
-	w.reconcile()
+	w.tries(1)
 	if n := w.node(); record.AnySeal(n.Labels) || n.Annotations[stateKey] == "" {
 		t.Errorf("after the deletion the node has %v", n.ObjectMeta)
 	}

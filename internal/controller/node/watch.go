@@ -25,12 +25,11 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 func (r *Reconciler) Sources() []state.Source {
 	return []state.Source{
 		state.Keyed(&corev1.Node{}, state.NodeChanged()),
-		state.Watched(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(nodeOfPod), podChanged()),
-		state.Watched(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.permittedNodes)),
-		state.Watched(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(nodeOfMeta), appeared()),
+		state.Mapped(&corev1.Pod{}, nodeOfPod, podChanged()),
+		state.Mapped(&corev1.ConfigMap{}, r.permittedNodes),
+		state.Mapped(&corev1.ConfigMap{}, nodeOfMeta, appeared()),
 		state.Watched(&v1alpha1.Skyhook{}, r.skyhookHandler()),
-		state.Watched(&v1alpha1.DeploymentPolicy{}, handler.EnqueueRequestsFromMapFunc(r.pacedNodes),
-			predicate.GenerationChangedPredicate{}),
+		state.Mapped(&v1alpha1.DeploymentPolicy{}, r.pacedNodes, predicate.GenerationChangedPredicate{}),
 	}
 }
 
@@ -71,6 +70,10 @@ func (r *Reconciler) permittedNodes(ctx context.Context, cm client.Object) []rec
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, &s); err != nil {
 		return nil // gone, or its own event follows
 	}
+	return permitted(&s)
+}
+
+func permitted(s *v1alpha1.Skyhook) []reconcile.Request {
 	requests := make([]reconcile.Request, 0, len(s.Status.Permits))
 	for _, p := range s.Status.Permits {
 		requests = append(requests, request(p.Node))
@@ -80,19 +83,9 @@ func (r *Reconciler) permittedNodes(ctx context.Context, cm client.Object) []rec
 
 // pacedNodes are those at work for Skyhooks that name a policy: without it nothing new starts.
 func (r *Reconciler) pacedNodes(ctx context.Context, policy client.Object) []reconcile.Request {
-	var all v1alpha1.SkyhookList
-	if err := r.Client.List(ctx, &all); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "list the Skyhooks of a policy", "policy", policy.GetName())
-		return nil
-	}
 	var requests []reconcile.Request
-	for i := range all.Items {
-		if all.Items[i].Spec.DeploymentPolicy != policy.GetName() {
-			continue
-		}
-		for _, p := range all.Items[i].Status.Permits {
-			requests = append(requests, request(p.Node))
-		}
+	for _, s := range r.Policies.Changed(ctx, r.Client, policy) {
+		requests = append(requests, permitted(&s)...)
 	}
 	return requests
 }
@@ -101,13 +94,8 @@ func (r *Reconciler) pacedNodes(ctx context.Context, policy client.Object) []rec
 // when there is a new plan for a new generation, when a user steers it, or when it comes or goes.
 func (r *Reconciler) skyhookHandler() handler.EventHandler {
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
-			r.wakeAll(ctx, e.Object, q)
-		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
-			r.wakeAll(ctx, e.Object, q)
-			r.Targets.Forget(e.Object.GetUID())
-		},
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.wakeAll(ctx, e.Object, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.wakeAll(ctx, e.Object, q) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			before, okBefore := e.ObjectOld.(*v1alpha1.Skyhook)
 			after, okAfter := e.ObjectNew.(*v1alpha1.Skyhook)

@@ -193,6 +193,18 @@ func TestConfigMapWakesPermittedNodes(t *testing.T) {
 	}
 }
 
+func TestPolicyWakesPermittedNodes(t *testing.T) {
+	s := newSkyhook("demo")
+	s.Spec.DeploymentPolicy = "slow"
+	w := newWorld(t, s, newSkyhook("free"))
+	for name, want := range map[string]string{"slow": nodeName, "fast": ""} {
+		policy := &v1alpha1.DeploymentPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if got := names(w.pacedNodes(t.Context(), policy)); got != want {
+			t.Errorf("policy %s wakes %q", name, got)
+		}
+	}
+}
+
 func TestLookAgainAtTheEarliest(t *testing.T) {
 	for _, c := range []struct{ a, b, want time.Duration }{
 		{0, 0, 0},

@@ -8,12 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -52,7 +51,13 @@ type Reconciler struct {
 	// Version of the operator, kept in an annotation.
 	Version string
 
-	pacer    pacer
+	memory state.Memory[memory]
+}
+
+// memory is what this process knows of a Skyhook beyond its cache. No decision depends on it: after a restart the first
+// pass is simply not delayed, and what fails on counts again.
+type memory struct {
+	pace     pace
 	failures failures
 }
 
@@ -61,16 +66,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var s v1alpha1.Skyhook
 	if err := r.Client.Get(ctx, req.NamespacedName, &s); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.pacer.forget(req.Name)
-			r.failures.forget(req.Name)
+			r.memory.Forget(req.Name)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if wait := r.pacer.wait(&s, r.Clock.Now()); wait > 0 {
+	known := r.memory.Of(&s)
+	if wait := known.pace.wait(s.Generation, r.Clock.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	err := r.reconcile(ctx, s.DeepCopy())
-	if r.failures.note(&s, err, r.Clock.Now()) {
+	if known.failures.note(err, r.Clock.Now()) {
 		r.reportFailing(&s, err)
 	}
 	switch o := obstacleOf(err); {
@@ -82,7 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		// The cache was behind; the change that it missed wakes this Skyhook, at the latest this does.
 		return ctrl.Result{RequeueAfter: passInterval}, nil
 	}
-	return ctrl.Result{RequeueAfter: r.pacer.again(&s, r.Clock.Now())}, err
+	return ctrl.Result{RequeueAfter: known.pace.again(&s, r.Clock.Now())}, err
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
@@ -131,12 +136,7 @@ func (r *Reconciler) prepare(ctx context.Context, s *v1alpha1.Skyhook, in *input
 func (r *Reconciler) claim(ctx context.Context, s *v1alpha1.Skyhook) error {
 	before := s.DeepCopy()
 	controllerutil.AddFinalizer(s, v1alpha1.Finalizer)
-	if s.Annotations[v1alpha1.AnnotationVersion] != r.Version {
-		if s.Annotations == nil {
-			s.Annotations = map[string]string{}
-		}
-		s.Annotations[v1alpha1.AnnotationVersion] = r.Version
-	}
+	metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationVersion, r.Version)
 	if equality.Semantic.DeepEqual(before.ObjectMeta, s.ObjectMeta) {
 		return nil
 	}
@@ -148,17 +148,10 @@ func (r *Reconciler) claim(ctx context.Context, s *v1alpha1.Skyhook) error {
 	return nil
 }
 
-// pacer spaces the passes over a Skyhook. It is no state that a decision depends on: after a restart the first pass is
-// simply not delayed. It goes by names: passes over one name never overlap, so that the one that finds it gone is the
-// last.
-type pacer struct {
-	mu   sync.Mutex
-	last map[string]pass
-}
-
-type pass struct {
+// pace spaces the passes over a Skyhook.
+type pace struct {
+	// at is when the last pass began, over a generation.
 	at         time.Time
-	uid        types.UID
 	generation int64
 	// written is the resourceVersion of the last status that was written, at a time.
 	written   string
@@ -167,52 +160,25 @@ type pass struct {
 
 // wait returns how long the next pass has to wait; 0 when it may run now, which is then counted. A new generation never
 // waits: somebody is looking.
-func (p *pacer) wait(s *v1alpha1.Skyhook, now time.Time) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last, ok := p.last[s.Name]
-	if left := last.at.Add(passInterval).Sub(now); ok && last.uid == s.UID && last.generation == s.Generation && left > 0 {
+func (p *pace) wait(generation int64, now time.Time) time.Duration {
+	if left := p.at.Add(passInterval).Sub(now); p.generation == generation && left > 0 {
 		return left
 	}
-	if last.uid != s.UID {
-		last = pass{}
-	}
-	last.at, last.uid, last.generation = now, s.UID, s.Generation
-	p.set(s.Name, last)
+	p.at, p.generation = now, generation
 	return 0
 }
 
 // wrote notes a status that was written.
-func (p *pacer) wrote(s *v1alpha1.Skyhook, now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last := p.last[s.Name]
-	last.written, last.writtenAt = s.ResourceVersion, now
-	p.set(s.Name, last)
-}
-
-func (p *pacer) set(name string, last pass) {
-	if p.last == nil {
-		p.last = map[string]pass{}
-	}
-	p.last[name] = last
+func (p *pace) wrote(s *v1alpha1.Skyhook, now time.Time) {
+	p.written, p.writtenAt = s.ResourceVersion, now
 }
 
 // again returns when to look once more at a Skyhook that the cache showed without the last status that was written:
 // what was right against that needed no write, and the write wakes nobody. 0 when the cache was not behind.
-func (p *pacer) again(cached *v1alpha1.Skyhook, now time.Time) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last := p.last[cached.Name]
-	order, err := resourceversion.CompareResourceVersion(cached.ResourceVersion, last.written)
-	if err != nil || order >= 0 || now.Sub(last.writtenAt) >= seenPatience {
+func (p *pace) again(cached *v1alpha1.Skyhook, now time.Time) time.Duration {
+	order, err := resourceversion.CompareResourceVersion(cached.ResourceVersion, p.written)
+	if err != nil || order >= 0 || now.Sub(p.writtenAt) >= seenPatience {
 		return 0
 	}
 	return passInterval
-}
-
-func (p *pacer) forget(name string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.last, name)
 }

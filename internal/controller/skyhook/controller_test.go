@@ -10,10 +10,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 )
 
-func TestPacer(t *testing.T) {
-	var p pacer
+func TestPace(t *testing.T) {
+	var known state.Memory[memory]
 	for _, step := range []struct {
 		name       string
 		uid        types.UID
@@ -34,10 +35,10 @@ func TestPacer(t *testing.T) {
 		{name: "another one of that name is free", uid: "a2", generation: 2, at: 2 * time.Second},
 	} {
 		if step.forget {
-			p.forget("demo-" + string(step.uid[:1]))
+			known.Forget("demo-" + string(step.uid[:1]))
 		}
 		s := &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: "demo-" + string(step.uid[:1]), UID: step.uid, Generation: step.generation}}
-		if got := p.wait(s, start.Add(step.at)); got != step.want {
+		if got := known.Of(s).pace.wait(s.Generation, start.Add(step.at)); got != step.want {
 			t.Errorf("%s: waits %s, want %s", step.name, got, step.want)
 		}
 	}
@@ -47,15 +48,15 @@ func TestPacer(t *testing.T) {
 func TestGoneSkyhookIsForgotten(t *testing.T) {
 	s := newSkyhook("demo")
 	w := newWorld(t, s)
-	if _, err := w.Reconcile(t.Context(), request("demo")); err != nil || len(w.pacer.last) != 1 {
-		t.Fatalf("error %v, paces %v", err, w.pacer.last)
+	if _, err := w.Reconcile(t.Context(), request("demo")); err != nil || w.memory.Len() != 1 {
+		t.Fatalf("error %v, %d remembered", err, w.memory.Len())
 	}
 	now := w.skyhook("demo")
 	now.Finalizers = nil
 	w.must(w.Client.Update(t.Context(), now))
 	w.must(w.Client.Delete(t.Context(), now))
-	if _, err := w.Reconcile(t.Context(), request("demo")); err != nil || len(w.pacer.last) != 0 {
-		t.Errorf("error %v, paces %v", err, w.pacer.last)
+	if _, err := w.Reconcile(t.Context(), request("demo")); err != nil || w.memory.Len() != 0 {
+		t.Errorf("error %v, %d remembered", err, w.memory.Len())
 	}
 }
 
@@ -97,17 +98,17 @@ func TestStatusThatTheCacheLacks(t *testing.T) {
 		{"101", 0, 0},
 		{"", 0, 0},
 	} {
-		var p pacer
+		var p pace
 		s := newSkyhook("demo")
 		s.ResourceVersion = "100"
-		p.wait(s, wrote)
+		p.wait(s.Generation, wrote)
 		p.wrote(s, wrote)
 		s.ResourceVersion = c.cached
 		if got := p.again(s, wrote.Add(c.after)); got != c.want {
 			t.Errorf("cached %q, %s after the write: again in %s, want %s", c.cached, c.after, got, c.want)
 		}
 	}
-	var p pacer
+	var p pace
 	if got := p.again(newSkyhook("demo"), wrote); got != 0 {
 		t.Errorf("nothing was written: again in %s", got)
 	}

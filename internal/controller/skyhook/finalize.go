@@ -56,7 +56,6 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	}
 	ctrl.LoggerFrom(ctx).Info("Skyhook removed from all nodes", logs.Skyhook, s.Name)
 	r.reportAbandoned(s, in.Input)
-	r.pacer.forget(s.Name)
 	return nil
 }
 

@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -163,11 +165,22 @@ func podOf(t *testing.T, s *v1alpha1.Skyhook, pkg, node string) *corev1.Pod {
 	return pod
 }
 
-// queued returns the names that wake puts into a queue.
-func queued(wake func(q queue)) string {
+// wakes returns the names that an event of a source queues: one that comes has no before, one that goes no after.
+func wakes(t *testing.T, source state.Source, before, after client.Object) string {
+	t.Helper()
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer q.ShutDown()
-	wake(q)
+	p := predicate.And(source.Predicates...)
+	switch come, gone := (event.CreateEvent{Object: after}), (event.DeleteEvent{Object: before}); {
+	case before == nil && p.Create(come):
+		source.Handler.Create(t.Context(), come, q)
+	case after == nil && p.Delete(gone):
+		source.Handler.Delete(t.Context(), gone, q)
+	case before != nil && after != nil:
+		if update := (event.UpdateEvent{ObjectOld: before, ObjectNew: after}); p.Update(update) {
+			source.Handler.Update(t.Context(), update, q)
+		}
+	}
 	var list []string
 	for q.Len() > 0 {
 		r, _ := q.Get()

@@ -41,7 +41,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, s *v1alpha1.Skyhook, statu
 		}
 		err := r.patchStatus(ctx, before, s, status)
 		if err == nil {
-			r.pacer.wrote(s, r.Clock.Now())
+			r.memory.Of(s).pace.wrote(s, r.Clock.Now())
 			r.report(ctx, s, before.Status)
 			if invalid != nil {
 				r.Events.Eventf(s, nil, corev1.EventTypeWarning, v1alpha1.EventStatusRefused, "Plan",

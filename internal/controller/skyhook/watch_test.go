@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
@@ -21,6 +22,7 @@ func prioritized(name string, priority int) *v1alpha1.Skyhook {
 // TestSuccessorsAreWoken: "m" stands in the middle of five.
 func TestSuccessorsAreWoken(t *testing.T) {
 	w := newWorld(t, prioritized("first", 1), prioritized("a", 5), prioritized("m", 5), prioritized("z", 5), prioritized("last", 9))
+	source := state.Mapped(&v1alpha1.Skyhook{}, w.successors, orderChanged())
 	before := prioritized("m", 5)
 	before.Status.Status = v1alpha1.StatusInProgress
 	annotate := func(key string) func(*v1alpha1.Skyhook) {
@@ -47,16 +49,16 @@ func TestSuccessorsAreWoken(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			after := before.DeepCopy()
 			c.change(after)
-			got := queued(func(q queue) {
-				w.successorHandler().Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
-			})
-			if got != c.want {
+			if got := wakes(t, source, before, after); got != c.want {
 				t.Errorf("wakes %q", got)
 			}
 		})
 	}
-	if got := queued(func(q queue) { w.successorHandler().Delete(t.Context(), event.DeleteEvent{Object: before}, q) }); got != "last z" {
+	if got := wakes(t, source, before, nil); got != "last z" {
 		t.Errorf("when it is gone, wakes %q", got)
+	}
+	if got := wakes(t, source, nil, before); got != "" {
+		t.Errorf("when it comes, wakes %q", got)
 	}
 }
 
@@ -64,6 +66,7 @@ func TestNodeWakes(t *testing.T) {
 	cpu := newSkyhook("cpu")
 	cpu.Spec.NodeSelectors.MatchLabels = map[string]string{"pool": "cpu"}
 	w := newWorld(t, newSkyhook("gpu"), newSkyhook("gpu2"), cpu)
+	source := state.Mapped(&corev1.Node{}, w.skyhooksOn)
 	left := newNode("n", "none")
 	remember(t, left, "cpu", record.Node{Status: v1alpha1.StatusWaiting})
 	for _, c := range []struct {
@@ -78,21 +81,23 @@ func TestNodeWakes(t *testing.T) {
 		{"freed", left, newNode("n", "none"), "cpu"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := queued(func(q queue) {
-				w.nodeHandler().Update(t.Context(), event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}, q)
-			})
-			if got != c.want {
+			if got := wakes(t, source, c.before, c.after); got != c.want {
 				t.Errorf("wakes %q", got)
 			}
 		})
 	}
-	for name, wake := range map[string]func(queue){
-		"create": func(q queue) { w.nodeHandler().Create(t.Context(), event.CreateEvent{Object: left}, q) },
-		"delete": func(q queue) { w.nodeHandler().Delete(t.Context(), event.DeleteEvent{Object: left}, q) },
-	} {
-		if got := queued(wake); got != "cpu" {
-			t.Errorf("%s wakes %q", name, got)
-		}
+	if come, gone := wakes(t, source, nil, left), wakes(t, source, left, nil); come != "cpu" || gone != "cpu" {
+		t.Errorf("one that comes wakes %q, one that is gone %q", come, gone)
+	}
+}
+
+func TestPolicyWakes(t *testing.T) {
+	paced := newSkyhook("paced")
+	paced.Spec.DeploymentPolicy = "slow"
+	w := newWorld(t, paced, newSkyhook("free"))
+	source := state.Mapped(&v1alpha1.DeploymentPolicy{}, w.pacedSkyhooks)
+	if got := wakes(t, source, nil, &v1alpha1.DeploymentPolicy{ObjectMeta: metav1.ObjectMeta{Name: "slow"}}); got != "paced" {
+		t.Errorf("wakes %q", got)
 	}
 }
 
@@ -102,12 +107,7 @@ func TestSkyhookOfPod(t *testing.T) {
 	orphan.OwnerReferences, unlabeled.Labels = nil, nil
 	for want, objects := range map[string][]client.Object{"demo": {ours}, "": {orphan, unlabeled}} {
 		for _, o := range objects {
-			got := queued(func(q queue) {
-				for _, r := range skyhookOf(t.Context(), o) {
-					q.Add(r)
-				}
-			})
-			if got != want {
+			if got := wakes(t, state.Mapped(o, skyhookOf), nil, o); got != want {
 				t.Errorf("wakes %q, want %q", got, want)
 			}
 		}

@@ -16,8 +16,6 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// In these tests a pass that began with an old list runs on after the event that something is gone.
-
 func named(name string) *v1alpha1.Skyhook {
 	return &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Generation: 1}}
 }
@@ -60,8 +58,6 @@ func TestRecordsOfGoneNodesAndSkyhooks(t *testing.T) {
 	if n, records := count(); n != 5 || records != 15 {
 		t.Fatalf("%d nodes, %d records", n, records)
 	}
-	r.Forget(nodes[4].UID)
-	read(nodes, all) // the pass that runs on
 	r.Keep(nodes[:4], all[:2])
 	if n, records := count(); n != 4 || records != 8 {
 		t.Errorf("%d nodes, %d records are left of 4 nodes and 2 Skyhooks", n, records)
@@ -89,8 +85,6 @@ func TestIndexOfGoneSkyhooks(t *testing.T) {
 	}
 	a, b := named("a"), named("b")
 	look(a, b)
-	i.Forget(b.UID)
-	look(a, b) // the pass that runs on
 	if len(i.targets) != 2 || len(i.decoded) != 2 {
 		t.Fatalf("%d entries, %d decoded", len(i.targets), len(i.decoded))
 	}
@@ -115,11 +109,12 @@ func TestPoliciesThatAreGone(t *testing.T) {
 		return pace
 	}
 	of(there)
-	p.Forget("slow")
-	of(there)
-	if len(p.parsed) != 1 { // the pass that runs on
-		t.Fatalf("%d parsed", len(p.parsed))
+	other := named("b")
+	other.Spec.DeploymentPolicy = "fast"
+	if got := p.Changed(t.Context(), empty(t, s, other), policy); len(got) != 1 || got[0].Name != "a" || len(p.parsed) != 0 {
+		t.Errorf("it concerns %v; %d parsed", got, len(p.parsed))
 	}
+	of(there)
 	if pace := of(gone); !pace.Missing || len(p.parsed) != 0 {
 		t.Errorf("missing %t, %d parsed", pace.Missing, len(p.parsed))
 	}

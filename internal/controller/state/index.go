@@ -72,17 +72,8 @@ func (i *Index) Of(s *v1alpha1.Skyhook) *Target {
 	return t
 }
 
-// Forget drops a Skyhook that is gone.
-func (i *Index) Forget(uid types.UID) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	delete(i.targets, uid)
-	delete(i.decoded, uid)
-}
-
-// keep drops what is not of these Skyhooks, which are all there are. A pass that began before one of them went may ask
-// for it once more after Forget.
-func (i *Index) keep(skyhooks []*v1alpha1.Skyhook) {
+// Keep drops what is not of these Skyhooks, which are all there are.
+func (i *Index) Keep(skyhooks []*v1alpha1.Skyhook) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if len(i.targets) <= len(skyhooks) && len(i.decoded) <= len(skyhooks) {

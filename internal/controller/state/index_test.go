@@ -58,7 +58,7 @@ func TestIndexParsesOncePerGeneration(t *testing.T) {
 	if index.Of(again) == second {
 		t.Error("another object of that name gets what was parsed for this one")
 	}
-	index.Forget(s.UID)
+	index.Keep(nil)
 	if index.Of(s) == second {
 		t.Error("what was forgotten is still there")
 	}
@@ -196,7 +196,7 @@ func TestRecordsDecodesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Packages["mark"] = r.Packages["a|1.0.0"]
-	records.Forget(n.UID)
+	records.Keep(nil, nil)
 	if marked(n) {
 		t.Error("what was forgotten is still there")
 	}
@@ -221,8 +221,8 @@ func TestConcurrentUse(t *testing.T) {
 				if r, err := records.Read(s.Name, n); err != nil || len(r.Packages) != 1 {
 					t.Errorf("goroutine %d: record %v, %v", i, r, err)
 				}
-				index.Forget(s.UID)
-				records.Forget(n.UID)
+				index.Keep(nil)
+				records.Keep(nil, nil)
 			}
 		})
 	}

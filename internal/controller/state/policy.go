@@ -3,10 +3,12 @@ package state
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -50,7 +52,7 @@ func (p *Policies) Of(ctx context.Context, reader client.Reader, s *v1alpha1.Sky
 	var policy v1alpha1.DeploymentPolicy
 	err := reader.Get(ctx, client.ObjectKey{Name: name}, &policy)
 	if apierrors.IsNotFound(err) {
-		p.Forget(name) // a pass that began before it went may have parsed it once more
+		p.forget(name)
 		return Pace{Missing: true, Hold: rollout.HoldPolicyMissing(s)}, nil
 	}
 	if err != nil {
@@ -87,8 +89,18 @@ func (p *Policies) parse(policy *v1alpha1.DeploymentPolicy) parsedPolicy {
 	return now
 }
 
-// Forget drops a policy that is gone.
-func (p *Policies) Forget(name string) {
+// Changed returns the Skyhooks that name a policy which comes, changes or goes. What was parsed of it is of no use any
+// more.
+func (p *Policies) Changed(ctx context.Context, reader client.Reader, policy client.Object) []v1alpha1.Skyhook {
+	p.forget(policy.GetName())
+	var all v1alpha1.SkyhookList
+	if err := reader.List(ctx, &all); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "list the Skyhooks of a policy", "policy", policy.GetName())
+	}
+	return slices.DeleteFunc(all.Items, func(s v1alpha1.Skyhook) bool { return s.Spec.DeploymentPolicy != policy.GetName() })
+}
+
+func (p *Policies) forget(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.parsed, name)

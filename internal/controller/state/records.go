@@ -43,15 +43,7 @@ func (r *Records) Read(skyhook string, node *corev1.Node) (record.Node, error) {
 	return n, err
 }
 
-// Forget drops a node that is gone.
-func (r *Records) Forget(uid types.UID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.nodes, uid)
-}
-
-// Keep drops what is not of these nodes and Skyhooks, which are all there are. A pass that began before a node or
-// Skyhook went may read its record once more after Forget.
+// Keep drops what is not of these nodes and Skyhooks, which are all there are.
 func (r *Records) Keep(nodes []corev1.Node, skyhooks []*v1alpha1.Skyhook) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

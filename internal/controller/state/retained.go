@@ -38,7 +38,7 @@ type kept struct {
 func (i *Index) Snapshot(
 	ctx context.Context, reader client.Reader, o workload.Options, skyhooks []*v1alpha1.Skyhook,
 ) (Snapshot, error) {
-	i.keep(skyhooks)
+	i.Keep(skyhooks)
 	var all appsv1.ControllerRevisionList
 	if err := reader.List(ctx, &all, client.InNamespace(o.Namespace), client.HasLabels{v1alpha1.LabelName},
 		client.UnsafeDisableDeepCopy); err != nil {

@@ -168,7 +168,7 @@ func TestRetainedDecodesOnce(t *testing.T) {
 	if !mark(wanted(t, &index, s, renewed)) {
 		t.Error("the same of the next generation are decoded again")
 	}
-	index.Forget(s.UID)
+	index.Keep(nil)
 	if mark(wanted(t, &index, s, renewed)) {
 		t.Error("what was forgotten is still there")
 	}

@@ -28,6 +28,11 @@ func Watched(o client.Object, h handler.EventHandler, predicates ...predicate.Pr
 	return Source{Object: o, Handler: h, Predicates: predicates}
 }
 
+// Mapped is a source whose events wake the keys that the object is mapped to; of an update, the old one and the new one.
+func Mapped(o client.Object, keys handler.MapFunc, predicates ...predicate.Predicate) Source {
+	return Watched(o, handler.EnqueueRequestsFromMapFunc(keys), predicates...)
+}
+
 // SetUp registers a controller that its sources wake, with so many keys at a time. One source is Keyed; log lines name
 // its kind.
 func SetUp(mgr ctrl.Manager, name string, workers int, sources []Source, r reconcile.Reconciler) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/skyhook-operator/skyhook/internal/controller/capability"
@@ -22,7 +23,7 @@ func addCapability(mgr ctrl.Manager, o Options) error {
 		return nil
 	}
 	r := &capability.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder(recorder),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder(recorder), Clock: clock.RealClock{},
 		Look:       capability.Registries{UserAgent: "skyhook-operator/" + o.Version}.Look,
 		PullSecret: types.NamespacedName{Namespace: o.Workload.Namespace, Name: o.Workload.ImagePullSecret},
 		Images:     o.Images,

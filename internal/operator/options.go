@@ -90,10 +90,7 @@ func (e *environment) bad(name, value, fix string) {
 	e.errs = append(e.errs, fmt.Errorf("environment variable %s is %q; %s", name, value, fix))
 }
 
-func (e *environment) optional(name string) string {
-	v, _ := e.get(name)
-	return v
-}
+func (e *environment) optional(name string) string { return e.optionalOr(name, "") }
 
 // optionalOr returns the variable, which may be set to nothing, or the default.
 func (e *environment) optionalOr(name, def string) string {

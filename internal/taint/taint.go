@@ -51,11 +51,10 @@ func Next(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook) Change {
 	required := slices.DeleteFunc(slices.Clone(skyhooks), func(s Skyhook) bool { return !s.Required || s.Deleting })
 	tainted := Has(node, t)
 	marked := node.Annotations[Annotation(t)] == "true"
-	yes, no := true, false
 	switch {
 	case len(required) == 0 && marked &&
 		slices.ContainsFunc(skyhooks, func(s Skyhook) bool { return s.Required && s.Deleting }):
-		c := Change{Mark: &no}
+		c := Change{Mark: new(false)}
 		if tainted {
 			c.Taints, c.Message = without(node, t), "no Skyhook requires the taint any more"
 		}
@@ -66,14 +65,14 @@ func Next(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook) Change {
 		if tainted {
 			return Change{}
 		}
-		return Change{Taints: with(node, t), Mark: &yes, Message: "the node rebooted, and its packages are applied again"}
+		return Change{Taints: with(node, t), Mark: new(true), Message: "the node rebooted, and its packages are applied again"}
 	case !slices.ContainsFunc(required, func(s Skyhook) bool { return !s.Complete }):
 		if !tainted {
 			return Change{}
 		}
 		return Change{Taints: without(node, t), Message: "every Skyhook that workloads wait for is complete"}
 	case !tainted && slices.ContainsFunc(required, func(s Skyhook) bool { return s.Auto }):
-		return Change{Taints: with(node, t), Mark: &yes, Message: "the node is new"}
+		return Change{Taints: with(node, t), Mark: new(true), Message: "the node is new"}
 	}
 	return Change{}
 }

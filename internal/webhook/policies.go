@@ -35,9 +35,7 @@ func (v *policies) ValidateUpdate(
 // ValidateDelete refuses while a Skyhook names the policy. It reads live: a policy is often deleted right after the
 // Skyhook that named it.
 func (v *policies) ValidateDelete(ctx context.Context, p *v1alpha1.DeploymentPolicy) (ctrladmission.Warnings, error) {
-	have := func() *v1alpha1.DeploymentPolicy { return &v1alpha1.DeploymentPolicy{} }
-	err := checkStored(ctx, p, "deploymentpolicies", v.cached, v.live, have)
-	if err != nil {
+	if err := checkStored(ctx, p, "deploymentpolicies", v.cached, v.live); err != nil {
 		return nil, err
 	}
 	var list v1alpha1.SkyhookList

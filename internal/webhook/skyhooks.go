@@ -92,7 +92,7 @@ func (v *skyhooks) installed(ctx context.Context, old, s *v1alpha1.Skyhook) ([]a
 	before := old
 	if old == nil {
 		before = s
-	} else if err := v.checkStored(ctx, old); err != nil {
+	} else if err := checkStored(ctx, old, "skyhooks", v.cached, v.live); err != nil {
 		return nil, nil, err
 	}
 	var nodes corev1.NodeList
@@ -105,10 +105,6 @@ func (v *skyhooks) installed(ctx context.Context, old, s *v1alpha1.Skyhook) ([]a
 		return nil, nil, err
 	}
 	return admission.Find(before, affected, maps.All(records)), warnUnreadable(s.Name, unreadable, old != nil), nil
-}
-
-func (v *skyhooks) checkStored(ctx context.Context, old *v1alpha1.Skyhook) error {
-	return checkStored(ctx, old, "skyhooks", v.cached, v.live, func() *v1alpha1.Skyhook { return &v1alpha1.Skyhook{} })
 }
 
 // targeted are the nodes that either Skyhook selects. On others nothing is undone any more, so nothing waits for them.

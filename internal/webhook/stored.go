@@ -14,15 +14,16 @@ import (
 
 // checkStored returns an error unless a review's old object is what is stored: uid and resourceVersion, which who made
 // up a review does not know. It comes before everything that is dear to read or names what is in the cluster. A cache
-// may be late, so the API server is asked for this one object then; have is what to read it into.
+// may be late, so the API server is asked for this one object then.
 //
 // The API server itself asks about an object that somebody changed meanwhile only if it could not store the change
 // anyway: a conflict is what it would answer next.
-func checkStored[T client.Object](
-	ctx context.Context, old T, resource string, cached, live client.Reader, have func() T,
-) error {
+func checkStored[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, old P, resource string, cached, live client.Reader) error {
 	for _, reader := range []client.Reader{cached, live} {
-		now := have()
+		now := P(new(T))
 		err := reader.Get(ctx, client.ObjectKeyFromObject(old), now)
 		if apierrors.IsNotFound(err) {
 			continue

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,8 +44,7 @@ type Reconciler struct {
 	PullSecret types.NamespacedName
 	// Images are the rules of the cluster: no registry is asked that they do not allow.
 	Images admission.ImageRules
-	// Now is the time; nil for the clock's.
-	Now func() time.Time
+	Clock  clock.PassiveClock
 
 	// asked says when an image was last looked at in vain. There is one worker.
 	asked map[string]time.Time
@@ -109,7 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // due are the images that may be asked and that nothing is known of, and those that could not be looked at for a while.
 // After a restart of the operator the while begins anew.
 func (r *Reconciler) due(s *v1alpha1.Skyhook) []string {
-	now := r.now()
+	now := r.Clock.Now()
 	maps.DeleteFunc(r.asked, func(_ string, at time.Time) bool { return now.Sub(at) > 2*RetryAfter })
 	due, failed := capability.ToAsk(s)
 	for _, reference := range failed {
@@ -128,14 +128,7 @@ func (r *Reconciler) note(reference string) {
 	if r.asked == nil {
 		r.asked = map[string]time.Time{}
 	}
-	r.asked[reference] = r.now()
-}
-
-func (r *Reconciler) now() time.Time {
-	if r.Now == nil {
-		return time.Now()
-	}
-	return r.Now()
+	r.asked[reference] = r.Clock.Now()
 }
 
 // lookAt asks for images, one after the other, so that a digest they share is fetched once. The error is one of the API

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -106,8 +107,8 @@ func TestFailureIsStoredOnce(t *testing.T) {
 // TestFailureIsNotForever: an image that could not be asked is asked again, and no event says the same twice.
 func TestFailureIsNotForever(t *testing.T) {
 	w := newWorld(t)
-	now := time.Unix(0, 0)
-	w.Now = func() time.Time { return now }
+	now := clocktesting.NewFakeClock(time.Unix(0, 0))
+	w.Clock = now
 	s := w.create(map[string]string{"a": "x/late:1.0.0"})
 	w.reconcile(s)
 	w.images.took()
@@ -115,24 +116,24 @@ func TestFailureIsNotForever(t *testing.T) {
 		t.Errorf("events: %q", got)
 	}
 	for range 2 {
-		now = now.Add(capability.RetryAfter - time.Second)
+		now.Step(capability.RetryAfter - time.Second)
 		w.reconcile(s)
 		if w.images.took() != 0 {
 			t.Error("asked before its time")
 		}
-		now = now.Add(time.Second)
+		now.Step(time.Second)
 		w.reconcile(s)
 		if w.images.took() == 0 || len(w.happened()) != 0 {
 			t.Error("not asked again, or told again")
 		}
 	}
 	w.images.push("true", "x/late:1.0.0")
-	now = now.Add(capability.RetryAfter)
+	now.Step(capability.RetryAfter)
 	if got := enabled(w.reconcile(s)); got != "a" {
 		t.Errorf("once it is there, enabled are %q", got)
 	}
 	w.images.took()
-	now = now.Add(capability.RetryAfter)
+	now.Step(capability.RetryAfter)
 	w.reconcile(s)
 	if w.images.took() != 0 {
 		t.Error("an image that has answered was asked again")
@@ -141,12 +142,12 @@ func TestFailureIsNotForever(t *testing.T) {
 	other := w.create(map[string]string{"a": "x/none:1.0.0"})
 	w.reconcile(other)
 	w.images.took()
-	w.Reconciler = &capability.Reconciler{Client: w.Client, Live: w.Live, Events: w.Events, Look: w.Look, Now: w.Now}
+	w.Reconciler = &capability.Reconciler{Client: w.Client, Live: w.Live, Events: w.Events, Look: w.Look, Clock: w.Clock}
 	w.reconcile(other)
 	if w.images.took() != 0 {
 		t.Error("asked at once after a restart")
 	}
-	now = now.Add(capability.RetryAfter)
+	now.Step(capability.RetryAfter)
 	w.reconcile(other)
 	if w.images.took() == 0 {
 		t.Error("not asked after a restart")

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -88,7 +89,7 @@ func newWorld(t *testing.T) *world {
 	recorder := events.NewFakeRecorder(100)
 	return &world{
 		t: t, user: c, images: newImages(t), events: recorder,
-		Reconciler: &capability.Reconciler{Client: c, Live: c, Events: recorder, Look: capability.Registries{}.Look},
+		Reconciler: &capability.Reconciler{Client: c, Live: c, Events: recorder, Look: capability.Registries{}.Look, Clock: clock.RealClock{}},
 	}
 }
 
@@ -150,14 +151,10 @@ func (w *world) change(s *v1alpha1.Skyhook, edit func(*v1alpha1.Skyhook)) *v1alp
 // happened returns the events since the last call.
 func (w *world) happened() []string {
 	var all []string
-	for {
-		select {
-		case e := <-w.events.Events:
-			all = append(all, e)
-		default:
-			return all
-		}
+	for len(w.events.Events) > 0 {
+		all = append(all, <-w.events.Events)
 	}
+	return all
 }
 
 func request(s *v1alpha1.Skyhook) ctrl.Request {

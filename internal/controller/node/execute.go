@@ -140,11 +140,11 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) error {
 func (p *pass) recordChange(i *item) (record.Patch, error) {
 	name, d := i.skyhook.Name, i.decision
 	switch {
-	case d.Clear && i.skyhook.DeletionTimestamp != nil:
-		return record.Clear(name, d.Record, p.node.Annotations, p.node.Labels), nil
 	case d.Clear:
 		change := record.Clear(name, d.Record, p.node.Annotations, p.node.Labels)
-		i.seal(p.node, &change) // the node may come back to what it keeps
+		if i.skyhook.DeletionTimestamp == nil {
+			i.seal(p.node, &change) // the node may come back to what it keeps
+		}
 		return change, nil
 	case d.Removing, i.withheld:
 		change, err := record.WriteWait(name, d.Record.Wait, p.node.Annotations)

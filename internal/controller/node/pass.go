@@ -273,11 +273,10 @@ func (r *Reconciler) configReady(ctx context.Context, s *v1alpha1.Skyhook) (map[
 		return ready, nil
 	}
 	for name, pkg := range s.Spec.Packages {
-		holds, err := r.holds(ctx, s, workload.MountedConfigMapName(s.Name, name, pkg.Version, pkg.ConfigMap), pkg.ConfigMap)
-		if err != nil {
+		var err error
+		if ready[name], err = r.holds(ctx, s, name, pkg); err != nil {
 			return nil, err
 		}
-		ready[name] = holds
 	}
 	return ready, nil
 }
@@ -291,29 +290,27 @@ func (r *Reconciler) retainedReady(
 		if l.FromSpec || l.Missing {
 			continue
 		}
-		pkg := l.Package
-		holds, err := r.holds(ctx, s, workload.MountedConfigMapName(s.Name, pkg.Name, pkg.Version, pkg.ConfigMap), pkg.ConfigMap)
-		if err != nil {
+		var err error
+		if ready[l.Package.Definition], err = r.holds(ctx, s, l.Package.Name, l.Package.Package); err != nil {
 			return nil, err
 		}
-		ready[pkg.Definition] = holds
 	}
 	return ready, nil
 }
 
-// holds reports whether a ConfigMap is the Skyhook's and holds the data for good; without data none is needed.
-func (r *Reconciler) holds(
-	ctx context.Context, s *v1alpha1.Skyhook, name string, data map[string]string,
-) (bool, error) {
-	if len(data) == 0 {
+// holds reports whether the ConfigMap that a package's pod mounts is the Skyhook's and holds what it should for good;
+// without data none is needed.
+func (r *Reconciler) holds(ctx context.Context, s *v1alpha1.Skyhook, pkgName string, pkg v1alpha1.Package) (bool, error) {
+	if len(pkg.ConfigMap) == 0 {
 		return true, nil
 	}
 	var cm corev1.ConfigMap
+	name := workload.MountedConfigMapName(s.Name, pkgName, pkg.Version, pkg.ConfigMap)
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Workload.Namespace, Name: name}, &cm)
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("get ConfigMap %s: %w", name, err)
 	}
-	return err == nil && metav1.IsControlledBy(&cm, s) && workload.Sealed(&cm) && workload.Holds(&cm, data), nil
+	return err == nil && metav1.IsControlledBy(&cm, s) && workload.Sealed(&cm) && workload.Holds(&cm, pkg.ConfigMap), nil
 }
 
 // after is when to look again without an event; 0 for never.

@@ -20,7 +20,7 @@ import (
 
 // retain keeps the definition of every package of the spec, before any node installs it.
 func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.Skyhook) error {
-	have, err := r.definitions(ctx, s)
+	have, _, err := r.revisions(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -106,14 +106,6 @@ func lastRevision(r *appsv1.ControllerRevision, all map[string]*appsv1.Controlle
 		}
 	}
 	return last
-}
-
-// definitions are what is retained for a Skyhook, by name.
-func (r *Reconciler) definitions(
-	ctx context.Context, s *v1alpha1.Skyhook,
-) (map[string]*appsv1.ControllerRevision, error) {
-	definitions, _, err := r.revisions(ctx, s)
-	return definitions, err
 }
 
 // revisions are what is retained for a Skyhook, and the images that are pinned for it, both by name.

@@ -130,7 +130,7 @@ func TestRenewIsCompared(t *testing.T) {
 	s := undoable(5, "1.0.0", v1alpha1.WhenRemovedUninstall)
 	old, other := revisionOf(t, s, 2), revisionOf(t, undoable(4, "1.0.0", ""), 4)
 	w := newWorld(t, old.DeepCopy(), other)
-	have, err := w.definitions(t.Context(), s)
+	have, _, err := w.Reconciler.revisions(t.Context(), s)
 	w.must(err)
 	stale := have[old.Name].DeepCopy()
 	stale.ResourceVersion = "1"
@@ -173,7 +173,7 @@ func TestDefinitionsAreThoseOfThisVerySkyhook(t *testing.T) {
 	elsewhere.Namespace = "other"
 	own := revisionOf(t, s, 1)
 	w := newWorld(t, own, before, foreign, labeled, elsewhere)
-	got, err := w.definitions(t.Context(), s)
+	got, _, err := w.Reconciler.revisions(t.Context(), s)
 	w.must(err)
 	if names := slices.Collect(maps.Keys(got)); len(names) != 1 || names[0] != own.Name {
 		t.Errorf("got %v", names)

@@ -5,24 +5,19 @@ package operator_test
 import (
 	"flag"
 	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-containerregistry/pkg/name"
-	ggcr "github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/operator"
 	"github.com/skyhook-operator/skyhook/pkg/image/label"
+	"github.com/skyhook-operator/skyhook/test/registry"
 )
 
 // TestFlags: a flag wins over the environment.
@@ -58,18 +53,10 @@ func TestFlags(t *testing.T) {
 func TestDiscoveryIsOffUnlessWanted(t *testing.T) {
 	f := newCluster(t, 1)
 	var asked atomic.Int32
-	images := ggcr.New(ggcr.Logger(log.New(io.Discard, "", 0)))
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
-		images.ServeHTTP(w, r)
-	}))
-	defer web.Close()
-	repository := strings.TrimPrefix(web.URL, "http://") + "/packages/tuning"
+	repository := registry.Serve(t, func(http.ResponseWriter, *http.Request) bool { asked.Add(1); return false }) + "/packages/tuning"
 	img, err := mutate.Config(empty.Image, v1.Config{Labels: map[string]string{label.Uninstall: "true"}})
 	f.must(err)
-	reference, err := name.ParseReference(repository + ":1.0.0")
-	f.must(err)
-	f.must(remote.Push(reference, img))
+	registry.Push(t, repository+":1.0.0", img)
 	asked.Store(0)
 
 	p := pkg("1.0.0", nil)

@@ -22,6 +22,7 @@ import (
 	known "github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/controller/capability"
 	"github.com/skyhook-operator/skyhook/test/apiserver"
+	"github.com/skyhook-operator/skyhook/test/registry"
 )
 
 func TestMain(m *testing.M) {
@@ -40,13 +41,8 @@ func newImages(t *testing.T) *images {
 	t.Helper()
 	i := &images{server: serve(t)}
 	i.instead(func(w http.ResponseWriter, r *http.Request) bool {
-		user, password, _ := r.BasicAuth()
-		if i.login == "" || i.login == user+":"+password {
-			return false
-		}
-		w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
-		w.WriteHeader(http.StatusUnauthorized)
-		return true
+		user, password, _ := strings.Cut(i.login, ":")
+		return i.login != "" && registry.Login(user, password)(w, r)
 	})
 	return i
 }

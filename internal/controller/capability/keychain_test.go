@@ -13,6 +13,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	known "github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/controller/capability"
+	"github.com/skyhook-operator/skyhook/test/registry"
 )
 
 const user, password = "robot", "s3cret-word"
@@ -25,16 +26,6 @@ func pullSecret(kind corev1.SecretType, key, value string) *corev1.Secret {
 func docker(host, user, password string) *corev1.Secret {
 	auth := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 	return pullSecret(corev1.SecretTypeDockerConfigJson, corev1.DockerConfigJsonKey, fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, host, auth))
-}
-
-// basic asks for user and password on every request.
-func basic(w http.ResponseWriter, r *http.Request) bool {
-	if u, p, ok := r.BasicAuth(); ok && u == user && p == password {
-		return false
-	}
-	w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
-	w.WriteHeader(http.StatusUnauthorized)
-	return true
 }
 
 // bearer gives a token to those who know user and password, and asks for it.
@@ -73,7 +64,7 @@ func TestPullSecret(t *testing.T) {
 		{"for another repository", docker(s.host+"/y", user, password), v1alpha1.ReasonImageNotFound},
 		{"none", nil, v1alpha1.ReasonImageNotFound},
 	} {
-		for how, front := range map[string]func(http.ResponseWriter, *http.Request) bool{"basic": basic, "bearer": s.bearer} {
+		for how, front := range map[string]registry.Front{"basic": registry.Login(user, password), "bearer": s.bearer} {
 			t.Run(c.name+", "+how, func(t *testing.T) {
 				s.instead(front)
 				var keys authn.Keychain

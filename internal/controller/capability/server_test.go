@@ -1,16 +1,11 @@
 package capability_test
 
 import (
-	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/google/go-containerregistry/pkg/name"
-	ggcr "github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
@@ -19,6 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/skyhook-operator/skyhook/pkg/image/label"
+	"github.com/skyhook-operator/skyhook/test/registry"
 )
 
 // server is a registry in memory that counts what it is asked.
@@ -29,24 +25,19 @@ type server struct {
 	// asked are the requests so far, such as "GET manifests"; a ping is "GET ".
 	asked []string
 	// front answers a request instead of the registry when it returns true.
-	front func(http.ResponseWriter, *http.Request) bool
+	front registry.Front
 }
 
 func serve(t *testing.T) *server {
 	t.Helper()
 	s := &server{t: t}
-	images := ggcr.New(ggcr.Logger(log.New(io.Discard, "", 0)))
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.host = registry.Serve(t, func(w http.ResponseWriter, r *http.Request) bool {
 		s.note(r)
 		s.mu.Lock()
 		front := s.front
 		s.mu.Unlock()
-		if front == nil || !front(w, r) {
-			images.ServeHTTP(w, r)
-		}
-	}))
-	t.Cleanup(web.Close)
-	s.host = strings.TrimPrefix(web.URL, "http://")
+		return front != nil && front(w, r)
+	})
 	return s
 }
 
@@ -61,7 +52,7 @@ func (s *server) note(r *http.Request) {
 }
 
 // instead sets what answers first.
-func (s *server) instead(front func(http.ResponseWriter, *http.Request) bool) {
+func (s *server) instead(front registry.Front) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.front = front
@@ -85,17 +76,9 @@ func (s *server) took() string {
 func (s *server) push(tag string, what remote.Taggable) (reference, digest string) {
 	s.t.Helper()
 	reference = s.host + "/" + tag
-	parsed, err := name.ParseReference(reference)
-	must(s.t, err)
-	must(s.t, remote.Push(parsed, what))
-	described, ok := what.(interface{ Digest() (v1.Hash, error) })
-	if !ok {
-		s.t.Fatalf("%T has no digest", what)
-	}
-	hash, err := described.Digest()
-	must(s.t, err)
+	digest = registry.Push(s.t, reference, what)
 	s.took()
-	return reference, hash.String()
+	return reference, digest
 }
 
 // image has one layer and the given label; none when it is "-".

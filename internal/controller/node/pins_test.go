@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"maps"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
@@ -29,6 +25,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
+	"github.com/skyhook-operator/skyhook/test/registry"
 )
 
 // pinning is a fleet whose kubelets pull from a registry in memory.
@@ -42,9 +39,7 @@ type pinning struct {
 
 func newPinning(t *testing.T, nodes map[string]corev1.NodeSystemInfo) *pinning {
 	t.Helper()
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
-	t.Cleanup(server.Close)
-	p := &pinning{registry: strings.TrimPrefix(server.URL, "http://"), infos: nodes, ran: map[string][]string{}}
+	p := &pinning{registry: registry.Serve(t), infos: nodes, ran: map[string][]string{}}
 	s := newSkyhook("demo")
 	s.Spec.Packages["a"] = v1alpha1.Package{Version: "1.0.0", Image: p.registry + "/a"}
 	s.Status.Permits = nil
@@ -65,12 +60,7 @@ func (p *pinning) push(architectures int64) string {
 	p.t.Helper()
 	index, err := random.Index(64, 1, architectures)
 	p.must(err)
-	ref, err := name.ParseReference(p.registry + "/a:1.0.0")
-	p.must(err)
-	p.must(remote.WriteIndex(ref, index))
-	digest, err := index.Digest()
-	p.must(err)
-	return digest.String()
+	return registry.Push(p.t, p.registry+"/a:1.0.0", index)
 }
 
 func (p *pinning) pass1(node string) error {

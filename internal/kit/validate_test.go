@@ -7,9 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"log"
 	"maps"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
@@ -26,6 +23,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
+	"github.com/skyhook-operator/skyhook/test/registry"
 )
 
 // shippable makes the package of a host one without faults and warnings.
@@ -196,9 +194,7 @@ func (a *author) imageIndex() v1.ImageIndex {
 func TestValidateImage(t *testing.T) {
 	a := newAuthor(t)
 	a.shippable()
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
-	t.Cleanup(server.Close)
-	repository := strings.TrimPrefix(server.URL, "http://") + "/shell"
+	repository := registry.Serve(t) + "/shell"
 	for _, tag := range []string{"1.1.0", "1.1.1"} {
 		reference, err := name.NewTag(repository + ":" + tag)
 		a.Must(err)
@@ -229,9 +225,7 @@ func TestValidateUsesTheCredentialsOfDockerLogin(t *testing.T) {
 	a := newAuthor(t)
 	a.Write("/docker/config.json", "{")
 	a.Env["DOCKER_CONFIG"] = a.Path("docker")
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
-	t.Cleanup(server.Close)
-	if r := a.validate(strings.TrimPrefix(server.URL, "http://") + "/shell:1.0.0"); r.Code != 1 || !strings.Contains(r.Stderr, a.Path("docker/config.json")) {
+	if r := a.validate(registry.Serve(t) + "/shell:1.0.0"); r.Code != 1 || !strings.Contains(r.Stderr, a.Path("docker/config.json")) {
 		t.Errorf("%+v", r)
 	}
 }

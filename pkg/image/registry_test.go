@@ -3,19 +3,17 @@ package image_test
 import (
 	"context"
 	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/authn"
-	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/skyhook-operator/skyhook/pkg/image"
+	"github.com/skyhook-operator/skyhook/test/registry"
 )
 
 // anonymous has no credentials.
@@ -30,31 +28,18 @@ func (o only) Resolve(authn.Resource) (authn.Authenticator, error) {
 
 var robot = only{Username: "robot", Password: "sesame"}
 
-// newRegistry serves the protocol of registries from memory; closed asks for
-// the robot's password.
+// newRegistry is one in memory; closed asks for the robot's password.
 func newRegistry(t *testing.T, closed bool) string {
 	t.Helper()
-	inner := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		user, password, _ := r.BasicAuth()
-		if closed && (user != robot.Username || password != robot.Password) {
-			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		inner.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	return strings.TrimPrefix(server.URL, "http://")
+	if closed {
+		return registry.Serve(t, registry.Login(robot.Username, robot.Password))
+	}
+	return registry.Serve(t)
 }
 
-func push(t *testing.T, reference string, index v1.ImageIndex) {
+func push(t *testing.T, reference string, what remote.Taggable) {
 	t.Helper()
-	parsed, err := name.ParseReference(reference)
-	if err == nil {
-		err = remote.WriteIndex(parsed, index, remote.WithAuthFromKeychain(robot))
-	}
-	must(t, err)
+	registry.Push(t, reference, what, remote.WithAuthFromKeychain(robot))
 }
 
 func TestFromRegistry(t *testing.T) {
@@ -89,7 +74,7 @@ func TestRegistry(t *testing.T) {
 	said := build(t, arm64, map[string]string{"said": "first"})
 	push(t, host+"/tuning:1", index(t, build(t, windows, nil), said, good(t, amd64)))
 	push(t, host+"/windows:1", index(t, build(t, windows, nil)))
-	must(t, remote.Write(tag(t, host+"/one:1"), said, remote.WithAuthFromKeychain(robot)))
+	push(t, host+"/one:1", said)
 	r := image.Registry{Keys: robot}
 	tests := map[string]struct {
 		registry  image.Registry

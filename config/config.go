@@ -1,5 +1,5 @@
-// Package config carries the generated CustomResourceDefinitions, so that tests and tools install exactly what the chart
-// ships. It knows nothing of the Go types that they are generated from.
+// Package config carries the generated CustomResourceDefinitions, so that tests and tools install exactly what the
+// chart ships. It knows nothing of the Go types that they are generated from.
 package config
 
 import "embed"

@@ -1,7 +1,8 @@
 // Package capability tells whether a package can be uninstalled: because its spec says so, or because its image does.
 //
-// What images say is kept in one annotation of the Skyhook, which this package reads and writes as text. It takes values
-// and returns values; it knows no registry, client, clock or logger. The controller of the same name asks registries.
+// What images say is kept in one annotation of the Skyhook, which this package reads and writes as text. It takes
+// values and returns values; it knows no registry, client, clock or logger. The controller of the same name asks
+// registries.
 package capability
 
 import (
@@ -12,8 +13,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// Enabled reports whether the named package of the Skyhook can be uninstalled. What the spec says counts; without a word
-// from it, what is known of the package's image; without that, the package cannot.
+// Enabled reports whether the named package of the Skyhook can be uninstalled. What the spec says counts; without a
+// word from it, what is known of the package's image; without that, the package cannot.
 func Enabled(s *v1alpha1.Skyhook, name string) bool {
 	p, ok := s.Spec.Packages[name]
 	if ok && !undecided(&p) {
@@ -25,8 +26,8 @@ func Enabled(s *v1alpha1.Skyhook, name string) bool {
 
 func undecided(p *v1alpha1.Package) bool { return p.Uninstall == nil || p.Uninstall.Enabled == nil }
 
-// ToAsk returns the references of the images whose packages leave uninstall.enabled unset, sorted: those that nothing is
-// known of, and those that could not be looked at, for a reason that may pass.
+// ToAsk returns the references of the images whose packages leave uninstall.enabled unset, sorted: those that nothing
+// is known of, and those that could not be looked at, for a reason that may pass.
 func ToAsk(s *v1alpha1.Skyhook) (missing, failed []string) {
 	known := Read(s)
 	for _, reference := range slices.Compact(slices.Sorted(maps.Values(references(s)))) {

@@ -73,7 +73,8 @@ func (k Known) Of(reference string) (Finding, bool) {
 	case True, False:
 		return Finding{Reference: reference, Answer: answer, Digest: f.Digest}, true
 	case Unknown:
-		return Finding{Reference: reference, Answer: Unknown, Digest: f.Digest, Reason: v1alpha1.ReasonImageUnlabeled, Message: unlabeled}, true
+		f.Reference, f.Answer, f.Reason, f.Message = reference, Unknown, v1alpha1.ReasonImageUnlabeled, unlabeled
+		return f, true
 	}
 	switch f.Reason {
 	case v1alpha1.ReasonImageNotFound, v1alpha1.ReasonRegistryUnreachable, v1alpha1.ReasonImageUnreadable:
@@ -134,6 +135,7 @@ func Summary(doubts []Doubt) string {
 
 // bounded makes one line of a text, of at most limit bytes.
 func bounded(message string, limit int) string {
-	words := strings.FieldsFunc(strings.ToValidUTF8(message, ""), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	between := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	words := strings.FieldsFunc(strings.ToValidUTF8(message, ""), between)
 	return text.Cut(strings.Join(words, " "), limit)
 }

@@ -168,8 +168,8 @@ func (k *Keeper) renew(ctx context.Context, secret *corev1.Secret) error {
 	return err
 }
 
-// serve begins to serve the certificate, unless the API servers have to see first that it is trusted. It returns the time
-// until there is something to do.
+// serve begins to serve the certificate, unless the API servers have to see first that it is trusted. It returns the
+// time until there is something to do.
 func (k *Keeper) serve(pair Pair, served Served, trusted bool) time.Duration {
 	now, renewal := k.Clock.Now(), served.RenewAt().Sub(k.Clock.Now())
 	if current := k.serving.Load(); current != nil && !same(current, pair) && !k.worthless(current, pair.CA, now) {
@@ -193,8 +193,8 @@ func same(current *Served, pair Pair) bool {
 	return bytes.HasPrefix(pair.Cert, encode(certificateBlock, current.Certificate.Certificate[0]))
 }
 
-// worthless reports whether the certificate that is served is not trusted any more: it ended, or its Secret was deleted to
-// have another one.
+// worthless reports whether the certificate that is served is not trusted any more: it ended, or its Secret was deleted
+// to have another one.
 func (k *Keeper) worthless(current *Served, ca []byte, now time.Time) bool {
 	_, err := verify(current.Certificate, ca, k.Names[0], now)
 	return err != nil

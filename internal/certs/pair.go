@@ -41,8 +41,8 @@ type Pair struct {
 	Cert, Key []byte
 }
 
-// Make returns a new certificate for the given DNS names, signed by a CA of its own. The CA's key is thrown away, so that
-// nothing else can ever be signed by it.
+// Make returns a new certificate for the given DNS names, signed by a CA of its own. The CA's key is thrown away, so
+// that nothing else can ever be signed by it.
 func Make(names []string, now time.Time) (Pair, error) {
 	caKey, err := newKey()
 	if err != nil {

@@ -32,16 +32,16 @@ func (k *Keeper) SetupWithManager(mgr ctrl.Manager) error {
 	same := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
 		return []reconcile.Request{request}
 	})
-	everywhere := false
+	// The first pass does not wait for an object: there may be none.
+	first := source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		q.Add(request)
+		return nil
+	})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("certificate").
-		// The first pass does not wait for an object: there may be none.
-		WatchesRawSource(source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-			q.Add(request)
-			return nil
-		})).
+		WatchesRawSource(first).
 		Watches(&corev1.Secret{}, same).
 		Watches(&admissionregistrationv1.ValidatingWebhookConfiguration{}, same).
-		WithOptions(controller.Options{NeedLeaderElection: &everywhere, MaxConcurrentReconciles: 1}).
+		WithOptions(controller.Options{NeedLeaderElection: new(false), MaxConcurrentReconciles: 1}).
 		Complete(k)
 }

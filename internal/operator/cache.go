@@ -75,7 +75,8 @@ func indexPods(mgr ctrl.Manager) error {
 		}
 		return nil
 	}
-	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, node.PodNodeIndex, byNode); err != nil {
+	indexer := mgr.GetFieldIndexer()
+	if err := indexer.IndexField(context.Background(), &corev1.Pod{}, node.PodNodeIndex, byNode); err != nil {
 		return fmt.Errorf("index pods by node: %w", err)
 	}
 	return nil

@@ -65,14 +65,14 @@ func Next(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook) Change {
 		if tainted {
 			return Change{}
 		}
-		return Change{Taints: with(node, t), Mark: new(true), Message: "the node rebooted, and its packages are applied again"}
+		return Change{with(node, t), new(true), "the node rebooted, and its packages are applied again"}
 	case !slices.ContainsFunc(required, func(s Skyhook) bool { return !s.Complete }):
 		if !tainted {
 			return Change{}
 		}
 		return Change{Taints: without(node, t), Message: "every Skyhook that workloads wait for is complete"}
 	case !tainted && slices.ContainsFunc(required, func(s Skyhook) bool { return s.Auto }):
-		return Change{Taints: with(node, t), Mark: new(true), Message: "the node is new"}
+		return Change{with(node, t), new(true), "the node is new"}
 	}
 	return Change{}
 }

@@ -77,7 +77,8 @@ func goesBefore(a, b use, of map[string]int) bool {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(of[b.host], of[a.host]), cmp.Compare(asking(a), asking(b)), cmp.Compare(a.changed, b.changed)) < 0
+	return cmp.Or(cmp.Compare(of[b.host], of[a.host]),
+		cmp.Compare(asking(a), asking(b)), cmp.Compare(a.changed, b.changed)) < 0
 }
 
 func hostOf(conn net.Conn) string {

@@ -59,7 +59,8 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Who sends slowly must not keep others out. A connection that knows no deadline is a test's.
 	deadlines := http.NewResponseController(w)
 	_ = deadlines.SetReadDeadline(g.clock.Now().Add(readTime))
-	body := &bounded{body: http.MaxBytesReader(w, r.Body, maxBody), done: func() { _ = deadlines.SetReadDeadline(time.Time{}) }}
+	done := func() { _ = deadlines.SetReadDeadline(time.Time{}) }
+	body := &bounded{body: http.MaxBytesReader(w, r.Body, maxBody), done: done}
 	r = r.WithContext(ctx)
 	r.Body = body
 	g.next.ServeHTTP(w, r)

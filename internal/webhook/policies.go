@@ -51,6 +51,7 @@ func (v *policies) ValidateDelete(ctx context.Context, p *v1alpha1.DeploymentPol
 	if len(users) == 0 {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("DeploymentPolicy %s is still referenced by %s: %s; remove it from their spec.deploymentPolicy, or wait "+
-		"until those that are being deleted are gone, and delete it again", p.Name, text.Count(len(users), "Skyhook"), text.Names(users))
+	return nil, fmt.Errorf("DeploymentPolicy %s is still referenced by %s: %s; remove it from their "+
+		"spec.deploymentPolicy, or wait until those that are being deleted are gone, and delete it again",
+		p.Name, text.Count(len(users), "Skyhook"), text.Names(users))
 }

@@ -73,7 +73,8 @@ func (v *skyhooks) policy(ctx context.Context, name string) ([]admission.Problem
 	err := v.live.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.DeploymentPolicy{})
 	if apierrors.IsNotFound(err) {
 		return []admission.Problem{{
-			Field: "spec.deploymentPolicy", Message: fmt.Sprintf("deploymentPolicy %q not found; create it first, or correct the name", name),
+			Field:   "spec.deploymentPolicy",
+			Message: fmt.Sprintf("deploymentPolicy %q not found; create it first, or correct the name", name),
 		}}, nil
 	}
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -35,6 +34,6 @@ func checkStored[T any, P interface {
 			return nil
 		}
 	}
-	return apierrors.NewConflict(schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: resource}, old.GetName(),
+	return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource(resource).GroupResource(), old.GetName(),
 		errors.New("it is not the one that is stored, or was changed meanwhile; read it again and repeat the change"))
 }

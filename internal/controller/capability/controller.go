@@ -2,8 +2,8 @@
 // uninstalled, where the spec does not say so. It runs only when the user asks for it.
 //
 // It is the only writer of the annotation uninstall-capability. An image that has answered is not asked again until its
-// reference changes or the user removes the annotation; one that could not be asked is, from time to time. It never writes
-// a spec.
+// reference changes or the user removes the annotation; one that could not be asked is, from time to time. It never
+// writes a spec.
 package capability
 
 import (
@@ -58,8 +58,8 @@ const (
 	perPass = 8
 )
 
-// SetupWithManager registers the controller: one key per Skyhook, one worker. A registry that does not answer holds back
-// nothing but the answers about other images.
+// SetupWithManager registers the controller: one key per Skyhook, one worker. A registry that does not answer holds
+// back nothing but the answers about other images.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("uninstall-capability").
@@ -72,7 +72,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func changed() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || annotation(e.ObjectOld) != annotation(e.ObjectNew)
+			return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+				annotation(e.ObjectOld) != annotation(e.ObjectNew)
 		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
@@ -82,8 +83,8 @@ func annotation(s client.Object) string {
 	return s.GetAnnotations()[v1alpha1.AnnotationUninstallCapability]
 }
 
-// Reconcile looks at the images of one Skyhook that nothing is known of, and forgets those that it has no more. A Skyhook
-// that is being deleted is left alone: what is to be uninstalled must not change any more.
+// Reconcile looks at the images of one Skyhook that nothing is known of, and forgets those that it has no more. A
+// Skyhook that is being deleted is left alone: what is to be uninstalled must not change any more.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var s v1alpha1.Skyhook
 	if err := r.Live.Get(ctx, req.NamespacedName, &s); err != nil || s.DeletionTimestamp != nil {
@@ -133,7 +134,9 @@ func (r *Reconciler) note(reference string) {
 
 // lookAt asks for images, one after the other, so that a digest they share is fetched once. The error is one of the API
 // server, or says that the operator stops: then nothing was found.
-func (r *Reconciler) lookAt(ctx context.Context, references []string, before capability.Known) ([]capability.Finding, error) {
+func (r *Reconciler) lookAt(
+	ctx context.Context, references []string, before capability.Known,
+) ([]capability.Finding, error) {
 	if len(references) == 0 {
 		return nil, nil
 	}
@@ -160,8 +163,8 @@ func (r *Reconciler) lookAt(ctx context.Context, references []string, before cap
 	return findings, nil
 }
 
-// store writes the findings into the annotation of the Skyhook as it is now, and returns it in s. Registries are slow, and
-// the status is written meanwhile: a conflict means to read again, not to ask again. It patches metadata only.
+// store writes the findings into the annotation of the Skyhook as it is now, and returns it in s. Registries are slow,
+// and the status is written meanwhile: a conflict means to read again, not to ask again. It patches metadata only.
 func (r *Reconciler) store(ctx context.Context, s *v1alpha1.Skyhook, findings []capability.Finding) error {
 	key := client.ObjectKeyFromObject(s)
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {

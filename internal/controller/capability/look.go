@@ -20,13 +20,15 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/image/label"
 )
 
-// Look finds out what an image says, in bounded time. keys are the credentials, nil for none; known are answers by digest,
-// which are not asked for again. What goes wrong is part of the finding. The error is only that of ctx: a look that is cut
-// short has found nothing.
-type Look func(ctx context.Context, reference string, keys authn.Keychain, known map[string]string) (capability.Finding, error)
+// Look finds out what an image says, in bounded time. keys are the credentials, nil for none; known are answers by
+// digest, which are not asked for again. What goes wrong is part of the finding. The error is only that of ctx: a look
+// that is cut short has found nothing.
+type Look func(
+	ctx context.Context, reference string, keys authn.Keychain, known map[string]string,
+) (capability.Finding, error)
 
-// Registries looks at images in their registries: at manifests and configurations, never at layers. Its zero value is ready
-// for use.
+// Registries looks at images in their registries: at manifests and configurations, never at layers. Its zero value is
+// ready for use.
 type Registries struct {
 	// Timeout for one image, all requests together; 0 means ten seconds.
 	Timeout time.Duration
@@ -35,7 +37,9 @@ type Registries struct {
 }
 
 // Look is a [Look].
-func (r Registries) Look(ctx context.Context, reference string, keys authn.Keychain, known map[string]string) (capability.Finding, error) {
+func (r Registries) Look(
+	ctx context.Context, reference string, keys authn.Keychain, known map[string]string,
+) (capability.Finding, error) {
 	timeout := r.Timeout
 	if timeout == 0 {
 		timeout = 10 * time.Second
@@ -55,7 +59,9 @@ func (r Registries) Look(ctx context.Context, reference string, keys authn.Keych
 	return found, nil
 }
 
-func look(ctx context.Context, registry image.Registry, found *capability.Finding, known map[string]string) (err error) {
+func look(
+	ctx context.Context, registry image.Registry, found *capability.Finding, known map[string]string,
+) (err error) {
 	if found.Digest, err = registry.Digest(ctx, found.Reference); err != nil {
 		return err
 	}
@@ -79,14 +85,16 @@ func explain(err error) (reason, message string) {
 		return v1alpha1.ReasonImageUnreadable, err.Error()
 	default:
 		if foreign := (*tls.CertificateVerificationError)(nil); errors.As(err, &foreign) {
-			err = fmt.Errorf("the registry's certificate is not trusted (%w); name its authority in SSL_CERT_FILE of the operator", foreign.Err)
+			err = fmt.Errorf("the registry's certificate is not trusted (%w); "+
+				"name its authority in SSL_CERT_FILE of the operator", foreign.Err)
 		}
 		return v1alpha1.ReasonRegistryUnreachable, err.Error()
 	}
 }
 
-// keychain returns the credentials in the pull secret. Without a Secret that can be used it returns none and how a message
-// begins that says why: kubelets pull without it as well, and public images need none. An error is worth another try.
+// keychain returns the credentials in the pull secret. Without a Secret that can be used it returns none and how a
+// message begins that says why: kubelets pull without it as well, and public images need none. An error is worth
+// another try.
 func (r *Reconciler) keychain(ctx context.Context) (keys authn.Keychain, trouble string, err error) {
 	if r.PullSecret.Name == "" {
 		return nil, "", nil
@@ -107,8 +115,8 @@ func (r *Reconciler) keychain(ctx context.Context) (keys authn.Keychain, trouble
 }
 
 // Keychain returns the credentials in a pull secret; they are matched to images as kubelets do it. Credentials of the
-// machine that this runs on, such as its cloud identity, are not part of it: the operator's machine is not the node that
-// will pull the image. The error says what is wrong with the Secret, and nothing of what is in it.
+// machine that this runs on, such as its cloud identity, are not part of it: the operator's machine is not the node
+// that will pull the image. The error says what is wrong with the Secret, and nothing of what is in it.
 func Keychain(ctx context.Context, secret *corev1.Secret) (authn.Keychain, error) {
 	key := map[corev1.SecretType]string{
 		corev1.SecretTypeDockerConfigJson: corev1.DockerConfigJsonKey,

@@ -64,7 +64,9 @@ type memory struct {
 // Evictor evicts pods, as many as there is time for in a pass; refused tells, by UID, which the API server did not let
 // go and why.
 type Evictor interface {
-	Evict(ctx context.Context, pods []drain.Pod, o drain.Options) (accepted []drain.Pod, refused map[types.UID]string, err error)
+	Evict(
+		ctx context.Context, pods []drain.Pod, o drain.Options,
+	) (accepted []drain.Pod, refused map[types.UID]string, err error)
 }
 
 // Reconcile brings one node one step further for every Skyhook that targets it.

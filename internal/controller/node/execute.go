@@ -124,15 +124,18 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) error {
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(p.node), &live); err != nil {
 		return fmt.Errorf("get node %s: %w", p.node.Name, err)
 	}
+	changed := func(what string) error {
+		return apierrors.NewConflict(corev1.Resource("nodes"), p.node.Name, errors.New(what+" changed"))
+	}
 	for _, i := range p.items {
 		if record.Raw(i.skyhook.Name, live.Annotations) != record.Raw(i.skyhook.Name, p.node.Annotations) {
-			return apierrors.NewConflict(corev1.Resource("nodes"), p.node.Name, errors.New("the record changed"))
+			return changed("the record")
 		}
 	}
 	if live.UID != p.node.UID || live.Spec.Unschedulable != p.node.Spec.Unschedulable ||
 		live.Status.NodeInfo.BootID != p.node.Status.NodeInfo.BootID ||
 		live.Annotations[v1alpha1.AnnotationInterrupt] != p.node.Annotations[v1alpha1.AnnotationInterrupt] {
-		return apierrors.NewConflict(corev1.Resource("nodes"), p.node.Name, errors.New("its boot, cordon or interrupt changed"))
+		return changed("its boot, cordon or interrupt")
 	}
 	return nil
 }

@@ -116,7 +116,9 @@ func (p *pass) conditions() []corev1.NodeCondition {
 		}
 	}
 	handled := func(t corev1.NodeConditionType) bool {
-		return slices.ContainsFunc(p.items, func(i *item) bool { return !i.withheld && record.ConditionOf(i.skyhook.Name, t) })
+		return slices.ContainsFunc(p.items, func(i *item) bool {
+			return !i.withheld && record.ConditionOf(i.skyhook.Name, t)
+		})
 	}
 	for _, c := range p.node.Status.Conditions {
 		if record.OwnsCondition(c.Type) && !handled(c.Type) && p.exists(c.Type) {

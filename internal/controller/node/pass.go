@@ -300,7 +300,9 @@ func (r *Reconciler) retainedReady(
 
 // holds reports whether the ConfigMap that a package's pod mounts is the Skyhook's and holds what it should for good;
 // without data none is needed.
-func (r *Reconciler) holds(ctx context.Context, s *v1alpha1.Skyhook, pkgName string, pkg v1alpha1.Package) (bool, error) {
+func (r *Reconciler) holds(
+	ctx context.Context, s *v1alpha1.Skyhook, pkgName string, pkg v1alpha1.Package,
+) (bool, error) {
 	if len(pkg.ConfigMap) == 0 {
 		return true, nil
 	}

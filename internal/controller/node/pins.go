@@ -65,13 +65,18 @@ func (r *Reconciler) pin(ctx context.Context, p *pass, s *v1alpha1.Skyhook, pin 
 	case err != nil:
 		p.fail(s, err)
 	case !metav1.IsControlledBy(&first, s):
-		p.fail(s, fmt.Errorf("ControllerRevision %s/%s exists but does not belong to it; %s", first.Namespace, name, deleteIt))
+		p.fail(s, fmt.Errorf("ControllerRevision %s/%s exists but does not belong to it; %s",
+			first.Namespace, name, deleteIt))
 	case !workload.IsPin(&first) || first.Labels[v1alpha1.LabelName] != s.Name: // no cache will show it
 		p.fail(s, fmt.Errorf("ControllerRevision %s/%s has lost its labels; %s", first.Namespace, name, deleteIt))
 	case have.Digest != pin.Digest:
-		return apierrors.NewConflict(appsv1.Resource("controllerrevisions"), name, errors.New("another node pinned another image"))
+		return pinConflict(name, "another node pinned another image")
 	}
 	return nil
+}
+
+func pinConflict(name, why string) error {
+	return apierrors.NewConflict(appsv1.Resource("controllerrevisions"), name, errors.New(why))
 }
 
 // noteMoved keeps, with the pin that the decision read, that a node got another image for the same tag. One that is
@@ -90,7 +95,7 @@ func (r *Reconciler) noteMoved(ctx context.Context, s *v1alpha1.Skyhook, pin lif
 		return fmt.Errorf("get ControllerRevision %s, which pins an image: %w", object.Name, err)
 	}
 	if kept, err := workload.ReadPin(&have); err != nil || kept.Digest != pin.Digest {
-		return apierrors.NewConflict(appsv1.Resource("controllerrevisions"), object.Name, errors.New("it does not pin what it did"))
+		return pinConflict(object.Name, "it does not pin what it did")
 	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": have.ResourceVersion, "annotations": map[string]string{v1alpha1.AnnotationMoved: note},

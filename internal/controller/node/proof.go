@@ -37,7 +37,8 @@ func (r *Reconciler) withhold(ctx context.Context, p *pass, i *item) {
 // starts, or permit that it gives back, on a node one look is enough, as it knows its own pods. An interrupt begins or
 // ends, and a cordon is lifted, only after a look of its own.
 func (p *pass) needsProof(before record.Node, d lifecycle.Decision) bool {
-	first := !p.wrote.proved && (len(d.Start) > 0 || d.Record.FinishedPermit != "" && d.Record.FinishedPermit != before.FinishedPermit)
+	finished := d.Record.FinishedPermit != "" && d.Record.FinishedPermit != before.FinishedPermit
+	first := !p.wrote.proved && (len(d.Start) > 0 || finished)
 	uncordons := d.Unschedulable != nil && !*d.Unschedulable
 	return first || uncordons || !sameInterrupt(p.inFlight, d.InFlight)
 }
@@ -70,8 +71,8 @@ func (r *Reconciler) prove(ctx context.Context, p *pass) error {
 // compare goes by owner as well as by label: a pod of ours that lost its label is in no cache.
 func (r *Reconciler) compare(ctx context.Context, p *pass) error {
 	var live corev1.PodList
-	err := r.Live.List(ctx, &live, client.InNamespace(r.Workload.Namespace), client.MatchingFields{PodNodeIndex: p.node.Name})
-	if err != nil {
+	if err := r.Live.List(ctx, &live, client.InNamespace(r.Workload.Namespace),
+		client.MatchingFields{PodNodeIndex: p.node.Name}); err != nil {
 		return fmt.Errorf("list package pods on node %s: %w", p.node.Name, err)
 	}
 	for k := range live.Items {
@@ -94,7 +95,7 @@ func unlabelled(pod *corev1.Pod) error {
 	if _, ok := pod.Labels[v1alpha1.LabelName]; ok {
 		return nil
 	}
-	return fmt.Errorf("pod %s/%s has lost its label %s, so the operator does not see it; stop what removes the label, such as a "+
-		"webhook, then delete the pod with kubectl delete pod -n %s %s",
+	return fmt.Errorf("pod %s/%s has lost its label %s, so the operator does not see it; stop what removes the label, "+
+		"such as a webhook, then delete the pod with kubectl delete pod -n %s %s",
 		pod.Namespace, pod.Name, v1alpha1.LabelName, pod.Namespace, pod.Name)
 }

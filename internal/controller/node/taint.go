@@ -31,7 +31,8 @@ func (r *Reconciler) planTaint(p *pass) {
 				return c.Reason == v1alpha1.ReasonReapplyAfterReboot
 			})
 		}
-		one.Complete = unusable == nil && s.Status.ObservedGeneration > 0 && lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), n)
+		one.Complete = unusable == nil && s.Status.ObservedGeneration > 0 &&
+			lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), n)
 		all = append(all, one)
 	}
 	p.taint = taint.Next(p.node, r.Workload.RuntimeTaint, all)
@@ -60,7 +61,8 @@ func (r *Reconciler) reportTaint(ctx context.Context, p *pass) {
 	if taint.Has(&corev1.Node{Spec: corev1.NodeSpec{Taints: *p.taint.Taints}}, r.Workload.RuntimeTaint) {
 		what = "added"
 	}
-	ctrl.LoggerFrom(ctx).Info("runtime taint "+what, logs.Node, p.node.Name, logs.Taint, r.Workload.RuntimeTaint.ToString())
+	text := r.Workload.RuntimeTaint.ToString()
+	ctrl.LoggerFrom(ctx).Info("runtime taint "+what, logs.Node, p.node.Name, logs.Taint, text)
 	r.Events.Eventf(p.node, nil, corev1.EventTypeNormal, v1alpha1.EventRuntimeTaint, "Taint", "taint %s %s: %s",
-		r.Workload.RuntimeTaint.ToString(), what, p.taint.Message)
+		text, what, p.taint.Message)
 }

@@ -77,7 +77,8 @@ func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, uninstalling map[stri
 	for _, definition := range slices.Sorted(maps.Keys(uninstalling)) {
 		l := uninstalling[definition]
 		if len(l.Package.ConfigMap) > 0 && !l.FromSpec {
-			mount(l.Package.Name, l.Package.Package, "what refuses the configMap that package "+l.Package.Name+" was installed with")
+			refused := "what refuses the configMap that package " + l.Package.Name + " was installed with"
+			mount(l.Package.Name, l.Package.Package, refused)
 		}
 	}
 	return list

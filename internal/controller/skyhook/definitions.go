@@ -75,7 +75,8 @@ func intact(r *appsv1.ControllerRevision) bool {
 // deleteRevision deletes an object unless it changed since it was read.
 func (r *Reconciler) deleteRevision(ctx context.Context, old *appsv1.ControllerRevision) error {
 	object := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: old.Name, Namespace: old.Namespace}}
-	return client.IgnoreNotFound(r.Client.Delete(ctx, object, client.Preconditions{UID: &old.UID, ResourceVersion: &old.ResourceVersion}))
+	precondition := client.Preconditions{UID: &old.UID, ResourceVersion: &old.ResourceVersion}
+	return client.IgnoreNotFound(r.Client.Delete(ctx, object, precondition))
 }
 
 // revisionTaken looks at the object that has the name of a definition to be retained. One of ours is in the cache soon.
@@ -117,7 +118,7 @@ func (r *Reconciler) revisions(
 		client.MatchingLabels{v1alpha1.LabelName: s.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, nil, fmt.Errorf("list retained definitions of Skyhook %s: %w", s.Name, err)
 	}
-	definitions, pins = make(map[string]*appsv1.ControllerRevision, len(all.Items)), map[string]*appsv1.ControllerRevision{}
+	definitions, pins = map[string]*appsv1.ControllerRevision{}, map[string]*appsv1.ControllerRevision{}
 	for i := range all.Items {
 		switch o := &all.Items[i]; {
 		case !metav1.IsControlledBy(o, s):

@@ -71,7 +71,8 @@ func (r *Reconciler) lookFor(
 func (r *Reconciler) withPods(ctx context.Context, s *v1alpha1.Skyhook) (map[string]bool, error) {
 	var pods corev1.PodList
 	// Asked of the API server: the cache may lack the pod that was created last.
-	if err := r.Live.List(ctx, &pods, client.InNamespace(r.Workload.Namespace), client.MatchingLabels{v1alpha1.LabelName: s.Name}); err != nil {
+	if err := r.Live.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
+		client.MatchingLabels{v1alpha1.LabelName: s.Name}); err != nil {
 		return nil, fmt.Errorf("list pods of Skyhook %s: %w", s.Name, err)
 	}
 	names := map[string]bool{}

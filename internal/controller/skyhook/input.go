@@ -81,8 +81,8 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 		return input{}, err
 	}
 	in := rollout.Input{
-		Skyhook: s, Hold: g.snapshot.HoldAll(s, g.pace), Now: r.Clock.Now(), Policy: g.pace.Policy, Deleting: s.DeletionTimestamp != nil,
-		Pins: g.snapshot.Pins(s),
+		Skyhook: s, Hold: g.snapshot.HoldAll(s, g.pace), Now: r.Clock.Now(), Policy: g.pace.Policy,
+		Deleting: s.DeletionTimestamp != nil, Pins: g.snapshot.Pins(s),
 	}
 	// A policy that cannot be read is as good as missing to a deletion, which has to go on.
 	in.PolicyMissing = g.pace.Missing || g.pace.Hold != nil && in.Deleting

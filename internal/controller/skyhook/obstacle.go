@@ -57,7 +57,7 @@ func (r *Reconciler) refused(s *v1alpha1.Skyhook, err error, reason, field strin
 		o.frees, o.message = record.FreesAuthor, fmt.Sprintf("%v; correct %s", err, field)
 	case refusal.Final(err):
 		o.frees = record.FreesAdministrator
-		o.message = fmt.Sprintf("%v; change what refuses it, such as a quota, an admission policy or the operator's roles", err)
+		o.message = err.Error() + "; change what refuses it, such as a quota, an admission policy or the operator's roles"
 	default:
 		return r.lasting(s, err, reason)
 	}

@@ -75,7 +75,8 @@ func (r *Reconciler) patchStatus(
 
 // statusOf is a Skyhook without all that a change of its status does not depend on: the spec is much larger.
 func statusOf(s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
-	return &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: s.Name, ResourceVersion: s.ResourceVersion}, Status: s.Status}
+	object := metav1.ObjectMeta{Name: s.Name, ResourceVersion: s.ResourceVersion}
+	return &v1alpha1.Skyhook{ObjectMeta: object, Status: s.Status}
 }
 
 // report logs what a status that was written says anew, and sends events about it.

@@ -59,7 +59,8 @@ func (i *Index) Of(s *v1alpha1.Skyhook) *Target {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	now := source{
-		s.Generation, s.Annotations[v1alpha1.AnnotationAbandonUninstall], s.Annotations[v1alpha1.AnnotationUninstallCapability],
+		s.Generation,
+		s.Annotations[v1alpha1.AnnotationAbandonUninstall], s.Annotations[v1alpha1.AnnotationUninstallCapability],
 	}
 	if known, ok := i.targets[s.UID]; ok && known.from == now {
 		return known.target
@@ -138,7 +139,8 @@ func (sn Snapshot) Earlier(
 		if !rollout.Precedes(e, s) {
 			continue
 		}
-		if s.Spec.RuntimeRequired && !e.Spec.RuntimeRequired && e.Spec.Sequencing != v1alpha1.SequencingAll && taint.Has(node, sn.runtime) {
+		if s.Spec.RuntimeRequired && !e.Spec.RuntimeRequired && e.Spec.Sequencing != v1alpha1.SequencingAll &&
+			taint.Has(node, sn.runtime) {
 			continue // it waits for the taint to go, and the taint for this one
 		}
 		list = append(list, rollout.Earlier{Skyhook: e, IncompleteHere: sn.incomplete(e, node, records)})

@@ -97,7 +97,9 @@ func (p *Policies) Changed(ctx context.Context, reader client.Reader, policy cli
 	if err := reader.List(ctx, &all); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list the Skyhooks of a policy", "policy", policy.GetName())
 	}
-	return slices.DeleteFunc(all.Items, func(s v1alpha1.Skyhook) bool { return s.Spec.DeploymentPolicy != policy.GetName() })
+	return slices.DeleteFunc(all.Items, func(s v1alpha1.Skyhook) bool {
+		return s.Spec.DeploymentPolicy != policy.GetName()
+	})
 }
 
 func (p *Policies) forget(name string) {

@@ -57,7 +57,8 @@ func older(s *v1alpha1.Skyhook, node *corev1.Node) bool {
 // guarded reports whether workloads are kept off a node until what they require is there, or are as soon as the
 // operator comes to it.
 func (sn Snapshot) guarded(node *corev1.Node) bool {
-	return taint.Has(node, sn.runtime) || slices.ContainsFunc(sn.tainting, func(s *v1alpha1.Skyhook) bool { return sn.Taints(s, node) })
+	gets := func(s *v1alpha1.Skyhook) bool { return sn.Taints(s, node) }
+	return taint.Has(node, sn.runtime) || slices.ContainsFunc(sn.tainting, gets)
 }
 
 // Taints reports whether a node gets the runtime taint for a Skyhook because it is new.

@@ -28,7 +28,8 @@ func Watched(o client.Object, h handler.EventHandler, predicates ...predicate.Pr
 	return Source{Object: o, Handler: h, Predicates: predicates}
 }
 
-// Mapped is a source whose events wake the keys that the object is mapped to; of an update, the old one and the new one.
+// Mapped is a source whose events wake the keys that the object is mapped to; of an update, the old one and the new
+// one.
 func Mapped(o client.Object, keys handler.MapFunc, predicates ...predicate.Predicate) Source {
 	return Watched(o, handler.EnqueueRequestsFromMapFunc(keys), predicates...)
 }

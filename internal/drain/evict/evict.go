@@ -60,13 +60,16 @@ func New(config *rest.Config, httpClient *http.Client) (Evictor, error) {
 	return Evictor{core: core, Patience: patience}, nil
 }
 
-// Evict requests one eviction for each pod, once, several at a time. An accepted eviction only begins the pod's deletion.
+// Evict requests one eviction for each pod, once, several at a time. An accepted eviction only begins the pod's
+// deletion.
 //
 // Refused holds a sentence, fit for users, for each pod whose eviction the API server did not allow now; these are
-// waits, not errors. A pod that is gone, or replaced by another of the same name, is neither accepted nor refused nor an
-// error. Other errors are joined and do not keep the remaining pods from being evicted; only the end of ctx does. Of more
-// than 50 pods, 50 are chosen by chance, so that those that are refused every time keep none from its turn.
-func (e Evictor) Evict(ctx context.Context, pods []drain.Pod, o drain.Options) (accepted []drain.Pod, refused map[types.UID]string, err error) {
+// waits, not errors. A pod that is gone, or replaced by another of the same name, is neither accepted nor refused nor
+// an error. Other errors are joined and do not keep the remaining pods from being evicted; only the end of ctx does. Of
+// more than 50 pods, 50 are chosen by chance, so that those that are refused every time keep none from its turn.
+func (e Evictor) Evict(
+	ctx context.Context, pods []drain.Pod, o drain.Options,
+) (accepted []drain.Pod, refused map[types.UID]string, err error) {
 	if len(pods) > perPass {
 		pods = slices.Clone(pods)
 		//nolint:gosec // G404: whose turn it is need not be a secret
@@ -137,8 +140,8 @@ func (e Evictor) evict(ctx context.Context, pod drain.Pod, grace *int64) error {
 }
 
 // refusal reports whether an error is the API server's "not now", and what it says. 429 is a budget that is used up or
-// not yet computed; 403 is an invalid budget, a namespace that is being deleted, an admission webhook, which may answer any
-// other 4xx, too, or a missing permission; a pod with two budgets gets a bare 500.
+// not yet computed; 403 is an invalid budget, a namespace that is being deleted, an admission webhook, which may answer
+// any other 4xx, too, or a missing permission; a pod with two budgets gets a bare 500.
 func refusal(err error) (string, bool) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "the API server did not decide about the eviction in time", true

@@ -47,7 +47,7 @@ func TestWebhooks(t *testing.T) {
 		{"downgrade", downgrade},
 		{"version change while uninstalling", versionChangeWhileUninstalling},
 		{"warnings reach the client", warningsReachTheClient},
-		{"what is wrong can be held mended and deleted", whatIsWrongCanBeHeldMendedAndDeleted},
+		{"what is wrong can be held, fixed and deleted", whatIsWrongCanBeHeldFixedAndDeleted},
 		{"policy stays while it is used", policyStaysWhileItIsUsed},
 		{"policy with a selector that is none", policyWithASelectorThatIsNone},
 		{"without the operator", withoutTheOperator},
@@ -126,8 +126,8 @@ func warningsReachTheClient(c *cluster) {
 	c.warned(field + "the uninstall is cancelled")
 }
 
-// whatIsWrongCanBeHeldMendedAndDeleted: metadata, status and deletion pass for a Skyhook that was stored before.
-func whatIsWrongCanBeHeldMendedAndDeleted(c *cluster) {
+// whatIsWrongCanBeHeldFixedAndDeleted: metadata, status and deletion pass for a Skyhook that was stored before.
+func whatIsWrongCanBeHeldFixedAndDeleted(c *cluster) {
 	s := &v1alpha1.Skyhook{}
 	read := func() {
 		c.Helper()

@@ -293,7 +293,7 @@ func TestDeleteOnlyThatPod(t *testing.T) {
 	}
 }
 
-// TestForcedDeletion: on a node that was given up pods go without grace, as its kubelet may be away, and also those
+// TestForcedDeletion: on an abandoned node pods go without grace, as its kubelet may be away, and also those
 // that are being deleted already.
 func TestForcedDeletion(t *testing.T) {
 	for _, c := range []struct {
@@ -303,8 +303,8 @@ func TestForcedDeletion(t *testing.T) {
 	}{
 		{"not selected any more", false, false, "runs uid=1"},
 		{"and on its way", false, true, ""},
-		{"given up", true, false, "runs uid=1 grace=0"},
-		{"given up, and on its way", true, true, "runs uid=1 grace=0"},
+		{"abandoned", true, false, "runs uid=1 grace=0"},
+		{"abandoned, and on its way", true, true, "runs uid=1 grace=0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, s := newWorld(t, newNode()), newSkyhook("demo")

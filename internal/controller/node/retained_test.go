@@ -86,7 +86,7 @@ func TestUninstallPodIsBuiltFromTheRetainedDefinition(t *testing.T) {
 	}
 }
 
-// TestDeletionWithUnreadableStates: nothing is touched until the user gives the node up, and then the states stay.
+// TestDeletionWithUnreadableStates: nothing is touched until the user abandons the node, and then the states stay.
 func TestDeletionWithUnreadableStates(t *testing.T) {
 	for _, c := range []struct {
 		name                string
@@ -94,9 +94,9 @@ func TestDeletionWithUnreadableStates(t *testing.T) {
 		goes                bool
 	}{
 		{"at work", false, false, false},
-		{"given up, but not deleted", false, true, false},
+		{"abandoned, but not deleted", false, true, false},
 		{"deleting", true, false, false},
-		{"deleting, and given up", true, true, true},
+		{"deleting, and abandoned", true, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, n := newSkyhook("demo"), newNode()

@@ -208,7 +208,7 @@ func TestFinalizeUninstallsFirst(t *testing.T) {
 		{name: "cannot be uninstalled"},
 		{name: "can be", enabled: true, stays: true},
 		{
-			name: "given up", enabled: true, abandoned: true,
+			name: "abandoned", enabled: true, abandoned: true,
 			event: "Warning UninstallAbandoned packages stay on node node-1, because the annotation skyhook.nvidia.com/abandon-uninstall names it: " +
 				"a 1.0.0; the annotation skyhook.nvidia.com/nodeState_demo of the node lists them",
 		},

@@ -48,8 +48,8 @@ func TestInputOfUninstalls(t *testing.T) {
 	delete(without.Spec.Packages, "a")
 	gone := without.DeepCopy()
 	gone.DeletionTimestamp, gone.Finalizers = &metav1.Time{Time: start}, []string{v1alpha1.Finalizer}
-	givenUp := gone.DeepCopy()
-	givenUp.Annotations = map[string]string{v1alpha1.AnnotationAbandonUninstall: "node-1"}
+	abandoned := gone.DeepCopy()
+	abandoned.Annotations = map[string]string{v1alpha1.AnnotationAbandonUninstall: "node-1"}
 	broken := has(t, "node-1", undoable(1, "1.0.0", ""), nil)
 	broken.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{"
 	installed := func(policy v1alpha1.WhenRemoved, change func(*record.Entry)) *corev1.Node {
@@ -81,10 +81,10 @@ func TestInputOfUninstalls(t *testing.T) {
 		{name: "lowered", skyhook: undoable(2, "0.9.0", uninstall), policy: refuse, node: installed(refuse, nil), definitions: 1},
 		{name: "raised", skyhook: undoable(2, "1.1.0", refuse), policy: refuse, node: installed(refuse, nil)},
 		{name: "deleting", skyhook: gone, policy: refuse, node: installed(refuse, nil), definitions: 1},
-		{name: "deleting, and given up", skyhook: givenUp, policy: refuse, node: installed(refuse, nil), want: "complete abandoned", recorded: "a 1.0.0"},
+		{name: "deleting, and abandoned", skyhook: abandoned, policy: refuse, node: installed(refuse, nil), want: "complete abandoned", recorded: "a 1.0.0"},
 		{name: "deleting, unreadable", skyhook: gone, node: broken},
-		{name: "deleting, unreadable, and given up", skyhook: givenUp, node: broken, want: "complete abandoned", recorded: "packages whose states cannot be read"},
-		{name: "nobody kept how it was installed", skyhook: without, node: installed(uninstall, func(e *record.Entry) { e.Definition = "0000000000" }), want: "complete"},
+		{name: "deleting, unreadable, and abandoned", skyhook: abandoned, node: broken, want: "complete abandoned", recorded: "packages whose states cannot be read"},
+		{name: "its definition is gone", skyhook: without, node: installed(uninstall, func(e *record.Entry) { e.Definition = "0000000000" }), want: "complete"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := c.skyhook.DeepCopy()
@@ -114,7 +114,7 @@ func TestInputOfUninstalls(t *testing.T) {
 	}
 }
 
-// TestRemovalNamesNodes: nodes that were given up do not count, and names come sorted.
+// TestRemovalNamesNodes: abandoned nodes do not count, and names come sorted.
 func TestRemovalNamesNodes(t *testing.T) {
 	s := newSkyhook("demo")
 	delete(s.Spec.Packages, "a")
@@ -193,7 +193,7 @@ func TestConfigMapsOfWhatGoes(t *testing.T) {
 		{"left the spec, and the node", without, false, ""},
 		{"lowered", with("0.9.0", "new"), true, own("0.9.0", "new") + ", create " + retained},
 		{"deleting another version", deleting(with("2.0.0", "new")), true, "create " + retained},
-		{"deleting the same version: what the spec says now", deleting(with("1.0.0", "mended")), true, own("1.0.0", "mended")},
+		{"deleting the same version: what the spec says now", deleting(with("1.0.0", "fixed")), true, own("1.0.0", "fixed")},
 		{"deleting with nothing to undo", deleting(with("1.0.0", "new")), false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -50,8 +50,6 @@ type kindOfFinding struct {
 	first     uint64
 	finding   Finding
 	seeds     []uint64
-	// defects are the seeds by the known defect that they show.
-	defects map[string][]uint64
 }
 
 // TestWorlds plays worlds and fails with each kind of finding.
@@ -63,7 +61,6 @@ func TestWorlds(t *testing.T) {
 	found, worlds := sweep(t, *first, *count)
 	took := time.Since(start)
 	t.Logf("%d worlds from seed %d in %s: %.0f a minute on %d cores", worlds, *first, took.Round(time.Millisecond), float64(worlds)/took.Minutes(), runtime.GOMAXPROCS(0))
-	t.Log(powerTable(found))
 	for i, k := range found {
 		t.Errorf("%s: %d of %d worlds, first seed %d (%s, step %d): %s", k.signature, len(k.seeds), worlds, k.first, k.finding.Phase, k.finding.Step,
 			cutText(k.finding.Message, 600))
@@ -71,35 +68,6 @@ func TestWorlds(t *testing.T) {
 			t.Log(explain(k))
 		}
 	}
-}
-
-// powerTable tells which known defects were found, and by which seeds.
-func powerTable(found []kindOfFinding) string {
-	type row struct {
-		seeds []uint64
-		by    map[string]int
-	}
-	rows := map[string]*row{}
-	for _, k := range found {
-		for d, seeds := range k.defects {
-			if rows[d] == nil {
-				rows[d] = &row{by: map[string]int{}}
-			}
-			rows[d].seeds = append(rows[d].seeds, seeds...)
-			rows[d].by[k.signature] += len(seeds)
-		}
-	}
-	var b strings.Builder
-	b.WriteString("known defects:")
-	for _, d := range sortedKeys(rows) {
-		r := rows[d]
-		slices.Sort(r.seeds)
-		fmt.Fprintf(&b, "\n%-4s %4d worlds, first %v", d, len(r.seeds), r.seeds[:min(3, len(r.seeds))])
-		for _, sig := range sortedKeys(r.by) {
-			fmt.Fprintf(&b, "\n         %4d %s", r.by[sig], sig)
-		}
-	}
-	return b.String()
 }
 
 // explain prints the smallest world that still has a finding.
@@ -198,7 +166,7 @@ func sweep(t *testing.T, from uint64, n int) ([]kindOfFinding, int) {
 					told = time.Now()
 					fmt.Printf("  %d worlds in %s, %d kinds of findings\n", played.Load(), time.Since(start).Round(time.Second), len(all))
 				}
-				collect(all, p, result)
+				collect(all, seed, result)
 				stopped.Store(*stop && len(all) > 0)
 				mu.Unlock()
 			}
@@ -214,8 +182,7 @@ func sweep(t *testing.T, from uint64, n int) ([]kindOfFinding, int) {
 	return list, int(played.Load())
 }
 
-func collect(all map[string]*kindOfFinding, p Plan, result Result) {
-	seed := p.Seed
+func collect(all map[string]*kindOfFinding, seed uint64, result Result) {
 	for _, f := range result.Findings {
 		sig := f.Signature()
 		if !slices.ContainsFunc(strings.Split(*wanted, ","), func(part string) bool { return strings.Contains(sig, part) }) {
@@ -223,7 +190,7 @@ func collect(all map[string]*kindOfFinding, p Plan, result Result) {
 		}
 		k := all[sig]
 		if k == nil {
-			k = &kindOfFinding{signature: sig, first: seed, finding: f, defects: map[string][]uint64{}}
+			k = &kindOfFinding{signature: sig, first: seed, finding: f}
 			all[sig] = k
 			fmt.Printf("  %s: seed %d\n", sig, seed)
 		}
@@ -231,8 +198,6 @@ func collect(all map[string]*kindOfFinding, p Plan, result Result) {
 			k.first, k.finding = seed, f
 		}
 		k.seeds = append(k.seeds, seed)
-		d := Defect(p, f)
-		k.defects[d] = append(k.defects[d], seed)
 	}
 }
 

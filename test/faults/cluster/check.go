@@ -41,7 +41,7 @@ func (c *Cluster) check(k *kind, old, o client.Object, part string) error {
 		}
 	}
 	if k.custom {
-		more, err := schemas()[k.name].check(o, part)
+		more, err := checkSchema(k, o, part)
 		if err != nil {
 			return err
 		}

@@ -34,6 +34,9 @@ type shrinker struct {
 
 // try takes a smaller Plan over when it still has the finding, maybe in another order of events.
 func (s *shrinker) try(p Plan) bool {
+	p.Pods = slices.DeleteFunc(slices.Clone(p.Pods), func(pod PodPlan) bool {
+		return !slices.ContainsFunc(p.Nodes, func(n NodePlan) bool { return n.Name == pod.Node })
+	})
 	for i := range uint64(schedules) {
 		s.runs++
 		if s.runs > maxShrinkRuns {
@@ -50,36 +53,37 @@ func (s *shrinker) try(p Plan) bool {
 	return false
 }
 
-// without leaves out the elements from at on, n of them.
-func without[T any](list []T, at, n int) []T {
-	kept := append([]T(nil), list[:at]...)
-	return append(kept, list[min(len(list), at+n):]...)
+// drop leaves out what it can of one list of the Plan, n elements at a time.
+func drop[T any](s *shrinker, n, atLeast int, list func(*Plan) *[]T) (shrunk bool) {
+	for at := 0; ; {
+		p := s.best
+		all := *list(&p)
+		if at >= len(all) || len(all) <= atLeast {
+			return shrunk
+		}
+		if *list(&p) = slices.Delete(slices.Clone(all), at, min(at+n, len(all))); s.try(p) {
+			shrunk = true
+		} else {
+			at += n
+		}
+	}
 }
 
 func (s *shrinker) happenings() (shrunk bool) {
 	for n := max(1, len(s.best.Happenings)/2); n > 0; n /= 2 {
-		for at := 0; at < len(s.best.Happenings); {
-			p := s.best
-			if p.Happenings = without(p.Happenings, at, n); s.try(p) {
-				shrunk = true
-				continue
-			}
-			at += n
-		}
+		shrunk = drop(s, n, 0, func(p *Plan) *[]Happening { return &p.Happenings }) || shrunk
 	}
 	return shrunk
 }
 
-func (s *shrinker) skyhooks() (shrunk bool) {
-	for at := 0; at < len(s.best.Skyhooks) && len(s.best.Skyhooks) > 1; {
-		p := s.best
-		if p.Skyhooks = without(p.Skyhooks, at, 1); s.try(p) {
-			shrunk = true
-			continue
-		}
-		at++
-	}
-	return shrunk
+func (s *shrinker) skyhooks() bool {
+	return drop(s, 1, 1, func(p *Plan) *[]SkyhookPlan { return &p.Skyhooks })
+}
+
+func (s *shrinker) pods() bool { return drop(s, 1, 0, func(p *Plan) *[]PodPlan { return &p.Pods }) }
+
+func (s *shrinker) scripts() bool {
+	return drop(s, 1, 0, func(p *Plan) *[]Script { return &p.Scripts })
 }
 
 func (s *shrinker) packages() (shrunk bool) {
@@ -98,47 +102,9 @@ func (s *shrinker) packages() (shrunk bool) {
 	return shrunk
 }
 
-func (s *shrinker) pods() (shrunk bool) {
-	for at := 0; at < len(s.best.Pods); {
-		p := s.best
-		if p.Pods = without(p.Pods, at, 1); s.try(p) {
-			shrunk = true
-			continue
-		}
-		at++
-	}
-	return shrunk
-}
-
-func (s *shrinker) scripts() (shrunk bool) {
-	for at := 0; at < len(s.best.Scripts); {
-		p := s.best
-		if p.Scripts = without(p.Scripts, at, 1); s.try(p) {
-			shrunk = true
-			continue
-		}
-		at++
-	}
-	return shrunk
-}
-
-func (s *shrinker) nodes() (shrunk bool) {
-	for at := 0; at < len(s.best.Nodes) && len(s.best.Nodes) > 1; {
-		p := s.best
-		name := p.Nodes[at].Name
-		p.Nodes, p.Pods = without(p.Nodes, at, 1), nil
-		for _, pod := range s.best.Pods {
-			if pod.Node != name {
-				p.Pods = append(p.Pods, pod)
-			}
-		}
-		if s.try(p) {
-			shrunk = true
-			continue
-		}
-		at++
-	}
-	return shrunk
+// nodes leaves out nodes and the pods that are there.
+func (s *shrinker) nodes() bool {
+	return drop(s, 1, 1, func(p *Plan) *[]NodePlan { return &p.Nodes })
 }
 
 // knobs turns off what a world may do without.

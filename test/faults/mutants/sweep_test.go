@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 )
 
@@ -39,7 +38,7 @@ func TestMutants(t *testing.T) {
 			for seed := 1; ; {
 				f, ok := buggy.first(t, m, seed, maxSeeds-seed+1)
 				if !ok {
-					t.Fatalf("none of %v within %d worlds", m.Findings, maxSeeds)
+					t.Fatalf("none of %s within %d worlds", m.Findings, maxSeeds)
 				}
 				if !sound.has(t, m, f) {
 					t.Logf("seed %d: %s", f.seed, f.signature)
@@ -118,7 +117,7 @@ func (s simulator) has(t *testing.T, m Mutant, f found) bool {
 func (s simulator) play(t *testing.T, m Mutant, seed, n int) []found {
 	t.Helper()
 	cmd := exec.Command(string(s), "-test.run=TestWorlds$", "-test.timeout=1h", "-faults.stop", "-faults.shrink=0", "-faults.progress=1h",
-		fmt.Sprintf("-faults.seed=%d", seed), fmt.Sprintf("-faults.n=%d", n), "-faults.find="+strings.Join(m.Findings, ","))
+		fmt.Sprintf("-faults.seed=%d", seed), fmt.Sprintf("-faults.n=%d", n), "-faults.find="+m.Findings)
 	cmd.Dir = filepath.Join(root, "test/faults")
 	out, err := cmd.CombinedOutput()
 	var list []found

@@ -9,7 +9,7 @@ import (
 
 const root = "../../.."
 
-// TestMutantsApply: each bug can still be planted into the engine as it is now.
+// TestTextsAreThere: each bug can still be planted into the engine as it is now.
 func TestTextsAreThere(t *testing.T) {
 	for _, m := range Mutants {
 		t.Run(m.Name, func(t *testing.T) {
@@ -20,7 +20,7 @@ func TestTextsAreThere(t *testing.T) {
 			if _, err := m.apply(string(raw)); err != nil {
 				t.Fatal(err)
 			}
-			if len(m.Findings) == 0 {
+			if m.Findings == "" {
 				t.Error("no finding is expected of it")
 			}
 		})

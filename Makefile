@@ -30,7 +30,7 @@ build: ## Build the binaries into bin/
 
 .PHONY: images
 images: ## Build all images for amd64 and arm64 into dist/images, without Docker
-	@go run ./build/images/cmd/images
+	@go run ./build/cmd/build images
 
 .PHONY: package
 package: ## Check a package and build its image (DIR=path/to/package BASE= NAME= REPOSITORY= PLATFORMS=)
@@ -40,12 +40,12 @@ package: ## Check a package and build its image (DIR=path/to/package BASE= NAME=
 
 .PHONY: release
 release: ## Make all of a release in dist/release: images, chart, programs, contents, checksums (COSIGN_KEY=file signs)
-	@go run ./build/release/cmd/release -key "$(COSIGN_KEY)"
+	@go run ./build/cmd/build release --key "$(COSIGN_KEY)"
 
 .PHONY: release-check
 release-check: ## Make the release twice, from nothing, and compare every byte
 	@rm -rf dist/release-check
-	@for n in 1 2; do go run ./build/release/cmd/release -key "$(COSIGN_KEY)" -dist dist/release-check/$$n; done
+	@for n in 1 2; do go run ./build/cmd/build release --key "$(COSIGN_KEY)" --dist dist/release-check/$$n; done
 	@diff -r dist/release-check/1/release dist/release-check/2/release
 	@echo "both are equal:" && sha256sum dist/release-check/[12]/release/$(VERSION)/SHA256SUMS
 

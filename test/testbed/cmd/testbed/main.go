@@ -1,6 +1,6 @@
 //go:build linux
 
-// Command testbed runs a real Kubernetes cluster on one Linux machine; see docs/testbed.md.
+// Command testbed runs a real Kubernetes cluster on one Linux machine; see README.md of test/testbed.
 package main
 
 import (

@@ -1,12 +1,11 @@
 package faults
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
 // nodeRestart is what agents call a reboot.
@@ -22,14 +21,13 @@ type scriptState struct {
 func (w *World) script(id identity, node string) *scriptState {
 	for i := range w.scripts {
 		s := &w.scripts[i]
-		if matchesText(s.Skyhook, id.Skyhook) && matchesText(s.Package, id.Name) && matchesText(s.Node, node) && (s.Stage == "" || s.Stage == id.Stage) {
+		if cmp.Or(s.Skyhook, id.Skyhook) == id.Skyhook && cmp.Or(s.Package, id.Name) == id.Name &&
+			cmp.Or(s.Node, node) == node && cmp.Or(s.Stage, id.Stage) == id.Stage {
 			return s
 		}
 	}
 	return nil
 }
-
-func matchesText(pattern, text string) bool { return pattern == "" || pattern == text }
 
 // use counts one act of a script; false when it has acted often enough here.
 func (s *scriptState) use(id identity, node string) bool {
@@ -221,6 +219,3 @@ func (k *kubelet) failed(pod *corev1.Pod, r *run) {
 		}
 	})
 }
-
-// stageOf is the stage that a finished pod stands for; "" for pods of others.
-func stageOf(pod *corev1.Pod) v1alpha1.Stage { return identityOf(pod).Stage }

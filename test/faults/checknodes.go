@@ -83,7 +83,7 @@ func (c *watcher) checkCordon(old, now *corev1.Node) {
 		}
 	}
 	for _, pod := range c.w.cluster.Pods() {
-		if _, ours := ownerOf(pod); ours && pod.Spec.NodeName == now.Name && isInterruptStage(stageOf(pod)) && live(pod) {
+		if _, ours := ownerOf(pod); ours && pod.Spec.NodeName == now.Name && isInterruptStage(identityOf(pod).Stage) && live(pod) {
 			c.w.find("uncordoned-interrupted", "node %s is uncordoned, but interrupt pod %s is there", now.Name, pod.Name)
 		}
 	}

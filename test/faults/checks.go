@@ -29,9 +29,9 @@ type watcher struct {
 	userCordon map[string]bool
 	// protectedUntil is when the last protected pod was seen on a node.
 	protectedUntil map[string]time.Time
-	// reboots that agents asked for.
-	reboots, restReboots int
-	rebootsOf            map[string]int
+	// reboots that agents asked for while the world rests, at all and by host.
+	restReboots int
+	rebootsOf   map[string]int
 	// pods created while the world rests, by "node/skyhook/package".
 	restPods map[string]int
 	cured    string
@@ -313,8 +313,6 @@ func (c *watcher) failed(pod *corev1.Pod) {
 	c.troubled[id.Skyhook] = true
 }
 
-func (c *watcher) refused(pod *corev1.Pod) { c.failed(pod) }
-
 // maxReboots is how often one host may be rebooted while a world comes to rest: twice for each package.
 func (w *World) maxReboots() int {
 	packages := 0
@@ -327,7 +325,6 @@ func (w *World) maxReboots() int {
 // rebooting: one run of an interrupt reboots a host once.
 func (c *watcher) rebooting(k *kubelet, pod *corev1.Pod) {
 	id := identityOf(pod)
-	c.reboots++
 	c.w.trace.add(c.w, "agent in pod %s reboots %s", pod.Name, k.plan.Name)
 	if c.w.resting {
 		c.restReboots++

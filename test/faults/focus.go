@@ -34,7 +34,7 @@ func (w *World) moment(h Happening) *corev1.Pod {
 func makes(pod *corev1.Pod, when string) bool {
 	switch when {
 	case whenInterrupt:
-		return isInterruptStage(stageOf(pod))
+		return isInterruptStage(identityOf(pod).Stage)
 	case whenFailing:
 		return failing(pod)
 	case whenEnding:

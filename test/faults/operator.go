@@ -162,37 +162,37 @@ type faultState struct {
 	strict, loose bool
 }
 
+// runsOut counts down, and reports whether that was the last.
+func runsOut(n *int) bool {
+	if *n == 0 {
+		return false
+	}
+	*n--
+	return *n == 0
+}
+
 func (o *operator) beforeWrite(verb string, obj client.Object) error {
 	f := &o.w.faults
 	if n, ok := obj.(*corev1.Node); ok && f.bindings > 0 {
 		f.bindings--
 		o.w.bindLate(n.Name)
 	}
-	if f.failBefore > 0 {
-		f.failBefore--
-		if f.failBefore == 0 {
-			o.w.trace.add(o.w, "  %s %s %s fails before it took effect", verb, kindOf(obj), obj.GetName())
-			return apierrors.NewInternalError(errInjected)
-		}
+	if runsOut(&f.failBefore) {
+		o.w.trace.add(o.w, "  %s %s %s fails before it took effect", verb, kindOf(obj), obj.GetName())
+		return apierrors.NewInternalError(errInjected)
 	}
 	return nil
 }
 
 func (o *operator) afterWrite(verb string, obj client.Object) error {
 	f := &o.w.faults
-	if f.crashAfter > 0 {
-		f.crashAfter--
-		if f.crashAfter == 0 {
-			o.w.trace.add(o.w, "  crash after %s %s %s", verb, kindOf(obj), obj.GetName())
-			panic(crashed{})
-		}
+	if runsOut(&f.crashAfter) {
+		o.w.trace.add(o.w, "  crash after %s %s %s", verb, kindOf(obj), obj.GetName())
+		panic(crashed{})
 	}
-	if f.failAfter > 0 {
-		f.failAfter--
-		if f.failAfter == 0 {
-			o.w.trace.add(o.w, "  the answer to %s %s %s is lost", verb, kindOf(obj), obj.GetName())
-			return apierrors.NewInternalError(errInjected)
-		}
+	if runsOut(&f.failAfter) {
+		o.w.trace.add(o.w, "  the answer to %s %s %s is lost", verb, kindOf(obj), obj.GetName())
+		return apierrors.NewInternalError(errInjected)
 	}
 	return nil
 }

@@ -199,7 +199,13 @@ func (w *World) checkSilent(s *v1alpha1.Skyhook, silent []string, told []reason)
 		return slices.ContainsFunc(s.Status.Permits, func(p v1alpha1.Permit) bool { return p.Node == name })
 	}
 	// Those whose turn it is come first: the others wait for them.
-	slices.SortStableFunc(silent, func(a, b string) int { return compareBool(holds(b), holds(a)) })
+	rank := func(name string) int {
+		if holds(name) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(silent, func(a, b string) int { return rank(a) - rank(b) })
 	for _, name := range silent {
 		if holds(name) || len(told) == 0 || len(s.Status.Permits) == 0 && !tellsHolder(s, told) {
 			w.findClass("no-reason", w.silence(s, name), "node %s is not complete for Skyhook %s and nothing tells why: %s", name, s.Name, w.state())
@@ -221,17 +227,6 @@ func tellsHolder(s *v1alpha1.Skyhook, told []reason) bool {
 		return w.Reason == v1alpha1.ReasonWaitingForPermit &&
 			slices.ContainsFunc(told, func(r reason) bool { return r.node != "" && strings.Contains(w.Message, "used by "+r.node) })
 	})
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	default:
-		return -1
-	}
 }
 
 // checkOthers looks at those who wait for somebody else: there must be one who is at work and has a reason.

@@ -29,32 +29,29 @@ const (
 	maxRounds = 30
 )
 
-// rest lets the world come to rest, looks whether all is complete, does what the reasons ask for, and so on. It returns
-// how many rounds of edits that took.
-func (w *World) rest() int {
+// rest lets the world come to rest, looks whether all is complete, does what the reasons ask for, and so on.
+func (w *World) rest() {
 	w.calm()
 	before := map[string]int{}
 	for round := 0; ; round++ {
 		w.phase = fmt.Sprintf("rest %d", round)
 		w.trace.add(w, "---- %s", w.phase)
 		if !w.settle() || w.over {
-			return round
+			return
 		}
 		open := w.open()
-		if w.over {
-			return round
-		}
-		if len(open) == 0 {
+		switch {
+		case w.over:
+			return
+		case len(open) == 0:
 			w.checkEnd()
-			return round
-		}
-		if round == maxRounds {
+			return
+		case round == maxRounds:
 			w.findClass("never-complete", w.stuckFacts(open), "after %d edits: %v", round, open)
-			return round
+			return
 		}
-		before = w.cureAll(open, before)
-		if w.over {
-			return round
+		if before = w.cureAll(open, before); w.over {
+			return
 		}
 	}
 }
@@ -92,11 +89,13 @@ func (w *World) settle() bool {
 			return false
 		}
 		next, ok := w.next()
+		idle := w.now.Add(idleTime)
 		switch {
 		case !ok || q.idle >= idlePasses+idleJumps:
 			return true
 		case q.idle >= idlePasses:
-			w.advance(latest(w.last(), w.now.Add(idleTime)))
+			w.advance(w.last())
+			w.advance(idle)
 		default:
 			w.advance(next)
 		}
@@ -177,13 +176,6 @@ func (q *quiet) slowly(now time.Time) {
 	if q.slow > sameStates {
 		q.idle = idlePasses + idleJumps
 	}
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // bound is how many steps the world has to come to rest.

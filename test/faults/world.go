@@ -96,8 +96,6 @@ type Result struct {
 	Findings []Finding
 	Trace    []string
 	Steps    int
-	// Rounds is how many edits it took until everything was complete.
-	Rounds int
 }
 
 // Run plays a Plan. With a trace it keeps one line per event.
@@ -113,11 +111,10 @@ func Run(p Plan, traced bool) (result Result) {
 	}()
 	w = newWorld(&p, traced, false)
 	w.play()
-	rounds := 0
 	if !w.over {
-		rounds = w.rest()
+		w.rest()
 	}
-	return Result{Findings: w.findings, Trace: w.trace.lines, Steps: w.step, Rounds: rounds}
+	return Result{Findings: w.findings, Trace: w.trace.lines, Steps: w.step}
 }
 
 func newWorld(p *Plan, traced, audited bool) *World {
@@ -202,31 +199,20 @@ func (w *World) must(err error) {
 	}
 }
 
-func (w *World) node(name string) *corev1.Node {
-	for _, n := range w.cluster.Nodes() {
-		if n.Name == name {
-			return n
-		}
-	}
-	return nil
-}
+func (w *World) node(name string) *corev1.Node { return named(w.cluster.Nodes(), "", name) }
 
-func (w *World) skyhook(name string) *v1alpha1.Skyhook {
-	for _, s := range w.cluster.Skyhooks() {
-		if s.Name == name {
-			return s
-		}
-	}
-	return nil
-}
+func (w *World) skyhook(name string) *v1alpha1.Skyhook { return named(w.cluster.Skyhooks(), "", name) }
 
-func (w *World) pod(ns, name string) *corev1.Pod {
-	for _, p := range w.cluster.Pods() {
-		if p.Name == name && p.Namespace == ns {
-			return p
+func (w *World) pod(ns, name string) *corev1.Pod { return named(w.cluster.Pods(), ns, name) }
+
+// named is the object of that name; nil when there is none.
+func named[T client.Object](list []T, ns, name string) (none T) {
+	for _, o := range list {
+		if o.GetName() == name && o.GetNamespace() == ns {
+			return o
 		}
 	}
-	return nil
+	return none
 }
 
 // after lets the world do something later.
@@ -268,7 +254,7 @@ func (w *World) admit(o client.Object) error {
 		return nil
 	}
 	if q := w.faults.quota; q != "" && (q == "*" || strings.Contains(pod.Name, q)) {
-		w.watch.refused(pod)
+		w.watch.failed(pod)
 		return apierrors.NewForbidden(corev1.Resource("pods"), pod.Name, errors.New("exceeded quota: pods"))
 	}
 	return nil

@@ -36,7 +36,7 @@ func (c *Cluster) check(k *kind, old, o client.Object, part string) error {
 		before, _ := old.(*corev1.ConfigMap)
 		errs = append(errs, checkData(before, o)...)
 	case *corev1.Pod:
-		if old != nil && part == partMain && !k.sameSpec(old, o) {
+		if old != nil && part == partMain && !sameSpec(old, o) {
 			errs = append(errs, fieldpath.Forbidden(fieldpath.NewPath("spec"), "pod updates may not change the spec"))
 		}
 	}

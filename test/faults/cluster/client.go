@@ -8,9 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +16,8 @@ import (
 
 // conn is one process's way to the server.
 type conn struct {
+	client.Client // nil: whoever calls what is not below panics
+
 	cluster *Cluster
 	// replica whose writes may fail; nil for none.
 	replica *Replica
@@ -192,44 +192,22 @@ func (c *conn) Delete(_ context.Context, o client.Object, opts ...client.DeleteO
 	return err
 }
 
-// DeleteAllOf implements client.Client.
-func (c *conn) DeleteAllOf(context.Context, client.Object, ...client.DeleteAllOfOption) error {
-	return errUnsupported
-}
-
 // Status implements client.Client.
-func (c *conn) Status() client.SubResourceWriter { return &subresource{c, partStatus} }
+func (c *conn) Status() client.SubResourceWriter { return c.SubResource(partStatus) }
 
 // SubResource implements client.Client.
-func (c *conn) SubResource(name string) client.SubResourceClient { return &subresource{c, name} }
+func (c *conn) SubResource(name string) client.SubResourceClient {
+	return &subresource{conn: c, part: name}
+}
 
 // Scheme implements client.Client.
 func (c *conn) Scheme() *runtime.Scheme { return c.cluster.scheme }
 
-// RESTMapper implements client.Client. There is none.
-func (c *conn) RESTMapper() meta.RESTMapper { return nil }
-
-// GroupVersionKindFor implements client.Client.
-func (c *conn) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, error) {
-	k, err := kindOf(o)
-	if err != nil {
-		return schema.GroupVersionKind{}, err
-	}
-	return allKinds[k].gvk, nil
-}
-
-// IsObjectNamespaced implements client.Client.
-func (c *conn) IsObjectNamespaced(o runtime.Object) (bool, error) {
-	k, err := kindOf(o)
-	if err != nil {
-		return false, err
-	}
-	return allKinds[k].namespaced, nil
-}
-
 // subresource is status, or eviction of pods.
 type subresource struct {
-	*conn
+	client.SubResourceClient // nil, as in conn
+
+	conn *conn
 	part string
 }
 
@@ -244,11 +222,6 @@ func (s *subresource) supported(o client.Object) error {
 	return nil
 }
 
-// Get implements client.SubResourceClient.
-func (s *subresource) Get(context.Context, client.Object, client.Object, ...client.SubResourceGetOption) error {
-	return errUnsupported
-}
-
 // Create implements client.SubResourceClient, for evictions.
 func (s *subresource) Create(_ context.Context, o, body client.Object, _ ...client.SubResourceCreateOption) error {
 	eviction, ok := body.(*policyv1.Eviction)
@@ -259,7 +232,7 @@ func (s *subresource) Create(_ context.Context, o, body client.Object, _ ...clie
 	if d := eviction.DeleteOptions; d != nil {
 		options = &client.DeleteOptions{GracePeriodSeconds: d.GracePeriodSeconds, Preconditions: d.Preconditions}
 	}
-	return s.evict(client.ObjectKeyFromObject(o), options)
+	return s.conn.evict(client.ObjectKeyFromObject(o), options)
 }
 
 // evict sends one eviction.
@@ -275,7 +248,7 @@ func (s *subresource) Update(_ context.Context, o client.Object, _ ...client.Sub
 	if err := s.supported(o); err != nil {
 		return err
 	}
-	return s.update(o, s.part)
+	return s.conn.update(o, s.part)
 }
 
 // Patch implements client.SubResourceClient.
@@ -284,10 +257,5 @@ func (s *subresource) Patch(_ context.Context, o client.Object, p client.Patch, 
 		return err
 	}
 	options := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
-	return s.patch(o, p, s.part, &options.PatchOptions)
-}
-
-// Apply implements client.SubResourceClient.
-func (s *subresource) Apply(context.Context, runtime.ApplyConfiguration, ...client.SubResourceApplyOption) error {
-	return errUnsupported
+	return s.conn.patch(o, p, s.part, &options.PatchOptions)
 }

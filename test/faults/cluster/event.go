@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/drain"
@@ -44,31 +45,20 @@ func (e Event) Wake(ctx context.Context, sources []state.Source, q *Queue) {
 }
 
 func (e Event) wake(ctx context.Context, s state.Source, q *Queue) {
+	wanted := predicate.And(s.Predicates...)
 	switch e.Type {
 	case Created:
-		told := event.CreateEvent{Object: e.New}
-		for _, p := range s.Predicates {
-			if !p.Create(told) {
-				return
-			}
+		if told := (event.CreateEvent{Object: e.New}); wanted.Create(told) {
+			s.Handler.Create(ctx, told, q)
 		}
-		s.Handler.Create(ctx, told, q)
 	case Updated:
-		told := event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New}
-		for _, p := range s.Predicates {
-			if !p.Update(told) {
-				return
-			}
+		if told := (event.UpdateEvent{ObjectOld: e.Old, ObjectNew: e.New}); wanted.Update(told) {
+			s.Handler.Update(ctx, told, q)
 		}
-		s.Handler.Update(ctx, told, q)
 	case Deleted:
-		told := event.DeleteEvent{Object: e.Old}
-		for _, p := range s.Predicates {
-			if !p.Delete(told) {
-				return
-			}
+		if told := (event.DeleteEvent{Object: e.Old}); wanted.Delete(told) {
+			s.Handler.Delete(ctx, told, q)
 		}
-		s.Handler.Delete(ctx, told, q)
 	}
 }
 

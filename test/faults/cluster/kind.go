@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -44,8 +45,6 @@ type kind struct {
 	status func(client.Object) any
 	// setStatus gives an object another's status, and copyStatus a copy of it.
 	setStatus, copyStatus func(to, from client.Object)
-	// sameSpec compares what a generation counts.
-	sameSpec func(a, b client.Object) bool
 
 	fresh   func() client.Object
 	copyTo  func(from, to client.Object)
@@ -88,6 +87,12 @@ func withStatus[S any, P interface {
 	k.copyStatus = func(to, from client.Object) { of(from).DeepCopyInto((*S)(of(to))) }
 }
 
+// sameSpec compares what a generation counts.
+func sameSpec(a, b client.Object) bool {
+	spec := func(o client.Object) any { return reflect.ValueOf(o).Elem().FieldByName("Spec").Addr().Interface() }
+	return equality.Semantic.DeepEqual(spec(a), spec(b))
+}
+
 // in returns the items of a list of one type; nil for another type.
 func in[L any, T any](items func(*L) *[]T) func(client.ObjectList) *[]T {
 	return func(list client.ObjectList) *[]T {
@@ -106,9 +111,6 @@ func kinds() map[Kind]*kind {
 	pod := typed[corev1.Pod](Pods, core, "pods", in(func(l *corev1.PodList) *[]corev1.Pod { return &l.Items }))
 	pod.namespaced = true
 	withStatus(pod, func(o client.Object) *corev1.PodStatus { return &o.(*corev1.Pod).Status })
-	pod.sameSpec = func(a, b client.Object) bool {
-		return equality.Semantic.DeepEqual(a.(*corev1.Pod).Spec, b.(*corev1.Pod).Spec)
-	}
 
 	configMap := typed[corev1.ConfigMap](ConfigMaps, core, "configmaps", in(func(l *corev1.ConfigMapList) *[]corev1.ConfigMap { return &l.Items }))
 	configMap.namespaced = true
@@ -120,16 +122,10 @@ func kinds() map[Kind]*kind {
 	skyhook := typed[v1alpha1.Skyhook](Skyhooks, ours, "skyhooks", in(func(l *v1alpha1.SkyhookList) *[]v1alpha1.Skyhook { return &l.Items }))
 	skyhook.custom = true
 	withStatus(skyhook, func(o client.Object) *v1alpha1.SkyhookStatus { return &o.(*v1alpha1.Skyhook).Status })
-	skyhook.sameSpec = func(a, b client.Object) bool {
-		return equality.Semantic.DeepEqual(a.(*v1alpha1.Skyhook).Spec, b.(*v1alpha1.Skyhook).Spec)
-	}
 
 	policy := typed[v1alpha1.DeploymentPolicy](Policies, ours, "deploymentpolicies",
 		in(func(l *v1alpha1.DeploymentPolicyList) *[]v1alpha1.DeploymentPolicy { return &l.Items }))
 	policy.custom = true
-	policy.sameSpec = func(a, b client.Object) bool {
-		return equality.Semantic.DeepEqual(a.(*v1alpha1.DeploymentPolicy).Spec, b.(*v1alpha1.DeploymentPolicy).Spec)
-	}
 	return map[Kind]*kind{Nodes: node, Pods: pod, ConfigMaps: configMap, Revisions: revision, Skyhooks: skyhook, Policies: policy}
 }
 

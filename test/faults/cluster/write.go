@@ -73,7 +73,7 @@ func (c *Cluster) update(t *table, verb string, old, o client.Object, part strin
 	if err := c.check(t.kind, old, o, part); err != nil {
 		return nil, err
 	}
-	if t.custom && part == partMain && !t.sameSpec(old, o) {
+	if t.custom && part == partMain && !sameSpec(old, o) {
 		o.SetGeneration(old.GetGeneration() + 1)
 	}
 	if t.same(old, o, part) {

@@ -57,12 +57,9 @@ func (w *World) cureAll(open []reason, before map[string]int) map[string]int {
 func (w *World) cure(r reason, again bool) {
 	f, ok := cureKinds[r.reason]
 	switch {
-	case again && r.pkg != "": // what helped the machine did not help the package
+	case r.pkg != "" && (again || !ok): // what helped the machine did not help the package, or a pod brought its own reason
 		f = (*World).curePackage
-	case ok:
-	case r.pkg != "":
-		f = (*World).curePackage // whatever word a failing pod brought along
-	default:
+	case !ok:
 		w.findClass("no-cure", r.reason, "nobody knows what to do about %v", r)
 		return
 	}
@@ -73,17 +70,17 @@ func (w *World) cure(r reason, again bool) {
 // cureKinds are the edits by the reason that asks for them.
 var cureKinds = map[string]func(*World, reason){
 	"Paused":                   func(w *World, r reason) { w.editSkyhook(r.skyhook, annotated(v1alpha1.AnnotationPause, "")) },
-	"Disabled":                 func(w *World, r reason) { w.enable(r) },
+	"Disabled":                 (*World).enable,
 	"RolloutStopped":           (*World).cureStopped,
-	"SpecInvalid":              func(w *World, r reason) { w.cureSpec(r) },
+	"SpecInvalid":              (*World).cureSpec,
 	"DeploymentPolicyNotFound": func(w *World, _ reason) { w.policyCreate(w.rng) },
 	"DeletionBlocked":          (*World).cureDeletion,
 	"ConfigMapConflict":        func(w *World, _ reason) { w.freeNames() },
 	"DefinitionConflict":       func(w *World, _ reason) { w.freeNames() },
 	"PodRejected":              func(w *World, _ reason) { w.freeNames() },
 	"PassFailed":               func(w *World, _ reason) { w.freeNames() }, // all else that fails has ended by itself
-	"ConfigMapRefused":         func(w *World, r reason) { w.cureSpec(r) },
-	"DefinitionRefused":        func(w *World, r reason) { w.cureSpec(r) },
+	"ConfigMapRefused":         (*World).cureSpec,
+	"DefinitionRefused":        (*World).cureSpec,
 	"StageRunsLong":            func(w *World, r reason) { w.editSkyhook(r.skyhook, limitStages) },
 
 	"NodeIgnored":        func(w *World, r reason) { w.editNode(r.node, setLabel(v1alpha1.LabelIgnore, "")) },
@@ -143,12 +140,7 @@ func (w *World) enable(r reason) {
 }
 
 // limitStages ends what hangs: it fails then, and says so.
-func limitStages(s *v1alpha1.Skyhook) {
-	for name, pkg := range s.Spec.Packages {
-		pkg.StageTimeout = &metav1.Duration{Duration: shortTimeout}
-		s.Spec.Packages[name] = pkg
-	}
-}
+var limitStages = eachPackage(func(p *v1alpha1.Package) { p.StageTimeout = &metav1.Duration{Duration: shortTimeout} })
 
 func (w *World) cureStopped(r reason) {
 	w.cureSpec(r)
@@ -157,10 +149,7 @@ func (w *World) cureStopped(r reason) {
 
 // cureSpec makes the whole spec a good one.
 func (w *World) cureSpec(r reason) {
-	w.editSkyhook(r.skyhook, func(s *v1alpha1.Skyhook) {
-		e := &edit{Rand: w.rng, w: w, Skyhook: s}
-		e.cure()
-	})
+	w.editSkyhook(r.skyhook, func(s *v1alpha1.Skyhook) { (&edit{Skyhook: s}).cure() })
 }
 
 // curePackage does one of the things that end the failing of a package: its author corrects its content, brings out another
@@ -168,21 +157,18 @@ func (w *World) cureSpec(r reason) {
 func (w *World) curePackage(r reason) {
 	way := pick(w.rng, "correct", "correct", "version", "remove", "disable", "delete")
 	if undoes(r.stage) && way == "version" {
-		way = "correct" // what is undone is mended under its own version
+		way = "correct" // what is undone is fixed under its own version
 	}
 	w.trace.add(w, "  by way of: %s", way)
 	w.watch.cured = way
-	switch way {
-	case "delete":
-		if len(w.cluster.Skyhooks()) > 1 {
-			w.remove(w.skyhook(r.skyhook).DeepCopy())
-			return
-		}
-	case "disable":
-		if len(w.cluster.Skyhooks()) > 1 {
-			w.editSkyhook(r.skyhook, annotated(v1alpha1.AnnotationDisable, "true"))
-			return
-		}
+	others := len(w.cluster.Skyhooks()) > 1
+	switch {
+	case way == "delete" && others:
+		w.remove(w.skyhook(r.skyhook).DeepCopy())
+		return
+	case way == "disable" && others:
+		w.editSkyhook(r.skyhook, annotated(v1alpha1.AnnotationDisable, "true"))
+		return
 	}
 	w.editSkyhook(r.skyhook, func(s *v1alpha1.Skyhook) {
 		e := &edit{Rand: w.rng, w: w, Skyhook: s, name: r.pkg}
@@ -200,7 +186,7 @@ func (w *World) curePackage(r reason) {
 				if version := w.undone(r); version != "" {
 					p.Version = version
 				}
-				p.Env = append([]corev1.EnvVar(nil), corev1.EnvVar{Name: "ATTEMPT", Value: strconv.Itoa(w.step)})
+				p.Env = []corev1.EnvVar{{Name: "ATTEMPT", Value: strconv.Itoa(w.step)}}
 			})
 		}
 		repairDependencies(s.Spec.Packages)
@@ -278,24 +264,16 @@ func (w *World) endPods(node string, protected bool) {
 
 // cureRequired allows a package to be uninstalled that left the spec.
 func (w *World) cureRequired(r reason) {
-	w.editSkyhook(r.skyhook, func(s *v1alpha1.Skyhook) {
-		for name, pkg := range s.Spec.Packages {
-			pkg.Uninstall = &v1alpha1.Uninstall{Enabled: new(true), WhenRemoved: v1alpha1.WhenRemovedUninstall}
-			s.Spec.Packages[name] = pkg
-		}
-	})
+	w.editSkyhook(r.skyhook, eachPackage(func(p *v1alpha1.Package) {
+		p.Uninstall = &v1alpha1.Uninstall{Enabled: new(true), WhenRemoved: v1alpha1.WhenRemovedUninstall}
+	}))
 }
 
 // cureDependency takes uninstalls back.
 func (w *World) cureDependency(r reason) {
-	w.editSkyhook(r.skyhook, func(s *v1alpha1.Skyhook) {
-		for name, pkg := range s.Spec.Packages {
-			if pkg.Uninstall != nil {
-				u := *pkg.Uninstall
-				u.Apply = false
-				pkg.Uninstall = &u
-				s.Spec.Packages[name] = pkg
-			}
+	w.editSkyhook(r.skyhook, eachPackage(func(p *v1alpha1.Package) {
+		if p.Uninstall != nil {
+			p.Uninstall.Apply = false
 		}
-	})
+	}))
 }

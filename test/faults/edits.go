@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"maps"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -50,12 +49,7 @@ func (e *edit) pkg(change func(*v1alpha1.Package)) {
 }
 
 func (e *edit) annotate(key, value string) {
-	if e.Annotations == nil {
-		e.Annotations = map[string]string{}
-	}
-	if e.Annotations[key] = value; value == "" {
-		delete(e.Annotations, key)
-	}
+	annotated(key, value)(e.Skyhook)
 }
 
 func (e *edit) generator() *generator { return &generator{Rand: e.Rand, odds: odds{interrupt: 0.5}} }
@@ -99,7 +93,6 @@ func (e *edit) config() { e.setConfig(pick(e.Rand, "a", "a", "b"), e.word()) }
 
 func (e *edit) setConfig(key, value string) {
 	e.pkg(func(p *v1alpha1.Package) {
-		p.ConfigMap = maps.Clone(p.ConfigMap)
 		if p.ConfigMap == nil {
 			p.ConfigMap = map[string]string{}
 		}
@@ -142,24 +135,30 @@ func (e *edit) interrupt() {
 	e.pkg(func(p *v1alpha1.Package) {
 		if p.Interrupt != nil && e.IntN(3) == 0 {
 			p.Interrupt = nil
-			return
+		} else {
+			p.Interrupt = new(e.generator().interrupt())
 		}
-		p.Interrupt = new(e.generator().interrupt())
 	})
 }
 
 // cure takes the poison out of all packages.
 func (e *edit) cure() {
-	for _, name := range sortedKeys(e.Spec.Packages) {
-		e.name = name
-		e.pkg(func(p *v1alpha1.Package) { curePackage(p) })
-	}
+	eachPackage(curePackage)(e.Skyhook)
 	repairDependencies(e.Spec.Packages)
+}
+
+// eachPackage edits all packages of a Skyhook.
+func eachPackage(change func(*v1alpha1.Package)) func(*v1alpha1.Skyhook) {
+	return func(s *v1alpha1.Skyhook) {
+		for name, pkg := range s.Spec.Packages {
+			change(&pkg)
+			s.Spec.Packages[name] = pkg
+		}
+	}
 }
 
 func curePackage(p *v1alpha1.Package) {
 	p.Version, _, _ = strings.Cut(p.Version, "-"+poisonMark)
-	p.ConfigMap = maps.Clone(p.ConfigMap)
 	for key, value := range p.ConfigMap {
 		if strings.HasPrefix(value, poisonMark) || len(value) > 1000 {
 			p.ConfigMap[key] = "cured"
@@ -219,20 +218,17 @@ func (e *edit) uninstall(apply bool) {
 		if p.Uninstall == nil && e.IntN(3) > 0 {
 			return
 		}
-		u := &v1alpha1.Uninstall{Enabled: new(true), Apply: apply}
-		if p.Uninstall != nil {
-			u.WhenRemoved = p.Uninstall.WhenRemoved
+		if p.Uninstall == nil {
+			p.Uninstall = &v1alpha1.Uninstall{}
 		}
-		p.Uninstall = u
+		p.Uninstall.Enabled, p.Uninstall.Apply = new(true), apply
 	})
 }
 
 func (e *edit) whenRemoved() {
 	e.pkg(func(p *v1alpha1.Package) {
 		if p.Uninstall != nil {
-			u := *p.Uninstall
-			u.WhenRemoved = pick(e.Rand, v1alpha1.WhenRemovedRefuse, v1alpha1.WhenRemovedUninstall)
-			p.Uninstall = &u
+			p.Uninstall.WhenRemoved = pick(e.Rand, v1alpha1.WhenRemovedRefuse, v1alpha1.WhenRemovedUninstall)
 		}
 	})
 }

@@ -106,10 +106,7 @@ func (w *World) undermine(r *rand.Rand) {
 			if pkg.Uninstall == nil {
 				continue
 			}
-			u := *pkg.Uninstall
-			u.Apply = true
-			pkg.Uninstall = &u
-			s.Spec.Packages[dep] = pkg
+			pkg.Uninstall.Apply = true
 			w.trace.add(w, "user asks to uninstall %s, on which %s depends", dep, id.Name)
 			hit = true
 			break

@@ -16,6 +16,7 @@ import (
 func Generate(seed uint64) Plan {
 	r := rand.New(rand.NewPCG(seed, 0x5ea1))
 	f := profiles[weighted(r, profileWeights())]
+	f.odds.lag, f.odds.scripts = max(f.odds.lag, 0.25), max(f.odds.scripts, 1)
 	g := &generator{Rand: r, odds: f.odds}
 	p := Plan{
 		Seed: seed, Schedule: r.Uint64(), Profile: f.name, Steps: 80 + r.IntN(320),
@@ -32,7 +33,7 @@ func Generate(seed uint64) Plan {
 	g.skyhooks(&p)
 	g.pods(&p)
 	g.scripts(&p)
-	g.happenings(&p)
+	g.happenings(&p, f)
 	return p
 }
 
@@ -318,11 +319,11 @@ func (g *generator) scripts(p *Plan) {
 	}
 }
 
-func (g *generator) happenings(p *Plan) {
+func (g *generator) happenings(p *Plan, f profile) {
 	if g.odds.events == 0 {
 		return
 	}
-	kinds, weights := happeningWeights(g.odds)
+	kinds, weights := f.happeningWeights()
 	for range g.IntN(1 + g.odds.events) {
 		h := Happening{At: g.IntN(p.Steps), Kind: kinds[weighted(g.Rand, weights)], R: g.Uint64()}
 		if g.chance(0.6) {

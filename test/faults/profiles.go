@@ -2,8 +2,10 @@ package faults
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,49 +21,51 @@ type odds struct {
 	many, collide, lag, clock                                           float64
 	// scripts and events are how many there are at most.
 	scripts, events int
-	// groups weighs the groups of happenings.
-	groups map[string]int
 }
 
 type profile struct {
 	name   string
 	weight int
 	odds   odds
+	// groups are those of the happenings, each with its weight: "edit 6, node 2".
+	groups string
 }
 
 // profiles make unlikely combinations likely: each is about one part of the engine and has a little of all others.
 var profiles = []profile{
-	{"plain", 4, odds{depends: 0.4, serial: 0.3, many: 0.3, scripts: 2, lag: 0.3}},
-	{"interrupts", 10, with(odds{interrupt: 0.8, pods: 0.5, many: 0.6, retries: 0.3, poison: 0.2, events: 4}, map[string]int{"edit": 6, "node": 2, "steer": 2, "foreign": 2})},
-	{"reboots", 8, with(odds{interrupt: 0.8, reboot: 0.8, reapply: 0.6, many: 0.8, events: 3}, map[string]int{"node": 4, "edit": 1, "pod": 2})},
-	{"policy", 10, with(odds{interrupt: 0.5, policy: 1, protect: 0.5, pods: 0.7, drain: 0.5, poison: 0.1, events: 4}, map[string]int{"edit": 3, "steer": 2, "node": 2})},
-	{"drain", 10, with(odds{interrupt: 0.9, policy: 0.6, protect: 0.7, pods: 1, drain: 0.9, many: 0.2, events: 2}, map[string]int{"foreign": 4, "pod": 1, "write": 1, "node": 1})},
-	{"uninstall", 10, with(odds{interrupt: 0.4, depends: 0.7, uninstall: 0.8, serial: 0.2, events: 6}, map[string]int{"uninstall": 6, "pod": 4, "edit": 2})},
-	{"failing", 10, with(odds{interrupt: 0.7, retries: 0.6, timeout: 0.3, poison: 0.4, many: 0.7, scripts: 3, events: 4}, map[string]int{"edit": 4, "pod": 3, "steer": 3})},
-	{"edits", 10, with(odds{interrupt: 0.6, depends: 0.3, uninstall: 0.3, policy: 0.2, events: 12, many: 0.5}, map[string]int{"edit": 8, "steer": 3, "selector": 2, "uninstall": 2})},
-	{"selectors", 8, with(odds{interrupt: 0.9, many: 1, pods: 0.3, timeout: 0.2, events: 6}, map[string]int{"selector": 8, "pod": 1, "steer": 1})},
-	{"crashes", 8, with(odds{interrupt: 0.6, depends: 0.3, uninstall: 0.3, policy: 0.2, many: 0.4, lag: 0.7, events: 10}, map[string]int{"operator": 6, "write": 5, "pod": 2, "edit": 2})},
-	{"clocks", 8, with(odds{interrupt: 0.4, timeout: 0.3, clock: 0.7, events: 7}, map[string]int{"clock": 5, "edit": 4, "operator": 2, "pod": 1})},
-	{"lost", 6, with(odds{interrupt: 0.3, retries: 0.8, lag: 0.8, events: 8, scripts: 1}, map[string]int{"pod": 8, "node": 2})},
-	{"names", 3, with(odds{interrupt: 0.3, collide: 1, many: 1, uninstall: 0.3, events: 4}, map[string]int{"taken": 4, "edit": 2, "pod": 1})},
-	{"taken", 4, with(odds{interrupt: 0.3, many: 0.6, depends: 0.2, events: 4}, map[string]int{"taken": 6, "quota": 2, "edit": 2})},
-	{"broken", 5, with(odds{interrupt: 0.4, policy: 0.3, runtime: 0.3, many: 0.5, serial: 0.3, sequencing: 0.3, events: 8}, map[string]int{"garbage": 4, "node": 3, "policy": 3, "quota": 2, "edit": 2})},
-	{"forged", 5, with(odds{interrupt: 0.3, runtime: 0.9, reapply: 0.3, many: 0.6, uninstall: 0.2, events: 8}, map[string]int{"forge": 6, "garbage": 1, "node": 3, "steer": 2, "edit": 3, "selector": 2})},
-	{"images", 4, with(odds{interrupt: 0.3, many: 0.6, uninstall: 0.3, retries: 0.3, depends: 0.3, events: 8}, map[string]int{"image": 6, "edit": 4, "pod": 2, "operator": 1, "write": 1, "uninstall": 1})},
-	{"all", 12, with(odds{
-		interrupt: 0.5, reboot: 0.2, policy: 0.3, depends: 0.3, uninstall: 0.3, protect: 0.2, pods: 0.4, drain: 0.3, retries: 0.2, timeout: 0.2,
-		serial: 0.2, sequencing: 0.2, runtime: 0.2, reapply: 0.2, poison: 0.1, many: 0.4, lag: 0.3, clock: 0.1, scripts: 2, events: 14,
-	}, map[string]int{
-		"edit": 5, "steer": 3, "selector": 2, "uninstall": 3, "pod": 3, "node": 3, "foreign": 1, "operator": 2, "write": 2, "clock": 1,
-		"garbage": 1, "policy": 1, "quota": 1, "taken": 1, "forge": 1, "image": 1,
-	})},
-}
-
-func with(o odds, groups map[string]int) odds {
-	o.groups = groups
-	o.lag = max(o.lag, 0.25)
-	o.scripts = max(o.scripts, 1)
-	return o
+	{"plain", 4, odds{depends: 0.4, serial: 0.3, many: 0.3, scripts: 2, lag: 0.3}, ""},
+	{"interrupts", 10, odds{interrupt: 0.8, pods: 0.5, many: 0.6, retries: 0.3, poison: 0.2, events: 4},
+		"edit 6, node 2, steer 2, foreign 2"},
+	{"reboots", 8, odds{interrupt: 0.8, reboot: 0.8, reapply: 0.6, many: 0.8, events: 3}, "node 4, edit 1, pod 2"},
+	{"policy", 10, odds{interrupt: 0.5, policy: 1, protect: 0.5, pods: 0.7, drain: 0.5, poison: 0.1, events: 4},
+		"edit 3, steer 2, node 2"},
+	{"drain", 10, odds{interrupt: 0.9, policy: 0.6, protect: 0.7, pods: 1, drain: 0.9, many: 0.2, events: 2},
+		"foreign 4, pod 1, write 1, node 1"},
+	{"uninstall", 10, odds{interrupt: 0.4, depends: 0.7, uninstall: 0.8, serial: 0.2, events: 6},
+		"uninstall 6, pod 4, edit 2"},
+	{"failing", 10, odds{interrupt: 0.7, retries: 0.6, timeout: 0.3, poison: 0.4, many: 0.7, scripts: 3, events: 4},
+		"edit 4, pod 3, steer 3"},
+	{"edits", 10, odds{interrupt: 0.6, depends: 0.3, uninstall: 0.3, policy: 0.2, events: 12, many: 0.5},
+		"edit 8, steer 3, selector 2, uninstall 2"},
+	{"selectors", 8, odds{interrupt: 0.9, many: 1, pods: 0.3, timeout: 0.2, events: 6}, "selector 8, pod 1, steer 1"},
+	{"crashes", 8, odds{interrupt: 0.6, depends: 0.3, uninstall: 0.3, policy: 0.2, many: 0.4, lag: 0.7, events: 10},
+		"operator 6, write 5, pod 2, edit 2"},
+	{"clocks", 8, odds{interrupt: 0.4, timeout: 0.3, clock: 0.7, events: 7}, "clock 5, edit 4, operator 2, pod 1"},
+	{"lost", 6, odds{interrupt: 0.3, retries: 0.8, lag: 0.8, events: 8, scripts: 1}, "pod 8, node 2"},
+	{"names", 3, odds{interrupt: 0.3, collide: 1, many: 1, uninstall: 0.3, events: 4}, "taken 4, edit 2, pod 1"},
+	{"taken", 4, odds{interrupt: 0.3, many: 0.6, depends: 0.2, events: 4}, "taken 6, quota 2, edit 2"},
+	{"broken", 5, odds{interrupt: 0.4, policy: 0.3, runtime: 0.3, many: 0.5, serial: 0.3, sequencing: 0.3, events: 8},
+		"garbage 4, node 3, policy 3, quota 2, edit 2"},
+	{"forged", 5, odds{interrupt: 0.3, runtime: 0.9, reapply: 0.3, many: 0.6, uninstall: 0.2, events: 8},
+		"forge 6, garbage 1, node 3, steer 2, edit 3, selector 2"},
+	{"images", 4, odds{interrupt: 0.3, many: 0.6, uninstall: 0.3, retries: 0.3, depends: 0.3, events: 8},
+		"image 6, edit 4, pod 2, operator 1, write 1, uninstall 1"},
+	{"all", 12, odds{
+		interrupt: 0.5, reboot: 0.2, policy: 0.3, depends: 0.3, uninstall: 0.3, protect: 0.2, pods: 0.4,
+		drain: 0.3, retries: 0.2, timeout: 0.2, serial: 0.2, sequencing: 0.2, runtime: 0.2, reapply: 0.2, poison: 0.1,
+		many: 0.4, lag: 0.3, clock: 0.1, scripts: 2, events: 14,
+	}, "edit 5, steer 3, selector 2, uninstall 3, pod 3, node 3, foreign 1, operator 2, write 2, clock 1, " +
+		"garbage 1, policy 1, quota 1, taken 1, forge 1, image 1"},
 }
 
 func profileWeights() []int {
@@ -72,12 +76,19 @@ func profileWeights() []int {
 	return weights
 }
 
-// happeningWeights flattens the groups: each kind weighs what its group does.
-func happeningWeights(o odds) (kinds []string, weights []int) {
-	for _, group := range sortedKeys(o.groups) {
-		for _, kind := range happeningGroups[group] {
+// happeningWeights are those of all kinds in the profile's groups: each kind weighs what its group does.
+func (p profile) happeningWeights() (kinds []string, weights []int) {
+	groups := strings.Split(p.groups, ", ")
+	slices.Sort(groups)
+	for _, group := range groups {
+		var name string
+		var weight int
+		if _, err := fmt.Sscan(group, &name, &weight); err != nil {
+			panic(err) // it is in the table above
+		}
+		for _, kind := range happeningGroups[name] {
 			kinds = append(kinds, kind)
-			weights = append(weights, max(1, o.groups[group]*12/len(happeningGroups[group])))
+			weights = append(weights, max(1, weight*12/len(happeningGroups[name])))
 		}
 	}
 	return kinds, weights

@@ -11,8 +11,8 @@ import (
 
 // aptDownload downloads one package ("name=version") of any architecture into dir and returns its file.
 //
-// Apt is given lists and caches of its own below dir: the machine's own architectures and lists stay as they are, and root
-// is not needed. Its mirrors and archive keys are the machine's, so what comes was signed by Debian.
+// Apt is given lists and caches of its own below dir: the machine's own architectures and lists stay as they are, and
+// root is not needed. Its mirrors and archive keys are the machine's, so what comes was signed by Debian.
 func aptDownload(ctx context.Context, dir, arch, what string) (string, error) {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return "", errors.New("apt-get was not found: package images need it for Debian's static bash and busybox")

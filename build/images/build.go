@@ -48,15 +48,16 @@ type Result struct {
 	Digest v1.Hash
 	// Size is what a node of the first platform downloads, in bytes (compressed).
 	Size int64
-	// Debian are the packages of Debian in the image. They are files without a package database, so the image itself does not tell.
+	// Debian are the packages of Debian in the image. They are files without a package database, so the image itself does
+	// not tell.
 	Debian []DebianPackage
 	// Layout is the folder with the OCI layout, Tarballs the docker archives, one per platform.
 	Layout   string
 	Tarballs []string
 }
 
-// Build makes the images and writes each as an OCI layout and as docker archives. The results are in the order operator,
-// agent, packages by name.
+// Build makes the images and writes each as an OCI layout and as docker archives. The results are in the order
+// operator, agent, packages by name.
 func Build(ctx context.Context, o Options) ([]Result, error) {
 	o, err := o.withDefaults()
 	if err != nil {

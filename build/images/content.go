@@ -21,8 +21,8 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
-// notShipped are the names at the top of a package's folder that are for its author: what begins with a dot, how the image
-// is built, what people read, and tests.
+// notShipped are the names at the top of a package's folder that are for its author: what begins with a dot, how the
+// image is built, what people read, and tests.
 var notShipped = []string{".*", "Dockerfile*", "*.md", "LICENSE*", "testdata", "*_test.go"}
 
 func isShipped(top string) bool {

@@ -36,7 +36,8 @@ var (
 	}}
 )
 
-// fetch returns the package's file for an architecture, from the cache if it is there. The file's sum is checked always.
+// fetch returns the package's file for an architecture, from the cache if it is there. The file's sum is checked
+// always.
 func (p DebianPackage) fetch(ctx context.Context, o Options, arch string) (string, error) {
 	want, known := p.Sums[arch]
 	if !known {

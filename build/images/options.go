@@ -27,7 +27,8 @@ type Options struct {
 	Cache string
 	// Version of operator and agent; default the content of <Root>/VERSION.
 	Version string
-	// Revision is the commit for the labels; default git's of what is built, with "-dirty" for a changed tree, or none outside of git.
+	// Revision is the commit for the labels; default git's of what is built, with "-dirty" for a changed tree, or none
+	// outside of git.
 	Revision string
 	// Platforms to build; default AllPlatforms.
 	Platforms []v1.Platform
@@ -35,12 +36,13 @@ type Options struct {
 	Only []string
 	// Package is the folder of one package to build instead of all that, in Root or anywhere else.
 	Package string
-	// Base is what that package is derived from: a package folder, or an image by a name that skyhook package validate takes; default
-	// our own base of bash and busybox.
+	// Base is what that package is derived from: a package folder, or an image by a name that skyhook package validate
+	// takes; default our own base of bash and busybox.
 	Base string
 	// Name of that package's image and of its files in Out; default the name of its folder.
 	Name string
-	// Repository of that package's image, without tag; default that of our packages, or localhost/<Name> for those of others.
+	// Repository of that package's image, without tag; default that of our packages, or localhost/<Name> for those of
+	// others.
 	Repository string
 	// PackageVersion is the version to give that package, in its config.json as well; default the one that is there.
 	PackageVersion string

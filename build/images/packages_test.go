@@ -20,8 +20,8 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/image/label"
 )
 
-// writePackage makes a package in root/packages/name; every file gets the given mode, and scripts may be executed by those
-// who may read them.
+// writePackage makes a package in root/packages/name; every file gets the given mode, and scripts may be executed by
+// those who may read them.
 func writePackage(t *testing.T, root, name string, files map[string]string, mode os.FileMode) {
 	t.Helper()
 	for file, content := range files {

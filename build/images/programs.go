@@ -52,7 +52,8 @@ func programLayers(o Options, command string) func(context.Context, v1.Platform)
 	}
 }
 
-// Program builds one command of the repository as a static binary, with the flags of those in images, and returns its content.
+// Program builds one command of the repository as a static binary, with the flags of those in images, and returns its
+// content.
 func Program(ctx context.Context, o Options, command string, platform v1.Platform) ([]byte, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -61,8 +62,8 @@ func Program(ctx context.Context, o Options, command string, platform v1.Platfor
 	return compile(ctx, o, command, platform)
 }
 
-// compile builds one command as a static binary. The output stays where it is, so that the linker has nothing to do when
-// nothing changed.
+// compile builds one command as a static binary. The output stays where it is, so that the linker has nothing to do
+// when nothing changed.
 func compile(ctx context.Context, o Options, command string, platform v1.Platform) ([]byte, error) {
 	out := filepath.Join(filepath.Dir(o.Out), "bin", platform.OS+"-"+platform.Architecture, command)
 	fmt.Fprintf(o.Log, "compiling %s for %s\n", command, platform)

@@ -1,5 +1,5 @@
-// Package manifest reads config/install.yaml, the chart rendered with its default values. "make generate" writes it, so that
-// neither the demo nor a user needs Helm.
+// Package manifest reads config/install.yaml, the chart rendered with its default values. "make generate" writes it, so
+// that neither the demo nor a user needs Helm.
 package manifest
 
 import (
@@ -14,8 +14,9 @@ import (
 
 const file = "config/install.yaml"
 
-// Install returns the install.yaml of the repository in root. Those images in it that were built are named by their digests:
-// the tag is the same for every build of a version, so by tag alone a changed operator would not be rolled out.
+// Install returns the install.yaml of the repository in root. Those images in it that were built are named by their
+// digests: the tag is the same for every build of a version, so by tag alone a changed operator would not be rolled
+// out.
 func Install(root string, built ...images.Result) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(root, file))
 	if err != nil {

@@ -21,7 +21,8 @@ import (
 type Options struct {
 	// Root is the repository's folder.
 	Root string
-	// Dist is where the release goes: <Dist>/release/<version>; images and binaries are kept in <Dist> as well. Default <Root>/dist.
+	// Dist is where the release goes: <Dist>/release/<version>; images and binaries are kept in <Dist> as well. Default
+	// <Root>/dist.
 	Dist string
 	// Platforms of images and programs; default those that each is made for.
 	Platforms []v1.Platform
@@ -65,8 +66,8 @@ func (o Options) wants(platform v1.Platform) bool {
 	return len(o.Platforms) == 0 || slices.ContainsFunc(o.Platforms, func(p v1.Platform) bool { return p.String() == platform.String() })
 }
 
-// created is the time that documents have to tell: not that of the build, so that two builds are equal. SOURCE_DATE_EPOCH
-// (https://reproducible-builds.org/specs/source-date-epoch) comes first, then the time of the commit.
+// created is the time that documents have to tell: not that of the build, so that two builds are equal.
+// SOURCE_DATE_EPOCH (https://reproducible-builds.org/specs/source-date-epoch) comes first, then the time of the commit.
 func created(root string) (time.Time, error) {
 	given := os.Getenv("SOURCE_DATE_EPOCH")
 	if given == "" {

@@ -31,8 +31,8 @@ type Result struct {
 	Signed bool
 }
 
-// Make makes the release of what is in the repository's folder. Files of an earlier one with the same version are replaced
-// when all are there.
+// Make makes the release of what is in the repository's folder. Files of an earlier one with the same version are
+// replaced when all are there.
 func Make(ctx context.Context, o Options) (Result, error) {
 	o, err := o.withDefaults()
 	if err != nil {

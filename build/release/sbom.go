@@ -53,7 +53,8 @@ type document struct {
 	ids map[string]spdx.ElementID
 }
 
-// writeDocument writes what is in a subject: the subject, its programs and packages of Debian, and the modules of each program.
+// writeDocument writes what is in a subject: the subject, its programs and packages of Debian, and the modules of each
+// program.
 func writeDocument(file string, o Options, s subject) error {
 	d := document{ids: map[string]spdx.ElementID{}, Document: v2_3.Document{
 		SPDXVersion: v2_3.Version, DataLicense: v2_3.DataLicense, SPDXIdentifier: "DOCUMENT", DocumentName: s.name + " " + s.version,

@@ -17,8 +17,8 @@ import (
 const howToMakeAKey = "make one with: openssl ecparam -name prime256v1 -genkey -noout -out cosign.key"
 
 // bundle is a signature as cosign reads it, for a key that the reader has already:
-// https://github.com/sigstore/protobuf-specs/blob/main/protos/sigstore_bundle.proto, as JSON. The generated types of that
-// module would raise the operator's protobuf library, and write other bytes each time.
+// https://github.com/sigstore/protobuf-specs/blob/main/protos/sigstore_bundle.proto, as JSON. The generated types of
+// that module would raise the operator's protobuf library, and write other bytes each time.
 type bundle struct {
 	MediaType            string               `json:"mediaType"`
 	VerificationMaterial verificationMaterial `json:"verificationMaterial"`

@@ -27,8 +27,8 @@ const assetsVariable = "KUBEBUILDER_ASSETS"
 var shared *server
 
 // Main runs the tests of a package on one API server, which starts with the first call of Start and stops after the
-// last test. Then the checks get the path of the server's audit log, which has all that ServiceAccounts asked for; whatever is
-// wrong with that fails the run. It never returns. Use it as the body of TestMain.
+// last test. Then the checks get the path of the server's audit log, which has all that ServiceAccounts asked for;
+// whatever is wrong with that fails the run. It never returns. Use it as the body of TestMain.
 func Main(m *testing.M, checks ...func(auditLog string) error) {
 	shared = &server{}
 	code := m.Run()
@@ -78,8 +78,8 @@ rules:
 - level: None
 `
 
-// StartAs returns the configuration of somebody else for the same API server: a user with a certificate of the name and the
-// groups, as kubelets have.
+// StartAs returns the configuration of somebody else for the same API server: a user with a certificate of the name and
+// the groups, as kubelets have.
 func StartAs(t testing.TB, user string, groups ...string) *rest.Config {
 	t.Helper()
 	admin := Start(t)

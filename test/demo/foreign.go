@@ -18,8 +18,8 @@ import (
 
 // foreign is the cluster of the environment variable KUBECONFIG.
 //
-// Its nodes must be able to pull the images. DEMO_REGISTRY says where they are, if not in the public registry: the part of
-// their names before "/operator" and "/agent".
+// Its nodes must be able to pull the images. DEMO_REGISTRY says where they are, if not in the public registry: the part
+// of their names before "/operator" and "/agent".
 type foreign struct {
 	root    string
 	kubectl string

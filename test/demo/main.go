@@ -1,6 +1,6 @@
-// Command demo shows the project at work: it brings up a cluster, installs the operator, applies examples/demo.yaml to two
-// nodes, tells what happens on them, and ends with what the package left there. It may be stopped and run again at any
-// moment.
+// Command demo shows the project at work: it brings up a cluster, installs the operator, applies examples/demo.yaml to
+// two nodes, tells what happens on them, and ends with what the package left there. It may be stopped and run again at
+// any moment.
 //
 // With KUBECONFIG set it uses that cluster instead; see the type foreign.
 package main

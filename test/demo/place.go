@@ -10,7 +10,8 @@ import (
 type place interface {
 	// connect makes sure that the cluster is there and returns how to reach its API.
 	connect(ctx context.Context) (access, error)
-	// manifest sees to it that nodes can pull the project's images, and returns install.yaml with the names that they have.
+	// manifest sees to it that nodes can pull the project's images, and returns install.yaml with the names that they
+	// have.
 	manifest(ctx context.Context) ([]byte, error)
 	// onHost runs a command in the root file system of a node, as root, and returns what it prints.
 	onHost(ctx context.Context, node string, argv ...string) (string, error)

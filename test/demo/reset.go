@@ -24,7 +24,8 @@ const (
 	deletePatience = 2 * time.Minute
 )
 
-// hostTraces are what an earlier run left on a host: with the agent's flags still there, finished steps are not repeated.
+// hostTraces are what an earlier run left on a host: with the agent's flags still there, finished steps are not
+// repeated.
 var hostTraces = []string{helloFile, "/var/lib/skyhook/" + skyhookName, "/var/log/skyhook/" + skyhookName}
 
 // reset removes what an earlier run left, so that this one shows real work.
@@ -61,8 +62,8 @@ func (d *demo) waitGone(ctx context.Context, skyhook *v1alpha1.Skyhook) error {
 	return nil
 }
 
-// forget removes what a node remembers of the demo's packages. A deleted Skyhook leaves it there as long as the packages'
-// files may be on the host; the demo removes those files itself.
+// forget removes what a node remembers of the demo's packages. A deleted Skyhook leaves it there as long as the
+// packages' files may be on the host; the demo removes those files itself.
 func (d *demo) forget(ctx context.Context, name string) error {
 	var node corev1.Node
 	if err := d.client.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {

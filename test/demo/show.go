@@ -12,7 +12,8 @@ import (
 // expected are the lines that the stages apply and config of the demo's package write.
 var expected = []string{"hello world", "a config is run"}
 
-// show prints what the package left on each node and what the Skyhook says. It fails if a node's own file tells otherwise.
+// show prints what the package left on each node and what the Skyhook says. It fails if a node's own file tells
+// otherwise.
 func (d *demo) show(ctx context.Context) error {
 	for _, node := range d.nodes {
 		content, err := d.place.onHost(ctx, node, "cat", helloFile)

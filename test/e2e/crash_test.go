@@ -10,8 +10,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// TestOperatorKilled ends the operator with SIGKILL in the midst of each part of a package's life. Whatever it did not get
-// to write or to see, the run ends complete with every step and the reboot done exactly once.
+// TestOperatorKilled ends the operator with SIGKILL in the midst of each part of a package's life. Whatever it did not
+// get to write or to see, the run ends complete with every step and the reboot done exactly once.
 func TestOperatorKilled(t *testing.T) {
 	const file = "/skyhook-killed"
 	node := bed.Nodes()[0]

@@ -40,7 +40,8 @@ func kubectlCommand(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// follow reads what a container of a package pod says, also while the pod goes. The function returned waits for its end.
+// follow reads what a container of a package pod says, also while the pod goes. The function returned waits for its
+// end.
 func follow(t *testing.T, pod, container string) (said func() string) {
 	t.Helper()
 	mustKubectl(t, "", "wait", "-n", "skyhook", "pod/"+pod, "--timeout=1m",
@@ -68,8 +69,8 @@ func mustKubectl(t *testing.T, input string, args ...string) string {
 	return out
 }
 
-// apply applies a manifest's text to freshly labelled nodes, and undoes all of it after the test: the Skyhook, the label,
-// the records and the given files on the nodes.
+// apply applies a manifest's text to freshly labelled nodes, and undoes all of it after the test: the Skyhook, the
+// label, the records and the given files on the nodes.
 func apply(t *testing.T, name, manifest string, hostFiles ...string) {
 	t.Helper()
 	applyTo(t, bed.Nodes(), name, manifest, hostFiles...)

@@ -31,8 +31,8 @@ type stuck struct {
 	node, file string
 }
 
-// newStuck applies a Skyhook and waits until its interrupt fails. Config of package "breaker" breaks the service that the
-// interrupt restarts. shape changes the packages before they are applied.
+// newStuck applies a Skyhook and waits until its interrupt fails. Config of package "breaker" breaks the service that
+// the interrupt restarts. shape changes the packages before they are applied.
 func newStuck(t *testing.T, name string, shape func(*stuck)) *stuck {
 	t.Helper()
 	s := &stuck{node: ownNode(t), file: "/skyhook-" + name}

@@ -50,7 +50,8 @@ func TestHangA1_FailingInterrupt(t *testing.T) {
 	})
 }
 
-// testOwnerRemoved removes the package that runs an interrupt for another one, too, which still needs its own part of it.
+// testOwnerRemoved removes the package that runs an interrupt for another one, too, which still needs its own part of
+// it.
 func testOwnerRemoved(t *testing.T) {
 	s := newStuck(t, "removed", func(s *stuck) {
 		s.beside(v1alpha1.Package{
@@ -97,8 +98,8 @@ func follower(t *testing.T, s *stuck) *wish {
 	return w
 }
 
-// TestHangA8_SpentInterrupt: an interrupt whose retries are exhausted keeps others off the node no longer than its Skyhook
-// is wanted there.
+// TestHangA8_SpentInterrupt: an interrupt whose retries are exhausted keeps others off the node no longer than its
+// Skyhook is wanted there.
 func TestHangA8_SpentInterrupt(t *testing.T) {
 	t.Parallel()
 	t.Run("disabled", func(t *testing.T) {

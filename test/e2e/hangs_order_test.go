@@ -8,8 +8,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// TestHangA7_EarlierInterrupt: the interrupt of a Skyhook waits for no pod of a later one that fails, since that one waits
-// for it.
+// TestHangA7_EarlierInterrupt: the interrupt of a Skyhook waits for no pod of a later one that fails, since that one
+// waits for it.
 func TestHangA7_EarlierInterrupt(t *testing.T) {
 	const file = "/skyhook-earlier"
 	node := ownNode(t)

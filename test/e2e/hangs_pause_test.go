@@ -71,8 +71,8 @@ func (f *failing) ranAgain(times int) string {
 	return "[ $(cat " + f.file + " 2>/dev/null | wc -l) -gt " + strconv.Itoa(times) + " ]"
 }
 
-// notAgain watches a minute for a further run of scripts that are held, and checks that nothing is left that could run them.
-// It returns what they left so far.
+// notAgain watches a minute for a further run of scripts that are held, and checks that nothing is left that could run
+// them. It returns what they left so far.
 func notAgain(t *testing.T, all ...*failing) map[*failing][]string {
 	t.Helper()
 	before := map[*failing][]string{}

@@ -88,8 +88,8 @@ func reconfigure(t *testing.T, w *wish, pkg string, keys map[string]string) {
 	untilReady(t, w.name)
 }
 
-// hostState is what must be the same before a package came and after it went: all of /etc, with modes, owners and sums of
-// contents, the packages of Debian, and the settings of the kernel that are the node's own.
+// hostState is what must be the same before a package came and after it went: all of /etc, with modes, owners and sums
+// of contents, the packages of Debian, and the settings of the kernel that are the node's own.
 func hostState(t *testing.T, node string) []string {
 	t.Helper()
 	etc := onHost(t, node, "sh", "-c", `find /etc -printf '%p %y %m %U:%G %l\n' && find /etc -type f -exec sha256sum {} +`)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// withPolkit installs the one package below tuned that leaves something behind by design: Debian never removes the account
-// of polkitd. Most hosts have it anyway; with it there before, nothing at all may be left of tuned.
+// withPolkit installs the one package below tuned that leaves something behind by design: Debian never removes the
+// account of polkitd. Most hosts have it anyway; with it there before, nothing at all may be left of tuned.
 func withPolkit(t *testing.T, node string) {
 	t.Helper()
 	t.Cleanup(func() { onCleanNode(t, node, "apt-get purge --yes --auto-remove polkitd") })
@@ -22,7 +22,8 @@ func sysctlsOf(profile string) string {
 	return section
 }
 
-// tuned checks that a profile is active on a node, that tuned finds nothing amiss, and that its sysctls are the kernel's.
+// tuned checks that a profile is active on a node, that tuned finds nothing amiss, and that its sysctls are the
+// kernel's.
 func tuned(t *testing.T, node, name, profile string) {
 	t.Helper()
 	if got, want := strings.TrimSpace(onHost(t, node, "tuned-adm", "active")), "Current active profile: "+name; got != want {
@@ -32,8 +33,8 @@ func tuned(t *testing.T, node, name, profile string) {
 	settings(t, node, sysctlsOf(profile))
 }
 
-// TestTuned takes the package of examples/tuned.yaml through its life: tuned comes from Debian with apt, has the profiles of
-// the configMap, and goes again with everything it brought.
+// TestTuned takes the package of examples/tuned.yaml through its life: tuned comes from Debian with apt, has the
+// profiles of the configMap, and goes again with everything it brought.
 func TestTuned(t *testing.T) {
 	node := ownNode(t)
 	withPolkit(t, node)

@@ -45,12 +45,13 @@ func valueOf(t *testing.T, text, name string) string {
 	return ""
 }
 
-// TestTuning takes the package of examples/tuning.yaml through its life: what it is told is what the kernel, the running cron
-// and a new login have, and after it went the node is as it was before.
+// TestTuning takes the package of examples/tuning.yaml through its life: what it is told is what the kernel, the
+// running cron and a new login have, and after it went the node is as it was before.
 func TestTuning(t *testing.T) {
 	node := ownNode(t)
 	w := exampleWish(t, "tuning.yaml", "tuning", node)
-	// Fewer than in the example: a machine may lack CAP_SYS_RESOURCE, and then no login there can have more than its shell.
+	// Fewer than in the example: a machine may lack CAP_SYS_RESOURCE, and then no login there can have more than its
+	// shell.
 	w.packages["tuning"].ConfigMap["ulimit.conf"] = "nofile=9000"
 	config := func(key string) string { return w.packages["tuning"].ConfigMap[key] }
 	before, login, cron := hostState(t, node), loginFiles(t, node), cronFiles(t, node)
@@ -108,8 +109,9 @@ func TestTuning(t *testing.T) {
 
 // grubOf installs Debian's GRUB on a node, with one kernel to boot, until the test ends.
 //
-// One command is a stand-in: grub-probe looks for the disk under a folder, and finds none under the root of a node, which is
-// an overlay. All else is real: the settings, update-grub, the scripts that make grub.cfg, and what they make of it.
+// One command is a stand-in: grub-probe looks for the disk under a folder, and finds none under the root of a node,
+// which is an overlay. All else is real: the settings, update-grub, the scripts that make grub.cfg, and what they make
+// of it.
 func grubOf(t *testing.T, node string) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -147,8 +149,9 @@ func bootedWith(t *testing.T, node string) string {
 	return strings.TrimSpace(onHost(t, node, "cat", "/proc/cmdline"))
 }
 
-// TestTuningOfKernelArguments changes the arguments of the kernel, which needs a reboot: of the node, which does the boot
-// loader's work by the node's own grub.cfg. It does not share the bed with other tests, as the operator may be on that node.
+// TestTuningOfKernelArguments changes the arguments of the kernel, which needs a reboot: of the node, which does the
+// boot loader's work by the node's own grub.cfg. It does not share the bed with other tests, as the operator may be on
+// that node.
 func TestTuningOfKernelArguments(t *testing.T) {
 	node := bed.Nodes()[0]
 	grubOf(t, node)

@@ -66,8 +66,8 @@ func TestMountBelowAnOldCopy(t *testing.T) {
 	onHost(t, node, "cmp", data+"/file", first+"/data/file")
 }
 
-// TestForwardingOutlivesItsPackage: what the pod network of a node needs is not switched off by an uninstall. The test runs
-// alone, on a node without the operator: without forwarding a node's pods reach nobody.
+// TestForwardingOutlivesItsPackage: what the pod network of a node needs is not switched off by an uninstall. The test
+// runs alone, on a node without the operator: without forwarding a node's pods reach nobody.
 func TestForwardingOutlivesItsPackage(t *testing.T) {
 	const key = "net.ipv4.ip_forward"
 	node := withoutOperator(t)
@@ -102,7 +102,8 @@ func withoutOperator(t *testing.T) string {
 	return ""
 }
 
-// TestStepThatStopsContainerd: while the runtime is down nobody reads what a step prints; the step goes on all the same.
+// TestStepThatStopsContainerd: while the runtime is down nobody reads what a step prints; the step goes on all the
+// same.
 func TestStepThatStopsContainerd(t *testing.T) {
 	node := ownNode(t)
 	script := `trap 'systemctl start containerd' EXIT
@@ -118,8 +119,8 @@ echo the last line`
 	}
 }
 
-// TestStopWhileAStepCannotBeKilled: the agent ends by itself, and says why, although its child waits for a frozen file system.
-// Else the kubelet's SIGKILL would end it after the pod's grace, with another exit code and without a word.
+// TestStopWhileAStepCannotBeKilled: the agent ends by itself, and says why, although its child waits for a frozen file
+// system. Else the kubelet's SIGKILL would end it after the pod's grace, with another exit code and without a word.
 func TestStopWhileAStepCannotBeKilled(t *testing.T) {
 	const frozen = "/skyhook-frozen"
 	node := ownNode(t)

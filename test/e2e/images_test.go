@@ -60,8 +60,8 @@ func ranVariant(t *testing.T, node, skyhook string) string {
 	return strings.TrimSpace(onHost(t, node, "sh", "-c", "cat /var/lib/skyhook/"+skyhook+"/scripts-1.1.0-*/skyhook_dir/which | sort -u"))
 }
 
-// TestTagMovesMidRollout: the first node has pulled the image when its tag moves. The second one gets what the first got, and so
-// does the uninstall on both, until containerSHA says otherwise.
+// TestTagMovesMidRollout: the first node has pulled the image when its tag moves. The second one gets what the first
+// got, and so does the uninstall on both, until containerSHA says otherwise.
 func TestTagMovesMidRollout(t *testing.T) {
 	const skyhookName, file = "moving", "/skyhook-moving"
 	nodes := bed.Nodes()[:2]
@@ -104,7 +104,8 @@ func TestTagMovesMidRollout(t *testing.T) {
 	}
 }
 
-// TestPodsMountWhatTheirNamesSay: not even who may write in the operator's namespace can change a ConfigMap that pods mount.
+// TestPodsMountWhatTheirNamesSay: not even who may write in the operator's namespace can change a ConfigMap that pods
+// mount.
 func TestPodsMountWhatTheirNamesSay(t *testing.T) {
 	const skyhookName = "sealed"
 	applyTo(t, bed.Nodes()[:1], skyhookName, skyhook(skyhookName, map[string]string{"apply.sh": "true"}))

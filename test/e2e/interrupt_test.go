@@ -68,7 +68,8 @@ func TestReboot(t *testing.T) {
 	}
 }
 
-// TestInterruptOfAllNodesAtOnce: the only operator is on one of the nodes, all of them are cordoned, and it still finishes.
+// TestInterruptOfAllNodesAtOnce: the only operator is on one of the nodes, all of them are cordoned, and it still
+// finishes.
 func TestInterruptOfAllNodesAtOnce(t *testing.T) {
 	const (
 		file     = "/skyhook-at-once"

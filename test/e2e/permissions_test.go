@@ -15,8 +15,8 @@ import (
 	"github.com/skyhook-operator/skyhook/test/permissions"
 )
 
-// rare is what the operator needs and this suite has no occasion for. The tests of internal/operator have, and prove that it
-// is used.
+// rare is what the operator needs and this suite has no occasion for. The tests of internal/operator have, and prove
+// that it is used.
 var rare = map[string]string{
 	"update skyhooks/finalizers.skyhook.nvidia.com in the cluster": "the API server asks for it itself, where owners block deletion",
 
@@ -38,8 +38,8 @@ var rare = map[string]string{
 	"create subjectaccessreviews.authorization.k8s.io in the cluster": "when somebody reads metrics",
 }
 
-// checkPermissions compares what the installed roles grant the operator with what it asked for while the suite ran. That
-// something is not used tells nothing when only some tests ran.
+// checkPermissions compares what the installed roles grant the operator with what it asked for while the suite ran.
+// That something is not used tells nothing when only some tests ran.
 func checkPermissions(ctx context.Context) error {
 	log, err := os.Open(bed.AuditLog())
 	if err != nil {

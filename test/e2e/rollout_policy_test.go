@@ -9,8 +9,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// TestPolicyEditedInTheMidst: a node works as the policy allows, the policy is edited, and the others start beside it. Nobody
-// deletes a policy that is in use; if it is gone all the same, the rollout goes on where it was once it is back.
+// TestPolicyEditedInTheMidst: a node works as the policy allows, the policy is edited, and the others start beside it.
+// Nobody deletes a policy that is in use; if it is gone all the same, the rollout goes on where it was once it is back.
 func TestPolicyEditedInTheMidst(t *testing.T) {
 	const name, file = "rollout-policy", "/skyhook-rollout-policy"
 	manifest := example(t, "rollout-policy.yaml")

@@ -16,8 +16,8 @@ import (
 
 var runtimeTaint = corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule}
 
-// TestRuntimeRequired: a workload that waits for a node starts there only when the Skyhook that it requires is complete,
-// whoever taints the node first: the kubelet when it registers, or the operator.
+// TestRuntimeRequired: a workload that waits for a node starts there only when the Skyhook that it requires is
+// complete, whoever taints the node first: the kubelet when it registers, or the operator.
 func TestRuntimeRequired(t *testing.T) {
 	const name, file, general = "runtime-required", "/skyhook-runtime", "general"
 	// One that comes earlier and does not tolerate the taint waits for it to go, and keeps nobody waiting.

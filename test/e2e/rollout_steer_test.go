@@ -11,8 +11,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// TestPauseAndDisable steers a rollout from annotations, in the midst of stages. That nothing starts meanwhile is shown by
-// a later Skyhook that gets through while the first one is disabled.
+// TestPauseAndDisable steers a rollout from annotations, in the midst of stages. That nothing starts meanwhile is shown
+// by a later Skyhook that gets through while the first one is disabled.
 func TestPauseAndDisable(t *testing.T) {
 	const file, other = "/skyhook-steered", "/skyhook-follower"
 	scripts := map[string]string{"apply.sh": gated(file, "apply"), "config.sh": gated(file, "config")}
@@ -68,8 +68,8 @@ func untilStatus(t *testing.T, name string, want v1alpha1.Status, reason string)
 	}
 }
 
-// TestIgnoredNodeGivesItsPermitAway: a node that is set aside while it works ends what runs, and then the next one has its
-// turn.
+// TestIgnoredNodeGivesItsPermitAway: a node that is set aside while it works ends what runs, and then the next one has
+// its turn.
 func TestIgnoredNodeGivesItsPermitAway(t *testing.T) {
 	const file, label = "/skyhook-aside", "skyhook.nvidia.com/ignore"
 	scripts := map[string]string{"apply.sh": gated(file, "apply"), "config.sh": journal(file, "config")}

@@ -11,8 +11,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// TestUninstallGuardsAndCancel asks the webhooks for everything that they refuse or warn of while a package is installed and
-// while its uninstall runs; then that is cancelled.
+// TestUninstallGuardsAndCancel asks the webhooks for everything that they refuse or warn of while a package is
+// installed and while its uninstall runs; then that is cancelled.
 func TestUninstallGuardsAndCancel(t *testing.T) {
 	const file = "/skyhook-cancel"
 	node := ownNode(t)
@@ -72,8 +72,8 @@ func TestUninstallGuardsAndCancel(t *testing.T) {
 	})
 }
 
-// TestUninstallKnown2_InterruptRemoved: the interrupt after an uninstall cannot succeed; without it in the spec the uninstall
-// ends.
+// TestUninstallKnown2_InterruptRemoved: the interrupt after an uninstall cannot succeed; without it in the spec the
+// uninstall ends.
 func TestUninstallKnown2_InterruptRemoved(t *testing.T) {
 	const file = "/skyhook-nounit"
 	node := ownNode(t)

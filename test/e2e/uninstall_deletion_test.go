@@ -64,8 +64,8 @@ func TestDeletionLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// TestUninstallKnown1_DeletionDuringAnErroringInstall: what may be half installed is undone, and the Skyhook goes. Its name
-// is the suffix of an annotation that is not its own (known issue 6).
+// TestUninstallKnown1_DeletionDuringAnErroringInstall: what may be half installed is undone, and the Skyhook goes. Its
+// name is the suffix of an annotation that is not its own (known issue 6).
 func TestUninstallKnown1_DeletionDuringAnErroringInstall(t *testing.T) {
 	const (
 		file = "/skyhook-half"
@@ -89,8 +89,8 @@ func TestUninstallKnown1_DeletionDuringAnErroringInstall(t *testing.T) {
 	}
 }
 
-// TestUninstallKnown7_ForceDeletion: a Skyhook that was deleted without its finalizer in the midst of an uninstall is created
-// again.
+// TestUninstallKnown7_ForceDeletion: a Skyhook that was deleted without its finalizer in the midst of an uninstall is
+// created again.
 func TestUninstallKnown7_ForceDeletion(t *testing.T) {
 	const file = "/skyhook-forced"
 	node := ownNode(t)

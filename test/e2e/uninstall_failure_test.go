@@ -27,8 +27,8 @@ func untilUninstallFails(t *testing.T, skyhook, node string) {
 	contains(t, "condition UninstallFailed", c.Message, "uninstall fails on node "+node+" ", "the rule is in use by eth7", "exited 4")
 }
 
-// TestFailingUninstall: one of two nodes fails. The other one is done; an edit of the script repairs the first. Then the same
-// while the Skyhook is deleted, where the node is given up.
+// TestFailingUninstall: one of two nodes fails. The other one is done; an edit of the script repairs the first. Then
+// the same while the Skyhook is deleted, where the node is given up.
 func TestFailingUninstall(t *testing.T) {
 	const file, broken = "/skyhook-undo", "/skyhook-undo-broken"
 	node, other := bed.Nodes()[0], bed.Nodes()[1]

@@ -21,8 +21,8 @@ import (
 	"github.com/skyhook-operator/skyhook/test/install"
 )
 
-// wish is a Skyhook that a test applies again and again with changed packages. It selects nodes by name, so that tests on
-// other nodes do not come into its way.
+// wish is a Skyhook that a test applies again and again with changed packages. It selects nodes by name, so that tests
+// on other nodes do not come into its way.
 type wish struct {
 	name     string
 	nodes    []string

@@ -46,8 +46,8 @@ func openPort(t *testing.T, name, node string) {
 	}
 }
 
-// closed checks that the rule is gone, that it was uninstall.sh who removed it, with the values of PORT and COMMENT, and that
-// nothing of the Skyhook is shown on the node any more.
+// closed checks that the rule is gone, that it was uninstall.sh who removed it, with the values of PORT and COMMENT,
+// and that nothing of the Skyhook is shown on the node any more.
 func closed(t *testing.T, name, node string) {
 	t.Helper()
 	if portIsOpen(t, node) {
@@ -81,8 +81,8 @@ func untilUninstalled(t *testing.T, name, node string) *corev1.Node {
 	return getNode(t, node)
 }
 
-// TestRemovedPackageIsUndone: a package opened a port; when it is removed from the spec the port is closed again, with the
-// configMap and the env that the package was installed with.
+// TestRemovedPackageIsUndone: a package opened a port; when it is removed from the spec the port is closed again, with
+// the configMap and the env that the package was installed with.
 func TestRemovedPackageIsUndone(t *testing.T) {
 	node := ownNode(t)
 	openPort(t, "port-removed", node)

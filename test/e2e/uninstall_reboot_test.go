@@ -10,8 +10,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// TestUninstallReboots: an uninstall with a reboot. The package gets its interrupt together with the order to go, so that its
-// install needs no reboot.
+// TestUninstallReboots: an uninstall with a reboot. The package gets its interrupt together with the order to go, so
+// that its install needs no reboot.
 func TestUninstallReboots(t *testing.T) {
 	const file = "/skyhook-unboot"
 	node := bed.Nodes()[0]

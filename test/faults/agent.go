@@ -199,8 +199,8 @@ func (k *kubelet) exited(pod *corev1.Pod, r *run) {
 	})
 }
 
-// failed lets the container wait for its next attempt. What is spoiled by its content is not tried for ever in a world at
-// rest: nothing new would come of it.
+// failed lets the container wait for its next attempt. What is spoiled by its content is not tried for ever in a world
+// at rest: nothing new would come of it.
 func (k *kubelet) failed(pod *corev1.Pod, r *run) {
 	restarts := pod.Status.InitContainerStatuses[r.at].RestartCount
 	pause := min(10*time.Second<<min(restarts, 5), 5*time.Minute)

@@ -25,9 +25,9 @@ func (c *watcher) noteBegin(key string, was, now record.Entry) {
 	}
 }
 
-// checkBegin: a package that is going to interrupt its node disturbs it from the first pod of a stage on. That one starts
-// only when the operator has read that the node is cordoned, and the pods that have to leave are gone. What changed since
-// that pass, a user's cordon or a pod that was bound by force, nobody promised anything about.
+// checkBegin: a package that is going to interrupt its node disturbs it from the first pod of a stage on. That one
+// starts only when the operator has read that the node is cordoned, and the pods that have to leave are gone. What
+// changed since that pass, a user's cordon or a pod that was bound by force, nobody promised anything about.
 func (c *watcher) checkBegin(pod *corev1.Pod, id identity) {
 	b, began := c.begins[podKey(pod.Spec.NodeName, id)]
 	n, s := c.w.node(pod.Spec.NodeName), c.w.skyhook(id.Skyhook)
@@ -42,8 +42,8 @@ func (c *watcher) checkBegin(pod *corev1.Pod, id identity) {
 	}
 }
 
-// readCordon reports whether the operator has read that a node is cordoned: what it only decided, or wrote in this pass, its
-// cache does not show yet, and until it is written the scheduler may bind any pod to the node.
+// readCordon reports whether the operator has read that a node is cordoned: what it only decided, or wrote in this
+// pass, its cache does not show yet, and until it is written the scheduler may bind any pod to the node.
 func (o *operator) readCordon(n *corev1.Node) bool {
 	var read corev1.Node
 	err := o.replica.Client().Get(background, client.ObjectKeyFromObject(n), &read)

@@ -79,8 +79,8 @@ func failing(pod *corev1.Pod) bool {
 	})
 }
 
-// endless reports whether the pod of a failed stage is still there long after its grace period, as its node is dead: under a
-// policy such a node does not hold up its batch either.
+// endless reports whether the pod of a failed stage is still there long after its grace period, as its node is dead:
+// under a policy such a node does not hold up its batch either.
 func (c *watcher) endless(pod *corev1.Pod, s *v1alpha1.Skyhook) bool {
 	if pod.DeletionTimestamp == nil || c.w.clocksAgree() && c.w.now.Before(pod.DeletionTimestamp.Add(30*time.Second)) {
 		return false

@@ -9,8 +9,8 @@ import (
 // clockSlack is how far ahead of an operator's clock a record may be before the operator moves it back as a whole.
 const clockSlack = time.Minute
 
-// checkTimes: the order of the times in a record is the order of what happened, whatever clocks those have that write it. What
-// begins is later than all that the record had, and stays so when the record is moved back.
+// checkTimes: the order of the times in a record is the order of what happened, whatever clocks those have that write
+// it. What begins is later than all that the record had, and stays so when the record is moved back.
 func (c *watcher) checkTimes(node, skyhook string, before, after record.Node) {
 	if c.w.acting == nil {
 		return

@@ -152,8 +152,8 @@ func (w *World) cureSpec(r reason) {
 	w.editSkyhook(r.skyhook, func(s *v1alpha1.Skyhook) { (&edit{Skyhook: s}).cure() })
 }
 
-// curePackage does one of the things that end the failing of a package: its author corrects its content, brings out another
-// version, takes it out, or somebody disables or deletes the Skyhook.
+// curePackage does one of the things that end the failing of a package: its author corrects its content, brings out
+// another version, takes it out, or somebody disables or deletes the Skyhook.
 func (w *World) curePackage(r reason) {
 	way := pick(w.rng, "correct", "correct", "version", "remove", "disable", "delete")
 	if undoes(r.stage) && way == "version" {
@@ -221,7 +221,8 @@ func (w *World) cureDeletion(r reason) {
 	}
 }
 
-// abandon gives up what is left on all nodes of a Skyhook that is being deleted, or starts over on the node of one that is not.
+// abandon gives up what is left on all nodes of a Skyhook that is being deleted, or starts over on the node of one that
+// is not.
 func (w *World) abandon(r reason) {
 	if s := w.skyhook(r.skyhook); s != nil && s.DeletionTimestamp == nil && r.node != "" {
 		w.editNode(r.node, dropStates(r.skyhook))

@@ -79,8 +79,8 @@ func (h *host) believes(n *corev1.Node) {
 	}
 }
 
-// checkTaint: workloads come only where everything ran that they wait for, whatever the node says: the taint goes no sooner,
-// and a new node gets it with the first that the operator says of it.
+// checkTaint: workloads come only where everything ran that they wait for, whatever the node says: the taint goes no
+// sooner, and a new node gets it with the first that the operator says of it.
 func (c *watcher) checkTaint(old, now *corev1.Node) {
 	had, has := taint.Has(old, runtimeTaint), taint.Has(now, runtimeTaint)
 	if c.w.acting == nil || has {

@@ -237,8 +237,8 @@ func (w *World) secondOperator(r *rand.Rand) {
 	w.startOperator(0)
 }
 
-// takeOver is a new leader whose cache of pods is old, and stays so for a while: it knows what a node remembers, and not the
-// pods that followed. Meanwhile a user may want something else.
+// takeOver is a new leader whose cache of pods is old, and stays so for a while: it knows what a node remembers, and
+// not the pods that followed. Meanwhile a user may want something else.
 func (w *World) takeOver(r *rand.Rand) {
 	w.oldPods = 1 + r.IntN(20)
 	w.restart(r, 0)

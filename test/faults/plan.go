@@ -106,7 +106,8 @@ type Happening struct {
 	At   int    `json:"at"`
 	Kind string `json:"kind"`
 	R    uint64 `json:"r"`
-	// When is the moment that it waits for from step At on; empty for none. One whose moment does not come does not happen.
+	// When is the moment that it waits for from step At on; empty for none. One whose moment does not come does not
+	// happen.
 	When string `json:"when,omitempty"`
 }
 

@@ -19,7 +19,8 @@ type reason struct {
 	skyhook, node, pkg string
 	stage              v1alpha1.Stage
 	reason, message    string
-	// done is how many nodes were complete when a rollout stopped: the next batch may stop it again, by a failure of its own.
+	// done is how many nodes were complete when a rollout stopped: the next batch may stop it again, by a failure of its
+	// own.
 	done int
 }
 
@@ -100,7 +101,8 @@ func wholeReasons(s *v1alpha1.Skyhook) []reason {
 	return nil
 }
 
-// unprepared is the condition that says what keeps the operator from preparing a Skyhook as it is now; nil when nothing does.
+// unprepared is the condition that says what keeps the operator from preparing a Skyhook as it is now; nil when nothing
+// does.
 func unprepared(s *v1alpha1.Skyhook) *metav1.Condition {
 	c := trueCondition(s, "Stalled")
 	known := []string{"ConfigMapConflict", "ConfigMapRefused", "DefinitionConflict", "DefinitionRefused", "ClaimRefused", "PassFailed"}
@@ -193,7 +195,8 @@ func (w *World) reasonsOn(s *v1alpha1.Skyhook, n *corev1.Node) []reason {
 	return all
 }
 
-// checkSilent looks at nodes without a reason: they may wait for their turn, as long as those whose turn it is have one.
+// checkSilent looks at nodes without a reason: they may wait for their turn, as long as those whose turn it is have
+// one.
 func (w *World) checkSilent(s *v1alpha1.Skyhook, silent []string, told []reason) {
 	holds := func(name string) bool {
 		return slices.ContainsFunc(s.Status.Permits, func(p v1alpha1.Permit) bool { return p.Node == name })

@@ -23,7 +23,8 @@ const (
 	idlePasses, idleJumps = 3, 2
 	// idleTime is how far it is set at least: longer than anything waits that tries again.
 	idleTime = 30 * time.Minute
-	// longPause is from when on a repetition is no hurry: the longest pause of the operator before it tries again is 5 minutes.
+	// longPause is from when on a repetition is no hurry: the longest pause of the operator before it tries again is 5
+	// minutes.
 	longPause = 4 * time.Minute
 	// maxRounds is how many rounds of edits a world may need.
 	maxRounds = 30
@@ -114,8 +115,8 @@ type quiet struct {
 	last uint64
 	// writes of operators so far.
 	writes int
-	// at is when each state was seen last and pause how long that was after the time before; slow is how often one came back
-	// after a long pause: what is tried again for as long as nobody helps is rest.
+	// at is when each state was seen last and pause how long that was after the time before; slow is how often one came
+	// back after a long pause: what is tried again for as long as nobody helps is rest.
 	at    map[uint64]time.Time
 	pause map[uint64]time.Duration
 	slow  int
@@ -220,8 +221,8 @@ func (w *World) state() string {
 	return b.String()
 }
 
-// recordState is what a node's record says of a Skyhook. It is kept for as long as the node stays as it is: what a node says
-// is asked for much more often than it changes.
+// recordState is what a node's record says of a Skyhook. It is kept for as long as the node stays as it is: what a node
+// says is asked for much more often than it changes.
 func (w *World) recordState(skyhook string, n *corev1.Node) string {
 	last := w.states[skyhook+"/"+n.Name]
 	if last.node == n {

@@ -150,8 +150,8 @@ func (o *operator) catchUp(k cluster.Kind) {
 	o.deliver(o.replica.Deliver(k, n))
 }
 
-// stale is how many changes of a kind the cache of the API server itself is behind, each kind for itself: an operator that
-// takes over may know a node as it is, and not the pods there.
+// stale is how many changes of a kind the cache of the API server itself is behind, each kind for itself: an operator
+// that takes over may know a node as it is, and not the pods there.
 func (w *World) stale(k cluster.Kind) int {
 	if w.oldPods > 0 {
 		return map[cluster.Kind]int{cluster.Pods: w.oldPods}[k]

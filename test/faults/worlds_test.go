@@ -216,7 +216,8 @@ func TestSameSeedSameTrace(t *testing.T) {
 	}
 }
 
-// TestReadsStayAsTheyAre: operators change nothing that their caches gave them, which is shared with the server's objects.
+// TestReadsStayAsTheyAre: operators change nothing that their caches gave them, which is shared with the server's
+// objects.
 func TestReadsStayAsTheyAre(t *testing.T) {
 	for seed := *first; seed < *first+30; seed++ {
 		p := Generate(seed)

@@ -32,8 +32,8 @@ func binary(t testing.TB, root string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Template runs "helm template" for a release "skyhook" in namespace "skyhook"; args may override. root is the repository's
-// folder.
+// Template runs "helm template" for a release "skyhook" in namespace "skyhook"; args may override. root is the
+// repository's folder.
 func Template(t testing.TB, root string, args ...string) ([]byte, error) {
 	t.Helper()
 	args = append([]string{"template", filepath.Join(root, chartDir), "--name-template", "skyhook", "--kube-version", "1.35.0", "--namespace", "skyhook"}, args...)

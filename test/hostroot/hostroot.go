@@ -155,8 +155,8 @@ func CopyFile(from, to string) error {
 	return WriteProgram(to, raw)
 }
 
-// WriteProgram writes an executable file. A process that another test starts meanwhile would inherit the open file, and until it
-// has become its own program this one would be busy.
+// WriteProgram writes an executable file. A process that another test starts meanwhile would inherit the open file, and
+// until it has become its own program this one would be busy.
 func WriteProgram(name string, content []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

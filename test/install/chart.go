@@ -58,8 +58,8 @@ func stderrOf(err error) string {
 	return ""
 }
 
-// unlock forgets a Helm operation that was killed half-way: Helm would refuse the next one for ever. What it had created
-// is adopted by the next installation.
+// unlock forgets a Helm operation that was killed half-way: Helm would refuse the next one for ever. What it had
+// created is adopted by the next installation.
 func unlock(ctx context.Context, c client.Client) error {
 	var releases corev1.SecretList
 	err := c.List(ctx, &releases, client.InNamespace(Namespace), client.MatchingLabels{"owner": "helm", "name": Release})

@@ -16,8 +16,8 @@ import (
 // publicPackages is where existing manifests expect the packages that this project ships too.
 const publicPackages = "ghcr.io/nvidia/skyhook-packages/"
 
-// older are the versions of our packages that manifests in this repository ask for by their public name. The one that we
-// ship now may have another: the examples go by what the public registry has, so that they work anywhere.
+// older are the versions of our packages that manifests in this repository ask for by their public name. The one that
+// we ship now may have another: the examples go by what the public registry has, so that they work anywhere.
 var older = map[string]string{"shellscript": "1.1.0"}
 
 // Registry takes images under the names by which manifests call them.
@@ -84,8 +84,8 @@ func (i Images) Push(ctx context.Context, registry Registry) error {
 	return nil
 }
 
-// ChartArgs are Helm's arguments to install exactly these images. They go by digest: the tag is the same for every build
-// of a version, so by tag alone a changed operator would not be rolled out.
+// ChartArgs are Helm's arguments to install exactly these images. They go by digest: the tag is the same for every
+// build of a version, so by tag alone a changed operator would not be rolled out.
 func (i Images) ChartArgs() []string {
 	return []string{
 		"--set", "controllerManager.manager.image.digest=" + i.Operator.Digest.String(),

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Manifest applies every object of a manifest on the server, as "kubectl apply --server-side" does, or brings those that are
-// there up to date. It does not wait for the operator: see Available.
+// Manifest applies every object of a manifest on the server, as "kubectl apply --server-side" does, or brings those
+// that are there up to date. It does not wait for the operator: see Available.
 func Manifest(ctx context.Context, c client.Client, manifest []byte) error {
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifest), 4096)
 	for {

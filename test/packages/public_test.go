@@ -19,8 +19,8 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/image"
 )
 
-// public is what is known of a package of the field's public repository: names, versions, modes and keys. Its scripts are
-// its own affair; those here only see whether they are called as in a cluster.
+// public is what is known of a package of the field's public repository: names, versions, modes and keys. Its scripts
+// are its own affair; those here only see whether they are called as in a cluster.
 type public struct {
 	// name is the image's; packageName that in config.json.
 	name, packageName string

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// Check reads what an account asked for while a test program ran, and returns what it was refused, and what its roles grant
-// that it never used, but for the rare. That something is not used tells nothing when only some of the program's tests ran.
+// Check reads what an account asked for while a test program ran, and returns what it was refused, and what its roles
+// grant that it never used, but for the rare. That something is not used tells nothing when only some of the program's
+// tests ran.
 func Check(log io.Reader, account string, roles func() (Roles, error), rare func(grant string) bool) error {
 	requests, err := Read(log, account)
 	if err != nil {

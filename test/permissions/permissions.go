@@ -1,5 +1,5 @@
-// Package permissions compares what a program may do in a cluster, by its roles, with what it did, by the API server's audit
-// log: nothing should be granted that no call uses, and nothing refused that one needs.
+// Package permissions compares what a program may do in a cluster, by its roles, with what it did, by the API server's
+// audit log: nothing should be granted that no call uses, and nothing refused that one needs.
 //
 // It knows neither the operator nor its chart.
 package permissions
@@ -46,8 +46,8 @@ type event struct {
 	Annotations map[string]string
 }
 
-// Read returns the requests for objects, in an audit log, of a ServiceAccount by that name in any namespace. A watch is there
-// once if the log has when it began.
+// Read returns the requests for objects, in an audit log, of a ServiceAccount by that name in any namespace. A watch is
+// there once if the log has when it began.
 func Read(log io.Reader, account string) ([]Request, error) {
 	var all []Request
 	for lines := json.NewDecoder(log); ; {
@@ -108,8 +108,8 @@ func (g grant) String() string {
 	return text + " in the cluster"
 }
 
-// Unused returns what is granted and used by none of the requests. A request in the program's own namespace that both roles
-// allow uses the narrower one.
+// Unused returns what is granted and used by none of the requests. A request in the program's own namespace that both
+// roles allow uses the narrower one.
 func (r Roles) Unused(requests []Request) []string {
 	home, cluster := grants(r.Home, true), grants(r.Cluster, false)
 	left := map[grant]bool{}

@@ -14,8 +14,8 @@ var notKeys = map[string]string{
 	"validate-skyhook.nvidia.com": "the name of a webhook, which the chart has as well",
 }
 
-// checkKeys returns one sentence, with its position, for every place where a Go file makes a public key of its own instead of
-// using that of api/v1alpha1. The error says that the file could not be read or parsed.
+// checkKeys returns one sentence, with its position, for every place where a Go file makes a public key of its own
+// instead of using that of api/v1alpha1. The error says that the file could not be read or parsed.
 func checkKeys(path string) ([]string, error) {
 	var found findings
 	file, err := found.parse(path)

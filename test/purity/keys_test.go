@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestKeysStandInOnePlace looks at every Go file of internal and cmd, for whatever platform, but not at tests: those spell
-// keys out, so that a change of one is noticed.
+// TestKeysStandInOnePlace looks at every Go file of internal and cmd, for whatever platform, but not at tests: those
+// spell keys out, so that a change of one is noticed.
 func TestKeysStandInOnePlace(t *testing.T) {
 	seen := 0
 	for _, folder := range []string{"../../internal", "../../cmd"} {

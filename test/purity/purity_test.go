@@ -13,8 +13,8 @@ import (
 
 const module = "github.com/skyhook-operator/skyhook/"
 
-// TestCoreIsBuiltFromPurePackages: the linter holds the folders of its rule "pure" to that rule, file by file. What these
-// packages are built from, as far as it is of this module, has to be among them.
+// TestCoreIsBuiltFromPurePackages: the linter holds the folders of its rule "pure" to that rule, file by file. What
+// these packages are built from, as far as it is of this module, has to be among them.
 func TestCoreIsBuiltFromPurePackages(t *testing.T) {
 	text, err := os.ReadFile("../../.golangci.yaml")
 	if err != nil {

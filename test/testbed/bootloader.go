@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// commandLine does a boot loader's work on a node that has one configured: what the kernel is booted with, by the node's
-// own grub.cfg, is what the node finds in /proc/cmdline. Other nodes see the machine's.
+// commandLine does a boot loader's work on a node that has one configured: what the kernel is booted with, by the
+// node's own grub.cfg, is what the node finds in /proc/cmdline. Other nodes see the machine's.
 func (m *mounter) commandLine() {
 	config, err := os.ReadFile(m.path("boot/grub/grub.cfg"))
 	if err != nil {

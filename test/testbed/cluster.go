@@ -62,8 +62,8 @@ func (c *Cluster) refresh(ctx context.Context) (err error) {
 // Kubeconfig returns the path of the administrator's client configuration, usable on this machine.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, fileConfig) }
 
-// AuditLog returns the path of the API server's audit log: one JSON event a line for each write, with its user agent, and for
-// what programs in pods read.
+// AuditLog returns the path of the API server's audit log: one JSON event a line for each write, with its user agent,
+// and for what programs in pods read.
 func (c *Cluster) AuditLog() string { return auditLog(c.dir) }
 
 // Bin returns the folder of etcd, kube-apiserver, kubectl and the like, also for envtest.
@@ -88,8 +88,8 @@ func (c *Cluster) Nodes() []string {
 // Down ends the cluster; see the function Down.
 func (c *Cluster) Down(ctx context.Context) error { return Down(ctx, Options{State: c.dir}) }
 
-// Load pushes the images of a docker archive or an OCI layout (tarball or folder) to the registry, under their own names
-// and under further ones, and returns all names. Nodes can pull them by these names from any host.
+// Load pushes the images of a docker archive or an OCI layout (tarball or folder) to the registry, under their own
+// names and under further ones, and returns all names. Nodes can pull them by these names from any host.
 func (c *Cluster) Load(ctx context.Context, file string, names ...string) ([]string, error) {
 	return load(ctx, c.Registry(), file, names)
 }

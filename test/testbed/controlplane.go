@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// auditPolicy logs every write to the API once, by its metadata: tests count writes per user agent from it. Of programs in pods
-// it has what they read as well, a watch already when it begins: tests compare that with what they may do.
+// auditPolicy logs every write to the API once, by its metadata: tests count writes per user agent from it. Of programs
+// in pods it has what they read as well, a watch already when it begins: tests compare that with what they may do.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]

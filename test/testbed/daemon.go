@@ -174,9 +174,9 @@ func (d *daemon) addNode(join Join) (int, error) {
 func (d *daemon) removeNode(number int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n, ok := d.nodes[number]
-	if !ok {
-		return fmt.Errorf("there is no %s", nodeName(number))
+	n, err := d.node(number)
+	if err != nil {
+		return err
 	}
 	if err := n.stop(d.network); err != nil {
 		return fmt.Errorf("stop %s: %w", nodeName(number), err)
@@ -190,12 +190,19 @@ func (d *daemon) removeNode(number int) error {
 func (d *daemon) bootNode(number int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n, ok := d.nodes[number]
-	if !ok {
-		return fmt.Errorf("there is no %s", nodeName(number))
+	n, err := d.node(number)
+	if err == nil {
+		n.boot()
 	}
-	n.boot()
-	return nil
+	return err
+}
+
+// node returns one that there is; the caller holds the lock.
+func (d *daemon) node(number int) (*node, error) {
+	if n, ok := d.nodes[number]; ok {
+		return n, nil
+	}
+	return nil, fmt.Errorf("there is no %s", nodeName(number))
 }
 
 // listenSocket replaces the socket of an earlier daemon.

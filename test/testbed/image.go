@@ -21,8 +21,8 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/image"
 )
 
-// registryTag translates an image name as manifests use it to where the testbed's registry at addr keeps it: hosts do not
-// matter, and names without one are Docker Hub's, as everywhere.
+// registryTag translates an image name as manifests use it to where the testbed's registry at addr keeps it: hosts do
+// not matter, and names without one are Docker Hub's, as everywhere.
 func registryTag(addr, called string) (name.Tag, error) {
 	tag, err := name.NewTag(called)
 	if err != nil {
@@ -44,8 +44,8 @@ func push(ctx context.Context, addr string, t remote.Taggable, names []string) e
 	return nil
 }
 
-// load pushes every image of a docker archive or of an OCI layout, be it a folder or a tarball of one, under its own names
-// and under further ones, and returns all names.
+// load pushes every image of a docker archive or of an OCI layout, be it a folder or a tarball of one, under its own
+// names and under further ones, and returns all names.
 func load(ctx context.Context, addr, file string, further []string) ([]string, error) {
 	var all []string
 	pushStored := func(s image.Stored) error {
@@ -153,8 +153,8 @@ func eachTarEntry(file string, visit func(*tar.Header, io.Reader) error) error {
 	}
 }
 
-// ProgramImage makes an image from scratch of static programs, for tests and for the pod's pause process. Keys are paths
-// in the image ("bin/busybox"), values files on this machine; entrypoint is the image's.
+// ProgramImage makes an image from scratch of static programs, for tests and for the pod's pause process. Keys are
+// paths in the image ("bin/busybox"), values files on this machine; entrypoint is the image's.
 func ProgramImage(files map[string]string, entrypoint ...string) (v1.Image, error) {
 	content := image.Tree{"tmp": image.Folder(0o1777)}
 	for dst, src := range files {

@@ -4,8 +4,8 @@ package testbed
 
 import "net/url"
 
-// Join is what a node brings along when it registers, as nodes of cloud providers do. A node that reboots keeps it; one of
-// a cluster that is started over is a new node without.
+// Join is what a node brings along when it registers, as nodes of cloud providers do. A node that reboots keeps it; one
+// of a cluster that is started over is a new node without.
 type Join struct {
 	// Labels beside those that every node has, each "key=value".
 	Labels []string

@@ -18,7 +18,8 @@ import (
 	"testing"
 )
 
-// TestPump checks that an end of data in one direction leaves the other one open, as HTTP clients and kubectl exec need.
+// TestPump checks that an end of data in one direction leaves the other one open, as HTTP clients and kubectl exec
+// need.
 func TestPump(t *testing.T) {
 	server, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

@@ -61,8 +61,8 @@ func (n *node) again(err error) bool {
 	return n.running
 }
 
-// isReboot tells a reboot from a power-off: the kernel ends a PID namespace's init by SIGHUP for the one and by SIGINT for
-// the other, see reboot(2). Any other end is a crash, and a crashed machine with a watchdog boots again.
+// isReboot tells a reboot from a power-off: the kernel ends a PID namespace's init by SIGHUP for the one and by SIGINT
+// for the other, see reboot(2). Any other end is a crash, and a crashed machine with a watchdog boots again.
 func isReboot(err error) bool {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {

@@ -47,8 +47,8 @@ var copiedSysctls = []string{
 	"kernel/pid_max", "kernel/sysrq", "kernel/threads-max",
 }
 
-// nodeInit runs as PID 1 of a node's new mount, PID, host name and IPC namespaces, puts the node together and becomes its
-// systemd. It only returns on failure.
+// nodeInit runs as PID 1 of a node's new mount, PID, host name and IPC namespaces, puts the node together and becomes
+// its systemd. It only returns on failure.
 func nodeInit(config string) error {
 	runtime.LockOSThread() // namespaces entered below belong to this thread, which execs
 	var b nodeBoot

@@ -21,8 +21,8 @@ type progress struct {
 
 func newProgress(w io.Writer) *progress { return &progress{w: w, start: time.Now()} }
 
-// step announces what and returns the function that reports its end; a failed step prints nothing more, for its error is
-// the caller's to show.
+// step announces what and returns the function that reports its end; a failed step prints nothing more, for its error
+// is the caller's to show.
 func (p *progress) step(format string, args ...any) func(*error) {
 	what, start := fmt.Sprintf(format, args...), time.Now()
 	p.line("%s ...", what)

@@ -69,18 +69,9 @@ func waitNodes(ctx context.Context, c kubernetes.Interface, numbers []int) error
 		if err != nil {
 			return false, err
 		}
-		return countReady(list.Items) == len(numbers) && len(list.Items) == len(numbers), notReady(list.Items)
+		missing := notReady(list.Items)
+		return missing == nil && len(list.Items) == len(numbers), missing
 	})
-}
-
-func countReady(nodes []corev1.Node) int {
-	ready := 0
-	for i := range nodes {
-		if usable(&nodes[i]) {
-			ready++
-		}
-	}
-	return ready
 }
 
 // usable is true for a node that is Ready and that the controllers have found to be so.

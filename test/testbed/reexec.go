@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// The daemon and the first process of each node are this same program, whatever program that is: the testbed's command or
-// a test binary that imports this package. These variables say which part to play.
+// The daemon and the first process of each node are this same program, whatever program that is: the testbed's command
+// or a test binary that imports this package. These variables say which part to play.
 const (
 	roleVar   = "SKYHOOK_TESTBED_ROLE"
 	configVar = "SKYHOOK_TESTBED_CONFIG"

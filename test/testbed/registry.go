@@ -25,8 +25,8 @@ import (
 // maxManifest bounds what is read of a manifest; real ones have a few kilobytes.
 const maxManifest = 4 << 20
 
-// registry serves images by repository and tag or digest, whatever host a client believes to ask. Layers are kept on disk
-// by the library, manifests by this type, so that images outlive the process.
+// registry serves images by repository and tag or digest, whatever host a client believes to ask. Layers are kept on
+// disk by the library, manifests by this type, so that images outlive the process.
 type registry struct {
 	dir     string
 	handler http.Handler

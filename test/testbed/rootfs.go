@@ -16,7 +16,8 @@ const (
 	defaultMirror = "http://deb.debian.org/debian"
 )
 
-// nodePackages make a node: an init system and what a small server has, the container runtime, and nothing of Kubernetes.
+// nodePackages make a node: an init system and what a small server has, the container runtime, and nothing of
+// Kubernetes.
 var nodePackages = []string{
 	"systemd", "systemd-sysv", "dbus", "udev", "cron", "procps", "iproute2", "iptables", "conntrack", "kmod", "mount",
 	"ca-certificates", "containerd", "runc", "containernetworking-plugins", "busybox-static", "bash-static",

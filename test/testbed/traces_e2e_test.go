@@ -14,8 +14,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// machineTraces lists what a cluster could leave on the machine: mounts, named network namespaces, network interfaces and
-// control groups of the test's cluster.
+// machineTraces lists what a cluster could leave on the machine: mounts, named network namespaces, network interfaces
+// and control groups of the test's cluster.
 func machineTraces(t *testing.T) string {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")

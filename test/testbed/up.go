@@ -227,8 +227,8 @@ func clusterGroup(o Options) (cgroups, error) {
 	return cg.child(o.id()), err
 }
 
-// destroy needs no memory of the cluster: processes are found by their control group, and mounts, namespaces and network
-// interfaces end with the last process in them.
+// destroy needs no memory of the cluster: processes are found by their control group, and mounts, namespaces and
+// network interfaces end with the last process in them.
 func destroy(ctx context.Context, o Options, group cgroups, keepImages bool) error {
 	if err := os.Remove(filepath.Join(o.State, fileCluster)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

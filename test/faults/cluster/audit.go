@@ -27,8 +27,8 @@ func textOf(o client.Object) string {
 	return string(raw)
 }
 
-// Altered names the versions of objects that somebody changed although they were only shared, as Node/name@version. Only
-// those that were stored since Audit was set can be told.
+// Altered names the versions of objects that somebody changed although they were only shared, as Node/name@version.
+// Only those that were stored since Audit was set can be told.
 func (c *Cluster) Altered() []string {
 	var list []string
 	for o, text := range c.texts {

@@ -26,8 +26,8 @@ import (
 
 // Cluster is the API server.
 type Cluster struct {
-	// Namespace of the operator: its caches hold the pods and ConfigMaps of no other. "skyhook" unless it is set before the
-	// first replica.
+	// Namespace of the operator: its caches hold the pods and ConfigMaps of no other. "skyhook" unless it is set before
+	// the first replica.
 	Namespace string
 	// OnWrite is called after each write that took effect, with a verb (create, update, patch, apply, delete, evict, and
 	// with "/status" behind it for the subresource) and the object as it is now, or was last.
@@ -36,8 +36,8 @@ type Cluster struct {
 	Admit func(o client.Object) error
 	// Disrupt refuses evictions with the sentence that it returns, as disruption budgets do; "" allows them.
 	Disrupt func(pod *corev1.Pod) string
-	// Stale is how many changes of a kind a live list with resourceVersion 0 is behind, and so is what a new replica begins
-	// with: a real server answers it from a cache. Nil for none.
+	// Stale is how many changes of a kind a live list with resourceVersion 0 is behind, and so is what a new replica
+	// begins with: a real server answers it from a cache. Nil for none.
 	Stale func(k Kind) int
 	// Audit keeps the text of every object that is stored or cached from now on, for Altered.
 	Audit bool

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// delete removes an object, or begins to: a pod on a node goes when its kubelet says so, and whatever has finalizers when
-// they are gone.
+// delete removes an object, or begins to: a pod on a node goes when its kubelet says so, and whatever has finalizers
+// when they are gone.
 func (c *Cluster) delete(t *table, verb string, old client.Object, options *client.DeleteOptions) error {
 	if err := deletePrecondition(t.kind, old, options.Preconditions); err != nil {
 		return err
@@ -79,8 +79,8 @@ func hold(o client.Object, policy metav1.DeletionPropagation) {
 	}
 }
 
-// terminate sets when the containers of a pod have to have ended; false when that is no change. No time is left to a pod
-// that no node has, or that ended already.
+// terminate sets when the containers of a pod have to have ended; false when that is no change. No time is left to a
+// pod that no node has, or that ended already.
 func (c *Cluster) terminate(pod *corev1.Pod, asked *int64) bool {
 	if pod.DeletionTimestamp != nil {
 		left := ptr.Deref(pod.DeletionGracePeriodSeconds, 0)
@@ -111,8 +111,8 @@ func (c *Cluster) terminate(pod *corev1.Pod, asked *int64) bool {
 	return true
 }
 
-// evict deletes a pod unless a disruption budget stands against it, which protects neither pods that have ended nor those
-// that are ending.
+// evict deletes a pod unless a disruption budget stands against it, which protects neither pods that have ended nor
+// those that are ending.
 func (c *Cluster) evict(key client.ObjectKey, options *client.DeleteOptions) error {
 	t := c.tables[Pods]
 	pod, ok := t.get(key).(*corev1.Pod)

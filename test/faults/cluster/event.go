@@ -26,16 +26,16 @@ const (
 	Deleted EventType = "delete"
 )
 
-// Event is a change that a cache has taken over. Old is nil for Created, New for Deleted. The two are of different UIDs when
-// an informer missed that the object was deleted and made again.
+// Event is a change that a cache has taken over. Old is nil for Created, New for Deleted. The two are of different UIDs
+// when an informer missed that the object was deleted and made again.
 type Event struct {
 	Type     EventType
 	Kind     Kind
 	Old, New client.Object
 }
 
-// Wake feeds the event to the sources of its kind as a started controller does: through predicates and handlers into the
-// queue.
+// Wake feeds the event to the sources of its kind as a started controller does: through predicates and handlers into
+// the queue.
 func (e Event) Wake(ctx context.Context, sources []state.Source, q *Queue) {
 	for _, s := range sources {
 		if k, err := kindOf(s.Object); err == nil && k == e.Kind {

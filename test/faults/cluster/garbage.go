@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// CollectGarbage deletes the objects whose owners are gone, by UID, and lets foreground and orphaning deletions go on. It
-// reports whether it did something.
+// CollectGarbage deletes the objects whose owners are gone, by UID, and lets foreground and orphaning deletions go on.
+// It reports whether it did something.
 func (c *Cluster) CollectGarbage() bool {
 	before := c.writes
 	owners := map[types.UID]client.Object{}

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// merge applies a JSON merge patch (RFC 7386) to a typed value. Fields that the type does not have are dropped, as a server
-// does.
+// merge applies a JSON merge patch (RFC 7386) to a typed value. Fields that the type does not have are dropped, as a
+// server does.
 func merge(target any, body []byte) error {
 	var patch map[string]any
 	if err := json.Unmarshal(body, &patch); err != nil {

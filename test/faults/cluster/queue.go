@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Queue is a work queue in virtual time: a set of ready keys in the order in which they came, and one timer per key. The
-// driver takes any ready key, as several workers would.
+// Queue is a work queue in virtual time: a set of ready keys in the order in which they came, and one timer per key.
+// The driver takes any ready key, as several workers would.
 type Queue struct {
 	now     func() time.Time
 	ready   []reconcile.Request
@@ -42,8 +42,8 @@ func NewQueue(now func() time.Time) *Queue {
 	}
 }
 
-// Ready returns the keys that may be worked on now, those whose time has come included; the longest first. It must not be
-// changed.
+// Ready returns the keys that may be worked on now, those whose time has come included; the longest first. It must not
+// be changed.
 func (q *Queue) Ready() []reconcile.Request {
 	now := q.now()
 	due := 0

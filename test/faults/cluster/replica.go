@@ -26,8 +26,8 @@ type Replica struct {
 	caches  map[Kind]*cache
 }
 
-// NewReplica returns a process whose caches are as old as Cluster.Stale says, as informers begin with a list of any age; what
-// happened since comes as events.
+// NewReplica returns a process whose caches are as old as Cluster.Stale says, as informers begin with a list of any
+// age; what happened since comes as events.
 func (c *Cluster) NewReplica() *Replica {
 	if c.rules == nil {
 		c.rules = rulesOf(c.Namespace)
@@ -109,8 +109,8 @@ func (r *Replica) Lag(k Kind) int { return len(r.caches[k].queue) }
 // as those of an informer do.
 func (r *Replica) Deliver(k Kind, n int) []Event { return r.caches[k].deliver(n) }
 
-// Relist replaces a cache by what the server has now, as when a watch was dropped. Its events are the differences: nobody
-// ever sees the states between.
+// Relist replaces a cache by what the server has now, as when a watch was dropped. Its events are the differences:
+// nobody ever sees the states between.
 func (r *Replica) Relist(k Kind) []Event { return r.caches[k].relist(r.cluster.tables[k]) }
 
 // notice queues a write for the cache of its kind.

@@ -74,8 +74,8 @@ func checkSchema(k *kind, o client.Object, part string) (fieldpath.ErrorList, er
 	return errs, err
 }
 
-// complete fills in the defaults of what is left out, and returns the items that a list has twice: the validator, which is
-// not of CRDs alone, knows neither.
+// complete fills in the defaults of what is left out, and returns the items that a list has twice: the validator, which
+// is not of CRDs alone, knows neither.
 func complete(s *schemaProps, value any, at *fieldpath.Path) (errs fieldpath.ErrorList) {
 	switch value := value.(type) {
 	case map[string]any:

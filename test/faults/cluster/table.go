@@ -7,7 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// table is objects of a kind, by namespace and name. A change makes another slice, so that what was read stays as it was.
+// table is objects of a kind, by namespace and name. A change makes another slice, so that what was read stays as it
+// was.
 type table struct {
 	*kind
 	items []client.Object

@@ -97,7 +97,8 @@ func (k *kind) same(old, o client.Object, part string) bool {
 	return equality.Semantic.DeepEqual(old, o)
 }
 
-// patched returns what a merge patch makes of an object; of the status and what it is based on alone if that is the part.
+// patched returns what a merge patch makes of an object; of the status and what it is based on alone if that is the
+// part.
 func patched(k *kind, old client.Object, body []byte, part string) (client.Object, error) {
 	next := k.fresh()
 	if part == partMain {

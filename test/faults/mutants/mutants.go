@@ -8,8 +8,8 @@ import (
 // Mutant is one bug: a text of the engine that occurs once in its file, and what it is replaced by.
 type Mutant struct {
 	Name, File string
-	// Findings are the names of the checks that may find it, as the beginning of a finding's signature, separated by commas.
-	// Anything else that is found says nothing about the bug.
+	// Findings are the names of the checks that may find it, as the beginning of a finding's signature, separated by
+	// commas. Anything else that is found says nothing about the bug.
 	Findings string
 
 	Before, After string
@@ -83,8 +83,8 @@ var Mutants = []Mutant{
 		"return taint.Has(node, sn.runtime) || false && slices"},
 }
 
-// apply plants the bug into the text of its file. A text that is not there, or not just once, is an error: the engine has
-// changed, and the bug has to be written anew.
+// apply plants the bug into the text of its file. A text that is not there, or not just once, is an error: the engine
+// has changed, and the bug has to be written anew.
 func (m Mutant) apply(text string) (string, error) {
 	if n := strings.Count(text, m.Before); n != 1 {
 		return "", fmt.Errorf("the text to replace is in %s %d times, not once; adapt it to the code as it is now:\n%s", m.File, n, m.Before)

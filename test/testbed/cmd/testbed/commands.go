@@ -30,6 +30,19 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
+// onCluster is what a command does with the cluster that runs.
+func onCluster(
+	o *testbed.Options, do func(c *cobra.Command, cl *testbed.Cluster, args []string) error,
+) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		cl, err := testbed.Open(o.State)
+		if err != nil {
+			return err
+		}
+		return do(c, cl, args)
+	}
+}
+
 func upCommand(o *testbed.Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "up", Short: "Start the cluster, or bring a running one to this number of nodes", Args: cobra.NoArgs,
@@ -72,26 +85,20 @@ func buildCommand(o *testbed.Options) *cobra.Command {
 func kubeconfigCommand(o *testbed.Options) *cobra.Command {
 	return &cobra.Command{
 		Use: "kubeconfig", Short: "Print the path of the administrator's kubeconfig", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			cl, err := testbed.Open(o.State)
-			if err == nil {
-				fmt.Fprintln(c.OutOrStdout(), cl.Kubeconfig())
-			}
+		RunE: onCluster(o, func(c *cobra.Command, cl *testbed.Cluster, _ []string) error {
+			_, err := fmt.Fprintln(c.OutOrStdout(), cl.Kubeconfig())
 			return err
-		},
+		}),
 	}
 }
 
 func kubectlCommand(o *testbed.Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "kubectl ARG...", Short: "Run the cluster's own kubectl as administrator",
-		RunE: func(c *cobra.Command, args []string) error {
-			cl, err := testbed.Open(o.State)
-			if err != nil {
-				return err
-			}
-			return runInside(exec.CommandContext(c.Context(), cl.Bin()+"/kubectl", append([]string{"--kubeconfig", cl.Kubeconfig()}, args...)...))
-		},
+		RunE: onCluster(o, func(c *cobra.Command, cl *testbed.Cluster, args []string) error {
+			args = append([]string{"--kubeconfig", cl.Kubeconfig()}, args...)
+			return runInside(exec.CommandContext(c.Context(), cl.Bin()+"/kubectl", args...))
+		}),
 	}
 	c.Flags().SetInterspersed(false) // flags are kubectl's
 	return c
@@ -100,17 +107,13 @@ func kubectlCommand(o *testbed.Options) *cobra.Command {
 func statusCommand(o *testbed.Options) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show addresses, folders and nodes", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			cl, err := testbed.Open(o.State)
-			if err != nil {
-				return err
-			}
+		RunE: onCluster(o, func(c *cobra.Command, cl *testbed.Cluster, _ []string) error {
 			s, err := cl.Status(c.Context())
 			if err != nil {
 				return err
 			}
 			return printStatus(c, cl, s)
-		},
+		}),
 	}
 }
 
@@ -128,11 +131,7 @@ func loadCommand(o *testbed.Options) *cobra.Command {
 	var as []string
 	c := &cobra.Command{
 		Use: "load IMAGE.tar...", Short: "Push images (docker archive, OCI layout) to the cluster's registry", Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, files []string) error {
-			cl, err := testbed.Open(o.State)
-			if err != nil {
-				return err
-			}
+		RunE: onCluster(o, func(c *cobra.Command, cl *testbed.Cluster, files []string) error {
 			for _, f := range files {
 				names, err := cl.Load(c.Context(), f, as...)
 				if err != nil {
@@ -143,7 +142,7 @@ func loadCommand(o *testbed.Options) *cobra.Command {
 				}
 			}
 			return nil
-		},
+		}),
 	}
 	c.Flags().StringArrayVar(&as, "as", nil, "a further name for the image, as manifests use it (repeatable)")
 	return c
@@ -152,23 +151,19 @@ func loadCommand(o *testbed.Options) *cobra.Command {
 func execCommand(o *testbed.Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "exec NODE -- CMD [ARG...]", Short: "Run a command inside a node", Args: cobra.MinimumNArgs(2),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: onCluster(o, func(c *cobra.Command, cl *testbed.Cluster, args []string) error {
 			if args[1] == "--" {
 				args = slices.Delete(args, 1, 2)
 			}
 			if len(args) < 2 {
 				return errors.New("exec: no command behind the node")
 			}
-			cl, err := testbed.Open(o.State)
-			if err != nil {
-				return err
-			}
 			cmd, err := cl.Command(c.Context(), args[0], args[1:]...)
 			if err != nil {
 				return err
 			}
 			return runInside(cmd)
-		},
+		}),
 	}
 	c.Flags().SetInterspersed(false) // flags behind the node are the command's
 	return c
@@ -186,25 +181,17 @@ func runInside(cmd *exec.Cmd) error {
 func rebootCommand(o *testbed.Options) *cobra.Command {
 	return &cobra.Command{
 		Use: "reboot NODE", Short: "Reboot a node, or start one that is off, and wait until it is ready", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			cl, err := testbed.Open(o.State)
-			if err != nil {
-				return err
-			}
+		RunE: onCluster(o, func(c *cobra.Command, cl *testbed.Cluster, args []string) error {
 			return cl.Reboot(c.Context(), args[0])
-		},
+		}),
 	}
 }
 
 func logsCommand(o *testbed.Options) *cobra.Command {
 	return &cobra.Command{
 		Use: "logs NODE [-- JOURNALCTL-ARG...]", Short: "Print a node's console and journal", Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			cl, err := testbed.Open(o.State)
-			if err != nil {
-				return err
-			}
+		RunE: onCluster(o, func(c *cobra.Command, cl *testbed.Cluster, args []string) error {
 			return cl.Logs(c.Context(), args[0], c.OutOrStdout(), args[1:]...)
-		},
+		}),
 	}
 }

@@ -77,7 +77,8 @@ func packageEntry(name string, d fs.DirEntry) (image.Entry, error) {
 		target, err := os.Readlink(name)
 		return image.Symlink(target), err
 	case !d.Type().IsRegular():
-		return image.Entry{}, fmt.Errorf("%s is neither a file nor a folder nor a symbolic link; remove it", packagefile.Printable(name))
+		return image.Entry{}, fmt.Errorf("%s is neither a file nor a folder nor a symbolic link; remove it",
+			packagefile.Printable(name))
 	}
 	info, err := d.Info()
 	if err != nil {

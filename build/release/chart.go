@@ -24,7 +24,8 @@ func writeChart(ctx context.Context, o Options, dir string, built []images.Resul
 	}
 	fmt.Fprintln(o.Log, "chart and install.yaml")
 	helm := strings.TrimSpace(string(binary))
-	out, err := exec.CommandContext(ctx, helm, "package", filepath.Join(o.Root, chartDir), "--destination", dir).CombinedOutput()
+	out, err := exec.CommandContext(ctx, helm, "package", filepath.Join(o.Root, chartDir), "--destination",
+		dir).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("helm package: %w: %s", err, out)
 	}

@@ -50,7 +50,8 @@ func imageDocuments(o Options, dir string, image images.Result) error {
 
 func imageURL(repository, tag, arch string, digest v1.Hash) string {
 	qualifiers := packageurl.QualifiersFromMap(map[string]string{"arch": arch, "repository_url": repository, "tag": tag})
-	return packageurl.NewPackageURL(packageurl.TypeOCI, "", path.Base(repository), digest.String(), qualifiers, "").ToString()
+	return packageurl.NewPackageURL(packageurl.TypeOCI, "", path.Base(repository), digest.String(), qualifiers,
+		"").ToString()
 }
 
 // goPrograms finds all binaries of Go in an image, whatever put them there.

@@ -57,7 +57,8 @@ func (o Options) withDefaults() (Options, error) {
 
 func (o Options) images() images.Options {
 	return images.Options{
-		Root: o.Root, Out: filepath.Join(o.Dist, "images"), Version: o.version, Revision: o.revision, Platforms: o.Platforms, Log: o.Log,
+		Root: o.Root, Out: filepath.Join(o.Dist, "images"), Version: o.version, Revision: o.revision,
+		Platforms: o.Platforms, Log: o.Log,
 	}
 }
 

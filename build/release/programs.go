@@ -58,7 +58,8 @@ func (p program) write(ctx context.Context, o Options, dir string) error {
 			return err
 		}
 		err = writeDocument(filepath.Join(dir, name+sbomExt), o, subject{
-			name: p.Name, version: o.version, purpose: "ARCHIVE", file: filepath.Base(file), sha256: hex.EncodeToString(sum), license: "Apache-2.0",
+			name: p.Name, version: o.version, purpose: "ARCHIVE", file: filepath.Base(file), sha256: hex.EncodeToString(sum),
+			license:  "Apache-2.0",
 			programs: []goProgram{{p.Name, info}},
 		})
 		if err != nil {

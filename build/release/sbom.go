@@ -57,17 +57,21 @@ type document struct {
 // program.
 func writeDocument(file string, o Options, s subject) error {
 	d := document{ids: map[string]spdx.ElementID{}, Document: v2_3.Document{
-		SPDXVersion: v2_3.Version, DataLicense: v2_3.DataLicense, SPDXIdentifier: "DOCUMENT", DocumentName: s.name + " " + s.version,
+		SPDXVersion: v2_3.Version, DataLicense: v2_3.DataLicense, SPDXIdentifier: "DOCUMENT",
+		DocumentName: s.name + " " + s.version,
 		// Has to be another one for each document. The same name in another release has another sum.
-		DocumentNamespace: fmt.Sprintf("%s/spdx/%s-%s-%s", images.Source, url.PathEscape(path.Base(s.name)), s.version, s.sha256),
+		DocumentNamespace: fmt.Sprintf("%s/spdx/%s-%s-%s", images.Source, url.PathEscape(path.Base(s.name)), s.version,
+			s.sha256),
 		CreationInfo: &v2_3.CreationInfo{
-			Creators: []spdx.Creator{{CreatorType: "Tool", Creator: "skyhook-release-" + o.version}, {CreatorType: "Organization", Creator: "Skyhook"}},
-			Created:  o.created.Format(time.RFC3339),
+			Creators: []spdx.Creator{{CreatorType: "Tool", Creator: "skyhook-release-" + o.version},
+				{CreatorType: "Organization", Creator: "Skyhook"}},
+			Created: o.created.Format(time.RFC3339),
 		},
 	}}
 	root := d.add(v2_3.Package{
 		PackageName: s.name, PackageVersion: s.version, PackageFileName: s.file, PrimaryPackagePurpose: s.purpose,
-		PackageChecksums: sha256Sum(s.sha256), PackageLicenseDeclared: s.license, PackageExternalReferences: packageURL(s.purl),
+		PackageChecksums: sha256Sum(s.sha256), PackageLicenseDeclared: s.license,
+		PackageExternalReferences: packageURL(s.purl),
 	})
 	d.relate("DOCUMENT", "DESCRIBES", root)
 	for _, program := range s.programs {
@@ -75,7 +79,8 @@ func writeDocument(file string, o Options, s subject) error {
 	}
 	for _, deb := range s.debian {
 		id := d.add(v2_3.Package{
-			PackageName: deb.Name, PackageVersion: deb.Version, PrimaryPackagePurpose: "INSTALL", PackageChecksums: sha256Sum(deb.Sums[s.arch]),
+			PackageName: deb.Name, PackageVersion: deb.Version, PrimaryPackagePurpose: "INSTALL",
+			PackageChecksums:       sha256Sum(deb.Sums[s.arch]),
 			PackageLicenseDeclared: deb.License, PackageExternalReferences: packageURL(debianURL(deb, s.arch)),
 			PackageComment: "The checksum is that of the Debian package which the files were taken from.",
 		})
@@ -88,7 +93,8 @@ func writeDocument(file string, o Options, s subject) error {
 
 func (d *document) addProgram(root spdx.ElementID, version string, p goProgram) {
 	main := d.add(v2_3.Package{
-		PackageName: p.info.Path, PackageVersion: version, PackageFileName: p.name, PrimaryPackagePurpose: "APPLICATION", PackageLicenseDeclared: "Apache-2.0",
+		PackageName: p.info.Path, PackageVersion: version, PackageFileName: p.name, PrimaryPackagePurpose: "APPLICATION",
+		PackageLicenseDeclared:    "Apache-2.0",
 		PackageExternalReferences: packageURL(moduleURL(p.info.Main.Path, version)),
 	})
 	d.relate(root, "CONTAINS", main)
@@ -152,7 +158,8 @@ func packageURL(purl string) []*v2_3.PackageExternalReference {
 
 func moduleURL(module, version string) string {
 	namespace, name := path.Split(module)
-	return packageurl.NewPackageURL(packageurl.TypeGolang, strings.TrimSuffix(namespace, "/"), name, version, nil, "").ToString()
+	return packageurl.NewPackageURL(packageurl.TypeGolang, strings.TrimSuffix(namespace, "/"), name, version, nil,
+		"").ToString()
 }
 
 func debianURL(deb images.DebianPackage, arch string) string {

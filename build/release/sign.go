@@ -64,7 +64,8 @@ func ReadKey(file string) (*ecdsa.PrivateKey, error) {
 	case block.Type == "PRIVATE KEY":
 		parsed, err = x509.ParsePKCS8PrivateKey(block.Bytes)
 	default:
-		return nil, fmt.Errorf("key %s: a %s that is encrypted or of another kind cannot be used; %s", file, block.Type, howToMakeAKey)
+		return nil, fmt.Errorf("key %s: a %s that is encrypted or of another kind cannot be used; %s",
+			file, block.Type, howToMakeAKey)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("key %s: %w", file, err)

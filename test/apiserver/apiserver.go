@@ -180,7 +180,8 @@ func checkAssets(dir string) error {
 	}
 	for _, name := range []string{"etcd", "kube-apiserver", "kubectl"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			return fmt.Errorf("%s=%s lacks %s (`go run ./test/testbed/cmd/testbed build` makes it): %w", assetsVariable, dir, name, err)
+			return fmt.Errorf("%s=%s lacks %s (`go run ./test/testbed/cmd/testbed build` makes it): %w",
+				assetsVariable, dir, name, err)
 		}
 	}
 	return nil

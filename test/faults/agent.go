@@ -209,7 +209,8 @@ func (k *kubelet) failed(pod *corev1.Pod, r *run) {
 		r.until = never
 	}
 	k.w.watch.failed(pod)
-	k.w.trace.add(k.w, "kubelet %s: %s exits %d in pod %s", k.plan.Name, pod.Spec.InitContainers[r.at].Name, r.exit, pod.Name)
+	k.w.trace.add(k.w, "kubelet %s: %s exits %d in pod %s",
+		k.plan.Name, pod.Spec.InitContainers[r.at].Name, r.exit, pod.Name)
 	k.w.podStatus(pod, func(st *corev1.PodStatus) {
 		c := &st.InitContainerStatuses[r.at]
 		c.State = terminated(r.exit, "step failed")

@@ -31,14 +31,16 @@ func (c *watcher) noteBegin(key string, was, now record.Entry) {
 func (c *watcher) checkBegin(pod *corev1.Pod, id identity) {
 	b, began := c.begins[podKey(pod.Spec.NodeName, id)]
 	n, s := c.w.node(pod.Spec.NodeName), c.w.skyhook(id.Skyhook)
-	if !began || b.by != c.w.acting || b.step != c.w.step || b.entry.Run != runOf(pod) || n == nil || s == nil || !c.interrupts(b.entry, s) {
+	if !began || b.by != c.w.acting || b.step != c.w.step || b.entry.Run != runOf(pod) || n == nil || s == nil ||
+		!c.interrupts(b.entry, s) {
 		return
 	}
 	if !b.by.readCordon(n) {
 		c.w.findClass("begins-uncordoned", string(id.Stage), "%s is created, and its package will interrupt node %s, but %s has not read that it is cordoned", pod.Name, n.Name, b.by.name)
 	}
 	if other := c.hasToLeave(s, n); other != nil {
-		c.w.findClass("begins-undrained", string(id.Stage), "%s is created, and its package will interrupt node %s, while %s is there", pod.Name, n.Name, other.Name)
+		c.w.findClass("begins-undrained", string(id.Stage),
+			"%s is created, and its package will interrupt node %s, while %s is there", pod.Name, n.Name, other.Name)
 	}
 }
 

@@ -83,7 +83,8 @@ func (c *watcher) checkCordon(old, now *corev1.Node) {
 		}
 	}
 	for _, pod := range c.w.cluster.Pods() {
-		if _, ours := ownerOf(pod); ours && pod.Spec.NodeName == now.Name && isInterruptStage(identityOf(pod).Stage) && live(pod) {
+		if _, ours := ownerOf(pod); ours && pod.Spec.NodeName == now.Name && isInterruptStage(identityOf(pod).Stage) &&
+			live(pod) {
 			c.w.find("uncordoned-interrupted", "node %s is uncordoned, but interrupt pod %s is there", now.Name, pod.Name)
 		}
 	}
@@ -112,14 +113,16 @@ func (c *watcher) checkCounted(node, skyhook string, was, now record.Entry) {
 		return
 	}
 	if c.counted[key] += more; c.counted[key] > c.failures[key] {
-		c.w.findClass("overcounted", now.Reason, "entry %s of node %s counts %d failures (%s), but only %d happened", key, node, c.counted[key], now.Reason, c.failures[key])
+		c.w.findClass("overcounted", now.Reason, "entry %s of node %s counts %d failures (%s), but only %d happened",
+			key, node, c.counted[key], now.Reason, c.failures[key])
 	}
 }
 
 // checkDrainTimeout: the limit of a drain counts from when the drain could begin.
 func (c *watcher) checkDrainTimeout(n *corev1.Node, skyhook string, after record.Node) {
 	s := c.skyhooks[skyhook]
-	if after.Wait == nil || after.Wait.Reason != "DrainTimeout" || s == nil || s.Spec.Drain == nil || s.Spec.Drain.TimeoutSeconds == nil {
+	if after.Wait == nil || after.Wait.Reason != "DrainTimeout" || s == nil || s.Spec.Drain == nil ||
+		s.Spec.Drain.TimeoutSeconds == nil {
 		return
 	}
 	limit := time.Duration(*s.Spec.Drain.TimeoutSeconds) * time.Second
@@ -130,7 +133,8 @@ func (c *watcher) checkDrainTimeout(n *corev1.Node, skyhook string, after record
 		}
 	}
 	if c.w.clocksAgree() && c.w.now.Sub(since) < limit-2*time.Second {
-		c.w.find("drain-timeout-early", "the drain of %s for %s timed out %s after it could begin, its limit is %s", n.Name, skyhook, c.w.now.Sub(since), limit)
+		c.w.find("drain-timeout-early", "the drain of %s for %s timed out %s after it could begin, its limit is %s",
+			n.Name, skyhook, c.w.now.Sub(since), limit)
 	}
 	c.troubled[skyhook] = true
 }

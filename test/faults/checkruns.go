@@ -61,7 +61,8 @@ func (c *watcher) checkTimeout(key, s string, was, now record.Entry) {
 	}
 	began, ran := c.firstPod[key]
 	if ran = ran && c.w.now.Sub(began) >= pkg.StageTimeout.Duration-2*time.Second; !ran {
-		c.w.findClass("timeout-early", string(now.Stage), "stage %s of %s timed out %s after its first pod (%t), its limit is %s", now.Stage, key,
+		c.w.findClass("timeout-early", string(now.Stage),
+			"stage %s of %s timed out %s after its first pod (%t), its limit is %s", now.Stage, key,
 			c.w.now.Sub(began), ran, pkg.StageTimeout.Duration)
 	}
 }

@@ -102,14 +102,16 @@ func (c *watcher) podWritten(verb string, pod *corev1.Pod) {
 	_, ours := ownerOf(pod)
 	if !ours {
 		c.foreign = c.foreign || verb == "delete"
-		if over := verb == "delete" && finishedPod(pod); pod.Labels[protectedLabel] != "" && pod.Spec.NodeName != "" && !over {
+		if over := verb == "delete" && finishedPod(pod); pod.Labels[protectedLabel] != "" && pod.Spec.NodeName != "" &&
+			!over {
 			c.protectedUntil[pod.Spec.NodeName] = c.w.now
 		}
 		return
 	}
 	id := identityOf(pod)
 	if verb != "update/status" {
-		c.w.trace.add(c.w, "    %s pod %s (%s %s %s run %s)%s", verb, pod.Name, id.key(), id.Version, id.Stage, runOf(pod), ending(pod))
+		c.w.trace.add(c.w, "    %s pod %s (%s %s %s run %s)%s",
+			verb, pod.Name, id.key(), id.Version, id.Stage, runOf(pod), ending(pod))
 	}
 	if verb == "create" {
 		c.garbage = true
@@ -142,7 +144,8 @@ func podKey(node string, id identity) string { return node + "/" + id.key() }
 
 // podCreated checks what must hold at the very moment at which the operator creates a pod.
 func (c *watcher) podCreated(pod *corev1.Pod, id identity) {
-	key := fmt.Sprintf("%s %s %s %s", podKey(pod.Spec.NodeName, id), id.Version, id.Stage, pod.Labels[v1alpha1.GroupName+"/interrupt"])
+	key := fmt.Sprintf("%s %s %s %s", podKey(pod.Spec.NodeName, id), id.Version, id.Stage,
+		pod.Labels[v1alpha1.GroupName+"/interrupt"])
 	if isInterruptStage(id.Stage) {
 		kind, _ := interruptArgs(pod)
 		key = id.Skyhook + " " + pod.Spec.NodeName + " " + string(id.Stage) + " " + kind
@@ -166,7 +169,8 @@ func (c *watcher) podCreated(pod *corev1.Pod, id identity) {
 	if c.w.resting {
 		c.restPods[podKey(pod.Spec.NodeName, id)]++
 		if c.restPods[podKey(pod.Spec.NodeName, id)] > 60 {
-			c.w.findClass("pods-forever", c.w.restlessness(), "%d pods for %s in a world at rest", 60, podKey(pod.Spec.NodeName, id))
+			c.w.findClass("pods-forever", c.w.restlessness(), "%d pods for %s in a world at rest",
+				60, podKey(pod.Spec.NodeName, id))
 		}
 	}
 }
@@ -184,7 +188,8 @@ func (c *watcher) checkAlone(pod *corev1.Pod, id identity) {
 		case is.Name == id.Name && owner.UID == mine.UID:
 			c.w.findClass("two-pods", c.aloneFacts(pod, other), "pod %s is created while %s is there", pod.Name, other.Name)
 		case isInterruptStage(is.Stage) || isInterruptStage(id.Stage):
-			c.w.findClass("beside-interrupt", c.aloneFacts(pod, other), "pod %s (%s %s) is created while %s (%s %s) is there", pod.Name, id.key(), id.Stage,
+			c.w.findClass("beside-interrupt", c.aloneFacts(pod, other), "pod %s (%s %s) is created while %s (%s %s) is there",
+				pod.Name, id.key(), id.Stage,
 				other.Name, is.key(), is.Stage)
 		}
 	}
@@ -201,7 +206,8 @@ func (c *watcher) checkInterrupt(pod *corev1.Pod, id identity) {
 	case !n.Spec.Unschedulable:
 		c.w.find("interrupt-uncordoned", "%s is created while node %s is not cordoned", pod.Name, n.Name)
 	case !c.w.acting.readCordon(n):
-		c.w.findClass("interrupt-uncordoned", "unread", "%s is created, but %s has not read that node %s is cordoned", pod.Name, c.w.acting.name, n.Name)
+		c.w.findClass("interrupt-uncordoned", "unread", "%s is created, but %s has not read that node %s is cordoned",
+			pod.Name, c.w.acting.name, n.Name)
 	}
 	if other := c.hasToLeave(s, n); other != nil {
 		c.w.find("interrupt-undrained", "%s is created while %s is on node %s", pod.Name, other.Name, n.Name)
@@ -228,7 +234,8 @@ func (c *watcher) checkDependencies(pod *corev1.Pod, id identity) {
 		}
 		on := h.installed[id.Skyhook+"/"+dep]
 		if on == nil || on.version != version || on.configured != version {
-			c.w.find("dependency", "%s (%s of %s) is created on %s without its dependency %s %s: %v", pod.Name, id.Stage, id.key(), pod.Spec.NodeName, dep, version, h)
+			c.w.find("dependency", "%s (%s of %s) is created on %s without its dependency %s %s: %v",
+				pod.Name, id.Stage, id.key(), pod.Spec.NodeName, dep, version, h)
 		}
 	}
 }
@@ -237,7 +244,8 @@ func (c *watcher) checkDependencies(pod *corev1.Pod, id identity) {
 func (c *watcher) behind(s *v1alpha1.Skyhook) bool {
 	for _, o := range c.w.operators {
 		var seen v1alpha1.Skyhook
-		if err := o.replica.Client().Get(background, client.ObjectKeyFromObject(s), &seen); err != nil || seen.Generation != s.Generation {
+		if err := o.replica.Client().Get(background, client.ObjectKeyFromObject(s), &seen); err != nil ||
+			seen.Generation != s.Generation {
 			return true
 		}
 	}
@@ -254,11 +262,13 @@ func (c *watcher) checkStage(pod *corev1.Pod, id identity) {
 	switch id.Stage {
 	case v1alpha1.StageConfig:
 		if on == nil || on.version != id.Version {
-			c.w.findClass("stage-order", "config", "%s is created, but %s is not applied on %s: %v", pod.Name, id.key(), pod.Spec.NodeName, h)
+			c.w.findClass("stage-order", "config", "%s is created, but %s is not applied on %s: %v",
+				pod.Name, id.key(), pod.Spec.NodeName, h)
 		}
 	case v1alpha1.StagePostInterrupt:
 		if on == nil || on.configured != id.Version || on.interrupts == h.interrupts {
-			c.w.findClass("stage-order", "post-interrupt", "%s is created, but no interrupt followed the apply of %s on %s: %v", pod.Name, id.key(), pod.Spec.NodeName, h)
+			c.w.findClass("stage-order", "post-interrupt",
+				"%s is created, but no interrupt followed the apply of %s on %s: %v", pod.Name, id.key(), pod.Spec.NodeName, h)
 		}
 	default:
 	}
@@ -293,12 +303,15 @@ func (c *watcher) recordChanged(n *corev1.Node, skyhook string, before, after re
 		c.checkTimeout(n.Name+"/"+skyhook+"/"+e.Name, skyhook, was, e)
 		c.stageBegan(n.Name+"/"+skyhook+"/"+e.Name, was, e)
 		c.noteBegin(n.Name+"/"+skyhook+"/"+e.Name, was, e)
-		if e.State == v1alpha1.StateErroring && slices.Contains([]string{"RebootTimeout", "StageTimeout", "ImagePullBackOff"}, e.Reason) {
+		if e.State == v1alpha1.StateErroring &&
+			slices.Contains([]string{"RebootTimeout", "StageTimeout", "ImagePullBackOff"}, e.Reason) {
 			c.troubled[skyhook] = true
 		}
-		if e.Interrupt != nil && e.Interrupt.Type == v1alpha1.InterruptReboot && was.Stage == v1alpha1.StageInterrupt && was.Active() &&
+		if e.Interrupt != nil && e.Interrupt.Type == v1alpha1.InterruptReboot && was.Stage == v1alpha1.StageInterrupt &&
+			was.Active() &&
 			e.Stage == v1alpha1.StageInterrupt && e.State == v1alpha1.StateComplete && (was.BootID == n.Status.NodeInfo.BootID || !readyNode(n)) {
-			c.w.find("reboot-early", "reboot of %s for %s counts as done, but the boot id is still %s", n.Name, skyhook, was.BootID)
+			c.w.find("reboot-early", "reboot of %s for %s counts as done, but the boot id is still %s",
+				n.Name, skyhook, was.BootID)
 		}
 	}
 	c.checkTimes(n.Name, skyhook, before, after)
@@ -330,7 +343,8 @@ func (c *watcher) rebooting(k *kubelet, pod *corev1.Pod) {
 		c.restReboots++
 		c.rebootsOf[k.plan.Name]++
 		if c.rebootsOf[k.plan.Name] > c.w.maxReboots() {
-			c.w.findClass("reboots-forever", c.w.restlessness(), "%d reboots of host %s in a world at rest", c.rebootsOf[k.plan.Name], k.plan.Name)
+			c.w.findClass("reboots-forever", c.w.restlessness(), "%d reboots of host %s in a world at rest",
+				c.rebootsOf[k.plan.Name], k.plan.Name)
 		}
 	}
 	key := id.Skyhook + " " + id.Name + " " + runOf(pod)

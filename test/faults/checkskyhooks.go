@@ -22,8 +22,10 @@ func (c *watcher) skyhookChanged(old, now *v1alpha1.Skyhook) {
 	if len(granted(old, now)) > 0 {
 		c.checkBudget(now, granted(old, now))
 	}
-	if trueCondition(old, "RolloutStopped") == nil && trueCondition(now, "RolloutStopped") != nil && !c.troubled[now.Name] {
-		c.w.find("stopped-without-failure", "the rollout of %s is stopped, but nothing failed: %s", now.Name, trueCondition(now, "RolloutStopped").Message)
+	if trueCondition(old, "RolloutStopped") == nil && trueCondition(now, "RolloutStopped") != nil &&
+		!c.troubled[now.Name] {
+		c.w.find("stopped-without-failure", "the rollout of %s is stopped, but nothing failed: %s",
+			now.Name, trueCondition(now, "RolloutStopped").Message)
 	}
 }
 
@@ -35,7 +37,8 @@ func (c *watcher) traceSkyhook(old, now *v1alpha1.Skyhook) {
 		c.w.trace.add(c.w, "    Skyhook %s permits %v", now.Name, now.Status.Permits)
 	}
 	if old.Status.Status != now.Status.Status || old.Status.ObservedGeneration != now.Status.ObservedGeneration {
-		c.w.trace.add(c.w, "    Skyhook %s is %s, observed generation %d", now.Name, now.Status.Status, now.Status.ObservedGeneration)
+		c.w.trace.add(c.w, "    Skyhook %s is %s, observed generation %d",
+			now.Name, now.Status.Status, now.Status.ObservedGeneration)
 	}
 }
 
@@ -54,7 +57,8 @@ func granted(old, now *v1alpha1.Skyhook) []string {
 func (c *watcher) atWork(s *v1alpha1.Skyhook) map[string]string {
 	nodes := map[string]string{}
 	for _, pod := range c.w.cluster.Pods() {
-		if owner, ours := ownerOf(pod); ours && owner.UID == s.UID && live(pod) && (s.Spec.DeploymentPolicy == "" || !failing(pod) && !c.endless(pod, s)) {
+		if owner, ours := ownerOf(pod); ours && owner.UID == s.UID && live(pod) &&
+			(s.Spec.DeploymentPolicy == "" || !failing(pod) && !c.endless(pod, s)) {
 			nodes[pod.Spec.NodeName] = "pod"
 		}
 	}
@@ -74,8 +78,10 @@ func (c *watcher) atWork(s *v1alpha1.Skyhook) map[string]string {
 // failing reports whether a container of the pod failed. Under a policy such a node does not hold up its batch.
 func failing(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.InitContainerStatuses, func(c corev1.ContainerStatus) bool {
-		stuck := c.State.Waiting != nil && c.State.Waiting.Reason != "" && c.State.Waiting.Reason != "PodInitializing" && c.State.Waiting.Reason != "ContainerCreating"
-		return stuck || c.RestartCount > 0 || c.State.Terminated != nil && c.State.Terminated.ExitCode != 0 || c.LastTerminationState.Terminated != nil
+		stuck := c.State.Waiting != nil && c.State.Waiting.Reason != "" && c.State.Waiting.Reason != "PodInitializing" &&
+			c.State.Waiting.Reason != "ContainerCreating"
+		return stuck || c.RestartCount > 0 || c.State.Terminated != nil && c.State.Terminated.ExitCode != 0 ||
+			c.LastTerminationState.Terminated != nil
 	})
 }
 
@@ -121,7 +127,8 @@ func (c *watcher) checkBudget(s *v1alpha1.Skyhook, added []string) {
 	// Nodes that work already, as more did under the policy of before, may get their permits: none more begins.
 	begins := slices.ContainsFunc(added, func(name string) bool { return work[name] == "permit" })
 	if begins && len(work) > limit {
-		c.w.findClass("budget", workFacts(work), "%d nodes are at work for %s, whose budget is %d: %v (new: %v)", len(work), s.Name, limit, work, added)
+		c.w.findClass("budget", workFacts(work), "%d nodes are at work for %s, whose budget is %d: %v (new: %v)",
+			len(work), s.Name, limit, work, added)
 	}
 }
 
@@ -266,7 +273,8 @@ func (w *World) checkHost(n *corev1.Node) {
 // checkInstalled: a package of a complete Skyhook is on the host as the spec says.
 func (w *World) checkInstalled(node, skyhook, name string, pkg v1alpha1.Package, on *installed) {
 	if on == nil || on.version != pkg.Version || on.configured != pkg.Version || !maps.Equal(on.config, pkg.ConfigMap) {
-		w.findClass("false-complete", hostFacts(on, pkg), "%s is complete, but %s %s with config %v is not on %s: %+v", skyhook, name, pkg.Version, pkg.ConfigMap, node, on)
+		w.findClass("false-complete", hostFacts(on, pkg), "%s is complete, but %s %s with config %v is not on %s: %+v",
+			skyhook, name, pkg.Version, pkg.ConfigMap, node, on)
 	}
 }
 

@@ -15,7 +15,8 @@ func (c *watcher) checkTimes(node, skyhook string, before, after record.Node) {
 	if c.w.acting == nil {
 		return
 	}
-	newest, kept := newestOf(before.Packages, nil), newestOf(after.Packages, func(e record.Entry) bool { return isKept(before, e) })
+	newest, kept := newestOf(before.Packages, nil), newestOf(after.Packages,
+		func(e record.Entry) bool { return isKept(before, e) })
 	now := c.w.acting.clock.Now().Truncate(time.Second)
 	ahead := newest.Sub(now) > clockSlack
 	for _, key := range sortedKeys(after.Packages) {
@@ -23,11 +24,14 @@ func (c *watcher) checkTimes(node, skyhook string, before, after record.Node) {
 		switch {
 		case !isNew(before, e):
 		case !e.Since.After(kept):
-			c.w.findClass("time-order", "kept", "%s of %s on %s begins %s at %s, but the record has something of %s", key, skyhook, node, e.Stage, e.Since.UTC(), kept.UTC())
+			c.w.findClass("time-order", "kept", "%s of %s on %s begins %s at %s, but the record has something of %s",
+				key, skyhook, node, e.Stage, e.Since.UTC(), kept.UTC())
 		case !ahead && !e.Since.After(newest):
-			c.w.findClass("time-order", "back", "%s of %s on %s begins %s at %s, but the record had something of %s", key, skyhook, node, e.Stage, e.Since.UTC(), newest.UTC())
+			c.w.findClass("time-order", "back", "%s of %s on %s begins %s at %s, but the record had something of %s",
+				key, skyhook, node, e.Stage, e.Since.UTC(), newest.UTC())
 		case ahead && e.Since.Sub(now) > clockSlack:
-			c.w.findClass("time-order", "ahead", "%s of %s on %s begins %s at %s, but it is %s", key, skyhook, node, e.Stage, e.Since.UTC(), now.UTC())
+			c.w.findClass("time-order", "ahead", "%s of %s on %s begins %s at %s, but it is %s",
+				key, skyhook, node, e.Stage, e.Since.UTC(), now.UTC())
 		}
 	}
 }

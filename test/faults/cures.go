@@ -34,10 +34,12 @@ func (w *World) cureAll(open []reason, before map[string]int) map[string]int {
 			now[r.id()] = 1
 		}
 		if now[r.id()] > 3 {
-			w.findClass("cure-in-vain", w.vainFacts(r), "%v is still there after %d edits that follow it; %s", r, now[r.id()]-1, w.state())
+			w.findClass("cure-in-vain", w.vainFacts(r), "%v is still there after %d edits that follow it; %s",
+				r, now[r.id()]-1, w.state())
 			return now
 		}
-		if s := w.skyhook(r.skyhook); now[r.id()] == 3 && s != nil && r.pkg != "" && (s.DeletionTimestamp != nil || undoes(r.stage)) {
+		if s := w.skyhook(r.skyhook); now[r.id()] == 3 && s != nil && r.pkg != "" &&
+			(s.DeletionTimestamp != nil || undoes(r.stage)) {
 			w.trace.add(w, "cure: %v: nothing helps; its files stay on the node", r)
 			w.abandon(r)
 			continue

@@ -98,9 +98,11 @@ func (c *watcher) checkTaint(old, now *corev1.Node) {
 		switch {
 		case lacks == "":
 		case had:
-			c.w.findClass("taint-early", facts, "workloads may come to node %s, but %s of %s is not there: %v", now.Name, lacks, s.Name, h)
+			c.w.findClass("taint-early", facts, "workloads may come to node %s, but %s of %s is not there: %v",
+				now.Name, lacks, s.Name, h)
 		case met && joined && s.Spec.AutoTaintNewNodes:
-			c.w.findClass("taint-missing", facts, "node %s is new and has no taint, but %s of %s is not there: %v", now.Name, lacks, s.Name, h)
+			c.w.findClass("taint-missing", facts, "node %s is new and has no taint, but %s of %s is not there: %v",
+				now.Name, lacks, s.Name, h)
 		}
 	}
 }

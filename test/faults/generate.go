@@ -101,7 +101,8 @@ func (g *generator) budget() v1alpha1.Budget {
 }
 
 func (g *generator) strategy() v1alpha1.Strategy {
-	rules := v1alpha1.BatchRules{InitialBatch: new(1 + g.IntN(2)), BatchThreshold: new(pick(g.Rand, 50, 100)), SafetyLimit: new(pick(g.Rand, 50, 100))}
+	rules := v1alpha1.BatchRules{InitialBatch: new(1 + g.IntN(2)), BatchThreshold: new(pick(g.Rand, 50, 100)),
+		SafetyLimit: new(pick(g.Rand, 50, 100))}
 	if g.chance(0.7) {
 		rules.FailureThreshold = new(1 + g.IntN(2))
 	}
@@ -252,7 +253,8 @@ func (g *generator) interrupt() v1alpha1.Interrupt {
 
 // poison makes a package fail in one of its stages until somebody edits it.
 func (g *generator) poison(pkg *v1alpha1.Package) {
-	stage := pick(g.Rand, v1alpha1.StageApply, v1alpha1.StageConfig, v1alpha1.StageInterrupt, v1alpha1.StagePostInterrupt, v1alpha1.StageUninstall)
+	stage := pick(g.Rand, v1alpha1.StageApply, v1alpha1.StageConfig, v1alpha1.StageInterrupt,
+		v1alpha1.StagePostInterrupt, v1alpha1.StageUninstall)
 	if pkg.Interrupt != nil && g.chance(0.6) {
 		stage = v1alpha1.StageInterrupt
 	}
@@ -310,7 +312,8 @@ func (g *generator) scripts(p *Plan) {
 		sky := pick(g.Rand, p.Skyhooks...)
 		s.Skyhook, s.Package = sky.Name, pick(g.Rand, sortedKeys(sky.Spec.Packages)...)
 		if g.chance(0.5) {
-			s.Stage = pick(g.Rand, v1alpha1.StageApply, v1alpha1.StageConfig, v1alpha1.StageInterrupt, v1alpha1.StagePostInterrupt)
+			s.Stage = pick(g.Rand, v1alpha1.StageApply, v1alpha1.StageConfig, v1alpha1.StageInterrupt,
+				v1alpha1.StagePostInterrupt)
 		}
 		if g.chance(0.5) {
 			s.Node = pick(g.Rand, p.Nodes...).Name

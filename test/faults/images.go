@@ -58,6 +58,7 @@ func (w *World) pins(s *v1alpha1.Skyhook) map[string]lifecycle.Pin {
 // checkImage: what was applied on a host since a version was pinned is the pinned image.
 func (w *World) checkImage(node string, pin lifecycle.Pin, on *installed) {
 	if on.digest != "" && on.digest != pin.Digest {
-		w.find("image-mixed", "package %s %s is pinned to %s, but on %s is %s", pin.Package, pin.Version, pin.Digest, node, on.digest)
+		w.find("image-mixed", "package %s %s is pinned to %s, but on %s is %s",
+			pin.Package, pin.Version, pin.Digest, node, on.digest)
 	}
 }

@@ -44,7 +44,8 @@ func (w *World) open() []reason {
 	var all []reason
 	for _, s := range w.cluster.Skyhooks() {
 		if s.Status.ObservedGeneration != s.Generation && s.DeletionTimestamp == nil && unprepared(s) == nil {
-			w.findClass("no-reason", w.silence(s, ""), "Skyhook %s has generation %d, its status tells of %d and not why: %s", s.Name,
+			w.findClass("no-reason", w.silence(s, ""), "Skyhook %s has generation %d, its status tells of %d and not why: %s",
+				s.Name,
 				s.Generation, s.Status.ObservedGeneration, w.state())
 			return nil
 		}
@@ -68,7 +69,8 @@ func (w *World) open() []reason {
 
 // complete reports whether a Skyhook claims to be complete everywhere, and no part of it is to go.
 func (w *World) complete(s *v1alpha1.Skyhook) bool {
-	return s.DeletionTimestamp == nil && s.Status.ObservedGeneration == s.Generation && s.Status.Status == v1alpha1.StatusComplete
+	return s.DeletionTimestamp == nil && s.Status.ObservedGeneration == s.Generation &&
+		s.Status.Status == v1alpha1.StatusComplete
 }
 
 // wholeReasons are those that hold all of a Skyhook's nodes.
@@ -92,7 +94,8 @@ func wholeReasons(s *v1alpha1.Skyhook) []reason {
 		return one("Disabled", "")
 	default:
 	}
-	if c := trueCondition(s, "Stalled"); c != nil && slices.Contains([]string{"SpecInvalid", "DeploymentPolicyNotFound"}, c.Reason) {
+	if c := trueCondition(s, "Stalled"); c != nil &&
+		slices.Contains([]string{"SpecInvalid", "DeploymentPolicyNotFound"}, c.Reason) {
 		return one(c.Reason, c.Message)
 	}
 	if c := trueCondition(s, "RolloutStopped"); c != nil {
@@ -105,7 +108,8 @@ func wholeReasons(s *v1alpha1.Skyhook) []reason {
 // does.
 func unprepared(s *v1alpha1.Skyhook) *metav1.Condition {
 	c := trueCondition(s, "Stalled")
-	known := []string{"ConfigMapConflict", "ConfigMapRefused", "DefinitionConflict", "DefinitionRefused", "ClaimRefused", "PassFailed"}
+	known := []string{"ConfigMapConflict", "ConfigMapRefused", "DefinitionConflict", "DefinitionRefused", "ClaimRefused",
+		"PassFailed"}
 	if c == nil || c.ObservedGeneration != s.Generation || !slices.Contains(known, c.Reason) {
 		return nil
 	}
@@ -154,7 +158,8 @@ func (w *World) nodeReasons(s *v1alpha1.Skyhook, told bool) []reason {
 	switch {
 	case told:
 	case len(all)+len(silent) == 0:
-		w.findClass("no-reason", w.silence(s, ""), "Skyhook %s is %q and nothing tells why: %s", s.Name, s.Status.Status, w.state())
+		w.findClass("no-reason", w.silence(s, ""), "Skyhook %s is %q and nothing tells why: %s",
+			s.Name, s.Status.Status, w.state())
 	case len(silent) > 0:
 		w.checkSilent(s, silent, all)
 	}
@@ -211,12 +216,14 @@ func (w *World) checkSilent(s *v1alpha1.Skyhook, silent []string, told []reason)
 	slices.SortStableFunc(silent, func(a, b string) int { return rank(a) - rank(b) })
 	for _, name := range silent {
 		if holds(name) || len(told) == 0 || len(s.Status.Permits) == 0 && !tellsHolder(s, told) {
-			w.findClass("no-reason", w.silence(s, name), "node %s is not complete for Skyhook %s and nothing tells why: %s", name, s.Name, w.state())
+			w.findClass("no-reason", w.silence(s, name), "node %s is not complete for Skyhook %s and nothing tells why: %s",
+				name, s.Name, w.state())
 			return
 		}
 	}
 	for _, r := range told {
-		if slices.Contains([]string{"NodeStateMalformed", "NodeStateUnsealed", "NodeIgnored", "TaintNotTolerable"}, r.reason) &&
+		if slices.Contains([]string{"NodeStateMalformed", "NodeStateUnsealed", "NodeIgnored", "TaintNotTolerable"},
+			r.reason) &&
 			holds(r.node) {
 			w.findClass("slot-held", r.reason, "node %s is set aside (%s) and holds a permit of Skyhook %s that nodes %v wait for", r.node, r.reason, s.Name, silent)
 			return
@@ -241,7 +248,8 @@ func (w *World) checkOthers(all []reason) {
 		if !slices.ContainsFunc(all, func(o reason) bool {
 			return o.skyhook != r.skyhook && o.reason != "Disabled" && !slices.Contains(others, o.reason)
 		}) {
-			w.findClass("waits-for-nobody", r.reason+w.holderFacts(r.node), "%v, but nobody has a reason: %v; %s", r, all, w.state())
+			w.findClass("waits-for-nobody", r.reason+w.holderFacts(r.node), "%v, but nobody has a reason: %v; %s",
+				r, all, w.state())
 			return
 		}
 	}

@@ -119,8 +119,9 @@ func Run(p Plan, traced bool) (result Result) {
 
 func newWorld(p *Plan, traced, audited bool) *World {
 	w := &World{
-		plan: p, rng: rand.New(rand.NewPCG(p.Schedule, 0xfa17)), now: epoch, phase: "play", errors: map[string]string{}, states: map[string]recordText{},
-		trace: &trace{on: traced}, pending: p.Happenings,
+		plan: p, rng: rand.New(rand.NewPCG(p.Schedule, 0xfa17)), now: epoch, phase: "play", errors: map[string]string{},
+		states: map[string]recordText{},
+		trace:  &trace{on: traced}, pending: p.Happenings,
 	}
 	w.cluster = cluster.New(scheme, func() time.Time { return w.now })
 	w.cluster.Audit = audited

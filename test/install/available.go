@@ -40,7 +40,8 @@ func rolledOut(d *appsv1.Deployment) bool {
 		want = *d.Spec.Replicas
 	}
 	s := d.Status
-	return s.ObservedGeneration >= d.Generation && s.UpdatedReplicas == want && s.AvailableReplicas == want && s.Replicas == want
+	return s.ObservedGeneration >= d.Generation && s.UpdatedReplicas == want && s.AvailableReplicas == want &&
+		s.Replicas == want
 }
 
 // troubles says what keeps the operator's pods from being ready.

@@ -27,7 +27,8 @@ func Manifest(ctx context.Context, c client.Client, manifest []byte) error {
 			continue
 		}
 		// Fields that Helm or an older demo owns are ours now.
-		err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("skyhook-install"), client.ForceOwnership)
+		err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("skyhook-install"),
+			client.ForceOwnership)
 		if err != nil {
 			return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
 		}

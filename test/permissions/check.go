@@ -20,7 +20,8 @@ func Check(log io.Reader, account string, roles func() (Roles, error), rare func
 	for _, r := range Refused(requests) {
 		errs = append(errs, fmt.Errorf("the operator is refused what it needs: %s; grant it in the chart", r))
 	}
-	if some := flag.Lookup("test.run").Value.String() + flag.Lookup("test.skip").Value.String(); some != "" || testing.Short() {
+	if some := flag.Lookup("test.run").Value.String() + flag.Lookup("test.skip").Value.String(); some != "" ||
+		testing.Short() {
 		return errors.Join(errs...)
 	}
 	granted, err := roles()

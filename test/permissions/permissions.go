@@ -61,7 +61,8 @@ func Read(log io.Reader, account string) ([]Request, error) {
 		}
 		home, found := strings.CutPrefix(e.User.Username, "system:serviceaccount:")
 		home, name, _ := strings.Cut(home, ":")
-		if !found || name != account || e.ObjectRef == nil || e.Stage == "RequestReceived" || e.Verb == "watch" && e.Stage == "ResponseComplete" && !e.refused() {
+		if !found || name != account || e.ObjectRef == nil || e.Stage == "RequestReceived" || e.Verb == "watch" &&
+			e.Stage == "ResponseComplete" && !e.refused() {
 			continue
 		}
 		o := e.ObjectRef

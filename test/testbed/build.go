@@ -61,7 +61,8 @@ func moduleDir(ctx context.Context) (string, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("the testbed builds from source: run it inside its repository, with Go installed (%w: %s)", err, tail(stderr.Bytes(), 1))
+		return "", fmt.Errorf("the testbed builds from source: run it inside its repository, with Go installed (%w: %s)",
+			err, tail(stderr.Bytes(), 1))
 	}
 	return strings.TrimSpace(string(out)), nil
 }
@@ -74,8 +75,10 @@ func (a *assets) buildKubernetes(ctx context.Context, cache, module string, p *p
 	}
 	a.Kubernetes = filepath.Join(cache, "k8s-"+KubernetesVersion+"-"+shortHash(gomod))
 	return produce(a.Kubernetes, func(tmp string) (err error) {
-		defer p.step("build etcd and Kubernetes %s from source (the first time: about 5 minutes on 2 processors)", KubernetesVersion)(&err)
-		cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", linkerFlags(KubernetesVersion), "-o", tmp+"/", "tool")
+		defer p.step("build etcd and Kubernetes %s from source (the first time: about 5 minutes on 2 processors)",
+			KubernetesVersion)(&err)
+		cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags",
+			linkerFlags(KubernetesVersion), "-o", tmp+"/", "tool")
 		cmd.Dir = tools
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
 		if err := runCommand(cmd); err != nil {
@@ -106,7 +109,8 @@ func (a *assets) buildPause(ctx context.Context, cache, module string, p *progre
 	a.Pause = filepath.Join(dir, "pause")
 	return produce(dir, func(tmp string) (err error) {
 		defer p.step("build the pause image")(&err)
-		cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(tmp, "pause"), "./"+pauseDir)
+		cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o",
+			filepath.Join(tmp, "pause"), "./"+pauseDir)
 		cmd.Dir = module
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		return runCommand(cmd)

@@ -61,7 +61,8 @@ func parseHierarchy(line string) (hierarchy, bool) {
 // controllerOptions drops the super block options that do not name a hierarchy.
 func controllerOptions(super string) string {
 	keep := slices.DeleteFunc(strings.Split(super, ","), func(o string) bool {
-		return slices.Contains([]string{"rw", "ro", "xattr", "noprefix", "clone_children", "none", "cpuset_v2_mode"}, o) || strings.HasPrefix(o, "release_agent=")
+		return slices.Contains([]string{"rw", "ro", "xattr", "noprefix", "clone_children", "none", "cpuset_v2_mode"}, o) ||
+			strings.HasPrefix(o, "release_agent=")
 	})
 	return strings.Join(keep, ",")
 }

@@ -77,7 +77,8 @@ func waitNodes(ctx context.Context, c kubernetes.Interface, numbers []int) error
 // usable is true for a node that is Ready and that the controllers have found to be so.
 func usable(n *corev1.Node) bool {
 	for _, t := range n.Spec.Taints {
-		if strings.HasPrefix(t.Key, "node.kubernetes.io/not-ready") || strings.HasPrefix(t.Key, "node.kubernetes.io/unreachable") {
+		if strings.HasPrefix(t.Key, "node.kubernetes.io/not-ready") ||
+			strings.HasPrefix(t.Key, "node.kubernetes.io/unreachable") {
 			return false
 		}
 	}

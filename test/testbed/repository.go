@@ -28,7 +28,8 @@ var offeredPackages = []string{"tuned", "grub2-common"}
 // beyond what it has installed.
 func offerPackages(ctx context.Context, root string) error {
 	download := []string{root, "apt-get", "install", "--yes", "--no-install-recommends", "--download-only"}
-	if err := runCommand(isolated(exec.CommandContext(ctx, "chroot", append(download, offeredPackages...)...))); err != nil {
+	if err := runCommand(isolated(exec.CommandContext(ctx, "chroot",
+		append(download, offeredPackages...)...))); err != nil {
 		return err
 	}
 	dir := filepath.Join(root, repositoryDir)

@@ -94,7 +94,8 @@ func parseRow(spec ast.Spec) (row, error) {
 	case !isNamed:
 		return r, fmt.Errorf("the comment of %s must begin with %q and say what it means", r.constant, r.constant+": ")
 	case !hasEnds || !isSentence || !knownEnders(r.endedBy):
-		return r, fmt.Errorf("the comment of %s must have the line %q and in it one or more of %s", r.constant, endedBy, strings.Join(enders, ", "))
+		return r, fmt.Errorf("the comment of %s must have the line %q and in it one or more of %s",
+			r.constant, endedBy, strings.Join(enders, ", "))
 	case !hasDo:
 		return r, fmt.Errorf("the comment of %s must end with the line %q and what helps", r.constant, do)
 	}

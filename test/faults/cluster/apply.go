@@ -82,7 +82,8 @@ func samePart(a, b any) bool {
 	if !okBefore || !okAfter {
 		return equality.Semantic.DeepEqual(a, b)
 	}
-	sameTimes := before.LastHeartbeatTime.Equal(&after.LastHeartbeatTime) && before.LastTransitionTime.Equal(&after.LastTransitionTime)
+	sameTimes := before.LastHeartbeatTime.Equal(&after.LastHeartbeatTime) &&
+		before.LastTransitionTime.Equal(&after.LastTransitionTime)
 	return sameTimes && before.Status == after.Status && before.Reason == after.Reason && before.Message == after.Message
 }
 
@@ -144,7 +145,8 @@ func (c *Cluster) applyNodeStatus(old *corev1.Node, body []byte, manager string)
 	}
 	for _, path := range c.abandoned(old.UID, manager, paths) {
 		kind := corev1.NodeConditionType(strings.TrimPrefix(path, conditionPath))
-		o.Status.Conditions = slices.DeleteFunc(o.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == kind })
+		o.Status.Conditions = slices.DeleteFunc(o.Status.Conditions,
+			func(c corev1.NodeCondition) bool { return c.Type == kind })
 	}
 	return c.apply(c.tables[Nodes], old, o, partStatus, manager, paths)
 }
@@ -230,6 +232,7 @@ func removePart(o *corev1.ConfigMap, path string) {
 	case annotationPath:
 		delete(o.Annotations, name)
 	case ownerPath:
-		o.OwnerReferences = slices.DeleteFunc(o.OwnerReferences, func(r metav1.OwnerReference) bool { return string(r.UID) == name })
+		o.OwnerReferences = slices.DeleteFunc(o.OwnerReferences,
+			func(r metav1.OwnerReference) bool { return string(r.UID) == name })
 	}
 }

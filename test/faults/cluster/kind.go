@@ -59,10 +59,11 @@ func typed[T any, P interface {
 	DeepCopyInto(*T)
 }](name Kind, version schema.GroupVersion, resource string, items func(client.ObjectList) *[]T) *kind {
 	return &kind{
-		name: name, gvk: version.WithKind(string(name)), resource: schema.GroupResource{Group: version.Group, Resource: resource},
-		fresh:   func() client.Object { return P(new(T)) },
-		copyTo:  func(from, to client.Object) { from.(P).DeepCopyInto((*T)(to.(P))) },
-		shareTo: func(from, to client.Object) { *to.(P) = *from.(P) },
+		name: name, gvk: version.WithKind(string(name)),
+		resource: schema.GroupResource{Group: version.Group, Resource: resource},
+		fresh:    func() client.Object { return P(new(T)) },
+		copyTo:   func(from, to client.Object) { from.(P).DeepCopyInto((*T)(to.(P))) },
+		shareTo:  func(from, to client.Object) { *to.(P) = *from.(P) },
 		fill: func(list client.ObjectList, from []client.Object, put func(from, to client.Object)) error {
 			all := items(list)
 			if all == nil {
@@ -112,21 +113,24 @@ func kinds() map[Kind]*kind {
 	pod.namespaced = true
 	withStatus(pod, func(o client.Object) *corev1.PodStatus { return &o.(*corev1.Pod).Status })
 
-	configMap := typed[corev1.ConfigMap](ConfigMaps, core, "configmaps", in(func(l *corev1.ConfigMapList) *[]corev1.ConfigMap { return &l.Items }))
+	configMap := typed[corev1.ConfigMap](ConfigMaps, core, "configmaps",
+		in(func(l *corev1.ConfigMapList) *[]corev1.ConfigMap { return &l.Items }))
 	configMap.namespaced = true
 
 	revision := typed[appsv1.ControllerRevision](Revisions, apps, "controllerrevisions",
 		in(func(l *appsv1.ControllerRevisionList) *[]appsv1.ControllerRevision { return &l.Items }))
 	revision.namespaced = true
 
-	skyhook := typed[v1alpha1.Skyhook](Skyhooks, ours, "skyhooks", in(func(l *v1alpha1.SkyhookList) *[]v1alpha1.Skyhook { return &l.Items }))
+	skyhook := typed[v1alpha1.Skyhook](Skyhooks, ours, "skyhooks",
+		in(func(l *v1alpha1.SkyhookList) *[]v1alpha1.Skyhook { return &l.Items }))
 	skyhook.custom = true
 	withStatus(skyhook, func(o client.Object) *v1alpha1.SkyhookStatus { return &o.(*v1alpha1.Skyhook).Status })
 
 	policy := typed[v1alpha1.DeploymentPolicy](Policies, ours, "deploymentpolicies",
 		in(func(l *v1alpha1.DeploymentPolicyList) *[]v1alpha1.DeploymentPolicy { return &l.Items }))
 	policy.custom = true
-	return map[Kind]*kind{Nodes: node, Pods: pod, ConfigMaps: configMap, Revisions: revision, Skyhooks: skyhook, Policies: policy}
+	return map[Kind]*kind{Nodes: node, Pods: pod, ConfigMaps: configMap, Revisions: revision, Skyhooks: skyhook,
+		Policies: policy}
 }
 
 // kindOf names the kind of an object or list.

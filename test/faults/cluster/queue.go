@@ -38,7 +38,8 @@ const (
 // NewQueue returns an empty queue.
 func NewQueue(now func() time.Time) *Queue {
 	return &Queue{
-		now: now, working: map[reconcile.Request]bool{}, again: map[reconcile.Request]bool{}, failures: map[reconcile.Request]int{},
+		now: now, working: map[reconcile.Request]bool{}, again: map[reconcile.Request]bool{},
+		failures: map[reconcile.Request]int{},
 	}
 }
 

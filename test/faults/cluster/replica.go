@@ -54,7 +54,8 @@ func (r *Replica) Initial() []Event {
 
 // Close ends the process: it gets no events any more. Its clients still work, for what it has under way.
 func (r *Replica) Close() {
-	r.cluster.replicas = slices.DeleteFunc(slices.Clone(r.cluster.replicas), func(other *Replica) bool { return other == r })
+	r.cluster.replicas = slices.DeleteFunc(slices.Clone(r.cluster.replicas),
+		func(other *Replica) bool { return other == r })
 }
 
 // Client reads from the caches and writes to the server.

@@ -83,7 +83,8 @@ func (c *Cluster) update(t *table, verb string, old, o client.Object, part strin
 	if part != partMain {
 		verb += "/" + part
 	}
-	if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 && ptr.Deref(o.GetDeletionGracePeriodSeconds(), 0) == 0 {
+	if o.GetDeletionTimestamp() != nil && len(o.GetFinalizers()) == 0 &&
+		ptr.Deref(o.GetDeletionGracePeriodSeconds(), 0) == 0 {
 		return c.drop(t, verb, o), nil
 	}
 	return c.commit(t, verb, old, o), nil

@@ -87,7 +87,8 @@ var Mutants = []Mutant{
 // has changed, and the bug has to be written anew.
 func (m Mutant) apply(text string) (string, error) {
 	if n := strings.Count(text, m.Before); n != 1 {
-		return "", fmt.Errorf("the text to replace is in %s %d times, not once; adapt it to the code as it is now:\n%s", m.File, n, m.Before)
+		return "", fmt.Errorf("the text to replace is in %s %d times, not once; adapt it to the code as it is now:\n%s",
+			m.File, n, m.Before)
 	}
 	return strings.Replace(text, m.Before, m.After, 1), nil
 }

@@ -24,8 +24,10 @@ func rootCommand() *cobra.Command {
 		Use: "testbed", Short: "Run a real Kubernetes cluster on this machine, with nothing but Go and Debian packages",
 		SilenceUsage: true, SilenceErrors: true,
 	}
-	root.PersistentFlags().StringVar(&o.State, "state", "", "folder of the cluster (default $TESTBED_STATE, else testbed-state in the cache folder)")
-	root.AddCommand(upCommand(o), downCommand(o), buildCommand(o), kubeconfigCommand(o), kubectlCommand(o), statusCommand(o),
+	root.PersistentFlags().StringVar(&o.State, "state", "",
+		"folder of the cluster (default $TESTBED_STATE, else testbed-state in the cache folder)")
+	root.AddCommand(upCommand(o), downCommand(o), buildCommand(o), kubeconfigCommand(o), kubectlCommand(o),
+		statusCommand(o),
 		loadCommand(o), execCommand(o), rebootCommand(o), logsCommand(o))
 	return root
 }
@@ -119,7 +121,8 @@ func statusCommand(o *testbed.Options) *cobra.Command {
 
 func printStatus(c *cobra.Command, cl *testbed.Cluster, nodes []testbed.NodeStatus) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "kubeconfig\t%s\nregistry\t%s\nprograms\t%s\naudit log\t%s\n\n", cl.Kubeconfig(), cl.Registry(), cl.Bin(), cl.AuditLog())
+	fmt.Fprintf(w, "kubeconfig\t%s\nregistry\t%s\nprograms\t%s\naudit log\t%s\n\n", cl.Kubeconfig(), cl.Registry(),
+		cl.Bin(), cl.AuditLog())
 	fmt.Fprintln(w, "NODE\tREADY\tADDRESS\tPID 1\tBOOT ID")
 	for _, n := range nodes {
 		fmt.Fprintf(w, "%s\t%t\t%s\t%d\t%s\n", n.Name, n.Ready, n.Address, n.PID, n.BootID)
@@ -130,7 +133,8 @@ func printStatus(c *cobra.Command, cl *testbed.Cluster, nodes []testbed.NodeStat
 func loadCommand(o *testbed.Options) *cobra.Command {
 	var as []string
 	c := &cobra.Command{
-		Use: "load IMAGE.tar...", Short: "Push images (docker archive, OCI layout) to the cluster's registry", Args: cobra.MinimumNArgs(1),
+		Use: "load IMAGE.tar...", Short: "Push images (docker archive, OCI layout) to the cluster's registry",
+		Args: cobra.MinimumNArgs(1),
 		RunE: onCluster(o, func(c *cobra.Command, cl *testbed.Cluster, files []string) error {
 			for _, f := range files {
 				names, err := cl.Load(c.Context(), f, as...)
@@ -180,7 +184,8 @@ func runInside(cmd *exec.Cmd) error {
 
 func rebootCommand(o *testbed.Options) *cobra.Command {
 	return &cobra.Command{
-		Use: "reboot NODE", Short: "Reboot a node, or start one that is off, and wait until it is ready", Args: cobra.ExactArgs(1),
+		Use: "reboot NODE", Short: "Reboot a node, or start one that is off, and wait until it is ready",
+		Args: cobra.ExactArgs(1),
 		RunE: onCluster(o, func(c *cobra.Command, cl *testbed.Cluster, args []string) error {
 			return cl.Reboot(c.Context(), args[0])
 		}),

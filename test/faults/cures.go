@@ -59,7 +59,7 @@ func (w *World) cureAll(open []reason, before map[string]int) map[string]int {
 func (w *World) cure(r reason, again bool) {
 	f, ok := cureKinds[r.reason]
 	switch {
-	case r.pkg != "" && (again || !ok): // what helped the machine did not help the package, or a pod brought its own reason
+	case r.pkg != "" && (again || !ok): // what helped the machine did not help, or the pod has a reason of its own
 		f = (*World).curePackage
 	case !ok:
 		w.findClass("no-cure", r.reason, "nobody knows what to do about %v", r)
@@ -71,7 +71,7 @@ func (w *World) cure(r reason, again bool) {
 
 // cureKinds are the edits by the reason that asks for them.
 var cureKinds = map[string]func(*World, reason){
-	"Paused":                   func(w *World, r reason) { w.editSkyhook(r.skyhook, annotated(v1alpha1.AnnotationPause, "")) },
+	"Paused":                   (*World).unpause,
 	"Disabled":                 (*World).enable,
 	"RolloutStopped":           (*World).cureStopped,
 	"SpecInvalid":              (*World).cureSpec,
@@ -134,6 +134,8 @@ func annotated(key, value string) func(*v1alpha1.Skyhook) {
 		}
 	}
 }
+
+func (w *World) unpause(r reason) { w.editSkyhook(r.skyhook, annotated(v1alpha1.AnnotationPause, "")) }
 
 // enable removes the annotation, and what the Skyhook was disabled for.
 func (w *World) enable(r reason) {
@@ -216,7 +218,7 @@ func (w *World) undone(r reason) string {
 func (w *World) cureDeletion(r reason) {
 	switch {
 	case strings.HasPrefix(r.message, "Paused"), strings.HasPrefix(r.message, "Disabled"):
-		w.editSkyhook(r.skyhook, annotated(v1alpha1.AnnotationPause, ""))
+		w.unpause(r)
 		w.editSkyhook(r.skyhook, annotated(v1alpha1.AnnotationDisable, ""))
 	default:
 		w.abandon(r)

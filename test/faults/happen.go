@@ -39,8 +39,8 @@ var otherKinds = map[string]func(*World, *rand.Rand){
 	"ignore-node":     func(w *World, r *rand.Rand) { w.hitNode(r, setLabel(v1alpha1.LabelIgnore, "true")) },
 	"unignore-node":   func(w *World, _ *rand.Rand) { w.eachNode(setLabel(v1alpha1.LabelIgnore, "")) },
 	"label-node":      func(w *World, r *rand.Rand) { w.hitNode(r, setLabel("pool", pick(r, "x", "y"))) },
-	"cordon":          func(w *World, r *rand.Rand) { w.hitNode(r, func(n *corev1.Node) { n.Spec.Unschedulable = true }) },
-	"uncordon":        func(w *World, r *rand.Rand) { w.hitNode(r, func(n *corev1.Node) { n.Spec.Unschedulable = false }) },
+	"cordon":          func(w *World, r *rand.Rand) { w.hitNode(r, setCordon(true)) },
+	"uncordon":        func(w *World, r *rand.Rand) { w.hitNode(r, setCordon(false)) },
 	"taint":           func(w *World, r *rand.Rand) { w.hitNode(r, addTaint) },
 	"untaint":         func(w *World, _ *rand.Rand) { w.eachNode(dropTaint) },
 	"not-ready":       func(w *World, r *rand.Rand) { w.hitKubelet(r, (*kubelet).flicker) },
@@ -49,7 +49,9 @@ var otherKinds = map[string]func(*World, *rand.Rand){
 	"delete-node":     func(w *World, r *rand.Rand) { w.hitKubelet(r, (*kubelet).deleteNode) },
 	"boot-id-missing": func(w *World, r *rand.Rand) { w.hitKubelet(r, (*kubelet).hideBootID) },
 
-	"foreign-pod":   func(w *World, r *rand.Rand) { w.happenPod(r, pick(r, podManaged, podReturning, podAlone, podEmptyDir)) },
+	"foreign-pod": func(w *World, r *rand.Rand) {
+		w.happenPod(r, pick(r, podManaged, podReturning, podAlone, podEmptyDir))
+	},
 	"protected-pod": func(w *World, r *rand.Rand) { w.happenPod(r, podProtected) },
 	"late-binding":  func(w *World, r *rand.Rand) { w.faults.bindings = 10 + r.IntN(20) },
 	"pdb-strict":    func(w *World, _ *rand.Rand) { w.faults.strict = true },
@@ -102,6 +104,10 @@ func setLabel(key, value string) func(*corev1.Node) {
 			delete(n.Labels, key)
 		}
 	}
+}
+
+func setCordon(to bool) func(*corev1.Node) {
+	return func(n *corev1.Node) { n.Spec.Unschedulable = to }
 }
 
 const userTaint = "example.com/maintenance"

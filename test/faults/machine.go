@@ -120,7 +120,8 @@ func (k *kubelet) losePods() {
 			*st = pendingStatus(pod)
 			st.InitContainerStatuses[0].RestartCount = restarts
 			if started {
-				st.InitContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Unknown"}}
+				lost := &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Unknown"}
+				st.InitContainerStatuses[0].State = corev1.ContainerState{Terminated: lost}
 			}
 		})
 	}

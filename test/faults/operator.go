@@ -71,7 +71,8 @@ func (w *World) startOperator(offset time.Duration) {
 	o.replica.Shuffle = w.rng.Shuffle
 	o.replica.Share = true // TestReadsStayAsTheyAre
 	options := workload.Options{
-		Namespace: namespace, AgentImage: "registry.example/agent:1", CopyDirRoot: "/var/lib/skyhook",
+		Namespace: namespace, AgentImage: "registry.example/agent:1",
+		CopyDirRoot:  "/var/lib/skyhook",
 		AgentLogRoot: "/var/log/skyhook",
 		RuntimeTaint: runtimeTaint, PinImages: true,
 	}

@@ -97,8 +97,10 @@ func (p profile) happeningWeights() (kinds []string, weights []int) {
 // happeningGroups are the kinds of happenings by what they are about.
 var happeningGroups = map[string][]string{
 	"edit": {
-		"edit-config", "edit-config", "edit-env", "version-up", "version-up", "version-down", "edit-interrupt", "poison", "cure", "remove-package",
-		"add-package", "rename-package", "edit-budget", "edit-priority", "edit-serial", "edit-limits", "edit-drain", "create-skyhook", "edit-earlier", "edit-earlier",
+		"edit-config", "edit-config", "edit-env", "version-up", "version-up", "version-down", "edit-interrupt", "poison",
+		"cure", "remove-package",
+		"add-package", "rename-package", "edit-budget", "edit-priority", "edit-serial", "edit-limits", "edit-drain",
+		"create-skyhook", "edit-earlier", "edit-earlier",
 	},
 	"steer": {"pause", "unpause", "disable", "enable", "ignore-node", "unignore-node", "delete-skyhook",
 		"force-delete", "resume"},

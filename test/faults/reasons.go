@@ -14,7 +14,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// reason is why a Skyhook, or one of its nodes, does not go on, as people read it.
+// reason is why a Skyhook, or one of its nodes, does not progress, as people read it.
 type reason struct {
 	skyhook, node, pkg string
 	stage              v1alpha1.Stage
@@ -225,7 +225,8 @@ func (w *World) checkSilent(s *v1alpha1.Skyhook, silent []string, told []reason)
 		if slices.Contains([]string{"NodeStateMalformed", "NodeStateUnsealed", "NodeIgnored", "TaintNotTolerable"},
 			r.reason) &&
 			holds(r.node) {
-			w.findClass("slot-held", r.reason, "node %s is set aside (%s) and holds a permit of Skyhook %s that nodes %v wait for", r.node, r.reason, s.Name, silent)
+			w.findClass("slot-held", r.reason, "node %s is excluded (%s) and holds a permit of Skyhook %s that nodes %v wait for",
+				r.node, r.reason, s.Name, silent)
 			return
 		}
 	}

@@ -34,8 +34,8 @@ func (f Finding) Signature() string { return f.Name + "/" + f.Class }
 
 // fatal findings end a world: what follows from them says nothing more.
 var fatal = map[string]bool{
-	"cycle": true, "no-rest": true, "no-reason": true, "waits-for-nobody": true, "slot-held": true, "cure-in-vain": true, "no-cure": true,
-	"never-complete": true, "pods-forever": true, "reboots-forever": true, "panic": true,
+	"cycle": true, "no-rest": true, "no-reason": true, "waits-for-nobody": true, "slot-held": true,
+	"cure-in-vain": true, "no-cure": true, "never-complete": true, "pods-forever": true, "reboots-forever": true, "panic": true,
 }
 
 // find notes a finding, once for each signature.

@@ -25,7 +25,7 @@ const (
 
 // assets are what clusters share. All are complete: a folder appears in the cache by one rename.
 type assets struct {
-	Kubernetes string // folder of etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, kube-proxy, kubectl
+	Kubernetes string // folder of etcd, kubectl, and the programs of control plane and nodes
 	Pause      string // the pause program
 	Rootfs     string // root file system of nodes
 }
@@ -94,7 +94,8 @@ func linkerFlags(version string) string {
 	minor := strings.Split(version, ".")[1]
 	return strings.Join([]string{
 		"-s -w",
-		"-X " + component + ".gitVersion=" + version, "-X " + component + ".gitMajor=1", "-X " + component + ".gitMinor=" + minor,
+		"-X " + component + ".gitVersion=" + version,
+		"-X " + component + ".gitMajor=1", "-X " + component + ".gitMinor=" + minor,
 		"-X " + component + ".gitTreeState=clean", "-X " + component + ".gitCommit=proxy",
 		"-X " + client + ".gitVersion=" + version,
 	}, " ")

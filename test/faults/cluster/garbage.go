@@ -50,7 +50,8 @@ func (c *Cluster) collect(t *table, o client.Object, owners map[types.UID]client
 		}
 	}
 	uid := o.GetUID()
-	_ = c.delete(t, "delete", o, &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}) // it is as it was read
+	// It is as it was read.
+	_ = c.delete(t, "delete", o, &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 }
 
 func waitsFor(owner client.Object, ref metav1.OwnerReference) bool {

@@ -68,7 +68,8 @@ func buildCommand(o *testbed.Options) *cobra.Command {
 	build := testbed.Build
 	var programsOnly bool
 	c := &cobra.Command{
-		Use: "build", Short: "Build into the cache, start nothing, and print the folder of etcd, kube-apiserver and the like", Args: cobra.NoArgs,
+		Use: "build", Args: cobra.NoArgs,
+		Short: "Build into the cache, start nothing, and print the folder of etcd, kube-apiserver and the like",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if programsOnly {
 				build = testbed.BuildPrograms

@@ -27,10 +27,7 @@ var host = []v1.Platform{{OS: "linux", Architecture: runtime.GOARCH}}
 
 func one(t *testing.T, o Options) Result {
 	t.Helper()
-	results, err := Build(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must(Build(t.Context(), o))(t)
 	if len(results) != 1 {
 		t.Fatalf("built %d images, want 1", len(results))
 	}
@@ -39,15 +36,8 @@ func one(t *testing.T, o Options) Result {
 
 func imageOf(t *testing.T, r Result) v1.Image {
 	t.Helper()
-	manifest, err := r.Index.IndexManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	image, err := r.Index.Image(manifest.Manifests[0].Digest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return image
+	manifest := must(r.Index.IndexManifest())(t)
+	return must(r.Index.Image(manifest.Manifests[0].Digest))(t)
 }
 
 func TestAgentIsSmallStaticAndReproducible(t *testing.T) {
@@ -63,24 +53,15 @@ func TestAgentIsSmallStaticAndReproducible(t *testing.T) {
 	if a.Size > maxAgent {
 		t.Errorf("the image has %d bytes, want at most %d", a.Size, int(maxAgent))
 	}
-	binary, err := os.ReadFile(filepath.Join(first, "bin", "linux-"+runtime.GOARCH, "skyhook-agent"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := must(os.ReadFile(filepath.Join(first, "bin", "linux-"+runtime.GOARCH, "skyhook-agent")))(t)
 	if len(binary) > maxBinary {
 		t.Errorf("the binary has %d bytes, want at most %d", len(binary), int(maxBinary))
 	}
-	program, err := elf.NewFile(bytes.NewReader(binary))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must(elf.NewFile(bytes.NewReader(binary)))(t)
 	if slices.ContainsFunc(program.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
 		t.Error("the binary needs a dynamic linker, which an image from scratch has not got")
 	}
-	config, err := imageOf(t, a).ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must(imageOf(t, a).ConfigFile())(t)
 	if !slices.Equal(config.Config.Entrypoint, []string{"/skyhook-agent"}) {
 		t.Errorf("entrypoint is %v", config.Config.Entrypoint)
 	}
@@ -104,10 +85,7 @@ func TestPackageIsReproducibleForAllPlatforms(t *testing.T) {
 	if c := one(t, changed); c.Digest == a.Digest {
 		t.Errorf("the revision is a label, but does not change the digest %s", c.Digest)
 	}
-	manifest, err := a.Index.IndexManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifest := must(a.Index.IndexManifest())(t)
 	var platforms []string
 	for _, m := range manifest.Manifests {
 		platforms = append(platforms, m.Platform.String())
@@ -118,10 +96,7 @@ func TestPackageIsReproducibleForAllPlatforms(t *testing.T) {
 }
 
 func TestLabels(t *testing.T) {
-	config, err := imageOf(t, one(t, testPackage(t, 0o600))).ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must(imageOf(t, one(t, testPackage(t, 0o600))).ConfigFile())(t)
 	const prefix = "org.opencontainers.image."
 	want := map[string]string{
 		prefix + "title": "p", prefix + "description": "Skyhook package p", prefix + "version": "1.2.3", prefix + "revision": "abc",
@@ -140,21 +115,12 @@ func TestLabels(t *testing.T) {
 
 func TestWrittenFilesHoldTheImage(t *testing.T) {
 	result := one(t, testPackage(t, 0o600))
-	path, err := layout.FromPath(result.Layout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := path.ImageIndex()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must(layout.FromPath(result.Layout))(t)
+	root := must(path.ImageIndex())(t)
 	if err := validate.Index(root); err != nil {
 		t.Error(err)
 	}
-	manifest, err := root.IndexManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifest := must(root.IndexManifest())(t)
 	if len(manifest.Manifests) != 1 || manifest.Manifests[0].Digest != result.Digest {
 		t.Errorf("the layout holds %v, want one index %s", manifest.Manifests, result.Digest)
 	}
@@ -163,10 +129,7 @@ func TestWrittenFilesHoldTheImage(t *testing.T) {
 	}
 	reference := name.MustParseReference("ghcr.io/skyhook-operator/skyhook-packages/p:1.2.3").(name.Tag)
 	for _, file := range result.Tarballs {
-		image, err := tarball.ImageFromPath(file, &reference)
-		if err != nil {
-			t.Fatal(err)
-		}
+		image := must(tarball.ImageFromPath(file, &reference))(t)
 		if err := validate.Image(image); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -197,22 +160,13 @@ func TestBuildRefuses(t *testing.T) {
 }
 
 func TestBusyboxHasEveryApplet(t *testing.T) {
-	o, err := Options{Root: "../.."}.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary, err := busybox.extract(t.Context(), o, runtime.GOARCH, "bin/busybox")
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must(Options{Root: "../.."}.withDefaults())(t)
+	binary := must(busybox.extract(t.Context(), o, runtime.GOARCH, "bin/busybox"))(t)
 	path := filepath.Join(t.TempDir(), "busybox")
 	if err := os.WriteFile(path, binary, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), path, "--list").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must(exec.CommandContext(t.Context(), path, "--list").Output())(t)
 	has := strings.Fields(string(out))
 	for _, applet := range applets {
 		if !slices.Contains(has, applet) {
@@ -233,5 +187,16 @@ func TestDamagedCacheIsNotTrusted(t *testing.T) {
 	}
 	if _, err := unknown.fetch(t.Context(), o, "amd64"); err == nil || !strings.Contains(err.Error(), "0.0-none") {
 		t.Errorf("got %v, want an error: the file in the cache has another sum, and Debian has no such version", err)
+	}
+}
+
+// must ends a test that cannot go on without a value: must(f())(t).
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

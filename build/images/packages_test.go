@@ -72,10 +72,7 @@ func TestPackageTree(t *testing.T) {
 	if err := os.Symlink("p.conf", filepath.Join(dir, "root_dir/etc/q.conf")); err != nil {
 		t.Fatal(err)
 	}
-	got, err := packageTree(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(packageTree(dir))(t)
 	want := map[string]image.Entry{
 		"skyhook-package/config.json":          image.File([]byte(`{"package_version": "1.2.3"}`)),
 		"skyhook-package/skyhook_dir":          image.Folder(0o755),
@@ -155,10 +152,7 @@ func TestDerivedPackage(t *testing.T) {
 		t.Errorf("without its base: %v", err)
 	}
 	o := Options{Root: root, Log: t.Output(), Package: dir, Base: base, Out: t.TempDir(), Platforms: AllPlatforms[:1]}
-	d, err := derive(t.Context(), o, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(derive(t.Context(), o, dir))(t)
 	for name, content := range map[string]string{"skyhook_dir/lib": "below", "skyhook_dir/own.sh": "#!/bin/bash\n", "profiles/x": "x", "skyhook_dir/run.sh": "#!/bin/bash\n"} {
 		if got := string(d.tree[packagePath+name].Content); got != content {
 			t.Errorf("%s: got %q", name, got)
@@ -167,14 +161,8 @@ func TestDerivedPackage(t *testing.T) {
 
 	o.Base = writeBase(t, base)
 	o.Version, o.Revision, o.Repository = "v0", "r", "registry.test/p"
-	results, err := Build(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := image.FromLayout(t.Context(), results[0].Layout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must(Build(t.Context(), o))(t)
+	found := must(image.FromLayout(t.Context(), results[0].Layout))(t)
 	pkg, report, err := found.Lint(t.Context())
 	if err != nil || len(report.Errors) != 0 || pkg.Version != "2.0.0" {
 		t.Errorf("error %v, report %+v, package %+v", err, report, pkg)
@@ -188,10 +176,7 @@ func TestDerivedPackage(t *testing.T) {
 // writeBase writes an image for amd64 with a package, and with what it is copied with.
 func writeBase(t *testing.T, dir string) string {
 	t.Helper()
-	content, err := packageTree(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must(packageTree(dir))(t)
 	for _, name := range []string{"sh", "mkdir", "cp"} {
 		content["bin/"+name] = image.Program([]byte("x"))
 	}
@@ -333,10 +318,7 @@ func TestOurPackageImagesAreValid(t *testing.T) {
 			"in archive": func() (*image.Image, error) { return image.FromArchive(t.Context(), r.Tarballs[1]) },
 		} {
 			t.Run(r.Name+" "+place, func(t *testing.T) {
-				found, err := find()
-				if err != nil {
-					t.Fatal(err)
-				}
+				found := must(find())(t)
 				pkg, report, err := found.Lint(t.Context())
 				if err != nil || len(report.Errors)+len(report.Warnings) != 0 {
 					t.Fatalf("error %v, report %+v", err, report)

@@ -41,10 +41,7 @@ func TestTarGzip(t *testing.T) {
 	if err := tarGzip(first, []member{{"b/x", 0o755, []byte("x")}, {"a", 0o644, []byte("a")}}); err != nil {
 		t.Fatal(err)
 	}
-	members, err := untarGzip(read(t, first))
-	if err != nil {
-		t.Fatal(err)
-	}
+	members := must(untarGzip(read(t, first)))(t)
 	want := []member{{"a", 0o644, []byte("a")}, {"b/x", 0o755, []byte("x")}}
 	if diff := cmp.Diff(want, members, cmp.AllowUnexported(member{})); diff != "" {
 		t.Errorf("what comes out again (-want +got):\n%s", diff)

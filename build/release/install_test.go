@@ -26,10 +26,7 @@ import (
 func TestInstall(t *testing.T) {
 	dir := t.TempDir()
 	digest := v1.Hash{Algorithm: "sha256", Hex: strings.Repeat("a", 64)}
-	o, err := Options{Root: root, Log: t.Output()}.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must(Options{Root: root, Log: t.Output()}.withDefaults())(t)
 	var built []images.Result
 	for _, name := range []string{"operator", "agent"} {
 		reference := "ghcr.io/skyhook-operator/skyhook/" + name + ":" + o.version
@@ -38,10 +35,7 @@ func TestInstall(t *testing.T) {
 	if err := writeChart(t.Context(), o, dir, built); err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.New(apiserver.Start(t), client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(client.New(apiserver.Start(t), client.Options{}))(t)
 	strict := client.WithFieldValidation(c, metav1.FieldValidationStrict)
 	kinds := map[string]int{}
 	for _, object := range objects(t, read(t, filepath.Join(dir, "install.yaml"))) {

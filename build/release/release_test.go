@@ -36,10 +36,7 @@ func TestRelease(t *testing.T) {
 		Root: root, Dist: t.TempDir(), Platforms: []v1.Platform{{OS: "linux", Architecture: runtime.GOARCH}},
 		Key: keyFile(t, "EC PRIVATE KEY", key), Log: t.Output(),
 	}
-	first, err := Make(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(Make(t.Context(), o))(t)
 	files := contents(t, first.Dir)
 	t.Run("files", func(t *testing.T) { checkNames(t, first, files) })
 	t.Run("checksums", func(t *testing.T) { checkSums(t, files) })
@@ -50,10 +47,7 @@ func TestRelease(t *testing.T) {
 	t.Run("chart", func(t *testing.T) { checkChart(t, first, files) })
 	t.Run("again", func(t *testing.T) {
 		o.Dist = t.TempDir()
-		second, err := Make(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		second := must(Make(t.Context(), o))(t)
 		again := contents(t, second.Dir)
 		if diff := cmp.Diff(slices.Sorted(maps.Keys(files)), slices.Sorted(maps.Keys(again))); diff != "" {
 			t.Errorf("files (-first +second):\n%s", diff)
@@ -68,10 +62,7 @@ func TestRelease(t *testing.T) {
 
 func contents(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(dir))(t)
 	files := map[string][]byte{}
 	for _, entry := range entries {
 		files[entry.Name()] = read(t, filepath.Join(dir, entry.Name()))
@@ -116,18 +107,12 @@ func checkSums(t *testing.T, files map[string][]byte) {
 
 func checkSignatures(t *testing.T, r Result, files map[string][]byte) {
 	block, _ := pem.Decode(files["cosign.pub"])
-	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must(x509.ParsePKIXPublicKey(block.Bytes))(t)
 	key := parsed.(*ecdsa.PublicKey)
 	sum := sha256.Sum256(files["SHA256SUMS"])
 	verify(t, filepath.Join(r.Dir, "SHA256SUMS.sigstore.json"), key, sum[:])
 	for _, image := range r.Images {
-		digest, err := hex.DecodeString(image.Digest.Hex)
-		if err != nil {
-			t.Fatal(err)
-		}
+		digest := must(hex.DecodeString(image.Digest.Hex))(t)
 		verify(t, filepath.Join(r.Dir, image.Name+"-"+image.Version+".sigstore.json"), key, digest)
 	}
 }
@@ -139,26 +124,17 @@ func checkImages(t *testing.T, r Result, files map[string][]byte) {
 		t.Fatalf("%d images in the list, %d made", len(list), len(r.Images))
 	}
 	for i, image := range r.Images {
-		reference, err := name.NewDigest(list[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		reference := must(name.NewDigest(list[i]))(t)
 		dir := t.TempDir()
 		archive := filepath.Join(r.Dir, image.Name+"-"+image.Version+".oci.tar")
 		if out, err := exec.CommandContext(t.Context(), "tar", "-C", dir, "-xf", archive).CombinedOutput(); err != nil {
 			t.Fatalf("unpack %s: %v: %s", archive, err, out)
 		}
-		index, err := layout.ImageIndexFromPath(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		index := must(layout.ImageIndexFromPath(dir))(t)
 		if err := validate.Index(index); err != nil {
 			t.Errorf("%s: %v", archive, err)
 		}
-		manifest, err := index.IndexManifest()
-		if err != nil {
-			t.Fatal(err)
-		}
+		manifest := must(index.IndexManifest())(t)
 		if len(manifest.Manifests) != 1 || manifest.Manifests[0].Digest.String() != reference.DigestStr() {
 			t.Errorf("%s holds %v, the list says %s", archive, manifest.Manifests, reference)
 		}
@@ -166,10 +142,7 @@ func checkImages(t *testing.T, r Result, files map[string][]byte) {
 }
 
 func checkProgram(t *testing.T, r Result, files map[string][]byte) {
-	members, err := untarGzip(files["skyhook-"+r.Version+"-linux-"+runtime.GOARCH+".tar.gz"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	members := must(untarGzip(files["skyhook-"+r.Version+"-linux-"+runtime.GOARCH+".tar.gz"]))(t)
 	dir := t.TempDir()
 	for _, m := range members {
 		if err := os.WriteFile(filepath.Join(dir, m.name), m.content, os.FileMode(m.mode)); err != nil {
@@ -188,10 +161,8 @@ func checkProgram(t *testing.T, r Result, files map[string][]byte) {
 // checkModules: a document names every module that "go version -m" finds in the binary, with its sum, and nothing else.
 func checkModules(t *testing.T, dist string, r Result) {
 	for program, documents := range map[string][]string{"skyhook-operator": {"operator"}, "skyhook-agent": {"agent"}, "skyhook": {"skyhook"}} {
-		out, err := exec.CommandContext(t.Context(), "go", "version", "-m", filepath.Join(dist, "bin", "linux-"+runtime.GOARCH, program)).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := filepath.Join(dist, "bin", "linux-"+runtime.GOARCH, program)
+		out := must(exec.CommandContext(t.Context(), "go", "version", "-m", file).Output())(t)
 		var want []string
 		for line := range strings.Lines(string(out)) {
 			if fields := strings.Fields(line); fields[0] == "dep" {
@@ -214,10 +185,7 @@ func checkModules(t *testing.T, dist string, r Result) {
 }
 
 func checkChart(t *testing.T, r Result, files map[string][]byte) {
-	members, err := untarGzip(files["skyhook-operator-"+r.Version+".tgz"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	members := must(untarGzip(files["skyhook-operator-"+r.Version+".tgz"]))(t)
 	inPackage := map[string]string{}
 	for _, m := range members {
 		inPackage[strings.TrimPrefix(m.name, "skyhook-operator/")] = string(m.content)

@@ -19,10 +19,7 @@ import (
 // readDocument reads a document as others do, and checks that its relationships are between what is there.
 func readDocument(t *testing.T, file string) *spdx.Document {
 	t.Helper()
-	doc, err := spdxjson.Read(bytes.NewReader(read(t, file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must(spdxjson.Read(bytes.NewReader(read(t, file))))(t)
 	if err := spdxlib.ValidateDocument(doc); err != nil {
 		t.Errorf("%s: %v", file, err)
 	}

@@ -19,11 +19,7 @@ import (
 
 func newKey(t *testing.T, curve elliptic.Curve) *ecdsa.PrivateKey {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(curve, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
+	return must(ecdsa.GenerateKey(curve, rand.Reader))(t)
 }
 
 // keyFile writes a private key as a file of one of the kinds that there are.
@@ -33,10 +29,7 @@ func keyFile(t *testing.T, kind string, key any) string {
 	if kind == "EC PRIVATE KEY" {
 		marshal = func(key any) ([]byte, error) { return x509.MarshalECPrivateKey(key.(*ecdsa.PrivateKey)) }
 	}
-	der, err := marshal(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must(marshal(key))(t)
 	return write(t, "cosign.key", pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
@@ -57,10 +50,7 @@ func TestReadKey(t *testing.T) {
 		}
 	}
 	file := keyFile(t, "EC PRIVATE KEY", key)
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must(os.ReadFile(file))(t)
 	// As openssl writes it without -noout.
 	parameters := pem.EncodeToMemory(&pem.Block{Type: "EC PARAMETERS", Bytes: []byte{6, 8, 42, 134, 72, 206, 61, 3, 1, 7}})
 	if got, err := ReadKey(write(t, "cosign.key", append(parameters, content...))); err != nil || !got.Equal(key) {
@@ -111,10 +101,7 @@ func TestBundle(t *testing.T) {
 	if err := json.Unmarshal(a, &fields); err != nil {
 		t.Fatal(err)
 	}
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := must(x509.MarshalPKIXPublicKey(&key.PublicKey))(t)
 	hint := sha256.Sum256(public)
 	want := map[string]any{"publicKey": map[string]any{"hint": base64.StdEncoding.EncodeToString(hint[:])}}
 	if got := fields["verificationMaterial"]; !equalJSON(t, got, want) {
@@ -161,9 +148,16 @@ func equalJSON(t *testing.T, a, b any) bool {
 
 func read(t *testing.T, file string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
+	return must(os.ReadFile(file))(t)
+}
+
+// must ends a test that cannot go on without a value: must(f())(t).
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
-	return content
 }

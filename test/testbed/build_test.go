@@ -54,10 +54,7 @@ func TestLinkerFlags(t *testing.T) {
 
 // TestVersionIsThatOfTheTools keeps the version that programs report equal to the one they are built from.
 func TestVersionIsThatOfTheTools(t *testing.T) {
-	gomod, err := os.ReadFile(filepath.Join("k8s", "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gomod := must(os.ReadFile(filepath.Join("k8s", "go.mod")))(t)
 	if !strings.Contains(string(gomod), "k8s.io/kubernetes "+KubernetesVersion+" ") {
 		t.Errorf("k8s/go.mod does not require k8s.io/kubernetes %s", KubernetesVersion)
 	}
@@ -69,10 +66,7 @@ func TestVersionIsThatOfTheTools(t *testing.T) {
 }
 
 func TestModuleDir(t *testing.T) {
-	dir, err := moduleDir(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(moduleDir(t.Context()))(t)
 	for _, f := range []string{"k8s/go.mod", "cmd/pause/main.go"} {
 		if _, err := os.Stat(filepath.Join(dir, "test", "testbed", f)); err != nil {
 			t.Error(err)

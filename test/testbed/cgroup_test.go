@@ -55,10 +55,7 @@ nonsense
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := hierarchies(strings.NewReader(tt.mountinfo))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(hierarchies(strings.NewReader(tt.mountinfo)))(t)
 			if !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}

@@ -37,30 +37,30 @@ func TestClusterLife(t *testing.T) {
 
 	c := mustUp(ctx, t, o)
 	cs, err := c.client()
-	must(t, err)
+	check(t, err)
 	image, err := ProgramImage(map[string]string{"bin/busybox": filepath.Join(c.Rootfs(), "bin", "busybox")}, "/bin/busybox")
-	must(t, err)
-	must(t, c.Push(ctx, image, publicName))
+	check(t, err)
+	check(t, c.Push(ctx, image, publicName))
 
 	t.Run("a pod is pulled under a public name and reached by service address", func(t *testing.T) {
 		testServices(ctx, t, cs)
 	})
 	t.Run("an image is pulled by digest", func(t *testing.T) {
 		digest, err := image.Digest()
-		must(t, err)
+		check(t, err)
 		runPod(ctx, t, cs, pod("by-digest", "node1", "ghcr.io/skyhook-testbed/busybox@"+digest.String(), "true"), corev1.PodSucceeded)
 	})
 	t.Run("exec", func(t *testing.T) { testExec(ctx, t, c) })
 	t.Run("logs", func(t *testing.T) {
 		var b strings.Builder
-		must(t, c.Logs(ctx, "node1", &b, "-u", "kubelet", "-n", "50"))
+		check(t, c.Logs(ctx, "node1", &b, "-u", "kubelet", "-n", "50"))
 		if !strings.Contains(b.String(), "kubelet") || !strings.Contains(b.String(), "boot at") {
 			t.Errorf("no kubelet line or boot line in %q", b.String())
 		}
 	})
 	t.Run("writes are audited", func(t *testing.T) {
 		log, err := os.ReadFile(c.AuditLog())
-		must(t, err)
+		check(t, err)
 		if !strings.Contains(string(log), `"verb":"create"`) || strings.Contains(string(log), `"verb":"watch"`) {
 			t.Error("the audit log must have writes, and no reads but those of programs in pods")
 		}
@@ -72,10 +72,10 @@ func TestClusterLife(t *testing.T) {
 	t.Run("nodes come and go", func(t *testing.T) { testScale(ctx, t, c, o) })
 	t.Run("up again is quick and changes nothing", func(t *testing.T) {
 		before, err := c.BootID(ctx, "node1")
-		must(t, err)
+		check(t, err)
 		again := mustUp(ctx, t, o)
 		after, err := again.BootID(ctx, "node1")
-		must(t, err)
+		check(t, err)
 		if before != after {
 			t.Error("the node has booted again")
 		}
@@ -88,19 +88,19 @@ func TestClusterLife(t *testing.T) {
 		o.Nodes = 1
 		again := mustUp(ctx, t, o)
 		cs, err := again.client()
-		must(t, err)
+		check(t, err)
 		runPod(ctx, t, cs, pod("kept", "node1", publicName, "true"), corev1.PodSucceeded)
 		killDaemon(t, again)
 	})
 	t.Run("down after a crash leaves nothing", func(t *testing.T) {
-		must(t, Down(ctx, o))
+		check(t, Down(ctx, o))
 		if got := machineTraces(t); got != traces {
 			t.Errorf("before:\n%s\nafter:\n%s", traces, got)
 		}
 		if left := processesOf(t, o); len(left) > 0 {
 			t.Errorf("processes left: %v", left)
 		}
-		must(t, Down(ctx, o)) // again: nothing to do is no error
+		check(t, Down(ctx, o)) // again: nothing to do is no error
 	})
 }
 
@@ -108,9 +108,9 @@ func TestClusterLife(t *testing.T) {
 func TestInterruptedUp(t *testing.T) {
 	o := e2eOptions(t)
 	o.Nodes = 1
-	must(t, Down(t.Context(), o))
+	check(t, Down(t.Context(), o))
 	traces := machineTraces(t)
-	t.Cleanup(func() { must(t, Down(context.Background(), o)) })
+	t.Cleanup(func() { check(t, Down(context.Background(), o)) })
 	for _, after := range []time.Duration{100 * time.Millisecond, 400 * time.Millisecond, time.Second, 4 * time.Second} {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		if _, err := Up(ctx, o); err == nil {
@@ -119,7 +119,7 @@ func TestInterruptedUp(t *testing.T) {
 		cancel()
 	}
 	mustUp(t.Context(), t, o)
-	must(t, Down(t.Context(), o))
+	check(t, Down(t.Context(), o))
 	if got := machineTraces(t); got != traces {
 		t.Errorf("before:\n%s\nafter:\n%s", traces, got)
 	}
@@ -128,7 +128,7 @@ func TestInterruptedUp(t *testing.T) {
 // e2eOptions keeps these tests away from a cluster that someone uses.
 func e2eOptions(t *testing.T) Options {
 	o, err := Options{Nodes: 2, Progress: t.Output()}.withDefaults()
-	must(t, err)
+	check(t, err)
 	o.State = filepath.Join(o.Cache, "testbed-selftest")
 	return o
 }
@@ -136,11 +136,11 @@ func e2eOptions(t *testing.T) Options {
 func mustUp(ctx context.Context, t *testing.T, o Options) *Cluster {
 	t.Helper()
 	c, err := Up(ctx, o)
-	must(t, err)
+	check(t, err)
 	return c
 }
 
-func must(t *testing.T, err error) {
+func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func testServices(ctx context.Context, t *testing.T, cs kubernetes.Interface) {
 		ObjectMeta: metav1.ObjectMeta{Name: "server"},
 		Spec:       corev1.ServiceSpec{Selector: server.Labels, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}},
 	}, metav1.CreateOptions{})
-	must(t, err)
+	check(t, err)
 	// Not wget: the static one needs the C library's name service files, which the image has not.
 	get := `printf 'GET /busybox HTTP/1.0\r\n\r\n' | busybox nc -w 3 ` + service.Spec.ClusterIP + ` 80 | busybox head -n 1 | busybox grep '200 OK'`
 	// The rules for a new service need a moment to reach the nodes: the pods retry like any client.
@@ -171,12 +171,12 @@ func testServices(ctx context.Context, t *testing.T, cs kubernetes.Interface) {
 		b, err := cs.CoreV1().RESTClient().Get().AbsPath("/api/v1/namespaces/default/services/server:80/proxy/busybox").DoRaw(ctx)
 		return err == nil && len(b) > 1000, err
 	})
-	must(t, err)
+	check(t, err)
 }
 
 func testExec(ctx context.Context, t *testing.T, c *Cluster) {
 	out, err := c.Exec(ctx, "node2", "hostname")
-	must(t, err)
+	check(t, err)
 	if string(out) != "node2\n" {
 		t.Errorf("hostname: %q", out)
 	}
@@ -200,7 +200,7 @@ func testExec(ctx context.Context, t *testing.T, c *Cluster) {
 
 func testPodReboots(ctx context.Context, t *testing.T, c *Cluster, cs kubernetes.Interface) {
 	before, err := c.BootID(ctx, "node2")
-	must(t, err)
+	check(t, err)
 	runPod(ctx, t, cs, pod("stubborn", "node2", publicName, "sh", "-c", "trap '' TERM; while :; do busybox sleep 1; done"), corev1.PodRunning)
 	asked := time.Now()
 	p := pod("rebooter", "node2", publicName, "chroot", "/host", "systemctl", "reboot")
@@ -210,29 +210,29 @@ func testPodReboots(ctx context.Context, t *testing.T, c *Cluster, cs kubernetes
 	p.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "host", MountPath: "/host"}}
 	p.Spec.Volumes = []corev1.Volume{{Name: "host", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}}
 	_, err = cs.CoreV1().Pods("default").Create(ctx, p, metav1.CreateOptions{})
-	must(t, err)
+	check(t, err)
 	var after string
-	must(t, poll(ctx, "a new boot id", func() (bool, error) {
+	check(t, poll(ctx, "a new boot id", func() (bool, error) {
 		after, err = c.BootID(ctx, "node2")
 		return err == nil && after != before, err
 	}))
 	start := time.Now()
-	must(t, waitRebooted(ctx, cs, "node2", after))
+	check(t, waitRebooted(ctx, cs, "node2", after))
 	t.Logf("booted after %.1f s, ready %.1f s later", start.Sub(asked).Seconds(), time.Since(start).Seconds())
 }
 
 func testPowerOff(ctx context.Context, t *testing.T, c *Cluster) {
 	before, err := c.BootID(ctx, "node1")
-	must(t, err)
+	check(t, err)
 	// The command may be killed by what it asks for.
 	_, _ = c.Exec(ctx, "node1", "systemctl", "poweroff")
-	must(t, poll(ctx, "node1 to be off", func() (bool, error) {
+	check(t, poll(ctx, "node1 to be off", func() (bool, error) {
 		pid, err := c.initPID("node1")
 		return pid == 0, err
 	}))
-	must(t, c.Reboot(ctx, "node1"))
+	check(t, c.Reboot(ctx, "node1"))
 	after, err := c.BootID(ctx, "node1")
-	must(t, err)
+	check(t, err)
 	if before == after {
 		t.Error("the node has its old boot id")
 	}
@@ -240,11 +240,11 @@ func testPowerOff(ctx context.Context, t *testing.T, c *Cluster) {
 
 func testScale(ctx context.Context, t *testing.T, c *Cluster, o Options) {
 	name, err := c.AddNode(ctx)
-	must(t, err)
+	check(t, err)
 	if name != "node3" || len(c.Nodes()) != 3 {
 		t.Fatalf("added %s: %v", name, c.Nodes())
 	}
-	must(t, c.RemoveNode(ctx, "node1"))
+	check(t, c.RemoveNode(ctx, "node1"))
 	if _, err := os.Stat(filepath.Join(o.State, dirNodes, "node1")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("node1's folder: %v", err)
 	}
@@ -252,9 +252,9 @@ func testScale(ctx context.Context, t *testing.T, c *Cluster, o Options) {
 		t.Fatalf("added %q: %v", name, err)
 	}
 	cs, err := c.client()
-	must(t, err)
+	check(t, err)
 	node, err := cs.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-	must(t, err)
+	check(t, err)
 	taint := corev1.Taint{Key: "setup", Value: "pending", Effect: corev1.TaintEffectNoSchedule}
 	if node.Labels["pool"] != "gpu" || len(node.Spec.Taints) != 1 || node.Spec.Taints[0] != taint {
 		t.Errorf("node1 has labels %v and taints %v", node.Labels, node.Spec.Taints)
@@ -270,10 +270,10 @@ func killDaemon(t *testing.T, c *Cluster) {
 	t.Helper()
 	for _, p := range c.group.child(daemonGroup).pids() {
 		if exe, _ := os.Readlink("/proc/" + itoa(p) + "/exe"); exe == filepath.Join(c.dir, fileProgram) {
-			must(t, unix.Kill(p, unix.SIGKILL))
+			check(t, unix.Kill(p, unix.SIGKILL))
 		}
 	}
-	must(t, poll(t.Context(), "the cluster to be gone", func() (bool, error) { return len(c.group.pids()) == 0, nil }))
+	check(t, poll(t.Context(), "the cluster to be gone", func() (bool, error) { return len(c.group.pids()) == 0, nil }))
 }
 
 // pod runs one container from an image that is pulled each time.
@@ -291,7 +291,7 @@ func pod(name, node, image string, args ...string) *corev1.Pod {
 func runPod(ctx context.Context, t *testing.T, cs kubernetes.Interface, p *corev1.Pod, want corev1.PodPhase) {
 	t.Helper()
 	_, err := cs.CoreV1().Pods("default").Create(ctx, p, metav1.CreateOptions{})
-	must(t, err)
+	check(t, err)
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	var now *corev1.Pod

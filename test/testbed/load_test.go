@@ -66,14 +66,8 @@ const refName = "org.opencontainers.image.ref.name"
 func ociLayout(t *testing.T, annotation, indexName string, more ...v1.Image) string {
 	t.Helper()
 	dir := t.TempDir()
-	p, err := layout.Write(dir, empty.Index)
-	if err != nil {
-		t.Fatal(err)
-	}
-	index, err := random.Index(256, 1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(layout.Write(dir, empty.Index))(t)
+	index := must(random.Index(256, 1, 2))(t)
 	if err := p.AppendIndex(index, layout.WithAnnotations(map[string]string{annotation: indexName})); err != nil {
 		t.Fatal(err)
 	}
@@ -88,10 +82,7 @@ func ociLayout(t *testing.T, annotation, indexName string, more ...v1.Image) str
 func tarOf(t *testing.T, dir string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "layout.tar")
-	f, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.Create(file))(t)
 	w := tar.NewWriter(f)
 	if err := errors.Join(w.AddFS(os.DirFS(dir)), w.Close(), f.Close()); err != nil {
 		t.Fatal(err)
@@ -102,10 +93,7 @@ func tarOf(t *testing.T, dir string) string {
 func TestLoadDockerArchive(t *testing.T) {
 	addr := serveTestRegistry(t, t.TempDir())
 	file := dockerArchive(t, map[string]v1.Image{"ghcr.io/x/a:1": randomImage(t), "ghcr.io/x/b:2": randomImage(t)})
-	names, err := load(t.Context(), addr, file, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must(load(t.Context(), addr, file, nil))(t)
 	slices.Sort(names)
 	if !slices.Equal(names, []string{"ghcr.io/x/a:1", "ghcr.io/x/b:2"}) {
 		t.Errorf("names %v", names)
@@ -123,10 +111,7 @@ func TestLoadUnderFurtherNames(t *testing.T) {
 	if _, err := load(t.Context(), addr, file, []string{"ghcr.io/y/z:1.0", "quay.io/q:2"}); err != nil {
 		t.Fatal(err)
 	}
-	want, err := pull(t, addr, "local/a:dev")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(pull(t, addr, "local/a:dev"))(t)
 	for _, ref := range []string{"y/z:1.0", "q:2"} {
 		if got, err := pull(t, addr, ref); err != nil || got != want {
 			t.Errorf("%s: %v, %v", ref, got, err)
@@ -191,5 +176,16 @@ func TestUnpackStaysInside(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {
 		t.Error("it was written")
+	}
+}
+
+// must ends a test that cannot go on without a value: must(f())(t).
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

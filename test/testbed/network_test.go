@@ -21,10 +21,7 @@ import (
 // TestPump checks that an end of data in one direction leaves the other one open, as HTTP clients and kubectl exec
 // need.
 func TestPump(t *testing.T) {
-	server, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	defer closeQuietly(server)
 	go func() { // answers only after the client said that it is done
 		conn, err := server.Accept()
@@ -35,10 +32,7 @@ func TestPump(t *testing.T) {
 		all, _ := io.ReadAll(conn)
 		fmt.Fprintf(conn, "got %d bytes", len(all))
 	}()
-	front, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	front := must(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	defer closeQuietly(front)
 	go func() {
 		conn, err := front.Accept()
@@ -53,10 +47,7 @@ func TestPump(t *testing.T) {
 		splice(conn, back)
 	}()
 
-	conn, err := net.Dial("tcp4", front.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(net.Dial("tcp4", front.Addr().String()))(t)
 	defer closeQuietly(conn)
 	if _, err := conn.Write(make([]byte, 100_000)); err != nil {
 		t.Fatal(err)
@@ -72,10 +63,7 @@ func TestPump(t *testing.T) {
 // serveSocket serves a handler where clients expect the daemon of dir.
 func serveSocket(t *testing.T, dir string, h http.Handler) {
 	t.Helper()
-	l, err := listenSocket(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(listenSocket(dir))(t)
 	s := &http.Server{Handler: h}
 	t.Cleanup(func() { closeQuietly(s) })
 	go func() { _ = s.Serve(l) }()
@@ -195,11 +183,7 @@ func TestControlPlaneFiles(t *testing.T) {
 
 func mustGlob(t *testing.T, pattern string) []string {
 	t.Helper()
-	found, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
+	return must(filepath.Glob(pattern))(t)
 }
 
 func TestPollSaysWhatIsMissing(t *testing.T) {

@@ -30,10 +30,7 @@ func TestRender(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
-			b, err := c.render(tt.file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must(c.render(tt.file))(t)
 			for _, want := range tt.want {
 				if !strings.Contains(string(b), want) {
 					t.Errorf("no %q in\n%s", want, b)
@@ -56,10 +53,7 @@ func TestKubeletRegistersWithWhatTheNodeBrings(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			b, err := newNodeConfig(1, readJoin(tt.join.query())).render("kubelet.service")
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must(newNodeConfig(1, readJoin(tt.join.query())).render("kubelet.service"))(t)
 			if !strings.Contains(string(b), tt.want) || strings.Contains(string(b), tt.absent) {
 				t.Errorf("want %q and no %q in\n%s", tt.want, tt.absent, b)
 			}
@@ -68,10 +62,7 @@ func TestKubeletRegistersWithWhatTheNodeBrings(t *testing.T) {
 }
 
 func TestEveryTemplateIsUsed(t *testing.T) {
-	entries, err := nodeFiles.ReadDir("nodefiles")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(nodeFiles.ReadDir("nodefiles"))(t)
 	for _, e := range entries {
 		if renderedFiles[e.Name()] == "" {
 			t.Errorf("nodefiles/%s goes nowhere", e.Name())

@@ -53,10 +53,7 @@ func TestIDFollowsTheRealFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := func(state string) string {
-		o, err := Options{State: state, Cache: dir}.withDefaults()
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must(Options{State: state, Cache: dir}.withDefaults())(t)
 		return o.id()
 	}
 	// The folder need not exist yet.

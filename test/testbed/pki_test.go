@@ -17,28 +17,19 @@ import (
 
 func newTestAuthority(t *testing.T) *authority {
 	t.Helper()
-	ca, err := newAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ca
+	return must(newAuthority())(t)
 }
 
 func parsePair(t *testing.T, p keyPair) *x509.Certificate {
 	t.Helper()
-	pair, err := tls.X509KeyPair(p.Cert, p.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := must(tls.X509KeyPair(p.Cert, p.Key))(t)
 	return pair.Leaf
 }
 
 func TestIssuedCertificates(t *testing.T) {
 	ca := newTestAuthority(t)
-	pair, err := ca.issue(subject{User: "system:node:node1", Groups: []string{"system:nodes"}, Hosts: []string{"10.200.1.1", "node1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	node := subject{User: "system:node:node1", Groups: []string{"system:nodes"}, Hosts: []string{"10.200.1.1", "node1"}}
+	pair := must(ca.issue(node))(t)
 	cert := parsePair(t, pair)
 	if cert.Subject.CommonName != "system:node:node1" || !slices.Equal(cert.Subject.Organization, []string{"system:nodes"}) {
 		t.Errorf("subject %v", cert.Subject)
@@ -66,10 +57,7 @@ func TestSerialsDiffer(t *testing.T) {
 	ca := newTestAuthority(t)
 	seen := map[string]bool{}
 	for range 20 {
-		pair, err := ca.issue(subject{User: "x"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		pair := must(ca.issue(subject{User: "x"}))(t)
 		serial := parsePair(t, pair).SerialNumber.String()
 		if seen[serial] {
 			t.Fatalf("serial %s twice", serial)
@@ -79,23 +67,14 @@ func TestSerialsDiffer(t *testing.T) {
 }
 
 func TestServiceAccountKey(t *testing.T) {
-	pair, err := serviceAccountKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := must(serviceAccountKey())(t)
 	pub, _ := pem.Decode(pair.Cert)
 	key, _ := pem.Decode(pair.Key)
 	if pub == nil || pub.Type != "PUBLIC KEY" || key == nil || key.Type != "PRIVATE KEY" {
 		t.Fatalf("got %s and %s", pair.Cert, pair.Key)
 	}
-	public, err := x509.ParsePKIXPublicKey(pub.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.ParsePKCS8PrivateKey(key.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := must(x509.ParsePKIXPublicKey(pub.Bytes))(t)
+	private := must(x509.ParsePKCS8PrivateKey(key.Bytes))(t)
 	if k, ok := private.(interface{ Public() any }); ok && k.Public() != public {
 		t.Error("the keys do not belong together")
 	}
@@ -107,10 +86,7 @@ func TestKubeconfig(t *testing.T) {
 	if err := writeKubeconfig(file, ca, "https://127.0.0.1:4711", subject{User: "admin", Groups: []string{"system:masters"}}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := clientcmd.BuildConfigFromFlags("", file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(clientcmd.BuildConfigFromFlags("", file))(t)
 	if c.Host != "https://127.0.0.1:4711" || !bytes.Equal(c.CAData, ca.pair.Cert) {
 		t.Errorf("host %s", c.Host)
 	}

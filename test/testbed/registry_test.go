@@ -20,10 +20,7 @@ import (
 // serveTestRegistry serves the registry kept in dir and returns its address.
 func serveTestRegistry(t *testing.T, dir string) string {
 	t.Helper()
-	r, err := newRegistry(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(newRegistry(dir))(t)
 	s := httptest.NewServer(r)
 	t.Cleanup(s.Close)
 	return strings.TrimPrefix(s.URL, "http://")
@@ -31,28 +28,18 @@ func serveTestRegistry(t *testing.T, dir string) string {
 
 func randomImage(t *testing.T) v1.Image {
 	t.Helper()
-	image, err := random.Image(512, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return image
+	return must(random.Image(512, 2))(t)
 }
 
 // pull returns the digest of what the registry has under a reference without host.
 func pull(t *testing.T, addr, ref string) (v1.Hash, error) {
 	t.Helper()
-	r, err := name.ParseReference(addr+"/"+ref, name.Insecure)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(name.ParseReference(addr+"/"+ref, name.Insecure))(t)
 	image, err := remote.Image(r)
 	if err != nil {
 		return v1.Hash{}, err
 	}
-	layers, err := image.Layers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	layers := must(image.Layers())(t)
 	for _, l := range layers {
 		rc, err := l.Compressed()
 		if err != nil {
@@ -72,10 +59,7 @@ func TestRegistryServesEveryHostsNames(t *testing.T) {
 		"registry.example.com:8443/a/b:2": "a/b:2",
 	} {
 		img := randomImage(t)
-		digest, err := img.Digest()
-		if err != nil {
-			t.Fatal(err)
-		}
+		digest := must(img.Digest())(t)
 		if err := push(t.Context(), addr, img, []string{image}); err != nil {
 			t.Fatal(err)
 		}
@@ -98,10 +82,7 @@ func TestRegistryKeepsImages(t *testing.T) {
 	dir := t.TempDir()
 	first := serveTestRegistry(t, dir)
 	old, image := randomImage(t), randomImage(t)
-	index, err := random.Index(256, 1, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	index := must(random.Index(256, 1, 3))(t)
 	nested := mutate.AppendManifests(index, mutate.IndexAddendum{Add: image})
 	for _, p := range []struct {
 		what remote.Taggable
@@ -113,28 +94,16 @@ func TestRegistryKeepsImages(t *testing.T) {
 	}
 
 	second := serveTestRegistry(t, dir)
-	want, err := image.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(image.Digest())(t)
 	if got, err := pull(t, second, "a/moved:1"); err != nil || got != want {
 		t.Errorf("moved tag: %v, %v, want %v", got, err, want)
 	}
-	oldDigest, err := old.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	oldDigest := must(old.Digest())(t)
 	if _, err := pull(t, second, "a/moved@"+oldDigest.String()); err != nil {
 		t.Errorf("old digest: %v", err)
 	}
-	ref, err := name.ParseReference(second+"/a/index:1", name.Insecure)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := remote.Index(ref)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ref := must(name.ParseReference(second+"/a/index:1", name.Insecure))(t)
+	got := must(remote.Index(ref))(t)
 	m, err := got.IndexManifest()
 	if err != nil || len(m.Manifests) != 4 {
 		t.Errorf("index: %v, %v", m, err)
@@ -159,14 +128,9 @@ func TestRegistryRefusesBrokenStore(t *testing.T) {
 func TestFailedPushIsNotKept(t *testing.T) {
 	dir := t.TempDir()
 	addr := serveTestRegistry(t, dir)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+addr+"/v2/a/manifests/sha256:00", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	url := "http://" + addr + "/v2/a/manifests/sha256:00"
+	req := must(http.NewRequestWithContext(t.Context(), http.MethodPut, url, strings.NewReader("{}")))(t)
+	res := must(http.DefaultClient.Do(req))(t)
 	defer closeQuietly(res.Body)
 	kept, _ := filepath.Glob(filepath.Join(dir, "manifests", "*"))
 	if (res.StatusCode < 300) != (len(kept) > 0) {
@@ -194,14 +158,8 @@ func TestProgramImage(t *testing.T) {
 	if err := os.WriteFile(src, []byte("program"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	image, err := ProgramImage(map[string]string{"bin/tool": src}, "/bin/tool", "-x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cf, err := image.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := must(ProgramImage(map[string]string{"bin/tool": src}, "/bin/tool", "-x"))(t)
+	cf := must(image.ConfigFile())(t)
 	if cf.OS != "linux" || len(cf.Config.Entrypoint) != 2 || len(cf.RootFS.DiffIDs) != 1 {
 		t.Errorf("config %+v", cf)
 	}

@@ -65,14 +65,8 @@ func TestIndexSums(t *testing.T) {
 	if err := indexPackages(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	index, err := os.ReadFile(filepath.Join(dir, "Packages"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile(filepath.Join(dir, "first_1_all.deb"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	index := must(os.ReadFile(filepath.Join(dir, "Packages")))(t)
+	file := must(os.ReadFile(filepath.Join(dir, "first_1_all.deb")))(t)
 	if want := fmt.Sprintf("Size: %d\nSHA256: %x\n", len(file), sha256.Sum256(file)); !strings.Contains(string(index), want) {
 		t.Errorf("index\n%swant in it\n%s", index, want)
 	}

@@ -12,9 +12,9 @@ import (
 // testPackages installs what the testbed offers, as a package's own script would.
 func testPackages(ctx context.Context, t *testing.T, c *Cluster) {
 	_, err := c.Exec(ctx, "node1", "sh", "-c", "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends grub2-common")
-	must(t, err)
+	check(t, err)
 	out, err := c.Exec(ctx, "node1", "apt-get", "install", "--simulate", "tuned")
-	must(t, err)
+	check(t, err)
 	if !strings.Contains(string(out), "Inst tuned ") {
 		t.Errorf("tuned is not to be had: %s", out)
 	}
@@ -26,22 +26,22 @@ func testSettings(ctx context.Context, t *testing.T, c *Cluster) {
 	const grub = "menuentry 'Debian' {\\n\\tlinux /boot/vmlinuz-6.1 root=/dev/vda1 hugepages=4\\n}\\n"
 	machine := func(name string) string {
 		value, err := os.ReadFile("/proc/" + name)
-		must(t, err)
+		check(t, err)
 		return string(value)
 	}
 	node := func(name string) string {
 		value, err := c.Exec(ctx, "node1", "cat", "/proc/"+name)
-		must(t, err)
+		check(t, err)
 		return string(value)
 	}
 	swappiness, ratio := machine("sys/vm/swappiness"), machine("sys/vm/dirty_ratio")
 	script := "set -e; sysctl -w vm.swappiness=7; echo vm.dirty_ratio=33 > /etc/sysctl.d/50-test.conf; mkdir -p /boot/grub; printf \"" + grub + "\" > /boot/grub/grub.cfg"
 	_, err := c.Exec(ctx, "node1", "sh", "-c", script)
-	must(t, err)
+	check(t, err)
 	if got := node("sys/vm/swappiness"); got != "7\n" {
 		t.Errorf("vm.swappiness is %q after it was set", got)
 	}
-	must(t, c.Reboot(ctx, "node1"))
+	check(t, c.Reboot(ctx, "node1"))
 	for name, want := range map[string]string{
 		"sys/vm/swappiness": swappiness, "sys/vm/dirty_ratio": "33\n", "cmdline": "BOOT_IMAGE=/boot/vmlinuz-6.1 root=/dev/vda1 hugepages=4\n",
 	} {

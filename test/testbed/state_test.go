@@ -78,10 +78,7 @@ func TestWipe(t *testing.T) {
 		if keepImages {
 			want = append(want, dirRegistry)
 		}
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := must(os.ReadDir(dir))(t)
 		var got []string
 		for _, e := range entries {
 			got = append(got, e.Name())

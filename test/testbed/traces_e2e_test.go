@@ -19,15 +19,15 @@ func itoa(n int) string { return strconv.Itoa(n) }
 func machineTraces(t *testing.T) string {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")
-	must(t, err)
+	check(t, err)
 	traces := []string{string(mounts)}
 	for _, argv := range [][]string{{"ip", "netns", "list"}, {"ip", "-o", "link", "show"}} {
 		out, err := exec.Command(argv[0], argv[1:]...).Output()
-		must(t, err)
+		check(t, err)
 		traces = append(traces, linkNames(string(out)))
 	}
 	group, err := clusterGroup(e2eOptions(t))
-	must(t, err)
+	check(t, err)
 	for _, dir := range group.dirs() {
 		if _, err := os.Stat(dir); err == nil {
 			traces = append(traces, dir)
@@ -51,7 +51,7 @@ func linkNames(out string) string {
 func processesOf(t *testing.T, o Options) []string {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*")
-	must(t, err)
+	check(t, err)
 	var left []string
 	for _, dir := range dirs {
 		cmdline, _ := os.ReadFile(filepath.Join(dir, "cmdline"))

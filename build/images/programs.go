@@ -47,8 +47,10 @@ func programLayers(o Options, command string) func(context.Context, v1.Platform)
 		if err != nil {
 			return nil, err
 		}
-		layer, err := image.Tree{command: image.Program(binary), "tmp": image.Folder(0o1777),
-			"root": image.Folder(0o700)}.Layer()
+		layer, err := image.Tree{
+			command: image.Program(binary), "tmp": image.Folder(0o1777),
+			"root": image.Folder(0o700),
+		}.Layer()
 		return []v1.Layer{layer}, err
 	}
 }

@@ -23,8 +23,10 @@ type member struct {
 }
 
 func (m member) header(size int64) *tar.Header {
-	return &tar.Header{Typeflag: tar.TypeReg, Name: m.name, Mode: m.mode, Size: size, ModTime: time.Unix(0, 0).UTC(),
-		Format: tar.FormatPAX}
+	return &tar.Header{
+		Typeflag: tar.TypeReg, Name: m.name, Mode: m.mode, Size: size, ModTime: time.Unix(0, 0).UTC(),
+		Format: tar.FormatPAX,
+	}
 }
 
 // tarFolder writes the files of a folder into an archive: sorted by path, all owned by root, all as old as the epoch.

@@ -63,8 +63,10 @@ func writeDocument(file string, o Options, s subject) error {
 		DocumentNamespace: fmt.Sprintf("%s/spdx/%s-%s-%s", images.Source, url.PathEscape(path.Base(s.name)), s.version,
 			s.sha256),
 		CreationInfo: &v2_3.CreationInfo{
-			Creators: []spdx.Creator{{CreatorType: "Tool", Creator: "skyhook-release-" + o.version},
-				{CreatorType: "Organization", Creator: "Skyhook"}},
+			Creators: []spdx.Creator{
+				{CreatorType: "Tool", Creator: "skyhook-release-" + o.version},
+				{CreatorType: "Organization", Creator: "Skyhook"},
+			},
 			Created: o.created.Format(time.RFC3339),
 		},
 	}}

@@ -64,13 +64,17 @@ func newHostPod(node string, argv []string) *corev1.Pod {
 				Name: "host", Image: toolImage,
 				// The commands are the host's own, by the host's path: the image needs no more than chroot.
 				Command: append([]string{"chroot", "/host"}, argv...),
-				Env: []corev1.EnvVar{{Name: "PATH",
-					Value: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}},
+				Env: []corev1.EnvVar{{
+					Name:  "PATH",
+					Value: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+				}},
 				SecurityContext: &corev1.SecurityContext{Privileged: new(true)},
 				VolumeMounts:    []corev1.VolumeMount{{Name: "host", MountPath: "/host"}},
 			}},
-			Volumes: []corev1.Volume{{Name: "host",
-				VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}}},
+			Volumes: []corev1.Volume{{
+				Name:         "host",
+				VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}},
+			}},
 		},
 	}
 }

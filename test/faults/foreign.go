@@ -43,8 +43,10 @@ func (w *World) createForeign(s *workloadState) {
 	}
 	s.name = w.unique(s.Name)
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: workloads, Name: s.name, Labels: map[string]string{"app": s.Name},
-			Annotations: map[string]string{}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: workloads, Name: s.name, Labels: map[string]string{"app": s.Name},
+			Annotations: map[string]string{},
+		},
 		Spec: corev1.PodSpec{
 			NodeName: node, TerminationGracePeriodSeconds: new(int64(s.Grace)),
 			Containers: []corev1.Container{{Name: "main", Image: "app"}},
@@ -56,8 +58,10 @@ func (w *World) createForeign(s *workloadState) {
 
 // shape makes the pod what its kind says.
 func (s *workloadState) shape(pod *corev1.Pod) {
-	owner := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: s.Name,
-		UID: types.UID("uid-of-" + s.Name), Controller: new(true)}
+	owner := metav1.OwnerReference{
+		APIVersion: "apps/v1", Kind: "ReplicaSet", Name: s.Name,
+		UID: types.UID("uid-of-" + s.Name), Controller: new(true),
+	}
 	switch s.Kind {
 	case podDaemon:
 		owner.Kind = "DaemonSet"
@@ -71,8 +75,10 @@ func (s *workloadState) shape(pod *corev1.Pod) {
 		owner.Kind = "Job"
 		owner.APIVersion = "batch/v1"
 	case podEmptyDir:
-		pod.Spec.Volumes = []corev1.Volume{{Name: "scratch",
-			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+		pod.Spec.Volumes = []corev1.Volume{{
+			Name:         "scratch",
+			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}},
+		}}
 	}
 	if s.Budget != "" {
 		pod.Labels["budget"] = s.Budget

@@ -101,8 +101,10 @@ func (g *generator) budget() v1alpha1.Budget {
 }
 
 func (g *generator) strategy() v1alpha1.Strategy {
-	rules := v1alpha1.BatchRules{InitialBatch: new(1 + g.IntN(2)), BatchThreshold: new(pick(g.Rand, 50, 100)),
-		SafetyLimit: new(pick(g.Rand, 50, 100))}
+	rules := v1alpha1.BatchRules{
+		InitialBatch: new(1 + g.IntN(2)), BatchThreshold: new(pick(g.Rand, 50, 100)),
+		SafetyLimit: new(pick(g.Rand, 50, 100)),
+	}
 	if g.chance(0.7) {
 		rules.FailureThreshold = new(1 + g.IntN(2))
 	}

@@ -223,8 +223,10 @@ func (w *World) bindLate(node string) {
 		return
 	}
 	w.trace.add(w, "  the scheduler binds a pod to %s meanwhile", node)
-	w.addForeign(PodPlan{Name: w.unique("bound"), Node: node, Kind: podManaged, Grace: w.rng.IntN(40),
-		Lives: 1 + w.rng.IntN(600)})
+	w.addForeign(PodPlan{
+		Name: w.unique("bound"), Node: node, Kind: podManaged, Grace: w.rng.IntN(40),
+		Lives: 1 + w.rng.IntN(600),
+	})
 }
 
 // restart ends the operator and starts another one, with another clock.

@@ -43,8 +43,10 @@ type installed struct {
 }
 
 func newHost() *host {
-	return &host{installed: map[string]*installed{}, done: map[string]bool{}, lost: map[string]bool{},
-		forged: map[string]bool{}}
+	return &host{
+		installed: map[string]*installed{}, done: map[string]bool{}, lost: map[string]bool{},
+		forged: map[string]bool{},
+	}
 }
 
 // identity is what a package pod says it is: a contract of this API.

@@ -105,8 +105,10 @@ func (k *kubelet) report(ready bool) {
 }
 
 func setReady(n *corev1.Node, ready bool, now time.Time) {
-	c := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady",
-		LastTransitionTime: metav1.NewTime(now)}
+	c := corev1.NodeCondition{
+		Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady",
+		LastTransitionTime: metav1.NewTime(now),
+	}
 	if ready {
 		c.Status, c.Reason = corev1.ConditionTrue, "KubeletReady"
 	}
@@ -243,6 +245,8 @@ func terminated(exit int32, message string) corev1.ContainerState {
 	if exit == 0 {
 		reason = "Completed"
 	}
-	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: exit, Reason: reason,
-		Message: message}}
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: exit, Reason: reason,
+		Message: message,
+	}}
 }

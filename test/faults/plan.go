@@ -118,5 +118,7 @@ const (
 	protectedLabel = "protected"
 )
 
-var runtimeTaint = corev1.Taint{Key: v1alpha1.GroupName, Value: "runtime-required",
-	Effect: corev1.TaintEffectNoSchedule}
+var runtimeTaint = corev1.Taint{
+	Key: v1alpha1.GroupName, Value: "runtime-required",
+	Effect: corev1.TaintEffectNoSchedule,
+}

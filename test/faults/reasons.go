@@ -108,8 +108,10 @@ func wholeReasons(s *v1alpha1.Skyhook) []reason {
 // does.
 func unprepared(s *v1alpha1.Skyhook) *metav1.Condition {
 	c := trueCondition(s, "Stalled")
-	known := []string{"ConfigMapConflict", "ConfigMapRefused", "DefinitionConflict", "DefinitionRefused", "ClaimRefused",
-		"PassFailed"}
+	known := []string{
+		"ConfigMapConflict", "ConfigMapRefused", "DefinitionConflict", "DefinitionRefused", "ClaimRefused",
+		"PassFailed",
+	}
 	if c == nil || c.ObservedGeneration != s.Generation || !slices.Contains(known, c.Reason) {
 		return nil
 	}

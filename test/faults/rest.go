@@ -79,8 +79,10 @@ func (w *World) calm() {
 func (w *World) settle() bool {
 	w.watch.rebootsOf = map[string]int{}
 	w.watch.restReboots, w.watch.activity, w.watch.restPods = 0, map[string]int{}, map[string]int{}
-	q := quiet{seen: map[uint64]int{}, at: map[uint64]time.Time{}, pause: map[uint64]time.Duration{},
-		writes: w.watch.writes}
+	q := quiet{
+		seen: map[uint64]int{}, at: map[uint64]time.Time{}, pause: map[uint64]time.Duration{},
+		writes: w.watch.writes,
+	}
 	for limit := w.step + w.bound(); w.step < limit && !w.over; {
 		w.step++
 		if w.choose(w.due()) {

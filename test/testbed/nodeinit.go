@@ -156,8 +156,10 @@ func (m *mounter) rootfs(b nodeBoot) {
 	at := func(d string) string { return filepath.Join(b.Dir, d) }
 	m.fail("mount root file system", unix.Mount("overlay", m.root, "overlay", 0,
 		fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", b.Rootfs, at(dirUpper), at(dirWork))))
-	for target, source := range map[string]string{"var/lib/containerd": at(dirContainerd),
-		"var/lib/kubelet": at(dirKubelet)} {
+	for target, source := range map[string]string{
+		"var/lib/containerd": at(dirContainerd),
+		"var/lib/kubelet":    at(dirKubelet),
+	} {
 		m.mkdir(target)
 		m.bind(source, target, 0)
 	}
@@ -177,8 +179,10 @@ func (m *mounter) system() {
 	m.mount("devpts", "dev/pts", "newinstance,ptmxmode=0666,mode=620,gid=5")
 	m.mount("tmpfs", "dev/shm", "mode=1777")
 	m.mount("mqueue", "dev/mqueue", "")
-	for name, target := range map[string]string{"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0",
-		"stdout": "fd/1", "stderr": "fd/2"} {
+	for name, target := range map[string]string{
+		"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0",
+		"stdout": "fd/1", "stderr": "fd/2",
+	} {
 		m.link(target, "dev/"+name)
 	}
 	m.mount("tmpfs", "run", "mode=755")

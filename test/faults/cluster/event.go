@@ -70,8 +70,10 @@ func (e evictor) Evict(_ context.Context, pods []drain.Pod, o drain.Options) (ac
 	refused = map[types.UID]string{}
 	var errs []error
 	for _, pod := range pods {
-		options := &client.DeleteOptions{GracePeriodSeconds: o.GracePeriodSeconds,
-			Preconditions: &metav1.Preconditions{UID: &pod.UID}}
+		options := &client.DeleteOptions{
+			GracePeriodSeconds: o.GracePeriodSeconds,
+			Preconditions:      &metav1.Preconditions{UID: &pod.UID},
+		}
 		err := e.evict(client.ObjectKey{Namespace: pod.Namespace, Name: pod.Name}, options)
 		var status *apierrors.StatusError
 		switch {

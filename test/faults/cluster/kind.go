@@ -129,8 +129,10 @@ func kinds() map[Kind]*kind {
 	policy := typed[v1alpha1.DeploymentPolicy](Policies, ours, "deploymentpolicies",
 		in(func(l *v1alpha1.DeploymentPolicyList) *[]v1alpha1.DeploymentPolicy { return &l.Items }))
 	policy.custom = true
-	return map[Kind]*kind{Nodes: node, Pods: pod, ConfigMaps: configMap, Revisions: revision, Skyhooks: skyhook,
-		Policies: policy}
+	return map[Kind]*kind{
+		Nodes: node, Pods: pod, ConfigMaps: configMap, Revisions: revision, Skyhooks: skyhook,
+		Policies: policy,
+	}
 }
 
 // kindOf names the kind of an object or list.

@@ -43,8 +43,10 @@ var serverFields = map[Kind]map[string]func(client.Object) string{
 
 // read is a look at the server.
 func (c *Cluster) read(k Kind) (reader, error) {
-	return reader{table: c.tables[k], version: strconv.FormatInt(c.version, 10), fields: serverFields[k],
-		stale: c.Stale}, nil
+	return reader{
+		table: c.tables[k], version: strconv.FormatInt(c.version, 10), fields: serverFields[k],
+		stale: c.Stale,
+	}, nil
 }
 
 func (r reader) get(key client.ObjectKey, into client.Object, options *client.GetOptions) error {

@@ -93,18 +93,25 @@ func complete(s *schemaProps, value any, at *fieldpath.Path) (errs fieldpath.Err
 			}
 		}
 	case []any:
-		seen := map[any]bool{}
 		for i, item := range value {
 			errs = append(errs, complete(s.Items.Schema, item, at.Index(i))...)
-			if len(s.XListMapKeys) != 1 {
-				continue
-			}
-			key := item.(map[string]any)[s.XListMapKeys[0]]
-			if seen[key] {
-				errs = append(errs, fieldpath.Duplicate(at.Index(i), key))
-			}
-			seen[key] = true
 		}
+		if len(s.XListMapKeys) == 1 {
+			errs = append(errs, twice(value, s.XListMapKeys[0], at)...)
+		}
+	}
+	return errs
+}
+
+// twice are the items of a list whose key an earlier one has.
+func twice(list []any, key string, at *fieldpath.Path) (errs fieldpath.ErrorList) {
+	seen := map[any]bool{}
+	for i, item := range list {
+		value := item.(map[string]any)[key]
+		if seen[value] {
+			errs = append(errs, fieldpath.Duplicate(at.Index(i), value))
+		}
+		seen[value] = true
 	}
 	return errs
 }

@@ -18,7 +18,8 @@ func (p *pass) install(u unit) {
 		stage = v1alpha1.StageUpgrade
 	}
 	began := len(p.out.Start)
-	if p.beginStage(u, record.Entry{}, stage); len(p.out.Start) > began {
+	p.beginStage(u, record.Entry{}, stage)
+	if len(p.out.Start) > began {
 		p.explainStopped(u)
 	}
 }

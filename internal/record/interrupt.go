@@ -62,7 +62,7 @@ func WriteInterrupt(i *Interrupt, annotations map[string]string) (Patch, error) 
 		text = string(raw)
 	}
 	var p Patch
-	set(&p.Annotations, v1alpha1.AnnotationInterrupt, text, annotations)
+	p.set(p.annotate, v1alpha1.AnnotationInterrupt, text, annotations)
 	return p, nil
 }
 

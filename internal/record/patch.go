@@ -21,18 +21,25 @@ func (p Patch) Empty() bool { return len(p.Annotations) == 0 && len(p.Labels) ==
 // Merge adds the changes of q to p.
 func (p *Patch) Merge(q Patch) {
 	for k, v := range q.Annotations {
-		put(&p.Annotations, k, v)
+		p.annotate(k, v)
 	}
 	for k, v := range q.Labels {
-		put(&p.Labels, k, v)
+		p.label(k, v)
 	}
 }
 
-func put(changes *map[string]*string, k string, v *string) {
-	if *changes == nil {
-		*changes = map[string]*string{}
+func (p *Patch) annotate(k string, v *string) {
+	if p.Annotations == nil {
+		p.Annotations = map[string]*string{}
 	}
-	(*changes)[k] = v
+	p.Annotations[k] = v
+}
+
+func (p *Patch) label(k string, v *string) {
+	if p.Labels == nil {
+		p.Labels = map[string]*string{}
+	}
+	p.Labels[k] = v
 }
 
 // Write returns the change that makes the given metadata hold the record n of a Skyhook; empty when it does already.
@@ -60,13 +67,13 @@ func Write(skyhook string, n Node, annotations, labels map[string]string) (Patch
 		delete(want, v1alpha1.AnnotationNodeStatePrefix+skyhook) // what nobody can read stays as it is
 	}
 	for k, v := range want {
-		set(&p.Annotations, k, v, annotations)
+		p.set(p.annotate, k, v, annotations)
 	}
 	label := string(n.Status)
 	if n.bare() {
 		label = ""
 	}
-	set(&p.Labels, v1alpha1.LabelStatusPrefix+skyhook, label, labels)
+	p.set(p.label, v1alpha1.LabelStatusPrefix+skyhook, label, labels)
 	return p, nil
 }
 
@@ -78,7 +85,7 @@ func WriteWait(skyhook string, w *Wait, annotations map[string]string) (Patch, e
 	if err != nil {
 		return p, fmt.Errorf("encode what Skyhook %s waits for: %w", skyhook, err)
 	}
-	set(&p.Annotations, v1alpha1.AnnotationWaitPrefix+skyhook, want, annotations)
+	p.set(p.annotate, v1alpha1.AnnotationWaitPrefix+skyhook, want, annotations)
 	return p, nil
 }
 
@@ -97,7 +104,7 @@ func AcceptBoot(bootID string, annotations map[string]string) Patch {
 	var p Patch
 	for key := range annotations {
 		if strings.HasPrefix(key, v1alpha1.AnnotationBootPrefix) {
-			set(&p.Annotations, key, bootID, annotations)
+			p.set(p.annotate, key, bootID, annotations)
 		}
 	}
 	return p
@@ -113,7 +120,7 @@ func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch 
 		if keep && (len(n.Packages) > 0 || n.Unreadable) {
 			if before, err := Read(skyhook, annotations); k == v1alpha1.AnnotationNodeStatePrefix+skyhook && err == nil &&
 				len(before.Packages) == len(n.Packages) && !reflect.DeepEqual(before.Packages, n.Packages) {
-				set(&p.Annotations, k, encodeStates(n), annotations)
+				p.set(p.annotate, k, encodeStates(n), annotations)
 			}
 			continue
 		}
@@ -121,22 +128,22 @@ func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch 
 		if k == v1alpha1.AnnotationPermitPrefix+skyhook {
 			want = n.FinishedPermit
 		}
-		set(&p.Annotations, k, want, annotations)
+		p.set(p.annotate, k, want, annotations)
 	}
 	for _, prefix := range labelPrefixes {
-		set(&p.Labels, prefix+skyhook, "", labels)
+		p.set(p.label, prefix+skyhook, "", labels)
 	}
 	return p
 }
 
 // set records a difference; an empty wanted value means that the key must be absent.
-func set(changes *map[string]*string, key, want string, have map[string]string) {
+func (p *Patch) set(put func(string, *string), key, want string, have map[string]string) {
 	got, ok := have[key]
 	switch {
 	case want == "" && ok:
-		put(changes, key, nil)
+		put(key, nil)
 	case want != "" && got != want:
-		put(changes, key, &want)
+		put(key, &want)
 	}
 }
 

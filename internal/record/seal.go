@@ -74,7 +74,7 @@ func (s Seal) Apply(p *Patch, annotations, labels map[string]string) {
 		want = s.value(states, s.complete(after))
 	}
 	delete(p.Labels, s.key())
-	set(&p.Labels, s.key(), want, labels)
+	p.set(p.label, s.key(), want, labels)
 }
 
 // AnySeal reports whether a record of any Skyhook is sealed on the node.

@@ -111,7 +111,8 @@ func (f *fleet) assign() []compartment {
 func (f *fleet) everyNode() compartment {
 	c := compartment{
 		compartmentSpec: &compartmentSpec{name: DefaultCompartment},
-		ceiling:         Limit(f.Skyhook.Spec.InterruptionBudget, len(f.Nodes)), nodes: make([]int32, len(f.Nodes)),
+		ceiling:         Limit(f.Skyhook.Spec.InterruptionBudget, len(f.Nodes)),
+		nodes:           make([]int32, len(f.Nodes)),
 	}
 	for i := range c.nodes {
 		c.nodes[i] = int32(i)

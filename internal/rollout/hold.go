@@ -99,19 +99,21 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint, goes
 		if s.Spec.RuntimeRequired && own || !repels(taint) || tolerated(s, taint) {
 			continue
 		}
-		hold = releasing(v1alpha1.StatusBlocked, lifecycle.Wait{
-			Reason: v1alpha1.ReasonTaintNotTolerable, Frees: record.FreesOther,
-			Message: fmt.Sprintf("the node has the taint %s, which the Skyhook does not tolerate; ", taint.ToString()),
-		})
+		message := fmt.Sprintf("the node has the taint %s, which the Skyhook does not tolerate; ", taint.ToString())
 		if !own || !goes {
-			hold.Frees = record.FreesAdministrator
-			hold.Message += fmt.Sprintf("add a toleration to spec.additionalTolerations, "+
-				"or remove the taint with kubectl taint node %s %s:%s-", node.Name, taint.Key, taint.Effect)
-			return hold
+			return holdTainted(record.FreesAdministrator, message+fmt.Sprintf("add a toleration to spec.additionalTolerations, "+
+				"or remove the taint with kubectl taint node %s %s:%s-", node.Name, taint.Key, taint.Effect))
 		}
-		hold.Message += "the operator removes the taint when the Skyhooks with runtimeRequired are complete on the node"
+		hold = holdTainted(record.FreesOther, message+"the operator removes the taint when the Skyhooks with runtimeRequired "+
+			"are complete on the node")
 	}
 	return hold
+}
+
+func holdTainted(frees record.Frees, message string) *lifecycle.Hold {
+	return releasing(v1alpha1.StatusBlocked, lifecycle.Wait{
+		Reason: v1alpha1.ReasonTaintNotTolerable, Frees: frees, Message: message,
+	})
 }
 
 // repels reports whether the taint's effect matters to a pod that is bound to its node directly. What the node

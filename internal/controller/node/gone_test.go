@@ -62,7 +62,8 @@ func TestNodeGone(t *testing.T) {
 	if w.memory.Len() != 0 {
 		t.Error("it is remembered")
 	}
-	if w.reconcile(); len(w.deletes) != 3 {
+	w.reconcile()
+	if len(w.deletes) != 3 {
 		t.Errorf("deletes %v", w.deletes)
 	}
 }

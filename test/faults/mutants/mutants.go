@@ -19,8 +19,8 @@ type Mutant struct {
 var Mutants = []Mutant{
 	{
 		"budget off by one", "internal/rollout/grant.go", "budget/",
-		"ceiling: Limit(f.Skyhook.Spec.InterruptionBudget, len(f.Nodes)),",
-		"ceiling: Limit(f.Skyhook.Spec.InterruptionBudget, len(f.Nodes)) + 1,",
+		"Limit(f.Skyhook.Spec.InterruptionBudget, len(f.Nodes)),",
+		"Limit(f.Skyhook.Spec.InterruptionBudget, len(f.Nodes)) + 1,",
 	},
 	{
 		"uncordon although another holds it", "internal/lifecycle/cordon.go",

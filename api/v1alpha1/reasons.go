@@ -36,7 +36,7 @@ const (
 	// Ended by: author, administrator.
 	// Do: Correct `image` or `containerSHA` of the package, change the setting (`ALLOWED_REGISTRIES`,
 	// `REQUIRE_DIGEST` or `FORBID_AGENT_IMAGE_OVERRIDE`), or leave the package on the node: `kubectl annotate
-	// skyhook NAME skyhook.nvidia.com/abandon-uninstall=NODE`.
+	// skyhook NAME --overwrite skyhook.nvidia.com/abandon-uninstall=NODES`.
 	ReasonImageNotAllowed = "ImageNotAllowed"
 	// ReasonWaitingForConfigMap: The operator has not written the ConfigMap with the package's `configMap` yet.
 	// Ended by: time.
@@ -111,7 +111,7 @@ const (
 	// version.
 	// Ended by: author, administrator.
 	// Do: Put that version back into `spec.packages`, or leave the package on the node: `kubectl annotate skyhook
-	// NAME skyhook.nvidia.com/abandon-uninstall=NODE`.
+	// NAME --overwrite skyhook.nvidia.com/abandon-uninstall=NODES`.
 	ReasonDefinitionMissing = "DefinitionMissing"
 )
 
@@ -143,7 +143,7 @@ const (
 	// `stageTimeout`.
 	// Ended by: administrator.
 	// Do: Look at the node's console and kubelet, and reboot the node by hand if it did not reboot. To allow more
-	// time, raise `spec.packages.PACKAGE.stageTimeout`.
+	// time, raise `spec.packages.PACKAGE.stageTimeout`. If the node is lost for good: `kubectl delete node NODE`.
 	ReasonRebootTimeout = "RebootTimeout"
 	// ReasonStageTimeout: The stage did not end within `stageTimeout`, and is not retried.
 	// Ended by: author.
@@ -187,7 +187,9 @@ const (
 	// ReasonEvictionRefused: The API server refused to evict the pod, mostly because of a PodDisruptionBudget. The
 	// operator retries.
 	// Ended by: other.
-	// Do: Make room in the budget: `kubectl get poddisruptionbudgets -n NAMESPACE`.
+	// Do: `kubectl get poddisruptionbudgets -n NAMESPACE` shows which budget allows no disruption: add replicas to
+	// its workload, or fix those that are not ready. Or delete the pod, which no budget prevents: `kubectl delete pod
+	// -n NAMESPACE POD`.
 	ReasonEvictionRefused = "EvictionRefused"
 	// ReasonPodReturns: Each time the pod was evicted, its controller put another one on the node, in spite of the
 	// cordon. It is not evicted any more.
@@ -351,13 +353,13 @@ const (
 	// ReasonRolloutStopped: Too many bad batches in a row stopped the rollout, and no node is in progress.
 	// Ended by: administrator, author.
 	// Do: Fix what `status.attention` names. Then edit the spec, or continue with `kubectl annotate skyhook NAME
-	// --overwrite skyhook.nvidia.com/resume="$(date -Is)"`.
+	// --overwrite skyhook.nvidia.com/resume="$(date +%s)"`.
 	ReasonRolloutStopped = "RolloutStopped"
 	// ReasonFailureThreshold: As many batches in a row were bad as `failureThreshold` of the compartment allows. No
 	// new batch starts there.
 	// Ended by: administrator, author.
 	// Do: Fix what `status.attention` names. Then edit the spec, or continue with `kubectl annotate skyhook NAME
-	// --overwrite skyhook.nvidia.com/resume="$(date -Is)"`.
+	// --overwrite skyhook.nvidia.com/resume="$(date +%s)"`.
 	ReasonFailureThreshold = "FailureThreshold"
 )
 
@@ -371,7 +373,7 @@ const (
 	// ReasonUninstallPodFailing: The uninstall of a package fails. The message says whether it is retried.
 	// Ended by: author, package author, administrator.
 	// Do: Fix the package's `configMap`, `env` or `image` in the spec, or the host; or leave the package on the
-	// node: `kubectl annotate skyhook NAME skyhook.nvidia.com/abandon-uninstall=NODE`.
+	// node: `kubectl annotate skyhook NAME --overwrite skyhook.nvidia.com/abandon-uninstall=NODES`.
 	ReasonUninstallPodFailing = "UninstallPodFailing"
 	// ReasonParseError: The records of nodes cannot be read. The message names the nodes.
 	// Ended by: administrator.
@@ -382,7 +384,7 @@ const (
 	// operator cannot tell what is installed there.
 	// Ended by: administrator.
 	// Do: Correct or remove the annotation `skyhook.nvidia.com/nodeState_NAME` of the node, or leave the packages on
-	// the node: `kubectl annotate skyhook NAME skyhook.nvidia.com/abandon-uninstall=NODE`.
+	// the node: `kubectl annotate skyhook NAME --overwrite skyhook.nvidia.com/abandon-uninstall=NODES`.
 	ReasonMalformedNodeState = "MalformedNodeState"
 	// ReasonPausedWithPendingUninstall: The Skyhook is being deleted and packages have to be uninstalled, but it is
 	// paused.

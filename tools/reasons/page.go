@@ -13,9 +13,11 @@ defined in [glossary.md](glossary.md).
     kubectl describe skyhook NAME                # conditions, nodes that need attention, nodes that wait
     kubectl get skyhook NAME -o jsonpath='{range .status.attention[*]}{.node} {.reason}: {.message}{"\n"}{end}'
     kubectl get events -A --field-selector involvedObject.name=NAME
+    kubectl get pods -n skyhook -l skyhook.nvidia.com/name=NAME -o wide    # the pods of its stages, with their nodes
 
 In the commands, words in capitals stand for names, ` + "`NAME`" + ` for that of the Skyhook; ` + "`skyhook`" + ` after ` + "`-n`" + ` is
-the operator's namespace. What is said of ` + "`uninstall.…`" + ` is about a package: ` + "`spec.packages.PACKAGE.uninstall.…`" + `.
+the operator's namespace. ` + "`NODES`" + ` are all nodes concerned, separated by commas: the command replaces the list that is there.
+What is said of ` + "`uninstall.…`" + ` is about a package: ` + "`spec.packages.PACKAGE.uninstall.…`" + `.
 
 | who can end it | meaning |
 |---|---|

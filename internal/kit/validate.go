@@ -34,7 +34,7 @@ Exit codes: 0 the package is valid, 1 it is not or cannot be read, 2 wrong usage
 // a file that was made to take long.
 const maxValidate = 15 * time.Minute
 
-var errTooLong = fmt.Errorf("gave up after %s", maxValidate)
+var errTooLong = fmt.Errorf("it takes longer than %s", maxValidate)
 
 // The formats of reports.
 const (

@@ -132,7 +132,7 @@ func (p *pass) gateImage(u unit) *Wait {
 			problem += fmt.Sprintf("; to correct it, put version %s back into spec.packages, with uninstall.apply: true",
 				e.Version)
 		}
-		problem += "; or leave it on the node with the annotation " + v1alpha1.AnnotationAbandonUninstall
+		problem += "; or " + leaveOnNode
 	}
 	return newWait(u.name, v1alpha1.ReasonImageNotAllowed, problem)
 }

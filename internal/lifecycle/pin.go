@@ -121,8 +121,7 @@ func (p *pass) explainPull(e record.Entry, pkg Package, pod Pod) string {
 	}
 	if !p.definition(e).FromSpec { // nothing of it is in the spec to be changed
 		return fmt.Sprintf("%s\npinned by its first pull; put version %s back with containerSHA and uninstall.apply, "+
-			"or set annotation %s",
-			pod.Message, e.Version, v1alpha1.AnnotationAbandonUninstall)
+			"or add the node to annotation %s", pod.Message, e.Version, v1alpha1.AnnotationAbandonUninstall)
 	}
 	return fmt.Sprintf("%s\npinned by its first pull; to run another image, raise spec.packages.%s.version "+
 		"or set containerSHA",

@@ -42,9 +42,11 @@ func (p *pass) uninstalled(e record.Entry) {
 func (p *pass) definitionMissing(e record.Entry) {
 	p.wait(newWait(e.Name, v1alpha1.ReasonDefinitionMissing, fmt.Sprintf(
 		"%s %s cannot be uninstalled: the operator has no definition of it; put this version back into spec.packages, "+
-			"or leave it on the node with the annotation %s",
-		e.Name, e.Version, v1alpha1.AnnotationAbandonUninstall)))
+			"or "+leaveOnNode, e.Name, e.Version)))
 }
+
+// leaveOnNode says how to leave a package that cannot be uninstalled.
+const leaveOnNode = "leave it on the node: add the node to the Skyhook's annotation " + v1alpha1.AnnotationAbandonUninstall
 
 // dependent returns a package that depends on this one and is still to be uninstalled, which comes first.
 func (p *pass) dependent(e record.Entry) (name string, left bool) {

@@ -119,8 +119,7 @@ type Strategy struct {
 	// +optional
 	Fixed *FixedStrategy `json:"fixed,omitempty"`
 
-	// Linear adds a constant after a good batch and takes it away after a bad
-	// one.
+	// Linear adds a constant after a good batch and subtracts it after a bad one.
 	// +optional
 	Linear *LinearStrategy `json:"linear,omitempty"`
 
@@ -147,7 +146,7 @@ type BatchRules struct {
 	BatchThreshold *int `json:"batchThreshold,omitempty"`
 
 	// FailureThreshold is the number of bad batches in a row that stops the
-	// rollout. At least 1. Unset never stops it.
+	// compartment: no new batch starts there. At least 1. Unset never stops it.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	FailureThreshold *int `json:"failureThreshold,omitempty"`
@@ -170,8 +169,8 @@ type FixedStrategy struct {
 type LinearStrategy struct {
 	BatchRules `json:",inline"`
 
-	// Delta is added to the size of the batch after a good one and taken away
-	// after a bad one, in nodes. At least 1, default 1.
+	// Delta is added to the size of the batch after a good one and subtracted from
+	// it after a bad one, in nodes. At least 1, default 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:default=1

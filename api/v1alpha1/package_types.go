@@ -60,8 +60,9 @@ type Package struct {
 	AgentImageOverride string `json:"agentImageOverride,omitempty"`
 
 	// Interrupt is the disruption that the package needs to take effect. It runs
-	// after config, when the node is cordoned and drained, and is followed by the
-	// stage post-interrupt. Unset means none.
+	// after config and is followed by the stage post-interrupt. The node is
+	// cordoned and drained before the first stage of the package. Unset means
+	// none.
 	// +optional
 	Interrupt *Interrupt `json:"interrupt,omitempty"`
 
@@ -109,20 +110,21 @@ type Package struct {
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$') && duration(self) >= duration('0s')`,message="gracefulShutdown must be a duration of zero or more such as 90s, 5m or 1h30m; correct it"
 	GracefulShutdown *metav1.Duration `json:"gracefulShutdown,omitempty"`
 
-	// StageTimeout is how long one stage of the package may take on a node, from
-	// its start, all retries included. After it the stage is ended and the node
-	// is erroring until the package's spec or the node's record changes. For a
-	// reboot interrupt it is the time until the node is back. Unset means no
-	// limit, and 20 minutes for a reboot. Examples: 90s, 5m, 1h30m.
+	// StageTimeout is how long the pod of one stage of the package may be on a
+	// node, with all retries by the kubelet. After it the stage is ended and the
+	// node is erroring until the Skyhook's spec is edited or the node's record
+	// removed. For a reboot interrupt it is the time until the node is back. Unset
+	// means no limit, and 20 minutes for a reboot. Examples: 90s, 5m, 1h30m.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$') && duration(self) >= duration('1s')`,message="stageTimeout must be a duration of at least one second such as 90s, 5m or 1h30m; correct it"
 	StageTimeout *metav1.Duration `json:"stageTimeout,omitempty"`
 
-	// MaxRetries is how often a failed step of a stage is retried on a node.
-	// After that the node is erroring until the package's spec or the node's
-	// record changes. 0 retries nothing. Unset means no limit.
+	// MaxRetries is how often a failed stage is retried on a node; a pod that was
+	// lost or evicted counts as a failure. After that the node is erroring until
+	// the Skyhook's spec is edited or the node's record removed. 0 retries
+	// nothing. Unset means no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxRetries *int32 `json:"maxRetries,omitempty"`

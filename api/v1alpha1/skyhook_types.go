@@ -58,7 +58,7 @@ type SkyhookSpec struct {
 	// PodNonInterruptLabels selects pods, in any namespace, that must never be
 	// interrupted. While such a pod is Pending or Running on a node, the node is
 	// not drained and no interrupt runs there; the node waits for the pod to end
-	// by itself. Unset or empty holds back nothing. Example: {matchLabels:
+	// by itself. Unset or empty protects no pod. Example: {matchLabels:
 	// {workload: training}}.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && e.values.size() > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || e.values.size() == 0))",message="matchExpressions must use operator In or NotIn with values, or Exists or DoesNotExist without values; correct the operator or the values",fieldPath=".matchExpressions"
@@ -86,7 +86,7 @@ type SkyhookSpec struct {
 
 	// InterruptionBudget limits how many nodes are in progress at the same time,
 	// for every kind of work. Set percent or count, not both. Unset means no
-	// limit. It excludes deploymentPolicy.
+	// limit but that of every Skyhook, 1000 nodes. It excludes deploymentPolicy.
 	// +optional
 	InterruptionBudget InterruptionBudget `json:"interruptionBudget,omitzero"`
 

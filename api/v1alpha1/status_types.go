@@ -12,8 +12,8 @@ const (
 	StatusUnknown Status = "unknown"
 	// StatusComplete means that every package is complete.
 	StatusComplete Status = "complete"
-	// StatusBlocked means that something outside must change first: a taint, an
-	// ignored node, a missing policy.
+	// StatusBlocked means that nothing is done until a person changes something: a
+	// taint, the label of an ignored node, a missing policy, the spec.
 	StatusBlocked Status = "blocked"
 	// StatusWaiting means that others have to finish first: an earlier Skyhook,
 	// or nodes that use the budget.
@@ -61,8 +61,8 @@ const (
 	StateComplete State = "complete"
 	// StateInProgress means that the stage runs.
 	StateInProgress State = "in_progress"
-	// StateSkipped means that another package's interrupt stands in for this
-	// one's.
+	// StateSkipped means that an interrupt of another package serves this one as
+	// well.
 	StateSkipped State = "skipped"
 	// StateErroring means that the stage failed. It is retried unless
 	// maxRetries or stageTimeout is reached.
@@ -71,8 +71,9 @@ const (
 	StateUnknown State = "unknown"
 )
 
-// SkyhookStatus is what the operator observed. Truth about a node lives on
-// the node; this object stays under 128 KiB whatever the size of the fleet.
+// SkyhookStatus is what the operator observed. What is installed on a node is
+// recorded on the node; this object stays under 128 KiB whatever the size of the
+// fleet.
 type SkyhookStatus struct {
 	// ObservedGeneration is the generation of the spec that this status reflects.
 	// +optional
@@ -205,9 +206,9 @@ type SkyhookStatus struct {
 	CompartmentStatuses map[string]CompartmentStatus `json:"compartmentStatuses,omitempty"`
 }
 
-// Permit allows one node to work, as node=generation/order[/round][!]. It is
-// taken back only after the node acknowledged, in its record, that it is done
-// with exactly this permit, so that no stale cache can exceed a budget. Order
+// Permit allows one node to work, as node=generation/order[/round][!]. It stays
+// listed until the node's record says that the node is done with exactly this
+// permit, so that no stale cache can exceed a budget. Order
 // is the node's place in this rollout: 0, 1, 2 and so on, never reused, never
 // changed. Generation is that of the spec for which it was granted. Round
 // tells apart permits of the same order and generation. An exclamation mark
@@ -249,12 +250,13 @@ type NodeCounts struct {
 	// +optional
 	InProgress int `json:"inProgress,omitempty"`
 
-	// Erroring is the number of nodes on which a step fails.
+	// Erroring is the number of nodes on which a run failed, or something takes
+	// longer than the spec allows.
 	// +optional
 	Erroring int `json:"erroring,omitempty"`
 
-	// Blocked is the number of nodes that wait for a change from outside, such as
-	// the removal of a taint.
+	// Blocked is the number of nodes that do nothing until a person changes
+	// something, such as a taint.
 	// +optional
 	Blocked int `json:"blocked,omitempty"`
 
@@ -377,7 +379,8 @@ type CompartmentStatus struct {
 	ProgressPercent int `json:"progressPercent"`
 
 	// Strategy that sizes the batches, its own or that of the policy's default:
-	// fixed, linear, exponential or none. Empty without a policy.
+	// fixed, linear or exponential; none in a deletion whose policy is missing.
+	// Empty without a policy.
 	// +optional
 	Strategy string `json:"strategy,omitempty"`
 

@@ -50,7 +50,7 @@ func (c *checker) removal(field string, i Installed) {
 		return
 	}
 	c.add(field, reason+"keep the package and set uninstall.apply=true until it is gone from every node, or set "+
-		"uninstall.whenRemoved=Uninstall first; uninstall.enabled=false first would leave its files on the nodes",
+		"uninstall.whenRemoved=Uninstall first; to leave its files on the nodes, set uninstall.enabled=false first",
 		i.Version, text.Nodes(i.Nodes))
 }
 

@@ -237,7 +237,7 @@ func TestObserveTellsWhyNothingRuns(t *testing.T) {
 		},
 		{
 			"held without a word", pending + "\nconditions: [{type: PodScheduled, status: 'False', reason: SchedulingGated}]",
-			"SchedulingGated", "the pod may not start yet, and nothing says why",
+			"SchedulingGated", "the pod is not scheduled, and its status does not say why",
 		},
 		{"waiting", status(pending, waits, notYet, notYet), "PodInitializing", "container tuning-init has not started"},
 		{"volumes or network are missing", status(pending, waits, notYet) + notReady, "PodInitializing", setUp},

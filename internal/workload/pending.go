@@ -24,7 +24,7 @@ func begun(pod *corev1.Pod) bool {
 // this forever. Next is the container whose turn it is; nil when the kubelet has reported on none.
 func notBegun(pod *corev1.Pod, next *corev1.ContainerStatus) (reason, message string) {
 	if c := condition(pod, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse && c.Reason != "" {
-		return c.Reason, cmp.Or(c.Message, "the pod may not start yet, and nothing says why")
+		return c.Reason, cmp.Or(c.Message, "the pod is not scheduled, and its status does not say why")
 	}
 	if next == nil {
 		return cmp.Or(pod.Status.Reason, v1alpha1.ReasonPending),

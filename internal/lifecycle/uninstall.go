@@ -46,7 +46,8 @@ func (p *pass) definitionMissing(e record.Entry) {
 }
 
 // leaveOnNode says how to leave a package that cannot be uninstalled.
-const leaveOnNode = "leave it on the node: add the node to the Skyhook's annotation " + v1alpha1.AnnotationAbandonUninstall
+const leaveOnNode = "leave it on the node: add the node to the Skyhook's annotation " +
+	v1alpha1.AnnotationAbandonUninstall
 
 // dependent returns a package that depends on this one and is still to be uninstalled, which comes first.
 func (p *pass) dependent(e record.Entry) (name string, left bool) {

@@ -16,8 +16,8 @@ defined in [glossary.md](glossary.md).
     kubectl get pods -n skyhook -l skyhook.nvidia.com/name=NAME -o wide    # the pods of its stages, with their nodes
 
 In the commands, words in capitals stand for names, ` + "`NAME`" + ` for that of the Skyhook; ` + "`skyhook`" + ` after ` + "`-n`" + ` is
-the operator's namespace. ` + "`NODES`" + ` are all nodes concerned, separated by commas: the command replaces the list that is there.
-What is said of ` + "`uninstall.…`" + ` is about a package: ` + "`spec.packages.PACKAGE.uninstall.…`" + `.
+the operator's namespace. ` + "`NODES`" + ` are all nodes concerned, separated by commas: the command replaces the
+list that is there. What is said of ` + "`uninstall.…`" + ` is about a package: ` + "`spec.packages.PACKAGE.uninstall.…`" + `.
 
 | who can end it | meaning |
 |---|---|

@@ -76,7 +76,7 @@ enter_host_namespaces() {
 wait_for_others() {
   type -P flock >/dev/null || return 0
   exec 9>/run/skyhook-tuning.lock || fail "cannot write /run/skyhook-tuning.lock"
-  flock -w 300 9 || fail "another package of this kind has been at work on this host for 5 minutes; fuser -v /run/skyhook-tuning.lock names its process"
+  flock -w 300 9 || fail "another package of this kind has been running on this host for 5 minutes; fuser -v /run/skyhook-tuning.lock names its process"
 }
 
 # refuse_unknown_keys: a key that is meant for this package and that nothing

@@ -4,7 +4,7 @@
 
 uninstall_step() {
   if recorded removed; then
-    say "everything is undone already"
+    say "everything was reversed before; nothing to do"
     return
   fi
   if ! recorded before && ! recorded profile-before && [[ -z "$(owned)" ]]; then
@@ -151,13 +151,13 @@ finish_uninstall() {
   } | record removed
   drop before packages-before packages-ours profile-before stays files \
     kept.grub kept.grubenv kept.active_profile kept.profile_mode kept.post_loaded_profile kept.bootcmdline kept.tuned.conf
-  say "everything is undone"
+  say "everything is reversed"
 }
 
 uninstall_check_step() {
   local path tool
   if ! recorded removed; then
-    [[ ! -d "${STATE}" ]] || fail "the uninstall has not run to its end: ${STATE} still tells of things to undo"
+    [[ ! -d "${STATE}" ]] || fail "the uninstall has not run to its end: ${STATE} still lists changes to reverse"
     drop_all
     say "nothing of this package is on this host"
     return

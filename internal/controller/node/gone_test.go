@@ -1,6 +1,7 @@
 package node
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -65,6 +66,32 @@ func TestNodeGone(t *testing.T) {
 	w.reconcile()
 	if len(w.deletes) != 3 {
 		t.Errorf("deletes %v", w.deletes)
+	}
+}
+
+// TestRecordsOfGoneNodeAreForgotten: of one that no Skyhook targets, whose end wakes none. A record that is still known
+// is not decoded again.
+func TestRecordsOfGoneNodeAreForgotten(t *testing.T) {
+	node, s := newNode(), newSkyhook("demo")
+	s.Spec.NodeSelectors.MatchLabels = map[string]string{"pool": "other"}
+	w := newWorld(t, node, s)
+	w.reconcile()
+	read := func() uintptr {
+		n, err := w.Records.Read(s.Name, node)
+		w.must(err)
+		return reflect.ValueOf(n.Packages).Pointer()
+	}
+	known := read()
+	if read() != known {
+		t.Fatal("it is decoded twice")
+	}
+	for _, source := range w.Sources() {
+		if _, ok := source.Object.(*corev1.Node); ok {
+			queued(func(q queue) { source.Handler.Delete(t.Context(), event.DeleteEvent{Object: node}, q) })
+		}
+	}
+	if read() == known {
+		t.Error("it is remembered")
 	}
 }
 

@@ -25,6 +25,7 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 func (r *Reconciler) Sources() []state.Source {
 	return []state.Source{
 		state.Keyed(&corev1.Node{}, state.NodeChanged()),
+		state.Watched(&corev1.Node{}, r.recordsOfGone()),
 		state.Mapped(&corev1.Pod{}, nodeOfPod, podChanged()),
 		state.Mapped(&corev1.ConfigMap{}, r.permittedNodes),
 		state.Mapped(&corev1.ConfigMap{}, nodeOfMeta, appeared()),
@@ -36,6 +37,13 @@ func (r *Reconciler) Sources() []state.Source {
 // SetupWithManager registers the controller: one key per node, several nodes at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	return state.SetUp(mgr, "node", workers, r.Sources(), r)
+}
+
+// recordsOfGone wakes nobody: it drops what passes over a node have read.
+func (r *Reconciler) recordsOfGone() handler.EventHandler {
+	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) {
+		r.Records.Forget(e.Object.GetUID())
+	}}
 }
 
 func nodeOfPod(_ context.Context, o client.Object) []reconcile.Request {

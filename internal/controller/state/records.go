@@ -43,7 +43,15 @@ func (r *Records) Read(skyhook string, node *corev1.Node) (record.Node, error) {
 	return n, err
 }
 
-// Keep drops what is not of these nodes and Skyhooks, which are all there are.
+// Forget drops a node that is gone. Those that no Skyhook targets come and go without a pass that calls Keep.
+func (r *Records) Forget(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.nodes, uid)
+}
+
+// Keep drops what is not of these nodes and Skyhooks, which are all there are. A pass that began before a node went may
+// read its record once more after Forget.
 func (r *Records) Keep(nodes []corev1.Node, skyhooks []*v1alpha1.Skyhook) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func (c *checker) cycles(all map[string]v1alpha1.Package) {
 		if told[first] {
 			continue
 		}
-		before := graph.Search(first, dependencies)
+		before := maps.Collect(graph.Search(first, listed(dependencies)))
 		if _, cyclic := before[first]; !cyclic {
 			continue
 		}
@@ -40,13 +41,17 @@ func (c *checker) cycles(all map[string]v1alpha1.Package) {
 		}
 		slices.Reverse(way[1:])
 		var set []string
-		for name := range graph.Search(first, dependents) {
+		for name := range graph.Search(first, listed(dependents)) {
 			if _, both := before[name]; both {
 				set, told[name] = append(set, name), true
 			}
 		}
 		c.cycle(way, set)
 	}
+}
+
+func listed(edges map[string][]string) func(string) iter.Seq[string] {
+	return func(of string) iter.Seq[string] { return slices.Values(edges[of]) }
 }
 
 // cycle reports a set of packages that all depend on each other, and the way round.

@@ -1,7 +1,7 @@
 package graph_test
 
 import (
-	"maps"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -26,13 +26,33 @@ func TestSearch(t *testing.T) {
 			edges[from] = append(edges[from], to)
 		}
 		var found []string
-		before := graph.Search("a", edges)
-		for _, node := range slices.Sorted(maps.Keys(before)) {
-			found = append(found, before[node]+">"+node)
+		for node, before := range graph.Search("a", listed(edges)) {
+			found = append(found, before+">"+node)
 		}
 		slices.Sort(found)
 		if got := strings.Join(found, " "); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
+}
+
+// TestSearchEndsEarly: whoever has found what it looks for pays for no more.
+func TestSearchEndsEarly(t *testing.T) {
+	asked := ""
+	edges := func(of string) iter.Seq[string] {
+		asked += of
+		return slices.Values(map[string][]string{"a": {"b", "c"}, "b": {"d"}, "c": {"e"}}[of])
+	}
+	for node := range graph.Search("a", edges) {
+		if node == "d" {
+			break
+		}
+	}
+	if asked != "ab" {
+		t.Errorf("asks for the edges of %q", asked)
+	}
+}
+
+func listed(edges map[string][]string) func(string) iter.Seq[string] {
+	return func(of string) iter.Seq[string] { return slices.Values(edges[of]) }
 }

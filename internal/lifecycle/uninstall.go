@@ -2,8 +2,8 @@ package lifecycle
 
 import (
 	"fmt"
+	"iter"
 	"maps"
-	"slices"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/graph"
@@ -66,15 +66,20 @@ func (p *pass) dependent(e record.Entry) (name string, left bool) {
 
 // dependsOn reports whether a package that is removed depends on another, be it through others, also such that stay.
 func (p *pass) dependsOn(name, goal string) bool {
-	edges := map[string][]string{}
+	dependencies := map[string]map[string]string{}
 	for other, pkg := range p.Packages {
-		edges[other] = slices.Collect(maps.Keys(pkg.DependsOn))
+		dependencies[other] = pkg.DependsOn
 	}
 	for key, l := range p.removals {
-		edges[p.out.Record.Packages[key].Name] = slices.Collect(maps.Keys(l.Package.DependsOn))
+		dependencies[p.out.Record.Packages[key].Name] = l.Package.DependsOn
 	}
-	_, depends := graph.Search(name, edges)[goal]
-	return depends
+	edges := func(of string) iter.Seq[string] { return maps.Keys(dependencies[of]) }
+	for dep := range graph.Search(name, edges) { // to its end it takes long with many packages
+		if dep == goal {
+			return true
+		}
+	}
+	return false
 }
 
 // removalFirst is the wait of a package of the spec for another version of it that has to be uninstalled before; nil

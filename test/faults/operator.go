@@ -18,8 +18,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
 	"github.com/skyhook-operator/skyhook/internal/controller/skyhook"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
+	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
 	"github.com/skyhook-operator/skyhook/internal/workload"
-	"github.com/skyhook-operator/skyhook/test/faults/cluster"
 )
 
 // operator is one process: its caches, clock, controllers and work queues.

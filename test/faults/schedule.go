@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/skyhook-operator/skyhook/test/faults/cluster"
+	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
 )
 
 // choice is one thing that could be done next.

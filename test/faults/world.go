@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/test/faults/cluster"
+	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
 )
 
 var (

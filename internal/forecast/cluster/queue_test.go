@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
-	"github.com/skyhook-operator/skyhook/test/faults/cluster"
+	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
 )
 
 func key(name string) reconcile.Request {

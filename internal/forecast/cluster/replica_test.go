@@ -15,7 +15,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
 	"github.com/skyhook-operator/skyhook/internal/drain"
-	"github.com/skyhook-operator/skyhook/test/faults/cluster"
+	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
 )
 
 // told names events, each as type name, and with label x of the old and new object where there is one.

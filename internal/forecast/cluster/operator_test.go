@@ -17,8 +17,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
 	"github.com/skyhook-operator/skyhook/internal/controller/skyhook"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
+	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
 	"github.com/skyhook-operator/skyhook/internal/workload"
-	"github.com/skyhook-operator/skyhook/test/faults/cluster"
 )
 
 // rollout is the real operator upon the cluster, with a kubelet whose scripts succeed at once.

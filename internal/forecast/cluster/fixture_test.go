@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
 	"github.com/skyhook-operator/skyhook/internal/operator"
 	"github.com/skyhook-operator/skyhook/test/apiserver"
-	"github.com/skyhook-operator/skyhook/test/faults/cluster"
 )
 
 func TestMain(m *testing.M) {

@@ -136,6 +136,17 @@ func (p *Policy) split(nodes []Node) []compartment {
 	return out
 }
 
+// Homes returns the compartment of each node, by name.
+func (p *Policy) Homes(nodes []Node) map[string]string {
+	homes := make(map[string]string, len(nodes))
+	for _, c := range p.split(nodes) {
+		for _, i := range c.nodes {
+			homes[nodes[i].Name] = c.name
+		}
+	}
+	return homes
+}
+
 // match returns for each node a bit per compartment that selects it, and for each compartment the number of such nodes.
 // A selector sees only the labels under keys, and few combinations of their values exist, so each is judged once.
 func (p *Policy) match(nodes []Node) (masks []uint64, matched [maxCompartments]int) {

@@ -21,6 +21,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/drain"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -46,6 +47,8 @@ type Reconciler struct {
 
 	// Evictor asks pods to leave a node that is to be interrupted.
 	Evictor Evictor
+	// OnDecision is told of every decision before it is carried out; nil where nobody asks.
+	OnDecision func(node, skyhook string, d *lifecycle.Decision)
 	// ReapplyOnReboot starts a node over when it rebooted by itself.
 	ReapplyOnReboot bool
 

@@ -97,6 +97,9 @@ func (r *Reconciler) plan(ctx context.Context, p *pass) {
 			p.fail(s, err)
 		}
 		if i != nil {
+			if r.OnDecision != nil {
+				r.OnDecision(p.node.Name, s.Name, &i.decision)
+			}
 			r.withhold(ctx, p, i)
 			r.keepPins(ctx, p, i)
 			p.items = append(p.items, i)

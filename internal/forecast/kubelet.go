@@ -1,0 +1,174 @@
+package forecast
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// ends is how long a package pod takes to end that is deleted.
+const ends = 2 * time.Second
+
+// adopt takes over a pod that is there already. One that fails goes on failing, for all that is known.
+func (w *world) adopt(p *corev1.Pod) {
+	switch seen, ours := w.observe(p); {
+	case p.DeletionTimestamp != nil:
+		w.due[p.UID] = latest(w.now.Add(ends), p.DeletionTimestamp.Time)
+	case ours && seen.Outcome == lifecycle.Running && p.Spec.NodeName != "":
+		w.due[p.UID] = w.now.Add(w.options.Takes(w.stepOf(p, seen)))
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// observe reads a package pod; false for any other.
+func (w *world) observe(p *corev1.Pod) (lifecycle.Pod, bool) {
+	ref := metav1.GetControllerOfNoCopy(p)
+	if ref == nil || ref.Kind != "Skyhook" || p.Namespace != w.cluster.Namespace {
+		return lifecycle.Pod{}, false
+	}
+	seen, err := workload.Observe(p)
+	return seen, err == nil
+}
+
+func (w *world) podWritten(verb string, p *corev1.Pod) {
+	seen, ours := w.observe(p)
+	switch {
+	case verb == "create" && ours:
+		step := w.stepOf(p, seen)
+		w.begins(p, step)
+		w.due[p.UID] = w.now.Add(w.options.Takes(step))
+		w.moved = w.now
+	case verb == "evict":
+		w.evicted(p)
+		w.moved = w.now
+		w.leaves(p, ours)
+	case p.DeletionTimestamp != nil:
+		w.leaves(p, ours)
+	}
+}
+
+// leaves lets a pod that is being deleted go when its time is up.
+func (w *world) leaves(p *corev1.Pod, ours bool) {
+	if p.DeletionTimestamp == nil {
+		return // it is gone already
+	}
+	grace := time.Duration(ptr.Deref(p.DeletionGracePeriodSeconds, 0)) * time.Second
+	if ours {
+		grace = min(grace, ends)
+	}
+	w.due[p.UID] = w.now.Add(grace)
+}
+
+func (w *world) stepOf(p *corev1.Pod, seen lifecycle.Pod) Step {
+	s := Step{Package: seen.Package, Version: seen.Version, Stage: seen.Stage, Start: w.now}
+	if !record.IsInterrupt(seen.Stage) {
+		return s
+	}
+	if n := w.node(p.Spec.NodeName); n != nil {
+		if f := record.ReadInterrupt(n.Annotations); f != nil {
+			s.Interrupt = f.Type
+		}
+	}
+	return s
+}
+
+func (w *world) node(name string) *corev1.Node {
+	n := &corev1.Node{}
+	if w.user.Get(context.Background(), client.ObjectKey{Name: name}, n) != nil {
+		return nil
+	}
+	return n
+}
+
+// kubelets do what is due.
+func (w *world) kubelets() {
+	if w.options.Ahead == 0 {
+		return
+	}
+	for _, p := range w.cluster.Pods() {
+		at, ok := w.due[p.UID]
+		if !ok || at.After(w.now) {
+			continue
+		}
+		delete(w.due, p.UID)
+		if p.DeletionTimestamp != nil {
+			w.must(w.user.Delete(context.Background(), p.DeepCopy(), client.GracePeriodSeconds(0)))
+			continue
+		}
+		w.finish(p)
+	}
+	known := map[types.UID]bool{}
+	for _, p := range w.cluster.Pods() {
+		known[p.UID] = true
+	}
+	for uid := range w.due {
+		if !known[uid] {
+			delete(w.due, uid) // it went without its kubelet
+		}
+	}
+}
+
+// finish lets a package pod succeed, and its reboot happen.
+func (w *world) finish(p *corev1.Pod) {
+	seen, ours := w.observe(p)
+	if !ours {
+		return
+	}
+	w.moved = w.now
+	step := w.stepOf(p, seen)
+	if step.Interrupt == v1alpha1.InterruptReboot {
+		w.reboot(p.Spec.NodeName)
+	}
+	w.endsAt(p, step)
+	done := p.DeepCopy()
+	done.Status = corev1.PodStatus{Phase: corev1.PodSucceeded, StartTime: &metav1.Time{Time: step.Start}}
+	for _, c := range done.Spec.InitContainers {
+		done.Status.InitContainerStatuses = append(done.Status.InitContainerStatuses, corev1.ContainerStatus{
+			Name: c.Name, Image: c.Image, ImageID: imageID(c.Image),
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}},
+		})
+	}
+	w.must(w.user.Status().Update(context.Background(), done))
+}
+
+// imageID is the digest that an image is named by, if it is.
+func imageID(image string) string {
+	if strings.Contains(image, "@") {
+		return image
+	}
+	return ""
+}
+
+func (w *world) reboot(node string) {
+	n := w.node(node)
+	if n == nil {
+		return
+	}
+	n.Status.NodeInfo.BootID = fmt.Sprintf("forecast-%d", w.now.UnixNano())
+	w.must(w.user.Status().Update(context.Background(), n))
+}
+
+// must keeps the first failure: the copy of a cluster that refuses its kubelet foretells nothing.
+func (w *world) must(err error) {
+	if w.failure == nil && client.IgnoreNotFound(err) != nil {
+		w.failure = fmt.Errorf("look ahead: %w", err)
+	}
+}

@@ -1,0 +1,219 @@
+package forecast
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/node"
+	"github.com/skyhook-operator/skyhook/internal/controller/skyhook"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
+	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/operator"
+)
+
+const (
+	// settle is how long decisions that were made once are followed up: a Skyhook is planned once a second.
+	settle = 5 * time.Second
+	// patience is for how long nothing may happen before nothing is expected to.
+	patience = 10 * time.Minute
+	// mostPasses bounds the work, whatever goes round in circles.
+	mostPasses = 5_000_000
+)
+
+// world is the copy of a cluster, and time in it.
+type world struct {
+	options Options
+	cluster *cluster.Cluster
+	replica *cluster.Replica
+	user    client.Client
+	loops   []*loop
+	now     time.Time
+	// moved is when something happened last that people would see.
+	moved time.Time
+	// due is when a kubelet has something to do with a pod.
+	due     map[types.UID]time.Time
+	budgets []budget
+	journal []*Node
+	of      map[NodeOf]*Node
+	// homes are the compartments of nodes, by Skyhook and node.
+	homes   map[string]map[string]string
+	decided map[NodeOf][]lifecycle.Wait
+	// garbage says that owners are gone whose objects may have to follow.
+	garbage bool
+	failure error
+}
+
+// loop is one controller with its queue.
+type loop struct {
+	reconciler reconcile.Reconciler
+	queue      *cluster.Queue
+	sources    []state.Source
+}
+
+// clock is the world's.
+type clock struct{ *world }
+
+func (c clock) Now() time.Time                  { return c.now }
+func (c clock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
+
+type noEvents struct{}
+
+func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
+
+func newWorld(s Snapshot, o Options) (*world, error) {
+	scheme, err := operator.Scheme()
+	if err != nil {
+		return nil, err
+	}
+	w := &world{
+		options: o, now: o.Now, moved: o.Now, due: map[types.UID]time.Time{}, of: map[NodeOf]*Node{}, homes: map[string]map[string]string{},
+		decided: map[NodeOf][]lifecycle.Wait{}, budgets: budgetsOf(s.Budgets),
+	}
+	w.cluster = cluster.New(scheme, func() time.Time { return w.now })
+	w.cluster.Namespace = o.Operator.Workload.Namespace
+	if err := w.cluster.Load(s.objects()...); err != nil {
+		return nil, fmt.Errorf("copy the cluster: %w", err)
+	}
+	w.cluster.OnWrite, w.cluster.Disrupt = w.written, w.disrupt
+	w.user = w.cluster.Client()
+	for _, p := range w.cluster.Pods() {
+		w.adopt(p)
+	}
+	w.remember()
+	w.start()
+	return w, nil
+}
+
+// start begins the operator.
+func (w *world) start() {
+	o := w.options.Operator
+	w.replica = w.cluster.NewReplica()
+	w.replica.Share = true
+	index, records, policies := &state.Index{Images: o.Images}, &state.Records{}, &state.Policies{}
+	nodes := &node.Reconciler{
+		Client: w.replica.Client(), Live: w.replica.Live(), Events: noEvents{}, Clock: clock{w}, Targets: index, Records: records,
+		Policies: policies, Workload: o.Workload, Version: o.Version, Evictor: w.replica.Evictor(), PodName: o.PodName,
+		ReapplyOnReboot: o.ReapplyOnReboot, OnDecision: w.note,
+	}
+	skyhooks := &skyhook.Reconciler{
+		Client: w.replica.Client(), Live: w.replica.Live(), Events: noEvents{}, Clock: clock{w}, Targets: index, Records: records,
+		Policies: policies, Workload: o.Workload, Version: o.Version,
+	}
+	now := func() time.Time { return w.now }
+	w.loops = []*loop{
+		{skyhooks, cluster.NewQueue(now), skyhooks.Sources()},
+		{nodes, cluster.NewQueue(now), nodes.Sources()},
+	}
+	w.deliver(w.replica.Initial())
+}
+
+func (w *world) deliver(events []cluster.Event) {
+	for _, e := range events {
+		for _, l := range w.loops {
+			e.Wake(context.Background(), l.sources, l.queue)
+		}
+	}
+}
+
+// note keeps what a decision waits for.
+func (w *world) note(name, of string, d *lifecycle.Decision) {
+	w.decided[NodeOf{Node: name, Skyhook: of}] = d.Waits
+}
+
+// run lets time pass until nothing happens any more.
+func (w *world) run() error {
+	for passes := 0; passes < mostPasses; {
+		n := w.work()
+		if passes += n; w.failure != nil {
+			return w.failure
+		}
+		if n > 0 {
+			continue
+		}
+		next, kubelet := w.next()
+		if next.IsZero() || next.After(w.until(kubelet)) {
+			return nil
+		}
+		w.now = next
+		w.kubelets()
+	}
+	return fmt.Errorf("no end is in sight after %d passes of the operator; please report this with the Skyhooks and nodes", mostPasses)
+}
+
+// until is how far to look for what comes next. What a kubelet does happens for sure, if there is to be a look ahead.
+func (w *world) until(kubelet bool) time.Time {
+	switch ahead := w.options.Ahead; {
+	case ahead == 0:
+		return w.options.Now.Add(settle)
+	case kubelet:
+		return w.options.Now.Add(ahead)
+	default:
+		limit := w.options.Now.Add(ahead)
+		if quiet := w.moved.Add(patience); quiet.Before(limit) {
+			return quiet
+		}
+		return limit
+	}
+}
+
+// work does all that can be done now, and returns how many passes that were.
+func (w *world) work() int {
+	for _, k := range w.replica.Pending() {
+		w.deliver(w.replica.Deliver(k, w.replica.Lag(k)))
+	}
+	if w.garbage {
+		w.garbage = w.cluster.CollectGarbage()
+	}
+	passes := 0
+	for _, l := range w.loops {
+		for range len(l.queue.Ready()) {
+			key, none := l.queue.Get()
+			if none {
+				break
+			}
+			result, err := l.reconciler.Reconcile(context.Background(), key)
+			l.queue.Finish(key, result, err)
+			passes++
+		}
+	}
+	return passes + len(w.replica.Pending())
+}
+
+// next is when something happens next, and whether a kubelet does it; zero for never.
+func (w *world) next() (next time.Time, kubelet bool) {
+	if w.options.Ahead > 0 {
+		for _, at := range w.due {
+			if next.IsZero() || at.Before(next) {
+				next, kubelet = at, true
+			}
+		}
+	}
+	for _, l := range w.loops {
+		if at, ok := l.queue.Next(); ok && (next.IsZero() || at.Before(next)) {
+			next, kubelet = at, kubelet && !at.Before(next)
+		}
+	}
+	return next, kubelet || len(w.due) > 0 && w.options.Ahead > 0
+}
+
+// written follows what is written.
+func (w *world) written(verb string, o client.Object) {
+	switch o := o.(type) {
+	case *corev1.Pod:
+		w.podWritten(verb, o)
+	case *v1alpha1.Skyhook:
+		w.permits(o)
+		w.garbage = w.garbage || verb == "delete" || o.DeletionTimestamp != nil
+	case *corev1.Node:
+		w.cordoned(o)
+	}
+}

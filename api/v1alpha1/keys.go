@@ -4,6 +4,9 @@ package v1alpha1
 // writes on nodes or repeats for readers of the existing API.
 const KeyPrefix = GroupName + "/"
 
+// ResourcePrefix begins the name of a Skyhook as kubectl prints it with -o name.
+const ResourcePrefix = "skyhook." + GroupName + "/"
+
 // Annotations of a Skyhook that its users set.
 const (
 	// AnnotationPause keeps anything new from starting while it is "true"; running pods finish.

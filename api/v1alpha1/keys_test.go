@@ -109,7 +109,7 @@ func TestKeys(t *testing.T) {
 	seen := map[string]string{}
 	for _, c := range constants(t, "keys.go") {
 		switch c.name {
-		case "KeyPrefix", "DefaultRuntimeRequiredTaint":
+		case "KeyPrefix", "ResourcePrefix", "DefaultRuntimeRequiredTaint":
 			continue
 		}
 		key := c.value

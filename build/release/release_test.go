@@ -149,8 +149,8 @@ func checkProgram(t *testing.T, r Result, files map[string][]byte) {
 			t.Fatal(err)
 		}
 	}
-	out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "skyhook"), "version").Output()
-	if err != nil || strings.TrimSpace(string(out)) != r.Version {
+	out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "skyhook"), "--version").Output()
+	if err != nil || strings.TrimSpace(string(out)) != "Skyhook plugin: "+r.Version {
 		t.Errorf("the program says %q, %v, want %s", out, err, r.Version)
 	}
 	if !bytes.Contains(read(t, filepath.Join(dir, "LICENSE")), []byte("Apache License")) {

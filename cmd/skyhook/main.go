@@ -1,4 +1,4 @@
-// Command skyhook is for people: `skyhook package` for authors of packages.
+// Command skyhook is for people: administrators, as `kubectl skyhook`, and authors of packages, as `skyhook package`.
 package main
 
 import (
@@ -9,9 +9,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/skyhook-operator/skyhook/internal/cli"
 	"github.com/skyhook-operator/skyhook/internal/kit"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
@@ -40,36 +42,18 @@ func run(ctx context.Context, args []string) int {
 	if len(args) > 0 && children[args[0]] != nil {
 		return children[args[0]](ctx, args[1:])
 	}
-	c, err := root().ExecuteContextC(ctx)
+	c, err := cli.Root(version, time.Now).ExecuteContextC(ctx)
 	return report(c, err, os.Stderr)
-}
-
-func root() *cobra.Command {
-	c := &cobra.Command{
-		Use:     "skyhook COMMAND",
-		Short:   "The tools of authors of packages: skyhook package --help",
-		Version: version,
-		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
-
-		DisableFlagsInUseLine: true,
-		SilenceErrors:         true,
-		SilenceUsage:          true,
-	}
-	c.SetVersionTemplate("{{.Version}}\n")
-	c.AddCommand(kit.Command(version), &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		Run:   func(c *cobra.Command, _ []string) { fmt.Fprintln(c.OutOrStdout(), version) },
-	})
-	return c
 }
 
 // report says how a command ended, unless it did so itself, and returns the exit code.
 func report(c *cobra.Command, err error, stderr io.Writer) int {
 	if err == nil {
 		return 0
+	}
+	if !kit.Owns(c) { // what scripts around kubectl skyhook go by
+		fmt.Fprintln(stderr, packagefile.PrintableLines(err.Error()))
+		return exitFailed
 	}
 	if !errors.Is(err, kit.ErrReported) {
 		fmt.Fprintf(stderr, "ERROR: %s\n", packagefile.PrintableLines(err.Error()))

@@ -24,10 +24,11 @@ func buildCommand() *cobra.Command {
 	var o images.Options
 	var platforms []string
 	c := &cobra.Command{
-		Use:   "build [options] PACKAGE",
-		Short: "Check a package and build its image",
-		Long:  buildHelp,
-		Args:  wants(1, "one package folder"),
+		Use:     "build [options] PACKAGE",
+		Short:   "Check a package and build its image",
+		Long:    buildHelp,
+		Example: "  kubectl skyhook package build --repository registry.example/packages ./my-package",
+		Args:    wants(1, "one package folder"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Package, o.Log = args[0], c.ErrOrStderr()
 			for _, text := range platforms {

@@ -28,8 +28,17 @@ func Command(version string) *cobra.Command {
 		DisableFlagsInUseLine: true,
 	}
 	c.AddCommand(validateCommand(), runCommand(version), buildCommand())
+	for _, own := range c.Commands() {
+		own.Annotations = map[string]string{ownCommand: "true"}
+	}
 	return c
 }
+
+// ownCommand marks the commands of this package.
+const ownCommand = "kit"
+
+// Owns reports whether a command is one of this package's, which have exit codes of their own.
+func Owns(c *cobra.Command) bool { return c != nil && c.Annotations[ownCommand] != "" }
 
 // wants is for commands with a fixed number of arguments.
 func wants(number int, what string) cobra.PositionalArgs {

@@ -62,10 +62,11 @@ type validation struct {
 func validateCommand() *cobra.Command {
 	var v validation
 	c := &cobra.Command{
-		Use:   "validate [-o text|json] [--strict] [--base PATH|IMAGE] PATH|IMAGE",
-		Short: "Check a package without running anything of it",
-		Long:  validateHelp,
-		Args:  wants(1, "one package folder, config.json, OCI layout, docker archive or image"),
+		Use:     "validate [-o text|json] [--strict] [--base PATH|IMAGE] PATH|IMAGE",
+		Short:   "Check a package without running anything of it",
+		Long:    validateHelp,
+		Example: "  kubectl skyhook package validate ./my-package\n  kubectl skyhook package validate -o json registry.example/my-package:1.0.0",
+		Args:    wants(1, "one package folder, config.json, OCI layout, docker archive or image"),
 		RunE: func(c *cobra.Command, args []string) error {
 			v.what, v.stdout = args[0], c.OutOrStdout()
 			if err := cmp.Or(checkFormat(v.format), checkName(v.what)); err != nil {

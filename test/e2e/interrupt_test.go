@@ -4,8 +4,12 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/forecast"
 )
 
 func TestServiceInterrupt(t *testing.T) {
@@ -35,14 +39,35 @@ func TestServiceInterrupt(t *testing.T) {
 	}
 }
 
+// checkPlan compares the plan of a package that reboots its nodes with the order in which they worked.
+func checkPlan(t *testing.T, plan []forecast.Node, worked []string) {
+	t.Helper()
+	var nodes []string
+	for _, n := range plan {
+		nodes = append(nodes, n.Node)
+		var stages []string
+		for _, s := range n.Steps {
+			stages = append(stages, string(s.Stage)+string(s.Interrupt))
+		}
+		if got := strings.Join(stages, " "); got != "apply config interruptreboot post-interrupt" || !n.Cordoned {
+			t.Errorf("node %s: planned %q, cordoned: %t", n.Node, got, n.Cordoned)
+		}
+	}
+	if !slices.Equal(nodes, worked) {
+		t.Errorf("planned %v, and the nodes worked in the order %v", nodes, worked)
+	}
+}
+
 func TestReboot(t *testing.T) {
 	before, count := map[string]string{}, map[string]int{}
 	for _, node := range bed.Nodes() {
 		before[node], count[node] = bootID(t, node), boots(t, node)
 	}
-	seen := watchNodes(t)
+	seen, skyhooks := watchNodes(t), watchAll[*v1alpha1.Skyhook](t, &v1alpha1.SkyhookList{})
+	plan := planned(t, example(t, "reboot.yaml"))
 	apply(t, "reboot", example(t, "reboot.yaml"), "/skyhook-boot-before", "/skyhook-boot-after")
 	waitReady(t, "reboot")
+	checkPlan(t, plan, order(skyhooks, "reboot"))
 	times, most := seen.cordons()
 	if most != 1 {
 		t.Errorf("%d nodes were cordoned at a time, the budget is 1", most)

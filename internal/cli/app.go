@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/internal/kit"
+	"github.com/skyhook-operator/skyhook/internal/operator"
+)
+
+// defaultNamespace is where the operator runs unless --namespace says otherwise.
+const defaultNamespace = "skyhook"
+
+// app is what all commands share: the global flags, and who runs them.
+type app struct {
+	flags   *genericclioptions.ConfigFlags
+	output  string
+	dryRun  string
+	verbose bool
+	version string
+	now     func() time.Time
+}
+
+// The values of --output.
+const (
+	outputTable = "table"
+	outputWide  = "wide"
+	outputJSON  = "json"
+	outputYAML  = "yaml"
+	outputName  = "name"
+)
+
+// The values of --dry-run.
+const (
+	dryRunNone   = "none"
+	dryRunClient = "client"
+	dryRunServer = "server"
+)
+
+// Root is the program: the commands for administrators, and below package those for authors, too.
+func Root(version string, now func() time.Time) *cobra.Command {
+	a := &app{flags: genericclioptions.NewConfigFlags(true), version: version, now: now}
+	c := &cobra.Command{
+		Use:   "skyhook COMMAND",
+		Short: "Show and steer Skyhooks; check, try and build packages",
+		Long: "Shows and steers Skyhooks: the packages on the hosts of a cluster. Installed as kubectl-skyhook it is the\n" +
+			"plugin `kubectl skyhook`. Authors of packages find their commands below `skyhook package`.",
+		Version: version,
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+
+		PersistentPreRunE:     func(c *cobra.Command, _ []string) error { return a.check(c) },
+		DisableFlagsInUseLine: true,
+		SilenceErrors:         true,
+		SilenceUsage:          true,
+	}
+	c.SetVersionTemplate("Skyhook plugin: {{.Version}}\n")
+	*a.flags.Namespace = defaultNamespace
+	flags := c.PersistentFlags()
+	a.flags.AddFlags(flags)
+	flags.StringVarP(&a.output, "output", "o", outputTable, "how to print: table, wide, json, yaml or name")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "print details, such as what was left out")
+	flags.StringVar(&a.dryRun, "dry-run", dryRunNone,
+		"change nothing: client prints what would be done; server also has the API server check it")
+	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
+	packages := kit.Command(version)
+	packages.Short = "Check, try and build packages; show and run them on nodes"
+	packages.AddCommand(a.packageStatusCommand(), a.rerunCommand(), a.logsCommand())
+	c.AddCommand(
+		a.steerCommand(pause), a.steerCommand(resume), a.steerCommand(disable), a.steerCommand(enable),
+		a.resetCommand(), a.statusCommand(), a.whyCommand(), a.planCommand(), a.inventoryCommand(), a.uninstallCommand(), a.resumeRolloutCommand(),
+		a.abandonCommand(), a.nodeCommand(), a.policyCommand(), packages, a.versionCommand(),
+	)
+	return c
+}
+
+// moreOutputs is the annotation of a command that has another output format.
+const moreOutputs = "skyhook/outputs"
+
+// check validates the global flags.
+func (a *app) check(c *cobra.Command) error {
+	a.output = strings.ToLower(a.output)
+	formats := []string{outputTable, outputWide, outputJSON, outputYAML, outputName}
+	if more := c.Annotations[moreOutputs]; more != "" {
+		formats = append(formats, more)
+	}
+	if !slices.Contains(formats, a.output) {
+		return fmt.Errorf("invalid output format %q; use one of %s", a.output, strings.Join(formats, ", "))
+	}
+	if !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, a.dryRun) {
+		return fmt.Errorf("invalid value %q of --dry-run; use client or server", a.dryRun)
+	}
+	if strings.TrimSpace(*a.flags.Namespace) == "" {
+		*a.flags.Namespace = defaultNamespace
+	}
+	return nil
+}
+
+// session is one command's connection to the cluster and to whoever runs it.
+type session struct {
+	*app
+	client    client.Client
+	core      kubernetes.Interface
+	namespace string
+	in        io.Reader
+	out, err  io.Writer
+}
+
+// connect makes the clients. It sends nothing yet.
+func (a *app) connect(c *cobra.Command) (*session, error) {
+	s := &session{
+		app: a, namespace: *a.flags.Namespace, in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(),
+	}
+	config, err := a.flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("initializing kubernetes client: %w; "+
+			"name a cluster with --kubeconfig or --context", err)
+	}
+	// The API server's own fairness paces us: with a limit here, 1,000 nodes would take minutes.
+	config.QPS = -1
+	if config.UserAgent == "" {
+		config.UserAgent = rest.DefaultKubernetesUserAgent() + " skyhook-plugin"
+	}
+	scheme, err := operator.Scheme()
+	if err != nil {
+		return nil, err
+	}
+	if s.client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return nil, fmt.Errorf("initializing kubernetes client: %w", err)
+	}
+	if s.core, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, fmt.Errorf("initializing kubernetes client: %w", err)
+	}
+	return s, nil
+}
+
+// dry returns what a write has to be sent with.
+func (s *session) dry() []client.PatchOption {
+	if s.dryRun == dryRunServer {
+		return []client.PatchOption{client.DryRunAll}
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/term"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// parallel is how many nodes are written at a time.
+const parallel = 32
+
+// errSome says that some of many writes failed, which were told of one by one.
+var errSome = errors.New("not all nodes could be changed: see the list above, and run the command again for them")
+
+// patchNodes changes the metadata of many nodes. change is asked for what to change on a node as it is now, so that a
+// node which changes meanwhile is looked at again; an empty patch leaves it. It returns how many are as wanted, and
+// tells of those that failed.
+func (s *session) patchNodes(ctx context.Context, nodes []corev1.Node, change func(*corev1.Node) (record.Patch, error)) (int, error) {
+	var (
+		mu     sync.Mutex
+		done   int
+		failed []string
+	)
+	group := errgroup.Group{}
+	group.SetLimit(parallel)
+	for i := range nodes {
+		node := nodes[i].DeepCopy()
+		group.Go(func() error {
+			err := s.patchNode(ctx, node, change)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failed = append(failed, fmt.Sprintf("  - %s: %v", node.Name, err))
+			}
+			done++
+			s.progress(done, len(nodes))
+			return nil
+		})
+	}
+	_ = group.Wait() // no function returns an error
+	if len(failed) == 0 {
+		return len(nodes), nil
+	}
+	fmt.Fprintln(s.out, "Errors changing some nodes:")
+	slices.Sort(failed)
+	for _, line := range failed {
+		fmt.Fprintln(s.out, line)
+	}
+	return len(nodes) - len(failed), errSome
+}
+
+func (s *session) patchNode(ctx context.Context, node *corev1.Node, change func(*corev1.Node) (record.Patch, error)) error {
+	first := true
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		if !first {
+			if err := s.client.Get(ctx, client.ObjectKeyFromObject(node), node); err != nil {
+				return err
+			}
+		}
+		first = false
+		p, err := change(node)
+		if err != nil || p.Empty() {
+			return err
+		}
+		body, err := metadataPatch(node.ResourceVersion, p)
+		if err != nil {
+			return err
+		}
+		return s.client.Patch(ctx, node, client.RawPatch(types.MergePatchType, body), s.dry()...)
+	})
+}
+
+// metadataPatch is a merge patch with the resource version as its precondition.
+func metadataPatch(resourceVersion string, p record.Patch) ([]byte, error) {
+	meta := map[string]any{"resourceVersion": resourceVersion}
+	if len(p.Annotations) > 0 {
+		meta["annotations"] = p.Annotations
+	}
+	if len(p.Labels) > 0 {
+		meta["labels"] = p.Labels
+	}
+	return json.Marshal(map[string]any{"metadata": meta})
+}
+
+// progress redraws one line while many nodes are changed before a person's eyes.
+func (s *session) progress(done, total int) {
+	const worth = 50
+	f, ok := s.err.(interface{ Fd() uintptr })
+	if !ok || total < worth || !term.IsTerminal(int(f.Fd())) {
+		return
+	}
+	const bar = 30
+	filled := bar * done / total
+	fmt.Fprintf(s.err, "\r[%-*s] %d/%d", bar, strings.Repeat("=", filled), done, total)
+	if done == total {
+		fmt.Fprintln(s.err)
+	}
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"encoding/csv"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// outputCSV is for spreadsheets; only inventory has it.
+const outputCSV = "csv"
+
+func (a *app) inventoryCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "inventory [NODE...]",
+		Short: "List which packages are on which nodes, with version, image and configuration",
+		Long: "Lists what the nodes remember: also of Skyhooks that are gone. Of each package: its version, the digest of its\n" +
+			"image, a hash of its configMap as it was applied, and since when it is in its state.",
+		Example:           "  kubectl skyhook inventory\n  kubectl skyhook inventory 'gpu-.*' -o csv",
+		Annotations:       map[string]string{moreOutputs: outputCSV},
+		ValidArgsFunction: a.completeNodes,
+		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.inventory(ctx, args) }),
+	}
+}
+
+// installed is one package on one node.
+type installed struct {
+	Node       string         `json:"node"`
+	Skyhook    string         `json:"skyhook"`
+	Package    string         `json:"package"`
+	Version    string         `json:"version"`
+	Stage      v1alpha1.Stage `json:"stage"`
+	State      v1alpha1.State `json:"state"`
+	Image      string         `json:"image,omitempty"`
+	Digest     string         `json:"digest,omitempty"`
+	ConfigHash string         `json:"configHash,omitempty"`
+	Since      metav1.Time    `json:"since,omitzero"`
+	Superseded bool           `json:"superseded,omitempty"`
+}
+
+func (s *session) inventory(ctx context.Context, patterns []string) error {
+	all, err := s.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	matched, err := matching(all, patterns)
+	if err != nil {
+		return err
+	}
+	list := []installed{}
+	for i := range matched {
+		for _, name := range record.Skyhooks(matched[i].Annotations, nil) {
+			for _, o := range s.having(matched[i:i+1], name) {
+				for _, e := range o.entries() {
+					list = append(list, inventoryOf(o.node.Name, name, e))
+				}
+			}
+		}
+	}
+	r := result{
+		value: list, empty: "No packages are installed on these nodes",
+		columns: []string{"NODE", "SKYHOOK", "PACKAGE", "VERSION", "STAGE", "STATE", "SINCE"},
+	}
+	if s.output != outputTable {
+		r.columns = append(r.columns, "IMAGE", "DIGEST", "CONFIG")
+	}
+	now := s.now()
+	for _, i := range list {
+		since := "-"
+		switch {
+		case i.Since.IsZero():
+		case s.output == outputCSV:
+			since = i.Since.UTC().Format(time.RFC3339)
+		default:
+			since = duration.HumanDuration(now.Sub(i.Since.Time))
+		}
+		row := []string{i.Node, i.Skyhook, i.Package, i.Version, string(i.Stage), string(i.State), since}
+		if s.output != outputTable {
+			row = append(row, dash(i.Image), dash(i.Digest), dash(i.ConfigHash))
+		}
+		r.rows, r.names = append(r.rows, row), append(r.names, "node/"+i.Node)
+	}
+	if s.output == outputCSV {
+		w := csv.NewWriter(s.out)
+		_ = w.Write(r.columns) // errors are kept
+		_ = w.WriteAll(r.rows) // until the end
+		return w.Error()
+	}
+	return s.print(r)
+}
+
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+func inventoryOf(node, skyhook string, e record.Entry) installed {
+	return installed{
+		Node: node, Skyhook: skyhook, Package: e.Name, Version: e.Version, Stage: e.Stage, State: e.State,
+		Image: e.Image, Digest: e.ContainerSHA, ConfigHash: configHash(e.Config), Since: e.Since, Superseded: e.Superseded,
+	}
+}
+
+// configHash is one hash for all keys: equal where two nodes have the same configMap.
+func configHash(keys map[string]string) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	h := fnv.New32a()
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		_, _ = h.Write([]byte(k + "=" + keys[k] + "\n")) // a hash takes everything
+	}
+	const hex = 16
+	return strings.ToLower(strconv.FormatUint(uint64(h.Sum32()), hex))
+}

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+type logs struct {
+	skyhook, pkg, node, stage string
+	follow, previous          bool
+	tail                      int64
+}
+
+func (a *app) logsCommand() *cobra.Command {
+	var o logs
+	c := &cobra.Command{
+		Use:   "logs PACKAGE",
+		Short: "Print what the stages of a package print",
+		Example: "  kubectl skyhook package logs driver --skyhook gpu-init\n" +
+			"  kubectl skyhook package logs driver --skyhook gpu-init --node worker-1 --stage apply -f",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completePackages,
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			o.pkg = args[0]
+			return s.logs(ctx, o)
+		}),
+	}
+	a.skyhookFlag(c, &o.skyhook, true)
+	c.Flags().StringVar(&o.node, "node", "", "only the `NODE`s with this name, or that match this regular expression")
+	_ = c.RegisterFlagCompletionFunc("node", a.completeNodes) // fails for a flag that is not there only
+	c.Flags().StringVar(&o.stage, "stage", "", "only this `STAGE`, such as apply, config, interrupt, uninstall")
+	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "print what comes, of all containers at the same time")
+	c.Flags().BoolVarP(&o.previous, "previous", "p", false, "print the attempt before, of containers that were restarted")
+	c.Flags().Int64Var(&o.tail, "tail", -1, "how many lines of each container; -1 prints all")
+	return c
+}
+
+func (s *session) logs(ctx context.Context, o logs) error {
+	var pods corev1.PodList
+	if err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), client.MatchingLabels{v1alpha1.LabelName: o.skyhook}); err != nil {
+		return fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
+	}
+	if len(pods.Items) == 0 {
+		return s.nothing(fmt.Sprintf("No pods found for skyhook %q in namespace %q", o.skyhook, s.namespace))
+	}
+	wanted, err := o.pods(pods.Items)
+	if err != nil {
+		return err
+	}
+	if len(wanted) == 0 {
+		return s.nothing("No pods matched the specified filters")
+	}
+	if o.follow {
+		return s.follow(ctx, wanted, o)
+	}
+	for i, p := range wanted {
+		if i > 0 {
+			fmt.Fprintln(s.out, "---")
+		}
+		for _, c := range p.containers {
+			if len(p.containers) > 1 {
+				fmt.Fprintf(s.out, "=== Container: %s ===\n", c.Name)
+			}
+			s.printLog(ctx, p.pod, c, o)
+		}
+	}
+	return nil
+}
+
+// logged is a pod, and the containers of it whose logs are wanted.
+type logged struct {
+	pod        corev1.Pod
+	containers []corev1.ContainerStatus
+}
+
+// pods are those of the package, newest first.
+func (o logs) pods(all []corev1.Pod) ([]logged, error) {
+	match := func(string) bool { return true }
+	if o.node != "" {
+		m, err := matcher(o.node)
+		if err != nil {
+			return nil, fmt.Errorf("matching nodes: %w", err)
+		}
+		match = m
+	}
+	slices.SortFunc(all, func(a, b corev1.Pod) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	var wanted []logged
+	for _, pod := range all {
+		seen, err := workload.Observe(&pod)
+		if err != nil || seen.Package != o.pkg || !match(pod.Spec.NodeName) || o.stage != "" && string(seen.Stage) != o.stage {
+			continue
+		}
+		if c := containersOf(&pod); len(c) > 0 {
+			wanted = append(wanted, logged{pod, c})
+		}
+	}
+	return wanted, nil
+}
+
+// containersOf are the containers that did something: those that copy the package only when they are at it, or failed.
+func containersOf(pod *corev1.Pod) []corev1.ContainerStatus {
+	all := pod.Status.InitContainerStatuses
+	ran := slices.DeleteFunc(slices.Clone(all), func(c corev1.ContainerStatus) bool {
+		copies := strings.HasSuffix(c.Name, "-init") && c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
+		return copies || c.State.Waiting != nil && c.LastTerminationState.Terminated == nil
+	})
+	if len(ran) == 0 && len(all) > 0 {
+		return all[:1]
+	}
+	return ran
+}
+
+// stateOf tells what a container does.
+func stateOf(c corev1.ContainerStatus) string {
+	switch t := c.State.Terminated; {
+	case c.State.Running != nil:
+		return "Running"
+	case t != nil && t.ExitCode == 0:
+		return "Completed"
+	case t != nil:
+		return fmt.Sprintf("Exit: %d", t.ExitCode)
+	case c.State.Waiting != nil:
+		return cmp.Or(c.State.Waiting.Reason, "Waiting")
+	default:
+		return "Waiting"
+	}
+}
+
+func (s *session) printLog(ctx context.Context, pod corev1.Pod, c corev1.ContainerStatus, o logs) {
+	fmt.Fprintf(s.out, "==> Pod: %s, Container: %s [%s], Node: %s <==\n", pod.Name, c.Name, stateOf(c), pod.Spec.NodeName)
+	if w := c.State.Waiting; w != nil && c.LastTerminationState.Terminated == nil {
+		fmt.Fprintf(s.out, "(no logs available: %s - %s)\n", w.Reason, cmp.Or(w.Message, "Container has not started yet"))
+		return
+	}
+	if err := s.copyLog(ctx, pod, c, o, func(r io.Reader) error { _, err := io.Copy(s.out, r); return err }); err != nil {
+		fmt.Fprintf(s.out, "Error getting logs for %s: %v\n", c.Name, err)
+	}
+}
+
+func (s *session) copyLog(
+	ctx context.Context, pod corev1.Pod, c corev1.ContainerStatus, o logs, use func(io.Reader) error,
+) error {
+	options := corev1.PodLogOptions{Container: c.Name, Follow: o.follow}
+	// A container that waits for its next attempt has the log of its last one.
+	options.Previous = o.previous || c.State.Waiting != nil && c.LastTerminationState.Terminated != nil
+	if o.tail >= 0 {
+		options.TailLines = &o.tail
+	}
+	stream, err := s.core.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &options).Stream(ctx)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	return use(stream)
+}
+
+// follow prints all containers at the same time, each line with where it comes from.
+func (s *session) follow(ctx context.Context, pods []logged, o logs) error {
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	for _, p := range pods {
+		for _, c := range p.containers {
+			group.Go(func() error {
+				prefix := p.pod.Spec.NodeName + "/" + c.Name + ": "
+				tell := func(line string) {
+					mu.Lock()
+					defer mu.Unlock()
+					fmt.Fprintln(s.out, prefix+line)
+				}
+				err := s.copyLog(ctx, p.pod, c, o, func(r io.Reader) error { return eachLine(r, tell) })
+				if err != nil && ctx.Err() == nil {
+					tell(fmt.Sprintf("error getting logs: %v", err))
+				}
+				return nil
+			})
+		}
+	}
+	return group.Wait()
+}
+
+// eachLine reads lines of any length.
+func eachLine(r io.Reader, tell func(string)) error {
+	b := bufio.NewReader(r)
+	for {
+		line, err := b.ReadString('\n')
+		if line != "" {
+			tell(strings.TrimSuffix(line, "\n"))
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// pageSize is how many objects one request lists.
+const pageSize = 500
+
+// skyhook reads one Skyhook.
+func (s *session) skyhook(ctx context.Context, name string) (*v1alpha1.Skyhook, error) {
+	var found v1alpha1.Skyhook
+	err := s.client.Get(ctx, client.ObjectKey{Name: name}, &found)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("getting skyhook %q: %w; kubectl get skyhooks lists those that exist", name, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("getting skyhook %q: %w", name, err)
+	}
+	return &found, nil
+}
+
+// nodes lists all nodes, sorted by name.
+func (s *session) nodes(ctx context.Context) ([]corev1.Node, error) {
+	var all []corev1.Node
+	page := corev1.NodeList{}
+	for {
+		err := s.client.List(ctx, &page, client.Limit(pageSize), client.Continue(page.Continue))
+		if err != nil {
+			return nil, fmt.Errorf("listing nodes: %w", err)
+		}
+		all = append(all, page.Items...)
+		if page.Continue == "" {
+			break
+		}
+	}
+	slices.SortFunc(all, func(a, b corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// matching returns the nodes that any pattern names. A pattern with a character that means something to regular
+// expressions is one, anchored at both ends; any other is a name. No pattern means every node.
+func matching(nodes []corev1.Node, patterns []string) ([]corev1.Node, error) {
+	if len(patterns) == 0 {
+		return nodes, nil
+	}
+	var matches []func(string) bool
+	for _, p := range patterns {
+		m, err := matcher(p)
+		if err != nil {
+			return nil, fmt.Errorf("matching nodes: %w", err)
+		}
+		matches = append(matches, m)
+	}
+	return slices.DeleteFunc(slices.Clone(nodes), func(n corev1.Node) bool {
+		return !slices.ContainsFunc(matches, func(m func(string) bool) bool { return m(n.Name) })
+	}), nil
+}
+
+func matcher(pattern string) (func(string) bool, error) {
+	is := func(name string) bool { return name == pattern }
+	if !strings.ContainsAny(pattern, `.*+?^${}[]|()\`) {
+		return is, nil
+	}
+	re, err := regexp.Compile("^(?:" + pattern + ")$")
+	if err != nil {
+		return nil, fmt.Errorf("invalid regex pattern %q: %w", pattern, err)
+	}
+	return func(name string) bool { return is(name) || re.MatchString(name) }, nil
+}
+
+// onNode is what one node has of one Skyhook.
+type onNode struct {
+	node    corev1.Node
+	skyhook string
+	record  record.Node
+}
+
+// having returns the nodes with package states of a Skyhook. One whose states cannot be read is left out, with a
+// warning if details are wanted.
+func (s *session) having(nodes []corev1.Node, skyhook string) []onNode {
+	var found []onNode
+	for _, n := range nodes {
+		if _, ok := n.Annotations[v1alpha1.AnnotationNodeStatePrefix+skyhook]; !ok {
+			continue
+		}
+		r, err := record.Read(skyhook, n.Annotations)
+		if err != nil && s.verbose {
+			fmt.Fprintf(s.err, "Warning: node %s is left out: %v\n", n.Name, err)
+		}
+		if err == nil {
+			found = append(found, onNode{node: n, skyhook: skyhook, record: r})
+		}
+	}
+	return found
+}
+
+// entries are the package states, sorted by name and version.
+func (o *onNode) entries() []record.Entry {
+	all := make([]record.Entry, 0, len(o.record.Packages))
+	for _, e := range o.record.Packages {
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b record.Entry) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version))
+	})
+	return all
+}
+
+// status is what the operator says of the node, or what follows from the package states where it says nothing.
+func (o *onNode) status() v1alpha1.Status {
+	if o.record.Status != "" {
+		return o.record.Status
+	}
+	complete, total := o.progress()
+	states := map[v1alpha1.State]bool{}
+	for _, e := range o.record.Packages {
+		states[e.State] = true
+	}
+	switch {
+	case states[v1alpha1.StateErroring]:
+		return v1alpha1.StatusErroring
+	case total > 0 && complete == total:
+		return v1alpha1.StatusComplete
+	case states[v1alpha1.StateInProgress], complete > 0:
+		return v1alpha1.StatusInProgress
+	default:
+		return v1alpha1.StatusUnknown
+	}
+}
+
+// progress counts packages. One that another version took the place of is none.
+func (o *onNode) progress() (complete, total int) {
+	for _, e := range o.record.Packages {
+		if e.Superseded {
+			continue
+		}
+		total++
+		if e.State == v1alpha1.StateComplete {
+			complete++
+		}
+	}
+	return complete, total
+}
+
+func (o *onNode) restarts() (sum int32) {
+	for _, e := range o.record.Packages {
+		sum += e.Restarts
+	}
+	return sum
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"sigs.k8s.io/yaml"
+)
+
+// result is what a command found, in every form in which it can be printed.
+type result struct {
+	// value is what json and yaml print; never nil.
+	value any
+	// names are what name prints, such as node/worker-1.
+	names []string
+	// header are the lines above the table, with an empty line behind them.
+	header []string
+	// columns and rows are the table; the wide one may have others.
+	columns []string
+	rows    [][]string
+	// empty is the sentence for a table without rows.
+	empty string
+}
+
+// print writes a result as --output asks.
+func (s *session) print(r result) error {
+	switch s.output {
+	case outputJSON:
+		e := json.NewEncoder(s.out)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(r.value)
+	case outputYAML:
+		text, err := yaml.Marshal(r.value)
+		if err != nil {
+			return fmt.Errorf("print as YAML: %w", err)
+		}
+		_, err = s.out.Write(text)
+		return err
+	case outputName:
+		for _, name := range r.names {
+			fmt.Fprintln(s.out, name)
+		}
+		return nil
+	}
+	for _, line := range r.header {
+		fmt.Fprintln(s.out, line)
+	}
+	if len(r.header) > 0 {
+		fmt.Fprintln(s.out)
+	}
+	if len(r.rows) == 0 {
+		fmt.Fprintln(s.out, r.empty)
+		return nil
+	}
+	return printTable(s.out, r.columns, r.rows)
+}
+
+func printTable(out io.Writer, columns []string, rows [][]string) error {
+	const padding = 2
+	w := tabwriter.NewWriter(out, 0, 0, padding, ' ', 0)
+	fmt.Fprintln(w, strings.Join(columns, "\t"))
+	dashes := make([]string, len(columns))
+	for i, c := range columns {
+		dashes[i] = strings.Repeat("-", len(c))
+	}
+	fmt.Fprintln(w, strings.Join(dashes, "\t"))
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	return w.Flush()
+}
+
+func (s *session) wide() bool { return s.output == outputWide }

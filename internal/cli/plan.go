@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/forecast"
+)
+
+// outputMarkdown is for merge requests; only plan has it.
+const outputMarkdown = "markdown"
+
+// farAhead is how far a plan looks.
+const farAhead = 60 * 24 * time.Hour
+
+func (a *app) planCommand() *cobra.Command {
+	var files []string
+	c := &cobra.Command{
+		Use:   "plan [SKYHOOK] [-f FILE]",
+		Short: "Show what will happen: nodes in order, stages, interrupts, evictions, duration",
+		Long: "Shows what happens when files are applied, or what is still to happen for a Skyhook: which nodes work in which\n" +
+			"order and batch, which stages and interrupts run on them, which pods are evicted or hold a drain, and how long it\n" +
+			"takes. The operator's own code decides it, on a copy of the cluster; nothing is written.",
+		Example: "  kubectl skyhook plan -f skyhook.yaml\n  kubectl skyhook plan gpu-init\n  kubectl skyhook plan -f skyhook.yaml -o markdown",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 0 && len(files) == 0 {
+				return errors.New("plan wants the name of a Skyhook, or files with -f")
+			}
+			return nil
+		},
+		Annotations:       map[string]string{moreOutputs: outputMarkdown},
+		ValidArgsFunction: a.completeSkyhooks,
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.plan(ctx, strings.Join(args, ""), files)
+		}),
+	}
+	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "a `FILE` with Skyhooks and DeploymentPolicies; - for standard input; may be repeated")
+	return c
+}
+
+// foreseen is the answer of plan.
+type foreseen struct {
+	// Refused tells which objects admission refuses; then nothing of them is in the rest.
+	Refused  []string          `json:"refused,omitempty"`
+	Warnings []string          `json:"warnings,omitempty"`
+	Unread   []string          `json:"unread,omitempty"`
+	Changes  []string          `json:"changes"`
+	Duration metav1.Duration   `json:"duration"`
+	Nodes    []forecast.Node   `json:"nodes"`
+	Skyhooks []foreseenSkyhook `json:"skyhooks"`
+	// Blocked are what is not complete in the end.
+	Blocked []cause `json:"blocked"`
+}
+
+type foreseenSkyhook struct {
+	Name          string          `json:"name"`
+	Status        v1alpha1.Status `json:"status"`
+	CompleteNodes string          `json:"completeNodes"`
+}
+
+func (s *session) plan(ctx context.Context, name string, files []string) error {
+	v, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	if name != "" {
+		if err := v.exists(name, ""); err != nil {
+			return err
+		}
+	}
+	answer := foreseen{Unread: v.unread, Changes: []string{}, Nodes: []forecast.Node{}, Blocked: []cause{}}
+	about := map[string]bool{name: name != ""}
+	objects, err := readFiles(s.in, files)
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if err := s.put(ctx, v, o, &answer, about); err != nil {
+			return err
+		}
+	}
+	now := s.now()
+	f, err := forecast.Run(v.Snapshot, v.ahead(now, farAhead))
+	if err != nil {
+		return err
+	}
+	s.tell(&answer, v, f, about)
+	if s.output == outputTable || s.output == outputWide || s.output == outputMarkdown {
+		return s.printPlan(answer, now)
+	}
+	r := result{value: answer}
+	for _, n := range answer.Nodes {
+		r.names = append(r.names, "node/"+n.Node)
+	}
+	return s.print(r)
+}
+
+// tell keeps of a forecast what concerns the Skyhooks that were asked for.
+func (s *session) tell(answer *foreseen, v *view, f forecast.Forecast, about map[string]bool) {
+	end := f.Start
+	for _, n := range f.Nodes {
+		if about[n.Skyhook] && len(n.Steps) > 0 {
+			answer.Nodes = append(answer.Nodes, n)
+			if last := n.Steps[len(n.Steps)-1]; last.End.After(end) {
+				end = last.End
+			}
+		}
+	}
+	answer.Duration.Duration = end.Sub(f.Start)
+	for i := range f.Skyhooks {
+		sk := &f.Skyhooks[i]
+		if !about[sk.Name] {
+			continue
+		}
+		answer.Skyhooks = append(answer.Skyhooks, foreseenSkyhook{sk.Name, sk.Status.Status, sk.Status.CompleteNodes})
+		if sk.Status.Status != v1alpha1.StatusComplete {
+			answer.Blocked = append(answer.Blocked, s.conditions(sk)...)
+			answer.Blocked = append(answer.Blocked, grouped(s.onNodes(v, f, sk, ""))...)
+		}
+	}
+}
+
+// readFiles decodes the objects of files.
+func readFiles(in io.Reader, files []string) ([]client.Object, error) {
+	var all []client.Object
+	for _, name := range files {
+		objects, err := readObjects(in, name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, objects...)
+	}
+	return all, nil
+}
+
+func readObjects(in io.Reader, name string) ([]client.Object, error) {
+	if name == "-" {
+		return decode(in)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return decode(file)
+}
+
+func decode(r io.Reader) ([]client.Object, error) {
+	const buffer = 4096
+	d := utilyaml.NewYAMLOrJSONDecoder(r, buffer)
+	var all []client.Object
+	for {
+		var raw json.RawMessage
+		if err := d.Decode(&raw); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		var kind metav1.TypeMeta
+		if len(raw) == 0 || string(raw) == "null" {
+			continue
+		}
+		if err := json.Unmarshal(raw, &kind); err != nil {
+			return nil, err
+		}
+		var o client.Object
+		switch kind.Kind {
+		case "Skyhook":
+			o = &v1alpha1.Skyhook{}
+		case "DeploymentPolicy":
+			o = &v1alpha1.DeploymentPolicy{}
+		default:
+			continue // a manifest may have a namespace or a Secret beside it
+		}
+		if err := yaml.UnmarshalStrict(raw, o); err != nil {
+			return nil, fmt.Errorf("%s: %w", kind.Kind, err)
+		}
+		all = append(all, o)
+	}
+}
+
+// put makes an object part of the copy of the cluster, as the API server would store it.
+func (s *session) put(ctx context.Context, v *view, o client.Object, answer *foreseen, about map[string]bool) error {
+	stored, err := s.admitted(ctx, o)
+	if err != nil {
+		answer.Refused = append(answer.Refused, fmt.Sprintf("%s %s: %v", kindOf(o), o.GetName(), err))
+		return nil
+	}
+	switch stored := stored.(type) {
+	case *v1alpha1.Skyhook:
+		about[stored.Name] = true
+		answer.Changes = append(answer.Changes, v.replaceSkyhook(stored)...)
+	case *v1alpha1.DeploymentPolicy:
+		answer.Changes = append(answer.Changes, v.replacePolicy(stored))
+		for _, sk := range v.Skyhooks {
+			about[sk.Name] = about[sk.Name] || sk.Spec.DeploymentPolicy == stored.Name
+		}
+	}
+	return nil
+}
+
+func kindOf(o client.Object) string {
+	if _, ok := o.(*v1alpha1.Skyhook); ok {
+		return "Skyhook"
+	}
+	return "DeploymentPolicy"
+}
+
+// admitted asks the API server what it would store: its defaults, and what admission says.
+func (s *session) admitted(ctx context.Context, o client.Object) (client.Object, error) {
+	have := o.DeepCopyObject().(client.Object)
+	err := s.client.Get(ctx, client.ObjectKeyFromObject(o), have)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	out := o.DeepCopyObject().(client.Object)
+	if err != nil {
+		out.SetResourceVersion("")
+		if err := s.client.Create(ctx, out, client.DryRunAll); err != nil {
+			return nil, err
+		}
+		return out, nil
+	}
+	body, err := specPatch(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.client.Patch(ctx, have, client.RawPatch(types.MergePatchType, body), client.DryRunAll); err != nil {
+		return nil, err
+	}
+	return have, nil
+}
+
+// specPatch replaces the whole spec, and adds annotations and labels.
+func specPatch(o client.Object) ([]byte, error) {
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]any
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{"annotations": o.GetAnnotations(), "labels": o.GetLabels()}, "spec": all["spec"],
+	})
+}
+
+// replaceSkyhook puts a Skyhook into the copy, and says what that changes.
+func (v *view) replaceSkyhook(s *v1alpha1.Skyhook) []string {
+	i := slices.IndexFunc(v.Skyhooks, func(have v1alpha1.Skyhook) bool { return have.Name == s.Name })
+	if i < 0 {
+		if s.UID == "" {
+			s.UID = types.UID("planned-" + s.Name)
+		}
+		v.Skyhooks = append(v.Skyhooks, *s)
+		return []string{fmt.Sprintf("Skyhook %s is new: %s", s.Name, packageList(s))}
+	}
+	before := v.Skyhooks[i]
+	v.Skyhooks[i] = *s
+	return changesOf(&before, s)
+}
+
+func (v *view) replacePolicy(p *v1alpha1.DeploymentPolicy) string {
+	i := slices.IndexFunc(v.Policies, func(have v1alpha1.DeploymentPolicy) bool { return have.Name == p.Name })
+	if i < 0 {
+		v.Policies = append(v.Policies, *p)
+		return fmt.Sprintf("DeploymentPolicy %s is new", p.Name)
+	}
+	v.Policies[i] = *p
+	return fmt.Sprintf("DeploymentPolicy %s is replaced", p.Name)
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+func (a *app) policyCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "deployment-policy COMMAND",
+		Aliases: []string{"dp"},
+		Short:   "Show and reset the batches of a rollout",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.policyShowCommand(), a.policyResetCommand())
+	return c
+}
+
+func (a *app) policyShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "show SKYHOOK",
+		Short:             "Show the compartments of a Skyhook and their batches",
+		Example:           "  kubectl skyhook deployment-policy show gpu-init\n  kubectl skyhook dp show gpu-init -o json",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeSkyhooks,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := a.connect(c)
+			if err != nil {
+				return err
+			}
+			return s.showPolicy(c.Context(), args[0])
+		},
+	}
+}
+
+func (s *session) showPolicy(ctx context.Context, name string) error {
+	found, err := s.skyhook(ctx, name)
+	if err != nil {
+		return err
+	}
+	compartments := found.Status.CompartmentStatuses
+	policy := found.Spec.DeploymentPolicy
+	if policy == "" {
+		policy = "none"
+	}
+	r := result{
+		value:  map[string]any{"skyhookName": name, "deploymentPolicy": policy, "compartments": compartments},
+		names:  []string{v1alpha1.ResourcePrefix + name},
+		header: []string{"Skyhook: " + name, "Deployment policy: " + policy},
+		empty:  fmt.Sprintf("Skyhook %q has no compartment statuses: the operator has not looked at it yet", name),
+		columns: []string{
+			"COMPARTMENT", "NODES", "COMPLETE", "IN-PROGRESS", "CEILING", "BATCH", "BAD-BATCHES", "STOPPED",
+		},
+	}
+	if compartments == nil {
+		r.value = map[string]any{"skyhookName": name, "deploymentPolicy": policy, "compartments": map[string]any{}}
+	}
+	if s.wide() {
+		r.columns = append(r.columns, "STRATEGY", "NEXT-BATCH", "FAILED-NODES")
+	}
+	for _, c := range slices.Sorted(maps.Keys(compartments)) {
+		r.rows = append(r.rows, s.compartmentRow(c, compartments[c]))
+	}
+	return s.print(r)
+}
+
+func (s *session) compartmentRow(name string, c v1alpha1.CompartmentStatus) []string {
+	b := v1alpha1.BatchState{}
+	if c.BatchState != nil {
+		b = *c.BatchState
+	}
+	row := []string{
+		name, strconv.Itoa(c.Matched), strconv.Itoa(c.Completed), strconv.Itoa(c.InProgress), strconv.Itoa(c.Ceiling),
+		strconv.Itoa(b.CurrentBatch), strconv.Itoa(b.ConsecutiveFailures), strconv.FormatBool(b.ShouldStop),
+	}
+	if s.wide() {
+		row = append(row, c.Strategy, strconv.Itoa(c.NextBatchSize), strconv.Itoa(b.FailedNodes))
+	}
+	return row
+}
+
+func (a *app) policyResetCommand() *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use:               "reset SKYHOOK",
+		Short:             "Begin the batches of a Skyhook anew; continues a stopped rollout",
+		Example:           "  kubectl skyhook deployment-policy reset gpu-init",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeSkyhooks,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := a.connect(c)
+			if err != nil {
+				return err
+			}
+			return s.resetPolicy(c.Context(), args[0], yes)
+		},
+	}
+	confirmFlag(c, &yes)
+	return c
+}
+
+func (s *session) resetPolicy(ctx context.Context, name string, yes bool) error {
+	found, err := s.skyhook(ctx, name)
+	if err != nil {
+		return err
+	}
+	compartments := found.Status.CompartmentStatuses
+	if len(compartments) == 0 {
+		return s.nothing(fmt.Sprintf("Skyhook %q has no compartment statuses to reset", name))
+	}
+	batched := 0
+	var lines []string
+	for _, c := range slices.Sorted(maps.Keys(compartments)) {
+		if b := compartments[c].BatchState; b != nil {
+			batched++
+			lines = append(lines, fmt.Sprintf("  - %s: batch %d, %d completed, %d failed", c, b.CurrentBatch, b.CompletedNodes, b.FailedNodes))
+		}
+	}
+	fmt.Fprintf(s.out, "Skyhook: %s\nCompartments: %d total, %d with batch state\n", name, len(compartments), batched)
+	for _, line := range lines {
+		fmt.Fprintln(s.out, line)
+	}
+	if s.dryRun == dryRunClient {
+		fmt.Fprintln(s.out, "Each becomes: CurrentBatch 1, ConsecutiveFailures 0, CompletedNodes 0, FailedNodes 0, ShouldStop false")
+	}
+	if !s.confirmed(yes, "The batches begin anew.") {
+		return nil
+	}
+	if err := s.resetBatches(ctx, name); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "Successfully reset batch state for Skyhook %q%s\n", name, s.dryNote())
+	return nil
+}

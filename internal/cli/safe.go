@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+func (a *app) nodeSafeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "safe NODE",
+		Short: "Say whether it is safe to reboot or drain a node by hand now",
+		Long: "Says whether any Skyhook works on a node. Exit code 0: nothing runs and nothing is about to, the node may be\n" +
+			"rebooted or drained; 1: it may not, and what runs is listed. A Skyhook may begin right after the answer: exclude the\n" +
+			"node first with kubectl skyhook node ignore.",
+		Example:           "  kubectl skyhook node safe worker-1 && ssh worker-1 reboot",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeNodes,
+		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.safe(ctx, args[0]) }),
+	}
+}
+
+// activity is what Skyhooks do on one node.
+type activity struct {
+	Node string `json:"node"`
+	Safe bool   `json:"safe"`
+	// Running are the reasons against it.
+	Running []string `json:"running"`
+}
+
+func (s *session) safe(ctx context.Context, name string) error {
+	a, err := s.activity(ctx, name)
+	if err != nil {
+		return err
+	}
+	r := result{value: a, names: []string{"node/" + name}, empty: fmt.Sprintf("Node %s: safe, no Skyhook works on it.", name)}
+	if !a.Safe {
+		r.empty = fmt.Sprintf("Node %s: not safe.\n  - %s", name, strings.Join(a.Running, "\n  - "))
+	}
+	if err := s.print(r); err != nil {
+		return err
+	}
+	if !a.Safe {
+		return errors.New("wait until nothing runs there, or exclude the node with kubectl skyhook node ignore " + name + " and wait until its stage ends")
+	}
+	return nil
+}
+
+func (s *session) activity(ctx context.Context, name string) (activity, error) {
+	a := activity{Node: name, Running: []string{}}
+	node := corev1.Node{}
+	if err := s.client.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
+		return a, fmt.Errorf("getting node %q: %w; kubectl get nodes lists those that exist", name, err)
+	}
+	if f := record.ReadInterrupt(node.Annotations); f != nil {
+		a.Running = append(a.Running, fmt.Sprintf("the %s of Skyhook %s is in flight since %s", f.Type, f.Skyhook, f.Since.UTC().Format("15:04:05 MST")))
+	}
+	for _, skyhook := range record.Skyhooks(node.Annotations, nil) {
+		r, err := record.Read(skyhook, node.Annotations)
+		if err != nil {
+			a.Running = append(a.Running, fmt.Sprintf("what Skyhook %s does there is not known: %v", skyhook, err))
+			continue
+		}
+		o := onNode{record: r}
+		for _, e := range o.entries() {
+			if e.Active() {
+				a.Running = append(a.Running, fmt.Sprintf("Skyhook %s: %s of %s %s is %s", skyhook, e.Stage, e.Name, e.Version, e.State))
+			}
+		}
+	}
+	pods := corev1.PodList{}
+	err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), client.HasLabels{v1alpha1.LabelName})
+	if err != nil {
+		return a, fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
+	}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		if p.Spec.NodeName == name && metav1.GetControllerOf(p) != nil && !workload.Ended(p) {
+			a.Running = append(a.Running, fmt.Sprintf("pod %s/%s runs", p.Namespace, p.Name))
+		}
+	}
+	permits, err := s.permitsOn(ctx, name)
+	a.Running = append(a.Running, permits...)
+	a.Safe = len(a.Running) == 0
+	return a, err
+}
+
+// permitsOn are the Skyhooks that may start something on the node.
+func (s *session) permitsOn(ctx context.Context, node string) ([]string, error) {
+	var skyhooks v1alpha1.SkyhookList
+	if err := s.client.List(ctx, &skyhooks); err != nil {
+		return nil, fmt.Errorf("listing skyhooks: %w", err)
+	}
+	var out []string
+	for i := range skyhooks.Items {
+		for _, p := range skyhooks.Items[i].Status.Permits {
+			if p.Node == node {
+				out = append(out, fmt.Sprintf("Skyhook %s has given it a permit, so work may start at any time", skyhooks.Items[i].Name))
+			}
+		}
+	}
+	return out, nil
+}

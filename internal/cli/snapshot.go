@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/forecast"
+	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// view is the cluster as a user may read it.
+type view struct {
+	forecast.Snapshot
+	options operator.Options
+	// deployment is the operator's; nil if there is none, or it may not be read.
+	deployment *appsv1.Deployment
+	// unread tells what could not be read, and what that means.
+	unread []string
+}
+
+// look reads the cluster.
+func (s *session) look(ctx context.Context) (*view, error) {
+	v := &view{}
+	var err error
+	if v.Nodes, err = s.nodes(ctx); err != nil {
+		return nil, err
+	}
+	in := client.InNamespace(s.namespace)
+	ours := client.HasLabels{v1alpha1.LabelName}
+	var (
+		skyhooks  v1alpha1.SkyhookList
+		policies  v1alpha1.DeploymentPolicyList
+		configs   corev1.ConfigMapList
+		revisions appsv1.ControllerRevisionList
+		budgets   policyv1.PodDisruptionBudgetList
+	)
+	if err := s.client.List(ctx, &skyhooks); err != nil {
+		return nil, fmt.Errorf("listing skyhooks: %w", err)
+	}
+	for _, l := range []struct {
+		what    string
+		list    client.ObjectList
+		options []client.ListOption
+	}{
+		{"DeploymentPolicies; Skyhooks that name one are shown as if it were missing", &policies, nil},
+		{"ConfigMaps in namespace " + s.namespace, &configs, []client.ListOption{in}},
+		{"ControllerRevisions in namespace " + s.namespace + "; uninstalls may look blocked", &revisions, []client.ListOption{in, ours}},
+		{"PodDisruptionBudgets; drains may take longer than shown", &budgets, nil},
+	} {
+		if err := s.client.List(ctx, l.list, l.options...); err != nil {
+			if err := v.tolerate(err, l.what); err != nil {
+				return nil, err
+			}
+		}
+	}
+	v.Skyhooks, v.Policies, v.ConfigMaps = skyhooks.Items, policies.Items, configs.Items
+	v.Revisions, v.Budgets = revisions.Items, budgets.Items
+	if err := s.pods(ctx, v); err != nil {
+		return nil, err
+	}
+	return v, s.settings(ctx, v)
+}
+
+// tolerate notes what may not be read; any other error is returned.
+func (v *view) tolerate(err error, what string) error {
+	if apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
+		v.unread = append(v.unread, what)
+		return nil
+	}
+	return fmt.Errorf("listing: %w", err)
+}
+
+// pods lists pods, page by page: those of all namespaces, or of the operator's alone if no more may be read.
+func (s *session) pods(ctx context.Context, v *view) error {
+	err := s.podsIn(ctx, v)
+	if apierrors.IsForbidden(err) {
+		v.Pods = nil
+		v.unread = append(v.unread, "pods outside of namespace "+s.namespace+"; what a drain evicts or waits for is not known")
+		err = s.podsIn(ctx, v, client.InNamespace(s.namespace))
+	}
+	if apierrors.IsForbidden(err) {
+		return v.tolerate(err, "pods in namespace "+s.namespace+"; what runs is not known")
+	}
+	return err
+}
+
+func (s *session) podsIn(ctx context.Context, v *view, options ...client.ListOption) error {
+	page := corev1.PodList{}
+	for {
+		all := append([]client.ListOption{client.Limit(pageSize), client.Continue(page.Continue)}, options...)
+		if err := s.client.List(ctx, &page, all...); err != nil {
+			return err
+		}
+		v.Pods = append(v.Pods, page.Items...)
+		if page.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// settings reads the operator's from its Deployment; without one they are the defaults.
+func (s *session) settings(ctx context.Context, v *view) error {
+	var found appsv1.DeploymentList
+	if err := s.client.List(ctx, &found, client.InNamespace(s.namespace)); err != nil {
+		if err := v.tolerate(err, "Deployments in namespace "+s.namespace+"; the operator's settings are taken to be the defaults"); err != nil {
+			return err
+		}
+	}
+	env := map[string]string{}
+	for i := range found.Items {
+		d := &found.Items[i]
+		if !isOperator(d) || len(d.Spec.Template.Spec.Containers) == 0 {
+			continue
+		}
+		v.deployment = d
+		for _, e := range d.Spec.Template.Spec.Containers[0].Env {
+			if e.ValueFrom == nil {
+				env[e.Name] = e.Value
+			}
+		}
+		break
+	}
+	env["NAMESPACE"] = s.namespace
+	var err error
+	v.options, err = operator.FromEnvironment(func(name string) (string, bool) { value, ok := env[name]; return value, ok }, s.version)
+	if err != nil {
+		return errors.Join(errors.New("the settings of the operator's Deployment cannot be read"), err)
+	}
+	return nil
+}
+
+// options say how to look ahead.
+func (v *view) ahead(now time.Time, ahead time.Duration) forecast.Options {
+	return forecast.Options{Operator: v.options, Now: now, Ahead: ahead, Takes: takes}
+}
+
+// How long things take about which nothing is known.
+const (
+	usualStage   = 30 * time.Second
+	usualRestart = 30 * time.Second
+	usualReboot  = 6 * time.Minute
+)
+
+func takes(s forecast.Step) time.Duration {
+	switch {
+	case s.Interrupt == v1alpha1.InterruptReboot:
+		return usualReboot
+	case record.IsInterrupt(s.Stage):
+		return usualRestart
+	default:
+		return usualStage
+	}
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// steer is a command that sets or removes an annotation of a Skyhook.
+type steer struct {
+	verb, done string
+	annotation string
+	// set puts the annotation there; otherwise it is removed.
+	set   bool
+	short string
+	long  string
+}
+
+var (
+	pause = steer{
+		"pause", "paused", v1alpha1.AnnotationPause, true,
+		"Start nothing new for a Skyhook; what runs ends",
+		"Pauses a Skyhook: no stage, drain or interrupt begins on any node until it is resumed. Scripts that run end.\n" +
+			"Later Skyhooks keep waiting for it.",
+	}
+	resume = steer{
+		"resume", "resumed", v1alpha1.AnnotationPause, false,
+		"Continue a paused Skyhook", "Continues a Skyhook that was paused.",
+	}
+	disable = steer{
+		"disable", "disabled", v1alpha1.AnnotationDisable, true,
+		"Take a Skyhook out of the order; what is installed stays",
+		"Disables a Skyhook: it starts nothing, and later Skyhooks no longer wait for it. What is installed stays.",
+	}
+	enable = steer{
+		"enable", "enabled", v1alpha1.AnnotationDisable, false,
+		"Continue a disabled Skyhook", "Continues a Skyhook that was disabled.",
+	}
+)
+
+func (a *app) steerCommand(st steer) *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use:     st.verb + " SKYHOOK",
+		Short:   st.short,
+		Long:    st.long,
+		Example: fmt.Sprintf("  kubectl skyhook %s gpu-init\n  kubectl skyhook %s gpu-init --yes", st.verb, st.verb),
+		Args:    cobra.ExactArgs(1),
+
+		ValidArgsFunction: a.completeSkyhooks,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := a.connect(c)
+			if err != nil {
+				return err
+			}
+			return s.steer(c.Context(), st, args[0], yes)
+		},
+	}
+	confirmFlag(c, &yes)
+	return c
+}
+
+func (s *session) steer(ctx context.Context, st steer, name string, yes bool) error {
+	found, err := s.skyhook(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := s.supports(ctx, found, st); err != nil {
+		return err
+	}
+	if s.dryRun == dryRunClient {
+		fmt.Fprintf(s.out, "[dry-run] Would %s Skyhook %q\n", st.verb, name)
+		return nil
+	}
+	if !s.confirmed(yes, fmt.Sprintf("This will %s Skyhook %q.", st.verb, name)) {
+		return nil
+	}
+	var value any // null removes it
+	if st.set {
+		value = "true"
+	}
+	if err := s.annotate(ctx, found, st.annotation, value); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "Skyhook %q %s%s\n", name, st.done, s.dryNote())
+	return nil
+}
+
+// annotate sets an annotation of a Skyhook, or removes it where the value is nil.
+func (s *session) annotate(ctx context.Context, skyhook *v1alpha1.Skyhook, key string, value any) error {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}})
+	if err != nil {
+		return err
+	}
+	if err := s.client.Patch(ctx, skyhook, client.RawPatch(types.MergePatchType, body), s.dry()...); err != nil {
+		return fmt.Errorf("updating skyhook %q: %w", skyhook.Name, err)
+	}
+	return nil
+}
+
+// dryNote says behind a result that nothing was stored.
+func (s *session) dryNote() string {
+	if s.dryRun == dryRunServer {
+		return " (server dry run)"
+	}
+	return ""
+}

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/forecast"
+)
+
+func (a *app) uninstallCommand() *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use:   "uninstall SKYHOOK PACKAGE",
+		Short: "Uninstall a package from all nodes; it stays in the Skyhook",
+		Long: "Sets uninstall.apply of a package, after showing what follows: the package is uninstalled on every node, under the\n" +
+			"Skyhook's budget, with the configMap and env that it was installed with. To install it again, set it to false.",
+		Example:           "  kubectl skyhook uninstall gpu-init tuning\n  kubectl skyhook uninstall gpu-init tuning --dry-run",
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: a.completeSkyhookThenPackage,
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.uninstall(ctx, args[0], args[1], yes)
+		}),
+	}
+	confirmFlag(c, &yes)
+	return c
+}
+
+func (s *session) uninstall(ctx context.Context, name, pkg string, yes bool) error {
+	found, err := s.skyhook(ctx, name)
+	if err != nil {
+		return err
+	}
+	p, ok := found.Spec.Packages[pkg]
+	if !ok {
+		return fmt.Errorf("package %q not found in skyhook %q; it has %s", pkg, name, packageList(found))
+	}
+	if p.Uninstall == nil || p.Uninstall.Enabled == nil || !*p.Uninstall.Enabled {
+		return fmt.Errorf("package %q says nothing about uninstalling it; if its image can, set spec.packages.%s.uninstall.enabled: true first", pkg, pkg)
+	}
+	after := found.DeepCopy()
+	p.Uninstall = p.Uninstall.DeepCopy()
+	p.Uninstall.Apply = true
+	after.Spec.Packages[pkg] = p
+	after.Generation++
+	if err := s.foretell(ctx, after); err != nil {
+		return err
+	}
+	if !s.confirmed(yes, fmt.Sprintf("This will uninstall package %q of Skyhook %q.", pkg, name)) {
+		return nil
+	}
+	body, err := json.Marshal(map[string]any{"spec": map[string]any{"packages": map[string]any{
+		pkg: map[string]any{"uninstall": map[string]any{"apply": true}},
+	}}})
+	if err != nil {
+		return err
+	}
+	if err := s.client.Patch(ctx, found, client.RawPatch(types.MergePatchType, body), s.dry()...); err != nil {
+		return fmt.Errorf("updating skyhook %q: %w", name, err)
+	}
+	fmt.Fprintf(s.out, "Package %q of Skyhook %q is being uninstalled%s; kubectl skyhook status %s shows how far it is\n", pkg, name, s.dryNote(), name)
+	return nil
+}
+
+// foretell shows what a change of a Skyhook leads to.
+func (s *session) foretell(ctx context.Context, after *v1alpha1.Skyhook) error {
+	v, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	answer := foreseen{Unread: v.unread, Blocked: []cause{}}
+	answer.Changes = v.replaceSkyhook(after)
+	now := s.now()
+	f, err := forecast.Run(v.Snapshot, v.ahead(now, farAhead))
+	if err != nil {
+		return err
+	}
+	s.tell(&answer, v, f, map[string]bool{after.Name: true})
+	return s.printPlan(answer, now)
+}
+
+func (a *app) resumeRolloutCommand() *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use:               "resume-rollout SKYHOOK",
+		Short:             "Continue a rollout that bad batches stopped",
+		Example:           "  kubectl skyhook resume-rollout gpu-init",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeSkyhooks,
+		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.resumeRollout(ctx, args[0], yes) }),
+	}
+	confirmFlag(c, &yes)
+	return c
+}
+
+func (s *session) resumeRollout(ctx context.Context, name string, yes bool) error {
+	found, err := s.skyhook(ctx, name)
+	if err != nil {
+		return err
+	}
+	var stopped []string
+	for c, st := range found.Status.CompartmentStatuses {
+		if st.BatchState != nil && st.BatchState.ShouldStop {
+			stopped = append(stopped, c)
+		}
+	}
+	if len(stopped) == 0 {
+		return s.nothing(fmt.Sprintf("Nothing is stopped in Skyhook %q; kubectl skyhook why %s says what it waits for", name, name))
+	}
+	slices.Sort(stopped)
+	now := s.now().UTC().Format(time.RFC3339)
+	after := found.DeepCopy()
+	if after.Annotations == nil {
+		after.Annotations = map[string]string{}
+	}
+	after.Annotations[v1alpha1.AnnotationResume] = now
+	if err := s.foretell(ctx, after); err != nil {
+		return err
+	}
+	if !s.confirmed(yes, fmt.Sprintf("This will continue Skyhook %q in compartments %s.", name, strings.Join(stopped, ", "))) {
+		return nil
+	}
+	if err := s.annotate(ctx, found, v1alpha1.AnnotationResume, now); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "Skyhook %q continues%s\n", name, s.dryNote())
+	return nil
+}
+
+func (a *app) abandonCommand() *cobra.Command {
+	var (
+		yes   bool
+		nodes []string
+	)
+	c := &cobra.Command{
+		Use:   "abandon SKYHOOK --node NODE",
+		Short: "Stop uninstalling on nodes; what is installed there stays",
+		Long: "Leaves the packages of a Skyhook on nodes where they cannot be uninstalled, so that its deletion or its removal\n" +
+			"of a package can end. What is on those hosts stays there, and nobody uninstalls it later.",
+		Example:           "  kubectl skyhook abandon gpu-init --node worker-7",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeSkyhooks,
+		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.abandon(ctx, args[0], nodes, yes) }),
+	}
+	a.nodeFlag(c, &nodes)
+	_ = c.MarkFlagRequired("node")
+	confirmFlag(c, &yes)
+	return c
+}
+
+func (s *session) abandon(ctx context.Context, name string, patterns []string, yes bool) error {
+	found, err := s.skyhook(ctx, name)
+	if err != nil {
+		return err
+	}
+	all, err := s.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	matched, err := matching(all, patterns)
+	if err != nil {
+		return err
+	}
+	having := s.having(matched, name)
+	if len(having) == 0 {
+		return errors.New("no node that was named has packages of Skyhook " + name)
+	}
+	nodes := strings.FieldsFunc(found.Annotations[v1alpha1.AnnotationAbandonUninstall], func(r rune) bool { return r == ',' || r == ' ' })
+	fmt.Fprintf(s.out, "Packages that stay on their nodes:\n")
+	for i := range having {
+		var names []string
+		for _, e := range having[i].entries() {
+			names = append(names, e.Name+" "+e.Version)
+		}
+		fmt.Fprintf(s.out, "  - %s: %s\n", having[i].node.Name, strings.Join(names, ", "))
+		if !slices.Contains(nodes, having[i].node.Name) {
+			nodes = append(nodes, having[i].node.Name)
+		}
+	}
+	if !s.confirmed(yes, "Nothing of Skyhook "+name+" is uninstalled there any more.") {
+		return nil
+	}
+	if err := s.annotate(ctx, found, v1alpha1.AnnotationAbandonUninstall, strings.Join(nodes, ",")); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "Skyhook %q no longer uninstalls on %d node(s)%s\n", name, len(having), s.dryNote())
+	return nil
+}

@@ -11,16 +11,17 @@ import (
 // it.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=skyhooks,scope=Cluster
+// +kubebuilder:resource:path=skyhooks,scope=Cluster,shortName=sky,categories=skyhooks
 // +kubebuilder:subresource:status
 // +kubebuilder:storageversion
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.status`
-// +kubebuilder:printcolumn:name="Priority",type=integer,JSONPath=`.spec.priority`
-// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Nodes In-Progress",type=integer,JSONPath=`.status.nodesInProgress`
 // +kubebuilder:printcolumn:name="Complete Nodes",type=string,JSONPath=`.status.completeNodes`
-// +kubebuilder:printcolumn:name="Packages",type=string,JSONPath=`.status.packageList`
-// +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.spec.deploymentPolicy`
+// +kubebuilder:printcolumn:name="Nodes In-Progress",type=integer,JSONPath=`.status.nodesInProgress`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.attention[0].reason`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Priority",type=integer,JSONPath=`.spec.priority`,priority=1
+// +kubebuilder:printcolumn:name="Packages",type=string,JSONPath=`.status.packageList`,priority=1
+// +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.spec.deploymentPolicy`,priority=1
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 53",message="metadata.name must not be longer than 53 characters, because it is part of annotation keys on nodes; choose a shorter name"
 type Skyhook struct {
 	metav1.TypeMeta `json:",inline"`

@@ -16,9 +16,9 @@ import (
 // HoldAll returns what keeps every node of a Skyhook from new work; nil when nothing does.
 func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 	switch {
-	case s.Annotations[v1alpha1.AnnotationDisable] == "true":
+	case s.Disabled():
 		return releasing(v1alpha1.StatusDisabled, stoppedBy(s, v1alpha1.AnnotationDisable, v1alpha1.ReasonDisabled))
-	case s.Annotations[v1alpha1.AnnotationPause] == "true":
+	case s.Paused():
 		return &lifecycle.Hold{
 			Status: v1alpha1.StatusPaused,
 			Wait:   stoppedBy(s, v1alpha1.AnnotationPause, v1alpha1.ReasonPaused),
@@ -85,7 +85,7 @@ func HoldUnsealed(skyhook, node string) *lifecycle.Hold {
 // workloads wait for works under the runtime taint; for others, goes says that the operator will take it off the node
 // by itself.
 func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint, goes bool) *lifecycle.Hold {
-	if node.Labels[v1alpha1.LabelIgnore] == "true" {
+	if v1alpha1.Ignored(node.Labels) {
 		return releasing(v1alpha1.StatusBlocked, lifecycle.Wait{
 			Reason: v1alpha1.ReasonNodeIgnored, Frees: record.FreesAdministrator,
 			Message: fmt.Sprintf("the node is excluded by its label %s=true; include it with kubectl label node %s %s-",
@@ -191,7 +191,7 @@ func HoldOrder(earlier []Earlier) *lifecycle.Hold {
 		w := lifecycle.Wait{
 			Reason: v1alpha1.ReasonWaitingForSkyhook, Frees: record.FreesOther, Message: orderMessage(e.Skyhook, all),
 		}
-		if e.Skyhook.Annotations[v1alpha1.AnnotationPause] == "true" {
+		if e.Skyhook.Paused() {
 			w.Frees = record.FreesAdministrator
 		}
 		return releasing(v1alpha1.StatusWaiting, w)
@@ -207,7 +207,7 @@ func orderMessage(earlier *v1alpha1.Skyhook, everywhere bool) string {
 		message = fmt.Sprintf("Skyhook %s has priority %d and sequencing \"all\", and is not complete on all its nodes",
 			earlier.Name, earlier.Spec.Priority)
 	}
-	if earlier.Annotations[v1alpha1.AnnotationPause] == "true" {
+	if earlier.Paused() {
 		return message + "; it is paused: continue it with " + withoutAnnotation(earlier, v1alpha1.AnnotationPause)
 	}
 	return message + "; see kubectl describe skyhook " + earlier.Name
@@ -223,12 +223,12 @@ func Before(a, b *v1alpha1.Skyhook) bool { return Compare(a, b) < 0 }
 
 // Precedes reports whether a has to be finished before b may work: it comes before b and is not disabled.
 func Precedes(a, b *v1alpha1.Skyhook) bool {
-	return Before(a, b) && a.Annotations[v1alpha1.AnnotationDisable] != "true"
+	return Before(a, b) && !a.Disabled()
 }
 
 // Stopped reports whether a person stopped a Skyhook on purpose, so that it does not get on until one takes that back.
 func Stopped(s *v1alpha1.Skyhook) bool {
-	return s.Annotations[v1alpha1.AnnotationPause] == "true" || s.Annotations[v1alpha1.AnnotationDisable] == "true"
+	return s.Paused() || s.Disabled()
 }
 
 // CompleteEverywhere asks the condition, not the status: a Skyhook that was paused when it was complete still is.

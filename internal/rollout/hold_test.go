@@ -42,12 +42,13 @@ func TestHoldAll(t *testing.T) {
 	}{
 		{name: "nothing"},
 		{name: "paused", annotations: map[string]string{v1alpha1.AnnotationPause: "true"}, want: "Paused paused", message: "skyhook.nvidia.com/pause"},
-		{name: "only true pauses", annotations: map[string]string{v1alpha1.AnnotationPause: "True"}},
+		{name: "every spelling of true pauses", annotations: map[string]string{v1alpha1.AnnotationPause: "True"}, want: "Paused paused"},
+		{name: "what is no boolean does nothing", annotations: map[string]string{v1alpha1.AnnotationPause: "yes"}},
 		{
 			name: "disabled", annotations: map[string]string{v1alpha1.AnnotationDisable: "true"},
 			want: "Disabled disabled release", message: "skyhook.nvidia.com/disable",
 		},
-		{name: "only true disables", annotations: map[string]string{v1alpha1.AnnotationDisable: "yes"}},
+		{name: "what is no boolean does not disable", annotations: map[string]string{v1alpha1.AnnotationDisable: "yes"}},
 		{
 			name: "disabled before paused", annotations: map[string]string{v1alpha1.AnnotationDisable: "true", v1alpha1.AnnotationPause: "true"},
 			want: "Disabled disabled release",
@@ -251,7 +252,8 @@ func TestPrecedes(t *testing.T) {
 		{"the same priority: by name", skyhook("a", 1, ""), skyhook("b", 1, ""), true, true},
 		{"never itself", skyhook("a", 1, ""), skyhook("a", 1, ""), false, false},
 		{"disabled: nobody waits", skyhook("a", 1, "true"), skyhook("b", 1, ""), true, false},
-		{"only true disables", skyhook("a", 1, "1"), skyhook("b", 1, ""), true, true},
+		{"every spelling of true disables", skyhook("a", 1, "1"), skyhook("b", 1, ""), true, false},
+		{"what is no boolean does not", skyhook("a", 1, "yes"), skyhook("b", 1, ""), true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := rollout.Before(c.a, c.b); got != c.before {

@@ -19,7 +19,7 @@ type policies struct{ cached, live client.Reader }
 
 // ValidateCreate judges a new policy.
 func (v *policies) ValidateCreate(_ context.Context, p *v1alpha1.DeploymentPolicy) (ctrladmission.Warnings, error) {
-	return nil, refusal(admission.CheckPolicy(p))
+	return admission.PolicyAdvice(nil, p), refusal(admission.CheckPolicy(p))
 }
 
 // ValidateUpdate judges a change of the spec; everything else passes.
@@ -29,7 +29,7 @@ func (v *policies) ValidateUpdate(
 	if p.DeletionTimestamp != nil || equality.Semantic.DeepEqual(old.Spec, p.Spec) {
 		return nil, nil
 	}
-	return nil, refusal(admission.CheckPolicy(p))
+	return admission.PolicyAdvice(old, p), refusal(admission.CheckPolicy(p))
 }
 
 // ValidateDelete refuses while a Skyhook names the policy. It reads live: a policy is often deleted right after the

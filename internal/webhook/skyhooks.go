@@ -62,7 +62,8 @@ func (v *skyhooks) judge(ctx context.Context, old, s *v1alpha1.Skyhook) (ctrladm
 	if old != nil {
 		problems = append(problems, admission.Guard(s, installed)...)
 	}
-	return append(admission.Warnings(old, s, installed), warnings...), refusal(problems)
+	warnings = append(admission.Warnings(old, s, installed), warnings...)
+	return append(warnings, admission.Advice(old, s)...), refusal(problems)
 }
 
 // policy reads live, because a policy is often made together with the Skyhook that names it.

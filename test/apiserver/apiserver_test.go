@@ -16,7 +16,9 @@ func TestDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string][]string{
-		"skyhooks.skyhook.nvidia.com":           {"Status", "Priority", "Age", "Nodes In-Progress", "Complete Nodes", "Packages", "Policy"},
+		"skyhooks.skyhook.nvidia.com": {
+			"Status", "Complete Nodes", "Nodes In-Progress", "Reason", "Age", "Priority", "Packages", "Policy",
+		},
 		"deploymentpolicies.skyhook.nvidia.com": nil,
 	}
 	if len(definitions) != len(want) {

@@ -36,7 +36,7 @@ func (r *Reconciler) planTaint(p *pass) {
 		all = append(all, one)
 	}
 	p.taint = taint.Next(p.node, r.Workload.RuntimeTaint, all)
-	if ends := p.taint.Mark != nil && !*p.taint.Mark; p.node.Labels[v1alpha1.LabelIgnore] == "true" && !ends {
+	if ends := p.taint.Mark != nil && !*p.taint.Mark; v1alpha1.Ignored(p.node.Labels) && !ends {
 		p.taint = taint.Change{} // an ignored node is left alone, but for what a deleted Skyhook leaves
 	}
 }

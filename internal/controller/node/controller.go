@@ -33,13 +33,15 @@ type Reconciler struct {
 	// Client reads from the cache and writes to the API server.
 	Client client.Client
 	// Live reads from the API server, for the rare question that the cache cannot answer.
-	Live     client.Reader
-	Events   events.EventRecorder
-	Clock    clock.PassiveClock
-	Targets  *state.Index
-	Records  *state.Records
-	Policies *state.Policies
-	Workload workload.Options
+	Live    client.Reader
+	Events  events.EventRecorder
+	Clock   clock.PassiveClock
+	Targets *state.Index
+	Records *state.Records
+	// Transitions get what nodes go through, for the events of the Skyhook; nil for nobody.
+	Transitions *state.Transitions
+	Policies    *state.Policies
+	Workload    workload.Options
 	// Version of the operator, kept in the record.
 	Version string
 	// PodName is the pod that this operator runs in; it does not evict itself. Empty outside of a cluster.

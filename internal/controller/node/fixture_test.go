@@ -67,7 +67,8 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		WithInterceptorFuncs(interceptor.Funcs{Create: w.create, Patch: w.patch, SubResourcePatch: w.patchStatus, Delete: w.delete}).Build()
 	w.Reconciler = &Reconciler{
 		Client: c, Live: c, Events: w.events, Clock: w.clock,
-		Targets: &state.Index{}, Records: &state.Records{}, Policies: &state.Policies{}, Workload: options, Version: "v1",
+		Targets: &state.Index{}, Records: &state.Records{}, Policies: &state.Policies{}, Transitions: &state.Transitions{}, Workload: options,
+		Version: "v1",
 	}
 	return w
 }

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -239,9 +240,12 @@ func TestTwoNodesPullAtOnce(t *testing.T) {
 	p.finish("n2") // it is even done with it
 	p.pass("n1")
 	p.told("")
+	p.Transitions.Take("demo")
 	p.pass("n2")
-	if len(p.told("ImageMoved")) != 2 {
-		t.Error("node and Skyhook are not told")
+	if noted := p.Transitions.Take("demo"); len(p.told("ImageMoved")) != 1 || !slices.ContainsFunc(noted, func(told state.Told) bool {
+		return told.Reason == v1alpha1.ReasonImageMoved && told.Type == corev1.EventTypeWarning && slices.Equal(told.Nodes, []string{"n2"})
+	}) {
+		t.Errorf("node and Skyhook are not told: %+v", noted)
 	}
 	if got := p.pins(); len(got) != 1 || got[0] != first+" "+second+" n2" {
 		t.Errorf("pinned: %v; first %s, then %s", got, first, second)

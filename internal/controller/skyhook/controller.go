@@ -41,13 +41,15 @@ type Reconciler struct {
 	// Client reads from the cache and writes to the API server.
 	Client client.Client
 	// Live reads from the API server, for the last look before a finalizer or a permit goes.
-	Live     client.Reader
-	Events   events.EventRecorder
-	Clock    clock.PassiveClock
-	Targets  *state.Index
-	Records  *state.Records
-	Policies *state.Policies
-	Workload workload.Options
+	Live    client.Reader
+	Events  events.EventRecorder
+	Clock   clock.PassiveClock
+	Targets *state.Index
+	Records *state.Records
+	// Transitions are what nodes went through, for events; nil sends none of them.
+	Transitions *state.Transitions
+	Policies    *state.Policies
+	Workload    workload.Options
 	// Version of the operator, kept in an annotation.
 	Version string
 
@@ -67,6 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, &s); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.memory.Forget(req.Name)
+			r.Transitions.Take(req.Name) // nobody is left to tell
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -75,6 +78,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	err := r.reconcile(ctx, s.DeepCopy())
+	// What comes in after this waits for the next pass; every status that is written has one after it.
+	r.tellTransitions(&s)
 	if known.failures.note(err, r.Clock.Now()) {
 		r.reportFailing(&s, err)
 	}

@@ -1,0 +1,79 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// Transitions are what nodes went through since their Skyhook was planned last, so that one event of the Skyhook tells of
+// all of them: one for each node would be most of the writes of a rollout. A restart loses those of a second; the events
+// of the nodes have them all. Nil keeps none. It is ready for use, by several goroutines.
+type Transitions struct {
+	mu sync.Mutex
+	// of is by name of the Skyhook.
+	of map[string]map[Transition]*Told
+}
+
+// Transition is one kind of thing that happens to nodes.
+type Transition struct {
+	// Type and Reason are those of the event.
+	Type, Reason     string
+	Stage            v1alpha1.Stage
+	State            v1alpha1.State
+	Package, Version string
+}
+
+// Told is a transition with the nodes that it happened to.
+type Told struct {
+	Transition
+	// Nodes in no order, each once.
+	Nodes []string
+	// Message of the first of them.
+	Message string
+}
+
+// Add notes a transition.
+func (t *Transitions) Add(skyhook, node, message string, what Transition) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of == nil {
+		t.of = map[string]map[Transition]*Told{}
+	}
+	if t.of[skyhook] == nil {
+		t.of[skyhook] = map[Transition]*Told{}
+	}
+	told := t.of[skyhook][what]
+	if told == nil {
+		told = &Told{Transition: what, Message: message}
+		t.of[skyhook][what] = told
+	}
+	if !slices.Contains(told.Nodes, node) {
+		told.Nodes = append(told.Nodes, node)
+	}
+}
+
+// Take returns what was noted of a Skyhook, and forgets it: by package, then by stage.
+func (t *Transitions) Take(skyhook string) []Told {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []Told
+	for _, told := range t.of[skyhook] {
+		slices.Sort(told.Nodes)
+		all = append(all, *told)
+	}
+	delete(t.of, skyhook)
+	slices.SortFunc(all, func(a, b Told) int {
+		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Stage, b.Stage),
+			cmp.Compare(a.State, b.State), cmp.Compare(a.Reason, b.Reason))
+	})
+	return all
+}

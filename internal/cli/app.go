@@ -77,7 +77,7 @@ func Root(version string, now func() time.Time) *cobra.Command {
 	packages.AddCommand(a.packageStatusCommand(), a.rerunCommand(), a.logsCommand())
 	c.AddCommand(
 		a.steerCommand(pause), a.steerCommand(resume), a.steerCommand(disable), a.steerCommand(enable),
-		a.resetCommand(), a.statusCommand(), a.whyCommand(), a.planCommand(), a.inventoryCommand(), a.uninstallCommand(), a.resumeRolloutCommand(),
+		a.stopCommand(), a.skyhookLogsCommand(), a.historyCommand(), a.resetCommand(), a.statusCommand(), a.whyCommand(), a.planCommand(), a.inventoryCommand(), a.uninstallCommand(), a.resumeRolloutCommand(),
 		a.abandonCommand(), a.nodeCommand(), a.policyCommand(), packages, a.versionCommand(),
 	)
 	return c

@@ -40,13 +40,37 @@ func (a *app) logsCommand() *cobra.Command {
 		}),
 	}
 	a.skyhookFlag(c, &o.skyhook, true)
+	a.logFlags(c, &o)
+	return c
+}
+
+// skyhookLogsCommand is logs SKYHOOK: the same for all packages.
+func (a *app) skyhookLogsCommand() *cobra.Command {
+	var o logs
+	c := &cobra.Command{
+		Use:               "logs SKYHOOK",
+		Short:             "Print what the stages of a Skyhook print",
+		Example:           "  kubectl skyhook logs gpu-init\n  kubectl skyhook logs gpu-init --node worker-1 --package driver -f",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeSkyhooks,
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			o.skyhook = args[0]
+			return s.logs(ctx, o)
+		}),
+	}
+	c.Flags().StringVar(&o.pkg, "package", "", "only this `PACKAGE`")
+	a.logFlags(c, &o)
+	return c
+}
+
+// logFlags choose of which containers the logs are printed, and how.
+func (a *app) logFlags(c *cobra.Command, o *logs) {
 	c.Flags().StringVar(&o.node, "node", "", "only the `NODE`s with this name, or that match this regular expression")
 	_ = c.RegisterFlagCompletionFunc("node", a.completeNodes) // fails for a flag that is not there only
 	c.Flags().StringVar(&o.stage, "stage", "", "only this `STAGE`, such as apply, config, interrupt, uninstall")
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "print what comes, of all containers at the same time")
 	c.Flags().BoolVarP(&o.previous, "previous", "p", false, "print the attempt before, of containers that were restarted")
 	c.Flags().Int64Var(&o.tail, "tail", -1, "how many lines of each container; -1 prints all")
-	return c
 }
 
 func (s *session) logs(ctx context.Context, o logs) error {
@@ -103,7 +127,8 @@ func (o logs) pods(all []corev1.Pod) ([]logged, error) {
 	var wanted []logged
 	for _, pod := range all {
 		seen, err := workload.Observe(&pod)
-		if err != nil || seen.Package != o.pkg || !match(pod.Spec.NodeName) || o.stage != "" && string(seen.Stage) != o.stage {
+		other := o.pkg != "" && seen.Package != o.pkg || o.stage != "" && string(seen.Stage) != o.stage
+		if err != nil || other || !match(pod.Spec.NodeName) {
 			continue
 		}
 		if c := containersOf(&pod); len(c) > 0 {

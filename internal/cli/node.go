@@ -22,7 +22,8 @@ func (a *app) nodeCommand() *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.nodeListCommand(), a.nodeStatusCommand(), a.nodeSafeCommand(), a.nodeResetCommand(),
-		a.ignoreCommand(true), a.ignoreCommand(false))
+		a.ignoreCommand(true), a.ignoreCommand(false),
+		a.excludeCommand(), a.includeCommand())
 	return c
 }
 
@@ -141,6 +142,13 @@ func (a *app) nodeResetCommand() *cobra.Command {
 	}
 	a.skyhookFlag(c, &skyhook, true)
 	confirmFlag(c, &yes)
+	return c
+}
+
+// includeCommand is node unignore by the name that fits to exclude.
+func (a *app) includeCommand() *cobra.Command {
+	c := a.ignoreCommand(false)
+	c.Use, c.Example = "include NODE...", "  kubectl skyhook node include worker-1"
 	return c
 }
 

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+func (a *app) historyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "history SKYHOOK",
+		Short: "List the definitions of packages that are retained, and on how many nodes they are",
+		Long: "Lists what the operator retains to uninstall with: each definition of a package that was ever in the spec, as long\n" +
+			"as the spec or a node has it, what changed in it, and how many nodes work with it.",
+		Example:           "  kubectl skyhook history gpu-init\n  kubectl skyhook history gpu-init -o yaml",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeSkyhooks,
+		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.history(ctx, args[0]) }),
+	}
+}
+
+// retained is one definition of a package.
+type retained struct {
+	Package  string           `json:"package"`
+	Version  string           `json:"version"`
+	Revision string           `json:"revision"`
+	Since    metav1.Time      `json:"since"`
+	Nodes    int              `json:"nodes"`
+	Current  bool             `json:"current"`
+	Changes  []string         `json:"changes,omitempty"`
+	Spec     v1alpha1.Package `json:"definition"`
+}
+
+func (s *session) history(ctx context.Context, name string) error {
+	found, err := s.skyhook(ctx, name)
+	if err != nil {
+		return err
+	}
+	nodes, err := s.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	on := map[string]int{}
+	for _, o := range s.having(nodes, name) {
+		for _, e := range o.record.Packages {
+			on[e.Definition]++
+		}
+	}
+	list, err := s.retained(ctx, found)
+	if err != nil {
+		return err
+	}
+	r := result{
+		header: []string{"Skyhook: " + name}, empty: "No definitions are retained",
+		columns: []string{"PACKAGE", "VERSION", "REVISION", "AGE", "NODES", "IN-SPEC", "CHANGED"},
+	}
+	for i := range list {
+		d := &list[i]
+		d.Nodes = on[d.Revision]
+		if i > 0 && list[i-1].Package == d.Package {
+			d.Changes = packageChanges(list[i-1].Spec, d.Spec)
+		}
+		changed := "-"
+		if len(d.Changes) > 0 {
+			changed = fmt.Sprint(d.Changes)
+		}
+		r.rows = append(r.rows, []string{
+			d.Package, d.Version, d.Revision, duration.HumanDuration(s.now().Sub(d.Since.Time)), strconv.Itoa(d.Nodes),
+			strconv.FormatBool(d.Current), changed,
+		})
+		r.names = append(r.names, "controllerrevision.apps/"+d.Revision)
+	}
+	r.value = list
+	return s.print(r)
+}
+
+// retained reads the definitions of a Skyhook, by package and age.
+func (s *session) retained(ctx context.Context, sk *v1alpha1.Skyhook) ([]retained, error) {
+	var revisions appsv1.ControllerRevisionList
+	err := s.client.List(ctx, &revisions, client.InNamespace(s.namespace), client.MatchingLabels{v1alpha1.LabelName: sk.Name})
+	if err != nil {
+		return nil, fmt.Errorf("listing controller revisions in namespace %q: %w", s.namespace, err)
+	}
+	list := []retained{}
+	for i := range revisions.Items {
+		rev := &revisions.Items[i]
+		if _, pin := rev.Labels[v1alpha1.LabelPin]; pin || !metav1.IsControlledBy(rev, sk) {
+			continue
+		}
+		d, name, err := workload.ReadRevision(rev)
+		if err != nil {
+			fmt.Fprintf(s.err, "Warning: %v\n", err)
+			continue
+		}
+		_, inSpec := sk.Spec.Packages[d.Package]
+		list = append(list, retained{
+			Package: d.Package, Version: d.Spec.Version, Revision: name, Since: rev.CreationTimestamp,
+			Current: inSpec && workload.DefinitionOf(sk, d.Package).Hash() == name, Spec: d.Spec,
+		})
+	}
+	slices.SortFunc(list, func(a, b retained) int {
+		return cmp.Or(cmp.Compare(a.Package, b.Package), a.Since.Compare(b.Since.Time), cmp.Compare(a.Revision, b.Revision))
+	})
+	return list, nil
+}

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/text"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+func (a *app) stopCommand() *cobra.Command {
+	var yes, all bool
+	c := &cobra.Command{
+		Use:   "stop [SKYHOOK | --all]",
+		Short: "Pause Skyhooks and end their scripts that run",
+		Long: "Pauses a Skyhook, or all that exist, and deletes the pods of the stages that run, so that their scripts end. A host\n" +
+			"may be left half changed: the stage runs again after kubectl skyhook resume. A reboot that a host has begun cannot\n" +
+			"be called back; those are listed. Skyhooks that are created later are not paused.",
+		Example:           "  kubectl skyhook stop gpu-init\n  kubectl skyhook stop --all --yes",
+		Args:              oneOrAll(&all),
+		ValidArgsFunction: a.completeSkyhooks,
+		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.stop(ctx, args, yes) }),
+	}
+	c.Flags().BoolVar(&all, "all", false, "all Skyhooks")
+	confirmFlag(c, &yes)
+	return c
+}
+
+// oneOrAll is for commands that want the name of a Skyhook, or --all.
+func oneOrAll(all *bool) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if *all == (len(args) == 1) || len(args) > 1 {
+			return fmt.Errorf("%s wants the name of one Skyhook, or --all", c.Name())
+		}
+		return nil
+	}
+}
+
+// named are the Skyhooks of the arguments, or all.
+func (s *session) named(ctx context.Context, args []string) ([]v1alpha1.Skyhook, error) {
+	if len(args) == 1 {
+		one, err := s.skyhook(ctx, args[0])
+		if err != nil {
+			return nil, err
+		}
+		return []v1alpha1.Skyhook{*one}, nil
+	}
+	var all v1alpha1.SkyhookList
+	if err := s.client.List(ctx, &all); err != nil {
+		return nil, fmt.Errorf("listing skyhooks: %w", err)
+	}
+	return all.Items, nil
+}
+
+func (s *session) stop(ctx context.Context, args []string, yes bool) error {
+	skyhooks, err := s.named(ctx, args)
+	if err != nil {
+		return err
+	}
+	if len(skyhooks) == 0 {
+		return s.nothing("No Skyhooks found")
+	}
+	var names []string
+	for i := range skyhooks {
+		names = append(names, skyhooks[i].Name)
+	}
+	running, err := s.packagePods(ctx, func(p *corev1.Pod) bool {
+		return slices.ContainsFunc(skyhooks, func(sk v1alpha1.Skyhook) bool { return metav1.IsControlledBy(p, &sk) })
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "Skyhooks to pause: %s\n", strings.Join(names, ", "))
+	s.announcePods(running)
+	if !s.confirmed(yes, "Nothing starts any more, and what runs ends.") {
+		return nil
+	}
+	for i := range skyhooks {
+		if err := s.annotate(ctx, &skyhooks[i], v1alpha1.AnnotationPause, "true"); err != nil {
+			return err
+		}
+	}
+	if err := s.endPods(ctx, running); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "Paused %s, ended %s%s\n", text.Count(len(skyhooks), "Skyhook"), text.Count(len(running), "pod"), s.dryNote())
+	return s.beyondRecall(ctx, names)
+}
+
+// packagePods are the pods of stages that have not ended.
+func (s *session) packagePods(ctx context.Context, wanted func(*corev1.Pod) bool) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), client.HasLabels{v1alpha1.LabelName})
+	if err != nil {
+		return nil, fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
+	}
+	return slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
+		return workload.Ended(&p) || p.DeletionTimestamp != nil || metav1.GetControllerOf(&p) == nil || !wanted(&p)
+	}), nil
+}
+
+func (s *session) announcePods(pods []corev1.Pod) {
+	if len(pods) == 0 {
+		fmt.Fprintln(s.out, "Nothing runs.")
+		return
+	}
+	fmt.Fprintf(s.out, "Stages to end (%d):\n", len(pods))
+	for i := range pods {
+		seen, err := workload.Observe(&pods[i])
+		if err != nil {
+			seen = lifecycle.Pod{Package: "?"}
+		}
+		fmt.Fprintf(s.out, "  - %s: %s of %s %s (pod %s)\n", pods[i].Spec.NodeName, seen.Stage, seen.Package, seen.Version, pods[i].Name)
+	}
+}
+
+// endPods deletes pods, those very ones.
+func (s *session) endPods(ctx context.Context, pods []corev1.Pod) error {
+	options := []client.DeleteOption{}
+	if s.dryRun == dryRunServer {
+		options = append(options, client.DryRunAll)
+	}
+	var errs []error
+	for i := range pods {
+		same := append([]client.DeleteOption{client.Preconditions{UID: &pods[i].UID}}, options...)
+		if err := s.client.Delete(ctx, &pods[i], same...); client.IgnoreNotFound(err) != nil {
+			errs = append(errs, fmt.Errorf("ending pod %s: %w", pods[i].Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// beyondRecall lists the reboots that hosts may have begun.
+func (s *session) beyondRecall(ctx context.Context, skyhooks []string) error {
+	nodes, err := s.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range nodes {
+		f := record.ReadInterrupt(nodes[i].Annotations)
+		if f != nil && f.Type == v1alpha1.InterruptReboot && slices.Contains(skyhooks, f.Skyhook) {
+			fmt.Fprintf(s.out, "Node %s may be rebooting already, which cannot be called back.\n", nodes[i].Name)
+		}
+	}
+	return nil
+}
+
+// excludeCommand is node exclude.
+func (a *app) excludeCommand() *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use:   "exclude NODE...",
+		Short: "Let nodes go: exclude them, and end what runs there",
+		Long: "Excludes nodes from all Skyhooks, and deletes the pods of the stages that run there. The operator then lifts its\n" +
+			"cordon and gives their places to others. A host may be left half changed; kubectl skyhook node include lets the\n" +
+			"stage run again.",
+		Example:           "  kubectl skyhook node exclude worker-1\n  kubectl skyhook node exclude 'rack-7-.*' --yes",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.completeNodes,
+		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.exclude(ctx, args, yes) }),
+	}
+	confirmFlag(c, &yes)
+	return c
+}
+
+func (s *session) exclude(ctx context.Context, patterns []string, yes bool) error {
+	all, err := s.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	matched, err := matching(all, patterns)
+	if err != nil {
+		return err
+	}
+	if len(matched) == 0 {
+		return s.nothing("No nodes matched the specified patterns")
+	}
+	running, err := s.packagePods(ctx, func(p *corev1.Pod) bool {
+		return slices.ContainsFunc(matched, func(n corev1.Node) bool { return n.Name == p.Spec.NodeName })
+	})
+	if err != nil {
+		return err
+	}
+	var names []string
+	for i := range matched {
+		names = append(names, matched[i].Name)
+	}
+	fmt.Fprintf(s.out, "Nodes to exclude: %s\n", strings.Join(names, ", "))
+	s.announcePods(running)
+	if !s.confirmed(yes, "What runs there ends.") {
+		return nil
+	}
+	change := ignoreChange(true)
+	done, failed := s.patchNodes(ctx, matched, func(n *corev1.Node) (record.Patch, error) { return change(n), nil })
+	if err := errors.Join(failed, s.endPods(ctx, running)); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "Excluded %s, ended %s%s\n", text.Count(done, "node"), text.Count(len(running), "pod"), s.dryNote())
+	return nil
+}

@@ -111,7 +111,8 @@ func policyAdvice(p *v1alpha1.DeploymentPolicy) []string {
 }
 
 func strategyAdvice(field string, s *v1alpha1.Strategy) []string {
-	kind, rules := "", v1alpha1.BatchRules{}
+	var kind string
+	var rules v1alpha1.BatchRules
 	switch {
 	case s.Fixed != nil:
 		kind, rules = "fixed", s.Fixed.BatchRules

@@ -17,8 +17,10 @@ import (
 // runStage puts a pod that applies the package tuning on a node, as the operator makes them.
 func (c *cluster) runStage(s *v1alpha1.Skyhook, node string) *corev1.Pod {
 	c.t.Helper()
-	o := workload.Options{Namespace: "default", AgentImage: "registry.example/agent:1", CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook",
-		RuntimeTaint: corev1.Taint{Key: "a", Value: "b", Effect: corev1.TaintEffectNoSchedule}}
+	o := workload.Options{
+		Namespace: "default", AgentImage: "registry.example/agent:1", CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook",
+		RuntimeTaint: corev1.Taint{Key: "a", Value: "b", Effect: corev1.TaintEffectNoSchedule},
+	}
 	pod, err := o.Pod(workload.Task{
 		Skyhook: s, Package: "tuning", Stage: v1alpha1.StageApply, Node: node, Run: "r1", Generation: s.Generation,
 	})

@@ -79,15 +79,21 @@ func apply(t *testing.T, name, manifest string, hostFiles ...string) {
 // applyTo is apply for some of the nodes.
 func applyTo(t *testing.T, nodes []string, name, manifest string, hostFiles ...string) {
 	t.Helper()
-	for _, node := range nodes {
-		mustKubectl(t, "", "label", "node", node, "--overwrite", testLabel+"=demo")
-	}
+	label(t, nodes)
 	t.Cleanup(func() { cleanUp(t, name, hostFiles) })
 	// An earlier test may have killed or drained the operator, and with it the webhooks.
 	if err := install.Available(t.Context(), bed.client, patience); err != nil {
 		t.Fatal(err)
 	}
 	mustKubectl(t, manifest, "apply", "-f", "-")
+}
+
+// label makes the manifests of the tests select nodes.
+func label(t *testing.T, nodes []string) {
+	t.Helper()
+	for _, node := range nodes {
+		mustKubectl(t, "", "label", "node", node, "--overwrite", testLabel+"=demo")
+	}
 }
 
 func cleanUp(t *testing.T, name string, hostFiles []string) {

@@ -64,6 +64,7 @@ func TestReboot(t *testing.T) {
 		before[node], count[node] = bootID(t, node), boots(t, node)
 	}
 	seen, skyhooks := watchNodes(t), watchAll[*v1alpha1.Skyhook](t, &v1alpha1.SkyhookList{})
+	label(t, bed.Nodes())
 	plan := planned(t, example(t, "reboot.yaml"))
 	apply(t, "reboot", example(t, "reboot.yaml"), "/skyhook-boot-before", "/skyhook-boot-after")
 	waitReady(t, "reboot")

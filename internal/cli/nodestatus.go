@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -33,6 +36,8 @@ type nodeStatus struct {
 	PackagesComplete int             `json:"packagesComplete"`
 	PackagesTotal    int             `json:"packagesTotal"`
 	Packages         []packageState  `json:"packages"`
+	// Cordoned says that the Skyhook holds a cordon on the node.
+	Cordoned bool `json:"cordoned,omitempty"`
 	// Wait is what the node waits for, where it does.
 	Wait *record.Wait `json:"wait,omitempty"`
 }
@@ -77,12 +82,51 @@ func (s *session) nodeStatus(ctx context.Context, patterns []string, skyhook str
 	for _, n := range list {
 		r.rows, r.names = append(r.rows, s.statusRows(n)...), append(r.names, "node/"+n.NodeName)
 	}
-	return s.print(r)
+	if err := s.print(r); err != nil || len(matched) != 1 || s.output != outputTable && s.output != outputWide {
+		return err
+	}
+	return s.nodeDetails(ctx, &matched[0], list)
+}
+
+// nodeDetails answers for one node who cordoned it, what is in flight, who may work there, and what it waits for.
+func (s *session) nodeDetails(ctx context.Context, n *corev1.Node, list []nodeStatus) error {
+	var lines []string
+	if n.Spec.Unschedulable {
+		owner := "somebody else than a Skyhook, so no Skyhook uncordons it"
+		for _, st := range list {
+			if st.Cordoned {
+				owner = "Skyhook " + st.SkyhookName + ", which uncordons it when its work there is done"
+			}
+		}
+		lines = append(lines, "cordoned by "+owner)
+	}
+	if f := record.ReadInterrupt(n.Annotations); f != nil {
+		lines = append(lines, fmt.Sprintf("%s of Skyhook %s in flight for %s, since %s", f.Type, f.Skyhook,
+			strings.Join(f.Packages, ", "), f.Since.UTC().Format(time.RFC3339)))
+	}
+	permits, err := s.permitsOn(ctx, n.Name)
+	if err != nil {
+		return err
+	}
+	lines = append(lines, permits...)
+	for _, st := range list {
+		if st.Wait != nil {
+			lines = append(lines, fmt.Sprintf("Skyhook %s waits: %s: %s", st.SkyhookName, st.Wait.Reason, st.Wait.Message))
+		}
+	}
+	for i, line := range lines {
+		if i == 0 {
+			fmt.Fprintln(s.out)
+		}
+		fmt.Fprintln(s.out, line)
+	}
+	return nil
 }
 
 func statusOf(o *onNode) nodeStatus {
 	n := nodeStatus{
-		NodeName: o.node.Name, SkyhookName: o.skyhook, Status: o.status(), Packages: []packageState{}, Wait: o.record.Wait,
+		NodeName: o.node.Name, SkyhookName: o.skyhook, Status: o.status(), Packages: []packageState{},
+		Cordoned: o.record.Cordoned, Wait: o.record.Wait,
 	}
 	n.PackagesComplete, n.PackagesTotal = o.progress()
 	for _, e := range o.entries() {

@@ -10,7 +10,7 @@ import (
 func TestSteering(t *testing.T) {
 	for value, want := range map[string]bool{
 		"true": true, "True": true, "TRUE": true, "t": true, "1": true,
-		"false": false, "0": false, "": false, "yes": false, "on": false, "truely": false,
+		"false": false, "0": false, "": false, "yes": false, "on": false, "oui": false,
 	} {
 		s := &v1alpha1.Skyhook{}
 		s.Annotations = map[string]string{v1alpha1.AnnotationPause: value, v1alpha1.AnnotationDisable: value}

@@ -76,9 +76,10 @@ func Root(version string, now func() time.Time) *cobra.Command {
 	packages.Short = "Check, try and build packages; show and run them on nodes"
 	packages.AddCommand(a.packageStatusCommand(), a.rerunCommand(), a.logsCommand())
 	c.AddCommand(
-		a.steerCommand(pause), a.steerCommand(resume), a.steerCommand(disable), a.steerCommand(enable),
-		a.stopCommand(), a.skyhookLogsCommand(), a.historyCommand(), a.resetCommand(), a.statusCommand(), a.whyCommand(), a.planCommand(), a.inventoryCommand(), a.uninstallCommand(), a.resumeRolloutCommand(),
-		a.abandonCommand(), a.nodeCommand(), a.policyCommand(), packages, a.versionCommand(),
+		a.statusCommand(), a.whyCommand(), a.planCommand(), a.inventoryCommand(), a.historyCommand(), a.skyhookLogsCommand(),
+		a.stopCommand(), a.steerCommand(pause), a.steerCommand(resume), a.steerCommand(disable), a.steerCommand(enable),
+		a.resetCommand(), a.uninstallCommand(), a.resumeRolloutCommand(), a.abandonCommand(),
+		a.nodeCommand(), a.policyCommand(), packages, a.versionCommand(),
 	)
 	return c
 }

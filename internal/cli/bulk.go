@@ -25,10 +25,13 @@ const parallel = 32
 // errSome says that some of many writes failed, which were told of one by one.
 var errSome = errors.New("not all nodes could be changed: see the list above, and run the command again for them")
 
+// nodeChange says what to change on a node as it is now.
+type nodeChange func(*corev1.Node) (record.Patch, error)
+
 // patchNodes changes the metadata of many nodes. change is asked for what to change on a node as it is now, so that a
 // node which changes meanwhile is looked at again; an empty patch leaves it. It returns how many are as wanted, and
 // tells of those that failed.
-func (s *session) patchNodes(ctx context.Context, nodes []corev1.Node, change func(*corev1.Node) (record.Patch, error)) (int, error) {
+func (s *session) patchNodes(ctx context.Context, nodes []corev1.Node, change nodeChange) (int, error) {
 	var (
 		mu     sync.Mutex
 		done   int
@@ -62,7 +65,7 @@ func (s *session) patchNodes(ctx context.Context, nodes []corev1.Node, change fu
 	return len(nodes) - len(failed), errSome
 }
 
-func (s *session) patchNode(ctx context.Context, node *corev1.Node, change func(*corev1.Node) (record.Patch, error)) error {
+func (s *session) patchNode(ctx context.Context, node *corev1.Node, change nodeChange) error {
 	first := true
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		if !first {

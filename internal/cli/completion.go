@@ -79,7 +79,9 @@ func (a *app) completePackages(c *cobra.Command, args []string, typed string) ([
 }
 
 // completeSkyhookThenPackage offers Skyhooks, and behind one its packages.
-func (a *app) completeSkyhookThenPackage(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeSkyhookThenPackage(
+	c *cobra.Command, args []string, typed string,
+) ([]string, cobra.ShellCompDirective) {
 	switch len(args) {
 	case 0:
 		return a.completeSkyhooks(c, args, typed)

@@ -26,7 +26,9 @@ func (a *app) historyCommand() *cobra.Command {
 		Example:           "  kubectl skyhook history gpu-init\n  kubectl skyhook history gpu-init -o yaml",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
-		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.history(ctx, args[0]) }),
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.history(ctx, args[0])
+		}),
 	}
 }
 
@@ -88,7 +90,8 @@ func (s *session) history(ctx context.Context, name string) error {
 // retained reads the definitions of a Skyhook, by package and age.
 func (s *session) retained(ctx context.Context, sk *v1alpha1.Skyhook) ([]retained, error) {
 	var revisions appsv1.ControllerRevisionList
-	err := s.client.List(ctx, &revisions, client.InNamespace(s.namespace), client.MatchingLabels{v1alpha1.LabelName: sk.Name})
+	of := client.MatchingLabels{v1alpha1.LabelName: sk.Name}
+	err := s.client.List(ctx, &revisions, client.InNamespace(s.namespace), of)
 	if err != nil {
 		return nil, fmt.Errorf("listing controller revisions in namespace %q: %w", s.namespace, err)
 	}

@@ -30,7 +30,9 @@ func (a *app) inventoryCommand() *cobra.Command {
 		Example:           "  kubectl skyhook inventory\n  kubectl skyhook inventory 'gpu-.*' -o csv",
 		Annotations:       map[string]string{moreOutputs: outputCSV},
 		ValidArgsFunction: a.completeNodes,
-		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.inventory(ctx, args) }),
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.inventory(ctx, args)
+		}),
 	}
 }
 

@@ -75,7 +75,8 @@ func (a *app) logFlags(c *cobra.Command, o *logs) {
 
 func (s *session) logs(ctx context.Context, o logs) error {
 	var pods corev1.PodList
-	if err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), client.MatchingLabels{v1alpha1.LabelName: o.skyhook}); err != nil {
+	of := client.MatchingLabels{v1alpha1.LabelName: o.skyhook}
+	if err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), of); err != nil {
 		return fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
 	}
 	if len(pods.Items) == 0 {

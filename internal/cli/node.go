@@ -75,7 +75,9 @@ func (s *session) listNodes(ctx context.Context, skyhook string) error {
 		return err
 	}
 	list := []nodeSummary{}
-	r := result{columns: []string{"NODE", "STATUS", "PACKAGES"}, empty: fmt.Sprintf("No nodes found for Skyhook %q", skyhook)}
+	r := result{
+		columns: []string{"NODE", "STATUS", "PACKAGES"}, empty: fmt.Sprintf("No nodes found for Skyhook %q", skyhook),
+	}
 	if s.wide() {
 		r.columns = append(r.columns, "RESTARTS")
 	}
@@ -115,7 +117,8 @@ func summarize(list []nodeSummary) string {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[st], strings.ReplaceAll(string(st), "_", " ")))
 	}
 	for _, st := range []v1alpha1.Status{
-		v1alpha1.StatusWaiting, v1alpha1.StatusBlocked, v1alpha1.StatusPaused, v1alpha1.StatusDisabled, v1alpha1.StatusUnknown,
+		v1alpha1.StatusWaiting, v1alpha1.StatusBlocked, v1alpha1.StatusPaused, v1alpha1.StatusDisabled,
+		v1alpha1.StatusUnknown,
 	} {
 		if counts[st] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[st], st))
@@ -164,7 +167,9 @@ func (a *app) ignoreCommand(ignore bool) *cobra.Command {
 		Example:           fmt.Sprintf("  kubectl skyhook node %s worker-1\n  kubectl skyhook node %s 'gpu-.*'", verb, verb),
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeNodes,
-		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.ignore(ctx, args, ignore) }),
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.ignore(ctx, args, ignore)
+		}),
 	}
 }
 

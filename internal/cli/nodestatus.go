@@ -22,7 +22,9 @@ func (a *app) nodeStatusCommand() *cobra.Command {
 		Example: "  kubectl skyhook node status\n  kubectl skyhook node status 'gpu-.*' -o wide\n" +
 			"  kubectl skyhook node status worker-1 --skyhook gpu-init -o json",
 		ValidArgsFunction: a.completeNodes,
-		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.nodeStatus(ctx, args, skyhook) }),
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.nodeStatus(ctx, args, skyhook)
+		}),
 	}
 	a.skyhookFlag(c, &skyhook, false)
 	return c
@@ -72,7 +74,10 @@ func (s *session) nodeStatus(ctx context.Context, patterns []string, skyhook str
 			}
 		}
 	}
-	r := result{value: list, columns: []string{"NODE", "SKYHOOK", "STATUS", "PACKAGES"}, empty: "No Skyhook activity found on specified nodes"}
+	r := result{
+		value: list, columns: []string{"NODE", "SKYHOOK", "STATUS", "PACKAGES"},
+		empty: "No Skyhook activity found on specified nodes",
+	}
 	if len(matched) == 0 {
 		r.empty = "No nodes matched the specified patterns"
 	}
@@ -145,7 +150,8 @@ func (s *session) statusRows(n nodeStatus) [][]string {
 	var rows [][]string
 	for _, p := range n.Packages {
 		rows = append(rows, []string{
-			n.NodeName, n.SkyhookName, p.Name, p.Version, string(p.Stage), string(p.State), strconv.Itoa(int(p.Restarts)), p.Image,
+			n.NodeName, n.SkyhookName, p.Name, p.Version, string(p.Stage), string(p.State),
+			strconv.Itoa(int(p.Restarts)), p.Image,
 		})
 	}
 	return rows

@@ -107,7 +107,8 @@ func packageList(s *v1alpha1.Skyhook) string {
 
 // rerunStages are the stages that a package can be run again from.
 var rerunStages = []string{
-	string(v1alpha1.StageApply), string(v1alpha1.StageConfig), string(v1alpha1.StageInterrupt), string(v1alpha1.StagePostInterrupt),
+	string(v1alpha1.StageApply), string(v1alpha1.StageConfig), string(v1alpha1.StageInterrupt),
+	string(v1alpha1.StagePostInterrupt),
 }
 
 type rerun struct {
@@ -169,7 +170,10 @@ func (s *session) rerun(ctx context.Context, name string, o rerun) error {
 	if strings.HasSuffix(o.stage, string(v1alpha1.StageInterrupt)) && !interrupts(pkg) {
 		return fmt.Errorf("package %q has no interrupt to run again; use --stage config, or leave --stage out", name)
 	}
-	having := slices.DeleteFunc(s.having(matched, o.skyhook), func(n onNode) bool { _, ok := n.record.Packages[key]; return !ok })
+	having := slices.DeleteFunc(s.having(matched, o.skyhook), func(n onNode) bool {
+		_, has := n.record.Packages[key]
+		return !has
+	})
 	if len(having) == 0 {
 		return s.nothing(fmt.Sprintf("Package %q (version %s) has no state on matched nodes", name, pkg.Version))
 	}

@@ -36,7 +36,8 @@ func (a *app) planCommand() *cobra.Command {
 		Long: "Shows what happens when files are applied, or what is still to happen for a Skyhook: which nodes work in which\n" +
 			"order and batch, which stages and interrupts run on them, which pods are evicted or hold a drain, and how long it\n" +
 			"takes. The operator's own code decides it, on a copy of the cluster; nothing is written.",
-		Example: "  kubectl skyhook plan -f skyhook.yaml\n  kubectl skyhook plan gpu-init\n  kubectl skyhook plan -f skyhook.yaml -o markdown",
+		Example: "  kubectl skyhook plan -f skyhook.yaml\n  kubectl skyhook plan gpu-init\n" +
+			"  kubectl skyhook plan -f skyhook.yaml -o markdown",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 0 && len(files) == 0 {
 				return errors.New("plan wants the name of a Skyhook, or files with -f")
@@ -49,7 +50,8 @@ func (a *app) planCommand() *cobra.Command {
 			return s.plan(ctx, strings.Join(args, ""), files)
 		}),
 	}
-	c.Flags().StringArrayVarP(&files, "filename", "f", nil, "a `FILE` with Skyhooks and DeploymentPolicies; - for standard input; may be repeated")
+	c.Flags().StringArrayVarP(&files, "filename", "f", nil,
+		"a `FILE` with Skyhooks and DeploymentPolicies; - for standard input; may be repeated")
 	return c
 }
 

@@ -126,8 +126,8 @@ func ends(p foreseen) []string {
 		}
 		evicted += len(p.Nodes[i].Evicted)
 	}
-	return append(out, fmt.Sprintf("%s, %d of them cordoned, %s evicted, about %s", text.Count(len(p.Nodes), "node"), disturbed,
-		text.Count(evicted, "pod"), duration.HumanDuration(p.Duration.Duration)))
+	return append(out, fmt.Sprintf("%s, %d of them cordoned, %s evicted, about %s", text.Count(len(p.Nodes), "node"),
+		disturbed, text.Count(evicted, "pod"), duration.HumanDuration(p.Duration.Duration)))
 }
 
 func (s *session) printNodes(nodes []forecast.Node, start time.Time) error {
@@ -146,7 +146,8 @@ func (s *session) printNodes(nodes []forecast.Node, start time.Time) error {
 		fmt.Fprintln(s.out)
 		return nil
 	}
-	fmt.Fprintf(s.out, "| %s |\n|%s\n", strings.ToLower(strings.Join(columns, " | ")), strings.Repeat("---|", len(columns)))
+	heading := strings.ToLower(strings.Join(columns, " | "))
+	fmt.Fprintf(s.out, "| %s |\n|%s\n", heading, strings.Repeat("---|", len(columns)))
 	for _, row := range rows {
 		fmt.Fprintf(s.out, "| %s |\n", strings.Join(row, " | "))
 	}
@@ -168,7 +169,8 @@ func planRow(n *forecast.Node, start time.Time, wide bool) []string {
 		evicted = strings.Join(n.Evicted, ",")
 	}
 	return []string{
-		strconv.Itoa(int(n.Order)), n.Node, n.Skyhook, batch, "+" + duration.HumanDuration(n.Start.Sub(start)), took, stagesOf(n), evicted,
+		strconv.Itoa(int(n.Order)), n.Node, n.Skyhook, batch, "+" + duration.HumanDuration(n.Start.Sub(start)), took,
+		stagesOf(n), evicted,
 	}
 }
 

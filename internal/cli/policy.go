@@ -121,7 +121,8 @@ func (s *session) resetPolicy(ctx context.Context, name string, yes bool) error 
 	for _, c := range slices.Sorted(maps.Keys(compartments)) {
 		if b := compartments[c].BatchState; b != nil {
 			batched++
-			lines = append(lines, fmt.Sprintf("  - %s: batch %d, %d completed, %d failed", c, b.CurrentBatch, b.CompletedNodes, b.FailedNodes))
+			lines = append(lines, fmt.Sprintf("  - %s: batch %d, %d completed, %d failed",
+				c, b.CurrentBatch, b.CompletedNodes, b.FailedNodes))
 		}
 	}
 	fmt.Fprintf(s.out, "Skyhook: %s\nCompartments: %d total, %d with batch state\n", name, len(compartments), batched)
@@ -129,7 +130,8 @@ func (s *session) resetPolicy(ctx context.Context, name string, yes bool) error 
 		fmt.Fprintln(s.out, line)
 	}
 	if s.dryRun == dryRunClient {
-		fmt.Fprintln(s.out, "Each becomes: CurrentBatch 1, ConsecutiveFailures 0, CompletedNodes 0, FailedNodes 0, ShouldStop false")
+		fmt.Fprintln(s.out,
+			"Each becomes: CurrentBatch 1, ConsecutiveFailures 0, CompletedNodes 0, FailedNodes 0, ShouldStop false")
 	}
 	if !s.confirmed(yes, "The batches begin anew.") {
 		return nil

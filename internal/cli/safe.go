@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -43,7 +42,9 @@ func (s *session) safe(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	r := result{value: a, names: []string{"node/" + name}, empty: fmt.Sprintf("Node %s: safe, no Skyhook works on it.", name)}
+	r := result{
+		value: a, names: []string{"node/" + name}, empty: fmt.Sprintf("Node %s: safe, no Skyhook works on it.", name),
+	}
 	if !a.Safe {
 		r.empty = fmt.Sprintf("Node %s: not safe.\n  - %s", name, strings.Join(a.Running, "\n  - "))
 	}
@@ -51,7 +52,7 @@ func (s *session) safe(ctx context.Context, name string) error {
 		return err
 	}
 	if !a.Safe {
-		return errors.New("wait until nothing runs there, or exclude the node with kubectl skyhook node ignore " + name + " and wait until its stage ends")
+		return fmt.Errorf("wait until nothing runs there, or exclude the node with kubectl skyhook node exclude %s", name)
 	}
 	return nil
 }
@@ -63,7 +64,8 @@ func (s *session) activity(ctx context.Context, name string) (activity, error) {
 		return a, fmt.Errorf("getting node %q: %w; kubectl get nodes lists those that exist", name, err)
 	}
 	if f := record.ReadInterrupt(node.Annotations); f != nil {
-		a.Running = append(a.Running, fmt.Sprintf("the %s of Skyhook %s is in flight since %s", f.Type, f.Skyhook, f.Since.UTC().Format("15:04:05 MST")))
+		a.Running = append(a.Running, fmt.Sprintf("the %s of Skyhook %s is in flight since %s",
+			f.Type, f.Skyhook, f.Since.UTC().Format("15:04:05 MST")))
 	}
 	for _, skyhook := range record.Skyhooks(node.Annotations, nil) {
 		r, err := record.Read(skyhook, node.Annotations)
@@ -74,7 +76,8 @@ func (s *session) activity(ctx context.Context, name string) (activity, error) {
 		o := onNode{record: r}
 		for _, e := range o.entries() {
 			if e.Active() {
-				a.Running = append(a.Running, fmt.Sprintf("Skyhook %s: %s of %s %s is %s", skyhook, e.Stage, e.Name, e.Version, e.State))
+				a.Running = append(a.Running, fmt.Sprintf("Skyhook %s: %s of %s %s is %s",
+					skyhook, e.Stage, e.Name, e.Version, e.State))
 			}
 		}
 	}
@@ -105,7 +108,8 @@ func (s *session) permitsOn(ctx context.Context, node string) ([]string, error) 
 	for i := range skyhooks.Items {
 		for _, p := range skyhooks.Items[i].Status.Permits {
 			if p.Node == node {
-				out = append(out, fmt.Sprintf("Skyhook %s has given it a permit, so work may start at any time", skyhooks.Items[i].Name))
+				out = append(out, fmt.Sprintf("Skyhook %s has given it a permit, so work may start at any time",
+					skyhooks.Items[i].Name))
 			}
 		}
 	}

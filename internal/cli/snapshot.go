@@ -55,7 +55,10 @@ func (s *session) look(ctx context.Context) (*view, error) {
 	}{
 		{"DeploymentPolicies; Skyhooks that name one are shown as if it were missing", &policies, nil},
 		{"ConfigMaps in namespace " + s.namespace, &configs, []client.ListOption{in}},
-		{"ControllerRevisions in namespace " + s.namespace + "; uninstalls may look blocked", &revisions, []client.ListOption{in, ours}},
+		{
+			"ControllerRevisions in namespace " + s.namespace + "; uninstalls may look blocked", &revisions,
+			[]client.ListOption{in, ours},
+		},
 		{"PodDisruptionBudgets; drains may take longer than shown", &budgets, nil},
 	} {
 		if err := s.client.List(ctx, l.list, l.options...); err != nil {
@@ -86,7 +89,8 @@ func (s *session) pods(ctx context.Context, v *view) error {
 	err := s.podsIn(ctx, v)
 	if apierrors.IsForbidden(err) {
 		v.Pods = nil
-		v.unread = append(v.unread, "pods outside of namespace "+s.namespace+"; what a drain evicts or waits for is not known")
+		v.unread = append(v.unread,
+			"pods outside of namespace "+s.namespace+"; what a drain evicts or waits for is not known")
 		err = s.podsIn(ctx, v, client.InNamespace(s.namespace))
 	}
 	if apierrors.IsForbidden(err) {
@@ -113,7 +117,8 @@ func (s *session) podsIn(ctx context.Context, v *view, options ...client.ListOpt
 func (s *session) settings(ctx context.Context, v *view) error {
 	var found appsv1.DeploymentList
 	if err := s.client.List(ctx, &found, client.InNamespace(s.namespace)); err != nil {
-		if err := v.tolerate(err, "Deployments in namespace "+s.namespace+"; the operator's settings are taken to be the defaults"); err != nil {
+		what := "Deployments in namespace " + s.namespace + "; the operator's settings are taken to be the defaults"
+		if err := v.tolerate(err, what); err != nil {
 			return err
 		}
 	}
@@ -133,7 +138,10 @@ func (s *session) settings(ctx context.Context, v *view) error {
 	}
 	env["NAMESPACE"] = s.namespace
 	var err error
-	v.options, err = operator.FromEnvironment(func(name string) (string, bool) { value, ok := env[name]; return value, ok }, s.version)
+	v.options, err = operator.FromEnvironment(func(name string) (string, bool) {
+		value, ok := env[name]
+		return value, ok
+	}, s.version)
 	if err != nil {
 		return errors.Join(errors.New("the settings of the operator's Deployment cannot be read"), err)
 	}

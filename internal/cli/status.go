@@ -93,7 +93,8 @@ func (s *session) rollouts(ctx context.Context, name string) ([]rolloutStatus, e
 	for i := range found {
 		st := &found[i].Status
 		list = append(list, rolloutStatus{
-			Name: found[i].Name, Status: cmp.Or(st.Status, v1alpha1.StatusUnknown), CompleteNodes: st.CompleteNodes, Nodes: st.Nodes,
+			Name: found[i].Name, Status: cmp.Or(st.Status, v1alpha1.StatusUnknown),
+			CompleteNodes: st.CompleteNodes, Nodes: st.Nodes,
 			Permits: len(st.Permits), Waiting: st.Waiting, Attention: st.Attention, Compartments: st.CompartmentStatuses,
 		})
 	}
@@ -127,10 +128,11 @@ func (s *session) estimate(ctx context.Context, st *rolloutStatus) {
 	}
 }
 
-// colours by what a status means for a person. lipgloss leaves them out where the output is no terminal, and for NO_COLOR.
+// colours by what a status means for a person. lipgloss leaves them out where the output is no terminal, and for
+// NO_COLOR.
 var colours = map[v1alpha1.Status]lipgloss.Color{
-	v1alpha1.StatusComplete: "2", v1alpha1.StatusInProgress: "4", v1alpha1.StatusErroring: "1", v1alpha1.StatusBlocked: "3",
-	v1alpha1.StatusWaiting: "8", v1alpha1.StatusPaused: "3", v1alpha1.StatusDisabled: "8",
+	v1alpha1.StatusComplete: "2", v1alpha1.StatusInProgress: "4", v1alpha1.StatusErroring: "1",
+	v1alpha1.StatusBlocked: "3", v1alpha1.StatusWaiting: "8", v1alpha1.StatusPaused: "3", v1alpha1.StatusDisabled: "8",
 }
 
 // paint draws the status of Skyhooks.

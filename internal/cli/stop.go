@@ -30,7 +30,9 @@ func (a *app) stopCommand() *cobra.Command {
 		Example:           "  kubectl skyhook stop gpu-init\n  kubectl skyhook stop --all --yes",
 		Args:              oneOrAll(&all),
 		ValidArgsFunction: a.completeSkyhooks,
-		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.stop(ctx, args, yes) }),
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.stop(ctx, args, yes)
+		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "all Skyhooks")
 	confirmFlag(c, &yes)
@@ -168,7 +170,9 @@ func (a *app) excludeCommand() *cobra.Command {
 		Example:           "  kubectl skyhook node exclude worker-1\n  kubectl skyhook node exclude 'rack-7-.*' --yes",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeNodes,
-		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.exclude(ctx, args, yes) }),
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.exclude(ctx, args, yes)
+		}),
 	}
 	confirmFlag(c, &yes)
 	return c

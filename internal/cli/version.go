@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -142,5 +141,5 @@ func (s *session) supports(ctx context.Context, skyhook *v1alpha1.Skyhook, st st
 		return fmt.Errorf("operator version %s uses spec.pause and not the annotation; "+
 			"run kubectl edit skyhook %s and set spec.pause: %t", v, skyhook.Name, st.set)
 	}
-	return errors.New("operator version " + v + " does not support " + st.verb + "; this feature was added in " + steeredSince)
+	return fmt.Errorf("operator version %s does not support %s; this feature was added in %s", v, st.verb, steeredSince)
 }

@@ -30,7 +30,9 @@ func (a *app) whyCommand() *cobra.Command {
 		Example:           "  kubectl skyhook why gpu-init\n  kubectl skyhook why node worker-1\n  kubectl skyhook why gpu-init -o json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
-		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.why(ctx, args[0], "") }),
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.why(ctx, args[0], "")
+		}),
 	}
 	c.AddCommand(&cobra.Command{
 		Use:               "node NODE",
@@ -38,7 +40,9 @@ func (a *app) whyCommand() *cobra.Command {
 		Example:           "  kubectl skyhook why node worker-1",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeNodes,
-		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.why(ctx, "", args[0]) }),
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.why(ctx, "", args[0])
+		}),
 	})
 	return c
 }
@@ -237,7 +241,9 @@ func (s *session) failing(skyhook, node string, e record.Entry) cause {
 }
 
 func (s *session) cause(skyhook string, w record.Wait, node string) cause {
-	c := cause{Skyhook: skyhook, Package: w.Package, Reason: w.Reason, Message: w.Message, Since: w.Since, EndedBy: string(w.Frees)}
+	c := cause{
+		Skyhook: skyhook, Package: w.Package, Reason: w.Reason, Message: w.Message, Since: w.Since, EndedBy: string(w.Frees),
+	}
 	if node != "" {
 		c.Nodes = []string{node}
 	}

@@ -96,7 +96,9 @@ func (a *app) resumeRolloutCommand() *cobra.Command {
 		Example:           "  kubectl skyhook resume-rollout gpu-init",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
-		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.resumeRollout(ctx, args[0], yes) }),
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.resumeRollout(ctx, args[0], yes)
+		}),
 	}
 	confirmFlag(c, &yes)
 	return c
@@ -149,7 +151,9 @@ func (a *app) abandonCommand() *cobra.Command {
 		Example:           "  kubectl skyhook abandon gpu-init --node worker-7",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
-		RunE:              a.run(func(ctx context.Context, s *session, args []string) error { return s.abandon(ctx, args[0], nodes, yes) }),
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.abandon(ctx, args[0], nodes, yes)
+		}),
 	}
 	a.nodeFlag(c, &nodes)
 	_ = c.MarkFlagRequired("node")
@@ -174,7 +178,8 @@ func (s *session) abandon(ctx context.Context, name string, patterns []string, y
 	if len(having) == 0 {
 		return errors.New("no node that was named has packages of Skyhook " + name)
 	}
-	nodes := strings.FieldsFunc(found.Annotations[v1alpha1.AnnotationAbandonUninstall], func(r rune) bool { return r == ',' || r == ' ' })
+	isSeparator := func(r rune) bool { return r == ',' || r == ' ' }
+	nodes := strings.FieldsFunc(found.Annotations[v1alpha1.AnnotationAbandonUninstall], isSeparator)
 	fmt.Fprintf(s.out, "Packages that stay on their nodes:\n")
 	for i := range having {
 		var names []string

@@ -75,7 +75,8 @@ func newWorld(s Snapshot, o Options) (*world, error) {
 		return nil, err
 	}
 	w := &world{
-		options: o, now: o.Now, moved: o.Now, due: map[types.UID]time.Time{}, of: map[NodeOf]*Node{}, homes: map[string]map[string]string{},
+		options: o, now: o.Now, moved: o.Now, due: map[types.UID]time.Time{}, of: map[NodeOf]*Node{},
+		homes:   map[string]map[string]string{},
 		decided: map[NodeOf][]lifecycle.Wait{}, budgets: budgetsOf(s.Budgets),
 	}
 	w.cluster = cluster.New(scheme, func() time.Time { return w.now })
@@ -100,13 +101,13 @@ func (w *world) start() {
 	w.replica.Share = true
 	index, records, policies := &state.Index{Images: o.Images}, &state.Records{}, &state.Policies{}
 	nodes := &node.Reconciler{
-		Client: w.replica.Client(), Live: w.replica.Live(), Events: noEvents{}, Clock: clock{w}, Targets: index, Records: records,
-		Policies: policies, Workload: o.Workload, Version: o.Version, Evictor: w.replica.Evictor(), PodName: o.PodName,
+		Client: w.replica.Client(), Live: w.replica.Live(), Events: noEvents{}, Clock: clock{w},
+		Targets: index, Records: records, Policies: policies, Workload: o.Workload, Version: o.Version, Evictor: w.replica.Evictor(), PodName: o.PodName,
 		ReapplyOnReboot: o.ReapplyOnReboot, OnDecision: w.note,
 	}
 	skyhooks := &skyhook.Reconciler{
-		Client: w.replica.Client(), Live: w.replica.Live(), Events: noEvents{}, Clock: clock{w}, Targets: index, Records: records,
-		Policies: policies, Workload: o.Workload, Version: o.Version,
+		Client: w.replica.Client(), Live: w.replica.Live(), Events: noEvents{}, Clock: clock{w},
+		Targets: index, Records: records, Policies: policies, Workload: o.Workload, Version: o.Version,
 	}
 	now := func() time.Time { return w.now }
 	w.loops = []*loop{

@@ -10,6 +10,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -120,6 +121,14 @@ func tagOf(image string) string {
 	return tag
 }
 
+// hasPauseField reports whether the API has the field spec.pause, by which earlier operators are paused. Versions alone
+// do not tell: those of other implementations count from elsewhere.
+func (s *session) hasPauseField(ctx context.Context, skyhook *v1alpha1.Skyhook) bool {
+	asked := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"pause":true}}`))
+	err := s.client.Patch(ctx, skyhook.DeepCopy(), asked, client.DryRunAll, client.FieldValidation("Strict"))
+	return err == nil
+}
+
 // supports refuses what the operator of a Skyhook would not notice.
 func (s *session) supports(ctx context.Context, skyhook *v1alpha1.Skyhook, st steer) error {
 	known, err := semver.NewVersion(skyhook.Annotations[v1alpha1.AnnotationVersion])
@@ -133,7 +142,7 @@ func (s *session) supports(ctx context.Context, skyhook *v1alpha1.Skyhook, st st
 			steeredSince)
 		return nil //nolint:nilerr // the user was warned
 	}
-	if !known.LessThan(semver.MustParse(steeredSince)) {
+	if !known.LessThan(semver.MustParse(steeredSince)) || !s.hasPauseField(ctx, skyhook) {
 		return nil
 	}
 	v := "v" + strings.TrimPrefix(known.Original(), "v")

@@ -3,12 +3,18 @@
 package cli_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -68,12 +74,16 @@ func TestSteer(t *testing.T) {
 	}
 }
 
-// TestSteerOfOlderOperators refuses what they would not notice.
+// TestSteerOfOlderOperators refuses what they would not notice; what is of no such API has versions of its own.
 func TestSteerOfOlderOperators(t *testing.T) {
 	c := newCluster(t)
 	s := gpu()
 	s.Annotations = map[string]string{v1alpha1.AnnotationVersion: "v0.7.6"}
 	c.put(s)
+	if out, _, err := c.run("", "pause", "gpu", "--yes"); err != nil {
+		t.Errorf("without the field spec.pause: %v\n%s", err, out)
+	}
+	c.pauseField()
 	for command, want := range map[string]string{
 		"pause":   "operator version v0.7.6 uses spec.pause and not the annotation; run kubectl edit skyhook gpu and set spec.pause: true",
 		"disable": "operator version v0.7.6 does not support disable; this feature was added in v0.8.0",
@@ -81,6 +91,29 @@ func TestSteerOfOlderOperators(t *testing.T) {
 		if _, _, err := c.run("", command, "gpu", "--yes"); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", command, err, want)
 		}
+	}
+}
+
+// pauseField makes the API one of an earlier operator, until the end of the test.
+func (c *cluster) pauseField() {
+	c.t.Helper()
+	const at = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/pause"
+	crd := &metav1.PartialObjectMetadata{}
+	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	crd.Name = "skyhooks.skyhook.nvidia.com"
+	patch := func(ctx context.Context, body string) {
+		if err := c.Patch(ctx, crd, client.RawPatch(types.JSONPatchType, []byte(body))); err != nil {
+			c.t.Error(err)
+		}
+	}
+	patch(c.t.Context(), `[{"op":"add","path":"`+at+`","value":{"type":"boolean"}}]`)
+	c.t.Cleanup(func() { patch(context.Background(), `[{"op":"remove","path":"`+at+`"}]`) })
+	known := func(ctx context.Context) (bool, error) {
+		asked := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"pause":true}}`))
+		return c.Patch(ctx, c.stored("gpu"), asked, client.DryRunAll, client.FieldValidation("Strict")) == nil, nil
+	}
+	if err := wait.PollUntilContextTimeout(c.t.Context(), 100*time.Millisecond, time.Minute, true, known); err != nil {
+		c.t.Fatal(err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package forecast
 
 import (
-	"context"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,7 +55,7 @@ func (w *world) batchOf(s *v1alpha1.Skyhook, name string) (compartment string, b
 // homesOf is the compartment of each node that the Skyhook selects.
 func (w *world) homesOf(s *v1alpha1.Skyhook) map[string]string {
 	policy := &v1alpha1.DeploymentPolicy{}
-	if w.user.Get(context.Background(), client.ObjectKey{Name: s.Spec.DeploymentPolicy}, policy) != nil {
+	if w.user.Get(quiet, client.ObjectKey{Name: s.Spec.DeploymentPolicy}, policy) != nil {
 		return nil
 	}
 	prepared, err := rollout.PreparePolicy(policy)

@@ -1,7 +1,6 @@
 package forecast
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -92,7 +91,7 @@ func (w *world) stepOf(p *corev1.Pod, seen lifecycle.Pod) Step {
 
 func (w *world) node(name string) *corev1.Node {
 	n := &corev1.Node{}
-	if w.user.Get(context.Background(), client.ObjectKey{Name: name}, n) != nil {
+	if w.user.Get(quiet, client.ObjectKey{Name: name}, n) != nil {
 		return nil
 	}
 	return n
@@ -110,7 +109,7 @@ func (w *world) kubelets() {
 		}
 		delete(w.due, p.UID)
 		if p.DeletionTimestamp != nil {
-			w.must(w.user.Delete(context.Background(), p.DeepCopy(), client.GracePeriodSeconds(0)))
+			w.must(w.user.Delete(quiet, p.DeepCopy(), client.GracePeriodSeconds(0)))
 			continue
 		}
 		w.finish(p)
@@ -146,7 +145,7 @@ func (w *world) finish(p *corev1.Pod) {
 			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}},
 		})
 	}
-	w.must(w.user.Status().Update(context.Background(), done))
+	w.must(w.user.Status().Update(quiet, done))
 }
 
 // imageID is the digest that an image is named by, if it is.
@@ -163,7 +162,7 @@ func (w *world) reboot(node string) {
 		return
 	}
 	n.Status.NodeInfo.BootID = fmt.Sprintf("forecast-%d", w.now.UnixNano())
-	w.must(w.user.Status().Update(context.Background(), n))
+	w.must(w.user.Status().Update(quiet, n))
 }
 
 // must keeps the first failure: the copy of a cluster that refuses its kubelet foretells nothing.

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -65,6 +67,9 @@ type clock struct{ *world }
 func (c clock) Now() time.Time                  { return c.now }
 func (c clock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 
+// quiet is the context of all that happens: the operator's log is not the user's.
+var quiet = ctrl.LoggerInto(context.Background(), logr.Discard())
+
 type noEvents struct{}
 
 func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
@@ -120,7 +125,7 @@ func (w *world) start() {
 func (w *world) deliver(events []cluster.Event) {
 	for _, e := range events {
 		for _, l := range w.loops {
-			e.Wake(context.Background(), l.sources, l.queue)
+			e.Wake(quiet, l.sources, l.queue)
 		}
 	}
 }
@@ -181,7 +186,7 @@ func (w *world) work() int {
 			if none {
 				break
 			}
-			result, err := l.reconciler.Reconcile(context.Background(), key)
+			result, err := l.reconciler.Reconcile(quiet, key)
 			l.queue.Finish(key, result, err)
 			passes++
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,8 +35,9 @@ func TestDemo(t *testing.T) {
 		}
 		checkDemoNode(t, node)
 	}
-	row := strings.Fields(lastLine(mustKubectl(t, "", "get", "skyhook", "demo")))
-	if len(row) < 6 || row[0] != "demo" || row[1] != "complete" || row[2] != "200" || row[4] != "0" || row[5] != fmt.Sprintf("%[1]d/%[1]d", nodeCount) || row[6] != "tuning:1.1.0" {
+	complete := fmt.Sprintf("%[1]d/%[1]d", nodeCount)
+	row := strings.Fields(lastLine(mustKubectl(t, "", "get", "sky", "demo", "-o", "wide")))
+	if len(row) != 7 || !slices.Equal(row[:4], []string{"demo", "complete", complete, "0"}) || row[5] != "200" || row[6] != "tuning:1.1.0" {
 		t.Errorf("kubectl get skyhook demo: %v", row)
 	}
 	if generation := mustKubectl(t, "", "get", "skyhook", "demo", "-o", "jsonpath={.metadata.generation}"); generation != "1" {

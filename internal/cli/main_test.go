@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,14 +86,19 @@ var today = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 // run runs a command line as a user would, with the answer to its question, and returns what it printed and how it ended.
 func (c *cluster) run(answer string, args ...string) (stdout, stderr string, err error) {
 	c.t.Helper()
-	root := cli.Root("1.2.3", func() time.Time { return today })
 	var out, errs bytes.Buffer
-	root.SetIn(strings.NewReader(answer))
-	root.SetOut(&out)
-	root.SetErr(&errs)
-	root.SetArgs(append([]string{"--kubeconfig", c.kubeconfig}, args...))
-	err = root.ExecuteContext(c.t.Context())
+	err = c.runTo(&out, &errs, answer, args...)
 	return out.String(), errs.String(), err
+}
+
+// runTo is run with writers for what is printed.
+func (c *cluster) runTo(out, errs io.Writer, answer string, args ...string) error {
+	root := cli.Root("1.2.3", func() time.Time { return today })
+	root.SetIn(strings.NewReader(answer))
+	root.SetOut(out)
+	root.SetErr(errs)
+	root.SetArgs(append([]string{"--kubeconfig", c.kubeconfig}, args...))
+	return root.ExecuteContext(c.t.Context())
 }
 
 // golden compares with a file in testdata.

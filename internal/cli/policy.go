@@ -82,7 +82,7 @@ func (s *session) compartmentRow(name string, c v1alpha1.CompartmentStatus) []st
 		strconv.Itoa(b.CurrentBatch), strconv.Itoa(b.ConsecutiveFailures), strconv.FormatBool(b.ShouldStop),
 	}
 	if s.wide() {
-		row = append(row, c.Strategy, strconv.Itoa(c.NextBatchSize), strconv.Itoa(b.FailedNodes))
+		row = append(row, dash(c.Strategy), strconv.Itoa(c.NextBatchSize), strconv.Itoa(b.FailedNodes))
 	}
 	return row
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -75,4 +76,23 @@ func (f *cluster) kubeconfig() string {
 	path := filepath.Join(f.t.TempDir(), "kubeconfig")
 	f.must(clientcmd.WriteToFile(*c, path))
 	return path
+}
+
+// TestWritesOfARollout counts all that is written for a rollout of two packages: events are written, too.
+func TestWritesOfARollout(t *testing.T) {
+	const nodes, limit = 50, 22
+	f := newCluster(t, nodes)
+	s := f.skyhook("counted", map[string]v1alpha1.Package{"tuning": pkg("1.1.0", nil), "kernel": pkg("2.0.0", nil)})
+	f.must(f.client.Create(t.Context(), s))
+	t.Cleanup(func() { f.drop(s) })
+	f.until(s, "it is complete", func(x *v1alpha1.Skyhook) bool { return x.Status.Status == v1alpha1.StatusComplete })
+	kinds := map[string]int{}
+	for _, kind := range []string{"/events", "/pods", "/nodes", "/configmaps", "/skyhooks", "/leases", "/controllerrevisions"} {
+		kinds[kind] = f.writes.total(func(key string) bool { return strings.Contains(key, kind) })
+	}
+	all := f.writes.total(func(string) bool { return true })
+	t.Logf("%.1f writes per node: %v", float64(all)/nodes, kinds)
+	if all > limit*nodes {
+		t.Errorf("%d writes for %d nodes, more than %d each", all, nodes, limit)
+	}
 }

@@ -146,10 +146,12 @@ func containersOf(pod *corev1.Pod) []corev1.ContainerStatus {
 		copies := strings.HasSuffix(c.Name, "-init") && c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
 		return copies || c.State.Waiting != nil && c.LastTerminationState.Terminated == nil
 	})
-	if len(ran) == 0 && len(all) > 0 {
-		return all[:1]
+	if len(ran) > 0 || len(all) == 0 {
+		return ran
 	}
-	return ran
+	// The next one may run already: a pod's status comes behind what happens on its node.
+	next := slices.IndexFunc(all, func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil })
+	return all[max(0, next):][:1]
 }
 
 // stateOf tells what a container does.
@@ -170,11 +172,11 @@ func stateOf(c corev1.ContainerStatus) string {
 
 func (s *session) printLog(ctx context.Context, pod corev1.Pod, c corev1.ContainerStatus, o logs) {
 	fmt.Fprintf(s.out, "==> Pod: %s, Container: %s [%s], Node: %s <==\n", pod.Name, c.Name, stateOf(c), pod.Spec.NodeName)
-	if w := c.State.Waiting; w != nil && c.LastTerminationState.Terminated == nil {
+	err := s.copyLog(ctx, pod, c, o, func(r io.Reader) error { _, err := io.Copy(s.out, r); return err })
+	switch w := c.State.Waiting; {
+	case err != nil && w != nil && c.LastTerminationState.Terminated == nil:
 		fmt.Fprintf(s.out, "(no logs available: %s - %s)\n", w.Reason, cmp.Or(w.Message, "Container has not started yet"))
-		return
-	}
-	if err := s.copyLog(ctx, pod, c, o, func(r io.Reader) error { _, err := io.Copy(s.out, r); return err }); err != nil {
+	case err != nil:
 		fmt.Fprintf(s.out, "Error getting logs for %s: %v\n", c.Name, err)
 	}
 }

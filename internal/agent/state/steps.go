@@ -66,6 +66,11 @@ func (d Dir) IsDone(pkg *packagefile.Package, step packagefile.Step) bool {
 // Reserve takes the room for the flag of a step that is about to run: it could
 // not be set on a disk that is full then.
 func (d Dir) Reserve(pkg *packagefile.Package, step packagefile.Step, alwaysRun bool, now time.Time) error {
+	unlock, err := hostfs.Lock(d.flags()) // its file needs room as well
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	f, err := d.nextFlag(d.Flag(pkg, step), alwaysRun, now)
 	if err == nil {
 		err = hostfs.MkdirAll(filepath.Dir(d.Flag(pkg, step)))

@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
 // version is set by the linker.
@@ -29,7 +30,7 @@ func main() {
 }
 
 func run() error {
-	options, err := operator.FromEnvironment(operator.Environment, version)
+	options, err := settings.FromEnvironment(settings.Environment, version)
 	if err != nil {
 		return err
 	}
@@ -51,10 +52,10 @@ func run() error {
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
 
-func logger(o operator.Options) logr.Logger {
-	settings := &slog.HandlerOptions{Level: o.LogLevel}
-	if o.LogEncoder == operator.EncoderConsole {
-		return logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, settings))
+func logger(o settings.Options) logr.Logger {
+	handler := &slog.HandlerOptions{Level: o.LogLevel}
+	if o.LogEncoder == settings.EncoderConsole {
+		return logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, handler))
 	}
-	return logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, settings))
+	return logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, handler))
 }

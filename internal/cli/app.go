@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/internal/kit"
-	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
 // defaultNamespace is where the operator runs unless --namespace says otherwise.
@@ -131,7 +131,7 @@ func (a *app) connect(c *cobra.Command) (*session, error) {
 	if config.UserAgent == "" {
 		config.UserAgent = rest.DefaultKubernetesUserAgent() + " skyhook-plugin"
 	}
-	scheme, err := operator.Scheme()
+	scheme, err := settings.Scheme()
 	if err != nil {
 		return nil, err
 	}

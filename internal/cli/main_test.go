@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/internal/cli"
-	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/test/apiserver"
 )
 
@@ -40,7 +40,7 @@ type cluster struct {
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	config := apiserver.Start(t)
-	scheme, err := operator.Scheme()
+	scheme, err := settings.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,14 +15,14 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
-	"github.com/skyhook-operator/skyhook/internal/operator"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
 // view is the cluster as a user may read it.
 type view struct {
 	forecast.Snapshot
-	options operator.Options
+	options settings.Options
 	// deployment is the operator's; nil if there is none, or it may not be read.
 	deployment *appsv1.Deployment
 	// unread tells what could not be read, and what that means.
@@ -138,7 +138,7 @@ func (s *session) settings(ctx context.Context, v *view) error {
 	}
 	env["NAMESPACE"] = s.namespace
 	var err error
-	v.options, err = operator.FromEnvironment(func(name string) (string, bool) {
+	v.options, err = settings.FromEnvironment(func(name string) (string, bool) {
 		value, ok := env[name]
 		return value, ok
 	}, s.version)

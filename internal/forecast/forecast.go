@@ -9,13 +9,13 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
-	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
 // Options say how to look ahead.
 type Options struct {
 	// Operator are the operator's settings.
-	Operator operator.Options
+	Operator settings.Options
 	// Now is when it begins.
 	Now time.Time
 	// Ahead is how far to look; zero asks only what the operator decides now.

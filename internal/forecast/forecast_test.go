@@ -15,7 +15,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
-	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -68,7 +68,7 @@ func replicated(name, node string, labels map[string]string) corev1.Pod {
 // run looks ahead for 30 days, on nodes where a stage takes 10 s, and a reboot 5 minutes.
 func run(t testing.TB, s forecast.Snapshot, ahead time.Duration) forecast.Forecast {
 	t.Helper()
-	o, err := operator.FromEnvironment(func(string) (string, bool) { return "", false }, "1.0.0")
+	o, err := settings.FromEnvironment(func(string) (string, bool) { return "", false }, "1.0.0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"flag"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -9,16 +8,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/skyhook-operator/skyhook/internal/controller/capability"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
-// Flags adds the options that may be given as flags as well. What the environment says is their default.
-func (o *Options) Flags(flags *flag.FlagSet) {
-	flags.BoolVar(&o.DiscoverUninstall, "discover-uninstall", o.DiscoverUninstall,
-		"ask the images of packages whether they can be uninstalled, where uninstall.enabled is unset (DISCOVER_UNINSTALL)")
-}
-
 // addCapability adds the controller that asks images, if it is wanted.
-func addCapability(mgr ctrl.Manager, o Options) error {
+func addCapability(mgr ctrl.Manager, o settings.Options) error {
 	if !o.DiscoverUninstall {
 		return nil
 	}

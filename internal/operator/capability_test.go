@@ -15,7 +15,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/capability"
-	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/pkg/image/label"
 	"github.com/skyhook-operator/skyhook/test/registry"
 )
@@ -37,7 +37,7 @@ func TestFlags(t *testing.T) {
 		{name: "no such flag", arguments: []string{"--discover"}, fails: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := operator.Options{DiscoverUninstall: c.environment}
+			o := settings.Options{DiscoverUninstall: c.environment}
 			flags := flag.NewFlagSet("test", flag.ContinueOnError)
 			flags.SetOutput(io.Discard)
 			o.Flags(flags)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/test/apiserver"
 )
 
@@ -54,7 +55,7 @@ type cluster struct {
 func newCluster(t *testing.T, nodes int) *cluster {
 	t.Helper()
 	config := apiserver.Start(t)
-	scheme, err := operator.Scheme()
+	scheme, err := settings.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func (f *cluster) startOperator() {
 		}
 		return "", false
 	}
-	options, err := operator.FromEnvironment(none, "v0.0.1-test")
+	options, err := settings.FromEnvironment(none, "v0.0.1-test")
 	f.must(err)
 	config := rest.CopyConfig(f.account)
 	config.Wrap(f.writes.wrap)

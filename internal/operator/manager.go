@@ -1,22 +1,24 @@
+// Package operator wires the operator together: the cache, the controllers, the servers.
 package operator
 
 import (
+	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
 	"github.com/skyhook-operator/skyhook/internal/controller/skyhook"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/drain/evict"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
 const (
@@ -30,31 +32,20 @@ const (
 	skyhookWorkers = 2
 )
 
-// Scheme returns the types that the operator reads and writes.
-func Scheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("register API types: %w", err)
-		}
-	}
-	return scheme, nil
-}
-
 // NewManager returns a manager with both controllers and the webhooks, ready to start.
-func NewManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
-	scheme, err := Scheme()
+func NewManager(cluster *rest.Config, o settings.Options) (ctrl.Manager, error) {
+	scheme, err := settings.Scheme()
 	if err != nil {
 		return nil, err
 	}
 	cluster = rest.CopyConfig(cluster)
 	cluster.QPS = -1 // the API server's own fairness paces us
 	cluster.UserAgent = "skyhook-operator/" + o.Version
-	k := o.keeper()
+	k := keeper(o)
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         withWebhooks(CacheOptions(o.Workload.Namespace), o),
-		Metrics:                       o.metricsServer(k),
+		Cache:                         withWebhooks(settings.CacheOptions(o.Workload.Namespace), o),
+		Metrics:                       metricsServer(o, k),
 		HealthProbeBindAddress:        o.ProbeAddress,
 		LeaderElection:                o.LeaderElection,
 		LeaderElectionID:              leaseName,
@@ -82,7 +73,7 @@ func NewManager(cluster *rest.Config, o Options) (ctrl.Manager, error) {
 	return mgr, addControllers(mgr, o)
 }
 
-func addControllers(mgr ctrl.Manager, o Options) error {
+func addControllers(mgr ctrl.Manager, o settings.Options) error {
 	if err := indexPods(mgr); err != nil {
 		return err
 	}
@@ -108,4 +99,18 @@ func addControllers(mgr ctrl.Manager, o Options) error {
 		return fmt.Errorf("set up the Skyhook controller: %w", err)
 	}
 	return addCapability(mgr, o)
+}
+
+func indexPods(mgr ctrl.Manager) error {
+	byNode := func(o client.Object) []string {
+		if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName != "" {
+			return []string{p.Spec.NodeName}
+		}
+		return nil
+	}
+	indexer := mgr.GetFieldIndexer()
+	if err := indexer.IndexField(context.Background(), &corev1.Pod{}, node.PodNodeIndex, byNode); err != nil {
+		return fmt.Errorf("index pods by node: %w", err)
+	}
+	return nil
 }

@@ -3,8 +3,6 @@ package operator
 import (
 	"context"
 	"fmt"
-	"net"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,48 +13,16 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/certs"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/internal/webhook"
 )
 
-// WebhookOptions say how webhooks are served.
-type WebhookOptions struct {
-	// Enabled turns them on. Without, what is wrong is told by conditions only.
-	Enabled bool
-	// Secret has the certificate, and Service is what the API server calls. Both are in the operator's namespace.
-	Secret, Service string
-	// Address to listen on.
-	Address string
-}
-
-func (e *environment) webhook() WebhookOptions {
-	return WebhookOptions{
-		Enabled: e.flag("ENABLE_WEBHOOKS", true),
-		Secret:  e.text("WEBHOOK_SECRET_NAME", "webhook-cert"),
-		Service: e.text("WEBHOOK_SERVICE_NAME", "skyhook-operator-webhook-service"),
-		Address: e.listen("WEBHOOK_PORT", ":9443"),
-	}
-}
-
-// listen reads an address with a port of its own; the API server could not find one that the system chooses.
-func (e *environment) listen(name, def string) string {
-	v := e.text(name, def)
-	if _, port, err := net.SplitHostPort(v); err != nil || !isPort(port) {
-		e.bad(name, v, "write it like "+def)
-	}
-	return v
-}
-
-func isPort(text string) bool {
-	n, err := strconv.ParseUint(text, 10, 16)
-	return err == nil && n > 0
-}
-
 // keeper returns the keeper of the certificate, which needs its clients yet.
-func (o Options) keeper() *certs.Keeper {
-	host := o.host(o.Webhook.Service)
-	names := []string{host, host + ".cluster.local"}
+func keeper(o settings.Options) *certs.Keeper {
+	service := host(o, o.Webhook.Service)
+	names := []string{service, service + ".cluster.local"}
 	if o.Metrics.Secure {
-		names = append(names, o.host(o.Metrics.Service))
+		names = append(names, host(o, o.Metrics.Service))
 	}
 	return &certs.Keeper{
 		Clock:  clock.RealClock{},
@@ -68,18 +34,20 @@ func (o Options) keeper() *certs.Keeper {
 }
 
 // host is the name by which the API server and others in the cluster call a Service of the operator.
-func (o Options) host(service string) string { return service + "." + o.Workload.Namespace + ".svc" }
+func host(o settings.Options, service string) string {
+	return service + "." + o.Workload.Namespace + ".svc"
+}
 
 // withWebhooks adds to the cache what webhooks need.
-func withWebhooks(c cache.Options, o Options) cache.Options {
+func withWebhooks(c cache.Options, o settings.Options) cache.Options {
 	if o.Webhook.Enabled {
-		o.keeper().Cache(c.ByObject)
+		keeper(o).Cache(c.ByObject)
 	}
 	return c
 }
 
 // addWebhooks has every replica, leader or not, answer the API server.
-func addWebhooks(mgr ctrl.Manager, o Options, k *certs.Keeper) error {
+func addWebhooks(mgr ctrl.Manager, o settings.Options, k *certs.Keeper) error {
 	if !o.Webhook.Enabled {
 		return nil
 	}

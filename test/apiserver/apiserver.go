@@ -4,7 +4,6 @@ package apiserver
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -13,10 +12,8 @@ import (
 	"testing"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	"sigs.k8s.io/yaml"
 
 	"github.com/skyhook-operator/skyhook/config"
 )
@@ -111,7 +108,7 @@ func (s *server) launch() error {
 	if err := checkAssets(os.Getenv(assetsVariable)); err != nil {
 		return err
 	}
-	definitions, err := Definitions()
+	definitions, err := config.Definitions()
 	if err != nil {
 		return err
 	}
@@ -185,25 +182,4 @@ func checkAssets(dir string) error {
 		}
 	}
 	return nil
-}
-
-// Definitions returns the project's CRDs, parsed from the generated files.
-func Definitions() ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	names, err := fs.Glob(config.CRDs, "crd/*.yaml")
-	if err != nil {
-		return nil, fmt.Errorf("list CRDs: %w", err)
-	}
-	definitions := make([]*apiextensionsv1.CustomResourceDefinition, 0, len(names))
-	for _, name := range names {
-		text, err := config.CRDs.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("read CRD: %w", err)
-		}
-		definition := &apiextensionsv1.CustomResourceDefinition{}
-		if err := yaml.UnmarshalStrict(text, definition); err != nil {
-			return nil, fmt.Errorf("parse CRD %s: %w", name, err)
-		}
-		definitions = append(definitions, definition)
-	}
-	return definitions, nil
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 
-	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/test/install"
 )
 
@@ -50,7 +50,7 @@ func (d *demo) connect(ctx context.Context) error {
 		return err
 	}
 	d.access = access
-	scheme, err := operator.Scheme()
+	scheme, err := settings.Scheme()
 	if err != nil {
 		return err
 	}

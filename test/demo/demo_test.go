@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
 func node(name string, change func(*corev1.Node)) corev1.Node {
@@ -134,7 +134,7 @@ func (p *fakePlace) onHost(_ context.Context, node string, argv ...string) (stri
 
 func newDemo(t *testing.T, p *fakePlace, objects ...client.Object) (*demo, *bytes.Buffer, client.Client) {
 	t.Helper()
-	scheme, err := operator.Scheme()
+	scheme, err := settings.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/build/manifest"
-	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
 // foreign is the cluster of the environment variable KUBECONFIG.
@@ -44,7 +44,7 @@ func (f *foreign) connect(context.Context) (access, error) {
 		return access{}, fmt.Errorf("read KUBECONFIG=%s: %w", os.Getenv("KUBECONFIG"), err)
 	}
 	fmt.Printf("Using the cluster at %s, because KUBECONFIG is set. Unset it to use the testbed.\n", config.Host)
-	scheme, err := operator.Scheme()
+	scheme, err := settings.Scheme()
 	if err != nil {
 		return access{}, err
 	}

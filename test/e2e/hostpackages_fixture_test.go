@@ -120,8 +120,8 @@ func setting(t *testing.T, node, name string) string {
 	return strings.Join(strings.Fields(onHost(t, node, "sysctl", "-n", name)), " ")
 }
 
-// settings checks that a node has what the lines "name = value" of a text say.
-func settings(t *testing.T, node, text string) {
+// hasSettings checks that a node has what the lines "name = value" of a text say.
+func hasSettings(t *testing.T, node, text string) {
 	t.Helper()
 	checked := 0
 	for line := range strings.Lines(text) {

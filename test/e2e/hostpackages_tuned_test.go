@@ -30,7 +30,7 @@ func tuned(t *testing.T, node, name, profile string) {
 		t.Errorf("node %s: %s, want %s", node, got, want)
 	}
 	onHost(t, node, "tuned-adm", "verify")
-	settings(t, node, sysctlsOf(profile))
+	hasSettings(t, node, sysctlsOf(profile))
 }
 
 // TestTuned takes the package of examples/tuned.yaml through its life: tuned comes from Debian with apt, has the

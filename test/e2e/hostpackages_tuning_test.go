@@ -58,7 +58,7 @@ func TestTuning(t *testing.T) {
 	w.install(t)
 
 	t.Run("installed", func(t *testing.T) {
-		settings(t, node, config("sysctl.conf"))
+		hasSettings(t, node, config("sysctl.conf"))
 		want := valueOf(t, config("service_cron.conf"), "LimitNOFILE")
 		if got := cronFiles(t, node); got != want+" "+want || got == cron {
 			t.Errorf("cron runs with %s open files, before with %s, want %s", got, cron, want)
@@ -73,7 +73,7 @@ func TestTuning(t *testing.T) {
 		reconfigure(t, w, "tuning", map[string]string{
 			"sysctl.conf": "# one of these is new\nvm.swappiness = 23\nnet.ipv4.tcp_rmem = 4096 65536 1048576", "ulimit.conf": "",
 		})
-		settings(t, node, config("sysctl.conf"))
+		hasSettings(t, node, config("sysctl.conf"))
 		if got := loginFiles(t, node); got != login {
 			t.Errorf("a login still has %s open files, before %s", got, login)
 		}
@@ -170,7 +170,7 @@ func TestTuningOfKernelArguments(t *testing.T) {
 		contains(t, "the command line", bootedWith(t, node)+"\n", " quiet hugepages=4 mitigations=auto,nosmt\n")
 		contains(t, "the log", logsOf(t, node, w), "Found linux image: /boot/vmlinuz-6.1.0-0-amd64")
 	})
-	t.Run("sysctls are there after the boot", func(t *testing.T) { settings(t, node, "vm.swappiness = 23") })
+	t.Run("sysctls are there after the boot", func(t *testing.T) { hasSettings(t, node, "vm.swappiness = 23") })
 	t.Run("an argument goes", func(t *testing.T) {
 		reconfigure(t, w, "tuning", map[string]string{"grub.conf": "hugepages=4\n"})
 		contains(t, "the command line", bootedWith(t, node)+"\n", " quiet hugepages=4\n")

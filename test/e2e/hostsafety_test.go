@@ -79,11 +79,11 @@ func TestForwardingOutlivesItsPackage(t *testing.T) {
 	w := exampleWish(t, "tuning.yaml", "forwarding", node)
 	w.packages["tuning"].ConfigMap["sysctl.conf"] = key + " = 1"
 	w.install(t)
-	settings(t, node, key+" = 1")
+	hasSettings(t, node, key+" = 1")
 	onHost(t, node, "sysctl", "-w", key+"=1") // as the CNI plugin does with the next pod
 	w.change(t, "tuning", uninstallNow)
 	untilUninstalled(t, w.name, node)
-	settings(t, node, key+" = 1")
+	hasSettings(t, node, key+" = 1")
 }
 
 // withoutOperator is a node on which the operator does not run.

@@ -13,15 +13,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/config"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
-	"github.com/skyhook-operator/skyhook/test/apiserver"
 )
 
 // statusSchema is what the API server accepts as the status of a Skyhook.
 func statusSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	definitions, err := apiserver.Definitions()
+	definitions, err := config.Definitions()
 	if err != nil {
 		t.Fatal(err)
 	}

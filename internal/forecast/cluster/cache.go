@@ -8,7 +8,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
 // rule is what the operator's cache of a kind holds.
@@ -23,7 +23,7 @@ type rule struct {
 
 // rulesOf reads them from what the operator itself gives to its manager.
 func rulesOf(namespace string) map[Kind]rule {
-	options := operator.CacheOptions(namespace)
+	options := settings.CacheOptions(namespace)
 	rules := map[Kind]rule{}
 	for _, k := range Kinds {
 		rules[k] = rule{transform: options.DefaultTransform}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
-	"github.com/skyhook-operator/skyhook/internal/operator"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/test/apiserver"
 )
 
@@ -36,7 +36,7 @@ var start = time.Unix(1_800_000_000, 0)
 
 func newScheme(t testing.TB) *runtime.Scheme {
 	t.Helper()
-	scheme, err := operator.Scheme()
+	scheme, err := settings.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,14 +1,14 @@
-package operator
+package settings
 
 import (
-	"context"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
-	ctrl "sigs.k8s.io/controller-runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,7 +17,7 @@ import (
 )
 
 // CacheOptions keep the cache small on large fleets: pods and ConfigMaps of the operator's namespace only, nodes
-// without what nobody here reads. They are exported for the fault simulator, whose caches hold the same.
+// without what nobody here reads. The copies of clusters in memory hold the same.
 func CacheOptions(namespace string) cache.Options {
 	own := map[string]cache.Config{namespace: {}}
 	return cache.Options{
@@ -68,16 +68,13 @@ func slimConfigMap(o any) (any, error) {
 	return o, nil
 }
 
-func indexPods(mgr ctrl.Manager) error {
-	byNode := func(o client.Object) []string {
-		if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName != "" {
-			return []string{p.Spec.NodeName}
+// Scheme returns the types that the operator reads and writes.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register API types: %w", err)
 		}
-		return nil
 	}
-	indexer := mgr.GetFieldIndexer()
-	if err := indexer.IndexField(context.Background(), &corev1.Pod{}, node.PodNodeIndex, byNode); err != nil {
-		return fmt.Errorf("index pods by node: %w", err)
-	}
-	return nil
+	return scheme, nil
 }

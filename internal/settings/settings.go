@@ -1,10 +1,13 @@
-// Package operator wires the operator together: options from the environment, the cache, the controllers.
-package operator
+// Package settings says how the operator is set up: options from the environment, API types, what its caches hold. It is
+// apart from the operator so that the CLI can be set up the same way without carrying servers.
+package settings
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -195,4 +198,61 @@ func (e *environment) encoder(name, def string) string {
 		e.bad(name, v, "it must be "+EncoderJSON+" or "+EncoderConsole)
 	}
 	return v
+}
+
+// Flags adds the options that may be given as flags as well. What the environment says is their default.
+func (o *Options) Flags(flags *flag.FlagSet) {
+	flags.BoolVar(&o.DiscoverUninstall, "discover-uninstall", o.DiscoverUninstall,
+		"ask the images of packages whether they can be uninstalled, where uninstall.enabled is unset (DISCOVER_UNINSTALL)")
+}
+
+// MetricsOptions say how metrics are served.
+type MetricsOptions struct {
+	// Address to listen on; "0" for nowhere.
+	Address string
+	// Secure serves them over TLS, and only to those whose token the API server knows and who may get /metrics there.
+	Secure bool
+	// Service is what others call, in the operator's namespace.
+	Service string
+}
+
+func (e *environment) metrics() MetricsOptions {
+	return MetricsOptions{
+		Address: e.text("METRICS_PORT", ":8080"),
+		Secure:  e.flag("METRICS_SECURE", true),
+		Service: e.text("METRICS_SERVICE_NAME", "skyhook-operator-controller-manager-metrics-service"),
+	}
+}
+
+// WebhookOptions say how webhooks are served.
+type WebhookOptions struct {
+	// Enabled turns them on. Without, what is wrong is told by conditions only.
+	Enabled bool
+	// Secret has the certificate, and Service is what the API server calls. Both are in the operator's namespace.
+	Secret, Service string
+	// Address to listen on.
+	Address string
+}
+
+func (e *environment) webhook() WebhookOptions {
+	return WebhookOptions{
+		Enabled: e.flag("ENABLE_WEBHOOKS", true),
+		Secret:  e.text("WEBHOOK_SECRET_NAME", "webhook-cert"),
+		Service: e.text("WEBHOOK_SERVICE_NAME", "skyhook-operator-webhook-service"),
+		Address: e.listen("WEBHOOK_PORT", ":9443"),
+	}
+}
+
+// listen reads an address with a port of its own; the API server could not find one that the system chooses.
+func (e *environment) listen(name, def string) string {
+	v := e.text(name, def)
+	if _, port, err := net.SplitHostPort(v); err != nil || !isPort(port) {
+		e.bad(name, v, "write it like "+def)
+	}
+	return v
+}
+
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
 }

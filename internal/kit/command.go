@@ -28,7 +28,7 @@ func Command(version string) *cobra.Command {
 		DisableFlagsInUseLine: true,
 	}
 	c.AddCommand(validateCommand(), runCommand(version), buildCommand())
-	for _, own := range c.Commands() {
+	for _, own := range append(c.Commands(), c) {
 		own.Annotations = map[string]string{ownCommand: "true"}
 	}
 	return c

@@ -21,7 +21,7 @@ func TestCommandLine(t *testing.T) {
 		"help package":      {0, "skyhook package COMMAND", ""},
 		"package":           {0, "validate    Check a package", ""},
 		"package --help":    {0, "skyhook package COMMAND", ""},
-		"validate":          {2, "", `ERROR: unknown command "validate" for "skyhook"` + "\nUsage: skyhook COMMAND\nSee skyhook --help.\n"},
+		"validate":          {1, "", `unknown command "validate" for "skyhook"`},
 		"package check":     {2, "", `ERROR: unknown command "check" for "skyhook package"`},
 		"package validate":  {2, "", "ERROR: validate wants one package folder, config.json, OCI layout, docker archive or image, not 0 arguments\nUsage: "},
 		"package --root /x": {2, "", "ERROR: unknown flag: --root"},

@@ -25,7 +25,6 @@ type app struct {
 	flags   *genericclioptions.ConfigFlags
 	output  string
 	dryRun  string
-	verbose bool
 	version string
 	now     func() time.Time
 }
@@ -68,7 +67,7 @@ func Root(version string, now func() time.Time) *cobra.Command {
 	flags := c.PersistentFlags()
 	a.flags.AddFlags(flags)
 	flags.StringVarP(&a.output, "output", "o", outputTable, "how to print: table, wide, json, yaml or name")
-	flags.BoolVarP(&a.verbose, "verbose", "v", false, "print details, such as what was left out")
+	flags.BoolP("verbose", "v", false, "accepted for scripts that give it; what is left out is always told")
 	flags.StringVar(&a.dryRun, "dry-run", dryRunNone,
 		"change nothing: client prints what would be done; server also has the API server check it")
 	flags.Lookup("dry-run").NoOptDefVal = dryRunClient

@@ -93,8 +93,17 @@ func (c *cluster) run(answer string, args ...string) (stdout, stderr string, err
 
 // runTo is run with writers for what is printed.
 func (c *cluster) runTo(out, errs io.Writer, answer string, args ...string) error {
+	return c.start(strings.NewReader(answer), out, errs, args...)
+}
+
+// runFrom is run with a reader for the answer.
+func (c *cluster) runFrom(answer io.Reader, args ...string) error {
+	return c.start(answer, io.Discard, io.Discard, args...)
+}
+
+func (c *cluster) start(in io.Reader, out, errs io.Writer, args ...string) error {
 	root := cli.Root("1.2.3", func() time.Time { return today })
-	root.SetIn(strings.NewReader(answer))
+	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.SetArgs(append([]string{"--kubeconfig", c.kubeconfig}, args...))

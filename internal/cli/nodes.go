@@ -89,7 +89,7 @@ type onNode struct {
 }
 
 // having returns the nodes with package states of a Skyhook. One whose states cannot be read is left out, with a
-// warning if details are wanted.
+// warning.
 func (s *session) having(nodes []corev1.Node, skyhook string) []onNode {
 	var found []onNode
 	for _, n := range nodes {
@@ -97,7 +97,7 @@ func (s *session) having(nodes []corev1.Node, skyhook string) []onNode {
 			continue
 		}
 		r, err := record.Read(skyhook, n.Annotations)
-		if err != nil && s.verbose {
+		if err != nil {
 			fmt.Fprintf(s.err, "Warning: node %s is left out: %v\n", n.Name, err)
 		}
 		if err == nil {

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -199,9 +201,16 @@ func decode(r io.Reader) ([]client.Object, error) {
 // put makes an object part of the copy of the cluster, as the API server would store it.
 func (s *session) put(ctx context.Context, v *view, o client.Object, answer *foreseen, about map[string]bool) error {
 	stored, err := s.admitted(ctx, o)
-	if err != nil {
+	switch status := apierrors.APIStatus(nil); {
+	case apierrors.IsForbidden(err):
+		answer.Unread = append(answer.Unread, fmt.Sprintf("what admission says of %s %s, because you may not change it; "+
+			"it is shown without defaults", kindOf(o), o.GetName()))
+		stored = o
+	case errors.As(err, &status):
 		answer.Refused = append(answer.Refused, fmt.Sprintf("%s %s: %v", kindOf(o), o.GetName(), err))
 		return nil
+	case err != nil: // nobody was asked
+		return fmt.Errorf("asking the API server about %s %s: %w", kindOf(o), o.GetName(), err)
 	}
 	switch stored := stored.(type) {
 	case *v1alpha1.Skyhook:
@@ -223,44 +232,33 @@ func kindOf(o client.Object) string {
 	return "DeploymentPolicy"
 }
 
-// admitted asks the API server what it would store: its defaults, and what admission says.
+// admitted asks the API server what it would store: its defaults, and what admission says. The whole spec is replaced,
+// as kubectl apply does with what only it has written; annotations and labels are added.
 func (s *session) admitted(ctx context.Context, o client.Object) (client.Object, error) {
 	have := o.DeepCopyObject().(client.Object)
-	err := s.client.Get(ctx, client.ObjectKeyFromObject(o), have)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, err
-	}
 	out := o.DeepCopyObject().(client.Object)
-	if err != nil {
+	err := s.client.Get(ctx, client.ObjectKeyFromObject(o), have)
+	switch {
+	case apierrors.IsNotFound(err):
 		out.SetResourceVersion("")
-		if err := s.client.Create(ctx, out, client.DryRunAll); err != nil {
-			return nil, err
-		}
-		return out, nil
-	}
-	body, err := specPatch(o)
-	if err != nil {
+		return out, s.client.Create(ctx, out, client.DryRunAll)
+	case err != nil:
 		return nil, err
 	}
-	if err := s.client.Patch(ctx, have, client.RawPatch(types.MergePatchType, body), client.DryRunAll); err != nil {
-		return nil, err
-	}
-	return have, nil
+	out.SetResourceVersion(have.GetResourceVersion())
+	out.SetFinalizers(have.GetFinalizers())
+	out.SetOwnerReferences(have.GetOwnerReferences())
+	out.SetAnnotations(joined(have.GetAnnotations(), o.GetAnnotations()))
+	out.SetLabels(joined(have.GetLabels(), o.GetLabels()))
+	return out, s.client.Update(ctx, out, client.DryRunAll)
 }
 
-// specPatch replaces the whole spec, and adds annotations and labels.
-func specPatch(o client.Object) ([]byte, error) {
-	raw, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
-	var all map[string]any
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, err
-	}
-	return json.Marshal(map[string]any{
-		"metadata": map[string]any{"annotations": o.GetAnnotations(), "labels": o.GetLabels()}, "spec": all["spec"],
-	})
+// joined are both maps; what the second has counts.
+func joined(have, added map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, have)
+	maps.Copy(all, added)
+	return all
 }
 
 // replaceSkyhook puts a Skyhook into the copy, and says what that changes.

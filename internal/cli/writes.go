@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -58,16 +59,51 @@ func (s *session) uninstall(ctx context.Context, name, pkg string, yes bool) err
 	if !s.confirmed(yes, fmt.Sprintf("This will uninstall package %q of Skyhook %q.", pkg, name)) {
 		return nil
 	}
-	body, err := json.Marshal(map[string]any{"spec": map[string]any{"packages": map[string]any{
-		pkg: map[string]any{"uninstall": map[string]any{"apply": true}},
-	}}})
+	err = s.changeSkyhook(ctx, found, func(*v1alpha1.Skyhook) map[string]any {
+		return map[string]any{"spec": map[string]any{"packages": map[string]any{
+			pkg: map[string]any{"uninstall": map[string]any{"apply": true}},
+		}}}
+	})
 	if err != nil {
 		return err
 	}
-	if err := s.client.Patch(ctx, found, client.RawPatch(types.MergePatchType, body), s.dry()...); err != nil {
-		return fmt.Errorf("updating skyhook %q: %w", name, err)
-	}
 	fmt.Fprintf(s.out, "Package %q of Skyhook %q is being uninstalled%s; kubectl skyhook status %s shows how far it is\n", pkg, name, s.dryNote(), name)
+	return nil
+}
+
+// changeSkyhook sends a merge patch, made from the Skyhook as it is now. Only the spec that was shown is changed: where
+// somebody changed it meanwhile, nothing is written.
+func (s *session) changeSkyhook(
+	ctx context.Context, shown *v1alpha1.Skyhook, patch func(now *v1alpha1.Skyhook) map[string]any,
+) error {
+	now := shown
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() (err error) {
+		if now == nil {
+			if now, err = s.skyhook(ctx, shown.Name); err != nil {
+				return err
+			}
+		}
+		if now.UID != shown.UID || now.Generation != shown.Generation {
+			return errors.New("it was changed meanwhile; run the command again to see what follows now")
+		}
+		change := patch(now)
+		meta, _ := change["metadata"].(map[string]any)
+		if meta == nil {
+			meta = map[string]any{}
+		}
+		meta["resourceVersion"] = now.ResourceVersion
+		change["metadata"] = meta
+		body, err := json.Marshal(change)
+		if err != nil {
+			return err
+		}
+		sent := now.DeepCopy()
+		now = nil
+		return s.client.Patch(ctx, sent, client.RawPatch(types.MergePatchType, body), s.dry()...)
+	})
+	if err != nil {
+		return fmt.Errorf("updating skyhook %q: %w", shown.Name, err)
+	}
 	return nil
 }
 
@@ -178,8 +214,6 @@ func (s *session) abandon(ctx context.Context, name string, patterns []string, y
 	if len(having) == 0 {
 		return errors.New("no node that was named has packages of Skyhook " + name)
 	}
-	isSeparator := func(r rune) bool { return r == ',' || r == ' ' }
-	nodes := strings.FieldsFunc(found.Annotations[v1alpha1.AnnotationAbandonUninstall], isSeparator)
 	fmt.Fprintf(s.out, "Packages that stay on their nodes:\n")
 	for i := range having {
 		var names []string
@@ -187,14 +221,22 @@ func (s *session) abandon(ctx context.Context, name string, patterns []string, y
 			names = append(names, e.Name+" "+e.Version)
 		}
 		fmt.Fprintf(s.out, "  - %s: %s\n", having[i].node.Name, strings.Join(names, ", "))
-		if !slices.Contains(nodes, having[i].node.Name) {
-			nodes = append(nodes, having[i].node.Name)
-		}
 	}
 	if !s.confirmed(yes, "Nothing of Skyhook "+name+" is uninstalled there any more.") {
 		return nil
 	}
-	if err := s.annotate(ctx, found, v1alpha1.AnnotationAbandonUninstall, strings.Join(nodes, ",")); err != nil {
+	err = s.changeSkyhook(ctx, found, func(now *v1alpha1.Skyhook) map[string]any {
+		isSeparator := func(r rune) bool { return r == ',' || r == ' ' }
+		nodes := strings.FieldsFunc(now.Annotations[v1alpha1.AnnotationAbandonUninstall], isSeparator)
+		for i := range having {
+			if !slices.Contains(nodes, having[i].node.Name) {
+				nodes = append(nodes, having[i].node.Name)
+			}
+		}
+		list := map[string]any{v1alpha1.AnnotationAbandonUninstall: strings.Join(nodes, ",")}
+		return map[string]any{"metadata": map[string]any{"annotations": list}}
+	})
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "Skyhook %q no longer uninstalls on %d node(s)%s\n", name, len(having), s.dryNote())

@@ -113,12 +113,14 @@ type session struct {
 	namespace string
 	in        io.Reader
 	out, err  io.Writer
+	warned    *warned
 }
 
 // connect makes the clients. It sends nothing yet.
 func (a *app) connect(c *cobra.Command) (*session, error) {
 	s := &session{
 		app: a, namespace: *a.flags.Namespace, in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(),
+		warned: &warned{out: c.ErrOrStderr()},
 	}
 	config, err := a.flags.ToRESTConfig()
 	if err != nil {
@@ -127,6 +129,7 @@ func (a *app) connect(c *cobra.Command) (*session, error) {
 	}
 	// The API server's own fairness paces us: with a limit here, 1,000 nodes would take minutes.
 	config.QPS = -1
+	config.WarningHandler = s.warned
 	if config.UserAgent == "" {
 		config.UserAgent = rest.DefaultKubernetesUserAgent() + " skyhook-plugin"
 	}

@@ -2,26 +2,26 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
+	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // outputMarkdown is for merge requests; only plan has it.
@@ -87,23 +87,39 @@ func (s *session) plan(ctx context.Context, name string, files []string) error {
 			return err
 		}
 	}
-	answer := foreseen{Unread: v.unread, Changes: []string{}, Nodes: []forecast.Node{}, Blocked: []cause{}}
+	answer := foreseen{
+		Unread: v.unread, Changes: []string{}, Nodes: []forecast.Node{}, Skyhooks: []foreseenSkyhook{}, Blocked: []cause{},
+	}
 	about := map[string]bool{name: name != ""}
-	objects, err := readFiles(s.in, files)
+	manifests, err := readFiles(s.in, files)
 	if err != nil {
 		return err
 	}
-	for _, o := range objects {
-		if err := s.put(ctx, v, o, &answer, about); err != nil {
+	s.warned.out = nil // they are part of the answer
+	for _, m := range manifests {
+		if err := s.put(ctx, v, m, &answer, about); err != nil {
 			return err
 		}
 	}
+	answer.Warnings = s.warned.all
+	s.caution(v)
 	now := s.now()
 	f, err := forecast.Run(v.Snapshot, v.ahead(now, farAhead))
 	if err != nil {
 		return err
 	}
 	s.tell(&answer, v, f, about)
+	if err := s.showPlan(answer, now); err != nil {
+		return err
+	}
+	if len(answer.Refused) > 0 {
+		return fmt.Errorf("the API server refuses %s; correct what it says above",
+			text.Count(len(answer.Refused), "object"))
+	}
+	return nil
+}
+
+func (s *session) showPlan(answer foreseen, now time.Time) error {
 	if s.output == outputTable || s.output == outputWide || s.output == outputMarkdown {
 		return s.printPlan(answer, now)
 	}
@@ -139,78 +155,22 @@ func (s *session) tell(answer *foreseen, v *view, f forecast.Forecast, about map
 	}
 }
 
-// readFiles decodes the objects of files.
-func readFiles(in io.Reader, files []string) ([]client.Object, error) {
-	var all []client.Object
-	for _, name := range files {
-		objects, err := readObjects(in, name)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		all = append(all, objects...)
-	}
-	return all, nil
-}
-
-func readObjects(in io.Reader, name string) ([]client.Object, error) {
-	if name == "-" {
-		return decode(in)
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return decode(file)
-}
-
-func decode(r io.Reader) ([]client.Object, error) {
-	const buffer = 4096
-	d := utilyaml.NewYAMLOrJSONDecoder(r, buffer)
-	var all []client.Object
-	for {
-		var raw json.RawMessage
-		if err := d.Decode(&raw); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
-			return nil, err
-		}
-		var kind metav1.TypeMeta
-		if len(raw) == 0 || string(raw) == "null" {
-			continue
-		}
-		if err := json.Unmarshal(raw, &kind); err != nil {
-			return nil, err
-		}
-		var o client.Object
-		switch kind.Kind {
-		case "Skyhook":
-			o = &v1alpha1.Skyhook{}
-		case "DeploymentPolicy":
-			o = &v1alpha1.DeploymentPolicy{}
-		default:
-			continue // a manifest may have a namespace or a Secret beside it
-		}
-		if err := yaml.UnmarshalStrict(raw, o); err != nil {
-			return nil, fmt.Errorf("%s: %w", kind.Kind, err)
-		}
-		all = append(all, o)
-	}
-}
-
 // put makes an object part of the copy of the cluster, as the API server would store it.
-func (s *session) put(ctx context.Context, v *view, o client.Object, answer *foreseen, about map[string]bool) error {
-	stored, err := s.admitted(ctx, o)
+func (s *session) put(ctx context.Context, v *view, m manifest, answer *foreseen, about map[string]bool) error {
+	stored, err := s.admitted(ctx, m)
 	switch status := apierrors.APIStatus(nil); {
-	case apierrors.IsForbidden(err):
-		answer.Unread = append(answer.Unread, fmt.Sprintf("what admission says of %s %s, because you may not change it; "+
-			"it is shown without defaults", kindOf(o), o.GetName()))
-		stored = o
+	case errors.Is(err, errMayNot):
+		answer.Unread = append(answer.Unread, fmt.Sprintf("what admission says of %s, because you may not change it; "+
+			"only its schema is checked", m))
+		if stored, err = s.unasked(v, m); err == nil {
+			break
+		}
+		fallthrough
 	case errors.As(err, &status):
-		answer.Refused = append(answer.Refused, fmt.Sprintf("%s %s: %v", kindOf(o), o.GetName(), err))
+		answer.Refused = append(answer.Refused, fmt.Sprintf("%s: %v", m, err))
 		return nil
 	case err != nil: // nobody was asked
-		return fmt.Errorf("asking the API server about %s %s: %w", kindOf(o), o.GetName(), err)
+		return fmt.Errorf("asking the API server about %s: %w", m, err)
 	}
 	switch stored := stored.(type) {
 	case *v1alpha1.Skyhook:
@@ -225,32 +185,74 @@ func (s *session) put(ctx context.Context, v *view, o client.Object, answer *for
 	return nil
 }
 
-func kindOf(o client.Object) string {
-	if _, ok := o.(*v1alpha1.Skyhook); ok {
-		return "Skyhook"
-	}
-	return "DeploymentPolicy"
-}
+// errMayNot is what becomes of a question to the API server that the user has no right to ask.
+var errMayNot = errors.New("you may not change it")
 
-// admitted asks the API server what it would store: its defaults, and what admission says. The whole spec is replaced,
-// as kubectl apply does with what only it has written; annotations and labels are added.
-func (s *session) admitted(ctx context.Context, o client.Object) (client.Object, error) {
-	have := o.DeepCopyObject().(client.Object)
-	out := o.DeepCopyObject().(client.Object)
-	err := s.client.Get(ctx, client.ObjectKeyFromObject(o), have)
+// admitted asks the API server what it would store: its defaults, and what admission says. It gets the manifest as it is
+// written, so that a value which is the zero of its type counts. The whole spec is replaced, as kubectl apply does with
+// what only it has written; annotations and labels are added.
+func (s *session) admitted(ctx context.Context, m manifest) (client.Object, error) {
+	have, out := &unstructured.Unstructured{}, m.written.DeepCopy()
+	have.SetGroupVersionKind(out.GroupVersionKind())
+	err := s.client.Get(ctx, client.ObjectKeyFromObject(out), have)
+	verb := "create"
 	switch {
 	case apierrors.IsNotFound(err):
 		out.SetResourceVersion("")
-		return out, s.client.Create(ctx, out, client.DryRunAll)
+		err = s.client.Create(ctx, out, client.DryRunAll)
 	case err != nil:
 		return nil, err
+	default:
+		verb = "update"
+		out.SetResourceVersion(have.GetResourceVersion())
+		out.SetFinalizers(have.GetFinalizers())
+		out.SetOwnerReferences(have.GetOwnerReferences())
+		out.SetAnnotations(joined(have.GetAnnotations(), out.GetAnnotations()))
+		out.SetLabels(joined(have.GetLabels(), out.GetLabels()))
+		err = s.client.Update(ctx, out, client.DryRunAll)
 	}
-	out.SetResourceVersion(have.GetResourceVersion())
-	out.SetFinalizers(have.GetFinalizers())
-	out.SetOwnerReferences(have.GetOwnerReferences())
-	out.SetAnnotations(joined(have.GetAnnotations(), o.GetAnnotations()))
-	out.SetLabels(joined(have.GetLabels(), o.GetLabels()))
-	return out, s.client.Update(ctx, out, client.DryRunAll)
+	if apierrors.IsForbidden(err) && !s.may(ctx, verb, m) {
+		return nil, errMayNot
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.typed(out)
+}
+
+// may reports whether the user has the right to a verb. Webhooks and policies refuse with the same status as a missing
+// right. Who cannot be told apart is believed to be one of them.
+func (s *session) may(ctx context.Context, verb string, m manifest) bool {
+	asked := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
+			Resource: m.resource(), Name: m.object.GetName(),
+		},
+	}}
+	got, err := s.core.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, asked, metav1.CreateOptions{})
+	return err != nil || got.Status.Allowed
+}
+
+// unasked is what would be stored as far as the schema of the API tells: what is there, with another spec.
+func (s *session) unasked(v *view, m manifest) (client.Object, error) {
+	if err := cluster.Complete(m.object); err != nil {
+		return nil, err
+	}
+	after, ok := m.object.(*v1alpha1.Skyhook)
+	if !ok {
+		return m.object, nil
+	}
+	i := slices.IndexFunc(v.Skyhooks, func(have v1alpha1.Skyhook) bool { return have.Name == after.Name })
+	if i < 0 {
+		return after, nil
+	}
+	out := v.Skyhooks[i].DeepCopy()
+	out.Annotations, out.Labels = joined(out.Annotations, after.Annotations), joined(out.Labels, after.Labels)
+	if !reflect.DeepEqual(out.Spec, after.Spec) {
+		out.Spec = after.Spec
+		out.Generation++
+	}
+	return out, nil
 }
 
 // joined are both maps; what the second has counts.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -27,6 +28,8 @@ type view struct {
 	deployment *appsv1.Deployment
 	// unread tells what could not be read, and what that means.
 	unread []string
+	// nowhere says that the namespace has no operator, as far as can be read.
+	nowhere bool
 }
 
 // look reads the cluster.
@@ -121,6 +124,8 @@ func (s *session) settings(ctx context.Context, v *view) error {
 		if err := v.tolerate(err, what); err != nil {
 			return err
 		}
+	} else {
+		v.nowhere = !slices.ContainsFunc(found.Items, func(d appsv1.Deployment) bool { return isOperator(&d) })
 	}
 	env := map[string]string{}
 	for i := range found.Items {
@@ -146,6 +151,14 @@ func (s *session) settings(ctx context.Context, v *view) error {
 		return errors.Join(errors.New("the settings of the operator's Deployment cannot be read"), err)
 	}
 	return nil
+}
+
+// caution says on standard error what an answer from the view lacks without naming it.
+func (s *session) caution(v *view) {
+	if v.nowhere {
+		fmt.Fprintf(s.err, "Warning: there is no operator in namespace %s, so its pods, ConfigMaps and retained definitions "+
+			"are not seen; name its namespace with --namespace. If there is none at all, nothing happens by itself\n", s.namespace)
+	}
 }
 
 // options say how to look ahead.

@@ -82,11 +82,12 @@ func (s *session) why(ctx context.Context, skyhook, node string) error {
 			r.names = append(r.names, "node/"+n)
 		}
 	}
-	if s.output != outputTable && s.output != outputWide {
-		return s.print(r)
-	}
 	for _, u := range v.unread {
 		fmt.Fprintln(s.err, "Warning: you may not read "+u)
+	}
+	s.caution(v)
+	if s.output != outputTable && s.output != outputWide {
+		return s.print(r)
 	}
 	if len(causes) == 0 {
 		return s.nothing(r.empty)

@@ -121,6 +121,7 @@ func (s *session) foretell(ctx context.Context, after *v1alpha1.Skyhook) error {
 		return err
 	}
 	s.tell(&answer, v, f, map[string]bool{after.Name: true})
+	s.caution(v)
 	return s.printPlan(answer, now)
 }
 

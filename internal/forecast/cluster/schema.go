@@ -49,6 +49,20 @@ func mustBuild(err error) {
 	}
 }
 
+// Complete fills in the defaults of a custom resource, and refuses it if its schema does.
+func Complete(o client.Object) error {
+	name, err := kindOf(o)
+	if err != nil {
+		return err
+	}
+	k := allKinds[name]
+	errs, err := checkSchema(k, o, partMain)
+	if err == nil && len(errs) > 0 {
+		err = invalid(k, o, errs)
+	}
+	return err
+}
+
 // checkSchema fills in defaults and checks the part that is written.
 func checkSchema(k *kind, o client.Object, part string) (fieldpath.ErrorList, error) {
 	name, from := "spec", any(o)
@@ -61,7 +75,10 @@ func checkSchema(k *kind, o client.Object, part string) (fieldpath.ErrorList, er
 	}
 	var value any = content
 	if part == partMain {
-		value = content[name]
+		there := false
+		if value, there = content[name]; !there {
+			return nil, nil // a server asks nothing of what is left out
+		}
 	}
 	s, at := schemas()[k.name][name], fieldpath.NewPath(name)
 	errs := complete(s.properties, value, at)

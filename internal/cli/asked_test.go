@@ -3,7 +3,9 @@
 package cli_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -234,5 +236,36 @@ func TestNoOperatorThere(t *testing.T) {
 		if err != nil || !strings.Contains(errs, "Warning: there is no operator in namespace elsewhere") {
 			t.Errorf("%s: %v\n%s\n%s", command, err, out, errs)
 		}
+	}
+}
+
+// TestPlanWithItsPolicy asks about a Skyhook and the policy that it names, which do not exist yet: admission knows no
+// policy that is not stored.
+func TestPlanWithItsPolicy(t *testing.T) {
+	c := newCluster(t)
+	c.put(newNode("worker-1", nil))
+	const policy = `{"apiVersion":"skyhook.nvidia.com/v1alpha1","kind":"DeploymentPolicy","metadata":{"name":"careful"},` +
+		`"spec":{"default":{"budget":{"count":1},"strategy":{"fixed":{}}}}}`
+	s := wanted(func(s *v1alpha1.Skyhook) { s.Spec.DeploymentPolicy = "careful" })
+	raw, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.through(func(w http.ResponseWriter, r *http.Request) bool {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		unknown := isWrite(r) && strings.Contains(r.URL.Path, "/skyhooks") && bytes.Contains(body, []byte("careful"))
+		if unknown {
+			fails(w, http.StatusForbidden, metav1.StatusReasonForbidden, `deploymentPolicy "careful" not found`)
+		}
+		return unknown
+	})
+	out, _, err := c.run("", "plan", "-f", c.text(policy+"\n---\n"+string(raw)), "-o", "wide")
+	if err != nil || !strings.Contains(out, "__default__/1") || !strings.Contains(out, "Skyhook gpu is complete, 1/1") ||
+		!strings.Contains(out, "what admission says of Skyhook gpu together with DeploymentPolicy careful") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

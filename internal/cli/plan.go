@@ -157,7 +157,7 @@ func (s *session) tell(answer *foreseen, v *view, f forecast.Forecast, about map
 
 // put makes an object part of the copy of the cluster, as the API server would store it.
 func (s *session) put(ctx context.Context, v *view, m manifest, answer *foreseen, about map[string]bool) error {
-	stored, err := s.admitted(ctx, m)
+	stored, err := s.admitted(ctx, v, m, answer)
 	switch status := apierrors.APIStatus(nil); {
 	case errors.Is(err, errMayNot):
 		answer.Unread = append(answer.Unread, fmt.Sprintf("what admission says of %s, because you may not change it; "+
@@ -191,9 +191,15 @@ var errMayNot = errors.New("you may not change it")
 // admitted asks the API server what it would store: its defaults, and what admission says. It gets the manifest as it is
 // written, so that a value which is the zero of its type counts. The whole spec is replaced, as kubectl apply does with
 // what only it has written; annotations and labels are added.
-func (s *session) admitted(ctx context.Context, m manifest) (client.Object, error) {
+func (s *session) admitted(ctx context.Context, v *view, m manifest, answer *foreseen) (client.Object, error) {
 	have, out := &unstructured.Unstructured{}, m.written.DeepCopy()
 	have.SetGroupVersionKind(out.GroupVersionKind())
+	policy, _, _ := unstructured.NestedString(out.Object, policyPath...) // another type is for the API server to refuse
+	if v.added[policy] {
+		unstructured.RemoveNestedField(out.Object, policyPath...)
+		answer.Unread = append(answer.Unread, fmt.Sprintf("what admission says of %s together with DeploymentPolicy %s, "+
+			"because that does not exist yet; it was asked about the rest", m, policy))
+	}
 	err := s.client.Get(ctx, client.ObjectKeyFromObject(out), have)
 	verb := "create"
 	switch {
@@ -217,8 +223,17 @@ func (s *session) admitted(ctx context.Context, m manifest) (client.Object, erro
 	if err != nil {
 		return nil, err
 	}
+	if v.added[policy] {
+		if err := unstructured.SetNestedField(out.Object, policy, policyPath...); err != nil {
+			return nil, err
+		}
+	}
 	return m.typed(out)
 }
+
+// policyPath is where a Skyhook names its policy. A name that nobody has is refused, also in a dry run after that of the
+// policy.
+var policyPath = []string{"spec", "deploymentPolicy"}
 
 // may reports whether the user has the right to a verb. Webhooks and policies refuse with the same status as a missing
 // right. Who cannot be told apart is believed to be one of them.
@@ -282,6 +297,7 @@ func (v *view) replacePolicy(p *v1alpha1.DeploymentPolicy) string {
 	i := slices.IndexFunc(v.Policies, func(have v1alpha1.DeploymentPolicy) bool { return have.Name == p.Name })
 	if i < 0 {
 		v.Policies = append(v.Policies, *p)
+		v.added[p.Name] = true
 		return fmt.Sprintf("DeploymentPolicy %s is new", p.Name)
 	}
 	v.Policies[i] = *p

@@ -30,11 +30,13 @@ type view struct {
 	unread []string
 	// nowhere says that the namespace has no operator, as far as can be read.
 	nowhere bool
+	// added are DeploymentPolicies that do not exist yet.
+	added map[string]bool
 }
 
 // look reads the cluster.
 func (s *session) look(ctx context.Context) (*view, error) {
-	v := &view{}
+	v := &view{added: map[string]bool{}}
 	var err error
 	if v.Nodes, err = s.nodes(ctx); err != nil {
 		return nil, err

@@ -95,8 +95,11 @@ func (s *session) inventory(ctx context.Context, patterns []string) error {
 	}
 	if s.output == outputCSV {
 		w := csv.NewWriter(s.out)
-		_ = w.Write(r.columns) // errors are kept
-		_ = w.WriteAll(r.rows) // until the end
+		_ = w.Write(r.columns) // errors are kept until the end
+		for _, row := range r.rows {
+			_ = w.Write(spreadsheet(row))
+		}
+		w.Flush()
 		return w.Error()
 	}
 	return s.print(r)

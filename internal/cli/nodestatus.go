@@ -12,6 +12,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
 func (a *app) nodeStatusCommand() *cobra.Command {
@@ -123,7 +124,7 @@ func (s *session) nodeDetails(ctx context.Context, n *corev1.Node, list []nodeSt
 		if i == 0 {
 			fmt.Fprintln(s.out)
 		}
-		fmt.Fprintln(s.out, line)
+		fmt.Fprintln(s.out, packagefile.PrintableLines(line))
 	}
 	return nil
 }

@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
 // result is what a command found, in every form in which it can be printed.
@@ -69,9 +72,39 @@ func printTable(out io.Writer, columns []string, rows [][]string) error {
 	}
 	fmt.Fprintln(w, strings.Join(dashes, "\t"))
 	for _, row := range rows {
-		fmt.Fprintln(w, strings.Join(row, "\t"))
+		fmt.Fprintln(w, strings.Join(printable(row), "\t"))
 	}
 	return w.Flush()
+}
+
+// printable are the cells of a row without what a terminal or the table would take for a command: nodes remember what
+// scripts print.
+func printable(row []string) []string {
+	out := make([]string, len(row))
+	for i, cell := range row {
+		out[i] = packagefile.Printable(cell)
+	}
+	return out
+}
+
+// spreadsheet are the cells of a row without what a spreadsheet would take for a formula.
+func spreadsheet(row []string) []string {
+	out := slices.Clone(row)
+	for i, cell := range out {
+		if cell != "-" && strings.IndexAny(cell, "=+-@\t\r") == 0 {
+			out[i] = "'" + cell
+		}
+	}
+	return out
+}
+
+// markdown are the cells of a row as a table in Markdown wants them.
+func markdown(row []string) []string {
+	out := printable(row)
+	for i, cell := range out {
+		out[i] = strings.ReplaceAll(cell, "|", `\|`)
+	}
+	return out
 }
 
 func (s *session) wide() bool { return s.output == outputWide }

@@ -15,6 +15,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/forecast"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/text"
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
 // changesOf says in words what differs between two specs.
@@ -95,7 +96,7 @@ func (s *session) printPlan(p foreseen, start time.Time) error {
 			fmt.Fprintln(s.out, title+":")
 		}
 		for _, line := range lines {
-			fmt.Fprintln(s.out, "- "+line)
+			fmt.Fprintln(s.out, "- "+packagefile.PrintableLines(line))
 		}
 		fmt.Fprintln(s.out)
 	}
@@ -150,7 +151,7 @@ func (s *session) printNodes(nodes []forecast.Node, start time.Time) error {
 	heading := strings.ToLower(strings.Join(columns, " | "))
 	fmt.Fprintf(s.out, "| %s |\n|%s\n", heading, strings.Repeat("---|", len(columns)))
 	for _, row := range rows {
-		fmt.Fprintf(s.out, "| %s |\n", strings.Join(row, " | "))
+		fmt.Fprintf(s.out, "| %s |\n", strings.Join(markdown(row), " | "))
 	}
 	fmt.Fprintln(s.out)
 	return nil

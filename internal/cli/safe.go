@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -81,14 +82,13 @@ func (s *session) activity(ctx context.Context, name string) (activity, error) {
 			}
 		}
 	}
-	pods := corev1.PodList{}
-	err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), client.HasLabels{v1alpha1.LabelName})
+	pods, err := s.podsOn(ctx, name)
 	if err != nil {
-		return a, fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
+		return a, err
 	}
-	for i := range pods.Items {
-		p := &pods.Items[i]
-		if p.Spec.NodeName == name && metav1.GetControllerOf(p) != nil && !workload.Ended(p) {
+	for i := range pods {
+		p := &pods[i]
+		if metav1.GetControllerOf(p) != nil && !workload.Ended(p) {
 			a.Running = append(a.Running, fmt.Sprintf("pod %s/%s runs", p.Namespace, p.Name))
 		}
 	}
@@ -96,6 +96,21 @@ func (s *session) activity(ctx context.Context, name string) (activity, error) {
 	a.Running = append(a.Running, permits...)
 	a.Safe = len(a.Running) == 0
 	return a, err
+}
+
+// podsOn are the package pods on a node, wherever an operator has its namespace, or in --namespace if no more may be read.
+func (s *session) podsOn(ctx context.Context, node string) ([]corev1.Pod, error) {
+	pods := corev1.PodList{}
+	of := []client.ListOption{client.HasLabels{v1alpha1.LabelName}, client.MatchingFields{"spec.nodeName": node}}
+	err := s.client.List(ctx, &pods, of...)
+	if apierrors.IsForbidden(err) {
+		fmt.Fprintf(s.err, "Warning: you may not read pods outside of namespace %s; an operator elsewhere is not seen\n", s.namespace)
+		err = s.client.List(ctx, &pods, append(of, client.InNamespace(s.namespace))...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing pods on node %q: %w", node, err)
+	}
+	return pods.Items, nil
 }
 
 // permitsOn are the Skyhooks that may start something on the node.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -167,7 +168,7 @@ func (st *rolloutStatus) draw(b *strings.Builder, r *lipgloss.Renderer) {
 		fmt.Fprintf(b, "  waiting: %d %s\n", w.Nodes, w.Reason)
 	}
 	for _, a := range st.Attention {
-		fmt.Fprintf(b, "  %s: %s: %s\n", a.Node, a.Reason, strings.ReplaceAll(a.Message, "\n", " "))
+		fmt.Fprintf(b, "  %s: %s: %s\n", a.Node, a.Reason, packagefile.Printable(strings.ReplaceAll(a.Message, "\n", " ")))
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/forecast"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/text"
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
 func (a *app) whyCommand() *cobra.Command {
@@ -93,7 +94,7 @@ func (s *session) why(ctx context.Context, skyhook, node string) error {
 		return s.nothing(r.empty)
 	}
 	for i := range causes {
-		fmt.Fprint(s.out, causes[i].lines(now, s.wide()))
+		fmt.Fprint(s.out, packagefile.PrintableLines(causes[i].lines(now, s.wide())))
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ var children map[string]func(ctx context.Context, args []string) int
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	code := run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -114,13 +114,15 @@ type session struct {
 	in        io.Reader
 	out, err  io.Writer
 	warned    *warned
+	// interrupted is closed by Ctrl-C.
+	interrupted <-chan struct{}
 }
 
 // connect makes the clients. It sends nothing yet.
 func (a *app) connect(c *cobra.Command) (*session, error) {
 	s := &session{
 		app: a, namespace: *a.flags.Namespace, in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(),
-		warned: &warned{out: c.ErrOrStderr()},
+		warned: &warned{out: c.ErrOrStderr()}, interrupted: interruptionOf(c),
 	}
 	config, err := a.flags.ToRESTConfig()
 	if err != nil {
@@ -144,6 +146,13 @@ func (a *app) connect(c *cobra.Command) (*session, error) {
 		return nil, fmt.Errorf("initializing kubernetes client: %w", err)
 	}
 	return s, nil
+}
+
+func interruptionOf(c *cobra.Command) <-chan struct{} {
+	if c.Context() == nil { // a completion
+		return nil
+	}
+	return c.Context().Done()
 }
 
 // dry returns what a write has to be sent with.

@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/text"
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
 // parallel is how many nodes are written at a time.
@@ -30,7 +32,7 @@ type nodeChange func(*corev1.Node) (record.Patch, error)
 
 // patchNodes changes the metadata of many nodes. change is asked for what to change on a node as it is now, so that a
 // node which changes meanwhile is looked at again; an empty patch leaves it. It returns how many are as wanted, and
-// tells of those that failed.
+// tells of those that failed. Ctrl-C begins no other node; what was sent is waited for, so that it is known how it ended.
 func (s *session) patchNodes(ctx context.Context, nodes []corev1.Node, change nodeChange) (int, error) {
 	var (
 		mu     sync.Mutex
@@ -39,10 +41,16 @@ func (s *session) patchNodes(ctx context.Context, nodes []corev1.Node, change no
 	)
 	group := errgroup.Group{}
 	group.SetLimit(parallel)
+	sent := context.WithoutCancel(ctx)
+	begun := 0
 	for i := range nodes {
+		if ctx.Err() != nil {
+			break
+		}
+		begun++
 		node := nodes[i].DeepCopy()
 		group.Go(func() error {
-			err := s.patchNode(ctx, node, change)
+			err := s.patchNode(sent, node, change)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -54,15 +62,21 @@ func (s *session) patchNodes(ctx context.Context, nodes []corev1.Node, change no
 		})
 	}
 	_ = group.Wait() // no function returns an error
-	if len(failed) == 0 {
-		return len(nodes), nil
+	if len(failed) > 0 {
+		fmt.Fprintln(s.out, "Errors changing some nodes:")
+		slices.Sort(failed)
+		for _, line := range failed {
+			fmt.Fprintln(s.out, packagefile.PrintableLines(line))
+		}
 	}
-	fmt.Fprintln(s.out, "Errors changing some nodes:")
-	slices.Sort(failed)
-	for _, line := range failed {
-		fmt.Fprintln(s.out, line)
+	switch {
+	case begun < len(nodes):
+		return begun - len(failed), fmt.Errorf("interrupted: %d of %s left as they were; run the command again for them",
+			len(nodes)-begun, text.Count(len(nodes), "node"))
+	case len(failed) > 0:
+		return begun - len(failed), errSome
 	}
-	return len(nodes) - len(failed), errSome
+	return begun, nil
 }
 
 func (s *session) patchNode(ctx context.Context, node *corev1.Node, change nodeChange) error {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"strings"
 
@@ -25,7 +26,7 @@ func (s *session) confirmed(yes bool, question string) bool {
 		return true
 	}
 	fmt.Fprintf(s.out, "%s Continue? [y/N]: ", question)
-	answer, err := bufio.NewReader(s.in).ReadString('\n')
+	answer, err := s.line()
 	if err != nil {
 		fmt.Fprintln(s.out)
 	}
@@ -34,4 +35,23 @@ func (s *session) confirmed(yes bool, question string) bool {
 	}
 	fmt.Fprintln(s.out, "Aborted.")
 	return false
+}
+
+// line reads what is typed. Ctrl-C does not end a read, so it is not waited for.
+func (s *session) line() (string, error) {
+	type typed struct {
+		text string
+		err  error
+	}
+	read := make(chan typed, 1)
+	go func() {
+		text, err := bufio.NewReader(s.in).ReadString('\n')
+		read <- typed{text, err}
+	}()
+	select {
+	case t := <-read:
+		return t.text, t.err
+	case <-s.interrupted:
+		return "", context.Canceled
+	}
 }

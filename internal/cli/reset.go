@@ -75,7 +75,7 @@ func (s *session) reset(ctx context.Context, name string, patterns []string, bat
 		return record.Reset(name, n.Annotations, n.Labels), nil
 	})
 	fmt.Fprintf(s.out, "Successfully reset %d node(s) for Skyhook %q%s\n", done, name, s.dryNote())
-	if batches {
+	if batches && ctx.Err() == nil {
 		if err := s.resetBatches(ctx, name); err != nil {
 			return err
 		}

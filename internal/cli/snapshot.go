@@ -32,11 +32,13 @@ type view struct {
 	nowhere bool
 	// added are DeploymentPolicies that do not exist yet.
 	added map[string]bool
+	// interrupted ends a look ahead that takes long.
+	interrupted <-chan struct{}
 }
 
 // look reads the cluster.
 func (s *session) look(ctx context.Context) (*view, error) {
-	v := &view{added: map[string]bool{}}
+	v := &view{added: map[string]bool{}, interrupted: ctx.Done()}
 	var err error
 	if v.Nodes, err = s.nodes(ctx); err != nil {
 		return nil, err
@@ -165,7 +167,7 @@ func (s *session) caution(v *view) {
 
 // options say how to look ahead.
 func (v *view) ahead(now time.Time, ahead time.Duration) forecast.Options {
-	return forecast.Options{Operator: v.options, Now: now, Ahead: ahead, Takes: takes}
+	return forecast.Options{Operator: v.options, Now: now, Ahead: ahead, Takes: takes, Interrupted: v.interrupted}
 }
 
 // How long things take about which nothing is known.

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
@@ -22,7 +23,12 @@ type Options struct {
 	Ahead time.Duration
 	// Takes tells how long a stage takes on a node.
 	Takes func(Step) time.Duration
+	// Interrupted ends it with ErrInterrupted when it is closed: thousands of nodes take many seconds. May be nil.
+	Interrupted <-chan struct{}
 }
+
+// ErrInterrupted is the end of a forecast that nobody waits for any more.
+var ErrInterrupted = errors.New("the look ahead was interrupted")
 
 // Forecast is what would happen.
 type Forecast struct {

@@ -1,6 +1,7 @@
 package forecast_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -251,6 +252,17 @@ func TestRunNow(t *testing.T) {
 	}
 	if s.Nodes[0].Annotations != nil || s.Skyhooks[0].Status.Status != "" {
 		t.Error("the snapshot changed")
+	}
+}
+
+// TestInterrupted ends a look ahead that nobody waits for.
+func TestInterrupted(t *testing.T) {
+	over := make(chan struct{})
+	close(over)
+	s := forecast.Snapshot{Nodes: nodes(1), Skyhooks: []v1alpha1.Skyhook{skyhook(reboots)}}
+	_, err := forecast.Run(s, forecast.Options{Now: start, Ahead: month, Takes: takes, Interrupted: over})
+	if !errors.Is(err, forecast.ErrInterrupted) {
+		t.Errorf("error %v", err)
 	}
 }
 

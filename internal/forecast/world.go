@@ -138,6 +138,11 @@ func (w *world) note(name, of string, d *lifecycle.Decision) {
 // run lets time pass until nothing happens any more.
 func (w *world) run() error {
 	for passes := 0; passes < mostPasses; {
+		select {
+		case <-w.options.Interrupted:
+			return ErrInterrupted
+		default:
+		}
 		n := w.work()
 		if passes += n; w.failure != nil {
 			return w.failure

@@ -191,6 +191,15 @@ func TestRun(t *testing.T) {
 			v1alpha1.StatusComplete, nil,
 		},
 		{
+			"a stage ends before its stageTimeout, however long it usually takes",
+			forecast.Snapshot{Nodes: nodes(1), Skyhooks: []v1alpha1.Skyhook{skyhook(func(s *v1alpha1.Skyhook) {
+				p := s.Spec.Packages["driver"]
+				p.StageTimeout = &metav1.Duration{Duration: 5 * time.Second}
+				s.Spec.Packages["driver"] = p
+			})}},
+			[]string{"n00 #0 0s..8.5s " + install}, v1alpha1.StatusComplete, nil,
+		},
+		{
 			"nothing happens to what is paused",
 			forecast.Snapshot{Nodes: nodes(1), Skyhooks: []v1alpha1.Skyhook{skyhook(func(s *v1alpha1.Skyhook) {
 				s.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}

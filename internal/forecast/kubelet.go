@@ -1,7 +1,9 @@
 package forecast
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,14 +22,41 @@ import (
 // ends is how long a package pod takes to end that is deleted.
 const ends = 2 * time.Second
 
+// due is when a kubelet has something to do with a pod.
+type due struct {
+	pod client.ObjectKey
+	uid types.UID
+	at  time.Time
+}
+
+func (w *world) dueAt(p *corev1.Pod, at time.Time) {
+	w.due[p.UID] = due{client.ObjectKeyFromObject(p), p.UID, at}
+}
+
 // adopt takes over a pod that is there already. One that fails goes on failing, for all that is known.
 func (w *world) adopt(p *corev1.Pod) {
 	switch seen, ours := w.observe(p); {
 	case p.DeletionTimestamp != nil:
-		w.due[p.UID] = latest(w.now.Add(ends), p.DeletionTimestamp.Time)
+		w.dueAt(p, latest(w.now.Add(ends), p.DeletionTimestamp.Time))
 	case ours && seen.Outcome == lifecycle.Running && p.Spec.NodeName != "":
-		w.due[p.UID] = w.now.Add(w.options.Takes(w.stepOf(p, seen)))
+		w.dueAt(p, w.now.Add(w.takes(p, w.stepOf(p, seen))))
 	}
+}
+
+// takes is how long a step takes. Kubelets here always succeed, so it is less than the spec allows the stage.
+func (w *world) takes(p *corev1.Pod, s Step) time.Duration {
+	usual := w.options.Takes(s)
+	ref := metav1.GetControllerOfNoCopy(p)
+	for _, sk := range w.cluster.Skyhooks() {
+		limit := sk.Spec.Packages[s.Package].StageTimeout
+		if sk.UID != ref.UID || limit == nil {
+			continue
+		}
+		const spare = 10 // a tenth of it
+		left := p.CreationTimestamp.Add(limit.Duration - limit.Duration/spare).Sub(w.now)
+		return max(0, min(usual, left))
+	}
+	return usual
 }
 
 func latest(a, b time.Time) time.Time {
@@ -53,7 +82,7 @@ func (w *world) podWritten(verb string, p *corev1.Pod) {
 	case verb == "create" && ours:
 		step := w.stepOf(p, seen)
 		w.begins(p, step)
-		w.due[p.UID] = w.now.Add(w.options.Takes(step))
+		w.dueAt(p, w.now.Add(w.takes(p, step)))
 		w.moved = w.now
 	case verb == "evict":
 		w.evicted(p)
@@ -73,7 +102,7 @@ func (w *world) leaves(p *corev1.Pod, ours bool) {
 	if ours {
 		grace = min(grace, ends)
 	}
-	w.due[p.UID] = w.now.Add(grace)
+	w.dueAt(p, w.now.Add(grace))
 }
 
 func (w *world) stepOf(p *corev1.Pod, seen lifecycle.Pod) Step {
@@ -102,25 +131,24 @@ func (w *world) kubelets() {
 	if w.options.Ahead == 0 {
 		return
 	}
-	for _, p := range w.cluster.Pods() {
-		at, ok := w.due[p.UID]
-		if !ok || at.After(w.now) {
-			continue
+	var now []due
+	for uid, d := range w.due {
+		if !d.at.After(w.now) {
+			now = append(now, d)
+			delete(w.due, uid)
 		}
-		delete(w.due, p.UID)
-		if p.DeletionTimestamp != nil {
-			w.must(w.user.Delete(quiet, p.DeepCopy(), client.GracePeriodSeconds(0)))
-			continue
-		}
-		w.finish(p)
 	}
-	known := map[types.UID]bool{}
-	for _, p := range w.cluster.Pods() {
-		known[p.UID] = true
-	}
-	for uid := range w.due {
-		if !known[uid] {
-			delete(w.due, uid) // it went without its kubelet
+	slices.SortFunc(now, func(a, b due) int {
+		return cmp.Or(cmp.Compare(a.pod.Namespace, b.pod.Namespace), cmp.Compare(a.pod.Name, b.pod.Name))
+	})
+	for _, d := range now {
+		p := &corev1.Pod{}
+		switch err := w.user.Get(quiet, d.pod, p); {
+		case err != nil || p.UID != d.uid: // it went without its kubelet
+		case p.DeletionTimestamp != nil:
+			w.must(w.user.Delete(quiet, p, client.GracePeriodSeconds(0)))
+		default:
+			w.finish(p)
 		}
 	}
 }

@@ -42,7 +42,7 @@ type world struct {
 	// moved is when something happened last that people would see.
 	moved time.Time
 	// due is when a kubelet has something to do with a pod.
-	due     map[types.UID]time.Time
+	due     map[types.UID]due
 	budgets []budget
 	journal []*Node
 	of      map[NodeOf]*Node
@@ -80,7 +80,7 @@ func newWorld(s Snapshot, o Options) (*world, error) {
 		return nil, err
 	}
 	w := &world{
-		options: o, now: o.Now, moved: o.Now, due: map[types.UID]time.Time{}, of: map[NodeOf]*Node{},
+		options: o, now: o.Now, moved: o.Now, due: map[types.UID]due{}, of: map[NodeOf]*Node{},
 		homes:   map[string]map[string]string{},
 		decided: map[NodeOf][]lifecycle.Wait{}, budgets: budgetsOf(s.Budgets),
 	}
@@ -202,9 +202,9 @@ func (w *world) work() int {
 // next is when something happens next, and whether a kubelet does it; zero for never.
 func (w *world) next() (next time.Time, kubelet bool) {
 	if w.options.Ahead > 0 {
-		for _, at := range w.due {
-			if next.IsZero() || at.Before(next) {
-				next, kubelet = at, true
+		for _, d := range w.due {
+			if next.IsZero() || d.at.Before(next) {
+				next, kubelet = d.at, true
 			}
 		}
 	}

@@ -92,7 +92,7 @@ func (c *cache) look(server *table) []client.Object {
 // begin lists what the server had n changes ago. What differs from now is on its way; the states between are not.
 func (c *cache) begin(server *table, n int) {
 	then := &table{kind: c.kind, items: server.behind(n)}
-	c.items = c.look(then)
+	c.items, c.nodes = c.look(then), nil
 	for _, o := range server.items {
 		if had := then.get(client.ObjectKeyFromObject(o)); had != o {
 			c.notice(had, o)
@@ -170,6 +170,6 @@ func (c *cache) relist(server *table) []Event {
 			events = append(events, Event{Type: Deleted, Kind: c.name, Old: o})
 		}
 	}
-	c.items = slices.Clip(now.items)
+	c.items, c.nodes = slices.Clip(now.items), nil
 	return events
 }

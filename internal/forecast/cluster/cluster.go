@@ -173,6 +173,7 @@ func (c *Cluster) Load(objects ...client.Object) error {
 		t.items = append(t.items, stored)
 	}
 	for _, t := range c.tables {
+		t.nodes = nil
 		slices.SortFunc(t.items, func(a, b client.Object) int {
 			return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 		})

@@ -96,6 +96,9 @@ func (r reader) list(into client.ObjectList, options *client.ListOptions) error 
 		return err
 	}
 	have := r.items
+	if r.name == Pods && options.FieldSelector != nil && len(options.FieldSelector.Requirements()) == 1 {
+		have = r.on(options.FieldSelector.Requirements()[0].Value) // pods are selected by their node alone
+	}
 	if options.Raw != nil && options.Raw.ResourceVersion == "0" && r.stale != nil {
 		have = r.behind(r.stale(r.name))
 	}

@@ -14,6 +14,9 @@ type table struct {
 	items []client.Object
 	// past are the items before each of the last changes, the newest last.
 	past [][]client.Object
+	// nodes are the pods of each node, in the order of items; nil until somebody asks for those of one. A drain asks
+	// again and again, and would look at all pods of a fleet.
+	nodes map[string][]client.Object
 }
 
 // remembered is how many changes a list may be behind.
@@ -34,8 +37,37 @@ func (t *table) behind(n int) []client.Object {
 	return t.past[len(t.past)-n]
 }
 
-func (t *table) search(key client.ObjectKey) (int, bool) {
-	return slices.BinarySearchFunc(t.items, key, func(o client.Object, key client.ObjectKey) int {
+// on returns the pods of a node.
+func (t *table) on(node string) []client.Object {
+	if t.nodes == nil {
+		t.nodes = map[string][]client.Object{}
+		for _, o := range t.items {
+			t.nodes[podNode(o)] = append(t.nodes[podNode(o)], o)
+		}
+	}
+	return t.nodes[node]
+}
+
+// move keeps the pods of nodes up to date; an object that is nil is none.
+func (t *table) move(old, o client.Object) {
+	if t.nodes == nil {
+		return
+	}
+	if old != nil {
+		left := slices.DeleteFunc(slices.Clone(t.nodes[podNode(old)]), func(p client.Object) bool { return p == old })
+		t.nodes[podNode(old)] = left
+	}
+	if o != nil {
+		pods := t.nodes[podNode(o)]
+		i, _ := search(pods, client.ObjectKeyFromObject(o))
+		t.nodes[podNode(o)] = slices.Insert(slices.Clip(pods), i, o)
+	}
+}
+
+func (t *table) search(key client.ObjectKey) (int, bool) { return search(t.items, key) }
+
+func search(items []client.Object, key client.ObjectKey) (int, bool) {
+	return slices.BinarySearchFunc(items, key, func(o client.Object, key client.ObjectKey) int {
 		return cmp.Or(cmp.Compare(o.GetNamespace(), key.Namespace), cmp.Compare(o.GetName(), key.Name))
 	})
 }
@@ -51,16 +83,19 @@ func (t *table) get(key client.ObjectKey) client.Object {
 func (t *table) put(o client.Object) {
 	i, ok := t.search(client.ObjectKeyFromObject(o))
 	if ok {
+		t.move(t.items[i], o)
 		items := slices.Clone(t.items)
 		items[i] = o
 		t.replace(items)
 		return
 	}
+	t.move(nil, o)
 	t.replace(slices.Insert(slices.Clip(t.items), i, o))
 }
 
 func (t *table) remove(key client.ObjectKey) {
 	if i, ok := t.search(key); ok {
+		t.move(t.items[i], nil)
 		t.replace(slices.Delete(slices.Clone(t.items), i, i+1))
 	}
 }

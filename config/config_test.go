@@ -16,7 +16,7 @@ func TestDefinitions(t *testing.T) {
 		"skyhooks.skyhook.nvidia.com": {
 			"Status", "Complete Nodes", "Nodes In-Progress", "Reason", "Age", "Priority", "Packages", "Policy",
 		},
-		"deploymentpolicies.skyhook.nvidia.com": nil,
+		"deploymentpolicies.skyhook.nvidia.com": {"Used By", "Nodes", "Compartments", "Age", "Skyhooks"},
 	}
 	if len(definitions) != len(want) {
 		t.Errorf("got %d definitions, want %d", len(definitions), len(want))

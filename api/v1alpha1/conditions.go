@@ -45,6 +45,15 @@ const (
 	ConditionDeletionBlocked = "DeletionBlocked"
 )
 
+// Condition types of a DeploymentPolicy, beside ConditionStalled. They exist only while they are true, and their type is
+// also their reason.
+const (
+	// ConditionCompartmentEmpty: Skyhooks that use the policy select nodes, and none belongs to a compartment.
+	ConditionCompartmentEmpty = "CompartmentEmpty"
+	// ConditionCompartmentsUnmatched: the policy has compartments, and they match no node of a Skyhook that uses it.
+	ConditionCompartmentsUnmatched = "CompartmentsUnmatched"
+)
+
 // The types of the two conditions that every Skyhook has on a node are KeyPrefix, its name, and one of these.
 const (
 	// NodeConditionNotReadySuffix: the Skyhook is not complete on the node.

@@ -8,8 +8,14 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // cluster-scoped.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=deploymentpolicies,scope=Cluster
+// +kubebuilder:resource:path=deploymentpolicies,scope=Cluster,shortName=dp
+// +kubebuilder:subresource:status
 // +kubebuilder:storageversion
+// +kubebuilder:printcolumn:name="Used By",type=integer,JSONPath=`.status.skyhooks`
+// +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.nodes`
+// +kubebuilder:printcolumn:name="Compartments",type=string,JSONPath=`.status.compartmentList`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Skyhooks",type=string,JSONPath=`.status.usedBy`,priority=1
 type DeploymentPolicy struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
@@ -18,6 +24,10 @@ type DeploymentPolicy struct {
 	// Spec is what the user wants.
 	// +required
 	Spec DeploymentPolicySpec `json:"spec"`
+
+	// Status is what the policy applies to; only the operator writes it.
+	// +optional
+	Status DeploymentPolicyStatus `json:"status,omitzero"`
 }
 
 // DeploymentPolicyList is a list of DeploymentPolicies.

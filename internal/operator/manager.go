@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
+	"github.com/skyhook-operator/skyhook/internal/controller/policy"
 	"github.com/skyhook-operator/skyhook/internal/controller/skyhook"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/drain/evict"
@@ -32,7 +33,7 @@ const (
 	skyhookWorkers = 2
 )
 
-// NewManager returns a manager with both controllers and the webhooks, ready to start.
+// NewManager returns a manager with the controllers and the webhooks, ready to start.
 func NewManager(cluster *rest.Config, o settings.Options) (ctrl.Manager, error) {
 	scheme, err := settings.Scheme()
 	if err != nil {
@@ -97,6 +98,10 @@ func addControllers(mgr ctrl.Manager, o settings.Options) error {
 	}
 	if err := skyhooks.SetupWithManager(mgr, skyhookWorkers); err != nil {
 		return fmt.Errorf("set up the Skyhook controller: %w", err)
+	}
+	applied := &policy.Reconciler{Client: mgr.GetClient(), Clock: clock.RealClock{}, Targets: index, Policies: policies}
+	if err := applied.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("set up the controller of deployment policies: %w", err)
 	}
 	return addCapability(mgr, o)
 }

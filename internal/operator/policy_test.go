@@ -21,6 +21,7 @@ func TestPolicies(t *testing.T) {
 		play{name: "an edit takes effect", nodes: 4, act: editedPolicy},
 		play{name: "missing, made, and gone again", nodes: 3, act: missingPolicy},
 		play{name: "stopped by failures, and resumed", nodes: 4, act: stoppedRollout},
+		play{name: "the policy tells what it applies to", nodes: 3, act: policyStatus},
 		play{name: "a failing node does not hold up its batch", nodes: 3, act: failingNode},
 	)
 }
@@ -142,4 +143,41 @@ func failingNode(s *scene) {
 	s.fails("")
 	x = s.set(x, func(p *v1alpha1.Package) { p.Env = []corev1.EnvVar{{Name: "FIXED", Value: "1"}} })
 	s.untilStatus(x, v1alpha1.StatusComplete)
+}
+
+// policyStatus: labels of nodes, another policy and an edit show in the status of the policy.
+func policyStatus(s *scene) {
+	p := s.policy(count(1), fixed(1))
+	tells := func(what string, skyhooks int, list string) {
+		s.t.Helper()
+		s.becomes(what, func() bool {
+			s.must(s.client.Get(s.t.Context(), client.ObjectKeyFromObject(p), p))
+			st := p.Status
+			return st.Skyhooks == skyhooks && st.CompartmentList == list && st.ObservedGeneration == p.Generation
+		})
+	}
+	tells("nobody uses it", 0, "__default__:0")
+	x := s.create(map[string]v1alpha1.Package{"fw": pkg("1.0.0", nil)}, s.underPolicy)
+	tells("a Skyhook uses it", 1, "__default__:3")
+	before := p.DeepCopy()
+	p.Spec.Compartments = []v1alpha1.Compartment{{
+		Name: "canary", Budget: count(1), Selector: metav1.LabelSelector{MatchLabels: map[string]string{"canary": s.name}},
+	}}
+	s.must(s.client.Patch(s.t.Context(), p, client.MergeFrom(before)))
+	tells("it has a compartment", 1, "canary:0, __default__:3")
+	if c := p.Status.Conditions; len(c) != 1 || c[0].Type != v1alpha1.ConditionCompartmentsUnmatched || !strings.Contains(c[0].Message, x.Name) {
+		s.t.Errorf("conditions %+v", c)
+	}
+	var n corev1.Node
+	s.must(s.client.Get(s.t.Context(), client.ObjectKey{Name: s.nodes[0]}, &n))
+	unlabelled := n.DeepCopy()
+	metav1.SetMetaDataLabel(&n.ObjectMeta, "canary", s.name)
+	s.must(s.client.Patch(s.t.Context(), &n, client.MergeFrom(unlabelled)))
+	tells("a node moves", 1, "canary:1, __default__:2")
+	if len(p.Status.Conditions) > 0 {
+		s.t.Errorf("conditions %+v", p.Status.Conditions)
+	}
+	s.untilStatus(x, v1alpha1.StatusComplete)
+	s.delete(x)
+	tells("nobody uses it any more", 0, "canary:0, __default__:0")
 }

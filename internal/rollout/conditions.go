@@ -25,13 +25,13 @@ var readyReasons = map[v1alpha1.Status]string{
 
 // conditions sets conditions that keep their transition time while the status is the same.
 type conditions struct {
-	status     *v1alpha1.SkyhookStatus
+	list       *[]metav1.Condition
 	now        metav1.Time
 	generation int64
 }
 
 func setConditions(status *v1alpha1.SkyhookStatus, sum *summary) {
-	c := conditions{status: status, now: metav1.NewTime(sum.Now), generation: sum.Skyhook.Generation}
+	c := conditions{list: &status.Conditions, now: metav1.NewTime(sum.Now), generation: sum.Skyhook.Generation}
 	complete := AllComplete(sum.Nodes)           // also while paused, which is what the nodes' status shows then
 	faulty := sum.faulty() && !sum.PolicyMissing // what is complete stays so while a policy is missing
 
@@ -45,7 +45,7 @@ func setConditions(status *v1alpha1.SkyhookStatus, sum *summary) {
 	c.set(v1alpha1.ConditionReady, complete && !faulty, readyReasons[status.Status], message)
 	c.mirror(v1alpha1.ConditionReady, v1alpha1.ConditionReady)
 	c.mirror(v1alpha1.ConditionReady, v1alpha1.ConditionTransition)
-	c.progress(sum, message)
+	c.progress(sum, status.Status, message)
 	c.excluded(sum)
 
 	c.while(sum.stopped != "", v1alpha1.ConditionRolloutStopped, v1alpha1.ReasonFailureThreshold, sum.stopped)
@@ -71,16 +71,16 @@ func departedMessage(names []string) string {
 }
 
 // progress sets Reconciling and Stalled, which are never both true. What is not stalled has the reason of Reconciling.
-func (c conditions) progress(sum *summary, message string) {
+func (c conditions) progress(sum *summary, status v1alpha1.Status, message string) {
 	stalled, why := sum.stalled()
-	is, reason := sum.reconciling(stalled != ""), readyReasons[c.status.Status]
+	reconciling, reason := sum.reconciling(stalled != ""), readyReasons[status]
 	switch {
 	case sum.Deleting:
 		reason, message = v1alpha1.ReasonDeleting, deletingMessage(sum.Freeing)
-	case is && sum.Hold == nil && c.status.Status != v1alpha1.StatusWaiting:
+	case reconciling && sum.Hold == nil && status != v1alpha1.StatusWaiting:
 		reason = v1alpha1.ReasonProgressing // whatever keeps single nodes
 	}
-	c.set(v1alpha1.ConditionReconciling, is, reason, message)
+	c.set(v1alpha1.ConditionReconciling, reconciling, reason, message)
 	if stalled == "" {
 		c.set(v1alpha1.ConditionStalled, false, reason, message)
 		return
@@ -101,7 +101,7 @@ func (c conditions) set(kind string, is bool, reason, message string) {
 	if is {
 		value = metav1.ConditionTrue
 	}
-	meta.SetStatusCondition(&c.status.Conditions, metav1.Condition{
+	meta.SetStatusCondition(c.list, metav1.Condition{
 		Type: kind, Status: value, Reason: word(reason), Message: text.Shorten(message, maxMessage),
 		ObservedGeneration: c.generation, LastTransitionTime: c.now,
 	})
@@ -113,14 +113,14 @@ func (c conditions) while(is bool, kind, reason, message string) {
 		c.set(kind, true, reason, message)
 		return
 	}
-	meta.RemoveStatusCondition(&c.status.Conditions, kind)
+	meta.RemoveStatusCondition(c.list, kind)
 }
 
 // mirror repeats a condition under the group's prefix, or its absence.
 func (c conditions) mirror(from, to string) {
-	have := meta.FindStatusCondition(c.status.Conditions, from)
+	have := meta.FindStatusCondition(*c.list, from)
 	if have == nil {
-		meta.RemoveStatusCondition(&c.status.Conditions, v1alpha1.KeyPrefix+to)
+		meta.RemoveStatusCondition(c.list, v1alpha1.KeyPrefix+to)
 		return
 	}
 	c.set(v1alpha1.KeyPrefix+to, have.Status == metav1.ConditionTrue, have.Reason, have.Message)

@@ -1,4 +1,4 @@
-// Package state is what both controllers know: which Skyhooks select which nodes, in which order they work there, and
+// Package state is what the controllers know: which Skyhooks select which nodes, in which order they work there, and
 // what keeps them from it; the records of nodes, deployment policies and retained definitions. Specs, policies and
 // records are parsed once until they change, not once per node or pass.
 package state

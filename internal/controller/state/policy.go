@@ -71,6 +71,12 @@ func (p *Policies) Of(ctx context.Context, reader client.Reader, s *v1alpha1.Sky
 	return Pace{Policy: parsed.policy}, nil
 }
 
+// Parsed returns a policy as rollouts read it, or else what is wrong with it.
+func (p *Policies) Parsed(policy *v1alpha1.DeploymentPolicy) (parsed *rollout.Policy, invalid string) {
+	known := p.parse(policy)
+	return known.policy, known.invalid
+}
+
 func (p *Policies) parse(policy *v1alpha1.DeploymentPolicy) parsedPolicy {
 	p.mu.Lock()
 	defer p.mu.Unlock()

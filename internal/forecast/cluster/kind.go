@@ -129,6 +129,9 @@ func kinds() map[Kind]*kind {
 	policy := typed[v1alpha1.DeploymentPolicy](Policies, ours, "deploymentpolicies",
 		in(func(l *v1alpha1.DeploymentPolicyList) *[]v1alpha1.DeploymentPolicy { return &l.Items }))
 	policy.custom = true
+	withStatus(policy, func(o client.Object) *v1alpha1.DeploymentPolicyStatus {
+		return &o.(*v1alpha1.DeploymentPolicy).Status
+	})
 	return map[Kind]*kind{
 		Nodes: node, Pods: pod, ConfigMaps: configMap, Revisions: revision, Skyhooks: skyhook,
 		Policies: policy,

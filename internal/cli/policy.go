@@ -8,8 +8,11 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 func (a *app) policyCommand() *cobra.Command {
@@ -47,21 +50,24 @@ func (s *session) showPolicy(ctx context.Context, name string) error {
 		return err
 	}
 	compartments := found.Status.CompartmentStatuses
-	policy := found.Spec.DeploymentPolicy
-	if policy == "" {
-		policy = "none"
+	if compartments == nil {
+		compartments = map[string]v1alpha1.CompartmentStatus{}
+	}
+	policy, applied, err := s.applied(ctx, found.Spec.DeploymentPolicy)
+	if err != nil {
+		return err
+	}
+	value := map[string]any{"skyhookName": name, "deploymentPolicy": policy, "compartments": compartments}
+	if applied.Skyhooks > 0 {
+		value["deploymentPolicyStatus"] = applied
 	}
 	r := result{
-		value:  map[string]any{"skyhookName": name, "deploymentPolicy": policy, "compartments": compartments},
-		names:  []string{v1alpha1.ResourcePrefix + name},
-		header: []string{"Skyhook: " + name, "Deployment policy: " + policy},
+		value: value, names: []string{v1alpha1.ResourcePrefix + name},
+		header: append([]string{"Skyhook: " + name, "Deployment policy: " + policy}, appliedLines(applied)...),
 		empty:  fmt.Sprintf("Skyhook %q has no compartment statuses: the operator has not looked at it yet", name),
 		columns: []string{
 			"COMPARTMENT", "NODES", "COMPLETE", "IN-PROGRESS", "CEILING", "BATCH", "BAD-BATCHES", "STOPPED",
 		},
-	}
-	if compartments == nil {
-		r.value = map[string]any{"skyhookName": name, "deploymentPolicy": policy, "compartments": map[string]any{}}
 	}
 	if s.wide() {
 		r.columns = append(r.columns, "STRATEGY", "NEXT-BATCH", "FAILED-NODES")
@@ -70,6 +76,32 @@ func (s *session) showPolicy(ctx context.Context, name string) error {
 		r.rows = append(r.rows, s.compartmentRow(c, compartments[c]))
 	}
 	return s.print(r)
+}
+
+// applied is the name of a policy and what it applies to. The latter is empty where that cannot be read, or where the
+// operator does not write it.
+func (s *session) applied(ctx context.Context, name string) (string, v1alpha1.DeploymentPolicyStatus, error) {
+	if name == "" {
+		return "none", v1alpha1.DeploymentPolicyStatus{}, nil
+	}
+	var policy v1alpha1.DeploymentPolicy
+	err := s.client.Get(ctx, client.ObjectKey{Name: name}, &policy)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return "", policy.Status, fmt.Errorf("getting deployment policy %q: %w", name, err)
+	}
+	return name, policy.Status, nil
+}
+
+// appliedLines tell who uses a policy, and what is wrong with it.
+func appliedLines(applied v1alpha1.DeploymentPolicyStatus) []string {
+	if applied.Skyhooks == 0 {
+		return nil
+	}
+	lines := []string{"Used by: " + text.Some(applied.UsedBy[:min(len(applied.UsedBy), text.MostNames)], applied.Skyhooks)}
+	for _, c := range applied.Conditions {
+		lines = append(lines, c.Type+": "+c.Message)
+	}
+	return lines
 }
 
 func (s *session) compartmentRow(name string, c v1alpha1.CompartmentStatus) []string {

@@ -49,6 +49,44 @@ func TestStatus(t *testing.T) {
 	golden(t, "dp-show-rolling.wide", out)
 }
 
+// TestPolicyShow prints beside the compartments of a Skyhook who else uses its policy, and what is wrong with that.
+func TestPolicyShow(t *testing.T) {
+	c := newCluster(t)
+	one := v1alpha1.Budget{Count: new(1)}
+	p := &v1alpha1.DeploymentPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "careful"},
+		Spec: v1alpha1.DeploymentPolicySpec{
+			Default: v1alpha1.PolicyDefault{Budget: one, Strategy: v1alpha1.Strategy{Fixed: &v1alpha1.FixedStrategy{}}},
+		},
+		Status: v1alpha1.DeploymentPolicyStatus{
+			ObservedGeneration: 1, Skyhooks: 102, UsedBy: []string{"gpu", "tuning"}, Nodes: 100, CompartmentList: "rack-7:20, __default__:80",
+			Compartments: []v1alpha1.CompartmentNodes{{Name: "rack-7", Nodes: 20}, {Name: "__default__", Nodes: 80}},
+			Conditions: []metav1.Condition{{
+				Type: v1alpha1.ConditionCompartmentsUnmatched, Reason: v1alpha1.ConditionCompartmentsUnmatched, Status: metav1.ConditionTrue,
+				LastTransitionTime: metav1.NewTime(today), Message: "no compartment matches a node of Skyhook tuning",
+			}},
+		},
+	}
+	c.put(p)
+	s := rolling()
+	s.Spec.DeploymentPolicy = p.Name
+	c.put(s)
+	missing := gpu()
+	missing.Name, missing.Spec.DeploymentPolicy = "alone", "gone"
+	c.put(missing)
+	for _, format := range []string{"table", "json", "yaml"} {
+		out, _, err := c.run("", "dp", "show", "gpu", "-o", format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "dp-show-policy."+format, out)
+	}
+	out, _, err := c.run("", "dp", "show", "alone")
+	if err != nil || !strings.Contains(out, "Deployment policy: gone") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // screen is what is printed, and what happens when the first of it is seen.
 type screen struct {
 	bytes.Buffer

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"sync"
 )
@@ -28,15 +30,17 @@ var reasons = sync.OnceValue(func() map[string]help {
 // subject is what the names in capitals of a help text stand for.
 type subject struct{ skyhook, node, pkg, namespace string }
 
+// placeholder is a word in capitals; NAME is no part of NAMESPACE, nor NODE of NODES.
+var placeholder = regexp.MustCompile(`[A-Z][A-Z_]*`)
+
 // advice is what helps against a reason, with names; empty where nothing is known of it.
 func (s subject) advice(reason string) string {
-	text := reasons()[reason].Do
-	for _, r := range []struct{ word, name string }{
-		{"NAME", s.skyhook}, {"NODE", s.node}, {"PACKAGE", s.pkg}, {"-n skyhook", "-n " + s.namespace},
-	} {
-		if r.name != "" && r.name != "-n " {
-			text = strings.ReplaceAll(text, r.word, r.name)
-		}
+	names := map[string]string{"NAME": s.skyhook, "NODE": s.node, "PACKAGE": s.pkg}
+	text := placeholder.ReplaceAllStringFunc(reasons()[reason].Do, func(word string) string {
+		return cmp.Or(names[word], word)
+	})
+	if s.namespace == "" {
+		return text
 	}
-	return text
+	return strings.ReplaceAll(text, "-n skyhook", "-n "+s.namespace)
 }

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -43,6 +41,11 @@ type nodeStatus struct {
 	Cordoned bool `json:"cordoned,omitempty"`
 	// Wait is what the node waits for, where it does.
 	Wait *record.Wait `json:"wait,omitempty"`
+	// nodeDetails are told where one node is asked for, or a program asks.
+	nodeDetails
+
+	// bare says that the Skyhook has no record on the node.
+	bare bool
 }
 
 // packageState is one package there.
@@ -64,16 +67,24 @@ func (s *session) nodeStatus(ctx context.Context, patterns []string, skyhook str
 	if err != nil {
 		return err
 	}
+	table := s.output == outputTable || s.output == outputWide
+	var around beside
+	if detailed := !table && s.output != outputName || len(matched) == 1; detailed {
+		if around, err = s.beside(ctx); err != nil {
+			return err
+		}
+	}
 	list := []nodeStatus{}
 	for i := range matched {
-		n := matched[i : i+1]
-		for _, name := range record.Skyhooks(n[0].Annotations, nil) {
+		var here []nodeStatus
+		for _, name := range record.Skyhooks(matched[i].Annotations, nil) {
 			if skyhook == "" || name == skyhook {
-				for _, o := range s.having(n, name) {
-					list = append(list, statusOf(&o))
+				for _, o := range s.having(matched[i:i+1], name) {
+					here = append(here, statusOf(&o))
 				}
 			}
 		}
+		list = append(list, s.detail(&matched[i], here, around, skyhook, len(patterns) > 0)...)
 	}
 	r := result{
 		value: list, columns: []string{"NODE", "SKYHOOK", "STATUS", "PACKAGES"},
@@ -86,45 +97,15 @@ func (s *session) nodeStatus(ctx context.Context, patterns []string, skyhook str
 		r.columns = []string{"NODE", "SKYHOOK", "PACKAGE", "VERSION", "STAGE", "STATE", "RESTARTS", "IMAGE"}
 	}
 	for _, n := range list {
-		r.rows, r.names = append(r.rows, s.statusRows(n)...), append(r.names, "node/"+n.NodeName)
+		if !n.bare {
+			r.rows, r.names = append(r.rows, s.statusRows(n)...), append(r.names, "node/"+n.NodeName)
+		}
 	}
-	if err := s.print(r); err != nil || len(matched) != 1 || s.output != outputTable && s.output != outputWide {
+	if err := s.print(r); err != nil || len(matched) != 1 || !table {
 		return err
 	}
-	return s.nodeDetails(ctx, &matched[0], list)
-}
-
-// nodeDetails answers for one node who cordoned it, what is in flight, who may work there, and what it waits for.
-func (s *session) nodeDetails(ctx context.Context, n *corev1.Node, list []nodeStatus) error {
-	var lines []string
-	if n.Spec.Unschedulable {
-		owner := "somebody else than a Skyhook, so no Skyhook uncordons it"
-		for _, st := range list {
-			if st.Cordoned {
-				owner = "Skyhook " + st.SkyhookName + ", which uncordons it when its work there is done"
-			}
-		}
-		lines = append(lines, "cordoned by "+owner)
-	}
-	if f := record.ReadInterrupt(n.Annotations); f != nil {
-		lines = append(lines, fmt.Sprintf("%s of Skyhook %s in flight for %s, since %s", f.Type, f.Skyhook,
-			strings.Join(f.Packages, ", "), f.Since.UTC().Format(time.RFC3339)))
-	}
-	permits, err := s.permitsOn(ctx, n.Name)
-	if err != nil {
-		return err
-	}
-	lines = append(lines, permits...)
-	for _, st := range list {
-		if st.Wait != nil {
-			lines = append(lines, fmt.Sprintf("Skyhook %s waits: %s: %s", st.SkyhookName, st.Wait.Reason, st.Wait.Message))
-		}
-	}
-	for i, line := range lines {
-		if i == 0 {
-			fmt.Fprintln(s.out)
-		}
-		fmt.Fprintln(s.out, packagefile.PrintableLines(line))
+	if lines := s.detailLines(list); len(lines) > 0 {
+		fmt.Fprintf(s.out, "\n%s\n", packagefile.PrintableLines(strings.Join(lines, "\n")))
 	}
 	return nil
 }

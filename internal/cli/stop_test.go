@@ -141,26 +141,3 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
-
-// TestNodeDetails: who cordoned a node, what is in flight, who may work there, and what it waits for.
-func TestNodeDetails(t *testing.T) {
-	c := newCluster(t)
-	s := gpu()
-	s.Status = v1alpha1.SkyhookStatus{CompleteNodes: "0/1", Permits: []v1alpha1.Permit{{Node: "worker-1", Generation: 1}}}
-	c.put(s)
-	annotations := states("{" + driverDone + "}")
-	annotations[v1alpha1.AnnotationCordonPrefix+"gpu"] = "true"
-	annotations[v1alpha1.AnnotationWaitPrefix+"gpu"] = `{"reason":"ProtectedPod","message":"pod shop/train is protected"}`
-	annotations[v1alpha1.AnnotationInterrupt] = `{"skyhook":"gpu","packages":["driver|1.0.0"],"type":"reboot","since":"2026-01-02T03:04:05Z"}`
-	mine, theirs := newNode("worker-1", annotations), newNode("worker-2", states("{"+driverDone+"}"))
-	mine.Spec.Unschedulable, theirs.Spec.Unschedulable = true, true
-	c.put(mine)
-	c.put(theirs)
-	for _, node := range []string{"worker-1", "worker-2"} {
-		out, _, err := c.run("", "node", "status", node)
-		if err != nil {
-			t.Fatal(err)
-		}
-		golden(t, "node-details-"+node, out)
-	}
-}

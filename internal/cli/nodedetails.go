@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// nodeDetails are what node status tells of one Skyhook on one node beyond its packages. Cordons and Interrupt are the
+// node's, whoever's they are.
+type nodeDetails struct {
+	Cordons   []cordon          `json:"cordons,omitempty"`
+	Interrupt *record.Interrupt `json:"interrupt,omitempty"`
+	// Permit says that the Skyhook may start work there at any time.
+	Permit *permitHere `json:"permit,omitempty"`
+	// Pods of the Skyhook that have not ended there.
+	Pods []podHere `json:"pods,omitempty"`
+	// Waits are what the Skyhook waits for there, and what fails, with who can end it and what helps.
+	Waits []cause `json:"waits,omitempty"`
+}
+
+// cordon is one owner of a node's cordon: no new workloads come there until the last of them lets go.
+type cordon struct {
+	// Skyhook that cordoned it; empty for anybody else, whom only Manager tells, by the name of the program.
+	Skyhook string `json:"skyhook,omitempty"`
+	Manager string `json:"manager,omitempty"`
+	// Since is zero where nobody knows.
+	Since metav1.Time `json:"since,omitzero"`
+	Why   string      `json:"why"`
+}
+
+type permitHere struct {
+	Generation int64 `json:"generation"`
+	Order      int32 `json:"order"`
+	Revoked    bool  `json:"revoked,omitempty"`
+}
+
+type podHere struct {
+	Namespace string         `json:"namespace"`
+	Name      string         `json:"name"`
+	Package   string         `json:"package,omitempty"`
+	Version   string         `json:"version,omitempty"`
+	Stage     v1alpha1.Stage `json:"stage,omitempty"`
+}
+
+// beside are the objects beside nodes that tell what happens there.
+type beside struct {
+	skyhooks []v1alpha1.Skyhook
+	pods     []corev1.Pod
+}
+
+// beside reads what the user may read, and warns about the rest.
+func (s *session) beside(ctx context.Context) (beside, error) {
+	var skyhooks v1alpha1.SkyhookList
+	if err := s.readable("Skyhooks", s.client.List(ctx, &skyhooks)); err != nil {
+		return beside{}, fmt.Errorf("listing skyhooks: %w", err)
+	}
+	var pods corev1.PodList
+	err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), client.HasLabels{v1alpha1.LabelName})
+	if err := s.readable("pods in namespace "+s.namespace, err); err != nil {
+		return beside{}, fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
+	}
+	return beside{skyhooks: skyhooks.Items, pods: pods.Items}, nil
+}
+
+func (s *session) readable(what string, err error) error {
+	if apierrors.IsForbidden(err) {
+		fmt.Fprintln(s.err, "Warning: you may not read "+what)
+		return nil
+	}
+	return err
+}
+
+// detail adds to the Skyhooks with a record on a node those that have only a permit or pods there, and to all of them
+// what else there is. A node that somebody asks for by name is told of if no Skyhook has anything there, but it is
+// cordoned.
+func (s *session) detail(n *corev1.Node, list []nodeStatus, b beside, skyhook string, named bool) []nodeStatus {
+	cordons, interrupt := cordonsOf(n), record.ReadInterrupt(n.Annotations)
+	for i := range b.skyhooks {
+		name := b.skyhooks[i].Name
+		if skyhook != "" && name != skyhook ||
+			slices.ContainsFunc(list, func(have nodeStatus) bool { return have.SkyhookName == name }) {
+			continue
+		}
+		if b.permit(n.Name, name) != nil || len(b.podsOf(n.Name, name)) > 0 {
+			list = append(list, bare(n.Name, name))
+		}
+	}
+	if len(list) == 0 && named && (len(cordons) > 0 || interrupt != nil) {
+		list = append(list, bare(n.Name, ""))
+	}
+	for i := range list {
+		st := &list[i]
+		st.nodeDetails = nodeDetails{
+			Cordons: cordons, Interrupt: interrupt, Permit: b.permit(n.Name, st.SkyhookName), Pods: b.podsOf(n.Name, st.SkyhookName),
+		}
+		r, err := record.Read(st.SkyhookName, n.Annotations)
+		if err != nil {
+			continue
+		}
+		if r.Wait != nil {
+			st.Waits = append(st.Waits, s.cause(st.SkyhookName, *r.Wait, n.Name))
+		}
+		for _, e := range (&onNode{record: r}).entries() {
+			if e.State == v1alpha1.StateErroring && !e.Superseded {
+				st.Waits = append(st.Waits, s.failing(st.SkyhookName, n.Name, e))
+			}
+		}
+	}
+	return list
+}
+
+// bare is a Skyhook without a record on a node; it has no row in a table.
+func bare(node, skyhook string) nodeStatus {
+	return nodeStatus{NodeName: node, SkyhookName: skyhook, Status: v1alpha1.StatusUnknown, Packages: []packageState{}, bare: true}
+}
+
+func (b beside) permit(node, skyhook string) *permitHere {
+	for i := range b.skyhooks {
+		if b.skyhooks[i].Name != skyhook {
+			continue
+		}
+		for _, p := range b.skyhooks[i].Status.Permits {
+			if p.Node == node {
+				return &permitHere{Generation: p.Generation, Order: p.Order, Revoked: p.Revoked}
+			}
+		}
+	}
+	return nil
+}
+
+func (b beside) podsOf(node, skyhook string) []podHere {
+	var out []podHere
+	for i := range b.pods {
+		p := &b.pods[i]
+		if p.Spec.NodeName != node || p.Labels[v1alpha1.LabelName] != skyhook || metav1.GetControllerOf(p) == nil || workload.Ended(p) {
+			continue
+		}
+		seen, err := workload.Observe(p)
+		if err != nil {
+			seen = lifecycle.Pod{}
+		}
+		out = append(out, podHere{p.Namespace, p.Name, seen.Package, seen.Version, seen.Stage})
+	}
+	return out
+}
+
+// cordonsOf are all owners of a node's cordon; none when it has no cordon.
+func cordonsOf(n *corev1.Node) []cordon {
+	if !n.Spec.Unschedulable {
+		return nil
+	}
+	var all []cordon
+	since := cordonedSince(n)
+	for _, skyhook := range record.Skyhooks(n.Annotations, nil) {
+		r, _ := record.Read(skyhook, n.Annotations) // a cordon stands beside what cannot be read
+		if !r.Cordoned {
+			continue
+		}
+		why := "a package that disturbs the node is at work there"
+		if f := record.ReadInterrupt(n.Annotations); f.OwnedBy(skyhook) {
+			why = fmt.Sprintf("its %s is in flight", f.Type)
+		} else if r.Wait != nil {
+			why = r.Wait.Reason + ": " + r.Wait.Message
+		}
+		all = append(all, cordon{Skyhook: skyhook, Since: since, Why: why + "; it uncordons the node when its work there is done"})
+	}
+	if len(all) > 0 {
+		return all
+	}
+	other := cordon{Since: since, Why: "no Skyhook cordoned it, so no Skyhook uncordons it; kubectl uncordon " + n.Name + " does"}
+	for _, f := range n.ManagedFields {
+		if f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.Raw, []byte(`"f:unschedulable"`)) {
+			other.Manager = f.Manager
+		}
+	}
+	return []cordon{other}
+}
+
+// cordonedSince is when the control plane tainted the node for its cordon; zero if it did not yet.
+func cordonedSince(n *corev1.Node) metav1.Time {
+	for _, t := range n.Spec.Taints {
+		if t.Key == corev1.TaintNodeUnschedulable && t.TimeAdded != nil {
+			return *t.TimeAdded
+		}
+	}
+	return metav1.Time{}
+}
+
+// detailLines tell what list has of one node: the node's first, then each Skyhook's.
+func (s *session) detailLines(list []nodeStatus) []string {
+	var lines []string
+	if len(list) == 0 {
+		return nil
+	}
+	for _, c := range list[0].Cordons {
+		owner := "somebody else than a Skyhook"
+		switch {
+		case c.Skyhook != "":
+			owner = "Skyhook " + c.Skyhook
+		case c.Manager != "":
+			owner += " (" + c.Manager + ")"
+		}
+		lines = append(lines, "cordoned by "+owner+sinceWhen(c.Since)+": "+c.Why)
+	}
+	if f := list[0].Interrupt; f != nil {
+		lines = append(lines, fmt.Sprintf("%s of Skyhook %s in flight for %s%s", f.Type, f.Skyhook,
+			strings.Join(f.Packages, ", "), sinceWhen(f.Since)))
+	}
+	for i := range list {
+		st := &list[i]
+		if p := st.Permit; p != nil && p.Revoked {
+			lines = append(lines, fmt.Sprintf("Skyhook %s takes its permit back: nothing new starts", st.SkyhookName))
+		} else if p != nil {
+			lines = append(lines, fmt.Sprintf("Skyhook %s has given it a permit, so work may start at any time", st.SkyhookName))
+		}
+		for _, p := range st.Pods {
+			lines = append(lines, fmt.Sprintf("pod %s/%s of Skyhook %s runs: %s of %s %s", p.Namespace, p.Name, st.SkyhookName,
+				p.Stage, p.Package, p.Version))
+		}
+	}
+	for i := range list {
+		for j := range list[i].Waits {
+			lines = append(lines, strings.TrimSuffix(list[i].Waits[j].lines(s.now(), s.wide()), "\n"))
+		}
+	}
+	return lines
+}
+
+func sinceWhen(t metav1.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return " since " + t.UTC().Format(time.RFC3339)
+}

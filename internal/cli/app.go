@@ -113,7 +113,7 @@ type session struct {
 	namespace string
 	in        io.Reader
 	out, err  io.Writer
-	warned    *warned
+	warned    *warnings
 	// interrupted is closed by Ctrl-C.
 	interrupted <-chan struct{}
 }
@@ -122,7 +122,7 @@ type session struct {
 func (a *app) connect(c *cobra.Command) (*session, error) {
 	s := &session{
 		app: a, namespace: *a.flags.Namespace, in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(),
-		warned: &warned{out: c.ErrOrStderr()}, interrupted: interruptionOf(c),
+		warned: &warnings{out: c.ErrOrStderr()}, interrupted: interruptionOf(c),
 	}
 	config, err := a.flags.ToRESTConfig()
 	if err != nil {

@@ -150,10 +150,10 @@ func TestPlanWarnings(t *testing.T) {
 	out, errs, err := c.run("", "plan", "-f", manifest, "-o", "json")
 	var answer struct{ Warnings []string }
 	if err != nil || json.Unmarshal([]byte(out), &answer) != nil ||
-		!slices.Equal(answer.Warnings, []string{"all nodes are selected"}) || strings.Contains(errs, "all nodes") {
+		!slices.Equal(answer.Warnings, []string{"Skyhook gpu: all nodes are selected"}) || strings.Contains(errs, "all nodes") {
 		t.Errorf("json: %v\n%s\n%s", err, out, errs)
 	}
-	if out, _, err := c.run("", "plan", "-f", manifest); err != nil || !strings.Contains(out, "Warnings of the API server:\n- all nodes are selected\n") {
+	if out, _, err := c.run("", "plan", "-f", manifest); err != nil || !strings.Contains(out, "Warnings:\n- Skyhook gpu: all nodes are selected\n") {
 		t.Errorf("table: %v\n%s", err, out)
 	}
 	if _, errs, err := c.run("", "node", "ignore", "worker-1"); err != nil || errs != "Warning: all nodes are selected\n" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,8 +20,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
 	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
@@ -60,7 +63,8 @@ func (a *app) planCommand() *cobra.Command {
 // foreseen is the answer of plan.
 type foreseen struct {
 	// Refused tells which objects admission refuses; then nothing of them is in the rest.
-	Refused  []string          `json:"refused,omitempty"`
+	Refused []string `json:"refused,omitempty"`
+	// Warnings are those of admission, and the taints for which selected nodes are left out.
 	Warnings []string          `json:"warnings,omitempty"`
 	Unread   []string          `json:"unread,omitempty"`
 	Changes  []string          `json:"changes"`
@@ -95,13 +99,12 @@ func (s *session) plan(ctx context.Context, name string, files []string) error {
 	if err != nil {
 		return err
 	}
-	s.warned.out = nil // they are part of the answer
 	for _, m := range manifests {
 		if err := s.put(ctx, v, m, &answer, about); err != nil {
 			return err
 		}
 	}
-	answer.Warnings = s.warned.all
+	answer.Warnings = append(answer.Warnings, v.untolerated(about)...)
 	s.caution(v)
 	now := s.now()
 	f, err := forecast.Run(v.Snapshot, v.ahead(now, farAhead))
@@ -157,7 +160,9 @@ func (s *session) tell(answer *foreseen, v *view, f forecast.Forecast, about map
 
 // put makes an object part of the copy of the cluster, as the API server would store it.
 func (s *session) put(ctx context.Context, v *view, m manifest, answer *foreseen, about map[string]bool) error {
-	stored, err := s.admitted(ctx, v, m, answer)
+	var stored client.Object
+	var err error
+	said := s.warned.during(func() { stored, err = s.admitted(ctx, v, m, answer) })
 	switch status := apierrors.APIStatus(nil); {
 	case errors.Is(err, errMayNot):
 		answer.Unread = append(answer.Unread, fmt.Sprintf("what admission says of %s, because you may not change it; "+
@@ -171,6 +176,12 @@ func (s *session) put(ctx context.Context, v *view, m manifest, answer *foreseen
 		return nil
 	case err != nil: // nobody was asked
 		return fmt.Errorf("asking the API server about %s: %w", m, err)
+	}
+	if len(said) == 0 { // perhaps because the webhooks are off
+		said = v.advice(stored)
+	}
+	for _, sentence := range said {
+		answer.Warnings = append(answer.Warnings, fmt.Sprintf("%s: %s", m, sentence))
 	}
 	switch stored := stored.(type) {
 	case *v1alpha1.Skyhook:
@@ -187,6 +198,49 @@ func (s *session) put(ctx context.Context, v *view, m manifest, answer *foreseen
 
 // errMayNot is what becomes of a question to the API server that the user has no right to ask.
 var errMayNot = errors.New("you may not change it")
+
+// advice is what admission would warn of, compared with what is there.
+func (v *view) advice(o client.Object) []string {
+	switch o := o.(type) {
+	case *v1alpha1.Skyhook:
+		for i := range v.Skyhooks {
+			if v.Skyhooks[i].Name == o.Name {
+				return admission.Advice(&v.Skyhooks[i], o)
+			}
+		}
+		return admission.Advice(nil, o)
+	case *v1alpha1.DeploymentPolicy:
+		for i := range v.Policies {
+			if v.Policies[i].Name == o.Name {
+				return admission.PolicyAdvice(&v.Policies[i], o)
+			}
+		}
+		return admission.PolicyAdvice(nil, o)
+	}
+	return nil
+}
+
+// untolerated tells which nodes Skyhooks leave out because of their taints. The webhook, which answers anybody, does
+// not say that.
+func (v *view) untolerated(about map[string]bool) []string {
+	var out []string
+	for i := range v.Skyhooks {
+		sk := &v.Skyhooks[i]
+		if !about[sk.Name] {
+			continue
+		}
+		var selected []corev1.Node
+		for j := range v.Nodes {
+			if selects(sk, &v.Nodes[j]) {
+				selected = append(selected, v.Nodes[j])
+			}
+		}
+		for _, sentence := range rollout.Untolerated(sk, selected, v.options.Workload.RuntimeTaint) {
+			out = append(out, fmt.Sprintf("Skyhook %s: %s", sk.Name, sentence))
+		}
+	}
+	return out
+}
 
 // admitted asks the API server what it would store: its defaults, and what admission says. It gets the manifest as it is
 // written, so that a value which is the zero of its type counts. The whole spec is replaced, as kubectl apply does with

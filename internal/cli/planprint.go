@@ -101,7 +101,7 @@ func (s *session) printPlan(p foreseen, start time.Time) error {
 		fmt.Fprintln(s.out)
 	}
 	section("Refused by the API server", p.Refused)
-	section("Warnings of the API server", p.Warnings)
+	section("Warnings", p.Warnings)
 	section("You may not read", p.Unread)
 	section("Changes", p.Changes)
 	section("In the end", ends(p))

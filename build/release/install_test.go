@@ -53,7 +53,7 @@ func TestInstall(t *testing.T) {
 		}
 	}
 	for kind, want := range map[string]int{
-		"Namespace": 1, "CustomResourceDefinition": 2, "Deployment": 1, "ValidatingWebhookConfiguration": 1, "ValidatingAdmissionPolicy": 1,
+		"Namespace": 1, "CustomResourceDefinition": 2, "Deployment": 1, "ValidatingWebhookConfiguration": 1, "ValidatingAdmissionPolicy": 2,
 	} {
 		if kinds[kind] != want {
 			t.Errorf("%d objects of kind %s, want %d", kinds[kind], kind, want)

@@ -192,13 +192,14 @@ func jsonPatch(text string) client.Patch {
 func TestAdmissionPolicyIsLeftOut(t *testing.T) {
 	for _, args := range [][]string{{"--set", "admissionPolicy.enable=false"}, {"--kube-version", "1.29.3"}} {
 		all := render(t, args...)
-		for _, key := range []string{policyKey, bindingKey} {
+		for _, key := range []string{policyKey, bindingKey, booleansPolicy, booleansBinding} {
 			if _, exists := all[key]; exists {
 				t.Errorf("%v renders %s", args, key)
 			}
 		}
 	}
-	if all := render(t, "--kube-version", "1.30.1-gke.1"); all[policyKey] == nil || all[bindingKey] == nil {
+	if all := render(t, "--kube-version", "1.30.1-gke.1"); all[policyKey] == nil || all[bindingKey] == nil ||
+		all[booleansPolicy] == nil || all[booleansBinding] == nil {
 		t.Error("it is not rendered for a cluster that knows it")
 	}
 }

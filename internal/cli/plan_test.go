@@ -55,7 +55,7 @@ func TestPlanWarns(t *testing.T) {
 	} {
 		file := manifest(t, x.s)
 		out, errs, err := c.run("", "plan", "-f", file, "-o", "json")
-		if err != nil || strings.Contains(errs, "Warning") {
+		if err != nil || strings.Contains(errs, "spec.") {
 			t.Fatal(err, errs)
 		}
 		var plan struct{ Warnings []string }

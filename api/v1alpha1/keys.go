@@ -79,6 +79,8 @@ const (
 	LabelInterrupt = KeyPrefix + "interrupt"
 	// LabelNodeMeta holds the Skyhook's name on node metadata ConfigMaps.
 	LabelNodeMeta = KeyPrefix + "skyhook-node-meta"
+	// LabelHistory holds the Skyhook's name on the ConfigMap with its history.
+	LabelHistory = KeyPrefix + "history"
 	// LabelPin is "true" on ControllerRevisions that keep which image a package version is pinned to.
 	LabelPin = KeyPrefix + "pin"
 	// LabelDefinition holds the name of the definition that a ControllerRevision retains.

@@ -458,6 +458,11 @@ const (
 	// Ended by: message.
 	// Do: See the node's reason in `status.attention` of the Skyhook.
 	EventError = "Error"
+	// EventHistoryLost: The ConfigMap with the past rollouts of the Skyhook, and with how long its stages took, cannot be
+	// read or written. Only `kubectl skyhook history` and estimates of time go by it. What cannot be read begins anew.
+	// Ended by: message.
+	// Do: Change what the message names, for example with `kubectl delete configmap -n NAMESPACE NAME`.
+	EventHistoryLost = "HistoryLost"
 	// EventInterrupt: The operator evicts a pod from a node that is going to be interrupted.
 	// Ended by: none.
 	// Do: Nothing.

@@ -123,6 +123,9 @@ type Pod struct {
 	Ends     time.Time
 	Outcome  Outcome
 	Restarts int32
+	// Took is how long the pod took on its node until it was Done, at least a second; zero if that is not known, or if
+	// something failed on the way.
+	Took time.Duration
 	// ExitCode of the failed attempt; Retrying says that the next one runs already.
 	ExitCode int32
 	Retrying bool

@@ -80,13 +80,15 @@ func addControllers(mgr ctrl.Manager, o settings.Options) error {
 	}
 	index, records, policies := &state.Index{Images: o.Images}, &state.Records{}, &state.Policies{}
 	transitions, events := &state.Transitions{}, mgr.GetEventRecorder(recorder)
+	durations := &state.Durations{}
 	evictor, err := evict.New(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("make a client for evictions: %w", err)
 	}
 	nodes := &node.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: events, Clock: clock.RealClock{},
-		Targets: index, Records: records, Policies: policies, Transitions: transitions, Workload: o.Workload, Version: o.Version,
+		Targets: index, Records: records, Policies: policies, Transitions: transitions, Durations: durations,
+		Workload: o.Workload, Version: o.Version,
 		Evictor: evictor, ReapplyOnReboot: o.ReapplyOnReboot, PodName: o.PodName,
 	}
 	if err := nodes.SetupWithManager(mgr, nodeWorkers); err != nil {
@@ -94,7 +96,8 @@ func addControllers(mgr ctrl.Manager, o settings.Options) error {
 	}
 	skyhooks := &skyhook.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: events, Clock: clock.RealClock{},
-		Targets: index, Records: records, Policies: policies, Transitions: transitions, Workload: o.Workload, Version: o.Version,
+		Targets: index, Records: records, Policies: policies, Transitions: transitions, Durations: durations,
+		Workload: o.Workload, Version: o.Version,
 	}
 	if err := skyhooks.SetupWithManager(mgr, skyhookWorkers); err != nil {
 		return fmt.Errorf("set up the Skyhook controller: %w", err)

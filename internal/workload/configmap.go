@@ -89,6 +89,20 @@ func (o Options) NodeMeta(s *v1alpha1.Skyhook, node *corev1.Node) (*corev1.Confi
 	}, nil
 }
 
+// History builds the ConfigMap that holds a Skyhook's history. It has no label of a package's: a change of it wakes
+// nobody.
+func (o Options) History(s *v1alpha1.Skyhook, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            HistoryName(s.Name),
+			Namespace:       o.Namespace,
+			Labels:          map[string]string{v1alpha1.LabelHistory: s.Name},
+			OwnerReferences: []metav1.OwnerReference{owner(s)},
+		},
+		Data: data,
+	}
+}
+
 // NodeOfMeta returns the node whose metadata a ConfigMap shows; empty for any other object.
 func NodeOfMeta(o metav1.Object) string {
 	if _, ok := o.GetLabels()[v1alpha1.LabelNodeMeta]; !ok {

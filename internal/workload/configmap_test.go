@@ -6,8 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 const ownerYAML = `[{apiVersion: skyhook.nvidia.com/v1alpha1, kind: Skyhook, name: demo, uid: 1c5b, controller: true, blockOwnerDeletion: true}]`
@@ -127,5 +129,20 @@ func TestAgentVersion(t *testing.T) {
 		if file.AgentVersion != want {
 			t.Errorf("%s: agent version %q, want %q", image, file.AgentVersion, want)
 		}
+	}
+}
+
+// TestHistory: it goes with its Skyhook, and is no ConfigMap of a package, whose label wakes others.
+func TestHistory(t *testing.T) {
+	s := &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: "demo", UID: "uid-demo"}}
+	cm := workload.Options{Namespace: "skyhook"}.History(s, map[string]string{"k": "v"})
+	if _, ofPackage := cm.Labels[v1alpha1.LabelName]; ofPackage || cm.Labels[v1alpha1.LabelHistory] != "demo" {
+		t.Errorf("labels %v", cm.Labels)
+	}
+	if cm.Name != workload.HistoryName("demo") || cm.Namespace != "skyhook" || cm.Data["k"] != "v" || workload.Sealed(cm) {
+		t.Errorf("%+v", cm)
+	}
+	if owner := cm.OwnerReferences[0]; !metav1.IsControlledBy(cm, s) || owner.BlockOwnerDeletion == nil || !*owner.BlockOwnerDeletion {
+		t.Errorf("owner %+v", owner)
 	}
 }

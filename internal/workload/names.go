@@ -89,6 +89,12 @@ func NodeMetaName(skyhook, node string) string {
 	return safeName(maxConfigMapName, skyhook, node, "metadata")
 }
 
+// HistoryName is the name of the ConfigMap that holds a Skyhook's history. Its hash is as long as those of packages'
+// ConfigMaps, whose names are made so that none without a hash ends like one.
+func HistoryName(skyhook string) string {
+	return hashed(maxConfigMapName, skyhook+"-history", configMapHashLength, []string{"history", skyhook})
+}
+
 func containerPrefix(pkg string) string {
 	return pkg[:min(len(pkg), maxContainerPrefix)]
 }

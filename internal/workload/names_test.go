@@ -69,6 +69,7 @@ func TestConfigMapName(t *testing.T) {
 		{"demo", "tuning", "1.2.0-b-2.0.0", "demo-tuning-1.2.0-b-2.0.0-b52dbaf028"},
 		{"demo", "tuning", "1.2.0-0123456789", "demo-tuning-1.2.0-0123456789-1987943bbb"},
 		{"demo", "metadata", "12345678", "demo-metadata-12345678-a18cc28336"},
+		{"demo", "history", "12345678", "demo-history-12345678"},
 	} {
 		if got := workload.ConfigMapName(c.skyhook, c.pkg, c.version); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
@@ -83,7 +84,7 @@ func TestNamesDoNotCollide(t *testing.T) {
 	words := []string{
 		"a", "b", "a-b", "b-a", "a.b", "a-b-a", "v1", "metadata", "a-metadata", "node", "interrupt", "uninstall",
 		"1", "1-a", "1.0.0", "1-0-0", "1.0.0-a", "1.0.0-A", "1.0.0-a-1.0.0", "1.0.0-0123456789", "0123456789", "01234567",
-		long + "1", long + "2",
+		long + "1", long + "2", "history", "2b1eccb4fc",
 	}
 	seen := map[string]string{}
 	add := func(name string, limit int, parts ...string) {
@@ -97,6 +98,7 @@ func TestNamesDoNotCollide(t *testing.T) {
 		seen[name] = text
 	}
 	for _, x := range words {
+		add(workload.HistoryName(x), 253, "history", x)
 		for _, y := range words {
 			add(workload.NodeMetaName(x, y), 253, "metadata", x, y)
 			add(workload.InterruptPodName(x, v1alpha1.StageInterrupt, v1alpha1.InterruptReboot, y), 63, "interrupt pod", x, y)

@@ -33,6 +33,9 @@ func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 			p.Container = c.Name
 		}
 	}
+	if p.Outcome == lifecycle.Done && p.Restarts == 0 {
+		p.Took = took(pod, verdictContainer(id.Name, id.Stage))
+	}
 	p.Image, p.Digest, p.ByDigest = id.Image, id.ContainerSHA, id.ContainerSHA != ""
 	if !p.ByDigest {
 		p.Digest = pulled(pod, id)
@@ -96,6 +99,19 @@ func outcome(pod *corev1.Pod, verdict string) lifecycle.Pod {
 		return stuck(current.Name, w)
 	}
 	return lifecycle.Pod{Outcome: lifecycle.Running}
+}
+
+// took is how long the pod took from when its kubelet accepted it, before images were pulled, until the container with
+// the verdict had ended. Both times are of that kubelet's clock, in whole seconds.
+func took(pod *corev1.Pod, verdict string) time.Duration {
+	for i := range pod.Status.InitContainerStatuses {
+		c := &pod.Status.InitContainerStatuses[i]
+		if t := c.State.Terminated; t != nil && c.Name == verdict && pod.Status.StartTime != nil &&
+			!t.FinishedAt.Before(pod.Status.StartTime) {
+			return max(time.Second, t.FinishedAt.Sub(pod.Status.StartTime.Time))
+		}
+	}
+	return 0
 }
 
 // stuck tells of a container that cannot be started.

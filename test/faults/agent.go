@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // nodeRestart is what agents call a reboot.
@@ -188,7 +189,9 @@ func (k *kubelet) exited(pod *corev1.Pod, r *run) {
 		k.decide(r)
 	}
 	k.w.podStatus(pod, func(st *corev1.PodStatus) {
+		st.StartTime = &pod.CreationTimestamp
 		st.InitContainerStatuses[at].State = terminated(0, "")
+		st.InitContainerStatuses[at].State.Terminated.FinishedAt = metav1.NewTime(k.w.now)
 		st.InitContainerStatuses[at].Ready = true
 		switch {
 		case at != last:

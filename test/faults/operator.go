@@ -77,14 +77,15 @@ func (w *World) startOperator(offset time.Duration) {
 		RuntimeTaint: runtimeTaint, PinImages: true,
 	}
 	index, records, policies := &state.Index{}, &state.Records{}, &state.Policies{}
+	durations := &state.Durations{}
 	live, evictor := o.replica.Live(), o.replica.Evictor()
 	nodes := &node.Reconciler{
 		Client: o.replica.Client(), Live: live, Events: noEvents{}, Clock: o.clock, Targets: index, Records: records,
-		Policies: policies, Workload: options, Version: "1.0.0", Evictor: evictor, ReapplyOnReboot: w.plan.Reapply,
+		Policies: policies, Durations: durations, Workload: options, Version: "1.0.0", Evictor: evictor, ReapplyOnReboot: w.plan.Reapply,
 	}
 	skyhooks := &skyhook.Reconciler{
 		Client: o.replica.Client(), Live: live, Events: noEvents{}, Clock: o.clock, Targets: index, Records: records,
-		Policies: policies, Workload: options, Version: "1.0.0",
+		Policies: policies, Durations: durations, Workload: options, Version: "1.0.0",
 	}
 	now := func() time.Time { return w.now }
 	o.loops = []*loop{

@@ -40,8 +40,10 @@ type Reconciler struct {
 	Records *state.Records
 	// Transitions get what nodes go through, for the events of the Skyhook; nil for nobody.
 	Transitions *state.Transitions
-	Policies    *state.Policies
-	Workload    workload.Options
+	// Durations get how long stages took; nil for nobody.
+	Durations *state.Durations
+	Policies  *state.Policies
+	Workload  workload.Options
 	// Version of the operator, kept in the record.
 	Version string
 	// PodName is the pod that this operator runs in; it does not evict itself. Empty outside of a cluster.

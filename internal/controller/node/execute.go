@@ -43,6 +43,7 @@ func (r *Reconciler) execute(ctx context.Context, p *pass) {
 			p.fail(i.skyhook, err)
 		}
 		r.report(ctx, p.node, i)
+		r.measure(p, i)
 	}
 	r.reportTaint(ctx, p)
 }

@@ -83,8 +83,9 @@ type item struct {
 	withheld bool
 	// seals says that the record is sealed as the decision leaves it.
 	seals bool
-	// before is the record before the decision.
+	// before is the record before the decision, and flight the interrupt in flight then; nil for none.
 	before record.Node
+	flight *record.Interrupt
 }
 
 // plan observes and decides for every Skyhook that has to do with the node. It writes nothing but pins, which later
@@ -141,7 +142,7 @@ func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (
 	if !known && (!selected || s.Status.ObservedGeneration != s.Generation) {
 		return nil, nil //nolint:nilnil // the plan of the Skyhook controller wakes this node
 	}
-	i := &item{skyhook: s, before: n}
+	i := &item{skyhook: s, before: n, flight: o.InFlight}
 	i.seals = s.Status.SealedSince != nil && p.snapshot.Vouches(s, p.node, n)
 	switch {
 	case !selected, deleting && (unusable == nil || o.Abandoned) && lifecycle.Complete(o.Wanted, o.Record):

@@ -48,8 +48,10 @@ type Reconciler struct {
 	Records *state.Records
 	// Transitions are what nodes went through, for events; nil sends none of them.
 	Transitions *state.Transitions
-	Policies    *state.Policies
-	Workload    workload.Options
+	// Durations are how long stages took, for the history; nil measures none.
+	Durations *state.Durations
+	Policies  *state.Policies
+	Workload  workload.Options
 	// Version of the operator, kept in an annotation.
 	Version string
 
@@ -61,6 +63,7 @@ type Reconciler struct {
 type memory struct {
 	pace     pace
 	failures failures
+	past     past
 }
 
 // Reconcile plans one Skyhook.
@@ -70,6 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if apierrors.IsNotFound(err) {
 			r.memory.Forget(req.Name)
 			r.Transitions.Take(req.Name) // nobody is left to tell
+			r.Durations.Take(req.Name)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -77,6 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if wait := known.pace.wait(s.Generation, r.Clock.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
+	known.past.again = 0
 	err := r.reconcile(ctx, s.DeepCopy())
 	// What comes in after this waits for the next pass; every status that is written has one after it.
 	r.tellTransitions(&s)
@@ -92,7 +97,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		// The cache was behind; the change that it missed wakes this Skyhook, at the latest this does.
 		return ctrl.Result{RequeueAfter: passInterval}, nil
 	}
-	return ctrl.Result{RequeueAfter: known.pace.again(&s, r.Clock.Now())}, err
+	again := known.pace.again(&s, r.Clock.Now())
+	if later := known.past.again; again == 0 || later > 0 && later < again {
+		again = later
+	}
+	return ctrl.Result{RequeueAfter: again}, err
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
@@ -119,6 +128,7 @@ func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
 		return err
 	}
 	if target.Invalid == "" {
+		r.remember(ctx, s, in.Nodes)
 		err = r.pruneConfigMaps(ctx, s, in.uninstalling)
 	}
 	return errors.Join(unprepared, in.unsure, err, r.pruneDefinitions(ctx, s))

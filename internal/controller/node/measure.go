@@ -1,0 +1,55 @@
+package node
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/history"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// measure notes how long the stages took whose end a pass recorded: each once, as no other pass records it.
+func (r *Reconciler) measure(p *pass, i *item) {
+	for _, c := range i.decision.Changes {
+		if c.State != v1alpha1.StateComplete || c.Reason != "" {
+			continue
+		}
+		key := history.Key{Package: c.Package, Version: c.Version, Stage: c.Stage}
+		if record.IsInterrupt(c.Stage) && i.flight != nil {
+			key.Interrupt = i.flight.Type
+		}
+		if took := p.took(i, c); took > 0 {
+			r.Durations.Add(i.skyhook.Name, key, took)
+		}
+	}
+}
+
+// took is how long a stage took that is complete now; 0 if that is not known, or if it took more than one attempt, which
+// says nothing of how long one takes. Of packages that one interrupt runs for, the one that owns it tells.
+func (p *pass) took(i *item, c lifecycle.Change) time.Duration {
+	e := i.before.Packages[record.Key(c.Package, c.Version)]
+	if e.Stage != c.Stage || !e.Active() || e.Restarts > 0 {
+		return 0
+	}
+	if record.IsInterrupt(c.Stage) && i.flight.IsReboot() {
+		if i.flight.Since.IsZero() {
+			return 0
+		}
+		back := p.now
+		for _, n := range p.node.Status.Conditions { // this operator may have been away
+			if at := n.LastTransitionTime.Time; n.Type == corev1.NodeReady && at.After(i.flight.Since.Time) && at.Before(back) {
+				back = at
+			}
+		}
+		return back.Sub(i.flight.Since.Time)
+	}
+	for _, pod := range i.decision.Delete {
+		if pod.Package == c.Package && pod.Stage == c.Stage && pod.Run == e.Run {
+			return pod.Took
+		}
+	}
+	return 0
+}

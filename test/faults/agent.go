@@ -182,6 +182,7 @@ func (k *kubelet) exited(pod *corev1.Pod, r *run) {
 	if r.at == last {
 		r.state, r.until = runOver, never
 		k.host.finish(r.content)
+		k.w.ended[r.content.id.Skyhook]++
 	}
 	k.w.trace.add(k.w, "kubelet %s: %s exits 0 in pod %s", k.plan.Name, pod.Spec.InitContainers[at].Name, pod.Name)
 	if at != last {

@@ -236,6 +236,7 @@ func (w *World) checkEnd() {
 			w.find("permit-left", "Skyhook %s is complete, but %v hold permits", s.Name, s.Status.Permits)
 		}
 	}
+	w.checkHistory()
 	for _, cm := range w.cluster.ConfigMaps() {
 		node := cm.Annotations[v1alpha1.GroupName+"/Node.name"]
 		if node != "" && w.node(node) == nil {

@@ -67,6 +67,8 @@ type World struct {
 	oldPods int
 	// moves counts how often the tags of a repository were moved.
 	moves map[string]int
+	// ended counts the stages that were through, by Skyhook.
+	ended map[string]int
 	// moreUID makes names unique.
 	moreUID int
 
@@ -120,8 +122,8 @@ func Run(p Plan, traced bool) (result Result) {
 func newWorld(p *Plan, traced, audited bool) *World {
 	w := &World{
 		plan: p, rng: rand.New(rand.NewPCG(p.Schedule, 0xfa17)), now: epoch, phase: "play", errors: map[string]string{},
-		states: map[string]recordText{},
-		trace:  &trace{on: traced}, pending: p.Happenings,
+		states: map[string]recordText{}, ended: map[string]int{},
+		trace: &trace{on: traced}, pending: p.Happenings,
 	}
 	w.cluster = cluster.New(scheme, func() time.Time { return w.now })
 	w.cluster.Audit = audited

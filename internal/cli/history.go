@@ -20,9 +20,11 @@ import (
 func (a *app) historyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "history SKYHOOK",
-		Short: "List the definitions of packages that are retained, and on how many nodes they are",
-		Long: "Lists what the operator retains to uninstall with: each definition of a package that was ever in the spec, as long\n" +
-			"as the spec or a node has it, what changed in it, and how many nodes work with it.",
+		Short: "List the last rollouts, and the definitions of packages that are retained",
+		Long: "Lists the last twenty rollouts: the generation of the spec, the program that changed it, when it began, how long\n" +
+			"it took, how many nodes it was for, and how many of them failed. Then it lists what the operator retains to\n" +
+			"uninstall with: each definition of a package that was ever in the spec, as long as the spec or a node has it, what\n" +
+			"changed in it, and how many nodes work with it. The wide output lists as well how long stages took.",
 		Example:           "  kubectl skyhook history gpu-init\n  kubectl skyhook history gpu-init -o yaml",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -63,8 +65,12 @@ func (s *session) history(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	past, err := s.past(ctx, found)
+	if err != nil {
+		return err
+	}
 	r := result{
-		header: []string{"Skyhook: " + name}, empty: "No definitions are retained",
+		header: []string{"Definitions:"}, empty: "No definitions are retained",
 		columns: []string{"PACKAGE", "VERSION", "REVISION", "AGE", "NODES", "IN-SPEC", "CHANGED"},
 	}
 	for i := range list {
@@ -83,7 +89,13 @@ func (s *session) history(ctx context.Context, name string) error {
 		})
 		r.names = append(r.names, "controllerrevision.apps/"+d.Revision)
 	}
-	r.value = list
+	past.Definitions = list
+	r.value = past
+	if s.output == outputTable || s.output == outputWide {
+		if err := s.printPast(name, past); err != nil {
+			return err
+		}
+	}
 	return s.print(r)
 }
 

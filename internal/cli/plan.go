@@ -65,12 +65,14 @@ type foreseen struct {
 	// Refused tells which objects admission refuses; then nothing of them is in the rest.
 	Refused []string `json:"refused,omitempty"`
 	// Warnings are those of admission, and the taints for which selected nodes are left out.
-	Warnings []string          `json:"warnings,omitempty"`
-	Unread   []string          `json:"unread,omitempty"`
-	Changes  []string          `json:"changes"`
-	Duration metav1.Duration   `json:"duration"`
-	Nodes    []forecast.Node   `json:"nodes"`
-	Skyhooks []foreseenSkyhook `json:"skyhooks"`
+	Warnings []string        `json:"warnings,omitempty"`
+	Unread   []string        `json:"unread,omitempty"`
+	Changes  []string        `json:"changes"`
+	Duration metav1.Duration `json:"duration"`
+	// Estimates are the times of the stages that Duration goes by.
+	Estimates []estimate        `json:"estimates"`
+	Nodes     []forecast.Node   `json:"nodes"`
+	Skyhooks  []foreseenSkyhook `json:"skyhooks"`
 	// Blocked are what is not complete in the end.
 	Blocked []cause `json:"blocked"`
 }
@@ -145,6 +147,7 @@ func (s *session) tell(answer *foreseen, v *view, f forecast.Forecast, about map
 		}
 	}
 	answer.Duration.Duration = end.Sub(f.Start)
+	answer.Estimates = v.measured().estimates(answer.Nodes)
 	for i := range f.Skyhooks {
 		sk := &f.Skyhooks[i]
 		if !about[sk.Name] {

@@ -105,6 +105,7 @@ func (s *session) printPlan(p foreseen, start time.Time) error {
 	section("You may not read", p.Unread)
 	section("Changes", p.Changes)
 	section("In the end", ends(p))
+	section("Estimated times", estimateLines(p.Estimates))
 	if err := s.printNodes(p.Nodes, start); err != nil {
 		return err
 	}

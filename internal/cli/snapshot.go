@@ -16,7 +16,6 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
-	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
@@ -167,23 +166,5 @@ func (s *session) caution(v *view) {
 
 // options say how to look ahead.
 func (v *view) ahead(now time.Time, ahead time.Duration) forecast.Options {
-	return forecast.Options{Operator: v.options, Now: now, Ahead: ahead, Takes: takes, Interrupted: v.interrupted}
-}
-
-// How long things take about which nothing is known.
-const (
-	usualStage   = 30 * time.Second
-	usualRestart = 30 * time.Second
-	usualReboot  = 6 * time.Minute
-)
-
-func takes(s forecast.Step) time.Duration {
-	switch {
-	case s.Interrupt == v1alpha1.InterruptReboot:
-		return usualReboot
-	case record.IsInterrupt(s.Stage):
-		return usualRestart
-	default:
-		return usualStage
-	}
+	return forecast.Options{Operator: v.options, Now: now, Ahead: ahead, Takes: v.measured().takes, Interrupted: v.interrupted}
 }

@@ -118,26 +118,3 @@ func TestSafe(t *testing.T) {
 		}
 	}
 }
-
-// TestHistory lists what the operator retains.
-func TestHistory(t *testing.T) {
-	c := newCluster(t)
-	c.put(gpu())
-	s := c.stored("gpu")
-	o := workload.Options{Namespace: "default"}
-	old := s.DeepCopy()
-	p := old.Spec.Packages["tuning"]
-	p.Version, p.ConfigMap = "2.0.0", map[string]string{"apply.sh": "true"}
-	old.Spec.Packages["tuning"] = p
-	for _, at := range []*v1alpha1.Skyhook{old, s} {
-		rev, err := o.Revision(at, workload.DefinitionOf(at, "tuning"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.put(rev)
-	}
-	out, _, err := c.run("", "history", "gpu", "--namespace", "default")
-	if err != nil || !strings.Contains(out, "2.0.0") || !strings.Contains(out, "2.1.0") {
-		t.Errorf("%v\n%s", err, out)
-	}
-}

@@ -21,8 +21,8 @@ type Options struct {
 	Now time.Time
 	// Ahead is how far to look; zero asks only what the operator decides now.
 	Ahead time.Duration
-	// Takes tells how long a stage takes on a node.
-	Takes func(Step) time.Duration
+	// Takes tells how long a stage of a Skyhook takes on a node.
+	Takes func(skyhook string, s Step) time.Duration
 	// Interrupted ends it with ErrInterrupted when it is closed: thousands of nodes take many seconds. May be nil.
 	Interrupted <-chan struct{}
 }

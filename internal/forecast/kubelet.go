@@ -45,8 +45,8 @@ func (w *world) adopt(p *corev1.Pod) {
 
 // takes is how long a step takes. Kubelets here always succeed, so it is less than the spec allows the stage.
 func (w *world) takes(p *corev1.Pod, s Step) time.Duration {
-	usual := w.options.Takes(s)
 	ref := metav1.GetControllerOfNoCopy(p)
+	usual := w.options.Takes(ref.Name, s)
 	for _, sk := range w.cluster.Skyhooks() {
 		limit := sk.Spec.Packages[s.Package].StageTimeout
 		if sk.UID != ref.UID || limit == nil {

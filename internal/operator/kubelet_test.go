@@ -83,7 +83,7 @@ func (k *kubelet) end(t *testing.T, pod *corev1.Pod) { k.show(t, pod, statuses(p
 
 func (k *kubelet) show(t *testing.T, pod *corev1.Pod, list []corev1.ContainerStatus) {
 	pod = pod.DeepCopy()
-	pod.Status.Phase = corev1.PodRunning
+	pod.Status.Phase, pod.Status.StartTime = corev1.PodRunning, &pod.CreationTimestamp
 	pod.Status.InitContainerStatuses = list
 	err := k.client.Status().Update(context.WithoutCancel(t.Context()), pod)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {

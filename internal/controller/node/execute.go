@@ -39,11 +39,11 @@ func (r *Reconciler) execute(ctx context.Context, p *pass) {
 		}
 	}
 	for _, i := range p.items {
+		r.measure(p, i) // before the Skyhook is planned, for which the record that was written wakes it
 		if err := r.changePods(ctx, p, i); err != nil {
 			p.fail(i.skyhook, err)
 		}
 		r.report(ctx, p.node, i)
-		r.measure(p, i)
 	}
 	r.reportTaint(ctx, p)
 }

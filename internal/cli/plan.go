@@ -40,11 +40,12 @@ func (a *app) planCommand() *cobra.Command {
 		Short: "Show what will happen: nodes in order, stages, interrupts, evictions, duration",
 		Long: "Shows what happens when files are applied, or what is still to happen for a Skyhook: which nodes work in which\n" +
 			"order and batch, which stages and interrupts run on them, which pods are evicted or hold a drain, and how long it\n" +
-			"takes. The operator's own code decides it, on a copy of the cluster; nothing is written.",
+			"takes. The operator's own code decides it, on a copy of the cluster; nothing is written. Exit code 1 if the API\n" +
+			"server or admission refuses a file.",
 		Example: "  kubectl skyhook plan -f skyhook.yaml\n  kubectl skyhook plan gpu-init\n" +
 			"  kubectl skyhook plan -f skyhook.yaml -o markdown",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 || len(args) == 0 && len(files) == 0 {
+			if len(args) > 1 || len(args) == 0 && len(files) == 0 || slices.Contains(args, "") {
 				return errors.New("plan wants the name of a Skyhook, or files with -f")
 			}
 			return nil

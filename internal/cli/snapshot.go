@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -87,7 +88,8 @@ func (v *view) tolerate(err error, what string) error {
 		v.unread = append(v.unread, what)
 		return nil
 	}
-	return fmt.Errorf("listing: %w", err)
+	what, _, _ = strings.Cut(what, ";")
+	return fmt.Errorf("listing %s: %w", what, err)
 }
 
 // pods lists pods, page by page: those of all namespaces, or of the operator's alone if no more may be read.

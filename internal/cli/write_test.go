@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -235,5 +236,19 @@ func TestErrors(t *testing.T) {
 		if _, _, err := c.run("", strings.Fields(args)...); err == nil || err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", args, err, want)
 		}
+	}
+	if _, _, err := c.run("", "plan", ""); err == nil {
+		t.Error("an empty variable is planned")
+	}
+	c.through(func(w http.ResponseWriter, r *http.Request) bool {
+		broken := strings.HasSuffix(r.URL.Path, "/poddisruptionbudgets")
+		if broken {
+			fails(w, http.StatusBadGateway, "", "no answer")
+		}
+		return broken
+	})
+	want := "listing PodDisruptionBudgets: no answer"
+	if _, _, err := c.run("", "why", "node", "worker-1"); err == nil || err.Error() != want {
+		t.Errorf("what cannot be listed: %v\nwant %s", err, want)
 	}
 }

@@ -233,6 +233,11 @@ const (
 	// Ended by: administrator.
 	// Do: Continue with `kubectl annotate skyhook NAME skyhook.nvidia.com/pause-`.
 	ReasonPaused = "Paused"
+	// ReasonAllStopped: An administrator stopped all Skyhooks: the ConfigMap `skyhook-stop` is in the operator's
+	// namespace.
+	// Ended by: administrator.
+	// Do: Continue with `kubectl skyhook resume --all`, or `kubectl delete configmap -n skyhook skyhook-stop`.
+	ReasonAllStopped = "AllStopped"
 	// ReasonSpecInvalid: The spec, or the deployment policy that it names, breaks a rule.
 	// Ended by: author, administrator.
 	// Do: Correct the field that the message names: `kubectl edit skyhook NAME`, or `kubectl edit deploymentpolicy

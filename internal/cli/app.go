@@ -76,7 +76,7 @@ func Root(version string, now func() time.Time) *cobra.Command {
 	packages.AddCommand(a.packageStatusCommand(), a.rerunCommand(), a.logsCommand())
 	c.AddCommand(
 		a.statusCommand(), a.whyCommand(), a.planCommand(), a.inventoryCommand(), a.historyCommand(), a.skyhookLogsCommand(),
-		a.stopCommand(), a.steerCommand(pause), a.steerCommand(resume), a.steerCommand(disable), a.steerCommand(enable),
+		a.stopCommand(), a.steerCommand(pause), a.resumeCommand(), a.steerCommand(disable), a.steerCommand(enable),
 		a.resetCommand(), a.uninstallCommand(), a.resumeRolloutCommand(), a.abandonCommand(),
 		a.nodeCommand(), a.policyCommand(), packages, a.versionCommand(),
 	)

@@ -31,7 +31,9 @@ var (
 	}
 	resume = steer{
 		"resume", "resumed", v1alpha1.AnnotationPause, false,
-		"Continue a paused Skyhook", "Continues a Skyhook that was paused.",
+		"Continue a paused Skyhook, or all that were stopped",
+		"Continues a Skyhook that was paused, or with --all what kubectl skyhook stop --all stopped. Skyhooks that were\n" +
+			"paused one by one stay so.",
 	}
 	disable = steer{
 		"disable", "disabled", v1alpha1.AnnotationDisable, true,

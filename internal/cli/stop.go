@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -20,21 +21,32 @@ import (
 )
 
 func (a *app) stopCommand() *cobra.Command {
-	var yes, all bool
+	var (
+		yes, all bool
+		o        stopAll
+	)
 	c := &cobra.Command{
 		Use:   "stop [SKYHOOK | --all]",
-		Short: "Pause Skyhooks and end their scripts that run",
-		Long: "Pauses a Skyhook, or all that exist, and deletes the pods of the stages that run, so that their scripts end. A host\n" +
-			"may be left half changed: the stage runs again after kubectl skyhook resume. A reboot that a host has begun cannot\n" +
-			"be called back; those are listed. Skyhooks that are created later are not paused.",
-		Example:           "  kubectl skyhook stop gpu-init\n  kubectl skyhook stop --all --yes",
+		Short: "Start nothing new for a Skyhook, or for all, and end the scripts that run",
+		Long: "Pauses a Skyhook, or stops all, also those that are created later, and deletes the pods of the stages that run, so\n" +
+			"that their scripts end. A host may be left half changed: the stage runs again after kubectl skyhook resume. A reboot\n" +
+			"that a host has begun cannot be called back; those are listed.\n\n" +
+			"With --all the operator goes by the ConfigMap skyhook-stop in its namespace. An operator that does not confirm that\n" +
+			"in time, because it does not run or is of a version that does not know it, gets each Skyhook paused.",
+		Example:           "  kubectl skyhook stop gpu-init\n  kubectl skyhook stop --all --reason INC-7 --yes",
 		Args:              oneOrAll(&all),
 		ValidArgsFunction: a.completeSkyhooks,
 		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
-			return s.stop(ctx, args, yes)
+			if all {
+				return s.stopAll(ctx, o, yes)
+			}
+			return s.stop(ctx, args[0], yes)
 		}),
 	}
-	c.Flags().BoolVar(&all, "all", false, "all Skyhooks")
+	const patience = 15 * time.Second
+	c.Flags().BoolVar(&all, "all", false, "all Skyhooks, also those that are created later")
+	c.Flags().StringVar(&o.reason, "reason", "", "with --all: why, for those who wonder what Skyhooks wait for")
+	c.Flags().DurationVar(&o.timeout, "timeout", patience, "with --all: how long to wait until the operator confirms")
 	confirmFlag(c, &yes)
 	return c
 }
@@ -49,55 +61,39 @@ func oneOrAll(all *bool) cobra.PositionalArgs {
 	}
 }
 
-// named are the Skyhooks of the arguments, or all.
-func (s *session) named(ctx context.Context, args []string) ([]v1alpha1.Skyhook, error) {
-	if len(args) == 1 {
-		one, err := s.skyhook(ctx, args[0])
-		if err != nil {
-			return nil, err
-		}
-		return []v1alpha1.Skyhook{*one}, nil
-	}
-	var all v1alpha1.SkyhookList
-	if err := s.client.List(ctx, &all); err != nil {
-		return nil, fmt.Errorf("listing skyhooks: %w", err)
-	}
-	return all.Items, nil
-}
-
-func (s *session) stop(ctx context.Context, args []string, yes bool) error {
-	skyhooks, err := s.named(ctx, args)
+func (s *session) stop(ctx context.Context, name string, yes bool) error {
+	found, err := s.skyhook(ctx, name)
 	if err != nil {
 		return err
 	}
-	if len(skyhooks) == 0 {
-		return s.nothing("No Skyhooks found")
-	}
-	var names []string
-	for i := range skyhooks {
-		names = append(names, skyhooks[i].Name)
-	}
-	running, err := s.packagePods(ctx, func(p *corev1.Pod) bool {
-		return slices.ContainsFunc(skyhooks, func(sk v1alpha1.Skyhook) bool { return metav1.IsControlledBy(p, &sk) })
-	})
+	mine := func(p *corev1.Pod) bool { return metav1.IsControlledBy(p, found) }
+	running, err := s.packagePods(ctx, mine)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Skyhooks to pause: %s\n", strings.Join(names, ", "))
+	fmt.Fprintf(s.out, "Skyhook to pause: %s\n", name)
 	s.announcePods(running)
 	if !s.confirmed(yes, "Nothing starts any more, and what runs ends.") {
 		return nil
 	}
-	for i := range skyhooks {
-		if err := s.annotate(ctx, &skyhooks[i], v1alpha1.AnnotationPause, "true"); err != nil {
-			return err
-		}
-	}
-	if err := s.endPods(ctx, running); err != nil {
+	if err := s.annotate(ctx, found, v1alpha1.AnnotationPause, "true"); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Paused %s, ended %s%s\n", text.Count(len(skyhooks), "Skyhook"), text.Count(len(running), "pod"), s.dryNote())
-	return s.beyondRecall(ctx, names)
+	ended, err := s.endAll(ctx, mine)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "Paused 1 Skyhook, ended %s%s\n", text.Count(ended, "pod"), s.dryNote())
+	return s.beyondRecall(ctx, func(owner string) bool { return owner == name })
+}
+
+// endAll ends what runs now: more may have started since a person was shown what did.
+func (s *session) endAll(ctx context.Context, wanted func(*corev1.Pod) bool) (int, error) {
+	running, err := s.packagePods(ctx, wanted)
+	if err != nil {
+		return 0, err
+	}
+	return len(running), s.endPods(ctx, running)
 }
 
 // packagePods are the pods of stages that have not ended.
@@ -143,15 +139,15 @@ func (s *session) endPods(ctx context.Context, pods []corev1.Pod) error {
 	return errors.Join(errs...)
 }
 
-// beyondRecall lists the reboots that hosts may have begun.
-func (s *session) beyondRecall(ctx context.Context, skyhooks []string) error {
+// beyondRecall lists the reboots that hosts may have begun, for Skyhooks of some names.
+func (s *session) beyondRecall(ctx context.Context, of func(skyhook string) bool) error {
 	nodes, err := s.nodes(ctx)
 	if err != nil {
 		return err
 	}
 	for i := range nodes {
 		f := record.ReadInterrupt(nodes[i].Annotations)
-		if f != nil && f.Type == v1alpha1.InterruptReboot && slices.Contains(skyhooks, f.Skyhook) {
+		if f != nil && f.Type == v1alpha1.InterruptReboot && of(f.Skyhook) {
 			fmt.Fprintf(s.out, "Node %s may be rebooting already, which cannot be called back.\n", nodes[i].Name)
 		}
 	}

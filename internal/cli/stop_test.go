@@ -69,12 +69,6 @@ func TestStop(t *testing.T) {
 	if !c.stored("gpu").Paused() || c.stored("other").Paused() || !c.ending(mine) || c.ending(theirs) {
 		t.Errorf("paused: %t and %t; ended: %t and %t", c.stored("gpu").Paused(), c.stored("other").Paused(), c.ending(mine), c.ending(theirs))
 	}
-	if _, _, err := c.run("", "stop", "--all", "--namespace", "default", "--yes"); err != nil {
-		t.Fatal(err)
-	}
-	if !c.stored("other").Paused() || !c.ending(theirs) {
-		t.Error("the other one goes on")
-	}
 	for _, args := range []string{"stop", "stop gpu --all", "stop a b"} {
 		if _, _, err := c.run("", strings.Fields(args)...); err == nil || err.Error() != "stop wants the name of one Skyhook, or --all" {
 			t.Errorf("%s: %v", args, err)

@@ -104,7 +104,7 @@ func (w *world) start() {
 	o := w.options.Operator
 	w.replica = w.cluster.NewReplica()
 	w.replica.Share = true
-	index, records, policies := &state.Index{Images: o.Images}, &state.Records{}, &state.Policies{}
+	index, records, policies := &state.Index{Images: o.Images, Live: w.replica.Live()}, &state.Records{}, &state.Policies{}
 	nodes := &node.Reconciler{
 		Client: w.replica.Client(), Live: w.replica.Live(), Events: noEvents{}, Clock: clock{w},
 		Targets: index, Records: records, Policies: policies, Workload: o.Workload, Version: o.Version, Evictor: w.replica.Evictor(), PodName: o.PodName,

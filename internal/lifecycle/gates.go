@@ -37,7 +37,7 @@ var gates = []gate{
 func Gates() []string {
 	names := []string{
 		"malformed record",
-		"hold (deleted or disabled, paused, invalid spec, excluded node, taint, earlier Skyhook, " +
+		"hold (deleted or disabled, paused, all stopped, invalid spec, excluded node, taint, earlier Skyhook, " +
 			"interrupt of another Skyhook)",
 	}
 	for _, g := range gates[1:] {

@@ -222,7 +222,7 @@ type closed struct {
 var inOrder = []closed{
 	{name: "malformed record", reason: "NodeStateMalformed"},
 	{
-		name: "hold (deleted or disabled, paused, invalid spec, excluded node, taint, earlier Skyhook, interrupt of " +
+		name: "hold (deleted or disabled, paused, all stopped, invalid spec, excluded node, taint, earlier Skyhook, interrupt of " +
 			"another Skyhook)",
 		gate: "paused", reason: "Paused",
 	},

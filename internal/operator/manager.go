@@ -78,7 +78,7 @@ func addControllers(mgr ctrl.Manager, o settings.Options) error {
 	if err := indexPods(mgr); err != nil {
 		return err
 	}
-	index, records, policies := &state.Index{Images: o.Images}, &state.Records{}, &state.Policies{}
+	index, records, policies := &state.Index{Images: o.Images, Live: mgr.GetAPIReader()}, &state.Records{}, &state.Policies{}
 	transitions, events := &state.Transitions{}, mgr.GetEventRecorder(recorder)
 	durations := &state.Durations{}
 	evictor, err := evict.New(mgr.GetConfig(), mgr.GetHTTPClient())

@@ -42,7 +42,7 @@ func setConditions(status *v1alpha1.SkyhookStatus, sum *summary) {
 	case sum.Hold != nil && !sum.PolicyMissing:
 		message += ": " + sum.Hold.Message
 	}
-	c.set(v1alpha1.ConditionReady, complete && !faulty, readyReasons[status.Status], message)
+	c.set(v1alpha1.ConditionReady, complete && !faulty, sum.readyReason(status.Status), message)
 	c.mirror(v1alpha1.ConditionReady, v1alpha1.ConditionReady)
 	c.mirror(v1alpha1.ConditionReady, v1alpha1.ConditionTransition)
 	c.progress(sum, status.Status, message)
@@ -60,6 +60,14 @@ func setConditions(status *v1alpha1.SkyhookStatus, sum *summary) {
 	SetCapabilityUnknown(status, sum.Skyhook, sum.Now)
 }
 
+// readyReason is why Ready is what it is. What pauses a Skyhook is its own annotation, or that all are stopped.
+func (sum *summary) readyReason(status v1alpha1.Status) string {
+	if status == v1alpha1.StatusPaused && sum.Hold != nil {
+		return sum.Hold.Reason
+	}
+	return readyReasons[status]
+}
+
 // departedMessage names the nodes that left the selection in progress and are not Ready.
 func departedMessage(names []string) string {
 	if len(names) == 1 {
@@ -73,7 +81,7 @@ func departedMessage(names []string) string {
 // progress sets Reconciling and Stalled, which are never both true. What is not stalled has the reason of Reconciling.
 func (c conditions) progress(sum *summary, status v1alpha1.Status, message string) {
 	stalled, why := sum.stalled()
-	reconciling, reason := sum.reconciling(stalled != ""), readyReasons[status]
+	reconciling, reason := sum.reconciling(stalled != ""), sum.readyReason(status)
 	switch {
 	case sum.Deleting:
 		reason, message = v1alpha1.ReasonDeleting, deletingMessage(sum.Freeing)

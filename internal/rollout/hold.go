@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -11,10 +12,27 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
-// HoldAll returns what keeps every node of a Skyhook from new work; nil when nothing does.
-func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
+// Stop is what is known of who stopped all Skyhooks.
+type Stop struct {
+	Since time.Time
+	// By and Reason are what that person said; both may be empty.
+	By, Reason string
+}
+
+// StopOf reads the ConfigMap that stops all Skyhooks; one without a name is none.
+func StopOf(cm *corev1.ConfigMap) *Stop {
+	if cm.Name == "" {
+		return nil
+	}
+	return &Stop{Since: cm.CreationTimestamp.Time, By: cm.Data[v1alpha1.StopBy], Reason: cm.Data[v1alpha1.StopReason]}
+}
+
+// HoldAll returns what keeps every node of a Skyhook from new work; nil when nothing does. stop is nil while nobody
+// stopped all Skyhooks.
+func HoldAll(s *v1alpha1.Skyhook, invalid string, stop *Stop) *lifecycle.Hold {
 	switch {
 	case s.Disabled():
 		return releasing(v1alpha1.StatusDisabled, stoppedBy(s, v1alpha1.AnnotationDisable, v1alpha1.ReasonDisabled))
@@ -23,6 +41,14 @@ func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 			Status: v1alpha1.StatusPaused,
 			Wait:   stoppedBy(s, v1alpha1.AnnotationPause, v1alpha1.ReasonPaused),
 		}
+	case stop != nil:
+		return &lifecycle.Hold{
+			Status: v1alpha1.StatusPaused,
+			Wait: lifecycle.Wait{
+				Reason: v1alpha1.ReasonAllStopped, Frees: record.FreesAdministrator,
+				Message: fmt.Sprintf("nothing new starts because %s; continue with kubectl skyhook resume --all", stop),
+			},
+		}
 	case invalid != "" && s.DeletionTimestamp == nil: // a deletion does not depend on the rest of the spec
 		return &lifecycle.Hold{
 			Status: v1alpha1.StatusBlocked,
@@ -30,6 +56,19 @@ func HoldAll(s *v1alpha1.Skyhook, invalid string) *lifecycle.Hold {
 		}
 	}
 	return nil
+}
+
+// String tells who stopped everything, since when, and why.
+func (s *Stop) String() string {
+	const most = 200 // people wrote it
+	out := "all Skyhooks are stopped since " + s.Since.UTC().Format(time.RFC3339)
+	if s.By != "" {
+		out += " by " + text.Shorten(s.By, most)
+	}
+	if s.Reason != "" {
+		out += " (" + text.Shorten(s.Reason, most) + ")"
+	}
+	return out
 }
 
 // releasing is a hold with which a node gives its permit back.

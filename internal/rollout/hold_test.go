@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -37,10 +38,23 @@ func TestHoldAll(t *testing.T) {
 		name        string
 		annotations map[string]string
 		invalid     string
+		stop        *rollout.Stop
 		want        string
 		message     string
 	}{
 		{name: "nothing"},
+		{
+			name: "all are stopped", stop: &rollout.Stop{Since: time.Unix(0, 0), By: "jo", Reason: "INC-7"}, want: "AllStopped paused",
+			message: "nothing new starts because all Skyhooks are stopped since 1970-01-01T00:00:00Z by jo (INC-7); continue with kubectl skyhook resume --all",
+		},
+		{name: "nobody knows by whom", stop: &rollout.Stop{}, want: "AllStopped paused", message: "stopped since 0001-01-01T00:00:00Z; continue"},
+		{
+			name: "people write much", stop: &rollout.Stop{By: strings.Repeat("x", 4000), Reason: strings.Repeat("y", 4000)},
+			want: "AllStopped paused", message: "; continue with kubectl skyhook resume --all",
+		},
+		{name: "paused, and all are stopped", annotations: map[string]string{v1alpha1.AnnotationPause: "true"}, stop: &rollout.Stop{}, want: "Paused paused"},
+		{name: "disabled, and all are stopped", annotations: map[string]string{v1alpha1.AnnotationDisable: "true"}, stop: &rollout.Stop{}, want: "Disabled disabled release"},
+		{name: "stopped before invalid", stop: &rollout.Stop{}, invalid: "x", want: "AllStopped paused"},
 		{name: "paused", annotations: map[string]string{v1alpha1.AnnotationPause: "true"}, want: "Paused paused", message: "skyhook.nvidia.com/pause"},
 		{name: "every spelling of true pauses", annotations: map[string]string{v1alpha1.AnnotationPause: "True"}, want: "Paused paused"},
 		{name: "what is no boolean does nothing", annotations: map[string]string{v1alpha1.AnnotationPause: "yes"}},
@@ -58,7 +72,10 @@ func TestHoldAll(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Annotations: c.annotations}}
-			checkHold(t, rollout.HoldAll(s, c.invalid), c.want, c.message)
+			checkHold(t, rollout.HoldAll(s, c.invalid, c.stop), c.want, c.message)
+			if h := rollout.HoldAll(s, c.invalid, c.stop); h != nil && len(h.Message) > 600 {
+				t.Errorf("a message of %d bytes", len(h.Message))
+			}
 		})
 	}
 }

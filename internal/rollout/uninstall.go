@@ -114,7 +114,7 @@ func (sum *summary) deletionBlocked() (reason, message string) {
 	switch {
 	case len(pending) == 0:
 		return "", ""
-	case in.Hold != nil && in.Hold.Status == v1alpha1.StatusPaused:
+	case in.Hold != nil && in.Hold.Status == v1alpha1.StatusPaused && in.Skyhook.Paused():
 		return v1alpha1.ReasonPausedWithPendingUninstall,
 			pendingMessage(in.Skyhook, "paused", v1alpha1.AnnotationPause, pending)
 	case in.Hold != nil && in.Hold.Status == v1alpha1.StatusDisabled:

@@ -204,6 +204,7 @@ func TestDeletionBlocked(t *testing.T) {
 		nodes    string
 		departed map[string]rollout.Departed
 		existing bool
+		stop     *rollout.Stop
 		want     string
 	}{
 		{name: "not deleted", nodes: "n1 held=NodeIgnored", existing: true},
@@ -260,6 +261,12 @@ func TestDeletionBlocked(t *testing.T) {
 		},
 		{name: "paused, with nothing to do", skyhook: paused, nodes: "n1 complete"},
 		{
+			name: "all are stopped", nodes: "n1; n2 complete; n3", stop: &rollout.Stop{Since: now, By: "jo"},
+			want: "AllStopped: nothing new starts because all Skyhooks are stopped since " + now.UTC().Format(time.RFC3339) +
+				" by jo; continue with kubectl skyhook resume --all" + fmt.Sprintf(leave, "nodes n1, n3", "n1,n3"),
+		},
+		{name: "all are stopped, with nothing to do", nodes: "n1 complete", stop: &rollout.Stop{}},
+		{
 			name: "disabled", skyhook: disabled, nodes: "n1",
 			want: "DisabledWithPendingUninstall: the Skyhook is disabled, and packages have to be uninstalled on node n1; " +
 				"continue with kubectl annotate skyhook demo skyhook.nvidia.com/disable-",
@@ -271,7 +278,7 @@ func TestDeletionBlocked(t *testing.T) {
 				s = skyhook(0)
 			}
 			status := rollout.Plan(rollout.Input{
-				Skyhook: s, Nodes: nodes(c.nodes), Hold: rollout.HoldAll(s, ""), Deleting: !c.existing, Departed: c.departed, Now: now,
+				Skyhook: s, Nodes: nodes(c.nodes), Hold: rollout.HoldAll(s, "", c.stop), Deleting: !c.existing, Departed: c.departed, Now: now,
 			})
 			got := ""
 			if b := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionDeletionBlocked); b != nil {
@@ -332,11 +339,11 @@ func TestDeletionThatCannotBePrepared(t *testing.T) {
 // TestDeletionIsNotHeldByTheSpec: a spec that nobody can work with, in the meantime, does not keep what is installed.
 func TestDeletionIsNotHeldByTheSpec(t *testing.T) {
 	s := skyhook(1)
-	if h := rollout.HoldAll(s, "spec.x: wrong"); h == nil || h.Reason != v1alpha1.ReasonSpecInvalid {
+	if h := rollout.HoldAll(s, "spec.x: wrong", nil); h == nil || h.Reason != v1alpha1.ReasonSpecInvalid {
 		t.Errorf("a wrong spec holds with %+v", h)
 	}
 	s.DeletionTimestamp = &metav1.Time{Time: now}
-	if h := rollout.HoldAll(s, "spec.x: wrong"); h != nil {
+	if h := rollout.HoldAll(s, "spec.x: wrong", nil); h != nil {
 		t.Errorf("a deletion is held: %s", h.Message)
 	}
 	status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes("n1; n2; n3 complete"), Deleting: true, Now: now})

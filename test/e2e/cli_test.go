@@ -20,17 +20,27 @@ func TestStopEndsWhatRuns(t *testing.T) {
 	if out := mustPlugin(t, "logs", "stopped", "--stage", "apply"); !strings.Contains(out, "scripts-apply") {
 		t.Errorf("logs has no container of the stage:\n%s", out)
 	}
-	mustPlugin(t, "stop", "--all", "--yes")
+	t.Cleanup(func() { mustKubectl(t, "", "delete", "configmap", "-n", "skyhook", "skyhook-stop", "--ignore-not-found") })
+	mustPlugin(t, "stop", "--all", "--yes", "--reason", "INC-7")
 	mustKubectl(t, "", "wait", "--for=delete", "pod", "-n", "skyhook", "-l", "skyhook.nvidia.com/name=stopped", "--timeout=30s")
 	for _, node := range bed.Nodes() {
 		if running := onHost(t, node, "sh", "-c", "pgrep -af [a]pply.sh || true"); running != "" {
 			t.Errorf("node %s still runs %s", node, running)
 		}
-		why(t, node, "Paused", "skyhook.nvidia.com/pause")
+		why(t, node, "AllStopped", "kubectl skyhook resume --all")
 		onHost(t, node, "touch", gate(file, "apply"))
 	}
-	mustPlugin(t, "resume", "stopped", "--yes")
+	apply(t, "meanwhile", skyhook("meanwhile", map[string]string{"apply.sh": "true"}))
+	mustKubectl(t, "", "wait", "--for=jsonpath={.status.status}=paused", "skyhook/meanwhile", "--timeout=30s")
+	if out := mustPlugin(t, "resume", "stopped", "--yes"); !strings.Contains(out, "kubectl skyhook resume --all") {
+		t.Errorf("resume does not say that everything is stopped:\n%s", out)
+	}
+	if pods := mustKubectl(t, "", "get", "pods", "-n", "skyhook", "-l", "skyhook.nvidia.com/name in (stopped, meanwhile)", "-o", "name"); pods != "" {
+		t.Errorf("while everything is stopped there is %s", pods)
+	}
+	mustPlugin(t, "resume", "--all", "--yes")
 	waitReady(t, "stopped")
+	waitReady(t, "meanwhile")
 	for _, node := range bed.Nodes() {
 		marks(t, node, file, "apply", "apply")
 	}

@@ -27,6 +27,8 @@ func (c *watcher) restarted(k *kubelet, pod *corev1.Pod) {
 	}
 	var how string
 	switch {
+	case c.w.stop() != nil:
+		how = "stopped"
 	case s.Annotations[v1alpha1.AnnotationPause] == "true":
 		how = "paused"
 	case s.Annotations[v1alpha1.AnnotationDisable] == "true":

@@ -158,6 +158,7 @@ func (c *watcher) podCreated(pod *corev1.Pod, id identity) {
 	if _, again := c.firstPod[podKey(pod.Spec.NodeName, id)]; !again {
 		c.firstPod[podKey(pod.Spec.NodeName, id)] = c.w.now
 	}
+	c.checkStopped(pod, id)
 	c.checkAlone(pod, id)
 	if isInterruptStage(id.Stage) {
 		c.checkInterrupt(pod, id)

@@ -72,6 +72,7 @@ func (w *World) cure(r reason, again bool) {
 // cureKinds are the edits by the reason that asks for them.
 var cureKinds = map[string]func(*World, reason){
 	"Paused":                   (*World).unpause,
+	"AllStopped":               func(w *World, _ reason) { w.resumeAll() },
 	"Disabled":                 (*World).enable,
 	"RolloutStopped":           (*World).cureStopped,
 	"SpecInvalid":              (*World).cureSpec,
@@ -118,7 +119,7 @@ func (w *World) freeNames() {
 		}
 	}
 	for _, cm := range w.cluster.ConfigMaps() {
-		if cm.Namespace == namespace && metav1.GetControllerOf(cm) == nil {
+		if cm.Namespace == namespace && metav1.GetControllerOf(cm) == nil && cm.Name != v1alpha1.StopConfigMap {
 			w.must(client.IgnoreNotFound(w.cluster.Client().Delete(background, cm.DeepCopy())))
 		}
 	}
@@ -217,6 +218,8 @@ func (w *World) undone(r reason) string {
 // cureDeletion ends what keeps a Skyhook from going.
 func (w *World) cureDeletion(r reason) {
 	switch {
+	case strings.HasPrefix(r.message, "AllStopped"):
+		w.resumeAll()
 	case strings.HasPrefix(r.message, "Paused"), strings.HasPrefix(r.message, "Disabled"):
 		w.unpause(r)
 		w.editSkyhook(r.skyhook, annotated(v1alpha1.AnnotationDisable, ""))

@@ -91,6 +91,9 @@ var otherKinds = map[string]func(*World, *rand.Rand){
 	"quota-one": func(w *World, r *rand.Rand) { w.faults.quota = pick(r, "conf", "driver", "kernel", "interrupt") },
 	"quota-off": func(w *World, _ *rand.Rand) { w.faults.quota = "" },
 
+	"stop-all":   (*World).stopAll,
+	"resume-all": func(w *World, _ *rand.Rand) { w.resumeAll() },
+
 	"take-pod-name":    (*World).takePodName,
 	"take-config-name": (*World).takeConfigName,
 }

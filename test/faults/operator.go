@@ -34,6 +34,8 @@ type operator struct {
 	// podsFrom is the step before which its cache hears nothing of pods.
 	podsFrom int
 	dead     bool
+	// stop is what stopped all Skyhooks when it began; nil for nothing.
+	stop *corev1.ConfigMap
 }
 
 // loop is one controller with its queue.
@@ -64,7 +66,7 @@ func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 
 func (w *World) startOperator(offset time.Duration) {
 	w.booted++
-	o := &operator{w: w, name: fmt.Sprintf("operator-%d", w.booted), clock: &processClock{w: w, offset: offset}}
+	o := &operator{w: w, name: fmt.Sprintf("operator-%d", w.booted), clock: &processClock{w: w, offset: offset}, stop: w.stop()}
 	w.trace.add(w, "%s starts, clock %+v", o.name, offset)
 	o.replica = w.cluster.NewReplica()
 	o.replica.BeforeWrite, o.replica.AfterWrite, o.replica.BeforeLive = o.beforeWrite, o.afterWrite, o.beforeLive
@@ -76,9 +78,9 @@ func (w *World) startOperator(offset time.Duration) {
 		AgentLogRoot: "/var/log/skyhook",
 		RuntimeTaint: runtimeTaint, PinImages: true,
 	}
-	index, records, policies := &state.Index{}, &state.Records{}, &state.Policies{}
-	durations := &state.Durations{}
 	live, evictor := o.replica.Live(), o.replica.Evictor()
+	index, records, policies := &state.Index{Live: live}, &state.Records{}, &state.Policies{}
+	durations := &state.Durations{}
 	nodes := &node.Reconciler{
 		Client: o.replica.Client(), Live: live, Events: noEvents{}, Clock: o.clock, Targets: index, Records: records,
 		Policies: policies, Durations: durations, Workload: options, Version: "1.0.0", Evictor: evictor, ReapplyOnReboot: w.plan.Reapply,

@@ -69,7 +69,7 @@ var profiles = []profile{
 	{
 		"crashes", 8,
 		odds{interrupt: 0.6, depends: 0.3, uninstall: 0.3, policy: 0.2, many: 0.4, lag: 0.7, events: 10},
-		"operator 6, write 5, pod 2, edit 2",
+		"operator 6, write 5, pod 2, edit 2, stop 2",
 	},
 	{"clocks", 8, odds{interrupt: 0.4, timeout: 0.3, clock: 0.7, events: 7}, "clock 5, edit 4, operator 2, pod 1"},
 	{"lost", 6, odds{interrupt: 0.3, retries: 0.8, lag: 0.8, events: 8, scripts: 1}, "pod 8, node 2"},
@@ -95,7 +95,7 @@ var profiles = []profile{
 		drain: 0.3, retries: 0.2, timeout: 0.2, serial: 0.2, sequencing: 0.2, runtime: 0.2, reapply: 0.2, poison: 0.1,
 		many: 0.4, lag: 0.3, clock: 0.1, scripts: 2, events: 14,
 	}, "edit 5, steer 3, selector 2, uninstall 3, pod 3, node 3, foreign 1, operator 2, write 2, clock 1, " +
-		"garbage 1, policy 1, quota 1, taken 1, forge 1, image 1"},
+		"garbage 1, policy 1, quota 1, taken 1, forge 1, image 1, stop 1"},
 }
 
 func profileWeights() []int {
@@ -136,6 +136,7 @@ var happeningGroups = map[string][]string{
 		"pause", "unpause", "disable", "enable", "ignore-node", "unignore-node", "delete-skyhook",
 		"force-delete", "resume",
 	},
+	"stop":     {"stop-all", "stop-all", "resume-all"},
 	"selector": {"edit-selector", "label-node", "deselect", "deselect"},
 	"uninstall": {
 		"undermine", "undermine", "uninstall-apply", "uninstall-apply", "uninstall-apply", "uninstall-cancel",

@@ -89,7 +89,9 @@ func wholeReasons(s *v1alpha1.Skyhook) []reason {
 	}
 	switch s.Status.Status {
 	case v1alpha1.StatusPaused:
-		return one("Paused", "")
+		if c := meta.FindStatusCondition(s.Status.Conditions, "Ready"); c != nil {
+			return one(c.Reason, c.Message)
+		}
 	case v1alpha1.StatusDisabled:
 		return one("Disabled", "")
 	default:

@@ -29,6 +29,7 @@ func (r *Reconciler) Sources() []state.Source {
 		state.Mapped(&corev1.Pod{}, nodeOfPod, podChanged()),
 		state.Mapped(&corev1.ConfigMap{}, r.permittedNodes),
 		state.Mapped(&corev1.ConfigMap{}, nodeOfMeta, appeared()),
+		state.Mapped(&corev1.ConfigMap{}, r.everyNode, state.IsStop()),
 		state.Watched(&v1alpha1.Skyhook{}, r.skyhookHandler()),
 		state.Mapped(&v1alpha1.DeploymentPolicy{}, r.pacedNodes, predicate.GenerationChangedPredicate{}),
 	}
@@ -155,23 +156,43 @@ func changedPermits(before, after *v1alpha1.Skyhook) map[string]bool {
 	return changed
 }
 
+// everyNode that has to do with a Skyhook is woken when all are stopped, or continue.
+func (r *Reconciler) everyNode(ctx context.Context, _ client.Object) []reconcile.Request {
+	var all v1alpha1.SkyhookList
+	if err := r.Client.List(ctx, &all); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "list the Skyhooks that are stopped, or continue")
+	}
+	var requests []reconcile.Request
+	for i := range all.Items {
+		requests = append(requests, r.nodesOf(ctx, &all.Items[i])...)
+	}
+	return requests
+}
+
 // wakeAll queues every node that a Skyhook targets or has left something on.
 func (r *Reconciler) wakeAll(ctx context.Context, o client.Object, q queue) {
-	s, ok := o.(*v1alpha1.Skyhook)
-	if !ok {
-		return
+	if s, ok := o.(*v1alpha1.Skyhook); ok {
+		for _, node := range r.nodesOf(ctx, s) {
+			q.Add(node)
+		}
 	}
+}
+
+// nodesOf are the nodes that a Skyhook targets or has left something on.
+func (r *Reconciler) nodesOf(ctx context.Context, s *v1alpha1.Skyhook) []reconcile.Request {
 	var nodes corev1.NodeList
 	if err := r.Client.List(ctx, &nodes); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list nodes of a Skyhook", "skyhook", s.Name)
-		return
+		return nil
 	}
+	var requests []reconcile.Request
 	for i := range nodes.Items {
 		n := &nodes.Items[i]
 		if r.Targets.Selects(s, n.Labels) || record.Exists(s.Name, n.Annotations, n.Labels) {
-			q.Add(request(n.Name))
+			requests = append(requests, request(n.Name))
 		}
 	}
+	return requests
 }
 
 func request(node string) reconcile.Request {

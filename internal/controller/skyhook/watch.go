@@ -29,6 +29,7 @@ func (r *Reconciler) Sources() []state.Source {
 		state.Mapped(&corev1.Node{}, r.skyhooksOn, state.NodeChanged()),
 		state.Mapped(&corev1.Pod{}, skyhookOf, podGone()),
 		state.Mapped(&corev1.ConfigMap{}, skyhookOf),
+		state.Mapped(&corev1.ConfigMap{}, r.everySkyhook, state.IsStop()),
 		state.Mapped(&appsv1.ControllerRevision{}, skyhookOf, predicate.NewPredicateFuncs(isPin)),
 	}
 }
@@ -74,6 +75,11 @@ func (r *Reconciler) skyhooksOn(ctx context.Context, n client.Object) []reconcil
 	return requests(r.all(ctx), func(s *v1alpha1.Skyhook) bool {
 		return r.Targets.Selects(s, n.GetLabels()) || record.Exists(s.Name, n.GetAnnotations(), n.GetLabels())
 	})
+}
+
+// everySkyhook is woken when all are stopped, or continue.
+func (r *Reconciler) everySkyhook(ctx context.Context, _ client.Object) []reconcile.Request {
+	return requests(r.all(ctx), func(*v1alpha1.Skyhook) bool { return true })
 }
 
 // successors are the Skyhooks that come after one.

@@ -27,7 +27,8 @@ type Surroundings struct {
 // when there is none. Plan and node go by it. The order, which people rely on to fix one thing after the other:
 //
 //  1. the record cannot be read, or is not the operator's where workloads wait for it
-//  2. the Skyhook is disabled, 3. paused, or 4. its spec is invalid or its policy missing (HoldAll)
+//  2. the Skyhook is disabled, 3. paused, or stopped with all others, or 4. its spec is invalid or its policy missing
+//     (HoldAll)
 //  5. the node is excluded by its label, or 6. by a taint
 //  7. an earlier Skyhook has to finish first; while an interrupt of this one is in flight, that one waits for it
 //  8. another Skyhook's interrupt is in flight
@@ -46,7 +47,7 @@ func (sn Snapshot) Hold(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundi
 
 // HoldAll is the part of Hold that is the same on every node.
 func (sn Snapshot) HoldAll(s *v1alpha1.Skyhook, pace Pace) *lifecycle.Hold {
-	if h := rollout.HoldAll(s, sn.index.Of(s).Invalid); h != nil || s.DeletionTimestamp != nil {
+	if h := rollout.HoldAll(s, sn.index.Of(s).Invalid, sn.stop); h != nil || s.DeletionTimestamp != nil {
 		return h
 	}
 	return pace.Hold

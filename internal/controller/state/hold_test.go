@@ -22,11 +22,13 @@ type setting struct {
 	self, earlier *v1alpha1.Skyhook
 	node          *corev1.Node
 	around        state.Surroundings
+	// stopped says that somebody stopped all Skyhooks.
+	stopped bool
 }
 
 // everything holds the Skyhook back, in each way that there is.
 func everything() *setting {
-	s := &setting{self: skyhook("self", 100, nil), earlier: skyhook("earlier", 1, nil), node: node("n", nil, nil)}
+	s := &setting{self: skyhook("self", 100, nil), earlier: skyhook("earlier", 1, nil), node: node("n", nil, nil), stopped: true}
 	s.self.Annotations = map[string]string{v1alpha1.AnnotationDisable: "true", v1alpha1.AnnotationPause: "true"}
 	s.self.Spec.InterruptionBudget = v1alpha1.InterruptionBudget{Count: new(1), Percent: new(1)}
 	s.node.Annotations["skyhook.nvidia.com/nodeState_self"] = "{"
@@ -45,7 +47,8 @@ var steps = []struct {
 	{func(*setting) {}, v1alpha1.ReasonNodeStateMalformed},
 	{func(s *setting) { delete(s.node.Annotations, "skyhook.nvidia.com/nodeState_self") }, v1alpha1.ReasonDisabled},
 	{func(s *setting) { delete(s.self.Annotations, v1alpha1.AnnotationDisable) }, v1alpha1.ReasonPaused},
-	{func(s *setting) { delete(s.self.Annotations, v1alpha1.AnnotationPause) }, v1alpha1.ReasonSpecInvalid},
+	{func(s *setting) { delete(s.self.Annotations, v1alpha1.AnnotationPause) }, v1alpha1.ReasonAllStopped},
+	{func(s *setting) { s.stopped = false }, v1alpha1.ReasonSpecInvalid},
 	{func(s *setting) { s.self.Spec.InterruptionBudget.Percent, s.self.Generation = nil, 2 }, v1alpha1.ReasonDeploymentPolicyNotFound},
 	{func(s *setting) { s.around.Pace.Hold = nil }, v1alpha1.ReasonNodeIgnored},
 	{func(s *setting) { s.node.Labels = nil }, v1alpha1.ReasonTaintNotTolerable},
@@ -59,7 +62,11 @@ var steps = []struct {
 func (s *setting) snapshot(t *testing.T) state.Snapshot {
 	t.Helper()
 	s.around.Records, s.around.Ordered = &state.Records{}, []*v1alpha1.Skyhook{s.earlier, s.self}
-	snapshot, err := new(state.Index).Snapshot(t.Context(), fake.NewClientBuilder().Build(), workload.Options{Namespace: "skyhook"}, s.around.Ordered)
+	cluster := fake.NewClientBuilder()
+	if s.stopped {
+		cluster.WithObjects(stop("skyhook", "1"))
+	}
+	snapshot, err := new(state.Index).Snapshot(t.Context(), cluster.Build(), workload.Options{Namespace: "skyhook"}, s.around.Ordered)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +111,7 @@ func TestHoldOfADeletion(t *testing.T) {
 			got = append(got, reason)
 		}
 	}
-	const want = "NodeStateMalformed Disabled Paused NodeIgnored TaintNotTolerable WaitingForInterrupt "
+	const want = "NodeStateMalformed Disabled Paused AllStopped NodeIgnored TaintNotTolerable WaitingForInterrupt "
 	if text := strings.Join(got, " "); text != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
@@ -113,7 +120,7 @@ func TestHoldOfADeletion(t *testing.T) {
 // TestHoldOfACompleteNode: it waits for no other Skyhook.
 func TestHoldOfACompleteNode(t *testing.T) {
 	s := everything()
-	for _, step := range steps[:8] { // up to the earlier Skyhook
+	for _, step := range steps[:9] { // up to the earlier Skyhook
 		step.fix(s)
 	}
 	s.around.Complete = true

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
@@ -38,7 +39,12 @@ type Index struct {
 	// Images are the rules that packages have to keep; they do not change once the Index is in use.
 	Images admission.ImageRules
 
-	mu      sync.Mutex
+	// Live reads from the API server what the cache of a process that has just begun may lack; nil where none does.
+	Live client.Reader
+
+	mu sync.Mutex
+	// agrees says that the cache once showed what the API server did about the stop of all Skyhooks.
+	agrees  bool
 	targets map[types.UID]derivedTarget
 	decoded map[types.UID]decoding
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -24,6 +25,8 @@ type Snapshot struct {
 	// tainting are the Skyhooks that have new nodes tainted.
 	tainting []*v1alpha1.Skyhook
 	kept     map[types.UID]kept
+	// stop is what stops all Skyhooks; nil for nothing.
+	stop *rollout.Stop
 }
 
 // kept is what is known of a Skyhook beside its spec: the definitions of what was installed, and the images it was
@@ -33,7 +36,7 @@ type kept struct {
 	pins     lifecycle.Pins
 }
 
-// Snapshot reads the retained definitions from the cache, once for a pass. The Skyhooks are all there are; what is kept
+// Snapshot reads the retained definitions, and whether all Skyhooks are stopped, from the cache, once for a pass. The Skyhooks are all there are; what is kept
 // of others is dropped.
 func (i *Index) Snapshot(
 	ctx context.Context, reader client.Reader, o workload.Options, skyhooks []*v1alpha1.Skyhook,
@@ -50,7 +53,11 @@ func (i *Index) Snapshot(
 			owned[owner.UID] = append(owned[owner.UID], &all.Items[k])
 		}
 	}
-	sn := Snapshot{index: i, runtime: o.RuntimeTaint, kept: make(map[types.UID]kept, len(skyhooks))}
+	stop, err := i.stop(ctx, reader, o.Namespace)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	sn := Snapshot{index: i, runtime: o.RuntimeTaint, kept: make(map[types.UID]kept, len(skyhooks)), stop: stop}
 	for _, s := range skyhooks {
 		known := i.keptOf(s, owned[s.UID])
 		if !o.PinImages {

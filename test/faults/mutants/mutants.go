@@ -18,6 +18,16 @@ type Mutant struct {
 // Mutants are the bugs, each of them one that is easily made.
 var Mutants = []Mutant{
 	{
+		"stop of all not asked for", "internal/controller/state/stop.go", "starts-while-stopped/",
+		"\tif err != nil || !i.doubtsStop() {\n",
+		"\tif true {\n",
+	},
+	{
+		"stop of all not told to nodes", "internal/controller/node/pass.go", "starts-while-stopped/",
+		"\to.Hold, err = r.hold(ctx, p, s)\n",
+		"\tif o.Hold, err = r.hold(ctx, p, s); o.Hold != nil && o.Hold.Reason == v1alpha1.ReasonAllStopped {\n\t\to.Hold = nil\n\t}\n",
+	},
+	{
 		"budget off by one", "internal/rollout/grant.go", "budget/",
 		"Limit(f.Skyhook.Spec.InterruptionBudget, len(f.Nodes)),",
 		"Limit(f.Skyhook.Spec.InterruptionBudget, len(f.Nodes)) + 1,",

@@ -110,7 +110,7 @@ func (s *session) setSwitch(ctx context.Context, reason string) (*corev1.ConfigM
 	if apierrors.IsAlreadyExists(err) {
 		cm = &corev1.ConfigMap{}
 		if err = s.client.Get(ctx, key, cm); err == nil {
-			fmt.Fprintf(s.out, "Already %s\n", rollout.StopOf(cm))
+			fmt.Fprintf(s.out, "Note: %s\n", rollout.StopOf(cm))
 		}
 	}
 	if err != nil {
@@ -231,7 +231,7 @@ func (s *session) resumeAll(ctx context.Context, yes bool) error {
 	} else if err != nil {
 		return fmt.Errorf("getting ConfigMap %s, which stops everything: %w", s.switchKey(), err)
 	}
-	fmt.Fprintf(s.out, "Now %s\n", rollout.StopOf(&cm))
+	fmt.Fprintf(s.out, "Note: %s\n", rollout.StopOf(&cm))
 	if !s.confirmed(yes, "This will continue all Skyhooks.") {
 		return nil
 	}

@@ -61,7 +61,7 @@ func HoldAll(s *v1alpha1.Skyhook, invalid string, stop *Stop) *lifecycle.Hold {
 // String tells who stopped everything, since when, and why.
 func (s *Stop) String() string {
 	const most = 200 // people wrote it
-	out := "all Skyhooks are stopped since " + s.Since.UTC().Format(time.RFC3339)
+	out := "all Skyhooks have been stopped since " + s.Since.UTC().Format(time.RFC3339)
 	if s.By != "" {
 		out += " by " + text.Shorten(s.By, most)
 	}

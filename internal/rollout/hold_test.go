@@ -45,7 +45,7 @@ func TestHoldAll(t *testing.T) {
 		{name: "nothing"},
 		{
 			name: "all are stopped", stop: &rollout.Stop{Since: time.Unix(0, 0), By: "jo", Reason: "INC-7"}, want: "AllStopped paused",
-			message: "nothing new starts because all Skyhooks are stopped since 1970-01-01T00:00:00Z by jo (INC-7); continue with kubectl skyhook resume --all",
+			message: "nothing new starts because all Skyhooks have been stopped since 1970-01-01T00:00:00Z by jo (INC-7); continue with kubectl skyhook resume --all",
 		},
 		{name: "nobody knows by whom", stop: &rollout.Stop{}, want: "AllStopped paused", message: "stopped since 0001-01-01T00:00:00Z; continue"},
 		{

@@ -262,7 +262,7 @@ func TestDeletionBlocked(t *testing.T) {
 		{name: "paused, with nothing to do", skyhook: paused, nodes: "n1 complete"},
 		{
 			name: "all are stopped", nodes: "n1; n2 complete; n3", stop: &rollout.Stop{Since: now, By: "jo"},
-			want: "AllStopped: nothing new starts because all Skyhooks are stopped since " + now.UTC().Format(time.RFC3339) +
+			want: "AllStopped: nothing new starts because all Skyhooks have been stopped since " + now.UTC().Format(time.RFC3339) +
 				" by jo; continue with kubectl skyhook resume --all" + fmt.Sprintf(leave, "nodes n1, n3", "n1,n3"),
 		},
 		{name: "all are stopped, with nothing to do", nodes: "n1 complete", stop: &rollout.Stop{}},

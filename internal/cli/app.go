@@ -77,7 +77,7 @@ func Root(version string, now func() time.Time) *cobra.Command {
 	c.AddCommand(
 		a.statusCommand(), a.whyCommand(), a.planCommand(), a.inventoryCommand(), a.historyCommand(), a.skyhookLogsCommand(),
 		a.stopCommand(), a.steerCommand(pause), a.resumeCommand(), a.steerCommand(disable), a.steerCommand(enable),
-		a.resetCommand(), a.uninstallCommand(), a.resumeRolloutCommand(), a.abandonCommand(),
+		a.resetCommand(), a.rollbackCommand(), a.uninstallCommand(), a.resumeRolloutCommand(), a.abandonCommand(),
 		a.nodeCommand(), a.policyCommand(), packages, a.versionCommand(),
 	)
 	return c

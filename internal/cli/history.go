@@ -22,9 +22,10 @@ func (a *app) historyCommand() *cobra.Command {
 		Use:   "history SKYHOOK",
 		Short: "List the last rollouts, and the definitions of packages that are retained",
 		Long: "Lists the last twenty rollouts: the generation of the spec, the program that changed it, when it began, how long\n" +
-			"it took, how many nodes it was for, and how many of them failed. Then it lists what the operator retains to\n" +
-			"uninstall with: each definition of a package that was ever in the spec, as long as the spec or a node has it, what\n" +
-			"changed in it, and how many nodes work with it. The wide output lists as well how long stages took.",
+			"it took, how many nodes it was for, and how many of them failed. Then it lists what the operator retains, to\n" +
+			"uninstall with and to go back to: the definitions of packages that the spec or a node has, and the last five\n" +
+			"others; what changed in each, since the one before, and how many nodes work with it. The wide output lists as well\n" +
+			"how long stages took.",
 		Example:           "  kubectl skyhook history gpu-init\n  kubectl skyhook history gpu-init -o yaml",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -36,14 +37,18 @@ func (a *app) historyCommand() *cobra.Command {
 
 // retained is one definition of a package.
 type retained struct {
-	Package  string           `json:"package"`
-	Version  string           `json:"version"`
-	Revision string           `json:"revision"`
-	Since    metav1.Time      `json:"since"`
-	Nodes    int              `json:"nodes"`
-	Current  bool             `json:"current"`
-	Changes  []string         `json:"changes,omitempty"`
-	Spec     v1alpha1.Package `json:"definition"`
+	Package  string `json:"package"`
+	Version  string `json:"version"`
+	Revision string `json:"revision"`
+	// Generation of the Skyhook that asked for it, at least.
+	Generation int64            `json:"generation"`
+	Since      metav1.Time      `json:"since"`
+	Nodes      int              `json:"nodes"`
+	Current    bool             `json:"current"`
+	Changes    []string         `json:"changes,omitempty"`
+	Spec       v1alpha1.Package `json:"definition"`
+	// uninstallable says that it can be uninstalled, by its spec or its image.
+	uninstallable bool
 }
 
 func (s *session) history(ctx context.Context, name string) error {
@@ -71,7 +76,7 @@ func (s *session) history(ctx context.Context, name string) error {
 	}
 	r := result{
 		header: []string{"Definitions:"}, empty: "No definitions are retained",
-		columns: []string{"PACKAGE", "VERSION", "REVISION", "AGE", "NODES", "IN-SPEC", "CHANGED"},
+		columns: []string{"PACKAGE", "VERSION", "REVISION", "GENERATION", "AGE", "NODES", "IN-SPEC", "CHANGED"},
 	}
 	for i := range list {
 		d := &list[i]
@@ -84,8 +89,8 @@ func (s *session) history(ctx context.Context, name string) error {
 			changed = fmt.Sprint(d.Changes)
 		}
 		r.rows = append(r.rows, []string{
-			d.Package, d.Version, d.Revision, duration.HumanDuration(s.now().Sub(d.Since.Time)), strconv.Itoa(d.Nodes),
-			strconv.FormatBool(d.Current), changed,
+			d.Package, d.Version, d.Revision, strconv.FormatInt(d.Generation, 10),
+			duration.HumanDuration(s.now().Sub(d.Since.Time)), strconv.Itoa(d.Nodes), strconv.FormatBool(d.Current), changed,
 		})
 		r.names = append(r.names, "controllerrevision.apps/"+d.Revision)
 	}
@@ -99,7 +104,7 @@ func (s *session) history(ctx context.Context, name string) error {
 	return s.print(r)
 }
 
-// retained reads the definitions of a Skyhook, by package and age.
+// retained reads the definitions of a Skyhook, by package and generation.
 func (s *session) retained(ctx context.Context, sk *v1alpha1.Skyhook) ([]retained, error) {
 	var revisions appsv1.ControllerRevisionList
 	of := client.MatchingLabels{v1alpha1.LabelName: sk.Name}
@@ -120,12 +125,13 @@ func (s *session) retained(ctx context.Context, sk *v1alpha1.Skyhook) ([]retaine
 		}
 		_, inSpec := sk.Spec.Packages[d.Package]
 		list = append(list, retained{
-			Package: d.Package, Version: d.Spec.Version, Revision: name, Since: rev.CreationTimestamp,
-			Current: inSpec && workload.DefinitionOf(sk, d.Package).Hash() == name, Spec: d.Spec,
+			Package: d.Package, Version: d.Spec.Version, Revision: name, Generation: rev.Revision, Since: rev.CreationTimestamp,
+			uninstallable: d.Enabled,
+			Current:       inSpec && workload.DefinitionOf(sk, d.Package).Hash() == name, Spec: d.Spec,
 		})
 	}
 	slices.SortFunc(list, func(a, b retained) int {
-		return cmp.Or(cmp.Compare(a.Package, b.Package), a.Since.Compare(b.Since.Time), cmp.Compare(a.Revision, b.Revision))
+		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Generation, b.Generation), a.Since.Compare(b.Since.Time), cmp.Compare(a.Revision, b.Revision))
 	})
 	return list, nil
 }

@@ -51,3 +51,25 @@ func TestStopEndsWhatRuns(t *testing.T) {
 		t.Errorf("inventory does not have the package on each node:\n%s", out)
 	}
 }
+
+// TestRollback: what a change of a package did is undone on every node, from what the operator retained.
+func TestRollback(t *testing.T) {
+	const file = "/skyhook-undone"
+	manifest := func(what string) string {
+		return skyhook("undone", map[string]string{"apply.sh": "true", "config.sh": journal(file, what)})
+	}
+	apply(t, "undone", manifest("one"), file)
+	waitReady(t, "undone")
+	mustKubectl(t, manifest("two"), "apply", "-f", "-")
+	waitReady(t, "undone")
+	if out := mustPlugin(t, "history", "undone"); !strings.Contains(out, "configMap changes: config.sh") {
+		t.Errorf("history does not say what changed:\n%s", out)
+	}
+	if out := mustPlugin(t, "rollback", "undone", "--yes"); !strings.Contains(out, "configMap changes: config.sh") {
+		t.Errorf("rollback does not say what follows:\n%s", out)
+	}
+	waitReady(t, "undone")
+	for _, node := range bed.Nodes() {
+		marks(t, node, file, "one", "two", "one")
+	}
+}

@@ -1,6 +1,7 @@
 package skyhook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,8 +132,12 @@ func (r *Reconciler) revisions(
 	return definitions, pins, nil
 }
 
-// pruneDefinitions deletes definitions that neither the spec nor any node needs. Only while no permit is out: every
-// node has then acknowledged its last one, so that the cache shows all that was begun, and nothing new can begin.
+// definitionsBefore is how many definitions of a Skyhook that nothing needs any more are kept, to go back to.
+const definitionsBefore = 5
+
+// pruneDefinitions deletes definitions that neither the spec nor any node needs, but for the last ones. Only while no
+// permit is out: every node has then acknowledged its last one, so that the cache shows all that was begun, and nothing
+// new can begin.
 func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if len(s.Status.Permits) > 0 {
 		return nil
@@ -141,33 +146,54 @@ func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook) 
 	if err != nil {
 		return err
 	}
-	if len(have) > len(s.Spec.Packages) {
-		if err := r.pruneUnneeded(ctx, s, have); err != nil {
+	if len(have) > len(s.Spec.Packages)+definitionsBefore || pinsOthers(s, pins) {
+		unneeded, err := r.unneeded(ctx, s, have)
+		if err != nil {
 			return err
+		}
+		for i, old := range unneeded {
+			if i >= definitionsBefore {
+				if err := r.deleteRevision(ctx, old); err != nil {
+					return fmt.Errorf("delete the unused definition %s: %w", old.Name, err)
+				}
+			}
+			delete(have, old.Name) // whoever goes back may get another image: a pin ends with what it was made for
 		}
 	}
 	return r.prunePins(ctx, s, pins, have)
 }
 
-// pruneUnneeded deletes what neither the spec nor any node needs, also from the map.
-func (r *Reconciler) pruneUnneeded(
+// unneeded are the definitions that neither the spec nor any node needs, those that were asked for last first; none
+// while that is not known.
+func (r *Reconciler) unneeded(
 	ctx context.Context, s *v1alpha1.Skyhook, have map[string]*appsv1.ControllerRevision,
-) error {
+) ([]*appsv1.ControllerRevision, error) {
 	needed, known, err := r.neededDefinitions(ctx, s)
 	if err != nil || !known {
-		return err
+		return nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(have)) {
-		old := have[name]
-		if needed[workload.DefinitionName(old)] || needed[workload.VersionKey(old)] && newest(old, have) {
-			continue
+	var list []*appsv1.ControllerRevision
+	for _, old := range have {
+		if !needed[workload.DefinitionName(old)] && !(needed[workload.VersionKey(old)] && newest(old, have)) {
+			list = append(list, old)
 		}
-		if err := r.deleteRevision(ctx, old); err != nil {
-			return fmt.Errorf("delete the unused definition %s: %w", old.Name, err)
-		}
-		delete(have, name)
 	}
-	return nil
+	slices.SortFunc(list, func(a, b *appsv1.ControllerRevision) int {
+		return cmp.Or(cmp.Compare(b.Revision, a.Revision), cmp.Compare(a.Name, b.Name))
+	})
+	return list, nil
+}
+
+// pinsOthers reports whether there is a pin of what is not in the spec.
+func pinsOthers(s *v1alpha1.Skyhook, pins map[string]*appsv1.ControllerRevision) bool {
+	for _, o := range pins {
+		pin, err := workload.ReadPin(o)
+		pkg := s.Spec.Packages[pin.Package]
+		if err != nil || pkg.Version != pin.Version || pkg.Repository() != pin.Image {
+			return true
+		}
+	}
+	return false
 }
 
 // prunePins deletes the pins of images that neither the spec nor a definition has, and all where images are not pinned:

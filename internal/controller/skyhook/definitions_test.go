@@ -199,9 +199,16 @@ func TestPruneDefinitions(t *testing.T) {
 		node    *corev1.Node
 		permits []v1alpha1.Permit
 		have    map[string]*appsv1.ControllerRevision // beside that of the spec
+		fewer   int                                   // how many less are kept to go back to than there is room for
 		want    string                                // what goes
 	}{
 		{name: "only that of the spec"},
+		{name: "to go back to", fewer: 1, have: map[string]*appsv1.ControllerRevision{"old": revisionOf(t, undoable(1, "1.0.0", ""), 1)}},
+		{
+			name: "the one that was asked for first goes", fewer: 1,
+			have: map[string]*appsv1.ControllerRevision{"first": revisionOf(t, undoable(1, "1.0.0", ""), 1), "then": revisionOf(t, undoable(1, "1.1.0", ""), 2)},
+			want: "first",
+		},
 		{name: "of a version that nobody has", have: map[string]*appsv1.ControllerRevision{"old": revisionOf(t, undoable(1, "1.0.0", ""), 1)}, want: "old"},
 		{
 			name: "while a permit is out", permits: []v1alpha1.Permit{{Node: "node-1"}},
@@ -229,6 +236,9 @@ func TestPruneDefinitions(t *testing.T) {
 			objects := []client.Object{s, own}
 			if c.node != nil {
 				objects = append(objects, c.node)
+			}
+			for i := range definitionsBefore - c.fewer {
+				objects = append(objects, revisionOf(t, undoable(4, fmt.Sprintf("1.9.%d", i), ""), 4))
 			}
 			want := ""
 			for name, r := range c.have {

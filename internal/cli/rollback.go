@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/version"
+)
+
+func (a *app) rollbackCommand() *cobra.Command {
+	var (
+		yes bool
+		to  []string
+	)
+	c := &cobra.Command{
+		Use:   "rollback SKYHOOK [--to REVISION]",
+		Short: "Go back to definitions of packages from before the last change",
+		Long: "Puts retained definitions of packages back into the spec, after showing what follows: those from before the last\n" +
+			"change, or the REVISIONs that kubectl skyhook history lists, one for each package. Settings of the Skyhook itself,\n" +
+			"such as its budget, stay as they are. A tool that applies the manifest from elsewhere has to be told as well.",
+		Example:           "  kubectl skyhook rollback gpu-init\n  kubectl skyhook rollback gpu-init --to 0f0f345055 --dry-run",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeSkyhooks,
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.rollback(ctx, args[0], to, yes)
+		}),
+	}
+	c.Flags().StringSliceVar(&to, "to", nil, "the `REVISION` of a package to go back to; may be repeated, for other packages")
+	_ = c.RegisterFlagCompletionFunc("to", a.completeRevisions) // fails for a flag that is not there only
+	confirmFlag(c, &yes)
+	return c
+}
+
+// completeRevisions offers what is retained of the Skyhook that is named.
+func (a *app) completeRevisions(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.complete(c, typed, func(ctx context.Context, s *session) []string {
+		found, err := s.skyhook(ctx, args[0])
+		if err != nil {
+			return nil
+		}
+		list, _ := s.retained(ctx, found)
+		var names []string
+		for _, d := range list {
+			if !d.Current {
+				names = append(names, d.Revision)
+			}
+		}
+		return names
+	})
+}
+
+func (s *session) rollback(ctx context.Context, name string, to []string, yes bool) error {
+	found, err := s.skyhook(ctx, name)
+	if err != nil {
+		return err
+	}
+	list, err := s.retained(ctx, found)
+	if err != nil {
+		return err
+	}
+	chosen, err := chosenOf(list, to)
+	if err != nil {
+		return fmt.Errorf("%w; of Skyhook %q are retained: %s", err, name, choices(list))
+	}
+	change := client.MergeFromWithOptions(found.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	after := found.DeepCopy()
+	if after.Spec.Packages == nil {
+		after.Spec.Packages = map[string]v1alpha1.Package{}
+	}
+	for _, d := range chosen {
+		d.Spec.Name = found.Spec.Packages[d.Package].Name // the key says it, too
+		after.Spec.Packages[d.Package] = d.Spec
+	}
+	// What the API server would store says what follows, also that it refuses it.
+	stored := after.DeepCopy()
+	if err := s.client.Patch(ctx, stored, change, client.DryRunAll); err != nil {
+		return fmt.Errorf("the API server refuses that: %w", err)
+	}
+	if err := s.foretell(ctx, stored); err != nil {
+		return err
+	}
+	s.tellLimits(found, list, chosen)
+	if !s.confirmed(yes, fmt.Sprintf("This will change the spec of Skyhook %q.", name)) {
+		return nil
+	}
+	if err := s.client.Patch(ctx, after, change, s.dry()...); apierrors.IsConflict(err) {
+		return fmt.Errorf("skyhook %q changed meanwhile, so nothing was done; run the command again: %w", name, err)
+	} else if err != nil {
+		return fmt.Errorf("updating skyhook %q: %w", name, err)
+	}
+	fmt.Fprintf(s.out, "Skyhook %q goes back to %s%s; kubectl skyhook status %s shows how far it is\n",
+		name, choices(chosen), s.dryNote(), name)
+	return nil
+}
+
+// choices names definitions.
+func choices(list []retained) string {
+	var all []string
+	for _, d := range list {
+		text := fmt.Sprintf("%s %s (%s)", d.Package, d.Version, d.Revision)
+		if d.Current {
+			text += " in the spec"
+		}
+		all = append(all, text)
+	}
+	if len(all) == 0 {
+		return "no definitions"
+	}
+	return strings.Join(all, ", ")
+}
+
+// chosenOf are the definitions to go back to: those that are named, else those before the last change.
+func chosenOf(list []retained, to []string) ([]retained, error) {
+	if len(to) == 0 {
+		return beforeLast(list)
+	}
+	var chosen []retained
+	for _, revision := range to {
+		i := slices.IndexFunc(list, func(d retained) bool { return d.Revision == revision })
+		switch {
+		case i < 0:
+			return nil, fmt.Errorf("revision %s is not retained", revision)
+		case list[i].Current:
+			return nil, fmt.Errorf("revision %s of package %s is in the spec already", revision, list[i].Package)
+		case slices.ContainsFunc(chosen, func(d retained) bool { return d.Package == list[i].Package }):
+			return nil, fmt.Errorf("two revisions of package %s are named", list[i].Package)
+		}
+		chosen = append(chosen, list[i])
+	}
+	return chosen, nil
+}
+
+// beforeLast are the definitions that the last change of the spec replaced: of the packages whose definition in the spec
+// is the newest, the one before it.
+func beforeLast(list []retained) ([]retained, error) {
+	var last int64
+	for _, d := range list {
+		if d.Current {
+			last = max(last, d.Generation)
+		}
+	}
+	var chosen []retained
+	for _, now := range list {
+		if !now.Current || now.Generation != last {
+			continue
+		}
+		var before *retained
+		for i := range list {
+			if d := &list[i]; d.Package == now.Package && d.Generation < last && (before == nil || d.Generation > before.Generation) {
+				before = d
+			}
+		}
+		if before != nil {
+			chosen = append(chosen, *before)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, errors.New("no definition from before the last change is retained; name another with --to")
+	}
+	return chosen, nil
+}
+
+// tellLimits says what going back does not undo.
+func (s *session) tellLimits(found *v1alpha1.Skyhook, list, chosen []retained) {
+	for _, d := range chosen {
+		now, inSpec := found.Spec.Packages[d.Package]
+		if !inSpec || !version.Older(d.Version, now.Version) {
+			continue
+		}
+		undoes := slices.ContainsFunc(list, func(c retained) bool { return c.Package == d.Package && c.Current && c.uninstallable })
+		if !undoes {
+			fmt.Fprintf(s.out, "Package %s cannot be uninstalled: what %s left on hosts stays there, and %s is applied over it.\n",
+				d.Package, now.Version, d.Version)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+//go:build integration
+
+package cli_test
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/cli"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// retain puts in place what the operator retains of a package, and returns its revision.
+func (c *cluster) retain(s *v1alpha1.Skyhook, pkg string, generation int64) string {
+	c.t.Helper()
+	d := workload.DefinitionOf(s, pkg)
+	rev, err := workload.Options{Namespace: "default"}.Revision(s, d)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	rev.Revision = generation
+	c.put(rev)
+	return d.Hash()
+}
+
+// upgraded is a Skyhook whose package tuning came from version 2.0.0 with another configuration, after driver did.
+func (c *cluster) upgraded() (before *v1alpha1.Skyhook, revision string) {
+	c.t.Helper()
+	c.put(gpu())
+	s := c.stored("gpu")
+	before = s.DeepCopy()
+	p := before.Spec.Packages["tuning"]
+	p.Version, p.ConfigMap = "2.0.0", map[string]string{"apply.sh": "true"}
+	before.Spec.Packages["tuning"] = p
+	old := s.DeepCopy()
+	d := old.Spec.Packages["driver"]
+	d.Version = "0.9.0"
+	old.Spec.Packages["driver"] = d
+	c.retain(old, "driver", 1)
+	c.retain(s, "driver", 2)
+	revision = c.retain(before, "tuning", 1)
+	c.retain(s, "tuning", 3)
+	return before, revision
+}
+
+// TestHistoryOfDefinitions lists what the operator retains, with what changed.
+func TestHistoryOfDefinitions(t *testing.T) {
+	c := newCluster(t)
+	c.upgraded()
+	out, _, err := c.run("", "history", "gpu", "--namespace", "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"driver   0.9.0    ", "tuning   2.0.0    ", "true     [package tuning goes from 2.0.0 to 2.1.0 package tuning: configMap changes: apply.sh",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("does not have %q:\n%s", want, out)
+		}
+	}
+}
+
+// TestRollback shows what follows, and puts the definition from before the last change back: all of it, and nothing else.
+func TestRollback(t *testing.T) {
+	c := newCluster(t)
+	c.put(newNode("worker-1", states("{"+driverDone+"}")))
+	before, revision := c.upgraded()
+	out, _, err := c.run("", "rollback", "gpu", "--namespace", "default", "--dry-run")
+	if err != nil || c.stored("gpu").Generation != 1 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	golden(t, "rollback", out)
+	for args, want := range map[string]string{
+		"--to nonesuch":                     "revision nonesuch is not retained; of Skyhook \"gpu\" are retained: driver 0.9.0 (",
+		"--to " + c.current("tuning"):       "of package tuning is in the spec already; of Skyhook",
+		"--to " + revision + "," + revision: "two revisions of package tuning are named; of Skyhook",
+	} {
+		_, _, err := c.run("", append([]string{"rollback", "gpu", "--namespace", "default", "--yes"}, strings.Fields(args)...)...)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
+		}
+	}
+	out, _, err = c.run("y\n", "rollback", "gpu", "--namespace", "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "rollback-done", out)
+	if d := cmp.Diff(before.Spec, c.stored("gpu").Spec); d != "" {
+		t.Errorf("the spec (-before +now):\n%s", d)
+	}
+	// Once more goes back by the change before that one.
+	if out, _, err = c.run("", "rollback", "gpu", "--namespace", "default", "--yes"); err != nil || c.stored("gpu").Spec.Packages["driver"].Version != "0.9.0" {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, _, err = c.run("", "rollback", "gpu", "--namespace", "default", "--yes"); err == nil ||
+		!strings.HasPrefix(err.Error(), "no definition from before the last change is retained; name another with --to; of Skyhook \"gpu\" are retained: driver 0.9.0 (") {
+		t.Errorf("at the first: %v", err)
+	}
+}
+
+func (c *cluster) current(pkg string) string {
+	return workload.DefinitionOf(c.stored("gpu"), pkg).Hash()
+}
+
+// TestRollbackOfWhatChanged: what a person saw is not what would be changed, so nothing is.
+func TestRollbackOfWhatChanged(t *testing.T) {
+	c := newCluster(t)
+	c.upgraded()
+	var out bytes.Buffer
+	root := cli.Root("1.2.3", func() time.Time { return today })
+	root.SetIn(meanwhile{func() {
+		s := c.stored("gpu")
+		changed := s.DeepCopy()
+		changed.Spec.Priority++
+		if err := c.Patch(t.Context(), changed, client.MergeFrom(s)); err != nil {
+			t.Error(err)
+		}
+	}, strings.NewReader("y\n")})
+	root.SetOut(&out)
+	root.SetErr(&out)
+	root.SetArgs([]string{"--kubeconfig", c.kubeconfig, "rollback", "gpu", "--namespace", "default"})
+	err := root.ExecuteContext(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "changed meanwhile, so nothing was done; run the command again") ||
+		c.stored("gpu").Spec.Packages["tuning"].Version != "2.1.0" {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// meanwhile does something before the first answer is read.
+type meanwhile struct {
+	do func()
+	io.Reader
+}
+
+func (m meanwhile) Read(b []byte) (int, error) {
+	n, err := m.Reader.Read(b)
+	if n > 0 {
+		m.do()
+	}
+	return n, err
+}

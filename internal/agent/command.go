@@ -13,6 +13,8 @@ const (
 	modeComplete = "complete"
 	modeVersion  = "version"
 	modeHelp     = "help"
+	// modeLogs prints what steps left in a folder of logs, for kubectl skyhook logs: the image has no other program.
+	modeLogs = "logs"
 	// modeValidate and modeRun are commands of skyhook by now.
 	modeValidate = "validate"
 	modeRun      = "run"
@@ -27,6 +29,7 @@ Usage:
                                                %s
   skyhook-agent interrupt ROOT COPY_DIR DATA   run an interrupt
   skyhook-agent complete ROOT COPY_DIR         do nothing: the stage is over
+  skyhook-agent logs DIR [PACKAGE [BEFORE]]    print each step's newest log below DIR, or one of BEFORE runs before
   skyhook-agent version                        print the version
   skyhook-agent help                           print this text
 

@@ -82,6 +82,28 @@ func TestVersionAndHelp(t *testing.T) {
 	}
 }
 
+// TestLogs prints what the steps of a run left, for kubectl skyhook logs, without a host's root.
+func TestLogs(t *testing.T) {
+	h := newHost(t)
+	h.define("apply", h.Script("a.sh", "echo hello"))
+	h.succeed("apply")
+	dir := h.Root + "/var/log/skyhook"
+	if r := h.runArgs("logs", dir); r.Code != 0 || !strings.Contains(r.Stdout, "/a.sh-") || !strings.Contains(r.Stdout, "hello\n") {
+		t.Errorf("%+v", r)
+	}
+	if r := h.runArgs("logs", dir, "", "1"); r.Code != 0 || r.Stdout != "no logs are here\n" {
+		t.Errorf("the run before: %+v", r)
+	}
+	for _, args := range [][]string{{"logs"}, {"logs", dir, "", "x"}, {"logs", dir, "", "-1"}, {"logs", dir, "", "1", "2"}} {
+		if r := h.runArgs(args...); r.Code != 2 {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+	if r := h.runArgs("logs", dir+"/nonesuch"); r.Code != 1 || !strings.Contains(r.Stderr, "open the folder of logs") {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestBadVariablesAreWarnedOf(t *testing.T) {
 	h := newHost(t)
 	h.Env["SKYHOOK_AGENT_BUFFER_LIMIT"], h.Env["SKYHOOK_AGENT_STOP_SECONDS"], h.Env["OVERLAY_ALWAYS_RUN_STEP"] = "8k", "-1", "1"

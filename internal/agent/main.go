@@ -82,6 +82,8 @@ func (p Program) answer() (code int, done bool) {
 	case modeHelp, "h":
 		p.printUsage(p.Stdout)
 		return exitDone, true
+	case modeLogs:
+		return p.printLogs(p.Args[1:]), true
 	case modeValidate, modeRun:
 		p.complain(fmt.Errorf("skyhook-agent %s is gone, because the agent only works on nodes: use skyhook package %[1]s",
 			mode))

@@ -22,6 +22,7 @@ import (
 type logs struct {
 	skyhook, pkg, node, stage string
 	follow, previous          bool
+	fromNode                  bool
 	tail                      int64
 }
 
@@ -31,7 +32,8 @@ func (a *app) logsCommand() *cobra.Command {
 		Use:   "logs PACKAGE",
 		Short: "Print what the stages of a package print",
 		Example: "  kubectl skyhook package logs driver --skyhook gpu-init\n" +
-			"  kubectl skyhook package logs driver --skyhook gpu-init --node worker-1 --stage apply -f",
+			"  kubectl skyhook package logs driver --skyhook gpu-init --node worker-1 --stage apply -f\n" +
+			"  kubectl skyhook package logs driver --skyhook gpu-init --node worker-1 --from-node",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completePackages,
 		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
@@ -48,8 +50,11 @@ func (a *app) logsCommand() *cobra.Command {
 func (a *app) skyhookLogsCommand() *cobra.Command {
 	var o logs
 	c := &cobra.Command{
-		Use:               "logs SKYHOOK",
-		Short:             "Print what the stages of a Skyhook print",
+		Use:   "logs SKYHOOK",
+		Short: "Print what the stages of a Skyhook print",
+		Long: "Prints the output of stages whose pods are there. What ended stages printed is in log files on their nodes:\n" +
+			"--from-node reads the newest of each step, or with --previous the one before, with a pod that may only read them\n" +
+			"and is deleted at once. That is done for a named node whose pod is gone, too.",
 		Example:           "  kubectl skyhook logs gpu-init\n  kubectl skyhook logs gpu-init --node worker-1 --package driver -f",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -70,24 +75,32 @@ func (a *app) logFlags(c *cobra.Command, o *logs) {
 	c.Flags().StringVar(&o.stage, "stage", "", "only this `STAGE`, such as apply, config, interrupt, uninstall")
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "print what comes, of all containers at the same time")
 	c.Flags().BoolVarP(&o.previous, "previous", "p", false, "print the attempt before, of containers that were restarted")
+	c.Flags().BoolVar(&o.fromNode, "from-node", false, "print the log files of ended stages, with a short-lived pod on each node")
 	c.Flags().Int64Var(&o.tail, "tail", -1, "how many lines of each container; -1 prints all")
 }
 
 func (s *session) logs(ctx context.Context, o logs) error {
+	if o.fromNode {
+		return s.fromNode(ctx, o)
+	}
 	var pods corev1.PodList
 	of := client.MatchingLabels{v1alpha1.LabelName: o.skyhook}
 	if err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), of); err != nil {
 		return fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
 	}
-	if len(pods.Items) == 0 {
-		return s.nothing(fmt.Sprintf("No pods found for skyhook %q in namespace %q", o.skyhook, s.namespace))
-	}
 	wanted, err := o.pods(pods.Items)
 	if err != nil {
 		return err
 	}
-	if len(wanted) == 0 {
-		return s.nothing("No pods matched the specified filters")
+	switch {
+	case len(wanted) > 0:
+	case o.node != "" && !o.follow:
+		fmt.Fprintln(s.err, "The pod of this stage is gone; log files on the node do not tell stages, so all steps are printed.")
+		return s.fromNode(ctx, o)
+	case len(pods.Items) == 0:
+		return s.nothing(fmt.Sprintf("No pods found for skyhook %q in namespace %q; --from-node reads what ended stages printed", o.skyhook, s.namespace))
+	default:
+		return s.nothing("No pods matched the specified filters; --from-node reads what ended stages printed")
 	}
 	if o.follow {
 		return s.follow(ctx, wanted, o)

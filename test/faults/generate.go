@@ -335,7 +335,7 @@ func (g *generator) happenings(p *Plan, f profile) {
 			h.When = pick(g.Rand, whenRunning, whenInterrupt, whenInterrupt, whenFailing, whenEnding)
 		}
 		switch h.Kind {
-		case "undermine", "take-over":
+		case "undermine", "take-over", "stop-take-over":
 			h.When = whenRunning
 		case "edit-earlier":
 			h.When = pick(g.Rand, whenFailing, whenFailing, whenRunning)

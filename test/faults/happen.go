@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
 )
 
 // happen lets one Happening happen; one that finds nothing to hit does nothing.
@@ -91,7 +92,8 @@ var otherKinds = map[string]func(*World, *rand.Rand){
 	"quota-one": func(w *World, r *rand.Rand) { w.faults.quota = pick(r, "conf", "driver", "kernel", "interrupt") },
 	"quota-off": func(w *World, _ *rand.Rand) { w.faults.quota = "" },
 
-	"stop-all":   (*World).stopAll,
+	"stop-all":       (*World).stopAll,
+	"stop-take-over": (*World).stopAndTakeOver,
 	"resume-all": func(w *World, _ *rand.Rand) { w.resumeAll() },
 
 	"take-pod-name":    (*World).takePodName,
@@ -252,13 +254,25 @@ func (w *World) secondOperator(r *rand.Rand) {
 // takeOver is a new leader whose cache of pods is old, and stays so for a while: it knows what a node remembers, and
 // not the pods that followed. Meanwhile a user may want something else.
 func (w *World) takeOver(r *rand.Rand) {
-	w.oldPods = 1 + r.IntN(20)
-	w.restart(r, 0)
-	w.oldPods = 0
-	w.operators[len(w.operators)-1].podsFrom = w.step + r.IntN(60)
+	w.startBehind(r, cluster.Pods)
 	if kind := pick(r, "", "version-up", "version-down", "edit-config"); kind != "" {
 		w.editSomeSkyhook(kind, r, editKinds[kind])
 	}
+}
+
+// stopAndTakeOver is a person who stops all Skyhooks, and a new leader whose cache does not show that for a while.
+func (w *World) stopAndTakeOver(r *rand.Rand) {
+	w.stopAll(r)
+	w.startBehind(r, cluster.ConfigMaps)
+}
+
+// startBehind starts the operator again, with an old cache of one kind that stays so for a while.
+func (w *World) startBehind(r *rand.Rand, k cluster.Kind) {
+	w.old = map[cluster.Kind]int{k: 1 + r.IntN(20)}
+	w.restart(r, 0)
+	w.old = nil
+	o := w.operators[len(w.operators)-1]
+	o.late, o.from = k, w.step+r.IntN(60)
 }
 
 func (w *World) happenRelist(r *rand.Rand) {

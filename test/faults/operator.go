@@ -31,9 +31,10 @@ type operator struct {
 	loops   []*loop
 	// dies is the step at which it ends, because another one is the leader by now; 0 for never.
 	dies int
-	// podsFrom is the step before which its cache hears nothing of pods.
-	podsFrom int
-	dead     bool
+	// from is the step before which its cache hears nothing of one kind.
+	from int
+	late cluster.Kind
+	dead bool
 	// stop is what stopped all Skyhooks when it began; nil for nothing.
 	stop *corev1.ConfigMap
 }

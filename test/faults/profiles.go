@@ -136,7 +136,7 @@ var happeningGroups = map[string][]string{
 		"pause", "unpause", "disable", "enable", "ignore-node", "unignore-node", "delete-skyhook",
 		"force-delete", "resume",
 	},
-	"stop":     {"stop-all", "stop-all", "resume-all"},
+	"stop":     {"stop-all", "stop-take-over", "resume-all"},
 	"selector": {"edit-selector", "label-node", "deselect", "deselect"},
 	"uninstall": {
 		"undermine", "undermine", "uninstall-apply", "uninstall-apply", "uninstall-apply", "uninstall-cancel",

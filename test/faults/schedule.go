@@ -118,7 +118,7 @@ func (w *World) offset() time.Duration {
 // due adds what one operator could do.
 func (o *operator) due(all []choice) []choice {
 	for _, k := range o.replica.Pending() {
-		if k == cluster.Pods && o.w.step < o.podsFrom && !o.w.resting {
+		if k == o.late && o.w.step < o.from && !o.w.resting {
 			continue
 		}
 		weight := 6
@@ -153,8 +153,8 @@ func (o *operator) catchUp(k cluster.Kind) {
 // stale is how many changes of a kind the cache of the API server itself is behind, each kind for itself: an operator
 // that takes over may know a node as it is, and not the pods there.
 func (w *World) stale(k cluster.Kind) int {
-	if w.oldPods > 0 {
-		return map[cluster.Kind]int{cluster.Pods: w.oldPods}[k]
+	if w.old != nil {
+		return w.old[k]
 	}
 	if w.plan.Lag == 0 || w.resting || w.chance(0.5) {
 		return 0

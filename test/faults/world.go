@@ -63,8 +63,8 @@ type World struct {
 	// pending are the happenings to come, and focus is the pod that the present one is about.
 	pending []Happening
 	focus   *corev1.Pod
-	// oldPods is how many changes of pods the next operator does not know at first.
-	oldPods int
+	// old is how many changes of some kinds the next operator does not know at first; nil for as it comes.
+	old map[cluster.Kind]int
 	// moves counts how often the tags of a repository were moved.
 	moves map[string]int
 	// ended counts the stages that were through, by Skyhook.

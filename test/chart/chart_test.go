@@ -36,7 +36,9 @@ func TestDefaultObjects(t *testing.T) {
 		"Service/skyhook-operator-controller-manager-metrics-service",
 		"Service/skyhook-operator-webhook-service",
 		"ServiceAccount/skyhook-skyhook-operator-controller-manager",
+		booleansPolicy,
 		policyKey,
+		booleansBinding,
 		bindingKey,
 		"ValidatingWebhookConfiguration/skyhook-operator-validating-webhook",
 	}

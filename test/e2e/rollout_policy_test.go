@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +56,42 @@ func TestPolicyEditedInTheMidst(t *testing.T) {
 	waitReady(t, name)
 	if got, want := onHost(t, first, "cat", file), "node 0 of the rollout\n"; got != want {
 		t.Errorf("node %s: %s is %q, want %q", first, file, got, want)
+	}
+	// Now that all are complete: a node that changes compartments makes room for another.
+	t.Run("what it applies to", func(t *testing.T) { tellsWhatItAppliesTo(t, name) })
+}
+
+// tellsWhatItAppliesTo: a policy prints who uses it and its nodes by compartment; a node changes compartments by its
+// labels alone. And whoever misspells a boolean is told so by the API server.
+func tellsWhatItAppliesTo(t *testing.T, name string) {
+	t.Helper()
+	const role = "node-role.kubernetes.io/control-plane"
+	becomes := func(list string) {
+		t.Helper()
+		mustKubectl(t, "", "wait", "dp/careful", "--for=jsonpath={.status.compartmentList}="+list, "--timeout=60s")
+	}
+	becomes(fmt.Sprintf("control-planes:0, __default__:%d", nodeCount))
+	columns := strings.Fields(mustKubectl(t, "", "get", "dp", "careful", "--no-headers", "-o", "wide"))
+	if want := []string{"careful", "1", fmt.Sprint(nodeCount), "control-planes:0,"}; len(columns) < 5 || !slices.Equal(columns[:4], want) ||
+		columns[len(columns)-1] != `["`+name+`"]` {
+		t.Errorf("columns %q, want %q, the rest, and the Skyhook", columns, want)
+	}
+	if out := mustKubectl(t, "", "get", "dp", "careful", "-o", "jsonpath={.status.conditions[*].type}"); out != v1alpha1.ConditionCompartmentsUnmatched {
+		t.Errorf("conditions %q", out)
+	}
+	node := bed.Nodes()[0]
+	t.Cleanup(func() { mustKubectl(t, "", "label", "node", node, role+"-") })
+	mustKubectl(t, "", "label", "node", node, role+"=")
+	becomes(fmt.Sprintf("control-planes:1, __default__:%d", nodeCount-1))
+	if out := mustPlugin(t, "deployment-policy", "show", name); !strings.Contains(out, "Used by: "+name) {
+		t.Error(out)
+	}
+	mustKubectl(t, "", "label", "node", node, role+"-")
+	becomes(fmt.Sprintf("control-planes:0, __default__:%d", nodeCount))
+	out := mustKubectl(t, "", "annotate", "skyhook", name, "skyhook.nvidia.com/pause=ja")
+	mustKubectl(t, "", "annotate", "skyhook", name, "skyhook.nvidia.com/pause-")
+	if !strings.Contains(out, "skyhook.nvidia.com/pause is neither true nor false") {
+		t.Errorf("pause=ja: %s", out)
 	}
 }
 

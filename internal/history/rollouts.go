@@ -30,6 +30,8 @@ type Rollout struct {
 	Ended metav1.Time `json:"ended,omitzero"`
 	// SupersededBy is the generation whose rollout began before this one was complete; 0 for none.
 	SupersededBy int64 `json:"supersededBy,omitempty"`
+	// CompleteUntil is the last generation that needed no rollout of its own since; 0 for none.
+	CompleteUntil int64 `json:"completeUntil,omitempty"`
 	// Nodes is how many were not complete, at most at a time; Failures, how many of them failed.
 	Nodes    int `json:"nodes"`
 	Failures int `json:"failures"`
@@ -52,7 +54,7 @@ type Seen struct {
 
 // Begins reports whether a rollout begins that is not listed.
 func (r Rollouts) Begins(s Seen) bool {
-	return s.Incomplete > 0 && (len(r) == 0 || r[0].Generation < s.Generation)
+	return s.Incomplete > 0 && (len(r) == 0 || s.Generation > max(r[0].Generation, r[0].CompleteUntil))
 }
 
 // Next returns the rollouts as they are after a pass, and whether one began or ended. It may be asked again: what is
@@ -71,10 +73,16 @@ func (r Rollouts) Next(s Seen) (next Rollouts, turned bool) {
 		next = slices.Insert(next, 0, begun)
 		return next[:min(len(next), MaxRollouts)], true
 	}
-	if len(next) == 0 || !next[0].Ended.IsZero() || next[0].Generation > s.Generation {
+	if len(next) == 0 || next[0].Generation > s.Generation {
 		return next, false // a generation that is older than what is listed was read from a cache that is behind
 	}
 	open := &next[0]
+	if s.Incomplete == 0 && s.Generation > max(open.Generation, open.CompleteUntil) {
+		open.CompleteUntil = s.Generation
+	}
+	if !open.Ended.IsZero() {
+		return next, false
+	}
 	open.Failures = max(open.Failures, s.Failed)
 	if s.Incomplete > 0 {
 		open.Nodes = max(open.Nodes, s.Incomplete)

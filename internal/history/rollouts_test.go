@@ -23,6 +23,7 @@ func TestNext(t *testing.T) {
 		return r
 	}
 	ended := with(func(r *Rollout) { r.Ended = at(5) })
+	until := with(func(r *Rollout) { r.Ended, r.CompleteUntil = at(5), 4 })
 	seen := func(generation int64, incomplete, failed int) Seen {
 		return Seen{Generation: generation, Author: "argo", Incomplete: incomplete, Failed: failed, Now: at(10).Time}
 	}
@@ -55,8 +56,13 @@ func TestNext(t *testing.T) {
 			"the next one supersedes it", Rollouts{open}, seen(5, 4, 2),
 			Rollouts{begun(5), with(func(r *Rollout) { r.Ended, r.SupersededBy = at(10), 5 })}, true,
 		},
-		{"an edit after which all is complete", Rollouts{open}, seen(4, 0, 0), Rollouts{with(func(r *Rollout) { r.Ended = at(10) })}, true},
-		{"an edit that concerns no node", Rollouts{ended}, seen(4, 0, 0), Rollouts{ended}, false},
+		{
+			"an edit after which all is complete", Rollouts{open}, seen(4, 0, 0),
+			Rollouts{with(func(r *Rollout) { r.Ended, r.CompleteUntil = at(10), 4 })}, true,
+		},
+		{"an edit that concerns no node", Rollouts{ended}, seen(4, 0, 0), Rollouts{until}, false},
+		{"a node that comes after it", Rollouts{until}, seen(4, 1, 0), Rollouts{until}, false},
+		{"the next edit", Rollouts{until}, seen(5, 4, 2), Rollouts{begun(5), until}, true},
 		{"a cache that is behind", Rollouts{open}, seen(2, 5, 5), Rollouts{open}, false},
 		{"a cache that is behind, and complete", Rollouts{open}, seen(2, 0, 0), Rollouts{open}, false},
 	} {

@@ -166,7 +166,10 @@ func TestHistoryOfASupersededRollout(t *testing.T) {
 	w.become("complete", "n2")
 	w.expect(3, 1, 0, "2 kubectl-edit 2-3 1/0; 1 kubectl-edit 0-2 by 2 2/0")
 	w.edit(3) // nothing is to be done for it
-	w.expect(4, 0, 0, "2 kubectl-edit 2-3 1/0; 1 kubectl-edit 0-2 by 2 2/0")
+	w.expect(4, 0, historyEvery, "2 kubectl-edit 2-3 1/0; 1 kubectl-edit 0-2 by 2 2/0")
+	w.expect(14, 1, 0, "2 kubectl-edit 2-3 1/0; 1 kubectl-edit 0-2 by 2 2/0")
+	w.become("behind", "n1") // nor is what comes later
+	w.expect(15, 0, 0, "2 kubectl-edit 2-3 1/0; 1 kubectl-edit 0-2 by 2 2/0")
 }
 
 // TestHistoryAfterACrash: whatever was written, the process that takes over comes to the same.

@@ -29,11 +29,10 @@ func (s *session) past(ctx context.Context, sk *v1alpha1.Skyhook) (past, error) 
 	p := past{Rollouts: history.Rollouts{}, Stages: history.Stages{}}
 	var cm corev1.ConfigMap
 	key := client.ObjectKey{Namespace: s.namespace, Name: workload.HistoryName(sk.Name)}
-	err := s.client.Get(ctx, key, &cm)
-	if client.IgnoreNotFound(err) != nil {
+	if err := s.client.Get(ctx, key, &cm); client.IgnoreNotFound(err) != nil {
 		return p, fmt.Errorf("getting configmap %s in namespace %q: %w", key.Name, s.namespace, err)
 	}
-	if err != nil || !metav1.IsControlledBy(&cm, sk) {
+	if !metav1.IsControlledBy(&cm, sk) { // there is none, or it is another's
 		return p, nil
 	}
 	rollouts, err := history.ReadRollouts(cm.Data)

@@ -50,7 +50,7 @@ func fullStatus() v1alpha1.SkyhookStatus {
 		NodeOrderOffset: 2,
 		ConfigUpdates:   map[string][]string{"tuning": {"apply.sh"}},
 		CompartmentStatuses: map[string]v1alpha1.CompartmentStatus{"__default__": {
-			Matched: 3, Ceiling: 2, InProgress: 1, Completed: 1, ProgressPercent: 33,
+			Matched: 3, Ceiling: 2, InProgress: 1, Erroring: 1, Completed: 1, ProgressPercent: 33,
 			Strategy: "linear", NextBatchSize: 2, FailureThresholdEnforced: true, FailureThresholdReason: "-",
 			BatchState: &v1alpha1.BatchState{CurrentBatch: 2, ConsecutiveFailures: 1, CompletedNodes: 1, FailedNodes: 1, ShouldStop: true, LastBatchSize: 2, LastBatchFailed: true, BatchSize: 1},
 		}},

@@ -370,6 +370,11 @@ type CompartmentStatus struct {
 	// +required
 	InProgress int `json:"inProgress"`
 
+	// Erroring is the number of nodes on which a run failed, or something takes
+	// longer than the spec allows.
+	// +optional
+	Erroring int `json:"erroring,omitempty"`
+
 	// Completed is the number of complete nodes.
 	// +required
 	Completed int `json:"completed"`

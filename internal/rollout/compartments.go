@@ -41,8 +41,11 @@ func (sum *summary) compartmentStatuses(
 func (sum *summary) compartmentStatus(c *compartment) v1alpha1.CompartmentStatus {
 	s := v1alpha1.CompartmentStatus{Matched: len(c.nodes), Ceiling: c.ceiling}
 	for _, i := range c.nodes {
-		if sum.statuses[i] == v1alpha1.StatusInProgress {
+		switch sum.statuses[i] {
+		case v1alpha1.StatusInProgress:
 			s.InProgress++
+		case v1alpha1.StatusErroring:
+			s.Erroring++
 		}
 		if sum.Nodes[i].Facts.Complete {
 			s.Completed++

@@ -190,7 +190,7 @@ compartments:
 			FailureThresholdEnforced: true, BatchState: &v1alpha1.BatchState{CurrentBatch: 1, CompletedNodes: 2, BatchSize: 2},
 		},
 		"gpu": {
-			Matched: 3, Ceiling: 2, InProgress: 1, Completed: 1, ProgressPercent: 33, Strategy: "exponential", NextBatchSize: 2,
+			Matched: 3, Ceiling: 2, InProgress: 1, Erroring: 1, Completed: 1, ProgressPercent: 33, Strategy: "exponential", NextBatchSize: 2,
 			FailureThresholdReason: "no failureThreshold is set",
 			BatchState:             &v1alpha1.BatchState{CurrentBatch: 3, LastBatchSize: 4, CompletedNodes: 1, BatchSize: 2},
 		},

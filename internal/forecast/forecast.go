@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -25,6 +26,9 @@ type Options struct {
 	Takes func(skyhook string, s Step) time.Duration
 	// Interrupted ends it with ErrInterrupted when it is closed: thousands of nodes take many seconds. May be nil.
 	Interrupted <-chan struct{}
+	// Each, if it is set, is called with the copy of the cluster whenever nothing is left to do now, and nothing happens
+	// before next; zero for nothing any more. What it changes is dealt with, as what kubelets change.
+	Each func(c client.Client, now, next time.Time)
 }
 
 // ErrInterrupted is the end of a forecast that nobody waits for any more.

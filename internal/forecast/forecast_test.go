@@ -13,6 +13,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
@@ -289,5 +290,47 @@ func BenchmarkRun(b *testing.B) {
 				run(b, s, month)
 			}
 		})
+	}
+}
+
+// TestRunEach shows every moment, and goes on with what is changed there: a node that is ignored is left out.
+func TestRunEach(t *testing.T) {
+	o, err := settings.FromEnvironment(func(string) (string, bool) { return "", false }, "1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var seen []string
+	promised := start
+	each := func(c client.Client, now, next time.Time) {
+		if now.After(promised) {
+			t.Errorf("what happens between %s and %s is not shown", promised, now)
+		}
+		if promised = next; len(seen) == 0 {
+			var n corev1.Node
+			must(c.Get(t.Context(), client.ObjectKey{Name: "n02"}, &n))
+			n.Labels[v1alpha1.LabelIgnore] = "true"
+			must(c.Update(t.Context(), &n))
+		}
+		var s v1alpha1.Skyhook
+		must(c.Get(t.Context(), client.ObjectKey{Name: "gpu"}, &s))
+		seen = append(seen, fmt.Sprintf("%s: %s complete, %d blocked", now.Sub(start), s.Status.CompleteNodes, s.Status.Nodes.Blocked))
+	}
+	one := skyhook(func(*v1alpha1.Skyhook) {})
+	_, err = forecast.Run(forecast.Snapshot{Nodes: nodes(3), Skyhooks: []v1alpha1.Skyhook{one}},
+		forecast.Options{Operator: o, Now: start, Ahead: month, Takes: takes, Each: each})
+	must(err)
+	want := []string{
+		"0s: 0/3 complete, 0 blocked", "0s: 0/3 complete, 0 blocked", "1s: 0/3 complete, 1 blocked", "2s: 0/3 complete, 1 blocked",
+		"10s: 0/3 complete, 1 blocked", "11s: 0/3 complete, 1 blocked", "20s: 2/3 complete, 1 blocked", "21s: 2/3 complete, 1 blocked",
+		"1m0s: 2/3 complete, 1 blocked",
+	}
+	if d := cmp.Diff(want, seen); d != "" {
+		t.Errorf("moments (-want +got):\n%s", d)
 	}
 }

@@ -151,6 +151,9 @@ func (w *world) run() error {
 			continue
 		}
 		next, kubelet := w.next()
+		if w.show(next) {
+			continue
+		}
 		if next.IsZero() || next.After(w.until(kubelet)) {
 			return nil
 		}
@@ -158,6 +161,16 @@ func (w *world) run() error {
 		w.kubelets()
 	}
 	return fmt.Errorf("no end is in sight after %d passes of the operator; please report this with the Skyhooks and nodes", mostPasses)
+}
+
+// show lets others look, and reports whether they changed something.
+func (w *world) show(next time.Time) bool {
+	if w.options.Each == nil {
+		return false
+	}
+	before := w.cluster.Writes()
+	w.options.Each(w.user, w.now, next)
+	return w.cluster.Writes() != before
 }
 
 // until is how far to look for what comes next. What a kubelet does happens for sure, if there is to be a look ahead.

@@ -50,7 +50,7 @@ release-check: ## Make the release twice, from nothing, and compare every byte
 	@echo "both are equal:" && sha256sum dist/release-check/[12]/release/$(VERSION)/SHA256SUMS
 
 .PHONY: generate
-generate: ## Write deepcopy methods, CRDs, the chart's copy of them, install.yaml, and the page of all reasons
+generate: ## Write deepcopy methods, CRDs, the chart's copy of them, install.yaml, pages and pictures
 	@tools/generate
 
 .PHONY: changelog

@@ -25,8 +25,8 @@ func rolling() *v1alpha1.Skyhook {
 			Node: "worker-7", Status: v1alpha1.StatusErroring, Reason: "StepFailed", Message: "tuning-apply exited with 2", Since: metav1.NewTime(today),
 		}},
 		CompartmentStatuses: map[string]v1alpha1.CompartmentStatus{
-			"__default__": {Matched: 80, Completed: 36, InProgress: 4, Ceiling: 5, BatchState: &v1alpha1.BatchState{CurrentBatch: 9}},
-			"rack-7":      {Matched: 20, Completed: 4, InProgress: 1, Ceiling: 1, BatchState: &v1alpha1.BatchState{CurrentBatch: 5, ShouldStop: true}},
+			"__default__": {Matched: 80, Completed: 36, InProgress: 4, Ceiling: 5, Strategy: "fixed", BatchState: &v1alpha1.BatchState{CurrentBatch: 9}},
+			"rack-7":      {Matched: 20, Completed: 4, Erroring: 1, Ceiling: 1, BatchState: &v1alpha1.BatchState{CurrentBatch: 5, ShouldStop: true}},
 		},
 	}
 	return s
@@ -115,7 +115,8 @@ func TestWatch(t *testing.T) {
 	}}
 	err := c.runTo(out, io.Discard, "", "status", "gpu", "--watch")
 	text := out.String()
-	if err != nil || strings.Count(text, "nodes complete") != 2 || !strings.Contains(text, "40/100") || !strings.Contains(text, "100/100") {
+	if err != nil || strings.Count(text, "gpu  ") != 2 ||
+		!strings.Contains(text, "40 of 100 nodes complete") || !strings.HasSuffix(text, "\n\ngpu  complete  100 nodes\n  nodes      100 complete\n") {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

@@ -46,6 +46,7 @@ func (sum *summary) compartmentStatus(c *compartment) v1alpha1.CompartmentStatus
 			s.InProgress++
 		case v1alpha1.StatusErroring:
 			s.Erroring++
+		default: // the total tells of the rest
 		}
 		if sum.Nodes[i].Facts.Complete {
 			s.Completed++

@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/lipgloss"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+const (
+	// refresh is how often the status is read.
+	refresh = time.Second
+	// reestimate is how often it is estimated how long the rest takes, at most: that reads the cluster and plays the
+	// rollout, and may take one part in estimateShare of the time.
+	reestimate    = 30 * time.Second
+	estimateShare = 20
+)
+
+// watchStatus draws the status again and again: in place on a terminal, else a block whenever it changes.
+func (s *session) watchStatus(ctx context.Context, name string) error {
+	if _, ok := terminal(s.out); ok {
+		m := s.watch(ctx, name, s.canvas())
+		if _, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.in), tea.WithOutput(s.out)).Run(); err != nil {
+			return err
+		}
+		return m.err
+	}
+	last := ""
+	for {
+		list, err := s.rollouts(ctx, name)
+		if err != nil {
+			return err
+		}
+		if text := s.canvas().draw(list); text != last {
+			if last != "" {
+				fmt.Fprintln(s.out)
+			}
+			fmt.Fprint(s.out, text)
+			last = text
+		}
+		if allComplete(list) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(refresh):
+		}
+	}
+}
+
+func allComplete(list []rolloutStatus) bool {
+	return !slices.ContainsFunc(list, func(st rolloutStatus) bool { return st.Status != v1alpha1.StatusComplete })
+}
+
+// Watch is the screen of status --watch, for a program that shows it somewhere else. Each Init reads the cluster.
+func Watch(c client.Client, skyhook string, now func() time.Time, r *lipgloss.Renderer) tea.Model {
+	s := &session{app: &app{now: now}, client: c, namespace: defaultNamespace}
+	return s.watch(context.Background(), skyhook, canvas{Renderer: r})
+}
+
+func (s *session) watch(ctx context.Context, name string, c canvas) *watchModel {
+	c.still = true
+	return &watchModel{session: s, ctx: ctx, name: name, canvas: c, began: map[string]progress{}}
+}
+
+// watchModel is the screen of status --watch.
+type watchModel struct {
+	session *session
+	ctx     context.Context
+	name    string
+	canvas  canvas
+	height  int
+	list    []rolloutStatus
+	// began is how far each Skyhook was when it was seen first.
+	began map[string]progress
+	// left is the last estimate, made at estimated; nil for none. The next one is due at next.
+	left            *metav1.Duration
+	estimated, next time.Time
+	over            bool
+	err             error
+}
+
+// progress is how many nodes were complete when.
+type progress struct {
+	at       time.Time
+	complete int
+}
+
+// What the screen is told: that it is time to read, what was read, and how long the rest takes.
+type (
+	tick struct{}
+	seen struct {
+		list []rolloutStatus
+		err  error
+	}
+	timeLeft struct {
+		left *metav1.Duration
+		took time.Duration
+	}
+)
+
+// Init implements tea.Model.
+func (m *watchModel) Init() tea.Cmd {
+	now := m.session.now()
+	if m.name == "" || now.Before(m.next) {
+		return m.read
+	}
+	m.next = now.Add(farAhead) // until this one is told
+	return tea.Batch(m.estimate, m.read)
+}
+
+func (m *watchModel) read() tea.Msg {
+	list, err := m.session.rollouts(m.ctx, m.name)
+	return seen{list, err}
+}
+
+func (m *watchModel) estimate() tea.Msg {
+	begin := m.session.now()
+	list, err := m.session.rollouts(m.ctx, m.name)
+	if err != nil {
+		return timeLeft{} // reading tells the error
+	}
+	m.session.estimate(m.ctx, &list[0])
+	return timeLeft{list[0].TimeLeft, m.session.now().Sub(begin)}
+}
+
+// Update implements tea.Model.
+func (m *watchModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.KeyMsg:
+		if k := msg.String(); k == "q" || k == "ctrl+c" || k == "esc" {
+			m.over = true
+		}
+	case tea.WindowSizeMsg:
+		m.canvas.width, m.height = msg.Width, msg.Height
+	case tick:
+		ask := m.Init()
+		return m, ask
+	case timeLeft:
+		m.left, m.estimated = msg.left, m.session.now()
+		m.next = m.estimated.Add(max(reestimate, estimateShare*msg.took))
+	case seen:
+		if m.err = msg.err; m.err == nil {
+			m.see(msg.list)
+		}
+		if m.over = m.over || m.err != nil || allComplete(m.list); !m.over {
+			return m, tea.Tick(refresh, func(time.Time) tea.Msg { return tick{} })
+		}
+	}
+	if m.over {
+		return m, tea.Quit
+	}
+	return m, nil
+}
+
+// see takes over what was read, and how fast it goes.
+func (m *watchModel) see(list []rolloutStatus) {
+	m.list, m.canvas.now = list, m.session.now()
+	for i := range list {
+		st := &list[i]
+		first, known := m.began[st.Name]
+		if !known || st.Nodes.Complete < first.complete { // another rollout has begun
+			m.began[st.Name] = progress{m.canvas.now, st.Nodes.Complete}
+			continue
+		}
+		if took := m.canvas.now.Sub(first.at).Minutes(); took > 0 {
+			st.rate = float64(st.Nodes.Complete-first.complete) / took
+		}
+	}
+	if m.name != "" && m.left != nil && list[0].Status != v1alpha1.StatusComplete {
+		left := m.left.Duration - m.canvas.now.Sub(m.estimated)
+		list[0].TimeLeft = &metav1.Duration{Duration: left}
+	}
+}
+
+// View implements tea.Model.
+func (m *watchModel) View() string {
+	if m.list == nil {
+		return ""
+	}
+	lines := strings.SplitAfter(m.canvas.draw(m.list), "\n")
+	if !m.over {
+		lines = append(lines[:len(lines)-1], "\n", m.canvas.NewStyle().Faint(true).Render("  q quits"+m.more())+"\n", "")
+	}
+	// The line behind the last line end needs room as well. What does not fit would push the top away.
+	if m.height > 1 && len(lines) > m.height {
+		lines = append(lines[:m.height-2], fmt.Sprintf("  … %d more lines\n", len(lines)-m.height+1), "")
+	}
+	return strings.Join(lines, "")
+}
+
+// more names the command that says why nodes do not progress.
+func (m *watchModel) more() string {
+	if m.name == "" || len(m.list[0].Waiting)+len(m.list[0].Attention) == 0 {
+		return ""
+	}
+	return "; kubectl skyhook why " + m.name + " says more"
+}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -43,8 +45,23 @@ func run(ctx context.Context, args []string) int {
 	if len(args) > 0 && children[args[0]] != nil {
 		return children[args[0]](ctx, args[1:])
 	}
-	c, err := cli.Root(version, time.Now).ExecuteContextC(ctx)
+	root := cli.Root(version, time.Now)
+	root.SetArgs(asCalled(root, os.Args[0], args))
+	c, err := root.ExecuteContextC(ctx)
 	return report(c, err, os.Stderr)
+}
+
+// asCalled goes by the name of the program: as kubectl's plugin it calls itself as its users do, and under the name by
+// which kubectl asks plugins to complete a command line, it does so.
+func asCalled(root *cobra.Command, program string, args []string) []string {
+	program = strings.TrimSuffix(filepath.Base(program), ".exe")
+	if strings.HasPrefix(program, "kubectl") {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl skyhook"}
+	}
+	if program == "kubectl_complete-skyhook" {
+		return append([]string{cobra.ShellCompRequestCmd}, args...)
+	}
+	return args
 }
 
 // report says how a command ended, unless it did so itself, and returns the exit code.

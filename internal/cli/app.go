@@ -54,25 +54,34 @@ func Root(version string, now func() time.Time) *cobra.Command {
 		Long: "Shows and steers Skyhooks: the packages on the hosts of a cluster. Installed as kubectl-skyhook it is the\n" +
 			"plugin `kubectl skyhook`. Authors of packages find their commands below `skyhook package`.",
 		Version: version,
-		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:    knownCommand,
+		Example: "  kubectl skyhook status                 # how far all Skyhooks are\n" +
+			"  kubectl skyhook why gpu-init           # why one does not progress, and what helps\n" +
+			"  kubectl skyhook why node worker-1\n" +
+			"  kubectl skyhook plan -f skyhook.yaml   # what would happen; nothing is written\n" +
+			"  kubectl skyhook stop --all",
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 
 		PersistentPreRunE:     func(c *cobra.Command, _ []string) error { return a.check(c) },
 		DisableFlagsInUseLine: true,
 		SilenceErrors:         true,
 		SilenceUsage:          true,
 	}
+	c.SetUsageTemplate(usageTemplate)
+	c.SetFlagErrorFunc(flagError)
 	c.SetVersionTemplate("Skyhook plugin: {{.Version}}\n")
 	*a.flags.Namespace = defaultNamespace
 	flags := c.PersistentFlags()
 	a.flags.AddFlags(flags)
+	flags.Lookup("namespace").Usage = "the operator's namespace"
 	flags.StringVarP(&a.output, "output", "o", outputTable, "how to print: table, wide, json, yaml or name")
-	flags.BoolP("verbose", "v", false, "accepted for scripts that give it; what is left out is always told")
+	flags.BoolP("verbose", "v", false, "has no effect; scripts that give it work")
 	flags.StringVar(&a.dryRun, "dry-run", dryRunNone,
-		"change nothing: client prints what would be done; server also has the API server check it")
+		"change nothing: client prints what would be done, server also has the API server check it")
 	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
 	packages := kit.Command(version)
-	packages.Short = "Check, try and build packages; show and run them on nodes"
+	packages.Short = "Check, try and build packages; show and rerun them on nodes"
+	packages.Args = knownCommand
 	packages.AddCommand(a.packageStatusCommand(), a.rerunCommand(), a.logsCommand())
 	c.AddCommand(
 		a.statusCommand(), a.whyCommand(), a.planCommand(), a.inventoryCommand(), a.historyCommand(), a.skyhookLogsCommand(),

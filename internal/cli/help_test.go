@@ -24,6 +24,7 @@ func TestExamples(t *testing.T) {
 				continue
 			}
 			call, _, _ = strings.Cut(call, " && ")
+			call, _, _ = strings.Cut(call, " # ")
 			if err := parse(call); err != nil {
 				t.Errorf("%s: %q: %v", c.CommandPath(), line, err)
 			}

@@ -18,8 +18,10 @@ func (a *app) nodeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "node COMMAND",
 		Short: "Show, exclude and reset nodes",
-		Args:  cobra.NoArgs,
+		Args:  knownCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+
+		DisableFlagsInUseLine: true,
 	}
 	c.AddCommand(a.nodeListCommand(), a.nodeStatusCommand(), a.nodeSafeCommand(), a.nodeResetCommand(),
 		a.ignoreCommand(true), a.ignoreCommand(false),
@@ -159,7 +161,7 @@ func (a *app) includeCommand() *cobra.Command {
 func (a *app) ignoreCommand(ignore bool) *cobra.Command {
 	verb, short := "unignore", "Let Skyhooks work on nodes again"
 	if ignore {
-		verb, short = "ignore", "Exclude nodes from all Skyhooks; what runs there ends"
+		verb, short = "ignore", "Exclude nodes from all Skyhooks; running scripts finish"
 	}
 	return &cobra.Command{
 		Use:               verb + " NODE...",

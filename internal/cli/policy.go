@@ -20,8 +20,10 @@ func (a *app) policyCommand() *cobra.Command {
 		Use:     "deployment-policy COMMAND",
 		Aliases: []string{"dp"},
 		Short:   "Show and reset the batches of a rollout",
-		Args:    cobra.NoArgs,
+		Args:    knownCommand,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+
+		DisableFlagsInUseLine: true,
 	}
 	c.AddCommand(a.policyShowCommand(), a.policyResetCommand())
 	return c

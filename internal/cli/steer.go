@@ -25,9 +25,9 @@ type steer struct {
 var (
 	pause = steer{
 		"pause", "paused", v1alpha1.AnnotationPause, true,
-		"Start nothing new for a Skyhook; what runs ends",
-		"Pauses a Skyhook: no stage, drain or interrupt begins on any node until it is resumed. Scripts that run end.\n" +
-			"Later Skyhooks keep waiting for it.",
+		"Start nothing new for a Skyhook; running scripts finish",
+		"Pauses a Skyhook: no stage, drain or interrupt begins on any node until it is resumed. Running scripts finish.\n" +
+			"Later Skyhooks keep waiting for it. kubectl skyhook stop also ends running scripts.",
 	}
 	resume = steer{
 		"resume", "resumed", v1alpha1.AnnotationPause, false,

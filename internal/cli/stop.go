@@ -73,7 +73,7 @@ func (s *session) stop(ctx context.Context, name string, yes bool) error {
 	}
 	fmt.Fprintf(s.out, "Skyhook to pause: %s\n", name)
 	s.announcePods(running)
-	if !s.confirmed(yes, "Nothing starts any more, and what runs ends.") {
+	if !s.confirmed(yes, "Nothing new starts, and running scripts are ended.") {
 		return nil
 	}
 	if err := s.annotate(ctx, found, v1alpha1.AnnotationPause, "true"); err != nil {
@@ -159,7 +159,7 @@ func (a *app) excludeCommand() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "exclude NODE...",
-		Short: "Let nodes go: exclude them, and end what runs there",
+		Short: "Let nodes go: exclude them, and end running scripts",
 		Long: "Excludes nodes from all Skyhooks, and deletes the pods of the stages that run there. The operator then lifts its\n" +
 			"cordon and gives their places to others. A host may be left half changed; kubectl skyhook node include lets the\n" +
 			"stage run again.",
@@ -198,7 +198,7 @@ func (s *session) exclude(ctx context.Context, patterns []string, yes bool) erro
 	}
 	fmt.Fprintf(s.out, "Nodes to exclude: %s\n", strings.Join(names, ", "))
 	s.announcePods(running)
-	if !s.confirmed(yes, "What runs there ends.") {
+	if !s.confirmed(yes, "Running scripts are ended.") {
 		return nil
 	}
 	change := ignoreChange(true)

@@ -26,7 +26,8 @@ func added[T any](old, now *T, sentences func(*T) []string) []string {
 	return slices.DeleteFunc(sentences(now), func(sentence string) bool { return slices.Contains(before, sentence) })
 }
 
-func steering(s *v1alpha1.Skyhook) []string {
+// Steering says which annotations that steer a Skyhook do nothing, because of how they are spelled.
+func Steering(s *v1alpha1.Skyhook) []string {
 	var out []string
 	for _, key := range []string{v1alpha1.AnnotationPause, v1alpha1.AnnotationDisable} {
 		if value, ok := s.Annotations[key]; ok && !isBool(value) {
@@ -38,7 +39,7 @@ func steering(s *v1alpha1.Skyhook) []string {
 }
 
 func advice(s *v1alpha1.Skyhook) []string {
-	out := steering(s)
+	out := Steering(s)
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if selectsAll(s) {
 		add("spec.nodeSelectors: it is empty, so every node is selected, those of the control plane too; " +

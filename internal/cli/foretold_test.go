@@ -46,7 +46,7 @@ func TestPlanOfFiles(t *testing.T) {
 		want   string
 	}{
 		"a package goes": {func(s *v1alpha1.Skyhook) { delete(s.Spec.Packages, "tuning") }, "Skyhook gpu: package tuning 2.1.0 is removed"},
-		"a field goes":   {func(s *v1alpha1.Skyhook) { s.Spec.NodeSelectors = metav1.LabelSelector{} }, "settings of the Skyhook itself change: nodeSelectors"},
+		"a field goes":   {func(s *v1alpha1.Skyhook) { s.Spec.NodeSelectors = metav1.LabelSelector{} }, "Skyhook gpu: changed fields: nodeSelectors"},
 		"nothing":        {func(*v1alpha1.Skyhook) {}, "Skyhook gpu: nothing changes"},
 		"another":        {func(s *v1alpha1.Skyhook) { s.Name = "second" }, "Skyhook second is new: driver:1.0.0, tuning:2.1.0"},
 	} {

@@ -77,6 +77,9 @@ func (s *session) inventory(ctx context.Context, patterns []string) error {
 	if s.output != outputTable {
 		r.columns = append(r.columns, "IMAGE", "DIGEST", "CONFIG")
 	}
+	if len(matched) == 0 {
+		r.empty = "No nodes matched the specified patterns"
+	}
 	now := s.now()
 	for _, i := range list {
 		since := "-"

@@ -207,7 +207,7 @@ func (s *session) detailLines(list []nodeStatus) []string {
 		return nil
 	}
 	for _, c := range list[0].Cordons {
-		owner := "somebody else than a Skyhook"
+		owner := "somebody other than a Skyhook"
 		switch {
 		case c.Skyhook != "":
 			owner = "Skyhook " + c.Skyhook

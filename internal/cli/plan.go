@@ -160,6 +160,7 @@ func (s *session) tell(answer *foreseen, v *view, f forecast.Forecast, about map
 			answer.Blocked = append(answer.Blocked, grouped(s.onNodes(v, f, sk, ""))...)
 		}
 	}
+	answer.Blocked = distinct(answer.Blocked)
 }
 
 // put makes an object part of the copy of the cluster, as the API server would store it.

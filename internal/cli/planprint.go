@@ -37,6 +37,7 @@ func changesOf(before, after *v1alpha1.Skyhook) []string {
 		case !has:
 			out = append(out, fmt.Sprintf("package %s %s is removed", name, a.Version))
 		default:
+			a.Name, b.Name = name, name
 			out = append(out, packageChanges(a, b)...)
 		}
 	}
@@ -46,7 +47,7 @@ func changesOf(before, after *v1alpha1.Skyhook) []string {
 		return spec
 	}
 	if a, b := rest(before), rest(after); !reflect.DeepEqual(a, b) {
-		out = append(out, "settings of the Skyhook itself change: "+strings.Join(fieldsThatDiffer(a, b), ", "))
+		out = append(out, "changed fields: "+strings.Join(fieldsThatDiffer(a, b), ", "))
 	}
 	for i := range out {
 		out[i] = "Skyhook " + after.Name + ": " + out[i]
@@ -67,7 +68,7 @@ func packageChanges(a, b v1alpha1.Package) []string {
 	}
 	a.Version, a.ConfigMap = b.Version, b.ConfigMap
 	if !reflect.DeepEqual(a, b) {
-		out = append(out, fmt.Sprintf("package %s: %s", b.Name, strings.Join(fieldsThatDiffer(a, b), ", ")+" change"))
+		out = append(out, fmt.Sprintf("package %s: changed fields: %s", b.Name, strings.Join(fieldsThatDiffer(a, b), ", ")))
 	}
 	return out
 }
@@ -129,7 +130,10 @@ func ends(p foreseen) []string {
 		}
 		evicted += len(p.Nodes[i].Evicted)
 	}
-	return append(out, fmt.Sprintf("%s, %d of them cordoned, %s evicted, about %s", text.Count(len(p.Nodes), "node"),
+	if len(p.Nodes) == 0 {
+		return append(out, "no node begins anything new")
+	}
+	return append(out, fmt.Sprintf("%s, %d of them cordoned, %s evicted; takes about %s", text.Count(len(p.Nodes), "node"),
 		disturbed, text.Count(evicted, "pod"), duration.HumanDuration(p.Duration.Duration)))
 }
 

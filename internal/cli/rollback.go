@@ -87,7 +87,7 @@ func (s *session) rollback(ctx context.Context, name string, to []string, yes bo
 	if err := s.client.Patch(ctx, stored, change, client.DryRunAll); err != nil {
 		return fmt.Errorf("the API server refuses that: %w", err)
 	}
-	if err := s.foretell(ctx, stored); err != nil {
+	if err := s.foretell(ctx, found, stored); err != nil {
 		return err
 	}
 	s.tellLimits(found, list, chosen)

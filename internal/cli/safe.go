@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -54,7 +55,8 @@ func (s *session) safe(ctx context.Context, name string) error {
 		return err
 	}
 	if !a.Safe {
-		return fmt.Errorf("wait until nothing runs there, or exclude the node with kubectl skyhook node exclude %s", name)
+		return fmt.Errorf("node %s is not safe: wait until nothing is left of that, or end it with kubectl skyhook node exclude %s",
+			name, name)
 	}
 	return nil
 }
@@ -63,16 +65,19 @@ func (s *session) activity(ctx context.Context, name string) (activity, error) {
 	a := activity{Node: name, Running: []string{}}
 	node := corev1.Node{}
 	if err := s.client.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
-		return a, fmt.Errorf("getting node %q: %w; kubectl get nodes lists those that exist", name, err)
+		if apierrors.IsNotFound(err) {
+			err = fmt.Errorf("%w; kubectl get nodes lists those that exist", err)
+		}
+		return a, fmt.Errorf("getting node %q: %w", name, err)
 	}
 	if f := record.ReadInterrupt(node.Annotations); f != nil {
-		a.Running = append(a.Running, fmt.Sprintf("the %s of Skyhook %s is in flight since %s",
-			f.Type, f.Skyhook, f.Since.UTC().Format("15:04:05 MST")))
+		a.Running = append(a.Running, fmt.Sprintf("the %s of Skyhook %s has been in flight since %s",
+			f.Type, f.Skyhook, f.Since.UTC().Format(time.RFC3339)))
 	}
 	for _, skyhook := range record.Skyhooks(node.Annotations, nil) {
 		r, err := record.Read(skyhook, node.Annotations)
 		if err != nil {
-			a.Running = append(a.Running, fmt.Sprintf("what Skyhook %s does there is not known: %v", skyhook, err))
+			a.Running = append(a.Running, fmt.Sprintf("nobody knows what Skyhook %s does there: %v", skyhook, err))
 			continue
 		}
 		o := onNode{record: r}
@@ -124,7 +129,7 @@ func (s *session) permitsOn(ctx context.Context, node string) ([]string, error) 
 	for i := range skyhooks.Items {
 		for _, p := range skyhooks.Items[i].Status.Permits {
 			if p.Node == node {
-				out = append(out, fmt.Sprintf("Skyhook %s has given it a permit, so work may start at any time",
+				out = append(out, fmt.Sprintf("Skyhook %s has given the node a permit, so work may start at any time",
 					skyhooks.Items[i].Name))
 			}
 		}

@@ -124,7 +124,8 @@ func (s *session) podsIn(ctx context.Context, v *view, options ...client.ListOpt
 // settings reads the operator's from its Deployment; without one they are the defaults.
 func (s *session) settings(ctx context.Context, v *view) error {
 	var found appsv1.DeploymentList
-	if err := s.client.List(ctx, &found, client.InNamespace(s.namespace)); err != nil {
+	err := s.client.List(ctx, &found, client.InNamespace(s.namespace))
+	if err != nil {
 		what := "Deployments in namespace " + s.namespace + "; the operator's settings are taken to be the defaults"
 		if err := v.tolerate(err, what); err != nil {
 			return err
@@ -147,7 +148,6 @@ func (s *session) settings(ctx context.Context, v *view) error {
 		break
 	}
 	env["NAMESPACE"] = s.namespace
-	var err error
 	v.options, err = settings.FromEnvironment(func(name string) (string, bool) {
 		value, ok := env[name]
 		return value, ok

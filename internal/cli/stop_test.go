@@ -104,7 +104,7 @@ func TestSafe(t *testing.T) {
 	c.put(newNode("worker-2", states("{"+driverDone+"}")))
 	c.put(newNode("worker-3", nil))
 	for node, want := range map[string]string{
-		"worker-1": "Skyhook gpu: apply of tuning 2.1.0 is erroring", "worker-2": "", "worker-3": "Skyhook gpu has given it a permit",
+		"worker-1": "Skyhook gpu: apply of tuning 2.1.0 is erroring", "worker-2": "", "worker-3": "Skyhook gpu has given the node a permit",
 	} {
 		out, _, err := c.run("", "node", "safe", node)
 		if (err == nil) != (want == "") || !strings.Contains(out, want) {

@@ -37,6 +37,7 @@ func (a *app) whyCommand() *cobra.Command {
 	}
 	c.AddCommand(&cobra.Command{
 		Use:               "node NODE",
+		Aliases:           []string{"nodes"},
 		Short:             "Say why a node does not progress, for each Skyhook that has to do with it",
 		Example:           "  kubectl skyhook why node worker-1",
 		Args:              cobra.ExactArgs(1),
@@ -83,10 +84,7 @@ func (s *session) why(ctx context.Context, skyhook, node string) error {
 			r.names = append(r.names, "node/"+n)
 		}
 	}
-	for _, u := range v.unread {
-		fmt.Fprintln(s.err, "Warning: you may not read "+u)
-	}
-	s.caution(v)
+	s.heed(v, skyhook)
 	if s.output != outputTable && s.output != outputWide {
 		return s.print(r)
 	}
@@ -100,15 +98,22 @@ func (s *session) why(ctx context.Context, skyhook, node string) error {
 }
 
 func (v *view) exists(skyhook, node string) error {
+	isNode := func(n corev1.Node) bool { return n.Name == cmp.Or(node, skyhook) }
 	if skyhook != "" && !slices.ContainsFunc(v.Skyhooks, func(s v1alpha1.Skyhook) bool { return s.Name == skyhook }) {
+		if slices.ContainsFunc(v.Nodes, isNode) {
+			return fmt.Errorf("there is no Skyhook %q, but a node of that name: kubectl skyhook why node %s", skyhook, skyhook)
+		}
 		return fmt.Errorf("there is no Skyhook %q; kubectl get skyhooks lists those that exist, and "+
 			"kubectl skyhook why node NODE asks for a node", skyhook)
 	}
-	if node != "" && !slices.ContainsFunc(v.Nodes, func(n corev1.Node) bool { return n.Name == node }) {
+	if node != "" && !slices.ContainsFunc(v.Nodes, isNode) {
 		return fmt.Errorf("there is no node %q; kubectl get nodes lists those that exist", node)
 	}
 	return nil
 }
+
+// columns are how wide text for people is made.
+const columns = 116
 
 // lines print one cause: who, what and since when; why; what helps.
 func (c *cause) lines(now time.Time, wide bool) string {
@@ -127,13 +132,9 @@ func (c *cause) lines(now time.Time, wide bool) string {
 	if !c.Since.IsZero() {
 		since = " for " + duration.HumanDuration(now.Sub(c.Since.Time))
 	}
-	ended := ""
-	if c.EndedBy != "" {
-		ended = " (ended by: " + c.EndedBy + ")"
-	}
-	out := fmt.Sprintf("%s: %s%s%s\n    %s\n", who, c.Reason, since, ended, strings.ReplaceAll(c.Message, "\n", "\n    "))
+	out := fmt.Sprintf("%s: %s%s%s\n    %s\n", who, c.Reason, since, c.whoEnds(), strings.ReplaceAll(c.Message, "\n", "\n    "))
 	if c.Do != "" {
-		out += "    What helps: " + c.Do + "\n"
+		out += "    " + strings.Join(folded("What helps: "+c.Do, columns), "\n    ") + "\n"
 	}
 	return out
 }
@@ -144,8 +145,10 @@ func (s *session) causes(v *view, f forecast.Forecast, skyhook, node string) []c
 	if d := v.deployment; d != nil && d.Status.ReadyReplicas == 0 {
 		all = append(all, cause{
 			Reason: "OperatorNotReady", Skyhook: "the operator", EndedBy: "administrator",
-			Message: fmt.Sprintf("no replica of Deployment %s is ready, so nothing progresses", d.Name),
-			Do:      fmt.Sprintf("Look at `kubectl describe deployment -n %s %s` and at the logs of its pods.", d.Namespace, d.Name),
+			Message: fmt.Sprintf("no replica of Deployment %s in namespace %s is ready, so nothing progresses",
+				d.Name, d.Namespace),
+			Do: s.addressed(fmt.Sprintf("Look at `kubectl describe deployment -n %s %s`, and read `kubectl logs -n %s deployment/%s`.",
+				d.Namespace, d.Name, d.Namespace, d.Name)),
 		})
 	}
 	for i := range f.Skyhooks {
@@ -158,7 +161,7 @@ func (s *session) causes(v *view, f forecast.Forecast, skyhook, node string) []c
 		}
 		all = append(all, grouped(s.onNodes(v, f, sk, node))...)
 	}
-	return all
+	return distinct(all)
 }
 
 // conditions are what is wrong with a whole Skyhook, as far as no node tells of it.
@@ -238,7 +241,8 @@ func (s *session) failing(skyhook, node string, e record.Entry) cause {
 	if c.Do == "" {
 		c.Do = "Correct the package or its configuration; the stage is retried."
 	}
-	c.Do += fmt.Sprintf(" `kubectl skyhook package logs %s --skyhook %s --node %s --stage %s` prints its output.", e.Name, skyhook, node, e.Stage)
+	c.Do += s.addressed(fmt.Sprintf(" `kubectl skyhook package logs %s --skyhook %s --node %s --stage %s` prints its output.",
+		e.Name, skyhook, node, e.Stage))
 	return c
 }
 
@@ -256,7 +260,7 @@ func (s *session) cause(skyhook string, w record.Wait, node string) cause {
 		c.EndedBy = strings.Join(slices.DeleteFunc(slices.Clone(reasons()[w.Reason].EndedBy),
 			func(by string) bool { return by == "none" || by == "message" }), ", ")
 	}
-	c.Do = subject{skyhook, node, w.Package, s.namespace}.advice(w.Reason)
+	c.Do = s.addressed(subject{skyhook, node, w.Package, s.namespace}.advice(w.Reason))
 	return c
 }
 
@@ -278,17 +282,4 @@ func grouped(all []cause) []cause {
 	}
 	slices.SortStableFunc(out, func(a, b cause) int { return cmp.Compare(len(a.Nodes), len(b.Nodes)) })
 	return out
-}
-
-// fine says that nothing waits.
-func (s *session) fine(f forecast.Forecast, skyhook, node string) string {
-	if node != "" {
-		return fmt.Sprintf("Node %s: nothing waits and nothing fails.", node)
-	}
-	i := slices.IndexFunc(f.Skyhooks, func(s v1alpha1.Skyhook) bool { return s.Name == skyhook })
-	if i < 0 {
-		return fmt.Sprintf("Skyhook %s: it is being deleted, and nothing holds that.", skyhook)
-	}
-	st := f.Skyhooks[i].Status
-	return fmt.Sprintf("Skyhook %s: %s, %s nodes complete; nothing waits and nothing fails.", skyhook, st.Status, st.CompleteNodes)
 }

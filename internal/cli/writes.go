@@ -46,14 +46,14 @@ func (s *session) uninstall(ctx context.Context, name, pkg string, yes bool) err
 		return fmt.Errorf("package %q not found in skyhook %q; it has %s", pkg, name, packageList(found))
 	}
 	if p.Uninstall == nil || p.Uninstall.Enabled == nil || !*p.Uninstall.Enabled {
-		return fmt.Errorf("package %q says nothing about uninstalling it; if its image can, set spec.packages.%s.uninstall.enabled: true first", pkg, pkg)
+		return fmt.Errorf("package %q cannot be uninstalled, because its uninstall.enabled is not true; if its image can do it, set spec.packages.%s.uninstall.enabled: true first", pkg, pkg)
 	}
 	after := found.DeepCopy()
 	p.Uninstall = p.Uninstall.DeepCopy()
 	p.Uninstall.Apply = true
 	after.Spec.Packages[pkg] = p
 	after.Generation++
-	if err := s.foretell(ctx, after); err != nil {
+	if err := s.foretell(ctx, found, after); err != nil {
 		return err
 	}
 	if !s.confirmed(yes, fmt.Sprintf("This will uninstall package %q of Skyhook %q.", pkg, name)) {
@@ -108,13 +108,15 @@ func (s *session) changeSkyhook(
 }
 
 // foretell shows what a change of a Skyhook leads to.
-func (s *session) foretell(ctx context.Context, after *v1alpha1.Skyhook) error {
+func (s *session) foretell(ctx context.Context, shown, after *v1alpha1.Skyhook) error {
 	v, err := s.look(ctx)
 	if err != nil {
 		return err
 	}
 	answer := foreseen{Unread: v.unread, Blocked: []cause{}}
-	answer.Changes = v.replaceSkyhook(after)
+	if changes := v.replaceSkyhook(after); after.Generation != shown.Generation {
+		answer.Changes = changes
+	}
 	now := s.now()
 	f, err := forecast.Run(v.Snapshot, v.ahead(now, farAhead))
 	if err != nil {
@@ -129,7 +131,7 @@ func (a *app) resumeRolloutCommand() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:               "resume-rollout SKYHOOK",
-		Short:             "Continue a rollout that bad batches stopped",
+		Short:             "Continue a rollout that bad batches stopped, after showing what follows",
 		Example:           "  kubectl skyhook resume-rollout gpu-init",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -162,10 +164,10 @@ func (s *session) resumeRollout(ctx context.Context, name string, yes bool) erro
 		after.Annotations = map[string]string{}
 	}
 	after.Annotations[v1alpha1.AnnotationResume] = now
-	if err := s.foretell(ctx, after); err != nil {
+	if err := s.foretell(ctx, found, after); err != nil {
 		return err
 	}
-	if !s.confirmed(yes, fmt.Sprintf("This will continue Skyhook %q in compartments %s.", name, strings.Join(stopped, ", "))) {
+	if !s.confirmed(yes, fmt.Sprintf("This will continue Skyhook %q in %s.", name, compartments(stopped))) {
 		return nil
 	}
 	if err := s.annotate(ctx, found, v1alpha1.AnnotationResume, now); err != nil {
@@ -173,6 +175,13 @@ func (s *session) resumeRollout(ctx context.Context, name string, yes bool) erro
 	}
 	fmt.Fprintf(s.out, "Skyhook %q continues%s\n", name, s.dryNote())
 	return nil
+}
+
+func compartments(names []string) string {
+	if len(names) == 1 {
+		return "compartment " + names[0]
+	}
+	return "compartments " + strings.Join(names, ", ")
 }
 
 func (a *app) abandonCommand() *cobra.Command {
@@ -213,7 +222,7 @@ func (s *session) abandon(ctx context.Context, name string, patterns []string, y
 	}
 	having := s.having(matched, name)
 	if len(having) == 0 {
-		return errors.New("no node that was named has packages of Skyhook " + name)
+		return fmt.Errorf("none of these nodes has packages of Skyhook %q; kubectl skyhook node list --skyhook %s lists those that do", name, name)
 	}
 	fmt.Fprintf(s.out, "Packages that stay on their nodes:\n")
 	for i := range having {
@@ -223,7 +232,7 @@ func (s *session) abandon(ctx context.Context, name string, patterns []string, y
 		}
 		fmt.Fprintf(s.out, "  - %s: %s\n", having[i].node.Name, strings.Join(names, ", "))
 	}
-	if !s.confirmed(yes, "Nothing of Skyhook "+name+" is uninstalled there any more.") {
+	if !s.confirmed(yes, "Skyhook "+name+" will not uninstall anything there any more.") {
 		return nil
 	}
 	err = s.changeSkyhook(ctx, found, func(now *v1alpha1.Skyhook) map[string]any {
@@ -240,6 +249,6 @@ func (s *session) abandon(ctx context.Context, name string, patterns []string, y
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Skyhook %q no longer uninstalls on %d node(s)%s\n", name, len(having), s.dryNote())
+	fmt.Fprintf(s.out, "Skyhook %q no longer uninstalls anything on %d node(s)%s\n", name, len(having), s.dryNote())
 	return nil
 }

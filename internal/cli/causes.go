@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/admission"
+	"github.com/skyhook-operator/skyhook/internal/forecast"
+)
+
+// distinct tells each thing once: what a condition of a Skyhook says is left out where nodes say it, and what a node
+// says twice, as its failed run and as its wait, is said by the run.
+func distinct(all []cause) []cause {
+	out := []cause{}
+	for _, c := range all {
+		same := func(o cause) bool { return o.Skyhook == c.Skyhook && o.Reason == c.Reason }
+		nodes := slices.IndexFunc(all, func(o cause) bool { return same(o) && len(c.Nodes) == 0 && len(o.Nodes) > 0 })
+		if nodes >= 0 {
+			if all[nodes].Since.IsZero() {
+				all[nodes].Since = c.Since
+			}
+			continue
+		}
+		if !slices.ContainsFunc(out, func(o cause) bool {
+			return same(o) && o.Package == c.Package && slices.Equal(o.Nodes, c.Nodes)
+		}) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// enders are the words for who can end a wait, as docs/reasons.md explains them.
+var enders = map[string]string{
+	"node": "something else on the node", "other": "another node, Skyhook or workload", "administrator": "an administrator",
+	"author": "the author of the Skyhook", "package author": "the author of the package",
+}
+
+// whoEnds says who can end a cause; empty where nobody knows.
+func (c *cause) whoEnds() string {
+	if c.EndedBy == "" {
+		return ""
+	}
+	var who []string
+	byItself := false
+	for _, by := range strings.Split(c.EndedBy, ", ") {
+		if by == "time" {
+			byItself = true
+			continue
+		}
+		if words, ok := enders[by]; ok {
+			by = words
+		}
+		who = append(who, by)
+	}
+	others := strings.Join(who, ", or ")
+	switch {
+	case !byItself:
+		return " (who can end it: " + others + ")"
+	case others == "":
+		return " (it ends by itself)"
+	default:
+		return " (it ends by itself, or " + others + " ends it)"
+	}
+}
+
+// commands are those in a text: kubectl and what is up to the closing quote.
+var commands = regexp.MustCompile("`kubectl [^`]*`")
+
+// addressed makes the commands of a text go to the cluster, and kubectl skyhook to the operator, that this command was
+// given, so that they can be pasted.
+func (s *session) addressed(text string) string {
+	flags := s.clusterFlags()
+	return commands.ReplaceAllStringFunc(text, func(quoted string) string {
+		command := strings.Trim(quoted, "`")
+		if strings.HasPrefix(command, "kubectl skyhook ") && s.namespace != defaultNamespace {
+			command += " -n " + s.namespace
+		}
+		return "`" + command + flags + "`"
+	})
+}
+
+func (s *session) clusterFlags() string {
+	flags := ""
+	for _, f := range []struct {
+		name  string
+		value *string
+	}{{"kubeconfig", s.flags.KubeConfig}, {"context", s.flags.Context}} {
+		if f.value != nil && *f.value != "" {
+			flags += " --" + f.name + " " + *f.value
+		}
+	}
+	return flags
+}
+
+// folded breaks lines behind a number of columns, and never within a command: what is pasted has to be whole.
+func folded(paragraph string, columns int) []string {
+	var (
+		lines  []string
+		line   string
+		quoted bool
+	)
+	for _, word := range strings.Split(paragraph, " ") {
+		switch {
+		case line == "":
+			line = word
+		case quoted || len(line)+1+len(word) <= columns:
+			line += " " + word
+		default:
+			lines, line = append(lines, line), word
+		}
+		if strings.Count(word, "`")%2 == 1 {
+			quoted = !quoted
+		}
+	}
+	return append(lines, line)
+}
+
+// heed warns of what makes an answer less than it seems to be.
+func (s *session) heed(v *view, skyhook string) {
+	for _, u := range v.unread {
+		fmt.Fprintln(s.err, "Warning: you may not read "+u)
+	}
+	s.caution(v)
+	for i := range v.Skyhooks {
+		if sk := &v.Skyhooks[i]; sk.Name == skyhook {
+			for _, sentence := range admission.Steering(sk) {
+				fmt.Fprintf(s.err, "Warning: Skyhook %s: %s\n", sk.Name, sentence)
+			}
+		}
+	}
+}
+
+// fine says that nothing waits.
+func (s *session) fine(f forecast.Forecast, skyhook, node string) string {
+	if node != "" {
+		return fmt.Sprintf("Node %s: nothing waits and nothing fails%s.", node, there(f, node))
+	}
+	i := slices.IndexFunc(f.Skyhooks, func(s v1alpha1.Skyhook) bool { return s.Name == skyhook })
+	if i < 0 {
+		return fmt.Sprintf("Skyhook %s: it is being deleted, and nothing holds that up.", skyhook)
+	}
+	st := f.Skyhooks[i].Status
+	if st.Nodes.Total == 0 {
+		return fmt.Sprintf("Skyhook %s: spec.nodeSelectors matches no node, so there is nothing to do; compare it with "+
+			"kubectl get nodes --show-labels", skyhook)
+	}
+	return fmt.Sprintf("Skyhook %s: %s, %s nodes complete; nothing waits and nothing fails.", skyhook, st.Status, st.CompleteNodes)
+}
+
+// there is how far the Skyhooks are on a node.
+func there(f forecast.Forecast, node string) string {
+	i := slices.IndexFunc(f.Cluster, func(n corev1.Node) bool { return n.Name == node })
+	if i < 0 {
+		return ""
+	}
+	out := ""
+	for k := range f.Skyhooks {
+		name := f.Skyhooks[k].Name
+		if status := f.Cluster[i].Labels[v1alpha1.LabelStatusPrefix+name]; status != "" {
+			out += fmt.Sprintf("; Skyhook %s: %s", name, status)
+		}
+	}
+	return out
+}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestFolded breaks lines between words, and never within a command.
+func TestFolded(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                          {""},
+		"one two":                   {"one two"},
+		"one two three four":        {"one two", "three four"},
+		"run `kubectl get nodes` x": {"run", "`kubectl get nodes`", "x"},
+		"a `b c d e f g h` i":       {"a `b c d e f g h`", "i"},
+	} {
+		const columns = 10
+		if got := folded(text, columns); !slices.Equal(got, want) {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestWhoEnds is for people who do not know the words of the operator.
+func TestWhoEnds(t *testing.T) {
+	for by, want := range map[string]string{
+		"":                    "",
+		"time":                " (it ends by itself)",
+		"time, administrator": " (it ends by itself, or an administrator ends it)",
+		"other, author":       " (who can end it: another node, Skyhook or workload, or the author of the Skyhook)",
+		"newer word":          " (who can end it: newer word)",
+	} {
+		if got := (&cause{EndedBy: by}).whoEnds(); got != want {
+			t.Errorf("%q: %q, want %q", by, got, want)
+		}
+	}
+}

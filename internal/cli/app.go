@@ -79,6 +79,7 @@ func Root(version string, now func() time.Time) *cobra.Command {
 	flags.StringVar(&a.dryRun, "dry-run", dryRunNone,
 		"change nothing: client prints what would be done, server also has the API server check it")
 	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
+	completeGlobalFlags(c)
 	packages := kit.Command(version)
 	packages.Short = "Check, try and build packages; show and rerun them on nodes"
 	packages.Args = knownCommand
@@ -95,13 +96,34 @@ func Root(version string, now func() time.Time) *cobra.Command {
 // moreOutputs is the annotation of a command that has another output format.
 const moreOutputs = "skyhook/outputs"
 
-// check validates the global flags.
-func (a *app) check(c *cobra.Command) error {
-	a.output = strings.ToLower(a.output)
+// outputs are the formats that a command has.
+func outputs(c *cobra.Command) []string {
 	formats := []string{outputTable, outputWide, outputJSON, outputYAML, outputName}
 	if more := c.Annotations[moreOutputs]; more != "" {
 		formats = append(formats, more)
 	}
+	return formats
+}
+
+// completeGlobalFlags offers the values of the flags that all commands have. Errors are for flags that are not there.
+func completeGlobalFlags(root *cobra.Command) {
+	_ = root.RegisterFlagCompletionFunc("output", func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return outputs(c), cobra.ShellCompDirectiveNoFileComp
+	})
+	_ = root.RegisterFlagCompletionFunc("dry-run",
+		cobra.FixedCompletions([]string{dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// check validates the global flags.
+func (a *app) check(c *cobra.Command) error {
+	a.output = strings.ToLower(a.output)
+	switch a.dryRun { // it was a boolean once
+	case "true":
+		a.dryRun = dryRunClient
+	case "false":
+		a.dryRun = dryRunNone
+	}
+	formats := outputs(c)
 	if !slices.Contains(formats, a.output) {
 		return fmt.Errorf("invalid output format %q; use one of %s", a.output, strings.Join(formats, ", "))
 	}

@@ -34,6 +34,11 @@ type nodeChange func(*corev1.Node) (record.Patch, error)
 // node which changes meanwhile is looked at again; an empty patch leaves it. It returns how many are as wanted, and
 // tells of those that failed. Ctrl-C begins no other node; what was sent is waited for, so that it is known how it ended.
 func (s *session) patchNodes(ctx context.Context, nodes []corev1.Node, change nodeChange) (int, error) {
+	return s.patchEach(ctx, "changing", nodes, change)
+}
+
+// patchEach is patchNodes with the word that scripts know for what is done.
+func (s *session) patchEach(ctx context.Context, doing string, nodes []corev1.Node, change nodeChange) (int, error) {
 	var (
 		mu     sync.Mutex
 		done   int
@@ -63,7 +68,7 @@ func (s *session) patchNodes(ctx context.Context, nodes []corev1.Node, change no
 	}
 	_ = group.Wait() // no function returns an error
 	if len(failed) > 0 {
-		fmt.Fprintln(s.out, "Errors changing some nodes:")
+		fmt.Fprintf(s.out, "Errors %s some nodes:\n", doing)
 		slices.Sort(failed)
 		for _, line := range failed {
 			fmt.Fprintln(s.out, packagefile.PrintableLines(line))

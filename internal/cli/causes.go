@@ -100,25 +100,24 @@ func (s *session) clusterFlags() string {
 
 // folded breaks lines behind a number of columns, and never within a command: what is pasted has to be whole.
 func folded(paragraph string, columns int) []string {
-	var (
-		lines  []string
-		line   string
-		quoted bool
-	)
-	for _, word := range strings.Split(paragraph, " ") {
+	var lines []string
+	line, word := "", ""
+	for _, part := range strings.Split(paragraph, " ") {
+		if word += part; strings.Count(word, "`")%2 == 1 {
+			word += " " // it goes on until the closing quote
+			continue
+		}
 		switch {
 		case line == "":
 			line = word
-		case quoted || len(line)+1+len(word) <= columns:
+		case len(line)+1+len(word) <= columns:
 			line += " " + word
 		default:
 			lines, line = append(lines, line), word
 		}
-		if strings.Count(word, "`")%2 == 1 {
-			quoted = !quoted
-		}
+		word = ""
 	}
-	return append(lines, line)
+	return append(lines, strings.TrimSpace(line+" "+word))
 }
 
 // heed warns of what makes an answer less than it seems to be.

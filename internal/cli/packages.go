@@ -189,7 +189,7 @@ func (s *session) rerun(ctx context.Context, name string, o rerun) error {
 	for i := range having {
 		nodes[i] = having[i].node
 	}
-	done, failed := s.patchNodes(ctx, nodes, func(n *corev1.Node) (record.Patch, error) {
+	done, failed := s.patchEach(ctx, "updating", nodes, func(n *corev1.Node) (record.Patch, error) {
 		return rerunChange(found, n, key, v1alpha1.Stage(o.stage))
 	})
 	fmt.Fprintf(s.out, "Successfully reset package %q on %d node(s)%s\n", name, done, s.dryNote())

@@ -125,7 +125,7 @@ func (a *app) policyResetCommand() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:               "reset SKYHOOK",
-		Short:             "Begin the batches of a Skyhook anew; continues a stopped rollout",
+		Short:             "Begin a rollout with its first batch again; continues a stopped one",
 		Example:           "  kubectl skyhook deployment-policy reset gpu-init",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -167,7 +167,7 @@ func (s *session) resetPolicy(ctx context.Context, name string, yes bool) error 
 		fmt.Fprintln(s.out,
 			"Each becomes: CurrentBatch 1, ConsecutiveFailures 0, CompletedNodes 0, FailedNodes 0, ShouldStop false")
 	}
-	if !s.confirmed(yes, "The batches begin anew.") {
+	if !s.confirmed(yes, "The rollout begins with its first batch again.") {
 		return nil
 	}
 	if err := s.resetBatches(ctx, name); err != nil {

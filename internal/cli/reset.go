@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,7 +25,7 @@ func (a *app) resetCommand() *cobra.Command {
 		Use:   "reset SKYHOOK",
 		Short: "Forget what is installed, so that every package is applied again",
 		Long: "Removes what nodes remember of a Skyhook, so that every package is applied again on all of them, under the\n" +
-			"Skyhook's budget. Nothing is uninstalled. The batches of a deployment policy begin anew.",
+			"Skyhook's budget. Nothing is uninstalled. A rollout in batches begins with its first batch again.",
 		Example:           "  kubectl skyhook reset gpu-init\n  kubectl skyhook reset gpu-init --skip-batch-reset --yes",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -40,7 +42,8 @@ func (a *app) resetCommand() *cobra.Command {
 	return c
 }
 
-// reset removes the records of a Skyhook from the nodes that the patterns name, and begins its batches anew.
+// reset removes the records of a Skyhook from the nodes that the patterns name, and begins with its first
+// batch again.
 func (s *session) reset(ctx context.Context, name string, patterns []string, batches, yes bool) error {
 	all, err := s.nodes(ctx)
 	if err != nil {
@@ -61,7 +64,8 @@ func (s *session) reset(ctx context.Context, name string, patterns []string, bat
 		}
 	}
 	if len(found) == 0 {
-		return s.nothing(fmt.Sprintf("No nodes have state for Skyhook %q", name))
+		fmt.Fprintf(s.out, "No nodes have state for Skyhook %q\n", name)
+		return s.resetOnlyBatches(ctx, name, batches, yes)
 	}
 	s.announceReset(name, found, batches)
 	if !s.confirmed(yes, "The packages are applied again on these nodes.") {
@@ -71,16 +75,45 @@ func (s *session) reset(ctx context.Context, name string, patterns []string, bat
 	for i := range found {
 		nodes[i] = found[i].node
 	}
-	done, failed := s.patchNodes(ctx, nodes, func(n *corev1.Node) (record.Patch, error) {
+	done, failed := s.patchEach(ctx, "resetting", nodes, func(n *corev1.Node) (record.Patch, error) {
 		return record.Reset(name, n.Annotations, n.Labels), nil
 	})
 	fmt.Fprintf(s.out, "Successfully reset %d node(s) for Skyhook %q%s\n", done, name, s.dryNote())
 	if batches && ctx.Err() == nil {
 		if err := s.resetBatches(ctx, name); err != nil {
-			return err
+			return errors.Join(failed, s.unlessGone(name, err))
 		}
+		fmt.Fprintf(s.out, "Batch state reset for Skyhook %q%s\n", name, s.dryNote())
 	}
 	return failed
+}
+
+// resetOnlyBatches is for a Skyhook that has begun on no node: its rollout may be stopped all the same.
+func (s *session) resetOnlyBatches(ctx context.Context, name string, batches, yes bool) error {
+	if !batches {
+		return nil
+	}
+	found, err := s.skyhook(ctx, name)
+	if err != nil {
+		return s.unlessGone(name, err)
+	}
+	if len(found.Status.CompartmentStatuses) == 0 || !s.confirmed(yes, "The rollout begins with its first batch again.") {
+		return nil
+	}
+	if err := s.resetBatches(ctx, name); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "Batch state reset for Skyhook %q%s\n", name, s.dryNote())
+	return nil
+}
+
+// unlessGone is the error of a read, but for a Skyhook that does not exist: nodes may remember one that is gone.
+func (s *session) unlessGone(name string, err error) error {
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	fmt.Fprintf(s.err, "Warning: there is no Skyhook %q; kubectl get skyhooks lists those that exist\n", name)
+	return nil
 }
 
 func (s *session) nothing(sentence string) error {
@@ -118,7 +151,6 @@ func (s *session) resetBatches(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("resetting the batch state of skyhook %q: %w", name, err)
 	}
-	fmt.Fprintf(s.out, "Batch state reset for Skyhook %q%s\n", name, s.dryNote())
 	return nil
 }
 

@@ -54,3 +54,21 @@ func TestHelpFitsOnAScreen(t *testing.T) {
 		}
 	}
 }
+
+// TestFlagValues offers the values of global flags, and those of a command that has more.
+func TestFlagValues(t *testing.T) {
+	for args, want := range map[string]string{
+		"status -o ":         "table\nwide\njson\nyaml\nname\n:4\n",
+		"inventory -o ":      "table\nwide\njson\nyaml\nname\ncsv\n:4\n",
+		"reset x --dry-run=": "client\nserver\n:4\n",
+	} {
+		root := cli.Root("1.2.3", nil)
+		var out bytes.Buffer
+		root.SetOut(&out)
+		root.SetErr(&bytes.Buffer{})
+		root.SetArgs(append([]string{"__complete"}, strings.Split(args, " ")...))
+		if err := root.Execute(); err != nil || out.String() != want {
+			t.Errorf("%s: error %v, offered\n%s", args, err, out.String())
+		}
+	}
+}

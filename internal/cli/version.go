@@ -30,7 +30,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:     "version",
 		Short:   "Print the versions of this program and of the operator",
 		Example: "  kubectl skyhook version\n  kubectl skyhook version --client-only -o json",
-		Args:    cobra.NoArgs,
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if clientOnly {
 				s := &session{app: a, out: c.OutOrStdout(), err: c.ErrOrStderr()}

@@ -118,7 +118,7 @@ func (c *cluster) pauseField() {
 	}
 }
 
-// TestReset forgets what nodes have, keeps their cordons, and begins the batches anew with every zero written out.
+// TestReset forgets what nodes have, keeps their cordons, and begins the batches again with every zero written out.
 func TestReset(t *testing.T) {
 	c := newCluster(t)
 	s := gpu()

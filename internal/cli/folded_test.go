@@ -13,7 +13,7 @@ func TestFolded(t *testing.T) {
 		"one two three four":        {"one two", "three four"},
 		"run `kubectl get nodes` x": {"run", "`kubectl get nodes`", "x"},
 		"a `b c d e f g h` i":       {"a", "`b c d e f g h`", "i"},
-		"no end `a b":              {"no end `a b"},
+		"no end `a b":               {"no end `a b"},
 	} {
 		const columns = 10
 		if got := folded(text, columns); !slices.Equal(got, want) {

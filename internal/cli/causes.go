@@ -158,12 +158,12 @@ func there(f forecast.Forecast, node string) string {
 	if i < 0 {
 		return ""
 	}
-	out := ""
+	var parts []string
 	for k := range f.Skyhooks {
 		name := f.Skyhooks[k].Name
 		if status := f.Cluster[i].Labels[v1alpha1.LabelStatusPrefix+name]; status != "" {
-			out += fmt.Sprintf("; Skyhook %s: %s", name, status)
+			parts = append(parts, fmt.Sprintf("; Skyhook %s: %s", name, status))
 		}
 	}
-	return out
+	return strings.Join(parts, "")
 }

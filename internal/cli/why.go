@@ -26,7 +26,7 @@ func (a *app) whyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "why SKYHOOK",
 		Short: "Say why a Skyhook or a node does not progress, and what helps",
-		Long: "Says for everything that does not progress why, since when, who can end it, and the command or field that helps.\n" +
+		Long: "Lists everything that does not progress: why, since when, who can end it, and the command or field that helps.\n" +
 			"The answer is computed by the operator's own code from what you may read, whether the operator runs or not.",
 		Example:           "  kubectl skyhook why gpu-init\n  kubectl skyhook why node worker-1\n  kubectl skyhook why gpu-init -o json",
 		Args:              cobra.ExactArgs(1),
@@ -38,7 +38,7 @@ func (a *app) whyCommand() *cobra.Command {
 	c.AddCommand(&cobra.Command{
 		Use:               "node NODE",
 		Aliases:           []string{"nodes"},
-		Short:             "Say why a node does not progress, for each Skyhook that has to do with it",
+		Short:             "Say why a node does not progress, for each Skyhook that concerns it",
 		Example:           "  kubectl skyhook why node worker-1",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeNodes,

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/history"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -63,6 +66,26 @@ func TestHistory(t *testing.T) {
 	}
 	out, errs, err := c.run("", "history", "gpu", "--namespace", "default", "-o", "wide")
 	if err != nil || !strings.Contains(errs, "Warning: ConfigMap "+cm.Name+": rollouts cannot be read") || !strings.Contains(out, "reboot") {
+		t.Errorf("%v\n%s%s", err, errs, out)
+	}
+}
+
+// TestHistoryWithoutConfigMaps: who may not read them sees the rest.
+func TestHistoryWithoutConfigMaps(t *testing.T) {
+	c := newCluster(t)
+	c.put(gpu())
+	name := metav1.ObjectMeta{Name: "history-guest"}
+	c.put(&rbacv1.ClusterRole{ObjectMeta: name, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{v1alpha1.GroupName}, Resources: []string{"skyhooks"}, Verbs: []string{"get"}},
+		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list"}},
+		{APIGroups: []string{"apps"}, Resources: []string{"controllerrevisions"}, Verbs: []string{"list"}},
+	}})
+	c.put(&rbacv1.ClusterRoleBinding{
+		ObjectMeta: name, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name.Name},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "guest"}},
+	})
+	out, errs, err := c.run("", "history", "gpu", "--as", "guest")
+	if err != nil || !strings.Contains(errs, "rollouts are not shown") || !strings.Contains(out, "No definitions are retained") {
 		t.Errorf("%v\n%s%s", err, errs, out)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,7 +30,9 @@ func (s *session) past(ctx context.Context, sk *v1alpha1.Skyhook) (past, error) 
 	p := past{Rollouts: history.Rollouts{}, Stages: history.Stages{}}
 	var cm corev1.ConfigMap
 	key := client.ObjectKey{Namespace: s.namespace, Name: workload.HistoryName(sk.Name)}
-	if err := s.client.Get(ctx, key, &cm); client.IgnoreNotFound(err) != nil {
+	if err := s.client.Get(ctx, key, &cm); apierrors.IsForbidden(err) {
+		fmt.Fprintf(s.err, "Warning: rollouts are not shown: %v\n", err)
+	} else if client.IgnoreNotFound(err) != nil {
 		return p, fmt.Errorf("getting configmap %s in namespace %q: %w", key.Name, s.namespace, err)
 	}
 	if !metav1.IsControlledBy(&cm, sk) { // there is none, or it is another's

@@ -24,19 +24,12 @@ import (
 
 // execute carries out the decisions of a pass. The node is written first, each write with the resourceVersion that the
 // decisions are based on: when the cache was behind, nothing else happens. Whatever is lost after it, the next pass
-// does again. Conditions go before the record, whose change wakes the node: that pass then sees both.
+// does again.
 func (r *Reconciler) execute(ctx context.Context, p *pass) {
-	writes := []func(context.Context, *pass) error{r.writeConditions, r.writeRecords}
-	if p.taint.Mark != nil && *p.taint.Mark {
-		// Until the taint is there any workload may be bound to the node.
-		slices.Reverse(writes)
-	}
-	for _, write := range writes {
-		if err := write(ctx, p); err != nil {
-			p.failAll(err)
-			r.tellUnwritten(ctx, p)
-			return
-		}
+	if err := r.writeNode(ctx, p); err != nil {
+		p.failAll(err)
+		r.tellUnwritten(ctx, p)
+		return
 	}
 	for _, i := range p.items {
 		r.measure(p, i) // before the Skyhook is planned, for which the record that was written wakes it
@@ -48,42 +41,64 @@ func (r *Reconciler) execute(ctx context.Context, p *pass) {
 	r.reportTaint(ctx, p)
 }
 
-// writeRecords patches the node's metadata once for all Skyhooks; not at all when nothing changed.
-func (r *Reconciler) writeRecords(ctx context.Context, p *pass) error {
+// writeNode writes what the pass changes of the node for all Skyhooks: nothing if nothing changes, and in one request if
+// it can. The API server takes metadata together with a status, as kubelets send it, but no cordon and no taint. Then
+// conditions go before the record, whose change wakes the node, so that the pass that follows sees both; but for a node
+// that gets its runtime taint, as any workload may be bound to it until the taint is there.
+func (r *Reconciler) writeNode(ctx context.Context, p *pass) error {
+	metadata, err := r.recordChanges(ctx, p)
+	if err != nil {
+		return err
+	}
+	conditions, spec := p.conditionChanges(), p.specChange()
+	switch {
+	case len(conditions) == 0 && len(spec) == 0 && metadata.Empty():
+		return r.confirm(ctx, p)
+	case len(conditions) == 0:
+		return r.patchNode(ctx, p, metadata)
+	case len(spec) == 0:
+		return r.patchStatus(ctx, p, metadata, conditions)
+	}
+	writes := []func() error{
+		func() error { return r.patchStatus(ctx, p, record.Patch{}, conditions) },
+		func() error { return r.patchNode(ctx, p, metadata) },
+	}
+	if p.taint.Mark != nil && *p.taint.Mark {
+		slices.Reverse(writes)
+	}
+	for _, write := range writes {
+		if err := write(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordChanges is what changes of the node's metadata.
+func (r *Reconciler) recordChanges(ctx context.Context, p *pass) (record.Patch, error) {
 	all := r.clearOrphans(ctx, p)
 	for _, i := range p.items {
 		change, err := p.recordChange(i)
 		if err != nil {
-			return err
+			return record.Patch{}, err
 		}
 		all.Merge(change)
 	}
 	flight, err := record.WriteInterrupt(p.inFlight, p.node.Annotations)
 	if err != nil {
-		return fmt.Errorf("node %s: encode the interrupt in flight: %w", p.node.Name, err)
+		return record.Patch{}, fmt.Errorf("node %s: encode the interrupt in flight: %w", p.node.Name, err)
 	}
 	all.Merge(flight)
 	if p.ownReboot {
 		all.Merge(record.AcceptBoot(p.node.Status.NodeInfo.BootID, p.node.Annotations))
 	}
 	r.taintPatch(p, &all)
-	if all.Empty() && p.unschedulable == p.node.Spec.Unschedulable && p.taint.Taints == nil {
-		return r.confirm(ctx, p)
-	}
-	return r.patchNode(ctx, p, all)
+	return all, nil
 }
 
-// patchNode writes metadata and cordon in one request.
-func (r *Reconciler) patchNode(ctx context.Context, p *pass, all record.Patch) error {
-	metadata := map[string]any{"resourceVersion": p.wrote.resourceVersion}
-	// A null map would remove every label or annotation of the node.
-	if len(all.Annotations) > 0 {
-		metadata["annotations"] = all.Annotations
-	}
-	if len(all.Labels) > 0 {
-		metadata["labels"] = all.Labels
-	}
-	change, spec := map[string]any{"metadata": metadata}, map[string]any{}
+// specChange is what changes of the node's spec: cordon and taints.
+func (p *pass) specChange() map[string]any {
+	spec := map[string]any{}
 	if p.unschedulable != p.node.Spec.Unschedulable {
 		spec["unschedulable"] = p.unschedulable
 	}
@@ -91,7 +106,13 @@ func (r *Reconciler) patchNode(ctx context.Context, p *pass, all record.Patch) e
 		// The whole list; the resourceVersion sees to it that nobody else's taint is lost.
 		spec["taints"] = *p.taint.Taints
 	}
-	if len(spec) > 0 {
+	return spec
+}
+
+// patchNode writes metadata and cordon in one request.
+func (r *Reconciler) patchNode(ctx context.Context, p *pass, all record.Patch) error {
+	change := map[string]any{"metadata": p.metadataOf(all)}
+	if spec := p.specChange(); len(spec) > 0 {
 		change["spec"] = spec
 	}
 	cordoned := p.node.Spec.Unschedulable
@@ -102,14 +123,48 @@ func (r *Reconciler) patchNode(ctx context.Context, p *pass, all record.Patch) e
 	return nil
 }
 
+// metadataOf is the change of metadata in a patch of the node, with its precondition.
+func (p *pass) metadataOf(all record.Patch) map[string]any {
+	metadata := map[string]any{"resourceVersion": p.wrote.resourceVersion}
+	// A null map would remove every label or annotation of the node.
+	if len(all.Annotations) > 0 {
+		metadata["annotations"] = all.Annotations
+	}
+	if len(all.Labels) > 0 {
+		metadata["labels"] = all.Labels
+	}
+	return metadata
+}
+
 func (r *Reconciler) sendPatch(ctx context.Context, p *pass, change map[string]any) error {
+	return p.send(change, "record", func(node *corev1.Node, body []byte) error {
+		return r.Client.Patch(ctx, node, client.RawPatch(types.MergePatchType, body))
+	})
+}
+
+// patchStatus writes conditions, together with metadata. A strategic merge goes by the type of a condition, and leaves
+// the kubelet's alone.
+func (r *Reconciler) patchStatus(ctx context.Context, p *pass, all record.Patch, conditions []any) error {
+	change := map[string]any{"metadata": p.metadataOf(all), "status": map[string]any{"conditions": conditions}}
+	what := "record"
+	if all.Empty() {
+		what = "conditions"
+	}
+	return p.send(change, what, func(node *corev1.Node, body []byte) error {
+		return r.Client.Status().Patch(ctx, node, client.RawPatch(types.StrategicMergePatchType, body),
+			client.FieldOwner(fieldManager))
+	})
+}
+
+// send carries out one write of the node, which the pass goes on from.
+func (p *pass) send(change map[string]any, what string, patch func(node *corev1.Node, body []byte) error) error {
 	body, err := json.Marshal(change)
 	if err != nil {
-		return fmt.Errorf("encode the record of node %s: %w", p.node.Name, err)
+		return fmt.Errorf("encode the %s of node %s: %w", what, p.node.Name, err)
 	}
 	node := p.node.DeepCopy() // the cache's object must not change
-	if err := r.Client.Patch(ctx, node, client.RawPatch(types.MergePatchType, body)); err != nil {
-		return fmt.Errorf("write the record of node %s: %w", p.node.Name, err)
+	if err := patch(node, body); err != nil {
+		return fmt.Errorf("write the %s of node %s: %w", what, p.node.Name, err)
 	}
 	p.node, p.wrote.resourceVersion = node, node.ResourceVersion // what a further change of the record differs from
 	return nil

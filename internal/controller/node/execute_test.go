@@ -20,8 +20,9 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// TestWriteRecords: one patch that has only what changes, with the resourceVersion that the decision is based on.
-func TestWriteRecords(t *testing.T) {
+// TestWriteNode: one patch that has only what changes, with the resourceVersion that the decision is based on; two where
+// the API server takes no less.
+func TestWriteNode(t *testing.T) {
 	applied := entry(v1alpha1.StageApply, v1alpha1.StateInProgress)
 	failing := entry(v1alpha1.StageApply, v1alpha1.StateErroring)
 	broken := failing
@@ -31,14 +32,36 @@ func TestWriteRecords(t *testing.T) {
 		decision lifecycle.Decision
 		cordon   bool
 		stale    bool
-		want     string // keys of the patch, below metadata with a dot
+		want     string // keys of the patches, below metadata with a dot
 	}{
 		{name: "nothing changed", decision: lifecycle.Decision{Record: applied}},
-		{name: "a Skyhook that leaves, but not yet", decision: lifecycle.Decision{Record: failing, Removing: true}},
+		{
+			name: "a Skyhook that leaves, but not yet", decision: lifecycle.Decision{Record: failing, Removing: true},
+			want: ".resourceVersion status",
+		},
 		{name: "only a cordon", decision: lifecycle.Decision{Record: applied}, cordon: true, want: ".resourceVersion spec"},
 		{name: "no label changes", decision: lifecycle.Decision{Record: failing}, want: ".annotations .resourceVersion"},
 		{name: "labels and annotations", decision: lifecycle.Decision{Record: broken}, want: ".annotations .labels .resourceVersion"},
-		{name: "cleared", decision: lifecycle.Decision{Removing: true, Clear: true}, want: ".annotations .labels .resourceVersion"},
+		{
+			name: "conditions as well", decision: lifecycle.Decision{Record: broken, Erroring: true},
+			want: ".annotations .labels .resourceVersion status",
+		},
+		{
+			name: "conditions alone", decision: lifecycle.Decision{Record: applied, Erroring: true},
+			want: ".resourceVersion status",
+		},
+		{
+			name: "conditions and a cordon", decision: lifecycle.Decision{Record: broken, Erroring: true}, cordon: true,
+			want: ".resourceVersion status; .annotations .labels .resourceVersion spec",
+		},
+		{
+			name: "cleared", decision: lifecycle.Decision{Removing: true, Clear: true},
+			want: ".annotations .labels .resourceVersion status",
+		},
+		{
+			name: "the node changed meanwhile, and conditions do", decision: lifecycle.Decision{Record: broken, Erroring: true}, stale: true,
+			want: ".annotations .labels .resourceVersion status",
+		},
 		{name: "the node changed meanwhile", decision: lifecycle.Decision{Record: failing}, stale: true, want: ".annotations .resourceVersion"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -51,7 +74,7 @@ func TestWriteRecords(t *testing.T) {
 				p.wrote.resourceVersion = "9"
 			}
 			sent := p.wrote.resourceVersion
-			if err := w.writeRecords(t.Context(), p); apierrors.IsConflict(err) != c.stale || err != nil && !c.stale {
+			if err := w.writeNode(t.Context(), p); apierrors.IsConflict(err) != c.stale || err != nil && !c.stale {
 				t.Fatalf("got %v", err)
 			}
 			if got := patchKeys(t, w.bodies, sent); got != c.want {
@@ -60,6 +83,12 @@ func TestWriteRecords(t *testing.T) {
 			now := w.node()
 			if now.Labels["gpu"] != "1" || now.Annotations["theirs"] != "x" || now.Spec.Unschedulable != c.cordon {
 				t.Errorf("others' metadata or the cordon is wrong: %v %v %t", now.Labels, now.Annotations, now.Spec.Unschedulable)
+			}
+			if !slices.ContainsFunc(now.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady }) {
+				t.Error("the kubelet's condition is gone")
+			}
+			if !c.stale && !sameConditions(now.Status.Conditions, p.conditions()) {
+				t.Errorf("the node has %v", now.Status.Conditions)
 			}
 			if !c.stale && p.wrote.resourceVersion != now.ResourceVersion {
 				t.Errorf("noted resourceVersion %s, the node has %s", p.wrote.resourceVersion, now.ResourceVersion)
@@ -71,33 +100,38 @@ func TestWriteRecords(t *testing.T) {
 	}
 }
 
-// patchKeys lists what the only patch, if any, changes. A null map would remove every label or annotation.
+// patchKeys lists what the patches change. A null map would remove every label or annotation.
 func patchKeys(t *testing.T, bodies []string, resourceVersion string) string {
 	t.Helper()
-	if len(bodies) == 0 {
-		return ""
-	}
-	var body struct {
-		Metadata map[string]any `json:"metadata"`
-		Spec     map[string]any `json:"spec"`
-	}
-	if err := json.Unmarshal([]byte(bodies[0]), &body); err != nil || len(bodies) > 1 {
-		t.Fatalf("patches %q, error %v", bodies, err)
-	}
-	var keys []string
-	for _, k := range slices.Sorted(maps.Keys(body.Metadata)) {
-		if body.Metadata[k] == nil {
-			t.Errorf("metadata.%s is null", k)
+	var patches []string
+	for i, raw := range bodies {
+		var body struct {
+			Metadata map[string]any `json:"metadata"`
+			Spec     map[string]any `json:"spec"`
+			Status   map[string]any `json:"status"`
 		}
-		keys = append(keys, "."+k)
+		if err := json.Unmarshal([]byte(raw), &body); err != nil {
+			t.Fatalf("patches %q, error %v", bodies, err)
+		}
+		var keys []string
+		for _, k := range slices.Sorted(maps.Keys(body.Metadata)) {
+			if body.Metadata[k] == nil {
+				t.Errorf("metadata.%s is null", k)
+			}
+			keys = append(keys, "."+k)
+		}
+		if (body.Metadata["resourceVersion"] == resourceVersion) != (i == 0) {
+			t.Errorf("resourceVersion of patch %d is %v, the decision is based on %s", i, body.Metadata["resourceVersion"], resourceVersion)
+		}
+		if body.Spec != nil {
+			keys = append(keys, "spec")
+		}
+		if body.Status != nil {
+			keys = append(keys, "status")
+		}
+		patches = append(patches, strings.Join(keys, " "))
 	}
-	if body.Metadata["resourceVersion"] != resourceVersion {
-		t.Errorf("resourceVersion is %v, the decision is based on %s", body.Metadata["resourceVersion"], resourceVersion)
-	}
-	if body.Spec != nil {
-		keys = append(keys, "spec")
-	}
-	return strings.Join(keys, " ")
+	return strings.Join(patches, "; ")
 }
 
 // TestConfirm: pods are changed without a change of the record only when the record is the live one.
@@ -147,7 +181,7 @@ func TestConfirmAsksOnlyWhenPodsChange(t *testing.T) {
 	w.Live = nil // asking would panic
 	p := w.pass(s)
 	p.items = []*item{{skyhook: s, decision: lifecycle.Decision{Record: r}}}
-	if err := w.writeRecords(t.Context(), p); err != nil {
+	if err := w.writeNode(t.Context(), p); err != nil {
 		t.Error(err)
 	}
 }

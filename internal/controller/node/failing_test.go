@@ -160,13 +160,27 @@ func TestEvictionsThatFailAreTold(t *testing.T) {
 func TestRecordThatCannotBeWrittenIsTold(t *testing.T) {
 	w := newWorld(t, newSkyhook("demo"), newNode())
 	inner := w.Client
+	refuse := func(o client.Object, p client.Patch) error {
+		if body, err := p.Data(o); err != nil || strings.Contains(string(body), v1alpha1.AnnotationNodeStatePrefix) {
+			return errors.Join(err, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Node").GroupKind(), nodeName,
+				field.ErrorList{field.TooLong(field.NewPath("metadata", "annotations"), "", 256<<10)}))
+		}
+		return nil
+	}
 	w.change(interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-			if body, err := p.Data(o); err != nil || strings.Contains(string(body), v1alpha1.AnnotationNodeStatePrefix) {
-				return errors.Join(err, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Node").GroupKind(), nodeName,
-					field.ErrorList{field.TooLong(field.NewPath("metadata", "annotations"), "", 256<<10)}))
+			if err := refuse(o, p); err != nil {
+				return err
 			}
 			return c.Patch(ctx, o, p, opts...)
+		},
+		SubResourcePatch: func(
+			ctx context.Context, c client.Client, part string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption,
+		) error {
+			if err := refuse(o, p); err != nil {
+				return err
+			}
+			return c.SubResource(part).Patch(ctx, o, p, opts...)
 		},
 	})
 	n := w.tries(5)

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -42,7 +43,7 @@ type world struct {
 	events *events.FakeRecorder
 	// bodies are the patches of nodes sent so far.
 	bodies []string
-	// order tells which of a node's two writes came when.
+	// order tells which requests for a node came when: with its conditions, or without.
 	order []string
 	// deletes are the requests to delete a pod so far.
 	deletes []string
@@ -103,10 +104,25 @@ func (w *world) patch(
 func (w *world) patchStatus(
 	ctx context.Context, c client.Client, part string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption,
 ) error {
-	if _, ok := o.(*corev1.Node); ok {
-		w.order = append(w.order, "conditions")
+	if _, ok := o.(*corev1.Node); !ok {
+		return c.SubResource(part).Patch(ctx, o, p, opts...)
 	}
-	return c.SubResource(part).Patch(ctx, o, p, opts...)
+	body, err := p.Data(o)
+	if err != nil {
+		return err
+	}
+	var parts map[string]json.RawMessage
+	if err := json.Unmarshal(body, &parts); err != nil {
+		return err
+	}
+	w.bodies, w.order = append(w.bodies, string(body)), append(w.order, "conditions")
+	// The API server takes the metadata as well, and all of it or nothing; this one in memory takes the status alone.
+	metadata := client.RawPatch(types.MergePatchType, []byte(fmt.Sprintf(`{"metadata":%s}`, parts["metadata"])))
+	if err := c.Patch(ctx, o, metadata); err != nil {
+		return err
+	}
+	status := client.RawPatch(p.Type(), []byte(fmt.Sprintf(`{"status":%s}`, parts["status"])))
+	return c.SubResource(part).Patch(ctx, o, status, opts...)
 }
 
 // delete notes the precondition and grace of a request; the API server in memory knows neither.

@@ -2,13 +2,11 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -77,32 +75,24 @@ func applyConfigMap(cm *corev1.ConfigMap) *corev1ac.ConfigMapApplyConfiguration 
 			WithName(ref.Name).WithUID(ref.UID).WithController(controls).WithBlockOwnerDeletion(blocks))
 }
 
-// writeConditions applies the node conditions of all Skyhooks at once; not at all when none changed. Applying owned
-// fields leaves the kubelet's conditions alone and removes those of Skyhooks that left.
-func (r *Reconciler) writeConditions(ctx context.Context, p *pass) error {
+// conditionChanges are the items of a strategic merge patch that give the node its conditions of all Skyhooks, and
+// remove those of Skyhooks that left; none when none changed.
+func (p *pass) conditionChanges() []any {
 	want := p.conditions()
 	if sameConditions(p.node.Status.Conditions, want) {
 		return nil
 	}
-	status := corev1ac.NodeStatus()
+	var changes []any
 	for _, c := range want {
-		status.WithConditions(corev1ac.NodeCondition().WithType(c.Type).WithStatus(c.Status).WithReason(c.Reason).
-			WithMessage(c.Message).WithLastHeartbeatTime(c.LastHeartbeatTime).WithLastTransitionTime(c.LastTransitionTime))
+		changes = append(changes, c)
 	}
-	body, err := json.Marshal(corev1ac.Node(p.node.Name).
-		WithUID(p.node.UID).WithResourceVersion(p.wrote.resourceVersion).WithStatus(status))
-	if err != nil {
-		return fmt.Errorf("encode conditions of node %s: %w", p.node.Name, err)
+	for _, h := range p.node.Status.Conditions {
+		wanted := slices.ContainsFunc(want, func(w corev1.NodeCondition) bool { return w.Type == h.Type })
+		if record.OwnsCondition(h.Type) && !wanted {
+			changes = append(changes, map[string]any{"$patch": "delete", "type": h.Type})
+		}
 	}
-	// A raw patch, because the client's Apply does not give back the new resourceVersion.
-	node := p.node.DeepCopy()
-	err = r.Client.Status().Patch(ctx, node, client.RawPatch(types.ApplyPatchType, body),
-		client.FieldOwner(fieldManager), client.ForceOwnership)
-	if err != nil {
-		return fmt.Errorf("write conditions of node %s: %w", p.node.Name, err)
-	}
-	p.wrote.resourceVersion = node.ResourceVersion
-	return nil
+	return changes
 }
 
 // conditions are all that the node should have of ours: those of this pass, and those of Skyhooks that it left alone.

@@ -96,7 +96,7 @@ func TestClearOrphans(t *testing.T) {
 			w.Live = newWorld(t, c.live...).Client
 			p := w.pass(newSkyhook("demo"))
 			w.survey(p)
-			w.must(w.writeRecords(t.Context(), p))
+			w.must(w.writeNode(t.Context(), p))
 			now := w.node()
 			if got := left(now, "demo"); got != c.want || now.Spec.Unschedulable == c.schedulable {
 				t.Errorf("left is %q, want %q; unschedulable: %t", got, c.want, now.Spec.Unschedulable)
@@ -135,8 +135,9 @@ func TestOrphansWithoutAnAnswer(t *testing.T) {
 	cause := apierrors.NewServiceUnavailable("away")
 	w.Live = reader{err: cause}
 	p := w.pass()
-	w.must(w.writeRecords(t.Context(), p))
-	if err := errors.Join(p.errs...); !errors.Is(err, cause) || !strings.Contains(err.Error(), "get Skyhook gone") || len(w.bodies) != 0 {
+	w.must(w.writeNode(t.Context(), p))
+	if err := errors.Join(p.errs...); !errors.Is(err, cause) || !strings.Contains(err.Error(), "get Skyhook gone") ||
+		strings.Contains(strings.Join(w.bodies, ""), "annotations") {
 		t.Errorf("error %v, patches %q", err, w.bodies)
 	}
 }
@@ -146,9 +147,9 @@ func TestOrphansAreAskedForOnce(t *testing.T) {
 	n := newNode()
 	remember(t, n, "gone", entry(v1alpha1.StageApply, v1alpha1.StateInProgress))
 	w := newWorld(t, n)
-	w.must(w.writeRecords(t.Context(), w.pass()))
+	w.must(w.writeNode(t.Context(), w.pass()))
 	w.Live = reader{err: errors.New("asked")}
-	w.must(w.writeRecords(t.Context(), w.pass()))
+	w.must(w.writeNode(t.Context(), w.pass()))
 	if len(w.bodies) != 1 {
 		t.Errorf("patches %q", w.bodies)
 	}

@@ -18,14 +18,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Server-side apply is there for what the operator applies: node conditions and ConfigMaps. Ownership is that of whole
-// conditions and of whole map entries, where a real server knows single fields. Applies are forced.
+// Server-side apply is there for what the operator applies: ConfigMaps. Ownership is that of whole owner references,
+// where a real server knows single fields. Applies are forced.
 
 // owners are the parts of an object that each manager applied, as paths.
 type owners map[string]map[string]bool
 
 const (
-	conditionPath  = "status.conditions/"
 	dataPath       = "data/"
 	labelPath      = "metadata.labels/"
 	annotationPath = "metadata.annotations/"
@@ -42,12 +41,6 @@ func partOf(o client.Object, path string) any {
 		return nil
 	}
 	switch where + "/" {
-	case conditionPath:
-		if node, ok := o.(*corev1.Node); ok {
-			if i := conditionAt(node.Status.Conditions, corev1.NodeConditionType(name)); i >= 0 {
-				return node.Status.Conditions[i]
-			}
-		}
 	case dataPath:
 		if cm, ok := o.(*corev1.ConfigMap); ok {
 			return entry(cm.Data)
@@ -71,20 +64,9 @@ func (c *Cluster) disown(old, o client.Object) {
 	for _, paths := range c.applied[old.GetUID()] {
 		maps.DeleteFunc(paths, func(path string, _ bool) bool {
 			before, after := partOf(old, path), partOf(o, path)
-			return after == nil || !samePart(before, after)
+			return after == nil || !equality.Semantic.DeepEqual(before, after)
 		})
 	}
-}
-
-func samePart(a, b any) bool {
-	before, okBefore := a.(corev1.NodeCondition)
-	after, okAfter := b.(corev1.NodeCondition)
-	if !okBefore || !okAfter {
-		return equality.Semantic.DeepEqual(a, b)
-	}
-	sameTimes := before.LastHeartbeatTime.Equal(&after.LastHeartbeatTime) &&
-		before.LastTransitionTime.Equal(&after.LastTransitionTime)
-	return sameTimes && before.Status == after.Status && before.Reason == after.Reason && before.Message == after.Message
 }
 
 // abandoned are the paths that only this manager applied, and does not any more.
@@ -104,9 +86,9 @@ func (c *Cluster) abandoned(uid types.UID, manager string, now map[string]bool) 
 }
 
 // apply stores o with the new ownership. An apply that changes neither is none.
-func (c *Cluster) apply(t *table, old, o client.Object, part, manager string, paths map[string]bool) (client.Object, error) {
+func (c *Cluster) apply(t *table, old, o client.Object, manager string, paths map[string]bool) (client.Object, error) {
 	had := maps.Clone(c.applied[old.GetUID()][manager])
-	stored, err := c.update(t, "apply", old, o, part)
+	stored, err := c.update(t, "apply", old, o, partMain)
 	if err != nil {
 		return nil, err
 	}
@@ -124,35 +106,6 @@ func (c *Cluster) own(uid types.UID, manager string, paths map[string]bool) {
 		c.applied[uid] = owners{}
 	}
 	c.applied[uid][manager] = paths
-}
-
-// applyNodeStatus applies the conditions in a raw patch of a node's status.
-func (c *Cluster) applyNodeStatus(old *corev1.Node, body []byte, manager string) (client.Object, error) {
-	var wanted corev1.Node
-	if err := json.Unmarshal(body, &wanted); err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
-	o := old.DeepCopy()
-	o.UID, o.ResourceVersion = wanted.UID, wanted.ResourceVersion // preconditions
-	paths := map[string]bool{}
-	for _, condition := range wanted.Status.Conditions {
-		paths[conditionPath+string(condition.Type)] = true
-		if i := conditionAt(o.Status.Conditions, condition.Type); i >= 0 {
-			o.Status.Conditions[i] = condition
-		} else {
-			o.Status.Conditions = append(o.Status.Conditions, condition)
-		}
-	}
-	for _, path := range c.abandoned(old.UID, manager, paths) {
-		kind := corev1.NodeConditionType(strings.TrimPrefix(path, conditionPath))
-		o.Status.Conditions = slices.DeleteFunc(o.Status.Conditions,
-			func(c corev1.NodeCondition) bool { return c.Type == kind })
-	}
-	return c.apply(c.tables[Nodes], old, o, partStatus, manager, paths)
-}
-
-func conditionAt(list []corev1.NodeCondition, kind corev1.NodeConditionType) int {
-	return slices.IndexFunc(list, func(c corev1.NodeCondition) bool { return c.Type == kind })
 }
 
 // applyConfigMap creates or changes a ConfigMap.
@@ -197,7 +150,7 @@ func (c *Cluster) applyConfigMap(ac *corev1ac.ConfigMapApplyConfiguration, manag
 		removePart(o, path)
 	}
 	o.UID, o.ResourceVersion = ptr.Deref(ac.UID, ""), ptr.Deref(ac.ResourceVersion, "")
-	return c.apply(t, old, o, partMain, manager, paths)
+	return c.apply(t, old, o, manager, paths)
 }
 
 // applyOwners merges owner references by their UIDs.

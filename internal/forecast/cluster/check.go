@@ -28,7 +28,7 @@ func invalid(k *kind, o client.Object, errs fieldpath.ErrorList) error {
 // check refuses what a real server does; old is nil for a new object. It looks only at what the write changes.
 func (c *Cluster) check(k *kind, old, o client.Object, part string) error {
 	var errs fieldpath.ErrorList
-	if part == partMain {
+	if part == partMain || !k.custom {
 		errs = checkMeta(k, old, o)
 	}
 	switch o := o.(type) {

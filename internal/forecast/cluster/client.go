@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -116,6 +117,8 @@ func (c *conn) update(o client.Object, part string) error {
 		}
 		t.shareTo(old, next)
 		t.copyStatus(next, o)
+		next.SetLabels(maps.Clone(o.GetLabels()))
+		next.SetAnnotations(maps.Clone(o.GetAnnotations()))
 		next.SetUID(o.GetUID())
 		next.SetResourceVersion(o.GetResourceVersion())
 		return c.cluster.update(t, "update", old, next, part)
@@ -123,11 +126,11 @@ func (c *conn) update(o client.Object, part string) error {
 }
 
 // Patch implements client.Client.
-func (c *conn) Patch(_ context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-	return c.patch(o, p, partMain, (&client.PatchOptions{}).ApplyOptions(opts))
+func (c *conn) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.PatchOption) error {
+	return c.patch(o, p, partMain)
 }
 
-func (c *conn) patch(o client.Object, p client.Patch, part string, options *client.PatchOptions) error {
+func (c *conn) patch(o client.Object, p client.Patch, part string) error {
 	body, err := p.Data(o)
 	if err != nil {
 		return err
@@ -141,16 +144,19 @@ func (c *conn) patch(o client.Object, p client.Patch, part string, options *clie
 			}
 			return c.cluster.update(t, "patch", old, next, part)
 		}))
-	case types.ApplyPatchType:
-		if part != partStatus || options.Force == nil || !*options.Force {
+	case types.StrategicMergePatchType:
+		if part != partStatus {
 			break
 		}
-		return c.sendFor(verbOf("apply", part), o, existing(o, func(_ *table, old client.Object) (client.Object, error) {
-			node, ok := old.(*corev1.Node)
-			if !ok {
-				return nil, errUnsupported
+		return c.sendFor(verbOf("patch", part), o, existing(o, func(t *table, old client.Object) (client.Object, error) {
+			if t.custom {
+				return nil, errUnsupported // nor does a real server
 			}
-			return c.cluster.applyNodeStatus(node, body, options.FieldManager)
+			next, err := patchedStatus(t.kind, old, body, mergeStrategically)
+			if err != nil {
+				return nil, apierrors.NewBadRequest(err.Error())
+			}
+			return c.cluster.update(t, "patch", old, next, part)
 		}))
 	default:
 	}
@@ -252,10 +258,9 @@ func (s *subresource) Update(_ context.Context, o client.Object, _ ...client.Sub
 }
 
 // Patch implements client.SubResourceClient.
-func (s *subresource) Patch(_ context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+func (s *subresource) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.SubResourcePatchOption) error {
 	if err := s.supported(o); err != nil {
 		return err
 	}
-	options := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
-	return s.conn.patch(o, p, s.part, &options.PatchOptions)
+	return s.conn.patch(o, p, s.part)
 }

@@ -114,6 +114,11 @@ func (s scene) patchStatus(o client.Object, body string) error {
 	return s.Status().Patch(s.Context(), o, client.RawPatch(types.MergePatchType, []byte(body)))
 }
 
+// patchStrategically sends a strategic merge patch of a status.
+func (s scene) patchStrategically(o client.Object, body string) error {
+	return s.Status().Patch(s.Context(), o, client.RawPatch(types.StrategicMergePatchType, []byte(body)))
+}
+
 func (s scene) node() *corev1.Node {
 	s.Helper()
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.name, Annotations: map[string]string{"a": "1"}}}

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
 // merge applies a JSON merge patch (RFC 7386) to a typed value. Fields that the type does not have are dropped, as a
@@ -22,6 +23,20 @@ func merge(target any, body []byte) error {
 	mergeMaps(content, patch)
 	reflect.ValueOf(target).Elem().SetZero()
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(content, target)
+}
+
+// mergeStrategically applies a strategic merge patch to a typed value.
+func mergeStrategically(target any, patch []byte) error {
+	original, err := json.Marshal(target)
+	if err != nil {
+		return fmt.Errorf("encode %T: %w", target, err)
+	}
+	merged, err := strategicpatch.StrategicMergePatch(original, patch, target)
+	if err != nil {
+		return fmt.Errorf("patch %T: %w", target, err)
+	}
+	reflect.ValueOf(target).Elem().SetZero()
+	return json.Unmarshal(merged, target)
 }
 
 func mergeMaps(to, patch map[string]any) {

@@ -279,14 +279,14 @@ func TestWritesAreTold(t *testing.T) {
 	s.must(s.patch(n, `{"metadata":{"annotations":{"a":"1"}}}`))
 	s.must(s.patch(n, `{"metadata":{"annotations":{"a":"2"}}}`))
 	s.must(s.patchStatus(n, `{"status":{"phase":"Running"}}`))
-	s.must(s.apply(n, "us", "", "", "a=1"))
+	s.must(s.patchStrategically(n, `{"status":{"conditions":[{"type":"a","status":"True"}]}}`))
 	s.must(s.Update(t.Context(), n))
 	n.Spec.Unschedulable = true
 	s.must(s.Update(t.Context(), n))
 	s.must(s.Delete(t.Context(), p))
 	s.must(s.Delete(t.Context(), p, client.GracePeriodSeconds(0)))
 	want := []string{
-		"create n", "create n", "patch n", "patch/status n", "apply/status n", "update n", "delete n", "delete n",
+		"create n", "create n", "patch n", "patch/status n", "patch/status n", "update n", "delete n", "delete n",
 	}
 	if !slices.Equal(list, want) || c.Writes() != len(want) {
 		t.Errorf("told %q, counted %d", list, c.Writes())

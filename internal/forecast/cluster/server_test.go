@@ -30,6 +30,8 @@ func TestServer(t *testing.T) {
 			{"status apart", statusApart},
 			{"status at creation", statusAtCreation},
 			{"merge patches", mergePatches},
+			{"metadata with a status", metadataWithStatus},
+			{"strategic merge patches of node conditions", conditionPatches},
 			{"errors", plainErrors},
 			{"delete preconditions", deletePreconditions},
 			{"graceful deletion", gracefulDeletion},
@@ -221,6 +223,71 @@ func mergePatches(s scene) {
 	if len(n.Annotations) > 0 || slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == "x" }) {
 		s.Errorf("annotations %v, taints %v", n.Annotations, n.Spec.Taints)
 	}
+}
+
+// metadataWithStatus: whoever writes the status of what is no custom resource may change its labels and annotations.
+func metadataWithStatus(s scene) {
+	for _, o := range []client.Object{s.node(), s.pod(s.name)} {
+		s.must(s.patch(o, `{"metadata":{"labels":{"gone":"1","x":"0"}}}`))
+		s.must(s.patchStatus(o, `{"metadata":{"labels":{"gone":null,"x":"1"},"annotations":{"b":"2"}},"status":{"phase":"Running"}}`))
+		s.now(o)
+		if _, gone := o.GetLabels()["gone"]; gone || o.GetLabels()["x"] != "1" || o.GetAnnotations()["b"] != "2" {
+			s.Errorf("%T has labels %v, annotations %v", o, o.GetLabels(), o.GetAnnotations())
+		}
+		if s.writes(o, func() error { return s.patchStatus(o, `{"metadata":{"labels":{"x":"1"}}}`) }) {
+			s.Errorf("the same labels of %T count as a write", o)
+		}
+		if !s.writes(o, func() error { return s.patchStatus(o, `{"metadata":{"labels":{"x":"2"}}}`) }) {
+			s.Errorf("other labels of %T count as no write", o)
+		}
+		s.want(apierrors.IsInvalid, s.patchStatus(o, `{"metadata":{"labels":{"x":"not one"}}}`))
+		o.SetAnnotations(map[string]string{"c": "3"})
+		s.must(s.Status().Update(s.Context(), o))
+		if got := o.GetAnnotations(); len(got) != 1 || got["c"] != "3" {
+			s.Errorf("after an update %T has annotations %v", o, got)
+		}
+	}
+}
+
+func conditionPatches(s scene) {
+	n := s.node()
+	s.must(s.patchStatus(n, `{"status":{"conditions":[{"type":"Ready","status":"True","reason":"KubeletReady"}]}}`))
+	for _, step := range []struct {
+		conditions, want string
+		writes           bool
+	}{
+		{`{"type":"a","status":"True","reason":"1"},{"type":"b","status":"True","reason":"1"}`, "Ready=KubeletReady a=1 b=1", true},
+		{`{"type":"a","status":"True","reason":"1"}`, "Ready=KubeletReady a=1 b=1", false},
+		{`{"type":"b","status":"False","reason":"2"},{"type":"a","$patch":"delete"}`, "Ready=KubeletReady b=2", true},
+		{`{"type":"a","$patch":"delete"}`, "Ready=KubeletReady b=2", false},
+		{`{"type":"b","$patch":"delete"}`, "Ready=KubeletReady", true},
+	} {
+		writes := s.writes(n, func() error { return s.patchStrategically(n, `{"status":{"conditions":[`+step.conditions+`]}}`) })
+		if got := conditions(n); got != step.want || writes != step.writes {
+			s.Errorf("after %s: %q, wrote %t", step.conditions, got, writes)
+		}
+	}
+	old := n.ResourceVersion
+	s.must(s.patchStrategically(n, `{"metadata":{"resourceVersion":"`+old+`","annotations":{"a":null,"b":"2"},"labels":{"l":"1"}},
+		"spec":{"unschedulable":true},"status":{"conditions":[{"type":"c","status":"True","reason":"1"}]}}`))
+	if _, gone := n.Annotations["a"]; n.ResourceVersion == old || gone || n.Annotations["b"] != "2" || n.Labels["l"] != "1" ||
+		n.Spec.Unschedulable || conditions(n) != "Ready=KubeletReady c=1" {
+		s.Errorf("the answer is %s", toJSON(s, n))
+	}
+	s.want(apierrors.IsConflict, s.patchStrategically(n, `{"metadata":{"resourceVersion":"`+old+`","annotations":{"b":"3"}}}`))
+	absent := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: s.name + "-absent"}}
+	s.want(apierrors.IsNotFound, s.patchStrategically(absent, `{"metadata":{"annotations":{"b":"3"}}}`))
+	s.want(apierrors.IsBadRequest, s.patchStrategically(n, `{"status":`))
+}
+
+// conditions are what a node has, each as type=reason, by type.
+func conditions(n *corev1.Node) string {
+	var list []string
+	for _, c := range n.Status.Conditions {
+		list = append(list, fmt.Sprintf("%s=%s", c.Type, c.Reason))
+	}
+	slices.Sort(list)
+	return strings.Join(list, " ")
 }
 
 func plainErrors(s scene) {

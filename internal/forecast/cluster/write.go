@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -64,7 +65,8 @@ func preparePod(pod *corev1.Pod) {
 }
 
 // update stores o, which is nobody else's, as the next version of old; the result is shared. Of the subresource status
-// nothing but the status counts, of the object itself everything but the status.
+// nothing but the status counts, and the labels and annotations of what is no custom resource; of the object itself
+// everything but the status.
 func (c *Cluster) update(t *table, verb string, old, o client.Object, part string) (client.Object, error) {
 	if err := precondition(t.kind, verb, old, o); err != nil {
 		return nil, err
@@ -93,23 +95,33 @@ func (c *Cluster) update(t *table, verb string, old, o client.Object, part strin
 // same reports whether a write changes nothing. Of a status write the rest is shared anyway.
 func (k *kind) same(old, o client.Object, part string) bool {
 	if part == partStatus {
-		return equality.Semantic.DeepEqual(k.status(old), k.status(o))
+		return equality.Semantic.DeepEqual(k.status(old), k.status(o)) &&
+			maps.Equal(old.GetLabels(), o.GetLabels()) && maps.Equal(old.GetAnnotations(), o.GetAnnotations())
 	}
 	return equality.Semantic.DeepEqual(old, o)
 }
 
-// patched returns what a merge patch makes of an object; of the status and what it is based on alone if that is the
-// part.
+// patched returns what a merge patch makes of an object; of the status, and the metadata that goes with it, if that is
+// the part.
 func patched(k *kind, old client.Object, body []byte, part string) (client.Object, error) {
-	next := k.fresh()
 	if part == partMain {
+		next := k.fresh()
 		k.copyTo(old, next)
 		return next, merge(next, body)
 	}
+	return patchedStatus(k, old, body, merge)
+}
+
+// patchedStatus is patched for a status, which merge changes.
+func patchedStatus(
+	k *kind, old client.Object, body []byte, merge func(status any, patch []byte) error,
+) (client.Object, error) {
+	next := k.fresh()
 	var parts struct {
 		Metadata struct {
-			UID             *types.UID `json:"uid"`
-			ResourceVersion *string    `json:"resourceVersion"`
+			UID                 *types.UID `json:"uid"`
+			ResourceVersion     *string    `json:"resourceVersion"`
+			Labels, Annotations map[string]*string
 		} `json:"metadata"`
 		Status json.RawMessage `json:"status"`
 	}
@@ -120,10 +132,31 @@ func patched(k *kind, old client.Object, body []byte, part string) (client.Objec
 	k.copyStatus(next, old)
 	next.SetUID(ptr.Deref(parts.Metadata.UID, ""))
 	next.SetResourceVersion(ptr.Deref(parts.Metadata.ResourceVersion, ""))
+	next.SetLabels(mergedStrings(old.GetLabels(), parts.Metadata.Labels))
+	next.SetAnnotations(mergedStrings(old.GetAnnotations(), parts.Metadata.Annotations))
 	if parts.Status == nil {
 		return next, nil
 	}
 	return next, merge(k.status(next), parts.Status)
+}
+
+// mergedStrings is what a merge patch makes of labels or annotations, which stay as they are.
+func mergedStrings(have map[string]string, patch map[string]*string) map[string]string {
+	if len(patch) == 0 {
+		return have
+	}
+	merged := maps.Clone(have)
+	if merged == nil {
+		merged = map[string]string{}
+	}
+	for k, v := range patch {
+		if v == nil {
+			delete(merged, k)
+		} else {
+			merged[k] = *v
+		}
+	}
+	return merged
 }
 
 // precondition compares what the request is based on with what there is.
@@ -150,6 +183,10 @@ func (c *Cluster) only(k *kind, old, o client.Object, part string) client.Object
 		out := k.fresh()
 		k.shareTo(old, out)
 		k.setStatus(out, o)
+		if !k.custom {
+			out.SetLabels(o.GetLabels())
+			out.SetAnnotations(o.GetAnnotations())
+		}
 		return out
 	}
 	o.GetObjectKind().SetGroupVersionKind(none)

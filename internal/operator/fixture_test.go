@@ -59,7 +59,9 @@ func newCluster(t *testing.T, nodes int) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	unlimited := rest.CopyConfig(config)
+	unlimited.QPS = -1 // kubelets do not wait for each other
+	c, err := client.NewWithWatch(unlimited, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,15 +3,20 @@
 package operator_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -78,14 +83,16 @@ func (f *cluster) kubeconfig() string {
 	return path
 }
 
-// TestWritesOfARollout counts all that is written for a rollout of two packages: events are written, too.
+// TestWritesOfARollout counts all that is written for a rollout of two packages: events are written, too. They tell of
+// every stage all the same, on each node and on the Skyhook.
 func TestWritesOfARollout(t *testing.T) {
-	const nodes, limit = 50, 22
+	const nodes, limit = 50, 17
 	f := newCluster(t, nodes)
 	s := f.skyhook("counted", map[string]v1alpha1.Package{"tuning": pkg("1.1.0", nil), "kernel": pkg("2.0.0", nil)})
 	f.must(f.client.Create(t.Context(), s))
 	t.Cleanup(func() { f.drop(s) })
 	f.until(s, "it is complete", func(x *v1alpha1.Skyhook) bool { return x.Status.Status == v1alpha1.StatusComplete })
+	f.becomes("every stage is told", func() bool { return len(f.untold(s, nodes)) == 0 })
 	kinds := map[string]int{}
 	for _, kind := range []string{"/events", "/pods", "/nodes", "/configmaps", "/skyhooks", "/leases", "/controllerrevisions"} {
 		kinds[kind] = f.writes.total(func(key string) bool { return strings.Contains(key, kind) })
@@ -95,4 +102,39 @@ func TestWritesOfARollout(t *testing.T) {
 	if all > limit*nodes {
 		t.Errorf("%d writes for %d nodes, more than %d each", all, nodes, limit)
 	}
+}
+
+// untold are the stages of TestWritesOfARollout of which no event tells: on a node its begin and its end, on the Skyhook
+// on how many nodes it began.
+func (f *cluster) untold(s *v1alpha1.Skyhook, nodes int) []string {
+	f.t.Helper()
+	var list eventsv1.EventList
+	f.must(f.client.List(f.t.Context(), &list))
+	notes := map[string]string{}
+	for _, e := range list.Items {
+		notes[e.Regarding.Name] += e.Note + "\n"
+	}
+	var missing []string
+	for _, pkg := range []string{"tuning:1.1.0", "kernel:2.0.0"} {
+		for _, stage := range []string{"apply", "config"} {
+			what := "stage " + stage + " of package [" + pkg + "]"
+			for i := range nodes {
+				for _, told := range []string{what + " begins", what + " is complete"} {
+					if strings.Count(notes[f.node(i)], told) != 1 {
+						missing = append(missing, f.node(i)+": "+told)
+					}
+				}
+			}
+			began := 0
+			for _, count := range regexp.MustCompile(regexp.QuoteMeta(what)+` begins on (\d+ )?node`).FindAllStringSubmatch(notes[s.Name], -1) {
+				many, err := strconv.Atoi(strings.TrimSpace(cmp.Or(count[1], "1")))
+				f.must(err)
+				began += many
+			}
+			if began != nodes {
+				missing = append(missing, fmt.Sprintf("%s on %d nodes", what, nodes-began))
+			}
+		}
+	}
+	return missing
 }

@@ -66,6 +66,8 @@ type memory struct {
 	// drain is what is known of the drain under way.
 	drain    drain.Memory
 	failures failures
+	// untold are the stages that were gathered for events.
+	untold []*untold
 }
 
 // Evictor evicts pods, as many as there is time for in a pass; refused tells, by UID, which the API server did not let
@@ -112,6 +114,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	r.plan(ctx, p)
 	r.execute(ctx, p)
+	p.untold = r.tellGathered(p)
 	known.wrote = p.wrote
 	return r.result(ctx, p), nil
 }

@@ -36,7 +36,7 @@ func (r *Reconciler) execute(ctx context.Context, p *pass) {
 		if err := r.changePods(ctx, p, i); err != nil {
 			p.fail(i.skyhook, err)
 		}
-		r.report(ctx, p.node, i)
+		r.report(ctx, p, i)
 	}
 	r.reportTaint(ctx, p)
 }

@@ -65,7 +65,7 @@ func TestPassIsLogged(t *testing.T) {
 			Package: "a", Version: "1.0.0", Stage: v1alpha1.StageApply, State: v1alpha1.StateErroring, Message: "printed " + secret,
 		}},
 	}}
-	w.report(ctx, p.node, failed)
+	w.report(ctx, p, failed)
 	w.reportEvictions(ctx, p.node, s, []drain.Pod{{Namespace: "default", Name: "web"}})
 	w.must(w.deletePod(ctx, p, failed, lifecycle.Pod{Name: w.pods()[0].Name, UID: w.pods()[0].UID}))
 	const common = `"skyhook":"demo","node":"node-1"`

@@ -52,6 +52,8 @@ type pass struct {
 	// errs went wrong for single Skyhooks; they never stop the work for others. failed has them by Skyhook.
 	errs   []error
 	failed map[string]error
+	// untold is when an event about gathered stages is to be sent; 0 for never.
+	untold time.Duration
 }
 
 // fail notes what went wrong for one Skyhook.
@@ -321,7 +323,7 @@ func (r *Reconciler) holds(
 
 // after is when to look again without an event; 0 for never.
 func (p *pass) after() time.Duration {
-	var first time.Duration
+	first := p.untold
 	for _, i := range p.items {
 		if d := i.decision.After; d > 0 && (first == 0 || d < first) {
 			first = d

@@ -13,7 +13,9 @@ import (
 // tellTransitions sends the events about what nodes went through since the last pass: one for each kind of it.
 func (r *Reconciler) tellTransitions(s *v1alpha1.Skyhook) {
 	for _, told := range r.Transitions.Take(s.Name) {
-		r.Events.Eventf(s, nil, told.Type, told.Reason, string(told.Stage), "%s", transitionText(&told))
+		// With the first node, so that a recorder does not take the next event of this kind for the same one.
+		first := &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: told.Nodes[0]}
+		r.Events.Eventf(s, first, told.Type, told.Reason, state.Action(told.Stage, told.Package), "%s", transitionText(&told))
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // Transitions are what nodes went through since their Skyhook was planned last, so that one event of the Skyhook tells of
-// all of them: one for each node would be most of the writes of a rollout. A restart loses those of a second; the events
-// of the nodes have them all. Nil keeps none. It is ready for use, by several goroutines.
+// all of them: one for each node would be most of the writes of a rollout. A restart loses those of a second; the
+// records of the nodes have what became of them. Nil keeps none. It is ready for use, by several goroutines.
 type Transitions struct {
 	mu sync.Mutex
 	// of is by name of the Skyhook.
@@ -33,6 +33,15 @@ type Told struct {
 	Nodes []string
 	// Message of the first of them.
 	Message string
+}
+
+// Action is the action of an event about a stage. It has the package because a recorder takes two events of one object
+// that differ in their text alone for the same one, and drops the text of the second.
+func Action(stage v1alpha1.Stage, pkg string) string {
+	if pkg == "" {
+		return cmp.Or(string(stage), "Pass")
+	}
+	return string(stage) + "/" + pkg
 }
 
 // Add notes a transition.

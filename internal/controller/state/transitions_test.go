@@ -9,6 +9,19 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 )
 
+// TestAction: a recorder needs one, and must not take the stages of two packages for the same.
+func TestAction(t *testing.T) {
+	for want, got := range map[string]string{
+		"apply/a": state.Action(v1alpha1.StageApply, "a"),
+		"config":  state.Action(v1alpha1.StageConfig, ""),
+		"Pass":    state.Action("", ""),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestTransitions(t *testing.T) {
 	apply := state.Transition{Reason: "Apply", Stage: v1alpha1.StageApply, Package: "a", Version: "1.0.0"}
 	config := state.Transition{Reason: "Apply", Stage: v1alpha1.StageConfig, Package: "a", Version: "1.0.0"}

@@ -44,7 +44,8 @@ func (r *Reconciler) report(ctx context.Context, p *pass, i *item) {
 	for _, c := range i.decision.Changes {
 		logChange(ctx, p.node.Name, i, c)
 		what := state.Transition{
-			Type: corev1.EventTypeNormal, Reason: c.Reason, Stage: c.Stage, State: c.State, Package: c.Package, Version: c.Version,
+			Type: corev1.EventTypeNormal, Reason: c.Reason, Stage: c.Stage, State: c.State, Package: c.Package,
+			Version: c.Version,
 		}
 		switch {
 		case c.Reason == v1alpha1.ReasonImageMoved: // somebody has to look at it
@@ -103,7 +104,8 @@ func (r *Reconciler) tellStages(p *pass, ok func(*untold) bool) {
 		if !ok(u) {
 			return false
 		}
-		r.Events.Eventf(p.node, &u.skyhook, corev1.EventTypeNormal, v1alpha1.EventApply, u.action, "%s", text.Cut(u.note(), maxNote))
+		r.Events.Eventf(p.node, &u.skyhook, corev1.EventTypeNormal, v1alpha1.EventApply, u.action, "%s",
+			text.Cut(u.note(), maxNote))
 		return true
 	})
 }

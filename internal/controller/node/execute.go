@@ -41,8 +41,8 @@ func (r *Reconciler) execute(ctx context.Context, p *pass) {
 	r.reportTaint(ctx, p)
 }
 
-// writeNode writes what the pass changes of the node for all Skyhooks: nothing if nothing changes, and in one request if
-// it can. The API server takes metadata together with a status, as kubelets send it, but no cordon and no taint. Then
+// writeNode writes what the pass changes of the node for all Skyhooks: nothing if nothing changes, and in one request
+// if it can. The API server takes metadata together with a status, as kubelets send it, but no cordon and no taint. Then
 // conditions go before the record, whose change wakes the node, so that the pass that follows sees both; but for a node
 // that gets its runtime taint, as any workload may be bound to it until the taint is there.
 func (r *Reconciler) writeNode(ctx context.Context, p *pass) error {

@@ -65,6 +65,13 @@ func (c *cluster) reading(then func(*corev1.Pod, context.CancelFunc), args ...st
 // the reading ends. There is no kubelet here, so what it prints is for the end-to-end suite.
 func TestLogsFromNode(t *testing.T) {
 	c := newCluster(t)
+	t.Cleanup(func() { // no kubelet ends what was interrupted
+		err := c.DeleteAllOf(context.Background(), &corev1.Pod{}, client.InNamespace("default"),
+			client.MatchingLabels{"app.kubernetes.io/name": "skyhook-logs"}, client.GracePeriodSeconds(0))
+		if err != nil {
+			t.Error(err)
+		}
+	})
 	c.put(gpu())
 	c.put(newNode("worker-1", states("{"+driverDone+"}")))
 	c.put(newNode("worker-2", nil))

@@ -73,3 +73,24 @@ func TestRollback(t *testing.T) {
 		marks(t, node, file, "one", "two", "one")
 	}
 }
+
+// TestLogsOfAnEndedStage: its pod is gone, and what its script printed is read from the node, by a pod that goes as well.
+func TestLogsOfAnEndedStage(t *testing.T) {
+	apply(t, "spoken", skyhook("spoken", map[string]string{"apply.sh": "echo hello log; echo oh log >&2"}))
+	waitReady(t, "spoken")
+	mustKubectl(t, "", "delete", "pods", "-n", "skyhook", "-l", "skyhook.nvidia.com/name=spoken", "--ignore-not-found")
+	node := bed.Nodes()[0]
+	out := mustPlugin(t, "logs", "spoken", "--node", node)
+	for _, want := range []string{
+		"The pod of this stage is gone", "Reading /var/log/skyhook/spoken on node " + node + " with a short-lived pod",
+		"hello log\n", "oh log\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("does not say %q:\n%s", want, out)
+		}
+	}
+	if out := mustPlugin(t, "logs", "spoken", "--from-node", "--tail", "1"); strings.Count(out, "log\n") > len(bed.Nodes()) {
+		t.Errorf("more than the last line of each node:\n%s", out)
+	}
+	mustKubectl(t, "", "wait", "--for=delete", "pod", "-n", "skyhook", "-l", "app.kubernetes.io/name=skyhook-logs", "--timeout=30s")
+}

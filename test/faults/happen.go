@@ -94,7 +94,7 @@ var otherKinds = map[string]func(*World, *rand.Rand){
 
 	"stop-all":       (*World).stopAll,
 	"stop-take-over": (*World).stopAndTakeOver,
-	"resume-all": func(w *World, _ *rand.Rand) { w.resumeAll() },
+	"resume-all":     func(w *World, _ *rand.Rand) { w.resumeAll() },
 
 	"take-pod-name":    (*World).takePodName,
 	"take-config-name": (*World).takeConfigName,

@@ -37,15 +37,15 @@ func TestStopOfAll(t *testing.T) {
 
 // TestStopThatTheCacheLacks: an operator that has just begun, whose cache is behind, starts nothing either.
 func TestStopThatTheCacheLacks(t *testing.T) {
-	w, real := newWorld(t, newNode(), newSkyhook("demo")), newWorld(t, stopped())
-	w.Targets = &state.Index{Live: real.Client}
+	w, server := newWorld(t, newNode(), newSkyhook("demo")), newWorld(t, stopped())
+	w.Targets = &state.Index{Live: server.Client}
 	for range 3 {
 		w.reconcile()
 	}
 	if pods := w.pods(); len(pods) > 0 {
 		t.Errorf("pod %s started", pods[0].Name)
 	}
-	w.must(real.Client.Delete(t.Context(), stopped()))
+	w.must(server.Client.Delete(t.Context(), stopped()))
 	for range 3 {
 		w.reconcile()
 	}

@@ -174,9 +174,10 @@ func (r *Reconciler) unneeded(
 	}
 	var list []*appsv1.ControllerRevision
 	for _, old := range have {
-		if !needed[workload.DefinitionName(old)] && !(needed[workload.VersionKey(old)] && newest(old, have)) {
-			list = append(list, old)
+		if needed[workload.DefinitionName(old)] || needed[workload.VersionKey(old)] && newest(old, have) {
+			continue
 		}
+		list = append(list, old)
 	}
 	slices.SortFunc(list, func(a, b *appsv1.ControllerRevision) int {
 		return cmp.Or(cmp.Compare(b.Revision, a.Revision), cmp.Compare(a.Name, b.Name))

@@ -33,7 +33,8 @@ type reads struct {
 }
 
 func (r *reads) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	if r.gets++; r.err != nil {
+	r.gets++
+	if r.err != nil {
 		return r.err
 	}
 	return r.Reader.Get(ctx, key, o, opts...)

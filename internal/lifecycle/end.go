@@ -20,10 +20,10 @@ func overdueEnd(pods []Pod, now time.Time) (w *Wait, after time.Duration) {
 		}
 		left := pod.Ends.Add(endGrace).Sub(now)
 		if left <= 0 {
-			return newWait(pod.Package, v1alpha1.ReasonWaitingForPodToEnd, fmt.Sprintf(
+			return pod.holds(newWait(pod.Package, v1alpha1.ReasonWaitingForPodToEnd, fmt.Sprintf(
 				"a pod did not end within its grace period; look at the node's kubelet and the pod's finalizers: "+
 					"kubectl get pod -n %s %s -o yaml",
-				pod.Namespace, pod.Name)), 0
+				pod.Namespace, pod.Name))), 0
 		}
 		if after == 0 || left < after {
 			after = left

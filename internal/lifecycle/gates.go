@@ -169,8 +169,8 @@ func (p *pass) gateConfigMap(u unit) *Wait {
 func (p *pass) gateEarlierPod(u unit) *Wait {
 	for _, pod := range p.Pods {
 		if pod.Package == u.name || record.IsInterrupt(pod.Stage) {
-			return newWait(u.name, v1alpha1.ReasonWaitingForPodToEnd,
-				fmt.Sprintf("pod %s of an earlier run has not ended yet", pod.Name))
+			return pod.holds(newWait(u.name, v1alpha1.ReasonWaitingForPodToEnd,
+				fmt.Sprintf("pod %s of an earlier run has not ended yet", pod.Name)))
 		}
 	}
 	return nil

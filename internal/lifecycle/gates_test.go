@@ -289,7 +289,6 @@ func demandFirst(t *testing.T, node string, earlier, later closed) {
 	d := lifecycle.Next(o)
 	if earlier.reason == v1alpha1.ReasonNodeStateMalformed {
 		d = lifecycle.Unreadable(o, malformed("-"))
-		d.Waits = []lifecycle.Wait{*d.Record.Wait}
 	}
 	for _, s := range d.Start {
 		if s.Package == "a" {

@@ -77,6 +77,8 @@ type Drain struct {
 	Clear   bool
 	Reason  string
 	Message string
+	// By is the first pod that holds it, as namespace/name.
+	By string
 	// TimedOut says that it takes longer than the Skyhook allows.
 	TimedOut bool
 }

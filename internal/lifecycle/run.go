@@ -74,8 +74,8 @@ func (p *pass) holdBack(e record.Entry, pod Pod) {
 
 // waitForEnd waits for a pod that is being deleted; overdueEnd tells of one that does not end.
 func (p *pass) waitForEnd(e record.Entry, pod Pod) {
-	p.wait(newWait(e.Name, v1alpha1.ReasonWaitingForPodToEnd, fmt.Sprintf(
-		"pod %s is being deleted; it is replaced when it has ended", pod.Name)))
+	p.wait(pod.holds(newWait(e.Name, v1alpha1.ReasonWaitingForPodToEnd, fmt.Sprintf(
+		"pod %s is being deleted; it is replaced when it has ended", pod.Name))))
 }
 
 // podOf finds the pod of the entry's run.
@@ -220,15 +220,15 @@ func (p *pass) starting(e *record.Entry, pod Pod) {
 		p.out.lookAgain(left)
 		return
 	}
-	p.waitNode(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf(
+	p.waitNode(pod.holds(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf(
 		"pod %s has not started: %s: %s; kubectl describe pod -n %s %s", pod.Name, pod.Reason, pod.Message, pod.Namespace,
-		pod.Name)))
+		pod.Name))))
 }
 
 func (p *pass) stuck(e *record.Entry, pod Pod) {
 	if left := pod.Created.Add(startGrace).Sub(p.Now); left > 0 {
-		p.wait(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf(
-			"pod %s has not started: %s: %s", pod.Name, pod.Reason, pod.Message)))
+		p.wait(pod.holds(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf(
+			"pod %s has not started: %s: %s", pod.Name, pod.Reason, pod.Message))))
 		p.out.lookAgain(left)
 		return
 	}

@@ -24,6 +24,7 @@ func Unreadable(o Observation, why Hold) Decision {
 	}
 	d.Record.Status = v1alpha1.StatusUnknown
 	_, now := presentTimes(o.Record, o.Now)
+	d.Waits = []Wait{why.Wait}
 	d.Record.Wait = waitSince(why.Wait, o.Record.Wait, now)
 	if o.InFlight.OwnedBy(o.Skyhook) && interrupts == 0 {
 		d.InFlight = nil

@@ -49,6 +49,12 @@ func newWait(pkg, reason, message string) *Wait {
 	return &Wait{Package: pkg, Reason: reason, Message: message, Frees: frees[reason]}
 }
 
+// holds says that a wait is for the pod.
+func (pod Pod) holds(w *Wait) *Wait {
+	w.By = pod.Namespace + "/" + pod.Name
+	return w
+}
+
 // wait notes why a package, or with an empty name the node, does not progress.
 func (p *pass) wait(w *Wait) {
 	p.out.Waits = append(p.out.Waits, *w)
@@ -79,7 +85,7 @@ func (p *pass) recordWait(complete bool) {
 // waitSince is a wait as the record has it: since when it lasts follows from the one before, nil for none.
 func waitSince(w Wait, before *Wait, now time.Time) *Wait {
 	w.Message = record.TrimMessage(w.Message)
-	w.Since = metav1.NewTime(now)
+	w.Since, w.By = metav1.NewTime(now), ""
 	switch {
 	case before == nil:
 	case sameWait(before.Reason, w.Reason):

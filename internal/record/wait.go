@@ -42,6 +42,9 @@ type Wait struct {
 	Frees Frees `json:"frees,omitempty"`
 	// Overdue says that it lasts longer than the spec allows, which counts as a failed run.
 	Overdue bool `json:"overdue,omitempty"`
+	// By names what has to change or to go, for a command that does it: a pod as namespace/name, a taint as key:effect, a
+	// Skyhook. No record keeps it.
+	By string `json:"-"`
 }
 
 // readWait never fails: a wait is computed again in every pass, and is written again when it cannot be read. Earlier

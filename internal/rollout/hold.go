@@ -140,8 +140,11 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint, goes
 		}
 		message := fmt.Sprintf("the node has the taint %s, which the Skyhook does not tolerate; ", taint.ToString())
 		if !own || !goes {
-			return holdTainted(record.FreesAdministrator, message+fmt.Sprintf("add a toleration to spec.additionalTolerations, "+
-				"or remove the taint with kubectl taint node %s %s:%s-", node.Name, taint.Key, taint.Effect))
+			by := fmt.Sprintf("%s:%s", taint.Key, taint.Effect)
+			hold = holdTainted(record.FreesAdministrator, message+fmt.Sprintf("add a toleration to spec.additionalTolerations, "+
+				"or remove the taint with kubectl taint node %s %s-", node.Name, by))
+			hold.By = by
+			return hold
 		}
 		hold = holdTainted(record.FreesOther, message+"the operator removes the taint when the Skyhooks with runtimeRequired "+
 			"are complete on the node")
@@ -229,6 +232,7 @@ func HoldOrder(earlier []Earlier) *lifecycle.Hold {
 		}
 		w := lifecycle.Wait{
 			Reason: v1alpha1.ReasonWaitingForSkyhook, Frees: record.FreesOther, Message: orderMessage(e.Skyhook, all),
+			By: e.Skyhook.Name,
 		}
 		if e.Skyhook.Paused() {
 			w.Frees = record.FreesAdministrator

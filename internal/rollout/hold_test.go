@@ -177,6 +177,9 @@ func TestHoldNodeUnderTheRuntimeTaint(t *testing.T) {
 			h := rollout.HoldNode(s, n1, runtime, c.goes)
 			if h != nil {
 				got = string(h.Frees) + ": " + h.Message
+				if named := strings.Contains(h.Message, "kubectl taint node n1 "+h.By+"-"); named != (h.Frees == "administrator") {
+					t.Errorf("held by %q: %s", h.By, h.Message)
+				}
 			}
 			if got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
@@ -240,6 +243,9 @@ func TestHoldByAPausedSkyhook(t *testing.T) {
 	base.Name, base.Annotations = "base", map[string]string{v1alpha1.AnnotationPause: "true"}
 	list := nodes("n1")
 	list[0].Hold = rollout.HoldOrder([]rollout.Earlier{{Skyhook: base, IncompleteHere: true}})
+	if by := list[0].Hold.By; by != "base" {
+		t.Errorf("held by %q", by)
+	}
 	status := rollout.Plan(rollout.Input{Skyhook: skyhook(0), Nodes: list, Now: now})
 	const want = "node n1: Skyhook base has priority 0 and is not complete on this node; it is paused: continue it with " +
 		"kubectl annotate skyhook base skyhook.nvidia.com/pause-"

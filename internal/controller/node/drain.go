@@ -65,7 +65,11 @@ func (r *Reconciler) next(
 
 func drainOf(s drain.State) *lifecycle.Drain {
 	reason, message, _ := s.Summary()
-	return &lifecycle.Drain{Clear: s.Clear, TimedOut: s.TimedOut, Reason: reason, Message: message}
+	d := &lifecycle.Drain{Clear: s.Clear, TimedOut: s.TimedOut, Reason: reason, Message: message}
+	if len(s.Blockers) > 0 {
+		d.By = s.Blockers[0].String()
+	}
+	return d
 }
 
 func (r *Reconciler) drainOptions(s *v1alpha1.Skyhook, o lifecycle.Observation) (drain.Options, error) {

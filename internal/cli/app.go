@@ -7,11 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/skyhook-operator/skyhook/internal/kit"
 	"github.com/skyhook-operator/skyhook/internal/settings"
@@ -166,6 +168,7 @@ func (a *app) connect(c *cobra.Command) (*session, error) {
 	if config.UserAgent == "" {
 		config.UserAgent = rest.DefaultKubernetesUserAgent() + " skyhook-plugin"
 	}
+	log.SetLogger(logr.Discard()) // else the library warns on the terminal after half a minute, with a stack
 	scheme, err := settings.Scheme()
 	if err != nil {
 		return nil, err

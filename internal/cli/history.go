@@ -82,7 +82,7 @@ func (s *session) history(ctx context.Context, name string) error {
 		d := &list[i]
 		d.Nodes = on[d.Revision]
 		if i > 0 && list[i-1].Package == d.Package {
-			d.Changes = packageChanges(list[i-1].Spec, d.Spec)
+			d.Changes = packageChanges(d.Package, list[i-1].Spec, d.Spec)
 		}
 		changed := "-"
 		if len(d.Changes) > 0 {

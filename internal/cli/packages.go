@@ -177,7 +177,7 @@ func (s *session) rerun(ctx context.Context, name string, o rerun) error {
 	if len(having) == 0 {
 		return s.nothing(fmt.Sprintf("Package %q (version %s) has no state on matched nodes", name, pkg.Version))
 	}
-	s.announceRerun(o, name, pkg, having)
+	s.announceRerun(o, name, pkg.Version, having)
 	question := "The package runs again from the beginning."
 	if o.stage != "" {
 		question = fmt.Sprintf("The package runs again from the '%s' stage.", o.stage)
@@ -200,14 +200,14 @@ func interrupts(pkg v1alpha1.Package) bool {
 	return pkg.Interrupt != nil || len(pkg.ConfigInterrupts) > 0
 }
 
-func (s *session) announceRerun(o rerun, name string, pkg v1alpha1.Package, nodes []onNode) {
-	fmt.Fprintf(s.out, "Package: %s (version %s)\nSkyhook: %s\n", name, pkg.Version, o.skyhook)
+func (s *session) announceRerun(o rerun, name, version string, nodes []onNode) {
+	fmt.Fprintf(s.out, "Package: %s (version %s)\nSkyhook: %s\n", name, version, o.skyhook)
 	if o.stage != "" {
 		fmt.Fprintf(s.out, "Re-run from stage: %s\n", o.stage)
 	}
 	fmt.Fprintf(s.out, "Nodes to reset (%d):\n", len(nodes))
 	for i := range nodes {
-		e := nodes[i].record.Packages[record.Key(name, pkg.Version)]
+		e := nodes[i].record.Packages[record.Key(name, version)]
 		fmt.Fprintf(s.out, "  - %s (current state: %s, stage: %s)\n", nodes[i].node.Name, e.State, e.Stage)
 	}
 }

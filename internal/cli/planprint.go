@@ -37,8 +37,7 @@ func changesOf(before, after *v1alpha1.Skyhook) []string {
 		case !has:
 			out = append(out, fmt.Sprintf("package %s %s is removed", name, a.Version))
 		default:
-			a.Name, b.Name = name, name
-			out = append(out, packageChanges(a, b)...)
+			out = append(out, packageChanges(name, a, b)...)
 		}
 	}
 	rest := func(s *v1alpha1.Skyhook) v1alpha1.SkyhookSpec {
@@ -58,17 +57,18 @@ func changesOf(before, after *v1alpha1.Skyhook) []string {
 	return out
 }
 
-func packageChanges(a, b v1alpha1.Package) []string {
+// packageChanges goes by the name under spec.packages: the package itself need not have one.
+func packageChanges(name string, a, b v1alpha1.Package) []string {
 	var out []string
 	if a.Version != b.Version {
-		out = append(out, fmt.Sprintf("package %s goes from %s to %s", b.Name, a.Version, b.Version))
+		out = append(out, fmt.Sprintf("package %s goes from %s to %s", name, a.Version, b.Version))
 	}
 	if keys := record.ChangedKeys(record.HashConfig(a.ConfigMap), record.HashConfig(b.ConfigMap)); len(keys) > 0 {
-		out = append(out, fmt.Sprintf("package %s: configMap changes: %s", b.Name, text.Names(keys)))
+		out = append(out, fmt.Sprintf("package %s: configMap changes: %s", name, text.Names(keys)))
 	}
-	a.Version, a.ConfigMap = b.Version, b.ConfigMap
+	a.Name, a.Version, a.ConfigMap = b.Name, b.Version, b.ConfigMap
 	if !reflect.DeepEqual(a, b) {
-		out = append(out, fmt.Sprintf("package %s: changed fields: %s", b.Name, strings.Join(fieldsThatDiffer(a, b), ", ")))
+		out = append(out, fmt.Sprintf("package %s: changed fields: %s", name, strings.Join(fieldsThatDiffer(a, b), ", ")))
 	}
 	return out
 }

@@ -17,8 +17,8 @@ func gpu() *v1alpha1.Skyhook {
 		Spec: v1alpha1.SkyhookSpec{
 			NodeSelectors: metav1.LabelSelector{MatchLabels: map[string]string{"pool": "gpu"}},
 			Packages: map[string]v1alpha1.Package{
-				"driver": {Name: "driver", Version: "1.0.0", Image: "registry.example/driver", Interrupt: &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}},
-				"tuning": {Name: "tuning", Version: "2.1.0", Image: "registry.example/tuning"},
+				"driver": {Version: "1.0.0", Image: "registry.example/driver", Interrupt: &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}},
+				"tuning": {Version: "2.1.0", Image: "registry.example/tuning"},
 			},
 		},
 	}

@@ -177,7 +177,10 @@ func TestRerun(t *testing.T) {
 			if tt.stage != "" {
 				args = append(args, "--stage", tt.stage)
 			}
-			_, _, err := c.run("", args...)
+			out, _, err := c.run("", args...)
+			if err == nil && !strings.Contains(out, "Package: driver (version 1.0.0)\n") {
+				t.Errorf("printed %q", out)
+			}
 			if fmt.Sprint(err) != tt.wantErr && (err != nil || tt.wantErr != "") {
 				t.Fatalf("error %v, want %q", err, tt.wantErr)
 			}

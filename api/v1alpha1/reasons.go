@@ -266,8 +266,9 @@ const (
 	// ReasonNodeNotReady: The node's kubelet does not report. A node that was in progress counts against the budget
 	// meanwhile.
 	// Ended by: administrator, node.
-	// Do: Nothing while the node reboots. Otherwise bring the node back, or delete its Node object: `kubectl delete
-	// node NODE`.
+	// Do: Nothing while the node reboots. Otherwise bring the node back: mostly it is enough to start its kubelet again,
+	// on the node, with `systemctl restart kubelet`; `journalctl -u kubelet` says why it ended. If the node is lost for
+	// good: `kubectl delete node NODE`.
 	ReasonNodeNotReady = "NodeNotReady"
 	// ReasonNodeStateMalformed: The node's record of the Skyhook cannot be read.
 	// Ended by: administrator.

@@ -24,23 +24,38 @@ var reasons = sync.OnceValue(func() map[string]help {
 	if err := json.Unmarshal(reasonsJSON, &all); err != nil {
 		panic(err) // it is part of the program
 	}
+	for reason, do := range ofKubelet {
+		all[reason] = help{EndedBy: []string{"author", "administrator"}, Do: do}
+	}
 	return all
 })
 
-// subject is what the names in capitals of a help text stand for.
-type subject struct{ skyhook, node, pkg, namespace string }
+// ofKubelet is what helps against reasons that are the kubelet's own.
+var ofKubelet = map[string]string{
+	"ImagePullBackOff": "Push the image, or correct `spec.packages.PACKAGE.image` or `version`. The kubelet tries again " +
+		"with pauses of up to five minutes, and at once when the package is run again.",
+	"CreateContainerConfigError": "Create the object, or the key in it, that the message names, in namespace `skyhook`; or " +
+		"correct `spec.packages.PACKAGE.env`. The kubelet tries again by itself. In the command, VALUE stands for what the " +
+		"key should hold.",
+}
+
+// subject is what the names in capitals of a help text stand for; what is empty stays a name in capitals.
+type subject struct{ skyhook, node, pkg, namespace, podNamespace, pod, by string }
 
 // placeholder is a word in capitals; NAME is no part of NAMESPACE, nor NODE of NODES.
 var placeholder = regexp.MustCompile(`[A-Z][A-Z_]*`)
 
 // advice is what helps against a reason, with names; empty where nothing is known of it.
 func (s subject) advice(reason string) string {
-	names := map[string]string{"NAME": s.skyhook, "NODE": s.node, "PACKAGE": s.pkg}
+	names := map[string]string{
+		"NAMESPACE": s.podNamespace, "NAME": s.skyhook, "NODES": s.node, "NODE": s.node, "PACKAGE": s.pkg, "POD": s.pod,
+		"KEY": s.by, "EARLIER": s.by,
+	}
 	text := placeholder.ReplaceAllStringFunc(reasons()[reason].Do, func(word string) string {
 		return cmp.Or(names[word], word)
 	})
 	if s.namespace == "" {
 		return text
 	}
-	return strings.ReplaceAll(text, "-n skyhook", "-n "+s.namespace)
+	return strings.NewReplacer("-n skyhook", "-n "+s.namespace, "namespace `skyhook`", "namespace `"+s.namespace+"`").Replace(text)
 }

@@ -156,8 +156,7 @@ func (s *session) tell(answer *foreseen, v *view, f forecast.Forecast, about map
 		}
 		answer.Skyhooks = append(answer.Skyhooks, foreseenSkyhook{sk.Name, sk.Status.Status, sk.Status.CompleteNodes})
 		if sk.Status.Status != v1alpha1.StatusComplete {
-			answer.Blocked = append(answer.Blocked, s.conditions(sk)...)
-			answer.Blocked = append(answer.Blocked, grouped(s.onNodes(v, f, sk, ""))...)
+			answer.Blocked = append(answer.Blocked, s.causesOf(v, f, sk, f.Cluster, "")...)
 		}
 	}
 	answer.Blocked = distinct(answer.Blocked)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/text"
@@ -26,7 +27,8 @@ func (a *app) whyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "why SKYHOOK",
 		Short: "Say why a Skyhook or a node does not progress, and what helps",
-		Long: "Lists everything that does not progress: why, since when, who can end it, and the command or field that helps.\n" +
+		Long: "Lists everything that does not progress: why, since when, who can end it, what helps, and the command that ends\n" +
+			"it where one can: a line to copy. Where only a person knows a value, it has the word VALUE.\n" +
 			"The answer is computed by the operator's own code from what you may read, whether the operator runs or not.",
 		Example:           "  kubectl skyhook why gpu-init\n  kubectl skyhook why node worker-1\n  kubectl skyhook why gpu-init -o json",
 		Args:              cobra.ExactArgs(1),
@@ -61,6 +63,14 @@ type cause struct {
 	EndedBy string      `json:"endedBy,omitempty"`
 	// Do is the command or field that helps.
 	Do string `json:"do,omitempty"`
+	// Command ends it, where one command can. It may ask before it does so.
+	Command string `json:"command,omitempty"`
+	// RunOnNode says that the command is for the node's own shell.
+	RunOnNode bool `json:"runOnNode,omitempty"`
+
+	// by is what has to go or to change, as record.Wait has it; stage is the one that failed.
+	by    string
+	stage v1alpha1.Stage
 }
 
 // why answers for one Skyhook, or for one node.
@@ -78,6 +88,9 @@ func (s *session) why(ctx context.Context, skyhook, node string) error {
 		return err
 	}
 	causes := s.causes(v, f, skyhook, node)
+	for i := range causes {
+		s.conclude(v, f, &causes[i])
+	}
 	r := result{value: causes, empty: s.fine(f, skyhook, node)}
 	for i := range causes {
 		for _, n := range causes[i].Nodes {
@@ -136,6 +149,12 @@ func (c *cause) lines(now time.Time, wide bool) string {
 	if c.Do != "" {
 		out += "    " + strings.Join(folded("What helps: "+c.Do, columns), "\n    ") + "\n"
 	}
+	switch {
+	case c.RunOnNode:
+		out += "    Command, on the node: " + c.Command + "\n"
+	case c.Command != "":
+		out += "    Command: " + c.Command + "\n"
+	}
 	return out
 }
 
@@ -156,12 +175,22 @@ func (s *session) causes(v *view, f forecast.Forecast, skyhook, node string) []c
 		if skyhook != "" && sk.Name != skyhook {
 			continue
 		}
-		if node == "" {
-			all = append(all, s.conditions(sk)...)
-		}
-		all = append(all, grouped(s.onNodes(v, f, sk, node))...)
+		all = append(all, s.causesOf(v, f, sk, v.Nodes, node)...)
 	}
 	return distinct(all)
+}
+
+// causesOf are the causes of one Skyhook, on the node that is named or on all: what is wrong with it as a whole comes
+// first, unless a node tells the same.
+func (s *session) causesOf(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, nodes []corev1.Node, only string) []cause {
+	here := grouped(s.onNodes(v, f, sk, nodes, only))
+	if only != "" {
+		return here
+	}
+	whole := slices.DeleteFunc(s.conditions(sk), func(c cause) bool {
+		return slices.ContainsFunc(here, func(o cause) bool { return o.Reason == c.Reason })
+	})
+	return append(whole, here...)
 }
 
 // conditions are what is wrong with a whole Skyhook, as far as no node tells of it.
@@ -180,35 +209,103 @@ func (s *session) conditions(sk *v1alpha1.Skyhook) []cause {
 	return all
 }
 
-// onNodes are the causes on single nodes.
-func (s *session) onNodes(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, node string) []cause {
+// onNodes are the causes on single nodes, or on the one that is named. What failed there is read from nodes.
+func (s *session) onNodes(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, nodes []corev1.Node, only string) []cause {
 	var all []cause
-	for i := range f.Cluster {
-		n := &f.Cluster[i]
-		if node != "" && n.Name != node {
+	for i := range nodes {
+		n := &nodes[i]
+		if only != "" && n.Name != only {
 			continue
 		}
-		r, err := record.Read(sk.Name, n.Annotations)
-		if err == nil {
-			for _, e := range (&onNode{record: r}).entries() {
-				if e.State == v1alpha1.StateErroring && !e.Superseded {
-					all = append(all, s.failing(sk.Name, n.Name, e))
-				}
-			}
-		}
-		for _, w := range f.Decided[forecast.NodeOf{Node: n.Name, Skyhook: sk.Name}] {
-			w.Since = sinceOf(v, sk.Name, n.Name, w)
-			all = append(all, s.cause(sk.Name, w, n.Name))
-		}
-		if node != "" && !selects(sk, n) && len(all) == 0 {
-			all = append(all, cause{
+		here := s.onNode(v, f, sk, n)
+		if only != "" && !selects(sk, n) && len(here) == 0 {
+			here = append(here, cause{
 				Skyhook: sk.Name, Nodes: []string{n.Name}, Reason: "NotSelected", EndedBy: "administrator",
 				Message: "the labels of the node do not match spec.nodeSelectors of the Skyhook",
 				Do:      fmt.Sprintf("If it should, compare `kubectl get node %s --show-labels` with `kubectl get skyhook %s -o yaml`.", n.Name, sk.Name),
 			})
 		}
+		all = append(all, here...)
 	}
 	return all
+}
+
+func (s *session) onNode(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, n *corev1.Node) []cause {
+	var all []cause
+	r, err := record.Read(sk.Name, n.Annotations)
+	if err == nil {
+		for _, e := range (&onNode{record: r}).entries() {
+			if e.State == v1alpha1.StateErroring && !e.Superseded {
+				all = append(all, s.failing(sk.Name, n.Name, e))
+			}
+		}
+	}
+	away := s.away(sk, n)
+	told := slices.Clone(all)
+	for _, w := range f.Decided[forecast.NodeOf{Node: n.Name, Skyhook: sk.Name}] {
+		switch {
+		case slices.ContainsFunc(told, func(c cause) bool { return c.Package == w.Package && c.Reason == w.Reason }):
+			continue // a stage that failed for good also waits for a person
+		case w.Reason != v1alpha1.ReasonWaitingForPermit:
+		case away != nil:
+			continue // it gets none
+		default:
+			w.Message = cmp.Or(permitMessage(sk), w.Message)
+		}
+		w.Since = sinceOf(v, sk.Name, n.Name, w)
+		c := s.cause(sk.Name, w, n.Name)
+		if w.Reason == v1alpha1.ReasonPodCannotStart {
+			s.explain(&c, w.Message)
+		}
+		all = append(all, c)
+	}
+	if away != nil {
+		all = append(all, *away)
+	}
+	return all
+}
+
+// away is that a node on which the Skyhook is not complete is not Ready; nil for any other.
+func (s *session) away(sk *v1alpha1.Skyhook, n *corev1.Node) *cause {
+	complete := n.Labels[v1alpha1.LabelStatusPrefix+sk.Name] == string(v1alpha1.StatusComplete)
+	if state.Ready(n) || complete || !selects(sk, n) {
+		return nil
+	}
+	w := record.Wait{
+		Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator,
+		Message: "the node is not Ready, so nothing begins or ends there",
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Message != "" {
+			w.Message += ": " + c.Message
+		}
+		if c.Type == corev1.NodeReady {
+			w.Since = c.LastTransitionTime
+		}
+	}
+	if holds(sk, n.Name) {
+		w.Message += "; it is in progress and counts against the budget"
+	}
+	if f := record.ReadInterrupt(n.Annotations); f != nil && f.Type == v1alpha1.InterruptReboot {
+		w.Frees = record.FreesNode
+		w.Message += "; it was told to reboot"
+	}
+	c := s.cause(sk.Name, w, n.Name)
+	return &c
+}
+
+func holds(sk *v1alpha1.Skyhook, node string) bool {
+	return slices.ContainsFunc(sk.Status.Permits, func(p v1alpha1.Permit) bool { return p.Node == node })
+}
+
+// permitMessage says who has the permits that others wait for; empty if the status does not.
+func permitMessage(sk *v1alpha1.Skyhook) string {
+	for _, w := range sk.Status.Waiting {
+		if w.Reason == v1alpha1.ReasonWaitingForPermit {
+			return w.Message
+		}
+	}
+	return ""
 }
 
 func selects(sk *v1alpha1.Skyhook, n *corev1.Node) bool {
@@ -226,6 +323,13 @@ func sinceOf(v *view, skyhook, node string, w record.Wait) metav1.Time {
 	if known.Wait != nil && known.Wait.Reason == w.Reason && !known.Wait.Since.IsZero() {
 		return known.Wait.Since
 	}
+	if sk := named(v.Skyhooks, skyhook); sk != nil {
+		for _, a := range sk.Status.Attention {
+			if a.Node == node && a.Reason == w.Reason {
+				return a.Since
+			}
+		}
+	}
 	return metav1.Time{}
 }
 
@@ -238,8 +342,16 @@ func (s *session) failing(skyhook, node string, e record.Entry) cause {
 	}
 	w.Message += ": " + e.Message
 	c := s.cause(skyhook, w, node)
+	c.stage = e.Stage
 	if c.Do == "" {
 		c.Do = "Correct the package or its configuration; the stage is retried."
+	}
+	if e.Reason == v1alpha1.ReasonStepFailed {
+		c.Do = "Correct the script, the configuration or the host. The step is retried with growing pauses, and at once when " +
+			"the package is run again."
+	}
+	if _, never := ofKubelet[e.Reason]; never {
+		return c // no container started, so that there is no output
 	}
 	c.Do += s.addressed(fmt.Sprintf(" `kubectl skyhook package logs %s --skyhook %s --node %s --stage %s` prints its output.",
 		e.Name, skyhook, node, e.Stage))
@@ -249,6 +361,7 @@ func (s *session) failing(skyhook, node string, e record.Entry) cause {
 func (s *session) cause(skyhook string, w record.Wait, node string) cause {
 	c := cause{
 		Skyhook: skyhook, Package: w.Package, Reason: w.Reason, Message: w.Message, Since: w.Since, EndedBy: string(w.Frees),
+		by: w.By,
 	}
 	if node != "" {
 		c.Nodes = []string{node}
@@ -260,8 +373,27 @@ func (s *session) cause(skyhook string, w record.Wait, node string) cause {
 		c.EndedBy = strings.Join(slices.DeleteFunc(slices.Clone(reasons()[w.Reason].EndedBy),
 			func(by string) bool { return by == "none" || by == "message" }), ", ")
 	}
-	c.Do = s.addressed(subject{skyhook, node, w.Package, s.namespace}.advice(w.Reason))
+	c.Do = s.addressed(s.about(skyhook, node, w).advice(w.Reason))
 	return c
+}
+
+// about is what a wait is about. A pod is told from a taint, whose key may have a slash, by the colon before an effect.
+func (s *session) about(skyhook, node string, w record.Wait) subject {
+	of := subject{skyhook: skyhook, node: node, pkg: w.Package, namespace: s.namespace, by: w.By}
+	if namespace, pod, ok := strings.Cut(w.By, "/"); ok && !strings.Contains(w.By, ":") {
+		of.podNamespace, of.pod = namespace, pod
+	}
+	return of
+}
+
+// explain says what helps against what the kubelet says of a pod that cannot start.
+func (s *session) explain(c *cause, message string) {
+	for reason := range ofKubelet {
+		if strings.Contains(message, ": "+reason+": ") {
+			c.Do = subject{pkg: c.Package, namespace: s.namespace}.advice(reason)
+			c.EndedBy = strings.Join(reasons()[reason].EndedBy, ", ")
+		}
+	}
 }
 
 // grouped puts nodes together that wait for the same, those that few wait for first.

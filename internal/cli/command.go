@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/forecast"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+)
+
+// conclude adds the command that ends a cause, where one command can.
+func (s *session) conclude(v *view, f forecast.Forecast, c *cause) {
+	if len(c.Nodes) > 0 {
+		c.Command = forNodes(c)
+	}
+	if c.Command == "" {
+		c.Command = s.forSkyhook(v, f, c)
+	}
+	if c.Command != "" && !c.RunOnNode {
+		c.Command = strings.Trim(s.addressed("`"+c.Command+"`"), "`")
+	}
+}
+
+// forNodes ends what is about the nodes themselves.
+func forNodes(c *cause) string {
+	nodes := strings.Join(c.Nodes, " ")
+	switch c.Reason {
+	case v1alpha1.ReasonNodeIgnored:
+		return fmt.Sprintf("kubectl label node %s %s-", nodes, v1alpha1.LabelIgnore)
+	case v1alpha1.ReasonTaintNotTolerable:
+		if c.by != "" {
+			return fmt.Sprintf("kubectl taint node %s %s-", nodes, c.by)
+		}
+	case v1alpha1.ReasonNodeStateMalformed, v1alpha1.ReasonNodeStateUnsealed:
+		return fmt.Sprintf("kubectl annotate node %s %s%s-", nodes, v1alpha1.AnnotationNodeStatePrefix, c.Skyhook)
+	case v1alpha1.ReasonNodeNotReady:
+		if c.RunOnNode = c.EndedBy == string(record.FreesAdministrator); c.RunOnNode {
+			return "systemctl restart kubelet"
+		}
+	}
+	return ""
+}
+
+// forSkyhook ends what is about a Skyhook, or about a pod.
+func (s *session) forSkyhook(v *view, f forecast.Forecast, c *cause) string {
+	switch c.Reason {
+	case v1alpha1.ReasonPaused, v1alpha1.ReasonPausedWithPendingUninstall:
+		return without(c.Skyhook, v1alpha1.AnnotationPause)
+	case v1alpha1.ReasonAllStopped:
+		return "kubectl skyhook resume --all"
+	case v1alpha1.ReasonDisabled, v1alpha1.ReasonDisabledWithPendingUninstall:
+		return without(c.Skyhook, v1alpha1.AnnotationDisable)
+	case v1alpha1.ReasonWaitingForSkyhook:
+		if earlier := named(v.Skyhooks, c.by); earlier != nil && earlier.Paused() {
+			return without(c.by, v1alpha1.AnnotationPause)
+		}
+	case v1alpha1.ReasonProtectedPod, v1alpha1.ReasonEvictionRefused, v1alpha1.ReasonPodUnmanaged,
+		v1alpha1.ReasonPodUsesEmptyDir:
+		if namespace, pod, ok := strings.Cut(c.by, "/"); ok {
+			return fmt.Sprintf("kubectl delete pod -n %s %s", namespace, pod)
+		}
+	case v1alpha1.ReasonWaitingForPermit:
+		return forPermit(v, named(f.Skyhooks, c.Skyhook), c.Nodes)
+	case v1alpha1.ReasonFailureThreshold, v1alpha1.ReasonRolloutStopped:
+		return "kubectl skyhook resume-rollout " + c.Skyhook
+	}
+	return s.forPod(v, c)
+}
+
+func named(all []v1alpha1.Skyhook, name string) *v1alpha1.Skyhook {
+	i := slices.IndexFunc(all, func(s v1alpha1.Skyhook) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+func without(skyhook, annotation string) string {
+	return fmt.Sprintf("kubectl annotate skyhook %s %s-", skyhook, annotation)
+}
+
+// forPod ends what keeps the pod of a stage from starting or from succeeding.
+func (s *session) forPod(v *view, c *cause) string {
+	if c.stage == "" && c.Reason != v1alpha1.ReasonPodCannotStart {
+		return ""
+	}
+	if sk := named(v.Skyhooks, c.Skyhook); sk != nil {
+		if command := s.create(sk.Spec.Packages[c.Package].Env, c.Message); command != "" {
+			return command
+		}
+	}
+	command := fmt.Sprintf("kubectl skyhook package rerun %s --skyhook %s --node %s", c.Package, c.Skyhook,
+		strings.Join(c.Nodes, " --node "))
+	switch c.stage {
+	case v1alpha1.StageConfig, v1alpha1.StagePostInterrupt:
+		return command + " --stage " + string(c.stage)
+	case v1alpha1.StageInterrupt, v1alpha1.StageUninstall, v1alpha1.StageUninstallInterrupt:
+		return "" // an interrupt in flight cannot be run again, and no uninstall
+	case v1alpha1.StageApply, v1alpha1.StageUpgrade:
+	}
+	return command
+}
+
+// notFound is how kubelets name what an env of a container refers to and is not there.
+var notFound = regexp.MustCompile(`(configmap|secret) "([^"]+)" not found`)
+
+// create makes the object that a pod lacks. Its values are for a person to fill in.
+func (s *session) create(env []corev1.EnvVar, message string) string {
+	m := notFound.FindStringSubmatch(message)
+	if m == nil {
+		return ""
+	}
+	kind, name := m[1], m[2]
+	var literals []string
+	for _, e := range env {
+		if key := keyIn(e.ValueFrom, kind, name); key != "" {
+			literals = append(literals, "--from-literal="+key+"=VALUE")
+		}
+	}
+	if len(literals) == 0 {
+		return ""
+	}
+	if kind == "secret" {
+		kind = "secret generic"
+	}
+	return fmt.Sprintf("kubectl create %s -n %s %s %s", kind, s.namespace, name, strings.Join(literals, " "))
+}
+
+// keyIn is the key that a source of a variable takes from an object; empty if it takes none.
+func keyIn(from *corev1.EnvVarSource, kind, name string) string {
+	switch {
+	case from == nil:
+	case kind == "secret" && from.SecretKeyRef != nil && from.SecretKeyRef.Name == name:
+		return from.SecretKeyRef.Key
+	case kind == "configmap" && from.ConfigMapKeyRef != nil && from.ConfigMapKeyRef.Name == name:
+		return from.ConfigMapKeyRef.Key
+	}
+	return ""
+}
+
+// forPermit lets one node more work in the first compartment of those that wait, or continues it if bad batches stopped
+// it; empty if it only has to wait for its batch.
+func forPermit(v *view, sk *v1alpha1.Skyhook, nodes []string) string {
+	if sk == nil {
+		return ""
+	}
+	policy, compartment := compartmentOf(v, sk, nodes)
+	now, ok := sk.Status.CompartmentStatuses[compartment]
+	switch {
+	case now.BatchState != nil && now.BatchState.ShouldStop:
+		return "kubectl skyhook resume-rollout " + sk.Name
+	case !ok || now.InProgress < now.Ceiling:
+		return ""
+	}
+	budget := fmt.Sprintf(`{"count":%d,"percent":null}`, now.InProgress+1)
+	if policy == nil {
+		return fmt.Sprintf(`kubectl patch skyhook %s --type=merge -p '{"spec":{"interruptionBudget":%s}}'`, sk.Name, budget)
+	}
+	for i := range policy.Spec.Compartments {
+		if policy.Spec.Compartments[i].Name == compartment {
+			return fmt.Sprintf(`kubectl patch deploymentpolicy %s --type=json -p `+
+				`'[{"op":"replace","path":"/spec/compartments/%d/budget","value":{"count":%d}}]'`, policy.Name, i, now.InProgress+1)
+		}
+	}
+	return fmt.Sprintf(`kubectl patch deploymentpolicy %s --type=merge -p '{"spec":{"default":{"budget":%s}}}'`, policy.Name, budget)
+}
+
+// compartmentOf is the one that the first of some nodes belongs to, of the policy that the Skyhook names.
+func compartmentOf(v *view, sk *v1alpha1.Skyhook, nodes []string) (*v1alpha1.DeploymentPolicy, string) {
+	i := slices.IndexFunc(v.Policies, func(p v1alpha1.DeploymentPolicy) bool { return p.Name == sk.Spec.DeploymentPolicy })
+	if i < 0 {
+		return nil, rollout.DefaultCompartment
+	}
+	policy := &v.Policies[i]
+	prepared, err := rollout.PreparePolicy(policy)
+	if err != nil || len(nodes) == 0 {
+		return policy, rollout.DefaultCompartment
+	}
+	var selected []rollout.Node
+	for k := range v.Nodes {
+		if n := &v.Nodes[k]; selects(sk, n) {
+			selected = append(selected, rollout.Node{Name: n.Name, Labels: n.Labels})
+		}
+	}
+	return policy, prepared.Homes(selected)[nodes[0]]
+}

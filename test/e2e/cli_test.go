@@ -27,7 +27,7 @@ func TestStopEndsWhatRuns(t *testing.T) {
 		if running := onHost(t, node, "sh", "-c", "pgrep -af [a]pply.sh || true"); running != "" {
 			t.Errorf("node %s still runs %s", node, running)
 		}
-		why(t, node, "AllStopped", "kubectl skyhook resume --all")
+		why(t, "stopped", node, "AllStopped", "kubectl skyhook resume --all")
 		onHost(t, node, "touch", gate(file, "apply"))
 	}
 	apply(t, "meanwhile", skyhook("meanwhile", map[string]string{"apply.sh": "true"}))

@@ -70,8 +70,12 @@ func TestConfigInterrupts(t *testing.T) {
 		r.expect(t, false, "config-a1b1m2o1", "post")
 	})
 	t.Run("glob changed", func(t *testing.T) {
-		r.change(t, map[string]string{"cron-b": "b2"})
+		runDeployment(t, "in-the-way", r.node)
+		maps.Copy(r.config, map[string]string{"cron-b": "b2"})
+		plan := rehearse(t, r.name, r.manifest())
+		r.change(t, nil)
 		r.expect(t, true, "config-a1b2m2o1", "post")
+		plan.came(t, "config interrupt:service post-interrupt", "default/in-the-way-")
 	})
 	t.Run("a key without interrupt changed", func(t *testing.T) {
 		r.change(t, map[string]string{"other": "o2"})

@@ -4,12 +4,8 @@ package e2e
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/forecast"
 )
 
 func TestServiceInterrupt(t *testing.T) {
@@ -18,8 +14,11 @@ func TestServiceInterrupt(t *testing.T) {
 		before[node] = cronStart(t, node)
 	}
 	seen := watchNodes(t)
+	label(t, bed.Nodes())
+	plan := rehearse(t, "service-restart", example(t, "service-restart.yaml"))
 	apply(t, "service-restart", example(t, "service-restart.yaml"), "/skyhook-cron-restarted", "/etc/systemd/system/cron.service.d")
 	waitReady(t, "service-restart")
+	plan.came(t, "apply config interrupt:service post-interrupt")
 	times, most := seen.cordons()
 	if most != 1 {
 		t.Errorf("%d nodes were cordoned at a time, the budget is 1", most)
@@ -39,36 +38,17 @@ func TestServiceInterrupt(t *testing.T) {
 	}
 }
 
-// checkPlan compares the plan of a package that reboots its nodes with the order in which they worked.
-func checkPlan(t *testing.T, plan []forecast.Node, worked []string) {
-	t.Helper()
-	var nodes []string
-	for _, n := range plan {
-		nodes = append(nodes, n.Node)
-		var stages []string
-		for _, s := range n.Steps {
-			stages = append(stages, string(s.Stage)+string(s.Interrupt))
-		}
-		if got := strings.Join(stages, " "); got != "apply config interruptreboot post-interrupt" || !n.Cordoned {
-			t.Errorf("node %s: planned %q, cordoned: %t", n.Node, got, n.Cordoned)
-		}
-	}
-	if !slices.Equal(nodes, worked) {
-		t.Errorf("planned %v, and the nodes worked in the order %v", nodes, worked)
-	}
-}
-
 func TestReboot(t *testing.T) {
 	before, count := map[string]string{}, map[string]int{}
 	for _, node := range bed.Nodes() {
 		before[node], count[node] = bootID(t, node), boots(t, node)
 	}
-	seen, skyhooks := watchNodes(t), watchAll[*v1alpha1.Skyhook](t, &v1alpha1.SkyhookList{})
+	seen := watchNodes(t)
 	label(t, bed.Nodes())
-	plan := planned(t, example(t, "reboot.yaml"))
+	plan := rehearse(t, "reboot", example(t, "reboot.yaml"))
 	apply(t, "reboot", example(t, "reboot.yaml"), "/skyhook-boot-before", "/skyhook-boot-after")
 	waitReady(t, "reboot")
-	checkPlan(t, plan, order(skyhooks, "reboot"))
+	plan.came(t, "apply config interrupt:reboot post-interrupt")
 	times, most := seen.cordons()
 	if most != 1 {
 		t.Errorf("%d nodes were cordoned at a time, the budget is 1", most)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/skyhook-operator/skyhook/internal/cli"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/test/install"
 	"github.com/skyhook-operator/skyhook/test/testbed"
@@ -37,6 +38,13 @@ var bed struct {
 }
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == asPlugin {
+		if err := cli.Root("1.0.0", time.Now).Execute(); err != nil {
+			fmt.Fprintln(os.Stderr, "error:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	// Parallel tests have a node each and mostly wait for it. What the command line says wins.
 	if err := flag.Set("test.parallel", strconv.Itoa(nodeCount)); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)

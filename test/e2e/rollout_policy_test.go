@@ -157,7 +157,8 @@ func TestFailingNodeStopsTheRollout(t *testing.T) {
 		absent(t, node, file)
 	}
 
-	annotate(t, name, "resume", "1")
+	command, onNode := why(t, name, others(broken)[0], "WaitingForPermit", "bad batches stopped it")
+	obey(t, broken, command, onNode)
 	s = until(t, name, "another node's turn", func(s *v1alpha1.Skyhook) bool { return len(s.Status.Permits) == 1 })
 	if c := condition(s, "RolloutStopped"); c.Type != "" || s.Status.Nodes.Erroring != 1 || holders(s)[0] == broken {
 		t.Errorf("permits are those of %v, %d nodes erroring, RolloutStopped: %s", holders(s), s.Status.Nodes.Erroring, c.Message)

@@ -29,6 +29,9 @@ type wish struct {
 	packages map[string]v1alpha1.Package
 	// priority among Skyhooks; 0 for the default.
 	priority int
+	// spec has further fields, and annotations those of the Skyhook.
+	spec        map[string]any
+	annotations map[string]string
 }
 
 // scripted is a package that can be uninstalled, with scripts by hook.
@@ -55,9 +58,10 @@ func (w *wish) manifest(t *testing.T) string {
 	if w.priority != 0 {
 		spec["priority"] = w.priority
 	}
+	maps.Copy(spec, w.spec)
 	text, err := yaml.Marshal(map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Skyhook",
-		"metadata": map[string]any{"name": w.name}, "spec": spec,
+		"metadata": map[string]any{"name": w.name, "annotations": w.annotations}, "spec": spec,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -19,15 +19,18 @@ func TestUninstallReboots(t *testing.T) {
 	w.install(t, file)
 	boot, count := bootID(t, node), boots(t, node)
 	seen := watchNodes(t)
-	w.change(t, "unboot", func(p *v1alpha1.Package) {
+	w.edit("unboot", func(p *v1alpha1.Package) {
 		uninstallNow(p)
 		p.Interrupt = &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}
 	})
+	plan := rehearse(t, w.name, w.manifest(t))
+	w.apply(t)
 	noTraces(t, untilUninstalled(t, "unboot", node), "unboot")
 	marks(t, node, file, "apply", "uninstall")
 	if now := bootID(t, node); now == boot || boots(t, node)-count != 1 {
 		t.Errorf("the node booted %d times, from %s to %s", boots(t, node)-count, boot, now)
 	}
+	plan.came(t, "uninstall uninstall-interrupt:reboot")
 	// The pod that asked for the reboot takes a moment to end.
 	untilNode(t, node, "uncordoned", func(n *corev1.Node) bool { return !n.Spec.Unschedulable })
 	if times, _ := seen.cordons(); times[node] != 1 {

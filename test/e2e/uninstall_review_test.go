@@ -111,12 +111,15 @@ func TestUninstallCases(t *testing.T) {
 		marks(t, node, file+"-b", "apply", "uninstall-of-1.1.0", "apply-of-1.0.0")
 	})
 	t.Run("whenRemoved: a lowered version is undone as it was installed", func(t *testing.T) {
-		w.change(t, "lowered", func(p *v1alpha1.Package) {
+		w.edit("lowered", func(p *v1alpha1.Package) {
 			p.Version = "1.1.0"
 			p.ConfigMap["upgrade.sh"] = journal(file+"-b", "upgrade-to-1.1.0")
 		})
+		plan := rehearse(t, "cases", w.manifest(t))
+		w.apply(t)
 		untilRemembered(t, node, "cases", "installed|1.1.0", "lowered|1.1.0")
 		untilReady(t, "cases")
+		plan.came(t, "upgrade config")
 		w.change(t, "lowered", func(p *v1alpha1.Package) {
 			p.Version, p.ConfigMap["uninstall.sh"], p.Uninstall.WhenRemoved = "1.0.0", "exit 1", v1alpha1.WhenRemovedUninstall
 		})

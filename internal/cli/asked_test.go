@@ -43,7 +43,7 @@ func (c *cluster) through(answer func(w http.ResponseWriter, r *http.Request) bo
 		}
 	}))
 	c.t.Cleanup(s.Close)
-	c.kubeconfig = filepath.Join(c.t.TempDir(), "proxied")
+	c.use(filepath.Join(c.t.TempDir(), "proxied"))
 	writeKubeconfig(c.t, c.kubeconfig, &rest.Config{Host: s.URL})
 }
 
@@ -75,7 +75,7 @@ func (c *cluster) as(user string, resources ...string) {
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
 	})
-	c.kubeconfig = filepath.Join(c.t.TempDir(), user)
+	c.use(filepath.Join(c.t.TempDir(), user))
 	writeKubeconfig(c.t, c.kubeconfig, apiserver.StartAs(c.t, user))
 }
 

@@ -155,17 +155,18 @@ func forPermit(v *view, sk *v1alpha1.Skyhook, nodes []string) string {
 	switch {
 	case now.BatchState != nil && now.BatchState.ShouldStop:
 		return "kubectl skyhook resume-rollout " + sk.Name
-	case !ok || now.InProgress < now.Ceiling:
+	case !ok || now.InProgress+now.Erroring < now.Ceiling:
 		return ""
 	}
-	budget := fmt.Sprintf(`{"count":%d,"percent":null}`, now.InProgress+1)
+	more := now.Ceiling + 1
+	budget := fmt.Sprintf(`{"count":%d,"percent":null}`, more)
 	if policy == nil {
 		return fmt.Sprintf(`kubectl patch skyhook %s --type=merge -p '{"spec":{"interruptionBudget":%s}}'`, sk.Name, budget)
 	}
 	for i := range policy.Spec.Compartments {
 		if policy.Spec.Compartments[i].Name == compartment {
 			return fmt.Sprintf(`kubectl patch deploymentpolicy %s --type=json -p `+
-				`'[{"op":"replace","path":"/spec/compartments/%d/budget","value":{"count":%d}}]'`, policy.Name, i, now.InProgress+1)
+				`'[{"op":"replace","path":"/spec/compartments/%d/budget","value":{"count":%d}}]'`, policy.Name, i, more)
 		}
 	}
 	return fmt.Sprintf(`kubectl patch deploymentpolicy %s --type=merge -p '{"spec":{"default":{"budget":%s}}}'`, policy.Name, budget)

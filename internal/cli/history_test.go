@@ -57,7 +57,7 @@ func TestHistory(t *testing.T) {
 	}
 	golden(t, "plan-measured", out)
 	out, _, err = c.run("", "status", "gpu", "--namespace", "default", "-o", "yaml")
-	if err != nil || !strings.Contains(out, "timeLeft: 870000000000") {
+	if err != nil || !strings.Contains(out, "timeLeft: 14m30s") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	cm.Data["rollouts"] = "spoiled"

@@ -44,12 +44,19 @@ func newCluster(t *testing.T) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	c := &cluster{t: t}
+	c.use(filepath.Join(t.TempDir(), "kubeconfig"))
 	if c.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}
 	writeKubeconfig(t, c.kubeconfig, config)
 	return c
+}
+
+// use makes a file the kubeconfig of the commands: by the environment, as a flag would be in every command that is printed.
+func (c *cluster) use(kubeconfig string) {
+	c.kubeconfig = kubeconfig
+	c.t.Setenv("KUBECONFIG", kubeconfig)
 }
 
 func writeKubeconfig(t *testing.T, file string, config *rest.Config) {
@@ -106,7 +113,7 @@ func (c *cluster) start(in io.Reader, out, errs io.Writer, args ...string) error
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
-	root.SetArgs(append([]string{"--kubeconfig", c.kubeconfig}, args...))
+	root.SetArgs(args)
 	return root.ExecuteContext(c.t.Context())
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/text"
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
 const (
@@ -140,12 +141,13 @@ func (st *rolloutStatus) far() string {
 // sentence puts a message behind what it is about. Messages have what scripts print: nothing of it may steer the
 // terminal.
 func sentence(about, message string) string {
-	message = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+	message = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
-	}, ansi.Strip(message))), " ")
+	}, ansi.Strip(message))
+	message = packagefile.Printable(strings.Join(strings.Fields(message), " "))
 	if message == "" {
 		return about
 	}

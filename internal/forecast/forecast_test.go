@@ -328,7 +328,7 @@ func TestRunEach(t *testing.T) {
 	want := []string{
 		"0s: 0/3 complete, 0 blocked", "0s: 0/3 complete, 0 blocked", "1s: 0/3 complete, 1 blocked", "2s: 0/3 complete, 1 blocked",
 		"10s: 0/3 complete, 1 blocked", "11s: 0/3 complete, 1 blocked", "20s: 2/3 complete, 1 blocked", "21s: 2/3 complete, 1 blocked",
-		"1m0s: 2/3 complete, 1 blocked",
+		"1m10s: 2/3 complete, 1 blocked",
 	}
 	if d := cmp.Diff(want, seen); d != "" {
 		t.Errorf("moments (-want +got):\n%s", d)

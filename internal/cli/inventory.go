@@ -82,15 +82,7 @@ func (s *session) inventory(ctx context.Context, patterns []string) error {
 	}
 	now := s.now()
 	for _, i := range list {
-		since := "-"
-		switch {
-		case i.Since.IsZero():
-		case s.output == outputCSV:
-			since = i.Since.UTC().Format(time.RFC3339)
-		default:
-			since = duration.HumanDuration(now.Sub(i.Since.Time))
-		}
-		row := []string{i.Node, i.Skyhook, i.Package, i.Version, string(i.Stage), string(i.State), since}
+		row := []string{i.Node, i.Skyhook, i.Package, i.Version, string(i.Stage), string(i.State), s.age(i.Since, now)}
 		if s.output != outputTable {
 			row = append(row, dash(i.Image), dash(i.Digest), dash(i.ConfigHash))
 		}
@@ -106,6 +98,18 @@ func (s *session) inventory(ctx context.Context, patterns []string) error {
 		return w.Error()
 	}
 	return s.print(r)
+}
+
+// age is how long ago something was; in files the time itself.
+func (s *session) age(since metav1.Time, now time.Time) string {
+	switch {
+	case since.IsZero():
+		return "-"
+	case s.output == outputCSV:
+		return since.UTC().Format(time.RFC3339)
+	default:
+		return duration.HumanDuration(now.Sub(since.Time))
+	}
 }
 
 func dash(text string) string {

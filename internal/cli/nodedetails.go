@@ -107,20 +107,27 @@ func (s *session) detail(n *corev1.Node, list []nodeStatus, b beside, skyhook st
 		st.nodeDetails = nodeDetails{
 			Cordons: cordons, Interrupt: interrupt, Permit: b.permit(n.Name, st.SkyhookName), Pods: b.podsOf(n.Name, st.SkyhookName),
 		}
-		r, err := record.Read(st.SkyhookName, n.Annotations)
-		if err != nil {
-			continue
-		}
-		if r.Wait != nil {
-			st.Waits = append(st.Waits, s.cause(st.SkyhookName, *r.Wait, n.Name))
-		}
-		for _, e := range (&onNode{record: r}).entries() {
-			if e.State == v1alpha1.StateErroring && !e.Superseded {
-				st.Waits = append(st.Waits, s.failing(st.SkyhookName, n.Name, e))
-			}
-		}
+		st.Waits = s.waitsOf(n, st.SkyhookName)
 	}
 	return list
+}
+
+// waitsOf are what the record of a Skyhook on a node says that it waits for, and what failed there.
+func (s *session) waitsOf(n *corev1.Node, skyhook string) []cause {
+	r, err := record.Read(skyhook, n.Annotations)
+	if err != nil {
+		return nil
+	}
+	var all []cause
+	if r.Wait != nil {
+		all = append(all, s.cause(skyhook, *r.Wait, n.Name))
+	}
+	for _, e := range (&onNode{record: r}).entries() {
+		if e.State == v1alpha1.StateErroring && !e.Superseded {
+			all = append(all, s.failing(skyhook, n.Name, e))
+		}
+	}
+	return all
 }
 
 // bare is a Skyhook without a record on a node; it has no row in a table.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -76,14 +77,7 @@ func (s *session) nodeStatus(ctx context.Context, patterns []string, skyhook str
 	}
 	list := []nodeStatus{}
 	for i := range matched {
-		var here []nodeStatus
-		for _, name := range record.Skyhooks(matched[i].Annotations, nil) {
-			if skyhook == "" || name == skyhook {
-				for _, o := range s.having(matched[i:i+1], name) {
-					here = append(here, statusOf(&o))
-				}
-			}
-		}
+		here := s.statusesOn(matched[i], skyhook)
 		list = append(list, s.detail(&matched[i], here, around, skyhook, len(patterns) > 0)...)
 	}
 	r := result{
@@ -108,6 +102,20 @@ func (s *session) nodeStatus(ctx context.Context, patterns []string, skyhook str
 		fmt.Fprintf(s.out, "\n%s\n", packagefile.PrintableLines(strings.Join(lines, "\n")))
 	}
 	return nil
+}
+
+// statusesOn are what Skyhooks have on a node: all of them, or the one that is named.
+func (s *session) statusesOn(n corev1.Node, skyhook string) []nodeStatus {
+	var list []nodeStatus
+	for _, name := range record.Skyhooks(n.Annotations, nil) {
+		if skyhook != "" && name != skyhook {
+			continue
+		}
+		for _, o := range s.having([]corev1.Node{n}, name) {
+			list = append(list, statusOf(&o))
+		}
+	}
+	return list
 }
 
 func statusOf(o *onNode) nodeStatus {

@@ -201,7 +201,7 @@ func (st *rolloutStatus) pace() (label, pace string) {
 	if st.TimeLeft == nil || st.TimeLeft.Duration <= 0 {
 		return "rate", rate
 	}
-	left := "about " + duration.HumanDuration(max(10*time.Second, st.TimeLeft.Duration.Round(10*time.Second)))
+	left := "about " + duration.HumanDuration(max(10*time.Second, st.TimeLeft.Round(10*time.Second)))
 	if rate != "" {
 		left += ", " + rate
 	}

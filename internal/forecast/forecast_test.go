@@ -201,7 +201,8 @@ func TestRun(t *testing.T) {
 				p.StageTimeout = &metav1.Duration{Duration: 5 * time.Second}
 				s.Spec.Packages["driver"] = p
 			})}},
-			[]string{"n00 #0 0s..8.5s " + install}, v1alpha1.StatusComplete, nil,
+			[]string{"n00 #0 0s..8.5s " + install},
+			v1alpha1.StatusComplete, nil,
 		},
 		{
 			"nothing happens to what is paused",

@@ -38,7 +38,8 @@ func TestUntolerated(t *testing.T) {
 		{"tolerated", []string{"a"}, []corev1.Node{taints("n", "a")}, nil},
 		{"one of two is tolerated", []string{"a"}, []corev1.Node{taints("n", "a", "b")}, []string{"the taint b:NoSchedule of 1 of the 1 selected nodes (n)"}},
 		{
-			"the one of the most nodes first", nil, []corev1.Node{taints("n1", "a"), taints("n2", "b"), taints("n3", "b"), taints("n4")},
+			"the one of the most nodes first", nil,
+			[]corev1.Node{taints("n1", "a"), taints("n2", "b"), taints("n3", "b"), taints("n4")},
 			[]string{"b:NoSchedule of 2 of the 4 selected nodes (n2, n3)", "a:NoSchedule of 1 of the 4 selected nodes (n1)"},
 		},
 	} {

@@ -20,7 +20,9 @@ func TestStopEndsWhatRuns(t *testing.T) {
 	if out := mustPlugin(t, "logs", "stopped", "--stage", "apply"); !strings.Contains(out, "scripts-apply") {
 		t.Errorf("logs has no container of the stage:\n%s", out)
 	}
-	t.Cleanup(func() { mustKubectl(t, "", "delete", "configmap", "-n", "skyhook", "skyhook-stop", "--ignore-not-found") })
+	t.Cleanup(func() {
+		mustKubectl(t, "", "delete", "configmap", "-n", "skyhook", "skyhook-stop", "--ignore-not-found")
+	})
 	mustPlugin(t, "stop", "--all", "--yes", "--reason", "INC-7")
 	mustKubectl(t, "", "wait", "--for=delete", "pod", "-n", "skyhook", "-l", "skyhook.nvidia.com/name=stopped", "--timeout=30s")
 	for _, node := range bed.Nodes() {

@@ -106,8 +106,11 @@ func TestStagesAreGathered(t *testing.T) {
 		"until it has to wait": {first, {1, v1alpha1.StatusWaiting, nil, both, 0}},
 		"until something fails": {
 			first,
-			{1, working, []lifecycle.Change{change("a", apply, v1alpha1.StateErroring, "exited 3"), ends("b", apply)},
-				both + "\nWarning Error Skyhook demo: stage apply of package [a:1.0.0] fails: exited 3", 10 * time.Second},
+			{
+				1, working,
+				[]lifecycle.Change{change("a", apply, v1alpha1.StateErroring, "exited 3"), ends("b", apply)},
+				both + "\nWarning Error Skyhook demo: stage apply of package [a:1.0.0] fails: exited 3", 10 * time.Second,
+			},
 			{11, working, nil, event + "stage apply of package [b:1.0.0] is complete", 0},
 		},
 	} {

@@ -48,7 +48,8 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: func(
 			ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption,
 		) error {
-			if w.writes++; w.refuse != nil {
+			w.writes++
+			if w.refuse != nil {
 				return w.refuse
 			}
 			return c.SubResource(sub).Patch(ctx, o, p, opts...)
@@ -117,7 +118,8 @@ func TestReconcile(t *testing.T) {
 		t.Errorf("status %+v", got)
 	}
 	// A pass that finds nothing new writes nothing.
-	if w.status("careful"); w.writes != 1 {
+	w.status("careful")
+	if w.writes != 1 {
 		t.Errorf("%d writes", w.writes)
 	}
 	if err := w.Client.Update(t.Context(), newNode("n1", "pool=gpu")); err != nil {

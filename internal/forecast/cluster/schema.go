@@ -75,10 +75,11 @@ func checkSchema(k *kind, o client.Object, part string) (fieldpath.ErrorList, er
 	}
 	var value any = content
 	if part == partMain {
-		there := false
-		if value, there = content[name]; !there {
+		given, there := content[name]
+		if !there {
 			return nil, nil // a server asks nothing of what is left out
 		}
+		value = given
 	}
 	s, at := schemas()[k.name][name], fieldpath.NewPath(name)
 	errs := complete(s.properties, value, at)

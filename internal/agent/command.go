@@ -29,7 +29,7 @@ Usage:
                                                %s
   skyhook-agent interrupt ROOT COPY_DIR DATA   run an interrupt
   skyhook-agent complete ROOT COPY_DIR         do nothing: the stage is over
-  skyhook-agent logs DIR [PACKAGE [BEFORE]]    print each step's newest log below DIR, or one of BEFORE runs before
+  skyhook-agent logs DIR [PACKAGE]             print the logs below DIR, the oldest first
   skyhook-agent version                        print the version
   skyhook-agent help                           print this text
 

@@ -53,8 +53,8 @@ func (a *app) skyhookLogsCommand() *cobra.Command {
 		Use:   "logs SKYHOOK",
 		Short: "Print what the stages of a Skyhook print",
 		Long: "Prints the output of stages whose pods are there. What ended stages printed is in log files on their nodes:\n" +
-			"--from-node reads the newest of each step, or with --previous the one before, with a pod that may only read them\n" +
-			"and is deleted at once. That is done for a named node whose pod is gone, too.",
+			"--from-node prints them, the oldest first, with a pod that may only read them and is deleted at once. That is done\n" +
+			"for a named node whose pod is gone, too.",
 		Example:           "  kubectl skyhook logs gpu-init\n  kubectl skyhook logs gpu-init --node worker-1 --package driver -f",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,

@@ -34,6 +34,9 @@ func (s *session) fromNode(ctx context.Context, o logs) error {
 	if o.follow {
 		return errors.New("log files on nodes are of stages that ended; leave --follow out")
 	}
+	if o.fromNode && o.previous {
+		return errors.New("log files on nodes have earlier runs, too; leave --previous out")
+	}
 	all, err := s.nodes(ctx)
 	if err != nil {
 		return err
@@ -88,10 +91,6 @@ func (s *session) dryReads() string {
 // that is not root.
 func logReader(o workload.Options, node string, l logs) *corev1.Pod {
 	const nobody = 65532
-	before := "0"
-	if l.previous {
-		before = "1"
-	}
 	seconds, grace := int64(readerLives.Seconds()), int64(1)
 	limits := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("32Mi")}
 	pod := &corev1.Pod{
@@ -108,7 +107,7 @@ func logReader(o workload.Options, node string, l logs) *corev1.Pod {
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 			Containers: []corev1.Container{{
-				Name: "logs", Image: o.AgentImage, Args: []string{"logs", logsMount, l.pkg, before},
+				Name: "logs", Image: o.AgentImage, Args: []string{"logs", logsMount, l.pkg},
 				SecurityContext: &corev1.SecurityContext{
 					AllowPrivilegeEscalation: new(bool), ReadOnlyRootFilesystem: new(true),
 					Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},

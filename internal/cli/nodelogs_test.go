@@ -88,7 +88,7 @@ func TestLogsFromNode(t *testing.T) {
 		}
 	}
 	for name, args := range map[string][]string{
-		"asked for":       {"logs", "gpu", "--from-node", "--package", "driver", "--previous"},
+		"asked for":       {"logs", "gpu", "--from-node", "--package", "driver"},
 		"the pod is gone": {"logs", "gpu", "--node", "worker-1", "--package", "driver", "--previous"},
 	} {
 		out, err := c.reading(ended, args...)
@@ -117,6 +117,7 @@ func TestLogsFromNodeRefuses(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"logs gpu --from-node -f": "log files on nodes are of stages that ended; leave --follow out",
+		"logs gpu --from-node -p": "log files on nodes have earlier runs, too; leave --previous out",
 		"logs gpu --from-node":    "reading logs from nodes creates a pod on each; 11 match, but at most 10 may, so name some with --node",
 	} {
 		if _, _, err := c.run("", append(strings.Fields(args), "--namespace", "default")...); err == nil || err.Error() != want {

@@ -7,20 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
-
-// Choice says which logs to print.
-type Choice struct {
-	// Package whose logs are wanted, by its name in its config.json; empty for all.
-	Package string
-	// Before is how many runs of a step lie between the newest and the one that is wanted.
-	Before int
-}
 
 // logged is one log file.
 type logged struct {
@@ -28,17 +19,17 @@ type logged struct {
 	modified time.Time
 }
 
-var logName = regexp.MustCompile(`^(.+)-\d{4}-\d{2}-\d{2}-\d{6}(-\d+)?\.log$`)
+var logName = regexp.MustCompile(`^.+-\d{4}-\d{2}-\d{2}-\d{6}(-\d+)?\.log$`)
 
-// Print writes one run of each step that has logs below dir, in the order of time: output, then errors. It follows no
-// links out of dir, and reads regular files only.
-func Print(out io.Writer, dir string, c Choice) error {
+// Print writes the logs below dir of a package, by its name in its config.json, or of all where that is empty: in the
+// order of time, each with its errors behind it. It follows no links out of dir, and reads regular files only.
+func Print(out io.Writer, dir, pkg string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("open the folder of logs: %w", err)
 	}
 	defer root.Close()
-	wanted, err := find(root.FS(), c)
+	wanted, err := find(root.FS(), pkg)
 	if err != nil {
 		return fmt.Errorf("look for logs: %w", err)
 	}
@@ -56,35 +47,26 @@ func Print(out io.Writer, dir string, c Choice) error {
 	return nil
 }
 
-// find returns the chosen run of each step, the oldest first.
-func find(logs fs.FS, c Choice) ([]logged, error) {
-	runs := map[string][]logged{}
-	start := cmp.Or(c.Package, ".")
+// find returns all logs, the oldest first.
+func find(logs fs.FS, pkg string) ([]logged, error) {
+	var found []logged
+	start := cmp.Or(pkg, ".")
 	err := fs.WalkDir(logs, start, func(name string, d fs.DirEntry, err error) error {
 		if name == start && errors.Is(err, fs.ErrNotExist) {
 			return nil // the package left none
 		}
-		if err != nil || !d.Type().IsRegular() {
+		if err != nil || !d.Type().IsRegular() || !logName.MatchString(d.Name()) {
 			return err
 		}
-		step := logName.FindStringSubmatch(d.Name())
 		info, err := d.Info()
-		if step == nil || err != nil {
+		if err != nil {
 			return nil //nolint:nilerr // it has just gone
 		}
-		key := path.Join(path.Dir(name), step[1])
-		runs[key] = append(runs[key], logged{name, info.ModTime()})
+		found = append(found, logged{name, info.ModTime()})
 		return nil
 	})
-	var wanted []logged
-	for _, of := range runs {
-		slices.SortFunc(of, func(a, b logged) int { return -older(a, b) })
-		if c.Before < len(of) {
-			wanted = append(wanted, of[c.Before])
-		}
-	}
-	slices.SortFunc(wanted, older)
-	return wanted, err
+	slices.SortFunc(found, older)
+	return found, err
 }
 
 func older(a, b logged) int {

@@ -10,7 +10,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/agent/steplog"
 )
 
-// TestPrint prints one run of each step, and nothing from elsewhere.
+// TestPrint prints every run that is kept, in the order of time, and nothing from elsewhere.
 func TestPrint(t *testing.T) {
 	dir, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "secret-2026-01-02-030405.log")
 	must(t, os.WriteFile(elsewhere, []byte("secret\n"), 0o600))
@@ -29,28 +29,25 @@ func TestPrint(t *testing.T) {
 	}
 	must(t, os.Symlink(elsewhere, filepath.Join(dir, "driver", "link-2026-01-02-030405.log")), os.Symlink(filepath.Dir(elsewhere), filepath.Join(dir, "folder")))
 	const (
-		driver = "==> driver/1.0.0/apply.sh-2026-01-02-030405-1.log <==\nsecond\n==> driver/1.0.0/apply.sh-2026-01-02-030405-1.err <==\nits error\n"
+		driver = "==> driver/1.0.0/apply.sh-2026-01-02-030405.log <==\nfirst\n==> driver/1.0.0/apply.sh-2026-01-02-030405-1.log <==\nsecond\n==> driver/1.0.0/apply.sh-2026-01-02-030405-1.err <==\nits error\n"
 		tuning = "==> tuning/2.0.0/sub/set.sh-2026-01-02-030406.log <==\ntuned\n"
 	)
 	for _, c := range []struct {
-		name   string
-		choice steplog.Choice
-		want   string
+		name, pkg, want string
 	}{
-		{"all", steplog.Choice{}, driver + tuning},
-		{"of a package", steplog.Choice{Package: "tuning"}, tuning},
-		{"of another package", steplog.Choice{Package: "other"}, "no logs are here\n"},
-		{"before", steplog.Choice{Before: 1}, "==> driver/1.0.0/apply.sh-2026-01-02-030405.log <==\nfirst\n"},
+		{"all", "", driver + tuning},
+		{"of a package", "tuning", tuning},
+		{"of another package", "other", "no logs are here\n"},
 	} {
 		var out strings.Builder
-		if err := steplog.Print(&out, dir, c.choice); err != nil || out.String() != c.want {
+		if err := steplog.Print(&out, dir, c.pkg); err != nil || out.String() != c.want {
 			t.Errorf("%s: %v\n%s", c.name, err, out.String())
 		}
 	}
-	if err := steplog.Print(&strings.Builder{}, filepath.Join(dir, "nonesuch"), steplog.Choice{}); err == nil {
+	if err := steplog.Print(&strings.Builder{}, filepath.Join(dir, "nonesuch"), ""); err == nil {
 		t.Error("a folder that does not exist has no error")
 	}
-	if err := steplog.Print(&strings.Builder{}, dir, steplog.Choice{Package: "../.."}); err == nil {
+	if err := steplog.Print(&strings.Builder{}, dir, "../.."); err == nil {
 		t.Error("a package leads out of the folder")
 	}
 }

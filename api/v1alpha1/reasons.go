@@ -35,8 +35,8 @@ const (
 	// ReasonImageNotAllowed: A package is to be uninstalled, and the operator's settings do not allow its image.
 	// Ended by: author, administrator.
 	// Do: Correct `image` or `containerSHA` of the package, change the setting (`ALLOWED_REGISTRIES`,
-	// `REQUIRE_DIGEST` or `FORBID_AGENT_IMAGE_OVERRIDE`), or leave the package on the node: `kubectl annotate
-	// skyhook NAME --overwrite skyhook.nvidia.com/abandon-uninstall=NODES`.
+	// `REQUIRE_DIGEST` or `FORBID_AGENT_IMAGE_OVERRIDE`), or leave the package on the node: `kubectl skyhook
+	// abandon NAME --node NODE`.
 	ReasonImageNotAllowed = "ImageNotAllowed"
 	// ReasonWaitingForConfigMap: The operator has not written the ConfigMap with the package's `configMap` yet.
 	// Ended by: time.
@@ -110,8 +110,8 @@ const (
 	// ReasonDefinitionMissing: A package is to be uninstalled, but the operator has no definition of the installed
 	// version.
 	// Ended by: author, administrator.
-	// Do: Put that version back into `spec.packages`, or leave the package on the node: `kubectl annotate skyhook
-	// NAME --overwrite skyhook.nvidia.com/abandon-uninstall=NODES`.
+	// Do: Put that version back into `spec.packages`, or leave the package on the node: `kubectl skyhook
+	// abandon NAME --node NODE`.
 	ReasonDefinitionMissing = "DefinitionMissing"
 )
 
@@ -379,7 +379,7 @@ const (
 	// ReasonUninstallPodFailing: The uninstall of a package fails. The message says whether it is retried.
 	// Ended by: author, package author, administrator.
 	// Do: Fix the package's `configMap`, `env` or `image` in the spec, or the host; or leave the package on the
-	// node: `kubectl annotate skyhook NAME --overwrite skyhook.nvidia.com/abandon-uninstall=NODES`.
+	// node: `kubectl skyhook abandon NAME --node NODE`.
 	ReasonUninstallPodFailing = "UninstallPodFailing"
 	// ReasonParseError: The records of nodes cannot be read. The message names the nodes.
 	// Ended by: administrator.
@@ -390,7 +390,7 @@ const (
 	// operator cannot tell what is installed there.
 	// Ended by: administrator.
 	// Do: Correct or remove the annotation `skyhook.nvidia.com/nodeState_NAME` of the node, or leave the packages on
-	// the node: `kubectl annotate skyhook NAME --overwrite skyhook.nvidia.com/abandon-uninstall=NODES`.
+	// the node: `kubectl skyhook abandon NAME --node NODE`.
 	ReasonMalformedNodeState = "MalformedNodeState"
 	// ReasonPausedWithPendingUninstall: The Skyhook is being deleted and packages have to be uninstalled, but it is
 	// paused.

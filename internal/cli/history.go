@@ -47,6 +47,8 @@ type retained struct {
 	Current    bool             `json:"current"`
 	Changes    []string         `json:"changes,omitempty"`
 	Spec       v1alpha1.Package `json:"definition"`
+	// object is the name of the ControllerRevision.
+	object string
 	// uninstallable says that it can be uninstalled, by its spec or its image.
 	uninstallable bool
 }
@@ -92,7 +94,7 @@ func (s *session) history(ctx context.Context, name string) error {
 			d.Package, d.Version, d.Revision, strconv.FormatInt(d.Generation, 10),
 			duration.HumanDuration(s.now().Sub(d.Since.Time)), strconv.Itoa(d.Nodes), strconv.FormatBool(d.Current), changed,
 		})
-		r.names = append(r.names, "controllerrevision.apps/"+d.Revision)
+		r.names = append(r.names, "controllerrevision.apps/"+d.object)
 	}
 	past.Definitions = list
 	r.value = past
@@ -125,7 +127,7 @@ func (s *session) retained(ctx context.Context, sk *v1alpha1.Skyhook) ([]retaine
 		}
 		_, inSpec := sk.Spec.Packages[d.Package]
 		list = append(list, retained{
-			Package: d.Package, Version: d.Spec.Version, Revision: name, Generation: rev.Revision, Since: rev.CreationTimestamp,
+			Package: d.Package, Version: d.Spec.Version, Revision: name, object: rev.Name, Generation: rev.Revision, Since: rev.CreationTimestamp,
 			uninstallable: d.Enabled,
 			Current:       inSpec && workload.DefinitionOf(sk, d.Package).Hash() == name, Spec: d.Spec,
 		})

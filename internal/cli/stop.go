@@ -84,7 +84,7 @@ func (s *session) stop(ctx context.Context, name string, yes bool) error {
 		return err
 	}
 	fmt.Fprintf(s.out, "Paused 1 Skyhook, ended %s%s\n", text.Count(ended, "pod"), s.dryNote())
-	return s.beyondRecall(ctx, func(owner string) bool { return owner == name })
+	return s.beyondRecall(ctx, func(_, owner string) bool { return owner == name })
 }
 
 // endAll ends what runs now: more may have started since a person was shown what did.
@@ -110,7 +110,7 @@ func (s *session) packagePods(ctx context.Context, wanted func(*corev1.Pod) bool
 
 func (s *session) announcePods(pods []corev1.Pod) {
 	if len(pods) == 0 {
-		fmt.Fprintln(s.out, "Nothing runs.")
+		fmt.Fprintln(s.out, "No stage runs.")
 		return
 	}
 	fmt.Fprintf(s.out, "Stages to end (%d):\n", len(pods))
@@ -139,15 +139,15 @@ func (s *session) endPods(ctx context.Context, pods []corev1.Pod) error {
 	return errors.Join(errs...)
 }
 
-// beyondRecall lists the reboots that hosts may have begun, for Skyhooks of some names.
-func (s *session) beyondRecall(ctx context.Context, of func(skyhook string) bool) error {
+// beyondRecall lists the reboots that hosts may have begun, on some nodes for some Skyhooks.
+func (s *session) beyondRecall(ctx context.Context, of func(node, skyhook string) bool) error {
 	nodes, err := s.nodes(ctx)
 	if err != nil {
 		return err
 	}
 	for i := range nodes {
 		f := record.ReadInterrupt(nodes[i].Annotations)
-		if f != nil && f.Type == v1alpha1.InterruptReboot && of(f.Skyhook) {
+		if f != nil && f.Type == v1alpha1.InterruptReboot && of(nodes[i].Name, f.Skyhook) {
 			fmt.Fprintf(s.out, "Node %s may be rebooting already, which cannot be called back.\n", nodes[i].Name)
 		}
 	}
@@ -184,17 +184,16 @@ func (s *session) exclude(ctx context.Context, patterns []string, yes bool) erro
 		return err
 	}
 	if len(matched) == 0 {
-		return s.nothing("No nodes matched the specified patterns")
-	}
-	running, err := s.packagePods(ctx, func(p *corev1.Pod) bool {
-		return slices.ContainsFunc(matched, func(n corev1.Node) bool { return n.Name == p.Spec.NodeName })
-	})
-	if err != nil {
-		return err
+		return errors.New("no nodes matched the specified patterns; kubectl get nodes lists those that exist")
 	}
 	var names []string
 	for i := range matched {
 		names = append(names, matched[i].Name)
+	}
+	there := func(p *corev1.Pod) bool { return slices.Contains(names, p.Spec.NodeName) }
+	running, err := s.packagePods(ctx, there)
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(s.out, "Nodes to exclude: %s\n", strings.Join(names, ", "))
 	s.announcePods(running)
@@ -203,9 +202,10 @@ func (s *session) exclude(ctx context.Context, patterns []string, yes bool) erro
 	}
 	change := ignoreChange(true)
 	done, failed := s.patchNodes(ctx, matched, func(n *corev1.Node) (record.Patch, error) { return change(n), nil })
-	if err := errors.Join(failed, s.endPods(ctx, running)); err != nil {
+	ended, err := s.endAll(ctx, there)
+	if err := errors.Join(failed, err); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Excluded %s, ended %s%s\n", text.Count(done, "node"), text.Count(len(running), "pod"), s.dryNote())
-	return nil
+	fmt.Fprintf(s.out, "Excluded %s, ended %s%s\n", text.Count(done, "node"), text.Count(ended, "pod"), s.dryNote())
+	return s.beyondRecall(ctx, func(node, _ string) bool { return slices.Contains(names, node) })
 }

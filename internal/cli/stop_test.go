@@ -89,6 +89,15 @@ func TestExclude(t *testing.T) {
 	if !v1alpha1.Ignored(c.node("worker-1").Labels) || v1alpha1.Ignored(c.node("worker-2").Labels) || !c.ending(here) || c.ending(there) {
 		t.Error("worker-1 is not excluded, or worker-2 is")
 	}
+	rebooting := newNode("worker-3", map[string]string{v1alpha1.AnnotationInterrupt: `{"skyhook":"gpu","packages":["driver|1.0.0"],"type":"reboot"}`})
+	c.put(rebooting)
+	out, _, err := c.run("", "node", "exclude", "worker-[23]", "--namespace", "default", "--yes")
+	if err != nil || !strings.HasSuffix(out, "ended 1 pod\nNode worker-3 may be rebooting already, which cannot be called back.\n") {
+		t.Errorf("error %v, printed\n%s", err, out)
+	}
+	if _, _, err := c.run("", "node", "exclude", "worker-9", "--yes"); err == nil {
+		t.Error("a node that does not exist is no error")
+	}
 	if _, _, err := c.run("", "node", "include", "worker-1"); err != nil || v1alpha1.Ignored(c.node("worker-1").Labels) {
 		t.Errorf("worker-1 is still excluded; error %v", err)
 	}

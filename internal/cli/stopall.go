@@ -49,7 +49,7 @@ func (s *session) stopAll(ctx context.Context, o stopAll, yes bool) error {
 	if err == nil {
 		fmt.Fprintf(s.out, "Ended %s%s\n", text.Count(ended, "pod"), s.dryNote())
 	}
-	return errors.Join(failed, err, s.beyondRecall(ctx, func(string) bool { return true }))
+	return errors.Join(failed, err, s.beyondRecall(ctx, func(_, _ string) bool { return true }))
 }
 
 func everySkyhook(all []v1alpha1.Skyhook) string {

@@ -122,9 +122,15 @@ func (s *session) waitsOf(n *corev1.Node, skyhook string) []cause {
 	if r.Wait != nil {
 		all = append(all, s.cause(skyhook, *r.Wait, n.Name))
 	}
+	return append(all, s.failures(skyhook, n.Name, r)...)
+}
+
+// failures are the stages that failed on a node, and are not given up: what was abandoned there is complete.
+func (s *session) failures(skyhook, node string, r record.Node) []cause {
+	var all []cause
 	for _, e := range (&onNode{record: r}).entries() {
-		if e.State == v1alpha1.StateErroring && !e.Superseded {
-			all = append(all, s.failing(skyhook, n.Name, e))
+		if e.State == v1alpha1.StateErroring && !e.Superseded && r.Status != v1alpha1.StatusComplete {
+			all = append(all, s.failing(skyhook, node, e))
 		}
 	}
 	return all

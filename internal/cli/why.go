@@ -234,11 +234,7 @@ func (s *session) onNode(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, n *
 	var all []cause
 	r, err := record.Read(sk.Name, n.Annotations)
 	if err == nil {
-		for _, e := range (&onNode{record: r}).entries() {
-			if e.State == v1alpha1.StateErroring && !e.Superseded {
-				all = append(all, s.failing(sk.Name, n.Name, e))
-			}
-		}
+		all = s.failures(sk.Name, n.Name, r)
 	}
 	away := s.away(sk, n)
 	told := slices.Clone(all)

@@ -49,7 +49,7 @@ func inPool(pool, name string, change func(*corev1.Node)) *corev1.Node {
 	return n
 }
 
-// fails is a record whose apply stage failed.
+// failed is a record whose apply stage failed.
 func failed(skyhook, reason, message string) func(*corev1.Node) {
 	return func(n *corev1.Node) {
 		n.Annotations = map[string]string{v1alpha1.AnnotationNodeStatePrefix + skyhook: `{"tuning|2.1.0":{"name":"tuning","version":"2.1.0",` +
@@ -184,5 +184,24 @@ func TestWhyHeldUp(t *testing.T) {
 				t.Errorf("there is no command in\n%s", out)
 			}
 		})
+	}
+}
+
+// TestWhyOfAbandoned: what failed on a node and was given up there is no reason any more.
+func TestWhyOfAbandoned(t *testing.T) {
+	c := newCluster(t)
+	c.put(gpu())
+	n := newNode("worker-1", nil)
+	failed("gpu", "StepFailed", "exited 3")(n)
+	c.put(n)
+	for _, want := range []bool{true, false} {
+		out, _, err := c.run("", "why", "gpu")
+		if told := strings.Contains(out, "exited 3"); err != nil || told != want {
+			t.Errorf("error %v, printed\n%s", err, out)
+		}
+		n.Annotations[v1alpha1.AnnotationStatusPrefix+"gpu"] = string(v1alpha1.StatusComplete)
+		if err := c.Update(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -148,7 +148,7 @@ var heldUps = []heldUp{
 			w.spec = map[string]any{"podNonInterruptLabels": map[string]any{"matchLabels": map[string]string{"skyhook-example": "why"}}}
 		},
 		before: func(t *testing.T, w *wish, node string) { runPod(t, w.name, node, "{skyhook-example: why}") },
-		reason: v1alpha1.ReasonProtectedPod, says: []string{"default/why-protected-pod", "ended by: other"},
+		reason: v1alpha1.ReasonProtectedPod, says: []string{"default/why-protected-pod", "who can end it: another node, Skyhook or workload"},
 	},
 	{
 		name:  "disruption budget",
@@ -167,7 +167,7 @@ var heldUps = []heldUp{
 			t.Cleanup(func() { _, _ = kubectl(t, "", "taint", "node", node, key+"-") })
 			mustKubectl(t, "", "taint", "node", node, whyTaint)
 		},
-		reason: v1alpha1.ReasonTaintNotTolerable, says: []string{whyTaint, "ended by: administrator"},
+		reason: v1alpha1.ReasonTaintNotTolerable, says: []string{whyTaint, "who can end it: an administrator"},
 	},
 	{
 		name: "earlier Skyhook",

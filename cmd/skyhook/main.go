@@ -35,16 +35,16 @@ var children map[string]func(ctx context.Context, args []string) int
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	code := run(ctx, os.Args[1:])
+	code := run(ctx, stop, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
 
-func run(ctx context.Context, args []string) int {
+func run(ctx context.Context, stop func(), args []string) int {
 	if len(args) > 0 && children[args[0]] != nil {
-		return children[args[0]](ctx, args[1:])
+		return children[args[0]](ctx, args[1:]) // Ctrl-C reaches it from the terminal, and once more from its parent
 	}
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	root := cli.Root(version, time.Now)
 	root.SetArgs(asCalled(root, os.Args[0], args))
 	c, err := root.ExecuteContextC(ctx)

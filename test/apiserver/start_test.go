@@ -26,7 +26,7 @@ func TestStartServesTheProjectsKinds(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if want := []string{"deploymentpolicies", "skyhooks", "skyhooks/status"}; !slices.Equal(names, want) {
+	if want := []string{"deploymentpolicies", "deploymentpolicies/status", "skyhooks", "skyhooks/status"}; !slices.Equal(names, want) {
 		t.Errorf("serves %v, want %v", names, want)
 	}
 }

@@ -30,9 +30,14 @@ func (c *cluster) file(o any) string {
 
 // wanted is a Skyhook as people write it.
 func wanted(change func(*v1alpha1.Skyhook)) *v1alpha1.Skyhook {
-	s := gpu()
-	s.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Skyhook"}
+	s := written(gpu())
 	change(s)
+	return s
+}
+
+// written is a Skyhook with the lines that a manifest begins with.
+func written(s *v1alpha1.Skyhook) *v1alpha1.Skyhook {
+	s.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Skyhook"}
 	return s
 }
 

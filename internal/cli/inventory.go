@@ -52,11 +52,7 @@ type installed struct {
 }
 
 func (s *session) inventory(ctx context.Context, patterns []string) error {
-	all, err := s.nodes(ctx)
-	if err != nil {
-		return err
-	}
-	matched, err := matching(all, patterns)
+	matched, err := s.nodesNamed(ctx, patterns)
 	if err != nil {
 		return err
 	}

@@ -176,11 +176,7 @@ func (a *app) ignoreCommand(ignore bool) *cobra.Command {
 }
 
 func (s *session) ignore(ctx context.Context, patterns []string, ignore bool) error {
-	all, err := s.nodes(ctx)
-	if err != nil {
-		return err
-	}
-	matched, err := matching(all, patterns)
+	matched, err := s.nodesNamed(ctx, patterns)
 	if err != nil {
 		return err
 	}

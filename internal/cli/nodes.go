@@ -50,6 +50,15 @@ func (s *session) nodes(ctx context.Context) ([]corev1.Node, error) {
 	return all, nil
 }
 
+// nodesNamed lists the nodes that any pattern names, sorted by name.
+func (s *session) nodesNamed(ctx context.Context, patterns []string) ([]corev1.Node, error) {
+	all, err := s.nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return matching(all, patterns)
+}
+
 // matching returns the nodes that any pattern names. A pattern with a character that means something to regular
 // expressions is one, anchored at both ends; any other is a name. No pattern means every node.
 func matching(nodes []corev1.Node, patterns []string) ([]corev1.Node, error) {

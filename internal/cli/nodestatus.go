@@ -60,11 +60,7 @@ type packageState struct {
 }
 
 func (s *session) nodeStatus(ctx context.Context, patterns []string, skyhook string) error {
-	all, err := s.nodes(ctx)
-	if err != nil {
-		return err
-	}
-	matched, err := matching(all, patterns)
+	matched, err := s.nodesNamed(ctx, patterns)
 	if err != nil {
 		return err
 	}

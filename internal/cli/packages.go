@@ -54,11 +54,7 @@ func (s *session) packageStatus(ctx context.Context, skyhook, name string, patte
 	if err != nil {
 		return err
 	}
-	all, err := s.nodes(ctx)
-	if err != nil {
-		return err
-	}
-	matched, err := matching(all, patterns)
+	matched, err := s.nodesNamed(ctx, patterns)
 	if err != nil {
 		return err
 	}
@@ -155,11 +151,7 @@ func (s *session) rerun(ctx context.Context, name string, o rerun) error {
 	if !ok {
 		return fmt.Errorf("package %q not found in skyhook %q; it has %s", name, o.skyhook, packageList(found))
 	}
-	all, err := s.nodes(ctx)
-	if err != nil {
-		return err
-	}
-	matched, err := matching(all, o.nodes)
+	matched, err := s.nodesNamed(ctx, o.nodes)
 	if err != nil {
 		return err
 	}

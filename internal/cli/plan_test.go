@@ -4,31 +4,13 @@ package cli_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
-
-func manifest(t *testing.T, s *v1alpha1.Skyhook) string {
-	t.Helper()
-	s.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Skyhook"}
-	text, err := yaml.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "skyhook.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
 
 // TestPlanWarns before the rollout of what admission warns of, be the webhooks on or off, and of taints, of which the
 // webhook tells nobody.
@@ -53,7 +35,7 @@ func TestPlanWarns(t *testing.T) {
 		{"the API server says nothing", gpu(), []string{budget, "Skyhook gpu: spec.drain.deleteEmptyDirData", taint}},
 		{"it warns", marked, []string{finalizer, taint}},
 	} {
-		file := manifest(t, x.s)
+		file := c.file(written(x.s))
 		out, errs, err := c.run("", "plan", "-f", file, "-o", "json")
 		if err != nil || strings.Contains(errs, "spec.") {
 			t.Fatal(err, errs)
@@ -82,7 +64,7 @@ func TestPlanWarns(t *testing.T) {
 	if err != nil || !strings.Contains(out, taint) || strings.Contains(out, budget) {
 		t.Errorf("what is stored is warned of for its taints only: %v\n%s", err, out)
 	}
-	out, _, err = c.run("", "plan", "-f", manifest(t, gpu()))
+	out, _, err = c.run("", "plan", "-f", c.file(written(gpu())))
 	if err != nil || !strings.Contains(out, taint) || strings.Contains(out, budget) {
 		t.Errorf("of an edit, only what it brings is told: %v\n%s", err, out)
 	}

@@ -45,11 +45,7 @@ func (a *app) resetCommand() *cobra.Command {
 // reset removes the records of a Skyhook from the nodes that the patterns name, and begins with its first
 // batch again.
 func (s *session) reset(ctx context.Context, name string, patterns []string, batches, yes bool) error {
-	all, err := s.nodes(ctx)
-	if err != nil {
-		return err
-	}
-	matched, err := matching(all, patterns)
+	matched, err := s.nodesNamed(ctx, patterns)
 	if err != nil {
 		return err
 	}

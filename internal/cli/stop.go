@@ -175,11 +175,7 @@ func (a *app) excludeCommand() *cobra.Command {
 }
 
 func (s *session) exclude(ctx context.Context, patterns []string, yes bool) error {
-	all, err := s.nodes(ctx)
-	if err != nil {
-		return err
-	}
-	matched, err := matching(all, patterns)
+	matched, err := s.nodesNamed(ctx, patterns)
 	if err != nil {
 		return err
 	}

@@ -212,11 +212,7 @@ func (s *session) abandon(ctx context.Context, name string, patterns []string, y
 	if err != nil {
 		return err
 	}
-	all, err := s.nodes(ctx)
-	if err != nil {
-		return err
-	}
-	matched, err := matching(all, patterns)
+	matched, err := s.nodesNamed(ctx, patterns)
 	if err != nil {
 		return err
 	}

@@ -235,6 +235,37 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestPodsThatTakeWeeksToEnd: what the operator waits for patiently is foretold without a look for each of its own.
+func TestPodsThatTakeWeeksToEnd(t *testing.T) {
+	const grace = 40 * 24 * time.Hour
+	ending, asked := replicated("web-1", "n00", nil), replicated("web-2", "n01", nil)
+	ending.DeletionTimestamp, ending.DeletionGracePeriodSeconds = &metav1.Time{Time: start.Add(grace)}, new(int64(grace.Seconds()))
+	asked.Spec.TerminationGracePeriodSeconds = ending.DeletionGracePeriodSeconds
+	looks := 0
+	o, err := settings.FromEnvironment(func(string) (string, bool) { return "", false }, "1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := forecast.Run(
+		forecast.Snapshot{Nodes: nodes(2), Skyhooks: []v1alpha1.Skyhook{skyhook(reboots)}, Pods: []corev1.Pod{ending, asked}},
+		forecast.Options{
+			Operator: o, Now: start, Ahead: 2 * month, Takes: takes,
+			Each: func(client.Client, time.Time, time.Time) { looks++ },
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range f.Nodes {
+		if took := n.End.Sub(n.Start); took < grace || took > grace+6*time.Minute {
+			t.Errorf("node %s takes %s", n.Node, took)
+		}
+	}
+	const most = 5000
+	if len(f.Nodes) != 2 || looks > most {
+		t.Errorf("%d nodes end after %d looks", len(f.Nodes), looks)
+	}
+}
+
 // TestRunOfAForecast goes on from what a forecast leaves: nothing more happens to what is complete, and what changes
 // is all that happens.
 func TestRunOfAForecast(t *testing.T) {

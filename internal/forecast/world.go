@@ -27,6 +27,9 @@ const (
 	settle = 5 * time.Second
 	// patience is for how long nothing may happen before nothing is expected to.
 	patience = 10 * time.Minute
+	// sparser is how much rarer the operator's looks become the longer nothing happens after that: each after that part
+	// of the time since. A pod may have weeks to end, and the drain that waits for it is looked at every five seconds.
+	sparser = 100
 	// mostPasses bounds the work, whatever goes round in circles.
 	mostPasses = 5_000_000
 )
@@ -222,7 +225,11 @@ func (w *world) next() (next time.Time, kubelet bool) {
 		}
 	}
 	for _, l := range w.loops {
-		if at, ok := l.queue.Next(); ok && (next.IsZero() || at.Before(next)) {
+		at, ok := l.queue.Next()
+		if still := w.now.Sub(w.moved); ok && still >= patience {
+			at = latest(at, w.now.Add(still/sparser))
+		}
+		if ok && (next.IsZero() || at.Before(next)) {
 			next, kubelet = at, kubelet && !at.Before(next)
 		}
 	}

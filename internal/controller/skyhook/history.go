@@ -15,6 +15,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/history"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
@@ -53,10 +54,12 @@ func (r *Reconciler) remember(ctx context.Context, s *v1alpha1.Skyhook, nodes []
 		return
 	}
 	err := r.updateHistory(ctx, s, p, p.look(s, nodes, now))
-	switch {
+	switch o := obstacleOf(err); {
 	case err == nil:
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err): // the cache is behind
 		p.due = now.Add(passInterval)
+	case o != nil && o.frees == record.FreesTime: // an earlier Skyhook's, whose end wakes this one
+		p.due = now.Add(historyRetry)
 	default:
 		// It may have been written all the same, and no run is counted twice.
 		p.stages, p.due = nil, now.Add(historyRetry)

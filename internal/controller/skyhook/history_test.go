@@ -282,6 +282,25 @@ func TestHistoryThatAPersonEdited(t *testing.T) {
 	w.expect(5, 0, 0, "")
 }
 
+// TestHistoryOfASkyhookThatIsMadeAgain: what the one before left goes soon, which is no matter for people; meanwhile
+// nothing is lost.
+func TestHistoryOfASkyhookThatIsMadeAgain(t *testing.T) {
+	w := newPast(t)
+	before := newSkyhook("demo")
+	before.UID = "before"
+	left := options.History(before, history.Data(history.Rollouts{{Generation: 7, Started: metav1.NewTime(start)}}, nil))
+	w.must(w.Client.Create(t.Context(), left))
+	w.measured(30)
+	if n, again := w.at(0); n != 0 || again != historyRetry {
+		t.Errorf("%d writes, again in %s", n, again)
+	}
+	if told := w.told(); strings.Contains(told, "HistoryLost") {
+		t.Errorf("told %q", told)
+	}
+	w.must(w.Client.Delete(t.Context(), left)) // which wakes the Skyhook
+	w.expect(0.1, 1, 0, "1 kubectl-edit 0.1- 2/0; apply [30]")
+}
+
 // TestHistoryWhoseNameIsTaken is not written over what is somebody else's.
 func TestHistoryWhoseNameIsTaken(t *testing.T) {
 	w := newPast(t)

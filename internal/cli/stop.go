@@ -87,13 +87,37 @@ func (s *session) stop(ctx context.Context, name string, yes bool) error {
 	return s.beyondRecall(ctx, func(_, owner string) bool { return owner == name })
 }
 
+// late is for how long pods are ended that come meanwhile: the operator may be about to create one, and webhooks take
+// their time.
+const late = 2 * time.Second
+
 // endAll ends what runs now: more may have started since a person was shown what did.
-func (s *session) endAll(ctx context.Context, wanted func(*corev1.Pod) bool) (int, error) {
-	running, err := s.packagePods(ctx, wanted)
-	if err != nil {
-		return 0, err
+func (s *session) endAll(ctx context.Context, wanted func(*corev1.Pod) bool) (ended int, err error) {
+	err = until(ctx, late, func() (bool, error) {
+		running, err := s.packagePods(ctx, wanted)
+		if err != nil {
+			return false, err
+		}
+		ended += len(running)
+		return s.dryRun != dryRunNone, s.endPods(ctx, running)
+	})
+	return ended, err
+}
+
+// until looks again and again until that is done or fails, or there was enough time.
+func until(ctx context.Context, patience time.Duration, look func() (done bool, err error)) error {
+	const pause = 200 * time.Millisecond
+	enough := time.Now().Add(patience)
+	for {
+		if done, err := look(); done || err != nil || !time.Now().Before(enough) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
 	}
-	return len(running), s.endPods(ctx, running)
 }
 
 // packagePods are the pods of stages that have not ended.

@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -123,7 +122,7 @@ func (s *session) setSwitch(ctx context.Context, reason string) (*corev1.ConfigM
 // status does not say that all are stopped.
 func (s *session) unaware(ctx context.Context, patience time.Duration) ([]v1alpha1.Skyhook, error) {
 	var left []v1alpha1.Skyhook
-	look := func(context.Context) (bool, error) {
+	err := until(ctx, patience, func() (bool, error) {
 		var all v1alpha1.SkyhookList
 		if err := s.client.List(ctx, &all); err != nil {
 			return false, fmt.Errorf("listing skyhooks: %w", err)
@@ -133,15 +132,7 @@ func (s *session) unaware(ctx context.Context, patience time.Duration) ([]v1alph
 			return sk.Paused() || sk.Disabled() || ready != nil && ready.Reason == v1alpha1.ReasonAllStopped
 		})
 		return len(left) == 0, nil
-	}
-	const pause = 200 * time.Millisecond
-	done, err := look(ctx)
-	if err == nil && !done && patience > 0 {
-		err = wait.PollUntilContextTimeout(ctx, pause, patience, false, look)
-	}
-	if ctx.Err() == nil && wait.Interrupted(err) {
-		err = nil // they are left
-	}
+	})
 	return left, err
 }
 

@@ -58,7 +58,7 @@ func (r *Reconciler) remember(ctx context.Context, s *v1alpha1.Skyhook, nodes []
 	case err == nil:
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err): // the cache is behind
 		p.due = now.Add(passInterval)
-	case o != nil && o.frees == record.FreesTime: // an earlier Skyhook's, whose end wakes this one
+	case o != nil && o.frees == record.FreesTime: // what an earlier Skyhook left goes soon
 		p.due = now.Add(historyRetry)
 	default:
 		// It may have been written all the same, and no run is counted twice.

@@ -297,7 +297,7 @@ func TestHistoryOfASkyhookThatIsMadeAgain(t *testing.T) {
 	if told := w.told(); strings.Contains(told, "HistoryLost") {
 		t.Errorf("told %q", told)
 	}
-	w.must(w.Client.Delete(t.Context(), left)) // which wakes the Skyhook
+	w.must(w.Client.Delete(t.Context(), left)) // and whatever happens wakes the Skyhook
 	w.expect(0.1, 1, 0, "1 kubectl-edit 0.1- 2/0; apply [30]")
 }
 

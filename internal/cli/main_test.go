@@ -28,7 +28,21 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-func TestMain(m *testing.M) { apiserver.Main(m) }
+// asProgram is the environment variable with the command line that the test binary carries out instead of tests: what a
+// signal does to a program needs one.
+const asProgram = "CLI_TEST_COMMAND"
+
+func TestMain(m *testing.M) {
+	if line := os.Getenv(asProgram); line != "" {
+		root := cli.Root("1.2.3", func() time.Time { return today })
+		root.SetArgs(strings.Fields(line))
+		if root.ExecuteContext(context.Background()) != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	apiserver.Main(m)
+}
 
 // cluster is a real API server without an operator: what the tests put there is all there is.
 type cluster struct {

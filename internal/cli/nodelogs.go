@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"path"
+	"slices"
+	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,8 +70,13 @@ func (s *session) fromNode(ctx context.Context, o logs) error {
 	if err := s.settings(ctx, v); err != nil {
 		return err
 	}
-	var errs []error
+	ctx, stop := untilClosed(ctx)
+	defer stop()
+	errs := []error{s.sweepReaders(ctx)}
 	for i := range nodes {
+		if ctx.Err() != nil {
+			break
+		}
 		pod := logReader(v.options.Workload, nodes[i].Name, o)
 		fmt.Fprintf(s.err, "Reading %s on node %s with a short-lived pod%s\n", pod.Spec.Volumes[0].HostPath.Path, nodes[i].Name, s.dryReads())
 		if s.dryRun == dryRunNone {
@@ -79,12 +88,41 @@ func (s *session) fromNode(ctx context.Context, o logs) error {
 	return errors.Join(errs...)
 }
 
+// untilClosed ends with the terminal, or when nobody reads what is printed any more, as with head. The program would end
+// of it by itself, but leave a pod behind.
+func untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
+	signals := []os.Signal{syscall.SIGPIPE}
+	if !signal.Ignored(syscall.SIGHUP) { // as with nohup
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signal.NotifyContext(ctx, signals...)
+}
+
+// sweepReaders deletes what programs left that were killed.
+func (s *session) sweepReaders(ctx context.Context) error {
+	const forgotten = time.Hour // much longer than any of them is needed
+	var pods corev1.PodList
+	if err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), readerLabels); err != nil {
+		return fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
+	}
+	old := slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
+		return p.DeletionTimestamp != nil || s.now().Sub(p.CreationTimestamp.Time) < forgotten
+	})
+	if s.dryRun != dryRunNone {
+		return nil
+	}
+	return s.endPods(ctx, old)
+}
+
 func (s *session) dryReads() string {
 	if s.dryRun == dryRunNone {
 		return ""
 	}
 	return ": not in a dry run"
 }
+
+// readerLabels are those of pods that print log files.
+var readerLabels = client.MatchingLabels{"app.kubernetes.io/name": "skyhook-logs", "app.kubernetes.io/managed-by": "kubectl-skyhook"}
 
 // logReader is a pod that prints the log files of a Skyhook on a node. Nothing takes it for a package pod: it has no
 // label or owner of those. The files belong to root and are for its group (0640), so it runs in that group, as a user
@@ -96,7 +134,7 @@ func logReader(o workload.Options, node string, l logs) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			GenerateName: "skyhook-logs-", Namespace: o.Namespace,
-			Labels: map[string]string{"app.kubernetes.io/name": "skyhook-logs", "app.kubernetes.io/managed-by": "kubectl-skyhook"},
+			Labels: readerLabels,
 		},
 		Spec: corev1.PodSpec{
 			NodeName: node, RestartPolicy: corev1.RestartPolicyNever, ActiveDeadlineSeconds: &seconds, TerminationGracePeriodSeconds: &grace,

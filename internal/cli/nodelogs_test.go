@@ -5,11 +5,16 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -65,13 +70,7 @@ func (c *cluster) reading(then func(*corev1.Pod, context.CancelFunc), args ...st
 // the reading ends. There is no kubelet here, so what it prints is for the end-to-end suite.
 func TestLogsFromNode(t *testing.T) {
 	c := newCluster(t)
-	t.Cleanup(func() { // no kubelet ends what was interrupted
-		err := c.DeleteAllOf(context.Background(), &corev1.Pod{}, client.InNamespace("default"),
-			client.MatchingLabels{"app.kubernetes.io/name": "skyhook-logs"}, client.GracePeriodSeconds(0))
-		if err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(c.endReaders)
 	c.put(gpu())
 	c.put(newNode("worker-1", states("{"+driverDone+"}")))
 	c.put(newNode("worker-2", nil))
@@ -109,6 +108,107 @@ func TestLogsFromNode(t *testing.T) {
 }
 
 // TestLogsFromNodeRefuses what it cannot do, or should not.
+// TestLogsFromNodeIntoAClosedPipe: head, which has seen enough, leaves no pod behind.
+func TestLogsFromNodeIntoAClosedPipe(t *testing.T) {
+	c := newCluster(t)
+	c.put(gpu())
+	c.put(newNode("worker-1", states("{"+driverDone+"}")))
+	t.Cleanup(c.endReaders)
+	c.through(func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/log") {
+			return false
+		}
+		for range 1000 {
+			_, _ = w.Write(bytes.Repeat([]byte("a line\n"), 1000))
+		}
+		return true
+	})
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), asProgram+"=logs gpu --from-node --namespace default")
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	err = wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		pods := c.readers(ctx)
+		if len(pods) == 0 {
+			return false, nil
+		}
+		pods[0].Status.Phase = corev1.PodRunning
+		return c.Status().Update(ctx, &pods[0]) == nil, nil
+	})
+	if err != nil {
+		t.Error("no pod comes:", err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+	_ = out.Close()
+	if err := command.Wait(); err == nil || command.ProcessState.ExitCode() != 1 {
+		t.Errorf("it ended with %v", err)
+	}
+	if left := c.readers(t.Context()); len(left) > 0 {
+		t.Errorf("pod %s is left", left[0].Name)
+	}
+}
+
+// TestLogsFromNodeSweeps: what a program left that was killed goes with the next call, and nobody else's pod does.
+func TestLogsFromNodeSweeps(t *testing.T) {
+	c := newCluster(t)
+	c.put(gpu())
+	c.put(newNode("worker-1", states("{"+driverDone+"}")))
+	t.Cleanup(c.endReaders)
+	left, other := newReader("left"), newReader("other")
+	other.Labels["app.kubernetes.io/managed-by"] = "somebody"
+	c.put(left)
+	c.put(other)
+	c.through(func(w http.ResponseWriter, r *http.Request) bool {
+		create := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods")
+		if create {
+			fails(w, http.StatusForbidden, metav1.StatusReasonForbidden, "no more pods")
+		}
+		return create
+	})
+	for _, step := range []struct {
+		after time.Duration
+		left  int
+	}{{time.Minute, 2}, {2 * time.Hour, 1}} {
+		root := cli.Root("1.2.3", func() time.Time { return left.CreationTimestamp.Add(step.after) })
+		root.SetOut(io.Discard)
+		root.SetErr(io.Discard)
+		root.SetArgs([]string{"logs", "gpu", "--from-node", "--namespace", "default"})
+		if err := root.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "no more pods") {
+			t.Errorf("after %s: %v", step.after, err)
+		}
+		if there := c.readers(t.Context()); len(there) != step.left {
+			t.Errorf("after %s %d pods are there, not %d", step.after, len(there), step.left)
+		}
+	}
+}
+
+// newReader is a pod that reads logs, or somebody's who uses part of its labels.
+func newReader(name string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name,
+			Labels: map[string]string{"app.kubernetes.io/name": "skyhook-logs", "app.kubernetes.io/managed-by": "kubectl-skyhook"},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "logs", Image: "agent"}}},
+	}
+}
+
+// endReaders plays the kubelet for pods that read logs.
+func (c *cluster) endReaders() {
+	err := c.DeleteAllOf(context.Background(), &corev1.Pod{}, client.InNamespace("default"),
+		client.MatchingLabels{"app.kubernetes.io/name": "skyhook-logs"}, client.GracePeriodSeconds(0))
+	if err != nil {
+		c.t.Error(err)
+	}
+}
+
 func TestLogsFromNodeRefuses(t *testing.T) {
 	c := newCluster(t)
 	c.put(gpu())

@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/version"
+	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 func (a *app) rollbackCommand() *cobra.Command {
@@ -69,7 +72,7 @@ func (s *session) rollback(ctx context.Context, name string, to []string, yes bo
 	if err != nil {
 		return err
 	}
-	chosen, err := chosenOf(list, to)
+	chosen, err := chosenOf(found, list, to)
 	if err != nil {
 		return fmt.Errorf("%w; of Skyhook %q are retained: %s", err, name, choices(list))
 	}
@@ -121,9 +124,9 @@ func choices(list []retained) string {
 }
 
 // chosenOf are the definitions to go back to: those that are named, else those before the last change.
-func chosenOf(list []retained, to []string) ([]retained, error) {
+func chosenOf(s *v1alpha1.Skyhook, list []retained, to []string) ([]retained, error) {
 	if len(to) == 0 {
-		return beforeLast(list)
+		return beforeLast(s, list)
 	}
 	var chosen []retained
 	for _, revision := range to {
@@ -143,21 +146,18 @@ func chosenOf(list []retained, to []string) ([]retained, error) {
 
 // beforeLast are the definitions that the last change of the spec replaced: of the packages whose definition in the spec
 // is the newest, the one before it.
-func beforeLast(list []retained) ([]retained, error) {
-	var last int64
-	for _, d := range list {
-		if d.Current {
-			last = max(last, d.Generation)
-		}
-	}
+func beforeLast(s *v1alpha1.Skyhook, list []retained) ([]retained, error) {
+	current, last := generations(s, list)
 	var chosen []retained
-	for _, now := range list {
-		if !now.Current || now.Generation != last {
+	for _, pkg := range slices.Sorted(maps.Keys(current)) {
+		if current[pkg] != last {
 			continue
 		}
 		var before *retained
 		for i := range list {
-			if d := &list[i]; d.Package == now.Package && d.Generation < last && (before == nil || d.Generation > before.Generation) {
+			d := &list[i]
+			earlier := d.Package == pkg && d.Generation < last && !d.isOf(s)
+			if earlier && (before == nil || d.Generation > before.Generation) {
 				before = d
 			}
 		}
@@ -165,10 +165,44 @@ func beforeLast(list []retained) ([]retained, error) {
 			chosen = append(chosen, *before)
 		}
 	}
+	for i := range list {
+		if _, inSpec := s.Spec.Packages[list[i].Package]; !inSpec && s.Generation > last {
+			return nil, fmt.Errorf("the last change may have removed package %s; name with --to what to go back to", list[i].Package)
+		}
+	}
 	if len(chosen) == 0 {
 		return nil, errors.New("no definition from before the last change is retained; name another with --to")
 	}
 	return chosen, nil
+}
+
+// generations are those of the definitions in the spec, by package, and the last of them. What the operator has not
+// retained, be it because it has not seen it or because the spec is invalid, is newer than all that it has.
+func generations(s *v1alpha1.Skyhook, list []retained) (current map[string]int64, last int64) {
+	current, last = map[string]int64{}, s.Generation
+	for _, d := range list {
+		last = max(last, d.Generation+1)
+	}
+	for pkg := range s.Spec.Packages {
+		current[pkg] = last
+	}
+	last = 0
+	for _, d := range list { // of a package by generation
+		if d.isOf(s) {
+			current[d.Package] = d.Generation
+		}
+	}
+	for _, generation := range current {
+		last = max(last, generation)
+	}
+	return current, last
+}
+
+// isOf reports whether a definition says what the spec says. What its image tells of uninstalling may differ: an operator
+// finds out later.
+func (d *retained) isOf(s *v1alpha1.Skyhook) bool {
+	_, inSpec := s.Spec.Packages[d.Package]
+	return inSpec && (d.Current || equality.Semantic.DeepEqual(d.Spec, workload.DefinitionOf(s, d.Package).Spec))
 }
 
 // tellLimits says what going back does not undo.

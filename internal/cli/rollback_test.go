@@ -20,7 +20,11 @@ import (
 // retain puts in place what the operator retains of a package, and returns its revision.
 func (c *cluster) retain(s *v1alpha1.Skyhook, pkg string, generation int64) string {
 	c.t.Helper()
-	d := workload.DefinitionOf(s, pkg)
+	return c.retainDefinition(s, workload.DefinitionOf(s, pkg), generation)
+}
+
+func (c *cluster) retainDefinition(s *v1alpha1.Skyhook, d workload.Definition, generation int64) string {
+	c.t.Helper()
 	rev, err := workload.Options{Namespace: "default"}.Revision(s, d)
 	if err != nil {
 		c.t.Fatal(err)
@@ -102,6 +106,55 @@ func TestRollback(t *testing.T) {
 	if _, _, err = c.run("", "rollback", "gpu", "--namespace", "default", "--yes"); err == nil ||
 		!strings.HasPrefix(err.Error(), "no definition from before the last change is retained; name another with --to; of Skyhook \"gpu\" are retained: driver 0.9.0 (") {
 		t.Errorf("at the first: %v", err)
+	}
+}
+
+// TestRollbackOfWhatIsNotRetained: the last change is undone also if the operator has not retained it, as it does not
+// with an invalid spec; and not another one, if the last may have removed a package.
+func TestRollbackOfWhatIsNotRetained(t *testing.T) {
+	for name, step := range map[string]struct {
+		edit   func(packages map[string]v1alpha1.Package)
+		images bool // that tell that a package can be uninstalled
+		// want is the error, and then come the versions of the packages.
+		want, driver, tuning string
+	}{
+		"changed": {func(all map[string]v1alpha1.Package) {
+			p := all["tuning"]
+			p.Version = "3.0.0"
+			all["tuning"] = p
+		}, false, "", "1.0.0", "2.1.0"},
+		"told by its image": {func(map[string]v1alpha1.Package) {}, true, "", "1.0.0", "2.0.0"},
+		"removed":           {func(all map[string]v1alpha1.Package) { delete(all, "tuning") }, false, "the last change may have removed package tuning; name with --to", "1.0.0", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			c.upgraded()
+			if d := workload.DefinitionOf(c.stored("gpu"), "tuning"); step.images {
+				d.Enabled = true
+				c.retainDefinition(c.stored("gpu"), d, 4)
+			}
+			for range 3 { // past the generations of what is retained
+				s := c.stored("gpu")
+				changed := s.DeepCopy()
+				changed.Spec.Priority++
+				if err := c.Patch(t.Context(), changed, client.MergeFrom(s)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := c.stored("gpu")
+			step.edit(s.Spec.Packages)
+			if err := c.Update(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			out, _, err := c.run("", "rollback", "gpu", "--namespace", "default", "--yes")
+			if (err == nil) != (step.want == "") || err != nil && !strings.HasPrefix(err.Error(), step.want) {
+				t.Errorf("%v\n%s", err, out)
+			}
+			now := c.stored("gpu").Spec.Packages
+			if now["driver"].Version != step.driver || now["tuning"].Version != step.tuning {
+				t.Errorf("driver is %s, tuning %s", now["driver"].Version, now["tuning"].Version)
+			}
+		})
 	}
 }
 

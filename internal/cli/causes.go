@@ -75,18 +75,16 @@ var commands = regexp.MustCompile("`kubectl [^`]*`")
 // addressed makes the commands of a text go to the cluster, and kubectl skyhook to the operator, that this command was
 // given, so that they can be pasted.
 func (s *session) addressed(text string) string {
-	flags := s.clusterFlags()
 	return commands.ReplaceAllStringFunc(text, func(quoted string) string {
-		command := strings.Trim(quoted, "`")
-		if strings.HasPrefix(command, "kubectl skyhook ") && s.namespace != defaultNamespace {
-			command += " -n " + s.namespace
-		}
-		return "`" + command + flags + "`"
+		return "`" + s.toCluster(strings.Trim(quoted, "`")) + "`"
 	})
 }
 
 func (s *session) clusterFlags() string {
 	flags := ""
+	if s.flags == nil { // a screen that another program shows
+		return flags
+	}
 	for _, f := range []struct {
 		name  string
 		value *string
@@ -146,8 +144,8 @@ func (s *session) fine(f forecast.Forecast, skyhook, node string) string {
 	}
 	st := f.Skyhooks[i].Status
 	if st.Nodes.Total == 0 {
-		return fmt.Sprintf("Skyhook %s: spec.nodeSelectors matches no node, so there is nothing to do; compare it with "+
-			"kubectl get nodes --show-labels", skyhook)
+		return fmt.Sprintf("Skyhook %s: spec.nodeSelectors matches no node, so there is nothing to do; compare it with %s",
+			skyhook, s.toCluster("kubectl get nodes --show-labels"))
 	}
 	return fmt.Sprintf("Skyhook %s: %s, %s nodes complete; nothing waits and nothing fails.", skyhook, st.Status, st.CompleteNodes)
 }

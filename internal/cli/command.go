@@ -23,7 +23,7 @@ func (s *session) conclude(v *view, f forecast.Forecast, c *cause) {
 		c.Command = s.forSkyhook(v, f, c)
 	}
 	if c.Command != "" && !c.RunOnNode {
-		c.Command = strings.Trim(s.addressed("`"+c.Command+"`"), "`")
+		c.Command = s.toCluster(c.Command)
 	}
 }
 

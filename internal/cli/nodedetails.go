@@ -88,7 +88,7 @@ func (s *session) readable(what string, err error) error {
 // what else there is. A node that somebody asks for by name is told of if no Skyhook has anything there, but it is
 // cordoned.
 func (s *session) detail(n *corev1.Node, list []nodeStatus, b beside, skyhook string, named bool) []nodeStatus {
-	cordons, interrupt := cordonsOf(n), record.ReadInterrupt(n.Annotations)
+	cordons, interrupt := s.cordonsOf(n), record.ReadInterrupt(n.Annotations)
 	for i := range b.skyhooks {
 		name := b.skyhooks[i].Name
 		if skyhook != "" && name != skyhook ||
@@ -172,7 +172,7 @@ func (b beside) podsOf(node, skyhook string) []podHere {
 }
 
 // cordonsOf are all owners of a node's cordon; none when it has no cordon.
-func cordonsOf(n *corev1.Node) []cordon {
+func (s *session) cordonsOf(n *corev1.Node) []cordon {
 	if !n.Spec.Unschedulable {
 		return nil
 	}
@@ -194,7 +194,8 @@ func cordonsOf(n *corev1.Node) []cordon {
 	if len(all) > 0 {
 		return all
 	}
-	other := cordon{Since: since, Why: "no Skyhook cordoned it, so no Skyhook uncordons it; kubectl uncordon " + n.Name + " does"}
+	other := cordon{Since: since, Why: "no Skyhook cordoned it, so no Skyhook uncordons it; " +
+		s.toCluster("kubectl uncordon "+n.Name) + " does"}
 	for _, f := range n.ManagedFields {
 		if f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.Raw, []byte(`"f:unschedulable"`)) {
 			other.Manager = f.Manager

@@ -24,7 +24,7 @@ func (s *session) skyhook(ctx context.Context, name string) (*v1alpha1.Skyhook, 
 	var found v1alpha1.Skyhook
 	err := s.client.Get(ctx, client.ObjectKey{Name: name}, &found)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("getting skyhook %q: %w; kubectl get skyhooks lists those that exist", name, err)
+		return nil, fmt.Errorf("getting skyhook %q: %w; %s lists those that exist", name, err, s.toCluster("kubectl get skyhooks"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("getting skyhook %q: %w", name, err)

@@ -90,7 +90,7 @@ func (s *session) plan(ctx context.Context, name string, files []string) error {
 		return err
 	}
 	if name != "" {
-		if err := v.exists(name, ""); err != nil {
+		if err := s.exists(v, name, ""); err != nil {
 			return err
 		}
 	}

@@ -108,7 +108,7 @@ func (s *session) unlessGone(name string, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
-	fmt.Fprintf(s.err, "Warning: there is no Skyhook %q; kubectl get skyhooks lists those that exist\n", name)
+	fmt.Fprintf(s.err, "Warning: there is no Skyhook %q; %s lists those that exist\n", name, s.toCluster("kubectl get skyhooks"))
 	return nil
 }
 

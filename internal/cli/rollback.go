@@ -102,8 +102,8 @@ func (s *session) rollback(ctx context.Context, name string, to []string, yes bo
 	} else if err != nil {
 		return fmt.Errorf("updating skyhook %q: %w", name, err)
 	}
-	fmt.Fprintf(s.out, "Skyhook %q goes back to %s%s; kubectl skyhook status %s shows how far it is\n",
-		name, choices(chosen), s.dryNote(), name)
+	fmt.Fprintf(s.out, "Skyhook %q goes back to %s%s; %s shows how far it is\n",
+		name, choices(chosen), s.dryNote(), s.toCluster("kubectl skyhook status "+name))
 	return nil
 }
 

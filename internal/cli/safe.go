@@ -55,8 +55,8 @@ func (s *session) safe(ctx context.Context, name string) error {
 		return err
 	}
 	if !a.Safe {
-		return fmt.Errorf("node %s is not safe: wait until nothing is left of that, or end it with kubectl skyhook node exclude %s",
-			name, name)
+		return fmt.Errorf("node %s is not safe: wait until nothing is left of that, or end it with %s",
+			name, s.toCluster("kubectl skyhook node exclude "+name))
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func (s *session) activity(ctx context.Context, name string) (activity, error) {
 	node := corev1.Node{}
 	if err := s.client.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
 		if apierrors.IsNotFound(err) {
-			err = fmt.Errorf("%w; kubectl get nodes lists those that exist", err)
+			err = fmt.Errorf("%w; %s lists those that exist", err, s.toCluster("kubectl get nodes"))
 		}
 		return a, fmt.Errorf("getting node %q: %w", name, err)
 	}

@@ -45,11 +45,13 @@ type canvas struct {
 	// still says that it is drawn again and again: only errors take several lines, so that the rest stays where it is.
 	still bool
 	now   time.Time
+	// paste makes the commands in a message go to the same cluster.
+	paste func(message string) string
 }
 
 // canvas is that of the command's output.
 func (s *session) canvas() canvas {
-	c := canvas{Renderer: lipgloss.NewRenderer(s.out), now: s.now()}
+	c := canvas{Renderer: lipgloss.NewRenderer(s.out), now: s.now(), paste: s.pasteable}
 	if fd, ok := terminal(s.out); ok {
 		c.width, _, _ = term.GetSize(fd) // 0 is right if nobody knows
 	}
@@ -87,7 +89,7 @@ func (c canvas) skyhook(st *rolloutStatus) string {
 	label, pace := st.pace()
 	notes := [][2]string{{"nodes", c.counts(&st.Nodes)}, {label, pace}}
 	for i, w := range st.Waiting {
-		label, why := []string{"waiting", ""}[min(i, 1)], sentence(fmt.Sprintf("%d %s", w.Nodes, w.Reason), w.Message)
+		label, why := []string{"waiting", ""}[min(i, 1)], sentence(fmt.Sprintf("%d %s", w.Nodes, w.Reason), c.paste(w.Message))
 		if c.still {
 			why = c.cut(why, indent)
 		}
@@ -117,7 +119,11 @@ func (c canvas) attention(b *strings.Builder, all []v1alpha1.NodeAttention) {
 		if !a.Since.IsZero() {
 			what += " for " + duration.HumanDuration(c.now.Sub(a.Since.Time))
 		}
-		row := fmt.Sprintf("%-*s  %s", width, a.Node, sentence(what, a.Message))
+		message := a.Message
+		if a.Status != v1alpha1.StatusErroring { // that is what scripts print
+			message = c.paste(message)
+		}
+		row := fmt.Sprintf("%-*s  %s", width, a.Node, sentence(what, message))
 		if c.still && a.Status != v1alpha1.StatusErroring {
 			row = c.cut(row, 2)
 		}

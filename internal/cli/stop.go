@@ -204,7 +204,7 @@ func (s *session) exclude(ctx context.Context, patterns []string, yes bool) erro
 		return err
 	}
 	if len(matched) == 0 {
-		return errors.New("no nodes matched the specified patterns; kubectl get nodes lists those that exist")
+		return fmt.Errorf("no nodes matched the specified patterns; %s lists those that exist", s.toCluster("kubectl get nodes"))
 	}
 	var names []string
 	for i := range matched {

@@ -76,7 +76,7 @@ func (s *session) stopEach(ctx context.Context, o stopAll) error {
 	switch {
 	case err != nil:
 	case len(unaware) == 0:
-		fmt.Fprintln(s.out, "Everything is stopped; kubectl skyhook resume --all continues.")
+		fmt.Fprintln(s.out, "Everything is stopped; "+s.toCluster("kubectl skyhook resume --all")+" continues.")
 	default:
 		fmt.Fprintf(s.err, "Warning: the operator did not confirm within %s that it stopped: it does not run in namespace %q, "+
 			"or its version knows no stop of all. So each Skyhook is paused; those that are created later may start.\n", o.timeout, s.namespace)
@@ -210,7 +210,8 @@ func (s *session) stillStopped(ctx context.Context, name string) error {
 	case err != nil:
 		return fmt.Errorf("getting ConfigMap %s, which would stop everything: %w", s.switchKey(), err)
 	}
-	fmt.Fprintf(s.out, "But Skyhook %q starts nothing, because %s; continue all with kubectl skyhook resume --all\n", name, rollout.StopOf(&cm))
+	fmt.Fprintf(s.out, "But Skyhook %q starts nothing, because %s; continue all with %s\n", name, rollout.StopOf(&cm),
+		s.toCluster("kubectl skyhook resume --all"))
 	return nil
 }
 
@@ -251,7 +252,7 @@ func (s *session) stayPaused(ctx context.Context) error {
 	}
 	for i := range all.Items {
 		if name := all.Items[i].Name; all.Items[i].Paused() {
-			fmt.Fprintf(s.out, "Skyhook %q stays paused; kubectl skyhook resume %s continues it\n", name, name)
+			fmt.Fprintf(s.out, "Skyhook %q stays paused; %s continues it\n", name, s.toCluster("kubectl skyhook resume "+name))
 		}
 	}
 	return nil

@@ -68,7 +68,7 @@ func Watch(c client.Client, skyhook string, now func() time.Time, r *lipgloss.Re
 }
 
 func (s *session) watch(ctx context.Context, name string, c canvas) *watchModel {
-	c.still = true
+	c.still, c.paste = true, s.pasteable
 	return &watchModel{session: s, ctx: ctx, name: name, canvas: c, began: map[string]progress{}}
 }
 
@@ -203,5 +203,5 @@ func (m *watchModel) more() string {
 	if m.name == "" || len(m.list[0].Waiting)+len(m.list[0].Attention) == 0 {
 		return ""
 	}
-	return "; kubectl skyhook why " + m.name + " says more"
+	return "; " + m.session.toCluster("kubectl skyhook why "+m.name) + " says more"
 }

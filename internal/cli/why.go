@@ -79,7 +79,7 @@ func (s *session) why(ctx context.Context, skyhook, node string) error {
 	if err != nil {
 		return err
 	}
-	if err := v.exists(skyhook, node); err != nil {
+	if err := s.exists(v, skyhook, node); err != nil {
 		return err
 	}
 	now := s.now()
@@ -110,17 +110,18 @@ func (s *session) why(ctx context.Context, skyhook, node string) error {
 	return nil
 }
 
-func (v *view) exists(skyhook, node string) error {
+func (s *session) exists(v *view, skyhook, node string) error {
 	isNode := func(n corev1.Node) bool { return n.Name == cmp.Or(node, skyhook) }
-	if skyhook != "" && !slices.ContainsFunc(v.Skyhooks, func(s v1alpha1.Skyhook) bool { return s.Name == skyhook }) {
+	if skyhook != "" && !slices.ContainsFunc(v.Skyhooks, func(sk v1alpha1.Skyhook) bool { return sk.Name == skyhook }) {
 		if slices.ContainsFunc(v.Nodes, isNode) {
-			return fmt.Errorf("there is no Skyhook %q, but a node of that name: kubectl skyhook why node %s", skyhook, skyhook)
+			return fmt.Errorf("there is no Skyhook %q, but a node of that name: %s", skyhook,
+				s.toCluster("kubectl skyhook why node "+skyhook))
 		}
-		return fmt.Errorf("there is no Skyhook %q; kubectl get skyhooks lists those that exist, and "+
-			"kubectl skyhook why node NODE asks for a node", skyhook)
+		return fmt.Errorf("there is no Skyhook %q; %s lists those that exist, and "+
+			"kubectl skyhook why node NODE asks for a node", skyhook, s.toCluster("kubectl get skyhooks"))
 	}
 	if node != "" && !slices.ContainsFunc(v.Nodes, isNode) {
-		return fmt.Errorf("there is no node %q; kubectl get nodes lists those that exist", node)
+		return fmt.Errorf("there is no node %q; %s lists those that exist", node, s.toCluster("kubectl get nodes"))
 	}
 	return nil
 }
@@ -222,7 +223,8 @@ func (s *session) onNodes(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, no
 			here = append(here, cause{
 				Skyhook: sk.Name, Nodes: []string{n.Name}, Reason: "NotSelected", EndedBy: "administrator",
 				Message: "the labels of the node do not match spec.nodeSelectors of the Skyhook",
-				Do:      fmt.Sprintf("If it should, compare `kubectl get node %s --show-labels` with `kubectl get skyhook %s -o yaml`.", n.Name, sk.Name),
+				Do: s.addressed(fmt.Sprintf("If it should, compare `kubectl get node %s --show-labels` with `kubectl get skyhook %s -o yaml`.",
+					n.Name, sk.Name)),
 			})
 		}
 		all = append(all, here...)
@@ -338,7 +340,7 @@ func (s *session) failing(skyhook, node string, e record.Entry) cause {
 	}
 	w.Message += ": " + e.Message
 	c := s.cause(skyhook, w, node)
-	c.stage = e.Stage
+	c.Message, c.stage = w.Message, e.Stage // what scripts print is not the operator's advice
 	if c.Do == "" {
 		c.Do = "Correct the package or its configuration; the stage is retried."
 	}
@@ -369,7 +371,8 @@ func (s *session) cause(skyhook string, w record.Wait, node string) cause {
 		c.EndedBy = strings.Join(slices.DeleteFunc(slices.Clone(reasons()[w.Reason].EndedBy),
 			func(by string) bool { return by == "none" || by == "message" }), ", ")
 	}
-	c.Do = s.addressed(s.about(skyhook, node, w).advice(w.Reason))
+	advice := s.about(skyhook, node, w).advice(w.Reason)
+	c.Message, c.Do = s.pasteable(withoutAdvice(w.Message, advice)), s.addressed(advice)
 	return c
 }
 

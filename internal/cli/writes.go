@@ -67,7 +67,8 @@ func (s *session) uninstall(ctx context.Context, name, pkg string, yes bool) err
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Package %q of Skyhook %q is being uninstalled%s; kubectl skyhook status %s shows how far it is\n", pkg, name, s.dryNote(), name)
+	fmt.Fprintf(s.out, "Package %q of Skyhook %q is being uninstalled%s; %s shows how far it is\n", pkg, name, s.dryNote(),
+		s.toCluster("kubectl skyhook status "+name))
 	return nil
 }
 
@@ -155,7 +156,7 @@ func (s *session) resumeRollout(ctx context.Context, name string, yes bool) erro
 		}
 	}
 	if len(stopped) == 0 {
-		return s.nothing(fmt.Sprintf("Nothing is stopped in Skyhook %q; kubectl skyhook why %s says what it waits for", name, name))
+		return s.nothing(fmt.Sprintf("Nothing is stopped in Skyhook %q; %s says what it waits for", name, s.toCluster("kubectl skyhook why "+name)))
 	}
 	slices.Sort(stopped)
 	now := s.now().UTC().Format(time.RFC3339)
@@ -218,7 +219,8 @@ func (s *session) abandon(ctx context.Context, name string, patterns []string, y
 	}
 	having := s.having(matched, name)
 	if len(having) == 0 {
-		return fmt.Errorf("none of these nodes has packages of Skyhook %q; kubectl skyhook node list --skyhook %s lists those that do", name, name)
+		return fmt.Errorf("none of these nodes has packages of Skyhook %q; %s lists those that do", name,
+			s.toCluster("kubectl skyhook node list --skyhook "+name))
 	}
 	fmt.Fprintf(s.out, "Packages that stay on their nodes:\n")
 	for i := range having {

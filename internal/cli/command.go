@@ -7,17 +7,19 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // conclude adds the command that ends a cause, where one command can.
 func (s *session) conclude(v *view, f forecast.Forecast, c *cause) {
 	if len(c.Nodes) > 0 {
-		c.Command = forNodes(c)
+		c.Command = forNodes(named(v.Skyhooks, c.Skyhook), c)
 	}
 	if c.Command == "" {
 		c.Command = s.forSkyhook(v, f, c)
@@ -25,20 +27,48 @@ func (s *session) conclude(v *view, f forecast.Forecast, c *cause) {
 	if c.Command != "" && !c.RunOnNode {
 		c.Command = s.toCluster(c.Command)
 	}
+	if c.first {
+		c.Do += s.addressed(fmt.Sprintf(" The command is for the first %d of %d nodes; after it, `kubectl skyhook why %s` has the "+
+			"one for those that are left.", text.MostNames, len(c.Nodes), c.Skyhook))
+	}
+}
+
+// commanded are the nodes that a command names: thousands are too long for a line. Those that are left follow when these
+// no longer wait.
+func (c *cause) commanded() []string {
+	c.first = len(c.Nodes) > text.MostNames
+	return c.Nodes[:min(len(c.Nodes), text.MostNames)]
+}
+
+// targets are the nodes of a command that does nothing to other nodes that the Skyhook selects: their names, or where
+// they are many the selector, and what all of them have in their labels as well.
+func (c *cause) targets(sk *v1alpha1.Skyhook, label string) string {
+	if sk == nil || len(c.Nodes) <= text.MostNames {
+		return strings.Join(c.commanded(), " ")
+	}
+	selector, err := metav1.LabelSelectorAsSelector(&sk.Spec.NodeSelectors)
+	if err != nil {
+		return strings.Join(c.commanded(), " ")
+	}
+	all := slices.DeleteFunc([]string{selector.String(), label}, func(s string) bool { return s == "" })
+	if len(all) == 0 {
+		return "--all"
+	}
+	return "-l '" + strings.Join(all, ",") + "'"
 }
 
 // forNodes ends what is about the nodes themselves.
-func forNodes(c *cause) string {
-	nodes := strings.Join(c.Nodes, " ")
+func forNodes(sk *v1alpha1.Skyhook, c *cause) string {
 	switch c.Reason {
 	case v1alpha1.ReasonNodeIgnored:
-		return fmt.Sprintf("kubectl label node %s %s-", nodes, v1alpha1.LabelIgnore)
+		return fmt.Sprintf("kubectl label node %s %s-", c.targets(sk, v1alpha1.LabelIgnore), v1alpha1.LabelIgnore)
 	case v1alpha1.ReasonTaintNotTolerable:
 		if c.by != "" {
-			return fmt.Sprintf("kubectl taint node %s %s-", nodes, c.by)
+			return fmt.Sprintf("kubectl taint node %s %s-", c.targets(sk, ""), c.by)
 		}
 	case v1alpha1.ReasonNodeStateMalformed, v1alpha1.ReasonNodeStateUnsealed:
-		return fmt.Sprintf("kubectl annotate node %s %s%s-", nodes, v1alpha1.AnnotationNodeStatePrefix, c.Skyhook)
+		return fmt.Sprintf("kubectl annotate node %s %s%s-", strings.Join(c.commanded(), " "), v1alpha1.AnnotationNodeStatePrefix,
+			c.Skyhook)
 	case v1alpha1.ReasonNodeNotReady:
 		if c.RunOnNode = c.EndedBy == string(record.FreesAdministrator); c.RunOnNode {
 			return "systemctl restart kubelet"
@@ -95,16 +125,16 @@ func (s *session) forPod(v *view, c *cause) string {
 			return command
 		}
 	}
-	command := fmt.Sprintf("kubectl skyhook package rerun %s --skyhook %s --node %s", c.Package, c.Skyhook,
-		strings.Join(c.Nodes, " --node "))
+	stage := ""
 	switch c.stage {
 	case v1alpha1.StageConfig, v1alpha1.StagePostInterrupt:
-		return command + " --stage " + string(c.stage)
+		stage = " --stage " + string(c.stage)
 	case v1alpha1.StageInterrupt, v1alpha1.StageUninstall, v1alpha1.StageUninstallInterrupt:
 		return "" // an interrupt in flight cannot be run again, and no uninstall
 	case v1alpha1.StageApply, v1alpha1.StageUpgrade:
 	}
-	return command
+	return fmt.Sprintf("kubectl skyhook package rerun %s --skyhook %s --node %s%s", c.Package, c.Skyhook,
+		strings.Join(c.commanded(), " --node "), stage)
 }
 
 // notFound is how kubelets name what an env of a container refers to and is not there.

@@ -26,6 +26,8 @@ const (
 	widest, narrowest = 100, 60
 	// shortest is the bar that is still worth a look.
 	shortest = 12
+	// mostOfMessage bounds, in bytes, what a node needs attention for: there may be ten of them.
+	mostOfMessage = 200
 	// usualWidth is for tables that go elsewhere than to a terminal.
 	usualWidth = 80
 )
@@ -47,11 +49,13 @@ type canvas struct {
 	now   time.Time
 	// paste makes the commands in a message go to the same cluster.
 	paste func(message string) string
+	// whole says that messages are drawn in full; else why has what is left out.
+	whole bool
 }
 
 // canvas is that of the command's output.
 func (s *session) canvas() canvas {
-	c := canvas{Renderer: lipgloss.NewRenderer(s.out), now: s.now(), paste: s.pasteable}
+	c := canvas{Renderer: lipgloss.NewRenderer(s.out), now: s.now(), paste: s.pasteable, whole: s.wide()}
 	if fd, ok := terminal(s.out); ok {
 		c.width, _, _ = term.GetSize(fd) // 0 is right if nobody knows
 	}
@@ -122,6 +126,9 @@ func (c canvas) attention(b *strings.Builder, all []v1alpha1.NodeAttention) {
 		message := a.Message
 		if a.Status != v1alpha1.StatusErroring { // that is what scripts print
 			message = c.paste(message)
+		}
+		if !c.whole {
+			message = text.Shorten(message, mostOfMessage)
 		}
 		row := fmt.Sprintf("%-*s  %s", width, a.Node, sentence(what, message))
 		if c.still && a.Status != v1alpha1.StatusErroring {

@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"io"
+	"strings"
 	"testing"
 
+	"github.com/charmbracelet/lipgloss"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
 // TestWithoutAdvice tells a command of a message once, where the advice has it, and leaves any other message alone.
@@ -46,6 +51,21 @@ func TestPasteable(t *testing.T) {
 	} {
 		if got := s.pasteable(message); got != want {
 			t.Errorf("%q becomes %q, want %q", message, got, want)
+		}
+	}
+}
+
+// TestAttentionIsShort: ten nodes that need attention leave room on a screen; the wide output tells all.
+func TestAttentionIsShort(t *testing.T) {
+	node := v1alpha1.NodeAttention{
+		Node: "n1", Status: v1alpha1.StatusBlocked, Reason: "NodeIgnored", Message: strings.Repeat("many words ", 50) + "kubectl label",
+	}
+	st := rolloutStatus{Name: "gpu", Attention: []v1alpha1.NodeAttention{node}}
+	for whole, most := range map[bool]int{false: 250, true: 700} {
+		c := canvas{Renderer: lipgloss.NewRenderer(io.Discard), paste: strings.Clone, whole: whole}
+		out := c.draw([]rolloutStatus{st})
+		if n := len(out[strings.Index(out, "  n1"):]); n > most || n < most/2 || !strings.Contains(out, "words kubectl label") {
+			t.Errorf("%d bytes, most are %d:\n%s", n, most, out)
 		}
 	}
 }

@@ -71,6 +71,8 @@ type cause struct {
 	// by is what has to go or to change, as record.Wait has it; stage is the one that failed.
 	by    string
 	stage v1alpha1.Stage
+	// first says that the command names only the first of the nodes.
+	first bool
 }
 
 // why answers for one Skyhook, or for one node.
@@ -126,14 +128,18 @@ func (s *session) exists(v *view, skyhook, node string) error {
 	return nil
 }
 
-// columns are how wide text for people is made.
-const columns = 116
+const (
+	// columns are how wide text for people is made.
+	columns = 116
+	// fewNodes are those that a cause names; the wide output names all.
+	fewNodes = 5
+)
 
 // lines print one cause: who, what and since when; why; what helps.
 func (c *cause) lines(now time.Time, wide bool) string {
 	who := c.Skyhook
 	if len(c.Nodes) > 0 {
-		names := text.Names(c.Nodes)
+		names := text.First(c.Nodes, fewNodes)
 		if wide {
 			names = strings.Join(c.Nodes, ", ")
 		}

@@ -135,6 +135,9 @@ func (s *session) heed(v *view, skyhook string) {
 
 // fine says that nothing waits.
 func (s *session) fine(f forecast.Forecast, skyhook, node string) string {
+	if node != "" && len(f.Skyhooks) == 0 {
+		return fmt.Sprintf("Node %s: there is no Skyhook.", node)
+	}
 	if node != "" {
 		return fmt.Sprintf("Node %s: nothing waits and nothing fails%s.", node, there(f, node))
 	}

@@ -124,3 +124,26 @@ func TestResumeRolloutShowsWhatFollows(t *testing.T) {
 		t.Errorf("error %v, printed\n%s", err, out)
 	}
 }
+
+// TestWhyNotSelected: Skyhooks that do not select a node are one line, and that none does is the answer.
+func TestWhyNotSelected(t *testing.T) {
+	c := newCluster(t)
+	c.put(inPool("alone", "alone-1", nil))
+	why := func(want string) {
+		t.Helper()
+		out, _, err := c.run("", "why", "node", "alone-1")
+		if err != nil || !strings.Contains(out, want) {
+			t.Errorf("error %v; want %q in\n%s", err, want, out)
+		}
+	}
+	why("Node alone-1: there is no Skyhook.\n")
+	c.put(heldUp("first", nil))
+	why("those that exist: first\n")
+	c.put(heldUp("second", nil))
+	why("alone-1: NotSelected (who can end it: an administrator)\n    no Skyhook selects the node; those that exist: first, second\n")
+	c.put(heldUp("alone", paused))
+	why("\nNot selected by 2 Skyhooks: first, second\n")
+	if out, _, err := c.run("", "why", "node", "alone-1"); err != nil || strings.Contains(out, "NotSelected") {
+		t.Errorf("error %v; a Skyhook that has nothing to do with the node is told as a cause in\n%s", err, out)
+	}
+}

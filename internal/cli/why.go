@@ -103,12 +103,13 @@ func (s *session) why(ctx context.Context, skyhook, node string) error {
 	if s.output != outputTable && s.output != outputWide {
 		return s.print(r)
 	}
-	if len(causes) == 0 {
-		return s.nothing(r.empty)
-	}
 	for i := range causes {
 		fmt.Fprint(s.out, packagefile.PrintableLines(causes[i].lines(now, s.wide())))
 	}
+	if len(causes) == 0 {
+		fmt.Fprintln(s.out, r.empty)
+	}
+	s.printNotSelecting(v, node)
 	return nil
 }
 
@@ -184,6 +185,9 @@ func (s *session) causes(v *view, f forecast.Forecast, skyhook, node string) []c
 		}
 		all = append(all, s.causesOf(v, f, sk, v.Nodes, node)...)
 	}
+	if others := v.notSelecting(node); len(others) > 0 && len(others) == len(v.Skyhooks) && len(all) == 0 {
+		all = append(all, s.notSelected(node, others))
+	}
 	return distinct(all)
 }
 
@@ -224,16 +228,7 @@ func (s *session) onNodes(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, no
 		if only != "" && n.Name != only {
 			continue
 		}
-		here := s.onNode(v, f, sk, n)
-		if only != "" && !selects(sk, n) && len(here) == 0 {
-			here = append(here, cause{
-				Skyhook: sk.Name, Nodes: []string{n.Name}, Reason: "NotSelected", EndedBy: "administrator",
-				Message: "the labels of the node do not match spec.nodeSelectors of the Skyhook",
-				Do: s.addressed(fmt.Sprintf("If it should, compare `kubectl get node %s --show-labels` with `kubectl get skyhook %s -o yaml`.",
-					n.Name, sk.Name)),
-			})
-		}
-		all = append(all, here...)
+		all = append(all, s.onNode(v, f, sk, n)...)
 	}
 	return all
 }

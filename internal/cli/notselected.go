@@ -10,6 +10,9 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
+// notSelected is the reason of a node that a Skyhook does not select.
+const notSelected = "NotSelected"
+
 // notSelecting are the Skyhooks that do not select a node; none for no node.
 func (v *view) notSelecting(node string) []string {
 	i := slices.IndexFunc(v.Nodes, func(n corev1.Node) bool { return n.Name == node })
@@ -25,10 +28,10 @@ func (v *view) notSelecting(node string) []string {
 	return names
 }
 
-// notSelected is that no Skyhook selects a node: none of those that there are.
-func (s *session) notSelected(node string, skyhooks []string) cause {
+// unselected is that no Skyhook selects a node: none of those that there are.
+func (s *session) unselected(node string, skyhooks []string) cause {
 	return cause{
-		Nodes: []string{node}, Reason: "NotSelected", EndedBy: "administrator",
+		Nodes: []string{node}, Reason: notSelected, EndedBy: "administrator",
 		Message: "no Skyhook selects the node; those that exist: " + text.First(skyhooks, fewNodes),
 		Do: s.addressed(fmt.Sprintf("If one should, compare `kubectl get node %s --show-labels` with spec.nodeSelectors in "+
 			"`kubectl get skyhooks -o yaml`.", node)),

@@ -184,9 +184,12 @@ func (s *session) causes(v *view, f forecast.Forecast, skyhook, node string) []c
 			continue
 		}
 		all = append(all, s.causesOf(v, f, sk, v.Nodes, node)...)
+		if node == "" {
+			all = append(all, s.gone(v, sk.Name)...)
+		}
 	}
 	if others := v.notSelecting(node); len(others) > 0 && len(others) == len(v.Skyhooks) && len(all) == 0 {
-		all = append(all, s.notSelected(node, others))
+		all = append(all, s.unselected(node, others))
 	}
 	return distinct(all)
 }
@@ -261,7 +264,7 @@ func (s *session) onNode(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, n *
 	if away != nil {
 		all = append(all, *away)
 	}
-	return all
+	return s.departed(sk, n, all)
 }
 
 // away is that a node on which the Skyhook is not complete is not Ready; nil for any other.

@@ -205,3 +205,27 @@ func TestWhyOfAbandoned(t *testing.T) {
 		}
 	}
 }
+
+// TestWhyDeparted: a node that left while it was in progress is told as long as it keeps its permit.
+func TestWhyDeparted(t *testing.T) {
+	c := newCluster(t)
+	s := heldUp("departed", func(s *v1alpha1.Skyhook) { s.Spec.InterruptionBudget.Count = new(1) })
+	s.Status.Permits = []v1alpha1.Permit{
+		{Node: "departed-gone", Order: 1, Generation: 1}, {Node: "departed-moved", Order: 2, Generation: 1},
+		{Node: "departed-lost", Order: 3, Generation: 1}, {Node: "departed-dead", Order: 4, Generation: 1},
+	}
+	c.put(s)
+	c.put(inPool("elsewhere", "departed-moved", nil))
+	c.put(inPool("elsewhere", "departed-lost", func(n *corev1.Node) {
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
+	}))
+	for _, node := range []string{"departed-dead", "departed-moved", "departed-lost"} {
+		c.runStage(c.stored("departed"), node)
+	}
+	c.put(inPool("departed", "departed-next", nil))
+	out, _, err := c.run("", "why", "departed", "-n", "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "why-departed", out)
+}

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// departed adds to the causes on a node that the Skyhook no longer selects that it keeps its permit, if it does: others
+// may wait for it, and nothing else tells where it is.
+func (s *session) departed(sk *v1alpha1.Skyhook, n *corev1.Node, all []cause) []cause {
+	if selects(sk, n) || !holds(sk, n.Name) {
+		return all
+	}
+	const keeps = "the node is no longer selected, but it was in progress and keeps its permit, which counts against the budget"
+	switch {
+	case len(all) > 0:
+		all[0].Message += "\n" + keeps
+	case !state.Ready(n):
+		all = append(all, s.cause(sk.Name, record.Wait{
+			Reason: v1alpha1.ReasonDepartedNotReady, Message: keeps + "; it is not Ready",
+		}, n.Name))
+	default:
+		all = append(all, s.cause(sk.Name, record.Wait{
+			Reason: notSelected, Frees: record.FreesNode, Message: keeps + ", until its work there is over",
+		}, n.Name))
+	}
+	return all
+}
+
+// gone are the nodes that do not exist any more, but still have permits in the status of a Skyhook.
+func (s *session) gone(v *view, skyhook string) []cause {
+	sk := named(v.Skyhooks, skyhook)
+	if sk == nil {
+		return nil
+	}
+	var all []cause
+	for _, p := range sk.Status.Permits {
+		if !slices.ContainsFunc(v.Nodes, func(n corev1.Node) bool { return n.Name == p.Node }) {
+			all = append(all, s.cause(skyhook, record.Wait{
+				Reason: notSelected, Frees: record.FreesTime,
+				Message: "the node is gone, but keeps its permit, which counts against the budget, until the operator has seen that " +
+					"it is gone, and that no pod of the Skyhook is bound to it any more: Kubernetes deletes those",
+			}, p.Node))
+		}
+	}
+	return grouped(all)
+}

@@ -13,9 +13,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -72,15 +74,28 @@ func (a *app) skyhookLogsCommand() *cobra.Command {
 func (a *app) logFlags(c *cobra.Command, o *logs) {
 	c.Flags().StringVar(&o.node, "node", "", "only the `NODE`s with this name, or that match this regular expression")
 	_ = c.RegisterFlagCompletionFunc("node", a.completeNodes) // fails for a flag that is not there only
-	c.Flags().StringVar(&o.stage, "stage", "", "only this `STAGE`, such as apply, config, interrupt, uninstall")
+	c.Flags().StringVar(&o.stage, "stage", "", "only this `STAGE`: "+strings.Join(stages, ", "))
+	_ = c.RegisterFlagCompletionFunc("stage", cobra.FixedCompletions(stages, cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "print what comes, of all containers at the same time")
 	c.Flags().BoolVarP(&o.previous, "previous", "p", false, "print the attempt before, of containers that were restarted")
 	c.Flags().BoolVar(&o.fromNode, "from-node", false, "print the log files of ended stages, with a short-lived pod on each node")
 	c.Flags().Int64Var(&o.tail, "tail", -1, "how many lines of each container; -1 prints all")
 }
 
+// stages are those that a package has.
+var stages = []string{
+	string(v1alpha1.StageApply), string(v1alpha1.StageUpgrade), string(v1alpha1.StageConfig), string(v1alpha1.StageInterrupt),
+	string(v1alpha1.StagePostInterrupt), string(v1alpha1.StageUninstall), string(v1alpha1.StageUninstallInterrupt),
+}
+
 func (s *session) logs(ctx context.Context, o logs) error {
+	if o.stage != "" && !slices.Contains(stages, o.stage) {
+		return fmt.Errorf("invalid stage %q: must be one of %s", o.stage, strings.Join(stages, ", "))
+	}
 	if o.fromNode {
+		if err := s.knows(ctx, o); err != nil {
+			return err
+		}
 		return s.fromNode(ctx, o)
 	}
 	var pods corev1.PodList
@@ -91,6 +106,11 @@ func (s *session) logs(ctx context.Context, o logs) error {
 	wanted, err := o.pods(pods.Items)
 	if err != nil {
 		return err
+	}
+	if len(wanted) == 0 {
+		if err := s.knows(ctx, o); err != nil {
+			return err
+		}
 	}
 	switch {
 	case len(wanted) > 0:
@@ -117,6 +137,31 @@ func (s *session) logs(ctx context.Context, o logs) error {
 		}
 	}
 	return nil
+}
+
+// knows refuses a Skyhook or a package of which the cluster knows nothing: neither is it there, nor has a node a record of
+// it.
+func (s *session) knows(ctx context.Context, o logs) error {
+	found, missing := s.skyhook(ctx, o.skyhook)
+	if missing == nil {
+		if _, ok := found.Spec.Packages[o.pkg]; ok || o.pkg == "" {
+			return nil
+		}
+		missing = fmt.Errorf("package %q not found in skyhook %q; it has %s", o.pkg, o.skyhook, packageList(found))
+	}
+	if apierrors.IsForbidden(missing) {
+		return nil
+	}
+	nodes, err := s.nodes(ctx)
+	if err != nil {
+		return missing // whoever may not read nodes is told of the Skyhook at least
+	}
+	for _, n := range s.having(nodes, o.skyhook) {
+		if o.pkg == "" || slices.ContainsFunc(n.entries(), func(e record.Entry) bool { return e.Name == o.pkg }) {
+			return nil
+		}
+	}
+	return missing
 }
 
 // logged is a pod, and the containers of it whose logs are wanted.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -55,7 +56,7 @@ func Root(version string, now func() time.Time) *cobra.Command {
 		Short: "Show and steer Skyhooks; check, try and build packages",
 		Long: "Shows and steers Skyhooks: the packages on the hosts of a cluster. Installed as kubectl-skyhook it is the\n" +
 			"plugin `kubectl skyhook`. Authors of packages find their commands below `skyhook package`.",
-		Version: version,
+		Version: withRevision(version, revision(debug.ReadBuildInfo())),
 		Args:    knownCommand,
 		Example: "  kubectl skyhook status                 # how far all Skyhooks are\n" +
 			"  kubectl skyhook why gpu-init           # why one does not progress, and what helps\n" +

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // steeredSince is the first version of the operator that goes by annotations: earlier ones had fields of the spec.
@@ -57,20 +59,51 @@ func (a *app) versionCommand() *cobra.Command {
 
 // versions are of this program and, if it was asked for, of the operator.
 type versions struct {
-	Plugin   string `json:"plugin"`
+	Plugin string `json:"plugin"`
+	// Revision is the commit that the program was built from in a checkout; a release has only its version.
+	Revision string `json:"revision,omitempty"`
 	Operator string `json:"operator,omitempty"`
 }
 
 func (s *session) printVersions(operator string) error {
+	built := revision(debug.ReadBuildInfo())
 	switch s.output {
-	case outputJSON, outputYAML:
-		return s.print(result{value: versions{Plugin: s.version, Operator: operator}})
+	case outputJSON, outputYAML, outputName:
+		r := result{value: versions{Plugin: s.version, Revision: built, Operator: operator}, names: []string{"plugin/" + s.version}}
+		if operator != "" {
+			r.names = append(r.names, "operator/"+operator)
+		}
+		return s.print(r)
 	}
-	fmt.Fprintf(s.out, "Skyhook plugin:\t%s\n", s.version)
+	fmt.Fprintf(s.out, "Skyhook plugin:\t%s\n", withRevision(s.version, built))
 	if operator != "" {
 		fmt.Fprintf(s.out, "Skyhook operator:\t%s\n", operator)
 	}
 	return nil
+}
+
+// revision is the commit that a program was built from, as far as go build noted one.
+func revision(info *debug.BuildInfo, ok bool) string {
+	if !ok {
+		return ""
+	}
+	noted := map[string]string{}
+	for _, s := range info.Settings {
+		noted[s.Key] = s.Value
+	}
+	const short = 12
+	sha := text.Prefix(noted["vcs.revision"], short)
+	if sha != "" && noted["vcs.modified"] == "true" {
+		sha += "-dirty"
+	}
+	return sha
+}
+
+func withRevision(version, built string) string {
+	if built == "" {
+		return version
+	}
+	return version + " (" + built + ")"
 }
 
 // operatorVersion finds the operator among the Deployments of the namespace.

@@ -138,3 +138,18 @@ func TestAbandonAddsNodes(t *testing.T) {
 		t.Errorf("abandoned %q", got)
 	}
 }
+
+// TestPlanOfHeldDrain: nobody knows since when something waits that is still to come.
+func TestPlanOfHeldDrain(t *testing.T) {
+	c := newCluster(t)
+	holdUp(c)
+	for _, name := range []string{"guarded", "paced"} {
+		out, _, err := c.run("", "plan", name)
+		if err != nil || strings.Contains(out, " for ") || strings.Contains(out, "__default__") {
+			t.Errorf("error %v, printed\n%s", err, out)
+		}
+		if name == "guarded" && !strings.Contains(out, ": EvictionRefused (who can end it") {
+			t.Errorf("the refusal is not in\n%s", out)
+		}
+	}
+}

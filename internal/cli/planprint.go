@@ -165,7 +165,7 @@ func (s *session) printNodes(nodes []forecast.Node, start time.Time) error {
 func planRow(n *forecast.Node, start time.Time, wide bool) []string {
 	batch := "-"
 	if n.Compartment != "" {
-		batch = n.Compartment + "/" + strconv.Itoa(n.Batch)
+		batch = namedCompartments(n.Compartment) + "/" + strconv.Itoa(n.Batch)
 	}
 	took := "-"
 	if !n.End.IsZero() {

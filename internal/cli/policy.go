@@ -112,7 +112,7 @@ func (s *session) compartmentRow(name string, c v1alpha1.CompartmentStatus) []st
 		b = *c.BatchState
 	}
 	row := []string{
-		name, strconv.Itoa(c.Matched), strconv.Itoa(c.Completed), strconv.Itoa(c.InProgress), strconv.Itoa(c.Ceiling),
+		namedCompartments(name), strconv.Itoa(c.Matched), strconv.Itoa(c.Completed), strconv.Itoa(c.InProgress), strconv.Itoa(c.Ceiling),
 		strconv.Itoa(b.CurrentBatch), strconv.Itoa(b.ConsecutiveFailures), strconv.FormatBool(b.ShouldStop),
 	}
 	if s.wide() {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/text"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
@@ -93,7 +94,7 @@ func (c canvas) skyhook(st *rolloutStatus) string {
 	label, pace := st.pace()
 	notes := [][2]string{{"nodes", c.counts(&st.Nodes)}, {label, pace}}
 	for i, w := range st.Waiting {
-		label, why := []string{"waiting", ""}[min(i, 1)], sentence(fmt.Sprintf("%d %s", w.Nodes, w.Reason), c.paste(w.Message))
+		label, why := []string{"waiting", ""}[min(i, 1)], sentence(fmt.Sprintf("%d %s", w.Nodes, w.Reason), namedCompartments(c.paste(w.Message)))
 		if c.still {
 			why = c.cut(why, indent)
 		}
@@ -125,7 +126,7 @@ func (c canvas) attention(b *strings.Builder, all []v1alpha1.NodeAttention) {
 		}
 		message := a.Message
 		if a.Status != v1alpha1.StatusErroring { // that is what scripts print
-			message = c.paste(message)
+			message = namedCompartments(c.paste(message))
 		}
 		if !c.whole {
 			message = text.Shorten(message, mostOfMessage)
@@ -306,13 +307,17 @@ func pad(cell string, width int, right bool) string {
 // titled is the name of a compartment; without a policy there is one without a name.
 func titled(name string, s v1alpha1.CompartmentStatus) string {
 	switch {
-	case name != "__default__":
-		return name
-	case s.BatchState == nil:
+	case name == rollout.DefaultCompartment && s.BatchState == nil:
 		return "all nodes"
 	default:
-		return "default"
+		return namedCompartments(name)
 	}
+}
+
+// namedCompartments is a text with the name of the default compartment as people read it; the API has one that no
+// compartment of a policy can have.
+func namedCompartments(text string) string {
+	return strings.ReplaceAll(text, rollout.DefaultCompartment, "default")
 }
 
 // bar is what is complete, erroring, in progress, and the rest. Each can be told without colours as well.

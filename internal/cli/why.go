@@ -153,7 +153,11 @@ func (c *cause) lines(now time.Time, wide bool) string {
 	if !c.Since.IsZero() {
 		since = " for " + duration.HumanDuration(now.Sub(c.Since.Time))
 	}
-	out := fmt.Sprintf("%s: %s%s%s\n    %s\n", who, c.Reason, since, c.whoEnds(), strings.ReplaceAll(c.Message, "\n", "\n    "))
+	message := c.Message
+	if c.stage == "" { // else it is what a script printed
+		message = namedCompartments(message)
+	}
+	out := fmt.Sprintf("%s: %s%s%s\n    %s\n", who, c.Reason, since, c.whoEnds(), strings.ReplaceAll(message, "\n", "\n    "))
 	if c.Do != "" {
 		out += "    " + strings.Join(folded("What helps: "+c.Do, columns), "\n    ") + "\n"
 	}
@@ -201,14 +205,15 @@ func (s *session) causesOf(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, n
 	if only != "" {
 		return here
 	}
-	whole := slices.DeleteFunc(s.conditions(sk), func(c cause) bool {
+	whole := slices.DeleteFunc(s.conditions(named(v.Skyhooks, sk.Name), sk), func(c cause) bool {
 		return slices.ContainsFunc(here, func(o cause) bool { return o.Reason == c.Reason })
 	})
 	return append(whole, here...)
 }
 
-// conditions are what is wrong with a whole Skyhook, as far as no node tells of it.
-func (s *session) conditions(sk *v1alpha1.Skyhook) []cause {
+// conditions are what is wrong with a whole Skyhook, as far as no node tells of it: since when, the cluster itself knows;
+// where nothing is wrong yet, nobody does.
+func (s *session) conditions(now, sk *v1alpha1.Skyhook) []cause {
 	var all []cause
 	for _, kind := range []string{
 		v1alpha1.ConditionStalled, v1alpha1.ConditionDeletionBlocked, v1alpha1.ConditionUninstallFailed,
@@ -218,7 +223,13 @@ func (s *session) conditions(sk *v1alpha1.Skyhook) []cause {
 		if c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1alpha1.ReasonNodesErroring {
 			continue
 		}
-		all = append(all, s.cause(sk.Name, record.Wait{Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime}, ""))
+		w := record.Wait{Reason: c.Reason, Message: c.Message}
+		if now != nil {
+			if known := meta.FindStatusCondition(now.Status.Conditions, kind); known != nil && known.Status == c.Status && known.Reason == c.Reason {
+				w.Since = known.LastTransitionTime
+			}
+		}
+		all = append(all, s.cause(sk.Name, w, ""))
 	}
 	return all
 }

@@ -179,10 +179,11 @@ func (s *session) resumeRollout(ctx context.Context, name string, yes bool) erro
 }
 
 func compartments(names []string) string {
+	all := namedCompartments(strings.Join(names, ", "))
 	if len(names) == 1 {
-		return "compartment " + names[0]
+		return "compartment " + all
 	}
-	return "compartments " + strings.Join(names, ", ")
+	return "compartments " + all
 }
 
 func (a *app) abandonCommand() *cobra.Command {

@@ -139,17 +139,18 @@ func TestAbandonAddsNodes(t *testing.T) {
 	}
 }
 
-// TestPlanOfHeldDrain: nobody knows since when something waits that is still to come.
-func TestPlanOfHeldDrain(t *testing.T) {
+// TestPlanOfWhatIsToCome: nobody knows since when something waits that is still to come.
+func TestPlanOfWhatIsToCome(t *testing.T) {
 	c := newCluster(t)
 	holdUp(c)
-	for _, name := range []string{"guarded", "paced"} {
+	c.put(heldUp("lawless", func(s *v1alpha1.Skyhook) { s.Spec.DeploymentPolicy = "nowhere" }))
+	c.put(inPool("lawless", "lawless-1", nil))
+	for name, want := range map[string]string{
+		"guarded": ": EvictionRefused (who can end it", "lawless": ": DeploymentPolicyNotFound (who can end it", "paced": " default/1 ",
+	} {
 		out, _, err := c.run("", "plan", name)
-		if err != nil || strings.Contains(out, " for ") || strings.Contains(out, "__default__") {
-			t.Errorf("error %v, printed\n%s", err, out)
-		}
-		if name == "guarded" && !strings.Contains(out, ": EvictionRefused (who can end it") {
-			t.Errorf("the refusal is not in\n%s", out)
+		if err != nil || strings.Contains(out, " for ") || strings.Contains(out, "__default__") || !strings.Contains(out, want) {
+			t.Errorf("error %v; want %q in\n%s", err, want, out)
 		}
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/lipgloss"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -66,6 +68,32 @@ func TestAttentionIsShort(t *testing.T) {
 		out := c.draw([]rolloutStatus{st})
 		if n := len(out[strings.Index(out, "  n1"):]); n > most || n < most/2 || !strings.Contains(out, "words kubectl label") {
 			t.Errorf("%d bytes, most are %d:\n%s", n, most, out)
+		}
+	}
+}
+
+// TestConditionsOfTheCluster: what is wrong with a Skyhook is since when the cluster says so, not since the copy of it.
+func TestConditionsOfTheCluster(t *testing.T) {
+	known, copied := metav1.NewTime(time.Unix(1000, 0)), metav1.NewTime(time.Unix(2000, 0))
+	stalled := func(reason string, since metav1.Time) *v1alpha1.Skyhook {
+		return &v1alpha1.Skyhook{Status: v1alpha1.SkyhookStatus{Conditions: []metav1.Condition{{
+			Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: reason, LastTransitionTime: since,
+		}}}}
+	}
+	for _, tt := range []struct {
+		name string
+		now  *v1alpha1.Skyhook
+		want metav1.Time
+	}{
+		{"it is still to come", &v1alpha1.Skyhook{}, metav1.Time{}},
+		{"a new Skyhook", nil, metav1.Time{}},
+		{"something else was wrong", stalled(v1alpha1.ReasonImageNotFound, known), metav1.Time{}},
+		{"it is wrong already", stalled(v1alpha1.ReasonSpecInvalid, known), known},
+	} {
+		s := &session{app: &app{}, namespace: defaultNamespace}
+		got := s.conditions(tt.now, stalled(v1alpha1.ReasonSpecInvalid, copied))
+		if len(got) != 1 || !got[0].Since.Equal(&tt.want) {
+			t.Errorf("%s: %+v, want since %v", tt.name, got, tt.want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"encoding/json"
+	"maps"
 	"regexp"
 	"strings"
 	"sync"
@@ -24,19 +25,25 @@ var reasons = sync.OnceValue(func() map[string]help {
 	if err := json.Unmarshal(reasonsJSON, &all); err != nil {
 		panic(err) // it is part of the program
 	}
-	for reason, do := range ofKubelet {
-		all[reason] = help{EndedBy: []string{"author", "administrator"}, Do: do}
-	}
+	maps.Copy(all, ofKubelet)
 	return all
 })
 
 // ofKubelet is what helps against reasons that are the kubelet's own.
-var ofKubelet = map[string]string{
-	"ImagePullBackOff": "Push the image, or correct `spec.packages.PACKAGE.image` or `version`. The kubelet tries again " +
-		"with pauses of up to five minutes, and at once when the package is run again.",
-	"CreateContainerConfigError": "Create the object, or the key in it, that the message names, in namespace `skyhook`; or " +
-		"correct `spec.packages.PACKAGE.env`. The kubelet tries again by itself. In the command, VALUE stands for what the " +
-		"key should hold.",
+var ofKubelet = map[string]help{
+	"ImagePullBackOff": {
+		EndedBy: []string{"author", "package author", "administrator"},
+		Do: "Push the image, or correct `spec.packages.PACKAGE.image` or `version`; if the message names the registry or " +
+			"credentials, let the nodes reach it, or correct the pull secret. The kubelet tries again with pauses of up to five " +
+			"minutes, and at once when the package is run again.",
+	},
+	"InvalidImageName": {EndedBy: []string{"author"}, Do: "Correct `spec.packages.PACKAGE.image` or `version`."},
+	"CreateContainerConfigError": {
+		EndedBy: []string{"administrator", "author"},
+		Do: "Create the object, or the key in it, that the message names, in namespace `skyhook`; or correct " +
+			"`spec.packages.PACKAGE.env`. The kubelet tries again by itself. In the command, VALUE stands for what the key " +
+			"should hold.",
+	},
 }
 
 // subject is what the names in capitals of a help text stand for; what is empty stays a name in capitals.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // TestWithoutAdvice tells a command of a message once, where the advice has it, and leaves any other message alone.
@@ -94,6 +95,34 @@ func TestConditionsOfTheCluster(t *testing.T) {
 		got := s.conditions(tt.now, stalled(v1alpha1.ReasonSpecInvalid, copied))
 		if len(got) != 1 || !got[0].Since.Equal(&tt.want) {
 			t.Errorf("%s: %+v, want since %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestWhoEndsPodCannotStart: it is not the node that ends what is wrong with an image or with what a pod refers to,
+// whether the pod has just not started or its run counts as failed.
+func TestWhoEndsPodCannotStart(t *testing.T) {
+	s := &session{app: &app{}, namespace: defaultNamespace}
+	for reason, want := range map[string]string{
+		"ImagePullBackOff":           "author, package author, administrator",
+		"InvalidImageName":           "author",
+		"CreateContainerConfigError": "administrator, author",
+		"ContainerCreating":          string(record.FreesNode),
+	} {
+		w := record.Wait{
+			Package: "tuning", Reason: v1alpha1.ReasonPodCannotStart, Frees: record.FreesNode,
+			Message: "pod tuning-1 has not started: " + reason + ": no such thing; kubectl describe pod -n skyhook tuning-1",
+		}
+		c := s.cause("gpu", w, "worker-1")
+		if c.EndedBy != want || c.Do == "" {
+			t.Errorf("%s: ended by %q, want %q; %q helps", reason, c.EndedBy, want, c.Do)
+		}
+		if reason == "ContainerCreating" {
+			continue
+		}
+		failed := s.failing("gpu", "worker-1", record.Entry{Name: "tuning", Stage: v1alpha1.StageApply, Reason: reason})
+		if failed.EndedBy != want || failed.Do != c.Do {
+			t.Errorf("%s failed: ended by %q, want %q; %q helps", reason, failed.EndedBy, want, failed.Do)
 		}
 	}
 }

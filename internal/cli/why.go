@@ -266,11 +266,7 @@ func (s *session) onNode(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, n *
 			w.Message = cmp.Or(permitMessage(sk), w.Message)
 		}
 		w.Since = sinceOf(v, sk.Name, n.Name, w)
-		c := s.cause(sk.Name, w, n.Name)
-		if w.Reason == v1alpha1.ReasonPodCannotStart {
-			s.explain(&c, w.Message)
-		}
-		all = append(all, c)
+		all = append(all, s.cause(sk.Name, w, n.Name))
 	}
 	if away != nil {
 		all = append(all, *away)
@@ -388,6 +384,9 @@ func (s *session) cause(skyhook string, w record.Wait, node string) cause {
 	}
 	advice := s.about(skyhook, node, w).advice(w.Reason)
 	c.Message, c.Do = s.pasteable(withoutAdvice(w.Message, advice)), s.addressed(advice)
+	if w.Reason == v1alpha1.ReasonPodCannotStart {
+		s.explain(&c, w.Message)
+	}
 	return c
 }
 

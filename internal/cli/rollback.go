@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -76,7 +76,6 @@ func (s *session) rollback(ctx context.Context, name string, to []string, yes bo
 	if err != nil {
 		return fmt.Errorf("%w; of Skyhook %q are retained: %s", err, name, choices(list))
 	}
-	change := client.MergeFromWithOptions(found.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	after := found.DeepCopy()
 	if after.Spec.Packages == nil {
 		after.Spec.Packages = map[string]v1alpha1.Package{}
@@ -86,7 +85,7 @@ func (s *session) rollback(ctx context.Context, name string, to []string, yes bo
 		after.Spec.Packages[d.Package] = d.Spec
 	}
 	// What the API server would store says what follows, also that it refuses it.
-	stored := after.DeepCopy()
+	stored, change := after.DeepCopy(), client.MergeFrom(found)
 	if err := s.client.Patch(ctx, stored, change, client.DryRunAll); err != nil {
 		return fmt.Errorf("the API server refuses that: %w", err)
 	}
@@ -97,10 +96,16 @@ func (s *session) rollback(ctx context.Context, name string, to []string, yes bo
 	if !s.confirmed(yes, fmt.Sprintf("This will change the spec of Skyhook %q.", name)) {
 		return nil
 	}
-	if err := s.client.Patch(ctx, after, change, s.dry()...); apierrors.IsConflict(err) {
-		return fmt.Errorf("skyhook %q changed meanwhile, so nothing was done; run the command again: %w", name, err)
-	} else if err != nil {
-		return fmt.Errorf("updating skyhook %q: %w", name, err)
+	body, err := change.Data(after)
+	if err != nil {
+		return err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return err
+	}
+	if err := s.changeSkyhook(ctx, found, func(*v1alpha1.Skyhook) map[string]any { return fields }); err != nil {
+		return err
 	}
 	fmt.Fprintf(s.out, "Skyhook %q goes back to %s%s; %s shows how far it is\n",
 		name, choices(chosen), s.dryNote(), s.toCluster("kubectl skyhook status "+name))

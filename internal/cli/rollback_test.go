@@ -4,12 +4,14 @@ package cli_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -198,4 +200,48 @@ func (m meanwhile) Read(b []byte) (int, error) {
 		m.do()
 	}
 	return n, err
+}
+
+// TestSteerOfWhatChanged: resume removes the pause that it saw, and no other; pause waits for nobody; neither minds what
+// else changes.
+func TestSteerOfWhatChanged(t *testing.T) {
+	const key = v1alpha1.AnnotationPause
+	c := newCluster(t)
+	c.put(gpu())
+	for _, tt := range []struct {
+		name, command         string
+		before, then, becomes any
+		err                   string
+	}{
+		{name: "another pause", command: "resume", before: "true", then: "1", becomes: "1", err: `changed from "true" to "1" meanwhile, so nothing was done`},
+		{name: "nothing", command: "resume", before: "true", then: "true"},
+		{name: "somebody was faster", command: "resume", before: "true"},
+		{name: "paused by another", command: "pause", then: "yes", becomes: "true"},
+		{name: "resumed by another", command: "pause", before: "yes", becomes: "true"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			set := func(value any) {
+				s := c.stored("gpu")
+				body, err := json.Marshal(map[string]any{
+					"metadata": map[string]any{"annotations": map[string]any{key: value}},
+					"spec":     map[string]any{"priority": s.Spec.Priority + 1},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := c.Patch(t.Context(), s, client.RawPatch(types.MergePatchType, body)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			set(tt.before)
+			err := c.runFrom(meanwhile{func() { set(tt.then) }, strings.NewReader("y\n")}, tt.command, "gpu")
+			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("error %v, want %q", err, tt.err)
+			}
+			got, there := c.stored("gpu").Annotations[key]
+			if there != (tt.becomes != nil) || there && got != tt.becomes {
+				t.Errorf("the annotation is %q, want %v", got, tt.becomes)
+			}
+		})
+	}
 }

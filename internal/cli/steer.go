@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -94,16 +96,58 @@ func (s *session) steer(ctx context.Context, st steer, name string, yes bool) er
 	return nil
 }
 
-// annotate sets an annotation of a Skyhook, or removes it where the value is nil.
+// annotate sets an annotation of a Skyhook, or removes it where the value is nil. What is set stands, whatever was there:
+// to pause must not wait for others. Only the value that was seen is removed: what somebody set since then stays.
 func (s *session) annotate(ctx context.Context, skyhook *v1alpha1.Skyhook, key string, value any) error {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}})
-	if err != nil {
-		return err
+	seen, there := skyhook.Annotations[key]
+	var err error
+	if value == nil && there {
+		err = s.withoutSeen(ctx, skyhook, key, seen)
+	} else {
+		err = s.merge(ctx, skyhook, map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}})
 	}
-	if err := s.client.Patch(ctx, skyhook, client.RawPatch(types.MergePatchType, body), s.dry()...); err != nil {
+	if err != nil {
 		return fmt.Errorf("updating skyhook %q: %w", skyhook.Name, err)
 	}
 	return nil
+}
+
+// merge sends a merge patch, and leaves in the Skyhook what is stored then.
+func (s *session) merge(ctx context.Context, skyhook *v1alpha1.Skyhook, change map[string]any) error {
+	body, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	return s.client.Patch(ctx, skyhook, client.RawPatch(types.MergePatchType, body), s.dry()...)
+}
+
+// withoutSeen removes an annotation that has the value that was seen. It is done as well if nobody has it any more.
+func (s *session) withoutSeen(ctx context.Context, skyhook *v1alpha1.Skyhook, key, seen string) error {
+	path := "/metadata/annotations/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+	body, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/uid", "value": skyhook.UID}, {"op": "test", "path": path, "value": seen},
+		{"op": "remove", "path": path},
+	})
+	if err != nil {
+		return err
+	}
+	refused := s.client.Patch(ctx, skyhook.DeepCopy(), client.RawPatch(types.JSONPatchType, body), s.dry()...)
+	if !apierrors.IsInvalid(refused) {
+		return refused
+	}
+	now, err := s.skyhook(ctx, skyhook.Name)
+	if err != nil {
+		return err
+	}
+	value, there := now.Annotations[key]
+	switch {
+	case !there:
+		return nil
+	case value != seen || now.UID != skyhook.UID:
+		return fmt.Errorf("its annotation %s changed from %q to %q meanwhile, so nothing was done; run the command again", key,
+			seen, value)
+	}
+	return refused
 }
 
 // dryNote says behind a result that nothing was stored.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,9 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
@@ -85,7 +82,7 @@ func (s *session) changeSkyhook(
 			}
 		}
 		if now.UID != shown.UID || now.Generation != shown.Generation {
-			return errors.New("it was changed meanwhile; run the command again to see what follows now")
+			return errors.New("it changed meanwhile, so nothing was done; run the command again to see what follows now")
 		}
 		change := patch(now)
 		meta, _ := change["metadata"].(map[string]any)
@@ -94,13 +91,9 @@ func (s *session) changeSkyhook(
 		}
 		meta["resourceVersion"] = now.ResourceVersion
 		change["metadata"] = meta
-		body, err := json.Marshal(change)
-		if err != nil {
-			return err
-		}
 		sent := now.DeepCopy()
 		now = nil
-		return s.client.Patch(ctx, sent, client.RawPatch(types.MergePatchType, body), s.dry()...)
+		return s.merge(ctx, sent, change)
 	})
 	if err != nil {
 		return fmt.Errorf("updating skyhook %q: %w", shown.Name, err)

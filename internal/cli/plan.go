@@ -149,6 +149,10 @@ func (s *session) tell(answer *foreseen, v *view, f forecast.Forecast, about map
 	}
 	answer.Duration.Duration = end.Sub(f.Start)
 	answer.Estimates = v.measured().estimates(answer.Nodes)
+	if len(f.Failing) > 0 {
+		answer.Warnings = append(answer.Warnings, fmt.Sprintf("the operator fails in the look ahead, so that more may happen than is "+
+			"shown: %s", text.First(f.Failing, 1)))
+	}
 	for i := range f.Skyhooks {
 		sk := &f.Skyhooks[i]
 		if !about[sk.Name] {

@@ -3,6 +3,8 @@ package forecast
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -46,6 +48,9 @@ type Forecast struct {
 	Cluster  []corev1.Node      `json:"-"`
 	// Decided are the waits of the last decision for each node, by node and Skyhook.
 	Decided map[NodeOf][]lifecycle.Wait `json:"-"`
+	// Failing are the passes of the operator that fail again and again, each as what it works on and the error: the rest
+	// may be less than what would happen.
+	Failing []string `json:"failing,omitempty"`
 }
 
 // NodeOf is a Skyhook on a node.
@@ -114,6 +119,9 @@ func (w *world) forecast() Forecast {
 		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Skyhook, b.Skyhook), cmp.Compare(a.Order, b.Order),
 			cmp.Compare(a.Node, b.Node))
 	})
+	for _, what := range slices.Sorted(maps.Keys(w.failing)) {
+		f.Failing = append(f.Failing, fmt.Sprintf("%s: %v", what, w.failing[what]))
+	}
 	for _, s := range w.cluster.Skyhooks() {
 		f.Skyhooks = append(f.Skyhooks, *s)
 	}

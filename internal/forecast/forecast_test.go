@@ -366,3 +366,24 @@ func TestRunEach(t *testing.T) {
 		t.Errorf("moments (-want +got):\n%s", d)
 	}
 }
+
+// TestPodThatDoesNotEnd: nothing waits months for the end of a pod, again and again until then. One that ends in hours
+// is waited for.
+func TestPodThatDoesNotEnd(t *testing.T) {
+	for ends, complete := range map[time.Duration]int{2 * time.Hour: 1, 20 * 24 * time.Hour: 0, 6 * month: 0} {
+		going := replicated("web", "n00", nil)
+		going.DeletionTimestamp, going.DeletionGracePeriodSeconds = new(metav1.NewTime(start.Add(ends))), new(int64(ends.Seconds()))
+		s := forecast.Snapshot{Nodes: nodes(1), Skyhooks: []v1alpha1.Skyhook{skyhook(reboots)}, Pods: []corev1.Pod{going}}
+		o, err := settings.FromEnvironment(func(string) (string, bool) { return "", false }, "1.0.0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		moments := 0
+		f, err := forecast.Run(s, forecast.Options{
+			Operator: o, Now: start, Ahead: 2 * month, Takes: takes, Each: func(client.Client, time.Time, time.Time) { moments++ },
+		})
+		if err != nil || moments > 5000 || f.Skyhooks[0].Status.Nodes.Complete != complete {
+			t.Errorf("a pod that ends in %s: error %v, %d moments, nodes %+v", ends, err, moments, f.Skyhooks[0].Status.Nodes)
+		}
+	}
+}

@@ -22,6 +22,10 @@ import (
 // ends is how long a package pod takes to end that is deleted.
 const ends = 2 * time.Second
 
+// longestEnd is how long any pod may take to end for it to be foreseen. What asks for more is not meant to end by itself:
+// whoever waits for it would look again and again until then.
+const longestEnd = 24 * time.Hour
+
 // due is when a kubelet has something to do with a pod.
 type due struct {
 	pod client.ObjectKey
@@ -37,7 +41,7 @@ func (w *world) dueAt(p *corev1.Pod, at time.Time) {
 func (w *world) adopt(p *corev1.Pod) {
 	switch seen, ours := w.observe(p); {
 	case p.DeletionTimestamp != nil:
-		w.dueAt(p, latest(w.now.Add(ends), p.DeletionTimestamp.Time))
+		w.endsBy(p, latest(w.now.Add(ends), p.DeletionTimestamp.Time))
 	case ours && seen.Outcome == lifecycle.Running && p.Spec.NodeName != "":
 		w.dueAt(p, w.now.Add(w.takes(p, w.stepOf(p, seen))))
 	}
@@ -102,7 +106,14 @@ func (w *world) leaves(p *corev1.Pod, ours bool) {
 	if ours {
 		grace = min(grace, ends)
 	}
-	w.dueAt(p, w.now.Add(grace))
+	w.endsBy(p, w.now.Add(grace))
+}
+
+// endsBy lets a pod that is being deleted go then, unless that is too far ahead.
+func (w *world) endsBy(p *corev1.Pod, at time.Time) {
+	if at.Sub(w.now) <= longestEnd {
+		w.dueAt(p, at)
+	}
 }
 
 func (w *world) stepOf(p *corev1.Pod, seen lifecycle.Pod) Step {

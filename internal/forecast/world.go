@@ -55,10 +55,14 @@ type world struct {
 	// garbage says that owners are gone whose objects may have to follow.
 	garbage bool
 	failure error
+	// failing are the errors that passes of the operator ended with last.
+	failing map[string]error
 }
 
 // loop is one controller with its queue.
 type loop struct {
+	// of is the kind of what it works on, as a word.
+	of         string
 	reconciler reconcile.Reconciler
 	queue      *cluster.Queue
 	sources    []state.Source
@@ -85,7 +89,7 @@ func newWorld(s Snapshot, o Options) (*world, error) {
 	w := &world{
 		options: o, now: o.Now, moved: o.Now, due: map[types.UID]due{}, of: map[NodeOf]*Node{},
 		homes:   map[string]map[string]string{},
-		decided: map[NodeOf][]lifecycle.Wait{}, budgets: budgetsOf(s.Budgets),
+		decided: map[NodeOf][]lifecycle.Wait{}, failing: map[string]error{}, budgets: budgetsOf(s.Budgets),
 	}
 	w.cluster = cluster.New(scheme, func() time.Time { return w.now })
 	w.cluster.Namespace = o.Operator.Workload.Namespace
@@ -119,8 +123,8 @@ func (w *world) start() {
 	}
 	now := func() time.Time { return w.now }
 	w.loops = []*loop{
-		{skyhooks, cluster.NewQueue(now), skyhooks.Sources()},
-		{nodes, cluster.NewQueue(now), nodes.Sources()},
+		{"Skyhook", skyhooks, cluster.NewQueue(now), skyhooks.Sources()},
+		{"node", nodes, cluster.NewQueue(now), nodes.Sources()},
 	}
 	w.deliver(w.replica.Initial())
 }
@@ -209,10 +213,20 @@ func (w *world) work() int {
 			}
 			result, err := l.reconciler.Reconcile(quiet, key)
 			l.queue.Finish(key, result, err)
+			w.passed(l.of+" "+key.Name, err)
 			passes++
 		}
 	}
 	return passes + len(w.replica.Pending())
+}
+
+// passed keeps how the last pass over something ended.
+func (w *world) passed(what string, err error) {
+	if err == nil {
+		delete(w.failing, what)
+		return
+	}
+	w.failing[what] = err
 }
 
 // next is when something happens next, and whether a kubelet does it; zero for never.

@@ -29,9 +29,9 @@ type Transition struct {
 // Told is a transition with the nodes that it happened to.
 type Told struct {
 	Transition
-	// Nodes in no order, each once.
+	// Nodes are sorted, each once.
 	Nodes []string
-	// Message of the first of them.
+	// Message is what the first of Nodes said first.
 	Message string
 }
 
@@ -59,11 +59,16 @@ func (t *Transitions) Add(skyhook, node, message string, what Transition) {
 	}
 	told := t.of[skyhook][what]
 	if told == nil {
-		told = &Told{Transition: what, Message: message}
+		told = &Told{Transition: what}
 		t.of[skyhook][what] = told
 	}
-	if !slices.Contains(told.Nodes, node) {
-		told.Nodes = append(told.Nodes, node)
+	at, known := slices.BinarySearch(told.Nodes, node)
+	if known {
+		return
+	}
+	told.Nodes = slices.Insert(told.Nodes, at, node)
+	if at == 0 { // the event names this node before the message
+		told.Message = message
 	}
 }
 
@@ -76,7 +81,6 @@ func (t *Transitions) Take(skyhook string) []Told {
 	defer t.mu.Unlock()
 	var all []Told
 	for _, told := range t.of[skyhook] {
-		slices.Sort(told.Nodes)
 		all = append(all, *told)
 	}
 	delete(t.of, skyhook)

@@ -27,12 +27,13 @@ func TestTransitions(t *testing.T) {
 	config := state.Transition{Reason: "Apply", Stage: v1alpha1.StageConfig, Package: "a", Version: "1.0.0"}
 	all := &state.Transitions{}
 	all.Add("demo", "n2", "second", config)
-	all.Add("demo", "n2", "first of all", apply)
-	all.Add("demo", "n1", "later", apply)
+	all.Add("demo", "n2", "of the second node", apply)
+	all.Add("demo", "n1", "of the first node", apply)
 	all.Add("demo", "n1", "again", apply)
+	all.Add("demo", "n3", "of the third node", apply)
 	all.Add("other", "n1", "not yours", apply)
 	want := []state.Told{
-		{Transition: apply, Nodes: []string{"n1", "n2"}, Message: "first of all"},
+		{Transition: apply, Nodes: []string{"n1", "n2", "n3"}, Message: "of the first node"},
 		{Transition: config, Nodes: []string{"n2"}, Message: "second"},
 	}
 	if d := cmp.Diff(want, all.Take("demo")); d != "" {

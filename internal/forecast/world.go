@@ -111,16 +111,15 @@ func (w *world) start() {
 	o := w.options.Operator
 	w.replica = w.cluster.NewReplica()
 	w.replica.Share = true
-	index, records, policies := &state.Index{Images: o.Images, Live: w.replica.Live()}, &state.Records{}, &state.Policies{}
+	shared := state.Shared{
+		Client: w.replica.Client(), Live: w.replica.Live(), Events: noEvents{}, Clock: clock{w},
+		Targets: &state.Index{Images: o.Images, Live: w.replica.Live()}, Records: &state.Records{}, Policies: &state.Policies{},
+		Workload: o.Workload, Version: o.Version,
+	}
 	nodes := &node.Reconciler{
-		Client: w.replica.Client(), Live: w.replica.Live(), Events: noEvents{}, Clock: clock{w},
-		Targets: index, Records: records, Policies: policies, Workload: o.Workload, Version: o.Version, Evictor: w.replica.Evictor(), PodName: o.PodName,
-		ReapplyOnReboot: o.ReapplyOnReboot, OnDecision: w.note,
+		Shared: shared, Evictor: w.replica.Evictor(), PodName: o.PodName, ReapplyOnReboot: o.ReapplyOnReboot, OnDecision: w.note,
 	}
-	skyhooks := &skyhook.Reconciler{
-		Client: w.replica.Client(), Live: w.replica.Live(), Events: noEvents{}, Clock: clock{w},
-		Targets: index, Records: records, Policies: policies, Workload: o.Workload, Version: o.Version,
-	}
+	skyhooks := &skyhook.Reconciler{Shared: shared}
 	now := func() time.Time { return w.now }
 	w.loops = []*loop{
 		{"Skyhook", skyhooks, cluster.NewQueue(now), skyhooks.Sources()},

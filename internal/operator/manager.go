@@ -78,31 +78,28 @@ func addControllers(mgr ctrl.Manager, o settings.Options) error {
 	if err := indexPods(mgr); err != nil {
 		return err
 	}
-	index, records, policies := &state.Index{Images: o.Images, Live: mgr.GetAPIReader()}, &state.Records{}, &state.Policies{}
-	transitions, events := &state.Transitions{}, mgr.GetEventRecorder(recorder)
-	durations := &state.Durations{}
+	shared := state.Shared{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder(recorder), Clock: clock.RealClock{},
+		Targets: &state.Index{Images: o.Images, Live: mgr.GetAPIReader()}, Records: &state.Records{}, Policies: &state.Policies{},
+		Transitions: &state.Transitions{}, Durations: &state.Durations{}, Workload: o.Workload, Version: o.Version,
+	}
 	evictor, err := evict.New(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("make a client for evictions: %w", err)
 	}
 	nodes := &node.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: events, Clock: clock.RealClock{},
-		Targets: index, Records: records, Policies: policies, Transitions: transitions, Durations: durations,
-		Workload: o.Workload, Version: o.Version,
-		Evictor: evictor, ReapplyOnReboot: o.ReapplyOnReboot, PodName: o.PodName,
+		Shared: shared, Evictor: evictor, ReapplyOnReboot: o.ReapplyOnReboot, PodName: o.PodName,
 	}
 	if err := nodes.SetupWithManager(mgr, nodeWorkers); err != nil {
 		return fmt.Errorf("set up the node controller: %w", err)
 	}
-	skyhooks := &skyhook.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: events, Clock: clock.RealClock{},
-		Targets: index, Records: records, Policies: policies, Transitions: transitions, Durations: durations,
-		Workload: o.Workload, Version: o.Version,
-	}
+	skyhooks := &skyhook.Reconciler{Shared: shared}
 	if err := skyhooks.SetupWithManager(mgr, skyhookWorkers); err != nil {
 		return fmt.Errorf("set up the Skyhook controller: %w", err)
 	}
-	applied := &policy.Reconciler{Client: mgr.GetClient(), Clock: clock.RealClock{}, Targets: index, Policies: policies}
+	applied := &policy.Reconciler{
+		Client: shared.Client, Clock: shared.Clock, Targets: shared.Targets, Policies: shared.Policies,
+	}
 	if err := applied.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the controller of deployment policies: %w", err)
 	}

@@ -79,17 +79,14 @@ func (w *World) startOperator(offset time.Duration) {
 		AgentLogRoot: "/var/log/skyhook",
 		RuntimeTaint: runtimeTaint, PinImages: true,
 	}
-	live, evictor := o.replica.Live(), o.replica.Evictor()
-	index, records, policies := &state.Index{Live: live}, &state.Records{}, &state.Policies{}
-	durations := &state.Durations{}
-	nodes := &node.Reconciler{
-		Client: o.replica.Client(), Live: live, Events: noEvents{}, Clock: o.clock, Targets: index, Records: records,
-		Policies: policies, Durations: durations, Workload: options, Version: "1.0.0", Evictor: evictor, ReapplyOnReboot: w.plan.Reapply,
+	live := o.replica.Live()
+	shared := state.Shared{
+		Client: o.replica.Client(), Live: live, Events: noEvents{}, Clock: o.clock,
+		Targets: &state.Index{Live: live}, Records: &state.Records{}, Policies: &state.Policies{}, Durations: &state.Durations{},
+		Workload: options, Version: "1.0.0",
 	}
-	skyhooks := &skyhook.Reconciler{
-		Client: o.replica.Client(), Live: live, Events: noEvents{}, Clock: o.clock, Targets: index, Records: records,
-		Policies: policies, Durations: durations, Workload: options, Version: "1.0.0",
-	}
+	nodes := &node.Reconciler{Shared: shared, Evictor: o.replica.Evictor(), ReapplyOnReboot: w.plan.Reapply}
+	skyhooks := &skyhook.Reconciler{Shared: shared}
 	now := func() time.Time { return w.now }
 	o.loops = []*loop{
 		{kind: "skyhook", reconciler: skyhooks, queue: cluster.NewQueue(now), sources: skyhooks.Sources()},

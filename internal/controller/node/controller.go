@@ -13,8 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,7 +20,6 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/drain"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
-	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 // PodNodeIndex is the cache index of pods by the node they are bound to.
@@ -30,22 +27,7 @@ const PodNodeIndex = "spec.nodeName"
 
 // Reconciler does one node's next actions.
 type Reconciler struct {
-	// Client reads from the cache and writes to the API server.
-	Client client.Client
-	// Live reads from the API server, for the rare question that the cache cannot answer.
-	Live    client.Reader
-	Events  events.EventRecorder
-	Clock   clock.PassiveClock
-	Targets *state.Index
-	Records *state.Records
-	// Transitions get what nodes go through, for the events of the Skyhook; nil for nobody.
-	Transitions *state.Transitions
-	// Durations get how long stages took; nil for nobody.
-	Durations *state.Durations
-	Policies  *state.Policies
-	Workload  workload.Options
-	// Version of the operator, kept in the record.
-	Version string
+	state.Shared
 	// PodName is the pod that this operator runs in; it does not evict itself. Empty outside of a cluster.
 	PodName string
 

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/drain"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -47,7 +48,7 @@ func TestDrainOptions(t *testing.T) {
 			since := metav1.Time{Time: start.Add(-time.Minute)}
 			want := drain.Options{OperatorNamespace: namespace, Self: "operator-0", Started: since.Time, DeleteEmptyDirData: true}
 			c.want(&want)
-			r := Reconciler{Workload: options, PodName: "operator-0"}
+			r := Reconciler{Shared: state.Shared{Workload: options}, PodName: "operator-0"}
 			got, err := r.drainOptions(s, lifecycle.Observation{Record: record.Node{Wait: &record.Wait{Reason: "Evicting", Since: since}}})
 			if err != nil {
 				t.Fatal(err)
@@ -64,7 +65,7 @@ func TestDrainOptions(t *testing.T) {
 }
 
 func TestDrainOptionsBeforeAWaitAndWithABrokenSelector(t *testing.T) {
-	s, r := newSkyhook("demo"), Reconciler{Workload: options}
+	s, r := newSkyhook("demo"), Reconciler{Shared: state.Shared{Workload: options}}
 	got, err := r.drainOptions(s, lifecycle.Observation{})
 	if err != nil || !got.Started.IsZero() {
 		t.Errorf("a drain that has not begun started at %s, error %v", got.Started, err)

@@ -66,11 +66,11 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			return []string{pod.Spec.NodeName}
 		}).
 		WithInterceptorFuncs(interceptor.Funcs{Create: w.create, Patch: w.patch, SubResourcePatch: w.patchStatus, Delete: w.delete}).Build()
-	w.Reconciler = &Reconciler{
+	w.Reconciler = &Reconciler{Shared: state.Shared{
 		Client: c, Live: c, Events: w.events, Clock: w.clock,
 		Targets: &state.Index{}, Records: &state.Records{}, Policies: &state.Policies{}, Transitions: &state.Transitions{}, Workload: options,
 		Version: "v1",
-	}
+	}}
 	return w
 }
 

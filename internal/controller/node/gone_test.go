@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -87,7 +88,7 @@ func TestRecordsOfGoneNodeAreForgotten(t *testing.T) {
 	}
 	for _, source := range w.Sources() {
 		if _, ok := source.Object.(*corev1.Node); ok {
-			queued(func(q queue) { source.Handler.Delete(t.Context(), event.DeleteEvent{Object: node}, q) })
+			queued(func(q state.Queue) { source.Handler.Delete(t.Context(), event.DeleteEvent{Object: node}, q) })
 		}
 	}
 	if read() == known {

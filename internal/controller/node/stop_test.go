@@ -66,7 +66,7 @@ func TestStopWakes(t *testing.T) {
 	other := stopped()
 	other.Name = "other"
 	for cm, want := range map[*corev1.ConfigMap]string{stopped(): nodeName, other: ""} {
-		got := queued(func(q queue) {
+		got := queued(func(q state.Queue) {
 			for _, s := range w.Sources() {
 				if _, is := s.Object.(*corev1.ConfigMap); !is {
 					continue

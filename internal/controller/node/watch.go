@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -18,8 +17,6 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
-
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Sources are what wakes nodes.
 func (r *Reconciler) Sources() []state.Source {
@@ -42,7 +39,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // recordsOfGone wakes nobody: it drops what passes over a node have read.
 func (r *Reconciler) recordsOfGone() handler.EventHandler {
-	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) {
+	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ state.Queue) {
 		r.Records.Forget(e.Object.GetUID())
 	}}
 }
@@ -103,9 +100,9 @@ func (r *Reconciler) pacedNodes(ctx context.Context, policy client.Object) []rec
 // when there is a new plan for a new generation, when a user steers it, or when it comes or goes.
 func (r *Reconciler) skyhookHandler() handler.EventHandler {
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.wakeAll(ctx, e.Object, q) },
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.wakeAll(ctx, e.Object, q) },
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q state.Queue) { r.wakeAll(ctx, e.Object, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q state.Queue) { r.wakeAll(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q state.Queue) {
 			before, okBefore := e.ObjectOld.(*v1alpha1.Skyhook)
 			after, okAfter := e.ObjectNew.(*v1alpha1.Skyhook)
 			if !okBefore || !okAfter {
@@ -170,7 +167,7 @@ func (r *Reconciler) everyNode(ctx context.Context, _ client.Object) []reconcile
 }
 
 // wakeAll queues every node that a Skyhook targets or has left something on.
-func (r *Reconciler) wakeAll(ctx context.Context, o client.Object, q queue) {
+func (r *Reconciler) wakeAll(ctx context.Context, o client.Object, q state.Queue) {
 	if s, ok := o.(*v1alpha1.Skyhook); ok {
 		for _, node := range r.nodesOf(ctx, s) {
 			q.Add(node)

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 )
 
 func names(requests []reconcile.Request) string {
@@ -27,7 +28,7 @@ func names(requests []reconcile.Request) string {
 }
 
 // queued returns what wake puts into a queue.
-func queued(wake func(q queue)) string {
+func queued(wake func(q state.Queue)) string {
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer q.ShutDown()
 	wake(q)
@@ -103,7 +104,7 @@ func TestSkyhookUpdateWakes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			after := before.DeepCopy()
 			c.change(after)
-			got := queued(func(q queue) {
+			got := queued(func(q state.Queue) {
 				w.skyhookHandler().Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
 			})
 			if got != c.want {
@@ -111,9 +112,9 @@ func TestSkyhookUpdateWakes(t *testing.T) {
 			}
 		})
 	}
-	for name, wake := range map[string]func(queue){
-		"create": func(q queue) { w.skyhookHandler().Create(t.Context(), event.CreateEvent{Object: before}, q) },
-		"delete": func(q queue) { w.skyhookHandler().Delete(t.Context(), event.DeleteEvent{Object: before}, q) },
+	for name, wake := range map[string]func(state.Queue){
+		"create": func(q state.Queue) { w.skyhookHandler().Create(t.Context(), event.CreateEvent{Object: before}, q) },
+		"delete": func(q state.Queue) { w.skyhookHandler().Delete(t.Context(), event.DeleteEvent{Object: before}, q) },
 	} {
 		if got := queued(wake); got != "left old" {
 			t.Errorf("%s wakes %q", name, got)

@@ -165,7 +165,7 @@ func TestStale(t *testing.T) {
 
 // recording notes what is added to a queue.
 type recording struct {
-	queue
+	state.Queue
 	added []string
 }
 
@@ -213,7 +213,7 @@ func TestSources(t *testing.T) {
 }
 
 // wake sends an event to a source of its kind: of an object that comes there is no before, of one that goes no after.
-func wake(t *testing.T, s state.Source, before, after client.Object, q queue) {
+func wake(t *testing.T, s state.Source, before, after client.Object, q state.Queue) {
 	t.Helper()
 	for _, o := range []client.Object{before, after} {
 		if o != nil && fmt.Sprintf("%T", o) != fmt.Sprintf("%T", s.Object) {

@@ -5,7 +5,6 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -16,8 +15,6 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 )
-
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Sources are what wakes policies. One that was written is looked at once more: the pass may have been made from a cache
 // that did not show what was written before.
@@ -36,15 +33,15 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // gathered wakes policies after passInterval: what happens meanwhile to the whole fleet is one pass.
 func gathered(policies func(context.Context, client.Object) []string) handler.EventHandler {
-	add := func(ctx context.Context, o client.Object, q queue) {
+	add := func(ctx context.Context, o client.Object, q state.Queue) {
 		for _, name := range policies(ctx, o) {
 			q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKey{Name: name}}, passInterval)
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, e.Object, q) },
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, e.Object, q) },
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q state.Queue) { add(ctx, e.Object, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q state.Queue) { add(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q state.Queue) {
 			add(ctx, e.ObjectOld, q)
 			add(ctx, e.ObjectNew, q)
 		},

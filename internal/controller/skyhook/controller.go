@@ -14,8 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -24,7 +22,6 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/logs"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
-	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 const (
@@ -38,22 +35,7 @@ const (
 
 // Reconciler plans the rollout of one Skyhook.
 type Reconciler struct {
-	// Client reads from the cache and writes to the API server.
-	Client client.Client
-	// Live reads from the API server, for the last look before a finalizer or a permit goes.
-	Live    client.Reader
-	Events  events.EventRecorder
-	Clock   clock.PassiveClock
-	Targets *state.Index
-	Records *state.Records
-	// Transitions are what nodes went through, for events; nil sends none of them.
-	Transitions *state.Transitions
-	// Durations are how long stages took, for the history; nil measures none.
-	Durations *state.Durations
-	Policies  *state.Policies
-	Workload  workload.Options
-	// Version of the operator, kept in an annotation.
-	Version string
+	state.Shared
 
 	memory state.Memory[memory]
 }

@@ -74,10 +74,10 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 				return w.write("patch "+sub, o, func() error { return c.SubResource(sub).Patch(ctx, o, p, opts...) })
 			},
 		}).Build()
-	w.Reconciler = &Reconciler{
+	w.Reconciler = &Reconciler{Shared: state.Shared{
 		Client: c, Live: c, Events: events.NewFakeRecorder(100), Clock: w.clock,
 		Targets: &state.Index{}, Records: &state.Records{}, Policies: &state.Policies{}, Workload: options, Version: "v1",
-	}
+	}}
 	return w
 }
 

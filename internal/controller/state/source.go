@@ -1,6 +1,7 @@
 package state
 
 import (
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -9,6 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
+
+// Queue has the keys that a controller is to look at.
+type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Source is one thing that wakes a controller: an event of the Object's kind that passes all Predicates goes to the
 // Handler, which queues keys. Sources are values, so that the manager and the fault simulator wake by the same rules.

@@ -59,16 +59,13 @@ func newRollout(t testing.TB, nodes, skyhooks int, audit bool) *rollout {
 	r.replica = r.NewReplica()
 	r.replica.Share = true
 	clock := clocktesting.NewFakePassiveClock(start)
-	index, records, policies := &state.Index{}, &state.Records{}, &state.Policies{}
 	options := workload.Options{Namespace: namespace, AgentImage: "x/agent:1", CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook"}
-	nodeLoop := &node.Reconciler{
-		Client: r.replica.Client(), Live: r.replica.Live(), Events: &events.FakeRecorder{}, Clock: clock, Targets: index, Records: records,
-		Policies: policies, Workload: options, Version: "v1", Evictor: r.replica.Evictor(),
+	shared := state.Shared{
+		Client: r.replica.Client(), Live: r.replica.Live(), Events: &events.FakeRecorder{}, Clock: clock,
+		Targets: &state.Index{}, Records: &state.Records{}, Policies: &state.Policies{}, Workload: options, Version: "v1",
 	}
-	skyhookLoop := &skyhook.Reconciler{
-		Client: r.replica.Client(), Live: r.replica.Live(), Events: &events.FakeRecorder{}, Clock: clock, Targets: index, Records: records,
-		Policies: policies, Workload: options, Version: "v1",
-	}
+	nodeLoop := &node.Reconciler{Shared: shared, Evictor: r.replica.Evictor()}
+	skyhookLoop := &skyhook.Reconciler{Shared: shared}
 	r.loops = []*loop{
 		{nodeLoop, nodeLoop.Sources(), cluster.NewQueue(now)}, {skyhookLoop, skyhookLoop.Sources(), cluster.NewQueue(now)},
 	}

@@ -1,0 +1,29 @@
+package state
+
+import (
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// Shared is what the controllers of nodes and of Skyhooks in one operator share.
+type Shared struct {
+	// Client reads from the cache and writes to the API server.
+	Client client.Client
+	// Live reads from the API server, for the rare question that the cache cannot answer.
+	Live     client.Reader
+	Events   events.EventRecorder
+	Clock    clock.PassiveClock
+	Targets  *Index
+	Records  *Records
+	Policies *Policies
+	// Transitions are what nodes went through, for the events of their Skyhooks; nil keeps none.
+	Transitions *Transitions
+	// Durations are how long stages took, for the history; nil keeps none.
+	Durations *Durations
+	Workload  workload.Options
+	// Version of the operator, which it writes into records and Skyhooks.
+	Version string
+}

@@ -17,12 +17,12 @@ type Package struct {
 	// +kubebuilder:validation:MaxLength=43
 	Name string `json:"name,omitempty"`
 
-	// Version is the semantic version of the package and the tag of its image. A
-	// leading v and missing minor or patch numbers are allowed; leading zeros and
-	// build metadata (+...) are not. Raising it upgrades the package on every
-	// node. What the tag stood for at the first pull runs on all nodes, also when
-	// the tag moves; the operator can be set not to pin it. Examples: 1.2.3,
-	// v1.2.3-rc.1, 2024.7.6.
+	// Version is the semantic version of the package and the tag of its image.
+	// A leading v and missing minor or patch numbers are allowed; leading zeros
+	// and build metadata (+...) are not. Raising it upgrades the package on
+	// every node. All nodes run the image that the tag pointed to at the first
+	// pull, even if the tag moves; the operator can be set not to pin it.
+	// Examples: 1.2.3, v1.2.3-rc.1, 2024.7.6.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="!self.contains('+')",message="version must not have build metadata, because it is an image tag and part of names; remove everything from the + on"
@@ -41,19 +41,20 @@ type Package struct {
 	// +required
 	Image string `json:"image"`
 
-	// ContainerSHA pins the image to a digest: the image pulled is then
-	// image@containerSHA instead of image:version, whatever was pulled before for
-	// this version. Nodes that are complete stay as they are. The operator can be
-	// set to demand it. Written as sha256: and 64 lower-case hexadecimal digits.
+	// ContainerSHA pins the image to a digest: nodes then pull
+	// image@containerSHA instead of image:version, whatever was pulled before
+	// for this version. Nodes that are complete stay as they are. The operator
+	// can be set to require it. Written as sha256: and 64 lower-case
+	// hexadecimal digits.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:XValidation:rule=`self.size() == 0 || self.matches(r'^sha256:[0-9a-f]{64}$')`,message="containerSHA must be sha256: followed by 64 lower-case hexadecimal digits; copy the digest of the image, or remove the field"
 	ContainerSHA string `json:"containerSHA,omitempty"`
 
 	// AgentImageOverride is a full image reference that replaces the operator's
-	// agent image for this package. Leave it out, except for tests of an agent.
-	// The operator can be set to refuse it.
-	// Example: ghcr.io/org/skyhook-agent:1.4.0.
+	// agent image for this package. Leave it out, except to test an agent. The
+	// operator can be set to refuse it. Example:
+	// ghcr.io/org/skyhook-agent:1.4.0.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule=`!self.contains('://') && !self.matches(r'\s')`,message="agentImageOverride must be an image reference such as ghcr.io/org/agent:1.2.3, without https:// and without spaces; correct it"
@@ -110,28 +111,29 @@ type Package struct {
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$') && duration(self) >= duration('0s')`,message="gracefulShutdown must be a duration of zero or more such as 90s, 5m or 1h30m; correct it"
 	GracefulShutdown *metav1.Duration `json:"gracefulShutdown,omitempty"`
 
-	// StageTimeout is how long the pod of one stage of the package may be on a
-	// node, with all retries by the kubelet. After it the stage is ended and the
-	// node is erroring until the Skyhook's spec is edited or the node's record
-	// removed. For a reboot interrupt it is the time until the node is back. Unset
-	// means no limit, and 20 minutes for a reboot. Examples: 90s, 5m, 1h30m.
+	// StageTimeout is how long the pod of one stage of the package may exist on
+	// a node, including all retries by the kubelet. After that, the stage is
+	// ended and the node is erroring until the Skyhook's spec is edited or the
+	// node's record is removed. For a reboot interrupt, it is the time until
+	// the node must be back. Unset means no limit, and 20 minutes for a reboot.
+	// Examples: 90s, 5m, 1h30m.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$') && duration(self) >= duration('1s')`,message="stageTimeout must be a duration of at least one second such as 90s, 5m or 1h30m; correct it"
 	StageTimeout *metav1.Duration `json:"stageTimeout,omitempty"`
 
-	// MaxRetries is how often a failed stage is retried on a node; a pod that was
-	// lost or evicted counts as a failure. After that the node is erroring until
-	// the Skyhook's spec is edited or the node's record removed. 0 retries
-	// nothing. Unset means no limit.
+	// MaxRetries is how often a failed stage is retried on a node; a pod that
+	// was lost or evicted counts as a failure. After that, the node is erroring
+	// until the Skyhook's spec is edited or the node's record is removed. 0
+	// means no retries. Unset means no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxRetries *int32 `json:"maxRetries,omitempty"`
 
-	// Uninstall tells whether the package can be uninstalled, and asks for it.
-	// Unset means that removing the package from the spec leaves what it did on
-	// the nodes.
+	// Uninstall says whether the package can be uninstalled, and requests it.
+	// Unset means that what the package did stays on the nodes when it is
+	// removed from the spec.
 	// +optional
 	Uninstall *Uninstall `json:"uninstall,omitempty"`
 }
@@ -207,7 +209,7 @@ type ResourceRequirements struct {
 	MemoryLimit resource.Quantity `json:"memoryLimit,omitzero"`
 }
 
-// Uninstall tells whether and when a package is uninstalled from the nodes.
+// Uninstall says whether and when a package is uninstalled from the nodes.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.apply) || !self.apply || (has(self.enabled) && self.enabled)",message="uninstall.apply requires uninstall.enabled; set enabled to true as well",fieldPath=".apply"
 type Uninstall struct {
@@ -218,16 +220,17 @@ type Uninstall struct {
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// Apply asks for the uninstall now. Needs enabled. Setting it back to false
+	// Apply requests the uninstall now. Needs enabled. Setting it back to false
 	// installs the package again. Default false.
 	// +optional
 	// +kubebuilder:default=false
 	Apply bool `json:"apply"`
 
-	// WhenRemoved tells what happens when the package is removed from the spec,
-	// or its version lowered, while it is installed on nodes: Refuse (the
-	// default) asks for an explicit uninstall first; Uninstall uninstalls it with
-	// the definition that it was installed with. Has no effect unless enabled.
+	// WhenRemoved says what happens when the package is removed from the spec,
+	// or its version is lowered, while it is installed on nodes: Refuse (the
+	// default) requires an explicit uninstall first; Uninstall uninstalls it
+	// with the definition that it was installed with. Has no effect unless
+	// enabled.
 	// +optional
 	// +kubebuilder:default=Refuse
 	WhenRemoved WhenRemoved `json:"whenRemoved,omitempty"`
@@ -236,12 +239,12 @@ type Uninstall struct {
 // Requested reports whether the spec asks for the uninstall: apply is true.
 func (u *Uninstall) Requested() bool { return u != nil && u.Apply }
 
-// WhenRemoved tells what happens to an installed package that leaves the spec.
+// WhenRemoved says what happens to an installed package that leaves the spec.
 // +kubebuilder:validation:Enum=Refuse;Uninstall
 type WhenRemoved string
 
 const (
-	// WhenRemovedRefuse asks for an explicit uninstall before the package may
+	// WhenRemovedRefuse requires an explicit uninstall before the package may
 	// leave the spec.
 	WhenRemovedRefuse WhenRemoved = "Refuse"
 	// WhenRemovedUninstall uninstalls the package with its retained definition.

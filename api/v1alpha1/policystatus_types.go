@@ -2,9 +2,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DeploymentPolicyStatus is what a policy applies to. How far rollouts are is in
-// status.compartmentStatuses of each Skyhook, because each has batches and a
-// budget of its own.
+// DeploymentPolicyStatus is what a policy applies to. The progress of rollouts
+// is in status.compartmentStatuses of each Skyhook, because each has its own
+// batches and budget.
 type DeploymentPolicyStatus struct {
 	// ObservedGeneration is the generation of the spec that this status reflects.
 	// +optional

@@ -60,8 +60,8 @@ const (
 	// ReasonBackingOff: The pod of a stage was lost or refused. It is created again after a pause that grows with
 	// each failure.
 	// Ended by: time.
-	// Do: Nothing. The message says what happened to the pod; if it happens again and again, look at `kubectl
-	// describe node NODE`.
+	// Do: Nothing. The message says what happened to the pod; if it keeps happening, look at `kubectl describe node
+	// NODE`.
 	ReasonBackingOff = "BackingOff"
 	// ReasonWaitingForSerial: `spec.serial` is `true`, and another package of the Skyhook runs first.
 	// Ended by: node.
@@ -72,7 +72,7 @@ const (
 	// Do: Nothing. If it lasts, `kubectl get node NODE -o yaml` shows whether something else uncordons the node.
 	ReasonCordoning = "Cordoning"
 	// ReasonWaitingForInterrupt: An interrupt of this or another Skyhook is in flight on the node, or an interrupt
-	// waits until a stage of another package has ended.
+	// waits for a stage of another package to end.
 	// Ended by: node, other.
 	// Do: Nothing while the interrupt progresses. The annotation `skyhook.nvidia.com/interrupt` of the node shows
 	// which Skyhook it belongs to; if it fails, `status.attention` of that Skyhook says why.
@@ -88,11 +88,11 @@ const (
 	// Do: Nothing. The reason becomes `RebootTimeout` after 20 minutes, or after
 	// `spec.packages.PACKAGE.stageTimeout`.
 	ReasonWaitingForReboot = "WaitingForReboot"
-	// ReasonWaitingForUninstall: Another version of the package is uninstalled first.
+	// ReasonWaitingForUninstall: Another version of the package must be uninstalled first.
 	// Ended by: node.
 	// Do: Nothing while the uninstall progresses. If it fails, the condition `UninstallFailed` says why.
 	ReasonWaitingForUninstall = "WaitingForUninstall"
-	// ReasonWaitingForDependent: A package that depends on this one is uninstalled first.
+	// ReasonWaitingForDependent: A package that depends on this one must be uninstalled first.
 	// Ended by: node.
 	// Do: Nothing while the uninstall progresses. If it fails, the condition `UninstallFailed` says why.
 	ReasonWaitingForDependent = "WaitingForDependent"
@@ -102,8 +102,8 @@ const (
 	// Do: Fix what the error names, such as a webhook, a quota or the operator's role. `kubectl get events -A
 	// --field-selector reason=PassFailed` lists all cases.
 	ReasonPassFailed = "PassFailed"
-	// ReasonUninstallRequired: A version of the package that is no longer in the spec is installed and has to be
-	// uninstalled first, but the spec does not ask for that.
+	// ReasonUninstallRequired: A version of the package that is no longer in the spec is still installed and must be
+	// uninstalled first, but the spec does not request that.
 	// Ended by: author.
 	// Do: Put that version back and set `uninstall.apply` to `true`, or set `uninstall.whenRemoved` to `Uninstall`.
 	ReasonUninstallRequired = "UninstallRequired"
@@ -125,9 +125,9 @@ const (
 	// Do: Fix the script, the configuration or the host. `kubectl logs -n skyhook POD -c CONTAINER` shows the whole
 	// log.
 	ReasonStepFailed = "StepFailed"
-	// ReasonPodLost: The pod ended without a result. It is created again after a pause.
+	// ReasonPodLost: The pod ended without a result. The operator creates it again after a pause.
 	// Ended by: time.
-	// Do: Nothing. If it happens again and again, look at `kubectl describe node NODE`.
+	// Do: Nothing. If it keeps happening, look at `kubectl describe node NODE`.
 	ReasonPodLost = "PodLost"
 	// ReasonPodRejected: The API server refuses the pod of a stage, or a ConfigMap that the pod mounts. The operator
 	// retries with growing pauses.
@@ -160,8 +160,8 @@ const (
 	// Ended by: none.
 	// Do: Nothing.
 	ReasonReapplyAfterReboot = "ReapplyAfterReboot"
-	// ReasonImageMoved: The tag of a package's image stands for another image than the one that is pinned. All nodes
-	// run the pinned image.
+	// ReasonImageMoved: The tag of a package's image points to a different image than the pinned one. All nodes run the
+	// pinned image.
 	// Ended by: none.
 	// Do: Nothing. To run the other image, build it as a new `version`, or set `containerSHA` to its digest.
 	ReasonImageMoved = "ImageMoved"
@@ -169,8 +169,8 @@ const (
 	// Ended by: none.
 	// Do: Nothing.
 	ReasonUninstalled = "Uninstalled"
-	// ReasonUninstallStopped: An uninstall was stopped before its end, because the spec has another version of the
-	// package now. That version is installed.
+	// ReasonUninstallStopped: An uninstall was stopped before its end, because the spec now has another version of the
+	// package. That version is installed.
 	// Ended by: none.
 	// Do: Nothing.
 	ReasonUninstallStopped = "UninstallStopped"
@@ -184,15 +184,15 @@ const (
 	// Ended by: other.
 	// Do: Let the pod finish, or delete it: `kubectl delete pod -n NAMESPACE POD`.
 	ReasonProtectedPod = "ProtectedPod"
-	// ReasonEvictionRefused: The API server refused to evict the pod, mostly because of a PodDisruptionBudget. The
+	// ReasonEvictionRefused: The API server refused to evict the pod, usually because of a PodDisruptionBudget. The
 	// operator retries.
 	// Ended by: other.
-	// Do: `kubectl get poddisruptionbudgets -n NAMESPACE` shows which budget allows no disruption: add replicas to
-	// its workload, or fix those that are not ready. Or delete the pod, which no budget prevents: `kubectl delete pod
-	// -n NAMESPACE POD`.
+	// Do: `kubectl get poddisruptionbudgets -n NAMESPACE` shows which budget allows no disruption: add replicas to its
+	// workload, or fix those that are not ready. Or delete the pod, which no budget prevents: `kubectl delete pod -n
+	// NAMESPACE POD`.
 	ReasonEvictionRefused = "EvictionRefused"
-	// ReasonPodReturns: Each time the pod was evicted, its controller put another one on the node, in spite of the
-	// cordon. It is not evicted any more.
+	// ReasonPodReturns: Each time the pod was evicted, its controller put another one on the node, despite the cordon.
+	// The operator no longer evicts it.
 	// Ended by: other.
 	// Do: Remove the toleration of `node.kubernetes.io/unschedulable` or `spec.nodeName` from the controller's pod
 	// template, or scale the controller down; then delete the pod.
@@ -266,17 +266,17 @@ const (
 	// ReasonNodeNotReady: The node's kubelet does not report. A node that was in progress counts against the budget
 	// meanwhile.
 	// Ended by: administrator, node.
-	// Do: Nothing while the node reboots. Otherwise bring the node back: mostly it is enough to start its kubelet again,
-	// on the node, with `systemctl restart kubelet`; `journalctl -u kubelet` says why it ended. If the node is lost for
-	// good: `kubectl delete node NODE`.
+	// Do: Nothing while the node reboots. Otherwise bring the node back: usually it is enough to start its kubelet
+	// again, on the node, with `systemctl restart kubelet`; `journalctl -u kubelet` says why it ended. If the node is
+	// lost for good: `kubectl delete node NODE`.
 	ReasonNodeNotReady = "NodeNotReady"
 	// ReasonNodeStateMalformed: The node's record of the Skyhook cannot be read.
 	// Ended by: administrator.
 	// Do: Correct the annotation `skyhook.nvidia.com/nodeState_NAME` of the node, or remove it to apply the packages
 	// again: `kubectl annotate node NODE skyhook.nvidia.com/nodeState_NAME-`.
 	ReasonNodeStateMalformed = "NodeStateMalformed"
-	// ReasonNodeStateUnsealed: The node has the runtime taint, and its record is not as the operator wrote it, so
-	// the taint stays.
+	// ReasonNodeStateUnsealed: The node has the runtime taint, and its record is not the one that the operator wrote,
+	// so the taint stays.
 	// Ended by: administrator.
 	// Do: Find out who changed the annotation `skyhook.nvidia.com/nodeState_NAME`; then remove it to apply the
 	// packages again: `kubectl annotate node NODE skyhook.nvidia.com/nodeState_NAME-`.
@@ -286,7 +286,7 @@ const (
 	// Ended by: administrator.
 	// Do: Bring the node back, or delete its Node object: `kubectl delete node NODE`.
 	ReasonDepartedNotReady = "DepartedNotReady"
-	// ReasonUnknown: Nothing is known yet, or the reason that the node recorded cannot be shown as one word.
+	// ReasonUnknown: Nothing is known yet, or the reason in the node's record cannot be shown as one word.
 	// Ended by: message.
 	// Do: Read the message: `kubectl describe skyhook NAME`.
 	ReasonUnknown = "Unknown"
@@ -361,8 +361,8 @@ const (
 	// Do: Fix what `status.attention` names. Then edit the spec, or continue with `kubectl annotate skyhook NAME
 	// --overwrite skyhook.nvidia.com/resume="$(date +%s)"`.
 	ReasonRolloutStopped = "RolloutStopped"
-	// ReasonFailureThreshold: As many batches in a row were bad as `failureThreshold` of the compartment allows. No
-	// new batch starts there.
+	// ReasonFailureThreshold: The number of bad batches in a row reached the compartment's `failureThreshold`. No new
+	// batch starts there.
 	// Ended by: administrator, author.
 	// Do: Fix what `status.attention` names. Then edit the spec, or continue with `kubectl annotate skyhook NAME
 	// --overwrite skyhook.nvidia.com/resume="$(date +%s)"`.
@@ -425,15 +425,15 @@ const (
 	// of the operator. To ask at once: `kubectl annotate skyhook NAME skyhook.nvidia.com/uninstall-capability-`. Or
 	// set `uninstall.enabled`.
 	ReasonRegistryUnreachable = "RegistryUnreachable"
-	// ReasonImageUnreadable: What the registry sent is no container image for Linux, or is damaged. The operator asks
-	// again after ten minutes.
+	// ReasonImageUnreadable: The registry sent something that is not a container image for Linux, or is damaged. The
+	// operator asks again after ten minutes.
 	// Ended by: package author, author.
 	// Do: Build the image again, or set `uninstall.enabled`.
 	ReasonImageUnreadable = "ImageUnreadable"
 )
 
-// Reasons of the conditions on nodes. The last two are not single words: readers of the existing API know them like
-// this, and the API server accepts them in a node's status.
+// Reasons of the conditions on nodes. The last two are not single words: readers of the existing API know them in this
+// form, and the API server accepts them in a node's status.
 const (
 	// NodeReasonComplete: Every package of the Skyhook is complete on the node.
 	// Ended by: none.
@@ -453,8 +453,8 @@ const (
 	NodeReasonErroring = "Package(s) Erroring or Unknown"
 )
 
-// Reasons of events, beside those above and the types of conditions. An event tells of something that happened;
-// whether anything waits is in the status.
+// Reasons of events, in addition to those above and the types of conditions. An event reports something that happened;
+// the status says whether anything waits.
 const (
 	// EventApply: A stage begins or succeeds.
 	// Ended by: none.
@@ -464,8 +464,9 @@ const (
 	// Ended by: message.
 	// Do: See the node's reason in `status.attention` of the Skyhook.
 	EventError = "Error"
-	// EventHistoryLost: The ConfigMap with the past rollouts of the Skyhook, and with how long its stages took, cannot be
-	// read or written. Only `kubectl skyhook history` and estimates of time go by it. What cannot be read begins anew.
+	// EventHistoryLost: The operator cannot read or write the ConfigMap with the past rollouts of the Skyhook and how
+	// long its stages took. Only `kubectl skyhook history` and time estimates depend on it. A history that cannot be
+	// read starts over.
 	// Ended by: message.
 	// Do: Change what the message names, for example with `kubectl delete configmap -n NAMESPACE NAME`.
 	EventHistoryLost = "HistoryLost"

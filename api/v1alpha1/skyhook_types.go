@@ -75,7 +75,7 @@ type SkyhookSpec struct {
 
 	// DeploymentPolicy is the name of the DeploymentPolicy that paces the
 	// rollout: compartments, budgets, batches. It excludes interruptionBudget.
-	// Unset paces by interruptionBudget alone.
+	// If unset, only interruptionBudget paces the rollout.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	DeploymentPolicy string `json:"deploymentPolicy,omitempty"`
@@ -85,9 +85,10 @@ type SkyhookSpec struct {
 	// +optional
 	DeploymentPolicyOptions *DeploymentPolicyOptions `json:"deploymentPolicyOptions,omitempty"`
 
-	// InterruptionBudget limits how many nodes are in progress at the same time,
-	// for every kind of work. Set percent or count, not both. Unset means no
-	// limit but that of every Skyhook, 1000 nodes. It excludes deploymentPolicy.
+	// InterruptionBudget limits how many nodes are in progress at the same
+	// time, for every kind of work. Set percent or count, not both. Unset means
+	// no limit except that of every Skyhook, 1000 nodes. It excludes
+	// deploymentPolicy.
 	// +optional
 	InterruptionBudget InterruptionBudget `json:"interruptionBudget,omitzero"`
 
@@ -135,9 +136,9 @@ type SkyhookSpec struct {
 	// +kubebuilder:default=200
 	Priority int `json:"priority,omitempty"`
 
-	// Sequencing tells how this Skyhook holds back those that come after it: node
-	// (the default) holds them back on a node until this one is complete on that
-	// node, all until this one is complete on all its nodes.
+	// Sequencing says how this Skyhook holds back those that come after it:
+	// node (the default) holds them back on a node until this one is complete
+	// on that node, all until this one is complete on all its nodes.
 	// +optional
 	// +kubebuilder:default=node
 	Sequencing Sequencing `json:"sequencing,omitempty"`
@@ -147,35 +148,35 @@ type SkyhookSpec struct {
 	Drain *Drain `json:"drain,omitempty"`
 }
 
-// Drain tells how other pods are moved away from a node before an interrupt.
+// Drain says how other pods are moved away from a node before an interrupt.
 // Pods are evicted, so that PodDisruptionBudgets are respected; DaemonSet,
 // static, finished and kube-system pods stay.
 type Drain struct {
-	// GracePeriodSeconds that evicted pods get to end. Unset leaves it to each
-	// pod.
+	// GracePeriodSeconds is the time that evicted pods have to end. Unset uses
+	// each pod's own.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	GracePeriodSeconds *int64 `json:"gracePeriodSeconds,omitempty"`
 
-	// TimeoutSeconds after which a node that could not be drained is shown as
-	// erroring; the drain continues. Unset means never.
+	// TimeoutSeconds is the time after which a node that could not be drained
+	// is erroring; the drain continues. Unset means never.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
 
 	// DeleteEmptyDirData evicts pods that use emptyDir volumes, whose data is
-	// lost then. When false such a pod holds the drain until it is gone.
+	// then lost. If false, such a pod holds the drain until it is gone.
 	// +optional
 	// +kubebuilder:default=true
 	DeleteEmptyDirData *bool `json:"deleteEmptyDirData,omitempty"`
 
-	// Force evicts pods that no controller would create again elsewhere. When
-	// false such a pod holds the drain until it is gone.
+	// Force evicts pods that no controller would create again elsewhere. If
+	// false, such a pod holds the drain until it is gone.
 	// +optional
 	Force bool `json:"force,omitempty"`
 }
 
-// Sequencing tells how a Skyhook holds back those that come after it.
+// Sequencing says how a Skyhook holds back those that come after it.
 // +kubebuilder:validation:Enum=node;all
 type Sequencing string
 

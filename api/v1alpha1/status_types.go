@@ -80,8 +80,8 @@ type SkyhookStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Status is the roll-up over all selected nodes: complete when every node is,
-	// else what matters most among them.
+	// Status is the roll-up over all selected nodes: complete if every node is,
+	// otherwise the status that matters most.
 	// +optional
 	Status Status `json:"status,omitempty"`
 
@@ -93,7 +93,7 @@ type SkyhookStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// SealedSince is when the operator began to seal what nodes record of this
+	// SealedSince is when the operator began to seal the nodes' records of this
 	// Skyhook, which it does from the first runtimeRequired on: a label that
 	// kubelets cannot write proves who wrote the record. Records on older nodes
 	// that have no seal yet are sealed as they are. Written once.
@@ -119,7 +119,8 @@ type SkyhookStatus struct {
 	// +optional
 	Nodes NodeCounts `json:"nodes,omitzero"`
 
-	// Attention lists the first ten nodes that do not progress, with the reason.
+	// Attention lists the first ten nodes that do not progress, each with the
+	// reason.
 	// +optional
 	// +listType=map
 	// +listMapKey=node
@@ -166,8 +167,8 @@ type SkyhookStatus struct {
 	// +optional
 	NodeBootIDs map[string]string `json:"nodeBootIds,omitempty"`
 
-	// NodePriority tells since when a node holds its permit, by node. Filled only
-	// while the Skyhook targets few nodes.
+	// NodePriority says since when a node holds its permit, by node. Filled
+	// only while the Skyhook targets few nodes.
 	// +optional
 	NodePriority map[string]metav1.Time `json:"nodePriority,omitempty"`
 
@@ -277,7 +278,7 @@ type NodeCounts struct {
 	Unknown int `json:"unknown,omitempty"`
 }
 
-// NodeAttention tells why one node does not progress.
+// NodeAttention says why one node does not progress.
 type NodeAttention struct {
 	// Node that does not progress.
 	// +required
@@ -348,8 +349,8 @@ type PackageStatus struct {
 	// +optional
 	Restarts int32 `json:"restarts,omitempty"`
 
-	// Superseded says that an older version took this one's place although it
-	// could not be uninstalled, so that files of it may still be on the host.
+	// Superseded says that an older version took this one's place although this
+	// one could not be uninstalled, so its files may still be on the host.
 	// Going back to it runs the stage upgrade.
 	// +optional
 	Superseded bool `json:"superseded,omitempty"`
@@ -399,7 +400,7 @@ type CompartmentStatus struct {
 	// +optional
 	FailureThresholdEnforced bool `json:"failureThresholdEnforced"`
 
-	// FailureThresholdReason tells why bad batches no longer stop it.
+	// FailureThresholdReason says why bad batches no longer stop it.
 	// +optional
 	FailureThresholdReason string `json:"failureThresholdReason,omitempty"`
 

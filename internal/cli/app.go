@@ -54,12 +54,12 @@ func Root(version string, now func() time.Time) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "skyhook COMMAND",
 		Short: "Show and steer Skyhooks; check, try and build packages",
-		Long: "Shows and steers Skyhooks: the packages on the hosts of a cluster. Installed as kubectl-skyhook it is the\n" +
-			"plugin `kubectl skyhook`. Authors of packages find their commands below `skyhook package`.",
+		Long: "Shows and steers Skyhooks: the packages on the hosts of a cluster. Installed as kubectl-skyhook, it is the\n" +
+			"plugin `kubectl skyhook`. The commands for package authors are below `skyhook package`.",
 		Version: withRevision(version, revision(debug.ReadBuildInfo())),
 		Args:    knownCommand,
-		Example: "  kubectl skyhook status                 # how far all Skyhooks are\n" +
-			"  kubectl skyhook why gpu-init           # why one does not progress, and what helps\n" +
+		Example: "  kubectl skyhook status                 # the progress of all Skyhooks\n" +
+			"  kubectl skyhook why gpu-init           # why one does not progress, and what to do\n" +
 			"  kubectl skyhook why node worker-1\n" +
 			"  kubectl skyhook plan -f skyhook.yaml   # what would happen; nothing is written\n" +
 			"  kubectl skyhook stop --all",
@@ -78,7 +78,7 @@ func Root(version string, now func() time.Time) *cobra.Command {
 	a.flags.AddFlags(flags)
 	flags.Lookup("namespace").Usage = "the operator's namespace"
 	flags.StringVarP(&a.output, "output", "o", outputTable, "how to print: table, wide, json, yaml or name")
-	flags.BoolP("verbose", "v", false, "has no effect; scripts that give it work")
+	flags.BoolP("verbose", "v", false, "has no effect; accepted for existing scripts")
 	flags.StringVar(&a.dryRun, "dry-run", dryRunNone,
 		"change nothing: client prints what would be done, server also has the API server check it")
 	flags.Lookup("dry-run").NoOptDefVal = dryRunClient

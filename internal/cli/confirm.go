@@ -11,7 +11,7 @@ import (
 
 // confirmFlag adds the flag that answers the question beforehand, under the names that people know.
 func confirmFlag(c *cobra.Command, yes *bool) {
-	c.Flags().BoolVarP(yes, "confirm", "y", false, "do it without a question")
+	c.Flags().BoolVarP(yes, "confirm", "y", false, "do not ask for confirmation")
 	c.Flags().BoolVar(yes, "yes", false, "the same as --confirm")
 }
 

@@ -20,12 +20,12 @@ import (
 func (a *app) historyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "history SKYHOOK",
-		Short: "List the last rollouts, and the definitions of packages that are retained",
-		Long: "Lists the last twenty rollouts: the generation of the spec, the program that changed it, when it began, how long\n" +
-			"it took, how many nodes it was for, and how many of them failed. Then it lists what the operator retains, to\n" +
-			"uninstall with and to go back to: the definitions of packages that the spec or a node has, and the last five\n" +
-			"others; what changed in each, since the one before, and how many nodes work with it. The wide output lists as well\n" +
-			"how long stages took.",
+		Short: "List the last rollouts, and the retained definitions of packages",
+		Long: "Lists the last twenty rollouts: the generation of the spec, the program that changed it, when the rollout\n" +
+			"began, how long it took, how many nodes it included, and how many of them failed. It then lists the\n" +
+			"definitions that the operator retains for an uninstall or a rollback: those that the spec or a node has, and\n" +
+			"the last five others. For each it says what changed since the one before, and how many nodes have it. The wide\n" +
+			"output also lists how long stages took.",
 		Example:           "  kubectl skyhook history gpu-init\n  kubectl skyhook history gpu-init -o yaml",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,

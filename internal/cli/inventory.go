@@ -25,8 +25,8 @@ func (a *app) inventoryCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "inventory [NODE...]",
 		Short: "List which packages are on which nodes, with version, image and configuration",
-		Long: "Lists what the nodes remember: also of Skyhooks that are gone. Of each package: its version, the digest of its\n" +
-			"image, a hash of its configMap as it was applied, and since when it is in its state.",
+		Long: "Lists what is recorded on the nodes, including Skyhooks that no longer exist. For each package: its version,\n" +
+			"the digest of its image, a hash of the configMap that was applied, and since when it has been in its state.",
 		Example:           "  kubectl skyhook inventory\n  kubectl skyhook inventory 'gpu-.*' -o csv",
 		Annotations:       map[string]string{moreOutputs: outputCSV},
 		ValidArgsFunction: a.completeNodes,

@@ -54,9 +54,9 @@ func (a *app) skyhookLogsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "logs SKYHOOK",
 		Short: "Print what the stages of a Skyhook print",
-		Long: "Prints the output of stages whose pods are there. What ended stages printed is in log files on their nodes:\n" +
-			"--from-node prints them, the oldest first, with a pod that may only read them and is deleted at once. That is done\n" +
-			"for a named node whose pod is gone, too.",
+		Long: "Prints the output of stages whose pods still exist. The output of ended stages is in log files on their nodes:\n" +
+			"--from-node prints these files, the oldest first. It uses a pod that can only read them and is deleted at\n" +
+			"once. If you name a node whose pod is gone, the command reads the files without being asked.",
 		Example:           "  kubectl skyhook logs gpu-init\n  kubectl skyhook logs gpu-init --node worker-1 --package driver -f",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -72,14 +72,14 @@ func (a *app) skyhookLogsCommand() *cobra.Command {
 
 // logFlags choose of which containers the logs are printed, and how.
 func (a *app) logFlags(c *cobra.Command, o *logs) {
-	c.Flags().StringVar(&o.node, "node", "", "only the `NODE`s with this name, or that match this regular expression")
+	c.Flags().StringVar(&o.node, "node", "", "only the `NODE` with this name, or those that match this regular expression")
 	_ = c.RegisterFlagCompletionFunc("node", a.completeNodes) // fails for a flag that is not there only
 	c.Flags().StringVar(&o.stage, "stage", "", "only this `STAGE`: "+strings.Join(stages, ", "))
 	_ = c.RegisterFlagCompletionFunc("stage", cobra.FixedCompletions(stages, cobra.ShellCompDirectiveNoFileComp))
-	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "print what comes, of all containers at the same time")
-	c.Flags().BoolVarP(&o.previous, "previous", "p", false, "print the attempt before, of containers that were restarted")
+	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "print new output as it appears, from all containers")
+	c.Flags().BoolVarP(&o.previous, "previous", "p", false, "print the previous attempt of restarted containers")
 	c.Flags().BoolVar(&o.fromNode, "from-node", false, "print the log files of ended stages, with a short-lived pod on each node")
-	c.Flags().Int64Var(&o.tail, "tail", -1, "how many lines of each container; -1 prints all")
+	c.Flags().Int64Var(&o.tail, "tail", -1, "how many of the last lines of each container; -1 prints all")
 }
 
 // stages are those that a package has.

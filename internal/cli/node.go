@@ -136,7 +136,7 @@ func (a *app) nodeResetCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "reset NODE...",
-		Short: "Forget what is installed on nodes, so that every package is applied again there",
+		Short: "Remove the records of nodes, so that every package is applied again there",
 		Example: "  kubectl skyhook node reset worker-1 --skyhook gpu-init\n" +
 			"  kubectl skyhook node reset 'worker-.*' --skyhook gpu-init --yes",
 		Args:              cobra.MinimumNArgs(1),

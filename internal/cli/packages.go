@@ -39,7 +39,7 @@ func (a *app) packageStatusCommand() *cobra.Command {
 
 // nodeFlag adds --node, which may be given several times.
 func (a *app) nodeFlag(c *cobra.Command, nodes *[]string) {
-	c.Flags().StringArrayVar(nodes, "node", nil, "the `NODE`s, by name or regular expression; may be repeated")
+	c.Flags().StringArrayVar(nodes, "node", nil, "the `NODE`, by name or regular expression; may be repeated")
 	_ = c.RegisterFlagCompletionFunc("node", a.completeNodes) // fails for a flag that is not there only
 }
 

@@ -38,10 +38,10 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan [SKYHOOK] [-f FILE]",
 		Short: "Show what will happen: nodes in order, stages, interrupts, evictions, duration",
-		Long: "Shows what happens when files are applied, or what is still to happen for a Skyhook: which nodes work in which\n" +
-			"order and batch, which stages and interrupts run on them, which pods are evicted or hold a drain, and how long it\n" +
-			"takes. The operator's own code decides it, on a copy of the cluster; nothing is written. Exit code 1 if the API\n" +
-			"server or admission refuses a file.",
+		Long: "Shows what happens when you apply files, or what is left to do for a Skyhook: which nodes work, in which order\n" +
+			"and batch; which stages and interrupts run on them; which pods are evicted or hold a drain; and how long it\n" +
+			"takes. The operator's own code decides this on a copy of the cluster; nothing is written. The exit code is 1\n" +
+			"if the API server or admission refuses a file.",
 		Example: "  kubectl skyhook plan -f skyhook.yaml\n  kubectl skyhook plan gpu-init\n" +
 			"  kubectl skyhook plan -f skyhook.yaml -o markdown",
 		Args: func(_ *cobra.Command, args []string) error {

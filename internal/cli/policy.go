@@ -125,7 +125,7 @@ func (a *app) policyResetCommand() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:               "reset SKYHOOK",
-		Short:             "Begin a rollout with its first batch again; continues a stopped one",
+		Short:             "Start a rollout again with its first batch; continues a stopped one",
 		Example:           "  kubectl skyhook deployment-policy reset gpu-init",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,

@@ -23,9 +23,9 @@ func (a *app) resetCommand() *cobra.Command {
 	var yes, skip bool
 	c := &cobra.Command{
 		Use:   "reset SKYHOOK",
-		Short: "Forget what is installed, so that every package is applied again",
-		Long: "Removes what nodes remember of a Skyhook, so that every package is applied again on all of them, under the\n" +
-			"Skyhook's budget. Nothing is uninstalled. A rollout in batches begins with its first batch again.",
+		Short: "Remove the records of all nodes, so that every package is applied again",
+		Long: "Removes the nodes' records of a Skyhook, so that every package is applied again on all of them, within the\n" +
+			"Skyhook's budget. Nothing is uninstalled. A rollout in batches starts again with its first batch.",
 		Example:           "  kubectl skyhook reset gpu-init\n  kubectl skyhook reset gpu-init --skip-batch-reset --yes",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,

@@ -25,10 +25,11 @@ func (a *app) rollbackCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "rollback SKYHOOK [--to REVISION]",
-		Short: "Go back to definitions of packages from before the last change",
-		Long: "Puts retained definitions of packages back into the spec, after showing what follows: those from before the last\n" +
-			"change, or the REVISIONs that kubectl skyhook history lists, one for each package. Settings of the Skyhook itself,\n" +
-			"such as its budget, stay as they are. A tool that applies the manifest from elsewhere has to be told as well.",
+		Short: "Go back to the definitions of packages before the last change",
+		Long: "Puts retained definitions of packages back into the spec, after showing the consequences. These are the\n" +
+			"definitions from before the last change, or the REVISIONs from kubectl skyhook history, one for each package.\n" +
+			"Settings of the Skyhook itself, such as its budget, stay as they are. If a tool applies the manifest from\n" +
+			"elsewhere, revert the change there as well.",
 		Example:           "  kubectl skyhook rollback gpu-init\n  kubectl skyhook rollback gpu-init --to 0f0f345055 --dry-run",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,

@@ -20,10 +20,10 @@ import (
 func (a *app) nodeSafeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "safe NODE",
-		Short: "Say whether it is safe to reboot or drain a node by hand now",
-		Long: "Says whether any Skyhook works on a node. Exit code 0: nothing runs and nothing is about to start, so the node may\n" +
-			"be rebooted or drained; 1: it may not, and what runs is listed. A Skyhook may start something right after the answer:\n" +
-			"exclude the node first with kubectl skyhook node ignore, and include it afterwards.",
+		Short: "Say whether it is safe to reboot or drain a node now",
+		Long: "Says whether any Skyhook works on a node. Exit code 0: nothing runs or is about to start, so you can reboot or\n" +
+			"drain the node. Exit code 1: you cannot, and the command lists what runs. A Skyhook may start something right\n" +
+			"after the answer: exclude the node first with kubectl skyhook node ignore, and include it afterwards.",
 		Example: "  kubectl skyhook node ignore worker-1\n  kubectl skyhook node safe worker-1 && ssh worker-1 sudo reboot\n" +
 			"  kubectl skyhook node unignore worker-1",
 		Args:              cobra.ExactArgs(1),

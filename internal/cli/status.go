@@ -18,10 +18,11 @@ func (a *app) statusCommand() *cobra.Command {
 	var watch bool
 	c := &cobra.Command{
 		Use:   "status [SKYHOOK]",
-		Short: "Show how far Skyhooks are, by compartment, status and reason",
-		Long: "Shows for each Skyhook a bar per compartment, how many nodes are in which status, what the others wait for, and\n" +
-			"for one Skyhook how long the rest takes. With --watch it is drawn anew every second until it is complete; where\n" +
-			"the output is no terminal, it is printed anew whenever it changes. NO_COLOR=1 leaves out colours.",
+		Short: "Show the progress of Skyhooks, by compartment, status and reason",
+		Long: "Shows a bar for each compartment of a Skyhook, the number of nodes by status, and what the waiting nodes wait\n" +
+			"for. For a single Skyhook, it also shows the time left. --watch redraws this every second until the Skyhook is\n" +
+			"complete; if the output is not a terminal, it prints the status again whenever it changes. NO_COLOR=1 turns\n" +
+			"colours off.",
 		Example:           "  kubectl skyhook status\n  kubectl skyhook status gpu-init --watch",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -29,7 +30,7 @@ func (a *app) statusCommand() *cobra.Command {
 			return s.status(ctx, strings.Join(args, ""), watch)
 		}),
 	}
-	c.Flags().BoolVarP(&watch, "watch", "w", false, "draw it anew until everything is complete")
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "redraw until everything is complete")
 	return c
 }
 

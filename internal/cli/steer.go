@@ -33,9 +33,9 @@ var (
 	}
 	resume = steer{
 		"resume", "resumed", v1alpha1.AnnotationPause, false,
-		"Continue a paused Skyhook, or all that were stopped",
-		"Continues a Skyhook that was paused, or with --all what kubectl skyhook stop --all stopped. Skyhooks that were\n" +
-			"paused one by one stay so.",
+		"Continue a paused Skyhook, or all stopped ones",
+		"Continues a paused Skyhook or, with --all, what kubectl skyhook stop --all stopped. Skyhooks that were paused one\n" +
+			"by one stay paused.",
 	}
 	disable = steer{
 		"disable", "disabled", v1alpha1.AnnotationDisable, true,
@@ -44,7 +44,7 @@ var (
 	}
 	enable = steer{
 		"enable", "enabled", v1alpha1.AnnotationDisable, false,
-		"Continue a disabled Skyhook", "Continues a Skyhook that was disabled.",
+		"Continue a disabled Skyhook", "Continues a disabled Skyhook.",
 	}
 )
 

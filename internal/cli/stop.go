@@ -27,12 +27,13 @@ func (a *app) stopCommand() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "stop [SKYHOOK | --all]",
-		Short: "Start nothing new for a Skyhook, or for all, and end the scripts that run",
-		Long: "Pauses a Skyhook, or stops all, also those that are created later, and deletes the pods of the stages that run, so\n" +
-			"that their scripts end. A host may be left half changed: the stage runs again after kubectl skyhook resume. A reboot\n" +
-			"that a host has begun cannot be called back; those are listed.\n\n" +
-			"With --all the operator goes by the ConfigMap skyhook-stop in its namespace. An operator that does not confirm that\n" +
-			"in time, because it does not run or is of a version that does not know it, gets each Skyhook paused.",
+		Short: "Start nothing new for a Skyhook, or for all, and end running scripts",
+		Long: "Pauses a Skyhook, or stops all Skyhooks, including those that are created later, and deletes the pods of\n" +
+			"running stages, so that their scripts end. A host may be left half changed: the stage runs again after kubectl\n" +
+			"skyhook resume. A reboot that a host has begun cannot be cancelled; the command lists such hosts.\n\n" +
+			"With --all, the command creates the ConfigMap skyhook-stop in the operator's namespace. If the operator does\n" +
+			"not confirm it in time, because it is not running or its version does not know the ConfigMap, the command also\n" +
+			"pauses each Skyhook.",
 		Example:           "  kubectl skyhook stop gpu-init\n  kubectl skyhook stop --all --reason INC-7 --yes",
 		Args:              oneOrAll(&all),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -44,9 +45,9 @@ func (a *app) stopCommand() *cobra.Command {
 		}),
 	}
 	const patience = 15 * time.Second
-	c.Flags().BoolVar(&all, "all", false, "all Skyhooks, also those that are created later")
-	c.Flags().StringVar(&o.reason, "reason", "", "with --all: why, for those who wonder what Skyhooks wait for")
-	c.Flags().DurationVar(&o.timeout, "timeout", patience, "with --all: how long to wait until the operator confirms")
+	c.Flags().BoolVar(&all, "all", false, "all Skyhooks, including those that are created later")
+	c.Flags().StringVar(&o.reason, "reason", "", "with --all: why, shown to everybody who looks at a Skyhook")
+	c.Flags().DurationVar(&o.timeout, "timeout", patience, "with --all: how long to wait for the operator to confirm")
 	confirmFlag(c, &yes)
 	return c
 }
@@ -183,10 +184,10 @@ func (a *app) excludeCommand() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "exclude NODE...",
-		Short: "Let nodes go: exclude them, and end running scripts",
-		Long: "Excludes nodes from all Skyhooks, and deletes the pods of the stages that run there. The operator then lifts its\n" +
-			"cordon and gives their places to others. A host may be left half changed; kubectl skyhook node include lets the\n" +
-			"stage run again.",
+		Short: "Exclude nodes from all Skyhooks, and end running scripts",
+		Long: "Excludes nodes from all Skyhooks, and deletes the pods of the stages that run there. The operator then lifts\n" +
+			"its cordon and gives their permits to other nodes. A host may be left half changed; kubectl skyhook node\n" +
+			"include lets the stage run again.",
 		Example:           "  kubectl skyhook node exclude worker-1\n  kubectl skyhook node exclude 'rack-7-.*' --yes",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeNodes,

@@ -196,7 +196,7 @@ func (a *app) resumeCommand() *cobra.Command {
 			return s.stillStopped(ctx, args[0])
 		}),
 	}
-	c.Flags().BoolVar(&all, "all", false, "what stop --all stopped")
+	c.Flags().BoolVar(&all, "all", false, "continue what stop --all stopped")
 	confirmFlag(c, &yes)
 	return c
 }

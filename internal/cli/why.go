@@ -26,10 +26,10 @@ import (
 func (a *app) whyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "why SKYHOOK",
-		Short: "Say why a Skyhook or a node does not progress, and what helps",
-		Long: "Lists everything that does not progress: why, since when, who can end it, what helps, and the command that ends\n" +
-			"it where one can: a line to copy. Where only a person knows a value, it has the word VALUE.\n" +
-			"The answer is computed by the operator's own code from what you may read, whether the operator runs or not.",
+		Short: "Say why a Skyhook or a node does not progress, and what to do",
+		Long: "Lists everything that does not progress: why, since when, who can end it, what to do, and, if a command can\n" +
+			"end it, that command, ready to copy. VALUE in a command stands for a value that only a person knows. The\n" +
+			"answer comes from the operator's own code and from what you may read, whether or not the operator is running.",
 		Example:           "  kubectl skyhook why gpu-init\n  kubectl skyhook why node worker-1\n  kubectl skyhook why gpu-init -o json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -40,7 +40,7 @@ func (a *app) whyCommand() *cobra.Command {
 	c.AddCommand(&cobra.Command{
 		Use:               "node NODE",
 		Aliases:           []string{"nodes"},
-		Short:             "Say why a node does not progress, for each Skyhook that concerns it",
+		Short:             "Say why a node does not progress, for each of its Skyhooks",
 		Example:           "  kubectl skyhook why node worker-1",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeNodes,

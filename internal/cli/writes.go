@@ -20,8 +20,9 @@ func (a *app) uninstallCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "uninstall SKYHOOK PACKAGE",
 		Short: "Uninstall a package from all nodes; it stays in the Skyhook",
-		Long: "Sets uninstall.apply of a package, after showing what follows: the package is uninstalled on every node, under the\n" +
-			"Skyhook's budget, with the configMap and env that it was installed with. To install it again, set it to false.",
+		Long: "Sets uninstall.apply of a package, after showing the consequences: the package is uninstalled from every node,\n" +
+			"within the Skyhook's budget, with the configMap and env that it was installed with. To install it again, set\n" +
+			"the field to false.",
 		Example:           "  kubectl skyhook uninstall gpu-init tuning\n  kubectl skyhook uninstall gpu-init tuning --dry-run",
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: a.completeSkyhookThenPackage,
@@ -125,7 +126,7 @@ func (a *app) resumeRolloutCommand() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:               "resume-rollout SKYHOOK",
-		Short:             "Continue a rollout that bad batches stopped, after showing what follows",
+		Short:             "Continue a rollout that bad batches stopped, after showing the consequences",
 		Example:           "  kubectl skyhook resume-rollout gpu-init",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -187,8 +188,9 @@ func (a *app) abandonCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "abandon SKYHOOK --node NODE",
 		Short: "Stop uninstalling on nodes; what is installed there stays",
-		Long: "Leaves the packages of a Skyhook on nodes where they cannot be uninstalled, so that its deletion or its removal\n" +
-			"of a package can end. What is on those hosts stays there, and nobody uninstalls it later.",
+		Long: "Leaves the packages of a Skyhook on nodes where they cannot be uninstalled, so that the deletion of the\n" +
+			"Skyhook or the removal of a package can end. What is on those hosts stays there, and nothing uninstalls it\n" +
+			"later.",
 		Example:           "  kubectl skyhook abandon gpu-init --node worker-7",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,

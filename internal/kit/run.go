@@ -19,7 +19,7 @@ import (
 )
 
 const runHelp = `Tries a package without a cluster: runs a stage of it and then the stage's check against a root folder,
-as the operator would have it done on a host, and lists the files that changed. Needs root.
+as on a host of a cluster, and lists the files that changed. Needs root.
 
 PACKAGE is the package's folder. STAGE is one of apply, config, upgrade, post-interrupt and uninstall, or a
 check alone, such as apply-check.

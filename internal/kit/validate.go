@@ -16,7 +16,7 @@ import (
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
-const validateHelp = `Checks a package without running anything of it.
+const validateHelp = `Checks a package without running any part of it.
 
 PATH that exists is one of
   a package folder, or the config.json in it
@@ -24,9 +24,9 @@ PATH that exists is one of
   a docker archive, as docker save writes it
 
 Anything else is the reference of an IMAGE, which is fetched from its registry
-with the credentials of docker login. For a path write / or ./ before it: it is
-then never taken for an image. An image is checked for each of its platforms;
-its tag must be the package_version.
+with the credentials of docker login. An argument that begins with / or ./ is
+always a PATH. An image is checked for each of its platforms; its tag must be
+the package_version.
 
 Exit codes: 0 the package is valid, 1 it is not or cannot be read, 2 wrong usage.`
 
@@ -78,7 +78,7 @@ func validateCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVarP(&v.format, "output", "o", formatText, "`FORMAT` of the report: text for people, json for programs")
-	flags.BoolVar(&v.strict, "strict", false, "fail on warnings, too")
+	flags.BoolVar(&v.strict, "strict", false, "also fail on warnings")
 	flags.StringVar(&v.base, "base", "", baseHelp)
 	return c
 }

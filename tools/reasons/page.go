@@ -15,18 +15,18 @@ defined in [glossary.md](glossary.md).
     kubectl get events -A --field-selector involvedObject.name=NAME
     kubectl get pods -n skyhook -l skyhook.nvidia.com/name=NAME -o wide    # the pods of its stages, with their nodes
 
-In the commands, words in capitals stand for names, ` + "`NAME`" + ` for that of the Skyhook; ` + "`skyhook`" + ` after ` + "`-n`" + ` is
-the operator's namespace. ` + "`NODES`" + ` are all nodes concerned, separated by commas: the command replaces the
-list that is there. What is said of ` + "`uninstall.…`" + ` is about a package: ` + "`spec.packages.PACKAGE.uninstall.…`" + `.
+In the commands, replace words in capitals: ` + "`NAME`" + ` is the name of the Skyhook. ` + "`skyhook`" + ` after ` + "`-n`" + ` is the
+operator's namespace. ` + "`NODES`" + ` is a list of all affected nodes, separated by commas: the command replaces the
+present list. ` + "`uninstall.…`" + ` is short for a field of a package: ` + "`spec.packages.PACKAGE.uninstall.…`" + `.
 
 | who can end it | meaning |
 |---|---|
 | time | It ends by itself after a while. |
-| node | Something else on the same node has to end first. |
-| other | Another node, another Skyhook or a workload has to make room. |
-| administrator | A person has to change the cluster: an annotation, a label, a taint, a policy, a quota, a role. |
-| author | A person has to change the spec of the Skyhook. |
-| package author | A person has to build the image of the package again. |
+| node | Something else on the same node must end first. |
+| other | Another node, another Skyhook or a workload must make room. |
+| administrator | A person must change the cluster: an annotation, a label, a taint, a policy, a quota, a role. |
+| author | A person must change the spec of the Skyhook. |
+| package author | A person must build the image of the package again. |
 | see message | The message, or the reason of a node, says who. |
 | – | Nothing waits. |
 
@@ -34,8 +34,8 @@ Some reasons are not in the tables:
 
 - Reasons of Kubernetes, such as ` + "`ImagePullBackOff`, `CreateContainerConfigError`, `OOMKilled` or `Evicted`" + `, come from a package's pod.
   ` + "`kubectl describe pod -n skyhook POD`" + ` shows more. The operator retries.
-- The conditions ` + "`TaintNotTolerable` and `NodesIgnored`" + ` have their type as reason, and so has an event that tells of a condition.
-  The reason of the nodes is in ` + "`status.attention`" + `.
+- The conditions ` + "`TaintNotTolerable` and `NodesIgnored`" + ` have their type as their reason, and so have events about a condition.
+  The nodes' own reason is in ` + "`status.attention`" + `.
 `
 
 // page is docs/reasons.md.

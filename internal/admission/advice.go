@@ -42,11 +42,11 @@ func advice(s *v1alpha1.Skyhook) []string {
 	out := Steering(s)
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if selectsAll(s) {
-		add("spec.nodeSelectors: it is empty, so every node is selected, those of the control plane too; " +
+		add("spec.nodeSelectors: it is empty, so every node is selected, including the control plane; " +
 			"set matchLabels or matchExpressions")
 	}
 	if b := s.Spec.InterruptionBudget; b.Count != nil && *b.Count == 0 {
-		add("spec.interruptionBudget.count: 0 still lets one node work at a time; to let none work, pause the Skyhook")
+		add("spec.interruptionBudget.count: 0 still lets one node work at a time; to allow none, pause the Skyhook")
 	}
 	if name := firstDisturbing(s); name != "" {
 		b := s.Spec.InterruptionBudget
@@ -55,8 +55,8 @@ func advice(s *v1alpha1.Skyhook) []string {
 				"set interruptionBudget or deploymentPolicy", name)
 		}
 		if d := s.Spec.Drain; d == nil || d.DeleteEmptyDirData == nil {
-			add("spec.drain.deleteEmptyDirData: package %s drains nodes, and pods there lose what they keep in emptyDir volumes; "+
-				"set it to false to have such pods hold the drain, or to true to say that this is meant", name)
+			add("spec.drain.deleteEmptyDirData: package %s drains nodes, and evicted pods lose the data in their emptyDir "+
+				"volumes; set it to false so that such pods hold the drain, or to true to confirm that their data may be lost", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
@@ -132,10 +132,10 @@ func strategyAdvice(field string, s *v1alpha1.Strategy) []string {
 	switch {
 	case rules.FailureThreshold == nil:
 		return []string{fmt.Sprintf("%s.%s.failureThreshold: it is not set, so bad batches never stop the rollout; "+
-			"set it to the number of bad batches in a row that do", field, kind)}
+			"set it to the number of bad batches in a row that should stop it", field, kind)}
 	case limit < whole:
-		return []string{fmt.Sprintf("%s.%s.safetyLimit: from %d%% of the nodes on bad batches no longer stop the rollout; "+
-			"set it to 100 to have failureThreshold hold to the end", field, kind, limit)}
+		return []string{fmt.Sprintf("%s.%s.safetyLimit: once progress reaches %d%%, bad batches no longer stop the rollout; "+
+			"set it to 100 to keep failureThreshold in force to the end", field, kind, limit)}
 	}
 	return nil
 }

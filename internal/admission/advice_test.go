@@ -117,8 +117,8 @@ func TestPolicyAdvice(t *testing.T) {
 		want  []string
 	}{
 		"it never stops":         {v1alpha1.BatchRules{}, []string{"spec.default.strategy.fixed.failureThreshold: it is not set"}},
-		"it stops up to half":    {v1alpha1.BatchRules{FailureThreshold: new(2)}, []string{"spec.default.strategy.fixed.safetyLimit: from 50% of"}},
-		"it stops up to 80%":     {v1alpha1.BatchRules{FailureThreshold: new(2), SafetyLimit: new(80)}, []string{"spec.default.strategy.fixed.safetyLimit: from 80% of"}},
+		"it stops up to half":    {v1alpha1.BatchRules{FailureThreshold: new(2)}, []string{"spec.default.strategy.fixed.safetyLimit: once progress reaches 50%"}},
+		"it stops up to 80%":     {v1alpha1.BatchRules{FailureThreshold: new(2), SafetyLimit: new(80)}, []string{"spec.default.strategy.fixed.safetyLimit: once progress reaches 80%"}},
 		"it stops until it ends": {v1alpha1.BatchRules{FailureThreshold: new(2), SafetyLimit: new(100)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -153,7 +153,7 @@ func (i *interrupts) runOne(ctx context.Context, c state.Command, argv []string)
 	if lost >= maxLost {
 		return fmt.Errorf("interrupt %s was started %d times, and each time the agent was gone before it ended; it "+
 			"is not started again. "+
-			"Find out what kills the agent; then run the interrupt anew, or remove %s on the host",
+			"Find out what kills the agent; then run the interrupt again, or remove %s on the host",
 			c.Line, lost, i.kept.StartedFile(c))
 	}
 	if err := i.kept.Begin(c, i.now()); err != nil {
@@ -197,7 +197,7 @@ func (i *interrupts) awaitReboot(ctx context.Context) error {
 		return fmt.Errorf("the host is rebooting: %w", errStopped)
 	case <-timer.C:
 		return fmt.Errorf("the host was told to reboot, but still runs after %v; systemctl list-jobs on the host "+
-			"tells what it waits for", i.RebootPatience)
+			"shows what it waits for", i.RebootPatience)
 	}
 }
 

@@ -66,7 +66,7 @@ func (k *Keeper) Ready(*http.Request) error {
 	}
 	trouble := k.trouble.Load()
 	if trouble == nil {
-		return errors.New("the API server is not told yet to trust the webhooks' certificate")
+		return errors.New("the webhook configuration does not trust the webhooks' certificate yet")
 	}
 	if *trouble != "" {
 		return errors.New(*trouble)

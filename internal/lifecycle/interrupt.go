@@ -179,7 +179,7 @@ func (p *pass) rebootWait(e record.Entry) *Wait {
 func (p *pass) notBack(e record.Entry, limit time.Duration) string {
 	switch {
 	case p.Node.BootID != "" && p.Node.BootID != e.BootID:
-		return fmt.Sprintf("the node rebooted, but is not Ready %s after it was told to; look at its kubelet", limit)
+		return fmt.Sprintf("the node rebooted, but is not Ready %s after it was told to reboot; look at its kubelet", limit)
 	case !p.Node.Ready:
 		return fmt.Sprintf("the node is not Ready and has not rebooted within %s; look at its console", limit)
 	default:

@@ -96,6 +96,6 @@ func (p *pass) removalFirst(name string) *Wait {
 		return nil
 	}
 	return newWait(name, v1alpha1.ReasonUninstallRequired, fmt.Sprintf(
-		"version %s is installed and has to be uninstalled first, which the spec does not ask for; "+
+		"version %s is still installed and must be uninstalled first, but the spec does not request that; "+
 			"put it back with uninstall.apply: true, or set uninstall.whenRemoved: Uninstall", e.Version))
 }

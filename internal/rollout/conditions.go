@@ -99,7 +99,7 @@ func (c conditions) progress(sum *summary, status v1alpha1.Status, message strin
 // deletingMessage names the nodes that still have something of a Skyhook that is being deleted.
 func deletingMessage(nodes []string) string {
 	if len(nodes) == 0 {
-		return "the Skyhook is being deleted, and no node has anything of it any more"
+		return "the Skyhook is being deleted, and nothing of it is left on any node"
 	}
 	return fmt.Sprintf("the Skyhook is being removed from %s: %s", text.Count(len(nodes), "node"), text.Names(nodes))
 }

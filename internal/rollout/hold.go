@@ -115,7 +115,7 @@ func HoldUnsealed(skyhook, node string) *lifecycle.Hold {
 	key := v1alpha1.AnnotationNodeStatePrefix + skyhook
 	return releasing(v1alpha1.StatusBlocked, lifecycle.Wait{
 		Reason: v1alpha1.ReasonNodeStateUnsealed, Frees: record.FreesAdministrator,
-		Message: fmt.Sprintf("the runtime taint stays because the annotation %s is not as the operator wrote it; "+
+		Message: fmt.Sprintf("the runtime taint stays because the annotation %s differs from what the operator wrote; "+
 			"apply the packages again with kubectl annotate node %s %s-", key, node, key),
 	})
 }

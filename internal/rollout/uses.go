@@ -101,7 +101,7 @@ func emptyMessage(status v1alpha1.DeploymentPolicyStatus) string {
 		return "" // where all are empty, their Skyhooks are named instead
 	}
 	return fmt.Sprintf("none of the %s belongs to %s: no label matches, or a more careful compartment has them; correct "+
-		"spec.compartments[].selector, or remove what is not needed", text.Count(status.Nodes, "node"),
+		"spec.compartments[].selector, or remove the compartments that you do not need", text.Count(status.Nodes, "node"),
 		named("compartment", names))
 }
 

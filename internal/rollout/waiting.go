@@ -130,7 +130,7 @@ func (sum *summary) fullIn(c *compartment) string {
 	case len(names) >= c.ceiling:
 		return fmt.Sprintf("the budget of %s is used by %s", text.Count(c.ceiling, "node"), text.Names(names))
 	case len(sum.permits) >= MaxPermits:
-		return fmt.Sprintf("%d nodes have a permit, which is the most for one Skyhook", MaxPermits)
+		return fmt.Sprintf("%d nodes have a permit, which is the maximum for one Skyhook", MaxPermits)
 	case c.crowded:
 		return fmt.Sprintf("%d nodes have a permit, and the status has no room for more", len(sum.permits))
 	case c.state.BatchSize > 0:

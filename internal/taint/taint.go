@@ -56,7 +56,7 @@ func Next(node *corev1.Node, t corev1.Taint, skyhooks []Skyhook) Change {
 		slices.ContainsFunc(skyhooks, func(s Skyhook) bool { return s.Required && s.Deleting }):
 		c := Change{Mark: new(false)}
 		if tainted {
-			c.Taints, c.Message = without(node, t), "no Skyhook requires the taint any more"
+			c.Taints, c.Message = without(node, t), "no Skyhook requires the taint any longer"
 		}
 		return c
 	case len(required) == 0:

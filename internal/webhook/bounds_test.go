@@ -114,7 +114,7 @@ func worst() map[string]struct {
 			return fmt.Sprintf(`,"dependsOn":{"p%d":"1.0.0"}`, (i+1)%6000)
 		})), ""), "at most 128"},
 		"128 packages that all depend on each other":     {review("CREATE", circle, ""), "part of a cycle"},
-		"the largest that is right, made up as a change": {review("UPDATE", configured, strings.ReplaceAll(configured, "1.0.0", "1.0.1")), "not the one that is stored"},
+		"the largest that is right, made up as a change": {review("UPDATE", configured, strings.ReplaceAll(configured, "1.0.0", "1.0.1")), "stored object is another one"},
 		"the largest that is right":                      {review("CREATE", configured, ""), `"allowed":true`},
 		"a megabyte of version":                          {review("CREATE", object(strings.ReplaceAll(dense(128, true), `"p0":{"version":"1.0.0"`, `"p0":{"version":"`+strings.Repeat("1", mebibyte)+`"`)), ""), "longer than 63"},
 		"a name of megabytes":                            {review("CREATE", object(`"packages":{"`+strings.Repeat("p", 6*mebibyte)+`":{"version":"x","image":""}}`), ""), "longer than 43"},

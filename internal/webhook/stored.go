@@ -35,5 +35,5 @@ func checkStored[T any, P interface {
 		}
 	}
 	return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource(resource).GroupResource(), old.GetName(),
-		errors.New("it is not the one that is stored, or was changed meanwhile; read it again and repeat the change"))
+		errors.New("the stored object is another one, or has changed since; read it again and repeat the change"))
 }

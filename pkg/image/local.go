@@ -234,7 +234,7 @@ func checkArchive(open tarball.Opener, manifest tarball.Manifest) error {
 			return err
 		}
 		if isSparse(header) {
-			return fmt.Errorf("the file %s in it has holes, which no archive of an image has; write the archive anew with "+
+			return fmt.Errorf("the file %s in it has holes, which no archive of an image has; write the archive again with "+
 				"docker save", packagefile.Printable(header.Name))
 		}
 		isConfig := slices.ContainsFunc(manifest, func(d tarball.Descriptor) bool {

@@ -25,7 +25,7 @@ func wrongTags(pkg *packagefile.Package, tags []string) []packagefile.Problem {
 		if tag == pkg.Version || pkg.Version == "" {
 			continue
 		}
-		fix := "build the image anew with " + tag + " in its config.json, or tag it " + pkg.Version
+		fix := "build the image again with " + tag + " in its config.json, or tag it " + pkg.Version
 		if tag == latest {
 			fix = "tag it " + pkg.Version + " and use it by that name: the tag is the version of a package"
 		}

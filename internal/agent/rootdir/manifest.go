@@ -117,7 +117,7 @@ func (f Files) read() (*manifest, error) {
 			return empty, fmt.Errorf("move the unreadable %s to %s: %w", f.manifestPath(), kept, err)
 		}
 	}
-	f.warn("%q cannot be read (%v), so it is not known any more which files the package has put on the host: they "+
+	f.warn("%q cannot be read (%v), so the agent no longer knows which files the package has put on the host: they "+
 		"stay, remove by hand those "+
 		"that nothing needs. The list is kept in %q, with what the files had replaced", f.manifestPath(), cause, kept)
 	return empty, nil

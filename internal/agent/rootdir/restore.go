@@ -31,7 +31,7 @@ func (f Files) restorePath(path string, e entry) error {
 	case errors.Is(err, syscall.ENOTDIR):
 		return f.leave(path, e, "a directory above it is something else now")
 	case err == nil && !isLink(path) && !info.Mode().IsRegular():
-		return f.leave(path, e, "it is not a file any more")
+		return f.leave(path, e, "it is no longer a file")
 	case e.Kind == file && isLink(path) && !e.Through:
 		return f.leave(path, e, "it is a link now")
 	case e.Theirs:

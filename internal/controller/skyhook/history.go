@@ -124,7 +124,7 @@ func (r *Reconciler) updateHistory(ctx context.Context, s *v1alpha1.Skyhook, p *
 	}
 	p.stages, p.due, p.told = nil, time.Time{}, ""
 	if lost = errors.Join(unreadable, lost); lost != nil {
-		r.tellHistory(s, p, fmt.Errorf("ConfigMap %s: %w; it begins anew", want.Name, lost))
+		r.tellHistory(s, p, fmt.Errorf("ConfigMap %s: %w; the history starts over", want.Name, lost))
 		p.told = "" // it is over
 	}
 	return nil

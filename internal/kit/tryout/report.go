@@ -83,7 +83,7 @@ func (r Report) WriteText(w io.Writer) {
 	}
 	if len(r.Ignored) > 0 {
 		fmt.Fprintf(w, "not tried: systemctl %s; a trial has no services, so systemctl did nothing and succeeded, and a "+
-			"check that goes by it proves nothing here\n",
+			"check that relies on it proves nothing here\n",
 			strings.Join(r.Ignored, ", "))
 	}
 	writeChanges(w, "changed by this run:", r.Changes)

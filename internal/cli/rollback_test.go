@@ -5,12 +5,14 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -101,13 +103,66 @@ func TestRollback(t *testing.T) {
 	if d := cmp.Diff(before.Spec, c.stored("gpu").Spec); d != "" {
 		t.Errorf("the spec (-before +now):\n%s", d)
 	}
-	// Once more goes back by the change before that one.
-	if out, _, err = c.run("", "rollback", "gpu", "--namespace", "default", "--yes"); err != nil || c.stored("gpu").Spec.Packages["driver"].Version != "0.9.0" {
-		t.Errorf("%v\n%s", err, out)
+}
+
+// TestRollbackGoesByWhatWasAskedForLast: what a rollback brought back is what the next one finds, however old it is, and
+// not what the spec had in between. What differs only by what its image tells is no earlier definition.
+func TestRollbackGoesByWhatWasAskedForLast(t *testing.T) {
+	c := newCluster(t)
+	_, revision := c.upgraded()
+	rollback := func() error { _, _, err := c.run("", "rollback", "gpu", "--namespace", "default", "--yes"); return err }
+	tuning := func() string { return c.stored("gpu").Spec.Packages["tuning"].Version }
+	if err := rollback(); err != nil || tuning() != "2.0.0" {
+		t.Fatalf("%v, tuning %s", err, tuning())
 	}
-	if _, _, err = c.run("", "rollback", "gpu", "--namespace", "default", "--yes"); err == nil ||
-		!strings.HasPrefix(err.Error(), "no definition from before the last change is retained; name another with --to; of Skyhook \"gpu\" are retained: driver 0.9.0 (") {
-		t.Errorf("at the first: %v", err)
+	c.renew(revision, 4) // as the operator does
+	s := c.stored("gpu")
+	p := s.Spec.Packages["tuning"]
+	p.Version = "3.0.0"
+	s.Spec.Packages["tuning"] = p
+	if err := c.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	c.retain(s, "tuning", 5)
+	if err := rollback(); err != nil || tuning() != "2.0.0" {
+		t.Fatalf("of an upgrade from what came back: %v, tuning %s", err, tuning())
+	}
+	c.renew(revision, 6)
+	if err := rollback(); err != nil || tuning() != "3.0.0" {
+		t.Errorf("of a rollback: %v, tuning %s", err, tuning())
+	}
+}
+
+func TestRollbackOfTheFirst(t *testing.T) {
+	c := newCluster(t)
+	c.put(gpu())
+	s := c.stored("gpu")
+	c.retain(s, "driver", 1)
+	s.Annotations = map[string]string{v1alpha1.AnnotationUninstallCapability: fmt.Sprintf(
+		`{"references":{%q:{"digest":"sha256:1"}},"digests":{"sha256:1":"true"}}`, s.Spec.Packages["driver"].Image+":"+s.Spec.Packages["driver"].Version)}
+	if before := c.stored("gpu"); workload.DefinitionOf(before, "driver").Hash() == workload.DefinitionOf(s, "driver").Hash() {
+		t.Fatal("what the image tells makes no difference")
+	}
+	if err := c.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	c.retain(s, "driver", 2)
+	_, _, err := c.run("", "rollback", "gpu", "--namespace", "default", "--yes")
+	if err == nil || !strings.HasPrefix(err.Error(), "no definition from before the last change is retained; name another with --to; of Skyhook \"gpu\" are retained: driver ") {
+		t.Error(err)
+	}
+}
+
+// renew is what the operator does with a definition that came back.
+func (c *cluster) renew(revision string, generation int64) {
+	c.t.Helper()
+	var all appsv1.ControllerRevisionList
+	if err := c.List(c.t.Context(), &all, client.MatchingLabels{v1alpha1.LabelDefinition: revision}); err != nil || len(all.Items) != 1 {
+		c.t.Fatalf("%v, %d definitions", err, len(all.Items))
+	}
+	all.Items[0].Revision = generation
+	if err := c.Update(c.t.Context(), &all.Items[0]); err != nil {
+		c.t.Fatal(err)
 	}
 }
 

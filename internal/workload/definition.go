@@ -92,5 +92,10 @@ func VersionKey(r *appsv1.ControllerRevision) string {
 	return record.Key(r.Annotations[v1alpha1.AnnotationPackageName], r.Annotations[v1alpha1.AnnotationPackageVersion])
 }
 
+// SamePackage reports whether two objects retain definitions of the same package.
+func SamePackage(a, b *appsv1.ControllerRevision) bool {
+	return a.Annotations[v1alpha1.AnnotationPackageName] == b.Annotations[v1alpha1.AnnotationPackageName]
+}
+
 // SameVersion reports whether two objects retain definitions of the same package version.
 func SameVersion(a, b *appsv1.ControllerRevision) bool { return VersionKey(a) == VersionKey(b) }

@@ -19,7 +19,9 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// retain keeps the definition of every package of the spec, before any node installs it.
+// retain keeps the definition of every package of the spec, before any node installs it. One that comes back is
+// renewed, so that the order of revisions is that in which the spec asked for them: what is removed goes by it, and
+// whoever goes back to what was there before.
 func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.Skyhook) error {
 	have, _, err := r.revisions(ctx, s)
 	if err != nil {
@@ -48,7 +50,7 @@ func (r *Reconciler) retainOne(
 	}
 	switch {
 	case !exists:
-		want.Revision = max(want.Revision, lastRevision(want, have)+1)
+		want.Revision = max(want.Revision, lastRevision(want, have, workload.SameVersion)+1)
 		err := r.Client.Create(ctx, want, client.FieldOwner(fieldManager))
 		if apierrors.IsAlreadyExists(err) {
 			return r.revisionTaken(ctx, s, want)
@@ -56,9 +58,9 @@ func (r *Reconciler) retainOne(
 		if err != nil {
 			return fmt.Errorf("retain the definition %s of Skyhook %s: %w", want.Name, s.Name, err)
 		}
-	case !newest(old, have):
+	case old.Revision <= lastRevision(old, have, workload.SamePackage):
 		change := old.DeepCopy()
-		change.Revision = max(s.Generation, lastRevision(old, have)+1)
+		change.Revision = max(s.Generation, lastRevision(old, have, workload.SamePackage)+1)
 		err := r.Client.Patch(ctx, change, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}))
 		if err != nil {
 			return fmt.Errorf("renew the definition %s of Skyhook %s: %w", want.Name, s.Name, err)
@@ -95,15 +97,17 @@ func (r *Reconciler) revisionTaken(ctx context.Context, s *v1alpha1.Skyhook, wan
 // newest reports whether no other definition of the same package version was asked for later: then what this one says
 // about uninstalling counts already.
 func newest(r *appsv1.ControllerRevision, all map[string]*appsv1.ControllerRevision) bool {
-	return r.Revision > lastRevision(r, all)
+	return r.Revision > lastRevision(r, all, workload.SameVersion)
 }
 
-// lastRevision is the highest of the other definitions of the same package version; -1 when there is none. It may be
+// lastRevision is the highest of the other definitions of the same package or version; -1 when there is none. It may be
 // the Skyhook's generation: what an image tells about uninstalling makes another definition of the same spec.
-func lastRevision(r *appsv1.ControllerRevision, all map[string]*appsv1.ControllerRevision) int64 {
+func lastRevision(
+	r *appsv1.ControllerRevision, all map[string]*appsv1.ControllerRevision, same func(a, b *appsv1.ControllerRevision) bool,
+) int64 {
 	last := int64(-1)
 	for _, other := range all {
-		if other.Name != r.Name && workload.SameVersion(other, r) {
+		if other.Name != r.Name && same(other, r) {
 			last = max(last, other.Revision)
 		}
 	}

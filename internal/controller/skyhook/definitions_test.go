@@ -76,7 +76,11 @@ func TestRetain(t *testing.T) {
 		{name: "new", want: "create ControllerRevision " + name, last: 5},
 		{name: "kept already", have: []client.Object{revisionOf(t, now, 5)}, last: 5},
 		{name: "kept since an earlier generation, and nothing came between", have: []client.Object{revisionOf(t, now, 2)}, last: 2},
-		{name: "another version does not count", have: []client.Object{revisionOf(t, now, 2), revisionOf(t, undoable(5, "2.0.0", refuse), 4)}, last: 2},
+		{name: "an earlier version does not count", have: []client.Object{revisionOf(t, now, 4), revisionOf(t, undoable(5, "2.0.0", refuse), 2)}, last: 4},
+		{
+			name: "back from another version", have: []client.Object{revisionOf(t, now, 2), revisionOf(t, undoable(5, "2.0.0", refuse), 4)},
+			want: "patch ControllerRevision " + name, last: 5,
+		},
 		{name: "after another policy", have: []client.Object{flipped(4)}, want: "create ControllerRevision " + name, last: 5},
 		{name: "back to the policy before", have: []client.Object{revisionOf(t, now, 2), flipped(4)}, want: "patch ControllerRevision " + name, last: 5},
 		{name: "another one of the same generation", have: []client.Object{flipped(5)}, want: "create ControllerRevision " + name, last: 6},

@@ -22,6 +22,8 @@ import (
 // nodeDetails are what node status tells of one Skyhook on one node beyond its packages. Cordons and Interrupt are the
 // node's, whoever's they are.
 type nodeDetails struct {
+	// Gone says that the Skyhook exists no more: nothing progresses there, and nothing waits.
+	Gone      bool              `json:"gone,omitempty"`
 	Cordons   []cordon          `json:"cordons,omitempty"`
 	Interrupt *record.Interrupt `json:"interrupt,omitempty"`
 	// Permit says that the Skyhook may start work there at any time.
@@ -59,21 +61,25 @@ type podHere struct {
 // beside are the objects beside nodes that tell what happens there.
 type beside struct {
 	skyhooks []v1alpha1.Skyhook
-	pods     []corev1.Pod
+	// all says that the user may read the Skyhooks, so that there are no others.
+	all  bool
+	pods []corev1.Pod
 }
 
 // beside reads what the user may read, and warns about the rest.
 func (s *session) beside(ctx context.Context) (beside, error) {
 	var skyhooks v1alpha1.SkyhookList
-	if err := s.readable("Skyhooks", s.client.List(ctx, &skyhooks)); err != nil {
+	err := s.client.List(ctx, &skyhooks)
+	all := err == nil
+	if err := s.readable("Skyhooks", err); err != nil {
 		return beside{}, fmt.Errorf("listing skyhooks: %w", err)
 	}
 	var pods corev1.PodList
-	err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), client.HasLabels{v1alpha1.LabelName})
+	err = s.client.List(ctx, &pods, client.InNamespace(s.namespace), client.HasLabels{v1alpha1.LabelName})
 	if err := s.readable("pods in namespace "+s.namespace, err); err != nil {
 		return beside{}, fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
 	}
-	return beside{skyhooks: skyhooks.Items, pods: pods.Items}, nil
+	return beside{skyhooks: skyhooks.Items, all: all, pods: pods.Items}, nil
 }
 
 func (s *session) readable(what string, err error) error {
@@ -107,7 +113,9 @@ func (s *session) detail(n *corev1.Node, list []nodeStatus, b beside, skyhook st
 		st.nodeDetails = nodeDetails{
 			Cordons: cordons, Interrupt: interrupt, Permit: b.permit(n.Name, st.SkyhookName), Pods: b.podsOf(n.Name, st.SkyhookName),
 		}
-		st.Waits = s.waitsOf(n, st.SkyhookName)
+		if st.Gone = b.all && st.SkyhookName != "" && gone(b.skyhooks, st.SkyhookName); !st.Gone {
+			st.Waits = s.waitsOf(n, st.SkyhookName)
+		}
 	}
 	return list
 }
@@ -244,6 +252,10 @@ func (s *session) detailLines(list []nodeStatus) []string {
 		for _, p := range st.Pods {
 			lines = append(lines, fmt.Sprintf("pod %s/%s of Skyhook %s runs: %s of %s %s", p.Namespace, p.Name, st.SkyhookName,
 				p.Stage, p.Package, p.Version))
+		}
+		if st.Gone {
+			lines = append(lines, fmt.Sprintf("Skyhook %s is gone, so nothing of it progresses; kubectl skyhook node reset %s --skyhook %s "+
+				"forgets what the node remembers of it", st.SkyhookName, st.NodeName, st.SkyhookName))
 		}
 	}
 	for i := range list {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,7 +75,14 @@ func (s *session) activity(ctx context.Context, name string) (activity, error) {
 		a.Running = append(a.Running, fmt.Sprintf("the %s of Skyhook %s has been in flight since %s",
 			f.Type, f.Skyhook, f.Since.UTC().Format(time.RFC3339)))
 	}
+	var skyhooks v1alpha1.SkyhookList
+	if err := s.client.List(ctx, &skyhooks); err != nil {
+		return a, fmt.Errorf("listing skyhooks: %w", err)
+	}
 	for _, skyhook := range record.Skyhooks(node.Annotations, nil) {
+		if gone(skyhooks.Items, skyhook) {
+			continue // what the node remembers of it, nobody continues
+		}
 		r, err := record.Read(skyhook, node.Annotations)
 		if err != nil {
 			a.Running = append(a.Running, fmt.Sprintf("nobody knows what Skyhook %s does there: %v", skyhook, err))
@@ -98,10 +106,14 @@ func (s *session) activity(ctx context.Context, name string) (activity, error) {
 			a.Running = append(a.Running, fmt.Sprintf("pod %s/%s runs", p.Namespace, p.Name))
 		}
 	}
-	permits, err := s.permitsOn(ctx, name)
-	a.Running = append(a.Running, permits...)
+	a.Running = append(a.Running, permitsOn(skyhooks.Items, name)...)
 	a.Safe = len(a.Running) == 0
-	return a, err
+	return a, nil
+}
+
+// gone reports whether a Skyhook that nodes remember exists no more.
+func gone(skyhooks []v1alpha1.Skyhook, name string) bool {
+	return !slices.ContainsFunc(skyhooks, func(s v1alpha1.Skyhook) bool { return s.Name == name })
 }
 
 // podsOn are the package pods on a node, wherever an operator has its namespace, or in --namespace if no more may be read.
@@ -120,19 +132,14 @@ func (s *session) podsOn(ctx context.Context, node string) ([]corev1.Pod, error)
 }
 
 // permitsOn are the Skyhooks that may start something on the node.
-func (s *session) permitsOn(ctx context.Context, node string) ([]string, error) {
-	var skyhooks v1alpha1.SkyhookList
-	if err := s.client.List(ctx, &skyhooks); err != nil {
-		return nil, fmt.Errorf("listing skyhooks: %w", err)
-	}
+func permitsOn(skyhooks []v1alpha1.Skyhook, node string) []string {
 	var out []string
-	for i := range skyhooks.Items {
-		for _, p := range skyhooks.Items[i].Status.Permits {
+	for i := range skyhooks {
+		for _, p := range skyhooks[i].Status.Permits {
 			if p.Node == node {
-				out = append(out, fmt.Sprintf("Skyhook %s has given the node a permit, so work may start at any time",
-					skyhooks.Items[i].Name))
+				out = append(out, fmt.Sprintf("Skyhook %s has given the node a permit, so work may start at any time", skyhooks[i].Name))
 			}
 		}
 	}
-	return out, nil
+	return out
 }

@@ -112,11 +112,13 @@ func TestSafe(t *testing.T) {
 	c.put(newNode("worker-1", states("{"+tuningBad+"}")))
 	c.put(newNode("worker-2", states("{"+driverDone+"}")))
 	c.put(newNode("worker-3", nil))
+	c.put(newNode("worker-4", map[string]string{v1alpha1.AnnotationNodeStatePrefix + "deleted": "{" + tuningBad + "}"}))
 	for node, want := range map[string]string{
 		"worker-1": "Skyhook gpu: apply of tuning 2.1.0 is erroring", "worker-2": "", "worker-3": "Skyhook gpu has given the node a permit",
+		"worker-4": "safe, no Skyhook works on it",
 	} {
 		out, _, err := c.run("", "node", "safe", node)
-		if (err == nil) != (want == "") || !strings.Contains(out, want) {
+		if safe := node == "worker-2" || node == "worker-4"; (err == nil) != safe || !strings.Contains(out, want) {
 			t.Errorf("%s: %v\n%s", node, err, out)
 		}
 	}

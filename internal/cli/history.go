@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
@@ -65,7 +66,9 @@ func (s *session) history(ctx context.Context, name string) error {
 	on := map[string]int{}
 	for _, o := range s.having(nodes, name) {
 		for _, e := range o.record.Packages {
-			on[e.Definition]++
+			if !e.Superseded {
+				on[e.Definition]++
+			}
 		}
 	}
 	list, err := s.retained(ctx, found)
@@ -88,7 +91,7 @@ func (s *session) history(ctx context.Context, name string) error {
 		}
 		changed := "-"
 		if len(d.Changes) > 0 {
-			changed = fmt.Sprint(d.Changes)
+			changed = strings.Join(d.Changes, "; ")
 		}
 		r.rows = append(r.rows, []string{
 			d.Package, d.Version, d.Revision, strconv.FormatInt(d.Generation, 10),

@@ -51,6 +51,14 @@ type installed struct {
 	Superseded bool           `json:"superseded,omitempty"`
 }
 
+// state tells for people what of a package counts: files of a version whose place another took may still be there.
+func (i *installed) state() string {
+	if i.Superseded {
+		return "superseded"
+	}
+	return string(i.State)
+}
+
 func (s *session) inventory(ctx context.Context, patterns []string) error {
 	matched, err := s.nodesNamed(ctx, patterns)
 	if err != nil {
@@ -78,7 +86,7 @@ func (s *session) inventory(ctx context.Context, patterns []string) error {
 	}
 	now := s.now()
 	for _, i := range list {
-		row := []string{i.Node, i.Skyhook, i.Package, i.Version, string(i.Stage), string(i.State), s.age(i.Since, now)}
+		row := []string{i.Node, i.Skyhook, i.Package, i.Version, string(i.Stage), i.state(), s.age(i.Since, now)}
 		if s.output != outputTable {
 			row = append(row, dash(i.Image), dash(i.Digest), dash(i.ConfigHash))
 		}

@@ -80,6 +80,9 @@ func (s *session) fromNode(ctx context.Context, o logs) error {
 		pod := logReader(v.options.Workload, nodes[i].Name, o)
 		fmt.Fprintf(s.err, "Reading %s on node %s with a short-lived pod%s\n", pod.Spec.Volumes[0].HostPath.Path, nodes[i].Name, s.dryReads())
 		if s.dryRun == dryRunNone {
+			if len(nodes) > 1 {
+				fmt.Fprintf(s.out, "=== Node: %s ===\n", nodes[i].Name)
+			}
 			if err := s.readWith(ctx, pod, o.tail); err != nil {
 				errs = append(errs, fmt.Errorf("reading logs on node %s: %w", nodes[i].Name, err))
 			}

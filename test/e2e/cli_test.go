@@ -91,8 +91,14 @@ func TestLogsOfAnEndedStage(t *testing.T) {
 			t.Errorf("does not say %q:\n%s", want, out)
 		}
 	}
-	if out := mustPlugin(t, "logs", "spoken", "--from-node", "--tail", "1"); strings.Count(out, "log\n") > len(bed.Nodes()) {
+	out = mustPlugin(t, "logs", "spoken", "--from-node", "--tail", "1")
+	if strings.Count(out, "log\n") > len(bed.Nodes()) {
 		t.Errorf("more than the last line of each node:\n%s", out)
+	}
+	for _, node := range bed.Nodes() {
+		if !strings.Contains(out, "=== Node: "+node+" ===\n") {
+			t.Errorf("does not say what is of %s:\n%s", node, out)
+		}
 	}
 	mustKubectl(t, "", "wait", "--for=delete", "pod", "-n", "skyhook", "-l", "app.kubernetes.io/name=skyhook-logs", "--timeout=30s")
 }

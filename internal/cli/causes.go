@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
@@ -133,6 +134,9 @@ func (s *session) heed(v *view, skyhook string) {
 	}
 }
 
+// held are the reasons for which a Skyhook starts nothing, although no node waits for that.
+var held = []string{v1alpha1.ReasonPaused, v1alpha1.ReasonDisabled, v1alpha1.ReasonAllStopped}
+
 // fine says that nothing waits.
 func (s *session) fine(f forecast.Forecast, skyhook, node string) string {
 	if node != "" && len(f.Skyhooks) == 0 {
@@ -149,6 +153,9 @@ func (s *session) fine(f forecast.Forecast, skyhook, node string) string {
 	if st.Nodes.Total == 0 {
 		return fmt.Sprintf("Skyhook %s: spec.nodeSelectors matches no node, so there is nothing to do; compare it with %s",
 			skyhook, s.toCluster("kubectl get nodes --show-labels"))
+	}
+	if ready := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionReady); ready != nil && slices.Contains(held, ready.Reason) {
+		return fmt.Sprintf("Skyhook %s: %s; nothing waits and nothing fails.", skyhook, ready.Message)
 	}
 	return fmt.Sprintf("Skyhook %s: %s, %s nodes complete; nothing waits and nothing fails.", skyhook, st.Status, st.CompleteNodes)
 }

@@ -3,6 +3,9 @@ package cli
 import (
 	"slices"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestFolded breaks lines between words, and never within a command.
@@ -34,5 +37,21 @@ func TestWhoEnds(t *testing.T) {
 		if got := (&cause{EndedBy: by}).whoEnds(); got != want {
 			t.Errorf("%q: %q, want %q", by, got, want)
 		}
+	}
+}
+
+// TestSince: clocks of a cluster may be ahead, and a plan tells of waits that are to come.
+func TestSince(t *testing.T) {
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	for past, want := range map[time.Duration]string{
+		time.Minute: "gpu: Paused for 60s\n    it is\n", 0: "gpu: Paused for 0s\n    it is\n", -time.Minute: "gpu: Paused\n    it is\n",
+	} {
+		c := cause{Skyhook: "gpu", Reason: "Paused", Message: "it is", Since: metav1.NewTime(now.Add(-past))}
+		if got := c.lines(now, false); got != want {
+			t.Errorf("since %s: %q, want %q", past, got, want)
+		}
+	}
+	if got := ago(now, now.Add(time.Minute)); got != "0s" {
+		t.Errorf("in a minute is %q", got)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -95,7 +94,7 @@ func (s *session) history(ctx context.Context, name string) error {
 		}
 		r.rows = append(r.rows, []string{
 			d.Package, d.Version, d.Revision, strconv.FormatInt(d.Generation, 10),
-			duration.HumanDuration(s.now().Sub(d.Since.Time)), strconv.Itoa(d.Nodes), strconv.FormatBool(d.Current), changed,
+			ago(s.now(), d.Since.Time), strconv.Itoa(d.Nodes), strconv.FormatBool(d.Current), changed,
 		})
 		r.names = append(r.names, "controllerrevision.apps/"+d.object)
 	}

@@ -112,9 +112,12 @@ func (s *session) age(since metav1.Time, now time.Time) string {
 	case s.output == outputCSV:
 		return since.UTC().Format(time.RFC3339)
 	default:
-		return duration.HumanDuration(now.Sub(since.Time))
+		return ago(now, since.Time)
 	}
 }
+
+// ago is how long ago something was. The clock that noted it may be ahead of this one.
+func ago(now, then time.Time) string { return duration.HumanDuration(max(0, now.Sub(then))) }
 
 func dash(text string) string {
 	if text == "" {

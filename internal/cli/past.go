@@ -87,7 +87,7 @@ func (s *session) rolloutRows(list history.Rollouts) [][]string {
 		}
 		rows = append(rows, []string{
 			strconv.FormatInt(r.Generation, 10), cmp.Or(r.Author, "-"), r.Started.UTC().Format(time.RFC3339),
-			duration.HumanDuration(end.Sub(r.Started.Time)), strconv.Itoa(r.Nodes), strconv.Itoa(r.Failures), status,
+			ago(end, r.Started.Time), strconv.Itoa(r.Nodes), strconv.Itoa(r.Failures), status,
 		})
 	}
 	return rows

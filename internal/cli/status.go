@@ -54,6 +54,9 @@ const noSkyhooks = "No Skyhooks found"
 
 func (s *session) status(ctx context.Context, name string, watch bool) error {
 	if watch {
+		if s.output != outputTable && s.output != outputWide {
+			return fmt.Errorf("--watch draws for people; leave out --watch, or --output %s", s.output)
+		}
 		return s.watchStatus(ctx, name)
 	}
 	list, err := s.rollouts(ctx, name)

@@ -122,7 +122,7 @@ func (c canvas) attention(b *strings.Builder, all []v1alpha1.NodeAttention) {
 		a := &all[i]
 		what := c.status(a.Status, a.Reason)
 		if !a.Since.IsZero() {
-			what += " for " + duration.HumanDuration(c.now.Sub(a.Since.Time))
+			what += " for " + ago(c.now, a.Since.Time)
 		}
 		message := a.Message
 		if a.Status != v1alpha1.StatusErroring { // that is what scripts print
@@ -142,6 +142,13 @@ func (c canvas) attention(b *strings.Builder, all []v1alpha1.NodeAttention) {
 // far is how far the rollout is.
 func (st *rolloutStatus) far() string {
 	complete, total, ok := strings.Cut(st.CompleteNodes, "/")
+	if st.Status == v1alpha1.StatusPaused || st.Status == v1alpha1.StatusDisabled { // no node has the status complete then
+		sum := 0
+		for _, c := range st.Compartments {
+			sum += int(c.Completed)
+		}
+		complete = strconv.Itoa(sum)
+	}
 	switch {
 	case !ok:
 		return "the operator has not looked at it yet"

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
@@ -28,8 +27,9 @@ func (a *app) whyCommand() *cobra.Command {
 		Use:   "why SKYHOOK",
 		Short: "Say why a Skyhook or a node does not progress, and what to do",
 		Long: "Lists everything that does not progress: why, since when, who can end it, what to do, and, if a command can\n" +
-			"end it, that command, ready to copy. VALUE in a command stands for a value that only a person knows. The\n" +
-			"answer comes from the operator's own code and from what you may read, whether or not the operator is running.",
+			"end it, that command, ready to copy. VALUE in a command stands for a value that only a person knows. Then\n" +
+			"lists the stages that run, which may hang, and for how long. The answer comes from the operator's own code and\n" +
+			"from what you may read, whether or not the operator is running.",
 		Example:           "  kubectl skyhook why gpu-init\n  kubectl skyhook why node worker-1\n  kubectl skyhook why gpu-init -o json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -103,11 +103,14 @@ func (s *session) why(ctx context.Context, skyhook, node string) error {
 	if s.output != outputTable && s.output != outputWide {
 		return s.print(r)
 	}
+	if len(causes) == 0 {
+		fmt.Fprintln(s.out, r.empty)
+	}
 	for i := range causes {
 		fmt.Fprint(s.out, packagefile.PrintableLines(causes[i].lines(now, s.wide())))
 	}
-	if len(causes) == 0 {
-		fmt.Fprintln(s.out, r.empty)
+	for _, w := range s.atWork(v, causes, skyhook, node) {
+		fmt.Fprint(s.out, packagefile.PrintableLines(w.line(s)))
 	}
 	s.printNotSelecting(v, node)
 	return nil
@@ -150,8 +153,8 @@ func (c *cause) lines(now time.Time, wide bool) string {
 		who += ", package " + c.Package
 	}
 	since := ""
-	if !c.Since.IsZero() {
-		since = " for " + duration.HumanDuration(now.Sub(c.Since.Time))
+	if !c.Since.IsZero() && !c.Since.After(now) { // a plan tells of what is to come, too
+		since = " for " + ago(now, c.Since.Time)
 	}
 	message := c.Message
 	if c.stage == "" { // else it is what a script printed

@@ -1,0 +1,77 @@
+//go:build integration
+
+package cli_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// atWork is a node of a pool with a package in a state.
+func atWork(skyhook, name, state string) *corev1.Node {
+	return inPool(skyhook, name, func(n *corev1.Node) {
+		n.Labels[v1alpha1.LabelStatusPrefix+skyhook] = state
+		n.Annotations = map[string]string{v1alpha1.AnnotationNodeStatePrefix + skyhook: `{"tuning|2.1.0":{"name":"tuning","version":"2.1.0",` +
+			`"image":"registry.example/tuning","stage":"apply","state":"` + state + `","since":"2026-03-04T05:00:00Z","run":"r1"}}`}
+	})
+}
+
+// TestWhyTellsWhatRuns: a script that hangs fails nothing and waits for nothing, and still holds up what is behind it.
+func TestWhyTellsWhatRuns(t *testing.T) {
+	c := newCluster(t)
+	c.put(heldUp("hangs", nil))
+	for _, node := range []string{"hangs-1", "hangs-2"} {
+		c.put(atWork("hangs", node, "in_progress"))
+		c.runStage(c.stored("hangs"), node)
+	}
+	for args, want := range map[string]string{
+		"hangs":        "hangs on hangs-1, hangs-2, package tuning: apply of 2.1.0 has run for ",
+		"node hangs-2": "hangs on hangs-2, package tuning: apply of 2.1.0 has run for ",
+	} {
+		out, _, err := c.run("", append([]string{"why", "--namespace", "default"}, strings.Fields(args)...)...)
+		const logs = "; `kubectl skyhook logs hangs --package tuning --stage apply --tail 20 -n default` prints what it says\n"
+		if err != nil || !strings.Contains(out, want) || !strings.HasSuffix(out, logs) {
+			t.Errorf("why %s: %v\n%s", args, err, out)
+		}
+		out, _, err = c.run("", append([]string{"why", "--namespace", "default", "-o", "json"}, strings.Fields(args)...)...)
+		if err != nil || !json.Valid([]byte(out)) {
+			t.Errorf("why %s as json: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// TestWhyOfWhatIsHeld: nothing waits on any node, but somebody paused it, and a command lets it go on.
+func TestWhyOfWhatIsHeld(t *testing.T) {
+	c := newCluster(t)
+	c.put(heldUp("held", func(s *v1alpha1.Skyhook) {
+		paused(s)
+		s.Status = v1alpha1.SkyhookStatus{
+			Status: v1alpha1.StatusPaused, CompleteNodes: "0/1", Nodes: v1alpha1.NodeCounts{Total: 1, Paused: 1},
+			CompartmentStatuses: map[string]v1alpha1.CompartmentStatus{"__default__": {Matched: 1, Completed: 1}},
+		}
+	}))
+	n := atWork("held", "held-1", "complete")
+	n.Annotations[v1alpha1.AnnotationNodeStatePrefix+"held"] = strings.Replace(n.Annotations[v1alpha1.AnnotationNodeStatePrefix+"held"], "apply", "config", 1)
+	c.put(n)
+	out, _, err := c.run("", "why", "held", "--namespace", "default")
+	if err != nil || !strings.Contains(out, "kubectl annotate skyhook held skyhook.nvidia.com/pause-") || !strings.Contains(out, "nothing waits") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, _, err = c.run("", "status"); err != nil || !strings.HasPrefix(out, "held  paused  1 of 1 nodes complete\n") {
+		t.Errorf("the head is not as the bar: %v\n%s", err, out)
+	}
+}
+
+// TestWatchIsForPeople: nobody parses what is drawn by mistake.
+func TestWatchIsForPeople(t *testing.T) {
+	c := newCluster(t)
+	out, _, err := c.run("", "status", "--watch", "-o", "json")
+	if err == nil || err.Error() != "--watch draws for people; leave out --watch, or --output json" || out != "" {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -45,6 +45,32 @@ func TestWhyTellsWhatRuns(t *testing.T) {
 	}
 }
 
+// TestPlanOfAStageOnALostNode: what runs on a node that is not Ready, or is gone, has no end that anybody can foretell.
+func TestPlanOfAStageOnALostNode(t *testing.T) {
+	c := newCluster(t)
+	c.put(heldUp("lost", func(s *v1alpha1.Skyhook) {
+		s.Status = v1alpha1.SkyhookStatus{
+			Status: v1alpha1.StatusInProgress, CompleteNodes: "0/2", Nodes: v1alpha1.NodeCounts{Total: 2, InProgress: 2},
+			Permits: []v1alpha1.Permit{{Node: "lost-1", Generation: 1}, {Node: "lost-2", Generation: 1, Order: 1}},
+		}
+	}))
+	ready, away := atWork("lost", "lost-1", "in_progress"), atWork("lost", "lost-2", "in_progress")
+	away.Status.Conditions[0].Status = corev1.ConditionUnknown
+	c.put(ready)
+	c.put(away)
+	for _, node := range []string{"lost-1", "lost-2", "lost-3"} {
+		c.runStage(c.stored("lost"), node)
+	}
+	out, _, err := c.run("", "plan", "lost", "--namespace", "default")
+	if err != nil || !strings.Contains(out, "Skyhook lost is in_progress, 1/2 nodes complete") ||
+		!strings.Contains(out, "lost on lost-2: NodeNotReady") || strings.Contains(out, "lost-3  lost") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, _, err = c.run("", "status", "lost", "--namespace", "default"); err != nil || strings.Contains(out, "time left") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // TestWhyOfWhatIsHeld: nothing waits on any node, but somebody paused it, and a command lets it go on.
 func TestWhyOfWhatIsHeld(t *testing.T) {
 	c := newCluster(t)

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -34,7 +35,23 @@ type due struct {
 }
 
 func (w *world) dueAt(p *corev1.Pod, at time.Time) {
-	w.due[p.UID] = due{client.ObjectKeyFromObject(p), p.UID, at}
+	if !w.away(p.Spec.NodeName) {
+		w.due[p.UID] = due{client.ObjectKeyFromObject(p), p.UID, at}
+	}
+}
+
+// away reports whether nobody knows when a kubelet does anything again: its node is gone, or is not Ready although it
+// was not told to reboot.
+func (w *world) away(node string) bool {
+	if node == "" {
+		return false
+	}
+	n := w.node(node)
+	if n == nil || state.Ready(n) {
+		return n == nil
+	}
+	f := record.ReadInterrupt(n.Annotations)
+	return f == nil || f.Type != v1alpha1.InterruptReboot
 }
 
 // adopt takes over a pod that is there already. One that fails goes on failing, for all that is known.

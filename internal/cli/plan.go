@@ -362,6 +362,10 @@ func (v *view) replacePolicy(p *v1alpha1.DeploymentPolicy) string {
 		v.added[p.Name] = true
 		return fmt.Sprintf("DeploymentPolicy %s is new", p.Name)
 	}
+	before := v.Policies[i].Spec
 	v.Policies[i] = *p
-	return fmt.Sprintf("DeploymentPolicy %s is replaced", p.Name)
+	if reflect.DeepEqual(before, p.Spec) {
+		return fmt.Sprintf("DeploymentPolicy %s: nothing changes", p.Name)
+	}
+	return fmt.Sprintf("DeploymentPolicy %s: changed fields: %s", p.Name, strings.Join(fieldsThatDiffer(before, p.Spec), ", "))
 }

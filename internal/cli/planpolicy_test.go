@@ -5,9 +5,11 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
@@ -55,4 +57,19 @@ spec: {default: {budget: {percent: 100}, strategy: {exponential: {initialBatch: 
 		t.Fatal(err)
 	}
 	golden(t, "plan-policy", out)
+
+	_, policy, _ := strings.Cut(manifest, "---\napiVersion: skyhook.nvidia.com/v1alpha1\nkind: DeploymentPolicy")
+	policy = "apiVersion: skyhook.nvidia.com/v1alpha1\nkind: DeploymentPolicy" + policy
+	stored := &v1alpha1.DeploymentPolicy{}
+	if err := yaml.Unmarshal([]byte(policy), stored); err != nil {
+		t.Fatal(err)
+	}
+	c.put(stored)
+	for edited, want := range map[string]string{
+		policy: "DeploymentPolicy careful: nothing changes\n", strings.Replace(policy, "100", "50", 1): "DeploymentPolicy careful: changed fields: default\n",
+	} {
+		if out, _, err := c.run(edited, "plan", "-f", "-"); err != nil || !strings.Contains(out, want) {
+			t.Errorf("%v, want %s\n%s", err, want, out)
+		}
+	}
 }

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
@@ -99,5 +101,40 @@ func TestWatchIsForPeople(t *testing.T) {
 	out, _, err := c.run("", "status", "--watch", "-o", "json")
 	if err == nil || err.Error() != "--watch draws for people; leave out --watch, or --output json" || out != "" {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestStatusWithoutOperator: what is shown is as it was, and nothing of it goes on.
+func TestStatusWithoutOperator(t *testing.T) {
+	c := newCluster(t)
+	c.put(heldUp("left", func(s *v1alpha1.Skyhook) {
+		s.Status = v1alpha1.SkyhookStatus{Status: v1alpha1.StatusInProgress, CompleteNodes: "0/1", Nodes: v1alpha1.NodeCounts{Total: 1, InProgress: 1}}
+	}))
+	c.put(inPool("left", "left-1", nil))
+	labels := map[string]string{"app": "skyhook-operator"}
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "skyhook-operator", Namespace: "default", Labels: labels},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "registry.example/skyhook/operator:1"}}},
+			},
+		},
+	}
+	c.put(d)
+	for _, args := range []string{"status left", "status"} {
+		out, said, err := c.run("", append(strings.Fields(args), "--namespace", "default")...)
+		if err != nil || !strings.Contains(said, "Warning: no replica of the operator in namespace default is ready, so nothing progresses") ||
+			strings.Contains(out, "time left") {
+			t.Errorf("%s: %v\n%s%s", args, err, said, out)
+		}
+	}
+	d.Status = appsv1.DeploymentStatus{Replicas: 1, ReadyReplicas: 1}
+	if err := c.Status().Update(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if out, said, err := c.run("", "status", "left", "--namespace", "default"); err != nil || said != "" || !strings.Contains(out, "time left") {
+		t.Errorf("%v\n%s%s", err, said, out)
 	}
 }

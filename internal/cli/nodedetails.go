@@ -128,7 +128,11 @@ func (s *session) waitsOf(n *corev1.Node, skyhook string) []cause {
 	}
 	var all []cause
 	if r.Wait != nil {
-		all = append(all, s.cause(skyhook, *r.Wait, n.Name))
+		c := s.cause(skyhook, *r.Wait, n.Name)
+		if strings.Contains(c.Do, "-n NAMESPACE") { // the record does not say which pod it is
+			c.Do = s.addressed(fmt.Sprintf("`kubectl skyhook why node %s` says what, and with which command.", n.Name))
+		}
+		all = append(all, c)
 	}
 	return append(all, s.failures(skyhook, n.Name, r)...)
 }

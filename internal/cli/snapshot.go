@@ -158,6 +158,9 @@ func (s *session) settings(ctx context.Context, v *view) error {
 	return nil
 }
 
+// down reports whether the operator does not run.
+func (v *view) down() bool { return v.deployment != nil && v.deployment.Status.ReadyReplicas == 0 }
+
 // caution says on standard error what an answer from the view lacks without naming it.
 func (s *session) caution(v *view) {
 	if v.nowhere {

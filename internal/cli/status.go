@@ -66,6 +66,10 @@ func (s *session) status(ctx context.Context, name string, watch bool) error {
 	if name != "" && s.output != outputName {
 		s.estimate(ctx, &list[0])
 	}
+	if v := (&view{}); !allComplete(list) && s.settings(ctx, v) == nil && v.down() {
+		fmt.Fprintf(s.err, "Warning: no replica of the operator in namespace %s is ready, so nothing progresses, and this is as it was; "+
+			"kubectl skyhook why SKYHOOK says more\n", s.namespace)
+	}
 	r := result{value: list, empty: noSkyhooks}
 	for _, st := range list {
 		r.names = append(r.names, v1alpha1.ResourcePrefix+st.Name)
@@ -115,7 +119,7 @@ func (s *session) estimate(ctx context.Context, st *rolloutStatus) {
 		return
 	}
 	v, err := s.look(ctx)
-	if err != nil {
+	if err != nil || v.down() {
 		return // the status itself is worth more than an estimate
 	}
 	now := s.now()

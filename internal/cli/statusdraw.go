@@ -145,7 +145,7 @@ func (st *rolloutStatus) far() string {
 	if st.Status == v1alpha1.StatusPaused || st.Status == v1alpha1.StatusDisabled { // no node has the status complete then
 		sum := 0
 		for _, c := range st.Compartments {
-			sum += int(c.Completed)
+			sum += c.Completed
 		}
 		complete = strconv.Itoa(sum)
 	}

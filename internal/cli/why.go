@@ -176,7 +176,7 @@ func (c *cause) lines(now time.Time, wide bool) string {
 // causes are all things that do not progress; first what holds everything, then by reason.
 func (s *session) causes(v *view, f forecast.Forecast, skyhook, node string) []cause {
 	all := []cause{}
-	if d := v.deployment; d != nil && d.Status.ReadyReplicas == 0 {
+	if d := v.deployment; v.down() {
 		all = append(all, cause{
 			Reason: "OperatorNotReady", Skyhook: "the operator", EndedBy: "administrator",
 			Message: fmt.Sprintf("no replica of Deployment %s in namespace %s is ready, so nothing progresses",

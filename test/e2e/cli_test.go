@@ -74,6 +74,19 @@ func TestRollback(t *testing.T) {
 	for _, node := range bed.Nodes() {
 		marks(t, node, file, "one", "two", "one")
 	}
+	// What a rollback brought back is what the next one goes back to, not what the spec had in between.
+	newer := func(what string) {
+		mustKubectl(t, strings.Replace(manifest(what), "1.1.0", "1.2.0", 1), "apply", "-f", "-")
+	}
+	newer("three")
+	waitReady(t, "undone")
+	mustPlugin(t, "rollback", "undone", "--yes")
+	waitReady(t, "undone")
+	newer("four")
+	waitReady(t, "undone")
+	if out := mustPlugin(t, "rollback", "undone", "--dry-run"); !strings.Contains(out, "goes from 1.2.0 to 1.1.0") {
+		t.Errorf("rollback goes elsewhere than to what was there before:\n%s\n%s", out, mustPlugin(t, "history", "undone"))
+	}
 }
 
 // TestLogsOfAnEndedStage: its pod is gone, and what its script printed is read from the node, by a pod that goes as well.

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/text"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -28,7 +30,8 @@ func (s *session) atWork(v *view, causes []cause, skyhook, node string) []runnin
 		p := &v.Pods[i]
 		seen, err := workload.Observe(p)
 		ours := err == nil && p.Namespace == s.namespace && metav1.GetControllerOf(p) != nil && p.Labels[v1alpha1.LabelName] != ""
-		if !ours || p.DeletionTimestamp != nil || workload.Ended(p) {
+		onReady := func(n corev1.Node) bool { return n.Name == p.Spec.NodeName && state.Ready(&n) } // else it may be over
+		if !ours || p.DeletionTimestamp != nil || workload.Ended(p) || !slices.ContainsFunc(v.Nodes, onReady) {
 			continue
 		}
 		r := running{

@@ -112,7 +112,7 @@ func TestChangedWhileAsked(t *testing.T) {
 		return copy(b, "y\n"), nil
 	})
 	err := c.runFrom(answer, "uninstall", "gpu", "driver")
-	if err == nil || !strings.Contains(err.Error(), "it was changed meanwhile; run the command again") {
+	if err == nil || !strings.Contains(err.Error(), "it changed meanwhile, so nothing was done; run the command again") {
 		t.Errorf("got %v", err)
 	}
 	if c.stored("gpu").Spec.Packages["driver"].Uninstall.Apply {

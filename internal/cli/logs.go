@@ -125,6 +125,12 @@ func (s *session) logs(ctx context.Context, o logs) error {
 	if o.follow {
 		return s.follow(ctx, wanted, o)
 	}
+	s.printLogs(ctx, wanted, o)
+	return nil
+}
+
+// printLogs prints what the containers of pods printed, one after the other.
+func (s *session) printLogs(ctx context.Context, wanted []logged, o logs) {
 	for i, p := range wanted {
 		if i > 0 {
 			fmt.Fprintln(s.out, "---")
@@ -136,7 +142,6 @@ func (s *session) logs(ctx context.Context, o logs) error {
 			s.printLog(ctx, p.pod, c, o)
 		}
 	}
-	return nil
 }
 
 // knows refuses a Skyhook or a package of which the cluster knows nothing: neither is it there, nor has a node a record of

@@ -41,23 +41,9 @@ func (s *session) fromNode(ctx context.Context, o logs) error {
 	if o.fromNode && o.previous {
 		return errors.New("log files on nodes have earlier runs, too; leave --previous out")
 	}
-	all, err := s.nodes(ctx)
+	nodes, err := s.logNodes(ctx, o)
 	if err != nil {
 		return err
-	}
-	var patterns []string
-	if o.node != "" {
-		patterns = []string{o.node}
-	}
-	nodes, err := matching(all, patterns)
-	if err != nil {
-		return err
-	}
-	if o.node == "" { // whoever is not named has something of the Skyhook
-		nodes = nil
-		for _, n := range s.having(all, o.skyhook) {
-			nodes = append(nodes, n.node)
-		}
 	}
 	switch {
 	case len(nodes) == 0:
@@ -89,6 +75,22 @@ func (s *session) fromNode(ctx context.Context, o logs) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// logNodes are the nodes that are named, else those that have something of the Skyhook.
+func (s *session) logNodes(ctx context.Context, o logs) ([]corev1.Node, error) {
+	all, err := s.nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.node != "" {
+		return matching(all, []string{o.node})
+	}
+	var nodes []corev1.Node
+	for _, n := range s.having(all, o.skyhook) {
+		nodes = append(nodes, n.node)
+	}
+	return nodes, nil
 }
 
 // untilClosed ends with the terminal, or when nobody reads what is printed any more, as with head. The program would end

@@ -323,8 +323,8 @@ func titled(name string, s v1alpha1.CompartmentStatus) string {
 
 // namedCompartments is a text with the name of the default compartment as people read it; the API has one that no
 // compartment of a policy can have.
-func namedCompartments(text string) string {
-	return strings.ReplaceAll(text, rollout.DefaultCompartment, "default")
+func namedCompartments(message string) string {
+	return strings.ReplaceAll(message, rollout.DefaultCompartment, "default")
 }
 
 // bar is what is complete, erroring, in progress, and the rest. Each can be told without colours as well.

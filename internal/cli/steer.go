@@ -125,7 +125,8 @@ func (s *session) merge(ctx context.Context, skyhook *v1alpha1.Skyhook, change m
 func (s *session) withoutSeen(ctx context.Context, skyhook *v1alpha1.Skyhook, key, seen string) error {
 	path := "/metadata/annotations/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 	body, err := json.Marshal([]map[string]any{
-		{"op": "test", "path": "/metadata/uid", "value": skyhook.UID}, {"op": "test", "path": path, "value": seen},
+		{"op": "test", "path": "/metadata/uid", "value": skyhook.UID},
+		{"op": "test", "path": path, "value": seen},
 		{"op": "remove", "path": path},
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ var (
 // withoutAdvice leaves out of a message the command at its end that the advice has as well, so that it is told once.
 func withoutAdvice(message, advice string) string {
 	at := advised.FindStringSubmatchIndex(message)
-	if at == nil || !strings.Contains(advice, "`"+message[at[2]:at[3]]+"`") {
+	if len(at) < 4 || !strings.Contains(advice, "`"+message[at[2]:at[3]]+"`") {
 		return message
 	}
 	return message[:at[0]]

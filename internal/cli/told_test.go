@@ -67,7 +67,8 @@ func TestAttentionIsShort(t *testing.T) {
 	for whole, most := range map[bool]int{false: 250, true: 700} {
 		c := canvas{Renderer: lipgloss.NewRenderer(io.Discard), paste: strings.Clone, whole: whole}
 		out := c.draw([]rolloutStatus{st})
-		if n := len(out[strings.Index(out, "  n1"):]); n > most || n < most/2 || !strings.Contains(out, "words kubectl label") {
+		_, row, _ := strings.Cut(out, "  n1")
+		if n := len(row); n > most || n < most/2 || !strings.Contains(out, "words kubectl label") {
 			t.Errorf("%d bytes, most are %d:\n%s", n, most, out)
 		}
 	}

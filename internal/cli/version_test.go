@@ -17,7 +17,8 @@ func TestRevision(t *testing.T) {
 		{"a release", nil, "1.2.3"},
 		{"a checkout", []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}}, "1.2.3 (0123456789ab)"},
 		{
-			"a changed checkout", []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"}},
+			"a changed checkout",
+			[]debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"}},
 			"1.2.3 (0123456789ab-dirty)",
 		},
 		{"no checkout", []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}}, "1.2.3"},

@@ -211,8 +211,10 @@ func TestWhyDeparted(t *testing.T) {
 	c := newCluster(t)
 	s := heldUp("departed", func(s *v1alpha1.Skyhook) { s.Spec.InterruptionBudget.Count = new(1) })
 	s.Status.Permits = []v1alpha1.Permit{
-		{Node: "departed-gone", Order: 1, Generation: 1}, {Node: "departed-moved", Order: 2, Generation: 1},
-		{Node: "departed-lost", Order: 3, Generation: 1}, {Node: "departed-dead", Order: 4, Generation: 1},
+		{Node: "departed-gone", Order: 1, Generation: 1},
+		{Node: "departed-moved", Order: 2, Generation: 1},
+		{Node: "departed-lost", Order: 3, Generation: 1},
+		{Node: "departed-dead", Order: 4, Generation: 1},
 	}
 	c.put(s)
 	c.put(inPool("elsewhere", "departed-moved", nil))

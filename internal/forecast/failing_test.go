@@ -21,7 +21,8 @@ type refusing struct {
 }
 
 func (r *refusing) Reconcile(ctx context.Context, key reconcile.Request) (reconcile.Result, error) {
-	if r.times--; r.times >= 0 {
+	r.times--
+	if r.times >= 0 {
 		return reconcile.Result{}, errors.New("no such thing")
 	}
 	return r.Reconciler.Reconcile(ctx, key)

@@ -143,6 +143,16 @@ func (w Wanted) NeedsUninstall(n record.Node, name string) (record.Entry, bool) 
 	return record.Entry{}, false
 }
 
+// AsksForUninstall reports whether the spec asks to uninstall one of its packages now.
+func (w Wanted) AsksForUninstall() bool {
+	for _, pkg := range w.Packages {
+		if pkg.Uninstall.Requested() {
+			return true
+		}
+	}
+	return false
+}
+
 // applies reports whether the spec asks to uninstall the package now.
 func (p Package) applies() bool { return p.Uninstallable && p.Uninstall != nil && p.Uninstall.Apply }
 

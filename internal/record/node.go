@@ -191,10 +191,21 @@ func annotationKeys(skyhook string) [AnnotationCount]string {
 	return keys
 }
 
+// Keys are the annotations that make the record of a Skyhook.
+type Keys [AnnotationCount]string
+
+// KeysOf returns those of a Skyhook.
+func KeysOf(skyhook string) Keys { return annotationKeys(skyhook) }
+
 // Raw returns the texts that make the record of a Skyhook, to tell cheaply whether it changed.
 func Raw(skyhook string, annotations map[string]string) [AnnotationCount]string {
-	raw := annotationKeys(skyhook)
-	for i, key := range raw {
+	return KeysOf(skyhook).Raw(annotations)
+}
+
+// Raw returns the texts of the record, to tell cheaply whether it changed.
+func (k Keys) Raw(annotations map[string]string) [AnnotationCount]string {
+	raw := k
+	for i, key := range k {
 		raw[i] = annotations[key]
 	}
 	return raw

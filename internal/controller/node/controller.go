@@ -70,7 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("get node %s: %w", req.Name, err)
 	}
 	var skyhooks v1alpha1.SkyhookList
-	if err := r.Client.List(ctx, &skyhooks); err != nil {
+	if err := r.Client.List(ctx, &skyhooks, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list Skyhooks: %w", err)
 	}
 	var pods corev1.PodList

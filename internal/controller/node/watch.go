@@ -156,7 +156,7 @@ func changedPermits(before, after *v1alpha1.Skyhook) map[string]bool {
 // everyNode that has to do with a Skyhook is woken when all are stopped, or continue.
 func (r *Reconciler) everyNode(ctx context.Context, _ client.Object) []reconcile.Request {
 	var all v1alpha1.SkyhookList
-	if err := r.Client.List(ctx, &all); err != nil {
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list the Skyhooks that are stopped, or continue")
 	}
 	var requests []reconcile.Request
@@ -178,7 +178,7 @@ func (r *Reconciler) wakeAll(ctx context.Context, o client.Object, q state.Queue
 // nodesOf are the nodes that a Skyhook targets or has left something on.
 func (r *Reconciler) nodesOf(ctx context.Context, s *v1alpha1.Skyhook) []reconcile.Request {
 	var nodes corev1.NodeList
-	if err := r.Client.List(ctx, &nodes); err != nil {
+	if err := r.Client.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list nodes of a Skyhook", "skyhook", s.Name)
 		return nil
 	}

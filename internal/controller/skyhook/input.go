@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
@@ -58,21 +59,24 @@ type reading struct {
 // input reads what a plan depends on.
 func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *state.Target) (input, error) {
 	var nodes corev1.NodeList
-	if err := r.Client.List(ctx, &nodes); err != nil {
+	if err := r.Client.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
 		return input{}, fmt.Errorf("list nodes: %w", err)
 	}
 	var skyhooks v1alpha1.SkyhookList
-	if err := r.Client.List(ctx, &skyhooks); err != nil {
+	if err := r.Client.List(ctx, &skyhooks, client.UnsafeDisableDeepCopy); err != nil {
 		return input{}, fmt.Errorf("list Skyhooks: %w", err)
 	}
 	g := &reading{
 		Reconciler: r, skyhook: s, target: target, ordered: state.InOrder(skyhooks.Items),
 		uninstalling: map[string]lifecycle.Removal{}, remains: remains{},
+		installed: map[string]int{}, complete: map[string]int{},
+	}
+	for i, other := range g.ordered {
+		if other.UID == s.UID {
+			g.ordered[i] = s // the pass goes by one version of it
+		}
 	}
 	r.Records.Keep(nodes.Items, g.ordered)
-	if asksForUninstall(s) {
-		g.installed, g.complete = map[string]int{}, map[string]int{}
-	}
 	var err error
 	if g.snapshot, err = r.Targets.Snapshot(ctx, r.Client, r.Workload, g.ordered); err != nil {
 		return input{}, err
@@ -113,23 +117,17 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 		Name: node.Name, Created: node.CreationTimestamp.Time,
 		Labels: node.Labels, BootID: node.Status.NodeInfo.BootID,
 	}
-	wanted := g.snapshot.Wanted(s, node.Name)
-	n, unusable := g.snapshot.Record(s, node, g.Records)
-	out.FinishedPermit = n.FinishedPermit
 	inFlight := record.ReadInterrupt(node.Annotations)
-	around := state.Surroundings{Ordered: g.ordered, Records: g.Records, Pace: g.pace}
+	v, unusable := g.snapshot.View(s, node, g.Records)
 	if unusable != nil {
-		// Nobody knows what is on the node, but a cordon is an annotation of its own.
-		out.Facts = lifecycle.Facts{Disturbed: n.Cordoned || inFlight.OwnedBy(s.Name), Unavailable: !state.Ready(node)}
-		out.Hold = g.snapshot.HoldHere(s, node, around)
-		if out.Abandoned = wanted.Abandoned; out.Abandoned {
-			out.Facts.Complete, out.Recorded = wanted.Deleting, "packages whose states cannot be read"
-		}
+		out.Hold = unusable
+		g.unusable(&out, node, inFlight.OwnedBy(s.Name))
 		return out
 	}
-	out.Facts = lifecycle.FactsOf(s.Name, wanted, n, inFlight, state.Ready(node))
-	out.Begun = len(n.Packages) > 0 && !out.Facts.FailedRun
-	out.Wait = n.Wait
+	out.Facts, out.Begun, out.FinishedPermit, out.Wait, out.Failure = v.Facts, v.Begun, v.FinishedPermit, v.Wait, v.Failure
+	out.Facts.Disturbed = out.Facts.Disturbed || inFlight.OwnedBy(s.Name)
+	out.Facts.Unavailable = !state.Ready(node)
+	around := state.Surroundings{Ordered: g.ordered, Records: g.Records, Pace: g.pace}
 	if around.Complete = out.Facts.Complete; !around.Complete {
 		if i := g.snapshot.InFlight(node, g.ordered, g.Records); i != nil {
 			around.Interrupting = i.Skyhook
@@ -139,21 +137,22 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	if broken := g.pace.Hold; out.Hold == nil && !around.Complete && s.DeletionTimestamp == nil {
 		out.Hold = broken // as the node itself is held, be the policy missing or wrong
 	}
-	g.uninstalls(&out, wanted, n)
-	if e, failed := lifecycle.FirstFailure(wanted, n); failed {
-		out.Failure = failureOf(e)
-	}
+	g.uninstalls(&out, v)
 	if g.detailed {
+		n, _ := g.Records.Read(s.Name, node)
 		out.States = states(n)
 	}
 	return out
 }
 
-// failureOf tells of a failed run.
-func failureOf(e record.Entry) *lifecycle.Wait {
-	return &lifecycle.Wait{
-		Package: e.Name, Reason: e.Reason, Since: e.Since,
-		Message: fmt.Sprintf("package %s stage %s: %s", e.Name, e.Stage, e.Message),
+// unusable reads what is known of a node although its record cannot be used: a cordon is an annotation of its own.
+func (g *reading) unusable(out *rollout.Node, node *corev1.Node, interrupts bool) {
+	n, _ := g.snapshot.Record(g.skyhook, node, g.Records)
+	wanted := g.snapshot.Wanted(g.skyhook, node.Name)
+	out.FinishedPermit = n.FinishedPermit
+	out.Facts = lifecycle.Facts{Disturbed: n.Cordoned || interrupts, Unavailable: !state.Ready(node)}
+	if out.Abandoned = wanted.Abandoned; out.Abandoned {
+		out.Facts.Complete, out.Recorded = wanted.Deleting, "packages whose states cannot be read"
 	}
 }
 

@@ -3,42 +3,32 @@ package skyhook
 import (
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
-	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
 // remains are the package versions that the spec forgot too early, by the keys of their entries.
 type remains map[string]admission.Installed
 
-// uninstalls reads how far a node is with what has to go, and what should have gone before the spec changed.
-func (g *reading) uninstalls(out *rollout.Node, w lifecycle.Wanted, n record.Node) {
-	out.Abandoned = w.Abandoned
-	if w.Abandoned {
-		out.Recorded = packageNames(n)
+// uninstalls notes how far a node is with what has to go, and what should have gone before the spec changed.
+func (g *reading) uninstalls(out *rollout.Node, v *rollout.View) {
+	out.Abandoned, out.Recorded = g.target.Abandoned[out.Name], v.Recorded
+	out.Uninstalling, out.UninstallFailure = v.Uninstalling, v.UninstallFailure
+	for _, l := range v.Removals {
+		g.uninstalling[l.Package.Definition] = l
 	}
-	g.count(w, n)
-	for _, l := range w.Removals(n) {
-		if !l.Missing {
-			g.uninstalling[l.Package.Definition] = l
-		}
+	for _, name := range v.Installed {
+		g.installed[name]++
 	}
-	for _, e := range lifecycle.Uninstalling(w, n) {
-		out.Uninstalling = true
-		if e.State == v1alpha1.StateErroring && out.UninstallFailure == nil {
-			out.UninstallFailure = failureOf(e)
-		}
+	for _, name := range v.Complete {
+		g.complete[name]++
 	}
-	entries, packages := w.Stays(n)
-	for i, e := range entries {
+	for i, e := range v.Stays {
 		r, known := g.remains[e.Key()]
 		if !known {
 			r = admission.Installed{Package: e.Name, Version: e.Version, Enabled: true}
-			if u := packages[i].Uninstall; u != nil {
+			if u := v.Kept[i].Uninstall; u != nil {
 				r.WhenRemoved = u.WhenRemoved
 			}
 		}
@@ -59,34 +49,6 @@ func (g *reading) removal() string {
 		list = append(list, r)
 	}
 	return admission.Join(admission.Guard(g.skyhook, list))
-}
-
-func packageNames(n record.Node) string {
-	return strings.ReplaceAll(strings.Join(slices.Sorted(maps.Keys(n.Packages)), ", "), "|", " ")
-}
-
-func asksForUninstall(s *v1alpha1.Skyhook) bool {
-	for _, pkg := range s.Spec.Packages {
-		if pkg.Uninstall.Requested() {
-			return true
-		}
-	}
-	return false
-}
-
-// count notes which packages are installed and complete on a node, while an uninstall is asked for.
-func (g *reading) count(w lifecycle.Wanted, n record.Node) {
-	if g.installed == nil {
-		return
-	}
-	for _, e := range n.Packages {
-		g.installed[e.Name]++
-	}
-	for name := range w.Packages {
-		if w.PackageComplete(n, name) {
-			g.complete[name]++
-		}
-	}
 }
 
 func (g *reading) counts(nodes int) (installed, everywhere map[string]bool) {

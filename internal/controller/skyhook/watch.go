@@ -90,7 +90,7 @@ func (r *Reconciler) successors(ctx context.Context, o client.Object) []reconcil
 
 func (r *Reconciler) all(ctx context.Context) []v1alpha1.Skyhook {
 	var all v1alpha1.SkyhookList
-	if err := r.Client.List(ctx, &all); err != nil {
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list the Skyhooks that an event concerns")
 	}
 	return all.Items

@@ -36,7 +36,7 @@ type Surroundings struct {
 // A Skyhook that is being deleted is held by none of 4 and 7: whatever is wrong with its spec or comes before it must
 // not keep it from going.
 func (sn Snapshot) Hold(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
-	if _, h := sn.Record(s, node, around.Records); h != nil {
+	if _, h := sn.View(s, node, around.Records); h != nil {
 		return h
 	}
 	if h := sn.HoldAll(s, around.Pace); h != nil {
@@ -47,17 +47,14 @@ func (sn Snapshot) Hold(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundi
 
 // HoldAll is the part of Hold that is the same on every node.
 func (sn Snapshot) HoldAll(s *v1alpha1.Skyhook, pace Pace) *lifecycle.Hold {
-	if h := rollout.HoldAll(s, sn.index.Of(s).Invalid, sn.stop); h != nil || s.DeletionTimestamp != nil {
+	if h := rollout.HoldAll(s, sn.target(s).Invalid, sn.stop); h != nil || s.DeletionTimestamp != nil {
 		return h
 	}
 	return pace.Hold
 }
 
-// HoldHere is the part of Hold that is about the one node.
+// HoldHere is the part of Hold that is about the one node, but for what its record is held for.
 func (sn Snapshot) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
-	if _, h := sn.Record(s, node, around.Records); h != nil {
-		return h
-	}
 	goes := taint.Has(node, sn.runtime) && sn.taintGoes(s, node, around.Ordered)
 	if h := rollout.HoldNode(s, node, sn.runtime, goes); h != nil || around.Complete {
 		return h
@@ -79,7 +76,7 @@ func (sn Snapshot) taintGoes(s *v1alpha1.Skyhook, node *corev1.Node, ordered []*
 	goes := false
 	for _, other := range ordered {
 		switch {
-		case !other.Spec.RuntimeRequired || other.DeletionTimestamp != nil || !sn.index.Selects(other, node.Labels):
+		case !other.Spec.RuntimeRequired || other.DeletionTimestamp != nil || !sn.selects(other, node):
 		case rollout.Stopped(other), s.Spec.Sequencing == v1alpha1.SequencingAll && rollout.Precedes(s, other):
 			return false
 		default:

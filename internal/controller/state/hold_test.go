@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -89,11 +90,10 @@ func TestHoldInOrder(t *testing.T) {
 		if got := reasonOf(snapshot.Hold(s.self, s.node, s.around)); got != step.want {
 			t.Errorf("step %d: held by %q, want %q", i, got, step.want)
 		}
-		// The two parts of it say the same, first the one about all nodes.
-		want := reasonOf(snapshot.HoldAll(s.self, s.around.Pace))
-		if here := reasonOf(snapshot.HoldHere(s.self, s.node, s.around)); want == "" || here == v1alpha1.ReasonNodeStateMalformed {
-			want = here
-		}
+		// The parts of it say the same: first the record, then what is about all nodes.
+		_, unusable := snapshot.View(s.self, s.node, s.around.Records)
+		all, here := snapshot.HoldAll(s.self, s.around.Pace), snapshot.HoldHere(s.self, s.node, s.around)
+		want := reasonOf(cmp.Or(unusable, all, here))
 		if want != step.want {
 			t.Errorf("step %d: the parts say %q, want %q", i, want, step.want)
 		}

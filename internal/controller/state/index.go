@@ -18,6 +18,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/capability"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/taint"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -32,6 +33,8 @@ type Target struct {
 	Invalid string
 	// Abandoned are the nodes on which nothing is to be undone any more.
 	Abandoned map[string]bool
+
+	keys record.Keys
 }
 
 // Index keeps the Targets of the current generations. Its zero value is ready for use, by several goroutines.
@@ -108,6 +111,7 @@ func (i *Index) newTarget(s *v1alpha1.Skyhook) *Target {
 		selector = labels.Everything()
 	}
 	return &Target{
+		keys:     record.KeysOf(s.Name),
 		Selector: selector,
 		Packages: lifecycle.Prepare(s, func(name string) lifecycle.Derived {
 			return i.derive(s, name, s.Spec.Packages[name], lifecycle.Derived{
@@ -156,9 +160,9 @@ func (sn Snapshot) Earlier(
 
 // incomplete reports whether a Skyhook targets a node and has work left there, as far as can be read.
 func (sn Snapshot) incomplete(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) bool {
-	if s.DeletionTimestamp != nil || !sn.index.Selects(s, node.Labels) {
+	if s.DeletionTimestamp != nil || !sn.selects(s, node) {
 		return false
 	}
-	n, unusable := sn.Record(s, node, records)
-	return unusable != nil || !lifecycle.Complete(sn.Wanted(s, node.Name), n)
+	v, unusable := sn.View(s, node, records)
+	return unusable != nil || !v.Facts.Complete
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -199,6 +200,51 @@ func TestRecordsDecodesOnce(t *testing.T) {
 	records.Keep(nil, nil)
 	if marked(n) {
 		t.Error("what was forgotten is still there")
+	}
+}
+
+// TestViewIsDerivedOnce: until the record changes, or what is wanted of it.
+func TestViewIsDerivedOnce(t *testing.T) {
+	s := skyhook("demo", 1, nil)
+	s.UID = "uid-demo"
+	n := node("n", nil, map[string]v1alpha1.State{"demo": v1alpha1.StateComplete})
+	var index state.Index
+	var records state.Records
+	view := func() *rollout.View {
+		t.Helper()
+		snapshot, err := index.Snapshot(t.Context(), fake.NewClientBuilder().Build(), workload.Options{}, []*v1alpha1.Skyhook{s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, hold := snapshot.View(s, n, &records)
+		if hold != nil {
+			t.Fatal(hold)
+		}
+		return v
+	}
+	last := view()
+	for _, c := range []struct {
+		name   string
+		change func()
+		again  bool
+	}{
+		{"nothing", func() {}, false},
+		{"elsewhere on the node", func() { n.ResourceVersion, n.Labels = "2", map[string]string{"x": "y"} }, false},
+		{"a permit", func() { n.Annotations["skyhook.nvidia.com/permit_demo"] = "1/0" }, true},
+		{"the spec", func() { s.Generation++ }, true},
+		{"its status", func() { s.Status.Status = v1alpha1.StatusComplete }, false},
+		{"its deletion", func() { s.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, true},
+		{"what is abandoned elsewhere", func() { s.Annotations = map[string]string{v1alpha1.AnnotationAbandonUninstall: "m"} }, true},
+		{"what is abandoned here", func() { s.Annotations = map[string]string{v1alpha1.AnnotationAbandonUninstall: "n"} }, true},
+		{"another node of the name", func() { n.UID = "other" }, true},
+	} {
+		n, s = n.DeepCopy(), s.DeepCopy()
+		c.change()
+		now := view()
+		if (now != last) != c.again {
+			t.Errorf("%s: derived again is %t", c.name, now != last)
+		}
+		last = now
 	}
 }
 

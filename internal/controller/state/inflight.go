@@ -16,12 +16,8 @@ func (sn Snapshot) InFlight(node *corev1.Node, skyhooks []*v1alpha1.Skyhook, rec
 		return written
 	}
 	for _, s := range skyhooks {
-		n, unusable := sn.Record(s, node, records)
-		if unusable != nil || !sn.index.Selects(s, node.Labels) {
-			continue
-		}
-		if i := lifecycle.InFlightOf(s.Name, n); i != nil {
-			return i
+		if v, _ := sn.View(s, node, records); v != nil && v.InFlight != nil && sn.selects(s, node) {
+			return v.InFlight
 		}
 	}
 	return written
@@ -34,8 +30,8 @@ func (sn Snapshot) confirms(
 ) bool {
 	for _, s := range skyhooks {
 		if s.Name == i.Skyhook {
-			n, unusable := sn.Record(s, node, records)
-			return unusable != nil || lifecycle.InFlightOf(s.Name, n) != nil
+			v, unusable := sn.View(s, node, records)
+			return unusable != nil || v.InFlight != nil
 		}
 	}
 	return true
@@ -53,7 +49,7 @@ func (sn Snapshot) OwnReboot(
 		return true
 	}
 	for _, s := range skyhooks {
-		if !sn.index.Selects(s, node.Labels) {
+		if !sn.selects(s, node) {
 			continue // what it asked for there is over
 		}
 		if n, unusable := sn.Record(s, node, records); unusable == nil && lifecycle.AskedForReboot(n, current) {

@@ -100,7 +100,7 @@ func (p *Policies) parse(policy *v1alpha1.DeploymentPolicy) parsedPolicy {
 func (p *Policies) Changed(ctx context.Context, reader client.Reader, policy client.Object) []v1alpha1.Skyhook {
 	p.forget(policy.GetName())
 	var all v1alpha1.SkyhookList
-	if err := reader.List(ctx, &all); err != nil {
+	if err := reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list the Skyhooks of a policy", "policy", policy.GetName())
 	}
 	return slices.DeleteFunc(all.Items, func(s v1alpha1.Skyhook) bool {

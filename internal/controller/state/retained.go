@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,7 +25,10 @@ type Snapshot struct {
 	runtime corev1.Taint
 	// tainting are the Skyhooks that have new nodes tainted.
 	tainting []*v1alpha1.Skyhook
-	kept     map[types.UID]kept
+	kept     map[types.UID]*kept
+	targets  map[*v1alpha1.Skyhook]*Target
+	// pins says that images are pinned.
+	pins bool
 	// stop is what stops all Skyhooks; nil for nothing.
 	stop *rollout.Stop
 }
@@ -57,13 +61,12 @@ func (i *Index) Snapshot(
 	if err != nil {
 		return Snapshot{}, err
 	}
-	sn := Snapshot{index: i, runtime: o.RuntimeTaint, kept: make(map[types.UID]kept, len(skyhooks)), stop: stop}
+	sn := Snapshot{
+		index: i, runtime: o.RuntimeTaint, pins: o.PinImages, stop: stop,
+		kept: make(map[types.UID]*kept, len(skyhooks)), targets: make(map[*v1alpha1.Skyhook]*Target, len(skyhooks)),
+	}
 	for _, s := range skyhooks {
-		known := i.keptOf(s, owned[s.UID])
-		if !o.PinImages {
-			known.pins = nil
-		}
-		sn.kept[s.UID] = known
+		sn.kept[s.UID], sn.targets[s] = i.keptOf(s, owned[s.UID]), i.Of(s)
 		if taints(s) {
 			sn.tainting = append(sn.tainting, s)
 		}
@@ -73,23 +76,48 @@ func (i *Index) Snapshot(
 
 // Wanted is what a Skyhook wants on a node.
 func (sn Snapshot) Wanted(s *v1alpha1.Skyhook, node string) lifecycle.Wanted {
-	t := sn.index.Of(s)
-	return lifecycle.Wanted{
-		Packages: t.Packages, Retained: sn.kept[s.UID].retained,
-		Deleting: s.DeletionTimestamp != nil, Abandoned: t.Abandoned[node],
+	_, w := sn.wanted(s, sn.target(s), node)
+	return w
+}
+
+// target is what the spec of a Skyhook asks for, be it one of the snapshot's or another version of it.
+func (sn Snapshot) target(s *v1alpha1.Skyhook) *Target {
+	if t := sn.targets[s]; t != nil {
+		return t
+	}
+	return sn.index.Of(s)
+}
+
+func (sn Snapshot) selects(s *v1alpha1.Skyhook, node *corev1.Node) bool {
+	return sn.target(s).Selector.Matches(labels.Set(node.Labels))
+}
+
+// nothing is kept of a Skyhook that the snapshot lacks.
+var nothing = &kept{}
+
+func (sn Snapshot) wanted(s *v1alpha1.Skyhook, t *Target, node string) (wanted, lifecycle.Wanted) {
+	k := cmp.Or(sn.kept[s.UID], nothing)
+	of := wanted{target: t, kept: k, deleting: s.DeletionTimestamp != nil, abandoned: t.Abandoned[node]}
+	return of, lifecycle.Wanted{
+		Packages: t.Packages, Retained: k.retained, Deleting: of.deleting, Abandoned: of.abandoned,
 	}
 }
 
 // Pins are the images that a Skyhook's packages are pinned to; nil when images are not pinned. They must not be
 // changed.
-func (sn Snapshot) Pins(s *v1alpha1.Skyhook) lifecycle.Pins { return sn.kept[s.UID].pins }
+func (sn Snapshot) Pins(s *v1alpha1.Skyhook) lifecycle.Pins {
+	if !sn.pins {
+		return nil
+	}
+	return cmp.Or(sn.kept[s.UID], nothing).pins
+}
 
 // decoding are the retained definitions of a Skyhook, and all that they were made of: the pods' hashes depend on the
 // spec.
 type decoding struct {
 	generation int64
 	of         []version
-	kept       kept
+	kept       *kept
 }
 
 // version is one version of one object.
@@ -100,7 +128,7 @@ type version struct {
 
 // keptOf decodes what is kept of a Skyhook, once for as long as they stay the same. It sorts revisions: the cache lists
 // them in any order. Several passes that find something new decode it side by side rather than wait for one another.
-func (i *Index) keptOf(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) kept {
+func (i *Index) keptOf(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) *kept {
 	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(a.UID, b.UID) })
 	i.mu.Lock()
 	known, ok := i.decoded[s.UID]
@@ -127,7 +155,7 @@ func (v version) is(r *appsv1.ControllerRevision) bool {
 
 // decode makes of ControllerRevisions what decisions are based on. Whether and when a package is undone is said by the
 // newest definition of its version; how, by each one itself. One that cannot be read is as good as missing.
-func (i *Index) decode(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) kept {
+func (i *Index) decode(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevision) *kept {
 	type numbered struct {
 		revision   int64
 		definition workload.Definition
@@ -155,5 +183,5 @@ func (i *Index) decode(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevisi
 		pkg.Uninstallable, pkg.Uninstall = last.Enabled, last.Spec.Uninstall
 		all[name] = pkg
 	}
-	return kept{all, pins}
+	return &kept{all, pins}
 }

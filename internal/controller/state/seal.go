@@ -18,6 +18,24 @@ import (
 // not be changed.
 func (sn Snapshot) Record(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) (record.Node, *lifecycle.Hold) {
 	n, err := records.Read(s.Name, node)
+	return sn.usable(s, node, n, err)
+}
+
+// View returns what the record tells of what the Skyhook wants on the node; with a hold, and nil, where Record returns
+// one.
+func (sn Snapshot) View(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) (*rollout.View, *lifecycle.Hold) {
+	t := sn.target(s)
+	of, w := sn.wanted(s, t, node.Name)
+	v, n, err := records.view(s, t.keys, node, of, w)
+	if _, hold := sn.usable(s, node, n, err); hold != nil {
+		return nil, hold
+	}
+	return v, nil
+}
+
+func (sn Snapshot) usable(
+	s *v1alpha1.Skyhook, node *corev1.Node, n record.Node, err error,
+) (record.Node, *lifecycle.Hold) {
 	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
 		return n, rollout.HoldMalformed(malformed)
 	}
@@ -63,7 +81,7 @@ func (sn Snapshot) guarded(node *corev1.Node) bool {
 
 // Taints reports whether a node gets the runtime taint for a Skyhook because it is new.
 func (sn Snapshot) Taints(s *v1alpha1.Skyhook, node *corev1.Node) bool {
-	return taints(s) && taint.New(node, s.Status.SealedSince) && sn.index.Selects(s, node.Labels)
+	return taints(s) && taint.New(node, s.Status.SealedSince) && sn.selects(s, node)
 }
 
 func taints(s *v1alpha1.Skyhook) bool {

@@ -42,6 +42,12 @@ func (p *Patch) label(k string, v *string) {
 	p.Labels[k] = v
 }
 
+// Only reports whether a change sets one annotation and nothing else.
+func (p Patch) Only(annotation string) bool {
+	v, sets := p.Annotations[annotation]
+	return sets && v != nil && len(p.Annotations) == 1 && len(p.Labels) == 0
+}
+
 // Write returns the change that makes the given metadata hold the record n of a Skyhook; empty when it does already.
 func Write(skyhook string, n Node, annotations, labels map[string]string) (Patch, error) {
 	if n.Packages == nil {

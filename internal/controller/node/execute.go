@@ -222,6 +222,9 @@ func (p *pass) write(i *item, n record.Node) (record.Patch, error) {
 		return record.Patch{}, fmt.Errorf("node %s: %w", p.node.Name, err)
 	}
 	i.seal(p.node, &change)
+	if change.Only(v1alpha1.AnnotationVersionPrefix + i.skyhook.Name) {
+		return record.Patch{}, nil // else a new operator would write every node of a fleet at once, to tell its version
+	}
 	return change, nil
 }
 

@@ -25,6 +25,8 @@ import (
 func TestWriteNode(t *testing.T) {
 	applied := entry(v1alpha1.StageApply, v1alpha1.StateInProgress)
 	failing := entry(v1alpha1.StageApply, v1alpha1.StateErroring)
+	newer := applied
+	newer.OperatorVersion = "v2"
 	broken := failing
 	broken.Status = v1alpha1.StatusErroring
 	for _, c := range []struct {
@@ -35,6 +37,7 @@ func TestWriteNode(t *testing.T) {
 		want     string // keys of the patches, below metadata with a dot
 	}{
 		{name: "nothing changed", decision: lifecycle.Decision{Record: applied}},
+		{name: "nothing but the operator", decision: lifecycle.Decision{Record: newer}},
 		{
 			name: "a Skyhook that leaves, but not yet", decision: lifecycle.Decision{Record: failing, Removing: true},
 			want: ".resourceVersion status",

@@ -2,12 +2,14 @@ package state
 
 import (
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
@@ -26,8 +28,20 @@ func nodeDiffers(a, b *corev1.Node) bool {
 		a.Status.NodeInfo.BootID != b.Status.NodeInfo.BootID ||
 		Ready(a) != Ready(b) ||
 		!record.SameUnsealed(a.Labels, b.Labels) ||
-		!maps.Equal(a.Annotations, b.Annotations) ||
+		!maps.Equal(ours(a.Annotations), ours(b.Annotations)) ||
 		!equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints)
+}
+
+// ours are the annotations that the operator reads. Those of others come up to once a second on each node; steps read
+// them as they are when their pod starts.
+func ours(annotations map[string]string) map[string]string {
+	only := make(map[string]string, len(annotations))
+	for k, v := range annotations {
+		if strings.HasPrefix(k, v1alpha1.KeyPrefix) {
+			only[k] = v
+		}
+	}
+	return only
 }
 
 // Ready reports whether the node's kubelet says that it is ready.

@@ -16,6 +16,8 @@ import (
 type View struct {
 	// Facts as far as the record tells: the node may also be Unavailable, or Disturbed by an interrupt in flight.
 	Facts lifecycle.Facts
+	// Empty says that the record has no package.
+	Empty bool
 	// Begun, FinishedPermit, Wait, Failure, Uninstalling and the rest are as in Node.
 	Begun            bool
 	FinishedPermit   string
@@ -40,7 +42,8 @@ func ViewOf(skyhook string, w lifecycle.Wanted, n record.Node) *View {
 		Facts: lifecycle.FactsOf(skyhook, w, n, nil, true), FinishedPermit: n.FinishedPermit, Wait: n.Wait,
 		InFlight: lifecycle.InFlightOf(skyhook, n),
 	}
-	v.Begun = len(n.Packages) > 0 && !v.Facts.FailedRun
+	v.Empty = len(n.Packages) == 0
+	v.Begun = !v.Empty && !v.Facts.FailedRun
 	if e, failed := lifecycle.FirstFailure(w, n); failed {
 		v.Failure = failureOf(e)
 	}

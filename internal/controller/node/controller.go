@@ -69,10 +69,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, fmt.Errorf("get node %s: %w", req.Name, err)
 	}
-	var skyhooks v1alpha1.SkyhookList
-	if err := r.Client.List(ctx, &skyhooks, client.UnsafeDisableDeepCopy); err != nil {
-		return ctrl.Result{}, fmt.Errorf("list Skyhooks: %w", err)
-	}
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
 		client.MatchingFields{PodNodeIndex: node.Name}); err != nil {
@@ -84,7 +80,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		ctrl.LoggerFrom(ctx).Error(err, "a node waits for the cache")
 		return ctrl.Result{RequeueAfter: known.failures.pause(0, []error{err})}, nil
 	case behind:
-		return ctrl.Result{RequeueAfter: freshRetry}, nil
+		return ctrl.Result{RequeueAfter: min(max(freshRetry, now.Sub(known.wrote.at)), freshRetryMost)}, nil
+	}
+	var skyhooks v1alpha1.SkyhookList
+	if err := r.Client.List(ctx, &skyhooks, client.UnsafeDisableDeepCopy); err != nil {
+		return ctrl.Result{}, fmt.Errorf("list Skyhooks: %w", err)
 	}
 	p := &pass{
 		node: &node, pods: pods.Items, now: now.Truncate(time.Second), skyhooks: state.InOrder(skyhooks.Items),

@@ -33,8 +33,10 @@ const (
 	// freshPatience is how long the cache is waited for before the API server is asked: a pod that somebody deleted at
 	// once never shows up, and one that does not go may have a finalizer.
 	freshPatience = 10 * time.Second
-	// freshRetry is when to look again until then; usually an event comes first.
-	freshRetry = 20 * time.Millisecond
+	// freshRetry is when to look again first; from then on after as long as it was waited, up to freshRetryMost. Usually an
+	// event comes before.
+	freshRetry     = 20 * time.Millisecond
+	freshRetryMost = time.Second
 )
 
 // behind reports whether the cache does not show the last pass's writes yet. That saves requests which the API server

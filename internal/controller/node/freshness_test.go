@@ -124,7 +124,7 @@ func TestReconcileWaitsForTheCache(t *testing.T) {
 	w := newWorld(t, newNode(), newSkyhook("demo"))
 	w.must(w.Client.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a", Labels: map[string]string{v1alpha1.LabelName: "demo"}}}))
 	w.memory.Of(newNode()).wrote = written{created: []writtenPod{{"a", "uid-a"}}, at: start}
-	for _, c := range []struct{ after, again time.Duration }{{0, freshRetry}, {9 * time.Second, freshRetry}, {10 * time.Second, time.Second}, {11 * time.Second, 2 * time.Second}} {
+	for _, c := range []struct{ after, again time.Duration }{{0, freshRetry}, {300 * time.Millisecond, 300 * time.Millisecond}, {9 * time.Second, freshRetryMost}, {10 * time.Second, time.Second}, {11 * time.Second, 2 * time.Second}} {
 		w.clock.SetTime(start.Add(c.after))
 		if got := w.reconcile(); got.RequeueAfter != c.again {
 			t.Errorf("after %s: got %+v", c.after, got)

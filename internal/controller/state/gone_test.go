@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -41,14 +43,14 @@ func TestRecordsOfGoneNodesAndSkyhooks(t *testing.T) {
 	read := func(nodes []corev1.Node, skyhooks []*v1alpha1.Skyhook) {
 		for i := range nodes {
 			for _, s := range skyhooks {
-				if _, err := r.Read(s.Name, &nodes[i]); err != nil {
+				if _, err := r.view(s, record.KeysOf(s.Name), &nodes[i], wanted{}, lifecycle.Wanted{}); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 	}
 	count := func() (nodes, records int) {
-		for _, of := range r.nodes {
+		for _, of := range r.views {
 			nodes, records = nodes+1, records+len(of)
 		}
 		return nodes, records
@@ -62,7 +64,7 @@ func TestRecordsOfGoneNodesAndSkyhooks(t *testing.T) {
 	if n, records := count(); n != 4 || records != 8 {
 		t.Errorf("%d nodes, %d records are left of 4 nodes and 2 Skyhooks", n, records)
 	}
-	if _, kept := r.nodes[nodes[4].UID]; kept {
+	if _, kept := r.views[nodes[4].UID]; kept {
 		t.Error("the wrong node was dropped")
 	}
 	r.Keep(nil, nil)

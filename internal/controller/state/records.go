@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -13,21 +14,36 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
-// Records decodes node records, each once until it changes. Its zero value is ready for use, by several goroutines.
-// What it returns is shared and must not be changed.
+// maxDecoded is how many records are kept as they were decoded. Nodes at work are looked at again and again; a record
+// of two packages takes 2 KB, and most of a large fleet is complete.
+const maxDecoded = 4096
+
+// Records decodes node records, and derives what plans need of them, once until they change. Its zero value is ready for
+// use, by several goroutines. What it returns is shared and must not be changed.
 type Records struct {
-	mu    sync.Mutex
-	nodes map[types.UID]map[string]*decoded
+	mu      sync.Mutex
+	decoded *lru.Cache
+	views   map[types.UID]map[string]view
 }
 
-// decoded is a record as it was read. Only what is derived of it changes, under the lock of Records.
+type recordKey struct {
+	node    types.UID
+	skyhook string
+}
+
+// decoded is a record, and what it was read from.
 type decoded struct {
 	annotations [record.AnnotationCount]string
 	node        record.Node
 	err         error
-	// view is what it tells of what was wanted; nil when nobody asked.
-	view *rollout.View
-	of   wanted
+}
+
+// view is what a record tells of what was wanted, or why it cannot be read.
+type view struct {
+	annotations [record.AnnotationCount]string
+	of          wanted
+	view        *rollout.View
+	err         error
 }
 
 // wanted identifies what a Skyhook wants on a node: two that are equal want the same.
@@ -39,50 +55,70 @@ type wanted struct {
 
 // Read returns the record of a Skyhook on a node; the error is a *record.MalformedError.
 func (r *Records) Read(skyhook string, node *corev1.Node) (record.Node, error) {
+	key, raw := recordKey{node.UID, skyhook}, record.Raw(skyhook, node.Annotations)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	d := r.read(skyhook, record.KeysOf(skyhook), node)
+	if d, ok := r.known(key, raw); ok {
+		return d.node, d.err
+	}
+	d := decoded{annotations: raw}
+	r.mu.Unlock() // others go on meanwhile
+	d.node, d.err = record.Read(skyhook, node.Annotations)
+	r.mu.Lock()
+	if r.decoded == nil {
+		r.decoded = lru.New(maxDecoded)
+	}
+	r.decoded.Add(key, d)
 	return d.node, d.err
 }
 
-// read decodes the record unless that is done.
-func (r *Records) read(skyhook string, keys record.Keys, node *corev1.Node) *decoded {
-	raw := keys.Raw(node.Annotations)
-	of := r.nodes[node.UID]
-	if d, ok := of[skyhook]; ok && d.annotations == raw {
-		return d
+func (r *Records) known(key recordKey, raw [record.AnnotationCount]string) (decoded, bool) {
+	if r.decoded == nil {
+		return decoded{}, false
 	}
-	d := &decoded{annotations: raw}
-	d.node, d.err = record.Read(skyhook, node.Annotations)
-	if r.nodes == nil {
-		r.nodes = map[types.UID]map[string]*decoded{}
-	}
-	if of == nil {
-		of = map[string]*decoded{}
-		r.nodes[node.UID] = of
-	}
-	of[skyhook] = d
-	return d
+	found, _ := r.decoded.Get(key)
+	d, ok := found.(decoded)
+	return d, ok && d.annotations == raw
 }
 
-// view returns what the record tells of what is wanted, unless it cannot be read; the record comes with it.
+// view returns what the record tells of what is wanted; the error is a *record.MalformedError.
 func (r *Records) view(
 	s *v1alpha1.Skyhook, keys record.Keys, node *corev1.Node, of wanted, w lifecycle.Wanted,
-) (*rollout.View, record.Node, error) {
+) (*rollout.View, error) {
+	raw := keys.Raw(node.Annotations)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	d := r.read(s.Name, keys, node)
-	if d.err == nil && (d.view == nil || d.of != of) {
-		d.view, d.of = rollout.ViewOf(s.Name, w, d.node), of
+	if v, ok := r.views[node.UID][s.Name]; ok && v.of == of && v.annotations == raw {
+		return v.view, v.err
 	}
-	return d.view, d.node, d.err
+	v := view{annotations: raw, of: of}
+	d, ok := r.known(recordKey{node.UID, s.Name}, raw)
+	r.mu.Unlock()
+	if !ok {
+		d.node, d.err = record.Read(s.Name, node.Annotations)
+	}
+	if v.err = d.err; v.err == nil {
+		v.view = rollout.ViewOf(s.Name, w, d.node)
+	}
+	r.mu.Lock()
+	if r.views == nil {
+		r.views = map[types.UID]map[string]view{}
+	}
+	if r.views[node.UID] == nil {
+		r.views[node.UID] = map[string]view{}
+	}
+	r.views[node.UID][s.Name] = v
+	return v.view, v.err
 }
 
 // Forget drops a node that is gone. Those that no Skyhook targets come and go without a pass that calls Keep.
 func (r *Records) Forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.nodes, uid)
+	delete(r.views, uid)
+	if r.decoded != nil {
+		r.decoded.Clear() // it names no nodes, and fills again
+	}
 }
 
 // Keep drops what is not of these nodes and Skyhooks, which are all there are. A pass that began before a node went may
@@ -90,15 +126,15 @@ func (r *Records) Forget(uid types.UID) {
 func (r *Records) Keep(nodes []corev1.Node, skyhooks []*v1alpha1.Skyhook) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.nodes) > len(nodes) {
+	if len(r.views) > len(nodes) {
 		there := make(map[types.UID]bool, len(nodes))
 		for i := range nodes {
 			there[nodes[i].UID] = true
 		}
-		maps.DeleteFunc(r.nodes, func(uid types.UID, _ map[string]*decoded) bool { return !there[uid] })
+		maps.DeleteFunc(r.views, func(uid types.UID, _ map[string]view) bool { return !there[uid] })
 	}
 	var there map[string]bool
-	for _, of := range r.nodes {
+	for _, of := range r.views {
 		if len(of) <= len(skyhooks) {
 			continue
 		}
@@ -108,6 +144,6 @@ func (r *Records) Keep(nodes []corev1.Node, skyhooks []*v1alpha1.Skyhook) {
 				there[s.Name] = true
 			}
 		}
-		maps.DeleteFunc(of, func(name string, _ *decoded) bool { return !there[name] })
+		maps.DeleteFunc(of, func(name string, _ view) bool { return !there[name] })
 	}
 }

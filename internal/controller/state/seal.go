@@ -18,7 +18,11 @@ import (
 // not be changed.
 func (sn Snapshot) Record(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) (record.Node, *lifecycle.Hold) {
 	n, err := records.Read(s.Name, node)
-	return sn.usable(s, node, n, err)
+	hold := sn.unusable(s, node, len(n.Packages) == 0, err)
+	if hold != nil && err == nil {
+		n.Packages, n.Unreadable = map[string]record.Entry{}, true
+	}
+	return n, hold
 }
 
 // View returns what the record tells of what the Skyhook wants on the node; with a hold, and nil, where Record returns
@@ -26,25 +30,23 @@ func (sn Snapshot) Record(s *v1alpha1.Skyhook, node *corev1.Node, records *Recor
 func (sn Snapshot) View(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) (*rollout.View, *lifecycle.Hold) {
 	t := sn.target(s)
 	of, w := sn.wanted(s, t, node.Name)
-	v, n, err := records.view(s, t.keys, node, of, w)
-	if _, hold := sn.usable(s, node, n, err); hold != nil {
+	v, err := records.view(s, t.keys, node, of, w)
+	if hold := sn.unusable(s, node, v != nil && v.Empty, err); hold != nil {
 		return nil, hold
 	}
 	return v, nil
 }
 
-func (sn Snapshot) usable(
-	s *v1alpha1.Skyhook, node *corev1.Node, n record.Node, err error,
-) (record.Node, *lifecycle.Hold) {
+// unusable returns what keeps everybody from going by a record that err is about; nil when nothing does.
+func (sn Snapshot) unusable(s *v1alpha1.Skyhook, node *corev1.Node, empty bool, err error) *lifecycle.Hold {
 	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
-		return n, rollout.HoldMalformed(malformed)
+		return rollout.HoldMalformed(malformed)
 	}
 	// A deletion decides nothing about workloads, and must not wait for anybody.
-	if !s.Spec.RuntimeRequired || s.DeletionTimestamp != nil || sn.Vouches(s, node, n) {
-		return n, nil
+	if !s.Spec.RuntimeRequired || s.DeletionTimestamp != nil || sn.vouches(s, node, empty) {
+		return nil
 	}
-	n.Packages, n.Unreadable = map[string]record.Entry{}, true
-	return n, rollout.HoldUnsealed(s.Name, node.Name)
+	return rollout.HoldUnsealed(s.Name, node.Name)
 }
 
 // SealOf is the seal of a Skyhook's record on a node.
@@ -55,10 +57,12 @@ func SealOf(s *v1alpha1.Skyhook, node *corev1.Node) record.Seal {
 // Vouches reports whether a record may be taken as the operator's own, and be sealed: it is sealed, claims nothing, is
 // from before records were sealed, or workloads do not wait for it, so that the node gains nothing from it.
 func (sn Snapshot) Vouches(s *v1alpha1.Skyhook, node *corev1.Node, n record.Node) bool {
+	return !n.Unreadable && sn.vouches(s, node, len(n.Packages) == 0)
+}
+
+func (sn Snapshot) vouches(s *v1alpha1.Skyhook, node *corev1.Node, empty bool) bool {
 	switch {
-	case n.Unreadable:
-		return false
-	case len(n.Packages) == 0, s.Status.SealedSince == nil, !sn.guarded(node):
+	case empty, s.Status.SealedSince == nil, !sn.guarded(node):
 		return true
 	}
 	seal := SealOf(s, node)

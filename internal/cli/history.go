@@ -22,7 +22,7 @@ func (a *app) historyCommand() *cobra.Command {
 		Use:   "history SKYHOOK",
 		Short: "List the last rollouts, and the retained definitions of packages",
 		Long: "Lists the last twenty rollouts: the generation of the spec, the program that changed it, when the rollout\n" +
-			"began, how long it took, how many nodes it included, and how many of them failed. It then lists the\n" +
+			"began, how long it took, how many nodes it included, how many of them failed, and what changed. It then lists the\n" +
 			"definitions that the operator retains for an uninstall or a rollback: those that the spec or a node has, and\n" +
 			"the last five others. For each it says what changed since the one before, and how many nodes have it. The wide\n" +
 			"output also lists how long stages took.",
@@ -99,6 +99,7 @@ func (s *session) history(ctx context.Context, name string) error {
 		r.names = append(r.names, "controllerrevision.apps/"+d.object)
 	}
 	past.Definitions = list
+	past.join()
 	r.value = past
 	if s.output == outputTable || s.output == outputWide {
 		if err := s.printPast(name, past); err != nil {

@@ -28,7 +28,9 @@ func TestHistory(t *testing.T) {
 	p := old.Spec.Packages["tuning"]
 	p.Version, p.ConfigMap = "2.0.0", map[string]string{"apply.sh": "true"}
 	old.Spec.Packages["tuning"] = p
-	for _, at := range []*v1alpha1.Skyhook{old, s} {
+	now := s.DeepCopy()
+	now.Generation = 2
+	for _, at := range []*v1alpha1.Skyhook{old, now} {
 		rev, err := o.Revision(at, workload.DefinitionOf(at, "tuning"))
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,14 +21,41 @@ import (
 
 // past is what is kept of a Skyhook.
 type past struct {
-	Rollouts    history.Rollouts `json:"rollouts"`
-	Stages      history.Stages   `json:"stages"`
-	Definitions []retained       `json:"definitions"`
+	Rollouts    []pastRollout  `json:"rollouts"`
+	Stages      history.Stages `json:"stages"`
+	Definitions []retained     `json:"definitions"`
+}
+
+// pastRollout is a rollout, and what changed for it, as far as the definitions are retained.
+type pastRollout struct {
+	history.Rollout
+	Changed []string `json:"changed,omitempty"`
+}
+
+// join tells for each rollout, the newest first, what the definitions say that came since the one before it. Those of
+// before the oldest belong to others.
+func (p *past) join() {
+	for i := range p.Rollouts {
+		r := &p.Rollouts[i]
+		before := r.Generation - 1
+		if i+1 < len(p.Rollouts) {
+			before = p.Rollouts[i+1].Generation
+		}
+		for _, d := range p.Definitions {
+			if d.Generation <= before || d.Generation > r.Generation {
+				continue
+			}
+			if len(d.Changes) == 0 {
+				r.Changed = append(r.Changed, fmt.Sprintf("package %s %s", d.Package, d.Version))
+			}
+			r.Changed = append(r.Changed, d.Changes...)
+		}
+	}
 }
 
 // past reads the rollouts and stage times of a Skyhook. An operator of an earlier version keeps none.
 func (s *session) past(ctx context.Context, sk *v1alpha1.Skyhook) (past, error) {
-	p := past{Rollouts: history.Rollouts{}, Stages: history.Stages{}}
+	p := past{Rollouts: []pastRollout{}, Stages: history.Stages{}}
 	var cm corev1.ConfigMap
 	key := client.ObjectKey{Namespace: s.namespace, Name: workload.HistoryName(sk.Name)}
 	if err := s.client.Get(ctx, key, &cm); apierrors.IsForbidden(err) {
@@ -46,7 +74,10 @@ func (s *session) past(ctx context.Context, sk *v1alpha1.Skyhook) (past, error) 
 	if err != nil {
 		fmt.Fprintf(s.err, "Warning: ConfigMap %s: %v\n", cm.Name, err)
 	}
-	p.Rollouts, p.Stages = append(p.Rollouts, rollouts...), append(p.Stages, stages...)
+	for _, r := range rollouts {
+		p.Rollouts = append(p.Rollouts, pastRollout{Rollout: r})
+	}
+	p.Stages = append(p.Stages, stages...)
 	return p, nil
 }
 
@@ -56,7 +87,7 @@ func (s *session) printPast(name string, p past) error {
 	if len(p.Rollouts) == 0 {
 		fmt.Fprintln(s.out, "No rollouts are recorded")
 	} else if err := printTable(s.out,
-		[]string{"GENERATION", "WHO", "STARTED", "TOOK", "NODES", "FAILURES", "STATUS"}, s.rolloutRows(p.Rollouts)); err != nil {
+		[]string{"GENERATION", "WHO", "STARTED", "TOOK", "NODES", "FAILURES", "STATUS", "CHANGED"}, s.rolloutRows(p.Rollouts)); err != nil {
 		return err
 	}
 	fmt.Fprintln(s.out)
@@ -75,7 +106,7 @@ func (s *session) printPast(name string, p past) error {
 	return err
 }
 
-func (s *session) rolloutRows(list history.Rollouts) [][]string {
+func (s *session) rolloutRows(list []pastRollout) [][]string {
 	var rows [][]string
 	for _, r := range list {
 		end, status := r.Ended.Time, "complete"
@@ -88,6 +119,7 @@ func (s *session) rolloutRows(list history.Rollouts) [][]string {
 		rows = append(rows, []string{
 			strconv.FormatInt(r.Generation, 10), cmp.Or(r.Author, "-"), r.Started.UTC().Format(time.RFC3339),
 			ago(end, r.Started.Time), strconv.Itoa(r.Nodes), strconv.Itoa(r.Failures), status,
+			dash(strings.Join(r.Changed, "; ")),
 		})
 	}
 	return rows

@@ -28,8 +28,8 @@ func (a *app) rollbackCommand() *cobra.Command {
 		Short: "Go back to the definitions of packages before the last change",
 		Long: "Puts retained definitions of packages back into the spec, after showing the consequences. These are the\n" +
 			"definitions from before the last change, or the REVISIONs from kubectl skyhook history, one for each package.\n" +
-			"A second rollback undoes the first. Settings of the Skyhook itself, such as its budget, stay as they are. If a\n" +
-			"tool applies the manifest from elsewhere, revert the change there as well.",
+			"A second rollback takes the first one back. Settings of the Skyhook itself, such as its budget, stay as they\n" +
+			"are. If a tool applies the manifest from elsewhere, revert the change there as well.",
 		Example:           "  kubectl skyhook rollback gpu-init\n  kubectl skyhook rollback gpu-init --to 0f0f345055 --dry-run",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,

@@ -23,10 +23,6 @@ import (
 // ends is how long a package pod takes to end that is deleted.
 const ends = 2 * time.Second
 
-// longestEnd is how long any pod may take to end for it to be foreseen. What asks for more is not meant to end by itself:
-// whoever waits for it would look again and again until then.
-const longestEnd = 24 * time.Hour
-
 // due is when a kubelet has something to do with a pod.
 type due struct {
 	pod client.ObjectKey
@@ -58,7 +54,7 @@ func (w *world) away(node string) bool {
 func (w *world) adopt(p *corev1.Pod) {
 	switch seen, ours := w.observe(p); {
 	case p.DeletionTimestamp != nil:
-		w.endsBy(p, latest(w.now.Add(ends), p.DeletionTimestamp.Time))
+		w.dueAt(p, latest(w.now.Add(ends), p.DeletionTimestamp.Time))
 	case ours && seen.Outcome == lifecycle.Running && p.Spec.NodeName != "":
 		w.dueAt(p, w.now.Add(w.takes(p, w.stepOf(p, seen))))
 	}
@@ -123,14 +119,7 @@ func (w *world) leaves(p *corev1.Pod, ours bool) {
 	if ours {
 		grace = min(grace, ends)
 	}
-	w.endsBy(p, w.now.Add(grace))
-}
-
-// endsBy lets a pod that is being deleted go then, unless that is too far ahead.
-func (w *world) endsBy(p *corev1.Pod, at time.Time) {
-	if at.Sub(w.now) <= longestEnd {
-		w.dueAt(p, at)
-	}
+	w.dueAt(p, w.now.Add(grace))
 }
 
 func (w *world) stepOf(p *corev1.Pod, seen lifecycle.Pod) Step {

@@ -56,11 +56,11 @@ func passesOver(b *testing.B, nodes, skyhooks int) func() {
 		}
 	}
 	live := c.NewReplica()
-	r := &Reconciler{
+	r := &Reconciler{Shared: state.Shared{
 		Client: live.Client(), Live: live.Live(), Events: &events.FakeRecorder{},
 		Clock: clocktesting.NewFakePassiveClock(start), Targets: &state.Index{}, Records: &state.Records{},
 		Policies: &state.Policies{}, Workload: options, Version: "v1",
-	}
+	}}
 	return func() {
 		b.StopTimer()
 		for _, k := range live.Pending() {

@@ -114,7 +114,7 @@ var Mutants = []Mutant{
 	},
 	{
 		"a forged record is believed", "internal/controller/state/seal.go", "taint-early/",
-		"|| sn.Vouches(s, node, n) {",
+		"|| sn.vouches(s, node, empty) {",
 		"|| true {",
 	},
 	{

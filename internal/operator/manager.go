@@ -48,6 +48,7 @@ func NewManager(cluster *rest.Config, o settings.Options) (ctrl.Manager, error) 
 		Cache:                         withWebhooks(settings.CacheOptions(o.Workload.Namespace), o),
 		Metrics:                       metricsServer(o, k),
 		HealthProbeBindAddress:        o.ProbeAddress,
+		PprofBindAddress:              o.PprofAddress,
 		LeaderElection:                o.LeaderElection,
 		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       o.Workload.Namespace,

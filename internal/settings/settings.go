@@ -28,9 +28,11 @@ const (
 // Options are the operator's settings. Each comes from one environment variable; see Flags for those that are flags
 // too.
 type Options struct {
-	Workload       workload.Options
-	Metrics        MetricsOptions
-	ProbeAddress   string
+	Workload     workload.Options
+	Metrics      MetricsOptions
+	ProbeAddress string
+	// PprofAddress to serve profiles on; "0" for nowhere.
+	PprofAddress   string
 	LeaderElection bool
 	// PodName is the operator's own pod; empty outside of a cluster.
 	PodName string
@@ -65,6 +67,7 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 		},
 		Metrics:           e.metrics(),
 		ProbeAddress:      e.text("PROBE_PORT", ":8081"),
+		PprofAddress:      e.text("PPROF_PORT", "0"),
 		LeaderElection:    e.flag("LEADER_ELECTION", false),
 		PodName:           e.optional("POD_NAME"),
 		ReapplyOnReboot:   e.flag("REAPPLY_ON_REBOOT", false),

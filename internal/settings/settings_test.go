@@ -28,7 +28,7 @@ func defaults() settings.Options {
 			RuntimeTaint: corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule},
 		},
 		Metrics:      settings.MetricsOptions{Address: ":8080", Secure: true, Service: "skyhook-operator-controller-manager-metrics-service"},
-		ProbeAddress: ":8081", LogLevel: slog.LevelInfo, LogEncoder: settings.EncoderJSON, Version: "1.2.3",
+		ProbeAddress: ":8081", PprofAddress: "0", LogLevel: slog.LevelInfo, LogEncoder: settings.EncoderJSON, Version: "1.2.3",
 		Webhook: settings.WebhookOptions{Enabled: true, Secret: "webhook-cert", Service: "skyhook-operator-webhook-service", Address: ":9443"},
 	}
 }
@@ -54,6 +54,7 @@ func TestOptions(t *testing.T) {
 		{"metrics for everybody", map[string]string{"METRICS_SECURE": "false"}, func(o *settings.Options) { o.Metrics.Secure = false }},
 		{"metrics service", map[string]string{"METRICS_SERVICE_NAME": "m"}, func(o *settings.Options) { o.Metrics.Service = "m" }},
 		{"probes", map[string]string{"PROBE_PORT": ":9"}, func(o *settings.Options) { o.ProbeAddress = ":9" }},
+		{"profiles", map[string]string{"PPROF_PORT": "localhost:9"}, func(o *settings.Options) { o.PprofAddress = "localhost:9" }},
 		{"leader election", map[string]string{"LEADER_ELECTION": "true"}, func(o *settings.Options) { o.LeaderElection = true }},
 		{"empty leader election is the default", map[string]string{"LEADER_ELECTION": ""}, func(*settings.Options) {}},
 		{"discovery", map[string]string{"DISCOVER_UNINSTALL": "true"}, func(o *settings.Options) { o.DiscoverUninstall = true }},

@@ -8,6 +8,10 @@ SHELL := /bin/bash
 VERSION := $(shell cat VERSION)
 comma := ,
 TESTBED := go run ./test/testbed/cmd/testbed
+# Builds the operator and test/scale, which measures it.
+SCALE = assets=$$($(TESTBED) build --programs | tail -n 1); \
+	tools/compile ./cmd/skyhook-operator bin/skyhook-operator; tools/compile ./test/scale bin/scale; \
+	KUBEBUILDER_ASSETS=$$assets bin/scale
 GOTESTSUM = $$(tools/tool gotestsum) --format pkgname-and-test-fails --format-icons text --format-hide-empty-pkg
 
 ##@ Try it
@@ -92,8 +96,13 @@ lint: ## Run the linters, the purity rules among them, and look for known vulner
 	@tools/vulncheck
 
 .PHONY: bench
-bench: ## Run the benchmarks
-	go test -tags integration -run '^$$' -bench . -benchmem ./...
+bench: ## Run the benchmarks, and measure rollouts on small fleets against test/scale/ranges.yaml
+	@go test -tags integration -run '^$$' -bench . -benchmem $$(grep -rl --include='*_test.go' '^func Benchmark' . | xargs -n 1 dirname | sort -u)
+	@$(SCALE) -worlds plain -sizes 50,200
+
+.PHONY: scale
+scale: ## Measure rollouts on emulated fleets (SIZES=500,1000x3 WORLDS=plain PHASES=install FLAGS=), see docs/numbers.md
+	@$(SCALE) -sizes $(or $(SIZES),500) -worlds $(or $(WORLDS),plain) $(if $(PHASES),-phases $(PHASES)) $(FLAGS)
 
 .PHONY: faults
 faults: ## Play random worlds against the real controllers (N=10000, or FOR=2m; SEED=1)

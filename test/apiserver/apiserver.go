@@ -105,7 +105,7 @@ func (s *server) start() error {
 }
 
 func (s *server) launch() error {
-	if err := checkAssets(os.Getenv(assetsVariable)); err != nil {
+	if err := CheckAssets(); err != nil {
 		return err
 	}
 	definitions, err := config.Definitions()
@@ -170,7 +170,9 @@ func (s *server) stop() error {
 	return nil
 }
 
-// checkAssets tells what is missing before envtest falls back to folders of its own or fails with a bare exec error.
+// CheckAssets tells what is missing before envtest falls back to folders of its own or fails with a bare exec error.
+func CheckAssets() error { return checkAssets(os.Getenv(assetsVariable)) }
+
 func checkAssets(dir string) error {
 	if dir == "" {
 		return fmt.Errorf("%s is not set: point it to a folder with etcd, kube-apiserver and kubectl (`go run ./test/testbed/cmd/testbed build` makes one)", assetsVariable)

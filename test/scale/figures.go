@@ -1,0 +1,175 @@
+package main
+
+import "time"
+
+// figure is one number of a result.
+type figure struct {
+	Name, Unit, Meaning string
+}
+
+// figures in the order in which they are printed. docs/numbers.md has the same.
+var figures = []figure{
+	{"seconds", "s", "from the change of the Skyhooks until all nodes are complete, or the Skyhooks gone"},
+	{"nodesPerSecond", "1/s", "nodes by that time"},
+	{"secondsPerNode", "s", "that time by nodes"},
+	{"handoverP50", "ms", "from the end of a stage's last container to the pod of the next stage: half of them"},
+	{"handoverP99", "ms", "the same: 99 %"},
+	{"writesPerNode", "", "requests of the operator that change something, by nodes"},
+	{"kubeletWritesPerNode", "", "those of the emulated kubelets, and of what edits the Skyhooks"},
+	{"requestsPerSecond", "1/s", "all requests that the API server answered, by the time"},
+	{"cpuOperator", "s", "CPU time of the operator"},
+	{"cpuAPIServer", "s", "CPU time of kube-apiserver"},
+	{"cpuEtcd", "s", "CPU time of etcd"},
+	{"cpuHarness", "s", "CPU time of the emulated nodes, and of the measuring"},
+	{"cpuPerNode", "ms", "CPU time of the operator by nodes"},
+	{"limitOperator", "%", "of the time in which the processors were busy, most of all with the operator"},
+	{"limitAPIServer", "%", "the same: with kube-apiserver"},
+	{"limitEtcd", "%", "the same: with etcd"},
+	{"limitHarness", "%", "the same: with the emulated nodes"},
+	{"limitOthers", "%", "the same: with what else runs on the machine; such a result counts for little"},
+	{"limitNobody", "%", "of the time in which processors were free: everyone waited"},
+	{"rssPeak", "MiB", "the most memory that the operator had"},
+	{"rssIdle", "MiB", "what it had when it was idle, after the install"},
+	{"idleMillicores", "mCPU", "CPU of the operator when it was idle, after the install"},
+	{"planP50", "ms", "a pass of the Skyhook controller, which plans: half of them"},
+	{"planP99", "ms", "the same: 99 %"},
+	{"planSeconds", "s", "all passes of the Skyhook controller"},
+	{"passP50", "ms", "a pass of the node controller, its writes included: half of them"},
+	{"passP99", "ms", "the same: 99 %"},
+	{"skyhookKB", "KB", "the largest that a Skyhook was, as JSON"},
+	{"nodeAnnotationsKB", "KB", "the largest that the operator's annotations of a node are at the end"},
+	{"configMaps", "", "ConfigMaps of the operator at the end"},
+	{"configMapKB", "KB", "the largest of them"},
+	{"configMapsKB", "KB", "all of them"},
+}
+
+// Result of one phase of one world.
+type Result struct {
+	World    string `json:"world"`
+	Phase    Phase  `json:"phase"`
+	Nodes    int    `json:"nodes"`
+	Packages int    `json:"packages"`
+	// Figures by name; one that was not measured is missing.
+	Figures map[string]float64 `json:"figures"`
+	// Writes of the operator per node, and those of the kubelets, by verb and resource.
+	Writes        counts `json:"writesPerNode"`
+	KubeletWrites counts `json:"kubeletWritesPerNode"`
+}
+
+func (r Result) size() Size { return Size{Nodes: r.Nodes, Packages: r.Packages} }
+
+// name is how the ranges refer to a result.
+func (r Result) name() string { return r.World + "/" + string(r.Phase) + "/" + r.size().String() }
+
+// observation is all that was seen during one phase.
+type observation struct {
+	took           time.Duration
+	before, after  moment
+	samples        []usage
+	handovers      []time.Duration
+	peak           int64
+	skyhook        int
+	objects        *objects
+	idle           *idleness
+	processorCount int
+}
+
+// moment is what can be read at any time.
+type moment struct {
+	usage            usage
+	server, operator families
+	own              counts
+}
+
+// idleness is what the operator needs while there is nothing to do.
+type idleness struct {
+	millicores float64
+	memory     int64
+}
+
+// objects are sizes in bytes, as JSON or as texts.
+type objects struct {
+	nodeAnnotations, configMaps, configMap, allConfigMaps int
+}
+
+// Names of the processes.
+const (
+	processOperator = "operator"
+	processServer   = "kube-apiserver"
+	processEtcd     = "etcd"
+	processHarness  = "harness"
+)
+
+// result computes the figures.
+func (o observation) result(world string, phase Phase, size Size) Result {
+	nodes, seconds := float64(size.Nodes), o.took.Seconds()
+	own := o.after.own.minus(o.before.own)
+	all := o.after.server.writes().minus(o.before.server.writes())
+	operator := all.minus(own).ofOperator()
+	own = own.ofOperator()
+	f := map[string]float64{
+		"seconds": seconds, "nodesPerSecond": nodes / seconds, "secondsPerNode": seconds / nodes,
+		"handoverP50": ms(quantile(o.handovers, 0.5)), "handoverP99": ms(quantile(o.handovers, 0.99)),
+		"writesPerNode": operator.total() / nodes, "kubeletWritesPerNode": own.total() / nodes,
+		"requestsPerSecond": (o.after.server.sum(requestTotal, nil) - o.before.server.sum(requestTotal, nil)) / seconds,
+		"rssPeak":           mebibytes(o.peak), "skyhookKB": kilobytes(o.skyhook),
+	}
+	if len(o.handovers) == 0 {
+		delete(f, "handoverP50")
+		delete(f, "handoverP99")
+	}
+	o.addCPU(f, nodes)
+	o.addPasses(f)
+	if o.objects != nil {
+		f["nodeAnnotationsKB"], f["configMaps"] = kilobytes(o.objects.nodeAnnotations), float64(o.objects.configMaps)
+		f["configMapKB"], f["configMapsKB"] = kilobytes(o.objects.configMap), kilobytes(o.objects.allConfigMaps)
+	}
+	if o.idle != nil {
+		f["rssIdle"], f["idleMillicores"] = mebibytes(o.idle.memory), o.idle.millicores
+	}
+	return Result{
+		World: world, Phase: phase, Nodes: size.Nodes, Packages: size.Packages, Figures: f,
+		Writes: operator.by(nodes), KubeletWrites: own.by(nodes),
+	}
+}
+
+const requestTotal = "apiserver_request_total"
+
+func (o observation) addCPU(f map[string]float64, nodes float64) {
+	used := func(process string) float64 {
+		return (o.after.usage.process[process] - o.before.usage.process[process]).Seconds()
+	}
+	f["cpuOperator"], f["cpuAPIServer"] = used(processOperator), used(processServer)
+	f["cpuEtcd"], f["cpuHarness"] = used(processEtcd), used(processHarness)
+	f["cpuPerNode"] = 1000 * used(processOperator) / nodes
+	shares := limits(o.samples, o.processorCount)
+	for name, who := range map[string]string{
+		"limitOperator": processOperator, "limitAPIServer": processServer, "limitEtcd": processEtcd,
+		"limitHarness": processHarness, "limitOthers": limitOthers, "limitNobody": limitNobody,
+	} {
+		f[name] = 100 * shares[who]
+	}
+}
+
+func (o observation) addPasses(f map[string]float64) {
+	of := func(controller string) histogram {
+		const name = "controller_runtime_reconcile_time_seconds"
+		want := labels{"controller": controller}
+		return o.after.operator.histogram(name, want).minus(o.before.operator.histogram(name, want))
+	}
+	plans, passes := of("skyhook"), of("node")
+	f["planP50"], f["planP99"], f["planSeconds"] = 1000*plans.quantile(0.5), 1000*plans.quantile(0.99), plans.sum
+	f["passP50"], f["passP99"] = 1000*passes.quantile(0.5), 1000*passes.quantile(0.99)
+}
+
+func (c counts) by(nodes float64) counts {
+	each := counts{}
+	for key, n := range c {
+		each[key] = n / nodes
+	}
+	return each
+}
+
+func ms(d time.Duration) float64    { return float64(d) / float64(time.Millisecond) }
+func mebibytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }
+func kilobytes(bytes int) float64   { return float64(bytes) / 1000 }

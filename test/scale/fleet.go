@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+const (
+	workloads = "workloads" // the namespace of what drains evict
+	makers    = 32          // how many requests create the fleet at the same time
+	// images that each node reports; kubelets report up to 50.
+	images = 30
+	// heartbeat is how often a kubelet writes the status of a node that does not change. Leases, which nothing of ours
+	// reads, are left out: 10,000 nodes renew a thousand of them a second.
+	heartbeat = 5 * time.Minute
+)
+
+// makeNodes creates the nodes, Ready and without taints.
+func (k *kubelets) makeNodes(ctx context.Context, count int) error {
+	nodes := k.client.CoreV1().Nodes()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(makers)
+	for i := range count {
+		group.Go(func() error {
+			n := newNode(i)
+			made, err := nodes.Create(ctx, n, metav1.CreateOptions{})
+			if err != nil {
+				return fmt.Errorf("create node: %w", err)
+			}
+			// The API server taints new nodes as not ready.
+			made.Spec.Taints, made.Status = nil, n.Status
+			if made, err = nodes.Update(ctx, made, metav1.UpdateOptions{}); err != nil {
+				return fmt.Errorf("remove the taint of a new node: %w", err)
+			}
+			made.Status = n.Status
+			if _, err = nodes.UpdateStatus(ctx, made, metav1.UpdateOptions{}); err != nil {
+				return fmt.Errorf("write the status of a new node: %w", err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// newNode is a node of usual size: some 10 KB with its images.
+func newNode(i int) *corev1.Node {
+	name := nodeName(i)
+	labels := map[string]string{
+		"kubernetes.io/hostname": name, "kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux", rackLabel: rack(i),
+		"node.kubernetes.io/instance-type": "gpu.8x", "topology.kubernetes.io/region": "region-1",
+		"topology.kubernetes.io/zone": "zone-" + string(rune('a'+i%3)),
+	}
+	for j := range 12 {
+		labels[fmt.Sprintf("feature.node.kubernetes.io/cpu-flag-%d", j)] = "true"
+	}
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: labels, Annotations: map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
+	}}
+	room := corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("128"), corev1.ResourceMemory: resource.MustParse("2Ti"),
+		corev1.ResourcePods: resource.MustParse("110"),
+	}
+	n.Status = corev1.NodeStatus{
+		Capacity: room, Allocatable: room, Conditions: nodeConditions(true, time.Now()),
+		Addresses: []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: name}},
+		NodeInfo: corev1.NodeSystemInfo{
+			BootID: bootID(name, 0), MachineID: name, SystemUUID: name, KernelVersion: "6.8.0", OSImage: "Debian",
+			ContainerRuntimeVersion: "containerd://2.1.4", KubeletVersion: "v1.35.4", OperatingSystem: "linux", Architecture: "amd64",
+		},
+	}
+	for j := range images {
+		image := fmt.Sprintf("registry.example.com/images/image-%d", j)
+		n.Status.Images = append(n.Status.Images, corev1.ContainerImage{
+			Names: []string{image + "@sha256:" + strings.Repeat("5c", 32), image + ":1.0.0"}, SizeBytes: 100 << 20,
+		})
+	}
+	return n
+}
+
+func nodeConditions(ready bool, now time.Time) []corev1.NodeCondition {
+	at := metav1.NewTime(now)
+	c := corev1.NodeCondition{
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: at, LastTransitionTime: at,
+	}
+	if !ready {
+		c.Status, c.Reason = corev1.ConditionFalse, "KubeletNotReady"
+	}
+	all := []corev1.NodeCondition{c}
+	for _, kind := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
+		all = append(all, corev1.NodeCondition{
+			Type: kind, Status: corev1.ConditionFalse, Reason: "KubeletHasEnough", LastHeartbeatTime: at, LastTransitionTime: at,
+		})
+	}
+	return all
+}
+
+// nodeReport is the patch with which a kubelet says how its node is; boot is empty while it is the same.
+func nodeReport(ready bool, boot string, now time.Time) []byte {
+	status := map[string]any{"conditions": nodeConditions(ready, now)}
+	if boot != "" {
+		status["nodeInfo"] = map[string]any{"bootID": boot}
+	}
+	body, err := json.Marshal(map[string]any{"status": status})
+	if err != nil {
+		panic(err) // it consists of texts and times
+	}
+	return body
+}
+
+// beat writes the status of one node after another, so that each is written once per heartbeat.
+func (k *kubelets) beat(ctx context.Context, count int) {
+	tick := time.NewTicker(heartbeat / time.Duration(count))
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		at, err := json.Marshal(metav1.Now())
+		if err != nil {
+			panic(err) // a time
+		}
+		k.report(ctx, nodeName(i%count), fmt.Appendf(nil,
+			`{"status":{"conditions":[{"type":"Ready","lastHeartbeatTime":%s}]}}`, at))
+	}
+}
+
+// makeWorkloads puts as many pods on each node as the world says, where they are missing.
+func (k *kubelets) makeWorkloads(ctx context.Context, nodes, each int) error {
+	pods := k.client.CoreV1().Pods(workloads)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(makers)
+	for i := range nodes * each {
+		group.Go(func() error {
+			p := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{
+					GenerateName: "workload-",
+					OwnerReferences: []metav1.OwnerReference{{
+						APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "workload", UID: types.UID("workload"), Controller: ptr.To(true),
+					}},
+				},
+				Spec: corev1.PodSpec{
+					NodeName:                      nodeName(i / each),
+					Containers:                    []corev1.Container{{Name: "main", Image: "registry.example.com/workload:1"}},
+					TerminationGracePeriodSeconds: ptr.To[int64](5), AutomountServiceAccountToken: ptr.To(false),
+				},
+			}
+			if _, err := pods.Create(ctx, p, metav1.CreateOptions{}); err != nil {
+				return fmt.Errorf("create a workload: %w", err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// removeWorkloads deletes what no drain evicted.
+func (k *kubelets) removeWorkloads(ctx context.Context) error {
+	err := k.client.CoreV1().Pods(workloads).DeleteCollection(ctx,
+		metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("remove workloads: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctrl.SetLogger(logr.Discard()) // of the library that starts the control plane
+	err := start(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "scale:", err)
+		os.Exit(1)
+	}
+}
+
+// flags of the command line.
+type flags struct {
+	sizes, worlds, phases string
+	operator, out, json   string
+	pace                  Pace
+	idle, patience        time.Duration
+	keep                  bool
+}
+
+func parseFlags(args []string) (f flags, err error) {
+	flag := flag.NewFlagSet("scale", flag.ContinueOnError) // the global ones have flags of libraries
+	flag.StringVar(&f.sizes, "sizes", "50,200", "sizes, NODES or NODESxPACKAGES, separated by commas")
+	flag.StringVar(&f.worlds, "worlds", "plain", "worlds, separated by commas: "+strings.Join(worldNames(), ", "))
+	flag.StringVar(&f.phases, "phases", "install,config,upgrade,uninstall", "phases, in their order")
+	flag.StringVar(&f.operator, "operator", "bin/skyhook-operator", "the operator's program")
+	flag.StringVar(&f.out, "out", "dist/scale", "folder for logs, and for profiles where a range is missed")
+	flag.StringVar(&f.json, "json", "", "file for all figures; scale.json in the folder if empty")
+	flag.DurationVar(&f.pace.Container, "container", 50*time.Millisecond, "how long each container runs")
+	flag.DurationVar(&f.pace.Backoff, "backoff", time.Second, "how long until a failed container starts again")
+	flag.DurationVar(&f.pace.Reboot, "reboot", time.Second, "how long a reboot takes")
+	flag.DurationVar(&f.idle, "idle", 5*time.Second, "how long the idle operator is measured after the install; 0 for not")
+	flag.DurationVar(&f.patience, "timeout", time.Hour, "how long a phase may take")
+	flag.BoolVar(&f.keep, "keep-profiles", false, "keep the profiles of all phases")
+	return f, flag.Parse(args)
+}
+
+func start(ctx context.Context) error {
+	f, err := parseFlags(os.Args[1:])
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return nil
+	case err != nil:
+		return err
+	}
+	ranges, err := readRanges(rangesFile)
+	if err != nil {
+		return err
+	}
+	runs, err := f.runs()
+	if err != nil {
+		return err
+	}
+	var all []Result
+	for _, r := range runs {
+		results, err := r.measure(ctx)
+		printTable(os.Stdout, results)
+		if all = append(all, results...); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+	}
+	file := f.json
+	if file == "" {
+		file = filepath.Join(f.out, "scale.json")
+	}
+	if err := newReport(f.pace, all).write(file); err != nil {
+		return err
+	}
+	fmt.Printf("\nall figures are in %s\n", file)
+	return f.judge(ranges.check(all), all)
+}
+
+// judge tells what is outside of its range, and keeps the profiles of that alone.
+func (f flags) judge(found []missed, all []Result) error {
+	keep := map[string]bool{}
+	for _, m := range found {
+		fmt.Fprintln(os.Stderr, m.Text)
+		keep[m.Result.name()] = true
+	}
+	for _, r := range all {
+		pattern := filepath.Join(f.folder(r.World, r.size()), string(r.Phase)+"-*.pb.gz")
+		if f.keep {
+			continue
+		}
+		if keep[r.name()] {
+			fmt.Fprintf(os.Stderr, "its profiles are kept: go tool pprof %s %s\n", f.operator, pattern)
+			continue
+		}
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			return fmt.Errorf("look for profiles: %w", err)
+		}
+		for _, file := range files {
+			if err := os.Remove(file); err != nil {
+				return fmt.Errorf("remove a profile: %w", err)
+			}
+		}
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("%d figures are outside of the ranges in test/scale/ranges.yaml", len(found))
+	}
+	return nil
+}
+
+// folder is where a world of a size leaves its log and profiles.
+func (f flags) folder(world string, size Size) string {
+	return filepath.Join(f.out, world+"-"+size.String())
+}
+
+func (f flags) runs() ([]*run, error) {
+	names, err := choose(f.worlds, "world", worldNames())
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := choose(f.phases, "phase", phases)
+	if err != nil {
+		return nil, err
+	}
+	var all []*run
+	for _, name := range names {
+		for text := range strings.SplitSeq(f.sizes, ",") {
+			size, err := parseSize(text)
+			if err != nil {
+				return nil, err
+			}
+			begin := time.Now()
+			all = append(all, &run{
+				name: name, world: worlds[name], size: size, phases: chosen, pace: f.pace, idle: f.idle, program: f.operator,
+				folder: f.folder(name, size), patience: f.patience,
+				tell: func(format string, args ...any) {
+					fmt.Printf("%6.0f s  "+format+"\n", append([]any{time.Since(begin).Seconds()}, args...)...)
+				},
+			})
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,360 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// run is one world of one size, from an empty cluster on.
+type run struct {
+	name    string
+	world   World
+	size    Size
+	phases  []Phase
+	pace    Pace
+	idle    time.Duration
+	program string
+	// folder is for what is kept: log and profiles.
+	folder string
+	// patience with one phase.
+	patience time.Duration
+	tell     func(format string, args ...any)
+
+	control   *control
+	kubelets  *kubelets
+	operator  *operator
+	processes processes
+}
+
+// measure plays the phases and returns what they took.
+func (r *run) measure(ctx context.Context) (results []Result, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := os.MkdirAll(r.folder, 0o755); err != nil {
+		return nil, fmt.Errorf("make a folder: %w", err)
+	}
+	if r.control, err = startControl(ctx, r.folder); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.control.stop()) }()
+	defer cancel() // before the API server goes, so that nobody complains
+	if err := r.populate(ctx); err != nil {
+		return nil, err
+	}
+	if r.operator, err = startOperator(ctx, r.program, r.control.kubeconfig, r.folder); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.operator.stop()) }()
+	if err := r.findProcesses(); err != nil {
+		return nil, err
+	}
+	skyhooks := r.world.skyhooks(r.size.Packages)
+	for _, phase := range r.phases {
+		r.tell("%s: %s of %d nodes, %d packages", r.name, phase, r.size.Nodes, r.size.Packages)
+		seen, err := r.observe(ctx, phase, skyhooks)
+		if err != nil {
+			return results, fmt.Errorf("%s/%s/%s: %w; the operator's log is %s",
+				r.name, phase, r.size, err, filepath.Join(r.folder, "operator.log"))
+		}
+		results = append(results, seen.result(r.name, phase, r.size))
+	}
+	return results, nil
+}
+
+// populate makes the nodes and what serves them.
+func (r *run) populate(ctx context.Context) error {
+	failing := map[string]bool{}
+	for i := range r.size.Nodes {
+		failing[nodeName(i)] = r.world.fails(i)
+	}
+	reboots := r.world.Interrupt == v1alpha1.InterruptReboot
+	r.kubelets = newKubelets(r.control.kubelets, r.pace, func(node string) course {
+		return course{Fails: failing[node], Reboots: reboots}
+	})
+	r.tell("%s: make %d nodes", r.name, r.size.Nodes)
+	if err := r.kubelets.makeNodes(ctx, r.size.Nodes); err != nil {
+		return err
+	}
+	if r.world.Compartments > 0 {
+		if err := r.control.client.Create(ctx, r.world.policy()); err != nil {
+			return fmt.Errorf("create the deployment policy: %w", err)
+		}
+	}
+	if err := r.kubelets.start(ctx); err != nil {
+		return err
+	}
+	go r.kubelets.beat(ctx, r.size.Nodes)
+	return nil
+}
+
+func (r *run) findProcesses() error {
+	etcd, err := child("etcd")
+	if err != nil {
+		return err
+	}
+	server, err := child("kube-apiserver")
+	if err != nil {
+		return err
+	}
+	r.processes = processes{
+		processOperator: r.operator.pid(), processServer: server, processEtcd: etcd, processHarness: os.Getpid(),
+	}
+	return nil
+}
+
+// observe plays one phase.
+func (r *run) observe(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook) (o observation, err error) {
+	if r.world.Workloads > 0 {
+		err = errors.Join(r.kubelets.removeWorkloads(ctx), r.kubelets.makeWorkloads(ctx, r.size.Nodes, r.world.Workloads))
+	}
+	if err = errors.Join(err, r.settle(ctx), resetPeak(r.operator.pid())); err != nil {
+		return o, err
+	}
+	if o.before, err = r.moment(ctx); err != nil {
+		return o, err
+	}
+	r.kubelets.takeHandovers()
+	stopProfile := r.operator.profile(ctx, filepath.Join(r.folder, string(phase)))
+	stopSamples := r.processes.sample(ctx)
+	begin := time.Now()
+	o.skyhook, err = r.play(ctx, phase, skyhooks)
+	o.took, o.processorCount = time.Since(begin), runtime.NumCPU()
+	samples, errSamples := stopSamples()
+	o.samples, o.handovers = samples, r.kubelets.takeHandovers()
+	if err = errors.Join(err, errSamples, stopProfile(), r.settle(ctx)); err != nil {
+		return o, err
+	}
+	if o.after, err = r.moment(ctx); err != nil {
+		return o, err
+	}
+	if _, o.peak, err = memory(r.operator.pid()); err != nil {
+		return o, err
+	}
+	if err := r.crossCheck(o); err != nil {
+		return o, err
+	}
+	return o, r.look(ctx, phase, &o)
+}
+
+// look adds what can be seen when all is done.
+func (r *run) look(ctx context.Context, phase Phase, o *observation) (err error) {
+	if phase != phaseUninstall {
+		if o.objects, err = r.objects(ctx); err != nil {
+			return err
+		}
+	}
+	if phase == phaseInstall && r.idle > 0 {
+		o.idle, err = r.beIdle(ctx)
+	}
+	return err
+}
+
+// play makes the change and waits for its end. It returns the largest size of a Skyhook that it saw.
+func (r *run) play(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook) (largest int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.patience)
+	defer cancel()
+	for _, s := range skyhooks {
+		switch phase {
+		case phaseInstall:
+			err = r.control.client.Create(ctx, s)
+		case phaseUninstall:
+			err = r.control.client.Delete(ctx, s)
+		case phaseConfig, phaseUpgrade:
+			before := s.DeepCopy()
+			phase.change(s)
+			err = r.control.client.Patch(ctx, s, client.MergeFrom(before))
+		}
+		if err != nil {
+			return 0, fmt.Errorf("change Skyhook %s: %w", s.Name, err)
+		}
+	}
+	for {
+		done, err := r.watch(ctx, phase, skyhooks, &largest)
+		if done || err != nil {
+			return largest, err
+		}
+	}
+}
+
+// watch follows the Skyhooks until the phase is over, or the API server ends the watch, as it does now and then.
+func (r *run) watch(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook, largest *int) (done bool, err error) {
+	var list v1alpha1.SkyhookList
+	if err := r.control.client.List(ctx, &list); err != nil {
+		return false, fmt.Errorf("list Skyhooks: %w", err)
+	}
+	now := map[string]*v1alpha1.Skyhook{}
+	for i := range list.Items {
+		now[list.Items[i].Name] = &list.Items[i]
+	}
+	w, err := r.control.client.Watch(ctx, &v1alpha1.SkyhookList{}, &client.ListOptions{
+		Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion},
+	})
+	if err != nil {
+		return false, fmt.Errorf("watch Skyhooks: %w", err)
+	}
+	defer w.Stop()
+	for !r.over(phase, skyhooks, now) {
+		select {
+		case e, open := <-w.ResultChan():
+			s, ok := e.Object.(*v1alpha1.Skyhook)
+			if !open || !ok {
+				return false, nil
+			}
+			if now[s.Name] = s; e.Type == "DELETED" {
+				delete(now, s.Name)
+			}
+			text, err := json.Marshal(s)
+			if err != nil {
+				return false, fmt.Errorf("measure a Skyhook: %w", err)
+			}
+			*largest = max(*largest, len(text))
+		case err := <-r.operator.ended:
+			r.operator.ended <- err
+			return false, fmt.Errorf("the operator ended: %w", err)
+		case err := <-r.kubelets.failed:
+			return false, fmt.Errorf("the kubelets: %w", err)
+		case <-ctx.Done():
+			return false, fmt.Errorf("not over within %s: %s", r.patience, progress(now))
+		}
+	}
+	return true, nil
+}
+
+func (r *run) over(phase Phase, wanted []*v1alpha1.Skyhook, now map[string]*v1alpha1.Skyhook) bool {
+	if phase == phaseUninstall {
+		return len(now) == 0
+	}
+	for _, w := range wanted {
+		s := now[w.Name]
+		if s == nil || s.Generation < w.Generation || s.Status.ObservedGeneration != s.Generation ||
+			s.Status.Status != v1alpha1.StatusComplete || s.Status.Nodes.Complete != r.size.Nodes {
+			return false
+		}
+	}
+	return true
+}
+
+func progress(now map[string]*v1alpha1.Skyhook) string {
+	var all []string
+	for name, s := range now {
+		all = append(all, fmt.Sprintf("%s is %s with %+v, attention %+v", name, s.Status.Status, s.Status.Nodes, s.Status.Attention))
+	}
+	return strings.Join(all, "; ")
+}
+
+// quiet is how much CPU the operator may use within a second while there is nothing to do.
+const quiet = 50 * time.Millisecond
+
+// settle waits until the operator has nothing more to do, as far as its CPU shows; but not forever, as that it never
+// rests is for the figures to tell.
+func (r *run) settle(ctx context.Context) error {
+	for range 30 {
+		before, err := cpu(r.operator.pid())
+		if err != nil {
+			return err
+		}
+		if !sleep(ctx, time.Second, nil) {
+			return ctx.Err()
+		}
+		after, err := cpu(r.operator.pid())
+		if err != nil || after-before < quiet {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) moment(ctx context.Context) (m moment, err error) {
+	if m.usage, err = r.processes.usage(); err != nil {
+		return m, err
+	}
+	if m.operator, err = r.operator.scrape(ctx); err != nil {
+		return m, err
+	}
+	if m.server, err = r.control.metrics(ctx); err != nil {
+		return m, err
+	}
+	m.own = r.control.counter.snapshot()
+	return m, nil
+}
+
+// crossCheck compares the operator's writes as we count them with what its own client counted: they differ by its lease,
+// and by a heartbeat that was under way.
+func (r *run) crossCheck(o observation) error {
+	counted := o.after.server.writes().minus(o.before.server.writes()).minus(o.after.own.minus(o.before.own)).ofOperator().total()
+	told := 0.0
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+		want := labels{"method": method}
+		told += o.after.operator.sum("rest_client_requests_total", want) - o.before.operator.sum("rest_client_requests_total", want)
+	}
+	leases := 10 + o.after.usage.at.Sub(o.before.usage.at).Seconds()
+	if math.Abs(told-counted) > leases {
+		return fmt.Errorf("the operator says that it wrote %.0f times, the API server that it was %.0f: the count is wrong", told, counted)
+	}
+	return nil
+}
+
+func (r *run) beIdle(ctx context.Context) (*idleness, error) {
+	before, err := cpu(r.operator.pid())
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	if !sleep(ctx, r.idle, nil) {
+		return nil, ctx.Err()
+	}
+	after, err := cpu(r.operator.pid())
+	if err != nil {
+		return nil, err
+	}
+	i := &idleness{millicores: 1000 * (after - before).Seconds() / time.Since(begin).Seconds()}
+	i.memory, _, err = memory(r.operator.pid())
+	return i, err
+}
+
+// objects measures what the operator left on nodes and in its namespace.
+func (r *run) objects(ctx context.Context) (*objects, error) {
+	var o objects
+	nodes := &metav1.PartialObjectMetadataList{}
+	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
+	if err := r.control.client.List(ctx, nodes); err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
+	for i := range nodes.Items {
+		bytes := 0
+		for key, value := range nodes.Items[i].Annotations {
+			if strings.HasPrefix(key, v1alpha1.KeyPrefix) {
+				bytes += len(key) + len(value)
+			}
+		}
+		o.nodeAnnotations = max(o.nodeAnnotations, bytes)
+	}
+	var maps corev1.ConfigMapList
+	if err := r.control.client.List(ctx, &maps, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("list ConfigMaps: %w", err)
+	}
+	for i := range maps.Items {
+		bytes := 0
+		for key, value := range maps.Items[i].Data {
+			bytes += len(key) + len(value)
+		}
+		o.configMaps++
+		o.allConfigMaps += bytes
+		o.configMap = max(o.configMap, bytes)
+	}
+	return &o, nil
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// operator is the process that is measured.
+type operator struct {
+	command *exec.Cmd
+	ended   chan error
+	// metrics and profiles are where it serves them.
+	metrics, profiles string
+}
+
+// startOperator starts the program and waits until its controllers work. Its log is a file in the folder.
+func startOperator(ctx context.Context, program, kubeconfig, folder string) (*operator, error) {
+	metrics, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	profiles, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(folder, "operator.log"))
+	if err != nil {
+		return nil, fmt.Errorf("make the operator's log: %w", err)
+	}
+	defer log.Close() // the process has its own
+	o := &operator{metrics: "http://" + metrics, profiles: "http://" + profiles, ended: make(chan error, 1)}
+	o.command = exec.Command(program)
+	o.command.Stdout, o.command.Stderr = log, log
+	// Nothing of this process's environment: GOMAXPROCS or GOGC there would be measured.
+	o.command.Env = []string{
+		"KUBECONFIG=" + kubeconfig, "NAMESPACE=" + namespace, "ENABLE_WEBHOOKS=false", "LEADER_ELECTION=true",
+		"AGENT_IMAGE=registry.example.com/agent:1", "METRICS_PORT=" + metrics, "METRICS_SECURE=false",
+		"PROBE_PORT=0", "PPROF_PORT=" + profiles,
+	}
+	if err := o.command.Start(); err != nil {
+		return nil, fmt.Errorf("start the operator: %w", err)
+	}
+	go func() { o.ended <- o.command.Wait() }()
+	if err := o.awaitWork(ctx); err != nil {
+		return nil, errors.Join(err, o.stop())
+	}
+	return o, nil
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+func (o *operator) pid() int { return o.command.Process.Pid }
+
+// awaitWork waits until the operator leads and its controllers have started.
+func (o *operator) awaitWork(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		f, err := o.scrape(ctx)
+		if err == nil && f["controller_runtime_max_concurrent_reconciles"] != nil {
+			return nil
+		}
+		select {
+		case err := <-o.ended:
+			o.ended <- err
+			return fmt.Errorf("the operator ended: %w", err)
+		case <-ctx.Done():
+			return fmt.Errorf("the operator does not begin to work: %w", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (o *operator) scrape(ctx context.Context) (families, error) {
+	return scrape(ctx, http.DefaultClient, o.metrics+"/metrics")
+}
+
+func (o *operator) stop() error {
+	if err := o.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop the operator: %w", err)
+	}
+	select {
+	case err := <-o.ended:
+		if err != nil {
+			return fmt.Errorf("the operator ended: %w", err)
+		}
+		return nil
+	case <-time.After(30 * time.Second):
+		return errors.Join(errors.New("the operator does not stop"), o.command.Process.Kill())
+	}
+}
+
+// slice is how long each CPU profile is: the last one of a phase has to end before the next begins.
+const slice = 3
+
+// profile writes CPU profiles one after another until it is stopped, and one of the heap then. The files can be read
+// together: go tool pprof FILE...
+func (o *operator) profile(ctx context.Context, prefix string) (stop func() error) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	var failed error
+	wg.Go(func() {
+		for i := 0; failed == nil; i++ {
+			failed = o.save(ctx, fmt.Sprintf("/debug/pprof/profile?seconds=%d", slice), fmt.Sprintf("%s-cpu-%03d.pb.gz", prefix, i))
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	return func() error {
+		close(done)
+		wg.Wait()
+		return errors.Join(failed, o.save(ctx, "/debug/pprof/heap", prefix+"-heap.pb.gz"))
+	}
+}
+
+func (o *operator) save(ctx context.Context, path, file string) error {
+	body, err := fetch(ctx, http.DefaultClient, o.profiles+path)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	f, err := os.Create(file)
+	if err != nil {
+		return fmt.Errorf("keep a profile: %w", err)
+	}
+	_, err = io.Copy(f, body)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("keep a profile: %w", err)
+	}
+	return nil
+}

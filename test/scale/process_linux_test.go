@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestStat(t *testing.T) {
+	program, rest, ok := splitStat("42 (a (b) c) S 7 42 42 0 -1 4194560 1 2 3 4 150 50 0 0 20 0")
+	if !ok || program != "a (b) c" || rest[1] != "7" {
+		t.Errorf("%q, %q, %t", program, rest, ok)
+	}
+	if used, err := ticks(rest[11], rest[12]); err != nil || used != 2*time.Second {
+		t.Errorf("%s, %v", used, err)
+	}
+	for _, text := range []string{"", "42 (a", "42 (a) S 7"} {
+		if _, _, ok := splitStat(text); ok {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
+
+// TestOwnProcess reads what the kernel says of this test.
+func TestOwnProcess(t *testing.T) {
+	p := processes{processHarness: os.Getpid()}
+	u, err := p.usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u.machine < u.process[processHarness] || u.machine == 0 {
+		t.Errorf("%+v", u)
+	}
+	now, peak, err := memory(os.Getpid())
+	if err != nil || now < 1<<20 || peak < now {
+		t.Errorf("%d now, %d at most, %v", now, peak, err)
+	}
+	if _, err := child("kube-apiserver"); err == nil || !strings.Contains(err.Error(), "no process kube-apiserver") {
+		t.Errorf("%v", err)
+	}
+}

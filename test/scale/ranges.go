@@ -1,0 +1,120 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed ranges.yaml
+var rangesFile []byte
+
+// Ranges are what figures have to be within.
+type Ranges struct {
+	// Results by name, world/phase/size, and figure. Sizes that were not run are not checked.
+	Results map[string]map[string]Range `json:"results"`
+	// Ratios hold on every machine.
+	Ratios []Ratio `json:"ratios"`
+}
+
+// Range is closed; an end that is missing is open.
+type Range struct {
+	Min *float64 `json:"min,omitempty"`
+	Max *float64 `json:"max,omitempty"`
+}
+
+// Ratio is how many times more a figure of one size may be than that of another.
+type Ratio struct {
+	World  string `json:"world"`
+	Phase  Phase  `json:"phase"`
+	Figure string `json:"figure"`
+	// Of is divided by To; both are sizes.
+	Of string `json:"of"`
+	To string `json:"to"`
+	Range
+}
+
+func readRanges(text []byte) (Ranges, error) {
+	var r Ranges
+	if err := yaml.UnmarshalStrict(text, &r); err != nil {
+		return r, fmt.Errorf("read ranges.yaml: %w", err)
+	}
+	for name, ranges := range r.Results {
+		for figure := range ranges {
+			if !isFigure(figure) {
+				return r, fmt.Errorf("ranges.yaml: %s: there is no figure %s", name, figure)
+			}
+		}
+	}
+	for _, ratio := range r.Ratios {
+		if !isFigure(ratio.Figure) {
+			return r, fmt.Errorf("ranges.yaml: there is no figure %s", ratio.Figure)
+		}
+	}
+	return r, nil
+}
+
+func isFigure(name string) bool {
+	return slices.ContainsFunc(figures, func(f figure) bool { return f.Name == name })
+}
+
+func (r Range) has(v float64) bool {
+	return (r.Min == nil || v >= *r.Min) && (r.Max == nil || v <= *r.Max)
+}
+
+func (r Range) String() string {
+	switch {
+	case r.Min == nil && r.Max == nil:
+		return "anything"
+	case r.Min == nil:
+		return fmt.Sprintf("at most %.4g", *r.Max)
+	case r.Max == nil:
+		return fmt.Sprintf("at least %.4g", *r.Min)
+	}
+	return fmt.Sprintf("%.4g to %.4g", *r.Min, *r.Max)
+}
+
+// missed is a figure outside of its range.
+type missed struct {
+	// Result that it belongs to, for its profiles.
+	Result Result
+	Text   string
+}
+
+// check returns what is outside of the ranges. A figure that has a range and was not measured is, too.
+func (r Ranges) check(results []Result) []missed {
+	var all []missed
+	byName := map[string]Result{}
+	for _, result := range results {
+		byName[result.name()] = result
+		for _, f := range figures {
+			allowed, ok := r.Results[result.name()][f.Name]
+			if !ok {
+				continue
+			}
+			v, measured := result.Figures[f.Name]
+			if measured && allowed.has(v) {
+				continue
+			}
+			is := "was not measured"
+			if measured {
+				is = fmt.Sprintf("is %.4g %s", v, f.Unit)
+			}
+			all = append(all, missed{result, fmt.Sprintf("%s: %s %s, allowed is %s (%s)", result.name(), f.Name, is, allowed, f.Meaning)})
+		}
+	}
+	for _, ratio := range r.Ratios {
+		of, okOf := byName[ratio.World+"/"+string(ratio.Phase)+"/"+ratio.Of]
+		to, okTo := byName[ratio.World+"/"+string(ratio.Phase)+"/"+ratio.To]
+		if !okOf || !okTo {
+			continue
+		}
+		if v := of.Figures[ratio.Figure] / to.Figures[ratio.Figure]; !ratio.has(v) {
+			all = append(all, missed{of, fmt.Sprintf("%s: %s is %.3g times that of %s (%.4g to %.4g), allowed is %s",
+				of.name(), ratio.Figure, v, ratio.To, of.Figures[ratio.Figure], to.Figures[ratio.Figure], ratio.Range)})
+		}
+	}
+	return all
+}

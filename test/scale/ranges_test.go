@@ -1,0 +1,149 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func resultOf(nodes int, figures map[string]float64) Result {
+	return Result{World: "plain", Phase: phaseInstall, Nodes: nodes, Packages: 2, Figures: figures}
+}
+
+func TestRanges(t *testing.T) {
+	r, err := readRanges([]byte(`
+results:
+  plain/install/50x2: {writesPerNode: {max: 17}, seconds: {min: 1, max: 9}, nodesPerSecond: {min: 5}}
+  plain/install/9999x2: {seconds: {max: 1}}
+ratios:
+- {world: plain, phase: install, figure: cpuPerNode, of: 200x2, to: 50x2, max: 1.2}
+- {world: plain, phase: install, figure: cpuPerNode, of: 9999x2, to: 50x2, max: 0}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name         string
+		small, large map[string]float64
+		want         []string
+	}{
+		{
+			"all is well",
+			map[string]float64{"writesPerNode": 17, "seconds": 1, "nodesPerSecond": 5, "cpuPerNode": 10},
+			map[string]float64{"cpuPerNode": 12},
+			nil,
+		},
+		{
+			"each end",
+			map[string]float64{"writesPerNode": 17.5, "seconds": 0.5, "nodesPerSecond": 4, "cpuPerNode": 10},
+			map[string]float64{"cpuPerNode": 10},
+			[]string{
+				"plain/install/50x2: seconds is 0.5 s, allowed is 1 to 9 (",
+				"plain/install/50x2: nodesPerSecond is 4 1/s, allowed is at least 5 (",
+				"plain/install/50x2: writesPerNode is 17.5 , allowed is at most 17 (",
+			},
+		},
+		{
+			"a ratio",
+			map[string]float64{"writesPerNode": 17, "seconds": 1, "nodesPerSecond": 5, "cpuPerNode": 10},
+			map[string]float64{"cpuPerNode": 13},
+			[]string{"plain/install/200x2: cpuPerNode is 1.3 times that of 50x2 (13 to 10), allowed is at most 1.2"},
+		},
+		{
+			"what was not measured",
+			map[string]float64{"writesPerNode": 17, "nodesPerSecond": 5, "cpuPerNode": 10},
+			map[string]float64{"cpuPerNode": 10},
+			[]string{"plain/install/50x2: seconds was not measured, allowed is 1 to 9 ("},
+		},
+	} {
+		found := r.check([]Result{resultOf(50, c.small), resultOf(200, c.large)})
+		if len(found) != len(c.want) {
+			t.Errorf("%s: %+v", c.name, found)
+			continue
+		}
+		for i, m := range found {
+			if !strings.HasPrefix(m.Text, c.want[i]) {
+				t.Errorf("%s: %q, want %q", c.name, m.Text, c.want[i])
+			}
+		}
+	}
+}
+
+func TestUnknownFiguresAreRefused(t *testing.T) {
+	for _, text := range []string{
+		"results: {plain/install/50x2: {second: {max: 1}}}",
+		"ratios: [{world: plain, phase: install, figure: second, of: 200x2, to: 50x2, max: 1}]",
+		"results: {plain/install/50x2: {seconds: {most: 1}}}",
+	} {
+		if _, err := readRanges([]byte(text)); err == nil {
+			t.Errorf("%s is accepted", text)
+		}
+	}
+}
+
+// TestRangesFile: what the file names exists; a name that is wrong would never be checked.
+func TestRangesFile(t *testing.T) {
+	r, err := readRanges(rangesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, 0, len(r.Results))
+	for name := range r.Results {
+		names = append(names, name)
+	}
+	for _, ratio := range r.Ratios {
+		names = append(names, ratio.World+"/"+string(ratio.Phase)+"/"+ratio.Of, ratio.World+"/"+string(ratio.Phase)+"/"+ratio.To)
+		if ratio.Min == nil && ratio.Max == nil {
+			t.Errorf("ratio %+v allows everything", ratio)
+		}
+	}
+	for _, name := range names {
+		parts := strings.Split(name, "/")
+		if len(parts) != 3 || !slices.Contains(worldNames(), parts[0]) || !slices.Contains(phases, Phase(parts[1])) {
+			t.Errorf("%s is no world/phase/size", name)
+			continue
+		}
+		if size, err := parseSize(parts[2]); err != nil || size.String() != parts[2] {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestChoices(t *testing.T) {
+	if got, err := choose("five,plain", "world", worldNames()); err != nil || !slices.Equal(got, []string{"five", "plain"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := choose("plain,plane", "world", worldNames()); err == nil || !strings.Contains(err.Error(), `no world "plane"; known are [`) {
+		t.Errorf("%v", err)
+	}
+	for text, want := range map[string]Size{"50": {50, 2}, "10000x3": {10000, 3}} {
+		if got, err := parseSize(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "x", "0x2", "50x", "50x0", "-1"} {
+		if size, err := parseSize(text); err == nil {
+			t.Errorf("%q is %v", text, size)
+		}
+	}
+}
+
+// TestFailingNodes: as many as the world says, and not all in one place.
+func TestFailingNodes(t *testing.T) {
+	for percent, want := range map[int][]int{0: nil, 5: {19, 39, 59, 79, 99}, 100: {0, 1, 2}} {
+		var got []int
+		for i := range 100 {
+			if (World{Failing: percent}).fails(i) {
+				got = append(got, i)
+			}
+		}
+		if percent == 100 {
+			got = got[:3]
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d %% (-want +got):\n%s", percent, diff)
+		}
+	}
+}

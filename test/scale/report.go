@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Report is what is written as JSON.
+type Report struct {
+	Time       time.Time `json:"time"`
+	Processors int       `json:"processors"`
+	Pace       Pace      `json:"pace"`
+	Results    []Result  `json:"results"`
+}
+
+func newReport(pace Pace, results []Result) Report {
+	return Report{Time: time.Now().UTC().Truncate(time.Second), Processors: runtime.NumCPU(), Pace: pace, Results: results}
+}
+
+func (r Report) write(file string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// printTable writes one table for the phases of a world.
+func printTable(to io.Writer, results []Result) {
+	if len(results) == 0 {
+		return
+	}
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
+	row := func(name string, cell func(Result) string) {
+		cells := make([]string, len(results))
+		for i, r := range results {
+			cells[i] = cell(r)
+		}
+		fmt.Fprintf(w, "%s\t%s\t\n", name, strings.Join(cells, "\t"))
+	}
+	fmt.Fprintf(to, "\n%s, %d nodes, %d packages\n", results[0].World, results[0].Nodes, results[0].Packages)
+	row("", func(r Result) string { return string(r.Phase) })
+	for _, f := range figures {
+		row(strings.TrimSpace(f.Name+" "+f.Unit), func(r Result) string { return cell(r.Figures, f.Name) })
+	}
+	printCounts(row, "operator", results, func(r Result) counts { return r.Writes })
+	printCounts(row, "kubelets", results, func(r Result) counts { return r.KubeletWrites })
+	w.Flush()
+}
+
+func printCounts(row func(string, func(Result) string), who string, results []Result, of func(Result) counts) {
+	keys := map[string]bool{}
+	for _, r := range results {
+		for key := range of(r) {
+			keys[key] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		row(who+" "+key, func(r Result) string { return cell(of(r), key) })
+	}
+}
+
+// cell is a number with at most three digits after its point; a dash for none.
+func cell[M ~map[string]float64](values M, name string) string {
+	v, ok := values[name]
+	if !ok {
+		return "-"
+	}
+	digits := 1
+	switch {
+	case v >= 1000, v == 0:
+		digits = 0
+	case v < 1:
+		digits = 3
+	case v < 10:
+		digits = 2
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64)
+}

@@ -37,20 +37,20 @@ type flags struct {
 }
 
 func parseFlags(args []string) (f flags, err error) {
-	flag := flag.NewFlagSet("scale", flag.ContinueOnError) // the global ones have flags of libraries
-	flag.StringVar(&f.sizes, "sizes", "50,200", "sizes, NODES or NODESxPACKAGES, separated by commas")
-	flag.StringVar(&f.worlds, "worlds", "plain", "worlds, separated by commas: "+strings.Join(worldNames(), ", "))
-	flag.StringVar(&f.phases, "phases", "install,config,upgrade,uninstall", "phases, in their order")
-	flag.StringVar(&f.operator, "operator", "bin/skyhook-operator", "the operator's program")
-	flag.StringVar(&f.out, "out", "dist/scale", "folder for logs, and for profiles where a range is missed")
-	flag.StringVar(&f.json, "json", "", "file for all figures; scale.json in the folder if empty")
-	flag.DurationVar(&f.pace.Container, "container", 50*time.Millisecond, "how long each container runs")
-	flag.DurationVar(&f.pace.Backoff, "backoff", time.Second, "how long until a failed container starts again")
-	flag.DurationVar(&f.pace.Reboot, "reboot", time.Second, "how long a reboot takes")
-	flag.DurationVar(&f.idle, "idle", 5*time.Second, "how long the idle operator is measured after the install; 0 for not")
-	flag.DurationVar(&f.patience, "timeout", time.Hour, "how long a phase may take")
-	flag.BoolVar(&f.keep, "keep-profiles", false, "keep the profiles of all phases")
-	return f, flag.Parse(args)
+	set := flag.NewFlagSet("scale", flag.ContinueOnError) // the global ones have flags of libraries
+	set.StringVar(&f.sizes, "sizes", "50,200", "sizes, NODES or NODESxPACKAGES, separated by commas")
+	set.StringVar(&f.worlds, "worlds", "plain", "worlds, separated by commas: "+strings.Join(worldNames(), ", "))
+	set.StringVar(&f.phases, "phases", "install,config,upgrade,uninstall", "phases, in their order")
+	set.StringVar(&f.operator, "operator", "bin/skyhook-operator", "the operator's program")
+	set.StringVar(&f.out, "out", "dist/scale", "folder for logs, and for profiles where a range is missed")
+	set.StringVar(&f.json, "json", "", "file for all figures; scale.json in the folder if empty")
+	set.DurationVar(&f.pace.Container, "container", 50*time.Millisecond, "how long each container runs")
+	set.DurationVar(&f.pace.Backoff, "backoff", time.Second, "how long until a failed container starts again")
+	set.DurationVar(&f.pace.Reboot, "reboot", time.Second, "how long a reboot takes")
+	set.DurationVar(&f.idle, "idle", 5*time.Second, "how long the idle operator is measured after the install; 0 for not")
+	set.DurationVar(&f.patience, "timeout", time.Hour, "how long a phase may take")
+	set.BoolVar(&f.keep, "keep-profiles", false, "keep the profiles of all phases")
+	return f, set.Parse(args)
 }
 
 func start(ctx context.Context) error {

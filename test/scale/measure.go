@@ -121,7 +121,7 @@ func (r *run) observe(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Sky
 	if r.world.Workloads > 0 {
 		err = errors.Join(r.kubelets.removeWorkloads(ctx), r.kubelets.makeWorkloads(ctx, r.size.Nodes, r.world.Workloads))
 	}
-	if err = errors.Join(err, r.settle(ctx), resetPeak(r.operator.pid())); err != nil {
+	if err := errors.Join(err, r.settle(ctx), resetPeak(r.operator.pid())); err != nil {
 		return o, err
 	}
 	if o.before, err = r.moment(ctx); err != nil {
@@ -135,7 +135,7 @@ func (r *run) observe(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Sky
 	o.took, o.processorCount = time.Since(begin), runtime.NumCPU()
 	samples, errSamples := stopSamples()
 	o.samples, o.handovers = samples, r.kubelets.takeHandovers()
-	if err = errors.Join(err, errSamples, stopProfile(), r.settle(ctx)); err != nil {
+	if err := errors.Join(err, errSamples, stopProfile(), r.settle(ctx)); err != nil {
 		return o, err
 	}
 	if o.after, err = r.moment(ctx); err != nil {
@@ -147,7 +147,8 @@ func (r *run) observe(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Sky
 	if err := r.crossCheck(o); err != nil {
 		return o, err
 	}
-	return o, r.look(ctx, phase, &o)
+	err = r.look(ctx, phase, &o)
+	return o, err
 }
 
 // look adds what can be seen when all is done.

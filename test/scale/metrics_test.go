@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -62,7 +63,7 @@ func TestWriteKeys(t *testing.T) {
 		{"PUT", "/apis/skyhook.nvidia.com/v1alpha1/skyhooks/s", "", "PUT skyhooks"},
 		{"POST", "/metrics", "", ""},
 	} {
-		r := httptest.NewRequest(c.method, c.path, nil)
+		r := httptest.NewRequest(c.method, c.path, http.NoBody)
 		r.Header.Set("Content-Type", c.content)
 		if got := writeKey(r); got != c.want {
 			t.Errorf("%s %s is %q, want %q", c.method, c.path, got, c.want)

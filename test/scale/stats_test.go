@@ -55,10 +55,11 @@ func TestHistogram(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	start := time.Now()
-	second := func(n int, a, b, machine time.Duration) usage {
+	seconds := func(n int) time.Duration { return time.Duration(n) * time.Second }
+	second := func(n, a, b, machine int) usage {
 		return usage{
-			at: start.Add(time.Duration(n) * time.Second), machine: machine * time.Second,
-			process: map[string]time.Duration{"a": a * time.Second, "b": b * time.Second},
+			at: start.Add(seconds(n)), machine: seconds(machine),
+			process: map[string]time.Duration{"a": seconds(a), "b": seconds(b)},
 		}
 	}
 	got := limits([]usage{

@@ -98,11 +98,11 @@ lint: ## Run the linters, the purity rules among them, and look for known vulner
 .PHONY: bench
 bench: ## Run the benchmarks, and measure rollouts on small fleets against test/scale/ranges.yaml
 	@go test -tags integration -run '^$$' -bench . -benchmem $$(grep -rl --include='*_test.go' '^func Benchmark' . | xargs -n 1 dirname | sort -u)
-	@$(SCALE) -worlds plain -sizes 50,200
+	@$(SCALE) plain:50 plain:200 interrupt:50 failing:50
 
 .PHONY: scale
-scale: ## Measure rollouts on emulated fleets (SIZES=500,1000x3 WORLDS=plain PHASES=install FLAGS=), see docs/numbers.md
-	@$(SCALE) -sizes $(or $(SIZES),500) -worlds $(or $(WORLDS),plain) $(if $(PHASES),-phases $(PHASES)) $(FLAGS)
+scale: ## Measure rollouts on emulated fleets (SIZES=500,1000x3 WORLDS=plain FLAGS=), see docs/numbers.md
+	@$(SCALE) $(FLAGS) $(foreach world,$(subst $(comma), ,$(or $(WORLDS),plain)),$(addprefix $(world):,$(subst $(comma), ,$(or $(SIZES),500))))
 
 .PHONY: faults
 faults: ## Play random worlds against the real controllers (N=10000, or FOR=2m; SEED=1)

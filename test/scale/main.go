@@ -29,17 +29,15 @@ func main() {
 
 // flags of the command line.
 type flags struct {
-	sizes, worlds, phases string
-	operator, out, json   string
-	pace                  Pace
-	idle, patience        time.Duration
-	keep                  bool
+	runs                        []string
+	phases, operator, out, json string
+	pace                        Pace
+	idle, patience              time.Duration
+	keep                        bool
 }
 
 func parseFlags(args []string) (f flags, err error) {
 	set := flag.NewFlagSet("scale", flag.ContinueOnError) // the global ones have flags of libraries
-	set.StringVar(&f.sizes, "sizes", "50,200", "sizes, NODES or NODESxPACKAGES, separated by commas")
-	set.StringVar(&f.worlds, "worlds", "plain", "worlds, separated by commas: "+strings.Join(worldNames(), ", "))
 	set.StringVar(&f.phases, "phases", "install,config,upgrade,uninstall", "phases, in their order")
 	set.StringVar(&f.operator, "operator", "bin/skyhook-operator", "the operator's program")
 	set.StringVar(&f.out, "out", "dist/scale", "folder for logs, and for profiles where a range is missed")
@@ -50,7 +48,14 @@ func parseFlags(args []string) (f flags, err error) {
 	set.DurationVar(&f.idle, "idle", 5*time.Second, "how long the idle operator is measured after the install; 0 for not")
 	set.DurationVar(&f.patience, "timeout", time.Hour, "how long a phase may take")
 	set.BoolVar(&f.keep, "keep-profiles", false, "keep the profiles of all phases")
-	return f, set.Parse(args)
+	set.Usage = func() {
+		fmt.Fprintf(set.Output(), "Usage: scale [flags] WORLD:NODES[xPACKAGES]...\n\nWorlds: %s\nPackages: 2 if not given\n\n",
+			strings.Join(worldNames(), ", "))
+		set.PrintDefaults()
+	}
+	err = set.Parse(args)
+	f.runs = set.Args()
+	return f, err
 }
 
 func start(ctx context.Context) error {
@@ -65,7 +70,7 @@ func start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	runs, err := f.runs()
+	runs, err := f.plan()
 	if err != nil {
 		return err
 	}
@@ -128,31 +133,28 @@ func (f flags) folder(world string, size Size) string {
 	return filepath.Join(f.out, world+"-"+size.String())
 }
 
-func (f flags) runs() ([]*run, error) {
-	names, err := choose(f.worlds, "world", worldNames())
+func (f flags) plan() ([]*run, error) {
+	chosen, err := choosePhases(f.phases)
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := choose(f.phases, "phase", phases)
-	if err != nil {
-		return nil, err
+	if len(f.runs) == 0 {
+		return nil, errors.New("say what to measure, such as plain:500x2; -h lists the worlds")
 	}
 	var all []*run
-	for _, name := range names {
-		for text := range strings.SplitSeq(f.sizes, ",") {
-			size, err := parseSize(text)
-			if err != nil {
-				return nil, err
-			}
-			begin := time.Now()
-			all = append(all, &run{
-				name: name, world: worlds[name], size: size, phases: chosen, pace: f.pace, idle: f.idle, program: f.operator,
-				folder: f.folder(name, size), patience: f.patience,
-				tell: func(format string, args ...any) {
-					fmt.Printf("%6.0f s  "+format+"\n", append([]any{time.Since(begin).Seconds()}, args...)...)
-				},
-			})
+	for _, text := range f.runs {
+		name, size, err := parseRun(text)
+		if err != nil {
+			return nil, err
 		}
+		begin := time.Now()
+		all = append(all, &run{
+			name: name, world: worlds[name], size: size, phases: chosen, pace: f.pace, idle: f.idle, program: f.operator,
+			folder: f.folder(name, size), patience: f.patience,
+			tell: func(format string, args ...any) {
+				fmt.Printf("%6.0f s  "+format+"\n", append([]any{time.Since(begin).Seconds()}, args...)...)
+			},
+		})
 	}
 	return all, nil
 }

@@ -44,8 +44,9 @@ type run struct {
 func (r *run) measure(ctx context.Context) (results []Result, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if err := os.MkdirAll(r.folder, 0o755); err != nil {
-		return nil, fmt.Errorf("make a folder: %w", err)
+	// Profiles of an earlier, longer run would be read together with those of this one.
+	if err := errors.Join(os.RemoveAll(r.folder), os.MkdirAll(r.folder, 0o755)); err != nil {
+		return nil, fmt.Errorf("make a folder for the log and profiles: %w", err)
 	}
 	if r.control, err = startControl(ctx, r.folder); err != nil {
 		return nil, err

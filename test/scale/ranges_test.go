@@ -105,28 +105,31 @@ func TestRangesFile(t *testing.T) {
 			t.Errorf("%s is no world/phase/size", name)
 			continue
 		}
-		if size, err := parseSize(parts[2]); err != nil || size.String() != parts[2] {
+		if _, size, err := parseRun(parts[0] + ":" + parts[2]); err != nil || size.String() != parts[2] {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func TestChoices(t *testing.T) {
-	if got, err := choose("five,plain", "world", worldNames()); err != nil || !slices.Equal(got, []string{"five", "plain"}) {
+func TestRuns(t *testing.T) {
+	for text, want := range map[string]Size{"plain:50": {50, 2}, "plain:10000x3": {10000, 3}} {
+		if world, got, err := parseRun(text); err != nil || world != "plain" || got != want {
+			t.Errorf("%s: %s, %v, %v", text, world, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"plane:50": `no world "plane"; known are failing, five,`, "50": `no world "50"`, "plain": "no size", "plain:": "no size",
+		"plain:0x2": "no size", "plain:50x": "no size", "plain:50x0": "no size; write it like plain:500x2", "plain:-1": "no size",
+	} {
+		if world, size, err := parseRun(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is %s, %v; %v", text, world, size, err)
+		}
+	}
+	if got, err := choosePhases("install,upgrade"); err != nil || !slices.Equal(got, []Phase{phaseInstall, phaseUpgrade}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := choose("plain,plane", "world", worldNames()); err == nil || !strings.Contains(err.Error(), `no world "plane"; known are [`) {
+	if _, err := choosePhases("install,"); err == nil || !strings.Contains(err.Error(), `no phase ""; known are [install`) {
 		t.Errorf("%v", err)
-	}
-	for text, want := range map[string]Size{"50": {50, 2}, "10000x3": {10000, 3}} {
-		if got, err := parseSize(text); err != nil || got != want {
-			t.Errorf("%s: %v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "x", "0x2", "50x", "50x0", "-1"} {
-		if size, err := parseSize(text); err == nil {
-			t.Errorf("%q is %v", text, size)
-		}
 	}
 }
 

@@ -32,7 +32,7 @@ type World struct {
 	Failing int
 }
 
-// worlds are what the flag -worlds chooses from.
+// worlds by name.
 var worlds = map[string]World{
 	"plain":     {Skyhooks: 1},
 	"interrupt": {Skyhooks: 1, Interrupt: v1alpha1.InterruptService, Workloads: 2},
@@ -61,28 +61,32 @@ type Size struct{ Nodes, Packages int }
 
 func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Nodes, s.Packages) }
 
-// parseSize reads NODES or NODESxPACKAGES; without packages there are two.
-func parseSize(text string) (Size, error) {
-	nodes, packages, given := strings.Cut(text, "x")
+// parseRun reads WORLD:NODES or WORLD:NODESxPACKAGES; without packages there are two.
+func parseRun(text string) (world string, size Size, err error) {
+	world, rest, _ := strings.Cut(text, ":")
+	if _, known := worlds[world]; !known {
+		return "", Size{}, fmt.Errorf("there is no world %q; known are %s", world, strings.Join(worldNames(), ", "))
+	}
+	nodes, packages, given := strings.Cut(rest, "x")
 	if !given {
 		packages = "2"
 	}
 	n, errNodes := strconv.Atoi(nodes)
 	p, errPackages := strconv.Atoi(packages)
 	if errNodes != nil || errPackages != nil || n < 1 || p < 1 {
-		return Size{}, fmt.Errorf("size %q is none; write NODES or NODESxPACKAGES, such as 500x2", text)
+		return "", Size{}, fmt.Errorf("%q has no size; write it like %s:500x2", text, world)
 	}
-	return Size{Nodes: n, Packages: p}, nil
+	return world, Size{Nodes: n, Packages: p}, nil
 }
 
-// choose reads names, separated by commas, of which each has to be known.
-func choose[T ~string](text, what string, known []T) ([]T, error) {
-	var chosen []T
+// choosePhases reads names of phases, separated by commas.
+func choosePhases(text string) ([]Phase, error) {
+	var chosen []Phase
 	for name := range strings.SplitSeq(text, ",") {
-		if !slices.Contains(known, T(name)) {
-			return nil, fmt.Errorf("there is no %s %q; known are %v", what, name, known)
+		if !slices.Contains(phases, Phase(name)) {
+			return nil, fmt.Errorf("there is no phase %q; known are %v", name, phases)
 		}
-		chosen = append(chosen, T(name))
+		chosen = append(chosen, Phase(name))
 	}
 	return chosen, nil
 }

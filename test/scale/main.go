@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -27,13 +28,20 @@ func main() {
 	}
 }
 
+// Which profiles are kept.
+const (
+	profilesAll    = "all"
+	profilesMissed = "missed"
+	profilesNone   = "none"
+)
+
 // flags of the command line.
 type flags struct {
 	runs                        []string
 	phases, operator, out, json string
 	pace                        Pace
 	idle, patience              time.Duration
-	keep                        bool
+	profiles                    string
 }
 
 func parseFlags(args []string) (f flags, err error) {
@@ -47,7 +55,7 @@ func parseFlags(args []string) (f flags, err error) {
 	set.DurationVar(&f.pace.Reboot, "reboot", time.Second, "how long a reboot takes")
 	set.DurationVar(&f.idle, "idle", 5*time.Second, "how long the idle operator is measured after the install; 0 for not")
 	set.DurationVar(&f.patience, "timeout", time.Hour, "how long a phase may take")
-	set.BoolVar(&f.keep, "keep-profiles", false, "keep the profiles of all phases")
+	set.StringVar(&f.profiles, "profiles", profilesMissed, "which profiles to keep: all; missed, where a range is missed; none, which takes none")
 	set.Usage = func() {
 		fmt.Fprintf(set.Output(), "Usage: scale [flags] WORLD:NODES[xPACKAGES]...\n\nWorlds: %s\nPackages: 2 if not given\n\n",
 			strings.Join(worldNames(), ", "))
@@ -105,7 +113,7 @@ func (f flags) judge(found []missed, all []Result) error {
 	}
 	for _, r := range all {
 		pattern := filepath.Join(f.folder(r.World, r.size()), string(r.Phase)+"-*.pb.gz")
-		if f.keep {
+		if f.profiles != profilesMissed {
 			continue
 		}
 		if keep[r.name()] {
@@ -138,6 +146,9 @@ func (f flags) plan() ([]*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !slices.Contains([]string{profilesAll, profilesMissed, profilesNone}, f.profiles) {
+		return nil, fmt.Errorf("-profiles is %q; it must be all, missed or none", f.profiles)
+	}
 	if len(f.runs) == 0 {
 		return nil, errors.New("say what to measure, such as plain:500x2; -h lists the worlds")
 	}
@@ -150,7 +161,8 @@ func (f flags) plan() ([]*run, error) {
 		begin := time.Now()
 		all = append(all, &run{
 			name: name, world: worlds[name], size: size, phases: chosen, pace: f.pace, idle: f.idle, program: f.operator,
-			folder: f.folder(name, size), patience: f.patience,
+			profiles: f.profiles != profilesNone,
+			folder:   f.folder(name, size), patience: f.patience,
 			tell: func(format string, args ...any) {
 				fmt.Printf("%6.0f s  "+format+"\n", append([]any{time.Since(begin).Seconds()}, args...)...)
 			},

@@ -28,8 +28,9 @@ type run struct {
 	pace    Pace
 	idle    time.Duration
 	program string
-	// folder is for what is kept: log and profiles.
-	folder string
+	// folder is for what is kept: log and, if they are taken, profiles.
+	folder   string
+	profiles bool
 	// patience with one phase.
 	patience time.Duration
 	tell     func(format string, args ...any)
@@ -129,7 +130,10 @@ func (r *run) observe(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Sky
 		return o, err
 	}
 	r.kubelets.takeHandovers()
-	stopProfile := r.operator.profile(ctx, filepath.Join(r.folder, string(phase)))
+	stopProfile := func() error { return nil }
+	if r.profiles {
+		stopProfile = r.operator.profile(ctx, filepath.Join(r.folder, string(phase)))
+	}
 	stopSamples := r.processes.sample(ctx)
 	begin := time.Now()
 	o.skyhook, err = r.play(ctx, phase, skyhooks)

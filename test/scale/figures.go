@@ -31,16 +31,19 @@ var figures = []figure{
 	{"rssPeak", "MiB", "the most memory that the operator had"},
 	{"rssIdle", "MiB", "what it had when it was idle, after the install"},
 	{"idleMillicores", "mCPU", "CPU of the operator when it was idle, after the install"},
-	{"planP50", "ms", "a pass of the Skyhook controller, which plans: half of them"},
+	{"plans", "", "passes of the Skyhook controller, which plans"},
+	{"planP50", "ms", "such a pass, its writes included: half of them; below 5 ms only that is known"},
 	{"planP99", "ms", "the same: 99 %"},
 	{"planSeconds", "s", "all passes of the Skyhook controller"},
-	{"passP50", "ms", "a pass of the node controller, its writes included: half of them"},
+	{"passesPerNode", "", "passes of the node controller, by nodes"},
+	{"passP50", "ms", "such a pass, its writes included: half of them; below 5 ms only that is known"},
 	{"passP99", "ms", "the same: 99 %"},
 	{"skyhookKB", "KB", "the largest that a Skyhook was, as JSON"},
 	{"nodeAnnotationsKB", "KB", "the largest that the operator's annotations of a node are at the end"},
 	{"configMaps", "", "ConfigMaps of the operator at the end"},
 	{"configMapKB", "KB", "the largest of them"},
 	{"configMapsKB", "KB", "all of them"},
+	{"etcdMB", "MB", "etcd's database at the end, with what is not compacted yet"},
 }
 
 // Result of one phase of one world.
@@ -113,13 +116,14 @@ func (o observation) result(world string, phase Phase, size Size) Result {
 		"writesPerNode": operator.total() / nodes, "kubeletWritesPerNode": own.total() / nodes,
 		"requestsPerSecond": (o.after.server.sum(requestTotal, nil) - o.before.server.sum(requestTotal, nil)) / seconds,
 		"rssPeak":           mebibytes(o.peak), "skyhookKB": kilobytes(o.skyhook),
+		"etcdMB": o.after.server.sum("apiserver_storage_size_bytes", nil) / 1e6,
 	}
 	if len(o.handovers) == 0 {
 		delete(f, "handoverP50")
 		delete(f, "handoverP99")
 	}
 	o.addCPU(f, nodes)
-	o.addPasses(f)
+	o.addPasses(f, nodes)
 	if o.objects != nil {
 		f["nodeAnnotationsKB"], f["configMaps"] = kilobytes(o.objects.nodeAnnotations), float64(o.objects.configMaps)
 		f["configMapKB"], f["configMapsKB"] = kilobytes(o.objects.configMap), kilobytes(o.objects.allConfigMaps)
@@ -151,13 +155,14 @@ func (o observation) addCPU(f map[string]float64, nodes float64) {
 	}
 }
 
-func (o observation) addPasses(f map[string]float64) {
+func (o observation) addPasses(f map[string]float64, nodes float64) {
 	of := func(controller string) histogram {
 		const name = "controller_runtime_reconcile_time_seconds"
 		want := labels{"controller": controller}
 		return o.after.operator.histogram(name, want).minus(o.before.operator.histogram(name, want))
 	}
 	plans, passes := of("skyhook"), of("node")
+	f["plans"], f["passesPerNode"] = plans.count(), passes.count()/nodes
 	f["planP50"], f["planP99"], f["planSeconds"] = 1000*plans.quantile(0.5), 1000*plans.quantile(0.99), plans.sum
 	f["passP50"], f["passP99"] = 1000*passes.quantile(0.5), 1000*passes.quantile(0.99)
 }

@@ -77,10 +77,10 @@ func (f families) each(name string, want labels, do func(*dto.Metric)) {
 	}
 }
 
-// sum of a counter.
+// sum of a counter or a gauge.
 func (f families) sum(name string, want labels) float64 {
 	var sum float64
-	f.each(name, want, func(m *dto.Metric) { sum += m.GetCounter().GetValue() })
+	f.each(name, want, func(m *dto.Metric) { sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() })
 	return sum
 }
 

@@ -19,8 +19,8 @@ import (
 type operator struct {
 	command *exec.Cmd
 	ended   chan error
-	// metrics and profiles are where it serves them.
-	metrics, profiles string
+	// metrics and profiles are where it serves them; log is its file.
+	metrics, profiles, log string
 }
 
 // startOperator starts the program and waits until its controllers work. Its log is a file in the folder.
@@ -38,7 +38,7 @@ func startOperator(ctx context.Context, program, kubeconfig, folder string) (*op
 		return nil, fmt.Errorf("make the operator's log: %w", err)
 	}
 	defer log.Close() // the process has its own
-	o := &operator{metrics: "http://" + metrics, profiles: "http://" + profiles, ended: make(chan error, 1)}
+	o := &operator{metrics: "http://" + metrics, profiles: "http://" + profiles, log: log.Name(), ended: make(chan error, 1)}
 	o.command = exec.Command(program)
 	o.command.Stdout, o.command.Stderr = log, log
 	// Nothing of this process's environment: GOMAXPROCS or GOGC there would be measured.
@@ -82,7 +82,7 @@ func (o *operator) awaitWork(ctx context.Context) error {
 			o.ended <- err
 			return fmt.Errorf("the operator ended: %w", err)
 		case <-ctx.Done():
-			return fmt.Errorf("the operator does not begin to work: %w", err)
+			return errors.Join(fmt.Errorf("the operator does not begin to work; its log is %s", o.log), err)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

@@ -98,7 +98,7 @@ lint: ## Run the linters, the purity rules among them, and look for known vulner
 .PHONY: bench
 bench: ## Run the benchmarks, and measure rollouts on small fleets against test/scale/ranges.yaml
 	@go test -tags integration -run '^$$' -bench . -benchmem $$(grep -rl --include='*_test.go' '^func Benchmark' . | xargs -n 1 dirname | sort -u)
-	@$(SCALE) plain:50 plain:200 interrupt:50 failing:50
+	@$(SCALE) plain:50 plain:200 interrupt:50
 
 .PHONY: scale
 scale: ## Measure rollouts on emulated fleets (SIZES=500,1000x3 WORLDS=plain FLAGS=), see docs/numbers.md

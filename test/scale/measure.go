@@ -64,6 +64,9 @@ func (r *run) measure(ctx context.Context) (results []Result, err error) {
 	if err := r.findProcesses(); err != nil {
 		return nil, err
 	}
+	if err := r.settle(ctx); err != nil {
+		return nil, err
+	}
 	skyhooks := r.world.skyhooks(r.size.Packages)
 	for _, phase := range r.phases {
 		r.tell("%s: %s of %d nodes, %d packages", r.name, phase, r.size.Nodes, r.size.Packages)
@@ -121,9 +124,9 @@ func (r *run) findProcesses() error {
 // observe plays one phase.
 func (r *run) observe(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook) (o observation, err error) {
 	if r.world.Workloads > 0 {
-		err = errors.Join(r.kubelets.removeWorkloads(ctx), r.kubelets.makeWorkloads(ctx, r.size.Nodes, r.world.Workloads))
+		err = errors.Join(r.kubelets.removeWorkloads(ctx), r.kubelets.makeWorkloads(ctx, r.size.Nodes, r.world.Workloads), r.settle(ctx))
 	}
-	if err := errors.Join(err, r.settle(ctx), resetPeak(r.operator.pid())); err != nil {
+	if err := errors.Join(err, resetPeak(r.operator.pid())); err != nil {
 		return o, err
 	}
 	if o.before, err = r.moment(ctx); err != nil {

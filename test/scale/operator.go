@@ -107,8 +107,8 @@ func (o *operator) stop() error {
 	}
 }
 
-// slice is how long each CPU profile is: the last one of a phase has to end before the next begins.
-const slice = 3
+// slice is how many seconds each CPU profile has: the last one of a phase has to end before the next begins.
+const slice = 2
 
 // profile writes CPU profiles one after another until it is stopped, and one of the heap then. The files can be read
 // together: go tool pprof FILE...

@@ -120,7 +120,8 @@ func (c *control) counted(r *rest.Config) *rest.Config {
 	return r
 }
 
-// prepare creates namespaces, and lets both users do everything: what the operator's own roles grant, other tests check.
+// prepare creates namespaces, and lets both users do everything: what the operator's own roles grant, other tests
+// check.
 func (c *control) prepare(ctx context.Context) error {
 	objects := []client.Object{&rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "scale"},

@@ -14,7 +14,8 @@ import (
 // metricsOf are those of an API server or an operator, after so many times as much as at the beginning.
 func metricsOf(t *testing.T, times string) families {
 	t.Helper()
-	f, err := parseMetrics(strings.NewReader(strings.NewReplacer("N", times).Replace(`# TYPE apiserver_request_total counter
+	f, err := parseMetrics(strings.NewReader(strings.NewReplacer("N", times).Replace(
+		`# TYPE apiserver_request_total counter
 apiserver_request_total{resource="pods",verb="POST"} N0
 apiserver_request_total{resource="pods",verb="GET"} N0
 apiserver_request_total{resource="leases",verb="PUT"} N0
@@ -73,7 +74,9 @@ func TestResult(t *testing.T) {
 	}
 	var table bytes.Buffer
 	printTable(&table, []Result{r})
-	for _, line := range []string{"plain, 10 nodes, 2 packages\n", " install\n", " handoverP50 ms     1000\n", " operator POST pods     1.50\n"} {
+	for _, line := range []string{
+		"plain, 10 nodes, 2 packages\n", " install\n", " handoverP50 ms     1000\n", " operator POST pods     1.50\n",
+	} {
 		if !strings.Contains(table.String(), line) {
 			t.Errorf("the table lacks %q:\n%s", line, &table)
 		}

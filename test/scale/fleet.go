@@ -64,7 +64,8 @@ func newNode(i int) *corev1.Node {
 		labels[fmt.Sprintf("feature.node.kubernetes.io/cpu-flag-%d", j)] = "true"
 	}
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Labels: labels, Annotations: map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
+		Name: name, Labels: labels,
+		Annotations: map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
 	}}
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("128"), corev1.ResourceMemory: resource.MustParse("2Ti"),
@@ -75,7 +76,8 @@ func newNode(i int) *corev1.Node {
 		Addresses: []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: name}},
 		NodeInfo: corev1.NodeSystemInfo{
 			BootID: bootID(name, 0), MachineID: name, SystemUUID: name, KernelVersion: "6.8.0", OSImage: "Debian",
-			ContainerRuntimeVersion: "containerd://2.1.4", KubeletVersion: "v1.35.4", OperatingSystem: "linux", Architecture: "amd64",
+			ContainerRuntimeVersion: "containerd://2.1.4", KubeletVersion: "v1.35.4",
+			OperatingSystem: "linux", Architecture: "amd64",
 		},
 	}
 	for j := range images {
@@ -90,13 +92,16 @@ func newNode(i int) *corev1.Node {
 func nodeConditions(ready bool, now time.Time) []corev1.NodeCondition {
 	at := metav1.NewTime(now)
 	c := corev1.NodeCondition{
-		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: at, LastTransitionTime: at,
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",
+		LastHeartbeatTime: at, LastTransitionTime: at,
 	}
 	if !ready {
 		c.Status, c.Reason = corev1.ConditionFalse, "KubeletNotReady"
 	}
 	all := []corev1.NodeCondition{c}
-	for _, kind := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
+	for _, kind := range []corev1.NodeConditionType{
+		corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure,
+	} {
 		all = append(all, corev1.NodeCondition{
 			Type: kind, Status: corev1.ConditionFalse, Reason: "KubeletHasEnough", LastHeartbeatTime: at, LastTransitionTime: at,
 		})

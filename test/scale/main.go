@@ -55,9 +55,11 @@ func parseFlags(args []string) (f flags, err error) {
 	set.DurationVar(&f.pace.Reboot, "reboot", time.Second, "how long a reboot takes")
 	set.DurationVar(&f.idle, "idle", 5*time.Second, "how long the idle operator is measured after the install; 0 for not")
 	set.DurationVar(&f.patience, "timeout", time.Hour, "how long a phase may take")
-	set.StringVar(&f.profiles, "profiles", profilesMissed, "which profiles to keep: all; missed, where a range is missed; none, which takes none")
+	set.StringVar(&f.profiles, "profiles", profilesMissed,
+		"which profiles to keep: all; missed, where a range is missed; none, which takes none")
 	set.Usage = func() {
-		fmt.Fprintf(set.Output(), "Usage: scale [flags] WORLD:NODES[xPACKAGES]...\n\nWorlds: %s\nPackages: 2 if not given\n\n",
+		fmt.Fprintf(set.Output(),
+			"Usage: scale [flags] WORLD:NODES[xPACKAGES]...\n\nWorlds: %s\nPackages: 2 if not given\n\n",
 			strings.Join(worldNames(), ", "))
 		set.PrintDefaults()
 	}

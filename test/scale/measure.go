@@ -124,7 +124,8 @@ func (r *run) findProcesses() error {
 // observe plays one phase.
 func (r *run) observe(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook) (o observation, err error) {
 	if r.world.Workloads > 0 {
-		err = errors.Join(r.kubelets.removeWorkloads(ctx), r.kubelets.makeWorkloads(ctx, r.size.Nodes, r.world.Workloads), r.settle(ctx))
+		err = errors.Join(r.kubelets.removeWorkloads(ctx),
+			r.kubelets.makeWorkloads(ctx, r.size.Nodes, r.world.Workloads), r.settle(ctx))
 	}
 	if err := errors.Join(err, resetPeak(r.operator.pid())); err != nil {
 		return o, err
@@ -200,7 +201,9 @@ func (r *run) play(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhoo
 }
 
 // watch follows the Skyhooks until the phase is over, or the API server ends the watch, as it does now and then.
-func (r *run) watch(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook, largest *int) (done bool, err error) {
+func (r *run) watch(
+	ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook, largest *int,
+) (done bool, err error) {
 	var list v1alpha1.SkyhookList
 	if err := r.control.client.List(ctx, &list); err != nil {
 		return false, fmt.Errorf("list Skyhooks: %w", err)
@@ -260,7 +263,8 @@ func (r *run) over(phase Phase, wanted []*v1alpha1.Skyhook, now map[string]*v1al
 func progress(now map[string]*v1alpha1.Skyhook) string {
 	var all []string
 	for name, s := range now {
-		all = append(all, fmt.Sprintf("%s is %s with %+v, attention %+v", name, s.Status.Status, s.Status.Nodes, s.Status.Attention))
+		all = append(all, fmt.Sprintf("%s is %s with %+v, attention %+v",
+			name, s.Status.Status, s.Status.Nodes, s.Status.Attention))
 	}
 	return strings.Join(all, "; ")
 }
@@ -301,18 +305,20 @@ func (r *run) moment(ctx context.Context) (m moment, err error) {
 	return m, nil
 }
 
-// crossCheck compares the operator's writes as we count them with what its own client counted: they differ by its lease,
-// and by a heartbeat that was under way.
+// crossCheck compares the operator's writes as we count them with what its own client counted: they differ by its
+// lease, and by a heartbeat that was under way.
 func (r *run) crossCheck(o observation) error {
-	counted := o.after.server.writes().minus(o.before.server.writes()).minus(o.after.own.minus(o.before.own)).ofOperator().total()
-	told := 0.0
+	all, own := o.after.server.writes().minus(o.before.server.writes()), o.after.own.minus(o.before.own)
+	counted, told := all.minus(own).ofOperator().total(), 0.0
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
 		want := labels{"method": method}
-		told += o.after.operator.sum("rest_client_requests_total", want) - o.before.operator.sum("rest_client_requests_total", want)
+		const name = "rest_client_requests_total"
+		told += o.after.operator.sum(name, want) - o.before.operator.sum(name, want)
 	}
 	leases := 10 + o.after.usage.at.Sub(o.before.usage.at).Seconds()
 	if math.Abs(told-counted) > leases {
-		return fmt.Errorf("the operator says that it wrote %.0f times, the API server that it was %.0f: the count is wrong", told, counted)
+		return fmt.Errorf("the operator says that it wrote %.0f times, the API server that it was %.0f: the count is wrong",
+			told, counted)
 	}
 	return nil
 }

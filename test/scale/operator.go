@@ -38,7 +38,9 @@ func startOperator(ctx context.Context, program, kubeconfig, folder string) (*op
 		return nil, fmt.Errorf("make the operator's log: %w", err)
 	}
 	defer log.Close() // the process has its own
-	o := &operator{metrics: "http://" + metrics, profiles: "http://" + profiles, log: log.Name(), ended: make(chan error, 1)}
+	o := &operator{
+		metrics: "http://" + metrics, profiles: "http://" + profiles, log: log.Name(), ended: make(chan error, 1),
+	}
 	o.command = exec.Command(program)
 	o.command.Stdout, o.command.Stderr = log, log
 	// Nothing of this process's environment: GOMAXPROCS or GOGC there would be measured.
@@ -118,7 +120,8 @@ func (o *operator) profile(ctx context.Context, prefix string) (stop func() erro
 	var failed error
 	wg.Go(func() {
 		for i := 0; failed == nil; i++ {
-			failed = o.save(ctx, fmt.Sprintf("/debug/pprof/profile?seconds=%d", slice), fmt.Sprintf("%s-cpu-%03d.pb.gz", prefix, i))
+			failed = o.save(ctx,
+				fmt.Sprintf("/debug/pprof/profile?seconds=%d", slice), fmt.Sprintf("%s-cpu-%03d.pb.gz", prefix, i))
 			select {
 			case <-done:
 				return

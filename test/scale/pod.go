@@ -75,7 +75,9 @@ func status(pod *corev1.Pod, s shown, now time.Time) corev1.PodStatus {
 		case i < s.Done:
 			c.State.Terminated, c.Ready = terminated(0, created, at), true
 		case i == s.Done && s.Crashed:
-			c.State.Waiting = &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off restarting failed container"}
+			c.State.Waiting = &corev1.ContainerStateWaiting{
+				Reason: "CrashLoopBackOff", Message: "back-off restarting failed container",
+			}
 			c.LastTerminationState.Terminated, c.RestartCount = terminated(1, created, at), s.Restarts
 		case i == s.Done:
 			c.State.Running, c.RestartCount = &corev1.ContainerStateRunning{StartedAt: at}, s.Restarts

@@ -102,7 +102,8 @@ func (r Ranges) check(results []Result) []missed {
 			if measured {
 				is = fmt.Sprintf("is %.4g %s", v, f.Unit)
 			}
-			all = append(all, missed{result, fmt.Sprintf("%s: %s %s, allowed is %s (%s)", result.name(), f.Name, is, allowed, f.Meaning)})
+			all = append(all, missed{result, fmt.Sprintf("%s: %s %s, allowed is %s (%s)",
+				result.name(), f.Name, is, allowed, f.Meaning)})
 		}
 	}
 	for _, ratio := range r.Ratios {

@@ -66,8 +66,11 @@ func writeKey(r *http.Request) string {
 }
 
 // serverResources are what the API server itself writes, at its start and while it is idle.
-var serverResources = sets.New("leases", "flowschemas", "prioritylevelconfigurations", "apiservices", "customresourcedefinitions",
-	"endpoints", "endpointslices", "services", "namespaces", "ipaddresses", "servicecidrs", "subjectaccessreviews", "tokenreviews")
+var serverResources = sets.New(
+	"leases", "flowschemas", "prioritylevelconfigurations", "apiservices", "customresourcedefinitions",
+	"endpoints", "endpointslices", "services", "namespaces", "ipaddresses", "servicecidrs",
+	"subjectaccessreviews", "tokenreviews",
+)
 
 // ofOperator leaves out what the API server writes itself. That includes the operator's lease, which is no matter of
 // nodes.

@@ -34,13 +34,17 @@ type controlPlane struct {
 
 func (c controlPlane) pki(file string) string { return filepath.Join(c.state, "pki", file) }
 
-// writeFiles makes certificates, client configurations and the audit policy. admin is the client configuration for use
+// writeFiles makes certificates, client configurations and the audit policy of a new cluster, and drops the audit log of
+// the one before. admin is the client configuration for use
 // from outside; its server is the forwarded address hostServer.
 func (c controlPlane) writeFiles(ca *authority, hostServer string) error {
 	for _, dir := range []string{"pki", "log", "etcd"} {
 		if err := os.MkdirAll(filepath.Join(c.state, dir), 0o755); err != nil {
 			return err
 		}
+	}
+	if err := os.RemoveAll(auditLog(c.state)); err != nil {
+		return err
 	}
 	if err := c.writeKeys(ca); err != nil {
 		return err
@@ -129,7 +133,8 @@ func (c controlPlane) apiServer() []string {
 		// No kube-proxy runs beside the API server: webhooks are called at the addresses of their pods.
 		"--enable-aggregator-routing=true",
 		"--audit-policy-file=" + c.pki("audit-policy.yaml"),
-		"--audit-log-path=" + auditLog(c.state),
+		// One file for the life of a cluster: whoever reads it would miss what was moved away.
+		"--audit-log-path=" + auditLog(c.state), "--audit-log-maxsize=4096",
 	}
 }
 

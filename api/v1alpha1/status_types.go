@@ -155,21 +155,25 @@ type SkyhookStatus struct {
 	// configured otherwise); the annotation
 	// skyhook.nvidia.com/nodeState_<skyhook> of the node is always complete.
 	// +optional
+	// +mapType=atomic
 	NodeState map[string]map[string]PackageStatus `json:"nodeState,omitempty"`
 
 	// NodeStatus mirrors the status of each node, by node. Filled only while the
 	// Skyhook targets few nodes.
 	// +optional
+	// +mapType=atomic
 	NodeStatus map[string]Status `json:"nodeStatus,omitempty"`
 
 	// NodeBootIDs mirrors the boot id of each node, by node. Filled only while
 	// the Skyhook targets few nodes.
 	// +optional
+	// +mapType=atomic
 	NodeBootIDs map[string]string `json:"nodeBootIds,omitempty"`
 
 	// NodePriority says since when a node holds its permit, by node. Filled
 	// only while the Skyhook targets few nodes.
 	// +optional
+	// +mapType=atomic
 	NodePriority map[string]metav1.Time `json:"nodePriority,omitempty"`
 
 	// FirstRound is the round of the first permits of this rollout; those of
@@ -197,6 +201,7 @@ type SkyhookStatus struct {
 	// ConfigUpdates is never filled; it is kept for readers of earlier versions.
 	// Each node records what it has of configMap.
 	// +optional
+	// +mapType=atomic
 	ConfigUpdates map[string][]string `json:"configUpdates,omitempty"`
 
 	// CompartmentStatuses is the progress of each compartment of the deployment
@@ -204,6 +209,7 @@ type SkyhookStatus struct {
 	// matches, and all nodes without a policy. At most 65.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=65
+	// +mapType=atomic
 	CompartmentStatuses map[string]CompartmentStatus `json:"compartmentStatuses,omitempty"`
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -40,7 +41,12 @@ func run() error {
 		return fmt.Errorf("argument %q is not known; most settings are environment variables, -h lists the flags",
 			flag.Arg(0))
 	}
-	ctrl.SetLogger(logger(options))
+	handler := logHandler(options)
+	ctrl.SetLogger(logr.FromSlogHandler(handler))
+	// The garbage collector works harder before the container's limit is reached, where the kernel would kill the process.
+	if _, err := memlimit.Set(); err != nil {
+		ctrl.Log.Info("No memory limit of the container found", "error", err.Error())
+	}
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
@@ -52,10 +58,10 @@ func run() error {
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
 
-func logger(o settings.Options) logr.Logger {
+func logHandler(o settings.Options) slog.Handler {
 	handler := &slog.HandlerOptions{Level: o.LogLevel}
 	if o.LogEncoder == settings.EncoderConsole {
-		return logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, handler))
+		return slog.NewTextHandler(os.Stderr, handler)
 	}
-	return logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, handler))
+	return slog.NewJSONHandler(os.Stderr, handler)
 }

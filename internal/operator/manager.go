@@ -7,9 +7,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -84,6 +86,10 @@ func addControllers(mgr ctrl.Manager, o settings.Options) error {
 		Targets: &state.Index{Images: o.Images, Live: mgr.GetAPIReader()}, Records: &state.Records{}, Policies: &state.Policies{},
 		Transitions: &state.Transitions{}, Durations: &state.Durations{}, Workload: o.Workload, Version: o.Version,
 	}
+	var err error
+	if shared.CachedNodes, err = cachedNodes(mgr); err != nil {
+		return err
+	}
 	evictor, err := evict.New(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("make a client for evictions: %w", err)
@@ -105,6 +111,30 @@ func addControllers(mgr ctrl.Manager, o settings.Options) error {
 		return fmt.Errorf("set up the controller of deployment policies: %w", err)
 	}
 	return addCapability(mgr, o)
+}
+
+// cachedNodes lists the nodes in the manager's cache without copying them. It may be asked once the cache has synced, as
+// it has for any controller that watches nodes.
+func cachedNodes(mgr ctrl.Manager) (func() []*corev1.Node, error) {
+	informer, err := mgr.GetCache().GetInformer(context.Background(), &corev1.Node{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, fmt.Errorf("watch nodes: %w", err)
+	}
+	shared, ok := informer.(toolscache.SharedIndexInformer)
+	if !ok {
+		return nil, fmt.Errorf("the informer of nodes is a %T, which cannot be listed", informer)
+	}
+	store := shared.GetStore()
+	return func() []*corev1.Node {
+		all := store.List()
+		nodes := make([]*corev1.Node, 0, len(all))
+		for _, o := range all {
+			if n, ok := o.(*corev1.Node); ok {
+				nodes = append(nodes, n)
+			}
+		}
+		return nodes
+	}, nil
 }
 
 func indexPods(mgr ctrl.Manager) error {

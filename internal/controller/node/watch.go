@@ -177,14 +177,13 @@ func (r *Reconciler) wakeAll(ctx context.Context, o client.Object, q state.Queue
 
 // nodesOf are the nodes that a Skyhook targets or has left something on.
 func (r *Reconciler) nodesOf(ctx context.Context, s *v1alpha1.Skyhook) []reconcile.Request {
-	var nodes corev1.NodeList
-	if err := r.Client.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+	nodes, err := r.Nodes(ctx)
+	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list nodes of a Skyhook", "skyhook", s.Name)
 		return nil
 	}
 	var requests []reconcile.Request
-	for i := range nodes.Items {
-		n := &nodes.Items[i]
+	for _, n := range nodes {
 		if r.Targets.Selects(s, n.Labels) || record.Exists(s.Name, n.Annotations, n.Labels) {
 			requests = append(requests, request(n.Name))
 		}

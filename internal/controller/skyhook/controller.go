@@ -51,7 +51,7 @@ type memory struct {
 // Reconcile plans one Skyhook.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var s v1alpha1.Skyhook
-	if err := r.Client.Get(ctx, req.NamespacedName, &s); err != nil {
+	if err := r.Client.Get(ctx, req.NamespacedName, &s, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.memory.Forget(req.Name)
 			r.Transitions.Take(req.Name) // nobody is left to tell

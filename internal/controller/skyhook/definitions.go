@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -236,16 +235,16 @@ func (r *Reconciler) prunePins(
 func (r *Reconciler) neededDefinitions(
 	ctx context.Context, s *v1alpha1.Skyhook,
 ) (needed map[string]bool, known bool, err error) {
-	var nodes corev1.NodeList
-	if err := r.Client.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, false, fmt.Errorf("list nodes: %w", err)
+	nodes, err := r.Nodes(ctx)
+	if err != nil {
+		return nil, false, err
 	}
 	needed = map[string]bool{}
 	for _, pkg := range r.Targets.Of(s).Packages {
 		needed[pkg.Definition] = true
 	}
-	for i := range nodes.Items {
-		n, err := r.Records.Read(s.Name, &nodes.Items[i])
+	for _, node := range nodes {
+		n, err := r.Records.Read(s.Name, node)
 		if err != nil {
 			return nil, false, nil //nolint:nilerr // the status tells about it
 		}

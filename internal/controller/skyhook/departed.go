@@ -26,15 +26,14 @@ const maxLooks = 20
 // dropped too early is one too many at work: such nodes are asked for at the API server. The error says that this
 // failed; those nodes then count as there.
 func (r *Reconciler) departed(
-	ctx context.Context, s *v1alpha1.Skyhook, t *state.Target, cached []corev1.Node,
+	ctx context.Context, s *v1alpha1.Skyhook, t *state.Target, cached []*corev1.Node,
 ) (map[string]rollout.Departed, error) {
 	found, holders, waitKey := map[string]rollout.Departed{}, map[string]bool{}, v1alpha1.AnnotationWaitPrefix+s.Name
 	for i := range s.Status.Permits {
 		holders[s.Status.Permits[i].Node] = true
 	}
 	delete(holders, "") // a permit that could not be read is nobody's
-	for i := range cached {
-		node := &cached[i]
+	for _, node := range cached {
 		_, waits := node.Annotations[waitKey]
 		if (holders[node.Name] || waits) && !t.Selector.Matches(labels.Set(node.Labels)) {
 			n, _ := r.Records.Read(s.Name, node) // unreadable or not, token and wait are annotations of their own

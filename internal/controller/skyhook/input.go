@@ -58,9 +58,9 @@ type reading struct {
 
 // input reads what a plan depends on.
 func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *state.Target) (input, error) {
-	var nodes corev1.NodeList
-	if err := r.Client.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
-		return input{}, fmt.Errorf("list nodes: %w", err)
+	nodes, err := r.Nodes(ctx)
+	if err != nil {
+		return input{}, err
 	}
 	var skyhooks v1alpha1.SkyhookList
 	if err := r.Client.List(ctx, &skyhooks, client.UnsafeDisableDeepCopy); err != nil {
@@ -76,8 +76,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 			g.ordered[i] = s // the pass goes by one version of it
 		}
 	}
-	r.Records.Keep(nodes.Items, g.ordered)
-	var err error
+	r.Records.Keep(nodes, g.ordered)
 	if g.snapshot, err = r.Targets.Snapshot(ctx, r.Client, r.Workload, g.ordered); err != nil {
 		return input{}, err
 	}
@@ -91,14 +90,13 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 	// A policy that cannot be read is as good as missing to a deletion, which has to go on.
 	in.PolicyMissing = g.pace.Missing || g.pace.Hold != nil && in.Deleting
 	var selected []*corev1.Node
-	for i := range nodes.Items {
-		node := &nodes.Items[i]
+	for _, node := range nodes {
 		if target.Selector.Matches(labels.Set(node.Labels)) {
 			selected = append(selected, node)
 		}
 	}
 	var unsure error
-	in.Departed, unsure = r.departed(ctx, s, target, nodes.Items)
+	in.Departed, unsure = r.departed(ctx, s, target, nodes)
 	slices.SortFunc(selected, func(a, b *corev1.Node) int { return cmp.Compare(a.Name, b.Name) }) // caches have no order
 	g.detailed = len(selected) <= rollout.DetailLimit
 	in.Nodes = make([]rollout.Node, 0, len(selected))

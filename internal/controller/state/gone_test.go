@@ -35,15 +35,15 @@ func empty(t *testing.T, objects ...client.Object) client.Client {
 
 func TestRecordsOfGoneNodesAndSkyhooks(t *testing.T) {
 	var r Records
-	nodes := make([]corev1.Node, 5)
+	nodes := make([]*corev1.Node, 5)
 	for i := range nodes {
-		nodes[i].Name, nodes[i].UID = fmt.Sprint("n", i), types.UID(fmt.Sprint("uid-", i))
+		nodes[i] = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), UID: types.UID(fmt.Sprint("uid-", i))}}
 	}
 	all := []*v1alpha1.Skyhook{named("a"), named("b"), named("c")}
-	read := func(nodes []corev1.Node, skyhooks []*v1alpha1.Skyhook) {
+	read := func(nodes []*corev1.Node, skyhooks []*v1alpha1.Skyhook) {
 		for i := range nodes {
 			for _, s := range skyhooks {
-				if _, err := r.view(s, record.KeysOf(s.Name), &nodes[i], wanted{}, lifecycle.Wanted{}); err != nil {
+				if _, err := r.view(s, record.KeysOf(s.Name), nodes[i], wanted{}, lifecycle.Wanted{}); err != nil {
 					t.Fatal(err)
 				}
 			}

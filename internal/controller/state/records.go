@@ -123,13 +123,13 @@ func (r *Records) Forget(uid types.UID) {
 
 // Keep drops what is not of these nodes and Skyhooks, which are all there are. A pass that began before a node went may
 // read its record once more after Forget.
-func (r *Records) Keep(nodes []corev1.Node, skyhooks []*v1alpha1.Skyhook) {
+func (r *Records) Keep(nodes []*corev1.Node, skyhooks []*v1alpha1.Skyhook) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.views) > len(nodes) {
 		there := make(map[types.UID]bool, len(nodes))
-		for i := range nodes {
-			there[nodes[i].UID] = true
+		for _, n := range nodes {
+			there[n.UID] = true
 		}
 		maps.DeleteFunc(r.views, func(uid types.UID, _ map[string]view) bool { return !there[uid] })
 	}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,6 +13,9 @@ import (
 type Shared struct {
 	// Client reads from the cache and writes to the API server.
 	Client client.Client
+	// CachedNodes are all nodes in the cache of Client, which need not be copied into a list then: 8 MB of 10,000. Nil
+	// lists them.
+	CachedNodes func() []*corev1.Node
 	// Live reads from the API server, for the rare question that the cache cannot answer.
 	Live     client.Reader
 	Events   events.EventRecorder

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,8 +42,10 @@ type kubelets struct {
 
 // running is a pod that a kubelet has.
 type running struct {
+	// deleted is closed when the pod is to end; gone says that the API server has it no more.
 	deleted chan struct{}
 	once    sync.Once
+	gone    atomic.Bool
 }
 
 func (r *running) stop() { r.once.Do(func() { close(r.deleted) }) }
@@ -96,7 +99,7 @@ func (k *kubelets) see(ctx context.Context, o any) {
 		r = &running{deleted: make(chan struct{})}
 		k.pods[pod.UID] = r
 		k.handOver(pod)
-		go k.run(ctx, pod, r.deleted)
+		go k.run(ctx, pod, r)
 	}
 	if pod.DeletionTimestamp != nil {
 		r.stop()
@@ -114,6 +117,7 @@ func (k *kubelets) gone(o any) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if r := k.pods[pod.UID]; r != nil {
+		r.gone.Store(true)
 		r.stop()
 		delete(k.pods, pod.UID)
 	}
@@ -145,11 +149,11 @@ func (k *kubelets) takeHandovers() []time.Duration {
 	return all
 }
 
-// run is the life of one pod.
-func (k *kubelets) run(ctx context.Context, pod *corev1.Pod, deleted <-chan struct{}) {
+// run is the life of one pod. Of one that is gone a kubelet writes nothing more.
+func (k *kubelets) run(ctx context.Context, pod *corev1.Pod, r *running) {
 	last := shown{}
 	for _, s := range script(pod, k.course(pod.Spec.NodeName), k.pace) {
-		if !sleep(ctx, s.After, deleted) {
+		if !sleep(ctx, s.After, r.deleted) {
 			break
 		}
 		if s.Reboot {
@@ -161,8 +165,11 @@ func (k *kubelets) run(ctx context.Context, pod *corev1.Pod, deleted <-chan stru
 		last = s.Shown
 	}
 	select {
-	case <-deleted:
+	case <-r.deleted:
 	case <-ctx.Done():
+		return
+	}
+	if r.gone.Load() {
 		return
 	}
 	if !last.Ended {

@@ -2,7 +2,11 @@ package state
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
+	"unsafe"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +19,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -70,6 +75,52 @@ func TestRecordsOfGoneNodesAndSkyhooks(t *testing.T) {
 	r.Keep(nil, nil)
 	if n, _ := count(); n != 0 {
 		t.Errorf("%d nodes are left of none", n)
+	}
+}
+
+// TestViewsOfTargetsOnly: Skyhooks that share a cluster, each with nodes of its own, keep nothing of the others' nodes.
+func TestViewsOfTargetsOnly(t *testing.T) {
+	var i Index
+	var r Records
+	here, elsewhere := named("here"), named("elsewhere")
+	here.Spec.NodeSelectors.MatchLabels = map[string]string{"pool": "a"}
+	elsewhere.Spec.NodeSelectors.MatchLabels = map[string]string{"pool": "b"}
+	all := []*v1alpha1.Skyhook{elsewhere, here}
+	sn, err := i.Snapshot(t.Context(), empty(t), workload.Options{Namespace: "skyhook"}, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "uid-n", Labels: map[string]string{"pool": "a"}}}
+	if got := sn.InFlight(node, all, &r); got != nil {
+		t.Errorf("in flight: %+v", got)
+	}
+	if kept := slices.Collect(maps.Keys(r.views[node.UID])); !slices.Equal(kept, []string{"here"}) {
+		t.Errorf("views are kept for %v", kept)
+	}
+}
+
+// TestViewsKeepNoFormerNode: its record is most of what a node takes in the cache, and each heartbeat makes another node.
+func TestViewsKeepNoFormerNode(t *testing.T) {
+	var r Records
+	key, keys := v1alpha1.AnnotationNodeStatePrefix+"a", record.KeysOf("a")
+	look := func() (*corev1.Node, *rollout.View) {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+			Name: "n", UID: "uid-n", Annotations: map[string]string{key: strings.Repeat(" ", 100) + "{}"},
+		}}
+		v, err := r.view(named("a"), keys, node, wanted{}, lifecycle.Wanted{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return node, v
+	}
+	_, before := look()
+	node, after := look()
+	if before != after {
+		t.Error("the same record was looked at again")
+	}
+	at := slices.Index(keys[:], key)
+	if unsafe.StringData(r.views["uid-n"]["a"].annotations[at]) != unsafe.StringData(node.Annotations[key]) {
+		t.Error("the text of the former node is kept beside that of the present one")
 	}
 }
 

@@ -255,6 +255,7 @@ func TestConcurrentUse(t *testing.T) {
 		records state.Records
 		wg      sync.WaitGroup
 	)
+	c := fake.NewClientBuilder().Build()
 	for i := range 8 {
 		wg.Go(func() {
 			for k := range 50 {
@@ -266,6 +267,14 @@ func TestConcurrentUse(t *testing.T) {
 				}
 				if r, err := records.Read(s.Name, n); err != nil || len(r.Packages) != 1 {
 					t.Errorf("goroutine %d: record %v, %v", i, r, err)
+				}
+				snapshot, err := index.Snapshot(t.Context(), c, workload.Options{}, []*v1alpha1.Skyhook{s})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if v, hold := snapshot.View(s, n, &records); hold != nil || v.Empty {
+					t.Errorf("goroutine %d: view %v, %v", i, v, hold)
 				}
 				index.Keep(nil)
 				records.Keep(nil, nil)

@@ -16,7 +16,10 @@ func (sn Snapshot) InFlight(node *corev1.Node, skyhooks []*v1alpha1.Skyhook, rec
 		return written
 	}
 	for _, s := range skyhooks {
-		if v, _ := sn.View(s, node, records); v != nil && v.InFlight != nil && sn.selects(s, node) {
+		if !sn.selects(s, node) {
+			continue // nor is a view kept of each node for each Skyhook
+		}
+		if v, _ := sn.View(s, node, records); v != nil && v.InFlight != nil {
 			return v.InFlight
 		}
 	}

@@ -23,7 +23,7 @@ const maxDecoded = 4096
 type Records struct {
 	mu      sync.Mutex
 	decoded *lru.Cache
-	views   map[types.UID]map[string]view
+	views   map[types.UID]map[string]*view
 }
 
 type recordKey struct {
@@ -56,15 +56,13 @@ type wanted struct {
 // Read returns the record of a Skyhook on a node; the error is a *record.MalformedError.
 func (r *Records) Read(skyhook string, node *corev1.Node) (record.Node, error) {
 	key, raw := recordKey{node.UID, skyhook}, record.Raw(skyhook, node.Annotations)
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if d, ok := r.known(key, raw); ok {
 		return d.node, d.err
 	}
 	d := decoded{annotations: raw}
-	r.mu.Unlock() // others go on meanwhile
-	d.node, d.err = record.Read(skyhook, node.Annotations)
+	d.node, d.err = record.Read(skyhook, node.Annotations) // others go on meanwhile
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.decoded == nil {
 		r.decoded = lru.New(maxDecoded)
 	}
@@ -73,6 +71,8 @@ func (r *Records) Read(skyhook string, node *corev1.Node) (record.Node, error) {
 }
 
 func (r *Records) known(key recordKey, raw [record.AnnotationCount]string) (decoded, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.decoded == nil {
 		return decoded{}, false
 	}
@@ -87,25 +87,30 @@ func (r *Records) view(
 ) (*rollout.View, error) {
 	raw := keys.Raw(node.Annotations)
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if v, ok := r.views[node.UID][s.Name]; ok && v.of == of && v.annotations == raw {
+	v := r.views[node.UID][s.Name]
+	known := v != nil && v.of == of && v.annotations == raw
+	if known {
+		v.annotations = raw // the same texts: the former version of the node need not stay for them
+	}
+	r.mu.Unlock() // not deferred: who finds nothing derives it while others go on
+	if known {
 		return v.view, v.err
 	}
-	v := view{annotations: raw, of: of}
 	d, ok := r.known(recordKey{node.UID, s.Name}, raw)
-	r.mu.Unlock()
 	if !ok {
 		d.node, d.err = record.Read(s.Name, node.Annotations)
 	}
-	if v.err = d.err; v.err == nil {
+	v = &view{annotations: raw, of: of, err: d.err}
+	if v.err == nil {
 		v.view = rollout.ViewOf(s.Name, w, d.node)
 	}
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.views == nil {
-		r.views = map[types.UID]map[string]view{}
+		r.views = map[types.UID]map[string]*view{}
 	}
 	if r.views[node.UID] == nil {
-		r.views[node.UID] = map[string]view{}
+		r.views[node.UID] = map[string]*view{}
 	}
 	r.views[node.UID][s.Name] = v
 	return v.view, v.err
@@ -131,7 +136,7 @@ func (r *Records) Keep(nodes []*corev1.Node, skyhooks []*v1alpha1.Skyhook) {
 		for _, n := range nodes {
 			there[n.UID] = true
 		}
-		maps.DeleteFunc(r.views, func(uid types.UID, _ map[string]view) bool { return !there[uid] })
+		maps.DeleteFunc(r.views, func(uid types.UID, _ map[string]*view) bool { return !there[uid] })
 	}
 	var there map[string]bool
 	for _, of := range r.views {
@@ -144,6 +149,6 @@ func (r *Records) Keep(nodes []*corev1.Node, skyhooks []*v1alpha1.Skyhook) {
 				there[s.Name] = true
 			}
 		}
-		maps.DeleteFunc(of, func(name string, _ view) bool { return !there[name] })
+		maps.DeleteFunc(of, func(name string, _ *view) bool { return !there[name] })
 	}
 }

@@ -57,7 +57,7 @@ func passesOver(b *testing.B, nodes, skyhooks int) func() {
 	}
 	live := c.NewReplica()
 	r := &Reconciler{Shared: state.Shared{
-		Client: live.Client(), Live: live.Live(), Events: &events.FakeRecorder{},
+		Client: live.Client(), CachedNodes: live.CachedNodes, Live: live.Live(), Events: &events.FakeRecorder{},
 		Clock: clocktesting.NewFakePassiveClock(start), Targets: &state.Index{}, Records: &state.Records{},
 		Policies: &state.Policies{}, Workload: options, Version: "v1",
 	}}

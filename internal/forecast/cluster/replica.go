@@ -3,6 +3,7 @@ package cluster
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
@@ -65,6 +66,19 @@ func (r *Replica) Client() client.Client {
 
 // Live reads from the server.
 func (r *Replica) Live() client.Client { return &conn{cluster: r.cluster, replica: r, read: r.live} }
+
+// CachedNodes are those in the cache, and no copies, as the operator gets them from its informer.
+func (r *Replica) CachedNodes() []*corev1.Node {
+	items := r.caches[Nodes].items
+	nodes := make([]*corev1.Node, len(items))
+	for i, o := range items {
+		nodes[i] = o.(*corev1.Node)
+	}
+	if r.Shuffle != nil && len(nodes) > 1 {
+		r.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+	}
+	return nodes
+}
 
 func (r *Replica) cached(k Kind) (reader, error) {
 	c := r.caches[k]

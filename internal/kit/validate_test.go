@@ -90,7 +90,7 @@ func TestValidateUsage(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--help"}, {"-h"}, {a.Root, "-h"}} {
 		r := a.validate(args...)
-		for _, want := range []string{"--strict", "docker archive", "OCI layout", "then never taken for an image", "its tag must be the package_version", "Exit codes"} {
+		for _, want := range []string{"--strict", "docker archive", "OCI layout", "always a PATH", "its tag must be\nthe package_version", "Exit codes"} {
 			if r.Code != 0 || r.Stderr != "" || !strings.Contains(r.Stdout, want) {
 				t.Errorf("%q: no %q in %+v", args, want, r)
 			}

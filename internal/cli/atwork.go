@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -25,13 +24,16 @@ type running struct {
 
 // atWork are the stages that run: nothing holds them, but a script may hang. What a cause tells of is not among them.
 func (s *session) atWork(v *view, causes []cause, skyhook, node string) []running {
+	ready := map[string]bool{} // on other nodes it may be over
+	for i := range v.Nodes {
+		ready[v.Nodes[i].Name] = state.Ready(&v.Nodes[i])
+	}
 	var all []running
 	for i := range v.Pods {
 		p := &v.Pods[i]
 		seen, err := workload.Observe(p)
 		ours := err == nil && p.Namespace == s.namespace && metav1.GetControllerOf(p) != nil && p.Labels[v1alpha1.LabelName] != ""
-		onReady := func(n corev1.Node) bool { return n.Name == p.Spec.NodeName && state.Ready(&n) } // else it may be over
-		if !ours || p.DeletionTimestamp != nil || workload.Ended(p) || !slices.ContainsFunc(v.Nodes, onReady) {
+		if !ours || p.DeletionTimestamp != nil || workload.Ended(p) || !ready[p.Spec.NodeName] {
 			continue
 		}
 		r := running{

@@ -75,13 +75,13 @@ func (r *Reconciler) release(ctx context.Context, s *v1alpha1.Skyhook) error {
 // leftovers returns the sorted names of nodes that still have a pod or a part of the record of the Skyhook that has to
 // go. The cache may be behind: when it shows none the API server is asked, before the last witness goes.
 func (r *Reconciler) leftovers(ctx context.Context, s *v1alpha1.Skyhook) ([]string, error) {
-	var cached corev1.NodeList
-	if err := r.Client.List(ctx, &cached, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list nodes: %w", err)
+	cached, err := r.Nodes(ctx)
+	if err != nil {
+		return nil, err
 	}
-	nodes := make([]metav1.ObjectMeta, 0, len(cached.Items))
-	for i := range cached.Items {
-		nodes = append(nodes, cached.Items[i].ObjectMeta)
+	nodes := make([]metav1.ObjectMeta, len(cached))
+	for i, n := range cached {
+		nodes[i] = n.ObjectMeta
 	}
 	left, err := r.leftOn(ctx, r.Client, s, nodes)
 	if err != nil || len(left) > 0 {

@@ -169,7 +169,7 @@ func (k *kubelets) run(ctx context.Context, pod *corev1.Pod, r *running) {
 	case <-ctx.Done():
 		return
 	}
-	if r.gone.Load() {
+	if !sleep(ctx, k.pace.Container, nil) || r.gone.Load() { // its containers end first
 		return
 	}
 	if !last.Ended {

@@ -39,12 +39,18 @@ type shown struct {
 	Ended bool
 }
 
+// relist is how often a kubelet looks at its containers, as its pod lifecycle event generator does.
+const relist = time.Second
+
 // script is the course of a pod if nobody deletes it. A kubelet looks at its containers once a second, so init
-// containers that are shorter than that end in one write.
+// containers that are shorter than that end in one write, and the main container, which starts then, in the next.
 func script(pod *corev1.Pod, c course, p Pace) []step {
 	inits := len(pod.Spec.InitContainers)
 	all := time.Duration(inits) * p.Container
-	end := []step{{After: all, Shown: shown{Done: inits}}, {After: p.Container, Shown: shown{Done: inits, Ended: true}}}
+	end := []step{
+		{After: all, Shown: shown{Done: inits}},
+		{After: max(p.Container, relist), Shown: shown{Done: inits, Ended: true}},
+	}
 	begin := step{Shown: shown{}}
 	switch {
 	case inits == 0:

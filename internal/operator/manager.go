@@ -47,6 +47,7 @@ func NewManager(cluster *rest.Config, o settings.Options) (ctrl.Manager, error) 
 	k := keeper(o)
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme:                        scheme,
+		MapperProvider:                newMapper,
 		Cache:                         withWebhooks(settings.CacheOptions(o.Workload.Namespace), o),
 		Metrics:                       metricsServer(o, k),
 		HealthProbeBindAddress:        o.ProbeAddress,

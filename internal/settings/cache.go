@@ -20,13 +20,13 @@ import (
 // CacheOptions keep the cache small on large fleets: pods and ConfigMaps of the operator's namespace only, nodes
 // without what nobody here reads. The copies of clusters in memory hold the same.
 func CacheOptions(namespace string) cache.Options {
-	own := map[string]cache.Config{namespace: {}}
+	own, known := map[string]cache.Config{namespace: {}}, &words{}
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Node{}:      {Transform: slimNode},
+			&corev1.Node{}:      {Transform: known.slimNode},
 			&corev1.Pod{}:       {Namespaces: own, Label: has(v1alpha1.LabelName), Transform: slimPod},
-			&corev1.ConfigMap{}: {Namespaces: own, Transform: slimConfigMap},
+			&corev1.ConfigMap{}: {Namespaces: own, Transform: known.slimConfigMap},
 
 			&appsv1.ControllerRevision{}: {Namespaces: own, Label: has(v1alpha1.LabelName)},
 		},
@@ -42,7 +42,7 @@ func has(label string) labels.Selector {
 }
 
 // slimNode leaves what somebody here reads: of a real node's object, less than half.
-func slimNode(o any) (any, error) {
+func (w *words) slimNode(o any) (any, error) {
 	n, ok := o.(*corev1.Node)
 	if !ok {
 		return o, nil
@@ -50,6 +50,8 @@ func slimNode(o any) (any, error) {
 	var conditions []corev1.NodeCondition
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady || record.OwnsCondition(c.Type) {
+			c.Type, c.Status = corev1.NodeConditionType(w.of(string(c.Type))), corev1.ConditionStatus(w.of(string(c.Status)))
+			c.Reason, c.Message = w.of(c.Reason), w.of(c.Message)
 			conditions = append(conditions, c)
 		}
 	}
@@ -57,8 +59,10 @@ func slimNode(o any) (any, error) {
 	n.ManagedFields = nil
 	n.Spec = corev1.NodeSpec{Unschedulable: n.Spec.Unschedulable, Taints: n.Spec.Taints}
 	n.Status = corev1.NodeStatus{Conditions: conditions, NodeInfo: corev1.NodeSystemInfo{
-		BootID: info.BootID, Architecture: info.Architecture, ContainerRuntimeVersion: info.ContainerRuntimeVersion,
+		BootID: info.BootID, Architecture: w.of(info.Architecture),
+		ContainerRuntimeVersion: w.of(info.ContainerRuntimeVersion),
 	}}
+	n.Labels, n.Annotations = w.share(n.Labels), w.share(n.Annotations)
 	return n, nil
 }
 
@@ -71,11 +75,12 @@ func slimPod(o any) (any, error) {
 	return o, nil
 }
 
-func slimConfigMap(o any) (any, error) {
+func (w *words) slimConfigMap(o any) (any, error) {
 	if cm, ok := o.(*corev1.ConfigMap); ok {
 		cm.ManagedFields = nil
 		if _, meta := cm.Labels[v1alpha1.LabelNodeMeta]; meta {
 			node.SlimMeta(cm)
+			w.shareOwners(cm)
 		}
 	}
 	return o, nil

@@ -63,7 +63,7 @@ type Evictor interface {
 // Reconcile brings one node one step further for every Skyhook that targets it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var node corev1.Node
-	if err := r.Client.Get(ctx, req.NamespacedName, &node); err != nil {
+	if err := r.Client.Get(ctx, req.NamespacedName, &node, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
 			return ctrl.Result{}, r.nodeGone(ctx, req.Name)
 		}
@@ -71,7 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
-		client.MatchingFields{PodNodeIndex: node.Name}); err != nil {
+		client.MatchingFields{PodNodeIndex: node.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list package pods on node %s: %w", node.Name, err)
 	}
 	now, known := r.Clock.Now(), r.memory.Of(&node)

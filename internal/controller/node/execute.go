@@ -162,7 +162,7 @@ func (p *pass) send(change map[string]any, what string, patch func(node *corev1.
 	if err != nil {
 		return fmt.Errorf("encode the %s of node %s: %w", what, p.node.Name, err)
 	}
-	node := p.node.DeepCopy() // the cache's object must not change
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.node.Name}} // the cache's object must not change
 	if err := patch(node, body); err != nil {
 		return fmt.Errorf("write the %s of node %s: %w", what, p.node.Name, err)
 	}

@@ -27,7 +27,7 @@ func (r *Reconciler) writeNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Sky
 	}
 	digest := workload.ContentDigest(want)
 	var have corev1.ConfigMap
-	err = r.Client.Get(ctx, client.ObjectKeyFromObject(want), &have)
+	err = r.Client.Get(ctx, client.ObjectKeyFromObject(want), &have, client.UnsafeDisableDeepCopy)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get ConfigMap %s: %w", want.Name, err)
 	}

@@ -73,7 +73,7 @@ func (r *Reconciler) permittedNodes(ctx context.Context, cm client.Object) []rec
 		return nil
 	}
 	var s v1alpha1.Skyhook
-	if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, &s); err != nil {
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, &s, client.UnsafeDisableDeepCopy); err != nil {
 		return nil // gone, or its own event follows
 	}
 	return permitted(&s)

@@ -43,7 +43,7 @@ func (r *Reconciler) writeConfigMaps(
 func (r *Reconciler) configMaps(ctx context.Context, s *v1alpha1.Skyhook) (map[string]*corev1.ConfigMap, error) {
 	var have corev1.ConfigMapList
 	if err := r.Client.List(ctx, &have, client.InNamespace(r.Workload.Namespace),
-		client.MatchingLabels{v1alpha1.LabelName: s.Name}); err != nil {
+		client.MatchingLabels{v1alpha1.LabelName: s.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list ConfigMaps of Skyhook %s: %w", s.Name, err)
 	}
 	existing := map[string]*corev1.ConfigMap{}
@@ -152,7 +152,7 @@ func (r *Reconciler) pruneConfigMaps(
 	}
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
-		client.MatchingLabels{v1alpha1.LabelName: s.Name}); err != nil {
+		client.MatchingLabels{v1alpha1.LabelName: s.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list pods of Skyhook %s: %w", s.Name, err)
 	}
 	for i := range pods.Items {

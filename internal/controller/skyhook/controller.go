@@ -29,6 +29,10 @@ const (
 	fieldManager = "skyhook-controller"
 	// passInterval is how often one Skyhook is looked at, at most: bursts of node changes become one pass.
 	passInterval = time.Second
+	// passShare is the part of the time, one of so many, in which the fleet may be read for one Skyhook: passes over a
+	// large fleet are rarer, up to passIntervalMost.
+	passShare        = 20
+	passIntervalMost = 5 * time.Second
 	// seenPatience is for how long a pass is repeated because the cache does not show the status that was written last.
 	seenPatience = 10 * time.Second
 )
@@ -147,8 +151,9 @@ func (r *Reconciler) claim(ctx context.Context, s *v1alpha1.Skyhook) error {
 
 // pace spaces the passes over a Skyhook.
 type pace struct {
-	// at is when the last pass began, over a generation.
+	// at is when the last pass began, over a generation, and took how long it read the fleet.
 	at         time.Time
+	took       time.Duration
 	generation int64
 	// written is the resourceVersion of the last status that was written, at a time.
 	written   string
@@ -158,7 +163,8 @@ type pace struct {
 // wait returns how long the next pass has to wait; 0 when it may run now, which is then counted. A new generation never
 // waits: somebody is looking.
 func (p *pace) wait(generation int64, now time.Time) time.Duration {
-	if left := p.at.Add(passInterval).Sub(now); p.generation == generation && left > 0 {
+	interval := min(max(passInterval, passShare*p.took), passIntervalMost)
+	if left := p.at.Add(interval).Sub(now); p.generation == generation && left > 0 {
 		return left
 	}
 	p.at, p.generation = now, generation

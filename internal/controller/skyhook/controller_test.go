@@ -114,6 +114,29 @@ func TestStatusThatTheCacheLacks(t *testing.T) {
 	}
 }
 
+// TestPassesOverALargeFleetAreRarer: reading it takes at most a twentieth of the time, but nobody waits long for it.
+func TestPassesOverALargeFleetAreRarer(t *testing.T) {
+	begun := time.Unix(1000, 0)
+	for _, c := range []struct {
+		took       time.Duration
+		generation int64
+		want       time.Duration
+	}{
+		{0, 1, passInterval},
+		{passInterval / passShare, 1, passInterval},
+		{100 * time.Millisecond, 1, 2 * time.Second},
+		{time.Minute, 1, passIntervalMost},
+		{time.Minute, 2, 0}, // somebody is looking
+	} {
+		p := pace{}
+		p.wait(1, begun)
+		p.took = c.took
+		if got := p.wait(c.generation, begun); got != c.want {
+			t.Errorf("read in %s, generation %d: waits %s, want %s", c.took, c.generation, got, c.want)
+		}
+	}
+}
+
 func TestClaim(t *testing.T) {
 	version := v1alpha1.GroupName + "/version"
 	for _, c := range []struct {

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -22,20 +21,22 @@ import (
 const maxLooks = 20
 
 // departed returns the nodes that the Skyhook does not select but that hold a permit, as far as they exist, or tell
-// what keeps them from getting rid of it. What the cache does not show it may only not show yet, and a permit that is
+// what keeps them from getting rid of it. Those in the cache are selected or others. What the cache does not show it may only not show yet, and a permit that is
 // dropped too early is one too many at work: such nodes are asked for at the API server. The error says that this
 // failed; those nodes then count as there.
 func (r *Reconciler) departed(
-	ctx context.Context, s *v1alpha1.Skyhook, t *state.Target, cached []*corev1.Node,
+	ctx context.Context, s *v1alpha1.Skyhook, selected, others []*corev1.Node,
 ) (map[string]rollout.Departed, error) {
 	found, holders, waitKey := map[string]rollout.Departed{}, map[string]bool{}, v1alpha1.AnnotationWaitPrefix+s.Name
 	for i := range s.Status.Permits {
 		holders[s.Status.Permits[i].Node] = true
 	}
 	delete(holders, "") // a permit that could not be read is nobody's
-	for _, node := range cached {
-		_, waits := node.Annotations[waitKey]
-		if (holders[node.Name] || waits) && !t.Selector.Matches(labels.Set(node.Labels)) {
+	for _, node := range selected {
+		delete(holders, node.Name)
+	}
+	for _, node := range others {
+		if _, waits := node.Annotations[waitKey]; waits || holders[node.Name] {
 			n, _ := r.Records.Read(s.Name, node) // unreadable or not, token and wait are annotations of their own
 			found[node.Name] = rollout.Departed{FinishedPermit: n.FinishedPermit, Unavailable: !state.Ready(node), Wait: n.Wait}
 		}

@@ -58,6 +58,8 @@ type reading struct {
 
 // input reads what a plan depends on.
 func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *state.Target) (input, error) {
+	pace, begun := &r.memory.Of(s).pace, r.Clock.Now()
+	defer func() { pace.took = r.Clock.Now().Sub(begun) }()
 	nodes, err := r.Nodes(ctx)
 	if err != nil {
 		return input{}, err
@@ -89,15 +91,9 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 	}
 	// A policy that cannot be read is as good as missing to a deletion, which has to go on.
 	in.PolicyMissing = g.pace.Missing || g.pace.Hold != nil && in.Deleting
-	var selected []*corev1.Node
-	for _, node := range nodes {
-		if target.Selector.Matches(labels.Set(node.Labels)) {
-			selected = append(selected, node)
-		}
-	}
+	selected, others := split(nodes, target.Selector)
 	var unsure error
-	in.Departed, unsure = r.departed(ctx, s, target, nodes)
-	slices.SortFunc(selected, func(a, b *corev1.Node) int { return cmp.Compare(a.Name, b.Name) }) // caches have no order
+	in.Departed, unsure = r.departed(ctx, s, selected, others)
 	g.detailed = len(selected) <= rollout.DetailLimit
 	in.Nodes = make([]rollout.Node, 0, len(selected))
 	for _, node := range selected {
@@ -106,6 +102,20 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 	in.Removal = g.removal()
 	in.Installed, in.CompleteEverywhere = g.counts(len(selected))
 	return input{Input: in, uninstalling: g.uninstalling, unsure: unsure}, nil
+}
+
+// split tells the nodes that are selected, by name since caches have no order, from the others.
+func split(nodes []*corev1.Node, selector labels.Selector) (selected, others []*corev1.Node) {
+	selected = make([]*corev1.Node, 0, len(nodes))
+	for _, node := range nodes {
+		if selector.Matches(labels.Set(node.Labels)) {
+			selected = append(selected, node)
+		} else {
+			others = append(others, node)
+		}
+	}
+	slices.SortFunc(selected, func(a, b *corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
+	return selected, others
 }
 
 // node reads what the plan needs to know of one selected node.

@@ -230,7 +230,9 @@ func TestViewIsDerivedOnce(t *testing.T) {
 	}{
 		{"nothing", func() {}, false},
 		{"elsewhere on the node", func() { n.ResourceVersion, n.Labels = "2", map[string]string{"x": "y"} }, false},
-		{"a permit", func() { n.Annotations["skyhook.nvidia.com/permit_demo"] = "1/0" }, true},
+		{"a permit", func() {
+			n.ResourceVersion, n.Annotations["skyhook.nvidia.com/permit_demo"] = "3", "1/0"
+		}, true},
 		{"the spec", func() { s.Generation++ }, true},
 		{"its status", func() { s.Status.Status = v1alpha1.StatusComplete }, false},
 		{"its deletion", func() { s.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, true},

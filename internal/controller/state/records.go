@@ -40,6 +40,8 @@ type decoded struct {
 
 // view is what a record tells of what was wanted, or why it cannot be read.
 type view struct {
+	// version is the resourceVersion of the node that was read last: most of a fleet is the same in the next pass.
+	version     string
 	annotations [record.AnnotationCount]string
 	of          wanted
 	view        *rollout.View
@@ -85,22 +87,15 @@ func (r *Records) known(key recordKey, raw [record.AnnotationCount]string) (deco
 func (r *Records) view(
 	s *v1alpha1.Skyhook, keys record.Keys, node *corev1.Node, of wanted, w lifecycle.Wanted,
 ) (*rollout.View, error) {
-	raw := keys.Raw(node.Annotations)
-	r.mu.Lock()
-	v := r.views[node.UID][s.Name]
-	known := v != nil && v.of == of && v.annotations == raw
-	if known {
-		v.annotations = raw // the same texts: the former version of the node need not stay for them
-	}
-	r.mu.Unlock() // not deferred: who finds nothing derives it while others go on
-	if known {
+	v, raw := r.knownView(s, keys, node, of)
+	if v != nil {
 		return v.view, v.err
 	}
 	d, ok := r.known(recordKey{node.UID, s.Name}, raw)
 	if !ok {
 		d.node, d.err = record.Read(s.Name, node.Annotations)
 	}
-	v = &view{annotations: raw, of: of, err: d.err}
+	v = &view{version: node.ResourceVersion, annotations: raw, of: of, err: d.err}
 	if v.err == nil {
 		v.view = rollout.ViewOf(s.Name, w, d.node)
 	}
@@ -114,6 +109,24 @@ func (r *Records) view(
 	}
 	r.views[node.UID][s.Name] = v
 	return v.view, v.err
+}
+
+// knownView returns what was derived before; nil, and the texts of the record, if something changed since.
+func (r *Records) knownView(
+	s *v1alpha1.Skyhook, keys record.Keys, node *corev1.Node, of wanted,
+) (*view, [record.AnnotationCount]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := r.views[node.UID][s.Name]
+	if v != nil && v.of == of && v.version == node.ResourceVersion && v.version != "" {
+		return v, v.annotations
+	}
+	raw := keys.Raw(node.Annotations)
+	if v == nil || v.of != of || v.annotations != raw {
+		return nil, raw
+	}
+	v.version, v.annotations = node.ResourceVersion, raw // the former version of the node need not stay for its texts
+	return v, raw
 }
 
 // Forget drops a node that is gone. Those that no Skyhook targets come and go without a pass that calls Keep.

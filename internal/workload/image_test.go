@@ -140,20 +140,20 @@ func TestPinRevision(t *testing.T) {
 	}
 }
 
-// TestPullPolicy: what cannot change is not asked for again.
+// TestPullPolicy: what cannot change is not asked for again, and the agent once for a pod.
 func TestPullPolicy(t *testing.T) {
 	const always, present = corev1.PullAlways, corev1.PullIfNotPresent
 	for _, c := range []struct {
-		name           string
-		option         corev1.PullPolicy
-		pin, agent     string
-		pkgs, ofAgents corev1.PullPolicy
+		name                string
+		option              corev1.PullPolicy
+		pin, agent          string
+		pkgs, stage, others corev1.PullPolicy
 	}{
-		{"by tag", "", "", "x/agent:1", always, always},
-		{"pinned", "", sha, "x/agent:1", present, always},
-		{"pinned, and the agent by digest", "", sha, "x/agent@" + sha, present, present},
-		{"always", always, sha, "x/agent@" + sha, always, always},
-		{"what was loaded into nodes", present, "", "x/agent:1", present, present},
+		{"by tag", "", "", "x/agent:1", always, always, present},
+		{"pinned", "", sha, "x/agent:1", present, always, present},
+		{"pinned, and the agent by digest", "", sha, "x/agent@" + sha, present, present, present},
+		{"always", always, sha, "x/agent@" + sha, always, always, always},
+		{"what was loaded into nodes", present, "", "x/agent:1", present, present, present},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := options
@@ -162,12 +162,10 @@ func TestPullPolicy(t *testing.T) {
 				Skyhook: read[v1alpha1.Skyhook](t, skyhookYAML), Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1",
 				Node: "node-1", Digest: c.pin,
 			})
-			if got := pod.Spec.InitContainers[0].ImagePullPolicy; got != c.pkgs {
-				t.Errorf("the package's is %s", got)
-			}
-			for _, container := range append(pod.Spec.InitContainers[1:], pod.Spec.Containers...) {
-				if container.ImagePullPolicy != c.ofAgents {
-					t.Errorf("that of %s is %s", container.Name, container.ImagePullPolicy)
+			want := []corev1.PullPolicy{c.pkgs, c.stage, c.others, c.others}
+			for i, container := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {
+				if container.ImagePullPolicy != want[i] {
+					t.Errorf("that of %s is %s, want %s", container.Name, container.ImagePullPolicy, want[i])
 				}
 			}
 		})

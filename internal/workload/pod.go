@@ -140,11 +140,12 @@ func (o Options) podSpec(t Task, pkg v1alpha1.Package) corev1.PodSpec {
 			o.stageContainer(t, pkg, verdictContainer(t.Package, t.Stage), string(t.Stage)+"-check"),
 		},
 		Containers: []corev1.Container{{
-			Name: mainName, Image: o.agentImage(pkg), ImagePullPolicy: o.pullPolicy(o.agentImage(pkg)),
+			Name: mainName, Image: o.agentImage(pkg),
 			Args: []string{doneMode, hostMount, o.copyDir(t)}, Env: o.agentEnv(t),
 		}},
 		Volumes: volumes(t, pkg),
 	}
+	o.pullAgent(&spec)
 	if o.ImagePullSecret != "" {
 		spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: o.ImagePullSecret}}
 	}
@@ -176,7 +177,7 @@ func (o Options) stageContainer(t Task, pkg v1alpha1.Package, name, mode string)
 	env := append(append([]corev1.EnvVar{}, pkg.Env...), o.agentEnv(t)...)
 	env = append(env, secretEnv(pkg)...)
 	return corev1.Container{
-		Name: name, Image: o.agentImage(pkg), ImagePullPolicy: o.pullPolicy(o.agentImage(pkg)),
+		Name: name, Image: o.agentImage(pkg),
 		Args: []string{mode, hostMount, o.copyDir(t)}, Env: env,
 		SecurityContext: privileged(), VolumeMounts: mounts(t, pkg), Resources: resources(pkg),
 		// An agent that writes no message still leaves the end of its output.
@@ -226,6 +227,16 @@ func secretEnv(pkg v1alpha1.Package) []corev1.EnvVar {
 
 func (o Options) agentImage(pkg v1alpha1.Package) string {
 	return cmp.Or(pkg.AgentImageOverride, o.AgentImage)
+}
+
+// pullAgent has the agent pulled for its first container, and the others run what that one ran: each question to the
+// registry takes as long as the stage of a small package, and another answer would make two agents of one stage.
+func (o Options) pullAgent(spec *corev1.PodSpec) {
+	agents := []*corev1.Container{&spec.InitContainers[1], &spec.InitContainers[2], &spec.Containers[0]}
+	for _, c := range agents {
+		c.ImagePullPolicy = cmp.Or(o.PullPolicy, corev1.PullIfNotPresent)
+	}
+	agents[0].ImagePullPolicy = o.pullPolicy(agents[0].Image)
 }
 
 // pullPolicy asks the registry again only where it could have another answer. So nodes need no registry for an image

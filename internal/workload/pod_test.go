@@ -115,7 +115,7 @@ spec:
     terminationMessagePolicy: FallbackToLogsOnError
   - name: tuning-applycheck
     image: ghcr.io/a/agent:1.4.0
-    imagePullPolicy: Always
+    imagePullPolicy: IfNotPresent
     args: [apply-check, /root, /var/lib/skyhook/demo/tuning-1.2.0-1c5b-7]
     env: *env
     securityContext: {privileged: true}
@@ -125,7 +125,7 @@ spec:
   containers:
   - name: done
     image: ghcr.io/a/agent:1.4.0
-    imagePullPolicy: Always
+    imagePullPolicy: IfNotPresent
     args: [complete, /root, /var/lib/skyhook/demo/tuning-1.2.0-1c5b-7]
     env:
     - {name: SKYHOOK_LOG_DIR, value: /var/log/skyhook/demo}

@@ -30,10 +30,26 @@ type View struct {
 	// Stays are package versions whose uninstall nobody asked for, each with its definition in Kept.
 	Stays []record.Entry
 	Kept  []lifecycle.Package
+	// Needs are the packages' definitions that the record names beside those of the spec.
+	Needs []Need
 	// Installed packages, and those of the spec that are complete, by name: only while an uninstall is asked for.
 	Installed, Complete []string
 	// InFlight is the interrupt in flight on the node as the record tells; nil for none.
 	InFlight *record.Interrupt
+}
+
+// Need is a definition that a record names, and the key of the entry that does.
+type Need struct{ Definition, Key string }
+
+// NeedsOf are the definitions that a record names beside those of what is wanted, in no order.
+func NeedsOf(w lifecycle.Wanted, n record.Node) []Need {
+	var list []Need
+	for key, e := range n.Packages {
+		if w.Packages[e.Name].Definition != e.Definition {
+			list = append(list, Need{e.Definition, key})
+		}
+	}
+	return list
 }
 
 // ViewOf derives it of the record of a Skyhook.
@@ -42,7 +58,7 @@ func ViewOf(skyhook string, w lifecycle.Wanted, n record.Node) *View {
 		Facts: lifecycle.FactsOf(skyhook, w, n, nil, true), FinishedPermit: n.FinishedPermit, Wait: n.Wait,
 		InFlight: lifecycle.InFlightOf(skyhook, n),
 	}
-	v.Empty = len(n.Packages) == 0
+	v.Empty, v.Needs = len(n.Packages) == 0, NeedsOf(w, n)
 	v.Begun = !v.Empty && !v.Facts.FailedRun
 	if e, failed := lifecycle.FirstFailure(w, n); failed {
 		v.Failure = failureOf(e)

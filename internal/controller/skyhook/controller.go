@@ -117,7 +117,7 @@ func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
 		r.remember(ctx, s, in.Nodes)
 		err = r.pruneConfigMaps(ctx, s, in.uninstalling)
 	}
-	return errors.Join(unprepared, in.unsure, err, r.pruneDefinitions(ctx, s))
+	return errors.Join(unprepared, in.unsure, err, r.pruneDefinitions(ctx, s, &in))
 }
 
 // prepare writes all that a node needs before it gets a permit.
@@ -155,6 +155,8 @@ type pace struct {
 	at         time.Time
 	took       time.Duration
 	generation int64
+	// since is when this process first saw the generation.
+	since time.Time
 	// written is the resourceVersion of the last status that was written, at a time.
 	written   string
 	writtenAt time.Time
@@ -167,7 +169,10 @@ func (p *pace) wait(generation int64, now time.Time) time.Duration {
 	if left := p.at.Add(interval).Sub(now); p.generation == generation && left > 0 {
 		return left
 	}
-	p.at, p.generation = now, generation
+	if p.generation != generation {
+		p.generation, p.since = generation, now
+	}
+	p.at = now
 	return 0
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,7 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -135,27 +139,36 @@ func (r *Reconciler) revisions(
 	return definitions, pins, nil
 }
 
-// definitionsBefore is how many definitions of a Skyhook that nothing needs any more are kept, to go back to.
-const definitionsBefore = 5
+const (
+	// definitionsBefore is how many definitions of a Skyhook that nothing needs any more are kept, to go back to.
+	definitionsBefore = 5
+	// definitionsMost is how many there may be while permits are out, and definitionsAge for how long the spec must have
+	// been the same before more are deleted: no pass goes by an earlier one any more.
+	definitionsMost = 20
+	definitionsAge  = 10 * time.Minute
+)
 
-// pruneDefinitions deletes definitions that neither the spec nor any node needs, but for the last ones. Only while no
-// permit is out: every node has then acknowledged its last one, so that the cache shows all that was begun, and nothing
-// new can begin.
-func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook) error {
-	if len(s.Status.Permits) > 0 {
-		return nil
-	}
+// pruneDefinitions deletes definitions that neither the spec nor any node needs, but for the last ones. While no permit
+// is out every node has acknowledged its last one, so that the cache shows all that was begun, and nothing new can
+// begin. A node that hangs for days keeps its permit, however often the spec is edited meanwhile: then only what is too
+// much goes, and the API server is asked what the nodes with permits have begun.
+func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook, in *input) error {
 	have, pins, err := r.revisions(ctx, s)
 	if err != nil {
 		return err
 	}
-	if len(have) > len(s.Spec.Packages)+definitionsBefore || pinsOthers(s, pins) {
-		unneeded, err := r.unneeded(ctx, s, have)
-		if err != nil {
+	keep := definitionsBefore
+	if len(s.Status.Permits) > 0 {
+		if keep = definitionsMost; len(have) <= len(s.Spec.Packages)+keep || !r.settled(s) {
+			return nil
+		}
+		if err := r.askHolders(ctx, s, &in.needs); err != nil {
 			return err
 		}
-		for i, old := range unneeded {
-			if i >= definitionsBefore {
+	}
+	if len(have) > len(s.Spec.Packages)+keep || pinsOthers(s, pins) {
+		for i, old := range r.unneeded(s, have, in) {
+			if i >= keep {
 				if err := r.deleteRevision(ctx, old); err != nil {
 					return fmt.Errorf("delete the unused definition %s: %w", old.Name, err)
 				}
@@ -163,17 +176,56 @@ func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook) 
 			delete(have, old.Name) // whoever goes back may get another image: a pin ends with what it was made for
 		}
 	}
+	if len(s.Status.Permits) > 0 {
+		return nil
+	}
 	return r.prunePins(ctx, s, pins, have)
+}
+
+// settled reports whether the spec has been the same for so long that no pass goes by an earlier one.
+func (r *Reconciler) settled(s *v1alpha1.Skyhook) bool {
+	p := &r.memory.Of(s).pace
+	return p.generation == s.Generation && r.Clock.Now().Sub(p.since) >= definitionsAge
+}
+
+// askHolders adds what nodes with permits need as the API server has it: the cache may not show what they have begun.
+// They are not asked while they are many: then they are not what hangs.
+func (r *Reconciler) askHolders(ctx context.Context, s *v1alpha1.Skyhook, n *needs) error {
+	if n.unknown = n.unknown || len(s.Status.Permits) > maxLooks; n.unknown {
+		return nil
+	}
+	holders := map[string]bool{}
+	for _, p := range s.Status.Permits {
+		holders[p.Node] = true
+	}
+	delete(holders, "") // a permit that could not be read is nobody's
+	live, err := r.named(ctx, holders)
+	if err != nil {
+		return err
+	}
+	for _, node := range live {
+		n.read(s, &node, r.Targets.Of(s))
+	}
+	return nil
 }
 
 // unneeded are the definitions that neither the spec nor any node needs, those that were asked for last first; none
 // while that is not known.
 func (r *Reconciler) unneeded(
-	ctx context.Context, s *v1alpha1.Skyhook, have map[string]*appsv1.ControllerRevision,
-) ([]*appsv1.ControllerRevision, error) {
-	needed, known, err := r.neededDefinitions(ctx, s)
-	if err != nil || !known {
-		return nil, err
+	s *v1alpha1.Skyhook, have map[string]*appsv1.ControllerRevision, in *input,
+) []*appsv1.ControllerRevision {
+	t, stays := r.Targets.Of(s), v1alpha1.AnnotationNodeStatePrefix+s.Name
+	for _, node := range in.others {
+		if _, ok := node.Annotations[stays]; ok {
+			in.needs.read(s, &node.ObjectMeta, t)
+		}
+	}
+	if in.needs.unknown {
+		return nil
+	}
+	needed := in.needs.of
+	for _, pkg := range t.Packages {
+		needed[pkg.Definition] = true
 	}
 	var list []*appsv1.ControllerRevision
 	for _, old := range have {
@@ -185,7 +237,26 @@ func (r *Reconciler) unneeded(
 	slices.SortFunc(list, func(a, b *appsv1.ControllerRevision) int {
 		return cmp.Or(cmp.Compare(b.Revision, a.Revision), cmp.Compare(a.Name, b.Name))
 	})
-	return list, nil
+	return list
+}
+
+// needs are the names of definitions that records name beside those of the spec, and the keys of their versions; not
+// known while a record cannot be read, which the status tells about.
+type needs struct {
+	of      map[string]bool
+	unknown bool
+}
+
+func (n *needs) add(list []rollout.Need) {
+	for _, need := range list {
+		n.of[need.Definition], n.of[need.Key] = true, true
+	}
+}
+
+func (n *needs) read(s *v1alpha1.Skyhook, node *metav1.ObjectMeta, t *state.Target) {
+	has, err := record.Read(s.Name, node.Annotations)
+	n.unknown = n.unknown || err != nil
+	n.add(rollout.NeedsOf(lifecycle.Wanted{Packages: t.Packages}, has))
 }
 
 // pinsOthers reports whether there is a pin of what is not in the spec.
@@ -228,29 +299,4 @@ func (r *Reconciler) prunePins(
 		}
 	}
 	return nil
-}
-
-// neededDefinitions are the names of those in the spec and in node records, and the keys of the versions in the latter.
-// They are not known while a record cannot be read.
-func (r *Reconciler) neededDefinitions(
-	ctx context.Context, s *v1alpha1.Skyhook,
-) (needed map[string]bool, known bool, err error) {
-	nodes, err := r.Nodes(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	needed = map[string]bool{}
-	for _, pkg := range r.Targets.Of(s).Packages {
-		needed[pkg.Definition] = true
-	}
-	for _, node := range nodes {
-		n, err := r.Records.Read(s.Name, node)
-		if err != nil {
-			return nil, false, nil //nolint:nilerr // the status tells about it
-		}
-		for key, e := range n.Packages {
-			needed[e.Definition], needed[key] = true, true
-		}
-	}
-	return needed, true, nil
 }

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -252,16 +254,75 @@ func TestPruneDefinitions(t *testing.T) {
 				}
 			}
 			w := newWorld(t, objects...)
-			w.must(w.pruneDefinitions(t.Context(), s))
+			w.prune(s)
 			if got := w.took(); got != want {
 				t.Errorf("requests %q, want %q", got, want)
 			}
-			w.must(w.pruneDefinitions(t.Context(), s))
+			w.prune(s)
 			if got := w.took(); got != "" {
 				t.Errorf("the next pass: %q", got)
 			}
 			if _, kept := w.revisions()[own.Name]; !kept {
 				t.Error("the definition of the spec is gone")
+			}
+		})
+	}
+}
+
+// prune does what a pass ends with.
+func (w *world) prune(s *v1alpha1.Skyhook) {
+	in, err := w.input(w.t.Context(), s, w.Targets.Of(s))
+	w.must(err)
+	w.must(w.pruneDefinitions(w.t.Context(), s, &in))
+}
+
+// TestPruneWhilePermitsAreOut: a node that hangs keeps its permit, however often the spec is edited meanwhile. Only what
+// is too much goes, when no pass goes by an earlier spec any more, and nothing that the API server knows a node to need.
+func TestPruneWhilePermitsAreOut(t *testing.T) {
+	const versions = definitionsMost + 4
+	for _, c := range []struct {
+		name   string
+		age    time.Duration
+		change func(w *world, s *v1alpha1.Skyhook)
+		want   int // definitions that are deleted
+	}{
+		{"in time", definitionsAge, nil, 4},
+		{"too early", definitionsAge - time.Second, nil, 0},
+		{"what the cache does not show", definitionsAge, func(w *world, s *v1alpha1.Skyhook) {
+			w.Live = fake.NewClientBuilder().WithScheme(w.Client.Scheme()).
+				WithObjects(has(t, "n1", undoable(1, "1.0.0", ""), nil)).Build()
+		}, 3},
+		{"a record that cannot be read", definitionsAge, func(w *world, s *v1alpha1.Skyhook) {
+			n := has(t, "n1", undoable(1, "1.0.0", ""), nil)
+			n.Annotations[v1alpha1.AnnotationNodeStatePrefix+s.Name] = "{"
+			w.Live = fake.NewClientBuilder().WithScheme(w.Client.Scheme()).WithObjects(n).Build()
+		}, 0},
+		{"a rollout to many nodes", definitionsAge, func(w *world, s *v1alpha1.Skyhook) {
+			for i := range maxLooks {
+				s.Status.Permits = append(s.Status.Permits, v1alpha1.Permit{Node: fmt.Sprintf("m%d", i)})
+			}
+		}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := undoable(versions+1, "2.0.0", "")
+			s.Status.Permits = []v1alpha1.Permit{{Node: "n1"}}
+			objects := []client.Object{s, revisionOf(t, s, s.Generation)}
+			for i := range versions {
+				objects = append(objects, revisionOf(t, undoable(int64(i+1), fmt.Sprintf("1.0.%d", i), ""), int64(i+1)))
+			}
+			w := newWorld(t, objects...)
+			now := s.DeepCopy()
+			if c.change != nil {
+				c.change(w, now)
+			}
+			w.memory.Of(now).pace.wait(now.Generation, w.clock.Now())
+			w.clock.SetTime(w.clock.Now().Add(c.age))
+			w.prune(now)
+			if got := versions + 1 - len(w.revisions()); got != c.want {
+				t.Errorf("deleted %d definitions, want %d", got, c.want)
+			}
+			if _, there := w.revisions()[revisionOf(t, undoable(1, "1.0.0", ""), 1).Name]; there != (c.want < 4) {
+				t.Errorf("the first definition is there: %t", there)
 			}
 		})
 	}
@@ -317,7 +378,7 @@ func TestPrunePins(t *testing.T) {
 			if c.permits {
 				now.Status.Permits = []v1alpha1.Permit{{Node: "n1"}}
 			}
-			w.must(w.pruneDefinitions(t.Context(), now))
+			w.prune(now)
 			if _, there := w.revisions()[c.pin.Name]; there != c.stays {
 				t.Errorf("there: %t", there)
 			}

@@ -22,6 +22,10 @@ type input struct {
 	rollout.Input
 	// uninstalling are the definitions that packages are uninstalled with on some node, by their names.
 	uninstalling map[string]lifecycle.Removal
+	// needs are the definitions that selected nodes name beside those of the spec, and others the nodes that are not
+	// selected.
+	needs  needs
+	others []*corev1.Node
 	// unsure says that it could not be found out whether a node that holds a permit is gone: look again soon.
 	unsure error
 }
@@ -51,6 +55,7 @@ type reading struct {
 	// detailed says that the fleet is small enough for the status to show every node.
 	detailed     bool
 	uninstalling map[string]lifecycle.Removal
+	needs        needs
 	remains      remains
 	// installed and complete count nodes by package, while an uninstall is asked for.
 	installed, complete map[string]int
@@ -70,7 +75,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 	}
 	g := &reading{
 		Reconciler: r, skyhook: s, target: target, ordered: state.InOrder(skyhooks.Items),
-		uninstalling: map[string]lifecycle.Removal{}, remains: remains{},
+		uninstalling: map[string]lifecycle.Removal{}, needs: needs{of: map[string]bool{}}, remains: remains{},
 		installed: map[string]int{}, complete: map[string]int{},
 	}
 	for i, other := range g.ordered {
@@ -101,7 +106,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 	}
 	in.Removal = g.removal()
 	in.Installed, in.CompleteEverywhere = g.counts(len(selected))
-	return input{Input: in, uninstalling: g.uninstalling, unsure: unsure}, nil
+	return input{Input: in, uninstalling: g.uninstalling, needs: g.needs, others: others, unsure: unsure}, nil
 }
 
 // split tells the nodes that are selected, by name since caches have no order, from the others.
@@ -145,6 +150,7 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	if broken := g.pace.Hold; out.Hold == nil && !around.Complete && s.DeletionTimestamp == nil {
 		out.Hold = broken // as the node itself is held, be the policy missing or wrong
 	}
+	g.needs.add(v.Needs)
 	g.uninstalls(&out, v)
 	if g.detailed {
 		n, _ := g.Records.Read(s.Name, node)
@@ -157,6 +163,8 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 func (g *reading) unusable(out *rollout.Node, node *corev1.Node, interrupts bool) {
 	n, _ := g.snapshot.Record(g.skyhook, node, g.Records)
 	wanted := g.snapshot.Wanted(g.skyhook, node.Name)
+	g.needs.unknown = g.needs.unknown || n.Unreadable
+	g.needs.add(rollout.NeedsOf(wanted, n))
 	out.FinishedPermit = n.FinishedPermit
 	out.Facts = lifecycle.Facts{Disturbed: n.Cordoned || interrupts, Unavailable: !state.Ready(node)}
 	if out.Abandoned = wanted.Abandoned; out.Abandoned {

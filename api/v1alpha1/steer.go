@@ -13,6 +13,9 @@ func Ignored(labels map[string]string) bool { return isTrue(labels[LabelIgnore])
 
 // isTrue takes every spelling that Go and YAML users know, such as True and 1. Whatever is no boolean is not true.
 func isTrue(value string) bool {
+	if value == "" {
+		return false // of nearly all, without an error that takes memory
+	}
 	is, err := strconv.ParseBool(value)
 	return err == nil && is
 }

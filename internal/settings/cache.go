@@ -25,7 +25,7 @@ func CacheOptions(namespace string) cache.Options {
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Node{}:      {Transform: known.slimNode},
-			&corev1.Pod{}:       {Namespaces: own, Label: has(v1alpha1.LabelName), Transform: slimPod},
+			&corev1.Pod{}:       {Namespaces: own, Label: has(v1alpha1.LabelName), Transform: known.slimPod},
 			&corev1.ConfigMap{}: {Namespaces: own, Transform: known.slimConfigMap},
 
 			&appsv1.ControllerRevision{}: {Namespaces: own, Label: has(v1alpha1.LabelName)},
@@ -66,11 +66,13 @@ func (w *words) slimNode(o any) (any, error) {
 	return n, nil
 }
 
-func slimPod(o any) (any, error) {
+// slimPod leaves of the spec where the pod runs and which ConfigMaps it mounts: pods are compared by the hash in their
+// annotation.
+func (w *words) slimPod(o any) (any, error) {
 	if p, ok := o.(*corev1.Pod); ok {
 		p.ManagedFields = nil
-		// A pod is compared by the hash in its annotation, not by its spec.
-		p.Spec.InitContainers, p.Spec.Containers = nil, nil
+		p.Spec = corev1.PodSpec{NodeName: p.Spec.NodeName, Volumes: p.Spec.Volumes}
+		p.Labels, p.Annotations = w.share(p.Labels), w.share(p.Annotations)
 	}
 	return o, nil
 }

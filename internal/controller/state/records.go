@@ -15,8 +15,8 @@ import (
 )
 
 // maxDecoded is how many records are kept as they were decoded. Nodes at work are looked at again and again; a record
-// of two packages takes 2 KB, and most of a large fleet is complete.
-const maxDecoded = 4096
+// of two packages takes 2 KB, and of a large fleet a thousand nodes at a time are at work for a Skyhook.
+const maxDecoded = 2048
 
 // Records decodes node records, and derives what plans need of them, once until they change. Its zero value is ready for
 // use, by several goroutines. What it returns is shared and must not be changed.

@@ -59,7 +59,9 @@ func parseFlags(args []string) (f flags, err error) {
 		"which profiles to keep: all; missed, where a range is missed; none, which takes none")
 	set.Usage = func() {
 		fmt.Fprintf(set.Output(),
-			"Usage: scale [flags] WORLD:NODES[xPACKAGES]...\n\nWorlds: %s\nPackages: 2 if not given\n\n",
+			"Usage: scale [flags] WORLD:NODES[xPACKAGES]...\n       scale page REPORTS FOLDER\n\n"+
+				"The second writes a page with pictures of all reports in one folder into another.\n\n"+
+				"Worlds: %s\nPackages: 2 if not given\n\n",
 			strings.Join(worldNames(), ", "))
 		set.PrintDefaults()
 	}
@@ -69,6 +71,9 @@ func parseFlags(args []string) (f flags, err error) {
 }
 
 func start(ctx context.Context) error {
+	if len(os.Args) == 4 && os.Args[1] == "page" {
+		return writePage(os.Args[2], os.Args[3])
+	}
 	f, err := parseFlags(os.Args[1:])
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -99,7 +104,8 @@ func start(ctx context.Context) error {
 	if file == "" {
 		file = filepath.Join(f.out, "scale.json")
 	}
-	if err := newReport(f.pace, all).write(file); err != nil {
+	report, err := newReport(f.pace, all)
+	if err := errors.Join(err, report.write(file)); err != nil {
 		return err
 	}
 	fmt.Printf("\nall figures are in %s\n", file)

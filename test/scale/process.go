@@ -119,6 +119,19 @@ func memory(pid int) (now, peak int64, err error) {
 	return now, peak, nil
 }
 
+// machineMemory is how much memory the machine has, in bytes.
+func machineMemory() (int64, error) {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, fmt.Errorf("read the memory of the machine: %w", err)
+	}
+	var kib int64
+	if _, err := fmt.Sscanf(string(text), "MemTotal: %d kB", &kib); err != nil {
+		return 0, fmt.Errorf("read the memory of the machine: %w", err)
+	}
+	return kib << 10, nil
+}
+
 func resetPeak(pid int) error {
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0); err != nil {
 		return fmt.Errorf("reset the peak memory of a process: %w", err)

@@ -40,3 +40,11 @@ func TestOwnProcess(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestMachine: the machine has more memory than this test.
+func TestMachine(t *testing.T) {
+	all, err := machineMemory()
+	if now, _, _ := memory(os.Getpid()); err != nil || all <= now {
+		t.Errorf("%d bytes, of which this test has %d; %v", all, now, err)
+	}
+}

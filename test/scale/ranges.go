@@ -107,15 +107,18 @@ func (r Ranges) check(results []Result) []missed {
 		}
 	}
 	for _, ratio := range r.Ratios {
-		of, okOf := byName[ratio.World+"/"+string(ratio.Phase)+"/"+ratio.Of]
-		to, okTo := byName[ratio.World+"/"+string(ratio.Phase)+"/"+ratio.To]
-		if !okOf || !okTo {
-			continue
-		}
-		if v := of.Figures[ratio.Figure] / to.Figures[ratio.Figure]; !ratio.has(v) {
+		v, of, to, ok := ratio.value(byName)
+		if ok && !ratio.has(v) {
 			all = append(all, missed{of, fmt.Sprintf("%s: %s is %.3g times that of %s (%.4g to %.4g), allowed is %s",
 				of.name(), ratio.Figure, v, ratio.To, of.Figures[ratio.Figure], to.Figures[ratio.Figure], ratio.Range)})
 		}
 	}
 	return all
+}
+
+// value of a ratio, and the results that it is of, if both were measured.
+func (r Ratio) value(byName map[string]Result) (v float64, of, to Result, ok bool) {
+	of, okOf := byName[r.World+"/"+string(r.Phase)+"/"+r.Of]
+	to, okTo := byName[r.World+"/"+string(r.Phase)+"/"+r.To]
+	return of.Figures[r.Figure] / to.Figures[r.Figure], of, to, okOf && okTo
 }

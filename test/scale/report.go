@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,14 +18,24 @@ import (
 
 // Report is what is written as JSON.
 type Report struct {
-	Time       time.Time `json:"time"`
-	Processors int       `json:"processors"`
-	Pace       Pace      `json:"pace"`
-	Results    []Result  `json:"results"`
+	Time time.Time `json:"time"`
+	Machine
+	Pace    Pace     `json:"pace"`
+	Results []Result `json:"results"`
 }
 
-func newReport(pace Pace, results []Result) Report {
-	return Report{Time: time.Now().UTC().Truncate(time.Second), Processors: runtime.NumCPU(), Pace: pace, Results: results}
+// Machine is what times depend on, as far as it can be told in two numbers.
+type Machine struct {
+	Processors int `json:"processors"`
+	// MemoryGiB is rounded: no two kernels leave the same of it.
+	MemoryGiB int `json:"memoryGiB"`
+}
+
+func newReport(pace Pace, results []Result) (Report, error) {
+	r := Report{Time: time.Now().UTC().Truncate(time.Second), Pace: pace, Results: results}
+	bytes, err := machineMemory()
+	r.Machine = Machine{Processors: runtime.NumCPU(), MemoryGiB: int(math.Round(float64(bytes) / (1 << 30)))}
+	return r, err
 }
 
 func (r Report) write(file string) error {

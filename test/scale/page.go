@@ -52,9 +52,9 @@ func page(reports []Report, results []Result, limits Ranges, times, memories pic
 
 <!-- Written by tools/generate from the reports in this folder. -->
 
-[numbers.md](../numbers.md) says how this is measured, what worlds, phases and figures mean, and how to measure it again.
-A full run is made in parts, each with a report in this folder; of what was measured twice, the later result counts. The
-machine, and how long the emulated nodes take:
+[numbers.md](../numbers.md) says how this is measured, what worlds, phases and figures mean, and how to measure it
+again. A full run is made in parts, each with a report in this folder; of what was measured twice, the later result
+counts. The machine, and how long the emulated nodes take:
 
 `)
 	for _, m := range machines(reports) {
@@ -65,8 +65,8 @@ machine, and how long the emulated nodes take:
 		largest = max(largest, r.Nodes)
 	}
 	if largest < telling {
-		fmt.Fprintf(&b, "\n> These fleets have %d nodes at most. Fixed costs dominate at that size, so this page does not say yet how\n"+
-			"> a large fleet behaves.\n", largest)
+		fmt.Fprintf(&b, "\n> These fleets have %d nodes at most. Fixed costs dominate at that size, so this page "+
+			"does not say yet how a\n> large fleet behaves.\n", largest)
 	}
 	fmt.Fprintf(&b, "\n![%s](%s)\n\n![%s](%s)\n", times.described(), timePicture, memories.described(), memoryPicture)
 	writeRatios(&b, results, limits)

@@ -28,14 +28,18 @@ func writeRatios(b *strings.Builder, results []Result, limits Ranges) {
 		}
 		rows = append(rows, []string{
 			ratio.World, string(ratio.Phase), "`" + ratio.Figure + "`", ratio.Of, short(of.Figures[ratio.Figure]),
-			ratio.To, short(to.Figures[ratio.Figure]), fmt.Sprintf("%.2f", v), ratio.Range.String(),
+			ratio.To, short(to.Figures[ratio.Figure]), fmt.Sprintf("%.2f", v), ratio.String(),
 		})
 	}
 	if len(rows) == 0 {
 		return
 	}
-	table(b, "Is it linear?", "The same figure at two sizes. The allowed ratios are those of\n[ranges.yaml](../../test/scale/ranges.yaml).",
-		[]string{"world", "phase", "figure", "larger", "figure there", "smaller", "figure there", "ratio", "allowed"}, rows)
+	table(b, "Is it linear?", "The same figure at two sizes. The allowed ratios are those of\n"+
+		"[ranges.yaml](../../test/scale/ranges.yaml).",
+		[]string{
+			"world", "phase", "figure", "larger", "figure there", "smaller", "figure there", "ratio",
+			"allowed",
+		}, rows)
 }
 
 // steady is what the operator needs for one world and size.
@@ -80,7 +84,8 @@ func writeMemory(b *strings.Builder, results []Result) {
 	if len(rows) == 0 {
 		return
 	}
-	table(b, "Memory", "Idle is after the install; peak is the most in any phase that was measured. Each Skyhook has that many packages.",
+	table(b, "Memory", "Idle is after the install; peak is the most in any phase that was measured.\n"+
+		"Each Skyhook has that many packages.",
 		[]string{"nodes", "Skyhooks", "packages", "world", "idle MiB", "peak MiB", "idle mCPU"}, rows)
 	ofIdle, okIdle := fit(idle)
 	ofPeak, okPeak := fit(peak)
@@ -104,11 +109,12 @@ func writeRollouts(b *strings.Builder, results []Result) {
 		c := func(figure string) string { return cell(r.Figures, figure) }
 		rows = append(rows, []string{
 			r.World, short(float64(r.Nodes)), fmt.Sprint(r.Packages), string(r.Phase), c("seconds"), c("nodesPerSecond"),
-			c("writesPerNode"), c("cpuPerNode"), c("rssPeak"), known(r, "planP50"), known(r, "planP99"), c("skyhookKB"), limitIn(r),
+			c("writesPerNode"), c("cpuPerNode"), c("rssPeak"), known(r, "planP50"), known(r, "planP99"),
+			c("skyhookKB"), limitIn(r),
 		})
 	}
-	table(b, "Rollouts", "Times are those of the machine above. The last column says who was the limit for most of the time; if it was others,\n"+
-		"something else ran on the machine, and the time counts for little.", []string{
+	table(b, "Rollouts", "Times are those of the machine above. The last column says who was the limit for most of "+
+		"the time; if it was others,\nsomething else ran on the machine, and the time counts for little.", []string{
 		"world", "nodes", "packages", "phase", "s", "nodes/s", "writes per node", "CPU ms per node", "peak MiB",
 		"plan p50 ms", "plan p99 ms", "Skyhook KB", "limit",
 	}, rows)
@@ -129,8 +135,12 @@ const firstBucket = 5
 func limitIn(r Result) string {
 	who, most := "-", 0.0
 	for _, l := range []struct{ figure, name string }{
-		{"limitOperator", "operator"}, {"limitAPIServer", "API server"}, {"limitEtcd", "etcd"},
-		{"limitHarness", "emulated nodes"}, {"limitOthers", "others"}, {"limitNobody", "nobody"},
+		{"limitOperator", "operator"},
+		{"limitAPIServer", "API server"},
+		{"limitEtcd", "etcd"},
+		{"limitHarness", "emulated nodes"},
+		{"limitOthers", "others"},
+		{"limitNobody", "nobody"},
 	} {
 		if v := r.Figures[l.figure]; v > most {
 			who, most = fmt.Sprintf("%s %.0f %%", l.name, v), v
@@ -151,17 +161,19 @@ func writeServer(b *strings.Builder, results []Result) {
 			rows = append(rows, []string{
 				r.World, short(float64(r.Nodes)), fmt.Sprint(r.Packages), c("requestsPerSecond"),
 				c("writesPerNode"), c("kubeletWritesPerNode"), each("cpuAPIServer"), each("cpuEtcd"),
-				c("nodeAnnotationsKB"), short(1000 * r.Figures["configMaps"] / float64(r.Nodes)), c("configMapKB"), c("etcdMB"),
+				c("nodeAnnotationsKB"), short(1000 * r.Figures["configMaps"] / float64(r.Nodes)),
+				c("configMapKB"), c("etcdMB"),
 			})
 		}
 	}
 	if len(rows) == 0 {
 		return
 	}
-	table(b, "The control plane, at installs", "What a node costs besides: requests, CPU of the API server and etcd, and objects. etcd keeps what is overwritten for\nfive to ten minutes.",
+	table(b, "The control plane, at installs", "What a node costs besides: requests, CPU of the API server and etcd, and objects. "+
+		"etcd keeps what is overwritten for\nfive to ten minutes.",
 		[]string{
 			"world", "nodes", "packages", "requests/s", "writes per node", "of kubelets", "API server CPU ms per node",
-			"etcd CPU ms per node", "largest annotations of a node KB", "ConfigMaps per 1,000 nodes", "largest ConfigMap KB",
-			"etcd MB",
+			"etcd CPU ms per node", "largest annotations of a node KB", "ConfigMaps per 1,000 nodes",
+			"largest ConfigMap KB", "etcd MB",
 		}, rows)
 }

@@ -18,10 +18,17 @@ type View struct {
 	Facts lifecycle.Facts
 	// Empty says that the record has no package.
 	Empty bool
-	// Begun, FinishedPermit, Wait, Failure, Uninstalling and the rest are as in Node.
-	Begun            bool
-	FinishedPermit   string
-	Wait, Failure    *lifecycle.Wait
+	// Begun, FinishedPermit, Wait, Failure and the rest are as in Node.
+	Begun          bool
+	FinishedPermit string
+	Wait, Failure  *lifecycle.Wait
+	// InFlight is the interrupt in flight on the node as the record tells; nil for none.
+	InFlight *record.Interrupt
+	*Goes
+}
+
+// Goes is what a record tells of packages that go, or should. Records that tell nothing of that share one.
+type Goes struct {
 	Uninstalling     bool
 	UninstallFailure *lifecycle.Wait
 	Recorded         string
@@ -34,8 +41,13 @@ type View struct {
 	Needs []Need
 	// Installed packages, and those of the spec that are complete, by name: only while an uninstall is asked for.
 	Installed, Complete []string
-	// InFlight is the interrupt in flight on the node as the record tells; nil for none.
-	InFlight *record.Interrupt
+}
+
+var nothingGoes Goes
+
+func (g *Goes) empty() bool {
+	return !g.Uninstalling && g.Recorded == "" &&
+		len(g.Removals)+len(g.Stays)+len(g.Needs)+len(g.Installed)+len(g.Complete) == 0
 }
 
 // Need is a definition that a record names, and the key of the entry that does.
@@ -58,41 +70,49 @@ func ViewOf(skyhook string, w lifecycle.Wanted, n record.Node) *View {
 		Facts: lifecycle.FactsOf(skyhook, w, n, nil, true), FinishedPermit: n.FinishedPermit, Wait: n.Wait,
 		InFlight: lifecycle.InFlightOf(skyhook, n),
 	}
-	v.Empty, v.Needs = len(n.Packages) == 0, NeedsOf(w, n)
+	v.Empty = len(n.Packages) == 0
 	v.Begun = !v.Empty && !v.Facts.FailedRun
 	if e, failed := lifecycle.FirstFailure(w, n); failed {
 		v.Failure = failureOf(e)
 	}
-	if w.Abandoned {
-		v.Recorded = packageNames(n)
+	if v.Goes = goesOf(w, n); v.empty() {
+		v.Goes = &nothingGoes
 	}
-	for _, l := range w.Removals(n) {
-		if !l.Missing {
-			v.Removals = append(v.Removals, l)
-		}
-	}
-	for _, e := range lifecycle.Uninstalling(w, n) {
-		v.Uninstalling = true
-		if e.State == v1alpha1.StateErroring && v.UninstallFailure == nil {
-			v.UninstallFailure = failureOf(e)
-		}
-	}
-	v.Stays, v.Kept = w.Stays(n)
-	v.packages(w, n)
 	return v
 }
 
+func goesOf(w lifecycle.Wanted, n record.Node) *Goes {
+	g := &Goes{Needs: NeedsOf(w, n)}
+	if w.Abandoned {
+		g.Recorded = packageNames(n)
+	}
+	for _, l := range w.Removals(n) {
+		if !l.Missing {
+			g.Removals = append(g.Removals, l)
+		}
+	}
+	for _, e := range lifecycle.Uninstalling(w, n) {
+		g.Uninstalling = true
+		if e.State == v1alpha1.StateErroring && g.UninstallFailure == nil {
+			g.UninstallFailure = failureOf(e)
+		}
+	}
+	g.Stays, g.Kept = w.Stays(n)
+	g.packages(w, n)
+	return g
+}
+
 // packages notes which are installed, and which are complete, while an uninstall is asked for.
-func (v *View) packages(w lifecycle.Wanted, n record.Node) {
+func (g *Goes) packages(w lifecycle.Wanted, n record.Node) {
 	if !w.AsksForUninstall() {
 		return
 	}
 	for _, e := range n.Packages {
-		v.Installed = append(v.Installed, e.Name)
+		g.Installed = append(g.Installed, e.Name)
 	}
 	for name := range w.Packages {
 		if w.PackageComplete(n, name) {
-			v.Complete = append(v.Complete, name)
+			g.Complete = append(g.Complete, name)
 		}
 	}
 }

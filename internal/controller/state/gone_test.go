@@ -2,17 +2,19 @@ package state
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"unsafe"
+	"weak"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -29,8 +31,8 @@ func named(name string) *v1alpha1.Skyhook {
 
 func empty(t *testing.T, objects ...client.Object) client.Client {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+	scheme := kruntime.NewScheme()
+	for _, add := range []func(*kruntime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -94,33 +96,40 @@ func TestViewsOfTargetsOnly(t *testing.T) {
 	if got := sn.InFlight(node, all, &r); got != nil {
 		t.Errorf("in flight: %+v", got)
 	}
-	if kept := slices.Collect(maps.Keys(r.views[node.UID])); !slices.Equal(kept, []string{"here"}) {
-		t.Errorf("views are kept for %v", kept)
+	if kept := r.views[node.UID]; len(kept) != 1 || kept[0].skyhook != "here" {
+		t.Errorf("views are kept for %+v", kept)
 	}
 }
 
 // TestViewsKeepNoFormerNode: its record is most of what a node takes in the cache, and each heartbeat makes another node.
 func TestViewsKeepNoFormerNode(t *testing.T) {
 	var r Records
-	key, keys := v1alpha1.AnnotationNodeStatePrefix+"a", record.KeysOf("a")
-	look := func() (*corev1.Node, *rollout.View) {
+	keys, versions := record.KeysOf("a"), 0
+	look := func(state string) (weak.Pointer[byte], *rollout.View) {
+		text := strings.Repeat(" ", 100) + state // in memory of its own, as from a decoder
+		versions++
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-			Name: "n", UID: "uid-n", Annotations: map[string]string{key: strings.Repeat(" ", 100) + "{}"},
+			Name: "n", UID: "uid-n", ResourceVersion: strconv.Itoa(versions),
+			Annotations: map[string]string{v1alpha1.AnnotationNodeStatePrefix + "a": text},
 		}}
 		v, err := r.view(named("a"), keys, node, wanted{}, lifecycle.Wanted{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return node, v
+		return weak.Make(unsafe.StringData(text)), v
 	}
-	_, before := look()
-	node, after := look()
+	r.decoded = lru.New(1)
+	former, before := look("{}")
+	_, after := look("{}")
 	if before != after {
 		t.Error("the same record was looked at again")
 	}
-	at := slices.Index(keys[:], key)
-	if unsafe.StringData(r.views["uid-n"]["a"].annotations[at]) != unsafe.StringData(node.Annotations[key]) {
-		t.Error("the text of the former node is kept beside that of the present one")
+	runtime.GC()
+	if former.Value() != nil {
+		t.Error("the text of the former node is kept")
+	}
+	if _, changed := look(`{"x|1.0.0":{"name":"x","version":"1.0.0","image":"i","stage":"apply","state":"complete"}}`); changed == before {
+		t.Error("another record was not looked at")
 	}
 }
 

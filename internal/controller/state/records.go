@@ -1,7 +1,9 @@
 package state
 
 import (
+	"hash/maphash"
 	"maps"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +25,9 @@ const maxDecoded = 2048
 type Records struct {
 	mu      sync.Mutex
 	decoded *lru.Cache
-	views   map[types.UID]map[string]*view
+	// views are few for each node: one for each Skyhook that targets it.
+	views map[types.UID][]*view
+	seed  maphash.Seed
 }
 
 type recordKey struct {
@@ -40,12 +44,14 @@ type decoded struct {
 
 // view is what a record tells of what was wanted, or why it cannot be read.
 type view struct {
-	// version is the resourceVersion of the node that was read last: most of a fleet is the same in the next pass.
-	version     string
-	annotations [record.AnnotationCount]string
-	of          wanted
-	view        *rollout.View
-	err         error
+	skyhook string
+	// version is the resourceVersion of the node that was read last: most of a fleet is the same in the next pass. sum is
+	// of the record's annotations.
+	version string
+	sum     uint64
+	of      wanted
+	view    *rollout.View
+	err     error
 }
 
 // wanted identifies what a Skyhook wants on a node: two that are equal want the same.
@@ -87,46 +93,53 @@ func (r *Records) known(key recordKey, raw [record.AnnotationCount]string) (deco
 func (r *Records) view(
 	s *v1alpha1.Skyhook, keys record.Keys, node *corev1.Node, of wanted, w lifecycle.Wanted,
 ) (*rollout.View, error) {
-	v, raw := r.knownView(s, keys, node, of)
+	v, sum := r.knownView(s, keys, node, of)
 	if v != nil {
 		return v.view, v.err
 	}
-	d, ok := r.known(recordKey{node.UID, s.Name}, raw)
+	d, ok := r.known(recordKey{node.UID, s.Name}, keys.Raw(node.Annotations))
 	if !ok {
 		d.node, d.err = record.Read(s.Name, node.Annotations)
 	}
-	v = &view{version: node.ResourceVersion, annotations: raw, of: of, err: d.err}
+	v = &view{skyhook: s.Name, version: node.ResourceVersion, sum: sum, of: of, err: d.err}
 	if v.err == nil {
 		v.view = rollout.ViewOf(s.Name, w, d.node)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.views == nil {
-		r.views = map[types.UID]map[string]*view{}
+	if i := r.at(node.UID, s.Name); i >= 0 {
+		r.views[node.UID][i] = v
+	} else {
+		r.views[node.UID] = append(r.views[node.UID], v)
 	}
-	if r.views[node.UID] == nil {
-		r.views[node.UID] = map[string]*view{}
-	}
-	r.views[node.UID][s.Name] = v
 	return v.view, v.err
 }
 
-// knownView returns what was derived before; nil, and the texts of the record, if something changed since.
-func (r *Records) knownView(
-	s *v1alpha1.Skyhook, keys record.Keys, node *corev1.Node, of wanted,
-) (*view, [record.AnnotationCount]string) {
+// knownView returns what was derived before; nil, and the sum of the record, if something changed since.
+func (r *Records) knownView(s *v1alpha1.Skyhook, keys record.Keys, node *corev1.Node, of wanted) (*view, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := r.views[node.UID][s.Name]
+	if r.views == nil {
+		r.views, r.seed = map[types.UID][]*view{}, maphash.MakeSeed()
+	}
+	var v *view
+	if i := r.at(node.UID, s.Name); i >= 0 {
+		v = r.views[node.UID][i]
+	}
 	if v != nil && v.of == of && v.version == node.ResourceVersion && v.version != "" {
-		return v, v.annotations
+		return v, v.sum
 	}
-	raw := keys.Raw(node.Annotations)
-	if v == nil || v.of != of || v.annotations != raw {
-		return nil, raw
+	sum := maphash.Comparable(r.seed, keys.Raw(node.Annotations))
+	if v == nil || v.of != of || v.sum != sum {
+		return nil, sum
 	}
-	v.version, v.annotations = node.ResourceVersion, raw // the former version of the node need not stay for its texts
-	return v, raw
+	v.version = node.ResourceVersion
+	return v, sum
+}
+
+// at is where the view of a Skyhook on a node is; -1 for nowhere.
+func (r *Records) at(node types.UID, skyhook string) int {
+	return slices.IndexFunc(r.views[node], func(v *view) bool { return v.skyhook == skyhook })
 }
 
 // Forget drops a node that is gone. Those that no Skyhook targets come and go without a pass that calls Keep.
@@ -149,10 +162,10 @@ func (r *Records) Keep(nodes []*corev1.Node, skyhooks []*v1alpha1.Skyhook) {
 		for _, n := range nodes {
 			there[n.UID] = true
 		}
-		maps.DeleteFunc(r.views, func(uid types.UID, _ map[string]*view) bool { return !there[uid] })
+		maps.DeleteFunc(r.views, func(uid types.UID, _ []*view) bool { return !there[uid] })
 	}
 	var there map[string]bool
-	for _, of := range r.views {
+	for node, of := range r.views {
 		if len(of) <= len(skyhooks) {
 			continue
 		}
@@ -162,6 +175,6 @@ func (r *Records) Keep(nodes []*corev1.Node, skyhooks []*v1alpha1.Skyhook) {
 				there[s.Name] = true
 			}
 		}
-		maps.DeleteFunc(of, func(name string, _ *view) bool { return !there[name] })
+		r.views[node] = slices.DeleteFunc(of, func(v *view) bool { return !there[v.skyhook] })
 	}
 }

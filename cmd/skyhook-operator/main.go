@@ -44,7 +44,7 @@ func run() error {
 	handler := logHandler(options)
 	ctrl.SetLogger(logr.FromSlogHandler(handler))
 	// The garbage collector works harder before the container's limit is reached, where the kernel would kill the process.
-	if _, err := memlimit.Set(); err != nil {
+	if _, err := memlimit.Set(memlimit.WithProvider(memoryForData)); err != nil {
 		ctrl.Log.Info("No memory limit of the container found", "error", err.Error())
 	}
 	config, err := ctrl.GetConfig()
@@ -56,6 +56,19 @@ func run() error {
 		return err
 	}
 	return mgr.Start(ctrl.SetupSignalHandler())
+}
+
+// programMemory is what the pages of the program itself take, in bytes.
+const programMemory = 48 << 20
+
+// memoryForData is the container's memory limit without the pages of the program, which the kernel counts and the
+// garbage collector does not.
+func memoryForData() (uint64, error) {
+	limit, err := memlimit.FromCgroup()
+	if err != nil {
+		return 0, err
+	}
+	return max(limit/2, limit-min(limit, programMemory)), nil
 }
 
 func logHandler(o settings.Options) slog.Handler {

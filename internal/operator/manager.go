@@ -105,9 +105,7 @@ func addControllers(mgr ctrl.Manager, o settings.Options) error {
 	if err := skyhooks.SetupWithManager(mgr, skyhookWorkers); err != nil {
 		return fmt.Errorf("set up the Skyhook controller: %w", err)
 	}
-	applied := &policy.Reconciler{
-		Client: shared.Client, Clock: shared.Clock, Targets: shared.Targets, Policies: shared.Policies,
-	}
+	applied := &policy.Reconciler{Shared: shared}
 	if err := applied.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the controller of deployment policies: %w", err)
 	}

@@ -9,13 +9,11 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,11 +27,7 @@ const passInterval = time.Second
 
 // Reconciler writes the status of one DeploymentPolicy.
 type Reconciler struct {
-	// Client reads from the cache and writes to the API server.
-	Client   client.Client
-	Clock    clock.PassiveClock
-	Targets  *state.Index
-	Policies *state.Policies
+	state.Shared
 }
 
 // Reconcile counts what one policy applies to.
@@ -62,9 +56,9 @@ func (r *Reconciler) uses(ctx context.Context, policy string) ([]rollout.Use, er
 	if err := r.Client.List(ctx, &skyhooks, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list Skyhooks: %w", err)
 	}
-	var nodes corev1.NodeList
-	if err := r.Client.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list nodes: %w", err)
+	nodes, err := r.Nodes(ctx)
+	if err != nil {
+		return nil, err
 	}
 	var uses []rollout.Use
 	for i := range skyhooks.Items {
@@ -73,8 +67,8 @@ func (r *Reconciler) uses(ctx context.Context, policy string) ([]rollout.Use, er
 			continue
 		}
 		use, selector := rollout.Use{Skyhook: s.Name}, r.Targets.Of(s).Selector
-		for j := range nodes.Items {
-			if n := &nodes.Items[j]; selector.Matches(labels.Set(n.Labels)) {
+		for _, n := range nodes {
+			if selector.Matches(labels.Set(n.Labels)) {
 				use.Nodes = append(use.Nodes, rollout.Node{Name: n.Name, Labels: n.Labels})
 			}
 		}

@@ -54,10 +54,10 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			}
 			return c.SubResource(sub).Patch(ctx, o, p, opts...)
 		}}).Build()
-	w.Reconciler = &Reconciler{
+	w.Reconciler = &Reconciler{Shared: state.Shared{
 		Client: c, Clock: clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)),
 		Targets: &state.Index{}, Policies: &state.Policies{},
-	}
+	}}
 	return w
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// Shared is what the controllers of nodes and of Skyhooks in one operator share.
+// Shared is what the controllers of nodes, Skyhooks and policies in one operator share.
 type Shared struct {
 	// Client reads from the cache and writes to the API server.
 	Client client.Client

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,29 +29,68 @@ const (
 
 // makeNodes creates the nodes, Ready and without taints.
 func (k *kubelets) makeNodes(ctx context.Context, count int) error {
-	nodes := k.client.CoreV1().Nodes()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(makers)
 	for i := range count {
-		group.Go(func() error {
-			n := newNode(i)
-			made, err := nodes.Create(ctx, n, metav1.CreateOptions{})
-			if err != nil {
-				return fmt.Errorf("create node: %w", err)
-			}
-			// The API server taints new nodes as not ready.
-			made.Spec.Taints, made.Status = nil, n.Status
-			if made, err = nodes.Update(ctx, made, metav1.UpdateOptions{}); err != nil {
-				return fmt.Errorf("remove the taint of a new node: %w", err)
-			}
-			made.Status = n.Status
-			if _, err = nodes.UpdateStatus(ctx, made, metav1.UpdateOptions{}); err != nil {
-				return fmt.Errorf("write the status of a new node: %w", err)
-			}
-			return nil
-		})
+		group.Go(func() error { return k.join(ctx, i) })
 	}
 	return group.Wait()
+}
+
+// join creates the i-th node.
+func (k *kubelets) join(ctx context.Context, i int) error {
+	k.mu.Lock()
+	k.nodes[nodeName(i)] = true
+	k.mu.Unlock()
+	nodes, n := k.client.CoreV1().Nodes(), newNode(i)
+	made, err := nodes.Create(ctx, n, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create node: %w", err)
+	}
+	// The API server taints new nodes as not ready. Of a node that operators see already, others write as well.
+	ready := []byte(`{"spec":{"taints":null}}`)
+	if _, err = nodes.Patch(ctx, made.Name, types.MergePatchType, ready, metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("remove the taint of a new node: %w", err)
+	}
+	status, err := json.Marshal(map[string]any{"status": n.Status})
+	if err != nil {
+		return fmt.Errorf("encode the status of a new node: %w", err)
+	}
+	_, err = nodes.Patch(ctx, made.Name, types.StrategicMergePatchType, status,
+		metav1.PatchOptions{}, "status")
+	if err != nil {
+		return fmt.Errorf("write the status of a new node: %w", err)
+	}
+	return nil
+}
+
+// leave deletes a node, and its pods as the garbage collector of pods does. Its kubelet writes nothing more.
+func (k *kubelets) leave(ctx context.Context, node string) error {
+	k.mu.Lock()
+	delete(k.nodes, node)
+	var left []*running
+	for _, r := range k.pods {
+		if r.pod.Spec.NodeName == node {
+			r.gone.Store(true)
+			r.stop()
+			left = append(left, r)
+		}
+	}
+	k.mu.Unlock()
+	if err := k.client.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{}); err != nil {
+		return fmt.Errorf("delete a node: %w", err)
+	}
+	for _, r := range left {
+		k.remove(ctx, r.pod)
+	}
+	return nil
+}
+
+// present are the names of the nodes, sorted.
+func (k *kubelets) present() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Sorted(maps.Keys(k.nodes))
 }
 
 // newNode is a node of usual size: some 10 KB with its images.
@@ -123,30 +164,29 @@ func nodeReport(ready bool, boot string, now time.Time) []byte {
 }
 
 // beat writes the status of one node after another, so that each is written once per heartbeat.
-func (k *kubelets) beat(ctx context.Context, count int) {
-	tick := time.NewTicker(heartbeat / time.Duration(count))
-	defer tick.Stop()
-	for i := 0; ; i++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
+func (k *kubelets) beat(ctx context.Context) {
+	for ctx.Err() == nil {
+		nodes := k.present()
+		for _, node := range nodes {
+			if !sleep(ctx, heartbeat/time.Duration(len(nodes)), nil) {
+				return
+			}
+			at, err := json.Marshal(metav1.Now())
+			if err != nil {
+				panic(err) // a time
+			}
+			k.report(ctx, node, fmt.Appendf(nil,
+				`{"status":{"conditions":[{"type":"Ready","lastHeartbeatTime":%s}]}}`, at))
 		}
-		at, err := json.Marshal(metav1.Now())
-		if err != nil {
-			panic(err) // a time
-		}
-		k.report(ctx, nodeName(i%count), fmt.Appendf(nil,
-			`{"status":{"conditions":[{"type":"Ready","lastHeartbeatTime":%s}]}}`, at))
 	}
 }
 
-// makeWorkloads puts as many pods on each node as the world says, where they are missing.
-func (k *kubelets) makeWorkloads(ctx context.Context, nodes, each int) error {
+// makeWorkloads puts as many pods on each of the nodes.
+func (k *kubelets) makeWorkloads(ctx context.Context, nodes []string, each int) error {
 	pods := k.client.CoreV1().Pods(workloads)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(makers)
-	for i := range nodes * each {
+	for i := range len(nodes) * each {
 		group.Go(func() error {
 			p := &corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{
@@ -156,7 +196,7 @@ func (k *kubelets) makeWorkloads(ctx context.Context, nodes, each int) error {
 					}},
 				},
 				Spec: corev1.PodSpec{
-					NodeName:                      nodeName(i / each),
+					NodeName:                      nodes[i/each],
 					Containers:                    []corev1.Container{{Name: "main", Image: "registry.example.com/workload:1"}},
 					TerminationGracePeriodSeconds: ptr.To[int64](5), AutomountServiceAccountToken: ptr.To(false),
 				},

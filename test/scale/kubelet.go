@@ -30,7 +30,9 @@ type kubelets struct {
 	// seats bound how many of them write at the same time, so that a burst does not open thousands of connections.
 	seats chan struct{}
 
-	mu    sync.Mutex
+	mu sync.Mutex
+	// nodes that exist, by name.
+	nodes map[string]bool
 	pods  map[types.UID]*running
 	boots map[string]int
 	// ends is when the last container of a stage ended, by node, Skyhook and package, until the next stage's pod is there.
@@ -42,6 +44,7 @@ type kubelets struct {
 
 // running is a pod that a kubelet has.
 type running struct {
+	pod *corev1.Pod
 	// deleted is closed when the pod is to end; gone says that the API server has it no more.
 	deleted chan struct{}
 	once    sync.Once
@@ -55,7 +58,7 @@ const kubeletSeats = 128
 func newKubelets(client kubernetes.Interface, pace Pace, course func(string) course) *kubelets {
 	return &kubelets{
 		client: client, pace: pace, course: course, seats: make(chan struct{}, kubeletSeats),
-		pods: map[types.UID]*running{}, boots: map[string]int{}, ends: map[string]time.Time{},
+		nodes: map[string]bool{}, pods: map[types.UID]*running{}, boots: map[string]int{}, ends: map[string]time.Time{},
 		failed: make(chan error, 1),
 	}
 }
@@ -94,9 +97,13 @@ func (k *kubelets) see(ctx context.Context, o any) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if !k.nodes[pod.Spec.NodeName] { // it was created while its node went
+		go k.remove(ctx, pod)
+		return
+	}
 	r := k.pods[pod.UID]
 	if r == nil {
-		r = &running{deleted: make(chan struct{})}
+		r = &running{pod: pod, deleted: make(chan struct{})}
 		k.pods[pod.UID] = r
 		k.handOver(pod)
 		go k.run(ctx, pod, r)
@@ -176,6 +183,11 @@ func (k *kubelets) run(ctx context.Context, pod *corev1.Pod, r *running) {
 		last.Done, last.Crashed, last.Ended = len(pod.Spec.InitContainers), false, true
 		k.show(ctx, pod, last)
 	}
+	k.remove(ctx, pod)
+}
+
+// remove deletes a pod at once.
+func (k *kubelets) remove(ctx context.Context, pod *corev1.Pod) {
 	k.write("delete pod "+pod.Name, func() error {
 		return k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 			GracePeriodSeconds: ptr.To[int64](0), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),

@@ -64,7 +64,7 @@ func (r *run) measure(ctx context.Context) (results []Result, err error) {
 	if err := r.findProcesses(); err != nil {
 		return nil, err
 	}
-	if err := r.settle(ctx); err != nil {
+	if err := settle(ctx, r.operator.pid()); err != nil {
 		return nil, err
 	}
 	skyhooks := r.world.skyhooks(r.size.Packages)
@@ -102,30 +102,35 @@ func (r *run) populate(ctx context.Context) error {
 	if err := r.kubelets.start(ctx); err != nil {
 		return err
 	}
-	go r.kubelets.beat(ctx, r.size.Nodes)
+	go r.kubelets.beat(ctx)
 	return nil
 }
 
-func (r *run) findProcesses() error {
+func (r *run) findProcesses() (err error) {
+	if r.processes, err = servers(); err == nil {
+		r.processes[processOperator] = r.operator.pid()
+	}
+	return err
+}
+
+// servers are all processes but the operator's.
+func servers() (processes, error) {
 	etcd, err := child("etcd")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	server, err := child("kube-apiserver")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r.processes = processes{
-		processOperator: r.operator.pid(), processServer: server, processEtcd: etcd, processHarness: os.Getpid(),
-	}
-	return nil
+	return processes{processServer: server, processEtcd: etcd, processHarness: os.Getpid()}, nil
 }
 
 // observe plays one phase.
 func (r *run) observe(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook) (o observation, err error) {
 	if r.world.Workloads > 0 {
 		err = errors.Join(r.kubelets.removeWorkloads(ctx),
-			r.kubelets.makeWorkloads(ctx, r.size.Nodes, r.world.Workloads), r.settle(ctx))
+			r.kubelets.makeWorkloads(ctx, r.kubelets.present(), r.world.Workloads), settle(ctx, r.operator.pid()))
 	}
 	if err := errors.Join(err, resetPeak(r.operator.pid())); err != nil {
 		return o, err
@@ -144,15 +149,17 @@ func (r *run) observe(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Sky
 	o.took, o.processorCount = time.Since(begin), runtime.NumCPU()
 	samples, errSamples := stopSamples()
 	o.samples, o.handovers = samples, r.kubelets.takeHandovers()
-	if err := errors.Join(err, errSamples, stopProfile(), r.settle(ctx)); err != nil {
+	if err := errors.Join(err, errSamples, stopProfile(), settle(ctx, r.operator.pid())); err != nil {
 		return o, err
 	}
 	if o.after, err = r.moment(ctx); err != nil {
 		return o, err
 	}
-	if _, o.peak, err = memory(r.operator.pid()); err != nil {
+	m, err := memory(r.operator.pid())
+	if err != nil {
 		return o, err
 	}
+	o.peak = m.peak
 	if err := r.crossCheck(o); err != nil {
 		return o, err
 	}
@@ -274,16 +281,16 @@ const quiet = 50 * time.Millisecond
 
 // settle waits until the operator has nothing more to do, as far as its CPU shows; but not forever, as that it never
 // rests is for the figures to tell.
-func (r *run) settle(ctx context.Context) error {
+func settle(ctx context.Context, pid int) error {
 	for range 30 {
-		before, err := cpu(r.operator.pid())
+		before, err := cpu(pid)
 		if err != nil {
 			return err
 		}
 		if !sleep(ctx, time.Second, nil) {
 			return ctx.Err()
 		}
-		after, err := cpu(r.operator.pid())
+		after, err := cpu(pid)
 		if err != nil || after-before < quiet {
 			return err
 		}
@@ -336,9 +343,9 @@ func (r *run) beIdle(ctx context.Context) (*idleness, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &idleness{millicores: 1000 * (after - before).Seconds() / time.Since(begin).Seconds()}
-	i.memory, _, err = memory(r.operator.pid())
-	return i, err
+	millicores := 1000 * (after - before).Seconds() / time.Since(begin).Seconds()
+	m, err := memory(r.operator.pid())
+	return &idleness{millicores: millicores, memory: m.resident}, err
 }
 
 // objects measures what the operator left on nodes and in its namespace.

@@ -101,22 +101,26 @@ func (p processes) usage() (usage, error) {
 	return u, nil
 }
 
-// memory returns what a process has in memory, and the most that it had since resetPeak, in bytes.
-func memory(pid int) (now, peak int64, err error) {
+// memoryUse of a process, in bytes: what it has in memory, how much of that no file has, and the most that it had since
+// resetPeak.
+type memoryUse struct{ resident, anonymous, peak int64 }
+
+func memory(pid int) (m memoryUse, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, 0, fmt.Errorf("read the memory of a process: %w", err)
+		return m, fmt.Errorf("read the memory of a process: %w", err)
 	}
 	for line := range bytes.Lines(text) {
-		var kib int64
-		if n, _ := fmt.Sscanf(string(line), "VmRSS: %d kB", &kib); n == 1 {
-			now = kib << 10
-		}
-		if n, _ := fmt.Sscanf(string(line), "VmHWM: %d kB", &kib); n == 1 {
-			peak = kib << 10
+		for format, to := range map[string]*int64{
+			"VmRSS: %d kB": &m.resident, "RssAnon: %d kB": &m.anonymous, "VmHWM: %d kB": &m.peak,
+		} {
+			var kib int64
+			if n, _ := fmt.Sscanf(string(line), format, &kib); n == 1 {
+				*to = kib << 10
+			}
 		}
 	}
-	return now, peak, nil
+	return m, nil
 }
 
 // machineMemory is how much memory the machine has, in bytes.

@@ -32,9 +32,9 @@ func TestOwnProcess(t *testing.T) {
 	if u.machine < u.process[processHarness] || u.machine == 0 {
 		t.Errorf("%+v", u)
 	}
-	now, peak, err := memory(os.Getpid())
-	if err != nil || now < 1<<20 || peak < now {
-		t.Errorf("%d now, %d at most, %v", now, peak, err)
+	m, err := memory(os.Getpid())
+	if err != nil || m.anonymous < 1<<20 || m.resident < m.anonymous || m.peak < m.resident {
+		t.Errorf("%+v, %v", m, err)
 	}
 	if _, err := child("kube-apiserver"); err == nil || !strings.Contains(err.Error(), "no process kube-apiserver") {
 		t.Errorf("%v", err)

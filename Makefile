@@ -104,6 +104,10 @@ bench: ## Run the benchmarks, and measure rollouts on small fleets against test/
 scale: ## Measure rollouts on emulated fleets (SIZES=500,1000x3 WORLDS=plain FLAGS=), see docs/numbers.md
 	@$(SCALE) $(FLAGS) $(foreach world,$(subst $(comma), ,$(or $(WORLDS),plain)),$(addprefix $(world):,$(subst $(comma), ,$(or $(SIZES),500))))
 
+.PHONY: soak
+soak: ## Let random edits, node churn and kills of the operator happen on an emulated fleet (NODES=5000 FOR=1h SEED= FLAGS=)
+	@$(SCALE) -soak $(or $(FOR),1h) $(if $(SEED),-seed $(SEED)) $(FLAGS) $(or $(NODES),5000)
+
 .PHONY: faults
 faults: ## Play random worlds against the real controllers (N=10000, or FOR=2m; SEED=1)
 	@go test ./test/faults -run 'TestWorlds$$' -count=1 -timeout 24h -v -faults.n=$(or $(N),10000) -faults.for=$(or $(FOR),0) \

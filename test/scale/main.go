@@ -5,10 +5,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -42,7 +44,15 @@ type flags struct {
 	pace                        Pace
 	idle, patience              time.Duration
 	profiles                    string
+	soak                        soakPlan
+	given                       []string
 }
+
+// Flags that only one of both modes reads: with the other one they are refused.
+var (
+	soakFlags    = []string{"seed", "churn", "kills"}
+	measureFlags = []string{"phases", "idle", "profiles", "reboot"}
+)
 
 func parseFlags(args []string) (f flags, err error) {
 	set := flag.NewFlagSet("scale", flag.ContinueOnError) // the global ones have flags of libraries
@@ -57,17 +67,36 @@ func parseFlags(args []string) (f flags, err error) {
 	set.DurationVar(&f.patience, "timeout", time.Hour, "how long a phase may take")
 	set.StringVar(&f.profiles, "profiles", profilesMissed,
 		"which profiles to keep: all; missed, where a range is missed; none, which takes none")
+	set.DurationVar(&f.soak.Length, "soak", 0, "instead: let random edits, churn and kills happen for that long")
+	set.Uint64Var(&f.soak.Seed, "seed", 0, "of a soak: what happens in which order; 0 for any")
+	set.IntVar(&f.soak.Churn, "churn", 10, "of a soak: how many nodes join in a minute; as many leave, and as many move")
+	set.IntVar(&f.soak.Kills, "kills", 3, "of a soak: how often the operator is killed")
 	set.Usage = func() {
-		fmt.Fprintf(set.Output(),
-			"Usage: scale [flags] WORLD:NODES[xPACKAGES]...\n       scale page REPORTS FOLDER\n\n"+
-				"The second writes a page with pictures of all reports in one folder into another.\n\n"+
-				"Worlds: %s\nPackages: 2 if not given\n\n",
+		fmt.Fprintf(set.Output(), "Usage: scale [flags] WORLD:NODES[xPACKAGES]...\n       scale [flags] -soak 1h NODES\n"+
+			"       scale page REPORTS FOLDER\n\n"+
+			"The last writes a page with pictures of all reports in one folder into another.\n\n"+
+			"Worlds: %s\nPackages: 2 if not given\n\n",
 			strings.Join(worldNames(), ", "))
 		set.PrintDefaults()
 	}
 	err = set.Parse(args)
 	f.runs = set.Args()
+	set.Visit(func(g *flag.Flag) { f.given = append(f.given, g.Name) })
 	return f, err
+}
+
+// check refuses flags that would do nothing.
+func (f flags) check() error {
+	useless, mode := measureFlags, "with"
+	if f.soak.Length == 0 {
+		useless, mode = soakFlags, "without"
+	}
+	for _, name := range f.given {
+		if slices.Contains(useless, name) {
+			return fmt.Errorf("-%s does nothing %s -soak; leave it out", name, mode)
+		}
+	}
+	return nil
 }
 
 func start(ctx context.Context) error {
@@ -81,6 +110,17 @@ func start(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	if f.soak.Length != 0 {
+		return f.startSoak(ctx)
+	}
+	return f.measure(ctx)
+}
+
+// measure runs the worlds and checks the ranges.
+func (f flags) measure(ctx context.Context) error {
 	ranges, err := readRanges(rangesFile)
 	if err != nil {
 		return err
@@ -166,15 +206,59 @@ func (f flags) plan() ([]*run, error) {
 		if err != nil {
 			return nil, err
 		}
-		begin := time.Now()
 		all = append(all, &run{
 			name: name, world: worlds[name], size: size, phases: chosen, pace: f.pace, idle: f.idle, program: f.operator,
 			profiles: f.profiles != profilesNone,
 			folder:   f.folder(name, size), patience: f.patience,
-			tell: func(format string, args ...any) {
-				fmt.Printf("%6.0f s  "+format+"\n", append([]any{time.Since(begin).Seconds()}, args...)...)
-			},
+			tell: teller(),
 		})
 	}
 	return all, nil
+}
+
+// teller prints lines with the time since it was made.
+func teller() func(format string, args ...any) {
+	begin := time.Now()
+	return func(format string, args ...any) {
+		fmt.Printf("%6.0f s  "+format+"\n", append([]any{time.Since(begin).Seconds()}, args...)...)
+	}
+}
+
+// startSoak plays a soak and judges it.
+func (f flags) startSoak(ctx context.Context) error {
+	plan, err := f.soakPlan()
+	if err != nil {
+		return err
+	}
+	folder := filepath.Join(f.out, fmt.Sprintf("soak-%d", plan.Nodes))
+	s := &soak{
+		plan: plan, pace: f.pace, patience: f.patience, program: f.operator, folder: folder, report: f.json, tell: teller(),
+	}
+	if s.report == "" {
+		s.report = filepath.Join(folder, "soak.json")
+	}
+	return s.run(ctx)
+}
+
+func (f flags) soakPlan() (soakPlan, error) {
+	p := f.soak
+	if len(f.runs) != 1 {
+		return p, errors.New("say how many nodes the soak has, such as -soak 1h 5000")
+	}
+	nodes, err := strconv.Atoi(f.runs[0])
+	switch {
+	case err != nil || nodes < soakNodes:
+		return p, fmt.Errorf("%q is not a number of nodes of %d or more, so that each Skyhook has some", f.runs[0], soakNodes)
+	case p.Length < time.Minute:
+		return p, fmt.Errorf("-soak is %s; it must be a minute at least", p.Length)
+	case p.Churn < 0 || p.Churn > nodes:
+		return p, fmt.Errorf("-churn is %d; it must be from 0 to the number of nodes", p.Churn)
+	case p.Kills < 0:
+		return p, fmt.Errorf("-kills is %d; it must not be negative", p.Kills)
+	}
+	p.Nodes = nodes
+	for p.Seed == 0 {
+		p.Seed = uint64(rand.Uint32())
+	}
+	return p, nil
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -113,6 +114,32 @@ func (f families) writes() counts {
 			all[requestKey(verb, label(m, "resource"), label(m, "subresource"))] += m.GetCounter().GetValue()
 		}
 	})
+	return all
+}
+
+// requests that change something, as the operator counts its own, by method and the code of the answer.
+func (f families) requests() counts {
+	all := counts{}
+	f.each("rest_client_requests_total", nil, func(m *dto.Metric) {
+		if slices.Contains(writeVerbs, label(m, "method")) {
+			all[label(m, "method")+" "+label(m, "code")] += m.GetCounter().GetValue()
+		}
+	})
+	return all
+}
+
+// objects that are stored, by resource; only those that matter here.
+func (f families) objects() counts {
+	all := counts{}
+	for _, resource := range []string{"nodes", "pods", "configmaps", "controllerrevisions", "events"} {
+		for _, name := range []string{"apiserver_resource_objects", "apiserver_storage_objects"} {
+			f.each(name, nil, func(m *dto.Metric) {
+				if got, _, _ := strings.Cut(label(m, "resource"), "."); got == resource {
+					all[resource] = max(all[resource], m.GetGauge().GetValue())
+				}
+			})
+		}
+	}
 	return all
 }
 

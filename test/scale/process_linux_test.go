@@ -44,7 +44,7 @@ func TestOwnProcess(t *testing.T) {
 // TestMachine: the machine has more memory than this test.
 func TestMachine(t *testing.T) {
 	all, err := machineMemory()
-	if now, _, _ := memory(os.Getpid()); err != nil || all <= now {
-		t.Errorf("%d bytes, of which this test has %d; %v", all, now, err)
+	if now, errNow := memory(os.Getpid()); err != nil || errNow != nil || all <= now.resident {
+		t.Errorf("%d bytes, of which this test has %+v; %v, %v", all, now, err, errNow)
 	}
 }

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// soak is one fleet under random edits for a long time.
+type soak struct {
+	plan              soakPlan
+	pace              Pace
+	patience          time.Duration
+	program, folder   string
+	report            string
+	tell              func(format string, args ...any)
+	control           *control
+	kubelets          *kubelets
+	lives             *lives
+	processes         processes
+	log               *journal
+	counts            *tally
+	begin             time.Time
+	samples           []sample
+	idleAtBegin, idle process
+}
+
+// soakReport is what is written as JSON.
+type soakReport struct {
+	Plan        soakPlan     `json:"plan"`
+	Events      counts       `json:"events"`
+	IdleBegin   process      `json:"idleAtBegin"`
+	IdleEnd     process      `json:"idleAtEnd"`
+	Comparisons []comparison `json:"comparisons"`
+	Left        []string     `json:"left"`
+	Log         logged       `json:"log"`
+	Requests    counts       `json:"requests"`
+	Failed      []string     `json:"failed"`
+}
+
+// run plays the soak and judges it.
+func (s *soak) run(ctx context.Context) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := errors.Join(os.RemoveAll(s.folder), os.MkdirAll(s.folder, 0o755)); err != nil {
+		return fmt.Errorf("make a folder for logs and profiles: %w", err)
+	}
+	if s.log, err = newJournal(s.folder); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.log.close()) }()
+	if s.control, err = startControl(ctx, s.folder); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.control.stop()) }()
+	defer cancel() // before the API server goes, so that nobody complains
+	s.lives = newLives(s.program, s.control.kubeconfig, s.folder)
+	if err := s.populate(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.lives.stop()) }()
+	if err := s.installAll(ctx); err != nil {
+		return err
+	}
+	if err := s.work(ctx); err != nil {
+		return err
+	}
+	return s.judge(ctx)
+}
+
+// populate makes the nodes and what serves them, and starts the operator.
+func (s *soak) populate(ctx context.Context) error {
+	s.tell("soak of %d nodes for %s, seed %d: make the nodes", s.plan.Nodes, s.plan.Length, s.plan.Seed)
+	s.kubelets = newKubelets(s.control.kubelets, s.pace, soakCourse)
+	if err := s.kubelets.makeNodes(ctx, s.plan.Nodes); err != nil {
+		return err
+	}
+	if err := s.control.client.Create(ctx, World{Compartments: racks}.policy()); err != nil {
+		return fmt.Errorf("create the deployment policy: %w", err)
+	}
+	if err := s.kubelets.start(ctx); err != nil {
+		return err
+	}
+	go s.kubelets.beat(ctx)
+	if err := s.lives.begin(ctx); err != nil {
+		return err
+	}
+	var err error
+	s.processes, err = servers()
+	return err
+}
+
+// installAll creates the Skyhooks and waits until they are complete.
+func (s *soak) installAll(ctx context.Context) (err error) {
+	s.tell("install %d Skyhooks", len(soakParts))
+	if err := s.makeWorkloads(ctx); err != nil {
+		return fmt.Errorf("make workloads: %w", err)
+	}
+	for _, p := range soakParts {
+		if err := s.control.client.Create(ctx, p.skyhook()); err != nil {
+			return fmt.Errorf("create Skyhook %s: %w", p.name, err)
+		}
+	}
+	if err := s.await(ctx, s.incomplete); err != nil {
+		return fmt.Errorf("install: %w", err)
+	}
+	s.idleAtBegin, err = s.rest(ctx, "begin")
+	return err
+}
+
+func (s *soak) incomplete(ctx context.Context) (string, error) {
+	c, err := s.cluster(ctx)
+	return strings.Join(c.incomplete(), "; "), err
+}
+
+// work lets everything happen, takes samples meanwhile, and waits until all is over.
+func (s *soak) work(ctx context.Context) error {
+	s.tell("edits, churn and kills begin")
+	s.begin, s.counts = time.Now(), &tally{all: counts{}}
+	watching, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	watched := make(chan error, 1)
+	go func() {
+		err := s.watch(watching)
+		if err != nil {
+			stop(err) // what happens meanwhile ends, too
+		}
+		watched <- err
+	}()
+	err := s.play(watching, s.plan.events())
+	if err == nil {
+		s.tell("no more events: wait until every Skyhook is complete")
+		if err = s.await(watching, s.incomplete); err != nil {
+			err = fmt.Errorf("after the last event: %w", err)
+		}
+	}
+	stop(nil)
+	if failed := <-watched; failed != nil {
+		return failed
+	}
+	if err != nil {
+		return err
+	}
+	s.idle, err = s.rest(ctx, "end")
+	return err
+}
+
+// scavenge is how long the runtime has to give back what a collection freed.
+const scavenge = 20 * time.Second
+
+// still is how long the operator rests before its memory is looked at: client-go forgets an event, of which there are
+// several for each node, twelve minutes after it at the latest.
+func (s *soak) still() time.Duration { return min(13*time.Minute, s.plan.Length/4) }
+
+// rest waits until the operator has nothing to do and has forgotten what it did, and keeps its profiles.
+func (s *soak) rest(ctx context.Context, when string) (p process, err error) {
+	o, _, _, err := s.lives.current()
+	if err != nil {
+		return p, err
+	}
+	if err := settle(ctx, o.pid()); err != nil {
+		return p, err
+	}
+	s.tell("the operator rests for %s", s.still())
+	if !sleep(ctx, s.still(), nil) {
+		return p, ctx.Err()
+	}
+	heap := filepath.Join(s.folder, when+"-heap.pb.gz")
+	for range 2 { // what is in pools survives one collection
+		if err := o.save(ctx, "/debug/pprof/heap?gc=1", heap); err != nil {
+			return p, err
+		}
+	}
+	if err := o.save(ctx, "/debug/pprof/goroutine", filepath.Join(s.folder, when+"-goroutine.pb.gz")); err != nil {
+		return p, err
+	}
+	if !sleep(ctx, scavenge, nil) {
+		return p, ctx.Err()
+	}
+	f, err := o.scrape(ctx)
+	if err != nil {
+		return p, err
+	}
+	return look(o.pid(), f)
+}
+
+// replaceOperator kills the operator and starts it again a little later.
+func (s *soak) replaceOperator(ctx context.Context) error {
+	if err := s.lives.kill(); err != nil {
+		return err
+	}
+	if !sleep(ctx, time.Second+rand.N(time.Second), nil) {
+		return ctx.Err()
+	}
+	return s.lives.begin(ctx)
+}
+
+// judge writes the report and says what failed.
+func (s *soak) judge(ctx context.Context) error {
+	c, err := s.cluster(ctx)
+	if err != nil {
+		return err
+	}
+	files, err := s.lives.logs()
+	if err != nil {
+		return fmt.Errorf("find the operator's logs: %w", err)
+	}
+	r := soakReport{
+		Plan: s.plan, Events: s.counts.snapshot(), IdleBegin: s.idleAtBegin, IdleEnd: s.idle,
+		Left: c.left(), Requests: requestsOf(s.samples),
+	}
+	if r.Log, err = readLogs(files); err != nil {
+		return err
+	}
+	r.Comparisons = append(append(compareIdle(s.idleAtBegin, s.idle), compareWork(s.samples, s.plan.Length)...),
+		compareConflicts(r.Requests))
+	r.Failed = append(r.failures(), c.incomplete()...)
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	if err := os.WriteFile(s.report, append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	s.print(r)
+	if len(r.Failed) > 0 {
+		return fmt.Errorf("the soak failed: %s; run it again with -seed %d", strings.Join(r.Failed, "; "), s.plan.Seed)
+	}
+	return nil
+}
+
+// failures are what the soak must not show.
+func (r soakReport) failures() []string {
+	var all []string
+	for _, c := range r.Comparisons {
+		if !c.ok() {
+			all = append(all, c.String())
+		}
+	}
+	const most = 10
+	for i, what := range r.Left {
+		if i == most {
+			all = append(all, fmt.Sprintf("and %d more things that should be gone", len(r.Left)-most))
+			break
+		}
+		all = append(all, "left: "+what)
+	}
+	for _, p := range r.Log.Panics {
+		all = append(all, "panic in "+p)
+	}
+	return all
+}
+
+func (s *soak) print(r soakReport) {
+	fmt.Printf("\nevents: %s\n", s.counts)
+	for _, c := range r.Comparisons {
+		fmt.Println(c)
+	}
+	fmt.Printf("writes of the operator: %v\n", r.Requests)
+	fmt.Printf("errors in its log: %.0f %v\n", r.Log.Errors.total(), r.Log.Errors)
+	fmt.Printf("the report is %s; events and samples are %s\n", s.report, s.log.file.Name())
+	fmt.Printf("what the heap has in addition: go tool pprof -top -base %[1]s/begin-heap.pb.gz %[1]s/end-heap.pb.gz\n",
+		s.folder)
+}

@@ -31,12 +31,12 @@ func (c comparison) String() string {
 	return fmt.Sprintf("%s: %.1f, then %.1f %s; at most %.1f: %s", c.What, c.Early, c.Late, c.Unit, c.Most, verdict)
 }
 
-// What may grow: a tenth of memory, and in addition, for small fleets, what two equal runs differ by. Goroutines are
-// those that serve a connection or wait for a timer.
+// What may grow: a tenth of memory; in small fleets, whose tenth is less than a few events more or less, these MiB.
+// Goroutines are those that serve a connection or wait for a timer.
 const (
 	soakGrowth     = 1.1
-	slackRSS       = 8.0 // MiB
-	slackHeap      = 2.0 // MiB
+	slackRSS       = 16.0 // MiB
+	slackHeap      = 4.0  // MiB
 	slackRoutines  = 10.0
 	fewestSamples  = 5
 	storm          = 0.05 // of all writes that meet a conflict

@@ -89,15 +89,15 @@ func TestTooFewSamples(t *testing.T) {
 }
 
 func TestCompareIdle(t *testing.T) {
-	begin := process{RSS: 150, HeapLive: 60, Goroutines: 100}
+	begin := process{RSS: 200, HeapLive: 60, Goroutines: 100}
 	for _, c := range []struct {
 		name string
 		end  process
 		ok   [3]bool
 	}{
 		{"equal", begin, [3]bool{true, true, true}},
-		{"a little more", process{RSS: 164, HeapLive: 65, Goroutines: 109}, [3]bool{true, true, true}},
-		{"more memory", process{RSS: 166, HeapLive: 65, Goroutines: 100}, [3]bool{false, true, true}},
+		{"a little more", process{RSS: 219, HeapLive: 65, Goroutines: 109}, [3]bool{true, true, true}},
+		{"more memory", process{RSS: 221, HeapLive: 65, Goroutines: 100}, [3]bool{false, true, true}},
 		{"more heap", process{RSS: 150, HeapLive: 67, Goroutines: 100}, [3]bool{true, false, true}},
 		{"more goroutines", process{RSS: 100, HeapLive: 50, Goroutines: 111}, [3]bool{true, true, false}},
 	} {

@@ -163,7 +163,11 @@ func (p *pass) send(change map[string]any, what string, patch func(node *corev1.
 		return fmt.Errorf("encode the %s of node %s: %w", what, p.node.Name, err)
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: p.node.Name}} // the cache's object must not change
-	if err := patch(node, body); err != nil {
+	err = patch(node, body)
+	if apierrors.IsNotFound(err) { // the cache was behind, as with a conflict
+		err = apierrors.NewConflict(corev1.Resource("nodes"), p.node.Name, errors.New("it is gone"))
+	}
+	if err != nil {
 		return fmt.Errorf("write the %s of node %s: %w", what, p.node.Name, err)
 	}
 	p.node, p.wrote.resourceVersion = node, node.ResourceVersion // what a further change of the record differs from

@@ -1,13 +1,16 @@
 package node
 
 import (
+	"context"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
@@ -110,5 +113,32 @@ func TestMetaWakesItsNode(t *testing.T) {
 	if !p.Create(event.CreateEvent{Object: cm}) || p.Update(event.UpdateEvent{ObjectOld: cm, ObjectNew: cm}) ||
 		p.Delete(event.DeleteEvent{Object: cm}) || p.Generic(event.GenericEvent{Object: cm}) {
 		t.Error("only what appears may wake a node: it writes them itself")
+	}
+}
+
+// TestNodeThatGoesMeanwhile: its deletion comes to the cache in a moment, and nothing failed.
+func TestNodeThatGoesMeanwhile(t *testing.T) {
+	w := newWorld(t, newSkyhook("demo"), newNode())
+	gone := apierrors.NewNotFound(corev1.Resource("nodes"), nodeName)
+	w.change(interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return gone
+		},
+		SubResourcePatch: func(
+			context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption,
+		) error {
+			return gone
+		},
+	})
+	ctx, lines := logged(t)
+	got, err := w.Reconcile(ctx, request(nodeName))
+	if err != nil || got.RequeueAfter != conflictRetry {
+		t.Errorf("looks again in %s, %v", got.RequeueAfter, err)
+	}
+	if text := lines(); strings.Contains(text, "failed") {
+		t.Errorf("the log tells %s", text)
+	}
+	if pods := len(w.pods()); pods > 0 {
+		t.Errorf("%d pods were created", pods)
 	}
 }

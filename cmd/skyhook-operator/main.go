@@ -58,17 +58,10 @@ func run() error {
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
 
-// programMemory is what the pages of the program itself take, in bytes.
-const programMemory = 48 << 20
-
-// memoryForData is the container's memory limit without the pages of the program, which the kernel counts and the
-// garbage collector does not.
+// memoryForData is the container's memory limit, as far as data may take it.
 func memoryForData() (uint64, error) {
 	limit, err := memlimit.FromCgroup()
-	if err != nil {
-		return 0, err
-	}
-	return max(limit/2, limit-min(limit, programMemory)), nil
+	return settings.DataMemory(limit), err
 }
 
 func logHandler(o settings.Options) slog.Handler {

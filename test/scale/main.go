@@ -39,13 +39,14 @@ const (
 
 // flags of the command line.
 type flags struct {
-	runs                        []string
-	phases, operator, out, json string
-	pace                        Pace
-	idle, patience              time.Duration
-	profiles                    string
-	soak                        soakPlan
-	given                       []string
+	runs              []string
+	phases, out, json string
+	operator          Program
+	pace              Pace
+	idle, patience    time.Duration
+	profiles          string
+	soak              soakPlan
+	given             []string
 }
 
 // Flags that only one of both modes reads: with the other one they are refused.
@@ -57,7 +58,8 @@ var (
 func parseFlags(args []string) (f flags, err error) {
 	set := flag.NewFlagSet("scale", flag.ContinueOnError) // the global ones have flags of libraries
 	set.StringVar(&f.phases, "phases", "install,config,upgrade,uninstall", "phases, in their order")
-	set.StringVar(&f.operator, "operator", "bin/skyhook-operator", "the operator's program")
+	set.StringVar(&f.operator.File, "operator", "bin/skyhook-operator", "the operator's program")
+	set.Uint64Var(&f.operator.Memory, "memory", 0, "the memory limit of the operator's container in MiB; 0 for none")
 	set.StringVar(&f.out, "out", "dist/scale", "folder for logs, and for profiles where a range is missed")
 	set.StringVar(&f.json, "json", "", "file for all figures; scale.json in the folder if empty")
 	set.DurationVar(&f.pace.Container, "container", 50*time.Millisecond, "how long each container runs")
@@ -144,7 +146,7 @@ func (f flags) measure(ctx context.Context) error {
 	if file == "" {
 		file = filepath.Join(f.out, "scale.json")
 	}
-	report, err := newReport(f.pace, all)
+	report, err := newReport(f.pace, f.operator, all)
 	if err := errors.Join(err, report.write(file)); err != nil {
 		return err
 	}
@@ -165,7 +167,7 @@ func (f flags) judge(found []missed, all []Result) error {
 			continue
 		}
 		if keep[r.name()] {
-			fmt.Fprintf(os.Stderr, "its profiles are kept: go tool pprof %s %s\n", f.operator, pattern)
+			fmt.Fprintf(os.Stderr, "its profiles are kept: go tool pprof %s %s\n", f.operator.File, pattern)
 			continue
 		}
 		files, err := filepath.Glob(pattern)

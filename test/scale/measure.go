@@ -27,7 +27,7 @@ type run struct {
 	phases  []Phase
 	pace    Pace
 	idle    time.Duration
-	program string
+	program Program
 	// folder is for what is kept: log and, if they are taken, profiles.
 	folder   string
 	profiles bool

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
 // operator is the process that is measured.
@@ -23,8 +25,22 @@ type operator struct {
 	metrics, profiles, log string
 }
 
+// Program is the operator's, and the memory limit of its container in MiB; 0 for none.
+type Program struct {
+	File   string
+	Memory uint64
+}
+
+// environment has what a container with that limit gives to the garbage collector.
+func (p Program) environment() []string {
+	if p.Memory == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("GOMEMLIMIT=%d", settings.DataMemory(p.Memory<<20)*9/10)}
+}
+
 // startOperator starts the program and waits until its controllers work. Its log is a file in the folder.
-func startOperator(ctx context.Context, program, kubeconfig, folder string) (*operator, error) {
+func startOperator(ctx context.Context, program Program, kubeconfig, folder string) (*operator, error) {
 	metrics, err := freeAddress()
 	if err != nil {
 		return nil, err
@@ -41,14 +57,14 @@ func startOperator(ctx context.Context, program, kubeconfig, folder string) (*op
 	o := &operator{
 		metrics: "http://" + metrics, profiles: "http://" + profiles, log: log.Name(), ended: make(chan error, 1),
 	}
-	o.command = exec.Command(program)
+	o.command = exec.Command(program.File)
 	o.command.Stdout, o.command.Stderr = log, log
 	// Nothing of this process's environment: GOMAXPROCS or GOGC there would be measured.
-	o.command.Env = []string{
-		"KUBECONFIG=" + kubeconfig, "NAMESPACE=" + namespace, "ENABLE_WEBHOOKS=false", "LEADER_ELECTION=true",
-		"AGENT_IMAGE=registry.example.com/agent:1", "METRICS_PORT=" + metrics, "METRICS_SECURE=false",
-		"PROBE_PORT=0", "PPROF_PORT=" + profiles,
-	}
+	o.command.Env = append(program.environment(),
+		"KUBECONFIG="+kubeconfig, "NAMESPACE="+namespace, "ENABLE_WEBHOOKS=false", "LEADER_ELECTION=true",
+		"AGENT_IMAGE=registry.example.com/agent:1", "METRICS_PORT="+metrics, "METRICS_SECURE=false",
+		"PROBE_PORT=0", "PPROF_PORT="+profiles,
+	)
 	if err := o.command.Start(); err != nil {
 		return nil, fmt.Errorf("start the operator: %w", err)
 	}

@@ -83,6 +83,9 @@ func machines(reports []Report) []string {
 	for _, r := range reports {
 		text := fmt.Sprintf("%d processors, %d GiB of memory; %s per container, %s per reboot",
 			r.Processors, r.MemoryGiB, r.Pace.Container, r.Pace.Reboot)
+		if r.OperatorMiB > 0 {
+			text += fmt.Sprintf("; the operator with a memory limit of %d MiB", r.OperatorMiB)
+		}
 		if !slices.Contains(all, text) {
 			all = append(all, text)
 		}

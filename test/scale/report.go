@@ -29,13 +29,17 @@ type Machine struct {
 	Processors int `json:"processors"`
 	// MemoryGiB is rounded: no two kernels leave the same of it.
 	MemoryGiB int `json:"memoryGiB"`
+	// OperatorMiB is the memory limit of the operator's container; 0 for none.
+	OperatorMiB uint64 `json:"operatorMiB,omitempty"`
 }
 
-func newReport(pace Pace, results []Result) (Report, error) {
-	r := Report{Time: time.Now().UTC().Truncate(time.Second), Pace: pace, Results: results}
+func newReport(pace Pace, operator Program, results []Result) (Report, error) {
 	bytes, err := machineMemory()
-	r.Machine = Machine{Processors: runtime.NumCPU(), MemoryGiB: int(math.Round(float64(bytes) / (1 << 30)))}
-	return r, err
+	gib := int(math.Round(float64(bytes) / (1 << 30)))
+	return Report{
+		Time: time.Now().UTC().Truncate(time.Second), Pace: pace, Results: results,
+		Machine: Machine{Processors: runtime.NumCPU(), MemoryGiB: gib, OperatorMiB: operator.Memory},
+	}, err
 }
 
 func (r Report) write(file string) error {

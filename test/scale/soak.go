@@ -17,7 +17,8 @@ type soak struct {
 	plan              soakPlan
 	pace              Pace
 	patience          time.Duration
-	program, folder   string
+	program           Program
+	folder            string
 	report            string
 	tell              func(format string, args ...any)
 	control           *control

@@ -25,7 +25,7 @@ type lives struct {
 	broken error
 }
 
-func newLives(program, kubeconfig, folder string) *lives {
+func newLives(program Program, kubeconfig, folder string) *lives {
 	return &lives{folder: folder, start: func(ctx context.Context, folder string) (*operator, error) {
 		return startOperator(ctx, program, kubeconfig, folder)
 	}}

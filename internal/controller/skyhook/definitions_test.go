@@ -288,7 +288,7 @@ func TestPruneWhilePermitsAreOut(t *testing.T) {
 	}{
 		{"in time", definitionsAge, nil, 4},
 		{"too early", definitionsAge - time.Second, nil, 0},
-		{"what the cache does not show", definitionsAge, func(w *world, s *v1alpha1.Skyhook) {
+		{"what the cache does not show", definitionsAge, func(w *world, _ *v1alpha1.Skyhook) {
 			w.Live = fake.NewClientBuilder().WithScheme(w.Client.Scheme()).
 				WithObjects(has(t, "n1", undoable(1, "1.0.0", ""), nil)).Build()
 		}, 3},
@@ -297,7 +297,7 @@ func TestPruneWhilePermitsAreOut(t *testing.T) {
 			n.Annotations[v1alpha1.AnnotationNodeStatePrefix+s.Name] = "{"
 			w.Live = fake.NewClientBuilder().WithScheme(w.Client.Scheme()).WithObjects(n).Build()
 		}, 0},
-		{"a rollout to many nodes", definitionsAge, func(w *world, s *v1alpha1.Skyhook) {
+		{"a rollout to many nodes", definitionsAge, func(_ *world, s *v1alpha1.Skyhook) {
 			for i := range maxLooks {
 				s.Status.Permits = append(s.Status.Permits, v1alpha1.Permit{Node: fmt.Sprintf("m%d", i)})
 			}

@@ -157,29 +157,42 @@ func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook, 
 	if err != nil {
 		return err
 	}
-	keep := definitionsBefore
 	if len(s.Status.Permits) > 0 {
-		if keep = definitionsMost; len(have) <= len(s.Spec.Packages)+keep || !r.settled(s) {
-			return nil
-		}
-		if err := r.askHolders(ctx, s, &in.needs); err != nil {
+		return r.pruneExcess(ctx, s, have, in)
+	}
+	if len(have) > len(s.Spec.Packages)+definitionsBefore || pinsOthers(s, pins) {
+		unneeded := r.unneeded(s, have, in)
+		if err := r.deleteAfter(ctx, unneeded, definitionsBefore); err != nil {
 			return err
 		}
-	}
-	if len(have) > len(s.Spec.Packages)+keep || pinsOthers(s, pins) {
-		for i, old := range r.unneeded(s, have, in) {
-			if i >= keep {
-				if err := r.deleteRevision(ctx, old); err != nil {
-					return fmt.Errorf("delete the unused definition %s: %w", old.Name, err)
-				}
-			}
+		for _, old := range unneeded {
 			delete(have, old.Name) // whoever goes back may get another image: a pin ends with what it was made for
 		}
 	}
-	if len(s.Status.Permits) > 0 {
+	return r.prunePins(ctx, s, pins, have)
+}
+
+// pruneExcess deletes definitions while permits are out.
+func (r *Reconciler) pruneExcess(
+	ctx context.Context, s *v1alpha1.Skyhook, have map[string]*appsv1.ControllerRevision, in *input,
+) error {
+	if !r.settled(s) || len(r.unneeded(s, have, in)) <= definitionsMost {
 		return nil
 	}
-	return r.prunePins(ctx, s, pins, have)
+	if err := r.askHolders(ctx, s, &in.needs); err != nil {
+		return err
+	}
+	return r.deleteAfter(ctx, r.unneeded(s, have, in), definitionsMost)
+}
+
+// deleteAfter deletes definitions but for the first ones.
+func (r *Reconciler) deleteAfter(ctx context.Context, list []*appsv1.ControllerRevision, keep int) error {
+	for _, old := range list[min(keep, len(list)):] {
+		if err := r.deleteRevision(ctx, old); err != nil {
+			return fmt.Errorf("delete the unused definition %s: %w", old.Name, err)
+		}
+	}
+	return nil
 }
 
 // settled reports whether the spec has been the same for so long that no pass goes by an earlier one.

@@ -57,7 +57,7 @@ var (
 
 func parseFlags(args []string) (f flags, err error) {
 	set := flag.NewFlagSet("scale", flag.ContinueOnError) // the global ones have flags of libraries
-	set.StringVar(&f.phases, "phases", "install,config,upgrade,uninstall", "phases, in their order")
+	set.StringVar(&f.phases, "phases", "install,config,upgrade,uninstall", "phases, in their order; there is takeover as well")
 	set.StringVar(&f.operator.File, "operator", "bin/skyhook-operator", "the operator's program")
 	set.Uint64Var(&f.operator.Memory, "memory", 0, "the memory limit of the operator's container in MiB; 0 for none")
 	set.StringVar(&f.out, "out", "dist/scale", "folder for logs, and for profiles where a range is missed")

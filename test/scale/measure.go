@@ -70,14 +70,22 @@ func (r *run) measure(ctx context.Context) (results []Result, err error) {
 	skyhooks := r.world.skyhooks(r.size.Packages)
 	for _, phase := range r.phases {
 		r.tell("%s: %s of %d nodes, %d packages", r.name, phase, r.size.Nodes, r.size.Packages)
-		seen, err := r.observe(ctx, phase, skyhooks)
+		result, err := r.observed(ctx, phase, skyhooks)
 		if err != nil {
 			return results, fmt.Errorf("%s/%s/%s: %w; the operator's log is %s",
 				r.name, phase, r.size, err, filepath.Join(r.folder, "operator.log"))
 		}
-		results = append(results, seen.result(r.name, phase, r.size))
+		results = append(results, result)
 	}
 	return results, nil
+}
+
+func (r *run) observed(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook) (Result, error) {
+	if phase == phaseTakeover {
+		return r.takeOver(ctx, skyhooks)
+	}
+	seen, err := r.observe(ctx, phase, skyhooks)
+	return seen.result(r.name, phase, r.size), err
 }
 
 // populate makes the nodes and what serves them.
@@ -184,20 +192,8 @@ func (r *run) look(ctx context.Context, phase Phase, o *observation) (err error)
 func (r *run) play(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook) (largest int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.patience)
 	defer cancel()
-	for _, s := range skyhooks {
-		switch phase {
-		case phaseInstall:
-			err = r.control.client.Create(ctx, s)
-		case phaseUninstall:
-			err = r.control.client.Delete(ctx, s)
-		case phaseConfig, phaseUpgrade:
-			before := s.DeepCopy()
-			phase.change(s)
-			err = r.control.client.Patch(ctx, s, client.MergeFrom(before))
-		}
-		if err != nil {
-			return 0, fmt.Errorf("change Skyhook %s: %w", s.Name, err)
-		}
+	if err := r.change(ctx, phase, skyhooks); err != nil {
+		return 0, err
 	}
 	for {
 		done, err := r.watch(ctx, phase, skyhooks, &largest)
@@ -205,6 +201,26 @@ func (r *run) play(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhoo
 			return largest, err
 		}
 	}
+}
+
+// change makes the edit that a phase begins with.
+func (r *run) change(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook) (err error) {
+	for _, s := range skyhooks {
+		switch phase {
+		case phaseInstall:
+			err = r.control.client.Create(ctx, s)
+		case phaseUninstall:
+			err = r.control.client.Delete(ctx, s)
+		case phaseConfig, phaseUpgrade, phaseTakeover:
+			before := s.DeepCopy()
+			phase.change(s)
+			err = r.control.client.Patch(ctx, s, client.MergeFrom(before))
+		}
+		if err != nil {
+			return fmt.Errorf("change Skyhook %s: %w", s.Name, err)
+		}
+	}
+	return nil
 }
 
 // watch follows the Skyhooks until the phase is over, or the API server ends the watch, as it does now and then.

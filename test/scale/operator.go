@@ -41,6 +41,18 @@ func (p Program) environment() []string {
 
 // startOperator starts the program and waits until its controllers work. Its log is a file in the folder.
 func startOperator(ctx context.Context, program Program, kubeconfig, folder string) (*operator, error) {
+	o, err := launch(program, kubeconfig, folder, "operator.log")
+	if err != nil {
+		return nil, err
+	}
+	if err := o.awaitWork(ctx); err != nil {
+		return nil, errors.Join(err, o.stop())
+	}
+	return o, nil
+}
+
+// launch starts the program, and waits for nothing.
+func launch(program Program, kubeconfig, folder, logFile string) (*operator, error) {
 	metrics, err := freeAddress()
 	if err != nil {
 		return nil, err
@@ -49,7 +61,7 @@ func startOperator(ctx context.Context, program Program, kubeconfig, folder stri
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.Create(filepath.Join(folder, "operator.log"))
+	log, err := os.Create(filepath.Join(folder, logFile))
 	if err != nil {
 		return nil, fmt.Errorf("make the operator's log: %w", err)
 	}
@@ -69,9 +81,6 @@ func startOperator(ctx context.Context, program Program, kubeconfig, folder stri
 		return nil, fmt.Errorf("start the operator: %w", err)
 	}
 	go func() { o.ended <- o.command.Wait() }()
-	if err := o.awaitWork(ctx); err != nil {
-		return nil, errors.Join(err, o.stop())
-	}
 	return o, nil
 }
 

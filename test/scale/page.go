@@ -72,6 +72,7 @@ counts. The machine, and how long the emulated nodes take:
 	writeRatios(&b, results, limits)
 	writeMemory(&b, results)
 	writeRollouts(&b, results)
+	writeStarts(&b, results)
 	writeServer(&b, results)
 	return b.String()
 }
@@ -99,7 +100,7 @@ func timesOf(results []Result) picture {
 	p := picture{title: "Time of a rollout against nodes, with two packages", unit: "time in seconds"}
 	for _, world := range worldOrder {
 		for i, phase := range phases {
-			if world != worldOrder[0] && phase != phaseInstall {
+			if world != worldOrder[0] && phase != phaseInstall || phase == phaseTakeover {
 				continue
 			}
 			p.add(line{name: world + " " + string(phase), world: world, dashes: i}, results,

@@ -57,7 +57,7 @@ var colours = []color.RGBA{
 }
 
 // dashes in the order of the phases.
-var dashes = [][]vg.Length{nil, {6, 3}, {2, 3}, {8, 3, 2, 3}}
+var dashes = [][]vg.Length{nil, {6, 3}, {2, 3}, {4, 2}, {8, 3, 2, 3}}
 
 // draw makes an SVG. It has a background of its own, and so is the same on light and on dark pages.
 func (p picture) draw() ([]byte, error) {

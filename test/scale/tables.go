@@ -103,9 +103,30 @@ func writeMemory(b *strings.Builder, results []Result) {
 	}
 }
 
+// writeStarts writes how long nobody plans.
+func writeStarts(b *strings.Builder, results []Result) {
+	var rows [][]string
+	for _, r := range results {
+		if r.Phase == phaseTakeover {
+			rows = append(rows, []string{
+				r.World, short(float64(r.Nodes)), fmt.Sprint(r.Packages), cell(r.Figures, "firstPermit"), cell(r.Figures, "takeover"),
+			})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	table(b, "Starts", "From the start of an operator to its first permit; and from the death of one, in the midst of a "+
+		"rollout, to the\nfirst change by the next, which waits for the lease of 15 seconds.",
+		[]string{"world", "nodes", "packages", "first permit s", "takeover s"}, rows)
+}
+
 func writeRollouts(b *strings.Builder, results []Result) {
 	var rows [][]string
 	for _, r := range results {
+		if r.Phase == phaseTakeover {
+			continue
+		}
 		c := func(figure string) string { return cell(r.Figures, figure) }
 		rows = append(rows, []string{
 			r.World, short(float64(r.Nodes)), fmt.Sprint(r.Packages), string(r.Phase), c("seconds"), c("nodesPerSecond"),

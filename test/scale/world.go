@@ -47,14 +47,16 @@ var worlds = map[string]World{
 type Phase string
 
 const (
-	phaseInstall   Phase = "install"
-	phaseConfig    Phase = "config"
-	phaseUpgrade   Phase = "upgrade"
+	phaseInstall Phase = "install"
+	phaseConfig  Phase = "config"
+	phaseUpgrade Phase = "upgrade"
+	// phaseTakeover is a config change for which the operator starts anew, and in whose midst another one takes over.
+	phaseTakeover  Phase = "takeover"
 	phaseUninstall Phase = "uninstall"
 )
 
 // phases in their order.
-var phases = []Phase{phaseInstall, phaseConfig, phaseUpgrade, phaseUninstall}
+var phases = []Phase{phaseInstall, phaseConfig, phaseUpgrade, phaseTakeover, phaseUninstall}
 
 // Size of a world.
 type Size struct{ Nodes, Packages int }
@@ -137,6 +139,8 @@ func (p Phase) change(s *v1alpha1.Skyhook) {
 			pkg.ConfigMap = map[string]string{"settings.conf": "threads = 8\nlevel = info\n"}
 		case phaseUpgrade:
 			pkg.Version = "1.1.0"
+		case phaseTakeover:
+			pkg.ConfigMap = map[string]string{"settings.conf": "threads = 16\nlevel = info\n"}
 		case phaseInstall, phaseUninstall: // they create and delete
 		}
 		s.Spec.Packages[name] = pkg

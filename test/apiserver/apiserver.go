@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -150,10 +151,21 @@ func (s *server) stopOnSignal() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	go func() {
-		<-signals
-		_ = s.stop() // the test has failed anyhow
-		os.Exit(1)
+		for which := range signals {
+			if which == syscall.SIGPIPE && !closed(os.Stdout) && !closed(os.Stderr) {
+				continue // of a connection, whose other end a test closed
+			}
+			_ = s.stop() // the test has failed anyhow
+			os.Exit(1)
+		}
 	}()
+}
+
+// closed reports whether nobody reads any more what is written to a pipe.
+func closed(f *os.File) bool {
+	state := []unix.PollFd{{Fd: int32(f.Fd())}}
+	_, err := unix.Poll(state, 0)
+	return err == nil && state[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
 }
 
 func (s *server) stop() error {

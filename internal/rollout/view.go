@@ -27,7 +27,8 @@ type View struct {
 	*Goes
 }
 
-// Goes is what a record tells of packages that go, or should. Records that tell nothing of that share one.
+// Goes is what a record tells about packages that are being uninstalled, or that the spec no longer has. Records without
+// such packages share one.
 type Goes struct {
 	Uninstalling     bool
 	UninstallFailure *lifecycle.Wait

@@ -32,7 +32,7 @@ func (w *words) of(text string) string {
 		return one
 	}
 	if w.known == nil || len(w.known) >= maxWords {
-		w.known = map[string]string{} // begins anew: names and the like are many, and what is common is soon back
+		w.known = map[string]string{} // texts that are shared soon come again; names of single objects do not
 	}
 	w.known[text] = text
 	return text

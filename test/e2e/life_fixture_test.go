@@ -158,26 +158,35 @@ type versions[T client.Object] struct {
 
 func watchAll[T client.Object](t *testing.T, list client.ObjectList) *versions[T] {
 	t.Helper()
+	v := &versions[T]{}
+	v.grown = sync.NewCond(&v.mu)
+	watchEvents(t, list, func(e watch.Event) {
+		if o, is := e.Object.(T); is {
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			v.list = append(v.list, o)
+			v.grown.Broadcast()
+		}
+	})
+	return v
+}
+
+// watchEvents calls back for each event from now on, one after another, until the test ends.
+func watchEvents(t *testing.T, list client.ObjectList, see func(watch.Event)) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	w, err := bed.client.Watch(ctx, list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, done := &versions[T]{}, make(chan struct{})
-	v.grown = sync.NewCond(&v.mu)
+	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for e := range w.ResultChan() {
-			if o, is := e.Object.(T); is {
-				v.mu.Lock()
-				v.list = append(v.list, o)
-				v.grown.Broadcast()
-				v.mu.Unlock()
-			}
+			see(e)
 		}
 	}()
 	t.Cleanup(func() { w.Stop(); cancel(); <-done })
-	return v
 }
 
 // each calls back for every version so far.

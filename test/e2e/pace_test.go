@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,19 +30,8 @@ type stopwatch struct {
 
 func timePods(t *testing.T) *stopwatch {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	w, err := bed.client.Watch(ctx, &corev1.PodList{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, done := &stopwatch{pods: map[types.UID]*moments{}}, make(chan struct{})
-	go func() {
-		defer close(done)
-		for e := range w.ResultChan() {
-			s.see(e, time.Now())
-		}
-	}()
-	t.Cleanup(func() { w.Stop(); cancel(); <-done })
+	s := &stopwatch{pods: map[types.UID]*moments{}}
+	watchEvents(t, &corev1.PodList{}, func(e watch.Event) { s.see(e, time.Now()) })
 	return s
 }
 

@@ -147,7 +147,7 @@ func (f flags) measure(ctx context.Context) error {
 		file = filepath.Join(f.out, "scale.json")
 	}
 	report, err := newReport(f.pace, f.operator, all)
-	if err := errors.Join(err, report.write(file)); err != nil {
+	if err := errors.Join(err, writeReport(file, report)); err != nil {
 		return err
 	}
 	fmt.Printf("\nall figures are in %s\n", file)

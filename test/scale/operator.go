@@ -134,6 +134,15 @@ func (o *operator) stop() error {
 	}
 }
 
+// kill ends the operator without a warning, and waits for its end.
+func (o *operator) kill() error {
+	if err := o.command.Process.Kill(); err != nil {
+		return fmt.Errorf("kill the operator: %w", err)
+	}
+	<-o.ended //nolint:errcheck // that it was killed is known
+	return nil
+}
+
 // slice is how many seconds each CPU profile has: the last one of a phase has to end before the next begins.
 const slice = 2
 

@@ -47,7 +47,7 @@ func store(t *testing.T, reports map[string]Report) string {
 	t.Helper()
 	folder := t.TempDir()
 	for name, r := range reports {
-		if err := r.write(filepath.Join(folder, name)); err != nil {
+		if err := writeReport(filepath.Join(folder, name), r); err != nil {
 			t.Fatal(err)
 		}
 	}

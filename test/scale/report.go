@@ -42,8 +42,9 @@ func newReport(pace Pace, operator Program, results []Result) (Report, error) {
 	}, err
 }
 
-func (r Report) write(file string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
+// writeReport writes a report of either mode as JSON.
+func writeReport(file string, report any) error {
+	text, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}

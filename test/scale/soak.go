@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -222,12 +221,8 @@ func (s *soak) judge(ctx context.Context) error {
 	r.Comparisons = append(append(compareIdle(s.idleAtBegin, s.idle), compareWork(s.samples, s.plan.Length)...),
 		compareConflicts(r.Requests))
 	r.Failed = append(r.failures(), c.incomplete()...)
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the report: %w", err)
-	}
-	if err := os.WriteFile(s.report, append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write the report: %w", err)
+	if err := writeReport(s.report, r); err != nil {
+		return err
 	}
 	s.print(r)
 	if len(r.Failed) > 0 {

@@ -71,11 +71,7 @@ func (l *lives) kill() error {
 	l.mu.Lock()
 	l.now = nil
 	l.mu.Unlock()
-	if err := o.command.Process.Kill(); err != nil {
-		return fmt.Errorf("kill the operator: %w", err)
-	}
-	<-o.ended //nolint:errcheck // that it was killed is known
-	return nil
+	return o.kill()
 }
 
 // stop ends the last operator as a Deployment does.

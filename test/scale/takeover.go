@@ -59,11 +59,10 @@ func (r *run) takeOver(ctx context.Context, skyhooks []*v1alpha1.Skyhook) (resul
 
 // replace kills the operator, and waits for the first thing that the next one changes. It returns how long that took.
 func (r *run) replace(ctx context.Context, next *operator) (time.Duration, error) {
-	err := r.operator.command.Process.Kill()
 	killed := time.Now()
-	<-r.operator.ended //nolint:errcheck // that it was killed is known
+	err := r.operator.kill()
 	if r.operator = next; err != nil {
-		return 0, fmt.Errorf("kill the operator: %w", err)
+		return 0, err
 	}
 	for {
 		f, err := next.scrape(ctx)

@@ -50,7 +50,7 @@ const (
 	phaseInstall Phase = "install"
 	phaseConfig  Phase = "config"
 	phaseUpgrade Phase = "upgrade"
-	// phaseTakeover is a config change for which the operator starts anew, and in whose midst another one takes over.
+	// phaseTakeover is a config change that begins with a restart of the operator and during which another takes over.
 	phaseTakeover  Phase = "takeover"
 	phaseUninstall Phase = "uninstall"
 )

@@ -314,7 +314,8 @@ func (r *Reconciler) holds(
 	}
 	var cm corev1.ConfigMap
 	name := workload.MountedConfigMapName(s.Name, pkgName, pkg.Version, pkg.ConfigMap)
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Workload.Namespace, Name: name}, &cm, client.UnsafeDisableDeepCopy)
+	key := client.ObjectKey{Namespace: r.Workload.Namespace, Name: name}
+	err := r.Client.Get(ctx, key, &cm, client.UnsafeDisableDeepCopy)
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("get ConfigMap %s: %w", name, err)
 	}

@@ -207,12 +207,7 @@ func (r *Reconciler) askHolders(ctx context.Context, s *v1alpha1.Skyhook, n *nee
 	if n.unknown = n.unknown || len(s.Status.Permits) > maxLooks; n.unknown {
 		return nil
 	}
-	holders := map[string]bool{}
-	for _, p := range s.Status.Permits {
-		holders[p.Node] = true
-	}
-	delete(holders, "") // a permit that could not be read is nobody's
-	live, err := r.named(ctx, holders)
+	live, err := r.named(ctx, holdersOf(s))
 	if err != nil {
 		return err
 	}

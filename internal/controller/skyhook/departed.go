@@ -21,17 +21,13 @@ import (
 const maxLooks = 20
 
 // departed returns the nodes that the Skyhook does not select but that hold a permit, as far as they exist, or tell
-// what keeps them from getting rid of it. Those in the cache are selected or others. What the cache does not show it may only not show yet, and a permit that is
-// dropped too early is one too many at work: such nodes are asked for at the API server. The error says that this
-// failed; those nodes then count as there.
+// what keeps them from getting rid of it. Those in the cache are selected or others. What the cache does not show it
+// may only not show yet, and a permit that is dropped too early is one too many at work: such nodes are asked for at the
+// API server. The error says that this failed; those nodes then count as there.
 func (r *Reconciler) departed(
 	ctx context.Context, s *v1alpha1.Skyhook, selected, others []*corev1.Node,
 ) (map[string]rollout.Departed, error) {
-	found, holders, waitKey := map[string]rollout.Departed{}, map[string]bool{}, v1alpha1.AnnotationWaitPrefix+s.Name
-	for i := range s.Status.Permits {
-		holders[s.Status.Permits[i].Node] = true
-	}
-	delete(holders, "") // a permit that could not be read is nobody's
+	found, holders, waitKey := map[string]rollout.Departed{}, holdersOf(s), v1alpha1.AnnotationWaitPrefix+s.Name
 	for _, node := range selected {
 		delete(holders, node.Name)
 	}
@@ -43,6 +39,16 @@ func (r *Reconciler) departed(
 		delete(holders, node.Name)
 	}
 	return found, r.lookFor(ctx, s, holders, found)
+}
+
+// holdersOf are the nodes that hold a permit.
+func holdersOf(s *v1alpha1.Skyhook) map[string]bool {
+	holders := map[string]bool{}
+	for i := range s.Status.Permits {
+		holders[s.Status.Permits[i].Node] = true
+	}
+	delete(holders, "") // a permit that could not be read is nobody's
+	return holders
 }
 
 // lookFor adds to found those of the named nodes that exist, and those of which nobody can tell.

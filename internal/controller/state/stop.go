@@ -42,7 +42,8 @@ func (i *Index) doubtsStop() bool {
 // stopIn reads the ConfigMap; one without a name is none.
 func stopIn(ctx context.Context, reader client.Reader, namespace string) (corev1.ConfigMap, error) {
 	var cm corev1.ConfigMap
-	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.StopConfigMap}, &cm, client.UnsafeDisableDeepCopy)
+	key := client.ObjectKey{Namespace: namespace, Name: v1alpha1.StopConfigMap}
+	err := reader.Get(ctx, key, &cm, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		return corev1.ConfigMap{}, nil
 	}

@@ -15,12 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
 	"github.com/skyhook-operator/skyhook/internal/controller/policy"
 	"github.com/skyhook-operator/skyhook/internal/controller/skyhook"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/drain/evict"
+	"github.com/skyhook-operator/skyhook/internal/metrics"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
@@ -73,6 +75,9 @@ func NewManager(cluster *rest.Config, o settings.Options) (ctrl.Manager, error) 
 		return nil, fmt.Errorf("add the readiness check: %w", err)
 	}
 	if err := addWebhooks(mgr, o, k); err != nil {
+		return nil, err
+	}
+	if err := metrics.Register(ctrlmetrics.Registry); err != nil {
 		return nil, err
 	}
 	return mgr, addControllers(mgr, o)

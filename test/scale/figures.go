@@ -1,6 +1,9 @@
 package main
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // figure is one number of a result.
 type figure struct {
@@ -33,12 +36,15 @@ var figures = []figure{
 	{"rssPeak", "MiB", "the most memory that the operator had"},
 	{"rssIdle", "MiB", "what it had when it was idle, after the install"},
 	{"idleMillicores", "mCPU", "CPU of the operator when it was idle, after the install"},
-	{"plans", "", "passes of the Skyhook controller, which plans"},
-	{"planP50", "ms", "such a pass, its writes included: half of them; below 5 ms only that is known"},
+	{"plans", "", "how often the fleet was read and a Skyhook planned"},
+	{"planP50", "ms", "how long that took, without writes: half of them"},
 	{"planP99", "ms", "the same: 99 %"},
-	{"planSeconds", "s", "all passes of the Skyhook controller"},
+	{"planMost", "ms", "the same: none took longer than this, which is the bound of a bucket; missing if one took longer than the last"},
+	{"planSeconds", "s", "all of them together"},
+	{"skyhookPassP50", "ms", "passes of the Skyhook controller with their writes: half of them; below 5 ms only that is known"},
+	{"skyhookPassP99", "ms", "the same: 99 %"},
 	{"passesPerNode", "", "passes of the node controller, by nodes"},
-	{"passP50", "ms", "such a pass, its writes included: half of them; below 5 ms only that is known"},
+	{"passP50", "ms", "such a pass with its writes: half of them; below 5 ms only that is known"},
 	{"passP99", "ms", "the same: 99 %"},
 	{"skyhookKB", "KB", "the largest that a Skyhook was, as JSON"},
 	{"nodeAnnotationsKB", "KB", "the largest that the operator's annotations of a node are at the end"},
@@ -158,15 +164,20 @@ func (o observation) addCPU(f map[string]float64, nodes float64) {
 }
 
 func (o observation) addPasses(f map[string]float64, nodes float64) {
-	of := func(controller string) histogram {
-		const name = "controller_runtime_reconcile_time_seconds"
-		want := labels{"controller": controller}
+	of := func(name string, want labels) histogram {
 		return o.after.operator.histogram(name, want).minus(o.before.operator.histogram(name, want))
 	}
-	plans, passes := of("skyhook"), of("node")
-	f["plans"], f["passesPerNode"] = plans.count(), passes.count()/nodes
-	f["planP50"], f["planP99"], f["planSeconds"] = 1000*plans.quantile(0.5), 1000*plans.quantile(0.99), plans.sum
-	f["passP50"], f["passP99"] = 1000*passes.quantile(0.5), 1000*passes.quantile(0.99)
+	const passes = "controller_runtime_reconcile_time_seconds"
+	plan, skyhook := of("skyhook_plan_duration_seconds", nil), of(passes, labels{"controller": "skyhook"})
+	node := of(passes, labels{"controller": "node"})
+	f["plans"], f["planSeconds"] = plan.count(), plan.sum
+	f["planP50"], f["planP99"], f["planMost"] = 1000*plan.quantile(0.5), 1000*plan.quantile(0.99), 1000*plan.most()
+	f["skyhookPassP50"], f["skyhookPassP99"] = 1000*skyhook.quantile(0.5), 1000*skyhook.quantile(0.99)
+	f["passesPerNode"] = node.count() / nodes
+	f["passP50"], f["passP99"] = 1000*node.quantile(0.5), 1000*node.quantile(0.99)
+	if math.IsInf(f["planMost"], 1) {
+		delete(f, "planMost")
+	}
 }
 
 func (c counts) by(nodes float64) counts {

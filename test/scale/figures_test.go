@@ -21,6 +21,11 @@ apiserver_request_total{resource="pods",verb="GET"} N0
 apiserver_request_total{resource="leases",verb="PUT"} N0
 # TYPE apiserver_storage_size_bytes gauge
 apiserver_storage_size_bytes{storage_cluster_id="etcd-0"} N000000
+# TYPE skyhook_plan_duration_seconds histogram
+skyhook_plan_duration_seconds_bucket{le="0.02"} N
+skyhook_plan_duration_seconds_bucket{le="+Inf"} N
+skyhook_plan_duration_seconds_sum N
+skyhook_plan_duration_seconds_count N
 # TYPE controller_runtime_reconcile_time_seconds histogram
 controller_runtime_reconcile_time_seconds_bucket{controller="skyhook",le="0.1"} N
 controller_runtime_reconcile_time_seconds_bucket{controller="skyhook",le="+Inf"} N
@@ -58,7 +63,8 @@ func TestResult(t *testing.T) {
 		"cpuOperator": 4, "cpuAPIServer": 2, "cpuEtcd": 1, "cpuHarness": 1, "cpuPerNode": 400,
 		"limitOperator": 100, "limitAPIServer": 0, "limitEtcd": 0, "limitHarness": 0, "limitOthers": 0, "limitNobody": 0,
 		"rssPeak": 64, "rssIdle": 32, "idleMillicores": 3,
-		"plans": 2, "planP50": 50, "planP99": 99, "planSeconds": 2, "passesPerNode": 0, "passP50": 0, "passP99": 0,
+		"plans": 2, "planP50": 10, "planP99": 19.8, "planMost": 20, "planSeconds": 2,
+		"skyhookPassP50": 50, "skyhookPassP99": 99, "passesPerNode": 0, "passP50": 0, "passP99": 0,
 		"skyhookKB": 2, "nodeAnnotationsKB": 1, "configMaps": 7, "configMapKB": 2, "configMapsKB": 3, "etcdMB": 3,
 	}
 	if diff := cmp.Diff(want, r.Figures, near); diff != "" {

@@ -52,6 +52,19 @@ func (h histogram) quantile(q float64) float64 {
 	return lower
 }
 
+// most is the bound that no value exceeds, the least one of the buckets' bounds; 0 of none.
+func (h histogram) most() float64 {
+	if h.count() == 0 {
+		return 0
+	}
+	for _, bound := range slices.Sorted(maps.Keys(h.buckets)) {
+		if h.buckets[bound] == h.count() {
+			return bound
+		}
+	}
+	return 0
+}
+
 // usage is the CPU time that each process has used, and the whole machine, by a moment.
 type usage struct {
 	at      time.Time

@@ -48,8 +48,14 @@ func TestHistogram(t *testing.T) {
 	if d.count() != 40 || d.sum != 90 || d.quantile(0.5) != 2 {
 		t.Errorf("after the earlier one: %+v, half %g", d, d.quantile(0.5))
 	}
-	if got := (histogram{}).quantile(0.5); got != 0 {
+	if got := (histogram{}).quantile(0.5) + (histogram{}).most(); got != 0 {
 		t.Errorf("of none: %g", got)
+	}
+	if got := h.most(); !math.IsInf(got, 1) {
+		t.Errorf("most is %g, with values beyond the last bound", got)
+	}
+	if got := d.minus(histogram{buckets: map[float64]float64{2: 0, 4: 10, math.Inf(1): 20}}).most(); got != 2 {
+		t.Errorf("most is %g, want 2", got)
 	}
 }
 

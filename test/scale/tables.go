@@ -130,27 +130,16 @@ func writeRollouts(b *strings.Builder, results []Result) {
 		c := func(figure string) string { return cell(r.Figures, figure) }
 		rows = append(rows, []string{
 			r.World, short(float64(r.Nodes)), fmt.Sprint(r.Packages), string(r.Phase), c("seconds"), c("nodesPerSecond"),
-			c("writesPerNode"), c("cpuPerNode"), c("rssPeak"), known(r, "planP50"), known(r, "planP99"),
+			c("writesPerNode"), c("cpuPerNode"), c("rssPeak"), c("planP50"), c("planMost"),
 			c("skyhookKB"), limitIn(r),
 		})
 	}
 	table(b, "Rollouts", "Times are those of the machine above. The last column says who was the limit for most of "+
 		"the time; if it was others,\nsomething else ran on the machine, and the time counts for little.", []string{
 		"world", "nodes", "packages", "phase", "s", "nodes/s", "writes per node", "CPU ms per node", "peak MiB",
-		"plan p50 ms", "plan p99 ms", "Skyhook KB", "limit",
+		"plan p50 ms", "plan at most ms", "Skyhook KB", "limit",
 	}, rows)
 }
-
-// known is a quantile of passes, of which nothing below the first bucket is known.
-func known(r Result, figure string) string {
-	if v, measured := r.Figures[figure]; measured && v < firstBucket {
-		return fmt.Sprintf("< %d", firstBucket)
-	}
-	return cell(r.Figures, figure)
-}
-
-// firstBucket of the histogram of passes, in milliseconds.
-const firstBucket = 5
 
 // limitIn says who was the limit for most of the time, and for how much of it.
 func limitIn(r Result) string {

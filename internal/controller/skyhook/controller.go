@@ -21,6 +21,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/logs"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
+	"github.com/skyhook-operator/skyhook/internal/metrics"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
@@ -110,7 +111,7 @@ func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if unprepared != nil && obstacleOf(unprepared) == nil {
 		return unprepared // it passes, and what people see does not change for it
 	}
-	if err := r.writeStatus(ctx, s, rollout.Plan(in.Input)); err != nil {
+	if err := r.writeStatus(ctx, s, r.plan(&in)); err != nil {
 		return err
 	}
 	if target.Invalid == "" {
@@ -118,6 +119,15 @@ func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
 		err = r.pruneConfigMaps(ctx, s, in.uninstalling)
 	}
 	return errors.Join(unprepared, in.unsure, err, r.pruneDefinitions(ctx, s, &in))
+}
+
+// plan decides, and measures how long the pass took for that and for reading.
+func (r *Reconciler) plan(in *input) v1alpha1.SkyhookStatus {
+	begun := r.Clock.Now()
+	out := rollout.Plan(in.Input)
+	took := r.memory.Of(in.Skyhook).pace.took + r.Clock.Now().Sub(begun)
+	metrics.PlanSeconds.Observe(took.Seconds())
+	return out
 }
 
 // prepare writes all that a node needs before it gets a permit.

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -210,12 +211,24 @@ func (k *kubelets) makeWorkloads(ctx context.Context, nodes []string, each int) 
 	return group.Wait()
 }
 
-// removeWorkloads deletes what no drain evicted.
+// removeWorkloads deletes what no drain evicted, one by one: a busy API server takes longer for all of them than it has
+// for one request.
 func (k *kubelets) removeWorkloads(ctx context.Context) error {
-	err := k.client.CoreV1().Pods(workloads).DeleteCollection(ctx,
-		metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})
+	pods := k.client.CoreV1().Pods(workloads)
+	all, err := pods.List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("remove workloads: %w", err)
+		return fmt.Errorf("list workloads: %w", err)
 	}
-	return nil
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(makers)
+	for i := range all.Items {
+		group.Go(func() error {
+			err := pods.Delete(ctx, all.Items[i].Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
+			if err != nil && !apierrors.IsNotFound(err) {
+				return fmt.Errorf("remove a workload: %w", err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
 }

@@ -44,6 +44,9 @@ type failure struct {
 // result turns what went wrong in a pass into the next look. An error of one Skyhook must not drop the timers of the
 // others, as an error returned to the queue would.
 func (r *Reconciler) result(ctx context.Context, p *pass) ctrl.Result {
+	if ctx.Err() != nil {
+		return ctrl.Result{} // the operator stops, and what fails now fails because of that
+	}
 	failures := &r.memory.Of(p.node).failures
 	begun, over := failures.note(p)
 	for name, message := range begun {

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"context"
+
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -50,5 +52,19 @@ func SetUp(mgr ctrl.Manager, name string, workers int, sources []Source, r recon
 			b = b.Watches(s.Object, s.Handler, with)
 		}
 	}
-	return b.Complete(r)
+	return b.Complete(whileRunning(r))
+}
+
+// whileRunning leaves out the passes that are queued when the operator is told to stop, and what is said of those that
+// are under way: all that they ask for fails. The next operator makes them again.
+func whileRunning(r reconcile.Reconciler) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, key reconcile.Request) (result reconcile.Result, err error) {
+		if ctx.Err() == nil {
+			result, err = r.Reconcile(ctx, key)
+		}
+		if ctx.Err() != nil {
+			return reconcile.Result{}, nil
+		}
+		return result, err
+	})
 }

@@ -85,7 +85,10 @@ func (r *run) observed(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Sk
 		return r.takeOver(ctx, skyhooks)
 	}
 	seen, err := r.observe(ctx, phase, skyhooks)
-	return seen.result(r.name, phase, r.size), err
+	if err != nil {
+		return Result{}, err
+	}
+	return seen.result(r.name, phase, r.size), nil
 }
 
 // populate makes the nodes and what serves them.

@@ -226,3 +226,20 @@ func read(t *testing.T, folder, name string) string {
 	}
 	return string(text)
 }
+
+// TestNothingToDraw: a folder without a result that pictures show is refused at once.
+func TestNothingToDraw(t *testing.T) {
+	for name, report := range map[string]string{
+		"none": `{"results": []}`,
+		"one package": `{"results": [{"world": "plain", "phase": "install", "nodes": 5, "packages": 1,
+			"figures": {"seconds": 3, "rssPeak": 60}}]}`,
+	} {
+		from := t.TempDir()
+		if err := os.WriteFile(filepath.Join(from, "some.json"), []byte(report), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := writePage(from, t.TempDir()); err == nil || !strings.Contains(err.Error(), "no result with 2 packages") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

@@ -61,6 +61,9 @@ var dashes = [][]vg.Length{nil, {6, 3}, {2, 3}, {4, 2}, {8, 3, 2, 3}}
 
 // draw makes an SVG. It has a background of its own, and so is the same on light and on dark pages.
 func (p picture) draw() ([]byte, error) {
+	if len(p.lines) == 0 { // axes without an end would get ticks without end
+		return nil, fmt.Errorf("draw %q: the reports have no result with %d packages", p.title, pictured)
+	}
 	diagram := plot.New()
 	legend := plot.NewLegend()
 	legend.Top, legend.Left, legend.YPosition = true, true, 0

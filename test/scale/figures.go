@@ -65,6 +65,8 @@ type Result struct {
 	// Writes of the operator per node, and those of the kubelets, by verb and resource.
 	Writes        counts `json:"writesPerNode"`
 	KubeletWrites counts `json:"kubeletWritesPerNode"`
+	// Answers to the operator's writes, leases included, by method and code.
+	Answers counts `json:"answers,omitempty"`
 }
 
 func (r Result) size() Size { return Size{Nodes: r.Nodes, Packages: r.Packages} }
@@ -90,6 +92,10 @@ type moment struct {
 	usage            usage
 	server, operator families
 	own              counts
+	// What the operator and this process count themselves, once more: own before and operator after the server was read,
+	// as writes do not stop for that.
+	ownEarlier    counts
+	operatorLater families
 }
 
 // idleness is what the operator needs while there is nothing to do.
@@ -142,6 +148,7 @@ func (o observation) result(world string, phase Phase, size Size) Result {
 	return Result{
 		World: world, Phase: phase, Nodes: size.Nodes, Packages: size.Packages, Figures: f,
 		Writes: operator.by(nodes), KubeletWrites: own.by(nodes),
+		Answers: o.after.operator.requests().minus(o.before.operator.requests()),
 	}
 }
 

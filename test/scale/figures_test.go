@@ -19,6 +19,10 @@ func metricsOf(t *testing.T, times string) families {
 apiserver_request_total{resource="pods",verb="POST"} N0
 apiserver_request_total{resource="pods",verb="GET"} N0
 apiserver_request_total{resource="leases",verb="PUT"} N0
+# TYPE rest_client_requests_total counter
+rest_client_requests_total{code="201",method="POST"} N0
+rest_client_requests_total{code="409",method="PATCH"} N
+rest_client_requests_total{code="200",method="GET"} N0
 # TYPE apiserver_storage_size_bytes gauge
 apiserver_storage_size_bytes{storage_cluster_id="etcd-0"} N000000
 # TYPE skyhook_plan_duration_seconds histogram
@@ -73,6 +77,9 @@ func TestResult(t *testing.T) {
 	if diff := cmp.Diff(counts{"POST pods": 1.5}, r.Writes); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
+	if diff := cmp.Diff(counts{"POST 201": 20, "PATCH 409": 2}, r.Answers); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
 	for _, f := range figures {
 		if _, ok := r.Figures[f.Name]; !ok && f.Name != "firstPermit" && f.Name != "takeover" {
 			t.Errorf("%s is never measured", f.Name)
@@ -82,6 +89,7 @@ func TestResult(t *testing.T) {
 	printTable(&table, []Result{r})
 	for _, line := range []string{
 		"plain, 10 nodes, 2 packages\n", " install\n", " handoverP50 ms     1000\n", " operator POST pods     1.50\n",
+		" answers PATCH 409     2.00\n",
 	} {
 		if !strings.Contains(table.String(), line) {
 			t.Errorf("the table lacks %q:\n%s", line, &table)

@@ -77,6 +77,7 @@ func printTable(to io.Writer, results []Result) {
 	}
 	printCounts(row, "operator", results, func(r Result) counts { return r.Writes })
 	printCounts(row, "kubelets", results, func(r Result) counts { return r.KubeletWrites })
+	printCounts(row, "answers", results, func(r Result) counts { return r.Answers })
 	w.Flush()
 }
 

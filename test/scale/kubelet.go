@@ -35,8 +35,9 @@ type kubelets struct {
 	nodes map[string]bool
 	pods  map[types.UID]*running
 	boots map[string]int
-	// ends is when the last container of a stage ended, by node, Skyhook and package, until the next stage's pod is there.
-	ends     map[string]time.Time
+	// ends is when the last container of a stage ended, by node with Skyhook and by package, until the next stage's pod is
+	// there.
+	ends     map[string]map[string]time.Time
 	handover []time.Duration
 	// failed has the first thing that went wrong: with one, what is measured counts for nothing.
 	failed chan error
@@ -58,7 +59,7 @@ const kubeletSeats = 128
 func newKubelets(client kubernetes.Interface, pace Pace, course func(string) course) *kubelets {
 	return &kubelets{
 		client: client, pace: pace, course: course, seats: make(chan struct{}, kubeletSeats),
-		nodes: map[string]bool{}, pods: map[types.UID]*running{}, boots: map[string]int{}, ends: map[string]time.Time{},
+		nodes: map[string]bool{}, pods: map[types.UID]*running{}, boots: map[string]int{}, ends: map[string]map[string]time.Time{},
 		failed: make(chan error, 1),
 	}
 }
@@ -130,19 +131,27 @@ func (k *kubelets) gone(o any) {
 	}
 }
 
-// work names the package of a Skyhook on a node; empty for pods that are no stage.
-func work(pod *corev1.Pod) string {
-	if pod.Labels[v1alpha1.LabelPackage] == "" || pod.Labels[v1alpha1.LabelInterrupt] != "" {
-		return ""
+// work names the Skyhook on a node, and the package, that a pod is for; the package is empty if the pod is no stage of
+// one package alone.
+func work(pod *corev1.Pod) (where, pkg string) {
+	where = pod.Spec.NodeName + " " + pod.Labels[v1alpha1.LabelName]
+	if pod.Labels[v1alpha1.LabelInterrupt] != "" {
+		return where, ""
 	}
-	return pod.Spec.NodeName + " " + pod.Labels[v1alpha1.LabelName] + " " + pod.Labels[v1alpha1.LabelPackage]
+	return where, pod.Labels[v1alpha1.LabelPackage]
 }
 
-// handOver takes the time from the end of a stage to the pod of the next.
+// handOver takes the time from the end of a stage to the pod of the next. What follows an interrupt waited for that: for
+// other packages, for a drain, for a reboot.
 func (k *kubelets) handOver(pod *corev1.Pod) {
-	if ended, ok := k.ends[work(pod)]; ok {
+	where, pkg := work(pod)
+	if pod.Labels[v1alpha1.LabelInterrupt] != "" {
+		delete(k.ends, where)
+		return
+	}
+	if ended, ok := k.ends[where][pkg]; ok {
 		k.handover = append(k.handover, time.Since(ended))
-		delete(k.ends, work(pod))
+		delete(k.ends[where], pkg)
 	}
 }
 
@@ -196,13 +205,16 @@ func (k *kubelets) remove(ctx context.Context, pod *corev1.Pod) {
 }
 
 func (k *kubelets) noteEnd(pod *corev1.Pod, s shown) {
-	key := work(pod)
-	if key == "" || s.Done < len(pod.Spec.InitContainers) || s.Ended {
+	where, pkg := work(pod)
+	if pkg == "" || s.Done < len(pod.Spec.InitContainers) || s.Ended {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.ends[key] = time.Now()
+	if k.ends[where] == nil {
+		k.ends[where] = map[string]time.Time{}
+	}
+	k.ends[where][pkg] = time.Now()
 }
 
 // sleep waits, and reports whether the pod is still wanted.

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// TestHandover: from the end of a stage to the pod of the next of that package, but for what comes after an interrupt.
+func TestHandover(t *testing.T) {
+	k := newKubelets(nil, Pace{}, nil)
+	see := func(pkg string, ends, interrupt bool) {
+		p := stagePod(3)
+		p.Spec.NodeName, p.Labels = "n", map[string]string{v1alpha1.LabelName: "s", v1alpha1.LabelPackage: pkg}
+		if interrupt {
+			p.Labels[v1alpha1.LabelInterrupt] = "True"
+		}
+		if k.handOver(p); ends {
+			k.noteEnd(p, shown{Done: 3})
+		}
+	}
+	for _, c := range []struct {
+		what            string
+		pkg             string
+		ends, interrupt bool
+		want            int
+	}{
+		{"a first stage", "a", true, false, 0},
+		{"of another package", "b", true, false, 0},
+		{"the next", "a", true, false, 1},
+		{"an interrupt for both", "a", true, true, 0},
+		{"what follows it", "a", true, false, 0},
+		{"in the other as well", "b", true, false, 0},
+		{"and then the next", "b", false, false, 1},
+	} {
+		k.handover = nil
+		if see(c.pkg, c.ends, c.interrupt); len(k.handover) != c.want {
+			t.Errorf("%s: %d handovers, want %d", c.what, len(k.handover), c.want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -98,11 +99,51 @@ func (f flags) check() error {
 			return fmt.Errorf("-%s does nothing %s -soak; leave it out", name, mode)
 		}
 	}
+	for name, d := range map[string]time.Duration{
+		"container": f.pace.Container, "backoff": f.pace.Backoff, "reboot": f.pace.Reboot, "idle": f.idle, "soak": f.soak.Length,
+	} {
+		if d < 0 {
+			return fmt.Errorf("-%s is %s; it must not be negative", name, d)
+		}
+	}
+	if f.patience <= 0 {
+		return fmt.Errorf("-timeout is %s; it must be more than 0", f.patience)
+	}
+	const most = 1 << 24
+	if f.operator.Memory > most {
+		return fmt.Errorf("-memory is %d; it is in MiB, and must be at most %d", f.operator.Memory, most)
+	}
+	if _, err := exec.LookPath(f.operator.File); err != nil {
+		return fmt.Errorf("-operator: %w; build it with tools/compile ./cmd/skyhook-operator bin/skyhook-operator", err)
+	}
 	return nil
 }
 
+// reserve takes the folder of logs and profiles for this process, which deletes there what an earlier one left, and
+// makes sure that the report can be written: hours later it is too late.
+func (f flags) reserve(report string) (release func() error, err error) {
+	if err := checkReport(report); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder for logs and profiles: %w", err)
+	}
+	lock, err := os.Create(filepath.Join(f.out, "lock"))
+	if err != nil {
+		return nil, fmt.Errorf("lock the folder for logs and profiles: %w", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another scale uses the folder %s; wait for it, or give this one another with -out",
+			f.out), lock.Close())
+	}
+	return lock.Close, nil
+}
+
 func start(ctx context.Context) error {
-	if len(os.Args) == 4 && os.Args[1] == "page" {
+	if len(os.Args) > 1 && os.Args[1] == "page" {
+		if len(os.Args) != 4 {
+			return errors.New("say which folder has the reports, and into which the page goes: scale page REPORTS FOLDER")
+		}
 		return writePage(os.Args[2], os.Args[3])
 	}
 	f, err := parseFlags(os.Args[1:])
@@ -121,8 +162,8 @@ func start(ctx context.Context) error {
 	return f.measure(ctx)
 }
 
-// measure runs the worlds and checks the ranges.
-func (f flags) measure(ctx context.Context) error {
+// measure runs the worlds and checks the ranges. What was measured until something failed is reported as well.
+func (f flags) measure(ctx context.Context) (err error) {
 	ranges, err := readRanges(rangesFile)
 	if err != nil {
 		return err
@@ -131,27 +172,37 @@ func (f flags) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var all []Result
-	for _, r := range runs {
-		results, err := r.measure(ctx)
-		printTable(os.Stdout, results)
-		if all = append(all, results...); err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return errors.New("interrupted")
-		}
-	}
 	file := f.json
 	if file == "" {
 		file = filepath.Join(f.out, "scale.json")
 	}
-	report, err := newReport(f.pace, f.operator, all)
-	if err := errors.Join(err, writeReport(file, report)); err != nil {
+	release, err := f.reserve(file)
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, release()) }()
+	var all []Result
+	var failed error
+	for _, r := range runs {
+		results, err := r.measure(ctx)
+		printTable(os.Stdout, results)
+		all, failed = append(all, results...), err
+		if ctx.Err() != nil {
+			failed = errors.New("interrupted") // whatever that led to
+		}
+		if failed != nil {
+			break
+		}
+	}
+	if len(all) == 0 {
+		return failed
+	}
+	report, err := newReport(f.pace, f.operator, all)
+	if err := errors.Join(err, writeReport(file, report)); err != nil {
+		return errors.Join(failed, err)
+	}
 	fmt.Printf("\nall figures are in %s\n", file)
-	return f.judge(ranges.check(all), all)
+	return errors.Join(failed, f.judge(ranges.check(all), all))
 }
 
 // judge tells what is outside of its range, and keeps the profiles of that alone.
@@ -196,6 +247,9 @@ func (f flags) plan() ([]*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := playable(chosen); err != nil {
+		return nil, err
+	}
 	if !slices.Contains([]string{profilesAll, profilesMissed, profilesNone}, f.profiles) {
 		return nil, fmt.Errorf("-profiles is %q; it must be all, missed or none", f.profiles)
 	}
@@ -216,6 +270,17 @@ func (f flags) plan() ([]*run, error) {
 		})
 	}
 	return all, nil
+}
+
+// playable refuses phases that would find nothing to change: each world begins empty.
+func playable(chosen []Phase) error {
+	place := func(p Phase) int { return slices.Index(phases, p) }
+	for i, p := range chosen {
+		if i == 0 && p != phaseInstall || i > 0 && place(p) <= place(chosen[i-1]) {
+			return fmt.Errorf("-phases is %v; it must begin with install, and name each phase once in the order %v", chosen, phases)
+		}
+	}
+	return nil
 }
 
 // teller prints lines with the time since it was made.
@@ -239,7 +304,14 @@ func (f flags) startSoak(ctx context.Context) error {
 	if s.report == "" {
 		s.report = filepath.Join(folder, "soak.json")
 	}
-	return s.run(ctx)
+	release, err := f.reserve(s.report)
+	if err != nil {
+		return err
+	}
+	if err = s.run(ctx); ctx.Err() != nil {
+		err = errors.New("interrupted") // whatever that led to
+	}
+	return errors.Join(err, release())
 }
 
 func (f flags) soakPlan() (soakPlan, error) {

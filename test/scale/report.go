@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -51,10 +52,30 @@ func writeReport(file string, report any) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write the report: %w", err)
+	part := file + ".part" // half of a report must not replace an earlier one
+	err = os.WriteFile(part, append(text, '\n'), 0o644)
+	if err == nil {
+		err = os.Rename(part, file)
+	}
+	if err != nil {
+		return fmt.Errorf("write the report: %w", errors.Join(err, os.RemoveAll(part)))
 	}
 	return nil
+}
+
+// checkReport makes sure that a report can be written to a file.
+func checkReport(file string) error {
+	if have, err := os.Stat(file); err == nil && have.IsDir() {
+		return fmt.Errorf("the report cannot be written: %s is a folder", file)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return fmt.Errorf("the report cannot be written: %w", err)
+	}
+	part, err := os.Create(file + ".part")
+	if err != nil {
+		return fmt.Errorf("the report cannot be written: %w", err)
+	}
+	return errors.Join(part.Close(), os.Remove(part.Name()))
 }
 
 // printTable writes one table for the phases of a world.

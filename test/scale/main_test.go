@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRefused: what could only fail later, or would do something else, is refused before anything starts.
+func TestRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"-operator /nowhere/operator plain:5", "/nowhere/operator"},
+		{"-memory 99999999999999 plain:5", "-memory is 99999999999999; it is in MiB"},
+		{"-timeout 0s plain:5", "-timeout is 0s"},
+		{"-idle -1s plain:5", "-idle is -1s"},
+		{"-container -1s plain:5", "-container is -1s"},
+		{"-soak -1h 50", "-soak is -1h"},
+		{"-phases config plain:5", "must begin with install"},
+		{"-phases install,install plain:5", "name each phase once"},
+		{"-phases install,uninstall,config plain:5", "in the order [install config"},
+		{"-json " + filepath.Dir(file) + " plain:5", "is a folder"},
+		{"-json " + file + "/scale.json plain:5", "the report cannot be written"},
+		{"-out " + file + "/out -json " + filepath.Dir(file) + "/x.json plain:5", "folder for logs and profiles"},
+	} {
+		f, err := parseFlags(append([]string{"-operator", self, "-out", t.TempDir()}, strings.Fields(c.args)...))
+		if err == nil {
+			if err = f.check(); err == nil {
+				err = f.measure(t.Context())
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.args, err, c.want)
+		}
+	}
+}
+
+// TestFolderOfOne: a second process would delete the logs and the kubeconfig of the first.
+func TestFolderOfOne(t *testing.T) {
+	f := flags{out: t.TempDir()}
+	report := filepath.Join(f.out, "scale.json")
+	release, err := f.reserve(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.reserve(report); err == nil || !strings.Contains(err.Error(), "another scale uses the folder") {
+		t.Errorf("got %v while the first one runs", err)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	if release, err = f.reserve(report); err != nil {
+		t.Fatalf("after the first one: %v", err)
+	}
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReportIsKept: a report that cannot be written leaves the one before it.
+func TestReportIsKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "scale.json")
+	if err := writeReport(file, Report{Time: time.Unix(1, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	before := read(t, filepath.Dir(file), "scale.json")
+	if err := os.Mkdir(file+".part", 0o700); err != nil { // as good as a full disk
+		t.Fatal(err)
+	}
+	if err := writeReport(file, Report{}); err == nil {
+		t.Error("a report that cannot be written is no error")
+	}
+	if got := read(t, filepath.Dir(file), "scale.json"); got != before {
+		t.Errorf("the earlier report is now %q", got)
+	}
+}

@@ -233,10 +233,7 @@ func (r *run) watch(
 	if err := r.control.client.List(ctx, &list); err != nil {
 		return false, fmt.Errorf("list Skyhooks: %w", err)
 	}
-	now := map[string]*v1alpha1.Skyhook{}
-	for i := range list.Items {
-		now[list.Items[i].Name] = &list.Items[i]
-	}
+	now := byName(list.Items)
 	w, err := r.control.client.Watch(ctx, &v1alpha1.SkyhookList{}, &client.ListOptions{
 		Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion},
 	})
@@ -269,6 +266,14 @@ func (r *run) watch(
 		}
 	}
 	return true, nil
+}
+
+func byName(list []v1alpha1.Skyhook) map[string]*v1alpha1.Skyhook {
+	all := map[string]*v1alpha1.Skyhook{}
+	for i := range list {
+		all[list[i].Name] = &list[i]
+	}
+	return all
 }
 
 func (r *run) over(phase Phase, wanted []*v1alpha1.Skyhook, now map[string]*v1alpha1.Skyhook) bool {

@@ -125,6 +125,7 @@ func (o *operator) stop() error {
 	}
 	select {
 	case err := <-o.ended:
+		o.ended <- nil // who stops it again has nothing to wait for
 		if err != nil {
 			return fmt.Errorf("the operator ended: %w", err)
 		}
@@ -140,6 +141,7 @@ func (o *operator) kill() error {
 		return fmt.Errorf("kill the operator: %w", err)
 	}
 	<-o.ended //nolint:errcheck // that it was killed is known
+	o.ended <- nil
 	return nil
 }
 

@@ -19,9 +19,11 @@ func (r *run) takeOver(ctx context.Context, skyhooks []*v1alpha1.Skyhook) (resul
 		return result, err
 	}
 	begin := time.Now()
-	if r.operator, err = launch(r.program, r.control.kubeconfig, r.folder, "restarted.log"); err != nil {
+	restarted, err := launch(r.program, r.control.kubeconfig, r.folder, "restarted.log")
+	if err != nil {
 		return result, err
 	}
+	r.operator = restarted
 	if err := r.await(ctx, func(s *v1alpha1.Skyhook) bool { return len(s.Status.Permits) > 0 }); err != nil {
 		return result, err
 	}
@@ -36,7 +38,7 @@ func (r *run) takeOver(ctx context.Context, skyhooks []*v1alpha1.Skyhook) (resul
 	if err := r.await(ctx, half); err != nil {
 		return result, errors.Join(err, next.stop())
 	}
-	away, err := r.replace(ctx, next)
+	away, err := r.replace(ctx, skyhooks, next)
 	if err != nil {
 		return result, err
 	}
@@ -54,17 +56,21 @@ func (r *run) takeOver(ctx context.Context, skyhooks []*v1alpha1.Skyhook) (resul
 		"firstPermit":    first.Seconds(), "takeover": away.Seconds(),
 		"rssPeak": mebibytes(use.peak), "skyhookKB": kilobytes(largest),
 	}
-	return result, errors.Join(err, r.findProcesses())
+	return result, errors.Join(err, r.findProcesses(), settle(ctx, r.operator.pid()))
 }
 
 // replace kills the operator, and waits for the first thing that the next one changes. It returns how long that took.
-func (r *run) replace(ctx context.Context, next *operator) (time.Duration, error) {
+func (r *run) replace(ctx context.Context, skyhooks []*v1alpha1.Skyhook, next *operator) (time.Duration, error) {
 	killed := time.Now()
 	err := r.operator.kill()
 	if r.operator = next; err != nil {
 		return 0, err
 	}
 	for {
+		over, err := r.isOver(ctx, skyhooks)
+		if err != nil {
+			return 0, err
+		}
 		f, err := next.scrape(ctx)
 		if err != nil {
 			return 0, err
@@ -73,10 +79,22 @@ func (r *run) replace(ctx context.Context, next *operator) (time.Duration, error
 		if f.sum(requests, labels{"method": "PATCH"})+f.sum(requests, labels{"method": "DELETE"}) > 0 {
 			return time.Since(killed), nil
 		}
+		if over {
+			return 0, errors.New("all nodes were complete before the operator was killed, so nothing is left to take over; " +
+				"take more nodes, or a longer -container")
+		}
 		if !sleep(ctx, 50*time.Millisecond, nil) {
 			return 0, errors.New("the next operator does nothing")
 		}
 	}
+}
+
+func (r *run) isOver(ctx context.Context, skyhooks []*v1alpha1.Skyhook) (bool, error) {
+	var list v1alpha1.SkyhookList
+	if err := r.control.client.List(ctx, &list); err != nil {
+		return false, fmt.Errorf("list Skyhooks: %w", err)
+	}
+	return r.over(phaseTakeover, skyhooks, byName(list.Items)), nil
 }
 
 // await waits until one of the Skyhooks is as wanted.

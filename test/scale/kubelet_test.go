@@ -15,7 +15,8 @@ func TestHandover(t *testing.T) {
 		if interrupt {
 			p.Labels[v1alpha1.LabelInterrupt] = "True"
 		}
-		if k.handOver(p); ends {
+		k.handOver(p)
+		if ends {
 			k.noteEnd(p, shown{Done: 3})
 		}
 	}
@@ -34,7 +35,8 @@ func TestHandover(t *testing.T) {
 		{"and then the next", "b", false, false, 1},
 	} {
 		k.handover = nil
-		if see(c.pkg, c.ends, c.interrupt); len(k.handover) != c.want {
+		see(c.pkg, c.ends, c.interrupt)
+		if len(k.handover) != c.want {
 			t.Errorf("%s: %d handovers, want %d", c.what, len(k.handover), c.want)
 		}
 	}

@@ -76,8 +76,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	now, known := r.Clock.Now(), r.memory.Of(&node)
 	switch behind, err := r.behind(ctx, &node, pods.Items, now); {
-	case err != nil: // pauses grow until the cache catches up
+	case err != nil: // pauses grow until the cache catches up, from which a record would be written
 		ctrl.LoggerFrom(ctx).Error(err, "a node waits for the cache")
+		r.Events.Eventf(&node, nil, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Pass",
+			"Nothing is done on node %s until the operator sees its present state: %s", node.Name, err)
 		return ctrl.Result{RequeueAfter: known.failures.pause(0, []error{err})}, nil
 	case behind:
 		return ctrl.Result{RequeueAfter: min(max(freshRetry, now.Sub(known.wrote.at)), freshRetryMost)}, nil

@@ -133,6 +133,9 @@ func TestReconcileWaitsForTheCache(t *testing.T) {
 	if n := len(w.pods()) - 1 + len(w.bodies); n != 0 {
 		t.Errorf("%d objects were written", n)
 	}
+	if told := w.told("PassFailed Nothing is done on node"); len(told) != 2 {
+		t.Errorf("events tell %q, want one for each pass after ten seconds", told)
+	}
 	w.must(w.Client.Delete(t.Context(), &w.pods()[0]))
 	w.reconcile()
 	pods, noted := w.pods(), w.memory.Of(newNode()).wrote

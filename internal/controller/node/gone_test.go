@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -140,5 +141,12 @@ func TestNodeThatGoesMeanwhile(t *testing.T) {
 	}
 	if pods := len(w.pods()); pods > 0 {
 		t.Errorf("%d pods were created", pods)
+	}
+	for _, want := range []time.Duration{
+		2 * conflictRetry, 4 * conflictRetry, 8 * conflictRetry, 16 * conflictRetry, freshRetryMost, freshRetryMost,
+	} { // a watch that stalls must not be answered by ever more writes
+		if got, err = w.Reconcile(ctx, request(nodeName)); err != nil || got.RequeueAfter != want {
+			t.Errorf("looks again in %s, %v; want %s", got.RequeueAfter, err, want)
+		}
 	}
 }

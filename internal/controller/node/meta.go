@@ -48,22 +48,31 @@ func (r *Reconciler) writeNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Sky
 	return nil
 }
 
-// SlimMeta drops what a metadata ConfigMap holds, but for a digest of what it really holds: there is one per node.
+// slimDigest is the annotation in which the cache keeps the digest of what it dropped. No stored object can have it: it
+// is not a valid key.
+const slimDigest = "/digest"
+
+// SlimMeta drops what a metadata ConfigMap holds, but for a digest of what it really holds: there is one per node. An
+// informer may ask for it twice.
 func SlimMeta(cm *corev1.ConfigMap) {
+	if _, slim := cm.Annotations[slimDigest]; slim {
+		return
+	}
 	digest := workload.ContentDigest(cm)
 	if cm.Annotations == nil {
 		cm.Annotations = map[string]string{}
 	}
-	cm.Annotations[v1alpha1.AnnotationDigest] = digest
+	delete(cm.Annotations, v1alpha1.AnnotationDigest) // what somebody wrote there says nothing
+	cm.Annotations[slimDigest] = digest
 	cm.Data, cm.BinaryData = nil, nil
 }
 
 // contentDigest is the digest of what a metadata ConfigMap holds, whether or not the cache dropped it.
 func contentDigest(cm *corev1.ConfigMap) string {
-	if len(cm.Data)+len(cm.BinaryData) > 0 {
-		return workload.ContentDigest(cm)
+	if digest, slim := cm.Annotations[slimDigest]; slim {
+		return digest
 	}
-	return cm.Annotations[v1alpha1.AnnotationDigest]
+	return workload.ContentDigest(cm)
 }
 
 func applyConfigMap(cm *corev1.ConfigMap) *corev1ac.ConfigMapApplyConfiguration {

@@ -215,6 +215,7 @@ func (s slimmed) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 	err := s.Client.Get(ctx, key, o, options...)
 	if cm, ok := o.(*corev1.ConfigMap); ok && err == nil {
 		SlimMeta(cm)
+		SlimMeta(cm) // as an informer does that begins with a watch
 	}
 	return err
 }

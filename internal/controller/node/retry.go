@@ -22,15 +22,16 @@ const (
 	// retryMax.
 	retryBase = time.Second
 	retryMax  = 2 * time.Minute
-	// conflictRetry is when to look again after a write that the API server refused because the cache was behind.
+	// conflictRetry is when to look again after a write that the API server refused because the cache was behind; doubled
+	// with each one in a row up to freshRetryMost, as a watch may stall.
 	conflictRetry = 50 * time.Millisecond
 )
 
 // failures counts the failures in a row of a node, and of each Skyhook on it. No decision depends on it but for what
 // people are told.
 type failures struct {
-	passes   int
-	skyhooks map[string]*failure
+	passes, conflicts int
+	skyhooks          map[string]*failure
 }
 
 // failure is what has gone wrong for one Skyhook on one node since the last pass that went well.
@@ -162,10 +163,11 @@ func failureMessage(err error) string {
 func (f *failures) pause(after time.Duration, errs []error) time.Duration {
 	switch {
 	case len(errs) == 0:
-		f.passes = 0
+		f.passes, f.conflicts = 0, 0
 		return after
 	case conflictsOnly(errs):
-		return conflictRetry
+		f.conflicts++
+		return min(conflictRetry<<min(f.conflicts-1, 5), freshRetryMost)
 	}
 	pause := retryBase
 	for i := 0; i < f.passes && pause < retryMax; i++ {

@@ -165,8 +165,8 @@ type pace struct {
 	at         time.Time
 	took       time.Duration
 	generation int64
-	// since is when this process first saw the generation.
-	since time.Time
+	// since is when this process first saw the generation, and first any.
+	since, first time.Time
 	// written is the resourceVersion of the last status that was written, at a time.
 	written   string
 	writtenAt time.Time
@@ -181,6 +181,9 @@ func (p *pace) wait(generation int64, now time.Time) time.Duration {
 	}
 	if p.generation != generation {
 		p.generation, p.since = generation, now
+	}
+	if p.first.IsZero() {
+		p.first = now
 	}
 	p.at = now
 	return 0

@@ -146,6 +146,9 @@ const (
 	// been the same before more are deleted: no pass goes by an earlier one any more.
 	definitionsMost = 20
 	definitionsAge  = 10 * time.Minute
+	// definitionsRest is for how long a new operator deletes none: its cache may begin with nodes as they were before the
+	// last operator took their permits back.
+	definitionsRest = time.Minute
 )
 
 // pruneDefinitions deletes definitions that neither the spec nor any node needs, but for the last ones. While no permit
@@ -153,6 +156,9 @@ const (
 // begin. A node that hangs for days keeps its permit, however often the spec is edited meanwhile: then only what is too
 // much goes, and the API server is asked what the nodes with permits have begun.
 func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook, in *input) error {
+	if r.Clock.Now().Sub(r.memory.Of(s).pace.first) < definitionsRest {
+		return nil
+	}
 	have, pins, err := r.revisions(ctx, s)
 	if err != nil {
 		return err

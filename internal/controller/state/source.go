@@ -63,7 +63,7 @@ func whileRunning(r reconcile.Reconciler) reconcile.Reconciler {
 			result, err = r.Reconcile(ctx, key)
 		}
 		if ctx.Err() != nil {
-			return reconcile.Result{}, nil
+			return reconcile.Result{}, nil //nolint:nilerr // nothing failed but for the stop
 		}
 		return result, err
 	})

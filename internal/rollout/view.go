@@ -24,6 +24,9 @@ type View struct {
 	Wait, Failure  *lifecycle.Wait
 	// InFlight is the interrupt in flight on the node as the record tells; nil for none.
 	InFlight *record.Interrupt
+	// Cordoned says that the Skyhook holds a cordon on the node. No plan goes by it and by Outline; they are counted.
+	Cordoned bool
+	Outline  record.Outline
 	*Goes
 }
 
@@ -69,7 +72,7 @@ func NeedsOf(w lifecycle.Wanted, n record.Node) []Need {
 func ViewOf(skyhook string, w lifecycle.Wanted, n record.Node) *View {
 	v := &View{
 		Facts: lifecycle.FactsOf(skyhook, w, n, nil, true), FinishedPermit: n.FinishedPermit, Wait: n.Wait,
-		InFlight: lifecycle.InFlightOf(skyhook, n),
+		InFlight: lifecycle.InFlightOf(skyhook, n), Cordoned: n.Cordoned, Outline: record.OutlineOf(n),
 	}
 	v.Empty = len(n.Packages) == 0
 	v.Begun = !v.Empty && !v.Facts.FailedRun

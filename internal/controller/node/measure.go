@@ -11,8 +11,12 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// measure notes how long the stages took whose end a pass recorded: each once, as no other pass records it.
+// measure notes how long the stages took whose end a pass recorded, and a drain: each once, as no other pass records it.
 func (r *Reconciler) measure(p *pass, i *item) {
+	since := lifecycle.DrainStarted(i.before)
+	if since != nil && len(i.decision.Start) > 0 && lifecycle.DrainStarted(i.decision.Record) == nil {
+		r.Metrics.DrainTook(i.skyhook.Name, max(0, p.now.Sub(since.Time)))
+	}
 	for _, c := range i.decision.Changes {
 		if c.State != v1alpha1.StateComplete || c.Reason != "" {
 			continue
@@ -23,6 +27,10 @@ func (r *Reconciler) measure(p *pass, i *item) {
 		}
 		if took := p.took(i, c); took > 0 {
 			r.Durations.Add(i.skyhook.Name, key, took)
+			r.Metrics.StageTook(i.skyhook.Name, c.Package, c.Stage, took)
+			if key.Interrupt == v1alpha1.InterruptReboot {
+				r.Metrics.RebootTook(i.skyhook.Name, took)
+			}
 		}
 	}
 }

@@ -1,16 +1,20 @@
 package node
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/history"
+	"github.com/skyhook-operator/skyhook/internal/metrics"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
@@ -55,7 +59,7 @@ func TestMeasureStage(t *testing.T) {
 			r.Packages[e.Key()] = e
 			remember(t, n, "demo", r)
 			w := newWorld(t, s, n, pod)
-			w.Durations = &state.Durations{}
+			w.Durations, w.Metrics = &state.Durations{}, known(w.clock)
 			w.reconcile()
 			if e := w.record("demo").Packages["a|1.0.0"]; e.Stage != v1alpha1.StageConfig {
 				t.Fatalf("the record is %+v", e)
@@ -70,6 +74,13 @@ func TestMeasureStage(t *testing.T) {
 			w.reconcile()
 			if again := w.Durations.Take("demo"); again != nil {
 				t.Errorf("measured again: %+v", again)
+			}
+			counted := map[string]float64{}
+			if c.want > 0 {
+				counted["skyhook_stage_duration_seconds a demo apply"] = c.want.Seconds()
+			}
+			if d := cmp.Diff(counted, w.sums()); d != "" {
+				t.Errorf("counted (-want +got):\n%s", d)
 			}
 		})
 	}
@@ -135,7 +146,7 @@ func TestMeasureReboot(t *testing.T) {
 				n.Status.Conditions[0].LastTransitionTime = metav1.NewTime(start.Add(-c.ready))
 			}
 			w := newWorld(t, s, n)
-			w.Durations = &state.Durations{}
+			w.Durations, w.Metrics = &state.Durations{}, known(w.clock)
 			w.reconcile()
 			if i := record.ReadInterrupt(w.node().Annotations); i != nil {
 				t.Fatalf("it is in flight: %+v", i)
@@ -145,6 +156,83 @@ func TestMeasureReboot(t *testing.T) {
 			}
 			if d := cmp.Diff(history.Stages(nil).Add(key, c.want), w.Durations.Take("demo")); d != "" {
 				t.Errorf("measured (-want +got):\n%s", d)
+			}
+			counted := map[string]float64{
+				"skyhook_stage_duration_seconds a demo interrupt": c.want.Seconds(), "skyhook_reboot_duration_seconds demo": c.want.Seconds(),
+			}
+			if d := cmp.Diff(counted, w.sums()); d != "" {
+				t.Errorf("counted (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// known is a store of metrics that knows Skyhook demo, as it does once that was planned.
+func known(c clock.PassiveClock) *metrics.Store {
+	store := metrics.NewStore(c, "v1")
+	store.Set("demo", metrics.Of(newSkyhook("demo"), metrics.Census{}, time.Time{}))
+	return store
+}
+
+// sums are those of the histograms, by name and labels.
+func (w *world) sums() map[string]float64 {
+	w.t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	w.must(registry.Register(w.Metrics))
+	families, err := registry.Gather()
+	w.must(err)
+	sums := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			labels := []string{f.GetName()}
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetValue())
+			}
+			if m.Histogram != nil {
+				sums[strings.Join(labels, " ")] = m.GetHistogram().GetSampleSum()
+			}
+		}
+	}
+	return sums
+}
+
+// TestMeasureDrain: from when no protected pod was left, as the record tells, until work starts.
+func TestMeasureDrain(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		reason string
+		change func(s *v1alpha1.Skyhook)
+		want   map[string]float64
+	}{
+		{"pods had to leave", v1alpha1.ReasonEvicting, func(*v1alpha1.Skyhook) {}, map[string]float64{"skyhook_drain_duration_seconds demo": 90}},
+		{"a protected pod was there", v1alpha1.ReasonProtectedPod, func(*v1alpha1.Skyhook) {}, map[string]float64{}},
+		{"something else held up the node", v1alpha1.ReasonCordoning, func(*v1alpha1.Skyhook) {}, map[string]float64{}},
+		{"the drain was broken off", v1alpha1.ReasonEvicting, func(s *v1alpha1.Skyhook) {
+			metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationPause, "true")
+		}, map[string]float64{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, n := newSkyhook("demo"), newNode()
+			s.Spec.Packages["a"] = v1alpha1.Package{
+				Version: "1.0.0", Image: "x/a", Interrupt: &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot},
+			}
+			c.change(s)
+			n.Spec.Unschedulable = true
+			remember(t, n, "demo", record.Node{
+				Status: v1alpha1.StatusInProgress, Packages: map[string]record.Entry{}, Cordoned: true,
+				Wait: &record.Wait{
+					Package: "a", Reason: c.reason, Message: "m", Frees: record.FreesOther, Since: metav1.NewTime(start.Add(-90 * time.Second)),
+				},
+			})
+			w := newWorld(t, s, n)
+			w.Metrics = known(w.clock)
+			w.reconcile()
+			if started := len(w.pods()) > 0; started != (s.Annotations == nil) {
+				t.Fatalf("started %t: %+v", started, w.record("demo"))
+			}
+			w.reconcile()
+			if d := cmp.Diff(c.want, w.sums()); d != "" {
+				t.Errorf("counted (-want +got):\n%s", d)
 			}
 		})
 	}

@@ -51,6 +51,7 @@ type memory struct {
 	pace     pace
 	failures failures
 	past     past
+	speed    speed
 }
 
 // Reconcile plans one Skyhook.
@@ -61,6 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			r.memory.Forget(req.Name)
 			r.Transitions.Take(req.Name) // nobody is left to tell
 			r.Durations.Take(req.Name)
+			r.Metrics.Forget(req.Name)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -111,7 +113,7 @@ func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if unprepared != nil && obstacleOf(unprepared) == nil {
 		return unprepared // it passes, and what people see does not change for it
 	}
-	if err := r.writeStatus(ctx, s, r.plan(&in)); err != nil {
+	if err := r.writePlan(ctx, s, &in); err != nil {
 		return err
 	}
 	if target.Invalid == "" {
@@ -128,6 +130,16 @@ func (r *Reconciler) plan(in *input) v1alpha1.SkyhookStatus {
 	took := r.memory.Of(in.Skyhook).pace.took + r.Clock.Now().Sub(begun)
 	metrics.PlanSeconds.Observe(took.Seconds())
 	return out
+}
+
+// writePlan decides, and stores and tells what follows.
+func (r *Reconciler) writePlan(ctx context.Context, s *v1alpha1.Skyhook, in *input) error {
+	before := s.Status.Permits
+	if err := r.writeStatus(ctx, s, r.plan(in)); err != nil {
+		return err
+	}
+	r.publish(s, in, before)
+	return nil
 }
 
 // prepare writes all that a node needs before it gets a permit.

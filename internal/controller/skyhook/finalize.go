@@ -42,7 +42,7 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	}
 	if unknown != nil || len(left) > 0 || !rollout.AllComplete(in.Nodes) {
 		in.Freeing = left
-		if err := r.writeStatus(ctx, s, rollout.Plan(in.Input)); err != nil {
+		if err := r.writePlan(ctx, s, &in); err != nil {
 			return err
 		}
 		return errors.Join(unprepared, unknown, in.unsure, r.pruneConfigMaps(ctx, s, in.uninstalling))
@@ -50,12 +50,13 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if err := r.release(ctx, s); err != nil {
 		if o := obstacleOf(err); o != nil { // nothing but this is left to tell
 			in.Hold = o.hold()
-			return errors.Join(r.writeStatus(ctx, s, rollout.Plan(in.Input)), err)
+			return errors.Join(r.writePlan(ctx, s, &in), err)
 		}
 		return err
 	}
 	ctrl.LoggerFrom(ctx).Info("Skyhook removed from all nodes", logs.Skyhook, s.Name)
 	r.reportAbandoned(s, in.Input)
+	r.Metrics.Forget(s.Name)
 	return nil
 }
 

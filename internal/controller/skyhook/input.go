@@ -13,6 +13,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/metrics"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
@@ -26,6 +27,8 @@ type input struct {
 	// selected.
 	needs  needs
 	others []*corev1.Node
+	// census is what is counted for metrics.
+	census metrics.Census
 	// unsure says that it could not be found out whether a node that holds a permit is gone: look again soon.
 	unsure error
 }
@@ -57,6 +60,7 @@ type reading struct {
 	uninstalling map[string]lifecycle.Removal
 	needs        needs
 	remains      remains
+	census       metrics.Census
 	// installed and complete count nodes by package, while an uninstall is asked for.
 	installed, complete map[string]int
 }
@@ -77,6 +81,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 		Reconciler: r, skyhook: s, target: target, ordered: state.InOrder(skyhooks.Items),
 		uninstalling: map[string]lifecycle.Removal{}, needs: needs{of: map[string]bool{}}, remains: remains{},
 		installed: map[string]int{}, complete: map[string]int{},
+		census: metrics.Census{Outlines: map[record.Outline]int{}, Failing: map[string]int{}},
 	}
 	for i, other := range g.ordered {
 		if other.UID == s.UID {
@@ -106,7 +111,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 	}
 	in.Removal = g.removal()
 	in.Installed, in.CompleteEverywhere = g.counts(len(selected))
-	return input{Input: in, uninstalling: g.uninstalling, needs: g.needs, others: others, unsure: unsure}, nil
+	return input{Input: in, uninstalling: g.uninstalling, needs: g.needs, others: others, census: g.census, unsure: unsure}, nil
 }
 
 // split tells the nodes that are selected, by name since caches have no order, from the others.
@@ -150,6 +155,7 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	if broken := g.pace.Hold; out.Hold == nil && !around.Complete && s.DeletionTimestamp == nil {
 		out.Hold = broken // as the node itself is held, be the policy missing or wrong
 	}
+	g.count(&out, &v.Outline, v.Cordoned)
 	g.needs.add(v.Needs)
 	g.uninstalls(&out, v)
 	if g.detailed {
@@ -170,6 +176,7 @@ func (g *reading) unusable(out *rollout.Node, node *corev1.Node, interrupts bool
 	if out.Abandoned = wanted.Abandoned; out.Abandoned {
 		out.Facts.Complete, out.Recorded = wanted.Deleting, "packages whose states cannot be read"
 	}
+	g.count(out, nil, n.Cordoned)
 }
 
 func states(n record.Node) map[string]v1alpha1.PackageStatus {

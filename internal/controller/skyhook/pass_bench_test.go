@@ -14,6 +14,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
+	"github.com/skyhook-operator/skyhook/internal/metrics"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 )
@@ -59,7 +60,8 @@ func passesOver(b *testing.B, nodes, skyhooks int) func() {
 	r := &Reconciler{Shared: state.Shared{
 		Client: live.Client(), CachedNodes: live.CachedNodes, Live: live.Live(), Events: &events.FakeRecorder{},
 		Clock: clocktesting.NewFakePassiveClock(start), Targets: &state.Index{}, Records: &state.Records{},
-		Policies: &state.Policies{}, Workload: options, Version: "v1",
+		Policies: &state.Policies{}, Metrics: metrics.NewStore(clocktesting.NewFakePassiveClock(start), "v1"),
+		Workload: options, Version: "v1",
 	}}
 	return func() {
 		b.StopTimer()

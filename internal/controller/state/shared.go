@@ -6,6 +6,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/skyhook-operator/skyhook/internal/metrics"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -27,7 +28,9 @@ type Shared struct {
 	Transitions *Transitions
 	// Durations are how long stages took, for the history; nil keeps none.
 	Durations *Durations
-	Workload  workload.Options
+	// Metrics are the series of Skyhooks; nil keeps none.
+	Metrics  *metrics.Store
+	Workload workload.Options
 	// Version of the operator, which it writes into records and Skyhooks.
 	Version string
 }

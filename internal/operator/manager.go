@@ -3,6 +3,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,6 +47,8 @@ func NewManager(cluster *rest.Config, o settings.Options) (ctrl.Manager, error) 
 	cluster = rest.CopyConfig(cluster)
 	cluster.QPS = -1 // the API server's own fairness paces us
 	cluster.UserAgent = "skyhook-operator/" + o.Version
+	series := metrics.NewStore(clock.RealClock{}, o.Version)
+	cluster.Wrap(countWrites(cluster.Host, series))
 	k := keeper(o)
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme:                        scheme,
@@ -77,20 +80,21 @@ func NewManager(cluster *rest.Config, o settings.Options) (ctrl.Manager, error) 
 	if err := addWebhooks(mgr, o, k); err != nil {
 		return nil, err
 	}
-	if err := metrics.Register(ctrlmetrics.Registry); err != nil {
+	if err := errors.Join(metrics.Register(ctrlmetrics.Registry), series.Register(ctrlmetrics.Registry)); err != nil {
 		return nil, err
 	}
-	return mgr, addControllers(mgr, o)
+	return mgr, addControllers(mgr, o, series)
 }
 
-func addControllers(mgr ctrl.Manager, o settings.Options) error {
+func addControllers(mgr ctrl.Manager, o settings.Options, series *metrics.Store) error {
 	if err := indexPods(mgr); err != nil {
 		return err
 	}
 	shared := state.Shared{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder(recorder), Clock: clock.RealClock{},
 		Targets: &state.Index{Images: o.Images, Live: mgr.GetAPIReader()}, Records: &state.Records{}, Policies: &state.Policies{},
-		Transitions: &state.Transitions{}, Durations: &state.Durations{}, Workload: o.Workload, Version: o.Version,
+		Transitions: &state.Transitions{}, Durations: &state.Durations{}, Metrics: series,
+		Workload: o.Workload, Version: o.Version,
 	}
 	var err error
 	if shared.CachedNodes, err = cachedNodes(mgr); err != nil {

@@ -16,6 +16,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
 const metricsService = "skyhook-operator-controller-manager-metrics-service"
@@ -111,4 +113,60 @@ func TestMetricsWithoutWebhooks(t *testing.T) {
 	f.variables["METRICS_SECURE"] = "false"
 	f.startOperator()
 	f.ask(nil, "http://127.0.0.1:"+metrics+"/metrics", "", http.StatusOK)
+}
+
+// TestSeriesOfASkyhook: they are served with the values of its status, and go with it.
+func TestSeriesOfASkyhook(t *testing.T) {
+	f := newCluster(t, 2)
+	f.stop()
+	port := freePort(t)
+	f.variables = map[string]string{"METRICS_PORT": "127.0.0.1:" + port, "METRICS_SECURE": "false"}
+	f.startOperator()
+	s := f.createComplete(f.skyhook("served", map[string]v1alpha1.Package{"a": pkg("1.0.0", nil)}))
+	serve := func() string { return f.ask(nil, "http://127.0.0.1:"+port+"/metrics", "", http.StatusOK) }
+	scrape := func() map[string]string {
+		all := map[string]string{}
+		for line := range strings.Lines(serve()) {
+			if at := strings.LastIndex(line, " "); at > 0 && !strings.HasPrefix(line, "#") {
+				all[strings.ReplaceAll(line[:at], `skyhook_name="`+s.Name+`"`, "")] = strings.TrimSpace(line[at:])
+			}
+		}
+		return all
+	}
+	var all map[string]string
+	f.becomes("the series of what is complete", func() bool {
+		all = scrape()
+		return all[`skyhook_status{,status="complete"}`] == "1"
+	})
+	for series, want := range map[string]string{
+		`skyhook_status{,status="in_progress"}`:                                                            "0",
+		`skyhook_node_target_count{}`:                                                                      "2",
+		`skyhook_node_status_count{,status="complete"}`:                                                    "2",
+		`skyhook_package_state_count{package_name="a",package_version="1.0.0",,state="complete"}`:          "2",
+		`skyhook_package_stage_count{package_name="a",package_version="1.0.0",,stage="config"}`:            "2",
+		`skyhook_package_restarts_count{package_name="a",package_version="1.0.0",}`:                        "0",
+		`skyhook_rollout_completed{compartment_name="__default__",policy_name="legacy",,strategy="fixed"}`: "2",
+		`skyhook_rollout_progress_ratio{}`:                                                                 "1",
+		`skyhook_permits{}`:                                                                                "0",
+		`skyhook_cordoned_node_seconds_total{}`:                                                            "0",
+		`skyhook_permit_to_complete_seconds_count{}`:                                                       "2",
+		`skyhook_build_info{version="v0.0.1-test"}`:                                                        "1",
+	} {
+		if all[series] != want {
+			t.Errorf("%s is %q, want %s", series, all[series], want)
+		}
+	}
+	for _, series := range []string{
+		`skyhook_api_writes_total{code="201",resource="pods",subresource="",verb="create"}`,
+		`skyhook_api_writes_total{code="200",resource="skyhooks",subresource="status",verb="patch"}`,
+		`skyhook_api_writes_total{code="200",resource="nodes",subresource="status",verb="patch"}`,
+		`skyhook_api_writes_total{code="201",resource="events",subresource="",verb="create"}`,
+	} {
+		if all[series] == "" {
+			t.Errorf("%s is not counted", series)
+		}
+	}
+	f.must(f.client.Delete(t.Context(), s))
+	f.gone(s)
+	f.becomes("nothing of what is gone", func() bool { return !strings.Contains(serve(), s.Name) })
 }

@@ -3,10 +3,14 @@
 package chart
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -149,4 +153,37 @@ func environmentOf(t *testing.T, all objects) map[string]string {
 		env[variable.Name] = variable.Value
 	}
 	return env
+}
+
+// TestPrometheusRule: the chart's alerts are those of the file that promtool tests, each with the address of its page.
+func TestPrometheusRule(t *testing.T) {
+	if out, err := template(t, "--show-only", "templates/prometheusrule.yaml"); err == nil {
+		t.Errorf("by default there are rules, without anybody to read them:\n%s", out)
+	}
+	out, err := template(t, "--show-only", "templates/prometheusrule.yaml", "--set", "metrics.prometheusRule.enable=true",
+		"--set", "metrics.prometheusRule.labels.release=prom,metrics.prometheusRule.alertLabels.team=nodes",
+		"--set", "metrics.prometheusRule.runbooks=https://wiki.example.com/alerts/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Metadata struct{ Labels map[string]string }
+		Spec     map[string]any
+	}
+	text, errFile := os.ReadFile(filepath.Join(root, "charts/skyhook-operator/files/alerts.yaml"))
+	var want map[string]any
+	if err := errors.Join(errFile, yaml.Unmarshal(out, &got), yaml.Unmarshal(text, &want)); err != nil {
+		t.Fatal(err)
+	}
+	if got.Metadata.Labels["release"] != "prom" {
+		t.Errorf("labels are %v", got.Metadata.Labels)
+	}
+	for _, rule := range want["groups"].([]any)[0].(map[string]any)["rules"].([]any) {
+		rule.(map[string]any)["labels"].(map[string]any)["team"] = "nodes"
+		rule.(map[string]any)["annotations"].(map[string]any)["runbook_url"] = "https://wiki.example.com/alerts/" +
+			rule.(map[string]any)["alert"].(string) + ".md"
+	}
+	if diff := cmp.Diff(want, got.Spec); diff != "" {
+		t.Errorf("the file (-) and the chart (+):\n%s", diff)
+	}
 }

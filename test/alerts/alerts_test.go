@@ -1,0 +1,284 @@
+//go:build integration
+
+package alerts
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	file  = "../../charts/skyhook-operator/files/alerts.yaml"
+	pages = "../../docs/alerts"
+)
+
+// rule is one alert of the file.
+type rule struct {
+	Alert       string            `json:"alert"`
+	Expr        string            `json:"expr"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+func rules(t *testing.T) []rule {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f struct {
+		Groups []struct {
+			Rules []rule `json:"rules"`
+		} `json:"groups"`
+	}
+	if err := yaml.Unmarshal(text, &f); err != nil {
+		t.Fatal(err)
+	}
+	return f.Groups[0].Rules
+}
+
+// series of a metric with the label of the Skyhook "gpu" and others.
+func series(metric, labels, values string) map[string]string {
+	return map[string]string{"series": metric + `{skyhook_name="gpu"` + labels + "}", "values": values}
+}
+
+func condition(name, values string) []map[string]string {
+	return []map[string]string{series("skyhook_condition", `,condition="`+name+`"`, values)}
+}
+
+// scene is what Prometheus sees, once a minute, and when an alert does not fire yet, and when it does.
+type scene struct {
+	alert       string
+	series      []map[string]string
+	quiet, fire string
+	// labels of the alert beside those of the rule, and what the texts say.
+	labels            map[string]string
+	summary, describe string
+}
+
+var gpu = map[string]string{"skyhook_name": "gpu"}
+
+func with(more map[string]string) map[string]string {
+	all := map[string]string{"skyhook_name": "gpu"}
+	for key, value := range more {
+		all[key] = value
+	}
+	return all
+}
+
+var scenes = []scene{
+	{
+		alert: "SkyhookOperatorDown",
+		series: []map[string]string{
+			{"series": `leader_election_master_status{name="3c22c1ae.nvidia.com",pod="a"}`, "values": "1x10 0x20"},
+			{"series": `leader_election_master_status{name="3c22c1ae.nvidia.com",pod="b"}`, "values": "0x12 1x2 0x16"},
+			{"series": `leader_election_master_status{name="another.example.com",pod="c"}`, "values": "1x30"},
+		},
+		quiet: "18m", fire: "21m",
+		summary: "No Skyhook operator leads.",
+		describe: "For five minutes no replica of the operator has held the lease, or Prometheus has not reached the one that " +
+			"does. Stages that run end, but nothing new starts, and cordoned nodes stay cordoned.",
+	},
+	{
+		alert: "SkyhookCertificateExpires",
+		series: []map[string]string{
+			// Ten days from the start on; the other replica has a newer one.
+			{"series": `skyhook_webhook_certificate_expiry_timestamp_seconds{namespace="skyhook",pod="a"}`, "values": "864000x6000"},
+			{"series": `skyhook_webhook_certificate_expiry_timestamp_seconds{namespace="skyhook",pod="b"}`, "values": "9999999x6000"},
+		},
+		quiet: "72h30m", fire: "73h30m", labels: map[string]string{"namespace": "skyhook"},
+		summary: "The certificate of the webhooks ends within a week.",
+		describe: "The operator in namespace skyhook should have renewed it three weeks ago. Once it has ended, nobody can " +
+			"create or change a Skyhook.",
+	},
+	{
+		alert:  "SkyhookPassesFail",
+		series: []map[string]string{series("skyhook_waiting_nodes", `,reason="PassFailed"`, "0x10 3x30")},
+		quiet:  "20m", fire: "27m", labels: with(map[string]string{"reason": "PassFailed"}),
+		summary: "The operator cannot work on nodes of Skyhook gpu.",
+		describe: "For 15 minutes the operator has failed to read or write what it needs for 3 of its nodes. Usually something " +
+			"refuses its requests, such as a webhook, a quota or its role.",
+	},
+	{
+		alert: "SkyhookStalled", series: condition("Stalled", "0x10 1x30"), quiet: "20m", fire: "27m",
+		labels:   with(map[string]string{"condition": "Stalled"}),
+		summary:  "Skyhook gpu waits for a person.",
+		describe: "For 15 minutes Skyhook gpu has had work left that only a person can help with.",
+	},
+	{
+		alert: "SkyhookNodesFailing",
+		series: []map[string]string{
+			series("skyhook_failing_nodes", `,reason="StepFailed"`, "0x10 2x30"),
+			series("skyhook_failing_nodes", `,reason="StageTimeout"`, "0x10 1x30"),
+			series("skyhook_failing_nodes", `,reason="RebootTimeout"`, "5x40"), // has an alert of its own
+		},
+		quiet: "20m", fire: "27m", labels: gpu,
+		summary:  "Packages of Skyhook gpu fail on nodes.",
+		describe: "For 15 minutes at least one stage of Skyhook gpu has failed on 3 of its nodes.",
+	},
+	{
+		alert: "SkyhookRolloutStopped", series: condition("RolloutStopped", "0x10 1x30"), quiet: "9m", fire: "12m",
+		labels:  with(map[string]string{"condition": "RolloutStopped"}),
+		summary: "Bad batches stopped the rollout of Skyhook gpu.",
+		describe: "Too many nodes failed in batches of Skyhook gpu. No new batch starts in the compartments that reached " +
+			"their failure threshold.",
+	},
+	{
+		alert: "SkyhookRolloutStuck",
+		series: []map[string]string{
+			series("skyhook_node_status_count", `,status="in_progress"`, "4x200"),
+			// Moves until minute 60.
+			series("skyhook_rollout_progress_ratio", "", "0+0.01x60 0.6x140"),
+		},
+		quiet: "125m", fire: "132m", labels: with(map[string]string{"status": "in_progress"}),
+		summary:  "No node of Skyhook gpu has become complete for an hour.",
+		describe: "4 of its nodes are in progress, and none of them has become complete for an hour.",
+	},
+	{
+		alert: "SkyhookDrainBlocked",
+		series: []map[string]string{
+			series("skyhook_waiting_nodes", `,reason="ProtectedPod"`, "0x10 2x100"),
+			series("skyhook_waiting_nodes", `,reason="EvictionRefused"`, "0x10 1x100"),
+			series("skyhook_waiting_nodes", `,reason="WaitingForPermit"`, "100x110"),
+		},
+		quiet: "60m", fire: "72m", labels: gpu,
+		summary: "Pods keep nodes of Skyhook gpu from being drained.",
+		describe: "For an hour pods have kept 3 of its nodes from being drained. These nodes are cordoned, so nothing new runs " +
+			"there.",
+	},
+	{
+		alert:  "SkyhookRebootOverdue",
+		series: []map[string]string{series("skyhook_failing_nodes", `,reason="RebootTimeout"`, "0x10 1x30")},
+		quiet:  "9m", fire: "12m", labels: with(map[string]string{"reason": "RebootTimeout"}),
+		summary:  "Nodes that Skyhook gpu rebooted are not back.",
+		describe: "1 of its nodes did not reboot, or did not come back, within the time that their package allows.",
+	},
+	{
+		alert: "SkyhookNodesUnavailable",
+		series: []map[string]string{
+			series("skyhook_unavailable_nodes", "", "2x10 3x40"),
+			series("skyhook_budget_nodes", "", "2x50"),
+			series("skyhook_node_status_count", `,status="in_progress"`, "1x50"),
+		},
+		quiet: "20m", fire: "27m", labels: gpu,
+		summary: "More nodes of Skyhook gpu are unavailable than its budget.",
+		describe: "During a rollout 3 of its nodes have not been Ready for 15 minutes, which is more than the rollout may disturb. " +
+			"Nodes that fail by themselves, or because of a package, are among them.",
+	},
+	{
+		alert: "SkyhookDeletionBlocked", series: condition("DeletionBlocked", "0x10 1x30"), quiet: "20m", fire: "27m",
+		labels:  with(map[string]string{"condition": "DeletionBlocked"}),
+		summary: "Skyhook gpu cannot be deleted.",
+		describe: "For 15 minutes the deletion of Skyhook gpu has not progressed. Until it does, its nodes keep what is " +
+			"installed.",
+	},
+	{
+		alert: "SkyhookUninstallFailed", series: condition("UninstallFailed", "0x10 1x30"), quiet: "20m", fire: "27m",
+		labels:   with(map[string]string{"condition": "UninstallFailed"}),
+		summary:  "A package of Skyhook gpu cannot be uninstalled.",
+		describe: "For 15 minutes the uninstall of a package of Skyhook gpu has failed.",
+	},
+	{
+		alert: "SkyhookRecordUnreadable", series: condition("NodeStateMalformed", "0x10 1x30"), quiet: "12m", fire: "17m",
+		labels:  with(map[string]string{"condition": "NodeStateMalformed"}),
+		summary: "Records of nodes of Skyhook gpu cannot be read.",
+		describe: "The operator cannot tell what is installed on some nodes of Skyhook gpu, and does nothing there. Somebody " +
+			"else changed or cut the annotation with the record.",
+	},
+	{
+		alert: "SkyhookImageMoved", series: condition("ImageMoved", "0x10 1x30"), quiet: "12m", fire: "17m",
+		labels:  with(map[string]string{"condition": "ImageMoved"}),
+		summary: "An image of Skyhook gpu was replaced under its tag.",
+		describe: "A registry has a different image now for a package version that nodes have installed. All nodes still get " +
+			"the one that was pulled first.",
+	},
+}
+
+// test is the scene as promtool reads it.
+func (s scene) test(severity string) map[string]any {
+	labels := map[string]string{"severity": severity}
+	for key, value := range s.labels {
+		labels[key] = value
+	}
+	return map[string]any{
+		"interval": "1m", "input_series": s.series,
+		"alert_rule_test": []map[string]any{
+			{"eval_time": s.quiet, "alertname": s.alert},
+			{"eval_time": s.fire, "alertname": s.alert, "exp_alerts": []map[string]any{{
+				"exp_labels": labels, "exp_annotations": map[string]string{"summary": s.summary, "description": s.describe},
+			}}},
+		},
+	}
+}
+
+// TestAlerts: each alert is quiet at first, and fires when it should, with these texts.
+func TestAlerts(t *testing.T) {
+	programs, err := exec.Command("../../tools/prometheus").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	absolute, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := rules(t)
+	for _, r := range all {
+		i := slices.IndexFunc(scenes, func(s scene) bool { return s.alert == r.Alert })
+		if i < 0 {
+			t.Errorf("no scene tests %s", r.Alert)
+			continue
+		}
+		text, err := yaml.Marshal(map[string]any{
+			"rule_files": []string{absolute}, "evaluation_interval": "1m",
+			"tests": []any{scenes[i].test(r.Labels["severity"])},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join(t.TempDir(), r.Alert+".yaml")
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		promtool := exec.Command(filepath.Join(strings.TrimSpace(string(programs)), "promtool"), "test", "rules", name)
+		if out, err := promtool.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", r.Alert, err, out)
+		}
+	}
+	if len(scenes) != len(all) {
+		t.Errorf("%d scenes test %d alerts", len(scenes), len(all))
+	}
+}
+
+// TestPages: each alert has a page, which the index names with its severity.
+func TestPages(t *testing.T) {
+	index, err := os.ReadFile(filepath.Join(pages, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := rules(t)
+	for _, r := range all {
+		page, err := os.ReadFile(filepath.Join(pages, r.Alert+".md"))
+		if err != nil {
+			t.Error(err)
+		}
+		for _, part := range []string{"# " + r.Alert + "\n", "\n## Meaning\n", "\n## Look\n", "\n## Help\n"} {
+			if !bytes.Contains(page, []byte(part)) {
+				t.Errorf("the page of %s lacks %q", r.Alert, part)
+			}
+		}
+		if row := "| [" + r.Alert + "](" + r.Alert + ".md) | " + r.Labels["severity"] + " | "; !bytes.Contains(index, []byte(row)) {
+			t.Errorf("the index lacks %q", row)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(pages, "Skyhook*.md"))
+	if err != nil || len(files) != len(all) {
+		t.Errorf("%d pages, %v; want %d", len(files), err, len(all))
+	}
+}

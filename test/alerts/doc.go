@@ -1,0 +1,2 @@
+// Package alerts tests the chart's alerts with promtool.
+package alerts

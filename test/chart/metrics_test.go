@@ -187,3 +187,20 @@ func TestPrometheusRule(t *testing.T) {
 		t.Errorf("the file (-) and the chart (+):\n%s", diff)
 	}
 }
+
+// TestDashboard: Grafana's sidecar finds the dashboard by a label, and gets it as it is.
+func TestDashboard(t *testing.T) {
+	const key = "ConfigMap/skyhook-skyhook-operator-controller-manager-dashboard"
+	if _, exists := render(t)[key]; exists {
+		t.Error("it is there by default, without a Grafana")
+	}
+	all := render(t, "--set", "metrics.dashboard.enable=true,metrics.dashboard.namespace=monitoring")
+	got := get[*corev1.ConfigMap](t, all, key)
+	want, err := os.ReadFile(filepath.Join(root, "charts/skyhook-operator/files/dashboard.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Namespace != "monitoring" || got.Labels["grafana_dashboard"] != "1" || got.Data["skyhook-dashboard.json"] != string(want) {
+		t.Errorf("namespace %s, labels %v, %d bytes of %d", got.Namespace, got.Labels, len(got.Data["skyhook-dashboard.json"]), len(want))
+	}
+}

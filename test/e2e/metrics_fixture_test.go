@@ -53,17 +53,13 @@ subjects: [{kind: ServiceAccount, name: %[1]s, namespace: %[2]s}]
 // scrape returns the series of the Skyhook, without its label, and from how many replicas they came.
 func (s *scraper) scrape(t *testing.T) (all map[string]string, leaders int, err error) {
 	t.Helper()
-	var pods corev1.PodList
-	if err := bed.client.List(t.Context(), &pods, client.InNamespace(install.Namespace),
-		client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
+	pods, err := operators(t)
+	if err != nil {
 		return nil, 0, err
 	}
 	all = map[string]string{}
-	for i := range pods.Items {
-		if pods.Items[i].DeletionTimestamp != nil || pods.Items[i].Status.Phase != corev1.PodRunning {
-			continue
-		}
-		text, err := s.read(t, pods.Items[i].Name)
+	for _, pod := range pods {
+		text, err := s.read(t, pod)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -74,6 +70,22 @@ func (s *scraper) scrape(t *testing.T) (all map[string]string, leaders int, err 
 		maps.Copy(all, found)
 	}
 	return all, leaders, nil
+}
+
+// operators are the pods of all replicas that run.
+func operators(t *testing.T) (names []string, err error) {
+	t.Helper()
+	var pods corev1.PodList
+	if err := bed.client.List(t.Context(), &pods, client.InNamespace(install.Namespace),
+		client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
+		return nil, err
+	}
+	for i := range pods.Items {
+		if pods.Items[i].DeletionTimestamp == nil && pods.Items[i].Status.Phase == corev1.PodRunning {
+			names = append(names, pods.Items[i].Name)
+		}
+	}
+	return names, nil
 }
 
 // seriesOf are the values of the series of a Skyhook, without its label.

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,11 +60,9 @@ func SlimMeta(cm *corev1.ConfigMap) {
 		return
 	}
 	digest := workload.ContentDigest(cm)
-	if cm.Annotations == nil {
-		cm.Annotations = map[string]string{}
-	}
+	cm.Annotations = maps.Clone(cm.Annotations)       // the map may be shared
 	delete(cm.Annotations, v1alpha1.AnnotationDigest) // what somebody wrote there says nothing
-	cm.Annotations[slimDigest] = digest
+	metav1.SetMetaDataAnnotation(&cm.ObjectMeta, slimDigest, digest)
 	cm.Data, cm.BinaryData = nil, nil
 }
 

@@ -70,7 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if wait := known.pace.wait(s.Generation, r.Clock.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	known.past.again = 0
+	known.past.again, known.pace.rest = 0, 0
 	err := r.reconcile(ctx, s.DeepCopy())
 	// What comes in after this waits for the next pass; every status that is written has one after it.
 	r.tellTransitions(&s)
@@ -86,11 +86,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		// The cache was behind; the change that it missed wakes this Skyhook, at the latest this does.
 		return ctrl.Result{RequeueAfter: passInterval}, nil
 	}
-	again := known.pace.again(&s, r.Clock.Now())
-	if later := known.past.again; again == 0 || later > 0 && later < again {
-		again = later
-	}
+	again := soonest(known.pace.again(&s, r.Clock.Now()), known.past.again, known.pace.rest)
 	return ctrl.Result{RequeueAfter: again}, err
+}
+
+// soonest is the least of some pauses; those of 0 do not count.
+func soonest(pauses ...time.Duration) time.Duration {
+	var least time.Duration
+	for _, p := range pauses {
+		if p > 0 && (least == 0 || p < least) {
+			least = p
+		}
+	}
+	return least
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
@@ -179,6 +187,8 @@ type pace struct {
 	generation int64
 	// since is when this process first saw the generation, and first any.
 	since, first time.Time
+	// rest is how long after the pass unused definitions may go; 0 when there are none, or they may now.
+	rest time.Duration
 	// written is the resourceVersion of the last status that was written, at a time.
 	written   string
 	writtenAt time.Time

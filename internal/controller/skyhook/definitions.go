@@ -156,17 +156,22 @@ const (
 // begin. A node that hangs for days keeps its permit, however often the spec is edited meanwhile: then only what is too
 // much goes, and the API server is asked what the nodes with permits have begun.
 func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook, in *input) error {
-	if r.Clock.Now().Sub(r.memory.Of(s).pace.first) < definitionsRest {
-		return nil
-	}
 	have, pins, err := r.revisions(ctx, s)
 	if err != nil {
 		return err
 	}
+	many := len(have) > len(s.Spec.Packages)+definitionsBefore || pinsOthers(s, pins)
+	p := &r.memory.Of(s).pace
+	if left := p.first.Add(definitionsRest).Sub(r.Clock.Now()); left > 0 {
+		if many {
+			p.rest = left
+		}
+		return nil
+	}
 	if len(s.Status.Permits) > 0 {
 		return r.pruneExcess(ctx, s, have, in)
 	}
-	if len(have) > len(s.Spec.Packages)+definitionsBefore || pinsOthers(s, pins) {
+	if many {
 		unneeded := r.unneeded(s, have, in)
 		if err := r.deleteAfter(ctx, unneeded, definitionsBefore); err != nil {
 			return err

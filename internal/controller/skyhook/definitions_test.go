@@ -276,6 +276,38 @@ func (w *world) prune(s *v1alpha1.Skyhook) {
 	w.must(w.pruneDefinitions(w.t.Context(), s, &in))
 }
 
+// TestPruneRests: a new operator may not have seen what nodes began last, and keeps definitions for a minute. Then it
+// looks again by itself.
+func TestPruneRests(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		unused  int
+		after   time.Duration
+		rest    time.Duration
+		deletes bool
+	}{
+		{"too early", definitionsBefore + 1, definitionsRest - time.Second, time.Second, false},
+		{"in time", definitionsBefore + 1, definitionsRest, 0, true},
+		{"nothing is left to delete", definitionsBefore, 0, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := undoable(5, "2.0.0", "")
+			objects := []client.Object{s, revisionOf(t, s, 5)}
+			for i := range c.unused {
+				objects = append(objects, revisionOf(t, undoable(4, fmt.Sprintf("1.9.%d", i), ""), 4))
+			}
+			w := newWorld(t, objects...)
+			pace := &w.memory.Of(s).pace
+			pace.wait(s.Generation, w.clock.Now())
+			w.clock.SetTime(w.clock.Now().Add(c.after))
+			w.prune(s)
+			if deleted := w.took() != ""; deleted != c.deletes || pace.rest != c.rest {
+				t.Errorf("deletes: %t, want %t; looks again in %s, want %s", deleted, c.deletes, pace.rest, c.rest)
+			}
+		})
+	}
+}
+
 // TestPruneWhilePermitsAreOut: a node that hangs keeps its permit, however often the spec is edited meanwhile. Only what
 // is too much goes, when no pass goes by an earlier spec any more, and nothing that the API server knows a node to need.
 func TestPruneWhilePermitsAreOut(t *testing.T) {

@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/skyhook-operator/skyhook/internal/metrics"
 )
 
 const (
@@ -186,6 +188,7 @@ func (k *Keeper) serve(pair Pair, served Served, trusted bool) time.Duration {
 	}
 	k.next = nil
 	k.serving.Store(&served)
+	metrics.CertificateEnd.WithLabelValues().Set(float64(served.End.Unix()))
 	return renewal
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/metrics"
 )
 
 const day = 24 * time.Hour
@@ -135,6 +137,11 @@ func TestRenewal(t *testing.T) {
 	check("both", renewed.Data["tls.crt"], renewed.Data["tls.crt"])
 	if !bytes.Equal(c.readSecret().Data["tls.crt"], renewed.Data["tls.crt"]) {
 		t.Error("renewed twice")
+	}
+	var ends dto.Metric
+	c.must(metrics.CertificateEnd.WithLabelValues().Write(&ends))
+	if got := time.Unix(int64(ends.GetGauge().GetValue()), 0).UTC().Format(time.RFC3339); got != renewed.Annotations[v1alpha1.AnnotationExpiration] {
+		t.Errorf("the metric says that the certificate ends at %s", got)
 	}
 
 	third := c.replica()

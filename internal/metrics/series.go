@@ -34,7 +34,7 @@ var (
 		"Selected nodes that have the package version, by the stage it is at or ended last.",
 		"package_name", "package_version", "stage")
 	packageRestarts = describe("skyhook_package_restarts_count",
-		"Failed attempts at the present stage of the package version, over all selected nodes.",
+		"How often the present stage of the package version was started again after it failed, over all selected nodes.",
 		"package_name", "package_version")
 	rollouts = [...]*prometheus.Desc{
 		describeRollout("matched_nodes", "Nodes in the compartment."),

@@ -94,8 +94,11 @@ func (s *Store) Set(skyhook string, snapshot *Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, before := s.clock.Now(), s.skyhooks[skyhook]
-	if before.measured == nil {
+	if before.Snapshot == nil {
 		before.measured = map[string]bool{}
+		for _, vec := range []*prometheus.HistogramVec{s.drain, s.reboot, s.permit} {
+			vec.WithLabelValues(skyhook) // at zero, so that the first one is an increase
+		}
 	}
 	s.skyhooks[skyhook] = kept{snapshot, now, before.since(now), before.measured}
 }

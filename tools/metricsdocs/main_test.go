@@ -23,6 +23,7 @@ func TestEverything(t *testing.T) {
 	described := make(chan *prometheus.Desc, 100)
 	metrics.NewStore(clock.RealClock{}, "v1").Describe(described)
 	metrics.PlanSeconds.Describe(described)
+	metrics.CertificateEnd.Describe(described)
 	close(described)
 	n := 0
 	for d := range described {

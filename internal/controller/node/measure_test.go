@@ -188,7 +188,7 @@ func (w *world) sums() map[string]float64 {
 			for _, l := range m.GetLabel() {
 				labels = append(labels, l.GetValue())
 			}
-			if m.Histogram != nil {
+			if m.GetHistogram().GetSampleCount() > 0 {
 				sums[strings.Join(labels, " ")] = m.GetHistogram().GetSampleSum()
 			}
 		}

@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 // object is one of JSON.
 type object map[string]any
 
@@ -128,11 +130,11 @@ func stacked(title, about string, width int, colors []object, queries ...query) 
 // colors gives series of these names their colors.
 func colors(pairs ...string) []object {
 	var all []object
-	for i := 0; i < len(pairs); i += 2 {
+	for pair := range slices.Chunk(pairs, 2) {
 		all = append(all, object{
-			"matcher": object{"id": "byName", "options": pairs[i]},
+			"matcher": object{"id": "byName", "options": pair[0]},
 			"properties": []object{
-				{"id": "color", "value": object{"mode": "fixed", "fixedColor": pairs[i+1]}},
+				{"id": "color", "value": object{"mode": "fixed", "fixedColor": pair[1]}},
 			},
 		})
 	}

@@ -25,7 +25,7 @@ func rows() []row {
 
 func overview() []panel {
 	in := func(status string) string {
-		return fmt.Sprintf(`sum(skyhook_status{%s,status=~"%s"}) or vector(0)`, ofSkyhook, status)
+		return fmt.Sprintf(`sum(skyhook_status{%s,status=~%q}) or vector(0)`, ofSkyhook, status)
 	}
 	return []panel{
 		stat("Total", "Skyhooks.", fmt.Sprintf(`count(skyhook_status{%s,status="complete"}) or vector(0)`, ofSkyhook), "text"),
@@ -120,24 +120,24 @@ func rollouts() []panel {
 			query{expr: fmt.Sprintf(`skyhook_permits{%s}`, ofSkyhook), legend: "{{skyhook_name}} permits"},
 			query{expr: fmt.Sprintf(`skyhook_budget_nodes{%s}`, ofSkyhook), legend: "{{skyhook_name}} budget"}),
 		lines("From permit to complete", "How long nodes take, over the last hour.", "s", 8,
-			quantileOf(0.5, "skyhook_permit_to_complete_seconds", ofSkyhook, "skyhook_name"),
-			quantileOf(0.99, "skyhook_permit_to_complete_seconds", ofSkyhook, "skyhook_name")),
+			quantileOf(0.5, "skyhook_permit_to_complete_seconds"),
+			quantileOf(0.99, "skyhook_permit_to_complete_seconds")),
 		lines("Cost", "Node-hours for which nodes were cordoned: what rollouts took from workloads.", "h", 8,
 			query{expr: fmt.Sprintf(`skyhook_cordoned_node_seconds_total{%s} / 3600`, ofSkyhook), legend: "{{skyhook_name}}"}),
 	}
 }
 
 // quantileOf values that came in within an hour.
-func quantileOf(q float64, histogram, of, by string) query {
+func quantileOf(q float64, histogram string) query {
 	return query{
-		expr:   fmt.Sprintf(`histogram_quantile(%g, sum by (%s, le) (increase(%s_bucket{%s}[1h])))`, q, by, histogram, of),
-		legend: fmt.Sprintf("{{%s}} %g %%", by, 100*q),
+		expr:   fmt.Sprintf(`histogram_quantile(%g, sum by (skyhook_name, le) (increase(%s_bucket{%s}[1h])))`, q, histogram, ofSkyhook),
+		legend: fmt.Sprintf("{{skyhook_name}} %g %%", 100*q),
 	}
 }
 
 func nodes() []panel {
 	in := func(status string) string {
-		return fmt.Sprintf(`sum(skyhook_node_status_count{%s,status=~"%s"}) or vector(0)`, ofSkyhook, status)
+		return fmt.Sprintf(`sum(skyhook_node_status_count{%s,status=~%q}) or vector(0)`, ofSkyhook, status)
 	}
 	return []panel{
 		stat("Total nodes", "Nodes that Skyhooks select; a node counts once for each.",
@@ -158,8 +158,8 @@ func nodes() []panel {
 		stacked("Why nodes fail", "See docs/reasons.md.", 8, nil,
 			query{expr: fmt.Sprintf(`sum by (reason) (skyhook_failing_nodes{%s})`, ofSkyhook), legend: "{{reason}}"}),
 		lines("Drains and reboots", "How long half of them take, over the last hour.", "s", 8,
-			named(quantileOf(0.5, "skyhook_drain_duration_seconds", ofSkyhook, "skyhook_name"), "{{skyhook_name}} drain"),
-			named(quantileOf(0.5, "skyhook_reboot_duration_seconds", ofSkyhook, "skyhook_name"), "{{skyhook_name}} reboot")),
+			named(quantileOf(0.5, "skyhook_drain_duration_seconds"), "{{skyhook_name}} drain"),
+			named(quantileOf(0.5, "skyhook_reboot_duration_seconds"), "{{skyhook_name}} reboot")),
 	}
 }
 

@@ -30,7 +30,7 @@ func TestDashboard(t *testing.T) {
 		runDeployment(t, "drained-"+node, node)
 	}
 	p := newPrometheus(t, newScraper(t, name))
-	a := scripted(map[string]string{"apply.sh": fmt.Sprintf("[ -e %[1]s ] || { touch %[1]s; exit 1; }", file)})
+	a := scripted(map[string]string{"apply.sh": fmt.Sprintf("echo >> %[1]s; [ $(wc -l < %[1]s) -gt 2 ]", file)}) // fails twice
 	a.Interrupt = &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}
 	w := &wish{
 		name: name, nodes: bed.Nodes(), packages: map[string]v1alpha1.Package{"a": a},

@@ -21,7 +21,7 @@ var figures = []figure{
 	{"handoverP99", "ms", "the same: 99 %"},
 	{"writesPerNode", "", "requests of the operator that change something, by nodes"},
 	{"kubeletWritesPerNode", "", "those of the emulated kubelets, and of what edits the Skyhooks"},
-	{"requestsPerSecond", "1/s", "all requests that the API server answered, by the time"},
+	{"requestsPerSecond", "1/s", "all requests that the API server answered, by the time until the operator was idle again"},
 	{"cpuOperator", "s", "CPU time of the operator"},
 	{"cpuAPIServer", "s", "CPU time of kube-apiserver"},
 	{"cpuEtcd", "s", "CPU time of etcd"},
@@ -117,6 +117,12 @@ const (
 	processHarness  = "harness"
 )
 
+// requestsPerSecond are those of the API server until the operator is idle again.
+func (o *observation) requestsPerSecond() float64 {
+	requests := o.after.server.sum(requestTotal, nil) - o.before.server.sum(requestTotal, nil)
+	return requests / o.after.usage.at.Sub(o.before.usage.at).Seconds()
+}
+
 // result computes the figures.
 func (o observation) result(world string, phase Phase, size Size) Result {
 	nodes, seconds := float64(size.Nodes), o.took.Seconds()
@@ -128,8 +134,7 @@ func (o observation) result(world string, phase Phase, size Size) Result {
 		"seconds": seconds, "nodesPerSecond": nodes / seconds, "secondsPerNode": seconds / nodes,
 		"handoverP50": ms(quantile(o.handovers, 0.5)), "handoverP99": ms(quantile(o.handovers, 0.99)),
 		"writesPerNode": operator.total() / nodes, "kubeletWritesPerNode": own.total() / nodes,
-		"requestsPerSecond": (o.after.server.sum(requestTotal, nil) - o.before.server.sum(requestTotal, nil)) / seconds,
-		"rssPeak":           mebibytes(o.peak), "skyhookKB": kilobytes(o.skyhook),
+		"requestsPerSecond": o.requestsPerSecond(), "rssPeak": mebibytes(o.peak), "skyhookKB": kilobytes(o.skyhook),
 		"etcdMB": o.after.server.sum("apiserver_storage_size_bytes", nil) / 1e6,
 	}
 	if len(o.handovers) == 0 {

@@ -63,7 +63,7 @@ func TestResult(t *testing.T) {
 	r := fullObservation(t).result("plain", phaseInstall, Size{Nodes: 10, Packages: 2})
 	want := map[string]float64{
 		"seconds": 5, "nodesPerSecond": 2, "secondsPerNode": 0.5, "handoverP50": 1000, "handoverP99": 1000,
-		"writesPerNode": 1.5, "kubeletWritesPerNode": 0.5, "requestsPerSecond": 12,
+		"writesPerNode": 1.5, "kubeletWritesPerNode": 0.5, "requestsPerSecond": 15,
 		"cpuOperator": 4, "cpuAPIServer": 2, "cpuEtcd": 1, "cpuHarness": 1, "cpuPerNode": 400,
 		"limitOperator": 100, "limitAPIServer": 0, "limitEtcd": 0, "limitHarness": 0, "limitOthers": 0, "limitNobody": 0,
 		"rssPeak": 64, "rssIdle": 32, "idleMillicores": 3,

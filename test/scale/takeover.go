@@ -75,9 +75,10 @@ func (r *run) replace(ctx context.Context, skyhooks []*v1alpha1.Skyhook, next *o
 		if err != nil {
 			return 0, err
 		}
-		const requests = "rest_client_requests_total" // leases are put, and events posted, also by who does nothing else
-		if f.sum(requests, labels{"method": "PATCH"})+f.sum(requests, labels{"method": "DELETE"}) > 0 {
-			return time.Since(killed), nil
+		for _, resource := range []string{"skyhooks", "nodes", "pods"} { // it writes leases and events before
+			if f.sum("skyhook_api_writes_total", labels{"resource": resource}) > 0 {
+				return time.Since(killed), nil
+			}
 		}
 		if over {
 			return 0, errors.New("all nodes were complete before the operator was killed, so nothing is left to take over; " +

@@ -59,6 +59,13 @@ func (k *kubelet) advance(pod *corev1.Pod, r *run) {
 
 // begin gets a pod as far as its first container.
 func (k *kubelet) begin(pod *corev1.Pod, r *run) {
+	if lacks := k.w.unmounted(pod); lacks != "" {
+		r.mounts = true
+		k.w.trace.add(k.w, "kubelet %s: pod %s waits for ConfigMap %s", k.plan.Name, pod.Name, lacks)
+		k.w.podStatus(pod, func(st *corev1.PodStatus) { *st = pendingStatus(pod) })
+		return
+	}
+	r.mounts = false
 	r.content = k.w.contentOf(pod)
 	s := k.w.script(r.content.id, k.plan.Name)
 	if s != nil && !k.w.resting && (s.Kind == scriptPull || s.Kind == scriptCreating) {
@@ -76,6 +83,16 @@ func (k *kubelet) begin(pod *corev1.Pod, r *run) {
 	}
 	r.stuck = false
 	k.start(pod, r, false)
+}
+
+// unmounted is a ConfigMap that a pod mounts and that is not there; empty for none.
+func (w *World) unmounted(pod *corev1.Pod) string {
+	for _, v := range pod.Spec.Volumes {
+		if v.ConfigMap != nil && named(w.cluster.ConfigMaps(), pod.Namespace, v.ConfigMap.Name) == nil {
+			return v.ConfigMap.Name
+		}
+	}
+	return ""
 }
 
 func pendingStatus(pod *corev1.Pod) corev1.PodStatus {

@@ -96,6 +96,8 @@ var otherKinds = map[string]func(*World, *rand.Rand){
 	"stop-take-over": (*World).stopAndTakeOver,
 	"resume-all":     func(w *World, _ *rand.Rand) { w.resumeAll() },
 
+	"delete-maps": (*World).deleteMaps,
+
 	"take-pod-name":    (*World).takePodName,
 	"take-config-name": (*World).takeConfigName,
 }
@@ -181,6 +183,16 @@ func (k *kubelet) hideBootID() {
 func (k *kubelet) showBootID() {
 	if k.blind = false; k.up {
 		k.report(true)
+	}
+}
+
+// deleteMaps is a user who cleans up: what the operator made may go at any time.
+func (w *World) deleteMaps(r *rand.Rand) {
+	w.trace.add(w, "user deletes ConfigMaps")
+	for _, cm := range w.cluster.ConfigMaps() {
+		if metav1.GetControllerOf(cm) != nil && r.IntN(3) > 0 {
+			w.remove(cm.DeepCopy())
+		}
 	}
 }
 

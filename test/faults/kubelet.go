@@ -38,8 +38,8 @@ type run struct {
 	until   time.Time
 	exit    int32
 	content content
-	// stuck says that nothing changes any more until the world rests.
-	stuck bool
+	// stuck says that nothing changes any more until the world rests; mounts, until the pod's ConfigMaps are there.
+	stuck, mounts bool
 }
 
 type runState int
@@ -146,6 +146,8 @@ func (k *kubelet) due(pod *corev1.Pod) time.Time {
 		return k.w.now
 	case pod.DeletionTimestamp != nil && r.state != runEnding:
 		return k.w.now
+	case r.mounts && k.w.unmounted(pod) != "":
+		return never
 	case r.stuck && k.w.resting:
 		return k.w.now
 	case r.stuck:
@@ -195,7 +197,7 @@ func (k *kubelet) stop(pod *corev1.Pod, r *run) {
 	}
 	running := r.state == runContainer || r.state == runRebooting
 	r.state = runEnding
-	r.stuck = false
+	r.stuck, r.mounts = false, false
 	switch {
 	case finishedPod(pod) || !running || grace == 0:
 		r.until = k.w.now

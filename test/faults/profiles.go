@@ -74,7 +74,7 @@ var profiles = []profile{
 	{"clocks", 8, odds{interrupt: 0.4, timeout: 0.3, clock: 0.7, events: 7}, "clock 5, edit 4, operator 2, pod 1"},
 	{"lost", 6, odds{interrupt: 0.3, retries: 0.8, lag: 0.8, events: 8, scripts: 1}, "pod 8, node 2"},
 	{"names", 3, odds{interrupt: 0.3, collide: 1, many: 1, uninstall: 0.3, events: 4}, "taken 4, edit 2, pod 1"},
-	{"taken", 4, odds{interrupt: 0.3, many: 0.6, depends: 0.2, events: 4}, "taken 6, quota 2, edit 2"},
+	{"taken", 4, odds{interrupt: 0.3, many: 0.6, depends: 0.2, events: 4}, "taken 6, quota 2, edit 2, map 3"},
 	{
 		"broken", 5,
 		odds{interrupt: 0.4, policy: 0.3, runtime: 0.3, many: 0.5, serial: 0.3, sequencing: 0.3, events: 8},
@@ -156,6 +156,7 @@ var happeningGroups = map[string][]string{
 	"policy":   {"policy-edit", "policy-delete", "policy-create", "policy-switch"},
 	"quota":    {"quota-on", "quota-off", "quota-one"},
 	"image":    {"move-tags", "move-tags", "edit-config"},
+	"map":      {"delete-maps"},
 	"taken":    {"take-pod-name", "take-config-name", "huge-config"},
 }
 

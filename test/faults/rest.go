@@ -40,6 +40,7 @@ func (w *World) rest() {
 		if !w.settle() || w.over {
 			return
 		}
+		w.checkMounts()
 		open := w.open()
 		switch {
 		case w.over:
@@ -53,6 +54,17 @@ func (w *World) rest() {
 		}
 		if before = w.cureAll(open, before); w.over {
 			return
+		}
+	}
+}
+
+// checkMounts: no pod waits for a ConfigMap that nobody makes.
+func (w *World) checkMounts() {
+	for _, pod := range w.cluster.Pods() {
+		if _, ours := ownerOf(pod); ours && live(pod) && w.unmounted(pod) != "" {
+			if k := w.kubelet(pod.Spec.NodeName); k.up && k.runs[pod.UID] != nil && k.runs[pod.UID].mounts {
+				w.findClass("pod-lacks-configmap", "", "pod %s waits for ConfigMap %s", pod.Name, w.unmounted(pod))
+			}
 		}
 	}
 }

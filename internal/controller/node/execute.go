@@ -244,8 +244,11 @@ func (r *Reconciler) changePods(ctx context.Context, p *pass, i *item) error {
 	for _, pod := range i.decision.Delete {
 		errs = append(errs, r.deletePod(ctx, p, i, pod))
 	}
-	if err := errors.Join(errs...); err != nil || len(i.decision.Start) == 0 {
+	if err := errors.Join(errs...); err != nil {
 		return err
+	}
+	if len(i.decision.Start) == 0 {
+		return r.keepNodeMeta(ctx, p, i.skyhook)
 	}
 	meta := r.writeNodeMeta(ctx, p, i.skyhook)
 	if meta != nil && !refusal.Final(meta) {

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -16,6 +18,10 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
+
+// metaPatience is how old a pod has to be until what it mounts and the cache lacks is written again: before, the cache
+// may only not show it yet.
+const metaPatience = time.Minute
 
 // fieldManager owns what this controller applies.
 const fieldManager = "skyhook-node-controller"
@@ -47,6 +53,26 @@ func (r *Reconciler) writeNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Sky
 		return fmt.Errorf("write ConfigMap %s with the metadata of node %s: %w", want.Name, p.node.Name, err)
 	}
 	return nil
+}
+
+// keepNodeMeta writes the ConfigMap again if it is gone while a pod mounts it, which starts no container without it, nor
+// after the next boot: the cache may have shown one that a pass had deleted that took the node for gone.
+func (r *Reconciler) keepNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Skyhook) error {
+	if !slices.ContainsFunc(p.pods, func(pod corev1.Pod) bool {
+		return metav1.IsControlledBy(&pod, s) && pod.DeletionTimestamp == nil && !workload.Ended(&pod) &&
+			p.now.Sub(pod.CreationTimestamp.Time) >= metaPatience
+	}) {
+		return nil
+	}
+	key := client.ObjectKey{Namespace: r.Workload.Namespace, Name: workload.NodeMetaName(s.Name, p.node.Name)}
+	err := r.Client.Get(ctx, key, &corev1.ConfigMap{}, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return r.writeNodeMeta(ctx, p, s)
+	}
+	if err != nil {
+		err = fmt.Errorf("get ConfigMap %s: %w", key.Name, err)
+	}
+	return err
 }
 
 // slimDigest is the annotation in which the cache keeps the digest of what it dropped. No stored object can have it: it

@@ -208,6 +208,55 @@ func TestNodeMetaThatSomebodyChanged(t *testing.T) {
 	}
 }
 
+// TestNodeMetaThatIsGone: a pod starts no container without it, and neither does one whose machine comes up again.
+// Whoever deletes it, be it a pass that took the node for gone, it comes back as long as a pod mounts it.
+func TestNodeMetaThatIsGone(t *testing.T) {
+	ran := func(pod *corev1.Pod) {
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{
+			Name: "x", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		}}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*corev1.Pod)
+		age    time.Duration
+		there  bool
+		want   bool
+	}{
+		{name: "gone", age: metaPatience, want: true},
+		{name: "the cache may only not show it yet", age: metaPatience - time.Second},
+		{name: "of a pod that runs", change: ran, age: metaPatience, want: true},
+		{name: "of a pod that is being deleted", change: func(pod *corev1.Pod) {
+			pod.DeletionTimestamp, pod.Finalizers = &metav1.Time{Time: start}, []string{"x/y"}
+		}, age: metaPatience},
+		{name: "there", age: metaPatience, there: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, n := newSkyhook("demo"), newNode()
+			remember(t, n, "demo", entry(v1alpha1.StageApply, v1alpha1.StateInProgress))
+			pod := podOf(t, s)
+			pod.CreationTimestamp = metav1.NewTime(start.Add(-c.age))
+			if c.change != nil {
+				c.change(pod)
+			}
+			objects := []client.Object{s, n, pod}
+			if c.there {
+				objects = append(objects, metaOf(t, "demo", nodeName))
+			}
+			w := newWorld(t, objects...)
+			w.reconcile()
+			var cm corev1.ConfigMap
+			err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(metaOf(t, "demo", nodeName)), &cm)
+			if written := err == nil && !c.there; written != c.want {
+				t.Errorf("written: %t, %v", written, err)
+			}
+			if c.there && cm.Annotations[v1alpha1.AnnotationDigest] != "" {
+				t.Error("one that is there is written again")
+			}
+		})
+	}
+}
+
 // slimmed reads metadata ConfigMaps as the operator's cache holds them.
 type slimmed struct{ client.Client }
 

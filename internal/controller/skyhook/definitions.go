@@ -160,7 +160,8 @@ func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook, 
 	if err != nil {
 		return err
 	}
-	many := len(have) > len(s.Spec.Packages)+definitionsBefore || pinsOthers(s, pins)
+	many := len(have) > len(s.Spec.Packages)+definitionsBefore || pinsOthers(s, pins) ||
+		len(pins) > 0 && !r.Workload.PinImages
 	p := &r.memory.Of(s).pace
 	if left := p.first.Add(definitionsRest).Sub(r.Clock.Now()); left > 0 {
 		if many {

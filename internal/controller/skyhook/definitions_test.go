@@ -308,6 +308,33 @@ func TestPruneRests(t *testing.T) {
 	}
 }
 
+// TestPinsRest: an operator that no longer pins images deletes the pins in time, also where nothing else happens.
+func TestPinsRest(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		pinned bool
+		rest   time.Duration
+	}{{"images are not pinned", false, definitionsRest}, {"images are pinned", true, 0}} {
+		t.Run(c.name, func(t *testing.T) {
+			s := undoable(2, "2.0.0", "")
+			pin, err := options.PinRevision(s, lifecycle.Pin{
+				PinKey: lifecycle.PinKey{Package: "a", Version: "2.0.0", Image: "x/a"}, Digest: "sha256:1",
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t, s, pin, revisionOf(t, s, 2))
+			w.Workload.PinImages = c.pinned
+			pace := &w.memory.Of(s).pace
+			pace.wait(s.Generation, w.clock.Now())
+			w.prune(s)
+			if got := w.took(); got != "" || pace.rest != c.rest {
+				t.Errorf("requests %q, looks again in %s, want %s", got, pace.rest, c.rest)
+			}
+		})
+	}
+}
+
 // TestPruneWhilePermitsAreOut: a node that hangs keeps its permit, however often the spec is edited meanwhile. Only what
 // is too much goes, when no pass goes by an earlier spec any more, and nothing that the API server knows a node to need.
 func TestPruneWhilePermitsAreOut(t *testing.T) {

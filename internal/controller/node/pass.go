@@ -109,7 +109,7 @@ func (r *Reconciler) plan(ctx context.Context, p *pass) {
 			p.follow(i)
 		}
 	}
-	r.planTaint(p)
+	r.planTaint(ctx, p)
 }
 
 // survey finds out who holds cordons and who interrupts the node.

@@ -2,9 +2,12 @@ package node
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -16,7 +19,7 @@ import (
 
 // planTaint decides about the runtime taint, after all Skyhooks had their say: it goes in the same write that records
 // that the last of them is complete.
-func (r *Reconciler) planTaint(p *pass) {
+func (r *Reconciler) planTaint(ctx context.Context, p *pass) {
 	var all []taint.Skyhook
 	for _, s := range p.skyhooks {
 		if !s.Spec.RuntimeRequired || !r.Targets.Selects(s, p.node.Labels) {
@@ -39,6 +42,33 @@ func (r *Reconciler) planTaint(p *pass) {
 	if ends := p.taint.Mark != nil && !*p.taint.Mark; v1alpha1.Ignored(p.node.Labels) && !ends {
 		p.taint = taint.Change{} // an ignored node is left alone, but for what a deleted Skyhook leaves
 	}
+	if err := r.proveTaint(ctx, p); err != nil {
+		p.errs, p.taint = append(p.errs, err), taint.Change{}
+	}
+}
+
+// proveTaint makes sure that the runtime taint is not removed while the cache lacks a Skyhook that the node has a record
+// of.
+func (r *Reconciler) proveTaint(ctx context.Context, p *pass) error {
+	if p.taint.Taints == nil || r.addsTaint(p) {
+		return nil
+	}
+	for _, name := range p.orphans() {
+		gone, err := r.gone(ctx, name)
+		if err == nil && !gone {
+			skyhooks := schema.GroupResource{Group: v1alpha1.GroupName, Resource: "skyhooks"}
+			err = apierrors.NewConflict(skyhooks, name, errors.New("the cache is behind"))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addsTaint reports whether the taints that are written have the runtime taint.
+func (r *Reconciler) addsTaint(p *pass) bool {
+	return taint.Has(&corev1.Node{Spec: corev1.NodeSpec{Taints: *p.taint.Taints}}, r.Workload.RuntimeTaint)
 }
 
 // taintPatch adds the mark of the taint to the change of the node's metadata.
@@ -58,7 +88,7 @@ func (r *Reconciler) reportTaint(ctx context.Context, p *pass) {
 		return
 	}
 	what := "removed"
-	if taint.Has(&corev1.Node{Spec: corev1.NodeSpec{Taints: *p.taint.Taints}}, r.Workload.RuntimeTaint) {
+	if r.addsTaint(p) {
 		what = "added"
 	}
 	text := r.Workload.RuntimeTaint.ToString()

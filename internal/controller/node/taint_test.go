@@ -6,10 +6,33 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/taint"
 )
+
+// TestTaintWaitsForWhatTheCacheLacks: a new leader may not see a Skyhook yet of which the node has a record, and that
+// workloads wait for.
+func TestTaintWaitsForWhatTheCacheLacks(t *testing.T) {
+	for gone, stays := range map[bool]bool{false: true, true: false} {
+		s, n := waitedFor(fromTheBeginning)
+		s.Status.SealedSince, s.Status.Permits = nil, nil
+		late := newSkyhook("late")
+		late.Spec.RuntimeRequired = true
+		n.Spec.Taints = []corev1.Taint{runtimeTaint}
+		remember(t, n, "demo", completeRecord())
+		remember(t, n, "late", entry(v1alpha1.StageApply, v1alpha1.StateInProgress))
+		w := sealedWorld(t, s, n)
+		if !gone {
+			w.Live = newWorld(t, late).Client
+		}
+		got := w.reconcile()
+		if taint.Has(w.node(), runtimeTaint) != stays || stays && got.RequeueAfter == 0 {
+			t.Errorf("gone %t: taints %v, looks again in %s", gone, w.node().Spec.Taints, got.RequeueAfter)
+		}
+	}
+}
 
 // TestTaintOfANewNodeComesFirst: between two writes a workload may be bound.
 func TestTaintOfANewNodeComesFirst(t *testing.T) {

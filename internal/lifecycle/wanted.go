@@ -111,6 +111,21 @@ func (w Wanted) definition(e record.Entry) Removal {
 	return Removal{Package: pkg, Missing: !ok}
 }
 
+// Undefined are the names of definitions that nobody has and that the record goes by; nil for none.
+func (w Wanted) Undefined(n record.Node) map[string]bool {
+	var names map[string]bool
+	for _, e := range n.Packages {
+		if e.Definition == "" || w.Abandoned || !w.definition(e).Missing || superseded(n, e) {
+			continue
+		}
+		if names == nil {
+			names = map[string]bool{}
+		}
+		names[e.Definition] = true
+	}
+	return names
+}
+
 // Stays returns the entries, sorted by key, of package versions that could be uninstalled and that the spec does not
 // want, but whose uninstall nobody asked for; each with its definition.
 func (w Wanted) Stays(n record.Node) ([]record.Entry, []Package) {

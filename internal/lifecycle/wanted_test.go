@@ -286,6 +286,35 @@ var severalVersions = []row{
 	},
 }
 
+// TestUndefined: what the record goes by and nobody has.
+func TestUndefined(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		spec, kept string
+		node       string
+		abandoned  bool
+		want       map[string]bool
+	}{
+		{name: "kept", kept: "old=a@1.0", node: "a@1.0 config:complete def=old"},
+		{name: "not kept", kept: "new=a@1.1", node: "a@1.0 config:complete def=old", want: map[string]bool{"old": true}},
+		{name: "another version is in the spec", spec: "a@1.1", node: "a@1.0 config:complete def=old", want: map[string]bool{"old": true}},
+		{name: "in the spec, which counts", spec: "a@1.0", node: "a@1.0 config:complete def=old"},
+		{name: "none is named", node: "a@1.0 config:complete"},
+		{name: "abandoned", node: "a@1.0 config:complete def=old", abandoned: true},
+		{
+			name: "one that is not on the host", node: "a@1.0 config:complete def=old since=-2h; a@1.1 config:complete def=new",
+			want: map[string]bool{"new": true},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := lifecycle.Wanted{Packages: packages(t, c.spec), Retained: kept(t, c.kept), Abandoned: c.abandoned}
+			if diff := cmp.Diff(c.want, w.Undefined(record.Node{Packages: entries(t, c.node, w)})); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestStays: what the spec forgot too early is told to people.
 func TestStays(t *testing.T) {
 	for _, c := range []struct {

@@ -146,8 +146,12 @@ func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (
 	}
 	i := &item{skyhook: s, before: n, flight: o.InFlight}
 	i.seals = s.Status.SealedSince != nil && p.snapshot.Vouches(s, p.node, n)
+	var err error
+	if selected {
+		err = r.proveDefinitions(ctx, s, o)
+	}
 	switch {
-	case !selected, deleting && (unusable == nil || o.Abandoned) && lifecycle.Complete(o.Wanted, o.Record):
+	case !selected, deleting && err == nil && (unusable == nil || o.Abandoned) && lifecycle.Complete(o.Wanted, o.Record):
 		i.decision = lifecycle.Remove(o)
 		return i, nil
 	case unusable != nil:
@@ -155,7 +159,9 @@ func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (
 		i.decision.Record.OperatorVersion = r.Version
 		return i, nil
 	}
-	err := r.ask(ctx, p, s, &o)
+	if err == nil {
+		err = r.ask(ctx, p, s, &o)
+	}
 	switch {
 	case err == nil:
 		i.decision, err = r.next(ctx, p, s, o)

@@ -2,10 +2,14 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -86,6 +90,27 @@ func (r *Reconciler) compare(ctx context.Context, p *pass) error {
 			return lost
 		}
 		return fmt.Errorf("pod %s is on node %s, but the cache does not show it yet", pod.Name, p.node.Name)
+	}
+	return nil
+}
+
+// proveDefinitions makes sure that the API server lacks the definitions as well that the cache lacks and a record goes
+// by: without its definition a package counts as one that cannot be uninstalled. One that counts for nothing is lacking.
+func (r *Reconciler) proveDefinitions(ctx context.Context, s *v1alpha1.Skyhook, o lifecycle.Observation) error {
+	lacking := o.Undefined(o.Record)
+	if len(lacking) == 0 {
+		return nil
+	}
+	var live appsv1.ControllerRevisionList
+	if err := r.Live.List(ctx, &live, client.InNamespace(r.Workload.Namespace),
+		client.MatchingLabels{v1alpha1.LabelName: s.Name}); err != nil {
+		return fmt.Errorf("list retained definitions of Skyhook %s: %w", s.Name, err)
+	}
+	for k := range live.Items {
+		one := &live.Items[k]
+		if _, name, err := workload.ReadRevision(one); err == nil && lacking[name] && metav1.IsControlledBy(one, s) {
+			return apierrors.NewConflict(appsv1.Resource("controllerrevisions"), one.Name, errors.New("the cache is behind"))
+		}
 	}
 	return nil
 }

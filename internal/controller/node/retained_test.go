@@ -1,14 +1,17 @@
 package node
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -81,6 +84,70 @@ func TestUninstallPodIsBuiltFromTheRetainedDefinition(t *testing.T) {
 			}
 			if e := w.record("demo").Packages["b|2.0.0"]; e.Stage != v1alpha1.StageUninstall || e.Definition != definition {
 				t.Errorf("recorded is %+v", e)
+			}
+		})
+	}
+}
+
+// TestDefinitionThatTheCacheLacks: nothing is decided without it, for a package would count as one that cannot be
+// uninstalled: the Skyhook would be complete, or gone, with its files on the host. One that the API server lacks as well
+// holds up nobody.
+func TestDefinitionThatTheCacheLacks(t *testing.T) {
+	leaves := func(*v1alpha1.Skyhook) {}
+	deleted := func(s *v1alpha1.Skyhook) {
+		s.DeletionTimestamp, s.Finalizers = &metav1.Time{Time: start}, []string{v1alpha1.Finalizer}
+	}
+	lowered := func(s *v1alpha1.Skyhook) {
+		s.Spec.Packages = map[string]v1alpha1.Package{"b": {Version: "1.0.0", Image: "x/b"}}
+	}
+	unlabelled := func(r *appsv1.ControllerRevision) { r.Labels = nil }
+	for _, c := range []struct {
+		name   string
+		edit   func(*v1alpha1.Skyhook)
+		stored func(*appsv1.ControllerRevision) // nil for none
+		waits  bool
+	}{
+		{"left the spec", leaves, func(*appsv1.ControllerRevision) {}, true},
+		{"the Skyhook is deleted", deleted, func(*appsv1.ControllerRevision) {}, true},
+		{"the version was lowered", lowered, func(*appsv1.ControllerRevision) {}, true},
+		{"nobody has it", deleted, nil, false},
+		{"it lost its labels", deleted, unlabelled, false},
+		{"it is another's", deleted, func(r *appsv1.ControllerRevision) { r.OwnerReferences[0].UID = "uid-before" }, false},
+		{"it was replaced", deleted, func(r *appsv1.ControllerRevision) { r.Data.Raw = []byte("{}") }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, retained, n, _ := removed(t)
+			c.edit(s)
+			w := newWorld(t, s, n, options.MountedConfigMap(s, "b", v1alpha1.Package{
+				Version: "2.0.0", ConfigMap: map[string]string{"k": "old"},
+			}))
+			if revision, _ := retained.(*appsv1.ControllerRevision); c.stored != nil {
+				c.stored(revision)
+				w.must(w.Client.Create(t.Context(), revision))
+			}
+			whole := w.Client
+			w.change(interceptor.Funcs{List: func(
+				ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption,
+			) error {
+				if _, ok := list.(*appsv1.ControllerRevisionList); ok {
+					return nil
+				}
+				return c.List(ctx, list, opts...)
+			}})
+			got := w.reconcile()
+			if waited := len(w.bodies) == 0 && got.RequeueAfter > 0; waited != c.waits {
+				t.Fatalf("looks again in %s, wrote %q", got.RequeueAfter, w.bodies)
+			}
+			if !c.waits {
+				return
+			}
+			w.Client = whole
+			w.reconcile()
+			if e, has := w.record("demo").Packages["b|2.0.0"]; !has {
+				t.Errorf("recorded is %+v", e)
+			}
+			if c.name != "the version was lowered" && len(w.pods()) != 1 {
+				t.Errorf("%d pods uninstall it", len(w.pods()))
 			}
 		})
 	}

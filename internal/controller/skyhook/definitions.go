@@ -26,8 +26,11 @@ import (
 // renewed, so that the order of revisions is that in which the spec asked for them: what is removed goes by it, and
 // whoever goes back to what was there before.
 func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.Skyhook) error {
-	have, _, err := r.revisions(ctx, s)
+	have, _, err := r.revisions(ctx, r.Client, s)
 	if err != nil {
+		return err
+	}
+	if err := r.upToDate(ctx, s, have); err != nil {
 		return err
 	}
 	var errs []error
@@ -39,6 +42,25 @@ func (r *Reconciler) retain(ctx context.Context, s *v1alpha1.Skyhook) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// upToDate makes a new spec wait until the cache has the definitions as they are. It may still show one that was deleted
+// and that is wanted again, without which nodes could not uninstall what they install; and what it lacks would count as
+// what cannot be uninstalled.
+func (r *Reconciler) upToDate(
+	ctx context.Context, s *v1alpha1.Skyhook, cached map[string]*appsv1.ControllerRevision,
+) error {
+	if s.Status.ObservedGeneration == s.Generation {
+		return nil
+	}
+	live, _, err := r.revisions(ctx, r.Live, s)
+	same := func(a, b *appsv1.ControllerRevision) bool {
+		return a.UID == b.UID && a.ResourceVersion == b.ResourceVersion
+	}
+	if err == nil && !maps.EqualFunc(cached, live, same) {
+		err = apierrors.NewConflict(appsv1.Resource("controllerrevisions"), s.Name, errors.New("the cache is behind"))
+	}
+	return err
 }
 
 func (r *Reconciler) retainOne(
@@ -119,10 +141,10 @@ func lastRevision(
 
 // revisions are what is retained for a Skyhook, and the images that are pinned for it, both by name.
 func (r *Reconciler) revisions(
-	ctx context.Context, s *v1alpha1.Skyhook,
+	ctx context.Context, reader client.Reader, s *v1alpha1.Skyhook,
 ) (definitions, pins map[string]*appsv1.ControllerRevision, err error) {
 	var all appsv1.ControllerRevisionList
-	if err := r.Client.List(ctx, &all, client.InNamespace(r.Workload.Namespace),
+	if err := reader.List(ctx, &all, client.InNamespace(r.Workload.Namespace),
 		client.MatchingLabels{v1alpha1.LabelName: s.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, nil, fmt.Errorf("list retained definitions of Skyhook %s: %w", s.Name, err)
 	}
@@ -156,7 +178,7 @@ const (
 // begin. A node that hangs for days keeps its permit, however often the spec is edited meanwhile: then only what is too
 // much goes, and the API server is asked what the nodes with permits have begun.
 func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook, in *input) error {
-	have, pins, err := r.revisions(ctx, s)
+	have, pins, err := r.revisions(ctx, r.Client, s)
 	if err != nil {
 		return err
 	}

@@ -131,12 +131,47 @@ func TestRetainBehindTheCache(t *testing.T) {
 	}
 }
 
+// TestRetainWithAnOldCache: a new spec waits until the cache has the definitions as they are. One that the last pass
+// deleted may be wanted again, and nodes could not uninstall what they install; one that the cache lacks may be of what
+// they have, and it would count as what cannot be uninstalled.
+func TestRetainWithAnOldCache(t *testing.T) {
+	s := undoable(3, "1.0.0", v1alpha1.WhenRemovedUninstall)
+	before, renewed := revisionOf(t, s, 1), revisionOf(t, s, 1)
+	before.UID, renewed.UID, before.ResourceVersion, renewed.ResourceVersion = "uid-1", "uid-1", "1", "2"
+	for _, c := range []struct {
+		name         string
+		cached, live []client.Object
+		observed     int64
+		want         bool
+	}{
+		{name: "none", want: true},
+		{name: "deleted meanwhile", cached: []client.Object{before}},
+		{name: "made meanwhile", live: []client.Object{before}},
+		{name: "renewed meanwhile", cached: []client.Object{before}, live: []client.Object{renewed}},
+		{name: "the same", cached: []client.Object{before}, live: []client.Object{before}, want: true},
+		{name: "not of a new spec", cached: []client.Object{before}, observed: 3, want: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, c.cached...)
+			w.Live = newWorld(t, c.live...).Client
+			now := s.DeepCopy()
+			now.Status.ObservedGeneration = c.observed
+			if err := w.retain(t.Context(), now); (err == nil) != c.want || err != nil && !apierrors.IsConflict(err) {
+				t.Errorf("error %v", err)
+			}
+			if got := w.took(); !c.want && got != "" {
+				t.Errorf("requests %q", got)
+			}
+		})
+	}
+}
+
 // TestRenewIsCompared: two replicas, one with an old view, do not renew one after the other.
 func TestRenewIsCompared(t *testing.T) {
 	s := undoable(5, "1.0.0", v1alpha1.WhenRemovedUninstall)
 	old, other := revisionOf(t, s, 2), revisionOf(t, undoable(4, "1.0.0", ""), 4)
 	w := newWorld(t, old.DeepCopy(), other)
-	have, _, err := w.Reconciler.revisions(t.Context(), s)
+	have, _, err := w.Reconciler.revisions(t.Context(), w.Client, s)
 	w.must(err)
 	stale := have[old.Name].DeepCopy()
 	stale.ResourceVersion = "1"
@@ -179,7 +214,7 @@ func TestDefinitionsAreThoseOfThisVerySkyhook(t *testing.T) {
 	elsewhere.Namespace = "other"
 	own := revisionOf(t, s, 1)
 	w := newWorld(t, own, before, foreign, labeled, elsewhere)
-	got, _, err := w.Reconciler.revisions(t.Context(), s)
+	got, _, err := w.Reconciler.revisions(t.Context(), w.Client, s)
 	w.must(err)
 	if names := slices.Collect(maps.Keys(got)); len(names) != 1 || names[0] != own.Name {
 		t.Errorf("got %v", names)

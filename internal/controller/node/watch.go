@@ -28,7 +28,7 @@ func (r *Reconciler) Sources() []state.Source {
 		state.Mapped(&corev1.ConfigMap{}, nodeOfMeta, appeared()),
 		state.Mapped(&corev1.ConfigMap{}, r.everyNode, state.IsStop()),
 		state.Watched(&v1alpha1.Skyhook{}, r.skyhookHandler()),
-		state.Mapped(&v1alpha1.DeploymentPolicy{}, r.pacedNodes, predicate.GenerationChangedPredicate{}),
+		state.Mapped(&v1alpha1.DeploymentPolicy{}, r.pacedNodes, state.GenerationChanged()),
 	}
 }
 
@@ -127,7 +127,7 @@ var steering = []string{
 }
 
 func concernsAll(before, after *v1alpha1.Skyhook) bool {
-	return before.Generation != after.Generation ||
+	return before.UID != after.UID || before.Generation != after.Generation ||
 		before.Status.ObservedGeneration != after.Status.ObservedGeneration ||
 		(before.Status.SealedSince == nil) != (after.Status.SealedSince == nil) ||
 		(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) ||

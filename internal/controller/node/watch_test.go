@@ -95,6 +95,7 @@ func TestSkyhookUpdateWakes(t *testing.T) {
 		{"records begin to be sealed", func(s *v1alpha1.Skyhook) { s.Status.SealedSince = new(metav1.NewTime(start)) }, "left old"},
 		{"pause", annotate(v1alpha1.AnnotationPause), "left old"},
 		{"disable", annotate(v1alpha1.AnnotationDisable), "left old"},
+		{"another one of the name", func(s *v1alpha1.Skyhook) { s.UID = "uid-another" }, "left old"},
 		{"deletion", func(s *v1alpha1.Skyhook) { s.DeletionTimestamp = &metav1.Time{Time: start} }, "left old"},
 		{"other nodes are selected", func(s *v1alpha1.Skyhook) {
 			s.Generation++

@@ -21,7 +21,7 @@ import (
 func (r *Reconciler) Sources() []state.Source {
 	return []state.Source{
 		state.Keyed(&v1alpha1.DeploymentPolicy{}),
-		state.Watched(&v1alpha1.Skyhook{}, gathered(named), predicate.GenerationChangedPredicate{}),
+		state.Watched(&v1alpha1.Skyhook{}, gathered(named), state.GenerationChanged()),
 		state.Watched(&corev1.Node{}, gathered(r.all), labelsChanged()),
 	}
 }

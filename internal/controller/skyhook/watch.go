@@ -23,9 +23,9 @@ import (
 func (r *Reconciler) Sources() []state.Source {
 	return []state.Source{
 		state.Keyed(&v1alpha1.Skyhook{}, predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionStarted())),
+			state.GenerationChanged(), predicate.AnnotationChangedPredicate{}, deletionStarted())),
 		state.Mapped(&v1alpha1.Skyhook{}, r.successors, orderChanged()),
-		state.Mapped(&v1alpha1.DeploymentPolicy{}, r.pacedSkyhooks, predicate.GenerationChangedPredicate{}),
+		state.Mapped(&v1alpha1.DeploymentPolicy{}, r.pacedSkyhooks, state.GenerationChanged()),
 		state.Mapped(&corev1.Node{}, r.skyhooksOn, state.NodeChanged()),
 		state.Mapped(&corev1.Pod{}, skyhookOf, podGone()),
 		state.Mapped(&corev1.ConfigMap{}, skyhookOf),

@@ -1,6 +1,7 @@
 package skyhook
 
 import (
+	"reflect"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,6 +89,30 @@ func TestNodeWakes(t *testing.T) {
 	}
 	if come, gone := wakes(t, source, nil, left), wakes(t, source, left, nil); come != "cpu" || gone != "cpu" {
 		t.Errorf("one that comes wakes %q, one that is gone %q", come, gone)
+	}
+}
+
+// TestAnotherObjectOfTheName: a list after a watch that was dropped shows of one that went and came again no more than
+// another version: its generation and annotations may be what they were.
+func TestAnotherObjectOfTheName(t *testing.T) {
+	paced := newSkyhook("demo")
+	paced.Spec.DeploymentPolicy = "slow"
+	w := newWorld(t, paced)
+	for _, o := range []client.Object{
+		newSkyhook("demo"), &v1alpha1.DeploymentPolicy{ObjectMeta: metav1.ObjectMeta{Name: "slow", UID: "uid-slow", Generation: 1}},
+	} {
+		another, _ := o.DeepCopyObject().(client.Object)
+		another.SetUID("uid-another")
+		same, other := "", ""
+		for _, source := range w.Sources() {
+			if reflect.TypeOf(source.Object) == reflect.TypeOf(o) {
+				same += wakes(t, source, o, o)
+				other += wakes(t, source, o, another)
+			}
+		}
+		if same != "" || other != "demo" {
+			t.Errorf("%T: the same wakes %q, another %q", o, same, other)
+		}
 	}
 }
 

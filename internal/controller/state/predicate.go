@@ -13,6 +13,14 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
+// GenerationChanged drops the updates that change no spec. One to another object of the same name is none of them: a list
+// after a watch that was dropped shows no more of what went and came again.
+func GenerationChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() || e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration()
+	}}
+}
+
 // NodeChanged drops the updates of a node that concern nobody here, above all the kubelet's heartbeats.
 func NodeChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {

@@ -181,18 +181,21 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) error {
 		return nil
 	}
 	var live corev1.Node
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(p.node), &live); err != nil {
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(p.node), &live); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get node %s: %w", p.node.Name, err)
 	}
 	changed := func(what string) error {
 		return apierrors.NewConflict(corev1.Resource("nodes"), p.node.Name, errors.New(what+" changed"))
+	}
+	if live.UID != p.node.UID { // nor has what was not found
+		return changed("the node")
 	}
 	for _, i := range p.items {
 		if record.Raw(i.skyhook.Name, live.Annotations) != record.Raw(i.skyhook.Name, p.node.Annotations) {
 			return changed("the record")
 		}
 	}
-	if live.UID != p.node.UID || live.Spec.Unschedulable != p.node.Spec.Unschedulable ||
+	if live.Spec.Unschedulable != p.node.Spec.Unschedulable ||
 		live.Status.NodeInfo.BootID != p.node.Status.NodeInfo.BootID ||
 		live.Annotations[v1alpha1.AnnotationInterrupt] != p.node.Annotations[v1alpha1.AnnotationInterrupt] {
 		return changed("its boot, cordon or interrupt")

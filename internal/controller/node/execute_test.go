@@ -148,7 +148,7 @@ func TestConfirm(t *testing.T) {
 		{"the record is the live one", func(n *corev1.Node) { n.ResourceVersion, n.Annotations["theirs"] = "", "y" }, func(err error) bool { return err == nil }},
 		{"the record changed", func(n *corev1.Node) { n.Annotations[v1alpha1.GroupName+"/permit_demo"] = "1/3" }, apierrors.IsConflict},
 		{"another node of that name", func(n *corev1.Node) { n.UID = "uid-other" }, apierrors.IsConflict},
-		{"the node is gone", nil, apierrors.IsNotFound},
+		{"the node is gone", nil, apierrors.IsConflict}, // the cache shows it in a moment
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, n := newSkyhook("demo"), newNode()

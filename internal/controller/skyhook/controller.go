@@ -34,8 +34,6 @@ const (
 	// large fleet are rarer, up to passIntervalMost.
 	passShare        = 20
 	passIntervalMost = 5 * time.Second
-	// seenPatience is for how long a pass is repeated because the cache does not show the status that was written last.
-	seenPatience = 10 * time.Second
 )
 
 // Reconciler plans the rollout of one Skyhook.
@@ -217,11 +215,13 @@ func (p *pace) wrote(s *v1alpha1.Skyhook, now time.Time) {
 }
 
 // again returns when to look once more at a Skyhook that the cache showed without the last status that was written:
-// what was right against that needed no write, and the write wakes nobody. 0 when the cache was not behind.
+// what was right against that needed no write, and the write wakes nobody. After as long as it was waited, since a
+// watch may stall, and an API server that was restored from a backup counts from an earlier version. 0 when the cache
+// was not behind.
 func (p *pace) again(cached *v1alpha1.Skyhook, now time.Time) time.Duration {
 	order, err := resourceversion.CompareResourceVersion(cached.ResourceVersion, p.written)
-	if err != nil || order >= 0 || now.Sub(p.writtenAt) >= seenPatience {
+	if err != nil || order >= 0 {
 		return 0
 	}
-	return passInterval
+	return max(passInterval, now.Sub(p.writtenAt))
 }

@@ -185,6 +185,7 @@ func forcedDeletion(s *scene) {
 		cordon := n.Annotations["skyhook.nvidia.com/cordon_"+s.name]
 		return !label && cordon == "" && !n.Spec.Unschedulable && len(n.Status.Conditions) == 1
 	}, client.MatchingFields{"metadata.name": s.nodes[0]})
+	s.collectGarbage(x) // a pass that was under way may have made some
 	if got := s.remembers(s.nodes[0]); !strings.Contains(got, "fw|1.0.0") {
 		s.t.Errorf("what may still be on the node is forgotten: %q", got)
 	}

@@ -2,6 +2,7 @@ package skyhook
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -103,14 +104,13 @@ func TestAnotherObjectOfTheName(t *testing.T) {
 	} {
 		another, _ := o.DeepCopyObject().(client.Object)
 		another.SetUID("uid-another")
-		same, other := "", ""
+		var same, other []string
 		for _, source := range w.Sources() {
 			if reflect.TypeOf(source.Object) == reflect.TypeOf(o) {
-				same += wakes(t, source, o, o)
-				other += wakes(t, source, o, another)
+				same, other = append(same, wakes(t, source, o, o)), append(other, wakes(t, source, o, another))
 			}
 		}
-		if same != "" || other != "demo" {
+		if strings.Join(same, "") != "" || strings.Join(other, "") != "demo" {
 			t.Errorf("%T: the same wakes %q, another %q", o, same, other)
 		}
 	}

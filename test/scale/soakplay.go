@@ -71,7 +71,8 @@ func (s *soak) label(ctx context.Context, node, rack string) error {
 	return s.control.client.Patch(ctx, n, patch)
 }
 
-// makeWorkloads puts two pods on each node of the Skyhook that interrupts, for its next drain.
+// makeWorkloads puts two pods on each node of the Skyhook that interrupts, for its next drain; as a scheduler, on none
+// that is cordoned: pods that come back during a drain are for a person to stop.
 func (s *soak) makeWorkloads(ctx context.Context) error {
 	var nodes corev1.NodeList
 	selector, err := metav1.LabelSelectorAsSelector(&partOf(soakInterrupting).skyhook().Spec.NodeSelectors)
@@ -83,7 +84,9 @@ func (s *soak) makeWorkloads(ctx context.Context) error {
 	}
 	var names []string
 	for i := range nodes.Items {
-		names = append(names, nodes.Items[i].Name)
+		if !nodes.Items[i].Spec.Unschedulable {
+			names = append(names, nodes.Items[i].Name)
+		}
 	}
 	return errors.Join(s.kubelets.removeWorkloads(ctx), s.kubelets.makeWorkloads(ctx, names, 2))
 }

@@ -96,7 +96,7 @@ func (s *Store) Set(skyhook string, snapshot *Snapshot) {
 	now, before := s.clock.Now(), s.skyhooks[skyhook]
 	if before.Snapshot == nil {
 		before.measured = map[string]bool{}
-		for _, vec := range []*prometheus.HistogramVec{s.drain, s.reboot, s.permit} {
+		for _, vec := range s.unlabelled() {
 			vec.WithLabelValues(skyhook) // at zero, so that the first one is an increase
 		}
 	}
@@ -116,9 +116,12 @@ func (s *Store) Forget(skyhook string) {
 	}
 }
 
-func (s *Store) vecs() []*prometheus.HistogramVec {
-	return []*prometheus.HistogramVec{s.stage, s.drain, s.reboot, s.permit}
+// unlabelled are the histograms that have no label but the Skyhook's.
+func (s *Store) unlabelled() []*prometheus.HistogramVec {
+	return []*prometheus.HistogramVec{s.drain, s.reboot, s.permit}
 }
+
+func (s *Store) vecs() []*prometheus.HistogramVec { return append(s.unlabelled(), s.stage) }
 
 // observe counts how long something took, unless the Skyhook is gone: a pass over a node may end after it.
 func (s *Store) observe(vec *prometheus.HistogramVec, took time.Duration, skyhook string) {

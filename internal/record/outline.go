@@ -26,7 +26,7 @@ func OutlineOf(n Node) Outline {
 	for _, key := range slices.Sorted(maps.Keys(n.Packages)) {
 		e := n.Packages[key]
 		if strings.Contains(key, outlineSeparator) {
-			continue // it is no package that the API allows
+			continue // the API allows no such package
 		}
 		fields = append(fields, e.Name, e.Version, string(e.Stage), string(e.State), strconv.FormatInt(int64(e.Restarts), 10))
 	}

@@ -209,7 +209,7 @@ func TestNodeMetaThatSomebodyChanged(t *testing.T) {
 }
 
 // TestNodeMetaThatIsGone: a pod starts no container without it, and neither does one whose machine comes up again.
-// Whoever deletes it, be it a pass that took the node for gone, it comes back as long as a pod mounts it.
+// It comes back as long as a pod mounts it, whoever deleted it: a person, or a pass that took the node for gone.
 func TestNodeMetaThatIsGone(t *testing.T) {
 	ran := func(pod *corev1.Pod) {
 		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{

@@ -2,17 +2,16 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -109,7 +108,7 @@ func (r *Reconciler) proveDefinitions(ctx context.Context, s *v1alpha1.Skyhook, 
 	for k := range live.Items {
 		one := &live.Items[k]
 		if _, name, err := workload.ReadRevision(one); err == nil && lacking[name] && metav1.IsControlledBy(one, s) {
-			return apierrors.NewConflict(appsv1.Resource("controllerrevisions"), one.Name, errors.New("the cache is behind"))
+			return state.Behind(appsv1.Resource("controllerrevisions"), one.Name)
 		}
 	}
 	return nil

@@ -2,16 +2,14 @@ package node
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/logs"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/taint"
@@ -56,8 +54,7 @@ func (r *Reconciler) proveTaint(ctx context.Context, p *pass) error {
 	for _, name := range p.orphans() {
 		gone, err := r.gone(ctx, name)
 		if err == nil && !gone {
-			skyhooks := schema.GroupResource{Group: v1alpha1.GroupName, Resource: "skyhooks"}
-			err = apierrors.NewConflict(skyhooks, name, errors.New("the cache is behind"))
+			err = state.Behind(v1alpha1.GroupVersion.WithResource("skyhooks").GroupResource(), name)
 		}
 		if err != nil {
 			return err

@@ -58,7 +58,7 @@ func (r *Reconciler) upToDate(
 		return a.UID == b.UID && a.ResourceVersion == b.ResourceVersion
 	}
 	if err == nil && !maps.EqualFunc(cached, live, same) {
-		err = apierrors.NewConflict(appsv1.Resource("controllerrevisions"), s.Name, errors.New("the cache is behind"))
+		err = state.Behind(appsv1.Resource("controllerrevisions"), s.Name)
 	}
 	return err
 }

@@ -268,6 +268,7 @@ func (s *session) onNode(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, n *
 		default:
 			w.Message = cmp.Or(permitMessage(sk), w.Message)
 		}
+		w = remembered(r.Wait, w)
 		w.Since = sinceOf(v, sk.Name, n.Name, w)
 		all = append(all, s.cause(sk.Name, w, n.Name))
 	}
@@ -275,6 +276,18 @@ func (s *session) onNode(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, n *
 		all = append(all, *away)
 	}
 	return s.departed(sk, n, all)
+}
+
+// remembered is a wait as the operator told it, if it knows more of it than a look at the cluster tells: that pods came
+// back takes several looks.
+func remembered(told *record.Wait, w record.Wait) record.Wait {
+	evicts := w.Reason == v1alpha1.ReasonEvicting || w.Reason == v1alpha1.ReasonPodTerminating
+	if told == nil || told.Reason != v1alpha1.ReasonPodReturns || told.Package != w.Package || !evicts {
+		return w
+	}
+	known := *told
+	known.By = w.By
+	return known
 }
 
 // away is that a node on which the Skyhook is not complete is not Ready; nil for any other.

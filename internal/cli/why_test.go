@@ -187,6 +187,23 @@ func TestWhyHeldUp(t *testing.T) {
 	}
 }
 
+// TestWhyPodsReturn: what the operator learned in several looks is told, rather than what one look tells.
+func TestWhyPodsReturn(t *testing.T) {
+	c := newCluster(t)
+	c.put(heldUp("returning", restarting))
+	c.put(inPool("returning", "returning-1", func(n *corev1.Node) {
+		n.Annotations = map[string]string{v1alpha1.GroupName + "/wait_returning": `{"package":"tuning","reason":"PodReturns",` +
+			`"frees":"other","since":"2026-03-04T05:00:00Z",` +
+			`"message":"pod default/stubborn: after 2 evictions ReplicaSet stubborn still puts its pods here"}`}
+	}))
+	c.put(workloadPod("stubborn", "returning-1"))
+	out, _, err := c.run("", "why", "returning")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "why-returning", out)
+}
+
 // TestWhyOfAbandoned: what failed on a node and was given up there is no reason any more.
 func TestWhyOfAbandoned(t *testing.T) {
 	c := newCluster(t)

@@ -90,18 +90,15 @@ func (m *Memory) returns(pod Pod) int {
 	return m.returned[pod.Controller]
 }
 
-// returning says why a pod is not evicted once more, and what to do about it.
+// returning says why a pod is not evicted once more, and what to do about it, within what a record keeps of a message.
 func (m *Memory) returning(pod *corev1.Pod) string {
 	owner := metav1.GetControllerOfNoCopy(pod)
-	name := fmt.Sprintf("%s %s/%s", owner.Kind, pod.Namespace, owner.Name)
-	cause, remedy := "its pods are bound to the node past the scheduler",
-		"correct spec.nodeName or the scheduler of its pods"
+	cause, remedy := "bound past the scheduler", "correct spec.nodeName or their scheduler"
 	if toleratesCordon(pod) {
-		cause, remedy = "its pods tolerate the cordon", "remove their toleration of "+corev1.TaintNodeUnschedulable
+		cause, remedy = "they tolerate the cordon", "remove that toleration"
 	}
-	return fmt.Sprintf("%s put a pod on the node again after each of %d evictions, because %s; "+
-		"%s, or scale it down, and delete the pod",
-		name, m.returned[owner.UID], cause, remedy)
+	return fmt.Sprintf("after %d evictions %s %s still puts its pods here, %s; %s or scale it down, then delete the pod",
+		m.returned[owner.UID], owner.Kind, owner.Name, cause, remedy)
 }
 
 func toleratesCordon(pod *corev1.Pod) bool {

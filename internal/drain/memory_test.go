@@ -55,9 +55,8 @@ func TestPodReturns(t *testing.T) {
 	if diff := cmp.Diff([]string{"shop/web-0", "shop/web-1", "shop/web-2"}, d.told); diff != "" {
 		t.Errorf("evictions told: %s", diff)
 	}
-	want := "PodReturns pod shop/web-3: ReplicaSet shop/owner put a pod on the node again after each of 2 evictions, " +
-		"because its pods tolerate the cordon; remove their toleration of node.kubernetes.io/unschedulable, " +
-		"or scale it down, and delete the pod"
+	want := "PodReturns pod shop/web-3: after 2 evictions ReplicaSet owner still puts its pods here, they tolerate the cordon; " +
+		"remove that toleration or scale it down, then delete the pod"
 	if told != want {
 		t.Errorf("got  %s\nwant %s", told, want)
 	}

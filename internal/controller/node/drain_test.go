@@ -149,7 +149,7 @@ func TestPodThatReturnsIsAReason(t *testing.T) {
 		t.Errorf("%d pods came", f.count)
 	}
 	wait := w.node().Annotations[v1alpha1.GroupName+"/wait_demo"]
-	if !strings.Contains(wait, "PodReturns") || !strings.Contains(wait, "ReplicaSet shop/web") {
+	if !strings.Contains(wait, "PodReturns") || !strings.Contains(wait, "ReplicaSet web") {
 		t.Errorf("the node waits for %s", wait)
 	}
 	w.must(w.Client.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-4"}}))

@@ -13,30 +13,29 @@ import (
 
 // soak is one fleet under random edits for a long time.
 type soak struct {
-	plan              soakPlan
-	pace              Pace
-	patience          time.Duration
-	program           Program
-	folder            string
-	report            string
-	tell              func(format string, args ...any)
-	control           *control
-	kubelets          *kubelets
-	lives             *lives
-	processes         processes
-	log               *journal
-	counts            *tally
-	begin             time.Time
-	samples           []sample
-	idleAtBegin, idle process
+	plan      soakPlan
+	pace      Pace
+	patience  time.Duration
+	program   Program
+	folder    string
+	report    string
+	tell      func(format string, args ...any)
+	control   *control
+	kubelets  *kubelets
+	lives     *lives
+	processes processes
+	log       *journal
+	counts    *tally
+	begin     time.Time
+	samples   []sample
+	rests     rests
 }
 
 // soakReport is what is written as JSON.
 type soakReport struct {
 	Plan        soakPlan     `json:"plan"`
 	Events      counts       `json:"events"`
-	IdleBegin   process      `json:"idleAtBegin"`
-	IdleEnd     process      `json:"idleAtEnd"`
+	Rests       rests        `json:"rests"`
 	Comparisons []comparison `json:"comparisons"`
 	Left        []string     `json:"left"`
 	Log         logged       `json:"log"`
@@ -110,7 +109,7 @@ func (s *soak) installAll(ctx context.Context) (err error) {
 	if err := s.await(ctx, s.incomplete); err != nil {
 		return fmt.Errorf("install: %w", err)
 	}
-	s.idleAtBegin, err = s.rest(ctx, "begin")
+	s.rests.Begin, err = s.restAnew(ctx, "begin")
 	return err
 }
 
@@ -147,19 +146,27 @@ func (s *soak) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.idle, err = s.rest(ctx, "end")
+	if s.rests.End, err = s.rest(ctx, "end", s.plan.still()); err != nil {
+		return err
+	}
+	s.rests.Anew, err = s.restAnew(ctx, "anew")
 	return err
 }
 
 // scavenge is how long the runtime has to give back what a collection freed.
 const scavenge = 20 * time.Second
 
-// still is how long the operator rests before its memory is looked at: client-go forgets an event, of which there are
-// several for each node, twelve minutes after it at the latest.
-func (s *soak) still() time.Duration { return min(13*time.Minute, s.plan.Length/4) }
+// restAnew is the rest of an operator that has done nothing but read the cluster.
+func (s *soak) restAnew(ctx context.Context, when string) (process, error) {
+	const begun = 2 * time.Minute // what waits a minute after each start is over then
+	if err := s.replaceOperator(ctx); err != nil {
+		return process{}, err
+	}
+	return s.rest(ctx, when, min(begun, s.plan.still()))
+}
 
-// rest waits until the operator has nothing to do and has forgotten what it did, and keeps its profiles.
-func (s *soak) rest(ctx context.Context, when string) (p process, err error) {
+// rest waits until the operator has nothing to do, and that long, and keeps its profiles.
+func (s *soak) rest(ctx context.Context, when string, still time.Duration) (p process, err error) {
 	o, _, _, err := s.lives.current()
 	if err != nil {
 		return p, err
@@ -167,8 +174,8 @@ func (s *soak) rest(ctx context.Context, when string) (p process, err error) {
 	if err := settle(ctx, o.pid()); err != nil {
 		return p, err
 	}
-	s.tell("the operator rests for %s", s.still())
-	if !sleep(ctx, s.still(), nil) {
+	s.tell("the operator rests for %s", still)
+	if !sleep(ctx, still, nil) {
 		return p, ctx.Err()
 	}
 	heap := filepath.Join(s.folder, when+"-heap.pb.gz")
@@ -212,14 +219,12 @@ func (s *soak) judge(ctx context.Context) error {
 		return fmt.Errorf("find the operator's logs: %w", err)
 	}
 	r := soakReport{
-		Plan: s.plan, Events: s.counts.snapshot(), IdleBegin: s.idleAtBegin, IdleEnd: s.idle,
-		Left: c.left(), Requests: requestsOf(s.samples),
+		Plan: s.plan, Events: s.counts.snapshot(), Rests: s.rests, Left: c.left(), Requests: requestsOf(s.samples),
 	}
 	if r.Log, err = readLogs(files); err != nil {
 		return err
 	}
-	r.Comparisons = append(append(compareIdle(s.idleAtBegin, s.idle), compareWork(s.samples, s.plan.Length)...),
-		compareConflicts(r.Requests))
+	r.Comparisons = append(append(s.rests.compare(), compareWork(s.samples, s.plan)...), compareConflicts(r.Requests))
 	r.Failed = append(r.failures(), c.incomplete()...)
 	if err := writeReport(s.report, r); err != nil {
 		return err
@@ -261,6 +266,6 @@ func (s *soak) print(r soakReport) {
 	fmt.Printf("writes of the operator: %v\n", r.Requests)
 	fmt.Printf("errors in its log: %.0f %v\n", r.Log.Errors.total(), r.Log.Errors)
 	fmt.Printf("the report is %s; events and samples are %s\n", s.report, s.log.file.Name())
-	fmt.Printf("what the heap has in addition: go tool pprof -top -base %[1]s/begin-heap.pb.gz %[1]s/end-heap.pb.gz\n",
-		s.folder)
+	fmt.Printf("what the heap of the last operator has more than that of one just started: "+
+		"go tool pprof -top -base %[1]s/anew-heap.pb.gz %[1]s/end-heap.pb.gz\n", s.folder)
 }

@@ -34,52 +34,60 @@ func (c comparison) String() string {
 // What may grow: a tenth of memory; in small fleets, whose tenth is less than a few events more or less, these MiB.
 // Goroutines are those that serve a connection or wait for a timer.
 const (
-	soakGrowth     = 1.1
-	slackRSS       = 16.0 // MiB
-	slackHeap      = 4.0  // MiB
-	slackRoutines  = 10.0
-	fewestSamples  = 5
-	storm          = 0.05 // of all writes that meet a conflict
-	shortestWindow = 10 * time.Second
+	soakGrowth    = 1.1
+	slackRSS      = 16.0 // MiB
+	slackHeap     = 4.0  // MiB
+	slackRoutines = 10.0
+	fewestSamples = 5
+	storm         = 0.05 // of all writes that meet a conflict
 )
 
 func grow(what, unit string, early, late, factor, slack float64) comparison {
 	return comparison{What: what, Unit: unit, Early: early, Late: late, Most: max(early*factor, early+slack)}
 }
 
-// compareIdle compares two moments without work: after the install, and after all is over.
-func compareIdle(begin, end process) []comparison {
+// rests are what operators need that have nothing to do: one just started after the install; after all is over the last
+// one, and then one just started. What the first two differ in is history and the cluster; the last two have the same
+// cluster, and the first and the last the same history.
+type rests struct {
+	Begin process `json:"begin"`
+	End   process `json:"end"`
+	Anew  process `json:"anew"`
+}
+
+// compare says what history leaves in an operator, and what it leaves in the cluster. Resident memory of operators of
+// different histories says nothing: the runtime keeps some of what they once needed.
+func (r rests) compare() []comparison {
 	return []comparison{
-		grow("idle: resident memory", "MiB", begin.RSS, end.RSS, soakGrowth, slackRSS),
-		grow("idle: heap after a collection", "MiB", begin.HeapLive, end.HeapLive, soakGrowth, slackHeap),
-		grow("idle: goroutines", "", begin.Goroutines, end.Goroutines, 1, slackRoutines),
+		grow("at rest, just started, then after all: heap after a collection", "MiB", r.Anew.HeapLive, r.End.HeapLive, soakGrowth, slackHeap),
+		grow("at rest, just started, then after all: goroutines", "", r.Anew.Goroutines, r.End.Goroutines, 1, slackRoutines),
+		grow("just started after the install, then at the end: resident memory", "MiB", r.Begin.RSS, r.Anew.RSS, soakGrowth, slackRSS),
+		grow("just started after the install, then at the end: heap after a collection", "MiB", r.Begin.HeapLive, r.Anew.HeapLive,
+			soakGrowth, slackHeap),
+		grow("just started after the install, then at the end: goroutines", "", r.Begin.Goroutines, r.Anew.Goroutines, 1, slackRoutines),
 	}
 }
 
-// compareWork compares what is needed under load: in the second and the last fifth of the soak, and of the last
-// operator's time. Of each, the lower tenth counts: what leaks is there in calm moments as well, while the rest depends
-// on what just happens. The time after each start is left out, as a heap grows then until it has what it needs. A life that is too
-// short to be compared is left out as well: the soak as a whole is not.
-func compareWork(samples []sample, length time.Duration) []comparison {
+// compareWork compares what the last operator needs under load, in the second and the last fifth of its time. Of each,
+// the lower tenth counts: what leaks is there in calm moments as well, while the rest depends on what just happens. The
+// time is left out in which it does not forget yet what happened, see still.
+func compareWork(samples []sample, plan soakPlan) []comparison {
+	last := 0
+	for _, s := range samples {
+		last = max(last, s.Life)
+	}
 	warm := slices.DeleteFunc(slices.Clone(samples), func(s sample) bool {
-		return s.At > length || s.Age < length/60
+		return s.Life != last || s.At > plan.Length || s.Age < plan.still()
 	})
-	rss := func(s sample) float64 { return s.RSS }
-	heap := func(s sample) float64 { return s.HeapLive }
-	all := []comparison{
-		compareFifths("under load: resident memory", warm, 0, length, rss, slackRSS),
-		compareFifths("under load: heap after a collection", warm, 0, length, heap, slackHeap),
+	var from, to time.Duration
+	if len(warm) > 0 {
+		from, to = warm[0].At, warm[len(warm)-1].At
 	}
-	if len(warm) == 0 {
-		return all
+	return []comparison{
+		compareFifths("last operator under load: resident memory", warm, from, to, func(s sample) float64 { return s.RSS }, slackRSS),
+		compareFifths("last operator under load: heap after a collection", warm, from, to,
+			func(s sample) float64 { return s.HeapLive }, slackHeap),
 	}
-	last := warm[len(warm)-1].Life
-	warm = slices.DeleteFunc(warm, func(s sample) bool { return s.Life != last })
-	from, to := warm[0].At, warm[len(warm)-1].At
-	if to-from >= 5*shortestWindow {
-		all = append(all, compareFifths("last operator under load: heap after a collection", warm, from, to, heap, slackHeap))
-	}
-	return all
 }
 
 func compareFifths(

@@ -1,18 +1,21 @@
 package main
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// someSamples are those of an hour with two operators; of gives memory and heap at a minute.
+// someSamples are those of an hour with two operators, of which the second starts after 27 minutes and forgets as much as
+// it learns from minute 40 on; of gives the heap at a minute.
 func someSamples(of func(minute float64) float64) []sample {
 	var all []sample
 	for at := time.Duration(0); at < time.Hour+5*time.Minute; at += 10 * time.Second {
 		s := sample{At: at, Life: 1, Age: at}
-		if at > 35*time.Minute {
-			s.Life, s.Age = 2, at-35*time.Minute
+		if at > 27*time.Minute {
+			s.Life, s.Age = 2, at-27*time.Minute
 		}
 		v := of(at.Minutes())
 		s.RSS, s.HeapLive = 2*v, v
@@ -23,14 +26,14 @@ func someSamples(of func(minute float64) float64) []sample {
 
 func TestCompareWork(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		of     func(float64) float64
-		failed string
+		name string
+		of   func(float64) float64
+		bad  bool
 	}{
 		{name: "flat", of: func(float64) float64 { return 100 }},
 		{name: "shrinks", of: func(m float64) float64 { return 200 - m }},
 		{name: "a peak between", of: func(m float64) float64 {
-			if m > 25 && m < 34 {
+			if m > 49 && m < 55 {
 				return 400
 			}
 			return 100
@@ -41,8 +44,8 @@ func TestCompareWork(t *testing.T) {
 			}
 			return 100
 		}},
-		{name: "less right after a start", of: func(m float64) float64 {
-			if m < 1 || m > 35 && m < 36 {
+		{name: "less while nothing is forgotten yet", of: func(m float64) float64 {
+			if m < 40 {
 				return 20
 			}
 			return 100
@@ -53,28 +56,18 @@ func TestCompareWork(t *testing.T) {
 			}
 			return 100
 		}},
-		{
-			name: "grows all the time", of: func(m float64) float64 { return 100 + m },
-			failed: "under load: resident memory,under load: heap after a collection,last operator under load: heap after a collection",
-		},
-		{
-			name: "grows in the last life", failed: "last operator under load: heap after a collection",
-			of: func(m float64) float64 {
-				if m < 35 {
-					return 200
-				}
-				return 100 + 2*(m-35)
-			},
-		},
-	} {
-		var failed []string
-		for _, got := range compareWork(someSamples(c.of), time.Hour) {
-			if !got.ok() {
-				failed = append(failed, got.What)
+		{name: "grows by a hundredth a minute", of: func(m float64) float64 { return 100 * math.Pow(1.01, m) }, bad: true},
+		{name: "grows in the last life", bad: true, of: func(m float64) float64 {
+			if m < 40 {
+				return 200
 			}
-		}
-		if got := strings.Join(failed, ","); got != c.failed {
-			t.Errorf("%s: failed are %q, not %q", c.name, got, c.failed)
+			return 100 + 2*(m-40)
+		}},
+	} {
+		for _, got := range compareWork(someSamples(c.of), soakPlan{Length: time.Hour}) {
+			if got.ok() == c.bad {
+				t.Errorf("%s: %s", c.name, got)
+			}
 		}
 	}
 }
@@ -82,29 +75,37 @@ func TestCompareWork(t *testing.T) {
 func TestTooFewSamples(t *testing.T) {
 	all := someSamples(func(float64) float64 { return 100 })
 	for _, samples := range [][]sample{nil, all[:100]} {
-		if got := compareWork(samples, time.Hour); got[0].ok() || !strings.Contains(got[0].String(), "too few") {
+		if got := compareWork(samples, soakPlan{Length: time.Hour}); got[0].ok() || !strings.Contains(got[0].String(), "too few") {
 			t.Errorf("%v", got[0])
 		}
 	}
 }
 
-func TestCompareIdle(t *testing.T) {
-	begin := process{RSS: 200, HeapLive: 60, Goroutines: 100}
+func TestCompareRests(t *testing.T) {
+	first := process{RSS: 200, HeapLive: 60, Goroutines: 100}
 	for _, c := range []struct {
-		name string
-		end  process
-		ok   [3]bool
+		name      string
+		end, anew process
+		bad       []int
 	}{
-		{"equal", begin, [3]bool{true, true, true}},
-		{"a little more", process{RSS: 219, HeapLive: 65, Goroutines: 109}, [3]bool{true, true, true}},
-		{"more memory", process{RSS: 221, HeapLive: 65, Goroutines: 100}, [3]bool{false, true, true}},
-		{"more heap", process{RSS: 150, HeapLive: 67, Goroutines: 100}, [3]bool{true, false, true}},
-		{"more goroutines", process{RSS: 100, HeapLive: 50, Goroutines: 111}, [3]bool{true, true, false}},
+		{name: "equal", end: first, anew: first},
+		{name: "a little more", end: process{HeapLive: 70, Goroutines: 119}, anew: process{RSS: 219, HeapLive: 65, Goroutines: 109}},
+		{name: "kept by the runtime", end: process{RSS: 400, HeapLive: 60, Goroutines: 100}, anew: first},
+		{name: "heap of the process", end: process{HeapLive: 67, Goroutines: 100}, anew: first, bad: []int{0}},
+		{name: "goroutines of the process", end: process{HeapLive: 60, Goroutines: 111}, anew: first, bad: []int{1}},
+		{
+			name: "the cluster", end: process{HeapLive: 67, Goroutines: 111}, anew: process{RSS: 221, HeapLive: 67, Goroutines: 111},
+			bad: []int{2, 3, 4},
+		},
 	} {
-		for i, got := range compareIdle(begin, c.end) {
-			if got.ok() != c.ok[i] {
-				t.Errorf("%s: %s", c.name, got)
+		var bad []int
+		for i, got := range (rests{first, c.end, c.anew}).compare() {
+			if !got.ok() {
+				bad = append(bad, i)
 			}
+		}
+		if !slices.Equal(bad, c.bad) {
+			t.Errorf("%s: %v are bad, want %v", c.name, bad, c.bad)
 		}
 	}
 }

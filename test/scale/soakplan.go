@@ -68,11 +68,16 @@ func (p soakPlan) events() []event {
 // random numbers of a purpose, so that more of one kind of event changes no other.
 func (p soakPlan) random(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(p.Seed, purpose)) }
 
-// kills are spread evenly, and leave the last operator enough time for its memory to be compared.
+// still is how long an operator takes to forget what happened: client-go forgets an event, of which there are several
+// for each node, twelve minutes after it at the latest. A short soak has not that much time.
+func (p soakPlan) still() time.Duration { return min(13*time.Minute, p.Length/4) }
+
+// kills are spread evenly over the first half, so that the memory of the last operator can be compared.
 func (p soakPlan) kills() []event {
+	const share = 0.5
 	r, all := p.random(1), []event(nil)
 	for i := range p.Kills {
-		at := (float64(i) + 0.1 + 0.5*r.Float64()) / float64(p.Kills)
+		at := share * (float64(i) + 0.1 + 0.5*r.Float64()) / float64(p.Kills)
 		all = append(all, event{At: time.Duration(at * float64(p.Length)), Kind: kindKill})
 	}
 	return all

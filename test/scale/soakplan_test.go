@@ -128,11 +128,11 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// TestKills: one in each third, and the last operator has an eighth of the soak at least.
+// TestKills: one in each third of the first half.
 func TestKills(t *testing.T) {
 	for seed := range uint64(50) {
 		for i, e := range somePlan(seed).kills() {
-			if begin := time.Duration(i) * 20 * time.Minute; e.At < begin || e.At > begin+12*time.Minute {
+			if begin := time.Duration(i) * 10 * time.Minute; e.At < begin || e.At > begin+6*time.Minute {
 				t.Errorf("seed %d: kill %d at %s", seed, i, e.At)
 			}
 		}

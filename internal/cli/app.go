@@ -88,7 +88,7 @@ func Root(version string, now func() time.Time) *cobra.Command {
 	packages.Args = knownCommand
 	packages.AddCommand(a.packageStatusCommand(), a.rerunCommand(), a.logsCommand())
 	c.AddCommand(
-		a.statusCommand(), a.whyCommand(), a.planCommand(), a.inventoryCommand(), a.historyCommand(), a.skyhookLogsCommand(),
+		a.statusCommand(), a.boardCommand(), a.whyCommand(), a.planCommand(), a.inventoryCommand(), a.historyCommand(), a.skyhookLogsCommand(),
 		a.stopCommand(), a.steerCommand(pause), a.resumeCommand(), a.steerCommand(disable), a.steerCommand(enable),
 		a.resetCommand(), a.rollbackCommand(), a.uninstallCommand(), a.resumeRolloutCommand(), a.abandonCommand(),
 		a.nodeCommand(), a.policyCommand(), packages, a.versionCommand(),
@@ -142,6 +142,7 @@ func (a *app) check(c *cobra.Command) error {
 // session is one command's connection to the cluster and to whoever runs it.
 type session struct {
 	*app
+	config    *rest.Config
 	client    client.Client
 	core      kubernetes.Interface
 	namespace string
@@ -159,7 +160,7 @@ func (a *app) connect(c *cobra.Command) (*session, error) {
 		warned: &warnings{out: c.ErrOrStderr()}, interrupted: interruptionOf(c),
 	}
 	config, err := a.flags.ToRESTConfig()
-	if err != nil {
+	if s.config = config; err != nil {
 		return nil, fmt.Errorf("initializing kubernetes client: %w; "+
 			"name a cluster with --kubeconfig or --context", err)
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/board"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
 )
 
@@ -36,18 +36,19 @@ func (a *app) statusCommand() *cobra.Command {
 
 // rolloutStatus is how far one Skyhook is.
 type rolloutStatus struct {
-	Name          string                                `json:"name"`
-	Status        v1alpha1.Status                       `json:"status"`
-	CompleteNodes string                                `json:"completeNodes"`
-	Nodes         v1alpha1.NodeCounts                   `json:"nodes"`
-	Permits       int                                   `json:"permits"`
-	Waiting       []v1alpha1.WaitingNodes               `json:"waiting"`
-	Attention     []v1alpha1.NodeAttention              `json:"attention"`
-	Compartments  map[string]v1alpha1.CompartmentStatus `json:"compartments"`
-	// TimeLeft is an estimate; nil where nothing more happens by itself, or none was made.
-	TimeLeft *metav1.Duration `json:"timeLeft,omitempty"`
+	board.Rollout
 	// rate is how many nodes a minute become complete; zero where that was not watched.
 	rate float64
+}
+
+// rolloutOf reads it from the status.
+func rolloutOf(sk *v1alpha1.Skyhook) rolloutStatus {
+	st := &sk.Status
+	return rolloutStatus{Rollout: board.Rollout{
+		Name: sk.Name, Status: cmp.Or(st.Status, v1alpha1.StatusUnknown),
+		CompleteNodes: st.CompleteNodes, Nodes: st.Nodes,
+		Permits: len(st.Permits), Waiting: st.Waiting, Attention: st.Attention, Compartments: st.CompartmentStatuses,
+	}}
 }
 
 const noSkyhooks = "No Skyhooks found"
@@ -67,8 +68,7 @@ func (s *session) status(ctx context.Context, name string, watch bool) error {
 		s.estimate(ctx, &list[0])
 	}
 	if v := (&view{}); !allComplete(list) && s.settings(ctx, v) == nil && v.down() {
-		fmt.Fprintf(s.err, "Warning: no replica of the operator in namespace %s is ready, so nothing progresses, and this is as it was; "+
-			"kubectl skyhook why SKYHOOK says more\n", s.namespace)
+		fmt.Fprintln(s.err, "Warning: "+s.asItWas())
 	}
 	r := result{value: list, empty: noSkyhooks}
 	for _, st := range list {
@@ -79,6 +79,12 @@ func (s *session) status(ctx context.Context, name string, watch bool) error {
 	}
 	fmt.Fprint(s.out, s.canvas().draw(list))
 	return nil
+}
+
+// asItWas says that what is shown does not change while the operator is down.
+func (s *session) asItWas() string {
+	return fmt.Sprintf("no replica of the operator in namespace %s is ready, so nothing progresses, and this is as it was; "+
+		"kubectl skyhook why SKYHOOK says more", s.namespace)
 }
 
 // rollouts reads the status of one Skyhook, or of all.
@@ -99,12 +105,7 @@ func (s *session) rollouts(ctx context.Context, name string) ([]rolloutStatus, e
 	}
 	list := []rolloutStatus{}
 	for i := range found {
-		st := &found[i].Status
-		list = append(list, rolloutStatus{
-			Name: found[i].Name, Status: cmp.Or(st.Status, v1alpha1.StatusUnknown),
-			CompleteNodes: st.CompleteNodes, Nodes: st.Nodes,
-			Permits: len(st.Permits), Waiting: st.Waiting, Attention: st.Attention, Compartments: st.CompartmentStatuses,
-		})
+		list = append(list, rolloutOf(&found[i]))
 	}
 	slices.SortFunc(list, func(a, b rolloutStatus) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
@@ -113,9 +114,13 @@ func (s *session) rollouts(ctx context.Context, name string) ([]rolloutStatus, e
 // mostForEstimate is how many nodes an estimate is made for: it plays their whole rollout.
 const mostForEstimate = 1000
 
+func estimable(st *rolloutStatus) bool {
+	return st.Status != v1alpha1.StatusComplete && st.Nodes.Total <= mostForEstimate
+}
+
 // estimate adds how long the rest takes, if that can be told.
 func (s *session) estimate(ctx context.Context, st *rolloutStatus) {
-	if st.Status == v1alpha1.StatusComplete || st.Nodes.Total > mostForEstimate {
+	if !estimable(st) {
 		return
 	}
 	v, err := s.look(ctx)

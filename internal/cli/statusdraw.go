@@ -239,22 +239,16 @@ type row [5]string
 func (c canvas) compartments(all map[string]v1alpha1.CompartmentStatus) string {
 	columns := cmp.Or(c.width, usualWidth)
 	columns = min(widest, max(narrowest, columns))
-	names := slices.Sorted(maps.Keys(all))
-	if len(names) > 1 { // a policy always has a default
-		names = slices.DeleteFunc(names, func(name string) bool { return all[name].Matched == 0 })
-	}
+	names := shownCompartments(all)
 	rows := []row{{"COMPARTMENT", "COMPLETE", "IN PROGRESS", "BUDGET", ""}}
 	for _, name := range names {
 		s := all[name]
 		r := row{
 			ansi.Truncate(titled(name, s), columns/4, "…"), fmt.Sprintf("%d/%d", s.Completed, s.Matched), strconv.Itoa(s.InProgress),
-			strconv.Itoa(s.Ceiling),
+			strconv.Itoa(s.Ceiling), batchOf(s),
 		}
 		if s.BatchState != nil {
-			rows[0][4], r[4] = "BATCH", strconv.Itoa(s.BatchState.CurrentBatch)
-			if s.BatchState.ShouldStop {
-				r[4] += stopped
-			}
+			rows[0][4] = "BATCH"
 		}
 		rows = append(rows, r)
 	}
@@ -276,6 +270,27 @@ func (c canvas) compartments(all map[string]v1alpha1.CompartmentStatus) string {
 		fmt.Fprintf(&b, "  %s  %s%s\n", style.Render(pad(r[0], widths[0], false)), bar, behind)
 	}
 	return b.String()
+}
+
+// shownCompartments are the names of those that have a bar, in their order.
+func shownCompartments(all map[string]v1alpha1.CompartmentStatus) []string {
+	names := slices.Sorted(maps.Keys(all))
+	if len(names) > 1 { // a policy always has a default
+		names = slices.DeleteFunc(names, func(name string) bool { return all[name].Matched == 0 })
+	}
+	return names
+}
+
+// batchOf is the number of a compartment's batch, and whether any follows; empty without batches.
+func batchOf(s v1alpha1.CompartmentStatus) string {
+	if s.BatchState == nil {
+		return ""
+	}
+	batch := strconv.Itoa(s.BatchState.CurrentBatch)
+	if s.BatchState.ShouldStop {
+		batch += stopped
+	}
+	return batch
 }
 
 // measure returns how wide the columns are, and the bar between the first two of them.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/board"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
@@ -63,7 +64,7 @@ func TestAttentionIsShort(t *testing.T) {
 	node := v1alpha1.NodeAttention{
 		Node: "n1", Status: v1alpha1.StatusBlocked, Reason: "NodeIgnored", Message: strings.Repeat("many words ", 50) + "kubectl label",
 	}
-	st := rolloutStatus{Name: "gpu", Attention: []v1alpha1.NodeAttention{node}}
+	st := rolloutStatus{Rollout: board.Rollout{Name: "gpu", Attention: []v1alpha1.NodeAttention{node}}}
 	for whole, most := range map[bool]int{false: 250, true: 700} {
 		c := canvas{Renderer: lipgloss.NewRenderer(io.Discard), paste: strings.Clone, whole: whole}
 		out := c.draw([]rolloutStatus{st})

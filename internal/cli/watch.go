@@ -15,14 +15,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-const (
-	// refresh is how often the status is read.
-	refresh = time.Second
-	// reestimate is how often it is estimated how long the rest takes, at most: that reads the cluster and plays the
-	// rollout, and may take one part in estimateShare of the time.
-	reestimate    = 30 * time.Second
-	estimateShare = 20
-)
+// refresh is how often the status is read.
+const refresh = time.Second
 
 // watchStatus draws the status again and again: in place on a terminal, else a block whenever it changes.
 func (s *session) watchStatus(ctx context.Context, name string) error {
@@ -69,7 +63,7 @@ func Watch(c client.Client, skyhook string, now func() time.Time, r *lipgloss.Re
 
 func (s *session) watch(ctx context.Context, name string, c canvas) *watchModel {
 	c.still, c.paste = true, s.pasteable
-	return &watchModel{session: s, ctx: ctx, name: name, canvas: c, began: map[string]progress{}}
+	return &watchModel{session: s, ctx: ctx, name: name, canvas: c, speeds: speeds{}}
 }
 
 // watchModel is the screen of status --watch.
@@ -80,19 +74,10 @@ type watchModel struct {
 	canvas  canvas
 	height  int
 	list    []rolloutStatus
-	// began is how far each Skyhook was when it was seen first.
-	began map[string]progress
-	// left is the last estimate, made at estimated; nil for none. The next one is due at next.
-	left            *metav1.Duration
-	estimated, next time.Time
-	over            bool
-	err             error
-}
-
-// progress is how many nodes were complete when.
-type progress struct {
-	at       time.Time
-	complete int
+	speeds  speeds
+	left    remainder
+	over    bool
+	err     error
 }
 
 // What the screen is told: that it is time to read, what was read, and how long the rest takes.
@@ -110,11 +95,9 @@ type (
 
 // Init implements tea.Model.
 func (m *watchModel) Init() tea.Cmd {
-	now := m.session.now()
-	if m.name == "" || now.Before(m.next) {
+	if m.name == "" || !m.left.due(m.session.now()) {
 		return m.read
 	}
-	m.next = now.Add(farAhead) // until this one is told
 	return tea.Batch(m.estimate, m.read)
 }
 
@@ -146,8 +129,7 @@ func (m *watchModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		ask := m.Init()
 		return m, ask
 	case timeLeft:
-		m.left, m.estimated = msg.left, m.session.now()
-		m.next = m.estimated.Add(max(reestimate, estimateShare*msg.took))
+		m.left.told(msg.left, msg.took, m.session.now())
 	case seen:
 		if m.err = msg.err; m.err == nil {
 			m.see(msg.list)
@@ -166,19 +148,10 @@ func (m *watchModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *watchModel) see(list []rolloutStatus) {
 	m.list, m.canvas.now = list, m.session.now()
 	for i := range list {
-		st := &list[i]
-		first, known := m.began[st.Name]
-		if !known || st.Nodes.Complete < first.complete { // another rollout has begun
-			m.began[st.Name] = progress{m.canvas.now, st.Nodes.Complete}
-			continue
-		}
-		if took := m.canvas.now.Sub(first.at).Minutes(); took > 0 {
-			st.rate = float64(st.Nodes.Complete-first.complete) / took
-		}
+		m.speeds.see(&list[i], m.canvas.now)
 	}
-	if m.name != "" && m.left != nil && list[0].Status != v1alpha1.StatusComplete {
-		left := m.left.Duration - m.canvas.now.Sub(m.estimated)
-		list[0].TimeLeft = &metav1.Duration{Duration: left}
+	if m.name != "" {
+		m.left.tell(&list[0], m.canvas.now)
 	}
 }
 

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/skyhook-operator/skyhook/internal/board"
+)
+
+func (a *app) boardCommand() *cobra.Command {
+	port := 0
+	c := &cobra.Command{
+		Use:   "board [SKYHOOK]",
+		Short: "Show a rollout in the browser, node by node",
+		Long: "Serves a page that shows a rollout live: each node with its status, in its compartment and batch; and of each node\n" +
+			"its stages, why it does not progress, what helps, and the end of what it printed. Without a name it shows the\n" +
+			"first Skyhook that is not complete; all others can be chosen there. The page only reads, with your rights. Only\n" +
+			"this machine can open it, and only with the address that is printed.",
+		Example:           "  kubectl skyhook board\n  kubectl skyhook board gpu-init --port 8080",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeSkyhooks,
+		RunE: a.run(func(ctx context.Context, s *session, args []string) error {
+			return s.board(ctx, strings.Join(args, ""), port)
+		}),
+	}
+	c.Flags().IntVar(&port, "port", 0, "the `PORT` to listen on; 0 takes a free one")
+	return c
+}
+
+// board serves the page until Ctrl-C.
+func (s *session) board(ctx context.Context, skyhook string, port int) error {
+	if s.output != outputTable && s.output != outputWide {
+		return fmt.Errorf("board is a page for people; leave out --output %s", s.output)
+	}
+	if _, err := s.rollouts(ctx, skyhook); err != nil {
+		return err // better here than in the browser
+	}
+	f, err := s.newFleet(ctx, skyhook)
+	if err != nil {
+		return err
+	}
+	l, err := board.Listen(ctx, port)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("port %d is taken by another program; choose another one with --port, or leave --port out", port)
+	}
+	if err != nil {
+		return fmt.Errorf("listening: %w; choose another port with --port, or leave --port out", err)
+	}
+	f.watch()
+	server := board.New(f)
+	fmt.Fprintf(s.out, "The board is at %s\nCtrl-C ends it\n", server.Address(l.Addr()))
+	return server.Serve(ctx, l)
+}

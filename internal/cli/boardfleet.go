@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/board"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// fleet is what the board knows of the cluster, and who looks at it.
+type fleet struct {
+	// session prints nothing.
+	session *session
+	ctx     context.Context
+	client  client.WithWatch
+	cluster string
+	// asked is the Skyhook that the command names; empty for none.
+	asked string
+
+	mu        sync.Mutex
+	nodes     kind[*corev1.Node]
+	skyhooks  kind[*v1alpha1.Skyhook]
+	policies  kind[*v1alpha1.DeploymentPolicy]
+	operators kind[*appsv1.Deployment]
+	pages     map[*page]bool
+	speeds    speeds
+	left      map[string]*remainder
+}
+
+func (s *session) newFleet(ctx context.Context, asked string) (*fleet, error) {
+	config := rest.CopyConfig(s.config)
+	config.Timeout = 0 // a watch lasts
+	c, err := client.NewWithWatch(config, client.Options{Scheme: s.client.Scheme()})
+	if err != nil {
+		return nil, fmt.Errorf("initializing kubernetes client: %w", err)
+	}
+	quiet := *s
+	quiet.out, quiet.err = io.Discard, io.Discard
+	f := &fleet{
+		session: &quiet, ctx: ctx, client: c, cluster: s.clusterName(), asked: asked,
+		pages: map[*page]bool{}, speeds: speeds{}, left: map[string]*remainder{},
+	}
+	f.nodes = kind[*corev1.Node]{
+		mu: &f.mu, what: "nodes", slim: slimNode, changed: f.nodeChanged, turned: f.wake, objects: map[string]*corev1.Node{},
+	}
+	f.skyhooks = kind[*v1alpha1.Skyhook]{
+		mu: &f.mu, what: "Skyhooks", slim: slimSkyhook, changed: func(_, _ **v1alpha1.Skyhook) { f.wake() }, turned: f.wake,
+		objects: map[string]*v1alpha1.Skyhook{},
+	}
+	f.policies = kind[*v1alpha1.DeploymentPolicy]{
+		mu: &f.mu, what: "DeploymentPolicies", slim: func(p *v1alpha1.DeploymentPolicy) { p.ManagedFields = nil },
+		changed: f.policyChanged, turned: f.wake, objects: map[string]*v1alpha1.DeploymentPolicy{},
+	}
+	f.operators = kind[*appsv1.Deployment]{
+		mu: &f.mu, what: "Deployments in namespace " + s.namespace, options: []client.ListOption{client.InNamespace(s.namespace)},
+		slim: func(d *appsv1.Deployment) { d.ManagedFields = nil }, changed: func(_, _ **appsv1.Deployment) { f.wake() },
+		turned: f.wake, objects: map[string]*appsv1.Deployment{},
+	}
+	return f, nil
+}
+
+// clusterName is how people call the cluster: by the context, else by its address.
+func (s *session) clusterName() string {
+	if s.flags.Context != nil && *s.flags.Context != "" {
+		return *s.flags.Context
+	}
+	if raw, err := s.flags.ToRawKubeConfigLoader().RawConfig(); err == nil && raw.CurrentContext != "" {
+		return raw.CurrentContext
+	}
+	return s.config.Host
+}
+
+// watch begins to.
+func (f *fleet) watch() {
+	go f.nodes.follow(f.ctx, f.client, &corev1.Node{}, &corev1.NodeList{})
+	go f.skyhooks.follow(f.ctx, f.client, &v1alpha1.Skyhook{}, &v1alpha1.SkyhookList{})
+	go f.policies.follow(f.ctx, f.client, &v1alpha1.DeploymentPolicy{}, &v1alpha1.DeploymentPolicyList{})
+	go f.operators.follow(f.ctx, f.client, &appsv1.Deployment{}, &appsv1.DeploymentList{})
+}
+
+// slimNode leaves what the picture shows: of a real node, a small part.
+func slimNode(n *corev1.Node) {
+	own := map[string]string{}
+	for key, value := range n.Annotations {
+		if record.Owns(key) {
+			own[key] = value
+		}
+	}
+	ready := slices.DeleteFunc(slices.Clone(n.Status.Conditions), func(c corev1.NodeCondition) bool {
+		return c.Type != corev1.NodeReady
+	})
+	n.ObjectMeta = metav1.ObjectMeta{Name: n.Name, ResourceVersion: n.ResourceVersion, Labels: n.Labels, Annotations: own}
+	n.Spec = corev1.NodeSpec{Unschedulable: n.Spec.Unschedulable}
+	n.Status = corev1.NodeStatus{Conditions: ready}
+}
+
+// slimSkyhook leaves out what the status has of each node, and what the packages have for the operator.
+func slimSkyhook(s *v1alpha1.Skyhook) {
+	s.ManagedFields = nil
+	st := &s.Status
+	st.NodeState, st.NodeStatus, st.NodeBootIDs, st.NodePriority = nil, nil, nil, nil
+	for name, p := range s.Spec.Packages {
+		s.Spec.Packages[name] = v1alpha1.Package{Name: p.Name, Version: p.Version}
+	}
+}
+
+// wake tells all pages that something changed.
+func (f *fleet) wake() {
+	for p := range f.pages {
+		p.wake()
+	}
+}
+
+func (f *fleet) nodeChanged(was, now **corev1.Node) {
+	for p := range f.pages {
+		p.nodeChanged(was, now)
+	}
+}
+
+func (f *fleet) policyChanged(_, _ **v1alpha1.DeploymentPolicy) {
+	for p := range f.pages {
+		p.rehome = true
+		p.wake()
+	}
+}
+
+// told reports whether everything is known, or why it is not.
+func (f *fleet) told() bool {
+	return f.nodes.told() && f.skyhooks.told() && f.policies.told() && f.operators.told()
+}
+
+// failure is why the picture is old or lacks something; empty if it does not.
+func (f *fleet) failure() string {
+	var all []string
+	for _, trouble := range []string{f.skyhooks.trouble(), f.nodes.trouble()} {
+		if trouble != "" {
+			all = append(all, trouble)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// warning is a sentence about what the picture does not show.
+func (f *fleet) warning(list []rolloutStatus) string {
+	var all []string
+	down := slices.ContainsFunc(slices.Collect(maps.Values(f.operators.objects)), func(d *appsv1.Deployment) bool {
+		return isOperator(d) && (&view{deployment: d}).down()
+	})
+	if down && !allComplete(list) {
+		all = append(all, f.session.asItWas())
+	}
+	if f.policies.forbidden() {
+		all = append(all, "you may not list and watch DeploymentPolicies, so it is not known to which compartment nodes belong")
+	}
+	return strings.Join(all, "; ")
+}
+
+// names are those of all Skyhooks, sorted.
+func (f *fleet) names() []string { return slices.Sorted(maps.Keys(f.skyhooks.objects)) }
+
+// choose is the Skyhook to show if nobody names one: the first that is not complete, else the first.
+func (f *fleet) choose() string {
+	names := f.names()
+	for _, name := range names {
+		if f.skyhooks.objects[name].Status.Status != v1alpha1.StatusComplete {
+			return name
+		}
+	}
+	return strings.Join(names[:min(1, len(names))], "")
+}
+
+// Open implements board.Source.
+func (f *fleet) Open(skyhook string) board.Page {
+	if skyhook == "" {
+		skyhook = f.asked
+	}
+	p := &page{fleet: f, asked: skyhook, changed: make(chan struct{}, 1)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pages[p] = true
+	return p
+}

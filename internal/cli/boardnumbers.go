@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/board"
+)
+
+// overviews are all Skyhooks, by name.
+func (f *fleet) overviews() ([]rolloutStatus, []board.Overview) {
+	list, short := []rolloutStatus{}, []board.Overview{}
+	for _, name := range f.names() {
+		st := rolloutOf(f.skyhooks.objects[name])
+		list = append(list, st)
+		short = append(short, board.Overview{Name: st.Name, Status: st.Status, Far: st.far()})
+	}
+	return list, short
+}
+
+// shown is a Skyhook as status --watch draws it; nil if there is none.
+func (f *fleet) shown(name string, now time.Time) *board.Skyhook {
+	sk, there := f.skyhooks.objects[name]
+	if !there {
+		return nil
+	}
+	st := rolloutOf(sk)
+	f.speeds.see(&st, now)
+	f.remaining(&st, now)
+	label, pace := st.pace()
+	if pace == "" {
+		label = ""
+	}
+	return &board.Skyhook{
+		Rollout: f.session.forPeople(st.Rollout), Far: st.far(), StatusWords: words(st.Status), Pace: pace, PaceLabel: label,
+		Bars: barsOf(st.Compartments),
+	}
+}
+
+// forPeople makes the messages read as in what status draws.
+func (s *session) forPeople(r board.Rollout) board.Rollout {
+	waiting, attention := []v1alpha1.WaitingNodes{}, []v1alpha1.NodeAttention{}
+	for _, w := range r.Waiting {
+		w.Message = s.waitingMessage(w.Message)
+		waiting = append(waiting, w)
+	}
+	for _, a := range r.Attention {
+		if a.Status != v1alpha1.StatusErroring { // that is what scripts print
+			a.Message = s.waitingMessage(a.Message)
+		}
+		attention = append(attention, a)
+	}
+	r.Waiting, r.Attention = waiting, attention
+	return r
+}
+
+func (s *session) waitingMessage(message string) string { return namedCompartments(s.pasteable(message)) }
+
+func barsOf(all map[string]v1alpha1.CompartmentStatus) []board.Bar {
+	bars := []board.Bar{}
+	for _, name := range shownCompartments(all) {
+		c := all[name]
+		bars = append(bars, board.Bar{
+			Name: titled(name, c), Matched: c.Matched, Completed: c.Completed, InProgress: c.InProgress, Erroring: c.Erroring,
+			Ceiling: c.Ceiling, Batch: batchOf(c),
+		})
+	}
+	return bars
+}
+
+// remaining adds to a status how long the rest takes, and has that estimated when it is time.
+func (f *fleet) remaining(st *rolloutStatus, now time.Time) {
+	left := f.left[st.Name]
+	if left == nil {
+		left = &remainder{}
+		f.left[st.Name] = left
+	}
+	left.tell(st, now)
+	if st.TimeLeft != nil { // else each second would be another one
+		st.TimeLeft = &metav1.Duration{Duration: st.TimeLeft.Round(10 * time.Second)}
+	}
+	if estimable(st) && left.due(now) {
+		go f.estimate(*st, left)
+	}
+}
+
+func (f *fleet) estimate(st rolloutStatus, left *remainder) {
+	began := f.session.now()
+	st.TimeLeft = nil
+	f.session.estimate(f.ctx, &st)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.session.now()
+	left.told(st.TimeLeft, now.Sub(began), now)
+	f.wake()
+}

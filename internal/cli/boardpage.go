@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/board"
+)
+
+// page is one connection, and what it was sent. All but changed is under the fleet's lock.
+type page struct {
+	fleet   *fleet
+	asked   string
+	changed chan struct{}
+
+	// begun says that it has a whole picture.
+	begun bool
+	// name is the Skyhook that is shown; empty for none. picture is how nodes are drawn for it.
+	name    string
+	picture *picture
+	// dirty are the nodes to be drawn again, all that all of them are, and rehome that their compartments may be others.
+	dirty       map[string]bool
+	all, rehome bool
+
+	warning  string
+	skyhooks []board.Overview
+	skyhook  *board.Skyhook
+	nodes    map[string]board.Node
+	failure  string
+}
+
+// Changed implements board.Page.
+func (p *page) Changed() <-chan struct{} { return p.changed }
+
+// Close implements board.Page.
+func (p *page) Close() {
+	p.fleet.mu.Lock()
+	defer p.fleet.mu.Unlock()
+	delete(p.fleet.pages, p)
+}
+
+func (p *page) wake() {
+	select {
+	case p.changed <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+func (p *page) nodeChanged(was, now **corev1.Node) {
+	switch {
+	case p.picture == nil:
+		return
+	case was == nil:
+		p.rehome, p.dirty[(*now).Name] = true, true
+	case now == nil:
+		p.rehome, p.dirty[(*was).Name] = true, true
+	default:
+		p.dirty[(*now).Name] = true
+		p.rehome = p.rehome || p.picture.moved(*was, *now)
+	}
+	p.wake()
+}
+
+// moved reports whether a change of labels may move nodes to other compartments. What the operator writes for this
+// Skyhook does not.
+func (p *picture) moved(was, now *corev1.Node) bool {
+	own := func(key string, _ string) bool {
+		return key == v1alpha1.LabelStatusPrefix+p.skyhook.Name || key == v1alpha1.LabelSealPrefix+p.skyhook.Name
+	}
+	if maps.Equal(was.Labels, now.Labels) {
+		return false
+	}
+	before, after := maps.Clone(was.Labels), maps.Clone(now.Labels)
+	maps.DeleteFunc(before, own)
+	maps.DeleteFunc(after, own)
+	return !maps.Equal(before, after)
+}
+
+// News implements board.Page.
+func (p *page) News() []board.Event {
+	f := p.fleet
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.told() {
+		return nil
+	}
+	now := f.session.now()
+	var events []board.Event
+	switch name := p.choice(); {
+	case !f.skyhooks.known: // nothing can be drawn
+	case !p.begun || name != p.name:
+		p.begin(name)
+		events = append(events, board.Event{Name: board.EventBoard, Data: p.whole(now)})
+	default:
+		if c, changed := p.change(now); changed {
+			events = append(events, board.Event{Name: board.EventChange, Data: c})
+		}
+	}
+	return append(events, p.troubles(len(events) > 0, now)...)
+}
+
+// troubles tell that the picture is old, also after each part that is not; and when it is not any more.
+func (p *page) troubles(told bool, now time.Time) []board.Event {
+	before, failure := p.failure, p.fleet.failure()
+	p.failure = failure
+	switch {
+	case failure != "" && (told || failure != before):
+		return []board.Event{{Name: board.EventFail, Data: board.Failure{Message: failure}}}
+	case failure == "" && before != "" && !told:
+		return []board.Event{{Name: board.EventChange, Data: board.Change{At: metav1.NewTime(now)}}}
+	default:
+		return nil
+	}
+}
+
+// choice is the Skyhook to show. One that was chosen for a page stays.
+func (p *page) choice() string {
+	_, there := p.fleet.skyhooks.objects[cmp.Or(p.asked, p.name)]
+	switch {
+	case there:
+		return cmp.Or(p.asked, p.name)
+	case p.asked != "":
+		return ""
+	default:
+		return p.fleet.choose()
+	}
+}
+
+func (p *page) begin(name string) {
+	p.begun, p.name, p.dirty, p.nodes = true, name, map[string]bool{}, map[string]board.Node{}
+	p.picture = nil
+	p.look()
+}
+
+// look compares the Skyhook with that of the last picture.
+func (p *page) look() {
+	f := p.fleet
+	sk := f.skyhooks.objects[p.name]
+	before := p.picture
+	if sk == nil || before != nil && before.skyhook == sk && !p.rehome {
+		return
+	}
+	p.picture = newPicture(sk)
+	if p.picture.homes = nil; before != nil {
+		p.picture.homes = before.homes
+	}
+	if before == nil || p.rehome || before.skyhook.Spec.DeploymentPolicy != sk.Spec.DeploymentPolicy ||
+		!reflect.DeepEqual(before.skyhook.Spec.NodeSelectors, sk.Spec.NodeSelectors) {
+		p.picture.settle(f.policies.objects[sk.Spec.DeploymentPolicy], f.nodes.objects)
+	}
+	p.rehome = false
+	p.redraw(before)
+}
+
+// redraw marks the nodes that a change of the Skyhook may show on.
+func (p *page) redraw(before *picture) {
+	now := p.picture
+	if before == nil || before.skyhook.Generation != now.skyhook.Generation ||
+		before.skyhook.Status.Status != now.skyhook.Status.Status || !maps.Equal(before.bars, now.bars) {
+		p.all = true
+		return
+	}
+	differ := func(a, b map[string]bool) {
+		for name := range a {
+			if !b[name] {
+				p.dirty[name] = true
+			}
+		}
+	}
+	differ(before.permits, now.permits)
+	differ(now.permits, before.permits)
+	if !maps.Equal(before.homes, now.homes) {
+		for name, home := range now.homes {
+			if before.homes[name] != home {
+				p.dirty[name] = true
+			}
+		}
+	}
+}
+
+// whole draws everything.
+func (p *page) whole(now time.Time) board.Board {
+	p.change(now)
+	nodes := slices.Collect(maps.Values(p.nodes))
+	slices.SortFunc(nodes, byName)
+	return board.Board{
+		At: metav1.NewTime(now), Cluster: p.fleet.cluster, Warning: p.warning,
+		Skyhooks: append([]board.Overview{}, p.skyhooks...), Skyhook: p.skyhook, Nodes: append([]board.Node{}, nodes...),
+	}
+}
+
+func byName(a, b board.Node) int { return strings.Compare(a.Name, b.Name) }
+
+// change draws what may have changed, and reports whether anything did.
+func (p *page) change(now time.Time) (c board.Change, changed bool) {
+	c.At = metav1.NewTime(now)
+	p.look()
+	list, overviews := p.fleet.overviews()
+	if !slices.Equal(overviews, p.skyhooks) {
+		p.skyhooks, c.Skyhooks, changed = overviews, overviews, true
+	}
+	if warning := p.fleet.warning(list); warning != p.warning {
+		p.warning, c.Warning, changed = warning, &warning, true
+	}
+	if sk := p.fleet.shown(p.name, now); !reflect.DeepEqual(sk, p.skyhook) {
+		p.skyhook, c.Skyhook, changed = sk, sk, true
+	}
+	c.Nodes, c.Gone = p.draw()
+	return c, changed || len(c.Nodes)+len(c.Gone) > 0
+}
+
+// draw draws nodes that may look different, and returns those that do, and those that are not in the picture any more.
+func (p *page) draw() (changed []board.Node, gone []string) {
+	if p.picture == nil {
+		return nil, nil
+	}
+	if p.all {
+		for name := range p.fleet.nodes.objects {
+			p.dirty[name] = true
+		}
+	}
+	for name := range p.dirty {
+		was, shown := p.nodes[name]
+		n, there := p.fleet.nodes.objects[name]
+		if !there || !p.picture.selects(n) {
+			if shown {
+				delete(p.nodes, name)
+				gone = append(gone, name)
+			}
+			continue
+		}
+		if now := p.picture.node(n); !shown || now != was {
+			p.nodes[name] = now
+			changed = append(changed, now)
+		}
+	}
+	p.all, p.dirty = false, map[string]bool{}
+	slices.SortFunc(changed, byName)
+	slices.Sort(gone)
+	return changed, gone
+}

@@ -1,18 +1,170 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/board"
+	"github.com/skyhook-operator/skyhook/internal/forecast"
+	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// Node implements board.Source.
-func (f *fleet) Node(_ context.Context, skyhook, node string) (*board.Details, error) {
-	return nil, fmt.Errorf("%w: %s %s", board.ErrNotFound, skyhook, node)
+// Node implements board.Source: what why node and node status say of a node, as far as it is about one Skyhook.
+func (f *fleet) Node(ctx context.Context, skyhook, node string) (*board.Details, error) {
+	s := f.session
+	v, err := s.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sk := named(v.Skyhooks, skyhook)
+	i := slices.IndexFunc(v.Nodes, func(n corev1.Node) bool { return n.Name == node })
+	if sk == nil {
+		return nil, missing("Skyhook", skyhook)
+	}
+	if i < 0 {
+		return nil, missing("node", node)
+	}
+	now, err := forecast.Run(v.Snapshot, v.ahead(s.now(), 0))
+	if err != nil {
+		return nil, err
+	}
+	n := &v.Nodes[i]
+	pods := s.stagesOn(v.Pods, skyhook, node)
+	st := s.detail(n, s.statusesOn(*n, skyhook), beside{skyhooks: v.Skyhooks, all: true, pods: pods}, skyhook, true)
+	d := s.details(n, skyhook, st)
+	d.Status = newPicture(sk).node(n).Status
+	d.Causes = s.boardCauses(v, now, skyhook, node)
+	d.Logs = packagesOf(pods)
+	return d, nil
 }
 
-// Logs implements board.Source.
-func (f *fleet) Logs(_ context.Context, skyhook, node, pkg string) (*board.Logs, error) {
-	return nil, fmt.Errorf("%w: %s %s %s", board.ErrNotFound, skyhook, node, pkg)
+// absent is an error about what is not there.
+type absent string
+
+func (a absent) Error() string { return string(a) }
+
+// Is makes it board.ErrNotFound, whose text is not for people.
+func (absent) Is(target error) bool { return target == board.ErrNotFound }
+
+func missing(what, name string) error { return absent(fmt.Sprintf("there is no %s %q any more", what, name)) }
+
+// stagesOn are the pods of a Skyhook on a node.
+func (s *session) stagesOn(all []corev1.Pod, skyhook, node string) []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(all), func(p corev1.Pod) bool {
+		return p.Namespace != s.namespace || p.Labels[v1alpha1.LabelName] != skyhook || p.Spec.NodeName != node
+	})
+}
+
+// details are what node status tells, beside what waits or fails.
+func (s *session) details(n *corev1.Node, skyhook string, list []nodeStatus) *board.Details {
+	d := &board.Details{
+		Name: n.Name, Skyhook: skyhook, Unschedulable: n.Spec.Unschedulable, Packages: []board.Package{}, Details: []string{},
+		Commands: []board.Command{
+			{Label: "Why it does not progress", Command: s.toCluster("kubectl skyhook why node " + n.Name)},
+			{Label: "What the stages print", Command: s.toCluster(fmt.Sprintf("kubectl skyhook logs %s --node %s", skyhook, n.Name))},
+			{Label: "What Skyhooks have done there", Command: s.toCluster("kubectl skyhook node status " + n.Name + " -o wide")},
+		},
+	}
+	for i := range list {
+		st := &list[i]
+		st.Waits = nil // the causes tell them
+		if st.SkyhookName != skyhook {
+			continue
+		}
+		d.PackagesComplete, d.PackagesTotal, d.Cordoned = st.PackagesComplete, st.PackagesTotal, st.Cordoned
+		for _, p := range st.Packages {
+			d.Packages = append(d.Packages, board.Package(p))
+		}
+	}
+	d.Details = append(d.Details, s.detailLines(list)...)
+	return d
+}
+
+// boardCauses are those of why node.
+func (s *session) boardCauses(v *view, f forecast.Forecast, skyhook, node string) []board.Cause {
+	list := []board.Cause{}
+	for _, c := range s.causes(v, f, skyhook, node) {
+		s.conclude(v, f, &c)
+		message := c.Message
+		if c.stage == "" { // else it is what a script printed
+			message = namedCompartments(message)
+		}
+		list = append(list, board.Cause{
+			Package: c.Package, Reason: c.Reason, Message: ansi.Strip(message), Since: c.Since, EndedBy: c.EndedBy, Do: c.Do,
+			Command: c.Command, RunOnNode: c.RunOnNode,
+		})
+	}
+	return list
+}
+
+// packagesOf are those that have a pod, those that run first.
+func packagesOf(pods []corev1.Pod) []string {
+	names := []string{}
+	for _, running := range []bool{true, false} {
+		for i := range pods {
+			seen, err := workload.Observe(&pods[i])
+			if err == nil && workload.Ended(&pods[i]) != running && !slices.Contains(names, seen.Package) {
+				names = append(names, seen.Package)
+			}
+		}
+	}
+	return names
+}
+
+const (
+	// tail is how many lines of a log are shown, and mostOfLog how many bytes.
+	tail      = 200
+	mostOfLog = 1 << 20
+)
+
+// Logs implements board.Source. It creates no pod, unlike the command.
+func (f *fleet) Logs(ctx context.Context, skyhook, node, pkg string) (*board.Logs, error) {
+	s := f.session
+	var pods corev1.PodList
+	err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), client.MatchingLabels{v1alpha1.LabelName: skyhook})
+	if err != nil {
+		return nil, fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
+	}
+	o := logs{skyhook: skyhook, pkg: pkg, tail: tail}
+	wanted, err := o.pods(s.stagesOn(pods.Items, skyhook, node))
+	if err != nil {
+		return nil, err
+	}
+	if len(wanted) == 0 {
+		command := fmt.Sprintf("kubectl skyhook logs %s --package %s --node %s --from-node", skyhook, pkg, node)
+		return &board.Logs{Message: fmt.Sprintf("No pod of package %s is on node %s. Log files there have what ended stages printed: "+
+			"`%s` prints them.", pkg, node, s.toCluster(command))}, nil
+	}
+	return s.tailOf(ctx, wanted[0], o)
+}
+
+// tailOf is the end of what the last container of a pod printed that did something.
+func (s *session) tailOf(ctx context.Context, l logged, o logs) (*board.Logs, error) {
+	c := l.containers[len(l.containers)-1]
+	from := l.pod.Name + "/" + c.Name
+	var printed bytes.Buffer
+	err := s.copyLog(ctx, l.pod, c, o, func(r io.Reader) error {
+		_, err := io.Copy(&printed, io.LimitReader(r, mostOfLog))
+		return err
+	})
+	switch w := c.State.Waiting; {
+	case err != nil && w != nil && c.LastTerminationState.Terminated == nil:
+		why := strings.TrimSuffix(fmt.Sprintf("%s: %s", cmp.Or(w.Reason, "Waiting"), w.Message), ": ")
+		return &board.Logs{From: from, Message: fmt.Sprintf("Container %s has not started yet. %s", from, why)}, nil
+	case err != nil:
+		return nil, fmt.Errorf("getting the logs of %s: %w", from, err)
+	case printed.Len() == 0:
+		return &board.Logs{From: from, Message: "It has printed nothing yet."}, nil
+	}
+	return &board.Logs{From: from, Text: ansi.Strip(strings.ToValidUTF8(printed.String(), "\uFFFD"))}, nil
 }

@@ -45,8 +45,9 @@ type Board struct {
 type Change struct {
 	At metav1.Time `json:"at"`
 	// Warning is empty if there is nothing to warn of any more.
-	Warning  *string    `json:"warning,omitempty"`
-	Skyhooks []Overview `json:"skyhooks,omitempty"`
+	Warning *string `json:"warning,omitempty"`
+	// Skyhooks are all of them if any changed, which may be none; nil if not.
+	Skyhooks []Overview `json:"skyhooks,omitzero"`
 	Skyhook  *Skyhook   `json:"skyhook,omitempty"`
 	// Nodes are those that changed or are new, Gone those that are not shown any more, both by name.
 	Nodes []Node   `json:"nodes,omitempty"`
@@ -89,7 +90,7 @@ type Skyhook struct {
 	Pace string `json:"pace,omitempty"`
 	// PaceLabel is what to call it.
 	PaceLabel string `json:"paceLabel,omitempty"`
-	Bars []Bar  `json:"bars"`
+	Bars      []Bar  `json:"bars"`
 }
 
 // Bar is one compartment.

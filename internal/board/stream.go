@@ -38,7 +38,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		if st.send(news) != nil {
 			return
 		}
-		if len(news) > 0 && !paused(r.Context(), apart*time.Duration(len(news))) {
+		if !paused(r.Context(), apart*time.Duration(max(1, len(news)))) { // also where what changed does not show
 			return
 		}
 		select {

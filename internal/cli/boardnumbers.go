@@ -56,7 +56,9 @@ func (s *session) forPeople(r board.Rollout) board.Rollout {
 	return r
 }
 
-func (s *session) waitingMessage(message string) string { return namedCompartments(s.pasteable(message)) }
+func (s *session) waitingMessage(message string) string {
+	return namedCompartments(s.pasteable(message))
+}
 
 func barsOf(all map[string]v1alpha1.CompartmentStatus) []board.Bar {
 	bars := []board.Bar{}

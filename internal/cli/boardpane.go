@@ -56,7 +56,9 @@ func (a absent) Error() string { return string(a) }
 // Is makes it board.ErrNotFound, whose text is not for people.
 func (absent) Is(target error) bool { return target == board.ErrNotFound }
 
-func missing(what, name string) error { return absent(fmt.Sprintf("there is no %s %q any more", what, name)) }
+func missing(what, name string) error {
+	return absent(fmt.Sprintf("there is no %s %q any more", what, name))
+}
 
 // stagesOn are the pods of a Skyhook on a node.
 func (s *session) stagesOn(all []corev1.Pod, skyhook, node string) []corev1.Pod {

@@ -83,6 +83,8 @@ func (k *kind[T]) trouble() string {
 	switch {
 	case k.failure == nil:
 		return ""
+	case k.forbidden() && k.known:
+		return fmt.Sprintf("you may not watch %s, so this may be old; ask an administrator for this right", k.what)
 	case k.forbidden():
 		return fmt.Sprintf("you may not list and watch %s, so they are not shown; ask an administrator for this right", k.what)
 	default:

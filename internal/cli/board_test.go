@@ -32,7 +32,7 @@ func manyRollouts() []*v1alpha1.Skyhook {
 		return heldUp(name, func(s *v1alpha1.Skyhook) { s.Status = st })
 	}
 	held := with("held", v1alpha1.SkyhookStatus{
-		Status: v1alpha1.StatusPaused, CompleteNodes: "0/3", Nodes: v1alpha1.NodeCounts{Total: 3, Paused: 3},
+		Status: v1alpha1.StatusPaused, CompleteNodes: "0/3000", Nodes: v1alpha1.NodeCounts{Total: 3000, Paused: 3000},
 		Waiting: []v1alpha1.WaitingNodes{{Reason: "Paused", Nodes: 2, Message: "compartment __default__; continue with kubectl skyhook resume held"}},
 		CompartmentStatuses: map[string]v1alpha1.CompartmentStatus{
 			"__default__": {Matched: 2, Completed: 1, Ceiling: 1, BatchState: &v1alpha1.BatchState{CurrentBatch: 2}},
@@ -44,8 +44,10 @@ func manyRollouts() []*v1alpha1.Skyhook {
 	blocked := v1alpha1.NodeAttention{
 		Node: "b-1", Status: v1alpha1.StatusBlocked, Reason: "NodeIgnored", Since: metav1.NewTime(today), Message: "it is; kubectl skyhook node include b-1",
 	}
+	many := rolling() // too many for an estimate, which takes a while
+	many.Status.Nodes.Total = 3000
 	return []*v1alpha1.Skyhook{
-		rolling(), held, with("fresh", v1alpha1.SkyhookStatus{}),
+		many, held, with("fresh", v1alpha1.SkyhookStatus{}),
 		with("done", v1alpha1.SkyhookStatus{
 			Status: v1alpha1.StatusComplete, CompleteNodes: "2000/2000", Nodes: v1alpha1.NodeCounts{Total: 2000, Complete: 2000},
 			CompartmentStatuses: map[string]v1alpha1.CompartmentStatus{"__default__": {Matched: 2000, Completed: 2000, Ceiling: 100}},

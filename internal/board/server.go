@@ -60,7 +60,8 @@ type Server struct {
 // New makes a server for what a source shows.
 func New(source Source) *Server {
 	s := &Server{
-		source: source, token: rand.Text(), session: rand.Text(), cookie: "skyhook-board-" + rand.Text(), routes: http.NewServeMux(),
+		source: source, token: rand.Text(), session: rand.Text(), cookie: "skyhook-board-" + rand.Text(),
+		routes: http.NewServeMux(),
 	}
 	s.routes.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, web, "web/index.html")
@@ -74,7 +75,8 @@ func New(source Source) *Server {
 
 // Address is what the user opens, for a server that listens on address.
 func (s *Server) Address(address net.Addr) string {
-	u := url.URL{Scheme: "http", Host: address.String(), Path: "/", RawQuery: url.Values{tokenParameter: {s.token}}.Encode()}
+	query := url.Values{tokenParameter: {s.token}}
+	u := url.URL{Scheme: "http", Host: address.String(), Path: "/", RawQuery: query.Encode()}
 	return u.String()
 }
 
@@ -88,7 +90,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	switch {
 	case !here(r.Host): // a page from elsewhere whose name was made to lead here
-		http.Error(w, "The board is only for the machine it runs on: open it as http://localhost or http://127.0.0.1.", http.StatusForbidden)
+		http.Error(w, "The board is only for the machine it runs on: open it as http://localhost or http://127.0.0.1.",
+			http.StatusForbidden)
 	case r.Method != http.MethodGet:
 		h.Set("Allow", http.MethodGet)
 		http.Error(w, "The board only reads.", http.StatusMethodNotAllowed)

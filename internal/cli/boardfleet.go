@@ -29,6 +29,8 @@ type fleet struct {
 	cluster string
 	// asked is the Skyhook that the command names; empty for none.
 	asked string
+	// reading is full while the details of a node are read.
+	reading chan struct{}
 
 	mu        sync.Mutex
 	nodes     kind[*corev1.Node]
@@ -51,10 +53,11 @@ func (s *session) newFleet(ctx context.Context, asked string) (*fleet, error) {
 	quiet.out, quiet.err = io.Discard, io.Discard
 	f := &fleet{
 		session: &quiet, ctx: ctx, client: c, cluster: s.clusterName(), asked: asked,
-		pages: map[*page]bool{}, speeds: speeds{}, left: map[string]*remainder{},
+		reading: make(chan struct{}, 1), pages: map[*page]bool{}, speeds: speeds{}, left: map[string]*remainder{},
 	}
 	f.nodes = kind[*corev1.Node]{
-		mu: &f.mu, what: "nodes", slim: slimNode, changed: f.nodeChanged, turned: f.wake, objects: map[string]*corev1.Node{},
+		mu: &f.mu, what: "nodes", slim: slimNode, changed: f.nodeChanged, turned: f.wake,
+		objects: map[string]*corev1.Node{},
 	}
 	f.skyhooks = kind[*v1alpha1.Skyhook]{
 		mu: &f.mu, what: "Skyhooks", slim: slimSkyhook, changed: func(_, _ **v1alpha1.Skyhook) { f.wake() }, turned: f.wake,
@@ -163,7 +166,8 @@ func (f *fleet) warning(list []rolloutStatus) string {
 		all = append(all, f.session.asItWas())
 	}
 	if f.policies.forbidden() {
-		all = append(all, "you may not list and watch DeploymentPolicies, so it is not known to which compartment nodes belong")
+		all = append(all, "you may not list and watch DeploymentPolicies, so it is not known to which compartment nodes "+
+			"belong")
 	}
 	return strings.Join(all, "; ")
 }

@@ -21,6 +21,12 @@ import (
 
 // Node implements board.Source: what why node and node status say of a node, as far as it is about one Skyhook.
 func (f *fleet) Node(ctx context.Context, skyhook, node string) (*board.Details, error) {
+	select { // one at a time: each reads the cluster, and whoever goes from node to node waits only for the last
+	case f.reading <- struct{}{}:
+		defer func() { <-f.reading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	s := f.session
 	v, err := s.look(ctx)
 	if err != nil {

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/board"
+)
+
+// largeNode is as large as real ones are.
+func largeNode(i int) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: fmt.Sprintf("worker-%04d", i), Labels: map[string]string{"pool": "gpu"}, Annotations: map[string]string{
+			v1alpha1.AnnotationStatusPrefix + "gpu": "in_progress",
+			v1alpha1.AnnotationNodeStatePrefix + "gpu": `{"driver|1.0.0":{"name":"driver","version":"1.0.0","image":"registry.example/driver",` +
+				`"stage":"apply","state":"in_progress"},"tuning|2.1.0":{"name":"tuning","version":"2.1.0","image":"registry.example/tuning",` +
+				`"stage":"config","state":"complete"}}`,
+		},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: &metav1.FieldsV1{Raw: make([]byte, 4<<10)}}},
+	}}
+	for k := range 30 {
+		n.Labels[fmt.Sprintf("example.com/label-%d", k)] = fmt.Sprintf("value-%d-of-%d", k, i)
+		n.Annotations[fmt.Sprintf("example.com/annotation-%d", k)] = strings.Repeat("x", 100)
+		n.Status.Images = append(n.Status.Images, corev1.ContainerImage{Names: []string{strings.Repeat("i", 100)}})
+	}
+	return n
+}
+
+func fleetOf(t *testing.T, nodes int) *fleet {
+	t.Helper()
+	config := &rest.Config{Host: "https://cluster.example"} // nobody asks it
+	c, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{
+		app: &app{now: time.Now, flags: genericclioptions.NewConfigFlags(false)}, config: config, client: c, namespace: defaultNamespace,
+	}
+	f, err := s.newFleet(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sk := &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+	sk.Spec.NodeSelectors.MatchLabels = map[string]string{"pool": "gpu"}
+	sk.Status = v1alpha1.SkyhookStatus{Status: v1alpha1.StatusInProgress, CompleteNodes: "0/5000", Nodes: v1alpha1.NodeCounts{Total: nodes}}
+	for _, known := range []func() error{
+		func() error { return f.skyhooks.Replace([]any{sk}, "1") },
+		func() error { return f.policies.Replace(nil, "1") },
+		func() error { return f.operators.Replace(nil, "1") },
+		func() error { return f.nodes.Replace(nil, "1") },
+	} {
+		if err := known(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range nodes {
+		if err := f.nodes.Add(largeNode(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestBoardOfALargeFleet: 5,000 nodes and their page stay small, and what happens on one node is a matter of that node.
+func TestBoardOfALargeFleet(t *testing.T) {
+	const nodes, most = 5000, 75 << 20
+	before := inUse()
+	f := fleetOf(t, nodes)
+	p := f.Open("")
+	news := p.News()
+	if after := inUse(); after-before > most {
+		t.Errorf("%d MiB for %d nodes", (after-before)>>20, nodes)
+	}
+	whole, ok := news[0].Data.(board.Board)
+	if !ok || len(news) != 1 || len(whole.Nodes) != nodes || whole.Nodes[7].Packages != "1/2" || whole.Nodes[7].Group != board.GroupBatch {
+		t.Fatalf("%d events, %d nodes", len(news), len(whole.Nodes))
+	}
+	text, err := json.Marshal(whole)
+	if err != nil || len(text) > 100*nodes {
+		t.Errorf("%v: %d bytes", err, len(text))
+	}
+	was := f.nodes.objects["worker-0007"].DeepCopy()
+	was.Annotations[v1alpha1.AnnotationStatusPrefix+"gpu"] = "complete"
+	if err := f.nodes.Update(was); err != nil {
+		t.Fatal(err)
+	}
+	if dirty := p.(*page).dirty; len(dirty) != 1 || p.(*page).rehome {
+		t.Errorf("%d nodes are drawn again", len(dirty))
+	}
+	change, ok := p.News()[0].Data.(board.Change)
+	if !ok || len(change.Nodes) != 1 || change.Nodes[0].Name != "worker-0007" || change.Nodes[0].Status != v1alpha1.StatusComplete ||
+		change.Skyhook != nil || change.Skyhooks != nil || change.Warning != nil || change.Gone != nil {
+		t.Errorf("%+v", change)
+	}
+	if news := p.News(); len(news) > 0 {
+		t.Errorf("without a change: %+v", news)
+	}
+	p.Close()
+	if len(f.pages) > 0 {
+		t.Error("a closed page is still told")
+	}
+}

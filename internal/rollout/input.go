@@ -50,8 +50,6 @@ type Departed struct {
 	Unavailable bool
 	// Wait is what the node gets rid of the Skyhook after, such as a pod that does not end; nil when nothing holds it up.
 	Wait *lifecycle.Wait
-	// Cordoned says that the Skyhook holds a cordon there. No plan goes by it; it is counted.
-	Cordoned bool
 }
 
 // Node is what the plan needs to know of one selected node.

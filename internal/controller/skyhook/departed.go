@@ -34,9 +34,7 @@ func (r *Reconciler) departed(
 	for _, node := range others {
 		if _, waits := node.Annotations[waitKey]; waits || holders[node.Name] {
 			n, _ := r.Records.Read(s.Name, node) // unreadable or not, token and wait are annotations of their own
-			found[node.Name] = rollout.Departed{
-				FinishedPermit: n.FinishedPermit, Unavailable: !state.Ready(node), Wait: n.Wait, Cordoned: n.Cordoned,
-			}
+			found[node.Name] = rollout.Departed{FinishedPermit: n.FinishedPermit, Unavailable: !state.Ready(node), Wait: n.Wait}
 		}
 		delete(holders, node.Name)
 	}
@@ -67,7 +65,7 @@ func (r *Reconciler) lookFor(
 		node, exists := live[name]
 		if exists {
 			n, _ := record.Read(s.Name, node.Annotations)
-			found[name] = rollout.Departed{FinishedPermit: n.FinishedPermit, Cordoned: n.Cordoned}
+			found[name] = rollout.Departed{FinishedPermit: n.FinishedPermit}
 		} else if err != nil || running[name] { // its machine may still run what a pod of it began
 			found[name] = rollout.Departed{}
 		}

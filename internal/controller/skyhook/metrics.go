@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/metrics"
@@ -29,6 +31,18 @@ func (g *reading) count(n *rollout.Node, outline *record.Outline, cordoned bool)
 	if n.Facts.FailedRun && !n.Facts.Complete {
 		c.Failing[failureReason(n)]++
 	}
+}
+
+// cordoned is on how many of some nodes a Skyhook holds a cordon. It may do so on one that it neither selects nor gave a
+// permit: a pod of it has yet to end there.
+func cordoned(skyhook string, nodes []*corev1.Node) int {
+	held, key := 0, v1alpha1.AnnotationCordonPrefix+skyhook
+	for _, node := range nodes {
+		if node.Annotations[key] == "true" {
+			held++
+		}
+	}
+	return held
 }
 
 func failureReason(n *rollout.Node) string {
@@ -119,11 +133,7 @@ func (r *Reconciler) publish(s *v1alpha1.Skyhook, in *input, before []v1alpha1.P
 		p.nodes++
 		p.took += d
 	}
-	for _, d := range in.Departed {
-		if d.Cordoned {
-			in.census.Cordoned++
-		}
-	}
+	in.census.Cordoned += cordoned(s.Name, in.others)
 	r.Metrics.Set(s.Name, metrics.Of(s, in.census, p.end(rollout.RoundsLeft(in.Policy, &s.Status), now)))
 	for _, d := range took { // a Skyhook has to be known first
 		r.Metrics.PermitTook(s.Name, d)

@@ -251,6 +251,24 @@ func TestCordonedNodes(t *testing.T) {
 	}
 }
 
+// TestCordonedWithoutPermit: a node whose record cannot be read gives its permit back and stays cordoned, also once the
+// Skyhook does not select it any more, until its pods there have ended.
+func TestCordonedWithoutPermit(t *testing.T) {
+	w := newMeasured(t)
+	n := w.node("n2")
+	n.Labels, n.Annotations = nil, map[string]string{v1alpha1.AnnotationCordonPrefix + "demo": "true"}
+	w.must(w.Client.Update(t.Context(), n))
+	if got, want := w.pass("cordoned_nodes"), "cordoned_nodes=1"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	n = w.node("n2")
+	n.Annotations = nil
+	w.must(w.Client.Update(t.Context(), n))
+	if got := w.pass("cordoned_nodes"); got != "" {
+		t.Errorf("%s, want none", got)
+	}
+}
+
 func TestSpeed(t *testing.T) {
 	permit := func(node string, round int32, revoked bool) v1alpha1.Permit {
 		return v1alpha1.Permit{Node: node, Generation: 1, Round: round, Revoked: revoked}

@@ -30,6 +30,7 @@ func (p *pass) drained(name string) bool {
 		p.out.lookAgain(drainInterval)
 		return false
 	}
+	p.out.Drained = true
 	return true
 }
 

@@ -31,6 +31,8 @@ type Decision struct {
 	Unschedulable *bool
 	// LookDrain asks for Drain in the observation; Evict, to evict what can be evicted.
 	LookDrain, Evict bool
+	// Drained says that something starts for which the node had to be drained, and is.
+	Drained bool
 	// After is when to look again although nothing may have changed; 0 when an event will tell.
 	After time.Duration
 	// Removing says that the Skyhook is to be removed from the node; Clear, that its record can be removed now.

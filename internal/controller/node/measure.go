@@ -12,9 +12,10 @@ import (
 )
 
 // measure notes how long the stages took whose end a pass recorded, and a drain: each once, as no other pass records it.
+// A drain that nothing needs any more has no end.
 func (r *Reconciler) measure(p *pass, i *item) {
 	since := lifecycle.DrainStarted(i.before)
-	if since != nil && len(i.decision.Start) > 0 && lifecycle.DrainStarted(i.decision.Record) == nil {
+	if since != nil && i.decision.Drained && lifecycle.DrainStarted(i.decision.Record) == nil {
 		r.Metrics.DrainTook(i.skyhook.Name, max(0, p.now.Sub(since.Time)))
 	}
 	for _, c := range i.decision.Changes {

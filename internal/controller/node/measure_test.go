@@ -210,6 +210,9 @@ func TestMeasureDrain(t *testing.T) {
 		{"the drain was broken off", v1alpha1.ReasonEvicting, func(s *v1alpha1.Skyhook) {
 			metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationPause, "true")
 		}, map[string]float64{}},
+		{"nothing needs the drain any more", v1alpha1.ReasonEvicting, func(s *v1alpha1.Skyhook) {
+			s.Spec.Packages["a"] = v1alpha1.Package{Version: "1.0.0", Image: "x/a"}
+		}, map[string]float64{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, n := newSkyhook("demo"), newNode()

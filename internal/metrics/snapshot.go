@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -36,6 +37,7 @@ type Census struct {
 
 // Snapshot is what the series of one Skyhook tell. It is made by a pass, and does not change any more.
 type Snapshot struct {
+	uid                             types.UID
 	status                          v1alpha1.Status
 	nodes                           v1alpha1.NodeCounts
 	complete, unavailable, cordoned int
@@ -70,7 +72,7 @@ type versionCount struct {
 // over; zero if nobody knows.
 func Of(s *v1alpha1.Skyhook, c Census, estimatedEnd time.Time) *Snapshot {
 	out := &Snapshot{
-		status: cmp.Or(s.Status.Status, v1alpha1.StatusUnknown), nodes: s.Status.Nodes,
+		uid: s.UID, status: cmp.Or(s.Status.Status, v1alpha1.StatusUnknown), nodes: s.Status.Nodes,
 		complete: c.Complete, unavailable: c.Unavailable, cordoned: c.Cordoned, permits: len(s.Status.Permits),
 		waiting: map[string]int{}, failing: reasons(c.Failing), conditions: map[string]bool{},
 		policy: cmp.Or(s.Spec.DeploymentPolicy, legacyPolicy), packages: versions(s, c.Outlines), estimatedEnd: estimatedEnd,

@@ -86,7 +86,7 @@ func (s *Store) Register(to prometheus.Registerer) error {
 	return nil
 }
 
-// Set replaces the snapshot of a Skyhook.
+// Set replaces the snapshot of a Skyhook. Another one of its name begins anew.
 func (s *Store) Set(skyhook string, snapshot *Snapshot) {
 	if s == nil {
 		return
@@ -94,8 +94,9 @@ func (s *Store) Set(skyhook string, snapshot *Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, before := s.clock.Now(), s.skyhooks[skyhook]
-	if before.Snapshot == nil {
-		before.measured = map[string]bool{}
+	if before.Snapshot == nil || before.uid != snapshot.uid {
+		s.forget(skyhook)
+		before = kept{measured: map[string]bool{}}
 		for _, vec := range s.unlabelled() {
 			vec.WithLabelValues(skyhook) // at zero, so that the first one is an increase
 		}
@@ -110,6 +111,10 @@ func (s *Store) Forget(skyhook string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forget(skyhook)
+}
+
+func (s *Store) forget(skyhook string) {
 	delete(s.skyhooks, skyhook)
 	for _, vec := range s.vecs() {
 		vec.DeletePartialMatch(prometheus.Labels{labelSkyhook: skyhook})

@@ -211,6 +211,28 @@ func TestMetricsOfOneThatVanished(t *testing.T) {
 	}
 }
 
+// TestMetricsOfAnother: one that is deleted by force and created again at once may never be seen to be gone.
+func TestMetricsOfAnother(t *testing.T) {
+	w := newMeasured(t)
+	n := w.node("n2")
+	metav1.SetMetaDataAnnotation(&n.ObjectMeta, v1alpha1.AnnotationCordonPrefix+"demo", "true")
+	w.must(w.Client.Update(t.Context(), n))
+	w.pass()
+	w.Metrics.StageTook("demo", "old", v1alpha1.StageApply, time.Second)
+	w.Metrics.DrainTook("demo", time.Second)
+	s := w.skyhook("demo")
+	s.Finalizers = nil
+	w.must(w.Client.Update(t.Context(), s))
+	w.must(w.Client.Delete(t.Context(), s))
+	again := newSkyhook("demo")
+	again.UID = "another"
+	w.must(w.Client.Create(t.Context(), again))
+	got := w.pass("cordoned_nodes", "cordoned_node_seconds_total", "stage_duration_seconds", "drain_duration_seconds")
+	if want := "cordoned_nodes=1, drain_duration_seconds count=0, drain_duration_seconds sum=0"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestMetricsOfWhatWasNotWritten: a plan that the API server refuses changes nothing.
 func TestMetricsOfWhatWasNotWritten(t *testing.T) {
 	w := newMeasured(t)

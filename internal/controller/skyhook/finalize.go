@@ -22,6 +22,7 @@ import (
 // more. The node controller does both; each node that it has finished wakes this.
 func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if !controllerutil.ContainsFinalizer(s, v1alpha1.Finalizer) {
+		r.Metrics.Forget(s.Name) // somebody else keeps it, and no pass looks at its nodes any more
 		return nil
 	}
 	in, err := r.input(ctx, s, r.Targets.Of(s))

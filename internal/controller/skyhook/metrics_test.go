@@ -211,6 +211,20 @@ func TestMetricsOfOneThatVanished(t *testing.T) {
 	}
 }
 
+// TestMetricsOfOneThatOthersKeep: without the operator's finalizer nothing is planned, so what was seen last is old.
+func TestMetricsOfOneThatOthersKeep(t *testing.T) {
+	w := newMeasured(t)
+	w.pass()
+	s := w.skyhook("demo")
+	s.Finalizers = []string{"example.com/other"}
+	w.must(w.Client.Update(t.Context(), s))
+	w.must(w.Client.Delete(t.Context(), s))
+	w.pass()
+	if left := w.series(); len(left) > 0 {
+		t.Errorf("there are %v", left)
+	}
+}
+
 // TestMetricsOfAnother: one that is deleted by force and created again at once may never be seen to be gone.
 func TestMetricsOfAnother(t *testing.T) {
 	w := newMeasured(t)

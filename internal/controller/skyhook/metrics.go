@@ -134,7 +134,11 @@ func (r *Reconciler) publish(s *v1alpha1.Skyhook, in *input, before []v1alpha1.P
 		p.took += d
 	}
 	in.census.Cordoned += cordoned(s.Name, in.others)
-	r.Metrics.Set(s.Name, metrics.Of(s, in.census, p.end(rollout.RoundsLeft(in.Policy, &s.Status), now)))
+	rounds := 0
+	if in.Hold == nil { // else nothing more starts
+		rounds = rollout.RoundsLeft(in.Policy, &s.Status)
+	}
+	r.Metrics.Set(s.Name, metrics.Of(s, in.census, p.end(rounds, now)))
 	for _, d := range took { // a Skyhook has to be known first
 		r.Metrics.PermitTook(s.Name, d)
 	}

@@ -344,6 +344,30 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
+// TestNoEndWhilePaused: nodes keep their permits, and nobody knows when they continue.
+func TestNoEndWhilePaused(t *testing.T) {
+	w := newMeasured(t)
+	const end = "rollout_estimated_end_timestamp_seconds"
+	w.pass()
+	w.has("n1", "a 1.0.0 apply in_progress")
+	w.has("n2", "a 1.0.0 config complete")
+	if got := w.pass(end); got == "" {
+		t.Fatal("nobody knows the end of a rollout of which a node is complete")
+	}
+	s := w.skyhook("demo")
+	metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationPause, "true")
+	w.must(w.Client.Update(t.Context(), s))
+	if got, want := w.pass(end, "permits", "status"), "permits=1, status paused=1"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	s = w.skyhook("demo")
+	s.Annotations = nil
+	w.must(w.Client.Update(t.Context(), s))
+	if got := w.pass(end); got == "" {
+		t.Error("nobody knows the end of a rollout that continues")
+	}
+}
+
 func TestEstimatedEnd(t *testing.T) {
 	permit := func(node string) v1alpha1.Permit { return v1alpha1.Permit{Node: node} }
 	for _, c := range []struct {

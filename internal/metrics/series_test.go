@@ -368,7 +368,7 @@ func TestMadeUpPackages(t *testing.T) {
 	}
 	store.Set("demo", metrics.Of(s, census, time.Time{}))
 	for i := range 1000 {
-		store.StageTook("demo", fmt.Sprintf("x%03d", i%200), v1alpha1.StageApply, time.Second)
+		store.StageTook(s, fmt.Sprintf("x%03d", i%200), v1alpha1.StageApply, time.Second)
 		store.Set("demo", metrics.Of(s, census, time.Time{}))
 	}
 	if n := strings.Count(only(t, store, "skyhook_stage_duration_seconds_sum"), "{"); n != 128 {

@@ -3,10 +3,12 @@ package metrics
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -24,7 +26,19 @@ type Store struct {
 
 	mu       sync.Mutex
 	skyhooks map[string]kept
+	// early are to be counted once their Skyhooks are planned, at most maxEarly.
+	early []early
 }
+
+// early is what took how long before a Skyhook was planned: an operator that starts looks at nodes at the same time, and
+// finds what ended while there was none.
+type early struct {
+	skyhook string
+	uid     types.UID
+	count   func(skyhook string, k kept)
+}
+
+const maxEarly = 4096
 
 // kept is the last snapshot of a Skyhook, when it was made, and the seconds for which nodes were cordoned until then.
 type kept struct {
@@ -101,7 +115,14 @@ func (s *Store) Set(skyhook string, snapshot *Snapshot) {
 			vec.WithLabelValues(skyhook) // at zero, so that the first one is an increase
 		}
 	}
-	s.skyhooks[skyhook] = kept{snapshot, now, before.since(now), before.measured}
+	k := kept{snapshot, now, before.since(now), before.measured}
+	s.skyhooks[skyhook] = k
+	s.early = slices.DeleteFunc(s.early, func(e early) bool {
+		if e.skyhook == skyhook && e.uid == k.uid {
+			e.count(skyhook, k)
+		}
+		return e.skyhook == skyhook
+	})
 }
 
 // Forget drops all series of a Skyhook, which is gone.
@@ -128,49 +149,48 @@ func (s *Store) unlabelled() []*prometheus.HistogramVec {
 
 func (s *Store) vecs() []*prometheus.HistogramVec { return append(s.unlabelled(), s.stage) }
 
-// observe counts how long something took, unless the Skyhook is gone: a pass over a node may end after it.
-func (s *Store) observe(vec *prometheus.HistogramVec, took time.Duration, skyhook string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, known := s.skyhooks[skyhook]; known {
-		vec.WithLabelValues(skyhook).Observe(took.Seconds())
-	}
-}
-
-// StageTook counts a stage that is complete.
-func (s *Store) StageTook(skyhook, pkg string, stage v1alpha1.Stage, took time.Duration) {
+// count counts something of a Skyhook, or keeps it until that is planned. What is gone never is: a pass over a node may
+// end after it.
+func (s *Store) count(of *v1alpha1.Skyhook, how func(skyhook string, k kept)) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k, known := s.skyhooks[skyhook]
-	room := len(k.measured) < maxPackages && len(pkg) <= maxVersionBytes
-	if known && (room || k.measured[pkg]) {
-		k.measured[pkg] = true
-		s.stage.WithLabelValues(skyhook, pkg, string(stage)).Observe(took.Seconds())
+	if k, known := s.skyhooks[of.Name]; known && k.uid == of.UID {
+		how(of.Name, k)
+		return
 	}
+	if len(s.early) == maxEarly {
+		s.early = s.early[1:]
+	}
+	s.early = append(s.early, early{of.Name, of.UID, how})
+}
+
+// StageTook counts a stage that is complete.
+func (s *Store) StageTook(of *v1alpha1.Skyhook, pkg string, stage v1alpha1.Stage, took time.Duration) {
+	s.count(of, func(skyhook string, k kept) {
+		room := len(k.measured) < maxPackages && len(pkg) <= maxVersionBytes
+		if room || k.measured[pkg] {
+			k.measured[pkg] = true
+			s.stage.WithLabelValues(skyhook, pkg, string(stage)).Observe(took.Seconds())
+		}
+	})
 }
 
 // DrainTook counts a drain that is over.
-func (s *Store) DrainTook(skyhook string, took time.Duration) {
-	if s != nil {
-		s.observe(s.drain, took, skyhook)
-	}
+func (s *Store) DrainTook(of *v1alpha1.Skyhook, took time.Duration) {
+	s.count(of, func(skyhook string, _ kept) { s.drain.WithLabelValues(skyhook).Observe(took.Seconds()) })
 }
 
 // RebootTook counts a reboot that is over.
-func (s *Store) RebootTook(skyhook string, took time.Duration) {
-	if s != nil {
-		s.observe(s.reboot, took, skyhook)
-	}
+func (s *Store) RebootTook(of *v1alpha1.Skyhook, took time.Duration) {
+	s.count(of, func(skyhook string, _ kept) { s.reboot.WithLabelValues(skyhook).Observe(took.Seconds()) })
 }
 
 // PermitTook counts a node that became complete with its permit.
-func (s *Store) PermitTook(skyhook string, took time.Duration) {
-	if s != nil {
-		s.observe(s.permit, took, skyhook)
-	}
+func (s *Store) PermitTook(of *v1alpha1.Skyhook, took time.Duration) {
+	s.count(of, func(skyhook string, _ kept) { s.permit.WithLabelValues(skyhook).Observe(took.Seconds()) })
 }
 
 // Wrote counts a write of the operator.

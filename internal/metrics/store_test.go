@@ -63,14 +63,12 @@ func TestGone(t *testing.T) {
 		return n
 	}
 	observe := func(skyhook string) {
-		store.StageTook(skyhook, "a", v1alpha1.StageApply, 42*time.Second)
-		store.DrainTook(skyhook, time.Minute)
-		store.RebootTook(skyhook, 5*time.Minute)
-		store.PermitTook(skyhook, 10*time.Minute)
-	}
-	observe("demo") // nobody planned it
-	if n := of("demo"); n != 0 {
-		t.Errorf("%d series of a Skyhook that is not known", n)
+		s := demo()
+		s.Name = skyhook
+		store.StageTook(s, "a", v1alpha1.StageApply, 42*time.Second)
+		store.DrainTook(s, time.Minute)
+		store.RebootTook(s, 5*time.Minute)
+		store.PermitTook(s, 10*time.Minute)
 	}
 	for _, skyhook := range []string{"demo", "other"} {
 		store.Set(skyhook, cordoned(1))
@@ -96,14 +94,44 @@ func TestGone(t *testing.T) {
 	}
 }
 
+// TestEarly: what ended before its Skyhook was planned counts once, when it is; of one that is gone it never counts.
+func TestEarly(t *testing.T) {
+	store, gone := newStore(), demo()
+	drains := func() string { return scraped(t, store)[`skyhook_drain_duration_seconds_count{skyhook_name="demo"}`] }
+	gone.UID = "gone"
+	store.DrainTook(gone, time.Minute)
+	store.DrainTook(demo(), time.Minute)
+	if got := drains(); got != "" {
+		t.Errorf("%s drains of a Skyhook that was not planned", got)
+	}
+	for range 2 {
+		store.Set("demo", cordoned(0))
+		if got := drains(); got != "1" {
+			t.Errorf("%q drains, want 1", got)
+		}
+	}
+	store.Set("demo", metrics.Of(gone, metrics.Census{}, time.Time{}))
+	if got := drains(); got != "0" {
+		t.Errorf("%q drains of another, want 0", got)
+	}
+	store.Forget("demo")
+	for range 5000 {
+		store.DrainTook(gone, time.Minute)
+	}
+	store.Set("demo", metrics.Of(gone, metrics.Census{}, time.Time{}))
+	if got := drains(); got != "4096" {
+		t.Errorf("%q drains are kept, want the last 4096", got)
+	}
+}
+
 // TestNoStore: forecasts and simulations keep no metrics.
 func TestNoStore(*testing.T) {
 	var none *metrics.Store
 	none.Set("demo", cordoned(1))
-	none.StageTook("demo", "a", v1alpha1.StageApply, time.Second)
-	none.DrainTook("demo", time.Second)
-	none.RebootTook("demo", time.Second)
-	none.PermitTook("demo", time.Second)
+	none.StageTook(demo(), "a", v1alpha1.StageApply, time.Second)
+	none.DrainTook(demo(), time.Second)
+	none.RebootTook(demo(), time.Second)
+	none.PermitTook(demo(), time.Second)
 	none.Forget("demo")
 }
 
@@ -168,12 +196,12 @@ func fleet(t testing.TB) *metrics.Store {
 		store.Set(s.Name, metrics.Of(s, census, start))
 		for p := range 10 {
 			for _, stage := range []v1alpha1.Stage{v1alpha1.StageApply, v1alpha1.StageConfig, v1alpha1.StageInterrupt, v1alpha1.StagePostInterrupt} {
-				store.StageTook(s.Name, fmt.Sprintf("package-%d", p), stage, time.Minute)
+				store.StageTook(s, fmt.Sprintf("package-%d", p), stage, time.Minute)
 			}
 		}
-		store.DrainTook(s.Name, time.Minute)
-		store.RebootTook(s.Name, time.Minute)
-		store.PermitTook(s.Name, time.Minute)
+		store.DrainTook(s, time.Minute)
+		store.RebootTook(s, time.Minute)
+		store.PermitTook(s, time.Minute)
 	}
 	return store
 }
@@ -201,7 +229,7 @@ func TestAtOnce(t *testing.T) {
 	store := newStore()
 	var all sync.WaitGroup
 	for _, do := range []func(){
-		func() { store.Set("demo", cordoned(1)) }, func() { store.StageTook("demo", "a", v1alpha1.StageApply, time.Second) },
+		func() { store.Set("demo", cordoned(1)) }, func() { store.StageTook(demo(), "a", v1alpha1.StageApply, time.Second) },
 		func() { store.Forget("demo") }, func() { scrape(t, store) },
 	} {
 		all.Go(func() {

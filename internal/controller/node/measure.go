@@ -16,7 +16,7 @@ import (
 func (r *Reconciler) measure(p *pass, i *item) {
 	since := lifecycle.DrainStarted(i.before)
 	if since != nil && i.decision.Drained && lifecycle.DrainStarted(i.decision.Record) == nil {
-		r.Metrics.DrainTook(i.skyhook.Name, max(0, p.now.Sub(since.Time)))
+		r.Metrics.DrainTook(i.skyhook, max(0, p.now.Sub(since.Time)))
 	}
 	for _, c := range i.decision.Changes {
 		if c.State != v1alpha1.StateComplete || c.Reason != "" {
@@ -28,9 +28,9 @@ func (r *Reconciler) measure(p *pass, i *item) {
 		}
 		if took := p.took(i, c); took > 0 {
 			r.Durations.Add(i.skyhook.Name, key, took)
-			r.Metrics.StageTook(i.skyhook.Name, c.Package, c.Stage, took)
+			r.Metrics.StageTook(i.skyhook, c.Package, c.Stage, took)
 			if key.Interrupt == v1alpha1.InterruptReboot {
-				r.Metrics.RebootTook(i.skyhook.Name, took)
+				r.Metrics.RebootTook(i.skyhook, took)
 			}
 		}
 	}

@@ -167,6 +167,22 @@ func TestMeasureReboot(t *testing.T) {
 	}
 }
 
+// TestMeasureEarly: an operator that starts may look at a node before it plans its Skyhook.
+func TestMeasureEarly(t *testing.T) {
+	s, n := newSkyhook("demo"), newNode()
+	remember(t, n, "demo", entry(v1alpha1.StageApply, v1alpha1.StateInProgress))
+	w := newWorld(t, s, n, ended(podOf(t, s), 42*time.Second))
+	w.Metrics = metrics.NewStore(w.clock, "v1")
+	w.reconcile()
+	if sums := w.sums(); len(sums) > 0 {
+		t.Errorf("there are %v of a Skyhook that was not planned", sums)
+	}
+	w.Metrics.Set("demo", metrics.Of(newSkyhook("demo"), metrics.Census{}, time.Time{}))
+	if d := cmp.Diff(map[string]float64{"skyhook_stage_duration_seconds a demo apply": 42}, w.sums()); d != "" {
+		t.Errorf("counted (-want +got):\n%s", d)
+	}
+}
+
 // known is a store of metrics that knows Skyhook demo, as it does once that was planned.
 func known(c clock.PassiveClock) *metrics.Store {
 	store := metrics.NewStore(c, "v1")

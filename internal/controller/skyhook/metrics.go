@@ -139,7 +139,7 @@ func (r *Reconciler) publish(s *v1alpha1.Skyhook, in *input, before []v1alpha1.P
 		rounds = rollout.RoundsLeft(in.Policy, &s.Status)
 	}
 	r.Metrics.Set(s.Name, metrics.Of(s, in.census, p.end(rounds, now)))
-	for _, d := range took { // a Skyhook has to be known first
-		r.Metrics.PermitTook(s.Name, d)
+	for _, d := range took {
+		r.Metrics.PermitTook(s, d)
 	}
 }

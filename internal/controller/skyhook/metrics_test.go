@@ -232,8 +232,8 @@ func TestMetricsOfAnother(t *testing.T) {
 	metav1.SetMetaDataAnnotation(&n.ObjectMeta, v1alpha1.AnnotationCordonPrefix+"demo", "true")
 	w.must(w.Client.Update(t.Context(), n))
 	w.pass()
-	w.Metrics.StageTook("demo", "old", v1alpha1.StageApply, time.Second)
-	w.Metrics.DrainTook("demo", time.Second)
+	w.Metrics.StageTook(w.skyhook("demo"), "old", v1alpha1.StageApply, time.Second)
+	w.Metrics.DrainTook(w.skyhook("demo"), time.Second)
 	s := w.skyhook("demo")
 	s.Finalizers = nil
 	w.must(w.Client.Update(t.Context(), s))

@@ -30,8 +30,8 @@ type Store struct {
 	early []early
 }
 
-// early is what took how long before a Skyhook was planned: an operator that starts looks at nodes at the same time, and
-// finds what ended while there was none.
+// early is what took how long before a Skyhook was planned: an operator that starts looks at nodes at the same time,
+// and finds what ended while there was none.
 type early struct {
 	skyhook string
 	uid     types.UID

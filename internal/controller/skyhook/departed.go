@@ -34,7 +34,9 @@ func (r *Reconciler) departed(
 	for _, node := range others {
 		if _, waits := node.Annotations[waitKey]; waits || holders[node.Name] {
 			n, _ := r.Records.Read(s.Name, node) // unreadable or not, token and wait are annotations of their own
-			found[node.Name] = rollout.Departed{FinishedPermit: n.FinishedPermit, Unavailable: !state.Ready(node), Wait: n.Wait}
+			found[node.Name] = rollout.Departed{
+				FinishedPermit: n.FinishedPermit, Unavailable: !state.Ready(node), Wait: n.Wait,
+			}
 		}
 		delete(holders, node.Name)
 	}

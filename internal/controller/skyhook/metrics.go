@@ -33,8 +33,8 @@ func (g *reading) count(n *rollout.Node, outline *record.Outline, cordoned bool)
 	}
 }
 
-// cordoned is on how many of some nodes a Skyhook holds a cordon. It may do so on one that it neither selects nor gave a
-// permit: a pod of it has yet to end there.
+// cordoned is on how many of some nodes a Skyhook holds a cordon. It may do so on one that it neither selects nor gave
+// a permit: a pod of it has yet to end there.
 func cordoned(skyhook string, nodes []*corev1.Node) int {
 	held, key := 0, v1alpha1.AnnotationCordonPrefix+skyhook
 	for _, node := range nodes {

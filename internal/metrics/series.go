@@ -55,7 +55,9 @@ func describeRollout(what, help string) *prometheus.Desc {
 // These are beside them.
 var (
 	waitingNodes = describe("skyhook_waiting_nodes",
-		"Nodes that are not complete, and neither work nor fail, by the reason for which they wait.", "reason")
+		"Nodes that are not complete and do not fail, by the reason for which they wait, also while in progress.", "reason")
+	oldestWait = describe("skyhook_oldest_wait_timestamp_seconds",
+		"Unix time since which the node in progress, or that waits for too long, has waited that did so first.", "reason")
 	failingNodes = describe("skyhook_failing_nodes",
 		"Nodes on which a run failed, by the reason of the first.", "reason")
 	conditions = describe("skyhook_condition",
@@ -117,6 +119,9 @@ func (s *Snapshot) emit(to emitter) {
 	}
 	for reason, nodes := range s.waiting {
 		to(waitingNodes, float64(nodes), reason)
+	}
+	for reason, since := range s.oldestWait {
+		to(oldestWait, float64(since.Unix()), reason)
 	}
 	for reason, nodes := range s.failing {
 		to(failingNodes, float64(nodes), reason)

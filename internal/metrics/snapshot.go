@@ -33,6 +33,8 @@ type Census struct {
 	Complete, Unavailable, Cordoned int
 	// Failing counts nodes by the reason of their first failed run.
 	Failing map[string]int
+	// Waits are what nodes in progress wait for, and those that fail because they wait for too long.
+	Waits []record.Wait
 }
 
 // Snapshot is what the series of one Skyhook tell. It is made by a pass, and does not change any more.
@@ -43,6 +45,7 @@ type Snapshot struct {
 	complete, unavailable, cordoned int
 	permits, budget                 int
 	waiting, failing                map[string]int
+	oldestWait                      map[string]time.Time
 	conditions                      map[string]bool
 	policy                          string
 	compartments                    []compartment
@@ -74,12 +77,13 @@ func Of(s *v1alpha1.Skyhook, c Census, estimatedEnd time.Time) *Snapshot {
 	out := &Snapshot{
 		uid: s.UID, status: cmp.Or(s.Status.Status, v1alpha1.StatusUnknown), nodes: s.Status.Nodes,
 		complete: c.Complete, unavailable: c.Unavailable, cordoned: c.Cordoned, permits: len(s.Status.Permits),
-		waiting: map[string]int{}, failing: reasons(c.Failing), conditions: map[string]bool{},
+		waiting: map[string]int{}, oldestWait: map[string]time.Time{}, failing: reasons(c.Failing), conditions: map[string]bool{},
 		policy: cmp.Or(s.Spec.DeploymentPolicy, legacyPolicy), packages: versions(s, c.Outlines), estimatedEnd: estimatedEnd,
 	}
 	for i := range s.Status.Waiting {
 		out.waiting[s.Status.Waiting[i].Reason] += s.Status.Waiting[i].Nodes
 	}
+	out.wait(c.Waits)
 	for i := range s.Status.Conditions {
 		condition := &s.Status.Conditions[i]
 		if !strings.Contains(condition.Type, "/") { // those are the same once more, for readers of earlier versions
@@ -93,6 +97,30 @@ func Of(s *v1alpha1.Skyhook, c Census, estimatedEnd time.Time) *Snapshot {
 	}
 	out.budget = min(out.budget, rollout.MaxPermits)
 	return out
+}
+
+// wait adds nodes in progress to those that wait. There are as few reasons as of those that wait and fail.
+func (s *Snapshot) wait(waits []record.Wait) {
+	counts, oldest := map[string]int{}, map[string]time.Time{}
+	for i := range waits {
+		w := &waits[i]
+		if !w.Overdue { // else the node fails
+			counts[w.Reason]++
+		}
+		if first, known := oldest[w.Reason]; !known || w.Since.Time.Before(first) {
+			oldest[w.Reason] = w.Since.Time
+		}
+	}
+	for reason, nodes := range reasons(counts) {
+		s.waiting[reason] += nodes
+	}
+	for reason, since := range oldest {
+		_, waits := s.waiting[reason]
+		_, fails := s.failing[reason]
+		if (waits || fails) && !since.IsZero() {
+			s.oldestWait[reason] = since
+		}
+	}
 }
 
 const (

@@ -41,6 +41,29 @@ func (sum *summary) idle(i int) (lifecycle.Wait, bool) {
 	return lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForPermit, Frees: record.FreesOther}, true
 }
 
+// WaitsInProgress are what nodes in progress wait for, as their records tell, and failing ones that wait for too long.
+// They are none of those that wait: whoever waits for a pod to leave holds a permit. permits are those that a plan of the
+// input left.
+func WaitsInProgress(in Input, permits []v1alpha1.Permit) []lifecycle.Wait {
+	in.holdMissing()
+	holds := make(map[string]bool, len(permits))
+	for i := range permits {
+		holds[permits[i].Node] = true
+	}
+	var waits []lifecycle.Wait
+	for i := range in.Nodes {
+		n := &in.Nodes[i]
+		if n.Wait == nil {
+			continue
+		}
+		s := n.status(in.Hold, holds[n.Name])
+		if s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring && n.Wait.Overdue {
+			waits = append(waits, *n.Wait)
+		}
+	}
+	return waits
+}
+
 // waiting counts the nodes that wait, by reason. Each has the message of its first node by name, but a permit is the
 // matter of all nodes.
 func (sum *summary) waiting() []v1alpha1.WaitingNodes {

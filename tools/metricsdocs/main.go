@@ -16,6 +16,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/metrics"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // The table stands between these.
@@ -65,7 +66,8 @@ func everything() ([]*dto.MetricFamily, error) {
 	}
 	store := metrics.NewStore(clock.RealClock{}, "1.0.0")
 	failing := map[string]int{v1alpha1.ReasonErroring: 1}
-	store.Set(s.Name, metrics.Of(s, metrics.Census{Failing: failing}, time.Unix(1, 0)))
+	waits := []record.Wait{{Reason: v1alpha1.ReasonEvicting, Since: metav1.NewTime(time.Unix(1, 0))}}
+	store.Set(s.Name, metrics.Of(s, metrics.Census{Failing: failing, Waits: waits}, time.Unix(1, 0)))
 	store.StageTook(s, "a", v1alpha1.StageApply, time.Second)
 	store.DrainTook(s, time.Second)
 	store.RebootTook(s, time.Second)

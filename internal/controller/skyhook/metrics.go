@@ -138,6 +138,7 @@ func (r *Reconciler) publish(s *v1alpha1.Skyhook, in *input, before []v1alpha1.P
 	if in.Hold == nil { // else nothing more starts
 		rounds = rollout.RoundsLeft(in.Policy, &s.Status)
 	}
+	in.census.Waits = rollout.WaitsInProgress(in.Input, s.Status.Permits)
 	r.Metrics.Set(s.Name, metrics.Of(s, in.census, p.end(rounds, now)))
 	for _, d := range took {
 		r.Metrics.PermitTook(s, d)

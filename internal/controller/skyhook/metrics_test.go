@@ -305,6 +305,48 @@ func TestCordonedWithoutPermit(t *testing.T) {
 	}
 }
 
+// TestNodesInProgressThatWait: a node that is drained holds a permit, so it is in progress; what holds its drain counts all
+// the same, and since when, which a restart of the operator does not change.
+func TestNodesInProgressThatWait(t *testing.T) {
+	w := newMeasured(t)
+	w.pass()
+	since := start.Add(-time.Hour)
+	for name, waits := range map[string]time.Time{"n1": since, "n2": since.Add(time.Minute)} {
+		n := w.node(name)
+		n.Annotations = map[string]string{}
+		remember(t, n, "demo", record.Node{Wait: &record.Wait{
+			Reason: v1alpha1.ReasonProtectedPod, Since: metav1.NewTime(waits), Frees: record.FreesOther,
+		}})
+		w.must(w.Client.Update(t.Context(), n))
+	}
+	of := []string{"waiting_nodes", "oldest_wait_timestamp_seconds", "node_status_count"}
+	want := fmt.Sprintf("node_status_count in_progress=2, oldest_wait_timestamp_seconds ProtectedPod=%v, waiting_nodes ProtectedPod=2",
+		float64(since.Unix()))
+	if got := w.pass(of...); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+
+	n := w.node("n2")
+	n.Annotations = map[string]string{}
+	remember(t, n, "demo", record.Node{Wait: &record.Wait{
+		Reason: v1alpha1.ReasonDrainTimeout, Since: metav1.NewTime(since), Frees: record.FreesOther, Overdue: true,
+	}})
+	w.must(w.Client.Update(t.Context(), n))
+	want = strings.ReplaceAll("failing_nodes DrainTimeout=1, node_status_count erroring=1, node_status_count in_progress=1, "+
+		"oldest_wait_timestamp_seconds DrainTimeout=SINCE, oldest_wait_timestamp_seconds ProtectedPod=SINCE, waiting_nodes ProtectedPod=1",
+		"SINCE", fmt.Sprint(float64(since.Unix())))
+	if got := w.pass(append(of, "failing_nodes")...); got != want {
+		t.Errorf("with one that waits for too long: %s, want %s", got, want)
+	}
+
+	s := w.skyhook("demo")
+	s.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
+	w.must(w.Client.Update(t.Context(), s))
+	if got, want := w.pass(of...), "node_status_count paused=2, waiting_nodes Paused=2"; got != want {
+		t.Errorf("while it is paused: %s, want %s", got, want)
+	}
+}
+
 func TestSpeed(t *testing.T) {
 	permit := func(node string, round int32, revoked bool) v1alpha1.Permit {
 		return v1alpha1.Permit{Node: node, Generation: 1, Round: round, Revoked: revoked}

@@ -67,14 +67,6 @@ type scene struct {
 
 var gpu = map[string]string{"skyhook_name": "gpu"}
 
-func with(more map[string]string) map[string]string {
-	all := map[string]string{"skyhook_name": "gpu"}
-	for key, value := range more {
-		all[key] = value
-	}
-	return all
-}
-
 var scenes = []scene{
 	{
 		alert: "SkyhookOperatorDown",
@@ -87,6 +79,19 @@ var scenes = []scene{
 		summary: "No Skyhook operator leads.",
 		describe: "For five minutes no replica of the operator has held the lease, or Prometheus has not reached the one that " +
 			"does. Stages that run end, but nothing new starts, and cordoned nodes stay cordoned.",
+	},
+	{
+		alert: "SkyhookOperatorRestarts",
+		series: []map[string]string{
+			// It ends a minute after each start, and is started again after ten.
+			{"series": `process_start_time_seconds{job="skyhook",instance="a"}`, "values": "0 stale _x8 600 stale _x8 1200 stale _x8 1800 stale _x8 2400 stale _x8"},
+			{"series": `skyhook_build_info{job="skyhook",instance="a",version="1"}`, "values": "1 stale _x8 1 stale _x8 1 stale _x8 1 stale _x8 1 stale _x8"},
+			{"series": `process_start_time_seconds{job="another",instance="a"}`, "values": "0+60x60"},
+		},
+		quiet: "35m", fire: "45m",
+		summary: "The Skyhook operator keeps restarting.",
+		describe: "A replica of the operator has restarted 4 times within an hour. Work continues in between, but slowly, and " +
+			"other alerts come late.",
 	},
 	{
 		alert: "SkyhookCertificateExpires",
@@ -103,21 +108,23 @@ var scenes = []scene{
 	{
 		alert:  "SkyhookPassesFail",
 		series: []map[string]string{series("skyhook_waiting_nodes", `,reason="PassFailed"`, "0x10 3x30")},
-		quiet:  "20m", fire: "27m", labels: with(map[string]string{"reason": "PassFailed"}),
+		quiet:  "20m", fire: "27m", labels: gpu,
 		summary: "The operator cannot work on nodes of Skyhook gpu.",
 		describe: "For 15 minutes the operator has failed to read or write what it needs for 3 of its nodes. Usually something " +
 			"refuses its requests, such as a webhook, a quota or its role.",
 	},
 	{
 		alert: "SkyhookStalled", series: condition("Stalled", "0x10 1x30"), quiet: "20m", fire: "27m",
-		labels:   with(map[string]string{"condition": "Stalled"}),
+		labels:   gpu,
 		summary:  "Skyhook gpu waits for a person.",
 		describe: "For 15 minutes Skyhook gpu has had work left that only a person can help with.",
 	},
 	{
 		alert: "SkyhookNodesFailing",
 		series: []map[string]string{
-			series("skyhook_failing_nodes", `,reason="StepFailed"`, "0x10 2x30"),
+			// Two jobs of Prometheus scrape the operator.
+			series("skyhook_failing_nodes", `,job="a",reason="StepFailed"`, "0x10 2x30"),
+			series("skyhook_failing_nodes", `,job="b",reason="StepFailed"`, "0x10 2x30"),
 			series("skyhook_failing_nodes", `,reason="StageTimeout"`, "0x10 1x30"),
 			// These have alerts of their own.
 			series("skyhook_failing_nodes", `,reason="RebootTimeout"`, "5x40"),
@@ -128,8 +135,18 @@ var scenes = []scene{
 		describe: "For 15 minutes at least one stage of Skyhook gpu has failed on 3 of its nodes.",
 	},
 	{
+		name: "another operator leads, and it stays one alert", alert: "SkyhookStalled",
+		series: []map[string]string{
+			series("skyhook_condition", `,condition="Stalled",pod="a"`, "1x20 stale"),
+			series("skyhook_condition", `,condition="Stalled",pod="b"`, "_x23 1x30"),
+		},
+		quiet: "14m", fire: "25m", labels: gpu,
+		summary:  "Skyhook gpu waits for a person.",
+		describe: "For 15 minutes Skyhook gpu has had work left that only a person can help with.",
+	},
+	{
 		alert: "SkyhookRolloutStopped", series: condition("RolloutStopped", "0x10 1x30"), quiet: "9m", fire: "12m",
-		labels:  with(map[string]string{"condition": "RolloutStopped"}),
+		labels:  gpu,
 		summary: "Bad batches stopped the rollout of Skyhook gpu.",
 		describe: "Too many nodes failed in batches of Skyhook gpu. No new batch starts in the compartments that reached " +
 			"their failure threshold.",
@@ -137,11 +154,15 @@ var scenes = []scene{
 	{
 		alert: "SkyhookRolloutStuck",
 		series: []map[string]string{
-			series("skyhook_node_status_count", `,status="in_progress"`, "4x200"),
-			// Moves until minute 60.
-			series("skyhook_rollout_progress_ratio", "", "0+0.01x60 0.6x140"),
+			// Another operator leads after 80 minutes. Nodes become complete until minute 60.
+			series("skyhook_node_status_count", `,pod="a",status="in_progress"`, "4x80 stale"),
+			series("skyhook_node_status_count", `,pod="a",status="complete"`, "0+1x60 60x20 stale"),
+			series("skyhook_node_status_count", `,pod="b",status="in_progress"`, "_x83 4x120"),
+			series("skyhook_node_status_count", `,pod="b",status="complete"`, "_x83 60x120"),
+			// Nodes join all the time.
+			series("skyhook_rollout_progress_ratio", "", "0.9-0.001x200"),
 		},
-		quiet: "125m", fire: "132m", labels: with(map[string]string{"status": "in_progress"}),
+		quiet: "119m", fire: "132m", labels: gpu,
 		summary:  "No node of Skyhook gpu has become complete for an hour.",
 		describe: "4 of its nodes are in progress, and none of them has become complete for an hour.",
 	},
@@ -175,45 +196,45 @@ var scenes = []scene{
 	{
 		alert:  "SkyhookRebootOverdue",
 		series: []map[string]string{series("skyhook_failing_nodes", `,reason="RebootTimeout"`, "0x10 1x30")},
-		quiet:  "9m", fire: "12m", labels: with(map[string]string{"reason": "RebootTimeout"}),
+		quiet:  "9m", fire: "12m", labels: gpu,
 		summary:  "Nodes that Skyhook gpu rebooted are not back.",
 		describe: "1 of its nodes did not reboot, or did not come back, within the time that their package allows.",
 	},
 	{
 		alert: "SkyhookNodesUnavailable",
 		series: []map[string]string{
-			series("skyhook_unavailable_nodes", "", "2x10 3x40"),
+			series("skyhook_unavailable_nodes", "", "40x10 43x40"), // 40 have been broken for long
 			series("skyhook_budget_nodes", "", "2x50"),
 			series("skyhook_node_status_count", `,status="in_progress"`, "1x50"),
 		},
 		quiet: "20m", fire: "27m", labels: gpu,
-		summary: "More nodes of Skyhook gpu are unavailable than its budget.",
-		describe: "During a rollout 3 of its nodes have not been Ready for 15 minutes, which is more than the rollout may disturb. " +
-			"Nodes that fail by themselves, or because of a package, are among them.",
+		summary: "More nodes of Skyhook gpu became unavailable than its budget.",
+		describe: "During a rollout 3 more of its nodes have not been Ready for 15 minutes than at the best time of the last " +
+			"day, and the rollout may disturb fewer. Nodes that fail by themselves, or because of a package, are among them.",
 	},
 	{
 		alert: "SkyhookDeletionBlocked", series: condition("DeletionBlocked", "0x10 1x30"), quiet: "20m", fire: "27m",
-		labels:  with(map[string]string{"condition": "DeletionBlocked"}),
+		labels:  gpu,
 		summary: "Skyhook gpu cannot be deleted.",
 		describe: "For 15 minutes the deletion of Skyhook gpu has not progressed. Until it does, its nodes keep what is " +
 			"installed.",
 	},
 	{
 		alert: "SkyhookUninstallFailed", series: condition("UninstallFailed", "0x10 1x30"), quiet: "20m", fire: "27m",
-		labels:   with(map[string]string{"condition": "UninstallFailed"}),
+		labels:   gpu,
 		summary:  "A package of Skyhook gpu cannot be uninstalled.",
 		describe: "For 15 minutes the uninstall of a package of Skyhook gpu has failed.",
 	},
 	{
 		alert: "SkyhookRecordUnreadable", series: condition("NodeStateMalformed", "0x10 1x30"), quiet: "12m", fire: "17m",
-		labels:  with(map[string]string{"condition": "NodeStateMalformed"}),
+		labels:  gpu,
 		summary: "Records of nodes of Skyhook gpu cannot be read.",
 		describe: "The operator cannot tell what is installed on some nodes of Skyhook gpu, and does nothing there. Somebody " +
 			"else changed or cut the annotation with the record.",
 	},
 	{
 		alert: "SkyhookImageMoved", series: condition("ImageMoved", "0x10 1x30"), quiet: "12m", fire: "17m",
-		labels:  with(map[string]string{"condition": "ImageMoved"}),
+		labels:  gpu,
 		summary: "An image of Skyhook gpu was replaced under its tag.",
 		describe: "A registry has a different image now for a package version that nodes have installed. All nodes still get " +
 			"the one that was pulled first.",

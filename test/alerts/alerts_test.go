@@ -313,6 +313,11 @@ func TestPages(t *testing.T) {
 				t.Errorf("the page of %s lacks %q", r.Alert, part)
 			}
 		}
+		for line := range strings.Lines(string(page)) { // with a selector it prints ten lines
+			if strings.Contains(line, "kubectl logs ") && strings.Contains(line, " -l ") && !strings.Contains(line, " --tail=") {
+				t.Errorf("the page of %s lacks --tail in %s", r.Alert, line)
+			}
+		}
 		if row := "| [" + r.Alert + "](" + r.Alert + ".md) | " + r.Labels["severity"] + " | "; !bytes.Contains(index, []byte(row)) {
 			t.Errorf("the index lacks %q", row)
 		}

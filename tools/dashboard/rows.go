@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // statuses in the order in which they are stacked, with their colors.
 var statusColors = colors(
@@ -85,7 +88,7 @@ func rollouts() []panel {
 	progress := panel{
 		title: "Progress", about: "Complete nodes as a part of the selected ones.", kind: "bargauge", width: 8, height: 8,
 		unit: "percentunit", max: 1,
-		queries: []query{{expr: fmt.Sprintf(`skyhook_rollout_progress_ratio{%s}`, ofSkyhook), legend: "{{skyhook_name}}", instant: true}},
+		queries: []query{{expr: each("skyhook_rollout_progress_ratio", "").expr, legend: "{{skyhook_name}}", instant: true}},
 		options: object{
 			"orientation": "horizontal", "displayMode": "basic", "reduceOptions": object{"calcs": []string{"lastNotNull"}},
 		},
@@ -117,13 +120,22 @@ func rollouts() []panel {
 	return []panel{
 		progress, compartments,
 		lines("Permits and budget", "Nodes that hold a permit, and how many may.", "", 8,
-			query{expr: fmt.Sprintf(`skyhook_permits{%s}`, ofSkyhook), legend: "{{skyhook_name}} permits"},
-			query{expr: fmt.Sprintf(`skyhook_budget_nodes{%s}`, ofSkyhook), legend: "{{skyhook_name}} budget"}),
+			each("skyhook_permits", "permits"), each("skyhook_budget_nodes", "budget")),
 		lines("From permit to complete", "How long nodes take, over the last hour.", "s", 8,
 			quantileOf(0.5, "skyhook_permit_to_complete_seconds"),
 			quantileOf(0.99, "skyhook_permit_to_complete_seconds")),
-		lines("Cost", "Node-hours for which nodes were cordoned: what rollouts took from workloads.", "h", 8,
-			query{expr: fmt.Sprintf(`skyhook_cordoned_node_seconds_total{%s} / 3600`, ofSkyhook), legend: "{{skyhook_name}}"}),
+		lines("Cost", "Node-hours in the hour before for which nodes were cordoned: what rollouts took from workloads.", "h", 8,
+			query{
+				expr:   fmt.Sprintf(`sum by (skyhook_name) (increase(skyhook_cordoned_node_seconds_total{%s}[1h])) / 3600`, ofSkyhook),
+				legend: "{{skyhook_name}}",
+			}),
+	}
+}
+
+// each is a gauge of each Skyhook. Which replica has it, since it leads, makes no other line.
+func each(gauge, legend string) query {
+	return query{
+		expr: fmt.Sprintf(`max by (skyhook_name) (%s{%s})`, gauge, ofSkyhook), legend: strings.TrimSpace("{{skyhook_name}} " + legend),
 	}
 }
 
@@ -151,8 +163,7 @@ func nodes() []panel {
 		stacked("Nodes by status", "A node counts once for each Skyhook that selects it.", 12, statusColors,
 			query{expr: fmt.Sprintf(`sum by (status) (skyhook_node_status_count{%s})`, ofSkyhook), legend: "{{status}}"}),
 		lines("Unavailable and cordoned", "Nodes that are not Ready, and those that a Skyhook cordoned.", "", 12,
-			query{expr: fmt.Sprintf(`skyhook_unavailable_nodes{%s}`, ofSkyhook), legend: "{{skyhook_name}} not Ready"},
-			query{expr: fmt.Sprintf(`skyhook_cordoned_nodes{%s}`, ofSkyhook), legend: "{{skyhook_name}} cordoned"}),
+			each("skyhook_unavailable_nodes", "not Ready"), each("skyhook_cordoned_nodes", "cordoned")),
 		stacked("Why nodes wait", "See docs/reasons.md.", 8, nil,
 			query{expr: fmt.Sprintf(`sum by (reason) (skyhook_waiting_nodes{%s})`, ofSkyhook), legend: "{{reason}}"}),
 		stacked("Why nodes fail", "See docs/reasons.md.", 8, nil,
@@ -190,14 +201,14 @@ func packages() []panel {
 			instant: true, table: true,
 		}
 	}
-	const each = "skyhook_name, package_name, package_version"
+	const version = "skyhook_name, package_name, package_version"
 	table := panel{
 		title: "Package versions", about: "Nodes that have each version, by state.", kind: "table", width: 12, height: 8,
 		queries: []query{
-			join(fmt.Sprintf(`sum by (%s) (skyhook_package_state_count{%s,state="complete"})`, each, ofPackage)),
-			join(fmt.Sprintf(`sum by (%s) (skyhook_package_state_count{%s,state="in_progress"})`, each, ofPackage)),
-			join(fmt.Sprintf(`sum by (%s) (skyhook_package_state_count{%s,state="erroring"})`, each, ofPackage)),
-			join(fmt.Sprintf(`sum by (%s) (skyhook_package_restarts_count{%s})`, each, ofPackage)),
+			join(fmt.Sprintf(`sum by (%s) (skyhook_package_state_count{%s,state="complete"})`, version, ofPackage)),
+			join(fmt.Sprintf(`sum by (%s) (skyhook_package_state_count{%s,state="in_progress"})`, version, ofPackage)),
+			join(fmt.Sprintf(`sum by (%s) (skyhook_package_state_count{%s,state="erroring"})`, version, ofPackage)),
+			join(fmt.Sprintf(`sum by (%s) (skyhook_package_restarts_count{%s})`, version, ofPackage)),
 		},
 		transform: []object{
 			{"id": "joinByField", "options": object{"byField": "join", "mode": "outer"}},

@@ -194,6 +194,20 @@ var scenes = []scene{
 		quiet:  "200m",
 	},
 	{
+		alert: "SkyhookPausedCordoned",
+		series: []map[string]string{
+			// It is paused after an hour, and another operator leads after two.
+			series("skyhook_status", `,pod="a",status="paused"`, "0x60 1x60 stale"),
+			series("skyhook_cordoned_nodes", `,pod="a"`, "20x120 stale"),
+			series("skyhook_status", `,pod="b",status="paused"`, "_x124 1x240"),
+			series("skyhook_cordoned_nodes", `,pod="b"`, "_x124 20x240"),
+		},
+		quiet: "295m", fire: "315m", labels: gpu,
+		summary: "Skyhook gpu is paused and keeps nodes cordoned.",
+		describe: "For four hours Skyhook gpu has been paused or stopped while 20 nodes are cordoned because of it. Nothing new " +
+			"runs there until somebody continues or disables it.",
+	},
+	{
 		alert:  "SkyhookRebootOverdue",
 		series: []map[string]string{series("skyhook_failing_nodes", `,reason="RebootTimeout"`, "0x10 1x30")},
 		quiet:  "9m", fire: "12m", labels: gpu,

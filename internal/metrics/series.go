@@ -60,6 +60,8 @@ var (
 		"Unix time since which the node in progress, or that waits for too long, has waited that did so first.", "reason")
 	failingNodes = describe("skyhook_failing_nodes",
 		"Nodes on which a run failed, by the reason of the first.", "reason")
+	planFailing = describe("skyhook_plan_failing",
+		"1 while the operator fails again and again to plan for the Skyhook or to write its status; else absent.")
 	conditions = describe("skyhook_condition",
 		"1 if the condition of the Skyhook is True, else 0.", "condition")
 	permits = describe("skyhook_permits",

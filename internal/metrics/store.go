@@ -28,6 +28,8 @@ type Store struct {
 	skyhooks map[string]kept
 	// early are to be counted once their Skyhooks are planned, at most maxEarly.
 	early []early
+	// failing are the Skyhooks over which passes fail: what they were to tell nobody knows.
+	failing map[string]bool
 }
 
 // early is what took how long before a Skyhook was planned: an operator that starts looks at nodes at the same time,
@@ -60,7 +62,7 @@ func (k kept) since(now time.Time) float64 {
 // NewStore returns an empty one, for this version of the operator.
 func NewStore(c clock.PassiveClock, version string) *Store {
 	s := &Store{
-		clock: c, skyhooks: map[string]kept{},
+		clock: c, skyhooks: map[string]kept{}, failing: map[string]bool{},
 		build: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "skyhook_build_info", Help: "1, with the version of the operator.",
 			ConstLabels: prometheus.Labels{"version": version},
@@ -125,6 +127,18 @@ func (s *Store) Set(skyhook string, snapshot *Snapshot) {
 	})
 }
 
+// Fails notes whether passes over a Skyhook fail again and again.
+func (s *Store) Fails(skyhook string, fails bool) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if delete(s.failing, skyhook); fails {
+		s.failing[skyhook] = true
+	}
+}
+
 // Forget drops all series of a Skyhook, which is gone.
 func (s *Store) Forget(skyhook string) {
 	if s == nil {
@@ -137,6 +151,7 @@ func (s *Store) Forget(skyhook string) {
 
 func (s *Store) forget(skyhook string) {
 	delete(s.skyhooks, skyhook)
+	delete(s.failing, skyhook)
 	for _, vec := range s.vecs() {
 		vec.DeletePartialMatch(prometheus.Labels{labelSkyhook: skyhook})
 	}
@@ -213,7 +228,7 @@ func (s *Store) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (s *Store) Collect(to chan<- prometheus.Metric) {
 	s.mu.Lock()
-	skyhooks, now := maps.Clone(s.skyhooks), s.clock.Now()
+	skyhooks, failing, now := maps.Clone(s.skyhooks), maps.Clone(s.failing), s.clock.Now()
 	s.mu.Unlock()
 	for name, k := range skyhooks {
 		emit := func(kind prometheus.ValueType, d *prometheus.Desc, value float64, labels ...string) {
@@ -226,6 +241,11 @@ func (s *Store) Collect(to chan<- prometheus.Metric) {
 			emit(prometheus.GaugeValue, d, value, labels...)
 		})
 		emit(prometheus.CounterValue, cordonedSeconds, k.since(now))
+	}
+	for name := range failing {
+		if m, err := prometheus.NewConstMetric(planFailing, prometheus.GaugeValue, 1, name); err == nil {
+			to <- m
+		}
 	}
 	for _, vec := range s.vecs() {
 		vec.Collect(to)

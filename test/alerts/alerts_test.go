@@ -109,9 +109,17 @@ var scenes = []scene{
 		alert:  "SkyhookPassesFail",
 		series: []map[string]string{series("skyhook_waiting_nodes", `,reason="PassFailed"`, "0x10 3x30")},
 		quiet:  "20m", fire: "27m", labels: gpu,
-		summary: "The operator cannot work on nodes of Skyhook gpu.",
-		describe: "For 15 minutes the operator has failed to read or write what it needs for 3 of its nodes. Usually something " +
-			"refuses its requests, such as a webhook, a quota or its role.",
+		summary: "The operator cannot work on Skyhook gpu or nodes of it.",
+		describe: "For 15 minutes the operator has failed to read or write what it needs for Skyhook gpu, or for nodes of it. " +
+			"Usually something refuses its requests, such as a webhook, a quota or its role.",
+	},
+	{
+		name: "the status cannot be written", alert: "SkyhookPassesFail",
+		series: []map[string]string{series("skyhook_plan_failing", "", "_x10 1x30")},
+		quiet:  "20m", fire: "27m", labels: gpu,
+		summary: "The operator cannot work on Skyhook gpu or nodes of it.",
+		describe: "For 15 minutes the operator has failed to read or write what it needs for Skyhook gpu, or for nodes of it. " +
+			"Usually something refuses its requests, such as a webhook, a quota or its role.",
 	},
 	{
 		alert: "SkyhookStalled", series: condition("Stalled", "0x10 1x30"), quiet: "20m", fire: "27m",

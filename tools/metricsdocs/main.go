@@ -68,6 +68,7 @@ func everything() ([]*dto.MetricFamily, error) {
 	failing := map[string]int{v1alpha1.ReasonErroring: 1}
 	waits := []record.Wait{{Reason: v1alpha1.ReasonEvicting, Since: metav1.NewTime(time.Unix(1, 0))}}
 	store.Set(s.Name, metrics.Of(s, metrics.Census{Failing: failing, Waits: waits}, time.Unix(1, 0)))
+	store.Fails(s.Name, true)
 	store.StageTook(s, "a", v1alpha1.StageApply, time.Second)
 	store.DrainTook(s, time.Second)
 	store.RebootTook(s, time.Second)

@@ -75,6 +75,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if known.failures.note(err, r.Clock.Now()) {
 		r.reportFailing(&s, err)
 	}
+	r.Metrics.Fails(s.Name, known.failures.Last)
 	switch o := obstacleOf(err); {
 	case o != nil:
 		// Not the error, which may quote what is refused: the condition Stalled has it.

@@ -263,6 +263,18 @@ func TestMetricsOfWhatWasNotWritten(t *testing.T) {
 	if all := w.series(); len(all) > 0 {
 		t.Errorf("there are %v", all)
 	}
+
+	for range 5 {
+		w.clock.SetTime(w.clock.Now().Add(time.Minute))
+		_, _ = w.Reconcile(t.Context(), request("demo"))
+	}
+	if got := w.values("plan_failing"); got != "plan_failing=1" {
+		t.Errorf("after failing again and again: %q", got)
+	}
+	w.refuse = nil
+	if got := w.pass("plan_failing", "permits"); got != "permits=2" {
+		t.Errorf("after it: %q", got)
+	}
 }
 
 // TestCordonedNodes counts those of which the record cannot be read, and that are no longer selected, as well.

@@ -77,7 +77,8 @@ func Of(s *v1alpha1.Skyhook, c Census, estimatedEnd time.Time) *Snapshot {
 	out := &Snapshot{
 		uid: s.UID, status: cmp.Or(s.Status.Status, v1alpha1.StatusUnknown), nodes: s.Status.Nodes,
 		complete: c.Complete, unavailable: c.Unavailable, cordoned: c.Cordoned, permits: len(s.Status.Permits),
-		waiting: map[string]int{}, oldestWait: map[string]time.Time{}, failing: reasons(c.Failing), conditions: map[string]bool{},
+		waiting: map[string]int{}, oldestWait: map[string]time.Time{},
+		failing: reasons(c.Failing), conditions: map[string]bool{},
 		policy: cmp.Or(s.Spec.DeploymentPolicy, legacyPolicy), packages: versions(s, c.Outlines), estimatedEnd: estimatedEnd,
 	}
 	for i := range s.Status.Waiting {

@@ -1,0 +1,93 @@
+import { el, keyed, setShown, setText } from "./dom.js";
+import { Grid } from "./grid.js";
+import { sizeFor } from "./layout.js";
+
+// apart is for nodes of which nobody knows the compartment yet.
+const apart = { name: "Nodes without a compartment", none: true };
+
+// Bars are the compartments: what status says of each, and its nodes.
+export class Bars {
+  #bars = new Map();
+
+  constructor(parent, on) {
+    this.parent = parent;
+    this.on = on;
+    new ResizeObserver(() => this.#each((grid) => grid.resized())).observe(parent);
+  }
+
+  get grids() {
+    return [...this.#bars.values()].map((bar) => bar.grid);
+  }
+
+  #each(call) {
+    this.grids.forEach(call);
+  }
+
+  draw() {
+    this.#each((grid) => grid.draw());
+  }
+
+  // go moves the position to a node, in the grid that has it.
+  go(name) {
+    this.#each((grid) => grid.go(name));
+  }
+
+  redraw() {
+    this.#each((grid) => grid.redraw());
+  }
+
+  // show draws the compartments with those of the nodes that wanted(node) is true for.
+  show(bars, nodes, wanted) {
+    if (nodes.some((node) => !bars[node.b])) bars = [...bars, apart];
+    const groups = bars.map(() => [[], [], [], []]);
+    let shown = 0;
+    for (const node of nodes) {
+      if (!wanted(node)) continue;
+      (groups[node.b] ?? groups.at(-1))[node.g]?.push(node);
+      shown++;
+    }
+    keyed(this.parent, bars, (bar) => bar.name, (bar) => this.#make(bar), (section, bar) => this.#update(bar));
+    const names = new Set(bars.map((bar) => bar.name)), pitch = sizeFor(shown);
+    for (const name of this.#bars.keys()) if (!names.has(name)) this.#bars.delete(name);
+    bars.forEach((bar, i) => {
+      const made = this.#bars.get(bar.name);
+      setShown(made.none, groups[i].every((group) => group.length === 0));
+      made.grid.show(groups[i], pitch);
+    });
+    return shown;
+  }
+
+  #make({ name }) {
+    const made = {
+      grid: new Grid(name, this.on),
+      numbers: el("p", { class: "numbers" }),
+      parts: ["complete", "erroring", "in-progress"].map((part) => el("span", { class: part })),
+      none: el("p", { class: "none" }, "No node to show here."),
+    };
+    made.bar = el("div", { class: "bar", role: "progressbar", "aria-label": `Complete in ${name}`, "aria-valuemin": "0" }, ...made.parts);
+    this.#bars.set(name, made);
+    return el("section", { class: "compartment", "aria-label": name },
+      el("h3", {}, name), made.numbers, made.bar, made.grid.list, made.none);
+  }
+
+  #update(bar) {
+    const made = this.#bars.get(bar.name);
+    setShown(made.bar, !bar.none);
+    if (bar.none) return;
+    const numbers = [
+      `${bar.completed} of ${bar.matched} complete`,
+      bar.inProgress > 0 && `${bar.inProgress} in progress`,
+      bar.erroring > 0 && `${bar.erroring} erroring`,
+      `budget ${bar.ceiling}`,
+      bar.batch && !bar.batch.endsWith("stopped") && `batch ${bar.batch}`,
+    ].filter(Boolean).join(" · ");
+    const stopped = bar.batch?.endsWith("stopped") ? `batch ${bar.batch}` : "";
+    keyed(made.numbers, [numbers, stopped].filter(Boolean), (text) => (text === stopped ? "stopped" : "numbers"),
+      (text) => el("span", { class: text === stopped ? "badge erroring" : "" }), setText);
+    const total = Math.max(1, bar.matched);
+    [bar.completed, bar.erroring, bar.inProgress].forEach((n, i) => { made.parts[i].style.width = `${100 * n / total}%`; });
+    made.bar.setAttribute("aria-valuemax", total);
+    made.bar.setAttribute("aria-valuenow", bar.completed);
+    made.bar.setAttribute("aria-valuetext", numbers);
+  }
+}

@@ -1,0 +1,161 @@
+import { ask } from "./ask.js";
+import { byId, el, marked, setShown, setText } from "./dom.js";
+import { badge } from "./head.js";
+import { Log } from "./log.js";
+import { words } from "./statuses.js";
+import { ago, clock } from "./time.js";
+
+const pause = 500;
+
+// wide is where the pane has room beside the grids; elsewhere it covers them.
+const wide = matchMedia("(min-width: 70rem)");
+
+// enders are who ends a cause, by the words that programs get for them.
+const enders = {
+  time: "it ends by itself", node: "something else on the node", other: "another node, Skyhook or workload",
+  administrator: "an administrator", author: "the author of the Skyhook", "package author": "the author of the package",
+};
+
+// Pane tells everything of one node.
+export class Pane {
+  #element = byId("pane");
+  #asked = 0;
+  #timer;
+
+  // on.closed(node name) is called when a person closes it.
+  constructor(on) {
+    this.on = on;
+    this.title = el("h2", { id: "node", tabindex: "-1" });
+    this.status = el("span");
+    this.body = el("div", { class: "told" });
+    this.log = new Log();
+    this.#element.append(
+      el("div", { class: "top" }, this.title,
+        el("button", { type: "button", class: "close", "aria-label": "Close", click: () => this.close() }, "✕")),
+      el("p", { class: "status" }, this.status, this.packages = el("span")),
+      this.body, this.log.element,
+    );
+    wide.addEventListener("change", () => this.#cover());
+    this.#element.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.close();
+    });
+  }
+
+  get node() {
+    return this.#element.hidden ? "" : this.name;
+  }
+
+  // open shows a node of a Skyhook and takes the focus.
+  open(skyhook, name) {
+    const other = name !== this.name || skyhook !== this.skyhook;
+    Object.assign(this, { skyhook, name });
+    setText(this.title, name);
+    setShown(this.#element, true);
+    this.#cover();
+    this.title.focus({ preventScroll: true });
+    if (other) this.#element.scrollTop = 0;
+    if (other) {
+      this.body.replaceChildren(el("p", {}, "Reading the node…"));
+      this.status.replaceChildren();
+      setText(this.packages, "");
+      this.log.clear();
+    }
+    this.refresh(0);
+  }
+
+  close() {
+    if (this.#element.hidden) return;
+    this.leave();
+    this.on.closed(this.name);
+  }
+
+  // leave closes it without giving the focus back.
+  leave() {
+    setShown(this.#element, false);
+    this.#cover();
+    clearTimeout(this.#timer);
+  }
+
+  // #cover makes room for the pane; what it covers cannot have the focus.
+  #cover() {
+    const open = !this.#element.hidden;
+    document.body.classList.toggle("split", open);
+    for (const part of document.querySelectorAll("header, main, footer")) part.inert = open && !wide.matches;
+  }
+
+  // refresh reads the node again, at most twice a second.
+  refresh(after = pause) {
+    if (this.#element.hidden) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#read(), after);
+  }
+
+  async #read() {
+    const asked = ++this.#asked, { skyhook, name } = this;
+    const answer = await ask("node", { skyhook, node: name });
+    if (asked !== this.#asked || this.#element.hidden) return;
+    if (answer.message !== undefined) return this.body.replaceChildren(el("p", { class: "notice bad" }, ...marked(answer.message)));
+    badge(this.status, answer.status);
+    setText(this.packages, [
+      `${answer.packagesComplete} of ${answer.packagesTotal} packages complete`,
+      answer.unschedulable && "cordoned",
+    ].filter(Boolean).join(" · "));
+    // Nothing moves under the hand of who reads or copies if nothing changed.
+    const told = JSON.stringify(answer);
+    if (told === this.told && this.body.dataset.of === name) return;
+    this.told = told;
+    this.body.dataset.of = name;
+    this.body.replaceChildren(...causes(answer), ...packages(answer), ...details(answer), ...commands(answer));
+    this.log.show(skyhook, name, answer.logs ?? []);
+  }
+}
+
+const causes = ({ causes = [] }) => causes.map((cause) => el("section", { class: "cause" },
+  el("h3", {}, cause.reason + (cause.package ? ` · package ${cause.package}` : "")),
+  el("p", { class: "message" }, cause.message),
+  el("dl", {},
+    ...row("Since", cause.since && `${clock(cause.since)}, ${ago(cause.since)} ago`),
+    ...row("Who ends it", cause.endedBy?.split(", ").map((who) => enders[who] ?? who).join(", or ")),
+    ...row("What helps", cause.do)),
+  cause.command && command(cause.runOnNode ? "Run on the node" : "Command", cause.command)));
+
+const row = (name, text) => (text ? [el("dt", {}, name), el("dd", {}, ...marked(text))] : []);
+
+function packages({ packages = [] }) {
+  if (packages.length === 0) return [];
+  const head = ["Package", "Version", "Stage", "State", "Restarts"];
+  return [el("h3", {}, "Packages"), el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Packages" },
+    el("table", {},
+      el("thead", {}, el("tr", {}, ...head.map((name) => el("th", { scope: "col" }, name)))),
+      el("tbody", {}, ...packages.map((p) => el("tr", { title: p.image },
+        el("th", { scope: "row" }, p.name), el("td", {}, p.version), el("td", {}, p.stage),
+        el("td", {}, words(p.state)), el("td", { class: "number" }, String(p.restarts ?? 0)))))))];
+}
+
+const details = ({ details = [] }) => (details.length ? [
+  el("h3", {}, "Details"), el("ul", {}, ...details.map((line) => el("li", { class: "message" }, ...marked(line)))),
+] : []);
+
+const commands = ({ commands = [] }) => (commands.length ? [
+  el("h3", {}, "Commands"), ...commands.map((c) => command(c.label, c.command)),
+] : []);
+
+// command is a command line with a button that copies it.
+function command(label, line) {
+  const code = el("code", { tabindex: "0" }, line);
+  const button = el("button", { type: "button", "aria-label": `Copy: ${label}`, click: () => copy(line, code, button) }, "Copy");
+  return el("div", { class: "command" }, el("span", { class: "label" }, label), code, button);
+}
+
+// copy copies a line; where the browser forbids it, it selects the line for a person to copy.
+async function copy(line, code, button) {
+  try {
+    await navigator.clipboard.writeText(line);
+    setText(button, "Copied");
+    setText(byId("live"), "Copied");
+  } catch {
+    getSelection().selectAllChildren(code);
+    setText(button, "Selected");
+  }
+  setTimeout(() => setText(button, "Copy"), 2000);
+}

@@ -201,8 +201,9 @@ func running(ctx context.Context, t *testing.T, source Source) (s *Server, addre
 		t.Fatal(err)
 	}
 	s, ended = New(source), make(chan error, 1)
+	address = s.Address(l.Addr())
 	go func() { ended <- s.Serve(ctx, l) }()
-	return s, s.Address(l.Addr()), ended
+	return s, address, ended
 }
 
 // TestLoopback listens where nobody else can connect.
@@ -243,7 +244,7 @@ func TestEndsAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer answer.Body.Close() // never read
+		t.Cleanup(func() { _ = answer.Body.Close() }) // never read
 	}
 	began := time.Now()
 	stop()

@@ -139,8 +139,14 @@ func drawn(s *board.Skyhook) string {
 		n    int
 		what string
 	}{
-		{n.Complete, "complete"}, {n.InProgress, "in progress"}, {n.Erroring, "erroring"}, {n.Waiting, "waiting"}, {n.Blocked, "blocked"},
-		{n.Paused, "paused"}, {n.Disabled, "disabled"}, {n.Unknown, "unknown"},
+		{n.Complete, "complete"},
+		{n.InProgress, "in progress"},
+		{n.Erroring, "erroring"},
+		{n.Waiting, "waiting"},
+		{n.Blocked, "blocked"},
+		{n.Paused, "paused"},
+		{n.Disabled, "disabled"},
+		{n.Unknown, "unknown"},
 	} {
 		if c.n > 0 {
 			counts = append(counts, fmt.Sprintf("%d %s", c.n, c.what))

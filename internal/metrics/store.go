@@ -134,7 +134,8 @@ func (s *Store) Fails(skyhook string, fails bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if delete(s.failing, skyhook); fails {
+	delete(s.failing, skyhook)
+	if fails {
 		s.failing[skyhook] = true
 	}
 }

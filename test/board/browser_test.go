@@ -113,11 +113,12 @@ func eval[T any](b *tab, expression string) T {
 func (b *tab) until(what, expression string) time.Duration {
 	b.Helper()
 	begun := time.Now()
-	for !eval[bool](b, "Boolean("+expression+")") {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for ; !eval[bool](b, "Boolean("+expression+")"); <-look.C {
 		if time.Since(begun) > patience {
 			b.Fatalf("never: %s\n%s", what, eval[string](b, "document.body.innerText"))
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	return time.Since(begun)
 }

@@ -5,10 +5,10 @@ package board
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -92,7 +92,7 @@ func (f *fleet) create(o client.Object) {
 func (f *fleet) populate(of string) {
 	f.t.Helper()
 	for i, letter := range of {
-		lower := []rune(strings.ToLower(string(letter)))[0]
+		lower := unicode.ToLower(letter)
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 			Name: fmt.Sprintf("%s-%04d", f.skyhook.Name, i+1), Labels: map[string]string{"pool": f.skyhook.Name},
 		}}
@@ -180,7 +180,8 @@ func merged(have map[string]string, patch map[string]*string) map[string]string 
 		out[key] = value
 	}
 	for key, value := range patch {
-		if delete(out, key); value != nil {
+		delete(out, key)
+		if value != nil {
 			out[key] = *value
 		}
 	}

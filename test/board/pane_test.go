@@ -113,10 +113,11 @@ func (f *fleet) logs(i int) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	n, number := f.nodes[i], 0
-	if number, err = strconv.Atoi(port); err != nil {
+	number, err := strconv.Atoi(port)
+	if err != nil {
 		f.t.Fatal(err)
 	}
+	n := f.nodes[i]
 	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: host}}
 	n.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(number)
 	if err := f.c.Status().Update(f.t.Context(), n); err != nil {

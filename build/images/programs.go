@@ -14,7 +14,7 @@ import (
 
 const (
 	repository   = "ghcr.io/skyhook-operator/skyhook/"
-	versionVar   = "main.version"
+	versionVar   = "github.com/skyhook-operator/skyhook.linked"
 	hostPath     = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	operatorUser = "10001:10001"
 )

@@ -8,11 +8,9 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/skyhook-operator/skyhook"
 	"github.com/skyhook-operator/skyhook/internal/agent"
 )
-
-// version is set when a release is linked.
-var version = "0.0.0-dev"
 
 func main() {
 	// A smaller heap for a little more work: the agent runs beside the workload of a host, and never for long.
@@ -24,6 +22,6 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	return agent.Main(ctx, agent.Program{
-		Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Version: version,
+		Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Version: skyhook.Build(),
 	})
 }

@@ -12,16 +12,14 @@ import (
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/skyhook-operator/skyhook"
 	"github.com/skyhook-operator/skyhook/internal/operator"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
-// version is set by the linker.
-var version = "dev"
-
 func main() {
 	if len(os.Args) > 1 && (os.Args[1] == "version" || os.Args[1] == "--version") {
-		fmt.Println("skyhook-operator", version)
+		fmt.Println("skyhook-operator", skyhook.Build())
 		return
 	}
 	if err := run(); err != nil {
@@ -31,7 +29,7 @@ func main() {
 }
 
 func run() error {
-	options, err := settings.FromEnvironment(settings.Environment, version)
+	options, err := settings.FromEnvironment(settings.Environment, skyhook.Version())
 	if err != nil {
 		return err
 	}

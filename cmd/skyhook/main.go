@@ -15,13 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/skyhook-operator/skyhook"
 	"github.com/skyhook-operator/skyhook/internal/cli"
 	"github.com/skyhook-operator/skyhook/internal/kit"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
-
-// version is set when a release is linked.
-var version = "0.0.0-dev"
 
 // Exit codes.
 const (
@@ -45,7 +43,7 @@ func run(ctx context.Context, stop func(), args []string) int {
 		return children[args[0]](ctx, args[1:]) // Ctrl-C reaches it from the terminal, and once more from its parent
 	}
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	root := cli.Root(version, time.Now)
+	root := cli.Root(skyhook.Version(), time.Now)
 	root.SetArgs(asCalled(root, os.Args[0], args))
 	c, err := root.ExecuteContextC(ctx)
 	return report(c, err, os.Stderr)

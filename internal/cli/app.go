@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/skyhook-operator/skyhook"
 	"github.com/skyhook-operator/skyhook/internal/kit"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 )
@@ -56,7 +56,7 @@ func Root(version string, now func() time.Time) *cobra.Command {
 		Short: "Show and steer Skyhooks; check, try and build packages",
 		Long: "Shows and steers Skyhooks: the packages on the hosts of a cluster. Installed as kubectl-skyhook, it is the\n" +
 			"plugin `kubectl skyhook`. The commands for package authors are below `skyhook package`.",
-		Version: withRevision(version, revision(debug.ReadBuildInfo())),
+		Version: skyhook.With(version, skyhook.Revision()),
 		Args:    knownCommand,
 		Example: "  kubectl skyhook status                 # the progress of all Skyhooks\n" +
 			"  kubectl skyhook why gpu-init           # why one does not progress, and what to do\n" +

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -14,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/skyhook-operator/skyhook"
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
 // steeredSince is the first version of the operator that goes by annotations: earlier ones had fields of the spec.
@@ -66,7 +65,7 @@ type versions struct {
 }
 
 func (s *session) printVersions(operator string) error {
-	built := revision(debug.ReadBuildInfo())
+	built := skyhook.Revision()
 	switch s.output {
 	case outputJSON, outputYAML, outputName:
 		r := result{value: versions{Plugin: s.version, Revision: built, Operator: operator}, names: []string{"plugin/" + s.version}}
@@ -75,35 +74,11 @@ func (s *session) printVersions(operator string) error {
 		}
 		return s.print(r)
 	}
-	fmt.Fprintf(s.out, "Skyhook plugin:\t%s\n", withRevision(s.version, built))
+	fmt.Fprintf(s.out, "Skyhook plugin:\t%s\n", skyhook.With(s.version, built))
 	if operator != "" {
 		fmt.Fprintf(s.out, "Skyhook operator:\t%s\n", operator)
 	}
 	return nil
-}
-
-// revision is the commit that a program was built from, as far as go build noted one.
-func revision(info *debug.BuildInfo, ok bool) string {
-	if !ok {
-		return ""
-	}
-	noted := map[string]string{}
-	for _, s := range info.Settings {
-		noted[s.Key] = s.Value
-	}
-	const short = 12
-	sha := text.Prefix(noted["vcs.revision"], short)
-	if sha != "" && noted["vcs.modified"] == "true" {
-		sha += "-dirty"
-	}
-	return sha
-}
-
-func withRevision(version, built string) string {
-	if built == "" {
-		return version
-	}
-	return version + " (" + built + ")"
 }
 
 // operatorVersion finds the operator among the Deployments of the namespace.

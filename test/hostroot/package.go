@@ -11,7 +11,8 @@ import (
 
 // Build compiles a program of cmd/ as a release does. Its version is 1.2.3-test.
 func Build(folder, target string, options ...string) error {
-	args := append([]string{"build", "-trimpath", "-ldflags=-s -w -X main.version=1.2.3-test", "-o", target}, options...)
+	const flags = "-ldflags=-s -w -X github.com/skyhook-operator/skyhook.linked=1.2.3-test"
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", flags, "-o", target}, options...)
 	build := exec.Command("go", append(args, folder)...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -113,26 +113,31 @@ func (c cluster) as(w who) client.Client {
 func (c cluster) install(name string, must client.Object) {
 	c.t.Helper()
 	policy, binding := example(c.t, name)
-	c.keep(policy)
-	c.keep(binding)
-	c.inForce(name, must)
+	c.enforce(policy, binding, must)
 }
 
-// inForce waits until the API server refuses what it must refuse.
-func (c cluster) inForce(name string, must client.Object) {
+// enforce puts a policy in force until the end of the test: the API server notices some time after it is created, and after
+// it is deleted, which is looked for with what it must refuse.
+func (c cluster) enforce(policy, binding, must client.Object) {
 	c.t.Helper()
-	c.eventually(name+" is in force", func() bool {
-		object := must.DeepCopyObject().(client.Object)
-		return refusal(c.as(nobody).Create(c.t.Context(), object, client.DryRunAll)) != ""
-	})
+	c.t.Cleanup(func() { c.eventually("an end of "+policy.GetName(), func() bool { return !c.refuses(must) }) })
+	c.keep(policy)
+	c.keep(binding)
+	c.eventually(policy.GetName()+" is in force", func() bool { return c.refuses(must) })
+}
+
+func (c cluster) refuses(what client.Object) bool {
+	c.t.Helper()
+	object := what.DeepCopyObject().(client.Object)
+	return refusal(c.as(nobody).Create(context.Background(), object, client.DryRunAll)) != ""
 }
 
 func (c cluster) eventually(what string, check func() bool) {
 	c.t.Helper()
-	err := wait.PollUntilContextTimeout(c.t.Context(), 50*time.Millisecond, time.Minute, true,
+	err := wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, time.Minute, true,
 		func(context.Context) (bool, error) { return check(), nil })
 	if err != nil {
-		c.t.Fatalf("%s: %v", what, err)
+		c.t.Errorf("%s: %v", what, err)
 	}
 }
 

@@ -45,10 +45,8 @@ type kyvernoRule struct {
 func TestKyverno(t *testing.T) {
 	c := newCluster(t)
 	policy := asPolicy(t)
-	c.keep(policy)
 	_, binding := example(t, "images")
-	c.keep(binding)
-	c.inForce("kyverno/images", skyhook("demo", packages("a", ofDocker)))
+	c.enforce(policy, binding, skyhook("demo", packages("a", ofDocker)))
 	refused := func(image string) string {
 		return "image " + image + " is not allowed in this cluster, because the policy skyhook-images refuses the package shellscript " +
 			"and images from docker.io; use another package or registry, or ask an administrator to change the policy"
@@ -70,7 +68,6 @@ func TestKyverno(t *testing.T) {
 		{"one of two", nobody, none, packages("a", public, "b", ofDocker), refused("docker.io/library/debian:1.0.0")},
 		{"an agent of Docker Hub", nobody, none, packages("a", public+", agentImageOverride: docker.io/me/agent"), refused("docker.io/me/agent")},
 		{"an update", nobody, packages("a", public), packages("a", ofDocker), refused("docker.io/library/debian:1.0.0")},
-		{"a deletion", nobody, packages("a", ofDocker), none, ""},
 		{"an administrator", admin, none, packages("a", ofDocker), refused("docker.io/library/debian:1.0.0")},
 	})
 }
@@ -92,7 +89,8 @@ func asPolicy(t *testing.T) *admissionregistrationv1.ValidatingAdmissionPolicy {
 	}
 	rule := from.Spec.Rules[0]
 	resources := rule.Match.Any[0].Resources
-	if rule.Validate.FailureAction != "Enforce" || !slices.Equal(resources.Kinds, []string{"skyhook.nvidia.com/v1alpha1/Skyhook"}) {
+	if rule.Validate.FailureAction != "Enforce" || !slices.Equal(resources.Kinds, []string{"skyhook.nvidia.com/v1alpha1/Skyhook"}) ||
+		!slices.Equal(resources.Operations, []string{"CREATE", "UPDATE"}) {
 		t.Errorf("rule %+v", rule)
 	}
 	policy, _ := example(t, "images")

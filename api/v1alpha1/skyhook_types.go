@@ -33,6 +33,7 @@ type Skyhook struct {
 	Spec SkyhookSpec `json:"spec,omitzero"`
 	// Status is what the operator observed. Users never write it.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status SkyhookStatus `json:"status,omitzero"`
 }
 

@@ -75,9 +75,10 @@ const (
 // recorded on the node; this object stays under 128 KiB whatever the size of the
 // fleet.
 type SkyhookStatus struct {
-	// ObservedGeneration is the generation of the spec that this status reflects.
+	// ObservedGeneration is the generation of the spec that this status reflects;
+	// -1 until the operator has seen the object, so that nobody takes it for done.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=-1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// Status is the roll-up over all selected nodes: complete if every node is,

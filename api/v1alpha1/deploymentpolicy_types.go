@@ -27,7 +27,6 @@ type DeploymentPolicy struct {
 
 	// Status is what the policy applies to; only the operator writes it.
 	// +optional
-	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DeploymentPolicyStatus `json:"status,omitzero"`
 }
 

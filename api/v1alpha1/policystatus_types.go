@@ -6,10 +6,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // is in status.compartmentStatuses of each Skyhook, because each has its own
 // batches and budget.
 type DeploymentPolicyStatus struct {
-	// ObservedGeneration is the generation of the spec that this status reflects;
-	// -1 until the operator has seen the object, so that nobody takes it for done.
+	// ObservedGeneration is the generation of the spec that this status reflects.
 	// +optional
-	// +kubebuilder:validation:Minimum=-1
+	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// Skyhooks counts the Skyhooks that name this policy in

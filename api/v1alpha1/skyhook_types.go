@@ -33,7 +33,7 @@ type Skyhook struct {
 	Spec SkyhookSpec `json:"spec,omitzero"`
 	// Status is what the operator observed. Users never write it.
 	// +optional
-	// +kubebuilder:default:={"observedGeneration":-1}
+	// +kubebuilder:default:={"observedGeneration":-1,"completeNodes":"","nodesInProgress":0,"packageList":""}
 	Status SkyhookStatus `json:"status,omitzero"`
 }
 

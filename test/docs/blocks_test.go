@@ -21,6 +21,7 @@ const (
 	ofStatus   place = "status"  // keys of status
 	chart      place = "values"  // of the Helm chart
 	prometheus place = "prometheus"
+	policy     place = "policy" // keys of an admission policy's spec, or of its binding's
 )
 
 // block is one YAML block of a page, or a file.

@@ -67,7 +67,7 @@ func (b block) check() error {
 		return yaml.UnmarshalStrict([]byte(b.text), &v1alpha1.SkyhookStatus{})
 	case chart:
 		return checkValues(content)
-	case prometheus:
+	case prometheus, policy:
 		return nil
 	}
 	return fmt.Errorf("%q is no place: see the constants in test/docs/blocks_test.go", b.place)

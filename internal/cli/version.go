@@ -131,15 +131,15 @@ func tagOf(image string) string {
 
 // hasPauseField reports whether the API has the field spec.pause, by which earlier operators are paused. Versions alone
 // do not tell: those of other implementations count from elsewhere.
-func (s *session) hasPauseField(ctx context.Context, skyhook *v1alpha1.Skyhook) bool {
+func (s *session) hasPauseField(ctx context.Context, sk *v1alpha1.Skyhook) bool {
 	asked := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"pause":true}}`))
-	err := s.client.Patch(ctx, skyhook.DeepCopy(), asked, client.DryRunAll, client.FieldValidation("Strict"))
+	err := s.client.Patch(ctx, sk.DeepCopy(), asked, client.DryRunAll, client.FieldValidation("Strict"))
 	return err == nil
 }
 
 // supports refuses what the operator of a Skyhook would not notice.
-func (s *session) supports(ctx context.Context, skyhook *v1alpha1.Skyhook, st steer) error {
-	known, err := semver.NewVersion(skyhook.Annotations[v1alpha1.AnnotationVersion])
+func (s *session) supports(ctx context.Context, sk *v1alpha1.Skyhook, st steer) error {
+	known, err := semver.NewVersion(sk.Annotations[v1alpha1.AnnotationVersion])
 	if err != nil {
 		v, discovery := s.operatorVersion(ctx)
 		known, err = semver.NewVersion(v)
@@ -150,13 +150,13 @@ func (s *session) supports(ctx context.Context, skyhook *v1alpha1.Skyhook, st st
 			steeredSince)
 		return nil //nolint:nilerr // the user was warned
 	}
-	if !known.LessThan(semver.MustParse(steeredSince)) || !s.hasPauseField(ctx, skyhook) {
+	if !known.LessThan(semver.MustParse(steeredSince)) || !s.hasPauseField(ctx, sk) {
 		return nil
 	}
 	v := "v" + strings.TrimPrefix(known.Original(), "v")
 	if st.annotation == v1alpha1.AnnotationPause {
 		return fmt.Errorf("operator version %s uses spec.pause and not the annotation; "+
-			"run kubectl edit skyhook %s and set spec.pause: %t", v, skyhook.Name, st.set)
+			"run kubectl edit skyhook %s and set spec.pause: %t", v, sk.Name, st.set)
 	}
 	return fmt.Errorf("operator version %s does not support %s; this feature was added in %s", v, st.verb, steeredSince)
 }

@@ -3,6 +3,7 @@
 package admissionpolicies
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -10,11 +11,15 @@ import (
 func TestSecrets(t *testing.T) {
 	c := newCluster(t)
 	env := func(secrets ...string) string {
-		text := public + ", env: [{name: PLAIN, value: a}, {name: MAP, valueFrom: {configMapKeyRef: {name: webhook-cert, key: a}}}, {name: FIELD, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}"
-		for _, name := range secrets {
-			text += ", {name: " + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + ", valueFrom: {secretKeyRef: {name: " + name + ", key: k, optional: true}}}"
+		all := []string{
+			"{name: PLAIN, value: a}", "{name: MAP, valueFrom: {configMapKeyRef: {name: webhook-cert, key: a}}}",
+			"{name: FIELD, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}",
 		}
-		return text + "]"
+		for _, name := range secrets {
+			all = append(all, fmt.Sprintf("{name: %s, valueFrom: {secretKeyRef: {name: %s, key: k, optional: true}}}",
+				strings.ToUpper(strings.ReplaceAll(name, "-", "_")), name))
+		}
+		return public + ", env: [" + strings.Join(all, ", ") + "]"
 	}
 	uses := func(pkg, secret, user, allowed string) string {
 		return "spec.packages." + pkg + ".env uses Secret " + secret + ", but " + user + " may only use these: " + allowed +

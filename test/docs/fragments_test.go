@@ -62,7 +62,7 @@ func (b block) check() error {
 	if err := yaml.UnmarshalStrict([]byte(b.text), &content); err != nil {
 		return err
 	}
-	switch b.place {
+	switch b.place { //nolint:exhaustive // the others are in frames
 	case ofStatus:
 		return yaml.UnmarshalStrict([]byte(b.text), &v1alpha1.SkyhookStatus{})
 	case chart:
@@ -172,7 +172,7 @@ func looksLikeYAML(block string) bool {
 }
 
 func outsideFences(page string) string {
-	return regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(page, "")
+	return regexp.MustCompile("(?ms)^```.*?\n```$").ReplaceAllString(page, "")
 }
 
 // subpages are those in folders of docs.

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/board"
@@ -150,6 +152,20 @@ func (p *boardPage) take(name string, data []byte) {
 	}
 }
 
+// awaitLog refreshes the log until it has a text: a kubelet tells late that a container has started.
+func (p *boardPage) awaitLog(node, want string) {
+	p.t.Helper()
+	var l board.Logs
+	err := wait.PollUntilContextTimeout(p.t.Context(), time.Second, patience, true, func(context.Context) (bool, error) {
+		l = board.Logs{}
+		p.read("/api/logs?skyhook="+p.skyhook+"&node="+node+"&package=scripts", &l)
+		return strings.Contains(l.Text, want) && l.From != "", nil
+	})
+	if err != nil {
+		p.t.Errorf("%v: %+v", err, l)
+	}
+}
+
 // TestBoard follows a rollout on the page until it is complete. In its midst and at its end, the page says what the
 // commands say.
 func TestBoard(t *testing.T) {
@@ -178,11 +194,7 @@ func TestBoard(t *testing.T) {
 	if d.Status != v1alpha1.StatusInProgress || len(d.Packages) != 1 || d.Packages[0].Stage != v1alpha1.StageApply || len(d.Logs) != 1 {
 		t.Errorf("%+v", d)
 	}
-	var l board.Logs
-	p.read("/api/logs?skyhook="+w.name+"&node="+first+"&package=scripts", &l)
-	if !strings.Contains(l.Text, "looking around") || l.From == "" {
-		t.Errorf("%+v", l)
-	}
+	p.awaitLog(first, "looking around")
 	for _, node := range w.nodes {
 		onHost(t, node, "touch", gate(file, "apply"))
 	}

@@ -17,7 +17,8 @@ func TestDependencies(t *testing.T) {
 	apply(t, "dependencies", example(t, "dependencies.yaml"), "/opt/skyhook-example")
 	waitReady(t, "dependencies")
 	for _, node := range bed.Nodes() {
-		if got, want := onHost(t, node, "cat", "/opt/skyhook-example/settings"), "hello from the environment\nlimit = 10"; got != want {
+		got := onHost(t, node, "cat", "/opt/skyhook-example/settings", "/opt/skyhook-example/extra.conf")
+		if want := "hello from the environment\nlimit = 10"; got != want {
 			t.Errorf("node %s: settings are %q, want %q", node, got, want)
 		}
 	}

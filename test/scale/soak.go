@@ -59,6 +59,7 @@ func (s *soak) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.control.stop()) }()
 	defer cancel() // before the API server goes, so that nobody complains
+	s.program.Exact = true
 	s.lives = newLives(s.program, s.control.kubeconfig, s.folder)
 	if err := s.populate(ctx); err != nil {
 		return err

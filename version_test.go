@@ -47,7 +47,7 @@ var programs = map[string]struct {
 // TestPlainBuild: what somebody builds from a checkout without any flags says of which version and which commit it is.
 func TestPlainBuild(t *testing.T) {
 	want := projectVersion(t) + noted(t)
-	bin := build(t, "./cmd/...")
+	bin := build(t, "-buildvcs=auto", "./cmd/...") // the default, unless GOFLAGS has another
 	built, err := filepath.Glob(bin + "*")
 	if err != nil || len(built) != len(programs) {
 		t.Fatalf("built %v, %v; how is each asked for its version?", built, err)

@@ -165,8 +165,9 @@ type Cause struct {
 	// Since is zero where nobody knows.
 	Since   metav1.Time `json:"since,omitzero"`
 	EndedBy string      `json:"endedBy,omitempty"`
-	// Do is what helps, and Command the one that ends it, where one can.
-	Do      string `json:"do,omitempty"`
+	// Do is the command or field that helps.
+	Do string `json:"do,omitempty"`
+	// Command ends it, where one command can. It may ask before it does so.
 	Command string `json:"command,omitempty"`
 	// RunOnNode says that the command is for the node's own shell.
 	RunOnNode bool `json:"runOnNode,omitempty"`

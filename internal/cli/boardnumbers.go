@@ -34,30 +34,24 @@ func (f *fleet) shown(name string, now time.Time) *board.Skyhook {
 		label = ""
 	}
 	return &board.Skyhook{
-		Rollout: f.session.forPeople(st.Rollout), Far: st.far(), StatusWords: words(st.Status), Pace: pace, PaceLabel: label,
+		Rollout: f.session.reworded(st.Rollout), Far: st.far(), StatusWords: words(st.Status), Pace: pace, PaceLabel: label,
 		Bars: barsOf(st.Compartments),
 	}
 }
 
-// forPeople makes the messages read as in what status draws.
-func (s *session) forPeople(r board.Rollout) board.Rollout {
+// reworded is a rollout with the messages of what status draws.
+func (s *session) reworded(r board.Rollout) board.Rollout {
 	waiting, attention := []v1alpha1.WaitingNodes{}, []v1alpha1.NodeAttention{}
 	for _, w := range r.Waiting {
-		w.Message = s.waitingMessage(w.Message)
+		w.Message = s.forPeople(w.Message)
 		waiting = append(waiting, w)
 	}
 	for _, a := range r.Attention {
-		if a.Status != v1alpha1.StatusErroring { // that is what scripts print
-			a.Message = s.waitingMessage(a.Message)
-		}
+		a.Message = attentionFor(&a, s.forPeople)
 		attention = append(attention, a)
 	}
 	r.Waiting, r.Attention = waiting, attention
 	return r
-}
-
-func (s *session) waitingMessage(message string) string {
-	return namedCompartments(s.pasteable(message))
 }
 
 func barsOf(all map[string]v1alpha1.CompartmentStatus) []board.Bar {

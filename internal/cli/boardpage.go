@@ -149,7 +149,7 @@ func (p *page) look() {
 		return
 	}
 	p.picture = newPicture(sk)
-	if p.picture.homes = nil; before != nil {
+	if before != nil {
 		p.picture.homes = before.homes
 	}
 	if before == nil || p.rehome || before.skyhook.Spec.DeploymentPolicy != sk.Spec.DeploymentPolicy ||

@@ -90,9 +90,7 @@ func (s *session) details(n *corev1.Node, skyhook string, list []nodeStatus) *bo
 			continue
 		}
 		d.PackagesComplete, d.PackagesTotal, d.Cordoned = st.PackagesComplete, st.PackagesTotal, st.Cordoned
-		for _, p := range st.Packages {
-			d.Packages = append(d.Packages, board.Package(p))
-		}
+		d.Packages = append(d.Packages, st.Packages...)
 	}
 	d.Details = append(d.Details, s.detailLines(list)...)
 	return d
@@ -103,14 +101,8 @@ func (s *session) boardCauses(v *view, f forecast.Forecast, skyhook, node string
 	list := []board.Cause{}
 	for _, c := range s.causes(v, f, skyhook, node) {
 		s.conclude(v, f, &c)
-		message := c.Message
-		if c.stage == "" { // else it is what a script printed
-			message = namedCompartments(message)
-		}
-		list = append(list, board.Cause{
-			Package: c.Package, Reason: c.Reason, Message: ansi.Strip(message), Since: c.Since, EndedBy: c.EndedBy, Do: c.Do,
-			Command: c.Command, RunOnNode: c.RunOnNode,
-		})
+		c.Message = ansi.Strip(c.told())
+		list = append(list, c.Cause)
 	}
 	return list
 }

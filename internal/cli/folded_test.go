@@ -6,6 +6,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/internal/board"
 )
 
 // TestFolded breaks lines between words, and never within a command.
@@ -34,7 +36,7 @@ func TestWhoEnds(t *testing.T) {
 		"other, author":       " (who can end it: another node, Skyhook or workload, or the author of the Skyhook)",
 		"newer word":          " (who can end it: newer word)",
 	} {
-		if got := (&cause{EndedBy: by}).whoEnds(); got != want {
+		if got := (&cause{Cause: board.Cause{EndedBy: by}}).whoEnds(); got != want {
 			t.Errorf("%q: %q, want %q", by, got, want)
 		}
 	}
@@ -46,7 +48,7 @@ func TestSince(t *testing.T) {
 	for past, want := range map[time.Duration]string{
 		time.Minute: "gpu: Paused for 60s\n    it is\n", 0: "gpu: Paused for 0s\n    it is\n", -time.Minute: "gpu: Paused\n    it is\n",
 	} {
-		c := cause{Skyhook: "gpu", Reason: "Paused", Message: "it is", Since: metav1.NewTime(now.Add(-past))}
+		c := cause{Skyhook: "gpu", Cause: board.Cause{Reason: "Paused", Message: "it is", Since: metav1.NewTime(now.Add(-past))}}
 		if got := c.lines(now, false); got != want {
 			t.Errorf("since %s: %q, want %q", past, got, want)
 		}

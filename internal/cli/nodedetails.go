@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/board"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -150,7 +151,7 @@ func (s *session) failures(skyhook, node string, r record.Node) []cause {
 
 // bare is a Skyhook without a record on a node; it has no row in a table.
 func bare(node, skyhook string) nodeStatus {
-	return nodeStatus{NodeName: node, SkyhookName: skyhook, Status: v1alpha1.StatusUnknown, Packages: []packageState{}, bare: true}
+	return nodeStatus{NodeName: node, SkyhookName: skyhook, Status: v1alpha1.StatusUnknown, Packages: []board.Package{}, bare: true}
 }
 
 func (b beside) permit(node, skyhook string) *permitHere {

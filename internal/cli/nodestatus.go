@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/board"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
@@ -37,7 +38,7 @@ type nodeStatus struct {
 	Status           v1alpha1.Status `json:"status"`
 	PackagesComplete int             `json:"packagesComplete"`
 	PackagesTotal    int             `json:"packagesTotal"`
-	Packages         []packageState  `json:"packages"`
+	Packages         []board.Package `json:"packages"`
 	// Cordoned says that the Skyhook holds a cordon on the node.
 	Cordoned bool `json:"cordoned,omitempty"`
 	// Wait is what the node waits for, where it does.
@@ -47,16 +48,6 @@ type nodeStatus struct {
 
 	// bare says that the Skyhook has no record on the node.
 	bare bool
-}
-
-// packageState is one package there.
-type packageState struct {
-	Name     string         `json:"name"`
-	Version  string         `json:"version"`
-	Stage    v1alpha1.Stage `json:"stage"`
-	State    v1alpha1.State `json:"state"`
-	Restarts int32          `json:"restarts"`
-	Image    string         `json:"image,omitempty"`
 }
 
 func (s *session) nodeStatus(ctx context.Context, patterns []string, skyhook string) error {
@@ -116,12 +107,14 @@ func (s *session) statusesOn(n corev1.Node, skyhook string) []nodeStatus {
 
 func statusOf(o *onNode) nodeStatus {
 	n := nodeStatus{
-		NodeName: o.node.Name, SkyhookName: o.skyhook, Status: o.status(), Packages: []packageState{},
+		NodeName: o.node.Name, SkyhookName: o.skyhook, Status: o.status(), Packages: []board.Package{},
 		Cordoned: o.record.Cordoned, Wait: o.record.Wait,
 	}
 	n.PackagesComplete, n.PackagesTotal = o.progress()
 	for _, e := range o.entries() {
-		n.Packages = append(n.Packages, packageState{e.Name, e.Version, e.Stage, e.State, e.Restarts, e.Image})
+		n.Packages = append(n.Packages, board.Package{
+			Name: e.Name, Version: e.Version, Stage: e.Stage, State: e.State, Restarts: e.Restarts, Image: e.Image,
+		})
 	}
 	return n
 }

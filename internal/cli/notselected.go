@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/skyhook-operator/skyhook/internal/board"
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
@@ -30,12 +31,12 @@ func (v *view) notSelecting(node string) []string {
 
 // unselected is that no Skyhook selects a node: none of those that there are.
 func (s *session) unselected(node string, skyhooks []string) cause {
-	return cause{
-		Nodes: []string{node}, Reason: notSelected, EndedBy: "administrator",
+	return cause{Nodes: []string{node}, Cause: board.Cause{
+		Reason: notSelected, EndedBy: "administrator",
 		Message: "no Skyhook selects the node; those that exist: " + text.First(skyhooks, fewNodes),
 		Do: s.addressed(fmt.Sprintf("If one should, compare `kubectl get node %s --show-labels` with spec.nodeSelectors in "+
 			"`kubectl get skyhooks -o yaml`.", node)),
-	}
+	}}
 }
 
 // printNotSelecting tells, behind what is the matter on a node, of Skyhooks that have nothing to do with it.

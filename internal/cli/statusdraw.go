@@ -48,15 +48,15 @@ type canvas struct {
 	// still says that it is drawn again and again: only errors take several lines, so that the rest stays where it is.
 	still bool
 	now   time.Time
-	// paste makes the commands in a message go to the same cluster.
-	paste func(message string) string
+	// forPeople is that of the session.
+	forPeople func(message string) string
 	// whole says that messages are drawn in full; else why has what is left out.
 	whole bool
 }
 
 // canvas is that of the command's output.
 func (s *session) canvas() canvas {
-	c := canvas{Renderer: lipgloss.NewRenderer(s.out), now: s.now(), paste: s.pasteable, whole: s.wide()}
+	c := canvas{Renderer: lipgloss.NewRenderer(s.out), now: s.now(), forPeople: s.forPeople, whole: s.wide()}
 	if fd, ok := terminal(s.out); ok {
 		c.width, _, _ = term.GetSize(fd) // 0 is right if nobody knows
 	}
@@ -94,7 +94,7 @@ func (c canvas) skyhook(st *rolloutStatus) string {
 	label, pace := st.pace()
 	notes := [][2]string{{"nodes", c.counts(&st.Nodes)}, {label, pace}}
 	for i, w := range st.Waiting {
-		label, why := []string{"waiting", ""}[min(i, 1)], sentence(fmt.Sprintf("%d %s", w.Nodes, w.Reason), namedCompartments(c.paste(w.Message)))
+		label, why := []string{"waiting", ""}[min(i, 1)], sentence(fmt.Sprintf("%d %s", w.Nodes, w.Reason), c.forPeople(w.Message))
 		if c.still {
 			why = c.cut(why, indent)
 		}
@@ -124,10 +124,7 @@ func (c canvas) attention(b *strings.Builder, all []v1alpha1.NodeAttention) {
 		if !a.Since.IsZero() {
 			what += " for " + ago(c.now, a.Since.Time)
 		}
-		message := a.Message
-		if a.Status != v1alpha1.StatusErroring { // that is what scripts print
-			message = namedCompartments(c.paste(message))
-		}
+		message := attentionFor(a, c.forPeople)
 		if !c.whole {
 			message = text.Shorten(message, mostOfMessage)
 		}
@@ -137,6 +134,14 @@ func (c canvas) attention(b *strings.Builder, all []v1alpha1.NodeAttention) {
 		}
 		b.WriteString(c.line("  ", 4, row))
 	}
+}
+
+// attentionFor is the message of a node that needs attention, for people unless it is what scripts print.
+func attentionFor(a *v1alpha1.NodeAttention, forPeople func(string) string) string {
+	if a.Status == v1alpha1.StatusErroring {
+		return a.Message
+	}
+	return forPeople(a.Message)
 }
 
 // far is how far the rollout is.

@@ -28,6 +28,9 @@ func (s *session) pasteable(message string) string {
 	return plain.ReplaceAllStringFunc(message, s.toCluster)
 }
 
+// forPeople is a message of the operator as people read it: with commands for this cluster, and compartments by name.
+func (s *session) forPeople(message string) string { return namedCompartments(s.pasteable(message)) }
+
 // toCluster adds to a command the flags for the cluster and the operator that this command was given.
 func (s *session) toCluster(command string) string {
 	if strings.HasPrefix(command, "kubectl skyhook ") && s.namespace != defaultNamespace {

@@ -66,7 +66,7 @@ func TestAttentionIsShort(t *testing.T) {
 	}
 	st := rolloutStatus{Rollout: board.Rollout{Name: "gpu", Attention: []v1alpha1.NodeAttention{node}}}
 	for whole, most := range map[bool]int{false: 250, true: 700} {
-		c := canvas{Renderer: lipgloss.NewRenderer(io.Discard), paste: strings.Clone, whole: whole}
+		c := canvas{Renderer: lipgloss.NewRenderer(io.Discard), forPeople: strings.Clone, whole: whole}
 		out := c.draw([]rolloutStatus{st})
 		_, row, _ := strings.Cut(out, "  n1")
 		if n := len(row); n > most || n < most/2 || !strings.Contains(out, "words kubectl label") {

@@ -62,7 +62,7 @@ func Watch(c client.Client, skyhook string, now func() time.Time, r *lipgloss.Re
 }
 
 func (s *session) watch(ctx context.Context, name string, c canvas) *watchModel {
-	c.still, c.paste = true, s.pasteable
+	c.still, c.forPeople = true, s.forPeople
 	return &watchModel{session: s, ctx: ctx, name: name, canvas: c, speeds: speeds{}}
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/board"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
 	"github.com/skyhook-operator/skyhook/internal/record"
@@ -55,18 +56,7 @@ func (a *app) whyCommand() *cobra.Command {
 type cause struct {
 	Skyhook string   `json:"skyhook,omitempty"`
 	Nodes   []string `json:"nodes,omitempty"`
-	Package string   `json:"package,omitempty"`
-	Reason  string   `json:"reason"`
-	Message string   `json:"message"`
-	// Since is zero where nobody knows.
-	Since   metav1.Time `json:"since,omitzero"`
-	EndedBy string      `json:"endedBy,omitempty"`
-	// Do is the command or field that helps.
-	Do string `json:"do,omitempty"`
-	// Command ends it, where one command can. It may ask before it does so.
-	Command string `json:"command,omitempty"`
-	// RunOnNode says that the command is for the node's own shell.
-	RunOnNode bool `json:"runOnNode,omitempty"`
+	board.Cause
 
 	// by is what has to go or to change, as record.Wait has it; stage is the one that failed.
 	by    string
@@ -139,6 +129,14 @@ const (
 	fewNodes = 5
 )
 
+// told is the message as people read it.
+func (c *cause) told() string {
+	if c.stage != "" {
+		return c.Message // that is what a script printed
+	}
+	return namedCompartments(c.Message)
+}
+
 // lines print one cause: who, what and since when; why; what helps.
 func (c *cause) lines(now time.Time, wide bool) string {
 	who := c.Skyhook
@@ -156,11 +154,7 @@ func (c *cause) lines(now time.Time, wide bool) string {
 	if !c.Since.IsZero() && !c.Since.After(now) { // a plan tells of what is to come, too
 		since = " for " + ago(now, c.Since.Time)
 	}
-	message := c.Message
-	if c.stage == "" { // else it is what a script printed
-		message = namedCompartments(message)
-	}
-	out := fmt.Sprintf("%s: %s%s%s\n    %s\n", who, c.Reason, since, c.whoEnds(), strings.ReplaceAll(message, "\n", "\n    "))
+	out := fmt.Sprintf("%s: %s%s%s\n    %s\n", who, c.Reason, since, c.whoEnds(), strings.ReplaceAll(c.told(), "\n", "\n    "))
 	if c.Do != "" {
 		out += "    " + strings.Join(folded("What helps: "+c.Do, columns), "\n    ") + "\n"
 	}
@@ -177,13 +171,13 @@ func (c *cause) lines(now time.Time, wide bool) string {
 func (s *session) causes(v *view, f forecast.Forecast, skyhook, node string) []cause {
 	all := []cause{}
 	if d := v.deployment; v.down() {
-		all = append(all, cause{
-			Reason: "OperatorNotReady", Skyhook: "the operator", EndedBy: "administrator",
+		all = append(all, cause{Skyhook: "the operator", Cause: board.Cause{
+			Reason: "OperatorNotReady", EndedBy: "administrator",
 			Message: fmt.Sprintf("no replica of Deployment %s in namespace %s is ready, so nothing progresses",
 				d.Name, d.Namespace),
 			Do: s.addressed(fmt.Sprintf("Look at `kubectl describe deployment -n %s %s`, and read `kubectl logs -n %s deployment/%s`.",
 				d.Namespace, d.Name, d.Namespace, d.Name)),
-		})
+		}})
 	}
 	for i := range f.Skyhooks {
 		sk := &f.Skyhooks[i]
@@ -385,8 +379,8 @@ func (s *session) failing(skyhook, node string, e record.Entry) cause {
 
 func (s *session) cause(skyhook string, w record.Wait, node string) cause {
 	c := cause{
-		Skyhook: skyhook, Package: w.Package, Reason: w.Reason, Message: w.Message, Since: w.Since, EndedBy: string(w.Frees),
-		by: w.By,
+		Skyhook: skyhook, by: w.By,
+		Cause: board.Cause{Package: w.Package, Reason: w.Reason, Message: w.Message, Since: w.Since, EndedBy: string(w.Frees)},
 	}
 	if node != "" {
 		c.Nodes = []string{node}

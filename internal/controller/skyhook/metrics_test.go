@@ -197,31 +197,22 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsOfOneThatVanished: the finalizer may be removed by force, while the operator is away or not.
-func TestMetricsOfOneThatVanished(t *testing.T) {
-	w := newMeasured(t)
-	w.pass()
-	s := w.skyhook("demo")
-	s.Finalizers = nil
-	w.must(w.Client.Update(t.Context(), s))
-	w.must(w.Client.Delete(t.Context(), s))
-	w.pass()
-	if left := w.series(); len(left) > 0 {
-		t.Errorf("there are %v", left)
-	}
-}
-
-// TestMetricsOfOneThatOthersKeep: without the operator's finalizer nothing is planned, so what was seen last is old.
-func TestMetricsOfOneThatOthersKeep(t *testing.T) {
-	w := newMeasured(t)
-	w.pass()
-	s := w.skyhook("demo")
-	s.Finalizers = []string{"example.com/other"}
-	w.must(w.Client.Update(t.Context(), s))
-	w.must(w.Client.Delete(t.Context(), s))
-	w.pass()
-	if left := w.series(); len(left) > 0 {
-		t.Errorf("there are %v", left)
+// TestMetricsOfOneWithoutFinalizer: the operator's may be removed by force, while the operator is away or not. The Skyhook
+// is gone then, or others keep it: nothing is planned any more, so what was seen last is old.
+func TestMetricsOfOneWithoutFinalizer(t *testing.T) {
+	for name, others := range map[string][]string{"gone": nil, "others keep it": {"example.com/other"}} {
+		t.Run(name, func(t *testing.T) {
+			w := newMeasured(t)
+			w.pass()
+			s := w.skyhook("demo")
+			s.Finalizers = others
+			w.must(w.Client.Update(t.Context(), s))
+			w.must(w.Client.Delete(t.Context(), s))
+			w.pass()
+			if left := w.series(); len(left) > 0 {
+				t.Errorf("there are %v", left)
+			}
+		})
 	}
 }
 

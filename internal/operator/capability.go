@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -12,12 +13,12 @@ import (
 )
 
 // addCapability adds the controller that asks images, if it is wanted.
-func addCapability(mgr ctrl.Manager, o settings.Options) error {
+func addCapability(mgr ctrl.Manager, o settings.Options, told events.EventRecorder) error {
 	if !o.DiscoverUninstall {
 		return nil
 	}
 	r := &capability.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder(recorder), Clock: clock.RealClock{},
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: told, Clock: clock.RealClock{},
 		Look:       capability.Registries{UserAgent: "skyhook-operator/" + o.Version}.Look,
 		PullSecret: types.NamespacedName{Namespace: o.Workload.Namespace, Name: o.Workload.ImagePullSecret},
 		Images:     o.Images,

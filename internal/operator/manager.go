@@ -90,13 +90,16 @@ func addControllers(mgr ctrl.Manager, o settings.Options, series *metrics.Store)
 	if err := indexPods(mgr); err != nil {
 		return err
 	}
+	told, err := newEvents(mgr)
+	if err != nil {
+		return err
+	}
 	shared := state.Shared{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder(recorder), Clock: clock.RealClock{},
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: told, Clock: clock.RealClock{},
 		Targets: &state.Index{Images: o.Images, Live: mgr.GetAPIReader()}, Records: &state.Records{}, Policies: &state.Policies{},
 		Transitions: &state.Transitions{}, Durations: &state.Durations{}, Metrics: series,
 		Workload: o.Workload, Version: o.Version,
 	}
-	var err error
 	if shared.CachedNodes, err = cachedNodes(mgr); err != nil {
 		return err
 	}
@@ -118,7 +121,7 @@ func addControllers(mgr ctrl.Manager, o settings.Options, series *metrics.Store)
 	if err := applied.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up the controller of deployment policies: %w", err)
 	}
-	return addCapability(mgr, o)
+	return addCapability(mgr, o, told)
 }
 
 // cachedNodes lists the nodes in the manager's cache without copying them. It may be asked once the cache has synced, as

@@ -155,25 +155,24 @@ func bootedWith(t *testing.T, node string) string {
 func TestTuningOfKernelArguments(t *testing.T) {
 	node := bed.Nodes()[0]
 	grubOf(t, node)
-	w := exampleWish(t, "tuning.yaml", "kernel", node)
-	reboot := v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}
+	w := exampleWish(t, "huge-pages.yaml", "kernel", node)
+	huge := w.packages["tuning"].ConfigMap["grub.conf"]
 	w.edit("tuning", func(p *v1alpha1.Package) {
-		p.ConfigMap = map[string]string{"grub.conf": "hugepages=4\nmitigations=auto,nosmt\n", "sysctl.conf": "vm.swappiness = 23\n"}
-		p.Interrupt, p.ConfigInterrupts = &reboot, map[string]v1alpha1.Interrupt{"grub.conf": reboot}
+		p.ConfigMap = map[string]string{"grub.conf": huge + "\nmitigations=auto,nosmt\n", "sysctl.conf": "vm.swappiness = 23\n"}
 	})
 	before := hostState(t, node)
 	was := onHost(t, node, "cat", "/boot/grub/grub.cfg")
 	w.install(t)
 
 	t.Run("the node boots with the arguments behind Debian's own", func(t *testing.T) {
-		contains(t, "grub.cfg", onHost(t, node, "cat", "/boot/grub/grub.cfg"), " quiet hugepages=4 mitigations=auto,nosmt\n")
-		contains(t, "the command line", bootedWith(t, node)+"\n", " quiet hugepages=4 mitigations=auto,nosmt\n")
+		contains(t, "grub.cfg", onHost(t, node, "cat", "/boot/grub/grub.cfg"), " quiet hugepagesz=1G hugepages=16 mitigations=auto,nosmt\n")
+		contains(t, "the command line", bootedWith(t, node)+"\n", " quiet hugepagesz=1G hugepages=16 mitigations=auto,nosmt\n")
 		contains(t, "the log", logsOf(t, node, w), "Found linux image: /boot/vmlinuz-6.1.0-0-amd64")
 	})
 	t.Run("sysctls are there after the boot", func(t *testing.T) { hasSettings(t, node, "vm.swappiness = 23") })
 	t.Run("an argument goes", func(t *testing.T) {
-		reconfigure(t, w, "tuning", map[string]string{"grub.conf": "hugepages=4\n"})
-		contains(t, "the command line", bootedWith(t, node)+"\n", " quiet hugepages=4\n")
+		reconfigure(t, w, "tuning", map[string]string{"grub.conf": huge})
+		contains(t, "the command line", bootedWith(t, node)+"\n", " quiet hugepagesz=1G hugepages=16\n")
 	})
 	t.Run("uninstalled", func(t *testing.T) {
 		boot := bootID(t, node)

@@ -146,9 +146,11 @@ type session struct {
 	client    client.Client
 	core      kubernetes.Interface
 	namespace string
-	in        io.Reader
-	out, err  io.Writer
-	warned    *warnings
+	// context is named in commands for people even if no flag did; empty for what the kubeconfig says when they run.
+	context  string
+	in       io.Reader
+	out, err io.Writer
+	warned   *warnings
 	// interrupted is closed by Ctrl-C.
 	interrupted <-chan struct{}
 }

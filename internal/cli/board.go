@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"strings"
 	"syscall"
 
@@ -19,8 +21,8 @@ func (a *app) boardCommand() *cobra.Command {
 		Short: "Show a rollout in the browser, node by node",
 		Long: "Serves a page that shows a rollout live: each node with its status, in its compartment and batch; and of each node\n" +
 			"its stages, why it does not progress, what helps, and the end of what it printed. Without a name it shows the\n" +
-			"first Skyhook that is not complete; all others can be chosen there. The page only reads, with your rights. Only\n" +
-			"this machine can open it, and only with the address that is printed.",
+			"Skyhook that most needs somebody; all others can be chosen there. The page only reads, with your rights. Only\n" +
+			"this machine can open it, and only with the address that is printed; over SSH, forward the port.",
 		Example:           "  kubectl skyhook board\n  kubectl skyhook board gpu-init --port 8080",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -53,6 +55,16 @@ func (s *session) board(ctx context.Context, skyhook string, port int) error {
 	}
 	f.watch()
 	server := board.New(f)
-	fmt.Fprintf(s.out, "The board is at %s\nCtrl-C ends it\n", server.Address(l.Addr()))
+	fmt.Fprintf(s.out, "The board is at %s\n%sCtrl-C ends it\n", server.Address(l.Addr()), forwarded(l.Addr()))
 	return server.Serve(ctx, l)
+}
+
+// forwarded says how a browser on another machine gets there; empty where nobody came from another one.
+func forwarded(at net.Addr) string {
+	tcp, ok := at.(*net.TCPAddr)
+	if !ok || os.Getenv("SSH_CONNECTION") == "" {
+		return ""
+	}
+	return fmt.Sprintf("To open it on the machine that you came from by SSH, run there first, with this machine as HOST:\n"+
+		"  ssh -N -L %[1]d:%[2]s:%[1]d HOST\n", tcp.Port, tcp.IP)
 }

@@ -74,7 +74,7 @@ func TestBoardAsStatus(t *testing.T) {
 	numbers := c.numbers()
 	bars := regexp.MustCompile("[█▓▒░ ]+")
 	for _, s := range manyRollouts() {
-		out, _, err := c.run("", "status", s.Name, "--namespace", "default")
+		out, _, err := c.run("", "status", s.Name, "--namespace", "default", "--context", "test")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -407,7 +407,7 @@ func TestBoardNode(t *testing.T) {
 		if err := json.Unmarshal(b.get("/api/node?skyhook=gpu&node="+node), &d); err != nil {
 			t.Fatal(err)
 		}
-		out, _, err := c.run("", "why", "node", node, "-o", "json", "--namespace", "default")
+		out, _, err := c.run("", "why", "node", node, "-o", "json", "--namespace", "default", "--context", "test")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -471,7 +471,7 @@ func TestBoardLogs(t *testing.T) {
 	for path, want := range map[string]string{
 		"package=tuning": fmt.Sprintf(`{"text":"red\nlast\n","from":"%s/%s"}`, pod.Name, last),
 		"package=driver": `{"message":"No pod of package driver is on node worker-1. Log files there have what ended stages printed: ` +
-			"`kubectl skyhook logs gpu --package driver --node worker-1 --from-node -n default` prints them.\"}",
+			"`kubectl skyhook logs gpu --package driver --node worker-1 --from-node -n default --context test` prints them.\"}",
 	} {
 		if body := b.get("/api/logs?skyhook=gpu&node=worker-1&" + path); strings.TrimSpace(string(body)) != want {
 			t.Errorf("%s:\n%s\nwant\n%s", path, body, want)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -51,6 +52,7 @@ func (s *session) newFleet(ctx context.Context, asked string) (*fleet, error) {
 	}
 	quiet := *s
 	quiet.out, quiet.err = io.Discard, io.Discard
+	quiet.context = s.currentContext() // commands are copied later, when it may be another one
 	f := &fleet{
 		session: &quiet, ctx: ctx, client: c, cluster: s.clusterName(), asked: asked,
 		reading: make(chan struct{}, 1), pages: map[*page]bool{}, speeds: speeds{}, left: map[string]*remainder{},
@@ -76,14 +78,18 @@ func (s *session) newFleet(ctx context.Context, asked string) (*fleet, error) {
 }
 
 // clusterName is how people call the cluster: by the context, else by its address.
-func (s *session) clusterName() string {
+func (s *session) clusterName() string { return cmp.Or(s.currentContext(), s.config.Host) }
+
+// currentContext is that of the command; empty without a kubeconfig.
+func (s *session) currentContext() string {
 	if s.flags.Context != nil && *s.flags.Context != "" {
 		return *s.flags.Context
 	}
-	if raw, err := s.flags.ToRawKubeConfigLoader().RawConfig(); err == nil && raw.CurrentContext != "" {
-		return raw.CurrentContext
+	raw, err := s.flags.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return ""
 	}
-	return s.config.Host
+	return raw.CurrentContext
 }
 
 // watch begins to.
@@ -175,15 +181,25 @@ func (f *fleet) warning(list []rolloutStatus) string {
 // names are those of all Skyhooks, sorted.
 func (f *fleet) names() []string { return slices.Sorted(maps.Keys(f.skyhooks.objects)) }
 
-// choose is the Skyhook to show if nobody names one: the first that is not complete, else the first.
+// urgency is the order in which Skyhooks are chosen: first those that need somebody.
+var urgency = []v1alpha1.Status{
+	v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusInProgress, v1alpha1.StatusWaiting, v1alpha1.StatusUnknown,
+	v1alpha1.StatusPaused, v1alpha1.StatusDisabled, v1alpha1.StatusComplete,
+}
+
+// choose is the Skyhook to show if nobody names one: the most urgent; of several, the first by name.
 func (f *fleet) choose() string {
 	names := f.names()
-	for _, name := range names {
-		if f.skyhooks.objects[name].Status.Status != v1alpha1.StatusComplete {
-			return name
-		}
+	if len(names) == 0 {
+		return ""
 	}
-	return strings.Join(names[:min(1, len(names))], "")
+	return slices.MinFunc(names, func(a, b string) int {
+		return slices.Index(urgency, f.status(a)) - slices.Index(urgency, f.status(b))
+	})
+}
+
+func (f *fleet) status(skyhook string) v1alpha1.Status {
+	return cmp.Or(f.skyhooks.objects[skyhook].Status.Status, v1alpha1.StatusUnknown)
 }
 
 // Open implements board.Source.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -89,12 +90,33 @@ func (s *session) clusterFlags() string {
 	for _, f := range []struct {
 		name  string
 		value *string
-	}{{"kubeconfig", s.flags.KubeConfig}, {"context", s.flags.Context}} {
-		if f.value != nil && *f.value != "" {
-			flags += " --" + f.name + " " + *f.value
+	}{
+		{"kubeconfig", s.flags.KubeConfig}, {"context", s.flags.Context}, {"cluster", s.flags.ClusterName},
+		{"server", s.flags.APIServer}, {"user", s.flags.AuthInfoName},
+	} {
+		value := ""
+		if f.value != nil {
+			value = *f.value
+		}
+		if f.name == "context" {
+			value = cmp.Or(value, s.context)
+		}
+		if value != "" {
+			flags += " --" + f.name + " " + quoted(value)
 		}
 	}
 	return flags
+}
+
+// harmless is what no shell takes for anything else than it is.
+var harmless = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// quoted is a value as it is typed in a shell.
+func quoted(value string) string {
+	if harmless.MatchString(value) {
+		return value
+	}
+	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
 // folded breaks lines behind a number of columns, and never within a command: what is pasted has to be whole.

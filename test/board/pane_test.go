@@ -40,7 +40,7 @@ func TestPane(t *testing.T) {
 	b.sees("#pane tbody tr", "tuning\t2.1.0\tapply\terroring\t3", "driver\t1.0.0\tpost-interrupt\tcomplete\t0")
 	b.sees("#pane .log", markup, "vm.nr_hugepages")
 
-	const command = "kubectl skyhook package rerun tuning --skyhook gpu-init --node gpu-init-0004"
+	const command = "kubectl skyhook package rerun tuning --skyhook gpu-init --node gpu-init-0004 --context production"
 	b.copies(".cause", command)
 	if why := b.copied(); why != command {
 		t.Errorf("copied %q", why)

@@ -164,24 +164,28 @@ func (p *page) look() {
 func (p *page) redraw(before *picture) {
 	now := p.picture
 	if before == nil || before.skyhook.Generation != now.skyhook.Generation ||
-		before.skyhook.Status.Status != now.skyhook.Status.Status || !maps.Equal(before.bars, now.bars) {
+		before.skyhook.Status.Status != now.skyhook.Status.Status || !maps.Equal(before.bars, now.bars) ||
+		before.common != now.common {
 		p.all = true
 		return
 	}
-	differ := func(a, b map[string]bool) {
-		for name := range a {
-			if !b[name] {
-				p.dirty[name] = true
-			}
+	differ(p.dirty, before.permits, now.permits)
+	differ(p.dirty, before.attention, now.attention)
+	if !maps.Equal(before.homes, now.homes) {
+		differ(p.dirty, before.homes, now.homes)
+	}
+}
+
+// differ adds the names for which two maps do not have the same.
+func differ[V comparable](names map[string]bool, a, b map[string]V) {
+	for name, value := range a {
+		if b[name] != value {
+			names[name] = true
 		}
 	}
-	differ(before.permits, now.permits)
-	differ(now.permits, before.permits)
-	if !maps.Equal(before.homes, now.homes) {
-		for name, home := range now.homes {
-			if before.homes[name] != home {
-				p.dirty[name] = true
-			}
+	for name, value := range b {
+		if a[name] != value {
+			names[name] = true
 		}
 	}
 }

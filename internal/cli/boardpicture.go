@@ -21,6 +21,10 @@ type picture struct {
 	selector labels.Selector
 	// permits are the nodes that may work.
 	permits map[string]bool
+	// attention are the reasons of nodes that the status tells by name, and common is that of all nodes that wait: empty
+	// where they wait for several things, as then nobody but why knows which of them waits for what.
+	attention map[string]string
+	common    string
 	// bars are the indexes of compartments.
 	bars map[string]int
 	// homes are the compartments of nodes; nil without a policy.
@@ -35,6 +39,16 @@ func newPicture(sk *v1alpha1.Skyhook) *picture {
 	}
 	for _, permit := range sk.Status.Permits {
 		p.permits[permit.Node] = true
+	}
+	p.attention = make(map[string]string, len(sk.Status.Attention))
+	for i := range sk.Status.Attention {
+		p.attention[sk.Status.Attention[i].Node] = sk.Status.Attention[i].Reason
+	}
+	switch waiting := sk.Status.Waiting; len(waiting) {
+	case 0:
+		p.common = v1alpha1.ReasonWaitingForPermit
+	case 1:
+		p.common = waiting[0].Reason
 	}
 	for i, name := range shownCompartments(sk.Status.CompartmentStatuses) {
 		p.bars[name] = i
@@ -124,15 +138,18 @@ func (p *picture) reason(here *onNode, status v1alpha1.Status) string {
 			return e.Reason
 		}
 	}
+	told := p.attention[here.node.Name]
 	switch {
 	case here.record.Unreadable:
 		return v1alpha1.ReasonNodeStateMalformed
 	case here.record.Wait != nil:
 		return here.record.Wait.Reason
+	case told != "":
+		return told
 	case !state.Ready(&here.node):
 		return v1alpha1.ReasonNodeNotReady
-	case status == v1alpha1.StatusWaiting:
-		return v1alpha1.ReasonWaitingForPermit
+	case status == v1alpha1.StatusWaiting, status == v1alpha1.StatusBlocked && p.common != v1alpha1.ReasonWaitingForPermit:
+		return p.common
 	default:
 		return ""
 	}

@@ -16,8 +16,10 @@ const (
 	EventBoard = "board"
 	// EventChange has a Change.
 	EventChange = "change"
-	// EventFail has a Failure. It holds until the next event.
+	// EventFail has a Failure. It holds until the next one, also while there are changes.
 	EventFail = "fail"
+	// EventBeat has a Beat, now and then: who hears nothing at all is cut off, and need not be told by the network.
+	EventBeat = "beat"
 )
 
 // Event is what pages are sent.
@@ -56,7 +58,15 @@ type Change struct {
 
 // Failure is why something cannot be shown.
 type Failure struct {
+	// Message is empty if nothing fails any more.
 	Message string `json:"message"`
+	// Since is when what is shown was right last; zero if it is not old.
+	Since metav1.Time `json:"since,omitzero"`
+}
+
+// Beat is a sign of life.
+type Beat struct {
+	At metav1.Time `json:"at"`
 }
 
 // Overview is a Skyhook in the list of all.
@@ -190,6 +200,6 @@ type Logs struct {
 const (
 	// apart is the least time between two messages of a connection: four a second.
 	apart = time.Second / 4
-	// heartbeat is the time after which a connection without messages gets a comment.
+	// heartbeat is the time between two beats. The page waits for a multiple of it.
 	heartbeat = 15 * time.Second
 )

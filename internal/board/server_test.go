@@ -3,6 +3,7 @@ package board
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // fakeSource tells what the tests want to be told.
@@ -300,10 +303,14 @@ func TestStream(t *testing.T) {
 			t.Errorf("20 messages after the first took %s", took)
 		}
 		begin = time.Now()
-		for lines.Scan() && lines.Text() != ":" {
+		for lines.Scan() && lines.Text() != "event: beat" {
 		}
 		if took := time.Since(begin); took > heartbeat || took == 0 {
 			t.Errorf("the sign of life came after %s", took)
+		}
+		now, err := json.Marshal(Beat{At: metav1.Now()})
+		if want := "data: " + string(now); err != nil || !lines.Scan() || lines.Text() != want {
+			t.Errorf("%v: got %q, want %q", err, lines.Text(), want)
 		}
 		leave()
 		go func() { _, _ = io.Copy(io.Discard, read) }()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 const (
@@ -46,7 +48,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-page.Changed():
 		case <-beat.C:
-			if st.write(":\n\n") != nil {
+			if st.send([]Event{{EventBeat, Beat{At: metav1.Now()}}}) != nil {
 				return
 			}
 		}

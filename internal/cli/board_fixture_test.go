@@ -107,8 +107,8 @@ type shownPage struct {
 	closed func() error
 	board  board.Board
 	nodes  map[string]board.Node
-	// fails is the failure that holds; empty for none.
-	fails string
+	// fails is the failure that holds.
+	fails board.Failure
 	// boards and changes count messages.
 	boards, changes int
 }
@@ -148,7 +148,7 @@ func (p *shownPage) take(name string, data []byte) {
 	p.t.Helper()
 	switch name {
 	case board.EventBoard:
-		p.board, p.nodes, p.fails = board.Board{}, map[string]board.Node{}, ""
+		p.board, p.nodes, p.fails = board.Board{}, map[string]board.Node{}, board.Failure{}
 		p.boards++
 		p.decode(data, &p.board)
 		for _, n := range p.board.Nodes {
@@ -157,13 +157,12 @@ func (p *shownPage) take(name string, data []byte) {
 	case board.EventChange:
 		var c board.Change
 		p.decode(data, &c)
-		p.fails = ""
 		p.changes++
 		p.change(&c)
 	case board.EventFail:
-		var f board.Failure
-		p.decode(data, &f)
-		p.fails = f.Message
+		p.fails = board.Failure{}
+		p.decode(data, &p.fails)
+	case board.EventBeat:
 	default:
 		p.t.Fatalf("event %q: %s", name, data)
 	}
@@ -202,10 +201,10 @@ func (p *shownPage) until(what string, is func() bool) {
 	p.t.Helper()
 	late := time.AfterFunc(30*time.Second, func() { _ = p.closed() })
 	defer late.Stop()
-	for p.boards == 0 && p.fails == "" || !is() {
+	for p.boards == 0 && p.fails.Message == "" || !is() {
 		if !p.next() {
 			text, _ := json.MarshalIndent(p.board, "", " ")
-			p.t.Fatalf("never: %s; fails: %q, nodes %v\n%s", what, p.fails, p.nodes, text)
+			p.t.Fatalf("never: %s; fails: %q, nodes %v\n%s", what, p.fails.Message, p.nodes, text)
 		}
 	}
 }

@@ -274,7 +274,7 @@ func TestBoardCompartments(t *testing.T) {
 	p = c.board("--as", "reader").page("gpu")
 	const want = "you may not watch Skyhooks, so this may be old; ask an administrator for this right; " +
 		"you may not watch nodes, so this may be old; ask an administrator for this right"
-	p.until("what may be old", func() bool { return p.fails == want && len(p.nodes) == 3 })
+	p.until("what may be old", func() bool { return p.fails.Message == want && len(p.nodes) == 3 })
 }
 
 // TestBoardWithoutNodes shows the rest to whoever may not watch nodes, and says what is missing.
@@ -289,17 +289,17 @@ func TestBoardWithoutNodes(t *testing.T) {
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "viewer"}},
 	})
 	p := c.board("--as", "viewer").page("")
-	p.until("the failure", func() bool { return p.fails != "" })
+	p.until("the failure", func() bool { return p.fails.Message != "" })
 	const want = "you may not list and watch nodes, so they are not shown; ask an administrator for this right"
-	if p.fails != want || p.board.Skyhook == nil || len(p.nodes) > 0 || !strings.HasPrefix(p.board.Warning, "you may not list and watch DeploymentPolicies") {
-		t.Errorf("%q, warning %q, nodes %v", p.fails, p.board.Warning, p.nodes)
+	if p.fails.Message != want || !p.fails.Since.IsZero() || p.board.Skyhook == nil || len(p.nodes) > 0 || !strings.HasPrefix(p.board.Warning, "you may not list and watch DeploymentPolicies") {
+		t.Errorf("%q, warning %q, nodes %v", p.fails.Message, p.board.Warning, p.nodes)
 	}
 	s := c.stored("gpu")
 	s.Status.CompleteNodes = "41/100"
 	if err := c.Status().Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	p.until("the failure still holds", func() bool { return p.fails == want && p.board.Skyhook.Far == "41 of 100 nodes complete" })
+	p.until("the failure still holds", func() bool { return p.fails.Message == want && p.board.Skyhook.Far == "41 of 100 nodes complete" })
 }
 
 // TestBoardReconnects: watches that break are taken up again, and meanwhile the page says so.
@@ -332,15 +332,15 @@ func TestBoardReconnects(t *testing.T) {
 	p.until("the node", func() bool { return len(p.nodes) == 1 })
 	down.Store(true)
 	close(cut)
-	p.until("a failure", func() bool { return strings.Contains(p.fails, "nodes cannot be watched: ") })
-	if !strings.Contains(p.fails, "it restarts") || len(p.nodes) != 1 {
-		t.Errorf("%q, nodes %v", p.fails, p.nodes)
+	p.until("a failure", func() bool { return strings.HasPrefix(p.fails.Message, "Skyhooks and nodes cannot be watched: ") })
+	if !strings.Contains(p.fails.Message, "it restarts") || !p.fails.Since.Time.Equal(today) || len(p.nodes) != 1 {
+		t.Errorf("%+v, nodes %v", p.fails, p.nodes)
 	}
 	late := b.page("")
-	late.until("the old picture and the failure", func() bool { return late.fails != "" && len(late.nodes) == 1 })
+	late.until("the old picture and the failure", func() bool { return late.fails.Message != "" && len(late.nodes) == 1 })
 	c.put(newNode("worker-2", nil))
 	down.Store(false)
-	p.until("both nodes, and no failure", func() bool { return p.fails == "" && len(p.nodes) == 2 })
+	p.until("both nodes, and no failure", func() bool { return p.fails.Message == "" && len(p.nodes) == 2 })
 	if p.boards != 1 {
 		t.Errorf("%d whole pictures", p.boards)
 	}

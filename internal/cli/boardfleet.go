@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -58,19 +59,19 @@ func (s *session) newFleet(ctx context.Context, asked string) (*fleet, error) {
 		reading: make(chan struct{}, 1), pages: map[*page]bool{}, speeds: speeds{}, left: map[string]*remainder{},
 	}
 	f.nodes = kind[*corev1.Node]{
-		mu: &f.mu, what: "nodes", slim: slimNode, changed: f.nodeChanged, turned: f.wake,
+		mu: &f.mu, now: s.now, what: "nodes", slim: slimNode, changed: f.nodeChanged, turned: f.wake,
 		objects: map[string]*corev1.Node{},
 	}
 	f.skyhooks = kind[*v1alpha1.Skyhook]{
-		mu: &f.mu, what: "Skyhooks", slim: slimSkyhook, changed: func(_, _ **v1alpha1.Skyhook) { f.wake() }, turned: f.wake,
+		mu: &f.mu, now: s.now, what: "Skyhooks", slim: slimSkyhook, changed: func(_, _ **v1alpha1.Skyhook) { f.wake() }, turned: f.wake,
 		objects: map[string]*v1alpha1.Skyhook{},
 	}
 	f.policies = kind[*v1alpha1.DeploymentPolicy]{
-		mu: &f.mu, what: "DeploymentPolicies", slim: func(p *v1alpha1.DeploymentPolicy) { p.ManagedFields = nil },
+		mu: &f.mu, now: s.now, what: "DeploymentPolicies", slim: func(p *v1alpha1.DeploymentPolicy) { p.ManagedFields = nil },
 		changed: f.policyChanged, turned: f.wake, objects: map[string]*v1alpha1.DeploymentPolicy{},
 	}
 	f.operators = kind[*appsv1.Deployment]{
-		mu: &f.mu, what: "Deployments in namespace " + s.namespace, options: []client.ListOption{client.InNamespace(s.namespace)},
+		mu: &f.mu, now: s.now, what: "Deployments in namespace " + s.namespace, options: []client.ListOption{client.InNamespace(s.namespace)},
 		slim: func(d *appsv1.Deployment) { d.ManagedFields = nil }, changed: func(_, _ **appsv1.Deployment) { f.wake() },
 		turned: f.wake, objects: map[string]*appsv1.Deployment{},
 	}
@@ -152,12 +153,13 @@ func (f *fleet) told() bool {
 }
 
 // failure is why the picture is old or lacks something; empty if it does not.
-func (f *fleet) failure() string {
-	var all []string
-	for _, trouble := range []string{f.skyhooks.trouble(), f.nodes.trouble()} {
-		if trouble != "" {
-			all = append(all, trouble)
-		}
+func (f *fleet) failure() string { return troubles(f.skyhooks.trouble(), f.nodes.trouble()) }
+
+// old is since when the picture may not be right; zero while it is.
+func (f *fleet) old() time.Time {
+	since := f.skyhooks.old()
+	if nodes := f.nodes.old(); since.IsZero() || !nodes.IsZero() && nodes.Before(since) {
+		since = nodes
 	}
 	return strings.Join(all, "; ")
 }

@@ -34,7 +34,7 @@ type page struct {
 	skyhooks []board.Overview
 	skyhook  *board.Skyhook
 	nodes    map[string]board.Node
-	failure  string
+	failure  board.Failure
 }
 
 // Changed implements board.Page.
@@ -104,21 +104,17 @@ func (p *page) News() []board.Event {
 			events = append(events, board.Event{Name: board.EventChange, Data: c})
 		}
 	}
-	return append(events, p.troubles(len(events) > 0, now)...)
+	return append(events, p.troubles()...)
 }
 
-// troubles tell that the picture is old, also after each part that is not; and when it is not any more.
-func (p *page) troubles(told bool, now time.Time) []board.Event {
-	before, failure := p.failure, p.fleet.failure()
-	p.failure = failure
-	switch {
-	case failure != "" && (told || failure != before):
-		return []board.Event{{Name: board.EventFail, Data: board.Failure{Message: failure}}}
-	case failure == "" && before != "" && !told:
-		return []board.Event{{Name: board.EventChange, Data: board.Change{At: metav1.NewTime(now)}}}
-	default:
+// troubles tell that the picture is old, and when it is not any more.
+func (p *page) troubles() []board.Event {
+	failure := board.Failure{Message: p.fleet.failure(), Since: metav1.NewTime(p.fleet.old())}
+	if failure == p.failure {
 		return nil
 	}
+	p.failure = failure
+	return []board.Event{{Name: board.EventFail, Data: failure}}
 }
 
 // choice is the Skyhook to show. One that was chosen for a page stays.

@@ -2,8 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,8 +35,10 @@ type kind[T client.Object] struct {
 	objects map[string]T
 	// known says that all objects are there.
 	known bool
-	// failure is why they are not watched; nil while they are.
+	// failure is why they are not watched; nil while they are. since is when that began.
 	failure error
+	since   time.Time
+	now     func() time.Time
 }
 
 // follow watches until the context ends. Watches that break are taken up again.
@@ -68,6 +73,9 @@ func (k *kind[T]) turn(err error) {
 	defer k.mu.Unlock()
 	before := k.failure
 	k.failure = err
+	if before == nil {
+		k.since = k.now()
+	}
 	if before != nil || err != nil {
 		k.turned()
 	}
@@ -76,19 +84,62 @@ func (k *kind[T]) turn(err error) {
 // told reports whether the objects are known, or why they are not.
 func (k *kind[T]) told() bool { return k.known || k.failure != nil }
 
+// old is since when the objects may have changed unseen; zero while they are watched, and where there are none.
+func (k *kind[T]) old() time.Time {
+	if k.failure == nil || !k.known {
+		return time.Time{}
+	}
+	return k.since
+}
+
 func (k *kind[T]) forbidden() bool { return apierrors.IsForbidden(k.failure) }
 
-// trouble says why the objects are not watched; empty while they are.
-func (k *kind[T]) trouble() string {
+// trouble is why objects are not watched.
+type trouble struct {
+	// what they are, and why they are not watched; empty while they are.
+	what, why        string
+	forbidden, known bool
+}
+
+func (k *kind[T]) trouble() trouble {
+	if k.failure == nil {
+		return trouble{}
+	}
+	err := k.failure
+	if asked := (*url.Error)(nil); errors.As(err, &asked) { // whose address is another one each time
+		err = asked.Err
+	}
+	return trouble{what: k.what, why: err.Error(), forbidden: k.forbidden(), known: k.known}
+}
+
+// String says it to people.
+func (t trouble) String() string {
 	switch {
-	case k.failure == nil:
-		return ""
-	case k.forbidden() && k.known:
-		return fmt.Sprintf("you may not watch %s, so this may be old; ask an administrator for this right", k.what)
-	case k.forbidden():
-		return fmt.Sprintf("you may not list and watch %s, so they are not shown; ask an administrator for this right", k.what)
+	case t.forbidden && t.known:
+		return fmt.Sprintf("you may not watch %s, so this may be old; ask an administrator for this right", t.what)
+	case t.forbidden:
+		return fmt.Sprintf("you may not list and watch %s, so they are not shown; ask an administrator for this right", t.what)
+	case t.known:
+		return fmt.Sprintf("%s cannot be watched: %s; this is as it was, and the board tries again by itself", t.what, t.why)
 	default:
-		return fmt.Sprintf("%s cannot be watched: %v; this is as it was, and the board tries again by itself", k.what, k.failure)
+		return fmt.Sprintf("%s cannot be read: %s; the board tries again by itself", t.what, t.why)
+	}
+}
+
+// troubles say in one sentence what has the same cause: mostly that nothing answers.
+func troubles(a, b trouble) string {
+	switch {
+	case a.why == "" && b.why == "":
+		return ""
+	case a.why == "":
+		return b.String()
+	case b.why == "":
+		return a.String()
+	case a.why == b.why && a.forbidden == b.forbidden && a.known == b.known:
+		a.what += " and " + b.what
+		return a.String()
+	default:
+		return a.String() + "; " + b.String()
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
@@ -50,6 +52,32 @@ func TestLive(t *testing.T) {
 	b.sees(".caption", "Complete · 2")
 }
 
+// TestSlept: a page whose connection broke without a word, as in a machine that sleeps, says so, and is right again by
+// itself. What it says of times does not depend on the machine's clock, and goes on where nothing happens.
+func TestSlept(t *testing.T) {
+	c := newCluster(t)
+	put(t, c, "gpu-init", "cpew")
+	through := newLine(t, c.board(t, "gpu-init"))
+	b := blank(t)
+	b.before(`{ const right = Date.now; window.wrong = -86400e3; Date.now = () => right() + wrong; }`)
+	b.do(chromedp.Navigate(through.address))
+	const minutes = `/StepFailed for \d+m/.test(document.querySelector("#attention").innerText)`
+	b.until("the clock of the machine is of no account", minutes)
+	b.do(chromedp.Click(chromedp.CSS("#attention button")))
+	b.sees("#pane .cause time", "m")
+	for _, place := range []string{"#attention .what", "#pane .cause time"} {
+		text := fmt.Sprintf("document.querySelector(%q).innerText", place)
+		b.until("time passes", fmt.Sprintf("%s !== %q", text, eval[string](b, text)))
+	}
+
+	through.stall()
+	eval[any](b, `wrong += 2 * 86400e3; null`)
+	b.sees("#lost", "The connection to kubectl skyhook board is lost", "This picture is of")
+	through.carryOn()
+	b.until("the connection is back", `document.querySelector("#lost").hidden`)
+	b.until("the clock of the machine is of no account", minutes)
+}
+
 // colour is that of the canvas beside the sign of the square whose middle is at a point.
 func (b *tab) colour(x, y float64) [4]int {
 	b.Helper()
@@ -66,6 +94,27 @@ type line struct {
 	mu              sync.Mutex
 	listener        net.Listener
 	open            []net.Conn
+	// still is held while nothing gets through.
+	still sync.RWMutex
+}
+
+// stall lets nothing through, and does not tell.
+func (l *line) stall() { l.still.Lock() }
+
+func (l *line) carryOn() { l.still.Unlock() }
+
+// Read lets a line stall before it takes anything.
+func (s *slow) Read(into []byte) (int, error) {
+	n, err := s.Conn.Read(into)
+	s.line.still.RLock()
+	defer s.line.still.RUnlock()
+	return n, err
+}
+
+// slow is one end of a connection through a line.
+type slow struct {
+	net.Conn
+	line *line
 }
 
 func newLine(t *testing.T, address string) *line {
@@ -121,7 +170,7 @@ func (l *line) carry(from net.Conn) {
 	l.mu.Lock()
 	l.open = append(l.open, from, to)
 	l.mu.Unlock()
-	go func() { _, _ = io.Copy(to, from); _ = to.Close() }()
-	_, _ = io.Copy(from, to)
+	go func() { _, _ = io.Copy(to, &slow{from, l}); _ = to.Close() }()
+	_, _ = io.Copy(from, &slow{to, l})
 	_ = from.Close()
 }

@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -58,6 +61,9 @@ func tool(name string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
+// namespace is the operator's.
+const namespace = "skyhook"
+
 // cluster is an API server, and a kubeconfig for it whose context is called as in the documentation.
 type cluster struct {
 	client.Client
@@ -79,7 +85,43 @@ func newCluster(t *testing.T) cluster {
 	if err := writeKubeconfig(c.kubeconfig, config); err != nil {
 		t.Fatal(err)
 	}
+	c.operator(t)
 	return c
+}
+
+// operator puts the Deployment of an operator that is ready, without which every page warns. It stays for all tests.
+func (c cluster) operator(t *testing.T) {
+	t.Helper()
+	labels := map[string]string{"app": "skyhook-operator"}
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "skyhook-operator", Namespace: namespace, Labels: labels},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "registry.example/skyhook/operator:1"}}},
+			},
+		},
+	}
+	for _, o := range []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, d} {
+		if err := c.Create(t.Context(), o); client.IgnoreAlreadyExists(err) != nil {
+			t.Fatal(err)
+		}
+	}
+	c.ready(t, 1)
+}
+
+// ready says how many replicas of the operator are.
+func (c cluster) ready(t *testing.T, replicas int32) {
+	t.Helper()
+	ctx, d := context.Background(), &appsv1.Deployment{} // also when the test is over
+	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "skyhook-operator"}, d); err != nil {
+		t.Fatal(err)
+	}
+	d.Status.Replicas, d.Status.ReadyReplicas = 1, replicas
+	if err := c.Status().Update(ctx, d); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func writeKubeconfig(file string, config *rest.Config) error {

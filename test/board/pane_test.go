@@ -129,8 +129,6 @@ func (f *fleet) logs(i int) {
 // pod is that of the stage that failed.
 func (f *fleet) pod(n *corev1.Node) {
 	f.t.Helper()
-	const namespace = "skyhook"
-	_ = f.c.Create(f.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}) // another test may have
 	identity, err := json.Marshal(map[string]string{
 		"name": "tuning", "version": "2.1.0", "skyhook": f.skyhook.Name, "stage": string(v1alpha1.StageApply), "image": "registry.example/tuning",
 	})

@@ -1,12 +1,12 @@
 import { Bars } from "./bars.js";
-import { byId, el, setShown, setText } from "./dom.js";
+import { byId, el, sentence, setShown, setText } from "./dom.js";
 import { Filter } from "./filter.js";
 import { Head } from "./head.js";
 import { Live } from "./live.js";
 import { Pane } from "./pane.js";
 import { onColours, sign } from "./sprites.js";
 import { statuses, words } from "./statuses.js";
-import { clock } from "./time.js";
+import { clock, tick } from "./time.js";
 import { tip } from "./tip.js";
 
 // seldom is the least time between two sentences about progress to a screen reader.
@@ -15,34 +15,75 @@ const seldom = 30_000;
 const bars = new Bars(byId("bars"), { open: (node) => open(node.n), opened: () => pane.node, tip });
 const filter = new Filter(() => grids());
 const head = new Head({ choose, open });
-const pane = new Pane({ closed: focusOn });
-const live = new Live({ picture, lost, found });
+const pane = new Pane({ closed });
+const live = new Live({ picture, lost, found, beat });
 let said = { at: 0, far: "" };
+
+// awaited is the node to open as soon as there is a picture.
+let awaited = "";
 
 function choose(name) {
   pane.leave();
-  history.replaceState(null, "", `#${encodeURIComponent(name)}`);
+  awaited = "";
+  address("pushState", name);
   live.show(name);
 }
 
 function open(name) {
+  const { skyhook } = live.state;
+  if (pane.node) address("replaceState", skyhook.name, name, history.state);
+  else address("pushState", skyhook.name, name, { opened: true });
   tip();
-  pane.open(live.state.skyhook.name, name);
+  pane.open(skyhook.name, name);
   bars.go(name);
 }
 
-// hash is the Skyhook in the address, if there is one there: a reloaded page shows the same.
-function hash() {
+function closed(name, opener) {
+  if (history.state?.opened) history.back();
+  else address("replaceState", live.state.skyhook?.name);
+  focusOn(name, opener);
+}
+
+// place is the Skyhook in the address, and the node that is open, each empty if there is none: Back and a reload lead to
+// them.
+function place() {
   try {
-    return decodeURIComponent(location.hash.slice(1));
+    const [skyhook = "", node = ""] = location.hash.slice(1).split("/").map(decodeURIComponent);
+    return { skyhook, node };
   } catch {
-    return "";
+    return { skyhook: "", node: "" };
   }
 }
 
-// focusOn gives the focus back to a node in its grid; to a field that is always there if it is shown no more.
-function focusOn(name) {
-  if (!bars.grids.some((grid) => grid.focus(name))) byId("find").focus();
+// address changes it without a reload; how is pushState where Back shall lead to what is there now.
+function address(how, skyhook, node = "", state = null) {
+  const hash = `#${[skyhook, node].filter(Boolean).map(encodeURIComponent).join("/")}`;
+  if (hash !== location.hash) history[how](state, "", hash);
+}
+
+// turn shows what the address says.
+function turn() {
+  const { skyhook, node } = place(), shown = live.state?.skyhook?.name;
+  awaited = node;
+  if (shown === undefined || skyhook !== shown) {
+    pane.leave();
+    return live.show(skyhook);
+  }
+  if (!node) pane.close();
+  else if (node !== pane.node) arrive();
+}
+
+// arrive opens the node that is awaited.
+function arrive() {
+  if (awaited && live.state.skyhook) open(awaited);
+  awaited = "";
+}
+
+// focusOn gives the focus back to what opened a node: a link to it, or its grid; to a field that is always there if
+// neither is shown any more.
+function focusOn(name, opener) {
+  if (opener?.matches(".link") && opener.checkVisibility()) opener.focus();
+  else if (!bars.grids.some((grid) => grid.focus(name))) byId("find").focus();
 }
 
 function picture(state, change) {
@@ -53,11 +94,14 @@ function picture(state, change) {
   setText(byId("empty"), emptiness(state));
   setShown(byId("empty"), byId("empty").textContent !== "");
   grids();
+  if (!live.name && state.skyhook && !change) address("replaceState", state.skyhook.name);
+  arrive();
   speak(state, change);
   if (!change || change.gone?.includes(pane.node) || change.nodes?.some((node) => node.n === pane.node)) pane.refresh();
 }
 
 function emptiness(state) {
+  if (!state.skyhook && state.skyhooks.length > 0) return `There is no Skyhook ${live.name}. Choose one of those that exist.`;
   if (!state.skyhook) return "No Skyhooks found";
   return live.nodes.size === 0 ? `No node is selected by Skyhook ${state.skyhook.name}.` : "";
 }
@@ -84,17 +128,25 @@ function speak({ skyhook }, change) {
   said = { at: Date.now(), far: skyhook.far };
 }
 
+// lost says why the picture is old, and since when; without a time, it is not old but lacks something.
 function lost(message, since) {
   const old = since ? ` This picture is of ${clock(since)}.` : "";
-  setText(byId("lost"), message + old);
+  setText(byId("lost"), sentence(message) + old);
   setShown(byId("lost"), true);
   setShown(byId("loading"), false);
   document.body.classList.toggle("old", Boolean(since));
 }
 
 function found() {
+  pane.refresh(); // it may not have been read meanwhile
   setShown(byId("lost"), false);
   document.body.classList.remove("old");
+}
+
+// beat lets times pass where nothing happens.
+function beat() {
+  tick();
+  if (live.state) head.show(live.state);
 }
 
 function legend() {
@@ -114,7 +166,7 @@ function drawSoon() {
 addEventListener("scroll", drawSoon, { passive: true });
 addEventListener("resize", drawSoon, { passive: true });
 addEventListener("keydown", (event) => { if (event.key === "Escape") tip(); });
-addEventListener("hashchange", () => live.show(hash()));
+addEventListener("popstate", turn);
 onColours(() => bars.redraw());
 legend();
-live.show(hash());
+turn();

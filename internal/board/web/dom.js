@@ -14,9 +14,15 @@ export function el(tag, properties = {}, ...children) {
   return element;
 }
 
-// setText and setShown leave what is right alone: a change that is none would be laid out, and read aloud, again.
+// setText, setMarked and setShown leave what is right alone: a change that is none would be laid out, and read aloud, again.
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
+}
+
+export function setMarked(element, text) {
+  if (element.dataset.text === text) return;
+  element.dataset.text = text;
+  element.replaceChildren(...marked(text));
 }
 
 export function setShown(element, shown) {
@@ -37,6 +43,9 @@ export function keyed(parent, items, key, make, update) {
   });
   for (const child of have.values()) child.remove();
 }
+
+// sentence begins a message as a sentence, and ends it.
+export const sentence = (text) => text && text[0].toUpperCase() + text.slice(1).replace(/\.?$/, ".");
 
 // marked is a text with what stands between backticks as code.
 export function marked(text) {

@@ -1,45 +1,70 @@
+import { sync } from "./time.js";
+
 // The picture of the cluster, as the server tells it: the whole first, then what changed.
 
 const again = 1000;
 
-// Live keeps the state and says when it changed: on.picture(state), on.lost(sentence) and on.found().
+// silent is how long the server, which sends four beats in that time, may say nothing; look is how often that is checked.
+const silent = 60_000, look = 5000;
+
+// Live keeps the state and says when it changed: on.picture(state, change), on.lost(sentence, since), on.found() and on.beat().
 export class Live {
   #source;
   #timer;
   #nodes = new Map();
-  #failed = false;
+  #heard = Date.now();
+  // #right is when the picture was right last, #old that it is not any more.
+  #right;
+  #old = false;
   state = null;
 
   constructor(on) {
     this.on = on;
+    // A connection that breaks while the machine sleeps may never tell. The clock goes on meanwhile; timers do not.
+    setInterval(() => { if (Date.now() - this.#heard > silent) this.#retry(); }, look);
   }
 
   // show turns to a Skyhook; without a name the server chooses.
   show(name) {
     this.name = name;
+    this.#heard = Date.now();
     this.#source?.close();
     clearTimeout(this.#timer);
     const source = new EventSource(`/api/events?skyhook=${encodeURIComponent(name)}`);
     this.#source = source;
-    source.addEventListener("board", (event) => this.#board(JSON.parse(event.data)));
-    source.addEventListener("change", (event) => this.#change(JSON.parse(event.data)));
-    source.addEventListener("fail", (event) => this.#lost(JSON.parse(event.data).message));
+    const hear = (event, call) => source.addEventListener(event, ({ data }) => {
+      this.#heard = Date.now();
+      call(JSON.parse(data));
+    });
+    hear("board", (board) => this.#board(board));
+    hear("change", (change) => this.#change(change));
+    hear("fail", ({ message, since }) => (message ? this.#lost(message, since) : this.#found()));
+    hear("beat", ({ at }) => this.#beat(at));
     source.addEventListener("error", () => this.#retry());
   }
 
   // #retry asks for the same Skyhook again. EventSource would do so by itself, but not after every kind of answer.
   #retry() {
+    this.#heard = Date.now();
     this.#source.close();
-    this.#lost("The connection to kubectl skyhook board is lost. If it has ended, start it again and open its new address.");
+    this.#lost("The connection to kubectl skyhook board is lost. If it has ended, start it again and open its new address.", this.#right);
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.show(this.state?.skyhook?.name ?? this.name), again);
   }
 
-  #lost(message) {
-    this.#failed = true;
-    this.on.lost(message, this.state?.at);
+  #lost(message, since) {
+    this.#old = Boolean(since);
+    if (since) this.#right = since;
+    this.on.lost(message, since);
+  }
+
+  #found() {
+    this.#old = false;
+    this.on.found();
   }
 
   #board(board) {
+    this.#found();
     this.#nodes = new Map((board.nodes ?? []).map((node) => [node.n, node]));
     this.state = { ...board, skyhooks: board.skyhooks ?? [] };
     this.#changed();
@@ -54,9 +79,19 @@ export class Live {
   }
 
   #changed(change) {
-    if (this.#failed) this.on.found();
-    this.#failed = false;
+    this.#at(this.state.at);
     this.on.picture(this.state, change);
+  }
+
+  #beat(at) {
+    this.#at(at);
+    this.on.beat();
+  }
+
+  // #at takes the time of a message.
+  #at(time) {
+    if (!this.#old) this.#right = time;
+    sync(time);
   }
 
   get nodes() {

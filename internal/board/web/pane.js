@@ -1,9 +1,9 @@
 import { ask } from "./ask.js";
-import { byId, el, marked, setShown, setText } from "./dom.js";
+import { byId, el, marked, setMarked, setShown, setText } from "./dom.js";
 import { badge } from "./head.js";
 import { Log } from "./log.js";
 import { words } from "./statuses.js";
-import { ago, clock } from "./time.js";
+import { since } from "./time.js";
 
 const pause = 500;
 
@@ -22,18 +22,19 @@ export class Pane {
   #asked = 0;
   #timer;
 
-  // on.closed(node name) is called when a person closes it.
+  // on.closed(node name, element) is called when a person closes it; the element had the focus before.
   constructor(on) {
     this.on = on;
     this.title = el("h2", { id: "node", tabindex: "-1" });
     this.status = el("span");
+    this.wrong = el("p", { class: "notice bad", role: "status", hidden: true });
     this.body = el("div", { class: "told" });
     this.log = new Log();
     this.#element.append(
       el("div", { class: "top" }, this.title,
         el("button", { type: "button", class: "close", "aria-label": "Close", click: () => this.close() }, "✕")),
       el("p", { class: "status" }, this.status, this.packages = el("span")),
-      this.body, this.log.element,
+      this.wrong, this.body, this.log.element,
     );
     wide.addEventListener("change", () => this.#cover());
     this.#element.addEventListener("keydown", (event) => {
@@ -48,14 +49,17 @@ export class Pane {
   // open shows a node of a Skyhook and takes the focus.
   open(skyhook, name) {
     const other = name !== this.name || skyhook !== this.skyhook;
+    if (this.#element.hidden) this.opener = document.activeElement;
     Object.assign(this, { skyhook, name });
     setText(this.title, name);
     setShown(this.#element, true);
     this.#cover();
     this.title.focus({ preventScroll: true });
-    if (other) this.#element.scrollTop = 0;
     if (other) {
+      this.#element.scrollTop = 0;
+      this.told = "";
       this.body.replaceChildren(el("p", {}, "Reading the node…"));
+      setShown(this.wrong, false);
       this.status.replaceChildren();
       setText(this.packages, "");
       this.log.clear();
@@ -66,7 +70,7 @@ export class Pane {
   close() {
     if (this.#element.hidden) return;
     this.leave();
-    this.on.closed(this.name);
+    this.on.closed(this.name, this.opener);
   }
 
   // leave closes it without giving the focus back.
@@ -94,7 +98,7 @@ export class Pane {
     const asked = ++this.#asked, { skyhook, name } = this;
     const answer = await ask("node", { skyhook, node: name });
     if (asked !== this.#asked || this.#element.hidden) return;
-    if (answer.message !== undefined) return this.body.replaceChildren(el("p", { class: "notice bad" }, ...marked(answer.message)));
+    if (this.#failed(answer.message)) return;
     badge(this.status, answer.status);
     setText(this.packages, [
       `${answer.packagesComplete} of ${answer.packagesTotal} packages complete`,
@@ -102,24 +106,42 @@ export class Pane {
     ].filter(Boolean).join(" · "));
     // Nothing moves under the hand of who reads or copies if nothing changed.
     const told = JSON.stringify(answer);
-    if (told === this.told && this.body.dataset.of === name) return;
+    if (told === this.told) return;
     this.told = told;
-    this.body.dataset.of = name;
-    this.body.replaceChildren(...causes(answer), ...packages(answer), ...details(answer), ...commands(answer));
+    const at = this.body.contains(document.activeElement) && nameOf(document.activeElement);
+    this.body.replaceChildren(...causes(answer), ...runs(answer), ...packages(answer), ...details(answer), ...commands(answer));
+    if (at) ([...this.body.querySelectorAll("button, [tabindex]")].find((e) => nameOf(e) === at) ?? this.title).focus({ preventScroll: true });
     this.log.show(skyhook, name, answer.logs ?? []);
   }
+
+  // #failed says why the node cannot be read, and keeps what was read before: somebody may be at it.
+  #failed(message) {
+    setShown(this.wrong, message !== undefined);
+    setMarked(this.wrong, message && this.told ? `${message} What follows was read before.` : message ?? "");
+    if (message !== undefined && !this.told) this.body.replaceChildren();
+    return message !== undefined;
+  }
 }
+
+// nameOf is what a screen reader calls an element, and so tells it from all others of the pane.
+const nameOf = (element) => element.ariaLabel ?? element.textContent;
 
 const causes = ({ causes = [] }) => causes.map((cause) => el("section", { class: "cause" },
   el("h3", {}, cause.reason + (cause.package ? ` · package ${cause.package}` : "")),
   el("p", { class: "message" }, cause.message),
   el("dl", {},
-    ...row("Since", cause.since && `${clock(cause.since)}, ${ago(cause.since)} ago`),
+    ...row("Since", cause.since && since(cause.since)),
     ...row("Who ends it", cause.endedBy?.split(", ").map((who) => enders[who] ?? who).join(", or ")),
     ...row("What helps", cause.do)),
   cause.command && command(cause.runOnNode ? "Run on the node" : "Command", cause.command)));
 
-const row = (name, text) => (text ? [el("dt", {}, name), el("dd", {}, ...marked(text))] : []);
+// runs are stages that run: nothing holds them, but a script may hang.
+const runs = ({ running = [] }) => running.map((run) => el("section", { class: "cause" },
+  el("h3", {}, `${run.stage} of ${run.package} ${run.version} runs`),
+  el("dl", {}, ...row("Since", since(run.since))),
+  command("What it prints", run.command)));
+
+const row = (name, what) => (what ? [el("dt", {}, name), el("dd", {}, ...(typeof what === "string" ? marked(what) : [what]))] : []);
 
 function packages({ packages = [] }) {
   if (packages.length === 0) return [];
@@ -143,7 +165,7 @@ const commands = ({ commands = [] }) => (commands.length ? [
 // command is a command line with a button that copies it.
 function command(label, line) {
   const code = el("code", { tabindex: "0" }, line);
-  const button = el("button", { type: "button", "aria-label": `Copy: ${label}`, click: () => copy(line, code, button) }, "Copy");
+  const button = el("button", { type: "button", "aria-label": `Copy ${line}`, click: () => copy(line, code, button) }, "Copy");
   return el("div", { class: "command" }, el("span", { class: "label" }, label), code, button);
 }
 

@@ -1,0 +1,51 @@
+//go:build integration
+
+package board
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestPlaces: the address leads back to a Skyhook and a node, and other Skyhooks that need somebody are seen.
+func TestPlaces(t *testing.T) {
+	c := newCluster(t)
+	put(t, c, "runs", "cpw")
+	put(t, c, "fails", "cEw")
+	b := open(t, c.board(t)+"#runs/runs-0003")
+	b.sees("h2", "runs", "1 of 3 nodes complete")
+	b.sees("#pane h2", "runs-0003")
+	b.sees("#others", "fails: erroring")
+	b.do(chromedp.Click(chromedp.CSS("#pane .close")))
+	b.until("the node is not in the address", `location.hash === "#runs"`)
+
+	b.do(chromedp.Click(chromedp.CSS("#others button")))
+	b.sees("h2", "fails", "erroring")
+	b.sees("#attention", "fails-0002")
+	b.do(chromedp.Focus(chromedp.CSS("#attention button")))
+	b.press(kb.Enter)
+	b.sees("#pane .cause", "StepFailed")
+	b.until("the node is in the address", `location.hash === "#fails/fails-0002"`)
+	b.do(chromedp.Reload())
+	b.sees("#pane .cause", "StepFailed")
+	b.do(chromedp.NavigateBack())
+	b.until("Back closes the node", `document.querySelector("#pane").hidden && location.hash === "#fails"`)
+	b.do(chromedp.NavigateBack())
+	b.sees("h2 #name", "runs")
+	b.do(chromedp.NavigateForward())
+	b.sees("h2 #name", "fails")
+
+	b.do(chromedp.Focus(chromedp.CSS("#attention button")))
+	b.press(kb.Enter)
+	b.sees("#pane .cause", "StepFailed")
+	b.press(kb.Escape)
+	b.until("the focus is where it was", `document.activeElement.matches("#attention button") && location.hash === "#fails"`)
+
+	eval[any](b, `location.hash = "#gone"; null`)
+	b.sees("#empty", "There is no Skyhook gone.")
+	b.do(chromedp.SetValue(chromedp.CSS("#skyhooks"), "fails"))
+	eval[any](b, `document.querySelector("#skyhooks").dispatchEvent(new Event("change")); null`)
+	b.sees("h2 #name", "fails")
+}

@@ -100,7 +100,9 @@ type Skyhook struct {
 	Pace string `json:"pace,omitempty"`
 	// PaceLabel is what to call it.
 	PaceLabel string `json:"paceLabel,omitempty"`
-	Bars      []Bar  `json:"bars"`
+	// Causes hold up the Skyhook as a whole. They have no message where it is among what nodes wait for.
+	Causes []Cause `json:"causes"`
+	Bars   []Bar   `json:"bars"`
 }
 
 // Bar is one compartment.
@@ -150,7 +152,9 @@ type Details struct {
 	Unschedulable bool      `json:"unschedulable"`
 	Packages      []Package `json:"packages"`
 	Causes        []Cause   `json:"causes"`
-	Commands      []Command `json:"commands"`
+	// Running are stages that run, and may hang; none that a cause tells of.
+	Running  []Run     `json:"running"`
+	Commands []Command `json:"commands"`
 	// Details are sentences about the node beside what does not progress.
 	Details []string `json:"details"`
 	// Logs are the packages that have a pod there, those that run first.
@@ -165,6 +169,16 @@ type Package struct {
 	State    v1alpha1.State `json:"state"`
 	Restarts int32          `json:"restarts"`
 	Image    string         `json:"image,omitempty"`
+}
+
+// Run is a stage that runs on a node.
+type Run struct {
+	Package string         `json:"package"`
+	Version string         `json:"version"`
+	Stage   v1alpha1.Stage `json:"stage"`
+	Since   metav1.Time    `json:"since"`
+	// Command prints what it has printed.
+	Command string `json:"command"`
 }
 
 // Cause is one thing that does not progress.

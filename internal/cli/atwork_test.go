@@ -104,15 +104,10 @@ func TestWatchIsForPeople(t *testing.T) {
 	}
 }
 
-// TestStatusWithoutOperator: what is shown is as it was, and nothing of it goes on.
-func TestStatusWithoutOperator(t *testing.T) {
-	c := newCluster(t)
-	c.put(heldUp("left", func(s *v1alpha1.Skyhook) {
-		s.Status = v1alpha1.SkyhookStatus{Status: v1alpha1.StatusInProgress, CompleteNodes: "0/1", Nodes: v1alpha1.NodeCounts{Total: 1, InProgress: 1}}
-	}))
-	c.put(inPool("left", "left-1", nil))
+// operator is the Deployment of an operator that is not ready.
+func operator() *appsv1.Deployment {
 	labels := map[string]string{"app": "skyhook-operator"}
-	d := &appsv1.Deployment{
+	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "skyhook-operator", Namespace: "default", Labels: labels},
 		Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
@@ -122,6 +117,16 @@ func TestStatusWithoutOperator(t *testing.T) {
 			},
 		},
 	}
+}
+
+// TestStatusWithoutOperator: what is shown is as it was, and nothing of it goes on.
+func TestStatusWithoutOperator(t *testing.T) {
+	c := newCluster(t)
+	c.put(heldUp("left", func(s *v1alpha1.Skyhook) {
+		s.Status = v1alpha1.SkyhookStatus{Status: v1alpha1.StatusInProgress, CompleteNodes: "0/1", Nodes: v1alpha1.NodeCounts{Total: 1, InProgress: 1}}
+	}))
+	c.put(inPool("left", "left-1", nil))
+	d := operator()
 	c.put(d)
 	for _, args := range []string{"status left", "status"} {
 		out, said, err := c.run("", append(strings.Fields(args), "--namespace", "default")...)

@@ -161,16 +161,21 @@ func (f *fleet) old() time.Time {
 	if nodes := f.nodes.old(); since.IsZero() || !nodes.IsZero() && nodes.Before(since) {
 		since = nodes
 	}
-	return strings.Join(all, "; ")
+	return since
 }
 
 // warning is a sentence about what the picture does not show.
 func (f *fleet) warning(list []rolloutStatus) string {
 	var all []string
-	down := slices.ContainsFunc(slices.Collect(maps.Values(f.operators.objects)), func(d *appsv1.Deployment) bool {
-		return isOperator(d) && (&view{deployment: d}).down()
+	operators := slices.DeleteFunc(slices.Collect(maps.Values(f.operators.objects)), func(d *appsv1.Deployment) bool {
+		return !isOperator(d)
 	})
-	if down && !allComplete(list) {
+	switch {
+	case allComplete(list) || !f.operators.known: // nobody is missed, or nobody knows
+	case len(operators) == 0:
+		all = append(all, fmt.Sprintf("there is no operator in namespace %s. If none runs in another one, which --namespace names, "+
+			"nothing progresses, and this is as it was", f.session.namespace))
+	case slices.ContainsFunc(operators, func(d *appsv1.Deployment) bool { return (&view{deployment: d}).down() }):
 		all = append(all, f.session.asItWas())
 	}
 	if f.policies.forbidden() {

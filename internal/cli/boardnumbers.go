@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/board"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // overviews are all Skyhooks, by name.
@@ -34,7 +37,7 @@ func (f *fleet) shown(name string, now time.Time) *board.Skyhook {
 		label = ""
 	}
 	return &board.Skyhook{
-		Rollout: f.session.reworded(st.Rollout), Far: st.far(), StatusWords: words(st.Status), Pace: pace, PaceLabel: label,
+		Rollout: f.session.reworded(st.Rollout), Causes: f.session.whole(sk), Far: st.far(), StatusWords: words(st.Status), Pace: pace, PaceLabel: label,
 		Bars: barsOf(st.Compartments),
 	}
 }
@@ -52,6 +55,30 @@ func (s *session) reworded(r board.Rollout) board.Rollout {
 	}
 	r.Waiting, r.Attention = waiting, attention
 	return r
+}
+
+// whole are the causes that hold up a Skyhook as a whole, as why tells them: those that no node tells.
+func (s *session) whole(sk *v1alpha1.Skyhook) []board.Cause {
+	all := s.conditions(sk, sk)
+	if sk.DeletionTimestamp != nil {
+		w := record.Wait{Reason: v1alpha1.ReasonDeleting, Message: "the Skyhook is being deleted", Since: *sk.DeletionTimestamp}
+		if c := meta.FindStatusCondition(sk.Status.Conditions, v1alpha1.ConditionReconciling); c != nil && c.Reason == w.Reason {
+			w.Message = c.Message
+		}
+		all = append(all, s.cause(sk.Name, w, ""))
+	}
+	list := []board.Cause{}
+	for _, c := range all {
+		if slices.ContainsFunc(sk.Status.Attention, func(a v1alpha1.NodeAttention) bool { return a.Reason == c.Reason }) {
+			continue
+		}
+		drawn := c.drawn()
+		if slices.ContainsFunc(sk.Status.Waiting, func(w v1alpha1.WaitingNodes) bool { return w.Reason == c.Reason }) {
+			drawn.Message = ""
+		}
+		list = append(list, drawn)
+	}
+	return list
 }
 
 func barsOf(all map[string]v1alpha1.CompartmentStatus) []board.Bar {

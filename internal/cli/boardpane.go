@@ -11,6 +11,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -49,7 +50,14 @@ func (f *fleet) Node(ctx context.Context, skyhook, node string) (*board.Details,
 	st := s.detail(n, s.statusesOn(*n, skyhook), beside{skyhooks: v.Skyhooks, all: true, pods: pods}, skyhook, true)
 	d := s.details(n, skyhook, st)
 	d.Status = newPicture(sk).node(n).Status
-	d.Causes = s.boardCauses(v, now, skyhook, node)
+	causes := s.causes(v, now, skyhook, node)
+	for i := range causes {
+		s.conclude(v, now, &causes[i])
+		d.Causes = append(d.Causes, causes[i].drawn())
+	}
+	for _, r := range s.atWork(v, causes, skyhook, node) {
+		d.Running = append(d.Running, r.drawn(s, node))
+	}
 	d.Logs = packagesOf(pods)
 	return d, nil
 }
@@ -77,6 +85,7 @@ func (s *session) stagesOn(all []corev1.Pod, skyhook, node string) []corev1.Pod 
 func (s *session) details(n *corev1.Node, skyhook string, list []nodeStatus) *board.Details {
 	d := &board.Details{
 		Name: n.Name, Skyhook: skyhook, Unschedulable: n.Spec.Unschedulable, Packages: []board.Package{}, Details: []string{},
+		Causes: []board.Cause{}, Running: []board.Run{},
 		Commands: []board.Command{
 			{Label: "Why it does not progress", Command: s.toCluster("kubectl skyhook why node " + n.Name)},
 			{Label: "What the stages print", Command: s.toCluster(fmt.Sprintf("kubectl skyhook logs %s --node %s", skyhook, n.Name))},
@@ -96,15 +105,18 @@ func (s *session) details(n *corev1.Node, skyhook string, list []nodeStatus) *bo
 	return d
 }
 
-// boardCauses are those of why node.
-func (s *session) boardCauses(v *view, f forecast.Forecast, skyhook, node string) []board.Cause {
-	list := []board.Cause{}
-	for _, c := range s.causes(v, f, skyhook, node) {
-		s.conclude(v, f, &c)
-		c.Message = ansi.Strip(c.told())
-		list = append(list, c.Cause)
+// drawn is a cause as the page shows it.
+func (c *cause) drawn() board.Cause {
+	out := c.Cause
+	out.Message = ansi.Strip(c.told())
+	return out
+}
+
+func (r *running) drawn(s *session, node string) board.Run {
+	logs := fmt.Sprintf("kubectl skyhook logs %s --package %s --stage %s --node %s", r.skyhook, r.pkg, r.stage, node)
+	return board.Run{
+		Package: r.pkg, Version: r.version, Stage: r.stage, Since: metav1.NewTime(r.since), Command: s.toCluster(logs),
 	}
-	return list
 }
 
 // packagesOf are those that have a pod, those that run first.

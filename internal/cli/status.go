@@ -84,7 +84,7 @@ func (s *session) status(ctx context.Context, name string, watch bool) error {
 // asItWas says that what is shown does not change while the operator is down.
 func (s *session) asItWas() string {
 	return fmt.Sprintf("no replica of the operator in namespace %s is ready, so nothing progresses, and this is as it was; "+
-		"kubectl skyhook why SKYHOOK says more", s.namespace)
+		"%s says more", s.namespace, s.toCluster("kubectl skyhook why SKYHOOK"))
 }
 
 // rollouts reads the status of one Skyhook, or of all.

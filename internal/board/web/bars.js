@@ -36,7 +36,8 @@ export class Bars {
     this.#each((grid) => grid.redraw());
   }
 
-  // show draws the compartments with those of the nodes that wanted(node) is true for.
+  // show draws the compartments with those of the nodes that wanted(node) is true for. Those of which the filter leaves
+  // nothing would only be in the way.
   show(bars, nodes, wanted) {
     if (nodes.some((node) => !bars[node.b])) bars = [...bars, apart];
     const groups = bars.map(() => [[], [], [], []]);
@@ -51,7 +52,9 @@ export class Bars {
     for (const name of this.#bars.keys()) if (!names.has(name)) this.#bars.delete(name);
     bars.forEach((bar, i) => {
       const made = this.#bars.get(bar.name);
-      setShown(made.none, groups[i].every((group) => group.length === 0));
+      const empty = groups[i].every((group) => group.length === 0);
+      setShown(made.none, empty);
+      setShown(made.section, !empty || shown === nodes.length);
       made.grid.show(groups[i], pitch);
     });
     return shown;
@@ -66,7 +69,7 @@ export class Bars {
     };
     made.bar = el("div", { class: "bar", role: "progressbar", "aria-label": `Complete in ${name}`, "aria-valuemin": "0" }, ...made.parts);
     this.#bars.set(name, made);
-    return el("section", { class: "compartment", "aria-label": name },
+    return made.section = el("section", { class: "compartment", "aria-label": name },
       el("h3", {}, name), made.numbers, made.bar, made.grid.list, made.none);
   }
 

@@ -54,6 +54,8 @@ type Change struct {
 	// Nodes are those that changed or are new, Gone those that are not shown any more, both by name.
 	Nodes []Node   `json:"nodes,omitempty"`
 	Gone  []string `json:"gone,omitempty"`
+	// Details are the names of nodes that look the same, but whose details may be others.
+	Details []string `json:"details,omitempty"`
 }
 
 // Failure is why something cannot be shown.

@@ -101,20 +101,26 @@ func (f *fleet) watch() {
 	go f.operators.follow(f.ctx, f.client, &appsv1.Deployment{}, &appsv1.DeploymentList{})
 }
 
-// slimNode leaves what the picture shows: of a real node, a small part.
+// slimNode leaves what the picture shows, and what the operator goes by: of a real node, a small part.
 func slimNode(n *corev1.Node) {
 	own := map[string]string{}
 	for key, value := range n.Annotations {
-		if record.Owns(key) {
+		if strings.HasPrefix(key, v1alpha1.KeyPrefix) {
 			own[key] = value
 		}
 	}
-	ready := slices.DeleteFunc(slices.Clone(n.Status.Conditions), func(c corev1.NodeCondition) bool {
-		return c.Type != corev1.NodeReady
+	conditions := slices.DeleteFunc(slices.Clone(n.Status.Conditions), func(c corev1.NodeCondition) bool {
+		return c.Type != corev1.NodeReady && !record.OwnsCondition(c.Type)
 	})
-	n.ObjectMeta = metav1.ObjectMeta{Name: n.Name, ResourceVersion: n.ResourceVersion, Labels: n.Labels, Annotations: own}
-	n.Spec = corev1.NodeSpec{Unschedulable: n.Spec.Unschedulable}
-	n.Status = corev1.NodeStatus{Conditions: ready}
+	for i := range conditions {
+		conditions[i].LastHeartbeatTime = metav1.Time{}
+	}
+	n.ObjectMeta = metav1.ObjectMeta{
+		Name: n.Name, UID: n.UID, CreationTimestamp: n.CreationTimestamp, DeletionTimestamp: n.DeletionTimestamp,
+		Labels: n.Labels, Annotations: own,
+	}
+	n.Spec = corev1.NodeSpec{Unschedulable: n.Spec.Unschedulable, Taints: n.Spec.Taints}
+	n.Status = corev1.NodeStatus{Conditions: conditions, NodeInfo: n.Status.NodeInfo}
 }
 
 // slimSkyhook leaves out what the status has of each node, and what the packages have for the operator.

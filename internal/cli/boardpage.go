@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -62,6 +63,8 @@ func (p *page) nodeChanged(was, now **corev1.Node) {
 		p.rehome, p.dirty[(*now).Name] = true, true
 	case now == nil:
 		p.rehome, p.dirty[(*was).Name] = true, true
+	case equality.Semantic.DeepEqual(*was, *now): // a sign of life of its kubelet
+		return
 	default:
 		p.dirty[(*now).Name] = true
 		p.rehome = p.rehome || p.picture.moved(*was, *now)
@@ -213,14 +216,15 @@ func (p *page) change(now time.Time) (c board.Change, changed bool) {
 	if sk := p.fleet.shown(p.name, now); !reflect.DeepEqual(sk, p.skyhook) {
 		p.skyhook, c.Skyhook, changed = sk, sk, true
 	}
-	c.Nodes, c.Gone = p.draw()
-	return c, changed || len(c.Nodes)+len(c.Gone) > 0
+	p.draw(&c)
+	return c, changed || len(c.Nodes)+len(c.Gone)+len(c.Details) > 0
 }
 
-// draw draws nodes that may look different, and returns those that do, and those that are not in the picture any more.
-func (p *page) draw() (changed []board.Node, gone []string) {
+// draw draws nodes that may look different, and tells of those that do, those that do not, and those that are not in the
+// picture any more.
+func (p *page) draw(c *board.Change) {
 	if p.picture == nil {
-		return nil, nil
+		return
 	}
 	if p.all {
 		for name := range p.fleet.nodes.objects {
@@ -233,17 +237,19 @@ func (p *page) draw() (changed []board.Node, gone []string) {
 		if !there || !p.picture.selects(n) {
 			if shown {
 				delete(p.nodes, name)
-				gone = append(gone, name)
+				c.Gone = append(c.Gone, name)
 			}
 			continue
 		}
 		if now := p.picture.node(n); !shown || now != was {
 			p.nodes[name] = now
-			changed = append(changed, now)
+			c.Nodes = append(c.Nodes, now)
+		} else {
+			c.Details = append(c.Details, name)
 		}
 	}
 	p.all, p.dirty = false, map[string]bool{}
-	slices.SortFunc(changed, byName)
-	slices.Sort(gone)
-	return changed, gone
+	slices.SortFunc(c.Nodes, byName)
+	slices.Sort(c.Gone)
+	slices.Sort(c.Details)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,5 +117,31 @@ func TestBoardOfALargeFleet(t *testing.T) {
 	p.Close()
 	if len(f.pages) > 0 {
 		t.Error("a closed page is still told")
+	}
+}
+
+// TestBoardOfDetails tells of nodes that look the same, but of which the pane has more to tell.
+func TestBoardOfDetails(t *testing.T) {
+	f := fleetOf(t, 3)
+	p := f.Open("")
+	_ = p.News()
+	n := f.nodes.objects["worker-0001"].DeepCopy()
+	key := v1alpha1.AnnotationNodeStatePrefix + "gpu"
+	n.Annotations[key] = strings.Replace(n.Annotations[key], `"stage":"apply"`, `"stage":"config"`, 1)
+	if err := f.nodes.Update(n); err != nil {
+		t.Fatal(err)
+	}
+	change := p.News()[0].Data.(board.Change)
+	if len(change.Nodes) > 0 || !slices.Equal(change.Details, []string{"worker-0001"}) {
+		t.Errorf("%+v", change)
+	}
+	alive := largeNode(2)
+	alive.ResourceVersion = "9"
+	alive.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeMemoryPressure, LastHeartbeatTime: metav1.Now()}}
+	if err := f.nodes.Update(alive); err != nil {
+		t.Fatal(err)
+	}
+	if news := p.News(); len(news) > 0 {
+		t.Errorf("a sign of life: %+v", news)
 	}
 }

@@ -132,6 +132,12 @@ func (b *tab) sees(selector string, texts ...string) {
 	}
 }
 
+// run evaluates a JavaScript expression for what it does.
+func (b *tab) run(expression string) {
+	b.Helper()
+	eval[bool](b, "("+expression+", true)")
+}
+
 // press presses keys, one after the other.
 func (b *tab) press(keys ...string) {
 	b.Helper()

@@ -97,8 +97,13 @@ function picture(state, change) {
   if (!live.name && state.skyhook && !change) address("replaceState", state.skyhook.name);
   arrive();
   speak(state, change);
-  if (!change || change.gone?.includes(pane.node) || change.nodes?.some((node) => node.n === pane.node)) pane.refresh();
+  if (!change || touches(change, pane.node)) pane.changed();
+  else if (change.skyhook) pane.stirred();
 }
+
+// touches reports whether a change is one of a node, which may look the same.
+const touches = ({ gone, nodes, details }, name) =>
+  gone?.includes(name) || details?.includes(name) || nodes?.some((node) => node.n === name);
 
 function emptiness(state) {
   if (!state.skyhook && state.skyhooks.length > 0) return `There is no Skyhook ${live.name}. Choose one of those that exist.`;
@@ -138,7 +143,7 @@ function lost(message, since) {
 }
 
 function found() {
-  pane.refresh(); // it may not have been read meanwhile
+  pane.changed(); // it may not have been read meanwhile
   setShown(byId("lost"), false);
   document.body.classList.remove("old");
 }

@@ -73,7 +73,7 @@ export class Live {
   #change(change) {
     for (const node of change.nodes ?? []) this.#nodes.set(node.n, node);
     for (const name of change.gone ?? []) this.#nodes.delete(name);
-    const { nodes, gone, ...rest } = change;
+    const { nodes, gone, details, ...rest } = change;
     Object.assign(this.state, rest);
     this.#changed(change);
   }

@@ -5,7 +5,9 @@ import { Log } from "./log.js";
 import { words } from "./statuses.js";
 import { since } from "./time.js";
 
-const pause = 500;
+// A node is read again so long after it changed, or after something around it did, or after reading failed, in
+// milliseconds.
+const pause = 500, seldom = 5000, retry = 2000;
 
 // wide is where the pane has room beside the grids; elsewhere it covers them.
 const wide = matchMedia("(min-width: 70rem)");
@@ -19,8 +21,11 @@ const enders = {
 // Pane tells everything of one node.
 export class Pane {
   #element = byId("pane");
-  #asked = 0;
   #timer;
+  // #due is when the node is read again. #reading can end that it is read; #wanted is how long after that it is read again.
+  #due = Infinity;
+  #reading;
+  #wanted;
 
   // on.closed(node name, element) is called when a person closes it; the element had the focus before.
   constructor(on) {
@@ -64,7 +69,7 @@ export class Pane {
       setText(this.packages, "");
       this.log.clear();
     }
-    this.refresh(0);
+    this.#read();
   }
 
   close() {
@@ -77,7 +82,9 @@ export class Pane {
   leave() {
     setShown(this.#element, false);
     this.#cover();
-    clearTimeout(this.#timer);
+    this.#rest();
+    this.#reading?.abort();
+    this.#reading = undefined;
   }
 
   // #cover makes room for the pane; what it covers cannot have the focus.
@@ -87,18 +94,43 @@ export class Pane {
     for (const part of document.querySelectorAll("header, main, footer")) part.inert = open && !wide.matches;
   }
 
-  // refresh reads the node again, at most twice a second.
-  refresh(after = pause) {
-    if (this.#element.hidden) return;
+  #rest() {
     clearTimeout(this.#timer);
+    this.#due = Infinity;
+  }
+
+  // changed reads the node again soon, and stirred later: what is around it changes all the time.
+  changed() {
+    this.#again(pause);
+  }
+
+  stirred() {
+    this.#again(seldom);
+  }
+
+  #again(after) {
+    const due = performance.now() + after;
+    if (this.#reading) this.#wanted = Math.min(this.#wanted, after);
+    if (this.#element.hidden || this.#reading || this.#due <= due) return;
+    this.#rest();
+    this.#due = due;
     this.#timer = setTimeout(() => this.#read(), after);
   }
 
   async #read() {
-    const asked = ++this.#asked, { skyhook, name } = this;
-    const answer = await ask("node", { skyhook, node: name });
-    if (asked !== this.#asked || this.#element.hidden) return;
-    if (this.#failed(answer.message)) return;
+    this.#rest();
+    this.#reading?.abort(); // the board reads one node after the other
+    const reading = this.#reading = new AbortController();
+    this.#wanted = Infinity;
+    const answer = await ask("node", { skyhook: this.skyhook, node: this.name }, reading.signal);
+    if (reading.signal.aborted) return;
+    this.#reading = undefined;
+    if (this.#failed(answer.message)) this.#again(retry);
+    else this.#show(answer);
+    if (this.#wanted < Infinity) this.#again(this.#wanted);
+  }
+
+  #show(answer) {
     badge(this.status, answer.status);
     setText(this.packages, [
       `${answer.packagesComplete} of ${answer.packagesTotal} packages complete`,
@@ -111,7 +143,7 @@ export class Pane {
     const at = this.body.contains(document.activeElement) && nameOf(document.activeElement);
     this.body.replaceChildren(...causes(answer), ...runs(answer), ...packages(answer), ...details(answer), ...commands(answer));
     if (at) ([...this.body.querySelectorAll("button, [tabindex]")].find((e) => nameOf(e) === at) ?? this.title).focus({ preventScroll: true });
-    this.log.show(skyhook, name, answer.logs ?? []);
+    this.log.show(this.skyhook, this.name, answer.logs ?? []);
   }
 
   // #failed says why the node cannot be read, and keeps what was read before: somebody may be at it.

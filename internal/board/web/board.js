@@ -94,7 +94,7 @@ function picture(state, change) {
   setText(byId("empty"), emptiness(state));
   setShown(byId("empty"), byId("empty").textContent !== "");
   grids();
-  if (!live.name && state.skyhook && !change) address("replaceState", state.skyhook.name);
+  if (!place().skyhook && state.skyhook && !change) address("replaceState", state.skyhook.name);
   arrive();
   speak(state, change);
   if (!change || touches(change, pane.node)) pane.changed();

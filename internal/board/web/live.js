@@ -7,6 +7,10 @@ const again = 1000;
 // silent is how long the server, which sends four beats in that time, may say nothing; look is how often that is checked.
 const silent = 60_000, look = 5000;
 
+// seldom is how often a page asks that nobody sees: a browser has at most six connections to a server, for all its tabs,
+// and each page that follows takes one.
+const seldom = 15_000;
+
 // Live keeps the state and says when it changed: on.picture(state, change), on.lost(sentence, since), on.found() and on.beat().
 export class Live {
   #source;
@@ -22,6 +26,7 @@ export class Live {
     this.on = on;
     // A connection that breaks while the machine sleeps may never tell. The clock goes on meanwhile; timers do not.
     setInterval(() => { if (Date.now() - this.#heard > silent) this.#retry(); }, look);
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.#rest(seldom) : this.show(this.name)));
   }
 
   // show turns to a Skyhook; without a name the server chooses.
@@ -46,10 +51,15 @@ export class Live {
   // #retry asks for the same Skyhook again. EventSource would do so by itself, but not after every kind of answer.
   #retry() {
     this.#heard = Date.now();
-    this.#source.close();
+    this.#rest(again);
     this.#lost("The connection to kubectl skyhook board is lost. If it has ended, start it again and open its new address.", this.#right);
+  }
+
+  // #rest asks for the same Skyhook again later.
+  #rest(pause) {
+    this.#source?.close();
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.show(this.state?.skyhook?.name ?? this.name), again);
+    this.#timer = setTimeout(() => this.show(this.name), pause);
   }
 
   #lost(message, since) {
@@ -67,7 +77,9 @@ export class Live {
     this.#found();
     this.#nodes = new Map((board.nodes ?? []).map((node) => [node.n, node]));
     this.state = { ...board, skyhooks: board.skyhooks ?? [] };
+    this.name = board.skyhook?.name ?? this.name;
     this.#changed();
+    if (document.hidden) this.#rest(seldom);
   }
 
   #change(change) {

@@ -1,0 +1,48 @@
+//go:build integration
+
+package board
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+)
+
+// TestManyTabs: a browser has at most six connections to a server for all its tabs, and those behind others take none.
+func TestManyTabs(t *testing.T) {
+	c := newCluster(t)
+	f := put(t, c, "gpu-init", "cw")
+	address := c.board(t)
+	first := open(t, address)
+	last := first
+	for range 7 {
+		last.run(`Object.defineProperty(document, "hidden", { get: () => true, configurable: true }),
+			document.dispatchEvent(new Event("visibilitychange"))`)
+		last = last.another(address)
+		last.sees("h2", "1 of 2 nodes complete")
+	}
+	f.becomes(1, v1alpha1.StatusComplete)
+	f.sync()
+	last.sees("h2", "2 nodes")
+	first.until("the title of a tab behind others follows", `document.title.includes("2 nodes")`)
+	first.run(`delete document.hidden, document.dispatchEvent(new Event("visibilitychange"))`)
+	f.becomes(1, v1alpha1.StatusErroring)
+	f.sync()
+	first.sees("h2", "1 of 2 nodes complete")
+}
+
+// another opens an address in another tab of the browser.
+func (b *tab) another(address string) *tab {
+	b.Helper()
+	ctx, cancel := chromedp.NewContext(b.ctx)
+	b.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		b.Fatal(err)
+	}
+	n := &tab{T: b.T, ctx: ctx}
+	n.do(chromedp.Navigate(address))
+	n.until("the page is there", `document.querySelector("#loading").hidden`)
+	return n
+}

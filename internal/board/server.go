@@ -52,24 +52,29 @@ const tokenParameter = "token"
 type Server struct {
 	source Source
 	// token is in the address that the user opens, session in the cookie that the browser gets for it: addresses are kept
-	// in histories. The cookie has a name of its own, as browsers share cookies among the ports of a host.
-	token, session, cookie string
-	routes                 *http.ServeMux
+	// in histories.
+	token, session string
+	// room is the folder that has everything, with a name that nobody else knows: browsers send the cookies of a host to all
+	// of its ports, and another user of this machine may listen on one of them.
+	room   string
+	routes http.Handler
 }
+
+// cookie is the name of the cookie.
+const cookie = "skyhook-board"
 
 // New makes a server for what a source shows.
 func New(source Source) *Server {
-	s := &Server{
-		source: source, token: rand.Text(), session: rand.Text(), cookie: "skyhook-board-" + rand.Text(),
-		routes: http.NewServeMux(),
-	}
-	s.routes.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
+	s := &Server{source: source, token: rand.Text(), session: rand.Text(), room: "/" + rand.Text()}
+	routes := http.NewServeMux()
+	routes.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, web, "web/index.html")
 	})
-	s.routes.HandleFunc("/web/", asset)
-	s.routes.HandleFunc("/api/events", s.events)
-	s.routes.HandleFunc("/api/node", s.node)
-	s.routes.HandleFunc("/api/logs", s.logs)
+	routes.HandleFunc("/web/", asset)
+	routes.HandleFunc("/api/events", s.events)
+	routes.HandleFunc("/api/node", s.node)
+	routes.HandleFunc("/api/logs", s.logs)
+	s.routes = http.StripPrefix(s.room, routes)
 	return s
 }
 
@@ -120,19 +125,20 @@ func here(host string) bool {
 // same compares secrets so that the time it takes tells nothing of them.
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// admit lets the browser in, and takes the token from the address.
+// admit lets the browser in, and takes the token from the address. The cookie also comes where a link on another site,
+// such as a terminal in the browser, led here: it only lets read, and no other site can read what comes.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // G124: loopback has no TLS
-		Name: s.cookie, Value: s.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: cookie, Value: s.session, Path: s.room + "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 	rest := r.URL.Query()
 	rest.Del(tokenParameter)
-	to := url.URL{Path: "/", RawQuery: rest.Encode()}
+	to := url.URL{Path: s.room + "/", RawQuery: rest.Encode()}
 	http.Redirect(w, r, to.String(), http.StatusSeeOther)
 }
 
 func (s *Server) admitted(r *http.Request) bool {
-	c, err := r.Cookie(s.cookie)
+	c, err := r.Cookie(cookie)
 	return err == nil && same(c.Value, s.session)
 }
 

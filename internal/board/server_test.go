@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
@@ -55,8 +56,11 @@ func (p *fakePage) Changed() <-chan struct{} { return p.changed }
 func (p *fakePage) News() []Event            { return p.news() }
 func (p *fakePage) Close()                   { p.closed.Add(1) }
 
-// ask sends a request that change has changed.
+// ask sends a request that change has changed. Paths are those in the room, but for the address that is printed.
 func ask(s *Server, path string, change func(*http.Request)) *httptest.ResponseRecorder {
+	if !strings.HasPrefix(path, "/?") {
+		path = s.room + path
+	}
 	r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:8080"+path, http.NoBody)
 	if change != nil {
 		change(r)
@@ -66,7 +70,7 @@ func ask(s *Server, path string, change func(*http.Request)) *httptest.ResponseR
 	return w
 }
 
-func (s *Server) letIn(r *http.Request) { r.AddCookie(&http.Cookie{Name: s.cookie, Value: s.session}) }
+func (s *Server) letIn(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookie, Value: s.session}) }
 
 var paths = []string{"/", "/web/index.html", "/api/events", "/api/node?node=a", "/api/logs?node=a", "/elsewhere"}
 
@@ -77,10 +81,10 @@ func TestToken(t *testing.T) {
 		for name, change := range map[string]func(*http.Request){
 			"nothing":           nil,
 			"a wrong token":     func(r *http.Request) { r.URL.RawQuery += "&token=" + s.session },
-			"a wrong cookie":    func(r *http.Request) { r.AddCookie(&http.Cookie{Name: s.cookie, Value: s.token}) },
-			"another's cookie":  func(r *http.Request) { r.AddCookie(&http.Cookie{Name: New(nil).cookie, Value: s.session}) },
-			"an empty cookie":   func(r *http.Request) { r.AddCookie(&http.Cookie{Name: s.cookie}) },
-			"the token, inside": func(r *http.Request) { r.URL.Path = "/api/node"; r.URL.RawQuery = "node=a&token=" + s.token },
+			"a wrong cookie":    func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookie, Value: s.token}) },
+			"another's cookie":  func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookie, Value: New(nil).session}) },
+			"an empty cookie":   func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookie}) },
+			"the token, inside": func(r *http.Request) { r.URL.Path = s.room + "/api/node"; r.URL.RawQuery = "node=a&token=" + s.token },
 		} {
 			w := ask(s, path, change)
 			if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "kubectl skyhook board printed") || len(w.Result().Cookies()) > 0 {
@@ -90,18 +94,45 @@ func TestToken(t *testing.T) {
 	}
 	w := ask(s, "/?skyhook=gpu&token="+s.token, nil)
 	cookies := w.Result().Cookies()
-	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/?skyhook=gpu" || len(cookies) != 1 {
+	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != s.room+"/?skyhook=gpu" || len(cookies) != 1 {
 		t.Fatalf("%d %v", w.Code, w.Header())
 	}
 	c := cookies[0]
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" || c.MaxAge > 0 || c.Value == s.token {
+	if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != s.room+"/" || c.Domain != "" || c.MaxAge > 0 || c.Value == s.token {
 		t.Errorf("%v", c)
 	}
 	if w := ask(s, "/", func(r *http.Request) { r.AddCookie(c) }); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "<!doctype html>") {
 		t.Errorf("%d\n%s", w.Code, w.Body)
 	}
-	if other := New(nil); other.token == s.token || other.session == s.session || len(s.token) < 20 || len(s.session) < 20 {
+	if other := New(nil); other.token == s.token || other.session == s.session || other.room == s.room ||
+		min(len(s.token), len(s.session), len(s.room)) < 20 {
 		t.Error("the secrets are no secrets")
+	}
+}
+
+// TestOtherPorts: browsers send the cookies of a host to all of its ports, but nobody else there gets this one.
+func TestOtherPorts(t *testing.T) {
+	s, address, _ := running(t.Context(), t, &fakeSource{})
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := (&http.Client{Jar: jar}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if got := jar.Cookies(answer.Request.URL); answer.StatusCode != http.StatusOK || len(got) != 1 {
+		t.Fatalf("%s: %d, cookies %v", answer.Request.URL, answer.StatusCode, got)
+	}
+	for _, other := range []string{"/", "/web/board.js", "/elsewhere/", "/" + New(nil).room + "/"} {
+		if got := jar.Cookies(&url.URL{Scheme: "http", Host: "127.0.0.1:9", Path: other}); len(got) > 0 {
+			t.Errorf("port 9 is sent %v of %s", got, s.room)
+		}
 	}
 }
 
@@ -238,7 +269,7 @@ func TestEndsAtOnce(t *testing.T) {
 	s, address, ended := running(ctx, t, source)
 	u, _ := url.Parse(address)
 	for range 3 {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+u.Host+"/api/events", http.NoBody)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+u.Host+s.room+"/api/events", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +307,7 @@ func TestStream(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		over := make(chan struct{})
 		go func() {
-			r := httptest.NewRequest(http.MethodGet, "http://localhost/api/events", http.NoBody).WithContext(ctx)
+			r := httptest.NewRequest(http.MethodGet, "http://localhost"+s.room+"/api/events", http.NoBody).WithContext(ctx)
 			s.letIn(r)
 			s.ServeHTTP(&pipe{header: http.Header{}, PipeWriter: write}, r)
 			write.Close()

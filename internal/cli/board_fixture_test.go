@@ -59,10 +59,12 @@ func (c *cluster) board(args ...string) *seenBoard {
 		c.t.Fatal(err)
 	}
 	b.browser = &http.Client{Jar: jar}
-	b.address, _, _ = strings.Cut(opened, "/?token=")
-	if page := b.get(strings.TrimPrefix(opened, b.address)); !bytes.Contains(page, []byte("<!doctype html>")) {
-		c.t.Fatalf("%s shows\n%s", opened, page)
+	r := b.open(opened)
+	defer r.Body.Close()
+	if page, err := io.ReadAll(r.Body); err != nil || !bytes.Contains(page, []byte("<!doctype html>")) {
+		c.t.Fatalf("%s shows\n%s: %v", opened, page, err)
 	}
+	b.address = strings.TrimSuffix(r.Request.URL.String(), "/")
 	return b
 }
 

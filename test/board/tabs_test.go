@@ -3,6 +3,10 @@
 package board
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -45,4 +49,18 @@ func (b *tab) another(address string) *tab {
 	n.do(chromedp.Navigate(address))
 	n.until("the page is there", `document.querySelector("#loading").hidden`)
 	return n
+}
+
+// TestLinkElsewhere: the printed address also works as a link on another site, such as a terminal in the browser.
+func TestLinkElsewhere(t *testing.T) {
+	c := newCluster(t)
+	put(t, c, "gpu-init", "cw")
+	address := c.board(t)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, "<!doctype html><a href=%q>the board</a>", address)
+	}))
+	t.Cleanup(elsewhere.Close)
+	b := blank(t)
+	b.do(chromedp.Navigate(strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1)), chromedp.Click(chromedp.CSS("a")))
+	b.sees("h2", "1 of 2 nodes complete")
 }

@@ -65,8 +65,9 @@ func openBoard(t *testing.T, skyhook string) *boardPage {
 		t.Fatal(err)
 	}
 	p.browser = &http.Client{Jar: jar}
-	p.address, _, _ = strings.Cut(opened, "/?token=")
-	_ = p.get(strings.TrimPrefix(opened, p.address)).Body.Close()
+	door := p.get(opened)
+	_ = door.Body.Close()
+	p.address = strings.TrimSuffix(door.Request.URL.String(), "/")
 	r := p.get("/api/events?skyhook=" + skyhook)
 	late := time.AfterFunc(patience, func() { _ = r.Body.Close() })
 	t.Cleanup(func() {

@@ -35,7 +35,7 @@ export class Live {
     this.#heard = Date.now();
     this.#source?.close();
     clearTimeout(this.#timer);
-    const source = new EventSource(`/api/events?skyhook=${encodeURIComponent(name)}`);
+    const source = new EventSource(`api/events?skyhook=${encodeURIComponent(name)}`);
     this.#source = source;
     const hear = (event, call) => source.addEventListener(event, ({ data }) => {
       this.#heard = Date.now();

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"time"
 )
 
 // ErrNotFound is in the errors of a Source about what is not there.
@@ -175,6 +176,7 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 // answer sends a value, or why there is none.
 func answer(w http.ResponseWriter, value any, err error) {
 	w.Header().Set("Content-Type", "application/json")
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(stuck)) // fails where nothing gets stuck
 	switch {
 	case errors.Is(err, ErrNotFound):
 		w.WriteHeader(http.StatusNotFound)

@@ -227,6 +227,31 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// timed is a connection with a deadline.
+type timed struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+}
+
+func (w *timed) SetWriteDeadline(deadline time.Time) error {
+	w.deadline = deadline
+	return nil
+}
+
+// TestNobodyIsWaitedFor: whoever does not read an answer loses it.
+func TestNobodyIsWaitedFor(t *testing.T) {
+	s := New(&fakeSource{})
+	for _, path := range []string{"/api/node?node=a", "/api/logs?node=a"} {
+		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:8080"+s.room+path, http.NoBody)
+		s.letIn(r)
+		w := &timed{ResponseRecorder: httptest.NewRecorder()}
+		s.ServeHTTP(w, r)
+		if left := time.Until(w.deadline); w.Code != http.StatusOK || left <= 0 || left > stuck {
+			t.Errorf("%s: %d, and %s to read it", path, w.Code, left)
+		}
+	}
+}
+
 // running is a server on a real port, and how it ended.
 func running(ctx context.Context, t *testing.T, source Source) (s *Server, address string, ended chan error) {
 	t.Helper()

@@ -109,6 +109,8 @@ type Skyhook struct {
 
 // Bar is one compartment.
 type Bar struct {
+	// ID is its name in the API, and Name what people call it, as they may call another one.
+	ID         string `json:"id"`
 	Name       string `json:"name"`
 	Matched    int    `json:"matched"`
 	Completed  int    `json:"completed"`

@@ -86,8 +86,8 @@ func barsOf(all map[string]v1alpha1.CompartmentStatus) []board.Bar {
 	for _, name := range shownCompartments(all) {
 		c := all[name]
 		bars = append(bars, board.Bar{
-			Name: titled(name, c), Matched: c.Matched, Completed: c.Completed, InProgress: c.InProgress, Erroring: c.Erroring,
-			Ceiling: c.Ceiling, Batch: batchOf(c),
+			ID: name, Name: titled(name, c), Matched: c.Matched, Completed: c.Completed, InProgress: c.InProgress,
+			Erroring: c.Erroring, Ceiling: c.Ceiling, Batch: batchOf(c),
 		})
 	}
 	return bars

@@ -3,7 +3,10 @@ import { Grid } from "./grid.js";
 import { sizeFor } from "./layout.js";
 
 // apart is for nodes of which nobody knows the compartment yet.
-const apart = { name: "Nodes without a compartment", none: true };
+const apart = { id: "", name: "Nodes without a compartment", none: true };
+
+// keyOf tells compartments apart: two may be called the same, and one may come to be called otherwise.
+const keyOf = ({ id, name }) => `${id} ${name}`;
 
 // Bars are the compartments: what status says of each, and its nodes.
 export class Bars {
@@ -47,11 +50,11 @@ export class Bars {
       (groups[node.b] ?? groups.at(-1))[node.g]?.push(node);
       shown++;
     }
-    keyed(this.parent, bars, (bar) => bar.name, (bar) => this.#make(bar), (section, bar) => this.#update(bar));
-    const names = new Set(bars.map((bar) => bar.name)), pitch = sizeFor(shown);
-    for (const name of this.#bars.keys()) if (!names.has(name)) this.#bars.delete(name);
+    keyed(this.parent, bars, keyOf, (bar) => this.#make(bar), (section, bar) => this.#update(bar));
+    const keys = new Set(bars.map(keyOf)), pitch = sizeFor(shown);
+    for (const key of this.#bars.keys()) if (!keys.has(key)) this.#bars.delete(key);
     bars.forEach((bar, i) => {
-      const made = this.#bars.get(bar.name);
+      const made = this.#bars.get(keyOf(bar));
       const empty = groups[i].every((group) => group.length === 0);
       setShown(made.none, empty);
       setShown(made.section, !empty || shown === nodes.length);
@@ -60,7 +63,8 @@ export class Bars {
     return shown;
   }
 
-  #make({ name }) {
+  #make(bar) {
+    const { name } = bar;
     const made = {
       grid: new Grid(name, this.on),
       numbers: el("p", { class: "numbers" }),
@@ -68,13 +72,13 @@ export class Bars {
       none: el("p", { class: "none" }, "No node to show here."),
     };
     made.bar = el("div", { class: "bar", role: "progressbar", "aria-label": `Complete in ${name}`, "aria-valuemin": "0" }, ...made.parts);
-    this.#bars.set(name, made);
+    this.#bars.set(keyOf(bar), made);
     return made.section = el("section", { class: "compartment", "aria-label": name },
       el("h3", {}, name), made.numbers, made.bar, made.grid.list, made.none);
   }
 
   #update(bar) {
-    const made = this.#bars.get(bar.name);
+    const made = this.#bars.get(keyOf(bar));
     setShown(made.bar, !bar.none);
     if (bar.none) return;
     const numbers = [

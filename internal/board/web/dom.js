@@ -30,11 +30,14 @@ export function setShown(element, shown) {
 }
 
 // keyed makes the children of an element those of a list, in its order. An item whose key was there before keeps its
-// child, and with it the focus.
+// child, and with it the focus. Items with the same key are told apart by their order.
 export function keyed(parent, items, key, make, update) {
   const have = new Map([...parent.children].map((child) => [child.dataset.key, child]));
+  const used = new Set();
   items.forEach((item, i) => {
-    const k = String(key(item));
+    let k = String(key(item));
+    while (used.has(k)) k += " ";
+    used.add(k);
     const child = have.get(k) ?? make(item);
     have.delete(k);
     child.dataset.key = k;

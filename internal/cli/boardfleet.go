@@ -63,7 +63,7 @@ func (s *session) newFleet(ctx context.Context, asked string) (*fleet, error) {
 		objects: map[string]*corev1.Node{},
 	}
 	f.skyhooks = kind[*v1alpha1.Skyhook]{
-		mu: &f.mu, now: s.now, what: "Skyhooks", slim: slimSkyhook, changed: func(_, _ **v1alpha1.Skyhook) { f.wake() }, turned: f.wake,
+		mu: &f.mu, now: s.now, what: "Skyhooks", slim: slimSkyhook, changed: f.skyhookChanged, turned: f.wake,
 		objects: map[string]*v1alpha1.Skyhook{},
 	}
 	f.policies = kind[*v1alpha1.DeploymentPolicy]{
@@ -144,6 +144,15 @@ func (f *fleet) nodeChanged(was, now **corev1.Node) {
 	for p := range f.pages {
 		p.nodeChanged(was, now)
 	}
+}
+
+// skyhookChanged forgets what was measured of a Skyhook that is gone: another one may get its name.
+func (f *fleet) skyhookChanged(was, now **v1alpha1.Skyhook) {
+	if was != nil && (now == nil || (*now).UID != (*was).UID) {
+		delete(f.left, (*was).Name)
+		delete(f.speeds, (*was).Name)
+	}
+	f.wake()
 }
 
 func (f *fleet) policyChanged(_, _ **v1alpha1.DeploymentPolicy) {

@@ -162,7 +162,7 @@ func (p *page) look() {
 // redraw marks the nodes that a change of the Skyhook may show on.
 func (p *page) redraw(before *picture) {
 	now := p.picture
-	if before == nil || before.skyhook.Generation != now.skyhook.Generation ||
+	if before == nil || before.skyhook.UID != now.skyhook.UID || before.skyhook.Generation != now.skyhook.Generation ||
 		before.skyhook.Status.Status != now.skyhook.Status.Status || !maps.Equal(before.bars, now.bars) ||
 		before.common != now.common {
 		p.all = true

@@ -120,6 +120,29 @@ func TestBoardOfALargeFleet(t *testing.T) {
 	}
 }
 
+// TestBoardOfAnother: a Skyhook that was made again under its name shares nothing with the one before.
+func TestBoardOfAnother(t *testing.T) {
+	f := fleetOf(t, 3)
+	p := f.Open("gpu")
+	if whole := p.News()[0].Data.(board.Board); len(whole.Nodes) != 3 {
+		t.Fatalf("%d nodes", len(whole.Nodes))
+	}
+	f.left["gpu"].told(&metav1.Duration{Duration: time.Hour}, 0, time.Now())
+	again := f.skyhooks.objects["gpu"].DeepCopy()
+	again.UID = "another"
+	again.Spec.NodeSelectors.MatchLabels = map[string]string{"example.com/label-0": "value-0-of-1"}
+	if err := f.skyhooks.Replace([]any{again}, "2"); err != nil { // deleted and created while the watch was broken
+		t.Fatal(err)
+	}
+	change := p.News()[0].Data.(board.Change)
+	if want := []string{"worker-0000", "worker-0002"}; !slices.Equal(change.Gone, want) {
+		t.Errorf("gone are %v", change.Gone)
+	}
+	if left := p.(*page).skyhook.TimeLeft; left != nil {
+		t.Errorf("%s of the one before are left", left.Duration)
+	}
+}
+
 // TestBoardOfDetails tells of nodes that look the same, but of which the pane has more to tell.
 func TestBoardOfDetails(t *testing.T) {
 	f := fleetOf(t, 3)

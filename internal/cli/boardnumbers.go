@@ -42,15 +42,15 @@ func (f *fleet) shown(name string, now time.Time) *board.Skyhook {
 	}
 }
 
-// reworded is a rollout with the messages of what status draws.
+// reworded is a rollout with the messages as status draws them.
 func (s *session) reworded(r board.Rollout) board.Rollout {
 	waiting, attention := []v1alpha1.WaitingNodes{}, []v1alpha1.NodeAttention{}
 	for _, w := range r.Waiting {
-		w.Message = s.forPeople(w.Message)
+		w.Message = oneLine(s.forPeople(w.Message))
 		waiting = append(waiting, w)
 	}
 	for _, a := range r.Attention {
-		a.Message = attentionFor(&a, s.forPeople)
+		a.Message = oneLine(attentionFor(&a, s.forPeople))
 		attention = append(attention, a)
 	}
 	r.Waiting, r.Attention = waiting, attention

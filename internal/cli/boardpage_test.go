@@ -168,3 +168,47 @@ func TestBoardOfDetails(t *testing.T) {
 		t.Errorf("a sign of life: %+v", news)
 	}
 }
+
+// TestLegible: nothing in texts of scripts and annotations is hidden, or shown in another order than it is in.
+func TestLegible(t *testing.T) {
+	const printed = "\x1b[31mred\x1b[0m\tone\r\n10%\r20%\x00\u202egnp.exe"
+	if got, want := legible(printed), "red\tone\n10%\n20%\\x00\\u202egnp.exe"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	f := fleetOf(t, 0)
+	sk := f.skyhooks.objects["gpu"]
+	sk.Status.Attention = []v1alpha1.NodeAttention{{Node: "a", Status: v1alpha1.StatusErroring, Message: printed}}
+	sk.Status.Waiting = []v1alpha1.WaitingNodes{{Nodes: 1, Message: printed}}
+	shown := f.shown("gpu", time.Now())
+	const line = "red one 10% 20% \\u202egnp.exe"
+	if a, w := shown.Attention[0].Message, shown.Waiting[0].Message; a != line || w != line {
+		t.Errorf("%q and %q, want %q", a, w, line)
+	}
+}
+
+// TestEnd keeps the end of a log, however it comes, and says that it is no more than that.
+func TestEnd(t *testing.T) {
+	for _, c := range []struct {
+		most    int
+		written []string
+		want    string
+	}{
+		{4, nil, ""},
+		{4, []string{"abcd"}, "abcd"},
+		{4, []string{"abc", "de"}, "…bcde"},
+		{4, []string{"abcdefghi"}, "…fghi"},
+		{4, []string{"abcdefghi", "jk"}, "…hijk"},
+		{4, []string{"abcdefghi", ""}, "…fghi"},
+		{3, []string{"aöö"}, "…ö"},
+	} {
+		e := end{most: c.most}
+		for _, text := range c.written {
+			if n, err := e.Write([]byte(text)); n != len(text) || err != nil {
+				t.Errorf("%d of %q: %v", n, text, err)
+			}
+		}
+		if got := e.String(); got != c.want || len(e.kept) > 2*c.most {
+			t.Errorf("%q of %q, want %q; %d bytes are kept", got, c.written, c.want, len(e.kept))
+		}
+	}
+}

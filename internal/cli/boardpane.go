@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +18,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/board"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
 	"github.com/skyhook-operator/skyhook/internal/workload"
+	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
 
 // Node implements board.Source: what why node and node status say of a node, as far as it is about one Skyhook.
@@ -101,14 +102,16 @@ func (s *session) details(n *corev1.Node, skyhook string, list []nodeStatus) *bo
 		d.PackagesComplete, d.PackagesTotal, d.Cordoned = st.PackagesComplete, st.PackagesTotal, st.Cordoned
 		d.Packages = append(d.Packages, st.Packages...)
 	}
-	d.Details = append(d.Details, s.detailLines(list)...)
+	for _, line := range s.detailLines(list) {
+		d.Details = append(d.Details, legible(line))
+	}
 	return d
 }
 
 // drawn is a cause as the page shows it.
 func (c *cause) drawn() board.Cause {
 	out := c.Cause
-	out.Message = ansi.Strip(c.told())
+	out.Message, out.Do, out.Reason, out.Package = legible(c.told()), legible(c.Do), legible(c.Reason), legible(c.Package)
 	return out
 }
 
@@ -117,6 +120,11 @@ func (r *running) drawn(s *session, node string) board.Run {
 	return board.Run{
 		Package: r.pkg, Version: r.version, Stage: r.stage, Since: metav1.NewTime(r.since), Command: s.toCluster(logs),
 	}
+}
+
+// legible is a text of scripts or annotations, in which nothing is hidden, or shown in another order than it is in.
+func legible(text string) string {
+	return packagefile.PrintableLines(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(ansi.Strip(text)))
 }
 
 // packagesOf are those that have a pod, those that run first.
@@ -164,9 +172,9 @@ func (f *fleet) Logs(ctx context.Context, skyhook, node, pkg string) (*board.Log
 func (s *session) tailOf(ctx context.Context, l logged, o logs) (*board.Logs, error) {
 	c := l.containers[len(l.containers)-1]
 	from := l.pod.Name + "/" + c.Name
-	var printed bytes.Buffer
+	printed := end{most: mostOfLog}
 	err := s.copyLog(ctx, l.pod, c, o, func(r io.Reader) error {
-		_, err := io.Copy(&printed, io.LimitReader(r, mostOfLog))
+		_, err := io.Copy(&printed, r)
 		return err
 	})
 	switch w := c.State.Waiting; {
@@ -175,8 +183,33 @@ func (s *session) tailOf(ctx context.Context, l logged, o logs) (*board.Logs, er
 		return &board.Logs{From: from, Message: fmt.Sprintf("Container %s has not started yet. %s", from, why)}, nil
 	case err != nil:
 		return nil, fmt.Errorf("getting the logs of %s: %w", from, err)
-	case printed.Len() == 0:
+	case len(printed.kept) == 0:
 		return &board.Logs{From: from, Message: "It has printed nothing yet."}, nil
 	}
-	return &board.Logs{From: from, Text: ansi.Strip(strings.ToValidUTF8(printed.String(), "\uFFFD"))}, nil
+	return &board.Logs{From: from, Text: legible(strings.ToValidUTF8(printed.String(), "\uFFFD"))}, nil
+}
+
+// end keeps the last bytes of what is written to it.
+type end struct {
+	most int
+	kept []byte
+	cut  bool
+}
+
+// Write implements io.Writer.
+func (e *end) Write(p []byte) (int, error) {
+	e.kept = append(e.kept, p...)
+	if len(e.kept) > 2*e.most { // seldom, as it copies
+		e.kept, e.cut = append(e.kept[:0], e.kept[len(e.kept)-e.most:]...), true
+	}
+	return len(p), nil
+}
+
+// String is the end, behind a sign for what is left out.
+func (e *end) String() string {
+	from := max(0, len(e.kept)-e.most)
+	if from == 0 && !e.cut {
+		return string(e.kept)
+	}
+	return "…" + strings.TrimLeftFunc(string(e.kept[from:]), func(r rune) bool { return r == utf8.RuneError })
 }

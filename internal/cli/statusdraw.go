@@ -164,20 +164,25 @@ func (st *rolloutStatus) far() string {
 	}
 }
 
-// sentence puts a message behind what it is about. Messages have what scripts print: nothing of it may steer the
-// terminal.
+// sentence puts a message behind what it is about.
 func sentence(about, message string) string {
+	message = oneLine(message)
+	if message == "" {
+		return about
+	}
+	return about + ": " + message
+}
+
+// oneLine is a message on one line. Messages have what scripts print: nothing of it may steer the terminal, or look like
+// what it is not.
+func oneLine(message string) string {
 	message = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
 	}, ansi.Strip(message))
-	message = packagefile.Printable(strings.Join(strings.Fields(message), " "))
-	if message == "" {
-		return about
-	}
-	return about + ": " + message
+	return packagefile.Printable(strings.Join(strings.Fields(message), " "))
 }
 
 // line is what stands behind the beginning of a line; where the terminal is too narrow it goes on below, indented.

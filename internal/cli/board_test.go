@@ -394,18 +394,27 @@ func TestBoardNode(t *testing.T) {
 	waits.Spec.Unschedulable = true
 	c.put(waits)
 	pod := c.runStage(c.stored("gpu"), "worker-1")
-	var writes atomic.Int32
+	var writes, whole atomic.Int32
 	c.through(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodGet {
 			writes.Add(1)
 		}
+		if (r.URL.Path == "/api/v1/nodes" || r.URL.Path == "/api/v1/pods") && r.URL.Query().Get("fieldSelector") == "" {
+			whole.Add(1)
+		}
 		return false
 	})
 	b := c.board("--namespace", "default")
+	p := b.page("gpu")
+	p.until("both nodes", func() bool { return len(p.nodes) == 2 })
 	for _, node := range []string{"worker-1", "worker-2"} {
 		var d board.Details
+		before := whole.Load()
 		if err := json.Unmarshal(b.get("/api/node?skyhook=gpu&node="+node), &d); err != nil {
 			t.Fatal(err)
+		}
+		if n := whole.Load() - before; n > 0 {
+			t.Errorf("%s: all nodes, or the pods of all, are read %d times", node, n)
 		}
 		out, _, err := c.run("", "why", "node", node, "-o", "json", "--namespace", "default", "--context", "test")
 		if err != nil {

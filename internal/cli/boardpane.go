@@ -16,7 +16,6 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/board"
-	"github.com/skyhook-operator/skyhook/internal/forecast"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
@@ -30,7 +29,11 @@ func (f *fleet) Node(ctx context.Context, skyhook, node string) (*board.Details,
 		return nil, ctx.Err()
 	}
 	s := f.session
-	v, err := s.look(ctx)
+	nodes, err := f.around(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.around(ctx, nodes, node)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +45,7 @@ func (f *fleet) Node(ctx context.Context, skyhook, node string) (*board.Details,
 	if i < 0 {
 		return nil, missing("node", node)
 	}
-	now, err := forecast.Run(v.Snapshot, v.ahead(s.now(), 0))
+	now, err := v.decided(s.now(), node)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +64,33 @@ func (f *fleet) Node(ctx context.Context, skyhook, node string) (*board.Details,
 	}
 	d.Logs = packagesOf(pods)
 	return d, nil
+}
+
+// around are all nodes, sorted by name: the one that is asked for as it is, and the others as they were seen last.
+func (f *fleet) around(ctx context.Context, node string) ([]corev1.Node, error) {
+	others, known := f.others(node)
+	if !known {
+		return f.session.nodes(ctx)
+	}
+	var here corev1.NodeList
+	if err := f.session.client.List(ctx, &here, client.MatchingFields{"metadata.name": node}); err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	all := slices.Concat(here.Items, others)
+	slices.SortFunc(all, func(a, b corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// others are all nodes but one, unless they are not known, or not as they are.
+func (f *fleet) others(node string) (all []corev1.Node, known bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name, n := range f.nodes.objects {
+		if name != node {
+			all = append(all, *n)
+		}
+	}
+	return all, f.nodes.known && f.nodes.failure == nil
 }
 
 // absent is an error about what is not there.

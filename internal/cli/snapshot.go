@@ -37,12 +37,21 @@ type view struct {
 }
 
 // look reads the cluster.
-func (s *session) look(ctx context.Context) (*view, error) {
-	v := &view{added: map[string]bool{}, interrupted: ctx.Done()}
-	var err error
-	if v.Nodes, err = s.nodes(ctx); err != nil {
+func (s *session) look(ctx context.Context) (*view, error) { return s.lookAt(ctx, "") }
+
+// lookAt reads what the operator goes by on one node, or on all without a name.
+func (s *session) lookAt(ctx context.Context, node string) (*view, error) {
+	nodes, err := s.nodes(ctx)
+	if err != nil {
 		return nil, err
 	}
+	return s.around(ctx, nodes, node)
+}
+
+// around is lookAt for who knows the nodes.
+func (s *session) around(ctx context.Context, nodes []corev1.Node, node string) (*view, error) {
+	v := &view{added: map[string]bool{}, interrupted: ctx.Done()}
+	v.Nodes = nodes
 	in := client.InNamespace(s.namespace)
 	ours := client.HasLabels{v1alpha1.LabelName}
 	var (
@@ -76,7 +85,7 @@ func (s *session) look(ctx context.Context) (*view, error) {
 	}
 	v.Skyhooks, v.Policies, v.ConfigMaps = skyhooks.Items, policies.Items, configs.Items
 	v.Revisions, v.Budgets = revisions.Items, budgets.Items
-	if err := s.pods(ctx, v); err != nil {
+	if err := s.pods(ctx, v, node); err != nil {
 		return nil, err
 	}
 	return v, s.settings(ctx, v)
@@ -92,9 +101,16 @@ func (v *view) tolerate(err error, what string) error {
 	return fmt.Errorf("listing %s: %w", what, err)
 }
 
-// pods lists pods, page by page: those of all namespaces, or of the operator's alone if no more may be read.
-func (s *session) pods(ctx context.Context, v *view) error {
-	err := s.podsIn(ctx, v)
+// pods lists pods, page by page: those of all namespaces, or of the operator's alone if no more may be read. If a node is
+// named, the pods of workloads on others are left out: there are many, and they say nothing of it.
+func (s *session) pods(ctx context.Context, v *view, node string) error {
+	var err error
+	if node == "" {
+		err = s.podsIn(ctx, v)
+	} else if err = s.podsIn(ctx, v, client.MatchingFields{"spec.nodeName": node}); err == nil {
+		v.Pods = slices.DeleteFunc(v.Pods, func(p corev1.Pod) bool { return p.Namespace == s.namespace })
+		err = s.podsIn(ctx, v, client.InNamespace(s.namespace))
+	}
 	if apierrors.IsForbidden(err) {
 		v.Pods = nil
 		v.unread = append(v.unread,
@@ -169,7 +185,14 @@ func (s *session) caution(v *view) {
 	}
 }
 
-// options say how to look ahead.
+// decided is what the operator decides now: about one node, or about all without a name.
+func (v *view) decided(now time.Time, node string) (forecast.Forecast, error) {
+	o := v.ahead(now, 0)
+	o.Node = node
+	return forecast.Run(v.Snapshot, o)
+}
+
+// ahead says how to look ahead.
 func (v *view) ahead(now time.Time, ahead time.Duration) forecast.Options {
 	return forecast.Options{Operator: v.options, Now: now, Ahead: ahead, Takes: v.measured().takes, Interrupted: v.interrupted}
 }

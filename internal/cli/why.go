@@ -67,7 +67,7 @@ type cause struct {
 
 // why answers for one Skyhook, or for one node.
 func (s *session) why(ctx context.Context, skyhook, node string) error {
-	v, err := s.look(ctx)
+	v, err := s.lookAt(ctx, node)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *session) why(ctx context.Context, skyhook, node string) error {
 		return err
 	}
 	now := s.now()
-	f, err := forecast.Run(v.Snapshot, v.ahead(now, 0))
+	f, err := v.decided(now, node)
 	if err != nil {
 		return err
 	}

@@ -300,6 +300,35 @@ func TestRunNow(t *testing.T) {
 	}
 }
 
+// TestRunForOneNode: what is decided about a node alone is what is decided about it among all, at any time of a rollout.
+func TestRunForOneNode(t *testing.T) {
+	o, err := settings.FromEnvironment(func(string) (string, bool) { return "", false }, "1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, after := range []time.Duration{0, 15 * time.Second, time.Minute, month} {
+		s := forecast.Snapshot{Nodes: nodes(5), Skyhooks: []v1alpha1.Skyhook{skyhook(reboots)}}
+		s.Nodes[4].Spec.Taints = []corev1.Taint{{Key: "example.com/broken", Effect: corev1.TaintEffectNoSchedule}}
+		then := run(t, s, after)
+		s.Nodes, s.Skyhooks = then.Cluster, then.Skyhooks
+		s.Pods = []corev1.Pod{replicated("web", "n00", nil)}
+		all, err := forecast.Run(s, forecast.Options{Operator: o, Now: then.End, Takes: takes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range s.Nodes {
+			one, err := forecast.Run(s, forecast.Options{Operator: o, Now: then.End, Takes: takes, Node: n.Name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			of := forecast.NodeOf{Node: n.Name, Skyhook: "gpu"}
+			if d := cmp.Diff(all.Decided[of], one.Decided[of]); d != "" || len(one.Decided) > 1 {
+				t.Errorf("after %s, %s among all (-) and alone (+), of %d:\n%s", after, n.Name, len(one.Decided), d)
+			}
+		}
+	}
+}
+
 // TestInterrupted ends a look ahead that nobody waits for.
 func TestInterrupted(t *testing.T) {
 	over := make(chan struct{})

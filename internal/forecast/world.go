@@ -126,6 +126,7 @@ func (w *world) start() {
 		{"Skyhook", skyhooks, cluster.NewQueue(now), skyhooks.Sources()},
 		{"node", nodes, cluster.NewQueue(now), nodes.Sources()},
 	}
+	w.loops[1].queue.Only = w.options.Node
 	w.deliver(w.replica.Initial())
 }
 

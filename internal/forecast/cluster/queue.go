@@ -12,6 +12,9 @@ import (
 // Queue is a work queue in virtual time: a set of ready keys in the order in which they came, and one timer per key.
 // The driver takes any ready key, as several workers would.
 type Queue struct {
+	// Only, if it is set, is the name of the only key that is taken.
+	Only string
+
 	now     func() time.Time
 	ready   []reconcile.Request
 	timers  []timer
@@ -95,6 +98,7 @@ func (q *Queue) Next() (time.Time, bool) {
 // Add makes a key ready; one that is being worked on becomes so afterwards.
 func (q *Queue) Add(r reconcile.Request) {
 	switch {
+	case q.Only != "" && r.Name != q.Only:
 	case q.working[r]:
 		q.again[r] = true
 	case !slices.Contains(q.ready, r):

@@ -277,17 +277,38 @@ func TestBoardCompartments(t *testing.T) {
 	p.until("what may be old", func() bool { return p.fails.Message == want && len(p.nodes) == 3 })
 }
 
+// mayWatch lets a user read and watch some resources, and nothing else.
+func (c *cluster) mayWatch(user string, resources ...string) {
+	c.t.Helper()
+	c.put(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{"*"}, Resources: resources, Verbs: []string{"get", "list", "watch"},
+	}}})
+	c.put(&rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
+	})
+}
+
+// TestBoardWithoutPods: the pane says what it lacks, as why does.
+func TestBoardWithoutPods(t *testing.T) {
+	c := newCluster(t)
+	c.put(gpu())
+	c.put(newNode("worker-1", states("{"+driverDone+","+tuningBad+"}")))
+	c.mayWatch("podless", "skyhooks", "nodes")
+	var d board.Details
+	if err := json.Unmarshal(c.board("--as", "podless").get("/api/node?skyhook=gpu&node=worker-1"), &d); err != nil {
+		t.Fatal(err)
+	}
+	if want := "you may not read pods in namespace skyhook; what runs is not known"; !slices.Contains(d.Details, want) || len(d.Causes) == 0 {
+		t.Errorf("%q, causes %v", d.Details, d.Causes)
+	}
+}
+
 // TestBoardWithoutNodes shows the rest to whoever may not watch nodes, and says what is missing.
 func TestBoardWithoutNodes(t *testing.T) {
 	c := newCluster(t)
 	c.put(rolling())
-	c.put(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "viewer"}, Rules: []rbacv1.PolicyRule{{
-		APIGroups: []string{"*"}, Resources: []string{"skyhooks"}, Verbs: []string{"get", "list", "watch"},
-	}}})
-	c.put(&rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "viewer"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "viewer"},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "viewer"}},
-	})
+	c.mayWatch("viewer", "skyhooks")
 	p := c.board("--as", "viewer").page("")
 	p.until("the failure", func() bool { return p.fails.Message != "" })
 	const want = "you may not list and watch nodes, so they are not shown; ask an administrator for this right"

@@ -63,6 +63,9 @@ func (f *fleet) Node(ctx context.Context, skyhook, node string) (*board.Details,
 		d.Running = append(d.Running, r.drawn(s, node))
 	}
 	d.Logs = packagesOf(pods)
+	for _, what := range v.unread {
+		d.Details = append(d.Details, "you may not read "+what)
+	}
 	return d, nil
 }
 

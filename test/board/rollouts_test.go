@@ -73,8 +73,8 @@ func TestRollouts(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.sees("#empty", "There is no Skyhook second. Choose one of those that exist.")
-		if chosen := eval[int](b, `document.querySelector("#skyhooks").selectedIndex`); chosen != -1 {
-			t.Errorf("Skyhook %d looks chosen, so that it cannot be chosen", chosen)
+		if chosen := eval[string](b, `document.querySelector("#skyhooks").value`); chosen != "" {
+			t.Errorf("Skyhook %s looks chosen, so that it cannot be chosen", chosen)
 		}
 	})
 }

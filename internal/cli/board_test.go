@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -328,14 +329,14 @@ func TestBoardReconnects(t *testing.T) {
 	c := newCluster(t)
 	c.put(rolling())
 	c.put(newNode("worker-1", nil))
-	var down atomic.Bool
+	var down, broken atomic.Bool
 	cut := make(chan struct{})
 	c.through(func(w http.ResponseWriter, r *http.Request) bool {
 		if down.Load() {
 			fails(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "it restarts")
 			return true
 		}
-		if r.URL.Query().Get("watch") == "true" {
+		if r.URL.Query().Get("watch") == "true" && !broken.Load() {
 			ctx, stop := context.WithCancel(r.Context())
 			go func() {
 				select {
@@ -352,6 +353,7 @@ func TestBoardReconnects(t *testing.T) {
 	p := b.page("")
 	p.until("the node", func() bool { return len(p.nodes) == 1 })
 	down.Store(true)
+	broken.Store(true)
 	close(cut)
 	p.until("a failure", func() bool { return strings.HasPrefix(p.fails.Message, "Skyhooks and nodes cannot be watched: ") })
 	if !strings.Contains(p.fails.Message, "it restarts") || !p.fails.Since.Time.Equal(today) || len(p.nodes) != 1 {
@@ -416,18 +418,24 @@ func TestBoardNode(t *testing.T) {
 	c.put(waits)
 	pod := c.runStage(c.stored("gpu"), "worker-1")
 	var writes, whole atomic.Int32
+	estimated := make(chan struct{})
+	once := sync.OnceFunc(func() { close(estimated) })
 	c.through(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodGet {
 			writes.Add(1)
 		}
 		if (r.URL.Path == "/api/v1/nodes" || r.URL.Path == "/api/v1/pods") && r.URL.Query().Get("fieldSelector") == "" {
 			whole.Add(1)
+			if strings.HasSuffix(r.URL.Path, "/pods") {
+				once()
+			}
 		}
 		return false
 	})
 	b := c.board("--namespace", "default")
 	p := b.page("gpu")
 	p.until("both nodes", func() bool { return len(p.nodes) == 2 })
+	<-estimated // how long the rollout takes is computed from the whole cluster, once
 	for _, node := range []string{"worker-1", "worker-2"} {
 		var d board.Details
 		before := whole.Load()

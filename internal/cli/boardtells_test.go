@@ -77,11 +77,11 @@ func TestBoardOfAWhole(t *testing.T) {
 	s.Status.Conditions = []metav1.Condition{stalled(v1alpha1.ReasonRolloutStopped, "bad batches stopped compartment edge")}
 	s.Finalizers = []string{"example.com/stays"}
 	c.put(s)
-	t.Cleanup(func() {
+	defer func() {
 		s := c.stored("whole")
 		s.Finalizers = nil
 		_ = c.Update(t.Context(), s)
-	})
+	}()
 	p := c.board("--namespace", "default").page("")
 	p.until("the cause", func() bool { return p.board.Skyhook != nil && len(p.board.Skyhook.Causes) == 1 })
 	got := p.board.Skyhook.Causes[0]

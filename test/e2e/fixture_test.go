@@ -156,7 +156,7 @@ func until(t *testing.T, name, what string, ok func(*v1alpha1.Skyhook) bool) *v1
 // onHost runs a command on a node and returns its output.
 func onHost(t *testing.T, node string, argv ...string) string {
 	t.Helper()
-	out, err := bed.Exec(t.Context(), node, argv...)
+	out, err := bed.Exec(context.WithoutCancel(t.Context()), node, argv...) // also in clean-up
 	if err != nil {
 		t.Fatalf("on node %s: %v", node, err)
 	}

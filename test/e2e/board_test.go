@@ -135,6 +135,7 @@ func (p *boardPage) take(name string, data []byte) {
 		c = board.Change{Skyhook: p.board.Skyhook, Nodes: p.board.Nodes}
 	case board.EventChange:
 		err = json.Unmarshal(data, &c)
+	case board.EventBeat:
 	default:
 		p.t.Fatalf("%s: %s", name, data)
 	}

@@ -26,7 +26,8 @@ func TestPictureReason(t *testing.T) {
 		{"nobody says what blocks it", v1alpha1.SkyhookStatus{}, v1alpha1.StatusBlocked, ""},
 		{"some wait for a policy", v1alpha1.SkyhookStatus{Waiting: []v1alpha1.WaitingNodes{missing, permit}}, v1alpha1.StatusWaiting, ""},
 		{
-			"it is named", v1alpha1.SkyhookStatus{Waiting: []v1alpha1.WaitingNodes{missing, permit}, Attention: []v1alpha1.NodeAttention{told}},
+			"it is named",
+			v1alpha1.SkyhookStatus{Waiting: []v1alpha1.WaitingNodes{missing, permit}, Attention: []v1alpha1.NodeAttention{told}},
 			v1alpha1.StatusBlocked, v1alpha1.ReasonTaintNotTolerable,
 		},
 	} {

@@ -91,8 +91,11 @@ func (s *session) clusterFlags() string {
 		name  string
 		value *string
 	}{
-		{"kubeconfig", s.flags.KubeConfig}, {"context", s.flags.Context}, {"cluster", s.flags.ClusterName},
-		{"server", s.flags.APIServer}, {"user", s.flags.AuthInfoName},
+		{"kubeconfig", s.flags.KubeConfig},
+		{"context", s.flags.Context},
+		{"cluster", s.flags.ClusterName},
+		{"server", s.flags.APIServer},
+		{"user", s.flags.AuthInfoName},
 	} {
 		value := ""
 		if f.value != nil {

@@ -103,18 +103,18 @@ func (l *line) stall() { l.still.Lock() }
 
 func (l *line) carryOn() { l.still.Unlock() }
 
+// slow is one end of a connection through a line.
+type slow struct {
+	net.Conn
+	line *line
+}
+
 // Read lets a line stall before it takes anything.
 func (s *slow) Read(into []byte) (int, error) {
 	n, err := s.Conn.Read(into)
 	s.line.still.RLock()
 	defer s.line.still.RUnlock()
 	return n, err
-}
-
-// slow is one end of a connection through a line.
-type slow struct {
-	net.Conn
-	line *line
 }
 
 func newLine(t *testing.T, address string) *line {

@@ -42,6 +42,10 @@ package: ## Check a package and build its image (DIR=path/to/package BASE= NAME=
 	@go run ./cmd/skyhook package build --project . --base "$(BASE)" --name "$(NAME)" --repository "$(REPOSITORY)" \
 		--platform "$(or $(PLATFORMS),linux/amd64$(comma)linux/arm64)" "$(DIR)"
 
+.PHONY: site
+site: ## Make a site of the documentation in dist/site, which needs no network to be read
+	@go run ./tools/site
+
 .PHONY: release
 release: ## Make all of a release in dist/release: images, chart, programs, contents, checksums (COSIGN_KEY=file signs)
 	@go run ./build/cmd/build release --key "$(COSIGN_KEY)"

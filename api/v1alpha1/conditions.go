@@ -54,7 +54,7 @@ const (
 	ConditionCompartmentsUnmatched = "CompartmentsUnmatched"
 )
 
-// The types of the two conditions that every Skyhook has on a node are KeyPrefix, its name, and one of these.
+// Condition types of a node. Every Skyhook has both there: KeyPrefix, its name, and one of these.
 const (
 	// NodeConditionNotReadySuffix: the Skyhook is not complete on the node.
 	NodeConditionNotReadySuffix = "/NotReady"

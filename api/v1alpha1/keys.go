@@ -30,8 +30,11 @@ const (
 	Finalizer = KeyPrefix + "skyhook"
 )
 
-// LabelIgnore excludes a node from every Skyhook while it is "true". Users set it.
-const LabelIgnore = KeyPrefix + "ignore"
+// Labels of a node that its users set.
+const (
+	// LabelIgnore excludes a node from every Skyhook while it is "true".
+	LabelIgnore = KeyPrefix + "ignore"
+)
 
 // Keys of what a node remembers of one Skyhook; the Skyhook's name follows.
 const (

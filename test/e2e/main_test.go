@@ -35,6 +35,8 @@ var bed struct {
 	client client.WithWatch
 	// auditFrom is where the audit log of this run begins: the file may be older.
 	auditFrom int64
+	// chart are Helm's arguments for the images of this build.
+	chart []string
 }
 
 func TestMain(m *testing.M) {
@@ -117,7 +119,8 @@ func installOperator(ctx context.Context) error {
 	if err := images.Push(ctx, bed.Cluster); err != nil {
 		return err
 	}
-	if err := install.Chart(ctx, bed.client, folder, bed.Kubeconfig(), images.ChartArgs()...); err != nil {
+	bed.chart = images.ChartArgs()
+	if err := install.Chart(ctx, bed.client, folder, bed.Kubeconfig(), bed.chart...); err != nil {
 		return err
 	}
 	return install.Available(ctx, bed.client, 2*time.Minute)

@@ -1,50 +1,46 @@
 package tutorial
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 )
 
-// block is one fenced block of a page.
-type block struct {
-	// language is the word behind the fence.
-	language string
-	text     string
-	// line of the page on which the text begins.
-	line int
+// Block is one fenced block of a page.
+type Block struct {
+	// Language is the word behind the fence.
+	Language string
+	Text     string
+	// Line of the page on which the text begins.
+	Line int
+	// Yours says that the reader's own machine or cluster is made here, which tests do not need.
+	Yours bool
 }
 
-// section returns the blocks of a page below the heading, up to the next of
-// the same level.
-func section(page, heading string) ([]block, error) {
-	var blocks []block
-	var open *block
-	inside := false
+// yours stands on the line above a block of commands that tests leave out.
+const yours = "<!-- your machine -->"
+
+// Blocks returns the blocks of a page.
+func Blocks(page string) []Block {
+	var blocks []Block
+	var open *Block
+	above := ""
 	for i, line := range strings.Split(page, "\n") {
 		fence, isFence := strings.CutPrefix(line, "```")
 		switch {
 		case isFence && open == nil:
-			open = &block{language: fence, line: i + 2}
+			open = &Block{Language: fence, Line: i + 2, Yours: above == yours}
 		case isFence:
-			if inside {
-				blocks = append(blocks, *open)
-			}
+			blocks = append(blocks, *open)
 			open = nil
 		case open != nil:
-			open.text += line + "\n"
-		case strings.HasPrefix(line, "## "):
-			inside = line == "## "+heading
+			open.Text += line + "\n"
 		}
+		above = line
 	}
-	if len(blocks) == 0 {
-		return nil, fmt.Errorf("the page has no blocks below %q", heading)
-	}
-	return blocks, nil
+	return blocks
 }
 
-// elision stands in a block for output that is not shown: alone on a line for
-// any lines, at the end of one for its rest.
+// elision stands in a block for output that is not shown: alone on a line for any lines, at the end of one for its rest.
 const elision = "…"
 
 // shows says whether an output is what a block shows of it.

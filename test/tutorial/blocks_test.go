@@ -1,20 +1,73 @@
 package tutorial
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
-const page = "# Page\n```sh\nbefore\n```\n## Tutorial\ntext\n```sh\ncat <<EOF\n## no heading\nEOF\n```\n### Deeper\n```text\nout\n```\n## Next\n```sh\nafter\n```\n"
-
-func TestSection(t *testing.T) {
-	got, err := section(page, "Tutorial")
-	want := []block{{"sh", "cat <<EOF\n## no heading\nEOF\n", 8}, {"text", "out\n", 14}}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %+v, %v; want %+v", got, err, want)
+func TestBlocks(t *testing.T) {
+	const page = "# Page\n```sh\ncat <<EOF\n## no heading\nEOF\n```\ntext\n```text\nout\n```\n\n" + yours + "\n```sh\nmake\n```\n"
+	want := []Block{{"sh", "cat <<EOF\n## no heading\nEOF\n", 3, false}, {"text", "out\n", 9, false}, {"sh", "make\n", 14, true}}
+	if got := Blocks(page); !slices.Equal(got, want) {
+		t.Errorf("got %+v; want %+v", got, want)
 	}
-	if _, err := section(page, "Tutorials"); err == nil {
-		t.Error("found what is not there")
+}
+
+// TestTutorials: each is followed by a test, and the blocks that tests leave out are at least commands.
+func TestTutorials(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/tutorials/*.md")
+	if err != nil || len(pages) < 3 {
+		t.Fatalf("%d tutorials, %v", len(pages), err)
+	}
+	tests := read(t, "tutorial_test.go") + read(t, "../e2e/tutorials_test.go")
+	for _, page := range pages {
+		if !strings.Contains(tests, filepath.Base(page)+`"`) {
+			t.Errorf("no test follows %s", page)
+		}
+		left := 0
+		for _, b := range Blocks(read(t, page)) {
+			if b.Yours {
+				left++
+			}
+			if out, err := exec.Command("bash", "-n", "-c", b.Text).CombinedOutput(); b.Language == "sh" && err != nil {
+				t.Errorf("%s:%d: %s", page, b.Line, out)
+			}
+		}
+		if marks := strings.Count(read(t, page), yours); marks != left {
+			t.Errorf("%s: %d blocks are left out, by %d marks", page, left, marks)
+		}
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// TestFollow: a page that does what it shows has no errors; any other has one that says where.
+func TestFollow(t *testing.T) {
+	for name, c := range map[string]struct{ page, want string }{
+		"as shown":           {"```sh\necho $A; a=1\n```\n```text\nb\n```\n```sh\necho $a\n```\n```text\n1\n```", ""},
+		"something else":     {"```sh\necho $A\n```\n```text\nc\n```", "line 5: the commands before printed\nb\n"},
+		"fails":              {"```sh\necho why; false; true\n```", "exit status 1\nwhy\n"},
+		"not for tests":      {yours + "\n```sh\nfalse\n```", ""},
+		"its output neither": {yours + "\n```sh\nfalse\n```\n```text\nx\n```", "line 6: no command is before this output"},
+		"no command":         {"```text\nx\n```", "line 2: no command is before this output"},
+		"no Skyhook":         {"```yaml\nspek: 1\n```", "line 2: no Skyhook: "},
+		"not checked":        {"```json\n{}\n```", `line 2: a block of "json" is not checked`},
+	} {
+		err := Follow(t.Context(), Blocks(c.page), t.TempDir(), "A=b")
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
 	}
 }
 

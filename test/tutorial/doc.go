@@ -1,3 +1,3 @@
-// Package tutorial runs the tutorials of the documentation, command by
-// command, and compares what they print with what the documentation shows.
+// Package tutorial reads the tutorials of the documentation, runs them command by command, and compares what they print
+// with what the documentation shows. The end-to-end tests use it as well, for those that need a cluster.
 package tutorial

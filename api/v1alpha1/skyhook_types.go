@@ -172,9 +172,10 @@ type Drain struct {
 	DeleteEmptyDirData *bool `json:"deleteEmptyDirData,omitempty"`
 
 	// Force evicts pods that no controller would create again elsewhere. If
-	// false, such a pod holds the drain until it is gone.
+	// false, such a pod holds the drain until it is gone. Unset means what the
+	// operator's DRAIN_FORCE says: false, unless somebody set it.
 	// +optional
-	Force bool `json:"force,omitempty"`
+	Force *bool `json:"force,omitempty"`
 }
 
 // Sequencing says how a Skyhook holds back those that come after it.

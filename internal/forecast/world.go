@@ -118,7 +118,8 @@ func (w *world) start() {
 		Workload: o.Workload, Version: o.Version,
 	}
 	nodes := &node.Reconciler{
-		Shared: shared, Evictor: w.replica.Evictor(), PodName: o.PodName, ReapplyOnReboot: o.ReapplyOnReboot, OnDecision: w.note,
+		Shared: shared, Evictor: w.replica.Evictor(), PodName: o.PodName, ReapplyOnReboot: o.ReapplyOnReboot,
+		DrainForce: o.DrainForce, OnDecision: w.note,
 	}
 	skyhooks := &skyhook.Reconciler{Shared: shared}
 	now := func() time.Time { return w.now }

@@ -108,7 +108,7 @@ func addControllers(mgr ctrl.Manager, o settings.Options, series *metrics.Store)
 		return fmt.Errorf("make a client for evictions: %w", err)
 	}
 	nodes := &node.Reconciler{
-		Shared: shared, Evictor: evictor, ReapplyOnReboot: o.ReapplyOnReboot, PodName: o.PodName,
+		Shared: shared, Evictor: evictor, ReapplyOnReboot: o.ReapplyOnReboot, DrainForce: o.DrainForce, PodName: o.PodName,
 	}
 	if err := nodes.SetupWithManager(mgr, nodeWorkers); err != nil {
 		return fmt.Errorf("set up the node controller: %w", err)

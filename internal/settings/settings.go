@@ -38,6 +38,8 @@ type Options struct {
 	PodName string
 	// ReapplyOnReboot applies all packages again when a node rebooted by itself.
 	ReapplyOnReboot bool
+	// DrainForce is what spec.drain.force is where a Skyhook leaves it unset.
+	DrainForce bool
 	// DiscoverUninstall asks the images of packages whether they can be uninstalled, where the spec does not say so.
 	DiscoverUninstall bool
 	LogLevel          slog.Level
@@ -71,6 +73,7 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 		LeaderElection:    e.flag("LEADER_ELECTION", false),
 		PodName:           e.optional("POD_NAME"),
 		ReapplyOnReboot:   e.flag("REAPPLY_ON_REBOOT", false),
+		DrainForce:        e.flag("DRAIN_FORCE", false),
 		DiscoverUninstall: e.flag("DISCOVER_UNINSTALL", false),
 		LogLevel:          e.level("LOG_LEVEL", "info"),
 		LogEncoder:        e.encoder("LOG_ENCODER", EncoderJSON),

@@ -72,7 +72,7 @@ var editKinds = map[string]func(*edit){
 	"edit-priority":    func(e *edit) { e.Spec.Priority = 100 * (1 + e.IntN(3)) },
 	"edit-serial":      func(e *edit) { e.Spec.Serial = !e.Spec.Serial },
 	"edit-limits":      (*edit).limits,
-	"edit-drain":       func(e *edit) { e.Spec.Drain = &v1alpha1.Drain{Force: e.IntN(2) == 0} },
+	"edit-drain":       func(e *edit) { e.Spec.Drain = &v1alpha1.Drain{Force: new(e.IntN(2) == 0)} },
 	"deselect":         (*edit).deselect,
 	"edit-selector":    func(e *edit) { e.Spec.NodeSelectors = e.generator().selector() },
 	"pause":            func(e *edit) { e.annotate(v1alpha1.AnnotationPause, "true") },

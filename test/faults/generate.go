@@ -155,7 +155,7 @@ func (g *generator) spec(p *Plan) v1alpha1.SkyhookSpec {
 		spec.PodNonInterruptLabels = metav1.LabelSelector{MatchLabels: map[string]string{protectedLabel: "true"}}
 	}
 	if g.chance(g.odds.drain) {
-		spec.Drain = &v1alpha1.Drain{Force: g.chance(0.3)}
+		spec.Drain = &v1alpha1.Drain{Force: new(g.chance(0.3))}
 		if g.chance(0.7) {
 			spec.Drain.TimeoutSeconds = new(int64(pick(g.Rand, 10, 60, 600)))
 		}

@@ -37,6 +37,8 @@ type Reconciler struct {
 	OnDecision func(node, skyhook string, d *lifecycle.Decision)
 	// ReapplyOnReboot starts a node over when it rebooted by itself.
 	ReapplyOnReboot bool
+	// DrainForce is what counts where spec.drain.force is unset.
+	DrainForce bool
 
 	memory state.Memory[memory]
 }

@@ -73,7 +73,9 @@ func drainOf(s drain.State) *lifecycle.Drain {
 }
 
 func (r *Reconciler) drainOptions(s *v1alpha1.Skyhook, o lifecycle.Observation) (drain.Options, error) {
-	options := drain.Options{OperatorNamespace: r.Workload.Namespace, Self: r.PodName, DeleteEmptyDirData: true}
+	options := drain.Options{
+		OperatorNamespace: r.Workload.Namespace, Self: r.PodName, DeleteEmptyDirData: true, Force: r.DrainForce,
+	}
 	if labels := s.Spec.PodNonInterruptLabels; len(labels.MatchLabels)+len(labels.MatchExpressions) > 0 {
 		selector, err := metav1.LabelSelectorAsSelector(&labels)
 		if err != nil {
@@ -88,7 +90,10 @@ func (r *Reconciler) drainOptions(s *v1alpha1.Skyhook, o lifecycle.Observation) 
 	if d == nil {
 		return options, nil
 	}
-	options.GracePeriodSeconds, options.Force = d.GracePeriodSeconds, d.Force
+	options.GracePeriodSeconds = d.GracePeriodSeconds
+	if d.Force != nil {
+		options.Force = *d.Force
+	}
 	if d.DeleteEmptyDirData != nil {
 		options.DeleteEmptyDirData = *d.DeleteEmptyDirData
 	}

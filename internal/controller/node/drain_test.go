@@ -37,7 +37,7 @@ func TestDrainOptions(t *testing.T) {
 		{"timeoutSeconds", spec(v1alpha1.Drain{TimeoutSeconds: new(int64(90))}), func(o *drain.Options) { o.Timeout = 90 * time.Second }},
 		{"deleteEmptyDirData true", spec(v1alpha1.Drain{DeleteEmptyDirData: new(true)}), func(*drain.Options) {}},
 		{"deleteEmptyDirData false", spec(v1alpha1.Drain{DeleteEmptyDirData: new(false)}), func(o *drain.Options) { o.DeleteEmptyDirData = false }},
-		{"force", spec(v1alpha1.Drain{Force: true}), func(o *drain.Options) { o.Force = true }},
+		{"force", spec(v1alpha1.Drain{Force: new(true)}), func(o *drain.Options) { o.Force = true }},
 		{"podNonInterruptLabels", func(s *v1alpha1.Skyhook) {
 			s.Spec.PodNonInterruptLabels.MatchLabels = map[string]string{"keep": "yes"}
 		}, func(o *drain.Options) { o.NonInterrupt = labels.SelectorFromSet(labels.Set{"keep": "yes"}) }},
@@ -61,6 +61,28 @@ func TestDrainOptions(t *testing.T) {
 				t.Errorf("got %+v\nwant %+v", got, want)
 			}
 		})
+	}
+}
+
+// TestDrainForce: what a Skyhook says counts, else what the operator is set to.
+func TestDrainForce(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		drain *v1alpha1.Drain
+		set   bool
+		want  bool
+	}{
+		{"nothing is said", nil, false, false},
+		{"the operator", nil, true, true},
+		{"the operator, and a drain without it", &v1alpha1.Drain{}, true, true},
+		{"the Skyhook wants it", &v1alpha1.Drain{Force: new(true)}, false, true},
+		{"the Skyhook does not want it", &v1alpha1.Drain{Force: new(false)}, true, false},
+	} {
+		s, r := newSkyhook("demo"), Reconciler{Shared: state.Shared{Workload: options}, DrainForce: c.set}
+		s.Spec.Drain = c.drain
+		if got, err := r.drainOptions(s, lifecycle.Observation{}); err != nil || got.Force != c.want {
+			t.Errorf("%s: force is %t, want %t, error %v", c.name, got.Force, c.want, err)
+		}
 	}
 }
 

@@ -70,15 +70,18 @@ const (
 // Done reports whether the command has had its effect. A flag of another
 // command (the list of services has changed) does not count, nor one of a
 // reboot that was begun in the boot that still runs, nor one of another run.
+// A flag without a command is of an agent that knows no runs: it is of another
+// one, from before this operator's first, however old it is.
 func (i Interrupt) Done(c Command) bool {
 	raw, err := os.ReadFile(i.path(c.Name + completeSuffix))
 	if err != nil {
 		return false
 	}
-	if line, given := field(raw, commandKey); given && line != c.Line {
+	line, ours := field(raw, commandKey)
+	if ours && line != c.Line {
 		return false
 	}
-	if run, given := field(raw, runKey); given && c.Run != "" && run != c.Run {
+	if run, given := field(raw, runKey); c.Run != "" && run != c.Run && (given || !ours) {
 		return false
 	}
 	boot, given := field(raw, bootKey)

@@ -35,6 +35,8 @@ func TestDone(t *testing.T) {
 		"none":                     {file{"other", ""}, restart, false},
 		"of an agent in the field": {file{"service_restart_1.complete", field}, restart, true},
 		"reboot in the field":      {file{"node_restart_0.complete", field}, reboot, true},
+		"in the field, and a run":  {file{"node_restart_0.complete", field}, Command{Name: "node_restart_0", BootID: "now", Run: "r1"}, false},
+		"ours, from before runs":   {file{"node_restart_0.complete", field + "\ncommand: reboot\nboot_id: before"}, Command{Name: "node_restart_0", Line: "reboot", BootID: "now", Run: "r1"}, true},
 		"same command":             {file{"service_restart_1.complete", field + "\ncommand: systemctl restart a"}, restart, true},
 		"another service":          {file{"service_restart_1.complete", field + "\ncommand: systemctl restart b"}, restart, false},
 		"only begun":               {file{"service_restart_1.started", field + "\nattempts: 1"}, restart, false},

@@ -37,8 +37,27 @@ func final(pkg Package, e record.Entry) bool { return settled(pkg, e) && !config
 // finishedElsewhere reports whether another operator, which kept no hashes, called the package complete on this node.
 // It did not say whether an interrupt followed the config stage, but the node's status tells that none is pending.
 func finishedElsewhere(n record.Node, e record.Entry) bool {
-	return e.Config == nil && n.Status == v1alpha1.StatusComplete && e.State == v1alpha1.StateComplete &&
+	return n.Status == v1alpha1.StatusComplete && lastElsewhere(e)
+}
+
+// lastElsewhere reports whether the entry, of another operator, is at a stage that may be its last.
+func lastElsewhere(e record.Entry) bool {
+	return e.Config == nil && e.State == v1alpha1.StateComplete &&
 		(e.Stage == v1alpha1.StageConfig || e.Stage == v1alpha1.StagePostInterrupt)
+}
+
+// Unhashed returns the packages of the spec that another operator, which kept no hashes, installed on the node, in no
+// order: only the ConfigMap that it left tells what they were configured with.
+func (w Wanted) Unhashed(n record.Node) []string {
+	var names []string
+	for _, e := range n.Packages {
+		pkg, inSpec := w.Packages[e.Name]
+		if e.Config == nil && inSpec && version.Same(pkg.Version, e.Version) && !record.IsUninstall(e.Stage) &&
+			!superseded(n, e) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
 }
 
 // FirstFailure returns the first erroring entry that matters, in order of the package names; without one, the first

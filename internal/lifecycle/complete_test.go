@@ -34,6 +34,42 @@ var others = []row{
 		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b1; start a interrupt reboot; is in_progress",
 	},
 	{
+		name: "complete with another config: what changed since then is applied",
+		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 post-interrupt:complete config=unknown run=",
+		gate: "status=complete configured=k/1",
+		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
+	},
+	{
+		name: "complete with the config that the spec has",
+		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 post-interrupt:complete config=unknown run=",
+		gate: "status=complete acknowledged configured=k/2",
+		want: "rename a@1.0; is complete",
+	},
+	{
+		name: "config is done with another config, and the interrupt of the install pends: that covers the change",
+		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 config:complete config=unknown run=",
+		gate: "status=in_progress configured=k/1 ours clear",
+		want: "a@1.0 config:in_progress run=now; start a config; is in_progress",
+	},
+	{
+		name: "complete when it was paused: no interrupt is pending",
+		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 config:complete config=unknown run=",
+		gate: "status=paused finished acknowledged",
+		want: "rename a@1.0; is complete",
+	},
+	{
+		name: "complete when it was paused, and edited since",
+		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 config:complete config=unknown run=",
+		gate: "status=paused finished configured=k/1",
+		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
+	},
+	{
+		name: "paused before its interrupt",
+		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 config:complete config=unknown run=",
+		gate: "status=paused ours clear",
+		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b1; start a interrupt reboot; is in_progress",
+	},
+	{
 		name: "an interrupt runs, and its pod is there: it decides",
 		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:in_progress config=unknown run= hash=",
 		pods: "a@1.0 interrupt done run= hash=", gate: "status=in_progress ours",

@@ -35,7 +35,7 @@ import (
 //	         since=never (written by an operator that kept no times)
 //	         superseded (another version took its place)
 //	         def=old (installed with this definition, whose config it has, too)
-//	pod      a@1.0 apply running|done|failing|stuck|lost run=r1 hash=2 terminating restarts=1 created=-5s reason=X exit=1
+//	pod      a@1.0 apply running|done|failing|stuck|lost run=r1 hash=2 gen=7 terminating restarts=1 created=-5s reason=X exit=1
 //	         retrying shutdown
 //	         ends=-5m (being deleted, and when its grace period is over)
 //	         repeats=X (that it is retried, without the cause)
@@ -297,6 +297,8 @@ func pod(t rapid.TB, words []string) lifecycle.Pod {
 			p.Outcome = outcome
 		case k == "hash":
 			p.Hash = v
+		case k == "gen":
+			p.Generation = int64(number(t, v))
 		case word == "terminating":
 			p.Terminating = true
 		case word == "shutdown":

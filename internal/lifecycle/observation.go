@@ -28,6 +28,12 @@ type Observation struct {
 	// ConfigReady says, by package name, that the package's ConfigMap holds the configMap of the spec, or that none is
 	// needed.
 	ConfigReady map[string]bool
+	// Configured has hashes, by package name, of the configMap that another operator, which records none, configured the
+	// package with; nothing of a package of which that is not known.
+	Configured map[string]map[string]string
+	// Finished says that the node was complete when another operator paused or disabled the Skyhook, whatever the
+	// record's status says since.
+	Finished bool
 	// RetainedReady says the same of retained definitions, by their names.
 	RetainedReady map[string]bool
 	// Serial makes packages run one at a time.
@@ -111,14 +117,16 @@ const (
 
 // Pod is what matters of one of our pods.
 type Pod struct {
-	Namespace   string
-	Name        string
-	UID         types.UID
-	Package     string
-	Version     string
-	Stage       v1alpha1.Stage
-	Run         string
-	Hash        string
+	Namespace string
+	Name      string
+	UID       types.UID
+	Package   string
+	Version   string
+	Stage     v1alpha1.Stage
+	Run       string
+	Hash      string
+	// Generation of the spec that another operator made the pod for; only where there is no Hash.
+	Generation  int64
 	Created     time.Time
 	Terminating bool
 	// Ends is when the grace period of a pod that is being deleted is over; zero when it is not told.

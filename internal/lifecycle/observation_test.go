@@ -78,6 +78,7 @@ var gates = map[string]func(*lifecycle.Observation){
 	"abandoned":  func(o *lifecycle.Observation) { o.Abandoned = true },
 	"serial":     func(o *lifecycle.Observation) { o.Serial = true },
 	"reapply":    func(o *lifecycle.Observation) { o.Reapply = true },
+	"finished":   func(o *lifecycle.Observation) { o.Finished = true },
 	"own-reboot": func(o *lifecycle.Observation) { o.Node.OwnReboot = true },
 	"not-ready":  func(o *lifecycle.Observation) { o.Node.Ready = false },
 	// The cordon: ours; ours, but somebody lifted it; somebody else's; another Skyhook's, with or without ours;
@@ -102,10 +103,15 @@ func held(status v1alpha1.Status, frees record.Frees, reason string, returns boo
 
 // settings are gates with a value, written name=value.
 var settings = map[string]func(t *testing.T, o *lifecycle.Observation, v string){
-	"boot":       func(_ *testing.T, o *lifecycle.Observation, v string) { o.Node.BootID = v },
-	"last-boot":  func(_ *testing.T, o *lifecycle.Observation, v string) { o.Record.BootID = v },
-	"status":     func(_ *testing.T, o *lifecycle.Observation, v string) { o.Record.Status = v1alpha1.Status(v) },
-	"gen":        func(t *testing.T, o *lifecycle.Observation, v string) { o.Generation = int64(number(t, v)) },
+	"boot":      func(_ *testing.T, o *lifecycle.Observation, v string) { o.Node.BootID = v },
+	"last-boot": func(_ *testing.T, o *lifecycle.Observation, v string) { o.Record.BootID = v },
+	"status":    func(_ *testing.T, o *lifecycle.Observation, v string) { o.Record.Status = v1alpha1.Status(v) },
+	"gen":       func(t *testing.T, o *lifecycle.Observation, v string) { o.Generation = int64(number(t, v)) },
+	// configured=k/1 is what another operator configured package a with.
+	"configured": func(_ *testing.T, o *lifecycle.Observation, v string) {
+		key, value, _ := strings.Cut(v, "/")
+		o.Configured = map[string]map[string]string{"a": record.HashConfig(map[string]string{key: value})}
+	},
 	"other-pods": func(t *testing.T, o *lifecycle.Observation, v string) { o.Node.OtherPods = number(t, v) },
 	"left": func(_ *testing.T, o *lifecycle.Observation, v string) {
 		o.Drain = &lifecycle.Drain{Reason: v, Message: message(v)}

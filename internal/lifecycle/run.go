@@ -45,7 +45,7 @@ func (p *pass) watch(u unit, e record.Entry) bool {
 		return true
 	case pod.Terminating:
 		p.waitForEnd(e, pod)
-	case pod.Hash != u.pkg.Hash:
+	case !p.runsWhatIsWanted(u, pod):
 		// What runs is not what the spec asks for any more. The replacement follows when this pod has ended.
 		p.out.take(Step{Delete: &pod})
 		p.restart(&e, u.pkg)
@@ -55,6 +55,15 @@ func (p *pass) watch(u unit, e record.Entry) bool {
 		p.judge(&e, u.pkg, pod)
 	}
 	return false
+}
+
+// runsWhatIsWanted reports whether a pod is what the spec asks for now. One of another operator has no hash, but tells
+// for which generation it was made: if that is this one, what it has done so far is not done again.
+func (p *pass) runsWhatIsWanted(u unit, pod Pod) bool {
+	if pod.Hash == "" && pod.Generation != 0 {
+		return pod.Generation == p.Generation
+	}
+	return pod.Hash == u.pkg.Hash
 }
 
 // idle reports whether nothing of the pod runs now, but would again: the kubelet retries it for as long as it is there.

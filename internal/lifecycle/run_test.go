@@ -196,6 +196,21 @@ var strayPods = []row{
 		spec: "a@1.0", node: "a@1.0 apply:in_progress run=", pods: "a@1.0 apply running run= hash=",
 		want: "a@1.0 apply:in_progress run=now; delete a-apply; is in_progress",
 	},
+	{
+		name: "its pod was made for this spec: it runs to its end",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress run=", pods: "a@1.0 apply running run= hash= gen=7",
+		want: "is in_progress",
+	},
+	{
+		name: "its pod was made for this spec, and fails",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress run=", pods: "a@1.0 apply failing run= hash= gen=7 restarts=1 reason=Boom",
+		want: "a@1.0 apply:erroring restarts=1 reason=Boom; is erroring",
+	},
+	{
+		name: "its pod was made for an earlier spec",
+		spec: "a@1.0", node: "a@1.0 apply:in_progress run=", pods: "a@1.0 apply running run= hash= gen=6",
+		want: "a@1.0 apply:in_progress run=now; delete a-apply; is in_progress",
+	},
 }
 
 // edits change what a running pod should be.

@@ -94,7 +94,8 @@ func (n *takenOver) configOf(e record.Entry) string {
 	return fmt.Sprint(e.Config)
 }
 
-// leavePods puts the pods of the stages that the record tells of onto the node.
+// leavePods puts the pods of the stages that the record tells of onto the node. Those of other operators have no hash.
+// What they run is not to begin once more, unless the spec was edited since.
 func (n *takenOver) leavePods(how string) {
 	for _, key := range slices.Sorted(maps.Keys(n.record().Packages)) {
 		e := n.record().Packages[key]
@@ -104,6 +105,12 @@ func (n *takenOver) leavePods(how string) {
 		p := lifecycle.Pod{
 			Name: e.Name + "-left", Package: e.Name, Version: e.Version, Stage: e.Stage, Run: e.Run, Hash: e.Hash,
 			Created: n.now.Add(-time.Minute),
+		}
+		if e.Hash == "" {
+			p.Generation = generation
+		}
+		if n.generation == generation {
+			n.starts[e.Name+" "+string(e.Stage)]++
 		}
 		n.pods = append(n.pods, p)
 		if how == "done" {

@@ -52,12 +52,12 @@ func (p *pass) adopt(name string, pkg Package) *record.Entry {
 	if !ok || record.IsUninstall(e.Stage) {
 		return nil // one that was on its way out when it was wanted again is installed again
 	}
-	if finishedElsewhere(p.out.Record, e) {
-		e.Config, e.Changed = pkg.Config, []string{}
+	if finishedElsewhere(p.out.Record, e) || p.Finished && lastElsewhere(e) {
+		e.Config, e.Changed = p.configuredWith(name, pkg), []string{}
 		p.out.take(Step{Write: &e})
 	}
 	if e.Config == nil && e.Stage != v1alpha1.StageApply && e.Stage != v1alpha1.StageUpgrade {
-		e.Config = pkg.Config // configured by an operator that kept no hashes: what changes from now on is a change
+		e.Config = p.configuredWith(name, pkg) // what changes from now on is a change
 		p.out.take(Step{Write: &e})
 	}
 	if e.Definition == "" && pkg.Definition != "" && !configChanged(pkg, e) {
@@ -70,6 +70,15 @@ func (p *pass) adopt(name string, pkg Package) *record.Entry {
 		p.out.take(Step{Write: &e})
 	}
 	return &e
+}
+
+// configuredWith is what another operator, which kept no hashes, configured a package with. Where nobody knows, that is
+// taken to be what the spec has.
+func (p *pass) configuredWith(name string, pkg Package) map[string]string {
+	if known, ok := p.Configured[name]; ok {
+		return known
+	}
+	return pkg.Config
 }
 
 // supersededBefore reports whether the record has the unit's version, and work on another one began after it.

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,6 +53,18 @@ func OwnsCondition(t corev1.NodeConditionType) bool {
 func ConditionOf(skyhook string, t corev1.NodeConditionType) bool {
 	return t == conditionType(skyhook, v1alpha1.NodeConditionNotReadySuffix) ||
 		t == conditionType(skyhook, v1alpha1.NodeConditionErroringSuffix)
+}
+
+// Finished reports whether the node's conditions call a Skyhook complete whose status there is paused or disabled: other
+// operators say so of nodes on which nothing was left to do.
+func Finished(skyhook string, n Node, conditions []corev1.NodeCondition) bool {
+	if n.Status != v1alpha1.StatusPaused && n.Status != v1alpha1.StatusDisabled {
+		return false
+	}
+	return slices.ContainsFunc(conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == conditionType(skyhook, v1alpha1.NodeConditionNotReadySuffix) &&
+			c.Status == corev1.ConditionFalse && c.Reason == v1alpha1.NodeReasonComplete
+	})
 }
 
 func conditionType(skyhook, suffix string) corev1.NodeConditionType {

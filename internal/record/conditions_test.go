@@ -137,3 +137,31 @@ func TestConditionOwnership(t *testing.T) {
 		}
 	}
 }
+
+// TestFinished: other operators show complete nodes of a paused or disabled Skyhook as paused or disabled.
+func TestFinished(t *testing.T) {
+	condition := func(status corev1.ConditionStatus, reason string) []corev1.NodeCondition {
+		return []corev1.NodeCondition{
+			{Type: "Ready", Status: corev1.ConditionTrue},
+			{Type: "skyhook.nvidia.com/demo/NotReady", Status: status, Reason: reason},
+		}
+	}
+	complete, incomplete := condition(corev1.ConditionFalse, "Complete"), condition(corev1.ConditionTrue, "Incomplete")
+	for _, c := range []struct {
+		name, skyhook string
+		status        v1alpha1.Status
+		conditions    []corev1.NodeCondition
+		want          bool
+	}{
+		{"paused", "demo", v1alpha1.StatusPaused, complete, true},
+		{"disabled", "demo", v1alpha1.StatusDisabled, complete, true},
+		{"paused in the middle", "demo", v1alpha1.StatusPaused, incomplete, false},
+		{"the condition is out of date", "demo", v1alpha1.StatusInProgress, complete, false},
+		{"that of another Skyhook", "other", v1alpha1.StatusPaused, complete, false},
+		{"none", "demo", v1alpha1.StatusPaused, nil, false},
+	} {
+		if got := record.Finished(c.skyhook, record.Node{Status: c.status}, c.conditions); got != c.want {
+			t.Errorf("%s: finished %t, want %t", c.name, got, c.want)
+		}
+	}
+}

@@ -30,8 +30,8 @@ type View struct {
 	*Goes
 }
 
-// Goes is what a record tells about packages that are being uninstalled, or that the spec no longer has. Records without
-// such packages share one.
+// Goes is what a record tells about packages that are being uninstalled, that the spec no longer has, or that another
+// operator installed. Records without such packages share one.
 type Goes struct {
 	Uninstalling     bool
 	UninstallFailure *lifecycle.Wait
@@ -45,13 +45,15 @@ type Goes struct {
 	Needs []Need
 	// Installed packages, and those of the spec that are complete, by name: only while an uninstall is asked for.
 	Installed, Complete []string
+	// Unhashed are packages of which only another operator's ConfigMap tells what they were configured with.
+	Unhashed []string
 }
 
 var nothingGoes Goes
 
 func (g *Goes) empty() bool {
 	return !g.Uninstalling && g.Recorded == "" &&
-		len(g.Removals)+len(g.Stays)+len(g.Needs)+len(g.Installed)+len(g.Complete) == 0
+		len(g.Removals)+len(g.Stays)+len(g.Needs)+len(g.Installed)+len(g.Complete)+len(g.Unhashed) == 0
 }
 
 // Need is a definition that a record names, and the key of the entry that does.
@@ -86,7 +88,7 @@ func ViewOf(skyhook string, w lifecycle.Wanted, n record.Node) *View {
 }
 
 func goesOf(w lifecycle.Wanted, n record.Node) *Goes {
-	g := &Goes{Needs: NeedsOf(w, n)}
+	g := &Goes{Needs: NeedsOf(w, n), Unhashed: w.Unhashed(n)}
 	if w.Abandoned {
 		g.Recorded = packageNames(n)
 	}

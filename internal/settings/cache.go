@@ -67,11 +67,15 @@ func (w *words) slimNode(o any) (any, error) {
 }
 
 // slimPod leaves of the spec where the pod runs and which ConfigMaps it mounts: pods are compared by the hash in their
-// annotation.
+// annotation. Those of other operators have none, but tell in the environment of their containers what they are for.
 func (w *words) slimPod(o any) (any, error) {
 	if p, ok := o.(*corev1.Pod); ok {
 		p.ManagedFields = nil
-		p.Spec = corev1.PodSpec{NodeName: p.Spec.NodeName, Volumes: p.Spec.Volumes}
+		spec := corev1.PodSpec{NodeName: p.Spec.NodeName, Volumes: p.Spec.Volumes}
+		if p.Annotations[v1alpha1.AnnotationHash] == "" {
+			spec.InitContainers = p.Spec.InitContainers
+		}
+		p.Spec = spec
 		p.Labels, p.Annotations = w.share(p.Labels), w.share(p.Annotations)
 	}
 	return o, nil

@@ -54,6 +54,33 @@ func TestCachedNode(t *testing.T) {
 	}
 }
 
+// TestCachedPod: what tells which spec a pod was made for stays: the hash of our own, the containers of others.
+func TestCachedPod(t *testing.T) {
+	made := func(annotations map[string]string) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: annotations},
+			Spec: corev1.PodSpec{
+				NodeName: "n", Volumes: []corev1.Volume{{Name: "v"}}, InitContainers: []corev1.Container{{Name: "i"}},
+				Containers: []corev1.Container{{Name: "c"}},
+			},
+		}
+	}
+	for o, by := range settings.CacheOptions("skyhook").ByObject {
+		if _, ok := o.(*corev1.Pod); !ok {
+			continue
+		}
+		for _, annotations := range []map[string]string{{"skyhook.nvidia.com/hash": "1"}, {"a": "b"}} {
+			want := made(annotations)
+			if want.Spec.Containers = nil; annotations["a"] == "" {
+				want.Spec.InitContainers = nil
+			}
+			if got, err := by.Transform(made(annotations)); err != nil || cmp.Diff(got, want) != "" {
+				t.Errorf("got %v, %s", err, cmp.Diff(got, want))
+			}
+		}
+	}
+}
+
 // TestTextsAreShared: of what 10,000 nodes have in common there is one copy.
 func TestTextsAreShared(t *testing.T) {
 	fresh := func(parts ...string) string { return strings.Join(parts, "") } // a copy of its own, as from a decoder

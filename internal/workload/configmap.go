@@ -45,6 +45,18 @@ func (o Options) packageMeta(s *v1alpha1.Skyhook, name, pkg, version string) met
 	}
 }
 
+// EarlierName is the name of the ConfigMap with the configMap of a package version that the pods of other operators
+// mount: it has no hash, also where ConfigMapName has one.
+func EarlierName(skyhook, pkg, version string) string {
+	return strings.ToLower(skyhook + "-" + pkg + "-" + version)
+}
+
+// Earlier reports whether a ConfigMap of that name is of this very package version: several may have the same name.
+func Earlier(cm *corev1.ConfigMap, pkg, version string) bool {
+	return !Sealed(cm) && cm.Annotations[v1alpha1.AnnotationPackageName] == pkg &&
+		cm.Annotations[v1alpha1.AnnotationPackageVersion] == version
+}
+
 // Holds reports whether a ConfigMap holds this data and nothing else.
 func Holds(cm *corev1.ConfigMap, data map[string]string) bool {
 	return len(cm.BinaryData) == 0 && maps.Equal(cm.Data, data)

@@ -25,6 +25,9 @@ func Observe(pod *corev1.Pod) (lifecycle.Pod, error) {
 	p.Namespace, p.Name, p.UID, p.Created = pod.Namespace, pod.Name, pod.UID, pod.CreationTimestamp.Time
 	p.Package, p.Version, p.Stage = id.Name, id.Version, id.Stage
 	p.Run, p.Hash = pod.Annotations[v1alpha1.AnnotationRun], pod.Annotations[v1alpha1.AnnotationHash]
+	if p.Hash == "" {
+		p.Generation = generation(pod)
+	}
 	p.Terminating, p.Ends = pod.DeletionTimestamp != nil, ends(pod)
 	p.Shutdown = p.Outcome == lifecycle.Lost && byShutdown(pod)
 	for i := range pod.Status.InitContainerStatuses {

@@ -196,7 +196,7 @@ func (o Options) agentEnv(t Task) []corev1.EnvVar {
 		{Name: "SKYHOOK_LOG_DIR", Value: path.Join(o.AgentLogRoot, t.Skyhook.Name)},
 		{Name: "SKYHOOK_ROOT_DIR", Value: path.Join(o.CopyDirRoot, t.Skyhook.Name)},
 		{Name: "COPY_RESOLV", Value: "false"},
-		{Name: "SKYHOOK_RESOURCE_ID", Value: fmt.Sprintf("%s-%s-%d_%s_%s",
+		{Name: envResourceID, Value: fmt.Sprintf("%s-%s-%d_%s_%s",
 			t.Skyhook.Name, t.Skyhook.UID, t.Generation, t.Package, t.spec().Version)},
 		{Name: "SKYHOOK_NODE_ORDER", Value: strconv.FormatInt(int64(t.Order), 10)},
 	}

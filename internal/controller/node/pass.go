@@ -183,6 +183,9 @@ func (r *Reconciler) ask(ctx context.Context, p *pass, s *v1alpha1.Skyhook, o *l
 	if o.RetainedReady, err = r.retainedReady(ctx, s, *o); err != nil {
 		return err
 	}
+	if o.Configured, err = r.configured(ctx, s, o.Unhashed(o.Record)); err != nil {
+		return err
+	}
 	o.Hold, err = r.hold(ctx, p, s)
 	return err
 }
@@ -194,6 +197,7 @@ func (r *Reconciler) observe(p *pass, s *v1alpha1.Skyhook, n record.Node) lifecy
 		Pods: ownPods(s, p.pods), Permit: permitOf(s, p.node.Name), Node: p.facts(s),
 		Serial: s.Spec.Serial, Generation: s.Generation, Reapply: r.ReapplyOnReboot,
 		Failed: r.memory.Of(p.node).failures.told(s.Name), Pins: p.snapshot.Pins(s),
+		Finished: record.Finished(s.Name, n, p.node.Status.Conditions),
 	}
 }
 
@@ -326,6 +330,27 @@ func (r *Reconciler) holds(
 		return false, fmt.Errorf("get ConfigMap %s: %w", name, err)
 	}
 	return err == nil && metav1.IsControlledBy(&cm, s) && workload.Sealed(&cm) && workload.Holds(&cm, pkg.ConfigMap), nil
+}
+
+// configured has hashes of what another operator configured the named packages of the spec with, of those whose
+// ConfigMap it left.
+func (r *Reconciler) configured(
+	ctx context.Context, s *v1alpha1.Skyhook, names []string,
+) (map[string]map[string]string, error) {
+	hashes := map[string]map[string]string{}
+	for _, pkg := range names {
+		var cm corev1.ConfigMap
+		version := s.Spec.Packages[pkg].Version
+		key := client.ObjectKey{Namespace: r.Workload.Namespace, Name: workload.EarlierName(s.Name, pkg, version)}
+		err := r.Client.Get(ctx, key, &cm, client.UnsafeDisableDeepCopy)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("get ConfigMap %s: %w", key.Name, err)
+		}
+		if err == nil && metav1.IsControlledBy(&cm, s) && workload.Earlier(&cm, pkg, version) {
+			hashes[pkg] = record.HashConfig(cm.Data)
+		}
+	}
+	return hashes, nil
 }
 
 // after is when to look again without an event; 0 for never.

@@ -26,17 +26,34 @@ type wantedMap struct {
 // writeConfigMaps makes the package ConfigMaps hold what the spec says, and those of definitions that are being undone
 // what they say. One that cannot be written does not keep the others from it.
 func (r *Reconciler) writeConfigMaps(
-	ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Removal,
+	ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Removal, unhashed map[string]bool,
 ) error {
 	existing, err := r.configMaps(ctx, s)
 	if err != nil {
 		return err
 	}
+	stay := earlier(existing, s, unhashed)
 	var errs []error
 	for _, want := range r.wantedConfigMaps(s, uninstalling) {
-		errs = append(errs, r.writeConfigMap(ctx, s, want, existing[want.Name]))
+		if !stay[want.Name] {
+			errs = append(errs, r.writeConfigMap(ctx, s, want, existing[want.Name]))
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// earlier are the names of ConfigMaps that stay as another operator left them: some node has yet to record what these
+// packages were configured with.
+func earlier(have map[string]*corev1.ConfigMap, s *v1alpha1.Skyhook, unhashed map[string]bool) map[string]bool {
+	names := map[string]bool{}
+	for pkg := range unhashed {
+		version := s.Spec.Packages[pkg].Version
+		name := workload.EarlierName(s.Name, pkg, version)
+		if cm := have[name]; cm != nil && workload.Earlier(cm, pkg, version) {
+			names[name] = true
+		}
+	}
+	return names
 }
 
 // configMaps are the package ConfigMaps of a Skyhook, by name.
@@ -138,11 +155,14 @@ func (r *Reconciler) configMapTaken(ctx context.Context, s *v1alpha1.Skyhook, wa
 
 // pruneConfigMaps deletes the ConfigMaps that no package needs any more, once no pod mounts them.
 func (r *Reconciler) pruneConfigMaps(
-	ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Removal,
+	ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Removal, unhashed map[string]bool,
 ) error {
 	left, err := r.configMaps(ctx, s)
 	if err != nil {
 		return err
+	}
+	for name := range earlier(left, s, unhashed) {
+		delete(left, name)
 	}
 	for _, want := range r.wantedConfigMaps(s, uninstalling) {
 		delete(left, want.Name)

@@ -118,8 +118,8 @@ func TestWriteConfigMaps(t *testing.T) {
 				w.must(w.Client.Create(t.Context(), copied))
 			}
 			w.took()
-			err := w.writeConfigMaps(t.Context(), c.skyhook, nil)
-			w.must(w.pruneConfigMaps(t.Context(), c.skyhook, nil))
+			err := w.writeConfigMaps(t.Context(), c.skyhook, nil, nil)
+			w.must(w.pruneConfigMaps(t.Context(), c.skyhook, nil, nil))
 			if got := w.took(); got != c.want {
 				t.Errorf("requests: %q, want %q", got, c.want)
 			}
@@ -142,5 +142,46 @@ func TestWriteConfigMaps(t *testing.T) {
 				t.Errorf("holds %v, error %v", now.Data, err)
 			}
 		})
+	}
+}
+
+// TestEarlierConfigMapsStay: what another operator configured a package with is told by nothing but its ConfigMap, as
+// long as a node has not recorded it.
+func TestEarlierConfigMapsStay(t *testing.T) {
+	const dashed = "two-words"
+	s := configured("2.0.0", "new")
+	s.Spec.Packages[dashed] = s.Spec.Packages["b"]
+	left := func(name, pkg string) *corev1.ConfigMap {
+		cm := holding(options.PackageConfigMap(s, pkg), "old")
+		cm.Name = name
+		return cm
+	}
+	plain, hashed := left("demo-b-2.0.0", "b"), left("demo-two-words-2.0.0", dashed)
+	for _, c := range []struct {
+		name     string
+		unhashed map[string]bool
+		want     string
+	}{
+		{"some node has yet to record it", map[string]bool{"b": true, dashed: true}, "old old"},
+		{"of one package", map[string]bool{dashed: true}, "new old"},
+		{"every node has", nil, "new gone"},
+	} {
+		w := newWorld(t)
+		for _, cm := range []*corev1.ConfigMap{plain, hashed} {
+			w.must(w.Client.Create(t.Context(), cm.DeepCopy()))
+		}
+		w.must(w.writeConfigMaps(t.Context(), s, nil, c.unhashed))
+		w.must(w.pruneConfigMaps(t.Context(), s, nil, c.unhashed))
+		var got []string
+		for _, cm := range []*corev1.ConfigMap{plain, hashed} {
+			var now corev1.ConfigMap
+			if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(cm), &now); err != nil {
+				now.Data = map[string]string{"k": "gone"}
+			}
+			got = append(got, now.Data["k"])
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: they hold %v, want %s", c.name, got, c.want)
+		}
 	}
 }

@@ -125,7 +125,7 @@ func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
 	}
 	if target.Invalid == "" {
 		r.remember(ctx, s, in.Nodes)
-		err = r.pruneConfigMaps(ctx, s, in.uninstalling)
+		err = r.pruneConfigMaps(ctx, s, in.uninstalling, in.unhashed)
 	}
 	return errors.Join(unprepared, in.unsure, err, r.pruneDefinitions(ctx, s, &in))
 }
@@ -158,7 +158,7 @@ func (r *Reconciler) prepare(ctx context.Context, s *v1alpha1.Skyhook, in *input
 		return nil
 	}
 	in.Unretained = retained != nil
-	return r.lasting(s, errors.Join(retained, r.writeConfigMaps(ctx, s, in.uninstalling)), v1alpha1.ReasonPassFailed)
+	return r.lasting(s, errors.Join(retained, r.writeConfigMaps(ctx, s, in.uninstalling, in.unhashed)), v1alpha1.ReasonPassFailed)
 }
 
 // claim puts the finalizer and the operator's version on the Skyhook. It patches metadata only: the spec and with it

@@ -46,7 +46,7 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 		if err := r.writePlan(ctx, s, &in); err != nil {
 			return err
 		}
-		return errors.Join(unprepared, unknown, in.unsure, r.pruneConfigMaps(ctx, s, in.uninstalling))
+		return errors.Join(unprepared, unknown, in.unsure, r.pruneConfigMaps(ctx, s, in.uninstalling, in.unhashed))
 	}
 	if err := r.release(ctx, s); err != nil {
 		if o := obstacleOf(err); o != nil { // nothing but this is left to tell

@@ -27,6 +27,8 @@ type input struct {
 	// selected.
 	needs  needs
 	others []*corev1.Node
+	// unhashed are packages of which only another operator's ConfigMap tells what some node configured them with.
+	unhashed map[string]bool
 	// census is what is counted for metrics.
 	census metrics.Census
 	// unsure says that it could not be found out whether a node that holds a permit is gone: look again soon.
@@ -60,6 +62,7 @@ type reading struct {
 	uninstalling map[string]lifecycle.Removal
 	needs        needs
 	remains      remains
+	unhashed     map[string]bool
 	census       metrics.Census
 	// installed and complete count nodes by package, while an uninstall is asked for.
 	installed, complete map[string]int
@@ -80,6 +83,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 	g := &reading{
 		Reconciler: r, skyhook: s, target: target, ordered: state.InOrder(skyhooks.Items),
 		uninstalling: map[string]lifecycle.Removal{}, needs: needs{of: map[string]bool{}}, remains: remains{},
+		unhashed:  map[string]bool{},
 		installed: map[string]int{}, complete: map[string]int{},
 		census: metrics.Census{Outlines: map[record.Outline]int{}, Failing: map[string]int{}},
 	}
@@ -111,7 +115,10 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 	}
 	in.Removal = g.removal()
 	in.Installed, in.CompleteEverywhere = g.counts(len(selected))
-	return input{Input: in, uninstalling: g.uninstalling, needs: g.needs, others: others, census: g.census, unsure: unsure}, nil
+	return input{
+		Input: in, uninstalling: g.uninstalling, needs: g.needs, others: others, unhashed: g.unhashed, census: g.census,
+		unsure: unsure,
+	}, nil
 }
 
 // split tells the nodes that are selected, by name since caches have no order, from the others.
@@ -157,6 +164,9 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	}
 	g.count(&out, &v.Outline, v.Cordoned)
 	g.needs.add(v.Needs)
+	for _, name := range v.Unhashed {
+		g.unhashed[name] = true
+	}
 	g.uninstalls(&out, v)
 	if g.detailed {
 		n, _ := g.Records.Read(s.Name, node)

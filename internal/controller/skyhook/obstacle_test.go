@@ -167,7 +167,7 @@ func TestOneConfigMapThatIsRefused(t *testing.T) {
 	foreign := options.PackageConfigMap(s, "b")
 	foreign.OwnerReferences = nil
 	w := newWorld(t, foreign)
-	if err := w.writeConfigMaps(t.Context(), s, nil); obstacleOf(err) == nil {
+	if err := w.writeConfigMaps(t.Context(), s, nil, nil); obstacleOf(err) == nil {
 		t.Errorf("error %v", err)
 	}
 	var cm corev1.ConfigMap

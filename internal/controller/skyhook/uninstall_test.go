@@ -205,12 +205,12 @@ func TestConfigMapsOfWhatGoes(t *testing.T) {
 			w := newWorld(t, objects...)
 			in, err := w.input(t.Context(), s, w.Targets.Of(s))
 			w.must(err)
-			w.must(w.writeConfigMaps(t.Context(), s, in.uninstalling))
-			w.must(w.pruneConfigMaps(t.Context(), s, in.uninstalling))
+			w.must(w.writeConfigMaps(t.Context(), s, in.uninstalling, in.unhashed))
+			w.must(w.pruneConfigMaps(t.Context(), s, in.uninstalling, in.unhashed))
 			if got := w.took(); got != c.want {
 				t.Errorf("requests %q, want %q", got, c.want)
 			}
-			w.must(w.pruneConfigMaps(t.Context(), s, nil)) // all is done
+			w.must(w.pruneConfigMaps(t.Context(), s, nil, nil)) // all is done
 			if got := w.took(); strings.Contains(c.want, retained) != strings.Contains(got, "delete "+retained) {
 				t.Errorf("afterwards %q", got)
 			}

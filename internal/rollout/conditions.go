@@ -58,7 +58,13 @@ func setConditions(status *v1alpha1.SkyhookStatus, sum *summary) {
 	c.while(moved != "", v1alpha1.ConditionImageMoved, v1alpha1.ReasonImageMoved, moved)
 	c.uninstall(sum)
 	SetCapabilityUnknown(status, sum.Skyhook, sum.Now)
+	for _, kind := range []string{applyPackage, v1alpha1.KeyPrefix + applyPackage} {
+		meta.RemoveStatusCondition(c.list, kind)
+	}
 }
+
+// applyPackage is a condition with the latest pod that another operator created. It is never false.
+const applyPackage = "ApplyPackage"
 
 // readyReason is why Ready is what it is. What pauses a Skyhook is its own annotation, or that all are stopped.
 func (sum *summary) readyReason(status v1alpha1.Status) string {

@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
@@ -30,9 +32,16 @@ func resetOf(in Input, policy *Policy) reset {
 	}
 	return reset{
 		anew:      allowed && was.PackageList != "" && was.PackageList != packageList(in.Skyhook),
-		unstop:    was.ObservedGeneration < in.Skyhook.Generation || resumed(in.Skyhook) != was.Resumed,
+		unstop:    edited(in.Skyhook) || resumed(in.Skyhook) != was.Resumed,
 		completed: allowed && in.Hold == nil && !in.Deleting && AllComplete(in.Nodes),
 	}
+}
+
+// edited reports whether the spec changed since the last plan. Other operators, which know no condition Reconciling, say
+// which generation they saw only when all is complete.
+func edited(s *v1alpha1.Skyhook) bool {
+	return s.Status.ObservedGeneration < s.Generation &&
+		meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReconciling) != nil
 }
 
 // apply returns the state to continue with.

@@ -23,6 +23,7 @@ func stopped(t *testing.T) *v1alpha1.Skyhook {
 	s := withState(t, skyhook(0), stoppedState)
 	s.Spec.Packages = map[string]v1alpha1.Package{"tuning": {Version: "1.2.0"}}
 	s.Status.PackageList, s.Status.NextOrder = "tuning:1.2.0", 2
+	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue})
 	return s
 }
 
@@ -55,6 +56,9 @@ func TestGoOn(t *testing.T) {
 	}{
 		{"nothing", byTwos, nil, still},
 		{"a new spec continues where it was", byTwos, []func(*v1alpha1.Skyhook){newSpec}, goes},
+		{"another operator stopped it, which did not say what it saw", byTwos, []func(*v1alpha1.Skyhook){newSpec, func(s *v1alpha1.Skyhook) {
+			s.Status.Conditions = nil
+		}}, still},
 		{"the resume annotation", byTwos, []func(*v1alpha1.Skyhook){resume("1")}, goes},
 		{"a value that it had before", byTwos, []func(*v1alpha1.Skyhook){resume("1"), func(s *v1alpha1.Skyhook) { s.Status.Resumed = "1" }}, still},
 		{"an empty value", byTwos, []func(*v1alpha1.Skyhook){resume("")}, still},

@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/registry"
 )
 
 // ImageRules are what the cluster's administrator demands of all images that run on nodes. The zero value demands
@@ -18,6 +18,8 @@ type ImageRules struct {
 	RequireDigest bool
 	// Registries are the only ones, with or without the beginning of a path, such as ghcr.io/org; empty allows all.
 	Registries []string
+	// Mirror is where nodes pull the images. What they pull has to be allowed, whatever it is called in the spec.
+	Mirror registry.Mirror
 	// ForbidAgentOverride refuses spec.packages.X.agentImageOverride.
 	ForbidAgentOverride bool
 }
@@ -29,7 +31,7 @@ func ParseRegistries(text string) ([]string, error) {
 		if part = strings.TrimSuffix(strings.TrimSpace(part), "/"); part == "" {
 			continue
 		}
-		if _, err := prefixOf(part); err != nil {
+		if _, err := registry.Prefix(part); err != nil {
 			return nil, fmt.Errorf("%q is not a registry: %w", part, err)
 		}
 		list = append(list, part)
@@ -82,12 +84,13 @@ func (c *checker) images(r ImageRules, pkgName string, pkg v1alpha1.Package) {
 
 // registry checks where an image comes from. One without a registry is taken from wherever the node's runtime looks
 // first, so nobody can tell where that is.
-func (c *checker) registry(r ImageRules, field, image string) {
+func (c *checker) registry(r ImageRules, field, named string) {
+	image := r.Mirror.Of(named)
 	if len(r.Registries) == 0 || image == "" {
 		return
 	}
 	allowed := strings.Join(r.Registries, ", ")
-	if host, _, found := strings.Cut(image, "/"); !found || !strings.ContainsAny(host, ".:") && host != "localhost" {
+	if !registry.Named(image) {
 		c.add(field, "%q names no registry, and this cluster allows images from %s only (ALLOWED_REGISTRIES); "+
 			"add the registry",
 			image, allowed)
@@ -99,37 +102,20 @@ func (c *checker) registry(r ImageRules, field, image string) {
 		return
 	}
 	repository := ref.Context().Name()
-	if !slices.ContainsFunc(r.Registries, func(registry string) bool {
-		prefix, err := prefixOf(registry)
+	if slices.ContainsFunc(r.Registries, func(one string) bool {
+		prefix, err := registry.Prefix(one)
 		return err == nil && (repository == prefix || strings.HasPrefix(repository, prefix+"/"))
 	}) {
-		c.add(field, "%q is from none of the registries that this cluster allows, %s (ALLOWED_REGISTRIES); "+
-			"use an image from there",
-			image, allowed)
+		return
 	}
-}
-
-// prefixOf is how the names of a registry's repositories begin.
-func prefixOf(registry string) (string, error) {
-	host, path, deeper := strings.Cut(registry, "/")
-	if strings.HasPrefix(path, "/") {
-		return "", errors.New("it has a scheme")
+	if image != named {
+		c.add(field, "%q is pulled as %q (PACKAGE_REGISTRY), which is from none of the registries that this cluster allows, "+
+			"%s (ALLOWED_REGISTRIES); ask its administrator to allow it", named, image, allowed)
+		return
 	}
-	parsed, err := name.NewRegistry(host, name.StrictValidation)
-	if err != nil {
-		return "", err
-	}
-	if !deeper {
-		return parsed.Name(), nil
-	}
-	repository, err := name.NewRepository(registry)
-	if err != nil {
-		return "", err
-	}
-	if !strings.HasSuffix(repository.Name(), "/"+path) {
-		return "", fmt.Errorf("it is read as %s", repository.Name())
-	}
-	return parsed.Name() + "/" + path, nil
+	c.add(field, "%q is from none of the registries that this cluster allows, %s (ALLOWED_REGISTRIES); "+
+		"use an image from there",
+		image, allowed)
 }
 
 // pinned reports whether a reference has a digest that can be one.

@@ -9,6 +9,30 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/admission"
 )
 
+// TestMirroredImages: what nodes pull is judged, whatever it is called in the spec.
+func TestMirroredImages(t *testing.T) {
+	for _, c := range []struct {
+		name, registry, image, want string
+	}{
+		{"from the mirror by another name", "m.example", "ghcr.io/org/a", ""},
+		{"from the mirror by its own name", "m.example", "m.example/org/a", ""},
+		{"no registry is named, but the mirror is one", "m.example/org", "org/a", ""},
+		{"from another path of the mirror", "m.example/org", "ghcr.io/other/a", "\"ghcr.io/other/a\" is pulled as \"m.example/other/a\" (PACKAGE_REGISTRY), which is from none of the registries"},
+		{"its own registry is not asked", "ghcr.io", "ghcr.io/org/a", "is pulled as \"m.example/org/a\""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rules := admission.ImageRules{Registries: []string{c.registry}, Mirror: "m.example"}
+			got := admission.Join(rules.Foreign("p", v1alpha1.Package{Image: c.image, Version: "1.0.0"}))
+			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if rules.Allows(c.image) != (c.want == "") {
+				t.Errorf("allowed: %t", rules.Allows(c.image))
+			}
+		})
+	}
+}
+
 // TestImageRules has one line per image and rule: the fields that are wrong.
 func TestImageRules(t *testing.T) {
 	const digest = "sha256:4bcff63911fcb4448bd4fdacec207030997caf25e9bea4045fa6c8c44de311d1"

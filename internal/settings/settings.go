@@ -65,6 +65,7 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 			PriorityClass:   e.optionalOr("PACKAGE_PRIORITY_CLASS", "system-node-critical"),
 			PinImages:       e.flag("PIN_IMAGES", true),
 			PullPolicy:      e.pullPolicy("PACKAGE_PULL_POLICY"),
+			Mirror:          e.mirror("PACKAGE_REGISTRY"),
 			RuntimeTaint:    e.taint("RUNTIME_REQUIRED_TAINT", v1alpha1.DefaultRuntimeRequiredTaint),
 		},
 		Metrics:           e.metrics(),
@@ -84,6 +85,7 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 			ForbidAgentOverride: e.flag("FORBID_AGENT_IMAGE_OVERRIDE", false),
 		},
 	}
+	o.Images.Mirror = o.Workload.Mirror
 	return o, errors.Join(e.errs...)
 }
 

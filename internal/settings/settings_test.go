@@ -2,6 +2,7 @@ package settings_test
 
 import (
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,6 +63,10 @@ func TestOptions(t *testing.T) {
 		{"drains force", map[string]string{"DRAIN_FORCE": "true"}, func(o *settings.Options) { o.DrainForce = true }},
 		{"pull policy", map[string]string{"PACKAGE_PULL_POLICY": "IfNotPresent"}, func(o *settings.Options) { o.Workload.PullPolicy = "IfNotPresent" }},
 		{"pull policy by kind", map[string]string{"PACKAGE_PULL_POLICY": "Auto"}, func(*settings.Options) {}},
+		{"mirror", map[string]string{"PACKAGE_REGISTRY": "m.example:5000/copies/"}, func(o *settings.Options) {
+			o.Workload.Mirror, o.Images.Mirror = "m.example:5000/copies", "m.example:5000/copies"
+		}},
+		{"no mirror", map[string]string{"PACKAGE_REGISTRY": ""}, func(*settings.Options) {}},
 		{"digests", map[string]string{"REQUIRE_DIGEST": "true"}, func(o *settings.Options) { o.Images.RequireDigest = true }},
 		{"registries", map[string]string{"ALLOWED_REGISTRIES": "ghcr.io/org, r:5000/"}, func(o *settings.Options) { o.Images.Registries = []string{"ghcr.io/org", "r:5000"} }},
 		{"all registries", map[string]string{"ALLOWED_REGISTRIES": " "}, func(*settings.Options) {}},
@@ -114,6 +119,7 @@ func TestOptionsRefused(t *testing.T) {
 		"DRAIN_FORCE":            {"yes", "2"},
 		"LOG_LEVEL":              {"", "loud"},
 		"ALLOWED_REGISTRIES":     {"https://ghcr.io", "ghcr.io/Org", "a b"},
+		"PACKAGE_REGISTRY":       {"https://m.example", "mirror", "m.example/A"},
 		"PACKAGE_PULL_POLICY":    {"", "Never", "always"},
 		"LOG_ENCODER":            {"", "xml", "JSON"},
 		"RUNTIME_REQUIRED_TAINT": {"", "k", "k=v", "k=v:Never", "=v:NoSchedule", ":NoSchedule", "k=v:NoSchedule-"},
@@ -123,7 +129,7 @@ func TestOptionsRefused(t *testing.T) {
 		for _, value := range values {
 			all[name] = value
 			_, err := settings.FromEnvironment(lookup(map[string]string{name: value}), "1.2.3")
-			if err == nil || !strings.Contains(err.Error(), "environment variable "+name+" is \""+value+"\"") {
+			if err == nil || !strings.Contains(err.Error(), "environment variable "+name+" is "+strconv.Quote(value)) {
 				t.Errorf("%s=%q: error %v does not name it", name, value, err)
 			}
 		}

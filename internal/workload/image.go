@@ -1,18 +1,44 @@
 package workload
 
 import (
+	"cmp"
+	"encoding/json"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 )
+
+// pulledAs is the repository that a package's image is pulled from; empty if it is that of the spec.
+func (o Options) pulledAs(pkg v1alpha1.Package) string {
+	if from := o.Mirror.Of(pkg.Repository()); from != pkg.Repository() {
+		return from
+	}
+	return ""
+}
+
+// PullsElsewhere reports whether a pod waits for an image that would not be pulled from there any more, so that another
+// pod in its place may get it. What runs is left alone: wherever its image came from, it is the same.
+func (o Options) PullsElsewhere(pod *corev1.Pod, seen lifecycle.Pod) bool {
+	if seen.Outcome != lifecycle.Stuck || seen.Reason != reasonPull {
+		return false
+	}
+	var id identity
+	if json.Unmarshal([]byte(pod.Annotations[v1alpha1.AnnotationPackage]), &id) != nil {
+		return false
+	}
+	return o.pulledAs(v1alpha1.Package{Image: id.Image}) != id.Pulled
+}
 
 // pulled is the digest that a package's image had when the node pulled it by its version; empty while that is not
 // known.
 func pulled(pod *corev1.Pod, id identity) string {
 	for i := range pod.Status.InitContainerStatuses {
 		if c := &pod.Status.InitContainerStatuses[i]; c.Name == copyName(id.Name) {
-			return pullable(c.ImageID, id.Image)
+			return pullable(c.ImageID, cmp.Or(id.Pulled, id.Image))
 		}
 	}
 	return ""

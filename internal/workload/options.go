@@ -7,6 +7,8 @@ package workload
 
 import (
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/internal/registry"
 )
 
 // Options are the operator's settings that show in the objects.
@@ -27,6 +29,9 @@ type Options struct {
 	PinImages bool
 	// PullPolicy of all containers. Empty: an image named by a digest is pulled where it is missing, any other always.
 	PullPolicy corev1.PullPolicy
+	// Mirror is where nodes pull the images that Skyhooks name; not the operator's own agent, which AgentImage names in
+	// full. Nothing but pods knows of it: records, definitions and pins keep the names of the spec.
+	Mirror registry.Mirror
 	// RuntimeTaint is tolerated by every pod.
 	RuntimeTaint corev1.Taint
 }

@@ -77,6 +77,8 @@ type identity struct {
 	Stage        v1alpha1.Stage `json:"stage"`
 	Image        string         `json:"image"`
 	ContainerSHA string         `json:"containerSHA,omitempty"`
+	// Pulled is the repository that the image is pulled from, if it is not Image.
+	Pulled string `json:"pulled,omitempty"`
 }
 
 // Pod builds the pod that runs a stage. Three init containers do the work, in order: the package copies itself to the
@@ -99,7 +101,7 @@ func (o Options) stagePod(t Task) (*corev1.Pod, error) {
 	}
 	id, err := json.Marshal(identity{
 		Name: t.Package, Version: pkg.Version, Skyhook: t.Skyhook.Name, Stage: t.Stage,
-		Image: pkg.Repository(), ContainerSHA: pkg.Digest(),
+		Image: pkg.Repository(), ContainerSHA: pkg.Digest(), Pulled: o.pulledAs(pkg),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode the identity of package %s: %w", t.Package, err)
@@ -165,7 +167,7 @@ func copyName(pkg string) string { return containerPrefix(pkg) + "-init" }
 
 func (o Options) copyContainer(t Task, pkg v1alpha1.Package) corev1.Container {
 	return corev1.Container{
-		Name: copyName(t.Package), Image: pkg.ImageRef(), ImagePullPolicy: o.pullPolicy(pkg.ImageRef()),
+		Name: copyName(t.Package), Image: o.Mirror.Of(pkg.ImageRef()), ImagePullPolicy: o.pullPolicy(pkg.ImageRef()),
 		Command:         []string{"/bin/sh", "-c", copyCommand},
 		Env:             []corev1.EnvVar{{Name: "SKYHOOK_DIR", Value: o.copyDir(t)}},
 		SecurityContext: privileged(), VolumeMounts: mounts(t, pkg), Resources: resources(pkg),
@@ -226,7 +228,7 @@ func secretEnv(pkg v1alpha1.Package) []corev1.EnvVar {
 }
 
 func (o Options) agentImage(pkg v1alpha1.Package) string {
-	return cmp.Or(pkg.AgentImageOverride, o.AgentImage)
+	return cmp.Or(o.Mirror.Of(pkg.AgentImageOverride), o.AgentImage)
 }
 
 // pullAgent has the agent pulled for its first container, and the others run what that one ran: each question to the

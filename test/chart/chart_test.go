@@ -16,6 +16,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
 const deploymentKey = "Deployment/skyhook-skyhook-operator-controller-manager"
@@ -133,6 +135,7 @@ func TestEnvironment(t *testing.T) {
 		"NAMESPACE": "metadata.namespace", "POD_NAME": "metadata.name", "IMAGE_PULL_SECRET": "pull", "COPY_DIR_ROOT": "/opt/skyhook",
 		"AGENT_LOG_ROOT": "/var/log/skyhook", "REAPPLY_ON_REBOOT": "false", "DRAIN_FORCE": "false", "DISCOVER_UNINSTALL": "false", "PIN_IMAGES": "true", "PACKAGE_PULL_POLICY": "Auto",
 		"REQUIRE_DIGEST": "false", "ALLOWED_REGISTRIES": "", "FORBID_AGENT_IMAGE_OVERRIDE": "false", "PACKAGE_PRIORITY_CLASS": "system-node-critical",
+		"PACKAGE_REGISTRY":       "",
 		"RUNTIME_REQUIRED_TAINT": "skyhook.nvidia.com=runtime-required:NoSchedule",
 		"ENABLE_WEBHOOKS":        "true", "WEBHOOK_SECRET_NAME": "webhook-cert", "WEBHOOK_SERVICE_NAME": "skyhook-operator-webhook-service",
 		"AGENT_IMAGE": "ghcr.io/skyhook-operator/skyhook/agent:v0.1.0",
@@ -145,8 +148,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestRulesForImages: the operator is told what the values say of the images of packages.
-func TestRulesForImages(t *testing.T) {
+// TestSettingsOfPackages: the operator is told what the values say of packages, in a form that it can read.
+func TestSettingsOfPackages(t *testing.T) {
 	const env = "controllerManager.manager.env."
 	for _, c := range []struct{ flag, value, variable, want string }{
 		{"--set", "requireDigest=true", "REQUIRE_DIGEST", "true"},
@@ -154,11 +157,21 @@ func TestRulesForImages(t *testing.T) {
 		{"--set-json", `allowedRegistries=["ghcr.io/org","r.example:5000"]`, "ALLOWED_REGISTRIES", "ghcr.io/org,r.example:5000"},
 		{"--set", "forbidAgentImageOverride=true", "FORBID_AGENT_IMAGE_OVERRIDE", "true"},
 		{"--set", "pinImages=false", "PIN_IMAGES", "false"},
+		{"--set", "packageRegistry=r.example:5000/copies", "PACKAGE_REGISTRY", "r.example:5000/copies"},
+		{"--set", "packageRegistry=null", "PACKAGE_REGISTRY", ""},
 		{"--set", "packagePullPolicy=IfNotPresent", "PACKAGE_PULL_POLICY", "IfNotPresent"},
 	} {
 		t.Run(c.value, func(t *testing.T) {
-			if got := environmentOf(t, render(t, c.flag, env+c.value))[c.variable]; got != c.want {
+			environment := environmentOf(t, render(t, c.flag, env+c.value))
+			if got := environment[c.variable]; got != c.want {
 				t.Errorf("%s is %q, want %q", c.variable, got, c.want)
+			}
+			_, err := settings.FromEnvironment(func(name string) (string, bool) {
+				v, ok := environment[name]
+				return v, ok && v != ""
+			}, "v0.1.0")
+			if err != nil {
+				t.Errorf("the operator does not start: %v", err)
 			}
 		})
 	}

@@ -55,6 +55,7 @@ requests:
 - { name: ALLOWED_REGISTRIES, value: {{ join "," $env.allowedRegistries | quote }} }
 - { name: FORBID_AGENT_IMAGE_OVERRIDE, value: {{ $env.forbidAgentImageOverride | quote }} }
 - { name: PACKAGE_PULL_POLICY, value: {{ $env.packagePullPolicy | quote }} }
+- { name: PACKAGE_REGISTRY, value: {{ $env.packageRegistry | default "" | quote }} }
 - { name: RUNTIME_REQUIRED_TAINT, value: {{ $env.runtimeRequiredTaint | quote }} }
 - { name: ENABLE_WEBHOOKS, value: {{ .Values.webhook.enable | quote }} }
 {{- if .Values.webhook.enable }}

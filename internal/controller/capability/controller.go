@@ -42,7 +42,7 @@ type Reconciler struct {
 	Look Look
 	// PullSecret holds the credentials for registries; without a name there are none.
 	PullSecret types.NamespacedName
-	// Images are the rules of the cluster: no registry is asked that they do not allow.
+	// Images are the rules of the cluster: the registry is asked that nodes pull from, and none that they do not allow.
 	Images admission.ImageRules
 	Clock  clock.PassiveClock
 
@@ -148,10 +148,11 @@ func (r *Reconciler) lookAt(
 	maps.Copy(digests, before.Digests)
 	var findings []capability.Finding
 	for _, reference := range references {
-		found, err := r.Look(ctx, reference, keys, digests)
+		found, err := r.Look(ctx, r.Images.Mirror.Of(reference), keys, digests)
 		if err != nil {
 			return nil, err
 		}
+		found.Reference = reference
 		if found.Reason == "" {
 			digests[found.Digest] = found.Answer
 		} else {

@@ -163,7 +163,7 @@ func TestConfirm(t *testing.T) {
 			}
 			w.Live = live.Client
 			p := w.pass(s)
-			p.items = []*item{{skyhook: s, decision: lifecycle.Decision{Record: r, Delete: ownPods(s, p.pods)}}}
+			p.items = []*item{{skyhook: s, decision: lifecycle.Decision{Record: r, Delete: w.ownPods(s, p.pods)}}}
 			w.execute(t.Context(), p)
 			err := errors.Join(p.errs...)
 			if !c.ok(err) || len(w.bodies) != 0 {

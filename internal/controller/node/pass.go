@@ -194,7 +194,7 @@ func (r *Reconciler) ask(ctx context.Context, p *pass, s *v1alpha1.Skyhook, o *l
 func (r *Reconciler) observe(p *pass, s *v1alpha1.Skyhook, n record.Node) lifecycle.Observation {
 	return lifecycle.Observation{
 		Skyhook: s.Name, Wanted: p.snapshot.Wanted(s, p.node.Name), Record: n, Now: p.now, InFlight: p.inFlight,
-		Pods: ownPods(s, p.pods), Permit: permitOf(s, p.node.Name), Node: p.facts(s),
+		Pods: r.ownPods(s, p.pods), Permit: permitOf(s, p.node.Name), Node: p.facts(s),
 		Serial: s.Spec.Serial, Generation: s.Generation, Reapply: r.ReapplyOnReboot,
 		Failed: r.memory.Of(p.node).failures.told(s.Name), Pins: p.snapshot.Pins(s),
 		Finished: record.Finished(s.Name, n, p.node.Status.Conditions),
@@ -255,7 +255,7 @@ func firstOf(pods []types.NamespacedName) types.NamespacedName {
 }
 
 // ownPods returns the pods whose controller is this very Skyhook. Labels prove nothing.
-func ownPods(s *v1alpha1.Skyhook, pods []corev1.Pod) []lifecycle.Pod {
+func (r *Reconciler) ownPods(s *v1alpha1.Skyhook, pods []corev1.Pod) []lifecycle.Pod {
 	var own []lifecycle.Pod
 	for k := range pods {
 		if !metav1.IsControlledBy(&pods[k], s) {
@@ -265,6 +265,9 @@ func ownPods(s *v1alpha1.Skyhook, pods []corev1.Pod) []lifecycle.Pod {
 		if err != nil {
 			// Ours by owner, but nobody can read what it is for: it matches no run and is replaced.
 			pod = workload.Unreadable(&pods[k])
+		}
+		if r.Workload.PullsElsewhere(&pods[k], pod) {
+			pod.Hash = "" // it is replaced, as if the spec named another image
 		}
 		own = append(own, pod)
 	}

@@ -32,7 +32,7 @@ func TestOwnPods(t *testing.T) {
 			pod := podOf(t, s)
 			pod.DeletionTimestamp = &metav1.Time{Time: start}
 			c.change(pod)
-			got := ownPods(s, []corev1.Pod{*pod})
+			got := (&Reconciler{}).ownPods(s, []corev1.Pod{*pod})
 			if len(got) != c.want {
 				t.Fatalf("got %+v", got)
 			}

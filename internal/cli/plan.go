@@ -232,6 +232,7 @@ func (v *view) advice(o client.Object) []string {
 // not say that.
 func (v *view) untolerated(about map[string]bool) []string {
 	var out []string
+	known := rollout.Taints{Runtime: v.options.Workload.RuntimeTaint, Tolerated: v.options.Workload.Tolerations}
 	for i := range v.Skyhooks {
 		sk := &v.Skyhooks[i]
 		if !about[sk.Name] {
@@ -243,7 +244,7 @@ func (v *view) untolerated(about map[string]bool) []string {
 				selected = append(selected, v.Nodes[j])
 			}
 		}
-		for _, sentence := range rollout.Untolerated(sk, selected, v.options.Workload.RuntimeTaint) {
+		for _, sentence := range rollout.Untolerated(sk, selected, known) {
 			out = append(out, fmt.Sprintf("Skyhook %s: %s", sk.Name, sentence))
 		}
 	}

@@ -123,7 +123,7 @@ func HoldUnsealed(skyhook, node string) *lifecycle.Hold {
 // HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does. Only a Skyhook that
 // workloads wait for works under the runtime taint; for others, goes says that the operator will take it off the node
 // by itself.
-func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint, goes bool) *lifecycle.Hold {
+func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, goes bool) *lifecycle.Hold {
 	if v1alpha1.Ignored(node.Labels) {
 		return releasing(v1alpha1.StatusBlocked, lifecycle.Wait{
 			Reason: v1alpha1.ReasonNodeIgnored, Frees: record.FreesAdministrator,
@@ -134,8 +134,8 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, runtime corev1.Taint, goes
 	var hold *lifecycle.Hold
 	for i := range node.Spec.Taints {
 		taint := &node.Spec.Taints[i]
-		own := taint.MatchTaint(&runtime)
-		if s.Spec.RuntimeRequired && own || !repels(taint) || tolerated(s, taint) {
+		own := taint.MatchTaint(&known.Runtime)
+		if s.Spec.RuntimeRequired && own || !repels(taint) || known.tolerated(s, taint) {
 			continue
 		}
 		message := fmt.Sprintf("the node has the taint %s, which the Skyhook does not tolerate; ", taint.ToString())
@@ -173,9 +173,17 @@ func repels(t *corev1.Taint) bool {
 	return true
 }
 
-func tolerated(s *v1alpha1.Skyhook, taint *corev1.Taint) bool {
-	return slices.ContainsFunc(s.Spec.AdditionalTolerations,
-		func(t corev1.Toleration) bool { return tolerates(&t, taint) })
+// Taints are the operator's settings about taints of nodes.
+type Taints struct {
+	// Runtime is the taint that keeps workloads off a node until the Skyhooks that they require are complete.
+	Runtime corev1.Taint
+	// Tolerated are those of all Skyhooks, beside what each adds.
+	Tolerated []corev1.Toleration
+}
+
+func (t Taints) tolerated(s *v1alpha1.Skyhook, taint *corev1.Taint) bool {
+	by := func(t corev1.Toleration) bool { return tolerates(&t, taint) }
+	return slices.ContainsFunc(t.Tolerated, by) || slices.ContainsFunc(s.Spec.AdditionalTolerations, by)
 }
 
 // tolerates follows the scheduler's rules: an empty key with Exists tolerates all, an empty effect every effect.

@@ -92,6 +92,7 @@ func TestHoldNode(t *testing.T) {
 		labels      map[string]string
 		taints      []corev1.Taint
 		tolerations []corev1.Toleration
+		defaults    []corev1.Toleration
 		want        string
 		message     string
 	}{
@@ -134,6 +135,16 @@ func TestHoldNode(t *testing.T) {
 			tolerations: []corev1.Toleration{{Key: "team", Value: "a"}}, want: taint, message: "gpu:NoSchedule",
 		},
 		{
+			name: "tolerated by all Skyhooks", taints: []corev1.Taint{noSchedule}, defaults: []corev1.Toleration{{Key: "team", Operator: corev1.TolerationOpExists}},
+		},
+		{
+			name: "one by all Skyhooks, one by this one", taints: []corev1.Taint{noSchedule, {Key: "gpu", Effect: corev1.TaintEffectNoSchedule}},
+			tolerations: []corev1.Toleration{{Key: "team", Value: "a"}}, defaults: []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists}},
+		},
+		{
+			name: "another by all Skyhooks", taints: []corev1.Taint{noSchedule}, defaults: []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists}}, want: taint,
+		},
+		{
 			name: "each taint may have a toleration of its own", taints: []corev1.Taint{noSchedule, {Key: "gpu", Effect: corev1.TaintEffectNoSchedule}},
 			tolerations: []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists}, {Key: "team", Value: "a"}},
 		},
@@ -141,7 +152,7 @@ func TestHoldNode(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{AdditionalTolerations: c.tolerations}}
 			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: c.labels}, Spec: corev1.NodeSpec{Taints: c.taints}}
-			checkHold(t, rollout.HoldNode(s, node, corev1.Taint{Key: "skyhook.nvidia.com", Effect: corev1.TaintEffectNoSchedule}, false), c.want, c.message)
+			checkHold(t, rollout.HoldNode(s, node, rollout.Taints{Runtime: corev1.Taint{Key: "skyhook.nvidia.com", Effect: corev1.TaintEffectNoSchedule}, Tolerated: c.defaults}, false), c.want, c.message)
 		})
 	}
 }
@@ -174,7 +185,7 @@ func TestHoldNodeUnderTheRuntimeTaint(t *testing.T) {
 			s.Spec.RuntimeRequired = c.required
 			got := ""
 			n1 := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: corev1.NodeSpec{Taints: c.taints}}
-			h := rollout.HoldNode(s, n1, runtime, c.goes)
+			h := rollout.HoldNode(s, n1, rollout.Taints{Runtime: runtime}, c.goes)
 			if h != nil {
 				got = string(h.Frees) + ": " + h.Message
 				if named := strings.Contains(h.Message, "kubectl taint node n1 "+h.By+"-"); named != (h.Frees == "administrator") {

@@ -15,13 +15,13 @@ const maxTaints = 10
 
 // Untolerated tells which of the selected nodes the Skyhook leaves out because of their taints, one sentence for each
 // taint, those of the most nodes first. The runtime taint is not among them: the operator takes it off by itself.
-func Untolerated(s *v1alpha1.Skyhook, selected []corev1.Node, runtime corev1.Taint) []string {
+func Untolerated(s *v1alpha1.Skyhook, selected []corev1.Node, known Taints) []string {
 	taints := map[string][]string{} // nodes by taint
 	for i := range selected {
 		n := &selected[i]
 		for j := range n.Spec.Taints {
 			t := &n.Spec.Taints[j]
-			if !v1alpha1.Ignored(n.Labels) && repels(t) && !tolerated(s, t) && !t.MatchTaint(&runtime) {
+			if !v1alpha1.Ignored(n.Labels) && repels(t) && !known.tolerated(s, t) && !t.MatchTaint(&known.Runtime) {
 				taints[t.ToString()] = append(taints[t.ToString()], n.Name)
 			}
 		}

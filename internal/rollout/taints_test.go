@@ -27,18 +27,20 @@ func TestUntolerated(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		tolerates []string
+		defaults  []corev1.Toleration
 		nodes     []corev1.Node
 		// want are words of each sentence, in order.
 		want []string
 	}{
-		{"no taints", nil, []corev1.Node{taints("n")}, nil},
-		{"the runtime taint goes by itself", nil, []corev1.Node{runs}, nil},
-		{"an ignored node is left out in any case", nil, []corev1.Node{ignored}, nil},
-		{"a cordon keeps no package out", nil, []corev1.Node{cordoned}, nil},
-		{"tolerated", []string{"a"}, []corev1.Node{taints("n", "a")}, nil},
-		{"one of two is tolerated", []string{"a"}, []corev1.Node{taints("n", "a", "b")}, []string{"the taint b:NoSchedule of 1 of the 1 selected nodes (n)"}},
+		{"no taints", nil, nil, []corev1.Node{taints("n")}, nil},
+		{"the runtime taint goes by itself", nil, nil, []corev1.Node{runs}, nil},
+		{"an ignored node is left out in any case", nil, nil, []corev1.Node{ignored}, nil},
+		{"a cordon keeps no package out", nil, nil, []corev1.Node{cordoned}, nil},
+		{"tolerated", []string{"a"}, nil, []corev1.Node{taints("n", "a")}, nil},
+		{"tolerated by all Skyhooks", nil, []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists}}, []corev1.Node{taints("n", "a")}, nil},
+		{"one of two is tolerated", []string{"a"}, nil, []corev1.Node{taints("n", "a", "b")}, []string{"the taint b:NoSchedule of 1 of the 1 selected nodes (n)"}},
 		{
-			"the one of the most nodes first", nil,
+			"the one of the most nodes first", nil, nil,
 			[]corev1.Node{taints("n1", "a"), taints("n2", "b"), taints("n3", "b"), taints("n4")},
 			[]string{"b:NoSchedule of 2 of the 4 selected nodes (n2, n3)", "a:NoSchedule of 1 of the 4 selected nodes (n1)"},
 		},
@@ -48,7 +50,7 @@ func TestUntolerated(t *testing.T) {
 			for _, k := range c.tolerates {
 				s.Spec.AdditionalTolerations = append(s.Spec.AdditionalTolerations, corev1.Toleration{Key: k, Operator: corev1.TolerationOpExists})
 			}
-			got := rollout.Untolerated(s, c.nodes, runtime)
+			got := rollout.Untolerated(s, c.nodes, rollout.Taints{Runtime: runtime, Tolerated: c.defaults})
 			if len(got) != len(c.want) {
 				t.Fatalf("got %q", got)
 			}
@@ -63,7 +65,7 @@ func TestUntolerated(t *testing.T) {
 	for i := range 300 {
 		many = append(many, taints(fmt.Sprint("n", i), fmt.Sprintf("k%03d", i)))
 	}
-	if got := rollout.Untolerated(skyhook(0), many, runtime); len(got) != 10 || !strings.Contains(got[0], "k000") {
+	if got := rollout.Untolerated(skyhook(0), many, rollout.Taints{Runtime: runtime}); len(got) != 10 || !strings.Contains(got[0], "k000") {
 		t.Errorf("%d sentences, the first is %s", len(got), got[0])
 	}
 }

@@ -1,6 +1,16 @@
 package settings
 
-import "github.com/skyhook-operator/skyhook/internal/registry"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/skyhook-operator/skyhook/internal/registry"
+)
 
 func (e *environment) mirror(name string) registry.Mirror {
 	v := e.optional(name)
@@ -10,4 +20,63 @@ func (e *environment) mirror(name string) registry.Mirror {
 			"registry.example.com:5000/copies")
 	}
 	return m
+}
+
+// tolerations reads a list in JSON, as in spec.additionalTolerations of a Skyhook.
+func (e *environment) tolerations(name string) []corev1.Toleration {
+	v := e.optional(name)
+	list, err := parseTolerations(v)
+	if err != nil {
+		e.bad(name, v, err.Error()+`; write a list like [{"key": "nvidia.com/gpu", "operator": "Exists"}]`)
+	}
+	return list
+}
+
+func parseTolerations(text string) ([]corev1.Toleration, error) {
+	if text == "" {
+		return nil, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
+	decoder.DisallowUnknownFields()
+	var list []corev1.Toleration
+	if err := decoder.Decode(&list); err != nil {
+		return nil, fmt.Errorf("it is no list of tolerations: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the list")
+	}
+	for i := range list {
+		if err := checkToleration(&list[i]); err != nil {
+			return nil, fmt.Errorf("toleration %d %w", i+1, err)
+		}
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return list, nil
+}
+
+// checkToleration refuses what the API server would refuse in every pod.
+func checkToleration(t *corev1.Toleration) error {
+	switch t.Operator {
+	case corev1.TolerationOpExists:
+		if t.Value != "" {
+			return errors.New("has a value, which operator Exists does not compare")
+		}
+	case "", corev1.TolerationOpEqual:
+		if t.Key == "" {
+			return errors.New("has no key, which only operator Exists allows")
+		}
+	default:
+		return fmt.Errorf("has operator %q; it must be Exists or Equal", t.Operator)
+	}
+	switch t.Effect {
+	case "", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute:
+	default:
+		return fmt.Errorf("has effect %q; it must be NoSchedule, PreferNoSchedule or NoExecute", t.Effect)
+	}
+	if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
+		return errors.New("has tolerationSeconds, which need effect NoExecute")
+	}
+	return nil
 }

@@ -110,3 +110,22 @@ func TestPullsElsewhere(t *testing.T) {
 		})
 	}
 }
+
+// TestTolerationsOfAllPods stand before those of the Skyhook, and are not shared with the options.
+func TestTolerationsOfAllPods(t *testing.T) {
+	s := read[v1alpha1.Skyhook](t, skyhookYAML)
+	task := workload.Task{Skyhook: s, Package: "tuning", Stage: v1alpha1.StageApply, Run: "r1", Node: "node-1"}
+	before := build(t, options, task).Spec.Tolerations
+	o := options
+	o.Tolerations = []corev1.Toleration{{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists, TolerationSeconds: new(int64(1))}}
+	pod := build(t, o, task)
+	own := len(s.Spec.AdditionalTolerations)
+	want := append(append(append([]corev1.Toleration{}, before[:len(before)-own]...), o.Tolerations...), before[len(before)-own:]...)
+	if diff := cmp.Diff(want, pod.Spec.Tolerations); diff != "" {
+		t.Error(diff)
+	}
+	*pod.Spec.Tolerations[len(before)-own].TolerationSeconds = 2
+	if *o.Tolerations[0].TolerationSeconds != 1 {
+		t.Error("a pod changes the options")
+	}
+}

@@ -34,4 +34,6 @@ type Options struct {
 	Mirror registry.Mirror
 	// RuntimeTaint is tolerated by every pod.
 	RuntimeTaint corev1.Taint
+	// Tolerations of every pod, beside those that its Skyhook adds.
+	Tolerations []corev1.Toleration
 }

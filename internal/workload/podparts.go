@@ -55,6 +55,9 @@ func (o Options) tolerations(s *v1alpha1.Skyhook) []corev1.Toleration {
 			Effect: o.RuntimeTaint.Effect,
 		},
 	}
+	for i := range o.Tolerations {
+		t = append(t, *o.Tolerations[i].DeepCopy())
+	}
 	for i := range s.Spec.AdditionalTolerations {
 		t = append(t, *s.Spec.AdditionalTolerations[i].DeepCopy())
 	}

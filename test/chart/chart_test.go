@@ -135,7 +135,7 @@ func TestEnvironment(t *testing.T) {
 		"NAMESPACE": "metadata.namespace", "POD_NAME": "metadata.name", "IMAGE_PULL_SECRET": "pull", "COPY_DIR_ROOT": "/opt/skyhook",
 		"AGENT_LOG_ROOT": "/var/log/skyhook", "REAPPLY_ON_REBOOT": "false", "DRAIN_FORCE": "false", "DISCOVER_UNINSTALL": "false", "PIN_IMAGES": "true", "PACKAGE_PULL_POLICY": "Auto",
 		"REQUIRE_DIGEST": "false", "ALLOWED_REGISTRIES": "", "FORBID_AGENT_IMAGE_OVERRIDE": "false", "PACKAGE_PRIORITY_CLASS": "system-node-critical",
-		"PACKAGE_REGISTRY":       "",
+		"PACKAGE_REGISTRY": "", "DEFAULT_TOLERATIONS": "[]",
 		"RUNTIME_REQUIRED_TAINT": "skyhook.nvidia.com=runtime-required:NoSchedule",
 		"ENABLE_WEBHOOKS":        "true", "WEBHOOK_SECRET_NAME": "webhook-cert", "WEBHOOK_SERVICE_NAME": "skyhook-operator-webhook-service",
 		"AGENT_IMAGE": "ghcr.io/skyhook-operator/skyhook/agent:v0.1.0",
@@ -159,6 +159,8 @@ func TestSettingsOfPackages(t *testing.T) {
 		{"--set", "pinImages=false", "PIN_IMAGES", "false"},
 		{"--set", "packageRegistry=r.example:5000/copies", "PACKAGE_REGISTRY", "r.example:5000/copies"},
 		{"--set", "packageRegistry=null", "PACKAGE_REGISTRY", ""},
+		{"--set-json", `defaultTolerations=[{"key":"nvidia.com/gpu","operator":"Exists"}]`, "DEFAULT_TOLERATIONS", `[{"key":"nvidia.com/gpu","operator":"Exists"}]`},
+		{"--set", "defaultTolerations=null", "DEFAULT_TOLERATIONS", "[]"},
 		{"--set", "packagePullPolicy=IfNotPresent", "PACKAGE_PULL_POLICY", "IfNotPresent"},
 	} {
 		t.Run(c.value, func(t *testing.T) {

@@ -56,6 +56,7 @@ requests:
 - { name: FORBID_AGENT_IMAGE_OVERRIDE, value: {{ $env.forbidAgentImageOverride | quote }} }
 - { name: PACKAGE_PULL_POLICY, value: {{ $env.packagePullPolicy | quote }} }
 - { name: PACKAGE_REGISTRY, value: {{ $env.packageRegistry | default "" | quote }} }
+- { name: DEFAULT_TOLERATIONS, value: {{ $env.defaultTolerations | default list | toJson | quote }} }
 - { name: RUNTIME_REQUIRED_TAINT, value: {{ $env.runtimeRequiredTaint | quote }} }
 - { name: ENABLE_WEBHOOKS, value: {{ .Values.webhook.enable | quote }} }
 {{- if .Values.webhook.enable }}

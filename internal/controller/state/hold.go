@@ -55,8 +55,8 @@ func (sn Snapshot) HoldAll(s *v1alpha1.Skyhook, pace Pace) *lifecycle.Hold {
 
 // HoldHere is the part of Hold that is about the one node, but for what its record is held for.
 func (sn Snapshot) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
-	goes := taint.Has(node, sn.runtime) && sn.taintGoes(s, node, around.Ordered)
-	if h := rollout.HoldNode(s, node, sn.runtime, goes); h != nil || around.Complete {
+	goes := taint.Has(node, sn.taints.Runtime) && sn.taintGoes(s, node, around.Ordered)
+	if h := rollout.HoldNode(s, node, sn.taints, goes); h != nil || around.Complete {
 		return h
 	}
 	if s.DeletionTimestamp == nil {

@@ -150,7 +150,7 @@ func (sn Snapshot) Earlier(
 			continue
 		}
 		if s.Spec.RuntimeRequired && !e.Spec.RuntimeRequired && e.Spec.Sequencing != v1alpha1.SequencingAll &&
-			taint.Has(node, sn.runtime) {
+			taint.Has(node, sn.taints.Runtime) {
 			continue // it waits for the taint to go, and the taint for this one
 		}
 		list = append(list, rollout.Earlier{Skyhook: e, IncompleteHere: sn.incomplete(e, node, records)})

@@ -21,8 +21,8 @@ import (
 
 // Snapshot is what a pass knows of all Skyhooks: their targets, and the definitions retained for them.
 type Snapshot struct {
-	index   *Index
-	runtime corev1.Taint
+	index  *Index
+	taints rollout.Taints
 	// tainting are the Skyhooks that have new nodes tainted.
 	tainting []*v1alpha1.Skyhook
 	kept     map[types.UID]*kept
@@ -62,7 +62,7 @@ func (i *Index) Snapshot(
 		return Snapshot{}, err
 	}
 	sn := Snapshot{
-		index: i, runtime: o.RuntimeTaint, pins: o.PinImages, stop: stop,
+		index: i, taints: rollout.Taints{Runtime: o.RuntimeTaint, Tolerated: o.Tolerations}, pins: o.PinImages, stop: stop,
 		kept: make(map[types.UID]*kept, len(skyhooks)), targets: make(map[*v1alpha1.Skyhook]*Target, len(skyhooks)),
 	}
 	for _, s := range skyhooks {

@@ -80,7 +80,7 @@ func older(s *v1alpha1.Skyhook, node *corev1.Node) bool {
 // operator comes to it.
 func (sn Snapshot) guarded(node *corev1.Node) bool {
 	gets := func(s *v1alpha1.Skyhook) bool { return sn.Taints(s, node) }
-	return taint.Has(node, sn.runtime) || slices.ContainsFunc(sn.tainting, gets)
+	return taint.Has(node, sn.taints.Runtime) || slices.ContainsFunc(sn.tainting, gets)
 }
 
 // Taints reports whether a node gets the runtime taint for a Skyhook because it is new.

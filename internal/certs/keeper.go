@@ -44,6 +44,9 @@ type Keeper struct {
 	// Configuration is the name of the ValidatingWebhookConfiguration, and Webhooks are those in it that are ours.
 	Configuration string
 	Webhooks      []string
+	// Given says that somebody else, such as cert-manager, keeps the Secret and has the webhooks trust it: two writers
+	// would undo each other's work for ever. Nothing is written then.
+	Given bool
 
 	serving atomic.Pointer[Served]
 	trouble atomic.Pointer[string]
@@ -93,8 +96,12 @@ func (k *Keeper) pass(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	trouble, err := k.trust(ctx, pair.CA)
+	trouble, err := k.trust(ctx, pair.CA, &served)
 	wait := k.serve(pair, served, err == nil && trouble == "")
+	if current := k.serving.Load(); trouble != "" && k.Given && !same(current, pair) {
+		// What was given before is served on until this one is trusted; serve found it good.
+		trouble = ""
+	}
 	if err == nil && k.say(trouble) && trouble != "" {
 		log.FromContext(ctx).Info("webhooks are not ready", "reason", trouble)
 	}
@@ -117,6 +124,9 @@ func (k *Keeper) load(ctx context.Context) (Pair, Served, error) {
 	if client.IgnoreNotFound(err) != nil {
 		return Pair{}, Served{}, fmt.Errorf("get Secret %s: %w", k.Secret, err)
 	}
+	if k.Given {
+		return k.given(secret)
+	}
 	if err == nil {
 		if served, err := k.judge(secret); err == nil {
 			return pairOf(secret), served, nil
@@ -136,6 +146,17 @@ func (k *Keeper) load(ctx context.Context) (Pair, Served, error) {
 		return Pair{}, Served{}, fmt.Errorf("read Secret %s: %w", k.Secret, err)
 	}
 	return pairOf(secret), served, nil
+}
+
+// given returns the pair that somebody else put into the Secret.
+func (k *Keeper) given(secret *corev1.Secret) (Pair, Served, error) {
+	pair := pairOf(secret)
+	served, err := Load(pair, k.Names, k.Clock.Now())
+	if err != nil {
+		return Pair{}, Served{}, fmt.Errorf("secret %s has no certificate that can be served, and the operator makes none "+
+			"(WEBHOOK_MANAGE_CERTIFICATE=false), so look at what does, such as cert-manager's Certificate: %w", k.Secret, err)
+	}
+	return pair, served, nil
 }
 
 var errEnds = errors.New("the certificate ends soon")

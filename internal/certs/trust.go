@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// trust has our webhooks in the configuration trust the CAs, and nothing else. It returns what is in the way and cannot
-// be mended here; empty when nothing is.
-func (k *Keeper) trust(ctx context.Context, ca []byte) (trouble string, err error) {
+// trust has our webhooks in the configuration trust the CAs, and nothing else; or sees whether they trust what is
+// given. It returns what is in the way and cannot be mended here; empty when nothing is.
+func (k *Keeper) trust(ctx context.Context, ca []byte, served *Served) (trouble string, err error) {
 	now := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	err = k.Client.Get(ctx, client.ObjectKey{Name: k.Configuration}, now)
 	if apierrors.IsNotFound(err) {
@@ -34,7 +34,14 @@ func (k *Keeper) trust(ctx context.Context, ca []byte) (trouble string, err erro
 			return fmt.Sprintf("ValidatingWebhookConfiguration %s has no webhook %s; install the chart again",
 				k.Configuration, name), nil
 		}
-		wanted.Webhooks[i].ClientConfig.CABundle = ca
+		if k.Given && k.worthless(served, wanted.Webhooks[i].ClientConfig.CABundle, k.Clock.Now()) {
+			return fmt.Sprintf("webhook %s of ValidatingWebhookConfiguration %s does not trust the certificate in Secret %s; "+
+				"its caBundle is for the maker of the certificate to write, such as cert-manager's cainjector",
+				name, k.Configuration, k.Secret), nil
+		}
+		if !k.Given {
+			wanted.Webhooks[i].ClientConfig.CABundle = ca
+		}
 	}
 	if slices.EqualFunc(now.Webhooks, wanted.Webhooks, sameBundle) {
 		return "", nil

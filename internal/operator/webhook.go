@@ -20,7 +20,7 @@ import (
 // keeper returns the keeper of the certificate, which needs its clients yet.
 func keeper(o settings.Options) *certs.Keeper {
 	service := host(o, o.Webhook.Service)
-	names := []string{service, service + ".cluster.local"}
+	names := []string{service, service + "." + o.ClusterDomain}
 	if o.Metrics.Secure {
 		names = append(names, host(o, o.Metrics.Service))
 	}
@@ -29,7 +29,7 @@ func keeper(o settings.Options) *certs.Keeper {
 		Secret: types.NamespacedName{Namespace: o.Workload.Namespace, Name: o.Webhook.Secret},
 		Names:  names,
 
-		Configuration: webhook.Configuration, Webhooks: []string{webhook.SkyhookName, webhook.PolicyName},
+		Given: !o.Webhook.Managed, Configuration: webhook.Configuration, Webhooks: []string{webhook.SkyhookName, webhook.PolicyName},
 	}
 }
 

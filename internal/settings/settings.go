@@ -47,7 +47,9 @@ type Options struct {
 	LogEncoder string
 	// Version of this build.
 	Version string
-	Webhook WebhookOptions
+	// ClusterDomain is how the names of Services end after ".svc.", such as cluster.local.
+	ClusterDomain string
+	Webhook       WebhookOptions
 	// Images are the rules that packages have to keep.
 	Images admission.ImageRules
 }
@@ -80,6 +82,7 @@ func FromEnvironment(get func(string) (string, bool), version string) (Options, 
 		LogLevel:          e.level("LOG_LEVEL", "info"),
 		LogEncoder:        e.encoder("LOG_ENCODER", EncoderJSON),
 		Version:           version,
+		ClusterDomain:     e.text("KUBERNETES_CLUSTER_DOMAIN", "cluster.local"),
 		Webhook:           e.webhook(),
 		Images: admission.ImageRules{
 			RequireDigest: e.flag("REQUIRE_DIGEST", false), Registries: e.registries("ALLOWED_REGISTRIES"),
@@ -237,6 +240,9 @@ func (e *environment) metrics() MetricsOptions {
 type WebhookOptions struct {
 	// Enabled turns them on. Without, what is wrong is told by conditions only.
 	Enabled bool
+	// Managed says that the operator makes and renews the certificate and has the API server trust it. Otherwise somebody
+	// else does both, such as cert-manager, and the operator only serves it.
+	Managed bool
 	// Secret has the certificate, and Service is what the API server calls. Both are in the operator's namespace.
 	Secret, Service string
 	// Address to listen on.
@@ -246,6 +252,7 @@ type WebhookOptions struct {
 func (e *environment) webhook() WebhookOptions {
 	return WebhookOptions{
 		Enabled: e.flag("ENABLE_WEBHOOKS", true),
+		Managed: e.flag("WEBHOOK_MANAGE_CERTIFICATE", true),
 		Secret:  e.text("WEBHOOK_SECRET_NAME", "webhook-cert"),
 		Service: e.text("WEBHOOK_SERVICE_NAME", "skyhook-operator-webhook-service"),
 		Address: e.listen("WEBHOOK_PORT", ":9443"),

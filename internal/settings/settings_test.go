@@ -30,7 +30,8 @@ func defaults() settings.Options {
 		},
 		Metrics:      settings.MetricsOptions{Address: ":8080", Secure: true, Service: "skyhook-operator-controller-manager-metrics-service"},
 		ProbeAddress: ":8081", PprofAddress: "0", LogLevel: slog.LevelInfo, LogEncoder: settings.EncoderJSON, Version: "1.2.3",
-		Webhook: settings.WebhookOptions{Enabled: true, Secret: "webhook-cert", Service: "skyhook-operator-webhook-service", Address: ":9443"},
+		ClusterDomain: "cluster.local",
+		Webhook:       settings.WebhookOptions{Enabled: true, Managed: true, Secret: "webhook-cert", Service: "skyhook-operator-webhook-service", Address: ":9443"},
 	}
 }
 
@@ -82,6 +83,8 @@ func TestOptions(t *testing.T) {
 		{"level in capitals", map[string]string{"LOG_LEVEL": "WARN"}, func(o *settings.Options) { o.LogLevel = slog.LevelWarn }},
 		{"encoder", map[string]string{"LOG_ENCODER": "console"}, func(o *settings.Options) { o.LogEncoder = settings.EncoderConsole }},
 		{"no webhooks", map[string]string{"ENABLE_WEBHOOKS": "false"}, func(o *settings.Options) { o.Webhook.Enabled = false }},
+		{"another cluster domain", map[string]string{"KUBERNETES_CLUSTER_DOMAIN": "k8s.example"}, func(o *settings.Options) { o.ClusterDomain = "k8s.example" }},
+		{"a certificate of somebody else", map[string]string{"WEBHOOK_MANAGE_CERTIFICATE": "false"}, func(o *settings.Options) { o.Webhook.Managed = false }},
 		{"webhook secret", map[string]string{"WEBHOOK_SECRET_NAME": "cert"}, func(o *settings.Options) { o.Webhook.Secret = "cert" }},
 		{"webhook service", map[string]string{"WEBHOOK_SERVICE_NAME": "hooks"}, func(o *settings.Options) { o.Webhook.Service = "hooks" }},
 		{"webhook address", map[string]string{"WEBHOOK_PORT": "127.0.0.1:9"}, func(o *settings.Options) { o.Webhook.Address = "127.0.0.1:9" }},
@@ -131,9 +134,11 @@ func TestOptionsRefused(t *testing.T) {
 			"nvidia.com/gpu", `{"key":"k"}`, `[{"key":"k"}] x`, `[{"kye":"k"}]`, `[{"operator":"Equal"}]`, `[{"key":"k","operator":"Exists","value":"v"}]`,
 			`[{"key":"k","operator":"Gt","value":"1"}]`, `[{"key":"k","effect":"Never"}]`, `[{"key":"k","tolerationSeconds":1}]`,
 		},
-		"PACKAGE_PULL_POLICY":    {"", "Never", "always"},
-		"LOG_ENCODER":            {"", "xml", "JSON"},
-		"RUNTIME_REQUIRED_TAINT": {"", "k", "k=v", "k=v:Never", "=v:NoSchedule", ":NoSchedule", "k=v:NoSchedule-"},
+		"KUBERNETES_CLUSTER_DOMAIN":  {""},
+		"WEBHOOK_MANAGE_CERTIFICATE": {"yes"},
+		"PACKAGE_PULL_POLICY":        {"", "Never", "always"},
+		"LOG_ENCODER":                {"", "xml", "JSON"},
+		"RUNTIME_REQUIRED_TAINT":     {"", "k", "k=v", "k=v:Never", "=v:NoSchedule", ":NoSchedule", "k=v:NoSchedule-"},
 	}
 	all := map[string]string{}
 	for name, values := range bad {

@@ -135,7 +135,7 @@ func TestEnvironment(t *testing.T) {
 		"NAMESPACE": "metadata.namespace", "POD_NAME": "metadata.name", "IMAGE_PULL_SECRET": "pull", "COPY_DIR_ROOT": "/opt/skyhook",
 		"AGENT_LOG_ROOT": "/var/log/skyhook", "REAPPLY_ON_REBOOT": "false", "DRAIN_FORCE": "false", "DISCOVER_UNINSTALL": "false", "PIN_IMAGES": "true", "PACKAGE_PULL_POLICY": "Auto",
 		"REQUIRE_DIGEST": "false", "ALLOWED_REGISTRIES": "", "FORBID_AGENT_IMAGE_OVERRIDE": "false", "PACKAGE_PRIORITY_CLASS": "system-node-critical",
-		"PACKAGE_REGISTRY": "", "DEFAULT_TOLERATIONS": "[]",
+		"PACKAGE_REGISTRY": "", "DEFAULT_TOLERATIONS": "[]", "KUBERNETES_CLUSTER_DOMAIN": "cluster.local", "WEBHOOK_PORT": ":9443", "WEBHOOK_MANAGE_CERTIFICATE": "true",
 		"RUNTIME_REQUIRED_TAINT": "skyhook.nvidia.com=runtime-required:NoSchedule",
 		"ENABLE_WEBHOOKS":        "true", "WEBHOOK_SECRET_NAME": "webhook-cert", "WEBHOOK_SERVICE_NAME": "skyhook-operator-webhook-service",
 		"AGENT_IMAGE": "ghcr.io/skyhook-operator/skyhook/agent:v0.1.0",

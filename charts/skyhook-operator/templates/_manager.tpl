@@ -33,6 +33,12 @@ requests:
 {{- end -}}
 {{- end -}}
 
+{{/* Where the operator listens for reviews: on the port that the Service calls, unless it calls the container's by name. */}}
+{{- define "skyhook.webhookPort" -}}
+{{- $target := (index .Values.webhookService.ports 0).targetPort | default 9443 -}}
+{{ if kindIs "string" $target }}9443{{ else }}{{ int $target }}{{ end }}
+{{- end -}}
+
 {{- define "skyhook.env" -}}
 {{- $env := .Values.controllerManager.manager.env -}}
 - { name: METRICS_PORT, value: {{ $env.metricsPort | quote }} }
@@ -57,11 +63,14 @@ requests:
 - { name: PACKAGE_PULL_POLICY, value: {{ $env.packagePullPolicy | quote }} }
 - { name: PACKAGE_REGISTRY, value: {{ $env.packageRegistry | default "" | quote }} }
 - { name: DEFAULT_TOLERATIONS, value: {{ $env.defaultTolerations | default list | toJson | quote }} }
+- { name: KUBERNETES_CLUSTER_DOMAIN, value: {{ .Values.kubernetesClusterDomain | quote }} }
 - { name: RUNTIME_REQUIRED_TAINT, value: {{ $env.runtimeRequiredTaint | quote }} }
 - { name: ENABLE_WEBHOOKS, value: {{ .Values.webhook.enable | quote }} }
 {{- if .Values.webhook.enable }}
 - { name: WEBHOOK_SECRET_NAME, value: {{ .Values.webhook.secretName | quote }} }
 - { name: WEBHOOK_SERVICE_NAME, value: {{ .Values.webhook.serviceName | quote }} }
+- { name: WEBHOOK_PORT, value: ":{{ include "skyhook.webhookPort" . }}" }
+- { name: WEBHOOK_MANAGE_CERTIFICATE, value: {{ not .Values.webhook.certManager.enable | quote }} }
 {{- end }}
 - { name: AGENT_IMAGE, value: {{ include "skyhook.image" (list .Values.controllerManager.manager.agent .) | quote }} }
 {{- end -}}

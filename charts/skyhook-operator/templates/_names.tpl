@@ -22,6 +22,16 @@
 skyhook-operator-controller-manager-metrics-service
 {{- end -}}
 
+{{/* What a certificate has to name: the Service that the API server calls, and that of the metrics. */}}
+{{- define "skyhook.certificateNames" -}}
+{{- $service := printf "%s.%s.svc" .Values.webhook.serviceName .Release.Namespace -}}
+- {{ $service }}
+- {{ $service }}.{{ .Values.kubernetesClusterDomain }}
+{{- if .Values.metrics.secure }}
+- {{ include "skyhook.metricsService" . }}.{{ .Release.Namespace }}.svc
+{{- end }}
+{{- end -}}
+
 {{- define "skyhook.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "skyhook.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}

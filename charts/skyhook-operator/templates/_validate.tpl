@@ -11,6 +11,9 @@
 {{- if and $minAvailable (ge (int $minAvailable) (int $manager.replicas)) -}}
 {{- fail "controllerManager.podDisruptionBudget.minAvailable must be less than controllerManager.replicas, or nodes could never be drained" -}}
 {{- end -}}
+{{- if and .Values.webhook.certManager.enable (not .Values.webhook.enable) -}}
+{{- fail "webhook.certManager.enable needs webhook.enable: without webhooks there is nothing to make a certificate for" -}}
+{{- end -}}
 {{- if and (gt (int $manager.replicas) 1) (ne (toString $manager.manager.env.leaderElection) "true") -}}
 {{- fail "controllerManager.manager.env.leaderElection must be true when controllerManager.replicas is more than 1" -}}
 {{- end -}}

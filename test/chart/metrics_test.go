@@ -100,7 +100,7 @@ type monitor struct {
 
 func renderMonitor(t *testing.T, args ...string) monitor {
 	t.Helper()
-	out, err := template(t, append([]string{"--show-only", "templates/metrics.yaml", "--set", "metrics.serviceMonitor.enable=true"}, args...)...)
+	out, err := template(t, append([]string{"--show-only", "templates/monitors.yaml", "--set", "metrics.serviceMonitor.enable=true"}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,6 +142,43 @@ func TestServiceMonitor(t *testing.T) {
 	}
 	if e := renderMonitor(t, "--set", "metrics.secure=false").Spec.Endpoints[0]; e.Scheme != "" || e.BearerTokenFile != "" {
 		t.Errorf("the token is sent in the open: %+v", e)
+	}
+}
+
+// TestPodMonitor: it selects the operator's pods, by a port that they have.
+func TestPodMonitor(t *testing.T) {
+	args := []string{"--set", "metrics.podMonitor.enable=true,metrics.podMonitor.tokenSecret=token,metrics.podMonitor.labels.release=prom"}
+	out, err := template(t, append(args, "--show-only", "templates/monitors.yaml")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m struct {
+		Kind     string
+		Metadata struct{ Labels map[string]string }
+		Spec     struct {
+			Selector            struct{ MatchLabels map[string]string }
+			PodMetricsEndpoints []struct {
+				Port, Path, Scheme string
+				Authorization      struct{ Credentials struct{ Name, Key string } }
+				TLSConfig          struct{ ServerName string }
+			}
+		}
+	}
+	if err := yaml.Unmarshal(out, &m); err != nil || m.Kind != "PodMonitor" || m.Metadata.Labels["release"] != "prom" || len(m.Spec.PodMetricsEndpoints) != 1 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	pod := get[*appsv1.Deployment](t, render(t), deploymentKey).Spec.Template
+	for name, value := range m.Spec.Selector.MatchLabels {
+		if pod.Labels[name] != value {
+			t.Errorf("it selects %s=%s, the pods have %q", name, value, pod.Labels[name])
+		}
+	}
+	e := m.Spec.PodMetricsEndpoints[0]
+	if !slices.ContainsFunc(pod.Spec.Containers[0].Ports, func(p corev1.ContainerPort) bool { return p.Name == e.Port }) {
+		t.Errorf("no port is named %s", e.Port)
+	}
+	if e.Scheme != "https" || e.Authorization.Credentials.Name != "token" || e.Authorization.Credentials.Key != "token" || e.TLSConfig.ServerName == "" {
+		t.Errorf("it scrapes by %+v", e)
 	}
 }
 

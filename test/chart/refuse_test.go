@@ -8,6 +8,7 @@ import (
 )
 
 func TestRefusedValues(t *testing.T) {
+	const env = "controllerManager.manager.env."
 	tests := []struct {
 		name string
 		args []string
@@ -37,6 +38,27 @@ func TestRefusedValues(t *testing.T) {
 		{"name of a secret that is none", []string{"--set", "webhook.secretName=Webhook_Cert"}, "secretName"},
 		{"no name of a service", []string{"--set", "webhook.serviceName="}, "serviceName"},
 		{"no port for webhooks", []string{"--set-json", "webhookService.ports=[]"}, "ports"},
+		{"no budget is left", []string{"--set", "controllerManager.podDisruptionBudget.minAvailable=51%"}, "minAvailable must be less than controllerManager.replicas"},
+		{"neither number nor percentage", []string{"--set", "controllerManager.podDisruptionBudget.minAvailable=half"}, "'half' does not match pattern"},
+		{"a certificate for nothing", []string{"--set", "webhook.certManager.enable=true,webhook.enable=false"}, "webhook.certManager.enable needs webhook.enable"},
+		{
+			"series twice",
+			[]string{"--set", "metrics.podMonitor.enable=true,metrics.serviceMonitor.enable=true,metrics.podMonitor.tokenSecret=a"},
+			"must not both be true",
+		},
+		{"a PodMonitor that may not scrape", []string{"--set", "metrics.podMonitor.enable=true"}, "metrics.podMonitor.tokenSecret must name a Secret"},
+		{"a role that is not there", []string{"--set", "rbac.aggregateViewerRole=true"}, "rbac.aggregateViewerRole needs rbac.createSkyhookViewerRole"},
+		{"a mirror with a scheme", []string{"--set", env + "packageRegistry=https://r.example"}, "/controllerManager/manager/env/packageRegistry': 'https://r.example' does not match pattern"},
+		{"a mirror that is a folder of Docker Hub", []string{"--set", env + "packageRegistry=mirror"}, "/controllerManager/manager/env/packageRegistry': 'mirror' does not match pattern"},
+		{"a toleration as text", []string{"--set", env + "defaultTolerations=nvidia.com/gpu"}, "/controllerManager/manager/env/defaultTolerations': got string, want null or array"},
+		{"a toleration with a typing error", []string{"--set-json", env + `defaultTolerations=[{"kye":"nvidia.com/gpu"}]`}, "/controllerManager/manager/env/defaultTolerations/0': additional properties 'kye' not allowed"},
+		{"an operator of labels", []string{"--set-json", env + `defaultTolerations=[{"key":"a","operator":"In"}]`}, "/defaultTolerations/0/operator': value must be one of 'Exists', 'Equal'"},
+		{"unknown pull policy", []string{"--set", "controllerManager.manager.image.pullPolicy=Sometimes"}, "/controllerManager/manager/image/pullPolicy': value must be one of 'Always', 'IfNotPresent', 'Never'"},
+		{"a pull policy that nothing has", []string{"--set", "controllerManager.manager.agent.pullPolicy=Always"}, "/controllerManager/manager/agent': additional properties 'pullPolicy' not allowed"},
+		{"a value with a typing error", []string{"--set", "webhooks.enable=false"}, "additional properties 'webhooks' not allowed"},
+		{"an issuer with an unknown field", []string{"--set", "webhook.certManager.enable=true,webhook.certManager.issuerRef.title=a"}, "/webhook/certManager/issuerRef': additional properties 'title' not allowed"},
+		{"limits that are only on", []string{"--set", "limitRange=true"}, "/limitRange': 'not' failed"},
+		{"port out of range", []string{"--set-json", `webhookService.ports=[{"port":70000}]`}, "/webhookService/ports/0/port': maximum: got 70,000, want 65,535"},
 		{"replicas as text", []string{"--set-string", "controllerManager.replicas=two"}, "replicas"},
 	}
 	for _, test := range tests {

@@ -36,7 +36,12 @@ func binary(t testing.TB, root string) string {
 // repository's folder.
 func Template(t testing.TB, root string, args ...string) ([]byte, error) {
 	t.Helper()
-	args = append([]string{"template", filepath.Join(root, chartDir), "--name-template", "skyhook", "--kube-version", "1.35.0", "--namespace", "skyhook"}, args...)
+	return Run(t, root, append([]string{"template", filepath.Join(root, chartDir), "--name-template", "skyhook", "--kube-version", "1.35.0", "--namespace", "skyhook"}, args...)...)
+}
+
+// Run runs Helm and returns its output.
+func Run(t testing.TB, root string, args ...string) ([]byte, error) {
+	t.Helper()
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), binary(t, root), args...)
 	cmd.Stderr = &stderr

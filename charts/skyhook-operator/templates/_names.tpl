@@ -32,6 +32,20 @@ skyhook-operator-controller-manager-metrics-service
 {{- end }}
 {{- end -}}
 
+{{/* How Prometheus knows whom it talks to. */}}
+{{- define "skyhook.scrapeTLS" -}}
+{{- if .Values.webhook.enable -}}
+serverName: {{ include "skyhook.metricsService" . }}.{{ .Release.Namespace }}.svc
+ca:
+  secret:
+    name: {{ .Values.webhook.secretName }}
+    key: ca.crt
+{{- else -}}
+# Without webhooks there is no authority: the certificate signs itself.
+insecureSkipVerify: true
+{{- end -}}
+{{- end -}}
+
 {{- define "skyhook.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "skyhook.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}

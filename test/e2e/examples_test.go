@@ -106,6 +106,23 @@ func TestExampleOfAStartupTaint(t *testing.T) {
 	untilNode(t, node, "complete and free", func(n *corev1.Node) bool { return completeOn(n, name) && !taint.Has(n, runtimeTaint) })
 }
 
+// TestExampleOfAnAirGappedSite: nodes pull what a Skyhook names from the site's registry, and not from where its name
+// says. It restarts the operator, so it does not share the bed with other tests.
+func TestExampleOfAnAirGappedSite(t *testing.T) {
+	const skyhookName, file, mirror = "air-gapped", "/skyhook-air-gapped", "registry.example.com:5000/copies"
+	contains(t, "the example", example(t, "air-gapped/values.yaml"), "packageRegistry: "+mirror)
+	if err := bed.Push(t.Context(), variant(t, "copied"), mirror+"/nvidia/skyhook-packages/shellscript:1.1.0"); err != nil {
+		t.Fatal(err)
+	}
+	setOperator(t, "PACKAGE_REGISTRY", mirror, "")
+	node := bed.Nodes()[0]
+	applyTo(t, []string{node}, skyhookName, skyhook(skyhookName, map[string]string{"apply.sh": journal(file, "apply")}), file)
+	waitReady(t, skyhookName)
+	if got := ranVariant(t, node, skyhookName); got != "copied" {
+		t.Errorf("the node ran %q", got)
+	}
+}
+
 // applyExample applies an example for one node, beside other tests, and undoes all of it after the test.
 func applyExample(t *testing.T, name, node string, hostFiles ...string) {
 	t.Helper()

@@ -1,0 +1,107 @@
+//go:build integration
+
+package chart
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/skyhook-operator/skyhook/test/apiserver"
+	"github.com/skyhook-operator/skyhook/test/helm"
+)
+
+// foreign are the API groups of others, whose CRDs are not there.
+var foreign = []string{"cert-manager.io", "monitoring.coreos.com"}
+
+// TestAPIServerTakesAllSets: it would create every object that any set of values renders.
+func TestAPIServerTakesAllSets(t *testing.T) {
+	c, err := client.New(apiserver.Start(t), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, namespace := range []string{"skyhook", "observability"} {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+		if err := client.IgnoreAlreadyExists(c.Create(t.Context(), ns)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, v := range sets(t) {
+		t.Run(name, func(t *testing.T) {
+			out, err := templateWith(t, v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken := 0
+			for document := range strings.SplitSeq(out, "\n---\n") {
+				o := &unstructured.Unstructured{}
+				if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
+					t.Fatal(err)
+				}
+				if o.Object == nil || slices.Contains(foreign, o.GroupVersionKind().Group) {
+					continue
+				}
+				// The CRDs are there already: applying is what an upgrade does.
+				err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(o), client.DryRunAll, client.ForceOwnership, client.FieldOwner("helm"))
+				if err != nil {
+					t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), err)
+				}
+				taken++
+			}
+			if taken < 7 {
+				t.Errorf("only %d objects were there to take", taken)
+			}
+		})
+	}
+}
+
+// TestNotesTellWhatHasNoEffect of a values file of the existing chart.
+func TestNotesTellWhatHasNoEffect(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	writeKubeconfig(t, file, apiserver.Start(t))
+	install := func(set string) string {
+		// The CRDs are there already, and not of a release.
+		out, err := helm.Run(t, root, "install", "skyhook", chartDir, "--namespace", "skyhook", "--dry-run=server",
+			"--kubeconfig", file, "--values", filepath.Join(goldenDir, set+valuesSuffix), "--set", "crds.install=false")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, notes, _ := strings.Cut(string(out), "\nNOTES:\n")
+		return notes
+	}
+	const want = "cleanup, controllerManager.kubeRbacProxy, controllerManager.manager.env.pauseImage, webhook.removalImage, webhook.removalTag, webhook.removalDigest"
+	if notes := install("existing-chart"); !strings.Contains(notes, "no effect") || !strings.Contains(notes, want) {
+		t.Errorf("it says\n%s", notes)
+	}
+	if notes := install("default"); notes == "" || strings.Contains(notes, "no effect") {
+		t.Errorf("by default it says\n%s", notes)
+	}
+}
+
+func writeKubeconfig(t *testing.T, file string, config *rest.Config) {
+	t.Helper()
+	text, err := clientcmd.Write(clientcmdapi.Config{
+		Clusters: map[string]*clientcmdapi.Cluster{"c": {Server: config.Host, CertificateAuthorityData: config.CAData}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{"u": {
+			ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken,
+		}},
+		Contexts: map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}}, CurrentContext: "x",
+	})
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -12,9 +12,12 @@ import (
 	"github.com/skyhook-operator/skyhook/build/manifest"
 )
 
-const chartDir = "charts/skyhook-operator"
+const (
+	chartDir = "charts/skyhook-operator"
+	baseFile = "kustomization.yaml"
+)
 
-// writeChart writes the chart's package and install.yaml.
+// writeChart writes the chart's package, install.yaml, and the base for kustomize that goes with it.
 func writeChart(ctx context.Context, o Options, dir string, built []images.Result) error {
 	tool := exec.CommandContext(ctx, filepath.Join(o.Root, "tools/tool"), "helm")
 	tool.Stderr = o.Log
@@ -36,7 +39,14 @@ func writeChart(ctx context.Context, o Options, dir string, built []images.Resul
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "install.yaml"), install, 0o644)
+	if err := os.WriteFile(filepath.Join(dir, "install.yaml"), install, 0o644); err != nil {
+		return err
+	}
+	base, err := os.ReadFile(filepath.Join(o.Root, "config", baseFile))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, baseFile), base, 0o644) //nolint:gosec // no stranger says where
 }
 
 // withoutTimes writes the chart's package in dir anew: Helm puts the time of the build into it.

@@ -74,7 +74,7 @@ func checkNames(t *testing.T, r Result, files map[string][]byte) {
 	platform := "-linux-" + runtime.GOARCH
 	program := "skyhook-" + r.Version + platform
 	want := []string{
-		"SHA256SUMS", "SHA256SUMS.sigstore.json", "cosign.pub", "images.txt", "install.yaml", "skyhook-operator-" + r.Version + ".tgz",
+		"SHA256SUMS", "SHA256SUMS.sigstore.json", "cosign.pub", "images.txt", "install.yaml", "kustomization.yaml", "skyhook-operator-" + r.Version + ".tgz",
 		program + ".spdx.json", program + ".tar.gz",
 	}
 	for _, image := range r.Images {

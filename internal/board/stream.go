@@ -10,12 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-const (
-	// stuck is how long a page may take to read one message; it comes again by itself when it is alive.
-	stuck = 30 * time.Second
-	// again is after how many milliseconds a browser comes back whose connection broke.
-	again = 1000
-)
+// stuck is how long a page may take to read one message; it comes again by itself when it is alive.
+const stuck = 30 * time.Second
 
 // stream is a connection to one page.
 type stream struct {
@@ -30,9 +26,6 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	defer page.Close()
 	w.Header().Set("Content-Type", "text/event-stream")
 	st := stream{w, http.NewResponseController(w)}
-	if st.write(fmt.Sprintf("retry: %d\n\n", again)) != nil {
-		return
-	}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {

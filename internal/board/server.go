@@ -33,8 +33,8 @@ type Source interface {
 type Page interface {
 	// Changed can be received from when there may be something new.
 	Changed() <-chan struct{}
-	// News are the events since the last call: first the whole picture, or none as long as nothing is known. Now and then
-	// it is called without a change, as some numbers depend on the time.
+	// News are the events since the last call: none as long as nothing is known, then the whole picture, then what changes.
+	// Now and then it is called without a change, as some numbers depend on the time.
 	News() []Event
 	Close()
 }
@@ -132,10 +132,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // G124: loopback has no TLS
 		Name: cookie, Value: s.session, Path: s.room + "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
-	rest := r.URL.Query()
-	rest.Del(tokenParameter)
-	to := url.URL{Path: s.room + "/", RawQuery: rest.Encode()}
-	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+	http.Redirect(w, r, s.room+"/", http.StatusSeeOther)
 }
 
 func (s *Server) admitted(r *http.Request) bool {

@@ -92,9 +92,9 @@ func TestToken(t *testing.T) {
 			}
 		}
 	}
-	w := ask(s, "/?skyhook=gpu&token="+s.token, nil)
+	w := ask(s, "/?token="+s.token, nil)
 	cookies := w.Result().Cookies()
-	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != s.room+"/?skyhook=gpu" || len(cookies) != 1 {
+	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != s.room+"/" || len(cookies) != 1 {
 		t.Fatalf("%d %v", w.Code, w.Header())
 	}
 	c := cookies[0]

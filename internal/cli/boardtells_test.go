@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,12 +29,8 @@ func TestBoardChooses(t *testing.T) {
 	c := newCluster(t)
 	c.put(statusIs("a-done", v1alpha1.StatusComplete))
 	b := c.board()
-	shows := func(name string) {
-		t.Helper()
-		p := b.page("")
-		p.until(name, func() bool { return p.board.Skyhook != nil && p.board.Skyhook.Name == name })
-	}
-	shows("a-done")
+	first := b.page("")
+	first.until("the only one", func() bool { return first.board.Name == "a-done" && first.board.Skyhook != nil })
 	for _, s := range []struct {
 		name   string
 		status v1alpha1.Status
@@ -44,7 +41,14 @@ func TestBoardChooses(t *testing.T) {
 		{"e-fails", v1alpha1.StatusErroring},
 	} {
 		c.put(statusIs(s.name, s.status))
-		shows(s.name)
+		first.until("it is known", func() bool {
+			return slices.Contains(first.board.Skyhooks, board.Overview{Name: s.name, Status: s.status, Far: "0 of 1 nodes complete"})
+		})
+		p := b.page("")
+		p.until(s.name, func() bool { return p.board.Skyhook != nil && p.board.Skyhook.Name == s.name })
+	}
+	if first.board.Name != "a-done" || first.boards != 1 {
+		t.Errorf("the first page turned to %s", first.board.Name)
 	}
 }
 

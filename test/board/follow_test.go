@@ -54,7 +54,7 @@ func TestPaneFollows(t *testing.T) {
 
 	b.run(`window.fails = true`)
 	b.opens(one)
-	b.sees("#pane", "listing nodes: it restarts")
+	b.sees("#pane", "Listing nodes: it restarts.")
 	b.run(`window.fails = false`)
 	b.sees("#pane tbody tr", "tuning\t2.1.0\tconfig\tin progress\t0")
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/cdproto/browser"
@@ -48,6 +49,8 @@ func TestPane(t *testing.T) {
 
 	b.do(chromedp.Click(chromedp.CSS("#pane .close")))
 	b.until("the pane is closed", `document.querySelector("#pane").hidden`)
+	b.opens(name)
+	b.sees("#pane .log", "read 2 times")
 	if got := eval[string](b, `document.title`); strings.Contains(got, "broken") {
 		t.Errorf("a message became a script")
 	}
@@ -101,12 +104,13 @@ func (b *tab) copied() string { return eval[string](b, "navigator.clipboard.read
 // logs gives a node a pod of tuning, and a kubelet that has its log.
 func (f *fleet) logs(i int) {
 	f.t.Helper()
+	var times atomic.Int32
 	kubelet := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(r.URL.Path, "/tuning-apply") {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = w.Write([]byte(printed))
+		_, _ = fmt.Fprintf(w, "%sread %d times\n", printed, times.Add(1))
 	}))
 	f.t.Cleanup(kubelet.Close)
 	host, port, err := net.SplitHostPort(kubelet.Listener.Addr().String())

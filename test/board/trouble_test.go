@@ -35,10 +35,10 @@ func TestUnread(t *testing.T) {
 	before := eval[string](b, said)
 	x, y := b.square(f.nodes[2].Name)
 	b.do(chromedp.MouseClickXY(x, y))
-	b.sees("#pane .notice", "listing nodes")
+	b.sees("#pane .notice", "Listing nodes")
 	x, y = b.square(f.nodes[1].Name)
 	b.do(chromedp.MouseClickXY(x, y))
-	b.sees("#pane .notice", "listing nodes")
+	b.sees("#pane .notice", "Listing nodes")
 	if now := eval[string](b, said); now != before {
 		t.Errorf("first %q, then %q", before, now)
 	}

@@ -1,5 +1,5 @@
 import { ask } from "./ask.js";
-import { byId, el, marked, setMarked, setShown, setText } from "./dom.js";
+import { byId, el, marked, sentence, setMarked, setShown, setText } from "./dom.js";
 import { badge } from "./head.js";
 import { Log } from "./log.js";
 import { words } from "./statuses.js";
@@ -53,7 +53,7 @@ export class Pane {
 
   // open shows a node of a Skyhook and takes the focus.
   open(skyhook, name) {
-    const other = name !== this.name || skyhook !== this.skyhook;
+    const other = this.#element.hidden || name !== this.name || skyhook !== this.skyhook;
     if (this.#element.hidden) this.opener = document.activeElement;
     Object.assign(this, { skyhook, name });
     setText(this.title, name);
@@ -108,10 +108,11 @@ export class Pane {
     this.#again(seldom);
   }
 
+  // #again reads nothing in a page that nobody sees: whoever comes back to it gets a new picture, which reads the node.
   #again(after) {
     const due = performance.now() + after;
     if (this.#reading) this.#wanted = Math.min(this.#wanted, after);
-    if (this.#element.hidden || this.#reading || this.#due <= due) return;
+    if (this.#element.hidden || document.hidden || this.#reading || this.#due <= due) return;
     this.#rest();
     this.#due = due;
     this.#timer = setTimeout(() => this.#read(), after);
@@ -149,7 +150,7 @@ export class Pane {
   // #failed says why the node cannot be read, and keeps what was read before: somebody may be at it.
   #failed(message) {
     setShown(this.wrong, message !== undefined);
-    setMarked(this.wrong, message && this.told ? `${message} What follows was read before.` : message ?? "");
+    setMarked(this.wrong, message ? sentence(message) + (this.told ? " What follows was read before." : "") : "");
     if (message !== undefined && !this.told) this.body.replaceChildren();
     return message !== undefined;
   }

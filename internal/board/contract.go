@@ -16,7 +16,8 @@ const (
 	EventBoard = "board"
 	// EventChange has a Change.
 	EventChange = "change"
-	// EventFail has a Failure. It holds until the next one, also while there are changes.
+	// EventFail has a Failure. It holds until the next one, or the end of the connection, whatever comes meanwhile. It comes
+	// before what it is about.
 	EventFail = "fail"
 	// EventBeat has a Beat, now and then: who hears nothing at all is cut off, and need not be told by the network.
 	EventBeat = "beat"
@@ -37,7 +38,9 @@ type Board struct {
 	// Warning is a sentence about what makes the picture less than it seems to be; empty for none.
 	Warning  string     `json:"warning,omitempty"`
 	Skyhooks []Overview `json:"skyhooks"`
-	// Skyhook is the one that is shown; nil if there is none.
+	// Name is that of the Skyhook to show; empty if nobody named one, and there is none to choose.
+	Name string `json:"name"`
+	// Skyhook is nil if there is none of this name.
 	Skyhook *Skyhook `json:"skyhook,omitempty"`
 	// Nodes that it selects, by name.
 	Nodes []Node `json:"nodes"`

@@ -150,7 +150,7 @@ func (p *shownPage) take(name string, data []byte) {
 	p.t.Helper()
 	switch name {
 	case board.EventBoard:
-		p.board, p.nodes, p.fails = board.Board{}, map[string]board.Node{}, board.Failure{}
+		p.board, p.nodes = board.Board{}, map[string]board.Node{}
 		p.boards++
 		p.decode(data, &p.board)
 		for _, n := range p.board.Nodes {
@@ -203,7 +203,7 @@ func (p *shownPage) until(what string, is func() bool) {
 	p.t.Helper()
 	late := time.AfterFunc(30*time.Second, func() { _ = p.closed() })
 	defer late.Stop()
-	for p.boards == 0 && p.fails.Message == "" || !is() {
+	for p.boards == 0 || !is() {
 		if !p.next() {
 			text, _ := json.MarshalIndent(p.board, "", " ")
 			p.t.Fatalf("never: %s; fails: %q, nodes %v\n%s", what, p.fails.Message, p.nodes, text)

@@ -322,6 +322,13 @@ func TestBoardWithoutNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.until("the failure still holds", func() bool { return p.fails.Message == want && p.board.Skyhook.Far == "41 of 100 nodes complete" })
+	if err := c.Delete(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the failure holds without a Skyhook", func() bool { return p.fails.Message == want && p.board.Skyhook == nil })
+	if p.board.Name != "gpu" {
+		t.Errorf("the page is of %q", p.board.Name)
+	}
 }
 
 // TestBoardReconnects: watches that break are taken up again, and meanwhile the page says so.

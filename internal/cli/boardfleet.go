@@ -170,8 +170,11 @@ func (f *fleet) told() bool {
 // failure is why the picture is old or lacks something; empty if it does not.
 func (f *fleet) failure() string { return troubles(f.skyhooks.trouble(), f.nodes.trouble()) }
 
-// old is since when the picture may not be right; zero while it is.
+// old is since when the picture may not be right; zero while it is, and where there is none.
 func (f *fleet) old() time.Time {
+	if !f.skyhooks.known {
+		return time.Time{}
+	}
 	since := f.skyhooks.old()
 	if nodes := f.nodes.old(); since.IsZero() || !nodes.IsZero() && nodes.Before(since) {
 		since = nodes
@@ -226,10 +229,7 @@ func (f *fleet) status(skyhook string) v1alpha1.Status {
 
 // Open implements board.Source.
 func (f *fleet) Open(skyhook string) board.Page {
-	if skyhook == "" {
-		skyhook = f.asked
-	}
-	p := &page{fleet: f, asked: skyhook, changed: make(chan struct{}, 1)}
+	p := &page{fleet: f, name: cmp.Or(skyhook, f.asked), changed: make(chan struct{}, 1)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.pages[p] = true

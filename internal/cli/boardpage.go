@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -19,12 +18,12 @@ import (
 // page is one connection, and what it was sent. All but changed is under the fleet's lock.
 type page struct {
 	fleet   *fleet
-	asked   string
 	changed chan struct{}
 
 	// begun says that it has a whole picture.
 	begun bool
-	// name is the Skyhook that is shown; empty for none. picture is how nodes are drawn for it.
+	// name is the Skyhook to show; empty until one is asked for or chosen. picture is how nodes are drawn for it; nil if there
+	// is none.
 	name    string
 	picture *picture
 	// dirty are the nodes to be drawn again, all that all of them are, and rehome that their compartments may be others.
@@ -96,18 +95,17 @@ func (p *page) News() []board.Event {
 		return nil
 	}
 	now := f.session.now()
-	var events []board.Event
-	switch name := p.choice(); {
+	events := p.troubles()
+	switch {
 	case !f.skyhooks.known: // nothing can be drawn
-	case !p.begun || name != p.name:
-		p.begin(name)
+	case p.other():
 		events = append(events, board.Event{Name: board.EventBoard, Data: p.whole(now)})
 	default:
 		if c, changed := p.change(now); changed {
 			events = append(events, board.Event{Name: board.EventChange, Data: c})
 		}
 	}
-	return append(events, p.troubles()...)
+	return events
 }
 
 // troubles tell that the picture is old, and when it is not any more.
@@ -120,23 +118,18 @@ func (p *page) troubles() []board.Event {
 	return []board.Event{{Name: board.EventFail, Data: failure}}
 }
 
-// choice is the Skyhook to show. One that was chosen for a page stays.
-func (p *page) choice() string {
-	_, there := p.fleet.skyhooks.objects[cmp.Or(p.asked, p.name)]
-	switch {
-	case there:
-		return cmp.Or(p.asked, p.name)
-	case p.asked != "":
-		return ""
-	default:
-		return p.fleet.choose()
+// other begins another picture where changes do not do: at first, and when the Skyhook is gone or there again. One that was
+// chosen stays: the page would else turn to another one under whoever reads it.
+func (p *page) other() bool {
+	if p.name == "" {
+		p.name = p.fleet.choose()
 	}
-}
-
-func (p *page) begin(name string) {
-	p.begun, p.name, p.dirty, p.nodes = true, name, map[string]bool{}, map[string]board.Node{}
-	p.picture = nil
-	p.look()
+	_, there := p.fleet.skyhooks.objects[p.name]
+	if p.begun && there == (p.picture != nil) {
+		return false
+	}
+	p.begun, p.picture, p.dirty, p.nodes = true, nil, map[string]bool{}, map[string]board.Node{}
+	return true
 }
 
 // look compares the Skyhook with that of the last picture.
@@ -196,7 +189,8 @@ func (p *page) whole(now time.Time) board.Board {
 	slices.SortFunc(nodes, byName)
 	return board.Board{
 		At: metav1.NewTime(now), Cluster: p.fleet.cluster, Warning: p.warning,
-		Skyhooks: append([]board.Overview{}, p.skyhooks...), Skyhook: p.skyhook, Nodes: append([]board.Node{}, nodes...),
+		Skyhooks: append([]board.Overview{}, p.skyhooks...), Name: p.name, Skyhook: p.skyhook,
+		Nodes: append([]board.Node{}, nodes...),
 	}
 }
 

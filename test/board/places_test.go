@@ -14,7 +14,8 @@ func TestPlaces(t *testing.T) {
 	c := newCluster(t)
 	put(t, c, "runs", "cpw")
 	put(t, c, "fails", "cEw")
-	b := open(t, c.board(t)+"#runs/runs-0003")
+	through := newLine(t, c.board(t))
+	b := open(t, through.address+"#runs/runs-0003", "ERR_", "Failed to load resource")
 	b.sees("h2", "runs", "1 of 3 nodes complete")
 	b.sees("#pane h2", "runs-0003")
 	b.sees("#others", "fails: erroring")
@@ -45,7 +46,26 @@ func TestPlaces(t *testing.T) {
 
 	eval[any](b, `location.hash = "#gone"; null`)
 	b.sees("#empty", "There is no Skyhook gone.")
-	b.do(chromedp.SetValue(chromedp.CSS("#skyhooks"), "fails"))
-	eval[any](b, `document.querySelector("#skyhooks").dispatchEvent(new Event("change")); null`)
+	b.chooses("fails")
 	b.sees("h2 #name", "fails")
+
+	through.cut() // what is chosen now cannot be shown
+	b.sees("#lost", "The connection to kubectl skyhook board is lost")
+	b.chooses("runs")
+	b.do(chromedp.Click(chromedp.CSS("#attention button")))
+	if eval[bool](b, `location.hash !== "#runs" || !document.querySelector("#pane").hidden`) {
+		t.Error("a node of another Skyhook is open")
+	}
+	b.run(`history.back()`)
+	b.until("Back leads to the other one", `location.hash === "#fails"`)
+	through.mend(t)
+	b.until("the connection is back", `document.querySelector("#lost").hidden`)
+	b.sees("h2 #name", "fails")
+}
+
+// chooses takes a Skyhook from the list.
+func (b *tab) chooses(name string) {
+	b.Helper()
+	b.do(chromedp.SetValue(chromedp.CSS("#skyhooks"), name))
+	b.run(`document.querySelector("#skyhooks").dispatchEvent(new Event("change"))`)
 }

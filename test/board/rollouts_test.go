@@ -64,19 +64,6 @@ func TestRollouts(t *testing.T) {
 		b.scheme("dark")
 		b.drawn("board-complete")
 	})
-	t.Run("deleted", func(t *testing.T) {
-		put(t, c, "first", "c")
-		gone := put(t, c, "second", "cw")
-		b := open(t, c.board(t, "second"))
-		b.sees("h2", "second", "1 of 2 nodes complete")
-		if err := c.Delete(t.Context(), gone.skyhook); err != nil {
-			t.Fatal(err)
-		}
-		b.sees("#empty", "There is no Skyhook second. Choose one of those that exist.")
-		if chosen := eval[string](b, `document.querySelector("#skyhooks").value`); chosen != "" {
-			t.Errorf("Skyhook %s looks chosen, so that it cannot be chosen", chosen)
-		}
-	})
 }
 
 // drawn takes the picture, and fails the test if it is empty or too large for the documentation.

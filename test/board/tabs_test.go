@@ -17,13 +17,13 @@ import (
 // TestManyTabs: a browser has at most six connections to a server for all its tabs, and those behind others take none.
 func TestManyTabs(t *testing.T) {
 	c := newCluster(t)
-	f := put(t, c, "gpu-init", "cw")
-	address := c.board(t)
+	t.Parallel()
+	f := put(t, c, "tabs", "cw")
+	address := c.board(t, "tabs")
 	first := open(t, address)
 	last := first
 	for range 7 {
-		last.run(`Object.defineProperty(document, "hidden", { get: () => true, configurable: true }),
-			document.dispatchEvent(new Event("visibilitychange"))`)
+		last.hide()
 		last = last.another(address)
 		last.sees("h2", "1 of 2 nodes complete")
 	}
@@ -31,10 +31,22 @@ func TestManyTabs(t *testing.T) {
 	f.sync()
 	last.sees("h2", "2 nodes")
 	first.until("the title of a tab behind others follows", `document.title.includes("2 nodes")`)
-	first.run(`delete document.hidden, document.dispatchEvent(new Event("visibilitychange"))`)
+	first.show()
 	f.becomes(1, v1alpha1.StatusErroring)
 	f.sync()
 	first.sees("h2", "1 of 2 nodes complete")
+}
+
+// hide puts a tab behind others, as far as the page knows; show brings it to the front.
+func (b *tab) hide() {
+	b.Helper()
+	b.run(`Object.defineProperty(document, "hidden", { get: () => true, configurable: true }),
+		document.dispatchEvent(new Event("visibilitychange"))`)
+}
+
+func (b *tab) show() {
+	b.Helper()
+	b.run(`delete document.hidden, document.dispatchEvent(new Event("visibilitychange"))`)
 }
 
 // another opens an address in another tab of the browser.

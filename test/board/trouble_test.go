@@ -11,21 +11,22 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
+// counted counts the whole pictures that a page gets.
+const counted = `
+window.boards = 0;
+const listen = EventSource.prototype.addEventListener;
+EventSource.prototype.addEventListener = function (name, listener) {
+	listen.call(this, name, (event) => { listener(event); if (name === "board") boards++; });
+};`
+
 // TestUnread: a pane keeps what it has while the node cannot be read, and is right again by itself.
 func TestUnread(t *testing.T) {
 	c := newCluster(t)
 	f := put(t, c, "gpu-init", "cEw")
-	config, err := clientcmd.LoadFromFile(c.kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := config.Clusters["production"]
-	through := newLine(t, server.Server)
-	server.Server = "https://" + through.at
-	if err := clientcmd.WriteToFile(*config, c.kubeconfig); err != nil {
-		t.Fatal(err)
-	}
-	b := open(t, c.board(t), "Failed to load resource")
+	through := c.behind(t)
+	b := blank(t)
+	b.before(counted)
+	b.do(chromedp.Navigate(c.board(t)))
 	b.do(chromedp.Click(chromedp.CSS("#attention button")))
 	b.sees("#pane .cause", "StepFailed")
 
@@ -42,10 +43,34 @@ func TestUnread(t *testing.T) {
 	if now := eval[string](b, said); now != before {
 		t.Errorf("first %q, then %q", before, now)
 	}
+	b.run(`window.said = 0, new MutationObserver((all) => { said += all.length }).observe(document.querySelector("#lost"),
+		{ childList: true, subtree: true, attributes: true })`)
+	b.hide()
+	b.show()
+	b.until("there is a new picture", `boards === 2`)
+	if said := eval[int](b, `said`); said > 0 {
+		t.Errorf("what is still wrong was said again, with %d changes", said)
+	}
 	through.mend(t)
 	b.until("it is watched again", `document.querySelector("#lost").hidden`)
 	b.sees("#pane .cause", "StepFailed")
 	b.until("nothing is wrong with the node", `document.querySelector("#pane .notice").hidden`)
+}
+
+// behind puts a line between the API server and the boards that are started from now on.
+func (c cluster) behind(t *testing.T) *line {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(c.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := config.Clusters["production"]
+	l := newLine(t, server.Server)
+	server.Server = "https://" + l.at
+	if err := clientcmd.WriteToFile(*config, c.kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 // TestFocusStays where somebody is when a node changes, and what is said to be wrong is said once.

@@ -30,17 +30,17 @@ function choose(name) {
 }
 
 function open(name) {
-  const { skyhook } = live.state;
-  if (pane.node) address("replaceState", skyhook.name, name, history.state);
-  else address("pushState", skyhook.name, name, { opened: true });
+  if (!live.shown) return; // another Skyhook is about to be
+  if (pane.node) address("replaceState", live.name, name, history.state);
+  else address("pushState", live.name, name, { opened: true });
   tip();
-  pane.open(skyhook.name, name);
+  pane.open(live.name, name);
   bars.go(name);
 }
 
 function closed(name, opener) {
   if (history.state?.opened) history.back();
-  else address("replaceState", live.state.skyhook?.name);
+  else address("replaceState", live.name);
   focusOn(name, opener);
 }
 
@@ -63,19 +63,19 @@ function address(how, skyhook, node = "", state = null) {
 
 // turn shows what the address says.
 function turn() {
-  const { skyhook, node } = place(), shown = live.state?.skyhook?.name;
+  const { skyhook, node } = place();
   awaited = node;
-  if (shown === undefined || skyhook !== shown) {
+  if (skyhook !== live.name) {
     pane.leave();
-    return live.show(skyhook);
-  }
-  if (!node) pane.close();
+    live.show(skyhook);
+  } else if (!node) pane.close();
   else if (node !== pane.node) arrive();
 }
 
 // arrive opens the node that is awaited.
 function arrive() {
-  if (awaited && live.state.skyhook) open(awaited);
+  if (!awaited || !live.shown) return;
+  open(awaited);
   awaited = "";
 }
 
@@ -94,8 +94,9 @@ function picture(state, change) {
   setText(byId("empty"), emptiness(state));
   setShown(byId("empty"), byId("empty").textContent !== "");
   grids();
-  if (!place().skyhook && state.skyhook && !change) address("replaceState", state.skyhook.name);
+  if (!place().skyhook && live.name) address("replaceState", live.name);
   arrive();
+  tick();
   speak(state, change);
   if (!change || touches(change, pane.node)) pane.changed();
   else if (change.skyhook) pane.stirred();
@@ -108,7 +109,8 @@ const touches = ({ gone, nodes, details }, name) =>
 function emptiness(state) {
   if (!state.skyhook && state.skyhooks.length > 0) return `There is no Skyhook ${live.name}. Choose one of those that exist.`;
   if (!state.skyhook) return "No Skyhooks found";
-  return live.nodes.size === 0 ? `No node is selected by Skyhook ${state.skyhook.name}.` : "";
+  const none = live.nodes.size === 0 && !state.skyhook.nodes.total; // else they may not be read
+  return none ? `No node is selected by Skyhook ${state.skyhook.name}.` : "";
 }
 
 function grids() {

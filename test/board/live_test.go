@@ -56,8 +56,9 @@ func TestLive(t *testing.T) {
 // itself. What it says of times does not depend on the machine's clock, and goes on where nothing happens.
 func TestSlept(t *testing.T) {
 	c := newCluster(t)
-	put(t, c, "gpu-init", "cpew")
-	through := newLine(t, c.board(t, "gpu-init"))
+	t.Parallel() // as it waits most of its time
+	put(t, c, "sleeps", "cpew")
+	through := newLine(t, c.board(t, "sleeps"))
 	b := blank(t)
 	b.before(`{ const right = Date.now; window.wrong = -86400e3; Date.now = () => right() + wrong; }`)
 	b.do(chromedp.Navigate(through.address))

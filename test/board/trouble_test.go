@@ -26,6 +26,7 @@ func TestUnread(t *testing.T) {
 	through := c.behind(t)
 	b := blank(t)
 	b.before(counted)
+	b.watch([]string{"Failed to load resource"})
 	b.do(chromedp.Navigate(c.board(t)))
 	b.do(chromedp.Click(chromedp.CSS("#attention button")))
 	b.sees("#pane .cause", "StepFailed")

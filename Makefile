@@ -7,6 +7,8 @@ SHELL := /bin/bash
 
 VERSION := $(shell cat VERSION)
 comma := ,
+# KUBERNETES=1.31 runs the oldest that is supported, in whatever needs a cluster or an API server.
+export TESTBED_KUBERNETES := $(or $(KUBERNETES),$(TESTBED_KUBERNETES))
 TESTBED := go run ./test/testbed/cmd/testbed
 # Builds the operator and test/scale, which measures it.
 SCALE = assets=$$($(TESTBED) build --programs | tail -n 1); \
@@ -86,7 +88,7 @@ integration: ## Run the tests of packages that need an API server, root or Debia
 		$$(grep -rl --include='*_test.go' '^//go:build .*integration' . | xargs -n 1 dirname | sort -u)
 
 .PHONY: e2e
-e2e: ## Run only the end-to-end suite, on the testbed
+e2e: ## Run only the end-to-end suite, on the testbed (KUBERNETES=1.31 for the oldest that is supported)
 	@$(GOTESTSUM) --format testname -- -tags e2e -count=1 -p 1 -timeout 60m ./test/e2e ./test/testbed
 
 .PHONY: verify

@@ -7,21 +7,25 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
 const (
 	modulePath = "github.com/skyhook-operator/skyhook"
-	toolsDir   = "test/testbed/k8s"
-	pauseDir   = "test/testbed/cmd/pause"
-
-	// KubernetesVersion is that of k8s/go.mod, and what the programs report.
-	KubernetesVersion = "v1.35.4"
+	// toolsDir has what the newest Kubernetes is built from; an older one has its minor version behind: k8s-1.31.
+	toolsDir = "test/testbed/k8s"
+	pauseDir = "test/testbed/cmd/pause"
 )
+
+// kubernetesVersion is the version in a go.mod of what Kubernetes is built from, and what its programs report.
+var kubernetesVersion = regexp.MustCompile(`\tk8s\.io/kubernetes (v\S+)`)
 
 // assets are what clusters share. All are complete: a folder appears in the cache by one rename.
 type assets struct {
@@ -30,8 +34,8 @@ type assets struct {
 	Rootfs     string // root file system of nodes
 }
 
-// builder makes one of the assets in the cache, from the project's sources in module, unless it is there.
-type builder func(a *assets, ctx context.Context, cache, module string, p *progress) error
+// builder makes one of the assets in o.Cache, from the project's sources in module, unless it is there.
+type builder func(a *assets, ctx context.Context, o Options, module string, p *progress) error
 
 // buildAssets makes what is missing in the cache. Cold, the programs take minutes.
 func buildAssets(ctx context.Context, o Options, p *progress, builders ...builder) (assets, error) {
@@ -47,7 +51,7 @@ func buildAssets(ctx context.Context, o Options, p *progress, builders ...builde
 	}
 	defer unlock()
 	for _, build := range builders {
-		if err := build(&a, ctx, o.Cache, module, p); err != nil {
+		if err := build(&a, ctx, o, module, p); err != nil {
 			return a, err
 		}
 	}
@@ -67,18 +71,26 @@ func moduleDir(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-func (a *assets) buildKubernetes(ctx context.Context, cache, module string, p *progress) error {
+func (a *assets) buildKubernetes(ctx context.Context, o Options, module string, p *progress) error {
 	tools := filepath.Join(module, toolsDir)
+	if o.Kubernetes != "" {
+		tools += "-" + o.Kubernetes
+	}
 	gomod, err := os.ReadFile(filepath.Join(tools, "go.mod"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the testbed cannot build Kubernetes %s: %s is missing; unset TESTBED_KUBERNETES for the newest",
+			o.Kubernetes, tools)
+	}
 	if err != nil {
 		return err
 	}
-	a.Kubernetes = filepath.Join(cache, "k8s-"+KubernetesVersion+"-"+shortHash(gomod))
+	version := string(kubernetesVersion.FindSubmatch(gomod)[1])
+	a.Kubernetes = filepath.Join(o.Cache, "k8s-"+version+"-"+shortHash(gomod))
 	return produce(a.Kubernetes, func(tmp string) (err error) {
 		defer p.step("build etcd and Kubernetes %s from source (the first time: about 5 minutes on 2 processors)",
-			KubernetesVersion)(&err)
+			version)(&err)
 		cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags",
-			linkerFlags(KubernetesVersion), "-o", tmp+"/", "tool")
+			linkerFlags(version), "-o", tmp+"/", "tool")
 		cmd.Dir = tools
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
 		if err := runCommand(cmd); err != nil {
@@ -101,12 +113,12 @@ func linkerFlags(version string) string {
 	}, " ")
 }
 
-func (a *assets) buildPause(ctx context.Context, cache, module string, p *progress) error {
+func (a *assets) buildPause(ctx context.Context, o Options, module string, p *progress) error {
 	source, err := os.ReadFile(filepath.Join(module, pauseDir, "main.go"))
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(cache, "pause-"+shortHash(source))
+	dir := filepath.Join(o.Cache, "pause-"+shortHash(source))
 	a.Pause = filepath.Join(dir, "pause")
 	return produce(dir, func(tmp string) (err error) {
 		defer p.step("build the pause image")(&err)

@@ -52,16 +52,32 @@ func TestLinkerFlags(t *testing.T) {
 	}
 }
 
-// TestVersionIsThatOfTheTools keeps the version that programs report equal to the one they are built from.
-func TestVersionIsThatOfTheTools(t *testing.T) {
-	gomod := must(os.ReadFile(filepath.Join("k8s", "go.mod")))(t)
-	if !strings.Contains(string(gomod), "k8s.io/kubernetes "+KubernetesVersion+" ") {
-		t.Errorf("k8s/go.mod does not require k8s.io/kubernetes %s", KubernetesVersion)
+// TestKubernetesVersions: whatever a folder builds, its go.mod says which version that is, and has all programs.
+func TestKubernetesVersions(t *testing.T) {
+	folders := must(filepath.Glob("k8s*"))(t)
+	if len(folders) < 2 {
+		t.Errorf("only %s", folders)
 	}
-	for _, tool := range []string{"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubectl", "kubelet"} {
-		if !strings.Contains(string(gomod), "k8s.io/kubernetes/cmd/"+tool+"\n") {
-			t.Errorf("k8s/go.mod has no tool %s", tool)
+	for _, folder := range folders {
+		gomod := must(os.ReadFile(filepath.Join(folder, "go.mod")))(t)
+		version := kubernetesVersion.FindSubmatch(gomod)
+		_, minor, older := strings.Cut(folder, "-")
+		if len(version) != 2 || older && !strings.HasPrefix(string(version[1]), "v"+minor+".") {
+			t.Errorf("%s builds version %s", folder, version)
 		}
+		for _, tool := range []string{"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubectl", "kubelet"} {
+			if !strings.Contains(string(gomod), "k8s.io/kubernetes/cmd/"+tool+"\n") {
+				t.Errorf("%s/go.mod has no tool %s", folder, tool)
+			}
+		}
+	}
+}
+
+// TestUnknownKubernetes: the error names what is missing.
+func TestUnknownKubernetes(t *testing.T) {
+	_, err := BuildPrograms(t.Context(), Options{Kubernetes: "1.2", Cache: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), "cannot build Kubernetes 1.2") || !strings.Contains(err.Error(), "TESTBED_KUBERNETES") {
+		t.Errorf("got %v", err)
 	}
 }
 

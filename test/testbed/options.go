@@ -24,6 +24,9 @@ type Options struct {
 	// Cache is the folder of what clusters share: binaries and the nodes' root file system; default $SKYHOOK_CACHE, else
 	// skyhook in the user's cache folder.
 	Cache string
+	// Kubernetes is the minor version, such as 1.31, of which there must be a folder k8s-1.31; default $TESTBED_KUBERNETES,
+	// else the newest, which is that of the folder k8s.
+	Kubernetes string
 	// Nodes is the number of nodes wanted, 0 to MaxNodes.
 	Nodes int
 	// Progress gets short lines on what is being done; nil means silence.
@@ -43,6 +46,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.State == "" {
 		o.State = filepath.Join(o.Cache, "testbed-state")
+	}
+	if o.Kubernetes == "" {
+		o.Kubernetes = os.Getenv("TESTBED_KUBERNETES")
 	}
 	if o.Progress == nil {
 		o.Progress = io.Discard

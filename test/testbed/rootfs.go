@@ -24,10 +24,10 @@ var nodePackages = []string{
 }
 
 // buildRootfs makes the read-only lower layer of every node's root file system.
-func (a *assets) buildRootfs(ctx context.Context, cache, _ string, p *progress) error {
+func (a *assets) buildRootfs(ctx context.Context, o Options, _ string, p *progress) error {
 	include := strings.Join(nodePackages, ",")
 	offer := strings.Join(offeredPackages, ",") + repositorySource
-	a.Rootfs = filepath.Join(cache, "rootfs-"+shortHash([]byte(debianSuite), []byte(include), []byte(offer)))
+	a.Rootfs = filepath.Join(o.Cache, "rootfs-"+shortHash([]byte(debianSuite), []byte(include), []byte(offer)))
 	return produce(a.Rootfs, func(tmp string) (err error) {
 		defer p.step("make the nodes' root file system from Debian %s packages (about 1 minute)", debianSuite)(&err)
 		mirror := os.Getenv("DEBIAN_MIRROR")

@@ -52,6 +52,10 @@ site: ## Make a site of the documentation in dist/site, which needs no network t
 release: ## Make all of a release in dist/release: images, chart, programs, contents, checksums (COSIGN_KEY=file signs)
 	@go run ./build/cmd/build release --key "$(COSIGN_KEY)"
 
+.PHONY: publish
+publish: ## Push the release's images and chart, where they are not yet (REGISTRY=host for a copy of your own)
+	@go run ./build/cmd/build publish --registry "$(REGISTRY)"
+
 .PHONY: release-check
 release-check: ## Make the release twice, from nothing, and compare every byte
 	@rm -rf dist/release-check

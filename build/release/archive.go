@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,8 +48,8 @@ func tarFolder(file, folder string) error {
 	})
 }
 
-func tarFile(archive *tar.Writer, name, path string) error {
-	content, err := os.Open(path)
+func tarFile(archive *tar.Writer, name, file string) error {
+	content, err := os.Open(file)
 	if err != nil {
 		return err
 	}
@@ -62,6 +63,48 @@ func tarFile(archive *tar.Writer, name, path string) error {
 	}
 	_, err = io.Copy(archive, content)
 	return err
+}
+
+// untar writes the files of an archive, as tarFolder makes it, into a new folder.
+func untar(file, folder string) error {
+	content, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(folder) // nothing gets out of it, whatever the names are
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	archive := tar.NewReader(content)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := unpack(root, header.Name, archive); err != nil {
+			return err
+		}
+	}
+}
+
+func unpack(root *os.Root, name string, content io.Reader) error {
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	file, err := root.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, content)
+	return errors.Join(err, file.Close())
 }
 
 // tarGzip writes members into a compressed archive, sorted by name.

@@ -3,6 +3,7 @@ package release
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,14 +20,11 @@ const (
 
 // writeChart writes the chart's package, install.yaml, and the base for kustomize that goes with it.
 func writeChart(ctx context.Context, o Options, dir string, built []images.Result) error {
-	tool := exec.CommandContext(ctx, filepath.Join(o.Root, "tools/tool"), "helm")
-	tool.Stderr = o.Log
-	binary, err := tool.Output()
+	helm, err := Helm(ctx, o.Root, o.Log)
 	if err != nil {
-		return fmt.Errorf("build helm: %w", err)
+		return err
 	}
 	fmt.Fprintln(o.Log, "chart and install.yaml")
-	helm := strings.TrimSpace(string(binary))
 	out, err := exec.CommandContext(ctx, helm, "package", filepath.Join(o.Root, chartDir), "--destination",
 		dir).CombinedOutput()
 	if err != nil {
@@ -47,6 +45,17 @@ func writeChart(ctx context.Context, o Options, dir string, built []images.Resul
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, baseFile), base, 0o644) //nolint:gosec // no stranger says where
+}
+
+// Helm is the program, in the version of the repository, which is built if it is not there yet.
+func Helm(ctx context.Context, root string, log io.Writer) (string, error) {
+	tool := exec.CommandContext(ctx, filepath.Join(root, "tools/tool"), "helm")
+	tool.Stderr = log
+	binary, err := tool.Output()
+	if err != nil {
+		return "", fmt.Errorf("build helm: %w", err)
+	}
+	return strings.TrimSpace(string(binary)), nil
 }
 
 // withoutTimes writes the chart's package in dir anew: Helm puts the time of the build into it.

@@ -22,12 +22,28 @@ type program struct {
 	Platforms []v1.Platform
 }
 
-var darwin = []v1.Platform{{OS: "darwin", Architecture: "amd64"}, {OS: "darwin", Architecture: "arm64"}}
+// desktops are what people have on their desks beside Linux.
+var desktops = []v1.Platform{
+	{OS: "darwin", Architecture: "amd64"}, {OS: "darwin", Architecture: "arm64"}, {OS: "windows", Architecture: "amd64"},
+}
 
 // programs are all of them. One more is one line more.
 var programs = []program{
-	// Authors check, try and build packages with it.
-	{Name: "skyhook", Platforms: slices.Concat(images.AllPlatforms, darwin)},
+	// The plugin of kubectl, with which authors also check, try and build packages.
+	{Name: plugin, Platforms: slices.Concat(images.AllPlatforms, desktops)},
+}
+
+// archive is the name of the archive for a platform, without its extension.
+func (p program) archive(o Options, platform v1.Platform) string {
+	return fmt.Sprintf("%s-%s-%s-%s", p.Name, o.version, platform.OS, platform.Architecture)
+}
+
+// binary is the program's name in its archive.
+func (p program) binary(platform v1.Platform) string {
+	if platform.OS == "windows" {
+		return p.Name + ".exe"
+	}
+	return p.Name
 }
 
 // write makes an archive for each platform, and says what is in it.
@@ -48,9 +64,9 @@ func (p program) write(ctx context.Context, o Options, dir string) error {
 		if err != nil {
 			return fmt.Errorf("the modules of the binary for %s: %w", platform, err)
 		}
-		name := fmt.Sprintf("%s-%s-%s-%s", p.Name, o.version, platform.OS, platform.Architecture)
-		file := filepath.Join(dir, name+".tar.gz")
-		if err := tarGzip(file, []member{{p.Name, 0o755, binary}, {"LICENSE", 0o644, license}}); err != nil {
+		name := p.archive(o, platform)
+		file := filepath.Join(dir, name+archiveExt)
+		if err := tarGzip(file, []member{{p.binary(platform), 0o755, binary}, {"LICENSE", 0o644, license}}); err != nil {
 			return err
 		}
 		sum, err := fileSum(file)

@@ -17,6 +17,11 @@ const (
 	imagesFile = "images.txt"
 	bundleExt  = ".sigstore.json"
 	publicKey  = "cosign.pub"
+	krewFile   = "krew.yaml"
+	imageExt   = ".oci.tar"
+	archiveExt = ".tar.gz"
+	// plugin is the program that is kubectl's plugin.
+	plugin = "skyhook"
 )
 
 // Result is a release that was made.
@@ -74,7 +79,7 @@ func Make(ctx context.Context, o Options) (Result, error) {
 func fill(ctx context.Context, o Options, dir string, built []images.Result) error {
 	for _, image := range built {
 		fmt.Fprintf(o.Log, "archive of image %s\n", image.Name)
-		if err := tarFolder(filepath.Join(dir, imageFile(image)+".oci.tar"), image.Layout); err != nil {
+		if err := tarFolder(filepath.Join(dir, imageFile(image)+imageExt), image.Layout); err != nil {
 			return err
 		}
 		if err := imageDocuments(o, dir, image); err != nil {
@@ -88,6 +93,9 @@ func fill(ctx context.Context, o Options, dir string, built []images.Result) err
 		if err := program.write(ctx, o, dir); err != nil {
 			return fmt.Errorf("program %s: %w", program.Name, err)
 		}
+	}
+	if err := writeKrew(o, dir); err != nil {
+		return fmt.Errorf("manifest for krew: %w", err)
 	}
 	if err := writeChart(ctx, o, dir, built); err != nil {
 		return fmt.Errorf("chart: %w", err)

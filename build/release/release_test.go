@@ -43,6 +43,7 @@ func TestRelease(t *testing.T) {
 	t.Run("signatures", func(t *testing.T) { checkSignatures(t, first, files) })
 	t.Run("images", func(t *testing.T) { checkImages(t, first, files) })
 	t.Run("program", func(t *testing.T) { checkProgram(t, first, files) })
+	t.Run("krew", func(t *testing.T) { checkKrew(t, first, files) })
 	t.Run("modules", func(t *testing.T) { checkModules(t, o.Dist, first) })
 	t.Run("chart", func(t *testing.T) { checkChart(t, first, files) })
 	t.Run("again", func(t *testing.T) {
@@ -74,7 +75,7 @@ func checkNames(t *testing.T, r Result, files map[string][]byte) {
 	platform := "-linux-" + runtime.GOARCH
 	program := "skyhook-" + r.Version + platform
 	want := []string{
-		"SHA256SUMS", "SHA256SUMS.sigstore.json", "cosign.pub", "images.txt", "install.yaml", "kustomization.yaml", "skyhook-operator-" + r.Version + ".tgz",
+		"SHA256SUMS", "SHA256SUMS.sigstore.json", "cosign.pub", "images.txt", "install.yaml", "krew.yaml", "kustomization.yaml", "skyhook-operator-" + r.Version + ".tgz",
 		program + ".spdx.json", program + ".tar.gz",
 	}
 	for _, image := range r.Images {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -31,7 +32,7 @@ func main() {
 func command() *cobra.Command {
 	c := &cobra.Command{Use: "build", SilenceUsage: true, SilenceErrors: true}
 	root := c.PersistentFlags().String("root", ".", "folder of the repository")
-	c.AddCommand(imagesCommand(root), releaseCommand(root))
+	c.AddCommand(imagesCommand(root), releaseCommand(root), publishCommand(root))
 	return c
 }
 
@@ -73,6 +74,30 @@ func releaseCommand(root *string) *cobra.Command {
 			return err
 		}
 		return report(c.OutOrStdout(), result)
+	}
+	return c
+}
+
+func publishCommand(root *string) *cobra.Command {
+	var p release.Publisher
+	c := &cobra.Command{
+		Use: "publish", Short: "Push the images and the chart of the release in dist/release/<version>", Args: cobra.NoArgs,
+	}
+	c.Flags().StringVar(&p.Dir, "dir", "", "folder of the release (default that of the version in dist)")
+	c.Flags().StringVar(&p.Registry, "registry", "", "the registry that takes the place of the one in images.txt")
+	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+		if p.Dir == "" {
+			version, err := images.Version(*root)
+			if err != nil {
+				return err
+			}
+			p.Dir = filepath.Join(*root, "dist", "release", version)
+		}
+		if p.Helm, err = release.Helm(c.Context(), *root, c.ErrOrStderr()); err != nil {
+			return err
+		}
+		p.Log = c.OutOrStdout()
+		return p.Publish(c.Context())
 	}
 	return c
 }

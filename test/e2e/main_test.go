@@ -37,6 +37,8 @@ var bed struct {
 	auditFrom int64
 	// chart are Helm's arguments for the images of this build.
 	chart []string
+	// uninstalled is the part of the audit log in which the chart was not installed, or only in part.
+	uninstalled struct{ from, to int64 }
 }
 
 func TestMain(m *testing.M) {
@@ -90,9 +92,7 @@ func setUp(ctx context.Context) error {
 		return err
 	}
 	bed.Cluster = cluster
-	if info, err := os.Stat(cluster.AuditLog()); err == nil {
-		bed.auditFrom = info.Size()
-	}
+	bed.auditFrom = auditSize()
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.Kubeconfig())
 	if err != nil {
 		return fmt.Errorf("read the kubeconfig: %w", err)
@@ -105,6 +105,15 @@ func setUp(ctx context.Context) error {
 		return fmt.Errorf("make a client: %w", err)
 	}
 	return installOperator(ctx)
+}
+
+// auditSize is where the audit log ends now.
+func auditSize() int64 {
+	info, err := os.Stat(bed.AuditLog())
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 func installOperator(ctx context.Context) error {
@@ -120,7 +129,12 @@ func installOperator(ctx context.Context) error {
 		return err
 	}
 	bed.chart = images.ChartArgs()
-	if err := install.Chart(ctx, bed.client, folder, bed.Kubeconfig(), bed.chart...); err != nil {
+	return installChart(ctx)
+}
+
+// installChart installs the operator, or brings it back to how the suite expects it.
+func installChart(ctx context.Context) error {
+	if err := install.Chart(ctx, bed.client, root, bed.Kubeconfig(), bed.chart...); err != nil {
 		return err
 	}
 	return install.Available(ctx, bed.client, 2*time.Minute)

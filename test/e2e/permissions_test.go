@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -46,10 +47,12 @@ func checkPermissions(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	if _, err := log.Seek(bed.auditFrom, io.SeekStart); err != nil {
-		return fmt.Errorf("read the audit log: %w", err)
-	}
-	return permissions.Check(log, install.Release+"-skyhook-operator-controller-manager",
+	// An operator that is still about while the chart is uninstalled has lost its roles already.
+	gone := bed.uninstalled
+	return permissions.Check(io.MultiReader(
+		io.NewSectionReader(log, bed.auditFrom, max(0, gone.from-bed.auditFrom)),
+		io.NewSectionReader(log, max(bed.auditFrom, gone.to), math.MaxInt64-max(bed.auditFrom, gone.to)),
+	), install.Release+"-skyhook-operator-controller-manager",
 		func() (permissions.Roles, error) { return installedRoles(ctx) }, func(grant string) bool { return rare[grant] != "" })
 }
 

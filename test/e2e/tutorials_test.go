@@ -19,11 +19,7 @@ import (
 func TestTutorialOfACluster(t *testing.T) {
 	t.Cleanup(func() {
 		cleanUp(t, "demo", []string{"/skyhook-hello-world"})
-		ctx := context.WithoutCancel(t.Context())
-		if err := install.Chart(ctx, bed.client, root, bed.Kubeconfig(), bed.chart...); err != nil {
-			t.Error(err)
-		}
-		if err := install.Available(ctx, bed.client, patience); err != nil {
+		if err := installChart(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})

@@ -27,15 +27,22 @@ func Chart(ctx context.Context, c client.Client, root, kubeconfig string, args .
 	if err := unlock(ctx, c); err != nil {
 		return err
 	}
+	args = append([]string{
+		"upgrade", "--install", Release, filepath.Join(root, "charts", "skyhook-operator"), "--create-namespace",
+	}, args...)
+	if err := Helm(ctx, root, kubeconfig, args...); err != nil {
+		return fmt.Errorf("install the chart: %w", err)
+	}
+	return nil
+}
+
+// Helm runs the Helm of the repository in root in the operator's namespace. kubeconfig is as for Chart.
+func Helm(ctx context.Context, root, kubeconfig string, args ...string) error {
 	helm, err := exec.CommandContext(ctx, filepath.Join(root, "tools", "tool"), "helm").Output()
 	if err != nil {
 		return fmt.Errorf("build helm: %w%s", err, stderrOf(err))
 	}
-	args = append([]string{
-		"upgrade", "--install", Release, filepath.Join(root, "charts", "skyhook-operator"),
-		"--namespace", Namespace, "--create-namespace",
-	}, args...)
-	cmd := exec.CommandContext(ctx, strings.TrimSpace(string(helm)), args...)
+	cmd := exec.CommandContext(ctx, strings.TrimSpace(string(helm)), append(args, "--namespace", Namespace)...)
 	cmd.Env = os.Environ()
 	if kubeconfig != "" {
 		cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
@@ -46,7 +53,7 @@ func Chart(ctx context.Context, c client.Client, root, kubeconfig string, args .
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("install the chart: %w\n%s", err, output.String())
+		return fmt.Errorf("helm %s: %w\n%s", args[0], err, output.String())
 	}
 	return nil
 }

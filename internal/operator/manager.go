@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
@@ -30,6 +31,9 @@ import (
 const (
 	// leaseName is the lease of the existing API's operator, so that the two never run at the same time.
 	leaseName = "3c22c1ae.nvidia.com"
+	// lease is how long a leader that is gone keeps others from its work; they look for it a few seconds apart. Within 20 s
+	// another one works.
+	lease = 12 * time.Second
 	// recorder is the component name of events, by which people and tools find them.
 	recorder = "skyhook-controller"
 	// nodeWorkers is how many nodes are worked on at a time; a pass over a node mostly waits for the API server.
@@ -61,6 +65,9 @@ func NewManager(cluster *rest.Config, o settings.Options) (ctrl.Manager, error) 
 		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       o.Workload.Namespace,
 		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 ptr.To(lease),
+		RenewDeadline:                 ptr.To(lease * 2 / 3),
+		RetryPeriod:                   ptr.To(lease / 8),
 		// A process may run one manager after another, as the tests of crashes do.
 		Controller: config.Controller{
 			SkipNameValidation: ptr.To(true),

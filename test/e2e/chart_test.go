@@ -23,9 +23,9 @@ import (
 // leaseName is that of the leader.
 const leaseName = "3c22c1ae.nvidia.com"
 
-// takeover is how long work may rest when the leader is killed. Its lease of 15 s counts from when another replica saw
-// it renewed; that one looks every 2 to 4.4 s (RetryPeriod and JitterFactor of client-go).
-const takeover = 25 * time.Second
+// takeover is how long work may rest when the leader is killed. Its lease of 12 s counts from when another replica saw
+// it renewed; that one looks every 1.5 to 3.3 s (RetryPeriod and JitterFactor of client-go).
+const takeover = 20 * time.Second
 
 // TestChart: what Helm does with the chart while Skyhooks are there. An upgrade with other values and its rollback run
 // nothing again on a node, another replica continues a rollout when the leader is killed, and uninstalling leaves the

@@ -16,7 +16,7 @@ var figures = []figure{
 	{"nodesPerSecond", "1/s", "nodes by that time"},
 	{"secondsPerNode", "s", "that time by nodes"},
 	{"firstPermit", "s", "from the start of the operator until the first node may work"},
-	{"takeover", "s", "from the death of the operator until the next one, which was there, changes something; a lease is 15 s"},
+	{"takeover", "s", "from the death of the operator until the next one, which was there, changes something; a lease is 12 s"},
 	{"handoverP50", "ms", "from the end of a stage's last container to the pod of the next stage: half of them"},
 	{"handoverP99", "ms", "the same: 99 %"},
 	{"writesPerNode", "", "requests of the operator that change something, by nodes"},

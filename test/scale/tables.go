@@ -117,7 +117,7 @@ func writeStarts(b *strings.Builder, results []Result) {
 		return
 	}
 	table(b, "Starts", "From the start of an operator to its first permit; and from the death of one, in the midst of a "+
-		"rollout, to the\nfirst change by the next, which waits for the lease of 15 seconds.",
+		"rollout, to the\nfirst change by the next, which waits for the lease of 12 seconds.",
 		[]string{"world", "nodes", "packages", "first permit s", "takeover s"}, rows)
 }
 

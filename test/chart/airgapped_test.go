@@ -27,7 +27,7 @@ func TestAirGapped(t *testing.T) {
 	options, err := settings.FromEnvironment(func(name string) (string, bool) {
 		v, ok := environment[name]
 		return v, ok
-	}, "v0.1.0")
+	}, "v0.20.0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -28,7 +29,9 @@ func (n *notes) Create(_ context.Context, e *eventsv1.Event) (*eventsv1.Event, e
 	return e, nil
 }
 
-func (n *notes) Update(ctx context.Context, e *eventsv1.Event) (*eventsv1.Event, error) { return n.Create(ctx, e) }
+func (n *notes) Update(ctx context.Context, e *eventsv1.Event) (*eventsv1.Event, error) {
+	return n.Create(ctx, e)
+}
 
 func (n *notes) Patch(_ context.Context, e *eventsv1.Event, _ []byte) (*eventsv1.Event, error) {
 	n.mu.Lock()
@@ -50,10 +53,11 @@ func nodeNumber(i int) *corev1.Node {
 
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never %s", what)
-		}
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+		return ok(), nil
+	})
+	if err != nil {
+		t.Fatalf("never %s", what)
 	}
 }
 

@@ -3,6 +3,8 @@
 package chart
 
 import (
+	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -86,6 +89,52 @@ func TestNotesTellWhatHasNoEffect(t *testing.T) {
 	}
 	if notes := install("default"); notes == "" || strings.Contains(notes, "no effect") {
 		t.Errorf("by default it says\n%s", notes)
+	}
+}
+
+// TestCRDsOfTheReleaseAreNotGivenUp: an upgrade without them would delete them, and every Skyhook, unless Helm keeps them.
+func TestCRDsOfTheReleaseAreNotGivenUp(t *testing.T) {
+	config := apiserver.Start(t)
+	c, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	writeKubeconfig(t, file, config)
+	upgrade := func(release, policy string) error {
+		note(t, c, map[string]any{
+			"meta.helm.sh/release-name": release, "meta.helm.sh/release-namespace": "skyhook", "helm.sh/resource-policy": policy,
+		})
+		_, err := helm.Run(t, root, "install", "skyhook", chartDir, "--namespace", "skyhook", "--dry-run=server",
+			"--kubeconfig", file, "--set", "crds.install=false")
+		return err
+	}
+	t.Cleanup(func() {
+		note(t, c, map[string]any{"meta.helm.sh/release-name": nil, "meta.helm.sh/release-namespace": nil, "helm.sh/resource-policy": nil})
+	})
+	if err := upgrade("skyhook", ""); err == nil || !strings.Contains(err.Error(), "crds.install must be true: skyhooks.skyhook.nvidia.com") {
+		t.Errorf("got %v", err)
+	}
+	for release, policy := range map[string]string{"skyhook": "keep", "another": ""} {
+		if err := upgrade(release, policy); err != nil {
+			t.Errorf("of release %s with policy %q: %v", release, policy, err)
+		}
+	}
+}
+
+// note writes annotations of the CRD of Skyhooks, or removes them.
+func note(t *testing.T, c client.Client, annotations map[string]any) {
+	t.Helper()
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd := &unstructured.Unstructured{}
+	crd.SetAPIVersion("apiextensions.k8s.io/v1")
+	crd.SetKind("CustomResourceDefinition")
+	crd.SetName("skyhooks.skyhook.nvidia.com")
+	if err := c.Patch(context.Background(), crd, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		t.Fatal(err)
 	}
 }
 

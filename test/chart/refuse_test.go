@@ -23,7 +23,7 @@ func TestRefusedValues(t *testing.T) {
 		{
 			"budget that blocks every drain",
 			[]string{"--set", "controllerManager.replicas=1"},
-			"minAvailable must be less than controllerManager.replicas",
+			"minAvailable must be less than controllerManager.replicas, or nodes could never be drained; set it to 0 for no budget",
 		},
 		{
 			"replicas without leader election",
@@ -32,7 +32,7 @@ func TestRefusedValues(t *testing.T) {
 		},
 		{"relative folder", []string{"--set", "controllerManager.manager.env.copyDirRoot=var"}, "copyDirRoot"},
 		{"unknown level", []string{"--set", "controllerManager.manager.env.logLevel=loud"}, "logLevel"},
-		{"taint without effect", []string{"--set", "controllerManager.manager.env.runtimeRequiredTaint=a=b"}, "runtimeRequiredTaint"},
+		{"taint without effect", []string{"--set", "controllerManager.manager.env.runtimeRequiredTaint=a=b"}, `env.runtimeRequiredTaint is "a=b"; write it as key=value:effect`},
 		{"short digest", []string{"--set", "controllerManager.manager.image.digest=sha256:abc"}, "digest"},
 		{"webhooks neither on nor off", []string{"--set", "webhook.enable=maybe"}, "enable"},
 		{"name of a secret that is none", []string{"--set", "webhook.secretName=Webhook_Cert"}, "secretName"},
@@ -48,8 +48,9 @@ func TestRefusedValues(t *testing.T) {
 		},
 		{"a PodMonitor that may not scrape", []string{"--set", "metrics.podMonitor.enable=true"}, "metrics.podMonitor.tokenSecret must name a Secret"},
 		{"a role that is not there", []string{"--set", "rbac.aggregateViewerRole=true"}, "rbac.aggregateViewerRole needs rbac.createSkyhookViewerRole"},
-		{"a mirror with a scheme", []string{"--set", env + "packageRegistry=https://r.example"}, "/controllerManager/manager/env/packageRegistry': 'https://r.example' does not match pattern"},
-		{"a mirror that is a folder of Docker Hub", []string{"--set", env + "packageRegistry=mirror"}, "/controllerManager/manager/env/packageRegistry': 'mirror' does not match pattern"},
+		{"a mirror with a scheme", []string{"--set", env + "packageRegistry=https://r.example"}, `env.packageRegistry is "https://r.example"; name a registry without a scheme`},
+		{"a mirror that is a folder of Docker Hub", []string{"--set", env + "packageRegistry=mirror"}, `env.packageRegistry is "mirror"; name a registry`},
+		{"an allowed registry with a scheme", []string{"--set", env + "allowedRegistries={ghcr.io/org,https://r.example}"}, `env.allowedRegistries has "https://r.example"; name a registry without a scheme`},
 		{"a toleration as text", []string{"--set", env + "defaultTolerations=nvidia.com/gpu"}, "/controllerManager/manager/env/defaultTolerations': got string, want null or array"},
 		{"a toleration with a typing error", []string{"--set-json", env + `defaultTolerations=[{"kye":"nvidia.com/gpu"}]`}, "/controllerManager/manager/env/defaultTolerations/0': additional properties 'kye' not allowed"},
 		{"an operator of labels", []string{"--set-json", env + `defaultTolerations=[{"key":"a","operator":"In"}]`}, "/defaultTolerations/0/operator': value must be one of 'Exists', 'Equal'"},
@@ -57,7 +58,7 @@ func TestRefusedValues(t *testing.T) {
 		{"a pull policy that nothing has", []string{"--set", "controllerManager.manager.agent.pullPolicy=Always"}, "/controllerManager/manager/agent': additional properties 'pullPolicy' not allowed"},
 		{"a value with a typing error", []string{"--set", "webhooks.enable=false"}, "additional properties 'webhooks' not allowed"},
 		{"an issuer with an unknown field", []string{"--set", "webhook.certManager.enable=true,webhook.certManager.issuerRef.title=a"}, "/webhook/certManager/issuerRef': additional properties 'title' not allowed"},
-		{"limits that are only on", []string{"--set", "limitRange=true"}, "/limitRange': 'not' failed"},
+		{"limits that are only on", []string{"--set", "limitRange=true"}, "limitRange cannot be true: it needs limits"},
 		{"port out of range", []string{"--set-json", `webhookService.ports=[{"port":70000}]`}, "/webhookService/ports/0/port': maximum: got 70,000, want 65,535"},
 		{"replicas as text", []string{"--set-string", "controllerManager.replicas=two"}, "replicas"},
 	}

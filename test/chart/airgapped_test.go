@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/skyhook-operator/skyhook"
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -27,7 +28,7 @@ func TestAirGapped(t *testing.T) {
 	options, err := settings.FromEnvironment(func(name string) (string, bool) {
 		v, ok := environment[name]
 		return v, ok
-	}, "v0.20.0")
+	}, skyhook.Version())
 	if err != nil {
 		t.Fatal(err)
 	}

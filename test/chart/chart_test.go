@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/skyhook-operator/skyhook"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
@@ -138,7 +139,7 @@ func TestEnvironment(t *testing.T) {
 		"PACKAGE_REGISTRY": "", "DEFAULT_TOLERATIONS": "[]", "KUBERNETES_CLUSTER_DOMAIN": "cluster.local", "WEBHOOK_PORT": ":9443", "WEBHOOK_MANAGE_CERTIFICATE": "true",
 		"RUNTIME_REQUIRED_TAINT": "skyhook.nvidia.com=runtime-required:NoSchedule",
 		"ENABLE_WEBHOOKS":        "true", "WEBHOOK_SECRET_NAME": "webhook-cert", "WEBHOOK_SERVICE_NAME": "skyhook-operator-webhook-service",
-		"AGENT_IMAGE": "ghcr.io/skyhook-operator/skyhook/agent:v0.20.0",
+		"AGENT_IMAGE": "ghcr.io/skyhook-operator/skyhook/agent:" + skyhook.Version(),
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
@@ -171,7 +172,7 @@ func TestSettingsOfPackages(t *testing.T) {
 			_, err := settings.FromEnvironment(func(name string) (string, bool) {
 				v, ok := environment[name]
 				return v, ok && v != ""
-			}, "v0.20.0")
+			}, skyhook.Version())
 			if err != nil {
 				t.Errorf("the operator does not start: %v", err)
 			}
@@ -187,7 +188,7 @@ func TestImageReferences(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"default", nil, "r.example:5000/op:v0.20.0"},
+		{"default", nil, "r.example:5000/op:" + skyhook.Version()},
 		{"tag", []string{"--set", image + "tag=v9"}, "r.example:5000/op:v9"},
 		{"digest", []string{"--set", image + "digest=" + digest}, "r.example:5000/op@" + digest},
 		{"both", []string{"--set", image + "tag=v9", "--set", image + "digest=" + digest}, "r.example:5000/op:v9@" + digest},

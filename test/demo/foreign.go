@@ -77,5 +77,6 @@ func (*foreign) hint() string {
     kubectl get skyhook demo -o yaml
 Remove everything:
     kubectl delete skyhook demo
+    kubectl get skyhooks                        # none is left: the next command would delete it
     kubectl delete -f config/install.yaml`
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
+	"github.com/skyhook-operator/skyhook"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
@@ -79,16 +80,16 @@ func TestExample(t *testing.T) {
 			t.Fatalf("%s is another: %v", id, err)
 		}
 		manager := d.Spec.Template.Spec.Containers[0]
-		if manager.Image != "registry.example.com:5000/skyhook/operator:v0.20.0" {
+		if manager.Image != "registry.example.com:5000/skyhook/operator:"+skyhook.Version() {
 			t.Errorf("the operator's image is %s", manager.Image)
 		}
 		for _, v := range manager.Env {
 			env[v.Name] = v.Value
 		}
 	}
-	options, err := settings.FromEnvironment(func(name string) (string, bool) { return env[name], env[name] != "" }, "v0.20.0")
+	options, err := settings.FromEnvironment(func(name string) (string, bool) { return env[name], env[name] != "" }, skyhook.Version())
 	if err != nil || options.Workload.Mirror != "registry.example.com:5000/copies" || len(options.Workload.Tolerations) != 1 ||
-		options.Workload.AgentImage != "registry.example.com:5000/skyhook/agent:v0.20.0" || !options.LeaderElection {
+		options.Workload.AgentImage != "registry.example.com:5000/skyhook/agent:"+skyhook.Version() || !options.LeaderElection {
 		t.Errorf("the operator's settings are %+v, %v", options.Workload, err)
 	}
 	if len(changed) != len(base) {

@@ -93,6 +93,7 @@ func Root(version string, now func() time.Time) *cobra.Command {
 		a.resetCommand(), a.rollbackCommand(), a.uninstallCommand(), a.resumeRolloutCommand(), a.abandonCommand(),
 		a.nodeCommand(), a.policyCommand(), packages, a.versionCommand(),
 	)
+	sayUsage(c)
 	return c
 }
 

@@ -36,6 +36,24 @@ func flagError(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())
 }
 
+// sayUsage has all commands say how they are written when they get too few or too many arguments: cobra only counts them.
+func sayUsage(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		sayUsage(sub)
+	}
+	count := c.Args
+	if count == nil {
+		return
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		err := count(c, args)
+		if err == nil || kit.Owns(c) || !strings.Contains(err.Error(), "arg(s)") {
+			return err
+		}
+		return fmt.Errorf("%w; write %s", err, c.UseLine())
+	}
+}
+
 // usageTemplate leaves the flags of all commands to the help of the program itself: they are longer than all else that
 // most commands have to say. It keeps lines within a terminal.
 const usageTemplate = `Usage:

@@ -132,12 +132,17 @@ func Load(p Pair, names []string, now time.Time) (Served, error) {
 	return s, nil
 }
 
-// verify returns the way from the certificate to one of the CAs.
+// verify returns the way from the certificate to one of the CAs, over those that are served with it.
 func verify(cert *tls.Certificate, ca []byte, name string, now time.Time) ([]*x509.Certificate, error) {
-	roots := x509.NewCertPool()
+	roots, between := x509.NewCertPool(), x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
+	for _, der := range cert.Certificate[1:] {
+		if c, err := x509.ParseCertificate(der); err == nil { // else it is of no use to callers either
+			between.AddCert(c)
+		}
+	}
 	chains, err := cert.Leaf.Verify(x509.VerifyOptions{
-		Roots: roots, DNSName: name, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		Roots: roots, Intermediates: between, DNSName: name, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("verify the certificate: %w", err)

@@ -4,11 +4,14 @@ package certs
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -98,18 +101,61 @@ func TestGivenCertificate(t *testing.T) {
 		t.Error("the old certificate is served for ever")
 	}
 
-	// Another CA, without the one before: what is served is worth nothing then.
+	// Another CA, without the one before: what was served is worth nothing as soon as that is injected.
 	third := mustMake(t, c.clock.Now())
 	c.give(third)
+	c.pass(k)
+	c.ready(k)
+	if !bytes.Equal(c.serves(k), second.Cert) {
+		t.Error("the new certificate is served before it is trusted")
+	}
+	c.inject(third.CA)
+	c.pass(k)
+	if !bytes.Equal(c.serves(k), third.Cert) {
+		t.Error("another certificate is served than was given")
+	}
+	c.ready(k)
+	c.inject(first.CA)
 	c.pass(k)
 	if k.Ready(nil) == nil {
 		t.Error("ready, though nothing trusts what is served")
 	}
-	c.inject(third.CA)
-	c.pass(k)
-	c.ready(k)
-	if !bytes.Equal(c.serves(k), third.Cert) {
-		t.Error("another certificate is served than was given")
+}
+
+// TestSecretIsLost: as long as the API server trusts what a replica serves, the replica is there for it, whatever is
+// wrong with the Secret, or with writing to it.
+func TestSecretIsLost(t *testing.T) {
+	for _, given := range []bool{true, false} {
+		c := newCluster(t)
+		c.configure(ours...)
+		k := c.replica()
+		c.pass(k) // makes it
+		k.Given = given
+		wait := c.pass(k)
+		old := c.serves(k)
+		k.Client = interceptor.NewClient(c.client, interceptor.Funcs{
+			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+				return errors.New("boom")
+			},
+		})
+		c.must(c.client.Delete(t.Context(), c.readSecret()))
+		for range 2 {
+			if _, err := k.Reconcile(t.Context(), reconcile.Request{}); err == nil {
+				t.Error("nobody is told")
+			}
+			c.ready(k)
+			if !bytes.Equal(c.serves(k), old) {
+				t.Error("another certificate is served")
+			}
+		}
+		if given {
+			c.clock.SetTime(start.Add(wait))
+		} else {
+			c.inject(nil)
+		}
+		if _, err := k.Reconcile(t.Context(), reconcile.Request{}); err == nil || k.Ready(nil) == nil {
+			t.Errorf("given is %t: ready with a certificate that nothing trusts; %v", given, err)
+		}
 	}
 }
 

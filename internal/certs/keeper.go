@@ -85,7 +85,10 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 	if overtaken(err) {
 		return reconcile.Result{RequeueAfter: retry}, nil
 	}
-	if err != nil {
+	switch {
+	case err != nil && k.answers(ctx):
+		k.say("") // there is time to mend it, and nothing would be stored without a replica that is ready
+	case err != nil:
 		k.say(err.Error())
 	}
 	return reconcile.Result{RequeueAfter: wait}, err
@@ -97,11 +100,13 @@ func (k *Keeper) pass(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	trouble, err := k.trust(ctx, pair.CA, &served)
-	wait := k.serve(pair, served, err == nil && trouble == "")
-	if current := k.serving.Load(); trouble != "" && k.Given && !same(current, pair) {
-		// What was given before is served on until this one is trusted; serve found it good.
-		trouble = ""
+	if (trouble != "" || err != nil) && k.answers(ctx) {
+		// What was served before is served on until this one is trusted.
+		k.next = nil
+		k.say("")
+		return k.due(k.serving.Load()), err
 	}
+	wait := k.serve(pair, served, err == nil && trouble == "")
 	if err == nil && k.say(trouble) && trouble != "" {
 		log.FromContext(ctx).Info("webhooks are not ready", "reason", trouble)
 	}
@@ -194,7 +199,7 @@ func (k *Keeper) renew(ctx context.Context, secret *corev1.Secret) error {
 // serve begins to serve the certificate, unless the API servers have to see first that it is trusted. It returns the
 // time until there is something to do.
 func (k *Keeper) serve(pair Pair, served Served, trusted bool) time.Duration {
-	now, renewal := k.Clock.Now(), served.RenewAt().Sub(k.Clock.Now())
+	now, renewal := k.Clock.Now(), k.due(&served)
 	if current := k.serving.Load(); current != nil && !same(current, pair) && !k.worthless(current, pair.CA, now) {
 		if !trusted {
 			k.next = nil
@@ -211,6 +216,15 @@ func (k *Keeper) serve(pair Pair, served Served, trusted bool) time.Duration {
 	k.serving.Store(&served)
 	metrics.CertificateEnd.WithLabelValues().Set(float64(served.End.Unix()))
 	return renewal
+}
+
+// due is the time until a certificate has to be renewed, or until one that was given has ended.
+func (k *Keeper) due(served *Served) time.Duration {
+	at := served.RenewAt()
+	if k.Given {
+		at = served.End.Add(time.Second)
+	}
+	return at.Sub(k.Clock.Now())
 }
 
 func same(current *Served, pair Pair) bool {

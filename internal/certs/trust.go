@@ -16,37 +16,72 @@ import (
 // trust has our webhooks in the configuration trust the CAs, and nothing else; or sees whether they trust what is
 // given. It returns what is in the way and cannot be mended here; empty when nothing is.
 func (k *Keeper) trust(ctx context.Context, ca []byte, served *Served) (trouble string, err error) {
-	now := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	err = k.Client.Get(ctx, client.ObjectKey{Name: k.Configuration}, now)
-	if apierrors.IsNotFound(err) {
-		return fmt.Sprintf("there is no ValidatingWebhookConfiguration %s; install it with the chart, "+
-			"or turn webhooks off with ENABLE_WEBHOOKS=false",
-			k.Configuration), nil
+	if k.Given {
+		return k.distrust(ctx, served)
 	}
-	if err != nil {
-		return "", fmt.Errorf("get ValidatingWebhookConfiguration %s: %w", k.Configuration, err)
+	wanted, ours, trouble, err := k.configured(ctx)
+	if trouble != "" || err != nil {
+		return trouble, err
 	}
-	wanted := now.DeepCopy()
-	for _, name := range k.Webhooks {
-		named := func(w admissionregistrationv1.ValidatingWebhook) bool { return w.Name == name }
-		i := slices.IndexFunc(wanted.Webhooks, named)
-		if i < 0 {
-			return fmt.Sprintf("ValidatingWebhookConfiguration %s has no webhook %s; install the chart again",
-				k.Configuration, name), nil
-		}
-		if k.Given && k.worthless(served, wanted.Webhooks[i].ClientConfig.CABundle, k.Clock.Now()) {
-			return fmt.Sprintf("webhook %s of ValidatingWebhookConfiguration %s does not trust the certificate in Secret %s; "+
-				"its caBundle is for the maker of the certificate to write, such as cert-manager's cainjector",
-				name, k.Configuration, k.Secret), nil
-		}
-		if !k.Given {
-			wanted.Webhooks[i].ClientConfig.CABundle = ca
-		}
+	now := wanted.DeepCopy()
+	for _, w := range ours {
+		w.ClientConfig.CABundle = ca
 	}
 	if slices.EqualFunc(now.Webhooks, wanted.Webhooks, sameBundle) {
 		return "", nil
 	}
 	return "", k.write(ctx, now, wanted, ca)
+}
+
+// configured returns the configuration and our webhooks in it, or what of them is missing.
+func (k *Keeper) configured(ctx context.Context) (
+	c *admissionregistrationv1.ValidatingWebhookConfiguration, ours []*admissionregistrationv1.ValidatingWebhook,
+	trouble string, err error,
+) {
+	c = &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	err = k.Client.Get(ctx, client.ObjectKey{Name: k.Configuration}, c)
+	if apierrors.IsNotFound(err) {
+		return nil, nil, fmt.Sprintf("there is no ValidatingWebhookConfiguration %s; install it with the chart, "+
+			"or turn webhooks off with ENABLE_WEBHOOKS=false",
+			k.Configuration), nil
+	}
+	if err != nil {
+		return nil, nil, "", fmt.Errorf("get ValidatingWebhookConfiguration %s: %w", k.Configuration, err)
+	}
+	for _, name := range k.Webhooks {
+		named := func(w admissionregistrationv1.ValidatingWebhook) bool { return w.Name == name }
+		i := slices.IndexFunc(c.Webhooks, named)
+		if i < 0 {
+			return nil, nil, fmt.Sprintf("ValidatingWebhookConfiguration %s has no webhook %s; install the chart again",
+				k.Configuration, name), nil
+		}
+		ours = append(ours, &c.Webhooks[i])
+	}
+	return c, ours, "", nil
+}
+
+// distrust returns why the API server, as it is configured now, refuses a certificate; empty when it does not.
+func (k *Keeper) distrust(ctx context.Context, served *Served) (trouble string, err error) {
+	_, ours, trouble, err := k.configured(ctx)
+	for _, w := range ours {
+		if k.worthless(served, w.ClientConfig.CABundle, k.Clock.Now()) {
+			return fmt.Sprintf("webhook %s of ValidatingWebhookConfiguration %s does not trust the certificate in Secret %s; "+
+				"its caBundle is for the maker of the certificate to write, such as cert-manager's cainjector",
+				w.Name, k.Configuration, k.Secret), nil
+		}
+	}
+	return trouble, err
+}
+
+// answers reports whether the API server trusts what is served: whatever is wrong with what should follow, the replica
+// can be called.
+func (k *Keeper) answers(ctx context.Context) bool {
+	served := k.serving.Load()
+	if served == nil {
+		return false
+	}
+	trouble, err := k.distrust(ctx, served)
+	return trouble == "" && err == nil
 }
 
 func sameBundle(a, b admissionregistrationv1.ValidatingWebhook) bool {

@@ -85,6 +85,11 @@ var life = []row{
 		spec: "a@1.0", node: "a@1.0 config:unknown",
 		want: "a@1.0 config:in_progress run=now; start a config; is in_progress",
 	},
+	{
+		name: "such a state says nothing of what is installed",
+		spec: "a@1.0", node: "a@1.0 apply:unknown",
+		want: "a@1.0 apply:in_progress run=r1; start a apply; is in_progress",
+	},
 }
 
 // versions: another version is in the spec than on the node.

@@ -54,10 +54,10 @@ func PhaseOf(e *record.Entry, aim Aim, inFlight bool) Phase {
 		return removalPhase(*e, aim, inFlight)
 	case record.IsInterrupt(e.Stage) && e.State != v1alpha1.StateComplete:
 		return interruptPhase(*e, aim, inFlight)
-	case e.Active():
+	case e.Active(), e.State != v1alpha1.StateComplete && installs(e.Stage):
 		return activePhase(*e, aim)
 	case e.State != v1alpha1.StateComplete, // a state that nobody writes any more
-		e.Stage == v1alpha1.StageApply, e.Stage == v1alpha1.StageUpgrade, configChanged(aim.Package, *e):
+		installs(e.Stage), configChanged(aim.Package, *e):
 		return PhaseConfigPending
 	case e.Stage == v1alpha1.StageConfig && len(interruptsFor(aim.Package, *e)) > 0:
 		return PhaseInterruptPending
@@ -67,6 +67,8 @@ func PhaseOf(e *record.Entry, aim Aim, inFlight bool) Phase {
 		return PhaseSettled
 	}
 }
+
+func installs(s v1alpha1.Stage) bool { return s == v1alpha1.StageApply || s == v1alpha1.StageUpgrade }
 
 func removalPhase(e record.Entry, aim Aim, inFlight bool) Phase {
 	over := e.State == v1alpha1.StateComplete

@@ -69,12 +69,8 @@ func (n *takenOver) believe() {
 			at, i := slices.Index(order, e.Stage), slices.Index(order, stage)
 			return at > i || at == i && over || record.IsUninstall(e.Stage)
 		}
-		if past(v1alpha1.StageUpgrade) || e.Stage == v1alpha1.StageApply && e.State != v1alpha1.StateInProgress &&
-			e.State != v1alpha1.StateErroring {
+		if past(v1alpha1.StageUpgrade) || e.Stage == v1alpha1.StageApply && over {
 			n.installed[e.Name] = max(n.installed[e.Name], e.Version)
-		}
-		if e.Stage == v1alpha1.StageUpgrade && e.State == v1alpha1.StateSkipped {
-			n.installed[e.Name] = e.Version
 		}
 		if past(v1alpha1.StageConfig) {
 			n.configured[e.Name] = n.configOf(e)

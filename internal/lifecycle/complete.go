@@ -50,11 +50,9 @@ func lastElsewhere(e record.Entry) bool {
 // order: only the ConfigMap that it left tells what they were configured with.
 func (w Wanted) Unhashed(n record.Node) []string {
 	var names []string
-	for _, e := range n.Packages {
-		pkg, inSpec := w.Packages[e.Name]
-		if e.Config == nil && inSpec && version.Same(pkg.Version, e.Version) && !record.IsUninstall(e.Stage) &&
-			!superseded(n, e) {
-			names = append(names, e.Name)
+	for name, pkg := range w.Packages {
+		if e, ok := find(n, name, pkg.Version); ok && e.Config == nil && !record.IsUninstall(e.Stage) {
+			names = append(names, name)
 		}
 	}
 	return names

@@ -124,6 +124,22 @@ func TestMigrateAPendingConfigChange(t *testing.T) {
 	}
 }
 
+// TestMigrateSpelledTwice: an older spelling of a version, which the existing operator leaves in the record, keeps nothing
+// as it was.
+func TestMigrateSpelledTwice(t *testing.T) {
+	k := newTaken(t, 1, map[string]v1alpha1.Package{"fw": pkg("1.0.0", map[string]string{"config.sh": "1"})})
+	k.leaveNode(k.skyhook, k.nodes[0], "complete", false, "fw|1.0 config:complete", "fw|1.0.0 config:complete")
+	x := k.edit(k.skyhook, func(x *v1alpha1.Skyhook) { x.Spec.Packages["fw"].ConfigMap["config.sh"] = "2" })
+	k.start()
+	k.becomes("config has run", func() bool { k.mu.Lock(); defer k.mu.Unlock(); return len(k.did[k.nodes[0]]) > 0 })
+	k.expect("config")
+	k.becomes("the ConfigMap is that of the spec", func() bool {
+		var cm corev1.ConfigMap
+		k.must(k.client.Get(t.Context(), client.ObjectKey{Namespace: k.namespace, Name: x.Name + "-fw-1.0.0"}, &cm))
+		return cm.Data["config.sh"] == "2"
+	})
+}
+
 // TestMigratePaused: nothing starts until somebody resumes it, and then nothing that was complete runs again, not even
 // an interrupt that a change of the configMap did not need.
 func TestMigratePaused(t *testing.T) {

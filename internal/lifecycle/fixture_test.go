@@ -35,7 +35,7 @@ import (
 //	         since=never (written by an operator that kept no times)
 //	         superseded (another version took its place)
 //	         def=old (installed with this definition, whose config it has, too)
-//	pod      a@1.0 apply running|done|failing|stuck|lost run=r1 hash=2 gen=7 terminating restarts=1 created=-5s reason=X exit=1
+//	pod      a@1.0 apply running|done|failing|stuck|lost run=r1 hash=2 gen=7 terminating elsewhere restarts=1 created=-5s reason=X exit=1
 //	         retrying shutdown
 //	         ends=-5m (being deleted, and when its grace period is over)
 //	         repeats=X (that it is retried, without the cause)
@@ -317,6 +317,8 @@ func pod(t rapid.TB, words []string) lifecycle.Pod {
 			p.ExitCode = int32(number(t, v))
 		case word == "retrying":
 			p.Retrying = true
+		case k == "elsewhere":
+			p.Elsewhere = true
 		case k == "repeats":
 			p.Repeats, p.Reason, p.Message = true, v, "it is retried"
 		default:

@@ -95,6 +95,9 @@ func (p *pass) watchInterrupt() {
 		p.suspendInterrupt(e, pod, found)
 	case !found:
 		p.ensureInterrupt(&e)
+	case pod.Elsewhere && !pod.Terminating: // the one that follows may get its image
+		p.out.take(Step{Delete: &pod})
+		p.waitForEnd(e, pod)
 	case isReboot(e):
 		p.watchReboot(&e, pod)
 	case pod.Outcome == Done:

@@ -179,6 +179,12 @@ var serviceInterrupts = []row{
 		want: "a@1.0 interrupt:erroring run=r1 reason=ImagePullBackOff by service(x) boot=b1; is erroring",
 	},
 	{
+		name: "its image cannot be pulled, but the next pod pulls from elsewhere",
+		spec: "a@1.0 interrupt=reboot", node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1",
+		pods: "a@1.0 interrupt stuck reason=ImagePullBackOff elsewhere", gate: "ours",
+		want: "delete a-interrupt; wait a WaitingForPodToEnd; is in_progress",
+	},
+	{
 		name: "the node rebooted meanwhile: that is no verdict on it",
 		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
 		pods: "a@1.0 interrupt running", gate: "ours boot=b2",

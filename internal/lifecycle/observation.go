@@ -145,6 +145,8 @@ type Pod struct {
 	Repeats bool
 	// Container is the one that runs now; empty when none does.
 	Container string
+	// Elsewhere says that it waits for an image which another pod in its place would pull from elsewhere.
+	Elsewhere bool
 	// Missing says that the registry does not have the image.
 	Missing bool
 	// Image is the repository of the package's image, and Digest what of it the pod runs, as far as that is known.

@@ -60,6 +60,9 @@ func (p *pass) watch(u unit, e record.Entry) bool {
 // runsWhatIsWanted reports whether a pod is what the spec asks for now. One of another operator has no hash, but tells
 // for which generation it was made: if that is this one, what it has done so far is not done again.
 func (p *pass) runsWhatIsWanted(u unit, pod Pod) bool {
+	if pod.Elsewhere {
+		return false
+	}
 	if pod.Hash == "" && pod.Generation != 0 {
 		return pod.Generation == p.Generation
 	}

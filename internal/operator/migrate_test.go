@@ -140,6 +140,22 @@ func TestMigrateSpelledTwice(t *testing.T) {
 	})
 }
 
+// TestMigrateToAnotherRegistry: a pod that was left because nothing can be pulled is replaced by one that can be.
+func TestMigrateToAnotherRegistry(t *testing.T) {
+	k := newTaken(t, 1, map[string]v1alpha1.Package{"fw": pkg("1.0.0", nil)})
+	k.kubelet.judge(func(p *corev1.Pod) (int32, string) {
+		if !strings.HasPrefix(p.Spec.InitContainers[0].Image, "mirror.example/") {
+			return cannotPull, ""
+		}
+		return 0, ""
+	})
+	k.leaveNode(k.skyhook, k.nodes[0], "in_progress", false, "fw|1.0.0 apply:in_progress")
+	k.leavePod(k.skyhook, k.nodes[0], "apply")
+	k.variables = map[string]string{"PACKAGE_REGISTRY": "mirror.example"}
+	k.begin()
+	k.untilStatus(k.skyhook, v1alpha1.StatusComplete)
+}
+
 // TestMigratePaused: nothing starts until somebody resumes it, and then nothing that was complete runs again, not even
 // an interrupt that a change of the configMap did not need.
 func TestMigratePaused(t *testing.T) {

@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -12,16 +11,9 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 )
 
-// pulledAs is the repository that a package's image is pulled from; empty if it is that of the spec.
-func (o Options) pulledAs(pkg v1alpha1.Package) string {
-	if from := o.Mirror.Of(pkg.Repository()); from != pkg.Repository() {
-		return from
-	}
-	return ""
-}
-
-// PullsElsewhere reports whether a pod waits for an image that would not be pulled from there any more, so that another
-// pod in its place may get it. What runs is left alone: wherever its image came from, it is the same.
+// PullsElsewhere reports whether a pod waits for an image although the operator's settings about images have changed
+// since it was made, so that another pod in its place may get it. What runs is left alone: wherever its image came from,
+// it is the same.
 func (o Options) PullsElsewhere(pod *corev1.Pod, seen lifecycle.Pod) bool {
 	if seen.Outcome != lifecycle.Stuck || seen.Reason != reasonPull {
 		return false
@@ -30,7 +22,7 @@ func (o Options) PullsElsewhere(pod *corev1.Pod, seen lifecycle.Pod) bool {
 	if json.Unmarshal([]byte(pod.Annotations[v1alpha1.AnnotationPackage]), &id) != nil {
 		return false
 	}
-	return o.pulledAs(v1alpha1.Package{Image: id.Image}) != id.Pulled
+	return id.Registry != o.Mirror || id.Agent != o.AgentImage
 }
 
 // pulled is the digest that a package's image had when the node pulled it by its version; empty while that is not
@@ -38,7 +30,7 @@ func (o Options) PullsElsewhere(pod *corev1.Pod, seen lifecycle.Pod) bool {
 func pulled(pod *corev1.Pod, id identity) string {
 	for i := range pod.Status.InitContainerStatuses {
 		if c := &pod.Status.InitContainerStatuses[i]; c.Name == copyName(id.Name) {
-			return pullable(c.ImageID, cmp.Or(id.Pulled, id.Image))
+			return pullable(c.ImageID, id.Registry.Of(id.Image))
 		}
 	}
 	return ""

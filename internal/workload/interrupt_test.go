@@ -22,7 +22,7 @@ metadata:
     skyhook.nvidia.com/package: tuning-1.2.0
     skyhook.nvidia.com/interrupt: "True"
   annotations:
-    skyhook.nvidia.com/package: '{"name":"tuning","version":"1.2.0","skyhook":"demo","stage":"interrupt","image":"localhost:5000/a/tuning"}'
+    skyhook.nvidia.com/package: '{"name":"tuning","version":"1.2.0","skyhook":"demo","stage":"interrupt","image":"localhost:5000/a/tuning","agent":"ghcr.io/a/agent:1.4.0"}'
     skyhook.nvidia.com/run: t4x2
     skyhook.nvidia.com/hash: HASH
   ownerReferences:

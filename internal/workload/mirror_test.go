@@ -77,20 +77,22 @@ func TestPullsElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		was, is    registry.Mirror
+		agent      string
 		state      corev1.ContainerState
 		unreadable bool
 		want       bool
 	}{
-		{"now from a mirror", "", "m.example", waiting("ImagePullBackOff"), false, true},
-		{"at an attempt", "", "m.example", waiting("ErrImagePull"), false, true},
-		{"from another mirror", "m.example", "n.example", waiting("ImagePullBackOff"), false, true},
-		{"no longer from a mirror", "m.example", "", waiting("ImagePullBackOff"), false, true},
-		{"from the same mirror", "m.example", "m.example", waiting("ImagePullBackOff"), false, false},
-		{"never from a mirror", "", "", waiting("ImagePullBackOff"), false, false},
-		{"it runs", "", "m.example", running, false, false},
-		{"it is about to run", "", "m.example", waiting("PodInitializing"), false, false},
-		{"it waits for something else", "", "m.example", waiting("CreateContainerConfigError"), false, false},
-		{"nobody can read what it is", "", "m.example", waiting("ImagePullBackOff"), true, false},
+		{"now from a mirror", "", "m.example", "", waiting("ImagePullBackOff"), false, true},
+		{"at an attempt", "", "m.example", "", waiting("ErrImagePull"), false, true},
+		{"from another mirror", "m.example", "n.example", "", waiting("ImagePullBackOff"), false, true},
+		{"no longer from a mirror", "m.example", "", "", waiting("ImagePullBackOff"), false, true},
+		{"from the same mirror", "m.example", "m.example", "", waiting("ImagePullBackOff"), false, false},
+		{"never from a mirror", "", "", "", waiting("ImagePullBackOff"), false, false},
+		{"with another agent", "", "", "ghcr.io/x/agent:v2", waiting("ImagePullBackOff"), false, true},
+		{"it runs", "", "m.example", "", running, false, false},
+		{"it is about to run", "", "m.example", "", waiting("PodInitializing"), false, false},
+		{"it waits for something else", "", "m.example", "", waiting("CreateContainerConfigError"), false, false},
+		{"nobody can read what it is", "", "m.example", "", waiting("ImagePullBackOff"), true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pod := mirrored(t, c.was, keep, "")
@@ -103,7 +105,9 @@ func TestPullsElsewhere(t *testing.T) {
 				pod.Annotations = nil
 			}
 			o := options
-			o.Mirror = c.is
+			if o.Mirror = c.is; c.agent != "" {
+				o.AgentImage = c.agent
+			}
 			if got := o.PullsElsewhere(pod, seen); got != c.want {
 				t.Errorf("got %t", got)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/registry"
 )
 
 const (
@@ -77,8 +78,9 @@ type identity struct {
 	Stage        v1alpha1.Stage `json:"stage"`
 	Image        string         `json:"image"`
 	ContainerSHA string         `json:"containerSHA,omitempty"`
-	// Pulled is the repository that the image is pulled from, if it is not Image.
-	Pulled string `json:"pulled,omitempty"`
+	// Registry and Agent are the operator's settings that say what the pod pulls beside what the spec names.
+	Registry registry.Mirror `json:"registry,omitempty"`
+	Agent    string          `json:"agent,omitempty"`
 }
 
 // Pod builds the pod that runs a stage. Three init containers do the work, in order: the package copies itself to the
@@ -101,7 +103,7 @@ func (o Options) stagePod(t Task) (*corev1.Pod, error) {
 	}
 	id, err := json.Marshal(identity{
 		Name: t.Package, Version: pkg.Version, Skyhook: t.Skyhook.Name, Stage: t.Stage,
-		Image: pkg.Repository(), ContainerSHA: pkg.Digest(), Pulled: o.pulledAs(pkg),
+		Image: pkg.Repository(), ContainerSHA: pkg.Digest(), Registry: o.Mirror, Agent: o.AgentImage,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode the identity of package %s: %w", t.Package, err)

@@ -266,9 +266,7 @@ func (r *Reconciler) ownPods(s *v1alpha1.Skyhook, pods []corev1.Pod) []lifecycle
 			// Ours by owner, but nobody can read what it is for: it matches no run and is replaced.
 			pod = workload.Unreadable(&pods[k])
 		}
-		if r.Workload.PullsElsewhere(&pods[k], pod) {
-			pod.Hash = "" // it is replaced, as if the spec named another image
-		}
+		pod.Elsewhere = r.Workload.PullsElsewhere(&pods[k], pod)
 		own = append(own, pod)
 	}
 	return own

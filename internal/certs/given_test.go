@@ -49,7 +49,7 @@ func TestGivenCertificate(t *testing.T) {
 	k := c.replica()
 	k.Given = true
 	configured := c.readConfiguration().ResourceVersion
-	if _, err := k.Reconcile(t.Context(), reconcile.Request{}); err == nil || k.Ready(nil) == nil {
+	if _, err := k.Reconcile(t.Context(), reconcile.Request{}); err == nil || !strings.Contains(err.Error(), "no such Secret") || k.Ready(nil) == nil {
 		t.Errorf("without a Secret: %v, ready: %v", err, k.Ready(nil))
 	}
 	if err := c.client.Get(t.Context(), c.secret, newSecret(c.secret)); err == nil {
@@ -60,6 +60,10 @@ func TestGivenCertificate(t *testing.T) {
 	c.give(Pair{CA: first.CA, Cert: []byte("none"), Key: first.Key})
 	if _, err := k.Reconcile(t.Context(), reconcile.Request{}); err == nil || !strings.Contains(err.Error(), "WEBHOOK_MANAGE_CERTIFICATE") {
 		t.Errorf("a broken certificate: %v", err)
+	}
+	c.give(Pair{Cert: first.Cert, Key: first.Key})
+	if _, err := k.Reconcile(t.Context(), reconcile.Request{}); err == nil || !strings.Contains(err.Error(), "ca.crt") {
+		t.Errorf("without a CA: %v", err)
 	}
 	c.give(first)
 	given := c.readSecret().ResourceVersion

@@ -157,6 +157,12 @@ func (k *Keeper) load(ctx context.Context) (Pair, Served, error) {
 func (k *Keeper) given(secret *corev1.Secret) (Pair, Served, error) {
 	pair := pairOf(secret)
 	served, err := Load(pair, k.Names, k.Clock.Now())
+	switch {
+	case err != nil && secret.ResourceVersion == "":
+		err = errors.New("there is no such Secret")
+	case err != nil && len(pair.CA) == 0:
+		err = errors.New("its issuer did not put a CA into " + keyCA)
+	}
 	if err != nil {
 		return Pair{}, Served{}, fmt.Errorf("secret %s has no certificate that can be served, and the operator makes none "+
 			"(WEBHOOK_MANAGE_CERTIFICATE=false), so look at what does, such as cert-manager's Certificate: %w", k.Secret, err)

@@ -29,6 +29,9 @@ func kubectl(t *testing.T, input string, args ...string) (string, error) {
 	t.Helper()
 	// Some calls clean up after the test's own context has ended.
 	cmd := kubectlCommand(context.WithoutCancel(t.Context()), args...)
+	if strings.HasPrefix(input, "{") {
+		input = "---\n" + input // YAML too: kubectl 1.31 takes what begins with a brace for JSON
+	}
 	cmd.Stdin = strings.NewReader(input)
 	out, err := cmd.CombinedOutput()
 	return string(bytes.TrimSpace(out)), err

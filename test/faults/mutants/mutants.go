@@ -124,8 +124,8 @@ var Mutants = []Mutant{
 	},
 	{
 		"a new node is believed before it is tainted", "internal/controller/state/seal.go", "taint-missing/",
-		"return taint.Has(node, sn.runtime) || slices",
-		"return taint.Has(node, sn.runtime) || false && slices",
+		"return taint.Has(node, sn.taints.Runtime) || slices",
+		"return taint.Has(node, sn.taints.Runtime) || false && slices",
 	},
 }
 

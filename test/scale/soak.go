@@ -119,10 +119,30 @@ func (s *soak) incomplete(ctx context.Context) (string, error) {
 	return strings.Join(c.incomplete(), "; "), err
 }
 
-// work lets everything happen, takes samples meanwhile, and waits until all is over.
-func (s *soak) work(ctx context.Context) error {
-	s.tell("edits, churn and kills begin")
+// work lets both halves happen, with a rest after each.
+func (s *soak) work(ctx context.Context) (err error) {
 	s.begin, s.counts = time.Now(), &tally{all: counts{}}
+	first, second := s.plan.halves()
+	s.tell("edits, churn and kills begin")
+	if err := s.half(ctx, first); err != nil {
+		return err
+	}
+	if s.rests.Middle, err = s.rest(ctx, "middle"); err != nil {
+		return err
+	}
+	s.tell("the second half begins")
+	if err := s.half(ctx, second); err != nil {
+		return err
+	}
+	if s.rests.End, err = s.rest(ctx, "end"); err != nil {
+		return err
+	}
+	s.rests.Anew, err = s.restAnew(ctx, "anew")
+	return err
+}
+
+// half lets the events happen, takes samples meanwhile, and waits until every Skyhook is complete.
+func (s *soak) half(ctx context.Context, events []event) error {
 	watching, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	watched := make(chan error, 1)
@@ -133,9 +153,9 @@ func (s *soak) work(ctx context.Context) error {
 		}
 		watched <- err
 	}()
-	err := s.play(watching, s.plan.events())
+	err := s.play(watching, events)
 	if err == nil {
-		s.tell("no more events: wait until every Skyhook is complete")
+		s.tell("no more events for now: wait until every Skyhook is complete")
 		if err = s.await(watching, s.incomplete); err != nil {
 			err = fmt.Errorf("after the last event: %w", err)
 		}
@@ -144,13 +164,6 @@ func (s *soak) work(ctx context.Context) error {
 	if failed := <-watched; failed != nil {
 		return failed
 	}
-	if err != nil {
-		return err
-	}
-	if s.rests.End, err = s.rest(ctx, "end", s.plan.still()); err != nil {
-		return err
-	}
-	s.rests.Anew, err = s.restAnew(ctx, "anew")
 	return err
 }
 
@@ -159,22 +172,22 @@ const scavenge = 20 * time.Second
 
 // restAnew is the rest of an operator that has done nothing but read the cluster.
 func (s *soak) restAnew(ctx context.Context, when string) (process, error) {
-	const begun = 2 * time.Minute // what waits a minute after each start is over then
 	if err := s.replaceOperator(ctx); err != nil {
 		return process{}, err
 	}
-	return s.rest(ctx, when, min(begun, s.plan.still()))
+	return s.rest(ctx, when)
 }
 
-// rest waits until the operator has nothing to do, and that long, and keeps its profiles.
-func (s *soak) rest(ctx context.Context, when string, still time.Duration) (p process, err error) {
-	o, _, _, err := s.lives.current()
+// rest waits until the operator has nothing to do, and a while longer, and keeps its profiles.
+func (s *soak) rest(ctx context.Context, when string) (p process, err error) {
+	o, _, err := s.lives.current()
 	if err != nil {
 		return p, err
 	}
 	if err := settle(ctx, o.pid()); err != nil {
 		return p, err
 	}
+	still := s.plan.still()
 	s.tell("the operator rests for %s", still)
 	if !sleep(ctx, still, nil) {
 		return p, ctx.Err()
@@ -225,7 +238,7 @@ func (s *soak) judge(ctx context.Context) error {
 	if r.Log, err = readLogs(files); err != nil {
 		return err
 	}
-	r.Comparisons = append(append(s.rests.compare(), compareWork(s.samples, s.plan)...), compareConflicts(r.Requests))
+	r.Comparisons = append(s.rests.compare(), compareConflicts(r.Requests))
 	r.Failed = append(r.failures(), c.incomplete()...)
 	if err := writeReport(s.report, r); err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"time"
 )
 
 // lives are those of the operator, one after another: whatever ends it, a Deployment starts it again.
@@ -19,7 +18,6 @@ type lives struct {
 
 	mu    sync.Mutex
 	now   *operator // nil while there is none
-	since time.Time
 	count int
 	// broken is why there is no other operator any more.
 	broken error
@@ -43,13 +41,13 @@ func (l *lives) begin(ctx context.Context) error {
 	o, err := l.start(ctx, folder)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.now, l.since = o, time.Now()
+	l.now = o
 	return err
 }
 
-// current is the operator that works now, the how many'th, and since when; nil while there is none. An operator that
-// ended of itself is an error.
-func (l *lives) current() (o *operator, life int, since time.Time, err error) {
+// current is the operator that works now and the how many'th it is; nil while there is none. An operator that ended of
+// itself is an error.
+func (l *lives) current() (o *operator, life int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.now != nil && l.broken == nil {
@@ -59,12 +57,12 @@ func (l *lives) current() (o *operator, life int, since time.Time, err error) {
 		default:
 		}
 	}
-	return l.now, l.count, l.since, l.broken
+	return l.now, l.count, l.broken
 }
 
 // kill ends the operator without a warning.
 func (l *lives) kill() error {
-	o, _, _, err := l.current()
+	o, _, err := l.current()
 	if err != nil {
 		return err
 	}
@@ -76,7 +74,7 @@ func (l *lives) kill() error {
 
 // stop ends the last operator as a Deployment does.
 func (l *lives) stop() error {
-	o, _, _, err := l.current()
+	o, _, err := l.current()
 	if err != nil || o == nil {
 		return err
 	}

@@ -68,13 +68,26 @@ func (p soakPlan) events() []event {
 // random numbers of a purpose, so that more of one kind of event changes no other.
 func (p soakPlan) random(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(p.Seed, purpose)) }
 
-// still is how long an operator takes to forget what happened: client-go forgets an event, of which there are several
-// for each node, twelve minutes after it at the latest. A short soak has not that much time.
-func (p soakPlan) still() time.Duration { return min(13*time.Minute, p.Length/4) }
+// halves are the events of the first half and those of the second, whose times begin anew.
+func (p soakPlan) halves() (first, second []event) {
+	all := p.events()
+	n := slices.IndexFunc(all, func(e event) bool { return e.At > p.middle() })
+	first, second = all[:n], all[n:]
+	for i := range second {
+		second[i].At -= p.middle()
+	}
+	return first, second
+}
 
-// kills are spread evenly over the first half, so that the memory of the last operator can be compared.
+func (p soakPlan) middle() time.Duration { return p.Length / 2 }
+
+// still is how long an operator rests: what waits a minute after each start is over then, and the runtime has given
+// back what it does not need. A short soak has not that much time.
+func (p soakPlan) still() time.Duration { return min(3*time.Minute, p.Length/4) }
+
+// kills are spread evenly over the first third: the last operator has worked for a while before the rest in the middle.
 func (p soakPlan) kills() []event {
-	const share = 0.5
+	const share = 1.0 / 3
 	r, all := p.random(1), []event(nil)
 	for i := range p.Kills {
 		at := share * (float64(i) + 0.1 + 0.5*r.Float64()) / float64(p.Kills)
@@ -113,14 +126,19 @@ const (
 	soakPause   = 3 * time.Second
 )
 
-// edits change the Skyhooks one after another, and make them at last what they were, but for their versions.
+// edits change the Skyhooks one after another, and make them at last what they were, but for their versions. In the
+// middle all continue that are paused or disabled, so that they become complete.
 func (p soakPlan) edits() []event {
 	r, all := p.random(3), []event(nil)
 	now, busy := map[string]*v1alpha1.Skyhook{}, map[string]time.Duration{}
 	for _, part := range soakParts {
 		now[part.name] = part.skyhook()
 	}
+	rested := false
 	for at := soakPause; at < p.Length; {
+		if !rested && at > p.middle() {
+			rested, all = true, append(all, p.release(now)...)
+		}
 		part, e := choose(r, now)
 		if at < busy[part.name] {
 			at += soakPause
@@ -136,10 +154,25 @@ func (p soakPlan) edits() []event {
 		}
 		at += max(soakPause, time.Duration((0.5+r.Float64())*float64(takes)))
 	}
+	if !rested { // the last edit came before
+		all = append(all, p.release(now)...)
+	}
 	for _, part := range soakParts {
 		s := now[part.name]
 		restore(part, s)
 		all = append(all, event{At: p.Length, Kind: kindRestore, Target: part.name, Want: s.DeepCopy()})
+	}
+	return all
+}
+
+// release continues, in the middle, all Skyhooks that are paused or disabled.
+func (p soakPlan) release(now map[string]*v1alpha1.Skyhook) []event {
+	var all []event
+	for _, part := range soakParts {
+		if e := undo(now[part.name]); e != nil {
+			e.change(nil, part, now[part.name])
+			all = append(all, event{At: p.middle(), Kind: e.kind, Target: part.name, Want: now[part.name].DeepCopy()})
+		}
 	}
 	return all
 }

@@ -18,8 +18,9 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// play lets the events happen at their times. One that takes long delays those of its lane alone.
+// play lets the events happen at their times from now on. One that takes long delays those of its lane alone.
 func (s *soak) play(ctx context.Context, events []event) error {
+	begin := time.Now()
 	lanes := map[string][]event{}
 	for _, e := range events {
 		lanes[e.lane()] = append(lanes[e.lane()], e)
@@ -28,9 +29,10 @@ func (s *soak) play(ctx context.Context, events []event) error {
 	for _, lane := range lanes {
 		group.Go(func() error {
 			for _, e := range lane {
-				if !sleep(ctx, time.Until(s.begin.Add(e.At)), nil) {
+				if !sleep(ctx, time.Until(begin.Add(e.At)), nil) {
 					return ctx.Err()
 				}
+				e.At = time.Since(s.begin) // for the journal: the rest in the middle counts
 				s.log.note("event", e)
 				if err := s.happen(ctx, e); err != nil {
 					return fmt.Errorf("%s %s: %w", e.Kind, e.Target, err)

@@ -17,9 +17,8 @@ import (
 // sample is what is seen of the operator and the cluster at a moment.
 type sample struct {
 	At time.Duration `json:"at"`
-	// Life counts the operator's processes, and Age is how long this one has worked.
-	Life int           `json:"life"`
-	Age  time.Duration `json:"age"`
+	// Life counts the operator's processes.
+	Life int `json:"life"`
 	process
 	// CPU time that each process has used, in seconds.
 	CPU map[string]float64 `json:"cpu"`
@@ -60,7 +59,7 @@ func look(pid int, f families) (process, error) {
 func (s *soak) sample(ctx context.Context) (now sample, ok bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute) // a server that hangs must not stop the looking
 	defer cancel()
-	o, life, since, err := s.lives.current()
+	o, life, err := s.lives.current()
 	if o == nil || err != nil {
 		return now, false, err
 	}
@@ -68,7 +67,7 @@ func (s *soak) sample(ctx context.Context) (now sample, ok bool, err error) {
 	if err != nil {
 		return now, false, nil // it was killed just now; if it ended of itself, the next look tells
 	}
-	now = sample{At: time.Since(s.begin), Life: life, Age: time.Since(since)}
+	now = sample{At: time.Since(s.begin), Life: life}
 	if now.process, err = look(o.pid(), f); err != nil {
 		return now, false, nil
 	}
@@ -119,7 +118,7 @@ func (s *soak) skyhooks(ctx context.Context) (kb map[string]float64, complete in
 
 // watch takes samples until the context ends.
 func (s *soak) watch(ctx context.Context) error {
-	for told := s.begin; ctx.Err() == nil; {
+	for told := time.Now(); ctx.Err() == nil; {
 		now, ok, err := s.sample(ctx)
 		if err != nil && ctx.Err() == nil {
 			return err

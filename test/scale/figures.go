@@ -27,7 +27,7 @@ var figures = []figure{
 	{"cpuEtcd", "s", "CPU time of etcd"},
 	{"cpuHarness", "s", "CPU time of the emulated nodes, and of the measuring"},
 	{"cpuPerNode", "ms", "CPU time of the operator by nodes"},
-	{"limitOperator", "%", "of the time in which the processors were busy, most of all with the operator"},
+	{"limitOperator", "%", "share of the phase in which the processors were busy, most of all with the operator"},
 	{"limitAPIServer", "%", "the same: with kube-apiserver"},
 	{"limitEtcd", "%", "the same: with etcd"},
 	{"limitHarness", "%", "the same: with the emulated nodes"},

@@ -18,6 +18,8 @@ import (
 
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/skyhook-operator/skyhook/test/apiserver"
 )
 
 func main() {
@@ -181,6 +183,9 @@ func (f flags) measure(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
+	if err := apiserver.CheckAssets(); err != nil { // before an earlier run's files are deleted
+		return err
+	}
 	var all []Result
 	var failed error
 	for _, r := range runs {
@@ -188,7 +193,7 @@ func (f flags) measure(ctx context.Context) (err error) {
 		printTable(os.Stdout, results)
 		all, failed = append(all, results...), err
 		if ctx.Err() != nil {
-			failed = errors.New("interrupted") // whatever that led to
+			failed = fmt.Errorf("interrupted; the operator's log is in %s", r.folder) // whatever that led to
 		}
 		if failed != nil {
 			break
@@ -308,8 +313,11 @@ func (f flags) startSoak(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err = s.run(ctx); ctx.Err() != nil {
-		err = errors.New("interrupted") // whatever that led to
+	if err = apiserver.CheckAssets(); err == nil { // before an earlier run's files are deleted
+		err = s.run(ctx)
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("interrupted; what happened until then is in %s", folder) // whatever that led to
 	}
 	return errors.Join(err, release())
 }

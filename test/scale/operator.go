@@ -113,7 +113,7 @@ func (o *operator) awaitWork(ctx context.Context) error {
 		select {
 		case err := <-o.ended:
 			o.ended <- err
-			return fmt.Errorf("the operator ended: %w", err)
+			return errors.Join(fmt.Errorf("the operator ended; its log is %s", o.log), err)
 		case <-ctx.Done():
 			return errors.Join(fmt.Errorf("the operator does not begin to work; its log is %s", o.log), err)
 		case <-time.After(50 * time.Millisecond):
@@ -133,7 +133,7 @@ func (o *operator) stop() error {
 	case err := <-o.ended:
 		o.ended <- nil // who stops it again has nothing to wait for
 		if err != nil {
-			return fmt.Errorf("the operator ended: %w", err)
+			return errors.Join(fmt.Errorf("the operator ended of itself; its log is %s", o.log), err)
 		}
 		return nil
 	case <-time.After(30 * time.Second):

@@ -95,7 +95,7 @@ func (p processes) usage() (usage, error) {
 	}
 	for name, pid := range p {
 		if u.process[name], err = cpu(pid); err != nil {
-			return u, err
+			return u, fmt.Errorf("%s does not run any more; dmesg says if the machine had no memory left: %w", name, err)
 		}
 	}
 	return u, nil

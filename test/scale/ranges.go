@@ -2,8 +2,11 @@ package main
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 )
@@ -42,6 +45,11 @@ func readRanges(text []byte) (Ranges, error) {
 		return r, fmt.Errorf("read ranges.yaml: %w", err)
 	}
 	for name, ranges := range r.Results {
+		world, rest, _ := strings.Cut(name, "/")
+		phase, size, _ := strings.Cut(rest, "/")
+		if err := isResult(world, phase, size); err != nil {
+			return r, fmt.Errorf("ranges.yaml: %s: %w", name, err)
+		}
 		for figure := range ranges {
 			if !isFigure(figure) {
 				return r, fmt.Errorf("ranges.yaml: %s: there is no figure %s", name, figure)
@@ -52,8 +60,21 @@ func readRanges(text []byte) (Ranges, error) {
 		if !isFigure(ratio.Figure) {
 			return r, fmt.Errorf("ranges.yaml: there is no figure %s", ratio.Figure)
 		}
+		if err := errors.Join(isResult(ratio.World, string(ratio.Phase), ratio.Of), isResult(ratio.World, string(ratio.Phase), ratio.To)); err != nil {
+			return r, fmt.Errorf("ranges.yaml: ratio of %s: %w", ratio.Figure, err)
+		}
 	}
 	return r, nil
+}
+
+// isResult refuses what no run can have, and what would therefore never be checked.
+func isResult(world, phase, size string) error {
+	_, errPhase := choosePhases(phase)
+	_, s, errSize := parseRun(world + ":" + size)
+	if errSize == nil && s.String() != size {
+		errSize = fmt.Errorf("size %q must be written %s", size, s)
+	}
+	return errors.Join(errPhase, errSize)
 }
 
 func isFigure(name string) bool {
@@ -61,7 +82,7 @@ func isFigure(name string) bool {
 }
 
 func (r Range) has(v float64) bool {
-	return (r.Min == nil || v >= *r.Min) && (r.Max == nil || v <= *r.Max)
+	return !math.IsNaN(v) && (r.Min == nil || v >= *r.Min) && (r.Max == nil || v <= *r.Max)
 }
 
 func (r Range) String() string {
@@ -108,7 +129,7 @@ func (r Ranges) check(results []Result) []missed {
 	}
 	for _, ratio := range r.Ratios {
 		v, of, to, ok := ratio.value(byName)
-		if ok && !ratio.has(v) {
+		if ok && !ratio.has(v) { // nor has a range what is not a number, as one of the two was not measured
 			all = append(all, missed{of, fmt.Sprintf("%s: %s is %.3g times that of %s (%.4g to %.4g), allowed is %s",
 				of.name(), ratio.Figure, v, ratio.To, of.Figures[ratio.Figure], to.Figures[ratio.Figure], ratio.Range)})
 		}
@@ -120,5 +141,9 @@ func (r Ranges) check(results []Result) []missed {
 func (r Ratio) value(byName map[string]Result) (v float64, of, to Result, ok bool) {
 	of, okOf := byName[r.World+"/"+string(r.Phase)+"/"+r.Of]
 	to, okTo := byName[r.World+"/"+string(r.Phase)+"/"+r.To]
-	return of.Figures[r.Figure] / to.Figures[r.Figure], of, to, okOf && okTo
+	v, measured := of.Figures[r.Figure]
+	if !measured {
+		v = math.NaN()
+	}
+	return v / to.Figures[r.Figure], of, to, okOf && okTo
 }

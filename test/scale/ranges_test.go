@@ -52,6 +52,12 @@ ratios:
 			[]string{"plain/install/200x2: cpuPerNode is 1.3 times that of 50x2 (13 to 10), allowed is at most 1.2"},
 		},
 		{
+			"a ratio of nothing",
+			map[string]float64{"writesPerNode": 17, "seconds": 1, "nodesPerSecond": 5, "cpuPerNode": 10},
+			nil,
+			[]string{"plain/install/200x2: cpuPerNode is NaN times that of 50x2"},
+		},
+		{
 			"what was not measured",
 			map[string]float64{"writesPerNode": 17, "nodesPerSecond": 5, "cpuPerNode": 10},
 			map[string]float64{"cpuPerNode": 10},
@@ -76,6 +82,10 @@ func TestUnknownFiguresAreRefused(t *testing.T) {
 		"results: {plain/install/50x2: {second: {max: 1}}}",
 		"ratios: [{world: plain, phase: install, figure: second, of: 200x2, to: 50x2, max: 1}]",
 		"results: {plain/install/50x2: {seconds: {most: 1}}}",
+		"results: {plane/install/50x2: {seconds: {max: 1}}}",
+		"results: {plain/instal/50x2: {seconds: {max: 1}}}",
+		"results: {plain/install/50: {seconds: {max: 1}}}",
+		"ratios: [{world: plain, phase: install, figure: seconds, of: 200x2, to: 50, max: 1}]",
 	} {
 		if _, err := readRanges([]byte(text)); err == nil {
 			t.Errorf("%s is accepted", text)

@@ -29,6 +29,8 @@ type soak struct {
 	begin     time.Time
 	samples   []sample
 	rests     rests
+	// installed is what there was after the install.
+	installed counts
 }
 
 // soakReport is what is written as JSON.
@@ -110,7 +112,11 @@ func (s *soak) installAll(ctx context.Context) (err error) {
 	if err := s.await(ctx, s.incomplete); err != nil {
 		return fmt.Errorf("install: %w", err)
 	}
-	s.rests.Begin, err = s.restAnew(ctx, "begin")
+	if s.rests.Begin, err = s.restAnew(ctx, "begin"); err != nil {
+		return err
+	}
+	c, err := s.cluster(ctx)
+	s.installed = c.objects()
 	return err
 }
 
@@ -208,7 +214,10 @@ func (s *soak) rest(ctx context.Context, when string) (p process, err error) {
 	if err != nil {
 		return p, err
 	}
-	return look(o.pid(), f)
+	if p, err = look(o.pid(), f); err == nil && (p.RSS == 0 || p.HeapLive == 0 || p.Goroutines == 0) {
+		err = fmt.Errorf("the operator's memory was not measured: %+v", p)
+	}
+	return p, err
 }
 
 // replaceOperator kills the operator and starts it again a little later.
@@ -238,12 +247,12 @@ func (s *soak) judge(ctx context.Context) error {
 	if r.Log, err = readLogs(files); err != nil {
 		return err
 	}
-	r.Comparisons = append(s.rests.compare(), compareConflicts(r.Requests))
+	r.Comparisons = append(append(s.rests.compare(), compareObjects(s.installed, c.objects())...), compareConflicts(r.Requests))
 	r.Failed = append(r.failures(), c.incomplete()...)
+	s.print(r)
 	if err := writeReport(s.report, r); err != nil {
 		return err
 	}
-	s.print(r)
 	if len(r.Failed) > 0 {
 		return fmt.Errorf("the soak failed: %s; run it again with -seed %d", strings.Join(r.Failed, "; "), s.plan.Seed)
 	}

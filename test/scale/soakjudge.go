@@ -67,6 +67,17 @@ func (r rests) compare() []comparison {
 	}
 }
 
+// compareObjects finds what piles up in the cluster. Nodes that moved keep packages, and each of those versions has its
+// ConfigMap.
+func compareObjects(begin, end counts) []comparison {
+	const slackMaps = 20.0
+	var all []comparison
+	for _, kind := range []string{nodeMaps, packageMaps} {
+		all = append(all, grow("after the install, then at the end: "+kind, "", begin[kind], end[kind], soakGrowth, slackMaps))
+	}
+	return all
+}
+
 // requestsOf all lives together: the last sample of each has its own.
 func requestsOf(samples []sample) counts {
 	last := map[int]counts{}

@@ -25,6 +25,24 @@ type cluster struct {
 	maps     []corev1.ConfigMap
 }
 
+// objects are how many ConfigMaps there are: those that show nodes their metadata, and those of packages.
+func (c cluster) objects() counts {
+	n := counts{}
+	for i := range c.maps {
+		kind := packageMaps
+		if c.maps[i].Labels[v1alpha1.LabelNodeMeta] != "" {
+			kind = nodeMaps
+		}
+		n[kind]++
+	}
+	return n
+}
+
+const (
+	nodeMaps    = "ConfigMaps of nodes"
+	packageMaps = "ConfigMaps of packages"
+)
+
 func (s *soak) cluster(ctx context.Context) (c cluster, err error) {
 	var skyhooks v1alpha1.SkyhookList
 	var nodes corev1.NodeList

@@ -168,6 +168,9 @@ func (s *soak) await(ctx context.Context, left func(context.Context) (string, er
 	deadline := time.Now().Add(s.patience)
 	for {
 		what, err := left(ctx)
+		if _, _, ended := s.lives.current(); ended != nil {
+			return ended
+		}
 		switch {
 		case err != nil:
 			return err

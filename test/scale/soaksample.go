@@ -45,12 +45,10 @@ type process struct {
 
 func look(pid int, f families) (process, error) {
 	m, err := memory(pid)
-	// The collector starts when the heap is that much larger than what the last collection left.
-	growth := 1 + f.sum("go_gc_gogc_percent", nil)/100
 	return process{
 		RSS: mebibytes(m.resident), Anonymous: mebibytes(m.anonymous),
 		HeapInUse:  f.sum("go_memstats_heap_inuse_bytes", nil) / (1 << 20),
-		HeapLive:   f.sum("go_memstats_next_gc_bytes", nil) / growth / (1 << 20),
+		HeapLive:   f.sum("go_gc_heap_live_bytes", nil) / (1 << 20),
 		Goroutines: f.sum("go_goroutines", nil),
 	}, err
 }

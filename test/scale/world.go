@@ -65,6 +65,9 @@ func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Nodes, s.Packages)
 
 // parseRun reads WORLD:NODES or WORLD:NODESxPACKAGES; without packages there are two.
 func parseRun(text string) (world string, size Size, err error) {
+	if strings.HasPrefix(text, "-") {
+		return "", Size{}, fmt.Errorf("flags such as %s come before what to measure", text)
+	}
 	world, rest, _ := strings.Cut(text, ":")
 	if _, known := worlds[world]; !known {
 		return "", Size{}, fmt.Errorf("there is no world %q; known are %s", world, strings.Join(worldNames(), ", "))

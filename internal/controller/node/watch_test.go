@@ -221,3 +221,20 @@ func TestLookAgainAtTheEarliest(t *testing.T) {
 		}
 	}
 }
+
+// TestAtWork: nodes that are disturbed, or have begun, go first.
+func TestAtWork(t *testing.T) {
+	node := func(name string, cordoned bool) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: cordoned}}
+	}
+	pod := func(name, in, on string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: in}, Spec: corev1.PodSpec{NodeName: on}}
+	}
+	w := newWorld(t, node("fresh", false), node("cordoned", true), node("working", false), node("foreign", false),
+		pod("stage", namespace, "working"), pod("workload", "elsewhere", "foreign"), pod("left", namespace, "gone"))
+	for name, want := range map[string]bool{"fresh": false, "cordoned": true, "working": true, "foreign": false, "gone": false} {
+		if got := w.atWork(request(name)); got != want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func (r *Reconciler) Sources() []state.Source {
 
 // SetupWithManager registers the controller: one key per policy, one worker.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	return state.SetUp(mgr, "deploymentpolicy", 1, r.Sources(), r)
+	return state.SetUp(mgr, "deploymentpolicy", state.Order{Workers: 1}, r.Sources(), r)
 }
 
 // gathered wakes policies after passInterval: what happens meanwhile to the whole fleet is one pass.

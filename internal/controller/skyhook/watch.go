@@ -36,7 +36,7 @@ func (r *Reconciler) Sources() []state.Source {
 
 // SetupWithManager registers the controller: one key per Skyhook.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
-	return state.SetUp(mgr, "skyhook", workers, r.Sources(), r)
+	return state.SetUp(mgr, "skyhook", state.Order{Workers: workers}, r.Sources(), r)
 }
 
 // pacedSkyhooks are those that name a policy which comes, changes or goes.

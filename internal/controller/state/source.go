@@ -40,10 +40,21 @@ func Mapped(o client.Object, keys handler.MapFunc, predicates ...predicate.Predi
 	return Watched(o, handler.EnqueueRequestsFromMapFunc(keys), predicates...)
 }
 
-// SetUp registers a controller that its sources wake, with so many keys at a time. One source is Keyed; log lines name
-// its kind.
-func SetUp(mgr ctrl.Manager, name string, workers int, sources []Source, r reconcile.Reconciler) error {
-	b := ctrl.NewControllerManagedBy(mgr).Named(name).WithOptions(controller.Options{MaxConcurrentReconciles: workers})
+// Order is how a controller takes the keys that wait.
+type Order struct {
+	// Workers is how many keys are worked on at a time.
+	Workers int
+	// Urgent says of a key that is added whether it goes before those that are not urgent; nil if none is.
+	Urgent func(reconcile.Request) bool
+}
+
+// SetUp registers a controller that its sources wake. One source is Keyed; log lines name its kind.
+func SetUp(mgr ctrl.Manager, name string, order Order, sources []Source, r reconcile.Reconciler) error {
+	options := controller.Options{MaxConcurrentReconciles: order.Workers}
+	if order.Urgent != nil {
+		options.NewQueue = newQueue(order.Urgent)
+	}
+	b := ctrl.NewControllerManagedBy(mgr).Named(name).WithOptions(options)
 	for _, s := range sources {
 		with := builder.WithPredicates(s.Predicates...)
 		if _, keyed := s.Handler.(*handler.EnqueueRequestForObject); keyed {

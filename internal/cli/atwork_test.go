@@ -6,12 +6,16 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
 // atWork is a node of a pool with a package in a state.
@@ -141,5 +145,70 @@ func TestStatusWithoutOperator(t *testing.T) {
 	}
 	if out, said, err := c.run("", "status", "left", "--namespace", "default"); err != nil || said != "" || !strings.Contains(out, "time left") {
 		t.Errorf("%v\n%s%s", err, said, out)
+	}
+}
+
+// TestStatusWithoutLeader: replicas that are ready and cannot write the lease do nothing.
+func TestStatusWithoutLeader(t *testing.T) {
+	c := newCluster(t)
+	c.put(heldUp("left", func(s *v1alpha1.Skyhook) {
+		s.Status = v1alpha1.SkyhookStatus{Status: v1alpha1.StatusInProgress, CompleteNodes: "0/1", Nodes: v1alpha1.NodeCounts{Total: 1, InProgress: 1}}
+	}))
+	c.put(inPool("left", "left-1", nil))
+	d := operator()
+	d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "LEADER_ELECTION", Value: "true"}}
+	c.put(d)
+	d.Status = appsv1.DeploymentStatus{Replicas: 1, ReadyReplicas: 1}
+	if err := c.Status().Update(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: settings.LeaseName, Namespace: "default"}}
+	c.put(lease)
+	for _, test := range []struct {
+		silent  time.Duration
+		leading bool
+	}{{time.Second, true}, {2 * time.Minute, false}} {
+		lease.Spec.RenewTime = &metav1.MicroTime{Time: today.Add(-test.silent)}
+		if err := c.Update(t.Context(), lease); err != nil {
+			t.Fatal(err)
+		}
+		_, said, err := c.run("", "status", "left", "--namespace", "default")
+		if err != nil || strings.Contains(said, "Warning: no replica of the operator in namespace default leads, so nothing progresses") == test.leading {
+			t.Errorf("silent for %s: %v\n%s", test.silent, err, said)
+		}
+		out, _, err := c.run("", "why", "left", "--namespace", "default")
+		if err != nil || strings.Contains(out, "the operator: OperatorNotLeading for 2m") == test.leading {
+			t.Errorf("silent for %s: %v\n%s", test.silent, err, out)
+		}
+	}
+}
+
+// TestUnplannedEdit: what was complete is not any more once the spec is another one.
+func TestUnplannedEdit(t *testing.T) {
+	c := newCluster(t)
+	sk := heldUp("edited", func(s *v1alpha1.Skyhook) {
+		s.Status = v1alpha1.SkyhookStatus{
+			Status: v1alpha1.StatusComplete, CompleteNodes: "1/1", Nodes: v1alpha1.NodeCounts{Total: 1, Complete: 1}, ObservedGeneration: 1,
+		}
+	})
+	c.put(sk)
+	c.put(inPool("edited", "edited-1", nil))
+	if out, said, err := c.run("", "status", "edited"); err != nil || said != "" || !strings.HasPrefix(out, "edited  complete") {
+		t.Fatalf("%v\n%s%s", err, said, out)
+	}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(sk), sk); err != nil {
+		t.Fatal(err)
+	}
+	sk.Spec.Priority = 77
+	if err := c.Update(t.Context(), sk); err != nil {
+		t.Fatal(err)
+	}
+	const want = "Warning: Skyhook edited: the operator has not planned the last edit yet; the status is of generation 1, and the spec " +
+		"of generation 2"
+	if out, said, err := c.run("", "status", "edited"); err != nil || !strings.Contains(said, want) || !strings.HasPrefix(out, "edited  in progress") {
+		t.Errorf("%v\n%s%s", err, said, out)
+	}
+	if _, said, err := c.run("", "why", "edited"); err != nil || !strings.Contains(said, want) {
+		t.Errorf("%v\n%s", err, said)
 	}
 }

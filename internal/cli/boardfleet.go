@@ -194,7 +194,7 @@ func (f *fleet) warning(list []rolloutStatus) string {
 		all = append(all, fmt.Sprintf("there is no operator in namespace %s. If none runs in another one, which --namespace names, "+
 			"nothing progresses, and this is as it was", f.session.namespace))
 	case slices.ContainsFunc(operators, func(d *appsv1.Deployment) bool { return (&view{deployment: d}).down() }):
-		all = append(all, f.session.asItWas())
+		all = append(all, f.session.asItWas(true))
 	}
 	if f.policies.forbidden() {
 		all = append(all, "you may not list and watch DeploymentPolicies, so it is not known to which compartment nodes "+

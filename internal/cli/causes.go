@@ -152,6 +152,9 @@ func (s *session) heed(v *view, skyhook string) {
 	s.caution(v)
 	for i := range v.Skyhooks {
 		if sk := &v.Skyhooks[i]; sk.Name == skyhook {
+			if unplanned := unplanned(sk); unplanned != "" {
+				fmt.Fprintln(s.err, "Warning: "+unplanned)
+			}
 			for _, sentence := range admission.Steering(sk) {
 				fmt.Fprintf(s.err, "Warning: Skyhook %s: %s\n", sk.Name, sentence)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,6 +27,8 @@ type view struct {
 	options settings.Options
 	// deployment is the operator's; nil if there is none, or it may not be read.
 	deployment *appsv1.Deployment
+	// lease is that of the replica that leads; nil if there is none, or it may not be read.
+	lease *coordinationv1.Lease
 	// unread tells what could not be read, and what that means.
 	unread []string
 	// nowhere says that the namespace has no operator, as far as can be read.
@@ -171,7 +174,26 @@ func (s *session) settings(ctx context.Context, v *view) error {
 	if err != nil {
 		return errors.Join(errors.New("the settings of the operator's Deployment cannot be read"), err)
 	}
+	if v.deployment == nil || !v.options.LeaderElection {
+		return nil
+	}
+	lease := &coordinationv1.Lease{}
+	if err := s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: settings.LeaseName}, lease); err == nil {
+		v.lease = lease // who may not read it learns no more than before
+	}
 	return nil
+}
+
+// leaderless is for how long no replica has renewed its lease; zero if one has lately, or nobody knows.
+func (v *view) leaderless(now time.Time) time.Duration {
+	const late = time.Minute // an election takes seconds
+	if v.lease == nil || v.lease.Spec.RenewTime == nil {
+		return 0
+	}
+	if silent := now.Sub(v.lease.Spec.RenewTime.Time); silent > late {
+		return silent
+	}
+	return 0
 }
 
 // down reports whether the operator does not run.

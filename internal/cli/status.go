@@ -39,16 +39,32 @@ type rolloutStatus struct {
 	board.Rollout
 	// rate is how many nodes a minute become complete; zero where that was not watched.
 	rate float64
+	// unplanned says that the status is of an older spec; empty if it is not.
+	unplanned string
 }
 
-// rolloutOf reads it from the status.
+// rolloutOf reads it from the status. One that was complete is not any more after an edit.
 func rolloutOf(sk *v1alpha1.Skyhook) rolloutStatus {
-	st := &sk.Status
-	return rolloutStatus{Rollout: board.Rollout{
-		Name: sk.Name, Status: cmp.Or(st.Status, v1alpha1.StatusUnknown),
+	st, old := &sk.Status, unplanned(sk)
+	status := cmp.Or(st.Status, v1alpha1.StatusUnknown)
+	if old != "" && status == v1alpha1.StatusComplete {
+		status = v1alpha1.StatusInProgress
+	}
+	return rolloutStatus{unplanned: old, Rollout: board.Rollout{
+		Name: sk.Name, Status: status,
 		CompleteNodes: st.CompleteNodes, Nodes: st.Nodes,
 		Permits: len(st.Permits), Waiting: st.Waiting, Attention: st.Attention, Compartments: st.CompartmentStatuses,
 	}}
+}
+
+// unplanned says that the operator has not planned the last edit of a Skyhook; empty if it has.
+func unplanned(sk *v1alpha1.Skyhook) string {
+	planned := sk.Status.ObservedGeneration
+	if planned == 0 || planned >= sk.Generation {
+		return ""
+	}
+	return fmt.Sprintf("Skyhook %s: the operator has not planned the last edit yet; the status is of generation %d, and the spec "+
+		"of generation %d", sk.Name, planned, sk.Generation)
 }
 
 const noSkyhooks = "No Skyhooks found"
@@ -67,8 +83,13 @@ func (s *session) status(ctx context.Context, name string, watch bool) error {
 	if name != "" && s.output != outputName {
 		s.estimate(ctx, &list[0])
 	}
-	if v := (&view{}); !allComplete(list) && s.settings(ctx, v) == nil && v.down() {
-		fmt.Fprintln(s.err, "Warning: "+s.asItWas())
+	for _, st := range list {
+		if st.unplanned != "" {
+			fmt.Fprintln(s.err, "Warning: "+st.unplanned)
+		}
+	}
+	if v := (&view{}); !allComplete(list) && s.settings(ctx, v) == nil && (v.down() || v.leaderless(s.now()) > 0) {
+		fmt.Fprintln(s.err, "Warning: "+s.asItWas(v.down()))
 	}
 	r := result{value: list, empty: noSkyhooks}
 	for _, st := range list {
@@ -82,9 +103,13 @@ func (s *session) status(ctx context.Context, name string, watch bool) error {
 }
 
 // asItWas says that what is shown does not change while the operator is down.
-func (s *session) asItWas() string {
-	return fmt.Sprintf("no replica of the operator in namespace %s is ready, so nothing progresses, and this is as it was; "+
-		"%s says more", s.namespace, s.toCluster("kubectl skyhook why SKYHOOK"))
+func (s *session) asItWas(down bool) string {
+	is := "is ready"
+	if !down {
+		is = "leads"
+	}
+	return fmt.Sprintf("no replica of the operator in namespace %s %s, so nothing progresses, and this is as it was; "+
+		"%s says more", s.namespace, is, s.toCluster("kubectl skyhook why SKYHOOK"))
 }
 
 // rollouts reads the status of one Skyhook, or of all.

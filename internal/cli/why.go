@@ -179,6 +179,15 @@ func (s *session) causes(v *view, f forecast.Forecast, skyhook, node string) []c
 				d.Namespace, d.Name, d.Namespace, d.Name)),
 		}})
 	}
+	if d := v.deployment; !v.down() && v.leaderless(s.now()) > 0 {
+		all = append(all, cause{Skyhook: "the operator", Cause: board.Cause{
+			Reason: "OperatorNotLeading", EndedBy: "administrator", Since: metav1.NewTime(v.lease.Spec.RenewTime.Time),
+			Message: fmt.Sprintf("no replica of Deployment %s in namespace %s renews the lease %s, so none leads, and nothing progresses",
+				d.Name, d.Namespace, v.lease.Name),
+			Do: s.addressed(fmt.Sprintf("Read `kubectl logs -n %s deployment/%s`: lines with `leaderelection` have the API server's answer.",
+				d.Namespace, d.Name)),
+		}})
+	}
 	for i := range f.Skyhooks {
 		sk := &f.Skyhooks[i]
 		if skyhook != "" && sk.Name != skyhook {

@@ -29,8 +29,6 @@ import (
 )
 
 const (
-	// leaseName is the lease of the existing API's operator, so that the two never run at the same time.
-	leaseName = "3c22c1ae.nvidia.com"
 	// lease is how long a leader that is gone keeps others from its work; they look for it a few seconds apart. Within 20 s
 	// another one works.
 	lease = 12 * time.Second
@@ -63,7 +61,7 @@ func NewManager(cluster *rest.Config, o settings.Options) (ctrl.Manager, error) 
 		HealthProbeBindAddress:        o.ProbeAddress,
 		PprofBindAddress:              o.PprofAddress,
 		LeaderElection:                o.LeaderElection,
-		LeaderElectionID:              leaseName,
+		LeaderElectionID:              settings.LeaseName,
 		LeaderElectionNamespace:       o.Workload.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 ptr.To(lease),

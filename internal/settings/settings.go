@@ -19,6 +19,10 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
+// LeaseName is the lease of the replica that leads. The existing operator of this API has the same, so that the two never
+// run at the same time.
+const LeaseName = "3c22c1ae.nvidia.com"
+
 // Ways to write the log.
 const (
 	EncoderJSON    = "json"

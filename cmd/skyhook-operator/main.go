@@ -6,10 +6,14 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/skyhook-operator/skyhook"
@@ -41,10 +45,13 @@ func run() error {
 	}
 	handler := logHandler(options)
 	ctrl.SetLogger(logr.FromSlogHandler(handler))
+	klog.SetSlogLogger(slog.New(handler)) // the election of a leader writes there
 	// The garbage collector works harder before the container's limit is reached, where the kernel would kill the process.
 	if _, err := memlimit.Set(memlimit.WithProvider(memoryForData)); err != nil {
 		ctrl.Log.Info("No memory limit of the container found", "error", err.Error())
 	}
+	ctrl.Log.Info("The operator starts", "operator", options.Version,
+		"memoryLimit", memoryLimit(), "processors", runtime.GOMAXPROCS(0))
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
@@ -60,6 +67,15 @@ func run() error {
 func memoryForData() (uint64, error) {
 	limit, err := memlimit.FromCgroup()
 	return settings.DataMemory(limit), err
+}
+
+// memoryLimit is the one that the garbage collector goes by.
+func memoryLimit() string {
+	limit := debug.SetMemoryLimit(-1)
+	if limit == math.MaxInt64 {
+		return "none"
+	}
+	return fmt.Sprintf("%d MiB", limit>>20)
 }
 
 func logHandler(o settings.Options) slog.Handler {

@@ -230,11 +230,16 @@ func TestResources(t *testing.T) {
 		args []string
 		want [4]string // CPU and memory limit, CPU and memory request
 	}{
-		{"default", nil, [4]string{"1", "512Mi", "500m", "256Mi"}},
+		{"default", nil, [4]string{"1", "512Mi", "100m", "256Mi"}},
 		{
-			"400 nodes, 5 packages",
-			[]string{"--set", "estimatedNodeCount=400,estimatedPackageCount=5"},
-			[4]string{"1280m", "640Mi", "640m", "256Mi"},
+			"4000 nodes, 5 packages",
+			[]string{"--set", "estimatedNodeCount=4000,estimatedPackageCount=5"},
+			[4]string{"1600m", "512Mi", "400m", "256Mi"},
+		},
+		{
+			"10000 nodes, 20 packages",
+			[]string{"--set", "estimatedNodeCount=10000,estimatedPackageCount=20"},
+			[4]string{"4", "1256Mi", "1", "628Mi"},
 		},
 		{
 			"given",

@@ -22,14 +22,15 @@
 {{- with .Values.controllerManager.manager.resources -}}
 {{- toYaml . -}}
 {{- else -}}
+{{- /* About twice what docs/numbers.md measures, so that a rollout never meets the limit. */ -}}
 {{- $nodes := float64 .Values.estimatedNodeCount -}}
-{{- $factor := maxf 1 (mulf 0.4 (float64 .Values.estimatedPackageCount)) -}}
+{{- $memory := maxf 512 (addf 256 (mulf $nodes (addf 0.02 (mulf 0.004 (float64 .Values.estimatedPackageCount))))) -}}
 limits:
-  cpu: {{ int (maxf 1000 (mulf 1.6 $nodes $factor)) }}m
-  memory: {{ int (maxf 512 (mulf 0.8 $nodes $factor)) }}Mi
+  cpu: {{ int (minf 4000 (maxf 1000 (mulf 0.4 $nodes))) }}m
+  memory: {{ int $memory }}Mi
 requests:
-  cpu: {{ int (maxf 500 (mulf 0.5 1.6 $nodes $factor)) }}m
-  memory: {{ int (maxf 256 (mulf 0.4 $nodes)) }}Mi
+  cpu: {{ int (minf 1000 (maxf 100 (mulf 0.1 $nodes))) }}m
+  memory: {{ int (divf $memory 2) }}Mi
 {{- end -}}
 {{- end -}}
 

@@ -34,18 +34,19 @@ func (r *Reconciler) Sources() []state.Source {
 
 // SetupWithManager registers the controller: one key per node, several nodes at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
-	return state.SetUp(mgr, "node", state.Order{Workers: workers, Urgent: r.atWork}, r.Sources(), r)
+	return state.SetUp(mgr, "node", state.Order{Workers: workers, Urgent: r.urgent}, r.Sources(), r)
 }
 
-// atWork reports whether a node has package pods or is cordoned, as the cache has it. Such nodes go first: what has begun
-// is finished before more nodes begin, and a node that is disturbed is back sooner.
-func (r *Reconciler) atWork(req ctrl.Request) bool {
+// urgent reports whether a node goes before others, as the cache has it. What has begun is finished before more begins: a
+// node with package pods, or one that is cordoned. One that is not Ready may be new, and workloads come as soon as it is,
+// so a taint that keeps them off must not wait.
+func (r *Reconciler) urgent(req ctrl.Request) bool {
 	ctx := context.Background() // the cache asks nobody
 	var node corev1.Node
 	if err := r.Client.Get(ctx, req.NamespacedName, &node, client.UnsafeDisableDeepCopy); err != nil {
 		return false
 	}
-	if node.Spec.Unschedulable {
+	if node.Spec.Unschedulable || !state.Ready(&node) {
 		return true
 	}
 	var pods corev1.PodList

@@ -222,18 +222,25 @@ func TestLookAgainAtTheEarliest(t *testing.T) {
 	}
 }
 
-// TestAtWork: nodes that are disturbed, or have begun, go first.
-func TestAtWork(t *testing.T) {
-	node := func(name string, cordoned bool) *corev1.Node {
-		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: cordoned}}
+// TestUrgent: nodes that are disturbed, have begun, or may be new go first.
+func TestUrgent(t *testing.T) {
+	ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue}
+	node := func(name string, cordoned bool, conditions ...corev1.NodeCondition) *corev1.Node {
+		return &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: cordoned},
+			Status: corev1.NodeStatus{Conditions: conditions},
+		}
 	}
 	pod := func(name, in, on string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: in}, Spec: corev1.PodSpec{NodeName: on}}
 	}
-	w := newWorld(t, node("fresh", false), node("cordoned", true), node("working", false), node("foreign", false),
+	w := newWorld(t, node("idle", false, ready), node("cordoned", true, ready), node("new", false), node("working", false, ready),
+		node("foreign", false, ready),
 		pod("stage", namespace, "working"), pod("workload", "elsewhere", "foreign"), pod("left", namespace, "gone"))
-	for name, want := range map[string]bool{"fresh": false, "cordoned": true, "working": true, "foreign": false, "gone": false} {
-		if got := w.atWork(request(name)); got != want {
+	for name, want := range map[string]bool{
+		"idle": false, "cordoned": true, "new": true, "working": true, "foreign": false, "gone": false,
+	} {
+		if got := w.urgent(request(name)); got != want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

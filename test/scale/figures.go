@@ -2,12 +2,18 @@ package main
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
 // figure is one number of a result.
 type figure struct {
 	Name, Unit, Meaning string
+}
+
+// timed says that a figure depends on what else the machine has to do.
+func (f figure) timed() bool {
+	return slices.Contains([]string{"s", "ms", "1/s", "%", "mCPU"}, f.Unit)
 }
 
 // figures in the order in which they are printed. docs/numbers.md has the same.

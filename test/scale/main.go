@@ -48,6 +48,7 @@ type flags struct {
 	pace              Pace
 	idle, patience    time.Duration
 	profiles          string
+	times             bool
 	soak              soakPlan
 	given             []string
 }
@@ -55,7 +56,7 @@ type flags struct {
 // Flags that only one of both modes reads: with the other one they are refused.
 var (
 	soakFlags    = []string{"seed", "churn", "kills"}
-	measureFlags = []string{"phases", "idle", "profiles", "reboot"}
+	measureFlags = []string{"phases", "idle", "profiles", "reboot", "times"}
 )
 
 func parseFlags(args []string) (f flags, err error) {
@@ -72,6 +73,7 @@ func parseFlags(args []string) (f flags, err error) {
 	set.DurationVar(&f.patience, "timeout", time.Hour, "how long a phase may take")
 	set.StringVar(&f.profiles, "profiles", profilesMissed,
 		"which profiles to keep: all; missed, where a range is missed; none, which takes none")
+	set.BoolVar(&f.times, "times", true, "check times and CPU against their ranges, too; not where other work runs beside")
 	set.DurationVar(&f.soak.Length, "soak", 0, "instead: let random edits, churn and kills happen for that long")
 	set.Uint64Var(&f.soak.Seed, "seed", 0, "of a soak: what happens in which order; 0 for any")
 	set.IntVar(&f.soak.Churn, "churn", 10, "of a soak: how many nodes join in a minute; as many leave, and as many move")
@@ -169,6 +171,9 @@ func (f flags) measure(ctx context.Context) (err error) {
 	ranges, err := readRanges(rangesFile)
 	if err != nil {
 		return err
+	}
+	if !f.times {
+		ranges = ranges.untimed()
 	}
 	runs, err := f.plan()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -79,6 +80,25 @@ func isResult(world, phase, size string) error {
 
 func isFigure(name string) bool {
 	return slices.ContainsFunc(figures, func(f figure) bool { return f.Name == name })
+}
+
+// untimed are the ranges and ratios that hold whatever else the machine has to do.
+func (r Ranges) untimed() Ranges {
+	timed := map[string]bool{}
+	for _, f := range figures {
+		timed[f.Name] = f.timed()
+	}
+	kept := Ranges{Results: map[string]map[string]Range{}}
+	for name, ranges := range r.Results {
+		kept.Results[name] = maps.Clone(ranges)
+		maps.DeleteFunc(kept.Results[name], func(figure string, _ Range) bool { return timed[figure] })
+	}
+	for _, ratio := range r.Ratios {
+		if !timed[ratio.Figure] {
+			kept.Ratios = append(kept.Ratios, ratio)
+		}
+	}
+	return kept
 }
 
 func (r Range) has(v float64) bool {

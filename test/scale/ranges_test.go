@@ -77,6 +77,34 @@ ratios:
 	}
 }
 
+// TestUntimed keeps counts and sizes, which another program on the machine does not change.
+func TestUntimed(t *testing.T) {
+	r, err := readRanges([]byte(`
+results:
+  plain/install/50x2: {writesPerNode: {max: 17}, seconds: {max: 9}, rssPeak: {max: 100}, idleMillicores: {max: 20}}
+ratios:
+- {world: plain, phase: install, figure: cpuPerNode, of: 200x2, to: 50x2, max: 1.2}
+- {world: plain, phase: install, figure: writesPerNode, of: 200x2, to: 50x2, max: 1.2}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := r.untimed().check([]Result{
+		resultOf(50, map[string]float64{"writesPerNode": 18, "seconds": 10, "rssPeak": 101, "idleMillicores": 21, "cpuPerNode": 10}),
+		resultOf(200, map[string]float64{"writesPerNode": 27, "cpuPerNode": 20}),
+	})
+	var got []string
+	for _, m := range found {
+		got = append(got, strings.Fields(m.Text)[1])
+	}
+	if want := []string{"writesPerNode", "rssPeak", "writesPerNode"}; !slices.Equal(got, want) {
+		t.Errorf("missed %v, want %v", got, want)
+	}
+	if all := len(r.check(nil)) + len(r.Results["plain/install/50x2"]) + len(r.Ratios); all != 6 {
+		t.Errorf("the ranges changed: %d", all)
+	}
+}
+
 func TestUnknownFiguresAreRefused(t *testing.T) {
 	for _, text := range []string{
 		"results: {plain/install/50x2: {second: {max: 1}}}",

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -93,7 +92,7 @@ func NewManager(cluster *rest.Config, o settings.Options) (ctrl.Manager, error) 
 }
 
 func addControllers(mgr ctrl.Manager, o settings.Options, series *metrics.Store) error {
-	if err := indexPods(mgr); err != nil {
+	if err := state.AddLookups(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	told, err := newEvents(mgr)
@@ -152,18 +151,4 @@ func cachedNodes(mgr ctrl.Manager) (func() []*corev1.Node, error) {
 		}
 		return nodes
 	}, nil
-}
-
-func indexPods(mgr ctrl.Manager) error {
-	byNode := func(o client.Object) []string {
-		if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName != "" {
-			return []string{p.Spec.NodeName}
-		}
-		return nil
-	}
-	indexer := mgr.GetFieldIndexer()
-	if err := indexer.IndexField(context.Background(), &corev1.Pod{}, node.PodNodeIndex, byNode); err != nil {
-		return fmt.Errorf("index pods by node: %w", err)
-	}
-	return nil
 }

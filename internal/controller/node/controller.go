@@ -22,9 +22,6 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 )
 
-// PodNodeIndex is the cache index of pods by the node they are bound to.
-const PodNodeIndex = "spec.nodeName"
-
 // Reconciler does one node's next actions.
 type Reconciler struct {
 	state.Shared
@@ -73,7 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
-		client.MatchingFields{PodNodeIndex: node.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		client.MatchingFields{state.PodsByNode: node.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list package pods on node %s: %w", node.Name, err)
 	}
 	now, known := r.Clock.Now(), r.memory.Of(&node)

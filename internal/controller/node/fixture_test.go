@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -51,6 +52,14 @@ type world struct {
 	refuse error
 }
 
+// list refuses a look at all ConfigMaps: a fleet has one for each node and Skyhook.
+func (w *world) list(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+	if _, ok := l.(*corev1.ConfigMapList); ok && (&client.ListOptions{}).ApplyOptions(opts).FieldSelector == nil {
+		return errors.New("all ConfigMaps are listed")
+	}
+	return c.List(ctx, l, opts...)
+}
+
 func newWorld(t *testing.T, objects ...client.Object) *world {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -60,12 +69,12 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		}
 	}
 	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(start), events: events.NewFakeRecorder(100)}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.Skyhook{}).
-		WithIndex(&corev1.Pod{}, PodNodeIndex, func(o client.Object) []string {
-			pod, _ := o.(*corev1.Pod)
-			return []string{pod.Spec.NodeName}
-		}).
-		WithInterceptorFuncs(interceptor.Funcs{Create: w.create, Patch: w.patch, SubResourcePatch: w.patchStatus, Delete: w.delete}).Build()
+	b := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.Skyhook{})
+	for _, l := range state.Lookups {
+		b.WithIndex(l.Object, l.Field, l.Keys)
+	}
+	c := b.
+		WithInterceptorFuncs(interceptor.Funcs{List: w.list, Create: w.create, Patch: w.patch, SubResourcePatch: w.patchStatus, Delete: w.delete}).Build()
 	w.Reconciler = &Reconciler{Shared: state.Shared{
 		Client: c, Live: c, Events: w.events, Clock: w.clock,
 		Targets: &state.Index{}, Records: &state.Records{}, Policies: &state.Policies{}, Transitions: &state.Transitions{}, Workload: options,

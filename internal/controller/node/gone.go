@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -22,12 +23,12 @@ func (r *Reconciler) nodeGone(ctx context.Context, node string) error {
 	r.memory.Forget(node)
 	var all corev1.ConfigMapList
 	if err := r.Client.List(ctx, &all, client.InNamespace(r.Workload.Namespace),
-		client.HasLabels{v1alpha1.LabelNodeMeta}, client.UnsafeDisableDeepCopy); err != nil {
+		client.MatchingFields{state.NodeMetaByNode: node}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list metadata of node %s: %w", node, err)
 	}
 	for i := range all.Items {
 		cm := &all.Items[i]
-		if workload.NodeOfMeta(cm) != node || !ownedBySkyhook(cm) {
+		if !ownedBySkyhook(cm) {
 			continue
 		}
 		gone := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: cm.Name, Namespace: cm.Namespace}}

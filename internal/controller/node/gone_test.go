@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -51,8 +52,9 @@ func TestNodeGone(t *testing.T) {
 	w := newWorld(t, objects...)
 	w.memory.Of(newNode()).wrote = written{resourceVersion: "10", at: start}
 	w.reconcile()
-	var left corev1.ConfigMapList
-	w.must(w.Client.List(t.Context(), &left))
+	left := &metav1.PartialObjectMetadataList{}
+	left.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+	w.must(w.Client.List(t.Context(), left))
 	var got []string
 	for _, cm := range left.Items {
 		got = append(got, cm.Name)

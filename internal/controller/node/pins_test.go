@@ -116,7 +116,7 @@ func (p *pinning) platform(got *remote.Descriptor, at int) v1.Hash {
 
 func (p *pinning) podsOn(node string) []corev1.Pod {
 	p.t.Helper()
-	return p.pods(client.MatchingFields{PodNodeIndex: node})
+	return p.pods(client.MatchingFields{state.PodsByNode: node})
 }
 
 func (p *pinning) podOn(node string) *corev1.Pod {

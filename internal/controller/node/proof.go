@@ -75,7 +75,7 @@ func (r *Reconciler) prove(ctx context.Context, p *pass) error {
 func (r *Reconciler) compare(ctx context.Context, p *pass) error {
 	var live corev1.PodList
 	if err := r.Live.List(ctx, &live, client.InNamespace(r.Workload.Namespace),
-		client.MatchingFields{PodNodeIndex: p.node.Name}); err != nil {
+		client.MatchingFields{state.PodsByNode: p.node.Name}); err != nil {
 		return fmt.Errorf("list package pods on node %s: %w", p.node.Name, err)
 	}
 	for k := range live.Items {

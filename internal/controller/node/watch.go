@@ -51,7 +51,7 @@ func (r *Reconciler) urgent(req ctrl.Request) bool {
 	}
 	var pods corev1.PodList
 	err := r.Client.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
-		client.MatchingFields{PodNodeIndex: node.Name}, client.UnsafeDisableDeepCopy)
+		client.MatchingFields{state.PodsByNode: node.Name}, client.UnsafeDisableDeepCopy)
 	return err == nil && len(pods.Items) > 0
 }
 

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -60,7 +61,7 @@ func earlier(have map[string]*corev1.ConfigMap, s *v1alpha1.Skyhook, unhashed ma
 func (r *Reconciler) configMaps(ctx context.Context, s *v1alpha1.Skyhook) (map[string]*corev1.ConfigMap, error) {
 	var have corev1.ConfigMapList
 	if err := r.Client.List(ctx, &have, client.InNamespace(r.Workload.Namespace),
-		client.MatchingLabels{v1alpha1.LabelName: s.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		client.MatchingFields{state.PackageMapsBySkyhook: s.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list ConfigMaps of Skyhook %s: %w", s.Name, err)
 	}
 	existing := map[string]*corev1.ConfigMap{}

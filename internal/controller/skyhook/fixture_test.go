@@ -2,6 +2,7 @@ package skyhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,6 +48,14 @@ type world struct {
 	refuse func(request string, o client.Object) error
 }
 
+// list refuses a look at all ConfigMaps: a fleet has one for each node and Skyhook.
+func (w *world) list(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+	if _, ok := l.(*corev1.ConfigMapList); ok && (&client.ListOptions{}).ApplyOptions(opts).FieldSelector == nil {
+		return errors.New("all ConfigMaps are listed")
+	}
+	return c.List(ctx, l, opts...)
+}
+
 func newWorld(t *testing.T, objects ...client.Object) *world {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -56,8 +65,13 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		}
 	}
 	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(start)}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.Skyhook{}).
+	b := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.Skyhook{})
+	for _, l := range state.Lookups {
+		b.WithIndex(l.Object, l.Field, l.Keys)
+	}
+	c := b.
 		WithInterceptorFuncs(interceptor.Funcs{
+			List: w.list,
 			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 				return w.write("create", o, func() error { return c.Create(ctx, o, opts...) })
 			},

@@ -185,7 +185,7 @@ func BenchmarkRequests(b *testing.B) {
 		"list nodes":    func() error { return cached.List(b.Context(), &corev1.NodeList{}) },
 		"list Skyhooks": func() error { return cached.List(b.Context(), &v1alpha1.SkyhookList{}) },
 		"list pods of a node": func() error {
-			return cached.List(b.Context(), &corev1.PodList{}, client.InNamespace(namespace), client.MatchingFields{node.PodNodeIndex: n.Name})
+			return cached.List(b.Context(), &corev1.PodList{}, client.InNamespace(namespace), client.MatchingFields{state.PodsByNode: n.Name})
 		},
 		"patch a node": func() error {
 			value++

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 )
 
 // Replica is what one operator process sees.
@@ -82,15 +83,26 @@ func (r *Replica) CachedNodes() []*corev1.Node {
 
 func (r *Replica) cached(k Kind) (reader, error) {
 	c := r.caches[k]
-	out := reader{table: c.table, named: true, namespace: c.namespace, shuffle: r.Shuffle, shared: r.Share}
-	if k == Pods {
-		out.fields = podIndex
-	}
-	return out, nil
+	return reader{
+		table: c.table, named: true, namespace: c.namespace, shuffle: r.Shuffle, shared: r.Share, fields: cacheFields[k],
+	}, nil
 }
 
-// podIndex is the index that the operator adds to its cache.
-var podIndex = map[string]func(client.Object) string{node.PodNodeIndex: podNode}
+// cacheFields are what the operator's cache finds objects by.
+var cacheFields = func() map[Kind]map[string]func(client.Object) string {
+	all := map[Kind]map[string]func(client.Object) string{}
+	for _, l := range state.Lookups {
+		k, err := kindOf(l.Object)
+		if err != nil {
+			panic(err) // a list of the operator's own
+		}
+		if all[k] == nil {
+			all[k] = map[string]func(client.Object) string{}
+		}
+		all[k][l.Field] = l.Key
+	}
+	return all
+}()
 
 func (r *Replica) live(k Kind) (reader, error) {
 	if r.BeforeLive != nil {

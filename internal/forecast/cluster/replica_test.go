@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/skyhook-operator/skyhook/internal/controller/node"
+	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/drain"
 	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
 )
@@ -136,11 +136,11 @@ func TestCachesHoldWhatTheOperatorCaches(t *testing.T) {
 	}
 	cached := l.Replica.Client()
 	var pods corev1.PodList
-	l.must(cached.List(t.Context(), &pods, client.MatchingFields{node.PodNodeIndex: "n"}))
+	l.must(cached.List(t.Context(), &pods, client.MatchingFields{state.PodsByNode: "n"}))
 	if len(pods.Items) != 1 || pods.Items[0].Name != "ours" || len(pods.Items[0].Spec.Containers) > 0 {
 		t.Errorf("the index has %d pods", len(pods.Items))
 	}
-	l.must(l.Live().List(t.Context(), &pods, client.MatchingFields{node.PodNodeIndex: "n"}))
+	l.must(l.Live().List(t.Context(), &pods, client.MatchingFields{state.PodsByNode: "n"}))
 	if len(pods.Items) != 3 || len(pods.Items[0].Spec.Containers) == 0 {
 		t.Errorf("the server has %d pods on the node", len(pods.Items))
 	}

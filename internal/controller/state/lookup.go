@@ -1,0 +1,58 @@
+package state
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/workload"
+)
+
+// Fields by which the controllers find objects in the cache. The first one is a field of the API server's as well.
+const (
+	PodsByNode           = "spec.nodeName"
+	PackageMapsBySkyhook = "packageMapOf"
+	NodeMetaByNode       = "metadataOfNode"
+)
+
+// Lookup is an index of the cache: a list by its Field costs as much as there is to be found, not as much as there is.
+type Lookup struct {
+	Object client.Object
+	Field  string
+	// Key is what an object is found by; empty if it is not.
+	Key func(client.Object) string
+}
+
+// Lookups are all that the controllers need. A fleet has a ConfigMap for each node and Skyhook, so those of packages are
+// a few among very many.
+var Lookups = []Lookup{
+	{&corev1.Pod{}, PodsByNode, func(o client.Object) string {
+		if p, ok := o.(*corev1.Pod); ok {
+			return p.Spec.NodeName
+		}
+		return ""
+	}},
+	{&corev1.ConfigMap{}, PackageMapsBySkyhook, func(o client.Object) string { return o.GetLabels()[v1alpha1.LabelName] }},
+	{&corev1.ConfigMap{}, NodeMetaByNode, func(o client.Object) string { return workload.NodeOfMeta(o) }},
+}
+
+// Keys is the Key as an indexer of client-go wants it.
+func (l Lookup) Keys(o client.Object) []string {
+	if key := l.Key(o); key != "" {
+		return []string{key}
+	}
+	return nil
+}
+
+// AddLookups makes a cache keep all of them.
+func AddLookups(ctx context.Context, cache client.FieldIndexer) error {
+	for _, l := range Lookups {
+		if err := cache.IndexField(ctx, l.Object, l.Field, l.Keys); err != nil {
+			return fmt.Errorf("index by %s: %w", l.Field, err)
+		}
+	}
+	return nil
+}

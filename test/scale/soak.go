@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
 // soak is one fleet under random edits for a long time.
@@ -120,7 +122,19 @@ func (s *soak) installAll(ctx context.Context) (err error) {
 	return err
 }
 
+// incomplete says which Skyhooks are not complete. It looks at the nodes only if all say that they are, as it is asked
+// every second, and lists of a large fleet would slow down what it waits for.
 func (s *soak) incomplete(ctx context.Context) (string, error) {
+	var list v1alpha1.SkyhookList
+	if err := s.control.client.List(ctx, &list); err != nil {
+		return "", fmt.Errorf("list Skyhooks: %w", err)
+	}
+	now := byName(list.Items)
+	for _, p := range soakParts {
+		if sk := now[p.name]; sk == nil || sk.Status.Status != v1alpha1.StatusComplete {
+			return progress(now), nil
+		}
+	}
 	c, err := s.cluster(ctx)
 	return strings.Join(c.incomplete(), "; "), err
 }

@@ -132,7 +132,7 @@ func (s *soak) incomplete(ctx context.Context) (string, error) {
 	now := byName(list.Items)
 	for _, p := range soakParts {
 		if sk := now[p.name]; sk == nil || sk.Status.Status != v1alpha1.StatusComplete {
-			return progress(now), nil
+			return "not complete: " + p.name + "; " + progress(now), nil
 		}
 	}
 	c, err := s.cluster(ctx)

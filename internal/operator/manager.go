@@ -33,9 +33,9 @@ const (
 	lease = 12 * time.Second
 	// recorder is the component name of events, by which people and tools find them.
 	recorder = "skyhook-controller"
-	// nodeWorkers is how many nodes are worked on at a time; a pass over a node mostly waits for the API server. More of them
-	// make a busy API server slower and no rollout faster: kubelets then tell of pods that could be gone.
-	nodeWorkers = 8
+	// nodeWorkers is how many nodes are worked on at a time; a pass over a node mostly waits for the API server, and for
+	// webhooks of others that look at pods.
+	nodeWorkers = 16
 	// skyhookWorkers is how many Skyhooks are planned at a time.
 	skyhookWorkers = 2
 )

@@ -20,7 +20,7 @@ func TestUrgentKeysGoFirst(t *testing.T) {
 		{"urgent ones as they came", "A B C", "A B C"},
 		{"urgent ones first", "a B c D", "B D a c"},
 		{"added again", "a b A a b", "A a b"},
-		{"one of others after sixteen", "x y A B C D E F G H I J K L M N O P Q R S T", "A B C D E F G H I J K L M N O P x Q R S T y"},
+		{"one of others after eight", "x y z A B C D E F G H I J K L M N O P Q", "A B C D E F G H x I J K L M N O P y Q z"},
 	} {
 		urgent := func(k reconcile.Request) bool { return strings.ToUpper(k.Name) == k.Name }
 		q := newQueue(urgent)("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
@@ -55,5 +55,54 @@ func TestUrgencyIsAskedWhenAKeyComesBack(t *testing.T) {
 	q.Done(a)
 	if next, _ := q.Get(); next != a {
 		t.Errorf("%s is next, not what has begun", next.Name)
+	}
+}
+
+// TestUrgencyIsAskedWhenAKeyIsAddedAgain: the event that makes a key urgent comes while it waits, and it may leave and
+// come back as what it was.
+func TestUrgencyIsAskedWhenAKeyIsAddedAgain(t *testing.T) {
+	begun := map[string]bool{}
+	q := newUrgentFirst(func(k reconcile.Request) bool { return begun[k.Name] })
+	for _, name := range []string{"a", "b", "c", "d"} {
+		q.Push(keyOf(name))
+	}
+	for _, name := range []string{"c", "b"} {
+		begun[name] = true
+		q.Touch(keyOf(name))
+		q.Touch(keyOf(name))
+	}
+	q.Touch(keyOf("a"))
+	take := func(want string) {
+		t.Helper()
+		before := q.Len()
+		if got := q.Pop(); got.Name != want || q.Len() != before-1 {
+			t.Errorf("%s is next of %d, not %s; %d wait after it", got.Name, before, want, q.Len())
+		}
+	}
+	take("c")
+	clear(begun)
+	q.Push(keyOf("c"))
+	take("b")
+	take("a")
+	take("c")
+	take("d")
+	if q.Len() != 0 {
+		t.Errorf("%d are left", q.Len())
+	}
+}
+
+// TestKeysThatMovedLeaveNothing: what became urgent while it waited must not pile up behind.
+func TestKeysThatMovedLeaveNothing(t *testing.T) {
+	urgent := false
+	q := newUrgentFirst(func(reconcile.Request) bool { return urgent })
+	for range 1000 {
+		urgent = false
+		q.Push(keyOf("a"))
+		urgent = true
+		q.Touch(keyOf("a"))
+		q.Pop()
+	}
+	if n := q.second.Len(); n != 0 || q.Len() != 0 {
+		t.Errorf("%d keys are kept, %d wait", n, q.Len())
 	}
 }

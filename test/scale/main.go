@@ -61,7 +61,7 @@ var (
 
 func parseFlags(args []string) (f flags, err error) {
 	set := flag.NewFlagSet("scale", flag.ContinueOnError) // the global ones have flags of libraries
-	set.StringVar(&f.phases, "phases", "install,config,upgrade,uninstall", "phases, in their order; there is takeover as well")
+	set.StringVar(&f.phases, "phases", "install,config,upgrade,uninstall", "phases, in their order; there is takeover as well, and adopt instead of install")
 	set.StringVar(&f.operator.File, "operator", "bin/skyhook-operator", "the operator's program")
 	set.Uint64Var(&f.operator.Memory, "memory", 0, "the memory limit of the operator's container in MiB; 0 for none")
 	set.StringVar(&f.out, "out", "dist/scale", "folder for logs, and for profiles where a range is missed")
@@ -286,8 +286,9 @@ func (f flags) plan() ([]*run, error) {
 func playable(chosen []Phase) error {
 	place := func(p Phase) int { return slices.Index(phases, p) }
 	for i, p := range chosen {
-		if i == 0 && p != phaseInstall || i > 0 && place(p) <= place(chosen[i-1]) {
-			return fmt.Errorf("-phases is %v; it must begin with install, and name each phase once in the order %v", chosen, phases)
+		begins := p == phaseInstall || p == phaseAdopt
+		if begins != (i == 0) || i > 0 && place(p) <= place(chosen[i-1]) {
+			return fmt.Errorf("-phases is %v; it must begin with install or adopt, and name each phase once in the order %v", chosen, phases)
 		}
 	}
 	return nil

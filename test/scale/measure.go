@@ -80,8 +80,11 @@ func (r *run) measure(ctx context.Context) (results []Result, err error) {
 }
 
 func (r *run) observed(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook) (Result, error) {
-	if phase == phaseTakeover {
+	switch phase {
+	case phaseTakeover:
 		return r.takeOver(ctx, skyhooks)
+	case phaseAdopt:
+		return r.adopt(ctx, skyhooks)
 	}
 	seen, err := r.observe(ctx, phase, skyhooks)
 	if err != nil {
@@ -100,8 +103,12 @@ func (r *run) populate(ctx context.Context) error {
 	r.kubelets = newKubelets(r.control.kubelets, r.pace, func(node string) course {
 		return course{Fails: failing[node], Reboots: reboots}
 	})
-	r.tell("%s: make %d nodes", r.name, r.size.Nodes)
-	if err := r.kubelets.makeNodes(ctx, r.size.Nodes); err != nil {
+	nodes := r.size.Nodes
+	if r.phases[0] == phaseAdopt {
+		nodes = r.models()
+	}
+	r.tell("%s: make %d nodes", r.name, nodes)
+	if err := r.kubelets.makeNodes(ctx, nodes); err != nil {
 		return err
 	}
 	if r.world.Compartments > 0 {
@@ -184,7 +191,7 @@ func (r *run) look(ctx context.Context, phase Phase, o *observation) (err error)
 			return err
 		}
 	}
-	if phase == phaseInstall && r.idle > 0 {
+	if (phase == phaseInstall || phase == phaseAdopt) && r.idle > 0 {
 		o.idle, err = r.beIdle(ctx)
 	}
 	return err
@@ -213,6 +220,7 @@ func (r *run) change(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyh
 			err = r.control.client.Create(ctx, s)
 		case phaseUninstall:
 			err = r.control.client.Delete(ctx, s)
+		case phaseAdopt: // they are there
 		case phaseConfig, phaseUpgrade, phaseTakeover:
 			before := s.DeepCopy()
 			phase.change(s)

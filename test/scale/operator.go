@@ -17,6 +17,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
+const agentImage = "registry.example.com/agent:1"
+
 // operator is the process that is measured.
 type operator struct {
 	command *exec.Cmd
@@ -80,7 +82,7 @@ func launch(program Program, kubeconfig, folder, logFile string) (*operator, err
 	// Nothing of this process's environment: GOMAXPROCS or GOGC there would be measured.
 	o.command.Env = append(program.environment(),
 		"KUBECONFIG="+kubeconfig, "NAMESPACE="+namespace, "ENABLE_WEBHOOKS=false", "LEADER_ELECTION=true",
-		"AGENT_IMAGE=registry.example.com/agent:1", "METRICS_PORT="+metrics, "METRICS_SECURE=false",
+		"AGENT_IMAGE="+agentImage, "METRICS_PORT="+metrics, "METRICS_SECURE=false",
 		"PROBE_PORT=0", "PPROF_PORT="+profiles,
 	)
 	if err := o.command.Start(); err != nil {

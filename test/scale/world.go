@@ -48,6 +48,8 @@ type Phase string
 
 const (
 	phaseInstall Phase = "install"
+	// phaseAdopt, instead of an install, is the start of an operator where everything is installed.
+	phaseAdopt   Phase = "adopt"
 	phaseConfig  Phase = "config"
 	phaseUpgrade Phase = "upgrade"
 	// phaseTakeover is a config change that begins with a restart of the operator and during which another takes over.
@@ -56,7 +58,7 @@ const (
 )
 
 // phases in their order.
-var phases = []Phase{phaseInstall, phaseConfig, phaseUpgrade, phaseTakeover, phaseUninstall}
+var phases = []Phase{phaseInstall, phaseAdopt, phaseConfig, phaseUpgrade, phaseTakeover, phaseUninstall}
 
 // Size of a world.
 type Size struct{ Nodes, Packages int }
@@ -144,7 +146,7 @@ func (p Phase) change(s *v1alpha1.Skyhook) {
 			pkg.Version = "1.1.0"
 		case phaseTakeover:
 			pkg.ConfigMap = map[string]string{"settings.conf": "threads = 16\nlevel = info\n"}
-		case phaseInstall, phaseUninstall: // they create and delete
+		case phaseInstall, phaseAdopt, phaseUninstall: // they create, find and delete
 		}
 		s.Spec.Packages[name] = pkg
 	}

@@ -99,8 +99,8 @@ func machines(reports []Report) []string {
 func timesOf(results []Result) picture {
 	p := picture{title: "Time of a rollout against nodes, with two packages", unit: "time in seconds"}
 	for _, world := range worldOrder {
-		for i, phase := range phases {
-			if world != worldOrder[0] && phase != phaseInstall || phase == phaseTakeover {
+		for i, phase := range []Phase{phaseInstall, phaseConfig, phaseUpgrade, phaseUninstall} {
+			if world != worldOrder[0] && phase != phaseInstall {
 				continue
 			}
 			p.add(line{name: world + " " + string(phase), world: world, dashes: i}, results,

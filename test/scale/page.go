@@ -95,11 +95,14 @@ func machines(reports []Report) []string {
 	return all
 }
 
+// picturedPhases are those whose times say how long a rollout takes.
+var picturedPhases = []Phase{phaseInstall, phaseConfig, phaseUpgrade, phaseUninstall}
+
 // timesOf draws every phase of the plain world, and the install of the others.
 func timesOf(results []Result) picture {
 	p := picture{title: "Time of a rollout against nodes, with two packages", unit: "time in seconds"}
 	for _, world := range worldOrder {
-		for i, phase := range []Phase{phaseInstall, phaseConfig, phaseUpgrade, phaseUninstall} {
+		for i, phase := range picturedPhases {
 			if world != worldOrder[0] && phase != phaseInstall {
 				continue
 			}

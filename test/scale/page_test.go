@@ -207,13 +207,13 @@ func textsOf(t *testing.T, drawn string) (texts []string) {
 	}
 }
 
-// TestWorldOrder: every world has its place on the page, and a colour; every phase has its dashes.
+// TestWorldOrder: every world has its place on the page, and a colour; every phase that is drawn its dashes.
 func TestWorldOrder(t *testing.T) {
 	less := cmpopts.SortSlices(func(a, b string) bool { return a < b })
 	if diff := cmp.Diff(worldNames(), worldOrder, less); diff != "" {
 		t.Errorf("worlds (-) and their order on the page (+):\n%s", diff)
 	}
-	if len(colours) < len(worldOrder) || len(dashes) < len(phases) {
+	if len(colours) < len(worldOrder) || len(dashes) < len(picturedPhases) {
 		t.Errorf("%d colours, %d dashes", len(colours), len(dashes))
 	}
 }

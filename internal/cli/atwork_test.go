@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -148,38 +149,95 @@ func TestStatusWithoutOperator(t *testing.T) {
 	}
 }
 
-// TestStatusWithoutLeader: replicas that are ready and cannot write the lease do nothing.
+// electing is an operator with replicas that are ready since a while, one of which has to lead.
+func (c *cluster) electing(ready time.Duration) *appsv1.Deployment {
+	c.t.Helper()
+	d := operator()
+	d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "LEADER_ELECTION", Value: "true"}}
+	d.Status = appsv1.DeploymentStatus{
+		Replicas: 1, ReadyReplicas: 1, AvailableReplicas: 1,
+		Conditions: []appsv1.DeploymentCondition{{
+			Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(today.Add(-ready)),
+		}},
+	}
+	c.put(d)
+	return d
+}
+
+// TestStatusWithoutLeader: replicas that are ready and cannot write the lease do nothing. A clock that is minutes off is no
+// reason to say so.
 func TestStatusWithoutLeader(t *testing.T) {
 	c := newCluster(t)
 	c.put(heldUp("left", func(s *v1alpha1.Skyhook) {
 		s.Status = v1alpha1.SkyhookStatus{Status: v1alpha1.StatusInProgress, CompleteNodes: "0/1", Nodes: v1alpha1.NodeCounts{Total: 1, InProgress: 1}}
 	}))
 	c.put(inPool("left", "left-1", nil))
-	d := operator()
-	d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "LEADER_ELECTION", Value: "true"}}
-	c.put(d)
-	d.Status = appsv1.DeploymentStatus{Replicas: 1, ReadyReplicas: 1}
-	if err := c.Status().Update(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: settings.LeaseName, Namespace: "default"}}
-	c.put(lease)
 	for _, test := range []struct {
-		silent  time.Duration
-		leading bool
-	}{{time.Second, true}, {2 * time.Minute, false}} {
-		lease.Spec.RenewTime = &metav1.MicroTime{Time: today.Add(-test.silent)}
-		if err := c.Update(t.Context(), lease); err != nil {
-			t.Fatal(err)
+		name  string
+		ready time.Duration
+		// lease is nil where nobody could write one, and renewed how long ago that was done last; zero for never.
+		lease   *coordinationv1.Lease
+		renewed time.Duration
+		// silent is what why says; empty while somebody leads.
+		silent string
+	}{
+		{name: "it leads", ready: time.Hour, lease: &coordinationv1.Lease{}, renewed: time.Second},
+		{name: "it leads, by another clock", ready: time.Hour, lease: &coordinationv1.Lease{}, renewed: 4 * time.Minute},
+		{
+			name: "it led", ready: time.Hour, lease: &coordinationv1.Lease{}, renewed: 6 * time.Minute,
+			silent: "OperatorNotLeading for 6m (who can end it: an administrator)\n    no replica of Deployment skyhook-operator in " +
+				"namespace default renews the lease",
+		},
+		{name: "it has just been installed", ready: time.Minute},
+		{name: "the first lease is refused", ready: 7 * time.Minute, silent: "has written the lease 3c22c1ae.nvidia.com yet"},
+		{name: "a lease without a time", ready: 8 * time.Minute, lease: &coordinationv1.Lease{}, silent: "OperatorNotLeading for 8m"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := &cluster{Client: c.Client, t: t, kubeconfig: c.kubeconfig}
+			d := c.electing(test.ready)
+			if lease := test.lease; lease != nil {
+				lease.Name, lease.Namespace = settings.LeaseName, d.Namespace
+				if test.renewed > 0 {
+					lease.Spec.RenewTime = &metav1.MicroTime{Time: today.Add(-test.renewed)}
+				}
+				c.put(lease)
+			}
+			out, said, err := c.run("", "status", "left", "--namespace", d.Namespace)
+			const warning = "Warning: no replica of the operator in namespace default leads, by this computer's clock, so nothing progresses"
+			if err != nil || strings.Contains(said, warning) == (test.silent == "") || strings.Contains(out, "time left") != (test.silent == "") {
+				t.Errorf("%v\n%s%s", err, said, out)
+			}
+			out, _, err = c.run("", "why", "left", "--namespace", d.Namespace, "--context", "test")
+			if err != nil || strings.Contains(out, "OperatorNotLeading") == (test.silent == "") || !strings.Contains(out, test.silent) {
+				t.Errorf("%v\n%s", err, out)
+			}
+			const command = "`kubectl logs -n default -l app=skyhook-operator --tail=-1 --context test | grep 3c22c1ae.nvidia.com | tail -5`"
+			if test.silent != "" && !strings.Contains(out, command) {
+				t.Errorf("%s is not in\n%s", command, out)
+			}
+		})
+	}
+}
+
+// TestWatchWithoutLeader: whoever only watches is told once, too.
+func TestWatchWithoutLeader(t *testing.T) {
+	c := newCluster(t)
+	s := heldUp("left", func(s *v1alpha1.Skyhook) {
+		s.Status = v1alpha1.SkyhookStatus{Status: v1alpha1.StatusInProgress, CompleteNodes: "0/1", Nodes: v1alpha1.NodeCounts{Total: 1, InProgress: 1}}
+	})
+	c.put(s)
+	c.electing(time.Hour)
+	var errs bytes.Buffer
+	out := &screen{seen: func() {
+		s := c.stored("left")
+		s.Status.Status, s.Status.CompleteNodes, s.Status.Nodes = v1alpha1.StatusComplete, "1/1", v1alpha1.NodeCounts{Total: 1, Complete: 1}
+		if err := c.Status().Update(t.Context(), s); err != nil {
+			t.Error(err)
 		}
-		_, said, err := c.run("", "status", "left", "--namespace", "default")
-		if err != nil || strings.Contains(said, "Warning: no replica of the operator in namespace default leads, so nothing progresses") == test.leading {
-			t.Errorf("silent for %s: %v\n%s", test.silent, err, said)
-		}
-		out, _, err := c.run("", "why", "left", "--namespace", "default")
-		if err != nil || strings.Contains(out, "the operator: OperatorNotLeading for 2m") == test.leading {
-			t.Errorf("silent for %s: %v\n%s", test.silent, err, out)
-		}
+	}}
+	err := c.runTo(out, &errs, "", "status", "left", "--watch", "--namespace", "default")
+	if err != nil || strings.Count(errs.String(), "Warning: no replica of the operator in namespace default leads") != 1 {
+		t.Errorf("%v\n%s%s", err, &errs, out)
 	}
 }
 

@@ -182,9 +182,13 @@ func (f *fleet) old() time.Time {
 	return since
 }
 
-// warning is a sentence about what the picture does not show.
-func (f *fleet) warning(list []rolloutStatus) string {
+// warning is a sentence about what the picture of a Skyhook does not show. Whether a replica leads is not watched: its lease
+// changes every other second.
+func (f *fleet) warning(list []rolloutStatus, skyhook string) string {
 	var all []string
+	if i := slices.IndexFunc(list, func(st rolloutStatus) bool { return st.Name == skyhook }); i >= 0 {
+		all = unplannedOf(list[i : i+1])
+	}
 	operators := slices.DeleteFunc(slices.Collect(maps.Values(f.operators.objects)), func(d *appsv1.Deployment) bool {
 		return !isOperator(d)
 	})
@@ -193,8 +197,11 @@ func (f *fleet) warning(list []rolloutStatus) string {
 	case len(operators) == 0:
 		all = append(all, fmt.Sprintf("there is no operator in namespace %s. If none runs in another one, which --namespace names, "+
 			"nothing progresses, and this is as it was", f.session.namespace))
-	case slices.ContainsFunc(operators, func(d *appsv1.Deployment) bool { return (&view{deployment: d}).down() }):
-		all = append(all, f.session.asItWas(true))
+	default:
+		down := func(d *appsv1.Deployment) bool { return (&view{deployment: d}).down() }
+		if i := slices.IndexFunc(operators, down); i >= 0 {
+			all = append(all, f.session.asItWas(&view{deployment: operators[i]}))
+		}
 	}
 	if f.policies.forbidden() {
 		all = append(all, "you may not list and watch DeploymentPolicies, so it is not known to which compartment nodes "+

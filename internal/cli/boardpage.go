@@ -204,7 +204,7 @@ func (p *page) change(now time.Time) (c board.Change, changed bool) {
 	if !slices.Equal(overviews, p.skyhooks) {
 		p.skyhooks, c.Skyhooks, changed = overviews, overviews, true
 	}
-	if warning := p.fleet.warning(list); warning != p.warning {
+	if warning := p.fleet.warning(list, p.name); warning != p.warning {
 		p.warning, c.Warning, changed = warning, &warning, true
 	}
 	if sk := p.fleet.shown(p.name, now); !reflect.DeepEqual(sk, p.skyhook) {

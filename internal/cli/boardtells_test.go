@@ -68,6 +68,28 @@ func TestBoardWithoutOperator(t *testing.T) {
 	p.until("an operator", func() bool { return p.board.Warning == "" })
 }
 
+// TestBoardOfAnEdit: the picture is of the spec before, until the operator has planned it.
+func TestBoardOfAnEdit(t *testing.T) {
+	c := newCluster(t)
+	s := statusIs("edited", v1alpha1.StatusComplete)
+	s.Status.ObservedGeneration = 1
+	c.put(s)
+	p := c.board("--namespace", "default").page("")
+	p.until("the Skyhook", func() bool { return p.board.Skyhook != nil && p.board.Warning == "" })
+	s = c.stored("edited")
+	s.Spec.Priority = 77
+	if err := c.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	const want = "Skyhook edited: the operator has not planned the last edit yet; the status is of generation 1, and the spec of generation 2"
+	p.until("the warning", func() bool { return strings.HasPrefix(p.board.Warning, want) })
+	s.Status.ObservedGeneration = 2
+	if err := c.Status().Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	p.until("no warning", func() bool { return p.board.Warning == "" })
+}
+
 // TestBoardOfAWhole: what holds up a Skyhook on all nodes is told without looking at one of them.
 func TestBoardOfAWhole(t *testing.T) {
 	c := newCluster(t)

@@ -124,6 +124,37 @@ func TestScreenPace(t *testing.T) {
 	}
 }
 
+// TestScreenDoubts an edit that nobody plans, on top, and not one that is planned a moment later.
+func TestScreenDoubts(t *testing.T) {
+	c := newCluster(t)
+	s := rolling()
+	s.Status.ObservedGeneration = 1
+	c.put(s)
+	screen := c.screen(termenv.Ascii, 80, 9)
+	edited := c.stored("gpu")
+	edited.Spec.Priority = 77
+	if err := c.Update(t.Context(), edited); err != nil {
+		t.Fatal(err)
+	}
+	const warning = "Warning: Skyhook gpu: the operator has not planned the last edit yet; the status\n" +
+		"         is of generation 1, and the spec of generation 2\n\ngpu  "
+	for look, want := range []bool{false, true} {
+		screen.look(screen.Init())
+		view := screen.View()
+		if strings.HasPrefix(view, warning) != want || !strings.Contains(view, "more lines") {
+			t.Errorf("look %d:\n%s", look, view)
+		}
+	}
+	edited.Status.ObservedGeneration = 2
+	if err := c.Status().Update(t.Context(), edited); err != nil {
+		t.Fatal(err)
+	}
+	screen.look(screen.Init())
+	if view := screen.View(); !strings.HasPrefix(view, "gpu  ") {
+		t.Errorf("after it is planned:\n%s", view)
+	}
+}
+
 // TestScreenEnds on a key, and when the Skyhook is gone.
 func TestScreenEnds(t *testing.T) {
 	c := newCluster(t)

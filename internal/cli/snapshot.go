@@ -27,7 +27,8 @@ type view struct {
 	options settings.Options
 	// deployment is the operator's; nil if there is none, or it may not be read.
 	deployment *appsv1.Deployment
-	// lease is that of the replica that leads; nil if there is none, or it may not be read.
+	// lease is that of the replica that leads, without a time if none has written it yet; nil if the operator needs none, or it
+	// may not be read.
 	lease *coordinationv1.Lease
 	// unread tells what could not be read, and what that means.
 	unread []string
@@ -178,22 +179,42 @@ func (s *session) settings(ctx context.Context, v *view) error {
 		return nil
 	}
 	lease := &coordinationv1.Lease{}
-	if err := s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: settings.LeaseName}, lease); err == nil {
+	err = s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: settings.LeaseName}, lease)
+	if err == nil || apierrors.IsNotFound(err) {
 		v.lease = lease // who may not read it learns no more than before
 	}
 	return nil
 }
 
-// leaderless is for how long no replica has renewed its lease; zero if one has lately, or nobody knows.
-func (v *view) leaderless(now time.Time) time.Duration {
-	const late = time.Minute // an election takes seconds
-	if v.lease == nil || v.lease.Spec.RenewTime == nil {
-		return 0
+// leaderLate is how long after the last sign of a leader there is none. An election takes seconds, but the clock of this
+// computer may be minutes away from the leader's.
+const leaderLate = 5 * time.Minute
+
+// leaderless is since when no replica leads; zero while one does, and if nobody knows. Where none has written the lease yet,
+// that is since the operator became available: the API server may refuse the very first one.
+func (v *view) leaderless(now time.Time) time.Time {
+	var since time.Time
+	switch {
+	case v.lease == nil:
+	case v.lease.Spec.RenewTime != nil:
+		since = v.lease.Spec.RenewTime.Time
+	default:
+		since = v.available()
 	}
-	if silent := now.Sub(v.lease.Spec.RenewTime.Time); silent > late {
-		return silent
+	if since.IsZero() || now.Sub(since) <= leaderLate {
+		return time.Time{}
 	}
-	return 0
+	return since
+}
+
+// available is since when enough replicas have been ready; zero if they are not.
+func (v *view) available() time.Time {
+	for _, c := range v.deployment.Status.Conditions {
+		if c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
 }
 
 // down reports whether the operator does not run.

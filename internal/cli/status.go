@@ -22,7 +22,8 @@ func (a *app) statusCommand() *cobra.Command {
 		Long: "Shows a bar for each compartment of a Skyhook, the number of nodes by status, and what the waiting nodes wait\n" +
 			"for. For a single Skyhook, it also shows the time left. --watch redraws this every second until the Skyhook is\n" +
 			"complete; if the output is not a terminal, it prints the status again whenever it changes. NO_COLOR=1 turns\n" +
-			"colours off.",
+			"colours off. The command warns of an edit that the operator has not planned yet; and of an operator of which no\n" +
+			"replica is ready or leads, if you may list Deployments and get Leases in its namespace.",
 		Example:           "  kubectl skyhook status\n  kubectl skyhook status gpu-init --watch",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -83,13 +84,8 @@ func (s *session) status(ctx context.Context, name string, watch bool) error {
 	if name != "" && s.output != outputName {
 		s.estimate(ctx, &list[0])
 	}
-	for _, st := range list {
-		if st.unplanned != "" {
-			fmt.Fprintln(s.err, "Warning: "+st.unplanned)
-		}
-	}
-	if v := (&view{}); !allComplete(list) && s.settings(ctx, v) == nil && (v.down() || v.leaderless(s.now()) > 0) {
-		fmt.Fprintln(s.err, "Warning: "+s.asItWas(v.down()))
+	for _, doubt := range append(unplannedOf(list), s.unattended(ctx, list)...) {
+		fmt.Fprintln(s.err, "Warning: "+doubt)
 	}
 	r := result{value: list, empty: noSkyhooks}
 	for _, st := range list {
@@ -102,11 +98,39 @@ func (s *session) status(ctx context.Context, name string, watch bool) error {
 	return nil
 }
 
-// asItWas says that what is shown does not change while the operator is down.
-func (s *session) asItWas(down bool) string {
-	is := "is ready"
-	if !down {
-		is = "leads"
+// unplannedOf are the Skyhooks whose last edit is not planned, as sentences.
+func unplannedOf(list []rolloutStatus) []string {
+	var all []string
+	for i := range list {
+		if list[i].unplanned != "" {
+			all = append(all, list[i].unplanned)
+		}
+	}
+	return all
+}
+
+// unattended says that nobody works on Skyhooks that are not complete; empty if somebody does, or nobody knows.
+func (s *session) unattended(ctx context.Context, list []rolloutStatus) []string {
+	v := &view{}
+	if allComplete(list) || s.settings(ctx, v) != nil {
+		return nil
+	}
+	if was := s.asItWas(v); was != "" {
+		return []string{was}
+	}
+	return nil
+}
+
+// asItWas says that what is shown does not change while no replica of the operator works; empty while one does.
+func (s *session) asItWas(v *view) string {
+	is := ""
+	switch {
+	case v.down():
+		is = "is ready"
+	case !v.leaderless(s.now()).IsZero():
+		is = "leads, by this computer's clock"
+	default:
+		return ""
 	}
 	return fmt.Sprintf("no replica of the operator in namespace %s %s, so nothing progresses, and this is as it was; "+
 		"%s says more", s.namespace, is, s.toCluster("kubectl skyhook why SKYHOOK"))
@@ -149,7 +173,7 @@ func (s *session) estimate(ctx context.Context, st *rolloutStatus) {
 		return
 	}
 	v, err := s.look(ctx)
-	if err != nil || v.down() {
+	if err != nil || s.asItWas(v) != "" {
 		return // the status itself is worth more than an estimate
 	}
 	now := s.now()

@@ -27,12 +27,23 @@ func (s *session) watchStatus(ctx context.Context, name string) error {
 		}
 		return m.err
 	}
-	last := ""
+	var (
+		last  string
+		told  []string
+		vigil vigil
+	)
 	for {
 		list, err := s.rollouts(ctx, name)
 		if err != nil {
 			return err
 		}
+		doubts := vigil.doubts(ctx, s, list)
+		for _, doubt := range doubts {
+			if !slices.Contains(told, doubt) {
+				fmt.Fprintln(s.err, "Warning: "+doubt)
+			}
+		}
+		told = doubts
 		if text := s.canvas().draw(list); text != last {
 			if last != "" {
 				fmt.Fprintln(s.out)
@@ -49,6 +60,27 @@ func (s *session) watchStatus(ctx context.Context, name string) error {
 		case <-time.After(refresh):
 		}
 	}
+}
+
+// vigil is what to doubt about a status that is read again and again.
+type vigil struct {
+	// asked is when the operator was looked at last, which is less often, and found what there was to say of it.
+	asked time.Time
+	found []string
+	// seen are the edits that were not planned at the last look: most are planned by the next one.
+	seen []string
+}
+
+// doubts are sentences.
+func (v *vigil) doubts(ctx context.Context, s *session, list []rolloutStatus) []string {
+	const often = 10 * time.Second
+	if now := s.now(); now.Sub(v.asked) >= often {
+		v.asked, v.found = now, s.unattended(ctx, list)
+	}
+	seen := v.seen
+	v.seen = unplannedOf(list)
+	lasting := slices.DeleteFunc(slices.Clone(v.seen), func(doubt string) bool { return !slices.Contains(seen, doubt) })
+	return append(lasting, v.found...)
 }
 
 func allComplete(list []rolloutStatus) bool {
@@ -74,18 +106,22 @@ type watchModel struct {
 	canvas  canvas
 	height  int
 	list    []rolloutStatus
-	speeds  speeds
-	left    remainder
-	over    bool
-	err     error
+	// vigil is for who reads; doubts are what it had to say last.
+	vigil  vigil
+	doubts []string
+	speeds speeds
+	left   remainder
+	over   bool
+	err    error
 }
 
 // What the screen is told: that it is time to read, what was read, and how long the rest takes.
 type (
 	tick struct{}
 	seen struct {
-		list []rolloutStatus
-		err  error
+		list   []rolloutStatus
+		doubts []string
+		err    error
 	}
 	timeLeft struct {
 		left *metav1.Duration
@@ -103,7 +139,10 @@ func (m *watchModel) Init() tea.Cmd {
 
 func (m *watchModel) read() tea.Msg {
 	list, err := m.session.rollouts(m.ctx, m.name)
-	return seen{list, err}
+	if err != nil {
+		return seen{err: err}
+	}
+	return seen{list: list, doubts: m.vigil.doubts(m.ctx, m.session, list)}
 }
 
 func (m *watchModel) estimate() tea.Msg {
@@ -133,6 +172,7 @@ func (m *watchModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case seen:
 		if m.err = msg.err; m.err == nil {
 			m.see(msg.list)
+			m.doubts = msg.doubts
 		}
 		if m.over = m.over || m.err != nil || allComplete(m.list); !m.over {
 			return m, tea.Tick(refresh, func(time.Time) tea.Msg { return tick{} })
@@ -160,7 +200,11 @@ func (m *watchModel) View() string {
 	if m.list == nil {
 		return ""
 	}
-	lines := strings.SplitAfter(m.canvas.draw(m.list), "\n")
+	text := m.canvas.draw(m.list)
+	for _, doubt := range slices.Backward(m.doubts) { // on top, where it is not cut off
+		text = m.canvas.line("Warning: ", len("Warning: "), doubt) + "\n" + text
+	}
+	lines := strings.SplitAfter(text, "\n")
 	if !m.over {
 		lines = append(lines[:len(lines)-1], "\n", m.canvas.NewStyle().Faint(true).Render("  q quits"+m.more())+"\n", "")
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/internal/text"
 	"github.com/skyhook-operator/skyhook/pkg/packagefile"
 )
@@ -30,7 +31,9 @@ func (a *app) whyCommand() *cobra.Command {
 		Long: "Lists everything that does not progress: why, since when, who can end it, what to do, and, if a command can\n" +
 			"end it, that command, ready to copy. VALUE in a command stands for a value that only a person knows. Then\n" +
 			"lists the stages that run, which may hang, and for how long. The answer comes from the operator's own code and\n" +
-			"from what you may read, whether or not the operator is running.",
+			"from what you may read, whether or not the operator is running. If no replica of it is ready\n" +
+			"(OperatorNotReady) or leads (OperatorNotLeading), the answer says so, provided that you may list Deployments\n" +
+			"and get Leases in its namespace.",
 		Example:           "  kubectl skyhook why gpu-init\n  kubectl skyhook why node worker-1\n  kubectl skyhook why gpu-init -o json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSkyhooks,
@@ -169,25 +172,7 @@ func (c *cause) lines(now time.Time, wide bool) string {
 
 // causes are all things that do not progress; first what holds everything, then by reason.
 func (s *session) causes(v *view, f forecast.Forecast, skyhook, node string) []cause {
-	all := []cause{}
-	if d := v.deployment; v.down() {
-		all = append(all, cause{Skyhook: "the operator", Cause: board.Cause{
-			Reason: "OperatorNotReady", EndedBy: "administrator",
-			Message: fmt.Sprintf("no replica of Deployment %s in namespace %s is ready, so nothing progresses",
-				d.Name, d.Namespace),
-			Do: s.addressed(fmt.Sprintf("Look at `kubectl describe deployment -n %s %s`, and read `kubectl logs -n %s deployment/%s`.",
-				d.Namespace, d.Name, d.Namespace, d.Name)),
-		}})
-	}
-	if d := v.deployment; !v.down() && v.leaderless(s.now()) > 0 {
-		all = append(all, cause{Skyhook: "the operator", Cause: board.Cause{
-			Reason: "OperatorNotLeading", EndedBy: "administrator", Since: metav1.NewTime(v.lease.Spec.RenewTime.Time),
-			Message: fmt.Sprintf("no replica of Deployment %s in namespace %s renews the lease %s, so none leads, and nothing progresses",
-				d.Name, d.Namespace, v.lease.Name),
-			Do: s.addressed(fmt.Sprintf("Read `kubectl logs -n %s deployment/%s`: lines with `leaderelection` have the API server's answer.",
-				d.Namespace, d.Name)),
-		}})
-	}
+	all := s.ofOperator(v)
 	for i := range f.Skyhooks {
 		sk := &f.Skyhooks[i]
 		if skyhook != "" && sk.Name != skyhook {
@@ -202,6 +187,39 @@ func (s *session) causes(v *view, f forecast.Forecast, skyhook, node string) []c
 		all = append(all, s.unselected(node, others))
 	}
 	return distinct(all)
+}
+
+// ofOperator is that no replica of the operator works.
+func (s *session) ofOperator(v *view) []cause {
+	told := func(c board.Cause) []cause {
+		c.EndedBy = "administrator"
+		return []cause{{Skyhook: "the operator", Cause: c}}
+	}
+	d, silent := v.deployment, v.leaderless(s.now())
+	switch {
+	case v.down():
+		return told(board.Cause{
+			Reason: "OperatorNotReady",
+			Message: fmt.Sprintf("no replica of Deployment %s in namespace %s is ready, so nothing progresses",
+				d.Name, d.Namespace),
+			Do: s.addressed(fmt.Sprintf("Look at `kubectl describe deployment -n %s %s`, and read `kubectl logs -n %s deployment/%s`.",
+				d.Namespace, d.Name, d.Namespace, d.Name)),
+		})
+	case !silent.IsZero():
+		lease := "renews the lease " + settings.LeaseName + ", by this computer's clock"
+		if v.lease.Spec.RenewTime == nil {
+			lease = "has written the lease " + settings.LeaseName + " yet"
+		}
+		logs := fmt.Sprintf("kubectl logs -n %s -l %s --tail=-1", d.Namespace, metav1.FormatLabelSelector(d.Spec.Selector))
+		return told(board.Cause{
+			Reason: "OperatorNotLeading", Since: metav1.NewTime(silent),
+			Message: fmt.Sprintf("no replica of Deployment %s in namespace %s %s, so none leads, and nothing progresses",
+				d.Name, d.Namespace, lease),
+			Do: fmt.Sprintf("`%s | grep %s | tail -5` prints the API server's answer.", s.toCluster(logs), settings.LeaseName),
+		})
+	default:
+		return []cause{}
+	}
 }
 
 // causesOf are the causes of one Skyhook, on the node that is named or on all: what is wrong with it as a whole comes

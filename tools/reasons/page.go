@@ -36,6 +36,9 @@ Some reasons are not in the tables:
   ` + "`kubectl describe pod -n skyhook POD`" + ` shows more. The operator retries.
 - The conditions ` + "`TaintNotTolerable` and `NodesIgnored`" + ` have their type as their reason, and so have events about a condition.
   The nodes' own reason is in ` + "`status.attention`" + `.
+- ` + "`OperatorNotReady`, `OperatorNotLeading` and `NotSelected` come from `kubectl skyhook why`" + ` alone: no replica of the operator is
+  ready; none has renewed its lease for five minutes; no Skyhook selects the node. To see the first two, you need to ` + "`list`" + `
+  Deployments and to ` + "`get`" + ` Leases in the operator's namespace.
 `
 
 // page is docs/reasons.md.

@@ -5,6 +5,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"os"
@@ -43,9 +44,7 @@ func run() error {
 		return fmt.Errorf("argument %q is not known; most settings are environment variables, -h lists the flags",
 			flag.Arg(0))
 	}
-	handler := logHandler(options)
-	ctrl.SetLogger(logr.FromSlogHandler(handler))
-	klog.SetSlogLogger(slog.New(handler)) // the election of a leader writes there
+	logTo(os.Stderr, options)
 	// The garbage collector works harder before the container's limit is reached, where the kernel would kill the process.
 	if _, err := memlimit.Set(memlimit.WithProvider(memoryForData)); err != nil {
 		ctrl.Log.Info("No memory limit of the container found", "error", err.Error())
@@ -78,10 +77,14 @@ func memoryLimit() string {
 	return fmt.Sprintf("%d MiB", limit>>20)
 }
 
-func logHandler(o settings.Options) slog.Handler {
-	handler := &slog.HandlerOptions{Level: o.LogLevel}
-	if o.LogEncoder == settings.EncoderConsole {
-		return slog.NewTextHandler(os.Stderr, handler)
+// logTo has everything write its log there; the election of a leader does so by klog.
+func logTo(w io.Writer, o settings.Options) {
+	var handler slog.Handler
+	if level := (&slog.HandlerOptions{Level: o.LogLevel}); o.LogEncoder == settings.EncoderConsole {
+		handler = slog.NewTextHandler(w, level)
+	} else {
+		handler = slog.NewJSONHandler(w, level)
 	}
-	return slog.NewJSONHandler(os.Stderr, handler)
+	ctrl.SetLogger(logr.FromSlogHandler(handler))
+	klog.SetSlogLogger(slog.New(handler))
 }

@@ -45,7 +45,7 @@ var figures = []figure{
 	{"plans", "", "how often the fleet was read and a Skyhook planned"},
 	{"planP50", "ms", "how long that took, without writes: half of them"},
 	{"planP99", "ms", "the same: 99 %"},
-	{"planMost", "ms", "the same: none took longer than this, which is the bound of a bucket; missing if one took longer than the last"},
+	{"planMost", "ms", "the same: none took longer than this, the bound of a bucket; missing if one took longer than the last bucket, 5 s"},
 	{"planSeconds", "s", "all of them together"},
 	{"skyhookPassP50", "ms", "passes of the Skyhook controller with their writes: half of them; below 5 ms only that is known"},
 	{"skyhookPassP99", "ms", "the same: 99 %"},

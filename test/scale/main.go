@@ -61,21 +61,24 @@ var (
 
 func parseFlags(args []string) (f flags, err error) {
 	set := flag.NewFlagSet("scale", flag.ContinueOnError) // the global ones have flags of libraries
-	set.StringVar(&f.phases, "phases", "install,config,upgrade,uninstall", "phases, in their order; there is takeover as well, and adopt instead of install")
+	set.StringVar(&f.phases, "phases", "install,config,upgrade,uninstall",
+		"the `phases` to run, separated by commas, in this order; install, or adopt instead, always; takeover may come before uninstall")
 	set.StringVar(&f.operator.File, "operator", "bin/skyhook-operator", "the operator's program")
-	set.Uint64Var(&f.operator.Memory, "memory", 0, "the memory limit of the operator's container in MiB; 0 for none")
+	set.Uint64Var(&f.operator.Memory, "memory", 0,
+		"tell the operator's garbage collector of a container with this memory limit, in `MiB`; 0 for none; nothing enforces it")
 	set.StringVar(&f.out, "out", "dist/scale", "folder for logs, and for profiles where a range is missed")
-	set.StringVar(&f.json, "json", "", "file for all figures; scale.json in the folder if empty")
+	set.StringVar(&f.json, "json", "",
+		"the `file` for all figures; if empty, scale.json in the folder, or soak-NODES/soak.json of a soak")
 	set.DurationVar(&f.pace.Container, "container", 50*time.Millisecond, "how long each container runs")
 	set.DurationVar(&f.pace.Backoff, "backoff", time.Second, "how long until a failed container starts again")
 	set.DurationVar(&f.pace.Reboot, "reboot", time.Second, "how long a reboot takes")
-	set.DurationVar(&f.idle, "idle", 5*time.Second, "how long the idle operator is measured after the install; 0 for not")
+	set.DurationVar(&f.idle, "idle", 5*time.Second, "how long the idle operator is measured after the install; 0 to skip")
 	set.DurationVar(&f.patience, "timeout", time.Hour, "how long a phase may take")
 	set.StringVar(&f.profiles, "profiles", profilesMissed,
 		"which profiles to keep: all; missed, where a range is missed; none, which takes none")
 	set.BoolVar(&f.times, "times", true, "check times and CPU against their ranges, too; not where other work runs beside")
-	set.DurationVar(&f.soak.Length, "soak", 0, "instead: let random edits, churn and kills happen for that long")
-	set.Uint64Var(&f.soak.Seed, "seed", 0, "of a soak: what happens in which order; 0 for any")
+	set.DurationVar(&f.soak.Length, "soak", 0, "do not measure; let random edits, churn and kills happen for this long")
+	set.Uint64Var(&f.soak.Seed, "seed", 0, "of a soak: what happens in which order; 0 for a random one")
 	set.IntVar(&f.soak.Churn, "churn", 10, "of a soak: how many nodes join in a minute; as many leave, and as many move")
 	set.IntVar(&f.soak.Kills, "kills", 3, "of a soak: how often the operator is killed")
 	set.Usage = func() {
@@ -336,7 +339,7 @@ func (f flags) soakPlan() (soakPlan, error) {
 	nodes, err := strconv.Atoi(f.runs[0])
 	switch {
 	case err != nil || nodes < soakNodes:
-		return p, fmt.Errorf("%q is not a number of nodes of %d or more, so that each Skyhook has some", f.runs[0], soakNodes)
+		return p, fmt.Errorf("a soak needs at least %d nodes, so that each Skyhook has some; got %q", soakNodes, f.runs[0])
 	case p.Length < time.Minute:
 		return p, fmt.Errorf("-soak is %s; it must be a minute at least", p.Length)
 	case p.Churn < 0 || p.Churn > nodes:

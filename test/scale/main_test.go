@@ -45,6 +45,19 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestSoakRefused: a fleet that is too small for the Skyhooks of a soak is told what it needs.
+func TestSoakRefused(t *testing.T) {
+	for nodes, want := range map[string]string{
+		"10":   `a soak needs at least 48 nodes, so that each Skyhook has some; got "10"`,
+		"many": `got "many"`, "48": "", "": "say how many nodes",
+	} {
+		f := flags{runs: strings.Fields(nodes), soak: soakPlan{Length: time.Hour}}
+		if _, err := f.soakPlan(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", nodes, err, want)
+		}
+	}
+}
+
 // TestFolderOfOne: a second process would delete the logs and the kubeconfig of the first.
 func TestFolderOfOne(t *testing.T) {
 	f := flags{out: t.TempDir()}

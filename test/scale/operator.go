@@ -135,7 +135,7 @@ func (o *operator) stop() error {
 	case err := <-o.ended:
 		o.ended <- nil // who stops it again has nothing to wait for
 		if err != nil {
-			return errors.Join(fmt.Errorf("the operator ended of itself; its log is %s", o.log), err)
+			return errors.Join(fmt.Errorf("the operator exited by itself; its log is %s", o.log), err)
 		}
 		return nil
 	case <-time.After(30 * time.Second):

@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const (
@@ -77,21 +79,23 @@ counts. The machine, and how long the emulated nodes take:
 	return b.String()
 }
 
-// machines that the reports are of, each once. Reports do not say which results of theirs still count, and need not: a
-// folder with results of two machines has to be seen as one.
+// machines that the reports are of, each once, with the days on which the reports were written. Reports do not say which
+// results of theirs still count, and need not: a folder with results of two machines has to be seen as one.
 func machines(reports []Report) []string {
-	var all []string
+	days := map[string][]string{}
 	for _, r := range reports {
 		text := fmt.Sprintf("%d processors, %d GiB of memory; %s per container, %s per reboot",
 			r.Processors, r.MemoryGiB, r.Pace.Container, r.Pace.Reboot)
 		if r.OperatorMiB > 0 {
 			text += fmt.Sprintf("; the operator with a memory limit of %d MiB", r.OperatorMiB)
 		}
-		if !slices.Contains(all, text) {
-			all = append(all, text)
-		}
+		days[text] = append(days[text], r.Time.UTC().Format(time.DateOnly))
 	}
-	slices.Sort(all)
+	var all []string
+	for _, text := range slices.Sorted(maps.Keys(days)) {
+		slices.Sort(days[text])
+		all = append(all, text+"; measured on "+strings.Join(slices.Compact(days[text]), ", "))
+	}
 	return all
 }
 

@@ -45,7 +45,7 @@ func (l *lives) begin(ctx context.Context) error {
 	return err
 }
 
-// current is the operator that works now and the how many'th it is; nil while there is none. An operator that ended of
+// current is the operator that works now and the how many'th it is; nil while there is none. An operator that exited by
 // itself is an error.
 func (l *lives) current() (o *operator, life int, err error) {
 	l.mu.Lock()
@@ -53,7 +53,7 @@ func (l *lives) current() (o *operator, life int, err error) {
 	if l.now != nil && l.broken == nil {
 		select {
 		case err := <-l.now.ended:
-			l.broken = errors.Join(fmt.Errorf("the operator ended of itself; its log is %s", l.now.log), err)
+			l.broken = errors.Join(fmt.Errorf("the operator exited by itself; its log is %s", l.now.log), err)
 		default:
 		}
 	}

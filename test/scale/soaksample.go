@@ -63,7 +63,7 @@ func (s *soak) sample(ctx context.Context) (now sample, ok bool, err error) {
 	}
 	f, err := o.scrape(ctx)
 	if err != nil {
-		return now, false, nil // it was killed just now; if it ended of itself, the next look tells
+		return now, false, nil // it was killed just now; if it exited by itself, the next look tells
 	}
 	now = sample{At: time.Since(s.begin), Life: life}
 	if now.process, err = look(o.pid(), f); err != nil {

@@ -61,7 +61,7 @@ func rolloutOf(sk *v1alpha1.Skyhook) rolloutStatus {
 // unplanned says that the operator has not planned the last edit of a Skyhook; empty if it has.
 func unplanned(sk *v1alpha1.Skyhook) string {
 	planned := sk.Status.ObservedGeneration
-	if planned == 0 || planned >= sk.Generation {
+	if planned <= 0 || planned >= sk.Generation { // the API server gives a new Skyhook -1
 		return ""
 	}
 	return fmt.Sprintf("Skyhook %s: the operator has not planned the last edit yet; the status is of generation %d, and the spec "+

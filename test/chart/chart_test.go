@@ -236,6 +236,14 @@ func TestResources(t *testing.T) {
 			[]string{"--set", "estimatedNodeCount=4000,estimatedPackageCount=5"},
 			[4]string{"1600m", "512Mi", "400m", "256Mi"},
 		},
+		// values.yaml and pages of docs say up to where the least is enough.
+		{"2500 nodes", []string{"--set", "estimatedNodeCount=2500"}, [4]string{"1", "512Mi", "250m", "256Mi"}},
+		{
+			"5000 nodes, 7 packages",
+			[]string{"--set", "estimatedNodeCount=5000,estimatedPackageCount=7"},
+			[4]string{"2", "512Mi", "500m", "256Mi"},
+		},
+		{"10000 nodes, 1 package", []string{"--set", "estimatedNodeCount=10000"}, [4]string{"4", "512Mi", "1", "256Mi"}},
 		{
 			"10000 nodes, 20 packages",
 			[]string{"--set", "estimatedNodeCount=10000,estimatedPackageCount=20"},

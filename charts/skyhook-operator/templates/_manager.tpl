@@ -17,12 +17,13 @@
 {{ regexFind "[0-9]+$" . }}
 {{- end -}}
 
-{{/* Resources grow with nodes times packages; requests are half of it, memory requests follow the nodes alone. */}}
+{{/* Memory grows with nodes times packages, CPU with nodes alone. Requests are half of the memory and, beyond 2,500
+     nodes, a quarter of the CPU. */}}
 {{- define "skyhook.resources" -}}
 {{- with .Values.controllerManager.manager.resources -}}
 {{- toYaml . -}}
 {{- else -}}
-{{- /* About twice what docs/numbers.md measures, so that a rollout never meets the limit. */ -}}
+{{- /* About twice what docs/numbers/README.md has, so that a rollout never meets the limit. */ -}}
 {{- $nodes := float64 .Values.estimatedNodeCount -}}
 {{- $memory := maxf 512 (addf 256 (mulf $nodes (addf 0.02 (mulf 0.004 (float64 .Values.estimatedPackageCount))))) -}}
 limits:

@@ -61,7 +61,8 @@ func rolloutOf(sk *v1alpha1.Skyhook) rolloutStatus {
 // unplanned says that the operator has not planned the last edit of a Skyhook; empty if it has.
 func unplanned(sk *v1alpha1.Skyhook) string {
 	planned := sk.Status.ObservedGeneration
-	if planned <= 0 || planned >= sk.Generation { // the API server gives a new Skyhook -1
+	// The API server gives a new Skyhook -1, and counts a deletion as an edit.
+	if planned <= 0 || planned >= sk.Generation || sk.DeletionTimestamp != nil {
 		return ""
 	}
 	return fmt.Sprintf("Skyhook %s: the operator has not planned the last edit yet; the status is of generation %d, and the spec "+

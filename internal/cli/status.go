@@ -124,7 +124,7 @@ func (s *session) unattended(ctx context.Context, list []rolloutStatus) []string
 
 // asItWas says that what is shown does not change while no replica of the operator works; empty while one does.
 func (s *session) asItWas(v *view) string {
-	is := ""
+	var is string
 	switch {
 	case v.down():
 		is = "is ready"

@@ -80,10 +80,10 @@ func (r *run) measure(ctx context.Context) (results []Result, err error) {
 }
 
 func (r *run) observed(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook) (Result, error) {
-	switch phase {
-	case phaseTakeover:
+	if phase == phaseTakeover {
 		return r.takeOver(ctx, skyhooks)
-	case phaseAdopt:
+	}
+	if phase == phaseAdopt {
 		return r.adopt(ctx, skyhooks)
 	}
 	seen, err := r.observe(ctx, phase, skyhooks)

@@ -34,7 +34,8 @@ func (q *urgentFirst) Touch(key reconcile.Request) {
 		return
 	}
 	q.first.Push(key)
-	if q.rest.Delete(key); len(q.rest) == 0 {
+	q.rest.Delete(key)
+	if len(q.rest) == 0 {
 		q.second = workqueue.DefaultQueue[reconcile.Request]() // nothing in it waits any more
 	}
 }

@@ -35,7 +35,7 @@ func (l full) Create(context.Context, resourcelock.LeaderElectionRecord) error {
 	return errors.New("etcdserver: mvcc: database space exceeded")
 }
 
-// TestWordsOfTheElection: whoever searches the log for the word that the pages of alerts give finds the API server's answer.
+// TestWordsOfTheElection: a search of the log for the word that the pages of alerts give finds the API server's answer.
 func TestWordsOfTheElection(t *testing.T) {
 	for _, encoder := range []string{settings.EncoderJSON, settings.EncoderConsole} {
 		var log bytes.Buffer

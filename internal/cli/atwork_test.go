@@ -219,7 +219,7 @@ func TestStatusWithoutLeader(t *testing.T) {
 	}
 }
 
-// TestWatchWithoutLeader: whoever only watches is told once, too.
+// TestWatchWithoutLeader: people who only watch are told once, too.
 func TestWatchWithoutLeader(t *testing.T) {
 	c := newCluster(t)
 	s := heldUp("left", func(s *v1alpha1.Skyhook) {

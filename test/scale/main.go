@@ -289,8 +289,7 @@ func (f flags) plan() ([]*run, error) {
 func playable(chosen []Phase) error {
 	place := func(p Phase) int { return slices.Index(phases, p) }
 	for i, p := range chosen {
-		begins := p == phaseInstall || p == phaseAdopt
-		if begins != (i == 0) || i > 0 && place(p) <= place(chosen[i-1]) {
+		if p.begins() != (i == 0) || i > 0 && place(p) <= place(chosen[i-1]) {
 			return fmt.Errorf("-phases is %v; it must begin with install or adopt, and name each phase once in the order %v", chosen, phases)
 		}
 	}

@@ -191,7 +191,7 @@ func (r *run) look(ctx context.Context, phase Phase, o *observation) (err error)
 			return err
 		}
 	}
-	if (phase == phaseInstall || phase == phaseAdopt) && r.idle > 0 {
+	if phase.begins() && r.idle > 0 {
 		o.idle, err = r.beIdle(ctx)
 	}
 	return err

@@ -60,6 +60,9 @@ const (
 // phases in their order.
 var phases = []Phase{phaseInstall, phaseAdopt, phaseConfig, phaseUpgrade, phaseTakeover, phaseUninstall}
 
+// begins reports whether a run can begin with the phase: every other one changes what is installed.
+func (p Phase) begins() bool { return p == phaseInstall || p == phaseAdopt }
+
 // Size of a world.
 type Size struct{ Nodes, Packages int }
 

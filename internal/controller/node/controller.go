@@ -68,13 +68,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, fmt.Errorf("get node %s: %w", req.Name, err)
 	}
-	var pods corev1.PodList
-	if err := r.Client.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
-		client.MatchingFields{state.PodsByNode: node.Name}, client.UnsafeDisableDeepCopy); err != nil {
-		return ctrl.Result{}, fmt.Errorf("list package pods on node %s: %w", node.Name, err)
+	pods, err := r.podsOn(ctx, node.Name)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	now, known := r.Clock.Now(), r.memory.Of(&node)
-	switch behind, err := r.behind(ctx, &node, pods.Items, now); {
+	switch behind, err := r.behind(ctx, &node, pods, now); {
 	case err != nil: // pauses grow until the cache catches up, from which a record would be written
 		ctrl.LoggerFrom(ctx).Error(err, "a node waits for the cache")
 		r.Events.Eventf(&node, nil, corev1.EventTypeWarning, v1alpha1.ReasonPassFailed, "Pass",
@@ -88,10 +87,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("list Skyhooks: %w", err)
 	}
 	p := &pass{
-		node: &node, pods: pods.Items, now: now.Truncate(time.Second), skyhooks: state.InOrder(skyhooks.Items),
+		node: &node, pods: pods, now: now.Truncate(time.Second), skyhooks: state.InOrder(skyhooks.Items),
 		wrote: written{resourceVersion: node.ResourceVersion, at: now, proved: known.wrote.proved},
 	}
-	var err error
 	if p.snapshot, err = r.Targets.Snapshot(ctx, r.Client, r.Workload, p.skyhooks); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -100,4 +98,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	p.untold = r.tellGathered(p)
 	known.wrote = p.wrote
 	return r.result(ctx, p), nil
+}
+
+// podsOn are the package pods on a node in the cache, and no copies.
+func (r *Reconciler) podsOn(ctx context.Context, node string) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
+		client.MatchingFields{state.PodsByNode: node}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list package pods on node %s: %w", node, err)
+	}
+	return pods.Items, nil
 }

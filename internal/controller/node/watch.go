@@ -49,10 +49,8 @@ func (r *Reconciler) urgent(req ctrl.Request) bool {
 	if node.Spec.Unschedulable || !state.Ready(&node) {
 		return true
 	}
-	var pods corev1.PodList
-	err := r.Client.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
-		client.MatchingFields{state.PodsByNode: node.Name}, client.UnsafeDisableDeepCopy)
-	return err == nil && len(pods.Items) > 0
+	pods, err := r.podsOn(ctx, node.Name)
+	return err == nil && len(pods) > 0
 }
 
 // recordsOfGone wakes nobody: it drops what passes over a node have read.

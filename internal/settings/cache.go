@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -58,7 +59,7 @@ func (w *words) slimNode(o any) (any, error) {
 	info := n.Status.NodeInfo
 	n.ManagedFields = nil
 	n.Spec = corev1.NodeSpec{Unschedulable: n.Spec.Unschedulable, Taints: n.Spec.Taints}
-	n.Status = corev1.NodeStatus{Conditions: conditions, NodeInfo: corev1.NodeSystemInfo{
+	n.Status = corev1.NodeStatus{Conditions: slices.Clone(conditions), NodeInfo: corev1.NodeSystemInfo{
 		BootID: info.BootID, Architecture: w.of(info.Architecture),
 		ContainerRuntimeVersion: w.of(info.ContainerRuntimeVersion),
 	}}
@@ -86,7 +87,7 @@ func (w *words) slimConfigMap(o any) (any, error) {
 		cm.ManagedFields = nil
 		if _, meta := cm.Labels[v1alpha1.LabelNodeMeta]; meta {
 			node.SlimMeta(cm)
-			w.shareOwners(cm)
+			w.shareMeta(cm)
 		}
 	}
 	return o, nil

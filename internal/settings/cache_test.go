@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"unsafe"
@@ -9,8 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/settings"
+	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 // TestCachedNode: what the controllers read stays, and the object that others may share is left alone.
@@ -125,4 +129,49 @@ func TestTextsAreShared(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestMetadataMapsAreSlim: there is one for each node and Skyhook, so each keeps little more than its name.
+func TestMetadataMapsAreSlim(t *testing.T) {
+	made := func(skyhook, node string) *corev1.ConfigMap {
+		cm, err := workload.Options{Namespace: "skyhook"}.NodeMeta(
+			&v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: skyhook, UID: types.UID("uid-" + skyhook)}},
+			&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cm.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "skyhook"}}
+		return cm
+	}
+	for o, by := range settings.CacheOptions("skyhook").ByObject {
+		if _, ok := o.(*corev1.ConfigMap); !ok {
+			continue
+		}
+		slim := func(skyhook, node string) *corev1.ConfigMap {
+			out, err := by.Transform(made(skyhook, node))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out.(*corev1.ConfigMap)
+		}
+		a, sameSkyhook, sameNode := slim("x", "n1"), slim("x", "n2"), slim("y", "n1")
+		if !one(a.Labels, sameSkyhook.Labels) || &a.OwnerReferences[0] != &sameSkyhook.OwnerReferences[0] {
+			t.Error("two of one Skyhook have a copy each of its labels, or of their owner")
+		}
+		if !one(a.Annotations, sameNode.Annotations) {
+			t.Error("two of one node have a copy each of its name")
+		}
+		if len(a.Data) > 0 || len(a.ManagedFields) > 0 {
+			t.Errorf("what nobody reads is kept: %v", a)
+		}
+		for cm, want := range map[*corev1.ConfigMap]*corev1.ConfigMap{a: made("x", "n1"), sameSkyhook: made("x", "n2"), sameNode: made("y", "n1")} {
+			if workload.NodeOfMeta(cm) != workload.NodeOfMeta(want) || cmp.Diff(cm.OwnerReferences, want.OwnerReferences) != "" || cm.Name != want.Name {
+				t.Errorf("%s is of node %s and of %v", cm.Name, workload.NodeOfMeta(cm), cm.OwnerReferences)
+			}
+		}
+	}
+}
+
+func one(a, b map[string]string) bool {
+	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }

@@ -1,10 +1,11 @@
 package settings
 
 import (
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -12,14 +13,20 @@ const (
 	// maxWord is the length of the longest text that is shared, in bytes, and maxWords how many are known.
 	maxWord  = 128
 	maxWords = 4096
+	// maxSingles is how many maps of one entry are known: one for each node of a large fleet.
+	maxSingles = 16384
 )
 
 // words keeps one copy of each text that many objects have, such as the keys of labels: each object that is decoded has
 // its own, which for 10,000 nodes makes half of what the cache takes. Its zero value is ready for use.
 type words struct {
-	mu    sync.Mutex
-	known map[string]string
+	mu      sync.Mutex
+	known   map[string]string
+	singles map[entry]map[string]string
+	owned   map[types.UID][]metav1.OwnerReference
 }
+
+type entry struct{ key, value string }
 
 // of returns a text as it was first seen.
 func (w *words) of(text string) string {
@@ -50,12 +57,47 @@ func (w *words) share(m map[string]string) map[string]string {
 	return shared
 }
 
-// shareOwners does so with what the metadata ConfigMaps of all nodes have in common.
-func (w *words) shareOwners(cm *corev1.ConfigMap) {
-	cm.Namespace, cm.Labels, cm.Annotations = w.of(cm.Namespace), w.share(cm.Labels), w.share(cm.Annotations)
-	cm.OwnerReferences = slices.Clone(cm.OwnerReferences)
-	for i := range cm.OwnerReferences {
-		o := &cm.OwnerReferences[i]
-		o.APIVersion, o.Kind, o.Name, o.UID = w.of(o.APIVersion), w.of(o.Kind), w.of(o.Name), types.UID(w.of(string(o.UID)))
+// shareMeta does so with what the metadata ConfigMaps of a Skyhook, or of a node, have in common: there is one for each
+// node and Skyhook.
+func (w *words) shareMeta(cm *corev1.ConfigMap) {
+	cm.Namespace, cm.Labels, cm.Annotations = w.of(cm.Namespace), w.single(cm.Labels), w.single(cm.Annotations)
+	cm.OwnerReferences = w.owners(cm.OwnerReferences)
+}
+
+// single returns the one map that everybody has of a single entry, which must not be changed.
+func (w *words) single(m map[string]string) map[string]string {
+	if len(m) != 1 {
+		return w.share(m)
 	}
+	for k, v := range m {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		one, ok := w.singles[entry{k, v}]
+		if !ok {
+			if w.singles == nil || len(w.singles) >= maxSingles {
+				w.singles = map[entry]map[string]string{}
+			}
+			one = map[string]string{k: v}
+			w.singles[entry{k, v}] = one
+		}
+		return one
+	}
+	return nil
+}
+
+// owners returns the one list that everybody has of the same owner, which must not be changed.
+func (w *words) owners(list []metav1.OwnerReference) []metav1.OwnerReference {
+	if len(list) != 1 {
+		return list
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if one := w.owned[list[0].UID]; equality.Semantic.DeepEqual(one, list) {
+		return one
+	}
+	if w.owned == nil || len(w.owned) >= maxWords {
+		w.owned = map[types.UID][]metav1.OwnerReference{}
+	}
+	w.owned[list[0].UID] = list
+	return list
 }

@@ -3,8 +3,8 @@ package node
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -75,26 +75,27 @@ func (r *Reconciler) keepNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Skyh
 	return err
 }
 
-// slimDigest is the annotation in which the cache keeps the digest of what it dropped. No stored object can have it: it
-// is not a valid key.
-const slimDigest = "/digest"
+// slimDigest is what the generateName in the cache begins with, where the digest of what it dropped follows. No stored
+// object can have it, as it is part of no name; and other than an annotation it costs no map.
+const slimDigest = "/"
 
-// SlimMeta drops what a metadata ConfigMap holds, but for a digest of what it really holds: there is one per node. An
-// informer may ask for it twice.
+// SlimMeta drops what a metadata ConfigMap holds, but for a digest of what it really holds, and its node: there is one
+// per node and Skyhook. An informer may ask for it twice.
 func SlimMeta(cm *corev1.ConfigMap) {
-	if _, slim := cm.Annotations[slimDigest]; slim {
+	if strings.HasPrefix(cm.GenerateName, slimDigest) {
 		return
 	}
-	digest := workload.ContentDigest(cm)
-	cm.Annotations = maps.Clone(cm.Annotations)       // the map may be shared
-	delete(cm.Annotations, v1alpha1.AnnotationDigest) // what somebody wrote there says nothing
-	metav1.SetMetaDataAnnotation(&cm.ObjectMeta, slimDigest, digest)
-	cm.Data, cm.BinaryData = nil, nil
+	cm.GenerateName = slimDigest + workload.ContentDigest(cm)
+	node := workload.NodeOfMeta(cm)
+	cm.Annotations, cm.Data, cm.BinaryData = nil, nil, nil // they may be shared
+	if node != "" {
+		metav1.SetMetaDataAnnotation(&cm.ObjectMeta, v1alpha1.AnnotationNodeName, node)
+	}
 }
 
 // contentDigest is the digest of what a metadata ConfigMap holds, whether or not the cache dropped it.
 func contentDigest(cm *corev1.ConfigMap) string {
-	if digest, slim := cm.Annotations[slimDigest]; slim {
+	if digest, slim := strings.CutPrefix(cm.GenerateName, slimDigest); slim {
 		return digest
 	}
 	return workload.ContentDigest(cm)

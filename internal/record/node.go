@@ -202,6 +202,11 @@ func Raw(skyhook string, annotations map[string]string) [AnnotationCount]string 
 	return KeysOf(skyhook).Raw(annotations)
 }
 
+// MayInterrupt reports whether the record may show an interrupt: one that does has the word in it.
+func (k Keys) MayInterrupt(annotations map[string]string) bool {
+	return strings.Contains(annotations[k[0]], string(v1alpha1.StageInterrupt))
+}
+
 // Raw returns the texts of the record, to tell cheaply whether it changed.
 func (k Keys) Raw(annotations map[string]string) [AnnotationCount]string {
 	raw := k

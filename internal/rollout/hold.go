@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -230,8 +231,8 @@ type Earlier struct {
 }
 
 // HoldOrder returns a hold while a Skyhook that comes earlier has to finish first; nil when none has.
-func HoldOrder(earlier []Earlier) *lifecycle.Hold {
-	for _, e := range earlier {
+func HoldOrder(earlier iter.Seq[Earlier]) *lifecycle.Hold {
+	for e := range earlier {
 		// One that is being deleted installs nothing any more, and may take long to go.
 		all := e.Skyhook.Spec.Sequencing == v1alpha1.SequencingAll && e.Skyhook.DeletionTimestamp == nil &&
 			!CompleteEverywhere(e.Skyhook)

@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -244,7 +245,7 @@ func TestHoldOrder(t *testing.T) {
 			earlier: []rollout.Earlier{earlier("a", node, v1alpha1.StatusComplete, 2, false), earlier("b", node, "", 0, true), earlier("c", node, "", 0, true)},
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) { checkHold(t, rollout.HoldOrder(c.earlier), c.want, c.message) })
+		t.Run(c.name, func(t *testing.T) { checkHold(t, rollout.HoldOrder(slices.Values(c.earlier)), c.want, c.message) })
 	}
 }
 
@@ -253,7 +254,7 @@ func TestHoldByAPausedSkyhook(t *testing.T) {
 	base := skyhook(0)
 	base.Name, base.Annotations = "base", map[string]string{v1alpha1.AnnotationPause: "true"}
 	list := nodes("n1")
-	list[0].Hold = rollout.HoldOrder([]rollout.Earlier{{Skyhook: base, IncompleteHere: true}})
+	list[0].Hold = rollout.HoldOrder(slices.Values([]rollout.Earlier{{Skyhook: base, IncompleteHere: true}}))
 	if by := list[0].Hold.By; by != "base" {
 		t.Errorf("held by %q", by)
 	}

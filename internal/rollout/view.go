@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unique"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -27,6 +28,8 @@ type View struct {
 	// Cordoned says that the Skyhook holds a cordon on the node. No plan goes by it and by Outline; they are counted.
 	Cordoned bool
 	Outline  record.Outline
+	// Needs are the packages' definitions that the record names beside those of the spec.
+	Needs Needs
 	*Goes
 }
 
@@ -41,8 +44,6 @@ type Goes struct {
 	// Stays are package versions whose uninstall nobody asked for, each with its definition in Kept.
 	Stays []record.Entry
 	Kept  []lifecycle.Package
-	// Needs are the packages' definitions that the record names beside those of the spec.
-	Needs []Need
 	// Installed packages, and those of the spec that are complete, by name: only while an uninstall is asked for.
 	Installed, Complete []string
 	// Unhashed are packages of which only another operator's ConfigMap tells what they were configured with.
@@ -53,28 +54,44 @@ var nothingGoes Goes
 
 func (g *Goes) empty() bool {
 	return !g.Uninstalling && g.Recorded == "" &&
-		len(g.Removals)+len(g.Stays)+len(g.Needs)+len(g.Installed)+len(g.Complete)+len(g.Unhashed) == 0
+		len(g.Removals)+len(g.Stays)+len(g.Installed)+len(g.Complete)+len(g.Unhashed) == 0
 }
 
-// Need is a definition that a record names, and the key of the entry that does.
-type Need struct{ Definition, Key string }
+// Needs are definitions that a record names, and the keys of the entries that do. Most nodes of a fleet need the same:
+// equal ones are one value of the size of a pointer.
+type Needs struct{ of unique.Handle[string] }
 
-// NeedsOf are the definitions that a record names beside those of what is wanted, in no order.
-func NeedsOf(w lifecycle.Wanted, n record.Node) []Need {
-	var list []Need
+const needsSeparator = "\x00"
+
+// NeedsOf are those that a record names beside those of what is wanted.
+func NeedsOf(w lifecycle.Wanted, n record.Node) Needs {
+	var names []string
 	for key, e := range n.Packages {
 		if w.Packages[e.Name].Definition != e.Definition {
-			list = append(list, Need{e.Definition, key})
+			names = append(names, e.Definition, key)
 		}
 	}
-	return list
+	if names == nil {
+		return Needs{}
+	}
+	slices.Sort(names)
+	return Needs{unique.Make(strings.Join(names, needsSeparator))}
+}
+
+// Names are all that is needed, definitions and keys, in no order.
+func (n Needs) Names() []string {
+	if n == (Needs{}) {
+		return nil
+	}
+	return strings.Split(n.of.Value(), needsSeparator)
 }
 
 // ViewOf derives it of the record of a Skyhook.
-func ViewOf(skyhook string, w lifecycle.Wanted, n record.Node) *View {
-	v := &View{
+func ViewOf(skyhook string, w lifecycle.Wanted, n record.Node) View {
+	v := View{
 		Facts: lifecycle.FactsOf(skyhook, w, n, nil, true), FinishedPermit: n.FinishedPermit, Wait: n.Wait,
 		InFlight: lifecycle.InFlightOf(skyhook, n), Cordoned: n.Cordoned, Outline: record.OutlineOf(n),
+		Needs: NeedsOf(w, n),
 	}
 	v.Empty = len(n.Packages) == 0
 	v.Begun = !v.Empty && !v.Facts.FailedRun
@@ -88,7 +105,7 @@ func ViewOf(skyhook string, w lifecycle.Wanted, n record.Node) *View {
 }
 
 func goesOf(w lifecycle.Wanted, n record.Node) *Goes {
-	g := &Goes{Needs: NeedsOf(w, n), Unhashed: w.Unhashed(n)}
+	g := &Goes{Unhashed: w.Unhashed(n)}
 	if w.Abandoned {
 		g.Recorded = packageNames(n)
 	}

@@ -119,8 +119,8 @@ func (r *Reconciler) survey(p *pass) {
 		n, _ := r.Records.Read(name, p.node)
 		p.cordons[name] = n.Cordoned // also of Skyhooks that are gone, until they are cleared
 	}
-	p.inFlight = p.snapshot.InFlight(p.node, p.skyhooks, r.Records)
-	p.ownReboot = p.snapshot.OwnReboot(p.node, p.inFlight, p.skyhooks, r.Records)
+	p.inFlight = p.snapshot.InFlight(p.node, r.Records)
+	p.ownReboot = p.snapshot.OwnReboot(p.node, p.inFlight, r.Records)
 }
 
 // follow makes what one Skyhook's decision changes on the node visible to those after it.
@@ -207,7 +207,7 @@ func (r *Reconciler) hold(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (*l
 	if err != nil {
 		return nil, err
 	}
-	around := state.Surroundings{Ordered: p.skyhooks, Records: r.Records, Pace: pace}
+	around := state.Surroundings{Records: r.Records, Pace: pace}
 	if p.inFlight != nil {
 		around.Interrupting = p.inFlight.Skyhook
 	}

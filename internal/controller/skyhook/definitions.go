@@ -287,11 +287,17 @@ func (r *Reconciler) unneeded(
 type needs struct {
 	of      map[string]bool
 	unknown bool
+	// last is what was added last: most nodes need the same.
+	last rollout.Needs
 }
 
-func (n *needs) add(list []rollout.Need) {
-	for _, need := range list {
-		n.of[need.Definition], n.of[need.Key] = true, true
+func (n *needs) add(more rollout.Needs) {
+	if more == n.last {
+		return
+	}
+	n.last = more
+	for _, name := range more.Names() {
+		n.of[name] = true
 	}
 }
 

@@ -55,8 +55,6 @@ type reading struct {
 	target   *state.Target
 	snapshot state.Snapshot
 	pace     state.Pace
-	// ordered are all Skyhooks in the order in which they work.
-	ordered []*v1alpha1.Skyhook
 	// detailed says that the fleet is small enough for the status to show every node.
 	detailed     bool
 	uninstalling map[string]lifecycle.Removal
@@ -81,19 +79,20 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 		return input{}, fmt.Errorf("list Skyhooks: %w", err)
 	}
 	g := &reading{
-		Reconciler: r, skyhook: s, target: target, ordered: state.InOrder(skyhooks.Items),
+		Reconciler: r, skyhook: s, target: target,
 		uninstalling: map[string]lifecycle.Removal{}, needs: needs{of: map[string]bool{}}, remains: remains{},
 		unhashed:  map[string]bool{},
 		installed: map[string]int{}, complete: map[string]int{},
 		census: metrics.Census{Outlines: map[record.Outline]int{}, Failing: map[string]int{}},
 	}
-	for i, other := range g.ordered {
+	ordered := state.InOrder(skyhooks.Items)
+	for i, other := range ordered {
 		if other.UID == s.UID {
-			g.ordered[i] = s // the pass goes by one version of it
+			ordered[i] = s // the pass goes by one version of it
 		}
 	}
-	r.Records.Keep(nodes, g.ordered)
-	if g.snapshot, err = r.Targets.Snapshot(ctx, r.Client, r.Workload, g.ordered); err != nil {
+	r.Records.Keep(nodes, ordered)
+	if g.snapshot, err = r.Targets.Snapshot(ctx, r.Client, r.Workload, ordered); err != nil {
 		return input{}, err
 	}
 	if g.pace, err = r.Policies.Of(ctx, r.Client, s); err != nil {
@@ -152,9 +151,9 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	out.Facts, out.Begun, out.FinishedPermit, out.Wait, out.Failure = v.Facts, v.Begun, v.FinishedPermit, v.Wait, v.Failure
 	out.Facts.Disturbed = out.Facts.Disturbed || inFlight.OwnedBy(s.Name)
 	out.Facts.Unavailable = !state.Ready(node)
-	around := state.Surroundings{Ordered: g.ordered, Records: g.Records, Pace: g.pace}
+	around := state.Surroundings{Records: g.Records, Pace: g.pace}
 	if around.Complete = out.Facts.Complete; !around.Complete {
-		if i := g.snapshot.InFlight(node, g.ordered, g.Records); i != nil {
+		if i := g.snapshot.InFlight(node, g.Records); i != nil {
 			around.Interrupting = i.Skyhook
 		}
 	}

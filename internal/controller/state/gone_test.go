@@ -19,8 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
-	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -48,17 +46,17 @@ func TestRecordsOfGoneNodesAndSkyhooks(t *testing.T) {
 	}
 	all := []*v1alpha1.Skyhook{named("a"), named("b"), named("c")}
 	read := func(nodes []*corev1.Node, skyhooks []*v1alpha1.Skyhook) {
+		sn, err := new(Index).Snapshot(t.Context(), empty(t), workload.Options{Namespace: "skyhook"}, skyhooks)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for i := range nodes {
-			for _, s := range skyhooks {
-				if _, err := r.view(s, record.KeysOf(s.Name), nodes[i], wanted{}, lifecycle.Wanted{}); err != nil {
-					t.Fatal(err)
-				}
-			}
+			sn.InFlight(nodes[i], &r)
 		}
 	}
 	count := func() (nodes, records int) {
-		for _, of := range r.views {
-			nodes, records = nodes+1, records+len(of)
+		for _, st := range r.standings {
+			nodes, records = nodes+1, records+len(st.records)
 		}
 		return nodes, records
 	}
@@ -71,7 +69,7 @@ func TestRecordsOfGoneNodesAndSkyhooks(t *testing.T) {
 	if n, records := count(); n != 4 || records != 8 {
 		t.Errorf("%d nodes, %d records are left of 4 nodes and 2 Skyhooks", n, records)
 	}
-	if _, kept := r.views[nodes[4].UID]; kept {
+	if _, kept := r.standings[nodes[4].UID]; kept {
 		t.Error("the wrong node was dropped")
 	}
 	r.Keep(nil, nil)
@@ -93,18 +91,27 @@ func TestViewsOfTargetsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "uid-n", Labels: map[string]string{"pool": "a"}}}
-	if got := sn.InFlight(node, all, &r); got != nil {
+	if got := sn.InFlight(node, &r); got != nil {
 		t.Errorf("in flight: %+v", got)
 	}
-	if kept := r.views[node.UID]; len(kept) != 1 || kept[0].skyhook != "here" {
-		t.Errorf("views are kept for %+v", kept)
+	for i, s := range all {
+		if _, hold := sn.View(s, node, &r); hold != nil {
+			t.Fatal(hold)
+		}
+		if kept := r.standings[node.UID].records[i].view.Load() != nil; kept != (s == here) {
+			t.Errorf("a view is kept for %s: %t", s.Name, kept)
+		}
 	}
 }
 
 // TestViewsKeepNoFormerNode: its record is most of what a node takes in the cache, and each heartbeat makes another node.
 func TestViewsKeepNoFormerNode(t *testing.T) {
 	var r Records
-	keys, versions := record.KeysOf("a"), 0
+	versions, a := 0, named("a")
+	sn, err := new(Index).Snapshot(t.Context(), empty(t), workload.Options{Namespace: "skyhook"}, []*v1alpha1.Skyhook{a})
+	if err != nil {
+		t.Fatal(err)
+	}
 	look := func(state string) (weak.Pointer[byte], *rollout.View) {
 		text := strings.Repeat(" ", 100) + state // in memory of its own, as from a decoder
 		versions++
@@ -112,9 +119,9 @@ func TestViewsKeepNoFormerNode(t *testing.T) {
 			Name: "n", UID: "uid-n", ResourceVersion: strconv.Itoa(versions),
 			Annotations: map[string]string{v1alpha1.AnnotationNodeStatePrefix + "a": text},
 		}}
-		v, err := r.view(named("a"), keys, node, wanted{}, lifecycle.Wanted{})
-		if err != nil {
-			t.Fatal(err)
+		v, hold := sn.View(a, node, &r)
+		if hold != nil {
+			t.Fatal(hold)
 		}
 		return weak.Make(unsafe.StringData(text)), v
 	}

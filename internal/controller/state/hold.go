@@ -11,8 +11,6 @@ import (
 
 // Surroundings are what the holds of a Skyhook on a node depend on beside the two.
 type Surroundings struct {
-	// Ordered are all Skyhooks, as InOrder returned them.
-	Ordered []*v1alpha1.Skyhook
 	Records *Records
 	// Pace is what Policies.Of said of the Skyhook.
 	Pace Pace
@@ -55,12 +53,12 @@ func (sn Snapshot) HoldAll(s *v1alpha1.Skyhook, pace Pace) *lifecycle.Hold {
 
 // HoldHere is the part of Hold that is about the one node, but for what its record is held for.
 func (sn Snapshot) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
-	goes := taint.Has(node, sn.taints.Runtime) && sn.taintGoes(s, node, around.Ordered)
+	goes := taint.Has(node, sn.taints.Runtime) && sn.taintGoes(s, node)
 	if h := rollout.HoldNode(s, node, sn.taints, goes); h != nil || around.Complete {
 		return h
 	}
 	if s.DeletionTimestamp == nil {
-		if h := rollout.HoldOrder(sn.Earlier(s, around.Ordered, node, around.Records)); h != nil {
+		if h := rollout.HoldOrder(sn.Earlier(s, node, around.Records)); h != nil {
 			if around.Interrupting == s.Name {
 				return rollout.HoldAfterInterrupt(h)
 			}
@@ -72,9 +70,9 @@ func (sn Snapshot) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surro
 
 // taintGoes reports whether the operator will take its runtime taint off the node: Skyhooks that require it work there,
 // and none of them waits for s.
-func (sn Snapshot) taintGoes(s *v1alpha1.Skyhook, node *corev1.Node, ordered []*v1alpha1.Skyhook) bool {
+func (sn Snapshot) taintGoes(s *v1alpha1.Skyhook, node *corev1.Node) bool {
 	goes := false
-	for _, other := range ordered {
+	for _, other := range sn.skyhooks {
 		switch {
 		case !other.Spec.RuntimeRequired || other.DeletionTimestamp != nil || !sn.selects(other, node):
 		case rollout.Stopped(other), s.Spec.Sequencing == v1alpha1.SequencingAll && rollout.Precedes(s, other):

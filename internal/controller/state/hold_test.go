@@ -62,12 +62,13 @@ var steps = []struct {
 
 func (s *setting) snapshot(t *testing.T) state.Snapshot {
 	t.Helper()
-	s.around.Records, s.around.Ordered = &state.Records{}, []*v1alpha1.Skyhook{s.earlier, s.self}
+	s.around.Records = &state.Records{}
 	cluster := fake.NewClientBuilder()
 	if s.stopped {
 		cluster.WithObjects(stop("skyhook", "1"))
 	}
-	snapshot, err := new(state.Index).Snapshot(t.Context(), cluster.Build(), workload.Options{Namespace: "skyhook"}, s.around.Ordered)
+	snapshot, err := new(state.Index).Snapshot(t.Context(), cluster.Build(), workload.Options{Namespace: "skyhook"},
+		[]*v1alpha1.Skyhook{s.earlier, s.self})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,8 +188,9 @@ func TestHoldUnderTheRuntimeTaint(t *testing.T) {
 			c.edit(self, other)
 			n := node("n", nil, nil)
 			n.Spec.Taints = []corev1.Taint{runtime}
-			around := state.Surroundings{Ordered: []*v1alpha1.Skyhook{self, other}, Records: &state.Records{}}
-			snapshot, err := new(state.Index).Snapshot(t.Context(), fake.NewClientBuilder().Build(), workload.Options{Namespace: "skyhook", RuntimeTaint: runtime}, around.Ordered)
+			around := state.Surroundings{Records: &state.Records{}}
+			snapshot, err := new(state.Index).Snapshot(t.Context(), fake.NewClientBuilder().Build(), workload.Options{Namespace: "skyhook", RuntimeTaint: runtime},
+				[]*v1alpha1.Skyhook{self, other})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -223,7 +225,7 @@ func TestInterrupting(t *testing.T) {
 			s.node.Annotations = c.annotations
 			snapshot := s.snapshot(t)
 			got := ""
-			if i := snapshot.InFlight(s.node, s.around.Ordered, s.around.Records); i != nil {
+			if i := snapshot.InFlight(s.node, s.around.Records); i != nil {
 				got = i.Skyhook
 			}
 			if got != c.want {

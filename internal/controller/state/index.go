@@ -4,6 +4,7 @@
 package state
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -50,6 +51,8 @@ type Index struct {
 	agrees  bool
 	targets map[types.UID]derivedTarget
 	decoded map[types.UID]decoding
+	// last are what the Skyhooks of the last snapshot want.
+	last *wants
 }
 
 // derivedTarget is a Target, and all that it was derived from.
@@ -140,29 +143,30 @@ func InOrder(list []v1alpha1.Skyhook) []*v1alpha1.Skyhook {
 	return ordered
 }
 
-// Earlier returns the Skyhooks that have to finish before s may work on a node; ordered is what InOrder returned.
-func (sn Snapshot) Earlier(
-	s *v1alpha1.Skyhook, ordered []*v1alpha1.Skyhook, node *corev1.Node, records *Records,
-) []rollout.Earlier {
-	var list []rollout.Earlier
-	for _, e := range ordered {
-		if !rollout.Precedes(e, s) {
-			continue
+// Earlier are the Skyhooks that have to finish before s may work on a node.
+func (sn Snapshot) Earlier(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) iter.Seq[rollout.Earlier] {
+	return func(yield func(rollout.Earlier) bool) {
+		st := sn.standing(node, records)
+		for i, e := range sn.skyhooks {
+			if !rollout.Precedes(e, s) {
+				continue
+			}
+			if s.Spec.RuntimeRequired && !e.Spec.RuntimeRequired && e.Spec.Sequencing != v1alpha1.SequencingAll &&
+				taint.Has(node, sn.taints.Runtime) {
+				continue // it waits for the taint to go, and the taint for this one
+			}
+			if !yield(rollout.Earlier{Skyhook: e, IncompleteHere: sn.incomplete(i, st, node, records)}) {
+				return
+			}
 		}
-		if s.Spec.RuntimeRequired && !e.Spec.RuntimeRequired && e.Spec.Sequencing != v1alpha1.SequencingAll &&
-			taint.Has(node, sn.taints.Runtime) {
-			continue // it waits for the taint to go, and the taint for this one
-		}
-		list = append(list, rollout.Earlier{Skyhook: e, IncompleteHere: sn.incomplete(e, node, records)})
 	}
-	return list
 }
 
-// incomplete reports whether a Skyhook targets a node and has work left there, as far as can be read.
-func (sn Snapshot) incomplete(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) bool {
-	if s.DeletionTimestamp != nil || !sn.selects(s, node) {
+// incomplete reports whether a Skyhook targets the node and has work left there, as far as can be read.
+func (sn Snapshot) incomplete(place int, st *standing, node *corev1.Node, records *Records) bool {
+	if sn.wants.of[place].deleting {
 		return false
 	}
-	v, unusable := sn.View(s, node, records)
-	return unusable != nil || !v.Facts.Complete
+	v := sn.view(place, st, node, records)
+	return v != nil && (v.unusable != nil || !v.Facts.Complete)
 }

@@ -3,7 +3,6 @@ package state
 import (
 	"hash/maphash"
 	"maps"
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,9 +10,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
-	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
 // maxDecoded is how many records are kept as they were decoded. Nodes at work are looked at again and again; a record
@@ -25,9 +22,9 @@ const maxDecoded = 2048
 type Records struct {
 	mu      sync.Mutex
 	decoded *lru.Cache
-	// views are few for each node: one for each Skyhook that targets it.
-	views map[types.UID][]*view
-	seed  maphash.Seed
+	// standings are by the nodes that have them.
+	standings map[types.UID]*standing
+	seed      maphash.Seed
 }
 
 type recordKey struct {
@@ -40,25 +37,6 @@ type decoded struct {
 	annotations [record.AnnotationCount]string
 	node        record.Node
 	err         error
-}
-
-// view is what a record tells of what was wanted, or why it cannot be read.
-type view struct {
-	skyhook string
-	// version is the resourceVersion of the node that was read last: most of a fleet is the same in the next pass. sum is
-	// of the record's annotations.
-	version string
-	sum     uint64
-	of      wanted
-	view    *rollout.View
-	err     error
-}
-
-// wanted identifies what a Skyhook wants on a node: two that are equal want the same.
-type wanted struct {
-	target              *Target
-	kept                *kept
-	deleting, abandoned bool
 }
 
 // Read returns the record of a Skyhook on a node; the error is a *record.MalformedError.
@@ -89,64 +67,11 @@ func (r *Records) known(key recordKey, raw [record.AnnotationCount]string) (deco
 	return d, ok && d.annotations == raw
 }
 
-// view returns what the record tells of what is wanted; the error is a *record.MalformedError.
-func (r *Records) view(
-	s *v1alpha1.Skyhook, keys record.Keys, node *corev1.Node, of wanted, w lifecycle.Wanted,
-) (*rollout.View, error) {
-	v, sum := r.knownView(s, keys, node, of)
-	if v != nil {
-		return v.view, v.err
-	}
-	d, ok := r.known(recordKey{node.UID, s.Name}, keys.Raw(node.Annotations))
-	if !ok {
-		d.node, d.err = record.Read(s.Name, node.Annotations)
-	}
-	v = &view{skyhook: s.Name, version: node.ResourceVersion, sum: sum, of: of, err: d.err}
-	if v.err == nil {
-		v.view = rollout.ViewOf(s.Name, w, d.node)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if i := r.at(node.UID, s.Name); i >= 0 {
-		r.views[node.UID][i] = v
-	} else {
-		r.views[node.UID] = append(r.views[node.UID], v)
-	}
-	return v.view, v.err
-}
-
-// knownView returns what was derived before; nil, and the sum of the record, if something changed since.
-func (r *Records) knownView(s *v1alpha1.Skyhook, keys record.Keys, node *corev1.Node, of wanted) (*view, uint64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.views == nil {
-		r.views, r.seed = map[types.UID][]*view{}, maphash.MakeSeed()
-	}
-	var v *view
-	if i := r.at(node.UID, s.Name); i >= 0 {
-		v = r.views[node.UID][i]
-	}
-	if v != nil && v.of == of && v.version == node.ResourceVersion && v.version != "" {
-		return v, v.sum
-	}
-	sum := maphash.Comparable(r.seed, keys.Raw(node.Annotations))
-	if v == nil || v.of != of || v.sum != sum {
-		return nil, sum
-	}
-	v.version = node.ResourceVersion
-	return v, sum
-}
-
-// at is where the view of a Skyhook on a node is; -1 for nowhere.
-func (r *Records) at(node types.UID, skyhook string) int {
-	return slices.IndexFunc(r.views[node], func(v *view) bool { return v.skyhook == skyhook })
-}
-
 // Forget drops a node that is gone. Those that no Skyhook targets come and go without a pass that calls Keep.
 func (r *Records) Forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.views, uid)
+	delete(r.standings, uid)
 	if r.decoded != nil {
 		r.decoded.Clear() // it names no nodes, and fills again
 	}
@@ -157,24 +82,21 @@ func (r *Records) Forget(uid types.UID) {
 func (r *Records) Keep(nodes []*corev1.Node, skyhooks []*v1alpha1.Skyhook) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.views) > len(nodes) {
+	if len(r.standings) > len(nodes) {
 		there := make(map[types.UID]bool, len(nodes))
 		for _, n := range nodes {
 			there[n.UID] = true
 		}
-		maps.DeleteFunc(r.views, func(uid types.UID, _ []*view) bool { return !there[uid] })
+		maps.DeleteFunc(r.standings, func(uid types.UID, _ *standing) bool { return !there[uid] })
 	}
-	var there map[string]bool
-	for node, of := range r.views {
-		if len(of) <= len(skyhooks) {
+	kept := map[*wants]*wants{}
+	for node, st := range r.standings {
+		if len(st.wants.of) <= len(skyhooks) {
 			continue
 		}
-		if there == nil {
-			there = make(map[string]bool, len(skyhooks))
-			for _, s := range skyhooks {
-				there[s.Name] = true
-			}
+		if kept[st.wants] == nil {
+			kept[st.wants] = st.wants.only(skyhooks)
 		}
-		r.views[node] = slices.DeleteFunc(of, func(v *view) bool { return !there[v.skyhook] })
+		r.standings[node] = st.move(kept[st.wants])
 	}
 }

@@ -26,7 +26,10 @@ type Snapshot struct {
 	// tainting are the Skyhooks that have new nodes tainted.
 	tainting []*v1alpha1.Skyhook
 	kept     map[types.UID]*kept
-	targets  map[*v1alpha1.Skyhook]*Target
+	// skyhooks are all there are, in the order in which they work, wants what they want, and places where they are.
+	skyhooks []*v1alpha1.Skyhook
+	wants    *wants
+	places   map[*v1alpha1.Skyhook]int
 	// pins says that images are pinned.
 	pins bool
 	// stop is what stops all Skyhooks; nil for nothing.
@@ -40,21 +43,21 @@ type kept struct {
 	pins     lifecycle.Pins
 }
 
-// Snapshot reads the retained definitions, and whether all Skyhooks are stopped, from the cache, once for a pass. The Skyhooks are all there are; what is kept
-// of others is dropped.
+// Snapshot reads the retained definitions, and whether all Skyhooks are stopped, from the cache, once for a pass. The
+// Skyhooks are all there are, as InOrder returned them; what is kept of others is dropped.
 func (i *Index) Snapshot(
 	ctx context.Context, reader client.Reader, o workload.Options, skyhooks []*v1alpha1.Skyhook,
 ) (Snapshot, error) {
 	i.Keep(skyhooks)
-	var all appsv1.ControllerRevisionList
-	if err := reader.List(ctx, &all, client.InNamespace(o.Namespace), client.HasLabels{v1alpha1.LabelName},
+	var revisions appsv1.ControllerRevisionList
+	if err := reader.List(ctx, &revisions, client.InNamespace(o.Namespace), client.HasLabels{v1alpha1.LabelName},
 		client.UnsafeDisableDeepCopy); err != nil {
 		return Snapshot{}, fmt.Errorf("list retained definitions: %w", err)
 	}
 	owned := map[types.UID][]*appsv1.ControllerRevision{}
-	for k := range all.Items {
-		if owner := metav1.GetControllerOfNoCopy(&all.Items[k]); owner != nil {
-			owned[owner.UID] = append(owned[owner.UID], &all.Items[k])
+	for k := range revisions.Items {
+		if owner := metav1.GetControllerOfNoCopy(&revisions.Items[k]); owner != nil {
+			owned[owner.UID] = append(owned[owner.UID], &revisions.Items[k])
 		}
 	}
 	stop, err := i.stop(ctx, reader, o.Namespace)
@@ -63,30 +66,37 @@ func (i *Index) Snapshot(
 	}
 	sn := Snapshot{
 		index: i, taints: rollout.Taints{Runtime: o.RuntimeTaint, Tolerated: o.Tolerations}, pins: o.PinImages, stop: stop,
-		kept: make(map[types.UID]*kept, len(skyhooks)), targets: make(map[*v1alpha1.Skyhook]*Target, len(skyhooks)),
+		kept: make(map[types.UID]*kept, len(skyhooks)), skyhooks: skyhooks,
+		places: make(map[*v1alpha1.Skyhook]int, len(skyhooks)),
 	}
-	for _, s := range skyhooks {
-		sn.kept[s.UID], sn.targets[s] = i.keptOf(s, owned[s.UID]), i.Of(s)
+	all := make([]want, len(skyhooks))
+	for k, s := range skyhooks {
+		sn.kept[s.UID], sn.places[s] = i.keptOf(s, owned[s.UID]), k
+		all[k] = i.wantOf(s, sn.kept[s.UID])
 		if taints(s) {
 			sn.tainting = append(sn.tainting, s)
 		}
 	}
+	sn.wants = i.shared(all)
 	return sn, nil
 }
 
 // Wanted is what a Skyhook wants on a node.
 func (sn Snapshot) Wanted(s *v1alpha1.Skyhook, node string) lifecycle.Wanted {
-	_, w := sn.wanted(s, sn.target(s), node)
-	return w
+	w := sn.want(s)
+	return w.on(node)
 }
 
-// target is what the spec of a Skyhook asks for, be it one of the snapshot's or another version of it.
-func (sn Snapshot) target(s *v1alpha1.Skyhook) *Target {
-	if t := sn.targets[s]; t != nil {
-		return t
+// want is what a Skyhook wants, be it one of the snapshot's or another version of it.
+func (sn Snapshot) want(s *v1alpha1.Skyhook) *want {
+	if place, ok := sn.places[s]; ok {
+		return &sn.wants.of[place]
 	}
-	return sn.index.Of(s)
+	w := sn.index.wantOf(s, cmp.Or(sn.kept[s.UID], nothing))
+	return &w
 }
+
+func (sn Snapshot) target(s *v1alpha1.Skyhook) *Target { return sn.want(s).target }
 
 func (sn Snapshot) selects(s *v1alpha1.Skyhook, node *corev1.Node) bool {
 	return sn.target(s).Selector.Matches(labels.Set(node.Labels))
@@ -94,14 +104,6 @@ func (sn Snapshot) selects(s *v1alpha1.Skyhook, node *corev1.Node) bool {
 
 // nothing is kept of a Skyhook that the snapshot lacks.
 var nothing = &kept{}
-
-func (sn Snapshot) wanted(s *v1alpha1.Skyhook, t *Target, node string) (wanted, lifecycle.Wanted) {
-	k := cmp.Or(sn.kept[s.UID], nothing)
-	of := wanted{target: t, kept: k, deleting: s.DeletionTimestamp != nil, abandoned: t.Abandoned[node]}
-	return of, lifecycle.Wanted{
-		Packages: t.Packages, Retained: k.retained, Deleting: of.deleting, Abandoned: of.abandoned,
-	}
-}
 
 // Pins are the images that a Skyhook's packages are pinned to; nil when images are not pinned. They must not be
 // changed.

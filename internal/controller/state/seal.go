@@ -18,7 +18,9 @@ import (
 // not be changed.
 func (sn Snapshot) Record(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) (record.Node, *lifecycle.Hold) {
 	n, err := records.Read(s.Name, node)
-	hold := sn.unusable(s, node, len(n.Packages) == 0, err)
+	var malformed *record.MalformedError
+	errors.As(err, &malformed)
+	hold := sn.unusable(s, node, len(n.Packages) == 0, malformed)
 	if hold != nil && err == nil {
 		n.Packages, n.Unreadable = map[string]record.Entry{}, true
 	}
@@ -28,18 +30,24 @@ func (sn Snapshot) Record(s *v1alpha1.Skyhook, node *corev1.Node, records *Recor
 // View returns what the record tells of what the Skyhook wants on the node; with a hold, and nil, where Record returns
 // one.
 func (sn Snapshot) View(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) (*rollout.View, *lifecycle.Hold) {
-	t := sn.target(s)
-	of, w := sn.wanted(s, t, node.Name)
-	v, err := records.view(s, t.keys, node, of, w)
-	if hold := sn.unusable(s, node, v != nil && v.Empty, err); hold != nil {
+	if place, ok := sn.places[s]; ok {
+		if v := sn.view(place, sn.standing(node, records), node, records); v != nil {
+			return v.usable()
+		}
+	}
+	n, hold := sn.Record(s, node, records) // it does not target the node: nothing is kept of that
+	if hold != nil {
 		return nil, hold
 	}
-	return v, nil
+	v := rollout.ViewOf(s.Name, sn.Wanted(s, node.Name), n)
+	return &v, nil
 }
 
-// unusable returns what keeps everybody from going by a record that err is about; nil when nothing does.
-func (sn Snapshot) unusable(s *v1alpha1.Skyhook, node *corev1.Node, empty bool, err error) *lifecycle.Hold {
-	if malformed := (*record.MalformedError)(nil); errors.As(err, &malformed) {
+// unusable returns what keeps everybody from going by a record; nil when nothing does.
+func (sn Snapshot) unusable(
+	s *v1alpha1.Skyhook, node *corev1.Node, empty bool, malformed *record.MalformedError,
+) *lifecycle.Hold {
+	if malformed != nil {
 		return rollout.HoldMalformed(malformed)
 	}
 	// A deletion decides nothing about workloads, and must not wait for anybody.

@@ -230,25 +230,32 @@ type Earlier struct {
 	IncompleteHere bool
 }
 
-// HoldOrder returns a hold while a Skyhook that comes earlier has to finish first; nil when none has.
-func HoldOrder(earlier iter.Seq[Earlier]) *lifecycle.Hold {
+// Unfinished returns the first Skyhook that has to finish first; nil when none has.
+func Unfinished(earlier iter.Seq[Earlier]) *v1alpha1.Skyhook {
 	for e := range earlier {
-		// One that is being deleted installs nothing any more, and may take long to go.
-		all := e.Skyhook.Spec.Sequencing == v1alpha1.SequencingAll && e.Skyhook.DeletionTimestamp == nil &&
-			!CompleteEverywhere(e.Skyhook)
-		if !all && !e.IncompleteHere {
-			continue
+		if e.IncompleteHere || awaitedEverywhere(e.Skyhook) {
+			return e.Skyhook
 		}
-		w := lifecycle.Wait{
-			Reason: v1alpha1.ReasonWaitingForSkyhook, Frees: record.FreesOther, Message: orderMessage(e.Skyhook, all),
-			By: e.Skyhook.Name,
-		}
-		if e.Skyhook.Paused() {
-			w.Frees = record.FreesAdministrator
-		}
-		return releasing(v1alpha1.StatusWaiting, w)
 	}
 	return nil
+}
+
+// awaitedEverywhere reports whether others wait for a Skyhook until it is complete on all its nodes. One that is being
+// deleted installs nothing any more, and may take long to go.
+func awaitedEverywhere(s *v1alpha1.Skyhook) bool {
+	return s.Spec.Sequencing == v1alpha1.SequencingAll && s.DeletionTimestamp == nil && !CompleteEverywhere(s)
+}
+
+// HoldAfter keeps those that come later off a node until a Skyhook has finished. It is the same on every node.
+func HoldAfter(earlier *v1alpha1.Skyhook) *lifecycle.Hold {
+	w := lifecycle.Wait{
+		Reason: v1alpha1.ReasonWaitingForSkyhook, Frees: record.FreesOther, By: earlier.Name,
+		Message: orderMessage(earlier, awaitedEverywhere(earlier)),
+	}
+	if earlier.Paused() {
+		w.Frees = record.FreesAdministrator
+	}
+	return releasing(v1alpha1.StatusWaiting, w)
 }
 
 // orderMessage says which Skyhook comes first, where it is not complete, and how to find out more.

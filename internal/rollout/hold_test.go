@@ -206,6 +206,13 @@ func TestHoldNodeUnderTheRuntimeTaint(t *testing.T) {
 	}
 }
 
+func holdOrder(earlier ...rollout.Earlier) *lifecycle.Hold {
+	if first := rollout.Unfinished(slices.Values(earlier)); first != nil {
+		return rollout.HoldAfter(first)
+	}
+	return nil
+}
+
 func TestHoldOrder(t *testing.T) {
 	const waiting = "WaitingForSkyhook waiting release"
 	earlier := func(name string, sequencing v1alpha1.Sequencing, status v1alpha1.Status, observed int64, here bool) rollout.Earlier {
@@ -245,7 +252,7 @@ func TestHoldOrder(t *testing.T) {
 			earlier: []rollout.Earlier{earlier("a", node, v1alpha1.StatusComplete, 2, false), earlier("b", node, "", 0, true), earlier("c", node, "", 0, true)},
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) { checkHold(t, rollout.HoldOrder(slices.Values(c.earlier)), c.want, c.message) })
+		t.Run(c.name, func(t *testing.T) { checkHold(t, holdOrder(c.earlier...), c.want, c.message) })
 	}
 }
 
@@ -254,7 +261,7 @@ func TestHoldByAPausedSkyhook(t *testing.T) {
 	base := skyhook(0)
 	base.Name, base.Annotations = "base", map[string]string{v1alpha1.AnnotationPause: "true"}
 	list := nodes("n1")
-	list[0].Hold = rollout.HoldOrder(slices.Values([]rollout.Earlier{{Skyhook: base, IncompleteHere: true}}))
+	list[0].Hold = holdOrder(rollout.Earlier{Skyhook: base, IncompleteHere: true})
 	if by := list[0].Hold.By; by != "base" {
 		t.Errorf("held by %q", by)
 	}

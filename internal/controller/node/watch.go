@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -125,8 +126,10 @@ func (r *Reconciler) skyhookHandler() handler.EventHandler {
 				return
 			}
 			if concernsAll(before, after) {
-				r.wakeAll(ctx, before, q)
 				r.wakeAll(ctx, after, q)
+				if !equality.Semantic.DeepEqual(before.Spec.NodeSelectors, after.Spec.NodeSelectors) {
+					r.wakeAll(ctx, before, q)
+				}
 				return
 			}
 			for node := range changedPermits(before, after) {

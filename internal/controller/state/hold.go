@@ -58,7 +58,8 @@ func (sn Snapshot) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surro
 		return h
 	}
 	if s.DeletionTimestamp == nil {
-		if h := rollout.HoldOrder(sn.Earlier(s, node, around.Records)); h != nil {
+		if first := rollout.Unfinished(sn.Earlier(s, node, around.Records)); first != nil {
+			h := sn.after(first)
 			if around.Interrupting == s.Name {
 				return rollout.HoldAfterInterrupt(h)
 			}
@@ -66,6 +67,14 @@ func (sn Snapshot) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surro
 		}
 	}
 	return holdInterrupted(s, around.Interrupting)
+}
+
+// after is the hold of those that come after a Skyhook, made once for all nodes.
+func (sn Snapshot) after(earlier *v1alpha1.Skyhook) *lifecycle.Hold {
+	if sn.holds[earlier] == nil {
+		sn.holds[earlier] = rollout.HoldAfter(earlier)
+	}
+	return sn.holds[earlier]
 }
 
 // taintGoes reports whether the operator will take its runtime taint off the node: Skyhooks that require it work there,

@@ -19,7 +19,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
-// Snapshot is what a pass knows of all Skyhooks: their targets, and the definitions retained for them.
+// Snapshot is what a pass knows of all Skyhooks: their targets, and the definitions retained for them. It is for one
+// goroutine.
 type Snapshot struct {
 	index  *Index
 	taints rollout.Taints
@@ -30,6 +31,8 @@ type Snapshot struct {
 	skyhooks []*v1alpha1.Skyhook
 	wants    *wants
 	places   map[*v1alpha1.Skyhook]int
+	// holds are those by order that were made so far, by the Skyhook that comes first.
+	holds map[*v1alpha1.Skyhook]*lifecycle.Hold
 	// pins says that images are pinned.
 	pins bool
 	// stop is what stops all Skyhooks; nil for nothing.
@@ -67,7 +70,7 @@ func (i *Index) Snapshot(
 	sn := Snapshot{
 		index: i, taints: rollout.Taints{Runtime: o.RuntimeTaint, Tolerated: o.Tolerations}, pins: o.PinImages, stop: stop,
 		kept: make(map[types.UID]*kept, len(skyhooks)), skyhooks: skyhooks,
-		places: make(map[*v1alpha1.Skyhook]int, len(skyhooks)),
+		places: make(map[*v1alpha1.Skyhook]int, len(skyhooks)), holds: map[*v1alpha1.Skyhook]*lifecycle.Hold{},
 	}
 	all := make([]want, len(skyhooks))
 	for k, s := range skyhooks {

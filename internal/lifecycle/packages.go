@@ -58,6 +58,12 @@ func Prepare(s *v1alpha1.Skyhook, derive func(name string) Derived) Packages {
 // sorted walks a map by its keys as they are at first, so that entries may be removed on the way.
 func sorted[V any, M ~map[string]V](m M) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
+		if len(m) == 1 { // as many records have, on each of many nodes
+			for key, v := range m {
+				yield(key, v)
+			}
+			return
+		}
 		for _, key := range slices.Sorted(maps.Keys(m)) {
 			if !yield(key, m[key]) {
 				return

@@ -51,8 +51,9 @@ func OwnsCondition(t corev1.NodeConditionType) bool {
 
 // ConditionOf reports whether a node condition belongs to the given Skyhook's record.
 func ConditionOf(skyhook string, t corev1.NodeConditionType) bool {
-	return t == conditionType(skyhook, v1alpha1.NodeConditionNotReadySuffix) ||
-		t == conditionType(skyhook, v1alpha1.NodeConditionErroringSuffix)
+	name, ours := strings.CutPrefix(string(t), v1alpha1.KeyPrefix)
+	suffix, its := strings.CutPrefix(name, skyhook)
+	return ours && its && (suffix == v1alpha1.NodeConditionNotReadySuffix || suffix == v1alpha1.NodeConditionErroringSuffix)
 }
 
 // Finished reports whether the node's conditions call a Skyhook complete whose status there is paused or disabled: other

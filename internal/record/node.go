@@ -128,8 +128,8 @@ const maxQuoted = 80
 
 // Exists reports whether any key of the Skyhook's record is on the node.
 func Exists(skyhook string, annotations, labels map[string]string) bool {
-	for _, key := range annotationKeys(skyhook) {
-		if _, ok := annotations[key]; ok {
+	for _, prefix := range keyPrefixes {
+		if _, ok := annotations[prefix+skyhook]; ok {
 			return true
 		}
 	}
@@ -196,11 +196,6 @@ type Keys [AnnotationCount]string
 
 // KeysOf returns those of a Skyhook.
 func KeysOf(skyhook string) Keys { return annotationKeys(skyhook) }
-
-// Raw returns the texts that make the record of a Skyhook, to tell cheaply whether it changed.
-func Raw(skyhook string, annotations map[string]string) [AnnotationCount]string {
-	return KeysOf(skyhook).Raw(annotations)
-}
 
 // MayInterrupt reports whether the record may show an interrupt: one that does has the word in it.
 func (k Keys) MayInterrupt(annotations map[string]string) bool {

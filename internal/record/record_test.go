@@ -463,20 +463,20 @@ func TestRaw(t *testing.T) {
 	if len(all) != record.AnnotationCount {
 		t.Errorf("a record has %d annotations, not %d", record.AnnotationCount, len(all))
 	}
-	base := record.Raw("demo", all)
-	if again := record.Raw("demo", maps.Clone(all)); again != base {
+	base := record.KeysOf("demo").Raw(all)
+	if again := record.KeysOf("demo").Raw(maps.Clone(all)); again != base {
 		t.Error("equal annotations differ")
 	}
 	for key := range all {
 		changed := maps.Clone(all)
 		changed[key] += "x"
-		if record.Raw("demo", changed) == base {
+		if record.KeysOf("demo").Raw(changed) == base {
 			t.Errorf("a change of %s is not seen", key)
 		}
 	}
 	changed := maps.Clone(all)
 	changed["skyhook.nvidia.com/status_other"] = "x"
-	if record.Raw("demo", changed) != base {
+	if record.KeysOf("demo").Raw(changed) != base {
 		t.Error("another Skyhook's record counts")
 	}
 }

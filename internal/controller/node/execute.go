@@ -191,7 +191,8 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) error {
 		return changed("the node")
 	}
 	for _, i := range p.items {
-		if record.Raw(i.skyhook.Name, live.Annotations) != record.Raw(i.skyhook.Name, p.node.Annotations) {
+		keys := record.KeysOf(i.skyhook.Name)
+		if keys.Raw(live.Annotations) != keys.Raw(p.node.Annotations) {
 			return changed("the record")
 		}
 	}

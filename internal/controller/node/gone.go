@@ -18,24 +18,47 @@ import (
 )
 
 // nodeGone drops what is left of a node that does not exist any more. Its pods go with it, and the Skyhook controller
-// takes back its permits; but its metadata belongs to Skyhooks, with which nobody would collect it before they go.
+// takes back its permits; but its metadata belongs to Skyhooks, with which it would be collected no sooner than they go.
 func (r *Reconciler) nodeGone(ctx context.Context, node string) error {
 	r.memory.Forget(node)
-	var all corev1.ConfigMapList
-	if err := r.Client.List(ctx, &all, client.InNamespace(r.Workload.Namespace),
-		client.MatchingFields{state.NodeMetaByNode: node}, client.UnsafeDisableDeepCopy); err != nil {
+	var skyhooks v1alpha1.SkyhookList
+	if err := r.Client.List(ctx, &skyhooks, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list Skyhooks: %w", err)
+	}
+	var odd corev1.ConfigMapList
+	if err := r.Client.List(ctx, &odd, client.InNamespace(r.Workload.Namespace),
+		client.MatchingFields{state.OddMetaByNode: node}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list metadata of node %s: %w", node, err)
 	}
-	for i := range all.Items {
-		cm := &all.Items[i]
-		if !ownedBySkyhook(cm) {
-			continue
+	var names []string
+	for i := range skyhooks.Items {
+		names = append(names, workload.NodeMetaName(skyhooks.Items[i].Name, node))
+	}
+	for i := range odd.Items {
+		names = append(names, odd.Items[i].Name)
+	}
+	for _, name := range names {
+		if err := r.deleteMeta(ctx, name, node); err != nil {
+			return err
 		}
-		gone := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: cm.Name, Namespace: cm.Namespace}}
-		precondition := client.Preconditions{UID: &cm.UID, ResourceVersion: &cm.ResourceVersion}
-		if err := r.Client.Delete(ctx, gone, precondition); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("delete ConfigMap %s with the metadata of node %s, which is gone: %w", cm.Name, node, err)
-		}
+	}
+	return nil
+}
+
+func (r *Reconciler) deleteMeta(ctx context.Context, name, node string) error {
+	var cm corev1.ConfigMap
+	key := client.ObjectKey{Namespace: r.Workload.Namespace, Name: name}
+	err := r.Client.Get(ctx, key, &cm, client.UnsafeDisableDeepCopy)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("get ConfigMap %s with the metadata of node %s, which is gone: %w", name, node, err)
+	}
+	if err != nil || workload.NodeOfMeta(&cm) != node || !ownedBySkyhook(&cm) {
+		return nil //nolint:nilerr // there is none
+	}
+	gone := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: cm.Name, Namespace: cm.Namespace}}
+	precondition := client.Preconditions{ResourceVersion: &cm.ResourceVersion}
+	if err := r.Client.Delete(ctx, gone, precondition); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete ConfigMap %s with the metadata of node %s, which is gone: %w", cm.Name, node, err)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func TestNodeGone(t *testing.T) {
 	before.Name = "named-by-an-earlier-operator"
 	stay := []*corev1.ConfigMap{metaOf(t, "demo", "node-2"), metaOf(t, "demo", "node-10"), theirs, claimed, elsewhere, pkg}
 	go1, go2 := metaOf(t, "demo", nodeName), metaOf(t, "other", nodeName)
-	objects := []client.Object{go1, go2, before}
+	objects := []client.Object{go1, go2, before, newSkyhook("demo"), newSkyhook("other"), newSkyhook("x"), newSkyhook("y"), newSkyhook("z")}
 	var want []string
 	for _, cm := range stay {
 		objects, want = append(objects, cm), append(want, cm.Name)
@@ -64,7 +64,7 @@ func TestNodeGone(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("left: %v\nwant: %v", got, want)
 	}
-	if !strings.Contains(strings.Join(w.deletes, ", "), "uid=") {
+	if !strings.Contains(strings.Join(w.deletes, ", "), "version=") {
 		t.Errorf("deletes without a precondition: %v", w.deletes)
 	}
 	if w.memory.Len() != 0 {

@@ -1,10 +1,8 @@
 package skyhook
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -120,7 +118,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 	}, nil
 }
 
-// split tells the nodes that are selected, by name since caches have no order, from the others.
+// split tells the nodes that are selected from the others.
 func split(nodes []*corev1.Node, selector labels.Selector) (selected, others []*corev1.Node) {
 	selected = make([]*corev1.Node, 0, len(nodes))
 	for _, node := range nodes {
@@ -130,7 +128,6 @@ func split(nodes []*corev1.Node, selector labels.Selector) (selected, others []*
 			others = append(others, node)
 		}
 	}
-	slices.SortFunc(selected, func(a, b *corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	return selected, others
 }
 
@@ -141,7 +138,7 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 		Name: node.Name, Created: node.CreationTimestamp.Time,
 		Labels: node.Labels, BootID: node.Status.NodeInfo.BootID,
 	}
-	inFlight := record.ReadInterrupt(node.Annotations)
+	inFlight := g.snapshot.Written(node, g.Records)
 	v, unusable := g.snapshot.View(s, node, g.Records)
 	if unusable != nil {
 		out.Hold = unusable

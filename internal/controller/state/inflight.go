@@ -13,10 +13,14 @@ func (sn Snapshot) InFlight(node *corev1.Node, records *Records) *record.Interru
 	return sn.standing(node, records).inFlight
 }
 
+// Written returns the interrupt in flight on a node as its annotation alone says; nil for none.
+func (sn Snapshot) Written(node *corev1.Node, records *Records) *record.Interrupt {
+	return sn.standing(node, records).written
+}
+
 func (sn Snapshot) inFlight(node *corev1.Node, st *standing, records *Records) *record.Interrupt {
-	written := record.ReadInterrupt(node.Annotations)
-	if written != nil && sn.confirms(written, node, st, records) {
-		return written
+	if st.written != nil && sn.confirms(st.written, node, st, records) {
+		return st.written
 	}
 	for i := range st.records {
 		h := &st.records[i]
@@ -27,7 +31,7 @@ func (sn Snapshot) inFlight(node *corev1.Node, st *standing, records *Records) *
 			return v.InFlight
 		}
 	}
-	return written
+	return st.written
 }
 
 // confirms reports whether the record of the Skyhook that the annotation names shows an interrupt, as far as it can be

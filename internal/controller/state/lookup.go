@@ -15,7 +15,7 @@ import (
 const (
 	PodsByNode           = "spec.nodeName"
 	PackageMapsBySkyhook = "packageMapOf"
-	NodeMetaByNode       = "metadataOfNode"
+	OddMetaByNode        = "oddMetadataOfNode"
 )
 
 // Lookup is an index of the cache: a list by its Field costs as much as there is to be found, not as much as there is.
@@ -27,7 +27,8 @@ type Lookup struct {
 }
 
 // Lookups are all that the controllers need. A fleet has a ConfigMap for each node and Skyhook, so those of packages are
-// a few among very many.
+// a few among very many; and only those of them are indexed that an earlier operator named, as the others are found by
+// their names.
 var Lookups = []Lookup{
 	{&corev1.Pod{}, PodsByNode, func(o client.Object) string {
 		if p, ok := o.(*corev1.Pod); ok {
@@ -36,7 +37,13 @@ var Lookups = []Lookup{
 		return ""
 	}},
 	{&corev1.ConfigMap{}, PackageMapsBySkyhook, func(o client.Object) string { return o.GetLabels()[v1alpha1.LabelName] }},
-	{&corev1.ConfigMap{}, NodeMetaByNode, func(o client.Object) string { return workload.NodeOfMeta(o) }},
+	{&corev1.ConfigMap{}, OddMetaByNode, func(o client.Object) string {
+		node := workload.NodeOfMeta(o)
+		if node == "" || o.GetName() == workload.NodeMetaName(o.GetLabels()[v1alpha1.LabelNodeMeta], node) {
+			return ""
+		}
+		return node
+	}},
 }
 
 // Keys is the Key as an indexer of client-go wants it.

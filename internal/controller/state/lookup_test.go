@@ -20,6 +20,8 @@ func TestLookups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	odd := meta.DeepCopy()
+	odd.Name = "named-by-an-earlier-operator"
 	for _, c := range []struct {
 		name string
 		o    client.Object
@@ -29,7 +31,8 @@ func TestLookups(t *testing.T) {
 		{"a pod on none", &corev1.Pod{}, nil},
 		{"a package's ConfigMap", o.PackageConfigMap(s, "a"), map[string]string{PackageMapsBySkyhook: "demo"}},
 		{"one that pods mount", o.MountedConfigMap(s, "a", s.Spec.Packages["a"]), map[string]string{PackageMapsBySkyhook: "demo"}},
-		{"metadata of a node", meta, map[string]string{NodeMetaByNode: "node-7"}},
+		{"metadata of a node", meta, nil},
+		{"metadata with another name", odd, map[string]string{OddMetaByNode: "node-7"}},
 		{"a history", o.History(s, nil), nil},
 		{"a ConfigMap of others", &corev1.ConfigMap{}, nil},
 	} {

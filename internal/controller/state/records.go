@@ -22,6 +22,7 @@ const maxDecoded = 2048
 type Records struct {
 	mu      sync.Mutex
 	decoded *lru.Cache
+	keys    map[string]record.Keys
 	// standings are by the nodes that have them.
 	standings map[types.UID]*standing
 	seed      maphash.Seed
@@ -41,7 +42,7 @@ type decoded struct {
 
 // Read returns the record of a Skyhook on a node; the error is a *record.MalformedError.
 func (r *Records) Read(skyhook string, node *corev1.Node) (record.Node, error) {
-	key, raw := recordKey{node.UID, skyhook}, record.Raw(skyhook, node.Annotations)
+	key, raw := recordKey{node.UID, skyhook}, r.keysOf(skyhook).Raw(node.Annotations)
 	if d, ok := r.known(key, raw); ok {
 		return d.node, d.err
 	}
@@ -54,6 +55,21 @@ func (r *Records) Read(skyhook string, node *corev1.Node) (record.Node, error) {
 	}
 	r.decoded.Add(key, d)
 	return d.node, d.err
+}
+
+// keysOf are the keys of a Skyhook's records, made once.
+func (r *Records) keysOf(skyhook string) record.Keys {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	keys, ok := r.keys[skyhook]
+	if !ok {
+		if r.keys == nil || len(r.keys) >= maxDecoded {
+			r.keys = map[string]record.Keys{}
+		}
+		keys = record.KeysOf(skyhook)
+		r.keys[skyhook] = keys
+	}
+	return keys
 }
 
 func (r *Records) known(key recordKey, raw [record.AnnotationCount]string) (decoded, bool) {

@@ -85,8 +85,8 @@ type standing struct {
 	wants   *wants
 	// records are in the order of wants; nil if no Skyhook targets the node.
 	records []held
-	// inFlight is the interrupt in flight on the node; nil for none.
-	inFlight *record.Interrupt
+	// written is the interrupt in flight on the node as its annotation says, and inFlight what there is; nil for none.
+	written, inFlight *record.Interrupt
 }
 
 // held is the record of one Skyhook on a node.
@@ -149,7 +149,7 @@ func (sn Snapshot) standing(node *corev1.Node, records *Records) *standing {
 	if current && last.wants == sn.wants {
 		return last
 	}
-	st := &standing{version: node.ResourceVersion, wants: sn.wants}
+	st := &standing{version: node.ResourceVersion, wants: sn.wants, written: record.ReadInterrupt(node.Annotations)}
 	for i := range sn.skyhooks {
 		w := &sn.wants.of[i]
 		if !w.target.Selector.Matches(labels.Set(node.Labels)) {

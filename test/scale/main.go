@@ -62,7 +62,7 @@ var (
 func parseFlags(args []string) (f flags, err error) {
 	set := flag.NewFlagSet("scale", flag.ContinueOnError) // the global ones have flags of libraries
 	set.StringVar(&f.phases, "phases", "install,config,upgrade,uninstall",
-		"the `phases` to run, separated by commas, in this order; install, or adopt instead, always; takeover may come before uninstall")
+		"the `phases` to run, separated by commas, in this order; install, or adopt instead, always; edit may come after it, and takeover before uninstall")
 	set.StringVar(&f.operator.File, "operator", "bin/skyhook-operator", "the operator's program")
 	set.Uint64Var(&f.operator.Memory, "memory", 0,
 		"tell the operator's garbage collector of a container with this memory limit, in `MiB`; 0 for none; nothing enforces it")

@@ -27,7 +27,7 @@ func TestRefused(t *testing.T) {
 		{"-soak -1h 50", "-soak is -1h"},
 		{"-phases config plain:5", "must begin with install"},
 		{"-phases install,install plain:5", "name each phase once"},
-		{"-phases install,uninstall,config plain:5", "in the order [install adopt config"},
+		{"-phases install,uninstall,config plain:5", "in the order [install adopt edit config"},
 		{"-phases install,adopt plain:5", "must begin with install or adopt"},
 		{"-json " + filepath.Dir(file) + " plain:5", "is a folder"},
 		{"-json " + file + "/scale.json plain:5", "the report cannot be written"},

@@ -214,6 +214,9 @@ func (r *run) play(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhoo
 
 // change makes the edit that a phase begins with.
 func (r *run) change(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook) (err error) {
+	if phase == phaseEdit {
+		skyhooks = skyhooks[:1]
+	}
 	for _, s := range skyhooks {
 		switch phase {
 		case phaseInstall:
@@ -221,7 +224,7 @@ func (r *run) change(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyh
 		case phaseUninstall:
 			err = r.control.client.Delete(ctx, s)
 		case phaseAdopt: // they are there
-		case phaseConfig, phaseUpgrade, phaseTakeover:
+		case phaseEdit, phaseConfig, phaseUpgrade, phaseTakeover:
 			before := s.DeepCopy()
 			phase.change(s)
 			err = r.control.client.Patch(ctx, s, client.MergeFrom(before))

@@ -49,7 +49,9 @@ type Phase string
 const (
 	phaseInstall Phase = "install"
 	// phaseAdopt, instead of an install, is the start of an operator where everything is installed.
-	phaseAdopt   Phase = "adopt"
+	phaseAdopt Phase = "adopt"
+	// phaseEdit is a config change of the first Skyhook alone, for which all others wait.
+	phaseEdit    Phase = "edit"
 	phaseConfig  Phase = "config"
 	phaseUpgrade Phase = "upgrade"
 	// phaseTakeover is a config change that begins with a restart of the operator and during which another takes over.
@@ -58,7 +60,7 @@ const (
 )
 
 // phases in their order.
-var phases = []Phase{phaseInstall, phaseAdopt, phaseConfig, phaseUpgrade, phaseTakeover, phaseUninstall}
+var phases = []Phase{phaseInstall, phaseAdopt, phaseEdit, phaseConfig, phaseUpgrade, phaseTakeover, phaseUninstall}
 
 // begins reports whether a run can begin with the phase: every other one changes what is installed.
 func (p Phase) begins() bool { return p == phaseInstall || p == phaseAdopt }
@@ -143,6 +145,8 @@ func (w World) newPackage(name string) v1alpha1.Package {
 func (p Phase) change(s *v1alpha1.Skyhook) {
 	for name, pkg := range s.Spec.Packages {
 		switch p {
+		case phaseEdit:
+			pkg.ConfigMap = map[string]string{"settings.conf": "threads = 6\nlevel = info\n"}
 		case phaseConfig:
 			pkg.ConfigMap = map[string]string{"settings.conf": "threads = 8\nlevel = info\n"}
 		case phaseUpgrade:

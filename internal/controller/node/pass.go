@@ -119,7 +119,8 @@ func (r *Reconciler) survey(p *pass) {
 		n, _ := r.Records.Read(name, p.node)
 		p.cordons[name] = n.Cordoned // also of Skyhooks that are gone, until they are cleared
 	}
-	p.inFlight = p.snapshot.InFlight(p.node, r.Records)
+	at := p.snapshot.At(p.node, r.Records)
+	p.inFlight = at.InFlight()
 	p.ownReboot = p.snapshot.OwnReboot(p.node, p.inFlight, r.Records)
 }
 
@@ -207,11 +208,12 @@ func (r *Reconciler) hold(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (*l
 	if err != nil {
 		return nil, err
 	}
-	around := state.Surroundings{Records: r.Records, Pace: pace}
+	around := state.Surroundings{Pace: pace}
 	if p.inFlight != nil {
 		around.Interrupting = p.inFlight.Skyhook
 	}
-	return p.snapshot.Hold(s, p.node, around), nil
+	at := p.snapshot.At(p.node, r.Records)
+	return at.Hold(s, around), nil
 }
 
 // facts is what a Skyhook sees of the node.

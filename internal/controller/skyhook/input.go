@@ -138,8 +138,9 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 		Name: node.Name, Created: node.CreationTimestamp.Time,
 		Labels: node.Labels, BootID: node.Status.NodeInfo.BootID,
 	}
-	inFlight := g.snapshot.Written(node, g.Records)
-	v, unusable := g.snapshot.View(s, node, g.Records)
+	at := g.snapshot.At(node, g.Records)
+	inFlight := at.Written()
+	v, unusable := at.View(s)
 	if unusable != nil {
 		out.Hold = unusable
 		g.unusable(&out, node, inFlight.OwnedBy(s.Name))
@@ -147,14 +148,14 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	}
 	out.Facts, out.Begun, out.FinishedPermit, out.Wait, out.Failure = v.Facts, v.Begun, v.FinishedPermit, v.Wait, v.Failure
 	out.Facts.Disturbed = out.Facts.Disturbed || inFlight.OwnedBy(s.Name)
-	out.Facts.Unavailable = !state.Ready(node)
-	around := state.Surroundings{Records: g.Records, Pace: g.pace}
+	out.Facts.Unavailable = !at.Ready()
+	around := state.Surroundings{Pace: g.pace}
 	if around.Complete = out.Facts.Complete; !around.Complete {
-		if i := g.snapshot.InFlight(node, g.Records); i != nil {
+		if i := at.InFlight(); i != nil {
 			around.Interrupting = i.Skyhook
 		}
 	}
-	out.Hold = g.snapshot.HoldHere(s, node, around)
+	out.Hold = at.HoldHere(s, around)
 	if broken := g.pace.Hold; out.Hold == nil && !around.Complete && s.DeletionTimestamp == nil {
 		out.Hold = broken // as the node itself is held, be the policy missing or wrong
 	}

@@ -51,7 +51,7 @@ func TestRecordsOfGoneNodesAndSkyhooks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range nodes {
-			sn.InFlight(nodes[i], &r)
+			sn.At(nodes[i], &r)
 		}
 	}
 	count := func() (nodes, records int) {
@@ -91,11 +91,12 @@ func TestViewsOfTargetsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "uid-n", Labels: map[string]string{"pool": "a"}}}
-	if got := sn.InFlight(node, &r); got != nil {
+	at := sn.At(node, &r)
+	if got := at.InFlight(); got != nil {
 		t.Errorf("in flight: %+v", got)
 	}
 	for i, s := range all {
-		if _, hold := sn.View(s, node, &r); hold != nil {
+		if _, hold := at.View(s); hold != nil {
 			t.Fatal(hold)
 		}
 		if kept := r.standings[node.UID].records[i].view.Load() != nil; kept != (s == here) {
@@ -119,7 +120,8 @@ func TestViewsKeepNoFormerNode(t *testing.T) {
 			Name: "n", UID: "uid-n", ResourceVersion: strconv.Itoa(versions),
 			Annotations: map[string]string{v1alpha1.AnnotationNodeStatePrefix + "a": text},
 		}}
-		v, hold := sn.View(a, node, &r)
+		at := sn.At(node, &r)
+		v, hold := at.View(a)
 		if hold != nil {
 			t.Fatal(hold)
 		}

@@ -11,10 +11,9 @@ import (
 
 // Surroundings are what the holds of a Skyhook on a node depend on beside the two.
 type Surroundings struct {
-	Records *Records
 	// Pace is what Policies.Of said of the Skyhook.
 	Pace Pace
-	// Interrupting is the Skyhook whose interrupt is in flight on the node, empty for none: what Snapshot.InFlight says,
+	// Interrupting is the Skyhook whose interrupt is in flight on the node, empty for none: what At.InFlight says,
 	// unless a pass changed it.
 	Interrupting string
 	// Complete says that the Skyhook is complete on the node, so that it waits for no other.
@@ -33,14 +32,14 @@ type Surroundings struct {
 //
 // A Skyhook that is being deleted is held by none of 4 and 7: whatever is wrong with its spec or comes before it must
 // not keep it from going.
-func (sn Snapshot) Hold(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
-	if _, h := sn.View(s, node, around.Records); h != nil {
+func (at *At) Hold(s *v1alpha1.Skyhook, around Surroundings) *lifecycle.Hold {
+	if _, h := at.View(s); h != nil {
 		return h
 	}
-	if h := sn.HoldAll(s, around.Pace); h != nil {
+	if h := at.HoldAll(s, around.Pace); h != nil {
 		return h
 	}
-	return sn.HoldHere(s, node, around)
+	return at.HoldHere(s, around)
 }
 
 // HoldAll is the part of Hold that is the same on every node.
@@ -52,14 +51,19 @@ func (sn Snapshot) HoldAll(s *v1alpha1.Skyhook, pace Pace) *lifecycle.Hold {
 }
 
 // HoldHere is the part of Hold that is about the one node, but for what its record is held for.
-func (sn Snapshot) HoldHere(s *v1alpha1.Skyhook, node *corev1.Node, around Surroundings) *lifecycle.Hold {
-	goes := taint.Has(node, sn.taints.Runtime) && sn.taintGoes(s, node)
-	if h := rollout.HoldNode(s, node, sn.taints, goes); h != nil || around.Complete {
-		return h
+func (at *At) HoldHere(s *v1alpha1.Skyhook, around Surroundings) *lifecycle.Hold {
+	if !at.standing.free {
+		goes := taint.Has(at.node, at.taints.Runtime) && at.taintGoes(s, at.node)
+		if h := rollout.HoldNode(s, at.node, at.taints, goes); h != nil {
+			return h
+		}
+	}
+	if around.Complete {
+		return nil
 	}
 	if s.DeletionTimestamp == nil {
-		if first := rollout.Unfinished(sn.Earlier(s, node, around.Records)); first != nil {
-			h := sn.after(first)
+		if first := rollout.Unfinished(at.Earlier(s)); first != nil {
+			h := at.after(first)
 			if around.Interrupting == s.Name {
 				return rollout.HoldAfterInterrupt(h)
 			}

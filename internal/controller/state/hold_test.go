@@ -62,7 +62,6 @@ var steps = []struct {
 
 func (s *setting) snapshot(t *testing.T) state.Snapshot {
 	t.Helper()
-	s.around.Records = &state.Records{}
 	cluster := fake.NewClientBuilder()
 	if s.stopped {
 		cluster.WithObjects(stop("skyhook", "1"))
@@ -73,6 +72,13 @@ func (s *setting) snapshot(t *testing.T) state.Snapshot {
 		t.Fatal(err)
 	}
 	return snapshot
+}
+
+func (s *setting) hold(t *testing.T) *lifecycle.Hold {
+	t.Helper()
+	snapshot := s.snapshot(t)
+	at := snapshot.At(s.node, &state.Records{})
+	return at.Hold(s.self, s.around)
 }
 
 func reasonOf(h *lifecycle.Hold) string {
@@ -88,12 +94,13 @@ func TestHoldInOrder(t *testing.T) {
 	for i, step := range steps {
 		step.fix(s)
 		snapshot := s.snapshot(t)
-		if got := reasonOf(snapshot.Hold(s.self, s.node, s.around)); got != step.want {
+		at := snapshot.At(s.node, &state.Records{})
+		if got := reasonOf(at.Hold(s.self, s.around)); got != step.want {
 			t.Errorf("step %d: held by %q, want %q", i, got, step.want)
 		}
 		// The parts of it say the same: first the record, then what is about all nodes.
-		_, unusable := snapshot.View(s.self, s.node, s.around.Records)
-		all, here := snapshot.HoldAll(s.self, s.around.Pace), snapshot.HoldHere(s.self, s.node, s.around)
+		_, unusable := at.View(s.self)
+		all, here := snapshot.HoldAll(s.self, s.around.Pace), at.HoldHere(s.self, s.around)
 		want := reasonOf(cmp.Or(unusable, all, here))
 		if want != step.want {
 			t.Errorf("step %d: the parts say %q, want %q", i, want, step.want)
@@ -108,7 +115,7 @@ func TestHoldOfADeletion(t *testing.T) {
 	var got []string
 	for _, step := range steps {
 		step.fix(s)
-		if reason := reasonOf(s.snapshot(t).Hold(s.self, s.node, s.around)); len(got) == 0 || got[len(got)-1] != reason {
+		if reason := reasonOf(s.hold(t)); len(got) == 0 || got[len(got)-1] != reason {
 			got = append(got, reason)
 		}
 	}
@@ -125,7 +132,7 @@ func TestHoldOfACompleteNode(t *testing.T) {
 		step.fix(s)
 	}
 	s.around.Complete = true
-	if got := s.snapshot(t).Hold(s.self, s.node, s.around); got != nil {
+	if got := s.hold(t); got != nil {
 		t.Errorf("held by %+v", got)
 	}
 }
@@ -150,12 +157,13 @@ func TestHoldsOfTwoSkyhooks(t *testing.T) {
 			s := &setting{self: skyhook("self", 100, nil), earlier: skyhook("earlier", 1, nil), node: node("n", nil, nil)}
 			s.around.Interrupting = c.interrupting
 			snapshot := s.snapshot(t)
+			at := snapshot.At(s.node, &state.Records{})
 			for _, o := range []struct {
 				of         *v1alpha1.Skyhook
 				want, says string
 			}{{s.earlier, c.earlier, c.earlierSays}, {s.self, c.later, c.laterSays}} {
 				got, says := "", ""
-				if h := snapshot.Hold(o.of, s.node, s.around); h != nil {
+				if h := at.Hold(o.of, s.around); h != nil {
 					got, says = string(h.Status)+" "+h.Reason, h.Message
 				}
 				if got != o.want || says != o.says {
@@ -188,13 +196,14 @@ func TestHoldUnderTheRuntimeTaint(t *testing.T) {
 			c.edit(self, other)
 			n := node("n", nil, nil)
 			n.Spec.Taints = []corev1.Taint{runtime}
-			around := state.Surroundings{Records: &state.Records{}}
+			var around state.Surroundings
 			snapshot, err := new(state.Index).Snapshot(t.Context(), fake.NewClientBuilder().Build(), workload.Options{Namespace: "skyhook", RuntimeTaint: runtime},
 				[]*v1alpha1.Skyhook{self, other})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if h := snapshot.Hold(self, n, around); h == nil || h.Reason != v1alpha1.ReasonTaintNotTolerable || h.Frees != c.frees {
+			at := snapshot.At(n, &state.Records{})
+			if h := at.Hold(self, around); h == nil || h.Reason != v1alpha1.ReasonTaintNotTolerable || h.Frees != c.frees {
 				t.Errorf("held by %+v, want it to be freed by %s", h, c.frees)
 			}
 		})
@@ -225,7 +234,8 @@ func TestInterrupting(t *testing.T) {
 			s.node.Annotations = c.annotations
 			snapshot := s.snapshot(t)
 			got := ""
-			if i := snapshot.InFlight(s.node, s.around.Records); i != nil {
+			at := snapshot.At(s.node, &state.Records{})
+			if i := at.InFlight(); i != nil {
 				got = i.Skyhook
 			}
 			if got != c.want {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -143,19 +142,18 @@ func InOrder(list []v1alpha1.Skyhook) []*v1alpha1.Skyhook {
 	return ordered
 }
 
-// Earlier are the Skyhooks that have to finish before s may work on a node.
-func (sn Snapshot) Earlier(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) iter.Seq[rollout.Earlier] {
+// Earlier are the Skyhooks that have to finish before s may work on the node.
+func (at *At) Earlier(s *v1alpha1.Skyhook) iter.Seq[rollout.Earlier] {
 	return func(yield func(rollout.Earlier) bool) {
-		st := sn.standing(node, records)
-		for i, e := range sn.skyhooks {
+		for i, e := range at.skyhooks {
 			if !rollout.Precedes(e, s) {
 				continue
 			}
 			if s.Spec.RuntimeRequired && !e.Spec.RuntimeRequired && e.Spec.Sequencing != v1alpha1.SequencingAll &&
-				taint.Has(node, sn.taints.Runtime) {
+				taint.Has(at.node, at.taints.Runtime) {
 				continue // it waits for the taint to go, and the taint for this one
 			}
-			if !yield(rollout.Earlier{Skyhook: e, IncompleteHere: sn.incomplete(i, st, node, records)}) {
+			if !yield(rollout.Earlier{Skyhook: e, IncompleteHere: at.incomplete(i)}) {
 				return
 			}
 		}
@@ -163,10 +161,10 @@ func (sn Snapshot) Earlier(s *v1alpha1.Skyhook, node *corev1.Node, records *Reco
 }
 
 // incomplete reports whether a Skyhook targets the node and has work left there, as far as can be read.
-func (sn Snapshot) incomplete(place int, st *standing, node *corev1.Node, records *Records) bool {
-	if sn.wants.of[place].deleting {
+func (at *At) incomplete(place int) bool {
+	if at.wants.of[place].deleting {
 		return false
 	}
-	v := sn.view(place, st, node, records)
+	v := at.view(place)
 	return v != nil && (v.unusable != nil || !v.Facts.Complete)
 }

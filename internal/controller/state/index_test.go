@@ -134,15 +134,16 @@ func TestEarlier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	at := snapshot.At(n, &state.Records{})
 	got := map[string]bool{}
-	for e := range snapshot.Earlier(skyhook("self", 100, nil), n, &state.Records{}) {
+	for e := range at.Earlier(skyhook("self", 100, nil)) {
 		got[e.Skyhook.Name] = e.IncompleteHere
 	}
 	want := map[string]bool{"complete": false, "working": true, "absent": true, "unreadable": true, "elsewhere": false, "deleted": false}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
-	for e := range snapshot.Earlier(skyhook("absent", 1, nil), n, &state.Records{}) {
+	for e := range at.Earlier(skyhook("absent", 1, nil)) {
 		t.Errorf("before the first comes %v", e.Skyhook.Name)
 	}
 }
@@ -216,7 +217,8 @@ func TestViewIsDerivedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, hold := snapshot.View(s, n, &records)
+		at := snapshot.At(n, &records)
+		v, hold := at.View(s)
 		if hold != nil {
 			t.Fatal(hold)
 		}
@@ -275,7 +277,8 @@ func TestConcurrentUse(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if v, hold := snapshot.View(s, n, &records); hold != nil || v.Empty {
+				at := snapshot.At(n, &records)
+				if v, hold := at.View(s); hold != nil || v.Empty {
 					t.Errorf("goroutine %d: view %v, %v", i, v, hold)
 				}
 				index.Keep(nil)

@@ -7,27 +7,23 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// InFlight returns the interrupt in flight on a node: as its annotation says, else as the records of the Skyhooks that
+// InFlight returns the interrupt in flight on the node: as its annotation says, else as the records of the Skyhooks that
 // target it do, which an earlier version wrote; nil for none.
-func (sn Snapshot) InFlight(node *corev1.Node, records *Records) *record.Interrupt {
-	return sn.standing(node, records).inFlight
-}
+func (at *At) InFlight() *record.Interrupt { return at.standing.inFlight }
 
-// Written returns the interrupt in flight on a node as its annotation alone says; nil for none.
-func (sn Snapshot) Written(node *corev1.Node, records *Records) *record.Interrupt {
-	return sn.standing(node, records).written
-}
+// Written returns the interrupt in flight on the node as its annotation alone says; nil for none.
+func (at *At) Written() *record.Interrupt { return at.standing.written }
 
-func (sn Snapshot) inFlight(node *corev1.Node, st *standing, records *Records) *record.Interrupt {
-	if st.written != nil && sn.confirms(st.written, node, st, records) {
+func (at *At) inFlight() *record.Interrupt {
+	st := at.standing
+	if st.written != nil && at.confirms(st.written) {
 		return st.written
 	}
 	for i := range st.records {
-		h := &st.records[i]
-		if !h.targets || !sn.wants.of[i].target.keys.MayInterrupt(node.Annotations) {
+		if !st.records[i].targets || !at.wants.of[i].target.keys.MayInterrupt(at.node.Annotations) {
 			continue
 		}
-		if v, _ := sn.view(i, st, node, records).usable(); v != nil && v.InFlight != nil {
+		if v, _ := at.view(i).usable(); v != nil && v.InFlight != nil {
 			return v.InFlight
 		}
 	}
@@ -36,15 +32,15 @@ func (sn Snapshot) inFlight(node *corev1.Node, st *standing, records *Records) *
 
 // confirms reports whether the record of the Skyhook that the annotation names shows an interrupt, as far as it can be
 // read: somebody may have edited the annotation.
-func (sn Snapshot) confirms(i *record.Interrupt, node *corev1.Node, st *standing, records *Records) bool {
-	place := sn.wants.find(i.Skyhook, 0)
+func (at *At) confirms(i *record.Interrupt) bool {
+	place := at.wants.find(i.Skyhook, 0)
 	if place < 0 {
 		return true
 	}
-	if v := sn.view(place, st, node, records); v != nil {
+	if v := at.view(place); v != nil {
 		return v.unusable != nil || v.InFlight != nil
 	}
-	n, unusable := sn.Record(sn.skyhooks[place], node, records)
+	n, unusable := at.Record(at.skyhooks[place], at.node, at.records)
 	return unusable != nil || lifecycle.InFlightOf(i.Skyhook, n) != nil
 }
 

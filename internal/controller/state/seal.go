@@ -29,17 +29,17 @@ func (sn Snapshot) Record(s *v1alpha1.Skyhook, node *corev1.Node, records *Recor
 
 // View returns what the record tells of what the Skyhook wants on the node; with a hold, and nil, where Record returns
 // one.
-func (sn Snapshot) View(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) (*rollout.View, *lifecycle.Hold) {
-	if place, ok := sn.places[s]; ok {
-		if v := sn.view(place, sn.standing(node, records), node, records); v != nil {
+func (at *At) View(s *v1alpha1.Skyhook) (*rollout.View, *lifecycle.Hold) {
+	if place, ok := at.places[s]; ok {
+		if v := at.view(place); v != nil {
 			return v.usable()
 		}
 	}
-	n, hold := sn.Record(s, node, records) // it does not target the node: nothing is kept of that
+	n, hold := at.Record(s, at.node, at.records) // it does not target the node: nothing is kept of that
 	if hold != nil {
 		return nil, hold
 	}
-	v := rollout.ViewOf(s.Name, sn.Wanted(s, node.Name), n)
+	v := rollout.ViewOf(s.Name, at.Wanted(s, at.node.Name), n)
 	return &v, nil
 }
 

@@ -83,6 +83,8 @@ type standing struct {
 	// version is the resourceVersion of the node; empty if it is not current.
 	version string
 	wants   *wants
+	// ready is what the kubelet says. free says that neither a label nor a taint may keep anybody off the node.
+	ready, free bool
 	// records are in the order of wants; nil if no Skyhook targets the node.
 	records []held
 	// written is the interrupt in flight on the node as its annotation says, and inFlight what there is; nil for none.
@@ -141,15 +143,35 @@ func (st *standing) held(skyhook string, near int) *held {
 	return nil
 }
 
+// At is a node as a snapshot sees it.
+type At struct {
+	*Snapshot
+	node     *corev1.Node
+	records  *Records
+	standing *standing
+}
+
+// At looks at a node.
+func (sn *Snapshot) At(node *corev1.Node, records *Records) At {
+	return At{sn, node, records, sn.standing(node, records)}
+}
+
+// Ready reports whether the node's kubelet says that it is ready.
+func (at *At) Ready() bool { return at.standing.ready }
+
 // standing returns that of a node. Of another version of the node, or when something else is wanted, what changed is
 // read again: of a record its sum, and what it tells when somebody asks.
-func (sn Snapshot) standing(node *corev1.Node, records *Records) *standing {
+func (sn *Snapshot) standing(node *corev1.Node, records *Records) *standing {
 	last := records.standing(node.UID)
 	current := last != nil && last.version == node.ResourceVersion && last.version != ""
 	if current && last.wants == sn.wants {
 		return last
 	}
-	st := &standing{version: node.ResourceVersion, wants: sn.wants, written: record.ReadInterrupt(node.Annotations)}
+	st := &standing{
+		version: node.ResourceVersion, wants: sn.wants, written: record.ReadInterrupt(node.Annotations),
+		ready: Ready(node), free: !v1alpha1.Ignored(node.Labels) && len(node.Spec.Taints) == 0,
+	}
+	at := At{sn, node, records, st}
 	for i := range sn.skyhooks {
 		w := &sn.wants.of[i]
 		if !w.target.Selector.Matches(labels.Set(node.Labels)) {
@@ -169,17 +191,17 @@ func (sn Snapshot) standing(node *corev1.Node, records *Records) *standing {
 			continue
 		}
 		if v := known.view.Load(); v != nil {
-			h.view.Store(sn.judged(v, i, node))
+			h.view.Store(at.judged(v, i))
 		}
 	}
-	st.inFlight = sn.inFlight(node, st, records)
+	st.inFlight = at.inFlight()
 	records.stand(node.UID, st)
 	return st
 }
 
 // judged is the view with what keeps everybody from going by it on the node as it is.
-func (sn Snapshot) judged(v *view, place int, node *corev1.Node) *view {
-	unusable := sn.unusable(sn.skyhooks[place], node, v.Empty, v.malformed)
+func (at *At) judged(v *view, place int) *view {
+	unusable := at.unusable(at.skyhooks[place], at.node, v.Empty, v.malformed)
 	if unusable == nil && v.unusable == nil {
 		return v
 	}
@@ -189,14 +211,14 @@ func (sn Snapshot) judged(v *view, place int, node *corev1.Node) *view {
 }
 
 // view returns what the record of a place tells; nil if the Skyhook does not target the node.
-func (sn Snapshot) view(place int, st *standing, node *corev1.Node, records *Records) *view {
-	if st.records == nil || !st.records[place].targets {
+func (at *At) view(place int) *view {
+	if at.standing.records == nil || !at.standing.records[place].targets {
 		return nil
 	}
-	h := &st.records[place]
+	h := &at.standing.records[place]
 	v := h.view.Load()
 	if v == nil { // several that ask at the same time derive the same
-		v = sn.judged(records.derive(&sn.wants.of[place], node), place, node)
+		v = at.judged(at.records.derive(&at.wants.of[place], at.node), place)
 		h.view.Store(v)
 	}
 	return v

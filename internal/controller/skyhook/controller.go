@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -32,7 +34,7 @@ const (
 	passInterval = time.Second
 	// passShare is the part of the time, one of so many, in which the fleet may be read for one Skyhook: passes over a
 	// large fleet are rarer, up to passIntervalMost.
-	passShare        = 20
+	passShare        = 50
 	passIntervalMost = 5 * time.Second
 )
 
@@ -41,6 +43,9 @@ type Reconciler struct {
 	state.Shared
 
 	memory state.Memory[memory]
+	// spare are lists of nodes that no pass uses: a new one for each pass over a large fleet would be most of what has to
+	// be collected.
+	spare sync.Pool
 }
 
 // memory is what this process knows of a Skyhook beyond its cache. No decision depends on it: after a restart the first
@@ -113,6 +118,7 @@ func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if err != nil {
 		return err
 	}
+	defer r.spareNodes(in.Nodes)
 	if unprepared == nil {
 		unprepared = r.prepare(ctx, s, &in)
 	}
@@ -128,6 +134,21 @@ func (r *Reconciler) reconcile(ctx context.Context, s *v1alpha1.Skyhook) error {
 		err = r.pruneConfigMaps(ctx, s, in.uninstalling, in.unhashed)
 	}
 	return errors.Join(unprepared, in.unsure, err, r.pruneDefinitions(ctx, s, &in))
+}
+
+// takeNodes returns an empty list with room for so many nodes.
+func (r *Reconciler) takeNodes(most int) []rollout.Node {
+	list, _ := r.spare.Get().(*[]rollout.Node)
+	if list == nil {
+		list = new([]rollout.Node)
+	}
+	return slices.Grow((*list)[:0], most)
+}
+
+// spareNodes takes a list back that nothing refers to any more.
+func (r *Reconciler) spareNodes(list []rollout.Node) {
+	clear(list)
+	r.spare.Put(&list)
 }
 
 // plan decides, and measures how long the pass took for that and for reading.

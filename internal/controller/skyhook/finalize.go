@@ -29,6 +29,7 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if err != nil {
 		return err
 	}
+	defer r.spareNodes(in.Nodes)
 	unprepared := r.prepare(ctx, s, &in)
 	in.obstruct(unprepared)
 	if unprepared != nil && obstacleOf(unprepared) == nil {

@@ -106,7 +106,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 	var unsure error
 	in.Departed, unsure = r.departed(ctx, s, selected, others)
 	g.detailed = len(selected) <= rollout.DetailLimit
-	in.Nodes = make([]rollout.Node, 0, len(selected))
+	in.Nodes = r.takeNodes(len(selected))
 	for _, node := range selected {
 		in.Nodes = append(in.Nodes, g.node(node))
 	}

@@ -282,7 +282,7 @@ func (c *watcher) nodeChanged(old, now *corev1.Node) {
 	c.checkTaint(old, now)
 	c.w.kubelet(now.Name).host.believes(now)
 	for _, name := range record.Skyhooks(now.Annotations, now.Labels) {
-		if record.Raw(name, old.Annotations) == record.Raw(name, now.Annotations) {
+		if keys := record.KeysOf(name); keys.Raw(old.Annotations) == keys.Raw(now.Annotations) {
 			continue
 		}
 		before, _ := record.Read(name, old.Annotations)

@@ -69,20 +69,20 @@ func (w *words) single(m map[string]string) map[string]string {
 	if len(m) != 1 {
 		return w.share(m)
 	}
+	var of entry
 	for k, v := range m {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		one, ok := w.singles[entry{k, v}]
-		if !ok {
-			if w.singles == nil || len(w.singles) >= maxSingles {
-				w.singles = map[entry]map[string]string{}
-			}
-			one = map[string]string{k: v}
-			w.singles[entry{k, v}] = one
-		}
+		of = entry{k, v}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if one, ok := w.singles[of]; ok {
 		return one
 	}
-	return nil
+	if w.singles == nil || len(w.singles) >= maxSingles {
+		w.singles = map[entry]map[string]string{}
+	}
+	w.singles[of] = map[string]string{of.key: of.value}
+	return w.singles[of]
 }
 
 // owners returns the one list that everybody has of the same owner, which must not be changed.

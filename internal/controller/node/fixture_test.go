@@ -139,8 +139,6 @@ func (w *world) delete(ctx context.Context, c client.WithWatch, o client.Object,
 	options, text := (&client.DeleteOptions{}).ApplyOptions(opts), o.GetName()
 	if options.Preconditions != nil && options.Preconditions.UID != nil {
 		text += " uid=" + string(*options.Preconditions.UID)
-	} else if options.Preconditions != nil {
-		text += " version=" + *options.Preconditions.ResourceVersion
 	}
 	if options.GracePeriodSeconds != nil {
 		text += fmt.Sprintf(" grace=%d", *options.GracePeriodSeconds)

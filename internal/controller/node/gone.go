@@ -56,7 +56,7 @@ func (r *Reconciler) deleteMeta(ctx context.Context, name, node string) error {
 		return nil //nolint:nilerr // there is none
 	}
 	gone := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: cm.Name, Namespace: cm.Namespace}}
-	precondition := client.Preconditions{ResourceVersion: &cm.ResourceVersion}
+	precondition := client.Preconditions{UID: &cm.UID, ResourceVersion: &cm.ResourceVersion}
 	if err := r.Client.Delete(ctx, gone, precondition); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete ConfigMap %s with the metadata of node %s, which is gone: %w", cm.Name, node, err)
 	}

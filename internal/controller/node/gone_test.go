@@ -64,7 +64,7 @@ func TestNodeGone(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("left: %v\nwant: %v", got, want)
 	}
-	if !strings.Contains(strings.Join(w.deletes, ", "), "version=") {
+	if !strings.Contains(strings.Join(w.deletes, ", "), "uid=") {
 		t.Errorf("deletes without a precondition: %v", w.deletes)
 	}
 	if w.memory.Len() != 0 {

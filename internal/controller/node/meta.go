@@ -85,7 +85,7 @@ func SlimMeta(cm *corev1.ConfigMap) {
 	if strings.HasPrefix(cm.GenerateName, slimDigest) {
 		return
 	}
-	cm.GenerateName, cm.UID = slimDigest+workload.ContentDigest(cm), ""
+	cm.GenerateName = slimDigest + workload.ContentDigest(cm)
 	node := workload.NodeOfMeta(cm)
 	cm.Annotations, cm.Data, cm.BinaryData = nil, nil, nil // they may be shared
 	if node != "" {

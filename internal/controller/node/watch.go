@@ -126,10 +126,10 @@ func (r *Reconciler) skyhookHandler() handler.EventHandler {
 				return
 			}
 			if concernsAll(before, after) {
-				r.wakeAll(ctx, after, q)
 				if !equality.Semantic.DeepEqual(before.Spec.NodeSelectors, after.Spec.NodeSelectors) {
 					r.wakeAll(ctx, before, q)
 				}
+				r.wakeAll(ctx, after, q) // last, so that the target that is known is that of the new spec
 				return
 			}
 			for node := range changedPermits(before, after) {

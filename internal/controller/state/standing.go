@@ -212,7 +212,7 @@ func (at *At) judged(v *view, place int) *view {
 
 // view returns what the record of a place tells; nil if the Skyhook does not target the node.
 func (at *At) view(place int) *view {
-	if at.standing.records == nil || !at.standing.records[place].targets {
+	if place >= len(at.standing.records) || !at.standing.records[place].targets {
 		return nil
 	}
 	h := &at.standing.records[place]

@@ -50,7 +50,7 @@ const (
 	phaseInstall Phase = "install"
 	// phaseAdopt, instead of an install, is the start of an operator where everything is installed.
 	phaseAdopt Phase = "adopt"
-	// phaseEdit is a config change of the first Skyhook alone, for which all others wait.
+	// phaseEdit is a config change of the first Skyhook alone; the others stay complete, and plan again for each node.
 	phaseEdit    Phase = "edit"
 	phaseConfig  Phase = "config"
 	phaseUpgrade Phase = "upgrade"

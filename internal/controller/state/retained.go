@@ -90,7 +90,7 @@ func (sn Snapshot) Wanted(s *v1alpha1.Skyhook, node string) lifecycle.Wanted {
 	return w.on(node)
 }
 
-// want is what a Skyhook wants, be it one of the snapshot's or another version of it.
+// want returns what a Skyhook wants. The Skyhook may be another version than that of the snapshot.
 func (sn Snapshot) want(s *v1alpha1.Skyhook) *want {
 	if place, ok := sn.places[s]; ok {
 		return &sn.wants.of[place]

@@ -78,7 +78,7 @@ func (w *wants) find(skyhook string, near int) int {
 	return slices.IndexFunc(w.of, func(other want) bool { return other.name == skyhook })
 }
 
-// standing is what the records of a node tell of what all Skyhooks want there.
+// standing is what is known of a node: its own state, and what its records tell about what each Skyhook wants there.
 type standing struct {
 	// version is the resourceVersion of the node; empty if it is not current.
 	version string
@@ -116,7 +116,7 @@ func (v *view) usable() (*rollout.View, *lifecycle.Hold) {
 	return &v.View, nil
 }
 
-// move is the same of fewer wants, for whoever reads the node next.
+// move returns a copy for fewer wants. It is never current: whoever looks at the node next brings it up to date.
 func (st *standing) move(to *wants) *standing {
 	moved := &standing{wants: to}
 	if st.records == nil {
@@ -124,7 +124,7 @@ func (st *standing) move(to *wants) *standing {
 	}
 	moved.records = make([]held, len(to.of))
 	for i := range to.of {
-		if h := st.held(to.of[i].name, i); h != nil {
+		if h, _ := st.held(to.of[i].name, i); h != nil {
 			moved.records[i].targets, moved.records[i].sum = h.targets, h.sum
 			moved.records[i].view.Store(h.view.Load())
 		}
@@ -132,15 +132,15 @@ func (st *standing) move(to *wants) *standing {
 	return moved
 }
 
-// held returns the record of a Skyhook that targets the node; nil if there is none.
-func (st *standing) held(skyhook string, near int) *held {
+// held returns the record of a Skyhook that targets the node, and what the Skyhook wanted; nil if there is none.
+func (st *standing) held(skyhook string, near int) (*held, *want) {
 	if st == nil || st.records == nil {
-		return nil
+		return nil, nil
 	}
 	if i := st.wants.find(skyhook, near); i >= 0 && st.records[i].targets {
-		return &st.records[i]
+		return &st.records[i], &st.wants.of[i]
 	}
-	return nil
+	return nil, nil
 }
 
 // At is a node as a snapshot sees it.
@@ -180,14 +180,15 @@ func (sn *Snapshot) standing(node *corev1.Node, records *Records) *standing {
 		if st.records == nil {
 			st.records = make([]held, len(sn.skyhooks))
 		}
-		h, known := &st.records[i], last.held(w.name, i)
+		h := &st.records[i]
 		h.targets = true
+		known, wanted := last.held(w.name, i)
 		if current && known != nil {
 			h.sum = known.sum
 		} else {
 			h.sum = maphash.Comparable(records.seed, w.target.keys.Raw(node.Annotations))
 		}
-		if known == nil || known.sum != h.sum || !last.wants.of[last.wants.find(w.name, i)].same(w) {
+		if known == nil || known.sum != h.sum || !wanted.same(w) {
 			continue
 		}
 		if v := known.view.Load(); v != nil {

@@ -48,6 +48,7 @@ func merge(reports []Report) []Result {
 	last := map[string]Result{}
 	for _, report := range reports {
 		for _, r := range report.Results {
+			r.limit = report.OperatorMiB
 			last[r.name()] = r
 		}
 	}

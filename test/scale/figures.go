@@ -73,6 +73,8 @@ type Result struct {
 	KubeletWrites counts `json:"kubeletWritesPerNode"`
 	// Answers to the operator's writes, leases included, by method and code.
 	Answers counts `json:"answers,omitempty"`
+	// limit is the memory limit of the operator's container, in MiB, as its report has it; 0 for none.
+	limit uint64
 }
 
 func (r Result) size() Size { return Size{Nodes: r.Nodes, Packages: r.Packages} }

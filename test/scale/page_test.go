@@ -126,19 +126,21 @@ func TestFit(t *testing.T) {
 
 // TestPage: the page has what was measured, the bounded ratios, and the rule that the memory follows.
 func TestPage(t *testing.T) {
+	limited := reportOf(2, made("plain", phaseInstall, 500, 1))
+	limited.OperatorMiB = 224
 	from, to := store(t, map[string]Report{
-		"a.json": reportOf(2, made("plain", phaseInstall, 500, 1)), "b.json": reportOf(1, made("plain", phaseInstall, 100, 1)),
-		"x.json": reportOf(1, fleets()...),
+		"a.json": limited, "b.json": reportOf(1, made("plain", phaseInstall, 100, 1)), "x.json": reportOf(1, fleets()...),
 	}), t.TempDir()
 	if err := writePage(from, to); err != nil {
 		t.Fatal(err)
 	}
 	text := read(t, to, "README.md")
 	for _, line := range []string{
-		"- 2 processors, 24 GiB of memory; 1s per container, 0s per reboot; measured on 2026-03-01, 2026-03-02\n",
+		"- 2 processors, 24 GiB of memory; 1s per container, 0s per reboot; measured on 2026-03-01\n",
+		"0s per reboot; the operator with a memory limit of 224 MiB; measured on 2026-03-02\n",
 		"| plain | install | `cpuPerNode` | 10000x2 | 20 | 1000x2 | 20 | 1.00 | at most 1.2 |",
 		"| plain | install | `secondsPerNode` | 10000x2 | 0.1 | 1000x2 | 0.1 | 1.00 | at most 1.2 |",
-		"| 5,000 | 5 | 2 | five | 170.0 | 300 | - |",
+		"| 500 | 1 | 1 | plain | 224 |", "| 5,000 | 5 | 2 | five | - | 170.0 | 300 | - |",
 		"| idle | 50 + 4 × nodes / 1,000 × (1 + Skyhooks) | 0 % |",
 		"| peak | 60 + 8 × nodes / 1,000 × (1 + Skyhooks) | 0 % |",
 		"| plain | 10,000 | 2 | install | 1000 | 10.0 | - | 20.0 | 220.0 | 2.50 | 20.0 | - | others 70 % |",

@@ -74,8 +74,12 @@ func writeMemory(b *strings.Builder, results []Result) {
 	var rows [][]string
 	var idle, peak []point
 	for _, s := range steadies(results) {
+		limit := "-"
+		if s.limit > 0 {
+			limit = fmt.Sprint(s.limit)
+		}
 		rows = append(rows, []string{
-			short(float64(s.Nodes)), fmt.Sprint(worlds[s.World].Skyhooks), fmt.Sprint(s.Packages), s.World,
+			short(float64(s.Nodes)), fmt.Sprint(worlds[s.World].Skyhooks), fmt.Sprint(s.Packages), s.World, limit,
 			cell(s.Figures, "rssIdle"), short(s.peak), cell(s.Figures, "idleMillicores"),
 		})
 		idle = append(idle, point{s.load(), s.Figures["rssIdle"]})
@@ -85,8 +89,9 @@ func writeMemory(b *strings.Builder, results []Result) {
 		return
 	}
 	table(b, "Memory", "Idle is after the install; peak is the most in any phase that was measured.\n"+
-		"Each Skyhook has that many packages.",
-		[]string{"nodes", "Skyhooks", "packages", "world", "idle MiB", "peak MiB", "idle mCPU"}, rows)
+		"Each Skyhook has that many packages. The limit is that of the container, as the operator was told of it: garbage is\n"+
+		"collected more often when it comes near.",
+		[]string{"nodes", "Skyhooks", "packages", "world", "limit MiB", "idle MiB", "peak MiB", "idle mCPU"}, rows)
 	ofIdle, okIdle := fit(idle)
 	ofPeak, okPeak := fit(peak)
 	if !okIdle || !okPeak {

@@ -201,10 +201,11 @@ func (r *Reconciler) claim(ctx context.Context, s *v1alpha1.Skyhook) error {
 
 // pace spaces the passes over a Skyhook.
 type pace struct {
-	// at is when the last pass began, over a generation, and took how long it read the fleet.
+	// at is when the last pass began, over a generation.
 	at         time.Time
-	took       time.Duration
 	generation int64
+	// took is how long it read the fleet, and tookBefore how long the pass before it did.
+	took, tookBefore time.Duration
 	// since is when this process first saw the generation, and first any.
 	since, first time.Time
 	// rest is how long after the pass unused definitions may go; 0 when there are none, or they may now.
@@ -217,7 +218,7 @@ type pace struct {
 // wait returns how long the next pass has to wait; 0 when it may run now, which is then counted. A new generation never
 // waits: somebody is looking.
 func (p *pace) wait(generation int64, now time.Time) time.Duration {
-	interval := min(max(passInterval, passShare*p.took), passIntervalMost)
+	interval := min(max(passInterval, passShare*min(p.took, p.tookBefore)), passIntervalMost)
 	if left := p.at.Add(interval).Sub(now); p.generation == generation && left > 0 {
 		return left
 	}
@@ -230,6 +231,10 @@ func (p *pace) wait(generation int64, now time.Time) time.Duration {
 	p.at = now
 	return 0
 }
+
+// read notes how long a pass read the fleet. A single one that took long tells nothing of the fleet: processors were
+// busy, or the API server was asked for a node that left.
+func (p *pace) read(took time.Duration) { p.took, p.tookBefore = took, p.took }
 
 // wrote notes a status that was written.
 func (p *pace) wrote(s *v1alpha1.Skyhook, now time.Time) {

@@ -118,21 +118,23 @@ func TestStatusThatTheCacheLacks(t *testing.T) {
 func TestPassesOverALargeFleetAreRarer(t *testing.T) {
 	begun := time.Unix(1000, 0)
 	for _, c := range []struct {
-		took       time.Duration
-		generation int64
-		want       time.Duration
+		before, took time.Duration
+		generation   int64
+		want         time.Duration
 	}{
-		{0, 1, passInterval},
-		{passInterval / passShare, 1, passInterval},
-		{50 * time.Millisecond, 1, 2500 * time.Millisecond},
-		{time.Minute, 1, passIntervalMost},
-		{time.Minute, 2, 0}, // somebody is looking
+		{0, 0, 1, passInterval},
+		{time.Minute, passInterval / passShare, 1, passInterval},
+		{time.Minute, 50 * time.Millisecond, 1, 2500 * time.Millisecond},
+		{50 * time.Millisecond, time.Minute, 1, 2500 * time.Millisecond}, // once is no reason
+		{time.Minute, time.Minute, 1, passIntervalMost},
+		{time.Minute, time.Minute, 2, 0}, // somebody is looking
 	} {
 		p := pace{}
 		p.wait(1, begun)
-		p.took = c.took
+		p.read(c.before)
+		p.read(c.took)
 		if got := p.wait(c.generation, begun); got != c.want {
-			t.Errorf("read in %s, generation %d: waits %s, want %s", c.took, c.generation, got, c.want)
+			t.Errorf("read in %s, then %s, generation %d: waits %s, want %s", c.before, c.took, c.generation, got, c.want)
 		}
 	}
 }

@@ -67,7 +67,7 @@ type reading struct {
 // input reads what a plan depends on.
 func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *state.Target) (input, error) {
 	pace, begun := &r.memory.Of(s).pace, r.Clock.Now()
-	defer func() { pace.took = r.Clock.Now().Sub(begun) }()
+	defer func() { pace.read(r.Clock.Now().Sub(begun)) }()
 	nodes, err := r.Nodes(ctx)
 	if err != nil {
 		return input{}, err

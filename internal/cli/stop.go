@@ -32,8 +32,8 @@ func (a *app) stopCommand() *cobra.Command {
 			"running stages, so that their scripts end. A host may be left half changed: the stage runs again after kubectl\n" +
 			"skyhook resume. A reboot that a host has begun cannot be cancelled; the command lists such hosts.\n\n" +
 			"With --all, the command creates the ConfigMap skyhook-stop in the operator's namespace. If the operator does\n" +
-			"not confirm it in time, because it is not running or its version does not know the ConfigMap, the command also\n" +
-			"pauses each Skyhook.",
+			"not confirm it in time, because it is not running, is slow or its version does not know the ConfigMap, the\n" +
+			"command also pauses each Skyhook.",
 		Example:           "  kubectl skyhook stop gpu-init\n  kubectl skyhook stop --all --reason INC-7 --yes",
 		Args:              oneOrAll(&all),
 		ValidArgsFunction: a.completeSkyhooks,

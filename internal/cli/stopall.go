@@ -79,7 +79,8 @@ func (s *session) stopEach(ctx context.Context, o stopAll) error {
 		fmt.Fprintln(s.out, "Everything is stopped; "+s.toCluster("kubectl skyhook resume --all")+" continues.")
 	default:
 		fmt.Fprintf(s.err, "Warning: the operator did not confirm within %s that it stopped: it does not run in namespace %q, "+
-			"or its version knows no stop of all. So each Skyhook is paused; those that are created later may start.\n", o.timeout, s.namespace)
+			"is slow (wait longer with --timeout), or its version knows no stop of all. So each Skyhook is paused; those that are "+
+			"created later may start.\n", o.timeout, s.namespace)
 		err = s.noteInSwitch(ctx, cm, unaware)
 	}
 	return errors.Join(err, s.pauseEach(ctx, unaware))

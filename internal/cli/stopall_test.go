@@ -128,7 +128,7 @@ func TestStopAllOfOlderOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "Warning: the operator did not confirm within 1ms that it stopped: it does not run in namespace \"default\", " +
-		"or its version knows no stop of all. So each Skyhook is paused; those that are created later may start.\n"
+		"is slow (wait longer with --timeout), or its version knows no stop of all. So each Skyhook is paused; those that are created later may start.\n"
 	if !strings.HasPrefix(warnings, want) {
 		t.Errorf("warns %q", warnings)
 	}

@@ -245,7 +245,7 @@ func (f flags) judge(found []missed, all []Result) error {
 		}
 	}
 	if len(found) > 0 {
-		return fmt.Errorf("%d figures are outside of the ranges in test/scale/ranges.yaml", len(found))
+		return fmt.Errorf("outside of the ranges in test/scale/ranges.yaml: %d", len(found))
 	}
 	return nil
 }
@@ -290,7 +290,7 @@ func playable(chosen []Phase) error {
 	place := func(p Phase) int { return slices.Index(phases, p) }
 	for i, p := range chosen {
 		if p.begins() != (i == 0) || i > 0 && place(p) <= place(chosen[i-1]) {
-			return fmt.Errorf("-phases is %v; it must begin with install or adopt, and name each phase once in the order %v", chosen, phases)
+			return fmt.Errorf("-phases is %v; it must begin with either install or adopt, and name each other phase once, in the order %v", chosen, phases)
 		}
 	}
 	return nil

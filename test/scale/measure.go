@@ -149,7 +149,10 @@ func (r *run) observe(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Sky
 		err = errors.Join(r.kubelets.removeWorkloads(ctx),
 			r.kubelets.makeWorkloads(ctx, r.kubelets.present(), r.world.Workloads), settle(ctx, r.operator.pid()))
 	}
-	if err := errors.Join(err, resetPeak(r.operator.pid())); err != nil {
+	if phase != phaseAdopt { // which is to have the peak of the start
+		err = errors.Join(err, resetPeak(r.operator.pid()))
+	}
+	if err != nil {
 		return o, err
 	}
 	if o.before, err = r.moment(ctx); err != nil {
@@ -273,7 +276,7 @@ func (r *run) watch(
 		case err := <-r.kubelets.failed:
 			return false, fmt.Errorf("the kubelets: %w", err)
 		case <-ctx.Done():
-			return false, fmt.Errorf("not over within %s: %s", r.patience, progress(now))
+			return false, fmt.Errorf("not over within %s, which -timeout sets: %s", r.patience, progress(now))
 		}
 	}
 	return true, nil

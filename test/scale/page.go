@@ -87,7 +87,7 @@ func machines(reports []Report) []string {
 		text := fmt.Sprintf("%d processors, %d GiB of memory; %s per container, %s per reboot",
 			r.Processors, r.MemoryGiB, r.Pace.Container, r.Pace.Reboot)
 		if r.OperatorMiB > 0 {
-			text += fmt.Sprintf("; the operator with a memory limit of %d MiB", r.OperatorMiB)
+			text += fmt.Sprintf("; the operator told of a memory limit of %d MiB", r.OperatorMiB)
 		}
 		days[text] = append(days[text], r.Time.UTC().Format(time.DateOnly))
 	}
@@ -149,7 +149,7 @@ func (p *picture) add(l line, results []Result, of func(Result) bool, figure str
 
 // short is a number with three digits that count, and a comma between thousands.
 func short(v float64) string {
-	if v < 1000 {
+	if v < 999.5 { // what rounds to less than 1,000
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
 	digits := strconv.FormatFloat(v, 'f', 0, 64)

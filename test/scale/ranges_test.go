@@ -157,7 +157,8 @@ func TestRuns(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"plane:50": `no world "plane"; known are failing, five,`, "50": `no world "50"`, "plain": "no size", "plain:": "no size",
-		"plain:0x2": "no size", "plain:50x": "no size", "plain:50x0": "no size; write it like plain:500x2", "plain:-1": "no size",
+		"plain:0x2": "no size", "plain:50x": "no size", "plain:-1": "no size",
+		"plain:50x0": "no size; write nodes and packages as whole numbers from 1 on, like plain:500x2",
 	} {
 		if world, size, err := parseRun(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is %s, %v; %v", text, world, size, err)

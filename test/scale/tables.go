@@ -88,7 +88,7 @@ func writeMemory(b *strings.Builder, results []Result) {
 	if len(rows) == 0 {
 		return
 	}
-	table(b, "Memory", "Idle is after the install; peak is the most in any phase that was measured.\n"+
+	table(b, "Memory", "Idle is after the first phase; peak is the most in any phase that was measured.\n"+
 		"Each Skyhook has that many packages. The limit is that of the container, as the operator was told of it: garbage is\n"+
 		"collected more often when it comes near.",
 		[]string{"nodes", "Skyhooks", "packages", "world", "limit MiB", "idle MiB", "peak MiB", "idle mCPU"}, rows)
@@ -98,7 +98,7 @@ func writeMemory(b *strings.Builder, results []Result) {
 		b.WriteString("\nA rule needs at least three sizes, over a factor of ten in nodes × (1 + Skyhooks).\n")
 		return
 	}
-	b.WriteString("\nThe rules that fit best, in MiB; packages are left out:\n\n| | | off by at most |\n|---|---|---|\n")
+	b.WriteString("\nThe rules that fit best, in MiB; packages are left out, and with a limit\nthe peak is less than without one:\n\n| | | off by at most |\n|---|---|---|\n")
 	for _, r := range []struct {
 		name string
 		rule

@@ -86,7 +86,7 @@ func parseRun(text string) (world string, size Size, err error) {
 	n, errNodes := strconv.Atoi(nodes)
 	p, errPackages := strconv.Atoi(packages)
 	if errNodes != nil || errPackages != nil || n < 1 || p < 1 {
-		return "", Size{}, fmt.Errorf("%q has no size; write it like %s:500x2", text, world)
+		return "", Size{}, fmt.Errorf("%q has no size; write nodes and packages as whole numbers from 1 on, like %s:500x2", text, world)
 	}
 	return world, Size{Nodes: n, Packages: p}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -273,9 +274,20 @@ func (k *kubelets) write(what string, do func() error) {
 	k.seats <- struct{}{}
 	defer func() { <-k.seats }()
 	err := do()
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !errors.Is(err, context.Canceled) {
+	if err != nil && !superseded(err) && !errors.Is(err, context.Canceled) {
 		k.fail(fmt.Errorf("%s: %w", what, err))
 	}
+}
+
+// superseded says that what was to be written is gone, or that another object has its name. If that one comes while the
+// API server carries out the patch, it takes the UID in it for a change.
+func superseded(err error) bool {
+	const uid = "metadata.uid"
+	var status apierrors.APIStatus
+	if apierrors.IsInvalid(err) && errors.As(err, &status) && status.Status().Details != nil {
+		return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == uid })
+	}
+	return apierrors.IsNotFound(err) || apierrors.IsConflict(err)
 }
 
 func (k *kubelets) fail(err error) {

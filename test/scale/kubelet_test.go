@@ -1,12 +1,40 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
 // TestHandover: from the end of a stage to the pod of the next of that package, but for what comes after an interrupt.
+// TestSuperseded: a pod that another one replaced is no failure, whatever the API server calls it.
+func TestSuperseded(t *testing.T) {
+	pods, pod := corev1.Resource("pods"), corev1.SchemeGroupVersion.WithKind("Pod").GroupKind()
+	invalid := func(at *field.Path) error {
+		return apierrors.NewInvalid(pod, "a", field.ErrorList{field.Invalid(at, "x", "field is immutable")})
+	}
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"gone":           {apierrors.NewNotFound(pods, "a"), true},
+		"another UID":    {apierrors.NewConflict(pods, "a", errors.New("uid mismatch")), true},
+		"another, later": {fmt.Errorf("patch: %w", invalid(field.NewPath("metadata", "uid"))), true},
+		"a wrong status": {invalid(field.NewPath("status", "phase")), false},
+		"anything else":  {apierrors.NewInternalError(errors.New("disk")), false},
+	} {
+		if got := superseded(c.err); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestHandover(t *testing.T) {
 	k := newKubelets(nil, Pace{}, nil)
 	see := func(pkg string, ends, interrupt bool) {

@@ -165,8 +165,9 @@ func plainTurn(*fleet, *Node) int8 { return 0 }
 
 // sorted returns the permits by their order.
 func (f *fleet) sorted() []v1alpha1.Permit {
-	slices.SortStableFunc(f.permits, func(a, b v1alpha1.Permit) int { return cmp.Compare(a.Order, b.Order) })
-	return f.permits
+	list := slices.Clone(f.permits) // holders go by the places in permits
+	slices.SortStableFunc(list, func(a, b v1alpha1.Permit) int { return cmp.Compare(a.Order, b.Order) })
+	return list
 }
 
 // AllComplete reports whether nothing is left to do on any node.

@@ -49,6 +49,30 @@ func TestStalledTells(t *testing.T) {
 	}
 }
 
+// TestStalledInAnyOrder: which of two nodes got its permit first decides nothing.
+func TestStalledInAnyOrder(t *testing.T) {
+	stuckPod := &lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForPodToEnd, Message: "a pod did not end"}
+	for _, c := range []struct {
+		name, nodes string
+		left        rollout.Departed
+		want        string
+	}{
+		{"one fails, one that left is not Ready", "n1 erroring trouble=StepFailed; n2", rollout.Departed{Unavailable: true}, v1alpha1.ReasonNodesErroring},
+		{"one fails, a pod does not end on one that left", "n1 erroring trouble=StepFailed; n2", rollout.Departed{Wait: stuckPod}, v1alpha1.ReasonNodesErroring},
+		{"one is not Ready, one that left neither", "n1 not-ready in_progress; n2", rollout.Departed{Unavailable: true}, v1alpha1.ReasonNodeNotReady},
+		{"one fails, one that left gives its permit back", "n1 erroring trouble=StepFailed; n2", rollout.Departed{}, v1alpha1.ReasonProgressing},
+	} {
+		for first := range int32(2) {
+			s := skyhook(2, permit("n1", first), permit("left", 1-first))
+			status := rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes(c.nodes), Departed: map[string]rollout.Departed{"left": c.left}, Now: now})
+			stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
+			if stalled.Reason != c.want || (stalled.Status == "True") != (c.want != v1alpha1.ReasonProgressing) {
+				t.Errorf("%s, n1 has number %d: %s %s, want %s", c.name, first, stalled.Status, stalled.Reason, c.want)
+			}
+		}
+	}
+}
+
 // TestPausedDeletion: nothing is being freed while somebody paused it, or while it is blocked; with nothing left to
 // uninstall it continues.
 func TestPausedDeletion(t *testing.T) {

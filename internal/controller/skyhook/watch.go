@@ -50,12 +50,18 @@ func deletionStarted() predicate.Predicate {
 	}}
 }
 
-// podGone lets only deletions through: they may free a ConfigMap or end the deletion of a Skyhook.
+// podGone lets deletions through, which may free a ConfigMap or end the deletion of a Skyhook; and ends, which free the
+// permit of a node that is gone even if somebody's finalizer keeps the pod.
 func podGone() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(event.UpdateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool { return !hasEnded(e.ObjectOld) && hasEnded(e.ObjectNew) },
 	}
+}
+
+func hasEnded(o client.Object) bool {
+	pod, ok := o.(*corev1.Pod)
+	return ok && workload.Ended(pod)
 }
 
 // isPin lets only pins through: the nodes write them, and what they say of moved tags is for the status.

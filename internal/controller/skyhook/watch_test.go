@@ -139,7 +139,11 @@ func TestSkyhookOfPod(t *testing.T) {
 	}
 	p := podGone()
 	if p.Create(event.CreateEvent{Object: ours}) || p.Update(event.UpdateEvent{ObjectOld: ours, ObjectNew: ours}) || !p.Delete(event.DeleteEvent{Object: ours}) {
-		t.Error("only a pod that goes matters")
+		t.Error("of pods, only those matter that go or end")
+	}
+	running, failed := &corev1.Pod{}, &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}
+	if !p.Update(event.UpdateEvent{ObjectOld: running, ObjectNew: failed}) || p.Update(event.UpdateEvent{ObjectOld: failed, ObjectNew: failed}) {
+		t.Error("the end of a pod matters, once")
 	}
 	deletion := deletionStarted()
 	if before := newSkyhook("demo"); !deletion.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: deleted()}) ||

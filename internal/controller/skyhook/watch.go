@@ -50,18 +50,19 @@ func deletionStarted() predicate.Predicate {
 	}}
 }
 
-// podGone lets deletions through, which may free a ConfigMap or end the deletion of a Skyhook; and ends, which free the
-// permit of a node that is gone even if somebody's finalizer keeps the pod.
+// podGone lets deletions through: they may free a ConfigMap or end the deletion of a Skyhook. So may a pod that only
+// somebody's finalizer keeps; if its node is gone, it frees the permit.
 func podGone() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool { return !hasEnded(e.ObjectOld) && hasEnded(e.ObjectNew) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return !onlyKept(e.ObjectOld) && onlyKept(e.ObjectNew) },
 	}
 }
 
-func hasEnded(o client.Object) bool {
+// onlyKept reports whether a pod has ended and is being deleted.
+func onlyKept(o client.Object) bool {
 	pod, ok := o.(*corev1.Pod)
-	return ok && workload.Ended(pod)
+	return ok && workload.Ended(pod) && pod.DeletionTimestamp != nil
 }
 
 // isPin lets only pins through: the nodes write them, and what they say of moved tags is for the status.

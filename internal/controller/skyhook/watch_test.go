@@ -139,11 +139,18 @@ func TestSkyhookOfPod(t *testing.T) {
 	}
 	p := podGone()
 	if p.Create(event.CreateEvent{Object: ours}) || p.Update(event.UpdateEvent{ObjectOld: ours, ObjectNew: ours}) || !p.Delete(event.DeleteEvent{Object: ours}) {
-		t.Error("of pods, only those matter that go or end")
+		t.Error("of pods, only those matter that go")
 	}
-	running, failed := &corev1.Pod{}, &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}
-	if !p.Update(event.UpdateEvent{ObjectOld: running, ObjectNew: failed}) || p.Update(event.UpdateEvent{ObjectOld: failed, ObjectNew: failed}) {
-		t.Error("the end of a pod matters, once")
+	running, failed, kept := &corev1.Pod{}, &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}, &corev1.Pod{}
+	failed.DeepCopyInto(kept)
+	kept.DeletionTimestamp = &metav1.Time{Time: start}
+	for _, c := range []struct {
+		before, after *corev1.Pod
+		want          bool
+	}{{running, kept, true}, {failed, kept, true}, {running, failed, false}, {kept, kept, false}} {
+		if got := p.Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
+			t.Errorf("a pod is %s, then %s, deleted %v: wakes %v", c.before.Status.Phase, c.after.Status.Phase, c.after.DeletionTimestamp, got)
+		}
 	}
 	deletion := deletionStarted()
 	if before := newSkyhook("demo"); !deletion.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: deleted()}) ||

@@ -116,7 +116,8 @@ func (v *view) usable() (*rollout.View, *lifecycle.Hold) {
 	return &v.View, nil
 }
 
-// move returns a copy for fewer wants. It is never current: whoever looks at the node next brings it up to date.
+// move returns a copy that has only the records of the Skyhooks in to. It has no version, so the next look at the node
+// updates it.
 func (st *standing) move(to *wants) *standing {
 	moved := &standing{wants: to}
 	if st.records == nil {

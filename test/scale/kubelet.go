@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -282,12 +281,8 @@ func (k *kubelets) write(what string, do func() error) {
 // superseded says that what was to be written is gone, or that another object has its name. If that one comes while the
 // API server carries out the patch, it takes the UID in it for a change.
 func superseded(err error) bool {
-	const uid = "metadata.uid"
-	var status apierrors.APIStatus
-	if apierrors.IsInvalid(err) && errors.As(err, &status) && status.Status().Details != nil {
-		return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == uid })
-	}
-	return apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+	invalid, _ := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid)
+	return apierrors.IsNotFound(err) || apierrors.IsConflict(err) || invalid.Field == "metadata.uid"
 }
 
 func (k *kubelets) fail(err error) {

@@ -12,7 +12,6 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// TestHandover: from the end of a stage to the pod of the next of that package, but for what comes after an interrupt.
 // TestSuperseded: a pod that another one replaced is no failure, whatever the API server calls it.
 func TestSuperseded(t *testing.T) {
 	pods, pod := corev1.Resource("pods"), corev1.SchemeGroupVersion.WithKind("Pod").GroupKind()
@@ -35,6 +34,7 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
+// TestHandover: from the end of a stage to the pod of the next of that package, but for what comes after an interrupt.
 func TestHandover(t *testing.T) {
 	k := newKubelets(nil, Pace{}, nil)
 	see := func(pkg string, ends, interrupt bool) {

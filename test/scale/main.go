@@ -245,7 +245,7 @@ func (f flags) judge(found []missed, all []Result) error {
 		}
 	}
 	if len(found) > 0 {
-		return fmt.Errorf("outside of the ranges in test/scale/ranges.yaml: %d", len(found))
+		return fmt.Errorf("figures outside of the ranges in test/scale/ranges.yaml: %d", len(found))
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func (s *soak) await(ctx context.Context, left func(context.Context) (string, er
 		case what == "":
 			return nil
 		case time.Now().After(deadline):
-			return fmt.Errorf("not over within %s: %s", s.patience, what)
+			return fmt.Errorf("not over within %s, which -timeout sets: %s", s.patience, what)
 		}
 		if !sleep(ctx, time.Second, nil) {
 			return ctx.Err()

@@ -98,7 +98,8 @@ func writeMemory(b *strings.Builder, results []Result) {
 		b.WriteString("\nA rule needs at least three sizes, over a factor of ten in nodes × (1 + Skyhooks).\n")
 		return
 	}
-	b.WriteString("\nThe rules that fit best, in MiB; packages are left out, and with a limit\nthe peak is less than without one:\n\n| | | off by at most |\n|---|---|---|\n")
+	b.WriteString("\nThe rules that fit best, in MiB; packages are left out, and with a limit\n" +
+		"the peak is less than without one:\n\n| | | off by at most |\n|---|---|---|\n")
 	for _, r := range []struct {
 		name string
 		rule

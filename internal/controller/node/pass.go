@@ -32,6 +32,8 @@ type pass struct {
 	cordons       map[string]bool
 	// inFlight is the interrupt in flight on the node, as the decisions so far leave it; nil for none.
 	inFlight *record.Interrupt
+	// undone are, by name, the Skyhooks that the decisions so far leave with something to do on the node.
+	undone map[string]bool
 	// ownReboot says that the boot id changed because a Skyhook asked for the reboot.
 	ownReboot bool
 	// taint is what becomes of the runtime taint.
@@ -94,6 +96,9 @@ type item struct {
 // decisions depend on.
 func (r *Reconciler) plan(ctx context.Context, p *pass) {
 	r.survey(p)
+	if r.taintFirst(p) {
+		return
+	}
 	for _, s := range p.skyhooks {
 		i, err := r.decide(ctx, p, s)
 		if err != nil {
@@ -106,7 +111,7 @@ func (r *Reconciler) plan(ctx context.Context, p *pass) {
 			r.withhold(ctx, p, i)
 			r.keepPins(ctx, p, i)
 			p.items = append(p.items, i)
-			p.follow(i)
+			r.follow(p, i)
 		}
 	}
 	r.planTaint(ctx, p)
@@ -114,7 +119,7 @@ func (r *Reconciler) plan(ctx context.Context, p *pass) {
 
 // survey finds out who holds cordons and who interrupts the node.
 func (r *Reconciler) survey(p *pass) {
-	p.unschedulable, p.cordons = p.node.Spec.Unschedulable, map[string]bool{}
+	p.unschedulable, p.cordons, p.undone = p.node.Spec.Unschedulable, map[string]bool{}, map[string]bool{}
 	for _, name := range record.Skyhooks(p.node.Annotations, p.node.Labels) {
 		n, _ := r.Records.Read(name, p.node)
 		p.cordons[name] = n.Cordoned // also of Skyhooks that are gone, until they are cleared
@@ -125,7 +130,7 @@ func (r *Reconciler) survey(p *pass) {
 }
 
 // follow makes what one Skyhook's decision changes on the node visible to those after it.
-func (p *pass) follow(i *item) {
+func (r *Reconciler) follow(p *pass, i *item) {
 	d := i.decision
 	p.cordons[i.skyhook.Name] = d.Record.Cordoned
 	if d.Unschedulable != nil {
@@ -133,6 +138,9 @@ func (p *pass) follow(i *item) {
 	}
 	p.started += len(d.Start)
 	p.inFlight = d.InFlight
+	s := i.skyhook
+	p.undone[s.Name] = !d.Removing && s.DeletionTimestamp == nil && r.Targets.Selects(s, p.node.Labels) &&
+		!lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), d.Record)
 }
 
 // decide makes the decision for one Skyhook; nil when it has nothing to do with the node.
@@ -208,7 +216,7 @@ func (r *Reconciler) hold(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (*l
 	if err != nil {
 		return nil, err
 	}
-	around := state.Surroundings{Pace: pace}
+	around := state.Surroundings{Pace: pace, Undone: p.undone}
 	if p.inFlight != nil {
 		around.Interrupting = p.inFlight.Skyhook
 	}

@@ -93,7 +93,7 @@ func TestLaterSkyhookSeesEarlierDecisions(t *testing.T) {
 		t.Fatalf("at first: %+v", got)
 	}
 	cordon := true
-	p.follow(&item{skyhook: one, decision: lifecycle.Decision{
+	w.follow(p, &item{skyhook: one, decision: lifecycle.Decision{
 		Record: interrupting(true), InFlight: &record.Interrupt{Skyhook: "one"}, Unschedulable: &cordon, Start: []lifecycle.Start{startOf("r1")},
 	}})
 	want.Unschedulable, want.CordonUnread, want.CordonedByOther, want.OtherPods = true, true, true, 1
@@ -106,11 +106,35 @@ func TestLaterSkyhookSeesEarlierDecisions(t *testing.T) {
 	if h, err := w.hold(t.Context(), p, one); h != nil || err != nil {
 		t.Errorf("the first is held by %+v", h)
 	}
-	p.follow(&item{skyhook: two, decision: lifecycle.Decision{InFlight: &record.Interrupt{Skyhook: "two"}}})
+	w.follow(p, &item{skyhook: two, decision: lifecycle.Decision{InFlight: &record.Interrupt{Skyhook: "two"}}})
 	h, err := w.hold(t.Context(), p, one)
 	w.must(err)
 	if h == nil || h.Reason != v1alpha1.ReasonWaitingForInterrupt || !h.ReturnsPermit || !strings.Contains(h.Message, "two") {
 		t.Errorf("the first is held by %+v", h)
+	}
+}
+
+// TestLaterSkyhookWaitsForOneThatStartsOver: in the very pass in which the earlier one does, after a reboot.
+func TestLaterSkyhookWaitsForOneThatStartsOver(t *testing.T) {
+	for boot, want := range map[string]string{"boot-1": "late", "boot-2": "early"} {
+		early, late, n := newSkyhook("early"), newSkyhook("late"), newNode()
+		early.Spec.Priority, late.Spec.Priority = 1, 2
+		done := completeRecord()
+		done.BootID = "boot-1"
+		remember(t, n, "early", done)
+		n.Status.NodeInfo.BootID = boot
+		w := newWorld(t, n, early, late)
+		w.ReapplyOnReboot = true
+		var started []string
+		w.OnDecision = func(_, skyhook string, d *lifecycle.Decision) {
+			for range d.Start {
+				started = append(started, skyhook)
+			}
+		}
+		w.reconcile()
+		if got := strings.Join(started, " "); got != want {
+			t.Errorf("%s: started %q, want %q", boot, got, want)
+		}
 	}
 }
 

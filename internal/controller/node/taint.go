@@ -15,9 +15,35 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/taint"
 )
 
+// taintFirst reports whether the node gets its runtime taint in this pass, in which case nothing else happens: a workload
+// may be bound until the taint is there, and who does not tolerate it must not begin.
+func (r *Reconciler) taintFirst(p *pass) bool {
+	p.taint = r.nextTaint(p)
+	if p.taint.Taints == nil || !r.addsTaint(p) {
+		return false
+	}
+	for _, s := range p.skyhooks {
+		if r.Targets.Selects(s, p.node.Labels) {
+			n, _ := p.snapshot.Record(s, p.node, r.Records)
+			i := &item{skyhook: s, before: n, flight: p.inFlight}
+			i.withheld, i.decision = true, lifecycle.Withhold(r.observe(p, s, n), "")
+			p.items = append(p.items, i)
+		}
+	}
+	return true
+}
+
 // planTaint decides about the runtime taint, after all Skyhooks had their say: it goes in the same write that records
 // that the last of them is complete.
 func (r *Reconciler) planTaint(ctx context.Context, p *pass) {
+	p.taint = r.nextTaint(p)
+	if err := r.proveTaint(ctx, p); err != nil {
+		p.errs, p.taint = append(p.errs, err), taint.Change{}
+	}
+}
+
+// nextTaint is what becomes of the runtime taint by the decisions so far.
+func (r *Reconciler) nextTaint(p *pass) taint.Change {
 	var all []taint.Skyhook
 	for _, s := range p.skyhooks {
 		if !s.Spec.RuntimeRequired || !r.Targets.Selects(s, p.node.Labels) {
@@ -36,13 +62,11 @@ func (r *Reconciler) planTaint(ctx context.Context, p *pass) {
 			lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), n)
 		all = append(all, one)
 	}
-	p.taint = taint.Next(p.node, r.Workload.RuntimeTaint, all)
-	if ends := p.taint.Mark != nil && !*p.taint.Mark; v1alpha1.Ignored(p.node.Labels) && !ends {
-		p.taint = taint.Change{} // an ignored node is left alone, but for what a deleted Skyhook leaves
+	next := taint.Next(p.node, r.Workload.RuntimeTaint, all)
+	if ends := next.Mark != nil && !*next.Mark; v1alpha1.Ignored(p.node.Labels) && !ends {
+		return taint.Change{} // an ignored node is left alone, but for what a deleted Skyhook leaves
 	}
-	if err := r.proveTaint(ctx, p); err != nil {
-		p.errs, p.taint = append(p.errs, err), taint.Change{}
-	}
+	return next
 }
 
 // proveTaint makes sure that the runtime taint is not removed while the cache lacks a Skyhook that the node has a record

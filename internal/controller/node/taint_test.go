@@ -1,10 +1,13 @@
 package node
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -31,6 +34,32 @@ func TestTaintWaitsForWhatTheCacheLacks(t *testing.T) {
 		if taint.Has(w.node(), runtimeTaint) != stays || stays && got.RequeueAfter == 0 {
 			t.Errorf("gone %t: taints %v, looks again in %s", gone, w.node().Spec.Taints, got.RequeueAfter)
 		}
+	}
+}
+
+// TestNothingStartsBesideANewTaint: a Skyhook that does not tolerate the taint must not begin in the pass that adds it,
+// and no other request comes before it.
+func TestNothingStartsBesideANewTaint(t *testing.T) {
+	s, n := waitedFor(fromTheBeginning)
+	s.Spec.AutoTaintNewNodes = true
+	general := newSkyhook("general")
+	general.Spec.Priority = 1
+	w := newWorld(t, s, general, n)
+	w.Workload.RuntimeTaint = runtimeTaint
+	asked := 0
+	w.changeLive(interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			asked++
+			return w.list(ctx, c, l, opts...)
+		},
+	})
+	w.reconcile()
+	if !taint.Has(w.node(), runtimeTaint) || len(w.pods()) != 0 || asked != 0 || strings.Join(w.order, " ") != "record" {
+		t.Fatalf("taints %v, %d pods, asked %d times, wrote %v", w.node().Spec.Taints, len(w.pods()), asked, w.order)
+	}
+	w.reconcile()
+	if pods := w.pods(); len(pods) != 1 || pods[0].Labels[v1alpha1.LabelName] != "demo" {
+		t.Errorf("started %v", pods)
 	}
 }
 

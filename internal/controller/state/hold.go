@@ -16,6 +16,8 @@ type Surroundings struct {
 	// Interrupting is the Skyhook whose interrupt is in flight on the node, empty for none: what At.InFlight says,
 	// unless a pass changed it.
 	Interrupting string
+	// Undone are, by name, the Skyhooks that a pass found to have work left on the node, whatever its record still says.
+	Undone map[string]bool
 	// Complete says that the Skyhook is complete on the node, so that it waits for no other.
 	Complete bool
 }
@@ -62,7 +64,7 @@ func (at *At) HoldHere(s *v1alpha1.Skyhook, around Surroundings) *lifecycle.Hold
 		return nil
 	}
 	if s.DeletionTimestamp == nil {
-		if first := rollout.Unfinished(at.Earlier(s)); first != nil {
+		if first := rollout.Unfinished(at.Earlier(s, around.Undone)); first != nil {
 			h := at.after(first)
 			if around.Interrupting == s.Name {
 				return rollout.HoldAfterInterrupt(h)

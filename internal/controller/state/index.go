@@ -142,8 +142,9 @@ func InOrder(list []v1alpha1.Skyhook) []*v1alpha1.Skyhook {
 	return ordered
 }
 
-// Earlier are the Skyhooks that have to finish before s may work on the node.
-func (at *At) Earlier(s *v1alpha1.Skyhook) iter.Seq[rollout.Earlier] {
+// Earlier are the Skyhooks that have to finish before s may work on the node. Those in undone have, by name, what the node
+// does not show yet to do there.
+func (at *At) Earlier(s *v1alpha1.Skyhook, undone map[string]bool) iter.Seq[rollout.Earlier] {
 	return func(yield func(rollout.Earlier) bool) {
 		for i, e := range at.skyhooks {
 			if !rollout.Precedes(e, s) {
@@ -153,7 +154,7 @@ func (at *At) Earlier(s *v1alpha1.Skyhook) iter.Seq[rollout.Earlier] {
 				taint.Has(at.node, at.taints.Runtime) {
 				continue // it waits for the taint to go, and the taint for this one
 			}
-			if !yield(rollout.Earlier{Skyhook: e, IncompleteHere: at.incomplete(i)}) {
+			if !yield(rollout.Earlier{Skyhook: e, IncompleteHere: undone[e.Name] || at.incomplete(i)}) {
 				return
 			}
 		}

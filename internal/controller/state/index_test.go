@@ -125,8 +125,11 @@ func TestEarlier(t *testing.T) {
 	list := []v1alpha1.Skyhook{
 		*skyhook("complete", 1, nil), *skyhook("working", 1, nil), *skyhook("absent", 1, nil), *skyhook("unreadable", 1, nil),
 		*skyhook("elsewhere", 1, gpu), *deleted, *disabled, *skyhook("self", 100, nil), *skyhook("later", 200, nil),
+		*skyhook("reopened", 4, nil),
 	}
-	n := node("n", nil, map[string]v1alpha1.State{"complete": v1alpha1.StateComplete, "working": v1alpha1.StateInProgress})
+	n := node("n", nil, map[string]v1alpha1.State{
+		"complete": v1alpha1.StateComplete, "working": v1alpha1.StateInProgress, "reopened": v1alpha1.StateComplete,
+	})
 	n.Annotations["skyhook.nvidia.com/nodeState_unreadable"] = "{"
 
 	ordered := state.InOrder(list)
@@ -136,14 +139,14 @@ func TestEarlier(t *testing.T) {
 	}
 	at := snapshot.At(n, &state.Records{})
 	got := map[string]bool{}
-	for e := range at.Earlier(skyhook("self", 100, nil)) {
+	for e := range at.Earlier(skyhook("self", 100, nil), map[string]bool{"reopened": true}) {
 		got[e.Skyhook.Name] = e.IncompleteHere
 	}
-	want := map[string]bool{"complete": false, "working": true, "absent": true, "unreadable": true, "elsewhere": false, "deleted": false}
+	want := map[string]bool{"complete": false, "working": true, "absent": true, "unreadable": true, "elsewhere": false, "deleted": false, "reopened": true}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
-	for e := range at.Earlier(skyhook("absent", 1, nil)) {
+	for e := range at.Earlier(skyhook("absent", 1, nil), nil) {
 		t.Errorf("before the first comes %v", e.Skyhook.Name)
 	}
 }

@@ -54,6 +54,9 @@ func (r *Reconciler) next(
 	if !d.Evict || len(state.Evict) == 0 {
 		return d, nil
 	}
+	if err := r.unchanged(ctx, p); err != nil { // an eviction has no precondition that would tell
+		return d, err
+	}
 	accepted, refused, err := r.Evictor.Evict(ctx, state.Evict, options)
 	r.reportEvictions(ctx, p.node, s, options.Memory.Evicted(accepted))
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
@@ -192,6 +194,35 @@ func TestOnlyAcceptedEvictionsAreTold(t *testing.T) {
 	}
 	if got := w.evictions(); !slices.Equal(got, []string{"shop/web-2"}) {
 		t.Errorf("events of evictions: %v", got)
+	}
+}
+
+// TestNothingIsEvictedOnAnOldViewOfTheNode: whoever interrupts it may be done with it already.
+func TestNothingIsEvictedOnAnOldViewOfTheNode(t *testing.T) {
+	for name, change := range map[string]func(*corev1.Node){
+		"as it is":     func(*corev1.Node) {},
+		"rebooted":     func(n *corev1.Node) { n.Status.NodeInfo.BootID = "boot-2" },
+		"uncordoned":   func(n *corev1.Node) { n.Spec.Unschedulable = false },
+		"forgotten":    func(n *corev1.Node) { delete(n.Annotations, v1alpha1.AnnotationNodeStatePrefix+"demo") },
+		"another node": func(n *corev1.Node) { n.UID = "uid-new" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := rebooting(t)
+			w.changeLive(interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+					err := c.Get(ctx, key, o, opts...)
+					if n, ok := o.(*corev1.Node); ok {
+						change(n)
+					}
+					return err
+				},
+			})
+			result := w.reconcile()
+			got, stays := w.evictions(), name != "as it is"
+			if (len(got) == 0) != stays || stays && result.RequeueAfter != conflictRetry {
+				t.Errorf("evicted %v, looks again after %s", got, result.RequeueAfter)
+			}
+		})
 	}
 }
 

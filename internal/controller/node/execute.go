@@ -180,6 +180,14 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) error {
 	if !slices.ContainsFunc(p.items, func(i *item) bool { return len(i.decision.Start)+len(i.decision.Delete) > 0 }) {
 		return nil
 	}
+	return r.unchanged(ctx, p)
+}
+
+// unchanged makes sure, once in a pass, that the API server has the node as far as decisions go by it as the cache has it.
+func (r *Reconciler) unchanged(ctx context.Context, p *pass) error {
+	if p.confirmed {
+		return nil
+	}
 	var live corev1.Node
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(p.node), &live); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get node %s: %w", p.node.Name, err)
@@ -190,8 +198,8 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) error {
 	if live.UID != p.node.UID { // nor has what was not found
 		return changed("the node")
 	}
-	for _, i := range p.items {
-		keys := record.KeysOf(i.skyhook.Name)
+	for _, s := range p.skyhooks {
+		keys := record.KeysOf(s.Name)
 		if keys.Raw(live.Annotations) != keys.Raw(p.node.Annotations) {
 			return changed("the record")
 		}
@@ -201,6 +209,7 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) error {
 		live.Annotations[v1alpha1.AnnotationInterrupt] != p.node.Annotations[v1alpha1.AnnotationInterrupt] {
 		return changed("its boot, cordon or interrupt")
 	}
+	p.confirmed = true
 	return nil
 }
 

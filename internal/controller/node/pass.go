@@ -51,6 +51,8 @@ type pass struct {
 	// known that the cache has all of them.
 	asked    bool
 	unproved error
+	// confirmed says that the API server had the node as the cache has it.
+	confirmed bool
 	// errs went wrong for single Skyhooks; they never stop the work for others. failed has them by Skyhook.
 	errs   []error
 	failed map[string]error

@@ -73,8 +73,13 @@ func (r *Reconciler) retainOne(
 		}
 		exists = false
 	}
-	switch {
-	case !exists:
+	if exists && old.Revision > lastRevision(old, have, workload.SamePackage) {
+		return nil
+	}
+	if err := r.latest(ctx, s); err != nil {
+		return err
+	}
+	if !exists {
 		want.Revision = max(want.Revision, lastRevision(want, have, workload.SameVersion)+1)
 		err := r.Client.Create(ctx, want, client.FieldOwner(fieldManager))
 		if apierrors.IsAlreadyExists(err) {
@@ -83,13 +88,28 @@ func (r *Reconciler) retainOne(
 		if err != nil {
 			return fmt.Errorf("retain the definition %s of Skyhook %s: %w", want.Name, s.Name, err)
 		}
-	case old.Revision <= lastRevision(old, have, workload.SamePackage):
-		change := old.DeepCopy()
-		change.Revision = max(s.Generation, lastRevision(old, have, workload.SamePackage)+1)
-		err := r.Client.Patch(ctx, change, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}))
-		if err != nil {
-			return fmt.Errorf("renew the definition %s of Skyhook %s: %w", want.Name, s.Name, err)
-		}
+		return nil
+	}
+	change := old.DeepCopy()
+	change.Revision = max(s.Generation, lastRevision(old, have, workload.SamePackage)+1)
+	err := r.Client.Patch(ctx, change, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}))
+	if err != nil {
+		return fmt.Errorf("renew the definition %s of Skyhook %s: %w", want.Name, s.Name, err)
+	}
+	return nil
+}
+
+// latest makes sure that the spec is the last one: the cache of an operator that has just begun may have an earlier one,
+// whose definitions would be taken for those that were asked for last.
+func (r *Reconciler) latest(ctx context.Context, s *v1alpha1.Skyhook) error {
+	var live metav1.PartialObjectMetadata
+	live.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Skyhook"))
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(s), &live); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("find out whether the spec of Skyhook %s is the last one: %w", s.Name, err)
+	}
+	const capability = v1alpha1.AnnotationUninstallCapability
+	if live.UID != s.UID || live.Generation != s.Generation || live.Annotations[capability] != s.Annotations[capability] {
+		return state.Behind(v1alpha1.GroupVersion.WithResource("skyhooks").GroupResource(), s.Name)
 	}
 	return nil
 }

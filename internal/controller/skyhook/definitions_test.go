@@ -95,7 +95,7 @@ func TestRetain(t *testing.T) {
 		{name: "the name is that of a Skyhook before", have: []client.Object{before}, want: "create ControllerRevision " + name, last: 5, fails: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newWorld(t, now.DeepCopy())
 			for _, o := range c.have {
 				copied, _ := o.DeepCopyObject().(client.Object)
 				w.must(w.Client.Create(t.Context(), copied))
@@ -121,11 +121,11 @@ func TestRetain(t *testing.T) {
 // TestRetainBehindTheCache: one of ours that only the cache does not show is no error, nor is it written.
 func TestRetainBehindTheCache(t *testing.T) {
 	s := undoable(1, "1.0.0", "")
-	w := newWorld(t, revisionOf(t, s, 1))
+	w := newWorld(t, s.DeepCopy(), revisionOf(t, s, 1))
 	if err := w.retainOne(t.Context(), s, revisionOf(t, s, 1), nil); err != nil {
 		t.Error(err)
 	}
-	w.Live = newWorld(t).Client
+	w.Live = newWorld(t, s.DeepCopy()).Client
 	if err := w.retainOne(t.Context(), s, revisionOf(t, s, 1), nil); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "whose name is taken") {
 		t.Errorf("taken, and then gone: %v", err)
 	}
@@ -153,7 +153,7 @@ func TestRetainWithAnOldCache(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, c.cached...)
-			w.Live = newWorld(t, c.live...).Client
+			w.Live = newWorld(t, append(c.live, s.DeepCopy())...).Client
 			now := s.DeepCopy()
 			now.Status.ObservedGeneration = c.observed
 			if err := w.retain(t.Context(), now); (err == nil) != c.want || err != nil && !apierrors.IsConflict(err) {
@@ -166,11 +166,46 @@ func TestRetainWithAnOldCache(t *testing.T) {
 	}
 }
 
+// TestRetainWithAnOldSpec: a new leader whose cache has an earlier spec, which was planned, leaves the order in which
+// definitions were asked for: what is removed is undone with the last one.
+func TestRetainWithAnOldSpec(t *testing.T) {
+	old, now := undoable(4, "1.0.0", ""), undoable(5, "2.0.0", "")
+	old.Status.ObservedGeneration = 4
+	answered := now.DeepCopy()
+	answered.Annotations = map[string]string{v1alpha1.AnnotationUninstallCapability: "{}"}
+	again := now.DeepCopy()
+	again.UID = "uid-again"
+	for name, c := range map[string]struct {
+		cached, live *v1alpha1.Skyhook
+		want         bool
+	}{
+		"the last one":        {now, now, true},
+		"an earlier one":      {old, now, false},
+		"with another answer": {now, answered, false},
+		"of one created anew": {now, again, false},
+	} {
+		w := newWorld(t, c.live.DeepCopy(), revisionOf(t, old, 4))
+		w.took()
+		if c.cached == old {
+			w.must(w.Client.Create(t.Context(), revisionOf(t, now, 5)))
+			w.took()
+		}
+		s := c.cached.DeepCopy()
+		s.Status.ObservedGeneration = s.Generation
+		if err := w.retain(t.Context(), s); (err == nil) != c.want || err != nil && !apierrors.IsConflict(err) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if got := w.took(); (got != "") != c.want {
+			t.Errorf("%s: requests %q", name, got)
+		}
+	}
+}
+
 // TestRenewIsCompared: two replicas, one with an old view, do not renew one after the other.
 func TestRenewIsCompared(t *testing.T) {
 	s := undoable(5, "1.0.0", v1alpha1.WhenRemovedUninstall)
 	old, other := revisionOf(t, s, 2), revisionOf(t, undoable(4, "1.0.0", ""), 4)
-	w := newWorld(t, old.DeepCopy(), other)
+	w := newWorld(t, s.DeepCopy(), old.DeepCopy(), other)
 	have, _, err := w.Reconciler.revisions(t.Context(), w.Client, s)
 	w.must(err)
 	stale := have[old.Name].DeepCopy()
@@ -185,11 +220,13 @@ func TestRenewIsCompared(t *testing.T) {
 func TestRetainWhatAnImageTells(t *testing.T) {
 	s := newSkyhook("demo")
 	w := newWorld(t, s)
+	s = w.skyhook("demo")
 	names := map[string]string{}
 	for _, answer := range []string{"false", "true", "false"} {
 		s.Annotations = map[string]string{
 			v1alpha1.AnnotationUninstallCapability: fmt.Sprintf(`{"references":{"x/a:1.0.0":{"digest":"sha256:1"}},"digests":{"sha256:1":%q}}`, answer),
 		}
+		w.must(w.Client.Update(t.Context(), s))
 		d := workload.DefinitionOf(s, "a")
 		if want := answer == "true"; d.Enabled != want {
 			t.Fatalf("the annotation says %s, and the definition %t", answer, d.Enabled)

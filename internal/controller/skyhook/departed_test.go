@@ -125,9 +125,9 @@ func TestPermitOfANodeThatTheCacheLacks(t *testing.T) {
 			live client.Reader
 			want int // permits left
 		}{
-			{"the API server has it", newWorld(t, newNode("n00", "gpu")).Client, 1},
-			{"the API server has it, and it is through", newWorld(t, done).Client, 0},
-			{"the API server does not have it", newWorld(t).Client, 0},
+			{"the API server has it", newWorld(t, newSkyhook("demo"), newNode("n00", "gpu")).Client, 1},
+			{"the API server has it, and it is through", newWorld(t, newSkyhook("demo"), done).Client, 0},
+			{"the API server does not have it", newWorld(t, newSkyhook("demo")).Client, 0},
 			{"nobody knows", lost{}, count},
 		} {
 			t.Run(fmt.Sprint(count, " ", c.name), func(t *testing.T) {

@@ -59,7 +59,7 @@ func TestFinalize(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, append(c.cached, deleted())...)
 			if c.live != nil {
-				w.Live = newWorld(t, c.live...).Client
+				w.Live = newWorld(t, append(c.live, deleted())...).Client
 			}
 			w.must(w.finalize(t.Context(), w.skyhook("demo")))
 			now := w.skyhook("demo")

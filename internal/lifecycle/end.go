@@ -7,8 +7,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// endGrace is how much longer than its grace period a pod may take to end before people are told.
-const endGrace = 30 * time.Second
+// EndGrace is how much longer than its grace period a pod may take to end before people are told.
+const EndGrace = 30 * time.Second
 
 // overdueEnd returns the first of the pods, whatever it is for, that is still being deleted long after its grace
 // period: the kubelet should have ended it, so that somebody has to look. Without one, nil and in how long there may be
@@ -18,7 +18,7 @@ func overdueEnd(pods []Pod, now time.Time) (w *Wait, after time.Duration) {
 		if !pod.Terminating || pod.Ends.IsZero() {
 			continue
 		}
-		left := pod.Ends.Add(endGrace).Sub(now)
+		left := pod.Ends.Add(EndGrace).Sub(now)
 		if left <= 0 {
 			return pod.holds(newWait(pod.Package, v1alpha1.ReasonWaitingForPodToEnd, fmt.Sprintf(
 				"a pod did not end within its grace period; look at the node's kubelet and the pod's finalizers: "+

@@ -236,7 +236,7 @@ func (p *pass) busy() bool {
 	}
 	return slices.ContainsFunc(p.Pods, func(pod Pod) bool {
 		ends := slices.ContainsFunc(p.out.Delete, func(d Pod) bool { return d.Name == pod.Name })
-		return !failing[pod.Package] || ends || pod.Terminating && p.Now.Before(pod.Ends.Add(endGrace))
+		return !failing[pod.Package] || ends || pod.Terminating && p.Now.Before(pod.Ends.Add(EndGrace))
 	})
 }
 

@@ -60,7 +60,8 @@ func (sum *summary) departedAttention() []v1alpha1.NodeAttention {
 
 // departedWait is why the removal from a node that is no longer selected does not progress; false when it does.
 func (sum *summary) departedWait(name string) (lifecycle.Wait, bool) {
-	w := sum.Departed[name].Wait
+	d, left := sum.Departed[name], "the node is no longer selected; "
+	w := d.Wait
 	if _, dead := slices.BinarySearch(sum.dead, name); dead {
 		w = &lifecycle.Wait{
 			Reason: v1alpha1.ReasonDepartedNotReady, Frees: record.FreesAdministrator,
@@ -70,7 +71,10 @@ func (sum *summary) departedWait(name string) (lifecycle.Wait, bool) {
 	if w == nil {
 		return lifecycle.Wait{}, false
 	}
-	return lifecycle.Wait{Reason: w.Reason, Since: w.Since, Message: "the node is no longer selected; " + w.Message}, true
+	if d.Gone {
+		left = "the node is gone; "
+	}
+	return lifecycle.Wait{Reason: w.Reason, Since: w.Since, Message: left + w.Message}, true
 }
 
 // bringBack is what helps against a node that is not Ready.

@@ -44,6 +44,8 @@ type Input struct {
 
 // Departed is a node that the Skyhook no longer selects.
 type Departed struct {
+	// Gone says that there is no such node any more, but a pod on it that has not ended.
+	Gone bool
 	// FinishedPermit is the token of the permit that the node finished with last.
 	FinishedPermit string
 	// Unavailable says that the node is not Ready, so that nothing on it may ever end.

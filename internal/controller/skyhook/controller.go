@@ -208,7 +208,8 @@ type pace struct {
 	took, tookBefore time.Duration
 	// since is when this process first saw the generation, and first any.
 	since, first time.Time
-	// rest is how long after the pass unused definitions may go; 0 when there are none, or they may now.
+	// rest is how long after the pass unused definitions may go, or a pod that outlives its node has to be told of; 0 when
+	// neither is to come.
 	rest time.Duration
 	// written is the resourceVersion of the last status that was written, at a time.
 	written   string

@@ -207,7 +207,7 @@ func (r *Reconciler) pruneDefinitions(ctx context.Context, s *v1alpha1.Skyhook, 
 	p := &r.memory.Of(s).pace
 	if left := p.first.Add(definitionsRest).Sub(r.Clock.Now()); left > 0 {
 		if many {
-			p.rest = left
+			p.rest = soonest(p.rest, left)
 		}
 		return nil
 	}

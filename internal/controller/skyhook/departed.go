@@ -12,6 +12,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -68,29 +69,52 @@ func (r *Reconciler) lookFor(
 		if exists {
 			n, _ := record.Read(s.Name, node.Annotations)
 			found[name] = rollout.Departed{FinishedPermit: n.FinishedPermit}
-		} else if err != nil || running[name] { // its machine may still run what a pod of it began
+		} else if pod := running[name]; pod != nil {
+			found[name] = rollout.Departed{Gone: true, Wait: r.outlives(s, pod)}
+		} else if err != nil {
 			found[name] = rollout.Departed{}
 		}
 	}
 	return err
 }
 
-// withPods are the names of the nodes that pods of the Skyhook are bound to, but for pods that have ended.
-func (r *Reconciler) withPods(ctx context.Context, s *v1alpha1.Skyhook) (map[string]bool, error) {
+// outlives is why a node that is gone keeps its permit: its machine may still run what the pod began. Nil while whoever
+// deletes the pods of such nodes, and the kubelet, may still be about to end it.
+func (r *Reconciler) outlives(s *v1alpha1.Skyhook, pod *corev1.Pod) *lifecycle.Wait {
+	if pod.DeletionTimestamp == nil {
+		return nil
+	}
+	if left := pod.DeletionTimestamp.Add(lifecycle.EndGrace).Sub(r.Clock.Now()); left > 0 {
+		rest := &r.memory.Of(s).pace.rest
+		*rest = soonest(*rest, left)
+		return nil
+	}
+	return &lifecycle.Wait{
+		Reason: v1alpha1.ReasonWaitingForPodToEnd, Frees: record.FreesAdministrator, Since: *pod.DeletionTimestamp,
+		Message: fmt.Sprintf("a pod on it did not end, so that its machine may still be at work; see what keeps the pod, "+
+			"such as a finalizer: kubectl get pod -n %s %s -o yaml", pod.Namespace, pod.Name),
+	}
+}
+
+// withPods are the nodes that pods of the Skyhook are bound to which have not ended, with the first of these by name.
+func (r *Reconciler) withPods(ctx context.Context, s *v1alpha1.Skyhook) (map[string]*corev1.Pod, error) {
 	var pods corev1.PodList
 	// Asked of the API server: the cache may lack the pod that was created last.
 	if err := r.Live.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
 		client.MatchingLabels{v1alpha1.LabelName: s.Name}); err != nil {
 		return nil, fmt.Errorf("list pods of Skyhook %s: %w", s.Name, err)
 	}
-	names := map[string]bool{}
+	on := map[string]*corev1.Pod{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if !workload.Ended(pod) && metav1.IsControlledBy(pod, s) {
-			names[pod.Spec.NodeName] = true
+		if workload.Ended(pod) || !metav1.IsControlledBy(pod, s) {
+			continue
+		}
+		if first := on[pod.Spec.NodeName]; first == nil || pod.Name < first.Name {
+			on[pod.Spec.NodeName] = pod
 		}
 	}
-	return names, nil
+	return on, nil
 }
 
 // named asks the API server for the metadata of the named nodes: one by one while they are few, else for that of all

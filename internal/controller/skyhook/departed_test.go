@@ -12,9 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
@@ -146,6 +148,42 @@ func TestPermitOfANodeThatTheCacheLacks(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestPodThatOutlivesItsNode: a finalizer keeps it, and with it the permit of a node that is gone. People hear of it once
+// the pod should have ended.
+func TestPodThatOutlivesItsNode(t *testing.T) {
+	s := newSkyhook("demo")
+	s.Spec.InterruptionBudget.Count = new(1)
+	s.Status.Permits = []v1alpha1.Permit{{Node: "gone", Generation: 1}}
+	pod := podOf(t, s, "a", "gone")
+	pod.DeletionTimestamp, pod.Finalizers = new(metav1.NewTime(start)), []string{"theirs.io/keep"}
+	w := newWorld(t, s, pod, ready(newNode("node-1", "gpu")))
+	look := func(after time.Duration) (v1alpha1.SkyhookStatus, time.Duration) {
+		w.clock.SetTime(start.Add(after))
+		result, err := w.Reconcile(t.Context(), request("demo"))
+		w.must(err)
+		return w.skyhook("demo").Status, result.RequeueAfter
+	}
+	if status, again := look(0); len(status.Attention) != 0 || len(status.Permits) != 1 || again == 0 || again > lifecycle.EndGrace {
+		t.Errorf("at first: attention %+v, permits %v, looks again in %s", status.Attention, status.Permits, again)
+	}
+	status, _ := look(lifecycle.EndGrace)
+	if len(status.Permits) != 1 || len(status.Attention) != 1 {
+		t.Fatalf("attention %+v, permits %v", status.Attention, status.Permits)
+	}
+	if a := status.Attention[0]; a.Node != "gone" || a.Reason != v1alpha1.ReasonWaitingForPodToEnd ||
+		!strings.HasPrefix(a.Message, "the node is gone; ") || !strings.Contains(a.Message, "kubectl get pod -n skyhook "+pod.Name) {
+		t.Errorf("attention %+v", a)
+	}
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); c == nil || c.Status != metav1.ConditionTrue {
+		t.Errorf("condition Stalled %+v", c)
+	}
+	pod.Finalizers = nil
+	w.must(w.Client.Patch(t.Context(), pod, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
+	if status, _ := look(time.Hour); len(status.Attention) != 0 || len(status.Permits) != 1 || status.Permits[0].Node != "node-1" {
+		t.Errorf("without the pod: attention %+v, permits %v", status.Attention, status.Permits)
 	}
 }
 

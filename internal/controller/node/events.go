@@ -51,6 +51,9 @@ func (r *Reconciler) report(ctx context.Context, p *pass, i *item) {
 		case c.Reason == v1alpha1.ReasonImageMoved: // somebody has to look at it
 			what.Type = corev1.EventTypeWarning
 			r.tell(p, i, what, c.Message)
+		case c.Reason == v1alpha1.ReasonUninstalled: // what ends an uninstall; the Skyhook's event has the reason
+			r.gather(p, i, c)
+			r.Transitions.Add(i.skyhook.Name, p.node.Name, c.Message, what)
 		case c.Reason != "":
 			r.tell(p, i, what, c.Message)
 		case c.State == v1alpha1.StateErroring:
@@ -67,9 +70,14 @@ func (r *Reconciler) report(ctx context.Context, p *pass, i *item) {
 }
 
 // isStage reports whether a change says no more than that a stage began or ended well.
-func isStage(c lifecycle.Change) bool { return c.Reason == "" && c.State != v1alpha1.StateErroring }
+func isStage(c lifecycle.Change) bool {
+	return c.Reason == v1alpha1.ReasonUninstalled || c.Reason == "" && c.State != v1alpha1.StateErroring
+}
 
 func stageText(c lifecycle.Change) string {
+	if c.Reason != "" {
+		return c.Message
+	}
 	if c.State == v1alpha1.StateInProgress {
 		return fmt.Sprintf("stage %s of package [%s:%s] begins", c.Stage, c.Package, c.Version)
 	}

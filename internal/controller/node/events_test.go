@@ -71,6 +71,25 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestUninstallIsGathered: on a node one event tells of all of it, and the Skyhook's has the reason.
+func TestUninstallIsGathered(t *testing.T) {
+	demo, uninstall := newSkyhook("demo"), v1alpha1.StageUninstall
+	gone := ends("a", uninstall)
+	gone.Reason, gone.Message = v1alpha1.ReasonUninstalled, "package [a:1.0.0] is uninstalled"
+	w := newWorld(t, newNode())
+	if got, _ := w.tells(0, demo, v1alpha1.StatusInProgress, begins("a", uninstall)); got != "" {
+		t.Errorf("at first %q", got)
+	}
+	got, _ := w.tells(1, demo, v1alpha1.StatusComplete, gone)
+	if want := "Normal Apply Skyhook demo: stage uninstall of package [a:1.0.0] begins; package [a:1.0.0] is uninstalled"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	told := w.Transitions.Take("demo")
+	if len(told) != 2 || told[0].Reason != v1alpha1.ReasonUninstalled || told[0].Message != gone.Message {
+		t.Errorf("for the Skyhook: %+v", told)
+	}
+}
+
 // TestStagesAreGathered: one event tells of all stages of ten seconds, in their order; none is lost, and none is late
 // when nothing follows.
 func TestStagesAreGathered(t *testing.T) {

@@ -148,3 +148,31 @@ func TestSkyhooks(t *testing.T) {
 		})
 	}
 }
+
+// TestLeftIsWhatClearRemoves: of any part of a record, whatever its states are.
+func TestLeftIsWhatClearRemoves(t *testing.T) {
+	keys := []string{stateKey, versionKey, statusKey, cordonKey, waitKey, bootKey, permitKey}
+	const entry = `{"a|1.0":{"name":"a","version":"1.0","image":"x","stage":"config","state":"complete"}}`
+	for _, state := range []string{"", "{}", "{", entry} {
+		for part := range 1 << (len(keys) + 1) {
+			annotations, labels := map[string]string{"other": "x"}, map[string]string{"other": "x"}
+			for i, key := range keys {
+				if part&(1<<i) != 0 {
+					annotations[key] = "1"
+				}
+			}
+			if _, ok := annotations[stateKey]; ok {
+				annotations[stateKey] = state
+			}
+			if part&(1<<len(keys)) != 0 {
+				labels[statusKey] = "complete"
+			}
+			n, _ := record.Read("demo", annotations)
+			n.FinishedPermit = ""
+			want := !record.Clear("demo", n, annotations, labels).Empty()
+			if got := record.KeysOf("demo").Left(annotations, labels); got != want {
+				t.Errorf("of %v and %v: %t", annotations, labels, got)
+			}
+		}
+	}
+}

@@ -197,6 +197,33 @@ type Keys [AnnotationCount]string
 // KeysOf returns those of a Skyhook.
 func KeysOf(skyhook string) Keys { return annotationKeys(skyhook) }
 
+// Left reports whether a node has something of the Skyhook that has to go when the Skyhook does: what Clear would
+// remove of the record as it is, and a permit that it is done with. It reads the record only where nothing else tells.
+func (k Keys) Left(annotations, labels map[string]string) bool {
+	stays := false
+	for _, key := range k {
+		if _, ok := annotations[key]; !ok {
+			continue
+		}
+		stays = strings.HasPrefix(key, v1alpha1.AnnotationNodeStatePrefix) ||
+			strings.HasPrefix(key, v1alpha1.AnnotationVersionPrefix)
+		if !stays {
+			return true
+		}
+	}
+	skyhook := strings.TrimPrefix(k[0], keyPrefixes[0])
+	for _, prefix := range labelPrefixes {
+		if _, ok := labels[prefix+skyhook]; ok {
+			return true
+		}
+	}
+	if !stays {
+		return false
+	}
+	n, _ := Read(skyhook, annotations) // states that nobody can read stay in place
+	return !Clear(skyhook, n, annotations, labels).Empty()
+}
+
 // MayInterrupt reports whether the record may show an interrupt: one that does has the word in it.
 func (k Keys) MayInterrupt(annotations map[string]string) bool {
 	return strings.Contains(annotations[k[0]], string(v1alpha1.StageInterrupt))

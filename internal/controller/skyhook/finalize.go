@@ -124,12 +124,10 @@ func (r *Reconciler) leftOn(
 		return nil, fmt.Errorf("list pods of Skyhook %s: %w", s.Name, err)
 	}
 	var names []string
+	keys := record.KeysOf(s.Name)
 	for i := range nodes {
-		node := &nodes[i]
-		n, _ := record.Read(s.Name, node.Annotations) // unreadable states stay in place, the rest goes
-		n.FinishedPermit = ""
-		if !record.Clear(s.Name, n, node.Annotations, node.Labels).Empty() {
-			names = append(names, node.Name)
+		if keys.Left(nodes[i].Annotations, nodes[i].Labels) {
+			names = append(names, nodes[i].Name)
 		}
 	}
 	for i := range pods.Items {

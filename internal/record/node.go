@@ -200,24 +200,14 @@ func KeysOf(skyhook string) Keys { return annotationKeys(skyhook) }
 // Left reports whether a node has something of the Skyhook that has to go when the Skyhook does: what Clear would
 // remove of the record as it is, and a permit that it is done with. It reads the record only where nothing else tells.
 func (k Keys) Left(annotations, labels map[string]string) bool {
-	stays := false
-	for _, key := range k {
-		if _, ok := annotations[key]; !ok {
-			continue
-		}
-		stays = strings.HasPrefix(key, v1alpha1.AnnotationNodeStatePrefix) ||
-			strings.HasPrefix(key, v1alpha1.AnnotationVersionPrefix)
-		if !stays {
+	for i, key := range k {
+		mayStay := keyPrefixes[i] == v1alpha1.AnnotationNodeStatePrefix || keyPrefixes[i] == v1alpha1.AnnotationVersionPrefix
+		if _, ok := annotations[key]; ok && !mayStay {
 			return true
 		}
 	}
 	skyhook := strings.TrimPrefix(k[0], keyPrefixes[0])
-	for _, prefix := range labelPrefixes {
-		if _, ok := labels[prefix+skyhook]; ok {
-			return true
-		}
-	}
-	if !stays {
+	if !Exists(skyhook, annotations, labels) {
 		return false
 	}
 	n, _ := Read(skyhook, annotations) // states that nobody can read stay in place

@@ -197,7 +197,7 @@ func TestOnlyAcceptedEvictionsAreTold(t *testing.T) {
 	}
 }
 
-// TestNothingIsEvictedOnAnOldViewOfTheNode: whoever interrupts it may be done with it already.
+// TestNothingIsEvictedOnAnOldViewOfTheNode: the interrupt that the pods would have to leave for may be over.
 func TestNothingIsEvictedOnAnOldViewOfTheNode(t *testing.T) {
 	for name, change := range map[string]func(*corev1.Node){
 		"as it is":     func(*corev1.Node) {},

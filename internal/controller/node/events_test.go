@@ -71,7 +71,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestUninstallIsGathered: on a node one event tells of all of it, and the Skyhook's has the reason.
+// TestUninstallIsGathered: one event of the node covers the whole uninstall; the Skyhook's event has the reason
+// Uninstalled.
 func TestUninstallIsGathered(t *testing.T) {
 	demo, uninstall := newSkyhook("demo"), v1alpha1.StageUninstall
 	gone := ends("a", uninstall)

@@ -183,7 +183,8 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) error {
 	return r.unchanged(ctx, p)
 }
 
-// unchanged makes sure, once in a pass, that the API server has the node as far as decisions go by it as the cache has it.
+// unchanged makes sure, once in a pass, that what decisions depend on is the same in the API server's node and in the
+// cache's.
 func (r *Reconciler) unchanged(ctx context.Context, p *pass) error {
 	if p.confirmed {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/taint"
 )
 
-// taintFirst reports whether the node gets its runtime taint in this pass, in which case nothing else happens: a workload
-// may be bound until the taint is there, and who does not tolerate it must not begin.
+// taintFirst reports whether the node gets its runtime taint in this pass. If so, nothing else happens: a workload may
+// be bound until the taint is there, and a Skyhook that does not tolerate it must not begin.
 func (r *Reconciler) taintFirst(p *pass) bool {
 	p.taint = r.nextTaint(p)
 	if p.taint.Taints == nil || !r.addsTaint(p) {

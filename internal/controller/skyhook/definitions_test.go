@@ -182,7 +182,7 @@ func TestRetainWithAnOldSpec(t *testing.T) {
 		"the last one":        {now, now, true},
 		"an earlier one":      {old, now, false},
 		"with another answer": {now, answered, false},
-		"of one created anew": {now, again, false},
+		"of a Skyhook that was deleted and created again": {now, again, false},
 	} {
 		w := newWorld(t, c.live.DeepCopy(), revisionOf(t, old, 4))
 		w.took()

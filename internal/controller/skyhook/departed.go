@@ -78,8 +78,8 @@ func (r *Reconciler) lookFor(
 	return err
 }
 
-// outlives is why a node that is gone keeps its permit: its machine may still run what the pod began. Nil while whoever
-// deletes the pods of such nodes, and the kubelet, may still be about to end it.
+// outlives returns why a node that is gone keeps its permit: its machine may still run what the pod began. It returns
+// nil while the pod may still end by itself, and has the Skyhook planned again when that time is over.
 func (r *Reconciler) outlives(s *v1alpha1.Skyhook, pod *corev1.Pod) *lifecycle.Wait {
 	if pod.DeletionTimestamp == nil {
 		return nil

@@ -142,8 +142,8 @@ func InOrder(list []v1alpha1.Skyhook) []*v1alpha1.Skyhook {
 	return ordered
 }
 
-// Earlier are the Skyhooks that have to finish before s may work on the node. Those in undone have, by name, what the node
-// does not show yet to do there.
+// Earlier are the Skyhooks that have to finish before s may work on the node. Those whose names are in undone have work
+// left there, although the node does not show it yet.
 func (at *At) Earlier(s *v1alpha1.Skyhook, undone map[string]bool) iter.Seq[rollout.Earlier] {
 	return func(yield func(rollout.Earlier) bool) {
 		for i, e := range at.skyhooks {

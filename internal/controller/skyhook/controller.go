@@ -34,7 +34,7 @@ const (
 	passInterval = time.Second
 	// passShare is the part of the time, one of so many, in which the fleet may be read for one Skyhook: passes over a
 	// large fleet are rarer, up to passIntervalMost.
-	passShare        = 50
+	passShare        = 100
 	passIntervalMost = 5 * time.Second
 )
 

@@ -32,6 +32,13 @@ func (p *pass) acceptBoot() {
 	}})
 }
 
+// StartsOver reports whether the next decision applies every package of the node again after a reboot.
+func StartsOver(o Observation) bool {
+	p := newPass(o)
+	p.acceptBoot()
+	return len(p.out.Changes) > 0
+}
+
 // onHost reports whether an entry outlives a reboot after which packages are applied again: what is to be uninstalled,
 // or only left alone, is still on the host.
 func (p *pass) onHost(key string, e record.Entry) bool {

@@ -47,6 +47,8 @@ type memory struct {
 	// drain is what is known of the drain under way.
 	drain    drain.Memory
 	failures failures
+	// tainted says that the last pass that wanted the runtime taint added it.
+	tainted bool
 	// untold are the stages that were gathered for events.
 	untold []*untold
 }

@@ -28,6 +28,7 @@ func (r *Reconciler) next(
 	if o.Failed == "" {
 		d.Record.Wait = o.Record.Wait // until there is an answer: a look that fails must not start the drain's time again
 	}
+	unanswered := d
 	options, err := r.drainOptions(s, o)
 	if err != nil {
 		return d, err
@@ -54,16 +55,26 @@ func (r *Reconciler) next(
 	if !d.Evict || len(state.Evict) == 0 {
 		return d, nil
 	}
-	if err := r.unchanged(ctx, p); err != nil { // an eviction has no precondition that would tell
-		return d, err
+	if err := r.mayEvict(ctx, p, s); err != nil {
+		return unanswered, err // nothing was asked to leave
 	}
 	accepted, refused, err := r.Evictor.Evict(ctx, state.Evict, options)
+	p.confirmed = false // they may take long
 	r.reportEvictions(ctx, p.node, s, options.Memory.Evicted(accepted))
 	if err != nil {
 		err = fmt.Errorf("evict pods from node %s: %w", p.node.Name, err)
 	}
 	o.Drain = drainOf(drain.Classify(pods, options, refused, p.now))
 	return lifecycle.Next(o), err
+}
+
+// mayEvict makes sure that the cache has the node and the Skyhook as the API server has them: an eviction has no
+// precondition that would tell, and whoever pauses the Skyhook or keeps the node out wants the pods to stay.
+func (r *Reconciler) mayEvict(ctx context.Context, p *pass, s *v1alpha1.Skyhook) error {
+	if err := r.unchanged(ctx, p); err != nil {
+		return err
+	}
+	return r.Latest(ctx, s)
 }
 
 func drainOf(s drain.State) *lifecycle.Drain {

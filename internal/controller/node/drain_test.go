@@ -197,23 +197,41 @@ func TestOnlyAcceptedEvictionsAreTold(t *testing.T) {
 	}
 }
 
-// TestNothingIsEvictedOnAnOldViewOfTheNode: the interrupt that the pods would have to leave for may be over.
-func TestNothingIsEvictedOnAnOldViewOfTheNode(t *testing.T) {
-	for name, change := range map[string]func(*corev1.Node){
-		"as it is":     func(*corev1.Node) {},
-		"rebooted":     func(n *corev1.Node) { n.Status.NodeInfo.BootID = "boot-2" },
-		"uncordoned":   func(n *corev1.Node) { n.Spec.Unschedulable = false },
-		"forgotten":    func(n *corev1.Node) { delete(n.Annotations, v1alpha1.AnnotationNodeStatePrefix+"demo") },
-		"another node": func(n *corev1.Node) { n.UID = "uid-new" },
+// TestNothingIsEvictedOnAnOldView: the interrupt that the pods would have to leave for may be over, or nobody wants it any
+// more.
+func TestNothingIsEvictedOnAnOldView(t *testing.T) {
+	of := func(change func(*corev1.Node)) func(client.Object) {
+		return func(o client.Object) {
+			if n, ok := o.(*corev1.Node); ok {
+				change(n)
+			}
+		}
+	}
+	skyhook := func(change func(client.Object)) func(client.Object) {
+		return func(o client.Object) {
+			if o.GetName() == "demo" {
+				change(o)
+			}
+		}
+	}
+	for name, change := range map[string]func(client.Object){
+		"as it is":     func(client.Object) {},
+		"rebooted":     of(func(n *corev1.Node) { n.Status.NodeInfo.BootID = "boot-2" }),
+		"uncordoned":   of(func(n *corev1.Node) { n.Spec.Unschedulable = false }),
+		"forgotten":    of(func(n *corev1.Node) { delete(n.Annotations, v1alpha1.AnnotationNodeStatePrefix+"demo") }),
+		"another node": of(func(n *corev1.Node) { n.UID = "uid-new" }),
+		"ignored":      of(func(n *corev1.Node) { n.Labels = map[string]string{v1alpha1.LabelIgnore: "true"} }),
+		"paused":       skyhook(func(o client.Object) { o.SetAnnotations(map[string]string{v1alpha1.AnnotationPause: "true"}) }),
+		"edited":       skyhook(func(o client.Object) { o.SetGeneration(9) }),
+		"deleted":      skyhook(func(o client.Object) { o.SetDeletionTimestamp(new(metav1.NewTime(start))) }),
+		"another one":  skyhook(func(o client.Object) { o.SetUID("uid-new") }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := rebooting(t)
 			w.changeLive(interceptor.Funcs{
 				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 					err := c.Get(ctx, key, o, opts...)
-					if n, ok := o.(*corev1.Node); ok {
-						change(n)
-					}
+					change(o)
 					return err
 				},
 			})
@@ -222,7 +240,50 @@ func TestNothingIsEvictedOnAnOldViewOfTheNode(t *testing.T) {
 			if (len(got) == 0) != stays || stays && result.RequeueAfter != conflictRetry {
 				t.Errorf("evicted %v, looks again after %s", got, result.RequeueAfter)
 			}
+			if wait := w.node().Annotations[v1alpha1.AnnotationWaitPrefix+"demo"]; stays && strings.Contains(wait, "requested") {
+				t.Errorf("tells %s", wait)
+			}
 		})
+	}
+}
+
+// slow refuses every pod, after a while in which something happens.
+type slow func()
+
+func (s slow) Evict(_ context.Context, pods []drain.Pod, _ drain.Options) ([]drain.Pod, map[types.UID]string, error) {
+	s()
+	refused := map[types.UID]string{}
+	for _, pod := range pods {
+		refused[pod.UID] = "not now"
+	}
+	return nil, refused, nil
+}
+
+// TestNoPodForANodeThatChangedDuringEvictions: they take long, and what was compared before them says nothing of another
+// Skyhook's pod after them.
+func TestNoPodForANodeThatChangedDuringEvictions(t *testing.T) {
+	w, _ := rebooting(t)
+	uninstalled := newSkyhook("other")
+	uninstalled.Spec.Packages["a"] = v1alpha1.Package{Version: "1.0.0", Image: "x/a", Uninstall: &v1alpha1.Uninstall{Enabled: new(true)}}
+	uninstalled.Finalizers = []string{v1alpha1.Finalizer}
+	w.must(w.Client.Create(t.Context(), uninstalled))
+	w.edit(func(n *corev1.Node) {
+		remember(t, n, "other", entry(v1alpha1.StageUninstall, v1alpha1.StateInProgress))
+	})
+	w.must(w.Client.Delete(t.Context(), uninstalled))
+	replaced := false
+	w.Evictor = slow(func() {
+		if replaced {
+			w.edit(func(n *corev1.Node) { n.UID, n.Annotations = "uid-new", nil })
+		}
+	})
+	w.refuse = errors.New("the API server is away")
+	w.tries(12) // so that what is waited for is written, and nothing is left to write
+	w.refuse, replaced = nil, true
+	w.clock.SetTime(w.clock.Now().Add(200 * time.Second))
+	w.reconcile()
+	if pods := w.pods(client.InNamespace(namespace)); len(pods) > 0 {
+		t.Errorf("pod %s was created for another node", pods[0].Name)
 	}
 }
 

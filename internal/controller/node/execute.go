@@ -76,7 +76,10 @@ func (r *Reconciler) writeNode(ctx context.Context, p *pass) error {
 
 // recordChanges is what changes of the node's metadata.
 func (r *Reconciler) recordChanges(ctx context.Context, p *pass) (record.Patch, error) {
-	all := r.clearOrphans(ctx, p)
+	var all record.Patch
+	if !p.taintFirst {
+		all = r.clearOrphans(ctx, p)
+	}
 	for _, i := range p.items {
 		change, err := p.recordChange(i)
 		if err != nil {
@@ -209,6 +212,9 @@ func (r *Reconciler) unchanged(ctx context.Context, p *pass) error {
 		live.Status.NodeInfo.BootID != p.node.Status.NodeInfo.BootID ||
 		live.Annotations[v1alpha1.AnnotationInterrupt] != p.node.Annotations[v1alpha1.AnnotationInterrupt] {
 		return changed("its boot, cordon or interrupt")
+	}
+	if !record.SameUnsealed(live.Labels, p.node.Labels) {
+		return changed("a label")
 	}
 	p.confirmed = true
 	return nil

@@ -189,3 +189,19 @@ func TestRecordThatCannotBeWrittenIsTold(t *testing.T) {
 	w.Client = inner
 	w.recovers()
 }
+
+// TestConflictsThatLastAreTold: the watch of the node stalls. Writes are refused, and only events can say so.
+func TestConflictsThatLastAreTold(t *testing.T) {
+	w := newWorld(t, newSkyhook("demo"), newNode())
+	w.refuse = apierrors.NewConflict(corev1.Resource("nodes"), nodeName, errors.New("it was modified"))
+	w.tries(4)
+	if told := w.told("lags behind"); len(told) > 0 {
+		t.Errorf("after 45 seconds: %v", told)
+	}
+	w.tries(6)
+	if told := w.told("lags behind"); len(told) != 2 || !strings.Contains(told[0], "restart the operator") {
+		t.Errorf("after two minutes: %v", told)
+	}
+	w.refuse = nil
+	w.recovers()
+}

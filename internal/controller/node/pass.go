@@ -38,6 +38,8 @@ type pass struct {
 	ownReboot bool
 	// taint is what becomes of the runtime taint.
 	taint taint.Change
+	// taintFirst says that the runtime taint is all that comes of the pass.
+	taintFirst bool
 	// started counts the pods that the decisions so far start.
 	started int
 	// wrote is what this pass has written so far; its resourceVersion is the precondition of the next write.
@@ -98,13 +100,14 @@ type item struct {
 // decisions depend on.
 func (r *Reconciler) plan(ctx context.Context, p *pass) {
 	r.survey(p)
-	if r.taintFirst(p) {
+	if p.taintFirst = r.taintFirst(p); p.taintFirst {
 		return
 	}
 	for _, s := range p.skyhooks {
 		i, err := r.decide(ctx, p, s)
 		if err != nil {
 			p.fail(s, err)
+			p.undone[s.Name] = r.startsOver(p, s) // but for what fails
 		}
 		if i != nil {
 			if r.OnDecision != nil {

@@ -37,6 +37,7 @@ type failures struct {
 // failure is what has gone wrong for one Skyhook on one node since the last pass that went well.
 type failure struct {
 	state.Failures
+	conflicts state.Conflicts
 	// message is kept for a while: one that differs in each pass must not change the node's record each time.
 	message string
 	at      time.Time
@@ -120,16 +121,13 @@ func (f *failures) note(p *pass) (begun map[string]string, over bool) {
 	f.skyhooks = map[string]*failure{}
 	for name, err := range p.failed {
 		one := before[name]
-		if apierrors.IsConflict(err) || errors.Is(err, context.Canceled) { // that says nothing
-			if one != nil {
-				f.skyhooks[name] = one
-			}
-			continue
-		}
 		if one == nil {
 			one = &failure{}
 		}
-		if f.skyhooks[name] = one; one.add(err, p.now) {
+		f.skyhooks[name] = one
+		switch {
+		case errors.Is(err, context.Canceled), apierrors.IsConflict(err) && !one.conflicts.Last(p.now): // that says nothing
+		case one.add(err, p.now):
 			begun[name] = one.message
 		}
 	}
@@ -152,6 +150,8 @@ func failureMessage(err error) string {
 	switch {
 	case apierrors.IsInvalid(err) && strings.Contains(err.Error(), "annotations: Too long"):
 		return fmt.Sprintf("%v; remove annotations of the node that nothing needs, or use fewer keys in configMap", err)
+	case apierrors.IsConflict(err):
+		return fmt.Sprintf("%v; what the operator watches lags behind the API server; if that lasts, restart the operator", err)
 	case apierrors.IsForbidden(err):
 		return fmt.Sprintf("%v; change the policy, quota or role that refuses it", err)
 	default:

@@ -16,14 +16,20 @@ import (
 )
 
 // taintFirst reports whether the node gets its runtime taint in this pass. If so, nothing else happens: a workload may
-// be bound until the taint is there, and a Skyhook that does not tolerate it must not begin.
+// be bound until the taint is there, and what a Skyhook waits for depends on it. If somebody takes it away each time,
+// the work goes on beside it.
 func (r *Reconciler) taintFirst(p *pass) bool {
 	p.taint = r.nextTaint(p)
+	known := r.memory.Of(p.node)
 	if p.taint.Taints == nil || !r.addsTaint(p) {
+		known.tainted = false
+		return false
+	}
+	if known.tainted {
 		return false
 	}
 	for _, s := range p.skyhooks {
-		if r.Targets.Selects(s, p.node.Labels) {
+		if r.Targets.Selects(s, p.node.Labels) || record.Exists(s.Name, p.node.Annotations, p.node.Labels) {
 			n, _ := p.snapshot.Record(s, p.node, r.Records)
 			i := &item{skyhook: s, before: n, flight: p.inFlight}
 			i.withheld, i.decision = true, lifecycle.Withhold(r.observe(p, s, n), "")
@@ -31,6 +37,15 @@ func (r *Reconciler) taintFirst(p *pass) bool {
 		}
 	}
 	return true
+}
+
+// startsOver reports whether a Skyhook has its packages applied again after a reboot.
+func (r *Reconciler) startsOver(p *pass, s *v1alpha1.Skyhook) bool {
+	if !r.ReapplyOnReboot {
+		return false
+	}
+	n, unusable := p.snapshot.Record(s, p.node, r.Records)
+	return unusable == nil && r.Targets.Selects(s, p.node.Labels) && lifecycle.StartsOver(r.observe(p, s, n))
 }
 
 // planTaint decides about the runtime taint, after all Skyhooks had their say: it goes in the same write that records
@@ -51,12 +66,9 @@ func (r *Reconciler) nextTaint(p *pass) taint.Change {
 		}
 		one := taint.Skyhook{Required: true, Auto: p.snapshot.Taints(s, p.node), Deleting: s.DeletionTimestamp != nil}
 		n, unusable := p.snapshot.Record(s, p.node, r.Records)
+		one.Reapplied = r.startsOver(p, s)
 		if at := slices.IndexFunc(p.items, func(i *item) bool { return i.skyhook == s }); at >= 0 {
-			d := p.items[at].decision
-			n = d.Record
-			one.Reapplied = slices.ContainsFunc(d.Changes, func(c lifecycle.Change) bool {
-				return c.Reason == v1alpha1.ReasonReapplyAfterReboot
-			})
+			n = p.items[at].decision.Record
 		}
 		one.Complete = unusable == nil && s.Status.ObservedGeneration > 0 &&
 			lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), n)
@@ -111,6 +123,7 @@ func (r *Reconciler) reportTaint(ctx context.Context, p *pass) {
 	what := "removed"
 	if r.addsTaint(p) {
 		what = "added"
+		r.memory.Of(p.node).tainted = true
 	}
 	text := r.Workload.RuntimeTaint.ToString()
 	ctrl.LoggerFrom(ctx).Info("runtime taint "+what, logs.Node, p.node.Name, logs.Taint, text)

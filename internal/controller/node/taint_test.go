@@ -2,10 +2,13 @@ package node
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -82,5 +85,140 @@ func TestTaintOfANewNodeComesFirst(t *testing.T) {
 		if p.wrote.resourceVersion != w.node().ResourceVersion {
 			t.Error("the last write is not the one that is remembered")
 		}
+	}
+}
+
+// TestTaintAfterARebootComesAlone: what is applied again after it, and who waits for whom, depends on the taint. demo is
+// what workloads wait for, and at work; general comes before it, but not on a node with the taint.
+func TestTaintAfterARebootComesAlone(t *testing.T) {
+	s, n := waitedFor(fromTheBeginning)
+	s.Status.SealedSince = nil
+	s.Spec.Priority = 2
+	general := newSkyhook("general")
+	general.Spec.Priority, general.Status.Permits = 1, nil
+	for _, name := range []string{"demo", "general"} {
+		done := completeRecord()
+		done.BootID = "boot-1"
+		remember(t, n, name, done)
+	}
+	n.Status.NodeInfo.BootID = "boot-2"
+	w := newWorld(t, s, general, n)
+	w.Workload.RuntimeTaint, w.ReapplyOnReboot = runtimeTaint, true
+	asked := 0
+	w.changeLive(interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			asked++
+			return w.list(ctx, c, l, opts...)
+		},
+	})
+	w.reconcile()
+	if !taint.Has(w.node(), runtimeTaint) || len(w.pods()) > 0 || asked > 0 || w.record("demo").BootID != "boot-1" {
+		t.Fatalf("taints %v, %d pods, asked %d times, boot %s", w.node().Spec.Taints, len(w.pods()), asked, w.record("demo").BootID)
+	}
+	w.tries(3)
+	pods := w.pods()
+	if got := w.record("demo"); got.FinishedPermit != "" || len(pods) != 1 || pods[0].Labels[v1alpha1.LabelName] != "demo" {
+		t.Errorf("demo gave back its permit %q and waits for %+v; pods %v", got.FinishedPermit, got.Wait, pods)
+	}
+}
+
+// TestTaintThatSomebodyTakesAway each time does not keep the work from beginning.
+func TestTaintThatSomebodyTakesAway(t *testing.T) {
+	s, n := waitedFor(fromTheBeginning)
+	s.Spec.AutoTaintNewNodes = true
+	w := newWorld(t, s, n)
+	w.Workload.RuntimeTaint = runtimeTaint
+	for range 2 {
+		w.reconcile()
+		if !taint.Has(w.node(), runtimeTaint) {
+			t.Error("the node has no taint")
+		}
+		w.edit(func(n *corev1.Node) { n.Spec.Taints = nil })
+	}
+	if len(w.pods()) != 1 {
+		t.Errorf("%d pods", len(w.pods()))
+	}
+}
+
+// TestNothingComesBeforeANewTaint, not even what is left of a Skyhook that is gone.
+func TestNothingComesBeforeANewTaint(t *testing.T) {
+	s, n := waitedFor(fromTheBeginning)
+	s.Spec.AutoTaintNewNodes = true
+	left := entry(v1alpha1.StageInterrupt, v1alpha1.StateInProgress)
+	left.Cordoned = true
+	remember(t, n, "orphan", left)
+	n.Spec.Unschedulable = true
+	w := newWorld(t, s, n)
+	w.Workload.RuntimeTaint = runtimeTaint
+	w.changeLive(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if !taint.Has(w.node(), runtimeTaint) {
+				t.Errorf("asked for %s %s", o.GetObjectKind().GroupVersionKind().Kind, key.Name)
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+	})
+	w.reconcile()
+	if !taint.Has(w.node(), runtimeTaint) || !w.node().Spec.Unschedulable {
+		t.Errorf("spec %+v", w.node().Spec)
+	}
+	w.tries(2)
+	if w.node().Spec.Unschedulable {
+		t.Error("the cordon stays")
+	}
+}
+
+// TestRefusedTaintIsTold to every Skyhook that has to do with the node, also to one that only leaves it.
+func TestRefusedTaintIsTold(t *testing.T) {
+	s, n := waitedFor(fromTheBeginning)
+	s.Spec.AutoTaintNewNodes = true
+	left := newSkyhook("left")
+	left.Spec.NodeSelectors.MatchLabels = map[string]string{"pool": "other"}
+	remember(t, n, "left", entry(v1alpha1.StageApply, v1alpha1.StateInProgress))
+	w := newWorld(t, s, left, n)
+	w.Workload.RuntimeTaint = runtimeTaint
+	w.change(interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if body, _ := patch.Data(o); strings.Contains(string(body), `"taints"`) {
+				return apierrors.NewForbidden(corev1.Resource("nodes"), o.GetName(), errors.New("the policy denied it"))
+			}
+			return c.Patch(ctx, o, patch, opts...)
+		},
+	})
+	w.tries(8)
+	for _, name := range []string{"demo", "left"} {
+		if wait := w.record(name).Wait; wait == nil || wait.Reason != v1alpha1.ReasonPassFailed {
+			t.Errorf("%s waits for %+v", name, wait)
+		}
+	}
+}
+
+// TestLaterSkyhookWaitsWhenAnEarlierOneCannotBeDecided: after a reboot it starts over, as soon as the question is
+// answered that fails now.
+func TestLaterSkyhookWaitsWhenAnEarlierOneCannotBeDecided(t *testing.T) {
+	early, late, n := newSkyhook("early"), newSkyhook("late"), newNode()
+	early.Spec.Priority, late.Spec.Priority = 1, 2
+	done := completeRecord()
+	done.BootID = "boot-1"
+	for _, e := range done.Packages { // of a package that left the spec, whose definition is asked for
+		e.Name, e.Definition = "old", "lost"
+		done.Packages[e.Key()] = e
+		break
+	}
+	remember(t, n, "early", done)
+	n.Status.NodeInfo.BootID = "boot-2"
+	w := newWorld(t, n, early, late)
+	w.ReapplyOnReboot = true
+	w.changeLive(interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			if _, ok := l.(*appsv1.ControllerRevisionList); ok {
+				return errors.New("try again")
+			}
+			return w.list(ctx, c, l, opts...)
+		},
+	})
+	w.reconcile()
+	if pods := w.pods(); len(pods) > 0 {
+		t.Errorf("started %s", pods[0].Name)
 	}
 }

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -139,18 +138,10 @@ func (r *Reconciler) skyhookHandler() handler.EventHandler {
 	}
 }
 
-// steering are the annotations of a Skyhook that change what its nodes do.
-var steering = []string{
-	v1alpha1.AnnotationPause, v1alpha1.AnnotationDisable, v1alpha1.AnnotationAbandonUninstall,
-	v1alpha1.AnnotationUninstallCapability,
-}
-
 func concernsAll(before, after *v1alpha1.Skyhook) bool {
-	return before.UID != after.UID || before.Generation != after.Generation ||
+	return !state.SameSteering(before, after) ||
 		before.Status.ObservedGeneration != after.Status.ObservedGeneration ||
-		(before.Status.SealedSince == nil) != (after.Status.SealedSince == nil) ||
-		(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) ||
-		slices.ContainsFunc(steering, func(key string) bool { return before.Annotations[key] != after.Annotations[key] })
+		(before.Status.SealedSince == nil) != (after.Status.SealedSince == nil)
 }
 
 // changedPermits are the nodes that got, lost or changed their permit.

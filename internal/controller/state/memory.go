@@ -57,6 +57,21 @@ const (
 	toldAfter = 10 * time.Second
 )
 
+// behindAfter is how long the cache may be behind the API server before people are told. It is behind for a moment whenever
+// two write the same object; after a minute its watch stalls, or somebody writes without end.
+const behindAfter = time.Minute
+
+// Conflicts is a row of passes that met nothing but conflicts; its zero value is none.
+type Conflicts struct{ since time.Time }
+
+// Last counts one more, and reports whether people have to be told of them.
+func (c *Conflicts) Last(now time.Time) bool {
+	if c.since.IsZero() {
+		c.since = now
+	}
+	return now.Sub(c.since) >= behindAfter
+}
+
 // Failures counts passes in a row that failed for the same object; its zero value is none.
 type Failures struct {
 	times int

@@ -35,6 +35,9 @@ func Remove(o Observation) Decision {
 	case stuck != nil:
 		d.Record.Wait = waitSince(*stuck, o.Record.Wait, now)
 	}
+	if d.Record.Wait != nil {
+		d.Waits = []Wait{*d.Record.Wait}
+	}
 	for _, p := range o.Pods {
 		if !p.Terminating || d.Force {
 			d.Delete = append(d.Delete, p)

@@ -129,6 +129,9 @@ func TestRemoveTellsOfAPodThatDoesNotEnd(t *testing.T) {
 			got := ""
 			if w := d.Record.Wait; w != nil {
 				got = "tell " + w.Reason + ago(w.Since)
+				if len(d.Waits) != 1 || d.Waits[0] != *w {
+					t.Errorf("waits for %+v, and the record tells %+v", d.Waits, w)
+				}
 				if !strings.HasSuffix(w.Message, "kubectl get pod -n skyhook a-apply -o yaml") || w.Frees == "" {
 					t.Errorf("told %+v", w)
 				}

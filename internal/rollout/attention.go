@@ -116,7 +116,7 @@ func (sum *summary) wait(i int) (lifecycle.Wait, bool) {
 		return n.aside(*n.Wait), true
 	case n.Wait != nil && s == v1alpha1.StatusWaiting && n.Wait.Frees == record.FreesNode: // it fails without a permit
 		return *n.Wait, true
-	case n.Wait != nil && s == v1alpha1.StatusComplete: // something is left there all the same
+	case n.Wait != nil && n.Facts.Complete: // something is left there all the same
 		return *n.Wait, true
 	case !n.Facts.Unavailable:
 	case sum.lost(i) && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):

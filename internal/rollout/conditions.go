@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -90,7 +91,7 @@ func (c conditions) progress(sum *summary, status v1alpha1.Status, message strin
 	reconciling, reason := sum.reconciling(stalled != ""), sum.readyReason(status)
 	switch {
 	case sum.Deleting:
-		reason, message = v1alpha1.ReasonDeleting, deletingMessage(sum.Freeing)
+		reason, message = v1alpha1.ReasonDeleting, sum.deletingMessage()
 	case reconciling && sum.Hold == nil && status != v1alpha1.StatusWaiting:
 		reason = v1alpha1.ReasonProgressing // whatever keeps single nodes
 	}
@@ -102,9 +103,18 @@ func (c conditions) progress(sum *summary, status v1alpha1.Status, message strin
 	c.set(v1alpha1.ConditionStalled, true, stalled, why)
 }
 
-// deletingMessage names the nodes that still have something of a Skyhook that is being deleted.
-func deletingMessage(nodes []string) string {
-	if len(nodes) == 0 {
+// deletingMessage names the nodes that still have something of a Skyhook that is being deleted, or what else keeps it.
+func (sum *summary) deletingMessage() string {
+	nodes := sum.Freeing
+	others := slices.DeleteFunc(slices.Clone(sum.Skyhook.Finalizers), func(f string) bool { return f == v1alpha1.Finalizer })
+	switch {
+	case len(nodes) > 0:
+	case sum.faulty():
+		return "the Skyhook is being deleted"
+	case len(others) > 0:
+		return "nothing of the Skyhook is left on any node; it stays until whoever set other finalizers removes them: " +
+			text.Names(others)
+	default:
 		return "the Skyhook is being deleted, and nothing of it is left on any node"
 	}
 	return fmt.Sprintf("the Skyhook is being removed from %s: %s", text.Count(len(nodes), "node"), text.Names(nodes))

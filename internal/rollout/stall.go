@@ -35,6 +35,8 @@ func (sum *summary) stalled() (reason, message string) {
 	switch {
 	case sum.departing():
 		return "", ""
+	case first < 0 && sum.Deleting && AllComplete(sum.Nodes):
+		return sum.blocked, sum.blockedWhy
 	case first < 0:
 		return sum.heldByDeparted()
 	}

@@ -113,7 +113,7 @@ func (sum *summary) deletionBlocked() (reason, message string) {
 	pending := sum.pendingNodes()
 	switch {
 	case len(pending) == 0:
-		return "", ""
+		return sum.leftover()
 	case in.Hold != nil && in.Hold.Status == v1alpha1.StatusPaused && in.Skyhook.Paused():
 		return v1alpha1.ReasonPausedWithPendingUninstall,
 			pendingMessage(in.Skyhook, "paused", v1alpha1.AnnotationPause, pending)
@@ -132,6 +132,28 @@ func (sum *summary) deletionBlocked() (reason, message string) {
 		return "", ""
 	}
 	return first.Reason, fmt.Sprintf("node %s: %s", stuck[0], first.Message) + sum.wayOut(stuck)
+}
+
+// leftover tells why a Skyhook stays on nodes where nothing has to be uninstalled any more; no reason while any of them
+// gets rid of it.
+func (sum *summary) leftover() (reason, message string) {
+	waits := map[string]*lifecycle.Wait{}
+	for i := range sum.Nodes {
+		waits[sum.Nodes[i].Name] = sum.Nodes[i].Wait
+	}
+	for _, name := range sum.Freeing {
+		w, told := sum.departedWait(name)
+		if here := waits[name]; !told && here != nil {
+			w, told = *here, true
+		}
+		switch {
+		case !told:
+			return "", ""
+		case reason == "":
+			reason, message = w.Reason, fmt.Sprintf("node %s: %s", name, w.Message)
+		}
+	}
+	return reason, message
 }
 
 // pendingMessage says that an annotation keeps packages from being uninstalled.

@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -333,6 +334,55 @@ func TestDeletionThatCannotBePrepared(t *testing.T) {
 	status = rollout.Plan(rollout.Input{Skyhook: skyhook(0), Nodes: nodes("n1"), Hold: holdLeftover, Deleting: true, Now: now})
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionDeletionBlocked); c != nil {
 		t.Errorf("what goes by itself blocks: %+v", c)
+	}
+}
+
+// TestDeletionOfWhatIsComplete: packages are gone, or stay, and something else of the Skyhook does not leave the nodes. It
+// is told once nothing progresses any more, also while the Skyhook is paused.
+func TestDeletionOfWhatIsComplete(t *testing.T) {
+	pod := &lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForPodToEnd, Message: "a pod did not end"}
+	for _, c := range []struct {
+		name     string
+		waits    []string
+		departed map[string]rollout.Departed
+		freeing  []string
+		want     string
+	}{
+		{name: "nothing is left"},
+		{name: "it goes", freeing: []string{"n1"}},
+		{name: "one stays, one goes", waits: []string{"n1"}, freeing: []string{"n1", "n2"}},
+		{name: "one stays", waits: []string{"n2"}, freeing: []string{"n2"}, want: "node n2: a pod did not end"},
+		{name: "the first of two", waits: []string{"n2", "n1"}, freeing: []string{"n1", "n2"}, want: "node n1: a pod did not end"},
+		{name: "what it waited for before", waits: []string{"n1"}},
+		{
+			name: "a node is gone", freeing: []string{"x"}, departed: map[string]rollout.Departed{"x": {Gone: true, Wait: pod}},
+			want: "node x: the node is gone; a pod did not end",
+		},
+		{name: "a node is gone, for a moment", freeing: []string{"x"}, departed: map[string]rollout.Departed{"x": {Gone: true}}},
+		{
+			name: "one is gone, from one it goes", freeing: []string{"n1", "x"},
+			departed: map[string]rollout.Departed{"x": {Gone: true, Wait: pod}},
+		},
+	} {
+		for _, hold := range []*lifecycle.Hold{nil, holdPaused} {
+			list := nodes("n1 complete; n2 complete")
+			for i := range list {
+				if slices.Contains(c.waits, list[i].Name) {
+					list[i].Wait = pod
+				}
+			}
+			status := rollout.Plan(rollout.Input{
+				Skyhook: skyhook(1), Nodes: list, Hold: hold, Departed: c.departed, Deleting: true, Freeing: c.freeing, Now: now,
+			})
+			got := ""
+			if b := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionDeletionBlocked); b != nil {
+				got = b.Message
+			}
+			stalled := meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionStalled)
+			if got != c.want || stalled != (c.want != "" && hold == nil) || len(status.Attention) < min(1, len(c.want)) {
+				t.Errorf("%s, held %t: blocked by %q, stalled %t, attention %+v", c.name, hold != nil, got, stalled, status.Attention)
+			}
+		}
 	}
 }
 

@@ -76,8 +76,8 @@ func (r *Reconciler) retainOne(
 	if exists && old.Revision > lastRevision(old, have, workload.SamePackage) {
 		return nil
 	}
-	if err := r.latest(ctx, s); err != nil {
-		return err
+	if err := r.Latest(ctx, s); err != nil { // an earlier spec would be taken for the one that was asked for last
+		return r.refused(s, err, v1alpha1.ReasonPassFailed, "the Skyhook")
 	}
 	if !exists {
 		want.Revision = max(want.Revision, lastRevision(want, have, workload.SameVersion)+1)
@@ -95,21 +95,6 @@ func (r *Reconciler) retainOne(
 	err := r.Client.Patch(ctx, change, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}))
 	if err != nil {
 		return fmt.Errorf("renew the definition %s of Skyhook %s: %w", want.Name, s.Name, err)
-	}
-	return nil
-}
-
-// latest makes sure that the spec is the last one: the cache of an operator that has just begun may have an earlier one,
-// whose definitions would be taken for those that were asked for last.
-func (r *Reconciler) latest(ctx context.Context, s *v1alpha1.Skyhook) error {
-	var live metav1.PartialObjectMetadata
-	live.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Skyhook"))
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(s), &live); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("find out whether the spec of Skyhook %s is the last one: %w", s.Name, err)
-	}
-	const capability = v1alpha1.AnnotationUninstallCapability
-	if live.UID != s.UID || live.Generation != s.Generation || live.Annotations[capability] != s.Annotations[capability] {
-		return state.Behind(v1alpha1.GroupVersion.WithResource("skyhooks").GroupResource(), s.Name)
 	}
 	return nil
 }

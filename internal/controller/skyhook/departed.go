@@ -1,6 +1,7 @@
 package skyhook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,26 @@ func holdersOf(s *v1alpha1.Skyhook) map[string]bool {
 	return holders
 }
 
+// goneOf adds to departed what keeps the Skyhook on nodes that it is still to be removed from, but that are gone.
+func (r *Reconciler) goneOf(
+	ctx context.Context, s *v1alpha1.Skyhook, left []string, departed map[string]rollout.Departed,
+) error {
+	nodes, err := r.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	names := map[string]bool{}
+	for _, name := range left {
+		if _, known := departed[name]; !known && name != "" {
+			names[name] = true
+		}
+	}
+	for _, node := range nodes {
+		delete(names, node.Name)
+	}
+	return r.lookFor(ctx, s, names, departed)
+}
+
 // lookFor adds to found those of the named nodes that exist, and those of which nobody can tell.
 func (r *Reconciler) lookFor(
 	ctx context.Context, s *v1alpha1.Skyhook, names map[string]bool, found map[string]rollout.Departed,
@@ -66,20 +87,41 @@ func (r *Reconciler) lookFor(
 	err = errors.Join(err, errPods)
 	for name := range names {
 		node, exists := live[name]
-		if exists {
+		pod := running[name]
+		switch {
+		case exists:
 			n, _ := record.Read(s.Name, node.Annotations)
 			found[name] = rollout.Departed{FinishedPermit: n.FinishedPermit}
-		} else if pod := running[name]; pod != nil {
-			found[name] = rollout.Departed{Gone: true, Wait: r.outlives(s, pod)}
-		} else if err != nil {
-			found[name] = rollout.Departed{}
+		case err != nil:
+			found[name] = rollout.Departed{Wait: r.unsure(s, err)}
+		case pod != nil:
+			found[name] = rollout.Departed{Gone: true, FinishedPermit: finished(s, pod), Wait: r.outlives(s, pod)}
 		}
 	}
 	return err
 }
 
-// outlives returns why a node that is gone keeps its permit: its machine may still run what the pod began. It returns
-// nil while the pod may still end by itself, and has the Skyhook planned again when that time is over.
+// unsure is what a node waits for of which nobody can tell whether it is gone; nil until that lasts.
+func (r *Reconciler) unsure(s *v1alpha1.Skyhook, err error) *lifecycle.Wait {
+	o := obstacleOf(r.lasting(s, err, v1alpha1.ReasonPassFailed))
+	if o == nil {
+		return nil
+	}
+	return &lifecycle.Wait{Reason: o.reason, Frees: o.frees, Message: "whether it is gone is not known: " + o.message}
+}
+
+// finished is the token of the permit of a pod's node if the pod runs nothing any more, so that the node needs none.
+func finished(s *v1alpha1.Skyhook, pod *corev1.Pod) string {
+	for i := range s.Status.Permits {
+		if p := &s.Status.Permits[i]; p.Node == pod.Spec.NodeName && workload.Ended(pod) {
+			return p.Token()
+		}
+	}
+	return ""
+}
+
+// outlives returns why a node that is gone keeps its permit, and its Skyhook: its machine may still run what the pod
+// began. It returns nil while the pod may still end by itself, and has the Skyhook planned again when that time is over.
 func (r *Reconciler) outlives(s *v1alpha1.Skyhook, pod *corev1.Pod) *lifecycle.Wait {
 	if pod.DeletionTimestamp == nil {
 		return nil
@@ -91,12 +133,13 @@ func (r *Reconciler) outlives(s *v1alpha1.Skyhook, pod *corev1.Pod) *lifecycle.W
 	}
 	return &lifecycle.Wait{
 		Reason: v1alpha1.ReasonWaitingForPodToEnd, Frees: record.FreesAdministrator, Since: *pod.DeletionTimestamp,
-		Message: fmt.Sprintf("a pod on it did not end, so that its machine may still be at work; see what keeps the pod, "+
-			"such as a finalizer: kubectl get pod -n %s %s -o yaml", pod.Namespace, pod.Name),
+		Message: fmt.Sprintf("a pod on it did not end within its grace period, so that its machine may still be at work; "+
+			"see what keeps the pod, such as a finalizer: kubectl get pod -n %s %s -o yaml", pod.Namespace, pod.Name),
 	}
 }
 
-// withPods are the nodes that pods of the Skyhook are bound to which have not ended, with the first of these by name.
+// withPods are the nodes that pods of the Skyhook are bound to which have not ended, with the one of these that has to
+// end first. Those that have ended count as well while the Skyhook is being deleted, which waits for them too.
 func (r *Reconciler) withPods(ctx context.Context, s *v1alpha1.Skyhook) (map[string]*corev1.Pod, error) {
 	var pods corev1.PodList
 	// Asked of the API server: the cache may lack the pod that was created last.
@@ -107,14 +150,29 @@ func (r *Reconciler) withPods(ctx context.Context, s *v1alpha1.Skyhook) (map[str
 	on := map[string]*corev1.Pod{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if workload.Ended(pod) || !metav1.IsControlledBy(pod, s) {
+		if workload.Ended(pod) && s.DeletionTimestamp == nil || !metav1.IsControlledBy(pod, s) {
 			continue
 		}
-		if first := on[pod.Spec.NodeName]; first == nil || pod.Name < first.Name {
+		if first := on[pod.Spec.NodeName]; first == nil || compareEnds(pod, first) < 0 {
 			on[pod.Spec.NodeName] = pod
 		}
 	}
 	return on, nil
+}
+
+// compareEnds sorts pods: what may still run before what has ended, then by when they have to end, if that is known.
+func compareEnds(a, b *corev1.Pod) int {
+	due := func(p *corev1.Pod) int64 {
+		at := int64(1 << 60)
+		if p.DeletionTimestamp != nil {
+			at = p.DeletionTimestamp.Unix()
+		}
+		if workload.Ended(p) {
+			at += 1 << 61
+		}
+		return at
+	}
+	return cmp.Or(cmp.Compare(due(a), due(b)), cmp.Compare(a.Name, b.Name))
 }
 
 // named asks the API server for the metadata of the named nodes: one by one while they are few, else for that of all

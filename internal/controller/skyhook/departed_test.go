@@ -1,6 +1,7 @@
 package skyhook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -98,6 +100,9 @@ func TestPodThatDoesNotEndOnANodeThatTheSkyhookLeaves(t *testing.T) {
 			all := w.skyhook("demo").Status.Attention
 			if len(all) != 1 {
 				t.Fatalf("attention %+v", all)
+			}
+			if got := blockedBy(w); (got != "") != c.deleted || c.deleted && got != "node left: "+c.notice+stuckWait.Message {
+				t.Errorf("the deletion is blocked by %q", got)
 			}
 			if a := all[0]; a.Node != "left" || a.Reason != stuckWait.Reason || a.Message != c.notice+stuckWait.Message || !a.Since.Equal(&stuckWait.Since) {
 				t.Errorf("attention %+v", a)
@@ -184,6 +189,104 @@ func TestPodThatOutlivesItsNode(t *testing.T) {
 	w.must(w.Client.Patch(t.Context(), pod, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
 	if status, _ := look(time.Hour); len(status.Attention) != 0 || len(status.Permits) != 1 || status.Permits[0].Node != "node-1" {
 		t.Errorf("without the pod: attention %+v, permits %v", status.Attention, status.Permits)
+	}
+}
+
+// TestDeletionThatAPodOfAGoneNodeKeeps: it is told whether or not the pod has ended or its node holds a permit, which one
+// that has ended does not need.
+func TestDeletionThatAPodOfAGoneNodeKeeps(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		for _, permit := range []bool{false, true} {
+			s := deleted()
+			if permit {
+				s.Status.Permits = []v1alpha1.Permit{{Node: "gone", Generation: 1}}
+			}
+			pod := podOf(t, s, "a", "gone")
+			pod.DeletionTimestamp, pod.Finalizers = new(metav1.NewTime(start)), []string{"theirs.io/keep"}
+			if ended {
+				pod.Status.Phase = corev1.PodFailed // as the garbage collection of pods leaves it
+			}
+			w := newWorld(t, s, pod, ready(newNode("node-1", "gpu")))
+			result, err := w.Reconcile(t.Context(), request("demo"))
+			w.must(err)
+			if blocked := blockedBy(w); blocked != "" || result.RequeueAfter == 0 || result.RequeueAfter > lifecycle.EndGrace {
+				t.Errorf("ended %t, permit %t: at first blocked by %q, looks again in %s", ended, permit, blocked, result.RequeueAfter)
+			}
+			w.clock.SetTime(start.Add(lifecycle.EndGrace))
+			_, err = w.Reconcile(t.Context(), request("demo"))
+			w.must(err)
+			status := w.skyhook("demo").Status
+			if len(status.Attention) != 1 || status.Attention[0].Node != "gone" || !strings.Contains(blockedBy(w), pod.Name) ||
+				!meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionStalled) {
+				t.Errorf("ended %t, permit %t: attention %+v, conditions %+v", ended, permit, status.Attention, status.Conditions)
+			}
+			if keeps := len(status.Permits) > 0; keeps != (permit && !ended) {
+				t.Errorf("ended %t, permit %t: permits %v", ended, permit, status.Permits)
+			}
+		}
+	}
+}
+
+func blockedBy(w *world) string {
+	if c := meta.FindStatusCondition(w.skyhook("demo").Status.Conditions, v1alpha1.ConditionDeletionBlocked); c != nil {
+		return c.Message
+	}
+	return ""
+}
+
+// TestPodsOnAGoneNodeByTheirEnd: the one that is told of is the one that has to end first, so that another hides nothing.
+func TestPodsOnAGoneNodeByTheirEnd(t *testing.T) {
+	pod := func(name string, ends time.Duration, phase corev1.PodPhase) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.PodStatus{Phase: phase}}
+		if ends != 0 {
+			p.DeletionTimestamp = new(metav1.NewTime(start.Add(ends)))
+		}
+		return p
+	}
+	inOrder := []*corev1.Pod{
+		pod("z", -time.Hour, corev1.PodRunning), pod("y", time.Hour, corev1.PodPending), pod("w", 0, corev1.PodRunning),
+		pod("x", 0, corev1.PodRunning), pod("v", -2*time.Hour, corev1.PodFailed), pod("u", -time.Hour, corev1.PodSucceeded),
+		pod("t", 0, corev1.PodFailed),
+	}
+	for i, a := range inOrder {
+		for k, b := range inOrder {
+			if got := compareEnds(a, b); got != cmp.Compare(i, k) {
+				t.Errorf("%s and %s compare as %d", a.Name, b.Name, got)
+			}
+		}
+	}
+}
+
+// TestNodeOfWhichNobodyCanTell whether it is gone counts as there, and is not said to be gone.
+func TestNodeOfWhichNobodyCanTell(t *testing.T) {
+	s := newSkyhook("demo")
+	s.Spec.InterruptionBudget.Count = new(1)
+	s.Status.Permits = []v1alpha1.Permit{{Node: "there", Generation: 1}}
+	pod := podOf(t, s, "a", "there")
+	pod.DeletionTimestamp, pod.Finalizers = new(metav1.NewTime(start.Add(-time.Hour))), []string{"theirs.io/keep"}
+	w := newWorld(t, s, pod, ready(newNode("node-1", "gpu")))
+	w.Live = interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if key.Name == "there" {
+				return errors.New("the API server is busy")
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+	})
+	for i := range 5 {
+		w.clock.SetTime(start.Add(time.Duration(i) * time.Minute))
+		_, err := w.Reconcile(t.Context(), request("demo"))
+		if err == nil {
+			t.Error("the pass went well")
+		}
+		if a := w.skyhook("demo").Status.Attention; i == 0 && len(a) > 0 {
+			t.Errorf("at first: attention %+v", a)
+		}
+	}
+	status := w.skyhook("demo").Status
+	if len(status.Permits) != 1 || len(status.Attention) != 1 || status.Attention[0].Reason != v1alpha1.ReasonPassFailed ||
+		!strings.Contains(status.Attention[0].Message, "whether it is gone is not known: find out whether node there is gone: the API server is busy") {
+		t.Errorf("permits %v, attention %+v", status.Permits, status.Attention)
 	}
 }
 

@@ -15,7 +15,12 @@ import (
 )
 
 // failures counts the passes in a row that ended with an error. When they last that counts as an obstacle.
-type failures struct{ state.Failures }
+type failures struct {
+	state.Failures
+	conflicts state.Conflicts
+	// behind says that conflicts last.
+	behind bool
+}
 
 // note counts how a pass ended, and reports whether its error has just become one that lasts.
 func (f *failures) note(err error, now time.Time) bool {
@@ -23,20 +28,23 @@ func (f *failures) note(err error, now time.Time) bool {
 	case err == nil, o != nil && !o.lasting:
 		*f = failures{}
 		return false
-	case passes(err):
-		return false
+	case f.passes(err):
+		if f.behind = apierrors.IsConflict(err) && f.conflicts.Last(now); !f.behind {
+			return false
+		}
 	}
 	return f.Add(now)
 }
 
 // passes reports whether an error only says that somebody was faster, or that the operator ends.
-func passes(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, context.Canceled)
+func (f *failures) passes(err error) bool {
+	return apierrors.IsConflict(err) && !f.behind || apierrors.IsAlreadyExists(err) || errors.Is(err, context.Canceled)
 }
 
 // lasting makes an obstacle of an error that is none, if passes fail again and again.
 func (r *Reconciler) lasting(s *v1alpha1.Skyhook, err error, reason string) error {
-	if err == nil || obstacleOf(err) != nil || passes(err) || !r.memory.Of(s).failures.Last {
+	failures := &r.memory.Of(s).failures
+	if err == nil || obstacleOf(err) != nil || failures.passes(err) || !failures.Last {
 		return err
 	}
 	message := fmt.Sprintf("%v; the operator retries", err)

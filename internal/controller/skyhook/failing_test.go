@@ -120,3 +120,32 @@ func TestDeletionThatCannotGoOnIsTold(t *testing.T) {
 		})
 	}
 }
+
+// TestCacheThatStaysBehindIsTold: an old spec is not worked with, and people hear of that after a minute.
+func TestCacheThatStaysBehindIsTold(t *testing.T) {
+	w := newWorld(t, newSkyhook("demo"), ready(newNode("node-1", "gpu")))
+	current := w.Live
+	w.Live = interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			err := c.Get(ctx, key, o, opts...)
+			if o.GetObjectKind().GroupVersionKind().Kind == "Skyhook" {
+				o.SetGeneration(99)
+			}
+			return err
+		},
+	})
+	w.tries(11)
+	if c := w.skyhook("demo").Status.Conditions; len(c) > 0 {
+		t.Errorf("after 55 seconds: %+v", c)
+	}
+	w.tries(6)
+	stalled := meta.FindStatusCondition(w.skyhook("demo").Status.Conditions, v1alpha1.ConditionStalled)
+	if stalled == nil || stalled.Reason != v1alpha1.ReasonPassFailed || !strings.Contains(stalled.Message, "the cache is behind") {
+		t.Errorf("Stalled: %+v", stalled)
+	}
+	w.Live = current
+	w.tries(2)
+	if s := w.skyhook("demo"); meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled) || len(s.Status.Permits) != 1 {
+		t.Errorf("it is over: %+v", s.Status)
+	}
+}

@@ -36,6 +36,9 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 		return unprepared
 	}
 	left, unknown := r.leftovers(ctx, s)
+	if unknown == nil {
+		unknown = r.goneOf(ctx, s, left, in.Departed)
+	}
 	if unknown = r.lasting(s, unknown, v1alpha1.ReasonPassFailed); unknown != nil {
 		if obstacleOf(unknown) == nil {
 			return unknown
@@ -58,8 +61,11 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	}
 	ctrl.LoggerFrom(ctx).Info("Skyhook removed from all nodes", logs.Skyhook, s.Name)
 	r.reportAbandoned(s, in.Input)
+	if len(s.Finalizers) > 0 { // the last chance to say so: no pass looks at its nodes any more
+		err = client.IgnoreNotFound(r.writePlan(ctx, s, &in))
+	}
 	r.Metrics.Forget(s.Name)
-	return nil
+	return err
 }
 
 // release removes the finalizer.

@@ -53,6 +53,8 @@ func obstacleOf(err error) *obstacleError {
 func (r *Reconciler) refused(s *v1alpha1.Skyhook, err error, reason, field string) error {
 	o := &obstacleError{reason: reason, err: err}
 	switch {
+	case obstacleOf(err) != nil:
+		return err
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		o.frees, o.message = record.FreesAuthor, fmt.Sprintf("%v; correct %s", err, field)
 	case refusal.Final(err):

@@ -55,14 +55,16 @@ func deletionStarted() predicate.Predicate {
 func podGone() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool { return !onlyKept(e.ObjectOld) && onlyKept(e.ObjectNew) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return leaving(e.ObjectOld) != leaving(e.ObjectNew) },
 	}
 }
 
-// onlyKept reports whether a pod has ended and is being deleted.
-func onlyKept(o client.Object) bool {
-	pod, ok := o.(*corev1.Pod)
-	return ok && workload.Ended(pod) && pod.DeletionTimestamp != nil
+// leaving is how far a pod is that is being deleted: something keeps it once it has ended, or its grace period has.
+func leaving(o client.Object) (is struct{ deleted, ended bool }) {
+	if pod, ok := o.(*corev1.Pod); ok && pod.DeletionTimestamp != nil {
+		is.deleted, is.ended = true, workload.Ended(pod)
+	}
+	return is
 }
 
 // isPin lets only pins through: the nodes write them, and what they say of moved tags is for the status.

@@ -144,10 +144,20 @@ func TestSkyhookOfPod(t *testing.T) {
 	running, failed, kept := &corev1.Pod{}, &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}, &corev1.Pod{}
 	failed.DeepCopyInto(kept)
 	kept.DeletionTimestamp = &metav1.Time{Time: start}
+	ending := running.DeepCopy()
+	ending.DeletionTimestamp = kept.DeletionTimestamp
 	for _, c := range []struct {
 		before, after *corev1.Pod
 		want          bool
-	}{{running, kept, true}, {failed, kept, true}, {running, failed, false}, {kept, kept, false}} {
+	}{
+		{running, ending, true},
+		{ending, kept, true},
+		{failed, kept, true},
+		{running, running, false},
+		{running, failed, false},
+		{ending, ending, false},
+		{kept, kept, false},
+	} {
 		if got := p.Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
 			t.Errorf("a pod is %s, then %s, deleted %v: wakes %v", c.before.Status.Phase, c.after.Status.Phase, c.after.DeletionTimestamp, got)
 		}

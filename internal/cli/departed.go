@@ -32,16 +32,28 @@ func (s *session) departed(sk *v1alpha1.Skyhook, n *corev1.Node, all []cause) []
 	return all
 }
 
-// gone are the nodes that do not exist any more, but still have permits in the status of a Skyhook.
-func (s *session) gone(v *view, skyhook string) []cause {
-	sk := named(v.Skyhooks, skyhook)
-	if sk == nil {
-		return nil
+// gone are the nodes that do not exist any more, but still have permits in the status of a Skyhook, or pods that do not
+// end.
+func (s *session) gone(v *view, decided *v1alpha1.Skyhook) []cause {
+	exists := func(node string) bool {
+		return slices.ContainsFunc(v.Nodes, func(n corev1.Node) bool { return n.Name == node })
 	}
 	var all []cause
+	told := map[string]bool{}
+	for _, a := range decided.Status.Attention {
+		if told[a.Node] = true; !exists(a.Node) {
+			all = append(all, s.cause(decided.Name, record.Wait{
+				Reason: a.Reason, Message: a.Message, Since: a.Since, Frees: record.FreesAdministrator,
+			}, a.Node))
+		}
+	}
+	sk := named(v.Skyhooks, decided.Name)
+	if sk == nil {
+		return grouped(all)
+	}
 	for _, p := range sk.Status.Permits {
-		if !slices.ContainsFunc(v.Nodes, func(n corev1.Node) bool { return n.Name == p.Node }) {
-			all = append(all, s.cause(skyhook, record.Wait{
+		if !told[p.Node] && !exists(p.Node) {
+			all = append(all, s.cause(sk.Name, record.Wait{
 				Reason: notSelected, Frees: record.FreesTime,
 				Message: "the node is gone, but keeps its permit, which counts against the budget, until the operator has seen that " +
 					"it is gone, and that no pod of the Skyhook is bound to it any more: Kubernetes deletes those",

@@ -179,9 +179,6 @@ func (s *session) causes(v *view, f forecast.Forecast, skyhook, node string) []c
 			continue
 		}
 		all = append(all, s.causesOf(v, f, sk, v.Nodes, node)...)
-		if node == "" {
-			all = append(all, s.gone(v, sk.Name)...)
-		}
 	}
 	if others := v.notSelecting(node); len(others) > 0 && len(others) == len(v.Skyhooks) && len(all) == 0 {
 		all = append(all, s.unselected(node, others))
@@ -229,6 +226,7 @@ func (s *session) causesOf(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, n
 	if only != "" {
 		return here
 	}
+	here = append(here, s.gone(v, sk)...)
 	whole := slices.DeleteFunc(s.conditions(named(v.Skyhooks, sk.Name), sk), func(c cause) bool {
 		return slices.ContainsFunc(here, func(o cause) bool { return o.Reason == c.Reason })
 	})

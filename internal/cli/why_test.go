@@ -3,6 +3,8 @@
 package cli_test
 
 import (
+	"bytes"
+	"context"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,8 +14,10 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/cli"
 )
 
 // heldUp is a Skyhook on the nodes of a pool of its own, with one package and something that holds it up.
@@ -247,4 +251,62 @@ func TestWhyDeparted(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "why-departed", out)
+}
+
+// TestWhyOfADeletion names what keeps the Skyhook: a pod on a node, on one that is gone, or a finalizer of others.
+func TestWhyOfADeletion(t *testing.T) {
+	c := newCluster(t)
+	keep := []string{"theirs.io/keep"}
+	for _, name := range []string{"deleted-gone", "deleted-here", "deleted-foreign"} {
+		s := heldUp(name, nil)
+		s.Finalizers = []string{v1alpha1.Finalizer}
+		if name == "deleted-foreign" {
+			s.Finalizers = keep
+		}
+		c.put(s)
+		c.put(inPool(name, name+"-other", nil))
+		if name == "deleted-here" {
+			c.put(inPool(name, name+"-node", nil))
+		}
+		if name != "deleted-foreign" {
+			pod := c.runStage(s, name+"-node")
+			c.kept(pod, keep)
+			t.Cleanup(func() { c.kept(pod, nil) })
+		}
+		c.kept(s, s.Finalizers)
+		t.Cleanup(func() { c.kept(s, nil) })
+	}
+	for skyhook, want := range map[string]string{
+		"deleted-gone":    "deleted-gone on deleted-gone-node: WaitingForPodToEnd for ",
+		"deleted-here":    "deleted-here on deleted-here-node, package tuning: WaitingForPodToEnd",
+		"deleted-foreign": "Skyhook deleted-foreign: it is being deleted, and stays until whoever set other finalizers removes them: theirs.io/keep",
+	} {
+		var out bytes.Buffer
+		later := time.Now().Add(time.Hour)
+		root := cli.Root("1.2.3", func() time.Time { return later })
+		root.SetOut(&out)
+		root.SetArgs([]string{"why", skyhook, "-n", "default"})
+		if err := root.ExecuteContext(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if !strings.HasPrefix(out.String(), want) {
+			t.Errorf("want %q, got\n%s", want, out.String())
+		}
+	}
+}
+
+// kept gives an object other finalizers, and deletes it.
+func (c *cluster) kept(o client.Object, finalizers []string) {
+	c.t.Helper()
+	ctx := context.Background() // also when the test is over
+	if err := c.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+		c.t.Fatal(err)
+	}
+	o.SetFinalizers(finalizers)
+	if err := c.Update(ctx, o); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := c.Delete(ctx, o, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+		c.t.Fatal(err)
+	}
 }

@@ -92,8 +92,9 @@ integration: ## Run the tests of packages that need an API server, root or Debia
 		$$(grep -rl --include='*_test.go' '^//go:build .*integration' . | xargs -n 1 dirname | sort -u)
 
 .PHONY: e2e
-e2e: ## Run only the end-to-end suite, on the testbed (KUBERNETES=1.31 for the oldest that is supported)
-	@$(GOTESTSUM) --format testname -- -tags e2e -count=1 -p 1 -timeout 60m ./test/e2e ./test/testbed
+e2e: ## Run only the end-to-end suite, or RUN=TestX of it, on the testbed (KUBERNETES=1.31 for the oldest supported)
+	@$(GOTESTSUM) --format testname -- -tags e2e -count=1 -p 1 -timeout 60m $(if $(RUN),-run '$(RUN)') \
+		./test/e2e $(if $(RUN),,./test/testbed)
 
 .PHONY: verify
 verify: ## Check that the generated files are current

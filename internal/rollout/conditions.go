@@ -111,7 +111,7 @@ func (sum *summary) deletingMessage() string {
 	case len(nodes) > 0:
 	case sum.faulty():
 		return "the Skyhook is being deleted"
-	case len(others) > 0:
+	case len(others) > 0 && AllComplete(sum.Nodes):
 		return "nothing of the Skyhook is left on any node; it stays until whoever set other finalizers removes them: " +
 			text.Names(others)
 	default:

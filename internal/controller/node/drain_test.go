@@ -220,11 +220,14 @@ func TestNothingIsEvictedOnAnOldView(t *testing.T) {
 		"uncordoned":   of(func(n *corev1.Node) { n.Spec.Unschedulable = false }),
 		"forgotten":    of(func(n *corev1.Node) { delete(n.Annotations, v1alpha1.AnnotationNodeStatePrefix+"demo") }),
 		"another node": of(func(n *corev1.Node) { n.UID = "uid-new" }),
-		"ignored":      of(func(n *corev1.Node) { n.Labels = map[string]string{v1alpha1.LabelIgnore: "true"} }),
-		"paused":       skyhook(func(o client.Object) { o.SetAnnotations(map[string]string{v1alpha1.AnnotationPause: "true"}) }),
-		"edited":       skyhook(func(o client.Object) { o.SetGeneration(9) }),
-		"deleted":      skyhook(func(o client.Object) { o.SetDeletionTimestamp(new(metav1.NewTime(start))) }),
-		"another one":  skyhook(func(o client.Object) { o.SetUID("uid-new") }),
+		"tainted": of(func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "theirs", Effect: corev1.TaintEffectNoSchedule}}
+		}),
+		"ignored":     of(func(n *corev1.Node) { n.Labels = map[string]string{v1alpha1.LabelIgnore: "true"} }),
+		"paused":      skyhook(func(o client.Object) { o.SetAnnotations(map[string]string{v1alpha1.AnnotationPause: "true"}) }),
+		"edited":      skyhook(func(o client.Object) { o.SetGeneration(9) }),
+		"deleted":     skyhook(func(o client.Object) { o.SetDeletionTimestamp(new(metav1.NewTime(start))) }),
+		"another one": skyhook(func(o client.Object) { o.SetUID("uid-new") }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := rebooting(t)

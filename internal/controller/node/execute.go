@@ -213,11 +213,15 @@ func (r *Reconciler) unchanged(ctx context.Context, p *pass) error {
 		live.Annotations[v1alpha1.AnnotationInterrupt] != p.node.Annotations[v1alpha1.AnnotationInterrupt] {
 		return changed("its boot, cordon or interrupt")
 	}
-	if !record.SameUnsealed(live.Labels, p.node.Labels) {
-		return changed("a label")
+	if !record.SameUnsealed(live.Labels, p.node.Labels) || !sameTaints(live.Spec.Taints, p.node.Spec.Taints) {
+		return changed("a label or a taint")
 	}
 	p.confirmed = true
 	return nil
+}
+
+func sameTaints(a, b []corev1.Taint) bool {
+	return slices.EqualFunc(a, b, func(one, other corev1.Taint) bool { return one.Value == other.Value && one.MatchTaint(&other) })
 }
 
 func (p *pass) recordChange(i *item) (record.Patch, error) {

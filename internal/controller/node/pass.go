@@ -104,10 +104,11 @@ func (r *Reconciler) plan(ctx context.Context, p *pass) {
 		return
 	}
 	for _, s := range p.skyhooks {
+		over := r.startsOver(p, s)
 		i, err := r.decide(ctx, p, s)
 		if err != nil {
 			p.fail(s, err)
-			p.undone[s.Name] = r.startsOver(p, s) // but for what fails
+			p.undone[s.Name] = over
 		}
 		if i != nil {
 			if r.OnDecision != nil {
@@ -116,7 +117,7 @@ func (r *Reconciler) plan(ctx context.Context, p *pass) {
 			r.withhold(ctx, p, i)
 			r.keepPins(ctx, p, i)
 			p.items = append(p.items, i)
-			r.follow(p, i)
+			r.follow(p, i, over)
 		}
 	}
 	r.planTaint(ctx, p)
@@ -134,8 +135,9 @@ func (r *Reconciler) survey(p *pass) {
 	p.ownReboot = p.snapshot.OwnReboot(p.node, p.inFlight, r.Records)
 }
 
-// follow makes what one Skyhook's decision changes on the node visible to those after it.
-func (r *Reconciler) follow(p *pass, i *item) {
+// follow makes what one Skyhook's decision changes on the node visible to those after it. One that has to start over has
+// something to do, also if its decision does not begin with it because something fails.
+func (r *Reconciler) follow(p *pass, i *item, over bool) {
 	d := i.decision
 	p.cordons[i.skyhook.Name] = d.Record.Cordoned
 	if d.Unschedulable != nil {
@@ -145,7 +147,7 @@ func (r *Reconciler) follow(p *pass, i *item) {
 	p.inFlight = d.InFlight
 	s := i.skyhook
 	p.undone[s.Name] = !d.Removing && s.DeletionTimestamp == nil && r.Targets.Selects(s, p.node.Labels) &&
-		!lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), d.Record)
+		(!lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), d.Record) || over && d.Record.BootID == i.before.BootID)
 }
 
 // decide makes the decision for one Skyhook; nil when it has nothing to do with the node.

@@ -41,11 +41,13 @@ func (r *Reconciler) taintFirst(p *pass) bool {
 
 // startsOver reports whether a Skyhook has its packages applied again after a reboot.
 func (r *Reconciler) startsOver(p *pass, s *v1alpha1.Skyhook) bool {
-	if !r.ReapplyOnReboot {
-		return false
-	}
 	n, unusable := p.snapshot.Record(s, p.node, r.Records)
-	return unusable == nil && r.Targets.Selects(s, p.node.Labels) && lifecycle.StartsOver(r.observe(p, s, n))
+	return unusable == nil && r.rebooted(p, n) && r.Targets.Selects(s, p.node.Labels) && lifecycle.StartsOver(r.observe(p, s, n))
+}
+
+// rebooted reports whether the node booted since the record was written, where that matters.
+func (r *Reconciler) rebooted(p *pass, n record.Node) bool {
+	return r.ReapplyOnReboot && n.BootID != "" && n.BootID != p.node.Status.NodeInfo.BootID
 }
 
 // planTaint decides about the runtime taint, after all Skyhooks had their say: it goes in the same write that records
@@ -68,10 +70,16 @@ func (r *Reconciler) nextTaint(p *pass) taint.Change {
 		n, unusable := p.snapshot.Record(s, p.node, r.Records)
 		one.Reapplied = r.startsOver(p, s)
 		if at := slices.IndexFunc(p.items, func(i *item) bool { return i.skyhook == s }); at >= 0 {
-			n = p.items[at].decision.Record
+			d := p.items[at].decision
+			n = d.Record
+			// Once an interrupt that was in flight has ended, it starts over in the same pass.
+			one.Reapplied = one.Reapplied || slices.ContainsFunc(d.Changes, func(c lifecycle.Change) bool {
+				return c.Reason == v1alpha1.ReasonReapplyAfterReboot
+			})
 		}
 		one.Complete = unusable == nil && s.Status.ObservedGeneration > 0 &&
-			lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), n)
+			lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), n) &&
+			(state.Ready(p.node) || !r.rebooted(p, n)) // until it is Ready, nobody can tell whether it starts over
 		all = append(all, one)
 	}
 	next := taint.Next(p.node, r.Workload.RuntimeTaint, all)

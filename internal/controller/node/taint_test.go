@@ -217,8 +217,82 @@ func TestLaterSkyhookWaitsWhenAnEarlierOneCannotBeDecided(t *testing.T) {
 			return w.list(ctx, c, l, opts...)
 		},
 	})
-	w.reconcile()
+	w.tries(5) // also once the failure is told
 	if pods := w.pods(); len(pods) > 0 {
 		t.Errorf("started %s", pods[0].Name)
 	}
+	w.Live = w.Client
+	w.tries(2)
+	if pods := w.pods(); len(pods) != 1 || pods[0].Labels[v1alpha1.LabelName] != "early" {
+		t.Errorf("started %v", pods)
+	}
+}
+
+// TestTaintAfterARebootBesideAnInterrupt: what was in flight runs again first. When it has ended everything starts over,
+// and the taint comes in the same write.
+func TestTaintAfterARebootBesideAnInterrupt(t *testing.T) {
+	s, n := waitedFor(fromTheBeginning)
+	s.Status.SealedSince = nil
+	interrupt := &v1alpha1.Interrupt{Type: v1alpha1.InterruptService, Services: []string{"x"}}
+	s.Spec.Packages["a"] = v1alpha1.Package{Version: "1.0.0", Image: "x/a", Interrupt: interrupt}
+	r := entry(v1alpha1.StageInterrupt, v1alpha1.StateInProgress)
+	for key, e := range r.Packages {
+		e.Interrupt, e.Config = interrupt, map[string]string{}
+		r.Packages[key] = e
+	}
+	r.Cordoned, r.BootID = true, "boot-1"
+	remember(t, n, "demo", r)
+	n.Spec.Unschedulable = true
+	n.Annotations[v1alpha1.AnnotationInterrupt] = `{"skyhook":"demo","packages":["a"],"type":"service","run":"r1","since":"2027-01-15T08:00:00Z"}`
+	n.Status.NodeInfo.BootID = "boot-2"
+	w := newWorld(t, s, n)
+	w.Workload.RuntimeTaint, w.ReapplyOnReboot = runtimeTaint, true
+	for range 8 {
+		w.tries(1)
+		for _, pod := range w.pods() {
+			pod.Status.Phase = corev1.PodRunning
+			pod.Status.InitContainerStatuses = nil
+			for _, c := range pod.Spec.InitContainers {
+				pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, corev1.ContainerStatus{
+					Name: c.Name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}},
+				})
+			}
+			w.must(w.Client.Status().Update(t.Context(), &pod))
+		}
+		if boot := w.record("demo").BootID; (boot == "boot-2") != taint.Has(w.node(), runtimeTaint) {
+			t.Fatalf("boot %s, taints %v", boot, w.node().Spec.Taints)
+		} else if boot == "boot-2" {
+			return
+		}
+	}
+	t.Errorf("never started over: %+v", w.record("demo"))
+}
+
+// TestTaintStaysUntilTheNodeIsReady: right after a reboot the record still says complete, and nothing starts over before
+// the node is Ready.
+func TestTaintStaysUntilTheNodeIsReady(t *testing.T) {
+	s, n := waitedFor(fromTheBeginning)
+	s.Status.SealedSince, s.Status.Permits = nil, nil
+	done := completeRecord()
+	done.BootID = "boot-1"
+	remember(t, n, "demo", done)
+	n.Status.NodeInfo.BootID = "boot-2"
+	w := newWorld(t, s, n)
+	w.Workload.RuntimeTaint, w.ReapplyOnReboot = runtimeTaint, true
+	w.reconcile()
+	w.must(w.Client.Status().Update(t.Context(), w.notReady()))
+	w.tries(2)
+	if !taint.Has(w.node(), runtimeTaint) {
+		t.Error("the taint is gone")
+	}
+}
+
+func (w *world) notReady() *corev1.Node {
+	n := w.node()
+	for i := range n.Status.Conditions {
+		if n.Status.Conditions[i].Type == corev1.NodeReady {
+			n.Status.Conditions[i].Status = corev1.ConditionFalse
+		}
+	}
+	return n
 }

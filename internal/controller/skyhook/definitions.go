@@ -246,7 +246,7 @@ func (r *Reconciler) askHolders(ctx context.Context, s *v1alpha1.Skyhook, n *nee
 	if n.unknown = n.unknown || len(s.Status.Permits) > maxLooks; n.unknown {
 		return nil
 	}
-	live, err := r.named(ctx, holdersOf(s))
+	live, _, err := r.named(ctx, holdersOf(s))
 	if err != nil {
 		return err
 	}

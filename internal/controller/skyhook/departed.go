@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -55,7 +57,8 @@ func holdersOf(s *v1alpha1.Skyhook) map[string]bool {
 	return holders
 }
 
-// goneOf adds to departed what keeps the Skyhook on nodes that it is still to be removed from, but that are gone.
+// goneOf adds to departed what keeps the Skyhook on nodes that it is still to be removed from, but that are gone. While
+// it goes from others, nobody has to know, and nothing is asked.
 func (r *Reconciler) goneOf(
 	ctx context.Context, s *v1alpha1.Skyhook, left []string, departed map[string]rollout.Departed,
 ) error {
@@ -69,7 +72,14 @@ func (r *Reconciler) goneOf(
 			names[name] = true
 		}
 	}
+	if len(names) == 0 {
+		return nil
+	}
+	waitKey := v1alpha1.AnnotationWaitPrefix + s.Name
 	for _, node := range nodes {
+		if _, waits := node.Annotations[waitKey]; names[node.Name] && !waits {
+			return nil
+		}
 		delete(names, node.Name)
 	}
 	return r.lookFor(ctx, s, names, departed)
@@ -82,23 +92,22 @@ func (r *Reconciler) lookFor(
 	if len(names) == 0 {
 		return nil
 	}
-	live, err := r.named(ctx, names)
+	live, unknown, err := r.named(ctx, names)
 	running, errPods := r.withPods(ctx, s)
-	err = errors.Join(err, errPods)
 	for name := range names {
 		node, exists := live[name]
 		pod := running[name]
-		switch {
+		switch untold := errors.Join(unknown[name], errPods); {
 		case exists:
 			n, _ := record.Read(s.Name, node.Annotations)
 			found[name] = rollout.Departed{FinishedPermit: n.FinishedPermit}
-		case err != nil:
-			found[name] = rollout.Departed{Wait: r.unsure(s, err)}
+		case untold != nil:
+			found[name] = rollout.Departed{Wait: r.unsure(s, untold)}
 		case pod != nil:
 			found[name] = rollout.Departed{Gone: true, FinishedPermit: finished(s, pod), Wait: r.outlives(s, pod)}
 		}
 	}
-	return err
+	return errors.Join(err, errPods)
 }
 
 // unsure is what a node waits for of which nobody can tell whether it is gone; nil until that lasts.
@@ -131,10 +140,14 @@ func (r *Reconciler) outlives(s *v1alpha1.Skyhook, pod *corev1.Pod) *lifecycle.W
 		*rest = soonest(*rest, left)
 		return nil
 	}
+	stays := "did not end within its grace period, so that its machine may still be at work"
+	if workload.Ended(pod) {
+		stays = "has ended, but does not go"
+	}
 	return &lifecycle.Wait{
 		Reason: v1alpha1.ReasonWaitingForPodToEnd, Frees: record.FreesAdministrator, Since: *pod.DeletionTimestamp,
-		Message: fmt.Sprintf("a pod on it did not end within its grace period, so that its machine may still be at work; "+
-			"see what keeps the pod, such as a finalizer: kubectl get pod -n %s %s -o yaml", pod.Namespace, pod.Name),
+		Message: fmt.Sprintf("a pod on it %s; see what keeps it, such as a finalizer: kubectl get pod -n %s %s -o yaml",
+			stays, pod.Namespace, pod.Name),
 	}
 }
 
@@ -176,25 +189,36 @@ func compareEnds(a, b *corev1.Pod) int {
 }
 
 // named asks the API server for the metadata of the named nodes: one by one while they are few, else for that of all
-// nodes.
-func (r *Reconciler) named(ctx context.Context, names map[string]bool) (map[string]metav1.ObjectMeta, error) {
-	live := map[string]metav1.ObjectMeta{}
+// nodes. unknown has why it does not tell of the others; err is what failed, if anything did.
+func (r *Reconciler) named(
+	ctx context.Context, names map[string]bool,
+) (live map[string]metav1.ObjectMeta, unknown map[string]error, err error) {
+	live, unknown = map[string]metav1.ObjectMeta{}, map[string]error{}
+	var all []metav1.ObjectMeta
 	if len(names) > maxLooks {
-		all, err := r.liveNodes(ctx)
+		all, err = r.liveNodes(ctx)
 		for i := range all {
 			live[all[i].Name] = all[i]
 		}
-		return live, err
+		for name := range names {
+			unknown[name] = err
+		}
+		return live, unknown, err
 	}
-	for name := range names {
+	sorted := slices.Sorted(maps.Keys(names))
+	for i, name := range sorted {
 		node := metav1.PartialObjectMetadata{}
 		node.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
-		err := r.Live.Get(ctx, client.ObjectKey{Name: name}, &node)
-		if err == nil {
+		failed := r.Live.Get(ctx, client.ObjectKey{Name: name}, &node)
+		switch {
+		case failed == nil:
 			live[name] = node.ObjectMeta
-		} else if !apierrors.IsNotFound(err) {
-			return live, fmt.Errorf("find out whether node %s is gone: %w", name, err)
+		case !apierrors.IsNotFound(failed):
+			for _, rest := range sorted[i:] { // an answer may take long
+				unknown[rest] = failed
+			}
+			return live, unknown, fmt.Errorf("find out whether node %s is gone: %w", name, failed)
 		}
 	}
-	return live, nil
+	return live, unknown, nil
 }

@@ -285,7 +285,7 @@ func TestNodeOfWhichNobodyCanTell(t *testing.T) {
 	}
 	status := w.skyhook("demo").Status
 	if len(status.Permits) != 1 || len(status.Attention) != 1 || status.Attention[0].Reason != v1alpha1.ReasonPassFailed ||
-		!strings.Contains(status.Attention[0].Message, "whether it is gone is not known: find out whether node there is gone: the API server is busy") {
+		!strings.Contains(status.Attention[0].Message, "whether it is gone is not known: the API server is busy; the operator retries") {
 		t.Errorf("permits %v, attention %+v", status.Permits, status.Attention)
 	}
 }

@@ -22,8 +22,7 @@ import (
 // more. The node controller does both; each node that it has finished wakes this.
 func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	if !controllerutil.ContainsFinalizer(s, v1alpha1.Finalizer) {
-		r.Metrics.Forget(s.Name) // somebody else keeps it, and no pass looks at its nodes any more
-		return nil
+		return r.leave(ctx, s)
 	}
 	in, err := r.input(ctx, s, r.Targets.Of(s))
 	if err != nil {
@@ -37,7 +36,7 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	}
 	left, unknown := r.leftovers(ctx, s)
 	if unknown == nil {
-		unknown = r.goneOf(ctx, s, left, in.Departed)
+		in.unsure = errors.Join(in.unsure, r.goneOf(ctx, s, left, in.Departed))
 	}
 	if unknown = r.lasting(s, unknown, v1alpha1.ReasonPassFailed); unknown != nil {
 		if obstacleOf(unknown) == nil {
@@ -61,11 +60,17 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	}
 	ctrl.LoggerFrom(ctx).Info("Skyhook removed from all nodes", logs.Skyhook, s.Name)
 	r.reportAbandoned(s, in.Input)
-	if len(s.Finalizers) > 0 { // the last chance to say so: no pass looks at its nodes any more
-		err = client.IgnoreNotFound(r.writePlan(ctx, s, &in))
-	}
+	return r.leave(ctx, s)
+}
+
+// leave forgets a Skyhook of which nothing is left. If somebody else's finalizer keeps it, its status says so.
+func (r *Reconciler) leave(ctx context.Context, s *v1alpha1.Skyhook) error {
 	r.Metrics.Forget(s.Name)
-	return err
+	if len(s.Finalizers) == 0 {
+		return nil
+	}
+	last := rollout.Plan(rollout.Input{Skyhook: s, Deleting: true, Now: r.Clock.Now()})
+	return client.IgnoreNotFound(r.writeStatus(ctx, s, last))
 }
 
 // release removes the finalizer.

@@ -112,7 +112,7 @@ func (sum *summary) deletingMessage() string {
 	case sum.faulty():
 		return "the Skyhook is being deleted"
 	case len(others) > 0 && AllComplete(sum.Nodes):
-		return "nothing of the Skyhook is left on any node; it stays until whoever set other finalizers removes them: " +
+		return "the operator has let the Skyhook go; it stays until whoever set other finalizers removes them: " +
 			text.Names(others)
 	default:
 		return "the Skyhook is being deleted, and nothing of it is left on any node"

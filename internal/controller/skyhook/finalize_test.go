@@ -37,7 +37,7 @@ func TestFinalize(t *testing.T) {
 	remember(t, other, "demo2", record.Node{Status: v1alpha1.StatusInProgress})
 	foreign := podOf(t, newSkyhook("demo"), "a", "node-3")
 	foreign.OwnerReferences = nil
-	const gone = "nothing of the Skyhook is left on any node; it stays until whoever set other finalizers removes them: x/y"
+	const gone = "the operator has let the Skyhook go; it stays until whoever set other finalizers removes them: x/y"
 	many := make([]client.Object, 12)
 	for i := range many {
 		many[i] = working(fmt.Sprintf("n%02d", i))

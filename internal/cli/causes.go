@@ -13,7 +13,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
-	"github.com/skyhook-operator/skyhook/internal/text"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
 // distinct tells each thing once: what a condition of a Skyhook says is left out where nodes say it, and what a node
@@ -77,8 +77,8 @@ var commands = regexp.MustCompile("`kubectl [^`]*`")
 
 // addressed makes the commands of a text go to the cluster, and kubectl skyhook to the operator, that this command was
 // given, so that they can be pasted.
-func (s *session) addressed(advice string) string {
-	return commands.ReplaceAllStringFunc(advice, func(quoted string) string {
+func (s *session) addressed(text string) string {
+	return commands.ReplaceAllStringFunc(text, func(quoted string) string {
 		return "`" + s.toCluster(strings.Trim(quoted, "`")) + "`"
 	})
 }
@@ -180,8 +180,7 @@ func (s *session) fine(f forecast.Forecast, skyhook, node string) string {
 	}
 	st := f.Skyhooks[i].Status
 	if sk := &f.Skyhooks[i]; sk.DeletionTimestamp != nil && !slices.Contains(sk.Finalizers, v1alpha1.Finalizer) {
-		return fmt.Sprintf("Skyhook %s: it is being deleted, and stays until whoever set other finalizers removes them: %s",
-			skyhook, text.Names(sk.Finalizers))
+		return fmt.Sprintf("Skyhook %s: %s", skyhook, rollout.KeptByOthers(sk))
 	}
 	if st.Nodes.Total == 0 {
 		return fmt.Sprintf("Skyhook %s: spec.nodeSelectors matches no node, so there is nothing to do; compare it with %s",

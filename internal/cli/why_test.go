@@ -279,7 +279,7 @@ func TestWhyOfADeletion(t *testing.T) {
 	for skyhook, want := range map[string]string{
 		"deleted-gone":    "deleted-gone on deleted-gone-node: WaitingForPodToEnd for ",
 		"deleted-here":    "deleted-here on deleted-here-node, package tuning: WaitingForPodToEnd",
-		"deleted-foreign": "Skyhook deleted-foreign: it is being deleted, and stays until whoever set other finalizers removes them: theirs.io/keep",
+		"deleted-foreign": "Skyhook deleted-foreign: the operator is done with the Skyhook, which stays until the owners of these finalizers remove them: theirs.io/keep",
 	} {
 		var out bytes.Buffer
 		later := time.Now().Add(time.Hour)

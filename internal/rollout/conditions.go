@@ -105,19 +105,26 @@ func (c conditions) progress(sum *summary, status v1alpha1.Status, message strin
 
 // deletingMessage names the nodes that still have something of a Skyhook that is being deleted, or what else keeps it.
 func (sum *summary) deletingMessage() string {
-	nodes := sum.Freeing
-	others := slices.DeleteFunc(slices.Clone(sum.Skyhook.Finalizers), func(f string) bool { return f == v1alpha1.Finalizer })
-	switch {
-	case len(nodes) > 0:
-	case sum.faulty():
-		return "the Skyhook is being deleted"
-	case len(others) > 0 && AllComplete(sum.Nodes):
-		return "the operator has let the Skyhook go; it stays until whoever set other finalizers removes them: " +
-			text.Names(others)
-	default:
-		return "the Skyhook is being deleted, and nothing of it is left on any node"
+	if nodes := sum.Freeing; len(nodes) > 0 {
+		return fmt.Sprintf("the Skyhook is being removed from %s: %s", text.Count(len(nodes), "node"), text.Names(nodes))
 	}
-	return fmt.Sprintf("the Skyhook is being removed from %s: %s", text.Count(len(nodes), "node"), text.Names(nodes))
+	if sum.faulty() {
+		return "the Skyhook is being deleted"
+	}
+	if kept := KeptByOthers(sum.Skyhook); kept != "" && AllComplete(sum.Nodes) {
+		return kept
+	}
+	return "the Skyhook is being deleted, and nothing of it is left on any node"
+}
+
+// KeptByOthers says which finalizers, other than the operator's, keep a Skyhook that is being deleted; empty for none.
+func KeptByOthers(s *v1alpha1.Skyhook) string {
+	others := slices.DeleteFunc(slices.Clone(s.Finalizers), func(f string) bool { return f == v1alpha1.Finalizer })
+	if len(others) == 0 {
+		return ""
+	}
+	return "the operator is done with the Skyhook, which stays until the owners of these finalizers remove them: " +
+		text.Names(others)
 }
 
 func (c conditions) set(kind string, is bool, reason, message string) {

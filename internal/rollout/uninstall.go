@@ -139,7 +139,9 @@ func (sum *summary) deletionBlocked() (reason, message string) {
 func (sum *summary) leftover() (reason, message string) {
 	waits := map[string]*lifecycle.Wait{}
 	for i := range sum.Nodes {
-		waits[sum.Nodes[i].Name] = sum.Nodes[i].Wait
+		if n := &sum.Nodes[i]; n.Wait != nil {
+			waits[n.Name] = n.Wait
+		}
 	}
 	for _, name := range sum.Freeing {
 		w, told := sum.departedWait(name)

@@ -69,7 +69,7 @@ func (r *Reconciler) next(
 }
 
 // mayEvict makes sure that the cache has the node and the Skyhook as the API server has them: an eviction has no
-// precondition that would tell, and whoever pauses the Skyhook or keeps the node out wants the pods to stay.
+// precondition, and pods have to stay if somebody has paused the Skyhook or excluded the node.
 func (r *Reconciler) mayEvict(ctx context.Context, p *pass, s *v1alpha1.Skyhook) error {
 	if err := r.unchanged(ctx, p); err != nil {
 		return err

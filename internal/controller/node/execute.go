@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -213,15 +214,12 @@ func (r *Reconciler) unchanged(ctx context.Context, p *pass) error {
 		live.Annotations[v1alpha1.AnnotationInterrupt] != p.node.Annotations[v1alpha1.AnnotationInterrupt] {
 		return changed("its boot, cordon or interrupt")
 	}
-	if !record.SameUnsealed(live.Labels, p.node.Labels) || !sameTaints(live.Spec.Taints, p.node.Spec.Taints) {
+	if !record.SameUnsealed(live.Labels, p.node.Labels) ||
+		!equality.Semantic.DeepEqual(live.Spec.Taints, p.node.Spec.Taints) {
 		return changed("a label or a taint")
 	}
 	p.confirmed = true
 	return nil
-}
-
-func sameTaints(a, b []corev1.Taint) bool {
-	return slices.EqualFunc(a, b, func(one, other corev1.Taint) bool { return one.Value == other.Value && one.MatchTaint(&other) })
 }
 
 func (p *pass) recordChange(i *item) (record.Patch, error) {

@@ -16,8 +16,8 @@ import (
 )
 
 // taintFirst reports whether the node gets its runtime taint in this pass. If so, nothing else happens: a workload may
-// be bound until the taint is there, and what a Skyhook waits for depends on it. If somebody takes it away each time,
-// the work goes on beside it.
+// be bound until the taint is there, and what a Skyhook waits for depends on it. If somebody removes it each time, the
+// work continues in the same pass.
 func (r *Reconciler) taintFirst(p *pass) bool {
 	p.taint = r.nextTaint(p)
 	known := r.memory.Of(p.node)

@@ -40,6 +40,18 @@ func TestTaintWaitsForWhatTheCacheLacks(t *testing.T) {
 	}
 }
 
+// lists counts from now on how often the API server is asked for a list.
+func (w *world) lists() *int {
+	asked := new(int)
+	w.changeLive(interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			*asked++
+			return w.list(ctx, c, l, opts...)
+		},
+	})
+	return asked
+}
+
 // TestNothingStartsBesideANewTaint: a Skyhook that does not tolerate the taint must not begin in the pass that adds it,
 // and no other request comes before it.
 func TestNothingStartsBesideANewTaint(t *testing.T) {
@@ -49,16 +61,10 @@ func TestNothingStartsBesideANewTaint(t *testing.T) {
 	general.Spec.Priority = 1
 	w := newWorld(t, s, general, n)
 	w.Workload.RuntimeTaint = runtimeTaint
-	asked := 0
-	w.changeLive(interceptor.Funcs{
-		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
-			asked++
-			return w.list(ctx, c, l, opts...)
-		},
-	})
+	asked := w.lists()
 	w.reconcile()
-	if !taint.Has(w.node(), runtimeTaint) || len(w.pods()) != 0 || asked != 0 || strings.Join(w.order, " ") != "record" {
-		t.Fatalf("taints %v, %d pods, asked %d times, wrote %v", w.node().Spec.Taints, len(w.pods()), asked, w.order)
+	if !taint.Has(w.node(), runtimeTaint) || len(w.pods()) != 0 || *asked != 0 || strings.Join(w.order, " ") != "record" {
+		t.Fatalf("taints %v, %d pods, asked %d times, wrote %v", w.node().Spec.Taints, len(w.pods()), *asked, w.order)
 	}
 	w.reconcile()
 	if pods := w.pods(); len(pods) != 1 || pods[0].Labels[v1alpha1.LabelName] != "demo" {
@@ -104,16 +110,10 @@ func TestTaintAfterARebootComesAlone(t *testing.T) {
 	n.Status.NodeInfo.BootID = "boot-2"
 	w := newWorld(t, s, general, n)
 	w.Workload.RuntimeTaint, w.ReapplyOnReboot = runtimeTaint, true
-	asked := 0
-	w.changeLive(interceptor.Funcs{
-		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
-			asked++
-			return w.list(ctx, c, l, opts...)
-		},
-	})
+	asked := w.lists()
 	w.reconcile()
-	if !taint.Has(w.node(), runtimeTaint) || len(w.pods()) > 0 || asked > 0 || w.record("demo").BootID != "boot-1" {
-		t.Fatalf("taints %v, %d pods, asked %d times, boot %s", w.node().Spec.Taints, len(w.pods()), asked, w.record("demo").BootID)
+	if !taint.Has(w.node(), runtimeTaint) || len(w.pods()) > 0 || *asked > 0 || w.record("demo").BootID != "boot-1" {
+		t.Fatalf("taints %v, %d pods, asked %d times, boot %s", w.node().Spec.Taints, len(w.pods()), *asked, w.record("demo").BootID)
 	}
 	w.tries(3)
 	pods := w.pods()

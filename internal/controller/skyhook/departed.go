@@ -62,25 +62,22 @@ func holdersOf(s *v1alpha1.Skyhook) map[string]bool {
 func (r *Reconciler) goneOf(
 	ctx context.Context, s *v1alpha1.Skyhook, left []string, departed map[string]rollout.Departed,
 ) error {
-	nodes, err := r.Nodes(ctx)
-	if err != nil {
-		return err
-	}
-	names := map[string]bool{}
+	names, waitKey := map[string]bool{}, v1alpha1.AnnotationWaitPrefix+s.Name
 	for _, name := range left {
-		if _, known := departed[name]; !known && name != "" {
-			names[name] = true
+		if _, known := departed[name]; known || name == "" {
+			continue
 		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	waitKey := v1alpha1.AnnotationWaitPrefix + s.Name
-	for _, node := range nodes {
-		if _, waits := node.Annotations[waitKey]; names[node.Name] && !waits {
+		var node corev1.Node
+		err := r.Client.Get(ctx, client.ObjectKey{Name: name}, &node, client.UnsafeDisableDeepCopy)
+		_, waits := node.Annotations[waitKey]
+		switch {
+		case apierrors.IsNotFound(err):
+			names[name] = true
+		case err != nil:
+			return fmt.Errorf("get node %s: %w", name, err)
+		case !waits:
 			return nil
 		}
-		delete(names, node.Name)
 	}
 	return r.lookFor(ctx, s, names, departed)
 }
@@ -189,14 +186,13 @@ func compareEnds(a, b *corev1.Pod) int {
 }
 
 // named asks the API server for the metadata of the named nodes: one by one while they are few, else for that of all
-// nodes. unknown has why it does not tell of the others; err is what failed, if anything did.
+// nodes. unknown has the error for each node that it could not be asked about, and err is the first of them.
 func (r *Reconciler) named(
 	ctx context.Context, names map[string]bool,
 ) (live map[string]metav1.ObjectMeta, unknown map[string]error, err error) {
 	live, unknown = map[string]metav1.ObjectMeta{}, map[string]error{}
-	var all []metav1.ObjectMeta
 	if len(names) > maxLooks {
-		all, err = r.liveNodes(ctx)
+		all, err := r.liveNodes(ctx)
 		for i := range all {
 			live[all[i].Name] = all[i]
 		}

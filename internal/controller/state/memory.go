@@ -61,10 +61,11 @@ const (
 // two write the same object; after a minute its watch stalls, or somebody writes without end.
 const behindAfter = time.Minute
 
-// Conflicts is a row of passes that met nothing but conflicts; its zero value is none.
+// Conflicts tells since when passes meet conflicts; its zero value is for none. Whoever has it drops it with the first
+// pass that goes well.
 type Conflicts struct{ since time.Time }
 
-// Last counts one more, and reports whether people have to be told of them.
+// Last notes one more, and reports whether people have to be told of them.
 func (c *Conflicts) Last(now time.Time) bool {
 	if c.since.IsZero() {
 		c.since = now

@@ -28,6 +28,20 @@ import (
 // through puts a proxy before the API server until the end of the test. It answers where answer returns true.
 func (c *cluster) through(answer func(w http.ResponseWriter, r *http.Request) bool) {
 	c.t.Helper()
+	server := c.server()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !answer(w, r) {
+			server.ServeHTTP(w, r)
+		}
+	}))
+	c.t.Cleanup(s.Close)
+	c.use(filepath.Join(c.t.TempDir(), "proxied"))
+	writeKubeconfig(c.t, c.kubeconfig, &rest.Config{Host: s.URL})
+}
+
+// server answers as the API server does.
+func (c *cluster) server() http.Handler {
+	c.t.Helper()
 	config := apiserver.Start(c.t)
 	target, err := url.Parse(config.Host)
 	if err != nil {
@@ -37,14 +51,7 @@ func (c *cluster) through(answer func(w http.ResponseWriter, r *http.Request) bo
 	if proxy.Transport, err = rest.TransportFor(config); err != nil {
 		c.t.Fatal(err)
 	}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !answer(w, r) {
-			proxy.ServeHTTP(w, r)
-		}
-	}))
-	c.t.Cleanup(s.Close)
-	c.use(filepath.Join(c.t.TempDir(), "proxied"))
-	writeKubeconfig(c.t, c.kubeconfig, &rest.Config{Host: s.URL})
+	return proxy
 }
 
 // fails answers as an API server that does not do it.

@@ -171,12 +171,14 @@ func logReader(o workload.Options, node string, l logs) *corev1.Pod {
 
 // readWith creates a pod, prints what it prints, and deletes it, also when the user has had enough.
 func (s *session) readWith(ctx context.Context, pod *corev1.Pod, tail int64) (err error) {
-	if err := s.client.Create(ctx, pod); err != nil {
+	// A request that is cancelled leaves open whether there is a pod, and under which name.
+	create, cancel := uncancelled(ctx)
+	defer cancel()
+	if err := s.client.Create(create, pod); err != nil {
 		return fmt.Errorf("creating a pod in namespace %q: %w", pod.Namespace, err)
 	}
 	defer func() {
-		const patience = 10 * time.Second
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		ctx, cancel := uncancelled(ctx)
 		defer cancel()
 		if gone := s.client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID}); client.IgnoreNotFound(gone) != nil {
 			err = errors.Join(err, fmt.Errorf("deleting pod %s, which has to be done by hand: %w", pod.Name, gone))
@@ -197,6 +199,12 @@ func (s *session) readWith(ctx context.Context, pod *corev1.Pod, tail int64) (er
 	defer stream.Close()
 	_, err = io.Copy(s.out, stream)
 	return err
+}
+
+// uncancelled is a context for a request that has to be answered, also after the user has had enough.
+func uncancelled(ctx context.Context) (context.Context, context.CancelFunc) {
+	const patience = 10 * time.Second
+	return context.WithTimeout(context.WithoutCancel(ctx), patience)
 }
 
 // awaitReader waits until the pod prints or, if that is not enough, until it has printed all.

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
@@ -107,7 +109,41 @@ func TestLogsFromNode(t *testing.T) {
 	}
 }
 
-// TestLogsFromNodeRefuses what it cannot do, or should not.
+// TestLogsFromNodeInterruptedEarly: a user who has had enough while the pod is being created is left with none.
+func TestLogsFromNodeInterruptedEarly(t *testing.T) {
+	c := newCluster(t)
+	c.put(gpu())
+	c.put(newNode("worker-1", states("{"+driverDone+"}")))
+	t.Cleanup(c.endReaders)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	server := c.server()
+	c.through(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/pods") {
+			return false
+		}
+		created := httptest.NewRecorder()
+		server.ServeHTTP(created, r.WithContext(context.WithoutCancel(r.Context())))
+		cancel()
+		select { // the answer comes after whatever the command does about it
+		case <-r.Context().Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+		maps.Copy(w.Header(), created.Header())
+		w.WriteHeader(created.Code)
+		_, _ = w.Write(created.Body.Bytes())
+		return true
+	})
+	root := cli.Root("1.2.3", func() time.Time { return today })
+	root.SetOut(io.Discard)
+	root.SetErr(io.Discard)
+	root.SetArgs([]string{"--kubeconfig", c.kubeconfig, "logs", "gpu", "--from-node", "--namespace", "default"})
+	err := root.ExecuteContext(ctx)
+	if left := c.readers(t.Context()); err == nil || len(left) > 0 {
+		t.Errorf("interrupted: error %v, %d pods are left", err, len(left))
+	}
+}
+
 // TestLogsFromNodeIntoAClosedPipe: head, which has seen enough, leaves no pod behind.
 func TestLogsFromNodeIntoAClosedPipe(t *testing.T) {
 	c := newCluster(t)
@@ -209,6 +245,7 @@ func (c *cluster) endReaders() {
 	}
 }
 
+// TestLogsFromNodeRefuses what it cannot do, or should not.
 func TestLogsFromNodeRefuses(t *testing.T) {
 	c := newCluster(t)
 	c.put(gpu())

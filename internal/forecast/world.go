@@ -114,11 +114,12 @@ func (w *world) start() {
 	shared := state.Shared{
 		Client: w.replica.Client(), CachedNodes: w.replica.CachedNodes, Live: w.replica.Live(),
 		Events: noEvents{}, Clock: clock{w},
-		Targets: &state.Index{Images: o.Images, Live: w.replica.Live()}, Records: &state.Records{}, Policies: &state.Policies{},
+		Targets: &state.Index{Images: o.Images, Live: w.replica.Live(), Reapply: o.ReapplyOnReboot},
+		Records: &state.Records{}, Policies: &state.Policies{},
 		Workload: o.Workload, Version: o.Version,
 	}
 	nodes := &node.Reconciler{
-		Shared: shared, Evictor: w.replica.Evictor(), PodName: o.PodName, ReapplyOnReboot: o.ReapplyOnReboot,
+		Shared: shared, Evictor: w.replica.Evictor(), PodName: o.PodName,
 		DrainForce: o.DrainForce, OnDecision: w.note,
 	}
 	skyhooks := &skyhook.Reconciler{Shared: shared}

@@ -322,7 +322,8 @@ func (p *pass) beginInterrupt() {
 	}
 	// The reboot that an orphan was merged into may be under way: it counts, see adoptOrphans.
 	reboots := slices.ContainsFunc(list, func(d pendingInterrupt) bool { return isReboot(d.entry) })
-	if p.Node.BootID == "" || !p.Node.Ready && reboots {
+	voids := p.Reapply && p.otherBoot() // as soon as the node is Ready, unless a Skyhook asked for the reboot
+	if p.Node.BootID == "" || !p.Node.Ready && (reboots || voids) {
 		p.waitNode(newWait(first.Name, v1alpha1.ReasonWaitingForReboot,
 			"the interrupt cannot begin: the node does not report its boot id, or is rebooting; "+
 				"if that lasts, look at its kubelet"))

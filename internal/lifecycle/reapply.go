@@ -11,14 +11,14 @@ import (
 
 // acceptBoot starts every package over after a reboot that no Skyhook asked for, where the operator is set to do so.
 func (p *pass) acceptBoot() {
-	last, current := p.out.Record.BootID, p.Node.BootID
+	current, other := p.Node.BootID, p.otherBoot()
 	awaits := p.interrupting() && !p.out.InFlight.IsReboot() // which says by itself whether it has to run again
 	if !p.Reapply || current == "" || !p.Node.Ready || awaits {
 		return
 	}
 	p.out.Record.BootID = current
 	ours := p.Node.OwnReboot || p.out.InFlight.IsReboot() && p.out.InFlight.BootID != current
-	if last == "" || last == current || ours || p.Deleting {
+	if !other || ours || p.Deleting {
 		return
 	}
 	for key, e := range sorted(p.out.Record.Packages) {
@@ -30,6 +30,12 @@ func (p *pass) acceptBoot() {
 		Reason:  v1alpha1.ReasonReapplyAfterReboot,
 		Message: "the node rebooted by itself; its packages are applied again, because REAPPLY_ON_REBOOT is true",
 	}})
+}
+
+// otherBoot reports whether the record is of an earlier boot than the present one.
+func (p *pass) otherBoot() bool {
+	last, current := p.out.Record.BootID, p.Node.BootID
+	return last != "" && current != "" && last != current
 }
 
 // StartsOver reports whether the next decision applies every package of the node again after a reboot.

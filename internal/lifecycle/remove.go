@@ -1,15 +1,19 @@
 package lifecycle
 
 import (
+	"slices"
+	"time"
+
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // Remove decides how a Skyhook that no longer targets a node, or is being deleted, is removed from it: pods first, then
 // the record. A permit that the node holds is given back in the same write. Only a pod that does not end can delay
-// that; the record tells of it, and of passes that fail.
+// that, or a reboot that may be under way; the record tells of these, and of passes that fail.
 func Remove(o Observation) Decision {
-	d := Decision{Record: o.Record, Removing: true, Clear: len(o.Pods) == 0, Force: o.Abandoned}
+	reboot, left := rebootOf(o)
+	d := Decision{Record: o.Record, Removing: true, Clear: len(o.Pods) == 0 && reboot == nil, Force: o.Abandoned}
 	d.Record.FinishedPermit, d.Record.Wait, d.Record.BootID = "", nil, ""
 	d.InFlight = o.InFlight.Clone()
 	if d.Clear && o.InFlight.OwnedBy(o.Skyhook) && o.Node.InterruptPods == 0 {
@@ -24,7 +28,7 @@ func Remove(o Observation) Decision {
 	if d.Clear {
 		d.Record = withoutInterrupt(d.Record)
 	}
-	if o.Permit != nil {
+	if o.Permit != nil && reboot == nil {
 		d.Record.FinishedPermit = o.Permit.Token()
 	}
 	var stuck *Wait
@@ -34,9 +38,14 @@ func Remove(o Observation) Decision {
 		d.Record.Wait = FailedWait(o.Record.Wait, o.Failed, now)
 	case stuck != nil:
 		d.Record.Wait = waitSince(*stuck, o.Record.Wait, now)
+	case reboot != nil:
+		d.Record.Wait, d.After = waitSince(*reboot, o.Record.Wait, now), left
 	}
 	if d.Record.Wait != nil {
 		d.Waits = []Wait{*d.Record.Wait}
+	}
+	if reboot != nil {
+		return d // its pod ends with the boot
 	}
 	for _, p := range o.Pods {
 		if !p.Terminating || d.Force {
@@ -44,6 +53,39 @@ func Remove(o Observation) Decision {
 		}
 	}
 	return d
+}
+
+// rebootOf returns the wait for a reboot that the Skyhook asked for and that may be under way, and how long it may still
+// take; nil for none. Until it is over the node must not be uncordoned, and it is nobody's reason to start over.
+func rebootOf(o Observation) (*Wait, time.Duration) {
+	p := newPass(o)
+	e, running := p.interruptOwner()
+	if !running || o.Abandoned || p.rebooted(e) {
+		return nil, 0
+	}
+	pod, found := p.podOf(e)
+	at := p.asked(e)
+	if found {
+		at = p.began(e, pod)
+	}
+	left := at.Add(p.rebootLimit(e)).Sub(p.Now)
+	if left <= 0 || !p.underWay(e, pod, found) {
+		return nil, 0
+	}
+	return p.rebootWait(e), left
+}
+
+var removalReasons = []string{
+	v1alpha1.ReasonWaitingForPodToEnd, v1alpha1.ReasonPassFailed, v1alpha1.ReasonWaitingForReboot,
+}
+
+// RemovalWait returns a recorded wait if Remove tells it. Any other is from before the removal, which it does not delay;
+// then RemovalWait returns nil.
+func RemovalWait(w *Wait) *Wait {
+	if w == nil || !slices.Contains(removalReasons, w.Reason) {
+		return nil
+	}
+	return w
 }
 
 // withoutInterrupt ends the interrupts in a record that stays on a node from which the Skyhook is removed: none of them

@@ -146,6 +146,38 @@ func TestRemoveTellsOfAPodThatDoesNotEnd(t *testing.T) {
 	}
 }
 
+// TestRemoveAwaitsAReboot: until a reboot that may be under way is over, the cordon, the interrupt, the permit and the pod
+// stay.
+func TestRemoveAwaitsAReboot(t *testing.T) {
+	for _, c := range []struct {
+		name, pods, gate string
+		waits            bool
+	}{
+		{"its pod runs", "a@1.0 interrupt running run=now", "boot=b1", true},
+		{"its pod has ended", "a@1.0 interrupt done run=now", "boot=b1", true},
+		{"its pod does not start", "a@1.0 interrupt stuck run=now", "boot=b1", false},
+		{"the node is down", "", "boot=b1 not-ready", true},
+		{"it has come up, and is not Ready", "a@1.0 interrupt done run=now", "boot=b2 not-ready", true},
+		{"it has rebooted", "a@1.0 interrupt done run=now", "boot=b2", false},
+		{"it takes too long", "a@1.0 interrupt done created=-1h", "boot=b1", false},
+		{"it was abandoned", "a@1.0 interrupt done run=now", "boot=b1 abandoned deleting", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			node := rebooting
+			if strings.Contains(c.pods, "created") {
+				node = "a@1.0 interrupt:in_progress interrupt=reboot boot=b1"
+			}
+			o := observation(t, row{node: node, pods: c.pods, gate: "ours " + c.gate})
+			o.Permit = new(permit)
+			d := lifecycle.Remove(o)
+			waits := d.Record.Wait != nil && d.Record.Wait.Reason == v1alpha1.ReasonWaitingForReboot
+			if waits != c.waits || c.waits && (d.Clear || d.After <= 0 || len(d.Delete) > 0 || d.Record.FinishedPermit != "" || !d.Record.Cordoned || d.InFlight == nil) {
+				t.Errorf("waits %+v, clear %t, again %s, deletes %v, permit %q", d.Record.Wait, d.Clear, d.After, d.Delete, d.Record.FinishedPermit)
+			}
+		})
+	}
+}
+
 // TestCommandOfAPodThatDoesNotEndIsWhole: whatever its names, the record has room for it.
 func TestCommandOfAPodThatDoesNotEndIsWhole(t *testing.T) {
 	o := observation(t, row{node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running ends=-5m"})

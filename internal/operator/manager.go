@@ -101,7 +101,8 @@ func addControllers(mgr ctrl.Manager, o settings.Options, series *metrics.Store)
 	}
 	shared := state.Shared{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: told, Clock: clock.RealClock{},
-		Targets: &state.Index{Images: o.Images, Live: mgr.GetAPIReader()}, Records: &state.Records{}, Policies: &state.Policies{},
+		Targets: &state.Index{Images: o.Images, Live: mgr.GetAPIReader(), Reapply: o.ReapplyOnReboot},
+		Records: &state.Records{}, Policies: &state.Policies{},
 		Transitions: &state.Transitions{}, Durations: &state.Durations{}, Metrics: series,
 		Workload: o.Workload, Version: o.Version,
 	}
@@ -112,9 +113,7 @@ func addControllers(mgr ctrl.Manager, o settings.Options, series *metrics.Store)
 	if err != nil {
 		return fmt.Errorf("make a client for evictions: %w", err)
 	}
-	nodes := &node.Reconciler{
-		Shared: shared, Evictor: evictor, ReapplyOnReboot: o.ReapplyOnReboot, DrainForce: o.DrainForce, PodName: o.PodName,
-	}
+	nodes := &node.Reconciler{Shared: shared, Evictor: evictor, DrainForce: o.DrainForce, PodName: o.PodName}
 	if err := nodes.SetupWithManager(mgr, nodeWorkers); err != nil {
 		return fmt.Errorf("set up the node controller: %w", err)
 	}

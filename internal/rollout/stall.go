@@ -92,7 +92,7 @@ func (sum *summary) motionOf(i int) motion {
 // departing reports whether a node that is no longer selected will give its permit back.
 func (sum *summary) departing() bool {
 	for k, node := range sum.holders {
-		if d := sum.Departed[sum.permits[k].Node]; node < 0 && !d.Unavailable && d.Wait == nil {
+		if d := sum.Departed[sum.permits[k].Node]; node < 0 && !d.Unavailable && endsByItself(d.Wait) {
 			return true
 		}
 	}

@@ -145,17 +145,23 @@ func (sum *summary) leftover() (reason, message string) {
 	}
 	for _, name := range sum.Freeing {
 		w, told := sum.departedWait(name)
+		told = told && sum.Departed[name].Wait != nil // a record goes from a node that is not Ready, too
 		if here := waits[name]; !told && here != nil {
 			w, told = *here, true
 		}
 		switch {
-		case !told:
+		case !told || endsByItself(&w):
 			return "", ""
 		case reason == "":
 			reason, message = w.Reason, fmt.Sprintf("node %s: %s", name, w.Message)
 		}
 	}
 	return reason, message
+}
+
+// endsByItself reports whether what delays a removal is over without a person; nothing is.
+func endsByItself(w *lifecycle.Wait) bool {
+	return w == nil || w.Reason == v1alpha1.ReasonWaitingForReboot
 }
 
 // pendingMessage says that an annotation keeps packages from being uninstalled.

@@ -82,10 +82,10 @@ func (w *World) startOperator(offset time.Duration) {
 	live := o.replica.Live()
 	shared := state.Shared{
 		Client: o.replica.Client(), CachedNodes: o.replica.CachedNodes, Live: live, Events: noEvents{}, Clock: o.clock,
-		Targets: &state.Index{Live: live}, Records: &state.Records{}, Policies: &state.Policies{}, Durations: &state.Durations{},
+		Targets: &state.Index{Live: live, Reapply: w.plan.Reapply}, Records: &state.Records{}, Policies: &state.Policies{}, Durations: &state.Durations{},
 		Workload: options, Version: "1.0.0",
 	}
-	nodes := &node.Reconciler{Shared: shared, Evictor: o.replica.Evictor(), ReapplyOnReboot: w.plan.Reapply}
+	nodes := &node.Reconciler{Shared: shared, Evictor: o.replica.Evictor()}
 	skyhooks := &skyhook.Reconciler{Shared: shared}
 	now := func() time.Time { return w.now }
 	o.loops = []*loop{

@@ -32,8 +32,6 @@ type Reconciler struct {
 	Evictor Evictor
 	// OnDecision is told of every decision before it is carried out; nil where nobody asks.
 	OnDecision func(node, skyhook string, d *lifecycle.Decision)
-	// ReapplyOnReboot starts a node over when it rebooted by itself.
-	ReapplyOnReboot bool
 	// DrainForce is what counts where spec.drain.force is unset.
 	DrainForce bool
 

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -25,8 +26,8 @@ func (r *Reconciler) next(
 	if !d.LookDrain {
 		return d, nil
 	}
-	if o.Failed == "" {
-		d.Record.Wait = o.Record.Wait // until there is an answer: a look that fails must not start the drain's time again
+	if o.Failed == "" { // until there is an answer: a look that fails must not start the drain's time again
+		d.Record.Wait, d.Record.Status = o.Record.Wait, cmp.Or(o.Record.Status, d.Record.Status)
 	}
 	unanswered := d
 	options, err := r.drainOptions(s, o)
@@ -52,11 +53,14 @@ func (r *Reconciler) next(
 	}
 	o.Drain = drainOf(state)
 	d = lifecycle.Next(o)
-	if !d.Evict || len(state.Evict) == 0 {
-		return d, nil
+	evicts := d.Evict && len(state.Evict) > 0
+	if evicts || len(d.Start) > 0 {
+		if err := r.mayDisturb(ctx, p, s); err != nil {
+			return unanswered, err // nothing was asked to leave, and no interrupt begins
+		}
 	}
-	if err := r.mayEvict(ctx, p, s); err != nil {
-		return unanswered, err // nothing was asked to leave
+	if !evicts {
+		return d, nil
 	}
 	accepted, refused, err := r.Evictor.Evict(ctx, state.Evict, options)
 	p.confirmed = false // they may take long
@@ -68,10 +72,14 @@ func (r *Reconciler) next(
 	return lifecycle.Next(o), err
 }
 
-// mayEvict makes sure that the cache has the node and the Skyhook as the API server has them: an eviction has no
-// precondition, and pods have to stay if somebody has paused the Skyhook or excluded the node.
-func (r *Reconciler) mayEvict(ctx context.Context, p *pass, s *v1alpha1.Skyhook) error {
+// mayDisturb makes sure that the cache has the node, the Skyhook and the stop of all Skyhooks as the API server has them.
+// An eviction has no precondition and an interrupt only that of the node, and neither may happen if somebody has paused
+// or stopped it.
+func (r *Reconciler) mayDisturb(ctx context.Context, p *pass, s *v1alpha1.Skyhook) error {
 	if err := r.unchanged(ctx, p); err != nil {
+		return err
+	}
+	if err := p.snapshot.LatestStop(ctx, r.Live, r.Workload.Namespace); err != nil {
 		return err
 	}
 	return r.Latest(ctx, s)

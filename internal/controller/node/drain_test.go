@@ -197,9 +197,8 @@ func TestOnlyAcceptedEvictionsAreTold(t *testing.T) {
 	}
 }
 
-// TestNothingIsEvictedOnAnOldView: the interrupt that the pods would have to leave for may be over, or nobody wants it any
-// more.
-func TestNothingIsEvictedOnAnOldView(t *testing.T) {
+// TestNothingIsDisturbedOnAnOldView: the interrupt may be over, or nobody wants it any more.
+func TestNothingIsDisturbedOnAnOldView(t *testing.T) {
 	of := func(change func(*corev1.Node)) func(client.Object) {
 		return func(o client.Object) {
 			if n, ok := o.(*corev1.Node); ok {
@@ -214,8 +213,14 @@ func TestNothingIsEvictedOnAnOldView(t *testing.T) {
 			}
 		}
 	}
+	stop := func(o client.Object) {
+		if cm, ok := o.(*corev1.ConfigMap); ok && cm.Name == "" {
+			cm.Name, cm.UID = v1alpha1.StopConfigMap, "uid-stop"
+		}
+	}
 	for name, change := range map[string]func(client.Object){
 		"as it is":     func(client.Object) {},
+		"all stopped":  stop,
 		"rebooted":     of(func(n *corev1.Node) { n.Status.NodeInfo.BootID = "boot-2" }),
 		"uncordoned":   of(func(n *corev1.Node) { n.Spec.Unschedulable = false }),
 		"forgotten":    of(func(n *corev1.Node) { delete(n.Annotations, v1alpha1.AnnotationNodeStatePrefix+"demo") }),
@@ -230,21 +235,29 @@ func TestNothingIsEvictedOnAnOldView(t *testing.T) {
 		"another one": skyhook(func(o client.Object) { o.SetUID("uid-new") }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _ := rebooting(t)
-			w.changeLive(interceptor.Funcs{
-				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-					err := c.Get(ctx, key, o, opts...)
-					change(o)
-					return err
-				},
-			})
-			result := w.reconcile()
-			got, stays := w.evictions(), name != "as it is"
-			if (len(got) == 0) != stays || stays && result.RequeueAfter != conflictRetry {
-				t.Errorf("evicted %v, looks again after %s", got, result.RequeueAfter)
-			}
-			if wait := w.node().Annotations[v1alpha1.AnnotationWaitPrefix+"demo"]; stays && strings.Contains(wait, "requested") {
-				t.Errorf("tells %s", wait)
+			for _, left := range []bool{true, false} { // pods to evict; with none the reboot begins
+				w, _ := rebooting(t)
+				if !left {
+					w.must(w.Client.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1"}}))
+				}
+				w.changeLive(interceptor.Funcs{
+					Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+						err := c.Get(ctx, key, o, opts...)
+						change(o)
+						if o.GetName() == v1alpha1.StopConfigMap {
+							return nil
+						}
+						return err
+					},
+				})
+				result := w.reconcile()
+				did, stays := len(w.evictions())+len(w.pods(client.InNamespace(namespace))), name != "as it is"
+				if (did == 0) != stays || stays && result.RequeueAfter != conflictRetry {
+					t.Errorf("pods left %t: %d evictions or reboots, looks again after %s", left, did, result.RequeueAfter)
+				}
+				if wait := w.node().Annotations[v1alpha1.AnnotationWaitPrefix+"demo"]; stays && strings.Contains(wait, "requested") {
+					t.Errorf("tells %s", wait)
+				}
 			}
 		})
 	}
@@ -325,5 +338,60 @@ func TestManyRefusedPodsAreWrittenOnce(t *testing.T) {
 	wait := w.node().Annotations[v1alpha1.AnnotationWaitPrefix+"demo"]
 	if n := len(w.bodies) - before; n > 0 || !strings.Contains(wait, "and 94 more") {
 		t.Errorf("in 20 passes in which nothing happened the node was written %d times; it tells %s", n, wait)
+	}
+}
+
+// TestDrainThatIsBrokenOffIsForgotten: the pods that come to the node after it do not return.
+func TestDrainThatIsBrokenOffIsForgotten(t *testing.T) {
+	w, _ := rebooting(t)
+	disable := func(value string) {
+		var s v1alpha1.Skyhook
+		w.must(w.Client.Get(t.Context(), client.ObjectKey{Name: "demo"}, &s))
+		s.Annotations = map[string]string{v1alpha1.AnnotationDisable: value}
+		w.must(w.Client.Update(t.Context(), &s))
+		s.Status.Permits[0].Order++ // it was given back
+		w.must(w.Client.Status().Update(t.Context(), &s))
+		w.tries(3)
+	}
+	w.tries(10)
+	if got := w.evictions(); len(got) != 3 {
+		t.Fatalf("at first: evicted %v", got)
+	}
+	disable("true")
+	if w.node().Spec.Unschedulable {
+		t.Fatal("disabled, and cordoned")
+	}
+	disable("false")
+	if got := w.evictions(); !slices.Contains(got, "shop/web-4") {
+		t.Errorf("evicted %v", got)
+	}
+}
+
+// TestOverdueDrainOnAnOldView: the node stays erroring while the cache is behind, and is not written for that.
+func TestOverdueDrainOnAnOldView(t *testing.T) {
+	w, _ := rebooting(t)
+	var s v1alpha1.Skyhook
+	w.must(w.Client.Get(t.Context(), client.ObjectKey{Name: "demo"}, &s))
+	s.Spec.Drain = &v1alpha1.Drain{TimeoutSeconds: new(int64(60))}
+	w.must(w.Client.Update(t.Context(), &s))
+	w.Evictor = slow(func() {})
+	w.tries(10)
+	lag := false
+	w.changeLive(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			err := c.Get(ctx, key, o, opts...)
+			if lag && o.GetName() == "demo" {
+				o.SetGeneration(9)
+			}
+			return err
+		},
+	})
+	writes := len(w.bodies)
+	for range 10 {
+		lag = !lag
+		w.tries(1)
+	}
+	if len(w.bodies) > writes {
+		t.Errorf("%d writes: %q", len(w.bodies)-writes, w.bodies[writes:])
 	}
 }

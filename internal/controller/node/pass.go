@@ -15,6 +15,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
+	"github.com/skyhook-operator/skyhook/internal/drain"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/taint"
@@ -104,11 +105,9 @@ func (r *Reconciler) plan(ctx context.Context, p *pass) {
 		return
 	}
 	for _, s := range p.skyhooks {
-		over := r.startsOver(p, s)
 		i, err := r.decide(ctx, p, s)
 		if err != nil {
 			p.fail(s, err)
-			p.undone[s.Name] = over
 		}
 		if i != nil {
 			if r.OnDecision != nil {
@@ -117,8 +116,11 @@ func (r *Reconciler) plan(ctx context.Context, p *pass) {
 			r.withhold(ctx, p, i)
 			r.keepPins(ctx, p, i)
 			p.items = append(p.items, i)
-			r.follow(p, i, over)
+			r.follow(p, i)
 		}
+	}
+	if !p.unschedulable {
+		r.memory.Of(p.node).drain = drain.Memory{} // a drain may be broken off, and pods come back rightly after it
 	}
 	r.planTaint(ctx, p)
 }
@@ -135,9 +137,8 @@ func (r *Reconciler) survey(p *pass) {
 	p.ownReboot = p.snapshot.OwnReboot(p.node, p.inFlight, r.Records)
 }
 
-// follow makes what one Skyhook's decision changes on the node visible to those after it. One that has to start over has
-// something to do, also if its decision does not begin with it because something fails.
-func (r *Reconciler) follow(p *pass, i *item, over bool) {
+// follow makes what one Skyhook's decision changes on the node visible to those after it.
+func (r *Reconciler) follow(p *pass, i *item) {
 	d := i.decision
 	p.cordons[i.skyhook.Name] = d.Record.Cordoned
 	if d.Unschedulable != nil {
@@ -147,7 +148,7 @@ func (r *Reconciler) follow(p *pass, i *item, over bool) {
 	p.inFlight = d.InFlight
 	s := i.skyhook
 	p.undone[s.Name] = !d.Removing && s.DeletionTimestamp == nil && r.Targets.Selects(s, p.node.Labels) &&
-		(!lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), d.Record) || over && d.Record.BootID == i.before.BootID)
+		!lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), d.Record)
 }
 
 // decide makes the decision for one Skyhook; nil when it has nothing to do with the node.
@@ -211,7 +212,7 @@ func (r *Reconciler) observe(p *pass, s *v1alpha1.Skyhook, n record.Node) lifecy
 	return lifecycle.Observation{
 		Skyhook: s.Name, Wanted: p.snapshot.Wanted(s, p.node.Name), Record: n, Now: p.now, InFlight: p.inFlight,
 		Pods: r.ownPods(s, p.pods), Permit: permitOf(s, p.node.Name), Node: p.facts(s),
-		Serial: s.Spec.Serial, Generation: s.Generation, Reapply: r.ReapplyOnReboot,
+		Serial: s.Spec.Serial, Generation: s.Generation, Reapply: r.Targets.Reapply,
 		Failed: r.memory.Of(p.node).failures.told(s.Name), Pins: p.snapshot.Pins(s),
 		Finished: record.Finished(s.Name, n, p.node.Status.Conditions),
 	}

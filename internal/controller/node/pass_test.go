@@ -95,7 +95,7 @@ func TestLaterSkyhookSeesEarlierDecisions(t *testing.T) {
 	cordon := true
 	w.follow(p, &item{skyhook: one, decision: lifecycle.Decision{
 		Record: interrupting(true), InFlight: &record.Interrupt{Skyhook: "one"}, Unschedulable: &cordon, Start: []lifecycle.Start{startOf("r1")},
-	}}, false)
+	}})
 	want.Unschedulable, want.CordonUnread, want.CordonedByOther, want.OtherPods = true, true, true, 1
 	if got := p.facts(two); got != want {
 		t.Errorf("the second sees %+v", got)
@@ -106,7 +106,7 @@ func TestLaterSkyhookSeesEarlierDecisions(t *testing.T) {
 	if h, err := w.hold(t.Context(), p, one); h != nil || err != nil {
 		t.Errorf("the first is held by %+v", h)
 	}
-	w.follow(p, &item{skyhook: two, decision: lifecycle.Decision{InFlight: &record.Interrupt{Skyhook: "two"}}}, false)
+	w.follow(p, &item{skyhook: two, decision: lifecycle.Decision{InFlight: &record.Interrupt{Skyhook: "two"}}})
 	h, err := w.hold(t.Context(), p, one)
 	w.must(err)
 	if h == nil || h.Reason != v1alpha1.ReasonWaitingForInterrupt || !h.ReturnsPermit || !strings.Contains(h.Message, "two") {
@@ -124,7 +124,7 @@ func TestLaterSkyhookWaitsForOneThatStartsOver(t *testing.T) {
 		remember(t, n, "early", done)
 		n.Status.NodeInfo.BootID = boot
 		w := newWorld(t, n, early, late)
-		w.ReapplyOnReboot = true
+		w.Targets.Reapply = true
 		var started []string
 		w.OnDecision = func(_, skyhook string, d *lifecycle.Decision) {
 			for range d.Start {

@@ -47,7 +47,7 @@ func (r *Reconciler) startsOver(p *pass, s *v1alpha1.Skyhook) bool {
 
 // rebooted reports whether the node booted since the record was written, where that matters.
 func (r *Reconciler) rebooted(p *pass, n record.Node) bool {
-	return r.ReapplyOnReboot && n.BootID != "" && n.BootID != p.node.Status.NodeInfo.BootID
+	return r.Targets.Reapply && n.BootID != "" && n.BootID != p.node.Status.NodeInfo.BootID
 }
 
 // planTaint decides about the runtime taint, after all Skyhooks had their say: it goes in the same write that records
@@ -55,20 +55,27 @@ func (r *Reconciler) rebooted(p *pass, n record.Node) bool {
 func (r *Reconciler) planTaint(ctx context.Context, p *pass) {
 	p.taint = r.nextTaint(p)
 	if err := r.proveTaint(ctx, p); err != nil {
-		p.errs, p.taint = append(p.errs, err), taint.Change{}
+		p.taint = taint.Change{}
+		for _, s := range p.skyhooks { // workloads wait for all of these
+			if s.Spec.RuntimeRequired && r.Targets.Selects(s, p.node.Labels) {
+				p.fail(s, err)
+			}
+		}
 	}
 }
 
 // nextTaint is what becomes of the runtime taint by the decisions so far.
 func (r *Reconciler) nextTaint(p *pass) taint.Change {
 	var all []taint.Skyhook
+	at := p.snapshot.At(p.node, r.Records)
 	for _, s := range p.skyhooks {
 		if !s.Spec.RuntimeRequired || !r.Targets.Selects(s, p.node.Labels) {
 			continue
 		}
 		one := taint.Skyhook{Required: true, Auto: p.snapshot.Taints(s, p.node), Deleting: s.DeletionTimestamp != nil}
 		n, unusable := p.snapshot.Record(s, p.node, r.Records)
-		one.Reapplied = r.startsOver(p, s)
+		early := !state.Ready(p.node) && unusable == nil && s.DeletionTimestamp == nil && !p.inFlight.OwnedBy(s.Name)
+		one.Reapplied = r.startsOver(p, s) || early && at.StartsOver(s.Name) // workloads come as soon as it is Ready
 		if at := slices.IndexFunc(p.items, func(i *item) bool { return i.skyhook == s }); at >= 0 {
 			d := p.items[at].decision
 			n = d.Record

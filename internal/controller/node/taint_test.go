@@ -109,7 +109,7 @@ func TestTaintAfterARebootComesAlone(t *testing.T) {
 	}
 	n.Status.NodeInfo.BootID = "boot-2"
 	w := newWorld(t, s, general, n)
-	w.Workload.RuntimeTaint, w.ReapplyOnReboot = runtimeTaint, true
+	w.Workload.RuntimeTaint, w.Targets.Reapply = runtimeTaint, true
 	asked := w.lists()
 	w.reconcile()
 	if !taint.Has(w.node(), runtimeTaint) || len(w.pods()) > 0 || *asked > 0 || w.record("demo").BootID != "boot-1" {
@@ -208,7 +208,7 @@ func TestLaterSkyhookWaitsWhenAnEarlierOneCannotBeDecided(t *testing.T) {
 	remember(t, n, "early", done)
 	n.Status.NodeInfo.BootID = "boot-2"
 	w := newWorld(t, n, early, late)
-	w.ReapplyOnReboot = true
+	w.Targets.Reapply = true
 	w.changeLive(interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 			if _, ok := l.(*appsv1.ControllerRevisionList); ok {
@@ -246,7 +246,7 @@ func TestTaintAfterARebootBesideAnInterrupt(t *testing.T) {
 	n.Annotations[v1alpha1.AnnotationInterrupt] = `{"skyhook":"demo","packages":["a"],"type":"service","run":"r1","since":"2027-01-15T08:00:00Z"}`
 	n.Status.NodeInfo.BootID = "boot-2"
 	w := newWorld(t, s, n)
-	w.Workload.RuntimeTaint, w.ReapplyOnReboot = runtimeTaint, true
+	w.Workload.RuntimeTaint, w.Targets.Reapply = runtimeTaint, true
 	for range 8 {
 		w.tries(1)
 		for _, pod := range w.pods() {
@@ -278,7 +278,7 @@ func TestTaintStaysUntilTheNodeIsReady(t *testing.T) {
 	remember(t, n, "demo", done)
 	n.Status.NodeInfo.BootID = "boot-2"
 	w := newWorld(t, s, n)
-	w.Workload.RuntimeTaint, w.ReapplyOnReboot = runtimeTaint, true
+	w.Workload.RuntimeTaint, w.Targets.Reapply = runtimeTaint, true
 	w.reconcile()
 	w.must(w.Client.Status().Update(t.Context(), w.notReady()))
 	w.tries(2)
@@ -287,8 +287,45 @@ func TestTaintStaysUntilTheNodeIsReady(t *testing.T) {
 	}
 }
 
-func (w *world) notReady() *corev1.Node {
-	n := w.node()
+// TestTaintThatStaysIsTold: workloads wait for it, while the Skyhook is complete.
+func TestTaintThatStaysIsTold(t *testing.T) {
+	for name, live := range map[string]func(w *world){
+		"the cache lacks a Skyhook": func(w *world) {
+			late := newSkyhook("late")
+			late.Spec.RuntimeRequired = true
+			w.Live = newWorld(t, late).Client
+		},
+		"nobody answers": func(w *world) {
+			w.changeLive(interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+					if _, ok := o.(*v1alpha1.Skyhook); ok {
+						return errors.New("the API server is overloaded")
+					}
+					return c.Get(ctx, key, o, opts...)
+				},
+			})
+		},
+	} {
+		s, n := waitedFor(fromTheBeginning)
+		s.Status.SealedSince, s.Status.Permits = nil, nil
+		n.Spec.Taints = []corev1.Taint{runtimeTaint}
+		remember(t, n, "demo", completeRecord())
+		remember(t, n, "late", entry(v1alpha1.StageApply, v1alpha1.StateInProgress))
+		w := sealedWorld(t, s, n)
+		live(w)
+		w.tries(10)
+		if !taint.Has(w.node(), runtimeTaint) {
+			t.Fatalf("%s: the taint is gone", name)
+		}
+		if wait := w.record("demo").Wait; wait == nil || wait.Reason != v1alpha1.ReasonPassFailed {
+			t.Errorf("%s: waits for %+v", name, wait)
+		}
+	}
+}
+
+func (w *world) notReady() *corev1.Node { return notReady(w.node()) }
+
+func notReady(n *corev1.Node) *corev1.Node {
 	for i := range n.Status.Conditions {
 		if n.Status.Conditions[i].Type == corev1.NodeReady {
 			n.Status.Conditions[i].Status = corev1.ConditionFalse

@@ -37,9 +37,10 @@ func (r *Reconciler) departed(
 	}
 	for _, node := range others {
 		if _, waits := node.Annotations[waitKey]; waits || holders[node.Name] {
-			n, _ := r.Records.Read(s.Name, node) // unreadable or not, token and wait are annotations of their own
+			n, _ := r.Records.Read(s.Name, node)                                                  // unreadable or not, token and wait are annotations of their own
+			away := !state.Ready(node) && !record.ReadInterrupt(node.Annotations).OwnedBy(s.Name) // it may reboot for that
 			found[node.Name] = rollout.Departed{
-				FinishedPermit: n.FinishedPermit, Unavailable: !state.Ready(node), Wait: n.Wait,
+				FinishedPermit: n.FinishedPermit, Unavailable: away, Wait: lifecycle.RemovalWait(n.Wait),
 			}
 		}
 		delete(holders, node.Name)
@@ -57,14 +58,12 @@ func holdersOf(s *v1alpha1.Skyhook) map[string]bool {
 	return holders
 }
 
-// goneOf adds to departed what keeps the Skyhook on nodes that it is still to be removed from, but that are gone. While
-// it goes from others, nobody has to know, and nothing is asked.
-func (r *Reconciler) goneOf(
-	ctx context.Context, s *v1alpha1.Skyhook, left []string, departed map[string]rollout.Departed,
-) error {
+// goneOf adds to the departed nodes what keeps the Skyhook on nodes that it is still to be removed from, but that are
+// gone. While it goes from others, nobody has to know, and nothing is asked.
+func (r *Reconciler) goneOf(ctx context.Context, s *v1alpha1.Skyhook, left []string, in *rollout.Input) error {
 	names, waitKey := map[string]bool{}, v1alpha1.AnnotationWaitPrefix+s.Name
 	for _, name := range left {
-		if _, known := departed[name]; known || name == "" {
+		if _, known := in.Departed[name]; known || name == "" {
 			continue
 		}
 		var node corev1.Node
@@ -79,7 +78,13 @@ func (r *Reconciler) goneOf(
 			return nil
 		}
 	}
-	return r.lookFor(ctx, s, names, departed)
+	if len(names) == 0 {
+		return nil
+	}
+	for i := range in.Nodes { // it went meanwhile: the next pass sees that
+		delete(names, in.Nodes[i].Name)
+	}
+	return r.lookFor(ctx, s, names, in.Departed)
 }
 
 // lookFor adds to found those of the named nodes that exist, and those of which nobody can tell.
@@ -104,7 +109,7 @@ func (r *Reconciler) lookFor(
 			found[name] = rollout.Departed{Gone: true, FinishedPermit: finished(s, pod), Wait: r.outlives(s, pod)}
 		}
 	}
-	return errors.Join(err, errPods)
+	return r.lasting(s, errors.Join(err, errPods), v1alpha1.ReasonPassFailed)
 }
 
 // unsure is what a node waits for of which nobody can tell whether it is gone; nil until that lasts.

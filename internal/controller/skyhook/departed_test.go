@@ -275,9 +275,9 @@ func TestNodeOfWhichNobodyCanTell(t *testing.T) {
 	})
 	for i := range 5 {
 		w.clock.SetTime(start.Add(time.Duration(i) * time.Minute))
-		_, err := w.Reconcile(t.Context(), request("demo"))
-		if err == nil {
-			t.Error("the pass went well")
+		result, err := w.Reconcile(t.Context(), request("demo"))
+		if err == nil && result.RequeueAfter != obstacleRetry {
+			t.Errorf("looks again after %s", result.RequeueAfter)
 		}
 		if a := w.skyhook("demo").Status.Attention; i == 0 && len(a) > 0 {
 			t.Errorf("at first: attention %+v", a)

@@ -36,11 +36,14 @@ func (r *Reconciler) finalize(ctx context.Context, s *v1alpha1.Skyhook) error {
 	}
 	left, unknown := r.leftovers(ctx, s)
 	if unknown == nil {
-		in.unsure = errors.Join(in.unsure, r.goneOf(ctx, s, left, in.Departed))
+		in.unsure = errors.Join(in.unsure, r.goneOf(ctx, s, left, &in.Input))
 	}
 	if unknown = r.lasting(s, unknown, v1alpha1.ReasonPassFailed); unknown != nil {
 		if obstacleOf(unknown) == nil {
 			return unknown
+		}
+		if rollout.AllComplete(in.Nodes) {
+			in.Hold = obstacleOf(unknown).hold() // whatever else holds the Skyhook is not what keeps it
 		}
 		in.obstruct(unknown)
 	}

@@ -149,6 +149,9 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	out.Facts, out.Begun, out.FinishedPermit, out.Wait, out.Failure = v.Facts, v.Begun, v.FinishedPermit, v.Wait, v.Failure
 	out.Facts.Disturbed = out.Facts.Disturbed || inFlight.OwnedBy(s.Name)
 	out.Facts.Unavailable = !at.Ready()
+	if out.Facts.Complete && s.DeletionTimestamp != nil {
+		out.Wait = lifecycle.RemovalWait(v.Wait)
+	}
 	around := state.Surroundings{Pace: g.pace}
 	if around.Complete = out.Facts.Complete; !around.Complete {
 		if i := at.InFlight(); i != nil {
@@ -182,6 +185,7 @@ func (g *reading) unusable(out *rollout.Node, node *corev1.Node, interrupts bool
 	out.Facts = lifecycle.Facts{Disturbed: n.Cordoned || interrupts, Unavailable: !state.Ready(node)}
 	if out.Abandoned = wanted.Abandoned; out.Abandoned {
 		out.Facts.Complete, out.Recorded = wanted.Deleting, "packages whose states cannot be read"
+		out.Wait = lifecycle.RemovalWait(n.Wait)
 	}
 	g.count(out, nil, n.Cordoned)
 }

@@ -2,6 +2,7 @@ package skyhook
 
 import (
 	"context"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +24,7 @@ import (
 func (r *Reconciler) Sources() []state.Source {
 	return []state.Source{
 		state.Keyed(&v1alpha1.Skyhook{}, predicate.Or(
-			state.GenerationChanged(), predicate.AnnotationChangedPredicate{}, deletionStarted())),
+			state.GenerationChanged(), predicate.AnnotationChangedPredicate{}, deletionAdvanced())),
 		state.Mapped(&v1alpha1.Skyhook{}, r.successors, orderChanged()),
 		state.Mapped(&v1alpha1.DeploymentPolicy{}, r.pacedSkyhooks, state.GenerationChanged()),
 		state.Mapped(&corev1.Node{}, r.skyhooksOn, state.NodeChanged()),
@@ -44,9 +45,12 @@ func (r *Reconciler) pacedSkyhooks(ctx context.Context, policy client.Object) []
 	return requests(r.Policies.Changed(ctx, r.Client, policy), func(*v1alpha1.Skyhook) bool { return true })
 }
 
-func deletionStarted() predicate.Predicate {
+// deletionAdvanced lets a deletion through when it starts, and when a finalizer goes: the status names those of others.
+func deletionAdvanced() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetDeletionTimestamp() == nil && e.ObjectNew.GetDeletionTimestamp() != nil
+		before, after := e.ObjectOld, e.ObjectNew
+		return after.GetDeletionTimestamp() != nil &&
+			(before.GetDeletionTimestamp() == nil || !slices.Equal(before.GetFinalizers(), after.GetFinalizers()))
 	}}
 }
 
@@ -59,12 +63,19 @@ func podGone() predicate.Predicate {
 	}
 }
 
-// leaving is how far a pod is that is being deleted: something keeps it once it has ended, or its grace period has.
-func leaving(o client.Object) (is struct{ deleted, ended bool }) {
-	if pod, ok := o.(*corev1.Pod); ok && pod.DeletionTimestamp != nil {
-		is.deleted, is.ended = true, workload.Ended(pod)
+// progress is how far a pod is that is being deleted: something keeps it once it has ended, or its grace period has,
+// which a later deletion can shorten.
+type progress struct {
+	due   int64 // in seconds of Unix time, 0 while it is not being deleted
+	ended bool
+}
+
+func leaving(o client.Object) progress {
+	pod, ok := o.(*corev1.Pod)
+	if !ok || pod.DeletionTimestamp == nil {
+		return progress{}
 	}
-	return is
+	return progress{due: pod.DeletionTimestamp.Unix(), ended: workload.Ended(pod)}
 }
 
 // isPin lets only pins through: the nodes write them, and what they say of moved tags is for the status.

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -146,12 +147,15 @@ func TestSkyhookOfPod(t *testing.T) {
 	kept.DeletionTimestamp = &metav1.Time{Time: start}
 	ending := running.DeepCopy()
 	ending.DeletionTimestamp = kept.DeletionTimestamp
+	sooner := ending.DeepCopy()
+	sooner.DeletionTimestamp = &metav1.Time{Time: start.Add(-time.Minute)}
 	for _, c := range []struct {
 		before, after *corev1.Pod
 		want          bool
 	}{
 		{running, ending, true},
 		{ending, kept, true},
+		{ending, sooner, true},
 		{failed, kept, true},
 		{running, running, false},
 		{running, failed, false},
@@ -162,9 +166,14 @@ func TestSkyhookOfPod(t *testing.T) {
 			t.Errorf("a pod is %s, then %s, deleted %v: wakes %v", c.before.Status.Phase, c.after.Status.Phase, c.after.DeletionTimestamp, got)
 		}
 	}
-	deletion := deletionStarted()
+	deletion := deletionAdvanced()
 	if before := newSkyhook("demo"); !deletion.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: deleted()}) ||
 		deletion.Update(event.UpdateEvent{ObjectOld: deleted(), ObjectNew: deleted()}) || deletion.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: before}) {
-		t.Error("only the start of a deletion matters")
+		t.Error("a deletion matters when it starts, and when a finalizer goes")
+	}
+	freed := deleted()
+	freed.Finalizers = []string{"theirs.io/keep"}
+	if !deletion.Update(event.UpdateEvent{ObjectOld: deleted(), ObjectNew: freed}) {
+		t.Error("nobody looks, and the status names a finalizer that is gone")
 	}
 }

@@ -45,6 +45,9 @@ type Index struct {
 	// Live reads from the API server what the cache of a process that has just begun may lack; nil where none does.
 	Live client.Reader
 
+	// Reapply says that packages are applied again on a node that rebooted by itself.
+	Reapply bool
+
 	mu sync.Mutex
 	// agrees says that the cache once showed what the API server did about the stop of all Skyhooks.
 	agrees  bool
@@ -167,5 +170,15 @@ func (at *At) incomplete(place int) bool {
 		return false
 	}
 	v := at.view(place)
-	return v != nil && (v.unusable != nil || !v.Facts.Complete)
+	return v != nil && (v.unusable != nil || !v.Facts.Complete || at.StartsOver(at.wants.of[place].name))
+}
+
+// StartsOver reports whether the node rebooted by itself since the record of a Skyhook was written, so that its packages
+// are applied again there, as soon as the node is Ready and a pass succeeds.
+func (at *At) StartsOver(skyhook string) bool {
+	if !at.index.Reapply {
+		return false
+	}
+	last, current := at.node.Annotations[v1alpha1.AnnotationBootPrefix+skyhook], at.node.Status.NodeInfo.BootID
+	return last != "" && current != "" && last != current && !at.askedForReboot(at.node, at.InFlight(), at.records)
 }

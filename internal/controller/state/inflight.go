@@ -46,10 +46,12 @@ func (at *At) confirms(i *record.Interrupt) bool {
 
 // OwnReboot reports whether the node came up with its present boot id because a Skyhook asked for the reboot.
 func (sn Snapshot) OwnReboot(node *corev1.Node, inFlight *record.Interrupt, records *Records) bool {
+	return node.Status.NodeInfo.BootID != "" && Ready(node) && sn.askedForReboot(node, inFlight, records)
+}
+
+// askedForReboot is OwnReboot for a node that may not be Ready yet.
+func (sn Snapshot) askedForReboot(node *corev1.Node, inFlight *record.Interrupt, records *Records) bool {
 	current := node.Status.NodeInfo.BootID
-	if current == "" || !Ready(node) {
-		return false
-	}
 	if inFlight.IsReboot() && inFlight.BootID != "" && inFlight.BootID != current {
 		return true
 	}

@@ -53,6 +53,15 @@ func stopIn(ctx context.Context, reader client.Reader, namespace string) (corev1
 	return cm, err
 }
 
+// LatestStop makes sure that nobody has stopped all Skyhooks if the snapshot says so, as Latest does for one.
+func (sn Snapshot) LatestStop(ctx context.Context, live client.Reader, namespace string) error {
+	cm, err := stopIn(ctx, live, namespace)
+	if err == nil && sn.stop == nil && rollout.StopOf(&cm) != nil {
+		return Behind(corev1.Resource("configmaps"), v1alpha1.StopConfigMap)
+	}
+	return err
+}
+
 // IsStop lets through only what stops all Skyhooks.
 func IsStop() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == v1alpha1.StopConfigMap })

@@ -167,21 +167,18 @@ func (s *session) heed(v *view, skyhook string) {
 var held = []string{v1alpha1.ReasonPaused, v1alpha1.ReasonDisabled, v1alpha1.ReasonAllStopped}
 
 // fine says that nothing waits.
-func (s *session) fine(f forecast.Forecast, skyhook, node string) string {
+func (s *session) fine(v *view, f forecast.Forecast, skyhook, node string) string {
 	if node != "" && len(f.Skyhooks) == 0 {
 		return fmt.Sprintf("Node %s: there is no Skyhook.", node)
 	}
 	if node != "" {
 		return fmt.Sprintf("Node %s: nothing waits and nothing fails%s.", node, there(f, node))
 	}
-	i := slices.IndexFunc(f.Skyhooks, func(s v1alpha1.Skyhook) bool { return s.Name == skyhook })
-	if i < 0 {
-		return fmt.Sprintf("Skyhook %s: it is being deleted, and nothing holds that up.", skyhook)
+	decided := named(f.Skyhooks, skyhook)
+	if sk := named(v.Skyhooks, skyhook); sk.DeletionTimestamp != nil {
+		return fmt.Sprintf("Skyhook %s: %s", skyhook, goes(sk, decided))
 	}
-	st := f.Skyhooks[i].Status
-	if sk := &f.Skyhooks[i]; sk.DeletionTimestamp != nil && !slices.Contains(sk.Finalizers, v1alpha1.Finalizer) {
-		return fmt.Sprintf("Skyhook %s: %s", skyhook, rollout.KeptByOthers(sk))
-	}
+	st := decided.Status
 	if st.Nodes.Total == 0 {
 		return fmt.Sprintf("Skyhook %s: spec.nodeSelectors matches no node, so there is nothing to do; compare it with %s",
 			skyhook, s.toCluster("kubectl get nodes --show-labels"))
@@ -190,6 +187,21 @@ func (s *session) fine(f forecast.Forecast, skyhook, node string) string {
 		return fmt.Sprintf("Skyhook %s: %s; nothing waits and nothing fails.", skyhook, ready.Message)
 	}
 	return fmt.Sprintf("Skyhook %s: %s, %s nodes complete; nothing waits and nothing fails.", skyhook, st.Status, st.CompleteNodes)
+}
+
+// goes is how far the deletion of a Skyhook is, by what the operator decides next; nil if that is to let it go.
+func goes(sk, decided *v1alpha1.Skyhook) string {
+	switch {
+	case !slices.Contains(sk.Finalizers, v1alpha1.Finalizer):
+		return rollout.KeptByOthers(sk)
+	case decided == nil || !slices.Contains(decided.Finalizers, v1alpha1.Finalizer):
+		return "it is being deleted, and nothing holds that up."
+	}
+	message := "it is being deleted"
+	if c := meta.FindStatusCondition(decided.Status.Conditions, v1alpha1.ConditionReconciling); c != nil {
+		message = c.Message
+	}
+	return message + "; nothing holds that up."
 }
 
 // there is how far the Skyhooks are on a node.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,23 +41,26 @@ func (s *session) gone(v *view, decided *v1alpha1.Skyhook) []cause {
 	}
 	var all []cause
 	told := map[string]bool{}
-	for _, a := range decided.Status.Attention {
-		if told[a.Node] = true; !exists(a.Node) {
+	sk := named(v.Skyhooks, decided.Name)
+	for _, a := range slices.Concat(refusedBy(sk), decided.Status.Attention) {
+		if !told[a.Node] && !exists(a.Node) {
 			all = append(all, s.cause(decided.Name, record.Wait{
 				Reason: a.Reason, Message: a.Message, Since: a.Since, Frees: record.FreesAdministrator,
 			}, a.Node))
 		}
+		told[a.Node] = true
 	}
-	sk := named(v.Skyhooks, decided.Name)
 	if sk == nil {
 		return grouped(all)
 	}
 	for _, p := range sk.Status.Permits {
 		if !told[p.Node] && !exists(p.Node) {
 			all = append(all, s.cause(sk.Name, record.Wait{
-				Reason: notSelected, Frees: record.FreesTime,
+				Reason: notSelected,
 				Message: "the node is gone, but keeps its permit, which counts against the budget, until the operator has seen that " +
-					"it is gone, and that no pod of the Skyhook is bound to it any more: Kubernetes deletes those",
+					"it is gone, and that no pod of the Skyhook is bound to it any more: Kubernetes deletes those, unless a " +
+					"finalizer keeps them; " + s.toCluster(fmt.Sprintf("kubectl get pods -n %s -l %s=%s -o wide",
+					s.namespace, v1alpha1.LabelName, sk.Name)) + " lists them",
 			}, p.Node))
 		}
 	}

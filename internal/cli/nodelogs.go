@@ -201,10 +201,12 @@ func (s *session) readWith(ctx context.Context, pod *corev1.Pod, tail int64) (er
 	return err
 }
 
-// uncancelled is a context for a request that has to be answered, also after the user has had enough.
+// uncancelled is a context for a request that has to be answered, also for a while after the user has had enough.
 func uncancelled(ctx context.Context) (context.Context, context.CancelFunc) {
 	const patience = 10 * time.Second
-	return context.WithTimeout(context.WithoutCancel(ctx), patience)
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(patience, cancel) })
+	return longer, func() { stop(); cancel() }
 }
 
 // awaitReader waits until the pod prints or, if that is not enough, until it has printed all.

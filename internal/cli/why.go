@@ -86,7 +86,7 @@ func (s *session) why(ctx context.Context, skyhook, node string) error {
 	for i := range causes {
 		s.conclude(v, f, &causes[i])
 	}
-	r := result{value: causes, empty: s.fine(f, skyhook, node)}
+	r := result{value: causes, empty: s.fine(v, f, skyhook, node)}
 	for i := range causes {
 		for _, n := range causes[i].Nodes {
 			r.names = append(r.names, "node/"+n)
@@ -179,6 +179,11 @@ func (s *session) causes(v *view, f forecast.Forecast, skyhook, node string) []c
 			continue
 		}
 		all = append(all, s.causesOf(v, f, sk, v.Nodes, node)...)
+	}
+	for i := range v.Skyhooks {
+		if sk := &v.Skyhooks[i]; skyhook == "" || sk.Name == skyhook {
+			all = append(all, s.refusals(v, sk, node)...)
+		}
 	}
 	if others := v.notSelecting(node); len(others) > 0 && len(others) == len(v.Skyhooks) && len(all) == 0 {
 		all = append(all, s.unselected(node, others))

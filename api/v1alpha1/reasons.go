@@ -85,8 +85,8 @@ const (
 	ReasonWaitingForOtherPods = "WaitingForOtherPods"
 	// ReasonWaitingForReboot: The operator told the node to reboot, and the node is not back yet.
 	// Ended by: node.
-	// Do: Nothing. The reason becomes `RebootTimeout` after 20 minutes, or after
-	// `spec.packages.PACKAGE.stageTimeout`.
+	// Do: Nothing. After 20 minutes, or after `spec.packages.PACKAGE.stageTimeout`, the reason becomes
+	// `RebootTimeout`; a node from which the Skyhook is being removed is freed instead.
 	ReasonWaitingForReboot = "WaitingForReboot"
 	// ReasonWaitingForUninstall: Another version of the package must be uninstalled first.
 	// Ended by: node.

@@ -26,7 +26,7 @@ func Remove(o Observation) Decision {
 		}
 	}
 	if d.Clear {
-		d.Record = withoutInterrupt(d.Record)
+		d.Record = withoutInterrupt(afterReboot(o, d.Record))
 	}
 	if o.Permit != nil && reboot == nil {
 		d.Record.FinishedPermit = o.Permit.Token()
@@ -36,15 +36,16 @@ func Remove(o Observation) Decision {
 	switch stuck, d.After = overdueEnd(o.Pods, o.Now); {
 	case o.Failed != "":
 		d.Record.Wait = FailedWait(o.Record.Wait, o.Failed, now)
+	case reboot != nil: // a pod that does not end may wait for the kubelet, which comes with the boot
+		d.Record.Wait = waitSince(*reboot, o.Record.Wait, now)
 	case stuck != nil:
 		d.Record.Wait = waitSince(*stuck, o.Record.Wait, now)
-	case reboot != nil:
-		d.Record.Wait, d.After = waitSince(*reboot, o.Record.Wait, now), left
 	}
 	if d.Record.Wait != nil {
 		d.Waits = []Wait{*d.Record.Wait}
 	}
 	if reboot != nil {
+		d.After = left
 		return d // its pod ends with the boot
 	}
 	for _, p := range o.Pods {
@@ -64,15 +65,34 @@ func rebootOf(o Observation) (*Wait, time.Duration) {
 		return nil, 0
 	}
 	pod, found := p.podOf(e)
+	if found && pod.Outcome == Running && pod.Reason != "" && !pod.Terminating && p.Node.Ready && p.Node.BootID == e.BootID {
+		return nil, 0 // no container of it has begun
+	}
 	at := p.asked(e)
 	if found {
 		at = p.began(e, pod)
+	}
+	if w := o.Record.Wait; w != nil && w.Reason == v1alpha1.ReasonWaitingForReboot && p.ahead(runStart(e)) && !w.Since.After(o.Now) {
+		at = w.Since.Time // as the record, which a clock that was ahead wrote, is not written again until it goes
 	}
 	left := at.Add(p.rebootLimit(e)).Sub(p.Now)
 	if left <= 0 || !p.underWay(e, pod, found) {
 		return nil, 0
 	}
 	return p.rebootWait(e), left
+}
+
+// afterReboot completes what a reboot that is over was for: the node may come back to what its record keeps, and must
+// not reboot again.
+func afterReboot(o Observation, n record.Node) record.Node {
+	p := newPass(o)
+	owner, running := p.interruptOwner()
+	if !running || !p.rebooted(owner) {
+		return n
+	}
+	p.completeInterrupt(owner, Pod{}, false)
+	n.Packages = p.out.Record.Packages
+	return n
 }
 
 var removalReasons = []string{

@@ -1,10 +1,13 @@
 package lifecycle_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
@@ -155,6 +158,7 @@ func TestRemoveAwaitsAReboot(t *testing.T) {
 	}{
 		{"its pod runs", "a@1.0 interrupt running run=now", "boot=b1", true},
 		{"its pod has ended", "a@1.0 interrupt done run=now", "boot=b1", true},
+		{"its pod has not begun", "a@1.0 interrupt running run=now reason=PodCannotStart", "boot=b1", false},
 		{"its pod does not start", "a@1.0 interrupt stuck run=now", "boot=b1", false},
 		{"the node is down", "", "boot=b1 not-ready", true},
 		{"it has come up, and is not Ready", "a@1.0 interrupt done run=now", "boot=b2 not-ready", true},
@@ -176,6 +180,36 @@ func TestRemoveAwaitsAReboot(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRemoveDuringARebootBlamesNoPod: one whose end nobody reports waits for the kubelet.
+func TestRemoveDuringARebootBlamesNoPod(t *testing.T) {
+	for _, pod := range []string{"created=0s ends=-2m", "created=0s ends=20s"} {
+		o := observation(t, row{node: rebooting, pods: "a@1.0 interrupt running run=now " + pod, gate: "ours boot=b1 not-ready"})
+		d := lifecycle.Remove(o)
+		if w := d.Record.Wait; w == nil || w.Reason != v1alpha1.ReasonWaitingForReboot || d.After <= 0 {
+			t.Errorf("%s: told %+v, again in %s", pod, w, d.After)
+		}
+	}
+}
+
+// TestRemoveAfterAClockThatWasAhead: of the decision only the wait is written, so that the record stays ahead.
+func TestRemoveAfterAClockThatWasAhead(t *testing.T) {
+	ahead := now.Add(10 * time.Hour)
+	run := strconv.FormatInt(ahead.Unix(), 36)
+	o := observation(t, row{
+		node: "a@1.0 interrupt:in_progress run=" + run + " since=10h interrupt=reboot boot=b1",
+		gate: "ours boot=b1 not-ready flight=reboot/b1/" + run,
+	})
+	o.InFlight.Since = metav1.NewTime(ahead)
+	for range 4 {
+		d := lifecycle.Remove(o)
+		if d.Clear {
+			return
+		}
+		o.Record.Wait, o.Now = d.Record.Wait, o.Now.Add(d.After)
+	}
+	t.Errorf("still waits %s after the removal began", o.Now.Sub(now))
 }
 
 // TestCommandOfAPodThatDoesNotEndIsWhole: whatever its names, the record has room for it.

@@ -3,11 +3,14 @@ package node
 import (
 	"context"
 	"errors"
+	"maps"
+	"strings"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -210,5 +213,75 @@ func TestRebootOfADeletedSkyhookIsOurs(t *testing.T) {
 	w.tries(1)
 	if told := w.told("rebooted by itself"); len(told) > 0 {
 		t.Errorf("told %v", told)
+	}
+}
+
+// TestNoSecondRebootOfANodeThatCameBack: its label was away from when it went down until it was Ready.
+func TestNoSecondRebootOfANodeThatCameBack(t *testing.T) {
+	s, n := newSkyhook("demo"), newNode()
+	s.Spec.NodeSelectors.MatchLabels = map[string]string{"gpu": "1"}
+	reboot := &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}
+	s.Spec.Packages["a"] = v1alpha1.Package{Version: "1.0.0", Image: "x/a", Interrupt: reboot}
+	n.Labels = map[string]string{"gpu": "1"}
+	n.Spec.Unschedulable = true
+	r := entry(v1alpha1.StageConfig, v1alpha1.StateComplete)
+	r.Cordoned = true
+	remember(t, n, "demo", r)
+	w := newWorld(t, s, n)
+	w.Evictor = slow(func() {})
+	w.tries(1)
+	pods := w.pods()
+	if len(pods) != 1 {
+		t.Fatalf("%d pods reboot the node", len(pods))
+	}
+	w.must(w.Client.Delete(t.Context(), &pods[0]))
+	w.must(w.Client.Status().Update(t.Context(), w.notReady()))
+	label := func(labels map[string]string) {
+		w.edit(func(n *corev1.Node) { maps.Copy(n.Labels, labels) })
+		w.tries(2)
+	}
+	label(map[string]string{"gpu": "0"})
+	up := w.node()
+	up.Status = newNode().Status
+	up.Status.NodeInfo.BootID = "boot-2"
+	w.must(w.Client.Status().Update(t.Context(), up))
+	w.tries(2)
+	if w.node().Spec.Unschedulable {
+		t.Error("rebooted, and cordoned")
+	}
+	w.must(w.Client.Get(t.Context(), client.ObjectKey{Name: "demo"}, s))
+	s.Status.Permits = []v1alpha1.Permit{{Node: nodeName, Order: 4, Generation: 1}}
+	w.must(w.Client.Status().Update(t.Context(), s))
+	label(map[string]string{"gpu": "1"})
+	for _, pod := range w.pods() {
+		if strings.Contains(pod.Name, "-interrupt-reboot-") {
+			t.Errorf("%s reboots it again", pod.Name)
+		}
+	}
+	if e := w.record("demo").Packages["a|1.0.0"]; e.Stage != v1alpha1.StagePostInterrupt {
+		t.Errorf("it is in stage %s", e.Stage)
+	}
+}
+
+// TestDeletionEndsARebootThatHasNotBegun: nothing was asked of the node yet.
+func TestDeletionEndsARebootThatHasNotBegun(t *testing.T) {
+	w, _ := rebooting(t)
+	w.Evictor = slow(func() {})
+	w.must(w.Client.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1"}}))
+	w.tries(1)
+	pods := w.pods(client.InNamespace(namespace))
+	if len(pods) != 1 {
+		t.Fatalf("%d pods reboot the node", len(pods))
+	}
+	pods[0].Status.Phase = corev1.PodPending // as its image is pulled
+	w.must(w.Client.Status().Update(t.Context(), &pods[0]))
+	var s v1alpha1.Skyhook
+	w.must(w.Client.Get(t.Context(), client.ObjectKey{Name: "demo"}, &s))
+	s.Finalizers = []string{v1alpha1.Finalizer}
+	w.must(w.Client.Update(t.Context(), &s))
+	w.must(w.Client.Delete(t.Context(), &s))
+	w.tries(2)
+	if left := w.pods(client.InNamespace(namespace)); len(left) > 0 {
+		t.Errorf("%s is left, and the node waits for %+v", left[0].Name, w.record("demo").Wait)
 	}
 }

@@ -55,8 +55,8 @@ func (sn Snapshot) askedForReboot(node *corev1.Node, inFlight *record.Interrupt,
 	if inFlight.IsReboot() && inFlight.BootID != "" && inFlight.BootID != current {
 		return true
 	}
-	for _, s := range sn.skyhooks {
-		if !sn.selects(s, node) {
+	for i, s := range sn.skyhooks {
+		if !sn.wants.of[i].target.keys.MayInterrupt(node.Annotations) || !sn.selects(s, node) {
 			continue // what it asked for there is over
 		}
 		if n, unusable := sn.Record(s, node, records); unusable == nil && lifecycle.AskedForReboot(n, current) {

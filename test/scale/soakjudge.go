@@ -30,7 +30,7 @@ const (
 	soakGrowth    = 1.1
 	slackRSS      = 16.0 // MiB
 	slackHeap     = 4.0  // MiB
-	slackHistory  = 8.0  // MiB; the last 4,096 events are remembered for up to twelve minutes
+	slackHistory  = 10.0 // MiB; of 4,096 events for up to twelve minutes, and of what was read of records since the start
 	slackRoutines = 20.0 // the recorder of events alone starts nine with the first event
 	storm         = 0.05 // of all writes that meet a conflict
 )

@@ -189,7 +189,8 @@ func (s *session) fine(v *view, f forecast.Forecast, skyhook, node string) strin
 	return fmt.Sprintf("Skyhook %s: %s, %s nodes complete; nothing waits and nothing fails.", skyhook, st.Status, st.CompleteNodes)
 }
 
-// goes is how far the deletion of a Skyhook is, by what the operator decides next; nil if that is to let it go.
+// goes is how far the deletion of a Skyhook is. decided is the Skyhook after what the operator does next; nil if it is
+// gone then.
 func goes(sk, decided *v1alpha1.Skyhook) string {
 	switch {
 	case !slices.Contains(sk.Finalizers, v1alpha1.Finalizer):

@@ -167,7 +167,7 @@ func TestLogsOfASlowAPIServer(t *testing.T) {
 			inner := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
 			slow := interceptor.NewClient(inner, interceptor.Funcs{
 				Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-					err := c.Create(context.WithoutCancel(ctx), o, opts...) // it is there, whoever waits for the answer
+					err := c.Create(context.WithoutCancel(ctx), o, opts...) // the pod exists, even if the caller gives up
 					if interrupted {
 						cancel()
 					}

@@ -1,18 +1,13 @@
 package node
 
 import (
-	"context"
-	"errors"
 	"maps"
 	"strings"
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/skyhook"
@@ -28,30 +23,14 @@ func TestNoPermitForASkyhookThatWaitsAfterAReboot(t *testing.T) {
 	early.Status.Permits = nil
 	late.Spec.InterruptionBudget.Count = new(1)
 	late.Status = v1alpha1.SkyhookStatus{}
-	done := completeRecord()
-	done.BootID = "boot-1"
-	for _, e := range done.Packages {
-		e.Name, e.Definition = "old", "lost"
-		done.Packages[e.Key()] = e
-		break
-	}
-	remember(t, n, "early", done)
-	n.Status.NodeInfo.BootID = "boot-2"
+	rememberLost(t, n)
 	n2 := newNode()
 	n2.Name, n2.UID = "node-2", "uid-node-2"
 	there := completeRecord()
 	there.BootID = "boot-1"
 	remember(t, n2, "early", there) // early is complete on node-2, so late may work there
 	w := newWorld(t, n, n2, early, late)
-	w.Targets.Reapply = true
-	w.changeLive(interceptor.Funcs{
-		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
-			if _, ok := l.(*appsv1.ControllerRevisionList); ok {
-				return errors.New("try again")
-			}
-			return w.list(ctx, c, l, opts...)
-		},
-	})
+	w.reapplyUndecided()
 	planner := &skyhook.Reconciler{Shared: w.Shared}
 	planner.Live = w.Client // the planner's own questions are answered
 	for range 60 {
@@ -138,32 +117,39 @@ func TestTaintComesBeforeTheNodeIsReady(t *testing.T) {
 	}
 }
 
+// beginsReboot is a node on which the pod of a reboot has been created, the Skyhook and that pod.
+func beginsReboot(t *testing.T) (*world, *v1alpha1.Skyhook, *corev1.Pod) {
+	t.Helper()
+	s, n := newSkyhook("demo"), newNode()
+	s.Finalizers = []string{v1alpha1.Finalizer}
+	s.Spec.NodeSelectors.MatchLabels = map[string]string{"gpu": "1"}
+	s.Spec.Packages["a"] = v1alpha1.Package{Version: "1.0.0", Image: "x/a", Interrupt: &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}}
+	n.Labels = map[string]string{"gpu": "1"}
+	n.Spec.Unschedulable = true
+	r := entry(v1alpha1.StageConfig, v1alpha1.StateComplete)
+	r.Cordoned = true
+	remember(t, n, "demo", r)
+	w := newWorld(t, s, n)
+	w.Evictor = slow(func() {})
+	w.tries(1)
+	pods := w.pods()
+	if len(pods) != 1 {
+		t.Fatalf("%d pods reboot the node", len(pods))
+	}
+	return w, s, &pods[0]
+}
+
 // TestCordonedUntilItHasRebooted: a node that may be going down takes no workloads, whatever becomes of the Skyhook.
 func TestCordonedUntilItHasRebooted(t *testing.T) {
 	for _, how := range []string{"deleted", "paused"} {
-		s, n := newSkyhook("demo"), newNode()
-		s.Finalizers = []string{v1alpha1.Finalizer}
-		reboot := &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}
-		s.Spec.Packages["a"] = v1alpha1.Package{Version: "1.0.0", Image: "x/a", Interrupt: reboot}
-		n.Spec.Unschedulable = true
-		r := entry(v1alpha1.StageConfig, v1alpha1.StateComplete)
-		r.Cordoned = true
-		remember(t, n, "demo", r)
-		w := newWorld(t, s, n)
-		w.Evictor = slow(func() {})
-		w.tries(1)
-		if len(w.pods()) != 1 {
-			t.Fatalf("%d pods", len(w.pods()))
+		w, s, pod := beginsReboot(t)
+		pod.Status.Phase = corev1.PodSucceeded // it asked for the reboot and ended
+		for _, c := range pod.Spec.InitContainers {
+			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, corev1.ContainerStatus{
+				Name: c.Name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}},
+			})
 		}
-		for _, pod := range w.pods() { // it asked for the reboot and ended
-			pod.Status.Phase = corev1.PodSucceeded
-			for _, c := range pod.Spec.InitContainers {
-				pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, corev1.ContainerStatus{
-					Name: c.Name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}},
-				})
-			}
-			w.must(w.Client.Status().Update(t.Context(), &pod))
-		}
+		w.must(w.Client.Status().Update(t.Context(), pod))
 		w.tries(1)
 		if how == "deleted" {
 			w.must(w.Client.Delete(t.Context(), s))
@@ -218,23 +204,8 @@ func TestRebootOfADeletedSkyhookIsOurs(t *testing.T) {
 
 // TestNoSecondRebootOfANodeThatCameBack: its label was away from when it went down until it was Ready.
 func TestNoSecondRebootOfANodeThatCameBack(t *testing.T) {
-	s, n := newSkyhook("demo"), newNode()
-	s.Spec.NodeSelectors.MatchLabels = map[string]string{"gpu": "1"}
-	reboot := &v1alpha1.Interrupt{Type: v1alpha1.InterruptReboot}
-	s.Spec.Packages["a"] = v1alpha1.Package{Version: "1.0.0", Image: "x/a", Interrupt: reboot}
-	n.Labels = map[string]string{"gpu": "1"}
-	n.Spec.Unschedulable = true
-	r := entry(v1alpha1.StageConfig, v1alpha1.StateComplete)
-	r.Cordoned = true
-	remember(t, n, "demo", r)
-	w := newWorld(t, s, n)
-	w.Evictor = slow(func() {})
-	w.tries(1)
-	pods := w.pods()
-	if len(pods) != 1 {
-		t.Fatalf("%d pods reboot the node", len(pods))
-	}
-	w.must(w.Client.Delete(t.Context(), &pods[0]))
+	w, s, pod := beginsReboot(t)
+	w.must(w.Client.Delete(t.Context(), pod))
 	w.must(w.Client.Status().Update(t.Context(), w.notReady()))
 	label := func(labels map[string]string) {
 		w.edit(func(n *corev1.Node) { maps.Copy(n.Labels, labels) })
@@ -265,21 +236,10 @@ func TestNoSecondRebootOfANodeThatCameBack(t *testing.T) {
 
 // TestDeletionEndsARebootThatHasNotBegun: nothing was asked of the node yet.
 func TestDeletionEndsARebootThatHasNotBegun(t *testing.T) {
-	w, _ := rebooting(t)
-	w.Evictor = slow(func() {})
-	w.must(w.Client.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1"}}))
-	w.tries(1)
-	pods := w.pods(client.InNamespace(namespace))
-	if len(pods) != 1 {
-		t.Fatalf("%d pods reboot the node", len(pods))
-	}
-	pods[0].Status.Phase = corev1.PodPending // as its image is pulled
-	w.must(w.Client.Status().Update(t.Context(), &pods[0]))
-	var s v1alpha1.Skyhook
-	w.must(w.Client.Get(t.Context(), client.ObjectKey{Name: "demo"}, &s))
-	s.Finalizers = []string{v1alpha1.Finalizer}
-	w.must(w.Client.Update(t.Context(), &s))
-	w.must(w.Client.Delete(t.Context(), &s))
+	w, s, pod := beginsReboot(t)
+	pod.Status.Phase = corev1.PodPending // as its image is pulled
+	w.must(w.Client.Status().Update(t.Context(), pod))
+	w.must(w.Client.Delete(t.Context(), s))
 	w.tries(2)
 	if left := w.pods(client.InNamespace(namespace)); len(left) > 0 {
 		t.Errorf("%s is left, and the node waits for %+v", left[0].Name, w.record("demo").Wait)

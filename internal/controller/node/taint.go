@@ -76,8 +76,8 @@ func (r *Reconciler) nextTaint(p *pass) taint.Change {
 		n, unusable := p.snapshot.Record(s, p.node, r.Records)
 		early := !state.Ready(p.node) && unusable == nil && s.DeletionTimestamp == nil && !p.inFlight.OwnedBy(s.Name)
 		one.Reapplied = r.startsOver(p, s) || early && at.StartsOver(s.Name) // workloads come as soon as it is Ready
-		if at := slices.IndexFunc(p.items, func(i *item) bool { return i.skyhook == s }); at >= 0 {
-			d := p.items[at].decision
+		if k := slices.IndexFunc(p.items, func(i *item) bool { return i.skyhook == s }); k >= 0 {
+			d := p.items[k].decision
 			n = d.Record
 			// Once an interrupt that was in flight has ended, it starts over in the same pass.
 			one.Reapplied = one.Reapplied || slices.ContainsFunc(d.Changes, func(c lifecycle.Change) bool {

@@ -198,25 +198,9 @@ func TestRefusedTaintIsTold(t *testing.T) {
 func TestLaterSkyhookWaitsWhenAnEarlierOneCannotBeDecided(t *testing.T) {
 	early, late, n := newSkyhook("early"), newSkyhook("late"), newNode()
 	early.Spec.Priority, late.Spec.Priority = 1, 2
-	done := completeRecord()
-	done.BootID = "boot-1"
-	for _, e := range done.Packages { // of a package that left the spec, whose definition is asked for
-		e.Name, e.Definition = "old", "lost"
-		done.Packages[e.Key()] = e
-		break
-	}
-	remember(t, n, "early", done)
-	n.Status.NodeInfo.BootID = "boot-2"
+	rememberLost(t, n)
 	w := newWorld(t, n, early, late)
-	w.Targets.Reapply = true
-	w.changeLive(interceptor.Funcs{
-		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
-			if _, ok := l.(*appsv1.ControllerRevisionList); ok {
-				return errors.New("try again")
-			}
-			return w.list(ctx, c, l, opts...)
-		},
-	})
+	w.reapplyUndecided()
 	w.tries(5) // also once the failure is told
 	if pods := w.pods(); len(pods) > 0 {
 		t.Errorf("started %s", pods[0].Name)
@@ -226,6 +210,34 @@ func TestLaterSkyhookWaitsWhenAnEarlierOneCannotBeDecided(t *testing.T) {
 	if pods := w.pods(); len(pods) != 1 || pods[0].Labels[v1alpha1.LabelName] != "early" {
 		t.Errorf("started %v", pods)
 	}
+}
+
+// rememberLost lets a node have rebooted since Skyhook early was complete on it, also with a package that left the spec,
+// whose definition is asked for.
+func rememberLost(t *testing.T, n *corev1.Node) {
+	t.Helper()
+	done := completeRecord()
+	done.BootID = "boot-1"
+	for _, e := range done.Packages { // of a package that left the spec, whose definition is asked for
+		e.Name, e.Definition = "old", "lost"
+		done.Packages[e.Key()] = e
+		break
+	}
+	remember(t, n, "early", done)
+	n.Status.NodeInfo.BootID = "boot-2"
+}
+
+// reapplyUndecided applies packages again after a reboot, while nobody answers that question.
+func (w *world) reapplyUndecided() {
+	w.Targets.Reapply = true
+	w.changeLive(interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			if _, ok := l.(*appsv1.ControllerRevisionList); ok {
+				return errors.New("try again")
+			}
+			return w.list(ctx, c, l, opts...)
+		},
+	})
 }
 
 // TestTaintAfterARebootBesideAnInterrupt: what was in flight runs again first. When it has ended everything starts over,

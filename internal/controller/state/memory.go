@@ -61,8 +61,8 @@ const (
 // two write the same object; after a minute its watch stalls, or somebody writes without end.
 const behindAfter = time.Minute
 
-// Conflicts tells since when passes meet conflicts; its zero value is for none. Whoever has it drops it with the first
-// pass that goes well.
+// Conflicts tells since when passes meet conflicts; its zero value is for none. It is dropped after the first pass that
+// succeeds.
 type Conflicts struct{ since time.Time }
 
 // Last notes one more, and reports whether people have to be told of them.

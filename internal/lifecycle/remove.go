@@ -10,7 +10,7 @@ import (
 
 // Remove decides how a Skyhook that no longer targets a node, or is being deleted, is removed from it: pods first, then
 // the record. A permit that the node holds is given back in the same write. Two things delay that: a pod that does not
-// end, and a reboot that may be under way. The record tells of them, and of passes that fail.
+// end, and a reboot that may be under way. The record says which of them does, and whether passes fail.
 func Remove(o Observation) Decision {
 	reboot, left := rebootOf(o)
 	d := Decision{Record: o.Record, Removing: true, Clear: len(o.Pods) == 0 && reboot == nil, Force: o.Abandoned}

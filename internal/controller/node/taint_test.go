@@ -218,7 +218,7 @@ func rememberLost(t *testing.T, n *corev1.Node) {
 	t.Helper()
 	done := completeRecord()
 	done.BootID = "boot-1"
-	for _, e := range done.Packages { // of a package that left the spec, whose definition is asked for
+	for _, e := range done.Packages {
 		e.Name, e.Definition = "old", "lost"
 		done.Packages[e.Key()] = e
 		break

@@ -4,17 +4,21 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
 
-// setOperator sets an environment variable of the operator until the test ends.
+// setOperator sets an environment variable of the operator until the test ends. A rollout counts as done while replicas
+// with the value before still end, and act by it; they are awaited.
 func setOperator(t *testing.T, name, value, before string) {
 	t.Helper()
 	const operator = "deployment/skyhook-skyhook-operator-controller-manager"
 	set := func(value string) {
+		before := strings.Fields(mustKubectl(t, "", "get", "pods", "-n", "skyhook", "-l", operatorPods, "-o", "name"))
 		mustKubectl(t, "", "set", "env", operator, "-n", "skyhook", name+"="+value)
 		mustKubectl(t, "", "rollout", "status", operator, "-n", "skyhook", "--timeout=2m")
+		mustKubectl(t, "", append([]string{"wait", "--for=delete", "-n", "skyhook", "--timeout=1m"}, before...)...)
 	}
 	t.Cleanup(func() { set(before) })
 	set(value)

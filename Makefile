@@ -32,7 +32,7 @@ testbed-down: ## Take the local cluster down; leaves nothing behind
 ##@ Build
 .PHONY: build
 build: ## Build the binaries into bin/
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -o bin/ ./cmd/...
 
 .PHONY: images
 images: ## Build all images for amd64 and arm64 into dist/images, without Docker

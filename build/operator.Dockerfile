@@ -7,7 +7,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -buildvcs=false -ldflags "-s -w -X github.com/skyhook-operator/skyhook.linked=$VERSION" -o /out/skyhook-operator ./cmd/skyhook-operator && \
+    go build -trimpath -buildvcs=false -tags grpcnotrace -ldflags "-s -w -X github.com/skyhook-operator/skyhook.linked=$VERSION" -o /out/skyhook-operator ./cmd/skyhook-operator && \
     mkdir -m 1777 /out/tmp && mkdir -m 700 /out/root
 
 FROM scratch

@@ -67,6 +67,26 @@ func TestAgentIsSmallStaticAndReproducible(t *testing.T) {
 	}
 }
 
+// TestOperatorLacksWhatNobodyCalls: one function that calls methods by name makes the linker keep every method of every
+// type, a quarter of the program. "go build -ldflags=-dumpdep" marks such functions with <ReflectMethod>.
+func TestOperatorLacksWhatNobodyCalls(t *testing.T) {
+	o := Options{Root: "../..", Out: filepath.Join(t.TempDir(), "images"), Log: t.Output()}
+	program := must(Program(t.Context(), o, "skyhook-operator", host[0]))(t)
+	for _, function := range []string{"text/template.(*state).evalField", "reflect.(*rtype).Methods"} {
+		if bytes.Contains(program, []byte(function)) {
+			t.Errorf("the operator calls %s", function)
+		}
+	}
+	if !bytes.Contains(program, []byte("reflect.(*rtype).Method")) {
+		t.Error("names of functions are not to be found in the program")
+	}
+	for _, path := range []string{"../operator.Dockerfile", "../agent.Dockerfile", "../../tools/compile", "../../Makefile"} {
+		if !strings.Contains(string(must(os.ReadFile(path))(t)), " -tags "+Tags+" ") {
+			t.Errorf("%s builds without -tags %s", path, Tags)
+		}
+	}
+}
+
 // testPackage is an image that needs no compiler.
 func testPackage(t *testing.T, mode os.FileMode) Options {
 	t.Helper()

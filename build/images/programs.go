@@ -65,12 +65,16 @@ func Program(ctx context.Context, o Options, command string, platform v1.Platfor
 	return compile(ctx, o, command, platform)
 }
 
+// Tags are of every build of a program. Without the traces of gRPC nothing in the operator calls methods by name, and the
+// linker leaves out those that nobody calls: a quarter of the program, which is 10 MiB of memory.
+const Tags = "grpcnotrace"
+
 // compile builds one command as a static binary. The output stays where it is, so that the linker has nothing to do
 // when nothing changed.
 func compile(ctx context.Context, o Options, command string, platform v1.Platform) ([]byte, error) {
 	out := filepath.Join(filepath.Dir(o.Out), "bin", platform.OS+"-"+platform.Architecture, command)
 	fmt.Fprintf(o.Log, "compiling %s for %s\n", command, platform)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", Tags,
 		"-ldflags", "-s -w -X "+versionVar+"="+o.Version, "-o", out, "./cmd/"+command)
 	cmd.Dir = o.Root
 	// A newer instruction set or other flags in the caller's environment would change the digest.

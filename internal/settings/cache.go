@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/controller/node"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
 // CacheOptions keep the cache small on large fleets: pods and ConfigMaps of the operator's namespace only, nodes
@@ -86,7 +86,7 @@ func (w *words) slimConfigMap(o any) (any, error) {
 	if cm, ok := o.(*corev1.ConfigMap); ok {
 		cm.ManagedFields = nil
 		if _, meta := cm.Labels[v1alpha1.LabelNodeMeta]; meta {
-			node.SlimMeta(cm)
+			workload.SlimMeta(cm)
 			w.shareMeta(cm)
 		}
 	}

@@ -13,8 +13,6 @@ const (
 	// maxWord is the length of the longest text that is shared, in bytes, and maxWords how many are known.
 	maxWord  = 128
 	maxWords = 4096
-	// maxSingles is how many maps of one entry are known: one for each node of a large fleet.
-	maxSingles = 16384
 )
 
 // words keeps one copy of each text that many objects have, such as the keys of labels: each object that is decoded has
@@ -57,10 +55,9 @@ func (w *words) share(m map[string]string) map[string]string {
 	return shared
 }
 
-// shareMeta does so with what the metadata ConfigMaps of a Skyhook, or of a node, have in common: there is one for each
-// node and Skyhook.
+// shareMeta does so with what the metadata ConfigMaps of a Skyhook have in common: there is one for each node.
 func (w *words) shareMeta(cm *corev1.ConfigMap) {
-	cm.Namespace, cm.Labels, cm.Annotations = w.of(cm.Namespace), w.single(cm.Labels), w.single(cm.Annotations)
+	cm.Namespace, cm.Labels = w.of(cm.Namespace), w.single(cm.Labels)
 	cm.OwnerReferences = w.owners(cm.OwnerReferences)
 }
 
@@ -78,7 +75,7 @@ func (w *words) single(m map[string]string) map[string]string {
 	if one, ok := w.singles[of]; ok {
 		return one
 	}
-	if w.singles == nil || len(w.singles) >= maxSingles {
+	if w.singles == nil || len(w.singles) >= maxWords {
 		w.singles = map[entry]map[string]string{}
 	}
 	w.singles[of] = map[string]string{of.key: of.value}

@@ -115,10 +115,43 @@ func (o Options) History(s *v1alpha1.Skyhook, data map[string]string) *corev1.Co
 	}
 }
 
+// slimPrefix is what the generateName of a slim metadata ConfigMap begins with; the digest of what was dropped and the
+// node follow, each behind one. No stored object can have it, as it is part of no name; and other than annotations, a
+// text costs no map.
+const slimPrefix = "/"
+
+// SlimMeta drops what a metadata ConfigMap holds from a cache's copy, but for a digest of what it really holds, and its
+// node: there is one per node and Skyhook. An informer may ask for it twice.
+func SlimMeta(cm *corev1.ConfigMap) {
+	if _, _, slim := slimMeta(cm); slim {
+		return
+	}
+	cm.GenerateName = slimPrefix + ContentDigest(cm) + slimPrefix + NodeOfMeta(cm)
+	cm.Annotations, cm.Data, cm.BinaryData = nil, nil, nil // they may be shared
+}
+
+// slimMeta is what SlimMeta left.
+func slimMeta(o metav1.Object) (digest, node string, slim bool) {
+	rest, slim := strings.CutPrefix(o.GetGenerateName(), slimPrefix)
+	digest, node, _ = strings.Cut(rest, slimPrefix)
+	return digest, node, slim
+}
+
+// MetaDigest is the digest of what a metadata ConfigMap holds, whether or not it is slim.
+func MetaDigest(cm *corev1.ConfigMap) string {
+	if digest, _, slim := slimMeta(cm); slim {
+		return digest
+	}
+	return ContentDigest(cm)
+}
+
 // NodeOfMeta returns the node whose metadata a ConfigMap shows; empty for any other object.
 func NodeOfMeta(o metav1.Object) string {
 	if _, ok := o.GetLabels()[v1alpha1.LabelNodeMeta]; !ok {
 		return ""
+	}
+	if _, node, slim := slimMeta(o); slim {
+		return node
 	}
 	return o.GetAnnotations()[v1alpha1.AnnotationNodeName]
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,7 +38,7 @@ func (r *Reconciler) writeNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Sky
 		return fmt.Errorf("get ConfigMap %s: %w", want.Name, err)
 	}
 	exists := err == nil
-	if exists && contentDigest(&have) == digest && metav1.IsControlledBy(&have, s) {
+	if exists && workload.MetaDigest(&have) == digest && metav1.IsControlledBy(&have, s) {
 		return nil
 	}
 	want.Annotations[v1alpha1.AnnotationDigest] = digest
@@ -73,32 +72,6 @@ func (r *Reconciler) keepNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Skyh
 		err = fmt.Errorf("get ConfigMap %s: %w", key.Name, err)
 	}
 	return err
-}
-
-// slimDigest is what the generateName in the cache begins with, where the digest of what it dropped follows. No stored
-// object can have it, as it is part of no name; and other than an annotation it costs no map.
-const slimDigest = "/"
-
-// SlimMeta drops what a metadata ConfigMap holds, but for a digest of what it really holds, and its node: there is one
-// per node and Skyhook. An informer may ask for it twice.
-func SlimMeta(cm *corev1.ConfigMap) {
-	if strings.HasPrefix(cm.GenerateName, slimDigest) {
-		return
-	}
-	cm.GenerateName = slimDigest + workload.ContentDigest(cm)
-	node := workload.NodeOfMeta(cm)
-	cm.Annotations, cm.Data, cm.BinaryData = nil, nil, nil // they may be shared
-	if node != "" {
-		metav1.SetMetaDataAnnotation(&cm.ObjectMeta, v1alpha1.AnnotationNodeName, node)
-	}
-}
-
-// contentDigest is the digest of what a metadata ConfigMap holds, whether or not the cache dropped it.
-func contentDigest(cm *corev1.ConfigMap) string {
-	if digest, slim := strings.CutPrefix(cm.GenerateName, slimDigest); slim {
-		return digest
-	}
-	return workload.ContentDigest(cm)
 }
 
 func applyConfigMap(cm *corev1.ConfigMap) *corev1ac.ConfigMapApplyConfiguration {

@@ -187,7 +187,7 @@ func TestNodeMetaThatSomebodyChanged(t *testing.T) {
 			w.must(w.writeNodeMeta(t.Context(), p, s))
 			var cm corev1.ConfigMap
 			w.must(w.Client.Get(t.Context(), key, &cm))
-			if cm.Annotations[v1alpha1.AnnotationDigest] != contentDigest(&cm) {
+			if cm.Annotations[v1alpha1.AnnotationDigest] != workload.MetaDigest(&cm) {
 				t.Error("the digest is not that of the data")
 			}
 			c.change(&cm)
@@ -263,8 +263,8 @@ type slimmed struct{ client.Client }
 func (s slimmed) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
 	err := s.Client.Get(ctx, key, o, options...)
 	if cm, ok := o.(*corev1.ConfigMap); ok && err == nil {
-		SlimMeta(cm)
-		SlimMeta(cm) // as an informer does that begins with a watch
+		workload.SlimMeta(cm)
+		workload.SlimMeta(cm) // as an informer does that begins with a watch
 	}
 	return err
 }

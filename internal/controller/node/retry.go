@@ -116,9 +116,11 @@ func (f *failures) told(skyhook string) string {
 // note counts the failures of a pass. It returns those that people have to be told from now on, by Skyhook, and whether
 // one is over that they were told.
 func (f *failures) note(p *pass) (begun map[string]string, over bool) {
-	begun = map[string]string{}
 	before := f.skyhooks
-	f.skyhooks = map[string]*failure{}
+	if len(before) == 0 && len(p.failed) == 0 {
+		return nil, false // as in nearly all passes, and on nearly all nodes, which then need no maps
+	}
+	begun, f.skyhooks = map[string]string{}, map[string]*failure{}
 	for name, err := range p.failed {
 		one := before[name]
 		if one == nil {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -109,6 +110,9 @@ func addControllers(mgr ctrl.Manager, o settings.Options, series *metrics.Store)
 	if shared.CachedNodes, err = cachedNodes(mgr); err != nil {
 		return err
 	}
+	if shared.CachedPods, err = cachedPods(mgr); err != nil {
+		return err
+	}
 	evictor, err := evict.New(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("make a client for evictions: %w", err)
@@ -131,23 +135,59 @@ func addControllers(mgr ctrl.Manager, o settings.Options, series *metrics.Store)
 // cachedNodes lists the nodes in the manager's cache without copying them. It may be asked once the cache has synced, as
 // it has for any controller that watches nodes.
 func cachedNodes(mgr ctrl.Manager) (func() []*corev1.Node, error) {
-	informer, err := mgr.GetCache().GetInformer(context.Background(), &corev1.Node{}, cache.BlockUntilSynced(false))
+	informer, err := informerOf(mgr, &corev1.Node{})
 	if err != nil {
-		return nil, fmt.Errorf("watch nodes: %w", err)
+		return nil, err
+	}
+	store := informer.GetStore()
+	return func() []*corev1.Node { return typed[*corev1.Node](store.List()) }, nil
+}
+
+// cachedPods finds the package pods on a node in the manager's cache, without copying them.
+func cachedPods(mgr ctrl.Manager) (func(node string) ([]*corev1.Pod, error), error) {
+	informer, err := informerOf(mgr, &corev1.Pod{})
+	if err != nil {
+		return nil, err
+	}
+	err = informer.AddIndexers(toolscache.Indexers{state.PodsByNode: func(o any) ([]string, error) {
+		if pod, ok := o.(*corev1.Pod); ok && pod.Spec.NodeName != "" {
+			return []string{pod.Spec.NodeName}, nil
+		}
+		return nil, nil
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("index pods by their nodes: %w", err)
+	}
+	pods := informer.GetIndexer()
+	return func(node string) ([]*corev1.Pod, error) {
+		found, err := pods.ByIndex(state.PodsByNode, node)
+		if err != nil {
+			return nil, fmt.Errorf("find package pods on node %s: %w", node, err)
+		}
+		return typed[*corev1.Pod](found), nil
+	}, nil
+}
+
+// informerOf is what fills the manager's cache with objects of a kind.
+func informerOf(mgr ctrl.Manager, kind client.Object) (toolscache.SharedIndexInformer, error) {
+	informer, err := mgr.GetCache().GetInformer(context.Background(), kind, cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, fmt.Errorf("watch objects like %T: %w", kind, err)
 	}
 	shared, ok := informer.(toolscache.SharedIndexInformer)
 	if !ok {
-		return nil, fmt.Errorf("the informer of nodes is a %T, which cannot be listed", informer)
+		return nil, fmt.Errorf("the informer of %T is a %T, which cannot be asked", kind, informer)
 	}
-	store := shared.GetStore()
-	return func() []*corev1.Node {
-		all := store.List()
-		nodes := make([]*corev1.Node, 0, len(all))
-		for _, o := range all {
-			if n, ok := o.(*corev1.Node); ok {
-				nodes = append(nodes, n)
-			}
+	return shared, nil
+}
+
+// typed are the objects of a cache that are of a type, as all of an informer's are.
+func typed[T client.Object](objects []any) []T {
+	all := make([]T, 0, len(objects))
+	for _, o := range objects {
+		if one, ok := o.(T); ok {
+			all = append(all, one)
 		}
-		return nodes
-	}, nil
+	}
+	return all
 }

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
@@ -26,12 +27,17 @@ func CacheOptions(namespace string) cache.Options {
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Node{}:      {Transform: known.slimNode},
-			&corev1.Pod{}:       {Namespaces: own, Label: has(v1alpha1.LabelName), Transform: known.slimPod},
+			&corev1.Pod{}:       {Field: in(namespace), Label: has(v1alpha1.LabelName), Transform: known.slimPod},
 			&corev1.ConfigMap{}: {Namespaces: own, Transform: known.slimConfigMap},
 
 			&appsv1.ControllerRevision{}: {Namespaces: own, Label: has(v1alpha1.LabelName)},
 		},
 	}
+}
+
+// in selects what is in a namespace. Other than Namespaces, it leaves the informer as it is, so that it can be asked.
+func in(namespace string) fields.Selector {
+	return fields.OneTermEqualSelector("metadata.namespace", namespace)
 }
 
 func has(label string) labels.Selector {

@@ -68,7 +68,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, fmt.Errorf("get node %s: %w", req.Name, err)
 	}
-	pods, err := r.podsOn(ctx, node.Name)
+	pods, err := r.PodsOn(ctx, node.Name)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -98,14 +98,4 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	p.untold = r.tellGathered(p)
 	known.wrote = p.wrote
 	return r.result(ctx, p), nil
-}
-
-// podsOn are the package pods on a node in the cache, and no copies.
-func (r *Reconciler) podsOn(ctx context.Context, node string) ([]corev1.Pod, error) {
-	var pods corev1.PodList
-	if err := r.Client.List(ctx, &pods, client.InNamespace(r.Workload.Namespace),
-		client.MatchingFields{state.PodsByNode: node}, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list package pods on node %s: %w", node, err)
-	}
-	return pods.Items, nil
 }

@@ -220,8 +220,10 @@ func (w *world) pass(skyhooks ...*v1alpha1.Skyhook) *pass {
 	n := w.node()
 	snapshot, err := w.Targets.Snapshot(w.t.Context(), w.Client, w.Workload, skyhooks)
 	w.must(err)
+	pods, err := w.PodsOn(w.t.Context(), n.Name)
+	w.must(err)
 	return &pass{
-		node: n, pods: w.pods(), now: start, skyhooks: skyhooks, snapshot: snapshot, unschedulable: n.Spec.Unschedulable,
+		node: n, pods: pods, now: start, skyhooks: skyhooks, snapshot: snapshot, unschedulable: n.Spec.Unschedulable,
 		wrote: written{resourceVersion: n.ResourceVersion, at: start},
 	}
 }

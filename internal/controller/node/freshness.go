@@ -43,7 +43,7 @@ const (
 // would refuse, and passes that would not see their own pods. After a while it asks the API server whether there is
 // anything left to wait for: to take a pod that runs for one that is gone could uncordon a node that reboots. The error
 // says what is missing then.
-func (r *Reconciler) behind(ctx context.Context, node *corev1.Node, pods []corev1.Pod, now time.Time) (bool, error) {
+func (r *Reconciler) behind(ctx context.Context, node *corev1.Node, pods []*corev1.Pod, now time.Time) (bool, error) {
 	known := r.memory.Of(node)
 	w := known.wrote
 	late := now.Sub(w.at) >= freshPatience
@@ -126,10 +126,10 @@ func (r *Reconciler) livePod(ctx context.Context, p writtenPod) (*corev1.Pod, er
 }
 
 // unseen returns those of the written pods that are among the cached ones, or that are not.
-func unseen(cached []corev1.Pod, wrote []writtenPod, present bool) []writtenPod {
+func unseen(cached []*corev1.Pod, wrote []writtenPod, present bool) []writtenPod {
 	var list []writtenPod
 	for _, w := range wrote {
-		if slices.ContainsFunc(cached, func(p corev1.Pod) bool { return p.UID == w.uid }) == present {
+		if slices.ContainsFunc(cached, func(p *corev1.Pod) bool { return p.UID == w.uid }) == present {
 			list = append(list, w)
 		}
 	}

@@ -67,9 +67,9 @@ func TestFreshness(t *testing.T) {
 			c.wrote.at, c.wrote.proved = start, true
 			w.memory.Of(node).wrote = c.wrote
 			node.ResourceVersion = c.cached
-			var pods []corev1.Pod
+			var pods []*corev1.Pod
 			for _, uid := range c.pods {
-				pods = append(pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}})
+				pods = append(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}})
 			}
 			for range 2 { // asking changes nothing
 				behind, err := w.behind(t.Context(), node, pods, start.Add(c.later))

@@ -57,8 +57,8 @@ func (r *Reconciler) writeNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Sky
 // keepNodeMeta writes the ConfigMap again if it is gone while a pod mounts it, which starts no container without it, nor
 // after the next boot: the cache may have shown one that a pass had deleted that took the node for gone.
 func (r *Reconciler) keepNodeMeta(ctx context.Context, p *pass, s *v1alpha1.Skyhook) error {
-	if !slices.ContainsFunc(p.pods, func(pod corev1.Pod) bool {
-		return metav1.IsControlledBy(&pod, s) && pod.DeletionTimestamp == nil && !workload.Ended(&pod) &&
+	if !slices.ContainsFunc(p.pods, func(pod *corev1.Pod) bool {
+		return metav1.IsControlledBy(pod, s) && pod.DeletionTimestamp == nil && !workload.Ended(pod) &&
 			p.now.Sub(pod.CreationTimestamp.Time) >= metaPatience
 	}) {
 		return nil

@@ -81,7 +81,7 @@ func (p *pass) recorded() []string {
 
 // hasPodsOf reports whether pods of a Skyhook are on the node; garbage collection removes those of one that is gone.
 func (p *pass) hasPodsOf(skyhook string) bool {
-	return slices.ContainsFunc(p.pods, func(pod corev1.Pod) bool { return pod.Labels[v1alpha1.LabelName] == skyhook })
+	return slices.ContainsFunc(p.pods, func(pod *corev1.Pod) bool { return pod.Labels[v1alpha1.LabelName] == skyhook })
 }
 
 func (r *Reconciler) gone(ctx context.Context, name string) (bool, error) {

@@ -26,8 +26,8 @@ import (
 type pass struct {
 	node *corev1.Node
 	now  time.Time
-	// pods are all package pods on the node.
-	pods []corev1.Pod
+	// pods are all package pods on the node, shared with the cache.
+	pods []*corev1.Pod
 	// unschedulable and cordons are as the decisions so far leave them: who holds a cordon, by Skyhook.
 	unschedulable bool
 	cordons       map[string]bool
@@ -251,8 +251,7 @@ func (p *pass) facts(s *v1alpha1.Skyhook) lifecycle.Node {
 // othersPods are the package pods that are not this Skyhook's, and those of them that run an interrupt. One that has
 // ended runs nothing any more, whoever may be held up in deleting it.
 func (p *pass) othersPods(s *v1alpha1.Skyhook) (all, interrupts []types.NamespacedName) {
-	for k := range p.pods {
-		pod := &p.pods[k]
+	for _, pod := range p.pods {
 		if workload.Ended(pod) || metav1.IsControlledBy(pod, s) {
 			continue
 		}
@@ -273,19 +272,19 @@ func firstOf(pods []types.NamespacedName) types.NamespacedName {
 }
 
 // ownPods returns the pods whose controller is this very Skyhook. Labels prove nothing.
-func (r *Reconciler) ownPods(s *v1alpha1.Skyhook, pods []corev1.Pod) []lifecycle.Pod {
+func (r *Reconciler) ownPods(s *v1alpha1.Skyhook, pods []*corev1.Pod) []lifecycle.Pod {
 	var own []lifecycle.Pod
-	for k := range pods {
-		if !metav1.IsControlledBy(&pods[k], s) {
+	for _, pod := range pods {
+		if !metav1.IsControlledBy(pod, s) {
 			continue
 		}
-		pod, err := workload.Observe(&pods[k])
+		seen, err := workload.Observe(pod)
 		if err != nil {
 			// Ours by owner, but nobody can read what it is for: it matches no run and is replaced.
-			pod = workload.Unreadable(&pods[k])
+			seen = workload.Unreadable(pod)
 		}
-		pod.Elsewhere = r.Workload.PullsElsewhere(&pods[k], pod)
-		own = append(own, pod)
+		seen.Elsewhere = r.Workload.PullsElsewhere(pod, seen)
+		own = append(own, seen)
 	}
 	return own
 }

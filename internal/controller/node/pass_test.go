@@ -32,7 +32,7 @@ func TestOwnPods(t *testing.T) {
 			pod := podOf(t, s)
 			pod.DeletionTimestamp = &metav1.Time{Time: start}
 			c.change(pod)
-			got := (&Reconciler{}).ownPods(s, []corev1.Pod{*pod})
+			got := (&Reconciler{}).ownPods(s, []*corev1.Pod{pod})
 			if len(got) != c.want {
 				t.Fatalf("got %+v", got)
 			}
@@ -143,7 +143,7 @@ func TestOtherPodsAreNamed(t *testing.T) {
 	one, two := newSkyhook("one"), newSkyhook("two")
 	w := newWorld(t, newNode())
 	p := w.pass(one, two)
-	pods := []corev1.Pod{*podOf(t, two), *podOf(t, two), *podOf(t, two), *podOf(t, one)}
+	pods := []*corev1.Pod{podOf(t, two), podOf(t, two), podOf(t, two), podOf(t, one)}
 	for i, name := range []string{"c", "a", "b", "own"} {
 		pods[i].Name = name
 	}

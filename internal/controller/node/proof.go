@@ -80,7 +80,7 @@ func (r *Reconciler) compare(ctx context.Context, p *pass) error {
 	}
 	for k := range live.Items {
 		pod := &live.Items[k]
-		known := slices.ContainsFunc(p.pods, func(have corev1.Pod) bool { return have.UID == pod.UID })
+		known := slices.ContainsFunc(p.pods, func(have *corev1.Pod) bool { return have.UID == pod.UID })
 		lost := unlabelled(pod)
 		if known || workload.Ended(pod) || lost != nil && !ownedBySkyhook(pod) {
 			continue

@@ -43,7 +43,7 @@ func TestProof(t *testing.T) {
 			w := newWorld(t, newNode(), pod)
 			p := w.pass()
 			if p.pods = nil; c.cached {
-				p.pods = []corev1.Pod{*pod}
+				p.pods = []*corev1.Pod{pod}
 			}
 			err := w.prove(t.Context(), p)
 			if (err == nil) != (c.told == "") || err != nil && !strings.Contains(err.Error(), c.told) || p.wrote.proved != (err == nil) {

@@ -49,7 +49,7 @@ func (r *Reconciler) urgent(req ctrl.Request) bool {
 	if node.Spec.Unschedulable || !state.Ready(&node) {
 		return true
 	}
-	pods, err := r.podsOn(ctx, node.Name)
+	pods, err := r.PodsOn(ctx, node.Name)
 	return err == nil && len(pods) > 0
 }
 

@@ -17,6 +17,9 @@ type Shared struct {
 	// CachedNodes are all nodes in the cache of Client, which need not be copied into a list then: 8 MB of 10,000. Nil
 	// lists them.
 	CachedNodes func() []*corev1.Node
+	// CachedPods are the package pods on a node in that cache: each event of a node asks for them, so they are found
+	// without what a list allocates. Nil lists them.
+	CachedPods func(node string) ([]*corev1.Pod, error)
 	// Live reads from the API server, for the rare question that the cache cannot answer.
 	Live     client.Reader
 	Events   events.EventRecorder

@@ -40,6 +40,9 @@ func rulesOf(namespace string) map[Kind]rule {
 		for only := range maps.Keys(by.Namespaces) {
 			r.namespace = only
 		}
+		if by.Field != nil {
+			r.namespace, _ = by.Field.RequiresExactMatch("metadata.namespace")
+		}
 		rules[k] = r
 	}
 	return rules

@@ -65,8 +65,9 @@ func Program(ctx context.Context, o Options, command string, platform v1.Platfor
 	return compile(ctx, o, command, platform)
 }
 
-// Tags are of every build of a program. Without the traces of gRPC nothing in the operator calls methods by name, and the
-// linker leaves out those that nobody calls: a quarter of the program, which is 10 MiB of memory.
+// Tags are of every build of a program. Without gRPC's traces, and with google.golang.org/protobuf from 1.36.12 on,
+// nothing in the operator calls methods by name, and the linker leaves out what nobody calls: a quarter of the program,
+// which is 8 MiB of memory.
 const Tags = "grpcnotrace"
 
 // compile builds one command as a static binary. The output stays where it is, so that the linker has nothing to do

@@ -112,8 +112,8 @@ func (w *world) start() {
 	w.replica = w.cluster.NewReplica()
 	w.replica.Share = true
 	shared := state.Shared{
-		Client: w.replica.Client(), CachedNodes: w.replica.CachedNodes, Live: w.replica.Live(),
-		Events: noEvents{}, Clock: clock{w},
+		Client: w.replica.Client(), CachedNodes: w.replica.CachedNodes, CachedPods: w.replica.CachedPods,
+		Live: w.replica.Live(), Events: noEvents{}, Clock: clock{w},
 		Targets: &state.Index{Images: o.Images, Live: w.replica.Live(), Reapply: o.ReapplyOnReboot},
 		Records: &state.Records{}, Policies: &state.Policies{},
 		Workload: o.Workload, Version: o.Version,

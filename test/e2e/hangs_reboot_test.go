@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// setOperator sets an environment variable of the operator until the test ends. A rollout counts as done while replicas
-// with the value before still end, and act by it; they are awaited.
+// setOperator sets an environment variable of the operator to another value until the test ends. A rollout counts as
+// done while replicas with the former value still end, and act by it; they are awaited.
 func setOperator(t *testing.T, name, value, before string) {
 	t.Helper()
 	const operator = "deployment/skyhook-skyhook-operator-controller-manager"
 	set := func(value string) {
-		before := strings.Fields(mustKubectl(t, "", "get", "pods", "-n", "skyhook", "-l", operatorPods, "-o", "name"))
+		former := strings.Fields(mustKubectl(t, "", "get", "pods", "-n", "skyhook", "-l", operatorPods, "-o", "name"))
 		mustKubectl(t, "", "set", "env", operator, "-n", "skyhook", name+"="+value)
 		mustKubectl(t, "", "rollout", "status", operator, "-n", "skyhook", "--timeout=2m")
-		mustKubectl(t, "", append([]string{"wait", "--for=delete", "-n", "skyhook", "--timeout=1m"}, before...)...)
+		mustKubectl(t, "", append([]string{"wait", "--for=delete", "-n", "skyhook", "--timeout=1m"}, former...)...)
 	}
 	t.Cleanup(func() { set(before) })
 	set(value)

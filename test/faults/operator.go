@@ -81,7 +81,8 @@ func (w *World) startOperator(offset time.Duration) {
 	}
 	live := o.replica.Live()
 	shared := state.Shared{
-		Client: o.replica.Client(), CachedNodes: o.replica.CachedNodes, Live: live, Events: noEvents{}, Clock: o.clock,
+		Client: o.replica.Client(), CachedNodes: o.replica.CachedNodes, CachedPods: o.replica.CachedPods,
+		Live: live, Events: noEvents{}, Clock: o.clock,
 		Targets: &state.Index{Live: live, Reapply: w.plan.Reapply}, Records: &state.Records{}, Policies: &state.Policies{}, Durations: &state.Durations{},
 		Workload: options, Version: "1.0.0",
 	}

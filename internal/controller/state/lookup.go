@@ -54,9 +54,12 @@ func (l Lookup) Keys(o client.Object) []string {
 	return nil
 }
 
-// AddLookups makes a cache keep all of them.
+// AddLookups makes the operator's cache keep all of them but pods, which Shared.CachedPods finds.
 func AddLookups(ctx context.Context, cache client.FieldIndexer) error {
 	for _, l := range Lookups {
+		if l.Field == PodsByNode {
+			continue
+		}
 		if err := cache.IndexField(ctx, l.Object, l.Field, l.Keys); err != nil {
 			return fmt.Errorf("index by %s: %w", l.Field, err)
 		}

@@ -61,7 +61,8 @@ func newRollout(t testing.TB, nodes, skyhooks int, audit bool) *rollout {
 	clock := clocktesting.NewFakePassiveClock(start)
 	options := workload.Options{Namespace: namespace, AgentImage: "x/agent:1", CopyDirRoot: "/var/lib/skyhook", AgentLogRoot: "/var/log/skyhook"}
 	shared := state.Shared{
-		Client: r.replica.Client(), CachedNodes: r.replica.CachedNodes, Live: r.replica.Live(), Events: &events.FakeRecorder{}, Clock: clock,
+		Client: r.replica.Client(), CachedNodes: r.replica.CachedNodes, CachedPods: r.replica.CachedPods,
+		Live: r.replica.Live(), Events: &events.FakeRecorder{}, Clock: clock,
 		Targets: &state.Index{}, Records: &state.Records{}, Policies: &state.Policies{}, Workload: options, Version: "v1",
 	}
 	nodeLoop := &node.Reconciler{Shared: shared, Evictor: r.replica.Evictor()}

@@ -70,15 +70,23 @@ func (r *Replica) Live() client.Client { return &conn{cluster: r.cluster, replic
 
 // CachedNodes are those in the cache, and no copies, as the operator gets them from its informer.
 func (r *Replica) CachedNodes() []*corev1.Node {
-	items := r.caches[Nodes].items
-	nodes := make([]*corev1.Node, len(items))
+	return shared[*corev1.Node](r, r.caches[Nodes].items)
+}
+
+// CachedPods are those on a node in the cache, likewise.
+func (r *Replica) CachedPods(on string) ([]*corev1.Pod, error) {
+	return shared[*corev1.Pod](r, r.caches[Pods].on(on)), nil
+}
+
+func shared[T client.Object](r *Replica, items []client.Object) []T {
+	all := make([]T, len(items))
 	for i, o := range items {
-		nodes[i] = o.(*corev1.Node)
+		all[i] = o.(T)
 	}
-	if r.Shuffle != nil && len(nodes) > 1 {
-		r.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+	if r.Shuffle != nil && len(all) > 1 {
+		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	}
-	return nodes
+	return all
 }
 
 func (r *Replica) cached(k Kind) (reader, error) {

@@ -13,7 +13,7 @@ type figure struct {
 
 // timed says that a figure depends on what else the machine has to do.
 func (f figure) timed() bool {
-	return slices.Contains([]string{"s", "ms", "1/s", "%", "mCPU"}, f.Unit)
+	return slices.Contains([]string{"s", "ms", "1/s", "%", "mCPU", "µs"}, f.Unit)
 }
 
 // figures in the order in which they are printed. docs/numbers.md has the same.
@@ -33,6 +33,7 @@ var figures = []figure{
 	{"cpuEtcd", "s", "CPU time of etcd"},
 	{"cpuHarness", "s", "CPU time of the emulated nodes, and of the measuring"},
 	{"cpuPerNode", "ms", "CPU time of the operator by nodes"},
+	{"yardstick", "µs", "CPU time of a fixed piece of work, done all the time: half of them; the less, the faster is the machine"},
 	{"limitOperator", "%", "share of the phase in which the processors were busy, most of all with the operator"},
 	{"limitAPIServer", "%", "the same: with kube-apiserver"},
 	{"limitEtcd", "%", "the same: with etcd"},
@@ -174,6 +175,7 @@ func (o observation) addCPU(f map[string]float64, nodes float64) {
 	f["cpuOperator"], f["cpuAPIServer"] = used(processOperator), used(processServer)
 	f["cpuEtcd"], f["cpuHarness"] = used(processEtcd), used(processHarness)
 	f["cpuPerNode"] = 1000 * used(processOperator) / nodes
+	f["yardstick"] = float64(pieceOfWork(o.samples)) / float64(time.Microsecond)
 	shares := limits(o.samples, o.processorCount)
 	for name, who := range map[string]string{
 		"limitOperator": processOperator, "limitAPIServer": processServer, "limitEtcd": processEtcd,

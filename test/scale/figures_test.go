@@ -46,7 +46,7 @@ func fullObservation(t *testing.T) observation {
 	t.Helper()
 	now := time.Now()
 	used := func(d time.Duration) usage {
-		return usage{at: now.Add(d), machine: 2 * d, process: map[string]time.Duration{
+		return usage{at: now.Add(d), machine: 2 * d, yardstick: 900 * time.Microsecond, process: map[string]time.Duration{
 			processOperator: d, processServer: d / 2, processEtcd: d / 4, processHarness: d / 4,
 		}}
 	}
@@ -65,7 +65,7 @@ func TestResult(t *testing.T) {
 		"seconds": 5, "nodesPerSecond": 2, "secondsPerNode": 0.5, "handoverP50": 1000, "handoverP99": 1000,
 		"writesPerNode": 1.5, "kubeletWritesPerNode": 0.5, "requestsPerSecond": 15,
 		"cpuOperator": 4, "cpuAPIServer": 2, "cpuEtcd": 1, "cpuHarness": 1, "cpuPerNode": 400,
-		"limitOperator": 100, "limitAPIServer": 0, "limitEtcd": 0, "limitHarness": 0, "limitOthers": 0, "limitNobody": 0,
+		"yardstick": 900, "limitOperator": 100, "limitAPIServer": 0, "limitEtcd": 0, "limitHarness": 0, "limitOthers": 0, "limitNobody": 0,
 		"rssPeak": 64, "rssIdle": 32, "idleMillicores": 3,
 		"plans": 2, "planP50": 10, "planP99": 19.8, "planMost": 20, "planSeconds": 2,
 		"skyhookPassP50": 50, "skyhookPassP99": 99, "passesPerNode": 0, "passP50": 0, "passP99": 0,

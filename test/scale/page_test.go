@@ -20,7 +20,7 @@ import (
 func made(world string, phase Phase, nodes, packages int) Result {
 	load := steady{Result: Result{World: world, Nodes: nodes}}.load()
 	f := map[string]float64{
-		"seconds": float64(nodes) / 10, "secondsPerNode": 0.1, "nodesPerSecond": 10, "cpuPerNode": 20,
+		"seconds": float64(nodes) / 10, "secondsPerNode": 0.1, "nodesPerSecond": 10, "cpuPerNode": 20, "yardstick": 1000,
 		"rssPeak": 60 + 8*load, "planP50": 2.5, "planMost": 20, "limitEtcd": 20, "limitOthers": 70,
 	}
 	if phase == phaseInstall {
@@ -138,8 +138,8 @@ func TestPage(t *testing.T) {
 	for _, line := range []string{
 		"- 2 processors, 24 GiB of memory; 1s per container, 0s per reboot; measured on 2026-03-01\n",
 		"0s per reboot; the operator told of a memory limit of 224 MiB; measured on 2026-03-02\n",
-		"| plain | install | `cpuPerNode` | 10000x2 | 20 | 1000x2 | 20 | 1.00 | at most 1.2 |",
-		"| plain | install | `secondsPerNode` | 10000x2 | 0.1 | 1000x2 | 0.1 | 1.00 | at most 1.2 |",
+		"| plain | install | `cpuPerNode by yardstick` | 10000x2 | 20/1000 | 1000x2 | 20/1000 | 1.00 | at most 1.2 |",
+		"| plain | install | `secondsPerNode by yardstick` | 10000x2 | 0.1/1000 | 1000x2 | 0.1/1000 | 1.00 | at most 1.2 |",
 		"| 500 | 1 | 1 | plain | 224 |", "| 5,000 | 5 | 2 | five | - | 170.0 | 300 | - |",
 		"| idle | 50 + 4 × nodes / 1,000 × (1 + Skyhooks) | 0 % |",
 		"| peak | 60 + 8 × nodes / 1,000 × (1 + Skyhooks) | 0 % |",

@@ -152,12 +152,15 @@ func (p processes) sample(ctx context.Context) (stop func() ([]usage, error)) {
 	var wg sync.WaitGroup
 	var samples []usage
 	var failed error
+	y := newYardstick()
 	wg.Go(func() {
 		t := time.NewTicker(sampling)
 		defer t.Stop()
 		for ctx.Err() == nil && failed == nil {
 			var u usage
-			u, failed = p.usage()
+			if u, failed = p.usage(); failed == nil {
+				u.yardstick, failed = y.once()
+			}
 			samples = append(samples, u)
 			select {
 			case <-t.C:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ type Ratio struct {
 	// Of is divided by To; both are sizes.
 	Of string `json:"of"`
 	To string `json:"to"`
+	// Per is another figure that both are divided by before; empty for none.
+	Per string `json:"per,omitempty"`
 	Range
 }
 
@@ -58,8 +61,10 @@ func readRanges(text []byte) (Ranges, error) {
 		}
 	}
 	for _, ratio := range r.Ratios {
-		if !isFigure(ratio.Figure) {
-			return r, fmt.Errorf("ranges.yaml: there is no figure %s", ratio.Figure)
+		for _, name := range []string{ratio.Figure, cmp.Or(ratio.Per, ratio.Figure)} {
+			if !isFigure(name) {
+				return r, fmt.Errorf("ranges.yaml: there is no figure %s", name)
+			}
 		}
 		if err := errors.Join(isResult(ratio.World, string(ratio.Phase), ratio.Of), isResult(ratio.World, string(ratio.Phase), ratio.To)); err != nil {
 			return r, fmt.Errorf("ranges.yaml: ratio of %s: %w", ratio.Figure, err)
@@ -150,8 +155,8 @@ func (r Ranges) check(results []Result) []missed {
 	for _, ratio := range r.Ratios {
 		v, of, to, ok := ratio.value(byName)
 		if ok && !ratio.has(v) { // nor has a range what is not a number, as one of the two was not measured
-			all = append(all, missed{of, fmt.Sprintf("%s: %s is %.3g times that of %s (%.4g to %.4g), allowed is %s",
-				of.name(), ratio.Figure, v, ratio.To, of.Figures[ratio.Figure], to.Figures[ratio.Figure], ratio.Range)})
+			all = append(all, missed{of, fmt.Sprintf("%s: %s is %.3g times that of %s (%s to %s), allowed is %s",
+				of.name(), ratio.name(), v, ratio.To, ratio.text(of), ratio.text(to), ratio.Range)})
 		}
 	}
 	return all
@@ -161,9 +166,36 @@ func (r Ranges) check(results []Result) []missed {
 func (r Ratio) value(byName map[string]Result) (v float64, of, to Result, ok bool) {
 	of, okOf := byName[r.World+"/"+string(r.Phase)+"/"+r.Of]
 	to, okTo := byName[r.World+"/"+string(r.Phase)+"/"+r.To]
+	return r.figure(of) / r.figure(to), of, to, okOf && okTo
+}
+
+// figure of one result; not a number if it was not measured.
+func (r Ratio) figure(of Result) float64 {
 	v, measured := of.Figures[r.Figure]
 	if !measured {
-		v = math.NaN()
+		return math.NaN()
 	}
-	return v / to.Figures[r.Figure], of, to, okOf && okTo
+	if r.Per == "" {
+		return v
+	}
+	if per := of.Figures[r.Per]; per != 0 {
+		return v / per
+	}
+	return math.NaN()
+}
+
+func (r Ratio) name() string {
+	if r.Per == "" {
+		return r.Figure
+	}
+	return r.Figure + " by " + r.Per
+}
+
+// text is what was measured.
+func (r Ratio) text(of Result) string {
+	text := fmt.Sprintf("%.4g", of.Figures[r.Figure])
+	if r.Per != "" {
+		text += fmt.Sprintf("/%.4g", of.Figures[r.Per])
+	}
+	return text
 }

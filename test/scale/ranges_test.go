@@ -77,6 +77,33 @@ ratios:
 	}
 }
 
+// TestRatioByAnotherFigure: what made both dearer tells nothing.
+func TestRatioByAnotherFigure(t *testing.T) {
+	r, err := readRanges([]byte(
+		"ratios: [{world: plain, phase: install, figure: cpuPerNode, per: yardstick, of: 200x2, to: 50x2, max: 1.2}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := resultOf(50, map[string]float64{"cpuPerNode": 10, "yardstick": 100})
+	for _, c := range []struct {
+		large map[string]float64
+		want  string
+	}{
+		{map[string]float64{"cpuPerNode": 15, "yardstick": 130}, ""},
+		{map[string]float64{"cpuPerNode": 13, "yardstick": 100}, "plain/install/200x2: cpuPerNode by yardstick is 1.3 times that of 50x2 (13/100 to 10/100), allowed is at most 1.2"},
+		{map[string]float64{"cpuPerNode": 10}, "plain/install/200x2: cpuPerNode by yardstick is NaN times that of 50x2 (10/0 to 10/100), allowed is at most 1.2"},
+		{map[string]float64{"yardstick": 100}, "plain/install/200x2: cpuPerNode by yardstick is NaN times that of 50x2 (0/100 to 10/100), allowed is at most 1.2"},
+	} {
+		var got string
+		for _, m := range r.check([]Result{small, resultOf(200, c.large)}) {
+			got += m.Text
+		}
+		if got != c.want {
+			t.Errorf("%v: %q, want %q", c.large, got, c.want)
+		}
+	}
+}
+
 // TestUntimed keeps counts and sizes, which another program on the machine does not change.
 func TestUntimed(t *testing.T) {
 	r, err := readRanges([]byte(`
@@ -109,6 +136,7 @@ func TestUnknownFiguresAreRefused(t *testing.T) {
 	for _, text := range []string{
 		"results: {plain/install/50x2: {second: {max: 1}}}",
 		"ratios: [{world: plain, phase: install, figure: second, of: 200x2, to: 50x2, max: 1}]",
+		"ratios: [{world: plain, phase: install, figure: seconds, per: second, of: 200x2, to: 50x2, max: 1}]",
 		"results: {plain/install/50x2: {seconds: {most: 1}}}",
 		"results: {plane/install/50x2: {seconds: {max: 1}}}",
 		"results: {plain/instal/50x2: {seconds: {max: 1}}}",

@@ -70,6 +70,8 @@ type usage struct {
 	at      time.Time
 	process map[string]time.Duration
 	machine time.Duration
+	// yardstick is what its piece of work took then; samples have it.
+	yardstick time.Duration
 }
 
 // saturated is the share of all processors from which on the machine counts as the limit.

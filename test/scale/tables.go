@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -23,19 +24,19 @@ func writeRatios(b *strings.Builder, results []Result, limits Ranges) {
 	var rows [][]string
 	for _, ratio := range limits.Ratios {
 		v, of, to, ok := ratio.value(byName)
-		if !ok {
+		if !ok || math.IsNaN(v) { // earlier reports have fewer figures
 			continue
 		}
 		rows = append(rows, []string{
-			ratio.World, string(ratio.Phase), "`" + ratio.Figure + "`", ratio.Of, short(of.Figures[ratio.Figure]),
-			ratio.To, short(to.Figures[ratio.Figure]), fmt.Sprintf("%.2f", v), ratio.String(),
+			ratio.World, string(ratio.Phase), "`" + ratio.name() + "`", ratio.Of, ratio.text(of),
+			ratio.To, ratio.text(to), fmt.Sprintf("%.2f", v), ratio.String(),
 		})
 	}
 	if len(rows) == 0 {
 		return
 	}
-	table(b, "Is it linear?", "The same figure at two sizes. The allowed ratios are those of\n"+
-		"[ranges.yaml](../../test/scale/ranges.yaml).",
+	table(b, "Is it linear?", "The same figure at two sizes, some of them by the `yardstick`, as the machine\n"+
+		"may be slower for one of them. The allowed ratios are those of [ranges.yaml](../../test/scale/ranges.yaml).",
 		[]string{
 			"world", "phase", "figure", "larger", "figure there", "smaller", "figure there", "ratio",
 			"allowed",

@@ -94,11 +94,11 @@ func TestRatioByAnotherFigure(t *testing.T) {
 		{map[string]float64{"cpuPerNode": 10}, "plain/install/200x2: cpuPerNode by yardstick is NaN times that of 50x2 (10/0 to 10/100), allowed is at most 1.2"},
 		{map[string]float64{"yardstick": 100}, "plain/install/200x2: cpuPerNode by yardstick is NaN times that of 50x2 (0/100 to 10/100), allowed is at most 1.2"},
 	} {
-		var got string
+		var texts []string
 		for _, m := range r.check([]Result{small, resultOf(200, c.large)}) {
-			got += m.Text
+			texts = append(texts, m.Text)
 		}
-		if got != c.want {
+		if got := strings.Join(texts, "; "); got != c.want {
 			t.Errorf("%v: %q, want %q", c.large, got, c.want)
 		}
 	}

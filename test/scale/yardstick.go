@@ -9,13 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// yardstickNodes are as many as take about a millisecond, and more memory than the caches of a processor keep while
-// others work on it.
+// yardstickNodes are as many as take about half a millisecond.
 const yardstickNodes = 64
 
-// yardstick is a fixed piece of work: encoding nodes. What it takes tells how fast the machine is meanwhile. One that
-// does nothing else but measure changes by a fifth within an hour, and its caches serve an API server of 10,000 nodes
-// worse than one of 1,000: any code needs more time then, whatever it does.
+// yardstick is a fixed piece of work: encoding nodes. What it takes tells how fast the machine is meanwhile, so that a
+// slower one is not taken for an operator that needs more, nor the other way round.
 type yardstick struct {
 	nodes  []*corev1.Node
 	buffer []byte

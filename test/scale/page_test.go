@@ -138,6 +138,8 @@ func TestPage(t *testing.T) {
 	for _, line := range []string{
 		"- 2 processors, 24 GiB of memory; 1s per container, 0s per reboot; measured on 2026-03-01\n",
 		"0s per reboot; the operator told of a memory limit of 224 MiB; measured on 2026-03-02\n",
+		"| plain | install | `cpuPerNode` | 10000x2 | 20 | 1000x2 | 20 | 1.00 | at most 1.2 |",
+		"| plain | install | `secondsPerNode` | 10000x2 | 0.1 | 1000x2 | 0.1 | 1.00 | at most 1.2 |",
 		"| plain | install | `cpuPerNode by yardstick` | 10000x2 | 20/1000 | 1000x2 | 20/1000 | 1.00 | at most 1.2 |",
 		"| plain | install | `secondsPerNode by yardstick` | 10000x2 | 0.1/1000 | 1000x2 | 0.1/1000 | 1.00 | at most 1.2 |",
 		"| 500 | 1 | 1 | plain | 224 |", "| 5,000 | 5 | 2 | five | - | 170.0 | 300 | - |",

@@ -35,8 +35,8 @@ func writeRatios(b *strings.Builder, results []Result, limits Ranges) {
 	if len(rows) == 0 {
 		return
 	}
-	table(b, "Is it linear?", "The same figure at two sizes, some of them by the `yardstick`, as the machine\n"+
-		"may be slower for one of them. The allowed ratios are those of [ranges.yaml](../../test/scale/ranges.yaml).",
+	table(b, "Is it linear?", "The same figure at two sizes, also by the `yardstick`, as the machine may be\n"+
+		"slower for one of them. The allowed ratios are those of [ranges.yaml](../../test/scale/ranges.yaml).",
 		[]string{
 			"world", "phase", "figure", "larger", "figure there", "smaller", "figure there", "ratio",
 			"allowed",

@@ -43,11 +43,11 @@ func readReports(folder string) ([]Report, error) {
 	return all, nil
 }
 
-// merge takes the last result of each world, phase and size, in the order of the page.
+// merge takes each world, phase and size from the last report that has it, in the order of the page.
 func merge(reports []Report) []Result {
 	last := map[string]Result{}
 	for _, report := range reports {
-		for _, r := range report.Results {
+		for _, r := range means(report.Results) {
 			r.limit = report.OperatorMiB
 			last[r.name()] = r
 		}

@@ -83,6 +83,40 @@ func (r Result) size() Size { return Size{Nodes: r.Nodes, Packages: r.Packages} 
 // name is how the ranges refer to a result.
 func (r Result) name() string { return r.World + "/" + string(r.Phase) + "/" + r.size().String() }
 
+// means has one result for each name: of several in one run, the last with the means of the figures that all of them
+// have. A size that is measured before and after a larger one counts as it is between them, also if the machine's speed
+// changes meanwhile.
+func means(results []Result) []Result {
+	byName := map[string][]Result{}
+	for _, r := range results {
+		byName[r.name()] = append(byName[r.name()], r)
+	}
+	var all []Result
+	for _, same := range byName {
+		mean := same[len(same)-1]
+		mean.Figures = map[string]float64{}
+		for _, f := range figures {
+			if sum, measured := sumOf(same, f.Name); measured {
+				mean.Figures[f.Name] = sum / float64(len(same))
+			}
+		}
+		all = append(all, mean)
+	}
+	return all
+}
+
+// sumOf a figure, if all results have it.
+func sumOf(results []Result, figure string) (sum float64, measured bool) {
+	for _, r := range results {
+		v, ok := r.Figures[figure]
+		if !ok {
+			return 0, false
+		}
+		sum += v
+	}
+	return sum, true
+}
+
 // observation is all that was seen during one phase.
 type observation struct {
 	took           time.Duration

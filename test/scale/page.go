@@ -55,8 +55,8 @@ func page(reports []Report, results []Result, limits Ranges, times, memories pic
 <!-- Written by tools/generate from the reports in this folder. -->
 
 [numbers.md](../numbers.md) says how this is measured, what worlds, phases and figures mean, and how to measure it
-again. A full run is made in parts, each with a report in this folder; of what was measured twice, the later result
-counts. The machine, and how long the emulated nodes take:
+again. A full run is made in parts, each with a report in this folder; of what was measured twice, the later report
+counts, and of a size that one report has twice, the mean. The machine, and how long the emulated nodes take:
 
 `)
 	for _, m := range machines(reports) {

@@ -129,12 +129,11 @@ type missed struct {
 	Text   string
 }
 
-// check returns what is outside of the ranges. A figure that has a range and was not measured is, too.
+// check returns what is outside of the ranges. A figure that has a range and was not measured is, too. Ratios are those
+// of means.
 func (r Ranges) check(results []Result) []missed {
 	var all []missed
-	byName := map[string]Result{}
 	for _, result := range results {
-		byName[result.name()] = result
 		for _, f := range figures {
 			allowed, ok := r.Results[result.name()][f.Name]
 			if !ok {
@@ -151,6 +150,10 @@ func (r Ranges) check(results []Result) []missed {
 			all = append(all, missed{result, fmt.Sprintf("%s: %s %s, allowed is %s (%s)",
 				result.name(), f.Name, is, allowed, f.Meaning)})
 		}
+	}
+	byName := map[string]Result{}
+	for _, result := range means(results) {
+		byName[result.name()] = result
 	}
 	for _, ratio := range r.Ratios {
 		v, of, to, ok := ratio.value(byName)

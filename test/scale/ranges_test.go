@@ -77,6 +77,25 @@ ratios:
 	}
 }
 
+// TestRatioBetween: a size that was measured before and after the other one counts as it is between them.
+func TestRatioBetween(t *testing.T) {
+	r, err := readRanges([]byte(`
+ratios: [{world: plain, phase: install, figure: cpuPerNode, of: 200x2, to: 50x2, max: 1.2}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after := resultOf(50, map[string]float64{"cpuPerNode": 9, "rssPeak": 1}), resultOf(50, map[string]float64{"cpuPerNode": 11})
+	for cpu, want := range map[float64]int{12: 0, 12.1: 1} {
+		if found := r.check([]Result{before, resultOf(200, map[string]float64{"cpuPerNode": cpu}), after}); len(found) != want {
+			t.Errorf("%v: %+v", cpu, found)
+		}
+	}
+	merged := merge([]Report{{Results: []Result{resultOf(50, map[string]float64{"cpuPerNode": 99})}}, {Results: []Result{before, after}}})
+	if want := []Result{resultOf(50, map[string]float64{"cpuPerNode": 10})}; !cmp.Equal(merged, want, cmp.AllowUnexported(Result{})) {
+		t.Error(cmp.Diff(merged, want, cmp.AllowUnexported(Result{})))
+	}
+}
+
 // TestRatioByAnotherFigure: what made both dearer tells nothing.
 func TestRatioByAnotherFigure(t *testing.T) {
 	r, err := readRanges([]byte(

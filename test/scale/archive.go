@@ -47,9 +47,9 @@ func readReports(folder string) ([]Report, error) {
 func merge(reports []Report) []Result {
 	last := map[string]Result{}
 	for _, report := range reports {
-		for _, r := range means(report.Results) {
+		for name, r := range means(report.Results) {
 			r.limit = report.OperatorMiB
-			last[r.name()] = r
+			last[name] = r
 		}
 	}
 	return slices.SortedFunc(maps.Values(last), func(a, b Result) int {

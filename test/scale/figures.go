@@ -16,6 +16,11 @@ func (f figure) timed() bool {
 	return slices.Contains([]string{"s", "ms", "1/s", "%", "mCPU", "µs"}, f.Unit)
 }
 
+// most says that a figure is the most of something, which no mean of several runs is.
+func (f figure) most() bool {
+	return slices.Contains([]string{"rssPeak", "planMost", "skyhookKB", "nodeAnnotationsKB", "configMapKB"}, f.Name)
+}
+
 // figures in the order in which they are printed. docs/numbers.md has the same.
 var figures = []figure{
 	{"seconds", "s", "from the change of the Skyhooks until all nodes are complete, or the Skyhooks gone"},
@@ -83,38 +88,41 @@ func (r Result) size() Size { return Size{Nodes: r.Nodes, Packages: r.Packages} 
 // name is how the ranges refer to a result.
 func (r Result) name() string { return r.World + "/" + string(r.Phase) + "/" + r.size().String() }
 
-// means has one result for each name: of several in one run, the last with the means of the figures that all of them
-// have. A size that is measured before and after a larger one counts as it is between them, also if the machine's speed
-// changes meanwhile.
-func means(results []Result) []Result {
-	byName := map[string][]Result{}
+// means has one result for each name: of several in one run, the last with the figures of all of them. A size that is
+// measured before and after a larger one counts as it is between them, also if the machine's speed changes meanwhile.
+func means(results []Result) map[string]Result {
+	same := map[string][]Result{}
 	for _, r := range results {
-		byName[r.name()] = append(byName[r.name()], r)
+		same[r.name()] = append(same[r.name()], r)
 	}
-	var all []Result
-	for _, same := range byName {
-		mean := same[len(same)-1]
+	all := map[string]Result{}
+	for name, group := range same {
+		mean := group[len(group)-1]
 		mean.Figures = map[string]float64{}
 		for _, f := range figures {
-			if sum, measured := sumOf(same, f.Name); measured {
-				mean.Figures[f.Name] = sum / float64(len(same))
+			if v, measured := f.ofAll(group); measured {
+				mean.Figures[f.Name] = v
 			}
 		}
-		all = append(all, mean)
+		all[name] = mean
 	}
 	return all
 }
 
-// sumOf a figure, if all results have it.
-func sumOf(results []Result, figure string) (sum float64, measured bool) {
+// ofAll is the figure of several results, if all have it: their mean, or the most of them.
+func (f figure) ofAll(results []Result) (v float64, measured bool) {
+	sum, most := 0.0, math.Inf(-1)
 	for _, r := range results {
-		v, ok := r.Figures[figure]
+		v, ok := r.Figures[f.Name]
 		if !ok {
 			return 0, false
 		}
-		sum += v
+		sum, most = sum+v, max(most, v)
 	}
-	return sum, true
+	if f.most() {
+		return most, true
+	}
+	return sum / float64(len(results)), true
 }
 
 // observation is all that was seen during one phase.

@@ -56,7 +56,8 @@ func page(reports []Report, results []Result, limits Ranges, times, memories pic
 
 [numbers.md](../numbers.md) says how this is measured, what worlds, phases and figures mean, and how to measure it
 again. A full run is made in parts, each with a report in this folder; of what was measured twice, the later report
-counts, and of a size that one report has twice, the mean. The machine, and how long the emulated nodes take:
+counts, and of a size that one report has twice, the mean, or the larger of two peaks. The machine, and how long the
+emulated nodes take:
 
 `)
 	for _, m := range machines(reports) {

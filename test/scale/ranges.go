@@ -151,10 +151,7 @@ func (r Ranges) check(results []Result) []missed {
 				result.name(), f.Name, is, allowed, f.Meaning)})
 		}
 	}
-	byName := map[string]Result{}
-	for _, result := range means(results) {
-		byName[result.name()] = result
-	}
+	byName := means(results)
 	for _, ratio := range r.Ratios {
 		v, of, to, ok := ratio.value(byName)
 		if ok && !ratio.has(v) { // nor has a range what is not a number, as one of the two was not measured

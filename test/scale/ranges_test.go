@@ -96,6 +96,21 @@ ratios: [{world: plain, phase: install, figure: cpuPerNode, of: 200x2, to: 50x2,
 	}
 }
 
+// TestMostOfSeveral: what is a most stays one; a mean of peaks would be less memory than the operator had.
+func TestMostOfSeveral(t *testing.T) {
+	for _, f := range figures {
+		got, measured := f.ofAll([]Result{resultOf(50, map[string]float64{f.Name: 3}), resultOf(50, map[string]float64{f.Name: 1})})
+		want := 2.0
+		if strings.Contains(f.Meaning, "the most ") || strings.Contains(f.Meaning, "largest ") ||
+			strings.Contains(f.Meaning, "none took longer") {
+			want = 3
+		}
+		if got != want || !measured {
+			t.Errorf("%s: %v %v, want %v", f.Name, got, measured, want)
+		}
+	}
+}
+
 // TestRatioByAnotherFigure: what made both dearer tells nothing.
 func TestRatioByAnotherFigure(t *testing.T) {
 	r, err := readRanges([]byte(

@@ -17,10 +17,7 @@ func table(b *strings.Builder, heading, text string, columns []string, rows [][]
 
 // writeRatios writes what ranges.yaml bounds of two sizes that are both measured.
 func writeRatios(b *strings.Builder, results []Result, limits Ranges) {
-	byName := map[string]Result{}
-	for _, r := range results {
-		byName[r.name()] = r
-	}
+	byName := means(results)
 	var rows [][]string
 	for _, ratio := range limits.Ratios {
 		v, of, to, ok := ratio.value(byName)

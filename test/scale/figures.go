@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -81,12 +82,17 @@ type Result struct {
 	Answers counts `json:"answers,omitempty"`
 	// limit is the memory limit of the operator's container, in MiB, as its report has it; 0 for none.
 	limit uint64
+	// folder is where its run keeps profiles; empty if it was read from a report.
+	folder string
 }
 
 func (r Result) size() Size { return Size{Nodes: r.Nodes, Packages: r.Packages} }
 
 // name is how the ranges refer to a result.
 func (r Result) name() string { return r.World + "/" + string(r.Phase) + "/" + r.size().String() }
+
+// profiles is the pattern of its files.
+func (r Result) profiles() string { return filepath.Join(r.folder, string(r.Phase)+"-*.pb.gz") }
 
 // means has one result for each name: of several in one run, the last with the figures of all of them. A size that is
 // measured before and after a larger one counts as it is between them, also if the machine's speed changes meanwhile.
@@ -217,7 +223,9 @@ func (o observation) addCPU(f map[string]float64, nodes float64) {
 	f["cpuOperator"], f["cpuAPIServer"] = used(processOperator), used(processServer)
 	f["cpuEtcd"], f["cpuHarness"] = used(processEtcd), used(processHarness)
 	f["cpuPerNode"] = 1000 * used(processOperator) / nodes
-	f["yardstick"] = float64(pieceOfWork(o.samples)) / float64(time.Microsecond)
+	if piece := pieceOfWork(o.samples); piece > 0 { // a phase without samples has measured none
+		f["yardstick"] = float64(piece) / float64(time.Microsecond)
+	}
 	shares := limits(o.samples, o.processorCount)
 	for name, who := range map[string]string{
 		"limitOperator": processOperator, "limitAPIServer": processServer, "limitEtcd": processEtcd,

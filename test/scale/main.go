@@ -223,14 +223,14 @@ func (f flags) judge(found []missed, all []Result) error {
 	keep := map[string]bool{}
 	for _, m := range found {
 		fmt.Fprintln(os.Stderr, m.Text)
-		keep[m.Result.name()] = true
+		keep[m.Result.profiles()] = true
 	}
 	for _, r := range all {
-		pattern := filepath.Join(f.folder(r.World, r.size()), string(r.Phase)+"-*.pb.gz")
+		pattern := r.profiles()
 		if f.profiles != profilesMissed {
 			continue
 		}
-		if keep[r.name()] {
+		if keep[pattern] {
 			fmt.Fprintf(os.Stderr, "its profiles are kept: go tool pprof %s %s\n", f.operator.File, pattern)
 			continue
 		}
@@ -250,11 +250,6 @@ func (f flags) judge(found []missed, all []Result) error {
 	return nil
 }
 
-// folder is where a world of a size leaves its log and profiles.
-func (f flags) folder(world string, size Size) string {
-	return filepath.Join(f.out, world+"-"+size.String())
-}
-
 func (f flags) plan() ([]*run, error) {
 	chosen, err := choosePhases(f.phases)
 	if err != nil {
@@ -270,15 +265,21 @@ func (f flags) plan() ([]*run, error) {
 		return nil, errors.New("say what to measure, such as plain:500x2; -h lists the worlds")
 	}
 	var all []*run
+	times := map[string]int{}
 	for _, text := range f.runs {
 		name, size, err := parseRun(text)
 		if err != nil {
 			return nil, err
 		}
+		folder := filepath.Join(f.out, name+"-"+size.String())
+		times[folder]++
+		if n := times[folder]; n > 1 { // a size that is measured once more
+			folder += fmt.Sprintf("-%d", n)
+		}
 		all = append(all, &run{
 			name: name, world: worlds[name], size: size, phases: chosen, pace: f.pace, idle: f.idle, program: f.operator,
 			profiles: f.profiles != profilesNone,
-			folder:   f.folder(name, size), patience: f.patience,
+			folder:   folder, patience: f.patience,
 			tell: teller(),
 		})
 	}

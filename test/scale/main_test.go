@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,5 +96,46 @@ func TestReportIsKept(t *testing.T) {
 	}
 	if got := read(t, filepath.Dir(file), "scale.json"); got != before {
 		t.Errorf("the earlier report is now %q", got)
+	}
+}
+
+// TestFolders: a size that is measured once more leaves what the first one left.
+func TestFolders(t *testing.T) {
+	f, err := parseFlags([]string{"-out", "x", "plain:50", "plain:200", "plain:50x2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, err := f.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range runs {
+		got = append(got, r.folder)
+	}
+	if want := []string{"x/plain-50x2", "x/plain-200x2", "x/plain-50x2-2"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestProfilesOfOneOfTwo: of a size that was measured twice, the profiles of the result that missed a range are kept.
+func TestProfilesOfOneOfTwo(t *testing.T) {
+	f := flags{profiles: profilesMissed}
+	var all []Result
+	for range 2 {
+		r := resultOf(50, nil)
+		r.folder = t.TempDir()
+		if err := os.WriteFile(filepath.Join(r.folder, "install-cpu-0.pb.gz"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	if err := f.judge([]missed{{all[0], "too much"}}, all); err == nil {
+		t.Error("no error")
+	}
+	for i, want := range []int{1, 0} {
+		if kept, _ := filepath.Glob(all[i].profiles()); len(kept) != want {
+			t.Errorf("result %d: %v, want %d", i, kept, want)
+		}
 	}
 }

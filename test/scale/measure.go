@@ -74,6 +74,7 @@ func (r *run) measure(ctx context.Context) (results []Result, err error) {
 			return results, fmt.Errorf("%s/%s/%s: %w; the operator's log is %s",
 				r.name, phase, r.size, err, filepath.Join(r.folder, "operator.log"))
 		}
+		result.folder = r.folder
 		results = append(results, result)
 	}
 	return results, nil

@@ -23,7 +23,7 @@
 {{- with .Values.controllerManager.manager.resources -}}
 {{- toYaml . -}}
 {{- else -}}
-{{- /* Some twice the peaks in docs/numbers.md, so that a rollout never comes near the limit. */ -}}
+{{- /* Some twice the peaks in docs/numbers.md, so that a rollout stays below the limit. */ -}}
 {{- $nodes := float64 .Values.estimatedNodeCount -}}
 {{- $memory := maxf 512 (addf 256 (mulf $nodes (addf 0.02 (mulf 0.004 (float64 .Values.estimatedPackageCount))))) -}}
 limits:

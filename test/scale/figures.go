@@ -82,7 +82,7 @@ type Result struct {
 	Answers counts `json:"answers,omitempty"`
 	// limit is the memory limit of the operator's container, in MiB, as its report has it; 0 for none.
 	limit uint64
-	// folder is where its run keeps profiles; empty if it was read from a report.
+	// folder is where its run keeps profiles; empty if it was read from a report, or is the mean of several.
 	folder string
 }
 
@@ -105,6 +105,9 @@ func means(results []Result) map[string]Result {
 	for name, group := range same {
 		mean := group[len(group)-1]
 		mean.Figures = map[string]float64{}
+		if len(group) > 1 {
+			mean.folder = ""
+		}
 		for _, f := range figures {
 			if v, measured := f.ofAll(group); measured {
 				mean.Figures[f.Name] = v

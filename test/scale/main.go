@@ -220,17 +220,20 @@ func (f flags) measure(ctx context.Context) (err error) {
 
 // judge tells what is outside of its range, and keeps the profiles of that alone.
 func (f flags) judge(found []missed, all []Result) error {
-	keep := map[string]bool{}
+	keeps := func(r Result) bool {
+		return slices.ContainsFunc(found, func(m missed) bool {
+			return m.Result.name() == r.name() && (m.Result.folder == r.folder || m.Result.folder == "") // a mean is of all
+		})
+	}
 	for _, m := range found {
 		fmt.Fprintln(os.Stderr, m.Text)
-		keep[m.Result.profiles()] = true
 	}
 	for _, r := range all {
 		pattern := r.profiles()
 		if f.profiles != profilesMissed {
 			continue
 		}
-		if keep[pattern] {
+		if keeps(r) {
 			fmt.Fprintf(os.Stderr, "its profiles are kept: go tool pprof %s %s\n", f.operator.File, pattern)
 			continue
 		}

@@ -118,24 +118,33 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// TestProfilesOfOneOfTwo: of a size that was measured twice, the profiles of the result that missed a range are kept.
+// TestProfilesOfOneOfTwo: of a size that was measured twice, the profiles of the result that missed a range are kept, and
+// of both if their mean missed a ratio.
 func TestProfilesOfOneOfTwo(t *testing.T) {
 	f := flags{profiles: profilesMissed}
-	var all []Result
-	for range 2 {
-		r := resultOf(50, nil)
-		r.folder = t.TempDir()
-		if err := os.WriteFile(filepath.Join(r.folder, "install-cpu-0.pb.gz"), nil, 0o600); err != nil {
-			t.Fatal(err)
+	for name, c := range map[string]struct {
+		missed func(all []Result) Result
+		want   []int
+	}{
+		"one":        {func(all []Result) Result { return all[0] }, []int{1, 0}},
+		"their mean": {func(all []Result) Result { return means(all)[all[0].name()] }, []int{1, 1}},
+	} {
+		var all []Result
+		for range 2 {
+			r := resultOf(50, nil)
+			r.folder = t.TempDir()
+			if err := os.WriteFile(filepath.Join(r.folder, "install-cpu-0.pb.gz"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, r)
 		}
-		all = append(all, r)
-	}
-	if err := f.judge([]missed{{all[0], "too much"}}, all); err == nil {
-		t.Error("no error")
-	}
-	for i, want := range []int{1, 0} {
-		if kept, _ := filepath.Glob(all[i].profiles()); len(kept) != want {
-			t.Errorf("result %d: %v, want %d", i, kept, want)
+		if err := f.judge([]missed{{c.missed(all), "too much"}}, all); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		for i, want := range c.want {
+			if kept, _ := filepath.Glob(all[i].profiles()); len(kept) != want {
+				t.Errorf("%s: result %d: %v, want %d", name, i, kept, want)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -109,6 +110,9 @@ func (c *Cluster) AddNode(ctx context.Context) (string, error) { return c.JoinNo
 
 // JoinNode is AddNode for a node that registers with labels and taints.
 func (c *Cluster) JoinNode(ctx context.Context, join Join) (string, error) {
+	if err := checkRoom(c.dir, c.growth(len(c.state.Nodes)+1), newProgress(io.Discard)); err != nil {
+		return "", err
+	}
 	n, err := ask[int](ctx, c.dir, http.MethodPost, "/nodes?"+join.query().Encode())
 	if err != nil {
 		return "", err
@@ -135,13 +139,52 @@ func (c *Cluster) RemoveNode(ctx context.Context, node string) error {
 	return c.refresh(ctx)
 }
 
-// scale adds and removes nodes until there are want, and waits until all are ready.
-func (c *Cluster) scale(ctx context.Context, want int, p *progress) error {
+// growth is from what runs to want nodes; c may be nil.
+func (c *Cluster) growth(want int) growth {
+	if c == nil {
+		return growth{want: want}
+	}
+	return growth{running: true, have: len(c.state.Nodes), want: want}
+}
+
+// shrink removes nodes until there are no more than want, and waits until those that stay are ready.
+func (c *Cluster) shrink(ctx context.Context, want int, p *progress) error {
+	ctx, cancel := context.WithTimeout(ctx, resumeTimeout)
+	defer cancel()
 	for len(c.state.Nodes) > want {
 		if err := c.RemoveNode(ctx, nodeName(slices.Max(c.state.Nodes))); err != nil {
 			return err
 		}
 	}
+	return c.waitReady(ctx, p)
+}
+
+// grow adds nodes until there are want, and waits until they are ready. If they do not become so, it removes them.
+func (c *Cluster) grow(ctx context.Context, want int, p *progress) error {
+	had := slices.Clone(c.state.Nodes)
+	if len(had) >= want {
+		return nil
+	}
+	err := c.addNodes(ctx, want, p)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	undo, cancel := killContext()
+	defer cancel()
+	for _, n := range slices.Clone(c.state.Nodes) {
+		if slices.Contains(had, n) {
+			continue
+		}
+		if failed := c.RemoveNode(undo, nodeName(n)); failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+	return fmt.Errorf("nodes that were added did not become ready, and the cluster keeps its %d: %w", len(had), err)
+}
+
+func (c *Cluster) addNodes(ctx context.Context, want int, p *progress) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	for len(c.state.Nodes) < want {
 		if _, err := ask[int](ctx, c.dir, http.MethodPost, "/nodes"); err != nil {
 			return err

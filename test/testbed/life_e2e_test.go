@@ -140,13 +140,6 @@ func mustUp(ctx context.Context, t *testing.T, o Options) *Cluster {
 	return c
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func testServices(ctx context.Context, t *testing.T, cs kubernetes.Interface) {
 	server := pod("server", "node1", publicName, "httpd", "-f", "-v", "-p", "8080", "-h", "/bin")
 	server.Labels = map[string]string{"app": "server"}

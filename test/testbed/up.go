@@ -40,7 +40,15 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	defer unlock()
-	if c, err := resume(ctx, o, a, p); c != nil || err != nil {
+	c, err := Open(o.State)
+	if err != nil {
+		c = nil // nothing usable is there, for whatever reason
+	}
+	// Before a cluster that runs is touched.
+	if err := checkRoom(o.State, c.growth(o.Nodes), p); err != nil {
+		return nil, err
+	}
+	if c, err := resume(ctx, c, o, a, p); c != nil || err != nil {
 		return c, err
 	}
 	return start(ctx, o, a, p)
@@ -72,25 +80,25 @@ func prepare(ctx context.Context, o Options, p *progress) (assets, error) {
 	return buildAssets(ctx, o, p, (*assets).buildKubernetes, (*assets).buildPause, (*assets).buildRootfs)
 }
 
-// resume returns the cluster that runs, scaled and ready, or nil if there is none to go on with. Its only error is that
-// ctx ended.
-func resume(ctx context.Context, o Options, a assets, p *progress) (*Cluster, error) {
-	c, err := Open(o.State)
-	if err != nil {
-		return nil, nil // nothing usable is there, for whatever reason
+// resume returns the cluster c, scaled and ready, or nil if it is none to go on with. A healthy one that cannot grow is
+// an error, and left as it was: it is not given up for a wish that a new one would not meet either.
+func resume(ctx context.Context, c *Cluster, o Options, a assets, p *progress) (*Cluster, error) {
+	if c == nil {
+		return nil, nil
 	}
 	if !c.state.compatible(a) {
 		p.line("the running cluster is of another version: starting over")
 		return nil, nil
 	}
-	bounded, cancel := context.WithTimeout(ctx, resumeTimeout)
-	defer cancel()
-	if err := c.scale(bounded, o.Nodes, p); err != nil {
+	if err := c.shrink(ctx, o.Nodes, p); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		p.line("the running cluster is not healthy: starting over (%v)", err)
 		return nil, nil
+	}
+	if err := c.grow(ctx, o.Nodes, p); err != nil {
+		return nil, err
 	}
 	p.line("cluster is up with %d nodes", o.Nodes)
 	return c, nil

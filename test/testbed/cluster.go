@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -21,11 +22,21 @@ import (
 // ErrNotRunning says that a state folder holds no running cluster.
 var ErrNotRunning = errors.New("no cluster is running")
 
-// Cluster is a running testbed. It is a view on the state folder: several may exist, in several processes.
+// Cluster is a running testbed. It is a view on the state folder: several may exist, in several processes. Its methods
+// may be called at the same time.
 type Cluster struct {
 	dir   string
 	group cgroups
-	state clusterState
+
+	mu   sync.RWMutex
+	last clusterState
+}
+
+// state is what the daemon said last.
+func (c *Cluster) state() clusterState {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.last
 }
 
 // Open returns the cluster that runs in a state folder ("" means the default), or an error that wraps ErrNotRunning.
@@ -55,8 +66,13 @@ func notRunning(state string, cause error) error {
 	return fmt.Errorf("%w (%w)", err, cause)
 }
 
-func (c *Cluster) refresh(ctx context.Context) (err error) {
-	c.state, err = ask[clusterState](ctx, c.dir, http.MethodGet, "/nodes")
+func (c *Cluster) refresh(ctx context.Context) error {
+	c.mu.Lock() // also while asking: an older answer must not replace a newer one
+	defer c.mu.Unlock()
+	state, err := ask[clusterState](ctx, c.dir, http.MethodGet, "/nodes")
+	if err == nil {
+		c.last = state
+	}
 	return err
 }
 
@@ -68,19 +84,19 @@ func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, fileConfig) 
 func (c *Cluster) AuditLog() string { return auditLog(c.dir) }
 
 // Bin returns the folder of etcd, kube-apiserver, kubectl and the like, also for envtest.
-func (c *Cluster) Bin() string { return c.state.Assets.Kubernetes }
+func (c *Cluster) Bin() string { return c.state().Assets.Kubernetes }
 
 // Rootfs returns the nodes' pristine root file system, a source of static programs such as bin/busybox for images.
 // It must not be changed.
-func (c *Cluster) Rootfs() string { return c.state.Assets.Rootfs }
+func (c *Cluster) Rootfs() string { return c.state().Assets.Rootfs }
 
 // Registry returns the address of the image registry on this machine, "127.0.0.1:<port>".
-func (c *Cluster) Registry() string { return c.state.RegistryAddr }
+func (c *Cluster) Registry() string { return c.state().RegistryAddr }
 
 // Nodes returns the names of the cluster's nodes.
 func (c *Cluster) Nodes() []string {
 	var names []string
-	for _, n := range c.state.Nodes {
+	for _, n := range c.state().Nodes {
 		names = append(names, nodeName(n))
 	}
 	return names
@@ -110,14 +126,21 @@ func (c *Cluster) AddNode(ctx context.Context) (string, error) { return c.JoinNo
 
 // JoinNode is AddNode for a node that registers with labels and taints.
 func (c *Cluster) JoinNode(ctx context.Context, join Join) (string, error) {
-	if err := checkRoom(c.dir, c.growth(len(c.state.Nodes)+1), newProgress(io.Discard)); err != nil {
+	if err := checkRoom(c.dir, c.growth(len(c.state().Nodes)+1), newProgress(io.Discard)); err != nil {
 		return "", err
 	}
 	n, err := ask[int](ctx, c.dir, http.MethodPost, "/nodes?"+join.query().Encode())
 	if err != nil {
 		return "", err
 	}
-	return nodeName(n), c.waitReady(ctx, nil)
+	if err := c.refresh(ctx); err != nil {
+		return "", err
+	}
+	cs, err := c.client()
+	if err != nil {
+		return "", err
+	}
+	return nodeName(n), waitNode(ctx, cs, nodeName(n))
 }
 
 // RemoveNode kills a node at once, as if it were switched off, and deletes its object.
@@ -144,15 +167,15 @@ func (c *Cluster) growth(want int) growth {
 	if c == nil {
 		return growth{want: want}
 	}
-	return growth{running: true, have: len(c.state.Nodes), want: want}
+	return growth{running: true, have: len(c.state().Nodes), want: want}
 }
 
 // shrink removes nodes until there are no more than want, and waits until those that stay are ready.
 func (c *Cluster) shrink(ctx context.Context, want int, p *progress) error {
 	ctx, cancel := context.WithTimeout(ctx, resumeTimeout)
 	defer cancel()
-	for len(c.state.Nodes) > want {
-		if err := c.RemoveNode(ctx, nodeName(slices.Max(c.state.Nodes))); err != nil {
+	for len(c.state().Nodes) > want {
+		if err := c.RemoveNode(ctx, nodeName(slices.Max(c.state().Nodes))); err != nil {
 			return err
 		}
 	}
@@ -161,7 +184,7 @@ func (c *Cluster) shrink(ctx context.Context, want int, p *progress) error {
 
 // grow adds nodes until there are want, and waits until they are ready. If they do not become so, it removes them.
 func (c *Cluster) grow(ctx context.Context, want int, p *progress) error {
-	had := slices.Clone(c.state.Nodes)
+	had := slices.Clone(c.state().Nodes)
 	if len(had) >= want {
 		return nil
 	}
@@ -171,7 +194,7 @@ func (c *Cluster) grow(ctx context.Context, want int, p *progress) error {
 	}
 	undo, cancel := killContext()
 	defer cancel()
-	for _, n := range slices.Clone(c.state.Nodes) {
+	for _, n := range slices.Clone(c.state().Nodes) {
 		if slices.Contains(had, n) {
 			continue
 		}
@@ -185,7 +208,7 @@ func (c *Cluster) grow(ctx context.Context, want int, p *progress) error {
 func (c *Cluster) addNodes(ctx context.Context, want int, p *progress) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	for len(c.state.Nodes) < want {
+	for len(c.state().Nodes) < want {
 		if _, err := ask[int](ctx, c.dir, http.MethodPost, "/nodes"); err != nil {
 			return err
 		}
@@ -202,20 +225,20 @@ func (c *Cluster) waitReady(ctx context.Context, p *progress) (err error) {
 		return err
 	}
 	if p != nil {
-		defer p.step("wait for %d ready nodes", len(c.state.Nodes))(&err)
+		defer p.step("wait for %d ready nodes", len(c.state().Nodes))(&err)
 	}
 	cs, err := c.client()
 	if err != nil {
 		return err
 	}
-	return waitNodes(ctx, cs, c.state.Nodes)
+	return waitNodes(ctx, cs, c.state().Nodes)
 }
 
 func (c *Cluster) client() (kubernetes.Interface, error) { return client(c.Kubeconfig()) }
 
 // number finds a node by its name.
 func (c *Cluster) number(node string) (int, error) {
-	for _, n := range c.state.Nodes {
+	for _, n := range c.state().Nodes {
 		if nodeName(n) == node {
 			return n, nil
 		}

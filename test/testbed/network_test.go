@@ -112,7 +112,7 @@ func TestOpenWithoutCluster(t *testing.T) {
 }
 
 func TestClusterNodes(t *testing.T) {
-	c := &Cluster{state: clusterState{Nodes: []int{1, 4}}}
+	c := &Cluster{last: clusterState{Nodes: []int{1, 4}}}
 	if got := strings.Join(c.Nodes(), " "); got != "node1 node4" {
 		t.Errorf("nodes %q", got)
 	}

@@ -74,6 +74,17 @@ func waitNodes(ctx context.Context, c kubernetes.Interface, numbers []int) error
 	})
 }
 
+// waitNode returns when pods can run on a node, whatever the others do.
+func waitNode(ctx context.Context, c kubernetes.Interface, name string) error {
+	return poll(ctx, name+" to be ready", func() (bool, error) {
+		n, err := c.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		return usable(n), errors.New(readyCondition(n).Message)
+	})
+}
+
 // usable is true for a node that is Ready and that the controllers have found to be so.
 func usable(n *corev1.Node) bool {
 	for _, t := range n.Spec.Taints {

@@ -68,6 +68,19 @@ func TestWaitNodes(t *testing.T) {
 	}
 }
 
+func TestWaitNode(t *testing.T) {
+	off := testNode("node2", "", corev1.ConditionFalse)
+	c := fake.NewClientset(testNode("node1", "", corev1.ConditionTrue), off)
+	if err := waitNode(t.Context(), c, "node1"); err != nil {
+		t.Errorf("it waits for another node: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := waitNode(ctx, c, "node2"); err == nil || !strings.Contains(err.Error(), "node2 to be ready") {
+		t.Errorf("node2 is taken for ready: %v", err)
+	}
+}
+
 func TestWaitRebooted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()

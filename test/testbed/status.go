@@ -28,7 +28,7 @@ func (c *Cluster) Status(ctx context.Context) ([]NodeStatus, error) {
 		return nil, err
 	}
 	var all []NodeStatus
-	for _, number := range c.state.Nodes {
+	for _, number := range c.state().Nodes {
 		s := NodeStatus{Name: nodeName(number), Address: nodeIP(number), PID: c.group.child(nodeName(number)).firstProcess()}
 		for i := range list.Items {
 			if n := &list.Items[i]; n.Name == s.Name {

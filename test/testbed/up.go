@@ -86,7 +86,7 @@ func resume(ctx context.Context, c *Cluster, o Options, a assets, p *progress) (
 	if c == nil {
 		return nil, nil
 	}
-	if !c.state.compatible(a) {
+	if !c.state().compatible(a) {
 		p.line("the running cluster is of another version: starting over")
 		return nil, nil
 	}

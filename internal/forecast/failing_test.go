@@ -40,7 +40,7 @@ func TestFailing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.loops[1].reconciler = &refusing{w.loops[1].reconciler, times}
+		w.process.Nodes.Reconciler = &refusing{w.process.Nodes.Reconciler, times}
 		if err := w.run(); err != nil {
 			t.Fatal(err)
 		}

@@ -218,6 +218,9 @@ func TestRun(t *testing.T) {
 			if d := cmp.Diff(tt.want, told(f)); d != "" {
 				t.Errorf("nodes (-want +got):\n%s", d)
 			}
+			if d := cmp.Diff(f, run(t, tt.s, month)); d != "" {
+				t.Errorf("another look ahead differs:\n%s", d)
+			}
 			if got := f.Skyhooks[0].Status.Status; got != tt.status {
 				t.Errorf("in the end the Skyhook is %s, not %s", got, tt.status)
 			}

@@ -7,17 +7,14 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/node"
-	"github.com/skyhook-operator/skyhook/internal/controller/skyhook"
-	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
+	"github.com/skyhook-operator/skyhook/internal/forecast/process"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 )
@@ -40,7 +37,7 @@ type world struct {
 	cluster *cluster.Cluster
 	replica *cluster.Replica
 	user    client.Client
-	loops   []*loop
+	process *process.Process
 	now     time.Time
 	// moved is when something happened last that people would see.
 	moved time.Time
@@ -59,15 +56,6 @@ type world struct {
 	failing map[string]error
 }
 
-// loop is one controller with its queue.
-type loop struct {
-	// of is the kind of what it works on, as a word.
-	of         string
-	reconciler reconcile.Reconciler
-	queue      *cluster.Queue
-	sources    []state.Source
-}
-
 // clock is the world's.
 type clock struct{ *world }
 
@@ -76,10 +64,6 @@ func (c clock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 
 // quiet is the context of all that happens: the operator's log is not the user's.
 var quiet = ctrl.LoggerInto(context.Background(), logr.Discard())
-
-type noEvents struct{}
-
-func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 
 func newWorld(s Snapshot, o Options) (*world, error) {
 	scheme, err := settings.Scheme()
@@ -110,34 +94,12 @@ func newWorld(s Snapshot, o Options) (*world, error) {
 func (w *world) start() {
 	o := w.options.Operator
 	w.replica = w.cluster.NewReplica()
-	w.replica.Share = true
-	shared := state.Shared{
-		Client: w.replica.Client(), CachedNodes: w.replica.CachedNodes, CachedPods: w.replica.CachedPods,
-		Live: w.replica.Live(), Events: noEvents{}, Clock: clock{w},
-		Targets: &state.Index{Images: o.Images, Live: w.replica.Live(), Reapply: o.ReapplyOnReboot},
-		Records: &state.Records{}, Policies: &state.Policies{},
-		Workload: o.Workload, Version: o.Version,
-	}
-	nodes := &node.Reconciler{
-		Shared: shared, Evictor: w.replica.Evictor(), PodName: o.PodName,
+	w.process = process.New(&node.Reconciler{
+		Shared: process.Shared(w.replica, clock{w}, o), Evictor: w.replica.Evictor(), PodName: o.PodName,
 		DrainForce: o.DrainForce, OnDecision: w.note,
-	}
-	skyhooks := &skyhook.Reconciler{Shared: shared}
-	now := func() time.Time { return w.now }
-	w.loops = []*loop{
-		{"Skyhook", skyhooks, cluster.NewQueue(now), skyhooks.Sources()},
-		{"node", nodes, cluster.NewQueue(now), nodes.Sources()},
-	}
-	w.loops[1].queue.Only = w.options.Node
-	w.deliver(w.replica.Initial())
-}
-
-func (w *world) deliver(events []cluster.Event) {
-	for _, e := range events {
-		for _, l := range w.loops {
-			e.Wake(quiet, l.sources, l.queue)
-		}
-	}
+	}, func() time.Time { return w.now })
+	w.process.Nodes.Queue.Only = w.options.Node
+	w.process.Deliver(quiet, w.replica.Initial())
 }
 
 // note keeps what a decision waits for.
@@ -202,21 +164,16 @@ func (w *world) until(kubelet bool) time.Time {
 // work does all that can be done now, and returns how many passes that were.
 func (w *world) work() int {
 	for _, k := range w.replica.Pending() {
-		w.deliver(w.replica.Deliver(k, w.replica.Lag(k)))
+		w.process.Deliver(quiet, w.replica.Deliver(k, w.replica.Lag(k)))
 	}
 	if w.garbage {
 		w.garbage = w.cluster.CollectGarbage()
 	}
 	passes := 0
-	for _, l := range w.loops {
-		for range len(l.queue.Ready()) {
-			key, none := l.queue.Get()
-			if none {
-				break
-			}
-			result, err := l.reconciler.Reconcile(quiet, key)
-			l.queue.Finish(key, result, err)
-			w.passed(l.of+" "+key.Name, err)
+	for _, l := range w.process.Loops {
+		for _, key := range l.Queue.Ready() {
+			_, err := l.Pass(quiet, key)
+			w.passed(l.Kind+" "+key.Name, err)
 			passes++
 		}
 	}
@@ -241,14 +198,12 @@ func (w *world) next() (next time.Time, kubelet bool) {
 			}
 		}
 	}
-	for _, l := range w.loops {
-		at, ok := l.queue.Next()
-		if still := w.now.Sub(w.moved); ok && still >= patience {
-			at = latest(at, w.now.Add(still/sparser))
-		}
-		if ok && (next.IsZero() || at.Before(next)) {
-			next, kubelet = at, kubelet && !at.Before(next)
-		}
+	at, ok := w.process.Next()
+	if still := w.now.Sub(w.moved); ok && still >= patience {
+		at = latest(at, w.now.Add(still/sparser))
+	}
+	if ok && (next.IsZero() || at.Before(next)) {
+		next, kubelet = at, kubelet && !at.Before(next)
 	}
 	return next, kubelet || len(w.due) > 0 && w.options.Ahead > 0
 }

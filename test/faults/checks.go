@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
@@ -60,6 +61,8 @@ func (c *watcher) init(w *World) {
 // written is called after every write that took effect.
 func (w *World) written(verb string, o client.Object) {
 	c := &w.watch
+	w.past.changed(cluster.Kind(kindOf(o)))
+	w.audit.note(o)
 	if w.acting != nil && o.GetNamespace() != workloads {
 		c.writes++
 	}

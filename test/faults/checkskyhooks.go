@@ -135,7 +135,7 @@ func (c *watcher) checkBudget(s *v1alpha1.Skyhook, added []string) {
 // selectedBy are the nodes that a Skyhook selects as far as an operator's cache knows.
 func (w *World) selectedBy(o *operator, s *v1alpha1.Skyhook) []corev1.Node {
 	var nodes corev1.NodeList
-	w.must(o.replica.Client().List(background, &nodes, client.MatchingLabels(s.Spec.NodeSelectors.MatchLabels)))
+	w.must(o.cached.List(background, &nodes, client.MatchingLabels(s.Spec.NodeSelectors.MatchLabels)))
 	return nodes.Items
 }
 

@@ -93,7 +93,7 @@ func (w *World) passWeight(loop string) int {
 	switch {
 	case !w.resting:
 		return 5
-	case loop == "skyhook":
+	case loop == "Skyhook":
 		return 1
 	default:
 		return 3
@@ -130,11 +130,11 @@ func (o *operator) due(all []choice) []choice {
 		}
 		all = append(all, choice{weight, func() { o.catchUp(k) }})
 	}
-	for _, l := range o.loops {
-		if ready := l.queue.Ready(); len(ready) > 0 {
+	for _, l := range o.Loops {
+		if ready := l.Queue.Ready(); len(ready) > 0 {
 			// Handlers add keys in the order of maps, which differs from run to run.
 			slices.SortFunc(ready, func(a, b reconcile.Request) int { return strings.Compare(a.Name, b.Name) })
-			all = append(all, choice{o.w.passWeight(l.kind), func() { o.reconcile(l, pick[reconcile.Request](o.w.rng, ready...)) }})
+			all = append(all, choice{o.w.passWeight(l.Kind), func() { o.reconcile(l, pick[reconcile.Request](o.w.rng, ready...)) }})
 		}
 	}
 	return all
@@ -211,8 +211,8 @@ func (w *World) eachTimer(f func(time.Time)) {
 		f(t.at)
 	}
 	for _, o := range w.operators {
-		for _, l := range o.loops {
-			if t, ok := l.queue.Next(); ok {
+		for _, l := range o.Loops {
+			if t, ok := l.Queue.Next(); ok {
 				f(t)
 			}
 		}

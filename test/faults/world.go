@@ -51,6 +51,8 @@ type World struct {
 	calmSince time.Time
 
 	cluster *cluster.Cluster
+	past    past
+	audit   audit
 	// user reads and writes the API server directly.
 	user      client.Client
 	operators []*operator
@@ -126,12 +128,13 @@ func newWorld(p *Plan, traced, audited bool) *World {
 		trace: &trace{on: traced}, pending: p.Happenings,
 	}
 	w.cluster = cluster.New(scheme, func() time.Time { return w.now })
-	w.cluster.Audit = audited
+	if w.past = newPast(w.cluster); audited {
+		w.audit = audit{}
+	}
 	w.user = w.cluster.Client()
 	w.watch.init(w)
 	w.cluster.OnWrite = w.written
-	w.cluster.Admit, w.cluster.Disrupt = w.admit, w.disrupt
-	w.cluster.Stale = w.stale
+	w.cluster.Disrupt = w.disrupt
 	w.cluster.Namespace = namespace
 	for _, s := range p.Scripts {
 		w.scripts = append(w.scripts, scriptState{Script: s, left: map[string]int{}})

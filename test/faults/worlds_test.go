@@ -226,7 +226,7 @@ func TestReadsStayAsTheyAre(t *testing.T) {
 		if !w.over {
 			w.rest()
 		}
-		if altered := w.cluster.Altered(); len(altered) > 0 {
+		if altered := w.audit.altered(); len(altered) > 0 {
 			t.Fatalf("seed %d: %v", seed, altered)
 		}
 	}

@@ -64,8 +64,6 @@ type cache struct {
 	*table
 	rule
 	queue []change
-	// remember is told of every object that gets into the cache.
-	remember func(client.Object)
 }
 
 // slim cuts an object down for the cache. Transforms change their argument, and at most what hangs directly on it.
@@ -77,7 +75,6 @@ func (c *cache) slim(o client.Object) client.Object {
 			panic(err) // ours know no error
 		}
 	}
-	c.remember(out)
 	return out
 }
 
@@ -92,9 +89,9 @@ func (c *cache) look(server *table) []client.Object {
 	return items
 }
 
-// begin lists what the server had n changes ago. What differs from now is on its way; the states between are not.
-func (c *cache) begin(server *table, n int) {
-	then := &table{kind: c.kind, items: server.behind(n)}
+// begin lists what the server had at some time. What differs from now is on its way; the states between are not.
+func (c *cache) begin(server *table, items []client.Object) {
+	then := &table{kind: c.kind, items: items}
 	c.items, c.nodes = c.look(then), nil
 	for _, o := range server.items {
 		if had := then.get(client.ObjectKeyFromObject(o)); had != o {

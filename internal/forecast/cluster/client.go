@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,41 +19,19 @@ type conn struct {
 	client.Client // nil: whoever calls what is not below panics
 
 	cluster *Cluster
-	// replica whose writes may fail; nil for none.
-	replica *Replica
-	read    func(Kind) (reader, error)
+	read    func(Kind) reader
 }
 
 var errUnsupported = errors.New("this cluster does not support it")
 
-// send carries out a write, with what may happen to a request before and to its answer after. o is what it names; the
-// result is shared.
-func (c *conn) send(verb string, o client.Object, write func() (client.Object, error)) (client.Object, error) {
-	if c.replica != nil && c.replica.BeforeWrite != nil {
-		if err := c.replica.BeforeWrite(verb, o); err != nil {
-			return nil, err
-		}
-	}
-	stored, err := write()
-	if err != nil {
-		return nil, err
-	}
-	if c.replica != nil && c.replica.AfterWrite != nil {
-		if err := c.replica.AfterWrite(verb, stored); err != nil {
-			return nil, err
-		}
-	}
-	return stored, nil
-}
-
-// sendFor is send for requests about an object of the caller, who gets the answer in it.
-func (c *conn) sendFor(verb string, o client.Object, write func(t *table) (client.Object, error)) error {
+// send carries out a write, whose result is shared, of an object of the caller, who gets the answer in it.
+func (c *conn) send(o client.Object, write func(t *table) (client.Object, error)) error {
 	k, err := kindOf(o)
 	if err != nil {
 		return err
 	}
 	t := c.cluster.tables[k]
-	stored, err := c.send(verb, o, func() (client.Object, error) { return write(t) })
+	stored, err := write(t)
 	if err == nil {
 		t.copyTo(stored, o)
 	}
@@ -78,11 +55,7 @@ func (c *conn) Get(_ context.Context, key client.ObjectKey, o client.Object, opt
 	if err != nil {
 		return err
 	}
-	r, err := c.read(k)
-	if err != nil {
-		return err
-	}
-	return r.get(key, o, (&client.GetOptions{}).ApplyOptions(opts))
+	return c.read(k).get(key, o, (&client.GetOptions{}).ApplyOptions(opts))
 }
 
 // List implements client.Client.
@@ -91,16 +64,12 @@ func (c *conn) List(_ context.Context, list client.ObjectList, opts ...client.Li
 	if err != nil {
 		return err
 	}
-	r, err := c.read(k)
-	if err != nil {
-		return err
-	}
-	return r.list(list, (&client.ListOptions{}).ApplyOptions(opts))
+	return c.read(k).list(list, (&client.ListOptions{}).ApplyOptions(opts))
 }
 
 // Create implements client.Client.
 func (c *conn) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
-	return c.sendFor("create", o, func(t *table) (client.Object, error) { return c.cluster.create(t, o) })
+	return c.send(o, func(t *table) (client.Object, error) { return c.cluster.create(t, o) })
 }
 
 // Update implements client.Client.
@@ -109,7 +78,7 @@ func (c *conn) Update(_ context.Context, o client.Object, _ ...client.UpdateOpti
 }
 
 func (c *conn) update(o client.Object, part string) error {
-	return c.sendFor(verbOf("update", part), o, existing(o, func(t *table, old client.Object) (client.Object, error) {
+	return c.send(o, existing(o, func(t *table, old client.Object) (client.Object, error) {
 		next := t.fresh()
 		if part == partMain {
 			t.copyTo(o, next)
@@ -137,7 +106,7 @@ func (c *conn) patch(o client.Object, p client.Patch, part string) error {
 	}
 	switch p.Type() {
 	case types.MergePatchType:
-		return c.sendFor(verbOf("patch", part), o, existing(o, func(t *table, old client.Object) (client.Object, error) {
+		return c.send(o, existing(o, func(t *table, old client.Object) (client.Object, error) {
 			next, err := patched(t.kind, old, body, part)
 			if err != nil {
 				return nil, apierrors.NewBadRequest(err.Error())
@@ -148,7 +117,7 @@ func (c *conn) patch(o client.Object, p client.Patch, part string) error {
 		if part != partStatus {
 			break
 		}
-		return c.sendFor(verbOf("patch", part), o, existing(o, func(t *table, old client.Object) (client.Object, error) {
+		return c.send(o, existing(o, func(t *table, old client.Object) (client.Object, error) {
 			if t.custom {
 				return nil, errUnsupported // nor does a real server
 			}
@@ -163,13 +132,6 @@ func (c *conn) patch(o client.Object, p client.Patch, part string) error {
 	return fmt.Errorf("patch of type %s: %w", p.Type(), errUnsupported)
 }
 
-func verbOf(verb, part string) string {
-	if part == partMain {
-		return verb
-	}
-	return verb + "/" + part
-}
-
 // Apply implements client.Client. The real client does not give back the answer, either.
 func (c *conn) Apply(_ context.Context, ac runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 	options := (&client.ApplyOptions{}).ApplyOptions(opts)
@@ -177,9 +139,7 @@ func (c *conn) Apply(_ context.Context, ac runtime.ApplyConfiguration, opts ...c
 	if !ok || options.Force == nil || !*options.Force {
 		return fmt.Errorf("apply %T: %w", ac, errUnsupported)
 	}
-	named := &corev1.ConfigMap{}
-	named.Namespace, named.Name = *cm.Namespace, *cm.Name
-	_, err := c.send("apply", named, func() (client.Object, error) { return c.cluster.applyConfigMap(cm, options.FieldManager) })
+	_, err := c.cluster.applyConfigMap(cm, options.FieldManager)
 	return err
 }
 
@@ -190,11 +150,9 @@ func (c *conn) Delete(_ context.Context, o client.Object, opts ...client.DeleteO
 	if err != nil {
 		return err
 	}
-	_, err = c.send("delete", o, func() (client.Object, error) {
-		return existing(o, func(t *table, old client.Object) (client.Object, error) {
-			return old, c.cluster.delete(t, "delete", old, options)
-		})(c.cluster.tables[k])
-	})
+	_, err = existing(o, func(t *table, old client.Object) (client.Object, error) {
+		return old, c.cluster.delete(t, "delete", old, options)
+	})(c.cluster.tables[k])
 	return err
 }
 
@@ -238,15 +196,7 @@ func (s *subresource) Create(_ context.Context, o, body client.Object, _ ...clie
 	if d := eviction.DeleteOptions; d != nil {
 		options = &client.DeleteOptions{GracePeriodSeconds: d.GracePeriodSeconds, Preconditions: d.Preconditions}
 	}
-	return s.conn.evict(client.ObjectKeyFromObject(o), options)
-}
-
-// evict sends one eviction.
-func (c *conn) evict(key client.ObjectKey, options *client.DeleteOptions) error {
-	named := &corev1.Pod{}
-	named.Namespace, named.Name = key.Namespace, key.Name
-	_, err := c.send("evict", named, func() (client.Object, error) { return named, c.cluster.evict(key, options) })
-	return err
+	return s.conn.cluster.evict(client.ObjectKeyFromObject(o), options)
 }
 
 // Update implements client.SubResourceClient.

@@ -1,6 +1,6 @@
-// Package cluster is an API server in memory with lagging caches before it, for the fault simulator: the semantics that
-// the operator relies on (resource versions, preconditions, subresources, graceful deletion, field ownership), none of
-// the transport, and no goroutine. It knows nothing of worlds, actors or checks.
+// Package cluster is an API server in memory with lagging caches before it: the semantics that the operator relies on
+// (resource versions, preconditions, subresources, graceful deletion, field ownership), none of the transport, and no
+// goroutine. It knows nothing of worlds, actors, failures or checks.
 //
 // Stored objects are never changed: a write stores another one. So what the accessors and events give away stays as it
 // was, and must not be changed by anybody. Nothing here is safe for use by several goroutines.
@@ -34,15 +34,8 @@ type Cluster struct {
 	// OnWrite is called after each write that took effect, with a verb (create, update, patch, apply, delete, evict, and
 	// with "/status" behind it for the subresource) and the object as it is now, or was last.
 	OnWrite func(verb string, o client.Object)
-	// Admit refuses creations with the error that it returns, such as Forbidden for a quota.
-	Admit func(o client.Object) error
 	// Disrupt refuses evictions with the sentence that it returns, as disruption budgets do; "" allows them.
 	Disrupt func(pod *corev1.Pod) string
-	// Stale is how many changes of a kind a live list with resourceVersion 0 is behind, and so is what a new replica
-	// begins with: a real server answers it from a cache. Nil for none.
-	Stale func(k Kind) int
-	// Audit keeps the text of every object that is stored or cached from now on, for Altered.
-	Audit bool
 
 	scheme   *runtime.Scheme
 	now      func() time.Time
@@ -54,7 +47,6 @@ type Cluster struct {
 	// applied are the fields that were applied to an object, by who applied them.
 	applied map[types.UID]owners
 	rules   map[Kind]rule
-	texts   map[client.Object]string
 }
 
 // firstVersion makes resource versions get one digit more early on: they must not be compared as texts.
@@ -80,35 +72,34 @@ func (c *Cluster) Client() client.Client { return &conn{cluster: c, read: c.read
 // Writes is the number of writes that took effect.
 func (c *Cluster) Writes() int { return c.writes }
 
-func (c *Cluster) staleness(k Kind) int {
-	if c.Stale == nil {
-		return 0
-	}
-	return c.Stale(k)
-}
+// Objects returns all objects of a kind by namespace and name. Neither the slice nor its objects, nor those of the
+// accessors below, may be changed; a write makes others.
+func (c *Cluster) Objects(k Kind) []client.Object { return c.tables[k].items }
 
-// Nodes returns all nodes by name. Neither the slice's objects nor those of the accessors below may be changed.
-func (c *Cluster) Nodes() []*corev1.Node { return all[*corev1.Node](c.tables[Nodes]) }
+// Nodes returns all nodes by name.
+func (c *Cluster) Nodes() []*corev1.Node { return as[*corev1.Node](c.tables[Nodes].items) }
 
 // Pods returns all pods by namespace and name.
-func (c *Cluster) Pods() []*corev1.Pod { return all[*corev1.Pod](c.tables[Pods]) }
+func (c *Cluster) Pods() []*corev1.Pod { return as[*corev1.Pod](c.tables[Pods].items) }
 
 // ConfigMaps returns all ConfigMaps by namespace and name.
 func (c *Cluster) ConfigMaps() []*corev1.ConfigMap {
-	return all[*corev1.ConfigMap](c.tables[ConfigMaps])
+	return as[*corev1.ConfigMap](c.tables[ConfigMaps].items)
 }
 
 // Revisions returns all ControllerRevisions by namespace and name.
 func (c *Cluster) Revisions() []*appsv1.ControllerRevision {
-	return all[*appsv1.ControllerRevision](c.tables[Revisions])
+	return as[*appsv1.ControllerRevision](c.tables[Revisions].items)
 }
 
 // Skyhooks returns all Skyhooks by name.
-func (c *Cluster) Skyhooks() []*v1alpha1.Skyhook { return all[*v1alpha1.Skyhook](c.tables[Skyhooks]) }
+func (c *Cluster) Skyhooks() []*v1alpha1.Skyhook {
+	return as[*v1alpha1.Skyhook](c.tables[Skyhooks].items)
+}
 
 // Policies returns all DeploymentPolicies by name.
 func (c *Cluster) Policies() []*v1alpha1.DeploymentPolicy {
-	return all[*v1alpha1.DeploymentPolicy](c.tables[Policies])
+	return as[*v1alpha1.DeploymentPolicy](c.tables[Policies].items)
 }
 
 // commit stores a version of an object that is nobody else's yet; old is nil for a new one.
@@ -116,7 +107,6 @@ func (c *Cluster) commit(t *table, verb string, old, o client.Object) client.Obj
 	c.version++
 	o.SetResourceVersion(strconv.FormatInt(c.version, 10))
 	t.put(o)
-	c.remember(o)
 	c.announce(t.kind, verb, old, o)
 	return o
 }

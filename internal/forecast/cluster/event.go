@@ -63,7 +63,7 @@ func (e Event) wake(ctx context.Context, s state.Source, q *Queue) {
 }
 
 // evictor asks for evictions as the operator's own does, without its transport.
-type evictor struct{ *conn }
+type evictor struct{ cluster *Cluster }
 
 // Evict implements node.Evictor.
 func (e evictor) Evict(_ context.Context, pods []drain.Pod, o drain.Options) (accepted []drain.Pod, refused map[types.UID]string, err error) {
@@ -74,7 +74,7 @@ func (e evictor) Evict(_ context.Context, pods []drain.Pod, o drain.Options) (ac
 			GracePeriodSeconds: o.GracePeriodSeconds,
 			Preconditions:      &metav1.Preconditions{UID: &pod.UID},
 		}
-		err := e.evict(client.ObjectKey{Namespace: pod.Namespace, Name: pod.Name}, options)
+		err := e.cluster.evict(client.ObjectKey{Namespace: pod.Namespace, Name: pod.Name}, options)
 		var status *apierrors.StatusError
 		switch {
 		case err == nil:

@@ -20,18 +20,12 @@ type reader struct {
 	*table
 	// version that lists carry.
 	version string
-	// named sets the TypeMeta of what is read, as caches do.
-	named bool
-	// shared gives away the very maps and lists that are stored.
-	shared bool
+	// cached gives away the very maps and lists that are stored, and sets the TypeMeta, as caches do.
+	cached bool
 	// namespace that alone can be read; empty for all.
 	namespace string
 	// fields by which lists can be narrowed down.
 	fields map[string]func(client.Object) string
-	// stale is how many changes a list with resourceVersion 0 is behind; nil for none.
-	stale func(Kind) int
-	// shuffle is the order of lists; nil keeps it.
-	shuffle func(n int, swap func(i, j int))
 }
 
 var podNode = func(o client.Object) string { return o.(*corev1.Pod).Spec.NodeName }
@@ -42,11 +36,8 @@ var serverFields = map[Kind]map[string]func(client.Object) string{
 }
 
 // read is a look at the server.
-func (c *Cluster) read(k Kind) (reader, error) {
-	return reader{
-		table: c.tables[k], version: strconv.FormatInt(c.version, 10), fields: serverFields[k],
-		stale: c.Stale,
-	}, nil
+func (c *Cluster) read(k Kind) reader {
+	return reader{table: c.tables[k], version: strconv.FormatInt(c.version, 10), fields: serverFields[k]}
 }
 
 func (r reader) get(key client.ObjectKey, into client.Object, options *client.GetOptions) error {
@@ -67,20 +58,18 @@ func (r reader) get(key client.ObjectKey, into client.Object, options *client.Ge
 	return nil
 }
 
-// put gives an object to a caller, who may change it unless he asked for the shared one.
+// put gives an object of the server to a caller, who may change it unless he asked for the shared one; one of a cache,
+// which nobody may change.
 func (r reader) put(shared *bool) func(from, to client.Object) {
-	if shared != nil && *shared {
+	switch {
+	case shared != nil && *shared:
 		return r.shareTo
-	}
-	give := r.copyTo
-	if r.shared {
-		give = r.shareTo
+	case !r.cached:
+		return r.copyTo
 	}
 	return func(from, to client.Object) {
-		give(from, to)
-		if r.named {
-			to.GetObjectKind().SetGroupVersionKind(r.gvk)
-		}
+		r.shareTo(from, to)
+		to.GetObjectKind().SetGroupVersionKind(r.gvk)
 	}
 }
 
@@ -99,17 +88,11 @@ func (r reader) list(into client.ObjectList, options *client.ListOptions) error 
 	if r.name == Pods && options.FieldSelector != nil && len(options.FieldSelector.Requirements()) == 1 {
 		have = r.on(options.FieldSelector.Requirements()[0].Value) // pods are selected by their node alone
 	}
-	if options.Raw != nil && options.Raw.ResourceVersion == "0" && r.stale != nil {
-		have = r.behind(r.stale(r.name))
-	}
 	items := make([]client.Object, 0, len(have))
 	for _, o := range have {
 		if wanted(o) {
 			items = append(items, o)
 		}
-	}
-	if r.shuffle != nil && len(items) > 1 {
-		r.shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
 	}
 	into.SetResourceVersion(r.version)
 	if partial, ok := into.(*metav1.PartialObjectMetadataList); ok {

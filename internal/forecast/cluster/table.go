@@ -12,29 +12,9 @@ import (
 type table struct {
 	*kind
 	items []client.Object
-	// past are the items before each of the last changes, the newest last.
-	past [][]client.Object
 	// nodes are the pods of each node, in the order of items; nil until somebody asks for those of one. A drain asks
 	// again and again, and would look at all pods of a fleet.
 	nodes map[string][]client.Object
-}
-
-// remembered is how many changes a list may be behind.
-const remembered = 64
-
-func (t *table) replace(items []client.Object) {
-	if len(t.past) == remembered {
-		t.past = slices.Delete(t.past, 0, remembered/2)
-	}
-	t.past, t.items = append(t.past, t.items), items
-}
-
-// behind returns the items as they were n changes ago, or as long ago as is known.
-func (t *table) behind(n int) []client.Object {
-	if n = min(n, len(t.past)); n <= 0 {
-		return t.items
-	}
-	return t.past[len(t.past)-n]
 }
 
 // on returns the pods of a node.
@@ -86,24 +66,24 @@ func (t *table) put(o client.Object) {
 		t.move(t.items[i], o)
 		items := slices.Clone(t.items)
 		items[i] = o
-		t.replace(items)
+		t.items = items
 		return
 	}
 	t.move(nil, o)
-	t.replace(slices.Insert(slices.Clip(t.items), i, o))
+	t.items = slices.Insert(slices.Clip(t.items), i, o)
 }
 
 func (t *table) remove(key client.ObjectKey) {
 	if i, ok := t.search(key); ok {
 		t.move(t.items[i], nil)
-		t.replace(slices.Delete(slices.Clone(t.items), i, i+1))
+		t.items = slices.Delete(slices.Clone(t.items), i, i+1)
 	}
 }
 
-// all returns the items as what they are.
-func all[P client.Object](t *table) []P {
-	out := make([]P, len(t.items))
-	for i, o := range t.items {
+// as returns items as what they are.
+func as[P client.Object](items []client.Object) []P {
+	out := make([]P, len(items))
+	for i, o := range items {
 		out[i] = o.(P)
 	}
 	return out

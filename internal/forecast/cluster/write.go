@@ -49,11 +49,6 @@ func (c *Cluster) create(t *table, request client.Object) (client.Object, error)
 	if err := c.check(t.kind, nil, o, partMain); err != nil {
 		return nil, err
 	}
-	if c.Admit != nil {
-		if err := c.Admit(o); err != nil {
-			return nil, err
-		}
-	}
 	return c.commit(t, "create", nil, o), nil
 }
 

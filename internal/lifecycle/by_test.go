@@ -8,7 +8,7 @@ import (
 
 // TestWaitNamesWhatHolds: who asks hears which pod it is; the record does not keep it, as only the message is for people.
 func TestWaitNamesWhatHolds(t *testing.T) {
-	o := observation(t, row{spec: "a@1.0 interrupt=reboot", gate: "ours left=ProtectedPod"})
+	o := observation(see(spec(pkg(a).interrupt(reboot)), ourCordon, drainLeft(protectedPod)))
 	o.Drain.By = "default/precious"
 	d := lifecycle.Next(o)
 	if len(d.Waits) != 1 || d.Waits[0].By != "default/precious" {

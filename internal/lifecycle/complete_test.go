@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
-	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 var completeTables = []group{
@@ -15,120 +14,95 @@ var completeTables = []group{
 
 // others are records of another operator, which kept no hashes.
 var others = []row{
-	{
-		name: "complete: no interrupt is pending, its config is taken as current",
-		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 config:complete config=unknown run= hash= gen=0",
-		gate: "status=complete acknowledged",
-		want: "rename a@1.0; is complete",
-	},
-	{
-		name: "complete after an interrupt",
-		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 post-interrupt:complete config=unknown run=",
-		gate: "status=complete acknowledged",
-		want: "rename a@1.0; is complete",
-	},
-	{
-		name: "the node was not complete, and the package waits for its interrupt",
-		spec: "a@1.0 interrupt=reboot", node: "a@1.0 config:complete config=unknown run=",
-		gate: "status=in_progress ours clear",
-		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b1; start a interrupt reboot; is in_progress",
-	},
-	{
-		name: "complete with another config: what changed since then is applied",
-		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 post-interrupt:complete config=unknown run=",
-		gate: "status=complete configured=k/1",
-		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
-	},
-	{
-		name: "complete with the config that the spec has",
-		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 post-interrupt:complete config=unknown run=",
-		gate: "status=complete acknowledged configured=k/2",
-		want: "rename a@1.0; is complete",
-	},
-	{
-		name: "config is done with another config, and the interrupt of the install pends: that covers the change",
-		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 config:complete config=unknown run=",
-		gate: "status=in_progress configured=k/1 ours clear",
-		want: "a@1.0 config:in_progress run=now; start a config; is in_progress",
-	},
-	{
-		name: "complete when it was paused: no interrupt is pending",
-		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 config:complete config=unknown run=",
-		gate: "status=paused finished acknowledged",
-		want: "rename a@1.0; is complete",
-	},
-	{
-		name: "complete when it was paused, and edited since",
-		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 config:complete config=unknown run=",
-		gate: "status=paused finished configured=k/1",
-		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
-	},
-	{
-		name: "paused before its interrupt",
-		spec: "a@1.0 config{k=2} interrupt=reboot", node: "a@1.0 config:complete config=unknown run=",
-		gate: "status=paused ours clear",
-		want: "a@1.0 interrupt:in_progress run=now by reboot boot=b1; start a interrupt reboot; is in_progress",
-	},
-	{
-		name: "an interrupt runs, and its pod is there: it decides",
-		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:in_progress config=unknown run= hash=",
-		pods: "a@1.0 interrupt done run= hash=", gate: "status=in_progress ours",
-		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; " +
-			"start a post-interrupt; is in_progress",
-	},
-	{
-		name: "an interrupt was to run, and its pod is gone: it is run anew",
-		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:in_progress config=unknown run= hash=",
-		gate: "status=in_progress ours clear",
-		want: "a@1.0 interrupt:skipped; a@1.0 interrupt:in_progress run=now by service(x) boot=b1; " +
-			"start a interrupt service(x); is in_progress",
-	},
-	{
-		name: "skipped, while nothing runs: run anew",
-		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:skipped config=unknown run= hash=",
-		gate: "status=in_progress ours clear",
-		want: "a@1.0 interrupt:in_progress run=now by service(x) boot=b1; start a interrupt service(x); is in_progress",
-	},
-	{
-		name: "on its way out, with an interrupt: it is installed anew",
-		spec: "a@1.0", node: "a@1.0 uninstall-interrupt:in_progress config=unknown run=", gate: "status=in_progress",
-		want: "a@1.0 uninstall-interrupt:skipped; a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
+	when("complete: no interrupt is pending, its config is taken as current",
+		spec(pkg(a).config("k=2").interrupt(reboot)), node(config.complete(a).configUnknown().run("").hash("").gen(0)),
+		was(complete), acknowledged,
+		want(rename(a), is(complete))),
+	when("complete after an interrupt",
+		spec(pkg(a).config("k=2").interrupt(reboot)), node(postInterrupt.complete(a).configUnknown().run("")),
+		was(complete), acknowledged,
+		want(rename(a), is(complete))),
+	when("the node was not complete, and the package waits for its interrupt",
+		spec(pkg(a).interrupt(reboot)), node(config.complete(a).configUnknown().run("")), was(inProgress), ourCordon,
+		drained,
+		want(interrupt.inProgress(a).anew().by(reboot), interrupt.start(a, reboot), is(inProgress))),
+	when("complete with another config: what changed since then is applied",
+		spec(pkg(a).config("k=2").interrupt(reboot)), node(postInterrupt.complete(a).configUnknown().run("")),
+		was(complete), configuredWith("k=1"),
+		want(config.inProgress(a).anew().changed("k"), config.start(a), is(inProgress))),
+	when("complete with the config that the spec has",
+		spec(pkg(a).config("k=2").interrupt(reboot)), node(postInterrupt.complete(a).configUnknown().run("")),
+		was(complete), acknowledged, configuredWith("k=2"),
+		want(rename(a), is(complete))),
+	when("config is done with another config, and the interrupt of the install pends: that covers the change",
+		spec(pkg(a).config("k=2").interrupt(reboot)), node(config.complete(a).configUnknown().run("")), was(inProgress),
+		configuredWith("k=1"), ourCordon, drained,
+		want(config.inProgress(a).anew(), config.start(a), is(inProgress))),
+	when("complete when it was paused: no interrupt is pending",
+		spec(pkg(a).config("k=2").interrupt(reboot)), node(config.complete(a).configUnknown().run("")), was(paused),
+		finished, acknowledged,
+		want(rename(a), is(complete))),
+	when("complete when it was paused, and edited since",
+		spec(pkg(a).config("k=2").interrupt(reboot)), node(config.complete(a).configUnknown().run("")), was(paused),
+		finished, configuredWith("k=1"),
+		want(config.inProgress(a).anew().changed("k"), config.start(a), is(inProgress))),
+	when("paused before its interrupt",
+		spec(pkg(a).config("k=2").interrupt(reboot)), node(config.complete(a).configUnknown().run("")), was(paused),
+		ourCordon, drained,
+		want(interrupt.inProgress(a).anew().by(reboot), interrupt.start(a, reboot), is(inProgress))),
+	when("an interrupt runs, and its pod is there: it decides",
+		spec(pkg(a).interrupt(service("x"))), node(interrupt.inProgress(a).configUnknown().run("").hash("")),
+		pods(interrupt.done(a).run("").hash("")), was(inProgress), ourCordon,
+		want(interrupt.complete(a), postInterrupt.inProgress(a).anew(), interrupt.delete(a), postInterrupt.start(a),
+			is(inProgress))),
+	when("an interrupt was to run, and its pod is gone: it is run anew",
+		spec(pkg(a).interrupt(service("x"))), node(interrupt.inProgress(a).configUnknown().run("").hash("")),
+		was(inProgress), ourCordon, drained,
+		want(interrupt.skipped(a), interrupt.inProgress(a).anew().by(service("x")), interrupt.start(a, service("x")),
+			is(inProgress))),
+	when("skipped, while nothing runs: run anew",
+		spec(pkg(a).interrupt(service("x"))), node(interrupt.skipped(a).configUnknown().run("").hash("")),
+		was(inProgress), ourCordon, drained,
+		want(interrupt.inProgress(a).anew().by(service("x")), interrupt.start(a, service("x")), is(inProgress))),
+	when("on its way out, with an interrupt: it is installed anew",
+		spec(pkg(a)), node(uninstallInterrupt.inProgress(a).configUnknown().run("")), was(inProgress),
+		want(uninstallInterrupt.skipped(a), apply.inProgress(a).anew(), apply.start(a), is(inProgress))),
 }
 
 func TestComplete(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		spec string
-		node string
+		row
 		want bool
 	}{
-		{"no packages", "", "", true},
-		{"absent", "a@1.0", "", false},
-		{"applied", "a@1.0", "a@1.0 apply:complete", false},
-		{"config runs", "a@1.0", "a@1.0 config:in_progress", false},
-		{"configured", "a@1.0", "a@1.0 config:complete", true},
-		{"interrupt pending", "a@1.0 interrupt=noop", "a@1.0 config:complete", false},
-		{"interrupted", "a@1.0 interrupt=noop", "a@1.0 interrupt:complete", false},
-		{"post-interrupt runs", "a@1.0 interrupt=noop", "a@1.0 post-interrupt:in_progress", false},
-		{"post-interrupt complete", "a@1.0 interrupt=noop", "a@1.0 post-interrupt:complete", true},
-		{"a change that needs no interrupt", "a@1.0 config{k=2} interrupt=noop", "a@1.0 config:complete changed=k", true},
-		{"a change that needs an interrupt", "a@1.0 config{k=2} on:k=noop", "a@1.0 config:complete changed=k", false},
-		{"superseded by later work", "a@1.0", "a@1.0 config:complete; a@1.1 upgrade:in_progress since=-1m", false},
-		{"another version", "a@1.0", "a@1.1 config:complete", false},
-		{"another spelling", "a@1.0", "a@v1.0.0 config:complete", true},
-		{"one of two", "a@1.0; b@1.0", "a@1.0 config:complete", false},
+		{when("no packages"), true},
+		{when("absent", spec(pkg(a))), false},
+		{when("applied", spec(pkg(a)), node(apply.complete(a))), false},
+		{when("config runs", spec(pkg(a)), node(config.inProgress(a))), false},
+		{when("configured", spec(pkg(a)), node(config.complete(a))), true},
+		{when("interrupt pending", spec(pkg(a).interrupt(noop)), node(config.complete(a))), false},
+		{when("interrupted", spec(pkg(a).interrupt(noop)), node(interrupt.complete(a))), false},
+		{when("post-interrupt runs", spec(pkg(a).interrupt(noop)), node(postInterrupt.inProgress(a))), false},
+		{when("post-interrupt complete", spec(pkg(a).interrupt(noop)), node(postInterrupt.complete(a))), true},
+		{when("a change that needs no interrupt",
+			spec(pkg(a).config("k=2").interrupt(noop)), node(config.complete(a).changed("k"))), true},
+		{when("a change that needs an interrupt",
+			spec(pkg(a).config("k=2").on("k", noop)), node(config.complete(a).changed("k"))), false},
+		{when("superseded by later work",
+			spec(pkg(a)), node(config.complete(a), upgrade.inProgress("a@1.1").since(-minute))), false},
+		{when("another version", spec(pkg(a)), node(config.complete("a@1.1"))), false},
+		{when("another spelling", spec(pkg(a)), node(config.complete("a@v1.0.0"))), true},
+		{when("one of two", spec(pkg(a), pkg(b)), node(config.complete(a))), false},
 		{
-			"other entries do not matter", "a@1.0",
-			"a@1.0 config:complete; a@0.9 apply:erroring since=-2h; z@1.0 apply:in_progress", true,
+			when("other entries do not matter",
+				spec(pkg(a)),
+				node(config.complete(a), apply.erroring("a@0.9").since(-2*hour), apply.inProgress("z@1.0"))),
+			true,
 		},
-		{"old config", "a@1.0 config{k=2}", "a@1.0 config:complete config{k=1}", false},
-		{"unknown config", "a@1.0 config{k=2}", "a@1.0 config:complete config=unknown", true},
+		{when("old config", spec(pkg(a).config("k=2")), node(config.complete(a).config("k=1"))), false},
+		{when("unknown config", spec(pkg(a).config("k=2")), node(config.complete(a).configUnknown())), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spec := packages(t, c.spec)
-			if got := lifecycle.Complete(lifecycle.Wanted{Packages: spec},
-				record.Node{Packages: entries(t, c.node, lifecycle.Wanted{Packages: spec})}); got != c.want {
+			if got := lifecycle.Complete(c.wanted(), c.record()); got != c.want {
 				t.Errorf("got %t, want %t", got, c.want)
 			}
 		})
@@ -138,11 +112,10 @@ func TestComplete(t *testing.T) {
 // TestFailureOfAnInterruptThatIsHeld: it is suspended when something holds the node, and is a failure that people hear
 // of all the same, until it begins again.
 func TestFailureOfAnInterruptThatIsHeld(t *testing.T) {
-	o := observation(t, row{
-		spec: "a@1.0 interrupt=service(x)",
-		node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed", gate: "ours clear paused",
-	})
+	o := observation(see(
+		spec(pkg(a).interrupt(service("x"))),
+		node(interrupt.erroring(a).restarts(1).reason(stepFailed).by(service("x"))),
+		pods(interrupt.failing(a).restarts(1).reason(stepFailed)), ourCordon, drained, pausedNode))
 	o.Record = lifecycle.Next(o).Record
 	if e, failed := lifecycle.FirstFailure(o.Wanted, o.Record); !failed || e.State != "skipped" ||
 		e.Message != message("StepFailed") {
@@ -161,35 +134,29 @@ func TestFailureOfAnInterruptThatIsHeld(t *testing.T) {
 
 func TestFirstFailure(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		spec string
-		node string
+		row
 		want string
 	}{
-		{"none", "a@1.0; b@1.0", "a@1.0 config:complete; b@1.0 apply:in_progress", ""},
-		{"the first by name", "a@1.0; b@1.0; c@1.0", "b@1.0 apply:erroring; c@1.0 apply:erroring", "b|1.0"},
-		{"only of the spec's versions", "a@1.1; b@1.0", "a@1.0 apply:erroring; b@1.0 config:erroring", "b|1.0"},
+		{when("none", spec(pkg(a), pkg(b)), node(config.complete(a), apply.inProgress(b))), ""},
+		{when("the first by name", spec(pkg(a), pkg(b), pkg(c)), node(apply.erroring(b), apply.erroring(c))), "b|1.0"},
 		{
-			"an interrupt that was suspended", "a@1.0 interrupt=reboot",
-			"a@1.0 interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", "a|1.0",
+			when("only of the spec's versions", spec(pkg("a@1.1"), pkg(b)), node(apply.erroring(a), config.erroring(b))),
+			"b|1.0",
 		},
-		{
-			"of one that is to be uninstalled now it is past", "a@1.0 interrupt=reboot uninstall=on,apply",
-			"a@1.0 interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", "",
-		},
-		{
-			"that of an uninstall", "a@1.0 interrupt=reboot uninstall=on,apply",
-			"a@1.0 uninstall-interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", "a|1.0",
-		},
-		{
-			"of one that is wanted again it is past", "a@1.0 interrupt=reboot uninstall=on",
-			"a@1.0 uninstall-interrupt:skipped interrupt=reboot boot=b1 reason=StepFailed", "",
-		},
+		{when("an interrupt that was suspended",
+			spec(pkg(a).interrupt(reboot)), node(interrupt.skipped(a).by(reboot).reason(stepFailed))), "a|1.0"},
+		{when("of one that is to be uninstalled now it is past",
+			spec(pkg(a).interrupt(reboot).uninstall(on, asked)),
+			node(interrupt.skipped(a).by(reboot).reason(stepFailed))), ""},
+		{when("that of an uninstall",
+			spec(pkg(a).interrupt(reboot).uninstall(on, asked)),
+			node(uninstallInterrupt.skipped(a).by(reboot).reason(stepFailed))), "a|1.0"},
+		{when("of one that is wanted again it is past",
+			spec(pkg(a).interrupt(reboot).uninstall(on)),
+			node(uninstallInterrupt.skipped(a).by(reboot).reason(stepFailed))), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spec := packages(t, c.spec)
-			e, failed := lifecycle.FirstFailure(lifecycle.Wanted{Packages: spec},
-				record.Node{Packages: entries(t, c.node, lifecycle.Wanted{Packages: spec})})
+			e, failed := lifecycle.FirstFailure(c.wanted(), c.record())
 			if got := map[bool]string{true: e.Key()}[failed]; got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -200,46 +167,43 @@ func TestFirstFailure(t *testing.T) {
 // TestUninstalling: what is told about packages that go.
 func TestUninstalling(t *testing.T) {
 	for _, c := range []struct {
-		name           string
-		spec, node     string
-		gate           string
+		row
 		uninstalling   []string
 		failure        string
 		packageOfAOver bool
 	}{
-		{name: "installed", spec: "a@1.0 uninstall=on", node: "a@1.0 config:complete", packageOfAOver: true},
-		{name: "asked for, not begun", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 config:complete", packageOfAOver: true},
+		{row: when("installed", spec(pkg(a).uninstall(on)), node(config.complete(a))), packageOfAOver: true},
 		{
-			name: "it runs", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress",
+			row:            when("asked for, not begun", spec(pkg(a).uninstall(on, asked)), node(config.complete(a))),
+			packageOfAOver: true,
+		},
+		{
+			row:          when("it runs", spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a))),
 			uninstalling: []string{"a|1.0"},
 		},
 		{
-			name: "it fails", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring",
+			row:          when("it fails", spec(pkg(a).uninstall(on, asked)), node(uninstall.erroring(a))),
+			uninstalling: []string{"a|1.0"}, failure: "a|1.0",
+		},
+		{
+			row:          when("its interrupt runs", spec(pkg(a).uninstall(on, asked)), node(uninstallInterrupt.inProgress(a))),
 			uninstalling: []string{"a|1.0"},
-			failure:      "a|1.0",
 		},
+		{row: when("it is cancelled", spec(pkg(a).uninstall(on)), node(uninstall.erroring(a)))},
+		{row: when("it is cancelled, but its interrupt runs",
+			spec(pkg(a).uninstall(on)), node(uninstallInterrupt.inProgress(a))), uninstalling: []string{"a|1.0"}},
+		{row: when("abandoned", spec(pkg(a).uninstall(on, asked)), node(uninstall.erroring(a)), abandoned)},
+		{row: when("abandoned at deletion",
+			spec(pkg(a).uninstall(on, asked)), node(uninstall.erroring(a)), abandoned, deleting)},
 		{
-			name: "its interrupt runs", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall-interrupt:in_progress",
-			uninstalling: []string{"a|1.0"},
-		},
-		{name: "it is cancelled", spec: "a@1.0 uninstall=on", node: "a@1.0 uninstall:erroring"},
-		{
-			name: "it is cancelled, but its interrupt runs", spec: "a@1.0 uninstall=on",
-			node: "a@1.0 uninstall-interrupt:in_progress", uninstalling: []string{"a|1.0"},
-		},
-		{name: "abandoned", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring", gate: "abandoned"},
-		{
-			name: "abandoned at deletion", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring",
-			gate: "abandoned deleting",
-		},
-		{
-			name: "deletion: only what is removed", spec: "a@1.0; b@1.0 uninstall=on; c@1.0 uninstall=on", gate: "deleting",
-			node:         "a@1.0 apply:erroring; b@1.0 uninstall:in_progress; c@1.0 uninstall:erroring",
+			row: when("deletion: only what is removed",
+				spec(pkg(a), pkg(b).uninstall(on), pkg(c).uninstall(on)),
+				node(apply.erroring(a), uninstall.inProgress(b), uninstall.erroring(c)), deleting),
 			uninstalling: []string{"b|1.0", "c|1.0"}, failure: "c|1.0",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := observation(t, row{spec: c.spec, node: c.node, gate: c.gate})
+			o := observation(c.row)
 			var uninstalling []string
 			for _, e := range lifecycle.Uninstalling(o.Wanted, o.Record) {
 				uninstalling = append(uninstalling, e.Key())

@@ -321,21 +321,25 @@ func TestNodeSurvivesFaults(t *testing.T) {
 // TestOneReboot: without an edit and a power failure, whatever else happens, a node reboots once for a package that
 // needs it, and at most once for each.
 func TestOneReboot(t *testing.T) {
-	for text, most := range map[string]int{
-		"a@1.0 interrupt=reboot":                                            1,
-		"a@1.0 interrupt=reboot; b@1.0 interrupt=service(x); c@1.0":         1,
-		"a@1.0 interrupt=service(x); b@1.0 interrupt=reboot needs=a@1.0":    1,
-		"a@1.0 interrupt=reboot; b@1.0 interrupt=reboot":                    2, // one that is late reboots by itself
-		"a@1.0 interrupt=reboot; b@1.0 interrupt=reboot needs=a@1.0; c@1.0": 2,
+	rebooting := pkg(a).interrupt(reboot)
+	for _, c := range []struct {
+		row
+		most int
+	}{
+		{when("alone", spec(rebooting)), 1},
+		{when("beside others", spec(rebooting, pkg(b).interrupt(service("x")), pkg(c))), 1},
+		{when("after another", spec(pkg(a).interrupt(service("x")), pkg(b).interrupt(reboot).needs(a))), 1},
+		{when("two, and the one that is late reboots by itself", spec(rebooting, pkg(b).interrupt(reboot))), 2},
+		{when("one after the other", spec(rebooting, pkg(b).interrupt(reboot).needs(a), pkg(c))), 2},
 	} {
-		t.Run(text, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				s := newSimulated(t)
-				s.spec, s.serial = packages(t, text), rapid.Bool().Draw(t, "serial")
+				s.spec, s.serial = packages(c.packages...), rapid.Bool().Draw(t, "serial")
 				t.Repeat(s.actions())
 				s.settle()
-				if n := s.host.reboots; n < 1 || n > most {
-					t.Fatalf("the node rebooted %d times, want 1 to %d", n, most)
+				if n := s.host.reboots; n < 1 || n > c.most {
+					t.Fatalf("the node rebooted %d times, want 1 to %d", n, c.most)
 				}
 			})
 		})

@@ -8,95 +8,92 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// TestFactsOf: what budgets, batches and order go by. The wait of a row is told=Reason/-5m, with who frees it.
+// TestFactsOf: what budgets, batches and order go by. The wait of a row is told, with who frees it.
 func TestFactsOf(t *testing.T) {
 	for _, c := range []struct {
-		name, spec, node, gate string
-		frees                  record.Frees
-		pkg                    string
-		overdue                bool
-		want                   string
+		row
+		frees   record.Frees
+		pkg     string
+		overdue bool
+		want    string
 	}{
-		{name: "not begun", spec: "a@1.0"},
-		{name: "complete", spec: "a@1.0", node: "a@1.0 config:complete", want: "complete"},
+		{row: when("not begun", spec(pkg(a)))},
+		{row: when("complete", spec(pkg(a)), node(config.complete(a))), want: "complete"},
 		{
-			name: "complete, and cordoned yet", spec: "a@1.0", node: "a@1.0 config:complete", gate: "ours",
+			row:  when("complete, and cordoned yet", spec(pkg(a)), node(config.complete(a)), ourCordon),
 			want: "complete disturbed",
 		},
 		{
-			name: "complete, and away", spec: "a@1.0", node: "a@1.0 config:complete", gate: "not-ready",
+			row:  when("complete, and away", spec(pkg(a)), node(config.complete(a)), notReady),
 			want: "complete unavailable",
 		},
+		{row: when("complete, and a stage failed of a package that left",
+			spec(pkg(a)), node(config.complete(a), apply.erroring(b))), want: "complete"},
+		{row: when("between two stages", spec(pkg(a)), node(apply.complete(a)))},
+		{row: when("a stage runs", spec(pkg(a)), node(apply.inProgress(a))), want: "in-progress"},
+		{row: when("a stage runs, on a cordoned node",
+			spec(pkg(a).interrupt(noop)), node(apply.inProgress(a)), ourCordon), want: "in-progress disturbed"},
+		{row: when("a run failed", spec(pkg(a)), node(apply.erroring(a).reason(stepFailed))), want: "failed"},
 		{
-			name: "complete, and a stage failed of a package that left", spec: "a@1.0",
-			node: "a@1.0 config:complete; b@1.0 apply:erroring", want: "complete",
+			row: when("a run failed, another stage runs",
+				spec(pkg(a), pkg(b)), node(apply.erroring(a).reason(stepFailed), config.inProgress(b))),
+			want: "failed in-progress",
 		},
-		{name: "between two stages", spec: "a@1.0", node: "a@1.0 apply:complete"},
-		{name: "a stage runs", spec: "a@1.0", node: "a@1.0 apply:in_progress", want: "in-progress"},
+		{row: when("a run failed of a version that nobody wants any more",
+			spec(pkg("a@1.1")), node(apply.erroring(a).reason(stepFailed)))},
 		{
-			name: "a stage runs, on a cordoned node", spec: "a@1.0 interrupt=noop", node: "a@1.0 apply:in_progress",
-			gate: "ours", want: "in-progress disturbed",
+			row: when("its interrupt is in flight",
+				spec(pkg(a).interrupt(noop)), node(interrupt.inProgress(a).by(noop))),
+			want: "in-progress disturbed",
 		},
-		{name: "a run failed", spec: "a@1.0", node: "a@1.0 apply:erroring reason=StepFailed", want: "failed"},
+		{row: when("another's interrupt is in flight", spec(pkg(a)), flightOfAnother(reboot, "b1"))},
 		{
-			name: "a run failed, another stage runs", spec: "a@1.0; b@1.0",
-			node: "a@1.0 apply:erroring reason=StepFailed; b@1.0 config:in_progress", want: "failed in-progress",
-		},
-		{
-			name: "a run failed of a version that nobody wants any more", spec: "a@1.1",
-			node: "a@1.0 apply:erroring reason=StepFailed",
-		},
-		{
-			name: "its interrupt is in flight", spec: "a@1.0 interrupt=noop",
-			node: "a@1.0 interrupt:in_progress interrupt=noop boot=b1", want: "in-progress disturbed",
-		},
-		{name: "another's interrupt is in flight", spec: "a@1.0", gate: "flight-of-another=reboot/b1"},
-		{
-			name: "nothing but another spec helps", spec: "a@1.0 needs=z@1.0", gate: "told=DependencyMissing/-5m",
+			row:   when("nothing but another spec helps", spec(pkg(a).needs("z@1.0")), told(dependencyMissing, -5*minute)),
 			frees: record.FreesAuthor, want: "needs-author",
 		},
 		{
-			name: "a stage has begun, and nothing but another spec helps", spec: "a@1.0 needs=z@1.0",
-			node: "a@1.0 apply:in_progress",
-			gate: "told=DependencyMissing/-5m", frees: record.FreesAuthor, pkg: "a", want: "needs-author",
+			row: when("a stage has begun, and nothing but another spec helps",
+				spec(pkg(a).needs("z@1.0")), node(apply.inProgress(a)), told(dependencyMissing, -5*minute)),
+			frees: record.FreesAuthor, pkg: "a", want: "needs-author",
 		},
 		{
-			name: "its retries are exhausted", spec: "a@1.0", node: "a@1.0 apply:erroring reason=RetriesExhausted",
-			gate: "told=RetriesExhausted/-5m", frees: record.FreesAuthor, pkg: "a", want: "failed",
+			row: when("its retries are exhausted",
+				spec(pkg(a)), node(apply.erroring(a).reason(retriesExhausted)), told(retriesExhausted, -5*minute)),
+			frees: record.FreesAuthor, pkg: "a", want: "failed",
 		},
 		{
-			name: "a drain takes its time", spec: "a@1.0 interrupt=noop", gate: "ours told=Evicting/-5m",
+			row:   when("a drain takes its time", spec(pkg(a).interrupt(noop)), ourCordon, told(evicting, -5*minute)),
 			frees: record.FreesOther, want: "disturbed",
 		},
 		{
-			name: "a drain lasts longer than the spec allows", spec: "a@1.0 interrupt=noop", gate: "ours told=DrainTimeout/-5m",
+			row: when("a drain lasts longer than the spec allows",
+				spec(pkg(a).interrupt(noop)), ourCordon, told(drainTimeout, -5*minute)),
 			frees: record.FreesOther, overdue: true, want: "failed disturbed",
 		},
 		{
-			name: "a run failed, and waits for its turn", spec: "a@1.0", node: "a@1.0 apply:erroring reason=StepFailed",
-			gate: "told=WaitingForPermit/-5m", frees: record.FreesOther, pkg: "a", want: "failed awaits-turn",
+			row: when("a run failed, and waits for its turn",
+				spec(pkg(a)), node(apply.erroring(a).reason(stepFailed)), told(waitingForPermit, -5*minute)),
+			frees: record.FreesOther, pkg: "a", want: "failed awaits-turn",
+		},
+		{row: when("a run failed, and another package waits for the drain",
+			spec(pkg(a), pkg(b).interrupt(reboot)), node(apply.erroring(a).reason(stepFailed)), ourCordon,
+			told(protectedPod, -5*minute)), frees: record.FreesOther, pkg: "b", want: "failed disturbed"},
+		{row: when("held in the middle of a stage, and no pod is left",
+			spec(pkg(a)), node(apply.inProgress(a)), told(reasonPaused, -5*minute)), frees: record.FreesAdministrator},
+		{
+			row: when("a stage has begun and waits for itself",
+				spec(pkg(a)), node(apply.inProgress(a)), told(waitingForConfigMap, -5*minute)),
+			frees: record.FreesTime, pkg: "a", want: "in-progress",
 		},
 		{
-			name: "a run failed, and another package waits for the drain", spec: "a@1.0; b@1.0 interrupt=reboot",
-			node: "a@1.0 apply:erroring reason=StepFailed", gate: "ours told=ProtectedPod/-5m",
-			frees: record.FreesOther, pkg: "b", want: "failed disturbed",
+			row:  when("an uninstall runs", spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a))),
+			want: "in-progress",
 		},
-		{
-			name: "held in the middle of a stage, and no pod is left", spec: "a@1.0", node: "a@1.0 apply:in_progress",
-			gate: "told=Paused/-5m", frees: record.FreesAdministrator,
-		},
-		{
-			name: "a stage has begun and waits for itself", spec: "a@1.0", node: "a@1.0 apply:in_progress",
-			gate: "told=WaitingForConfigMap/-5m", frees: record.FreesTime, pkg: "a", want: "in-progress",
-		},
-		{name: "an uninstall runs", spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress", want: "in-progress"},
-		{
-			name: "an uninstall failed that is cancelled", spec: "a@1.0 uninstall=on",
-			node: "a@1.0 uninstall:erroring reason=StepFailed",
-		},
+		{row: when("an uninstall failed that is cancelled",
+			spec(pkg(a).uninstall(on)), node(uninstall.erroring(a).reason(stepFailed)))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := observation(t, row{spec: c.spec, node: c.node, gate: c.gate})
+			o := observation(c.row)
 			if w := o.Record.Wait; w != nil {
 				w.Frees, w.Package, w.Overdue = c.frees, c.pkg, c.overdue
 			}

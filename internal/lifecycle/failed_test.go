@@ -17,47 +17,33 @@ var failedTables = []group{
 
 // failingPasses: what is decided is not done, or not all of it can be seen.
 var failingPasses = []row{
-	{
-		name: "a pod is to start",
-		spec: "a@1.0", gate: "failed",
-		want: "a@1.0 apply:in_progress run=now; start a apply; tell PassFailed; is in_progress",
-	},
-	{
-		name: "a pod runs",
-		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running", gate: "failed",
-		want: "tell PassFailed; is in_progress",
-	},
-	{
-		name: "a pod is to go", spec: "a@1.0", node: "a@1.0 post-interrupt:complete", pods: "a@1.0 config running run=r0",
-		gate: "failed",
-		want: "delete a-config; tell PassFailed; is complete",
-	},
-	{
-		name: "since when stays",
-		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running", gate: "failed told=PassFailed/-5m",
-		want: "tell PassFailed since=-5m0s; is in_progress",
-	},
-	{
-		name: "only another spec helps: that is said, as others go by it",
-		spec: "b@1.0 needs=a@1.0", gate: "failed",
-		want: "wait b DependencyMissing; tell DependencyMissing; is blocked; returned",
-	},
-	{
-		name: "it is over",
-		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running", gate: "told=PassFailed/-5m",
-		want: "is in_progress",
-	},
-	{
-		name: "the drain's time continues when it is over",
-		spec: "a@1.0 interrupt=reboot", gate: "ours left=Evicting told=PassFailed/-1m/-9m",
-		want: "wait a Evicting; tell Evicting since=-9m0s; evict; again 5s; is in_progress",
-	},
+	when("a pod is to start",
+		spec(pkg(a)), failedPass,
+		want(apply.inProgress(a).anew(), apply.start(a), tell(passFailed), is(inProgress))),
+	when("a pod runs",
+		spec(pkg(a)), node(apply.inProgress(a)), pods(apply.running(a)), failedPass,
+		want(tell(passFailed), is(inProgress))),
+	when("a pod is to go",
+		spec(pkg(a)), node(postInterrupt.complete(a)), pods(config.running(a).run("r0")), failedPass,
+		want(config.delete(a), tell(passFailed), is(complete))),
+	when("since when stays",
+		spec(pkg(a)), node(apply.inProgress(a)), pods(apply.running(a)), failedPass, told(passFailed, -5*minute),
+		want(tell(passFailed).since(-5*minute), is(inProgress))),
+	when("only another spec helps: that is said, as others go by it",
+		spec(pkg(b).needs(a)), failedPass,
+		want(wait(b, dependencyMissing), tell(dependencyMissing), is(blocked), returned)),
+	when("it is over",
+		spec(pkg(a)), node(apply.inProgress(a)), pods(apply.running(a)), told(passFailed, -5*minute),
+		want(is(inProgress))),
+	when("the drain's time continues when it is over",
+		spec(pkg(a).interrupt(reboot)), ourCordon, drainLeft(evicting), told(passFailed, -minute, -9*minute),
+		want(wait(a, evicting), tell(evicting).since(-9*minute), evict, again(5*second), is(inProgress))),
 }
 
 // TestFailedWaitIsNoVerdict: budgets and batches go by who frees a wait, and by whether it lasts too long: by what the
 // failing keeps from being told.
 func TestFailedWaitIsNoVerdict(t *testing.T) {
-	o := observation(t, row{spec: "a@1.0 interrupt=reboot", gate: "ours late=Evicting failed told=DrainTimeout/-9m"})
+	o := observation(see(spec(pkg(a).interrupt(reboot)), ourCordon, drainLate(evicting), failedPass, told(drainTimeout, -9*minute)))
 	w := lifecycle.Next(o).Record.Wait
 	want := &record.Wait{
 		Package: "a", Reason: v1alpha1.ReasonPassFailed, Message: "forbidden", Since: w.Since,
@@ -72,27 +58,28 @@ func TestFailedWaitIsNoVerdict(t *testing.T) {
 		next.DrainSince != w.DrainSince {
 		t.Errorf("while nobody can look: %+v", next)
 	}
-	at := observation(t, row{spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running", gate: "failed"})
-	n := lifecycle.Next(at).Record
-	if f := lifecycle.FactsOf("", at.Wanted, n, nil, true); f != (lifecycle.Facts{InProgress: true}) {
+	passing := observation(see(spec(pkg(a)), node(apply.inProgress(a)), pods(apply.running(a)), failedPass))
+	n := lifecycle.Next(passing).Record
+	if f := lifecycle.FactsOf("", passing.Wanted, n, nil, true); f != (lifecycle.Facts{InProgress: true}) {
 		t.Errorf("a node whose passes fail: %+v", f)
 	}
 }
 
 // TestStay: nothing is done, and the record says why, on a node that has none, too.
 func TestStay(t *testing.T) {
-	for _, r := range []row{
-		{name: "no record", spec: "a@1.0", gate: "failed no-permit", want: "waiting"},
-		{
-			name: "in progress", spec: "a@1.0", node: "a@1.0 apply:erroring", pods: "a@1.0 apply failing",
-			gate: "failed status=erroring ours", want: "erroring",
-		},
+	for _, c := range []struct {
+		row
+		want v1alpha1.Status
+	}{
+		{when("no record", spec(pkg(a)), failedPass, noPermit), waiting},
+		{when("in progress",
+			spec(pkg(a)), node(apply.erroring(a)), pods(apply.failing(a)), failedPass, was(erroring), ourCordon), erroring},
 	} {
-		t.Run(r.name, func(t *testing.T) {
-			o := observation(t, r)
+		t.Run(c.name, func(t *testing.T) {
+			o := observation(c.row)
 			d := lifecycle.Stay(o)
 			if len(d.Steps)+len(d.Start)+len(d.Delete) > 0 || d.Unschedulable != nil || d.Record.Cordoned != o.Record.Cordoned ||
-				d.Erroring != (r.want == "erroring") || string(d.Record.Status) != r.want ||
+				d.Erroring != (c.want == erroring) || d.Record.Status != c.want ||
 				!cmp.Equal(d.Record.Packages, o.Record.Packages) {
 				t.Errorf("got %+v", d)
 			}
@@ -105,10 +92,9 @@ func TestStay(t *testing.T) {
 
 // TestRemoveTellsOfFailingPasses before it tells of a pod that does not end: it may be what cannot be deleted.
 func TestRemoveTellsOfFailingPasses(t *testing.T) {
-	o := observation(t, row{
-		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running ends=-5m",
-		gate: "failed told=PassFailed/-5m",
-	})
+	o := observation(see(
+		spec(pkg(a)), node(apply.inProgress(a)), pods(apply.running(a).ends(-5*minute)), failedPass,
+		told(passFailed, -5*minute)))
 	w := lifecycle.Remove(o).Record.Wait
 	if w == nil || w.Reason != v1alpha1.ReasonPassFailed || now.Sub(w.Since.Time) != 5*time.Minute {
 		t.Errorf("the record tells %+v", w)

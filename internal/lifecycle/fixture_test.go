@@ -1,49 +1,42 @@
 package lifecycle_test
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"pgregory.net/rapid"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// The tables of this package are written in a small language of words, so that a row reads as a sentence. An example:
+// The tables of this package are made of values that read as a sentence. An example:
 //
-//	spec: "a@1.0 config{k=2} def=new uninstall=on,auto; b@1.0 needs=a@1.0"
-//	node: "a@1.0 config:complete def=old config{k=1}"
-//	want: "a@1.0 config:in_progress run=now changed=k def=new; start a config; is in_progress"
+//	when("its configMap was edited: config runs again, with the definition of now",
+//		spec(pkg(a).config("k=2").def("new").uninstall(on), pkg(b).needs(a)),
+//		node(config.complete(a).config("k=1").def("old")),
+//		want(config.inProgress(a).anew().changed("k").def("new"), config.start(a), is(inProgress)))
 //
-// The spec has package a, whose uninstall is enabled and automatic, and b, which depends on it. The record of the node
-// says that config of a is complete, with another configMap. So config of a starts again, and the status is
-// in_progress.
-//
-// Items are separated by "; ", the words of an item by blanks. Only the first words are required:
-//
-//	package  a@1.0 hash=2 config{k=v,l=w} (its configMap) needs=b@1.0 needs=c@2.0 (dependsOn) def=new (its definition)
-//	         interrupt=reboot interrupt=service(x,y) on:k=noop on:*.sh=service(x) (configInterrupts)
-//	         timeout=5m retries=2 (stageTimeout, maxRetries) refused=why (an image that the cluster does not allow)
-//	         uninstall=on,apply,auto (uninstall.enabled, uninstall.apply, uninstall.whenRemoved: Uninstall)
-//	kept     old=a@1.0 ... (a retained definition: its name, and a package)
-//	entry    a@1.0 apply:erroring run=r1 restarts=2 since=-5s reason=Boom config{k=v} config=unknown hash=1 gen=7
-//	         changed=k,l (a change, not an install) changed=none interrupt=service(x) boot=b1
-//	         since=never (written by an operator that kept no times)
-//	         superseded (another version took its place)
-//	         def=old (installed with this definition, whose config it has, too)
-//	pod      a@1.0 apply running|done|failing|stuck|lost run=r1 hash=2 gen=7 terminating elsewhere restarts=1 created=-5s reason=X exit=1
-//	         retrying shutdown
-//	         ends=-5m (being deleted, and when its grace period is over)
-//	         repeats=X (that it is retried, without the cause)
-//
-// An entry has, unless it says otherwise, run r1, the config of the spec, hash 1, generation 7, and came into its state
-// an hour ago. A pod has run r1, hash 1 and was created 24 minutes ago; its name is package-stage. The node is ready,
-// has boot id b1, takes pods, and holds the permit; see passGate for what else it may be, and describe for what
-// follows.
+// A package of the spec is pkg(id), a retained definition pkg(id).def(name), an entry of the record a stage and a state,
+// a pod a stage and an outcome; what is not usual about them follows. An entry has, unless it says otherwise, run r1, the
+// config of the spec (or of the retained definition that it names), hash 1, generation 7, and came into its state an
+// hour ago. A pod has run r1, hash 1 and was created 24 minutes ago; its name is package-stage. The node is ready, has
+// boot id b1, takes pods, and holds the permit; see observation_test.go for what else it may be, and describe_test.go for
+// what follows. Times are told from now on: what is past is negative.
+
+// id is the name and the version of a package.
+type id string
+
+const a, b, c id = "a@1.0", "b@1.0", "c@1.0"
+
+func (i id) name() string    { name, _, _ := strings.Cut(string(i), "@"); return name }
+func (i id) version() string { _, version, _ := strings.Cut(string(i), "@"); return version }
+
+func idOf(name, version string) id { return id(name + "@" + version) }
 
 // longLook is in how long a pod runs for long that says nothing of its age. That it is looked at then goes without
 // saying.
@@ -60,291 +53,233 @@ var now = func() time.Time {
 	return time.Unix(seconds, 0)
 }()
 
+func at(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(d)) }
+
 // generation of the spec in the tables.
 const generation = 7
 
 var permit = v1alpha1.Permit{Node: "node-1", Order: 3, Generation: generation}
 
-func items(text string) []string {
-	if text == "" {
-		return nil
-	}
-	return strings.Split(text, "; ")
+// message is the sentence that goes with a reason in the tables.
+func message(reason string) string { return "because of " + reason }
+
+// definition is a package of the spec, or a retained definition of one.
+type definition struct {
+	v1alpha1.Package
+	derived lifecycle.Derived
 }
 
-func packages(t rapid.TB, text string) lifecycle.Packages {
-	t.Helper()
+func pkg(i id) definition {
+	return definition{
+		v1alpha1.Package{Name: i.name(), Image: "img/" + i.name(), Version: i.version()}, lifecycle.Derived{Hash: "1"},
+	}
+}
+
+func (d definition) hash(h string) definition                  { d.derived.Hash = h; return d }
+func (d definition) def(name string) definition                { d.derived.Definition = name; return d }
+func (d definition) refused(why string) definition             { d.derived.Refused = why; return d }
+func (d definition) config(pairs ...string) definition         { d.ConfigMap = dataOf(pairs); return d }
+func (d definition) retries(n int32) definition                { d.MaxRetries = &n; return d }
+func (d definition) interrupt(i v1alpha1.Interrupt) definition { d.Interrupt = &i; return d }
+
+func (d definition) timeout(after time.Duration) definition {
+	d.StageTimeout = &metav1.Duration{Duration: after}
+	return d
+}
+
+// on is an interrupt that a key of the configMap asks for.
+func (d definition) on(key string, i v1alpha1.Interrupt) definition {
+	d.ConfigInterrupts = with(d.ConfigInterrupts, key, i)
+	return d
+}
+
+func (d definition) needs(others ...id) definition {
+	for _, i := range others {
+		d.DependsOn = with(d.DependsOn, i.name(), i.version())
+	}
+	return d
+}
+
+// What a package says of its uninstall: that it can be uninstalled, shall be, and is when it is removed from the spec.
+const (
+	on = iota
+	asked
+	auto
+)
+
+func (d definition) uninstall(said ...int) definition {
+	enabled := slices.Contains(said, on)
+	d.derived.Uninstallable = enabled
+	d.Uninstall = &v1alpha1.Uninstall{
+		Enabled: &enabled, Apply: slices.Contains(said, asked), WhenRemoved: v1alpha1.WhenRemovedRefuse,
+	}
+	if slices.Contains(said, auto) {
+		d.Uninstall.WhenRemoved = v1alpha1.WhenRemovedUninstall
+	}
+	return d
+}
+
+func with[V any](m map[string]V, k string, v V) map[string]V {
+	all := map[string]V{}
+	maps.Copy(all, m)
+	all[k] = v
+	return all
+}
+
+// dataOf reads pairs k=v.
+func dataOf(pairs []string) map[string]string {
+	data := map[string]string{}
+	for _, pair := range pairs {
+		k, v, _ := strings.Cut(pair, "=")
+		data[k] = v
+	}
+	return data
+}
+
+func packages(all ...definition) lifecycle.Packages {
 	s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{}}}
 	derived := map[string]lifecycle.Derived{}
-	for _, item := range items(text) {
-		name, pkg, d := onePackage(t, item)
-		s.Spec.Packages[name], derived[name] = pkg, d
+	for _, d := range all {
+		name := d.Name
+		d.Name = ""
+		s.Spec.Packages[name], derived[name] = d.Package, d.derived
 	}
 	return lifecycle.Prepare(s, func(name string) lifecycle.Derived { return derived[name] })
 }
 
-// kept reads retained definitions.
-func kept(t rapid.TB, text string) lifecycle.Retained {
-	t.Helper()
-	all := lifecycle.Retained{}
-	for _, item := range items(text) {
-		definition, item, _ := strings.Cut(item, "=")
-		name, pkg, d := onePackage(t, item)
-		pkg.Name, d.Definition = name, definition
-		all[definition] = lifecycle.PreparePackage(pkg, d)
+func retained(all ...definition) lifecycle.Retained {
+	r := lifecycle.Retained{}
+	for _, d := range all {
+		r[d.derived.Definition] = lifecycle.PreparePackage(d.Package, d.derived)
 	}
-	return all
+	return r
 }
 
-func onePackage(t rapid.TB, item string) (string, v1alpha1.Package, lifecycle.Derived) {
-	t.Helper()
-	words := strings.Fields(item)
-	name, version := nameVersion(t, words[0])
-	pkg, derived := v1alpha1.Package{Image: "img/" + name, Version: version}, lifecycle.Derived{Hash: "1"}
-	for _, word := range words[1:] {
-		key, value, _ := strings.Cut(word, "=")
-		trigger, isTrigger := strings.CutPrefix(key, "on:")
-		switch {
-		case key == "hash":
-			derived.Hash = value
-		case key == "def":
-			derived.Definition = value
-		case key == "refused":
-			derived.Refused = value
-		case strings.HasPrefix(word, "config{"):
-			pkg.ConfigMap = pairs(word)
-		case key == "interrupt":
-			pkg.Interrupt = interrupt(value)
-		case isTrigger:
-			pkg.ConfigInterrupts = set(pkg.ConfigInterrupts, trigger, *interrupt(value))
-		case key == "timeout":
-			pkg.StageTimeout = &metav1.Duration{Duration: duration(t, value)}
-		case key == "retries":
-			pkg.MaxRetries = new(int32(number(t, value)))
-		case key == "needs":
-			depName, depVersion := nameVersion(t, value)
-			pkg.DependsOn = set(pkg.DependsOn, depName, depVersion)
-		case key == "uninstall":
-			derived.Uninstallable = uninstall(t, &pkg, value)
-		default:
-			t.Fatalf("package: what is %q?", word)
-		}
-	}
-	return name, pkg, derived
+// entry is one of the record, or what a transition makes of one.
+type entry struct {
+	id
+	stage stage
+	state v1alpha1.State
+	set   []func(*record.Entry)
 }
 
-// uninstall sets what a package says about uninstalling, and reports whether it can be uninstalled.
-func uninstall(t rapid.TB, pkg *v1alpha1.Package, text string) bool {
-	t.Helper()
-	enabled := false
-	pkg.Uninstall = &v1alpha1.Uninstall{Enabled: &enabled, WhenRemoved: v1alpha1.WhenRemovedRefuse}
-	for _, word := range strings.Split(text, ",") {
-		switch word {
-		case "on":
-			enabled = true
-		case "apply":
-			pkg.Uninstall.Apply = true
-		case "auto":
-			pkg.Uninstall.WhenRemoved = v1alpha1.WhenRemovedUninstall
-		default:
-			t.Fatalf("package: what is %q?", word)
-		}
-	}
-	return enabled
-}
+func (s stage) in(state v1alpha1.State, i id) entry { return entry{id: i, stage: s, state: state} }
+func (s stage) inProgress(i id) entry               { return s.in(v1alpha1.StateInProgress, i) }
+func (s stage) erroring(i id) entry                 { return s.in(v1alpha1.StateErroring, i) }
+func (s stage) complete(i id) entry                 { return s.in(v1alpha1.StateComplete, i) }
+func (s stage) skipped(i id) entry                  { return s.in(v1alpha1.StateSkipped, i) }
+func (s stage) unknown(i id) entry                  { return s.in(v1alpha1.StateUnknown, i) }
 
-func set[V any](m map[string]V, k string, v V) map[string]V {
-	if m == nil {
-		m = map[string]V{}
-	}
-	m[k] = v
-	return m
-}
-
-// interrupt reads "reboot" or "service(x,y)".
-func interrupt(text string) *v1alpha1.Interrupt {
-	kind, services, ok := strings.Cut(strings.TrimSuffix(text, ")"), "(")
-	i := &v1alpha1.Interrupt{Type: v1alpha1.InterruptType(kind)}
-	if ok {
-		i.Services = strings.Split(services, ",")
-	}
-	return i
-}
-
-func interruptText(i *v1alpha1.Interrupt) string {
-	switch {
-	case i == nil:
-		return "nothing"
-	case len(i.Services) == 0:
-		return string(i.Type)
-	}
-	return string(i.Type) + "(" + strings.Join(i.Services, ",") + ")"
-}
-
-// pairs reads "config{k=v,l=w}".
-func pairs(text string) map[string]string {
-	config := map[string]string{}
-	text = strings.TrimSuffix(strings.TrimPrefix(text, "config{"), "}")
-	for _, pair := range strings.Split(text, ",") {
-		if k, v, ok := strings.Cut(pair, "="); ok {
-			config[k] = v
-		}
-	}
-	return config
-}
-
-func nameVersion(t rapid.TB, text string) (name, version string) {
-	t.Helper()
-	name, version, ok := strings.Cut(text, "@")
-	if !ok {
-		t.Fatalf("%q is not name@version", text)
-	}
-	return name, version
-}
-
-func entries(t rapid.TB, text string, w lifecycle.Wanted) map[string]record.Entry {
-	t.Helper()
-	all := map[string]record.Entry{}
-	for _, item := range items(text) {
-		e := entry(t, strings.Fields(item), w)
-		all[e.Key()] = e
-	}
-	return all
-}
-
-func entry(t rapid.TB, words []string, w lifecycle.Wanted) record.Entry {
-	t.Helper()
-	name, version := nameVersion(t, words[0])
-	stage, state, _ := strings.Cut(words[1], ":")
-	config := w.Packages[name].Config
-	if config == nil {
-		config = map[string]string{}
-	}
-	e := record.Entry{
-		Name: name, Version: version, Image: "img/" + name, Stage: v1alpha1.Stage(stage), State: v1alpha1.State(state),
-		Since: metav1.NewTime(now.Add(-time.Hour)), Run: "r1", Config: config,
-		Hash: "1", Generation: generation,
-	}
-	for _, word := range words[2:] {
-		k, v, _ := strings.Cut(word, "=")
-		switch {
-		case strings.HasPrefix(word, "config{"):
-			e.Config = record.HashConfig(pairs(word))
-		case word == "config=unknown":
-			e.Config = nil
-		case k == "run":
-			e.Run = v
-		case k == "restarts":
-			e.Restarts = int32(number(t, v))
-		case word == "since=never":
-			e.Since = metav1.Time{}
-		case k == "since":
-			e.Since = metav1.NewTime(now.Add(duration(t, v)))
-		case k == "reason":
-			e.Reason, e.Message = v, message(v)
-		case word == "changed=none":
-			e.Changed = []string{}
-		case k == "changed":
-			e.Changed = strings.Split(v, ",")
-		case k == "interrupt":
-			e.Interrupt = interrupt(v)
-		case k == "boot":
-			e.BootID = v
-		case word == "superseded":
-			e.Superseded = true
-		case k == "def":
-			e.Definition = v
-			if pkg, ok := w.Retained[v]; ok {
-				e.Config = pkg.Config
-			}
-		case k == "hash":
-			e.Hash = v
-		case k == "gen":
-			e.Generation = int64(number(t, v))
-		default:
-			t.Fatalf("entry: what is %q?", word)
-		}
-	}
+func (e entry) but(set func(*record.Entry)) entry {
+	e.set = append(slices.Clip(e.set), set)
 	return e
 }
 
-func pods(t rapid.TB, text string) []lifecycle.Pod {
-	t.Helper()
-	all := make([]lifecycle.Pod, 0, len(items(text)))
-	for _, item := range items(text) {
-		all = append(all, pod(t, strings.Fields(item)))
+func (e entry) run(r string) entry     { return e.but(func(e *record.Entry) { e.Run = r }) }
+func (e entry) anew() entry            { return e.run(nowRun) }
+func (e entry) restarts(n int32) entry { return e.but(func(e *record.Entry) { e.Restarts = n }) }
+func (e entry) boot(b string) entry    { return e.but(func(e *record.Entry) { e.BootID = b }) }
+func (e entry) superseded() entry      { return e.but(func(e *record.Entry) { e.Superseded = true }) }
+func (e entry) def(name string) entry  { return e.but(func(e *record.Entry) { e.Definition = name }) }
+func (e entry) hash(h string) entry    { return e.but(func(e *record.Entry) { e.Hash = h }) }
+func (e entry) gen(n int64) entry      { return e.but(func(e *record.Entry) { e.Generation = n }) }
+func (e entry) configUnknown() entry   { return e.but(func(e *record.Entry) { e.Config = nil }) }
+func (e entry) since(d time.Duration) entry {
+	return e.but(func(e *record.Entry) { e.Since = at(d) })
+}
+
+// sinceNever: written by an operator that kept no times.
+func (e entry) sinceNever() entry { return e.but(func(e *record.Entry) { e.Since = metav1.Time{} }) }
+
+func (e entry) reason(r string) entry {
+	return e.but(func(e *record.Entry) { e.Reason, e.Message = r, message(r) })
+}
+
+func (e entry) config(pairs ...string) entry {
+	return e.but(func(e *record.Entry) { e.Config = record.HashConfig(dataOf(pairs)) })
+}
+
+// changed: it is a change of these keys, not an install.
+func (e entry) changed(keys ...string) entry {
+	return e.but(func(e *record.Entry) { e.Changed = append([]string{}, keys...) })
+}
+
+// by is its interrupt, which began in boot b1.
+func (e entry) by(i v1alpha1.Interrupt) entry {
+	return e.but(func(e *record.Entry) { e.Interrupt, e.BootID = &i, "b1" })
+}
+
+func (e entry) record(w lifecycle.Wanted) record.Entry {
+	r := record.Entry{
+		Name: e.name(), Version: e.version(), Image: "img/" + e.name(), Stage: v1alpha1.Stage(e.stage), State: e.state,
+		Since: at(-time.Hour), Run: "r1", Hash: "1", Generation: generation,
+	}
+	for _, set := range e.set {
+		set(&r)
+	}
+	// Its config may be what one of the two says, or its own.
+	r.Config = w.Packages[e.name()].Config
+	if r.Config == nil {
+		r.Config = map[string]string{}
+	}
+	if kept, ok := w.Retained[r.Definition]; ok {
+		r.Config = kept.Config
+	}
+	for _, set := range e.set {
+		set(&r)
+	}
+	return r
+}
+
+func entries(w lifecycle.Wanted, list ...entry) map[string]record.Entry {
+	all := map[string]record.Entry{}
+	for _, e := range list {
+		r := e.record(w)
+		all[r.Key()] = r
 	}
 	return all
 }
 
-var outcomes = map[string]lifecycle.Outcome{
-	"running": lifecycle.Running, "done": lifecycle.Done, "failing": lifecycle.Failing, "stuck": lifecycle.Stuck,
-	"lost": lifecycle.Lost,
+type pod lifecycle.Pod
+
+func (s stage) pod(o lifecycle.Outcome, i id) pod {
+	return pod{
+		Namespace: "skyhook", Name: i.name() + "-" + string(s), Package: i.name(), Version: i.version(),
+		Stage: v1alpha1.Stage(s), Run: "r1", Hash: "1", Created: now.Add(longLook - 30*time.Minute), Outcome: o,
+	}
 }
 
-func pod(t rapid.TB, words []string) lifecycle.Pod {
-	t.Helper()
-	name, version := nameVersion(t, words[0])
-	p := lifecycle.Pod{
-		Namespace: "skyhook", Name: name + "-" + words[1], Package: name, Version: version, Stage: v1alpha1.Stage(words[1]),
-		Run: "r1", Hash: "1", Created: now.Add(longLook - 30*time.Minute),
-	}
-	for _, word := range words[2:] {
-		k, v, _ := strings.Cut(word, "=")
-		outcome, isOutcome := outcomes[word]
-		switch {
-		case isOutcome:
-			p.Outcome = outcome
-		case k == "hash":
-			p.Hash = v
-		case k == "gen":
-			p.Generation = int64(number(t, v))
-		case word == "terminating":
-			p.Terminating = true
-		case word == "shutdown":
-			p.Shutdown = true
-		case k == "run":
-			p.Run = v
-		case k == "restarts":
-			p.Restarts = int32(number(t, v))
-		case k == "created":
-			p.Created = now.Add(duration(t, v))
-		case k == "ends":
-			p.Terminating, p.Ends = true, now.Add(duration(t, v))
-		case k == "reason":
-			p.Reason, p.Message = v, message(v)
-		case k == "exit":
-			p.ExitCode = int32(number(t, v))
-		case word == "retrying":
-			p.Retrying = true
-		case k == "elsewhere":
-			p.Elsewhere = true
-		case k == "repeats":
-			p.Repeats, p.Reason, p.Message = true, v, "it is retried"
-		default:
-			t.Fatalf("pod: what is %q?", word)
-		}
-	}
+func (s stage) running(i id) pod { return s.pod(lifecycle.Running, i) }
+func (s stage) done(i id) pod    { return s.pod(lifecycle.Done, i) }
+func (s stage) failing(i id) pod { return s.pod(lifecycle.Failing, i) }
+func (s stage) stuck(i id) pod   { return s.pod(lifecycle.Stuck, i) }
+func (s stage) lost(i id) pod    { return s.pod(lifecycle.Lost, i) }
+
+func (p pod) run(r string) pod            { p.Run = r; return p }
+func (p pod) hash(h string) pod           { p.Hash = h; return p }
+func (p pod) gen(n int64) pod             { p.Generation = n; return p }
+func (p pod) restarts(n int32) pod        { p.Restarts = n; return p }
+func (p pod) created(d time.Duration) pod { p.Created = now.Add(d); return p }
+func (p pod) reason(r string) pod         { p.Reason, p.Message = r, message(r); return p }
+func (p pod) exit(code int32) pod         { p.ExitCode = code; return p }
+func (p pod) terminating() pod            { p.Terminating = true; return p }
+func (p pod) retrying() pod               { p.Retrying = true; return p }
+func (p pod) shutdown() pod               { p.Shutdown = true; return p }
+func (p pod) elsewhere() pod              { p.Elsewhere = true; return p }
+
+// ends: it is being deleted, and when its grace period is over.
+func (p pod) ends(d time.Duration) pod { p.Terminating, p.Ends = true, now.Add(d); return p }
+
+// repeats: it is retried, without the cause.
+func (p pod) repeats(r string) pod {
+	p.Repeats, p.Reason, p.Message = true, r, "it is retried"
 	return p
 }
 
-// message is the sentence that goes with a reason in the tables.
-func message(reason string) string { return "because of " + reason }
-
-func number(t rapid.TB, text string) int {
-	t.Helper()
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
+func livePods(list ...pod) []lifecycle.Pod {
+	all := make([]lifecycle.Pod, 0, len(list))
+	for _, p := range list {
+		all = append(all, lifecycle.Pod(p))
 	}
-	return n
-}
-
-func duration(t rapid.TB, text string) time.Duration {
-	t.Helper()
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return all
 }

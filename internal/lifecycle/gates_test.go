@@ -2,7 +2,6 @@ package lifecycle_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,230 +19,146 @@ var gateTables = []group{
 
 // dependencies: what dependsOn names has to be complete on the node first.
 var dependencies = []row{
-	{
-		name: "the dependency comes first",
-		spec: "a@1.0; b@1.0 needs=a@1.0",
-		want: "a@1.0 apply:in_progress run=now; start a apply; wait b WaitingForDependency; is in_progress",
-	},
-	{
-		name: "the dependency becomes complete: its dependent starts in the same pass",
-		spec: "a@1.0; b@1.0 needs=a@1.0", node: "a@1.0 config:in_progress", pods: "a@1.0 config done",
-		want: "a@1.0 config:complete run=r1; b@1.0 apply:in_progress run=now; delete a-config; start b apply; is in_progress",
-	},
-	{
-		name: "the dependency becomes complete after its dependent was looked at: next pass",
-		spec: "a@1.0 needs=b@1.0; b@1.0", node: "b@1.0 config:in_progress", pods: "b@1.0 config done",
-		want: "b@1.0 config:complete run=r1; delete b-config; wait a WaitingForDependency; tell WaitingForDependency; " +
-			"is in_progress",
-	},
-	{
-		name: "the dependency was complete in another version",
-		spec: "a@2.0; b@1.0 needs=a@2.0", node: "a@1.0 config:complete",
-		want: "a@2.0 upgrade:in_progress run=now; start a upgrade; wait b WaitingForDependency; is in_progress",
-	},
-	{
-		name: "all of several dependencies are needed",
-		spec: "a@1.0; b@1.0; c@1.0 needs=a@1.0 needs=b@1.0", node: "a@1.0 config:complete; b@1.0 config:in_progress",
-		pods: "b@1.0 config running",
-		want: "wait c WaitingForDependency; is in_progress",
-	},
-	{
-		name: "a dependent of a finished root does not wait for the other roots",
-		spec: "a@1.0; b@1.0; c@1.0 needs=a@1.0", node: "a@1.0 config:complete; b@1.0 apply:in_progress",
-		pods: "b@1.0 apply running",
-		want: "c@1.0 apply:in_progress run=now; start c apply; is in_progress",
-	},
-	{
-		name: "a chain",
-		spec: "a@1.0; b@1.0 needs=a@1.0; c@1.0 needs=b@1.0", node: "a@1.0 config:complete",
-		want: "b@1.0 apply:in_progress run=now; start b apply; wait c WaitingForDependency; is in_progress",
-	},
-	{
-		name: "a dependency that the spec does not have",
-		spec: "b@1.0 needs=a@1.0",
-		want: "wait b DependencyMissing; tell DependencyMissing; is blocked; returned",
-	},
-	{
-		name: "a dependency on another version than the spec has",
-		spec: "a@1.0; b@1.0 needs=a@2.0", node: "a@1.0 config:complete",
-		want: "wait b DependencyMissing; tell DependencyMissing; is blocked; returned",
-	},
-	{
-		name: "a dependency on the same version, spelled otherwise",
-		spec: "a@1.0.0; b@1.0 needs=a@v1.0", node: "a@1.0.0 config:complete",
-		want: "b@1.0 apply:in_progress run=now; start b apply; is in_progress",
-	},
-	{
-		name: "of several dependencies the one that only another spec ends is told first",
-		spec: "a@1.0; c@1.0 needs=a@1.0 needs=z@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running",
-		want: "wait c DependencyMissing; is in_progress",
-	},
-	{
-		name: "a dependency cannot start: what depends on it, and on a missing one, holds no permit",
-		spec: "a@1.0 needs=y@1.0; c@1.0 needs=a@1.0 needs=z@1.0",
-		want: "wait a DependencyMissing; wait c DependencyMissing; tell DependencyMissing; is blocked; returned",
-	},
-	{
-		name: "a dependency waits for its ConfigMap, another is to be uninstalled: the permit stays for the first",
-		spec: "a@1.0 config{k=v}; c@1.0 needs=a@1.0 needs=z@1.0; z@1.0 uninstall=on,apply", gate: "no-config-of-a",
-		want: "wait a WaitingForConfigMap; wait c DependencyUninstalled; tell WaitingForConfigMap; is in_progress",
-	},
-	{
-		name: "a cycle waits and says so",
-		spec: "a@1.0 needs=b@1.0; b@1.0 needs=a@1.0",
-		want: "wait a WaitingForDependency; wait b WaitingForDependency; tell WaitingForDependency; is in_progress",
-	},
-	{
-		name: "the dependency's config changed: the dependent's next stage waits for it",
-		spec: "a@1.0 config{k=2}; b@1.0 needs=a@1.0", node: "a@1.0 config:complete config{k=1}; b@1.0 apply:in_progress",
-		pods: "b@1.0 apply done",
-		want: "a@1.0 config:in_progress run=now changed=k; b@1.0 apply:complete run=r1; delete b-apply; start a config; " +
-			"wait b WaitingForDependency; is in_progress",
-	},
-	{
-		name: "a complete dependent stays complete while its dependency works again",
-		spec: "a@1.0 config{k=2}; b@1.0 needs=a@1.0", node: "a@1.0 config:complete config{k=1}; b@1.0 config:complete",
-		want: "a@1.0 config:in_progress run=now changed=k; start a config; is in_progress",
-	},
+	when("the dependency comes first",
+		spec(pkg(a), pkg(b).needs(a)),
+		want(apply.inProgress(a).anew(), apply.start(a), wait(b, waitingForDependency), is(inProgress))),
+	when("the dependency becomes complete: its dependent starts in the same pass",
+		spec(pkg(a), pkg(b).needs(a)), node(config.inProgress(a)), pods(config.done(a)),
+		want(config.complete(a).run("r1"), apply.inProgress(b).anew(), config.delete(a), apply.start(b),
+			is(inProgress))),
+	when("the dependency becomes complete after its dependent was looked at: next pass",
+		spec(pkg(a).needs(b), pkg(b)), node(config.inProgress(b)), pods(config.done(b)),
+		want(config.complete(b).run("r1"), config.delete(b), wait(a, waitingForDependency), tell(waitingForDependency),
+			is(inProgress))),
+	when("the dependency was complete in another version",
+		spec(pkg("a@2.0"), pkg(b).needs("a@2.0")), node(config.complete(a)),
+		want(upgrade.inProgress("a@2.0").anew(), upgrade.start("a@2.0"), wait(b, waitingForDependency), is(inProgress))),
+	when("all of several dependencies are needed",
+		spec(pkg(a), pkg(b), pkg(c).needs(a, b)), node(config.complete(a), config.inProgress(b)),
+		pods(config.running(b)),
+		want(wait(c, waitingForDependency), is(inProgress))),
+	when("a dependent of a finished root does not wait for the other roots",
+		spec(pkg(a), pkg(b), pkg(c).needs(a)), node(config.complete(a), apply.inProgress(b)), pods(apply.running(b)),
+		want(apply.inProgress(c).anew(), apply.start(c), is(inProgress))),
+	when("a chain",
+		spec(pkg(a), pkg(b).needs(a), pkg(c).needs(b)), node(config.complete(a)),
+		want(apply.inProgress(b).anew(), apply.start(b), wait(c, waitingForDependency), is(inProgress))),
+	when("a dependency that the spec does not have",
+		spec(pkg(b).needs(a)),
+		want(wait(b, dependencyMissing), tell(dependencyMissing), is(blocked), returned)),
+	when("a dependency on another version than the spec has",
+		spec(pkg(a), pkg(b).needs("a@2.0")), node(config.complete(a)),
+		want(wait(b, dependencyMissing), tell(dependencyMissing), is(blocked), returned)),
+	when("a dependency on the same version, spelled otherwise",
+		spec(pkg("a@1.0.0"), pkg(b).needs("a@v1.0")), node(config.complete("a@1.0.0")),
+		want(apply.inProgress(b).anew(), apply.start(b), is(inProgress))),
+	when("of several dependencies the one that only another spec ends is told first",
+		spec(pkg(a), pkg(c).needs(a, "z@1.0")), node(apply.inProgress(a)), pods(apply.running(a)),
+		want(wait(c, dependencyMissing), is(inProgress))),
+	when("a dependency cannot start: what depends on it, and on a missing one, holds no permit",
+		spec(pkg(a).needs("y@1.0"), pkg(c).needs(a, "z@1.0")),
+		want(wait(a, dependencyMissing), wait(c, dependencyMissing), tell(dependencyMissing), is(blocked), returned)),
+	when("a dependency waits for its ConfigMap, another is to be uninstalled: the permit stays for the first",
+		spec(pkg(a).config("k=v"), pkg(c).needs(a, "z@1.0"), pkg("z@1.0").uninstall(on, asked)), noConfigMap,
+		want(wait(a, waitingForConfigMap), wait(c, dependencyUninstalled), tell(waitingForConfigMap), is(inProgress))),
+	when("a cycle waits and says so",
+		spec(pkg(a).needs(b), pkg(b).needs(a)),
+		want(wait(a, waitingForDependency), wait(b, waitingForDependency), tell(waitingForDependency), is(inProgress))),
+	when("the dependency's config changed: the dependent's next stage waits for it",
+		spec(pkg(a).config("k=2"), pkg(b).needs(a)), node(config.complete(a).config("k=1"), apply.inProgress(b)),
+		pods(apply.done(b)),
+		want(config.inProgress(a).anew().changed("k"), apply.complete(b).run("r1"), apply.delete(b), config.start(a),
+			wait(b, waitingForDependency), is(inProgress))),
+	when("a complete dependent stays complete while its dependency works again",
+		spec(pkg(a).config("k=2"), pkg(b).needs(a)), node(config.complete(a).config("k=1"), config.complete(b)),
+		want(config.inProgress(a).anew().changed("k"), config.start(a), is(inProgress))),
 }
 
 // gated: permits, and what holds a node.
 var gated = []row{
-	{
-		name: "no permit: nothing starts",
-		spec: "a@1.0", gate: "no-permit",
-		want: "wait a WaitingForPermit; is waiting",
-	},
-	{
-		name: "no permit: complete is complete",
-		spec: "a@1.0", node: "a@1.0 config:complete", gate: "no-permit",
-		want: "is complete",
-	},
-	{
-		name: "no permit, but something runs: it is judged, its successor waits",
-		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply done", gate: "no-permit",
-		want: "a@1.0 apply:complete run=r1; delete a-apply; wait a WaitingForPermit; is waiting",
-	},
-	{
-		name: "a permit that is suspended: what fails does not keep it",
-		spec: "a@1.0", node: "a@1.0 apply:erroring reason=StepFailed", pods: "a@1.0 apply failing reason=StepFailed",
-		gate: "revoked",
-		want: "is erroring; returned",
-	},
-	{
-		name: "a permit that is suspended: what runs keeps it",
-		spec: "a@1.0; b@1.0", node: "a@1.0 apply:erroring reason=StepFailed; b@1.0 apply:in_progress",
-		pods: "a@1.0 apply failing reason=StepFailed; b@1.0 apply running", gate: "revoked",
-		want: "is erroring",
-	},
-	{
-		name: "a permit that is suspended: what is ended just now keeps it",
-		spec: "a@1.0 timeout=5m", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running", gate: "revoked",
-		want: "a@1.0 apply:erroring run=r1 reason=StageTimeout; delete a-apply; is erroring",
-	},
-	{
-		name: "a permit that is suspended: what was ended keeps it for its grace period",
-		spec: "a@1.0", node: "a@1.0 apply:erroring reason=StageTimeout", pods: "a@1.0 apply running ends=10s",
-		gate: "revoked",
-		want: "wait a WaitingForPodToEnd; again 40s; is erroring",
-	},
-	{
-		name: "a permit that is suspended: what does not end does not keep it for ever",
-		spec: "a@1.0", node: "a@1.0 apply:erroring reason=StageTimeout", pods: "a@1.0 apply running ends=-1m",
-		gate: "revoked",
-		want: "wait a WaitingForPodToEnd; tell WaitingForPodToEnd; is erroring; returned",
-	},
-	{
-		name: "a permit that was given back is none",
-		spec: "a@1.0", gate: "acknowledged",
-		want: "wait a WaitingForPermit; is waiting",
-	},
-	{
-		name: "the permit before was given back, this one is good",
-		spec: "a@1.0", gate: "returned-one-before",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
-		name: "paused: nothing starts, the permit stays",
-		spec: "a@1.0", gate: "paused",
-		want: "wait Paused; tell Paused; is paused",
-	},
-	{
-		name: "paused: a node that is complete shows it, and gives its permit back",
-		spec: "a@1.0", node: "a@1.0 config:complete", gate: "paused",
-		want: "is paused; returned",
-	},
-	{
-		name: "disabled: nothing starts, the permit is given back",
-		spec: "a@1.0", gate: "disabled",
-		want: "wait Disabled; tell Disabled; is disabled; returned",
-	},
-	{
-		name: "disabled and complete is complete",
-		spec: "a@1.0", node: "a@1.0 config:complete", gate: "disabled",
-		want: "is complete; returned",
-	},
-	{
-		name: "blocked: nothing starts, the permit is given back",
-		spec: "a@1.0", node: "a@1.0 apply:complete", gate: "blocked",
-		want: "wait Taint; tell Taint; is blocked; returned",
-	},
-	{
-		name: "waiting for an earlier Skyhook: the permit is given back",
-		spec: "a@1.0", gate: "turn",
-		want: "wait WaitingForSkyhook; tell WaitingForSkyhook; is waiting; returned",
-	},
-	{
-		name: "invalid spec: nothing starts, the permit stays",
-		spec: "a@1.0", gate: "invalid",
-		want: "wait SpecInvalid; tell SpecInvalid; is blocked",
-	},
-	{
-		name: "the ConfigMap is not there yet",
-		spec: "a@1.0 config{k=v}; b@1.0", gate: "no-config-of-a",
-		want: "b@1.0 apply:in_progress run=now; start b apply; wait a WaitingForConfigMap; is in_progress",
-	},
-	{
-		name: "the ConfigMap is not there yet for a pod that is to be made again",
-		spec: "a@1.0 config{k=v}", node: "a@1.0 apply:in_progress", gate: "no-config-of-a",
-		want: "wait a WaitingForConfigMap; tell WaitingForConfigMap; is in_progress",
-	},
+	when("no permit: nothing starts", spec(pkg(a)), noPermit, want(wait(a, waitingForPermit), is(waiting))),
+	when("no permit: complete is complete", spec(pkg(a)), node(config.complete(a)), noPermit, want(is(complete))),
+	when("no permit, but something runs: it is judged, its successor waits",
+		spec(pkg(a)), node(apply.inProgress(a)), pods(apply.done(a)), noPermit,
+		want(apply.complete(a).run("r1"), apply.delete(a), wait(a, waitingForPermit), is(waiting))),
+	when("a permit that is suspended: what fails does not keep it",
+		spec(pkg(a)), node(apply.erroring(a).reason(stepFailed)), pods(apply.failing(a).reason(stepFailed)),
+		revokedPermit,
+		want(is(erroring), returned)),
+	when("a permit that is suspended: what runs keeps it",
+		spec(pkg(a), pkg(b)), node(apply.erroring(a).reason(stepFailed), apply.inProgress(b)),
+		pods(apply.failing(a).reason(stepFailed), apply.running(b)), revokedPermit,
+		want(is(erroring))),
+	when("a permit that is suspended: what is ended just now keeps it",
+		spec(pkg(a).timeout(5*minute)), node(apply.inProgress(a)), pods(apply.running(a)), revokedPermit,
+		want(apply.erroring(a).run("r1").reason(stageTimeout), apply.delete(a), is(erroring))),
+	when("a permit that is suspended: what was ended keeps it for its grace period",
+		spec(pkg(a)), node(apply.erroring(a).reason(stageTimeout)), pods(apply.running(a).ends(10*second)),
+		revokedPermit,
+		want(wait(a, waitingForPodToEnd), again(40*second), is(erroring))),
+	when("a permit that is suspended: what does not end does not keep it for ever",
+		spec(pkg(a)), node(apply.erroring(a).reason(stageTimeout)), pods(apply.running(a).ends(-minute)), revokedPermit,
+		want(wait(a, waitingForPodToEnd), tell(waitingForPodToEnd), is(erroring), returned)),
+	when("a permit that was given back is none",
+		spec(pkg(a)), acknowledged,
+		want(wait(a, waitingForPermit), is(waiting))),
+	when("the permit before was given back, this one is good",
+		spec(pkg(a)), returnedOneBefore,
+		want(apply.inProgress(a).anew(), apply.start(a), is(inProgress))),
+	when("paused: nothing starts, the permit stays",
+		spec(pkg(a)), pausedNode,
+		want(nodeWait(reasonPaused), tell(reasonPaused), is(paused))),
+	when("paused: a node that is complete shows it, and gives its permit back",
+		spec(pkg(a)), node(config.complete(a)), pausedNode,
+		want(is(paused), returned)),
+	when("disabled: nothing starts, the permit is given back",
+		spec(pkg(a)), disabledNode,
+		want(nodeWait(reasonDisabled), tell(reasonDisabled), is(disabled), returned)),
+	when("disabled and complete is complete",
+		spec(pkg(a)), node(config.complete(a)), disabledNode,
+		want(is(complete), returned)),
+	when("blocked: nothing starts, the permit is given back",
+		spec(pkg(a)), node(apply.complete(a)), taintedNode,
+		want(nodeWait("Taint"), tell("Taint"), is(blocked), returned)),
+	when("waiting for an earlier Skyhook: the permit is given back",
+		spec(pkg(a)), earlierSkyhook,
+		want(nodeWait(waitingForSkyhook), tell(waitingForSkyhook), is(waiting), returned)),
+	when("invalid spec: nothing starts, the permit stays",
+		spec(pkg(a)), invalidSpec,
+		want(nodeWait(specInvalid), tell(specInvalid), is(blocked))),
+	when("the ConfigMap is not there yet",
+		spec(pkg(a).config("k=v"), pkg(b)), noConfigMap,
+		want(apply.inProgress(b).anew(), apply.start(b), wait(a, waitingForConfigMap), is(inProgress))),
+	when("the ConfigMap is not there yet for a pod that is to be made again",
+		spec(pkg(a).config("k=v")), node(apply.inProgress(a)), noConfigMap,
+		want(wait(a, waitingForConfigMap), tell(waitingForConfigMap), is(inProgress))),
 }
 
-// closed is a gate, how it comes to be closed for package a, and the reason that is told then.
+// closed is a gate, named by its row, how it comes to be closed for package a, and the reason that is told then.
 type closed struct {
-	name string
-	// mark is added to package a, and the rest to the row.
-	mark, spec, node, pods, gate string
-	reason                       string
+	row
+	reason string
+	// mark is how package a comes to be closed; the row is what is beside it.
+	mark func(definition) definition
 }
 
 // inOrder are the gates in the order in which they are asked.
 var inOrder = []closed{
-	{name: "malformed record", reason: "NodeStateMalformed"},
-	{
-		name: "hold (deleted or disabled, paused, all stopped, invalid spec, excluded node, taint, earlier Skyhook, interrupt of " +
-			"another Skyhook)",
-		gate: "paused", reason: "Paused",
-	},
-	{
-		name: "interrupt in flight", spec: "b@1.0 interrupt=noop", node: "b@1.0 interrupt:in_progress interrupt=noop boot=b1",
-		pods:   "b@1.0 interrupt running",
-		reason: "WaitingForInterrupt",
-	},
-	{name: "image allowed", mark: " refused=evil", reason: "ImageNotAllowed"},
-	{
-		name: "dependencies", mark: " needs=d@1.0", spec: "d@1.0", node: "d@1.0 apply:in_progress",
-		pods: "d@1.0 apply running", reason: "WaitingForDependency",
-	},
-	{name: "permit", gate: "no-permit", reason: "WaitingForPermit"},
-	{
-		name: "serial turn", spec: "c@1.0", node: "c@1.0 apply:in_progress", pods: "c@1.0 apply running", gate: "serial",
-		reason: "WaitingForSerial",
-	},
-	{name: "config map in place", gate: "no-config-of-a", reason: "WaitingForConfigMap"},
-	{name: "earlier pod gone", pods: "a@1.0 config running run=r0 terminating", reason: "WaitingForPodToEnd"},
-	{name: "drained", mark: " interrupt=noop", reason: "Cordoning"},
+	{row: when("malformed record"), reason: nodeStateMalformed},
+	{row: when("hold (deleted or disabled, paused, all stopped, invalid spec, excluded node, taint, earlier Skyhook, "+
+		"interrupt of another Skyhook)", pausedNode), reason: reasonPaused},
+	{row: when("interrupt in flight",
+		spec(pkg(b).interrupt(noop)), node(interrupt.inProgress(b).by(noop)), pods(interrupt.running(b))),
+		reason: waitingForInterrupt},
+	{when("image allowed"), imageNotAllowed, func(d definition) definition { return d.refused("evil") }},
+	{when("dependencies", spec(pkg("d@1.0")), node(apply.inProgress("d@1.0")), pods(apply.running("d@1.0"))),
+		waitingForDependency, func(d definition) definition { return d.needs("d@1.0") }},
+	{row: when("permit", noPermit), reason: waitingForPermit},
+	{row: when("serial turn", spec(pkg(c)), node(apply.inProgress(c)), pods(apply.running(c)), serial),
+		reason: waitingForSerial},
+	{row: when("config map in place", noConfigMap), reason: waitingForConfigMap},
+	{row: when("earlier pod gone", pods(config.running(a).run("r0").terminating())), reason: waitingForPodToEnd},
+	{when("drained"), cordoning, func(d definition) definition { return d.interrupt(noop) }},
 }
 
 // TestGatesInOrder: of any two gates that are closed, the reason of the earlier one is told.
@@ -252,7 +167,7 @@ func TestGatesInOrder(t *testing.T) {
 	for i, earlier := range inOrder {
 		names = append(names, earlier.name)
 		for _, later := range inOrder[i+1:] {
-			t.Run(earlier.reason+" before "+later.reason, func(t *testing.T) { demandFirst(t, "", earlier, later) })
+			t.Run(earlier.reason+" before "+later.reason, func(t *testing.T) { demandFirst(t, see(), earlier, later) })
 		}
 	}
 	if diff := cmp.Diff(lifecycle.Gates(), names); diff != "" {
@@ -264,28 +179,27 @@ func TestGatesInOrder(t *testing.T) {
 // its turn: it is given its turn for that.
 func TestGatesInOrderOfALostPod(t *testing.T) {
 	begun := inOrder[1 : len(inOrder)-1] // it is asked for a drain before it begins, and not again
-	turns := []string{"Paused", "ImageNotAllowed", "WaitingForPermit", "WaitingForSerial"}
+	turns := []string{reasonPaused, imageNotAllowed, waitingForPermit, waitingForSerial}
 	isTurn := func(c closed) bool { return slices.Contains(turns, c.reason) }
 	order := append(slices.DeleteFunc(slices.Clone(begun), isTurn),
 		slices.DeleteFunc(slices.Clone(begun), func(c closed) bool { return !isTurn(c) })...)
 	for i, earlier := range order {
 		for _, later := range order[i+1:] {
 			t.Run(earlier.reason+" before "+later.reason,
-				func(t *testing.T) { demandFirst(t, "a@1.0 apply:in_progress", earlier, later) })
+				func(t *testing.T) { demandFirst(t, see(node(apply.inProgress(a))), earlier, later) })
 		}
 	}
 }
 
-func demandFirst(t *testing.T, node string, earlier, later closed) {
+func demandFirst(t *testing.T, of row, earlier, later closed) {
 	t.Helper()
-	join := func(sep string, parts ...string) string {
-		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), sep)
+	marked := pkg(a)
+	for _, c := range []closed{earlier, later} {
+		if c.mark != nil {
+			marked = c.mark(marked)
+		}
 	}
-	o := observation(t, row{
-		spec: join("; ", "a@1.0"+earlier.mark+later.mark, earlier.spec, later.spec),
-		node: join("; ", node, earlier.node, later.node),
-		pods: join("; ", earlier.pods, later.pods), gate: join(" ", earlier.gate, later.gate),
-	})
+	o := observation(see(spec(marked), like(of), like(earlier.row), like(later.row)))
 	d := lifecycle.Next(o)
 	if earlier.reason == v1alpha1.ReasonNodeStateMalformed {
 		d = lifecycle.Unreadable(o, malformed("-"))
@@ -309,100 +223,66 @@ func demandFirst(t *testing.T, node string, earlier, later closed) {
 // dependencyLeaves: a package in the middle of a stage depends on one that leaves. It does not take its turn only to
 // say so.
 var dependencyLeaves = []row{
-	{
-		name: "it lost its pod, and its dependency is to be uninstalled: only another spec helps",
-		spec: "a@1.0 needs=b@1.0; b@1.0 uninstall=on,apply", node: "a@1.0 apply:in_progress; b@1.0 config:complete",
-		want: "b@1.0 uninstall:in_progress run=now; start b uninstall; wait a DependencyUninstalled; is in_progress",
-	},
-	{
-		name: "its dependency is uninstalled: the permit is given back",
-		spec: "a@1.0 needs=b@1.0; b@1.0 uninstall=on,apply", node: "a@1.0 apply:in_progress",
-		want: "wait a DependencyUninstalled; tell DependencyUninstalled; is blocked; returned",
-	},
-	{
-		name: "without a permit it says the same, and does not ask for one",
-		spec: "a@1.0 needs=b@1.0; b@1.0 uninstall=on,apply", node: "a@1.0 apply:in_progress", gate: "no-permit",
-		want: "wait a DependencyUninstalled; tell DependencyUninstalled; is blocked",
-	},
-	{
-		name: "its pod runs: it comes to its end",
-		spec: "a@1.0 needs=b@1.0; b@1.0 uninstall=on,apply", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running",
-		want: "is in_progress",
-	},
-	{
-		name: "its pod is done: the next stage does not begin",
-		spec: "a@1.0 needs=b@1.0; b@1.0 uninstall=on,apply", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply done",
-		want: "a@1.0 apply:complete run=r1; delete a-apply; wait a DependencyUninstalled; tell DependencyUninstalled; " +
-			"is blocked; returned",
-	},
-	{
-		name: "the dependency is to stay after all: it continues",
-		spec: "a@1.0 needs=b@1.0; b@1.0 uninstall=on", node: "a@1.0 apply:in_progress; b@1.0 config:complete",
-		want: "start a apply; is in_progress",
-	},
+	when("it lost its pod, and its dependency is to be uninstalled: only another spec helps",
+		spec(pkg(a).needs(b), pkg(b).uninstall(on, asked)), node(apply.inProgress(a), config.complete(b)),
+		want(uninstall.inProgress(b).anew(), uninstall.start(b), wait(a, dependencyUninstalled), is(inProgress))),
+	when("its dependency is uninstalled: the permit is given back",
+		spec(pkg(a).needs(b), pkg(b).uninstall(on, asked)), node(apply.inProgress(a)),
+		want(wait(a, dependencyUninstalled), tell(dependencyUninstalled), is(blocked), returned)),
+	when("without a permit it says the same, and does not ask for one",
+		spec(pkg(a).needs(b), pkg(b).uninstall(on, asked)), node(apply.inProgress(a)), noPermit,
+		want(wait(a, dependencyUninstalled), tell(dependencyUninstalled), is(blocked))),
+	when("its pod runs: it comes to its end",
+		spec(pkg(a).needs(b), pkg(b).uninstall(on, asked)), node(apply.inProgress(a)), pods(apply.running(a)),
+		want(is(inProgress))),
+	when("its pod is done: the next stage does not begin",
+		spec(pkg(a).needs(b), pkg(b).uninstall(on, asked)), node(apply.inProgress(a)), pods(apply.done(a)),
+		want(apply.complete(a).run("r1"), apply.delete(a), wait(a, dependencyUninstalled), tell(dependencyUninstalled),
+			is(blocked), returned)),
+	when("the dependency is to stay after all: it continues",
+		spec(pkg(a).needs(b), pkg(b).uninstall(on)), node(apply.inProgress(a), config.complete(b)),
+		want(apply.start(a), is(inProgress))),
 }
 
 // heldNodes: who is held keeps nobody else waiting.
 var heldNodes = []row{
-	{
-		name: "an earlier Skyhook has work, and the pod is gone: the permit is given back",
-		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed", gate: "turn",
-		want: "wait WaitingForSkyhook; tell WaitingForSkyhook; is erroring; returned",
-	},
-	{
-		name: "another Skyhook's interrupt waits: a pod that fails is deleted",
-		spec: "a@1.0", node: "a@1.0 apply:erroring restarts=1 reason=StepFailed",
-		pods: "a@1.0 apply failing restarts=1 reason=StepFailed", gate: "interrupted flight-of-another=reboot/b1",
-		want: "delete a-apply; wait a WaitingForPodToEnd; wait WaitingForInterrupt; is erroring",
-		also: "another's in flight",
-	},
-	{
-		name: "another Skyhook's interrupt waits: so does a pod that is done",
-		spec: "a@1.0", node: "a@1.0 config:in_progress", pods: "a@1.0 config done",
-		gate: "interrupted flight-of-another=reboot/b1",
-		want: "a@1.0 config:complete run=r1; delete a-config; is complete; returned",
-		also: "another's in flight",
-	},
-	{
-		name: "another Skyhook's interrupt waits: one that runs comes to its end",
-		spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running",
-		gate: "interrupted flight-of-another=reboot/b1",
-		want: "wait WaitingForInterrupt; is waiting",
-		also: "another's in flight",
-	},
-	{
-		name: "disabled, and its pod is gone: released, with cordon and permit",
-		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:skipped interrupt=service(x) boot=b1",
-		gate: "ours clear disabled flight=service(x)/b1/r1",
-		want: "disown cordon; uncordon; wait Disabled; tell Disabled; is disabled; returned",
-		also: "nothing in flight",
-	},
-	{
-		name: "disabled after its retries were exhausted: released",
-		spec: "a@1.0 interrupt=service(x) retries=1",
-		node: "a@1.0 interrupt:erroring restarts=1 reason=RetriesExhausted interrupt=service(x) boot=b1",
-		gate: "ours clear disabled flight=service(x)/b1/r1",
-		want: "disown cordon; uncordon; wait a RetriesExhausted; wait Disabled; tell RetriesExhausted; is disabled; returned",
-		also: "nothing in flight",
-	},
-	{
-		name: "disabled after its reboot did not happen: it is broken off, so that it keeps no other off the node",
-		spec: "a@1.0 interrupt=reboot", node: "a@1.0 interrupt:erroring reason=RebootTimeout interrupt=reboot boot=b1",
-		pods: "a@1.0 interrupt done", gate: "ours disabled",
-		want: "a@1.0 interrupt:skipped run=r1 reason=RebootTimeout by reboot boot=b1; delete a-interrupt; " +
-			"wait a WaitingForPodToEnd; wait Disabled; is disabled",
-		also: "in flight reboot of a|1.0 boot=b1 run=r1",
-	},
-	{
-		name: "enabled again: the interrupt is pending",
-		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:skipped interrupt=service(x) boot=b1", gate: "ours clear",
-		want: "a@1.0 interrupt:in_progress run=now by service(x) boot=b1; start a interrupt service(x); is in_progress",
-		also: "in flight service(x) of a|1.0 boot=b1 run=now; bound to boot=b1 run=now",
-	},
-	{
-		name: "disabled while its reboot is under way: it comes to its end",
-		spec: "a@1.0 interrupt=reboot", node: rebooting, gate: "ours clear disabled not-ready",
-		want: "wait Disabled; tell Disabled; is disabled",
-		also: "in flight reboot of a|1.0 boot=b1 run=now",
-	},
+	when("an earlier Skyhook has work, and the pod is gone: the permit is given back",
+		spec(pkg(a)), node(apply.erroring(a).restarts(1).reason(stepFailed)), earlierSkyhook,
+		want(nodeWait(waitingForSkyhook), tell(waitingForSkyhook), is(erroring), returned)),
+	when("another Skyhook's interrupt waits: a pod that fails is deleted",
+		spec(pkg(a)), node(apply.erroring(a).restarts(1).reason(stepFailed)),
+		pods(apply.failing(a).restarts(1).reason(stepFailed)), interruptedByOther, flightOfAnother(reboot, "b1"),
+		want(apply.delete(a), wait(a, waitingForPodToEnd), nodeWait(waitingForInterrupt), is(erroring)),
+		also(anothersInFlight)),
+	when("another Skyhook's interrupt waits: so does a pod that is done",
+		spec(pkg(a)), node(config.inProgress(a)), pods(config.done(a)), interruptedByOther,
+		flightOfAnother(reboot, "b1"),
+		want(config.complete(a).run("r1"), config.delete(a), is(complete), returned), also(anothersInFlight)),
+	when("another Skyhook's interrupt waits: one that runs comes to its end",
+		spec(pkg(a)), node(apply.inProgress(a)), pods(apply.running(a)), interruptedByOther,
+		flightOfAnother(reboot, "b1"),
+		want(nodeWait(waitingForInterrupt), is(waiting)), also(anothersInFlight)),
+	when("disabled, and its pod is gone: released, with cordon and permit",
+		spec(pkg(a).interrupt(service("x"))), node(interrupt.skipped(a).by(service("x"))), ourCordon, drained,
+		disabledNode, flight(service("x"), "b1", "r1"),
+		want(disown, uncordon, nodeWait(reasonDisabled), tell(reasonDisabled), is(disabled), returned),
+		also(nothingInFlight)),
+	when("disabled after its retries were exhausted: released",
+		spec(pkg(a).interrupt(service("x")).retries(1)),
+		node(interrupt.erroring(a).restarts(1).reason(retriesExhausted).by(service("x"))), ourCordon, drained,
+		disabledNode, flight(service("x"), "b1", "r1"),
+		want(disown, uncordon, wait(a, retriesExhausted), nodeWait(reasonDisabled), tell(retriesExhausted),
+			is(disabled), returned), also(nothingInFlight)),
+	when("disabled after its reboot did not happen: it is broken off, so that it keeps no other off the node",
+		spec(pkg(a).interrupt(reboot)), node(interrupt.erroring(a).reason(rebootTimeout).by(reboot)),
+		pods(interrupt.done(a)), ourCordon, disabledNode,
+		want(interrupt.skipped(a).run("r1").reason(rebootTimeout).by(reboot), interrupt.delete(a),
+			wait(a, waitingForPodToEnd), nodeWait(reasonDisabled), is(disabled)), also(inFlight(reboot, "b1", "r1", a))),
+	when("enabled again: the interrupt is pending",
+		spec(pkg(a).interrupt(service("x"))), node(interrupt.skipped(a).by(service("x"))), ourCordon, drained,
+		want(interrupt.inProgress(a).anew().by(service("x")), interrupt.start(a, service("x")), is(inProgress)),
+		also(inFlight(service("x"), "b1", nowRun, a), bound("b1", nowRun))),
+	when("disabled while its reboot is under way: it comes to its end",
+		spec(pkg(a).interrupt(reboot)), node(rebooting), ourCordon, drained, disabledNode, notReady,
+		want(nodeWait(reasonDisabled), tell(reasonDisabled), is(disabled)), also(inFlight(reboot, "b1", nowRun, a))),
 }

@@ -12,16 +12,19 @@ import (
 // TestSuspendedInterruptAndEditedConfig: an interrupt that a hold suspended sees the configMap that was edited
 // meanwhile. Config runs first, as without a hold, and one interrupt does for both.
 func TestSuspendedInterruptAndEditedConfig(t *testing.T) {
-	for _, c := range []struct{ kind, triggers, want string }{
-		{"reboot", " on:k=reboot", "a config nothing; a interrupt reboot; a post-interrupt nothing"},
-		{"service(x)", "", "a config nothing; a interrupt service(x); a post-interrupt nothing"},
+	for _, c := range []struct {
+		kind v1alpha1.Interrupt
+		spec definition
+		want string
+	}{
+		{reboot, pkg(a).on("k", reboot), "a config nothing; a interrupt reboot; a post-interrupt nothing"},
+		{service("x"), pkg(a), "a config nothing; a interrupt service(x); a post-interrupt nothing"},
 	} {
-		o := observation(t, row{
-			spec: "a@1.0 config{k=w} interrupt=" + c.kind + c.triggers,
-			node: "a@1.0 interrupt:skipped interrupt=" + c.kind + " boot=b1 config{k=v}", gate: "ours clear gen=8",
-		})
+		o := observation(see(
+			spec(c.spec.config("k=w").interrupt(c.kind)), node(interrupt.skipped(a).by(c.kind).config("k=v")),
+			ourCordon, drained, specGeneration(8)))
 		if got := strings.Join(startedToTheEnd(o), "; "); got != c.want {
-			t.Errorf("%s: starts %s; want %s", c.kind, got, c.want)
+			t.Errorf("%s: starts %s; want %s", c.kind.Type, got, c.want)
 		}
 	}
 }
@@ -51,14 +54,13 @@ func startedToTheEnd(o lifecycle.Observation) (stages []string) {
 // TestRebootNobodyWaitsFor: an entry of a reboot that is not waited for any more does not make every later boot one
 // that was asked for.
 func TestRebootNobodyWaitsFor(t *testing.T) {
-	w := lifecycle.Wanted{Packages: packages(t, "a@1.0 interrupt=reboot")}
-	n := record.Node{Packages: entries(t,
-		"a@1.0 interrupt:erroring reason=RetriesExhausted restarts=2 interrupt=reboot boot=b1", w)}
-	asked := record.Node{Packages: entries(t, rebooting, w)}
+	w := lifecycle.Wanted{Packages: packages(pkg(a).interrupt(reboot))}
+	n := record.Node{Packages: entries(w, interrupt.erroring(a).reason(retriesExhausted).restarts(2).by(reboot))}
+	asked := record.Node{Packages: entries(w, rebooting)}
 	if !lifecycle.AskedForReboot(asked, "b2") || lifecycle.AskedForReboot(asked, "b1") {
 		t.Error("while it is waited for, the next boot is not the one that was asked for")
 	}
-	o := observation(t, row{spec: "a@1.0 interrupt=reboot retries=2", gate: "ours boot=b2"})
+	o := observation(see(spec(pkg(a).interrupt(reboot).retries(2)), ourCordon, booted("b2")))
 	o.Record = n
 	for _, boot := range []string{"b2", "b3", "b4"} {
 		o.Node.BootID, o.Node.OwnReboot = boot, lifecycle.AskedForReboot(o.Record, boot)

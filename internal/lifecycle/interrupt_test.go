@@ -1,421 +1,302 @@
 package lifecycle_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 )
 
 var interruptTables = []group{
-	{"noop", pathOf("noop")},
-	{"service", pathOf("service(x,y)")},
-	{"restartAllServices", pathOf("restartAllServices")},
-	{"reboot", pathOf("reboot")},
+	{"noop", pathOf(noop, see(), again(30*minute))},
+	{"service", pathOf(service("x", "y"), see(), again(30*minute))},
+	{"restartAllServices", pathOf(restartAllServices, see(), again(30*minute))},
+	{"reboot", pathOf(reboot, see(booted("b2")), wait(a, waitingForReboot), tell(waitingForReboot), again(20*minute))},
 	{"whose pod decides", serviceInterrupts},
 	{"whose boot id decides", reboots},
 	{"bound to a boot and a run", boundInterrupts},
 }
 
-// pathOf is the whole life of a package with an interrupt of the given kind.
-func pathOf(kind string) []row {
-	end, wait := "", "again 30m0s; "
-	if kind == "reboot" {
-		end, wait = " boot=b2", "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; "
+// pathOf is the whole life of a package with an interrupt of the given kind: what is seen when it has ended, and what is
+// decided while it runs.
+func pathOf(kind v1alpha1.Interrupt, end row, meanwhile ...fmt.Stringer) []row {
+	return []row{
+		when("absent: the node is cordoned before anything starts",
+			spec(pkg(a).interrupt(kind)),
+			want(own, cordon, wait(a, cordoning), tell(cordoning), is(inProgress))),
+		when("the cordon is read back: what has to leave the node?",
+			spec(pkg(a).interrupt(kind)), ourCordon,
+			want(lookDrain, is(inProgress))),
+		when("the node is drained",
+			spec(pkg(a).interrupt(kind)), ourCordon, drainLeft(evicting),
+			want(wait(a, evicting), tell(evicting), evict, again(5*second), is(inProgress))),
+		when("the node is drained: apply",
+			spec(pkg(a).interrupt(kind)), ourCordon, drained,
+			want(apply.inProgress(a).anew(), apply.start(a), is(inProgress))),
+		when("apply runs",
+			spec(pkg(a).interrupt(kind)), node(apply.inProgress(a)), pods(apply.running(a)), ourCordon,
+			want(is(inProgress))),
+		when("apply done: config",
+			spec(pkg(a).interrupt(kind)), node(apply.inProgress(a)), pods(apply.done(a)), ourCordon, drained,
+			want(apply.complete(a), config.inProgress(a).anew(), apply.delete(a), config.start(a), is(inProgress))),
+		when("config runs",
+			spec(pkg(a).interrupt(kind)), node(config.inProgress(a)), pods(config.running(a)), ourCordon,
+			want(is(inProgress))),
+		when("config done, nobody looked at the node again",
+			spec(pkg(a).interrupt(kind)), node(config.inProgress(a)), pods(config.done(a)), ourCordon,
+			want(config.complete(a).run("r1"), config.delete(a), lookDrain, is(inProgress))),
+		when("config done: the interrupt, in the same pass",
+			spec(pkg(a).interrupt(kind)), node(config.inProgress(a)), pods(config.done(a)), ourCordon, drained,
+			want(config.complete(a), interrupt.inProgress(a).anew().by(kind), config.delete(a),
+				interrupt.start(a, kind), is(inProgress))),
+		when("config done, seen by an operator that stopped before the interrupt",
+			spec(pkg(a).interrupt(kind)), node(config.complete(a)), ourCordon, drained,
+			want(interrupt.inProgress(a).anew().by(kind), interrupt.start(a, kind), is(inProgress))),
+		when("the interrupt runs",
+			spec(pkg(a).interrupt(kind)), node(interrupt.inProgress(a).run(nowRun).by(kind)),
+			pods(interrupt.running(a).run(nowRun)), ourCordon,
+			want(meanwhile...), want(is(inProgress))),
+		when("its pod was deleted: it is made again, for the same run and generation",
+			spec(pkg(a).interrupt(kind)), node(interrupt.inProgress(a).by(kind).gen(5)), ourCordon, drained,
+			want(interrupt.start(a, kind), is(inProgress))),
+		when("its pod was deleted, and other pods came: they leave first",
+			spec(pkg(a).interrupt(kind)), node(interrupt.inProgress(a).by(kind)), ourCordon, drainLeft(evicting),
+			want(wait(a, evicting), tell(evicting), evict, again(5*second), is(inProgress))),
+		when("the interrupt is done: post-interrupt, in the same pass",
+			spec(pkg(a).interrupt(kind)), node(interrupt.inProgress(a).by(kind)), pods(interrupt.done(a)),
+			ourCordon, like(end),
+			want(interrupt.complete(a), postInterrupt.inProgress(a).anew(), interrupt.delete(a), postInterrupt.start(a),
+				is(inProgress))),
+		when("the interrupt is done, seen by an operator that stopped before post-interrupt",
+			spec(pkg(a).interrupt(kind)), node(interrupt.complete(a).by(kind)), ourCordon, like(end),
+			want(postInterrupt.inProgress(a).anew(), postInterrupt.start(a), is(inProgress))),
+		when("post-interrupt runs: the cordon stays",
+			spec(pkg(a).interrupt(kind)), node(postInterrupt.inProgress(a)), pods(postInterrupt.running(a)),
+			ourCordon, like(end),
+			want(is(inProgress))),
+		when("post-interrupt fails: the cordon stays",
+			spec(pkg(a).interrupt(kind)), node(postInterrupt.inProgress(a)),
+			pods(postInterrupt.failing(a).restarts(1).reason(stepFailed)), ourCordon, like(end),
+			want(postInterrupt.erroring(a).run("r1").restarts(1).reason(stepFailed), is(erroring))),
+		when("post-interrupt done: complete, the cordon is lifted, the permit is given back",
+			spec(pkg(a).interrupt(kind)), node(postInterrupt.inProgress(a)), pods(postInterrupt.done(a)),
+			ourCordon, like(end),
+			want(postInterrupt.complete(a).run("r1"), disown, uncordon, postInterrupt.delete(a), is(complete),
+				returned)),
+		when("complete: nothing to do, whatever happens again",
+			spec(pkg(a).interrupt(kind)), node(postInterrupt.complete(a).by(kind).boot("b0")), acknowledged,
+			want(is(complete))),
 	}
-	rows := []row{
-		{
-			name: "absent: the node is cordoned before anything starts",
-			spec: "a@1.0 interrupt=KIND",
-			want: "own cordon; cordon; wait a Cordoning; tell Cordoning; is in_progress",
-		},
-		{
-			name: "the cordon is read back: what has to leave the node?",
-			spec: "a@1.0 interrupt=KIND", gate: "ours",
-			want: "look-drain; is in_progress",
-		},
-		{
-			name: "the node is drained",
-			spec: "a@1.0 interrupt=KIND", gate: "ours left=Evicting",
-			want: "wait a Evicting; tell Evicting; evict; again 5s; is in_progress",
-		},
-		{
-			name: "the node is drained: apply",
-			spec: "a@1.0 interrupt=KIND", gate: "ours clear",
-			want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-		},
-		{
-			name: "apply runs",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running", gate: "ours",
-			want: "is in_progress",
-		},
-		{
-			name: "apply done: config",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply done", gate: "ours clear",
-			want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; delete a-apply; start a config; is in_progress",
-		},
-		{
-			name: "config runs",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 config:in_progress", pods: "a@1.0 config running", gate: "ours",
-			want: "is in_progress",
-		},
-		{
-			name: "config done, nobody looked at the node again",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 config:in_progress", pods: "a@1.0 config done", gate: "ours",
-			want: "a@1.0 config:complete run=r1; delete a-config; look-drain; is in_progress",
-		},
-		{
-			name: "config done: the interrupt, in the same pass",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 config:in_progress", pods: "a@1.0 config done", gate: "ours clear",
-			want: "a@1.0 config:complete; a@1.0 interrupt:in_progress run=now by KIND boot=b1; delete a-config; " +
-				"start a interrupt KIND; is in_progress",
-		},
-		{
-			name: "config done, seen by an operator that stopped before the interrupt",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 config:complete", gate: "ours clear",
-			want: "a@1.0 interrupt:in_progress run=now by KIND boot=b1; start a interrupt KIND; is in_progress",
-		},
-		{
-			name: "the interrupt runs",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 interrupt:in_progress run=now interrupt=KIND boot=b1",
-			pods: "a@1.0 interrupt running run=now", gate: "ours",
-			want: "WAITis in_progress",
-		},
-		{
-			name: "its pod was deleted: it is made again, for the same run and generation",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 interrupt:in_progress interrupt=KIND boot=b1 gen=5", gate: "ours clear",
-			want: "start a interrupt KIND; is in_progress",
-		},
-		{
-			name: "its pod was deleted, and other pods came: they leave first",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 interrupt:in_progress interrupt=KIND boot=b1", gate: "ours left=Evicting",
-			want: "wait a Evicting; tell Evicting; evict; again 5s; is in_progress",
-		},
-		{
-			name: "the interrupt is done: post-interrupt, in the same pass",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 interrupt:in_progress interrupt=KIND boot=b1",
-			pods: "a@1.0 interrupt done", gate: "oursEND",
-			want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; " +
-				"start a post-interrupt; is in_progress",
-		},
-		{
-			name: "the interrupt is done, seen by an operator that stopped before post-interrupt",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 interrupt:complete interrupt=KIND boot=b1", gate: "oursEND",
-			want: "a@1.0 post-interrupt:in_progress run=now; start a post-interrupt; is in_progress",
-		},
-		{
-			name: "post-interrupt runs: the cordon stays",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 post-interrupt:in_progress", pods: "a@1.0 post-interrupt running",
-			gate: "oursEND",
-			want: "is in_progress",
-		},
-		{
-			name: "post-interrupt fails: the cordon stays",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 post-interrupt:in_progress",
-			pods: "a@1.0 post-interrupt failing restarts=1 reason=StepFailed", gate: "oursEND",
-			want: "a@1.0 post-interrupt:erroring run=r1 restarts=1 reason=StepFailed; is erroring",
-		},
-		{
-			name: "post-interrupt done: complete, the cordon is lifted, the permit is given back",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 post-interrupt:in_progress", pods: "a@1.0 post-interrupt done",
-			gate: "oursEND",
-			want: "a@1.0 post-interrupt:complete run=r1; disown cordon; uncordon; delete a-post-interrupt; is complete; " +
-				"returned",
-		},
-		{
-			name: "complete: nothing to do, whatever happens again",
-			spec: "a@1.0 interrupt=KIND", node: "a@1.0 post-interrupt:complete interrupt=KIND boot=b0", gate: "acknowledged",
-			want: "is complete",
-		},
-	}
-	r := strings.NewReplacer("KIND", kind, "END", end, "WAIT", wait)
-	for i := range rows {
-		rows[i].spec, rows[i].node = r.Replace(rows[i].spec), r.Replace(rows[i].node)
-		rows[i].gate, rows[i].want = r.Replace(rows[i].gate), r.Replace(rows[i].want)
-	}
-	return rows
 }
 
 // serviceInterrupts are interrupts whose pod decides.
 var serviceInterrupts = []row{
-	{
-		name: "it fails",
-		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed exit=1", gate: "ours",
-		want: "a@1.0 interrupt:erroring run=r1 restarts=1 reason=StepFailed by service(x) boot=b1; is erroring",
-	},
-	{
-		name: "it fails, those merged into it wait",
-		spec: "a@1.0 interrupt=service(x); b@1.0 interrupt=service(x)",
-		node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1; " +
-			"b@1.0 interrupt:skipped interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt failing restarts=1 reason=StepFailed exit=1", gate: "ours",
-		want: "is erroring",
-	},
-	{
-		name: "it is done after errors",
-		spec: "a@1.0 interrupt=service(x)",
-		node: "a@1.0 interrupt:erroring restarts=1 reason=StepFailed interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt done restarts=1", gate: "ours",
-		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; " +
-			"start a post-interrupt; is in_progress",
-	},
-	{
-		name: "its pod was lost: the pause",
-		spec: "a@1.0 interrupt=service(x)",
-		node: "a@1.0 interrupt:erroring restarts=1 since=-3s reason=Evicted interrupt=service(x) boot=b1", gate: "ours clear",
-		want: "wait a BackingOff; tell BackingOff; again 7s; is erroring",
-	},
-	{
-		name: "its pod is being deleted",
-		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt running terminating", gate: "ours",
-		want: "wait a WaitingForPodToEnd; is in_progress",
-	},
-	{
-		name: "its image cannot be pulled",
-		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt stuck reason=ImagePullBackOff", gate: "ours",
-		want: "a@1.0 interrupt:erroring run=r1 reason=ImagePullBackOff by service(x) boot=b1; is erroring",
-	},
-	{
-		name: "its image cannot be pulled, but the next pod pulls from elsewhere",
-		spec: "a@1.0 interrupt=reboot", node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1",
-		pods: "a@1.0 interrupt stuck reason=ImagePullBackOff elsewhere", gate: "ours",
-		want: "delete a-interrupt; wait a WaitingForPodToEnd; is in_progress",
-	},
-	{
-		name: "the node rebooted meanwhile: that is no verdict on it",
-		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt running", gate: "ours boot=b2",
-		want: "is in_progress",
-	},
-	{
-		name: "the pod of an earlier run proves nothing",
-		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:in_progress run=r2 interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt done", gate: "ours clear",
-		want: "delete a-interrupt; wait a WaitingForOtherPods; is in_progress",
-	},
+	when("it fails",
+		spec(pkg(a).interrupt(service("x"))), node(interrupt.inProgress(a).by(service("x"))),
+		pods(interrupt.failing(a).restarts(1).reason(stepFailed).exit(1)), ourCordon,
+		want(interrupt.erroring(a).run("r1").restarts(1).reason(stepFailed).by(service("x")), is(erroring))),
+	when("it fails, those merged into it wait",
+		spec(pkg(a).interrupt(service("x")), pkg(b).interrupt(service("x"))),
+		node(interrupt.erroring(a).restarts(1).reason(stepFailed).by(service("x")),
+			interrupt.skipped(b).by(service("x"))), pods(interrupt.failing(a).restarts(1).reason(stepFailed).exit(1)),
+		ourCordon,
+		want(is(erroring))),
+	when("it is done after errors",
+		spec(pkg(a).interrupt(service("x"))),
+		node(interrupt.erroring(a).restarts(1).reason(stepFailed).by(service("x"))),
+		pods(interrupt.done(a).restarts(1)), ourCordon,
+		want(interrupt.complete(a), postInterrupt.inProgress(a).anew(), interrupt.delete(a), postInterrupt.start(a),
+			is(inProgress))),
+	when("its pod was lost: the pause",
+		spec(pkg(a).interrupt(service("x"))),
+		node(interrupt.erroring(a).restarts(1).since(-3*second).reason("Evicted").by(service("x"))), ourCordon, drained,
+		want(wait(a, backingOff), tell(backingOff), again(7*second), is(erroring))),
+	when("its pod is being deleted",
+		spec(pkg(a).interrupt(service("x"))), node(interrupt.inProgress(a).by(service("x"))),
+		pods(interrupt.running(a).terminating()), ourCordon,
+		want(wait(a, waitingForPodToEnd), is(inProgress))),
+	when("its image cannot be pulled",
+		spec(pkg(a).interrupt(service("x"))), node(interrupt.inProgress(a).by(service("x"))),
+		pods(interrupt.stuck(a).reason("ImagePullBackOff")), ourCordon,
+		want(interrupt.erroring(a).run("r1").reason("ImagePullBackOff").by(service("x")), is(erroring))),
+	when("its image cannot be pulled, but the next pod pulls from elsewhere",
+		spec(pkg(a).interrupt(reboot)), node(interrupt.inProgress(a).by(reboot)),
+		pods(interrupt.stuck(a).reason("ImagePullBackOff").elsewhere()), ourCordon,
+		want(interrupt.delete(a), wait(a, waitingForPodToEnd), is(inProgress))),
+	when("the node rebooted meanwhile: that is no verdict on it",
+		spec(pkg(a).interrupt(service("x"))), node(interrupt.inProgress(a).by(service("x"))),
+		pods(interrupt.running(a)), ourCordon, booted("b2"),
+		want(is(inProgress))),
+	when("the pod of an earlier run proves nothing",
+		spec(pkg(a).interrupt(service("x"))), node(interrupt.inProgress(a).run("r2").by(service("x"))),
+		pods(interrupt.done(a)), ourCordon, drained,
+		want(interrupt.delete(a), wait(a, waitingForOtherPods), is(inProgress))),
 }
 
-const rebooting = "a@1.0 interrupt:in_progress run=now interrupt=reboot boot=b1"
+var rebooting = interrupt.inProgress(a).run(nowRun).by(reboot)
 
 // reboots: nothing but the boot id, with the node Ready, tells that a reboot is done.
 var reboots = []row{
-	{
-		name: "the pod is done, but the node has not rebooted",
-		spec: "a@1.0 interrupt=reboot", node: rebooting, pods: "a@1.0 interrupt done run=now", gate: "ours",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
-	},
-	{
-		name: "the pod is killed as the node goes down: no error",
-		spec: "a@1.0 interrupt=reboot", node: rebooting,
-		pods: "a@1.0 interrupt failing run=now exit=137 reason=StepFailed restarts=1", gate: "ours",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
-	},
-	{
-		name: "the pod is terminated as the node goes down: no error",
-		spec: "a@1.0 interrupt=reboot", node: rebooting,
-		pods: "a@1.0 interrupt failing run=now exit=143 reason=StepFailed restarts=1", gate: "ours",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
-	},
-	{
-		name: "the pod fails otherwise",
-		spec: "a@1.0 interrupt=reboot", node: rebooting,
-		pods: "a@1.0 interrupt failing run=now exit=1 reason=StepFailed restarts=1", gate: "ours",
-		want: "a@1.0 interrupt:erroring run=now restarts=1 reason=StepFailed by reboot boot=b1; again 20m0s; is erroring",
-	},
-	{
-		name: "the pod failed, and has got over it",
-		spec: "a@1.0 interrupt=reboot",
-		node: "a@1.0 interrupt:erroring run=now restarts=1 reason=StepFailed interrupt=reboot boot=b1",
-		pods: "a@1.0 interrupt done run=now restarts=1", gate: "ours",
-		want: "a@1.0 interrupt:in_progress run=now restarts=1 by reboot boot=b1; wait a WaitingForReboot; " +
-			"tell WaitingForReboot; again 20m0s; is in_progress",
-	},
-	{
-		name: "the node is down",
-		spec: "a@1.0 interrupt=reboot", node: rebooting, pods: "a@1.0 interrupt failing run=now exit=1 reason=StepFailed",
-		gate: "ours not-ready told=WaitingForReboot/-3m",
-		want: "wait a WaitingForReboot; tell WaitingForReboot since=-3m0s; again 20m0s; is in_progress",
-	},
-	{
-		name: "the node is up, but not Ready",
-		spec: "a@1.0 interrupt=reboot", node: rebooting, pods: "a@1.0 interrupt running run=now",
-		gate: "ours boot=b2 not-ready",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
-	},
-	{
-		name: "the node is up, but not Ready, and the pod is gone: it is not made again",
-		spec: "a@1.0 interrupt=reboot", node: rebooting, gate: "ours clear boot=b2 not-ready",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
-	},
-	{
-		name: "the node is back: done, whatever the pod did",
-		spec: "a@1.0 interrupt=reboot", node: rebooting, pods: "a@1.0 interrupt failing run=now exit=1 reason=StepFailed",
-		gate: "ours boot=b2",
-		want: "a@1.0 interrupt:complete run=now; delete a-interrupt; wait a WaitingForPodToEnd; is in_progress",
-	},
-	{
-		name: "the node is back: the pod may still run",
-		spec: "a@1.0 interrupt=reboot", node: rebooting, pods: "a@1.0 interrupt running run=now", gate: "ours boot=b2",
-		want: "a@1.0 interrupt:complete run=now; delete a-interrupt; wait a WaitingForPodToEnd; is in_progress",
-	},
-	{
-		name: "the node is back: the pod may be lost",
-		spec: "a@1.0 interrupt=reboot", node: rebooting, pods: "a@1.0 interrupt lost run=now reason=NodeLost",
-		gate: "ours boot=b2",
-		want: "a@1.0 interrupt:complete run=now; delete a-interrupt; wait a WaitingForPodToEnd; is in_progress",
-	},
-	{
-		name: "the node is back: the pod may be gone",
-		spec: "a@1.0 interrupt=reboot", node: rebooting, gate: "ours boot=b2",
-		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now!; start a post-interrupt; is in_progress",
-	},
-	{
-		name: "the node is back, without a permit: done, post-interrupt waits",
-		spec: "a@1.0 interrupt=reboot", node: rebooting, gate: "ours boot=b2 no-permit",
-		want: "a@1.0 interrupt:complete run=now; wait a WaitingForPermit; tell WaitingForPermit; is waiting",
-	},
-	{
-		name: "the node is back and reports no boot id: not done yet",
-		spec: "a@1.0 interrupt=reboot", node: rebooting, pods: "a@1.0 interrupt running run=now", gate: "ours boot=",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
-	},
-	{
-		name: "the pod is lost before the reboot: made again after a pause",
-		spec: "a@1.0 interrupt=reboot", node: rebooting, pods: "a@1.0 interrupt lost run=now reason=Evicted", gate: "ours",
-		want: "a@1.0 interrupt:erroring run=now! restarts=1 reason=Evicted by reboot boot=b1; delete a-interrupt; " +
-			"again 20m0s; is erroring",
-	},
-	{
-		name: "the pod is being deleted",
-		spec: "a@1.0 interrupt=reboot", node: rebooting, pods: "a@1.0 interrupt running run=now terminating", gate: "ours",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
-	},
-	{
-		name: "it takes longer than 20 minutes",
-		spec: "a@1.0 interrupt=reboot", node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1",
-		pods: "a@1.0 interrupt done", gate: "ours",
-		want: "a@1.0 interrupt:erroring run=r1 reason=RebootTimeout by reboot boot=b1; is erroring",
-	},
-	{
-		name: "it takes longer than 20 minutes: told once",
-		spec: "a@1.0 interrupt=reboot", node: "a@1.0 interrupt:erroring reason=RebootTimeout interrupt=reboot boot=b1",
-		pods: "a@1.0 interrupt done", gate: "ours not-ready",
-		want: "a@1.0 interrupt:erroring run=r1 since=-1h0m0s reason=RebootTimeout by reboot boot=b1; is erroring",
-	},
-	{
-		name: "it took longer than 20 minutes, but came: done",
-		spec: "a@1.0 interrupt=reboot", node: "a@1.0 interrupt:erroring reason=RebootTimeout interrupt=reboot boot=b1",
-		pods: "a@1.0 interrupt done", gate: "ours boot=b2",
-		want: "a@1.0 interrupt:complete; a@1.0 post-interrupt:in_progress run=now; delete a-interrupt; " +
-			"start a post-interrupt; is in_progress",
-	},
-	{
-		name: "stageTimeout is its limit",
-		spec: "a@1.0 interrupt=reboot timeout=45m", node: rebooting, pods: "a@1.0 interrupt running run=now", gate: "ours",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; again 45m0s; is in_progress",
-	},
-	{
-		name: "the owner left the spec, and the node is back",
-		spec: "b@1.0 interrupt=noop", node: rebooting + "; b@1.0 interrupt:skipped interrupt=reboot boot=b1",
-		pods: "a@1.0 interrupt running run=now", gate: "ours boot=b2",
-		want: "a@1.0 interrupt:complete run=now; b@1.0 interrupt:complete run=r1; delete a-interrupt; " +
-			"wait b WaitingForPodToEnd; is in_progress",
-	},
+	when("the pod is done, but the node has not rebooted",
+		spec(pkg(a).interrupt(reboot)), node(rebooting), pods(interrupt.done(a).run(nowRun)), ourCordon,
+		want(wait(a, waitingForReboot), tell(waitingForReboot), again(20*minute), is(inProgress))),
+	when("the pod is killed as the node goes down: no error",
+		spec(pkg(a).interrupt(reboot)), node(rebooting),
+		pods(interrupt.failing(a).run(nowRun).exit(137).reason(stepFailed).restarts(1)), ourCordon,
+		want(wait(a, waitingForReboot), tell(waitingForReboot), again(20*minute), is(inProgress))),
+	when("the pod is terminated as the node goes down: no error",
+		spec(pkg(a).interrupt(reboot)), node(rebooting),
+		pods(interrupt.failing(a).run(nowRun).exit(143).reason(stepFailed).restarts(1)), ourCordon,
+		want(wait(a, waitingForReboot), tell(waitingForReboot), again(20*minute), is(inProgress))),
+	when("the pod fails otherwise",
+		spec(pkg(a).interrupt(reboot)), node(rebooting),
+		pods(interrupt.failing(a).run(nowRun).exit(1).reason(stepFailed).restarts(1)), ourCordon,
+		want(interrupt.erroring(a).anew().restarts(1).reason(stepFailed).by(reboot), again(20*minute), is(erroring))),
+	when("the pod failed, and has got over it",
+		spec(pkg(a).interrupt(reboot)),
+		node(interrupt.erroring(a).run(nowRun).restarts(1).reason(stepFailed).by(reboot)),
+		pods(interrupt.done(a).run(nowRun).restarts(1)), ourCordon,
+		want(interrupt.inProgress(a).anew().restarts(1).by(reboot), wait(a, waitingForReboot), tell(waitingForReboot),
+			again(20*minute), is(inProgress))),
+	when("the node is down",
+		spec(pkg(a).interrupt(reboot)), node(rebooting),
+		pods(interrupt.failing(a).run(nowRun).exit(1).reason(stepFailed)), ourCordon, notReady,
+		told(waitingForReboot, -3*minute),
+		want(wait(a, waitingForReboot), tell(waitingForReboot).since(-3*minute), again(20*minute), is(inProgress))),
+	when("the node is up, but not Ready",
+		spec(pkg(a).interrupt(reboot)), node(rebooting), pods(interrupt.running(a).run(nowRun)), ourCordon,
+		booted("b2"), notReady,
+		want(wait(a, waitingForReboot), tell(waitingForReboot), again(20*minute), is(inProgress))),
+	when("the node is up, but not Ready, and the pod is gone: it is not made again",
+		spec(pkg(a).interrupt(reboot)), node(rebooting), ourCordon, drained, booted("b2"), notReady,
+		want(wait(a, waitingForReboot), tell(waitingForReboot), again(20*minute), is(inProgress))),
+	when("the node is back: done, whatever the pod did",
+		spec(pkg(a).interrupt(reboot)), node(rebooting),
+		pods(interrupt.failing(a).run(nowRun).exit(1).reason(stepFailed)), ourCordon, booted("b2"),
+		want(interrupt.complete(a).anew(), interrupt.delete(a), wait(a, waitingForPodToEnd), is(inProgress))),
+	when("the node is back: the pod may still run",
+		spec(pkg(a).interrupt(reboot)), node(rebooting), pods(interrupt.running(a).run(nowRun)), ourCordon,
+		booted("b2"),
+		want(interrupt.complete(a).anew(), interrupt.delete(a), wait(a, waitingForPodToEnd), is(inProgress))),
+	when("the node is back: the pod may be lost",
+		spec(pkg(a).interrupt(reboot)), node(rebooting), pods(interrupt.lost(a).run(nowRun).reason("NodeLost")),
+		ourCordon, booted("b2"),
+		want(interrupt.complete(a).anew(), interrupt.delete(a), wait(a, waitingForPodToEnd), is(inProgress))),
+	when("the node is back: the pod may be gone",
+		spec(pkg(a).interrupt(reboot)), node(rebooting), ourCordon, booted("b2"),
+		want(interrupt.complete(a), postInterrupt.inProgress(a).run("now!"), postInterrupt.start(a), is(inProgress))),
+	when("the node is back, without a permit: done, post-interrupt waits",
+		spec(pkg(a).interrupt(reboot)), node(rebooting), ourCordon, booted("b2"), noPermit,
+		want(interrupt.complete(a).anew(), wait(a, waitingForPermit), tell(waitingForPermit), is(waiting))),
+	when("the node is back and reports no boot id: not done yet",
+		spec(pkg(a).interrupt(reboot)), node(rebooting), pods(interrupt.running(a).run(nowRun)), ourCordon, booted(""),
+		want(wait(a, waitingForReboot), tell(waitingForReboot), again(20*minute), is(inProgress))),
+	when("the pod is lost before the reboot: made again after a pause",
+		spec(pkg(a).interrupt(reboot)), node(rebooting), pods(interrupt.lost(a).run(nowRun).reason("Evicted")),
+		ourCordon,
+		want(interrupt.erroring(a).run("now!").restarts(1).reason("Evicted").by(reboot), interrupt.delete(a),
+			again(20*minute), is(erroring))),
+	when("the pod is being deleted",
+		spec(pkg(a).interrupt(reboot)), node(rebooting), pods(interrupt.running(a).run(nowRun).terminating()),
+		ourCordon,
+		want(wait(a, waitingForReboot), tell(waitingForReboot), again(20*minute), is(inProgress))),
+	when("it takes longer than 20 minutes",
+		spec(pkg(a).interrupt(reboot)), node(interrupt.inProgress(a).by(reboot)), pods(interrupt.done(a)), ourCordon,
+		want(interrupt.erroring(a).run("r1").reason(rebootTimeout).by(reboot), is(erroring))),
+	when("it takes longer than 20 minutes: told once",
+		spec(pkg(a).interrupt(reboot)), node(interrupt.erroring(a).reason(rebootTimeout).by(reboot)),
+		pods(interrupt.done(a)), ourCordon, notReady,
+		want(interrupt.erroring(a).run("r1").since(-hour).reason(rebootTimeout).by(reboot), is(erroring))),
+	when("it took longer than 20 minutes, but came: done",
+		spec(pkg(a).interrupt(reboot)), node(interrupt.erroring(a).reason(rebootTimeout).by(reboot)),
+		pods(interrupt.done(a)), ourCordon, booted("b2"),
+		want(interrupt.complete(a), postInterrupt.inProgress(a).anew(), interrupt.delete(a), postInterrupt.start(a),
+			is(inProgress))),
+	when("stageTimeout is its limit",
+		spec(pkg(a).interrupt(reboot).timeout(45*minute)), node(rebooting), pods(interrupt.running(a).run(nowRun)),
+		ourCordon,
+		want(wait(a, waitingForReboot), tell(waitingForReboot), again(45*minute), is(inProgress))),
+	when("the owner left the spec, and the node is back",
+		spec(pkg(b).interrupt(noop)), node(rebooting, interrupt.skipped(b).by(reboot)),
+		pods(interrupt.running(a).run(nowRun)), ourCordon, booted("b2"),
+		want(interrupt.complete(a).anew(), interrupt.complete(b).run("r1"), interrupt.delete(a),
+			wait(b, waitingForPodToEnd), is(inProgress))),
 }
 
 // boundInterrupts: a reboot belongs to the boot that it is meant to end, however often its pod is made.
 var boundInterrupts = []row{
-	{
-		name: "its pod is lost: a new run of the stage, but no other reboot",
-		spec: "a@1.0 interrupt=reboot", node: rebooting, pods: "a@1.0 interrupt lost run=now reason=Evicted created=-1s",
-		gate: "ours clear",
-		want: "a@1.0 interrupt:erroring run=now! restarts=1 reason=Evicted by reboot boot=b1; delete a-interrupt; " +
-			"again 20m0s; is erroring",
-		also: "in flight reboot of a|1.0 boot=b1 run=now",
-	},
-	{
-		name: "after the pause: made again for the same boot and run",
-		spec: "a@1.0 interrupt=reboot",
-		node: "a@1.0 interrupt:erroring run=now! restarts=1 since=-10s reason=Evicted interrupt=reboot boot=b1",
-		gate: "ours clear flight=reboot/b1/now",
-		want: "start a interrupt reboot; is erroring",
-		also: "in flight reboot of a|1.0 boot=b1 run=now; bound to boot=b1 run=now",
-	},
-	{
-		name: "somebody deleted its pod: made again for the same boot and run",
-		spec: "a@1.0 interrupt=reboot", node: "a@1.0 interrupt:in_progress run=r2 interrupt=reboot boot=b1",
-		gate: "ours clear flight=reboot/b1/r1",
-		want: "start a interrupt reboot; is in_progress",
-		also: "in flight reboot of a|1.0 boot=b1 run=r1; bound to boot=b1 run=r1",
-	},
-	{
-		name: "lost once more: still the same boot and run",
-		spec: "a@1.0 interrupt=reboot", node: "a@1.0 interrupt:in_progress run=now! restarts=1 interrupt=reboot boot=b1",
-		pods: "a@1.0 interrupt lost run=now! reason=Evicted created=-1s", gate: "ours clear flight=reboot/b1/now",
-		want: "a@1.0 interrupt:erroring run=now!! restarts=2 reason=Evicted by reboot boot=b1; delete a-interrupt; " +
-			"again 20m0s; is erroring",
-		also: "in flight reboot of a|1.0 boot=b1 run=now",
-	},
-	{
-		name: "the node's shutdown ends its pod: no failure",
-		spec: "a@1.0 interrupt=reboot", node: rebooting,
-		pods: "a@1.0 interrupt lost shutdown run=now reason=Terminated created=-1s", gate: "ours",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
-		also: "in flight reboot of a|1.0 boot=b1 run=now",
-	},
-	{
-		name: "nobody saw how its pod ended: no failure",
-		spec: "a@1.0 interrupt=reboot", node: rebooting,
-		pods: "a@1.0 interrupt failing exit=255 restarts=1 run=now reason=StepFailed created=-1s", gate: "ours",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
-		also: "in flight reboot of a|1.0 boot=b1 run=now",
-	},
-	{
-		name: "its pod is seen before the node, which has rebooted: no failure",
-		spec: "a@1.0 interrupt=reboot", node: rebooting,
-		pods: "a@1.0 interrupt failing exit=1 run=now reason=StepFailed created=-1s", gate: "ours boot=b2 not-ready",
-		want: "wait a WaitingForReboot; tell WaitingForReboot; again 20m0s; is in_progress",
-		also: "in flight reboot of a|1.0 boot=b1 run=now",
-	},
-	{
-		name: "the node is back, and its pod was ended by the shutdown: done",
-		spec: "a@1.0 interrupt=reboot", node: rebooting,
-		pods: "a@1.0 interrupt lost shutdown run=now reason=Terminated created=-1s", gate: "ours boot=b2",
-		want: "a@1.0 interrupt:complete run=now; delete a-interrupt; wait a WaitingForPodToEnd; is in_progress",
-		also: "nothing in flight",
-	},
-	{
-		name: "the node's shutdown ends the pod of another interrupt: that is lost",
-		spec: "a@1.0 interrupt=service(x)", node: "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
-		pods: "a@1.0 interrupt lost shutdown reason=Terminated", gate: "ours",
-		want: "a@1.0 interrupt:erroring run=now restarts=1 reason=Terminated by service(x) boot=b1; delete a-interrupt; " +
-			"is erroring",
-		also: "in flight service(x) of a|1.0 boot=b1 run=r1",
-	},
+	when("its pod is lost: a new run of the stage, but no other reboot",
+		spec(pkg(a).interrupt(reboot)), node(rebooting),
+		pods(interrupt.lost(a).run(nowRun).reason("Evicted").created(-second)), ourCordon, drained,
+		want(interrupt.erroring(a).run("now!").restarts(1).reason("Evicted").by(reboot), interrupt.delete(a),
+			again(20*minute), is(erroring)), also(inFlight(reboot, "b1", nowRun, a))),
+	when("after the pause: made again for the same boot and run",
+		spec(pkg(a).interrupt(reboot)),
+		node(interrupt.erroring(a).run("now!").restarts(1).since(-10*second).reason("Evicted").by(reboot)), ourCordon,
+		drained, flight(reboot, "b1", nowRun),
+		want(interrupt.start(a, reboot), is(erroring)), also(inFlight(reboot, "b1", nowRun, a), bound("b1", nowRun))),
+	when("somebody deleted its pod: made again for the same boot and run",
+		spec(pkg(a).interrupt(reboot)), node(interrupt.inProgress(a).run("r2").by(reboot)), ourCordon, drained,
+		flight(reboot, "b1", "r1"),
+		want(interrupt.start(a, reboot), is(inProgress)), also(inFlight(reboot, "b1", "r1", a), bound("b1", "r1"))),
+	when("lost once more: still the same boot and run",
+		spec(pkg(a).interrupt(reboot)), node(interrupt.inProgress(a).run("now!").restarts(1).by(reboot)),
+		pods(interrupt.lost(a).run("now!").reason("Evicted").created(-second)), ourCordon, drained,
+		flight(reboot, "b1", nowRun),
+		want(interrupt.erroring(a).run("now!!").restarts(2).reason("Evicted").by(reboot), interrupt.delete(a),
+			again(20*minute), is(erroring)), also(inFlight(reboot, "b1", nowRun, a))),
+	when("the node's shutdown ends its pod: no failure",
+		spec(pkg(a).interrupt(reboot)), node(rebooting),
+		pods(interrupt.lost(a).shutdown().run(nowRun).reason("Terminated").created(-second)), ourCordon,
+		want(wait(a, waitingForReboot), tell(waitingForReboot), again(20*minute), is(inProgress)),
+		also(inFlight(reboot, "b1", nowRun, a))),
+	when("nobody saw how its pod ended: no failure",
+		spec(pkg(a).interrupt(reboot)), node(rebooting),
+		pods(interrupt.failing(a).exit(255).restarts(1).run(nowRun).reason(stepFailed).created(-second)), ourCordon,
+		want(wait(a, waitingForReboot), tell(waitingForReboot), again(20*minute), is(inProgress)),
+		also(inFlight(reboot, "b1", nowRun, a))),
+	when("its pod is seen before the node, which has rebooted: no failure",
+		spec(pkg(a).interrupt(reboot)), node(rebooting),
+		pods(interrupt.failing(a).exit(1).run(nowRun).reason(stepFailed).created(-second)), ourCordon, booted("b2"),
+		notReady,
+		want(wait(a, waitingForReboot), tell(waitingForReboot), again(20*minute), is(inProgress)),
+		also(inFlight(reboot, "b1", nowRun, a))),
+	when("the node is back, and its pod was ended by the shutdown: done",
+		spec(pkg(a).interrupt(reboot)), node(rebooting),
+		pods(interrupt.lost(a).shutdown().run(nowRun).reason("Terminated").created(-second)), ourCordon, booted("b2"),
+		want(interrupt.complete(a).anew(), interrupt.delete(a), wait(a, waitingForPodToEnd), is(inProgress)),
+		also(nothingInFlight)),
+	when("the node's shutdown ends the pod of another interrupt: that is lost",
+		spec(pkg(a).interrupt(service("x"))), node(interrupt.inProgress(a).by(service("x"))),
+		pods(interrupt.lost(a).shutdown().reason("Terminated")), ourCordon,
+		want(interrupt.erroring(a).anew().restarts(1).reason("Terminated").by(service("x")), interrupt.delete(a),
+			is(erroring)), also(inFlight(service("x"), "b1", "r1", a))),
 }
 
 // TestRebootWaitsSay: how far the reboot has come, whether or not its pod is still listed.
 func TestRebootWaitsSay(t *testing.T) {
-	for _, c := range []struct{ name, gate, want string }{
-		{"it has not begun", "", "its boot id has not changed yet"},
-		{"it is away", "not-ready", "its boot id has not changed yet"},
-		{"it has rebooted", "not-ready boot=b2", "the node has rebooted and is not Ready yet"},
-		{"it tells nothing", "boot=", "does not report its boot id"},
+	for _, c := range []struct {
+		row
+		want string
+	}{
+		{when("it has not begun"), "its boot id has not changed yet"},
+		{when("it is away", notReady), "its boot id has not changed yet"},
+		{when("it has rebooted", notReady, booted("b2")), "the node has rebooted and is not Ready yet"},
+		{when("it tells nothing", booted("")), "does not report its boot id"},
 	} {
-		for _, pods := range []string{
-			"", "a@1.0 interrupt running run=now",
-			"a@1.0 interrupt lost shutdown run=now reason=Terminated created=-1s",
+		for _, list := range [][]pod{
+			nil, {interrupt.running(a).run(nowRun)},
+			{interrupt.lost(a).shutdown().run(nowRun).reason("Terminated").created(-second)},
 		} {
-			if pods == "" && !strings.Contains(c.gate, "boot=") {
+			o := observation(see(spec(pkg(a).interrupt(reboot)), node(rebooting), pods(list...), ourCordon, like(c.row)))
+			if list == nil && o.Node.BootID == "b1" {
 				continue // it is created again
 			}
-			d := lifecycle.Next(observation(t,
-				row{spec: "a@1.0 interrupt=reboot", node: rebooting, pods: pods, gate: "ours " + c.gate}))
-			if w := d.Record.Wait; w == nil || w.Reason != "WaitingForReboot" || !strings.Contains(w.Message, c.want) {
-				t.Errorf("%s, pods %q: got %+v, want %q", c.name, pods, w, c.want)
+			d := lifecycle.Next(o)
+			if w := d.Record.Wait; w == nil || w.Reason != waitingForReboot || !strings.Contains(w.Message, c.want) {
+				t.Errorf("%s, pods %v: got %+v, want %q", c.name, list, w, c.want)
 			}
 		}
 	}

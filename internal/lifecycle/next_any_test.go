@@ -183,7 +183,7 @@ func anyObservation(t *rapid.T) lifecycle.Observation {
 	flip := func(label string) bool { return rapid.Bool().Draw(t, label) }
 	rare := func(label string) bool { return rapid.IntRange(0, 5).Draw(t, label) == 0 }
 	names := []string{"a", "b", "c"}
-	var spec []string
+	var spec []definition
 	o := lifecycle.Observation{
 		Skyhook: skyhookName, Generation: generation, Now: now, ConfigReady: map[string]bool{},
 		RetainedReady: map[string]bool{},
@@ -219,9 +219,8 @@ func anyObservation(t *rapid.T) lifecycle.Observation {
 		}
 	}
 	o.Wanted = lifecycle.Wanted{
-		Packages: packages(t, strings.Join(spec, "; ")), Deleting: rare("deleting"), Abandoned: rare("abandoned"),
-		Retained: kept(t, "old=a@1.0 uninstall=on config{k=1} interrupt=noop; "+
-			"new=b@1.1 uninstall=on,auto interrupt=service(y)"),
+		Packages: packages(spec...), Deleting: rare("deleting"), Abandoned: rare("abandoned"),
+		Retained: retained(pkg(a).def("old").uninstall(on).config("k=1").interrupt(noop), pkg("b@1.1").def("new").uninstall(on, auto).interrupt(service("y"))),
 	}
 	o.RetainedReady["old"], o.RetainedReady["new"] = flip("old is ready"), flip("new is ready")
 	if rare("failed") {
@@ -263,13 +262,12 @@ func putInFlight(t *rapid.T, o *lifecycle.Observation) {
 }
 
 func anyHold(t *rapid.T) *lifecycle.Hold {
-	held := rapid.SampledFrom([]string{"", "", "", "paused", "disabled", "blocked", "invalid", "turn"}).Draw(t, "hold")
-	if held == "" {
+	holds := []part{pausedNode, disabledNode, taintedNode, invalidSpec, earlierSkyhook}
+	n := rapid.IntRange(-3, len(holds)-1).Draw(t, "hold")
+	if n < 0 {
 		return nil
 	}
-	var o lifecycle.Observation
-	gates[held](&o)
-	return o.Hold
+	return observation(see(holds[n])).Hold
 }
 
 // anyPod draws a pod that may be that of an entry.

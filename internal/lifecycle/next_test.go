@@ -2,11 +2,11 @@ package lifecycle_test
 
 import (
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 )
 
@@ -58,21 +58,26 @@ func checkRows(t *testing.T, groups []group) {
 
 func checkRow(t *testing.T, r row) {
 	t.Helper()
-	o := observation(t, r)
-	untouched := observation(t, r)
+	o := observation(r)
+	untouched := observation(r)
 	d := lifecycle.Next(o)
-	if got := strings.Join(describe(t, o, d), "; "); got != r.want {
-		t.Errorf("\nspec %s\nkept %s\nnode %s\npods %s\ngate %s\nwant %s\ngot  %s", r.spec, r.kept, r.node, r.pods, r.gate,
-			r.want, got)
-	}
-	if got := describeInterrupts(d); r.also != "" && got != r.also {
-		t.Errorf("\nspec %s\nnode %s\npods %s\ngate %s\nalso %s\ngot  %s", r.spec, r.node, r.pods, r.gate, r.also, got)
-	}
+	demandWords(t, r, describe(t, o, d), describeInterrupts(d))
 	if !reflect.DeepEqual(o, untouched) {
 		t.Errorf("Next changed what it was given:\n%s", cmp.Diff(untouched, o))
 	}
-	if again := lifecycle.Next(observation(t, r)); !reflect.DeepEqual(d, again) {
+	if again := lifecycle.Next(observation(r)); !reflect.DeepEqual(d, again) {
 		t.Errorf("the same observation gave another decision:\n%s", cmp.Diff(d, again))
+	}
+}
+
+// demandWords compares a decision with what a row wants.
+func demandWords(t *testing.T, r row, got, interrupts []words) {
+	t.Helper()
+	if diff := cmp.Diff(r.want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if diff := cmp.Diff(r.also, interrupts); r.also != nil && diff != "" {
+		t.Errorf("also, -want +got\n%s", diff)
 	}
 }
 
@@ -82,28 +87,26 @@ func TestErroringIsAboutPackages(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		row
-		status   string
+		status   v1alpha1.Status
 		erroring bool
 	}{
 		{
 			"a package fails",
-			row{spec: "a@1.0", node: "a@1.0 apply:erroring reason=StepFailed", pods: "a@1.0 apply failing reason=StepFailed"},
-			"erroring", true,
+			see(spec(pkg(a)), node(apply.erroring(a).reason(stepFailed)), pods(apply.failing(a).reason(stepFailed))),
+			erroring, true,
 		},
 		{
 			"a drain takes too long",
-			row{spec: "a@1.0 interrupt=reboot", node: "a@1.0 config:complete", gate: "ours late=EvictionRefused"},
-			"erroring",
-			false,
+			see(spec(pkg(a).interrupt(reboot)), node(config.complete(a)), ourCordon, drainLate(evictionRefused)),
+			erroring, false,
 		},
 		{
 			"a drain continues",
-			row{spec: "a@1.0 interrupt=reboot", node: "a@1.0 config:complete", gate: "ours left=EvictionRefused"},
-			"in_progress",
-			false,
+			see(spec(pkg(a).interrupt(reboot)), node(config.complete(a)), ourCordon, drainLeft(evictionRefused)),
+			inProgress, false,
 		},
 	} {
-		if d := lifecycle.Next(observation(t, c.row)); string(d.Record.Status) != c.status || d.Erroring != c.erroring {
+		if d := lifecycle.Next(observation(c.row)); d.Record.Status != c.status || d.Erroring != c.erroring {
 			t.Errorf("%s: status %s, erroring %t", c.name, d.Record.Status, d.Erroring)
 		}
 	}

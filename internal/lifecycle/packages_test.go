@@ -9,7 +9,7 @@ import (
 )
 
 func TestPrepare(t *testing.T) {
-	spec := packages(t, "a@1.0 hash=9 config{k=v} needs=b@2.0; b@2.0")
+	spec := packages(pkg(a).hash("9").config("k=v").needs("b@2.0"), pkg("b@2.0"))
 	a, b := spec["a"], spec["b"]
 	if a.Hash != "9" || a.Image != "img/a" || a.Version != "1.0" || a.DependsOn["b"] != "2.0" {
 		t.Errorf("a is %+v", a)

@@ -2,10 +2,9 @@ package lifecycle_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
-	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -24,167 +23,147 @@ var phases = []lifecycle.Phase{
 
 // phaseRow says in which phase package a is, with an entry in the record.
 type phaseRow struct {
-	spec, kept, node, gate string
-	want                   lifecycle.Phase
+	row
+	want lifecycle.Phase
 }
+
+func in(want lifecycle.Phase, parts ...part) phaseRow { return phaseRow{see(parts...), want} }
 
 // comes: the spec wants the package. Spec of the first column, record of the second.
 var comes = []phaseRow{
-	{spec: "a@1.0", want: "Absent"},
-	{spec: "a@1.0", node: "b@1.0 config:complete", want: "Absent"},
-	{spec: "a@1.1", node: "a@1.0 config:complete", want: "Absent"},
+	in(lifecycle.PhaseAbsent, spec(pkg(a))),
+	in(lifecycle.PhaseAbsent, spec(pkg(a)), node(config.complete(b))),
+	in(lifecycle.PhaseAbsent, spec(pkg("a@1.1")), node(config.complete(a))),
 	// It was on its way out, and is wanted again: what is left of it on the host nobody knows.
-	{spec: "a@1.0", node: "a@1.0 uninstall:in_progress", want: "Absent"},
-	{spec: "a@1.0", node: "a@1.0 uninstall:erroring reason=RetriesExhausted", want: "Absent"},
-	{spec: "a@1.0", node: "a@1.0 uninstall:complete", want: "Absent"},
-	{spec: "a@1.0", node: "a@1.0 uninstall-interrupt:skipped interrupt=noop boot=b1", want: "Absent"},
+	in(lifecycle.PhaseAbsent, spec(pkg(a)), node(uninstall.inProgress(a))),
+	in(lifecycle.PhaseAbsent, spec(pkg(a)), node(uninstall.erroring(a).reason(retriesExhausted))),
+	in(lifecycle.PhaseAbsent, spec(pkg(a)), node(uninstall.complete(a))),
+	in(lifecycle.PhaseAbsent, spec(pkg(a)), node(uninstallInterrupt.skipped(a).by(noop))),
 
 	// Another version was worked on later.
-	{spec: "a@1.1", node: "a@1.1 config:complete since=-2h; a@1.0 apply:in_progress", want: "Superseded"},
-	{spec: "a@1.1", node: "a@1.1 config:complete since=-2h; a@1.0 config:complete", want: "Superseded"},
-	{spec: "a@1.1", node: "a@1.1 config:complete; a@1.0 apply:in_progress", want: "Superseded"},
-	{spec: "a@1.1", node: "a@1.1 config:complete superseded since=0s; a@1.0 config:complete", want: "Superseded"},
-	{spec: "a@1.1", node: "a@1.1 apply:skipped superseded", want: "Superseded"},
-	{spec: "a@1.1", node: "a@1.1 config:complete; a@1.0 config:complete since=-2h", want: "Settled"},
-	{spec: "a@1.1", node: "a@1.1 config:complete since=never; a@1.0 config:complete", want: "Settled"},
+	in(lifecycle.PhaseSuperseded,
+		spec(pkg("a@1.1")), node(config.complete("a@1.1").since(-2*hour), apply.inProgress(a))),
+	in(lifecycle.PhaseSuperseded, spec(pkg("a@1.1")), node(config.complete("a@1.1").since(-2*hour), config.complete(a))),
+	in(lifecycle.PhaseSuperseded, spec(pkg("a@1.1")), node(config.complete("a@1.1"), apply.inProgress(a))),
+	in(lifecycle.PhaseSuperseded,
+		spec(pkg("a@1.1")), node(config.complete("a@1.1").superseded().since(0), config.complete(a))),
+	in(lifecycle.PhaseSuperseded, spec(pkg("a@1.1")), node(apply.skipped("a@1.1").superseded())),
+	in(lifecycle.PhaseSettled, spec(pkg("a@1.1")), node(config.complete("a@1.1"), config.complete(a).since(-2*hour))),
+	in(lifecycle.PhaseSettled, spec(pkg("a@1.1")), node(config.complete("a@1.1").sinceNever(), config.complete(a))),
 
-	{spec: "a@1.0", node: "a@1.0 apply:in_progress", want: "Running"},
-	{spec: "a@1.0", node: "a@1.0 upgrade:in_progress", want: "Running"},
-	{spec: "a@1.0", node: "a@1.0 config:in_progress", want: "Running"},
-	{spec: "a@1.0", node: "a@1.0 post-interrupt:in_progress", want: "Running"},
-	{spec: "a@1.0 config{k=2}", node: "a@1.0 config:in_progress config{k=1}", want: "Running"},
-	{spec: "a@1.0", node: "a@v1.0.0 apply:in_progress", want: "Running"},
+	in(lifecycle.PhaseRunning, spec(pkg(a)), node(apply.inProgress(a))),
+	in(lifecycle.PhaseRunning, spec(pkg(a)), node(upgrade.inProgress(a))),
+	in(lifecycle.PhaseRunning, spec(pkg(a)), node(config.inProgress(a))),
+	in(lifecycle.PhaseRunning, spec(pkg(a)), node(postInterrupt.inProgress(a))),
+	in(lifecycle.PhaseRunning, spec(pkg(a).config("k=2")), node(config.inProgress(a).config("k=1"))),
+	in(lifecycle.PhaseRunning, spec(pkg(a)), node(apply.inProgress("a@v1.0.0"))),
 
-	{spec: "a@1.0", node: "a@1.0 apply:erroring reason=StepFailed", want: "Failing"},
-	{spec: "a@1.0", node: "a@1.0 upgrade:erroring reason=ImagePullBackOff", want: "Failing"},
-	{spec: "a@1.0", node: "a@1.0 config:erroring reason=Evicted restarts=3", want: "Failing"},
-	{spec: "a@1.0 interrupt=noop", node: "a@1.0 post-interrupt:erroring reason=StepFailed", want: "Failing"},
+	in(lifecycle.PhaseFailing, spec(pkg(a)), node(apply.erroring(a).reason(stepFailed))),
+	in(lifecycle.PhaseFailing, spec(pkg(a)), node(upgrade.erroring(a).reason("ImagePullBackOff"))),
+	in(lifecycle.PhaseFailing, spec(pkg(a)), node(config.erroring(a).reason("Evicted").restarts(3))),
+	in(lifecycle.PhaseFailing, spec(pkg(a).interrupt(noop)), node(postInterrupt.erroring(a).reason(stepFailed))),
 	// the spec was edited since
-	{spec: "a@1.0", node: "a@1.0 apply:erroring reason=StageTimeout gen=6", want: "Failing"},
+	in(lifecycle.PhaseFailing, spec(pkg(a)), node(apply.erroring(a).reason(stageTimeout).gen(6))),
 	// the spec was edited since
-	{spec: "a@1.0", node: "a@1.0 apply:erroring reason=RetriesExhausted gen=6", want: "Failing"},
+	in(lifecycle.PhaseFailing, spec(pkg(a)), node(apply.erroring(a).reason(retriesExhausted).gen(6))),
 
-	{spec: "a@1.0", node: "a@1.0 apply:erroring reason=StageTimeout", want: "Exhausted"},
-	{spec: "a@1.0", node: "a@1.0 upgrade:erroring reason=RetriesExhausted", want: "Exhausted"},
-	{spec: "a@1.0", node: "a@1.0 config:erroring reason=RetriesExhausted", want: "Exhausted"},
-	{
-		spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:erroring reason=RetriesExhausted interrupt=noop boot=b1",
-		want: "Exhausted",
-	},
-	{
-		spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:erroring reason=StageTimeout interrupt=noop boot=b1",
-		want: "Exhausted",
-	},
+	in(lifecycle.PhaseExhausted, spec(pkg(a)), node(apply.erroring(a).reason(stageTimeout))),
+	in(lifecycle.PhaseExhausted, spec(pkg(a)), node(upgrade.erroring(a).reason(retriesExhausted))),
+	in(lifecycle.PhaseExhausted, spec(pkg(a)), node(config.erroring(a).reason(retriesExhausted))),
+	in(lifecycle.PhaseExhausted,
+		spec(pkg(a).interrupt(noop)), node(interrupt.erroring(a).reason(retriesExhausted).by(noop))),
+	in(lifecycle.PhaseExhausted,
+		spec(pkg(a).interrupt(noop)), node(interrupt.erroring(a).reason(stageTimeout).by(noop))),
 
-	{spec: "a@1.0", node: "a@1.0 apply:complete", want: "ConfigPending"},
-	{spec: "a@1.0", node: "a@1.0 upgrade:complete", want: "ConfigPending"},
-	{spec: "a@1.0 config{k=2}", node: "a@1.0 config:complete config{k=1}", want: "ConfigPending"},
-	{spec: "a@1.0 config{k=2} interrupt=noop", node: "a@1.0 config:complete config{k=1}", want: "ConfigPending"},
-	{
-		spec: "a@1.0 config{k=2} interrupt=noop", node: "a@1.0 interrupt:complete config{k=1} interrupt=noop boot=b1",
-		want: "ConfigPending",
-	},
-	{spec: "a@1.0 config{k=2} interrupt=noop", node: "a@1.0 post-interrupt:complete config{k=1}", want: "ConfigPending"},
+	in(lifecycle.PhaseConfigPending, spec(pkg(a)), node(apply.complete(a))),
+	in(lifecycle.PhaseConfigPending, spec(pkg(a)), node(upgrade.complete(a))),
+	in(lifecycle.PhaseConfigPending, spec(pkg(a).config("k=2")), node(config.complete(a).config("k=1"))),
+	in(lifecycle.PhaseConfigPending, spec(pkg(a).config("k=2").interrupt(noop)), node(config.complete(a).config("k=1"))),
+	in(lifecycle.PhaseConfigPending,
+		spec(pkg(a).config("k=2").interrupt(noop)), node(interrupt.complete(a).config("k=1").by(noop))),
+	in(lifecycle.PhaseConfigPending,
+		spec(pkg(a).config("k=2").interrupt(noop)), node(postInterrupt.complete(a).config("k=1"))),
 	// States that only other operators wrote.
-	{spec: "a@1.0", node: "a@1.0 apply:skipped", want: "Running"},
-	{spec: "a@1.0", node: "a@1.0 config:unknown", want: "ConfigPending"},
-	{spec: "a@1.0", node: "a@1.0 post-interrupt:skipped", want: "ConfigPending"},
+	in(lifecycle.PhaseRunning, spec(pkg(a)), node(apply.skipped(a))),
+	in(lifecycle.PhaseConfigPending, spec(pkg(a)), node(config.unknown(a))),
+	in(lifecycle.PhaseConfigPending, spec(pkg(a)), node(postInterrupt.skipped(a))),
 
-	{spec: "a@1.0 interrupt=noop", node: "a@1.0 config:complete", want: "InterruptPending"},
-	{spec: "a@1.0 config{k=2} on:k=noop", node: "a@1.0 config:complete changed=k", want: "InterruptPending"},
-	{spec: "a@1.0 config{k=2} on:k=noop", node: "a@1.0 config:complete changed=none", want: "Settled"},
+	in(lifecycle.PhaseInterruptPending, spec(pkg(a).interrupt(noop)), node(config.complete(a))),
+	in(lifecycle.PhaseInterruptPending, spec(pkg(a).config("k=2").on("k", noop)), node(config.complete(a).changed("k"))),
+	in(lifecycle.PhaseSettled, spec(pkg(a).config("k=2").on("k", noop)), node(config.complete(a).changed())),
 	// its own is that of an install
-	{spec: "a@1.0 config{k=2} interrupt=noop", node: "a@1.0 config:complete changed=k", want: "Settled"},
-	{spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:skipped interrupt=noop boot=b1", want: "InterruptPending"},
-	{spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:unknown", want: "InterruptPending"},
-	{
-		spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:erroring reason=RetriesExhausted interrupt=noop boot=b1 gen=6",
-		want: "InterruptPending",
-	},
+	in(lifecycle.PhaseSettled, spec(pkg(a).config("k=2").interrupt(noop)), node(config.complete(a).changed("k"))),
+	in(lifecycle.PhaseInterruptPending, spec(pkg(a).interrupt(noop)), node(interrupt.skipped(a).by(noop))),
+	in(lifecycle.PhaseInterruptPending, spec(pkg(a).interrupt(noop)), node(interrupt.unknown(a))),
+	in(lifecycle.PhaseInterruptPending,
+		spec(pkg(a).interrupt(noop)), node(interrupt.erroring(a).reason(retriesExhausted).by(noop).gen(6))),
 	// One that is in flight runs for all that were merged into it.
-	{spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:in_progress interrupt=noop boot=b1", want: "Running"},
-	{
-		spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:erroring reason=StepFailed interrupt=noop boot=b1",
-		want: "Failing",
-	},
-	{
-		spec: "a@1.0 interrupt=noop; b@1.0 interrupt=noop",
-		node: "a@1.0 interrupt:skipped interrupt=noop boot=b1; b@1.0 interrupt:in_progress interrupt=noop boot=b1",
-		want: "Running",
-	},
-	{
-		spec: "a@1.0 interrupt=noop; b@1.0 interrupt=noop",
-		node: "a@1.0 config:complete; b@1.0 interrupt:in_progress interrupt=noop boot=b1", want: "InterruptPending",
-	},
+	in(lifecycle.PhaseRunning, spec(pkg(a).interrupt(noop)), node(interrupt.inProgress(a).by(noop))),
+	in(lifecycle.PhaseFailing, spec(pkg(a).interrupt(noop)), node(interrupt.erroring(a).reason(stepFailed).by(noop))),
+	in(lifecycle.PhaseRunning,
+		spec(pkg(a).interrupt(noop), pkg(b).interrupt(noop)),
+		node(interrupt.skipped(a).by(noop), interrupt.inProgress(b).by(noop))),
+	in(lifecycle.PhaseInterruptPending,
+		spec(pkg(a).interrupt(noop), pkg(b).interrupt(noop)),
+		node(config.complete(a), interrupt.inProgress(b).by(noop))),
 
-	{spec: "a@1.0 interrupt=noop", node: "a@1.0 interrupt:complete interrupt=noop boot=b1", want: "PostInterruptPending"},
-	{spec: "a@1.0", node: "a@1.0 interrupt:complete interrupt=noop boot=b1", want: "PostInterruptPending"},
-	{spec: "a@1.0", node: "a@1.0 config:complete changed=none interrupt=noop boot=b1", want: "PostInterruptPending"},
+	in(lifecycle.PhasePostInterruptPending, spec(pkg(a).interrupt(noop)), node(interrupt.complete(a).by(noop))),
+	in(lifecycle.PhasePostInterruptPending, spec(pkg(a)), node(interrupt.complete(a).by(noop))),
+	in(lifecycle.PhasePostInterruptPending, spec(pkg(a)), node(config.complete(a).changed().by(noop))),
 
-	{spec: "a@1.0", node: "a@1.0 config:complete", want: "Settled"},
-	{spec: "a@1.0", node: "a@v1.0.0 config:complete", want: "Settled"},
-	{spec: "a@1.0 config{k=2}", node: "a@1.0 config:complete config=unknown", want: "Settled"},
-	{spec: "a@1.0 interrupt=noop", node: "a@1.0 post-interrupt:complete", want: "Settled"},
-	{spec: "a@1.0 interrupt=noop", node: "a@1.0 config:complete config=unknown", gate: "status=complete", want: "Settled"},
-	{
-		spec: "a@1.0 interrupt=noop", node: "a@1.0 config:complete config=unknown", gate: "status=in_progress",
-		want: "InterruptPending",
-	},
+	in(lifecycle.PhaseSettled, spec(pkg(a)), node(config.complete(a))),
+	in(lifecycle.PhaseSettled, spec(pkg(a)), node(config.complete("a@v1.0.0"))),
+	in(lifecycle.PhaseSettled, spec(pkg(a).config("k=2")), node(config.complete(a).configUnknown())),
+	in(lifecycle.PhaseSettled, spec(pkg(a).interrupt(noop)), node(postInterrupt.complete(a))),
+	in(lifecycle.PhaseSettled, spec(pkg(a).interrupt(noop)), node(config.complete(a).configUnknown()), was(complete)),
+	in(lifecycle.PhaseInterruptPending,
+		spec(pkg(a).interrupt(noop)), node(config.complete(a).configUnknown()), was(inProgress)),
 }
 
 // removed: the package has to be uninstalled from the node.
 var removed = []phaseRow{
-	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 apply:in_progress", want: "UninstallPending"},
-	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 apply:erroring reason=RetriesExhausted", want: "UninstallPending"},
-	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 config:complete", want: "UninstallPending"},
-	{spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 config:complete", want: "UninstallPending"},
-	{spec: "a@1.0 uninstall=on,apply config{k=2}", node: "a@1.0 config:complete config{k=1}", want: "UninstallPending"},
-	{
-		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 interrupt:skipped interrupt=noop boot=b1",
-		want: "UninstallPending",
-	},
-	{
-		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 interrupt:complete interrupt=noop boot=b1",
-		want: "UninstallPending",
-	},
-	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:skipped", want: "UninstallPending"},
-	{kept: "old=a@1.0 uninstall=on,auto", node: "a@1.0 config:complete def=old", want: "UninstallPending"},
+	in(lifecycle.PhaseUninstallPending, spec(pkg(a).uninstall(on, asked)), node(apply.inProgress(a))),
+	in(lifecycle.PhaseUninstallPending,
+		spec(pkg(a).uninstall(on, asked)), node(apply.erroring(a).reason(retriesExhausted))),
+	in(lifecycle.PhaseUninstallPending, spec(pkg(a).uninstall(on, asked)), node(config.complete(a))),
+	in(lifecycle.PhaseUninstallPending, spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(config.complete(a))),
+	in(lifecycle.PhaseUninstallPending,
+		spec(pkg(a).uninstall(on, asked).config("k=2")), node(config.complete(a).config("k=1"))),
+	in(lifecycle.PhaseUninstallPending,
+		spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(interrupt.skipped(a).by(noop))),
+	in(lifecycle.PhaseUninstallPending,
+		spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(interrupt.complete(a).by(noop))),
+	in(lifecycle.PhaseUninstallPending, spec(pkg(a).uninstall(on, asked)), node(uninstall.skipped(a))),
+	in(lifecycle.PhaseUninstallPending,
+		kept(pkg(a).def("old").uninstall(on, auto)), node(config.complete(a).def("old"))),
 	// An interrupt of its install that is in flight comes to its end first.
-	{
-		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 interrupt:in_progress interrupt=noop boot=b1",
-		want: "Running",
-	},
+	in(lifecycle.PhaseRunning,
+		spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(interrupt.inProgress(a).by(noop))),
 
-	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress", want: "Running"},
-	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring reason=StepFailed", want: "Failing"},
-	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring reason=RetriesExhausted gen=6", want: "Failing"},
-	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring reason=RetriesExhausted", want: "Exhausted"},
-	{spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 uninstall:complete", want: "InterruptPending"},
-	{spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:complete", want: "Settled"},
+	in(lifecycle.PhaseRunning, spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a))),
+	in(lifecycle.PhaseFailing, spec(pkg(a).uninstall(on, asked)), node(uninstall.erroring(a).reason(stepFailed))),
+	in(lifecycle.PhaseFailing,
+		spec(pkg(a).uninstall(on, asked)), node(uninstall.erroring(a).reason(retriesExhausted).gen(6))),
+	in(lifecycle.PhaseExhausted,
+		spec(pkg(a).uninstall(on, asked)), node(uninstall.erroring(a).reason(retriesExhausted))),
+	in(lifecycle.PhaseInterruptPending, spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(uninstall.complete(a))),
+	in(lifecycle.PhaseSettled, spec(pkg(a).uninstall(on, asked)), node(uninstall.complete(a))),
 
-	{
-		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 uninstall-interrupt:in_progress interrupt=noop boot=b1",
-		want: "Running",
-	},
-	{
-		spec: "a@1.0 uninstall=on,apply interrupt=noop",
-		node: "a@1.0 uninstall-interrupt:erroring reason=StepFailed interrupt=noop boot=b1", want: "Failing",
-	},
-	{
-		spec: "a@1.0 uninstall=on,apply interrupt=noop",
-		node: "a@1.0 uninstall-interrupt:erroring reason=StageTimeout interrupt=noop boot=b1", want: "Exhausted",
-	},
-	{
-		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 uninstall-interrupt:skipped interrupt=noop boot=b1",
-		want: "InterruptPending",
-	},
-	{
-		spec: "a@1.0 uninstall=on,apply interrupt=noop", node: "a@1.0 uninstall-interrupt:complete interrupt=noop boot=b1",
-		want: "Settled",
-	},
+	in(lifecycle.PhaseRunning,
+		spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(uninstallInterrupt.inProgress(a).by(noop))),
+	in(lifecycle.PhaseFailing,
+		spec(pkg(a).uninstall(on, asked).interrupt(noop)),
+		node(uninstallInterrupt.erroring(a).reason(stepFailed).by(noop))),
+	in(lifecycle.PhaseExhausted,
+		spec(pkg(a).uninstall(on, asked).interrupt(noop)),
+		node(uninstallInterrupt.erroring(a).reason(stageTimeout).by(noop))),
+	in(lifecycle.PhaseInterruptPending,
+		spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(uninstallInterrupt.skipped(a).by(noop))),
+	in(lifecycle.PhaseSettled,
+		spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(uninstallInterrupt.complete(a).by(noop))),
 
-	{spec: "a@1.0 uninstall=on,auto", node: "a@1.1 config:complete def=lost", want: "Unreadable"},
-	{spec: "a@1.0 uninstall=on,apply", node: "a@1.1 uninstall:in_progress def=lost", want: "Unreadable"},
+	in(lifecycle.PhaseUnreadable, spec(pkg(a).uninstall(on, auto)), node(config.complete("a@1.1").def("lost"))),
+	in(lifecycle.PhaseUnreadable, spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress("a@1.1").def("lost"))),
 }
 
 // TestPhaseOf: every phase, each line what a record says of package a, and the phase that it is in.
@@ -193,10 +172,9 @@ func TestPhaseOf(t *testing.T) {
 	for _, rows := range [][]phaseRow{comes, removed} {
 		for _, r := range rows {
 			seen[r.want] = true
-			t.Run(string(r.want)+" "+r.node, func(t *testing.T) {
-				o := observation(t, row{spec: r.spec, kept: r.kept, node: r.node, gate: r.gate})
-				if got := lifecycle.PhaseIn(o, "a"); got != r.want {
-					t.Errorf("spec %s, node %s: got %q, want %s", r.spec, r.node, got, r.want)
+			t.Run(string(r.want), func(t *testing.T) {
+				if o := observation(r.row); lifecycle.PhaseIn(o, "a") != r.want {
+					t.Errorf("got %q, want %s of %+v", lifecycle.PhaseIn(o, "a"), r.want, o.Record)
 				}
 			})
 		}
@@ -216,7 +194,7 @@ func TestPhaseOfIsTotal(t *testing.T) {
 			e = nil
 		}
 		aim := lifecycle.Aim{
-			Package: packages(t, anyPackage(t, "a"))["a"], Generation: generation,
+			Package: packages(anyPackage(t, "a"))["a"], Generation: generation,
 			Removed: rapid.Bool().Draw(t, "leaves"), Missing: rapid.Bool().Draw(t, "missing"),
 		}
 		phase := lifecycle.PhaseOf(e, aim, rapid.Bool().Draw(t, "in flight"))
@@ -229,28 +207,42 @@ func TestPhaseOfIsTotal(t *testing.T) {
 	})
 }
 
-// anyPackage draws a package in the language of the tables.
-func anyPackage(t *rapid.T, name string) string {
-	draw := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(t, label+" of "+name) }
-	return name + "@" + draw("version", "1.0", "1.0", "1.1", "v1.0.0", "latest") +
-		draw("hash", "", "", " hash=2") + draw("definition", "", " def=old", " def=new") +
-		draw("config", "", " config{k=1}", " config{k=2}", " config{k=1,l=1}") +
-		draw("interrupt", "", "", " interrupt=noop", " interrupt=reboot", " interrupt=service(x)", " on:k=reboot",
-			" on:*=service(x)") +
-		draw("uninstall", "", "", " uninstall=on", " uninstall=on,apply", " uninstall=on,auto", " uninstall=on,auto,apply") +
-		draw("limits", "", "", " timeout=5m", " retries=0", " retries=2") +
-		draw("dependency", "", "", " needs=a@1.0", " needs=b@1.0", " needs=z@1.0")
+func any1[V any](t *rapid.T, label string, of ...V) V { return rapid.SampledFrom(of).Draw(t, label) }
+
+// anyPackage draws a package.
+func anyPackage(t *rapid.T, name string) definition {
+	d := pkg(idOf(name, any1(t, "version of "+name, "1.0", "1.0", "1.1", "v1.0.0", "latest")))
+	d = d.hash(any1(t, "hash of "+name, "1", "1", "2")).def(any1(t, "definition of "+name, "", "old", "new"))
+	if data := any1(t, "config of "+name, "", "k=1", "k=2", "k=1 l=1"); data != "" {
+		d = d.config(strings.Fields(data)...)
+	}
+	d = kinds[any1(t, "interrupt of "+name, "none", "none", "noop", "reboot", "service", "reboot for k",
+		"service for all")](d)
+	if said := any1(t, "uninstall of "+name, nil, nil, []int{on}, []int{on, asked}, []int{on, auto},
+		[]int{on, auto, asked}); said != nil {
+		d = d.uninstall(said...)
+	}
+	if after := any1(t, "timeout of "+name, 0, 0, 0, 0, 5*minute); after > 0 {
+		d = d.timeout(after)
+	}
+	if retries := any1[int32](t, "retries of "+name, -1, -1, -1, 0, 2); retries >= 0 {
+		d = d.retries(retries)
+	}
+	if other := any1[id](t, "dependency of "+name, "", "", a, b, "z@1.0"); other != "" {
+		d = d.needs(other)
+	}
+	return d
 }
 
 // anyEntry draws an entry as some operator may have written it.
 func anyEntry(t *rapid.T, name string) record.Entry {
-	draw := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(t, label+" of "+name) }
+	draw := func(label string, of ...string) string { return any1(t, label+" of "+name, of...) }
 	e := record.Entry{
 		Name: name, Version: draw("version", "1.0", "1.0", "1.1", "0.9", "v1.0.0", "latest"), Image: "img/" + name,
-		Stage: v1alpha1.Stage(draw("stage", "apply", "upgrade", "config", "config", "interrupt", "interrupt",
-			"post-interrupt", "uninstall", "uninstall-interrupt")),
-		State: v1alpha1.State(draw("state", "in_progress", "in_progress", "erroring", "complete", "complete", "skipped",
-			"unknown")),
+		Stage: v1alpha1.Stage(any1(t, "stage of "+name, apply, upgrade, config, config, interrupt, interrupt, postInterrupt,
+			uninstall, uninstallInterrupt)),
+		State: any1(t, "state of "+name, v1alpha1.StateInProgress, v1alpha1.StateInProgress, v1alpha1.StateErroring,
+			v1alpha1.StateComplete, v1alpha1.StateComplete, v1alpha1.StateSkipped, v1alpha1.StateUnknown),
 		Run: draw("run", "r1", "r1", "", nowRun, "by-hand!"), Hash: draw("hash", "1", "1", "2", ""),
 		Definition: draw("definition", "", "old", "new", "lost"),
 		Generation: int64(rapid.IntRange(generation-1, generation).Draw(t, "generation")),
@@ -259,18 +251,14 @@ func anyEntry(t *rapid.T, name string) record.Entry {
 		Superseded: rapid.IntRange(0, 9).Draw(t, "superseded") == 0,
 	}
 	if e.State == v1alpha1.StateErroring {
-		e.Reason = draw("reason", "", "StepFailed", v1alpha1.ReasonRetriesExhausted, v1alpha1.ReasonStageTimeout,
-			v1alpha1.ReasonRebootTimeout)
+		e.Reason = draw("reason", "", stepFailed, retriesExhausted, stageTimeout, rebootTimeout)
 	}
 	if hashes := draw("config", "unknown", "k=1", "k=1", "k=2", ""); hashes != "unknown" {
-		e.Config = record.HashConfig(pairs(hashes))
+		e.Config = record.HashConfig(dataOf(strings.Fields(hashes)))
 	}
-	if since := draw("since", "never", "-2h", "-1h", "-1h", "0s", "30s", "2h"); since != "never" {
-		d, err := time.ParseDuration(since)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.Since = metav1.NewTime(now.Add(d))
+	const never = 1
+	if since := any1(t, "since of "+name, never, -2*hour, -hour, -hour, 0, 30*second, 2*hour); since != never {
+		e.Since = at(since)
 	}
 	switch changed := draw("changed", "install", "none", "k", "l"); changed {
 	case "install":
@@ -279,8 +267,8 @@ func anyEntry(t *rapid.T, name string) record.Entry {
 	default:
 		e.Changed = []string{changed}
 	}
-	if i := draw("interrupt", "", "noop", "reboot", "service(x)", "service(x)"); i != "" {
-		e.Interrupt = interrupt(i)
+	if i := any1(t, "interrupt of "+name, v1alpha1.Interrupt{}, noop, reboot, service("x"), service("x")); i.Type != "" {
+		e.Interrupt = &i
 	}
 	return e
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	first  = "sha256:1111111111111111111111111111111111111111111111111111111111111111"
-	second = "sha256:2222222222222222222222222222222222222222222222222222222222222222"
+	first = "sha256:1111111111111111111111111111111111111111111111111111111111111111"
+	newer = "sha256:2222222222222222222222222222222222222222222222222222222222222222"
 )
 
 func pinFor(scope, digest string) lifecycle.Pin {
@@ -35,14 +35,13 @@ func pinsOf(pins ...lifecycle.Pin) lifecycle.Pins {
 var (
 	resolving = lifecycle.Node{Architecture: "amd64", Resolves: true}
 	plain     = lifecycle.Node{Architecture: "amd64"}
-	unknown   = lifecycle.Node{}
+	unknownTo = lifecycle.Node{}
 )
 
 // pinning is what is observed of a row's package a, whose pods run the image with the digest: by its version, or by the
 // digest that is pinned.
-func pinning(t *testing.T, r row, pins lifecycle.Pins, digest string, byDigest bool) lifecycle.Observation {
-	t.Helper()
-	o := observation(t, r)
+func pinning(r row, pins lifecycle.Pins, digest string, byDigest bool) lifecycle.Observation {
+	o := observation(r)
 	o.Pins, o.Node.Architecture, o.Node.Resolves = pins, resolving.Architecture, resolving.Resolves
 	for i := range o.Pods {
 		o.Pods[i].Image, o.Pods[i].Digest, o.Pods[i].ByDigest = "img/a", digest, byDigest
@@ -50,7 +49,7 @@ func pinning(t *testing.T, r row, pins lifecycle.Pins, digest string, byDigest b
 	return o
 }
 
-const applying = "a@1.0.0 apply:in_progress"
+var applying = apply.inProgress("a@1.0.0")
 
 // TestPin: package a is pulled by its version, or by the digest that is pinned; the pod tells what it runs.
 func TestPin(t *testing.T) {
@@ -63,7 +62,7 @@ func TestPin(t *testing.T) {
 	const running, done = lifecycle.Running, lifecycle.Done
 	elsewhere := of(running, first, false)
 	elsewhere.Image = "other/a"
-	ending := of(running, second, false)
+	ending := of(running, newer, false)
 	ending.Terminating = true
 	for _, c := range []struct {
 		name string
@@ -84,13 +83,13 @@ func TestPin(t *testing.T) {
 			"a runtime that says what its platform got", plain, pinsOf(), "", of(running, first, false),
 			"pin for amd64 " + first,
 		},
-		{"of the node nothing is known", unknown, pinsOf(), "", of(running, first, false), ""},
+		{"of the node nothing is known", unknownTo, pinsOf(), "", of(running, first, false), ""},
 		{"nothing is pulled yet", resolving, pinsOf(), "", of(running, "", false), ""},
 		{"images are not pinned", resolving, nil, "", of(done, first, false), "delete a-apply; start config"},
 		{"the spec has a digest", resolving, pinsOf(), first, of(running, first, true), ""},
 		{
-			"the spec has another digest than is pinned", resolving, pinsOf(pinFor("", first)), second,
-			of(done, second, true), "delete a-apply; start config",
+			"the spec has another digest than is pinned", resolving, pinsOf(pinFor("", first)), newer,
+			of(done, newer, true), "delete a-apply; start config",
 		},
 		{"the spec has another image by now", resolving, pinsOf(), "", elsewhere, ""},
 
@@ -103,49 +102,49 @@ func TestPin(t *testing.T) {
 			"delete a-apply; start config " + first,
 		},
 		{
-			"the tag moved", resolving, pinsOf(pinFor("", first)), "", of(running, second, false),
-			"moved " + second + "; delete a-apply; ImageMoved",
+			"the tag moved", resolving, pinsOf(pinFor("", first)), "", of(running, newer, false),
+			"moved " + newer + "; delete a-apply; ImageMoved",
 		},
 		{
 			"the tag moved, and the stage is done with it", resolving, pinsOf(pinFor("", first)), "",
-			of(done, second, false), "moved " + second + "; delete a-apply; ImageMoved",
+			of(done, newer, false), "moved " + newer + "; delete a-apply; ImageMoved",
 		},
 		{
 			"the tag moved, and the pod is going", resolving, pinsOf(pinFor("", first)), "", ending,
-			"moved " + second + "; ImageMoved",
+			"moved " + newer + "; ImageMoved",
 		},
 		{
-			"a pod by an earlier pin is no moved tag", resolving, pinsOf(pinFor("", first)), "", of(running, second, true),
+			"a pod by an earlier pin is no moved tag", resolving, pinsOf(pinFor("", first)), "", of(running, newer, true),
 			"delete a-apply",
 		},
 
 		{
-			"what another architecture got is not forced on this one", resolving, pinsOf(pinFor("arm64", second)), "",
+			"what another architecture got is not forced on this one", resolving, pinsOf(pinFor("arm64", newer)), "",
 			of(done, first, false), "pin for all " + first + "; delete a-apply; start config " + first,
 		},
 		{
-			"nor on one whose runtime says what its platform got", plain, pinsOf(pinFor("arm64", second)), "",
+			"nor on one whose runtime says what its platform got", plain, pinsOf(pinFor("arm64", newer)), "",
 			of(running, first, false), "pin for amd64 " + first,
 		},
 		{
-			"what the tag stands for is good for all", plain, pinsOf(pinFor("", first)), "", of(done, second, false),
+			"what the tag stands for is good for all", plain, pinsOf(pinFor("", first)), "", of(done, newer, false),
 			"delete a-apply; start config " + first,
 		},
 		{
-			"its own architecture comes first", plain, pinsOf(pinFor("", second), pinFor("amd64", first)), "",
+			"its own architecture comes first", plain, pinsOf(pinFor("", newer), pinFor("amd64", first)), "",
 			of(done, first, true), "delete a-apply; start config " + first,
 		},
 		{
 			"one of its own came meanwhile: what runs by the other may end", plain,
-			pinsOf(pinFor("", second), pinFor("amd64", first)), "", of(running, second, true), "",
+			pinsOf(pinFor("", newer), pinFor("amd64", first)), "", of(running, newer, true), "",
 		},
 		{
-			"moved for this architecture", plain, pinsOf(pinFor("amd64", first)), "", of(running, second, false),
-			"moved " + second + "; delete a-apply; ImageMoved",
+			"moved for this architecture", plain, pinsOf(pinFor("amd64", first)), "", of(running, newer, false),
+			"moved " + newer + "; delete a-apply; ImageMoved",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := observation(t, row{spec: "a@1.0.0", node: applying})
+			o := observation(see(spec(pkg("a@1.0.0")), node(applying)))
 			a := o.Packages["a"]
 			a.ContainerSHA = c.sha
 			o.Packages["a"], o.Pods, o.Pins = a, []lifecycle.Pod{c.pod}, c.pins
@@ -193,9 +192,9 @@ func pinLines(d lifecycle.Decision) string {
 
 // TestPinOfARemoval: what is uninstalled runs the image that it was installed with.
 func TestPinOfARemoval(t *testing.T) {
-	d := lifecycle.Next(pinning(t, row{
-		kept: "old=a@1.0.0 uninstall=on,auto", node: "a@1.0.0 config:complete def=old",
-	}, pinsOf(pinFor("", first)), "", false))
+	d := lifecycle.Next(pinning(
+		see(kept(pkg("a@1.0.0").def("old").uninstall(on, auto)), node(config.complete("a@1.0.0").def("old"))),
+		pinsOf(pinFor("", first)), "", false))
 	if got, want := pinLines(d), "start uninstall "+first; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -217,7 +216,7 @@ func TestPinnedImageIsGone(t *testing.T) {
 			if c.byDigest {
 				digest = first
 			}
-			o := pinning(t, row{spec: "a@1.0.0", node: applying, pods: "a@1.0.0 apply stuck reason=ImagePullBackOff"},
+			o := pinning(see(spec(pkg("a@1.0.0")), node(applying), pods(apply.stuck("a@1.0.0").reason("ImagePullBackOff"))),
 				pinsOf(pinFor("", first)), digest, c.byDigest)
 			o.Pods[0].Message, o.Pods[0].Missing = "manifest unknown", c.missing
 			d := lifecycle.Next(o)
@@ -237,10 +236,9 @@ const notFound = `NotFound: failed to pull and unpack image "registry.example.co
 
 // TestPinnedImageOfARemovalIsGone: what is not in the spec any more cannot be changed there before it is put back.
 func TestPinnedImageOfARemovalIsGone(t *testing.T) {
-	o := pinning(t, row{
-		kept: "old=a@1.0.0 uninstall=on,auto", node: "a@1.0.0 uninstall:in_progress def=old",
-		pods: "a@1.0.0 uninstall stuck reason=ImagePullBackOff",
-	}, pinsOf(pinFor("", first)), first, true)
+	o := pinning(see(
+		kept(pkg("a@1.0.0").def("old").uninstall(on, auto)), node(uninstall.inProgress("a@1.0.0").def("old")),
+		pods(uninstall.stuck("a@1.0.0").reason("ImagePullBackOff"))), pinsOf(pinFor("", first)), first, true)
 	o.Pods[0].Message, o.Pods[0].Missing = notFound, true
 	d := lifecycle.Next(o)
 	message := d.Record.Packages["a|1.0.0"].Message
@@ -255,12 +253,12 @@ func TestPinnedImageOfARemovalIsGone(t *testing.T) {
 	if strings.Contains(message, "raise") {
 		t.Errorf("nothing is there to be raised: %q", message)
 	}
-	a := packages(t, "a@1.0.0 hash=2 uninstall=on,apply")["a"]
-	a.ContainerSHA = second
+	a := packages(pkg("a@1.0.0").hash("2").uninstall(on, asked))["a"]
+	a.ContainerSHA = newer
 	o.Record, o.Generation, o.Packages = d.Record, generation+1, lifecycle.Packages{"a": a}
 	d = lifecycle.Next(o)
 	if e := d.Record.Packages["a|1.0.0"]; len(d.Delete) != 1 || e.Stage != "uninstall" || e.State != "in_progress" ||
-		e.ContainerSHA != second {
+		e.ContainerSHA != newer {
 		t.Errorf("put back, it is %+v; deleted %v", e, d.Delete)
 	}
 }
@@ -268,9 +266,9 @@ func TestPinnedImageOfARemovalIsGone(t *testing.T) {
 // TestMovedIsNotedOnce: the pin keeps the first node that found the tag moved; every node has its event.
 func TestMovedIsNotedOnce(t *testing.T) {
 	pin := pinFor("", first)
-	pin.Moved, pin.Node = second, "node-9"
-	d := lifecycle.Next(pinning(t, row{spec: "a@1.0.0", node: applying, pods: "a@1.0.0 apply running"},
-		pinsOf(pin), second, false))
+	pin.Moved, pin.Node = newer, "node-9"
+	d := lifecycle.Next(pinning(see(spec(pkg("a@1.0.0")), node(applying), pods(apply.running("a@1.0.0"))),
+		pinsOf(pin), newer, false))
 	if len(d.Moved) != 0 || !slices.ContainsFunc(d.Changes,
 		func(c lifecycle.Change) bool { return c.Reason == v1alpha1.ReasonImageMoved }) {
 		t.Errorf("noted %v, told %v", d.Moved, d.Changes)
@@ -310,8 +308,8 @@ func TestImageNotAllowed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.derived.Hash, c.derived.Definition, c.derived.Uninstallable = "1", "old", true
-			r := row{kept: "old=a@1.0.0", node: "a@1.0.0 config:complete def=old", gate: "deleting"}
-			o := pinning(t, r, c.pins, "", false)
+			r := see(kept(pkg("a@1.0.0").def("old")), node(config.complete("a@1.0.0").def("old")), deleting)
+			o := pinning(r, c.pins, "", false)
 			o.Retained["old"] = lifecycle.PreparePackage(o.Retained["old"].Package, c.derived)
 			d := lifecycle.Next(o)
 			if (len(d.Start) == 1) != c.starts {

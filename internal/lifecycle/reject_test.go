@@ -14,12 +14,12 @@ import (
 // TestReject: a pod that the API server refuses is an error at once, and is retried after a pause that grows.
 func TestReject(t *testing.T) {
 	minutes := 5 * time.Minute
-	spec := packages(t, "a@1.0")
+	spec := packages(pkg(a))
 	o := lifecycle.Observation{
 		Wanted: lifecycle.Wanted{Packages: spec}, Permit: new(permit), ConfigReady: map[string]bool{"a": true},
 		Generation: generation, Now: now,
 		Node:   lifecycle.Node{Ready: true, BootID: "b1"},
-		Record: record.Node{Packages: entries(t, "a@1.0 apply:in_progress", lifecycle.Wanted{Packages: spec})},
+		Record: record.Node{Packages: entries(lifecycle.Wanted{Packages: spec}, apply.inProgress(a))},
 	}
 	start := lifecycle.Start{Package: "a", Version: "1.0", Stage: "apply", Run: "r1"}
 	var since metav1.Time
@@ -63,28 +63,24 @@ func TestReject(t *testing.T) {
 
 // TestRejectedThenCreated: with a pod the refusals are over, whatever becomes of it.
 func TestRejectedThenCreated(t *testing.T) {
-	for _, c := range []struct{ name, spec, node, pods string }{
-		{"it runs", "a@1.0", "a@1.0 apply:in_progress", "a@1.0 apply running"},
-		{"it fails", "a@1.0", "a@1.0 apply:in_progress", "a@1.0 apply failing restarts=1 reason=StepFailed"},
-		{"it is lost", "a@1.0", "a@1.0 apply:in_progress", "a@1.0 apply lost reason=Evicted"},
-		{
-			"an interrupt runs", "a@1.0 interrupt=service(x)", "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
-			"a@1.0 interrupt running",
-		},
-		{
-			"an interrupt is lost", "a@1.0 interrupt=service(x)", "a@1.0 interrupt:in_progress interrupt=service(x) boot=b1",
-			"a@1.0 interrupt lost reason=Evicted",
-		},
-		{
-			"a reboot runs", "a@1.0 interrupt=reboot", "a@1.0 interrupt:in_progress interrupt=reboot boot=b1",
-			"a@1.0 interrupt running created=-1m",
-		},
-		{
-			"an interrupt was suspended and begins anew", "a@1.0 interrupt=service(x)",
-			"a@1.0 interrupt:skipped interrupt=service(x) boot=b1", "",
-		},
+	for _, r := range []row{
+		when("it runs", spec(pkg(a)), node(apply.inProgress(a)), pods(apply.running(a))),
+		when("it fails",
+			spec(pkg(a)), node(apply.inProgress(a)), pods(apply.failing(a).restarts(1).reason(stepFailed))),
+		when("it is lost", spec(pkg(a)), node(apply.inProgress(a)), pods(apply.lost(a).reason("Evicted"))),
+		when("an interrupt runs",
+			spec(pkg(a).interrupt(service("x"))), node(interrupt.inProgress(a).by(service("x"))),
+			pods(interrupt.running(a))),
+		when("an interrupt is lost",
+			spec(pkg(a).interrupt(service("x"))), node(interrupt.inProgress(a).by(service("x"))),
+			pods(interrupt.lost(a).reason("Evicted"))),
+		when("a reboot runs",
+			spec(pkg(a).interrupt(reboot)), node(interrupt.inProgress(a).by(reboot)),
+			pods(interrupt.running(a).created(-minute))),
+		when("an interrupt was suspended and begins anew",
+			spec(pkg(a).interrupt(service("x"))), node(interrupt.skipped(a).by(service("x")))),
 	} {
-		o := observation(t, row{spec: c.spec, node: c.node, gate: "ours clear"})
+		o := observation(see(spec(r.packages...), node(r.entries...), ourCordon, drained))
 		before := o.Record.Packages["a|1.0"]
 		o.Record, _ = lifecycle.Reject(o.Record,
 			lifecycle.Start{Package: "a", Version: "1.0", Stage: before.Stage, Run: "r1"}, "exceeded quota",
@@ -94,16 +90,16 @@ func TestRejectedThenCreated(t *testing.T) {
 			e.State = before.State
 			o.Record.Packages["a|1.0"] = e
 		}
-		o.Pods = observation(t, row{pods: c.pods}).Pods
+		o.Pods = livePods(r.pods...)
 		if e := lifecycle.Next(o).Record.Packages["a|1.0"]; e.Rejected != 0 || !e.RejectedAt.IsZero() {
-			t.Errorf("%s: entry %+v", c.name, e)
+			t.Errorf("%s: entry %+v", r.name, e)
 		}
 	}
 }
 
 // TestRejectedByAClockThatWasAhead: the pause ends all the same.
 func TestRejectedByAClockThatWasAhead(t *testing.T) {
-	o := observation(t, row{spec: "a@1.0", node: "a@1.0 apply:in_progress"})
+	o := observation(see(spec(pkg(a)), node(apply.inProgress(a))))
 	start := lifecycle.Start{Package: "a", Version: "1.0", Stage: "apply", Run: "r1"}
 	for _, ahead := range []time.Duration{0, time.Hour} {
 		o.Record, _ = lifecycle.Reject(o.Record, start, "exceeded quota", now.Add(ahead))

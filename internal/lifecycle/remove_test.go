@@ -17,66 +17,64 @@ import (
 func TestRemove(t *testing.T) {
 	token := permit.Token()
 	for _, c := range []struct {
-		name   string
-		node   string
-		pods   string
+		row
 		permit bool
-		gate   string
 		delete []string
 		clear  bool
 		done   string
-		cordon string
+		cordon []words
 	}{
-		{name: "nothing there", clear: true},
-		{name: "complete", node: "a@1.0 config:complete", clear: true},
+		{row: when("nothing there"), clear: true},
+		{row: when("complete", node(config.complete(a))), clear: true},
 		{
-			name: "a permit is out: acknowledged with the record", node: "a@1.0 config:complete", permit: true, clear: true,
-			done: token,
+			row:    when("a permit is out: acknowledged with the record", node(config.complete(a))),
+			permit: true, clear: true, done: token,
 		},
 		{
-			name: "a pod runs: it is deleted first", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running", permit: true,
-			delete: []string{"a-apply"}, done: token,
+			row:    when("a pod runs: it is deleted first", node(apply.inProgress(a)), pods(apply.running(a))),
+			permit: true, delete: []string{"a-apply"}, done: token,
 		},
-		{name: "a pod ends: it is waited for", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running terminating"},
+		{row: when("a pod ends: it is waited for", node(apply.inProgress(a)), pods(apply.running(a).terminating()))},
 		{
-			name:   "several pods, of whatever run",
-			pods:   "a@1.0 apply done run=r9; b@1.0 config failing; c@1.0 apply lost terminating",
+			row: when("several pods, of whatever run",
+				pods(apply.done(a).run("r9"), config.failing(b), apply.lost(c).terminating())),
 			delete: []string{"a-apply", "b-config"},
 		},
 		{
-			name: "our cordon is removed with the record", node: "a@1.0 config:complete", gate: "ours", clear: true,
-			cordon: "disown cordon; uncordon",
+			row:   when("our cordon is removed with the record", node(config.complete(a)), ourCordon),
+			clear: true, cordon: []words{disown, uncordon},
 		},
 		{
-			name: "our cordon stays while a pod runs", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running",
-			gate:   "ours",
+			row:    when("our cordon stays while a pod runs", node(apply.inProgress(a)), pods(apply.running(a)), ourCordon),
 			delete: []string{"a-apply"},
 		},
-		{name: "a cordon that stood before stays", node: "a@1.0 config:complete", gate: "admins", clear: true},
+		{row: when("a cordon that stood before stays", node(config.complete(a)), foreignCordon), clear: true},
 		{
-			name: "a cordon that another Skyhook holds is left to it", gate: "ours others", clear: true, cordon: "disown cordon",
+			row:   when("a cordon that another Skyhook holds is left to it", ourCordon, othersCordon),
+			clear: true, cordon: []words{disown},
 		},
-		{name: "another Skyhook's cordon alone", gate: "others", clear: true},
+		{row: when("another Skyhook's cordon alone", othersCordon), clear: true},
 		{
-			name: "an interrupt runs: its pod is deleted first", node: "a@1.0 interrupt:in_progress interrupt=reboot boot=b1",
-			pods: "a@1.0 interrupt running", gate: "ours", delete: []string{"a-interrupt"},
+			row: when("an interrupt runs: its pod is deleted first",
+				node(interrupt.inProgress(a).by(reboot)), pods(interrupt.running(a)), ourCordon),
+			delete: []string{"a-interrupt"},
 		},
 		{
-			name: "a boot id and a reason to wait go, too", gate: "last-boot=b1 told=Evicting/-1m", clear: true, cordon: "boot ",
+			row:   when("a boot id and a reason to wait go, too", lastBoot("b1"), told(evicting, -minute)),
+			clear: true, cordon: []words{acceptBoot("")},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := lifecycle.Observation{Pods: pods(t, c.pods), Now: now, Record: record.Node{
-				Packages: entries(t, c.node, lifecycle.Wanted{}), FinishedPermit: "5/1", Status: "in_progress",
-			}}
+			o := lifecycle.Observation{Pods: livePods(c.pods...), Now: now, Record: c.record()}
+			o.Record.FinishedPermit, o.Record.Status = "5/1", inProgress
 			if c.permit {
 				o.Permit = new(permit)
 			}
-			for gate := range strings.FieldsSeq(c.gate) {
-				passGate(t, &o, gate)
+			for _, g := range c.gates {
+				g(&o)
 			}
 			d := lifecycle.Remove(o)
-			if diff := cmp.Diff(items(c.cordon), describeNode(o, d)); diff != "" {
+			if diff := cmp.Diff(c.cordon, describeNode(o, d)); diff != "" {
 				t.Errorf("the node, -want +got\n%s", diff)
 			}
 			if d.Record.Wait != nil {
@@ -105,33 +103,37 @@ func TestRemove(t *testing.T) {
 // TestRemoveTellsOfAPodThatDoesNotEnd: nothing else is told of a node that a Skyhook leaves.
 func TestRemoveTellsOfAPodThatDoesNotEnd(t *testing.T) {
 	for _, c := range []struct {
-		name, pods, gate string
-		want             string
+		row
+		want words
 	}{
-		{name: "none is left"},
-		{name: "one runs", pods: "a@1.0 apply running"},
-		{name: "one ends, nobody knows when", pods: "a@1.0 apply running terminating"},
-		{name: "one has time to end", pods: "a@1.0 apply running ends=-10s; b@1.0 apply running ends=30s", want: "again 20s"},
+		{row: when("none is left")},
+		{row: when("one runs", pods(apply.running(a)))},
+		{row: when("one ends, nobody knows when", pods(apply.running(a).terminating()))},
 		{
-			name: "one does not end", pods: "b@1.0 apply running ends=1m; a@1.0 apply running ends=-30s",
-			want: "tell WaitingForPodToEnd",
+			row:  when("one has time to end", pods(apply.running(a).ends(-10*second), apply.running(b).ends(30*second))),
+			want: again(20 * second),
 		},
 		{
-			name: "it does not end, since when stays", pods: "a@1.0 apply lost ends=-5m", gate: "told=WaitingForPodToEnd/-4m",
-			want: "tell WaitingForPodToEnd since=-4m0s",
+			row:  when("one does not end", pods(apply.running(b).ends(minute), apply.running(a).ends(-30*second))),
+			want: tell(waitingForPodToEnd),
 		},
-		{name: "what was told before is over", pods: "a@1.0 apply running", gate: "told=Evicting/-4m"},
 		{
-			name: "a node that failed permanently", pods: "a@1.0 apply running ends=-5m", gate: "abandoned deleting",
-			want: "tell WaitingForPodToEnd",
+			row: when("it does not end, since when stays",
+				pods(apply.lost(a).ends(-5*minute)), told(waitingForPodToEnd, -4*minute)),
+			want: tell(waitingForPodToEnd).since(-4 * minute),
+		},
+		{row: when("what was told before is over", pods(apply.running(a)), told(evicting, -4*minute))},
+		{
+			row:  when("a node that failed permanently", pods(apply.running(a).ends(-5*minute)), abandoned, deleting),
+			want: tell(waitingForPodToEnd),
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := observation(t, row{spec: "a@1.0; b@1.0", node: "a@1.0 apply:in_progress", pods: c.pods, gate: c.gate})
+			o := observation(see(spec(pkg(a), pkg(b)), node(apply.inProgress(a)), like(c.row)))
 			d := lifecycle.Remove(o)
-			got := ""
+			var got words
 			if w := d.Record.Wait; w != nil {
-				got = "tell " + w.Reason + ago(w.Since)
+				got = tell(w.Reason).since(w.Since.Sub(now))
 				if len(d.Waits) != 1 || d.Waits[0] != *w {
 					t.Errorf("waits for %+v, and the record tells %+v", d.Waits, w)
 				}
@@ -140,7 +142,7 @@ func TestRemoveTellsOfAPodThatDoesNotEnd(t *testing.T) {
 				}
 			}
 			if d.After > 0 {
-				got += "again " + d.After.String()
+				got += again(d.After)
 			}
 			if got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
@@ -153,25 +155,24 @@ func TestRemoveTellsOfAPodThatDoesNotEnd(t *testing.T) {
 // stay.
 func TestRemoveAwaitsAReboot(t *testing.T) {
 	for _, c := range []struct {
-		name, pods, gate string
-		waits            bool
+		row
+		waits bool
 	}{
-		{"its pod runs", "a@1.0 interrupt running run=now", "boot=b1", true},
-		{"its pod has ended", "a@1.0 interrupt done run=now", "boot=b1", true},
-		{"its pod has not begun", "a@1.0 interrupt running run=now reason=PodCannotStart", "boot=b1", false},
-		{"its pod does not start", "a@1.0 interrupt stuck run=now", "boot=b1", false},
-		{"the node is down", "", "boot=b1 not-ready", true},
-		{"it has come up, and is not Ready", "a@1.0 interrupt done run=now", "boot=b2 not-ready", true},
-		{"it has rebooted", "a@1.0 interrupt done run=now", "boot=b2", false},
-		{"it takes too long", "a@1.0 interrupt done created=-1h", "boot=b1", false},
-		{"it was abandoned", "a@1.0 interrupt done run=now", "boot=b1 abandoned deleting", false},
+		{when("its pod runs", pods(interrupt.running(a).run(nowRun))), true},
+		{when("its pod has ended", pods(interrupt.done(a).run(nowRun))), true},
+		{
+			when("its pod has not begun", pods(interrupt.running(a).run(nowRun).reason(podCannotStart))),
+			false,
+		},
+		{when("its pod does not start", pods(interrupt.stuck(a).run(nowRun))), false},
+		{when("the node is down", notReady), true},
+		{when("it has come up, and is not Ready", pods(interrupt.done(a).run(nowRun)), booted("b2"), notReady), true},
+		{when("it has rebooted", pods(interrupt.done(a).run(nowRun)), booted("b2")), false},
+		{when("it takes too long", node(interrupt.inProgress(a).by(reboot)), pods(interrupt.done(a).created(-hour))), false},
+		{when("it was abandoned", pods(interrupt.done(a).run(nowRun)), abandoned, deleting), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			node := rebooting
-			if strings.Contains(c.pods, "created") {
-				node = "a@1.0 interrupt:in_progress interrupt=reboot boot=b1"
-			}
-			o := observation(t, row{node: node, pods: c.pods, gate: "ours " + c.gate})
+			o := observation(see(node(rebooting), ourCordon, like(c.row)))
 			o.Permit = new(permit)
 			d := lifecycle.Remove(o)
 			waits := d.Record.Wait != nil && d.Record.Wait.Reason == v1alpha1.ReasonWaitingForReboot
@@ -184,11 +185,12 @@ func TestRemoveAwaitsAReboot(t *testing.T) {
 
 // TestRemoveDuringARebootBlamesNoPod: one whose end nobody reports waits for the kubelet.
 func TestRemoveDuringARebootBlamesNoPod(t *testing.T) {
-	for _, pod := range []string{"created=0s ends=-2m", "created=0s ends=20s"} {
-		o := observation(t, row{node: rebooting, pods: "a@1.0 interrupt running run=now " + pod, gate: "ours boot=b1 not-ready"})
+	for _, ends := range []time.Duration{-2 * minute, 20 * second} {
+		pod := interrupt.running(a).run(nowRun).created(0).ends(ends)
+		o := observation(see(node(rebooting), pods(pod), ourCordon, notReady))
 		d := lifecycle.Remove(o)
 		if w := d.Record.Wait; w == nil || w.Reason != v1alpha1.ReasonWaitingForReboot || d.After <= 0 {
-			t.Errorf("%s: told %+v, again in %s", pod, w, d.After)
+			t.Errorf("%s: told %+v, again in %s", ends, w, d.After)
 		}
 	}
 }
@@ -197,10 +199,9 @@ func TestRemoveDuringARebootBlamesNoPod(t *testing.T) {
 func TestRemoveAfterAClockThatWasAhead(t *testing.T) {
 	ahead := now.Add(10 * time.Hour)
 	run := strconv.FormatInt(ahead.Unix(), 36)
-	o := observation(t, row{
-		node: "a@1.0 interrupt:in_progress run=" + run + " since=10h interrupt=reboot boot=b1",
-		gate: "ours boot=b1 not-ready flight=reboot/b1/" + run,
-	})
+	o := observation(see(
+		node(interrupt.inProgress(a).run(run).since(10*hour).by(reboot)), ourCordon, notReady,
+		flight(reboot, "b1", run)))
 	o.InFlight.Since = metav1.NewTime(ahead)
 	for range 4 {
 		d := lifecycle.Remove(o)
@@ -214,7 +215,7 @@ func TestRemoveAfterAClockThatWasAhead(t *testing.T) {
 
 // TestCommandOfAPodThatDoesNotEndIsWhole: whatever its names, the record has room for it.
 func TestCommandOfAPodThatDoesNotEndIsWhole(t *testing.T) {
-	o := observation(t, row{node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running ends=-5m"})
+	o := observation(see(node(apply.inProgress(a)), pods(apply.running(a).ends(-5*minute))))
 	o.Pods[0].Namespace, o.Pods[0].Name = strings.Repeat("n", 63), strings.Repeat("p", 63)
 	want := "finalizers: kubectl get pod -n " + o.Pods[0].Namespace + " " + o.Pods[0].Name + " -o yaml"
 	if w := lifecycle.Remove(o).Record.Wait; w == nil || !strings.HasSuffix(w.Message, want) {
@@ -226,11 +227,11 @@ func TestCommandOfAPodThatDoesNotEndIsWhole(t *testing.T) {
 // package states stay.
 func TestRemoveByForce(t *testing.T) {
 	o := lifecycle.Observation{
-		Wanted: lifecycle.Wanted{Packages: packages(t, "a@1.0 uninstall=on"), Deleting: true, Abandoned: true}, Now: now,
-		Pods: pods(t, "a@1.0 uninstall running; b@1.0 apply running terminating"),
+		Wanted: lifecycle.Wanted{Packages: packages(pkg(a).uninstall(on)), Deleting: true, Abandoned: true}, Now: now,
+		Pods: livePods(uninstall.running(a), apply.running(b).terminating()),
 		Record: record.Node{
 			Status:   v1alpha1.StatusErroring,
-			Packages: entries(t, "a@1.0 uninstall:erroring", lifecycle.Wanted{}),
+			Packages: entries(lifecycle.Wanted{}, uninstall.erroring(a)),
 		},
 	}
 	d := lifecycle.Remove(o)
@@ -250,41 +251,33 @@ func TestRemoveByForce(t *testing.T) {
 // TestRemoveKeepsInterruptInFlight: while a pod of it is there, the interrupt of a Skyhook that is removed stays in
 // flight, so that nothing starts beside it.
 func TestRemoveKeepsInterruptInFlight(t *testing.T) {
-	for _, c := range []struct {
-		name, node, pods, gate string
-		want                   string
-	}{
-		{"its pod runs", rebooting, "a@1.0 interrupt running run=now", "", "in flight reboot of a|1.0 boot=b1 run=now"},
-		{
-			"its pod ends", rebooting, "a@1.0 interrupt running run=now terminating", "",
-			"in flight reboot of a|1.0 boot=b1 run=now",
-		},
-		{
-			"its pod was of an earlier run", rebooting, "a@1.0 interrupt running", "",
-			"in flight reboot of a|1.0 boot=b1 run=now",
-		},
-		{
-			"another pod of the Skyhook is there", rebooting, "b@1.0 apply running", "",
-			"in flight reboot of a|1.0 boot=b1 run=now",
-		},
-		{"no pod is left", rebooting, "", "", "nothing in flight"},
-		{"no pod is left, and only the annotation tells of it", "", "", "flight=reboot/b1/now", "nothing in flight"},
-		{
-			"its retries were exhausted", "a@1.0 interrupt:erroring reason=RetriesExhausted interrupt=noop boot=b1", "",
-			"flight=noop/b1/r1", "nothing in flight",
-		},
-		{"another Skyhook's", "a@1.0 config:complete", "", "flight-of-another=reboot/b1", "another's in flight"},
-		{
-			"another Skyhook's, while a pod ends", "a@1.0 config:complete", "a@1.0 config running terminating",
-			"flight-of-another=reboot/b1", "another's in flight",
-		},
+	for _, r := range []row{
+		when("its pod runs",
+			node(rebooting), pods(interrupt.running(a).run(nowRun)),
+			also(inFlight(reboot, "b1", nowRun, a))),
+		when("its pod ends",
+			node(rebooting), pods(interrupt.running(a).run(nowRun).terminating()),
+			also(inFlight(reboot, "b1", nowRun, a))),
+		when("its pod was of an earlier run",
+			node(rebooting), pods(interrupt.running(a)),
+			also(inFlight(reboot, "b1", nowRun, a))),
+		when("another pod of the Skyhook is there",
+			node(rebooting), pods(apply.running(b)),
+			also(inFlight(reboot, "b1", nowRun, a))),
+		when("no pod is left", node(rebooting), also(nothingInFlight)),
+		when("no pod is left, and only the annotation tells of it", flight(reboot, "b1", nowRun), also(nothingInFlight)),
+		when("its retries were exhausted",
+			node(interrupt.erroring(a).reason(retriesExhausted).by(noop)), flight(noop, "b1", "r1"),
+			also(nothingInFlight)),
+		when("another Skyhook's", node(config.complete(a)), flightOfAnother(reboot, "b1"), also(anothersInFlight)),
+		when("another Skyhook's, while a pod ends",
+			node(config.complete(a)), pods(config.running(a).terminating()), flightOfAnother(reboot, "b1"),
+			also(anothersInFlight)),
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			o := observation(t, row{node: c.node, pods: c.pods, gate: c.gate})
+		t.Run(r.name, func(t *testing.T) {
+			o := observation(r)
 			before := o.InFlight.Clone()
-			if got := describeInterrupts(lifecycle.Remove(o)); got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
+			demandWords(t, r, nil, describeInterrupts(lifecycle.Remove(o)))
 			if diff := cmp.Diff(before, o.InFlight); diff != "" {
 				t.Errorf("Leave changed what it was given:\n%s", diff)
 			}

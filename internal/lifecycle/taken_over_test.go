@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -193,7 +192,7 @@ func (n *takenOver) write(o lifecycle.Observation, d lifecycle.Decision) {
 	if d.Unschedulable != nil {
 		n.cordoned = *d.Unschedulable
 	}
-	n.trace = append(n.trace, func() string { return strings.Join(describe(n.t, o, d), "; ") })
+	n.trace = append(n.trace, func() string { return fmt.Sprint(describe(n.t, o, d)) })
 }
 
 // start creates a pod, and demands that its stage may begin.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 )
 
 // The files of testdata/takeover are annotations of nodes in the middle of a stage, by the state of that stage: as the
@@ -18,21 +19,55 @@ import (
 // and as the existing implementation of this API writes them, without times, runs and hashes.
 const goldens = "testdata/takeover/*.json"
 
-const (
+var (
+	takenOverA = pkg(a).config("k=1").interrupt(service("x")).def("old")
+	takenOverC = pkg(c).interrupt(service("y"))
 	// Package b is built on a, and the interrupt of a can be one with that of c.
-	takeoverInstall   = "a@1.0 config{k=1} interrupt=service(x) def=old; b@1.0 needs=a@1.0; c@1.0 interrupt=service(y)"
-	takeoverUninstall = "a@1.0 uninstall=on,apply config{k=1} interrupt=service(x) def=old; c@1.0 interrupt=service(y)"
-	takeoverRetained  = "old=a@1.0 uninstall=on config{k=1} interrupt=service(x); " +
-		"new=a@1.0 uninstall=on config{k=2} interrupt=service(x)"
+	takeoverInstall   = []definition{takenOverA, pkg(b).needs(a), takenOverC}
+	takeoverUninstall = []definition{takenOverA.uninstall(on, asked), takenOverC}
+	takeoverRetained  = retained(takenOverA.uninstall(on), takenOverA.config("k=2").def("new").uninstall(on))
 )
 
-// takeoverEdits are what the spec becomes in between.
-var takeoverEdits = map[string]*strings.Replacer{
-	"no edit":   strings.NewReplacer(),
-	"configMap": strings.NewReplacer("config{k=1}", "hash=2 config{k=2}", "def=old", "def=new"),
-	"version":   strings.NewReplacer("a@1.0", "a@1.1", "def=old", ""),
-	"interrupt": strings.NewReplacer("interrupt=service(x)", "interrupt=restartAllServices"),
-	"reboot":    strings.NewReplacer("interrupt=service(x)", "interrupt=reboot"),
+const noEdit = "no edit"
+
+// takeoverEdits are what becomes of each package in between.
+var takeoverEdits = map[string]func(definition) definition{
+	noEdit: func(d definition) definition { return d },
+	"configMap": func(d definition) definition {
+		if d.Name == "a" {
+			return d.hash("2").config("k=2").def("new")
+		}
+		return d
+	},
+	"version": func(d definition) definition {
+		if d.Name == "a" {
+			d.Version = "1.1"
+			return d.def("")
+		}
+		if d.DependsOn != nil {
+			return d.needs("a@1.1")
+		}
+		return d
+	},
+	"interrupt": instead(restartAllServices),
+	"reboot":    instead(reboot),
+}
+
+func instead(i v1alpha1.Interrupt) func(definition) definition {
+	return func(d definition) definition {
+		if d.Name == "a" {
+			return d.interrupt(i)
+		}
+		return d
+	}
+}
+
+func edited(list []definition, edit string) lifecycle.Packages {
+	var all []definition
+	for _, d := range list {
+		all = append(all, takeoverEdits[edit](d))
+	}
+	return packages(all...)
 }
 
 // TestTakeover: a node that another operator left in the middle of anything comes to its end, with and without its pod,
@@ -51,7 +86,7 @@ func TestTakeover(t *testing.T) {
 			for _, pod := range pods {
 				for _, edit := range slices.Sorted(maps.Keys(takeoverEdits)) {
 					for _, after := range []int{0, 1, 3} {
-						if edit == "no edit" && after > 0 {
+						if edit == noEdit && after > 0 {
 							continue
 						}
 						name := fmt.Sprintf("%s %s, pod %s, %s after %d", strings.TrimSuffix(filepath.Base(file), ".json"), state, pod,
@@ -79,22 +114,21 @@ func readGolden(t *testing.T, file string) map[string]map[string]string {
 
 // takeOver plays one node: edit is made after that many passes.
 func takeOver(t *testing.T, file string, annotations map[string]string, pod, edit string, after int) {
-	text := takeoverInstall
+	list := takeoverInstall
 	if strings.Contains(file, "uninstall") {
-		text = takeoverUninstall
+		list = takeoverUninstall
 	}
 	n := newTakenOver(t, annotations)
-	n.spec, n.retained = packages(t, text), kept(t, takeoverRetained)
-	edited := edit != "no edit"
-	if edited && after == 0 {
-		n.edit(packages(t, takeoverEdits[edit].Replace(text)))
+	n.spec, n.retained = packages(list...), takeoverRetained
+	if edit != noEdit && after == 0 {
+		n.edit(edited(list, edit))
 	}
 	n.believe()
 	n.leavePods(pod)
 	const bound = 15
 	for pass := range bound {
-		if edited && after > 0 && pass == after {
-			n.edit(packages(t, takeoverEdits[edit].Replace(text)))
+		if edit != noEdit && after > 0 && pass == after {
+			n.edit(edited(list, edit))
 		}
 		n.pass()
 		if pass >= after && n.atRest() {

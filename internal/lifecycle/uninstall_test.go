@@ -1,5 +1,7 @@
 package lifecycle_test
 
+import "github.com/skyhook-operator/skyhook/api/v1alpha1"
+
 var uninstallTables = []group{
 	{"life", uninstallLife},
 	{"from any stage", uninstallFrom},
@@ -16,313 +18,206 @@ var uninstallTables = []group{
 
 // uninstallLife is an uninstall without anything in its way, from the edit of the spec to the last entry.
 var uninstallLife = []row{
-	{
-		name: "complete: uninstall",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 config:complete",
-		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
-	},
-	{
-		name: "it runs",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running",
-		want: "is in_progress",
-	},
-	{
-		name: "done: the entry is removed, the node is complete, and the permit is given back",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done",
-		want: "a@1.0 uninstall:complete; Uninstalled a@1.0; remove a@1.0; delete a-uninstall; is complete; returned",
-	},
-	{
-		name: "done, seen by an operator that stopped before it forgot the entry",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:complete",
-		want: "Uninstalled a@1.0; remove a@1.0; is complete; returned",
-	},
-	{
-		name: "uninstalled: nothing to do, whatever happens again",
-		spec: "a@1.0 uninstall=on,apply", gate: "acknowledged",
-		want: "is complete",
-	},
-	{
-		name: "the other packages continue",
-		spec: "a@1.0 uninstall=on,apply; b@1.0 uninstall=on; c@1.0",
-		node: "a@1.0 config:complete; b@1.0 config:complete; c@1.0 apply:in_progress",
-		pods: "c@1.0 apply done",
-		want: "a@1.0 uninstall:in_progress run=now; c@1.0 apply:complete; c@1.0 config:in_progress run=now; " +
-			"delete c-apply; start a uninstall; start c config; is in_progress",
-	},
-	{
-		name: "apply without enabled means nothing: it stays",
-		spec: "a@1.0 uninstall=apply", node: "a@1.0 config:complete",
-		want: "is complete; returned",
-	},
-	{
-		name: "with an interrupt: the node is cordoned before anything starts",
-		spec: "a@1.0 uninstall=on,apply interrupt=reboot", node: "a@1.0 post-interrupt:complete",
-		want: "own cordon; cordon; wait a Cordoning; tell Cordoning; is in_progress",
-	},
-	{
-		name: "with an interrupt: what has to leave the node?",
-		spec: "a@1.0 uninstall=on,apply interrupt=reboot", node: "a@1.0 post-interrupt:complete", gate: "ours",
-		want: "look-drain; is in_progress",
-	},
-	{
-		name: "with an interrupt: the node is drained",
-		spec: "a@1.0 uninstall=on,apply interrupt=reboot", node: "a@1.0 post-interrupt:complete",
-		gate: "ours left=ProtectedPod",
-		want: "wait a ProtectedPod; tell ProtectedPod; evict; again 5s; is in_progress",
-	},
-	{
-		name: "with an interrupt: uninstall",
-		spec: "a@1.0 uninstall=on,apply interrupt=reboot", node: "a@1.0 post-interrupt:complete interrupt=reboot boot=b0",
-		gate: "ours clear",
-		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
-	},
-	{
-		name: "done: the interrupt, in the same pass",
-		spec: "a@1.0 uninstall=on,apply interrupt=reboot", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done",
-		gate: "ours clear",
-		want: "a@1.0 uninstall:complete; a@1.0 uninstall-interrupt:in_progress run=now by reboot boot=b1; " +
-			"delete a-uninstall; start a uninstall-interrupt reboot; is in_progress",
-	},
-	{
-		name: "done, and nobody looked at the node again",
-		spec: "a@1.0 uninstall=on,apply interrupt=reboot", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done",
-		gate: "ours",
-		want: "a@1.0 uninstall:complete run=r1; delete a-uninstall; look-drain; is in_progress",
-	},
-	{
-		name: "done, and other pods came: they leave first",
-		spec: "a@1.0 uninstall=on,apply interrupt=reboot", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done",
-		gate: "ours left=Evicting",
-		want: "a@1.0 uninstall:complete run=r1; delete a-uninstall; wait a Evicting; tell Evicting; evict; again 5s; " +
-			"is in_progress",
-	},
-	{
-		name: "done, seen by an operator that stopped before the interrupt",
-		spec: "a@1.0 uninstall=on,apply interrupt=reboot", node: "a@1.0 uninstall:complete", gate: "ours clear",
-		want: "a@1.0 uninstall-interrupt:in_progress run=now by reboot boot=b1; start a uninstall-interrupt reboot; " +
-			"is in_progress",
-	},
-	{
-		name: "the interrupt is done: the entry is removed, the cordon is lifted, the permit is given back",
-		spec: "a@1.0 uninstall=on,apply interrupt=service(x)",
-		node: "a@1.0 uninstall-interrupt:in_progress interrupt=service(x) boot=b1",
-		pods: "a@1.0 uninstall-interrupt done", gate: "ours",
-		want: "a@1.0 uninstall-interrupt:complete; Uninstalled a@1.0; remove a@1.0; disown cordon; uncordon; " +
-			"delete a-uninstall-interrupt; is complete; returned",
-	},
-	{
-		name: "the interrupt is done, and its pod is still there: cordon and permit wait for it",
-		spec: "a@1.0 uninstall=on,apply interrupt=service(x)", pods: "a@1.0 uninstall-interrupt done terminating",
-		gate: "ours",
-		want: "is complete",
-	},
-	{
-		name: "another operator left it at its end",
-		spec: "a@1.0 uninstall=on,apply interrupt=service(x)", node: "a@1.0 uninstall-interrupt:complete config=unknown run=",
-		gate: "ours",
-		want: "Uninstalled a@1.0; remove a@1.0; disown cordon; uncordon; is complete; returned",
-	},
-	{
-		name: "installed by a change of its config: nothing of that is kept, its own interrupt is pending",
-		spec: "a@1.0 config{k=v} uninstall=on,apply on:k=reboot interrupt=noop", node: "a@1.0 config:complete changed=k",
-		gate: "ours clear",
-		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
-	},
+	when("complete: uninstall",
+		spec(pkg(a).uninstall(on, asked)), node(config.complete(a)),
+		want(uninstall.inProgress(a).anew(), uninstall.start(a), is(inProgress))),
+	when("it runs",
+		spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a)), pods(uninstall.running(a)),
+		want(is(inProgress))),
+	when("done: the entry is removed, the node is complete, and the permit is given back",
+		spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a)), pods(uninstall.done(a)),
+		want(uninstall.complete(a), uninstalled(a), remove(a), uninstall.delete(a), is(complete), returned)),
+	when("done, seen by an operator that stopped before it forgot the entry",
+		spec(pkg(a).uninstall(on, asked)), node(uninstall.complete(a)),
+		want(uninstalled(a), remove(a), is(complete), returned)),
+	when("uninstalled: nothing to do, whatever happens again",
+		spec(pkg(a).uninstall(on, asked)), acknowledged,
+		want(is(complete))),
+	when("the other packages continue",
+		spec(pkg(a).uninstall(on, asked), pkg(b).uninstall(on), pkg(c)),
+		node(config.complete(a), config.complete(b), apply.inProgress(c)), pods(apply.done(c)),
+		want(uninstall.inProgress(a).anew(), apply.complete(c), config.inProgress(c).anew(), apply.delete(c),
+			uninstall.start(a), config.start(c), is(inProgress))),
+	when("apply without enabled means nothing: it stays",
+		spec(pkg(a).uninstall(asked)), node(config.complete(a)),
+		want(is(complete), returned)),
+	when("with an interrupt: the node is cordoned before anything starts",
+		spec(pkg(a).uninstall(on, asked).interrupt(reboot)), node(postInterrupt.complete(a)),
+		want(own, cordon, wait(a, cordoning), tell(cordoning), is(inProgress))),
+	when("with an interrupt: what has to leave the node?",
+		spec(pkg(a).uninstall(on, asked).interrupt(reboot)), node(postInterrupt.complete(a)), ourCordon,
+		want(lookDrain, is(inProgress))),
+	when("with an interrupt: the node is drained",
+		spec(pkg(a).uninstall(on, asked).interrupt(reboot)), node(postInterrupt.complete(a)), ourCordon,
+		drainLeft(protectedPod),
+		want(wait(a, protectedPod), tell(protectedPod), evict, again(5*second), is(inProgress))),
+	when("with an interrupt: uninstall",
+		spec(pkg(a).uninstall(on, asked).interrupt(reboot)), node(postInterrupt.complete(a).by(reboot).boot("b0")),
+		ourCordon, drained,
+		want(uninstall.inProgress(a).anew(), uninstall.start(a), is(inProgress))),
+	when("done: the interrupt, in the same pass",
+		spec(pkg(a).uninstall(on, asked).interrupt(reboot)), node(uninstall.inProgress(a)), pods(uninstall.done(a)),
+		ourCordon, drained,
+		want(uninstall.complete(a), uninstallInterrupt.inProgress(a).anew().by(reboot), uninstall.delete(a),
+			uninstallInterrupt.start(a, reboot), is(inProgress))),
+	when("done, and nobody looked at the node again",
+		spec(pkg(a).uninstall(on, asked).interrupt(reboot)), node(uninstall.inProgress(a)), pods(uninstall.done(a)),
+		ourCordon,
+		want(uninstall.complete(a).run("r1"), uninstall.delete(a), lookDrain, is(inProgress))),
+	when("done, and other pods came: they leave first",
+		spec(pkg(a).uninstall(on, asked).interrupt(reboot)), node(uninstall.inProgress(a)), pods(uninstall.done(a)),
+		ourCordon, drainLeft(evicting),
+		want(uninstall.complete(a).run("r1"), uninstall.delete(a), wait(a, evicting), tell(evicting), evict,
+			again(5*second), is(inProgress))),
+	when("done, seen by an operator that stopped before the interrupt",
+		spec(pkg(a).uninstall(on, asked).interrupt(reboot)), node(uninstall.complete(a)), ourCordon, drained,
+		want(uninstallInterrupt.inProgress(a).anew().by(reboot), uninstallInterrupt.start(a, reboot), is(inProgress))),
+	when("the interrupt is done: the entry is removed, the cordon is lifted, the permit is given back",
+		spec(pkg(a).uninstall(on, asked).interrupt(service("x"))),
+		node(uninstallInterrupt.inProgress(a).by(service("x"))), pods(uninstallInterrupt.done(a)), ourCordon,
+		want(uninstallInterrupt.complete(a), uninstalled(a), remove(a), disown, uncordon, uninstallInterrupt.delete(a),
+			is(complete), returned)),
+	when("the interrupt is done, and its pod is still there: cordon and permit wait for it",
+		spec(pkg(a).uninstall(on, asked).interrupt(service("x"))), pods(uninstallInterrupt.done(a).terminating()),
+		ourCordon,
+		want(is(complete))),
+	when("another operator left it at its end",
+		spec(pkg(a).uninstall(on, asked).interrupt(service("x"))),
+		node(uninstallInterrupt.complete(a).configUnknown().run("")), ourCordon,
+		want(uninstalled(a), remove(a), disown, uncordon, is(complete), returned)),
+	when("installed by a change of its config: nothing of that is kept, its own interrupt is pending",
+		spec(pkg(a).config("k=v").uninstall(on, asked).on("k", reboot).interrupt(noop)),
+		node(config.complete(a).changed("k")), ourCordon, drained,
+		want(uninstall.inProgress(a).anew(), uninstall.start(a), is(inProgress))),
 }
 
 // uninstallFrom: from every stage and state at once, without regard to what failed there. Only
 // its pods are waited for, so that there are never two of one package.
 var uninstallFrom = func() []row {
-	const spec = "a@1.0 uninstall=on,apply"
+	removed := spec(pkg(a).uninstall(on, asked))
 	var rows []row
-	for _, stage := range []string{"apply", "upgrade", "config", "post-interrupt"} {
-		for _, state := range []string{"in_progress", "erroring", "complete", "skipped", "unknown"} {
-			node, pod := "a@1.0 "+stage+":"+state, "a@1.0 "+stage
+	for _, s := range []stage{apply, upgrade, config, postInterrupt} {
+		for state, status := range map[v1alpha1.State]v1alpha1.Status{
+			v1alpha1.StateInProgress: inProgress, v1alpha1.StateErroring: erroring, v1alpha1.StateComplete: inProgress,
+			v1alpha1.StateSkipped: inProgress, v1alpha1.StateUnknown: inProgress,
+		} {
+			name, left := string(s)+":"+string(state), node(s.in(state, a))
 			rows = append(rows,
-				row{
-					name: stage + ":" + state, spec: spec, node: node,
-					want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
-				},
-				row{
-					name: stage + ":" + state + ", its pod ends", spec: spec, node: node, pods: pod + " running terminating",
-					want: "wait a WaitingForPodToEnd; is " + statusWhile(state),
-				})
-			for _, outcome := range []string{"running", "done", "failing", "stuck", "lost"} {
-				rows = append(rows, row{
-					name: stage + ":" + state + ", its pod is " + outcome + ": it goes first", spec: spec, node: node,
-					pods: pod + " " + outcome,
-					want: "delete a-" + stage + "; wait a WaitingForPodToEnd; is " + statusWhile(state),
-				})
+				when(name, removed, left, want(uninstall.inProgress(a).anew(), uninstall.start(a), is(inProgress))),
+				when(name+", its pod ends", removed, left, pods(s.running(a).terminating()),
+					want(wait(a, waitingForPodToEnd), is(status))))
+			for outcome, p := range map[string]pod{
+				"running": s.running(a), "done": s.done(a), "failing": s.failing(a), "stuck": s.stuck(a), "lost": s.lost(a),
+			} {
+				rows = append(rows, when(name+", its pod is "+outcome+": it goes first", removed, left, pods(p),
+					want(s.delete(a), wait(a, waitingForPodToEnd), is(status))))
 			}
 		}
 	}
 	return rows
 }()
 
-// statusWhile is the node's status while an entry is in a state and the node has a permit.
-func statusWhile(state string) string {
-	if state == "erroring" {
-		return state
-	}
-	return "in_progress"
-}
-
 // neverInstalled: there is nothing of the package to uninstall, or another version of it.
 var neverInstalled = []row{
-	{
-		name: "nothing happens, and the node is complete",
-		spec: "a@1.0 uninstall=on,apply",
-		want: "is complete; returned",
-	},
-	{
-		name: "with an interrupt: no cordon either",
-		spec: "a@1.0 uninstall=on,apply interrupt=reboot", gate: "no-permit",
-		want: "is complete",
-	},
-	{
-		name: "apply is set back: it is installed",
-		spec: "a@1.0 uninstall=on",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
-		name: "the other packages continue",
-		spec: "a@1.0 uninstall=on,apply; b@1.0",
-		want: "b@1.0 apply:in_progress run=now; start b apply; is in_progress",
-	},
-	{
-		name: "another version is installed: that one is uninstalled, as it was installed",
-		spec: "a@1.1 uninstall=on,apply", kept: "old=a@1.0 uninstall=on", node: "a@1.0 config:complete def=old",
-		want: "a@1.0 uninstall:in_progress run=now def=old; start a uninstall as old; is in_progress",
-	},
-	{
-		name: "what depends on it waits, and says for what",
-		spec: "a@1.0 uninstall=on,apply; b@1.0 needs=a@1.0",
-		want: "wait b DependencyUninstalled; tell DependencyUninstalled; is blocked; returned",
-	},
-	{
-		name: "what depends on it and is complete stays so",
-		spec: "a@1.0 uninstall=on,apply; b@1.0 needs=a@1.0", node: "b@1.0 config:complete",
-		want: "is complete; returned",
-	},
+	when("nothing happens, and the node is complete", spec(pkg(a).uninstall(on, asked)), want(is(complete), returned)),
+	when("with an interrupt: no cordon either",
+		spec(pkg(a).uninstall(on, asked).interrupt(reboot)), noPermit,
+		want(is(complete))),
+	when("apply is set back: it is installed",
+		spec(pkg(a).uninstall(on)),
+		want(apply.inProgress(a).anew(), apply.start(a), is(inProgress))),
+	when("the other packages continue",
+		spec(pkg(a).uninstall(on, asked), pkg(b)),
+		want(apply.inProgress(b).anew(), apply.start(b), is(inProgress))),
+	when("another version is installed: that one is uninstalled, as it was installed",
+		spec(pkg("a@1.1").uninstall(on, asked)), kept(pkg(a).def("old").uninstall(on)),
+		node(config.complete(a).def("old")),
+		want(uninstall.inProgress(a).anew().def("old"), uninstall.start(a).as("old"), is(inProgress))),
+	when("what depends on it waits, and says for what",
+		spec(pkg(a).uninstall(on, asked), pkg(b).needs(a)),
+		want(wait(b, dependencyUninstalled), tell(dependencyUninstalled), is(blocked), returned)),
+	when("what depends on it and is complete stays so",
+		spec(pkg(a).uninstall(on, asked), pkg(b).needs(a)), node(config.complete(b)),
+		want(is(complete), returned)),
 }
 
 // uninstallFailures: an uninstall that fails is retried, unless a limit ends it.
 var uninstallFailures = []row{
-	{
-		name: "it fails for the first time",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress",
-		pods: "a@1.0 uninstall failing restarts=1 reason=StepFailed",
-		want: "a@1.0 uninstall:erroring run=r1 restarts=1 reason=StepFailed; is erroring",
-	},
-	{
-		name: "its image cannot be pulled, yet",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress",
-		pods: "a@1.0 uninstall stuck reason=ErrImagePull created=-20s",
-		want: "wait a PodCannotStart; again 40s; is in_progress",
-	},
-	{
-		name: "its image cannot be pulled",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress",
-		pods: "a@1.0 uninstall stuck reason=ErrImagePull",
-		want: "a@1.0 uninstall:erroring run=r1 reason=ErrImagePull; is erroring",
-	},
-	{
-		name: "its pod is lost",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall lost reason=Evicted",
-		want: "a@1.0 uninstall:erroring run=now restarts=1 reason=Evicted; delete a-uninstall; is erroring",
-	},
-	{
-		name: "its pod was lost: the pause",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:erroring restarts=2 reason=Evicted since=-5s",
-		want: "wait a BackingOff; tell BackingOff; again 15s; is erroring",
-	},
-	{
-		name: "somebody deleted its pod: made again, for the same run",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress gen=5",
-		want: "start a uninstall; is in_progress",
-	},
-	{
-		name: "the pod of an earlier run proves nothing",
-		spec: "a@1.0 uninstall=on,apply", node: "a@1.0 uninstall:in_progress run=r2", pods: "a@1.0 uninstall done",
-		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
-	},
-	{
-		name: "maxRetries 1: any edit tries again",
-		spec: "a@1.0 uninstall=on,apply retries=1", node: "a@1.0 uninstall:erroring restarts=1 reason=RetriesExhausted",
-		gate: "gen=8",
-		want: "a@1.0 uninstall:in_progress run=now gen=8; start a uninstall; is in_progress",
-	},
-	{
-		name: "stageTimeout: an edit that repairs the definition tries again with it",
-		spec: "a@1.0 hash=2 config{k=2} def=new uninstall=on,apply timeout=5m", kept: "old=a@1.0 config{k=1} uninstall=on",
-		node: "a@1.0 uninstall:erroring reason=StageTimeout def=old", gate: "gen=8",
-		want: "a@1.0 uninstall:in_progress run=now gen=8 def=new; start a uninstall; is in_progress",
-	},
-	{
-		name: "the limits of a retained definition apply, too",
-		kept: "old=a@1.0 uninstall=on,auto retries=1", node: "a@1.0 uninstall:in_progress def=old",
-		pods: "a@1.0 uninstall failing restarts=1 reason=StepFailed",
-		want: "a@1.0 uninstall:erroring run=r1 restarts=1 reason=RetriesExhausted def=old; delete a-uninstall; is erroring",
-	},
+	when("it fails for the first time",
+		spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a)),
+		pods(uninstall.failing(a).restarts(1).reason(stepFailed)),
+		want(uninstall.erroring(a).run("r1").restarts(1).reason(stepFailed), is(erroring))),
+	when("its image cannot be pulled, yet",
+		spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a)),
+		pods(uninstall.stuck(a).reason("ErrImagePull").created(-20*second)),
+		want(wait(a, podCannotStart), again(40*second), is(inProgress))),
+	when("its image cannot be pulled",
+		spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a)),
+		pods(uninstall.stuck(a).reason("ErrImagePull")),
+		want(uninstall.erroring(a).run("r1").reason("ErrImagePull"), is(erroring))),
+	when("its pod is lost",
+		spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a)), pods(uninstall.lost(a).reason("Evicted")),
+		want(uninstall.erroring(a).anew().restarts(1).reason("Evicted"), uninstall.delete(a), is(erroring))),
+	when("its pod was lost: the pause",
+		spec(pkg(a).uninstall(on, asked)), node(uninstall.erroring(a).restarts(2).reason("Evicted").since(-5*second)),
+		want(wait(a, backingOff), tell(backingOff), again(15*second), is(erroring))),
+	when("somebody deleted its pod: made again, for the same run",
+		spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a).gen(5)),
+		want(uninstall.start(a), is(inProgress))),
+	when("the pod of an earlier run proves nothing",
+		spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a).run("r2")), pods(uninstall.done(a)),
+		want(uninstall.delete(a), wait(a, waitingForPodToEnd), is(inProgress))),
+	when("maxRetries 1: any edit tries again",
+		spec(pkg(a).uninstall(on, asked).retries(1)), node(uninstall.erroring(a).restarts(1).reason(retriesExhausted)),
+		specGeneration(8),
+		want(uninstall.inProgress(a).anew().gen(8), uninstall.start(a), is(inProgress))),
+	when("stageTimeout: an edit that repairs the definition tries again with it",
+		spec(pkg(a).hash("2").config("k=2").def("new").uninstall(on, asked).timeout(5*minute)),
+		kept(pkg(a).def("old").config("k=1").uninstall(on)),
+		node(uninstall.erroring(a).reason(stageTimeout).def("old")), specGeneration(8),
+		want(uninstall.inProgress(a).anew().gen(8).def("new"), uninstall.start(a), is(inProgress))),
+	when("the limits of a retained definition apply, too",
+		kept(pkg(a).def("old").uninstall(on, auto).retries(1)), node(uninstall.inProgress(a).def("old")),
+		pods(uninstall.failing(a).restarts(1).reason(stepFailed)),
+		want(uninstall.erroring(a).run("r1").restarts(1).reason(retriesExhausted).def("old"), uninstall.delete(a),
+			is(erroring))),
 }
 
 // cancels: uninstall.apply is set back to false. What has not started does not start, a running pod goes before
 // anything else of the package runs, and the package is installed again.
 var cancels = []row{
-	{
-		name: "a running pod goes first",
-		spec: "a@1.0 uninstall=on", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running",
-		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
-	},
-	{
-		name: "a failing pod goes first",
-		spec: "a@1.0 uninstall=on", node: "a@1.0 uninstall:erroring restarts=3 reason=StepFailed",
-		pods: "a@1.0 uninstall failing restarts=3 reason=StepFailed",
-		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
-	},
-	{
-		name: "a pod that is done nobody noticed: it goes, and the package is installed again",
-		spec: "a@1.0 uninstall=on", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall done",
-		want: "delete a-uninstall; wait a WaitingForPodToEnd; is in_progress",
-	},
-	{
-		name: "its pod is gone: apply, and never config alone",
-		spec: "a@1.0 uninstall=on", node: "a@1.0 uninstall:in_progress",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
-		name: "with an interrupt to come: the node is drained for the install",
-		spec: "a@1.0 uninstall=on interrupt=reboot", node: "a@1.0 uninstall:in_progress", gate: "ours left=Evicting",
-		want: "wait a Evicting; tell Evicting; evict; again 5s; is in_progress",
-	},
-	{
-		name: "applied again: config follows, as of an install",
-		spec: "a@1.0 uninstall=on config{k=1} on:k=noop", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply done",
-		want: "a@1.0 apply:complete; a@1.0 config:in_progress run=now; delete a-apply; start a config; is in_progress",
-	},
-	{
-		name: "without a permit: its pod is deleted, the install waits for its turn",
-		spec: "a@1.0 uninstall=on", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running", gate: "no-permit",
-		want: "delete a-uninstall; wait a WaitingForPermit; is waiting",
-	},
-	{
-		name: "without a permit: what failed is no failure any more",
-		spec: "a@1.0 uninstall=on", node: "a@1.0 uninstall:erroring restarts=3 reason=StepFailed", gate: "no-permit",
-		want: "wait a WaitingForPermit; is waiting",
-	},
-	{
-		name: "paused: its pod is deleted",
-		spec: "a@1.0 uninstall=on", node: "a@1.0 uninstall:in_progress", pods: "a@1.0 uninstall running", gate: "paused",
-		want: "delete a-uninstall; wait Paused; is paused",
-	},
-	{
-		name: "enabled is taken away: the same as cancelled",
-		spec: "a@1.0 uninstall=apply", node: "a@1.0 uninstall:in_progress",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
-		name: "what depends on it waits until it is installed again",
-		spec: "a@1.0 uninstall=on; b@1.0 needs=a@1.0", node: "a@1.0 uninstall:in_progress",
-		want: "a@1.0 apply:in_progress run=now; start a apply; wait b WaitingForDependency; is in_progress",
-	},
+	when("a running pod goes first",
+		spec(pkg(a).uninstall(on)), node(uninstall.inProgress(a)), pods(uninstall.running(a)),
+		want(uninstall.delete(a), wait(a, waitingForPodToEnd), is(inProgress))),
+	when("a failing pod goes first",
+		spec(pkg(a).uninstall(on)), node(uninstall.erroring(a).restarts(3).reason(stepFailed)),
+		pods(uninstall.failing(a).restarts(3).reason(stepFailed)),
+		want(uninstall.delete(a), wait(a, waitingForPodToEnd), is(inProgress))),
+	when("a pod that is done nobody noticed: it goes, and the package is installed again",
+		spec(pkg(a).uninstall(on)), node(uninstall.inProgress(a)), pods(uninstall.done(a)),
+		want(uninstall.delete(a), wait(a, waitingForPodToEnd), is(inProgress))),
+	when("its pod is gone: apply, and never config alone",
+		spec(pkg(a).uninstall(on)), node(uninstall.inProgress(a)),
+		want(apply.inProgress(a).anew(), apply.start(a), is(inProgress))),
+	when("with an interrupt to come: the node is drained for the install",
+		spec(pkg(a).uninstall(on).interrupt(reboot)), node(uninstall.inProgress(a)), ourCordon, drainLeft(evicting),
+		want(wait(a, evicting), tell(evicting), evict, again(5*second), is(inProgress))),
+	when("applied again: config follows, as of an install",
+		spec(pkg(a).uninstall(on).config("k=1").on("k", noop)), node(apply.inProgress(a)), pods(apply.done(a)),
+		want(apply.complete(a), config.inProgress(a).anew(), apply.delete(a), config.start(a), is(inProgress))),
+	when("without a permit: its pod is deleted, the install waits for its turn",
+		spec(pkg(a).uninstall(on)), node(uninstall.inProgress(a)), pods(uninstall.running(a)), noPermit,
+		want(uninstall.delete(a), wait(a, waitingForPermit), is(waiting))),
+	when("without a permit: what failed is no failure any more",
+		spec(pkg(a).uninstall(on)), node(uninstall.erroring(a).restarts(3).reason(stepFailed)), noPermit,
+		want(wait(a, waitingForPermit), is(waiting))),
+	when("paused: its pod is deleted",
+		spec(pkg(a).uninstall(on)), node(uninstall.inProgress(a)), pods(uninstall.running(a)), pausedNode,
+		want(uninstall.delete(a), nodeWait(reasonPaused), is(paused))),
+	when("enabled is taken away: the same as cancelled",
+		spec(pkg(a).uninstall(asked)), node(uninstall.inProgress(a)),
+		want(apply.inProgress(a).anew(), apply.start(a), is(inProgress))),
+	when("what depends on it waits until it is installed again",
+		spec(pkg(a).uninstall(on), pkg(b).needs(a)), node(uninstall.inProgress(a)),
+		want(apply.inProgress(a).anew(), apply.start(a), wait(b, waitingForDependency), is(inProgress))),
 }

@@ -4,9 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
-	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 var wantedTables = []group{
@@ -14,301 +11,234 @@ var wantedTables = []group{
 	{"lowered", lowerings},
 	{"several versions", severalVersions},
 	{"deletion", deletions},
-	{"abandoned", abandoned},
+	{"abandoned", abandonments},
 }
 
 // removals: the package left the spec; what was said of it last counts.
 var removals = []row{
-	{
-		name: "not enabled: its entry stays",
-		kept: "old=a@1.0", node: "a@1.0 config:complete def=old",
-		want: "is complete; returned",
-	},
-	{
-		name: "Refuse: its entry stays",
-		kept: "old=a@1.0 uninstall=on", node: "a@1.0 config:complete def=old",
-		want: "is complete; returned",
-	},
-	{
-		name: "Uninstall, but not enabled: its entry stays",
-		kept: "old=a@1.0 uninstall=auto", node: "a@1.0 config:complete def=old",
-		want: "is complete; returned",
-	},
-	{
-		name: "Uninstall: uninstalled as it was installed",
-		kept: "old=a@1.0 config{k=1} uninstall=on,auto; other=a@1.0 config{k=2} uninstall=on,auto",
-		node: "a@1.0 config:complete def=old",
-		want: "a@1.0 uninstall:in_progress run=now def=old; start a uninstall as old; is in_progress",
-	},
-	{
-		name: "Uninstall: its ConfigMap is not there yet",
-		kept: "old=a@1.0 config{k=1} uninstall=on,auto", node: "a@1.0 config:complete def=old", gate: "no-config-of-old",
-		want: "wait a WaitingForConfigMap; tell WaitingForConfigMap; is in_progress",
-	},
-	{
-		name: "Uninstall, with an interrupt",
-		kept: "old=a@1.0 uninstall=on,auto interrupt=service(x)", node: "a@1.0 uninstall:in_progress def=old",
-		pods: "a@1.0 uninstall done", gate: "ours clear",
-		want: "a@1.0 uninstall:complete; a@1.0 uninstall-interrupt:in_progress run=now by service(x) boot=b1 def=old; " +
-			"delete a-uninstall; start a uninstall-interrupt service(x) as old; is in_progress",
-	},
-	{
-		name: "Uninstall, with an interrupt: its pod is gone",
-		kept: "old=a@1.0 uninstall=on,auto interrupt=service(x)",
-		node: "a@1.0 uninstall-interrupt:in_progress def=old interrupt=service(x) boot=b1", gate: "ours clear",
-		want: "start a uninstall-interrupt service(x) as old; is in_progress",
-	},
-	{
-		name: "Refuse, while it was being uninstalled: it continues, as it was begun",
-		kept: "old=a@1.0 uninstall=on", node: "a@1.0 uninstall:in_progress def=old", pods: "a@1.0 uninstall running",
-		want: "is in_progress",
-	},
-	{
-		name: "Refuse, while its uninstall failed: it continues",
-		kept: "old=a@1.0 uninstall=on", node: "a@1.0 uninstall:erroring restarts=1 reason=Evicted def=old",
-		want: "a@1.0 uninstall:in_progress run=r1 restarts=1 def=old; start a uninstall as old; is in_progress",
-	},
-	{
-		name: "Refuse, while its interrupt was pending: that runs",
-		kept: "old=a@1.0 uninstall=on interrupt=noop", node: "a@1.0 uninstall:complete def=old", gate: "ours clear",
-		want: "a@1.0 uninstall-interrupt:in_progress run=now by noop boot=b1 def=old; " +
-			"start a uninstall-interrupt noop as old; is in_progress",
-	},
-	{
-		name: "it comes back before it was uninstalled: it stays",
-		spec: "a@1.0 def=new uninstall=on,auto", kept: "old=a@1.0 uninstall=on,auto", node: "a@1.0 config:complete def=old",
-		gate: "acknowledged",
-		want: "is complete",
-	},
-	{
-		name: "nobody kept its definition, and it is being uninstalled by another operator: its entry stays",
-		node: "a@1.0 uninstall:in_progress",
-		want: "is complete; returned",
-	},
-	{
-		name: "its own interrupt ran for its install: it is made again, as it was begun, and then uninstall",
-		kept: "old=a@1.0 uninstall=on,auto interrupt=service(x)",
-		node: "a@1.0 interrupt:in_progress def=old interrupt=service(x) boot=b1", gate: "ours clear",
-		want: "start a interrupt service(x) as old; is in_progress",
-	},
+	when("not enabled: its entry stays",
+		kept(pkg(a).def("old")), node(config.complete(a).def("old")),
+		want(is(complete), returned)),
+	when("Refuse: its entry stays",
+		kept(pkg(a).def("old").uninstall(on)), node(config.complete(a).def("old")),
+		want(is(complete), returned)),
+	when("Uninstall, but not enabled: its entry stays",
+		kept(pkg(a).def("old").uninstall(auto)), node(config.complete(a).def("old")),
+		want(is(complete), returned)),
+	when("Uninstall: uninstalled as it was installed",
+		kept(pkg(a).def("old").config("k=1").uninstall(on, auto),
+			pkg(a).def("other").config("k=2").uninstall(on, auto)), node(config.complete(a).def("old")),
+		want(uninstall.inProgress(a).anew().def("old"), uninstall.start(a).as("old"), is(inProgress))),
+	when("Uninstall: its ConfigMap is not there yet",
+		kept(pkg(a).def("old").config("k=1").uninstall(on, auto)), node(config.complete(a).def("old")),
+		noRetainedConfigMap,
+		want(wait(a, waitingForConfigMap), tell(waitingForConfigMap), is(inProgress))),
+	when("Uninstall, with an interrupt",
+		kept(pkg(a).def("old").uninstall(on, auto).interrupt(service("x"))), node(uninstall.inProgress(a).def("old")),
+		pods(uninstall.done(a)), ourCordon, drained,
+		want(uninstall.complete(a), uninstallInterrupt.inProgress(a).anew().by(service("x")).def("old"),
+			uninstall.delete(a), uninstallInterrupt.start(a, service("x")).as("old"), is(inProgress))),
+	when("Uninstall, with an interrupt: its pod is gone",
+		kept(pkg(a).def("old").uninstall(on, auto).interrupt(service("x"))),
+		node(uninstallInterrupt.inProgress(a).def("old").by(service("x"))), ourCordon, drained,
+		want(uninstallInterrupt.start(a, service("x")).as("old"), is(inProgress))),
+	when("Refuse, while it was being uninstalled: it continues, as it was begun",
+		kept(pkg(a).def("old").uninstall(on)), node(uninstall.inProgress(a).def("old")), pods(uninstall.running(a)),
+		want(is(inProgress))),
+	when("Refuse, while its uninstall failed: it continues",
+		kept(pkg(a).def("old").uninstall(on)), node(uninstall.erroring(a).restarts(1).reason("Evicted").def("old")),
+		want(uninstall.inProgress(a).run("r1").restarts(1).def("old"), uninstall.start(a).as("old"), is(inProgress))),
+	when("Refuse, while its interrupt was pending: that runs",
+		kept(pkg(a).def("old").uninstall(on).interrupt(noop)), node(uninstall.complete(a).def("old")), ourCordon,
+		drained,
+		want(uninstallInterrupt.inProgress(a).anew().by(noop).def("old"), uninstallInterrupt.start(a, noop).as("old"),
+			is(inProgress))),
+	when("it comes back before it was uninstalled: it stays",
+		spec(pkg(a).def("new").uninstall(on, auto)), kept(pkg(a).def("old").uninstall(on, auto)),
+		node(config.complete(a).def("old")), acknowledged,
+		want(is(complete))),
+	when("nobody kept its definition, and it is being uninstalled by another operator: its entry stays",
+		node(uninstall.inProgress(a)),
+		want(is(complete), returned)),
+	when("its own interrupt ran for its install: it is made again, as it was begun, and then uninstall",
+		kept(pkg(a).def("old").uninstall(on, auto).interrupt(service("x"))),
+		node(interrupt.inProgress(a).def("old").by(service("x"))), ourCordon, drained,
+		want(interrupt.start(a, service("x")).as("old"), is(inProgress))),
 }
 
 // lowerings: the version in the spec is lower than what is installed.
 var lowerings = []row{
-	{
-		name: "not enabled: applied over it, the old entry stays until then",
-		spec: "a@1.0", kept: "old=a@1.1", node: "a@1.1 config:complete def=old",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
-		name: "Refuse: nothing happens, and the node says what to do",
-		spec: "a@1.0 uninstall=on", kept: "old=a@1.1 uninstall=on", node: "a@1.1 config:complete def=old",
-		want: "wait a UninstallRequired; tell UninstallRequired; is blocked; returned",
-	},
-	{
-		name: "Refuse: without a permit it says so, too",
-		spec: "a@1.0 uninstall=on", kept: "old=a@1.1 uninstall=on", node: "a@1.1 config:complete def=old", gate: "no-permit",
-		want: "wait a UninstallRequired; tell UninstallRequired; is blocked",
-	},
-	{
-		name: "Refuse: the other packages continue",
-		spec: "a@1.0 uninstall=on; b@1.0", kept: "old=a@1.1 uninstall=on", node: "a@1.1 config:complete def=old",
-		want: "b@1.0 apply:in_progress run=now; start b apply; wait a UninstallRequired; is in_progress",
-	},
-	{
-		name: "Refuse: what depends on the lower one waits",
-		spec: "a@1.0 uninstall=on; b@1.0 needs=a@1.0", kept: "old=a@1.1 uninstall=on", node: "a@1.1 config:complete def=old",
-		want: "wait a UninstallRequired; wait b WaitingForDependency; tell UninstallRequired; is blocked; returned",
-	},
-	{
-		name: "Refuse: enabled by the installed one alone is enough",
-		spec: "a@1.0", kept: "old=a@1.1 uninstall=on", node: "a@1.1 config:complete def=old",
-		want: "wait a UninstallRequired; tell UninstallRequired; is blocked; returned",
-	},
-	{
-		name: "Refuse, and the user abandoned its uninstall: applied over it",
-		spec: "a@1.0 uninstall=on", kept: "old=a@1.1 uninstall=on", node: "a@1.1 config:complete def=old", gate: "abandoned",
-		want: "a@1.0 apply:in_progress run=now; start a apply; is in_progress",
-	},
-	{
-		name: "Refuse, while the higher one was being uninstalled: that continues first",
-		spec: "a@1.0 uninstall=on", kept: "old=a@1.1 uninstall=on", node: "a@1.1 uninstall:in_progress def=old",
-		pods: "a@1.1 uninstall running",
-		want: "wait a WaitingForUninstall; is in_progress",
-	},
-	{
-		name: "Refuse, and the higher one is uninstalled now: the lower one is applied",
-		spec: "a@1.0 uninstall=on", kept: "old=a@1.1 uninstall=on", node: "a@1.1 uninstall:in_progress def=old",
-		pods: "a@1.1 uninstall done",
-		want: "a@1.1 uninstall:complete; Uninstalled a@1.1; a@1.0 apply:in_progress run=now; remove a@1.1; " +
-			"delete a-uninstall; start a apply; is in_progress",
-	},
-	{
-		name: "Uninstall: the installed one is uninstalled first, as it was installed",
-		spec: "a@1.0 uninstall=on,auto", kept: "old=a@1.1 uninstall=on,auto", node: "a@1.1 config:complete def=old",
-		want: "a@1.1 uninstall:in_progress run=now def=old; start a uninstall as old; wait a WaitingForUninstall; " +
-			"is in_progress",
-	},
-	{
-		name: "Uninstall: said by the lower one is enough",
-		spec: "a@1.0 uninstall=on,auto", kept: "old=a@1.1 uninstall=on", node: "a@1.1 config:complete def=old",
-		want: "a@1.1 uninstall:in_progress run=now def=old; start a uninstall as old; wait a WaitingForUninstall; " +
-			"is in_progress",
-	},
-	{
-		name: "Uninstall: said by the installed one is enough",
-		spec: "a@1.0 uninstall=on", kept: "old=a@1.1 uninstall=on,auto", node: "a@1.1 config:complete def=old",
-		want: "a@1.1 uninstall:in_progress run=now def=old; start a uninstall as old; wait a WaitingForUninstall; " +
-			"is in_progress",
-	},
-	{
-		name: "Uninstall: done, the lower one is applied in the same pass, and never upgraded to",
-		spec: "a@1.0 uninstall=on,auto", kept: "old=a@1.1 uninstall=on,auto", node: "a@1.1 uninstall:in_progress def=old",
-		pods: "a@1.1 uninstall done",
-		want: "a@1.1 uninstall:complete; Uninstalled a@1.1; a@1.0 apply:in_progress run=now; remove a@1.1; " +
-			"delete a-uninstall; start a apply; is in_progress",
-	},
-	{
-		name: "Uninstall: it fails, the lower one waits",
-		spec: "a@1.0 uninstall=on,auto", kept: "old=a@1.1 uninstall=on,auto", node: "a@1.1 uninstall:in_progress def=old",
-		pods: "a@1.1 uninstall failing restarts=1 reason=StepFailed",
-		want: "a@1.1 uninstall:erroring run=r1 restarts=1 reason=StepFailed def=old; wait a WaitingForUninstall; is erroring",
-	},
-	{
-		name: "Uninstall: its interrupt comes before the lower one",
-		spec: "a@1.0 uninstall=on,auto", kept: "old=a@1.1 uninstall=on,auto interrupt=service(x)",
-		node: "a@1.1 uninstall-interrupt:in_progress def=old interrupt=service(x) boot=b1",
-		pods: "a@1.1 uninstall-interrupt done", gate: "ours",
-		want: "a@1.1 uninstall-interrupt:complete; Uninstalled a@1.1; a@1.0 apply:in_progress run=now; remove a@1.1; " +
-			"delete a-uninstall-interrupt; start a apply; is in_progress",
-	},
-	{
-		name: "Uninstall, and the definition is named, but lost: the node says so",
-		spec: "a@1.0 uninstall=on,auto", node: "a@1.1 config:complete def=old",
-		want: "wait a DefinitionMissing; wait a WaitingForUninstall; tell DefinitionMissing; is blocked; returned",
-	},
-	{
-		name: "a higher version is no lower one: upgrade, whatever is said",
-		spec: "a@1.1 uninstall=on,auto", kept: "old=a@1.0 uninstall=on,auto", node: "a@1.0 config:complete def=old",
-		want: "a@1.1 upgrade:in_progress run=now; start a upgrade; is in_progress",
-	},
-	{
-		name: "the same version, spelled otherwise, is no lower one",
-		spec: "a@v1.0 def=new uninstall=on,auto", kept: "old=a@1.0.0 uninstall=on,auto",
-		node: "a@1.0.0 config:complete def=old", gate: "acknowledged",
-		want: "rename a@v1.0; remove a@1.0.0; is complete",
-	},
-	{
-		name: "a lower one that was being applied over it: that is uninstalled, as it is on the host now",
-		spec: "a@0.9 uninstall=on,auto", kept: "old=a@1.1 uninstall=on,auto; new=a@1.0 uninstall=on,auto",
-		node: "a@1.1 config:complete def=old since=-2h; a@1.0 config:complete def=new since=-1m",
-		want: "a@1.0 uninstall:in_progress run=now def=new; start a uninstall as new; wait a WaitingForUninstall; " +
-			"is in_progress",
-	},
-	{
-		name: "serial: one that waits for the user has no turn, so that others get on",
-		spec: "a@1.0 uninstall=on; b@1.0", kept: "old=a@1.1 uninstall=on", node: "a@1.1 config:complete def=old",
-		gate: "serial",
-		want: "b@1.0 apply:in_progress run=now; start b apply; wait a UninstallRequired; is in_progress",
-	},
+	when("not enabled: applied over it, the old entry stays until then",
+		spec(pkg(a)), kept(pkg("a@1.1").def("old")), node(config.complete("a@1.1").def("old")),
+		want(apply.inProgress(a).anew(), apply.start(a), is(inProgress))),
+	when("Refuse: nothing happens, and the node says what to do",
+		spec(pkg(a).uninstall(on)), kept(pkg("a@1.1").def("old").uninstall(on)),
+		node(config.complete("a@1.1").def("old")),
+		want(wait(a, uninstallRequired), tell(uninstallRequired), is(blocked), returned)),
+	when("Refuse: without a permit it says so, too",
+		spec(pkg(a).uninstall(on)), kept(pkg("a@1.1").def("old").uninstall(on)),
+		node(config.complete("a@1.1").def("old")), noPermit,
+		want(wait(a, uninstallRequired), tell(uninstallRequired), is(blocked))),
+	when("Refuse: the other packages continue",
+		spec(pkg(a).uninstall(on), pkg(b)), kept(pkg("a@1.1").def("old").uninstall(on)),
+		node(config.complete("a@1.1").def("old")),
+		want(apply.inProgress(b).anew(), apply.start(b), wait(a, uninstallRequired), is(inProgress))),
+	when("Refuse: what depends on the lower one waits",
+		spec(pkg(a).uninstall(on), pkg(b).needs(a)), kept(pkg("a@1.1").def("old").uninstall(on)),
+		node(config.complete("a@1.1").def("old")),
+		want(wait(a, uninstallRequired), wait(b, waitingForDependency), tell(uninstallRequired), is(blocked), returned)),
+	when("Refuse: enabled by the installed one alone is enough",
+		spec(pkg(a)), kept(pkg("a@1.1").def("old").uninstall(on)), node(config.complete("a@1.1").def("old")),
+		want(wait(a, uninstallRequired), tell(uninstallRequired), is(blocked), returned)),
+	when("Refuse, and the user abandoned its uninstall: applied over it",
+		spec(pkg(a).uninstall(on)), kept(pkg("a@1.1").def("old").uninstall(on)),
+		node(config.complete("a@1.1").def("old")), abandoned,
+		want(apply.inProgress(a).anew(), apply.start(a), is(inProgress))),
+	when("Refuse, while the higher one was being uninstalled: that continues first",
+		spec(pkg(a).uninstall(on)), kept(pkg("a@1.1").def("old").uninstall(on)),
+		node(uninstall.inProgress("a@1.1").def("old")), pods(uninstall.running("a@1.1")),
+		want(wait(a, waitingForUninstall), is(inProgress))),
+	when("Refuse, and the higher one is uninstalled now: the lower one is applied",
+		spec(pkg(a).uninstall(on)), kept(pkg("a@1.1").def("old").uninstall(on)),
+		node(uninstall.inProgress("a@1.1").def("old")), pods(uninstall.done("a@1.1")),
+		want(uninstall.complete("a@1.1"), uninstalled("a@1.1"), apply.inProgress(a).anew(), remove("a@1.1"),
+			uninstall.delete("a@1.1"), apply.start(a), is(inProgress))),
+	when("Uninstall: the installed one is uninstalled first, as it was installed",
+		spec(pkg(a).uninstall(on, auto)), kept(pkg("a@1.1").def("old").uninstall(on, auto)),
+		node(config.complete("a@1.1").def("old")),
+		want(uninstall.inProgress("a@1.1").anew().def("old"), uninstall.start("a@1.1").as("old"),
+			wait(a, waitingForUninstall), is(inProgress))),
+	when("Uninstall: said by the lower one is enough",
+		spec(pkg(a).uninstall(on, auto)), kept(pkg("a@1.1").def("old").uninstall(on)),
+		node(config.complete("a@1.1").def("old")),
+		want(uninstall.inProgress("a@1.1").anew().def("old"), uninstall.start("a@1.1").as("old"),
+			wait(a, waitingForUninstall), is(inProgress))),
+	when("Uninstall: said by the installed one is enough",
+		spec(pkg(a).uninstall(on)), kept(pkg("a@1.1").def("old").uninstall(on, auto)),
+		node(config.complete("a@1.1").def("old")),
+		want(uninstall.inProgress("a@1.1").anew().def("old"), uninstall.start("a@1.1").as("old"),
+			wait(a, waitingForUninstall), is(inProgress))),
+	when("Uninstall: done, the lower one is applied in the same pass, and never upgraded to",
+		spec(pkg(a).uninstall(on, auto)), kept(pkg("a@1.1").def("old").uninstall(on, auto)),
+		node(uninstall.inProgress("a@1.1").def("old")), pods(uninstall.done("a@1.1")),
+		want(uninstall.complete("a@1.1"), uninstalled("a@1.1"), apply.inProgress(a).anew(), remove("a@1.1"),
+			uninstall.delete("a@1.1"), apply.start(a), is(inProgress))),
+	when("Uninstall: it fails, the lower one waits",
+		spec(pkg(a).uninstall(on, auto)), kept(pkg("a@1.1").def("old").uninstall(on, auto)),
+		node(uninstall.inProgress("a@1.1").def("old")), pods(uninstall.failing("a@1.1").restarts(1).reason(stepFailed)),
+		want(uninstall.erroring("a@1.1").run("r1").restarts(1).reason(stepFailed).def("old"),
+			wait(a, waitingForUninstall), is(erroring))),
+	when("Uninstall: its interrupt comes before the lower one",
+		spec(pkg(a).uninstall(on, auto)), kept(pkg("a@1.1").def("old").uninstall(on, auto).interrupt(service("x"))),
+		node(uninstallInterrupt.inProgress("a@1.1").def("old").by(service("x"))),
+		pods(uninstallInterrupt.done("a@1.1")), ourCordon,
+		want(uninstallInterrupt.complete("a@1.1"), uninstalled("a@1.1"), apply.inProgress(a).anew(), remove("a@1.1"),
+			uninstallInterrupt.delete("a@1.1"), apply.start(a), is(inProgress))),
+	when("Uninstall, and the definition is named, but lost: the node says so",
+		spec(pkg(a).uninstall(on, auto)), node(config.complete("a@1.1").def("old")),
+		want(wait(a, definitionMissing), wait(a, waitingForUninstall), tell(definitionMissing), is(blocked), returned)),
+	when("a higher version is no lower one: upgrade, whatever is said",
+		spec(pkg("a@1.1").uninstall(on, auto)), kept(pkg(a).def("old").uninstall(on, auto)),
+		node(config.complete(a).def("old")),
+		want(upgrade.inProgress("a@1.1").anew(), upgrade.start("a@1.1"), is(inProgress))),
+	when("the same version, spelled otherwise, is no lower one",
+		spec(pkg("a@v1.0").def("new").uninstall(on, auto)), kept(pkg("a@1.0.0").def("old").uninstall(on, auto)),
+		node(config.complete("a@1.0.0").def("old")), acknowledged,
+		want(rename("a@v1.0"), remove("a@1.0.0"), is(complete))),
+	when("a lower one that was being applied over it: that is uninstalled, as it is on the host now",
+		spec(pkg("a@0.9").uninstall(on, auto)),
+		kept(pkg("a@1.1").def("old").uninstall(on, auto), pkg(a).def("new").uninstall(on, auto)),
+		node(config.complete("a@1.1").def("old").since(-2*hour), config.complete(a).def("new").since(-minute)),
+		want(uninstall.inProgress(a).anew().def("new"), uninstall.start(a).as("new"), wait(a, waitingForUninstall),
+			is(inProgress))),
+	when("serial: one that waits for the user has no turn, so that others get on",
+		spec(pkg(a).uninstall(on), pkg(b)), kept(pkg("a@1.1").def("old").uninstall(on)),
+		node(config.complete("a@1.1").def("old")), serial,
+		want(apply.inProgress(b).anew(), apply.start(b), wait(a, uninstallRequired), is(inProgress))),
 }
 
 // severalVersions: one of them is on the host; all entries go together.
 var severalVersions = []row{
-	{
-		name: "the one that came last is uninstalled",
-		spec: "a@1.1 def=new uninstall=on,apply", kept: "old=a@1.0 uninstall=on",
-		node: "a@1.0 config:complete def=old since=-2h; a@1.1 config:complete def=new",
-		want: "a@1.1 uninstall:in_progress run=now def=new; start a uninstall; is in_progress",
-	},
-	{
-		name: "all entries go together",
-		spec: "a@1.1 def=new uninstall=on,apply", kept: "old=a@1.0 uninstall=on",
-		node: "a@1.0 config:complete def=old since=-2h; a@1.1 uninstall:in_progress def=new", pods: "a@1.1 uninstall done",
-		want: "a@1.1 uninstall:complete; Uninstalled a@1.1; remove a@1.0; remove a@1.1; delete a-uninstall; is complete; " +
-			"returned",
-	},
-	{
-		name: "an upgrade that failed: it is uninstalled, and what was before goes with it",
-		spec: "a@1.1 uninstall=on,apply", kept: "old=a@1.0 uninstall=on",
-		node: "a@1.0 config:complete def=old since=-2h; a@1.1 upgrade:erroring restarts=1 reason=StepFailed since=-1m",
-		want: "a@1.1 uninstall:in_progress run=now; start a uninstall; is in_progress",
-	},
-	{
-		name: "other packages keep their entries",
-		spec: "a@1.1 uninstall=on,apply; b@1.0",
-		node: "a@1.0 config:complete since=-2h; a@1.1 uninstall:complete; b@1.0 config:complete",
-		want: "Uninstalled a@1.1; remove a@1.0; remove a@1.1; is complete; returned",
-	},
-	{
-		name: "another operator left two, and nobody knows which came last: the spec's is uninstalled, never two at once",
-		spec: "a@1.0 uninstall=on,apply", kept: "old=a@1.1 uninstall=on",
-		node: "a@1.0 config:complete since=never config=unknown run=; " +
-			"a@1.1 config:complete since=never def=old config=unknown run=",
-		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
-	},
-	{
-		name: "another operator left two, and the spec has none: the one whose definition is known",
-		kept: "old=a@1.0 uninstall=on,auto",
-		node: "a@1.0 config:complete since=never def=old config=unknown run=; " +
-			"a@1.1 config:complete since=never config=unknown run=",
-		spec: "b@1.0", gate: "deleting",
-		want: "a@1.0 uninstall:in_progress run=now def=old; start a uninstall as old; is in_progress",
-	},
-	{
-		name: "another operator left two: the one that was begun continues",
-		spec: "a@1.0 uninstall=on,apply", kept: "old=a@1.1 uninstall=on",
-		node: "a@1.0 config:complete since=never; a@1.1 uninstall:in_progress since=never def=old",
-		want: "start a uninstall as old; is in_progress",
-	},
-	{
-		name: "another operator left one version twice, spelled otherwise: once",
-		spec: "a@1.0 uninstall=on", gate: "deleting",
-		node: "a@1.0 config:complete since=never; a@1.0.0 config:complete since=never",
-		want: "a@1.0 uninstall:in_progress run=now; start a uninstall; is in_progress",
-	},
-	{
-		name: "another operator kept no definition: the spec's is noted while it is the one that was installed",
-		spec: "a@1.0 config{k=1} def=new uninstall=on", node: "a@1.0 config:complete config=unknown run=",
-		gate: "status=complete acknowledged",
-		want: "rename a@1.0; is complete",
-	},
-	{
-		name: "another operator kept no definition, and the config changed: noted when it is applied",
-		spec: "a@1.0 config{k=2} def=new uninstall=on", node: "a@1.0 config:complete config{k=1}",
-		want: "a@1.0 config:in_progress run=now changed=k def=new; start a config; is in_progress",
-	},
-	{
-		name: "another operator left two: of equals, the higher",
-		spec: "b@1.0", kept: "lower=a@1.9 uninstall=on,auto; higher=a@1.10 uninstall=on,auto", gate: "deleting",
-		node: "a@1.10 config:complete since=never def=higher; a@1.9 config:complete since=never def=lower",
-		want: "a@1.10 uninstall:in_progress run=now def=higher; start a uninstall as higher; is in_progress",
-	},
+	when("the one that came last is uninstalled",
+		spec(pkg("a@1.1").def("new").uninstall(on, asked)), kept(pkg(a).def("old").uninstall(on)),
+		node(config.complete(a).def("old").since(-2*hour), config.complete("a@1.1").def("new")),
+		want(uninstall.inProgress("a@1.1").anew().def("new"), uninstall.start("a@1.1"), is(inProgress))),
+	when("all entries go together",
+		spec(pkg("a@1.1").def("new").uninstall(on, asked)), kept(pkg(a).def("old").uninstall(on)),
+		node(config.complete(a).def("old").since(-2*hour), uninstall.inProgress("a@1.1").def("new")),
+		pods(uninstall.done("a@1.1")),
+		want(uninstall.complete("a@1.1"), uninstalled("a@1.1"), remove(a), remove("a@1.1"), uninstall.delete("a@1.1"),
+			is(complete), returned)),
+	when("an upgrade that failed: it is uninstalled, and what was before goes with it",
+		spec(pkg("a@1.1").uninstall(on, asked)), kept(pkg(a).def("old").uninstall(on)),
+		node(config.complete(a).def("old").since(-2*hour),
+			upgrade.erroring("a@1.1").restarts(1).reason(stepFailed).since(-minute)),
+		want(uninstall.inProgress("a@1.1").anew(), uninstall.start("a@1.1"), is(inProgress))),
+	when("other packages keep their entries",
+		spec(pkg("a@1.1").uninstall(on, asked), pkg(b)),
+		node(config.complete(a).since(-2*hour), uninstall.complete("a@1.1"), config.complete(b)),
+		want(uninstalled("a@1.1"), remove(a), remove("a@1.1"), is(complete), returned)),
+	when("another operator left two, and nobody knows which came last: the spec's is uninstalled, never two at once",
+		spec(pkg(a).uninstall(on, asked)), kept(pkg("a@1.1").def("old").uninstall(on)),
+		node(config.complete(a).sinceNever().configUnknown().run(""),
+			config.complete("a@1.1").sinceNever().def("old").configUnknown().run("")),
+		want(uninstall.inProgress(a).anew(), uninstall.start(a), is(inProgress))),
+	when("another operator left two, and the spec has none: the one whose definition is known",
+		spec(pkg(b)), kept(pkg(a).def("old").uninstall(on, auto)),
+		node(config.complete(a).sinceNever().def("old").configUnknown().run(""),
+			config.complete("a@1.1").sinceNever().configUnknown().run("")), deleting,
+		want(uninstall.inProgress(a).anew().def("old"), uninstall.start(a).as("old"), is(inProgress))),
+	when("another operator left two: the one that was begun continues",
+		spec(pkg(a).uninstall(on, asked)), kept(pkg("a@1.1").def("old").uninstall(on)),
+		node(config.complete(a).sinceNever(), uninstall.inProgress("a@1.1").sinceNever().def("old")),
+		want(uninstall.start("a@1.1").as("old"), is(inProgress))),
+	when("another operator left one version twice, spelled otherwise: once",
+		spec(pkg(a).uninstall(on)), node(config.complete(a).sinceNever(), config.complete("a@1.0.0").sinceNever()),
+		deleting,
+		want(uninstall.inProgress(a).anew(), uninstall.start(a), is(inProgress))),
+	when("another operator kept no definition: the spec's is noted while it is the one that was installed",
+		spec(pkg(a).config("k=1").def("new").uninstall(on)), node(config.complete(a).configUnknown().run("")),
+		was(complete), acknowledged,
+		want(rename(a), is(complete))),
+	when("another operator kept no definition, and the config changed: noted when it is applied",
+		spec(pkg(a).config("k=2").def("new").uninstall(on)), node(config.complete(a).config("k=1")),
+		want(config.inProgress(a).anew().changed("k").def("new"), config.start(a), is(inProgress))),
+	when("another operator left two: of equals, the higher",
+		spec(pkg(b)),
+		kept(pkg("a@1.9").def("lower").uninstall(on, auto), pkg("a@1.10").def("higher").uninstall(on, auto)),
+		node(config.complete("a@1.10").sinceNever().def("higher"), config.complete("a@1.9").sinceNever().def("lower")),
+		deleting,
+		want(uninstall.inProgress("a@1.10").anew().def("higher"), uninstall.start("a@1.10").as("higher"),
+			is(inProgress))),
 }
 
 // TestUndefined: what the record goes by and nobody has.
 func TestUndefined(t *testing.T) {
 	for _, c := range []struct {
-		name       string
-		spec, kept string
-		node       string
-		abandoned  bool
-		want       map[string]bool
+		row
+		want map[string]bool
 	}{
-		{name: "kept", kept: "old=a@1.0", node: "a@1.0 config:complete def=old"},
-		{name: "not kept", kept: "new=a@1.1", node: "a@1.0 config:complete def=old", want: map[string]bool{"old": true}},
-		{name: "another version is in the spec", spec: "a@1.1", node: "a@1.0 config:complete def=old", want: map[string]bool{"old": true}},
-		{name: "in the spec, which counts", spec: "a@1.0", node: "a@1.0 config:complete def=old"},
-		{name: "none is named", node: "a@1.0 config:complete"},
-		{name: "abandoned", node: "a@1.0 config:complete def=old", abandoned: true},
+		{row: when("kept", kept(pkg(a).def("old")), node(config.complete(a).def("old")))},
 		{
-			name: "one that is not on the host", node: "a@1.0 config:complete def=old since=-2h; a@1.1 config:complete def=new",
+			row:  when("not kept", kept(pkg("a@1.1").def("new")), node(config.complete(a).def("old"))),
+			want: map[string]bool{"old": true},
+		},
+		{
+			row:  when("another version is in the spec", spec(pkg("a@1.1")), node(config.complete(a).def("old"))),
+			want: map[string]bool{"old": true},
+		},
+		{row: when("in the spec, which counts", spec(pkg(a)), node(config.complete(a).def("old")))},
+		{row: when("none is named", node(config.complete(a)))},
+		{row: when("abandoned", node(config.complete(a).def("old")), abandoned)},
+		{
+			row: when("one that is not on the host",
+				node(config.complete(a).def("old").since(-2*hour), config.complete("a@1.1").def("new"))),
 			want: map[string]bool{"new": true},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := lifecycle.Wanted{Packages: packages(t, c.spec), Retained: kept(t, c.kept), Abandoned: c.abandoned}
-			if diff := cmp.Diff(c.want, w.Undefined(record.Node{Packages: entries(t, c.node, w)})); diff != "" {
+			o := observation(c.row)
+			if diff := cmp.Diff(c.want, o.Undefined(o.Record)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -318,46 +248,39 @@ func TestUndefined(t *testing.T) {
 // TestStays: what the spec forgot too early is told to people.
 func TestStays(t *testing.T) {
 	for _, c := range []struct {
-		name       string
-		spec, kept string
-		node       string
-		abandoned  bool
-		want       []string
+		row
+		want []string
 	}{
 		{
-			name: "removed, Refuse", kept: "old=a@1.0 uninstall=on", node: "a@1.0 config:complete def=old",
+			row:  when("removed, Refuse", kept(pkg(a).def("old").uninstall(on)), node(config.complete(a).def("old"))),
 			want: []string{"a|1.0 old"},
 		},
-		{name: "removed, Uninstall", kept: "old=a@1.0 uninstall=on,auto", node: "a@1.0 config:complete def=old"},
-		{name: "removed, not enabled", kept: "old=a@1.0", node: "a@1.0 config:complete def=old"},
-		{name: "removed, not known", node: "a@1.0 config:complete"},
-		{
-			name: "removed, while it is uninstalled", kept: "old=a@1.0 uninstall=on",
-			node: "a@1.0 uninstall:in_progress def=old",
-		},
-		{
-			name: "lowered, Refuse", spec: "a@1.0 uninstall=on", kept: "old=a@1.1 uninstall=on",
-			node: "a@1.1 config:complete def=old", want: []string{"a|1.1 old"},
-		},
-		{
-			name: "lowered, Uninstall", spec: "a@1.0 uninstall=on", kept: "old=a@1.1 uninstall=on,auto",
-			node: "a@1.1 config:complete def=old",
-		},
-		{
-			name: "in the spec", spec: "a@1.0 uninstall=on", kept: "old=a@1.0 uninstall=on",
-			node: "a@1.0 config:complete def=old",
-		},
-		{name: "abandoned", kept: "old=a@1.0 uninstall=on", node: "a@1.0 config:complete def=old", abandoned: true},
-		{
-			name: "several, sorted; superseded ones are not on the host",
-			kept: "old=a@1.0 uninstall=on; new=a@1.1 uninstall=on; b=b@1.0 uninstall=on",
-			node: "b@1.0 config:complete def=b; a@1.0 config:complete def=old since=-2h; a@1.1 config:complete def=new",
-			want: []string{"a|1.1 new", "b|1.0 b"},
-		},
+		{row: when("removed, Uninstall",
+			kept(pkg(a).def("old").uninstall(on, auto)), node(config.complete(a).def("old")))},
+		{row: when("removed, not enabled", kept(pkg(a).def("old")), node(config.complete(a).def("old")))},
+		{row: when("removed, not known", node(config.complete(a)))},
+		{row: when("removed, while it is uninstalled",
+			kept(pkg(a).def("old").uninstall(on)), node(uninstall.inProgress(a).def("old")))},
+		{row: when("lowered, Refuse",
+			spec(pkg(a).uninstall(on)), kept(pkg("a@1.1").def("old").uninstall(on)),
+			node(config.complete("a@1.1").def("old"))), want: []string{"a|1.1 old"}},
+		{row: when("lowered, Uninstall",
+			spec(pkg(a).uninstall(on)), kept(pkg("a@1.1").def("old").uninstall(on, auto)),
+			node(config.complete("a@1.1").def("old")))},
+		{row: when("in the spec",
+			spec(pkg(a).uninstall(on)), kept(pkg(a).def("old").uninstall(on)),
+			node(config.complete(a).def("old")))},
+		{row: when("abandoned",
+			kept(pkg(a).def("old").uninstall(on)), node(config.complete(a).def("old")), abandoned)},
+		{row: when("several, sorted; superseded ones are not on the host",
+			kept(pkg(a).def("old").uninstall(on), pkg("a@1.1").def("new").uninstall(on),
+				pkg(b).def("b").uninstall(on)),
+			node(config.complete(b).def("b"), config.complete(a).def("old").since(-2*hour),
+				config.complete("a@1.1").def("new"))), want: []string{"a|1.1 new", "b|1.0 b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := lifecycle.Wanted{Packages: packages(t, c.spec), Retained: kept(t, c.kept), Abandoned: c.abandoned}
-			es, pkgs := w.Stays(record.Node{Packages: entries(t, c.node, w)})
+			o := observation(c.row)
+			es, pkgs := o.Stays(o.Record)
 			var got []string
 			for i, e := range es {
 				got = append(got, e.Key()+" "+pkgs[i].Definition)

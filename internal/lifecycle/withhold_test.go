@@ -14,7 +14,7 @@ import (
 
 // TestWithhold: nothing changes but what is told, and since when it lasts.
 func TestWithhold(t *testing.T) {
-	o := observation(t, row{spec: "a@1.0", node: "a@1.0 apply:in_progress", pods: "a@1.0 apply running"})
+	o := observation(see(spec(pkg(a)), node(apply.inProgress(a)), pods(apply.running(a))))
 	o.InFlight = &record.Interrupt{Skyhook: "other", Run: "r9"}
 	before := &record.Wait{
 		Reason: v1alpha1.ReasonEvicting, Message: "before",

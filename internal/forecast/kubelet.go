@@ -15,6 +15,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
+	"github.com/skyhook-operator/skyhook/internal/forecast/podlife"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/workload"
@@ -182,12 +183,10 @@ func (w *world) finish(p *corev1.Pod) {
 		w.reboot(p.Spec.NodeName)
 	}
 	w.endsAt(p, step)
-	done := p.DeepCopy()
-	done.Status = corev1.PodStatus{Phase: corev1.PodSucceeded, StartTime: &metav1.Time{Time: step.Start}}
-	for _, c := range done.Spec.InitContainers {
-		done.Status.InitContainerStatuses = append(done.Status.InitContainerStatuses, corev1.ContainerStatus{
-			Name: c.Name, Image: c.Image, ImageID: imageID(c.Image),
-			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}},
+	done, all := p.DeepCopy(), slices.Concat(p.Spec.InitContainers, p.Spec.Containers)
+	for run := (podlife.Run{}); run.State != podlife.Over; {
+		run.Step(done, w.now, func(container int) podlife.Attempt {
+			return podlife.Attempt{ImageID: imageID(all[container].Image)}
 		})
 	}
 	w.must(w.user.Status().Update(quiet, done))

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/skyhook-operator/skyhook/internal/forecast/podlife"
 )
 
 // nodeRestart is what agents call a reboot.
@@ -45,15 +46,16 @@ func (s *scriptState) use(id identity, node string) bool {
 
 // advance takes one step with a package pod.
 func (k *kubelet) advance(pod *corev1.Pod, r *run) {
-	switch r.state {
-	case runNew:
+	switch r.State {
+	case podlife.New:
 		k.begin(pod, r)
-	case runContainer:
+	case podlife.Running:
 		k.exited(pod, r)
-	case runBackoff:
-		k.start(pod, r, true)
-	case runRebooting, runOver, runEnding:
-		r.until = never
+	case podlife.Paused:
+		k.w.watch.restarted(k, pod)
+		k.start(pod, r)
+	case podlife.Over:
+		r.Until = podlife.Never
 	}
 }
 
@@ -62,27 +64,30 @@ func (k *kubelet) begin(pod *corev1.Pod, r *run) {
 	if lacks := k.w.unmounted(pod); lacks != "" {
 		r.mounts = true
 		k.w.trace.add(k.w, "kubelet %s: pod %s waits for ConfigMap %s", k.plan.Name, pod.Name, lacks)
-		k.w.podStatus(pod, func(st *corev1.PodStatus) { *st = pendingStatus(pod) })
+		k.w.podStatus(pod, func(st *corev1.PodStatus) { *st = podlife.Pending(pod) })
 		return
 	}
 	r.mounts = false
 	r.content = k.w.contentOf(pod)
-	s := k.w.script(r.content.id, k.plan.Name)
-	if s != nil && !k.w.resting && (s.Kind == scriptPull || s.Kind == scriptCreating) {
-		reason := "ContainerCreating"
-		if s.Kind == scriptPull {
-			reason = "ImagePullBackOff"
-		}
-		r.stuck = true
-		k.w.trace.add(k.w, "kubelet %s: pod %s is in %s", k.plan.Name, pod.Name, reason)
-		k.w.podStatus(pod, func(st *corev1.PodStatus) {
-			*st = pendingStatus(pod)
-			st.InitContainerStatuses[0].State.Waiting.Reason = reason
-		})
-		return
+	held := k.held(r)
+	if r.stuck = held != ""; r.stuck {
+		k.w.trace.add(k.w, "kubelet %s: pod %s is in %s", k.plan.Name, pod.Name, held)
 	}
-	r.stuck = false
-	k.start(pod, r, false)
+	k.start(pod, r)
+}
+
+// held is why a pod does not begin; empty if it does.
+func (k *kubelet) held(r *run) string {
+	s := k.w.script(r.content.id, k.plan.Name)
+	switch {
+	case s == nil || k.w.resting:
+		return ""
+	case s.Kind == scriptPull:
+		return "ImagePullBackOff"
+	case s.Kind == scriptCreating:
+		return "ContainerCreating"
+	}
+	return ""
 }
 
 // unmounted is a ConfigMap that a pod mounts and that is not there; empty for none.
@@ -95,70 +100,52 @@ func (w *World) unmounted(pod *corev1.Pod) string {
 	return ""
 }
 
-func pendingStatus(pod *corev1.Pod) corev1.PodStatus {
-	st := corev1.PodStatus{Phase: corev1.PodPending}
-	for _, c := range pod.Spec.InitContainers {
-		st.InitContainerStatuses = append(st.InitContainerStatuses, corev1.ContainerStatus{
-			Name: c.Name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}},
-		})
-	}
-	return st
-}
-
-// start runs the current container, again after a failure.
-func (k *kubelet) start(pod *corev1.Pod, r *run, again bool) {
-	r.state = runContainer
-	k.decide(r)
-	if again {
-		k.w.watch.restarted(k, pod)
-	}
-	k.w.podStatus(pod, func(st *corev1.PodStatus) {
-		if len(st.InitContainerStatuses) != len(pod.Spec.InitContainers) {
-			*st = pendingStatus(pod)
-		}
-		c := &st.InitContainerStatuses[r.at]
-		if again {
-			if c.State.Terminated != nil {
-				c.LastTerminationState = c.State
-			}
-			c.RestartCount++
-		}
-		c.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-		c.ImageID = k.w.pull(pod.Spec.InitContainers[r.at].Image)
-		if r.at == 0 { // it brings the package
-			_, r.content.digest, _ = strings.Cut(c.ImageID, "@")
-		}
-	})
-	if r.exit == 0 && r.at == len(pod.Spec.InitContainers)-1 && isInterruptStage(r.content.id.Stage) {
+// start starts the current container.
+func (k *kubelet) start(pod *corev1.Pod, r *run) {
+	k.step(pod, r)
+	if !r.stuck && r.Attempt.Exit == 0 && r.At == len(pod.Spec.InitContainers)-1 && isInterruptStage(r.content.id.Stage) {
 		k.interrupt(pod, r)
 	}
 }
 
-// decide draws how the current container ends, and when.
-func (k *kubelet) decide(r *run) {
-	r.exit, r.until = 0, k.w.now.Add(k.w.seconds(0, 6))
-	stage := isInterruptStage(r.content.id.Stage) || r.at == 1
+// attempt draws how a container ends, and when.
+func (k *kubelet) attempt(pod *corev1.Pod, r *run, container int) podlife.Attempt {
+	if container == len(pod.Spec.InitContainers) {
+		if k.w.chance(0.5) {
+			return podlife.Attempt{}
+		}
+		return podlife.Attempt{Takes: podlife.Forever}
+	}
+	if r.State == podlife.New && r.stuck {
+		return podlife.Attempt{Held: k.held(r)}
+	}
+	a := podlife.Attempt{Takes: k.w.seconds(0, 6), Message: "step failed", ImageID: k.w.pull(pod.Spec.InitContainers[container].Image)}
+	if container == 0 { // it brings the package
+		_, r.content.digest, _ = strings.Cut(a.ImageID, "@")
+	}
+	stage := isInterruptStage(r.content.id.Stage) || container == 1
 	if !stage {
-		return
+		return a
 	}
 	if k.host.poisoned(r.content) {
-		r.exit = 1
-		return
+		a.Exit = 1
+		return a
 	}
 	s := k.w.script(r.content.id, k.plan.Name)
 	if s == nil || k.w.resting {
-		return
+		return a
 	}
 	switch s.Kind {
 	case scriptFails:
 		if s.use(r.content.id, k.plan.Name) {
-			r.exit = 1
+			a.Exit = 1
 		}
 	case scriptSlow:
-		r.until = k.w.now.Add(time.Duration(s.Times) * time.Second)
+		a.Takes = time.Duration(s.Times) * time.Second
 	case scriptHangs:
 		r.stuck = true
 	}
+	return a
 }
 
 // interrupt does what the agent does for a reboot: it asks for it once per run, and treats another boot as done.
@@ -178,7 +165,7 @@ func (k *kubelet) interrupt(pod *corev1.Pod, r *run) {
 		return
 	}
 	k.host.done[flag] = true
-	r.state, r.until, r.stuck = runRebooting, never, false
+	r.Until, r.stuck = podlife.Never, false // the agent waits for it
 	k.w.watch.rebooting(k, pod)
 	k.w.after(k.w.seconds(0, 10), "host "+k.plan.Name+" goes down for the reboot that "+pod.Name+" asked for", k.goDown)
 }
@@ -187,57 +174,29 @@ func (k *kubelet) interrupt(pod *corev1.Pod, r *run) {
 func (k *kubelet) exited(pod *corev1.Pod, r *run) {
 	r.stuck = false
 	if k.unreported && !isInterruptStage(r.content.id.Stage) {
-		r.until = k.w.now.Add(time.Second) // real kubelets tell of their boot long before a package's stage is through
+		r.Until = k.w.now.Add(time.Second) // real kubelets tell of their boot long before a package's stage is through
 		return
 	}
-	if r.exit != 0 {
+	if r.Attempt.Exit != 0 {
 		k.failed(pod, r)
 		return
 	}
-	last := len(pod.Spec.InitContainers) - 1
-	at := r.at
-	if r.at == last {
-		r.state, r.until = runOver, never
+	if r.At == len(pod.Spec.InitContainers)-1 {
 		k.host.finish(r.content)
 		k.w.ended[r.content.id.Skyhook]++
 	}
-	k.w.trace.add(k.w, "kubelet %s: %s exits 0 in pod %s", k.plan.Name, pod.Spec.InitContainers[at].Name, pod.Name)
-	if at != last {
-		r.at, r.state = at+1, runContainer
-		k.decide(r)
-	}
-	k.w.podStatus(pod, func(st *corev1.PodStatus) {
-		st.StartTime = &pod.CreationTimestamp
-		st.InitContainerStatuses[at].State = terminated(0, "")
-		st.InitContainerStatuses[at].State.Terminated.FinishedAt = metav1.NewTime(k.w.now)
-		st.InitContainerStatuses[at].Ready = true
-		switch {
-		case at != last:
-			st.InitContainerStatuses[at+1].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-		case k.w.chance(0.5):
-			st.Phase = corev1.PodSucceeded
-		}
-	})
+	k.w.trace.add(k.w, "kubelet %s: %s exits 0 in pod %s", k.plan.Name, pod.Spec.InitContainers[r.At].Name, pod.Name)
+	k.step(pod, r)
 }
 
 // failed lets the container wait for its next attempt. What is spoiled by its content is not tried for ever in a world
 // at rest: nothing new would come of it.
 func (k *kubelet) failed(pod *corev1.Pod, r *run) {
-	restarts := pod.Status.InitContainerStatuses[r.at].RestartCount
-	pause := min(10*time.Second<<min(restarts, 5), 5*time.Minute)
-	r.state, r.until = runBackoff, k.w.now.Add(pause)
-	if k.w.resting && restarts >= 5 && k.host.poisoned(r.content) {
-		r.until = never
-	}
 	k.w.watch.failed(pod)
 	k.w.trace.add(k.w, "kubelet %s: %s exits %d in pod %s",
-		k.plan.Name, pod.Spec.InitContainers[r.at].Name, r.exit, pod.Name)
-	k.w.podStatus(pod, func(st *corev1.PodStatus) {
-		c := &st.InitContainerStatuses[r.at]
-		c.State = terminated(r.exit, "step failed")
-		if k.w.chance(0.5) {
-			c.LastTerminationState = c.State
-			c.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
-		}
-	})
+		k.plan.Name, pod.Spec.InitContainers[r.At].Name, r.Attempt.Exit, pod.Name)
+	k.step(pod, r)
+	if k.w.resting && pod.Status.InitContainerStatuses[r.At].RestartCount >= 5 && k.host.poisoned(r.content) {
+		r.Until = podlife.Never
+	}
 }

@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/skyhook-operator/skyhook/internal/forecast/podlife"
 )
 
 // workloadState is a pod of somebody else, and who creates it again.
@@ -138,11 +140,11 @@ func (w *World) comeBack(s *workloadState, d time.Duration) {
 
 // foreign takes one step with a pod of somebody else.
 func (k *kubelet) foreign(pod *corev1.Pod, r *run) {
-	if r.state == runNew {
-		r.state, r.until = runContainer, never
+	if r.State == podlife.New {
+		r.State, r.Until = podlife.Running, podlife.Never
 		for _, s := range k.w.foreign {
 			if s.name == pod.Name && s.Lives > 0 {
-				r.until = k.w.now.Add(time.Duration(s.Lives) * time.Second)
+				r.Until = k.w.now.Add(time.Duration(s.Lives) * time.Second)
 			}
 		}
 		k.w.podStatus(pod, func(st *corev1.PodStatus) {
@@ -151,7 +153,7 @@ func (k *kubelet) foreign(pod *corev1.Pod, r *run) {
 		})
 		return
 	}
-	r.until = never
+	r.Until = podlife.Never
 	if finishedPod(pod) {
 		return
 	}

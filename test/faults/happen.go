@@ -9,6 +9,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
+	"github.com/skyhook-operator/skyhook/internal/forecast/podlife"
 )
 
 // happen lets one Happening happen; one that finds nothing to hit does nothing.
@@ -217,7 +218,7 @@ func (w *World) hitPod(r *rand.Rand, how string) {
 		w.trace.add(w, "user deletes pod %s", pod.Name)
 		w.watch.failed(pod)
 		w.remove(pod.DeepCopy())
-	case state == nil || finishedPod(pod) || state.state == runOver || !k.up:
+	case state == nil || finishedPod(pod) || state.State == podlife.Over || !k.up:
 	case how == "lose":
 		k.failPod(pod, state, "Evicted", "The node was low on resource: ephemeral-storage.")
 	default:

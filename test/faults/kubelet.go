@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/internal/forecast/podlife"
 )
 
 // kubelet runs the pods of one machine, and is the machine.
@@ -30,31 +32,15 @@ type kubelet struct {
 	forges bool
 }
 
-// run is one pod on the machine.
+// run is one pod on the machine. It is over when its stage is through: the main container does nothing.
 type run struct {
-	state runState
-	// at is the init container that runs, until when, and how it will exit.
-	at      int
-	until   time.Time
-	exit    int32
+	podlife.Run
 	content content
 	// stuck says that nothing changes any more until the world rests; mounts, until the pod's ConfigMaps are there.
 	stuck, mounts bool
+	// ending says that it is being deleted.
+	ending bool
 }
-
-type runState int
-
-const (
-	runNew runState = iota
-	runContainer
-	runBackoff
-	runRebooting // the agent asked for a reboot and waits for it
-	runOver
-	runEnding // being deleted
-)
-
-// never is a time that does not come.
-var never = epoch.Add(1000 * time.Hour)
 
 func (w *World) addNode(p NodePlan) {
 	k := w.kubelet(p.Name)
@@ -123,7 +109,7 @@ func setReady(n *corev1.Node, ready bool, now time.Time) {
 
 // next is when the kubelet has something to do.
 func (k *kubelet) next() time.Time {
-	first := never
+	first := podlife.Never
 	if !k.up {
 		return first
 	}
@@ -144,16 +130,16 @@ func (k *kubelet) due(pod *corev1.Pod) time.Time {
 	switch {
 	case r == nil:
 		return k.w.now
-	case pod.DeletionTimestamp != nil && r.state != runEnding:
+	case pod.DeletionTimestamp != nil && !r.ending:
 		return k.w.now
 	case r.mounts && k.w.unmounted(pod) != "":
-		return never
+		return podlife.Never
 	case r.stuck && k.w.resting:
 		return k.w.now
 	case r.stuck:
-		return never
+		return podlife.Never
 	}
-	return r.until
+	return r.Until
 }
 
 // work takes one step with one pod that is due; false when none is.
@@ -173,13 +159,13 @@ func (k *kubelet) work() bool {
 	pod := pick(k.w.rng, due...)
 	r := k.runs[pod.UID]
 	if r == nil {
-		r = &run{until: k.w.now}
+		r = &run{Run: podlife.Run{Until: k.w.now}}
 		k.runs[pod.UID] = r
 	}
 	switch _, ours := ownerOf(pod); {
-	case pod.DeletionTimestamp != nil && r.state != runEnding:
+	case pod.DeletionTimestamp != nil && !r.ending:
 		k.stop(pod, r)
-	case r.state == runEnding:
+	case r.ending:
 		k.end(pod, r)
 	case ours:
 		k.advance(pod, r)
@@ -195,35 +181,34 @@ func (k *kubelet) stop(pod *corev1.Pod, r *run) {
 	if pod.DeletionGracePeriodSeconds != nil {
 		grace = *pod.DeletionGracePeriodSeconds
 	}
-	running := r.state == runContainer || r.state == runRebooting
-	r.state = runEnding
-	r.stuck, r.mounts = false, false
+	r.ending, r.stuck, r.mounts = true, false, false
 	switch {
-	case finishedPod(pod) || !running || grace == 0:
-		r.until = k.w.now
+	case finishedPod(pod) || r.State != podlife.Running || grace == 0:
+		r.Until = k.w.now
 	default:
-		r.until = k.w.now.Add(time.Duration(1+k.w.rng.Int64N(grace)) * time.Second)
+		r.Until = k.w.now.Add(time.Duration(1+k.w.rng.Int64N(grace)) * time.Second)
 	}
 }
 
 // end tells how the containers ended, some of the time, and lets the pod go.
 func (k *kubelet) end(pod *corev1.Pod, r *run) {
 	if _, ours := ownerOf(pod); ours && !finishedPod(pod) && len(pod.Status.InitContainerStatuses) > 0 && k.w.chance(0.5) {
-		well := r.exit == 0 && r.at == len(pod.Spec.InitContainers)-1 && r.content.kind != nodeRestart && k.w.chance(0.3)
+		last := len(pod.Spec.InitContainers) - 1
+		well := r.Attempt.Exit == 0 && r.At >= last && r.content.kind != nodeRestart && k.w.chance(0.3)
 		k.w.podStatus(pod, func(s *corev1.PodStatus) {
-			c := &s.InitContainerStatuses[r.at]
-			if c.State.Running != nil && well {
-				c.State = terminated(0, "")
+			c := &s.InitContainerStatuses[min(r.At, last)]
+			switch running := c.State.Running != nil; {
+			case running && well:
+				podlife.End(c, 0)
 				s.Phase = corev1.PodSucceeded
 				k.host.finish(r.content)
 				return
-			}
-			if c.State.Running != nil {
-				c.State = terminated(pick(k.w.rng, int32(137), 143), "")
+			case running:
+				podlife.End(c, pick(k.w.rng, int32(137), 143))
 			}
 			s.Phase = corev1.PodFailed
 		})
-		r.until = k.w.now.Add(k.w.seconds(0, 5))
+		r.Until = k.w.now.Add(k.w.seconds(0, 5))
 		return
 	}
 	k.w.trace.add(k.w, "kubelet %s: pod %s is gone", k.plan.Name, pod.Name)
@@ -242,13 +227,18 @@ func (w *World) podStatus(pod *corev1.Pod, change func(*corev1.PodStatus)) {
 	w.must(client.IgnoreNotFound(w.user.Status().Update(background, pod)))
 }
 
-func terminated(exit int32, message string) corev1.ContainerState {
-	reason := "Error"
-	if exit == 0 {
-		reason = "Completed"
+// step takes the next step with a pod, which script draws. What only passes through a state is not seen in it.
+func (k *kubelet) step(pod *corev1.Pod, r *run) {
+	pod = pod.DeepCopy()
+	r.Step(pod, k.w.now, func(container int) podlife.Attempt { return k.attempt(pod, r, container) })
+	switch {
+	case r.State == podlife.Paused && k.w.chance(0.5):
+		r.BackOff(&pod.Status)
+	case r.At == len(pod.Spec.InitContainers):
+		if r.Attempt.Takes == 0 {
+			r.Step(pod, k.w.now, nil)
+		}
+		r.State, r.Until = podlife.Over, podlife.Never
 	}
-	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-		ExitCode: exit, Reason: reason,
-		Message: message,
-	}}
+	k.w.must(client.IgnoreNotFound(k.w.user.Status().Update(background, pod)))
 }

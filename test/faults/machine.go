@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/internal/forecast/podlife"
 )
 
 // goDown ends all that runs on a machine and lets it boot some time later.
@@ -33,7 +35,7 @@ func (k *kubelet) goDown() {
 func (k *kubelet) shutdownPods() {
 	for _, pod := range k.w.cluster.Pods() {
 		r := k.runs[pod.UID]
-		if pod.Spec.NodeName != k.plan.Name || finishedPod(pod) || r == nil || r.state == runOver {
+		if pod.Spec.NodeName != k.plan.Name || finishedPod(pod) || r == nil || r.State == podlife.Over {
 			continue
 		}
 		k.failPod(pod, r, "Terminated", "Pod was terminated in response to imminent node shutdown.")
@@ -44,17 +46,11 @@ func (k *kubelet) shutdownPods() {
 func (k *kubelet) failPod(pod *corev1.Pod, r *run, reason, message string) {
 	k.w.trace.add(k.w, "kubelet %s: pod %s failed: %s", k.plan.Name, pod.Name, reason)
 	k.w.watch.failed(pod)
-	if r.state != runEnding {
-		r.state, r.until, r.stuck = runOver, never, false
+	goes := r.Until
+	k.w.podStatus(pod, func(st *corev1.PodStatus) { r.Fail(st, reason, message) })
+	if r.stuck = false; r.ending {
+		r.Until = goes
 	}
-	k.w.podStatus(pod, func(st *corev1.PodStatus) {
-		st.Phase, st.Reason, st.Message = corev1.PodFailed, reason, message
-		for i := range st.InitContainerStatuses {
-			if c := &st.InitContainerStatuses[i]; c.State.Running != nil {
-				c.State = terminated(143, "")
-			}
-		}
-	})
 }
 
 // boot brings a machine back. What ran on it runs again from its first container.
@@ -70,11 +66,6 @@ func (k *kubelet) boot() {
 	}
 	k.w.trace.add(k.w, "host %s is up, boot id %s", k.plan.Name, k.bootID)
 	k.bootedAt = k.w.now
-	for _, r := range k.runs {
-		if r.state != runEnding && r.state != runOver {
-			*r = run{state: runBackoff, content: r.content, until: k.w.now.Add(30 * time.Second)}
-		}
-	}
 	k.losePods()
 	if k.unreported = k.plan.PodsFirst; k.unreported {
 		k.reportLater("is reported")
@@ -101,29 +92,21 @@ func (k *kubelet) reportLater(what string) {
 func (k *kubelet) losePods() {
 	for _, pod := range k.w.cluster.Pods() {
 		r := k.runs[pod.UID]
-		if pod.Spec.NodeName != k.plan.Name || r == nil || r.state != runBackoff {
+		if pod.Spec.NodeName != k.plan.Name || r == nil || r.ending || r.State == podlife.Over {
 			continue
 		}
+		*r = run{content: r.content}
 		if _, ours := ownerOf(pod); !ours {
-			r.state, r.until = runContainer, never
+			r.State, r.Until = podlife.Running, podlife.Never
 			continue
 		}
 		if len(pod.Status.InitContainerStatuses) == 0 {
-			*r = run{until: k.w.now}
+			r.Until = k.w.now
 			continue
 		}
-		r.until = k.w.now.Add(k.w.seconds(0, 20))
+		at := k.w.now.Add(k.w.seconds(0, 20))
 		k.w.watch.failed(pod)
-		k.w.podStatus(pod, func(st *corev1.PodStatus) {
-			restarts := st.InitContainerStatuses[0].RestartCount
-			started := st.InitContainerStatuses[0].State.Waiting == nil
-			*st = pendingStatus(pod)
-			st.InitContainerStatuses[0].RestartCount = restarts
-			if started {
-				lost := &corev1.ContainerStateTerminated{ExitCode: 255, Reason: "Unknown"}
-				st.InitContainerStatuses[0].State = corev1.ContainerState{Terminated: lost}
-			}
-		})
+		k.w.podStatus(pod, func(st *corev1.PodStatus) { r.Boot(pod, st, at) })
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
+	"github.com/skyhook-operator/skyhook/internal/forecast/podlife"
 )
 
 // choice is one thing that could be done next.
@@ -186,19 +187,19 @@ func (w *World) fire(i int) {
 
 // next is when the next timer of anybody fires; last, the one after which none is left.
 func (w *World) next() (time.Time, bool) {
-	first := never
+	first := podlife.Never
 	w.eachTimer(func(t time.Time) {
 		if t.After(w.now) && t.Before(first) {
 			first = t
 		}
 	})
-	return first, first.Before(never)
+	return first, first.Before(podlife.Never)
 }
 
 func (w *World) last() time.Time {
 	last := w.now
 	w.eachTimer(func(t time.Time) {
-		if t.After(last) && t.Before(never) {
+		if t.After(last) && t.Before(podlife.Never) {
 			last = t
 		}
 	})

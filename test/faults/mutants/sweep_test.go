@@ -70,21 +70,10 @@ func build(t *testing.T, m *Mutant) simulator {
 // overlay writes the changed file and tells the go command to take it for the real one.
 func overlay(t *testing.T, dir string, m Mutant) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join(root, m.File))
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := m.apply(string(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, p := m.planted(t)
 	changed, list := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {path: changed}})
-	if err := errors.Join(err, os.WriteFile(changed, []byte(text), 0o600), os.WriteFile(list, replace, 0o600)); err != nil {
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {p.file: changed}})
+	if err := errors.Join(err, os.WriteFile(changed, []byte(p.text), 0o600), os.WriteFile(list, replace, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return list

@@ -1,0 +1,171 @@
+package mutants
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+)
+
+// planted is a file of the engine with a bug in it.
+type planted struct{ file, text string }
+
+// plant looks for the function in the files of its package, and for the syntax in the function. An error names the bug:
+// the engine has changed, and the bug has to be written anew.
+func (m Mutant) plant(dir string, files []string) (planted, error) {
+	fset := token.NewFileSet()
+	found, matches := planted{}, 0
+	functions := 0
+	for _, name := range files {
+		path := filepath.Join(dir, name)
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return planted{}, fmt.Errorf("mutant %q: %w", m.Name, err)
+		}
+		file, err := parser.ParseFile(fset, path, raw, parser.SkipObjectResolution)
+		if err != nil {
+			return planted{}, fmt.Errorf("mutant %q: %w", m.Name, err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || nameOf(f) != m.Func {
+				continue
+			}
+			functions++
+			spots, after, err := m.spots(f)
+			if err != nil {
+				return planted{}, fmt.Errorf("mutant %q: %w", m.Name, err)
+			}
+			for _, s := range spots {
+				matches++
+				from, to := fset.Position(s.from).Offset, fset.Position(s.to).Offset
+				it := string(raw[from:to])
+				found = planted{path, string(raw[:from]) + strings.ReplaceAll(after, "$0", it) + string(raw[to:])}
+			}
+		}
+	}
+	switch {
+	case functions != 1:
+		return planted{}, fmt.Errorf("mutant %q: %d functions %s in %s, not one; name the one to change", m.Name, functions,
+			m.Func, m.Package)
+	case matches != 1:
+		return planted{}, fmt.Errorf("mutant %q: its syntax is %d times in %s of %s, not once; adapt it to the code as it "+
+			"is now:\n%s", m.Name, matches, m.Func, m.Package, m.Before)
+	}
+	return found, nil
+}
+
+// nameOf is Type.method, or the name of a function.
+func nameOf(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	of := f.Recv.List[0].Type
+	if star, ok := of.(*ast.StarExpr); ok {
+		of = star.X
+	}
+	if id, ok := of.(*ast.Ident); ok {
+		return id.Name + "." + f.Name.Name
+	}
+	return f.Name.Name
+}
+
+type spot struct{ from, to token.Pos }
+
+// spots are where the syntax is in a function, and what comes in its place.
+func (m Mutant) spots(f *ast.FuncDecl) (spots []spot, after string, err error) {
+	if pattern, err := parser.ParseExpr(m.Before); err == nil {
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			if e, ok := n.(ast.Expr); ok && same(pattern, e) {
+				spots = append(spots, spot{e.Pos(), e.End()})
+			}
+			return true
+		})
+		return spots, "(" + m.After + ")", nil
+	}
+	pattern, err := statements(m.Before)
+	if err != nil {
+		return nil, "", err
+	}
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		var list []ast.Stmt
+		switch n := n.(type) {
+		case *ast.BlockStmt:
+			list = n.List
+		case *ast.CaseClause:
+			list = n.Body
+		case *ast.CommClause:
+			list = n.Body
+		}
+		for i := 0; i+len(pattern) <= len(list); i++ {
+			if last := i + len(pattern); same(pattern, list[i:last]) {
+				spots = append(spots, spot{list[i].Pos(), list[last-1].End()})
+			}
+		}
+		return true
+	})
+	return spots, m.After, nil
+}
+
+func statements(text string) ([]ast.Stmt, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), "", "package p; func f() {"+text+"\n}", parser.SkipObjectResolution)
+	if err != nil {
+		return nil, fmt.Errorf("neither an expression nor statements: %w\n%s", err, text)
+	}
+	return file.Decls[0].(*ast.FuncDecl).Body.List, nil
+}
+
+// same compares syntax, wherever it stands and however it is laid out. A block {etc} of the pattern is any block.
+func same(pattern, code any) bool { return alike(reflect.ValueOf(pattern), reflect.ValueOf(code)) }
+
+var position = reflect.TypeFor[token.Pos]()
+
+func alike(p, c reflect.Value) bool {
+	if !p.IsValid() || !c.IsValid() || p.Type() != c.Type() {
+		return p.IsValid() == c.IsValid() && !p.IsValid()
+	}
+	switch p.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if p.IsNil() || c.IsNil() {
+			return p.IsNil() && c.IsNil()
+		}
+		if block, ok := p.Interface().(*ast.BlockStmt); ok && anything(block) {
+			return true
+		}
+		return alike(p.Elem(), c.Elem())
+	case reflect.Slice:
+		if p.Len() != c.Len() {
+			return false
+		}
+		for i := range p.Len() {
+			if !alike(p.Index(i), c.Index(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Struct:
+		for i := range p.NumField() {
+			if p.Type().Field(i).Type != position && !alike(p.Field(i), c.Field(i)) {
+				return false
+			}
+		}
+		return true
+	}
+	return p.Equal(c)
+}
+
+func anything(b *ast.BlockStmt) bool {
+	if len(b.List) != 1 {
+		return false
+	}
+	s, ok := b.List[0].(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	id, ok := s.X.(*ast.Ident)
+	return ok && id.Name == "etc"
+}

@@ -49,17 +49,18 @@ site: ## Make a site of the documentation in dist/site, which needs no network t
 	@go run ./tools/site
 
 .PHONY: release
-release: ## Make all of a release in dist/release: images, chart, programs, contents, checksums (COSIGN_KEY=file signs)
-	@go run ./build/cmd/build release --key "$(COSIGN_KEY)"
+release: ## Make all of a release in dist/release: images, chart, programs, contents, checksums (COSIGN_KEY=file signs, DEBS=)
+	@go run ./build/cmd/build release --key "$(COSIGN_KEY)" --debs "$(DEBS)"
 
 .PHONY: publish
 publish: ## Push the release's images and chart, where they are not yet (REGISTRY=host for a copy of your own)
 	@go run ./build/cmd/build publish --registry "$(REGISTRY)"
 
 .PHONY: release-check
-release-check: ## Make the release twice, from nothing, and compare every byte
+release-check: ## Make the release twice, of the same packages of Debian, and compare every byte
 	@rm -rf dist/release-check
-	@for n in 1 2; do go run ./build/cmd/build release --key "$(COSIGN_KEY)" --dist dist/release-check/$$n; done
+	@for n in 1 2; do go run ./build/cmd/build release --key "$(COSIGN_KEY)" --debs "$(or $(DEBS),dist/release-check/debs)" \
+		--dist dist/release-check/$$n; done
 	@diff -r dist/release-check/1/release dist/release-check/2/release
 	@echo "both are equal:" && sha256sum dist/release-check/[12]/release/$(VERSION)/SHA256SUMS
 

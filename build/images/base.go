@@ -2,6 +2,7 @@ package images
 
 import (
 	"context"
+	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -17,11 +18,12 @@ var applets = []string{
 	"touch", "tr", "true", "uname", "uniq", "vi", "wc", "which", "whoami", "xargs",
 }
 
-// basePackages are those of Debian that the base holds.
-var basePackages = []DebianPackage{busybox, bash}
-
 // baseLayer is what every package image starts from: bash and the usual commands, nothing else.
 func baseLayer(ctx context.Context, o Options, platform v1.Platform) (v1.Layer, error) {
+	files, err := o.debian.files(ctx, o, platform.Architecture)
+	if err != nil {
+		return nil, err
+	}
 	t := image.Tree{
 		"tmp":        image.Folder(0o1777),
 		"root":       image.Folder(0o700),
@@ -37,7 +39,7 @@ func baseLayer(ctx context.Context, o Options, platform v1.Platform) (v1.Layer, 
 		t["bin/"+name] = image.Symlink("busybox")
 	}
 	for _, part := range []struct {
-		from DebianPackage
+		from string
 		name string
 		to   string
 		as   func([]byte) image.Entry
@@ -47,7 +49,8 @@ func baseLayer(ctx context.Context, o Options, platform v1.Platform) (v1.Layer, 
 		{bash, "bin/bash-static", "bin/bash", image.Program},
 		{bash, "usr/share/doc/bash-static/copyright", "usr/share/doc/bash-static/copyright", image.File},
 	} {
-		content, err := part.from.extract(ctx, o, platform.Architecture, part.name)
+		i := slices.IndexFunc(files, func(f DebianFile) bool { return f.Name == part.from })
+		content, err := files[i].extract(ctx, part.name)
 		if err != nil {
 			return nil, err
 		}

@@ -29,8 +29,8 @@ type recipe struct {
 	config      v1.Config
 	// labels beside those of OCI.
 	labels map[string]string
-	// debian are the packages that are in the content.
-	debian []DebianPackage
+	// debian says that files of Debian are in the content.
+	debian bool
 	// layers makes the image's content for one platform, lowest layer first.
 	layers func(context.Context, v1.Platform) ([]v1.Layer, error)
 }
@@ -48,9 +48,9 @@ type Result struct {
 	Digest v1.Hash
 	// Size is what a node of the first platform downloads, in bytes (compressed).
 	Size int64
-	// Debian are the packages of Debian in the image. They are files without a package database, so the image itself does
-	// not tell.
-	Debian []DebianPackage
+	// Debian are the packages of Debian in the image, for all platforms. They are files without a package database, so the
+	// image itself does not tell.
+	Debian []DebianFile
 	// Layout is the folder with the OCI layout, Tarballs the docker archives, one per platform.
 	Layout   string
 	Tarballs []string
@@ -103,9 +103,16 @@ func build(ctx context.Context, o Options, r recipe) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("its name and its version do not make a reference: %w", err)
 	}
-	result := Result{Name: r.name, Version: r.version, Reference: reference.Name(), Debian: r.debian}
+	result := Result{Name: r.name, Version: r.version, Reference: reference.Name()}
 	built := make([]v1.Image, len(o.Platforms))
 	for i, platform := range o.Platforms {
+		if r.debian {
+			files, err := o.debian.files(ctx, o, platform.Architecture)
+			if err != nil {
+				return Result{}, err
+			}
+			result.Debian = append(result.Debian, files...)
+		}
 		if built[i], err = buildOne(ctx, o, r, platform); err != nil {
 			return Result{}, fmt.Errorf("%s: %w", platform, err)
 		}

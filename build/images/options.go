@@ -25,6 +25,9 @@ type Options struct {
 	Out string
 	// Cache keeps Debian's packages; default $SKYHOOK_CACHE, else skyhook in the user's cache folder.
 	Cache string
+	// Debs is a folder with the packages of Debian to take, named as in its archive, and gets those that it lacks; default
+	// the newest of the archive, which is asked once a day.
+	Debs string
 	// Version of operator and agent; default the content of <Root>/VERSION.
 	Version string
 	// Revision is the commit for the labels; default git's of what is built, with "-dirty" for a changed tree, or none
@@ -48,6 +51,8 @@ type Options struct {
 	PackageVersion string
 	// Log gets a line per slow step; nil means silence.
 	Log io.Writer
+
+	debian debian
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -80,6 +85,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
+	o.debian = debian{}
 	return o, nil
 }
 

@@ -66,7 +66,7 @@ func givenRecipe(ctx context.Context, o Options) (recipe, error) {
 	}
 	r := packageRecipe(dir, d.pkg, d.layers)
 	if d.image != nil {
-		r.debian = nil
+		r.debian = false
 		// Its programs may be anywhere.
 		r.config.Env = []string{"PATH=" + hostPath}
 	}
@@ -98,7 +98,7 @@ func packageRecipe(dir string, pkg *packagefile.Package, layers func(context.Con
 		licenses:    "Apache-2.0 AND GPL-2.0-only AND GPL-3.0-or-later", // ours, busybox, bash
 		config:      v1.Config{Cmd: []string{"/bin/sh"}, Env: []string{"PATH=/bin"}, WorkingDir: "/"},
 		labels:      map[string]string{label.Uninstall: strconv.FormatBool(len(pkg.Modes[packagefile.Uninstall]) > 0)},
-		debian:      basePackages,
+		debian:      true,
 		layers:      layers,
 	}
 }

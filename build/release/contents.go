@@ -9,6 +9,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -39,7 +40,8 @@ func imageDocuments(o Options, dir string, image images.Result) error {
 		err = writeDocument(filepath.Join(dir, file), o, subject{
 			name: repository, version: image.Version, purpose: "CONTAINER", sha256: entry.Digest.Hex, license: unknown,
 			purl:     imageURL(repository, image.Version, arch, entry.Digest),
-			programs: programs, debian: image.Debian, arch: arch,
+			programs: programs,
+			debian:   slices.DeleteFunc(slices.Clone(image.Debian), func(f images.DebianFile) bool { return f.Arch != arch }),
 		})
 		if err != nil {
 			return err

@@ -26,6 +26,8 @@ type Options struct {
 	Dist string
 	// Platforms of images and programs; default those that each is made for.
 	Platforms []v1.Platform
+	// Debs is a folder with the packages of Debian to take, see images.Options; default the newest.
+	Debs string
 	// Key is a file with the private key to sign with, see ReadKey; without one nothing is signed.
 	Key string
 	// Log gets a line per step; nil means silence.
@@ -58,7 +60,7 @@ func (o Options) withDefaults() (Options, error) {
 func (o Options) images() images.Options {
 	return images.Options{
 		Root: o.Root, Out: filepath.Join(o.Dist, "images"), Version: o.version, Revision: o.revision,
-		Platforms: o.Platforms, Log: o.Log,
+		Platforms: o.Platforms, Debs: o.Debs, Log: o.Log,
 	}
 }
 

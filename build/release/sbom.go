@@ -37,8 +37,7 @@ type subject struct {
 	license string
 
 	programs []goProgram
-	debian   []images.DebianPackage
-	arch     string
+	debian   []images.DebianFile
 }
 
 // goProgram is a binary and what it says about its modules.
@@ -82,8 +81,8 @@ func writeDocument(file string, o Options, s subject) error {
 	for _, deb := range s.debian {
 		id := d.add(v2_3.Package{
 			PackageName: deb.Name, PackageVersion: deb.Version, PrimaryPackagePurpose: "INSTALL",
-			PackageChecksums:       sha256Sum(deb.Sums[s.arch]),
-			PackageLicenseDeclared: deb.License, PackageExternalReferences: packageURL(debianURL(deb, s.arch)),
+			PackageChecksums:       sha256Sum(deb.Sum),
+			PackageLicenseDeclared: deb.License, PackageExternalReferences: packageURL(debianURL(deb)),
 			PackageComment: "The checksum is that of the Debian package which the files were taken from.",
 		})
 		d.relate(root, "CONTAINS", id)
@@ -164,7 +163,8 @@ func moduleURL(module, version string) string {
 		"").ToString()
 }
 
-func debianURL(deb images.DebianPackage, arch string) string {
-	qualifiers := packageurl.QualifiersFromMap(map[string]string{"arch": arch, "distro": "debian-12"})
-	return packageurl.NewPackageURL(packageurl.TypeDebian, "debian", deb.Name, deb.Version, qualifiers, "").ToString()
+func debianURL(deb images.DebianFile) string {
+	qualifiers := packageurl.QualifiersFromMap(map[string]string{"arch": deb.Arch, "distro": deb.Distribution})
+	vendor, _, _ := strings.Cut(deb.Distribution, "-")
+	return packageurl.NewPackageURL(packageurl.TypeDebian, vendor, deb.Name, deb.Version, qualifiers, "").ToString()
 }

@@ -49,8 +49,11 @@ func TestDocument(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "d")
 	err := writeDocument(file, Options{version: "v0.2.0", created: time.Unix(1e9, 0).UTC()}, subject{
 		name: "registry.test/p", version: "1.2.3", purpose: "CONTAINER", sha256: strings.Repeat("a", 64), license: unknown, purl: "pkg:oci/p@sha256:aa",
-		programs: []goProgram{{"/p", info}, {"/q", info}}, arch: "arm64",
-		debian: []images.DebianPackage{{Name: "bash-static", Version: "1:5.2+b1", License: "GPL-3.0-or-later", Sums: map[string]string{"arm64": strings.Repeat("b", 64)}}},
+		programs: []goProgram{{"/p", info}, {"/q", info}},
+		debian: []images.DebianFile{{
+			Name: "bash-static", Version: "1:5.2+b1", Arch: "arm64", Distribution: "debian-12", License: "GPL-3.0-or-later",
+			Sum: strings.Repeat("b", 64),
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)

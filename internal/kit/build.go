@@ -14,7 +14,8 @@ import (
 )
 
 const buildHelp = `Checks a package and builds its image for several platforms, without a container engine. The same
-folder gives the same digest. Without --base the image has Debian's static bash and busybox, which needs apt-get and dpkg-deb.
+folder and base give the same digest. Without --base that is Debian's static bash and busybox, of the newest version
+that its archive has, which needs apt-get and dpkg-deb.
 
 PACKAGE is the package's folder, or the config.json in it; its package_version becomes the image's tag.
 

@@ -66,6 +66,7 @@ func releaseCommand(root *string) *cobra.Command {
 	var o release.Options
 	c := &cobra.Command{Use: "release", Short: "Make a release in dist/release/<version>", Args: cobra.NoArgs}
 	c.Flags().StringVar(&o.Dist, "dist", "", "where the folder release goes (default dist in the repository)")
+	c.Flags().StringVar(&o.Debs, "debs", "", "folder of Debian's packages to take, which gets those that it lacks (default the newest)")
 	c.Flags().StringVar(&o.Key, "key", "", "file with the private key to sign with; without one nothing is signed")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		o.Root, o.Log = *root, c.ErrOrStderr()

@@ -100,11 +100,11 @@ func TestConfigInterrupts(t *testing.T) {
 		r.change(t, map[string]string{"config.sh": script})
 		r.expect(t, true, "config-a3m2o3", "post")
 	})
-	t.Run("rollout11: a node joins after a change", func(t *testing.T) { joinAfterChange(t, r) })
+	t.Run("a node joins after a change", func(t *testing.T) { joinAfterChange(t, r) })
 }
 
 // joinAfterChange adds a node after a change without interrupt: it is installed from the start, with the package's own
-// interrupt, and the node that is done stays so (defect 11.2 #11).
+// interrupt, and the node that is done stays so.
 func joinAfterChange(t *testing.T, r *configRun) {
 	r.change(t, map[string]string{"other": "o4"})
 	r.expect(t, false, "config-a3m2o4")

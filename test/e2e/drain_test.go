@@ -99,8 +99,8 @@ func TestUnmanagedPodTimesOutTheDrainUntilForced(t *testing.T) {
 	}
 }
 
-// TestRollout21_ForeignCordonStays: what an administrator cordoned is not uncordoned (defect 11.2 #21).
-func TestRollout21_ForeignCordonStays(t *testing.T) {
+// TestForeignCordonStays: what an administrator cordoned is not uncordoned.
+func TestForeignCordonStays(t *testing.T) {
 	const file = "/skyhook-cordoned"
 	node := bed.Nodes()[0]
 	mustKubectl(t, "", "cordon", node)
@@ -123,9 +123,9 @@ func TestRollout21_ForeignCordonStays(t *testing.T) {
 	}
 }
 
-// TestRollout17_LeavingTheSelectorFreesTheNode: nothing of a Skyhook stays on a node that it does not select any more
-// (defect 11.2 #17), wherever it was in its work.
-func TestRollout17_LeavingTheSelectorFreesTheNode(t *testing.T) {
+// TestLeavingTheSelectorFreesTheNode: nothing of a Skyhook stays on a node that it does not select any more, wherever it
+// was in its work.
+func TestLeavingTheSelectorFreesTheNode(t *testing.T) {
 	const file = "/skyhook-left"
 	node := bed.Nodes()[0]
 	gatedSteps := steps(file)

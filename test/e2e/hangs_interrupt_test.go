@@ -11,8 +11,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// TestHangA1_FailingInterrupt: whatever a user does to end an interrupt that keeps failing frees the node.
-func TestHangA1_FailingInterrupt(t *testing.T) {
+// TestFailingInterruptCanBeEnded: whatever a user does to end an interrupt that keeps failing frees the node.
+func TestFailingInterruptCanBeEnded(t *testing.T) {
 	t.Parallel()
 	t.Run("its configMap is fixed", func(t *testing.T) {
 		s := newStuck(t, "fixed", nil)
@@ -98,9 +98,9 @@ func follower(t *testing.T, s *stuck) *wish {
 	return w
 }
 
-// TestHangA8_SpentInterrupt: an interrupt whose retries are exhausted keeps others off the node no longer than its
+// TestSpentInterruptKeepsNobodyOff: an interrupt whose retries are exhausted keeps others off the node no longer than its
 // Skyhook is wanted there.
-func TestHangA8_SpentInterrupt(t *testing.T) {
+func TestSpentInterruptKeepsNobodyOff(t *testing.T) {
 	t.Parallel()
 	t.Run("disabled", func(t *testing.T) {
 		s := newStuck(t, "spent", (*stuck).spent)

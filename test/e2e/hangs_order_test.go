@@ -8,9 +8,9 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// TestHangA7_EarlierInterrupt: the interrupt of a Skyhook waits for no pod of a later one that fails, since that one
+// TestEarlierInterruptWaitsForNoFailingPod: the interrupt of a Skyhook waits for no pod of a later one that fails, since that one
 // waits for it.
-func TestHangA7_EarlierInterrupt(t *testing.T) {
+func TestEarlierInterruptWaitsForNoFailingPod(t *testing.T) {
 	const file = "/skyhook-earlier"
 	node := ownNode(t)
 	plain := func(what string) v1alpha1.Package {

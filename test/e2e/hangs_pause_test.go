@@ -14,9 +14,9 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// TestHang_HeldWhileFailing: what is paused, or on an ignored node, does not run again, also when it keeps failing. One
+// TestHeldWhileFailing: what is paused, or on an ignored node, does not run again, also when it keeps failing. One
 // Skyhook of each kind, so that both are watched in the same minute.
-func TestHang_HeldWhileFailing(t *testing.T) {
+func TestHeldWhileFailing(t *testing.T) {
 	const label = "skyhook.nvidia.com/ignore"
 	first, second := ownNode(t), anotherNode(t) // both before the first one starts to fail
 	paused, ignored := newFailing(t, "held-paused", first), newFailing(t, "held-ignored", second)

@@ -24,9 +24,9 @@ func setOperator(t *testing.T, name, value, before string) {
 	set(value)
 }
 
-// TestHangA2_RebootsAreNobodysReason: where packages are applied again after a reboot, the reboot that one Skyhook
+// TestRebootsAreNobodysReason: where packages are applied again after a reboot, the reboot that one Skyhook
 // asked for is no reason for another one to start over, and so to reboot the node in its turn.
-func TestHangA2_RebootsAreNobodysReason(t *testing.T) {
+func TestRebootsAreNobodysReason(t *testing.T) {
 	const file = "/skyhook-reboots"
 	setOperator(t, "REAPPLY_ON_REBOOT", "true", "false")
 	nodes, count := bed.Nodes()[:2], map[string]int{}

@@ -41,9 +41,8 @@ func TestOrderBetweenSkyhooks(t *testing.T) {
 	}
 }
 
-// TestRollout7_WaitingNodeHoldsNoPermit: a node that waits for an earlier Skyhook keeps no other node from its turn
-// (defect 11.2 #7).
-func TestRollout7_WaitingNodeHoldsNoPermit(t *testing.T) {
+// TestWaitingNodeHoldsNoPermit: a node that waits for an earlier Skyhook keeps no other node from its turn.
+func TestWaitingNodeHoldsNoPermit(t *testing.T) {
 	const file = "/skyhook-waiting"
 	nodes := bed.Nodes()
 	slow, free := nodes[0], nodes[1:]
@@ -76,9 +75,9 @@ func TestRollout7_WaitingNodeHoldsNoPermit(t *testing.T) {
 	marks(t, slow, file, "early", "late")
 }
 
-// TestRollout13_NodeOrder: SKYHOOK_NODE_ORDER is one number per node from the first stage to the last, however the
-// nodes before it get on, and counts from 0 again in the next rollout (defect 11.2 #13).
-func TestRollout13_NodeOrder(t *testing.T) {
+// TestNodeOrderIsOneNumber: SKYHOOK_NODE_ORDER is one number per node from the first stage to the last, however the
+// nodes before it get on, and counts from 0 again in the next rollout.
+func TestNodeOrderIsOneNumber(t *testing.T) {
 	const file = "/skyhook-node-order"
 	line := func(stage string) string { return "echo " + stage + "-$SKYHOOK_NODE_ORDER >> " + file }
 	scripts := map[string]string{"apply.sh": line("apply"), "config.sh": line("config")}

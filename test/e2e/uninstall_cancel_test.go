@@ -24,7 +24,7 @@ func TestUninstallGuardsAndCancel(t *testing.T) {
 
 	out := w.install(t, file, file+"-never", gate(file, "begin"))
 	t.Cleanup(func() { openGate(t, node, file, "begin") })
-	t.Run("uninstall known issue 3: apply on what was never installed is told, and can be taken back", func(t *testing.T) {
+	t.Run("apply on what was never installed is told, and can be taken back", func(t *testing.T) {
 		contains(t, "kubectl apply", out, "Warning: spec.packages.never.uninstall.apply: the package was never installed on any node")
 		absent(t, node, file+"-never")
 		untilRemembered(t, node, "cancel", "slow|1.1.0")
@@ -54,10 +54,10 @@ func TestUninstallGuardsAndCancel(t *testing.T) {
 	t.Run("guard: removal while it is uninstalled", func(t *testing.T) {
 		refuse(t, nil, "its uninstall is not finished")
 	})
-	t.Run("uninstall known issue 4: version bump while it is uninstalled", func(t *testing.T) {
+	t.Run("guard: another version while it is uninstalled", func(t *testing.T) {
 		refuse(t, version("1.2.0"), "spec.packages.slow.version: is changed to 1.2.0 while 1.1.0 is being uninstalled", "uninstall.apply=false")
 	})
-	t.Run("uninstall known issue 5: cancel while the uninstall runs", func(t *testing.T) {
+	t.Run("cancel while the uninstall runs", func(t *testing.T) {
 		pod := uninstallPod(t, "cancel")
 		out := w.change(t, "slow", keep)
 		contains(t, "kubectl apply", out, "Warning: spec.packages.slow.uninstall.apply: the uninstall is cancelled", "will be re-installed")
@@ -72,9 +72,9 @@ func TestUninstallGuardsAndCancel(t *testing.T) {
 	})
 }
 
-// TestUninstallKnown2_InterruptRemoved: the interrupt after an uninstall cannot succeed; without it in the spec the
+// TestInterruptRemovedAfterAnUninstall: the interrupt after an uninstall cannot succeed; without it in the spec the
 // uninstall ends.
-func TestUninstallKnown2_InterruptRemoved(t *testing.T) {
+func TestInterruptRemovedAfterAnUninstall(t *testing.T) {
 	const file = "/skyhook-nounit"
 	node := ownNode(t)
 	w := &wish{name: "nounit", nodes: []string{node}, packages: map[string]v1alpha1.Package{"nounit": scripted(undoable(file))}}

@@ -64,9 +64,9 @@ func TestDeletionLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// TestUninstallKnown1_DeletionDuringAnErroringInstall: what may be half installed is undone, and the Skyhook goes. Its
-// name is the suffix of an annotation that is not its own (known issue 6).
-func TestUninstallKnown1_DeletionDuringAnErroringInstall(t *testing.T) {
+// TestDeletionDuringAnErroringInstall: what may be half installed is undone, and the Skyhook goes. Its
+// name is the suffix of an annotation that is not its own.
+func TestDeletionDuringAnErroringInstall(t *testing.T) {
 	const (
 		file = "/skyhook-half"
 		auto = "skyhook.nvidia.com/autoTaint_half"
@@ -89,9 +89,9 @@ func TestUninstallKnown1_DeletionDuringAnErroringInstall(t *testing.T) {
 	}
 }
 
-// TestUninstallKnown7_ForceDeletion: a Skyhook that was deleted without its finalizer in the midst of an uninstall is
+// TestForcedDeletionDuringAnUninstall: a Skyhook that was deleted without its finalizer in the midst of an uninstall is
 // created again.
-func TestUninstallKnown7_ForceDeletion(t *testing.T) {
+func TestForcedDeletionDuringAnUninstall(t *testing.T) {
 	const file = "/skyhook-forced"
 	node := ownNode(t)
 	before := portrait(t, node)

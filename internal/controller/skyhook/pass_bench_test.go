@@ -20,7 +20,7 @@ import (
 )
 
 // BenchmarkPass is one look at the last of several Skyhooks in a fleet that is half complete: what a second of a rollout
-// costs. Design section 6 allows 20 ms for one Skyhook and 10,000 nodes.
+// costs. One Skyhook with 10,000 nodes may take 20 ms.
 func BenchmarkPass(b *testing.B) {
 	for _, c := range []struct{ nodes, skyhooks int }{{1_000, 1}, {10_000, 1}, {5_000, 20}} {
 		b.Run(fmt.Sprintf("%d-nodes-%d-skyhooks", c.nodes, c.skyhooks), func(b *testing.B) {

@@ -135,7 +135,7 @@ func id(p *corev1.Pod) drain.Pod {
 }
 
 // TestDrainWaitsForBudgetThenForPods is the whole way of a drain: a budget refuses one of two pods until it is relaxed,
-// and the node is clear only when the last pod object has left (spec 11.2, defects 2 and 5).
+// and the node is clear only when the last pod object has left.
 func TestDrainWaitsForBudgetThenForPods(t *testing.T) {
 	c := newCluster(t)
 	one, two := c.runPod(t, "web-1", "drained"), c.runPod(t, "web-2", "drained")

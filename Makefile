@@ -116,6 +116,11 @@ bench: ## Run the benchmarks, and measure rollouts on small fleets against test/
 scale: ## Measure rollouts on emulated fleets (SIZES=500,1000x3 WORLDS=plain FLAGS=), see docs/numbers.md
 	@$(SCALE) $(FLAGS) $(foreach world,$(subst $(comma), ,$(or $(WORLDS),plain)),$(addprefix $(world):,$(subst $(comma), ,$(or $(SIZES),500))))
 
+.PHONY: floor
+floor: ## Measure an install beside the least that a pod per stage can cost, three times (SIZES=500)
+	@$(SCALE) -phases floor,install $(FLAGS) $(foreach n,1 2 3,$(addprefix plain:,$(subst $(comma), ,$(or $(SIZES),500))))
+	@$$(tools/tool benchstat) -filter '/phase:install .unit:(secondsByFloor OR cpuAPIServerByFloor OR writesPerNode)' dist/scale/scale.txt
+
 .PHONY: soak
 soak: ## Let random edits, node churn and kills of the operator happen on an emulated fleet (NODES=5000 FOR=1h SEED= FLAGS=)
 	@$(SCALE) -soak $(or $(FOR),1h) $(if $(SEED),-seed $(SEED)) $(FLAGS) $(or $(NODES),5000)

@@ -49,7 +49,7 @@ func pages(t *testing.T) []string {
 	t.Helper()
 	var found []string
 	patterns := []string{
-		"*.md", ".github/*.md", "docs/*.md", "docs/numbers/*.md", "docs/reference/*.md", "docs/how-to/*.md", "docs/tutorials/*.md",
+		"*.md", ".github/*.md", "docs/*.md", "docs/reference/*.md", "docs/how-to/*.md", "docs/tutorials/*.md",
 		"examples/*.md", "packages/*/*.md", "test/*/*.md",
 	}
 	for _, pattern := range patterns {

@@ -46,30 +46,28 @@ func fullObservation(t *testing.T) observation {
 	t.Helper()
 	now := time.Now()
 	used := func(d time.Duration) usage {
-		return usage{at: now.Add(d), machine: 2 * d, yardstick: 900 * time.Microsecond, process: map[string]time.Duration{
-			processOperator: d, processServer: d / 2, processEtcd: d / 4, processHarness: d / 4,
+		return usage{at: now.Add(d), process: map[string]time.Duration{
+			processOperator: d, processServer: d / 2, processEtcd: d / 4,
 		}}
 	}
 	return observation{
-		took:    5 * time.Second,
-		before:  moment{usage: used(0), server: metricsOf(t, "1"), operator: metricsOf(t, "1"), own: counts{"POST pods": 1}},
-		after:   moment{usage: used(4 * time.Second), server: metricsOf(t, "3"), operator: metricsOf(t, "3"), own: counts{"POST pods": 6}},
-		samples: []usage{used(0), used(4 * time.Second)}, handovers: []time.Duration{time.Second}, processorCount: 2,
-		peak: 64 << 20, skyhook: 2000, objects: &objects{1000, 7, 2000, 3000}, idle: &idleness{millicores: 3, memory: 32 << 20},
+		took:      5 * time.Second,
+		before:    moment{usage: used(0), server: metricsOf(t, "1"), operator: metricsOf(t, "1"), own: counts{"POST pods": 1}},
+		after:     moment{usage: used(4 * time.Second), server: metricsOf(t, "3"), operator: metricsOf(t, "3"), own: counts{"POST pods": 6}},
+		handovers: []time.Duration{time.Second},
+		peak:      64 << 20, skyhook: 2000, objects: &objects{1000, 2000}, idle: &idleness{millicores: 3, memory: 32 << 20},
 	}
 }
 
 func TestResult(t *testing.T) {
 	r := fullObservation(t).result("plain", phaseInstall, Size{Nodes: 10, Packages: 2})
+	r.byFloor(resultOf(10, map[string]float64{"seconds": 4, "cpuAPIServer": 1}))
 	want := map[string]float64{
-		"seconds": 5, "nodesPerSecond": 2, "secondsPerNode": 0.5, "handoverP50": 1000, "handoverP99": 1000,
-		"writesPerNode": 1.5, "kubeletWritesPerNode": 0.5, "requestsPerSecond": 15,
-		"cpuOperator": 4, "cpuAPIServer": 2, "cpuEtcd": 1, "cpuHarness": 1, "cpuPerNode": 400,
-		"yardstick": 900, "limitOperator": 100, "limitAPIServer": 0, "limitEtcd": 0, "limitHarness": 0, "limitOthers": 0, "limitNobody": 0,
-		"rssPeak": 64, "rssIdle": 32, "idleMillicores": 3,
-		"plans": 2, "planP50": 10, "planP99": 19.8, "planMost": 20, "planSeconds": 2,
-		"skyhookPassP50": 50, "skyhookPassP99": 99, "passesPerNode": 0, "passP50": 0, "passP99": 0,
-		"skyhookKB": 2, "nodeAnnotationsKB": 1, "configMaps": 7, "configMapKB": 2, "configMapsKB": 3, "etcdMB": 3,
+		"seconds": 5, "secondsPerNode": 0.5, "secondsByFloor": 1.25, "handoverP50": 1000, "handoverP99": 1000,
+		"writesPerNode": 1.5, "kubeletWritesPerNode": 0.5,
+		"cpuOperator": 4, "cpuPerNode": 400, "cpuAPIServer": 2, "cpuAPIServerByFloor": 2, "cpuEtcd": 1,
+		"rssPeak": 64, "rssIdle": 32, "idleMillicores": 3, "planP99": 19.8, "planMost": 20, "passesPerNode": 0,
+		"skyhookKB": 2, "nodeAnnotationsKB": 1, "configMapKB": 2, "etcdMB": 3,
 	}
 	if diff := cmp.Diff(want, r.Figures, near); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)

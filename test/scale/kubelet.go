@@ -39,6 +39,8 @@ type kubelets struct {
 	// there.
 	ends     map[string]map[string]time.Time
 	handover []time.Duration
+	// ended counts pods that the API server has no more.
+	ended int
 	// failed has the first thing that went wrong: with one, what is measured counts for nothing.
 	failed chan error
 }
@@ -128,7 +130,15 @@ func (k *kubelets) gone(o any) {
 		r.gone.Store(true)
 		r.stop()
 		delete(k.pods, pod.UID)
+		k.ended++
 	}
+}
+
+// removed is how many pods have been here and are gone.
+func (k *kubelets) removed() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.ended
 }
 
 // work names the Skyhook on a node, and the package, that a pod is for; the package is empty if the pod is no stage of

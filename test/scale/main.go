@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -42,15 +43,15 @@ const (
 
 // flags of the command line.
 type flags struct {
-	runs              []string
-	phases, out, json string
-	operator          Program
-	pace              Pace
-	idle, patience    time.Duration
-	profiles          string
-	times             bool
-	soak              soakPlan
-	given             []string
+	runs                []string
+	phases, out, report string
+	operator            Program
+	pace                Pace
+	idle, patience      time.Duration
+	profiles            string
+	times               bool
+	soak                soakPlan
+	given               []string
 }
 
 // Flags that only one of both modes reads: with the other one they are refused.
@@ -61,14 +62,15 @@ var (
 
 func parseFlags(args []string) (f flags, err error) {
 	set := flag.NewFlagSet("scale", flag.ContinueOnError) // the global ones have flags of libraries
-	set.StringVar(&f.phases, "phases", "install,config,upgrade,uninstall",
-		"the `phases` to run, separated by commas, in this order; install, or adopt instead, always; edit may come after it, and takeover before uninstall")
+	set.StringVar(&f.phases, "phases", "floor,install,config,upgrade,uninstall",
+		"the `phases` to run, separated by commas, in this order; install, or adopt instead, always; floor before install, "+
+			"which plain worlds of up to 1,000 nodes have; edit may come after it, and takeover before uninstall")
 	set.StringVar(&f.operator.File, "operator", "bin/skyhook-operator", "the operator's program")
 	set.Uint64Var(&f.operator.Memory, "memory", 0,
 		"tell the operator's garbage collector of a container with this memory limit, in `MiB`; 0 for none; nothing enforces it")
 	set.StringVar(&f.out, "out", "dist/scale", "folder for logs, and for profiles where a range is missed")
-	set.StringVar(&f.json, "json", "",
-		"the `file` for all figures; if empty, scale.json in the folder, or soak-NODES/soak.json of a soak")
+	set.StringVar(&f.report, "report", "",
+		"the `file` for all figures; if empty, scale.txt in the folder, or soak-NODES/soak.json of a soak")
 	set.DurationVar(&f.pace.Container, "container", 50*time.Millisecond, "how long each container runs")
 	set.DurationVar(&f.pace.Backoff, "backoff", time.Second, "how long until a failed container starts again")
 	set.DurationVar(&f.pace.Reboot, "reboot", time.Second, "how long a reboot takes")
@@ -82,9 +84,7 @@ func parseFlags(args []string) (f flags, err error) {
 	set.IntVar(&f.soak.Churn, "churn", 10, "of a soak: how many nodes join in a minute; as many leave, and as many move")
 	set.IntVar(&f.soak.Kills, "kills", 3, "of a soak: how often the operator is killed")
 	set.Usage = func() {
-		fmt.Fprintf(set.Output(), "Usage: scale [flags] WORLD:NODES[xPACKAGES]...\n       scale [flags] -soak 1h NODES\n"+
-			"       scale page REPORTS FOLDER\n\n"+
-			"The last writes a page with pictures of all reports in one folder into another.\n\n"+
+		fmt.Fprintf(set.Output(), "Usage: scale [flags] WORLD:NODES[xPACKAGES]...\n       scale [flags] -soak 1h NODES\n\n"+
 			"Worlds: %s\nPackages: 2 if not given\n\n",
 			strings.Join(worldNames(), ", "))
 		set.PrintDefaults()
@@ -147,11 +147,8 @@ func (f flags) reserve(report string) (release func() error, err error) {
 }
 
 func start(ctx context.Context) error {
-	if len(os.Args) > 1 && os.Args[1] == "page" {
-		if len(os.Args) != 4 {
-			return errors.New("say which folder has the reports, and into which the page goes: scale page REPORTS FOLDER")
-		}
-		return writePage(os.Args[2], os.Args[3])
+	if len(os.Args) == 2 && os.Args[1] == nullCommand {
+		return runNull(ctx)
 	}
 	f, err := parseFlags(os.Args[1:])
 	switch {
@@ -182,10 +179,7 @@ func (f flags) measure(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	file := f.json
-	if file == "" {
-		file = filepath.Join(f.out, "scale.json")
-	}
+	file := cmp.Or(f.report, filepath.Join(f.out, "scale.txt"))
 	release, err := f.reserve(file)
 	if err != nil {
 		return err
@@ -210,8 +204,7 @@ func (f flags) measure(ctx context.Context) (err error) {
 	if len(all) == 0 {
 		return failed
 	}
-	report, err := newReport(f.pace, f.operator, all)
-	if err := errors.Join(err, writeReport(file, report)); err != nil {
+	if err := writeReport(file, benchmarks(f.pace, f.operator, all)); err != nil {
 		return errors.Join(failed, err)
 	}
 	fmt.Printf("\nall figures are in %s\n", file)
@@ -280,7 +273,7 @@ func (f flags) plan() ([]*run, error) {
 			folder += fmt.Sprintf("-%d", n)
 		}
 		all = append(all, &run{
-			name: name, world: worlds[name], size: size, phases: chosen, pace: f.pace, idle: f.idle, program: f.operator,
+			name: name, world: worlds[name], size: size, phases: f.possible(chosen, name, size), pace: f.pace, idle: f.idle, program: f.operator,
 			profiles: f.profiles != profilesNone,
 			folder:   folder, patience: f.patience,
 			tell: teller(),
@@ -289,8 +282,22 @@ func (f flags) plan() ([]*run, error) {
 	return all, nil
 }
 
+// possible leaves out the floor where there is none, or where no time counts.
+func (f flags) possible(chosen []Phase, world string, size Size) []Phase {
+	if chosen[0] == phaseFloor && (!f.times || !hasFloor(world, size)) {
+		return chosen[1:]
+	}
+	return chosen
+}
+
 // playable refuses phases that would find nothing to change: each world begins empty.
 func playable(chosen []Phase) error {
+	if chosen[0] == phaseFloor {
+		if len(chosen) < 2 || chosen[1] != phaseInstall {
+			return fmt.Errorf("-phases is %v; after floor comes install, which is compared with it", chosen)
+		}
+		chosen = chosen[1:]
+	}
 	place := func(p Phase) int { return slices.Index(phases, p) }
 	for i, p := range chosen {
 		if p.begins() != (i == 0) || i > 0 && place(p) <= place(chosen[i-1]) {
@@ -316,10 +323,8 @@ func (f flags) startSoak(ctx context.Context) error {
 	}
 	folder := filepath.Join(f.out, fmt.Sprintf("soak-%d", plan.Nodes))
 	s := &soak{
-		plan: plan, pace: f.pace, patience: f.patience, program: f.operator, folder: folder, report: f.json, tell: teller(),
-	}
-	if s.report == "" {
-		s.report = filepath.Join(folder, "soak.json")
+		plan: plan, pace: f.pace, patience: f.patience, program: f.operator, folder: folder,
+		report: cmp.Or(f.report, filepath.Join(folder, "soak.json")), tell: teller(),
 	}
 	release, err := f.reserve(s.report)
 	if err != nil {

@@ -27,12 +27,13 @@ func TestRefused(t *testing.T) {
 		{"-container -1s plain:5", "-container is -1s"},
 		{"-soak -1h 50", "-soak is -1h"},
 		{"-phases config plain:5", "must begin with either install or adopt"},
+		{"-phases floor,config plain:5", "after floor comes install"},
 		{"-phases install,install plain:5", "name each other phase once"},
-		{"-phases install,uninstall,config plain:5", "in the order [install adopt edit config"},
+		{"-phases install,uninstall,config plain:5", "in the order [floor install adopt edit config"},
 		{"-phases install,adopt plain:5", "must begin with either install or adopt"},
-		{"-json " + filepath.Dir(file) + " plain:5", "is a folder"},
-		{"-json " + file + "/scale.json plain:5", "the report cannot be written"},
-		{"-out " + file + "/out -json " + filepath.Dir(file) + "/x.json plain:5", "folder for logs and profiles"},
+		{"-report " + filepath.Dir(file) + " plain:5", "is a folder"},
+		{"-report " + file + "/scale.txt plain:5", "the report cannot be written"},
+		{"-out " + file + "/out -report " + filepath.Dir(file) + "/x.json plain:5", "folder for logs and profiles"},
 	} {
 		f, err := parseFlags(append([]string{"-operator", self, "-out", t.TempDir()}, strings.Fields(c.args)...))
 		if err == nil {
@@ -62,7 +63,7 @@ func TestSoakRefused(t *testing.T) {
 // TestFolderOfOne: a second process would delete the logs and the kubeconfig of the first.
 func TestFolderOfOne(t *testing.T) {
 	f := flags{out: t.TempDir()}
-	report := filepath.Join(f.out, "scale.json")
+	report := filepath.Join(f.out, "scale.txt")
 	release, err := f.reserve(report)
 	if err != nil {
 		t.Fatal(err)
@@ -83,19 +84,18 @@ func TestFolderOfOne(t *testing.T) {
 
 // TestReportIsKept: a report that cannot be written leaves the one before it.
 func TestReportIsKept(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "scale.json")
-	if err := writeReport(file, Report{Time: time.Unix(1, 0)}); err != nil {
+	file := filepath.Join(t.TempDir(), "scale.txt")
+	if err := writeReport(file, []byte("before")); err != nil {
 		t.Fatal(err)
 	}
-	before := read(t, filepath.Dir(file), "scale.json")
 	if err := os.Mkdir(file+".part", 0o700); err != nil { // as good as a full disk
 		t.Fatal(err)
 	}
-	if err := writeReport(file, Report{}); err == nil {
+	if err := writeReport(file, nil); err == nil {
 		t.Error("a report that cannot be written is no error")
 	}
-	if got := read(t, filepath.Dir(file), "scale.json"); got != before {
-		t.Errorf("the earlier report is now %q", got)
+	if got, err := os.ReadFile(file); err != nil || string(got) != "before" {
+		t.Errorf("the earlier report is now %q, %v", got, err)
 	}
 }
 
@@ -115,6 +115,22 @@ func TestFolders(t *testing.T) {
 	}
 	if want := []string{"x/plain-50x2", "x/plain-200x2", "x/plain-50x2-2"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestFloorWhereThereIsOne: other worlds and larger fleets are measured without it, and so is all where no time counts.
+func TestFloorWhereThereIsOne(t *testing.T) {
+	for args, want := range map[string]int{
+		"plain:1000": 5, "plain:1001": 4, "interrupt:50": 4, "-times=false plain:50": 4, "-phases floor,install plain:5": 2,
+	} {
+		f, err := parseFlags(strings.Fields(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs, err := f.plan()
+		if err != nil || len(runs) != 1 || len(runs[0].phases) != want {
+			t.Errorf("%s: %+v, %v; want %d phases", args, runs, err, want)
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -56,7 +55,13 @@ func (r *run) measure(ctx context.Context) (results []Result, err error) {
 	if err := r.populate(ctx); err != nil {
 		return nil, err
 	}
-	if r.operator, err = startOperator(ctx, r.program, r.control.kubeconfig, r.folder); err != nil {
+	program := r.program
+	if r.phases[0] == phaseFloor {
+		if program, err = nullOperator(); err != nil {
+			return nil, err
+		}
+	}
+	if r.operator, err = startOperator(ctx, program, r.control.kubeconfig, r.folder); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.operator.stop()) }()
@@ -66,6 +71,10 @@ func (r *run) measure(ctx context.Context) (results []Result, err error) {
 	if err := settle(ctx, r.operator.pid()); err != nil {
 		return nil, err
 	}
+	return r.playAll(ctx)
+}
+
+func (r *run) playAll(ctx context.Context) (results []Result, err error) {
 	skyhooks := r.world.skyhooks(r.size.Packages)
 	for _, phase := range r.phases {
 		r.tell("%s: %s of %d nodes, %d packages", r.name, phase, r.size.Nodes, r.size.Packages)
@@ -74,18 +83,23 @@ func (r *run) measure(ctx context.Context) (results []Result, err error) {
 			return results, fmt.Errorf("%s/%s/%s: %w; the operator's log is %s",
 				r.name, phase, r.size, err, filepath.Join(r.folder, "operator.log"))
 		}
-		result.folder = r.folder
+		if result.folder = r.folder; phase == phaseInstall && len(results) > 0 {
+			result.byFloor(results[0])
+		}
 		results = append(results, result)
 	}
 	return results, nil
 }
 
 func (r *run) observed(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhook) (Result, error) {
-	if phase == phaseTakeover {
+	switch phase {
+	case phaseFloor:
+		return r.measureFloor(ctx, r.world.skyhooks(r.size.Packages)) // others, as the operator is to find none
+	case phaseTakeover:
 		return r.takeOver(ctx, skyhooks)
-	}
-	if phase == phaseAdopt {
+	case phaseAdopt:
 		return r.adopt(ctx, skyhooks)
+	case phaseInstall, phaseEdit, phaseConfig, phaseUpgrade, phaseUninstall:
 	}
 	seen, err := r.observe(ctx, phase, skyhooks)
 	if err != nil {
@@ -164,13 +178,10 @@ func (r *run) observe(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Sky
 	if r.profiles {
 		stopProfile = r.operator.profile(ctx, filepath.Join(r.folder, string(phase)))
 	}
-	stopSamples := r.processes.sample(ctx)
 	begin := time.Now()
 	o.skyhook, err = r.play(ctx, phase, skyhooks)
-	o.took, o.processorCount = time.Since(begin), runtime.NumCPU()
-	samples, errSamples := stopSamples()
-	o.samples, o.handovers = samples, r.kubelets.takeHandovers()
-	if err := errors.Join(err, errSamples, stopProfile(), settle(ctx, r.operator.pid())); err != nil {
+	o.took, o.handovers = time.Since(begin), r.kubelets.takeHandovers()
+	if err := errors.Join(err, stopProfile(), settle(ctx, r.operator.pid())); err != nil {
 		return o, err
 	}
 	if o.after, err = r.moment(ctx); err != nil {
@@ -181,9 +192,6 @@ func (r *run) observe(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Sky
 		return o, err
 	}
 	o.peak = m.peak
-	if err := o.crossCheck(); err != nil {
-		return o, err
-	}
 	err = r.look(ctx, phase, &o)
 	return o, err
 }
@@ -208,6 +216,9 @@ func (r *run) play(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyhoo
 	if err := r.change(ctx, phase, skyhooks); err != nil {
 		return 0, err
 	}
+	if phase == phaseFloor {
+		return 0, r.awaitPods(ctx)
+	}
 	for {
 		done, err := r.watch(ctx, phase, skyhooks, &largest)
 		if done || err != nil {
@@ -223,7 +234,7 @@ func (r *run) change(ctx context.Context, phase Phase, skyhooks []*v1alpha1.Skyh
 	}
 	for _, s := range skyhooks {
 		switch phase {
-		case phaseInstall:
+		case phaseFloor, phaseInstall:
 			err = r.control.client.Create(ctx, s)
 		case phaseUninstall:
 			err = r.control.client.Delete(ctx, s)
@@ -340,7 +351,6 @@ func (r *run) moment(ctx context.Context) (m moment, err error) {
 	if m.usage, err = r.processes.usage(); err != nil {
 		return m, err
 	}
-	m.ownEarlier = r.control.counter.snapshot()
 	if m.operator, err = r.operator.scrape(ctx); err != nil {
 		return m, err
 	}
@@ -348,8 +358,7 @@ func (r *run) moment(ctx context.Context) (m moment, err error) {
 		return m, err
 	}
 	m.own = r.control.counter.snapshot()
-	m.operatorLater, err = r.operator.scrape(ctx)
-	return m, err
+	return m, nil
 }
 
 func (r *run) beIdle(ctx context.Context) (*idleness, error) {
@@ -396,8 +405,6 @@ func (r *run) objects(ctx context.Context) (*objects, error) {
 		for key, value := range maps.Items[i].Data {
 			bytes += len(key) + len(value)
 		}
-		o.configMaps++
-		o.allConfigMaps += bytes
 		o.configMap = max(o.configMap, bytes)
 	}
 	return &o, nil

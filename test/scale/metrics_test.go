@@ -41,7 +41,7 @@ func TestMetrics(t *testing.T) {
 	if diff := cmp.Diff(counts{"POST pods": 4, "APPLY configmaps": 2}, operator); diff != "" || operator.total() != 6 {
 		t.Errorf("the operator's (-want +got):\n%s", diff)
 	}
-	if n := f.sum(requestTotal, labels{"verb": "LIST"}); n != 100 {
+	if n := f.sum("apiserver_request_total", labels{"verb": "LIST"}); n != 100 {
 		t.Errorf("%g lists", n)
 	}
 	h := f.histogram("took", labels{"controller": "node"})

@@ -30,6 +30,7 @@ type operator struct {
 // Program is the operator's, and the memory limit of its container in MiB; 0 for none.
 type Program struct {
 	File   string
+	Args   []string
 	Memory uint64
 	// Exact asks for heap profiles that tell differences of single MiB: one allocation in 512 KiB, as usual, does not.
 	Exact bool
@@ -77,7 +78,7 @@ func launch(program Program, kubeconfig, folder, logFile string) (*operator, err
 	o := &operator{
 		metrics: "http://" + metrics, profiles: "http://" + profiles, log: log.Name(), ended: make(chan error, 1),
 	}
-	o.command = exec.Command(program.File)
+	o.command = exec.Command(program.File, program.Args...)
 	o.command.Stdout, o.command.Stderr = log, log
 	// Nothing of this process's environment: GOMAXPROCS or GOGC there would be measured.
 	o.command.Env = append(program.environment(),

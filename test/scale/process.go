@@ -2,13 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -73,26 +71,9 @@ func ticks(counts ...string) (time.Duration, error) {
 	return sum, nil
 }
 
-// machineCPU is the time that all processors have been busy.
-func machineCPU() (time.Duration, error) {
-	text, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0, fmt.Errorf("read the CPU time of the machine: %w", err)
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	fields := strings.Fields(line) // cpu user nice system idle iowait irq softirq steal
-	if len(fields) < 9 {
-		return 0, fmt.Errorf("no CPU times in %q", line)
-	}
-	return ticks(fields[1], fields[2], fields[3], fields[6], fields[7], fields[8])
-}
-
 func (p processes) usage() (usage, error) {
 	u := usage{at: time.Now(), process: map[string]time.Duration{}}
 	var err error
-	if u.machine, err = machineCPU(); err != nil {
-		return u, err
-	}
 	for name, pid := range p {
 		if u.process[name], err = cpu(pid); err != nil {
 			return u, fmt.Errorf("%s does not run any more; dmesg says if the machine had no memory left: %w", name, err)
@@ -123,50 +104,9 @@ func memory(pid int) (m memoryUse, err error) {
 	return m, nil
 }
 
-// machineMemory is how much memory the machine has, in bytes.
-func machineMemory() (int64, error) {
-	text, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return 0, fmt.Errorf("read the memory of the machine: %w", err)
-	}
-	var kib int64
-	if _, err := fmt.Sscanf(string(text), "MemTotal: %d kB", &kib); err != nil {
-		return 0, fmt.Errorf("read the memory of the machine: %w", err)
-	}
-	return kib << 10, nil
-}
-
 func resetPeak(pid int) error {
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0); err != nil {
 		return fmt.Errorf("reset the peak memory of a process: %w", err)
 	}
 	return nil
-}
-
-// sampling is how often the processes are looked at.
-const sampling = 250 * time.Millisecond
-
-// sample looks at the processes until it is stopped; stop returns what it saw.
-func (p processes) sample(ctx context.Context) (stop func() ([]usage, error)) {
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	var samples []usage
-	var failed error
-	y := newYardstick()
-	wg.Go(func() {
-		t := time.NewTicker(sampling)
-		defer t.Stop()
-		for ctx.Err() == nil && failed == nil {
-			var u usage
-			if u, failed = p.usage(); failed == nil {
-				u.yardstick, failed = y.once()
-			}
-			samples = append(samples, u)
-			select {
-			case <-t.C:
-			case <-ctx.Done():
-			}
-		}
-	})
-	return func() ([]usage, error) { cancel(); wg.Wait(); return samples, failed }
 }

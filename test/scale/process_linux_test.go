@@ -25,12 +25,12 @@ func TestStat(t *testing.T) {
 // TestOwnProcess reads what the kernel says of this test.
 func TestOwnProcess(t *testing.T) {
 	p := processes{processHarness: os.Getpid()}
-	u, err := p.usage()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if u.machine < u.process[processHarness] || u.machine == 0 {
-		t.Errorf("%+v", u)
+	for used := time.Duration(0); used == 0; { // asking takes CPU time, until a tick of it is counted
+		u, err := p.usage()
+		if err != nil {
+			t.Fatal(err)
+		}
+		used = u.process[processHarness]
 	}
 	m, err := memory(os.Getpid())
 	if err != nil || m.anonymous < 1<<20 || m.resident < m.anonymous || m.peak < m.resident {
@@ -38,13 +38,5 @@ func TestOwnProcess(t *testing.T) {
 	}
 	if _, err := child("kube-apiserver"); err == nil || !strings.Contains(err.Error(), "no process kube-apiserver") {
 		t.Errorf("%v", err)
-	}
-}
-
-// TestMachine: the machine has more memory than this test.
-func TestMachine(t *testing.T) {
-	all, err := machineMemory()
-	if now, errNow := memory(os.Getpid()); err != nil || errNow != nil || all <= now.resident {
-		t.Errorf("%d bytes, of which this test has %+v; %v, %v", all, now, err, errNow)
 	}
 }

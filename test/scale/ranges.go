@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -38,8 +37,6 @@ type Ratio struct {
 	// Of is divided by To; both are sizes.
 	Of string `json:"of"`
 	To string `json:"to"`
-	// Per is another figure that both are divided by before; empty for none.
-	Per string `json:"per,omitempty"`
 	Range
 }
 
@@ -61,10 +58,8 @@ func readRanges(text []byte) (Ranges, error) {
 		}
 	}
 	for _, ratio := range r.Ratios {
-		for _, name := range []string{ratio.Figure, cmp.Or(ratio.Per, ratio.Figure)} {
-			if !isFigure(name) {
-				return r, fmt.Errorf("ranges.yaml: there is no figure %s", name)
-			}
+		if !isFigure(ratio.Figure) {
+			return r, fmt.Errorf("ranges.yaml: there is no figure %s", ratio.Figure)
 		}
 		if err := errors.Join(isResult(ratio.World, string(ratio.Phase), ratio.Of), isResult(ratio.World, string(ratio.Phase), ratio.To)); err != nil {
 			return r, fmt.Errorf("ranges.yaml: ratio of %s: %w", ratio.Figure, err)
@@ -155,8 +150,8 @@ func (r Ranges) check(results []Result) []missed {
 	for _, ratio := range r.Ratios {
 		v, of, to, ok := ratio.value(byName)
 		if ok && !ratio.has(v) { // nor has a range what is not a number, as one of the two was not measured
-			all = append(all, missed{of, fmt.Sprintf("%s: %s is %.3g times that of %s (%s to %s), allowed is %s",
-				of.name(), ratio.name(), v, ratio.To, ratio.text(of), ratio.text(to), ratio.Range)})
+			all = append(all, missed{of, fmt.Sprintf("%s: %s is %.3g times that of %s (%.4g to %.4g), allowed is %s",
+				of.name(), ratio.Figure, v, ratio.To, ratio.figure(of), ratio.figure(to), ratio.Range)})
 		}
 	}
 	return all
@@ -171,31 +166,8 @@ func (r Ratio) value(byName map[string]Result) (v float64, of, to Result, ok boo
 
 // figure of one result; not a number if it was not measured.
 func (r Ratio) figure(of Result) float64 {
-	v, measured := of.Figures[r.Figure]
-	if !measured {
-		return math.NaN()
-	}
-	if r.Per == "" {
+	if v, measured := of.Figures[r.Figure]; measured {
 		return v
 	}
-	if per := of.Figures[r.Per]; per != 0 {
-		return v / per
-	}
 	return math.NaN()
-}
-
-func (r Ratio) name() string {
-	if r.Per == "" {
-		return r.Figure
-	}
-	return r.Figure + " by " + r.Per
-}
-
-// text is what was measured.
-func (r Ratio) text(of Result) string {
-	text := fmt.Sprintf("%.4g", of.Figures[r.Figure])
-	if r.Per != "" {
-		text += fmt.Sprintf("/%.4g", of.Figures[r.Per])
-	}
-	return text
 }

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,46 +13,32 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
 )
 
-// Report is what is written as JSON.
-type Report struct {
-	Time time.Time `json:"time"`
-	Machine
-	Pace    Pace     `json:"pace"`
-	Results []Result `json:"results"`
-}
-
-// Machine is what times depend on, as far as it can be told in two numbers.
-type Machine struct {
-	Processors int `json:"processors"`
-	// MemoryGiB is rounded: no two kernels leave the same of it.
-	MemoryGiB int `json:"memoryGiB"`
-	// OperatorMiB is the memory limit of the operator's container; 0 for none.
-	OperatorMiB uint64 `json:"operatorMiB,omitempty"`
-}
-
-func newReport(pace Pace, operator Program, results []Result) (Report, error) {
-	bytes, err := machineMemory()
-	gib := int(math.Round(float64(bytes) / (1 << 30)))
-	return Report{
-		Time: time.Now().UTC().Truncate(time.Second), Pace: pace, Results: results,
-		Machine: Machine{Processors: runtime.NumCPU(), MemoryGiB: gib, OperatorMiB: operator.Memory},
-	}, err
-}
-
-// writeReport writes a report of either mode as JSON.
-func writeReport(file string, report any) error {
-	text, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the report: %w", err)
+// benchmarks is the report of results in the text format of Go's benchmarks, which benchstat compares.
+func benchmarks(pace Pace, operator Program, results []Result) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\npkg: github.com/skyhook-operator/skyhook/test/scale\n", runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(&b, "processors: %d\nmemory-limit: %d MiB\ncontainer: %s\n", runtime.NumCPU(), operator.Memory, pace.Container)
+	for _, r := range results {
+		fmt.Fprintf(&b, "BenchmarkRollout/world=%s/phase=%s/nodes=%d/packages=%d 1", r.World, r.Phase, r.Nodes, r.Packages)
+		for _, f := range figures {
+			if v, measured := r.Figures[f.Name]; measured {
+				fmt.Fprintf(&b, " %g %s", v, f.Name)
+			}
+		}
+		b.WriteByte('\n')
 	}
+	return b.Bytes()
+}
+
+// writeReport writes a report of either mode.
+func writeReport(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	part := file + ".part" // half of a report must not replace an earlier one
-	err = os.WriteFile(part, append(text, '\n'), 0o644)
+	err := os.WriteFile(part, text, 0o644)
 	if err == nil {
 		err = os.Rename(part, file)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -264,7 +265,11 @@ func (s *soak) judge(ctx context.Context) error {
 	r.Comparisons = append(append(s.rests.compare(), compareObjects(s.installed, c.objects())...), compareConflicts(r.Requests))
 	r.Failed = append(r.failures(), c.incomplete()...)
 	s.print(r)
-	if err := writeReport(s.report, r); err != nil {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	if err := writeReport(s.report, append(text, '\n')); err != nil {
 		return err
 	}
 	if len(r.Failed) > 0 {

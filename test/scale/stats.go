@@ -65,53 +65,8 @@ func (h histogram) most() float64 {
 	return 0
 }
 
-// usage is the CPU time that each process has used, and the whole machine, by a moment.
+// usage is the CPU time that each process has used by a moment.
 type usage struct {
 	at      time.Time
 	process map[string]time.Duration
-	machine time.Duration
-	// yardstick is what its piece of work took then; samples have it.
-	yardstick time.Duration
-}
-
-// saturated is the share of all processors from which on the machine counts as the limit.
-const saturated = 0.9
-
-// Who is the limit, beside the processes: others on the machine, or nobody.
-const (
-	limitOthers = "others"
-	limitNobody = "nobody"
-)
-
-// limits are the shares of the time in which each was the limit: while the processors are busy, whoever uses most of
-// them; otherwise nobody, as everyone waits for containers, disks or turns.
-func limits(samples []usage, processors int) map[string]float64 {
-	shares := map[string]float64{}
-	if len(samples) < 2 {
-		return shares
-	}
-	whole := samples[len(samples)-1].at.Sub(samples[0].at)
-	for i := 1; i < len(samples); i++ {
-		a, b := samples[i-1], samples[i]
-		shares[limitOf(a, b, processors)] += b.at.Sub(a.at).Seconds() / whole.Seconds()
-	}
-	return shares
-}
-
-func limitOf(a, b usage, processors int) string {
-	machine := b.machine - a.machine
-	if machine.Seconds() < saturated*float64(processors)*b.at.Sub(a.at).Seconds() {
-		return limitNobody
-	}
-	others, most, name := machine, time.Duration(-1), ""
-	for _, process := range slices.Sorted(maps.Keys(b.process)) {
-		used := b.process[process] - a.process[process]
-		if others -= used; used > most {
-			most, name = used, process
-		}
-	}
-	if others > most {
-		return limitOthers
-	}
-	return name
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
@@ -56,31 +55,5 @@ func TestHistogram(t *testing.T) {
 	}
 	if got := d.minus(histogram{buckets: map[float64]float64{2: 0, 4: 10, math.Inf(1): 20}}).most(); got != 2 {
 		t.Errorf("most is %g, want 2", got)
-	}
-}
-
-func TestLimits(t *testing.T) {
-	start := time.Now()
-	seconds := func(n int) time.Duration { return time.Duration(n) * time.Second }
-	second := func(n, a, b, machine int) usage {
-		return usage{
-			at: start.Add(seconds(n)), machine: seconds(machine),
-			process: map[string]time.Duration{"a": seconds(a), "b": seconds(b)},
-		}
-	}
-	got := limits([]usage{
-		second(0, 0, 0, 0),
-		second(1, 1, 0, 2), // both processors are busy, one with a
-		second(2, 1, 1, 3), // one is free
-		second(3, 1, 1, 5), // both are busy with something else
-		second(4, 1, 3, 7), // both are busy with b
-		second(5, 1, 5, 9),
-	}, 2)
-	want := map[string]float64{"a": 0.2, limitNobody: 0.2, limitOthers: 0.2, "b": 0.4}
-	if diff := cmp.Diff(want, got, near); diff != "" {
-		t.Errorf("limits (-want +got):\n%s", diff)
-	}
-	if got := limits([]usage{second(0, 0, 0, 0)}, 2); len(got) != 0 {
-		t.Errorf("of one sample: %v", got)
 	}
 }

@@ -51,9 +51,8 @@ func (r *run) takeOver(ctx context.Context, skyhooks []*v1alpha1.Skyhook) (resul
 	took := time.Since(begin)
 	use, err := memory(r.operator.pid())
 	result.Figures = map[string]float64{
-		"seconds": took.Seconds(), "nodesPerSecond": float64(r.size.Nodes) / took.Seconds(),
-		"secondsPerNode": took.Seconds() / float64(r.size.Nodes),
-		"firstPermit":    first.Seconds(), "takeover": away.Seconds(),
+		"seconds": took.Seconds(), "secondsPerNode": took.Seconds() / float64(r.size.Nodes),
+		"firstPermit": first.Seconds(), "takeover": away.Seconds(),
 		"rssPeak": mebibytes(use.peak), "skyhookKB": kilobytes(largest),
 	}
 	return result, errors.Join(err, r.findProcesses(), settle(ctx, r.operator.pid()))

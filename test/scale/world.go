@@ -47,6 +47,8 @@ var worlds = map[string]World{
 type Phase string
 
 const (
+	// phaseFloor is an install by the null operator, before the operator starts.
+	phaseFloor   Phase = "floor"
 	phaseInstall Phase = "install"
 	// phaseAdopt, instead of an install, is the start of an operator where everything is installed.
 	phaseAdopt Phase = "adopt"
@@ -60,7 +62,7 @@ const (
 )
 
 // phases in their order.
-var phases = []Phase{phaseInstall, phaseAdopt, phaseEdit, phaseConfig, phaseUpgrade, phaseTakeover, phaseUninstall}
+var phases = []Phase{phaseFloor, phaseInstall, phaseAdopt, phaseEdit, phaseConfig, phaseUpgrade, phaseTakeover, phaseUninstall}
 
 // begins reports whether a run can begin with the phase: every other one changes what is installed.
 func (p Phase) begins() bool { return p == phaseInstall || p == phaseAdopt }
@@ -153,7 +155,7 @@ func (p Phase) change(s *v1alpha1.Skyhook) {
 			pkg.Version = "1.1.0"
 		case phaseTakeover:
 			pkg.ConfigMap = map[string]string{"settings.conf": "threads = 16\nlevel = info\n"}
-		case phaseInstall, phaseAdopt, phaseUninstall: // they create, find and delete
+		case phaseFloor, phaseInstall, phaseAdopt, phaseUninstall: // they create, find and delete
 		}
 		s.Spec.Packages[name] = pkg
 	}

@@ -6,12 +6,14 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/internal/forecast/podlife"
 )
 
 // kubelet stands in for the kubelets of all nodes, since an API server alone runs no pods: every pod's init containers
@@ -24,7 +26,7 @@ type kubelet struct {
 	verdict func(*corev1.Pod) (int32, string)
 }
 
-// Verdicts about stages that do not end by themselves; see kubelet.end.
+// Verdicts about stages that do not end by themselves; see attempt.
 const (
 	goesOn     = -1
 	cannotPull = -2
@@ -75,56 +77,35 @@ func (k *kubelet) handle(t *testing.T, pod *corev1.Pod) {
 		code, message = k.verdict(pod)
 	}
 	k.mu.Unlock()
-	k.show(t, pod, statuses(pod, code, message))
+	k.show(t, pod, code, message)
 }
 
 // end lets the stage of a pod that goes on end well.
-func (k *kubelet) end(t *testing.T, pod *corev1.Pod) { k.show(t, pod, statuses(pod, 0, "")) }
+func (k *kubelet) end(t *testing.T, pod *corev1.Pod) { k.show(t, pod, 0, "") }
 
-func (k *kubelet) show(t *testing.T, pod *corev1.Pod, list []corev1.ContainerStatus) {
+// show writes what a kubelet says of the pod after a quarter of a minute: a stage that fails has been tried twice then.
+func (k *kubelet) show(t *testing.T, pod *corev1.Pod, code int32, message string) {
 	pod = pod.DeepCopy()
-	pod.Status.Phase, pod.Status.StartTime = corev1.PodRunning, &pod.CreationTimestamp
-	pod.Status.InitContainerStatuses = list
+	run, now := podlife.Run{}, time.Now()
+	for at := now; at.Sub(now) < 15*time.Second; at = run.Until {
+		run.Step(pod, at, func(container int) podlife.Attempt { return attempt(pod, container, code, message) })
+	}
+	run.BackOff(&pod.Status)
 	err := k.client.Status().Update(context.WithoutCancel(t.Context()), pod)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		t.Errorf("kubelet: update pod %s: %v", pod.Name, err)
 	}
 }
 
-func statuses(pod *corev1.Pod, code int32, message string) []corev1.ContainerStatus {
-	ended := func(code int32, message string) corev1.ContainerState {
-		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: message, FinishedAt: metav1.Now()}}
+// attempt is how a container of a pod fares by a verdict.
+func attempt(pod *corev1.Pod, container int, code int32, message string) podlife.Attempt {
+	switch {
+	case code == cannotPull:
+		return podlife.Attempt{Held: "ImagePullBackOff", Message: "no such image"}
+	case code == goesOn, container == len(pod.Spec.InitContainers):
+		return podlife.Attempt{Takes: podlife.Forever}
+	case code != 0 && container == 1:
+		return podlife.Attempt{Exit: code, Message: message}
 	}
-	if code < 0 {
-		return unfinished(pod, code)
-	}
-	var list []corev1.ContainerStatus
-	for i, c := range pod.Spec.InitContainers {
-		s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, State: ended(0, "")}
-		switch {
-		case code != 0 && i == 1:
-			s.RestartCount, s.LastTerminationState = 1, ended(code, message)
-			s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
-		case code != 0 && i > 1:
-			s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}
-		}
-		list = append(list, s)
-	}
-	return list
-}
-
-// unfinished shows the first container at work, or waiting for its image.
-func unfinished(pod *corev1.Pod, code int32) []corev1.ContainerStatus {
-	var list []corev1.ContainerStatus
-	for i, c := range pod.Spec.InitContainers {
-		s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}
-		switch {
-		case i == 0 && code == goesOn:
-			s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
-		case i == 0:
-			s.State.Waiting.Reason, s.State.Waiting.Message = "ImagePullBackOff", "no such image"
-		}
-		list = append(list, s)
-	}
-	return list
+	return podlife.Attempt{}
 }

@@ -177,8 +177,8 @@ func (k *kubelets) takeHandovers() []time.Duration {
 
 // run is the life of one pod. Of one that is gone a kubelet writes nothing more.
 func (k *kubelets) run(ctx context.Context, pod *corev1.Pod, r *running) {
-	last := shown{}
-	for _, s := range script(pod, k.course(pod.Spec.NodeName), k.pace) {
+	over := false
+	for _, s := range script(pod, k.course(pod.Spec.NodeName), k.pace, time.Now()) {
 		if !sleep(ctx, s.After, r.deleted) {
 			break
 		}
@@ -186,9 +186,11 @@ func (k *kubelets) run(ctx context.Context, pod *corev1.Pod, r *running) {
 			k.reboot(ctx, pod.Spec.NodeName)
 			continue
 		}
-		k.noteEnd(pod, s.Shown)
-		k.show(ctx, pod, s.Shown)
-		last = s.Shown
+		if s.Through {
+			k.noteEnd(pod)
+		}
+		k.show(ctx, pod, s.Status)
+		over = s.Status.Phase == corev1.PodSucceeded
 	}
 	select {
 	case <-r.deleted:
@@ -198,9 +200,8 @@ func (k *kubelets) run(ctx context.Context, pod *corev1.Pod, r *running) {
 	if !sleep(ctx, k.pace.Container, nil) || r.gone.Load() { // its containers end first
 		return
 	}
-	if !last.Ended {
-		last.Done, last.Crashed, last.Ended = len(pod.Spec.InitContainers), false, true
-		k.show(ctx, pod, last)
+	if !over {
+		k.show(ctx, pod, ended(pod, time.Now()))
 	}
 	k.remove(ctx, pod)
 }
@@ -214,9 +215,9 @@ func (k *kubelets) remove(ctx context.Context, pod *corev1.Pod) {
 	})
 }
 
-func (k *kubelets) noteEnd(pod *corev1.Pod, s shown) {
+func (k *kubelets) noteEnd(pod *corev1.Pod) {
 	where, pkg := work(pod)
-	if pkg == "" || s.Done < len(pod.Spec.InitContainers) || s.Ended {
+	if pkg == "" {
 		return
 	}
 	k.mu.Lock()
@@ -240,10 +241,8 @@ func sleep(ctx context.Context, d time.Duration, deleted <-chan struct{}) bool {
 	return false
 }
 
-func (k *kubelets) show(ctx context.Context, pod *corev1.Pod, s shown) {
-	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID}, "status": status(pod, s, time.Now()),
-	})
+func (k *kubelets) show(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})
 	if err != nil {
 		k.fail(err)
 		return

@@ -45,7 +45,7 @@ func TestHandover(t *testing.T) {
 		}
 		k.handOver(p)
 		if ends {
-			k.noteEnd(p, shown{Done: 3})
+			k.noteEnd(p)
 		}
 	}
 	for _, c := range []struct {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/forecast/podlife"
 )
 
 // Pace says how long things take on a node.
@@ -21,93 +23,81 @@ type Pace struct {
 // course says what is special about the pods of a node: the first attempt at each stage fails; interrupts are reboots.
 type course struct{ Fails, Reboots bool }
 
-// step is one write of a kubelet: after some time, the pod is as Shown says. Reboot takes the node away before it.
+// step is one write of a kubelet: after some time, the pod is as Status says. Through says that its stage ended well just
+// then. Reboot takes the node away instead.
 type step struct {
-	After  time.Duration
-	Shown  shown
-	Reboot bool
-}
-
-// shown is what a kubelet shows of a pod.
-type shown struct {
-	// Done is how many init containers have ended well. The next one runs, or the main container if there is none.
-	Done int
-	// Crashed says that the next init container failed and waits to be started again; Restarts, how often it failed.
-	Crashed  bool
-	Restarts int32
-	// Ended says that the main container ended.
-	Ended bool
+	After   time.Duration
+	Status  corev1.PodStatus
+	Through bool
+	Reboot  bool
 }
 
 // relist is how often a kubelet looks at its containers, as its pod lifecycle event generator does.
 const relist = time.Second
 
-// script is the course of a pod if nobody deletes it. A kubelet looks at its containers once a second, so init
-// containers that are shorter than that end in one write, and the main container, which starts then, in the next.
-func script(pod *corev1.Pod, c course, p Pace) []step {
+// script is the course of a pod from now on if nobody deletes it. A kubelet looks at its containers once a second, so
+// init containers that are shorter than that end in one write, and the main container, which starts then, in the next.
+func script(pod *corev1.Pod, c course, p Pace, now time.Time) []step {
+	pod = pod.DeepCopy()
 	inits := len(pod.Spec.InitContainers)
-	all := time.Duration(inits) * p.Container
-	end := []step{
-		{After: all, Shown: shown{Done: inits}},
-		{After: max(p.Container, relist), Shown: shown{Done: inits, Ended: true}},
+	failing := c.Fails && inits > 1
+	attempt := func(container int) podlife.Attempt {
+		a := podlife.Attempt{Takes: p.Container, ImageID: imageID(pod, container)}
+		switch {
+		case inits == 0: // a workload runs until it is evicted
+			a.Takes = podlife.Forever
+		case container == inits:
+			a.Takes = max(p.Container, relist)
+		case container == 1 && failing:
+			failing, a.Exit, a.Message = false, 1, "step install.sh exited 1: the mirror did not answer"
+		}
+		return a
 	}
-	begin := step{Shown: shown{}}
-	switch {
-	case inits == 0:
-		return []step{begin} // a workload runs until it is evicted
-	case c.Reboots && pod.Labels[v1alpha1.LabelInterrupt] == "True":
-		return append([]step{begin, {After: p.Container, Reboot: true}}, end...)
-	case c.Fails && inits > 1:
-		return append([]step{
-			begin,
-			{After: 2 * p.Container, Shown: shown{Done: 1, Crashed: true, Restarts: 1}},
-			{After: p.Backoff, Shown: shown{Done: 1, Restarts: 1}},
-		}, end...)
+	var steps []step
+	run, shown := podlife.Run{}, now
+	for at := now; at != podlife.Never; at = run.Until {
+		runs := run.State == podlife.Running
+		if run.Step(pod, at, attempt); run.State == podlife.Paused {
+			run.BackOff(&pod.Status)
+			run.Until = at.Add(p.Backoff)
+		}
+		if runs && run.State == podlife.Running && run.At < inits {
+			continue
+		}
+		if len(steps) == 1 && c.Reboots && pod.Labels[v1alpha1.LabelInterrupt] == "True" {
+			steps = append(steps, step{After: p.Container, Reboot: true})
+		}
+		through := inits > 0 && run.At == inits && run.State == podlife.Running
+		steps = append(steps, step{After: at.Sub(shown), Status: dressed(pod.Status, at), Through: through})
+		shown = at
 	}
-	return append([]step{begin}, end...)
+	return steps
 }
 
-// status of a pod as a kubelet writes it.
-func status(pod *corev1.Pod, s shown, now time.Time) corev1.PodStatus {
-	at, created := metav1.NewTime(now), pod.CreationTimestamp
-	st := corev1.PodStatus{
-		Phase: corev1.PodPending, StartTime: &created, HostIP: "10.0.0.1", PodIP: "10.0.0.1",
-		PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}},
+// ended is the status of a pod whose containers were told to end, as they do well.
+func ended(pod *corev1.Pod, now time.Time) corev1.PodStatus {
+	pod = pod.DeepCopy()
+	for run := (podlife.Run{}); run.State != podlife.Over; {
+		run.Step(pod, now, func(container int) podlife.Attempt { return podlife.Attempt{ImageID: imageID(pod, container)} })
 	}
-	inits := len(pod.Spec.InitContainers)
-	for i := range pod.Spec.InitContainers {
-		c := containerStatus(&pod.Spec.InitContainers[i])
-		switch {
-		case i < s.Done:
-			c.State.Terminated, c.Ready = terminated(0, created, at), true
-		case i == s.Done && s.Crashed:
-			c.State.Waiting = &corev1.ContainerStateWaiting{
-				Reason: "CrashLoopBackOff", Message: "back-off restarting failed container",
+	return dressed(pod.Status, now)
+}
+
+// dressed is a status with all else that kubelets write.
+func dressed(st corev1.PodStatus, now time.Time) corev1.PodStatus {
+	st = *st.DeepCopy()
+	st.HostIP, st.PodIP, st.PodIPs = "10.0.0.1", "10.0.0.1", []corev1.PodIP{{IP: "10.0.0.1"}}
+	st.Conditions = conditions(st.Phase != corev1.PodPending, st.Phase == corev1.PodRunning, metav1.NewTime(now))
+	for _, all := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses} {
+		for i := range all {
+			all[i].Started, all[i].ContainerID = ptr.To(false), someContainer
+			for _, t := range []*corev1.ContainerStateTerminated{all[i].State.Terminated, all[i].LastTerminationState.Terminated} {
+				if t != nil {
+					t.ContainerID = someContainer
+				}
 			}
-			c.LastTerminationState.Terminated, c.RestartCount = terminated(1, created, at), s.Restarts
-		case i == s.Done:
-			c.State.Running, c.RestartCount = &corev1.ContainerStateRunning{StartedAt: at}, s.Restarts
-			if s.Restarts > 0 {
-				c.LastTerminationState.Terminated = terminated(1, created, at)
-			}
-		default:
-			c.State.Waiting = &corev1.ContainerStateWaiting{Reason: "PodInitializing"}
 		}
-		st.InitContainerStatuses = append(st.InitContainerStatuses, c)
 	}
-	for i := range pod.Spec.Containers {
-		c := containerStatus(&pod.Spec.Containers[i])
-		switch {
-		case s.Ended:
-			c.State.Terminated, st.Phase = terminated(0, at, at), corev1.PodSucceeded
-		case s.Done == inits:
-			c.State.Running, c.Ready, st.Phase = &corev1.ContainerStateRunning{StartedAt: at}, true, corev1.PodRunning
-		default:
-			c.State.Waiting = &corev1.ContainerStateWaiting{Reason: "PodInitializing"}
-		}
-		st.ContainerStatuses = append(st.ContainerStatuses, c)
-	}
-	st.Conditions = conditions(s.Done == inits, st.Phase == corev1.PodRunning, at)
 	return st
 }
 
@@ -125,26 +115,16 @@ func conditions(initialized, ready bool, at metav1.Time) []corev1.PodCondition {
 	}
 }
 
-// someDigest is the digest that every image has.
-var someDigest = "sha256:" + strings.Repeat("5c", 32)
+// someDigest is the digest that every image has, and someContainer the ID of every container.
+var (
+	someDigest    = "sha256:" + strings.Repeat("5c", 32)
+	someContainer = "containerd://" + strings.Repeat("0d", 32)
+)
 
-func containerStatus(c *corev1.Container) corev1.ContainerStatus {
-	image, _, _ := strings.Cut(c.Image, "@")
+// imageID is what a container runtime says of the image of a pod's container, the main one's behind the others.
+func imageID(pod *corev1.Pod, container int) string {
+	all := slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
+	image, _, _ := strings.Cut(all[container].Image, "@")
 	name := image[strings.LastIndexByte(image, '/')+1:]
-	repo := image[:len(image)-len(name)] + strings.SplitN(name, ":", 2)[0]
-	return corev1.ContainerStatus{
-		Name: c.Name, Image: c.Image, ImageID: repo + "@" + someDigest, Started: ptr.To(false),
-		ContainerID: "containerd://" + strings.Repeat("0d", 32),
-	}
-}
-
-func terminated(code int32, from, to metav1.Time) *corev1.ContainerStateTerminated {
-	t := &corev1.ContainerStateTerminated{
-		ExitCode: code, Reason: "Completed", StartedAt: from, FinishedAt: to,
-		ContainerID: "containerd://" + strings.Repeat("0d", 32),
-	}
-	if code != 0 {
-		t.Reason, t.Message = "Error", "step install.sh exited 1: the mirror did not answer"
-	}
-	return t
+	return image[:len(image)-len(name)] + strings.SplitN(name, ":", 2)[0] + "@" + someDigest
 }

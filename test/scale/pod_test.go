@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +38,7 @@ func TestScripts(t *testing.T) {
 	}{
 		{"a stage", stagePod(3), course{}, []string{"0s Pending rww w", "3s Running eee r", "1s Succeeded eee e"}},
 		{"the first attempt fails", stagePod(3), course{Fails: true}, []string{
-			"0s Pending rww w", "2s Pending ecw w", "10s Pending erw w", "3s Running eee r", "1s Succeeded eee e",
+			"0s Pending rww w", "2s Pending ecw w", "10s Pending erw w", "2s Running eee r", "1s Succeeded eee e",
 		}},
 		{"an interrupt never fails", interruptPod(), course{Fails: true}, []string{"0s Pending r w", "1s Running e r", "1s Succeeded e e"}},
 		{"a reboot", interruptPod(), course{Reboots: true}, []string{
@@ -46,12 +48,12 @@ func TestScripts(t *testing.T) {
 		{"a workload runs on", stagePod(0), course{}, []string{"0s Running  r"}},
 	} {
 		var got []string
-		for _, s := range script(c.pod, c.course, pace) {
+		for _, s := range script(c.pod, c.course, pace, time.Now()) {
 			if s.Reboot {
 				got = append(got, s.After.String()+" reboot")
 				continue
 			}
-			st := status(c.pod, s.Shown, time.Now())
+			st := s.Status
 			got = append(got, s.After.String()+" "+string(st.Phase)+" "+letters(st.InitContainerStatuses)+" "+letters(st.ContainerStatuses))
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
@@ -80,11 +82,34 @@ func letters(all []corev1.ContainerStatus) string {
 
 // TestFailedAttempt: the operator counts restarts, and reads why the last one was.
 func TestFailedAttempt(t *testing.T) {
-	for _, crashed := range []bool{true, false} {
-		st := status(stagePod(3), shown{Done: 1, Crashed: crashed, Restarts: 1}, time.Now())
-		c := st.InitContainerStatuses[1]
-		if c.RestartCount != 1 || c.LastTerminationState.Terminated == nil || c.LastTerminationState.Terminated.ExitCode != 1 {
-			t.Errorf("crashed %t: %+v", crashed, c)
+	steps := script(stagePod(3), course{Fails: true}, Pace{Container: time.Second, Backoff: time.Second}, time.Now())
+	for i, restarts := range map[int]int32{1: 0, 2: 1, 3: 1} {
+		c := steps[i].Status.InitContainerStatuses[1]
+		if last := c.LastTerminationState.Terminated; c.RestartCount != restarts || last == nil || last.ExitCode != 1 || last.Message == "" {
+			t.Errorf("step %d: %+v", i, c)
+		}
+	}
+}
+
+// TestThrough: a stage is through once, when its main container begins; a workload never is.
+func TestThrough(t *testing.T) {
+	for inits, want := range map[int][]bool{0: {false}, 1: {false, true, false}, 3: {false, true, false}} {
+		var got []bool
+		for _, s := range script(stagePod(inits), course{}, Pace{}, time.Now()) {
+			got = append(got, s.Through)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d init containers: %v", inits, got)
+		}
+	}
+}
+
+// TestEnded: whatever a pod that is deleted did, its containers end.
+func TestEnded(t *testing.T) {
+	for _, inits := range []int{0, 1, 3} {
+		st := ended(stagePod(inits), time.Now())
+		if got := letters(st.InitContainerStatuses) + letters(st.ContainerStatuses); st.Phase != corev1.PodSucceeded || strings.Trim(got, "e") != "" {
+			t.Errorf("%d init containers: %s %s", inits, st.Phase, got)
 		}
 	}
 }
@@ -96,7 +121,7 @@ func TestImageID(t *testing.T) {
 		"registry.example.com:5000/p@sha256:0": "registry.example.com:5000/p@" + someDigest,
 		"p":                                    "p@" + someDigest,
 	} {
-		if got := containerStatus(&corev1.Container{Image: image}).ImageID; got != want {
+		if got := imageID(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}}, 0); got != want {
 			t.Errorf("%s has ID %s, want %s", image, got, want)
 		}
 	}

@@ -97,11 +97,12 @@ func (r *Run) start(pod *corev1.Pod, now time.Time, script Script) {
 	if r.State = Running; r.Attempt.Takes != Forever {
 		r.Until = now.Add(r.Attempt.Takes)
 	}
+	main := r.At == len(pod.Spec.InitContainers)
 	for i := range all {
 		all[i].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now)}}
-		all[i].ImageID = r.Attempt.ImageID
+		all[i].ImageID, all[i].Ready = r.Attempt.ImageID, main
 	}
-	if r.At == len(pod.Spec.InitContainers) {
+	if main {
 		pod.Status.Phase = corev1.PodRunning
 	}
 }

@@ -5,7 +5,6 @@ package process
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -83,9 +82,7 @@ func (p *Process) Next() (next time.Time, ok bool) {
 
 // Pass works on a ready key and queues it again as controller-runtime does. After a panic the process is of no use.
 func (l *Loop) Pass(ctx context.Context, key reconcile.Request) (reconcile.Result, error) {
-	if !l.Queue.Take(key) {
-		return reconcile.Result{}, fmt.Errorf("%s %s is not ready to be worked on", l.Kind, key.Name)
-	}
+	l.Queue.Take(key)
 	result, err := l.Reconcile(ctx, key)
 	l.Queue.Finish(key, result, err)
 	return result, err

@@ -83,7 +83,7 @@ func (c *cluster) as(user string, resources ...string) {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
 	})
 	c.use(filepath.Join(c.t.TempDir(), user))
-	writeKubeconfig(c.t, c.kubeconfig, apiserver.StartAs(c.t, user))
+	writeKubeconfig(c.t, c.kubeconfig, apiserver.As(c.t, apiserver.Start(c.t), user))
 }
 
 // TestPlanRefused tells a refusal of a webhook, which has the status of a missing right, as a refusal.

@@ -28,16 +28,19 @@ import (
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard()) // an operator that is stopped in the middle of its work has much to say
-	apiserver.Main(m, checkPermissions)
+	apiserver.MainParallel(m, servers, checkPermissions)
 }
 
 const (
+	// servers are how many tests run at a time: an operator does the work of a whole API server, so that no two share one.
+	servers   = 3
 	patience  = 90 * time.Second // a machine that builds something else meanwhile is slow
 	testLabel = "skyhook.nvidia.com/test-node"
 )
 
 // cluster is a real API server with nodes that a stand-in kubelet serves, and an operator that can be stopped and
-// started. Each test has a namespace, a node label and a Skyhook name prefix of its own.
+// started. Tests have a server to themselves, but others had it before: each has a namespace, a node label and a Skyhook
+// name prefix of its own.
 type cluster struct {
 	t         *testing.T
 	config    *rest.Config
@@ -53,6 +56,14 @@ type cluster struct {
 }
 
 func newCluster(t *testing.T, nodes int) *cluster {
+	t.Helper()
+	t.Parallel()
+	return newOnlyCluster(t, nodes)
+}
+
+// newOnlyCluster is newCluster for a test beside which no other of this package runs: the operators of a process share its
+// metrics, and one that has to wait for a processor writes more often.
+func newOnlyCluster(t *testing.T, nodes int) *cluster {
 	t.Helper()
 	config := apiserver.Start(t)
 	scheme, err := settings.Scheme()

@@ -117,7 +117,7 @@ func TestMetricsWithoutWebhooks(t *testing.T) {
 
 // TestSeriesOfASkyhook: they are served with the values of its status, and go with it.
 func TestSeriesOfASkyhook(t *testing.T) {
-	f := newCluster(t, 2)
+	f := newOnlyCluster(t, 2)
 	f.stop()
 	port := freePort(t)
 	f.variables = map[string]string{"METRICS_PORT": "127.0.0.1:" + port, "METRICS_SECURE": "false"}

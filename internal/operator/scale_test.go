@@ -25,10 +25,10 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// TestObjectOfALargeFleetStaysSmall: 5,000 nodes, as many permits as there can be, names and messages of a usual
-// length.
+// TestObjectOfALargeFleetStaysSmall: as many permits as there can be, names and messages of a usual length. Of more nodes
+// the object has no more than their number.
 func TestObjectOfALargeFleetStaysSmall(t *testing.T) {
-	const nodes, limit = 5000, 128 << 10
+	const nodes, limit = 1100, 128 << 10
 	f := newCluster(t, 0)
 	var wg sync.WaitGroup
 	for worker := range 16 {
@@ -89,7 +89,7 @@ func (f *cluster) kubeconfig() string {
 // not by nodes: a status a second, and an event for each stage of each package.
 func TestWritesOfARollout(t *testing.T) {
 	const nodes, limit, stages = 50, 17, 4
-	f := newCluster(t, nodes)
+	f := newOnlyCluster(t, nodes)
 	began := time.Now()
 	s := f.skyhook("counted", map[string]v1alpha1.Package{"tuning": pkg("1.1.0", nil), "kernel": pkg("2.0.0", nil)})
 	f.must(f.client.Create(t.Context(), s))

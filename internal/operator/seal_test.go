@@ -21,7 +21,7 @@ import (
 // asKubelet is a client with the credential of a node's kubelet.
 func (f *cluster) asKubelet(node string) client.Client {
 	f.t.Helper()
-	c, err := client.New(apiserver.StartAs(f.t, "system:node:"+node, "system:nodes"), client.Options{Scheme: f.client.Scheme()})
+	c, err := client.New(apiserver.As(f.t, f.config, "system:node:"+node, "system:nodes"), client.Options{Scheme: f.client.Scheme()})
 	f.must(err)
 	return c
 }

@@ -161,7 +161,7 @@ func TestSteeringNodes(t *testing.T) {
 	}
 	c.patches(one, own)
 	kept := c.config
-	c.config = apiserver.StartAs(t, kubelet.user, kubelet.groups...)
+	c.config = apiserver.As(t, c.config, kubelet.user, kubelet.groups...)
 	for _, p := range own {
 		err := c.plain().SubResource("status").Patch(t.Context(), one.DeepCopy(), merge(p.text), client.DryRunAll)
 		if got := refusal(err); got != p.want {

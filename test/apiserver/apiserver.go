@@ -3,10 +3,13 @@
 package apiserver
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -21,29 +24,92 @@ import (
 
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
-// shared is the server of a test binary whose TestMain calls Main; nil elsewhere.
-var shared *server
+// pool has the servers of a test binary whose TestMain calls Main or MainParallel.
+var pool struct {
+	servers []*server
+	// free are those that no test has to itself; nil if all tests share the only one.
+	free chan *server
+}
+
+// started are all servers of this process, for a signal, and those that can be asked by their addresses.
+var started struct {
+	mu      sync.Mutex
+	servers []*server
+	byHost  sync.Map
+	once    sync.Once
+}
 
 // Main runs the tests of a package on one API server, which starts with the first call of Start and stops after the
 // last test. Then the checks get the path of the server's audit log, which has all that ServiceAccounts asked for;
 // whatever is wrong with that fails the run. It never returns. Use it as the body of TestMain.
 func Main(m *testing.M, checks ...func(auditLog string) error) {
-	shared = &server{}
-	code := m.Run()
-	for _, check := range checks {
-		if shared.env == nil {
-			break // no test needed it
-		}
-		if err := check(shared.file("audit.log")); err != nil {
+	pool.servers = []*server{{}}
+	os.Exit(run(m, checks))
+}
+
+// MainParallel is Main for parallel tests that cannot share a server: that many run at a time, and each that calls Start
+// has one of the servers to itself until it ends. The checks get what the audit logs of all have.
+func MainParallel(m *testing.M, servers int, checks ...func(auditLog string) error) {
+	pool.free = make(chan *server, servers)
+	for range servers {
+		s := &server{}
+		pool.servers = append(pool.servers, s)
+		pool.free <- s
+	}
+	// What the command line says wins.
+	if err := flag.Set("test.parallel", strconv.Itoa(servers)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(run(m, checks))
+}
+
+func run(m *testing.M, checks []func(auditLog string) error) (code int) {
+	code = m.Run()
+	fail := func(err error) {
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = max(code, 1)
 		}
 	}
-	if err := shared.stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
+	if len(checks) > 0 {
+		fail(checkLogs(checks))
 	}
-	os.Exit(code)
+	fail(stopAll())
+	return code
+}
+
+// checkLogs runs the checks on what the servers logged; without a server no test needed one.
+func checkLogs(checks []func(auditLog string) error) error {
+	folder, err := os.MkdirTemp("", "apiserver-")
+	if err != nil {
+		return fmt.Errorf("make a folder for the audit log: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	var log []byte
+	used := false
+	for _, s := range pool.servers {
+		if s.env == nil {
+			continue
+		}
+		used = true
+		own, err := os.ReadFile(s.file("audit.log"))
+		if err != nil {
+			return fmt.Errorf("read the audit log: %w", err)
+		}
+		log = append(log, own...)
+	}
+	path := filepath.Join(folder, "audit.log")
+	if err := os.WriteFile(path, log, 0o600); err != nil {
+		return fmt.Errorf("write the audit log: %w", err)
+	}
+	var found []error
+	for _, check := range checks {
+		if used {
+			found = append(found, check(path))
+		}
+	}
+	return errors.Join(found...)
 }
 
 // Start returns the configuration of a cluster administrator for an API server with the project's CRDs. With Main, all
@@ -51,19 +117,29 @@ func Main(m *testing.M, checks ...func(auditLog string) error) {
 // The test fails if KUBEBUILDER_ASSETS does not point to the binaries.
 func Start(t testing.TB) *rest.Config {
 	t.Helper()
-	s := shared
-	if s == nil {
-		s = &server{}
-		t.Cleanup(func() {
-			if err := s.stop(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	s := take(t)
 	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}
 	return rest.CopyConfig(s.config)
+}
+
+func take(t testing.TB) *server {
+	switch {
+	case pool.free != nil:
+		s := <-pool.free
+		t.Cleanup(func() { pool.free <- s })
+		return s
+	case len(pool.servers) > 0:
+		return pool.servers[0]
+	}
+	s := &server{}
+	t.Cleanup(func() {
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }
 
 // auditPolicy logs what ServiceAccounts ask for, a watch already when it begins.
@@ -76,15 +152,15 @@ rules:
 - level: None
 `
 
-// StartAs returns the configuration of somebody else for the same API server: a user with a certificate of the name and
-// the groups, as kubelets have.
-func StartAs(t testing.TB, user string, groups ...string) *rest.Config {
+// As returns the configuration of somebody else for the API server that Start returned admin for: a user with a
+// certificate of the name and the groups, as kubelets have.
+func As(t testing.TB, admin *rest.Config, user string, groups ...string) *rest.Config {
 	t.Helper()
-	admin := Start(t)
-	if shared == nil {
-		t.Fatal("another user needs a server that is shared: call Main")
+	s, ok := started.byHost.Load(admin.Host)
+	if !ok {
+		t.Fatalf("%s is no server of Start", admin.Host)
 	}
-	added, err := shared.env.AddUser(envtest.User{Name: user, Groups: groups}, admin)
+	added, err := s.(*server).env.AddUser(envtest.User{Name: user, Groups: groups}, rest.CopyConfig(admin))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,10 +200,14 @@ func (s *server) launch() error {
 	// Kubelets are held to their own node, as in every cluster that an installer sets up.
 	s.env.ControlPlane.GetAPIServer().Configure().
 		Set("authorization-mode", "Node", "RBAC").Append("enable-admission-plugins", "NodeRestriction")
-	s.stopOnSignal()
+	started.mu.Lock()
+	started.servers = append(started.servers, s)
+	started.mu.Unlock()
+	started.once.Do(stopOnSignal)
 	if s.config, err = s.env.Start(); err != nil {
 		return fmt.Errorf("start API server: %w", err)
 	}
+	started.byHost.Store(s.config.Host, s)
 	return nil
 }
 
@@ -147,7 +227,7 @@ func (s *server) audit() (err error) {
 
 // stopOnSignal ends the child processes when the test is interrupted: they have a process group of their own, so a
 // Ctrl-C does not reach them.
-func (s *server) stopOnSignal() {
+func stopOnSignal() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	go func() {
@@ -155,10 +235,19 @@ func (s *server) stopOnSignal() {
 			if which == syscall.SIGPIPE && !closed(os.Stdout) && !closed(os.Stderr) {
 				continue // of a connection, whose other end a test closed
 			}
-			_ = s.stop() // the test has failed anyhow
+			_ = stopAll() // the test has failed anyhow
 			os.Exit(1)
 		}
 	}()
+}
+
+func stopAll() (err error) {
+	started.mu.Lock()
+	defer started.mu.Unlock()
+	for _, s := range started.servers {
+		err = errors.Join(err, s.stop())
+	}
+	return err
 }
 
 // closed reports whether nobody reads any more what is written to a pipe.

@@ -7,6 +7,8 @@ SHELL := /bin/bash
 
 VERSION := $(shell cat VERSION)
 comma := ,
+# Without the folder's name in what is compiled, all clones share it in Go's build cache.
+export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath)
 # KUBERNETES=1.31 runs the oldest that is supported, in whatever needs a cluster or an API server.
 export TESTBED_KUBERNETES := $(or $(KUBERNETES),$(TESTBED_KUBERNETES))
 TESTBED := go run ./test/testbed/cmd/testbed
@@ -80,7 +82,7 @@ clean: ## Remove what the build made in this folder (caches stay)
 .PHONY: test
 test: verify ## Run every test, each once: generated files, unit, integration, end to end
 	@assets=$$($(TESTBED) build | tail -n 1); \
-	KUBEBUILDER_ASSETS=$$assets $(GOTESTSUM) --raw-command -- tools/gotest
+	KUBEBUILDER_ASSETS=$$assets $(GOTESTSUM) --raw-command -- go run ./tools/gotest
 
 .PHONY: unit
 unit: ## Run the tests that need nothing but Go
@@ -93,9 +95,23 @@ integration: ## Run the tests of packages that need an API server, root or Debia
 		$$(grep -rl --include='*_test.go' '^//go:build .*integration' . | xargs -n 1 dirname | sort -u)
 
 .PHONY: e2e
-e2e: ## Run only the end-to-end suite, or RUN=TestX of it, on the testbed (KUBERNETES=1.31 for the oldest supported)
-	@$(GOTESTSUM) --format testname -- -tags e2e -count=1 -p 1 -timeout 60m $(if $(RUN),-run '$(RUN)') \
-		./test/e2e $(if $(RUN),,./test/testbed)
+e2e: ## Run only the end-to-end suites, or RUN=TestX of them, on the testbed (KUBERNETES=1.31 for the oldest supported)
+	@$(GOTESTSUM) --format testname -- -tags e2e$(if $(TAGS),$(comma)$(TAGS)) -count=1 -timeout 60m $(if $(RUN),-run '$(RUN)') \
+		./test/e2e/...
+
+.PHONY: testbed-test
+testbed-test: ## Run the testbed's own tests, which bring up clusters
+	@$(GOTESTSUM) --format testname -- -tags e2e -count=1 -timeout 30m ./test/testbed
+
+.PHONY: tutorials
+tutorials: ## Do what the tutorials say that need no cluster
+	@$(GOTESTSUM) --format testname -- -tags nightly -count=1 -timeout 30m ./test/tutorial
+
+.PHONY: race
+race: ## Run the tests of all that is concurrent with the race detector (needs gcc)
+	@assets=$$($(TESTBED) build --programs | tail -n 1); \
+	KUBEBUILDER_ASSETS=$$assets CGO_ENABLED=1 $(GOTESTSUM) -- -race -tags integration -timeout 30m \
+		./internal/... ./pkg/... ./test/faults
 
 .PHONY: verify
 verify: ## Check that the generated files are current
@@ -133,6 +149,10 @@ faults: ## Play random worlds against the real controllers (N=10000, or FOR=2m; 
 .PHONY: mutants
 mutants: ## Plant small bugs into the engine, one at a time, and see that the simulator finds each
 	@go test -tags mutants -count=1 -timeout 5h -v ./test/faults/mutants
+
+.PHONY: nightly
+nightly: ## Run what takes too long for every change, in about two hours; goes on after a failure
+	@tools/nightly
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a while (TIME=60s)

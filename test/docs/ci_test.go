@@ -16,7 +16,7 @@ import (
 // TestWorkflow: the workflow runs the targets of .ci/run, and no other.
 func TestWorkflow(t *testing.T) {
 	var want, got []string
-	for _, match := range regexp.MustCompile(`(?m)^make (.*)$`).FindAllStringSubmatch(text(t, filepath.Join(root, ".ci/run")), -1) {
+	for _, match := range regexp.MustCompile(`(?m)^\s*make (.*?)( \|\|.*)?$`).FindAllStringSubmatch(text(t, filepath.Join(root, ".ci/run")), -1) {
 		want = append(want, match[1])
 	}
 	workflow := text(t, filepath.Join(root, ".github/workflows/ci.yaml"))
@@ -27,6 +27,20 @@ func TestWorkflow(t *testing.T) {
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
 		t.Errorf("targets of .ci/run (-) and of ci.yaml (+):\n%s", diff)
+	}
+}
+
+// TestNightly: its parts are targets of the Makefile.
+func TestNightly(t *testing.T) {
+	makefile := text(t, filepath.Join(root, "Makefile"))
+	parts := regexp.MustCompile(`(?m)^[a-z]+ +\d+ make (\S+)`).FindAllStringSubmatch(text(t, filepath.Join(root, "tools/nightly")), -1)
+	for _, part := range parts {
+		if !strings.Contains(makefile, "\n"+part[1]+": ") {
+			t.Errorf("the Makefile has no target %s", part[1])
+		}
+	}
+	if len(parts) < 5 {
+		t.Errorf("%d parts", len(parts))
 	}
 }
 

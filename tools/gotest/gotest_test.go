@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLanes: the suites on clusters have a lane of their own, and nothing is cached whose tests run programs.
+func TestLanes(t *testing.T) {
+	tests := []string{"x_test.go"}
+	got := lanes([]listed{
+		{ImportPath: "m/test/e2e", TestGoFiles: tests, TestImports: []string{"os/exec"}},
+		{ImportPath: "m/test/e2e/alone", TestGoFiles: tests},
+		{ImportPath: "m/test/e2erest", TestGoFiles: tests},
+		{ImportPath: "m/test/helm", Imports: []string{"os/exec"}},
+		{ImportPath: "m/cmd", TestGoFiles: tests, Imports: []string{"os/exec"}},
+		{ImportPath: "m/chart", XTestGoFiles: tests, XTestImports: []string{"m/test/helm"}},
+		{ImportPath: "m/build", XTestGoFiles: tests, XTestImports: []string{"os/exec"}},
+	})
+	for i, want := range [][]struct{ packages, flag string }{
+		{{"m/test/e2e m/test/e2e/alone", "-count=1"}},
+		{{"m/chart m/build", "-count=1"}, {"m/test/e2erest m/cmd", ""}},
+	} {
+		for k, w := range want {
+			args := got[i][k].args
+			var packages []string
+			for _, a := range args {
+				if strings.HasPrefix(a, "m/") {
+					packages = append(packages, a)
+				}
+			}
+			if strings.Join(packages, " ") != w.packages || slices.Contains(args, "-count=1") != (w.flag != "") {
+				t.Errorf("lane %d, command %d: %v, want %v", i, k, args, w)
+			}
+		}
+	}
+}
+
+// TestRun: all commands run although one fails, and long lines of several at once stay whole.
+func TestRun(t *testing.T) {
+	shell := func(name, script string) command { return command{name: name, args: []string{"sh", "-c", script}} }
+	long := func(c string) string { return strings.Repeat(c, 100_000) }
+	echo := func(c string) string {
+		return "for i in 1 2 3 4 5; do head -c 100000 /dev/zero | tr '\\0' " + c + "; echo; done"
+	}
+	var out bytes.Buffer
+	err := run(t.Context(), &out, [][]command{
+		{shell("fails", echo("a")+"; exit 1"), shell("comes after", "printf end")},
+		{shell("beside", echo("b"))},
+	})
+	if err == nil || err.Error() != "fails: exit status 1" {
+		t.Errorf("error %v", err)
+	}
+	count := map[string]int{}
+	for line := range strings.Lines(out.String()) {
+		count[strings.TrimSuffix(line, "\n")]++
+	}
+	if len(count) != 3 || count[long("a")] != 5 || count[long("b")] != 5 || count["end"] != 1 {
+		t.Errorf("%d different lines", len(count))
+	}
+}
+
+// TestInterrupt: what runs is told, and may clean up.
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	read, write := io.Pipe()
+	go func() {
+		_, _ = read.Read(make([]byte, 1))
+		cancel()
+		_, _ = io.Copy(io.Discard, read)
+	}()
+	c := command{name: "waits", args: []string{"sh", "-c", "trap 'exit 7' TERM; echo; while :; do sleep 0.01; done"}}
+	if err := run(ctx, write, [][]command{{c}}); err == nil || !strings.Contains(err.Error(), "exit status 7") {
+		t.Errorf("error %v", err)
+	}
+}

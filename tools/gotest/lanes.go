@@ -23,7 +23,7 @@ type command struct {
 }
 
 // lanes are what runs side by side. The end-to-end suites mostly wait and take longest, so all else runs beside them, at
-// a lower priority: a cluster that starves fails tests for want of time.
+// lower priority: a cluster that starves fails tests for want of time.
 func lanes(packages []listed) [][]command {
 	var cluster, cached, fresh []string
 	uncached := runPrograms(packages)
@@ -58,8 +58,8 @@ type listed struct {
 
 func (p listed) tested() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }
 
-// runPrograms tells the packages whose tests run other programs, themselves or by what only tests import: the go command
-// sees which files a test reads, but not those that a program reads which the test runs.
+// runPrograms tells the packages whose tests run other programs, themselves or by what only tests import: the go
+// command sees which files a test reads, but not those that a program reads which the test runs.
 func runPrograms(packages []listed) func(listed) bool {
 	byPath := map[string]listed{}
 	for _, p := range packages {

@@ -22,8 +22,8 @@ type command struct {
 	args []string
 }
 
-// lanes are what runs side by side. The end-to-end suites mostly wait and take longest, so all else runs beside them, at
-// lower priority: a cluster that starves fails tests for want of time.
+// lanes are what runs side by side. The end-to-end suites mostly wait and take longest, so all else runs beside them,
+// at a lower priority: a cluster that starves fails tests for want of time.
 func lanes(packages []listed) [][]command {
 	var cluster, cached, fresh []string
 	uncached := runPrograms(packages)

@@ -21,6 +21,7 @@ GOTESTSUM = $$(tools/tool gotestsum) --format pkgname-and-test-fails --format-ic
 ##@ Try it
 .PHONY: demo
 demo: ## Bring up a cluster, install the operator, apply examples/demo.yaml and show it work
+	@tools/available unless $(if $(KUBECONFIG),,'rootfs-*') 'debs/*'
 	@tools/compile ./test/demo bin/demo && exec bin/demo
 
 .PHONY: testbed-up
@@ -80,9 +81,17 @@ clean: ## Remove what the build made in this folder (caches stay)
 
 ##@ Check
 .PHONY: test
-test: verify ## Run every test, each once: generated files, unit, integration, end to end
+test: reachable verify ## Run every test, each once: generated files, unit, integration, end to end
 	@assets=$$($(TESTBED) build | tail -n 1); \
 	KUBEBUILDER_ASSETS=$$assets $(GOTESTSUM) --raw-command -- go run ./tools/gotest
+
+.PHONY: reachable
+reachable:
+	@tools/available unless 'rootfs-*' 'debs/*' 'chromium-*'
+
+.PHONY: fresh
+fresh: ## Run make demo and make test as on a machine that never did: a clone, and empty caches (TARGETS=)
+	@tools/fresh $(or $(TARGETS),demo testbed-down test)
 
 .PHONY: unit
 unit: ## Run the tests that need nothing but Go
@@ -151,7 +160,7 @@ mutants: ## Plant small bugs into the engine, one at a time, and see that the si
 	@go test -tags mutants -count=1 -timeout 5h -v ./test/faults/mutants
 
 .PHONY: nightly
-nightly: ## Run what takes too long for every change, in about two hours; goes on after a failure
+nightly: ## Run what takes too long for every change, in about three hours; goes on after a failure
 	@tools/nightly
 
 .PHONY: fuzz

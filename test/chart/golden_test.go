@@ -3,19 +3,20 @@
 package chart
 
 import (
-	"bytes"
 	"flag"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/skyhook-operator/skyhook"
 	"github.com/skyhook-operator/skyhook/test/helm"
 )
 
@@ -96,7 +97,7 @@ func sets(t *testing.T) map[string]values {
 	if err != nil || len(files) < 10 {
 		t.Fatalf("there are the sets of values %v, %v", files, err)
 	}
-	all := map[string]values{"air-gapped": readValues(t, airGapped)}
+	all := map[string]values{"default": {}, "air-gapped": readValues(t, airGapped)}
 	for _, file := range files {
 		all[strings.TrimSuffix(filepath.Base(file), valuesSuffix)] = readValues(t, file)
 	}
@@ -123,9 +124,9 @@ func templateWith(t *testing.T, v values) (string, error) {
 	return string(out), err
 }
 
-// outline leaves out what other tests compare with its source: specifications of CRDs, and the dashboard.
+// outline leaves out what other tests compare with its source: specifications of CRDs, the dashboard, the version.
 func outline(text string) string {
-	documents := strings.Split(text, "\n---\n")
+	documents := strings.Split(strings.ReplaceAll(text, skyhook.Version(), "VERSION"), "\n---\n")
 	for i, d := range documents {
 		if strings.Contains(d, "kind: CustomResourceDefinition") {
 			documents[i], _, _ = strings.Cut(d, "\nspec:")
@@ -137,28 +138,67 @@ func outline(text string) string {
 	return strings.TrimRight(strings.Join(documents, "\n---\n"), "\n") + "\n"
 }
 
-// TestGolden: each set of values renders what its golden file says; -update writes that.
+// lineNumbers are where a hunk was and is. Without them, a change elsewhere in the chart leaves a difference as it is.
+var lineNumbers = regexp.MustCompile(`(?m)^@@ .* @@`)
+
+// difference between two texts, as diff -u shows it; each hunk is headed by the kind of its object.
+func difference(t *testing.T, from, to string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"from": from, "to": to} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	diff := exec.CommandContext(t.Context(), "diff", "--minimal", "--unified=1", "--show-function-line=^kind:", "from", "to")
+	diff.Dir = dir
+	out, err := diff.Output()
+	if err == nil {
+		return ""
+	}
+	if diff.ProcessState.ExitCode() != 1 { // 1: they differ
+		t.Fatalf("diff: %v\n%s", err, out)
+	}
+	parts := strings.SplitN(string(out), "\n", 3) // the first two lines are names of files
+	return lineNumbers.ReplaceAllString(parts[2], "@@")
+}
+
+// golden compares with a golden file, or writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join(goldenDir, name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := difference(t, string(want), got); d != "" {
+		t.Errorf("the chart renders something else than %s says. If it should:\n"+
+			"  go test -tags integration ./test/chart -run Golden -update && git diff test/chart\n%s", file, d)
+	}
+}
+
+// TestGolden: the default values render what the golden file says, and every other set of values differs from that by
+// what its golden file says.
 func TestGolden(t *testing.T) {
-	for name, v := range sets(t) {
-		t.Run(name, func(t *testing.T) {
-			out, err := templateWith(t, v)
-			if err != nil {
-				t.Fatal(err)
-			}
-			file, got := filepath.Join(goldenDir, name+".golden.yaml"), outline(out)
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(want, []byte(got)) {
-				t.Errorf("%s differs; if it should, write it with -update\n%s", file, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")))
-			}
-		})
+	rendered := func(t *testing.T, v values) string {
+		t.Helper()
+		out, err := templateWith(t, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return outline(out)
+	}
+	all := sets(t)
+	normal := rendered(t, all["default"])
+	golden(t, "default.golden.yaml", normal)
+	delete(all, "default")
+	for name, v := range all {
+		t.Run(name, func(t *testing.T) { golden(t, name+".golden.diff", difference(t, normal, rendered(t, v))) })
 	}
 }
 

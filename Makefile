@@ -68,7 +68,7 @@ release-check: ## Make the release twice, of the same packages of Debian, and co
 	@echo "both are equal:" && sha256sum dist/release-check/[12]/release/$(VERSION)/SHA256SUMS
 
 .PHONY: generate
-generate: ## Write deepcopy methods, CRDs, the chart's copy of them, install.yaml, pages and pictures
+generate: ## Write deepcopy methods, CRDs, pages and pictures
 	@tools/generate
 
 .PHONY: changelog

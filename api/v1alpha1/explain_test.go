@@ -9,12 +9,12 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/skyhook-operator/skyhook/config"
+	"github.com/skyhook-operator/skyhook/charts"
 )
 
 // kubectl explain shows the description of each property; one without leaves the user alone with a name.
 func TestEveryFieldIsExplained(t *testing.T) {
-	definitions, err := config.Definitions()
+	definitions, err := charts.Definitions()
 	if err != nil {
 		t.Fatal(err)
 	}

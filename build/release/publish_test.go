@@ -16,12 +16,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"github.com/skyhook-operator/skyhook/build/manifest"
 	"github.com/skyhook-operator/skyhook/test/registry"
 )
 
 // TestPublish pushes a small release to a registry and gets from it what a cluster and Helm would.
 func TestPublish(t *testing.T) {
-	helm := must(Helm(t.Context(), root, t.Output()))(t)
+	helm := must(manifest.Helm(t.Context(), root, t.Output()))(t)
 	host := registry.Serve(t)
 	var log bytes.Buffer
 	p := Publisher{Dir: smallRelease(t, helm), Registry: host, Helm: helm, Log: &log}
@@ -58,7 +59,7 @@ func TestPublish(t *testing.T) {
 
 // TestPublishMovesNoTag: neither that of an image nor that of the chart. What was changed after it was made is not pushed.
 func TestPublishMovesNoTag(t *testing.T) {
-	helm := must(Helm(t.Context(), root, t.Output()))(t)
+	helm := must(manifest.Helm(t.Context(), root, t.Output()))(t)
 	host := registry.Serve(t)
 	first := Publisher{Dir: smallRelease(t, helm), Registry: host, Helm: helm, Log: t.Output()}
 	if err := first.Publish(t.Context()); err != nil {

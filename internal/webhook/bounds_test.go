@@ -338,7 +338,7 @@ func TestNobodyWaitsForTheAnswer(t *testing.T) {
 // bounds.
 func TestBoundsOfTheSchema(t *testing.T) {
 	var crd apiextensionsv1.CustomResourceDefinition
-	raw, err := os.ReadFile("../../config/crd/skyhook.nvidia.com_skyhooks.yaml")
+	raw, err := os.ReadFile("../../charts/skyhook-operator/files/crds/skyhook.nvidia.com_skyhooks.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

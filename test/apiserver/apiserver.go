@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/skyhook-operator/skyhook/config"
+	"github.com/skyhook-operator/skyhook/charts"
 )
 
 const assetsVariable = "KUBEBUILDER_ASSETS"
@@ -185,7 +185,7 @@ func (s *server) launch() error {
 	if err := CheckAssets(); err != nil {
 		return err
 	}
-	definitions, err := config.Definitions()
+	definitions, err := charts.Definitions()
 	if err != nil {
 		return err
 	}

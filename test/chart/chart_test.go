@@ -4,8 +4,6 @@ package chart
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/skyhook-operator/skyhook"
+	"github.com/skyhook-operator/skyhook/charts"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
@@ -50,23 +49,20 @@ func TestDefaultObjects(t *testing.T) {
 	}
 }
 
+// TestCRDsAreTheGeneratedOnes: what Helm makes of them has the same specification.
 func TestCRDsAreTheGeneratedOnes(t *testing.T) {
 	all := render(t)
-	for _, name := range []string{"skyhooks", "deploymentpolicies"} {
-		text, err := os.ReadFile(filepath.Join(root, "config/crd", "skyhook.nvidia.com_"+name+".yaml"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want apiextensionsv1.CustomResourceDefinition
-		if err := yaml.UnmarshalStrict(text, &want); err != nil {
-			t.Fatal(err)
-		}
-		got := get[*apiextensionsv1.CustomResourceDefinition](t, all, "CustomResourceDefinition/"+name+".skyhook.nvidia.com")
+	definitions, err := charts.Definitions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range definitions {
+		got := get[*apiextensionsv1.CustomResourceDefinition](t, all, "CustomResourceDefinition/"+want.Name)
 		if a, b := marshal(t, got.Spec), marshal(t, want.Spec); a != b {
-			t.Errorf("the specification of %s differs from config/crd", name)
+			t.Errorf("the specification of %s differs from files/crds", want.Name)
 		}
 		if got.Annotations["helm.sh/resource-policy"] != "keep" {
-			t.Errorf("%s would be deleted with the release, and every object of it", name)
+			t.Errorf("%s would be deleted with the release, and every object of it", want.Name)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -21,6 +22,8 @@ const (
 	interval = 200 * time.Millisecond
 	// operatorPatience is how long the operator may take to start, its image's download included.
 	operatorPatience = 3 * time.Minute
+	// installFile is the rendered chart, in the repository.
+	installFile = "dist/install.yaml"
 )
 
 // demo is one run.
@@ -66,7 +69,10 @@ func (d *demo) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.out.line("apply config/install.yaml")
+	d.out.line("apply " + installFile)
+	if err := d.keep(manifest); err != nil {
+		return err
+	}
 	if err := install.Manifest(ctx, d.client, manifest); err != nil {
 		return err
 	}
@@ -75,6 +81,15 @@ func (d *demo) install(ctx context.Context) error {
 	}
 	d.out.line("the operator is available")
 	return nil
+}
+
+// keep writes what is installed to a file, for people to see, and to delete it with.
+func (d *demo) keep(manifest []byte) error {
+	file := filepath.Join(d.root, installFile)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, manifest, 0o644)
 }
 
 // manifest is the file that the demo applies.

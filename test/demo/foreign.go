@@ -54,11 +54,11 @@ func (f *foreign) connect(context.Context) (access, error) {
 	return access{config: config, kubectl: f.kubectl}, nil
 }
 
-func (f *foreign) manifest(context.Context) ([]byte, error) {
+func (f *foreign) manifest(ctx context.Context) ([]byte, error) {
 	if os.Getenv("DEMO_HELM_ARGS") != "" {
-		return nil, errors.New("the demo uses no Helm any more: instead of DEMO_HELM_ARGS set DEMO_REGISTRY=registry.example/team, where operator and agent are")
+		return nil, errors.New("the demo gives Helm no arguments any more: instead of DEMO_HELM_ARGS set DEMO_REGISTRY=registry.example/team, where operator and agent are")
 	}
-	text, err := manifest.Install(f.root)
+	text, err := manifest.Install(ctx, f.root, os.Stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -78,5 +78,5 @@ func (*foreign) hint() string {
 Remove everything:
     kubectl delete skyhook demo
     kubectl get skyhooks                        # none is left: the next command would delete it
-    kubectl delete -f config/install.yaml`
+    kubectl delete -f dist/install.yaml`
 }

@@ -48,7 +48,7 @@ func (l *local) manifest(ctx context.Context) ([]byte, error) {
 	if err := built.Push(ctx, l.cluster); err != nil {
 		return nil, err
 	}
-	return manifest.Install(l.root, built.Operator, built.Agent)
+	return manifest.Install(ctx, l.root, l.log, built.Operator, built.Agent)
 }
 
 func (l *local) onHost(ctx context.Context, node string, argv ...string) (string, error) {

@@ -28,7 +28,7 @@ func TestManifest(t *testing.T) {
 	reference := "ghcr.io/skyhook-operator/skyhook/operator:" + version
 	for _, digest := range []string{"a", "b"} {
 		operator := images.Result{Name: "operator", Reference: reference, Digest: v1.Hash{Algorithm: "sha256", Hex: digest}}
-		text, err := manifest.Install("../..", operator)
+		text, err := manifest.Install(t.Context(), "../..", t.Output(), operator)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,2 +1,2 @@
-// Package kustomize proves that the base beside config/install.yaml, and the example on top of it, can be built.
+// Package kustomize proves that the base of a release, and the example on top of it, can be built.
 package kustomize

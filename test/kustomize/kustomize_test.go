@@ -1,6 +1,9 @@
+//go:build integration
+
 package kustomize
 
 import (
+	"bytes"
 	"os"
 	"testing"
 
@@ -12,14 +15,32 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/skyhook-operator/skyhook"
+	"github.com/skyhook-operator/skyhook/build/manifest"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
-const deployment = "skyhook-skyhook-operator-controller-manager"
+const (
+	root       = "../.."
+	deployment = "skyhook-skyhook-operator-controller-manager"
+)
 
-func build(t *testing.T, folder string) resmap.ResMap {
+// release is install.yaml as the example names it.
+var release = "https://github.com/skyhook-operator/skyhook/releases/download/" + skyhook.Version() + "/install.yaml"
+
+// build a kustomization beside the install.yaml of this version.
+func build(t *testing.T, kustomization []byte) resmap.ResMap {
 	t.Helper()
-	all, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../../"+folder)
+	text, err := manifest.Install(t.Context(), root, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs := filesys.MakeFsInMemory()
+	for name, content := range map[string][]byte{"install.yaml": text, "kustomization.yaml": kustomization} {
+		if err := fs.WriteFile(name, content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(fs, ".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,30 +63,20 @@ func objects(t *testing.T, all resmap.ResMap) map[string]any {
 
 // TestBase: it is install.yaml, whole and unchanged.
 func TestBase(t *testing.T) {
-	text, err := os.ReadFile("../../config/install.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fs := filesys.MakeFsInMemory()
-	for name, content := range map[string][]byte{"install.yaml": text, "kustomization.yaml": []byte("resources: [install.yaml]")} {
-		if err := fs.WriteFile(name, content); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(fs, ".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := objects(t, build(t, "config"))
-	if diff := cmp.Diff(objects(t, want), got); diff != "" || len(got) < 15 {
+	want, got := objects(t, build(t, []byte("resources: [install.yaml]"))), objects(t, build(t, manifest.Base))
+	if diff := cmp.Diff(want, got); diff != "" || len(got) < 15 {
 		t.Errorf("%d objects\n%s", len(got), diff)
 	}
 }
 
 // TestExample: it changes the operator's Deployment and nothing else, and the operator starts with its settings.
 func TestExample(t *testing.T) {
-	base, over := objects(t, build(t, "config")), build(t, "examples/kustomize")
-	changed := objects(t, over)
+	example, err := os.ReadFile(root + "/examples/kustomize/kustomization.yaml")
+	if err != nil || !bytes.Contains(example, []byte(release)) {
+		t.Fatalf("the example does not build on %s: %v", release, err)
+	}
+	base := objects(t, build(t, manifest.Base))
+	changed := objects(t, build(t, bytes.ReplaceAll(example, []byte(release), []byte("install.yaml"))))
 	env := map[string]string{}
 	for id, o := range changed {
 		if cmp.Equal(base[id], o) {

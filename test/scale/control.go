@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/skyhook-operator/skyhook/config"
+	"github.com/skyhook-operator/skyhook/charts"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/test/apiserver"
 )
@@ -41,7 +41,7 @@ func startControl(ctx context.Context, folder string) (*control, error) {
 	if err := apiserver.CheckAssets(); err != nil {
 		return nil, err
 	}
-	definitions, err := config.Definitions()
+	definitions, err := charts.Definitions()
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func fields(root string) (string, error) {
 		"is refused beyond the types."))
 	for _, kind := range []string{"Skyhook", "DeploymentPolicy"} {
 		file := map[string]string{"Skyhook": "skyhooks", "DeploymentPolicy": "deploymentpolicies"}[kind]
-		raw, err := os.ReadFile(filepath.Join(root, "config/crd/skyhook.nvidia.com_"+file+".yaml"))
+		raw, err := os.ReadFile(filepath.Join(root, "charts/skyhook-operator/files/crds/skyhook.nvidia.com_"+file+".yaml"))
 		if err != nil {
 			return "", err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/skyhook-operator/skyhook/build/images"
+	"github.com/skyhook-operator/skyhook/build/manifest"
 	"github.com/skyhook-operator/skyhook/build/release"
 )
 
@@ -94,7 +95,7 @@ func publishCommand(root *string) *cobra.Command {
 			}
 			p.Dir = filepath.Join(*root, "dist", "release", version)
 		}
-		if p.Helm, err = release.Helm(c.Context(), *root, c.ErrOrStderr()); err != nil {
+		if p.Helm, err = manifest.Helm(c.Context(), *root, c.ErrOrStderr()); err != nil {
 			return err
 		}
 		p.Log = c.OutOrStdout()

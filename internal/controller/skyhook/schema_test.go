@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/config"
+	"github.com/skyhook-operator/skyhook/charts"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
@@ -21,7 +21,7 @@ import (
 // statusSchema is what the API server accepts as the status of a Skyhook.
 func statusSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	definitions, err := config.Definitions()
+	definitions, err := charts.Definitions()
 	if err != nil {
 		t.Fatal(err)
 	}

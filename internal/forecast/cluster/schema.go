@@ -12,7 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/skyhook-operator/skyhook/config"
+	"github.com/skyhook-operator/skyhook/charts"
 )
 
 // partSchema is what a CRD says of the spec or the status of its objects, without the rules in CEL.
@@ -25,7 +25,7 @@ type schemaProps = apiextensionsv1.JSONSchemaProps
 
 // schemas are those of the custom resources, by kind and part.
 var schemas = sync.OnceValue(func() map[Kind]map[string]partSchema {
-	definitions, err := config.Definitions()
+	definitions, err := charts.Definitions()
 	mustBuild(err)
 	all := map[Kind]map[string]partSchema{}
 	for _, d := range definitions {

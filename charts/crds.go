@@ -1,6 +1,6 @@
-// Package config carries the generated CustomResourceDefinitions, so that tests and tools install exactly what the
-// chart ships. It knows nothing of the Go types that they are generated from.
-package config
+// Package charts carries the generated CustomResourceDefinitions of the chart, so that programs and tests install exactly
+// what the chart ships. It knows nothing of the Go types that they are generated from.
+package charts
 
 import (
 	"embed"
@@ -11,20 +11,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// CRDs holds one file per CustomResourceDefinition: crd/<group>_<plural>.yaml.
-//
-//go:embed crd/*.yaml
-var CRDs embed.FS
+//go:embed skyhook-operator/files/crds/*.yaml
+var files embed.FS
 
-// Definitions returns the project's CRDs, parsed from the generated files.
+// Definitions returns the project's CRDs, parsed from the generated files: <group>_<plural>.yaml.
 func Definitions() ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	names, err := fs.Glob(CRDs, "crd/*.yaml")
+	names, err := fs.Glob(files, "skyhook-operator/files/crds/*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("list CRDs: %w", err)
 	}
 	definitions := make([]*apiextensionsv1.CustomResourceDefinition, 0, len(names))
 	for _, name := range names {
-		text, err := CRDs.ReadFile(name)
+		text, err := files.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read CRD: %w", err)
 		}

@@ -147,15 +147,21 @@ var inOrder = []closed{
 	{row: when("malformed record"), reason: nodeStateMalformed},
 	{row: when("hold (deleted or disabled, paused, all stopped, invalid spec, excluded node, taint, earlier Skyhook, "+
 		"interrupt of another Skyhook)", pausedNode), reason: reasonPaused},
-	{row: when("interrupt in flight",
-		spec(pkg(b).interrupt(noop)), node(interrupt.inProgress(b).by(noop)), pods(interrupt.running(b))),
-		reason: waitingForInterrupt},
+	{
+		row: when("interrupt in flight",
+			spec(pkg(b).interrupt(noop)), node(interrupt.inProgress(b).by(noop)), pods(interrupt.running(b))),
+		reason: waitingForInterrupt,
+	},
 	{when("image allowed"), imageNotAllowed, func(d definition) definition { return d.refused("evil") }},
-	{when("dependencies", spec(pkg("d@1.0")), node(apply.inProgress("d@1.0")), pods(apply.running("d@1.0"))),
-		waitingForDependency, func(d definition) definition { return d.needs("d@1.0") }},
+	{
+		when("dependencies", spec(pkg("d@1.0")), node(apply.inProgress("d@1.0")), pods(apply.running("d@1.0"))),
+		waitingForDependency, func(d definition) definition { return d.needs("d@1.0") },
+	},
 	{row: when("permit", noPermit), reason: waitingForPermit},
-	{row: when("serial turn", spec(pkg(c)), node(apply.inProgress(c)), pods(apply.running(c)), serial),
-		reason: waitingForSerial},
+	{
+		row:    when("serial turn", spec(pkg(c)), node(apply.inProgress(c)), pods(apply.running(c)), serial),
+		reason: waitingForSerial,
+	},
 	{row: when("config map in place", noConfigMap), reason: waitingForConfigMap},
 	{row: when("earlier pod gone", pods(config.running(a).run("r0").terminating())), reason: waitingForPodToEnd},
 	{when("drained"), cordoning, func(d definition) definition { return d.interrupt(noop) }},

@@ -287,7 +287,8 @@ func TestRebootWaitsSay(t *testing.T) {
 		{when("it tells nothing", booted("")), "does not report its boot id"},
 	} {
 		for _, list := range [][]pod{
-			nil, {interrupt.running(a).run(nowRun)},
+			nil,
+			{interrupt.running(a).run(nowRun)},
 			{interrupt.lost(a).shutdown().run(nowRun).reason("Terminated").created(-second)},
 		} {
 			o := observation(see(spec(pkg(a).interrupt(reboot)), node(rebooting), pods(list...), ourCordon, like(c.row)))

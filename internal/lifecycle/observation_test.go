@@ -166,7 +166,8 @@ func booted(b string) part   { return gate(func(o *lifecycle.Observation) { o.No
 func lastBoot(b string) part { return gate(func(o *lifecycle.Observation) { o.Record.BootID = b }) }
 func otherPods(n int) part   { return gate(func(o *lifecycle.Observation) { o.Node.OtherPods = n }) }
 
-func was(s v1alpha1.Status) part  { return gate(func(o *lifecycle.Observation) { o.Record.Status = s }) }
+func was(s v1alpha1.Status) part { return gate(func(o *lifecycle.Observation) { o.Record.Status = s }) }
+
 func specGeneration(n int64) part { return gate(func(o *lifecycle.Observation) { o.Generation = n }) }
 
 // configuredWith is what another operator configured package a with.

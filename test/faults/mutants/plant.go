@@ -18,45 +18,53 @@ type planted struct{ file, text string }
 // the engine has changed, and the bug has to be written anew.
 func (m Mutant) plant(dir string, files []string) (planted, error) {
 	fset := token.NewFileSet()
-	found, matches := planted{}, 0
-	functions := 0
+	all, err := m.functions(fset, dir, files)
+	if err != nil {
+		return planted{}, fmt.Errorf("mutant %q: %w", m.Name, err)
+	}
+	if len(all) != 1 {
+		return planted{}, fmt.Errorf("mutant %q: %d functions %s in %s, not one; name the one to change", m.Name, len(all),
+			m.Func, m.Package)
+	}
+	f := all[0]
+	spots, after, err := m.spots(f.decl)
+	if err != nil {
+		return planted{}, fmt.Errorf("mutant %q: %w", m.Name, err)
+	}
+	if len(spots) != 1 {
+		return planted{}, fmt.Errorf("mutant %q: its syntax is %d times in %s of %s, not once; adapt it to the code as it "+
+			"is now:\n%s", m.Name, len(spots), m.Func, m.Package, m.Before)
+	}
+	from, to := fset.Position(spots[0].from).Offset, fset.Position(spots[0].to).Offset
+	return planted{f.file, f.text[:from] + strings.ReplaceAll(after, "$0", f.text[from:to]) + f.text[to:]}, nil
+}
+
+// function is one of the engine, in its file.
+type function struct {
+	file, text string
+	decl       *ast.FuncDecl
+}
+
+// functions are those that bear the name of the mutant's.
+func (m Mutant) functions(fset *token.FileSet, dir string, files []string) ([]function, error) {
+	var all []function
 	for _, name := range files {
 		path := filepath.Join(dir, name)
 		raw, err := os.ReadFile(path)
 		if err != nil {
-			return planted{}, fmt.Errorf("mutant %q: %w", m.Name, err)
+			return nil, err
 		}
 		file, err := parser.ParseFile(fset, path, raw, parser.SkipObjectResolution)
 		if err != nil {
-			return planted{}, fmt.Errorf("mutant %q: %w", m.Name, err)
+			return nil, err
 		}
 		for _, d := range file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok || nameOf(f) != m.Func {
-				continue
-			}
-			functions++
-			spots, after, err := m.spots(f)
-			if err != nil {
-				return planted{}, fmt.Errorf("mutant %q: %w", m.Name, err)
-			}
-			for _, s := range spots {
-				matches++
-				from, to := fset.Position(s.from).Offset, fset.Position(s.to).Offset
-				it := string(raw[from:to])
-				found = planted{path, string(raw[:from]) + strings.ReplaceAll(after, "$0", it) + string(raw[to:])}
+			if f, ok := d.(*ast.FuncDecl); ok && nameOf(f) == m.Func {
+				all = append(all, function{path, string(raw), f})
 			}
 		}
 	}
-	switch {
-	case functions != 1:
-		return planted{}, fmt.Errorf("mutant %q: %d functions %s in %s, not one; name the one to change", m.Name, functions,
-			m.Func, m.Package)
-	case matches != 1:
-		return planted{}, fmt.Errorf("mutant %q: its syntax is %d times in %s of %s, not once; adapt it to the code as it "+
-			"is now:\n%s", m.Name, matches, m.Func, m.Package, m.Before)
-	}
-	return found, nil
+	return all, nil
 }
 
 // nameOf is Type.method, or the name of a function.
@@ -125,41 +133,39 @@ func same(pattern, code any) bool { return alike(reflect.ValueOf(pattern), refle
 var position = reflect.TypeFor[token.Pos]()
 
 func alike(p, c reflect.Value) bool {
-	if !p.IsValid() || !c.IsValid() || p.Type() != c.Type() {
-		return p.IsValid() == c.IsValid() && !p.IsValid()
+	if p.Type() != c.Type() {
+		return false
 	}
 	switch p.Kind() {
 	case reflect.Interface, reflect.Pointer:
 		if p.IsNil() || c.IsNil() {
 			return p.IsNil() && c.IsNil()
 		}
-		if block, ok := p.Interface().(*ast.BlockStmt); ok && anything(block) {
-			return true
-		}
-		return alike(p.Elem(), c.Elem())
+		return anything(p.Interface()) || alike(p.Elem(), c.Elem())
 	case reflect.Slice:
-		if p.Len() != c.Len() {
-			return false
-		}
-		for i := range p.Len() {
-			if !alike(p.Index(i), c.Index(i)) {
-				return false
-			}
-		}
-		return true
+		return p.Len() == c.Len() && each(p.Len(), func(i int) bool { return alike(p.Index(i), c.Index(i)) })
 	case reflect.Struct:
-		for i := range p.NumField() {
-			if p.Type().Field(i).Type != position && !alike(p.Field(i), c.Field(i)) {
-				return false
-			}
-		}
-		return true
+		return each(p.NumField(), func(i int) bool {
+			return p.Type().Field(i).Type == position || alike(p.Field(i), c.Field(i))
+		})
+	default: // a name, an operator
+		return p.Equal(c)
 	}
-	return p.Equal(c)
 }
 
-func anything(b *ast.BlockStmt) bool {
-	if len(b.List) != 1 {
+func each(n int, ok func(i int) bool) bool {
+	for i := range n {
+		if !ok(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// anything reports whether a node is the block {etc}.
+func anything(node any) bool {
+	b, ok := node.(*ast.BlockStmt)
+	if !ok || len(b.List) != 1 {
 		return false
 	}
 	s, ok := b.List[0].(*ast.ExprStmt)

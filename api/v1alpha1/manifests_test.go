@@ -12,7 +12,7 @@ import (
 
 const (
 	validManifests   = "testdata/valid"
-	invalidManifests = "../../test/e2e/invalid"
+	invalidManifests = "testdata/invalid"
 )
 
 // manifest is one file of a corpus. expect is the text after "# expect: " in the first line.

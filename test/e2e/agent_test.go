@@ -12,9 +12,9 @@ import (
 // and that a step in the host's mount namespace can mount for the host.
 func TestAgentOnTheHost(t *testing.T) {
 	const mount = "/mnt/skyhook-e2e"
-	node := bed.Nodes()[0]
+	node := ownNode(t)
 	t.Cleanup(func() {
-		if _, err := bed.Exec(context.WithoutCancel(t.Context()), node, "umount", mount); err != nil {
+		if _, err := here(t).Exec(context.WithoutCancel(t.Context()), node, "umount", mount); err != nil {
 			t.Error(err)
 		}
 	})

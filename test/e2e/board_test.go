@@ -41,7 +41,7 @@ type boardPage struct {
 func openBoard(t *testing.T, skyhook string) *boardPage {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(pluginPath(t), asPlugin), "board", skyhook)
-	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+bed.Kubeconfig())
+	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+here(t).Kubeconfig())
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -173,7 +173,7 @@ func (p *boardPage) awaitLog(node, want string) {
 func TestBoard(t *testing.T) {
 	const file = "/skyhook-boarded"
 	w := &wish{
-		name: "boarded", nodes: bed.Nodes(), spec: map[string]any{"interruptionBudget": map[string]any{"count": 1}},
+		name: "boarded", nodes: ownNodes(t, nodeCount), spec: map[string]any{"interruptionBudget": map[string]any{"count": 1}},
 		packages: map[string]v1alpha1.Package{"scripts": scripted(map[string]string{"apply.sh": "echo looking around\n" + gated(file, "apply")})},
 	}
 	ready(t, w.name, w.nodes, []string{file, gate(file, "apply")})

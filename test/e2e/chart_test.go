@@ -32,12 +32,13 @@ const takeover = 20 * time.Second
 // nodes and the namespace as they were.
 func TestChart(t *testing.T) {
 	const name, file = "charted", "/skyhook-charted"
+	ownCluster(t)
 	before := map[string]string{}
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		before[node] = portrait(t, node)
 	}
 	w := &wish{
-		name: name, nodes: bed.Nodes(), packages: map[string]v1alpha1.Package{"a": scripted(undoable(file))},
+		name: name, nodes: here(t).Nodes(), packages: map[string]v1alpha1.Package{"a": scripted(undoable(file))},
 		spec: map[string]any{"interruptionBudget": map[string]any{"count": 1}},
 	}
 	w.install(t, file)
@@ -65,11 +66,11 @@ func TestChart(t *testing.T) {
 	})
 	t.Run("uninstall", func(t *testing.T) {
 		w.delete(t)
-		for _, node := range bed.Nodes() {
+		for _, node := range here(t).Nodes() {
 			marks(t, node, file, "apply", "config", "uninstall")
 		}
 		uninstall(t)
-		for _, node := range bed.Nodes() {
+		for _, node := range here(t).Nodes() {
 			samePortrait(t, node, before[node])
 		}
 		within(t, soon, name, func() []string { return append(leftInNamespace(t), leftInCluster(t)...) })
@@ -79,7 +80,7 @@ func TestChart(t *testing.T) {
 // settled waits until the operator is as Helm wants it, leads, and finds the Skyhook complete, and checks what ran.
 func settled(t *testing.T, name, file string, ran ...string) {
 	t.Helper()
-	if err := install.Available(t.Context(), bed.client, patience); err != nil {
+	if err := install.Available(t.Context(), here(t).client, patience); err != nil {
 		t.Fatal(err)
 	}
 	within(t, soon, name, func() []string {
@@ -89,7 +90,7 @@ func settled(t *testing.T, name, file string, ran ...string) {
 		return nil
 	})
 	untilReady(t, name)
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		marks(t, node, file, ran...)
 	}
 }
@@ -97,7 +98,7 @@ func settled(t *testing.T, name, file string, ran ...string) {
 // uninstall does what docs/install.md says.
 func uninstall(t *testing.T) {
 	t.Helper()
-	bed.uninstalled.from = auditSize()
+	here(t).uninstalled.from = here(t).auditSize()
 	helm(t, "uninstall", install.Release)
 	mustKubectl(t, "", "wait", "--for=delete", "pods", "-n", install.Namespace, "-l", operatorPods, "--timeout=1m")
 	mustKubectl(t, "", "delete", "secret/webhook-cert", "lease/"+leaseName, "-n", install.Namespace)
@@ -105,10 +106,10 @@ func uninstall(t *testing.T) {
 
 func reinstall(t *testing.T) {
 	t.Helper()
-	if bed.uninstalled.from != 0 {
-		bed.uninstalled.to = auditSize()
+	if here(t).uninstalled.from != 0 {
+		here(t).uninstalled.to = here(t).auditSize()
 	}
-	if err := installChart(context.WithoutCancel(t.Context())); err != nil {
+	if err := here(t).installChart(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -136,7 +137,7 @@ func leftInCluster(t *testing.T) []string {
 // helm runs Helm in the operator's namespace.
 func helm(t *testing.T, args ...string) {
 	t.Helper()
-	if err := install.Helm(t.Context(), root, bed.Kubeconfig(), args...); err != nil {
+	if err := install.Helm(t.Context(), root, here(t).Kubeconfig(), args...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -145,7 +146,7 @@ func helm(t *testing.T, args ...string) {
 func leaderPod(t *testing.T) *corev1.Pod {
 	t.Helper()
 	var lease coordinationv1.Lease
-	if err := bed.client.Get(t.Context(), client.ObjectKey{Namespace: install.Namespace, Name: leaseName}, &lease); err != nil {
+	if err := here(t).client.Get(t.Context(), client.ObjectKey{Namespace: install.Namespace, Name: leaseName}, &lease); err != nil {
 		t.Fatal(err)
 	}
 	name, _, _ := strings.Cut(ptr.Deref(lease.Spec.HolderIdentity, ""), "_") // the pod, and something random
@@ -153,7 +154,7 @@ func leaderPod(t *testing.T) *corev1.Pod {
 		return nil // it was released
 	}
 	var pod corev1.Pod
-	err := bed.client.Get(t.Context(), client.ObjectKey{Namespace: install.Namespace, Name: name}, &pod)
+	err := here(t).client.Get(t.Context(), client.ObjectKey{Namespace: install.Namespace, Name: name}, &pod)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -20,7 +20,7 @@ func plugin(t *testing.T, input string, args ...string) (string, error) {
 	c.SetIn(strings.NewReader(input))
 	c.SetOut(&out)
 	c.SetErr(&out)
-	c.SetArgs(append([]string{"--kubeconfig", bed.Kubeconfig()}, args...))
+	c.SetArgs(append([]string{"--kubeconfig", here(t).Kubeconfig()}, args...))
 	err := c.ExecuteContext(context.WithoutCancel(t.Context()))
 	return out.String(), err
 }

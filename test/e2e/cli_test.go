@@ -10,11 +10,12 @@ import (
 // TestStopEndsWhatRuns: a person stops everything while scripts run on all nodes, looks around, and continues.
 func TestStopEndsWhatRuns(t *testing.T) {
 	const file = "/skyhook-stopped"
+	ownCluster(t)
 	apply(t, "stopped", skyhook("stopped", map[string]string{"apply.sh": gated(file, "apply")}), file, gate(file, "apply"))
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		awaitMark(t, node, file, "apply")
 	}
-	if out, err := plugin(t, "", "node", "safe", bed.Nodes()[0]); err == nil || !strings.Contains(out, "apply of scripts 1.1.0") {
+	if out, err := plugin(t, "", "node", "safe", here(t).Nodes()[0]); err == nil || !strings.Contains(out, "apply of scripts 1.1.0") {
 		t.Errorf("node safe: %v\n%s", err, out)
 	}
 	if out := mustPlugin(t, "logs", "stopped", "--stage", "apply"); !strings.Contains(out, "scripts-apply") {
@@ -25,7 +26,7 @@ func TestStopEndsWhatRuns(t *testing.T) {
 	})
 	mustPlugin(t, "stop", "--all", "--yes", "--reason", "INC-7")
 	mustKubectl(t, "", "wait", "--for=delete", "pod", "-n", "skyhook", "-l", "skyhook.nvidia.com/name=stopped", "--timeout=30s")
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		if running := onHost(t, node, "sh", "-c", "pgrep -af [a]pply.sh || true"); running != "" {
 			t.Errorf("node %s still runs %s", node, running)
 		}
@@ -43,13 +44,13 @@ func TestStopEndsWhatRuns(t *testing.T) {
 	mustPlugin(t, "resume", "--all", "--yes")
 	waitReady(t, "stopped")
 	waitReady(t, "meanwhile")
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		marks(t, node, file, "apply", "apply")
 	}
 	if out := mustPlugin(t, "status", "stopped"); !strings.Contains(out, "complete") {
 		t.Errorf("status does not say complete:\n%s", out)
 	}
-	if out := mustPlugin(t, "inventory", "-o", "csv"); strings.Count(out, "stopped,scripts,1.1.0,config,complete") != len(bed.Nodes()) {
+	if out := mustPlugin(t, "inventory", "-o", "csv"); strings.Count(out, "stopped,scripts,1.1.0,config,complete") != len(here(t).Nodes()) {
 		t.Errorf("inventory does not have the package on each node:\n%s", out)
 	}
 }
@@ -57,6 +58,7 @@ func TestStopEndsWhatRuns(t *testing.T) {
 // TestRollback: what a change of a package did is undone on every node, from what the operator retained.
 func TestRollback(t *testing.T) {
 	const file = "/skyhook-undone"
+	ownNodes(t, nodeCount)
 	manifest := func(what string) string {
 		return skyhook("undone", map[string]string{"apply.sh": "true", "config.sh": journal(file, what)})
 	}
@@ -71,7 +73,7 @@ func TestRollback(t *testing.T) {
 		t.Errorf("rollback does not say what follows:\n%s", out)
 	}
 	waitReady(t, "undone")
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		marks(t, node, file, "one", "two", "one")
 	}
 	// What a rollback brought back is what the next one goes back to, not what the spec had in between.
@@ -91,10 +93,11 @@ func TestRollback(t *testing.T) {
 
 // TestLogsOfAnEndedStage: its pod is gone, and what its script printed is read from the node, by a pod that goes as well.
 func TestLogsOfAnEndedStage(t *testing.T) {
+	ownNodes(t, nodeCount)
 	apply(t, "spoken", skyhook("spoken", map[string]string{"apply.sh": "echo hello log; echo oh log >&2"}))
 	waitReady(t, "spoken")
 	mustKubectl(t, "", "delete", "pods", "-n", "skyhook", "-l", "skyhook.nvidia.com/name=spoken", "--ignore-not-found")
-	node := bed.Nodes()[0]
+	node := here(t).Nodes()[0]
 	out := mustPlugin(t, "logs", "spoken", "--node", node)
 	for _, want := range []string{
 		"The pod of this stage is gone", "Reading /var/log/skyhook/spoken on node " + node + " with a short-lived pod",
@@ -105,10 +108,10 @@ func TestLogsOfAnEndedStage(t *testing.T) {
 		}
 	}
 	out = mustPlugin(t, "logs", "spoken", "--from-node", "--tail", "1")
-	if strings.Count(out, "log\n") > len(bed.Nodes()) {
+	if strings.Count(out, "log\n") > len(here(t).Nodes()) {
 		t.Errorf("more than the last line of each node:\n%s", out)
 	}
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		if !strings.Contains(out, "=== Node: "+node+" ===\n") {
 			t.Errorf("does not say what is of %s:\n%s", node, out)
 		}

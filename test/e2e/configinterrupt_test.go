@@ -3,11 +3,11 @@
 package e2e
 
 import (
-	"context"
 	"maps"
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/test/testbed"
 )
 
 // configRun is a Skyhook on one node whose configMap changes again and again, and what its steps left there so far. Its
@@ -21,7 +21,7 @@ type configRun struct {
 }
 
 func newConfigRun(t *testing.T, name string) *configRun {
-	file, node := "/skyhook-"+name, bed.Nodes()[0]
+	file, node := "/skyhook-"+name, ownNode(t)
 	r := &configRun{name: name, file: file, node: node, start: cronStart(t, node), config: steps(file)}
 	r.config["config.sh"] = `echo "config-$(cat $SKYHOOK_DIR/configmaps/{cron-a,cron-b,motd,other} 2>/dev/null | tr -d '\n')" >> ` + file
 	maps.Copy(r.config, map[string]string{"cron-a": "a1", "cron-b": "b1", "motd": "m1", "other": "o1"})
@@ -108,17 +108,9 @@ func TestConfigInterrupts(t *testing.T) {
 func joinAfterChange(t *testing.T, r *configRun) {
 	r.change(t, map[string]string{"other": "o4"})
 	r.expect(t, false, "config-a3m2o4")
-	node, err := bed.AddNode(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bed.RemoveNode(context.WithoutCancel(t.Context()), node); err != nil {
-			t.Error(err)
-		}
-	})
+	node := join(t, testbed.Join{})
 	before := cronStart(t, node)
-	mustKubectl(t, "", "label", "node", node, testLabel+"=demo")
+	label(t, []string{node})
 	until(t, r.name, "2/2 complete", func(s *v1alpha1.Skyhook) bool { return s.Status.CompleteNodes == "2/2" })
 	marks(t, node, r.file, "apply", "config-a3m2o4", "post")
 	if cronStart(t, node) == before {

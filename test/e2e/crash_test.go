@@ -11,79 +11,55 @@ import (
 )
 
 // TestOperatorKilled ends the operator with SIGKILL in the midst of each part of a package's life. Whatever it did not
-// get to write or to see, the run ends complete with every step and the reboot done exactly once.
+// get to write or to see, the next part comes, and the run ends complete with every step and the reboot done exactly
+// once.
 func TestOperatorKilled(t *testing.T) {
-	const file = "/skyhook-killed"
-	node := bed.Nodes()[0]
-	open := func(t *testing.T, what string) { onHost(t, node, "touch", gate(file, what)) }
-	tests := []struct {
+	const name, file = "killed", "/skyhook-killed"
+	node := ownCluster(t)[0]
+	runDeployment(t, "guarded", node)
+	relax := guard(t, "guarded")
+	scripts := steps(file)
+	scripts["apply.sh"], scripts["post_interrupt.sh"] = gated(file, "apply"), gated(file, "post")
+	inProgress := func(stage v1alpha1.Stage) {
+		t.Helper()
+		untilNode(t, node, string(stage)+" in progress", func(n *corev1.Node) bool { return inStage(n, name, stage) })
+	}
+	parts := []struct {
 		during  string
-		scripts map[string]string // beside those of steps
-		prepare func(*testing.T) (release func())
-		reached func(*testing.T)
-		release func(*testing.T)
+		reached func()
+		// release lets happen what was waited for, while nobody watches.
+		release func()
 	}{
+		{"drain", func() { untilAttention(t, name, node, v1alpha1.ReasonEvictionRefused) }, relax},
+		{"apply", func() { awaitMark(t, node, file, "apply") }, func() { open(t, file, "apply", node) }},
+		{"interrupt", func() { inProgress(v1alpha1.StageInterrupt) }, func() {}},
 		{
-			during:  "apply",
-			scripts: map[string]string{"apply.sh": gated(file, "apply")},
-			reached: func(t *testing.T) { awaitMark(t, node, file, "apply") },
-			release: func(t *testing.T) { open(t, "apply") },
-		},
-		{
-			during: "drain",
-			prepare: func(t *testing.T) func() {
-				runDeployment(t, "guarded", node)
-				return guard(t, "guarded")
-			},
-			reached: func(t *testing.T) { untilAttention(t, "killed", node, "EvictionRefused") },
-		},
-		{
-			during: "interrupt",
-			reached: func(t *testing.T) {
-				untilNode(t, node, "interrupt in progress", func(n *corev1.Node) bool { return inStage(n, "killed", v1alpha1.StageInterrupt) })
-			},
-		},
-		{
-			during:  "post-interrupt",
-			scripts: map[string]string{"post_interrupt.sh": gated(file, "post")},
-			reached: func(t *testing.T) {
-				untilNode(t, node, "post-interrupt in progress", func(n *corev1.Node) bool { return inStage(n, "killed", v1alpha1.StagePostInterrupt) })
+			"post-interrupt",
+			func() {
+				inProgress(v1alpha1.StagePostInterrupt)
 				awaitMark(t, node, file, "post")
 			},
-			release: func(t *testing.T) { open(t, "post") },
+			func() { open(t, file, "post", node) },
 		},
 	}
-	for _, tt := range tests {
-		t.Run(tt.during, func(t *testing.T) {
-			scripts := steps(file)
-			for key, script := range tt.scripts {
-				scripts[key] = script
-			}
-			relax := func() {}
-			if tt.prepare != nil {
-				relax = tt.prepare(t)
-			}
-			boot, count := bootID(t, node), boots(t, node)
-			applyTo(t, []string{node}, "killed", with(skyhook("killed", scripts), "", rebooting), file, gate(file, "apply"), gate(file, "post"))
-			tt.reached(t)
-			killOperator(t)
-			// What was waited for happens while nobody watches.
-			relax()
-			if tt.release != nil {
-				tt.release(t)
-			}
-			waitReady(t, "killed")
-			marks(t, node, file, "apply", "config", "post")
-			if n := boots(t, node) - count; n != 1 {
-				t.Errorf("the node booted %d times, want once", n)
-			}
-			if bootID(t, node) == boot {
-				t.Error("the node has its old boot id")
-			}
-			if getNode(t, node).Spec.Unschedulable {
-				t.Error("the node is still cordoned")
-			}
-			checkEntry(t, node, "killed", "scripts|1.1.0")
-		})
+	boot, count := bootID(t, node), boots(t, node)
+	applyTo(t, []string{node}, name, with(skyhook(name, scripts), "", rebooting), file, gate(file, "apply"), gate(file, "post"))
+	for _, p := range parts {
+		p.reached()
+		t.Log("the operator is killed during " + p.during)
+		killOperator(t)
+		p.release()
 	}
+	waitReady(t, name)
+	marks(t, node, file, "apply", "config", "post")
+	if n := boots(t, node) - count; n != 1 {
+		t.Errorf("the node booted %d times, want once", n)
+	}
+	if bootID(t, node) == boot {
+		t.Error("the node has its old boot id")
+	}
+	if getNode(t, node).Spec.Unschedulable {
+		t.Error("the node is still cordoned")
+	}
+	checkEntry(t, node, name, "scripts|1.1.0")
 }

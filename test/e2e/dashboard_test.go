@@ -25,8 +25,8 @@ import (
 // has data for each query of each panel, and no alert says that the operator is down.
 func TestDashboard(t *testing.T) {
 	const name, file = "pictured", "/skyhook-pictured"
+	nodes := ownCluster(t)[:2]
 	pushLower(t)
-	nodes := bed.Nodes()[:2]
 	for _, node := range nodes {
 		runDeployment(t, "drained-"+node, node)
 	}

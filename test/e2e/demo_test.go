@@ -26,10 +26,11 @@ func example(t *testing.T, name string) string {
 
 func TestDemo(t *testing.T) {
 	const file = "/skyhook-hello-world"
+	ownNodes(t, nodeCount)
 	writes := newAudit(t)
 	apply(t, "demo", example(t, "demo.yaml"), file)
 	waitReady(t, "demo")
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		if got, want := onHost(t, node, "cat", file), "hello world\na config is run\n"; got != want {
 			t.Errorf("node %s: %s is %q, want %q", node, file, got, want)
 		}
@@ -73,15 +74,19 @@ func checkDemoNode(t *testing.T, node string) {
 }
 
 // audit is the API server's audit log from a moment on.
-type audit struct{ offset int64 }
+type audit struct {
+	offset int64
+	// own are the test's nodes.
+	own []string
+}
 
 func newAudit(t *testing.T) audit {
 	t.Helper()
-	info, err := os.Stat(bed.AuditLog())
+	info, err := os.Stat(here(t).AuditLog())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return audit{offset: info.Size()}
+	return audit{offset: info.Size(), own: here(t).Nodes()}
 }
 
 // check counts the operator's writes for one Skyhook since then and holds them to 3 per stage and 5 more per node.
@@ -99,10 +104,11 @@ func (a audit) check(t *testing.T, skyhook string, stages int) {
 	}
 }
 
-// count returns the operator's writes by resource; of ConfigMaps only those that exist once per node.
+// count returns the operator's writes by resource, of what belongs to the Skyhook or to the test's nodes; of ConfigMaps
+// only those that exist once per node.
 func (a audit) count(t *testing.T, skyhook string) map[string]int {
 	t.Helper()
-	f, err := os.Open(bed.AuditLog())
+	f, err := os.Open(here(t).AuditLog())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,9 +127,10 @@ func (a audit) count(t *testing.T, skyhook string) map[string]int {
 		}
 		o := e.ObjectRef
 		perSkyhook := o.Resource == "configmaps" && !strings.Contains(o.Name, "-metadata-")
+		others := o.Resource == "nodes" && !slices.Contains(a.own, o.Name) ||
+			(o.Resource == "pods" || o.Resource == "configmaps") && !strings.HasPrefix(o.Name, skyhook+"-")
 		read := e.Verb == "get" || e.Verb == "list" || e.Verb == "watch"
-		if read || !strings.HasPrefix(e.UserAgent, "skyhook-operator/") || o.Resource == "leases" || perSkyhook ||
-			o.Resource == "pods" && !strings.HasPrefix(o.Name, skyhook+"-") {
+		if read || !strings.HasPrefix(e.UserAgent, "skyhook-operator/") || o.Resource == "leases" || perSkyhook || others {
 			continue
 		}
 		counts[strings.TrimSuffix(o.Resource+"/"+o.Subresource, "/")]++

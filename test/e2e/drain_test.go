@@ -22,7 +22,7 @@ func steps(file string) map[string]string {
 
 func TestProtectedPodHoldsTheDrain(t *testing.T) {
 	const file = "/skyhook-protected"
-	node := bed.Nodes()[0]
+	node := ownNode(t)
 	runPod(t, "protected", node, "{skyhook-example: do-not-disturb}")
 	runDeployment(t, "bystander", node)
 	bystander := podUID(t, "app=bystander")
@@ -54,7 +54,7 @@ func TestProtectedPodHoldsTheDrain(t *testing.T) {
 
 func TestDisruptionBudgetHoldsTheDrain(t *testing.T) {
 	const file = "/skyhook-guarded"
-	node := bed.Nodes()[0]
+	node := ownNode(t)
 	runDeployment(t, "guarded", node)
 	relax := guard(t, "guarded")
 	pod := podUID(t, "app=guarded")
@@ -78,7 +78,7 @@ func TestDisruptionBudgetHoldsTheDrain(t *testing.T) {
 
 func TestUnmanagedPodTimesOutTheDrainUntilForced(t *testing.T) {
 	const file = "/skyhook-unmanaged"
-	node := bed.Nodes()[0]
+	node := ownNode(t)
 	runPod(t, "unmanaged", node, "{}")
 	manifest := func(drain string) string {
 		return with(skyhook("unmanaged", steps(file)), "drain: "+drain, cronRestart)
@@ -102,7 +102,7 @@ func TestUnmanagedPodTimesOutTheDrainUntilForced(t *testing.T) {
 // TestForeignCordonStays: what an administrator cordoned is not uncordoned.
 func TestForeignCordonStays(t *testing.T) {
 	const file = "/skyhook-cordoned"
-	node := bed.Nodes()[0]
+	node := ownNode(t)
 	mustKubectl(t, "", "cordon", node)
 	applyTo(t, []string{node}, "cordoned", with(skyhook("cordoned", steps(file)), "", cronRestart), file)
 	t.Cleanup(func() { mustKubectl(t, "", "uncordon", node) })
@@ -127,7 +127,7 @@ func TestForeignCordonStays(t *testing.T) {
 // was in its work.
 func TestLeavingTheSelectorFreesTheNode(t *testing.T) {
 	const file = "/skyhook-left"
-	node := bed.Nodes()[0]
+	node := ownNode(t)
 	gatedSteps := steps(file)
 	gatedSteps["apply.sh"] = gated(file, "apply")
 	tests := []struct {
@@ -138,7 +138,7 @@ func TestLeavingTheSelectorFreesTheNode(t *testing.T) {
 	}{
 		{
 			"draining", steps(file),
-			func(t *testing.T) { runPod(t, "protected", node, "{skyhook-example: do-not-disturb}") },
+			func(t *testing.T) { runPod(t, "stays", node, "{skyhook-example: do-not-disturb}") },
 			func(t *testing.T) { untilAttention(t, "left", node, "ProtectedPod") },
 		},
 		{

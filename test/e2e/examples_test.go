@@ -15,6 +15,7 @@ import (
 
 // TestExamplesSideBySide: three small examples on the same nodes, and nothing is left of the one that can be undone.
 func TestExamplesSideBySide(t *testing.T) {
+	ownNodes(t, nodeCount)
 	t.Cleanup(func() { mustKubectl(t, "", "delete", "deploymentpolicy", "canary", "--ignore-not-found") })
 	t.Cleanup(func() {
 		mustKubectl(t, "", "delete", "secret", "-n", "skyhook", "registry-login", "--ignore-not-found")
@@ -27,7 +28,7 @@ func TestExamplesSideBySide(t *testing.T) {
 		waitReady(t, name)
 	}
 	mustKubectl(t, "", "delete", "skyhook", "script", "--timeout=2m")
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		if got := onHost(t, node, "cat", files["canary"]); got != "This host is looked after by Skyhook." {
 			t.Errorf("node %s: the banner is %q", node, got)
 		}
@@ -60,11 +61,10 @@ func TestExampleOfContainerd(t *testing.T) {
 	}
 }
 
-// TestExampleOfAGPUPool: the node's taint is tolerated, training keeps it from being drained, and then it reboots. It does
-// not share the bed with other tests, as the operator may be on that node.
+// TestExampleOfAGPUPool: the node's taint is tolerated, training keeps it from being drained, and then it reboots.
 func TestExampleOfAGPUPool(t *testing.T) {
 	const name = "gpu-pool"
-	node := bed.Nodes()[0]
+	node := ownNode(t)
 	t.Cleanup(func() { mustKubectl(t, "", "delete", "deploymentpolicy", name, "--ignore-not-found") })
 	runPod(t, "training", node, "{workload: training}")
 	t.Cleanup(func() { mustKubectl(t, "", "taint", "node", node, "nvidia.com/gpu-") })
@@ -101,21 +101,22 @@ func TestExampleOfAControlPlane(t *testing.T) {
 // TestExampleOfAStartupTaint: a node that registers with the taint loses it when it is complete.
 func TestExampleOfAStartupTaint(t *testing.T) {
 	const name = "startup-taint"
+	ownNodes(t, 0)
 	applyTo(t, nil, name, example(t, "startup-taint.yaml"), "/skyhook-drivers")
 	node := join(t, testbed.Join{Labels: []string{"pool=training"}, Taints: []string{runtimeTaint.ToString()}})
 	untilNode(t, node, "complete and free", func(n *corev1.Node) bool { return completeOn(n, name) && !taint.Has(n, runtimeTaint) })
 }
 
 // TestExampleOfAnAirGappedSite: nodes pull what a Skyhook names from the site's registry, and not from where its name
-// says. It restarts the operator, so it does not share the bed with other tests.
+// says.
 func TestExampleOfAnAirGappedSite(t *testing.T) {
 	const skyhookName, file, mirror = "air-gapped", "/skyhook-air-gapped", "registry.example.com:5000/copies"
+	node := ownCluster(t)[0]
 	contains(t, "the example", example(t, "air-gapped/values.yaml"), "packageRegistry: "+mirror)
-	if err := bed.Push(t.Context(), variant(t, "copied"), mirror+"/nvidia/skyhook-packages/shellscript:1.1.0"); err != nil {
+	if err := here(t).Push(t.Context(), variant(t, "copied"), mirror+"/nvidia/skyhook-packages/shellscript:1.1.0"); err != nil {
 		t.Fatal(err)
 	}
 	setOperator(t, "PACKAGE_REGISTRY", mirror, "")
-	node := bed.Nodes()[0]
 	applyTo(t, []string{node}, skyhookName, skyhook(skyhookName, map[string]string{"apply.sh": journal(file, "apply")}), file)
 	waitReady(t, skyhookName)
 	if got := ranVariant(t, node, skyhookName); got != "copied" {

@@ -28,7 +28,8 @@ const (
 func kubectl(t *testing.T, input string, args ...string) (string, error) {
 	t.Helper()
 	// Some calls clean up after the test's own context has ended.
-	cmd := kubectlCommand(context.WithoutCancel(t.Context()), args...)
+	cmd := here(t).kubectl(context.WithoutCancel(t.Context()), args...)
+	input = forOwnNodes(t, input)
 	if strings.HasPrefix(input, "{") {
 		input = "---\n" + input // YAML too: kubectl 1.31 takes what begins with a brace for JSON
 	}
@@ -37,10 +38,16 @@ func kubectl(t *testing.T, input string, args ...string) (string, error) {
 	return string(bytes.TrimSpace(out)), err
 }
 
-func kubectlCommand(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, filepath.Join(bed.Bin(), "kubectl"), args...)
-	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+bed.Kubeconfig())
+func (b *bed) kubectl(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(b.Bin(), "kubectl"), args...)
+	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+b.Kubeconfig())
 	return cmd
+}
+
+// forOwnNodes has a manifest that selects the nodes of tests, as most do, select those of this test.
+func forOwnNodes(t *testing.T, manifest string) string {
+	t.Helper()
+	return strings.ReplaceAll(manifest, testLabel+": demo", testLabel+": "+here(t).value)
 }
 
 // follow reads what a container of a package pod says, also while the pod goes. The function returned waits for its
@@ -52,7 +59,7 @@ func follow(t *testing.T, pod, container string) (said func() string) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	var out bytes.Buffer
-	cmd := kubectlCommand(ctx, "logs", "--follow", "-n", "skyhook", pod, "-c", container)
+	cmd := here(t).kubectl(ctx, "logs", "--follow", "-n", "skyhook", pod, "-c", container)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -72,11 +79,11 @@ func mustKubectl(t *testing.T, input string, args ...string) string {
 	return out
 }
 
-// apply applies a manifest's text to freshly labelled nodes, and undoes all of it after the test: the Skyhook, the
-// label, the records and the given files on the nodes.
+// apply applies a manifest's text to the test's nodes, freshly labelled, and undoes all of it after the test: the
+// Skyhook, the label, the records and the given files on the nodes.
 func apply(t *testing.T, name, manifest string, hostFiles ...string) {
 	t.Helper()
-	applyTo(t, bed.Nodes(), name, manifest, hostFiles...)
+	applyTo(t, here(t).Nodes(), name, manifest, hostFiles...)
 }
 
 // applyTo is apply for some of the nodes.
@@ -85,7 +92,7 @@ func applyTo(t *testing.T, nodes []string, name, manifest string, hostFiles ...s
 	label(t, nodes)
 	t.Cleanup(func() { cleanUp(t, name, hostFiles) })
 	// An earlier test may have killed or drained the operator, and with it the webhooks.
-	if err := install.Available(t.Context(), bed.client, patience); err != nil {
+	if err := install.Available(t.Context(), here(t).client, patience); err != nil {
 		t.Fatal(err)
 	}
 	mustKubectl(t, manifest, "apply", "-f", "-")
@@ -95,12 +102,12 @@ func applyTo(t *testing.T, nodes []string, name, manifest string, hostFiles ...s
 func label(t *testing.T, nodes []string) {
 	t.Helper()
 	for _, node := range nodes {
-		mustKubectl(t, "", "label", "node", node, "--overwrite", testLabel+"=demo")
+		mustKubectl(t, "", "label", "node", node, "--overwrite", testLabel+"="+here(t).value)
 	}
 }
 
 func cleanUp(t *testing.T, name string, hostFiles []string) {
-	cleanUpOn(t, bed.Nodes(), name, hostFiles)
+	cleanUpOn(t, here(t).Nodes(), name, hostFiles)
 }
 
 // cleanUpOn leaves other nodes alone, where other tests may be at work.
@@ -114,7 +121,7 @@ func cleanUpOn(t *testing.T, nodes []string, name string, hostFiles []string) {
 			mustKubectl(t, "", "uncordon", node)
 		}
 		remove := append([]string{"rm", "-rf", "/var/lib/skyhook/" + name, "/var/log/skyhook/" + name}, hostFiles...)
-		if _, err := bed.Exec(context.WithoutCancel(t.Context()), node, remove...); err != nil {
+		if _, err := here(t).Exec(context.WithoutCancel(t.Context()), node, remove...); err != nil {
 			t.Errorf("clean up node %s: %v", node, err)
 		}
 	}
@@ -142,7 +149,7 @@ func until(t *testing.T, name, what string, ok func(*v1alpha1.Skyhook) bool) *v1
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	w, err := bed.client.Watch(ctx, &v1alpha1.SkyhookList{}, client.MatchingFields{"metadata.name": name})
+	w, err := here(t).client.Watch(ctx, &v1alpha1.SkyhookList{}, client.MatchingFields{"metadata.name": name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +166,7 @@ func until(t *testing.T, name, what string, ok func(*v1alpha1.Skyhook) bool) *v1
 // onHost runs a command on a node and returns its output.
 func onHost(t *testing.T, node string, argv ...string) string {
 	t.Helper()
-	out, err := bed.Exec(context.WithoutCancel(t.Context()), node, argv...) // also in clean-up
+	out, err := here(t).Exec(context.WithoutCancel(t.Context()), node, argv...) // also in clean-up
 	if err != nil {
 		t.Fatalf("on node %s: %v", node, err)
 	}
@@ -169,7 +176,7 @@ func onHost(t *testing.T, node string, argv ...string) string {
 // absent checks that a path does not exist on a node.
 func absent(t *testing.T, node, path string) {
 	t.Helper()
-	if out, err := bed.Exec(t.Context(), node, "ls", "-d", path); err == nil {
+	if out, err := here(t).Exec(t.Context(), node, "ls", "-d", path); err == nil {
 		t.Errorf("node %s has %s", node, strings.TrimSpace(string(out)))
 	}
 }
@@ -177,7 +184,7 @@ func absent(t *testing.T, node, path string) {
 func getNode(t *testing.T, name string) *corev1.Node {
 	t.Helper()
 	var n corev1.Node
-	if err := bed.client.Get(context.WithoutCancel(t.Context()), client.ObjectKey{Name: name}, &n); err != nil {
+	if err := here(t).client.Get(context.WithoutCancel(t.Context()), client.ObjectKey{Name: name}, &n); err != nil {
 		t.Fatal(err)
 	}
 	return &n

@@ -133,7 +133,7 @@ func untilGone(t *testing.T, name, node string) {
 	t.Helper()
 	within(t, soon, name, func() []string {
 		lacks := occupied(t, node)
-		err := bed.client.Get(t.Context(), client.ObjectKey{Name: name}, &v1alpha1.Skyhook{})
+		err := here(t).client.Get(t.Context(), client.ObjectKey{Name: name}, &v1alpha1.Skyhook{})
 		if !apierrors.IsNotFound(err) {
 			lacks = append(lacks, fmt.Sprintf("Skyhook %s is still there (error %v)", name, err))
 		}
@@ -163,7 +163,7 @@ func occupied(t *testing.T, node string) []string {
 		lacks = append(lacks, "node "+node+" is cordoned")
 	}
 	var pods corev1.PodList
-	if err := bed.client.List(t.Context(), &pods, client.InNamespace("skyhook"), client.HasLabels{"skyhook.nvidia.com/name"}); err != nil {
+	if err := here(t).client.List(t.Context(), &pods, client.InNamespace("skyhook"), client.HasLabels{"skyhook.nvidia.com/name"}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range pods.Items {

@@ -18,8 +18,8 @@ import (
 // Skyhook of each kind, so that both are watched in the same minute.
 func TestHeldWhileFailing(t *testing.T) {
 	const label = "skyhook.nvidia.com/ignore"
-	first, second := ownNode(t), anotherNode(t) // both before the first one starts to fail
-	paused, ignored := newFailing(t, "held-paused", first), newFailing(t, "held-ignored", second)
+	nodes := ownNodes(t, 2)
+	paused, ignored := newFailing(t, "held-paused", nodes[0]), newFailing(t, "held-ignored", nodes[1])
 	t.Cleanup(func() { mustKubectl(t, "", "label", "node", ignored.node, label+"-") })
 
 	// The kubelet tries again ten seconds after the second try, and twenty after that.
@@ -81,7 +81,7 @@ func notAgain(t *testing.T, all ...*failing) map[*failing][]string {
 	}
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, time.Minute, true, func(ctx context.Context) (bool, error) {
 		for _, f := range all {
-			if _, err := bed.Exec(ctx, f.node, "sh", "-c", f.ranAgain(len(before[f]))); err != nil {
+			if _, err := here(t).Exec(ctx, f.node, "sh", "-c", f.ranAgain(len(before[f]))); err != nil {
 				return false, nil //nolint:nilerr // it has not run again yet
 			}
 		}
@@ -114,12 +114,4 @@ func (f *failing) tells(t *testing.T, want v1alpha1.Status, part string) {
 		texts = append(texts, c.Type+": "+c.Message)
 	}
 	contains(t, "the status of Skyhook "+f.name, strings.Join(texts, "\n"), part)
-}
-
-// anotherNode is a further node for a test that has one of its own.
-func anotherNode(t *testing.T) string {
-	t.Helper()
-	node := <-freeNodes()
-	t.Cleanup(func() { freeNodes() <- node })
-	return node
 }

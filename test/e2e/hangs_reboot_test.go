@@ -28,8 +28,8 @@ func setOperator(t *testing.T, name, value, before string) {
 // asked for is no reason for another one to start over, and so to reboot the node in its turn.
 func TestRebootsAreNobodysReason(t *testing.T) {
 	const file = "/skyhook-reboots"
+	nodes, count := ownCluster(t)[:2], map[string]int{}
 	setOperator(t, "REAPPLY_ON_REBOOT", "true", "false")
-	nodes, count := bed.Nodes()[:2], map[string]int{}
 	for _, node := range nodes {
 		count[node] = boots(t, node)
 	}

@@ -55,7 +55,7 @@ func upgrade(t *testing.T, w *wish, folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := bed.PushIndex(t.Context(), built[0].Index, w.packages[folder].Image+":"+built[0].Version); err != nil {
+	if err := here(t).PushIndex(t.Context(), built[0].Index, w.packages[folder].Image+":"+built[0].Version); err != nil {
 		t.Fatal(err)
 	}
 	w.change(t, folder, func(p *v1alpha1.Package) { p.Version = now })
@@ -143,7 +143,7 @@ func hasSettings(t *testing.T, node, text string) {
 // onCleanNode runs a script on a node also after the test's own context has ended.
 func onCleanNode(t *testing.T, node, script string) {
 	t.Helper()
-	if out, err := bed.Exec(context.WithoutCancel(t.Context()), node, "sh", "-c", "set -e\n"+script); err != nil {
+	if out, err := here(t).Exec(context.WithoutCancel(t.Context()), node, "sh", "-c", "set -e\n"+script); err != nil {
 		t.Errorf("clean up node %s: %v\n%s", node, err, out)
 	}
 }

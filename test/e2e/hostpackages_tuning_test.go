@@ -150,10 +150,9 @@ func bootedWith(t *testing.T, node string) string {
 }
 
 // TestTuningOfKernelArguments changes the arguments of the kernel, which needs a reboot: of the node, which does the
-// boot loader's work by the node's own grub.cfg. It does not share the bed with other tests, as the operator may be on
-// that node.
+// boot loader's work by the node's own grub.cfg.
 func TestTuningOfKernelArguments(t *testing.T) {
-	node := bed.Nodes()[0]
+	node := ownNode(t)
 	grubOf(t, node)
 	w := exampleWish(t, "huge-pages.yaml", "kernel", node)
 	huge := w.packages["tuning"].ConfigMap["grub.conf"]

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
@@ -66,11 +65,10 @@ func TestMountBelowAnOldCopy(t *testing.T) {
 	onHost(t, node, "cmp", data+"/file", first+"/data/file")
 }
 
-// TestForwardingOutlivesItsPackage: what the pod network of a node needs is not switched off by an uninstall. The test
-// runs alone, on a node without the operator: without forwarding a node's pods reach nobody.
+// TestForwardingOutlivesItsPackage: what the pod network of a node needs is not switched off by an uninstall.
 func TestForwardingOutlivesItsPackage(t *testing.T) {
 	const key = "net.ipv4.ip_forward"
-	node := withoutOperator(t)
+	node := ownNode(t)
 	if setting(t, node, key) != "1" {
 		t.Fatalf("node %s does not forward for its pods", node)
 	}
@@ -84,22 +82,6 @@ func TestForwardingOutlivesItsPackage(t *testing.T) {
 	w.change(t, "tuning", uninstallNow)
 	untilUninstalled(t, w.name, node)
 	hasSettings(t, node, key+" = 1")
-}
-
-// withoutOperator is a node on which the operator does not run.
-func withoutOperator(t *testing.T) string {
-	t.Helper()
-	var pods corev1.PodList
-	if err := bed.client.List(t.Context(), &pods, client.InNamespace("skyhook"), client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
-		t.Fatal(err)
-	}
-	for _, node := range bed.Nodes() {
-		if !slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.Spec.NodeName == node }) {
-			return node
-		}
-	}
-	t.Fatal("the operator runs on every node")
-	return ""
 }
 
 // TestStepThatStopsContainerd: while the runtime is down nobody reads what a step prints; the step goes on all the

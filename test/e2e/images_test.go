@@ -21,7 +21,7 @@ const movingImage = "ghcr.io/skyhook-testbed/moving"
 // variant is the shellscript package with one file more, which says which variant it is, and so with another digest.
 func variant(t *testing.T, which string) v1.Image {
 	t.Helper()
-	ref, err := name.ParseReference(bed.Registry()+"/nvidia/skyhook-packages/shellscript:1.1.0", name.Insecure)
+	ref, err := name.ParseReference(here(t).Registry()+"/nvidia/skyhook-packages/shellscript:1.1.0", name.Insecure)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func variant(t *testing.T, which string) v1.Image {
 func moveTag(t *testing.T, which string) string {
 	t.Helper()
 	moved := variant(t, which)
-	if err := bed.Push(t.Context(), moved, movingImage+":1.1.0"); err != nil {
+	if err := here(t).Push(t.Context(), moved, movingImage+":1.1.0"); err != nil {
 		t.Fatal(err)
 	}
 	digest, err := moved.Digest()
@@ -64,7 +64,7 @@ func ranVariant(t *testing.T, node, skyhook string) string {
 // got, and so does the uninstall on both, until containerSHA says otherwise.
 func TestTagMovesMidRollout(t *testing.T) {
 	const skyhookName, file = "moving", "/skyhook-moving"
-	nodes := bed.Nodes()[:2]
+	nodes := ownNodes(t, 2)
 	first := moveTag(t, "first")
 	manifest := strings.Replace(skyhook(skyhookName, map[string]string{
 		"apply.sh": journal(file, "apply"), "config.sh": journal(file, "config"), "uninstall.sh": journal(file, "uninstall"),
@@ -74,7 +74,7 @@ func TestTagMovesMidRollout(t *testing.T) {
 	waitReady(t, skyhookName)
 
 	second := moveTag(t, "second")
-	mustKubectl(t, "", "label", "node", nodes[1], "--overwrite", testLabel+"=demo")
+	mustKubectl(t, "", "label", "node", nodes[1], "--overwrite", testLabel+"="+here(t).value)
 	until(t, skyhookName, "complete on both nodes", func(s *v1alpha1.Skyhook) bool {
 		return s.Status.Nodes.Complete == 2 && s.Status.Nodes.Total == 2
 	})
@@ -108,7 +108,7 @@ func TestTagMovesMidRollout(t *testing.T) {
 // mount.
 func TestPodsMountWhatTheirNamesSay(t *testing.T) {
 	const skyhookName = "sealed"
-	applyTo(t, bed.Nodes()[:1], skyhookName, skyhook(skyhookName, map[string]string{"apply.sh": "true"}))
+	applyTo(t, ownNodes(t, 1), skyhookName, skyhook(skyhookName, map[string]string{"apply.sh": "true"}))
 	waitReady(t, skyhookName)
 	out := mustKubectl(t, "", "get", "configmaps", "-n", "skyhook", "-l", "skyhook.nvidia.com/name="+skyhookName, "-o", "name")
 	names := strings.Fields(out)

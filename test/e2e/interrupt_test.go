@@ -10,11 +10,11 @@ import (
 
 func TestServiceInterrupt(t *testing.T) {
 	before := map[string]string{}
-	for _, node := range bed.Nodes() {
+	for _, node := range ownNodes(t, nodeCount) {
 		before[node] = cronStart(t, node)
 	}
 	seen := watchNodes(t)
-	label(t, bed.Nodes())
+	label(t, here(t).Nodes())
 	plan := rehearse(t, "service-restart", example(t, "service-restart.yaml"))
 	apply(t, "service-restart", example(t, "service-restart.yaml"), "/skyhook-cron-restarted", "/etc/systemd/system/cron.service.d")
 	waitReady(t, "service-restart")
@@ -23,7 +23,7 @@ func TestServiceInterrupt(t *testing.T) {
 	if most != 1 {
 		t.Errorf("%d nodes were cordoned at a time, the budget is 1", most)
 	}
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		now := cronStart(t, node)
 		if now == before[node] {
 			t.Errorf("node %s: cron was not restarted", node)
@@ -40,11 +40,11 @@ func TestServiceInterrupt(t *testing.T) {
 
 func TestReboot(t *testing.T) {
 	before, count := map[string]string{}, map[string]int{}
-	for _, node := range bed.Nodes() {
+	for _, node := range ownNodes(t, nodeCount) {
 		before[node], count[node] = bootID(t, node), boots(t, node)
 	}
 	seen := watchNodes(t)
-	label(t, bed.Nodes())
+	label(t, here(t).Nodes())
 	plan := rehearse(t, "reboot", example(t, "reboot.yaml"))
 	apply(t, "reboot", example(t, "reboot.yaml"), "/skyhook-boot-before", "/skyhook-boot-after")
 	waitReady(t, "reboot")
@@ -53,7 +53,7 @@ func TestReboot(t *testing.T) {
 	if most != 1 {
 		t.Errorf("%d nodes were cordoned at a time, the budget is 1", most)
 	}
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		now := bootID(t, node)
 		if ids := seen.bootIDs(node); len(ids) != 2 || ids[0] != before[node] || ids[1] != now || now == before[node] {
 			t.Errorf("node %s: boot ids %v, from %s to %s", node, ids, before[node], now)
@@ -81,6 +81,7 @@ func TestInterruptOfAllNodesAtOnce(t *testing.T) {
 		file     = "/skyhook-at-once"
 		operator = "skyhook-skyhook-operator-controller-manager"
 	)
+	ownCluster(t)
 	scale := func(replicas, least int) {
 		mustKubectl(t, "", "patch", "pdb", operator+"-pdb", "-n", "skyhook", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"minAvailable":%d}}`, least))
 		mustKubectl(t, "", "scale", "deployment/"+operator, "-n", "skyhook", fmt.Sprintf("--replicas=%d", replicas))
@@ -94,7 +95,7 @@ func TestInterruptOfAllNodesAtOnce(t *testing.T) {
 	if _, most := seen.cordons(); most != nodeCount {
 		t.Errorf("%d nodes were cordoned at a time, want all %d", most, nodeCount)
 	}
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		marks(t, node, file, "apply", "config", "post")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,13 +17,12 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
-	"github.com/skyhook-operator/skyhook/test/testbed"
 )
 
 const (
 	// operatorPods selects the operator's own pods in its namespace.
 	operatorPods = "control-plane=controller-manager"
-	// busybox is the image of the workloads, made of the nodes' own busybox.
+	// busybox is the image of the workloads.
 	busybox     = "ghcr.io/skyhook-testbed/busybox:1.36.1"
 	rebooting   = "interrupt: {type: reboot}"
 	cronRestart = "interrupt: {type: service, services: [cron]}"
@@ -51,7 +50,7 @@ func gate(file, what string) string { return file + "-go-" + what }
 func awaitHost(t *testing.T, node, condition string) {
 	t.Helper()
 	script := "until " + condition + "; do sleep 0.1; done"
-	if _, err := bed.Exec(t.Context(), node, "timeout", "60", "sh", "-c", script); err != nil {
+	if _, err := here(t).Exec(t.Context(), node, "timeout", "60", "sh", "-c", script); err != nil {
 		t.Fatalf("node %s: not within a minute: %s: %v", node, condition, err)
 	}
 }
@@ -77,7 +76,7 @@ func cronStart(t *testing.T, node string) string {
 
 func bootID(t *testing.T, node string) string {
 	t.Helper()
-	id, err := bed.BootID(t.Context(), node)
+	id, err := here(t).BootID(t.Context(), node)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +87,7 @@ func bootID(t *testing.T, node string) string {
 func boots(t *testing.T, node string) int {
 	t.Helper()
 	var console bytes.Buffer
-	if err := bed.Logs(t.Context(), node, &console, "-n", "0"); err != nil {
+	if err := here(t).Logs(t.Context(), node, &console, "-n", "0"); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Count(console.String(), "--- boot at")
@@ -99,7 +98,7 @@ func untilNode(t *testing.T, node, what string, ok func(*corev1.Node) bool) *cor
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	w, err := bed.client.Watch(ctx, &corev1.NodeList{}, client.MatchingFields{"metadata.name": node})
+	w, err := here(t).client.Watch(ctx, &corev1.NodeList{}, client.MatchingFields{"metadata.name": node})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +174,7 @@ func watchAll[T client.Object](t *testing.T, list client.ObjectList) *versions[T
 func watchEvents(t *testing.T, list client.ObjectList, see func(watch.Event)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	w, err := bed.client.Watch(ctx, list)
+	w, err := here(t).client.Watch(ctx, list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,11 +198,15 @@ func (v *versions[T]) each(see func(T)) {
 }
 
 // history is every version of all nodes.
-type history struct{ *versions[*corev1.Node] }
+type history struct {
+	*versions[*corev1.Node]
+	// own are the test's nodes.
+	own []string
+}
 
 func watchNodes(t *testing.T) *history {
 	t.Helper()
-	return &history{watchAll[*corev1.Node](t, &corev1.NodeList{})}
+	return &history{watchAll[*corev1.Node](t, &corev1.NodeList{}), here(t).Nodes()}
 }
 
 // bootIDs are the different boot ids of a node, in order.
@@ -217,10 +220,13 @@ func (h *history) bootIDs(node string) []string {
 	return ids
 }
 
-// cordons are how often a node was cordoned, and the most nodes that were at the same time.
+// cordons are how often each of the test's nodes was cordoned, and the most of them that were at the same time.
 func (h *history) cordons() (times map[string]int, most int) {
 	times, now := map[string]int{}, map[string]bool{}
 	h.each(func(n *corev1.Node) {
+		if !slices.Contains(h.own, n.Name) {
+			return
+		}
 		if n.Spec.Unschedulable && !now[n.Name] {
 			times[n.Name]++
 			now[n.Name] = true
@@ -238,9 +244,9 @@ func (h *history) cordons() (times map[string]int, most int) {
 func killOperator(t *testing.T) {
 	t.Helper()
 	killed := 0
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		// The kernel keeps 15 bytes of a process's name.
-		if _, err := bed.Exec(t.Context(), node, "pkill", "-KILL", "-x", "skyhook-operato"); err == nil {
+		if _, err := here(t).Exec(t.Context(), node, "pkill", "-KILL", "-x", "skyhook-operato"); err == nil {
 			killed++
 		}
 	}
@@ -250,18 +256,10 @@ func killOperator(t *testing.T) {
 	mustKubectl(t, "", "delete", "pods", "-n", "skyhook", "-l", operatorPods, "--grace-period=0", "--force")
 }
 
-var pushBusybox = sync.OnceValue(func() error {
-	image, err := testbed.ProgramImage(map[string]string{"bin/busybox": filepath.Join(bed.Rootfs(), "bin", "busybox")}, "/bin/busybox")
-	if err != nil {
-		return err
-	}
-	return bed.Push(context.Background(), image, busybox)
-})
-
 // podSpec is the YAML of a workload pod's spec that sleeps on one node, on one line.
 func podSpec(t *testing.T, node string) string {
 	t.Helper()
-	if err := pushBusybox(); err != nil {
+	if err := here(t).busybox(); err != nil {
 		t.Fatal(err)
 	}
 	return fmt.Sprintf(`{nodeSelector: {kubernetes.io/hostname: %s}, terminationGracePeriodSeconds: 1,

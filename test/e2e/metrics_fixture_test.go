@@ -76,7 +76,7 @@ func (s *scraper) scrape(t *testing.T) (all map[string]string, leaders int, err 
 func operators(t *testing.T) (names []string, err error) {
 	t.Helper()
 	var pods corev1.PodList
-	if err := bed.client.List(t.Context(), &pods, client.InNamespace(install.Namespace),
+	if err := here(t).client.List(t.Context(), &pods, client.InNamespace(install.Namespace),
 		client.MatchingLabels{"control-plane": "controller-manager"}); err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ var forwarded = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 func (s *scraper) read(t *testing.T, pod string) (string, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	forward := kubectlCommand(ctx, "port-forward", "--address=127.0.0.1", "-n", install.Namespace, "pod/"+pod, ":metrics")
+	forward := here(t).kubectl(ctx, "port-forward", "--address=127.0.0.1", "-n", install.Namespace, "pod/"+pod, ":metrics")
 	out, err := forward.StdoutPipe()
 	if err != nil {
 		return "", err

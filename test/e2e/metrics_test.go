@@ -15,6 +15,7 @@ import (
 // TestMetrics follows every series that dashboards depend on through install, failure, upgrade, uninstall and deletion.
 func TestMetrics(t *testing.T) {
 	const name, file = "measured", "/skyhook-measured"
+	ownNodes(t, nodeCount)
 	pushLower(t)
 	scripts := map[string]string{
 		"apply.sh": gated(file, "apply"), "upgrade.sh": "exit 1", "uninstall.sh": gated(file, "uninstall"),
@@ -22,7 +23,7 @@ func TestMetrics(t *testing.T) {
 	a := scripted(scripts)
 	a.Version = "1.0.0"
 	w := &wish{
-		name: name, nodes: bed.Nodes(), packages: map[string]v1alpha1.Package{"a": a}, spec: map[string]any{"deploymentPolicy": name},
+		name: name, nodes: here(t).Nodes(), packages: map[string]v1alpha1.Package{"a": a}, spec: map[string]any{"deploymentPolicy": name},
 	}
 	ready(t, name, w.nodes, []string{file, gate(file, "apply"), gate(file, "upgrade"), gate(file, "uninstall")})
 	mustKubectl(t, `apiVersion: skyhook.nvidia.com/v1alpha1

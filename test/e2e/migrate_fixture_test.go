@@ -15,8 +15,8 @@ import (
 // existingVersion is that of the existing operator.
 const existingVersion = "v0.15.0"
 
-// shared are the CRDs, and the objects beside them that both operators have by the same names.
-var shared = []string{
+// ofBoth are the CRDs, and the objects beside them that both operators have by the same names.
+var ofBoth = []string{
 	"crd/skyhooks.skyhook.nvidia.com", "crd/deploymentpolicies.skyhook.nvidia.com",
 	"clusterrole/skyhook-operator-manager-role", "clusterrolebinding/skyhook-operator-manager-rolebinding",
 }
@@ -25,10 +25,10 @@ var shared = []string{
 // release, CRDs that it would convert, and a webhook that nobody answers.
 func leaveExisting(t *testing.T) {
 	t.Helper()
-	for _, object := range shared {
+	for _, object := range ofBoth {
 		mustKubectl(t, "", "annotate", "--overwrite", object, "meta.helm.sh/release-name=existing", "meta.helm.sh/release-namespace=skyhook")
 	}
-	for _, crd := range shared[:2] {
+	for _, crd := range ofBoth[:2] {
 		mustKubectl(t, "", "patch", crd, "--type=merge", "--patch", `{"spec":{"conversion":{"strategy":"Webhook","webhook":{
 			"conversionReviewVersions":["v1"],"clientConfig":{"service":{
 			"namespace":"skyhook","name":"skyhook-operator-webhook-service","path":"/convert"}}}}}}`)
@@ -66,16 +66,16 @@ func takeOwnership(t *testing.T) {
 	ctx := context.WithoutCancel(t.Context()) // also after a test that failed half-way
 	mustKubectl(t, "", "delete", "mutatingwebhookconfiguration", "skyhook-operator-mutating-webhook", "--ignore-not-found")
 	mustKubectl(t, "", "delete", "secret", "-n", "skyhook", "webhook-cert", "--ignore-not-found")
-	for _, crd := range shared[:2] {
+	for _, crd := range ofBoth[:2] {
 		mustKubectl(t, "", "patch", crd, "--type=json", "--patch", `[{"op":"replace","path":"/spec/conversion","value":{"strategy":"None"}}]`)
 	}
 	folder, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = install.Chart(ctx, bed.client, folder, bed.Kubeconfig(), append([]string{"--take-ownership"}, bed.chart...)...)
+	err = install.Chart(ctx, here(t).client, folder, here(t).Kubeconfig(), append([]string{"--take-ownership"}, here(t).chart...)...)
 	if err == nil {
-		err = install.Available(ctx, bed.client, patience)
+		err = install.Available(ctx, here(t).client, patience)
 	}
 	if err != nil {
 		t.Fatalf("install the chart over the existing operator: %v", err)

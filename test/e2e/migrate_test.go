@@ -13,7 +13,8 @@ import (
 // goes back and comes again, the records are those that both operators read.
 func TestMigrate(t *testing.T) {
 	const name, file = "migrated", "/skyhook-migrated"
-	complete, begun, running := bed.Nodes()[0], bed.Nodes()[1], bed.Nodes()[2]
+	nodes := ownCluster(t)
+	complete, begun, running := nodes[0], nodes[1], nodes[2]
 	agent := mustKubectl(t, "", "get", "deployment", "-n", "skyhook", "-l", "control-plane=controller-manager", "-o",
 		`jsonpath={.items[0].spec.template.spec.containers[0].env[?(@.name=="AGENT_IMAGE")].value}`)
 	t.Cleanup(func() { cleanUp(t, name, []string{file, gate(file, "apply")}) })
@@ -26,7 +27,7 @@ func TestMigrate(t *testing.T) {
 
 	scripts := steps(file)
 	scripts["apply.sh"] = gated(file, "apply")
-	label(t, bed.Nodes())
+	label(t, here(t).Nodes())
 	mustKubectl(t, with(skyhook(name, scripts), "", "interrupt: {type: noop}"), "apply", "-f", "-")
 	mustKubectl(t, "", "patch", "skyhook", name, "--type=merge", "--patch",
 		`{"metadata":{"finalizers":["skyhook.nvidia.com/skyhook"],"annotations":{"skyhook.nvidia.com/version":"`+existingVersion+`"}}}`)
@@ -56,7 +57,7 @@ func TestMigrate(t *testing.T) {
 		absent(t, complete, file)
 		marks(t, begun, file, "config", "post")
 		marks(t, running, file, "apply", "config", "post")
-		for _, node := range bed.Nodes() {
+		for _, node := range here(t).Nodes() {
 			checkEntry(t, node, name, "scripts|1.1.0")
 			n := getNode(t, node)
 			if status := n.Labels["skyhook.nvidia.com/status_"+name]; status != "complete" || n.Spec.Unschedulable {
@@ -73,11 +74,11 @@ func TestMigrate(t *testing.T) {
 	stopOperator(t) // the way back
 	leaveExisting(t)
 	checkMigrated("without our operator")
-	for _, node := range bed.Nodes() { // what the existing operator does not know is lost
+	for _, node := range here(t).Nodes() { // what the existing operator does not know is lost
 		leaveRecord(t, node, name, "complete", "post-interrupt", "complete")
 	}
 	takeOwnership(t)
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		come(node)
 	}
 	waitReady(t, name)

@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
 // moments of a package pod: when the watch showed its creation, and the end of each init container.
@@ -24,20 +26,22 @@ type moments struct {
 
 // stopwatch takes the time of what the API shows, as containers' own times are whole seconds.
 type stopwatch struct {
+	skyhook string
+
 	mu   sync.Mutex
 	pods map[types.UID]*moments
 }
 
-func timePods(t *testing.T) *stopwatch {
+func timePods(t *testing.T, skyhook string) *stopwatch {
 	t.Helper()
-	s := &stopwatch{pods: map[types.UID]*moments{}}
+	s := &stopwatch{skyhook: skyhook, pods: map[types.UID]*moments{}}
 	watchEvents(t, &corev1.PodList{}, func(e watch.Event) { s.see(e, time.Now()) })
 	return s
 }
 
 func (s *stopwatch) see(e watch.Event, now time.Time) {
 	pod, ok := e.Object.(*corev1.Pod)
-	if !ok || pod.Namespace != "skyhook" || len(pod.Spec.InitContainers) < 3 {
+	if !ok || pod.Labels[v1alpha1.LabelName] != s.skyhook || len(pod.Spec.InitContainers) < 3 {
 		return
 	}
 	s.mu.Lock()
@@ -86,7 +90,8 @@ func TestSecondsPerStage(t *testing.T) {
 	nothing := map[string]string{
 		"apply.sh": "true", "apply_check.sh": "true", "config.sh": "true", "config_check.sh": "true",
 	}
-	clock := timePods(t)
+	ownNodes(t, nodeCount)
+	clock := timePods(t, "pace")
 	apply(t, "pace", skyhook("pace", nothing))
 	waitReady(t, "pace")
 	for i := range 3 { // the images are there now

@@ -14,9 +14,10 @@ import (
 )
 
 func TestDependencies(t *testing.T) {
+	ownNodes(t, nodeCount)
 	apply(t, "dependencies", example(t, "dependencies.yaml"), "/opt/skyhook-example")
 	waitReady(t, "dependencies")
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		got := onHost(t, node, "cat", "/opt/skyhook-example/settings", "/opt/skyhook-example/extra.conf")
 		if want := "hello from the environment\nlimit = 10"; got != want {
 			t.Errorf("node %s: settings are %q, want %q", node, got, want)
@@ -46,6 +47,7 @@ spec:
 
 func TestFailingPackageSaysWhyAndRecovers(t *testing.T) {
 	const file = "/skyhook-fail"
+	ownNodes(t, nodeCount)
 	scripts := map[string]string{
 		"apply.sh":       "echo 'no such device: eth7' >&2\nexit 3",
 		"apply_check.sh": "test -f " + file,
@@ -60,7 +62,7 @@ func TestFailingPackageSaysWhyAndRecovers(t *testing.T) {
 	if len(s.Status.Attention) != nodeCount || s.Status.Status != v1alpha1.StatusErroring {
 		t.Errorf("status %s, attention %+v", s.Status.Status, s.Status.Attention)
 	}
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		if got := s.Status.NodeState[node]["scripts|1.1.0"]; got.Stage != "apply" || got.State != "erroring" {
 			t.Errorf("node %s: %+v", node, got)
 		}
@@ -70,7 +72,7 @@ func TestFailingPackageSaysWhyAndRecovers(t *testing.T) {
 	scripts["apply.sh"] = "echo fixed > " + file
 	mustKubectl(t, skyhook("failing", scripts), "apply", "-f", "-")
 	waitReady(t, "failing")
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		if got := onHost(t, node, "cat", file); got != "fixed\n" {
 			t.Errorf("node %s: %s is %q", node, file, got)
 		}
@@ -79,6 +81,7 @@ func TestFailingPackageSaysWhyAndRecovers(t *testing.T) {
 
 func TestConfigChangeRunsConfigOnly(t *testing.T) {
 	const file = "/skyhook-config"
+	ownNodes(t, nodeCount)
 	scripts := map[string]string{
 		"apply.sh":  "echo apply >> " + file,
 		"config.sh": "echo config 1 >> " + file,
@@ -90,7 +93,7 @@ func TestConfigChangeRunsConfigOnly(t *testing.T) {
 	until(t, "change", "complete with generation 2", func(s *v1alpha1.Skyhook) bool {
 		return s.Generation == 2 && meta.IsStatusConditionTrue(s.Status.Conditions, "Ready")
 	})
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		if got, want := onHost(t, node, "cat", file), "apply\nconfig 1\nconfig 2\n"; got != want {
 			t.Errorf("node %s: %s is %q, want %q", node, file, got, want)
 		}
@@ -99,9 +102,9 @@ func TestConfigChangeRunsConfigOnly(t *testing.T) {
 
 func TestDeletionFreesTheNodes(t *testing.T) {
 	const file = "/skyhook-deleted"
-	before := map[string]string{}
-	for _, node := range bed.Nodes() {
-		mustKubectl(t, "", "label", "node", node, "--overwrite", testLabel+"=demo")
+	before, nodes := map[string]string{}, ownNodes(t, nodeCount)
+	label(t, nodes)
+	for _, node := range nodes {
 		before[node] = nodeText(t, node)
 	}
 	// One package is complete and one is stuck when the Skyhook goes.
@@ -115,7 +118,7 @@ func TestDeletionFreesTheNodes(t *testing.T) {
 	if maps := mustKubectl(t, "", "get", "configmaps", "-n", "skyhook", "-l", "skyhook.nvidia.com/name=deleted", "-o", "name"); maps != "" {
 		t.Errorf("ConfigMaps are left: %s", maps)
 	}
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		if got := onHost(t, node, "cat", file); got != "here\n" {
 			t.Errorf("node %s: the file that the package made is %q", node, got)
 		}

@@ -31,7 +31,7 @@ type rehearsal struct {
 func rehearse(t *testing.T, name, manifest string) *rehearsal {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "plan.yaml")
-	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(forOwnNodes(t, manifest)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var answer struct {
@@ -195,18 +195,19 @@ func (r *rehearsal) evicted(node string) []string {
 // TestPlanOfBatches: under a policy, nodes work in the planned batches, and the planned pods leave them.
 func TestPlanOfBatches(t *testing.T) {
 	const name, file = "batches", "/skyhook-batches"
+	ownNodes(t, nodeCount)
 	t.Cleanup(func() { mustKubectl(t, "", "delete", "deploymentpolicy", name, "--ignore-not-found") })
 	const policy = `{apiVersion: skyhook.nvidia.com/v1alpha1, kind: DeploymentPolicy, metadata: {name: batches}, spec: {default: {
   budget: {percent: 100}, strategy: {exponential: {initialBatch: 1, growthFactor: 2}}}}}
 ---
 `
 	manifest := policy + with(skyhook(name, map[string]string{"apply.sh": journal(file, "apply")}), "deploymentPolicy: batches", cronRestart)
-	runDeployment(t, "in-the-way", bed.Nodes()[1])
-	label(t, bed.Nodes())
+	runDeployment(t, "in-a-batch", here(t).Nodes()[1])
+	label(t, here(t).Nodes())
 	plan := rehearse(t, name, manifest)
 	apply(t, name, manifest, file)
 	waitReady(t, name)
-	plan.came(t, "apply config interrupt:service post-interrupt", "default/in-the-way-")
+	plan.came(t, "apply config interrupt:service post-interrupt", "default/in-a-batch-")
 	if got := plan.plan; len(got) != nodeCount || got[0].Batch != 1 || got[1].Batch != 2 || got[2].Batch != 2 {
 		t.Errorf("planned were %+v, want a batch of one node and one of two", got)
 	}

@@ -24,9 +24,9 @@ func undo(t *testing.T, name string) {
 	t.Helper()
 	t.Cleanup(func() {
 		mustKubectl(t, "", "delete", "skyhook", name, "--ignore-not-found", "--timeout=2m")
-		mustKubectl(t, "", "annotate", "nodes", "--all", "skyhook.nvidia.com/nodeState_"+name+"-", "skyhook.nvidia.com/version_"+name+"-")
-		for _, node := range bed.Nodes() {
-			if _, err := bed.Exec(context.WithoutCancel(t.Context()), node, "rm", "-rf", "/var/lib/skyhook/"+name, "/var/log/skyhook/"+name); err != nil {
+		for _, node := range here(t).Nodes() {
+			mustKubectl(t, "", "annotate", "node", node, "skyhook.nvidia.com/nodeState_"+name+"-", "skyhook.nvidia.com/version_"+name+"-")
+			if _, err := here(t).Exec(context.WithoutCancel(t.Context()), node, "rm", "-rf", "/var/lib/skyhook/"+name, "/var/log/skyhook/"+name); err != nil {
 				t.Errorf("clean up node %s: %v", node, err)
 			}
 		}
@@ -122,7 +122,7 @@ func completeOn(n *corev1.Node, skyhook string) bool {
 func getSkyhook(t *testing.T, name string) *v1alpha1.Skyhook {
 	t.Helper()
 	var s v1alpha1.Skyhook
-	if err := bed.client.Get(context.WithoutCancel(t.Context()), client.ObjectKey{Name: name}, &s); err != nil {
+	if err := here(t).client.Get(context.WithoutCancel(t.Context()), client.ObjectKey{Name: name}, &s); err != nil {
 		t.Fatal(err)
 	}
 	return &s
@@ -143,9 +143,10 @@ func untilHolders(t *testing.T, name string, count int) []string {
 	return holders(until(t, name, fmt.Sprintf("%d permits", count), func(s *v1alpha1.Skyhook) bool { return len(s.Status.Permits) == count }))
 }
 
-// others are the suite's nodes but one.
-func others(node string) []string {
-	return slices.DeleteFunc(bed.Nodes(), func(n string) bool { return n == node })
+// others are the test's nodes but one.
+func others(t *testing.T, node string) []string {
+	t.Helper()
+	return slices.DeleteFunc(here(t).Nodes(), func(n string) bool { return n == node })
 }
 
 // annotate sets an annotation of a Skyhook below the project's prefix, or removes it when the value is empty.
@@ -214,7 +215,7 @@ func untilPod(t *testing.T, name, what string, ok func(*corev1.Pod) bool) *corev
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	w, err := bed.client.Watch(ctx, &corev1.PodList{}, client.InNamespace("default"), client.MatchingFields{"metadata.name": name})
+	w, err := here(t).client.Watch(ctx, &corev1.PodList{}, client.InNamespace("default"), client.MatchingFields{"metadata.name": name})
 	if err != nil {
 		t.Fatal(err)
 	}

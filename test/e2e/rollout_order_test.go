@@ -13,6 +13,7 @@ import (
 // TestOrderBetweenSkyhooks: by priority, node by node after sequencing "node", and all at once after "all".
 func TestOrderBetweenSkyhooks(t *testing.T) {
 	const file, drivers, settings, checks = "/skyhook-order", "order-drivers", "order-settings", "order-checks"
+	ownNodes(t, nodeCount)
 	seen, plans := watchNodes(t), watchPlans(t)
 	undo(t, drivers)
 	undo(t, settings)
@@ -20,7 +21,7 @@ func TestOrderBetweenSkyhooks(t *testing.T) {
 	waitReady(t, checks)
 	var drivenLast, setLast int64
 	settingsFirst, checksFirst := int64(1<<62), int64(1<<62)
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		marks(t, node, file, "drivers", "settings", "checks")
 		driven, set := seen.completed(t, drivers, node), seen.completed(t, settings, node)
 		begins := plans.granted(t, settings, node)
@@ -44,7 +45,7 @@ func TestOrderBetweenSkyhooks(t *testing.T) {
 // TestWaitingNodeHoldsNoPermit: a node that waits for an earlier Skyhook keeps no other node from its turn.
 func TestWaitingNodeHoldsNoPermit(t *testing.T) {
 	const file = "/skyhook-waiting"
-	nodes := bed.Nodes()
+	nodes := ownNodes(t, nodeCount)
 	slow, free := nodes[0], nodes[1:]
 	script := func(what string) map[string]string { return map[string]string{"apply.sh": journal(file, what)} }
 	early := script("early")
@@ -79,6 +80,7 @@ func TestWaitingNodeHoldsNoPermit(t *testing.T) {
 // nodes before it get on, and counts from 0 again in the next rollout.
 func TestNodeOrderIsOneNumber(t *testing.T) {
 	const file = "/skyhook-node-order"
+	ownNodes(t, nodeCount)
 	line := func(stage string) string { return "echo " + stage + "-$SKYHOOK_NODE_ORDER >> " + file }
 	scripts := map[string]string{"apply.sh": line("apply"), "config.sh": line("config")}
 	const budget = "interruptionBudget: {count: 2}"
@@ -97,7 +99,7 @@ func TestNodeOrderIsOneNumber(t *testing.T) {
 func orders(t *testing.T, file string, stages ...string) {
 	t.Helper()
 	var all []string
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		lines := strings.Fields(onHost(t, node, "cat", file))
 		onHost(t, node, "rm", file)
 		if len(lines) != len(stages) {

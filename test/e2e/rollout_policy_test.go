@@ -15,6 +15,7 @@ import (
 // Nobody deletes a policy that is in use; if it is gone all the same, the rollout goes on where it was once it is back.
 func TestPolicyEditedInTheMidst(t *testing.T) {
 	const name, file = "rollout-policy", "/skyhook-rollout-policy"
+	ownNodes(t, nodeCount)
 	manifest := example(t, "rollout-policy.yaml")
 	policy, _, _ := strings.Cut(manifest, "---\n")
 	t.Cleanup(func() { mustKubectl(t, "", "delete", "deploymentpolicy", "careful", "--ignore-not-found") })
@@ -52,7 +53,7 @@ func TestPolicyEditedInTheMidst(t *testing.T) {
 			t.Errorf("permits are those of %v, want %s first", now, first)
 		}
 	})
-	open(t, file, "apply", bed.Nodes()...)
+	open(t, file, "apply", here(t).Nodes()...)
 	waitReady(t, name)
 	if got, want := onHost(t, first, "cat", file), "node 0 of the rollout\n"; got != want {
 		t.Errorf("node %s: %s is %q, want %q", first, file, got, want)
@@ -79,7 +80,7 @@ func tellsWhatItAppliesTo(t *testing.T, name string) {
 	if out := mustKubectl(t, "", "get", "dp", "careful", "-o", "jsonpath={.status.conditions[*].type}"); out != v1alpha1.ConditionCompartmentsUnmatched {
 		t.Errorf("conditions %q", out)
 	}
-	node := bed.Nodes()[0]
+	node := here(t).Nodes()[0]
 	t.Cleanup(func() { mustKubectl(t, "", "label", "node", node, role+"-") })
 	mustKubectl(t, "", "label", "node", node, role+"=")
 	becomes(fmt.Sprintf("control-planes:1, __default__:%d", nodeCount-1))
@@ -128,7 +129,8 @@ func goneAndBack(t *testing.T, name, policy string) {
 
 // TestFailingNodeStopsTheRollout: one bad batch is one too many under this policy, until somebody says that it goes on.
 func TestFailingNodeStopsTheRollout(t *testing.T) {
-	const name, file, mended = "stopped", "/skyhook-stopped", "/skyhook-stopped-mended"
+	const name, file, mended = "strict", "/skyhook-strict", "/skyhook-strict-mended"
+	ownNodes(t, nodeCount)
 	t.Cleanup(func() { mustKubectl(t, "", "delete", "deploymentpolicy", "strict", "--ignore-not-found") })
 	mustKubectl(t, `{apiVersion: skyhook.nvidia.com/v1alpha1, kind: DeploymentPolicy, metadata: {name: strict}, spec: {default: {
   budget: {count: 1}, strategy: {fixed: {failureThreshold: 1}}}}}`, "apply", "-f", "-")
@@ -153,11 +155,11 @@ func TestFailingNodeStopsTheRollout(t *testing.T) {
 	if c := s.Status.CompartmentStatuses["__default__"]; c.BatchState == nil || !c.BatchState.ShouldStop || c.NextBatchSize != 0 {
 		t.Errorf("the compartment is %+v", c)
 	}
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		absent(t, node, file)
 	}
 
-	command, onNode := why(t, name, others(broken)[0], "WaitingForPermit", "bad batches stopped it")
+	command, onNode := why(t, name, others(t, broken)[0], "WaitingForPermit", "bad batches stopped it")
 	obey(t, broken, command, onNode)
 	s = until(t, name, "another node's turn", func(s *v1alpha1.Skyhook) bool { return len(s.Status.Permits) == 1 })
 	if c := condition(s, "RolloutStopped"); c.Type != "" || s.Status.Nodes.Erroring != 1 || holders(s)[0] == broken {
@@ -165,7 +167,7 @@ func TestFailingNodeStopsTheRollout(t *testing.T) {
 	}
 	onHost(t, broken, "touch", mended) // the next try finds it
 	waitReady(t, name)
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		marks(t, node, file, "apply")
 	}
 }

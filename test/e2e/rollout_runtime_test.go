@@ -20,6 +20,7 @@ var runtimeTaint = corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-requi
 // complete, whoever taints the node first: the kubelet when it registers, or the operator.
 func TestRuntimeRequired(t *testing.T) {
 	const name, file, general = "runtime-required", "/skyhook-runtime", "general"
+	ownNodes(t, 0)
 	// One that comes earlier and does not tolerate the taint waits for it to go, and keeps nobody waiting.
 	undo(t, general)
 	applyTo(t, nil, name, held(example(t, "runtime-required.yaml"), file, "drivers")+"---\n"+
@@ -29,7 +30,7 @@ func TestRuntimeRequired(t *testing.T) {
 		t.Run("tainted by the "+by, func(t *testing.T) {
 			runWorkload(t, "workload", file)
 			seen := watchNodes(t)
-			node := join(t, testbed.Join{Labels: []string{testLabel + "=demo", "pool=new"}, Taints: taints})
+			node := join(t, testbed.Join{Labels: []string{testLabel + "=" + here(t).value, "pool=new"}, Taints: taints})
 			n := untilNode(t, node, "at work", func(n *corev1.Node) bool { return inStage(n, name, v1alpha1.StageApply) })
 			if mark := n.Annotations[taint.Annotation(runtimeTaint)] == "true"; mark != (by == "operator") || !taint.Has(n, runtimeTaint) {
 				t.Errorf("node %s has taints %v, the operator's mark: %v", node, n.Spec.Taints, mark)
@@ -68,12 +69,12 @@ func neverOpenBefore(t *testing.T, seen *history, skyhook, node string) {
 // join adds a node to the cluster until the test ends.
 func join(t *testing.T, with testbed.Join) string {
 	t.Helper()
-	node, err := bed.JoinNode(t.Context(), with)
+	node, err := here(t).JoinNode(t.Context(), with)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := bed.RemoveNode(context.WithoutCancel(t.Context()), node); err != nil {
+		if err := here(t).RemoveNode(context.WithoutCancel(t.Context()), node); err != nil {
 			t.Error(err)
 		}
 	})
@@ -83,7 +84,7 @@ func join(t *testing.T, with testbed.Join) string {
 // runWorkload creates a pod for nodes of the pool "new" that leaves a mark on its host.
 func runWorkload(t *testing.T, name, file string) {
 	t.Helper()
-	if err := pushBusybox(); err != nil {
+	if err := here(t).busybox(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { mustKubectl(t, "", "delete", "pod", name, "--ignore-not-found", "--grace-period=0", "--force") })

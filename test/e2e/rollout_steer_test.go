@@ -15,6 +15,7 @@ import (
 // by a later Skyhook that gets through while the first one is disabled.
 func TestPauseAndDisable(t *testing.T) {
 	const file, other = "/skyhook-steered", "/skyhook-follower"
+	ownNodes(t, nodeCount)
 	scripts := map[string]string{"apply.sh": gated(file, "apply"), "config.sh": gated(file, "config")}
 	undo(t, "follower")
 	apply(t, "steered", with(skyhook("steered", scripts), "interruptionBudget: {count: 1}", "")+"---\n"+
@@ -25,13 +26,13 @@ func TestPauseAndDisable(t *testing.T) {
 
 	annotate(t, "steered", "pause", "true")
 	untilStatus(t, "steered", v1alpha1.StatusPaused, "Paused")
-	open(t, file, "apply", bed.Nodes()...)
+	open(t, file, "apply", here(t).Nodes()...)
 	untilNode(t, first, "the running stage ends", func(n *corev1.Node) bool {
 		e := entryOf(n, "steered", "scripts|1.1.0")
 		return e.Stage == v1alpha1.StageApply && e.State == v1alpha1.StateComplete
 	})
 	untilPodsEnd(t, "steered")
-	for _, node := range others(first) {
+	for _, node := range others(t, first) {
 		absent(t, node, file)
 		untilAttention(t, "follower", node, "WaitingForSkyhook") // for a paused one, too
 	}
@@ -40,21 +41,21 @@ func TestPauseAndDisable(t *testing.T) {
 	awaitMark(t, first, file, "config")
 
 	annotate(t, "steered", "disable", "true")
-	open(t, file, "config", bed.Nodes()...)
+	open(t, file, "config", here(t).Nodes()...)
 	waitReady(t, "follower")
 	untilStatus(t, "steered", v1alpha1.StatusDisabled, "Disabled")
 	untilPodsEnd(t, "steered")
 	marks(t, first, file, "apply", "config")
-	for _, node := range others(first) {
+	for _, node := range others(t, first) {
 		absent(t, node, file)
 	}
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		marks(t, node, other, "follower")
 	}
 
 	annotate(t, "steered", "disable", "")
 	untilReady(t, "steered")
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		marks(t, node, file, "apply", "config")
 	}
 }
@@ -72,6 +73,7 @@ func untilStatus(t *testing.T, name string, want v1alpha1.Status, reason string)
 // its turn.
 func TestIgnoredNodeGivesItsPermitAway(t *testing.T) {
 	const file, label = "/skyhook-aside", "skyhook.nvidia.com/ignore"
+	ownNodes(t, nodeCount)
 	scripts := map[string]string{"apply.sh": gated(file, "apply"), "config.sh": journal(file, "config")}
 	plans := watchPlans(t)
 	apply(t, "aside", with(skyhook("aside", scripts), "interruptionBudget: {count: 1}", ""), file, gate(file, "apply"))
@@ -84,13 +86,13 @@ func TestIgnoredNodeGivesItsPermitAway(t *testing.T) {
 	if h := holders(s); len(h) != 1 || h[0] != first {
 		t.Errorf("node %s still works, but the permits are those of %v", first, h)
 	}
-	open(t, file, "apply", bed.Nodes()...)
+	open(t, file, "apply", here(t).Nodes()...)
 	until(t, "aside", "the others complete", func(s *v1alpha1.Skyhook) bool {
 		return s.Status.Nodes.Complete == nodeCount-1 && s.Status.Nodes.Blocked == 1 && len(s.Status.Permits) == 0
 	})
 	untilAttention(t, "aside", first, "NodeIgnored")
 	marks(t, first, file, "apply")
-	for _, node := range others(first) {
+	for _, node := range others(t, first) {
 		marks(t, node, file, "apply", "config")
 	}
 	if most := plans.most(t, "aside"); most != 1 {

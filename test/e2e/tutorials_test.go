@@ -17,9 +17,10 @@ import (
 
 // TestTutorialOfACluster installs the operator by tag, as a reader does, and leaves the installation of the suite.
 func TestTutorialOfACluster(t *testing.T) {
+	ownCluster(t)
 	t.Cleanup(func() {
 		cleanUp(t, "demo", []string{"/skyhook-hello-world"})
-		if err := installChart(context.WithoutCancel(t.Context())); err != nil {
+		if err := here(t).installChart(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
@@ -28,7 +29,7 @@ func TestTutorialOfACluster(t *testing.T) {
 
 func TestTutorialOfAReboot(t *testing.T) {
 	before := map[string]string{}
-	for _, node := range bed.Nodes() {
+	for _, node := range ownCluster(t) {
 		before[node] = bootID(t, node)
 	}
 	t.Cleanup(func() {
@@ -36,7 +37,7 @@ func TestTutorialOfAReboot(t *testing.T) {
 		cleanUp(t, "reboot", []string{"/skyhook-boot-before", "/skyhook-boot-after"})
 	})
 	followTutorial(t, "reboot.md")
-	for _, node := range bed.Nodes() {
+	for _, node := range here(t).Nodes() {
 		if bootID(t, node) == before[node] {
 			t.Errorf("node %s did not reboot", node)
 		}
@@ -55,14 +56,14 @@ func followTutorial(t *testing.T, name string) {
 		t.Fatalf("build helm: %v", err)
 	}
 	// An earlier test may have killed or drained the operator, and with it the webhooks.
-	if err := install.Available(t.Context(), bed.client, patience); err != nil {
+	if err := install.Available(t.Context(), here(t).client, patience); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	path := []string{pluginPath(t), bed.Bin(), filepath.Dir(strings.TrimSpace(string(helm))), os.Getenv("PATH")}
+	path := []string{pluginPath(t), here(t).Bin(), filepath.Dir(strings.TrimSpace(string(helm))), os.Getenv("PATH")}
 	err = tutorial.Follow(ctx, tutorial.Blocks(string(page)), root,
-		"KUBECONFIG="+bed.Kubeconfig(), "PATH="+strings.Join(path, string(os.PathListSeparator)))
+		"KUBECONFIG="+here(t).Kubeconfig(), "PATH="+strings.Join(path, string(os.PathListSeparator)))
 	if err != nil {
 		pods, _ := kubectl(t, "", "get", "pods,nodes,skyhooks", "-A", "-o", "wide")
 		t.Fatalf("%s: %v\n%s", name, err, pods)

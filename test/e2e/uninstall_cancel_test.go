@@ -66,7 +66,7 @@ func TestUninstallGuardsAndCancel(t *testing.T) {
 		if out, err := kubectl(t, "", "get", "-n", "skyhook", pod); err == nil {
 			t.Errorf("the uninstall pod is still there: %s", out)
 		}
-		if running, err := bed.Exec(t.Context(), node, "pgrep", "-f", gate(file, "begin")); err == nil {
+		if running, err := here(t).Exec(t.Context(), node, "pgrep", "-f", gate(file, "begin")); err == nil {
 			t.Errorf("uninstall.sh still runs on node %s: %s", node, running)
 		}
 	})

@@ -19,7 +19,7 @@ import (
 func pushLower(t *testing.T) {
 	t.Helper()
 	const repository = "nvidia/skyhook-packages/shellscript"
-	tag, err := name.NewTag(bed.Registry()+"/"+repository+":1.1.0", name.Insecure)
+	tag, err := name.NewTag(here(t).Registry()+"/"+repository+":1.1.0", name.Insecure)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func pushLower(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := bed.PushIndex(t.Context(), index, "ghcr.io/"+repository+":1.0.0"); err != nil {
+	if err := here(t).PushIndex(t.Context(), index, "ghcr.io/"+repository+":1.0.0"); err != nil {
 		t.Fatal(err)
 	}
 }

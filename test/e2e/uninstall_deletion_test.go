@@ -14,30 +14,10 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-// addSettledNode adds a node for the time of the test and waits until other controllers are done with it.
-func addSettledNode(t *testing.T) {
-	t.Helper()
-	node, err := bed.AddNode(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := bed.RemoveNode(context.WithoutCancel(t.Context()), node); err != nil {
-			t.Error(err)
-		}
-	})
-	untilNode(t, node, "no taint of its start", func(n *corev1.Node) bool {
-		return len(n.Spec.Taints) == 0 && n.Annotations["node.alpha.kubernetes.io/ttl"] != ""
-	})
-}
-
 // TestDeletionLeavesNoTrace: two packages, both undone, one with an interrupt, on three nodes.
 func TestDeletionLeavesNoTrace(t *testing.T) {
 	const file = "/skyhook-trace"
-	for len(bed.Nodes()) < 3 {
-		addSettledNode(t)
-	}
-	nodes := bed.Nodes()[:3]
+	nodes := ownNodes(t, 3)
 	before, crons := map[string]string{}, map[string]string{}
 	for _, node := range nodes {
 		before[node] = portrait(t, node)
@@ -126,7 +106,7 @@ type podHistory struct {
 func watchPods(t *testing.T, skyhook string) *podHistory {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	w, err := bed.client.Watch(ctx, &corev1.PodList{}, client.InNamespace("skyhook"), client.MatchingLabels{"skyhook.nvidia.com/name": skyhook})
+	w, err := here(t).client.Watch(ctx, &corev1.PodList{}, client.InNamespace("skyhook"), client.MatchingLabels{"skyhook.nvidia.com/name": skyhook})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,10 +31,11 @@ func untilUninstallFails(t *testing.T, skyhook, node string) {
 // the same while the Skyhook is deleted, where the node is given up.
 func TestFailingUninstall(t *testing.T) {
 	const file, broken = "/skyhook-undo", "/skyhook-undo-broken"
-	node, other := bed.Nodes()[0], bed.Nodes()[1]
+	nodes := ownNodes(t, 2)
+	node, other := nodes[0], nodes[1]
 	mended, left := scripted(undoable(file)), scripted(undoable(file+"-left"))
 	mended.ConfigMap["uninstall.sh"], left.ConfigMap["uninstall.sh"] = failsOn(broken, file), failsOn(broken, file+"-left")
-	w := &wish{name: "undo", nodes: []string{node, other}, packages: map[string]v1alpha1.Package{"mended": mended, "left": left}}
+	w := &wish{name: "undo", nodes: nodes, packages: map[string]v1alpha1.Package{"mended": mended, "left": left}}
 	before := portrait(t, other)
 	onHost(t, node, "touch", broken)
 	w.install(t, file, file+"-left", broken)

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,7 +87,7 @@ func (w *wish) install(t *testing.T, hostFiles ...string) string {
 func ready(t *testing.T, name string, nodes, hostFiles []string) {
 	t.Helper()
 	t.Cleanup(func() { cleanUpOn(t, nodes, name, hostFiles) })
-	if err := install.Available(t.Context(), bed.client, patience); err != nil {
+	if err := install.Available(t.Context(), here(t).client, patience); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -178,31 +177,12 @@ func nothingLeft(t *testing.T, skyhook string) {
 	}
 }
 
-// freeNodes are the nodes that no parallel test works on.
-var freeNodes = sync.OnceValue(func() chan string {
-	nodes := bed.Nodes()
-	free := make(chan string, len(nodes))
-	for _, node := range nodes {
-		free <- node
-	}
-	return free
-})
-
 // openGate lets a gated script go on, also after the test's own context has ended.
 func openGate(t *testing.T, node, file, what string) {
 	t.Helper()
-	if _, err := bed.Exec(context.WithoutCancel(t.Context()), node, "touch", gate(file, what)); err != nil {
+	if _, err := here(t).Exec(context.WithoutCancel(t.Context()), node, "touch", gate(file, what)); err != nil {
 		t.Error(err)
 	}
-}
-
-// ownNode runs the test beside others and gives it a node of its own: Skyhooks on one node would wait for each other.
-func ownNode(t *testing.T) string {
-	t.Helper()
-	t.Parallel()
-	node := <-freeNodes()
-	t.Cleanup(func() { freeNodes() <- node })
-	return node
 }
 
 // contains checks a text for parts of it.

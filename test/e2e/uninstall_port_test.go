@@ -21,7 +21,7 @@ const (
 // portIsOpen reports whether the rule of examples/uninstall.yaml is in a node's firewall.
 func portIsOpen(t *testing.T, node string) bool {
 	t.Helper()
-	_, err := bed.Exec(t.Context(), node, "iptables", "-C", "INPUT", "-p", "tcp", "--dport", port, "-j", "ACCEPT", "-m", "comment", "--comment", comment)
+	_, err := here(t).Exec(t.Context(), node, "iptables", "-C", "INPUT", "-p", "tcp", "--dport", port, "-j", "ACCEPT", "-m", "comment", "--comment", comment)
 	return err == nil
 }
 

@@ -14,7 +14,7 @@ import (
 // that its install needs no reboot.
 func TestUninstallReboots(t *testing.T) {
 	const file = "/skyhook-unboot"
-	node := bed.Nodes()[0]
+	node := ownNode(t)
 	w := &wish{name: "unboot", nodes: []string{node}, packages: map[string]v1alpha1.Package{"unboot": scripted(undoable(file))}}
 	w.install(t, file)
 	boot, count := bootID(t, node), boots(t, node)

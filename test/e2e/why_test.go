@@ -95,7 +95,7 @@ func obey(t *testing.T, node, command string, onNode bool) {
 		return
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", command)
-	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+bed.Kubeconfig(), "PATH="+pluginPath(t)+":"+bed.Bin()+":"+os.Getenv("PATH"))
+	cmd.Env = append(cmd.Environ(), "KUBECONFIG="+here(t).Kubeconfig(), "PATH="+pluginPath(t)+":"+here(t).Bin()+":"+os.Getenv("PATH"))
 	cmd.Stdin = strings.NewReader("y\n")
 	out, err := cmd.CombinedOutput()
 	t.Logf("$ %s\n%s", command, out)
@@ -222,7 +222,7 @@ var heldUps = []heldUp{
 		shape:  func(_ *wish, p *v1alpha1.Package) { p.Image = lostImage },
 		reason: v1alpha1.ReasonPodCannotStart, says: []string{"ImagePull", lostImage + ":1.1.0", "not found"},
 		remedy: func(t *testing.T, _ *wish, _ string) {
-			if err := bed.Push(t.Context(), variant(t, "found"), lostImage+":1.1.0"); err != nil {
+			if err := here(t).Push(t.Context(), variant(t, "found"), lostImage+":1.1.0"); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -231,7 +231,7 @@ var heldUps = []heldUp{
 		name: "node not Ready",
 		before: func(t *testing.T, _ *wish, node string) {
 			t.Cleanup(func() {
-				if _, err := bed.Exec(context.WithoutCancel(t.Context()), node, "systemctl", "start", "kubelet"); err != nil {
+				if _, err := here(t).Exec(context.WithoutCancel(t.Context()), node, "systemctl", "start", "kubelet"); err != nil {
 					t.Error(err)
 				}
 			})
@@ -251,6 +251,7 @@ var heldUps = []heldUp{
 
 // TestWhy: whatever holds a node up, why names it, and the command that it prints frees the node.
 func TestWhy(t *testing.T) {
+	t.Parallel()
 	for _, h := range heldUps {
 		t.Run(h.name, func(t *testing.T) {
 			node := ownNode(t)
@@ -286,9 +287,10 @@ func TestWhy(t *testing.T) {
 // TestWhyBudget: one node has the only permit, and the command lets the other one work beside it.
 func TestWhyBudget(t *testing.T) {
 	const file = "/skyhook-why-budget"
-	first, second := ownNode(t), anotherNode(t)
+	nodes := ownNodes(t, 2)
+	first, second := nodes[0], nodes[1]
 	w := &wish{
-		name: "why-budget", nodes: []string{first, second}, spec: map[string]any{"interruptionBudget": map[string]any{"percent": 50}},
+		name: "why-budget", nodes: nodes, spec: map[string]any{"interruptionBudget": map[string]any{"percent": 50}},
 		packages: map[string]v1alpha1.Package{"scripts": scripted(map[string]string{"apply.sh": gated(file, "apply")})},
 	}
 	ready(t, w.name, w.nodes, []string{file, gate(file, "apply")})

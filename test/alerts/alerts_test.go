@@ -280,7 +280,7 @@ func (s scene) test(severity string) map[string]any {
 
 // TestAlerts: each alert is quiet at first, and fires when it should, with these texts.
 func TestAlerts(t *testing.T) {
-	programs, err := exec.Command("../../tools/prometheus").Output()
+	tool, err := exec.Command("../../tools/tool", "prometheus", "promtool").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func TestAlerts(t *testing.T) {
 		if err := os.WriteFile(name, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		promtool := exec.Command(filepath.Join(strings.TrimSpace(string(programs)), "promtool"), "test", "rules", name)
+		promtool := exec.Command(strings.TrimSpace(string(tool)), "test", "rules", name)
 		if out, err := promtool.CombinedOutput(); err != nil {
 			t.Errorf("%s %s: %v\n%s", s.alert, s.name, err, out)
 		}

@@ -62,7 +62,7 @@ type prometheus struct {
 // newPrometheus starts one with the chart's alerts.
 func newPrometheus(t *testing.T, s *scraper) *prometheus {
 	t.Helper()
-	programs, err := exec.CommandContext(t.Context(), "../../tools/prometheus").Output()
+	program, err := exec.CommandContext(t.Context(), "../../tools/tool", "prometheus").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ scrape_configs:
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(strings.TrimSpace(string(programs)), "prometheus"),
+	cmd := exec.CommandContext(t.Context(), strings.TrimSpace(string(program)),
 		"--config.file="+config, "--storage.tsdb.path="+dir+"/data", "--web.listen-address="+address)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {

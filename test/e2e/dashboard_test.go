@@ -202,6 +202,9 @@ func (p *prometheus) query(t *testing.T, expr, when string) (numbers []float64) 
 		return nil // it is starting
 	}
 	defer response.Body.Close()
+	if response.StatusCode == http.StatusServiceUnavailable {
+		return nil // it listens before it is ready
+	}
 	var answer struct {
 		Status, Error string
 		Data          struct {

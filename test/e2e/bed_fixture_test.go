@@ -23,8 +23,9 @@ const (
 	root = "../.."
 	// operatorNodes of the shared cluster are the operator's alone, so that tests may reboot and break all others.
 	operatorNodes = 1
-	// testNodes of the shared cluster are those that tests share out. More would keep two processors no busier.
-	testNodes = 6
+	// testNodes of the shared cluster are those that tests share out. Two processors starve with six, beside the other
+	// cluster: tests then fail for want of time.
+	testNodes = 4
 	// nodeCount is how many nodes most tests ask for, and the size of the other cluster.
 	nodeCount = 3
 	// reserved is the label and the taint of the operator's nodes.

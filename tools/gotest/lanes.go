@@ -22,8 +22,8 @@ type command struct {
 	args []string
 }
 
-// lanes are what runs side by side. The end-to-end suites mostly wait and take longest, so all else runs beside them,
-// at a lower priority: a cluster that starves fails tests for want of time.
+// lanes are what runs side by side: one lane for now. On two processors the end-to-end suites leave nothing to others, and
+// a cluster that starves fails tests for want of time.
 func lanes(packages []listed) [][]command {
 	var cluster, cached, fresh []string
 	uncached := runPrograms(packages)
@@ -38,15 +38,12 @@ func lanes(packages []listed) [][]command {
 			cached = append(cached, p.ImportPath)
 		}
 	}
-	test := []string{"go", "test", "-json", "-timeout", "30m", "-tags"}
-	beside := append([]string{"nice", "-n", "10"}, test...)
-	return [][]command{
-		{{"end to end", append(slices.Concat(test, []string{"integration,e2e", "-count=1"}), cluster...)}},
-		{
-			{"tests that run programs", append(slices.Concat(beside, []string{"integration", "-count=1"}), fresh...)},
-			{"tests, cached", append(slices.Concat(beside, []string{"integration"}), cached...)},
-		},
-	}
+	test := []string{"go", "test", "-json", "-timeout", "60m", "-tags"}
+	return [][]command{{
+		{"tests, cached", append(slices.Concat(test, []string{"integration"}), cached...)},
+		{"tests that run programs", append(slices.Concat(test, []string{"integration", "-count=1"}), fresh...)},
+		{"end to end", append(slices.Concat(test, []string{"integration,e2e", "-count=1"}), cluster...)},
+	}}
 }
 
 // listed is what is needed of a package's listing.

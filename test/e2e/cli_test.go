@@ -58,7 +58,7 @@ func TestStopEndsWhatRuns(t *testing.T) {
 // TestRollback: what a change of a package did is undone on every node, from what the operator retained.
 func TestRollback(t *testing.T) {
 	const file = "/skyhook-undone"
-	ownNodes(t, nodeCount)
+	ownNode(t)
 	manifest := func(what string) string {
 		return skyhook("undone", map[string]string{"apply.sh": "true", "config.sh": journal(file, what)})
 	}
@@ -93,7 +93,7 @@ func TestRollback(t *testing.T) {
 
 // TestLogsOfAnEndedStage: its pod is gone, and what its script printed is read from the node, by a pod that goes as well.
 func TestLogsOfAnEndedStage(t *testing.T) {
-	ownNodes(t, nodeCount)
+	ownNodes(t, 2)
 	apply(t, "spoken", skyhook("spoken", map[string]string{"apply.sh": "echo hello log; echo oh log >&2"}))
 	waitReady(t, "spoken")
 	mustKubectl(t, "", "delete", "pods", "-n", "skyhook", "-l", "skyhook.nvidia.com/name=spoken", "--ignore-not-found")

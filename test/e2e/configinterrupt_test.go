@@ -88,7 +88,7 @@ func TestConfigInterrupts(t *testing.T) {
 	t.Run("changed while running", func(t *testing.T) {
 		// Of two changes only the first asks for an interrupt, and it never gets through: it is not forgotten.
 		script := r.config["config.sh"]
-		r.change(t, map[string]string{"cron-a": "a2", "config.sh": script + "\nuntil [ -e " + r.file + "-never ]; do sleep 0.05; done"})
+		r.change(t, map[string]string{"cron-a": "a2", "config.sh": script + "\nuntil [ -e " + r.file + "-never ]; do sleep 0.3; done"})
 		awaitMark(t, r.node, r.file, "config-a2m2o2")
 		r.change(t, map[string]string{"other": "o3", "config.sh": script})
 		r.expect(t, true, "config-a2m2o2", "config-a2m2o3", "post")

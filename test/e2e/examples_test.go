@@ -15,7 +15,7 @@ import (
 
 // TestExamplesSideBySide: three small examples on the same nodes, and nothing is left of the one that can be undone.
 func TestExamplesSideBySide(t *testing.T) {
-	ownNodes(t, nodeCount)
+	ownNodes(t, 2)
 	t.Cleanup(func() { mustKubectl(t, "", "delete", "deploymentpolicy", "canary", "--ignore-not-found") })
 	t.Cleanup(func() {
 		mustKubectl(t, "", "delete", "secret", "-n", "skyhook", "registry-login", "--ignore-not-found")

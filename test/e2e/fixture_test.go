@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -102,8 +105,23 @@ func applyTo(t *testing.T, nodes []string, name, manifest string, hostFiles ...s
 func label(t *testing.T, nodes []string) {
 	t.Helper()
 	for _, node := range nodes {
-		mustKubectl(t, "", "label", "node", node, "--overwrite", testLabel+"="+here(t).value)
+		patchNode(t, node, map[string]any{"labels": map[string]any{testLabel: here(t).value}})
 	}
+}
+
+// patchNode merges metadata into that of a node, and returns what became of it. It costs much less than a kubectl.
+func patchNode(t *testing.T, node string, metadata map[string]any) *corev1.Node {
+	t.Helper()
+	patch, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}
+	ctx := context.WithoutCancel(t.Context()) // also in clean-up
+	if err := here(t).client.Patch(ctx, n, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		t.Fatalf("patch node %s: %v", node, err)
+	}
+	return n
 }
 
 func cleanUp(t *testing.T, name string, hostFiles []string) {
@@ -114,9 +132,11 @@ func cleanUp(t *testing.T, name string, hostFiles []string) {
 func cleanUpOn(t *testing.T, nodes []string, name string, hostFiles []string) {
 	mustKubectl(t, "", "delete", "skyhook", name, "--ignore-not-found", "--timeout=2m")
 	for _, node := range nodes {
-		mustKubectl(t, "", "label", "node", node, testLabel+"-")
-		mustKubectl(t, "", "annotate", "node", node, "skyhook.nvidia.com/nodeState_"+name+"-", "skyhook.nvidia.com/version_"+name+"-")
-		if getNode(t, node).Spec.Unschedulable {
+		n := patchNode(t, node, map[string]any{
+			"labels":      map[string]any{testLabel: nil},
+			"annotations": map[string]any{"skyhook.nvidia.com/nodeState_" + name: nil, "skyhook.nvidia.com/version_" + name: nil},
+		})
+		if n.Spec.Unschedulable {
 			t.Errorf("node %s is left cordoned", node)
 			mustKubectl(t, "", "uncordon", node)
 		}

@@ -41,7 +41,7 @@ func journal(file, what string) string { return "echo " + what + " >> " + file }
 
 // gated is a script that leaves its mark and then waits for a file on the host, so that a test can act in its midst.
 func gated(file, what string) string {
-	return journal(file, what) + "\nuntil [ -e " + gate(file, what) + " ]; do sleep 0.05; done"
+	return journal(file, what) + "\nuntil [ -e " + gate(file, what) + " ]; do sleep 0.3; done"
 }
 
 func gate(file, what string) string { return file + "-go-" + what }
@@ -49,7 +49,7 @@ func gate(file, what string) string { return file + "-go-" + what }
 // awaitHost waits until a shell condition holds on a node.
 func awaitHost(t *testing.T, node, condition string) {
 	t.Helper()
-	script := "until " + condition + "; do sleep 0.1; done"
+	script := "until " + condition + "; do sleep 0.3; done"
 	if _, err := here(t).Exec(t.Context(), node, "timeout", "60", "sh", "-c", script); err != nil {
 		t.Fatalf("node %s: not within a minute: %s: %v", node, condition, err)
 	}

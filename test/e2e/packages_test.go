@@ -14,7 +14,7 @@ import (
 )
 
 func TestDependencies(t *testing.T) {
-	ownNodes(t, nodeCount)
+	ownNode(t)
 	apply(t, "dependencies", example(t, "dependencies.yaml"), "/opt/skyhook-example")
 	waitReady(t, "dependencies")
 	for _, node := range here(t).Nodes() {
@@ -47,19 +47,19 @@ spec:
 
 func TestFailingPackageSaysWhyAndRecovers(t *testing.T) {
 	const file = "/skyhook-fail"
-	ownNodes(t, nodeCount)
+	nodes := ownNodes(t, 2)
 	scripts := map[string]string{
 		"apply.sh":       "echo 'no such device: eth7' >&2\nexit 3",
 		"apply_check.sh": "test -f " + file,
 	}
 	apply(t, "failing", skyhook("failing", scripts), file)
-	s := until(t, "failing", "all nodes erroring", func(s *v1alpha1.Skyhook) bool { return s.Status.Nodes.Erroring == nodeCount })
+	s := until(t, "failing", "all nodes erroring", func(s *v1alpha1.Skyhook) bool { return s.Status.Nodes.Erroring == len(nodes) })
 	for _, a := range s.Status.Attention {
 		if a.Reason != "StepFailed" || !strings.Contains(a.Message, "exited 3") || !strings.Contains(a.Message, "no such device: eth7") {
 			t.Errorf("attention does not tell the cause: %+v", a)
 		}
 	}
-	if len(s.Status.Attention) != nodeCount || s.Status.Status != v1alpha1.StatusErroring {
+	if len(s.Status.Attention) != len(nodes) || s.Status.Status != v1alpha1.StatusErroring {
 		t.Errorf("status %s, attention %+v", s.Status.Status, s.Status.Attention)
 	}
 	for _, node := range here(t).Nodes() {
@@ -81,7 +81,7 @@ func TestFailingPackageSaysWhyAndRecovers(t *testing.T) {
 
 func TestConfigChangeRunsConfigOnly(t *testing.T) {
 	const file = "/skyhook-config"
-	ownNodes(t, nodeCount)
+	ownNode(t)
 	scripts := map[string]string{
 		"apply.sh":  "echo apply >> " + file,
 		"config.sh": "echo config 1 >> " + file,
@@ -102,7 +102,7 @@ func TestConfigChangeRunsConfigOnly(t *testing.T) {
 
 func TestDeletionFreesTheNodes(t *testing.T) {
 	const file = "/skyhook-deleted"
-	before, nodes := map[string]string{}, ownNodes(t, nodeCount)
+	before, nodes := map[string]string{}, ownNodes(t, 2)
 	label(t, nodes)
 	for _, node := range nodes {
 		before[node] = nodeText(t, node)
@@ -110,7 +110,7 @@ func TestDeletionFreesTheNodes(t *testing.T) {
 	// One package is complete and one is stuck when the Skyhook goes.
 	manifest := skyhook("deleted", map[string]string{"apply.sh": "echo here > " + file, "apply_check.sh": "exit 1"})
 	apply(t, "deleted", manifest, file)
-	until(t, "deleted", "erroring", func(s *v1alpha1.Skyhook) bool { return s.Status.Nodes.Erroring == nodeCount })
+	until(t, "deleted", "erroring", func(s *v1alpha1.Skyhook) bool { return s.Status.Nodes.Erroring == len(nodes) })
 	mustKubectl(t, "", "delete", "skyhook", "deleted", "--timeout=1m")
 	if pods := mustKubectl(t, "", "get", "pods", "-n", "skyhook", "-l", "skyhook.nvidia.com/name=deleted", "-o", "name"); pods != "" {
 		t.Errorf("pods are left: %s", pods)

@@ -89,7 +89,7 @@ func settle(t *testing.T, p *place) {
 	t.Cleanup(func() { t.Logf("had %v for %.1f s", p.nodes, time.Since(began).Seconds()) })
 }
 
-// nodePool gives out nodes. Who wants most comes first, and others meanwhile get what is left.
+// nodePool gives out nodes. Who wants most comes first, and nobody overtakes: else those would wait until the end.
 type nodePool struct {
 	mu      sync.Mutex
 	opened  bool
@@ -123,13 +123,10 @@ func (p *nodePool) release(nodes []string) {
 
 func (p *nodePool) serve() {
 	slices.SortStableFunc(p.waiting, func(a, b request) int { return cmp.Compare(b.count, a.count) })
-	p.waiting = slices.DeleteFunc(p.waiting, func(r request) bool {
-		if r.count > len(p.free) {
-			return false
-		}
-		nodes := slices.Sorted(slices.Values(p.free[:r.count]))
+	for len(p.waiting) > 0 && p.waiting[0].count <= len(p.free) {
+		r := p.waiting[0]
+		p.waiting = p.waiting[1:]
+		r.nodes <- slices.Sorted(slices.Values(p.free[:r.count]))
 		p.free = p.free[r.count:]
-		r.nodes <- nodes
-		return true
-	})
+	}
 }

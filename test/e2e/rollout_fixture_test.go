@@ -25,7 +25,9 @@ func undo(t *testing.T, name string) {
 	t.Cleanup(func() {
 		mustKubectl(t, "", "delete", "skyhook", name, "--ignore-not-found", "--timeout=2m")
 		for _, node := range here(t).Nodes() {
-			mustKubectl(t, "", "annotate", "node", node, "skyhook.nvidia.com/nodeState_"+name+"-", "skyhook.nvidia.com/version_"+name+"-")
+			patchNode(t, node, map[string]any{"annotations": map[string]any{
+				"skyhook.nvidia.com/nodeState_" + name: nil, "skyhook.nvidia.com/version_" + name: nil,
+			}})
 			if _, err := here(t).Exec(context.WithoutCancel(t.Context()), node, "rm", "-rf", "/var/lib/skyhook/"+name, "/var/log/skyhook/"+name); err != nil {
 				t.Errorf("clean up node %s: %v", node, err)
 			}
@@ -170,7 +172,7 @@ func open(t *testing.T, file, what string, nodes ...string) {
 // held makes the first script of a manifest wait, before all else, until the gate for it is open.
 func held(manifest, file, what string) string {
 	const first = "          #!/bin/bash\n"
-	return strings.Replace(manifest, first, first+"          until [ -e "+gate(file, what)+" ]; do sleep 0.05; done\n", 1)
+	return strings.Replace(manifest, first, first+"          until [ -e "+gate(file, what)+" ]; do sleep 0.3; done\n", 1)
 }
 
 // condition of a Skyhook; its zero value when there is none.

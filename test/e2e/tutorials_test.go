@@ -59,7 +59,7 @@ func followTutorial(t *testing.T, name string) {
 	if err := install.Available(t.Context(), here(t).client, patience); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	path := []string{pluginPath(t), here(t).Bin(), filepath.Dir(strings.TrimSpace(string(helm))), os.Getenv("PATH")}
 	err = tutorial.Follow(ctx, tutorial.Blocks(string(page)), root,

@@ -179,7 +179,7 @@ func (e entry) run(r string) entry     { return e.but(func(e *record.Entry) { e.
 func (e entry) anew() entry            { return e.run(nowRun) }
 func (e entry) restarts(n int32) entry { return e.but(func(e *record.Entry) { e.Restarts = n }) }
 func (e entry) boot(b string) entry    { return e.but(func(e *record.Entry) { e.BootID = b }) }
-func (e entry) superseded() entry { return e.but(func(e *record.Entry) { e.Superseded = true }) }
+func (e entry) superseded() entry      { return e.but(func(e *record.Entry) { e.Superseded = true }) }
 
 func (e entry) def(name string) entry { return e.but(func(e *record.Entry) { e.Definition = name }) }
 func (e entry) hash(h string) entry   { return e.but(func(e *record.Entry) { e.Hash = h }) }

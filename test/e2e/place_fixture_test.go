@@ -77,7 +77,7 @@ func ownCluster(t *testing.T) []string {
 	if err := alone.up(); err != nil {
 		t.Fatal(err)
 	}
-	nodes := alone.Cluster.Nodes()
+	nodes := alone.Nodes()
 	settle(t, &place{bed: alone, nodes: nodes, value: "demo"})
 	return nodes
 }
@@ -106,7 +106,7 @@ func (p *nodePool) take(count int) []string {
 	r := request{count, make(chan []string, 1)}
 	p.mu.Lock()
 	if !p.opened {
-		p.opened, p.free = true, shared.Cluster.Nodes()[operatorNodes:]
+		p.opened, p.free = true, shared.Nodes()[operatorNodes:]
 	}
 	p.waiting = append(p.waiting, r)
 	p.serve()

@@ -25,7 +25,7 @@ func (w *World) restlessness() string {
 		}
 	}
 	for _, s := range w.foreign {
-		if pod := w.pod(workloads, s.name); pod != nil && w.comesBack(s.Name) && w.cordoned(pod.Spec.NodeName) {
+		if pod := w.workload(s.name); pod != nil && w.comesBack(s.Name) && w.cordoned(pod.Spec.NodeName) {
 			parts = append(parts, "returning")
 			break
 		}

@@ -119,7 +119,7 @@ func readyNode(n *corev1.Node) bool {
 func (w *World) workloadsWork() bool {
 	acted := false
 	for _, s := range w.foreign {
-		if s.coming || s.over || s.name != "" && w.pod(workloads, s.name) != nil {
+		if s.coming || s.over || s.name != "" && w.workload(s.name) != nil {
 			continue
 		}
 		switch s.Kind {

@@ -101,11 +101,11 @@ func TestEvictionsThatFail(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: workloads, Name: name}, Spec: corev1.PodSpec{NodeName: "a"}}
 		w.create(p)
-		pods = append(pods, drain.Pod{Namespace: workloads, Name: name, UID: w.pod(workloads, name).UID})
+		pods = append(pods, drain.Pod{Namespace: workloads, Name: name, UID: w.workload(name).UID})
 	}
 	w.faults.failBefore = 1
 	accepted, _, err := operator.Evictor.Evict(t.Context(), pods, drain.Options{})
-	if err == nil || len(accepted) != 1 || accepted[0].Name != "b" || w.pod(workloads, "a").DeletionTimestamp != nil {
+	if err == nil || len(accepted) != 1 || accepted[0].Name != "b" || w.workload("a").DeletionTimestamp != nil {
 		t.Errorf("accepted %v, %v", accepted, err)
 	}
 }

@@ -209,7 +209,7 @@ func (w *World) node(name string) *corev1.Node { return named(w.cluster.Nodes(),
 
 func (w *World) skyhook(name string) *v1alpha1.Skyhook { return named(w.cluster.Skyhooks(), "", name) }
 
-func (w *World) pod(ns, name string) *corev1.Pod { return named(w.cluster.Pods(), ns, name) }
+func (w *World) workload(name string) *corev1.Pod { return named(w.cluster.Pods(), workloads, name) }
 
 // named is the object of that name; nil when there is none.
 func named[T client.Object](list []T, ns, name string) (none T) {

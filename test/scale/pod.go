@@ -57,7 +57,8 @@ func script(pod *corev1.Pod, c course, p Pace, now time.Time) []step {
 	run, shown := podlife.Run{}, now
 	for at := now; at != podlife.Never; at = run.Until {
 		runs := run.State == podlife.Running
-		if run.Step(pod, at, attempt); run.State == podlife.Paused {
+		run.Step(pod, at, attempt)
+		if run.State == podlife.Paused {
 			run.BackOff(&pod.Status)
 			run.Until = at.Add(p.Backoff)
 		}

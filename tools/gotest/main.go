@@ -21,11 +21,11 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	packages, err := list(ctx)
 	if err == nil {
 		err = run(ctx, os.Stdout, lanes(packages))
 	}
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gotest:", err)
 		os.Exit(1)

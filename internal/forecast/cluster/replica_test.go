@@ -168,7 +168,8 @@ func TestReadersGetCopies(t *testing.T) {
 	var list corev1.NodeList
 	l.must(l.Live().List(t.Context(), &list))
 	list.Items[0].Annotations["a"] = "changed"
-	if l.now(&n); n.Annotations["a"] != "1" {
+	l.now(&n)
+	if n.Annotations["a"] != "1" {
 		t.Error("the server gave its own object away")
 	}
 	before := l.Nodes()[0]

@@ -25,21 +25,22 @@ func newPod() *corev1.Pod {
 
 // told is a status in a line: its phase and each container, with how often it was started again.
 func told(st corev1.PodStatus) string {
-	text := string(st.Phase) + st.Reason
+	var text strings.Builder
+	text.WriteString(string(st.Phase) + st.Reason)
 	for _, c := range append(st.InitContainerStatuses, st.ContainerStatuses...) {
 		switch {
 		case c.State.Running != nil:
-			text += " runs"
+			text.WriteString(" runs")
 		case c.State.Terminated != nil:
-			text += fmt.Sprintf(" %d", c.State.Terminated.ExitCode)
+			fmt.Fprintf(&text, " %d", c.State.Terminated.ExitCode)
 		case c.State.Waiting != nil:
-			text += " " + strings.ToLower(strings.TrimSuffix(c.State.Waiting.Reason, "PodInitializing"))
+			text.WriteString(" " + strings.ToLower(strings.TrimSuffix(c.State.Waiting.Reason, "PodInitializing")))
 		}
 		if t := c.LastTerminationState.Terminated; t != nil {
-			text += fmt.Sprintf("(was %d, %d)", t.ExitCode, c.RestartCount)
+			fmt.Fprintf(&text, "(was %d, %d)", t.ExitCode, c.RestartCount)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // TestRun steps through the life of a pod whenever something is due, with what comes of each start.

@@ -73,10 +73,10 @@ func TestAPIServerTakesAllSets(t *testing.T) {
 func TestNotesTellWhatHasNoEffect(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	writeKubeconfig(t, file, apiserver.Start(t))
-	install := func(set string) string {
+	install := func(values string) string {
 		// The CRDs are there already, and not of a release.
 		out, err := helm.Run(t, root, "install", "skyhook", chartDir, "--namespace", "skyhook", "--dry-run=server",
-			"--kubeconfig", file, "--values", filepath.Join(goldenDir, set+valuesSuffix), "--set", "crds.install=false")
+			"--kubeconfig", file, "--values", values, "--set", "crds.install=false")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,10 +84,10 @@ func TestNotesTellWhatHasNoEffect(t *testing.T) {
 		return notes
 	}
 	const want = "cleanup, controllerManager.kubeRbacProxy, controllerManager.manager.env.pauseImage, webhook.removalImage, webhook.removalTag, webhook.removalDigest"
-	if notes := install("existing-chart"); !strings.Contains(notes, "no effect") || !strings.Contains(notes, want) {
+	if notes := install(filepath.Join(goldenDir, "existing-chart"+valuesSuffix)); !strings.Contains(notes, "no effect") || !strings.Contains(notes, want) {
 		t.Errorf("it says\n%s", notes)
 	}
-	if notes := install("default"); notes == "" || strings.Contains(notes, "no effect") {
+	if notes := install(filepath.Join(chartDir, "values.yaml")); notes == "" || strings.Contains(notes, "no effect") {
 		t.Errorf("by default it says\n%s", notes)
 	}
 }

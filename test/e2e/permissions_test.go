@@ -35,6 +35,7 @@ var rare = map[string]string{
 	"list skyhooks.skyhook.nvidia.com in the cluster":        "when a policy in use is deleted",
 	"update secrets named webhook-cert in its own namespace": "when the certificate is renewed",
 
+	"patch events.events.k8s.io in the cluster":                       "when the same event is repeated within minutes",
 	"create tokenreviews.authentication.k8s.io in the cluster":        "when somebody reads metrics",
 	"create subjectaccessreviews.authorization.k8s.io in the cluster": "when somebody reads metrics",
 }

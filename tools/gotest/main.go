@@ -21,6 +21,9 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	if err := setTimes(ctx, "."); err != nil {
+		fmt.Fprintln(os.Stderr, "gotest: results of other clones are of no use here:", err)
+	}
 	packages, err := list(ctx)
 	if err == nil {
 		err = run(ctx, os.Stdout, lanes(packages))

@@ -1,8 +1,9 @@
-//go:build e2e
+//go:build e2e && nightly
 
 package e2e
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,4 +63,30 @@ func TestOperatorKilled(t *testing.T) {
 		t.Error("the node is still cordoned")
 	}
 	checkEntry(t, node, name, "scripts|1.1.0")
+}
+
+// TestInterruptOfAllNodesAtOnce: the only operator is on one of the nodes, all of them are cordoned, and it still
+// finishes.
+func TestInterruptOfAllNodesAtOnce(t *testing.T) {
+	const (
+		file     = "/skyhook-at-once"
+		operator = "skyhook-skyhook-operator-controller-manager"
+	)
+	ownCluster(t)
+	scale := func(replicas, least int) {
+		mustKubectl(t, "", "patch", "pdb", operator+"-pdb", "-n", "skyhook", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"minAvailable":%d}}`, least))
+		mustKubectl(t, "", "scale", "deployment/"+operator, "-n", "skyhook", fmt.Sprintf("--replicas=%d", replicas))
+		mustKubectl(t, "", "rollout", "status", "deployment/"+operator, "-n", "skyhook", "--timeout=2m")
+	}
+	t.Cleanup(func() { scale(2, 1) })
+	scale(1, 0)
+	seen := watchNodes(t)
+	apply(t, "at-once", with(skyhook("at-once", steps(file)), "", cronRestart), file)
+	waitReady(t, "at-once")
+	if _, most := seen.cordons(); most != nodeCount {
+		t.Errorf("%d nodes were cordoned at a time, want all %d", most, nodeCount)
+	}
+	for _, node := range here(t).Nodes() {
+		marks(t, node, file, "apply", "config", "post")
+	}
 }

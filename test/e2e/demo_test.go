@@ -1,4 +1,4 @@
-//go:build e2e
+//go:build e2e && nightly
 
 package e2e
 
@@ -7,22 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
-
-func example(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "examples", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
 
 func TestDemo(t *testing.T) {
 	const file = "/skyhook-hello-world"

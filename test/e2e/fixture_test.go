@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -26,6 +27,16 @@ const (
 	patience  = 3 * time.Minute
 	testLabel = "skyhook.nvidia.com/test-node"
 )
+
+// example is the text of a file in examples/.
+func example(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "examples", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
 
 // kubectl runs kubectl with standard input and returns both outputs as one text.
 func kubectl(t *testing.T, input string, args ...string) (string, error) {

@@ -1,4 +1,4 @@
-//go:build e2e
+//go:build e2e && nightly
 
 package e2e
 
@@ -6,39 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-containerregistry/pkg/name"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
-
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/pkg/image"
 )
 
 // movingImage is a package whose tag the test moves.
 const movingImage = "ghcr.io/skyhook-testbed/moving"
-
-// variant is the shellscript package with one file more, which says which variant it is, and so with another digest.
-func variant(t *testing.T, which string) v1.Image {
-	t.Helper()
-	ref, err := name.ParseReference(here(t).Registry()+"/nvidia/skyhook-packages/shellscript:1.1.0", name.Insecure)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lower, err := remote.Image(ref, remote.WithContext(t.Context()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	layer, err := image.Tree{"skyhook-package/skyhook_dir/which": image.File([]byte(which + "\n"))}.Layer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed, err := mutate.AppendLayers(lower, layer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return changed
-}
 
 // moveTag has the tag of the moving package stand for a variant, and returns its digest.
 func moveTag(t *testing.T, which string) string {

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -71,32 +70,6 @@ func TestReboot(t *testing.T) {
 			t.Errorf("node %s was cordoned %d times, want once; cordoned now: %v", node, times[node], getNode(t, node).Spec.Unschedulable)
 		}
 		checkEntry(t, node, "reboot", "boot|1.1.0")
-	}
-}
-
-// TestInterruptOfAllNodesAtOnce: the only operator is on one of the nodes, all of them are cordoned, and it still
-// finishes.
-func TestInterruptOfAllNodesAtOnce(t *testing.T) {
-	const (
-		file     = "/skyhook-at-once"
-		operator = "skyhook-skyhook-operator-controller-manager"
-	)
-	ownCluster(t)
-	scale := func(replicas, least int) {
-		mustKubectl(t, "", "patch", "pdb", operator+"-pdb", "-n", "skyhook", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"minAvailable":%d}}`, least))
-		mustKubectl(t, "", "scale", "deployment/"+operator, "-n", "skyhook", fmt.Sprintf("--replicas=%d", replicas))
-		mustKubectl(t, "", "rollout", "status", "deployment/"+operator, "-n", "skyhook", "--timeout=2m")
-	}
-	t.Cleanup(func() { scale(2, 1) })
-	scale(1, 0)
-	seen := watchNodes(t)
-	apply(t, "at-once", with(skyhook("at-once", steps(file)), "", cronRestart), file)
-	waitReady(t, "at-once")
-	if _, most := seen.cordons(); most != nodeCount {
-		t.Errorf("%d nodes were cordoned at a time, want all %d", most, nodeCount)
-	}
-	for _, node := range here(t).Nodes() {
-		marks(t, node, file, "apply", "config", "post")
 	}
 }
 

@@ -1,0 +1,5 @@
+//go:build e2e && nightly
+
+package e2e
+
+func init() { all = true }

@@ -10,12 +10,14 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/skyhook-operator/skyhook/build/images"
+	"github.com/skyhook-operator/skyhook/test/helm"
 )
 
 const repository = "ghcr.io/skyhook-operator/skyhook/"
 
 // TestInstall: all images are those of this version, and get the digests of what was built.
 func TestInstall(t *testing.T) {
+	helm.Inputs(t, "../..")
 	version, err := os.ReadFile("../../VERSION")
 	if err != nil {
 		t.Fatal(err)
@@ -41,6 +43,7 @@ func TestInstall(t *testing.T) {
 }
 
 func TestInstallOfAnotherVersion(t *testing.T) {
+	helm.Inputs(t, "../..")
 	_, err := Install(t.Context(), "../..", t.Output(), images.Result{Name: "operator", Reference: repository + "operator:v0.0.0-none"})
 	if err == nil || !strings.Contains(err.Error(), "appVersion") {
 		t.Errorf("got %v", err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/test/hostroot"
+	"github.com/skyhook-operator/skyhook/test/inputs"
 )
 
 // These tests drive the compiled agent against the root folder of a host made
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(template.Main(m, func(work, _ string) error {
 		agentBinary, faultyBinary = filepath.Join(work, "skyhook-agent"), filepath.Join(work, "skyhook-agent-faults")
 		return errors.Join(
-			hostroot.Build("../../cmd/skyhook-agent", agentBinary), hostroot.Build("../../cmd/skyhook-agent", faultyBinary, "-tags", "faults"))
+			inputs.Build("../../cmd/skyhook-agent", agentBinary), inputs.Build("../../cmd/skyhook-agent", faultyBinary, "-tags", "faults"))
 	}))
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/test/hostroot"
+	"github.com/skyhook-operator/skyhook/test/inputs"
 )
 
 // These tests drive the compiled program. Trials run against the root folder of a host made from the shell and tools of the
@@ -24,7 +25,7 @@ var (
 func TestMain(m *testing.M) {
 	os.Exit(template.Main(m, func(work, _ string) error {
 		program = filepath.Join(work, "skyhook")
-		return hostroot.Build("../../cmd/skyhook", program)
+		return inputs.Build("../../cmd/skyhook", program)
 	}))
 }
 

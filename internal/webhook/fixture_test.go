@@ -11,7 +11,6 @@ import (
 	"io"
 	"log"
 	"net"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +37,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/certs"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/test/apiserver"
+	"github.com/skyhook-operator/skyhook/test/helm"
 )
 
 func TestMain(m *testing.M) {
@@ -169,14 +169,8 @@ func freePort(t *testing.T) int {
 // configuration is the chart's.
 func configuration(t *testing.T, namespace string, port int) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	t.Helper()
-	const root = "../../"
-	helm, err := exec.CommandContext(t.Context(), root+"tools/tool", "helm").Output()
-	if err != nil {
-		t.Fatalf("build helm: %v", err)
-	}
-	out, err := exec.CommandContext(t.Context(), strings.TrimSpace(string(helm)), "template", root+"charts/skyhook-operator",
-		"--namespace", namespace, "--kube-version", "1.35.0", "--show-only", "templates/webhook.yaml",
-		"--set", fmt.Sprintf("webhookService.ports[0].port=%d", port)).Output()
+	out, err := helm.Template(t, "../..", "--namespace", namespace, "--show-only", "templates/webhook.yaml",
+		"--set", fmt.Sprintf("webhookService.ports[0].port=%d", port))
 	if err != nil {
 		t.Fatalf("render the chart: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/test/hostroot"
+	"github.com/skyhook-operator/skyhook/test/inputs"
 )
 
 var hooks = []string{
@@ -23,6 +24,7 @@ var hooks = []string{
 func run(t *testing.T, hook string, configMap map[string]string, env ...string) hostroot.Result {
 	t.Helper()
 	h := &hostroot.Host{T: t, Root: t.TempDir()}
+	h.Must(inputs.Files("skyhook_dir"))
 	h.ConfigMap("configmaps", configMap)
 	cmd := exec.Command("skyhook_dir/shellscript_run.sh", hook)
 	cmd.Env = append([]string{"PATH=/usr/local/bin:/usr/bin:/bin", "SKYHOOK_DIR=" + h.Root}, env...)

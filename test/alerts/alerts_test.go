@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/skyhook-operator/skyhook/test/inputs"
 )
 
 const (
@@ -280,6 +282,9 @@ func (s scene) test(severity string) map[string]any {
 
 // TestAlerts: each alert is quiet at first, and fires when it should, with these texts.
 func TestAlerts(t *testing.T) {
+	if err := inputs.Files("../../tools/tool", "../../tools/prometheus"); err != nil {
+		t.Fatal(err)
+	}
 	tool, err := exec.Command("../../tools/tool", "prometheus", "promtool").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/test/apiserver"
+	"github.com/skyhook-operator/skyhook/test/inputs"
 )
 
 var update = flag.Bool("update", false, "write the pictures of the documentation")
@@ -43,16 +44,16 @@ var plugin = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	program := filepath.Join(folder, "kubectl-skyhook")
-	out, err := exec.Command("go", "build", "-o", program, "../../cmd/skyhook").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building the plugin: %w\n%s", err, out)
-	}
-	return program, nil
+	return program, inputs.Build("../../cmd/skyhook", program)
 })
 
 // tool runs a script of tools/, which prints a path.
 func tool(name string) (string, error) {
-	cmd := exec.Command("../../tools/" + name)
+	script := "../../tools/" + name
+	if err := inputs.Files(script); err != nil {
+		return "", err
+	}
+	cmd := exec.Command(script)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

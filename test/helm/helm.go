@@ -17,14 +17,28 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/skyhook-operator/skyhook/test/inputs"
 )
 
 // chartDir is the chart's folder in the repository.
 const chartDir = "charts/skyhook-operator"
 
+// Inputs names what the result of a test depends on that has the chart rendered, as the functions below do by
+// themselves.
+func Inputs(t testing.TB, root string) {
+	t.Helper()
+	for _, name := range []string{chartDir, "tools/helm", "tools/tool"} {
+		if err := inputs.Files(filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // binary returns the path of the pinned Helm, which is built if this machine has not got it yet.
 func binary(t testing.TB, root string) string {
 	t.Helper()
+	Inputs(t, root)
 	out, err := exec.CommandContext(t.Context(), filepath.Join(root, "tools/tool"), "helm").Output()
 	if err != nil {
 		t.Fatalf("build helm: %v", err)

@@ -2,24 +2,9 @@ package hostroot
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
-	"os"
-	"os/exec"
 	"path/filepath"
 )
-
-// Build compiles a program of cmd/ as a release does. Its version is 1.2.3-test.
-func Build(folder, target string, options ...string) error {
-	const flags = "-ldflags=-s -w -X github.com/skyhook-operator/skyhook.linked=1.2.3-test"
-	args := append([]string{"build", "-trimpath", "-buildvcs=false", flags, "-o", target}, options...)
-	build := exec.Command("go", append(args, folder)...)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w\n%s", folder, err, out)
-	}
-	return nil
-}
 
 // Package is the folder of a package on a host.
 type Package struct {

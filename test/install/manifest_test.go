@@ -13,10 +13,12 @@ import (
 	"github.com/skyhook-operator/skyhook/build/images"
 	"github.com/skyhook-operator/skyhook/build/manifest"
 	"github.com/skyhook-operator/skyhook/test/apiserver"
+	"github.com/skyhook-operator/skyhook/test/helm"
 )
 
 // TestManifest: what the demo applies is taken by an API server, also when another build is there already.
 func TestManifest(t *testing.T) {
+	helm.Inputs(t, "../..")
 	c, err := client.New(apiserver.Start(t), client.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/skyhook-operator/skyhook"
 	"github.com/skyhook-operator/skyhook/build/manifest"
 	"github.com/skyhook-operator/skyhook/internal/settings"
+	"github.com/skyhook-operator/skyhook/test/helm"
 )
 
 const (
@@ -30,6 +31,7 @@ var release = "https://github.com/skyhook-operator/skyhook/releases/download/" +
 // build a kustomization beside the install.yaml of this version.
 func build(t *testing.T, kustomization []byte) resmap.ResMap {
 	t.Helper()
+	helm.Inputs(t, root)
 	text, err := manifest.Install(t.Context(), root, t.Output())
 	if err != nil {
 		t.Fatal(err)

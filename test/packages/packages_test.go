@@ -7,6 +7,7 @@ package packages_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/test/hostroot"
+	"github.com/skyhook-operator/skyhook/test/inputs"
 )
 
 var (
@@ -28,11 +30,7 @@ var (
 func TestMain(m *testing.M) {
 	os.Exit(template.Main(m, func(work, _ string) error {
 		program = filepath.Join(work, "skyhook")
-		out, err := exec.Command("go", "build", "-o", program, "../../cmd/skyhook").CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("build the program: %w\n%s", err, out)
-		}
-		return nil
+		return errors.Join(inputs.Build("../../cmd/skyhook", program), inputs.Files("broken", "valid"))
 	}))
 }
 

@@ -20,9 +20,14 @@ func TestLanes(t *testing.T) {
 		{ImportPath: "m/cmd", TestGoFiles: tests, Imports: []string{"os/exec"}},
 		{ImportPath: "m/chart", XTestGoFiles: tests, XTestImports: []string{"m/test/helm"}},
 		{ImportPath: "m/build", XTestGoFiles: tests, XTestImports: []string{"os/exec"}},
-	})
+		{ImportPath: "m/test/board", Module: module{"m"}, TestGoFiles: tests, TestImports: []string{"os/exec"}},
+		{ImportPath: "m/test/board/more", Module: module{"m"}, TestGoFiles: tests, TestImports: []string{"os/exec"}},
+	}, "/place")
 	for i, want := range [][]struct{ packages, flag string }{
-		{{"m/test/e2erest m/cmd", ""}, {"m/chart m/build", "-count=1"}, {"m/test/e2e m/test/e2e/alone", "-count=1"}},
+		{
+			{"m/test/e2erest m/cmd m/test/board", ""}, {"m/chart m/build m/test/board/more", "-count=1"},
+			{"m/test/e2e m/test/e2e/alone", "-count=1"},
+		},
 	} {
 		for k, w := range want {
 			args := got[i][k].args
@@ -35,6 +40,21 @@ func TestLanes(t *testing.T) {
 			if strings.Join(packages, " ") != w.packages || slices.Contains(args, "-count=1") != (w.flag != "") {
 				t.Errorf("lane %d, command %d: %v, want %v", i, k, args, w)
 			}
+		}
+	}
+}
+
+// TestNamed: what is named is there, and would not be cached without that.
+func TestNamed(t *testing.T) {
+	packages, err := list(t.Context(), "../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := runPrograms(packages)
+	for _, folder := range named {
+		i := slices.IndexFunc(packages, func(p listed) bool { return p.folder() == folder })
+		if i < 0 || !packages[i].tested() || !programs(packages[i]) {
+			t.Errorf("no tests of %s run programs", folder)
 		}
 	}
 }

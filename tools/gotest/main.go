@@ -24,9 +24,9 @@ func main() {
 	if err := setTimes(ctx, "."); err != nil {
 		fmt.Fprintln(os.Stderr, "gotest: results of other clones are of no use here:", err)
 	}
-	packages, err := list(ctx)
+	packages, err := list(ctx, ".")
 	if err == nil {
-		err = run(ctx, os.Stdout, lanes(packages))
+		err = run(ctx, os.Stdout, lanes(packages, place()))
 	}
 	stop()
 	if err != nil {

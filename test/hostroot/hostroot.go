@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -24,10 +25,12 @@ type Template struct {
 	Dirs []string
 
 	root string
+	make func() error
 }
 
-// Main makes the template, with what fill adds to it in a work folder, and
-// runs the tests. It returns their exit code.
+// Main runs the tests, and returns their exit code. The first test that needs
+// the template makes it, with what fill adds to it in a work folder: go test
+// does not see what is opened before the tests run.
 func (t *Template) Main(m *testing.M, fill func(work, root string) error) int {
 	if os.Geteuid() != 0 {
 		fmt.Fprintln(os.Stderr, "these tests enter a host's root with chroot: run them as root")
@@ -37,7 +40,7 @@ func (t *Template) Main(m *testing.M, fill func(work, root string) error) int {
 	if err == nil {
 		defer func() { _ = os.RemoveAll(work) }()
 		t.root = filepath.Join(work, "host")
-		err = errors.Join(t.build(), fill(work, t.root))
+		t.make = sync.OnceValue(func() error { return errors.Join(t.build(), fill(work, t.root)) })
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -86,9 +89,18 @@ func (t *Template) install(tool string) error {
 	return nil
 }
 
+// Make makes the template, unless a test did.
+func (t *Template) Make(test testing.TB) {
+	test.Helper()
+	if err := t.make(); err != nil {
+		test.Fatal(err)
+	}
+}
+
 // New makes the root of a host for one test, with a /dev/null.
 func (t *Template) New(test testing.TB) (root string) {
 	test.Helper()
+	t.Make(test)
 	root = filepath.Join(test.TempDir(), "root")
 	if err := Link(t.root, root, func(fs.FileInfo) bool { return true }); err != nil {
 		test.Fatal(err)

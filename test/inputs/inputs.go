@@ -1,5 +1,6 @@
 // Package inputs tells the go command which files of the repository the programs read that a test runs. It takes the
-// result of a test from its cache as long as all files are the same that the test itself opened.
+// result of a test from its cache as long as all files are the same that the test itself opened, while tests run: what
+// TestMain opens before counts for nothing.
 package inputs
 
 import (

@@ -44,6 +44,7 @@ type report struct {
 // validate runs the command on a package and wants its exit code to be that.
 func validate(t *testing.T, code int, args ...string) report {
 	t.Helper()
+	template.Make(t)
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(program, append([]string{"package", "validate", "-o", "json"}, args...)...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

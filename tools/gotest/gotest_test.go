@@ -25,7 +25,8 @@ func TestLanes(t *testing.T) {
 	}, "/place")
 	for i, want := range [][]struct{ packages, flag string }{
 		{
-			{"m/test/e2erest m/cmd m/test/board", ""}, {"m/chart m/build m/test/board/more", "-count=1"},
+			{"m/test/e2erest m/cmd m/test/board", ""},
+			{"m/chart m/build m/test/board/more", "-count=1"},
 			{"m/test/e2e m/test/e2e/alone", "-count=1"},
 		},
 	} {

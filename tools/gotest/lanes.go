@@ -89,8 +89,8 @@ func (p listed) folder() string { return strings.TrimPrefix(p.ImportPath, p.Modu
 
 func (p listed) tested() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }
 
-// unnamed tells the packages with files in their results that the go command does not know: it sees which files a test
-// reads, but not those that a program reads which the test runs.
+// unnamed tells the packages whose results may depend on files that the go command does not know: it sees which files a
+// test reads, but not those that a program reads which the test runs.
 func unnamed(packages []listed) func(listed) bool {
 	programs := runPrograms(packages)
 	return func(p listed) bool { return programs(p) && !slices.Contains(named, p.folder()) }

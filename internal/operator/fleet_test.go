@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	fleetSize   = 50
-	fleetBudget = fleetSize / 10
+	fleetSize   = 20
+	fleetBudget = fleetSize / 5
 )
 
-// TestBudgetHoldsForEveryKindOfWork: 10 % of 50 nodes, looked at with every change of a pod and of the permits, while
+// TestBudgetHoldsForEveryKindOfWork: 20 % of 20 nodes, looked at with every change of a pod and of the permits, while
 // the operator dies and comes back. That is how permits do with an API server; what is granted on larger fleets, with
 // other budgets and after more crashes is tried by TestBudgetHolds of internal/rollout, and by test/faults.
 func TestBudgetHoldsForEveryKindOfWork(t *testing.T) {
 	s := alone(t, fleetSize)
 	stopPods, stopPermits := s.watchBudget(s.name, fleetBudget), s.watchPermits(s.name, fleetBudget)
 	x := s.create(map[string]v1alpha1.Package{"fw": uninstallable("1.0.0", map[string]string{"k": "v"}, nil)}, func(x *v1alpha1.Skyhook) {
-		x.Spec.InterruptionBudget.Percent = new(10)
+		x.Spec.InterruptionBudget.Percent = new(20)
 	})
 	for _, phase := range []struct {
 		name    string
@@ -31,10 +31,10 @@ func TestBudgetHoldsForEveryKindOfWork(t *testing.T) {
 		change  func(*v1alpha1.Package)
 		ran     string
 	}{
-		{name: "install", crashes: []int{3, 30}, ran: "fw config"},
-		{name: "upgrade", crashes: []int{12}, ran: "fw upgrade", change: func(p *v1alpha1.Package) { p.Version = "1.1.0" }},
-		{name: "config", crashes: []int{25}, ran: "fw config", change: func(p *v1alpha1.Package) { p.ConfigMap["k"] = "w" }},
-		{name: "uninstall", crashes: []int{8, 40}, ran: "fw uninstall", change: func(p *v1alpha1.Package) { p.Uninstall.Apply = true }},
+		{name: "install", crashes: []int{3, 12}, ran: "fw config"},
+		{name: "upgrade", crashes: []int{5}, ran: "fw upgrade", change: func(p *v1alpha1.Package) { p.Version = "1.1.0" }},
+		{name: "config", crashes: []int{10}, ran: "fw config", change: func(p *v1alpha1.Package) { p.ConfigMap["k"] = "w" }},
+		{name: "uninstall", crashes: []int{3, 16}, ran: "fw uninstall", change: func(p *v1alpha1.Package) { p.Uninstall.Apply = true }},
 	} {
 		before := s.count(phase.ran)
 		if phase.change != nil {

@@ -79,7 +79,7 @@ func (r *rehearsal) came(t *testing.T, stages string, evicted ...string) {
 	all := strings.Join(planned, "\n")
 	for _, pod := range evicted {
 		if !strings.Contains(all, pod) {
-			t.Errorf("planned is no eviction of %s…:\n%s", pod, all)
+			t.Errorf("the plan has no eviction of %s…:\n%s", pod, all)
 		}
 	}
 }

@@ -2,9 +2,7 @@
 
 package e2e
 
-import (
-	"testing"
-)
+import "testing"
 
 // TestPlanOfBatches: under a policy, nodes work in the planned batches, and the planned pods leave them.
 func TestPlanOfBatches(t *testing.T) {

@@ -71,7 +71,7 @@ func sources(folder string, options []string) error {
 		if !p.Module.Main {
 			continue
 		}
-		// The time of a folder tells of another file in it.
+		// A file that is added or removed changes the time of its folder.
 		if _, err := os.Stat(p.Dir); err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func TestAccessibility(t *testing.T) {
 	eval[any](b, string(axe)+"; null")
 	b.sees(".badge.erroring", "batch 2 stopped")
 	check("the board")
-	b.do(chromedp.Click(chromedp.CSS("#attention button")))
+	b.opensFirst()
 	b.sees("#pane .log", "vm.nr_hugepages")
 	check("with the pane")
 	b.do(chromedp.EmulateViewport(320, 700)) // as 1280 pixels with a zoom of 400 %

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // patience is how long anything may take on a machine that does other things as well.
@@ -144,6 +145,13 @@ func (b *tab) press(keys ...string) {
 	for _, key := range keys {
 		b.do(chromedp.KeyEvent(key))
 	}
+}
+
+// opensFirst opens the first node that needs attention, by keyboard: a mouse misses what moves when there is news.
+func (b *tab) opensFirst() {
+	b.Helper()
+	b.do(chromedp.Focus(chromedp.CSS("#attention button")))
+	b.press(kb.Enter)
 }
 
 // scheme is light or dark.

@@ -16,7 +16,7 @@ func TestGone(t *testing.T) {
 	put(t, c, "runs", "cpw")
 	f := put(t, c, "fails", "cEw")
 	b := open(t, c.board(t), "Failed to load resource")
-	b.do(chromedp.Click(chromedp.CSS("#attention button")))
+	b.opensFirst()
 	b.sees("#pane .cause", "StepFailed")
 	f.delete()
 	const gone = "There is no Skyhook fails. Choose one of those that exist."

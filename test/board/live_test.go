@@ -64,7 +64,7 @@ func TestSlept(t *testing.T) {
 	b.do(chromedp.Navigate(through.address))
 	const minutes = `/StepFailed for \d+m/.test(document.querySelector("#attention").innerText)`
 	b.until("the clock of the machine is of no account", minutes)
-	b.do(chromedp.Click(chromedp.CSS("#attention button")))
+	b.opensFirst()
 	b.sees("#pane .cause time", "m")
 	for _, place := range []string{"#attention .what", "#pane .cause time"} {
 		text := fmt.Sprintf("document.querySelector(%q).innerText", place)

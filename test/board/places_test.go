@@ -25,8 +25,7 @@ func TestPlaces(t *testing.T) {
 	b.do(chromedp.Click(chromedp.CSS("#others button")))
 	b.sees("h2", "fails", "erroring")
 	b.sees("#attention", "fails-0002")
-	b.do(chromedp.Focus(chromedp.CSS("#attention button")))
-	b.press(kb.Enter)
+	b.opensFirst()
 	b.sees("#pane .cause", "StepFailed")
 	b.until("the node is in the address", `location.hash === "#fails/fails-0002"`)
 	b.do(chromedp.Reload())
@@ -38,8 +37,7 @@ func TestPlaces(t *testing.T) {
 	b.do(chromedp.NavigateForward())
 	b.sees("h2 #name", "fails")
 
-	b.do(chromedp.Focus(chromedp.CSS("#attention button")))
-	b.press(kb.Enter)
+	b.opensFirst()
 	b.sees("#pane .cause", "StepFailed")
 	b.press(kb.Escape)
 	b.until("the focus is where it was", `document.activeElement.matches("#attention button") && location.hash === "#fails"`)
@@ -52,7 +50,7 @@ func TestPlaces(t *testing.T) {
 	through.cut() // what is chosen now cannot be shown
 	b.sees("#lost", "The connection to kubectl skyhook board is lost")
 	b.chooses("runs")
-	b.do(chromedp.Click(chromedp.CSS("#attention button")))
+	b.opensFirst()
 	if eval[bool](b, `location.hash !== "#runs" || !document.querySelector("#pane").hidden`) {
 		t.Error("a node of another Skyhook is open")
 	}

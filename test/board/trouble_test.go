@@ -28,7 +28,7 @@ func TestUnread(t *testing.T) {
 	b.before(counted)
 	b.watch([]string{"Failed to load resource"})
 	b.do(chromedp.Navigate(c.board(t)))
-	b.do(chromedp.Click(chromedp.CSS("#attention button")))
+	b.opensFirst()
 	b.sees("#pane .cause", "StepFailed")
 
 	through.cut()
@@ -79,7 +79,7 @@ func TestFocusStays(t *testing.T) {
 	c := newCluster(t)
 	f := put(t, c, "gpu-init", "cEw")
 	b := open(t, c.board(t))
-	b.do(chromedp.Click(chromedp.CSS("#attention button")))
+	b.opensFirst()
 	b.sees("#pane .cause", "StepFailed")
 	eval[any](b, `window.said = 0;
 		new MutationObserver((all) => { said += all.length }).observe(document.querySelector("#warning"), { childList: true, subtree: true });

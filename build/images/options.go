@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/skyhook-operator/skyhook/build/cachedir"
 )
 
 // AllPlatforms are the platforms of a release.
@@ -63,7 +65,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Out = filepath.Join(o.Root, "dist", "images")
 	}
 	if o.Cache == "" {
-		cache, err := defaultCache()
+		cache, err := cachedir.Path()
 		if err != nil {
 			return o, err
 		}
@@ -91,17 +93,6 @@ func (o Options) withDefaults() (Options, error) {
 
 // wants reports whether an image is to be built.
 func (o Options) wants(name string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, name) }
-
-func defaultCache() (string, error) {
-	if cache := os.Getenv("SKYHOOK_CACHE"); cache != "" {
-		return cache, nil
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("no cache folder (%w); set SKYHOOK_CACHE", err)
-	}
-	return filepath.Join(cache, "skyhook"), nil
-}
 
 // Revision is the checked-out commit, with "-dirty" for a changed tree, or empty where there is none: a source archive
 // builds as well.

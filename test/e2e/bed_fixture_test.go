@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/skyhook-operator/skyhook/build/cachedir"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/test/install"
 	"github.com/skyhook-operator/skyhook/test/testbed"
@@ -101,10 +102,8 @@ func (b *bed) setUp(ctx context.Context) (err error) {
 // options put a cluster into a folder of its own, beside the demo's, unless TESTBED_STATE names one.
 func (b *bed) options() testbed.Options {
 	o := testbed.Options{Nodes: b.nodes, Progress: os.Stderr, State: os.Getenv("TESTBED_STATE")}
-	if cache := os.Getenv("SKYHOOK_CACHE"); o.State == "" && cache != "" {
+	if cache, err := cachedir.Path(); o.State == "" && err == nil {
 		o.State = filepath.Join(cache, "testbed-e2e")
-	} else if cache, err := os.UserCacheDir(); o.State == "" && err == nil {
-		o.State = filepath.Join(cache, "skyhook", "testbed-e2e")
 	}
 	o.State += b.state
 	return o

@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/skyhook-operator/skyhook/build/cachedir"
 )
 
 // MaxNodes is the highest node count; node addresses are 10.200.1.<n>.
@@ -37,7 +39,7 @@ type Options struct {
 func (o Options) withDefaults() (Options, error) {
 	var err error
 	if o.Cache == "" {
-		if o.Cache, err = defaultCache(); err != nil {
+		if o.Cache, err = cachedir.Path(); err != nil {
 			return o, err
 		}
 	}
@@ -76,17 +78,6 @@ func (o Options) validate() error {
 func (o Options) id() string {
 	sum := sha256.Sum256([]byte(o.State))
 	return "skyhook-testbed-" + hex.EncodeToString(sum[:4])
-}
-
-func defaultCache() (string, error) {
-	if c := os.Getenv("SKYHOOK_CACHE"); c != "" {
-		return c, nil
-	}
-	c, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("no cache folder (%w); set SKYHOOK_CACHE", err)
-	}
-	return filepath.Join(c, "skyhook"), nil
 }
 
 // absolute resolves symbolic links of the part that exists, so that one folder has one id.

@@ -24,15 +24,24 @@ func main() {
 	if err := setTimes(ctx, "."); err != nil {
 		fmt.Fprintln(os.Stderr, "gotest: results of other clones are of no use here:", err)
 	}
-	packages, err := list(ctx, ".")
-	if err == nil {
-		err = run(ctx, os.Stdout, lanes(packages, place()))
-	}
+	err := runAll(ctx)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gotest:", err)
 		os.Exit(1)
 	}
+}
+
+func runAll(ctx context.Context) error {
+	packages, err := list(ctx, ".")
+	if err != nil {
+		return err
+	}
+	place, err := place()
+	if err != nil {
+		return err
+	}
+	return run(ctx, os.Stdout, lanes(packages, place))
 }
 
 // run runs the lanes side by side and the commands of each one after the other. A failure stops nothing: one run tells

@@ -121,10 +121,7 @@ func (c *Cluster) PushIndex(ctx context.Context, index v1.ImageIndex, name strin
 	return push(ctx, c.Registry(), index, []string{name})
 }
 
-// AddNode starts one more node, waits until it is ready and returns its name.
-func (c *Cluster) AddNode(ctx context.Context) (string, error) { return c.JoinNode(ctx, Join{}) }
-
-// JoinNode is AddNode for a node that registers with labels and taints.
+// JoinNode starts one more node, with labels and taints to register with, waits until it is ready and returns its name.
 func (c *Cluster) JoinNode(ctx context.Context, join Join) (string, error) {
 	if err := checkRoom(c.dir, c.growth(len(c.state().Nodes)+1), newProgress(io.Discard)); err != nil {
 		return "", err

@@ -232,7 +232,7 @@ func testPowerOff(ctx context.Context, t *testing.T, c *Cluster) {
 }
 
 func testScale(ctx context.Context, t *testing.T, c *Cluster, o Options) {
-	name, err := c.AddNode(ctx)
+	name, err := c.JoinNode(ctx, Join{})
 	check(t, err)
 	if name != "node3" || len(c.Nodes()) != 3 {
 		t.Fatalf("added %s: %v", name, c.Nodes())

@@ -4,6 +4,7 @@ package testbed
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,7 +37,7 @@ func (a *assets) buildRootfs(ctx context.Context, o Options, _ string, p *progre
 		}
 		cmd := exec.CommandContext(ctx, "debootstrap", "--variant=minbase", "--include="+include, debianSuite, tmp, mirror)
 		if err := runCommand(isolated(cmd)); err != nil {
-			return err
+			return fmt.Errorf("packages of %s (if that cannot be reached, set DEBIAN_MIRROR to another mirror): %w", mirror, err)
 		}
 		// What debootstrap downloaded is installed.
 		if err := os.RemoveAll(filepath.Join(tmp, "var", "cache", "apt", "archives")); err != nil {

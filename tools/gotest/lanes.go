@@ -50,9 +50,9 @@ var named = []string{
 	"test/testbed",
 }
 
-// lanes are what runs side by side: one lane for now. On two processors the end-to-end suites leave nothing to others, and
-// a cluster that starves fails tests for want of time.
-func lanes(packages []listed, place string) [][]command {
+// commands are what runs, one after the other: on two processors the end-to-end suites leave nothing to others, and a
+// cluster that starves fails tests for want of time.
+func commands(packages []listed, place string) []command {
 	var cluster, cached, fresh []string
 	uncached := unnamed(packages)
 	for _, p := range packages {
@@ -67,11 +67,11 @@ func lanes(packages []listed, place string) [][]command {
 		}
 	}
 	test := []string{"go", "test", "-json", "-timeout", "60m", "-tags"}
-	return [][]command{{
+	return []command{
 		{"tests", inPlace(place, append(slices.Concat(test, []string{"integration"}), cached...))},
 		{"tests that run programs", append(slices.Concat(test, []string{"integration", "-count=1"}), fresh...)},
 		{"end to end", append(slices.Concat(test, []string{"integration,e2e", "-count=1"}), cluster...)},
-	}}
+	}
 }
 
 // listed is what is needed of a package's listing.

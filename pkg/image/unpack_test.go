@@ -83,7 +83,7 @@ func TestLint_Layers(t *testing.T) {
 	}
 }
 
-// TestLint_LowerLayersDoNotWriteThroughLinks of the package.
+// TestLint_NothingIsWrittenThroughLinks: a layer has a link to a folder outside, and a later one a file in it.
 func TestLint_NothingIsWrittenThroughLinks(t *testing.T) {
 	outside := t.TempDir()
 	found, err := image.FromIndex(reference, index(t, build(t, amd64, label, base(t),

@@ -45,6 +45,19 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestFolders: the page says of every folder of internal what it is for.
+func TestFolders(t *testing.T) {
+	folders, err := os.ReadDir(filepath.Join(root, "internal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		if !regexp.MustCompile(`(?m)^ {6}(\w+/ )*` + folder.Name() + `/`).MatchString(page(t)) {
+			t.Errorf("docs/architecture.md does not have internal/%s", folder.Name())
+		}
+	}
+}
+
 // phases are the constants of type lifecycle.Phase, in the order of the code.
 func phases(t *testing.T) []string {
 	t.Helper()

@@ -23,7 +23,7 @@ func main() {
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	if err := setTimes(ctx, "."); err != nil {
+	if err := errors.Join(lock(ctx, "."), setTimes(ctx, ".")); err != nil {
 		fmt.Fprintln(os.Stderr, "gotest: results of other clones are of no use here:", err)
 	}
 	err := runAll(ctx)

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,7 +24,7 @@ func setTimes(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
-	changed, err := git(ctx, root, "ls-files", "-z", "--modified", "--others", "--exclude-standard")
+	changed, err := modified(ctx, root)
 	if err != nil {
 		return err
 	}
@@ -30,8 +32,8 @@ func setTimes(ctx context.Context, root string) error {
 	for _, name := range changed {
 		keep[name], keep[path.Dir(name)] = true, true
 	}
-	set := 0
-	for name, identity := range identities(tracked) {
+	set, all := 0, identities(tracked)
+	for name, identity := range all {
 		if keep[name] {
 			continue
 		}
@@ -43,12 +45,66 @@ func setTimes(ctx context.Context, root string) error {
 			set++
 		}
 	}
-	if set == 0 {
-		return nil
+	if err := unset(ctx, root, all); err != nil || set == 0 {
+		return err
 	}
 	// Or git would read all of these files each time that it is asked what is modified.
 	_, err = git(ctx, root, "update-index", "-q", "--refresh")
 	return err
+}
+
+// modified are the files that are not as they are tracked, or of which git was told not to look.
+func modified(ctx context.Context, root string) ([]string, error) {
+	all, err := git(ctx, root, "ls-files", "-z", "--modified", "--others", "--exclude-standard")
+	if err != nil {
+		return nil, err
+	}
+	tagged, err := git(ctx, root, "ls-files", "-z", "-v")
+	for _, entry := range tagged {
+		if tag, name, _ := strings.Cut(entry, " "); tag == "S" || tag != strings.ToUpper(tag) {
+			all = append(all, name)
+		}
+	}
+	return all, err
+}
+
+// unset gives files a new time that have that of their tracked content, but not this content: somebody changed them
+// after git was asked.
+func unset(ctx context.Context, root string, tracked map[string]string) error {
+	changed, err := modified(ctx, root)
+	if err != nil {
+		return err
+	}
+	now := unix.NsecToTimespec(time.Now().UnixNano())
+	for _, name := range changed {
+		var stat unix.Stat_t
+		file := filepath.Join(root, name)
+		if identity, is := tracked[name]; !is || unix.Lstat(file, &stat) != nil || stat.Mtim != timeOf(identity) {
+			continue
+		}
+		if _, err := setTime(file, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lock waits until no other run has this clone: results are kept by the times of files when a test ends, and another run
+// could have set them meanwhile. The lock ends with the process.
+func lock(ctx context.Context, root string) error {
+	folder, err := git(ctx, root, "rev-parse", "--absolute-git-dir")
+	if err != nil || len(folder) != 1 {
+		return err // not a clone: there is nothing to set
+	}
+	file, err := unix.Open(filepath.Join(strings.TrimSpace(folder[0]), "gotest.lock"), unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return fmt.Errorf("lock the clone: %w", err)
+	}
+	if unix.Flock(file, unix.LOCK_EX|unix.LOCK_NB) == nil {
+		return nil
+	}
+	fmt.Fprintln(os.Stderr, "gotest: another run of this clone has to end first")
+	return unix.Flock(file, unix.LOCK_EX)
 }
 
 // identities tells what files and folders hold: mode and blob of a file, names in a folder.
@@ -93,9 +149,14 @@ func setTime(name string, want unix.Timespec) (bool, error) {
 
 // git lists what a command of git that ends each name with a null byte prints.
 func git(ctx context.Context, root string, args ...string) ([]string, error) {
-	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", root}, args...)...).Output()
+	// A file counts as modified by all that tells, whatever somebody's configuration says.
+	args = append([]string{"-C", root, "-c", "core.trustctime=true", "-c", "core.checkStat=default"}, args...)
+	out, err := exec.CommandContext(ctx, "git", args...).Output()
 	if err != nil {
-		return nil, fmt.Errorf("git %s: %w", args[0], err)
+		if failed := new(exec.ExitError); errors.As(err, &failed) {
+			err = fmt.Errorf("%w: %s", err, failed.Stderr)
+		}
+		return nil, fmt.Errorf("git %s: %w", args[6], err)
 	}
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), nil
 }

@@ -102,3 +102,51 @@ func TestNoWorkTree(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// TestUnset: what was changed behind git's back does not have the time of what is tracked.
+func TestUnset(t *testing.T) {
+	for name, hide := range map[string][]string{
+		"after git was asked": nil, "assumed unchanged": {"update-index", "--assume-unchanged", "file"},
+		"left out of the work tree": {"update-index", "--skip-worktree", "file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			file := filepath.Join(root, "file")
+			write := func(text string) {
+				t.Helper()
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			do := func(args ...string) {
+				t.Helper()
+				if _, err := git(t.Context(), root, args...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			do("init", "-q")
+			write("one")
+			do("add", "file")
+			tracked, err := git(t.Context(), root, "ls-files", "-z", "--stage")
+			if err != nil {
+				t.Fatal(err)
+			}
+			pinned := timeOf(identities(tracked)["file"])
+			if hide != nil {
+				do(hide...)
+			}
+			write("two")
+			if _, err := setTime(file, pinned); err != nil {
+				t.Fatal(err)
+			}
+			if err := setTimes(t.Context(), root); err != nil {
+				t.Fatal(err)
+			}
+			after, err := os.Stat(file)
+			if err != nil || after.ModTime().UnixNano() == pinned.Nano() {
+				t.Errorf("still %v, %v", after.ModTime(), err)
+			}
+		})
+	}
+}

@@ -91,8 +91,8 @@ func unset(ctx context.Context, root string, tracked map[string]string) error {
 
 // lock waits until no other run has this clone: results are kept by the times of files when a test ends, and another run
 // could have set them meanwhile. The lock ends with the process.
-func lock(ctx context.Context, root string) error {
-	folder, err := git(ctx, root, "rev-parse", "--absolute-git-dir")
+func lock(root string) error {
+	folder, err := git(context.Background(), root, "rev-parse", "--absolute-git-dir")
 	if err != nil || len(folder) != 1 {
 		return err // not a clone: there is nothing to set
 	}

@@ -17,7 +17,8 @@ SCALE = assets=$$($(TESTBED) build --programs | tail -n 1); \
 	tools/compile ./cmd/skyhook-operator bin/skyhook-operator; tools/compile ./test/scale bin/scale; \
 	KUBEBUILDER_ASSETS=$$assets bin/scale
 # A tool that cannot be built has said why: "false" ends the recipe.
-GOTESTSUM = $$(tools/tool gotestsum || echo false) --format pkgname-and-test-fails --format-icons text --format-hide-empty-pkg
+tool = $$(tools/tool $(1) || echo false)
+GOTESTSUM = $(call tool,gotestsum) --format pkgname-and-test-fails --format-icons text --format-hide-empty-pkg
 
 ##@ Try it
 .PHONY: demo
@@ -129,7 +130,7 @@ verify: ## Check that the generated files are current
 
 .PHONY: lint
 lint: ## Run the linters, the purity rules among them, and look for known vulnerabilities
-	@$$(tools/tool golangci-lint || echo false) run
+	@$(call tool,golangci-lint) run
 	@go vet ./... # the linters see all tests; those of "make unit" have to compile without the others
 	@tools/vulncheck
 
@@ -145,7 +146,7 @@ scale: ## Measure rollouts on emulated fleets (SIZES=500,1000x3 WORLDS=plain FLA
 .PHONY: floor
 floor: ## Measure an install beside the least that a pod per stage can cost, three times (SIZES=500)
 	@$(SCALE) -phases floor,install $(FLAGS) $(foreach n,1 2 3,$(addprefix plain:,$(subst $(comma), ,$(or $(SIZES),500))))
-	@$$(tools/tool benchstat || echo false) -filter '/phase:install .unit:(secondsByFloor OR cpuAPIServerByFloor OR writesPerNode)' dist/scale/scale.txt
+	@$(call tool,benchstat) -filter '/phase:install .unit:(secondsByFloor OR cpuAPIServerByFloor OR writesPerNode)' dist/scale/scale.txt
 
 .PHONY: soak
 soak: ## Let random edits, node churn and kills of the operator happen on an emulated fleet (NODES=5000 FOR=1h SEED= FLAGS=)

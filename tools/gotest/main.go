@@ -22,7 +22,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "gotest: runs all tests and takes no arguments; for some of them, see CONTRIBUTING.md")
 		os.Exit(2)
 	}
-	locked := lock(".") // before signals are caught: whoever waits can be interrupted
+	locked := lock(".") // before signals are caught, so that a run which waits for another can be interrupted
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	if err := errors.Join(locked, setTimes(ctx, ".")); err != nil {
 		fmt.Fprintln(os.Stderr, "gotest: results of other clones are of no use here:", err)

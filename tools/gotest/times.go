@@ -12,7 +12,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -75,14 +74,13 @@ func unset(ctx context.Context, root string, tracked map[string]string) error {
 	if err != nil {
 		return err
 	}
-	now := unix.NsecToTimespec(time.Now().UnixNano())
 	for _, name := range changed {
 		var stat unix.Stat_t
 		file := filepath.Join(root, name)
 		if identity, is := tracked[name]; !is || unix.Lstat(file, &stat) != nil || stat.Mtim != timeOf(identity) {
 			continue
 		}
-		if _, err := setTime(file, now); err != nil {
+		if _, err := setTime(file, unix.Timespec{Nsec: unix.UTIME_NOW}); err != nil {
 			return err
 		}
 	}
@@ -150,13 +148,13 @@ func setTime(name string, want unix.Timespec) (bool, error) {
 // git lists what a command of git that ends each name with a null byte prints.
 func git(ctx context.Context, root string, args ...string) ([]string, error) {
 	// A file counts as modified by all that tells, whatever somebody's configuration says.
-	args = append([]string{"-C", root, "-c", "core.trustctime=true", "-c", "core.checkStat=default"}, args...)
-	out, err := exec.CommandContext(ctx, "git", args...).Output()
+	options := []string{"-C", root, "-c", "core.trustctime=true", "-c", "core.checkStat=default"}
+	out, err := exec.CommandContext(ctx, "git", append(options, args...)...).Output()
 	if err != nil {
 		if failed := new(exec.ExitError); errors.As(err, &failed) {
 			err = fmt.Errorf("%w: %s", err, failed.Stderr)
 		}
-		return nil, fmt.Errorf("git %s: %w", args[6], err)
+		return nil, fmt.Errorf("git %s: %w", args[0], err)
 	}
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), nil
 }

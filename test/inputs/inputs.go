@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Files names files, and all that is in folders.
@@ -49,7 +50,7 @@ func Build(folder, target string, options ...string) error {
 
 // sources names what a program is compiled of, without what other modules have: go.sum says what that is.
 func sources(folder string, options []string) error {
-	const fields = "-json=Dir,Module,GoFiles,SFiles,EmbedFiles"
+	const fields = "-json=Dir,Module,GoFiles,IgnoredGoFiles,SFiles,EmbedFiles"
 	out, err := run(append(append([]string{"list", "-deps", fields}, options...), folder))
 	if err != nil {
 		return err
@@ -61,7 +62,8 @@ func sources(folder string, options []string) error {
 				Main bool
 				Dir  string
 			}
-			GoFiles, SFiles, EmbedFiles []string
+			// The build constraint of an ignored file may be edited.
+			GoFiles, IgnoredGoFiles, SFiles, EmbedFiles []string
 		}
 		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
 			return nil
@@ -71,18 +73,29 @@ func sources(folder string, options []string) error {
 		if !p.Module.Main {
 			continue
 		}
-		// A file that is added or removed changes the time of its folder.
-		if _, err := os.Stat(p.Dir); err != nil {
+		tests := func(name string) bool { return strings.HasSuffix(name, "_test.go") }
+		names := slices.Concat(p.GoFiles, slices.DeleteFunc(p.IgnoredGoFiles, tests), p.SFiles, p.EmbedFiles)
+		if err := read(p.Dir, names); err != nil {
 			return err
 		}
-		names := []string{filepath.Join(p.Module.Dir, "go.mod"), filepath.Join(p.Module.Dir, "go.sum")}
-		for _, name := range slices.Concat(p.GoFiles, p.SFiles, p.EmbedFiles) {
-			names = append(names, filepath.Join(p.Dir, name))
-		}
-		if err := Files(names...); err != nil {
+		if err := read(p.Module.Dir, []string{"go.mod", "go.sum"}); err != nil {
 			return err
 		}
 	}
+}
+
+// read names files, and their folders: a file that is added or removed changes the time of its folder.
+func read(dir string, names []string) error {
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return fmt.Errorf("name the inputs of a test: %w", err)
+		}
+		if err := Files(path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func run(args []string) ([]byte, error) {

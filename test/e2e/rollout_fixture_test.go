@@ -227,6 +227,6 @@ func untilPod(t *testing.T, name, what string, ok func(*corev1.Pod) bool) *corev
 			return p
 		}
 	}
-	t.Fatalf("pod %s not within %s: %s", name, patience, what)
+	t.Fatalf("pod %s not within %s: %s\n%s", name, patience, what, mustKubectl(t, "", "describe", "pod", name))
 	return nil
 }

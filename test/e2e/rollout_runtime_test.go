@@ -16,8 +16,8 @@ import (
 
 var runtimeTaint = corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule}
 
-// networkTaint is what network plugins have nodes register with: else a node of this cluster is Ready half a second after
-// it is there, which whoever taints it then may be too late for.
+// networkTaint is what network plugins have nodes register with. Without it, a node of this cluster is Ready within half a
+// second, which may be before the operator has tainted it.
 var networkTaint = corev1.Taint{Key: "network.example.com/agent-not-ready", Effect: corev1.TaintEffectNoSchedule}
 
 // TestRuntimeRequired: a workload that waits for a node starts there only when the Skyhook that it requires is

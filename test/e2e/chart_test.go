@@ -73,7 +73,7 @@ func TestChart(t *testing.T) {
 		for _, node := range here(t).Nodes() {
 			samePortrait(t, node, before[node])
 		}
-		within(t, soon, name, func() []string { return append(leftInNamespace(t), leftInCluster(t)...) })
+		within(t, patience, name, func() []string { return append(leftInNamespace(t), leftInCluster(t)...) })
 	})
 }
 
@@ -83,7 +83,7 @@ func settled(t *testing.T, name, file string, ran ...string) {
 	if err := install.Available(t.Context(), here(t).client, patience); err != nil {
 		t.Fatal(err)
 	}
-	within(t, soon, name, func() []string {
+	within(t, patience, name, func() []string {
 		if leader := leaderPod(t); leader == nil || leader.DeletionTimestamp != nil {
 			return []string{"no replica leads"}
 		}

@@ -18,12 +18,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
-const (
-	// soon is how long it may take until what a user did to free a node has freed it.
-	soon = time.Minute
-	// breaker is the package of a Skyhook that newStuck made whose interrupt fails.
-	breaker = "breaker"
-)
+// breaker is the package of a Skyhook that newStuck made whose interrupt fails.
+const breaker = "breaker"
 
 // stuck is a Skyhook on one node whose package "breaker" is in the midst of an interrupt that fails again and again.
 type stuck struct {
@@ -125,13 +121,13 @@ func within(t *testing.T, limit time.Duration, skyhook string, missing func() []
 // untilFree waits until a Skyhook is complete with the spec as it is now and nothing of any Skyhook holds the node.
 func untilFree(t *testing.T, name, node string) {
 	t.Helper()
-	within(t, soon, name, func() []string { return append(incomplete(t, name), occupied(t, node)...) })
+	within(t, patience, name, func() []string { return append(incomplete(t, name), occupied(t, node)...) })
 }
 
 // untilGone waits until a deleted Skyhook is gone and nothing of any Skyhook holds the node.
 func untilGone(t *testing.T, name, node string) {
 	t.Helper()
-	within(t, soon, name, func() []string {
+	within(t, patience, name, func() []string {
 		lacks := occupied(t, node)
 		err := here(t).client.Get(t.Context(), client.ObjectKey{Name: name}, &v1alpha1.Skyhook{})
 		if !apierrors.IsNotFound(err) {

@@ -33,7 +33,7 @@ func TestEarlierInterruptWaitsForNoFailingPod(t *testing.T) {
 	restarter.ConfigMap["post_interrupt.sh"] = journal(file, "post")
 	earlier.packages["restarter"] = restarter
 	earlier.apply(t)
-	within(t, soon, earlier.name, func() []string { return incomplete(t, earlier.name) })
+	within(t, patience, earlier.name, func() []string { return incomplete(t, earlier.name) })
 	marks(t, node, file, "base", "restarter", "post")
 	if cronStart(t, node) == before {
 		t.Error("cron was not restarted")

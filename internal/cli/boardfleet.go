@@ -213,12 +213,6 @@ func (f *fleet) warning(list []rolloutStatus, skyhook string) string {
 // names are those of all Skyhooks, sorted.
 func (f *fleet) names() []string { return slices.Sorted(maps.Keys(f.skyhooks.objects)) }
 
-// urgency is the order in which Skyhooks are chosen: first those that need somebody.
-var urgency = []v1alpha1.Status{
-	v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusInProgress, v1alpha1.StatusWaiting, v1alpha1.StatusUnknown,
-	v1alpha1.StatusPaused, v1alpha1.StatusDisabled, v1alpha1.StatusComplete,
-}
-
 // choose is the Skyhook to show if nobody names one: the most urgent; of several, the first by name.
 func (f *fleet) choose() string {
 	names := f.names()
@@ -226,7 +220,7 @@ func (f *fleet) choose() string {
 		return ""
 	}
 	return slices.MinFunc(names, func(a, b string) int {
-		return slices.Index(urgency, f.status(a)) - slices.Index(urgency, f.status(b))
+		return slices.Index(v1alpha1.Statuses(), f.status(a)) - slices.Index(v1alpha1.Statuses(), f.status(b))
 	})
 }
 

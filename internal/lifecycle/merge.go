@@ -102,9 +102,7 @@ func lookAt(pod types.NamespacedName) string {
 
 // rank orders interrupts by how much they include.
 func rank(t v1alpha1.InterruptType) int {
-	return slices.Index([]v1alpha1.InterruptType{
-		v1alpha1.InterruptReboot, v1alpha1.InterruptRestartAllServices, v1alpha1.InterruptService, v1alpha1.InterruptNoop,
-	}, t)
+	return slices.Index(v1alpha1.InterruptTypes(), t)
 }
 
 // merge makes one interrupt of all that are pending, and names the package that runs it: the highest rank wins,

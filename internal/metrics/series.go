@@ -80,21 +80,6 @@ var (
 		"Unix time at which the rollout may be over, if nodes take as long as those so far; absent while nobody knows.")
 )
 
-var (
-	statuses = []v1alpha1.Status{
-		v1alpha1.StatusComplete, v1alpha1.StatusInProgress, v1alpha1.StatusErroring, v1alpha1.StatusBlocked,
-		v1alpha1.StatusWaiting, v1alpha1.StatusPaused, v1alpha1.StatusDisabled, v1alpha1.StatusUnknown,
-	}
-	states = []v1alpha1.State{
-		v1alpha1.StateComplete, v1alpha1.StateInProgress, v1alpha1.StateSkipped, v1alpha1.StateErroring,
-		v1alpha1.StateUnknown,
-	}
-	stages = []v1alpha1.Stage{
-		v1alpha1.StageUninstall, v1alpha1.StageUninstallInterrupt, v1alpha1.StageUpgrade, v1alpha1.StageApply,
-		v1alpha1.StageInterrupt, v1alpha1.StagePostInterrupt, v1alpha1.StageConfig,
-	}
-)
-
 // emitter takes the values of one Skyhook.
 type emitter func(d *prometheus.Desc, value float64, labels ...string)
 
@@ -105,7 +90,7 @@ func (s *Snapshot) emit(to emitter) {
 		v1alpha1.StatusWaiting: s.nodes.Waiting, v1alpha1.StatusPaused: s.nodes.Paused,
 		v1alpha1.StatusDisabled: s.nodes.Disabled, v1alpha1.StatusUnknown: s.nodes.Unknown,
 	}
-	for _, status := range statuses {
+	for _, status := range v1alpha1.Statuses() {
 		to(skyhookStatus, number(status == s.status), string(status))
 		to(nodeStatus, float64(count[status]), string(status))
 	}
@@ -142,10 +127,10 @@ func (s *Snapshot) emit(to emitter) {
 }
 
 func (v *versionCount) emit(to emitter) {
-	for _, state := range states {
+	for _, state := range v1alpha1.States() {
 		to(packageState, float64(v.states[state]), v.name, v.version.version, string(state))
 	}
-	for _, stage := range stages {
+	for _, stage := range v1alpha1.Stages() {
 		to(packageStage, float64(v.stages[stage]), v.name, v.version.version, string(stage))
 	}
 	to(packageRestarts, float64(v.restarts), v.name, v.version.version)

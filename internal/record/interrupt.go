@@ -48,7 +48,7 @@ func ReadInterrupt(annotations map[string]string) *Interrupt {
 		return nil // of nearly all nodes of a fleet, without taking memory for each
 	}
 	var i Interrupt
-	if json.Unmarshal([]byte(raw), &i) != nil || i.Skyhook == "" || i.Type != "" && !knownInterrupt(i.Type) {
+	if json.Unmarshal([]byte(raw), &i) != nil || i.Skyhook == "" || i.Type != "" && !i.Type.Known() {
 		return nil
 	}
 	return &i
@@ -87,10 +87,4 @@ func (i *Interrupt) Names() []string {
 		names = append(names, name)
 	}
 	return names
-}
-
-func knownInterrupt(t v1alpha1.InterruptType) bool {
-	return slices.Contains([]v1alpha1.InterruptType{
-		v1alpha1.InterruptReboot, v1alpha1.InterruptService, v1alpha1.InterruptRestartAllServices, v1alpha1.InterruptNoop,
-	}, t)
 }

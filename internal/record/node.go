@@ -92,11 +92,11 @@ func checkEntry(key string, e Entry) error {
 		return fmt.Errorf("key %q is not name|version", bound(key))
 	case e.Name != name || e.Version != version:
 		return fmt.Errorf("entry %q holds package %q version %q", bound(key), bound(e.Name), bound(e.Version))
-	case !slices.Contains(stages, e.Stage):
+	case !slices.Contains(v1alpha1.Stages(), e.Stage):
 		return fmt.Errorf("entry %q has the unknown stage %q", bound(key), bound(string(e.Stage)))
-	case !slices.Contains(states, e.State):
+	case !slices.Contains(v1alpha1.States(), e.State):
 		return fmt.Errorf("entry %q has the unknown state %q", bound(key), bound(string(e.State)))
-	case e.Interrupt != nil && !knownInterrupt(e.Interrupt.Type):
+	case e.Interrupt != nil && !e.Interrupt.Type.Known():
 		return fmt.Errorf("entry %q has the unknown interrupt type %q", bound(key), bound(string(e.Interrupt.Type)))
 	case len(key)+len(e.Image)+len(e.ContainerSHA) > maxIdentity:
 		return fmt.Errorf("entry %q has more than %d bytes of name, version, image and digest", bound(key), maxIdentity)
@@ -108,17 +108,6 @@ func checkEntry(key string, e Entry) error {
 
 // maxIdentity is far above what the API lets a package have: 2 KiB.
 const maxIdentity = 2 << 10
-
-var (
-	stages = []v1alpha1.Stage{
-		v1alpha1.StageApply, v1alpha1.StageConfig, v1alpha1.StageInterrupt, v1alpha1.StagePostInterrupt,
-		v1alpha1.StageUninstall, v1alpha1.StageUninstallInterrupt, v1alpha1.StageUpgrade,
-	}
-	states = []v1alpha1.State{
-		v1alpha1.StateComplete, v1alpha1.StateInProgress, v1alpha1.StateSkipped, v1alpha1.StateErroring,
-		v1alpha1.StateUnknown,
-	}
-)
 
 // bound keeps a text that somebody else wrote short enough for a message.
 func bound(quoted string) string { return text.Cut(quoted, maxQuoted) }

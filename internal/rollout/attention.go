@@ -178,10 +178,7 @@ func (sum *summary) compareUrgency(a, b int) int {
 }
 
 func urgency(s v1alpha1.Status) int {
-	return slices.Index([]v1alpha1.Status{
-		v1alpha1.StatusErroring, v1alpha1.StatusBlocked, v1alpha1.StatusUnknown, v1alpha1.StatusInProgress,
-		v1alpha1.StatusWaiting, v1alpha1.StatusPaused, v1alpha1.StatusDisabled, v1alpha1.StatusComplete,
-	}, s)
+	return slices.Index(v1alpha1.Statuses(), s)
 }
 
 // since keeps the time of the same reason from the status before.

@@ -50,6 +50,9 @@ const (
 	AnnotationPermitPrefix = KeyPrefix + "permit_"
 	// AnnotationCordonPrefix begins the key that is "true" while the Skyhook holds a cordon on the node.
 	AnnotationCordonPrefix = KeyPrefix + "cordon_"
+	// AnnotationBegunPrefix begins the key that is "true" from the first stage or cordon on until the node is complete:
+	// meanwhile it holds its place in the budget.
+	AnnotationBegunPrefix = KeyPrefix + "begun_"
 	// AnnotationWaitPrefix begins the key of what the node waits for, as JSON.
 	AnnotationWaitPrefix = KeyPrefix + "wait_"
 	// AnnotationBootPrefix begins the key of the boot id seen last; kept only where packages are applied again after a

@@ -451,4 +451,60 @@ type BatchState struct {
 	// none runs.
 	// +optional
 	BatchSize int `json:"batchSize,omitempty"`
+
+	// Succeeded is how many nodes of the running batch are complete and have given
+	// their permit back.
+	// +optional
+	Succeeded int `json:"succeeded,omitempty"`
+	// Failed is how many nodes of the running batch have given their permit back
+	// and failed, or were deleted or relabelled in the middle of work.
+	// +optional
+	Failed int `json:"failed,omitempty"`
+	// Left is how many nodes of the running batch have given their permit back
+	// because somebody took them out.
+	// +optional
+	Left int `json:"left,omitempty"`
+
+	// Closed are batches that are over and still matter: the last bad ones in a
+	// row, and those with nodes that hold their permit.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Closed []ClosedBatch `json:"closed,omitempty"`
+
+	// Before is how many bad batches in a row were before those.
+	// +optional
+	Before int `json:"before,omitempty"`
+
+	// Content names what rolls out: a hash of packages, images, configMaps, env and
+	// removals. Other content begins with the first batch.
+	// +optional
+	Content string `json:"content,omitempty"`
+
+	// Generation of the spec that the content began with. Permits of earlier ones
+	// start nothing of it.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+
+	// Counted says that the numbers above tell of all nodes of the running batch.
+	// +optional
+	Counted bool `json:"counted,omitempty"`
+}
+
+// ClosedBatch is a batch that is over: size/bad, and :order,order of the
+// permits that its nodes still hold, who are judged again and again. Size is the
+// number of its nodes that succeeded or failed, 0 once the batch does not count
+// any more; bad is how many of them failed, or are gone, for good.
+//
+// +kubebuilder:validation:Type=string
+// +kubebuilder:validation:Pattern=`^[0-9]+/[0-9]+(:[0-9]+(,[0-9]+)*)?$`
+type ClosedBatch struct {
+	// Size is the number of its nodes that succeeded or failed.
+	Size int
+
+	// Bad is how many of them failed for good.
+	Bad int
+
+	// Holding are the orders of the permits that its nodes still hold.
+	Holding []int32
 }

@@ -123,6 +123,10 @@ func TestWarnings(t *testing.T) {
 			"it is not installed while apply is true"
 		tag     = `spec.packages.tuning.image: the tag "1.1" is ignored; x:1.2.0 is used, because version is the tag; remove the tag from image`
 		plain   = `packages: {tuning: {version: 1.2.0, image: x}}`
+		older   = `packages: {tuning: {version: 1.1.0, image: x}}`
+		reboots = `packages: {tuning: {version: 1.2.0, image: x, interrupt: {type: reboot}}}`
+		later   = "spec.packages.tuning.interrupt: nodes that have the package are not interrupted for it until the package is applied again; " +
+			"to interrupt them now, raise version too"
 		wanted  = `packages: {tuning: {version: 1.2.0, image: x, uninstall: {enabled: true, apply: false}}}`
 		applied = `packages: {tuning: {version: 1.2.0, image: x, uninstall: {enabled: true, apply: true}}}`
 		tagged  = `packages: {tuning: {version: 1.2.0, image: "x:1.1"}}`
@@ -145,6 +149,10 @@ func TestWarnings(t *testing.T) {
 		}, want: []string{never}},
 		{name: "asked for from the start", spec: applied, want: []string{never}},
 		{name: "a new package to be uninstalled", old: `{}`, spec: applied, want: []string{never}},
+
+		{name: "an interrupt is added", old: plain, spec: reboots, want: []string{later}},
+		{name: "an interrupt is added with another version", old: older, spec: reboots},
+		{name: "a new package with an interrupt", old: `{}`, spec: reboots},
 
 		{name: "a tag", spec: tagged, want: []string{tag}},
 		{name: "a tag, told once", old: tagged, spec: tagged},

@@ -25,6 +25,10 @@ func Warnings(old, s *v1alpha1.Skyhook, installed []Installed) []string {
 			warnings = append(warnings, fmt.Sprintf("spec.packages.%s.uninstall.apply: the package was never installed "+
 				"on any node, or is no longer installed, so nothing is uninstalled; it is not installed while apply is true", name))
 		}
+		if known && before.Interrupt == nil && pkg.Interrupt != nil && before.Version == pkg.Version {
+			warnings = append(warnings, fmt.Sprintf("spec.packages.%s.interrupt: nodes that have the package are not interrupted "+
+				"for it until the package is applied again; to interrupt them now, raise version too", name))
+		}
 		ignored, changed := ignoredTag(pkg), !known || before.Image != pkg.Image || before.Version != pkg.Version
 		if ignored != "" && changed {
 			warnings = append(warnings, fmt.Sprintf("spec.packages.%s.image: %s", name, text.Shorten(ignored, maxMessage)))

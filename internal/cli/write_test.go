@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -150,7 +151,7 @@ func TestReset(t *testing.T) {
 		t.Error("the cordon of worker-1 is forgotten, so nobody lifts it")
 	}
 	got := c.stored("gpu").Status
-	if b := got.CompartmentStatuses["__default__"].BatchState; *b != (v1alpha1.BatchState{CurrentBatch: 1}) {
+	if b := got.CompartmentStatuses["__default__"].BatchState; !reflect.DeepEqual(*b, v1alpha1.BatchState{CurrentBatch: 1}) {
 		t.Errorf("batch state %+v", b)
 	}
 	if got.NextOrder != 0 || got.NodeOrderOffset != 0 || got.FirstRound != 4 {

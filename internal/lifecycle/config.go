@@ -34,6 +34,12 @@ func interruptsFor(pkg Package, e record.Entry) []v1alpha1.Interrupt {
 	return list
 }
 
+// owes reports whether an interrupt has to follow the config stage of an entry, which is complete. An edit that only adds
+// an interrupt owes nothing until something of the package runs again, the same on every node.
+func owes(pkg Package, e record.Entry) bool {
+	return (e.Owes == nil || *e.Owes) && len(interruptsFor(pkg, e)) > 0
+}
+
 // matches follows path.Match for globs; without a star the pattern is a key.
 func matches(pattern, key string) bool {
 	if !strings.Contains(pattern, "*") {
@@ -49,7 +55,7 @@ func settled(pkg Package, e record.Entry) bool {
 		return false
 	}
 	return e.Stage == v1alpha1.StagePostInterrupt ||
-		e.Stage == v1alpha1.StageConfig && len(interruptsFor(pkg, e)) == 0 && !needsPostInterrupt(e)
+		e.Stage == v1alpha1.StageConfig && !owes(pkg, e) && !needsPostInterrupt(e)
 }
 
 // changedFor returns the keys that count as changed when a stage begins after last. Nil stays nil while the interrupt

@@ -15,12 +15,17 @@ type Facts struct {
 	// FailedRun: a run that matters failed and was not retried with success, or something lasts longer than the spec
 	// allows.
 	FailedRun bool
+	// Failed: the attempts that it has are used up, or something lasts longer than the spec allows. A run that failed and
+	// is tried again is no such verdict.
+	Failed bool
 	// AwaitsTurn: what failed could be retried, but for a permit or for something outside of the node.
 	AwaitsTurn bool
 	// NeedsAuthor: nothing progresses, and only another spec helps.
 	NeedsAuthor bool
 	// InProgress: a stage runs, or is to run again.
 	InProgress bool
+	// Begun: work began since the node was last complete. It holds its place in the budget until it is complete.
+	Begun bool
 	// Disturbed: the Skyhook holds a cordon on the node, or its interrupt is in flight there.
 	Disturbed bool
 	// Unavailable: the node is not Ready.
@@ -37,7 +42,9 @@ func FactsOf(skyhook string, w Wanted, n record.Node, inFlight *record.Interrupt
 	if f.Complete {
 		return f
 	}
+	f.Begun = begun(w, n) || inFlight.OwnedBy(skyhook)
 	f.FailedRun = n.Wait != nil && n.Wait.Overdue
+	f.Failed = f.FailedRun
 	// A wait for somebody outside of the node is recorded only once nothing runs there: a stage that has begun has no pod.
 	held := n.Wait != nil && slices.Contains(
 		[]record.Frees{record.FreesOther, record.FreesAdministrator, record.FreesAuthor}, n.Wait.Frees)
@@ -46,8 +53,30 @@ func FactsOf(skyhook string, w Wanted, n record.Node, inFlight *record.Interrupt
 		f.AwaitsTurn = f.AwaitsTurn || e.State == v1alpha1.StateErroring && its && !n.Wait.Overdue &&
 			(n.Wait.Frees == record.FreesOther || n.Wait.Frees == record.FreesAdministrator)
 		f.FailedRun = f.FailedRun || e.State == v1alpha1.StateErroring
+		f.Failed = f.Failed || failedForGood(e)
 		f.InProgress = f.InProgress || e.State == v1alpha1.StateInProgress && !held
 	}
 	f.NeedsAuthor = !f.FailedRun && n.Wait != nil && n.Wait.Frees == record.FreesAuthor
 	return f
+}
+
+// attempts is how often in a row a stage may fail before it counts as failed, unless its package has a limit: what
+// succeeds when it is tried again has to stop nobody else.
+const attempts = 3
+
+// failedForGood reports whether a stage has failed as far as others are concerned, whether or not it is tried again.
+// Pods that were lost are no attempts.
+func failedForGood(e record.Entry) bool {
+	if e.State != v1alpha1.StateErroring {
+		return false
+	}
+	return exhausted(e) || e.Reason == v1alpha1.ReasonRebootTimeout || e.Attempts >= attempts
+}
+
+// begun reports whether work on the node began since it was last complete. The record of an earlier version has no mark:
+// there a cordon tells, or a stage that has begun and is not over.
+func begun(w Wanted, n record.Node) bool {
+	return n.Begun || n.Cordoned || slices.ContainsFunc(w.relevant(n), func(e record.Entry) bool {
+		return e.State != v1alpha1.StateComplete
+	})
 }

@@ -60,7 +60,7 @@ func TestFailedWaitIsNoVerdict(t *testing.T) {
 	}
 	passing := observation(see(spec(pkg(a)), node(apply.inProgress(a)), pods(apply.running(a)), failedPass))
 	n := lifecycle.Next(passing).Record
-	if f := lifecycle.FactsOf("", passing.Wanted, n, nil, true); f != (lifecycle.Facts{InProgress: true}) {
+	if f := lifecycle.FactsOf("", passing.Wanted, n, nil, true); f != (lifecycle.Facts{InProgress: true, Begun: true}) {
 		t.Errorf("a node whose passes fail: %+v", f)
 	}
 }

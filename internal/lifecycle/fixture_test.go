@@ -178,6 +178,8 @@ func (e entry) but(set func(*record.Entry)) entry {
 func (e entry) run(r string) entry     { return e.but(func(e *record.Entry) { e.Run = r }) }
 func (e entry) anew() entry            { return e.run(nowRun) }
 func (e entry) restarts(n int32) entry { return e.but(func(e *record.Entry) { e.Restarts = n }) }
+func (e entry) attempts(n int32) entry { return e.but(func(e *record.Entry) { e.Attempts = n }) }
+func (e entry) owes(is bool) entry     { return e.but(func(e *record.Entry) { e.Owes = &is }) }
 func (e entry) boot(b string) entry    { return e.but(func(e *record.Entry) { e.BootID = b }) }
 func (e entry) superseded() entry      { return e.but(func(e *record.Entry) { e.Superseded = true }) }
 

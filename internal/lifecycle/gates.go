@@ -114,6 +114,12 @@ func (p *pass) gateSerial(u unit) *Wait {
 		return newWait(u.name, v1alpha1.ReasonWaitingForSerial, fmt.Sprintf(
 			"package %s runs first, because spec.serial is true", turn))
 	}
+	for _, pod := range p.Pods { // also of one that left the spec
+		if p.Serial && pod.Package != u.name && pod.Outcome != Done {
+			return pod.holds(newWait(u.name, v1alpha1.ReasonWaitingForSerial, fmt.Sprintf(
+				"pod %s of package %s has not ended yet, and spec.serial is true", pod.Name, pod.Package)))
+		}
+	}
 	return nil
 }
 

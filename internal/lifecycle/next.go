@@ -144,12 +144,12 @@ func (p *pass) entryOf(u unit) *record.Entry {
 	return p.adopt(u.name, u.pkg)
 }
 
-// revoke takes a permit out of use that the node has to give back. One whose node is cordoned or interrupted counts
-// anyway, so it stays in use. So does that of a drain which lasts too long on a node that somebody else cordoned:
-// without a permit nobody would drain the node any more, nor tell what holds the drain.
+// revoke takes a permit out of use that the node has to give back. That of a drain which lasts too long on a node that
+// somebody else cordoned stays in use: without a permit nobody would drain the node any more, nor tell what holds the
+// drain.
 func (p *pass) revoke() {
 	overdue := p.Record.Wait != nil && p.Record.Wait.Overdue
-	if p.Permit != nil && p.Permit.Revoked && !p.out.Record.Cordoned && !p.interrupting() && !overdue {
+	if p.Permit != nil && p.Permit.Revoked && !overdue {
 		p.revoked, p.Permit = p.Permit, nil
 	}
 }
@@ -163,8 +163,13 @@ func (p *pass) finish() Decision {
 	// counts against the budget and stays cordoned.
 	idle := len(p.Pods) == 0 && len(p.out.Start) == 0 && !p.interrupting()
 	blocked := idle && !complete && p.Hold == nil && !p.any(v1alpha1.StateErroring) && p.needsAuthor()
-	over := idle && (complete || blocked || p.Hold != nil && p.Hold.ReturnsPermit)
-	if p.Hold != nil && !complete {
+	p.out.Record.Begun = !complete && (begun(p.Wanted, p.out.Record) || len(p.out.Start) > 0 || p.interrupting())
+	over := idle && (complete || blocked && !p.out.Record.Begun || p.leaves())
+	switch {
+	case p.Hold == nil || complete:
+	case p.out.Record.Begun && p.Hold.Barred:
+		p.waitNode(p.heldWait(over)) // also while a pod is there: how long it lasts counts
+	default:
 		p.wait(p.heldWait(over))
 	}
 	p.watchEnds()
@@ -175,10 +180,24 @@ func (p *pass) finish() Decision {
 	switch {
 	case p.Permit != nil && over:
 		p.out.Record.FinishedPermit = p.Permit.Token()
-	case p.revoked != nil && !p.busy():
+	case p.revoked != nil && (over || !p.busy() && p.mayLeave()):
 		p.out.Record.FinishedPermit = p.revoked.Token()
 	}
 	return p.out
+}
+
+// mayLeave reports whether a node may give a permit back that is asked back: it has no place to hold, or it failed and
+// does not disturb anything. Who is only to wait for its turn keeps its place.
+func (p *pass) mayLeave() bool {
+	if p.out.Record.Cordoned || p.interrupting() {
+		return false
+	}
+	return !p.out.Record.Begun || slices.ContainsFunc(p.relevant(p.out.Record), failedForGood)
+}
+
+// leaves reports whether the hold makes the node give its permit and its cordon back once nothing runs there.
+func (p *pass) leaves() bool {
+	return p.Hold != nil && (p.Hold.TakesOut || p.Hold.ReturnsPermit && !p.out.Record.Begun)
 }
 
 // heldWait is the hold as the node tells it, with what becomes of the cordon.
@@ -186,8 +205,11 @@ func (p *pass) heldWait(over bool) *Wait {
 	w := p.Hold.Wait
 	switch {
 	case !p.out.Record.Cordoned || over:
-	case p.Hold.ReturnsPermit:
+	case p.leaves():
 		w.Message += "; the node is uncordoned as soon as what runs there has ended"
+	case p.Hold.ReturnsPermit:
+		w.Message += "; the node stays cordoned and keeps its place in the budget meanwhile, because work on it has begun: to " +
+			"take it out, label it " + v1alpha1.LabelIgnore + "=true"
 	default:
 		w.Message += "; the node stays cordoned meanwhile: to uncordon it, set the annotation " + v1alpha1.AnnotationDisable +
 			" to \"true\""

@@ -159,6 +159,7 @@ func holds(status v1alpha1.Status, frees record.Frees, reason string, returns bo
 		o.Hold = &lifecycle.Hold{
 			Status: status, ReturnsPermit: returns, Wait: lifecycle.Wait{Frees: frees, Reason: reason, Message: "-"},
 		}
+		o.Hold.TakesOut = status == v1alpha1.StatusDisabled || reason == v1alpha1.ReasonNodeIgnored
 	})
 }
 

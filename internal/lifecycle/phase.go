@@ -59,7 +59,7 @@ func PhaseOf(e *record.Entry, aim Aim, inFlight bool) Phase {
 	case e.State != v1alpha1.StateComplete, // a state that nobody writes any more
 		installs(e.Stage), configChanged(aim.Package, *e):
 		return PhaseConfigPending
-	case e.Stage == v1alpha1.StageConfig && len(interruptsFor(aim.Package, *e)) > 0:
+	case e.Stage == v1alpha1.StageConfig && owes(aim.Package, *e):
 		return PhaseInterruptPending
 	case e.Stage == v1alpha1.StageInterrupt, e.Stage == v1alpha1.StageConfig && needsPostInterrupt(*e):
 		return PhasePostInterruptPending

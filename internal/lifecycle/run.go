@@ -41,10 +41,12 @@ func (p *pass) watch(u unit, e record.Entry) bool {
 	}
 	switch {
 	case pod.Outcome == Done:
-		p.complete(e, pod)
+		p.complete(u, e, pod)
 		return true
 	case pod.Terminating:
-		p.waitForEnd(e, pod)
+		if !p.overTime(&e, u.pkg, pod) { // its node may be dead, so that it never ends
+			p.waitForEnd(e, pod)
+		}
 	case !p.runsWhatIsWanted(u, pod):
 		// What runs is not what the spec asks for any more. The replacement follows when this pod has ended.
 		p.out.take(Step{Delete: &pod})
@@ -135,7 +137,7 @@ func (p *pass) restart(e *record.Entry, pkg Package) {
 	}
 	e.Image, e.ContainerSHA, e.Hash, e.Generation = pkg.Image, pkg.Digest(), pkg.Hash, p.Generation
 	e.State, e.Restarts, e.Reason, e.Message = v1alpha1.StateInProgress, 0, "", ""
-	e.Rejected, e.RejectedAt = 0, metav1.Time{}
+	e.Attempts, e.Rejected, e.RejectedAt = 0, 0, metav1.Time{}
 	e.Since, e.Run, e.Config = p.stamp(), p.nextRun(e.Run), pkg.Config
 	p.put(*e)
 }
@@ -168,11 +170,15 @@ func (p *pass) start(e record.Entry) {
 	p.out.take(Step{Start: &s})
 }
 
-func (p *pass) complete(e record.Entry, pod Pod) {
-	e.State, e.Reason, e.Message = v1alpha1.StateComplete, "", ""
+func (p *pass) complete(u unit, e record.Entry, pod Pod) {
+	e.State, e.Reason, e.Message, e.Attempts = v1alpha1.StateComplete, "", "", 0
 	e.Restarts, e.Since = max(e.Restarts, pod.Restarts), p.stamp()
-	if e.Stage == v1alpha1.StagePostInterrupt {
+	switch e.Stage {
+	case v1alpha1.StageConfig:
+		e.Owes = new(len(interruptsFor(u.pkg, e)) > 0)
+	case v1alpha1.StagePostInterrupt:
 		e.Interrupt, e.BootID = nil, ""
+	default:
 	}
 	p.put(e)
 	if e.Stage == v1alpha1.StageUpgrade || e.Stage == v1alpha1.StageApply {
@@ -187,6 +193,7 @@ func (p *pass) complete(e record.Entry, pod Pod) {
 func (p *pass) judge(e *record.Entry, pkg Package, pod Pod) {
 	switch pod.Outcome {
 	case Failing:
+		e.Attempts = max(e.Attempts, pod.Restarts)
 		if restarts := max(e.Restarts, pod.Restarts); !p.overRetries(e, pkg, pod, restarts) {
 			p.failWith(e, pod.Reason, pod.Message, restarts)
 		}

@@ -26,11 +26,13 @@ func TestPolicies(t *testing.T) {
 	)
 }
 
-// paced creates a policy and a Skyhook under it with package fw.
+// paced creates a policy and a Skyhook under it with package fw, which fails for good with its first attempt.
 func (s *scene) paced(budget v1alpha1.Budget, strategy v1alpha1.Strategy) *v1alpha1.Skyhook {
 	s.t.Helper()
 	s.policy(budget, strategy)
-	return s.create(map[string]v1alpha1.Package{"fw": pkg("1.0.0", nil)}, s.underPolicy)
+	fw := pkg("1.0.0", nil)
+	fw.MaxRetries = new(int32(1))
+	return s.create(map[string]v1alpha1.Package{"fw": fw}, s.underPolicy)
 }
 
 func (s *scene) underPolicy(x *v1alpha1.Skyhook) { x.Spec.DeploymentPolicy = s.name }

@@ -5,12 +5,15 @@ import (
 )
 
 // Reset returns the change after which a node remembers nothing that a Skyhook installed, so that its packages are
-// applied again. The cordon stays, which the operator lifts when nothing needs it any more; and so does the permit that
-// the node is done with, by which the operator tells a new one. A seal without package states vouches for nothing.
+// applied again. The cordon stays, which the operator lifts when nothing needs it any more; so does the mark of work that
+// has begun, as that is no less begun; and so does the permit that the node is done with, by which the operator tells a
+// new one. A seal without package states vouches for nothing.
 func Reset(skyhook string, annotations, labels map[string]string) Patch {
 	var p Patch
 	for _, prefix := range keyPrefixes {
-		if prefix != v1alpha1.AnnotationCordonPrefix && prefix != v1alpha1.AnnotationPermitPrefix {
+		switch prefix {
+		case v1alpha1.AnnotationCordonPrefix, v1alpha1.AnnotationBegunPrefix, v1alpha1.AnnotationPermitPrefix:
+		default:
 			p.set(p.annotate, prefix+skyhook, "", annotations)
 		}
 	}
@@ -38,6 +41,10 @@ func Rerun(skyhook, key string, stage v1alpha1.Stage, annotations map[string]str
 	delete(n.Packages, key)
 	if last, ok := before[stage]; ok {
 		e.Stage, e.State, e.Changed = last, v1alpha1.StateComplete, nil
+		e.Owes = nil
+		if stage == v1alpha1.StageInterrupt {
+			e.Owes = new(true)
+		}
 		e.Restarts, e.Rejected, e.Reason, e.Message = 0, 0, "", ""
 		if stage != v1alpha1.StagePostInterrupt {
 			e.Interrupt, e.BootID = nil, ""

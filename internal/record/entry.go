@@ -49,12 +49,17 @@ type Entry struct {
 	Changed []string `json:"changed,omitzero"`
 	// Interrupt that runs, or ran last, for this package, merged with those of others.
 	Interrupt *v1alpha1.Interrupt `json:"interrupt,omitempty"`
+	// Owes says whether an interrupt has to follow the config stage, which is complete: that is decided when the stage
+	// ends. Nil means unknown: written by a version that did not keep it, or not that far.
+	Owes *bool `json:"owes,omitempty"`
 	// BootID of the node when that interrupt began.
 	BootID string `json:"bootID,omitempty"`
 	// Reason is one word that tells why the state is erroring.
 	Reason string `json:"reason,omitempty"`
 	// Message is a sentence for people, at most MaxMessage bytes.
 	Message string `json:"message,omitempty"`
+	// Attempts counts how often in a row the stage itself failed; pods that were lost are no attempts of it.
+	Attempts int32 `json:"attempts,omitempty"`
 	// Rejected counts how often in a row the API server refused the pod of this stage. They are no attempts of it.
 	Rejected int32 `json:"rejected,omitempty"`
 	// RejectedAt is when it did so last; Since tells of the first time.

@@ -23,6 +23,8 @@ type Node struct {
 	OperatorVersion string
 	// Cordoned says that the Skyhook holds a cordon on the node.
 	Cordoned bool
+	// Begun says that work on the node began since it was last complete.
+	Begun bool
 	// Wait is what the whole node waits for; nil when it does not.
 	Wait *Wait
 	// BootID seen last; kept only where packages are applied again after a reboot.
@@ -58,6 +60,7 @@ func Read(skyhook string, annotations map[string]string) (Node, error) {
 		FinishedPermit:  annotations[v1alpha1.AnnotationPermitPrefix+skyhook],
 		OperatorVersion: annotations[v1alpha1.AnnotationVersionPrefix+skyhook],
 		Cordoned:        annotations[v1alpha1.AnnotationCordonPrefix+skyhook] == "true",
+		Begun:           annotations[v1alpha1.AnnotationBegunPrefix+skyhook] == "true",
 		BootID:          annotations[v1alpha1.AnnotationBootPrefix+skyhook],
 		Packages:        map[string]Entry{},
 	}
@@ -161,11 +164,11 @@ func Owns(key string) bool {
 }
 
 // AnnotationCount is how many annotations make a record.
-const AnnotationCount = 7
+const AnnotationCount = 8
 
 var keyPrefixes = [AnnotationCount]string{
 	v1alpha1.AnnotationNodeStatePrefix, v1alpha1.AnnotationStatusPrefix, v1alpha1.AnnotationVersionPrefix,
-	v1alpha1.AnnotationPermitPrefix,
+	v1alpha1.AnnotationPermitPrefix, v1alpha1.AnnotationBegunPrefix,
 	v1alpha1.AnnotationCordonPrefix, v1alpha1.AnnotationWaitPrefix, v1alpha1.AnnotationBootPrefix,
 }
 

@@ -64,6 +64,7 @@ func Write(skyhook string, n Node, annotations, labels map[string]string) (Patch
 		v1alpha1.AnnotationVersionPrefix + skyhook:   n.OperatorVersion,
 		v1alpha1.AnnotationPermitPrefix + skyhook:    n.FinishedPermit,
 		v1alpha1.AnnotationCordonPrefix + skyhook:    trueOrNone(n.Cordoned),
+		v1alpha1.AnnotationBegunPrefix + skyhook:     trueOrNone(n.Begun),
 		v1alpha1.AnnotationBootPrefix + skyhook:      n.BootID,
 	}
 	if want[v1alpha1.AnnotationWaitPrefix+skyhook], err = encodeWait(n.Wait); err != nil {

@@ -458,7 +458,7 @@ func TestOwnership(t *testing.T) {
 func TestRaw(t *testing.T) {
 	all := map[string]string{
 		stateKey: "{}", statusKey: "complete", versionKey: "v1", permitKey: "4/2", cordonKey: "true",
-		waitKey: "{}", bootKey: "b",
+		waitKey: "{}", bootKey: "b", "skyhook.nvidia.com/begun_demo": "true",
 	}
 	if len(all) != record.AnnotationCount {
 		t.Errorf("a record has %d annotations, not %d", record.AnnotationCount, len(all))

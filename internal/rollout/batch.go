@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	"slices"
+
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
 
@@ -16,22 +18,18 @@ type compartment struct {
 	crowded bool
 }
 
-// counts is what the nodes of a compartment are at, before this pass gives permits.
+// nodeCounts is what the nodes of a compartment are at, before this pass gives permits.
 type nodeCounts struct {
 	holders, completed, failed int
-	// busy nodes without a permit count against the ceiling, see Node.busy.
+	// busy nodes without a permit count against the ceiling, see fleet.busy.
 	busy int
-	// active are holders whose place in the batch has not ended.
-	active int
 }
 
 // pace gives permits under a policy: batch by batch in each compartment, or as the ceilings allow while the Skyhook is
 // deleted.
 func (f *fleet) pace(policy *Policy) []compartment {
+	f.paced = true
 	compartments := policy.split(f.Nodes)
-	if f.Hold == nil {
-		f.revoke(blocksOthers)
-	}
 	reset := resetOf(f.Input, policy)
 	for k := range compartments {
 		c := &compartments[k]
@@ -40,79 +38,205 @@ func (f *fleet) pace(policy *Policy) []compartment {
 			c.state.ShouldStop = false // the policy was edited and never stops any more
 		}
 		c.counts = f.count(c)
+		stale := func(p *v1alpha1.Permit) bool { return p.Generation < c.state.Generation }
 		switch {
-		case f.Hold != nil:
+		case f.Hold != nil: // whoever goes on after it must not go on with another content
+			f.revokeIn(c, func(p *v1alpha1.Permit, _ *Node) bool { return p.Revoked || stale(p) })
 		case f.Deleting:
+			f.revokeIn(c, blocksOthers)
 			f.fill(c, c.ceiling, policyTurn)
 		default:
-			if reset.unstop {
-				c.state.FailedNodes = c.counts.failed // what failed before does not count against what is repaired
-			}
-			f.batch(c)
+			f.revokeIn(c, func(p *v1alpha1.Permit, n *Node) bool { return stale(p) || blocksOthers(p, n) })
+			f.batch(c, reset.unstop)
 		}
 		if reset.completed {
-			c.state = v1alpha1.BatchState{CurrentBatch: 1}
+			c.state = v1alpha1.BatchState{CurrentBatch: 1, Content: c.state.Content, Generation: c.state.Generation}
 		}
 	}
 	return compartments
 }
 
-// blocksOthers reports whether a holder must give its permit back although it is not done, so that others can work: it
-// fails, or its kubelet is away. A node that we disturb keeps it, as it counts against the ceiling anyway.
-func blocksOthers(n *Node) bool {
-	f := n.Facts
-	return !f.Complete && !f.Disturbed && (n.failing() && !n.awaitsTurn() || f.Unavailable)
+// revokeIn marks those permits of a compartment that have to be given back, and no others: by what is now, so that a
+// node that recovers before it gave the permit back continues with it.
+func (f *fleet) revokeIn(c *compartment, back func(*v1alpha1.Permit, *Node) bool) {
+	for _, i := range c.nodes {
+		if k := f.permitOf(i); k >= 0 {
+			f.permits[k].Revoked = back(&f.permits[k], &f.Nodes[i])
+		}
+	}
 }
 
-// ended reports whether a holder's place in its batch has ended: it is complete, excluded, away or failing. One that is
-// away while we disturb it is rebooting for its interrupt.
-func ended(n *Node) bool {
+// blocksOthers reports whether a holder must give its permit back although it is not done, so that others can work: it
+// failed for good, or its kubelet was away before anything began. One that is cordoned or interrupted, or whose drain
+// takes too long, keeps it: nobody else would see it to its end.
+func blocksOthers(_ *v1alpha1.Permit, n *Node) bool {
 	f := n.Facts
-	return f.Complete || n.Hold != nil || f.Unavailable && !f.Disturbed || n.failing() && !n.awaitsTurn()
+	overdue := n.Wait != nil && n.Wait.Overdue
+	return !f.Complete && !f.Disturbed && !overdue && (n.failed() && !n.awaitsTurn() || f.Unavailable && !f.Begun)
 }
 
 func (f *fleet) count(c *compartment) nodeCounts {
 	var t nodeCounts
 	for _, i := range c.nodes {
 		n := &f.Nodes[i]
-		holds := f.holds[i]
-		switch {
-		case n.Facts.Complete:
+		switch v, _ := n.judge(f.Now); v {
+		case good:
 			t.completed++
-		case n.failing() && (!holds || !n.awaitsTurn()):
+		case bad:
 			t.failed++
+		default:
 		}
 		switch {
-		case !holds && n.busy():
-			t.busy++
-		case holds:
+		case f.holds[i]:
 			t.holders++
-			if !ended(n) {
-				t.active++
-			}
+		case f.busy(n):
+			t.busy++
 		}
 	}
 	return t
 }
 
-// batch ends the compartment's batch when all places in it have ended, and starts the next one.
-func (f *fleet) batch(c *compartment) {
-	b, t := &c.state, c.counts
-	switch {
-	case t.active == 0 && b.BatchSize > 0:
-		*b = c.strategy.evaluate(*b, t.completed, t.failed, len(c.nodes))
-		b.BatchSize = 0
-	case t.active == 0:
-		b.CompletedNodes, b.FailedNodes = t.completed, t.failed // nothing of that was a batch's doing
-	default:
-		// What is tried again, or has to be done again, counts anew when it is through.
-		b.CompletedNodes, b.FailedNodes = min(b.CompletedNodes, t.completed), min(b.FailedNodes, t.failed)
+// batch ends the compartment's batch when no member of it is pending, and starts the next one. repaired says that a
+// person continued what may be stopped.
+func (f *fleet) batch(c *compartment, repaired bool) {
+	b := &c.state
+	m := membership{ill: map[int32]bool{}, earlier: map[int32]bool{}}
+	f.revisit(c, &m)
+	f.members(c, &m)
+	if repaired { // what failed before does not count against what is repaired
+		b.Left, b.Failed = b.Left+b.Failed, 0
 	}
-	if b.ShouldStop || t.active > 0 && b.BatchSize == 0 {
+	b.CompletedNodes, b.FailedNodes = c.counts.completed, c.counts.failed
+	if b.BatchSize > 0 && m.pending == 0 {
+		c.strategy.closeBatch(b, &m, len(c.nodes))
+	}
+	if b.ShouldStop {
 		return
 	}
+	f.reissue(c, c.strategy.nextSize(*b, len(c.nodes), c.ceiling)-b.BatchSize)
 	// A batch may be short of nodes at first: those before it have yet to give their permits back.
 	b.BatchSize += f.fill(c, c.strategy.nextSize(*b, len(c.nodes), c.ceiling)-b.BatchSize, policyTurn)
+}
+
+// reissue makes up to size nodes members of the running batch that hold a permit of another content. They hold their
+// place in the budget meanwhile, and start nothing.
+func (f *fleet) reissue(c *compartment, size int) {
+	for _, i := range c.nodes {
+		k := f.permitOf(i)
+		if k < 0 || f.permits[k].Generation >= c.state.Generation {
+			continue
+		}
+		n := &f.Nodes[i]
+		if size <= 0 || n.Facts.Complete || n.Hold != nil || n.Facts.Unavailable {
+			continue
+		}
+		f.permits[k].Generation, f.permits[k].Revoked = f.Skyhook.Generation, false
+		c.state.BatchSize++
+		size--
+	}
+}
+
+// membership is what the members of the running batch are at that hold a permit.
+type membership struct {
+	pending, good, bad int
+	// done are the orders of the permits of those that are not pending. ill says which are bad, also of batches before.
+	done []int32
+	ill  map[int32]bool
+	// earlier are the permits of members of batches that are over.
+	earlier map[int32]bool
+}
+
+func (m *membership) isBad(order int32) bool { return m.ill[order] }
+
+// members counts those of the running batch. Members that gave their permit back are counted in its state, as they are
+// now: a permit goes in the same write. Whoever is missing has left the cluster or the compartment in the middle of work.
+func (f *fleet) members(c *compartment, m *membership) {
+	b, holders := &c.state, 0
+	for _, i := range c.nodes {
+		p := f.permitSeen(i)
+		if p == nil || p.Generation < b.Generation || m.earlier[p.Order] {
+			continue
+		}
+		v, _ := f.Nodes[i].judge(f.Now)
+		switch {
+		case f.holds[i]:
+			holders++
+			m.add(v, p.Order)
+		case v == good:
+			b.Succeeded++
+		case v == bad:
+			b.Failed++
+		default:
+			b.Left++
+		}
+	}
+	known := holders + b.Succeeded + b.Failed + b.Left
+	switch missing := b.BatchSize - known; {
+	case b.BatchSize == 0: // whoever holds a permit got it of an earlier version, or before there was a policy
+		b.BatchSize = known
+	case missing <= 0:
+	case b.Counted:
+		b.Failed += missing
+	default:
+		b.Succeeded += missing // an earlier version did not count them
+	}
+	b.Counted = true
+}
+
+// permitSeen is the permit that a node holds, or is done with in this pass; nil for none.
+func (f *fleet) permitSeen(node int32) *v1alpha1.Permit {
+	if k := f.permitOf(node); k >= 0 {
+		return &f.permits[k]
+	}
+	return f.returned[node]
+}
+
+func (m *membership) add(v verdict, order int32) {
+	switch v {
+	case pending:
+		m.pending++
+		return
+	case good:
+		m.good++
+	case bad:
+		m.bad++
+		m.ill[order] = true
+	case left:
+	}
+	m.done = append(m.done, order)
+}
+
+// revisit judges the members again of batches that are over: what heals stops nothing for good. The verdict on one that
+// gave its permit back, or is gone, stands.
+func (f *fleet) revisit(c *compartment, m *membership) {
+	b := &c.state
+	if len(b.Closed) == 0 && b.Before == 0 {
+		return
+	}
+	at := map[int32]int32{} // nodes by the order of the permit
+	for _, i := range c.nodes {
+		if p := f.permitSeen(i); p != nil {
+			at[p.Order] = i
+		}
+	}
+	for k := range b.Closed {
+		o := &b.Closed[k]
+		o.Holding = slices.DeleteFunc(o.Holding, func(order int32) bool {
+			m.earlier[order] = true
+			v := bad
+			i, here := at[order]
+			if here {
+				v, _ = f.Nodes[i].judge(f.Now)
+			}
+			holds := here && f.holds[i]
+			m.ill[order] = holds && v == bad
+			if !holds && v == bad && o.Size > 0 {
+				o.Bad++
+			}
+			return !holds
+		})
+	}
+	c.strategy.recount(b, m.isBad)
 }
 
 // fill gives up to size permits in a compartment, as far as its ceiling lets, and returns how many. A node that is busy
@@ -125,7 +249,7 @@ func (f *fleet) fill(c *compartment, size int, turn func(*fleet, *Node) int8) in
 		if granted >= size || holders+granted >= c.ceiling {
 			break
 		}
-		busy := f.Nodes[i].busy() // it counts already
+		busy := f.busy(&f.Nodes[i]) // it counts already
 		if !busy && free <= 0 {
 			continue
 		}
@@ -141,17 +265,15 @@ func (f *fleet) fill(c *compartment, size int, turn func(*fleet, *Node) int8) in
 	return granted
 }
 
-// policyTurn lets nodes go first that have begun, and lets those that fail go last. A node that fails gets a permit
+// policyTurn lets nodes go first that have begun, and lets those that failed go last. A node that failed gets a permit
 // only if it has something to start with it, else it would be taken back and given again, over and over.
 func policyTurn(f *fleet, n *Node) int8 {
 	switch {
-	case n.failing() && (n.awaitsTurn() || f.newerThanDone(n)):
+	case n.failed() && (n.awaitsTurn() || f.newerThanDone(n)):
 		return 2
-	case n.failing():
+	case n.failed():
 		return -1
-	case n.Begun || n.Facts.Disturbed:
-		return 0
 	default:
-		return 1
+		return plainTurn(f, n)
 	}
 }

@@ -24,14 +24,19 @@ func withState(t testing.TB, s *v1alpha1.Skyhook, state string) *v1alpha1.Skyhoo
 	if err := yaml.UnmarshalStrict([]byte(state), &b); err != nil {
 		t.Fatal(err)
 	}
+	b.Content, b.Counted = rollout.ContentOf(s), true
 	s.Status.CompartmentStatuses = map[string]v1alpha1.CompartmentStatus{rollout.DefaultCompartment: {BatchState: &b}}
 	return s
 }
 
-// stateText writes the state of the default compartment's batches as YAML in one line.
+// stateText writes the state of the default compartment's batches as YAML in one line, without what they are of.
 func stateText(t testing.TB, status v1alpha1.SkyhookStatus) string {
 	t.Helper()
-	raw, err := json.Marshal(status.CompartmentStatuses[rollout.DefaultCompartment].BatchState)
+	b := status.CompartmentStatuses[rollout.DefaultCompartment].BatchState.DeepCopy()
+	if b != nil {
+		b.Content, b.Generation, b.Counted = "", 0, false
+	}
+	raw, err := json.Marshal(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +44,8 @@ func stateText(t testing.TB, status v1alpha1.SkyhookStatus) string {
 }
 
 const byTwos = "default: {budget: {count: 3}, strategy: {fixed: {initialBatch: 2, failureThreshold: 2}}}"
+
+const byOnes = "default: {budget: {count: 3}, strategy: {fixed: {initialBatch: 1}}}"
 
 // TestBatch has one line per situation of a compartment: nodes, permits and state before give permits and state after.
 func TestBatch(t *testing.T) {
@@ -60,7 +67,7 @@ func TestBatch(t *testing.T) {
 		},
 		{
 			name: "a batch is sticky", permits: two, state: "{currentBatch: 1, batchSize: 2}",
-			nodes: "n1 complete done=4/0; n2 in_progress; n3; n4", want: "n2:1", after: "{currentBatch: 1, batchSize: 2}",
+			nodes: "n1 complete done=4/0; n2 in_progress; n3; n4", want: "n2:1", after: "{currentBatch: 1, completedNodes: 1, batchSize: 2, succeeded: 1}",
 		},
 		{
 			name: "also while its nodes have not begun", permits: two, state: "{currentBatch: 1, batchSize: 2}",
@@ -74,19 +81,19 @@ func TestBatch(t *testing.T) {
 		{
 			name: "complete, but the permits are not back: the ceiling counts them", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 complete; n2 complete; n3; n4; n5", want: "n1:0 n2:1 n3:2",
-			after: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 1}",
+			after: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 1, closed: [0/0: 0, 1]}",
 		},
 		{
 			name: "when they are back the batch gets the nodes that it was short of", permits: append(two[:2:2], permit("n3", 2)),
-			state: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 1}",
+			state: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 1, closed: ['0/0:0,1']}",
 			nodes: "n1 complete done=4/0; n2 complete done=4/1; n3 in_progress; n4; n5", want: "n3:2 n4:3",
 			after: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 2}",
 		},
 		{
-			name: "but no more than its size", permits: []v1alpha1.Permit{permit("n3", 2)},
+			name: "but no more than its size", permits: []v1alpha1.Permit{permit("n3", 2), permit("n4", 3)},
 			state: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 2}",
 			nodes: "n1 complete; n2 complete; n3 in_progress; n4 complete done=4/3; n5; n6", want: "n3:2",
-			after: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 2}",
+			after: "{currentBatch: 2, completedNodes: 3, lastBatchSize: 2, batchSize: 2, succeeded: 1}",
 		},
 		{
 			name: "the budget caps the strategy", policy: "default: {budget: {count: 2}, strategy: {exponential: {initialBatch: 8}}}",
@@ -97,23 +104,23 @@ func TestBatch(t *testing.T) {
 			nodes: "n1; n2; n3; n4; n5", want: "n1:0 n2:1", after: "{currentBatch: 1, batchSize: 2}",
 		},
 		{
-			name: "a failing node ends its place and gives its permit back", permits: two, state: "{currentBatch: 1, batchSize: 2}",
-			nodes: "n1 erroring; n2 in_progress; n3", want: "n1:0! n2:1", after: "{currentBatch: 1, batchSize: 2}",
+			name: "a node that failed ends its place and gives its permit back", permits: two, state: "{currentBatch: 1, batchSize: 2}",
+			nodes: "n1 erroring; n2 in_progress; n3", want: "n1:0! n2:1", after: "{currentBatch: 1, failedNodes: 1, batchSize: 2}",
 		},
 		{
 			name: "a bad batch", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 erroring done=4/0; n2 complete done=4/1; n3; n4; n5", want: "n3:2 n4:3",
-			after: "{currentBatch: 2, consecutiveFailures: 1, completedNodes: 1, failedNodes: 1, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2}",
+			after: "{currentBatch: 2, consecutiveFailures: 1, completedNodes: 1, failedNodes: 1, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2, closed: [2/1]}",
 		},
 		{
 			name: "a permit that is asked back still counts", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 erroring; n2 erroring; n3; n4; n5", want: "n1:0! n2:1! n3:2",
-			after: "{currentBatch: 2, consecutiveFailures: 1, failedNodes: 2, lastBatchSize: 2, lastBatchFailed: true, batchSize: 1}",
+			after: "{currentBatch: 2, consecutiveFailures: 1, failedNodes: 2, lastBatchSize: 2, lastBatchFailed: true, batchSize: 1, closed: [2/0: 0, 1]}",
 		},
 		{
 			name: "a failing node that we hold cordoned keeps its permit, and counts", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 erroring cordoned; n2 complete done=4/1; n3; n4; n5", want: "n1:0 n3:2 n4:3",
-			after: "{currentBatch: 2, consecutiveFailures: 1, completedNodes: 1, failedNodes: 1, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2}",
+			after: "{currentBatch: 2, consecutiveFailures: 1, completedNodes: 1, failedNodes: 1, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2, closed: [2/0: 0]}",
 		},
 		{
 			name: "cordoned nodes without a permit count too, and go first", nodes: "n1 age=9; n2 cordoned; n3 cordoned; n4",
@@ -129,8 +136,8 @@ func TestBatch(t *testing.T) {
 		},
 		{
 			name: "one that recovers before it gave its permit back continues", permits: []v1alpha1.Permit{{Node: "n1", Generation: generation, Revoked: true}},
-			state: "{currentBatch: 2, failedNodes: 1, lastBatchSize: 1}", nodes: "n1 in_progress; n2",
-			want: "n1:0", after: "{currentBatch: 2, lastBatchSize: 1}",
+			state: "{currentBatch: 2, failedNodes: 1, lastBatchSize: 1, consecutiveFailures: 1, lastBatchFailed: true, closed: ['1/0:0']}", nodes: "n1 in_progress; n2",
+			want: "n1:0 n2:1", after: "{currentBatch: 2, lastBatchSize: 1, batchSize: 1, closed: [0/0: 0]}",
 		},
 		{
 			name: "one that has not looked at its permit yet is not failing with it", permits: one, state: "{currentBatch: 2, failedNodes: 1, batchSize: 1}",
@@ -139,21 +146,54 @@ func TestBatch(t *testing.T) {
 		{
 			name: "one that takes longer than it may has failed, whoever could help", permits: one, state: "{currentBatch: 2, batchSize: 1}",
 			nodes: "n1 overdue=EvictionRefused cordoned; n2; n3; n4", want: "n1:0 n2:1 n3:2",
-			after: "{currentBatch: 3, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2}",
+			after: "{currentBatch: 3, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2, closed: [1/0: 0]}",
 		},
 		{
 			name: "when it fails again that is a bad batch", permits: one, state: "{currentBatch: 2, batchSize: 1}",
 			nodes: "n1 erroring; n2; n3; n4", want: "n1:0! n2:1 n3:2",
-			after: "{currentBatch: 3, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2}",
+			after: "{currentBatch: 3, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2, closed: [1/0: 0]}",
 		},
 		{
 			name: "a node that is away without our doing does not block the others", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 not-ready; n2 complete done=4/1; n3; n4", want: "n1:0! n3:2 n4:3",
-			after: "{currentBatch: 2, completedNodes: 1, lastBatchSize: 1, batchSize: 2}",
+			after: "{currentBatch: 2, completedNodes: 1, lastBatchSize: 1, batchSize: 2, closed: [0/0: 0]}",
 		},
 		{
 			name: "a node that reboots for its interrupt is in progress", permits: two, state: "{currentBatch: 1, batchSize: 2}",
-			nodes: "n1 not-ready cordoned; n2 complete done=4/1; n3; n4", want: "n1:0", after: "{currentBatch: 1, batchSize: 2}",
+			nodes: "n1 not-ready reboots; n2 complete done=4/1; n3; n4", want: "n1:0", after: "{currentBatch: 1, completedNodes: 1, batchSize: 2, succeeded: 1}",
+		},
+		{
+			name: "one whose attempt failed is tried again, and is no verdict", permits: two, state: "{currentBatch: 1, batchSize: 2}",
+			nodes: "n1 retrying; n2 complete done=4/1; n3; n4", want: "n1:0", after: "{currentBatch: 1, completedNodes: 1, batchSize: 2, succeeded: 1}",
+		},
+		{
+			name: "a node that dies in the middle of work is bad, and holds its place", permits: one, state: "{currentBatch: 1, batchSize: 1}",
+			nodes: "n1 begun not-ready; n2; n3; n4; n5", want: "n1:0 n2:1 n3:2",
+			after: "{currentBatch: 2, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2, closed: [1/0: 0]}",
+		},
+		{
+			name: "a kubelet that restarts in the middle of work is waited for", policy: byOnes, permits: one, state: "{currentBatch: 1, batchSize: 1}",
+			nodes: "n1 begun restarts; n2", want: "n1:0", after: "{currentBatch: 1, batchSize: 1}",
+		},
+		{
+			name: "a taint in the middle of work is waited for", policy: byOnes, permits: one, state: "{currentBatch: 1, batchSize: 1}",
+			nodes: "n1 begun tainted=4m; n2", want: "n1:0", after: "{currentBatch: 1, batchSize: 1}",
+		},
+		{
+			name: "one that stays is bad, and the node holds its place", permits: one, state: "{currentBatch: 1, batchSize: 1}",
+			nodes: "n1 begun tainted=6m; n2; n3; n4", want: "n1:0 n2:1 n3:2",
+			after: "{currentBatch: 2, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2, closed: [1/0: 0]}",
+		},
+		{
+			name: "a stop ends when what stopped it heals", permits: one,
+			state: "{currentBatch: 3, consecutiveFailures: 2, shouldStop: true, lastBatchFailed: true, closed: [1/1, '1/0:0']}",
+			nodes: "n1 in_progress; n2; n3", want: "n1:0 n2:1 n3:2",
+			after: "{currentBatch: 3, batchSize: 2, closed: [0/0: 0]}",
+		},
+		{
+			name: "and stands when it is gone", state: "{currentBatch: 3, consecutiveFailures: 2, shouldStop: true, lastBatchFailed: true, closed: [1/1, '1/0:0']}",
+			nodes: "n2; n3", want: "",
+			after: "{currentBatch: 3, consecutiveFailures: 2, shouldStop: true, lastBatchFailed: true, closed: [1/1, 1/1]}",
 		},
 		{
 			name: "a node that is excluded ends its place", permits: two, state: "{currentBatch: 1, batchSize: 2}",
@@ -161,9 +201,9 @@ func TestBatch(t *testing.T) {
 			after: "{currentBatch: 1, batchSize: 2}",
 		},
 		{
-			name: "a node that is gone ends its place", permits: two, state: "{currentBatch: 1, batchSize: 2}",
+			name: "a node that is gone in the middle of work is bad", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n2 complete done=4/1; n3; n4; n5", want: "n3:2 n4:3",
-			after: "{currentBatch: 2, completedNodes: 1, lastBatchSize: 1, batchSize: 2}",
+			after: "{currentBatch: 2, consecutiveFailures: 1, completedNodes: 1, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2, closed: [2/1]}",
 		},
 		{
 			name: "held and not Ready nodes are never candidates", nodes: "n1 held=NodeIgnored; n2 held=TaintNotTolerable; n3 held=WaitingForSkyhook; n4 not-ready; n5",
@@ -176,7 +216,7 @@ func TestBatch(t *testing.T) {
 		{
 			name:  "nodes that fail go last, if a permit lets them start something",
 			nodes: "n1 erroring wait=WaitingForPermit done=4/0; n2 erroring done=4/1; n3; n4 held=NodeIgnored",
-			want:  "n3:0 n1:1", after: "{currentBatch: 1, failedNodes: 2, batchSize: 2}",
+			want:  "n3:0 n1:1", after: "{currentBatch: 1, failedNodes: 1, batchSize: 2}",
 		},
 		{
 			name: "or if the spec changed since", nodes: "n1 erroring done=3/0; n2 erroring done=4/1; n3 erroring; n4 held=NodeIgnored; n5 held=NodeIgnored",
@@ -187,14 +227,14 @@ func TestBatch(t *testing.T) {
 			nodes: "n1 erroring done=4/0; n2 complete", after: "{currentBatch: 2, completedNodes: 1, failedNodes: 1, lastBatchSize: 1}",
 		},
 		{
-			name: "stopped", permits: two, state: "{currentBatch: 2, consecutiveFailures: 1, batchSize: 2}",
+			name: "stopped", permits: two, state: "{currentBatch: 2, consecutiveFailures: 1, batchSize: 2, closed: [1/1]}",
 			nodes: "n1 erroring done=4/0; n2 erroring done=4/1; n3; n4; n5", want: "",
-			after: "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 2, shouldStop: true, lastBatchSize: 2, lastBatchFailed: true}",
+			after: "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 2, shouldStop: true, lastBatchSize: 2, lastBatchFailed: true, closed: [1/1, 2/2]}",
 		},
 		{
-			name: "stopped: nothing new, also not for a node that has begun", state: "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 2, shouldStop: true}",
+			name: "stopped: nothing new, also not for a node that has begun", state: "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 2, shouldStop: true, before: 2}",
 			nodes: "n1 erroring done=4/0; n2 begun done=4/1; n3; n4", want: "",
-			after: "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 1, shouldStop: true}",
+			after: "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 1, shouldStop: true, before: 2}",
 		},
 		{
 			name: "a policy that was edited to never stop", policy: "default: {budget: {count: 1}, strategy: {fixed: {}}}",
@@ -216,7 +256,7 @@ func TestBatch(t *testing.T) {
 		},
 		{
 			name: "the last batch is evaluated", permits: one, policy: byTwos + "\nresetBatchStateOnCompletion: false",
-			state: "{currentBatch: 2, completedNodes: 1, consecutiveFailures: 1, lastBatchSize: 1, batchSize: 1}", nodes: "n1 complete done=4/0; n2 complete",
+			state: "{currentBatch: 2, completedNodes: 1, consecutiveFailures: 1, lastBatchSize: 1, batchSize: 1, before: 1}", nodes: "n1 complete done=4/0; n2 complete",
 			after: "{currentBatch: 3, completedNodes: 2, lastBatchSize: 1}",
 		},
 		{

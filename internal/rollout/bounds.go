@@ -21,7 +21,7 @@ const (
 	// maxWayOut bounds the end of a message that says what helps, which text.Shorten leaves whole.
 	maxWayOut = maxMessage * 3 / 5
 	// compartmentSize is what one compartment takes in the status, without its name, at most.
-	compartmentSize = 480
+	compartmentSize = 790
 )
 
 // permitRoom is how many bytes all permits together may take.
@@ -41,8 +41,8 @@ func permitSize(p *v1alpha1.Permit, revocable bool) int {
 	if p.Round != 0 {
 		size += 1 + digits(int64(p.Round))
 	}
-	if revocable {
-		size++
+	if revocable { // and once more by its order, when its batch is over
+		size += 1 + len(",") + digits(int64(p.Order))
 	}
 	return size
 }

@@ -104,7 +104,7 @@ func TestStatusIsAlwaysBounded(t *testing.T) {
 	}
 	for i := range all { // all that got one fail, and stop their compartments
 		if given[all[i].Name] {
-			all[i].Facts.FailedRun, all[i].Failure = true, all[3].Failure
+			all[i].Facts.FailedRun, all[i].Facts.Failed, all[i].Facts.Begun, all[i].Failure = true, true, true, all[3].Failure
 		}
 	}
 	s.Status = rollout.Plan(in)

@@ -2,6 +2,8 @@ package rollout
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -85,21 +87,26 @@ func (sum *summary) stopMessage() string {
 		strings.Join(stopped, "; "), sum.Skyhook.Name, v1alpha1.AnnotationResume)
 }
 
-// stoppedIn says why a compartment is stopped, with its failing nodes.
+// stoppedIn says why a compartment is stopped, with the nodes that are bad now, and what is wrong with them.
 func (sum *summary) stoppedIn(c *compartment) string {
 	message := fmt.Sprintf("compartment %s is stopped because batch %d was bad", text.Cut(c.name, maxNameBytes),
 		c.state.CurrentBatch-1)
 	if bad := c.state.ConsecutiveFailures; bad > 1 {
 		message = fmt.Sprintf("%s, the last of %d bad batches in a row", message, bad)
 	}
-	var names []string
+	causes := map[string][]string{}
 	for _, i := range c.nodes {
-		if sum.Nodes[i].failing() {
-			names = append(names, sum.Nodes[i].Name)
+		n := &sum.Nodes[i]
+		if v, _ := n.judge(sum.Now); v == bad || n.failing() {
+			causes[n.badBecause()] = append(causes[n.badBecause()], n.Name)
 		}
 	}
-	if len(names) == 0 {
+	list := make([]string, 0, len(causes))
+	for _, cause := range slices.Sorted(maps.Keys(causes)) {
+		list = append(list, cause+": "+text.Names(causes[cause]))
+	}
+	if len(list) == 0 {
 		return message
 	}
-	return message + " (failing: " + text.Names(names) + ")"
+	return message + " (" + strings.Join(list, "; ") + ")"
 }

@@ -76,9 +76,11 @@ func describe(n *rollout.Node, word string) {
 	case "complete":
 		n.Facts.Complete = true
 	case "erroring":
-		n.Facts.FailedRun = true
+		n.Facts.FailedRun, n.Facts.Failed, n.Facts.Begun = true, true, true
+	case "retrying":
+		n.Facts.FailedRun, n.Facts.Begun = true, true
 	case "in_progress":
-		n.Facts.InProgress = true
+		n.Facts.InProgress, n.Facts.Begun = true, true
 	case "blocked":
 		n.Facts.NeedsAuthor = true
 		n.Wait = &lifecycle.Wait{Reason: v, Message: "blocked: " + v, Since: since, Frees: record.FreesAuthor}
@@ -91,7 +93,7 @@ func describe(n *rollout.Node, word string) {
 		}
 		n.Created = now.Add(-time.Duration(hours) * time.Hour)
 	case "not-ready":
-		n.Facts.Unavailable = true
+		n.Facts.Unavailable, n.NotReadySince = true, now.Add(-time.Hour)
 	case "held":
 		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: v, Message: "held: " + v, Frees: record.FreesAdministrator}}
 		switch v {
@@ -100,18 +102,30 @@ func describe(n *rollout.Node, word string) {
 		case v1alpha1.ReasonNodeStateMalformed:
 			n.Hold.Status = v1alpha1.StatusUnknown
 		}
+	case "restarts":
+		n.Facts.Unavailable, n.NotReadySince = true, now.Add(-30*time.Second)
+	case "tainted":
+		stood, err := time.ParseDuration(v)
+		if err != nil {
+			panic(err)
+		}
+		w := lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Since: metav1.NewTime(now.Add(-stood)), Frees: record.FreesAdministrator}
+		n.Wait, n.Hold = &w, &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Barred: true, Wait: w}
+	case "reboots":
+		n.Facts.Disturbed, n.Facts.Begun = true, true
+		n.Interrupt = &record.Interrupt{Skyhook: "demo", Type: v1alpha1.InterruptReboot, Since: since}
 	case "begun":
-		n.Begun = true
+		n.Facts.Begun = true
 	case "cordoned":
-		n.Facts.Disturbed = true
+		n.Facts.Disturbed, n.Facts.Begun = true, true
 	case "wait":
 		n.Facts.AwaitsTurn = true
 		n.Wait = &lifecycle.Wait{Reason: v, Message: "wait: " + v, Since: since, Frees: record.FreesOther}
 	case "overdue":
-		n.Facts.FailedRun = true
+		n.Facts.FailedRun, n.Facts.Failed, n.Facts.Begun = true, true, true
 		n.Wait = &lifecycle.Wait{Reason: v, Message: "wait: " + v, Since: since, Frees: record.FreesOther, Overdue: true}
 	case "spent":
-		n.Facts.FailedRun = true
+		n.Facts.FailedRun, n.Facts.Failed, n.Facts.Begun = true, true, true
 		n.Failure = &lifecycle.Wait{Package: "a", Reason: v, Message: "package a stage uninstall: " + v, Since: since}
 		n.Wait = &lifecycle.Wait{Package: "a", Reason: v, Message: v + "; edit the spec to retry", Since: since, Frees: record.FreesAuthor}
 	case "tier", "zone":

@@ -78,7 +78,6 @@ func (r *reader) node(in *rollout.Input, i int) {
 			Complete: r.below(3) == 1, Unavailable: r.below(4) == 1, Disturbed: r.below(3) == 1,
 			FailedRun: r.below(4) == 1, InProgress: r.below(4) == 1, NeedsAuthor: r.below(6) == 1,
 		},
-		Begun:          r.is(),
 		FinishedPermit: []string{"", "4/0", "4/1/1", "3/2", "x"}[r.below(5)],
 		Labels:         []map[string]string{nil, {"tier": "gpu"}, {"tier": "cpu"}}[r.below(3)],
 	}
@@ -91,6 +90,8 @@ func (r *reader) node(in *rollout.Input, i int) {
 			Frees: []record.Frees{"", record.FreesOther, record.FreesAdministrator, record.FreesAuthor, record.FreesNode, record.FreesTime}[r.below(6)],
 		}
 	}
+	n.Facts.Begun = !n.Facts.Complete && (r.is() || n.Facts.Disturbed || n.Facts.InProgress || n.Facts.FailedRun)
+	n.Facts.Failed = n.Facts.FailedRun && r.is()
 	n.Facts.AwaitsTurn = n.Facts.FailedRun && n.Wait != nil && !n.Wait.Overdue && (n.Wait.Frees == record.FreesOther || n.Wait.Frees == record.FreesAdministrator)
 	if r.below(4) == 1 {
 		n.Uninstalling, n.UninstallFailure = true, &lifecycle.Wait{Reason: "StepFailed", Message: n.Name, Since: metav1.NewTime(now.Add(time.Duration(r.below(2)) * time.Second))}
@@ -226,8 +227,8 @@ func checkPlan(t reporter, in rollout.Input, after v1alpha1.SkyhookStatus) {
 	}
 }
 
-// checkPlainBudget: without a policy, no node gets a permit beyond the budget. Nodes that are disturbed or in progress
-// count, with or without one.
+// checkPlainBudget: without a policy, no node gets a permit beyond the budget. Nodes on which work has begun count, with or
+// without one.
 func checkPlainBudget(t reporter, in rollout.Input, after v1alpha1.SkyhookStatus) {
 	t.Helper()
 	if in.Policy != nil || in.PolicyMissing {
@@ -238,7 +239,8 @@ func checkPlainBudget(t reporter, in rollout.Input, after v1alpha1.SkyhookStatus
 		atWork[p.Node] = true
 	}
 	for _, n := range in.Nodes {
-		switch busy := n.Facts.Disturbed || n.Facts.InProgress && !n.Facts.Complete; {
+		begun := n.Facts.Begun && (n.Hold == nil || !n.Hold.TakesOut)
+		switch busy := n.Facts.Disturbed || !n.Facts.Complete && (n.Facts.InProgress || begun); {
 		case busy:
 			atWork[n.Name] = true
 		case atWork[n.Name] && permitOf(in.Skyhook.Status, n.Name) == nil:

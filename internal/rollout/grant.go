@@ -13,8 +13,13 @@ type fleet struct {
 	// permits of selected nodes come with the index of the node in holders; those of others follow with -1.
 	permits []v1alpha1.Permit
 	holders []int32
-	// holds says of each node whether it holds a permit.
+	// holds says of each node whether it holds a permit, and held where that is in permits.
 	holds []bool
+	held  map[int32]int
+	// paced says that batches give the permits.
+	paced bool
+	// returned are the permits that nodes are done with in this pass, by the index of the node.
+	returned map[int32]*v1alpha1.Permit
 	// away counts the permits of nodes that the Skyhook no longer selects but that still may work, and dead are those of
 	// them that are not Ready, sorted.
 	away    int
@@ -28,6 +33,7 @@ type fleet struct {
 // is gone.
 func newFleet(in Input) *fleet {
 	f := &fleet{Input: in, holds: make([]bool, len(in.Nodes)), room: permitRoom(&in), numbers: newNumbers(in.Skyhook)}
+	f.held, f.returned = map[int32]int{}, map[int32]*v1alpha1.Permit{}
 	out := make(map[string]*v1alpha1.Permit, len(in.Skyhook.Status.Permits))
 	for i := range in.Skyhook.Status.Permits {
 		p := &in.Skyhook.Status.Permits[i]
@@ -42,6 +48,8 @@ func newFleet(in Input) *fleet {
 			delete(out, n.Name)
 			if n.FinishedPermit != p.Token() {
 				f.add(*p, int32(i))
+			} else {
+				f.returned[int32(i)] = p
 			}
 		}
 	}
@@ -66,8 +74,16 @@ func (f *fleet) add(p v1alpha1.Permit, node int32) {
 	f.numbers.use(p)
 	f.room -= permitSize(&p, f.Policy != nil)
 	if node >= 0 {
-		f.holds[node] = true
+		f.holds[node], f.held[node] = true, len(f.permits)-1
 	}
+}
+
+// permitOf is where the permit of a node is in permits; -1 for none.
+func (f *fleet) permitOf(node int32) int {
+	if !f.holds[node] {
+		return -1
+	}
+	return f.held[node]
 }
 
 // grant gives a node its permit. False when there is no room for more.
@@ -95,11 +111,15 @@ func (f *fleet) assign() []compartment {
 	switch {
 	case policy != nil:
 		return f.pace(policy)
-	case f.PolicyMissing:
+	case f.PolicyMissing: // nothing starts, and when it is back nothing goes on with another content
+		began := resetOf(f.Input, nil).generation
+		for k := range f.permits {
+			f.permits[k].Revoked = f.permits[k].Revoked || f.permits[k].Generation < began
+		}
 		return nil
 	}
 	c := f.everyNode()
-	f.revoke(nil)
+	f.revokeIn(&c, func(*v1alpha1.Permit, *Node) bool { return false })
 	c.counts = f.count(&c)
 	if f.Hold == nil {
 		f.fill(&c, c.ceiling, plainTurn)
@@ -118,16 +138,6 @@ func (f *fleet) everyNode() compartment {
 		c.nodes[i] = int32(i)
 	}
 	return c
-}
-
-// revoke marks the permits of nodes that must not block the others, and no other permit. It goes by what is, so a node
-// that recovers before it gave the permit back continues with it.
-func (f *fleet) revoke(blocks func(*Node) bool) {
-	for k, node := range f.holders {
-		if node >= 0 {
-			f.permits[k].Revoked = blocks != nil && blocks(&f.Nodes[node])
-		}
-	}
 }
 
 // candidates are the nodes of a compartment that may get a permit, in the order in which they get it; none when there
@@ -161,7 +171,13 @@ func (f *fleet) candidates(c *compartment, places int, turn func(*fleet, *Node) 
 	return list
 }
 
-func plainTurn(*fleet, *Node) int8 { return 0 }
+// plainTurn lets nodes go first that have begun.
+func plainTurn(_ *fleet, n *Node) int8 {
+	if n.Facts.Begun {
+		return 0
+	}
+	return 1
+}
 
 // sorted returns the permits by their order.
 func (f *fleet) sorted() []v1alpha1.Permit {

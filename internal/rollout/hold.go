@@ -36,7 +36,7 @@ func StopOf(cm *corev1.ConfigMap) *Stop {
 func HoldAll(s *v1alpha1.Skyhook, invalid string, stop *Stop) *lifecycle.Hold {
 	switch {
 	case s.Disabled():
-		return releasing(v1alpha1.StatusDisabled, stoppedBy(s, v1alpha1.AnnotationDisable, v1alpha1.ReasonDisabled))
+		return takingOut(v1alpha1.StatusDisabled, stoppedBy(s, v1alpha1.AnnotationDisable, v1alpha1.ReasonDisabled))
 	case s.Paused():
 		return &lifecycle.Hold{
 			Status: v1alpha1.StatusPaused,
@@ -72,7 +72,12 @@ func (s *Stop) String() string {
 	return out
 }
 
-// releasing is a hold with which a node gives its permit back.
+// takingOut is a hold by which a person takes a node out, whatever has begun there.
+func takingOut(status v1alpha1.Status, w lifecycle.Wait) *lifecycle.Hold {
+	return &lifecycle.Hold{Status: status, ReturnsPermit: true, TakesOut: true, Wait: w}
+}
+
+// releasing is a hold with which a node gives its permit back, unless work has begun there.
 func releasing(status v1alpha1.Status, w lifecycle.Wait) *lifecycle.Hold {
 	return &lifecycle.Hold{Status: status, ReturnsPermit: true, Wait: w}
 }
@@ -126,7 +131,7 @@ func HoldUnsealed(skyhook, node string) *lifecycle.Hold {
 // by itself.
 func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, goes bool) *lifecycle.Hold {
 	if v1alpha1.Ignored(node.Labels) {
-		return releasing(v1alpha1.StatusBlocked, lifecycle.Wait{
+		return takingOut(v1alpha1.StatusBlocked, lifecycle.Wait{
 			Reason: v1alpha1.ReasonNodeIgnored, Frees: record.FreesAdministrator,
 			Message: fmt.Sprintf("the node is excluded by its label %s=true; include it with kubectl label node %s %s-",
 				v1alpha1.LabelIgnore, node.Name, v1alpha1.LabelIgnore),
@@ -154,9 +159,11 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, goes bool) *
 }
 
 func holdTainted(frees record.Frees, message string) *lifecycle.Hold {
-	return releasing(v1alpha1.StatusBlocked, lifecycle.Wait{
+	hold := releasing(v1alpha1.StatusBlocked, lifecycle.Wait{
 		Reason: v1alpha1.ReasonTaintNotTolerable, Frees: frees, Message: message,
 	})
+	hold.Barred = true
+	return hold
 }
 
 // repels reports whether the taint's effect matters to a pod that is bound to its node directly. What the node

@@ -63,8 +63,10 @@ type Node struct {
 	Labels map[string]string
 	// Facts are what is true of the node for the Skyhook.
 	Facts lifecycle.Facts
-	// Begun says that the record has packages and no failed run.
-	Begun bool
+	// NotReadySince is since when the node is not Ready, and ReadySince since when it is; zero for the other.
+	NotReadySince, ReadySince time.Time
+	// Interrupt is the Skyhook's interrupt in flight on the node; nil for none.
+	Interrupt *record.Interrupt
 	// FinishedPermit is the token of the permit that the node finished with last.
 	FinishedPermit string
 	// Hold keeps this node from new work; nil when nothing does.
@@ -90,9 +92,24 @@ type Node struct {
 // failing reports whether a run that matters failed.
 func (n *Node) failing() bool { return n.Facts.FailedRun && !n.Facts.Complete }
 
-// busy reports whether the node counts as in progress also without a permit: we disturb it, or what failed there is
-// retried and runs.
-func (n *Node) busy() bool { return n.Facts.Disturbed || n.Facts.InProgress && !n.Facts.Complete }
+// failed reports whether it failed for good: all its attempts did, or it took too long.
+func (n *Node) failed() bool { return n.Facts.Failed && !n.Facts.Complete }
+
+// takenOut reports whether a person took the node out.
+func (n *Node) takenOut() bool { return n.Hold != nil && n.Hold.TakesOut }
+
+// busy reports whether the node holds a place in the budget also without a permit: we disturb it, or work has begun
+// there and is not finished, whoever keeps us off. One that a person took out gives its place back once nothing of ours
+// runs there, and one that failed gives it to others where batches judge it.
+func (f *fleet) busy(n *Node) bool {
+	switch {
+	case n.Facts.Disturbed:
+		return true
+	case n.Facts.Complete:
+		return false
+	}
+	return n.Facts.InProgress || n.Facts.Begun && !n.takenOut() && !(f.paced && n.failed())
+}
 
 // needsUser reports whether the node waits for what only another spec changes.
 func (n *Node) needsUser() bool { return n.Facts.NeedsAuthor && !n.Facts.Complete }

@@ -147,13 +147,17 @@ func (f *pacedFleet) input(view func(*pacedNode) pacedVersion) rollout.Input {
 
 func (v pacedVersion) seen(n *pacedNode, generation int64) rollout.Node {
 	seen := rollout.Node{
-		Name: n.name, Created: now, FinishedPermit: v.done, Begun: v.stage > 0 && !v.erroring, Labels: map[string]string{"tier": n.tier},
+		Name: n.name, Created: now, FinishedPermit: v.done, Labels: map[string]string{"tier": n.tier},
 		Facts: lifecycle.Facts{
-			Complete: v.complete(generation), Unavailable: v.away, Disturbed: v.cordoned, FailedRun: v.erroring, InProgress: v.working,
+			Complete: v.complete(generation), Unavailable: v.away, Disturbed: v.cordoned, FailedRun: v.erroring, Failed: v.erroring, InProgress: v.working,
+			Begun: !v.complete(generation) && (v.stage > 0 || v.working || v.cordoned || v.erroring),
 		},
 	}
 	if v.aside {
-		seen.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
+		seen.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, TakesOut: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
+	}
+	if v.cordoned {
+		seen.Interrupt = &record.Interrupt{Type: v1alpha1.InterruptReboot}
 	}
 	if v.wait != "" {
 		seen.Wait = &lifecycle.Wait{Reason: "Waits", Frees: v.wait}
@@ -229,13 +233,13 @@ func (n *pacedNode) start(v *pacedVersion, permit *v1alpha1.Permit, interrupts b
 }
 
 // giveBack acknowledges a permit: when all is done, when the node is excluded, or when it is asked to and nothing runs
-// but what fails. A cordoned node keeps it.
+// but what failed. Who has begun keeps it.
 func (n *pacedNode) giveBack(v *pacedVersion, permit *v1alpha1.Permit) {
 	over := n.pod == noPod && (v.stage == stages || v.aside)
 	if over {
 		v.cordoned = false
 	}
-	if permit != nil && (over || permit.Revoked && n.pod != running && !v.cordoned) {
+	if permit != nil && (over || permit.Revoked && n.pod != running && !v.cordoned && (v.erroring || v.stage == 0 && n.pod == noPod)) {
 		v.done = permit.Token()
 	}
 }

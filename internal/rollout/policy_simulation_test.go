@@ -1,7 +1,9 @@
 package rollout_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -14,6 +16,8 @@ import (
 // inPass is one compartment in one pass, as the planner saw its nodes.
 type inPass struct {
 	granted, active int
+	// reissued are permits of another content that hold for this one now.
+	reissued int
 }
 
 // checkPass checks what one pass gives.
@@ -57,9 +61,11 @@ func (f *pacedFleet) checkPass(in rollout.Input, before, after v1alpha1.SkyhookS
 			continue
 		case is.ShouldStop:
 			f.t.Fatalf("%s: %d permits although it is stopped", name, c.granted)
-		case c.active > 0 && (was.BatchSize == 0 || is.BatchSize != was.BatchSize+c.granted):
+		case c.active > 0 && was.BatchSize == 0 && is.BatchSize < c.active+c.granted+c.reissued: // permits of before there was a policy
+			f.t.Fatalf("%s: a batch of %d with %d new nodes and %d that are at it", name, is.BatchSize, c.granted, c.active)
+		case c.active > 0 && was.BatchSize > 0 && is.BatchSize != was.BatchSize+c.granted+c.reissued:
 			f.t.Fatalf("%s: %d permits in a batch of %d that is not over; %d nodes are at it", name, c.granted, was.BatchSize, c.active)
-		case c.active == 0 && is.BatchSize != c.granted:
+		case c.active == 0 && is.BatchSize != c.granted+c.reissued:
 			f.t.Fatalf("%s: a new batch of %d says that it has %d nodes", name, c.granted, is.BatchSize)
 		case is.BatchSize > ceiling:
 			f.t.Fatalf("%s: a batch of %d with a ceiling of %d", name, is.BatchSize, ceiling)
@@ -74,6 +80,12 @@ func stateOf(s v1alpha1.SkyhookStatus, name string) v1alpha1.BatchState {
 	return v1alpha1.BatchState{}
 }
 
+// earlier reports whether a permit is of a batch that is over, or of another content.
+func earlier(b v1alpha1.BatchState, p *v1alpha1.Permit) bool {
+	over := func(o v1alpha1.ClosedBatch) bool { return slices.Contains(o.Holding, p.Order) }
+	return p.Generation < b.Generation || slices.ContainsFunc(b.Closed, over)
+}
+
 // inPass counts, by compartment, the permits that a pass gave and the nodes whose place in a batch had not ended.
 func (f *pacedFleet) inPass(in rollout.Input, before, after v1alpha1.SkyhookStatus) map[string]inPass {
 	all := map[string]inPass{}
@@ -84,8 +96,11 @@ func (f *pacedFleet) inPass(in rollout.Input, before, after v1alpha1.SkyhookStat
 		}
 		c := all[name]
 		had, has := permitOf(before, n.Name), permitOf(after, n.Name)
-		kept := had != nil && has != nil && had.Order == has.Order && had.Round == has.Round && had.Generation == has.Generation
+		kept := had != nil && has != nil && had.Order == has.Order && had.Round == has.Round
 		switch {
+		case kept && had.Generation != has.Generation:
+			c.reissued++
+		case kept && (earlier(stateOf(before, name), had) || earlier(stateOf(after, name), had)):
 		case kept:
 			failing := n.Facts.FailedRun && (n.Wait == nil || n.Hold != nil)
 			if !n.Facts.Complete && n.Hold == nil && !failing && (!n.Facts.Unavailable || n.Facts.Disturbed) {
@@ -264,6 +279,17 @@ func (f *pacedFleet) settle(e ending) {
 		return
 	}
 	if last.Status != v1alpha1.StatusComplete || len(last.Permits) > 0 || last.NextOrder != 0 {
+		for _, s := range f.statuses[max(0, len(f.statuses)-40):] {
+			for n, c := range s.CompartmentStatuses {
+				if c.Completed < c.Matched {
+					b, _ := json.Marshal(c.BatchState)
+					println("DBG", s.ObservedGeneration, text(s.Permits), n, c.Matched, c.Erroring, string(b))
+				}
+			}
+		}
+		for _, n := range f.nodes {
+			println("DBGN", n.name, n.tier, fmt.Sprintf("%+v", n.last()))
+		}
 		f.t.Fatalf("not complete in the end: %s, permits %s, next order %d, %+v", last.Status, text(last.Permits), last.NextOrder, last.CompartmentStatuses)
 	}
 }

@@ -1,6 +1,14 @@
 package rollout
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -12,8 +20,12 @@ const maxResume = 128
 
 // reset is what a pass does to all batch states before it looks at the batches.
 type reset struct {
-	// anew starts from the first batch: the packages are others now.
-	anew bool
+	// anew starts from the first batch for another content, and packages says that the packages are others than those of
+	// the status, which is all that an earlier version knew.
+	anew, packages bool
+	// content is what rolls out, and generation that of the spec which it began with.
+	content    string
+	generation int64
 	// unstop continues what is stopped: the spec changed, or the user asked for it.
 	unstop bool
 	// completed leaves the first batch for the next rollout.
@@ -30,8 +42,13 @@ func resetOf(in Input, policy *Policy) reset {
 	if o := in.Skyhook.Spec.DeploymentPolicyOptions; o != nil && o.ResetBatchStateOnCompletion != nil {
 		allowed = *o.ResetBatchStateOnCompletion
 	}
+	content, packages := contentOf(in.Skyhook), was.PackageList != "" && was.PackageList != packageList(in.Skyhook)
+	generation := in.Skyhook.Generation
+	if !packages {
+		generation = beganWith(in.Skyhook, content)
+	}
 	return reset{
-		anew:      allowed && was.PackageList != "" && was.PackageList != packageList(in.Skyhook),
+		anew: allowed, packages: packages, content: content, generation: generation,
 		unstop:    edited(in.Skyhook) || resumed(in.Skyhook) != was.Resumed,
 		completed: allowed && in.Hold == nil && !in.Deleting && AllComplete(in.Nodes),
 	}
@@ -46,15 +63,82 @@ func edited(s *v1alpha1.Skyhook) bool {
 
 // apply returns the state to continue with.
 func (r reset) apply(before *v1alpha1.BatchState) v1alpha1.BatchState {
-	if before == nil || r.anew {
-		return v1alpha1.BatchState{CurrentBatch: 1}
+	b := v1alpha1.BatchState{CurrentBatch: 1}
+	switch {
+	case before == nil:
+	case before.Content == "" && !r.packages: // of an earlier version: an upgrade begins no batch and ends no stop
+		b = *before.DeepCopy()
+		b.Before, b.Content = b.ConsecutiveFailures, r.content
+	case before.Content != "" && sameContent(before.Content, r.content):
+		b = *before.DeepCopy()
+		b.Content = r.content
+	case !r.anew:
+		b.CurrentBatch, b.LastBatchSize, b.LastBatchFailed = before.CurrentBatch, before.LastBatchSize, before.LastBatchFailed
 	}
-	b := *before
+	if b.Content == "" {
+		b.Content, b.Generation = r.content, r.generation
+	}
 	b.CurrentBatch = max(1, b.CurrentBatch)
 	if r.unstop {
-		b.ShouldStop, b.ConsecutiveFailures = false, 0
+		b.ShouldStop, b.ConsecutiveFailures, b.Before = false, 0, 0
+		for k := range b.Closed {
+			b.Closed[k].Size, b.Closed[k].Bad = 0, 0
+		}
 	}
 	return b
+}
+
+// contentVersion names how a content is hashed: one that was hashed otherwise is taken for the same.
+const contentVersion = "1:"
+
+// sameContent reports whether two are the same, as far as they can be compared.
+func sameContent(a, b string) bool {
+	return a == b || !strings.HasPrefix(a, contentVersion)
+}
+
+// contentOf names what rolls out: what the pods of the packages are made of, and what is to be removed. A change of
+// anything else makes no node begin anew.
+func contentOf(s *v1alpha1.Skyhook) string {
+	type part struct {
+		Name, Version, Image, ContainerSHA string
+		Env                                []corev1.EnvVar
+		ConfigMap                          map[string]string
+		Removed                            bool
+	}
+	parts := make([]part, 0, len(s.Spec.Packages))
+	for _, name := range slices.Sorted(maps.Keys(s.Spec.Packages)) {
+		p := s.Spec.Packages[name]
+		parts = append(parts, part{name, p.Version, p.Image, p.ContainerSHA, p.Env, p.ConfigMap, p.Uninstall.Requested()})
+	}
+	raw, err := json.Marshal(parts)
+	if err != nil {
+		return contentVersion // plain values always can be encoded
+	}
+	sum := sha256.Sum256(raw)
+	return contentVersion + hex.EncodeToString(sum[:8])
+}
+
+// beganWith is the generation of the spec that the content began with: the earliest of the compartments which have
+// it. Permits that were given before anybody noted a content are of this one.
+func beganWith(s *v1alpha1.Skyhook, content string) int64 {
+	known, began := false, int64(-1)
+	for name := range s.Status.CompartmentStatuses {
+		b := s.Status.CompartmentStatuses[name].BatchState
+		switch {
+		case b == nil || b.Content == "":
+		case !sameContent(b.Content, content):
+			known = true
+		case began < 0 || b.Generation < began:
+			began = b.Generation
+		}
+	}
+	switch {
+	case began >= 0:
+		return began
+	case !known:
+		return 0
+	}
+	return s.Generation
 }
 
 // resumed is the value of the resume annotation to remember: the last one that it had.

@@ -79,7 +79,7 @@ func (sum *summary) motionOf(i int) motion {
 		return moves
 	case sum.lost(i):
 		return stuck
-	case n.Facts.InProgress, n.Hold != nil && sum.holds[i]: // what runs comes to its end, and the permit back
+	case n.Facts.InProgress, n.Hold != nil && sum.holds[i] && (n.takenOut() || !n.Facts.Begun): // which comes to its end, and the permit back
 		return moves
 	case n.Hold != nil, n.failing(), n.needsUser():
 		return stuck

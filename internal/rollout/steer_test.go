@@ -15,13 +15,14 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
-const stoppedState = "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 2, shouldStop: true, lastBatchSize: 2, lastBatchFailed: true}"
+const stoppedState = "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 2, shouldStop: true, lastBatchSize: 2, lastBatchFailed: true, before: 2}"
 
 // stopped is a Skyhook whose rollout two bad batches have stopped.
 func stopped(t *testing.T) *v1alpha1.Skyhook {
 	t.Helper()
-	s := withState(t, skyhook(0), stoppedState)
+	s := skyhook(0)
 	s.Spec.Packages = map[string]v1alpha1.Package{"tuning": {Version: "1.2.0"}}
+	withState(t, s, stoppedState)
 	s.Status.PackageList, s.Status.NextOrder = "tuning:1.2.0", 2
 	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue})
 	return s
@@ -34,6 +35,14 @@ func TestGoOn(t *testing.T) {
 		s.Generation++
 		s.Spec.Packages = map[string]v1alpha1.Package{"tuning": {Version: "1.3.0"}}
 	}
+	earlier := func(s *v1alpha1.Skyhook) { // its state has no content, and the bad batches in a row only as a number
+		b := s.Status.CompartmentStatuses[rollout.DefaultCompartment].BatchState
+		b.Content, b.Counted, b.Before = "", false, 0
+	}
+	newConfig := func(s *v1alpha1.Skyhook) {
+		s.Generation++
+		s.Spec.Packages = map[string]v1alpha1.Package{"tuning": {Version: "1.2.0", ConfigMap: map[string]string{"k": "2"}}}
+	}
 	resume := func(value string) func(*v1alpha1.Skyhook) {
 		return func(s *v1alpha1.Skyhook) { s.Annotations = map[string]string{v1alpha1.AnnotationResume: value} }
 	}
@@ -43,7 +52,7 @@ func TestGoOn(t *testing.T) {
 		}
 	}
 	const (
-		still = "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 2, shouldStop: true, lastBatchSize: 2, lastBatchFailed: true}"
+		still = "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 2, shouldStop: true, lastBatchSize: 2, lastBatchFailed: true, before: 2}"
 		goes  = "{currentBatch: 3, failedNodes: 2, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2}"
 		anew  = "{currentBatch: 1, failedNodes: 2, batchSize: 2}"
 		never = byTwos + "\nresetBatchStateOnCompletion: false"
@@ -62,7 +71,10 @@ func TestGoOn(t *testing.T) {
 		{"the resume annotation", byTwos, []func(*v1alpha1.Skyhook){resume("1")}, goes},
 		{"a value that it had before", byTwos, []func(*v1alpha1.Skyhook){resume("1"), func(s *v1alpha1.Skyhook) { s.Status.Resumed = "1" }}, still},
 		{"an empty value", byTwos, []func(*v1alpha1.Skyhook){resume("")}, still},
+		{"an upgrade of the operator", byTwos, []func(*v1alpha1.Skyhook){earlier}, still},
+		{"an upgrade of the operator, and a new version", byTwos, []func(*v1alpha1.Skyhook){earlier, newVersion}, anew},
 		{"a new version starts anew", byTwos, []func(*v1alpha1.Skyhook){newVersion}, anew},
+		{"a new config starts anew", byTwos, []func(*v1alpha1.Skyhook){newConfig}, anew},
 		{"a new version, if the policy lets it", never, []func(*v1alpha1.Skyhook){newVersion}, goes},
 		{"the Skyhook's own option decides first: no", byTwos, []func(*v1alpha1.Skyhook){newVersion, option(false)}, goes},
 		{"the Skyhook's own option decides first: yes", never, []func(*v1alpha1.Skyhook){newVersion, option(true)}, anew},
@@ -101,7 +113,7 @@ func TestRepairedInTime(t *testing.T) {
 	s.Status = rollout.Plan(in)
 	in.Nodes = nodes("n1 erroring wait=WaitingForPermit done=4/0; n2 complete done=4/1; n3; n4")
 	s.Status = rollout.Plan(in)
-	if got := stateText(t, s.Status); got != "{currentBatch: 2, completedNodes: 1, failedNodes: 1, lastBatchSize: 1, batchSize: 2}" {
+	if got := stateText(t, s.Status); got != "{currentBatch: 2, completedNodes: 1, lastBatchSize: 1, batchSize: 2}" {
 		t.Errorf("state %s", got)
 	}
 }
@@ -194,9 +206,9 @@ compartments:
 			FailureThresholdEnforced: true, BatchState: &v1alpha1.BatchState{CurrentBatch: 1, CompletedNodes: 2, BatchSize: 2},
 		},
 		"gpu": {
-			Matched: 3, Ceiling: 2, InProgress: 1, Erroring: 1, Completed: 1, ProgressPercent: 33, Strategy: "exponential", NextBatchSize: 2,
+			Matched: 3, Ceiling: 2, InProgress: 1, Erroring: 1, Completed: 1, ProgressPercent: 33, Strategy: "exponential", NextBatchSize: 1,
 			FailureThresholdReason: "no failureThreshold is set",
-			BatchState:             &v1alpha1.BatchState{CurrentBatch: 3, LastBatchSize: 4, CompletedNodes: 1, BatchSize: 2},
+			BatchState:             &v1alpha1.BatchState{CurrentBatch: 3, LastBatchSize: 4, CompletedNodes: 1, FailedNodes: 1, BatchSize: 2, Succeeded: 1},
 		},
 		"empty": {
 			Strategy: "linear", FailureThresholdEnforced: true, BatchState: &v1alpha1.BatchState{CurrentBatch: 1},
@@ -206,6 +218,13 @@ compartments:
 			FailureThresholdReason: "progress 100 % reached the safetyLimit 60 %",
 			BatchState:             &v1alpha1.BatchState{CurrentBatch: 2, CompletedNodes: 2},
 		},
+	}
+	for name := range want {
+		b := status.CompartmentStatuses[name].BatchState
+		if b.Content != rollout.ContentOf(s) {
+			t.Errorf("%s is of the content %q", name, b.Content)
+		}
+		b.Content, b.Generation, b.Counted = "", 0, false
 	}
 	if diff := cmp.Diff(want, status.CompartmentStatuses); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -254,7 +273,7 @@ func TestPolicyMissing(t *testing.T) {
 			t.Errorf("with the policy back there is %+v", c)
 		}
 	}
-	if text(status.Permits) != "n1:0" {
+	if text(status.Permits) != "n1:0 n3:1@5" { // it is the first of the next batch
 		t.Errorf("with the policy back: %q", text(status.Permits))
 	}
 }
@@ -366,7 +385,7 @@ func TestNodesThatNeedTheUserGetOnePermitPerSpec(t *testing.T) {
 // same.
 func TestRetryCountsAgainstTheCeiling(t *testing.T) {
 	p := policy(t, "default: {budget: {count: 1}, strategy: {fixed: {initialBatch: 1}}}")
-	retried := rollout.Node{Name: "a", Created: now, Facts: lifecycle.Facts{FailedRun: true}, FinishedPermit: "1/0", Begun: true}
+	retried := rollout.Node{Name: "a", Created: now, Facts: lifecycle.Facts{FailedRun: true, Failed: true, Begun: true}, FinishedPermit: "1/0"}
 	other := rollout.Node{Name: "b", Created: now.Add(time.Second)}
 	plan := func() string {
 		s := skyhook(0)

@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 )
@@ -111,29 +112,73 @@ func progress(b v1alpha1.BatchState, total int) int {
 	return percentage(b.CompletedNodes+b.FailedNodes, total)
 }
 
-// evaluate is what follows from a batch that is over, given how many nodes of the compartment are complete and how many
-// have failed by now.
-func (s strategy) evaluate(b v1alpha1.BatchState, completed, failed, total int) v1alpha1.BatchState {
-	good, bad := completed-b.CompletedNodes, failed-b.FailedNodes
-	b.CompletedNodes, b.FailedNodes = completed, failed
-	if good < 0 || bad < 0 || good+bad == 0 {
-		return b // nodes left or were tried again, or nothing came of the batch
+// closeBatch ends the running batch: its members that still hold a permit are judged again in each pass.
+func (s strategy) closeBatch(b *v1alpha1.BatchState, m *membership, total int) {
+	o := v1alpha1.ClosedBatch{Size: b.Succeeded + b.Failed + m.good + m.bad, Bad: b.Failed, Holding: m.done}
+	slices.Sort(o.Holding)
+	b.BatchSize, b.Succeeded, b.Failed, b.Left = 0, 0, 0, 0
+	if o.Size == 0 { // nothing came of the batch
+		return
 	}
 	b.CurrentBatch++
-	b.LastBatchSize = good + bad
-	if s.kind == none {
-		return b
+	b.LastBatchSize = o.Size
+	b.Closed = append(b.Closed, o)
+	s.recount(b, m.isBad)
+	b.ShouldStop = b.ShouldStop || s.stops(b) && s.enforced(*b, total)
+}
+
+// revisited is how many of the bad batches in a row, the last ones, are judged again when their nodes heal.
+const revisited = 3
+
+// recount counts the bad batches in a row, given which of the members that still hold a permit are bad now, and forgets
+// batches that do not matter any more.
+func (s strategy) recount(b *v1alpha1.BatchState, isBad func(order int32) bool) {
+	last := len(b.Closed) - 1
+	first := last + 1
+	for first > 0 && s.failed(&b.Closed[first-1], isBad) {
+		first--
 	}
-	b.LastBatchFailed = percentage(good, b.LastBatchSize) < s.batchThreshold
-	if !b.LastBatchFailed {
-		b.ConsecutiveFailures = 0
-		return b
+	if last >= 0 && b.Closed[last].Size > 0 {
+		b.LastBatchFailed = first <= last
 	}
-	b.ConsecutiveFailures++
-	if s.enforced(b, total) && b.ConsecutiveFailures >= s.failureThreshold {
-		b.ShouldStop = true
+	if first > 0 && b.Closed[first-1].Size > 0 {
+		b.Before = 0 // a good one
 	}
-	return b
+	if more := last + 1 - first - revisited; more > 0 {
+		b.Before += more
+		first += more
+	}
+	var over v1alpha1.ClosedBatch // what does not count any more
+	for _, o := range b.Closed[:first] {
+		over.Holding = append(over.Holding, o.Holding...)
+	}
+	counting := b.Closed[first:]
+	b.Closed = nil
+	if len(over.Holding) > 0 {
+		b.Closed = append(b.Closed, over)
+	}
+	b.Closed = append(b.Closed, counting...)
+	b.ConsecutiveFailures = b.Before + last + 1 - first
+	b.ShouldStop = b.ShouldStop && s.stops(b)
+}
+
+// stops reports whether the bad batches in a row are enough to stop the compartment.
+func (s strategy) stops(b *v1alpha1.BatchState) bool {
+	return s.failureThreshold > 0 && b.ConsecutiveFailures >= s.failureThreshold
+}
+
+// failed reports whether a batch that is over is bad.
+func (s strategy) failed(o *v1alpha1.ClosedBatch, isBad func(order int32) bool) bool {
+	if o.Size == 0 || s.kind == none {
+		return false
+	}
+	succeeded := o.Size - o.Bad
+	for _, order := range o.Holding {
+		if isBad(order) {
+			succeeded--
+		}
+	}
+	return percentage(succeeded, o.Size) < s.batchThreshold
 }
 
 // enforced reports whether bad batches can stop the compartment now.

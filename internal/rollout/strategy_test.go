@@ -1,8 +1,10 @@
 package rollout
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,6 +45,12 @@ func state(t *testing.T, text string) v1alpha1.BatchState {
 			_, err = fmt.Sscanf(v, "%d+%d", &b.CompletedNodes, &b.FailedNodes)
 		case "consecutive":
 			_, err = fmt.Sscan(v, &b.ConsecutiveFailures)
+		case "before":
+			_, err = fmt.Sscan(v, &b.Before)
+		case "closed":
+			var o v1alpha1.ClosedBatch
+			err = json.Unmarshal([]byte(strconv.Quote(v)), &o)
+			b.Closed = append(b.Closed, o)
 		case "stop":
 			b.ShouldStop = true
 		case "batch":
@@ -143,43 +151,51 @@ func TestNextSize(t *testing.T) {
 	}
 }
 
-func TestEvaluate(t *testing.T) {
+func TestCloseBatch(t *testing.T) {
 	const stops = "fixed: {failureThreshold: 2}"
 	for _, c := range []struct {
-		name              string
-		strategy          string
-		before            string
-		completed, failed int
-		total             int
-		want              string
+		name         string
+		strategy     string
+		before       string
+		good, failed int // members that gave their permit back
+		bad          int // members that hold it, and are bad
+		want         string
 	}{
-		{"a good batch", "fixed: {}", "batch=1", 3, 0, 20, "batch=2 last=3 done=3+0"},
-		{"a bad batch", "fixed: {}", "batch=2 done=3+0", 5, 1, 20, "batch=3 last=3 failed done=5+1 consecutive=1"},
-		{"good enough", "fixed: {batchThreshold: 66}", "done=3+0", 5, 1, 20, "batch=2 last=3 done=5+1"},
-		{"not good enough: 66 % of 67", "fixed: {batchThreshold: 67}", "done=3+0", 5, 1, 20, "batch=2 last=3 failed done=5+1 consecutive=1"},
-		{"a good batch ends a row of bad ones", "fixed: {}", "batch=5 done=3+2 consecutive=2 failed last=1", 4, 2, 20, "batch=6 last=1 done=4+2"},
-		{"nothing came of it", "fixed: {}", "batch=2 last=1 done=3+1", 3, 1, 20, "batch=2 last=1 done=3+1"},
-		{"a node left", "fixed: {}", "batch=2 last=1 done=3+1", 2, 2, 20, "batch=2 last=1 done=2+2"},
-		{"a node that failed is complete", "fixed: {}", "batch=2 last=1 done=3+1 consecutive=1", 4, 0, 20, "batch=2 last=1 done=4+0 consecutive=1"},
-		{"an upgrade began", "fixed: {}", "batch=9 last=1 done=20+0", 0, 0, 20, "batch=9 last=1 done=0+0"},
-		{"enough bad batches in a row stop", stops, "batch=2 done=0+1 consecutive=1 last=1 failed", 0, 2, 20, "batch=3 last=1 failed done=0+2 consecutive=2 stop"},
-		{"one bad batch is not enough", stops, "batch=1", 0, 1, 20, "batch=2 last=1 failed done=0+1 consecutive=1"},
-		{"the size of a batch does not count, only its verdict", stops, "batch=1", 0, 5, 20, "batch=2 last=5 failed done=0+5 consecutive=1"},
-		{"without a threshold nothing stops", "fixed: {}", "batch=8 done=0+7 consecutive=7", 0, 8, 20, "batch=9 last=1 failed done=0+8 consecutive=8"},
-		{"from the safety limit on nothing stops", stops, "batch=9 done=8+1 consecutive=1", 8, 2, 20, "batch=10 last=1 failed done=8+2 consecutive=2"},
-		{"just below it: 49 %", stops, "batch=9 done=88+7 consecutive=1", 88, 11, 200, "batch=10 last=4 failed done=88+11 consecutive=2 stop"},
-		{"another safety limit", "fixed: {failureThreshold: 1, safetyLimit: 5}", "", 0, 1, 20, "batch=2 last=1 failed done=0+1 consecutive=1"},
-		{"more than the threshold", stops, "batch=4 done=0+3 consecutive=5", 0, 4, 20, "batch=5 last=1 failed done=0+4 consecutive=6 stop"},
-		{"the last batch is a batch", stops, "batch=4 done=16+0 last=4", 20, 0, 20, "batch=5 last=4 done=20+0"},
+		{"a good batch", "fixed: {}", "batch=1 done=3+0", 3, 0, 0, "batch=2 last=3 done=3+0"},
+		{"a bad batch", "fixed: {}", "batch=2 done=5+1", 2, 1, 0, "batch=3 last=3 failed done=5+1 consecutive=1 closed=3/1"},
+		{"one that is bad holds its place", "fixed: {}", "done=5+1", 2, 0, 1, "batch=2 last=3 failed done=5+1 consecutive=1 closed=3/0:0"},
+		{"good enough", "fixed: {batchThreshold: 66}", "done=5+1", 2, 1, 0, "batch=2 last=3 done=5+1"},
+		{"good enough, with one that holds its place", "fixed: {batchThreshold: 66}", "done=5+1", 2, 0, 1, "batch=2 last=3 done=5+1 closed=0/0:0"},
+		{"not good enough: 66 % of 67", "fixed: {batchThreshold: 67}", "done=5+1", 2, 1, 0, "batch=2 last=3 failed done=5+1 consecutive=1 closed=3/1"},
+		{"a good batch ends a row of bad ones", "fixed: {}", "batch=5 closed=1/1 closed=1/1 consecutive=2 failed", 1, 0, 0, "batch=6 last=1"},
+		{"nothing came of it", "fixed: {}", "batch=2 last=1 done=3+1", 0, 0, 0, "batch=2 last=1 done=3+1"},
+		{"enough bad batches in a row stop", stops, "batch=2 done=0+2 closed=1/1 consecutive=1 last=1 failed", 0, 1, 0, "batch=3 last=1 failed done=0+2 consecutive=2 closed=1/1 closed=1/1 stop"},
+		{"one bad batch is not enough", stops, "done=0+1", 0, 1, 0, "batch=2 last=1 failed done=0+1 consecutive=1 closed=1/1"},
+		{"the size of a batch does not count, only its verdict", stops, "done=0+5", 0, 5, 0, "batch=2 last=5 failed done=0+5 consecutive=1 closed=5/5"},
+		{"without a threshold nothing stops", "fixed: {}", "batch=8 done=0+8 closed=1/1 consecutive=1", 0, 1, 0, "batch=9 last=1 failed done=0+8 consecutive=2 closed=1/1 closed=1/1"},
+		{"from the safety limit on nothing stops", stops, "batch=9 done=8+2 closed=1/1 consecutive=1", 0, 1, 0, "batch=10 last=1 failed done=8+2 consecutive=2 closed=1/1 closed=1/1"},
+		{"just below it: 45 %", stops, "batch=9 done=8+1 closed=1/1 consecutive=1", 0, 1, 0, "batch=10 last=1 failed done=8+1 consecutive=2 closed=1/1 closed=1/1 stop"},
+		{"another safety limit", "fixed: {failureThreshold: 1, safetyLimit: 5}", "done=0+1", 0, 1, 0, "batch=2 last=1 failed done=0+1 consecutive=1 closed=1/1"},
+		{"older ones of a row only count", stops, "before=4 closed=1/1:9 closed=1/1 closed=1/1 consecutive=7 stop", 0, 1, 0, "batch=2 last=1 failed before=5 consecutive=8 closed=0/0:9 closed=1/1 closed=1/1 closed=1/1 stop"},
+		{"what healed meanwhile stops nothing", stops, "batch=3 done=0+1 closed=1/0:7 consecutive=1", 0, 1, 0, "batch=4 last=1 failed done=0+1 consecutive=1 closed=0/0:7 closed=1/1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := parse(t, c.strategy).evaluate(state(t, c.before), c.completed, c.failed, c.total)
+			const total = 20
+			got := state(t, c.before)
+			got.BatchSize, got.Succeeded, got.Failed = c.good+c.failed+c.bad, c.good, c.failed
+			m := membership{ill: map[int32]bool{}}
+			for k := range c.bad {
+				m.add(bad, int32(k))
+			}
+			parse(t, c.strategy).closeBatch(&got, &m, total)
 			if diff := cmp.Diff(state(t, c.want), got); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
 	}
-	got := (strategy{kind: none}).evaluate(state(t, "batch=1"), 1, 3, 10)
+	got := state(t, "batch=1 done=1+3")
+	got.Succeeded, got.Failed = 1, 3
+	(strategy{kind: none}).closeBatch(&got, &membership{}, 10)
 	if diff := cmp.Diff(state(t, "batch=2 last=4 done=1+3"), got); diff != "" {
 		t.Errorf("without strategy, -want +got\n%s", diff)
 	}

@@ -198,7 +198,7 @@ func (sum *summary) stuckNodes() (why lifecycle.Wait, stuck []string) {
 				first, why = n.Name, w
 			}
 			stuck = append(stuck, n.Name)
-		case n.Hold != nil, sum.holds[i], n.busy(), n.failing() && !n.awaitsTurn():
+		case n.Hold != nil, sum.holds[i], sum.busy(n), n.failing() && !n.awaitsTurn():
 			return lifecycle.Wait{}, nil
 		default:
 			waits = true

@@ -19,8 +19,7 @@ type View struct {
 	Facts lifecycle.Facts
 	// Empty says that the record has no package.
 	Empty bool
-	// Begun, FinishedPermit, Wait, Failure and the rest are as in Node.
-	Begun          bool
+	// FinishedPermit, Wait, Failure and the rest are as in Node.
 	FinishedPermit string
 	Wait, Failure  *lifecycle.Wait
 	// InFlight is the interrupt in flight on the node as the record tells; nil for none.
@@ -94,7 +93,6 @@ func ViewOf(skyhook string, w lifecycle.Wanted, n record.Node) View {
 		Needs: NeedsOf(w, n),
 	}
 	v.Empty = len(n.Packages) == 0
-	v.Begun = !v.Empty && !v.Facts.FailedRun
 	if e, failed := lifecycle.FirstFailure(w, n); failed {
 		v.Failure = failureOf(e)
 	}

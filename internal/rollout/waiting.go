@@ -178,7 +178,7 @@ func isInProgress(names []string) string {
 func (sum *summary) working(c *compartment) []string {
 	var names []string
 	for _, i := range c.nodes {
-		if sum.holds[i] || sum.Nodes[i].busy() {
+		if sum.holds[i] || sum.busy(&sum.Nodes[i]) {
 			names = append(names, sum.Nodes[i].Name)
 		}
 	}

@@ -48,7 +48,7 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 		},
 		{
 			name: "for several reasons", permits: two, want: "1 NodeNotReady: the node is not Ready, so it gets no permit; bring it back, or delete it with kubectl delete node c\n" +
-				"1 WaitingForPermit: the budget of 2 nodes is used by n1, n2\n2 WaitingForSkyhook: held: WaitingForSkyhook\n1 X: blocked: X",
+				"1 WaitingForPermit: the budget of 2 nodes is used by e, n1, n2\n2 WaitingForSkyhook: held: WaitingForSkyhook\n1 X: blocked: X",
 			nodes: "n1; n2; n3; a held=WaitingForSkyhook; b held=WaitingForSkyhook; c not-ready; d blocked=X done=4/0; e erroring; f complete",
 		},
 		{name: "paused", permits: two, nodes: "n1; n2 erroring; n3 complete; n4 held=NodeIgnored", hold: holdPaused, want: "3 Paused: paused"},
@@ -59,12 +59,8 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 			nodes: "n1; n2 complete; n3; n4", want: "2 WaitingForPermit: the batch is not over: node n1 is in progress",
 		},
 		{
-			name: "for the first batch", permits: two, policy: byFours,
-			nodes: "n1 in_progress; n2; n3; n4", want: "2 WaitingForPermit: the first batch has not started: nodes n1, n2 are in progress",
-		},
-		{
-			name: "for the next batch", permits: two[:1], policy: byFours, state: "{currentBatch: 3}",
-			nodes: "n1 in_progress; n2; n3; n4 complete done=4/7", want: "2 WaitingForPermit: the next batch has not started: node n1 is in progress",
+			name: "for a batch of permits that were given before there was a policy", permits: two, policy: byFours,
+			nodes: "n1 in_progress; n2; n3; n4", want: "2 WaitingForPermit: the batch is not over: nodes n1, n2 are in progress",
 		},
 		{
 			name: "in compartments", permits: two, policy: byZone, state: "{currentBatch: 1, batchSize: 2}",

@@ -121,7 +121,9 @@ func TestNoInterruptBesideAPodThatTheCacheLacks(t *testing.T) {
 	e.Config, e.Since, e.Generation = map[string]string{}, metav1.NewTime(start.Add(-time.Minute)), 1
 	owes.Packages["a|1.0.0"], owes.Cordoned = e, true
 	remember(t, n, "aa", owes)
-	remember(t, n, "zz", entry(v1alpha1.StageApply, v1alpha1.StateInProgress))
+	runs := entry(v1alpha1.StageApply, v1alpha1.StateInProgress)
+	runs.Begun = true
+	remember(t, n, "zz", runs)
 	w := newWorld(t, n, early, late)
 	pod := podOf(t, late)
 	w.must(w.Client.Create(t.Context(), pod))
@@ -138,8 +140,8 @@ func TestNoInterruptBesideAPodThatTheCacheLacks(t *testing.T) {
 			t.Errorf("after %s it waits for %+v", after, r.Wait)
 		}
 	}
-	if len(w.bodies) != 1 {
-		t.Errorf("%d writes, want the one that tells: %q", len(w.bodies), w.bodies)
+	if len(w.bodies) != 2 {
+		t.Errorf("%d writes, want that of the later Skyhook, which waits, and the one that tells: %q", len(w.bodies), w.bodies)
 	}
 	catchUp()
 	w.must(w.Client.Delete(t.Context(), pod))

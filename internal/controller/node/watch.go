@@ -15,6 +15,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -112,7 +113,7 @@ func (r *Reconciler) pacedNodes(ctx context.Context, policy client.Object) []rec
 	return requests
 }
 
-// skyhookHandler wakes the nodes that a change of a Skyhook concerns: those whose permit changed, or all of its nodes
+// skyhookHandler wakes the nodes that a change of a Skyhook concerns: those whose permit changed, those that waited for it, or all of its nodes
 // when there is a new plan for a new generation, when a user steers it, or when it comes or goes.
 func (r *Reconciler) skyhookHandler() handler.EventHandler {
 	return handler.Funcs{
@@ -134,7 +135,27 @@ func (r *Reconciler) skyhookHandler() handler.EventHandler {
 			for node := range changedPermits(before, after) {
 				q.Add(request(node))
 			}
+			if rollout.CompleteEverywhere(before) != rollout.CompleteEverywhere(after) {
+				r.wakeLater(ctx, after, q)
+			}
 		},
+	}
+}
+
+// wakeLater wakes the nodes at work for Skyhooks that come after one which is complete everywhere now, or no longer: what
+// has begun there may have waited for it.
+func (r *Reconciler) wakeLater(ctx context.Context, s *v1alpha1.Skyhook, q state.Queue) {
+	var all v1alpha1.SkyhookList
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "list the Skyhooks that come later")
+	}
+	for i := range all.Items {
+		if !rollout.Before(s, &all.Items[i]) {
+			continue
+		}
+		for _, node := range permitted(&all.Items[i]) {
+			q.Add(node)
+		}
 	}
 }
 

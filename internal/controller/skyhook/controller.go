@@ -155,7 +155,9 @@ func (r *Reconciler) spareNodes(list []rollout.Node) {
 func (r *Reconciler) plan(in *input) v1alpha1.SkyhookStatus {
 	begun := r.Clock.Now()
 	out := rollout.Plan(in.Input)
-	took := r.memory.Of(in.Skyhook).pace.took + r.Clock.Now().Sub(begun)
+	known := &r.memory.Of(in.Skyhook).pace
+	known.rest = soonest(known.rest, rollout.LookAgain(in.Input))
+	took := known.took + r.Clock.Now().Sub(begun)
 	metrics.PlanSeconds.Observe(took.Seconds())
 	return out
 }
@@ -208,8 +210,8 @@ type pace struct {
 	took, tookBefore time.Duration
 	// since is when this process first saw the generation, and first any.
 	since, first time.Time
-	// rest is how long after the pass unused definitions may go, or a pod that outlives its node has to be told of; 0 when
-	// neither is to come.
+	// rest is how long after the pass unused definitions may go, a pod that outlives its node has to be told of, or a node
+	// has been away for too long; 0 when none of that is to come.
 	rest time.Duration
 	// written is the resourceVersion of the last status that was written, at a time.
 	written   string

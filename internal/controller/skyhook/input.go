@@ -146,9 +146,11 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 		g.unusable(&out, node, inFlight.OwnedBy(s.Name))
 		return out
 	}
-	out.Facts, out.Begun, out.FinishedPermit, out.Wait, out.Failure = v.Facts, v.Begun, v.FinishedPermit, v.Wait, v.Failure
-	out.Facts.Disturbed = out.Facts.Disturbed || inFlight.OwnedBy(s.Name)
-	out.Facts.Unavailable = !at.Ready()
+	out.Facts, out.FinishedPermit, out.Wait, out.Failure = v.Facts, v.FinishedPermit, v.Wait, v.Failure
+	if inFlight.OwnedBy(s.Name) {
+		out.Interrupt, out.Facts.Disturbed, out.Facts.Begun = inFlight, true, !out.Facts.Complete
+	}
+	readiness(&out, node)
 	if out.Facts.Complete && s.DeletionTimestamp != nil {
 		out.Wait = lifecycle.RemovalWait(v.Wait)
 	}
@@ -175,6 +177,21 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	return out
 }
 
+// readiness notes whether the node is Ready, and since when.
+func readiness(out *rollout.Node, node *corev1.Node) {
+	out.Facts.Unavailable = !state.Ready(node)
+	for i := range node.Status.Conditions {
+		c := &node.Status.Conditions[i]
+		switch {
+		case c.Type != corev1.NodeReady:
+		case out.Facts.Unavailable:
+			out.NotReadySince = c.LastTransitionTime.Time
+		default:
+			out.ReadySince = c.LastTransitionTime.Time
+		}
+	}
+}
+
 // unusable reads what is known of a node although its record cannot be used: a cordon is an annotation of its own.
 func (g *reading) unusable(out *rollout.Node, node *corev1.Node, interrupts bool) {
 	n, _ := g.snapshot.Record(g.skyhook, node, g.Records)
@@ -182,7 +199,9 @@ func (g *reading) unusable(out *rollout.Node, node *corev1.Node, interrupts bool
 	g.needs.unknown = g.needs.unknown || n.Unreadable
 	g.needs.add(rollout.NeedsOf(wanted, n))
 	out.FinishedPermit = n.FinishedPermit
-	out.Facts = lifecycle.Facts{Disturbed: n.Cordoned || interrupts, Unavailable: !state.Ready(node)}
+	out.Facts.Disturbed = n.Cordoned || interrupts
+	out.Facts.Begun = n.Begun || out.Facts.Disturbed
+	readiness(out, node)
 	if out.Abandoned = wanted.Abandoned; out.Abandoned {
 		out.Facts.Complete, out.Recorded = wanted.Deleting, "packages whose states cannot be read"
 		out.Wait = lifecycle.RemovalWait(n.Wait)

@@ -38,20 +38,19 @@ func TestInputOfANode(t *testing.T) {
 		record              record.Node
 		change              func(*corev1.Node)
 		facts               lifecycle.Facts
-		begun               bool
 		hold, trouble, wait string
 		states              int
 	}{
 		{name: "new", hold: "WaitingForSkyhook"},
-		{name: "at work", record: entry(v1alpha1.StateInProgress), facts: lifecycle.Facts{InProgress: true}, begun: true, hold: "WaitingForSkyhook", states: 1},
-		{name: "complete waits for nobody", record: done, facts: lifecycle.Facts{Complete: true}, begun: true, states: 1},
-		{name: "erroring", record: entry(v1alpha1.StateErroring), facts: lifecycle.Facts{FailedRun: true}, hold: "WaitingForSkyhook", trouble: "StepFailed: package a stage config: exit code 1", states: 1},
-		{name: "waits", record: waits, begun: true, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
-		{name: "waits for too long", record: overdue, facts: lifecycle.Facts{FailedRun: true, Disturbed: true}, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
+		{name: "at work", record: entry(v1alpha1.StateInProgress), facts: lifecycle.Facts{InProgress: true, Begun: true}, hold: "WaitingForSkyhook", states: 1},
+		{name: "complete waits for nobody", record: done, facts: lifecycle.Facts{Complete: true}, states: 1},
+		{name: "erroring", record: entry(v1alpha1.StateErroring), facts: lifecycle.Facts{FailedRun: true, Begun: true}, hold: "WaitingForSkyhook", trouble: "StepFailed: package a stage config: exit code 1", states: 1},
+		{name: "waits", record: waits, facts: lifecycle.Facts{Begun: true}, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
+		{name: "waits for too long", record: overdue, facts: lifecycle.Facts{FailedRun: true, Failed: true, Begun: true, Disturbed: true}, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
 		{name: "only another spec helps", record: stuck, facts: lifecycle.Facts{NeedsAuthor: true}, hold: "WaitingForSkyhook", wait: "Any: edit"},
-		{name: "interrupted by this one", record: entry(v1alpha1.StateInProgress), change: inFlight("demo"), facts: lifecycle.Facts{InProgress: true, Disturbed: true}, begun: true, hold: "WaitingForInterrupt", states: 1},
-		{name: "set aside", record: entry(v1alpha1.StateInProgress), change: func(n *corev1.Node) { n.Labels[v1alpha1.LabelIgnore] = "true" }, facts: lifecycle.Facts{InProgress: true}, begun: true, hold: v1alpha1.ReasonNodeIgnored, states: 1},
-		{name: "interrupted by an earlier one", record: entry(v1alpha1.StateInProgress), change: interruptedBy("before"), facts: lifecycle.Facts{InProgress: true}, begun: true, hold: "WaitingForSkyhook", states: 1},
+		{name: "interrupted by this one", record: entry(v1alpha1.StateInProgress), change: inFlight("demo"), facts: lifecycle.Facts{InProgress: true, Begun: true, Disturbed: true}, hold: "WaitingForInterrupt", states: 1},
+		{name: "set aside", record: entry(v1alpha1.StateInProgress), change: func(n *corev1.Node) { n.Labels[v1alpha1.LabelIgnore] = "true" }, facts: lifecycle.Facts{InProgress: true, Begun: true}, hold: v1alpha1.ReasonNodeIgnored, states: 1},
+		{name: "interrupted by an earlier one", record: entry(v1alpha1.StateInProgress), change: interruptedBy("before"), facts: lifecycle.Facts{InProgress: true, Begun: true}, hold: "WaitingForSkyhook", states: 1},
 		{name: "malformed", record: done, change: func(n *corev1.Node) { n.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{" }, hold: v1alpha1.ReasonNodeStateMalformed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,8 +83,8 @@ func TestInputOfANode(t *testing.T) {
 				t.Errorf("hold %q, trouble %q, wait %q: %+v", hold, text(got.Failure), text(got.Wait), got)
 			}
 			c.facts.Unavailable = true // the nodes of these tests have no kubelet
-			if got.Facts != c.facts || got.Begun != c.begun {
-				t.Errorf("facts %+v, begun %t", got.Facts, got.Begun)
+			if got.Facts != c.facts {
+				t.Errorf("facts %+v", got.Facts)
 			}
 			if got.FinishedPermit != c.record.FinishedPermit || !got.Created.Equal(since.Time) {
 				t.Errorf("got %+v", got)

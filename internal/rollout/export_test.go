@@ -1,0 +1,4 @@
+package rollout
+
+// ContentOf is exported for tests.
+var ContentOf = contentOf

@@ -144,6 +144,12 @@ func (k *kubelet) attempt(pod *corev1.Pod, r *run, container int) podlife.Attemp
 		a.Takes = time.Duration(s.Times) * time.Second
 	case scriptHangs:
 		r.stuck = true
+	case scriptKills:
+		r.stuck = true
+		k.dies()
+	case scriptBreaks:
+		r.stuck = true
+		k.breaks()
 	}
 	return a
 }

@@ -28,6 +28,8 @@ type kubelet struct {
 	rebooted map[string]int
 	// blind hides the boot id, unreported says that nobody was told of this boot yet.
 	blind, unreported bool
+	// broken says that what ran on the machine broke it.
+	broken bool
 	// forges says that the node brings records of its own making when it is created again.
 	forges bool
 }

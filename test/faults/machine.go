@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,6 +67,7 @@ func (k *kubelet) boot() {
 	}
 	k.w.trace.add(k.w, "host %s is up, boot id %s", k.plan.Name, k.bootID)
 	k.bootedAt = k.w.now
+	k.taintForAWhile()
 	k.losePods()
 	if k.unreported = k.plan.PodsFirst; k.unreported {
 		k.reportLater("is reported")
@@ -76,6 +78,20 @@ func (k *kubelet) boot() {
 	if !ready {
 		k.reportLater("is Ready")
 	}
+}
+
+// taintForAWhile is what a network plugin does until it is set up.
+func (k *kubelet) taintForAWhile() {
+	if k.w.taintsAtBoot == 0 {
+		return
+	}
+	taint := corev1.Taint{Key: "network.example/agent-not-ready", Effect: corev1.TaintEffectNoSchedule}
+	k.w.editNode(k.plan.Name, func(n *corev1.Node) { n.Spec.Taints = append(n.Spec.Taints, taint) })
+	k.w.after(k.w.taintsAtBoot, "the network of "+k.plan.Name+" is there", func() {
+		k.w.editNode(k.plan.Name, func(n *corev1.Node) {
+			n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&taint) })
+		})
+	})
 }
 
 // reportLater reports this boot some time later, if it still lasts.
@@ -134,6 +150,28 @@ func (k *kubelet) lost(d time.Duration) {
 		}
 	})
 	k.w.after(d, "host "+k.plan.Name+" boots", k.boot)
+}
+
+// forGood is longer than any world lasts.
+const forGood = 1000 * time.Hour
+
+// dies is a machine that what runs on it breaks: in a cloud its node is replaced after a while.
+func (k *kubelet) dies() {
+	k.broken = true
+	k.w.after(5*time.Second, "host "+k.plan.Name+" dies", func() { k.lost(forGood) })
+	if k.w.replaces > 0 {
+		k.w.after(k.w.replaces, "the cloud replaces node "+k.plan.Name, k.deleteNode)
+	}
+}
+
+// breaks is a machine that what runs on it breaks, and that the cluster's own health checker finds broken.
+func (k *kubelet) breaks() {
+	k.broken = true
+	k.w.after(5*time.Second, "node "+k.plan.Name+" is found to be broken", func() {
+		k.w.editNode(k.plan.Name, func(n *corev1.Node) {
+			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "health.example/broken", Effect: corev1.TaintEffectNoSchedule})
+		})
+	})
 }
 
 // deleteNode removes the node and its pods, as the cloud's machinery does; later the name comes back on a new machine.

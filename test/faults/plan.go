@@ -87,6 +87,8 @@ const (
 	scriptPull     = "pull"     // the image cannot be pulled until the world rests
 	scriptCreating = "creating" // ContainerCreating until the world rests
 	scriptHangs    = "hangs"    // does not end until the world rests
+	scriptKills    = "kills"    // its host dies for good
+	scriptBreaks   = "breaks"   // a health checker taints its node for good
 )
 
 // Script is how one package behaves, by accident: a package whose own content is bad fails until that is edited, see

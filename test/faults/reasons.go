@@ -226,14 +226,21 @@ func (w *World) checkSilent(s *v1alpha1.Skyhook, silent []string, told []reason)
 		}
 	}
 	for _, r := range told {
-		if slices.Contains([]string{"NodeStateMalformed", "NodeStateUnsealed", "NodeIgnored", "TaintNotTolerable"},
-			r.reason) &&
-			holds(r.node) {
+		keepsOff := slices.Contains([]string{"NodeStateMalformed", "NodeStateUnsealed", "TaintNotTolerable"}, r.reason) &&
+			!w.halfDone(s, r.node)
+		if (keepsOff || r.reason == "NodeIgnored") && holds(r.node) {
 			w.findClass("slot-held", r.reason, "node %s is excluded (%s) and holds a permit of Skyhook %s that nodes %v wait for",
 				r.node, r.reason, s.Name, silent)
 			return
 		}
 	}
+}
+
+// halfDone reports whether work of a Skyhook has begun on a host and is not finished, by what has run there.
+func (w *World) halfDone(s *v1alpha1.Skyhook, node string) bool {
+	n := w.node(node)
+	r, err := record.Read(s.Name, n.Annotations)
+	return err == nil && (r.Begun || r.Cordoned)
 }
 
 // tellsHolder reports whether the status says that a node for which something else is told uses the budget.

@@ -83,6 +83,10 @@ type World struct {
 
 	trace    *trace
 	findings []Finding
+	// replaces is how long after its death the cloud replaces a node; 0 for never.
+	replaces time.Duration
+	// taintsAtBoot is how long a network plugin taints each node after its boot; 0 for not at all.
+	taintsAtBoot time.Duration
 	// over says that a finding ended the world.
 	over bool
 }

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
@@ -50,7 +50,7 @@ type Forecast struct {
 	Skyhooks []v1alpha1.Skyhook `json:"-"`
 	Cluster  []corev1.Node      `json:"-"`
 	// Decided are the waits of the last decision for each node, by node and Skyhook.
-	Decided map[NodeOf][]lifecycle.Wait `json:"-"`
+	Decided map[NodeOf][]record.Wait `json:"-"`
 	// Failing are the passes of the operator that fail again and again, each as what it works on and the error: the rest
 	// may be less than what would happen.
 	Failing []string `json:"failing,omitempty"`

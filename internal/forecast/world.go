@@ -16,6 +16,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
 	"github.com/skyhook-operator/skyhook/internal/forecast/process"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 )
 
@@ -48,7 +49,7 @@ type world struct {
 	of      map[NodeOf]*Node
 	// homes are the compartments of nodes, by Skyhook and node.
 	homes   map[string]map[string]string
-	decided map[NodeOf][]lifecycle.Wait
+	decided map[NodeOf][]record.Wait
 	// garbage says that owners are gone whose objects may have to follow.
 	garbage bool
 	failure error
@@ -73,7 +74,7 @@ func newWorld(s Snapshot, o Options) (*world, error) {
 	w := &world{
 		options: o, now: o.Now, moved: o.Now, due: map[types.UID]due{}, of: map[NodeOf]*Node{},
 		homes:   map[string]map[string]string{},
-		decided: map[NodeOf][]lifecycle.Wait{}, failing: map[string]error{}, budgets: budgetsOf(s.Budgets),
+		decided: map[NodeOf][]record.Wait{}, failing: map[string]error{}, budgets: budgetsOf(s.Budgets),
 	}
 	w.cluster = cluster.New(scheme, func() time.Time { return w.now })
 	w.cluster.Namespace = o.Operator.Workload.Namespace

@@ -5,6 +5,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/version"
 )
 
@@ -26,7 +27,7 @@ func (p *pass) install(u unit) {
 
 // explainStopped sends an event for an uninstall that the install of another version stopped.
 func (p *pass) explainStopped(u unit) {
-	for _, e := range sorted(p.out.Record.Packages) {
+	for _, e := range situation.Sorted(p.out.Record.Packages) {
 		if e.Name == u.name && record.IsUninstall(e.Stage) && e.Active() && !version.Same(e.Version, u.pkg.Version) {
 			p.out.take(Step{Tell: &Change{
 				Package: e.Name, Version: e.Version, Stage: e.Stage, State: e.State, Reason: v1alpha1.ReasonUninstallStopped,
@@ -48,7 +49,7 @@ func (p *pass) beginStage(u unit, last record.Entry, stage v1alpha1.Stage) {
 	e := p.begin(u, last, stage)
 	e.Changed = changedFor(u.pkg, last, stage)
 	carry(&e, last)
-	if stage != v1alpha1.StagePostInterrupt && len(interruptsFor(u.pkg, e)) > 0 && !p.drained(u.name) {
+	if stage != v1alpha1.StagePostInterrupt && len(situation.InterruptsFor(u.pkg, e)) > 0 && !p.drained(u.name) {
 		return
 	}
 	p.put(e)
@@ -58,10 +59,10 @@ func (p *pass) beginStage(u unit, last record.Entry, stage v1alpha1.Stage) {
 // replaced removes the entries of all other versions of a package: the one in e took their place on the host. Files of
 // a newer version that could not be uninstalled may still be there, so its entry stays, marked.
 func (p *pass) replaced(e record.Entry) {
-	for key, other := range sorted(p.out.Record.Packages) {
+	for key, other := range situation.Sorted(p.out.Record.Packages) {
 		switch {
 		case other.Name != e.Name || key == e.Key():
-		case version.Older(e.Version, other.Version) && installed(other):
+		case version.Older(e.Version, other.Version) && situation.Installed(other):
 			if other.Superseded = true; other.Active() { // nobody will end it
 				other.State, other.Reason, other.Message = v1alpha1.StateSkipped, "", ""
 			}

@@ -5,14 +5,15 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // breakOff ends an interrupt that fails, or that has no pod, once it is no longer what is wanted: its owner is to be
 // removed or is wanted again, another version is wanted, or an edit changes what runs. One that runs comes to its end
 // first. Those of its packages that still need an interrupt begin another one, whoever owns it.
 func (p *pass) breakOff() {
-	for _, e := range sorted(p.out.Record.Packages) {
-		retry := exhausted(e) && e.Generation != p.Generation
+	for _, e := range situation.Sorted(p.out.Record.Packages) {
+		retry := situation.Exhausted(e) && e.Generation != p.Generation
 		if record.IsInterrupt(e.Stage) && retry && p.obsolete(e) {
 			p.detach(e)
 		}
@@ -29,7 +30,7 @@ func (p *pass) breakOff() {
 	if p.underWay(owner, pod, found) || owner.State != v1alpha1.StateErroring && (found || p.reversed(owner)) {
 		return
 	}
-	for key, e := range sorted(p.out.Record.Packages) {
+	for key, e := range situation.Sorted(p.out.Record.Packages) {
 		if key == owner.Key() || record.IsInterrupt(e.Stage) && mergedInto(e, owner) {
 			p.detach(e)
 		}
@@ -40,7 +41,7 @@ func (p *pass) breakOff() {
 // refreshOrphans takes packages back to before their interrupt that wait for one without an owner, and were edited
 // meanwhile.
 func (p *pass) refreshOrphans() {
-	for _, e := range sorted(p.out.Record.Packages) {
+	for _, e := range situation.Sorted(p.out.Record.Packages) {
 		waits := record.IsInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && e.Interrupt != nil && !p.rebooted(e)
 		if waits && p.current(e) && !p.reversed(e) && p.edited(e) {
 			p.resetToPending(e)
@@ -58,8 +59,8 @@ func (p *pass) obsolete(owner record.Entry) bool {
 
 // edited reports whether a package changed since its interrupt began, or does not need one any more.
 func (p *pass) edited(e record.Entry) bool {
-	pkg := p.definition(e).Package
-	return e.Hash != "" && e.Hash != pkg.Hash || configChanged(pkg, e) || len(interruptsFor(pkg, e)) == 0
+	pkg := p.DefinitionOf(e).Package
+	return e.Hash != "" && e.Hash != pkg.Hash || situation.ConfigChanged(pkg, e) || len(situation.InterruptsFor(pkg, e)) == 0
 }
 
 // reversed reports whether the user wants to uninstall what is being installed, or to keep what is being uninstalled.
@@ -71,7 +72,7 @@ func (p *pass) reversed(e record.Entry) bool {
 // current reports whether an entry is still about what is wanted: the spec's version, or one that is to be removed.
 func (p *pass) current(e record.Entry) bool {
 	_, removed := p.removals[e.Key()]
-	return removed || !p.Deleting && p.definition(e).FromSpec && !superseded(p.out.Record, e)
+	return removed || !p.Deleting && p.DefinitionOf(e).FromSpec && !situation.Superseded(p.out.Record, e)
 }
 
 // mergesDifferently reports whether the packages of an interrupt would begin another one by now, as what they need has
@@ -81,9 +82,9 @@ func (p *pass) mergesDifferently(owner record.Entry) bool {
 		return false
 	}
 	var needed []pendingInterrupt
-	for key, e := range sorted(p.out.Record.Packages) {
+	for key, e := range situation.Sorted(p.out.Record.Packages) {
 		if (key == owner.Key() || record.IsInterrupt(e.Stage) && mergedInto(e, owner)) && p.current(e) && !p.reversed(e) {
-			needed = append(needed, pendingInterrupt{e, p.definition(e).Package})
+			needed = append(needed, pendingInterrupt{e, p.DefinitionOf(e).Package})
 		}
 	}
 	_, now := merge(needed)

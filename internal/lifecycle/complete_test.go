@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 var completeTables = []group{
@@ -102,7 +103,7 @@ func TestComplete(t *testing.T) {
 		{when("unknown config", spec(pkg(a).config("k=2")), node(config.complete(a).configUnknown())), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := lifecycle.Complete(c.wanted(), c.record()); got != c.want {
+			if got := situation.Complete(c.wanted(), c.record()); got != c.want {
 				t.Errorf("got %t, want %t", got, c.want)
 			}
 		})
@@ -117,16 +118,16 @@ func TestFailureOfAnInterruptThatIsHeld(t *testing.T) {
 		node(interrupt.erroring(a).restarts(1).reason(stepFailed).by(service("x"))),
 		pods(interrupt.failing(a).restarts(1).reason(stepFailed)), ourCordon, drained, pausedNode))
 	o.Record = lifecycle.Next(o).Record
-	if e, failed := lifecycle.FirstFailure(o.Wanted, o.Record); !failed || e.State != "skipped" ||
+	if e, failed := situation.FirstFailure(o.Wanted, o.Record); !failed || e.State != "skipped" ||
 		e.Message != message("StepFailed") {
 		t.Errorf("while it is held: %t, %+v", failed, e)
 	}
-	if f := lifecycle.FactsOf("", o.Wanted, o.Record, nil, true); f.FailedRun {
+	if f := situation.FactsOf("", o.Wanted, o.Record, nil, true); f.FailedRun {
 		t.Errorf("it counts as a failed run: %+v", f)
 	}
 	o.Pods, o.Hold, o.InFlight = nil, nil, nil
 	o.Record = lifecycle.Next(o).Record
-	if e, failed := lifecycle.FirstFailure(o.Wanted, o.Record); failed ||
+	if e, failed := situation.FirstFailure(o.Wanted, o.Record); failed ||
 		o.Record.Packages["a|1.0"].State != "in_progress" {
 		t.Errorf("when it begins again: %t, %+v", failed, e)
 	}
@@ -156,7 +157,7 @@ func TestFirstFailure(t *testing.T) {
 			node(uninstallInterrupt.skipped(a).by(reboot).reason(stepFailed))), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e, failed := lifecycle.FirstFailure(c.wanted(), c.record())
+			e, failed := situation.FirstFailure(c.wanted(), c.record())
 			if got := map[bool]string{true: e.Key()}[failed]; got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -205,13 +206,13 @@ func TestUninstalling(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := observation(c.row)
 			var uninstalling []string
-			for _, e := range lifecycle.Uninstalling(o.Wanted, o.Record) {
+			for _, e := range situation.Uninstalling(o.Wanted, o.Record) {
 				uninstalling = append(uninstalling, e.Key())
 			}
 			if diff := cmp.Diff(c.uninstalling, uninstalling); diff != "" {
 				t.Errorf("uninstalling, -want +got\n%s", diff)
 			}
-			failure, failed := lifecycle.FirstFailure(o.Wanted, o.Record)
+			failure, failed := situation.FirstFailure(o.Wanted, o.Record)
 			if failed != (c.failure != "") || failed && failure.Key() != c.failure {
 				t.Errorf("failure %t %s, want %q", failed, failure.Key(), c.failure)
 			}

@@ -35,8 +35,8 @@ func (p *pass) drained(name string) bool {
 }
 
 // wait says what holds the drain; people and workloads free it.
-func (d *Drain) wait(name string) *Wait {
-	w := &Wait{Package: name, Reason: d.Reason, Message: d.Message, Frees: record.FreesOther, Overdue: d.TimedOut, By: d.By}
+func (d *Drain) wait(name string) *record.Wait {
+	w := &record.Wait{Package: name, Reason: d.Reason, Message: d.Message, Frees: record.FreesOther, Overdue: d.TimedOut, By: d.By}
 	if d.TimedOut {
 		w.Reason = v1alpha1.ReasonDrainTimeout
 		w.Message = "the drain takes longer than spec.drain.timeoutSeconds: " + d.Reason + ": " + d.Message

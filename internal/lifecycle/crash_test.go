@@ -15,6 +15,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 const skyhookName = "demo"
@@ -25,7 +26,7 @@ const skyhookName = "demo"
 // The cache is never older than what this operator created itself: the controller sees to that.
 type simulated struct {
 	t    *rapid.T
-	spec lifecycle.Packages
+	spec situation.Packages
 	now  time.Time
 
 	annotations, labels map[string]string
@@ -38,7 +39,7 @@ type simulated struct {
 
 	permit *v1alpha1.Permit
 	order  int32
-	hold   *lifecycle.Hold
+	hold   *situation.Hold
 
 	host       host
 	serial     bool
@@ -207,7 +208,7 @@ func (s *simulated) create(start lifecycle.Start) {
 }
 
 // mayCreate checks what must be true on the node when a stage starts.
-func (s *simulated) mayCreate(start lifecycle.Start, pkg lifecycle.Package) {
+func (s *simulated) mayCreate(start lifecycle.Start, pkg situation.Package) {
 	switch {
 	case s.permit == nil || s.record().FinishedPermit == s.permit.Token():
 		s.t.Fatalf("%v starts without a permit", start)
@@ -300,7 +301,7 @@ func (s *simulated) grant() {
 	if s.permit != nil && s.record().FinishedPermit == s.permit.Token() {
 		s.permit = nil
 	}
-	if s.permit == nil && s.hold == nil && !lifecycle.Complete(s.wanted(), s.record()) {
+	if s.permit == nil && s.hold == nil && !situation.Complete(s.wanted(), s.record()) {
 		s.permit = &v1alpha1.Permit{Node: "node", Order: s.order, Generation: 1}
 		s.order++
 	}
@@ -377,10 +378,10 @@ func (s *simulated) actions() map[string]func(*rapid.T) {
 		},
 		"permit": func(*rapid.T) { s.grant() },
 		"hold": func(t *rapid.T) {
-			s.hold = rapid.SampledFrom([]*lifecycle.Hold{
+			s.hold = rapid.SampledFrom([]*situation.Hold{
 				nil, nil,
-				{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: "Paused"}},
-				{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: "Taint"}},
+				{Status: v1alpha1.StatusPaused, Wait: record.Wait{Reason: "Paused"}},
+				{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: record.Wait{Reason: "Taint"}},
 			}).Draw(t, "hold")
 		},
 		"all goes well": s.continueAll, "all still goes well": s.continueAll,

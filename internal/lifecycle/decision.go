@@ -23,7 +23,7 @@ type Decision struct {
 	// InFlight is the interrupt in flight on the node after this decision, whoever owns it; nil for none.
 	InFlight *record.Interrupt
 	// Waits tell why packages do not progress; the node's own wait has no package.
-	Waits []Wait
+	Waits []record.Wait
 	// Erroring says that a package which matters fails, or is in a state that nobody knows. A drain that takes too long
 	// makes the node's status erroring, but no package.
 	Erroring bool

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
 // EndGrace is how much longer than its grace period a pod may take to end before people are told.
@@ -13,7 +14,7 @@ const EndGrace = 30 * time.Second
 // overdueEnd returns the first of the pods, whatever it is for, that is still being deleted long after its grace
 // period: the kubelet should have ended it, so that somebody has to look. Without one, nil and in how long there may be
 // one; 0 for never.
-func overdueEnd(pods []Pod, now time.Time) (w *Wait, after time.Duration) {
+func overdueEnd(pods []Pod, now time.Time) (w *record.Wait, after time.Duration) {
 	for _, pod := range pods {
 		if !pod.Terminating || pod.Ends.IsZero() {
 			continue

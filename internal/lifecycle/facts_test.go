@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // TestFactsOf: what budgets, batches and order go by. The wait of a row is told, with who frees it.
@@ -97,7 +97,7 @@ func TestFactsOf(t *testing.T) {
 			if w := o.Record.Wait; w != nil {
 				w.Frees, w.Package, w.Overdue = c.frees, c.pkg, c.overdue
 			}
-			f := lifecycle.FactsOf("", o.Wanted, o.Record, o.InFlight, o.Node.Ready)
+			f := situation.FactsOf("", o.Wanted, o.Record, o.InFlight, o.Node.Ready)
 			var words []string
 			for _, fact := range []struct {
 				word string

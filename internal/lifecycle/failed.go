@@ -11,7 +11,7 @@ import (
 
 // FailedWait is what a record says while the passes over its node fail, for the reason given: else nobody would hear of
 // it, as what they were to do is not done. before is what the record says so far, nil for nothing.
-func FailedWait(before *Wait, message string, now time.Time) *Wait {
+func FailedWait(before *record.Wait, message string, now time.Time) *record.Wait {
 	// Whoever decides goes by Frees: to it the node is in progress, as it is without a wait.
 	w := waitSince(*newWait("", v1alpha1.ReasonPassFailed, message), before, now)
 	if since := DrainStarted(record.Node{Wait: before}); since != nil {
@@ -25,7 +25,7 @@ func FailedWait(before *Wait, message string, now time.Time) *Wait {
 func Stay(o Observation) Decision {
 	p := newPass(o)
 	if p.out.Record.Status == "" {
-		p.out.Record.Status = p.status(false, false)
+		p.out.Record.Status = p.status()
 	}
 	p.out.Record.Wait = FailedWait(p.Record.Wait, o.Failed, p.now)
 	p.out.Erroring = p.any(v1alpha1.StateErroring) || p.any(v1alpha1.StateUnknown)
@@ -34,7 +34,7 @@ func Stay(o Observation) Decision {
 
 // failed is the wait that the record shows instead of w, which may be nil, while passes fail. Who frees what it stands
 // for stays the same, as others go by it; and only another spec helps whoever waits for one.
-func (p *pass) failed(w *Wait) *Wait {
+func (p *pass) failed(w *record.Wait) *record.Wait {
 	if p.Failed == "" || w != nil && w.Frees == record.FreesAuthor {
 		return w
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 var failedTables = []group{
@@ -60,7 +61,7 @@ func TestFailedWaitIsNoVerdict(t *testing.T) {
 	}
 	passing := observation(see(spec(pkg(a)), node(apply.inProgress(a)), pods(apply.running(a)), failedPass))
 	n := lifecycle.Next(passing).Record
-	if f := lifecycle.FactsOf("", passing.Wanted, n, nil, true); f != (lifecycle.Facts{InProgress: true, Begun: true}) {
+	if f := situation.FactsOf("", passing.Wanted, n, nil, true); f != (situation.Facts{InProgress: true, Begun: true}) {
 		t.Errorf("a node whose passes fail: %+v", f)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // The tables of this package are made of values that read as a sentence. An example:
@@ -66,12 +67,12 @@ func message(reason string) string { return "because of " + reason }
 // definition is a package of the spec, or a retained definition of one.
 type definition struct {
 	v1alpha1.Package
-	derived lifecycle.Derived
+	derived situation.Derived
 }
 
 func pkg(i id) definition {
 	return definition{
-		v1alpha1.Package{Name: i.name(), Image: "img/" + i.name(), Version: i.version()}, lifecycle.Derived{Hash: "1"},
+		v1alpha1.Package{Name: i.name(), Image: "img/" + i.name(), Version: i.version()}, situation.Derived{Hash: "1"},
 	}
 }
 
@@ -136,21 +137,21 @@ func dataOf(pairs []string) map[string]string {
 	return data
 }
 
-func packages(all ...definition) lifecycle.Packages {
+func packages(all ...definition) situation.Packages {
 	s := &v1alpha1.Skyhook{Spec: v1alpha1.SkyhookSpec{Packages: map[string]v1alpha1.Package{}}}
-	derived := map[string]lifecycle.Derived{}
+	derived := map[string]situation.Derived{}
 	for _, d := range all {
 		name := d.Name
 		d.Name = ""
 		s.Spec.Packages[name], derived[name] = d.Package, d.derived
 	}
-	return lifecycle.Prepare(s, func(name string) lifecycle.Derived { return derived[name] })
+	return situation.Prepare(s, func(name string) situation.Derived { return derived[name] })
 }
 
-func retained(all ...definition) lifecycle.Retained {
-	r := lifecycle.Retained{}
+func retained(all ...definition) situation.Retained {
+	r := situation.Retained{}
 	for _, d := range all {
-		r[d.derived.Definition] = lifecycle.PreparePackage(d.Package, d.derived)
+		r[d.derived.Definition] = situation.PreparePackage(d.Package, d.derived)
 	}
 	return r
 }
@@ -212,7 +213,7 @@ func (e entry) by(i v1alpha1.Interrupt) entry {
 	return e.but(func(e *record.Entry) { e.Interrupt, e.BootID = &i, "b1" })
 }
 
-func (e entry) record(w lifecycle.Wanted) record.Entry {
+func (e entry) record(w situation.Wanted) record.Entry {
 	r := record.Entry{
 		Name: e.name(), Version: e.version(), Image: "img/" + e.name(), Stage: v1alpha1.Stage(e.stage), State: e.state,
 		Since: at(-time.Hour), Run: "r1", Hash: "1", Generation: generation,
@@ -234,7 +235,7 @@ func (e entry) record(w lifecycle.Wanted) record.Entry {
 	return r
 }
 
-func entries(w lifecycle.Wanted, list ...entry) map[string]record.Entry {
+func entries(w situation.Wanted, list ...entry) map[string]record.Entry {
 	all := map[string]record.Entry{}
 	for _, e := range list {
 		r := e.record(w)

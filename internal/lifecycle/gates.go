@@ -7,6 +7,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/version"
 )
 
@@ -15,7 +16,7 @@ type gate struct {
 	name string
 	// turn says that it is about whether it is the node's or the package's turn, and not about what is there.
 	turn   bool
-	closed func(*pass, unit) *Wait
+	closed func(*pass, unit) *record.Wait
 }
 
 // gates are asked in this order, and the first that is closed gives the reason. Those before them see no package: a
@@ -72,13 +73,13 @@ func (p *pass) ask(u unit, list []gate) bool {
 }
 
 // noteClosed notes the reason of a closed gate. The hold is noted once for the node, see finish.
-func (p *pass) noteClosed(w *Wait) {
+func (p *pass) noteClosed(w *record.Wait) {
 	if p.Hold == nil || w.Reason != p.Hold.Reason {
 		p.wait(w)
 	}
 }
 
-func (p *pass) gateHold(u unit) *Wait {
+func (p *pass) gateHold(u unit) *record.Wait {
 	if p.Hold == nil {
 		return nil
 	}
@@ -87,7 +88,7 @@ func (p *pass) gateHold(u unit) *Wait {
 	return &w
 }
 
-func (p *pass) gateInterrupt(u unit) *Wait {
+func (p *pass) gateInterrupt(u unit) *record.Wait {
 	if _, runs := p.interruptOwner(); runs {
 		return newWait(u.name, v1alpha1.ReasonWaitingForInterrupt,
 			"an interrupt of this Skyhook is in flight on the node; work continues when it is done")
@@ -100,7 +101,7 @@ func (p *pass) gateInterrupt(u unit) *Wait {
 	return nil
 }
 
-func (p *pass) gatePermit(u unit) *Wait {
+func (p *pass) gatePermit(u unit) *record.Wait {
 	if p.Permit != nil {
 		return nil
 	}
@@ -109,7 +110,7 @@ func (p *pass) gatePermit(u unit) *Wait {
 			"or the current batch is not over; to let more nodes work at a time, raise spec.interruptionBudget")
 }
 
-func (p *pass) gateSerial(u unit) *Wait {
+func (p *pass) gateSerial(u unit) *record.Wait {
 	if turn, out := p.outOfTurn(u.name); out {
 		return newWait(u.name, v1alpha1.ReasonWaitingForSerial, fmt.Sprintf(
 			"package %s runs first, because spec.serial is true", turn))
@@ -125,7 +126,7 @@ func (p *pass) gateSerial(u unit) *Wait {
 
 // gateImage lets no image run that the cluster does not allow, also for the uninstall of what it did when it was
 // allowed. A package that has to have a digest may run by the one that is pinned: the spec may not name it any more.
-func (p *pass) gateImage(u unit) *Wait {
+func (p *pass) gateImage(u unit) *record.Wait {
 	problem := u.pkg.Refused
 	if _, ok := p.Pins.of(u.pkg, u.name, p.Node); problem == "" && !ok {
 		problem = u.pkg.Undigested
@@ -134,7 +135,7 @@ func (p *pass) gateImage(u unit) *Wait {
 		return nil
 	}
 	if u.removed() {
-		if e := p.out.Record.Packages[u.key]; !p.definition(e).FromSpec { // what it was installed with cannot be corrected
+		if e := p.out.Record.Packages[u.key]; !p.DefinitionOf(e).FromSpec { // what it was installed with cannot be corrected
 			problem += fmt.Sprintf("; to correct it, put version %s back into spec.packages, with uninstall.apply: true",
 				e.Version)
 		}
@@ -145,7 +146,7 @@ func (p *pass) gateImage(u unit) *Wait {
 
 // gateDependencies has a package wait for what it depends on, and its uninstall for the uninstall of what depends on
 // it. It is asked before the permit: a node that could not use one must not get one, and give it back, in turns.
-func (p *pass) gateDependencies(u unit) *Wait {
+func (p *pass) gateDependencies(u unit) *record.Wait {
 	if u.removed() {
 		if other, left := p.dependent(p.out.Record.Packages[u.key]); left {
 			return newWait(u.name, v1alpha1.ReasonWaitingForDependent, fmt.Sprintf(
@@ -157,7 +158,7 @@ func (p *pass) gateDependencies(u unit) *Wait {
 }
 
 // gateConfigMap asks whether the ConfigMap that the pod would mount holds what it should.
-func (p *pass) gateConfigMap(u unit) *Wait {
+func (p *pass) gateConfigMap(u unit) *record.Wait {
 	ready := p.RetainedReady[u.pkg.Definition]
 	if spec, ok := p.Packages[u.name]; ok && version.Same(spec.Version, u.pkg.Version) {
 		ready = p.ConfigReady[u.name]
@@ -172,7 +173,7 @@ func (p *pass) gateConfigMap(u unit) *Wait {
 
 // gateEarlierPod waits for pods of an earlier run, and for what is left of an interrupt: nothing runs beside one, also
 // when it is done with, or nobody wants it any more.
-func (p *pass) gateEarlierPod(u unit) *Wait {
+func (p *pass) gateEarlierPod(u unit) *record.Wait {
 	for _, pod := range p.Pods {
 		if pod.Package == u.name || record.IsInterrupt(pod.Stage) {
 			return pod.holds(newWait(u.name, v1alpha1.ReasonWaitingForPodToEnd,
@@ -185,8 +186,8 @@ func (p *pass) gateEarlierPod(u unit) *Wait {
 // unmet returns the dependency that keeps a package from starting, as a reason to wait; nil when all are complete on
 // the node. One that only another spec fixes comes before those that may become complete: else the author hears of it
 // only after these, and the node holds a permit meanwhile.
-func (p *pass) unmet(name string, pkg Package) *Wait {
-	var first *Wait
+func (p *pass) unmet(name string, pkg situation.Package) *record.Wait {
+	var first *record.Wait
 	for _, dep := range slices.Sorted(maps.Keys(pkg.DependsOn)) {
 		w := p.unmetOne(name, dep, pkg.DependsOn[dep])
 		switch {
@@ -201,19 +202,19 @@ func (p *pass) unmet(name string, pkg Package) *Wait {
 }
 
 // unmetOne returns what is missing of one dependency; nil when it is complete on the node.
-func (p *pass) unmetOne(name, dep, wanted string) *Wait {
+func (p *pass) unmetOne(name, dep, wanted string) *record.Wait {
 	other, ok := p.Packages[dep]
 	switch {
 	case !ok || !version.Same(other.Version, wanted):
 		return newWait(name, v1alpha1.ReasonDependencyMissing, fmt.Sprintf(
 			"spec.packages.%s.dependsOn names %s %s, which is not in spec.packages; add it, or correct dependsOn", name, dep,
 			wanted))
-	case other.applies():
+	case other.UninstallAsked():
 		return newWait(name, v1alpha1.ReasonDependencyUninstalled, fmt.Sprintf(
 			"spec.packages.%s.dependsOn names %s %s, whose uninstall.apply is true; "+
 				"set that to false, or remove it from dependsOn",
 			name, dep, wanted))
-	case !packageComplete(p.out.Record, dep, other):
+	case !p.PackageComplete(p.out.Record, dep):
 		return newWait(name, v1alpha1.ReasonWaitingForDependency, fmt.Sprintf(
 			"package %s %s, on which this one depends, is not complete on the node yet", dep, wanted))
 	}

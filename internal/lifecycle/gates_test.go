@@ -91,7 +91,7 @@ var gated = []row{
 		want(is(erroring))),
 	when("a permit that is asked back: whose turn it is not any more keeps its place, and starts nothing",
 		spec(pkg(a)), node(apply.inProgress(a)), revokedPermit,
-		want(wait(a, waitingForPermit), tell(waitingForPermit), is(inProgress))),
+		want(wait(a, waitingForPermit), tell(waitingForPermit), is(waiting))),
 	when("a permit that is suspended: what runs keeps it",
 		spec(pkg(a), pkg(b)), node(apply.erroring(a).reason(stepFailed), apply.inProgress(b)),
 		pods(apply.failing(a).reason(stepFailed), apply.running(b)), revokedPermit,

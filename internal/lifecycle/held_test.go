@@ -7,6 +7,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // TestSuspendedInterruptAndEditedConfig: an interrupt that a hold suspended sees the configMap that was edited
@@ -54,7 +55,7 @@ func startedToTheEnd(o lifecycle.Observation) (stages []string) {
 // TestRebootNobodyWaitsFor: an entry of a reboot that is not waited for any more does not make every later boot one
 // that was asked for.
 func TestRebootNobodyWaitsFor(t *testing.T) {
-	w := lifecycle.Wanted{Packages: packages(pkg(a).interrupt(reboot))}
+	w := situation.Wanted{Packages: packages(pkg(a).interrupt(reboot))}
 	n := record.Node{Packages: entries(w, interrupt.erroring(a).reason(retriesExhausted).restarts(2).by(reboot))}
 	asked := record.Node{Packages: entries(w, rebooting)}
 	if !lifecycle.AskedForReboot(asked, "b2") || lifecycle.AskedForReboot(asked, "b1") {

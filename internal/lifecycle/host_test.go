@@ -10,6 +10,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // host is the node of the model beside its record and our pods: its boots, its cordon and what else runs on it.
@@ -91,7 +92,7 @@ func (s *simulated) next(o lifecycle.Observation) lifecycle.Decision {
 }
 
 // needsInterrupt reports whether an interrupt has to follow the stage.
-func (s *simulated) needsInterrupt(start lifecycle.Start, pkg lifecycle.Package) bool {
+func (s *simulated) needsInterrupt(start lifecycle.Start, pkg situation.Package) bool {
 	switch start.Stage {
 	case v1alpha1.StageApply, v1alpha1.StageUpgrade:
 		return pkg.Interrupt != nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // rebootLimit is how long a reboot may take unless the package sets stageTimeout. Servers with much memory or many
@@ -39,8 +40,8 @@ func InFlightOf(skyhook string, n record.Node) *record.Interrupt {
 func (p *pass) interruptOwner() (record.Entry, bool) { return interruptOwner(p.out.Record) }
 
 func interruptOwner(n record.Node) (record.Entry, bool) {
-	for _, e := range sorted(n.Packages) {
-		if record.IsInterrupt(e.Stage) && e.Active() && !exhausted(e) {
+	for _, e := range situation.Sorted(n.Packages) {
+		if record.IsInterrupt(e.Stage) && e.Active() && !situation.Exhausted(e) {
 			return e, true
 		}
 	}
@@ -51,7 +52,7 @@ func interruptOwner(n record.Node) (record.Entry, bool) {
 // its entries are not complete yet.
 func AskedForReboot(n record.Node, bootID string) bool {
 	for _, e := range n.Packages {
-		pending := record.IsInterrupt(e.Stage) && e.State != v1alpha1.StateComplete && !superseded(n, e) && !exhausted(e)
+		pending := record.IsInterrupt(e.Stage) && e.State != v1alpha1.StateComplete && !situation.Superseded(n, e) && !situation.Exhausted(e)
 		if pending && isReboot(e) && e.BootID != "" && e.BootID != bootID {
 			return true
 		}
@@ -64,7 +65,7 @@ func inFlight(skyhook string, owner record.Entry, entries map[string]record.Entr
 	if owner.Interrupt != nil { // else another operator began it, which kept none
 		i.Type, i.Services = owner.Interrupt.Type, owner.Interrupt.Services
 	}
-	for key, e := range sorted(entries) {
+	for key, e := range situation.Sorted(entries) {
 		if key == owner.Key() || record.IsInterrupt(e.Stage) && mergedInto(e, owner) {
 			i.Packages = append(i.Packages, key)
 		}
@@ -105,7 +106,7 @@ func (p *pass) watchInterrupt() {
 	case pod.Terminating:
 		p.waitForEnd(e, pod)
 	default:
-		if pkg := p.definition(e).Package; !p.overTime(&e, pkg, pod) {
+		if pkg := p.DefinitionOf(e).Package; !p.overTime(&e, pkg, pod) {
 			p.judge(&e, pkg, pod)
 		}
 	}
@@ -150,7 +151,7 @@ func (p *pass) underWay(e record.Entry, pod Pod, found bool) bool {
 
 // watchReboot waits for the boot id to change. A pod that ended as the node went down is no failure.
 func (p *pass) watchReboot(e *record.Entry, pod Pod) {
-	limit, pkg := p.rebootLimit(*e), p.definition(*e).Package
+	limit, pkg := p.rebootLimit(*e), p.DefinitionOf(*e).Package
 	left := p.began(*e, pod).Add(limit).Sub(p.Now)
 	late := e.State == v1alpha1.StateErroring && e.Reason == v1alpha1.ReasonRebootTimeout // whatever another clock says
 	if left <= 0 || late {
@@ -167,7 +168,7 @@ func (p *pass) watchReboot(e *record.Entry, pod Pod) {
 }
 
 // rebootWait says how far a reboot has come that is waited for.
-func (p *pass) rebootWait(e record.Entry) *Wait {
+func (p *pass) rebootWait(e record.Entry) *record.Wait {
 	message := "the node was told to reboot, and its boot id has not changed yet"
 	switch {
 	case p.Node.BootID == "":
@@ -215,7 +216,7 @@ func (p *pass) suspendInterrupt(e record.Entry, pod Pod, found bool) {
 // run of the interrupt in flight.
 func (p *pass) ensureInterrupt(e *record.Entry) {
 	switch {
-	case p.definition(*e).Missing || e.Interrupt == nil:
+	case p.DefinitionOf(*e).Missing || e.Interrupt == nil:
 		// Nobody can build its pod any more, or knows what another operator ran. Those that it ran for find another owner.
 		e.State = v1alpha1.StateSkipped
 		p.put(*e)
@@ -225,7 +226,7 @@ func (p *pass) ensureInterrupt(e *record.Entry) {
 		p.awaitReady(e)
 		return
 	}
-	u := unit{name: e.Name, pkg: p.definition(*e).Package}
+	u := unit{name: e.Name, pkg: p.DefinitionOf(*e).Package}
 	if !p.ask(u, turnGates) || !p.waited(*e) || !p.aloneOnNode(e.Name) || !p.drained(e.Name) {
 		return
 	}
@@ -257,7 +258,7 @@ func (p *pass) asked(e record.Entry) time.Time {
 
 // rebootLimit is how long a reboot may take.
 func (p *pass) rebootLimit(e record.Entry) time.Duration {
-	if pkg := p.definition(e).Package; pkg.StageTimeout != nil {
+	if pkg := p.DefinitionOf(e).Package; pkg.StageTimeout != nil {
 		return pkg.StageTimeout.Duration
 	}
 	return rebootLimit
@@ -265,8 +266,8 @@ func (p *pass) rebootLimit(e record.Entry) time.Duration {
 
 // completeInterrupt ends the interrupt for its owner and for all that were merged into it.
 func (p *pass) completeInterrupt(owner record.Entry, pod Pod, found bool) {
-	for key, e := range sorted(p.out.Record.Packages) {
-		if !record.IsInterrupt(e.Stage) || key != owner.Key() && (!mergedInto(e, owner) || superseded(p.out.Record, e)) {
+	for key, e := range situation.Sorted(p.out.Record.Packages) {
+		if !record.IsInterrupt(e.Stage) || key != owner.Key() && (!mergedInto(e, owner) || situation.Superseded(p.out.Record, e)) {
 			continue
 		}
 		p.interrupted(e)
@@ -299,8 +300,8 @@ func mergedInto(e, owner record.Entry) bool {
 // adoptOrphans completes packages that were merged into a reboot which took place although its owner is removed. For
 // others the interrupt is pending again, see pendingInterrupts.
 func (p *pass) adoptOrphans() {
-	for _, e := range sorted(p.out.Record.Packages) {
-		if record.IsInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && p.rebooted(e) && !superseded(p.out.Record, e) {
+	for _, e := range situation.Sorted(p.out.Record.Packages) {
+		if record.IsInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && p.rebooted(e) && !situation.Superseded(p.out.Record, e) {
 			p.interrupted(e)
 		}
 	}
@@ -339,7 +340,7 @@ func (p *pass) launch(list []pendingInterrupt) {
 	owner, interrupt := merge(list)
 	for _, d := range list {
 		e := d.entry
-		if exhausted(e) {
+		if situation.Exhausted(e) {
 			e.Generation = p.Generation
 		}
 		e.Stage, e.State, e.Reason, e.Message = d.stage(), v1alpha1.StateSkipped, "", ""

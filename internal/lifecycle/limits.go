@@ -8,6 +8,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // runStart is when the entry's run began.
@@ -30,7 +31,7 @@ func (p *pass) began(e record.Entry, pod Pod) time.Time {
 }
 
 // overTime ends a stage that runs for longer than stageTimeout. It stays erroring until the spec or the record changes.
-func (p *pass) overTime(e *record.Entry, pkg Package, pod Pod) bool {
+func (p *pass) overTime(e *record.Entry, pkg situation.Package, pod Pod) bool {
 	if pkg.StageTimeout == nil {
 		return false
 	}
@@ -51,7 +52,7 @@ func (p *pass) overTime(e *record.Entry, pkg Package, pod Pod) bool {
 const longAfter = 30 * time.Minute
 
 // runsLong tells people of a stage that has no limit and does not end. That is no failure: some install for hours.
-func (p *pass) runsLong(e record.Entry, pkg Package, pod Pod) {
+func (p *pass) runsLong(e record.Entry, pkg situation.Package, pod Pod) {
 	if pkg.StageTimeout != nil || pod.Outcome != Running || pod.Reason != "" {
 		return
 	}
@@ -66,7 +67,7 @@ func (p *pass) runsLong(e record.Entry, pkg Package, pod Pod) {
 	if pod.Container != "" {
 		message += " -c " + pod.Container
 	}
-	if p.definition(e).FromSpec {
+	if p.DefinitionOf(e).FromSpec {
 		message += fmt.Sprintf("; set spec.packages.%s.stageTimeout to limit it", e.Name)
 	}
 	w := newWait(e.Name, v1alpha1.ReasonStageRunsLong, message)
@@ -77,7 +78,7 @@ func (p *pass) runsLong(e record.Entry, pkg Package, pod Pod) {
 }
 
 // overRetries ends a stage that failed as often as maxRetries allows.
-func (p *pass) overRetries(e *record.Entry, pkg Package, pod Pod, restarts int32) bool {
+func (p *pass) overRetries(e *record.Entry, pkg situation.Package, pod Pod, restarts int32) bool {
 	if pkg.MaxRetries == nil || pod.Retrying || restarts < *pkg.MaxRetries {
 		return false
 	}
@@ -93,16 +94,10 @@ func (p *pass) exhaust(e *record.Entry, pod Pod, reason, message string) {
 	}
 }
 
-// exhausted reports whether a limit ended the entry's stage.
-func exhausted(e record.Entry) bool {
-	return e.State == v1alpha1.StateErroring && (e.Reason == v1alpha1.ReasonStageTimeout ||
-		e.Reason == v1alpha1.ReasonRetriesExhausted)
-}
-
 // remainsExhausted reports whether an exhausted stage is not retried: the spec is still the one it failed with.
 // Any edit counts, as the limits themselves are no part of a pod's hash.
 func (p *pass) remainsExhausted(e record.Entry) bool {
-	if !exhausted(e) || e.Generation != p.Generation {
+	if !situation.Exhausted(e) || e.Generation != p.Generation {
 		return false
 	}
 	p.wait(newWait(e.Name, e.Reason, e.Message+"; any edit of the spec retries it"))

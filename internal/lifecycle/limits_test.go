@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 var limitTables = []group{
@@ -140,7 +141,7 @@ var podLimits = []row{
 		want(again(4*minute), is(inProgress))),
 	when("while no pod can be created, nothing counts",
 		spec(pkg(a).timeout(5*minute)), node(apply.inProgress(a)), noPermit,
-		want(wait(a, waitingForPermit), tell(waitingForPermit), is(inProgress))),
+		want(wait(a, waitingForPermit), tell(waitingForPermit), is(waiting))),
 	when("nor while pods are refused",
 		spec(pkg(a).timeout(5*minute)), node(apply.erroring(a).reason(podRejected).restarts(1).since(-3*second)),
 		want(wait(a, backingOff), tell(backingOff), again(7*second), is(erroring))),
@@ -218,7 +219,7 @@ func TestLongRunsSay(t *testing.T) {
 			if w := d.Record.Wait; w == nil || w.Message != c.want {
 				t.Errorf("\ngot  %+v\nwant %s", w, c.want)
 			}
-			f := lifecycle.FactsOf("", o.Wanted, d.Record, nil, true)
+			f := situation.FactsOf("", o.Wanted, d.Record, nil, true)
 			if f.FailedRun || f.NeedsAuthor || !f.InProgress || d.Erroring {
 				t.Errorf("it counts as more than work: %+v, erroring %t", f, d.Erroring)
 			}

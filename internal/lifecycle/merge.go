@@ -9,12 +9,13 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // pendingInterrupt is one that an entry needs, with the package that says which.
 type pendingInterrupt struct {
 	entry record.Entry
-	pkg   Package
+	pkg   situation.Package
 }
 
 // stage is the one in which the interrupt runs.
@@ -31,7 +32,7 @@ func (p *pass) pendingInterrupts() []pendingInterrupt {
 	var list []pendingInterrupt
 	for _, u := range append(p.staying(), p.leaving()...) {
 		e, recorded := p.recorded(u)
-		if recorded && p.phase(u, &e) == PhaseInterruptPending {
+		if recorded && p.phase(u, &e) == situation.PhaseInterruptPending {
 			list = append(list, pendingInterrupt{e, u.pkg})
 		}
 	}
@@ -47,7 +48,7 @@ func (p *pass) recorded(u unit) (record.Entry, bool) {
 		e, ok := p.out.Record.Packages[u.key]
 		return e, ok
 	}
-	e, ok := find(p.out.Record, u.name, u.pkg.Version)
+	e, ok := situation.Find(p.out.Record, u.name, u.pkg.Version)
 	_, removed := p.removals[e.Key()]
 	return e, ok && !removed && !record.IsUninstall(e.Stage)
 }
@@ -55,7 +56,7 @@ func (p *pass) recorded(u unit) (record.Entry, bool) {
 // othersIdle reports whether no package of this Skyhook runs a stage of its own. One that is in the middle of a stage
 // but has no pod waits for something, maybe this interrupt, so nobody waits for it.
 func (p *pass) othersIdle(name string) bool {
-	for _, e := range p.relevant(p.out.Record) {
+	for _, e := range p.Relevant(p.out.Record) {
 		if !e.Active() || !p.hasPod(e.Name) {
 			continue
 		}
@@ -129,7 +130,7 @@ func merge(list []pendingInterrupt) (string, v1alpha1.Interrupt) {
 // interrupts returns those of an entry; for an orphan that needs none by the spec as it is now, what it was merged
 // into. An uninstall needs the package's own.
 func (d pendingInterrupt) interrupts() []v1alpha1.Interrupt {
-	needed := interruptsFor(d.pkg, d.entry)
+	needed := situation.InterruptsFor(d.pkg, d.entry)
 	if len(needed) == 0 && d.entry.Interrupt != nil {
 		return []v1alpha1.Interrupt{*d.entry.Interrupt}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // pass is one decision as it grows.
@@ -18,17 +19,17 @@ type pass struct {
 	// claimed pods belong to a current run or are already handled; the rest is stale.
 	claimed map[string]bool
 	// removals are the package versions that have to be removed, by the keys of their entries.
-	removals map[string]Removal
+	removals map[string]situation.Removal
 	// revoked is the permit that the node has to give back; nil when none.
 	revoked *v1alpha1.Permit
 	// needCordon says that something that is to happen disturbs the node's other pods.
 	needCordon bool
 	// nodeWait is the first wait that the record shows in any case; nil when there is none.
-	nodeWait *Wait
+	nodeWait *record.Wait
 	// longRun is the first wait for a stage that has been running for long; nil when there is none.
-	longRun *Wait
+	longRun *record.Wait
 	// endlessPod is the wait for a pod that is deleted and does not end; nil when there is none.
-	endlessPod *Wait
+	endlessPod *record.Wait
 }
 
 // Next decides what happens next on a node that the Skyhook selects: first the interrupt in flight, which everything
@@ -61,18 +62,18 @@ func (p *pass) step(u unit) bool {
 		}
 	}
 	switch p.phase(u, e) {
-	case PhaseRunning, PhaseFailing, PhaseExhausted:
+	case situation.PhaseRunning, situation.PhaseFailing, situation.PhaseExhausted:
 		return p.watch(u, *e)
-	case PhaseAbsent, PhaseSuperseded:
+	case situation.PhaseAbsent, situation.PhaseSuperseded:
 		p.install(u)
-	case PhaseConfigPending:
+	case situation.PhaseConfigPending:
 		p.beginStage(u, *e, v1alpha1.StageConfig)
-	case PhasePostInterruptPending:
+	case situation.PhasePostInterruptPending:
 		p.beginStage(u, *e, v1alpha1.StagePostInterrupt)
-	case PhaseUninstallPending:
+	case situation.PhaseUninstallPending:
 		p.uninstall(u, *e)
-	case PhaseInterruptPending: // one for the whole node, when all else is idle: beginInterrupt
-	case PhaseUnreadable:
+	case situation.PhaseInterruptPending: // one for the whole node, when all else is idle: beginInterrupt
+	case situation.PhaseUnreadable:
 		p.definitionMissing(*e)
 	default: // Settled
 		if u.removed() {
@@ -105,7 +106,7 @@ type unit struct {
 	name string
 	// key of the entry of a version that is removed; empty for the spec's, which is found by its version.
 	key string
-	pkg Package
+	pkg situation.Package
 	// missing says that nobody knows how to uninstall it.
 	missing bool
 }
@@ -116,7 +117,7 @@ func (u unit) removed() bool { return u.key != "" }
 func (p *pass) units() []unit { return append(p.leaving(), p.staying()...) }
 
 func (p *pass) leaving() (all []unit) {
-	for key, l := range sorted(p.removals) {
+	for key, l := range situation.Sorted(p.removals) {
 		if e, recorded := p.out.Record.Packages[key]; recorded {
 			all = append(all, unit{name: e.Name, key: key, pkg: l.Package, missing: l.Missing})
 		}
@@ -125,8 +126,8 @@ func (p *pass) leaving() (all []unit) {
 }
 
 func (p *pass) staying() (all []unit) {
-	for name, pkg := range sorted(p.Packages) {
-		if !p.Deleting && !pkg.applies() {
+	for name, pkg := range situation.Sorted(p.Packages) {
+		if !p.Deleting && !pkg.UninstallAsked() {
 			all = append(all, unit{name: name, pkg: pkg})
 		}
 	}
@@ -158,12 +159,12 @@ func (p *pass) revoke() {
 func (p *pass) finish() Decision {
 	p.deleteStale()
 	p.releaseInterrupt()
-	complete := Complete(p.Wanted, p.out.Record)
+	complete := situation.Complete(p.Wanted, p.out.Record)
 	// While a pod is there, also one that is being deleted, or an interrupt is in flight, the node is in progress: it
 	// counts against the budget and stays cordoned.
 	idle := len(p.Pods) == 0 && len(p.out.Start) == 0 && !p.interrupting()
 	blocked := idle && !complete && p.Hold == nil && !p.any(v1alpha1.StateErroring) && p.needsAuthor()
-	p.out.Record.Begun = !complete && (begun(p.Wanted, p.out.Record) || len(p.out.Start) > 0 || p.interrupting())
+	p.out.Record.Begun = !complete && (situation.Begun(p.Wanted, p.out.Record) || len(p.out.Start) > 0 || p.interrupting())
 	over := idle && (complete || blocked && !p.out.Record.Begun || p.leaves())
 	switch {
 	case p.Hold == nil || complete:
@@ -174,7 +175,7 @@ func (p *pass) finish() Decision {
 	}
 	p.watchEnds()
 	p.recordWait(complete)
-	p.out.Record.Status = p.status(complete, blocked)
+	p.out.Record.Status = p.status()
 	p.out.Erroring = p.any(v1alpha1.StateErroring) || p.any(v1alpha1.StateUnknown)
 	p.cordon(!over && (p.needCordon || p.out.Record.Cordoned))
 	switch {
@@ -192,7 +193,7 @@ func (p *pass) mayLeave() bool {
 	if p.out.Record.Cordoned || p.interrupting() {
 		return false
 	}
-	return !p.out.Record.Begun || slices.ContainsFunc(p.relevant(p.out.Record), failedForGood)
+	return !p.out.Record.Begun || slices.ContainsFunc(p.Relevant(p.out.Record), situation.FailedForGood)
 }
 
 // leaves reports whether the hold makes the node give its permit and its cordon back once nothing runs there.
@@ -201,7 +202,7 @@ func (p *pass) leaves() bool {
 }
 
 // heldWait is the hold as the node tells it, with what becomes of the cordon.
-func (p *pass) heldWait(over bool) *Wait {
+func (p *pass) heldWait(over bool) *record.Wait {
 	w := p.Hold.Wait
 	switch {
 	case !p.out.Record.Cordoned || over:
@@ -217,27 +218,14 @@ func (p *pass) heldWait(over bool) *Wait {
 	return &w
 }
 
-// status is shown to people; no decision depends on it.
-func (p *pass) status(complete, blocked bool) v1alpha1.Status {
-	held := p.Hold != nil
-	switch {
-	case held && p.Hold.Status == v1alpha1.StatusPaused:
-		return v1alpha1.StatusPaused
-	case complete:
-		return v1alpha1.StatusComplete
-	case held && p.Hold.Frees == record.FreesAdministrator: // nothing is retried until somebody changes that
-		return p.Hold.Status
-	case p.any(v1alpha1.StateErroring), slices.ContainsFunc(p.out.Waits, func(w Wait) bool { return w.Overdue }):
-		return v1alpha1.StatusErroring
-	case held:
-		return p.Hold.Status
-	case blocked:
-		return v1alpha1.StatusBlocked
-	case p.any(v1alpha1.StateInProgress) || p.Permit != nil:
-		return v1alpha1.StatusInProgress
-	default:
-		return v1alpha1.StatusWaiting
+// status is that of the node after this decision.
+func (p *pass) status() v1alpha1.Status {
+	n := p.out.Record
+	after := situation.Situation{
+		Facts: situation.FactsOf(p.Skyhook, p.Wanted, n, p.out.InFlight, p.Node.Ready),
+		Hold:  p.Hold, Permit: p.Permit != nil, Wait: n.Wait,
 	}
+	return after.Status()
 }
 
 // deleteStale removes pods that no entry asks for: another run, stage or version, or a package that left the spec.
@@ -253,7 +241,7 @@ func (p *pass) deleteStale() {
 // what it runs may continue for as long as its grace period lasts.
 func (p *pass) busy() bool {
 	failing := map[string]bool{}
-	for _, e := range p.relevant(p.out.Record) {
+	for _, e := range p.Relevant(p.out.Record) {
 		failing[e.Name] = e.State == v1alpha1.StateErroring
 	}
 	return slices.ContainsFunc(p.Pods, func(pod Pod) bool {
@@ -264,5 +252,13 @@ func (p *pass) busy() bool {
 
 // any reports whether an entry that matters is in the given state.
 func (p *pass) any(s v1alpha1.State) bool {
-	return slices.ContainsFunc(p.relevant(p.out.Record), func(e record.Entry) bool { return e.State == s })
+	return slices.ContainsFunc(p.Relevant(p.out.Record), func(e record.Entry) bool { return e.State == s })
+}
+
+func (p *pass) phase(u unit, e *record.Entry) situation.Phase {
+	if e == nil && situation.Overtaken(p.out.Record, u.name, u.pkg.Version) {
+		return situation.PhaseSuperseded
+	}
+	return situation.PhaseOf(e, situation.Aim{Package: u.pkg, Removed: u.removed(), Missing: u.missing, Generation: p.Generation},
+		p.interrupting())
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // TestNextOfAnything: whatever is observed, also what cannot come about, Next decides without a panic, starts no second
@@ -94,7 +95,7 @@ func demandSameAgain(t *rapid.T, o lifecycle.Observation, d lifecycle.Decision) 
 		same := func(other lifecycle.Start) bool { return other.Package == s.Package }
 		i := slices.IndexFunc(again.Start, same)
 		told := slices.ContainsFunc(again.Waits,
-			func(w lifecycle.Wait) bool { return w.Package == s.Package || w.Package == "" })
+			func(w record.Wait) bool { return w.Package == s.Package || w.Package == "" })
 		switch {
 		case i >= 0 && !reflect.DeepEqual(s, again.Start[i]):
 			t.Fatalf("first %+v is to start, then %+v\nrecord %s", s, again.Start[i], described(d.Record.Packages))
@@ -218,7 +219,7 @@ func anyObservation(t *rapid.T) lifecycle.Observation {
 			o.Pods = append(o.Pods, anyPod(t, name, o.Record.Packages))
 		}
 	}
-	o.Wanted = lifecycle.Wanted{
+	o.Wanted = situation.Wanted{
 		Packages: packages(spec...), Deleting: rare("deleting"), Abandoned: rare("abandoned"),
 		Retained: retained(pkg(a).def("old").uninstall(on).config("k=1").interrupt(noop), pkg("b@1.1").def("new").uninstall(on, auto).interrupt(service("y"))),
 	}
@@ -254,14 +255,14 @@ func putInFlight(t *rapid.T, o *lifecycle.Observation) {
 			BootID: "b1", Run: "r1",
 		}
 		if o.Hold == nil {
-			o.Hold = &lifecycle.Hold{Status: v1alpha1.StatusWaiting, ReturnsPermit: true, Wait: lifecycle.Wait{
+			o.Hold = &situation.Hold{Status: v1alpha1.StatusWaiting, ReturnsPermit: true, Wait: record.Wait{
 				Reason: v1alpha1.ReasonWaitingForInterrupt, Message: "-", Frees: record.FreesOther,
 			}}
 		}
 	}
 }
 
-func anyHold(t *rapid.T) *lifecycle.Hold {
+func anyHold(t *rapid.T) *situation.Hold {
 	holds := []part{pausedNode, disabledNode, taintedNode, invalidSpec, earlierSkyhook}
 	n := rapid.IntRange(-3, len(holds)-1).Draw(t, "hold")
 	if n < 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // Observation is all that a decision depends on.
@@ -14,7 +15,7 @@ type Observation struct {
 	// Skyhook that is decided for.
 	Skyhook string
 	// Wanted is what the Skyhook wants on the node.
-	Wanted
+	situation.Wanted
 	// Record is what the node remembers of the Skyhook.
 	Record record.Node
 	// InFlight is the interrupt in flight on the node, whoever owns it; nil for none.
@@ -24,7 +25,7 @@ type Observation struct {
 	// Permit that the node holds; nil when none.
 	Permit *v1alpha1.Permit
 	// Hold keeps new work from starting; nil when nothing does.
-	Hold *Hold
+	Hold *situation.Hold
 	// ConfigReady says, by package name, that the package's ConfigMap holds the configMap of the spec, or that none is
 	// needed.
 	ConfigReady map[string]bool
@@ -87,21 +88,6 @@ type Drain struct {
 	By string
 	// TimedOut says that it takes longer than the Skyhook allows.
 	TimedOut bool
-}
-
-// Hold is a Wait, outside of the packages, for which a node must not start new work.
-type Hold struct {
-	Wait
-	// Status of the node while it lasts.
-	Status v1alpha1.Status
-	// ReturnsPermit says that the node gives its permit back once nothing runs if nothing has begun on it: what has begun
-	// holds its place in the budget, whoever keeps us off.
-	ReturnsPermit bool
-	// TakesOut says that a person took the node out: it gives permit and cordon back once nothing runs, also in the middle
-	// of work.
-	TakesOut bool
-	// Barred says that the cluster keeps us off by a taint, which counts against the node if it lasts.
-	Barred bool
 }
 
 // Outcome is what a pod tells about its stage.

@@ -7,6 +7,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // row is one line of the state machine: what is seen, and what happens next.
@@ -66,8 +67,8 @@ func also(lines ...words) part {
 	return func(r *row) { r.also = append(r.also, lines...) }
 }
 
-func (r row) wanted() lifecycle.Wanted {
-	return lifecycle.Wanted{Packages: packages(r.packages...), Retained: retained(r.kept...)}
+func (r row) wanted() situation.Wanted {
+	return situation.Wanted{Packages: packages(r.packages...), Retained: retained(r.kept...)}
 }
 
 func (r row) record() record.Node { return record.Node{Packages: entries(r.wanted(), r.entries...)} }
@@ -156,8 +157,8 @@ func drainLate(reason string) part {
 // holds is a gate that holds the node; returns says that the node gives its permit back.
 func holds(status v1alpha1.Status, frees record.Frees, reason string, returns bool) part {
 	return gate(func(o *lifecycle.Observation) {
-		o.Hold = &lifecycle.Hold{
-			Status: status, ReturnsPermit: returns, Wait: lifecycle.Wait{Frees: frees, Reason: reason, Message: "-"},
+		o.Hold = &situation.Hold{
+			Status: status, ReturnsPermit: returns, Wait: record.Wait{Frees: frees, Reason: reason, Message: "-"},
 		}
 		o.Hold.TakesOut = status == v1alpha1.StatusDisabled || reason == v1alpha1.ReasonNodeIgnored
 	})

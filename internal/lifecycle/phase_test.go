@@ -10,165 +10,166 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // phases are all there are.
-var phases = []lifecycle.Phase{
-	lifecycle.PhaseAbsent, lifecycle.PhaseSuperseded, lifecycle.PhaseRunning, lifecycle.PhaseFailing,
-	lifecycle.PhaseExhausted,
-	lifecycle.PhaseConfigPending, lifecycle.PhaseInterruptPending, lifecycle.PhasePostInterruptPending,
-	lifecycle.PhaseUninstallPending,
-	lifecycle.PhaseSettled, lifecycle.PhaseUnreadable,
+var phases = []situation.Phase{
+	situation.PhaseAbsent, situation.PhaseSuperseded, situation.PhaseRunning, situation.PhaseFailing,
+	situation.PhaseExhausted,
+	situation.PhaseConfigPending, situation.PhaseInterruptPending, situation.PhasePostInterruptPending,
+	situation.PhaseUninstallPending,
+	situation.PhaseSettled, situation.PhaseUnreadable,
 }
 
 // phaseRow says in which phase package a is, with an entry in the record.
 type phaseRow struct {
 	row
-	want lifecycle.Phase
+	want situation.Phase
 }
 
-func in(want lifecycle.Phase, parts ...part) phaseRow { return phaseRow{see(parts...), want} }
+func in(want situation.Phase, parts ...part) phaseRow { return phaseRow{see(parts...), want} }
 
 // comes: the spec wants the package. Spec of the first column, record of the second.
 var comes = []phaseRow{
-	in(lifecycle.PhaseAbsent, spec(pkg(a))),
-	in(lifecycle.PhaseAbsent, spec(pkg(a)), node(config.complete(b))),
-	in(lifecycle.PhaseAbsent, spec(pkg("a@1.1")), node(config.complete(a))),
+	in(situation.PhaseAbsent, spec(pkg(a))),
+	in(situation.PhaseAbsent, spec(pkg(a)), node(config.complete(b))),
+	in(situation.PhaseAbsent, spec(pkg("a@1.1")), node(config.complete(a))),
 	// It was on its way out, and is wanted again: what is left of it on the host nobody knows.
-	in(lifecycle.PhaseAbsent, spec(pkg(a)), node(uninstall.inProgress(a))),
-	in(lifecycle.PhaseAbsent, spec(pkg(a)), node(uninstall.erroring(a).reason(retriesExhausted))),
-	in(lifecycle.PhaseAbsent, spec(pkg(a)), node(uninstall.complete(a))),
-	in(lifecycle.PhaseAbsent, spec(pkg(a)), node(uninstallInterrupt.skipped(a).by(noop))),
+	in(situation.PhaseAbsent, spec(pkg(a)), node(uninstall.inProgress(a))),
+	in(situation.PhaseAbsent, spec(pkg(a)), node(uninstall.erroring(a).reason(retriesExhausted))),
+	in(situation.PhaseAbsent, spec(pkg(a)), node(uninstall.complete(a))),
+	in(situation.PhaseAbsent, spec(pkg(a)), node(uninstallInterrupt.skipped(a).by(noop))),
 
 	// Another version was worked on later.
-	in(lifecycle.PhaseSuperseded,
+	in(situation.PhaseSuperseded,
 		spec(pkg("a@1.1")), node(config.complete("a@1.1").since(-2*hour), apply.inProgress(a))),
-	in(lifecycle.PhaseSuperseded, spec(pkg("a@1.1")), node(config.complete("a@1.1").since(-2*hour), config.complete(a))),
-	in(lifecycle.PhaseSuperseded, spec(pkg("a@1.1")), node(config.complete("a@1.1"), apply.inProgress(a))),
-	in(lifecycle.PhaseSuperseded,
+	in(situation.PhaseSuperseded, spec(pkg("a@1.1")), node(config.complete("a@1.1").since(-2*hour), config.complete(a))),
+	in(situation.PhaseSuperseded, spec(pkg("a@1.1")), node(config.complete("a@1.1"), apply.inProgress(a))),
+	in(situation.PhaseSuperseded,
 		spec(pkg("a@1.1")), node(config.complete("a@1.1").superseded().since(0), config.complete(a))),
-	in(lifecycle.PhaseSuperseded, spec(pkg("a@1.1")), node(apply.skipped("a@1.1").superseded())),
-	in(lifecycle.PhaseSettled, spec(pkg("a@1.1")), node(config.complete("a@1.1"), config.complete(a).since(-2*hour))),
-	in(lifecycle.PhaseSettled, spec(pkg("a@1.1")), node(config.complete("a@1.1").sinceNever(), config.complete(a))),
+	in(situation.PhaseSuperseded, spec(pkg("a@1.1")), node(apply.skipped("a@1.1").superseded())),
+	in(situation.PhaseSettled, spec(pkg("a@1.1")), node(config.complete("a@1.1"), config.complete(a).since(-2*hour))),
+	in(situation.PhaseSettled, spec(pkg("a@1.1")), node(config.complete("a@1.1").sinceNever(), config.complete(a))),
 
-	in(lifecycle.PhaseRunning, spec(pkg(a)), node(apply.inProgress(a))),
-	in(lifecycle.PhaseRunning, spec(pkg(a)), node(upgrade.inProgress(a))),
-	in(lifecycle.PhaseRunning, spec(pkg(a)), node(config.inProgress(a))),
-	in(lifecycle.PhaseRunning, spec(pkg(a)), node(postInterrupt.inProgress(a))),
-	in(lifecycle.PhaseRunning, spec(pkg(a).config("k=2")), node(config.inProgress(a).config("k=1"))),
-	in(lifecycle.PhaseRunning, spec(pkg(a)), node(apply.inProgress("a@v1.0.0"))),
+	in(situation.PhaseRunning, spec(pkg(a)), node(apply.inProgress(a))),
+	in(situation.PhaseRunning, spec(pkg(a)), node(upgrade.inProgress(a))),
+	in(situation.PhaseRunning, spec(pkg(a)), node(config.inProgress(a))),
+	in(situation.PhaseRunning, spec(pkg(a)), node(postInterrupt.inProgress(a))),
+	in(situation.PhaseRunning, spec(pkg(a).config("k=2")), node(config.inProgress(a).config("k=1"))),
+	in(situation.PhaseRunning, spec(pkg(a)), node(apply.inProgress("a@v1.0.0"))),
 
-	in(lifecycle.PhaseFailing, spec(pkg(a)), node(apply.erroring(a).reason(stepFailed))),
-	in(lifecycle.PhaseFailing, spec(pkg(a)), node(upgrade.erroring(a).reason("ImagePullBackOff"))),
-	in(lifecycle.PhaseFailing, spec(pkg(a)), node(config.erroring(a).reason("Evicted").restarts(3))),
-	in(lifecycle.PhaseFailing, spec(pkg(a).interrupt(noop)), node(postInterrupt.erroring(a).reason(stepFailed))),
+	in(situation.PhaseFailing, spec(pkg(a)), node(apply.erroring(a).reason(stepFailed))),
+	in(situation.PhaseFailing, spec(pkg(a)), node(upgrade.erroring(a).reason("ImagePullBackOff"))),
+	in(situation.PhaseFailing, spec(pkg(a)), node(config.erroring(a).reason("Evicted").restarts(3))),
+	in(situation.PhaseFailing, spec(pkg(a).interrupt(noop)), node(postInterrupt.erroring(a).reason(stepFailed))),
 	// the spec was edited since
-	in(lifecycle.PhaseFailing, spec(pkg(a)), node(apply.erroring(a).reason(stageTimeout).gen(6))),
+	in(situation.PhaseFailing, spec(pkg(a)), node(apply.erroring(a).reason(stageTimeout).gen(6))),
 	// the spec was edited since
-	in(lifecycle.PhaseFailing, spec(pkg(a)), node(apply.erroring(a).reason(retriesExhausted).gen(6))),
+	in(situation.PhaseFailing, spec(pkg(a)), node(apply.erroring(a).reason(retriesExhausted).gen(6))),
 
-	in(lifecycle.PhaseExhausted, spec(pkg(a)), node(apply.erroring(a).reason(stageTimeout))),
-	in(lifecycle.PhaseExhausted, spec(pkg(a)), node(upgrade.erroring(a).reason(retriesExhausted))),
-	in(lifecycle.PhaseExhausted, spec(pkg(a)), node(config.erroring(a).reason(retriesExhausted))),
-	in(lifecycle.PhaseExhausted,
+	in(situation.PhaseExhausted, spec(pkg(a)), node(apply.erroring(a).reason(stageTimeout))),
+	in(situation.PhaseExhausted, spec(pkg(a)), node(upgrade.erroring(a).reason(retriesExhausted))),
+	in(situation.PhaseExhausted, spec(pkg(a)), node(config.erroring(a).reason(retriesExhausted))),
+	in(situation.PhaseExhausted,
 		spec(pkg(a).interrupt(noop)), node(interrupt.erroring(a).reason(retriesExhausted).by(noop))),
-	in(lifecycle.PhaseExhausted,
+	in(situation.PhaseExhausted,
 		spec(pkg(a).interrupt(noop)), node(interrupt.erroring(a).reason(stageTimeout).by(noop))),
 
-	in(lifecycle.PhaseConfigPending, spec(pkg(a)), node(apply.complete(a))),
-	in(lifecycle.PhaseConfigPending, spec(pkg(a)), node(upgrade.complete(a))),
-	in(lifecycle.PhaseConfigPending, spec(pkg(a).config("k=2")), node(config.complete(a).config("k=1"))),
-	in(lifecycle.PhaseConfigPending, spec(pkg(a).config("k=2").interrupt(noop)), node(config.complete(a).config("k=1"))),
-	in(lifecycle.PhaseConfigPending,
+	in(situation.PhaseConfigPending, spec(pkg(a)), node(apply.complete(a))),
+	in(situation.PhaseConfigPending, spec(pkg(a)), node(upgrade.complete(a))),
+	in(situation.PhaseConfigPending, spec(pkg(a).config("k=2")), node(config.complete(a).config("k=1"))),
+	in(situation.PhaseConfigPending, spec(pkg(a).config("k=2").interrupt(noop)), node(config.complete(a).config("k=1"))),
+	in(situation.PhaseConfigPending,
 		spec(pkg(a).config("k=2").interrupt(noop)), node(interrupt.complete(a).config("k=1").by(noop))),
-	in(lifecycle.PhaseConfigPending,
+	in(situation.PhaseConfigPending,
 		spec(pkg(a).config("k=2").interrupt(noop)), node(postInterrupt.complete(a).config("k=1"))),
 	// States that only other operators wrote.
-	in(lifecycle.PhaseRunning, spec(pkg(a)), node(apply.skipped(a))),
-	in(lifecycle.PhaseConfigPending, spec(pkg(a)), node(config.unknown(a))),
-	in(lifecycle.PhaseConfigPending, spec(pkg(a)), node(postInterrupt.skipped(a))),
+	in(situation.PhaseRunning, spec(pkg(a)), node(apply.skipped(a))),
+	in(situation.PhaseConfigPending, spec(pkg(a)), node(config.unknown(a))),
+	in(situation.PhaseConfigPending, spec(pkg(a)), node(postInterrupt.skipped(a))),
 
-	in(lifecycle.PhaseInterruptPending, spec(pkg(a).interrupt(noop)), node(config.complete(a))),
-	in(lifecycle.PhaseInterruptPending, spec(pkg(a).config("k=2").on("k", noop)), node(config.complete(a).changed("k"))),
-	in(lifecycle.PhaseSettled, spec(pkg(a).config("k=2").on("k", noop)), node(config.complete(a).changed())),
+	in(situation.PhaseInterruptPending, spec(pkg(a).interrupt(noop)), node(config.complete(a))),
+	in(situation.PhaseInterruptPending, spec(pkg(a).config("k=2").on("k", noop)), node(config.complete(a).changed("k"))),
+	in(situation.PhaseSettled, spec(pkg(a).config("k=2").on("k", noop)), node(config.complete(a).changed())),
 	// its own is that of an install
-	in(lifecycle.PhaseSettled, spec(pkg(a).config("k=2").interrupt(noop)), node(config.complete(a).changed("k"))),
-	in(lifecycle.PhaseInterruptPending, spec(pkg(a).interrupt(noop)), node(interrupt.skipped(a).by(noop))),
-	in(lifecycle.PhaseInterruptPending, spec(pkg(a).interrupt(noop)), node(interrupt.unknown(a))),
-	in(lifecycle.PhaseInterruptPending,
+	in(situation.PhaseSettled, spec(pkg(a).config("k=2").interrupt(noop)), node(config.complete(a).changed("k"))),
+	in(situation.PhaseInterruptPending, spec(pkg(a).interrupt(noop)), node(interrupt.skipped(a).by(noop))),
+	in(situation.PhaseInterruptPending, spec(pkg(a).interrupt(noop)), node(interrupt.unknown(a))),
+	in(situation.PhaseInterruptPending,
 		spec(pkg(a).interrupt(noop)), node(interrupt.erroring(a).reason(retriesExhausted).by(noop).gen(6))),
 	// One that is in flight runs for all that were merged into it.
-	in(lifecycle.PhaseRunning, spec(pkg(a).interrupt(noop)), node(interrupt.inProgress(a).by(noop))),
-	in(lifecycle.PhaseFailing, spec(pkg(a).interrupt(noop)), node(interrupt.erroring(a).reason(stepFailed).by(noop))),
-	in(lifecycle.PhaseRunning,
+	in(situation.PhaseRunning, spec(pkg(a).interrupt(noop)), node(interrupt.inProgress(a).by(noop))),
+	in(situation.PhaseFailing, spec(pkg(a).interrupt(noop)), node(interrupt.erroring(a).reason(stepFailed).by(noop))),
+	in(situation.PhaseRunning,
 		spec(pkg(a).interrupt(noop), pkg(b).interrupt(noop)),
 		node(interrupt.skipped(a).by(noop), interrupt.inProgress(b).by(noop))),
-	in(lifecycle.PhaseInterruptPending,
+	in(situation.PhaseInterruptPending,
 		spec(pkg(a).interrupt(noop), pkg(b).interrupt(noop)),
 		node(config.complete(a), interrupt.inProgress(b).by(noop))),
 
-	in(lifecycle.PhasePostInterruptPending, spec(pkg(a).interrupt(noop)), node(interrupt.complete(a).by(noop))),
-	in(lifecycle.PhasePostInterruptPending, spec(pkg(a)), node(interrupt.complete(a).by(noop))),
-	in(lifecycle.PhasePostInterruptPending, spec(pkg(a)), node(config.complete(a).changed().by(noop))),
+	in(situation.PhasePostInterruptPending, spec(pkg(a).interrupt(noop)), node(interrupt.complete(a).by(noop))),
+	in(situation.PhasePostInterruptPending, spec(pkg(a)), node(interrupt.complete(a).by(noop))),
+	in(situation.PhasePostInterruptPending, spec(pkg(a)), node(config.complete(a).changed().by(noop))),
 
-	in(lifecycle.PhaseSettled, spec(pkg(a)), node(config.complete(a))),
-	in(lifecycle.PhaseSettled, spec(pkg(a)), node(config.complete("a@v1.0.0"))),
-	in(lifecycle.PhaseSettled, spec(pkg(a).config("k=2")), node(config.complete(a).configUnknown())),
-	in(lifecycle.PhaseSettled, spec(pkg(a).interrupt(noop)), node(postInterrupt.complete(a))),
-	in(lifecycle.PhaseSettled, spec(pkg(a).interrupt(noop)), node(config.complete(a).configUnknown()), was(complete)),
-	in(lifecycle.PhaseInterruptPending,
+	in(situation.PhaseSettled, spec(pkg(a)), node(config.complete(a))),
+	in(situation.PhaseSettled, spec(pkg(a)), node(config.complete("a@v1.0.0"))),
+	in(situation.PhaseSettled, spec(pkg(a).config("k=2")), node(config.complete(a).configUnknown())),
+	in(situation.PhaseSettled, spec(pkg(a).interrupt(noop)), node(postInterrupt.complete(a))),
+	in(situation.PhaseSettled, spec(pkg(a).interrupt(noop)), node(config.complete(a).configUnknown()), was(complete)),
+	in(situation.PhaseInterruptPending,
 		spec(pkg(a).interrupt(noop)), node(config.complete(a).configUnknown()), was(inProgress)),
 }
 
 // removed: the package has to be uninstalled from the node.
 var removed = []phaseRow{
-	in(lifecycle.PhaseUninstallPending, spec(pkg(a).uninstall(on, asked)), node(apply.inProgress(a))),
-	in(lifecycle.PhaseUninstallPending,
+	in(situation.PhaseUninstallPending, spec(pkg(a).uninstall(on, asked)), node(apply.inProgress(a))),
+	in(situation.PhaseUninstallPending,
 		spec(pkg(a).uninstall(on, asked)), node(apply.erroring(a).reason(retriesExhausted))),
-	in(lifecycle.PhaseUninstallPending, spec(pkg(a).uninstall(on, asked)), node(config.complete(a))),
-	in(lifecycle.PhaseUninstallPending, spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(config.complete(a))),
-	in(lifecycle.PhaseUninstallPending,
+	in(situation.PhaseUninstallPending, spec(pkg(a).uninstall(on, asked)), node(config.complete(a))),
+	in(situation.PhaseUninstallPending, spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(config.complete(a))),
+	in(situation.PhaseUninstallPending,
 		spec(pkg(a).uninstall(on, asked).config("k=2")), node(config.complete(a).config("k=1"))),
-	in(lifecycle.PhaseUninstallPending,
+	in(situation.PhaseUninstallPending,
 		spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(interrupt.skipped(a).by(noop))),
-	in(lifecycle.PhaseUninstallPending,
+	in(situation.PhaseUninstallPending,
 		spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(interrupt.complete(a).by(noop))),
-	in(lifecycle.PhaseUninstallPending, spec(pkg(a).uninstall(on, asked)), node(uninstall.skipped(a))),
-	in(lifecycle.PhaseUninstallPending,
+	in(situation.PhaseUninstallPending, spec(pkg(a).uninstall(on, asked)), node(uninstall.skipped(a))),
+	in(situation.PhaseUninstallPending,
 		kept(pkg(a).def("old").uninstall(on, auto)), node(config.complete(a).def("old"))),
 	// An interrupt of its install that is in flight comes to its end first.
-	in(lifecycle.PhaseRunning,
+	in(situation.PhaseRunning,
 		spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(interrupt.inProgress(a).by(noop))),
 
-	in(lifecycle.PhaseRunning, spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a))),
-	in(lifecycle.PhaseFailing, spec(pkg(a).uninstall(on, asked)), node(uninstall.erroring(a).reason(stepFailed))),
-	in(lifecycle.PhaseFailing,
+	in(situation.PhaseRunning, spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a))),
+	in(situation.PhaseFailing, spec(pkg(a).uninstall(on, asked)), node(uninstall.erroring(a).reason(stepFailed))),
+	in(situation.PhaseFailing,
 		spec(pkg(a).uninstall(on, asked)), node(uninstall.erroring(a).reason(retriesExhausted).gen(6))),
-	in(lifecycle.PhaseExhausted,
+	in(situation.PhaseExhausted,
 		spec(pkg(a).uninstall(on, asked)), node(uninstall.erroring(a).reason(retriesExhausted))),
-	in(lifecycle.PhaseInterruptPending, spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(uninstall.complete(a))),
-	in(lifecycle.PhaseSettled, spec(pkg(a).uninstall(on, asked)), node(uninstall.complete(a))),
+	in(situation.PhaseInterruptPending, spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(uninstall.complete(a))),
+	in(situation.PhaseSettled, spec(pkg(a).uninstall(on, asked)), node(uninstall.complete(a))),
 
-	in(lifecycle.PhaseRunning,
+	in(situation.PhaseRunning,
 		spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(uninstallInterrupt.inProgress(a).by(noop))),
-	in(lifecycle.PhaseFailing,
+	in(situation.PhaseFailing,
 		spec(pkg(a).uninstall(on, asked).interrupt(noop)),
 		node(uninstallInterrupt.erroring(a).reason(stepFailed).by(noop))),
-	in(lifecycle.PhaseExhausted,
+	in(situation.PhaseExhausted,
 		spec(pkg(a).uninstall(on, asked).interrupt(noop)),
 		node(uninstallInterrupt.erroring(a).reason(stageTimeout).by(noop))),
-	in(lifecycle.PhaseInterruptPending,
+	in(situation.PhaseInterruptPending,
 		spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(uninstallInterrupt.skipped(a).by(noop))),
-	in(lifecycle.PhaseSettled,
+	in(situation.PhaseSettled,
 		spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(uninstallInterrupt.complete(a).by(noop))),
 
-	in(lifecycle.PhaseUnreadable, spec(pkg(a).uninstall(on, auto)), node(config.complete("a@1.1").def("lost"))),
-	in(lifecycle.PhaseUnreadable, spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress("a@1.1").def("lost"))),
+	in(situation.PhaseUnreadable, spec(pkg(a).uninstall(on, auto)), node(config.complete("a@1.1").def("lost"))),
+	in(situation.PhaseUnreadable, spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress("a@1.1").def("lost"))),
 }
 
 // TestPhaseOf: every phase, each line what a record says of package a, and the phase that it is in.
 func TestPhaseOf(t *testing.T) {
-	seen := map[lifecycle.Phase]bool{}
+	seen := map[situation.Phase]bool{}
 	for _, rows := range [][]phaseRow{comes, removed} {
 		for _, r := range rows {
 			seen[r.want] = true
@@ -193,15 +194,15 @@ func TestPhaseOfIsTotal(t *testing.T) {
 		if rapid.IntRange(0, 9).Draw(t, "entry") == 0 {
 			e = nil
 		}
-		aim := lifecycle.Aim{
+		aim := situation.Aim{
 			Package: packages(anyPackage(t, "a"))["a"], Generation: generation,
 			Removed: rapid.Bool().Draw(t, "leaves"), Missing: rapid.Bool().Draw(t, "missing"),
 		}
-		phase := lifecycle.PhaseOf(e, aim, rapid.Bool().Draw(t, "in flight"))
-		if !slices.Contains(phases, phase) || phase == lifecycle.PhaseSuperseded {
+		phase := situation.PhaseOf(e, aim, rapid.Bool().Draw(t, "in flight"))
+		if !slices.Contains(phases, phase) || phase == situation.PhaseSuperseded {
 			t.Fatalf("%+v with %+v is %q", e, aim, phase)
 		}
-		if (phase == lifecycle.PhaseAbsent) != (e == nil) {
+		if (phase == situation.PhaseAbsent) != (e == nil) {
 			t.Fatalf("%+v is %s", e, phase)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // Pin is what the tag of a package version stood for when the first node had pulled it. Every later pod of that version
@@ -40,7 +41,7 @@ type Pins map[PinKey]Pin
 
 // of returns the pin that counts for a package on a node; false while there is none, and for a package whose spec says
 // itself what runs.
-func (p Pins) of(pkg Package, name string, n Node) (Pin, bool) {
+func (p Pins) of(pkg situation.Package, name string, n Node) (Pin, bool) {
 	if p == nil || pkg.Digest() != "" {
 		return Pin{}, false
 	}
@@ -114,12 +115,12 @@ func (p *pass) moved(pin Pin, e record.Entry, digest string) {
 }
 
 // explainPull adds to the failure of a pull what people can do when the pinned image is not in the registry any more.
-func (p *pass) explainPull(e record.Entry, pkg Package, pod Pod) string {
+func (p *pass) explainPull(e record.Entry, pkg situation.Package, pod Pod) string {
 	pin, ok := p.Pins.of(pkg, pod.Package, p.Node)
 	if !ok || !pod.ByDigest || pin.Digest != pod.Digest || !pod.Missing {
 		return pod.Message
 	}
-	if !p.definition(e).FromSpec { // nothing of it is in the spec to be changed
+	if !p.DefinitionOf(e).FromSpec { // nothing of it is in the spec to be changed
 		return fmt.Sprintf("%s\npinned by its first pull; put version %s back with containerSHA and uninstall.apply, "+
 			"or add the node to annotation %s", pod.Message, e.Version, v1alpha1.AnnotationAbandonUninstall)
 	}

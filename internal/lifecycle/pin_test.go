@@ -8,6 +8,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 const (
@@ -255,7 +256,7 @@ func TestPinnedImageOfARemovalIsGone(t *testing.T) {
 	}
 	a := packages(pkg("a@1.0.0").hash("2").uninstall(on, asked))["a"]
 	a.ContainerSHA = newer
-	o.Record, o.Generation, o.Packages = d.Record, generation+1, lifecycle.Packages{"a": a}
+	o.Record, o.Generation, o.Packages = d.Record, generation+1, situation.Packages{"a": a}
 	d = lifecycle.Next(o)
 	if e := d.Record.Packages["a|1.0.0"]; len(d.Delete) != 1 || e.Stage != "uninstall" || e.State != "in_progress" ||
 		e.ContainerSHA != newer {
@@ -280,29 +281,29 @@ func TestMovedIsNotedOnce(t *testing.T) {
 func TestImageNotAllowed(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		derived lifecycle.Derived
+		derived situation.Derived
 		pins    lifecycle.Pins
 		starts  bool
 	}{
-		{"allowed", lifecycle.Derived{}, nil, true},
+		{"allowed", situation.Derived{}, nil, true},
 		{
 			"of a registry that is not",
-			lifecycle.Derived{Refused: "spec.packages.a.image: not from there"},
+			situation.Derived{Refused: "spec.packages.a.image: not from there"},
 			pinsOf(pinFor("", first)), false,
 		},
 		{
 			"without the digest that is demanded",
-			lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
+			situation.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
 			pinsOf(), false,
 		},
 		{
 			"the same, and images are not pinned",
-			lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
+			situation.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
 			nil, false,
 		},
 		{
 			"without it, but it is pinned",
-			lifecycle.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
+			situation.Derived{Undigested: "spec.packages.a.containerSHA: is missing"},
 			pinsOf(pinFor("", first)), true,
 		},
 	} {
@@ -310,7 +311,7 @@ func TestImageNotAllowed(t *testing.T) {
 			c.derived.Hash, c.derived.Definition, c.derived.Uninstallable = "1", "old", true
 			r := see(kept(pkg("a@1.0.0").def("old")), node(config.complete("a@1.0.0").def("old")), deleting)
 			o := pinning(r, c.pins, "", false)
-			o.Retained["old"] = lifecycle.PreparePackage(o.Retained["old"].Package, c.derived)
+			o.Retained["old"] = situation.PreparePackage(o.Retained["old"].Package, c.derived)
 			d := lifecycle.Next(o)
 			if (len(d.Start) == 1) != c.starts {
 				t.Errorf("starts %+v", d.Start)

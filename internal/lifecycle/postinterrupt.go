@@ -5,12 +5,6 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// needsPostInterrupt reports whether an interrupt ran whose post-interrupt stage has not succeeded since. A changed
-// configMap sends the package back to its config stage, but must not make it skip what comes after the interrupt.
-func needsPostInterrupt(e record.Entry) bool {
-	return e.Interrupt != nil && e.Stage != v1alpha1.StageInterrupt
-}
-
 // carry keeps the interrupt in the entry of the stage that begins after last, until post-interrupt has succeeded.
 func carry(e *record.Entry, last record.Entry) {
 	over := last.Stage == v1alpha1.StagePostInterrupt && last.State == v1alpha1.StateComplete

@@ -7,6 +7,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // acceptBoot starts every package over after a reboot that no Skyhook asked for, where the operator is set to do so.
@@ -21,7 +22,7 @@ func (p *pass) acceptBoot() {
 	if !other || ours || p.Deleting {
 		return
 	}
-	for key, e := range sorted(p.out.Record.Packages) {
+	for key, e := range situation.Sorted(p.out.Record.Packages) {
 		if !p.onHost(key, e) {
 			p.out.take(Step{RemoveEntry: key})
 		}
@@ -51,7 +52,7 @@ func (p *pass) onHost(key string, e record.Entry) bool {
 	_, removed := p.removals[key]
 	pkg, inSpec := p.Packages[e.Name]
 	_, held := p.NeedsUninstall(p.Record, e.Name)
-	return removed || !inSpec || pkg.applies() || held || e.Superseded
+	return removed || !inSpec || pkg.UninstallAsked() || held || e.Superseded
 }
 
 // clockSlack is how far the clocks of two operators may differ without notice.

@@ -9,6 +9,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // TestReject: a pod that the API server refuses is an error at once, and is retried after a pause that grows.
@@ -16,10 +17,10 @@ func TestReject(t *testing.T) {
 	minutes := 5 * time.Minute
 	spec := packages(pkg(a))
 	o := lifecycle.Observation{
-		Wanted: lifecycle.Wanted{Packages: spec}, Permit: new(permit), ConfigReady: map[string]bool{"a": true},
+		Wanted: situation.Wanted{Packages: spec}, Permit: new(permit), ConfigReady: map[string]bool{"a": true},
 		Generation: generation, Now: now,
 		Node:   lifecycle.Node{Ready: true, BootID: "b1"},
-		Record: record.Node{Packages: entries(lifecycle.Wanted{Packages: spec}, apply.inProgress(a))},
+		Record: record.Node{Packages: entries(situation.Wanted{Packages: spec}, apply.inProgress(a))},
 	}
 	start := lifecycle.Start{Package: "a", Version: "1.0", Stage: "apply", Run: "r1"}
 	var since metav1.Time

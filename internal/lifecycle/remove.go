@@ -31,7 +31,7 @@ func Remove(o Observation) Decision {
 	if o.Permit != nil && reboot == nil {
 		d.Record.FinishedPermit = o.Permit.Token()
 	}
-	var stuck *Wait
+	var stuck *record.Wait
 	_, now := presentTimes(o.Record, o.Now)
 	switch stuck, d.After = overdueEnd(o.Pods, o.Now); {
 	case o.Failed != "":
@@ -42,7 +42,7 @@ func Remove(o Observation) Decision {
 		d.Record.Wait = waitSince(*stuck, o.Record.Wait, now)
 	}
 	if d.Record.Wait != nil {
-		d.Waits = []Wait{*d.Record.Wait}
+		d.Waits = []record.Wait{*d.Record.Wait}
 	}
 	if reboot != nil {
 		d.After = left
@@ -58,7 +58,7 @@ func Remove(o Observation) Decision {
 
 // rebootOf returns the wait for a reboot that the Skyhook asked for and that may be under way, and how long it may still
 // take; nil for none. Until it is over the node must not be uncordoned, and it is nobody's reason to start over.
-func rebootOf(o Observation) (*Wait, time.Duration) {
+func rebootOf(o Observation) (*record.Wait, time.Duration) {
 	p := newPass(o)
 	e, running := p.interruptOwner()
 	if !running || o.Abandoned || p.rebooted(e) {
@@ -101,7 +101,7 @@ var removalReasons = []string{
 
 // RemovalWait returns a recorded wait if Remove tells it. Any other is from before the removal, which it does not delay;
 // then RemovalWait returns nil.
-func RemovalWait(w *Wait) *Wait {
+func RemovalWait(w *record.Wait) *record.Wait {
 	if w == nil || !slices.Contains(removalReasons, w.Reason) {
 		return nil
 	}

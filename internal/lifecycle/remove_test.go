@@ -12,6 +12,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 func TestRemove(t *testing.T) {
@@ -227,11 +228,11 @@ func TestCommandOfAPodThatDoesNotEndIsWhole(t *testing.T) {
 // package states stay.
 func TestRemoveByForce(t *testing.T) {
 	o := lifecycle.Observation{
-		Wanted: lifecycle.Wanted{Packages: packages(pkg(a).uninstall(on)), Deleting: true, Abandoned: true}, Now: now,
+		Wanted: situation.Wanted{Packages: packages(pkg(a).uninstall(on)), Deleting: true, Abandoned: true}, Now: now,
 		Pods: livePods(uninstall.running(a), apply.running(b).terminating()),
 		Record: record.Node{
 			Status:   v1alpha1.StatusErroring,
-			Packages: entries(lifecycle.Wanted{}, uninstall.erroring(a)),
+			Packages: entries(situation.Wanted{}, uninstall.erroring(a)),
 		},
 	}
 	d := lifecycle.Remove(o)

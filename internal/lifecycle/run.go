@@ -11,6 +11,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/version"
 )
 
@@ -108,7 +109,7 @@ func (p *pass) resume(u unit, e record.Entry) {
 	if p.remainsExhausted(e) || p.Hold == nil && !p.waited(e) || !p.openAgain(u) {
 		return
 	}
-	if exhausted(e) || e.Run == "" || e.Hash != u.pkg.Hash && e.Hash != "" ||
+	if situation.Exhausted(e) || e.Run == "" || e.Hash != u.pkg.Hash && e.Hash != "" ||
 		len(record.ChangedKeys(e.Config, u.pkg.Config)) > 0 {
 		p.restart(&e, u.pkg)
 	}
@@ -125,8 +126,8 @@ func (p *pass) resume(u unit, e record.Entry) {
 // restart begins the same stage again, with the spec as it is now. A changed configMap sends a package that was past
 // its config stage back to it. To uninstall the package what ran last counts, so the definition stays until there is a
 // pod.
-func (p *pass) restart(e *record.Entry, pkg Package) {
-	if configChanged(pkg, *e) {
+func (p *pass) restart(e *record.Entry, pkg situation.Package) {
+	if situation.ConfigChanged(pkg, *e) {
 		keys := record.ChangedKeys(e.Config, pkg.Config)
 		switch {
 		case e.Stage == v1alpha1.StagePostInterrupt:
@@ -160,7 +161,7 @@ func (p *pass) start(e record.Entry) {
 			s.InterruptRun = p.out.InFlight.Run
 		}
 	}
-	l := p.definition(e)
+	l := p.DefinitionOf(e)
 	if !l.FromSpec {
 		s.Retained = l.Package.Definition
 	}
@@ -175,7 +176,7 @@ func (p *pass) complete(u unit, e record.Entry, pod Pod) {
 	e.Restarts, e.Since = max(e.Restarts, pod.Restarts), p.stamp()
 	switch e.Stage {
 	case v1alpha1.StageConfig:
-		e.Owes = new(len(interruptsFor(u.pkg, e)) > 0)
+		e.Owes = new(len(situation.InterruptsFor(u.pkg, e)) > 0)
 	case v1alpha1.StagePostInterrupt:
 		e.Interrupt, e.BootID = nil, ""
 	default:
@@ -190,7 +191,7 @@ func (p *pass) complete(u unit, e record.Entry, pod Pod) {
 }
 
 // judge maps what the pod shows to the entry's state. Only a difference is recorded.
-func (p *pass) judge(e *record.Entry, pkg Package, pod Pod) {
+func (p *pass) judge(e *record.Entry, pkg situation.Package, pod Pod) {
 	switch pod.Outcome {
 	case Failing:
 		e.Attempts = max(e.Attempts, pod.Restarts)
@@ -219,7 +220,7 @@ func (p *pass) recovered(e *record.Entry) {
 
 // lost ends the run of a pod that ended without a result, so that the loss counts once; resume makes another after a
 // pause.
-func (p *pass) lost(e *record.Entry, pkg Package, pod Pod) {
+func (p *pass) lost(e *record.Entry, pkg situation.Package, pod Pod) {
 	if p.overRetries(e, pkg, pod, e.Restarts) {
 		return
 	}

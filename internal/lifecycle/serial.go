@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // outOfTurn reports whether packages work one at a time and it is another's turn, and whose. Without serial nobody asks
@@ -28,16 +29,16 @@ func (p *pass) turn() string {
 		return name
 	}
 	var first, begun string
-	for name, pkg := range sorted(p.Packages) {
-		if pkg.applies() {
+	for name, pkg := range situation.Sorted(p.Packages) {
+		if pkg.UninstallAsked() {
 			continue
 		}
-		e, recorded := find(p.out.Record, name, pkg.Version)
+		e, recorded := situation.Find(p.out.Record, name, pkg.Version)
 		ready := p.unmet(name, pkg) == nil && p.removalFirst(name) == nil
-		if recorded && !settled(pkg, e) && (ready || p.hasPod(name)) {
+		if recorded && !situation.Settled(pkg, e) && (ready || p.hasPod(name)) {
 			return name
 		}
-		complete := recorded && final(pkg, e)
+		complete := recorded && situation.Final(pkg, e)
 		switch {
 		case complete:
 		case ready && first == "":
@@ -53,7 +54,7 @@ func (p *pass) turn() string {
 // no other depends on. Removals come before installs.
 func (p *pass) firstRemoval() string {
 	var first string
-	for key, l := range sorted(p.removals) {
+	for key, l := range situation.Sorted(p.removals) {
 		e, recorded := p.out.Record.Packages[key]
 		switch {
 		case !recorded || l.Missing:

@@ -7,12 +7,13 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // settle lets everything succeed from now on, and demands the same end as on a new node.
 func (s *simulated) settle() {
 	s.finish(func() bool {
-		return len(s.live()) == 0 && s.permit == nil && lifecycle.Complete(s.wanted(), s.record())
+		return len(s.live()) == 0 && s.permit == nil && situation.Complete(s.wanted(), s.record())
 	})
 	s.demandFreshState()
 }

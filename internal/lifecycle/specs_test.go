@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // kinds are the interrupts that a package of the model may have. They stay as they are while versions and config
@@ -40,7 +40,7 @@ func newSpecs(t *rapid.T) *specs {
 	}
 }
 
-func (v *specs) draw(t *rapid.T) lifecycle.Packages {
+func (v *specs) draw(t *rapid.T) situation.Packages {
 	v.a = max(0, v.a+rapid.IntRange(-1, 1).Draw(t, "change a"))
 	v.b = max(0, v.b+rapid.IntRange(-1, 1).Draw(t, "change b"))
 	a, b := id(fmt.Sprintf("a@1.%d", v.a)), id(fmt.Sprintf("b@1.%d", v.b))

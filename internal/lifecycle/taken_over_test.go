@@ -10,13 +10,14 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // takenOver is a node whose pods all succeed, and what really happened on it.
 type takenOver struct {
 	t                   *testing.T
-	spec                lifecycle.Packages
-	retained            lifecycle.Retained
+	spec                situation.Packages
+	retained            situation.Retained
 	annotations, labels map[string]string
 	now                 time.Time
 	generation          int64
@@ -114,7 +115,7 @@ func (n *takenOver) leavePods(how string) {
 	}
 }
 
-func (n *takenOver) edit(spec lifecycle.Packages) {
+func (n *takenOver) edit(spec situation.Packages) {
 	n.spec, n.generation, n.starts = spec, n.generation+1, map[string]int{}
 	n.trace = append(n.trace, func() string { return "edit" })
 }
@@ -143,8 +144,8 @@ func (n *takenOver) pass() {
 	n.idle = len(d.Delete)+len(d.Start) == 0 && maps.Equal(before, n.annotations)
 }
 
-func (n *takenOver) wanted() lifecycle.Wanted {
-	return lifecycle.Wanted{Packages: n.spec, Retained: n.retained}
+func (n *takenOver) wanted() situation.Wanted {
+	return situation.Wanted{Packages: n.spec, Retained: n.retained}
 }
 
 func (n *takenOver) observe() lifecycle.Observation {
@@ -167,7 +168,7 @@ func (n *takenOver) grant() {
 	if n.permit != nil && n.record().FinishedPermit == n.permit.Token() {
 		n.permit = nil
 	}
-	if n.permit == nil && !lifecycle.Complete(n.wanted(), n.record()) {
+	if n.permit == nil && !situation.Complete(n.wanted(), n.record()) {
 		n.order++
 		n.permit = &v1alpha1.Permit{Node: "node", Order: n.order, Generation: n.generation}
 	}
@@ -294,7 +295,7 @@ func (n *takenOver) tookPlace(p *lifecycle.Pod) {
 }
 
 func (n *takenOver) atRest() bool {
-	return n.idle && len(n.pods) == 0 && lifecycle.Complete(n.wanted(), n.record())
+	return n.idle && len(n.pods) == 0 && situation.Complete(n.wanted(), n.record())
 }
 
 // demandEnd: the node is complete, and as it would be had nothing come in between.

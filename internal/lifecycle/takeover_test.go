@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // The files of testdata/takeover are annotations of nodes in the middle of a stage, by the state of that stage: as the
@@ -62,7 +62,7 @@ func instead(i v1alpha1.Interrupt) func(definition) definition {
 	}
 }
 
-func edited(list []definition, edit string) lifecycle.Packages {
+func edited(list []definition, edit string) situation.Packages {
 	var all []definition
 	for _, d := range list {
 		all = append(all, takeoverEdits[edit](d))

@@ -8,6 +8,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/graph"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // uninstall begins the uninstall of a package version that has to be removed:
@@ -27,7 +28,7 @@ func (p *pass) uninstall(u unit, last record.Entry) {
 
 // uninstalled removes the entries of all versions of a package: none is on the host any more.
 func (p *pass) uninstalled(e record.Entry) {
-	for key, other := range sorted(p.out.Record.Packages) {
+	for key, other := range situation.Sorted(p.out.Record.Packages) {
 		if other.Name == e.Name {
 			p.out.take(Step{RemoveEntry: key})
 		}
@@ -51,7 +52,7 @@ const leaveOnNode = "leave it on the node: add the node to the Skyhook's annotat
 
 // dependent returns a package that depends on this one and is still to be uninstalled, which comes first.
 func (p *pass) dependent(e record.Entry) (name string, left bool) {
-	for key := range sorted(p.removals) {
+	for key := range situation.Sorted(p.removals) {
 		other, recorded := p.out.Record.Packages[key]
 		uninstalled := record.IsUninstall(other.Stage) && (other.State == v1alpha1.StateComplete ||
 			other.Stage == v1alpha1.StageUninstallInterrupt)
@@ -84,8 +85,8 @@ func (p *pass) dependsOn(name, goal string) bool {
 
 // removalFirst is the wait of a package of the spec for another version of it that has to be uninstalled before; nil
 // when none has.
-func (p *pass) removalFirst(name string) *Wait {
-	for key := range sorted(p.removals) {
+func (p *pass) removalFirst(name string) *record.Wait {
+	for key := range situation.Sorted(p.removals) {
 		if e, recorded := p.out.Record.Packages[key]; recorded && e.Name == name {
 			return newWait(name, v1alpha1.ReasonWaitingForUninstall, fmt.Sprintf(
 				"version %s of this package is uninstalled before that of the spec is installed", e.Version))

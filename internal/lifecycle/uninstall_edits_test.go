@@ -91,7 +91,7 @@ var uninstallGates = []row{
 		want(uninstall.complete(a), uninstalled(a), remove(a), uninstall.delete(a), is(complete))),
 	when("no permit: its pod is not made again",
 		spec(pkg(a).uninstall(on, asked)), node(uninstall.inProgress(a)), noPermit,
-		want(wait(a, waitingForPermit), tell(waitingForPermit), is(inProgress))),
+		want(wait(a, waitingForPermit), tell(waitingForPermit), is(waiting))),
 	when("no permit: its interrupt is not begun",
 		spec(pkg(a).uninstall(on, asked).interrupt(noop)), node(uninstall.complete(a)), noPermit, ourCordon, drained,
 		want(wait(a, waitingForPermit), tell(waitingForPermit), is(waiting))),

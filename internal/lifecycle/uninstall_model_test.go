@@ -12,18 +12,19 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // uninstalling is what the model knows about packages that leave.
 type uninstalls struct {
-	retained            lifecycle.Retained
+	retained            situation.Retained
 	deleting, abandoned bool
 	// begunBefore are the packages whose interrupt ran when the Skyhook was deleted.
 	begunBefore map[string]bool
 
 	// onHost has, per package, what the host may have been changed with: the definition of the pod that was created last,
 	// and those of pods that the record speaks of since.
-	onHost map[string][]lifecycle.Package
+	onHost map[string][]situation.Package
 	// cleaned are the packages whose uninstall ended well, whether or not anybody saw it.
 	cleaned map[string]bool
 	// uninstallInterruptPending are the packages that were uninstalled, and have not been interrupted since.
@@ -32,7 +33,7 @@ type uninstalls struct {
 
 func newUninstalls() uninstalls {
 	return uninstalls{
-		retained: lifecycle.Retained{}, onHost: map[string][]lifecycle.Package{}, cleaned: map[string]bool{},
+		retained: situation.Retained{}, onHost: map[string][]situation.Package{}, cleaned: map[string]bool{},
 		uninstallInterruptPending: map[string]bool{},
 	}
 }
@@ -47,8 +48,8 @@ func interrupting(n record.Node) bool {
 	return false
 }
 
-func (s *simulated) wanted() lifecycle.Wanted {
-	return lifecycle.Wanted{Packages: s.spec, Retained: s.retained, Deleting: s.deleting, Abandoned: s.abandoned}
+func (s *simulated) wanted() situation.Wanted {
+	return situation.Wanted{Packages: s.spec, Retained: s.retained, Deleting: s.deleting, Abandoned: s.abandoned}
 }
 
 // retain keeps the definitions of the spec. What it says of a version counts for all definitions of that version.
@@ -71,7 +72,7 @@ func (s *simulated) retain() {
 }
 
 // definition is what a pod is built from.
-func (s *simulated) definition(start lifecycle.Start) lifecycle.Package {
+func (s *simulated) definition(start lifecycle.Start) situation.Package {
 	if start.Retained == "" {
 		return s.spec[start.Package]
 	}
@@ -84,7 +85,7 @@ func (s *simulated) definition(start lifecycle.Start) lifecycle.Package {
 
 // decide decides as the controller does: a deleted Skyhook leaves a node where nothing is to be uninstalled.
 func (s *simulated) decide(o lifecycle.Observation) lifecycle.Decision {
-	if s.deleting && lifecycle.Complete(o.Wanted, o.Record) {
+	if s.deleting && situation.Complete(o.Wanted, o.Record) {
 		s.permit, o.Permit = nil, nil
 		return lifecycle.Remove(o)
 	}
@@ -113,11 +114,11 @@ func (s *simulated) promise(starts []lifecycle.Start) {
 }
 
 // begun notes a pod that was created.
-func (s *simulated) begun(start lifecycle.Start, pkg lifecycle.Package) {
+func (s *simulated) begun(start lifecycle.Start, pkg situation.Package) {
 	if record.IsInterrupt(start.Stage) {
 		return
 	}
-	s.onHost[start.Package] = []lifecycle.Package{pkg}
+	s.onHost[start.Package] = []situation.Package{pkg}
 	delete(s.uninstallInterruptPending, start.Package)
 	if start.Stage == v1alpha1.StageUninstall {
 		s.forgetPackage(start.Package)
@@ -150,7 +151,7 @@ func (s *simulated) took(key string, e record.Entry) {
 }
 
 // mayUndo checks what must be true when a stage starts, with regard to what leaves.
-func (s *simulated) mayUninstallBefore(start lifecycle.Start, pkg lifecycle.Package) {
+func (s *simulated) mayUninstallBefore(start lifecycle.Start, pkg situation.Package) {
 	spec, inSpec := s.spec[start.Package]
 	switch {
 	case start.Stage == v1alpha1.StageUninstall:
@@ -172,7 +173,7 @@ func (s *simulated) mayUninstallBefore(start lifecycle.Start, pkg lifecycle.Pack
 }
 
 // lowered reports whether a newer version, which can be uninstalled, is fully on the host.
-func (s *simulated) lowered(name string, pkg lifecycle.Package) bool {
+func (s *simulated) lowered(name string, pkg situation.Package) bool {
 	installed, have := s.installed[name], s.onHost[name]
 	if s.abandoned || installed <= pkg.Version || len(have) != 1 || have[0].Version != installed {
 		return false
@@ -180,7 +181,7 @@ func (s *simulated) lowered(name string, pkg lifecycle.Package) bool {
 	return s.retained[have[0].Definition].Uninstallable
 }
 
-func (s *simulated) mayUninstall(start lifecycle.Start, pkg lifecycle.Package) {
+func (s *simulated) mayUninstall(start lifecycle.Start, pkg situation.Package) {
 	for name, p := range s.live() {
 		if p.Package == start.Package {
 			s.t.Fatalf("uninstall of %s starts beside %s", start.Package, name)
@@ -202,7 +203,7 @@ func (s *simulated) mayUninstall(start lifecycle.Start, pkg lifecycle.Package) {
 			s.t.Fatalf("%+v starts with %s, though the spec has the same version as %s", start, pkg.Definition, spec.Definition)
 		}
 	} else if have := s.onHost[start.Package]; !slices.ContainsFunc(have,
-		func(p lifecycle.Package) bool { return p.Definition == pkg.Definition }) {
+		func(p situation.Package) bool { return p.Definition == pkg.Definition }) {
 		s.t.Fatalf("%+v starts with %s, but on the host is %v", start, pkg.Definition, definitions(have))
 	}
 	for key, l := range s.wanted().Removals(s.record()) {
@@ -213,7 +214,7 @@ func (s *simulated) mayUninstall(start lifecycle.Start, pkg lifecycle.Package) {
 	}
 }
 
-func definitions(list []lifecycle.Package) []string {
+func definitions(list []situation.Package) []string {
 	var names []string
 	for _, p := range list {
 		names = append(names, p.Definition)
@@ -254,10 +255,10 @@ func (s *simulated) say(name string, said v1alpha1.Uninstall) {
 	s.retain()
 }
 
-func applies(pkg lifecycle.Package) bool { return pkg.Uninstallable && pkg.Uninstall.Apply }
+func applies(pkg situation.Package) bool { return pkg.Uninstallable && pkg.Uninstall.Apply }
 
 // newest is the definition that the record spoke of last, with what was said of it last.
-func (s *simulated) newest(have []lifecycle.Package) lifecycle.Package {
+func (s *simulated) newest(have []situation.Package) situation.Package {
 	return s.retained[have[len(have)-1].Definition]
 }
 

@@ -1,14 +1,14 @@
 package lifecycle
 
 import (
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // Unreadable decides for a node whose package states cannot be read, or are not to be believed, as why tells. They are
 // left as they are, so that nothing gets lost, and nothing starts. What runs may end, but nothing is retried, and the
 // node gives back its permit and the interrupt in flight, so that it holds up nobody else.
-func Unreadable(o Observation, why Hold) Decision {
+func Unreadable(o Observation, why situation.Hold) Decision {
 	d := Decision{Record: o.Record, InFlight: o.InFlight.Clone()}
 	left, interrupts := 0, o.Node.InterruptPods
 	for _, pod := range o.Pods {
@@ -22,9 +22,9 @@ func Unreadable(o Observation, why Hold) Decision {
 			d.take(Step{Delete: &pod})
 		}
 	}
-	d.Record.Status = v1alpha1.StatusUnknown
+	d.Record.Status = why.Status
 	_, now := presentTimes(o.Record, o.Now)
-	d.Waits = []Wait{why.Wait}
+	d.Waits = []record.Wait{why.Wait}
 	d.Record.Wait = waitSince(why.Wait, o.Record.Wait, now)
 	if o.InFlight.OwnedBy(o.Skyhook) && interrupts == 0 {
 		d.InFlight = nil

@@ -3,11 +3,14 @@ package lifecycle_test
 import (
 	"testing"
 
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
-func malformed(message string) lifecycle.Hold {
-	return lifecycle.Hold{Wait: lifecycle.Wait{Reason: "NodeStateMalformed", Message: message, Frees: "administrator"}}
+func malformed(message string) situation.Hold {
+	return situation.Hold{Status: v1alpha1.StatusUnknown, Wait: record.Wait{Reason: "NodeStateMalformed", Message: message, Frees: "administrator"}}
 }
 
 // TestUnreadable: nothing starts on a node whose record nobody can read, and it holds up nobody else.

@@ -10,9 +10,6 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// Wait is one reason for which something does not progress.
-type Wait = record.Wait
-
 // frees says who can end a wait of the lifecycle's own.
 var frees = map[string]record.Frees{
 	v1alpha1.ReasonWaitingForPermit:      record.FreesOther,
@@ -45,23 +42,23 @@ var follows = []string{
 	v1alpha1.ReasonWaitingForSerial, v1alpha1.ReasonWaitingForUninstall,
 }
 
-func newWait(pkg, reason, message string) *Wait {
-	return &Wait{Package: pkg, Reason: reason, Message: message, Frees: frees[reason]}
+func newWait(pkg, reason, message string) *record.Wait {
+	return &record.Wait{Package: pkg, Reason: reason, Message: message, Frees: frees[reason]}
 }
 
 // holds says that a wait is for the pod.
-func (pod Pod) holds(w *Wait) *Wait {
+func (pod Pod) holds(w *record.Wait) *record.Wait {
 	w.By = pod.Namespace + "/" + pod.Name
 	return w
 }
 
 // wait notes why a package, or with an empty name the node, does not progress.
-func (p *pass) wait(w *Wait) {
+func (p *pass) wait(w *record.Wait) {
 	p.out.Waits = append(p.out.Waits, *w)
 }
 
 // waitNode notes a wait that the record shows although pods of the Skyhook may be on the node.
-func (p *pass) waitNode(w *Wait) {
+func (p *pass) waitNode(w *record.Wait) {
 	p.wait(w)
 	if p.nodeWait == nil {
 		p.nodeWait = w
@@ -83,7 +80,7 @@ func (p *pass) recordWait(complete bool) {
 }
 
 // waitSince is a wait as the record has it: since when it lasts follows from the one before, nil for none.
-func waitSince(w Wait, before *Wait, now time.Time) *Wait {
+func waitSince(w record.Wait, before *record.Wait, now time.Time) *record.Wait {
 	w.Message = record.TrimMessage(w.Message)
 	w.Since, w.By = metav1.NewTime(now), ""
 	switch {
@@ -101,7 +98,7 @@ func waitSince(w Wait, before *Wait, now time.Time) *Wait {
 
 // chooseWait returns the wait that says most of the node; nil when something progresses, as it should. A failing
 // package that could be retried says what it lacks: it gets its turn for that, and not for its failure.
-func (p *pass) chooseWait() *Wait {
+func (p *pass) chooseWait() *record.Wait {
 	if p.nodeWait != nil {
 		return new(*p.nodeWait)
 	}
@@ -109,13 +106,13 @@ func (p *pass) chooseWait() *Wait {
 		return p.longRun
 	}
 	failing := map[string]bool{}
-	for _, e := range p.relevant(p.out.Record) {
+	for _, e := range p.Relevant(p.out.Record) {
 		if e.State == v1alpha1.StateErroring {
 			failing[e.Name] = true
 		}
 	}
 	waits := slices.Clone(p.out.Waits)
-	slices.SortStableFunc(waits, func(a, b Wait) int { return weight(a, failing) - weight(b, failing) })
+	slices.SortStableFunc(waits, func(a, b record.Wait) int { return weight(a, failing) - weight(b, failing) })
 	if len(waits) == 0 || len(failing) > 0 && !failing[waits[0].Package] && waits[0].Package != "" {
 		return nil
 	}
@@ -123,7 +120,7 @@ func (p *pass) chooseWait() *Wait {
 }
 
 // weight orders waits by how much they say of the node: the lower the more.
-func weight(w Wait, failing map[string]bool) int {
+func weight(w record.Wait, failing map[string]bool) int {
 	switch {
 	case failing[w.Package]:
 		return 0
@@ -138,7 +135,7 @@ func weight(w Wait, failing map[string]bool) int {
 
 // inProgress reports whether the Skyhook does something on the node, or may.
 func (p *pass) inProgress() bool {
-	active := slices.ContainsFunc(p.relevant(p.out.Record), record.Entry.Active)
+	active := slices.ContainsFunc(p.Relevant(p.out.Record), record.Entry.Active)
 	return active || p.Permit != nil || p.revoked != nil || len(p.Pods)+len(p.out.Start) > 0 || p.out.Record.Cordoned ||
 		p.interrupting()
 }

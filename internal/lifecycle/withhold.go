@@ -13,7 +13,7 @@ func Withhold(o Observation, message string) Decision {
 	_, now := presentTimes(o.Record, o.Now)
 	switch {
 	case message != "":
-		w := Wait{Reason: v1alpha1.ReasonWaitingForOtherPods, Message: message, Frees: record.FreesAdministrator}
+		w := record.Wait{Reason: v1alpha1.ReasonWaitingForOtherPods, Message: message, Frees: record.FreesAdministrator}
 		d.Record.Wait = waitSince(w, o.Record.Wait, now)
 	case o.Failed != "":
 		d.Record.Wait = FailedWait(o.Record.Wait, o.Failed, now)

@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -10,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
@@ -59,31 +58,26 @@ func (sum *summary) departedAttention() []v1alpha1.NodeAttention {
 }
 
 // departedWait is why the removal from a node that is no longer selected does not progress; false when it does.
-func (sum *summary) departedWait(name string) (lifecycle.Wait, bool) {
+func (sum *summary) departedWait(name string) (record.Wait, bool) {
 	d, left := sum.Departed[name], "the node is no longer selected; "
 	w := d.Wait
 	if _, dead := slices.BinarySearch(sum.dead, name); dead {
-		w = &lifecycle.Wait{
+		w = &record.Wait{
 			Reason: v1alpha1.ReasonDepartedNotReady, Frees: record.FreesAdministrator,
-			Message: "it was in progress and is not Ready, so it counts against the budget; " + bringBack(name),
+			Message: "it was in progress and is not Ready, so it counts against the budget; " + situation.BringBack(name),
 		}
 	}
 	if w == nil {
-		return lifecycle.Wait{}, false
+		return record.Wait{}, false
 	}
 	if d.Gone {
 		left = "the node is gone; "
 	}
-	return lifecycle.Wait{Reason: w.Reason, Since: w.Since, Message: left + w.Message}, true
-}
-
-// bringBack is what helps against a node that is not Ready.
-func bringBack(node string) string {
-	return "bring it back, or delete it with kubectl delete node " + node
+	return record.Wait{Reason: w.Reason, Since: w.Since, Message: left + w.Message}, true
 }
 
 // attend makes an entry of the list. A wait without a time is since this pass, or since an earlier one told the same.
-func (sum *summary) attend(node string, s v1alpha1.Status, w lifecycle.Wait) v1alpha1.NodeAttention {
+func (sum *summary) attend(node string, s v1alpha1.Status, w record.Wait) v1alpha1.NodeAttention {
 	a := v1alpha1.NodeAttention{
 		Node: node, Status: s, Reason: word(w.Reason), Message: text.Shorten(w.Message, maxDetail), Since: w.Since,
 	}
@@ -93,82 +87,20 @@ func (sum *summary) attend(node string, s v1alpha1.Status, w lifecycle.Wait) v1a
 	return a
 }
 
-// heldStatuses are those of a node that its own hold decides.
-var heldStatuses = []v1alpha1.Status{v1alpha1.StatusBlocked, v1alpha1.StatusUnknown, v1alpha1.StatusWaiting}
-
-// wait is why a node does not progress; false when it does.
-func (sum *summary) wait(i int) (lifecycle.Wait, bool) {
-	n := &sum.Nodes[i]
-	switch s := sum.statuses[i]; {
-	case s == v1alpha1.StatusErroring && n.Failure != nil && n.spent() && n.Wait.Package == n.Failure.Package:
-		w := *n.Wait // the same, and what helps
-		w.Message = fmt.Sprintf("package %s: %s", w.Package, w.Message)
-		return n.aside(w), true
-	case s == v1alpha1.StatusErroring && n.Failure != nil:
-		return n.aside(*n.Failure), true
-	case n.Hold != nil && slices.Contains(heldStatuses, s):
-		return n.heldBy(n.Hold), true
-	case sum.Hold != nil && n.Failure != nil && s == sum.Hold.Status: // all the nodes, but not all of them failed
-		return n.heldBy(sum.Hold), true
-	case s == v1alpha1.StatusBlocked && n.needsUser() && n.Wait != nil:
-		return *n.Wait, true
-	case n.Wait != nil && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
-		return n.aside(*n.Wait), true
-	case n.Wait != nil && s == v1alpha1.StatusWaiting && n.Wait.Frees == record.FreesNode: // it fails without a permit
-		return *n.Wait, true
-	case n.Wait != nil && n.Facts.Complete: // something is left there all the same
-		return *n.Wait, true
-	case !n.Facts.Unavailable:
-	case sum.lost(i) && (s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring):
-		return n.notReady("the node is in progress and is not Ready, so it counts against the budget"), true
-	case s == v1alpha1.StatusInProgress: // disturbed
-		return awayMeanwhile, true
-	case s == v1alpha1.StatusWaiting:
-		return n.notReady(getsNoPermit), true
+// wait is why a node does not progress; false when it does, or waits for its turn or for what holds all nodes.
+func (sum *summary) wait(i int) (record.Wait, bool) {
+	s, failure := sum.situation(i), sum.Nodes[i].Failure
+	w, told := s.Reason(sum.Nodes[i].Name)
+	held, everywhere := s.Held()
+	switch {
+	case !told, everywhere && failure == nil:
+		return record.Wait{}, false
+	case sum.statuses[i] == v1alpha1.StatusWaiting && w.Reason == v1alpha1.ReasonWaitingForPermit:
+		return record.Wait{}, false
+	case held && failure != nil: // it is not tried again meanwhile, so nothing else may tell
+		w.Message += "; before that: " + failure.Message
 	}
-	return lifecycle.Wait{}, false
-}
-
-// lost reports whether a node that is in progress is not Ready: it may never come back, and counts against the budget
-// until somebody does something about it. One that we disturb may be rebooting for its interrupt.
-func (sum *summary) lost(i int) bool {
-	n := &sum.Nodes[i]
-	if !n.Facts.Unavailable || n.Facts.Disturbed || n.Facts.Complete {
-		return false
-	}
-	return n.Facts.InProgress || sum.holds[i] && n.Hold == nil
-}
-
-// aside adds to what a node tells that it is away as well.
-func (n *Node) aside(w lifecycle.Wait) lifecycle.Wait {
-	if n.Facts.Unavailable && !n.Facts.Disturbed {
-		w.Message += "; the node is not Ready"
-	}
-	return w
-}
-
-// heldBy is what holds a node, and what failed there before: that is not retried meanwhile, so nothing else may tell.
-func (n *Node) heldBy(h *lifecycle.Hold) lifecycle.Wait {
-	w := h.Wait
-	if n.Failure != nil {
-		w.Message += "; before that: " + n.Failure.Message
-	}
-	return w
-}
-
-// notReady is the wait of a node that is not Ready, as message tells.
-func (n *Node) notReady(message string) lifecycle.Wait {
-	return lifecycle.Wait{
-		Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator, Message: message + "; " + bringBack(n.Name),
-	}
-}
-
-const getsNoPermit = "the node is not Ready, so it gets no permit"
-
-// awayMeanwhile is the wait of a node that is not Ready while we cordon or interrupt it.
-var awayMeanwhile = lifecycle.Wait{
-	Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesNode,
-	Message: "the node is not Ready, as during a reboot; work continues when it is Ready",
+	return w, true
 }
 
 func (sum *summary) compareUrgency(a, b int) int {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // compartment is one part of the fleet in one pass.
@@ -72,24 +73,24 @@ func (f *fleet) revokeIn(c *compartment, back func(*v1alpha1.Permit, *Node) bool
 func blocksOthers(_ *v1alpha1.Permit, n *Node) bool {
 	f := n.Facts
 	overdue := n.Wait != nil && n.Wait.Overdue
-	return !f.Complete && !f.Disturbed && !overdue && (n.failed() && !n.awaitsTurn() || f.Unavailable && !f.Begun)
+	return !f.Complete && !f.Disturbed && !overdue && (n.Failed() && !n.AwaitsTurn() || f.Unavailable && !f.Begun)
 }
 
 func (f *fleet) count(c *compartment) nodeCounts {
 	var t nodeCounts
 	for _, i := range c.nodes {
 		n := &f.Nodes[i]
-		switch v, _ := n.judge(f.Now); v {
-		case good:
+		switch v, _ := n.Judge(f.Now); v {
+		case situation.Good:
 			t.completed++
-		case bad:
+		case situation.Bad:
 			t.failed++
 		default:
 		}
 		switch {
 		case f.holds[i]:
 			t.holders++
-		case f.busy(n):
+		case n.Busy(f.paced):
 			t.busy++
 		}
 	}
@@ -157,14 +158,14 @@ func (f *fleet) members(c *compartment, m *membership) {
 		if p == nil || p.Generation < b.Generation || m.earlier[p.Order] {
 			continue
 		}
-		v, _ := f.Nodes[i].judge(f.Now)
+		v, _ := f.Nodes[i].Judge(f.Now)
 		switch {
 		case f.holds[i]:
 			holders++
 			m.add(v, p.Order)
-		case v == good:
+		case v == situation.Good:
 			b.Succeeded++
-		case v == bad:
+		case v == situation.Bad:
 			b.Failed++
 		default:
 			b.Left++
@@ -191,17 +192,17 @@ func (f *fleet) permitSeen(node int32) *v1alpha1.Permit {
 	return f.returned[node]
 }
 
-func (m *membership) add(v verdict, order int32) {
+func (m *membership) add(v situation.Verdict, order int32) {
 	switch v {
-	case pending:
+	case situation.Pending:
 		m.pending++
 		return
-	case good:
+	case situation.Good:
 		m.good++
-	case bad:
+	case situation.Bad:
 		m.bad++
 		m.ill[order] = true
-	case left:
+	case situation.Left:
 	}
 	m.done = append(m.done, order)
 }
@@ -223,14 +224,14 @@ func (f *fleet) revisit(c *compartment, m *membership) {
 		o := &b.Closed[k]
 		o.Holding = slices.DeleteFunc(o.Holding, func(order int32) bool {
 			m.earlier[order] = true
-			v := bad
+			v := situation.Bad
 			i, here := at[order]
 			if here {
-				v, _ = f.Nodes[i].judge(f.Now)
+				v, _ = f.Nodes[i].Judge(f.Now)
 			}
 			holds := here && f.holds[i]
-			m.ill[order] = holds && v == bad
-			if !holds && v == bad && o.Size > 0 {
+			m.ill[order] = holds && v == situation.Bad
+			if !holds && v == situation.Bad && o.Size > 0 {
 				o.Bad++
 			}
 			return !holds
@@ -249,7 +250,7 @@ func (f *fleet) fill(c *compartment, size int, turn func(*fleet, *Node) int8) in
 		if granted >= size || holders+granted >= c.ceiling {
 			break
 		}
-		busy := f.busy(&f.Nodes[i]) // it counts already
+		busy := f.Nodes[i].Busy(f.paced) // it counts already
 		if !busy && free <= 0 {
 			continue
 		}
@@ -269,9 +270,9 @@ func (f *fleet) fill(c *compartment, size int, turn func(*fleet, *Node) int8) in
 // only if it has something to start with it, else it would be taken back and given again, over and over.
 func policyTurn(f *fleet, n *Node) int8 {
 	switch {
-	case n.failed() && (n.awaitsTurn() || f.newerThanDone(n)):
+	case n.Failed() && (n.AwaitsTurn() || f.newerThanDone(n)):
 		return 2
-	case n.failed():
+	case n.Failed():
 		return -1
 	default:
 		return plainTurn(f, n)

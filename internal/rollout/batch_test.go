@@ -8,8 +8,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // withState gives a Skyhook what the pass before left: the state of the default compartment's batches.
@@ -327,7 +328,7 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {percen
 // TestHeldPolicy: while something holds the whole Skyhook batches neither end nor begin.
 func TestHeldPolicy(t *testing.T) {
 	const state = "{currentBatch: 2, completedNodes: 1, failedNodes: 1, lastBatchSize: 2, batchSize: 2}"
-	paused := &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused, Message: "paused"}}
+	paused := &situation.Hold{Status: v1alpha1.StatusPaused, Wait: record.Wait{Reason: v1alpha1.ReasonPaused, Message: "paused"}}
 	s := withState(t, skyhook(0, permit("n1", 0), v1alpha1.Permit{Node: "n2", Order: 1, Generation: generation, Revoked: true}), state)
 	status := rollout.Plan(rollout.Input{
 		Skyhook: s, Policy: policy(t, byTwos), Hold: paused, Now: now, Nodes: nodes("n1; n2; n3 complete; n4 complete; n5"),

@@ -11,8 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // size is what a status takes in the API server, in bytes.
@@ -38,7 +39,7 @@ func named(n, length int) []rollout.Node {
 		switch i % 10 {
 		case 3:
 			node.Facts.FailedRun = true
-			node.Failure = &lifecycle.Wait{Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 1024), Since: metav1.NewTime(now)}
+			node.Failure = &record.Wait{Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 1024), Since: metav1.NewTime(now)}
 		case 7:
 			node.Hold = rollout.HoldPolicyMissing(skyhook(0))
 			node.Hold.Reason = v1alpha1.ReasonTaintNotTolerable
@@ -92,7 +93,7 @@ func TestStatusIsAlwaysBounded(t *testing.T) {
 	p := policy(t, spec.String())
 	all := named(10_000, 253)
 	for i := range 20 { // reasons as long as they get
-		all[10*i+7].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{
+		all[10*i+7].Hold = &situation.Hold{Status: v1alpha1.StatusBlocked, Wait: record.Wait{
 			Reason: fmt.Sprintf("R%d%s", i, strings.Repeat("r", 1000)), Message: strings.Repeat("m", 1000),
 		}}
 	}

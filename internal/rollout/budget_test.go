@@ -9,8 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // simulatedFleet is a Skyhook and its nodes. The status changes by compare-and-swap, as the API server does it. Whoever
@@ -77,9 +78,9 @@ func (f *simulatedFleet) plan(view func(*simulatedNode) nodeVersion) {
 		case !v.selected:
 			in.Departed[n.name] = rollout.Departed{FinishedPermit: v.done}
 		default:
-			seen := rollout.Node{Name: n.name, Created: now, FinishedPermit: v.done, Facts: lifecycle.Facts{Complete: v.completed == s.Generation}}
+			seen := rollout.Node{Name: n.name, Created: now, FinishedPermit: v.done, Situation: situation.Situation{Facts: situation.Facts{Complete: v.completed == s.Generation}}}
 			if v.aside {
-				seen.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
+				seen.Hold = &situation.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: record.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
 			}
 			in.Nodes = append(in.Nodes, seen)
 		}

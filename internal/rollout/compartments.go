@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
@@ -97,8 +98,8 @@ func (sum *summary) stoppedIn(c *compartment) string {
 	causes := map[string][]string{}
 	for _, i := range c.nodes {
 		n := &sum.Nodes[i]
-		if v, _ := n.judge(sum.Now); v == bad || n.failing() {
-			causes[n.badBecause()] = append(causes[n.badBecause()], n.Name)
+		if v, _ := n.Judge(sum.Now); v == situation.Bad || n.Failing() {
+			causes[n.BadBecause()] = append(causes[n.BadBecause()], n.Name)
 		}
 	}
 	list := make([]string, 0, len(causes))

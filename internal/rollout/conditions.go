@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
@@ -79,7 +80,7 @@ func (sum *summary) readyReason(status v1alpha1.Status) string {
 func departedMessage(names []string) string {
 	if len(names) == 1 {
 		return fmt.Sprintf("node %s was in progress when it left the selection and is not Ready, so it counts against "+
-			"the budget; %s", names[0], bringBack(names[0]))
+			"the budget; %s", names[0], situation.BringBack(names[0]))
 	}
 	return fmt.Sprintf("nodes %s were in progress when they left the selection and are not Ready, so they count against "+
 		"the budget; bring them back, or delete them with kubectl delete node NODE", text.Names(names))

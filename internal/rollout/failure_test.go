@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // TestAttentionOfAHeldFailure: what holds a node must not hide what failed there before, as nothing is tried again
@@ -14,7 +14,7 @@ func TestAttentionOfAHeldFailure(t *testing.T) {
 	const failed = "; before that: trouble: StepFailed"
 	for _, c := range []struct {
 		name, node string
-		hold       *lifecycle.Hold
+		hold       *situation.Hold
 		want       string
 	}{
 		{"ignored", "n1 erroring trouble=StepFailed held=NodeIgnored", nil, "blocked NodeIgnored: held: NodeIgnored" + failed},

@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -83,7 +83,7 @@ func describe(n *rollout.Node, word string) {
 		n.Facts.InProgress, n.Facts.Begun = true, true
 	case "blocked":
 		n.Facts.NeedsAuthor = true
-		n.Wait = &lifecycle.Wait{Reason: v, Message: "blocked: " + v, Since: since, Frees: record.FreesAuthor}
+		n.Wait = &record.Wait{Reason: v, Message: "blocked: " + v, Since: since, Frees: record.FreesAuthor}
 	case "done":
 		n.FinishedPermit = v
 	case "age":
@@ -95,7 +95,7 @@ func describe(n *rollout.Node, word string) {
 	case "not-ready":
 		n.Facts.Unavailable, n.NotReadySince = true, now.Add(-time.Hour)
 	case "held":
-		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: v, Message: "held: " + v, Frees: record.FreesAdministrator}}
+		n.Hold = &situation.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: record.Wait{Reason: v, Message: "held: " + v, Frees: record.FreesAdministrator}}
 		switch v {
 		case v1alpha1.ReasonWaitingForSkyhook:
 			n.Hold.Status, n.Hold.Frees = v1alpha1.StatusWaiting, record.FreesOther
@@ -109,8 +109,8 @@ func describe(n *rollout.Node, word string) {
 		if err != nil {
 			panic(err)
 		}
-		w := lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Since: metav1.NewTime(now.Add(-stood)), Frees: record.FreesAdministrator}
-		n.Wait, n.Hold = &w, &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Barred: true, Wait: w}
+		w := record.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Since: metav1.NewTime(now.Add(-stood)), Frees: record.FreesAdministrator}
+		n.Wait, n.Hold = &w, &situation.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Barred: true, Wait: w}
 	case "reboots":
 		n.Facts.Disturbed, n.Facts.Begun = true, true
 		n.Interrupt = &record.Interrupt{Skyhook: "demo", Type: v1alpha1.InterruptReboot, Since: since}
@@ -120,21 +120,21 @@ func describe(n *rollout.Node, word string) {
 		n.Facts.Disturbed, n.Facts.Begun = true, true
 	case "wait":
 		n.Facts.AwaitsTurn = true
-		n.Wait = &lifecycle.Wait{Reason: v, Message: "wait: " + v, Since: since, Frees: record.FreesOther}
+		n.Wait = &record.Wait{Reason: v, Message: "wait: " + v, Since: since, Frees: record.FreesOther}
 	case "overdue":
 		n.Facts.FailedRun, n.Facts.Failed, n.Facts.Begun = true, true, true
-		n.Wait = &lifecycle.Wait{Reason: v, Message: "wait: " + v, Since: since, Frees: record.FreesOther, Overdue: true}
+		n.Wait = &record.Wait{Reason: v, Message: "wait: " + v, Since: since, Frees: record.FreesOther, Overdue: true}
 	case "spent":
 		n.Facts.FailedRun, n.Facts.Failed, n.Facts.Begun = true, true, true
-		n.Failure = &lifecycle.Wait{Package: "a", Reason: v, Message: "package a stage uninstall: " + v, Since: since}
-		n.Wait = &lifecycle.Wait{Package: "a", Reason: v, Message: v + "; edit the spec to retry", Since: since, Frees: record.FreesAuthor}
+		n.Failure = &record.Wait{Package: "a", Reason: v, Message: "package a stage uninstall: " + v, Since: since}
+		n.Wait = &record.Wait{Package: "a", Reason: v, Message: v + "; edit the spec to retry", Since: since, Frees: record.FreesAuthor}
 	case "tier", "zone":
 		if n.Labels == nil {
 			n.Labels = map[string]string{}
 		}
 		n.Labels[k] = v
 	case "trouble":
-		n.Failure = &lifecycle.Wait{Reason: v, Message: "trouble: " + v, Since: since}
+		n.Failure = &record.Wait{Reason: v, Message: "trouble: " + v, Since: since}
 	default:
 		panic("no such word: " + word)
 	}

@@ -15,9 +15,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // reader hands out the fuzzer's bytes; zeros when there are none left.
@@ -56,7 +56,7 @@ func (r *reader) input(t failer) rollout.Input {
 		in.Policy = policy(t, fuzzPolicies[k-1])
 	}
 	if r.below(8) == 1 {
-		in.Hold = &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused}}
+		in.Hold = &situation.Hold{Status: v1alpha1.StatusPaused, Wait: record.Wait{Reason: v1alpha1.ReasonPaused}}
 	}
 	s.Status.CompartmentStatuses = map[string]v1alpha1.CompartmentStatus{}
 	for _, name := range []string{rollout.DefaultCompartment, "gpu"} {
@@ -74,18 +74,18 @@ func (r *reader) input(t failer) rollout.Input {
 func (r *reader) node(in *rollout.Input, i int) {
 	n := rollout.Node{
 		Name: fmt.Sprintf("n%d", i), Created: now.Add(-time.Duration(r.below(3)) * time.Hour), BootID: "b",
-		Facts: lifecycle.Facts{
+		Situation: situation.Situation{Facts: situation.Facts{
 			Complete: r.below(3) == 1, Unavailable: r.below(4) == 1, Disturbed: r.below(3) == 1,
 			FailedRun: r.below(4) == 1, InProgress: r.below(4) == 1, NeedsAuthor: r.below(6) == 1,
-		},
+		}},
 		FinishedPermit: []string{"", "4/0", "4/1/1", "3/2", "x"}[r.below(5)],
 		Labels:         []map[string]string{nil, {"tier": "gpu"}, {"tier": "cpu"}}[r.below(3)],
 	}
 	if r.below(4) == 1 {
-		n.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable}}
+		n.Hold = &situation.Hold{Status: v1alpha1.StatusBlocked, Wait: record.Wait{Reason: v1alpha1.ReasonTaintNotTolerable}}
 	}
 	if r.below(3) == 1 {
-		n.Wait = &lifecycle.Wait{
+		n.Wait = &record.Wait{
 			Reason: v1alpha1.ReasonWaitingForPermit, Overdue: r.below(4) == 1,
 			Frees: []record.Frees{"", record.FreesOther, record.FreesAdministrator, record.FreesAuthor, record.FreesNode, record.FreesTime}[r.below(6)],
 		}
@@ -94,7 +94,7 @@ func (r *reader) node(in *rollout.Input, i int) {
 	n.Facts.Failed = n.Facts.FailedRun && r.is()
 	n.Facts.AwaitsTurn = n.Facts.FailedRun && n.Wait != nil && !n.Wait.Overdue && (n.Wait.Frees == record.FreesOther || n.Wait.Frees == record.FreesAdministrator)
 	if r.below(4) == 1 {
-		n.Uninstalling, n.UninstallFailure = true, &lifecycle.Wait{Reason: "StepFailed", Message: n.Name, Since: metav1.NewTime(now.Add(time.Duration(r.below(2)) * time.Second))}
+		n.Uninstalling, n.UninstallFailure = true, &record.Wait{Reason: "StepFailed", Message: n.Name, Since: metav1.NewTime(now.Add(time.Duration(r.below(2)) * time.Second))}
 	}
 	status := &in.Skyhook.Status
 	if r.is() {

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/test/gitops"
 )
 
@@ -18,7 +18,7 @@ import (
 func TestGitOps(t *testing.T) {
 	held := func(status v1alpha1.Status, reason string, frees record.Frees) func(*rollout.Input) {
 		return func(in *rollout.Input) {
-			in.Hold = &lifecycle.Hold{Status: status, Wait: lifecycle.Wait{Reason: reason, Message: reason, Frees: frees}}
+			in.Hold = &situation.Hold{Status: status, Wait: record.Wait{Reason: reason, Message: reason, Frees: frees}}
 		}
 	}
 	paused := held(v1alpha1.StatusPaused, v1alpha1.ReasonPaused, record.FreesAdministrator)

@@ -153,7 +153,7 @@ func (f *fleet) candidates(c *compartment, places int, turn func(*fleet, *Node) 
 	ranked := make([]candidate, 0, len(c.nodes))
 	for _, i := range c.nodes {
 		n := &f.Nodes[i]
-		if n.Facts.Complete || n.Hold != nil || n.Facts.Unavailable || f.holds[i] || n.needsUser() && !f.newerThanDone(n) {
+		if n.Facts.Complete || n.Hold != nil || n.Facts.Unavailable || f.holds[i] || n.NeedsAuthor() && !f.newerThanDone(n) {
 			continue
 		}
 		if t := turn(f, n); t >= 0 {

@@ -5,8 +5,9 @@ import (
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 func TestLimit(t *testing.T) {
@@ -47,13 +48,13 @@ func TestLimit(t *testing.T) {
 }
 
 func TestGrant(t *testing.T) {
-	paused := &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused}}
+	paused := &situation.Hold{Status: v1alpha1.StatusPaused, Wait: record.Wait{Reason: v1alpha1.ReasonPaused}}
 	for _, c := range []struct {
 		name     string
 		skyhook  *v1alpha1.Skyhook
 		nodes    string
 		departed map[string]rollout.Departed
-		hold     *lifecycle.Hold
+		hold     *situation.Hold
 		want     string
 		next     int32
 	}{
@@ -254,7 +255,7 @@ func TestDeletionWaitsForAcknowledgement(t *testing.T) {
 	held := v1alpha1.Permit{Node: "a", Generation: 1}
 	s.Status.Permits, s.Status.NextOrder = []v1alpha1.Permit{held}, 1
 	nodes := []rollout.Node{
-		{Name: "a", Created: now, Facts: lifecycle.Facts{Complete: true}}, {Name: "b", Created: now},
+		{Name: "a", Created: now, Situation: situation.Situation{Facts: situation.Facts{Complete: true}}}, {Name: "b", Created: now},
 	}
 	plan := func() string {
 		return fmt.Sprint(rollout.Plan(rollout.Input{Skyhook: s, Nodes: nodes, Deleting: true, Now: now}).Permits)

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
@@ -33,27 +33,27 @@ func StopOf(cm *corev1.ConfigMap) *Stop {
 
 // HoldAll returns what keeps every node of a Skyhook from new work; nil when nothing does. stop is nil while nobody
 // stopped all Skyhooks.
-func HoldAll(s *v1alpha1.Skyhook, invalid string, stop *Stop) *lifecycle.Hold {
+func HoldAll(s *v1alpha1.Skyhook, invalid string, stop *Stop) *situation.Hold {
 	switch {
 	case s.Disabled():
 		return takingOut(v1alpha1.StatusDisabled, stoppedBy(s, v1alpha1.AnnotationDisable, v1alpha1.ReasonDisabled))
 	case s.Paused():
-		return &lifecycle.Hold{
+		return &situation.Hold{
 			Status: v1alpha1.StatusPaused,
 			Wait:   stoppedBy(s, v1alpha1.AnnotationPause, v1alpha1.ReasonPaused),
 		}
 	case stop != nil:
-		return &lifecycle.Hold{
+		return &situation.Hold{
 			Status: v1alpha1.StatusPaused,
-			Wait: lifecycle.Wait{
+			Wait: record.Wait{
 				Reason: v1alpha1.ReasonAllStopped, Frees: record.FreesAdministrator,
 				Message: fmt.Sprintf("nothing new starts because %s; continue with kubectl skyhook resume --all", stop),
 			},
 		}
 	case invalid != "" && s.DeletionTimestamp == nil: // a deletion does not depend on the rest of the spec
-		return &lifecycle.Hold{
+		return &situation.Hold{
 			Status: v1alpha1.StatusBlocked,
-			Wait:   lifecycle.Wait{Reason: v1alpha1.ReasonSpecInvalid, Frees: record.FreesAuthor, Message: invalid},
+			Wait:   record.Wait{Reason: v1alpha1.ReasonSpecInvalid, Frees: record.FreesAuthor, Message: invalid},
 		}
 	}
 	return nil
@@ -73,17 +73,22 @@ func (s *Stop) String() string {
 }
 
 // takingOut is a hold by which a person takes a node out, whatever has begun there.
-func takingOut(status v1alpha1.Status, w lifecycle.Wait) *lifecycle.Hold {
-	return &lifecycle.Hold{Status: status, ReturnsPermit: true, TakesOut: true, Wait: w}
+func takingOut(status v1alpha1.Status, w record.Wait) *situation.Hold {
+	return &situation.Hold{Status: status, ReturnsPermit: true, TakesOut: true, Wait: w}
 }
 
 // releasing is a hold with which a node gives its permit back, unless work has begun there.
-func releasing(status v1alpha1.Status, w lifecycle.Wait) *lifecycle.Hold {
-	return &lifecycle.Hold{Status: status, ReturnsPermit: true, Wait: w}
+func releasing(status v1alpha1.Status, w record.Wait) *situation.Hold {
+	return &situation.Hold{Status: status, ReturnsPermit: true, Wait: w}
 }
 
-func stoppedBy(s *v1alpha1.Skyhook, annotation, reason string) lifecycle.Wait {
-	return lifecycle.Wait{
+// unusable is a hold for a record that nobody can go by.
+func unusable(status v1alpha1.Status, w record.Wait) *situation.Hold {
+	return &situation.Hold{Status: status, ReturnsPermit: true, Unusable: true, Wait: w}
+}
+
+func stoppedBy(s *v1alpha1.Skyhook, annotation, reason string) record.Wait {
+	return record.Wait{
 		Reason: reason, Frees: record.FreesAdministrator,
 		Message: fmt.Sprintf("nothing new starts because the annotation %s is \"true\"; continue with %s",
 			annotation, withoutAnnotation(s, annotation)),
@@ -97,10 +102,10 @@ func withoutAnnotation(s *v1alpha1.Skyhook, key string) string {
 
 // HoldPolicyMissing keeps every node of a Skyhook whose policy does not exist. Permits stay out: when the policy is
 // back, the rollout continues where it was.
-func HoldPolicyMissing(s *v1alpha1.Skyhook) *lifecycle.Hold {
-	return &lifecycle.Hold{
+func HoldPolicyMissing(s *v1alpha1.Skyhook) *situation.Hold {
+	return &situation.Hold{
 		Status: v1alpha1.StatusBlocked,
-		Wait: lifecycle.Wait{
+		Wait: record.Wait{
 			Reason: v1alpha1.ReasonDeploymentPolicyNotFound, Frees: record.FreesAdministrator,
 			Message: fmt.Sprintf("DeploymentPolicy %s does not exist, but spec.deploymentPolicy names it; create it, "+
 				"or correct spec.deploymentPolicy", s.Spec.DeploymentPolicy),
@@ -109,17 +114,17 @@ func HoldPolicyMissing(s *v1alpha1.Skyhook) *lifecycle.Hold {
 }
 
 // HoldMalformed keeps a Skyhook off a node whose record cannot be read. The permit goes back: only a person can help.
-func HoldMalformed(err error) *lifecycle.Hold {
-	return releasing(v1alpha1.StatusUnknown, lifecycle.Wait{
+func HoldMalformed(err error) *situation.Hold {
+	return unusable(v1alpha1.StatusUnknown, record.Wait{
 		Reason: v1alpha1.ReasonNodeStateMalformed, Frees: record.FreesAdministrator, Message: err.Error(),
 	})
 }
 
 // HoldUnsealed keeps a Skyhook off a node that keeps workloads off until it is complete, but whose record somebody else
 // than the operator wrote: by that alone it would let them in.
-func HoldUnsealed(skyhook, node string) *lifecycle.Hold {
+func HoldUnsealed(skyhook, node string) *situation.Hold {
 	key := v1alpha1.AnnotationNodeStatePrefix + skyhook
-	return releasing(v1alpha1.StatusBlocked, lifecycle.Wait{
+	return unusable(v1alpha1.StatusBlocked, record.Wait{
 		Reason: v1alpha1.ReasonNodeStateUnsealed, Frees: record.FreesAdministrator,
 		Message: fmt.Sprintf("the runtime taint stays because the annotation %s differs from what the operator wrote; "+
 			"apply the packages again with kubectl annotate node %s %s-", key, node, key),
@@ -129,15 +134,15 @@ func HoldUnsealed(skyhook, node string) *lifecycle.Hold {
 // HoldNode returns what keeps one node from new work for a Skyhook; nil when nothing does. Only a Skyhook that
 // workloads wait for works under the runtime taint; for others, goes says that the operator will take it off the node
 // by itself.
-func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, goes bool) *lifecycle.Hold {
+func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, goes bool) *situation.Hold {
 	if v1alpha1.Ignored(node.Labels) {
-		return takingOut(v1alpha1.StatusBlocked, lifecycle.Wait{
+		return takingOut(v1alpha1.StatusBlocked, record.Wait{
 			Reason: v1alpha1.ReasonNodeIgnored, Frees: record.FreesAdministrator,
 			Message: fmt.Sprintf("the node is excluded by its label %s=true; include it with kubectl label node %s %s-",
 				v1alpha1.LabelIgnore, node.Name, v1alpha1.LabelIgnore),
 		})
 	}
-	var hold *lifecycle.Hold
+	var hold *situation.Hold
 	for i := range node.Spec.Taints {
 		taint := &node.Spec.Taints[i]
 		own := taint.MatchTaint(&known.Runtime)
@@ -158,8 +163,8 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, goes bool) *
 	return hold
 }
 
-func holdTainted(frees record.Frees, message string) *lifecycle.Hold {
-	hold := releasing(v1alpha1.StatusBlocked, lifecycle.Wait{
+func holdTainted(frees record.Frees, message string) *situation.Hold {
+	hold := releasing(v1alpha1.StatusBlocked, record.Wait{
 		Reason: v1alpha1.ReasonTaintNotTolerable, Frees: frees, Message: message,
 	})
 	hold.Barred = true
@@ -210,8 +215,8 @@ func tolerates(t *corev1.Toleration, taint *corev1.Taint) bool {
 }
 
 // HoldInterrupted keeps a Skyhook off a node that another one interrupts.
-func HoldInterrupted(by string) *lifecycle.Hold {
-	return releasing(v1alpha1.StatusWaiting, lifecycle.Wait{
+func HoldInterrupted(by string) *situation.Hold {
+	return releasing(v1alpha1.StatusWaiting, record.Wait{
 		Reason: v1alpha1.ReasonWaitingForInterrupt, Frees: record.FreesOther,
 		Message: fmt.Sprintf("an interrupt of Skyhook %s is in flight on the node, and nothing else starts before "+
 			"its end", by),
@@ -220,10 +225,10 @@ func HoldInterrupted(by string) *lifecycle.Hold {
 
 // HoldAfterInterrupt is the hold by an earlier Skyhook of one whose own interrupt is in flight on the node: it starts
 // nothing else there, but the earlier one waits for it, and not the other way round.
-func HoldAfterInterrupt(order *lifecycle.Hold) *lifecycle.Hold {
-	return &lifecycle.Hold{
+func HoldAfterInterrupt(order *situation.Hold) *situation.Hold {
+	return &situation.Hold{
 		Status: v1alpha1.StatusInProgress, ReturnsPermit: order.ReturnsPermit,
-		Wait: lifecycle.Wait{
+		Wait: record.Wait{
 			Reason: v1alpha1.ReasonWaitingForInterrupt, Frees: record.FreesNode,
 			Message: "an interrupt of this Skyhook is in flight on the node; after it: " + order.Message,
 		},
@@ -254,8 +259,8 @@ func awaitedEverywhere(s *v1alpha1.Skyhook) bool {
 }
 
 // HoldAfter keeps those that come later off a node until a Skyhook has finished. It is the same on every node.
-func HoldAfter(earlier *v1alpha1.Skyhook) *lifecycle.Hold {
-	w := lifecycle.Wait{
+func HoldAfter(earlier *v1alpha1.Skyhook) *situation.Hold {
+	w := record.Wait{
 		Reason: v1alpha1.ReasonWaitingForSkyhook, Frees: record.FreesOther, By: earlier.Name,
 		Message: orderMessage(earlier, awaitedEverywhere(earlier)),
 	}

@@ -12,12 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // checkHold compares a hold with "reason status", or "reason status release"; empty for none.
-func checkHold(t *testing.T, got *lifecycle.Hold, want, inMessage string) {
+func checkHold(t *testing.T, got *situation.Hold, want, inMessage string) {
 	t.Helper()
 	text := ""
 	if got != nil {
@@ -206,7 +206,7 @@ func TestHoldNodeUnderTheRuntimeTaint(t *testing.T) {
 	}
 }
 
-func holdOrder(earlier ...rollout.Earlier) *lifecycle.Hold {
+func holdOrder(earlier ...rollout.Earlier) *situation.Hold {
 	if first := rollout.Unfinished(slices.Values(earlier)); first != nil {
 		return rollout.HoldAfter(first)
 	}

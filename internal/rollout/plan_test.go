@@ -12,18 +12,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 var (
-	holdPaused   = &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused, Frees: record.FreesAdministrator, Message: "paused"}}
-	holdDisabled = &lifecycle.Hold{Status: v1alpha1.StatusDisabled, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDisabled, Frees: record.FreesAdministrator, Message: "disabled"}}
-	holdInvalid  = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonSpecInvalid, Frees: record.FreesAuthor, Message: "spec.serial: no"}}
+	holdPaused   = &situation.Hold{Status: v1alpha1.StatusPaused, Wait: record.Wait{Reason: v1alpha1.ReasonPaused, Frees: record.FreesAdministrator, Message: "paused"}}
+	holdDisabled = &situation.Hold{Status: v1alpha1.StatusDisabled, ReturnsPermit: true, Wait: record.Wait{Reason: v1alpha1.ReasonDisabled, Frees: record.FreesAdministrator, Message: "disabled"}}
+	holdInvalid  = &situation.Hold{Status: v1alpha1.StatusBlocked, Wait: record.Wait{Reason: v1alpha1.ReasonSpecInvalid, Frees: record.FreesAuthor, Message: "spec.serial: no"}}
 	// A Skyhook that cannot be prepared for its nodes, until somebody acts, or until Kubernetes cleaned up.
-	holdUnprepared = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: "ConfigMapConflict", Frees: record.FreesAdministrator, Message: "taken"}}
-	holdLeftover   = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: "ConfigMapConflict", Frees: record.FreesTime, Message: "taken"}}
+	holdUnprepared = &situation.Hold{Status: v1alpha1.StatusBlocked, Wait: record.Wait{Reason: "ConfigMapConflict", Frees: record.FreesAdministrator, Message: "taken"}}
+	holdLeftover   = &situation.Hold{Status: v1alpha1.StatusBlocked, Wait: record.Wait{Reason: "ConfigMapConflict", Frees: record.FreesTime, Message: "taken"}}
 )
 
 // TestRollUp has one line per mix of node states: permits, nodes and hold give status, Ready, Reconciling and Stalled.
@@ -33,7 +33,7 @@ func TestRollUp(t *testing.T) {
 		name    string
 		permits []v1alpha1.Permit
 		nodes   string
-		hold    *lifecycle.Hold
+		hold    *situation.Hold
 		want    string
 	}{
 		{name: "no nodes", want: "complete Ready=True:NodesConverged Reconciling=False Stalled=False:NodesConverged"},
@@ -165,7 +165,7 @@ func TestReadyMessage(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		permits []v1alpha1.Permit
-		hold    *lifecycle.Hold
+		hold    *situation.Hold
 		nodes   string
 		want    string
 	}{
@@ -323,9 +323,9 @@ func TestAttention(t *testing.T) {
 func TestAttentionIsBounded(t *testing.T) {
 	all := fleet(500)
 	for i := range all {
-		all[i].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Message: "-"}}
+		all[i].Hold = &situation.Hold{Status: v1alpha1.StatusBlocked, Wait: record.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Message: "-"}}
 	}
-	all[499].Facts.FailedRun, all[499].Failure = true, &lifecycle.Wait{Reason: "StepFailed"}
+	all[499].Facts.FailedRun, all[499].Failure = true, &record.Wait{Reason: "StepFailed"}
 	status := rollout.Plan(rollout.Input{Skyhook: skyhook(1), Nodes: all, Now: now})
 	if len(status.Attention) != 10 {
 		t.Fatalf("%d nodes need attention, want the first 10", len(status.Attention))
@@ -380,10 +380,10 @@ func TestStatusIsBounded(t *testing.T) {
 	for i := range all {
 		switch i % 10 {
 		case 9:
-			all[i].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Message: strings.Repeat("m", 1000)}}
+			all[i].Hold = &situation.Hold{Status: v1alpha1.StatusBlocked, Wait: record.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Message: strings.Repeat("m", 1000)}}
 		case 5:
 			all[i].Facts.FailedRun = true
-			all[i].Failure = &lifecycle.Wait{Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 400), Since: metav1.NewTime(now)}
+			all[i].Failure = &record.Wait{Reason: "CreateContainerConfigError", Message: strings.Repeat("m", 400), Since: metav1.NewTime(now)}
 		case 3:
 			all[i].Facts.Complete = true
 		}

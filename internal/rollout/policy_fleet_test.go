@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // pacedFleet is a Skyhook with a policy and its nodes. The status changes by compare-and-swap; the planner sees some
@@ -148,19 +148,19 @@ func (f *pacedFleet) input(view func(*pacedNode) pacedVersion) rollout.Input {
 func (v pacedVersion) seen(n *pacedNode, generation int64) rollout.Node {
 	seen := rollout.Node{
 		Name: n.name, Created: now, FinishedPermit: v.done, Labels: map[string]string{"tier": n.tier},
-		Facts: lifecycle.Facts{
+		Situation: situation.Situation{Facts: situation.Facts{
 			Complete: v.complete(generation), Unavailable: v.away, Disturbed: v.cordoned, FailedRun: v.erroring, Failed: v.erroring, InProgress: v.working,
 			Begun: !v.complete(generation) && (v.stage > 0 || v.working || v.cordoned || v.erroring),
-		},
+		}},
 	}
 	if v.aside {
-		seen.Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, TakesOut: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
+		seen.Hold = &situation.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, TakesOut: true, Wait: record.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
 	}
 	if v.cordoned {
 		seen.Interrupt = &record.Interrupt{Type: v1alpha1.InterruptReboot}
 	}
 	if v.wait != "" {
-		seen.Wait = &lifecycle.Wait{Reason: "Waits", Frees: v.wait}
+		seen.Wait = &record.Wait{Reason: "Waits", Frees: v.wait}
 		seen.Facts.AwaitsTurn = v.wait == record.FreesOther || v.wait == record.FreesAdministrator
 	}
 	return seen

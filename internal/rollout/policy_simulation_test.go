@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // inPass is one compartment in one pass, as the planner saw its nodes.
@@ -200,7 +200,7 @@ func (f *pacedFleet) actions() map[string]func(*rapid.T) {
 		"aside":       func(t *rapid.T) { f.any(t).change(func(v *pacedVersion) { v.aside = !v.aside }) },
 		"kubelet":     func(t *rapid.T) { f.any(t).change(func(v *pacedVersion) { v.away = !v.away }) },
 		"label":       func(t *rapid.T) { f.any(t).change(func(v *pacedVersion) { v.selected = !v.selected }) },
-		"paused":      held(func(in *rollout.Input) { in.Hold = &lifecycle.Hold{Status: v1alpha1.StatusPaused} }),
+		"paused":      held(func(in *rollout.Input) { in.Hold = &situation.Hold{Status: v1alpha1.StatusPaused} }),
 		"missing":     held(func(in *rollout.Input) { in.Policy, in.PolicyMissing = nil, true }),
 		"spec":        func(*rapid.T) { f.spec.Generation++ },
 		"edit policy": f.editPolicy,

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
@@ -42,7 +41,7 @@ func (sum *summary) stalled() (reason, message string) {
 	}
 	w, told := sum.wait(first)
 	if !told {
-		w = lifecycle.Wait{Reason: v1alpha1.ReasonErroring, Message: "the node is erroring"}
+		w = record.Wait{Reason: v1alpha1.ReasonErroring, Message: "the node is erroring"}
 	}
 	reason, message = w.Reason, fmt.Sprintf("node %s: %s", sum.Nodes[first].Name, w.Message)
 	if sum.statuses[first] == v1alpha1.StatusErroring {
@@ -71,19 +70,19 @@ const (
 )
 
 func (sum *summary) motionOf(i int) motion {
-	n := &sum.Nodes[i]
+	n := sum.situation(i)
 	switch {
 	case n.Facts.Complete:
 		return still
 	case n.Hold != nil && !byPerson(n.Hold.Frees):
 		return moves
-	case sum.lost(i):
+	case n.Lost():
 		return stuck
-	case n.Facts.InProgress, n.Hold != nil && sum.holds[i] && (n.takenOut() || !n.Facts.Begun): // which comes to its end, and the permit back
+	case n.Facts.InProgress, n.Hold != nil && n.Permit && (n.TakenOut() || !n.Facts.Begun): // which comes to its end, and the permit back
 		return moves
-	case n.Hold != nil, n.failing(), n.needsUser():
+	case n.Hold != nil, n.Failing(), n.NeedsAuthor():
 		return stuck
-	case sum.holds[i]:
+	case n.Permit:
 		return moves
 	}
 	return still

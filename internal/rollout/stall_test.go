@@ -6,13 +6,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
 // TestStalledTells: what nothing gets past without a person is told with its reason, failing nodes first, then by name.
 func TestStalledTells(t *testing.T) {
-	stuckPod := &lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForPodToEnd, Message: "a pod did not end"}
+	stuckPod := &record.Wait{Reason: v1alpha1.ReasonWaitingForPodToEnd, Message: "a pod did not end"}
 	for _, c := range []struct {
 		name     string
 		nodes    string
@@ -51,7 +51,7 @@ func TestStalledTells(t *testing.T) {
 
 // TestStalledInAnyOrder: which of two nodes got its permit first decides nothing.
 func TestStalledInAnyOrder(t *testing.T) {
-	stuckPod := &lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForPodToEnd, Message: "a pod did not end"}
+	stuckPod := &record.Wait{Reason: v1alpha1.ReasonWaitingForPodToEnd, Message: "a pod did not end"}
 	for _, c := range []struct {
 		name, nodes string
 		left        rollout.Departed

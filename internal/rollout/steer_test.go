@@ -11,8 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 const stoppedState = "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 2, shouldStop: true, lastBatchSize: 2, lastBatchFailed: true, before: 2}"
@@ -255,8 +256,11 @@ func TestPolicyMissing(t *testing.T) {
 			t.Errorf("%s is %+v", kind, c)
 		}
 	}
-	if a := status.Attention; len(a) != 3 || a[0].Reason != "DeploymentPolicyNotFound" || a[2].Reason != v1alpha1.ReasonNodeIgnored {
+	if a := status.Attention; len(a) != 0 { // it is not the nodes'
 		t.Errorf("attention %+v", a)
+	}
+	if w := status.Waiting; len(w) != 1 || w[0].Reason != "DeploymentPolicyNotFound" || w[0].Nodes != 3 {
+		t.Errorf("waiting %+v", w)
 	}
 	if all[0].Hold != nil {
 		t.Error("Plan changed its input")
@@ -279,12 +283,12 @@ func TestPolicyMissing(t *testing.T) {
 }
 
 func TestPolicyMissingRollUp(t *testing.T) {
-	disabled := &lifecycle.Hold{Status: v1alpha1.StatusDisabled, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDisabled}}
-	paused := &lifecycle.Hold{Status: v1alpha1.StatusPaused, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonPaused}}
+	disabled := &situation.Hold{Status: v1alpha1.StatusDisabled, ReturnsPermit: true, Wait: record.Wait{Reason: v1alpha1.ReasonDisabled}}
+	paused := &situation.Hold{Status: v1alpha1.StatusPaused, Wait: record.Wait{Reason: v1alpha1.ReasonPaused}}
 	for _, c := range []struct {
 		name    string
 		nodes   string
-		hold    *lifecycle.Hold
+		hold    *situation.Hold
 		want    v1alpha1.Status
 		ready   metav1.ConditionStatus
 		stalled bool
@@ -385,7 +389,7 @@ func TestNodesThatNeedTheUserGetOnePermitPerSpec(t *testing.T) {
 // same.
 func TestRetryCountsAgainstTheCeiling(t *testing.T) {
 	p := policy(t, "default: {budget: {count: 1}, strategy: {fixed: {initialBatch: 1}}}")
-	retried := rollout.Node{Name: "a", Created: now, Facts: lifecycle.Facts{FailedRun: true, Failed: true, Begun: true}, FinishedPermit: "1/0"}
+	retried := rollout.Node{Name: "a", Created: now, Situation: situation.Situation{Facts: situation.Facts{FailedRun: true, Failed: true, Begun: true}}, FinishedPermit: "1/0"}
 	other := rollout.Node{Name: "b", Created: now.Add(time.Second)}
 	plan := func() string {
 		s := skyhook(0)
@@ -395,7 +399,7 @@ func TestRetryCountsAgainstTheCeiling(t *testing.T) {
 	if got := plan(); got != "[b=1/0]" {
 		t.Errorf("while it fails: %s", got)
 	}
-	retried.Facts = lifecycle.Facts{InProgress: true}
+	retried.Facts = situation.Facts{InProgress: true}
 	if got := plan(); got != "[a=1/0]" {
 		t.Errorf("while it runs again, only it may continue: %s", got)
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // parse reads a strategy as the policy spells it.
@@ -185,7 +186,7 @@ func TestCloseBatch(t *testing.T) {
 			got.BatchSize, got.Succeeded, got.Failed = c.good+c.failed+c.bad, c.good, c.failed
 			m := membership{ill: map[int32]bool{}}
 			for k := range c.bad {
-				m.add(bad, int32(k))
+				m.add(situation.Bad, int32(k))
 			}
 			parse(t, c.strategy).closeBatch(&got, &m, total)
 			if diff := cmp.Diff(state(t, c.want), got); diff != "" {

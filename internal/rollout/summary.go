@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
 
@@ -46,19 +47,26 @@ func newSummary(f *fleet, compartments []compartment) *summary {
 		statuses: make([]v1alpha1.Status, len(f.Nodes)), groups: map[v1alpha1.Status]*group{},
 	}
 	for i := range f.Nodes {
-		n := &f.Nodes[i]
-		s := n.status(f.Hold, f.holds[i])
+		n := sum.situation(i)
+		s := n.Status()
 		sum.statuses[i] = s
 		g := sum.groups[s]
 		if g == nil {
 			g = &group{}
 			sum.groups[s] = g
 		}
-		g.add(n.Name)
+		g.add(f.Nodes[i].Name)
 	}
 	sum.stopped = sum.stopMessage()
 	sum.blocked, sum.blockedWhy = sum.deletionBlocked()
 	return sum
+}
+
+// situation is that of a node after the permits of the pass.
+func (sum *summary) situation(i int) situation.Situation {
+	s := sum.Nodes[i].Situation
+	s.All, s.Permit = sum.Hold, sum.holds[i]
+	return s
 }
 
 func (sum *summary) count(s v1alpha1.Status) int {

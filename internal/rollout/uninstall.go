@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
@@ -56,7 +55,7 @@ func (c conditions) uninstall(sum *summary) {
 // retries reports whether what failed on a node is retried before a person does something.
 func (sum *summary) retries(n *Node) bool {
 	held := sum.Hold != nil && byPerson(sum.Hold.Frees) || n.Hold != nil && byPerson(n.Hold.Frees)
-	return !held && !n.spent() && (!n.Facts.Unavailable || n.Facts.Disturbed)
+	return !held && !n.GaveUp() && (!n.Facts.Unavailable || n.Facts.Disturbed)
 }
 
 func retried(failed, again []string) string {
@@ -137,7 +136,7 @@ func (sum *summary) deletionBlocked() (reason, message string) {
 // leftover tells why a Skyhook stays on nodes where nothing has to be uninstalled any more; no reason while any of them
 // gets rid of it.
 func (sum *summary) leftover() (reason, message string) {
-	waits := map[string]*lifecycle.Wait{}
+	waits := map[string]*record.Wait{}
 	for i := range sum.Nodes {
 		if n := &sum.Nodes[i]; n.Wait != nil {
 			waits[n.Name] = n.Wait
@@ -160,7 +159,7 @@ func (sum *summary) leftover() (reason, message string) {
 }
 
 // endsByItself reports whether what delays a removal is over without a person; nothing is.
-func endsByItself(w *lifecycle.Wait) bool {
+func endsByItself(w *record.Wait) bool {
 	return w == nil || w.Reason == v1alpha1.ReasonWaitingForReboot
 }
 
@@ -184,7 +183,7 @@ func (sum *summary) pendingNodes() []string {
 
 // stuckNodes returns the sorted names of the nodes on which a deletion does not progress, and what is in the way on the
 // first; none while it progresses on any. One that waits for a permit waits for those.
-func (sum *summary) stuckNodes() (why lifecycle.Wait, stuck []string) {
+func (sum *summary) stuckNodes() (why record.Wait, stuck []string) {
 	first, waits := "", false
 	for i := range sum.Nodes {
 		n := &sum.Nodes[i]
@@ -198,14 +197,14 @@ func (sum *summary) stuckNodes() (why lifecycle.Wait, stuck []string) {
 				first, why = n.Name, w
 			}
 			stuck = append(stuck, n.Name)
-		case n.Hold != nil, sum.holds[i], sum.busy(n), n.failing() && !n.awaitsTurn():
-			return lifecycle.Wait{}, nil
+		case n.Hold != nil, sum.holds[i], n.Busy(sum.paced), n.Failing() && !n.AwaitsTurn():
+			return record.Wait{}, nil
 		default:
 			waits = true
 		}
 	}
 	if waits && sum.departing() {
-		return lifecycle.Wait{}, nil
+		return record.Wait{}, nil
 	}
 	slices.Sort(stuck)
 	return why, stuck
@@ -213,18 +212,18 @@ func (sum *summary) stuckNodes() (why lifecycle.Wait, stuck []string) {
 
 // uninstallStuck is what a deletion cannot get past on a node by itself; false when it can: what else holds the node,
 // such as an interrupt, its own or another's, ends.
-func (n *Node) uninstallStuck() (lifecycle.Wait, bool) {
+func (n *Node) uninstallStuck() (record.Wait, bool) {
 	switch {
 	case n.Hold != nil && n.Hold.Reason == v1alpha1.ReasonNodeStateMalformed:
-		return lifecycle.Wait{Reason: v1alpha1.ReasonMalformedNodeState, Message: n.Hold.Message}, true
+		return record.Wait{Reason: v1alpha1.ReasonMalformedNodeState, Message: n.Hold.Message}, true
 	case n.Hold != nil:
 		return n.Hold.Wait, byPerson(n.Hold.Frees)
-	case n.spent(), n.needsUser() && n.Wait != nil:
+	case n.GaveUp(), n.NeedsAuthor() && n.Wait != nil:
 		return *n.Wait, true
 	case n.Facts.Unavailable && !n.Facts.Disturbed:
-		return lifecycle.Wait{Reason: v1alpha1.ReasonNodeNotReady, Message: "the node is not Ready; bring it back"}, true
+		return record.Wait{Reason: v1alpha1.ReasonNodeNotReady, Message: "the node is not Ready; bring it back"}, true
 	}
-	return lifecycle.Wait{}, false
+	return record.Wait{}, false
 }
 
 // byPerson reports whether only a person ends a wait.

@@ -11,8 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // undoingConditions are those that exist only while they are true.
@@ -39,7 +40,7 @@ func uninstalling(list []rollout.Node, failures ...string) []rollout.Node {
 	for i := range list {
 		list[i].Uninstalling = true
 		if i < len(failures) && failures[i] != "" {
-			list[i].UninstallFailure = &lifecycle.Wait{Message: failures[i], Since: metav1.NewTime(now.Add(time.Duration(i) * time.Minute))}
+			list[i].UninstallFailure = &record.Wait{Message: failures[i], Since: metav1.NewTime(now.Add(time.Duration(i) * time.Minute))}
 		}
 	}
 	return list
@@ -50,7 +51,7 @@ func TestUninstallConditions(t *testing.T) {
 		name    string
 		nodes   []rollout.Node
 		removal string
-		hold    *lifecycle.Hold
+		hold    *situation.Hold
 		want    string
 	}{
 		{name: "nothing goes", nodes: nodes("n1 complete; n2")},
@@ -340,7 +341,7 @@ func TestDeletionThatCannotBePrepared(t *testing.T) {
 // TestDeletionOfWhatIsComplete: packages are gone, or stay, and something else of the Skyhook does not leave the nodes. It
 // is told once nothing progresses any more, also while the Skyhook is paused.
 func TestDeletionOfWhatIsComplete(t *testing.T) {
-	pod := &lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForPodToEnd, Message: "a pod did not end"}
+	pod := &record.Wait{Reason: v1alpha1.ReasonWaitingForPodToEnd, Message: "a pod did not end"}
 	for _, c := range []struct {
 		name     string
 		waits    []string
@@ -364,7 +365,7 @@ func TestDeletionOfWhatIsComplete(t *testing.T) {
 			departed: map[string]rollout.Departed{"x": {Gone: true, Wait: pod}},
 		},
 	} {
-		for _, hold := range []*lifecycle.Hold{nil, holdPaused} {
+		for _, hold := range []*situation.Hold{nil, holdPaused} {
 			list := nodes("n1 complete; n2 complete")
 			for i := range list {
 				if slices.Contains(c.waits, list[i].Name) {
@@ -401,7 +402,7 @@ func TestDeletionIsNotHeldByTheSpec(t *testing.T) {
 		t.Errorf("within a budget of 1 a deletion has permits %s", text(status.Permits))
 	}
 	held := nodes("n1; n2")
-	held[0].Hold = &lifecycle.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: lifecycle.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
+	held[0].Hold = &situation.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Wait: record.Wait{Reason: v1alpha1.ReasonNodeIgnored}}
 	if got := text(rollout.Plan(rollout.Input{Skyhook: s, Nodes: held, Deleting: true, Now: now}).Permits); got != "n2:0" {
 		t.Errorf("permits %s", got)
 	}

@@ -10,18 +10,19 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // View is what the record of a Skyhook on a node tells of what is wanted there: all that a plan reads of it. It depends
 // on nothing else, so that it is derived once until either changes, and not in each pass over a fleet.
 type View struct {
 	// Facts as far as the record tells: the node may also be Unavailable, or Disturbed by an interrupt in flight.
-	Facts lifecycle.Facts
+	Facts situation.Facts
 	// Empty says that the record has no package.
 	Empty bool
 	// FinishedPermit, Wait, Failure and the rest are as in Node.
 	FinishedPermit string
-	Wait, Failure  *lifecycle.Wait
+	Wait, Failure  *record.Wait
 	// InFlight is the interrupt in flight on the node as the record tells; nil for none.
 	InFlight *record.Interrupt
 	// Cordoned says that the Skyhook holds a cordon on the node. No plan goes by it and by Outline; they are counted.
@@ -36,13 +37,13 @@ type View struct {
 // operator installed. Records without such packages share one.
 type Goes struct {
 	Uninstalling     bool
-	UninstallFailure *lifecycle.Wait
+	UninstallFailure *record.Wait
 	Recorded         string
 	// Removals have the definitions that packages are, or are to be, uninstalled with.
-	Removals []lifecycle.Removal
+	Removals []situation.Removal
 	// Stays are package versions whose uninstall nobody asked for, each with its definition in Kept.
 	Stays []record.Entry
-	Kept  []lifecycle.Package
+	Kept  []situation.Package
 	// Installed packages, and those of the spec that are complete, by name: only while an uninstall is asked for.
 	Installed, Complete []string
 	// Unhashed are packages of which only another operator's ConfigMap tells what they were configured with.
@@ -63,7 +64,7 @@ type Needs struct{ of unique.Handle[string] }
 const needsSeparator = "\x00"
 
 // NeedsOf are those that a record names beside those of what is wanted.
-func NeedsOf(w lifecycle.Wanted, n record.Node) Needs {
+func NeedsOf(w situation.Wanted, n record.Node) Needs {
 	var names []string
 	for key, e := range n.Packages {
 		if w.Packages[e.Name].Definition != e.Definition {
@@ -86,14 +87,14 @@ func (n Needs) Names() []string {
 }
 
 // ViewOf derives it of the record of a Skyhook.
-func ViewOf(skyhook string, w lifecycle.Wanted, n record.Node) View {
+func ViewOf(skyhook string, w situation.Wanted, n record.Node) View {
 	v := View{
-		Facts: lifecycle.FactsOf(skyhook, w, n, nil, true), FinishedPermit: n.FinishedPermit, Wait: n.Wait,
+		Facts: situation.FactsOf(skyhook, w, n, nil, true), FinishedPermit: n.FinishedPermit, Wait: n.Wait,
 		InFlight: lifecycle.InFlightOf(skyhook, n), Cordoned: n.Cordoned, Outline: record.OutlineOf(n),
 		Needs: NeedsOf(w, n),
 	}
 	v.Empty = len(n.Packages) == 0
-	if e, failed := lifecycle.FirstFailure(w, n); failed {
+	if e, failed := situation.FirstFailure(w, n); failed {
 		v.Failure = failureOf(e)
 	}
 	if v.Goes = goesOf(w, n); v.empty() {
@@ -102,7 +103,7 @@ func ViewOf(skyhook string, w lifecycle.Wanted, n record.Node) View {
 	return v
 }
 
-func goesOf(w lifecycle.Wanted, n record.Node) *Goes {
+func goesOf(w situation.Wanted, n record.Node) *Goes {
 	g := &Goes{Unhashed: w.Unhashed(n)}
 	if w.Abandoned {
 		g.Recorded = packageNames(n)
@@ -112,7 +113,7 @@ func goesOf(w lifecycle.Wanted, n record.Node) *Goes {
 			g.Removals = append(g.Removals, l)
 		}
 	}
-	for _, e := range lifecycle.Uninstalling(w, n) {
+	for _, e := range situation.Uninstalling(w, n) {
 		g.Uninstalling = true
 		if e.State == v1alpha1.StateErroring && g.UninstallFailure == nil {
 			g.UninstallFailure = failureOf(e)
@@ -124,7 +125,7 @@ func goesOf(w lifecycle.Wanted, n record.Node) *Goes {
 }
 
 // packages notes which are installed, and which are complete, while an uninstall is asked for.
-func (g *Goes) packages(w lifecycle.Wanted, n record.Node) {
+func (g *Goes) packages(w situation.Wanted, n record.Node) {
 	if !w.AsksForUninstall() {
 		return
 	}
@@ -139,8 +140,8 @@ func (g *Goes) packages(w lifecycle.Wanted, n record.Node) {
 }
 
 // failureOf tells of a failed run.
-func failureOf(e record.Entry) *lifecycle.Wait {
-	return &lifecycle.Wait{
+func failureOf(e record.Entry) *record.Wait {
+	return &record.Wait{
 		Package: e.Name, Reason: e.Reason, Since: e.Since,
 		Message: fmt.Sprintf("package %s stage %s: %s", e.Name, e.Stage, e.Message),
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/text"
 )
@@ -19,45 +18,32 @@ const (
 )
 
 // idle is why a node waits that neither works nor fails; false for any other, and for one that is complete.
-func (sum *summary) idle(i int) (lifecycle.Wait, bool) {
-	n := &sum.Nodes[i]
-	if n.Facts.Complete {
-		return lifecycle.Wait{}, false
+func (sum *summary) idle(i int) (record.Wait, bool) {
+	s := sum.statuses[i]
+	if s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring || sum.Nodes[i].Facts.Complete {
+		return record.Wait{}, false
 	}
-	switch s := sum.statuses[i]; {
-	case s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring:
-		return lifecycle.Wait{}, false
-	case sum.Hold != nil && sum.Hold.Status == s && !sum.faulty(): // paused or disabled comes before the node's own hold
-		return sum.Hold.Wait, true
-	case n.Hold != nil:
-		return n.Hold.Wait, true
-	case sum.Hold != nil:
-		return sum.Hold.Wait, true
-	case n.Facts.NeedsAuthor && n.Wait != nil:
-		return *n.Wait, true
-	case n.Facts.Unavailable:
-		return n.notReady(getsNoPermit), true
-	}
-	return lifecycle.Wait{Reason: v1alpha1.ReasonWaitingForPermit, Frees: record.FreesOther}, true
+	n := sum.situation(i)
+	return n.Reason(sum.Nodes[i].Name)
 }
 
 // WaitsInProgress are what nodes in progress wait for, as their records tell, and failing ones that wait for too long.
 // They are none of those that wait: whoever waits for a pod to leave holds a permit. permits are those that a plan of the
 // input left.
-func WaitsInProgress(in Input, permits []v1alpha1.Permit) []lifecycle.Wait {
+func WaitsInProgress(in Input, permits []v1alpha1.Permit) []record.Wait {
 	in.holdMissing()
 	holds := make(map[string]bool, len(permits))
 	for i := range permits {
 		holds[permits[i].Node] = true
 	}
-	var waits []lifecycle.Wait
+	var waits []record.Wait
 	for i := range in.Nodes {
-		n := &in.Nodes[i]
+		n := in.Nodes[i].Situation
 		if n.Wait == nil {
 			continue
 		}
-		s := n.status(in.Hold, holds[n.Name])
-		if s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring && n.Wait.Overdue {
+		n.All, n.Permit = in.Hold, holds[in.Nodes[i].Name]
+		if s := n.Status(); s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring && n.Wait.Overdue {
 			waits = append(waits, *n.Wait)
 		}
 	}
@@ -178,7 +164,7 @@ func isInProgress(names []string) string {
 func (sum *summary) working(c *compartment) []string {
 	var names []string
 	for _, i := range c.nodes {
-		if sum.holds[i] || sum.busy(&sum.Nodes[i]) {
+		if sum.holds[i] || sum.Nodes[i].Busy(sum.paced) {
 			names = append(names, sum.Nodes[i].Name)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // waitingText writes the reasons for which nodes wait, one a line.
@@ -32,7 +32,7 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 		policy   *rollout.Policy
 		state    string
 		nodes    string
-		hold     *lifecycle.Hold
+		hold     *situation.Hold
 		want     string
 	}{
 		{name: "nobody", nodes: "n1 complete; n2"},
@@ -53,7 +53,7 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 		},
 		{name: "paused", permits: two, nodes: "n1; n2 erroring; n3 complete; n4 held=NodeIgnored", hold: holdPaused, want: "3 Paused: paused"},
 		{name: "disabled", nodes: "n1; n2 erroring; n3 complete", hold: holdDisabled, want: "2 Disabled: disabled"},
-		{name: "invalid", nodes: "n1; n2 held=NodeIgnored; n3 complete", hold: holdInvalid, want: "1 NodeIgnored: held: NodeIgnored\n1 SpecInvalid: spec.serial: no"},
+		{name: "invalid", nodes: "n1; n2 held=NodeIgnored; n3 complete", hold: holdInvalid, want: "2 SpecInvalid: spec.serial: no"},
 		{
 			name: "for a batch", permits: two[:1], policy: policy(t, byTwos), state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1; n2 complete; n3; n4", want: "2 WaitingForPermit: the batch is not over: node n1 is in progress",

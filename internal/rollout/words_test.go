@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // TestReasonsOfNodes: what a node says is made a reason that the API server accepts.
@@ -28,7 +28,7 @@ func TestReasonsOfNodes(t *testing.T) {
 		strings.Repeat(" ", 1<<20) + "late": "Unknown",
 	} {
 		all := nodes("n1 erroring")
-		all[0].Failure = &lifecycle.Wait{Reason: text, Message: text}
+		all[0].Failure = &record.Wait{Reason: text, Message: text}
 		status := rollout.Plan(rollout.Input{Skyhook: skyhook(1), Nodes: all, Now: now})
 		if got := status.Attention[0].Reason; got != want {
 			t.Errorf("%.40q becomes %q, want %q", text, got, want)
@@ -54,7 +54,7 @@ func TestMessagesKeepTheWayOut(t *testing.T) {
 		s.Status.Permits = append(s.Status.Permits, permit(name, 0))
 	}
 	const cause = "ConfigMap x is refused: "
-	hold := &lifecycle.Hold{Status: v1alpha1.StatusBlocked, Wait: lifecycle.Wait{
+	hold := &situation.Hold{Status: v1alpha1.StatusBlocked, Wait: record.Wait{
 		Reason: "ConfigMapRefused", Frees: record.FreesAuthor, Message: cause + strings.Repeat("because of it ", 200) + "; correct spec.packages.x.configMap",
 	}}
 	malformed := strings.ReplaceAll(strings.Join(text, ";"), "not-ready", "held=NodeStateMalformed")

@@ -58,10 +58,10 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// phases are the constants of type lifecycle.Phase, in the order of the code.
+// phases are the constants of type situation.Phase, in the order of the code.
 func phases(t *testing.T) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "internal/lifecycle/phase.go"), nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "internal/situation/phase.go"), nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // TestWriteNode: one patch that has only what changes, with the resourceVersion that the decision is based on; two where
@@ -347,7 +348,7 @@ func TestForcedDeletion(t *testing.T) {
 			w, s := newWorld(t, newNode()), newSkyhook("demo")
 			p := w.pass(s)
 			d := lifecycle.Remove(lifecycle.Observation{
-				Wanted: lifecycle.Wanted{Abandoned: c.abandon}, Record: entry(v1alpha1.StageUninstall, v1alpha1.StateInProgress),
+				Wanted: situation.Wanted{Abandoned: c.abandon}, Record: entry(v1alpha1.StageUninstall, v1alpha1.StateInProgress),
 				Pods: []lifecycle.Pod{{Name: "runs", UID: "1", Outcome: lifecycle.Running, Terminating: c.finishing}},
 			})
 			w.must(w.changePods(t.Context(), p, &item{skyhook: s, decision: d}))

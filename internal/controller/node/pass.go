@@ -18,6 +18,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/drain"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/taint"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -148,7 +149,7 @@ func (r *Reconciler) follow(p *pass, i *item) {
 	p.inFlight = d.InFlight
 	s := i.skyhook
 	p.undone[s.Name] = !d.Removing && s.DeletionTimestamp == nil && r.Targets.Selects(s, p.node.Labels) &&
-		!lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), d.Record)
+		!situation.Complete(p.snapshot.Wanted(s, p.node.Name), d.Record)
 }
 
 // decide makes the decision for one Skyhook; nil when it has nothing to do with the node.
@@ -168,7 +169,7 @@ func (r *Reconciler) decide(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (
 		err = r.proveDefinitions(ctx, s, o)
 	}
 	switch {
-	case !selected, deleting && err == nil && (unusable == nil || o.Abandoned) && lifecycle.Complete(o.Wanted, o.Record):
+	case !selected, deleting && err == nil && (unusable == nil || o.Abandoned) && situation.Complete(o.Wanted, o.Record):
 		i.decision = lifecycle.Remove(o)
 		return i, nil
 	case unusable != nil:
@@ -219,7 +220,7 @@ func (r *Reconciler) observe(p *pass, s *v1alpha1.Skyhook, n record.Node) lifecy
 }
 
 // hold returns the first reason for which the node must not start new work for a Skyhook; nil when there is none.
-func (r *Reconciler) hold(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (*lifecycle.Hold, error) {
+func (r *Reconciler) hold(ctx context.Context, p *pass, s *v1alpha1.Skyhook) (*situation.Hold, error) {
 	pace, err := r.Policies.Of(ctx, r.Client, s)
 	if err != nil {
 		return nil, err

@@ -127,12 +127,12 @@ func TestForgedLater(t *testing.T) {
 	written := w.node().Annotations[stateKey]
 	w.edit(claimComplete(t))
 	w.tries(1)
-	if n := w.node(); !taint.Has(n, runtimeTaint) || n.Annotations["skyhook.nvidia.com/status_demo"] != "unknown" {
+	if n := w.node(); !taint.Has(n, runtimeTaint) || n.Annotations["skyhook.nvidia.com/status_demo"] != "blocked" {
 		t.Errorf("the node has %v, taints %v", n.ObjectMeta, n.Spec.Taints)
 	}
 	w.edit(func(n *corev1.Node) { n.Annotations[stateKey] = written })
 	w.tries(1)
-	if n := w.node(); n.Annotations["skyhook.nvidia.com/status_demo"] == "unknown" || !w.sealHolds(s) {
+	if n := w.node(); n.Annotations["skyhook.nvidia.com/status_demo"] == "blocked" || !w.sealHolds(s) {
 		t.Errorf("put back as it was, the node has %v", n.ObjectMeta)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/taint"
 )
 
@@ -85,7 +86,7 @@ func (r *Reconciler) nextTaint(p *pass) taint.Change {
 			})
 		}
 		one.Complete = unusable == nil && s.Status.ObservedGeneration > 0 &&
-			lifecycle.Complete(p.snapshot.Wanted(s, p.node.Name), n) &&
+			situation.Complete(p.snapshot.Wanted(s, p.node.Name), n) &&
 			(state.Ready(p.node) || !r.rebooted(p, n)) // until it is Ready, nobody can tell whether it starts over
 		all = append(all, one)
 	}

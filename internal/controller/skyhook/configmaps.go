@@ -14,7 +14,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -27,7 +27,7 @@ type wantedMap struct {
 // writeConfigMaps makes the package ConfigMaps hold what the spec says, and those of definitions that are being undone
 // what they say. One that cannot be written does not keep the others from it.
 func (r *Reconciler) writeConfigMaps(
-	ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Removal, unhashed map[string]bool,
+	ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]situation.Removal, unhashed map[string]bool,
 ) error {
 	existing, err := r.configMaps(ctx, s)
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *Reconciler) configMaps(ctx context.Context, s *v1alpha1.Skyhook) (map[s
 
 // wantedConfigMaps are those of the spec's packages and of what is being undone. A Skyhook that is being deleted needs
 // no more than the latter.
-func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Removal) []wantedMap {
+func (r *Reconciler) wantedConfigMaps(s *v1alpha1.Skyhook, uninstalling map[string]situation.Removal) []wantedMap {
 	var list []wantedMap
 	mounted := map[string]bool{}
 	mount := func(name string, pkg v1alpha1.Package, field string) {
@@ -156,7 +156,7 @@ func (r *Reconciler) configMapTaken(ctx context.Context, s *v1alpha1.Skyhook, wa
 
 // pruneConfigMaps deletes the ConfigMaps that no package needs any more, once no pod mounts them.
 func (r *Reconciler) pruneConfigMaps(
-	ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]lifecycle.Removal, unhashed map[string]bool,
+	ctx context.Context, s *v1alpha1.Skyhook, uninstalling map[string]situation.Removal, unhashed map[string]bool,
 ) error {
 	left, err := r.configMaps(ctx, s)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -309,7 +310,7 @@ func (n *needs) add(more rollout.Needs) {
 func (n *needs) read(s *v1alpha1.Skyhook, node *metav1.ObjectMeta, t *state.Target) {
 	has, err := record.Read(s.Name, node.Annotations)
 	n.unknown = n.unknown || err != nil
-	n.add(rollout.NeedsOf(lifecycle.Wanted{Packages: t.Packages}, has))
+	n.add(rollout.NeedsOf(situation.Wanted{Packages: t.Packages}, has))
 }
 
 // pinsOthers reports whether there is a pin of what is not in the spec.

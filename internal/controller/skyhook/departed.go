@@ -113,12 +113,12 @@ func (r *Reconciler) lookFor(
 }
 
 // unsure is what a node waits for of which nobody can tell whether it is gone; nil until that lasts.
-func (r *Reconciler) unsure(s *v1alpha1.Skyhook, err error) *lifecycle.Wait {
+func (r *Reconciler) unsure(s *v1alpha1.Skyhook, err error) *record.Wait {
 	o := obstacleOf(r.lasting(s, err, v1alpha1.ReasonPassFailed))
 	if o == nil {
 		return nil
 	}
-	return &lifecycle.Wait{Reason: o.reason, Frees: o.frees, Message: "whether it is gone is not known: " + o.message}
+	return &record.Wait{Reason: o.reason, Frees: o.frees, Message: "whether it is gone is not known: " + o.message}
 }
 
 // finished is the token of the permit of a pod's node if the pod runs nothing any more, so that the node needs none.
@@ -133,7 +133,7 @@ func finished(s *v1alpha1.Skyhook, pod *corev1.Pod) string {
 
 // outlives returns why a node that is gone keeps its permit, and its Skyhook: its machine may still run what the pod
 // began. It returns nil while the pod may still end by itself, and has the Skyhook planned again when that time is over.
-func (r *Reconciler) outlives(s *v1alpha1.Skyhook, pod *corev1.Pod) *lifecycle.Wait {
+func (r *Reconciler) outlives(s *v1alpha1.Skyhook, pod *corev1.Pod) *record.Wait {
 	if pod.DeletionTimestamp == nil {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (r *Reconciler) outlives(s *v1alpha1.Skyhook, pod *corev1.Pod) *lifecycle.W
 	if workload.Ended(pod) {
 		stays = "has ended, but does not go"
 	}
-	return &lifecycle.Wait{
+	return &record.Wait{
 		Reason: v1alpha1.ReasonWaitingForPodToEnd, Frees: record.FreesAdministrator, Since: *pod.DeletionTimestamp,
 		Message: fmt.Sprintf("a pod on it %s; see what keeps it, such as a finalizer: kubectl get pod -n %s %s -o yaml",
 			stays, pod.Namespace, pod.Name),

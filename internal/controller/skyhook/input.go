@@ -14,13 +14,14 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/metrics"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // input is what one pass works with.
 type input struct {
 	rollout.Input
 	// uninstalling are the definitions that packages are uninstalled with on some node, by their names.
-	uninstalling map[string]lifecycle.Removal
+	uninstalling map[string]situation.Removal
 	// needs are the definitions that selected nodes name beside those of the spec, and others the nodes that are not
 	// selected.
 	needs  needs
@@ -55,7 +56,7 @@ type reading struct {
 	pace     state.Pace
 	// detailed says that the fleet is small enough for the status to show every node.
 	detailed     bool
-	uninstalling map[string]lifecycle.Removal
+	uninstalling map[string]situation.Removal
 	needs        needs
 	remains      remains
 	unhashed     map[string]bool
@@ -78,7 +79,7 @@ func (r *Reconciler) input(ctx context.Context, s *v1alpha1.Skyhook, target *sta
 	}
 	g := &reading{
 		Reconciler: r, skyhook: s, target: target,
-		uninstalling: map[string]lifecycle.Removal{}, needs: needs{of: map[string]bool{}}, remains: remains{},
+		uninstalling: map[string]situation.Removal{}, needs: needs{of: map[string]bool{}}, remains: remains{},
 		unhashed:  map[string]bool{},
 		installed: map[string]int{}, complete: map[string]int{},
 		census: metrics.Census{Outlines: map[record.Outline]int{}, Failing: map[string]int{}},

@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 func TestInputOfANode(t *testing.T) {
@@ -37,20 +37,20 @@ func TestInputOfANode(t *testing.T) {
 		name                string
 		record              record.Node
 		change              func(*corev1.Node)
-		facts               lifecycle.Facts
+		facts               situation.Facts
 		hold, trouble, wait string
 		states              int
 	}{
 		{name: "new", hold: "WaitingForSkyhook"},
-		{name: "at work", record: entry(v1alpha1.StateInProgress), facts: lifecycle.Facts{InProgress: true, Begun: true}, hold: "WaitingForSkyhook", states: 1},
-		{name: "complete waits for nobody", record: done, facts: lifecycle.Facts{Complete: true}, states: 1},
-		{name: "erroring", record: entry(v1alpha1.StateErroring), facts: lifecycle.Facts{FailedRun: true, Begun: true}, hold: "WaitingForSkyhook", trouble: "StepFailed: package a stage config: exit code 1", states: 1},
-		{name: "waits", record: waits, facts: lifecycle.Facts{Begun: true}, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
-		{name: "waits for too long", record: overdue, facts: lifecycle.Facts{FailedRun: true, Failed: true, Begun: true, Disturbed: true}, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
-		{name: "only another spec helps", record: stuck, facts: lifecycle.Facts{NeedsAuthor: true}, hold: "WaitingForSkyhook", wait: "Any: edit"},
-		{name: "interrupted by this one", record: entry(v1alpha1.StateInProgress), change: inFlight("demo"), facts: lifecycle.Facts{InProgress: true, Begun: true, Disturbed: true}, hold: "WaitingForInterrupt", states: 1},
-		{name: "set aside", record: entry(v1alpha1.StateInProgress), change: func(n *corev1.Node) { n.Labels[v1alpha1.LabelIgnore] = "true" }, facts: lifecycle.Facts{InProgress: true, Begun: true}, hold: v1alpha1.ReasonNodeIgnored, states: 1},
-		{name: "interrupted by an earlier one", record: entry(v1alpha1.StateInProgress), change: interruptedBy("before"), facts: lifecycle.Facts{InProgress: true, Begun: true}, hold: "WaitingForSkyhook", states: 1},
+		{name: "at work", record: entry(v1alpha1.StateInProgress), facts: situation.Facts{InProgress: true, Begun: true}, hold: "WaitingForSkyhook", states: 1},
+		{name: "complete waits for nobody", record: done, facts: situation.Facts{Complete: true}, states: 1},
+		{name: "erroring", record: entry(v1alpha1.StateErroring), facts: situation.Facts{FailedRun: true, Begun: true}, hold: "WaitingForSkyhook", trouble: "StepFailed: package a stage config: exit code 1", states: 1},
+		{name: "waits", record: waits, facts: situation.Facts{Begun: true}, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
+		{name: "waits for too long", record: overdue, facts: situation.Facts{FailedRun: true, Failed: true, Begun: true, Disturbed: true}, hold: "WaitingForSkyhook", wait: "ProtectedPod: pod x/y", states: 1},
+		{name: "only another spec helps", record: stuck, facts: situation.Facts{NeedsAuthor: true}, hold: "WaitingForSkyhook", wait: "Any: edit"},
+		{name: "interrupted by this one", record: entry(v1alpha1.StateInProgress), change: inFlight("demo"), facts: situation.Facts{InProgress: true, Begun: true, Disturbed: true}, hold: "WaitingForInterrupt", states: 1},
+		{name: "set aside", record: entry(v1alpha1.StateInProgress), change: func(n *corev1.Node) { n.Labels[v1alpha1.LabelIgnore] = "true" }, facts: situation.Facts{InProgress: true, Begun: true}, hold: v1alpha1.ReasonNodeIgnored, states: 1},
+		{name: "interrupted by an earlier one", record: entry(v1alpha1.StateInProgress), change: interruptedBy("before"), facts: situation.Facts{InProgress: true, Begun: true}, hold: "WaitingForSkyhook", states: 1},
 		{name: "malformed", record: done, change: func(n *corev1.Node) { n.Annotations[v1alpha1.GroupName+"/nodeState_demo"] = "{" }, hold: v1alpha1.ReasonNodeStateMalformed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestInputOfANode(t *testing.T) {
 			in, err := w.input(t.Context(), s, w.Targets.Of(s))
 			w.must(err)
 			got := in.Nodes[0]
-			text := func(tr *lifecycle.Wait) string {
+			text := func(tr *record.Wait) string {
 				if tr == nil {
 					return ""
 				}

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/metrics"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
@@ -46,7 +45,7 @@ func cordoned(skyhook string, nodes []*corev1.Node) int {
 }
 
 func failureReason(n *rollout.Node) string {
-	for _, w := range []*lifecycle.Wait{n.Failure, n.Wait} {
+	for _, w := range []*record.Wait{n.Failure, n.Wait} {
 		if w != nil && w.Reason != "" {
 			return w.Reason
 		}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/refusal"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // obstacleRetry is how soon a pass is repeated that met an obstacle: no event may tell that it is gone.
@@ -34,10 +34,10 @@ func (o *obstacleError) Error() string { return o.message }
 func (o *obstacleError) Unwrap() error { return o.err }
 
 // hold keeps all nodes of the Skyhook from new permits.
-func (o *obstacleError) hold() *lifecycle.Hold {
-	return &lifecycle.Hold{
+func (o *obstacleError) hold() *situation.Hold {
+	return &situation.Hold{
 		Status: v1alpha1.StatusBlocked,
-		Wait:   lifecycle.Wait{Reason: o.reason, Frees: o.frees, Message: o.message},
+		Wait:   record.Wait{Reason: o.reason, Frees: o.frees, Message: o.message},
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/taint"
 )
 
@@ -34,7 +34,7 @@ type Surroundings struct {
 //
 // A Skyhook that is being deleted is held by none of 4 and 7: whatever is wrong with its spec or comes before it must
 // not keep it from going.
-func (at *At) Hold(s *v1alpha1.Skyhook, around Surroundings) *lifecycle.Hold {
+func (at *At) Hold(s *v1alpha1.Skyhook, around Surroundings) *situation.Hold {
 	if _, h := at.View(s); h != nil {
 		return h
 	}
@@ -45,7 +45,7 @@ func (at *At) Hold(s *v1alpha1.Skyhook, around Surroundings) *lifecycle.Hold {
 }
 
 // HoldAll is the part of Hold that is the same on every node.
-func (sn Snapshot) HoldAll(s *v1alpha1.Skyhook, pace Pace) *lifecycle.Hold {
+func (sn Snapshot) HoldAll(s *v1alpha1.Skyhook, pace Pace) *situation.Hold {
 	if h := rollout.HoldAll(s, sn.target(s).Invalid, sn.stop); h != nil || s.DeletionTimestamp != nil {
 		return h
 	}
@@ -53,7 +53,7 @@ func (sn Snapshot) HoldAll(s *v1alpha1.Skyhook, pace Pace) *lifecycle.Hold {
 }
 
 // HoldHere is the part of Hold that is about the one node, but for what its record is held for.
-func (at *At) HoldHere(s *v1alpha1.Skyhook, around Surroundings) *lifecycle.Hold {
+func (at *At) HoldHere(s *v1alpha1.Skyhook, around Surroundings) *situation.Hold {
 	if !at.standing.free {
 		goes := taint.Has(at.node, at.taints.Runtime) && at.taintGoes(s, at.node)
 		if h := rollout.HoldNode(s, at.node, at.taints, goes); h != nil {
@@ -76,7 +76,7 @@ func (at *At) HoldHere(s *v1alpha1.Skyhook, around Surroundings) *lifecycle.Hold
 }
 
 // after is the hold of those that come after a Skyhook, made once for all nodes.
-func (sn Snapshot) after(earlier *v1alpha1.Skyhook) *lifecycle.Hold {
+func (sn Snapshot) after(earlier *v1alpha1.Skyhook) *situation.Hold {
 	if sn.holds[earlier] == nil {
 		sn.holds[earlier] = rollout.HoldAfter(earlier)
 	}
@@ -99,7 +99,7 @@ func (sn Snapshot) taintGoes(s *v1alpha1.Skyhook, node *corev1.Node) bool {
 	return goes
 }
 
-func holdInterrupted(s *v1alpha1.Skyhook, by string) *lifecycle.Hold {
+func holdInterrupted(s *v1alpha1.Skyhook, by string) *situation.Hold {
 	if by == "" || by == s.Name {
 		return nil
 	}

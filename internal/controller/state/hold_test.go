@@ -13,8 +13,8 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -36,7 +36,7 @@ func everything() *setting {
 	s.node.Labels = map[string]string{v1alpha1.LabelIgnore: "true"}
 	s.node.Spec.Taints = []corev1.Taint{{Key: "team", Effect: corev1.TaintEffectNoSchedule}}
 	s.around.Interrupting = "other"
-	s.around.Pace.Hold = &lifecycle.Hold{Wait: lifecycle.Wait{Reason: v1alpha1.ReasonDeploymentPolicyNotFound}}
+	s.around.Pace.Hold = &situation.Hold{Wait: record.Wait{Reason: v1alpha1.ReasonDeploymentPolicyNotFound}}
 	return s
 }
 
@@ -74,14 +74,14 @@ func (s *setting) snapshot(t *testing.T) state.Snapshot {
 	return snapshot
 }
 
-func (s *setting) hold(t *testing.T) *lifecycle.Hold {
+func (s *setting) hold(t *testing.T) *situation.Hold {
 	t.Helper()
 	snapshot := s.snapshot(t)
 	at := snapshot.At(s.node, &state.Records{})
 	return at.Hold(s.self, s.around)
 }
 
-func reasonOf(h *lifecycle.Hold) string {
+func reasonOf(h *situation.Hold) string {
 	if h == nil {
 		return ""
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/admission"
 	"github.com/skyhook-operator/skyhook/internal/capability"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/taint"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -28,7 +28,7 @@ import (
 type Target struct {
 	// Selector of the nodes; selects nothing when the spec's cannot be parsed.
 	Selector labels.Selector
-	Packages lifecycle.Packages
+	Packages situation.Packages
 	// Invalid tells what is wrong with the spec; empty when nothing is.
 	Invalid string
 	// Abandoned are the nodes on which nothing is to be undone any more.
@@ -118,8 +118,8 @@ func (i *Index) newTarget(s *v1alpha1.Skyhook) *Target {
 	return &Target{
 		keys:     record.KeysOf(s.Name),
 		Selector: selector,
-		Packages: lifecycle.Prepare(s, func(name string) lifecycle.Derived {
-			return i.derive(s, name, s.Spec.Packages[name], lifecycle.Derived{
+		Packages: situation.Prepare(s, func(name string) situation.Derived {
+			return i.derive(s, name, s.Spec.Packages[name], situation.Derived{
 				Definition: workload.DefinitionOf(s, name).Hash(), Uninstallable: capability.Enabled(s, name),
 			})
 		}),
@@ -129,7 +129,7 @@ func (i *Index) newTarget(s *v1alpha1.Skyhook) *Target {
 }
 
 // derive adds what is derived of any definition, be it the spec's or a retained one.
-func (i *Index) derive(s *v1alpha1.Skyhook, name string, pkg v1alpha1.Package, d lifecycle.Derived) lifecycle.Derived {
+func (i *Index) derive(s *v1alpha1.Skyhook, name string, pkg v1alpha1.Package, d situation.Derived) situation.Derived {
 	d.Hash = workload.Hash(s, pkg)
 	d.Refused, d.Undigested = admission.Join(i.Images.Foreign(name, pkg)), admission.Join(i.Images.Undigested(name, pkg))
 	return d

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // Policies keeps parsed DeploymentPolicies, each once per generation. Its zero value is ready for use, by several
@@ -40,7 +40,7 @@ type Pace struct {
 	// Missing says that the policy does not exist.
 	Missing bool
 	// Hold keeps every node from new work because of the policy; nil when it is fine.
-	Hold *lifecycle.Hold
+	Hold *situation.Hold
 }
 
 // Of reads the policy that a Skyhook names.
@@ -60,9 +60,9 @@ func (p *Policies) Of(ctx context.Context, reader client.Reader, s *v1alpha1.Sky
 	}
 	parsed := p.parse(&policy)
 	if parsed.invalid != "" {
-		return Pace{Hold: &lifecycle.Hold{
+		return Pace{Hold: &situation.Hold{
 			Status: v1alpha1.StatusBlocked,
-			Wait: lifecycle.Wait{
+			Wait: record.Wait{
 				Reason: v1alpha1.ReasonSpecInvalid, Frees: record.FreesAdministrator,
 				Message: fmt.Sprintf("DeploymentPolicy %s: %s", name, parsed.invalid),
 			},

@@ -16,6 +16,7 @@ import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -32,7 +33,7 @@ type Snapshot struct {
 	wants    *wants
 	places   map[*v1alpha1.Skyhook]int
 	// holds are those by order that were made so far, by the Skyhook that comes first.
-	holds map[*v1alpha1.Skyhook]*lifecycle.Hold
+	holds map[*v1alpha1.Skyhook]*situation.Hold
 	// pins says that images are pinned.
 	pins bool
 	// stop is what stops all Skyhooks; nil for nothing.
@@ -42,7 +43,7 @@ type Snapshot struct {
 // kept is what is known of a Skyhook beside its spec: the definitions of what was installed, and the images it was
 // pinned to.
 type kept struct {
-	retained lifecycle.Retained
+	retained situation.Retained
 	pins     lifecycle.Pins
 }
 
@@ -70,7 +71,7 @@ func (i *Index) Snapshot(
 	sn := Snapshot{
 		index: i, taints: rollout.Taints{Runtime: o.RuntimeTaint, Tolerated: o.Tolerations}, pins: o.PinImages, stop: stop,
 		kept: make(map[types.UID]*kept, len(skyhooks)), skyhooks: skyhooks,
-		places: make(map[*v1alpha1.Skyhook]int, len(skyhooks)), holds: map[*v1alpha1.Skyhook]*lifecycle.Hold{},
+		places: make(map[*v1alpha1.Skyhook]int, len(skyhooks)), holds: map[*v1alpha1.Skyhook]*situation.Hold{},
 	}
 	all := make([]want, len(skyhooks))
 	for k, s := range skyhooks {
@@ -85,7 +86,7 @@ func (i *Index) Snapshot(
 }
 
 // Wanted is what a Skyhook wants on a node.
-func (sn Snapshot) Wanted(s *v1alpha1.Skyhook, node string) lifecycle.Wanted {
+func (sn Snapshot) Wanted(s *v1alpha1.Skyhook, node string) situation.Wanted {
 	w := sn.want(s)
 	return w.on(node)
 }
@@ -165,7 +166,7 @@ func (i *Index) decode(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevisi
 		revision   int64
 		definition workload.Definition
 	}
-	all, newest, pins := make(lifecycle.Retained, len(revisions)), map[string]numbered{}, lifecycle.Pins{}
+	all, newest, pins := make(situation.Retained, len(revisions)), map[string]numbered{}, lifecycle.Pins{}
 	for _, r := range revisions {
 		if workload.IsPin(r) {
 			if pin, err := workload.ReadPin(r); err == nil {
@@ -177,7 +178,7 @@ func (i *Index) decode(s *v1alpha1.Skyhook, revisions []*appsv1.ControllerRevisi
 		if err != nil {
 			continue
 		}
-		all[name] = lifecycle.PreparePackage(d.Spec, i.derive(s, d.Package, d.Spec, lifecycle.Derived{Definition: name}))
+		all[name] = situation.PreparePackage(d.Spec, i.derive(s, d.Package, d.Spec, situation.Derived{Definition: name}))
 		key := d.Package + "|" + d.Spec.Version
 		if last, ok := newest[key]; !ok || r.Revision > last.revision {
 			newest[key] = numbered{r.Revision, d}

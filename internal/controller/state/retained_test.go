@@ -20,7 +20,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -49,7 +49,7 @@ func revision(t *testing.T, s *v1alpha1.Skyhook, number int64) *appsv1.Controlle
 // wanted is what a Skyhook, which no longer has package a, wants on a node when these definitions are retained.
 func wanted(
 	t *testing.T, index *state.Index, s *v1alpha1.Skyhook, retained ...*appsv1.ControllerRevision,
-) lifecycle.Wanted {
+) situation.Wanted {
 	t.Helper()
 	b := fake.NewClientBuilder()
 	for _, r := range retained {
@@ -137,9 +137,9 @@ func TestRetainedDecodesOnce(t *testing.T) {
 	var index state.Index
 	s := skyhook("demo", 1, nil)
 	one, two := revision(t, undoable("1.0.0", "1", v1alpha1.WhenRemovedUninstall), 1), revision(t, undoable("2.0.0", "1", ""), 2)
-	mark := func(w lifecycle.Wanted) bool { // reports whether these were seen before, and marks them
+	mark := func(w situation.Wanted) bool { // reports whether these were seen before, and marks them
 		_, seen := w.Retained["seen"]
-		w.Retained["seen"] = lifecycle.Package{}
+		w.Retained["seen"] = situation.Package{}
 		return seen
 	}
 	if mark(wanted(t, &index, s, one)) || !mark(wanted(t, &index, s, one)) {
@@ -197,7 +197,7 @@ func TestRetainedDecodesOnceInAnyOrder(t *testing.T) {
 	reader := shuffled{b.Build()}
 	var index state.Index
 	decodes := map[uintptr]bool{}
-	var kept []lifecycle.Retained // so that no two have one address
+	var kept []situation.Retained // so that no two have one address
 	for range 100 {
 		snapshot, err := index.Snapshot(t.Context(), reader, options, []*v1alpha1.Skyhook{s.DeepCopy()})
 		if err != nil {

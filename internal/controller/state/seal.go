@@ -7,16 +7,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/taint"
 )
 
 // Record returns what a node remembers of a Skyhook; with a hold if nothing may go by it, because nobody can read it,
 // or because workloads wait for it and somebody else than the operator wrote it. What is returned is shared and must
 // not be changed.
-func (sn Snapshot) Record(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) (record.Node, *lifecycle.Hold) {
+func (sn Snapshot) Record(s *v1alpha1.Skyhook, node *corev1.Node, records *Records) (record.Node, *situation.Hold) {
 	n, err := records.Read(s.Name, node)
 	var malformed *record.MalformedError
 	errors.As(err, &malformed)
@@ -29,7 +29,7 @@ func (sn Snapshot) Record(s *v1alpha1.Skyhook, node *corev1.Node, records *Recor
 
 // View returns what the record tells of what the Skyhook wants on the node; with a hold, and nil, where Record returns
 // one.
-func (at *At) View(s *v1alpha1.Skyhook) (*rollout.View, *lifecycle.Hold) {
+func (at *At) View(s *v1alpha1.Skyhook) (*rollout.View, *situation.Hold) {
 	if place, ok := at.places[s]; ok {
 		if v := at.view(place); v != nil {
 			return v.usable()
@@ -46,7 +46,7 @@ func (at *At) View(s *v1alpha1.Skyhook) (*rollout.View, *lifecycle.Hold) {
 // unusable returns what keeps everybody from going by a record; nil when nothing does.
 func (sn Snapshot) unusable(
 	s *v1alpha1.Skyhook, node *corev1.Node, empty bool, malformed *record.MalformedError,
-) *lifecycle.Hold {
+) *situation.Hold {
 	if malformed != nil {
 		return rollout.HoldMalformed(malformed)
 	}

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // wants are what all Skyhooks want, in the order in which they work. Snapshots in which they want the same share one, so
@@ -40,8 +40,8 @@ func (i *Index) wantOf(s *v1alpha1.Skyhook, k *kept) want {
 }
 
 // on is what is wanted on a node.
-func (w *want) on(node string) lifecycle.Wanted {
-	return lifecycle.Wanted{
+func (w *want) on(node string) situation.Wanted {
+	return situation.Wanted{
 		Packages: w.target.Packages, Retained: w.kept.retained, Deleting: w.deleting, Abandoned: w.target.Abandoned[node],
 	}
 }
@@ -105,11 +105,11 @@ type view struct {
 	rollout.View
 	malformed *record.MalformedError
 	// unusable is what keeps everybody from going by the record; nil when nothing does.
-	unusable *lifecycle.Hold
+	unusable *situation.Hold
 }
 
 // usable is what may be gone by; nil, and a hold, if nothing may.
-func (v *view) usable() (*rollout.View, *lifecycle.Hold) {
+func (v *view) usable() (*rollout.View, *situation.Hold) {
 	if v.unusable != nil {
 		return nil, v.unusable
 	}

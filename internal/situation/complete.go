@@ -1,4 +1,4 @@
-package lifecycle
+package situation
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ func Complete(w Wanted, n record.Node) bool {
 		return false
 	}
 	for name, pkg := range w.Packages {
-		if !w.Deleting && !pkg.applies() && !packageComplete(n, name, pkg) {
+		if !w.Deleting && !pkg.UninstallAsked() && !packageComplete(n, name, pkg) {
 			return false
 		}
 	}
@@ -27,21 +27,21 @@ func (w Wanted) PackageComplete(n record.Node, name string) bool {
 }
 
 func packageComplete(n record.Node, name string, pkg Package) bool {
-	e, ok := find(n, name, pkg.Version)
-	return ok && (final(pkg, e) || finishedElsewhere(n, e))
+	e, ok := Find(n, name, pkg.Version)
+	return ok && (Final(pkg, e) || FinishedElsewhere(n, e))
 }
 
-// final reports whether the entry is past its last stage with the config that the spec has now.
-func final(pkg Package, e record.Entry) bool { return settled(pkg, e) && !configChanged(pkg, e) }
+// Final reports whether the entry is past its last stage with the config that the spec has now.
+func Final(pkg Package, e record.Entry) bool { return Settled(pkg, e) && !ConfigChanged(pkg, e) }
 
-// finishedElsewhere reports whether another operator, which kept no hashes, called the package complete on this node.
+// FinishedElsewhere reports whether another operator, which kept no hashes, called the package complete on this node.
 // It did not say whether an interrupt followed the config stage, but the node's status tells that none is pending.
-func finishedElsewhere(n record.Node, e record.Entry) bool {
-	return n.Status == v1alpha1.StatusComplete && lastElsewhere(e)
+func FinishedElsewhere(n record.Node, e record.Entry) bool {
+	return n.Status == v1alpha1.StatusComplete && LastElsewhere(e)
 }
 
-// lastElsewhere reports whether the entry, of another operator, is at a stage that may be its last.
-func lastElsewhere(e record.Entry) bool {
+// LastElsewhere reports whether the entry, of another operator, is at a stage that may be its last.
+func LastElsewhere(e record.Entry) bool {
 	return e.Config == nil && e.State == v1alpha1.StateComplete &&
 		(e.Stage == v1alpha1.StageConfig || e.Stage == v1alpha1.StagePostInterrupt)
 }
@@ -51,7 +51,7 @@ func lastElsewhere(e record.Entry) bool {
 func (w Wanted) Unhashed(n record.Node) []string {
 	var names []string
 	for name, pkg := range w.Packages {
-		if e, ok := find(n, name, pkg.Version); ok && e.Config == nil && !record.IsUninstall(e.Stage) {
+		if e, ok := Find(n, name, pkg.Version); ok && e.Config == nil && !record.IsUninstall(e.Stage) {
 			names = append(names, name)
 		}
 	}
@@ -62,7 +62,7 @@ func (w Wanted) Unhashed(n record.Node) []string {
 // whose interrupt failed before it was suspended, because something holds the node: it has not begun again. That of a
 // package which is to be removed meanwhile is past, but for the interrupt of its uninstall.
 func FirstFailure(w Wanted, n record.Node) (record.Entry, bool) {
-	entries, removals := w.relevant(n), w.Removals(n)
+	entries, removals := w.Relevant(n), w.Removals(n)
 	for _, failed := range []func(record.Entry) bool{
 		func(e record.Entry) bool { return e.State == v1alpha1.StateErroring },
 		func(e record.Entry) bool {
@@ -80,19 +80,19 @@ func FirstFailure(w Wanted, n record.Node) (record.Entry, bool) {
 
 // Uninstalling returns the entries that are being uninstalled, in order of the package names.
 func Uninstalling(w Wanted, n record.Node) []record.Entry {
-	return slices.DeleteFunc(w.relevant(n), func(e record.Entry) bool { return !record.IsUninstall(e.Stage) })
+	return slices.DeleteFunc(w.Relevant(n), func(e record.Entry) bool { return !record.IsUninstall(e.Stage) })
 }
 
-// relevant returns the entries that what is wanted is about, in order of the package names: those of the spec's
+// Relevant returns the entries that what is wanted is about, in order of the package names: those of the spec's
 // versions, and those that are to be removed. An uninstall that nobody wants any more is past, but for its interrupt,
 // if that runs.
-func (w Wanted) relevant(n record.Node) []record.Entry {
+func (w Wanted) Relevant(n record.Node) []record.Entry {
 	removals := w.Removals(n)
 	var list []record.Entry
-	for key, e := range sorted(n.Packages) {
+	for key, e := range Sorted(n.Packages) {
 		_, removed := removals[key]
 		pkg, inSpec := w.Packages[e.Name]
-		current := inSpec && !w.Deleting && version.Same(pkg.Version, e.Version) && !superseded(n, e)
+		current := inSpec && !w.Deleting && version.Same(pkg.Version, e.Version) && !Superseded(n, e)
 		past := record.IsUninstall(e.Stage) && (!record.IsInterrupt(e.Stage) || !e.Active())
 		if removed || current && !past {
 			list = append(list, e)

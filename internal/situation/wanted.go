@@ -1,4 +1,4 @@
-package lifecycle
+package situation
 
 import (
 	"k8s.io/utils/ptr"
@@ -39,7 +39,7 @@ func (w Wanted) Removals(n record.Node) map[string]Removal {
 	var all map[string]Removal
 	for key, e := range n.Packages {
 		l, removed := w.removal(e)
-		if !removed || superseded(n, e) || w.yields(n, key, e, l) {
+		if !removed || Superseded(n, e) || w.yields(n, key, e, l) {
 			continue
 		}
 		if all == nil {
@@ -55,7 +55,7 @@ func (w Wanted) removal(e record.Entry) (Removal, bool) {
 		return Removal{}, false
 	}
 	spec, inSpec := w.Packages[e.Name]
-	l := w.definition(e)
+	l := w.DefinitionOf(e)
 	enabled := l.Package.Uninstallable || inSpec && spec.Uninstallable
 	onRemoval := enabled && (l.Package.whenRemoved() == v1alpha1.WhenRemovedUninstall ||
 		inSpec && spec.whenRemoved() == v1alpha1.WhenRemovedUninstall)
@@ -63,7 +63,7 @@ func (w Wanted) removal(e record.Entry) (Removal, bool) {
 	switch {
 	case w.Deleting:
 		return l, enabled
-	case inSpec && spec.applies():
+	case inSpec && spec.UninstallAsked():
 		return l, true
 	case inSpec:
 		return l, (onRemoval || begun) && version.Older(spec.Version, e.Version)
@@ -76,7 +76,7 @@ func (w Wanted) removal(e record.Entry) (Removal, bool) {
 // with it. The records of operators that keep no times may have several, and which of them is on the host is not known.
 func (w Wanted) yields(n record.Node, key string, e record.Entry, l Removal) bool {
 	for otherKey, other := range n.Packages {
-		if otherKey == key || other.Name != e.Name || superseded(n, other) {
+		if otherKey == key || other.Name != e.Name || Superseded(n, other) {
 			continue
 		}
 		if o, removed := w.removal(other); removed && comesBefore(other, o, e, l) {
@@ -102,8 +102,8 @@ func comesBefore(a record.Entry, la Removal, b record.Entry, lb Removal) bool {
 	return a.Key() < b.Key()
 }
 
-// definition returns what is known of the package of an entry.
-func (w Wanted) definition(e record.Entry) Removal {
+// DefinitionOf returns what is known of the package of an entry.
+func (w Wanted) DefinitionOf(e record.Entry) Removal {
 	if spec, ok := w.Packages[e.Name]; ok && version.Same(spec.Version, e.Version) {
 		return Removal{Package: spec, FromSpec: true}
 	}
@@ -115,7 +115,7 @@ func (w Wanted) definition(e record.Entry) Removal {
 func (w Wanted) Undefined(n record.Node) map[string]bool {
 	var names map[string]bool
 	for _, e := range n.Packages {
-		if e.Definition == "" || w.Abandoned || !w.definition(e).Missing || superseded(n, e) {
+		if e.Definition == "" || w.Abandoned || !w.DefinitionOf(e).Missing || Superseded(n, e) {
 			continue
 		}
 		if names == nil {
@@ -131,10 +131,10 @@ func (w Wanted) Undefined(n record.Node) map[string]bool {
 func (w Wanted) Stays(n record.Node) ([]record.Entry, []Package) {
 	var entries []record.Entry
 	var packages []Package
-	for _, e := range sorted(n.Packages) {
-		l := w.definition(e)
+	for _, e := range Sorted(n.Packages) {
+		l := w.DefinitionOf(e)
 		_, removed := w.removal(e)
-		if !l.FromSpec && !removed && !w.Abandoned && l.Package.Uninstallable && !superseded(n, e) {
+		if !l.FromSpec && !removed && !w.Abandoned && l.Package.Uninstallable && !Superseded(n, e) {
 			entries, packages = append(entries, e), append(packages, l.Package)
 		}
 	}
@@ -145,12 +145,12 @@ func (w Wanted) Stays(n record.Node) ([]record.Entry, []Package) {
 // the spec may be installed: it can be uninstalled, and nobody said that this may happen by itself.
 func (w Wanted) NeedsUninstall(n record.Node, name string) (record.Entry, bool) {
 	spec := w.Packages[name]
-	for _, e := range sorted(n.Packages) {
+	for _, e := range Sorted(n.Packages) {
 		if e.Name != name || w.Abandoned || record.IsUninstall(e.Stage) || !version.Older(spec.Version, e.Version) ||
-			superseded(n, e) {
+			Superseded(n, e) {
 			continue
 		}
-		l := w.definition(e)
+		l := w.DefinitionOf(e)
 		if _, removed := w.removal(e); l.Package.Uninstallable && !removed {
 			return e, true
 		}
@@ -168,8 +168,10 @@ func (w Wanted) AsksForUninstall() bool {
 	return false
 }
 
-// applies reports whether the spec asks to uninstall the package now.
-func (p Package) applies() bool { return p.Uninstallable && p.Uninstall != nil && p.Uninstall.Apply }
+// UninstallAsked reports whether the spec asks to uninstall the package now.
+func (p Package) UninstallAsked() bool {
+	return p.Uninstallable && p.Uninstall != nil && p.Uninstall.Apply
+}
 
 func (p Package) whenRemoved() v1alpha1.WhenRemoved {
 	return ptr.Deref(p.Uninstall, v1alpha1.Uninstall{}).WhenRemoved

@@ -1,4 +1,4 @@
-package lifecycle
+package situation
 
 import (
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -57,9 +57,9 @@ func PhaseOf(e *record.Entry, aim Aim, inFlight bool) Phase {
 	case e.Active(), e.State != v1alpha1.StateComplete && installs(e.Stage):
 		return activePhase(*e, aim)
 	case e.State != v1alpha1.StateComplete, // a state that nobody writes any more
-		installs(e.Stage), configChanged(aim.Package, *e):
+		installs(e.Stage), ConfigChanged(aim.Package, *e):
 		return PhaseConfigPending
-	case e.Stage == v1alpha1.StageConfig && owes(aim.Package, *e):
+	case e.Stage == v1alpha1.StageConfig && Owes(aim.Package, *e):
 		return PhaseInterruptPending
 	case e.Stage == v1alpha1.StageInterrupt, e.Stage == v1alpha1.StageConfig && needsPostInterrupt(*e):
 		return PhasePostInterruptPending
@@ -102,19 +102,11 @@ func interruptPhase(e record.Entry, aim Aim, inFlight bool) Phase {
 
 func activePhase(e record.Entry, aim Aim) Phase {
 	switch {
-	case exhausted(e) && e.Generation == aim.Generation:
+	case Exhausted(e) && e.Generation == aim.Generation:
 		return PhaseExhausted
 	case e.State == v1alpha1.StateErroring:
 		return PhaseFailing
 	default:
 		return PhaseRunning
 	}
-}
-
-func (p *pass) phase(u unit, e *record.Entry) Phase {
-	if e == nil && p.supersededBefore(u) {
-		return PhaseSuperseded
-	}
-	return PhaseOf(e, Aim{Package: u.pkg, Removed: u.removed(), Missing: u.missing, Generation: p.Generation},
-		p.interrupting())
 }

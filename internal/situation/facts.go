@@ -1,4 +1,4 @@
-package lifecycle
+package situation
 
 import (
 	"slices"
@@ -42,18 +42,18 @@ func FactsOf(skyhook string, w Wanted, n record.Node, inFlight *record.Interrupt
 	if f.Complete {
 		return f
 	}
-	f.Begun = begun(w, n) || inFlight.OwnedBy(skyhook)
+	f.Begun = Begun(w, n) || inFlight.OwnedBy(skyhook)
 	f.FailedRun = n.Wait != nil && n.Wait.Overdue
 	f.Failed = f.FailedRun
 	// A wait for somebody outside of the node is recorded only once nothing runs there: a stage that has begun has no pod.
 	held := n.Wait != nil && slices.Contains(
 		[]record.Frees{record.FreesOther, record.FreesAdministrator, record.FreesAuthor}, n.Wait.Frees)
-	for _, e := range w.relevant(n) {
+	for _, e := range w.Relevant(n) {
 		its := n.Wait != nil && (n.Wait.Package == "" || n.Wait.Package == e.Name)
 		f.AwaitsTurn = f.AwaitsTurn || e.State == v1alpha1.StateErroring && its && !n.Wait.Overdue &&
 			(n.Wait.Frees == record.FreesOther || n.Wait.Frees == record.FreesAdministrator)
 		f.FailedRun = f.FailedRun || e.State == v1alpha1.StateErroring
-		f.Failed = f.Failed || failedForGood(e)
+		f.Failed = f.Failed || FailedForGood(e)
 		f.InProgress = f.InProgress || e.State == v1alpha1.StateInProgress && !held
 	}
 	f.NeedsAuthor = !f.FailedRun && n.Wait != nil && n.Wait.Frees == record.FreesAuthor
@@ -64,19 +64,19 @@ func FactsOf(skyhook string, w Wanted, n record.Node, inFlight *record.Interrupt
 // succeeds when it is tried again has to stop nobody else.
 const attempts = 3
 
-// failedForGood reports whether a stage has failed as far as others are concerned, whether or not it is tried again.
+// FailedForGood reports whether a stage has failed as far as others are concerned, whether or not it is tried again.
 // Pods that were lost are no attempts.
-func failedForGood(e record.Entry) bool {
+func FailedForGood(e record.Entry) bool {
 	if e.State != v1alpha1.StateErroring {
 		return false
 	}
-	return exhausted(e) || e.Reason == v1alpha1.ReasonRebootTimeout || e.Attempts >= attempts
+	return Exhausted(e) || e.Reason == v1alpha1.ReasonRebootTimeout || e.Attempts >= attempts
 }
 
-// begun reports whether work on the node began since it was last complete. The record of an earlier version has no mark:
+// Begun reports whether work on the node began since it was last complete. The record of an earlier version has no mark:
 // there a cordon tells, or a stage that has begun and is not over.
-func begun(w Wanted, n record.Node) bool {
-	return n.Begun || n.Cordoned || slices.ContainsFunc(w.relevant(n), func(e record.Entry) bool {
+func Begun(w Wanted, n record.Node) bool {
+	return n.Begun || n.Cordoned || slices.ContainsFunc(w.Relevant(n), func(e record.Entry) bool {
 		return e.State != v1alpha1.StateComplete
 	})
 }

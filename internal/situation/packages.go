@@ -1,4 +1,4 @@
-package lifecycle
+package situation
 
 import (
 	"iter"
@@ -55,8 +55,8 @@ func Prepare(s *v1alpha1.Skyhook, derive func(name string) Derived) Packages {
 	return all
 }
 
-// sorted walks a map by its keys as they are at first, so that entries may be removed on the way.
-func sorted[V any, M ~map[string]V](m M) iter.Seq2[string, V] {
+// Sorted walks a map by its keys as they are at first, so that entries may be removed on the way.
+func Sorted[V any, M ~map[string]V](m M) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		if len(m) == 1 { // as many records have, on each of many nodes
 			for key, v := range m {

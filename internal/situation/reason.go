@@ -1,0 +1,87 @@
+package situation
+
+import (
+	"fmt"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/record"
+)
+
+// Reason is why a node of that name is not complete and does not progress, or what is left there although it is
+// complete; false when there is nothing to tell.
+func (s *Situation) Reason(node string) (record.Wait, bool) {
+	status, hold := s.Status(), s.held()
+	moves := status == v1alpha1.StatusInProgress || status == v1alpha1.StatusErroring
+	switch {
+	case s.Facts.Complete && s.Wait == nil:
+		return record.Wait{}, false
+	case s.Facts.Complete: // something is left there all the same
+		return *s.Wait, true
+	case status == v1alpha1.StatusErroring && s.Failure != nil:
+		return s.aside(s.failure()), true
+	case hold != nil && status == hold.Status && !moves:
+		return hold.Wait, true
+	case s.Wait != nil && moves:
+		return s.aside(*s.Wait), true
+	case s.Wait != nil && (s.Facts.NeedsAuthor || s.Wait.Frees == record.FreesNode): // it fails without a permit
+		return *s.Wait, true
+	}
+	return s.away(node, status)
+}
+
+// away is the reason of a node that tells none itself: it is not Ready, or others have the permits.
+func (s *Situation) away(node string, status v1alpha1.Status) (record.Wait, bool) {
+	waits := status != v1alpha1.StatusInProgress && status != v1alpha1.StatusErroring
+	switch {
+	case !s.Facts.Unavailable && waits:
+		return record.Wait{Reason: v1alpha1.ReasonWaitingForPermit, Frees: record.FreesOther}, true
+	case !s.Facts.Unavailable:
+		return record.Wait{}, false
+	case waits:
+		return notReady(node, "the node is not Ready, so it gets no permit"), true
+	case s.Lost():
+		return notReady(node, "the node is in progress and is not Ready, so it counts against the budget"), true
+	case status == v1alpha1.StatusInProgress: // disturbed
+		return record.Wait{
+			Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesNode,
+			Message: "the node is not Ready, as during a reboot; work continues when it is Ready",
+		}, true
+	}
+	return record.Wait{}, false
+}
+
+// failure tells of what failed, and what helps once it is not tried again.
+func (s *Situation) failure() record.Wait {
+	if !s.GaveUp() || s.Wait.Package != s.Failure.Package {
+		return *s.Failure
+	}
+	w := *s.Wait
+	w.Message = fmt.Sprintf("package %s: %s", w.Package, w.Message)
+	return w
+}
+
+// aside adds to what a node tells that it is away as well.
+func (s *Situation) aside(w record.Wait) record.Wait {
+	if s.Facts.Unavailable && !s.Facts.Disturbed {
+		w.Message += "; the node is not Ready"
+	}
+	return w
+}
+
+func notReady(node, message string) record.Wait {
+	return record.Wait{
+		Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator, Message: message + "; " + BringBack(node),
+	}
+}
+
+// BringBack is what helps against a node that is not Ready.
+func BringBack(node string) string {
+	return "bring it back, or delete it with kubectl delete node " + node
+}
+
+// Held reports whether the reason that the situation tells is that of a hold, and whether that is on every node.
+func (s *Situation) Held() (held, everywhere bool) {
+	hold, status := s.held(), s.Status()
+	held = hold != nil && !s.Facts.Complete && status == hold.Status && status != v1alpha1.StatusInProgress
+	return held, held && hold == s.All
+}

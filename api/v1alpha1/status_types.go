@@ -461,7 +461,7 @@ type BatchState struct {
 	// +optional
 	Failed int `json:"failed,omitempty"`
 	// Left is how many nodes of the running batch have given their permit back
-	// because somebody took them out.
+	// without a verdict, such as those that somebody took out.
 	// +optional
 	Left int `json:"left,omitempty"`
 

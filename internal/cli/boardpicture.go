@@ -133,8 +133,9 @@ func (p *picture) reason(here *onNode, status v1alpha1.Status) string {
 	if status == v1alpha1.StatusComplete {
 		return ""
 	}
+	held := status != v1alpha1.StatusErroring && here.record.Wait != nil // what failed is not tried again meanwhile
 	for _, e := range here.entries() {
-		if e.State == v1alpha1.StateErroring && !e.Superseded && e.Reason != "" {
+		if !held && e.State == v1alpha1.StateErroring && !e.Superseded && e.Reason != "" {
 			return e.Reason
 		}
 	}

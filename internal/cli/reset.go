@@ -158,8 +158,8 @@ func (s *session) dryStatus() []client.SubResourcePatchOption {
 	return nil
 }
 
-// resetPatch is a merge patch with every field written out: fields that are left out when they are zero would keep
-// their old values.
+// resetPatch is a merge patch with every field written out, those that are to be empty as null: fields that are left out
+// would keep their old values.
 func resetPatch(s *v1alpha1.Skyhook) ([]byte, error) {
 	after := rollout.Restart(s.Status)
 	status := map[string]any{
@@ -172,7 +172,9 @@ func resetPatch(s *v1alpha1.Skyhook) ([]byte, error) {
 		compartments[name] = map[string]any{"batchState": map[string]any{
 			"currentBatch": b.CurrentBatch, "consecutiveFailures": b.ConsecutiveFailures, "completedNodes": b.CompletedNodes,
 			"failedNodes": b.FailedNodes, "shouldStop": b.ShouldStop, "lastBatchSize": b.LastBatchSize,
-			"lastBatchFailed": b.LastBatchFailed, "batchSize": b.BatchSize,
+			"lastBatchFailed": b.LastBatchFailed, "batchSize": b.BatchSize, "succeeded": b.Succeeded, "failed": b.Failed,
+			"left": b.Left, "before": b.Before, "closed": b.Closed, "content": b.Content, "generation": b.Generation,
+			"counted": b.Counted,
 		}}
 	}
 	if len(compartments) > 0 {

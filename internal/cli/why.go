@@ -243,11 +243,12 @@ func (s *session) causesOf(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, n
 func (s *session) conditions(now, sk *v1alpha1.Skyhook) []cause {
 	var all []cause
 	for _, kind := range []string{
-		v1alpha1.ConditionStalled, v1alpha1.ConditionDeletionBlocked, v1alpha1.ConditionUninstallFailed,
+		v1alpha1.ConditionStalled, v1alpha1.ConditionRolloutStopped, v1alpha1.ConditionDeletionBlocked, v1alpha1.ConditionUninstallFailed,
 		v1alpha1.ConditionUninstallRequired, v1alpha1.ConditionDepartedNotReady,
 	} {
 		c := meta.FindStatusCondition(sk.Status.Conditions, kind)
-		if c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1alpha1.ReasonNodesErroring {
+		if c == nil || c.Status != metav1.ConditionTrue || c.Reason == v1alpha1.ReasonNodesErroring ||
+			slices.ContainsFunc(all, func(told cause) bool { return told.Message == c.Message }) {
 			continue
 		}
 		w := record.Wait{Reason: c.Reason, Message: c.Message}
@@ -335,7 +336,7 @@ func (s *session) away(sk *v1alpha1.Skyhook, n *corev1.Node) *cause {
 	if holds(sk, n.Name) {
 		w.Message += "; it is in progress and counts against the budget"
 	}
-	if f := record.ReadInterrupt(n.Annotations); f != nil && f.Type == v1alpha1.InterruptReboot {
+	if f := record.ReadInterrupt(n.Annotations); f.OwnedBy(sk.Name) && f.Type == v1alpha1.InterruptReboot {
 		w.Frees = record.FreesNode
 		w.Message += "; it was told to reboot"
 	}

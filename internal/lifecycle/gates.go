@@ -102,8 +102,13 @@ func (p *pass) gateInterrupt(u unit) *record.Wait {
 }
 
 func (p *pass) gatePermit(u unit) *record.Wait {
-	if p.Permit != nil {
+	switch {
+	case p.Permit != nil:
 		return nil
+	case p.revoked != nil && p.Record.Begun:
+		return newWait(u.name, v1alpha1.ReasonWaitingForPermit,
+			"the node is half done with what the spec said before, and keeps its place; it continues as a member of the next "+
+				"batch, or once a stopped rollout is continued")
 	}
 	return newWait(u.name, v1alpha1.ReasonWaitingForPermit,
 		"the node has no permit yet: other nodes use the whole budget, "+

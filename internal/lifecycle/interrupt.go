@@ -103,12 +103,11 @@ func (p *pass) watchInterrupt() {
 		p.watchReboot(&e, pod)
 	case pod.Outcome == Done:
 		p.completeInterrupt(e, pod, found)
+	case p.overTime(&e, p.DefinitionOf(e).Package, pod):
 	case pod.Terminating:
 		p.waitForEnd(e, pod)
 	default:
-		if pkg := p.DefinitionOf(e).Package; !p.overTime(&e, pkg, pod) {
-			p.judge(&e, pkg, pod)
-		}
+		p.judge(&e, p.DefinitionOf(e).Package, pod)
 	}
 }
 

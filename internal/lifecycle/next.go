@@ -150,7 +150,7 @@ func (p *pass) entryOf(u unit) *record.Entry {
 // drain.
 func (p *pass) revoke() {
 	overdue := p.Record.Wait != nil && p.Record.Wait.Overdue
-	if p.Permit != nil && p.Permit.Revoked && !overdue {
+	if p.Permit != nil && p.Permit.Revoked && !(overdue && p.Permit.Generation == p.Generation) {
 		p.revoked, p.Permit = p.Permit, nil
 	}
 }
@@ -193,7 +193,7 @@ func (p *pass) mayLeave() bool {
 	if p.out.Record.Cordoned || p.interrupting() {
 		return false
 	}
-	return !p.out.Record.Begun || slices.ContainsFunc(p.Relevant(p.out.Record), situation.FailedForGood)
+	return !p.out.Record.Begun || slices.ContainsFunc(p.Relevant(p.out.Record), p.FailedForGood)
 }
 
 // leaves reports whether the hold makes the node give its permit and its cordon back once nothing runs there.

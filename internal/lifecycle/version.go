@@ -18,6 +18,10 @@ func (p *pass) adopt(name string, pkg situation.Package) *record.Entry {
 		e.Config, e.Changed = p.configuredWith(name, pkg), []string{}
 		p.out.take(Step{Write: &e})
 	}
+	if unowed, changed := situation.Unowed(p.out.Record, e); changed && !situation.Settled(pkg, e) {
+		e = unowed // else the next status would not tell any more
+		p.out.take(Step{Write: &e})
+	}
 	if e.Config == nil && e.Stage != v1alpha1.StageApply && e.Stage != v1alpha1.StageUpgrade {
 		e.Config = p.configuredWith(name, pkg) // what changes from now on is a change
 		p.out.take(Step{Write: &e})

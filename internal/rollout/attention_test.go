@@ -31,8 +31,8 @@ func TestAttentionOfNodesThatAreAway(t *testing.T) {
 		{"failing", true, "erroring trouble=StepFailed not-ready", "StepFailed: trouble: StepFailed; the node is not Ready"},
 		{"failing without a word", true, "erroring not-ready", lost},
 		{"waiting", true, "in_progress wait=WaitingForPodToEnd not-ready", "WaitingForPodToEnd: wait: WaitingForPodToEnd; the node is not Ready"},
-		{"rebooting for us", true, "in_progress cordoned not-ready", "NodeNotReady: the node is not Ready, as during a reboot; work continues when it is Ready"},
-		{"waiting for its reboot", true, "in_progress cordoned wait=WaitingForReboot not-ready", "WaitingForReboot: wait: WaitingForReboot"},
+		{"rebooting for us", true, "in_progress reboots not-ready", "NodeNotReady: the node is not Ready, as during a reboot; work continues when it is Ready"},
+		{"waiting for its reboot", true, "in_progress reboots wait=WaitingForReboot not-ready", "WaitingForReboot: wait: WaitingForReboot"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := skyhook(1)

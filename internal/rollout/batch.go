@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -43,12 +44,13 @@ func (f *fleet) pace(policy *Policy) []compartment {
 		switch {
 		case f.Hold != nil: // whoever goes on after it must not go on with another content
 			f.revokeIn(c, func(p *v1alpha1.Permit, _ *Node) bool { return p.Revoked || stale(p) })
+			f.tally(c, reset.unstop)
 		case f.Deleting:
 			f.revokeIn(c, blocksOthers)
 			f.fill(c, c.ceiling, policyTurn)
 		default:
 			f.revokeIn(c, func(p *v1alpha1.Permit, n *Node) bool { return stale(p) || blocksOthers(p, n) })
-			f.batch(c, reset.unstop)
+			f.batch(c, f.tally(c, reset.unstop))
 		}
 		if reset.completed {
 			c.state = v1alpha1.BatchState{CurrentBatch: 1, Content: c.state.Content, Generation: c.state.Generation}
@@ -97,19 +99,24 @@ func (f *fleet) count(c *compartment) nodeCounts {
 	return t
 }
 
-// batch ends the compartment's batch when no member of it is pending, and starts the next one. repaired says that a
-// person continued what may be stopped.
-func (f *fleet) batch(c *compartment, repaired bool) {
-	b := &c.state
-	m := membership{ill: map[int32]bool{}, earlier: map[int32]bool{}}
-	f.revisit(c, &m)
-	f.members(c, &m)
+// tally counts the members of the compartment's batches, also while nothing starts: a permit that comes back is seen in
+// one pass only. repaired says that a person continued what may be stopped.
+func (f *fleet) tally(c *compartment, repaired bool) *membership {
+	b, m := &c.state, &membership{ill: map[int32]bool{}, earlier: map[int32]bool{}}
+	f.revisit(c, m)
+	f.members(c, m)
 	if repaired { // what failed before does not count against what is repaired
 		b.Left, b.Failed = b.Left+b.Failed, 0
 	}
 	b.CompletedNodes, b.FailedNodes = c.counts.completed, c.counts.failed
+	return m
+}
+
+// batch ends the compartment's batch when no member of it is pending, and starts the next one.
+func (f *fleet) batch(c *compartment, m *membership) {
+	b := &c.state
 	if b.BatchSize > 0 && m.pending == 0 {
-		c.strategy.closeBatch(b, &m, len(c.nodes))
+		c.strategy.closeBatch(b, m, len(c.nodes))
 	}
 	if b.ShouldStop {
 		return
@@ -119,21 +126,23 @@ func (f *fleet) batch(c *compartment, repaired bool) {
 	b.BatchSize += f.fill(c, c.strategy.nextSize(*b, len(c.nodes), c.ceiling)-b.BatchSize, policyTurn)
 }
 
-// reissue makes up to size nodes members of the running batch that hold a permit of another content. They hold their
-// place in the budget meanwhile, and start nothing.
+// reissue makes up to size nodes members of the running batch that hold a permit of another content, the first that got
+// theirs first. They hold their place in the budget meanwhile, and start nothing.
 func (f *fleet) reissue(c *compartment, size int) {
+	var stale []*v1alpha1.Permit
 	for _, i := range c.nodes {
-		k := f.permitOf(i)
-		if k < 0 || f.permits[k].Generation >= c.state.Generation {
+		n, k := &f.Nodes[i], f.permitOf(i)
+		if k < 0 || f.permits[k].Generation >= c.state.Generation || n.Facts.Complete || n.Hold != nil || n.Facts.Unavailable {
 			continue
 		}
-		n := &f.Nodes[i]
-		if size <= 0 || n.Facts.Complete || n.Hold != nil || n.Facts.Unavailable {
-			continue
-		}
-		f.permits[k].Generation, f.permits[k].Revoked = f.Skyhook.Generation, false
+		stale = append(stale, &f.permits[k])
+	}
+	slices.SortFunc(stale, func(a, b *v1alpha1.Permit) int {
+		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Node, b.Node))
+	})
+	for _, p := range stale[:min(len(stale), max(0, size))] {
+		p.Generation, p.Revoked = f.Skyhook.Generation, false
 		c.state.BatchSize++
-		size--
 	}
 }
 

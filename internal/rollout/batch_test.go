@@ -336,7 +336,23 @@ func TestHeldPolicy(t *testing.T) {
 	if got := text(status.Permits); got != "n1:0 n2:1!" {
 		t.Errorf("permits %q", got)
 	}
-	if got := stateText(t, status); got != state {
+	if got, want := stateText(t, status), "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 2}"; got != want {
 		t.Errorf("state %s", got)
+	}
+}
+
+// TestCompleteWhilePaused: a member whose permit comes back while nothing starts is counted as what it was then.
+func TestCompleteWhilePaused(t *testing.T) {
+	p := policy(t, "default: {budget: {count: 1}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1}}}")
+	s := skyhook(0)
+	plan := func(hold *situation.Hold, at string) {
+		s.Status = rollout.Plan(rollout.Input{Skyhook: s, Policy: p, Hold: hold, Now: now, Nodes: nodes(at)})
+	}
+	plan(nil, "n1; n2")
+	done := s.Status.Permits[0].Token()
+	plan(holdPaused, "n1 complete done="+done+"; n2")
+	plan(nil, "n1 complete done="+done+"; n2")
+	if b := s.Status.CompartmentStatuses[rollout.DefaultCompartment].BatchState; b.ShouldStop || text(s.Status.Permits) != "n2:1" {
+		t.Errorf("permits %s, state %+v", text(s.Status.Permits), b)
 	}
 }

@@ -98,7 +98,7 @@ func (sum *summary) stoppedIn(c *compartment) string {
 	causes := map[string][]string{}
 	for _, i := range c.nodes {
 		n := &sum.Nodes[i]
-		if v, _ := n.Judge(sum.Now); v == situation.Bad || n.Failing() {
+		if v, _ := n.Judge(sum.Now); v == situation.Bad {
 			causes[n.BadBecause()] = append(causes[n.BadBecause()], n.Name)
 		}
 	}
@@ -107,7 +107,7 @@ func (sum *summary) stoppedIn(c *compartment) string {
 		list = append(list, cause+": "+text.Names(causes[cause]))
 	}
 	if len(list) == 0 {
-		return message
+		return message + " (nodes of it were deleted or left the selection in the middle of work)"
 	}
 	return message + " (" + strings.Join(list, "; ") + ")"
 }

@@ -100,7 +100,9 @@ func describe(n *rollout.Node, word string) {
 		case v1alpha1.ReasonWaitingForSkyhook:
 			n.Hold.Status, n.Hold.Frees = v1alpha1.StatusWaiting, record.FreesOther
 		case v1alpha1.ReasonNodeStateMalformed:
-			n.Hold.Status = v1alpha1.StatusUnknown
+			n.Hold.Status, n.Hold.Unusable = v1alpha1.StatusUnknown, true
+		case v1alpha1.ReasonNodeIgnored:
+			n.Hold.TakesOut = true
 		}
 	case "restarts":
 		n.Facts.Unavailable, n.NotReadySince = true, now.Add(-30*time.Second)

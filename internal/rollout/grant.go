@@ -46,7 +46,7 @@ func newFleet(in Input) *fleet {
 		n := &in.Nodes[i]
 		if p, ok := out[n.Name]; ok {
 			delete(out, n.Name)
-			if n.FinishedPermit != p.Token() {
+			if n.FinishedPermit != p.Token() || in.PolicyMissing && !in.Deleting { // nobody counts it meanwhile
 				f.add(*p, int32(i))
 			} else {
 				f.returned[int32(i)] = p

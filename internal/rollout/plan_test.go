@@ -19,7 +19,7 @@ import (
 
 var (
 	holdPaused   = &situation.Hold{Status: v1alpha1.StatusPaused, Wait: record.Wait{Reason: v1alpha1.ReasonPaused, Frees: record.FreesAdministrator, Message: "paused"}}
-	holdDisabled = &situation.Hold{Status: v1alpha1.StatusDisabled, ReturnsPermit: true, Wait: record.Wait{Reason: v1alpha1.ReasonDisabled, Frees: record.FreesAdministrator, Message: "disabled"}}
+	holdDisabled = &situation.Hold{Status: v1alpha1.StatusDisabled, ReturnsPermit: true, TakesOut: true, Wait: record.Wait{Reason: v1alpha1.ReasonDisabled, Frees: record.FreesAdministrator, Message: "disabled"}}
 	holdInvalid  = &situation.Hold{Status: v1alpha1.StatusBlocked, Wait: record.Wait{Reason: v1alpha1.ReasonSpecInvalid, Frees: record.FreesAuthor, Message: "spec.serial: no"}}
 	// A Skyhook that cannot be prepared for its nodes, until somebody acts, or until Kubernetes cleaned up.
 	holdUnprepared = &situation.Hold{Status: v1alpha1.StatusBlocked, Wait: record.Wait{Reason: "ConfigMapConflict", Frees: record.FreesAdministrator, Message: "taken"}}
@@ -71,7 +71,7 @@ func TestRollUp(t *testing.T) {
 		{name: "one died in progress, for which one waits", permits: one, nodes: "n1 in_progress not-ready; n2", want: "in_progress Ready=False:Progressing Reconciling=False Stalled=True:NodeNotReady"},
 		{name: "one died before its work, for which one waits", permits: one, nodes: "n1 not-ready; n2", want: "in_progress Ready=False:Progressing Reconciling=False Stalled=True:NodeNotReady"},
 		{name: "one died in progress, one works", permits: []v1alpha1.Permit{permit("n1", 0), permit("n2", 1)}, nodes: "n1 in_progress not-ready; n2 in_progress", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
-		{name: "one reboots for its interrupt", permits: one, nodes: "n1 in_progress cordoned not-ready; n2", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
+		{name: "one reboots for its interrupt", permits: one, nodes: "n1 in_progress reboots not-ready; n2", want: "in_progress Ready=False:Progressing Reconciling=True Stalled=False:Progressing"},
 		{name: "a drain waits for others", permits: one, nodes: "n1 in_progress wait=EvictionRefused; n2 held=NodeIgnored", want: "blocked Ready=False:Blocked Reconciling=True Stalled=False:Progressing"},
 
 		{name: "paused", nodes: "n1; n2", hold: holdPaused, want: "paused Ready=False:Paused Reconciling=False Stalled=False:Paused"},

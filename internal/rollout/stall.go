@@ -5,6 +5,7 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // stalled says why nothing progresses any more unless a person helps; no reason while something does, and while a
@@ -16,7 +17,7 @@ func (sum *summary) stalled() (reason, message string) {
 		return sum.Hold.Reason, sum.Hold.Message
 	case sum.Hold != nil:
 		return "", ""
-	case sum.stopped != "" && sum.count(v1alpha1.StatusInProgress) == 0:
+	case sum.stopped != "" && !sum.working():
 		return v1alpha1.ReasonRolloutStopped, sum.stopped
 	}
 	first := -1
@@ -51,6 +52,16 @@ func (sum *summary) stalled() (reason, message string) {
 	return reason, message
 }
 
+// working reports whether a node works on which the verdict is not bad.
+func (sum *summary) working() bool {
+	for i, s := range sum.statuses {
+		if v, _ := sum.Nodes[i].Judge(sum.Now); s == v1alpha1.StatusInProgress && v != situation.Bad {
+			return true
+		}
+	}
+	return false
+}
+
 // reconciling reports whether something is left to do that progresses by itself.
 func (sum *summary) reconciling(stalled bool) bool {
 	stopped := sum.Hold != nil && !sum.faulty() // paused or disabled
@@ -74,7 +85,7 @@ func (sum *summary) motionOf(i int) motion {
 	switch {
 	case n.Facts.Complete:
 		return still
-	case n.Hold != nil && !byPerson(n.Hold.Frees):
+	case n.Hold != nil && !byPerson(n.Hold.Frees), n.Facts.Begun && n.Hold != nil && n.Hold.Barred && sum.inTime(i):
 		return moves
 	case n.Lost():
 		return stuck
@@ -86,6 +97,12 @@ func (sum *summary) motionOf(i int) motion {
 		return moves
 	}
 	return still
+}
+
+// inTime reports whether what keeps us off a node may go again by itself.
+func (sum *summary) inTime(i int) bool {
+	v, after := sum.Nodes[i].Judge(sum.Now)
+	return v == situation.Pending && after > 0
 }
 
 // departing reports whether a node that is no longer selected will give its permit back.

@@ -156,8 +156,8 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 			"compartment __default__ is stopped because batch 2 was bad, the last of 2 bad batches in a row " +
 				"(failing: n1, n2, n3, n4, n5, n6, n7)", "RolloutStopped",
 		},
-		{"the failing nodes are gone", "n8; n9", v1alpha1.StatusBlocked, "compartment __default__ is stopped because batch 2 was bad, the last of 2 bad batches in a row", "RolloutStopped"},
-		{"another compartment continues", "n8; g tier=gpu", v1alpha1.StatusBlocked, "compartment __default__ is stopped because batch 2 was bad, the last of 2 bad batches in a row", ""},
+		{"the failing nodes are gone", "n8; n9", v1alpha1.StatusBlocked, "compartment __default__ is stopped because batch 2 was bad, the last of 2 bad batches in a row (nodes of it were deleted or left the selection in the middle of work)", "RolloutStopped"},
+		{"another compartment continues", "n8; g tier=gpu", v1alpha1.StatusBlocked, "compartment __default__ is stopped because batch 2 was bad, the last of 2 bad batches in a row (nodes of it were deleted or left the selection in the middle of work)", ""},
 		{"all nodes of the compartment are complete after all", "n8 complete; g tier=gpu", v1alpha1.StatusInProgress, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -132,7 +132,7 @@ func (sum *summary) full() string {
 }
 
 func (sum *summary) fullIn(c *compartment) string {
-	names := sum.working(c)
+	names := sum.occupying(c)
 	switch {
 	case c.state.ShouldStop && !sum.Deleting:
 		return "bad batches stopped it; see the condition " + v1alpha1.ConditionRolloutStopped
@@ -160,8 +160,8 @@ func isInProgress(names []string) string {
 	return text.Nodes(names) + " are in progress"
 }
 
-// working names the nodes that count against the ceiling of a compartment.
-func (sum *summary) working(c *compartment) []string {
+// occupying names the nodes that count against the ceiling of a compartment.
+func (sum *summary) occupying(c *compartment) []string {
 	var names []string
 	for _, i := range c.nodes {
 		if sum.holds[i] || sum.Nodes[i].Busy(sum.paced) {

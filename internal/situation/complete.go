@@ -28,7 +28,11 @@ func (w Wanted) PackageComplete(n record.Node, name string) bool {
 
 func packageComplete(n record.Node, name string, pkg Package) bool {
 	e, ok := Find(n, name, pkg.Version)
-	return ok && (Final(pkg, e) || FinishedElsewhere(n, e))
+	if !ok {
+		return false
+	}
+	before, _ := Unowed(n, e)
+	return Final(pkg, before) || FinishedElsewhere(n, e)
 }
 
 // Final reports whether the entry is past its last stage with the config that the spec has now.

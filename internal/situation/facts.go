@@ -53,7 +53,7 @@ func FactsOf(skyhook string, w Wanted, n record.Node, inFlight *record.Interrupt
 		f.AwaitsTurn = f.AwaitsTurn || e.State == v1alpha1.StateErroring && its && !n.Wait.Overdue &&
 			(n.Wait.Frees == record.FreesOther || n.Wait.Frees == record.FreesAdministrator)
 		f.FailedRun = f.FailedRun || e.State == v1alpha1.StateErroring
-		f.Failed = f.Failed || FailedForGood(e)
+		f.Failed = f.Failed || w.FailedForGood(e)
 		f.InProgress = f.InProgress || e.State == v1alpha1.StateInProgress && !held
 	}
 	f.NeedsAuthor = !f.FailedRun && n.Wait != nil && n.Wait.Frees == record.FreesAuthor
@@ -66,11 +66,12 @@ const attempts = 3
 
 // FailedForGood reports whether a stage has failed as far as others are concerned, whether or not it is tried again.
 // Pods that were lost are no attempts.
-func FailedForGood(e record.Entry) bool {
+func (w Wanted) FailedForGood(e record.Entry) bool {
 	if e.State != v1alpha1.StateErroring {
 		return false
 	}
-	return Exhausted(e) || e.Reason == v1alpha1.ReasonRebootTimeout || e.Attempts >= attempts
+	return Exhausted(e) || e.Reason == v1alpha1.ReasonRebootTimeout ||
+		e.Attempts >= attempts && w.DefinitionOf(e).Package.MaxRetries == nil
 }
 
 // Begun reports whether work on the node began since it was last complete. The record of an earlier version has no mark:

@@ -49,6 +49,17 @@ func matches(pattern, key string) bool {
 	return err == nil && ok
 }
 
+// Unowed is an entry with the note that it owes no interrupt, if an earlier version, which noted nothing, left it so: the
+// node was complete.
+func Unowed(n record.Node, e record.Entry) (record.Entry, bool) {
+	over := e.Stage == v1alpha1.StageConfig && e.State == v1alpha1.StateComplete
+	if e.Owes != nil || !over || n.Status != v1alpha1.StatusComplete {
+		return e, false
+	}
+	e.Owes = new(bool)
+	return e, true
+}
+
 // Settled reports whether nothing is pending for the config that the package applied last.
 func Settled(pkg Package, e record.Entry) bool {
 	if e.State != v1alpha1.StateComplete {

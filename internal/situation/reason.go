@@ -20,13 +20,23 @@ func (s *Situation) Reason(node string) (record.Wait, bool) {
 	case status == v1alpha1.StatusErroring && s.Failure != nil:
 		return s.aside(s.failure()), true
 	case hold != nil && status == hold.Status && !moves:
-		return hold.Wait, true
+		return s.keeps(node, hold), true
 	case s.Wait != nil && moves:
 		return s.aside(*s.Wait), true
 	case s.Wait != nil && (s.Facts.NeedsAuthor || s.Wait.Frees == record.FreesNode): // it fails without a permit
 		return *s.Wait, true
 	}
 	return s.away(node, status)
+}
+
+// keeps is the wait of a hold, and that the node holds its place meanwhile.
+func (s *Situation) keeps(node string, hold *Hold) record.Wait {
+	w := hold.Wait
+	if s.Facts.Begun && hold.ReturnsPermit && !hold.TakesOut {
+		w.Message += "; work on the node has begun, so it keeps its place in the budget meanwhile: to take it out, run " +
+			"kubectl skyhook node ignore " + node
+	}
+	return w
 }
 
 // away is the reason of a node that tells none itself: it is not Ready, or others have the permits.
@@ -37,10 +47,12 @@ func (s *Situation) away(node string, status v1alpha1.Status) (record.Wait, bool
 		return record.Wait{Reason: v1alpha1.ReasonWaitingForPermit, Frees: record.FreesOther}, true
 	case !s.Facts.Unavailable:
 		return record.Wait{}, false
-	case waits:
-		return notReady(node, "the node is not Ready, so it gets no permit"), true
+	case s.Lost() && waits:
+		return notReady(node, "the node is half done and is not Ready, so it counts against the budget"), true
 	case s.Lost():
 		return notReady(node, "the node is in progress and is not Ready, so it counts against the budget"), true
+	case waits:
+		return notReady(node, "the node is not Ready, so it gets no permit"), true
 	case status == v1alpha1.StatusInProgress: // disturbed
 		return record.Wait{
 			Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesNode,

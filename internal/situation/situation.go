@@ -22,7 +22,7 @@ type Situation struct {
 	// Failure is the first failed run on the node, for people, also of an interrupt that was suspended since; nil when
 	// none.
 	Failure *record.Wait
-	// Interrupt is the Skyhook's interrupt in flight on the node; nil for none.
+	// Interrupt is the interrupt in flight on the node, whichever Skyhook's; nil for none.
 	Interrupt *record.Interrupt
 	// NotReadySince is since when the node is not Ready, and ReadySince since when it is; zero for the other.
 	NotReadySince, ReadySince time.Time
@@ -62,13 +62,13 @@ func (s *Situation) Busy(judged bool) bool {
 	return s.Facts.InProgress || s.Facts.Begun && !s.TakenOut() && !(judged && s.Failed())
 }
 
-// Lost reports whether a node that is in progress is not Ready: it may never come back, and counts against the budget
-// until somebody does something about it. One that we disturb may be rebooting for its interrupt.
+// Lost reports whether a node that holds a place is not Ready: it may never come back, and counts against the budget
+// until somebody does something about it. One whose interrupt is in flight may be rebooting for it.
 func (s *Situation) Lost() bool {
-	if !s.Facts.Unavailable || s.Facts.Disturbed || s.Facts.Complete {
+	if !s.Facts.Unavailable || s.Interrupt != nil || s.Facts.Complete {
 		return false
 	}
-	return s.Facts.InProgress || s.Permit && s.Hold == nil
+	return s.Facts.InProgress || s.Facts.Begun && !s.TakenOut() || s.Permit && s.Hold == nil
 }
 
 // held is the hold that counts: nobody can go by a record that is not usable, and what holds every node comes before

@@ -316,11 +316,15 @@ func (r *Reconciler) configReady(ctx context.Context, s *v1alpha1.Skyhook) (map[
 	return ready, nil
 }
 
-// retainedReady tells the same of the definitions that something on this node is undone with.
+// retainedReady tells the same of the definitions that something on this node is undone with. Before the plan for this
+// generation is there, none is: which nodes may begin with it is decided there. A deletion does not wait for that.
 func (r *Reconciler) retainedReady(
 	ctx context.Context, s *v1alpha1.Skyhook, o lifecycle.Observation,
 ) (map[string]bool, error) {
 	ready := map[string]bool{}
+	if s.Status.ObservedGeneration != s.Generation && s.DeletionTimestamp == nil {
+		return ready, nil
+	}
 	for _, l := range o.Removals(o.Record) {
 		if l.FromSpec || l.Missing {
 			continue

@@ -149,8 +149,9 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	}
 	out.Facts, out.FinishedPermit, out.Wait, out.Failure = v.Facts, v.FinishedPermit, v.Wait, v.Failure
 	if inFlight.OwnedBy(s.Name) {
-		out.Interrupt, out.Facts.Disturbed, out.Facts.Begun = inFlight, true, !out.Facts.Complete
+		out.Facts.Disturbed, out.Facts.Begun = true, !out.Facts.Complete
 	}
+	out.Interrupt = inFlight // of whichever Skyhook: the node may be away for it
 	readiness(&out, node)
 	if out.Facts.Complete && s.DeletionTimestamp != nil {
 		out.Wait = lifecycle.RemovalWait(v.Wait)

@@ -6,15 +6,35 @@ import (
 	"strings"
 )
 
+// ClosedBatch is a batch that is over: size/bad, and :order,order of the
+// permits that its nodes still hold, who are judged again and again. Size is the
+// number of its nodes that succeeded or failed, 0 once the batch does not count
+// any more; bad is how many of them failed, or are gone, for good.
+//
+// +kubebuilder:validation:Type=string
+// +kubebuilder:validation:Pattern=`^[0-9]+/[0-9]+(:[0-9]+(,[0-9]+)*)?$`
+type ClosedBatch struct {
+	// Size is the number of its nodes that succeeded or failed.
+	Size int
+
+	// Bad is how many of them failed for good.
+	Bad int
+
+	// Holding are the orders of the permits that its nodes still hold.
+	Holding []int32
+}
+
 // String is the text of the batch in the status.
 func (b ClosedBatch) String() string {
 	text := strconv.Itoa(b.Size) + "/" + strconv.Itoa(b.Bad)
-	separator := ":"
-	for _, order := range b.Holding {
-		text += separator + strconv.FormatInt(int64(order), 10)
-		separator = ","
+	if len(b.Holding) == 0 {
+		return text
 	}
-	return text
+	orders := make([]string, 0, len(b.Holding))
+	for _, order := range b.Holding {
+		orders = append(orders, strconv.FormatInt(int64(order), 10))
+	}
+	return text + ":" + strings.Join(orders, ",")
 }
 
 // MarshalJSON writes the batch as one short text: the status has room for the permits only once.

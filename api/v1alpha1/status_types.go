@@ -490,21 +490,3 @@ type BatchState struct {
 	// +optional
 	Counted bool `json:"counted,omitempty"`
 }
-
-// ClosedBatch is a batch that is over: size/bad, and :order,order of the
-// permits that its nodes still hold, who are judged again and again. Size is the
-// number of its nodes that succeeded or failed, 0 once the batch does not count
-// any more; bad is how many of them failed, or are gone, for good.
-//
-// +kubebuilder:validation:Type=string
-// +kubebuilder:validation:Pattern=`^[0-9]+/[0-9]+(:[0-9]+(,[0-9]+)*)?$`
-type ClosedBatch struct {
-	// Size is the number of its nodes that succeeded or failed.
-	Size int
-
-	// Bad is how many of them failed for good.
-	Bad int
-
-	// Holding are the orders of the permits that its nodes still hold.
-	Holding []int32
-}

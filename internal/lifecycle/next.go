@@ -150,7 +150,7 @@ func (p *pass) entryOf(u unit) *record.Entry {
 // drain.
 func (p *pass) revoke() {
 	overdue := p.Record.Wait != nil && p.Record.Wait.Overdue
-	if p.Permit != nil && p.Permit.Revoked && !(overdue && p.Permit.Generation == p.Generation) {
+	if p.Permit != nil && p.Permit.Revoked && (!overdue || p.Permit.Generation != p.Generation) {
 		p.revoked, p.Permit = p.Permit, nil
 	}
 }

@@ -65,7 +65,8 @@ func newSummary(f *fleet, compartments []compartment) *summary {
 // situation is that of a node after the permits of the pass.
 func (sum *summary) situation(i int) situation.Situation {
 	s := sum.Nodes[i].Situation
-	s.All, s.Permit = sum.Hold, sum.holds[i] && !sum.permits[sum.held[int32(i)]].Revoked
+	k := sum.permitOf(int32(i)) //nolint:gosec // an index of a node
+	s.All, s.Permit = sum.Hold, k >= 0 && !sum.permits[k].Revoked
 	return s
 }
 

@@ -59,7 +59,7 @@ func (s *Situation) Busy(judged bool) bool {
 	case s.Facts.Complete:
 		return false
 	}
-	return s.Facts.InProgress || s.Facts.Begun && !s.TakenOut() && !(judged && s.Failed())
+	return s.Facts.InProgress || s.Facts.Begun && !s.TakenOut() && (!judged || !s.Failed())
 }
 
 // Lost reports whether a node that holds a place is not Ready: it may never come back, and counts against the budget

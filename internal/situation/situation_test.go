@@ -116,7 +116,8 @@ func TestVerdict(t *testing.T) {
 		{"it reboots: the lifecycle limits that", situation.Situation{Facts: rebooting, NotReadySince: at(30 * time.Minute), Interrupt: reboot}, pending, 0},
 		{"it is away for a restart of services", situation.Situation{Facts: rebooting, NotReadySince: at(9 * time.Minute), Interrupt: restart}, pending, 20 * time.Minute},
 		{
-			"a taint at boot", situation.Situation{Facts: begun, Hold: tainted, Wait: &tainted.Wait, ReadySince: at(2 * time.Minute)},
+			"a taint at boot",
+			situation.Situation{Facts: begun, Hold: tainted, Wait: &tainted.Wait, ReadySince: at(2 * time.Minute)},
 			pending, 3 * time.Minute,
 		},
 		{"a taint that stays", situation.Situation{Facts: begun, Hold: tainted, Wait: &tainted.Wait, ReadySince: at(time.Hour)}, bad, 0},

@@ -1,8 +1,6 @@
 package lifecycle
 
-import (
-	"github.com/skyhook-operator/skyhook/internal/situation"
-)
+import "github.com/skyhook-operator/skyhook/internal/situation"
 
 // PhaseIn reads the phase of a package of the spec, or of the version of it that leaves, as Next does in its first
 // look.

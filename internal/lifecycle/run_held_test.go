@@ -1,8 +1,6 @@
 package lifecycle_test
 
-import (
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-)
+import "github.com/skyhook-operator/skyhook/api/v1alpha1"
 
 // heldPods: on a node that is held what runs comes to its end, and nothing is retried. Some holds give cordon and permit
 // back.

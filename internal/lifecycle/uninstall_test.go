@@ -1,8 +1,6 @@
 package lifecycle_test
 
-import (
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-)
+import "github.com/skyhook-operator/skyhook/api/v1alpha1"
 
 var uninstallTables = []group{
 	{"life", uninstallLife},

@@ -1,8 +1,6 @@
 package record
 
-import (
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-)
+import "github.com/skyhook-operator/skyhook/api/v1alpha1"
 
 // Reset returns the change after which a node remembers nothing that a Skyhook installed, so that its packages are
 // applied again. The cordon stays, which the operator lifts when nothing needs it any more; so does the mark of work that

@@ -23,7 +23,7 @@ type compartment struct {
 // nodeCounts is what the nodes of a compartment are at, before this pass gives permits.
 type nodeCounts struct {
 	holders, completed, failed int
-	// busy nodes without a permit count against the ceiling, see fleet.busy.
+	// busy nodes without a permit count against the ceiling, see situation.Situation.Busy.
 	busy int
 }
 

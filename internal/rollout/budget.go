@@ -1,8 +1,6 @@
 package rollout
 
-import (
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-)
+import "github.com/skyhook-operator/skyhook/api/v1alpha1"
 
 // Limit is the number of nodes that may hold a permit at the same time, out of matched nodes. A budget of zero still
 // lets one node work, else nothing would ever happen; no budget means no limit but MaxPermits.

@@ -1,8 +1,6 @@
 package rollout
 
-import (
-	"github.com/skyhook-operator/skyhook/api/v1alpha1"
-)
+import "github.com/skyhook-operator/skyhook/api/v1alpha1"
 
 // Restart returns the status of a Skyhook whose batches begin anew, which also continues a stopped rollout. Its places
 // are counted from 0 again unless permits are out, whose places nobody else may get.

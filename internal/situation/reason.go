@@ -10,7 +10,8 @@ import (
 // Reason is why a node of that name is not complete and does not progress, or what is left there although it is
 // complete; false when there is nothing to tell.
 func (s *Situation) Reason(node string) (record.Wait, bool) {
-	status, hold := s.Status(), s.held()
+	status := s.Status()
+	held, _ := s.Held()
 	moves := status == v1alpha1.StatusInProgress || status == v1alpha1.StatusErroring
 	switch {
 	case s.Facts.Complete && s.Wait == nil:
@@ -19,8 +20,8 @@ func (s *Situation) Reason(node string) (record.Wait, bool) {
 		return *s.Wait, true
 	case status == v1alpha1.StatusErroring && s.Failure != nil:
 		return s.aside(s.failure()), true
-	case hold != nil && status == hold.Status && !moves:
-		return s.keeps(node, hold), true
+	case held:
+		return s.keeps(node, s.held()), true
 	case s.Wait != nil && moves:
 		return s.aside(*s.Wait), true
 	case s.Wait != nil && (s.Facts.NeedsAuthor || s.Wait.Frees == record.FreesNode): // it fails without a permit

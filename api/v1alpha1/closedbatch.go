@@ -7,9 +7,9 @@ import (
 )
 
 // ClosedBatch is a batch that is over: size/bad, and :order,order of the
-// permits that its nodes still hold, who are judged again and again. Size is the
-// number of its nodes that succeeded or failed, 0 once the batch does not count
-// any more; bad is how many of them failed, or are gone, for good.
+// permits that bad nodes of it still hold, which heal when they are complete.
+// Size is the number of its nodes that succeeded or failed; bad is how many of
+// them failed for good, or are gone.
 //
 // +kubebuilder:validation:Type=string
 // +kubebuilder:validation:Pattern=`^[0-9]+/[0-9]+(:[0-9]+(,[0-9]+)*)?$`
@@ -20,7 +20,7 @@ type ClosedBatch struct {
 	// Bad is how many of them failed for good.
 	Bad int
 
-	// Holding are the orders of the permits that its nodes still hold.
+	// Holding are the orders of the permits that bad nodes of it still hold.
 	Holding []int32
 }
 

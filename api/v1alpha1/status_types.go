@@ -452,6 +452,12 @@ type BatchState struct {
 	// +optional
 	BatchSize int `json:"batchSize,omitempty"`
 
+	// Members are the orders of the permits that nodes of the running batch hold.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1000
+	Members []int32 `json:"members,omitempty"`
+
 	// Succeeded is how many nodes of the running batch are complete and have given
 	// their permit back.
 	// +optional
@@ -465,12 +471,18 @@ type BatchState struct {
 	// +optional
 	Left int `json:"left,omitempty"`
 
-	// Closed are batches that are over and still matter: the last bad ones in a
-	// row, and those with nodes that hold their permit.
+	// Closed are the last bad batches in a row that are over.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Closed []ClosedBatch `json:"closed,omitempty"`
+
+	// Lost names the last nodes of bad batches that were deleted, or left the
+	// selection, in the middle of work.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=5
+	Lost []string `json:"lost,omitempty"`
 
 	// Before is how many bad batches in a row were before those.
 	// +optional
@@ -485,8 +497,4 @@ type BatchState struct {
 	// start nothing of it.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
-
-	// Counted says that the numbers above tell of all nodes of the running batch.
-	// +optional
-	Counted bool `json:"counted,omitempty"`
 }

@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -138,11 +136,10 @@ func (s *session) resetBatches(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		body, err := resetPatch(found)
-		if err != nil {
-			return err
-		}
-		return s.client.Status().Patch(ctx, found, client.RawPatch(types.MergePatchType, body), s.dryStatus()...)
+		before := found.DeepCopy()
+		found.Status = rollout.Restart(found.Status)
+		whole := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+		return s.client.Status().Patch(ctx, found, whole, s.dryStatus()...)
 	})
 	if err != nil {
 		return fmt.Errorf("resetting the batch state of skyhook %q: %w", name, err)
@@ -156,31 +153,4 @@ func (s *session) dryStatus() []client.SubResourcePatchOption {
 		return []client.SubResourcePatchOption{client.DryRunAll}
 	}
 	return nil
-}
-
-// resetPatch is a merge patch with every field written out, those that are to be empty as null: fields that are left out
-// would keep their old values.
-func resetPatch(s *v1alpha1.Skyhook) ([]byte, error) {
-	after := rollout.Restart(s.Status)
-	status := map[string]any{
-		"nextOrder": after.NextOrder, "nodeOrderOffset": after.NodeOrderOffset,
-		"firstRound": after.FirstRound, "nextRound": after.NextRound, "nodePriority": nil,
-	}
-	compartments := map[string]any{}
-	for name := range after.CompartmentStatuses {
-		b := after.CompartmentStatuses[name].BatchState
-		compartments[name] = map[string]any{"batchState": map[string]any{
-			"currentBatch": b.CurrentBatch, "consecutiveFailures": b.ConsecutiveFailures, "completedNodes": b.CompletedNodes,
-			"failedNodes": b.FailedNodes, "shouldStop": b.ShouldStop, "lastBatchSize": b.LastBatchSize,
-			"lastBatchFailed": b.LastBatchFailed, "batchSize": b.BatchSize, "succeeded": b.Succeeded, "failed": b.Failed,
-			"left": b.Left, "before": b.Before, "closed": b.Closed, "content": b.Content, "generation": b.Generation,
-			"counted": b.Counted,
-		}}
-	}
-	if len(compartments) > 0 {
-		status["compartmentStatuses"] = compartments
-	}
-	return json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": s.ResourceVersion}, "status": status,
-	})
 }

@@ -115,5 +115,6 @@ func (p *pass) resetToPending(e record.Entry) {
 		e.Stage = v1alpha1.StageUninstall
 	}
 	e.Interrupt, e.BootID, e.Reason, e.Message, e.Restarts, e.Generation = nil, "", "", "", 0, p.Generation
+	e.Attempts, e.AttemptsBefore = 0, 0
 	p.put(e)
 }

@@ -180,6 +180,9 @@ func (e entry) run(r string) entry     { return e.but(func(e *record.Entry) { e.
 func (e entry) anew() entry            { return e.run(nowRun) }
 func (e entry) restarts(n int32) entry { return e.but(func(e *record.Entry) { e.Restarts = n }) }
 func (e entry) attempts(n int32) entry { return e.but(func(e *record.Entry) { e.Attempts = n }) }
+func (e entry) attemptsBefore(n int32) entry {
+	return e.but(func(e *record.Entry) { e.AttemptsBefore = n })
+}
 func (e entry) owes(is bool) entry     { return e.but(func(e *record.Entry) { e.Owes = &is }) }
 func (e entry) boot(b string) entry    { return e.but(func(e *record.Entry) { e.BootID = b }) }
 func (e entry) superseded() entry      { return e.but(func(e *record.Entry) { e.Superseded = true }) }
@@ -196,7 +199,12 @@ func (e entry) since(d time.Duration) entry {
 func (e entry) sinceNever() entry { return e.but(func(e *record.Entry) { e.Since = metav1.Time{} }) }
 
 func (e entry) reason(r string) entry {
-	return e.but(func(e *record.Entry) { e.Reason, e.Message = r, message(r) })
+	return e.but(func(e *record.Entry) {
+		e.Reason, e.Message = r, message(r)
+		if r == stepFailed { // for the first time, and again after each restart
+			e.Attempts = max(e.Attempts, e.Restarts+1)
+		}
+	})
 }
 
 func (e entry) config(pairs ...string) entry {

@@ -283,7 +283,8 @@ func (p *pass) completeInterrupt(owner record.Entry, pod Pod, found bool) {
 // interrupted ends the interrupt stage of an entry. After an uninstall it was the last one, also when the package is
 // wanted again by now.
 func (p *pass) interrupted(e record.Entry) {
-	e.State, e.Reason, e.Message, e.Attempts, e.Since = v1alpha1.StateComplete, "", "", 0, p.stamp()
+	e.State, e.Reason, e.Message, e.Since = v1alpha1.StateComplete, "", "", p.stamp()
+	e.Attempts, e.AttemptsBefore = 0, 0
 	p.put(e)
 	if e.Stage == v1alpha1.StageUninstallInterrupt {
 		p.uninstalled(e)
@@ -347,7 +348,8 @@ func (p *pass) launch(list []pendingInterrupt) {
 			p.interrupted(e)
 			continue
 		}
-		e.Since, e.Restarts, e.Attempts, e.Rejected, e.RejectedAt = p.stamp(), 0, 0, 0, metav1.Time{}
+		e.Since, e.Restarts, e.Attempts, e.AttemptsBefore = p.stamp(), 0, 0, 0
+		e.Rejected, e.RejectedAt = 0, metav1.Time{}
 		e.Interrupt, e.BootID, e.Run, e.Hash = &interrupt, p.Node.BootID, p.nextRun(e.Run), d.pkg.Hash
 		if record.IsUninstall(e.Stage) {
 			e.Config = d.pkg.Config // a change makes an uninstall need nothing more, and must not break its interrupt off

@@ -78,8 +78,8 @@ func (p *pass) runsLong(e record.Entry, pkg situation.Package, pod Pod) {
 }
 
 // overRetries ends a stage that failed as often as maxRetries allows.
-func (p *pass) overRetries(e *record.Entry, pkg situation.Package, pod Pod, restarts int32) bool {
-	if pkg.MaxRetries == nil || pod.Retrying || restarts < *pkg.MaxRetries {
+func (p *pass) overRetries(e *record.Entry, pkg situation.Package, pod Pod) bool {
+	if pkg.MaxRetries == nil || pod.Retrying || e.Attempts <= *pkg.MaxRetries {
 		return false
 	}
 	p.exhaust(e, pod, v1alpha1.ReasonRetriesExhausted, fmt.Sprintf(

@@ -116,6 +116,10 @@ func (p *pass) resume(u unit, e record.Entry) {
 	if e.Reason != v1alpha1.ReasonPodRejected { // that is over when there is a pod
 		p.recovered(&e) // retried, and so in progress until it fails again
 	}
+	if e.AttemptsBefore != e.Attempts { // the next pod counts from 0
+		e.AttemptsBefore = e.Attempts
+		p.put(e)
+	}
 	if e.Definition != u.pkg.Definition {
 		e.Definition = u.pkg.Definition
 		p.out.take(Step{Write: &e})
@@ -138,7 +142,7 @@ func (p *pass) restart(e *record.Entry, pkg situation.Package) {
 	}
 	e.Image, e.ContainerSHA, e.Hash, e.Generation = pkg.Image, pkg.Digest(), pkg.Hash, p.Generation
 	e.State, e.Restarts, e.Reason, e.Message = v1alpha1.StateInProgress, 0, "", ""
-	e.Attempts, e.Rejected, e.RejectedAt = 0, 0, metav1.Time{}
+	e.Attempts, e.AttemptsBefore, e.Rejected, e.RejectedAt = 0, 0, 0, metav1.Time{}
 	e.Since, e.Run, e.Config = p.stamp(), p.nextRun(e.Run), pkg.Config
 	p.put(*e)
 }
@@ -172,7 +176,7 @@ func (p *pass) start(e record.Entry) {
 }
 
 func (p *pass) complete(u unit, e record.Entry, pod Pod) {
-	e.State, e.Reason, e.Message, e.Attempts = v1alpha1.StateComplete, "", "", 0
+	e.State, e.Reason, e.Message, e.Attempts, e.AttemptsBefore = v1alpha1.StateComplete, "", "", 0, 0
 	e.Restarts, e.Since = max(e.Restarts, pod.Restarts), p.stamp()
 	switch e.Stage {
 	case v1alpha1.StageConfig:
@@ -194,12 +198,14 @@ func (p *pass) complete(u unit, e record.Entry, pod Pod) {
 func (p *pass) judge(e *record.Entry, pkg situation.Package, pod Pod) {
 	switch pod.Outcome {
 	case Failing:
-		e.Attempts = max(e.Attempts, pod.Restarts)
-		if restarts := max(e.Restarts, pod.Restarts); !p.overRetries(e, pkg, pod, restarts) {
-			p.failWith(e, pod.Reason, pod.Message, restarts)
+		if attempts := e.AttemptsBefore + pod.failures(); attempts > e.Attempts {
+			e.Attempts, e.Reason = attempts, "" // so that it is recorded, whatever else is as before
+		}
+		if !p.overRetries(e, pkg, pod) {
+			p.failWith(e, pod.Reason, pod.Message, max(e.Restarts, pod.Restarts))
 		}
 	case Lost:
-		p.lost(e, pkg, pod)
+		p.lost(e, pod)
 	case Stuck:
 		pod.Message = p.explainPull(*e, pkg, pod)
 		p.stuck(e, pod)
@@ -218,12 +224,17 @@ func (p *pass) recovered(e *record.Entry) {
 	}
 }
 
-// lost ends the run of a pod that ended without a result, so that the loss counts once; resume makes another after a
-// pause.
-func (p *pass) lost(e *record.Entry, pkg situation.Package, pod Pod) {
-	if p.overRetries(e, pkg, pod, e.Restarts) {
-		return
+// failures is how many attempts of the stage failed in a pod that fails.
+func (pod Pod) failures() int32 {
+	if pod.Retrying {
+		return pod.Restarts
 	}
+	return pod.Restarts + 1
+}
+
+// lost ends the run of a pod that ended without a result, so that the loss counts once; resume makes another after a
+// pause. It is no attempt of the stage: the package did not fail.
+func (p *pass) lost(e *record.Entry, pod Pod) {
 	e.State, e.Run = v1alpha1.StateInProgress, p.nextRun(e.Run) // so that the pause counts from this loss
 	p.failWith(e, pod.Reason, pod.Message, e.Restarts+1)
 	if !pod.Terminating {

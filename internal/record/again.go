@@ -43,7 +43,7 @@ func Rerun(skyhook, key string, stage v1alpha1.Stage, annotations map[string]str
 		if stage == v1alpha1.StageInterrupt {
 			e.Owes = new(true)
 		}
-		e.Restarts, e.Rejected, e.Reason, e.Message = 0, 0, "", ""
+		e.Restarts, e.Attempts, e.AttemptsBefore, e.Rejected, e.Reason, e.Message = 0, 0, 0, 0, "", ""
 		if stage != v1alpha1.StagePostInterrupt {
 			e.Interrupt, e.BootID = nil, ""
 		}

@@ -60,6 +60,8 @@ type Entry struct {
 	Message string `json:"message,omitempty"`
 	// Attempts counts how often in a row the stage itself failed; pods that were lost are no attempts of it.
 	Attempts int32 `json:"attempts,omitempty"`
+	// AttemptsBefore is how many of them were of pods before the one that runs.
+	AttemptsBefore int32 `json:"attemptsBefore,omitempty"`
 	// Rejected counts how often in a row the API server refused the pod of this stage. They are no attempts of it.
 	Rejected int32 `json:"rejected,omitempty"`
 	// RejectedAt is when it did so last; Since tells of the first time.

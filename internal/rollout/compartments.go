@@ -102,6 +102,9 @@ func (sum *summary) stoppedIn(c *compartment) string {
 			causes[n.BadBecause()] = append(causes[n.BadBecause()], n.Name)
 		}
 	}
+	if lost := c.state.Lost; len(lost) > 0 {
+		causes["deleted, or out of the selection, in the middle of work"] = lost
+	}
 	list := make([]string, 0, len(causes))
 	for _, cause := range slices.Sorted(maps.Keys(causes)) {
 		list = append(list, cause+": "+text.Names(causes[cause]))

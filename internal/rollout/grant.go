@@ -20,6 +20,10 @@ type fleet struct {
 	paced bool
 	// returned are the permits that nodes are done with in this pass, by the index of the node.
 	returned map[int32]*v1alpha1.Permit
+	// orders tells whose permit one is, by its order, as the pass found them.
+	orders map[int32]place
+	// lost are the nodes of permits that end in this pass because the node is gone, or left the selection, by the order.
+	lost map[int32]string
 	// away counts the permits of nodes that the Skyhook no longer selects but that still may work, and dead are those of
 	// them that are not Ready, sorted.
 	away    int
@@ -29,11 +33,18 @@ type fleet struct {
 	room int
 }
 
+// place is a permit that is out, or that its node is done with in this pass; the node is -1 if it is not selected.
+type place struct {
+	node   int32
+	permit v1alpha1.Permit
+}
+
 // newFleet finds the permits that are still out: one is taken back only when its node acknowledged it in the record, or
 // is gone.
 func newFleet(in Input) *fleet {
 	f := &fleet{Input: in, holds: make([]bool, len(in.Nodes)), room: permitRoom(&in), numbers: newNumbers(in.Skyhook)}
-	f.held, f.returned = map[int32]int{}, map[int32]*v1alpha1.Permit{}
+	f.held, f.returned, f.orders = map[int32]int{}, map[int32]*v1alpha1.Permit{}, map[int32]place{}
+	f.lost = map[int32]string{}
 	out := make(map[string]*v1alpha1.Permit, len(in.Skyhook.Status.Permits))
 	for i := range in.Skyhook.Status.Permits {
 		p := &in.Skyhook.Status.Permits[i]
@@ -46,6 +57,7 @@ func newFleet(in Input) *fleet {
 		n := &in.Nodes[i]
 		if p, ok := out[n.Name]; ok {
 			delete(out, n.Name)
+			f.orders[p.Order] = place{int32(i), *p}
 			if n.FinishedPermit != p.Token() || in.PolicyMissing && !in.Deleting { // nobody counts it meanwhile
 				f.add(*p, int32(i))
 			} else {
@@ -55,13 +67,19 @@ func newFleet(in Input) *fleet {
 	}
 	for i := range in.Skyhook.Status.Permits {
 		p := &in.Skyhook.Status.Permits[i]
+		if out[p.Node] != p {
+			continue
+		}
 		node, exists := in.Departed[p.Node]
-		if out[p.Node] == p && exists && node.FinishedPermit != p.Token() {
-			f.add(*p, -1)
-			f.away++
-			if node.Unavailable {
-				f.dead = append(f.dead, p.Node)
-			}
+		if !exists || node.FinishedPermit == p.Token() {
+			f.lost[p.Order] = p.Node
+			continue
+		}
+		f.add(*p, -1)
+		f.orders[p.Order] = place{-1, *p}
+		f.away++
+		if node.Unavailable {
+			f.dead = append(f.dead, p.Node)
 		}
 	}
 	slices.Sort(f.dead)

@@ -47,6 +47,8 @@ type Input struct {
 type Departed struct {
 	// Gone says that there is no such node any more, but a pod on it that has not ended.
 	Gone bool
+	// Verdict is what the node means for its batch while it holds its permit: pending while nobody knows what became of it.
+	Verdict situation.Verdict
 	// FinishedPermit is the token of the permit that the node finished with last.
 	FinishedPermit string
 	// Unavailable says that the node is not Ready, so that nothing on it may ever end.

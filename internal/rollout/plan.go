@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 // Plan returns the Skyhook's status after this pass. It leaves the input alone.
@@ -14,7 +15,7 @@ import (
 // A permit is taken back only when the node acknowledged it in its record, or is gone. New ones go to nodes that need
 // work and may do it, as far as budgets and batches reach.
 func Plan(in Input) v1alpha1.SkyhookStatus {
-	in.holdMissing()
+	in.holdAll()
 	status := *in.Skyhook.Status.DeepCopy()
 	f := newFleet(in)
 	compartments := f.assign()
@@ -44,20 +45,26 @@ func Plan(in Input) v1alpha1.SkyhookStatus {
 	return status
 }
 
-// holdMissing blocks every node while the policy is missing. It leaves the caller's nodes alone.
-func (in *Input) holdMissing() {
-	if !in.PolicyMissing || in.Deleting {
-		return
+// holdAll tells each node what holds all of them, and blocks every node while the policy is missing. It leaves the
+// caller's nodes alone.
+func (in *Input) holdAll() {
+	var missing *situation.Hold
+	if in.PolicyMissing && !in.Deleting {
+		missing = HoldPolicyMissing(in.Skyhook)
+		disabled := in.Hold != nil && in.Hold.Status == v1alpha1.StatusDisabled
+		if in.Hold == nil || disabled && AllComplete(in.Nodes) { // nothing is left to disable
+			in.Hold = missing
+		}
 	}
-	hold := HoldPolicyMissing(in.Skyhook)
-	disabled := in.Hold != nil && in.Hold.Status == v1alpha1.StatusDisabled
-	if in.Hold == nil || disabled && AllComplete(in.Nodes) { // nothing is left to disable
-		in.Hold = hold
+	if in.Hold == nil {
+		return
 	}
 	in.Nodes = slices.Clone(in.Nodes)
 	for i := range in.Nodes {
-		if n := &in.Nodes[i]; n.Hold == nil && !n.Facts.Complete {
-			n.Hold = hold
+		n := &in.Nodes[i]
+		n.All = in.Hold
+		if missing != nil && n.Hold == nil && !n.Facts.Complete {
+			n.Hold = missing
 		}
 	}
 }

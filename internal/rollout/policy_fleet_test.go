@@ -137,7 +137,11 @@ func (f *pacedFleet) input(view func(*pacedNode) pacedVersion) rollout.Input {
 		switch {
 		case !v.exists:
 		case !v.selected:
-			in.Departed[n.name] = rollout.Departed{FinishedPermit: v.done}
+			verdict := situation.Left
+			if v.working || v.erroring || v.cordoned {
+				verdict = situation.Bad
+			}
+			in.Departed[n.name] = rollout.Departed{Verdict: verdict, FinishedPermit: v.done}
 		default:
 			in.Nodes = append(in.Nodes, v.seen(n, s.Generation))
 		}

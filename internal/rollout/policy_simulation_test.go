@@ -1,7 +1,6 @@
 package rollout_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -61,9 +60,11 @@ func (f *pacedFleet) checkPass(in rollout.Input, before, after v1alpha1.SkyhookS
 			continue
 		case is.ShouldStop:
 			f.t.Fatalf("%s: %d permits although it is stopped", name, c.granted)
-		case c.active > 0 && was.BatchSize == 0 && is.BatchSize < c.active+c.granted+c.reissued: // permits of before there was a policy
+		case is.BatchSize != len(is.Members)+is.Succeeded+is.Failed+is.Left:
+			f.t.Fatalf("%s: a batch of %d whose nodes are %+v", name, is.BatchSize, is)
+		case c.active > 0 && was.Content == "" && is.BatchSize < c.active+c.granted+c.reissued: // permits of before there was a policy
 			f.t.Fatalf("%s: a batch of %d with %d new nodes and %d that are at it", name, is.BatchSize, c.granted, c.active)
-		case c.active > 0 && was.BatchSize > 0 && is.BatchSize != was.BatchSize+c.granted+c.reissued:
+		case c.active > 0 && was.Content != "" && is.BatchSize != was.BatchSize+c.granted+c.reissued:
 			f.t.Fatalf("%s: %d permits in a batch of %d that is not over; %d nodes are at it", name, c.granted, was.BatchSize, c.active)
 		case c.active == 0 && is.BatchSize != c.granted+c.reissued:
 			f.t.Fatalf("%s: a new batch of %d says that it has %d nodes", name, c.granted, is.BatchSize)
@@ -80,13 +81,28 @@ func stateOf(s v1alpha1.SkyhookStatus, name string) v1alpha1.BatchState {
 	return v1alpha1.BatchState{}
 }
 
-// earlier reports whether a permit is of a batch that is over, or of another content.
-func earlier(b v1alpha1.BatchState, p *v1alpha1.Permit) bool {
-	over := func(o v1alpha1.ClosedBatch) bool { return slices.Contains(o.Holding, p.Order) }
-	return p.Generation < b.Generation || slices.ContainsFunc(b.Closed, over)
+// batchOf is the compartment of whose running batch a permit is; empty for none.
+func batchOf(s v1alpha1.SkyhookStatus, p *v1alpha1.Permit) string {
+	for name := range s.CompartmentStatuses {
+		if b := stateOf(s, name); p.Generation >= b.Generation && slices.Contains(b.Members, p.Order) {
+			return name
+		}
+	}
+	return ""
 }
 
-// inPass counts, by compartment, the permits that a pass gave and the nodes whose place in a batch had not ended.
+// pending reports whether a member's place in its batch has not ended.
+func pending(in rollout.Input, p *v1alpha1.Permit) bool {
+	for _, n := range in.Nodes {
+		if n.Name == p.Node {
+			failing := n.Facts.FailedRun && (n.Wait == nil || n.Hold != nil)
+			return !n.Facts.Complete && n.Hold == nil && !failing && (!n.Facts.Unavailable || n.Facts.Disturbed)
+		}
+	}
+	return in.Departed[p.Node].Verdict == situation.Pending
+}
+
+// inPass counts, by compartment, the permits that a pass gave, and the members whose place in a batch had not ended.
 func (f *pacedFleet) inPass(in rollout.Input, before, after v1alpha1.SkyhookStatus) map[string]inPass {
 	all := map[string]inPass{}
 	for _, n := range in.Nodes {
@@ -100,13 +116,7 @@ func (f *pacedFleet) inPass(in rollout.Input, before, after v1alpha1.SkyhookStat
 		switch {
 		case kept && had.Generation != has.Generation:
 			c.reissued++
-		case kept && (earlier(stateOf(before, name), had) || earlier(stateOf(after, name), had)):
-		case kept:
-			failing := n.Facts.FailedRun && (n.Wait == nil || n.Hold != nil)
-			if !n.Facts.Complete && n.Hold == nil && !failing && (!n.Facts.Unavailable || n.Facts.Disturbed) {
-				c.active++
-			}
-		case has != nil:
+		case !kept && has != nil:
 			c.granted++
 			if n.Facts.Complete || n.Hold != nil || n.Facts.Unavailable {
 				f.t.Fatalf("%s got a permit; it is %+v", n.Name, n)
@@ -114,6 +124,21 @@ func (f *pacedFleet) inPass(in rollout.Input, before, after v1alpha1.SkyhookStat
 		}
 		all[name] = c
 	}
+	for k := range before.Permits {
+		had := &before.Permits[k]
+		has := permitOf(after, had.Node)
+		if has == nil || *had != *has && (had.Generation != has.Generation || had.Round != has.Round) || !pending(in, had) {
+			continue
+		}
+		name := batchOf(before, had)
+		if name == "" || stateOf(before, name).Content != stateOf(after, name).Content { // it was given for another batch
+			name = batchOf(after, had)
+		}
+		c := all[name]
+		c.active++
+		all[name] = c
+	}
+	delete(all, "")
 	return all
 }
 
@@ -279,17 +304,6 @@ func (f *pacedFleet) settle(e ending) {
 		return
 	}
 	if last.Status != v1alpha1.StatusComplete || len(last.Permits) > 0 || last.NextOrder != 0 {
-		for _, s := range f.statuses[max(0, len(f.statuses)-40):] {
-			for n, c := range s.CompartmentStatuses {
-				if c.Completed < c.Matched {
-					b, _ := json.Marshal(c.BatchState)
-					println("DBG", s.ObservedGeneration, text(s.Permits), n, c.Matched, c.Erroring, string(b))
-				}
-			}
-		}
-		for _, n := range f.nodes {
-			println("DBGN", n.name, n.tier, fmt.Sprintf("%+v", n.last()))
-		}
 		f.t.Fatalf("not complete in the end: %s, permits %s, next order %d, %+v", last.Status, text(last.Permits), last.NextOrder, last.CompartmentStatuses)
 	}
 }

@@ -80,10 +80,7 @@ func (r reset) apply(before *v1alpha1.BatchState) v1alpha1.BatchState {
 	}
 	b.CurrentBatch = max(1, b.CurrentBatch)
 	if r.unstop {
-		b.ShouldStop, b.ConsecutiveFailures, b.Before = false, 0, 0
-		for k := range b.Closed {
-			b.Closed[k].Size, b.Closed[k].Bad = 0, 0
-		}
+		b.ShouldStop, b.ConsecutiveFailures, b.Before, b.Closed, b.Lost = false, 0, 0, nil, nil
 	}
 	return b
 }

@@ -6,6 +6,7 @@ import "github.com/skyhook-operator/skyhook/api/v1alpha1"
 // are counted from 0 again unless permits are out, whose places nobody else may get.
 func Restart(before v1alpha1.SkyhookStatus) v1alpha1.SkyhookStatus {
 	after := *before.DeepCopy()
+	after.NodePriority = nil
 	for name, c := range after.CompartmentStatuses {
 		c.BatchState = &v1alpha1.BatchState{CurrentBatch: 1}
 		after.CompartmentStatuses[name] = c

@@ -38,7 +38,7 @@ func TestGoOn(t *testing.T) {
 	}
 	earlier := func(s *v1alpha1.Skyhook) { // its state has no content, and the bad batches in a row only as a number
 		b := s.Status.CompartmentStatuses[rollout.DefaultCompartment].BatchState
-		b.Content, b.Counted, b.Before = "", false, 0
+		b.Content, b.Before = "", 0
 	}
 	newConfig := func(s *v1alpha1.Skyhook) {
 		s.Generation++
@@ -54,8 +54,8 @@ func TestGoOn(t *testing.T) {
 	}
 	const (
 		still = "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 2, shouldStop: true, lastBatchSize: 2, lastBatchFailed: true, before: 2}"
-		goes  = "{currentBatch: 3, failedNodes: 2, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2}"
-		anew  = "{currentBatch: 1, failedNodes: 2, batchSize: 2}"
+		goes  = "{currentBatch: 3, failedNodes: 2, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2, members: [2, 3]}"
+		anew  = "{currentBatch: 1, failedNodes: 2, batchSize: 2, members: [2, 3]}"
 		never = byTwos + "\nresetBatchStateOnCompletion: false"
 	)
 	for _, c := range []struct {
@@ -114,7 +114,7 @@ func TestRepairedInTime(t *testing.T) {
 	s.Status = rollout.Plan(in)
 	in.Nodes = nodes("n1 erroring wait=WaitingForPermit done=4/0; n2 complete done=4/1; n3; n4")
 	s.Status = rollout.Plan(in)
-	if got := stateText(t, s.Status); got != "{currentBatch: 2, completedNodes: 1, lastBatchSize: 1, batchSize: 2}" {
+	if got := stateText(t, s.Status); got != "{currentBatch: 2, completedNodes: 1, lastBatchSize: 1, batchSize: 2, members: [2, 3]}" {
 		t.Errorf("state %s", got)
 	}
 }
@@ -204,12 +204,12 @@ compartments:
 	want := map[string]v1alpha1.CompartmentStatus{
 		rollout.DefaultCompartment: {
 			Matched: 5, Ceiling: 2, InProgress: 2, Completed: 2, ProgressPercent: 40, Strategy: "linear", NextBatchSize: 2,
-			FailureThresholdEnforced: true, BatchState: &v1alpha1.BatchState{CurrentBatch: 1, CompletedNodes: 2, BatchSize: 2},
+			FailureThresholdEnforced: true, BatchState: &v1alpha1.BatchState{CurrentBatch: 1, CompletedNodes: 2, BatchSize: 2, Members: []int32{1, 2}},
 		},
 		"gpu": {
 			Matched: 3, Ceiling: 2, InProgress: 1, Erroring: 1, Completed: 1, ProgressPercent: 33, Strategy: "exponential", NextBatchSize: 1,
 			FailureThresholdReason: "no failureThreshold is set",
-			BatchState:             &v1alpha1.BatchState{CurrentBatch: 3, LastBatchSize: 4, CompletedNodes: 1, FailedNodes: 1, BatchSize: 2, Succeeded: 1},
+			BatchState:             &v1alpha1.BatchState{CurrentBatch: 3, LastBatchSize: 4, CompletedNodes: 1, FailedNodes: 1, BatchSize: 2, Members: []int32{0}, Succeeded: 1},
 		},
 		"empty": {
 			Strategy: "linear", FailureThresholdEnforced: true, BatchState: &v1alpha1.BatchState{CurrentBatch: 1},
@@ -225,7 +225,7 @@ compartments:
 		if b.Content != rollout.ContentOf(s) {
 			t.Errorf("%s is of the content %q", name, b.Content)
 		}
-		b.Content, b.Generation, b.Counted = "", 0, false
+		b.Content, b.Generation = "", 0
 	}
 	if diff := cmp.Diff(want, status.CompartmentStatuses); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

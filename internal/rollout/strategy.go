@@ -112,53 +112,45 @@ func progress(b v1alpha1.BatchState, total int) int {
 	return percentage(b.CompletedNodes+b.FailedNodes, total)
 }
 
-// closeBatch ends the running batch: its members that still hold a permit are judged again in each pass.
-func (s strategy) closeBatch(b *v1alpha1.BatchState, m *membership, total int) {
-	o := v1alpha1.ClosedBatch{Size: b.Succeeded + b.Failed + m.good + m.bad, Bad: b.Failed, Holding: m.done}
-	slices.Sort(o.Holding)
-	b.BatchSize, b.Succeeded, b.Failed, b.Left = 0, 0, 0, 0
+// closeBatch ends the running batch: bad members that still hold a permit are judged again in each pass.
+func (s strategy) closeBatch(b *v1alpha1.BatchState, m membership, total int) {
+	o := v1alpha1.ClosedBatch{Size: b.Succeeded + b.Failed + m.good + len(m.bad), Bad: b.Failed, Holding: m.bad}
+	b.BatchSize, b.Members, b.Succeeded, b.Failed, b.Left = 0, nil, 0, 0, 0
 	if o.Size == 0 { // nothing came of the batch
 		return
 	}
 	b.CurrentBatch++
 	b.LastBatchSize = o.Size
 	b.Closed = append(b.Closed, o)
-	s.recount(b, m.isBad)
+	s.recount(b)
 	b.ShouldStop = b.ShouldStop || s.stops(b) && s.enforced(*b, total)
 }
 
 // revisited is how many of the bad batches in a row, the last ones, are judged again when their nodes heal.
 const revisited = 3
 
-// recount counts the bad batches in a row, given which of the members that still hold a permit are bad now, and forgets
-// batches that do not matter any more.
-func (s strategy) recount(b *v1alpha1.BatchState, isBad func(order int32) bool) {
-	last := len(b.Closed) - 1
-	first := last + 1
-	for first > 0 && s.failed(&b.Closed[first-1], isBad) {
-		first--
+// recount counts the bad batches in a row, and forgets batches that do not matter any more.
+func (s strategy) recount(b *v1alpha1.BatchState) {
+	b.Closed = slices.DeleteFunc(b.Closed, func(o v1alpha1.ClosedBatch) bool { return o.Size <= 0 }) // nothing came of it
+	if len(b.Closed) > 0 {
+		first := len(b.Closed)
+		for first > 0 && s.failed(&b.Closed[first-1]) {
+			first--
+		}
+		b.LastBatchFailed = first < len(b.Closed)
+		if first > 0 {
+			b.Before = 0 // a good one
+		}
+		b.Closed = b.Closed[first:]
 	}
-	if last >= 0 && b.Closed[last].Size > 0 {
-		b.LastBatchFailed = first <= last
-	}
-	if first > 0 && b.Closed[first-1].Size > 0 {
-		b.Before = 0 // a good one
-	}
-	if more := last + 1 - first - revisited; more > 0 {
+	if more := len(b.Closed) - revisited; more > 0 {
 		b.Before += more
-		first += more
+		b.Closed = b.Closed[more:]
 	}
-	var over v1alpha1.ClosedBatch // what does not count any more
-	for _, o := range b.Closed[:first] {
-		over.Holding = append(over.Holding, o.Holding...)
+	b.ConsecutiveFailures = b.Before + len(b.Closed)
+	if b.ConsecutiveFailures == 0 && b.Failed == 0 {
+		b.Lost = nil
 	}
-	counting := b.Closed[first:]
-	b.Closed = nil
-	if len(over.Holding) > 0 {
-		b.Closed = append(b.Closed, over)
-	}
-	b.Closed = append(b.Closed, counting...)
-	b.ConsecutiveFailures = b.Before + last + 1 - first
 	b.ShouldStop = b.ShouldStop && s.stops(b)
 }
 
@@ -168,17 +160,8 @@ func (s strategy) stops(b *v1alpha1.BatchState) bool {
 }
 
 // failed reports whether a batch that is over is bad.
-func (s strategy) failed(o *v1alpha1.ClosedBatch, isBad func(order int32) bool) bool {
-	if o.Size == 0 || s.kind == none {
-		return false
-	}
-	succeeded := o.Size - o.Bad
-	for _, order := range o.Holding {
-		if isBad(order) {
-			succeeded--
-		}
-	}
-	return percentage(succeeded, o.Size) < s.batchThreshold
+func (s strategy) failed(o *v1alpha1.ClosedBatch) bool {
+	return s.kind != none && percentage(o.Size-o.Bad-len(o.Holding), o.Size) < s.batchThreshold
 }
 
 // enforced reports whether bad batches can stop the compartment now.

@@ -66,7 +66,7 @@ func newSummary(f *fleet, compartments []compartment) *summary {
 func (sum *summary) situation(i int) situation.Situation {
 	s := sum.Nodes[i].Situation
 	k := sum.permitOf(int32(i)) //nolint:gosec // an index of a node
-	s.All, s.Permit = sum.Hold, k >= 0 && !sum.permits[k].Revoked
+	s.Permit = k >= 0 && !sum.permits[k].Revoked
 	return s
 }
 

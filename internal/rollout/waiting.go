@@ -31,7 +31,7 @@ func (sum *summary) idle(i int) (record.Wait, bool) {
 // They are none of those that wait: whoever waits for a pod to leave holds a permit. permits are those that a plan of the
 // input left.
 func WaitsInProgress(in Input, permits []v1alpha1.Permit) []record.Wait {
-	in.holdMissing()
+	in.holdAll()
 	holds := make(map[string]bool, len(permits))
 	for i := range permits {
 		holds[permits[i].Node] = true
@@ -42,7 +42,7 @@ func WaitsInProgress(in Input, permits []v1alpha1.Permit) []record.Wait {
 		if n.Wait == nil {
 			continue
 		}
-		n.All, n.Permit = in.Hold, holds[in.Nodes[i].Name]
+		n.Permit = holds[in.Nodes[i].Name]
 		if s := n.Status(); s == v1alpha1.StatusInProgress || s == v1alpha1.StatusErroring && n.Wait.Overdue {
 			waits = append(waits, *n.Wait)
 		}

@@ -55,7 +55,7 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 		{name: "disabled", nodes: "n1; n2 erroring; n3 complete", hold: holdDisabled, want: "2 Disabled: disabled"},
 		{name: "invalid", nodes: "n1; n2 held=NodeIgnored; n3 complete", hold: holdInvalid, want: "2 SpecInvalid: spec.serial: no"},
 		{
-			name: "for a batch", permits: two[:1], policy: policy(t, byTwos), state: "{currentBatch: 1, batchSize: 2}",
+			name: "for a batch", permits: two[:1], policy: policy(t, byTwos), state: "{currentBatch: 1, batchSize: 2, succeeded: 1}",
 			nodes: "n1; n2 complete; n3; n4", want: "2 WaitingForPermit: the batch is not over: node n1 is in progress",
 		},
 		{

@@ -34,8 +34,10 @@ func (s *Situation) Failing() bool { return s.Facts.FailedRun && !s.Facts.Comple
 // Failed reports whether it failed for good: all its attempts did, or it took too long.
 func (s *Situation) Failed() bool { return s.Facts.Failed && !s.Facts.Complete }
 
-// TakenOut reports whether a person took the node out.
-func (s *Situation) TakenOut() bool { return s.Hold != nil && s.Hold.TakesOut }
+// TakenOut reports whether a person took the node out, alone or with all others.
+func (s *Situation) TakenOut() bool {
+	return s.Hold != nil && s.Hold.TakesOut || s.All != nil && s.All.TakesOut
+}
 
 // NeedsAuthor reports whether the node waits for what only another spec changes.
 func (s *Situation) NeedsAuthor() bool { return s.Facts.NeedsAuthor && !s.Facts.Complete }

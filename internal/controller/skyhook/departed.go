@@ -18,6 +18,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
 
@@ -37,15 +38,24 @@ func (r *Reconciler) departed(
 	}
 	for _, node := range others {
 		if _, waits := node.Annotations[waitKey]; waits || holders[node.Name] {
-			n, _ := r.Records.Read(s.Name, node)                                                  // unreadable or not, token and wait are annotations of their own
+			n, err := r.Records.Read(s.Name, node)                                                // unreadable or not, token and wait are annotations of their own
 			away := !state.Ready(node) && !record.ReadInterrupt(node.Annotations).OwnedBy(s.Name) // it may reboot for that
 			found[node.Name] = rollout.Departed{
-				FinishedPermit: n.FinishedPermit, Unavailable: away, Wait: lifecycle.RemovalWait(n.Wait),
+				Verdict: verdictOnLeaver(n, err), FinishedPermit: n.FinishedPermit, Unavailable: away, Wait: lifecycle.RemovalWait(n.Wait),
 			}
 		}
 		delete(holders, node.Name)
 	}
 	return found, r.lookFor(ctx, s, holders, found)
+}
+
+// verdictOnLeaver is what a node means for its batch that somebody took out of the selection: bad in the middle of work,
+// and if nobody can tell, as its record cannot be read.
+func verdictOnLeaver(n record.Node, unreadable error) situation.Verdict {
+	if n.Begun || n.Cordoned || unreadable != nil {
+		return situation.Bad
+	}
+	return situation.Left
 }
 
 // holdersOf are the nodes that hold a permit.
@@ -106,7 +116,7 @@ func (r *Reconciler) lookFor(
 		case untold != nil:
 			found[name] = rollout.Departed{Wait: r.unsure(s, untold)}
 		case pod != nil:
-			found[name] = rollout.Departed{Gone: true, FinishedPermit: finished(s, pod), Wait: r.outlives(s, pod)}
+			found[name] = rollout.Departed{Gone: true, Verdict: situation.Bad, FinishedPermit: finished(s, pod), Wait: r.outlives(s, pod)}
 		}
 	}
 	return r.lasting(s, errors.Join(err, errPods), v1alpha1.ReasonPassFailed)

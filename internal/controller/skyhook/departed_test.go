@@ -21,6 +21,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
 func ready(n *corev1.Node) *corev1.Node {
@@ -30,6 +31,8 @@ func ready(n *corev1.Node) *corev1.Node {
 
 func TestDepartedNodes(t *testing.T) {
 	left, broken, dead := ready(newNode("left", "other")), ready(newNode("broken", "other")), newNode("dead", "other")
+	begun := ready(newNode("begun", "other"))
+	remember(t, begun, "demo", record.Node{Begun: true})
 	for _, n := range []*corev1.Node{left, broken} {
 		remember(t, n, "demo", record.Node{Status: v1alpha1.StatusWaiting, FinishedPermit: "1/3"})
 	}
@@ -41,9 +44,10 @@ func TestDepartedNodes(t *testing.T) {
 	}{
 		{"without permits nobody has to ask", nil, map[string]rollout.Departed{}},
 		{"of a selected node", []string{"node-1"}, map[string]rollout.Departed{}},
-		{"of one that left", []string{"left"}, map[string]rollout.Departed{"left": {FinishedPermit: "1/3"}}},
-		{"of one that left with a record that cannot be read", []string{"broken"}, map[string]rollout.Departed{"broken": {FinishedPermit: "1/3"}}},
-		{"of one that is away", []string{"dead"}, map[string]rollout.Departed{"dead": {Unavailable: true}}},
+		{"of one that left", []string{"left"}, map[string]rollout.Departed{"left": {Verdict: situation.Left, FinishedPermit: "1/3"}}},
+		{"of one that left with a record that cannot be read", []string{"broken"}, map[string]rollout.Departed{"broken": {Verdict: situation.Bad, FinishedPermit: "1/3"}}},
+		{"of one that left in the middle of work", []string{"begun"}, map[string]rollout.Departed{"begun": {Verdict: situation.Bad}}},
+		{"of one that is away", []string{"dead"}, map[string]rollout.Departed{"dead": {Verdict: situation.Left, Unavailable: true}}},
 		{"of one that is gone", []string{"gone"}, map[string]rollout.Departed{}},
 		{"of nobody", []string{""}, map[string]rollout.Departed{}},
 	} {
@@ -52,7 +56,7 @@ func TestDepartedNodes(t *testing.T) {
 			for i, name := range c.holders {
 				s.Status.Permits = append(s.Status.Permits, v1alpha1.Permit{Node: name, Order: int32(i), Generation: 1})
 			}
-			w := newWorld(t, s, left, broken, dead, newNode("foreign", "other"), newNode("node-1", "gpu"))
+			w := newWorld(t, s, left, broken, begun, dead, newNode("foreign", "other"), newNode("node-1", "gpu"))
 			in, err := w.input(t.Context(), s, w.Targets.Of(s))
 			w.must(err)
 			if !maps.Equal(in.Departed, c.want) || in.unsure != nil {

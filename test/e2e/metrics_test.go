@@ -71,7 +71,7 @@ spec:
 		},
 	))
 
-	w.change(t, "a", func(p *v1alpha1.Package) { p.Version = "1.1.0" })
+	w.change(t, "a", func(p *v1alpha1.Package) { p.Version, p.MaxRetries = "1.1.0", new(int32(1)) }) // so that it fails for good
 	s.until(t, merged(
 		skyhookIs("erroring"), nodesAre(map[string]int{"erroring": 1, "waiting": nodeCount - 1}),
 		packageIs("1.1.0", "erroring", "upgrade", 1), packageIs("1.0.0", "complete", "config", nodeCount), // until it ends

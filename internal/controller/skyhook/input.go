@@ -10,7 +10,6 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
-	"github.com/skyhook-operator/skyhook/internal/lifecycle"
 	"github.com/skyhook-operator/skyhook/internal/metrics"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
@@ -140,32 +139,13 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 		Labels: node.Labels, BootID: node.Status.NodeInfo.BootID,
 	}
 	at := g.snapshot.At(node, g.Records)
-	inFlight := at.Written()
-	v, unusable := at.View(s)
-	if unusable != nil {
-		out.Hold = unusable
-		g.unusable(&out, node, inFlight.OwnedBy(s.Name))
+	here, v := at.Situation(s, g.pace)
+	out.Situation = here
+	if v == nil {
+		g.unusable(&out, node)
 		return out
 	}
-	out.Facts, out.FinishedPermit, out.Wait, out.Failure = v.Facts, v.FinishedPermit, v.Wait, v.Failure
-	if inFlight.OwnedBy(s.Name) {
-		out.Facts.Disturbed, out.Facts.Begun = true, !out.Facts.Complete
-	}
-	out.Interrupt = inFlight // of whichever Skyhook: the node may be away for it
-	readiness(&out, node)
-	if out.Facts.Complete && s.DeletionTimestamp != nil {
-		out.Wait = lifecycle.RemovalWait(v.Wait)
-	}
-	around := state.Surroundings{Pace: g.pace}
-	if around.Complete = out.Facts.Complete; !around.Complete {
-		if i := at.InFlight(); i != nil {
-			around.Interrupting = i.Skyhook
-		}
-	}
-	out.Hold = at.HoldHere(s, around)
-	if broken := g.pace.Hold; out.Hold == nil && !around.Complete && s.DeletionTimestamp == nil {
-		out.Hold = broken // as the node itself is held, be the policy missing or wrong
-	}
+	out.FinishedPermit = v.FinishedPermit
 	g.count(&out, &v.Outline, v.Cordoned)
 	g.needs.add(v.Needs)
 	for _, name := range v.Unhashed {
@@ -179,34 +159,15 @@ func (g *reading) node(node *corev1.Node) rollout.Node {
 	return out
 }
 
-// readiness notes whether the node is Ready, and since when.
-func readiness(out *rollout.Node, node *corev1.Node) {
-	out.Facts.Unavailable = !state.Ready(node)
-	for i := range node.Status.Conditions {
-		c := &node.Status.Conditions[i]
-		switch {
-		case c.Type != corev1.NodeReady:
-		case out.Facts.Unavailable:
-			out.NotReadySince = c.LastTransitionTime.Time
-		default:
-			out.ReadySince = c.LastTransitionTime.Time
-		}
-	}
-}
-
-// unusable reads what is known of a node although its record cannot be used: a cordon is an annotation of its own.
-func (g *reading) unusable(out *rollout.Node, node *corev1.Node, interrupts bool) {
+// unusable reads what else is known of a node although its record cannot be used.
+func (g *reading) unusable(out *rollout.Node, node *corev1.Node) {
 	n, _ := g.snapshot.Record(g.skyhook, node, g.Records)
 	wanted := g.snapshot.Wanted(g.skyhook, node.Name)
 	g.needs.unknown = g.needs.unknown || n.Unreadable
 	g.needs.add(rollout.NeedsOf(wanted, n))
 	out.FinishedPermit = n.FinishedPermit
-	out.Facts.Disturbed = n.Cordoned || interrupts
-	out.Facts.Begun = n.Begun || out.Facts.Disturbed
-	readiness(out, node)
 	if out.Abandoned = wanted.Abandoned; out.Abandoned {
-		out.Facts.Complete, out.Recorded = wanted.Deleting, "packages whose states cannot be read"
-		out.Wait = lifecycle.RemovalWait(n.Wait)
+		out.Recorded = "packages whose states cannot be read"
 	}
 	g.count(out, nil, n.Cordoned)
 }

@@ -27,7 +27,7 @@ func (g *reading) count(n *rollout.Node, outline *record.Outline, cordoned bool)
 	if cordoned {
 		c.Cordoned++
 	}
-	if n.Facts.FailedRun && !n.Facts.Complete {
+	if n.Failing() {
 		c.Failing[failureReason(n)]++
 	}
 }

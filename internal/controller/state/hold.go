@@ -89,7 +89,7 @@ func (sn Snapshot) taintGoes(s *v1alpha1.Skyhook, node *corev1.Node) bool {
 	goes := false
 	for _, other := range sn.skyhooks {
 		switch {
-		case !other.Spec.RuntimeRequired || other.DeletionTimestamp != nil || !sn.selects(other, node):
+		case !other.Spec.RuntimeRequired || other.DeletionTimestamp != nil || !sn.Selects(other, node):
 		case rollout.Stopped(other), s.Spec.Sequencing == v1alpha1.SequencingAll && rollout.Precedes(s, other):
 			return false
 		default:

@@ -56,7 +56,7 @@ func (sn Snapshot) askedForReboot(node *corev1.Node, inFlight *record.Interrupt,
 		return true
 	}
 	for i, s := range sn.skyhooks {
-		if !sn.wants.of[i].target.keys.MayInterrupt(node.Annotations) || !sn.selects(s, node) {
+		if !sn.wants.of[i].target.keys.MayInterrupt(node.Annotations) || !sn.Selects(s, node) {
 			continue // what it asked for there is over
 		}
 		if n, unusable := sn.Record(s, node, records); unusable == nil && lifecycle.AskedForReboot(n, current) {

@@ -53,22 +53,33 @@ func (p *Policies) Of(ctx context.Context, reader client.Reader, s *v1alpha1.Sky
 	err := reader.Get(ctx, client.ObjectKey{Name: name}, &policy)
 	if apierrors.IsNotFound(err) {
 		p.forget(name)
-		return Pace{Missing: true, Hold: rollout.HoldPolicyMissing(s)}, nil
+		return p.Pace(s, nil), nil
 	}
 	if err != nil {
 		return Pace{}, fmt.Errorf("get DeploymentPolicy %s: %w", name, err)
 	}
-	parsed := p.parse(&policy)
+	return p.Pace(s, &policy), nil
+}
+
+// Pace is how the policy that a Skyhook names paces it; nil if there is none of that name.
+func (p *Policies) Pace(s *v1alpha1.Skyhook, policy *v1alpha1.DeploymentPolicy) Pace {
+	switch {
+	case s.Spec.DeploymentPolicy == "":
+		return Pace{}
+	case policy == nil:
+		return Pace{Missing: true, Hold: rollout.HoldPolicyMissing(s)}
+	}
+	parsed := p.parse(policy)
 	if parsed.invalid != "" {
 		return Pace{Hold: &situation.Hold{
 			Status: v1alpha1.StatusBlocked,
 			Wait: record.Wait{
 				Reason: v1alpha1.ReasonSpecInvalid, Frees: record.FreesAdministrator,
-				Message: fmt.Sprintf("DeploymentPolicy %s: %s", name, parsed.invalid),
+				Message: fmt.Sprintf("DeploymentPolicy %s: %s", policy.Name, parsed.invalid),
 			},
-		}}, nil
+		}}
 	}
-	return Pace{Policy: parsed.policy}, nil
+	return Pace{Policy: parsed.policy}
 }
 
 // Parsed returns a policy as rollouts read it, or else what is wrong with it.

@@ -47,26 +47,33 @@ type kept struct {
 	pins     lifecycle.Pins
 }
 
-// Snapshot reads the retained definitions, and whether all Skyhooks are stopped, from the cache, once for a pass. The
-// Skyhooks are all there are, as InOrder returned them; what is kept of others is dropped.
+// Snapshot reads the retained definitions, and whether all Skyhooks are stopped, from the cache, once for a pass.
 func (i *Index) Snapshot(
 	ctx context.Context, reader client.Reader, o workload.Options, skyhooks []*v1alpha1.Skyhook,
 ) (Snapshot, error) {
-	i.Keep(skyhooks)
 	var revisions appsv1.ControllerRevisionList
 	if err := reader.List(ctx, &revisions, client.InNamespace(o.Namespace), client.HasLabels{v1alpha1.LabelName},
 		client.UnsafeDisableDeepCopy); err != nil {
 		return Snapshot{}, fmt.Errorf("list retained definitions: %w", err)
 	}
-	owned := map[types.UID][]*appsv1.ControllerRevision{}
-	for k := range revisions.Items {
-		if owner := metav1.GetControllerOfNoCopy(&revisions.Items[k]); owner != nil {
-			owned[owner.UID] = append(owned[owner.UID], &revisions.Items[k])
-		}
-	}
 	stop, err := i.stop(ctx, reader, o.Namespace)
 	if err != nil {
 		return Snapshot{}, err
+	}
+	return i.See(o, skyhooks, revisions.Items, stop), nil
+}
+
+// See makes the snapshot of what was read. The Skyhooks are all there are, as InOrder returned them; what is kept of
+// others is dropped. stop is nil while nobody stopped them all.
+func (i *Index) See(
+	o workload.Options, skyhooks []*v1alpha1.Skyhook, revisions []appsv1.ControllerRevision, stop *rollout.Stop,
+) Snapshot {
+	i.Keep(skyhooks)
+	owned := map[types.UID][]*appsv1.ControllerRevision{}
+	for k := range revisions {
+		if owner := metav1.GetControllerOfNoCopy(&revisions[k]); owner != nil {
+			owned[owner.UID] = append(owned[owner.UID], &revisions[k])
+		}
 	}
 	sn := Snapshot{
 		index: i, taints: rollout.Taints{Runtime: o.RuntimeTaint, Tolerated: o.Tolerations}, pins: o.PinImages, stop: stop,
@@ -82,7 +89,7 @@ func (i *Index) Snapshot(
 		}
 	}
 	sn.wants = i.shared(all)
-	return sn, nil
+	return sn
 }
 
 // Wanted is what a Skyhook wants on a node.
@@ -102,7 +109,8 @@ func (sn Snapshot) want(s *v1alpha1.Skyhook) *want {
 
 func (sn Snapshot) target(s *v1alpha1.Skyhook) *Target { return sn.want(s).target }
 
-func (sn Snapshot) selects(s *v1alpha1.Skyhook, node *corev1.Node) bool {
+// Selects reports whether a Skyhook targets a node.
+func (sn Snapshot) Selects(s *v1alpha1.Skyhook, node *corev1.Node) bool {
 	return sn.target(s).Selector.Matches(labels.Set(node.Labels))
 }
 

@@ -93,7 +93,7 @@ func (sn Snapshot) guarded(node *corev1.Node) bool {
 
 // Taints reports whether a node gets the runtime taint for a Skyhook because it is new.
 func (sn Snapshot) Taints(s *v1alpha1.Skyhook, node *corev1.Node) bool {
-	return taints(s) && taint.New(node, s.Status.SealedSince) && sn.selects(s, node)
+	return taints(s) && taint.New(node, s.Status.SealedSince) && sn.Selects(s, node)
 }
 
 func taints(s *v1alpha1.Skyhook) bool {

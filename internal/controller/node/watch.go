@@ -104,11 +104,11 @@ func permitted(s *v1alpha1.Skyhook) []reconcile.Request {
 	return requests
 }
 
-// pacedNodes are those at work for Skyhooks that name a policy: without it nothing new starts.
+// pacedNodes are those of Skyhooks that name a policy: without it nothing new starts, and each of them says so.
 func (r *Reconciler) pacedNodes(ctx context.Context, policy client.Object) []reconcile.Request {
 	var requests []reconcile.Request
 	for _, s := range r.Policies.Changed(ctx, r.Client, policy) {
-		requests = append(requests, permitted(&s)...)
+		requests = append(requests, r.nodesOf(ctx, &s)...)
 	}
 	return requests
 }

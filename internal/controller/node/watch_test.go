@@ -195,10 +195,10 @@ func TestConfigMapWakesPermittedNodes(t *testing.T) {
 	}
 }
 
-func TestPolicyWakesPermittedNodes(t *testing.T) {
+func TestPolicyWakesNodesThatItPaces(t *testing.T) {
 	s := newSkyhook("demo")
 	s.Spec.DeploymentPolicy = "slow"
-	w := newWorld(t, s, newSkyhook("free"))
+	w := newWorld(t, s, newSkyhook("free"), newNode())
 	for name, want := range map[string]string{"slow": nodeName, "fast": ""} {
 		policy := &v1alpha1.DeploymentPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if got := names(w.pacedNodes(t.Context(), policy)); got != want {

@@ -27,6 +27,9 @@ type Input struct {
 	Removal string
 	// Hold keeps every node from new work; nil when nothing does.
 	Hold *situation.Hold
+	// Obstacle says that Hold is what keeps the Skyhook from being prepared: no node gets a permit, but those that have one
+	// go on, and none of them is told.
+	Obstacle bool
 	// Unretained says that definitions of the spec could not be kept. No node may start anything with it then, so the
 	// status does not take its generation for observed.
 	Unretained bool

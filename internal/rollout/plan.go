@@ -56,7 +56,7 @@ func (in *Input) holdAll() {
 			in.Hold = missing
 		}
 	}
-	if in.Hold == nil {
+	if in.Hold == nil || in.Obstacle {
 		return
 	}
 	in.Nodes = slices.Clone(in.Nodes)

@@ -109,6 +109,9 @@ func distinct(list []v1alpha1.WaitingNodes) []v1alpha1.WaitingNodes {
 
 // full says what keeps nodes from getting a permit that nothing else holds back, compartment by compartment.
 func (sum *summary) full() string {
+	if sum.Obstacle {
+		return sum.Hold.Message
+	}
 	var list []string
 	for k := range sum.compartments {
 		c := &sum.compartments[k]

@@ -98,6 +98,21 @@ func TestWaitingForMaxPermits(t *testing.T) {
 	}
 }
 
+// TestWaitingForAnObstacle: what has begun goes on and says so; the others get no permit, and are told why not.
+func TestWaitingForAnObstacle(t *testing.T) {
+	obstacle := &situation.Hold{Status: v1alpha1.StatusBlocked}
+	obstacle.Reason, obstacle.Message = v1alpha1.ReasonConfigMapRefused, "refused"
+	status := rollout.Plan(rollout.Input{
+		Skyhook: skyhook(2, permit("n1", 0)), Nodes: nodes("n1 in_progress; n2; n3"), Hold: obstacle, Obstacle: true, Now: now,
+	})
+	if got := waitingText(status); got != "2 WaitingForPermit: refused" || status.Status != v1alpha1.StatusBlocked || len(status.Permits) != 1 {
+		t.Errorf("%s: %s, permits %v", status.Status, got, status.Permits)
+	}
+	if status.NodeStatus["n1"] != v1alpha1.StatusInProgress || status.NodeStatus["n2"] != v1alpha1.StatusWaiting {
+		t.Errorf("nodes are %v", status.NodeStatus)
+	}
+}
+
 // TestWaitingForAHoldOfTheNode: also one that says paused is the node's own.
 func TestWaitingForAHoldOfTheNode(t *testing.T) {
 	all := nodes("n1 held=Window")

@@ -41,7 +41,7 @@ func (in *input) obstruct(err error) {
 		return
 	}
 	if in.Hold == nil {
-		in.Hold = o.hold()
+		in.Hold, in.Obstacle = o.hold(), true
 	}
 	in.Unretained = in.Unretained || o.reason == v1alpha1.ReasonClaimRefused
 }

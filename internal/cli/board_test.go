@@ -200,14 +200,13 @@ func TestBoardChanges(t *testing.T) {
 	}
 	p.until("a permit", func() bool { return p.nodes["worker-2"].Group == board.GroupBatch && p.board.Skyhook.Permits == 3 })
 	n := c.node("worker-2")
-	n.Annotations = states("{" + driverDone + "}")
-	n.Annotations[v1alpha1.AnnotationStatusPrefix+"gpu"] = "complete"
+	n.Annotations = states("{" + driverDone + "," + strings.ReplaceAll(strings.ReplaceAll(driverDone, "driver", "tuning"), "1.0.0", "2.1.0") + "}")
 	n.Spec.Unschedulable = true
 	if err := c.Update(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
 	p.until("a complete node", func() bool {
-		want := board.Node{Name: "worker-2", Status: "complete", Group: board.GroupComplete, Packages: "1/1", Cordoned: true}
+		want := board.Node{Name: "worker-2", Status: "complete", Group: board.GroupComplete, Packages: "2/2", Cordoned: true}
 		return p.nodes["worker-2"] == want
 	})
 	n.Labels["pool"] = "other"

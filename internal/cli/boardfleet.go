@@ -19,7 +19,9 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/board"
+	"github.com/skyhook-operator/skyhook/internal/forecast"
 	"github.com/skyhook-operator/skyhook/internal/record"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
 )
 
 // fleet is what the board knows of the cluster, and who looks at it.
@@ -39,9 +41,15 @@ type fleet struct {
 	skyhooks  kind[*v1alpha1.Skyhook]
 	policies  kind[*v1alpha1.DeploymentPolicy]
 	operators kind[*appsv1.Deployment]
-	pages     map[*page]bool
-	speeds    speeds
-	left      map[string]*remainder
+	revisions kind[*appsv1.ControllerRevision]
+	stops     kind[*corev1.ConfigMap]
+	// seen is how the operator sees what there is; nil when that has changed. edition counts the changes that may show on
+	// any node.
+	seen    *sight
+	edition int
+	pages   map[*page]bool
+	speeds  speeds
+	left    map[string]*remainder
 }
 
 func (s *session) newFleet(ctx context.Context, asked string) (*fleet, error) {
@@ -58,6 +66,7 @@ func (s *session) newFleet(ctx context.Context, asked string) (*fleet, error) {
 		session: &quiet, ctx: ctx, client: c, cluster: s.clusterName(), asked: asked,
 		reading: make(chan struct{}, 1), pages: map[*page]bool{}, speeds: speeds{}, left: map[string]*remainder{},
 	}
+	in := client.InNamespace(s.namespace)
 	f.nodes = kind[*corev1.Node]{
 		mu: &f.mu, now: s.now, what: "nodes", slim: slimNode, changed: f.nodeChanged, turned: f.wake,
 		objects: map[string]*corev1.Node{},
@@ -66,16 +75,21 @@ func (s *session) newFleet(ctx context.Context, asked string) (*fleet, error) {
 		mu: &f.mu, now: s.now, what: "Skyhooks", slim: slimSkyhook, changed: f.skyhookChanged, turned: f.wake,
 		objects: map[string]*v1alpha1.Skyhook{},
 	}
-	f.policies = kind[*v1alpha1.DeploymentPolicy]{
-		mu: &f.mu, now: s.now, what: "DeploymentPolicies", slim: func(p *v1alpha1.DeploymentPolicy) { p.ManagedFields = nil },
-		changed: f.policyChanged, turned: f.wake, objects: map[string]*v1alpha1.DeploymentPolicy{},
-	}
-	f.operators = kind[*appsv1.Deployment]{
-		mu: &f.mu, now: s.now, what: "Deployments in namespace " + s.namespace, options: []client.ListOption{client.InNamespace(s.namespace)},
-		slim: func(d *appsv1.Deployment) { d.ManagedFields = nil }, changed: func(_, _ **appsv1.Deployment) { f.wake() },
-		turned: f.wake, objects: map[string]*appsv1.Deployment{},
-	}
+	f.policies = around[*v1alpha1.DeploymentPolicy](f, "DeploymentPolicies")
+	f.operators = around[*appsv1.Deployment](f, "Deployments in namespace "+s.namespace, in)
+	f.revisions = around[*appsv1.ControllerRevision](f, "ControllerRevisions in namespace "+s.namespace, in,
+		client.HasLabels{v1alpha1.LabelName})
+	f.stops = around[*corev1.ConfigMap](f, "ConfigMaps in namespace "+s.namespace, in,
+		client.MatchingFields{"metadata.name": v1alpha1.StopConfigMap})
 	return f, nil
+}
+
+// around watches objects on which it depends how any node stands.
+func around[T client.Object](f *fleet, what string, options ...client.ListOption) kind[T] {
+	return kind[T]{
+		mu: &f.mu, now: f.session.now, what: what, options: options, slim: func(o T) { o.SetManagedFields(nil) },
+		changed: func(_, _ *T) { f.allChanged() }, turned: f.wake, objects: map[string]T{},
+	}
 }
 
 // clusterName is how people call the cluster: by the context, else by its address.
@@ -98,6 +112,8 @@ func (f *fleet) watch() {
 	go f.nodes.follow(f.ctx, f.client, &corev1.Node{}, &corev1.NodeList{})
 	go f.skyhooks.follow(f.ctx, f.client, &v1alpha1.Skyhook{}, &v1alpha1.SkyhookList{})
 	go f.policies.follow(f.ctx, f.client, &v1alpha1.DeploymentPolicy{}, &v1alpha1.DeploymentPolicyList{})
+	go f.revisions.follow(f.ctx, f.client, &appsv1.ControllerRevision{}, &appsv1.ControllerRevisionList{})
+	go f.stops.follow(f.ctx, f.client, &corev1.ConfigMap{}, &corev1.ConfigMapList{})
 	go f.operators.follow(f.ctx, f.client, &appsv1.Deployment{}, &appsv1.DeploymentList{})
 }
 
@@ -123,14 +139,11 @@ func slimNode(n *corev1.Node) {
 	n.Status = corev1.NodeStatus{Conditions: conditions, NodeInfo: n.Status.NodeInfo}
 }
 
-// slimSkyhook leaves out what the status has of each node, and what the packages have for the operator.
+// slimSkyhook leaves out what the status has of each node.
 func slimSkyhook(s *v1alpha1.Skyhook) {
 	s.ManagedFields = nil
 	st := &s.Status
 	st.NodeState, st.NodeStatus, st.NodeBootIDs, st.NodePriority = nil, nil, nil, nil
-	for name, p := range s.Spec.Packages {
-		s.Spec.Packages[name] = v1alpha1.Package{Name: p.Name, Version: p.Version}
-	}
 }
 
 // wake tells all pages that something changed.
@@ -152,19 +165,57 @@ func (f *fleet) skyhookChanged(was, now **v1alpha1.Skyhook) {
 		delete(f.left, (*was).Name)
 		delete(f.speeds, (*was).Name)
 	}
+	if f.seen = nil; was == nil || now == nil || !asksTheSame(*was, *now) {
+		f.edition++
+	}
 	f.wake()
 }
 
-func (f *fleet) policyChanged(_, _ **v1alpha1.DeploymentPolicy) {
+// asksTheSame reports whether two versions of a Skyhook are the same to any node, but for permits.
+func asksTheSame(a, b *v1alpha1.Skyhook) bool {
+	return a.UID == b.UID && a.Generation == b.Generation && maps.Equal(a.Annotations, b.Annotations) &&
+		a.Status.SealedSince.Equal(b.Status.SealedSince) && rollout.CompleteEverywhere(a) == rollout.CompleteEverywhere(b)
+}
+
+// allChanged is told of what may show on all nodes.
+func (f *fleet) allChanged() {
+	f.seen = nil
+	f.edition++
 	for p := range f.pages {
 		p.rehome = true
 		p.wake()
 	}
 }
 
+// sight is how the operator sees what there is.
+func (f *fleet) sight() *sight {
+	if f.seen == nil {
+		// If the settings are wrong, the pane says so.
+		_, o, _ := operatorAmong(values(f.operators), f.session.namespace, f.session.version)
+		f.seen = sightOf(o, &forecast.Snapshot{
+			Skyhooks: values(f.skyhooks), Policies: values(f.policies), Revisions: values(f.revisions),
+			ConfigMaps: values(f.stops),
+		})
+	}
+	return f.seen
+}
+
+// values are the objects that are known, by name.
+func values[O any, T interface {
+	*O
+	client.Object
+}](k kind[T]) []O {
+	list := make([]O, 0, len(k.objects))
+	for _, name := range slices.Sorted(maps.Keys(k.objects)) {
+		list = append(list, *k.objects[name])
+	}
+	return list
+}
+
 // told reports whether everything is known, or why it is not.
 func (f *fleet) told() bool {
-	return f.nodes.told() && f.skyhooks.told() && f.policies.told() && f.operators.told()
+	return f.nodes.told() && f.skyhooks.told() && f.policies.told() && f.operators.told() && f.revisions.told() &&
+		f.stops.told()
 }
 
 // failure is why the picture is old or lacks something; empty if it does not.
@@ -189,18 +240,15 @@ func (f *fleet) warning(list []rolloutStatus, skyhook string) string {
 	if i := slices.IndexFunc(list, func(st rolloutStatus) bool { return st.Name == skyhook }); i >= 0 {
 		all = unplannedOf(list[i : i+1])
 	}
-	operators := slices.DeleteFunc(slices.Collect(maps.Values(f.operators.objects)), func(d *appsv1.Deployment) bool {
-		return !isOperator(d)
-	})
+	operators := slices.DeleteFunc(values(f.operators), func(d appsv1.Deployment) bool { return !isOperator(&d) })
 	switch {
 	case allComplete(list) || !f.operators.known: // nobody is missed, or nobody knows
 	case len(operators) == 0:
 		all = append(all, fmt.Sprintf("there is no operator in namespace %s. If none runs in another one, which --namespace names, "+
 			"nothing progresses, and this is as it was", f.session.namespace))
 	default:
-		down := func(d *appsv1.Deployment) bool { return (&view{deployment: d}).down() }
-		if i := slices.IndexFunc(operators, down); i >= 0 {
-			all = append(all, f.session.asItWas(&view{deployment: operators[i]}))
+		if d := first(operators, func(d *appsv1.Deployment) bool { return (&view{deployment: d}).down() }); d != nil {
+			all = append(all, f.session.asItWas(&view{deployment: d}))
 		}
 	}
 	if f.policies.forbidden() {

@@ -29,6 +29,8 @@ type page struct {
 	// dirty are the nodes to be drawn again, all that all of them are, and rehome that their compartments may be others.
 	dirty       map[string]bool
 	all, rehome bool
+	// edition of the fleet that is drawn.
+	edition int
 
 	warning  string
 	skyhooks []board.Overview
@@ -146,7 +148,7 @@ func (p *page) look() {
 	}
 	if before == nil || p.rehome || before.skyhook.Spec.DeploymentPolicy != sk.Spec.DeploymentPolicy ||
 		!reflect.DeepEqual(before.skyhook.Spec.NodeSelectors, sk.Spec.NodeSelectors) {
-		p.picture.settle(f.policies.objects[sk.Spec.DeploymentPolicy], f.nodes.objects)
+		p.picture.settle(f.sight(), f.nodes.objects)
 	}
 	p.rehome = false
 	p.redraw(before)
@@ -155,14 +157,11 @@ func (p *page) look() {
 // redraw marks the nodes that a change of the Skyhook may show on.
 func (p *page) redraw(before *picture) {
 	now := p.picture
-	if before == nil || before.skyhook.UID != now.skyhook.UID || before.skyhook.Generation != now.skyhook.Generation ||
-		before.skyhook.Status.Status != now.skyhook.Status.Status || !maps.Equal(before.bars, now.bars) ||
-		before.common != now.common {
+	if before == nil || !maps.Equal(before.bars, now.bars) {
 		p.all = true
 		return
 	}
 	differ(p.dirty, before.permits, now.permits)
-	differ(p.dirty, before.attention, now.attention)
 	if !maps.Equal(before.homes, now.homes) {
 		differ(p.dirty, before.homes, now.homes)
 	}
@@ -220,7 +219,7 @@ func (p *page) draw(c *board.Change) {
 	if p.picture == nil {
 		return
 	}
-	if p.all {
+	if p.all || p.edition != p.fleet.edition {
 		for name := range p.fleet.nodes.objects {
 			p.dirty[name] = true
 		}
@@ -235,14 +234,14 @@ func (p *page) draw(c *board.Change) {
 			}
 			continue
 		}
-		if now := p.picture.node(n); !shown || now != was {
+		if now := p.picture.node(p.fleet.sight(), n); !shown || now != was {
 			p.nodes[name] = now
 			c.Nodes = append(c.Nodes, now)
 		} else {
 			c.Details = append(c.Details, name)
 		}
 	}
-	p.all, p.dirty = false, map[string]bool{}
+	p.all, p.edition, p.dirty = false, p.fleet.edition, map[string]bool{}
 	slices.SortFunc(c.Nodes, byName)
 	slices.Sort(c.Gone)
 	slices.Sort(c.Details)

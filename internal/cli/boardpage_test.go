@@ -54,11 +54,17 @@ func fleetOf(t *testing.T, nodes int) *fleet {
 	}
 	sk := &v1alpha1.Skyhook{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
 	sk.Spec.NodeSelectors.MatchLabels = map[string]string{"pool": "gpu"}
+	sk.Spec.Packages = map[string]v1alpha1.Package{
+		"driver": {Name: "driver", Version: "1.0.0", Image: "registry.example/driver"},
+		"tuning": {Name: "tuning", Version: "2.1.0", Image: "registry.example/tuning"},
+	}
 	sk.Status = v1alpha1.SkyhookStatus{Status: v1alpha1.StatusInProgress, CompleteNodes: "0/5000", Nodes: v1alpha1.NodeCounts{Total: nodes}}
 	for _, known := range []func() error{
 		func() error { return f.skyhooks.Replace([]any{sk}, "1") },
 		func() error { return f.policies.Replace(nil, "1") },
 		func() error { return f.operators.Replace(nil, "1") },
+		func() error { return f.revisions.Replace(nil, "1") },
+		func() error { return f.stops.Replace(nil, "1") },
 		func() error { return f.nodes.Replace(nil, "1") },
 	} {
 		if err := known(); err != nil {
@@ -99,7 +105,8 @@ func TestBoardOfALargeFleet(t *testing.T) {
 		t.Errorf("%v: %d bytes", err, len(text))
 	}
 	was := f.nodes.objects["worker-0007"].DeepCopy()
-	was.Annotations[v1alpha1.AnnotationStatusPrefix+"gpu"] = "complete"
+	states := v1alpha1.AnnotationNodeStatePrefix + "gpu"
+	was.Annotations[states] = strings.Replace(was.Annotations[states], `"apply","state":"in_progress"`, `"config","state":"complete"`, 1)
 	if err := f.nodes.Update(was); err != nil {
 		t.Fatal(err)
 	}

@@ -37,9 +37,8 @@ func (f *fleet) Node(ctx context.Context, skyhook, node string) (*board.Details,
 	if err != nil {
 		return nil, err
 	}
-	sk := named(v.Skyhooks, skyhook)
 	i := slices.IndexFunc(v.Nodes, func(n corev1.Node) bool { return n.Name == node })
-	if sk == nil {
+	if gone(v.Skyhooks, skyhook) {
 		return nil, missing("Skyhook", skyhook)
 	}
 	if i < 0 {
@@ -51,9 +50,11 @@ func (f *fleet) Node(ctx context.Context, skyhook, node string) (*board.Details,
 	}
 	n := &v.Nodes[i]
 	pods := s.stagesOn(v.Pods, skyhook, node)
-	st := s.detail(n, s.statusesOn(*n, skyhook), beside{skyhooks: v.Skyhooks, all: true, pods: pods}, skyhook, true)
+	see, here := sightOf(v.options, &v.Snapshot), *v
+	here.Pods = pods
+	st := s.detail(n, s.statusesOn(see, n, skyhook), &here, see, skyhook, true)
 	d := s.details(n, skyhook, st)
-	d.Status = newPicture(sk).node(n).Status
+	d.Status = see.status(skyhook, n)
 	causes := s.causes(v, now, skyhook, node)
 	for i := range causes {
 		s.conclude(v, now, &causes[i])

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
@@ -172,7 +171,7 @@ func (s *session) fine(v *view, f forecast.Forecast, skyhook, node string) strin
 		return fmt.Sprintf("Node %s: there is no Skyhook.", node)
 	}
 	if node != "" {
-		return fmt.Sprintf("Node %s: nothing waits and nothing fails%s.", node, there(f, node))
+		return fmt.Sprintf("Node %s: nothing waits and nothing fails%s.", node, there(v.after(f), node))
 	}
 	decided := named(f.Skyhooks, skyhook)
 	if sk := named(v.Skyhooks, skyhook); sk.DeletionTimestamp != nil {
@@ -206,17 +205,16 @@ func goes(sk, decided *v1alpha1.Skyhook) string {
 }
 
 // there is how far the Skyhooks are on a node.
-func there(f forecast.Forecast, node string) string {
-	i := slices.IndexFunc(f.Cluster, func(n corev1.Node) bool { return n.Name == node })
-	if i < 0 {
-		return ""
+func there(o *outlook, node string) string {
+	said := ""
+	if o.nodes[node] == nil {
+		return said
 	}
-	var parts []string
-	for k := range f.Skyhooks {
-		name := f.Skyhooks[k].Name
-		if status := f.Cluster[i].Labels[v1alpha1.LabelStatusPrefix+name]; status != "" {
-			parts = append(parts, fmt.Sprintf("; Skyhook %s: %s", name, status))
+	for i := range o.forecast.Skyhooks {
+		name := o.forecast.Skyhooks[i].Name
+		if here, selected := o.on(name, o.nodes[node]); selected {
+			said += fmt.Sprintf("; Skyhook %s: %s", name, here.Status())
 		}
 	}
-	return strings.Join(parts, "")
+	return said
 }

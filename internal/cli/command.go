@@ -104,11 +104,7 @@ func (s *session) forSkyhook(v *view, f forecast.Forecast, c *cause) string {
 }
 
 func named(all []v1alpha1.Skyhook, name string) *v1alpha1.Skyhook {
-	i := slices.IndexFunc(all, func(s v1alpha1.Skyhook) bool { return s.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &all[i]
+	return first(all, func(s *v1alpha1.Skyhook) bool { return s.Name == name })
 }
 
 func without(skyhook, annotation string) string {

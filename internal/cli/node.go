@@ -76,7 +76,11 @@ func (s *session) listNodes(ctx context.Context, skyhook string) error {
 	if err != nil {
 		return err
 	}
-	list := []nodeSummary{}
+	v, err := s.glance(ctx)
+	if err != nil {
+		return err
+	}
+	see, list := sightOf(v.options, &v.Snapshot), []nodeSummary{}
 	r := result{
 		columns: []string{"NODE", "STATUS", "PACKAGES"}, empty: fmt.Sprintf("No nodes found for Skyhook %q", skyhook),
 	}
@@ -84,7 +88,7 @@ func (s *session) listNodes(ctx context.Context, skyhook string) error {
 		r.columns = append(r.columns, "RESTARTS")
 	}
 	for _, o := range s.having(all, skyhook) {
-		n := nodeSummary{NodeName: o.node.Name, Status: o.status(), Restarts: o.restarts()}
+		n := nodeSummary{NodeName: o.node.Name, Status: see.status(skyhook, &o.node), Restarts: o.restarts()}
 		n.PackagesComplete, n.PackagesTotal = o.progress()
 		list = append(list, n)
 		row := []string{n.NodeName, shown(n.Status), fmt.Sprintf("%d/%d", n.PackagesComplete, n.PackagesTotal)}

@@ -59,70 +59,54 @@ type podHere struct {
 	Stage     v1alpha1.Stage `json:"stage,omitempty"`
 }
 
-// beside are the objects beside nodes that tell what happens there.
-type beside struct {
-	skyhooks []v1alpha1.Skyhook
-	// all says that the user may read the Skyhooks, so that there are no others.
-	all  bool
-	pods []corev1.Pod
-}
-
-// beside reads what the user may read, and warns about the rest.
-func (s *session) beside(ctx context.Context) (beside, error) {
-	var skyhooks v1alpha1.SkyhookList
-	err := s.client.List(ctx, &skyhooks)
-	all := err == nil
-	if err := s.readable("Skyhooks", err); err != nil {
-		return beside{}, fmt.Errorf("listing skyhooks: %w", err)
-	}
+// ownPods reads the package pods, of which some may have no record yet.
+func (s *session) ownPods(ctx context.Context, v *view) error {
 	var pods corev1.PodList
-	err = s.client.List(ctx, &pods, client.InNamespace(s.namespace), client.HasLabels{v1alpha1.LabelName})
-	if err := s.readable("pods in namespace "+s.namespace, err); err != nil {
-		return beside{}, fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
-	}
-	return beside{skyhooks: skyhooks.Items, all: all, pods: pods.Items}, nil
-}
-
-func (s *session) readable(what string, err error) error {
+	err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), client.HasLabels{v1alpha1.LabelName})
 	if apierrors.IsForbidden(err) {
-		fmt.Fprintln(s.err, "Warning: you may not read "+what)
-		return nil
+		fmt.Fprintln(s.err, "Warning: you may not read pods in namespace "+s.namespace)
+		err = nil
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("listing pods in namespace %q: %w", s.namespace, err)
+	}
+	v.Pods = pods.Items
+	return nil
 }
 
 // detail adds to the Skyhooks with a record on a node those that have only a permit or pods there, and to all of them
 // what else there is. A node that somebody asks for by name is told of if no Skyhook has anything there, but it is
 // cordoned.
-func (s *session) detail(n *corev1.Node, list []nodeStatus, b beside, skyhook string, named bool) []nodeStatus {
+func (s *session) detail(n *corev1.Node, list []nodeStatus, v *view, see *sight, skyhook string, named bool) []nodeStatus {
 	cordons, interrupt := s.cordonsOf(n), record.ReadInterrupt(n.Annotations)
-	for i := range b.skyhooks {
-		name := b.skyhooks[i].Name
+	for i := range v.Skyhooks {
+		name := v.Skyhooks[i].Name
 		if skyhook != "" && name != skyhook ||
 			slices.ContainsFunc(list, func(have nodeStatus) bool { return have.SkyhookName == name }) {
 			continue
 		}
-		if b.permit(n.Name, name) != nil || len(b.podsOf(n.Name, name)) > 0 {
-			list = append(list, bare(n.Name, name))
+		if v.permit(n.Name, name) != nil || len(v.podsOf(n.Name, name)) > 0 {
+			list = append(list, bare(see, n, name))
 		}
 	}
 	if len(list) == 0 && named && (len(cordons) > 0 || interrupt != nil) {
-		list = append(list, bare(n.Name, ""))
+		list = append(list, bare(see, n, ""))
 	}
 	for i := range list {
 		st := &list[i]
 		st.nodeDetails = nodeDetails{
-			Cordons: cordons, Interrupt: interrupt, Permit: b.permit(n.Name, st.SkyhookName), Pods: b.podsOf(n.Name, st.SkyhookName),
+			Cordons: cordons, Interrupt: interrupt, Permit: v.permit(n.Name, st.SkyhookName), Pods: v.podsOf(n.Name, st.SkyhookName),
 		}
-		if st.Gone = b.all && st.SkyhookName != "" && gone(b.skyhooks, st.SkyhookName); !st.Gone {
-			st.Waits = s.waitsOf(n, st.SkyhookName)
+		if st.Gone = !v.blind && st.SkyhookName != "" && gone(v.Skyhooks, st.SkyhookName); !st.Gone {
+			st.Waits = s.waitsOf(see, n, st.SkyhookName)
 		}
 	}
 	return list
 }
 
-// waitsOf are what the record of a Skyhook on a node says that it waits for, and what failed there.
-func (s *session) waitsOf(n *corev1.Node, skyhook string) []cause {
+// waitsOf are what the record of a Skyhook on a node says that it waits for, what failed there, and why it does not
+// progress, where neither tells.
+func (s *session) waitsOf(see *sight, n *corev1.Node, skyhook string) []cause {
 	r, err := record.Read(skyhook, n.Annotations)
 	if err != nil {
 		return nil
@@ -135,43 +119,42 @@ func (s *session) waitsOf(n *corev1.Node, skyhook string) []cause {
 		}
 		all = append(all, c)
 	}
-	return append(all, s.failures(skyhook, n.Name, r)...)
+	return s.because(see, skyhook, n, r.Wait, append(all, s.failures(see, skyhook, n, r)...))
 }
 
-// failures are the stages that failed on a node, and are not given up: what was abandoned there is complete.
-func (s *session) failures(skyhook, node string, r record.Node) []cause {
+// failures are the stages that failed on a node, and that matter.
+func (s *session) failures(see *sight, skyhook string, n *corev1.Node, r record.Node) []cause {
 	var all []cause
-	for _, e := range (&onNode{record: r}).entries() {
-		if e.State == v1alpha1.StateErroring && !e.Superseded && r.Status != v1alpha1.StatusComplete {
-			all = append(all, s.failing(skyhook, node, e))
-		}
+	for _, e := range see.failed(skyhook, n, r) {
+		all = append(all, s.failing(skyhook, n.Name, e))
 	}
 	return all
 }
 
 // bare is a Skyhook without a record on a node; it has no row in a table.
-func bare(node, skyhook string) nodeStatus {
-	return nodeStatus{NodeName: node, SkyhookName: skyhook, Status: v1alpha1.StatusUnknown, Packages: []board.Package{}, bare: true}
+func bare(see *sight, n *corev1.Node, skyhook string) nodeStatus {
+	return nodeStatus{
+		NodeName: n.Name, SkyhookName: skyhook, Status: see.status(skyhook, n), Packages: []board.Package{}, bare: true,
+	}
 }
 
-func (b beside) permit(node, skyhook string) *permitHere {
-	for i := range b.skyhooks {
-		if b.skyhooks[i].Name != skyhook {
-			continue
-		}
-		for _, p := range b.skyhooks[i].Status.Permits {
-			if p.Node == node {
-				return &permitHere{Generation: p.Generation, Order: p.Order, Revoked: p.Revoked}
-			}
+func (v *view) permit(node, skyhook string) *permitHere {
+	sk := named(v.Skyhooks, skyhook)
+	if sk == nil {
+		return nil
+	}
+	for _, p := range sk.Status.Permits {
+		if p.Node == node {
+			return &permitHere{Generation: p.Generation, Order: p.Order, Revoked: p.Revoked}
 		}
 	}
 	return nil
 }
 
-func (b beside) podsOf(node, skyhook string) []podHere {
+func (v *view) podsOf(node, skyhook string) []podHere {
 	var out []podHere
-	for i := range b.pods {
-		p := &b.pods[i]
+	for i := range v.Pods {
+		p := &v.Pods[i]
 		if p.Spec.NodeName != node || p.Labels[v1alpha1.LabelName] != skyhook || metav1.GetControllerOf(p) == nil || workload.Ended(p) {
 			continue
 		}

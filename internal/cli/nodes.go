@@ -128,28 +128,6 @@ func (o *onNode) entries() []record.Entry {
 	return all
 }
 
-// status is what the operator says of the node, or what follows from the package states where it says nothing.
-func (o *onNode) status() v1alpha1.Status {
-	if o.record.Status != "" {
-		return o.record.Status
-	}
-	complete, total := o.progress()
-	states := map[v1alpha1.State]bool{}
-	for _, e := range o.record.Packages {
-		states[e.State] = true
-	}
-	switch {
-	case states[v1alpha1.StateErroring]:
-		return v1alpha1.StatusErroring
-	case total > 0 && complete == total:
-		return v1alpha1.StatusComplete
-	case states[v1alpha1.StateInProgress], complete > 0:
-		return v1alpha1.StatusInProgress
-	default:
-		return v1alpha1.StatusUnknown
-	}
-}
-
 // progress counts packages. One that another version took the place of is none.
 func (o *onNode) progress() (complete, total int) {
 	for _, e := range o.record.Packages {

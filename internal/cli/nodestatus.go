@@ -56,16 +56,19 @@ func (s *session) nodeStatus(ctx context.Context, patterns []string, skyhook str
 		return err
 	}
 	table := s.output == outputTable || s.output == outputWide
-	var around beside
+	v, err := s.glance(ctx)
+	if err != nil {
+		return err
+	}
 	if detailed := !table && s.output != outputName || len(matched) == 1; detailed {
-		if around, err = s.beside(ctx); err != nil {
+		if err := s.ownPods(ctx, v); err != nil {
 			return err
 		}
 	}
-	list := []nodeStatus{}
+	see, list := sightOf(v.options, &v.Snapshot), []nodeStatus{}
 	for i := range matched {
-		here := s.statusesOn(matched[i], skyhook)
-		list = append(list, s.detail(&matched[i], here, around, skyhook, len(patterns) > 0)...)
+		here := s.statusesOn(see, &matched[i], skyhook)
+		list = append(list, s.detail(&matched[i], here, v, see, skyhook, len(patterns) > 0)...)
 	}
 	r := result{
 		value: list, columns: []string{"NODE", "SKYHOOK", "STATUS", "PACKAGES"},
@@ -92,22 +95,22 @@ func (s *session) nodeStatus(ctx context.Context, patterns []string, skyhook str
 }
 
 // statusesOn are what Skyhooks have on a node: all of them, or the one that is named.
-func (s *session) statusesOn(n corev1.Node, skyhook string) []nodeStatus {
+func (s *session) statusesOn(see *sight, n *corev1.Node, skyhook string) []nodeStatus {
 	var list []nodeStatus
 	for _, name := range record.Skyhooks(n.Annotations, nil) {
 		if skyhook != "" && name != skyhook {
 			continue
 		}
-		for _, o := range s.having([]corev1.Node{n}, name) {
-			list = append(list, statusOf(&o))
+		for _, o := range s.having([]corev1.Node{*n}, name) {
+			list = append(list, statusOf(see, &o))
 		}
 	}
 	return list
 }
 
-func statusOf(o *onNode) nodeStatus {
+func statusOf(see *sight, o *onNode) nodeStatus {
 	n := nodeStatus{
-		NodeName: o.node.Name, SkyhookName: o.skyhook, Status: o.status(), Packages: []board.Package{},
+		NodeName: o.node.Name, SkyhookName: o.skyhook, Status: see.status(o.skyhook, &o.node), Packages: []board.Package{},
 		Cordoned: o.record.Cordoned, Wait: o.record.Wait,
 	}
 	n.PackagesComplete, n.PackagesTotal = o.progress()

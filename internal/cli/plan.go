@@ -153,6 +153,7 @@ func (s *session) tell(answer *foreseen, v *view, f forecast.Forecast, about map
 		answer.Warnings = append(answer.Warnings, fmt.Sprintf("the operator fails in the look ahead, so that more may happen than is "+
 			"shown: %s", text.First(f.Failing, 1)))
 	}
+	after := v.after(f)
 	for i := range f.Skyhooks {
 		sk := &f.Skyhooks[i]
 		if !about[sk.Name] {
@@ -160,7 +161,7 @@ func (s *session) tell(answer *foreseen, v *view, f forecast.Forecast, about map
 		}
 		answer.Skyhooks = append(answer.Skyhooks, foreseenSkyhook{sk.Name, sk.Status.Status, sk.Status.CompleteNodes})
 		if sk.Status.Status != v1alpha1.StatusComplete {
-			answer.Blocked = append(answer.Blocked, s.causesOf(v, f, sk, f.Cluster, "")...)
+			answer.Blocked = append(answer.Blocked, s.causesOf(after, sk, f.Cluster, "")...)
 		}
 	}
 	answer.Blocked = distinct(answer.Blocked)

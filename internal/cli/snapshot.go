@@ -36,6 +36,8 @@ type view struct {
 	nowhere bool
 	// added are DeploymentPolicies that do not exist yet.
 	added map[string]bool
+	// blind says that the Skyhooks may not be read.
+	blind bool
 	// interrupted ends a look ahead that takes long.
 	interrupted <-chan struct{}
 }
@@ -56,43 +58,76 @@ func (s *session) lookAt(ctx context.Context, node string) (*view, error) {
 func (s *session) around(ctx context.Context, nodes []corev1.Node, node string) (*view, error) {
 	v := &view{added: map[string]bool{}, interrupted: ctx.Done()}
 	v.Nodes = nodes
-	in := client.InNamespace(s.namespace)
-	ours := client.HasLabels{v1alpha1.LabelName}
-	var (
-		skyhooks  v1alpha1.SkyhookList
-		policies  v1alpha1.DeploymentPolicyList
-		configs   corev1.ConfigMapList
-		revisions appsv1.ControllerRevisionList
-		budgets   policyv1.PodDisruptionBudgetList
-	)
+	var skyhooks v1alpha1.SkyhookList
 	if err := s.client.List(ctx, &skyhooks); err != nil {
 		return nil, fmt.Errorf("listing skyhooks: %w", err)
 	}
+	v.Skyhooks = skyhooks.Items
+	if err := s.beside(ctx, v); err != nil {
+		return nil, err
+	}
+	var budgets policyv1.PodDisruptionBudgetList
+	if err := s.client.List(ctx, &budgets); err != nil {
+		if err := v.tolerate(err, "PodDisruptionBudgets; drains may take longer than shown"); err != nil {
+			return nil, err
+		}
+	}
+	v.Budgets = budgets.Items
+	if err := s.pods(ctx, v, node); err != nil {
+		return nil, err
+	}
+	return v, s.leader(ctx, v)
+}
+
+// glance reads only what tells how nodes stand, beside them. Who may not read Skyhooks learns what the records say.
+func (s *session) glance(ctx context.Context) (*view, error) {
+	v := &view{}
+	var skyhooks v1alpha1.SkyhookList
+	err := s.client.List(ctx, &skyhooks)
+	if v.blind = err != nil; v.blind {
+		if err := v.tolerate(err, "Skyhooks; what nodes show is what the operator wrote last"); err != nil {
+			return nil, err
+		}
+	}
+	v.Skyhooks = skyhooks.Items
+	if err := s.beside(ctx, v, client.MatchingFields{"metadata.name": v1alpha1.StopConfigMap}); err != nil {
+		return nil, err
+	}
+	for _, what := range v.unread {
+		fmt.Fprintln(s.err, "Warning: you may not read "+what)
+	}
+	return v, nil
+}
+
+// beside reads what Skyhooks depend on, but for nodes and pods. maps says which ConfigMaps; all without.
+func (s *session) beside(ctx context.Context, v *view, maps ...client.ListOption) error {
+	in := client.InNamespace(s.namespace)
+	ours := client.HasLabels{v1alpha1.LabelName}
+	var (
+		policies  v1alpha1.DeploymentPolicyList
+		configs   corev1.ConfigMapList
+		revisions appsv1.ControllerRevisionList
+	)
 	for _, l := range []struct {
 		what    string
 		list    client.ObjectList
 		options []client.ListOption
 	}{
 		{"DeploymentPolicies; Skyhooks that name one are shown as if it were missing", &policies, nil},
-		{"ConfigMaps in namespace " + s.namespace, &configs, []client.ListOption{in}},
+		{"ConfigMaps in namespace " + s.namespace, &configs, append(maps, in)},
 		{
 			"ControllerRevisions in namespace " + s.namespace + "; uninstalls may look blocked", &revisions,
 			[]client.ListOption{in, ours},
 		},
-		{"PodDisruptionBudgets; drains may take longer than shown", &budgets, nil},
 	} {
 		if err := s.client.List(ctx, l.list, l.options...); err != nil {
 			if err := v.tolerate(err, l.what); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	v.Skyhooks, v.Policies, v.ConfigMaps = skyhooks.Items, policies.Items, configs.Items
-	v.Revisions, v.Budgets = revisions.Items, budgets.Items
-	if err := s.pods(ctx, v, node); err != nil {
-		return nil, err
-	}
-	return v, s.settings(ctx, v)
+	v.Policies, v.ConfigMaps, v.Revisions = policies.Items, configs.Items, revisions.Items
+	return s.settings(ctx, v)
 }
 
 // tolerate notes what may not be read; any other error is returned.
@@ -153,33 +188,20 @@ func (s *session) settings(ctx context.Context, v *view) error {
 	} else {
 		v.nowhere = !slices.ContainsFunc(found.Items, func(d appsv1.Deployment) bool { return isOperator(&d) })
 	}
-	env := map[string]string{}
-	for i := range found.Items {
-		d := &found.Items[i]
-		if !isOperator(d) || len(d.Spec.Template.Spec.Containers) == 0 {
-			continue
-		}
-		v.deployment = d
-		for _, e := range d.Spec.Template.Spec.Containers[0].Env {
-			if e.ValueFrom == nil {
-				env[e.Name] = e.Value
-			}
-		}
-		break
-	}
-	env["NAMESPACE"] = s.namespace
-	v.options, err = settings.FromEnvironment(func(name string) (string, bool) {
-		value, ok := env[name]
-		return value, ok
-	}, s.version)
+	v.deployment, v.options, err = operatorAmong(found.Items, s.namespace, s.version)
 	if err != nil {
 		return errors.Join(errors.New("the settings of the operator's Deployment cannot be read"), err)
 	}
+	return nil
+}
+
+// leader reads the lease of the replica that leads.
+func (s *session) leader(ctx context.Context, v *view) error {
 	if v.deployment == nil || !v.options.LeaderElection {
 		return nil
 	}
 	lease := &coordinationv1.Lease{}
-	err = s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: settings.LeaseName}, lease)
+	err := s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: settings.LeaseName}, lease)
 	if err == nil || apierrors.IsNotFound(err) {
 		v.lease = lease // who may not read it learns no more than before
 	}
@@ -238,4 +260,23 @@ func (v *view) decided(now time.Time, node string) (forecast.Forecast, error) {
 // ahead says how to look ahead.
 func (v *view) ahead(now time.Time, ahead time.Duration) forecast.Options {
 	return forecast.Options{Operator: v.options, Now: now, Ahead: ahead, Takes: v.measured().takes, Interrupted: v.interrupted}
+}
+
+// outlook is the cluster, and how it stands after what the operator decides.
+type outlook struct {
+	*view
+	*sight
+	forecast forecast.Forecast
+	nodes    map[string]*corev1.Node
+}
+
+// after is the outlook that a forecast gives.
+func (v *view) after(f forecast.Forecast) *outlook {
+	decided := v.Snapshot
+	decided.Skyhooks = f.Skyhooks
+	o := &outlook{view: v, sight: sightOf(v.options, &decided), forecast: f, nodes: make(map[string]*corev1.Node, len(f.Cluster))}
+	for i := range f.Cluster {
+		o.nodes[f.Cluster[i].Name] = &f.Cluster[i]
+	}
+	return o
 }

@@ -113,7 +113,7 @@ func unplannedOf(list []rolloutStatus) []string {
 // unattended says that nobody works on Skyhooks that are not complete; empty if somebody does, or nobody knows.
 func (s *session) unattended(ctx context.Context, list []rolloutStatus) []string {
 	v := &view{}
-	if allComplete(list) || s.settings(ctx, v) != nil {
+	if allComplete(list) || s.settings(ctx, v) != nil || s.leader(ctx, v) != nil {
 		return nil
 	}
 	if was := s.asItWas(v); was != "" {

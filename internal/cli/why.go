@@ -16,7 +16,6 @@ import (
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/board"
-	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/forecast"
 	"github.com/skyhook-operator/skyhook/internal/record"
 	"github.com/skyhook-operator/skyhook/internal/settings"
@@ -172,13 +171,13 @@ func (c *cause) lines(now time.Time, wide bool) string {
 
 // causes are all things that do not progress; first what holds everything, then by reason.
 func (s *session) causes(v *view, f forecast.Forecast, skyhook, node string) []cause {
-	all := s.ofOperator(v)
+	all, after := s.ofOperator(v), v.after(f)
 	for i := range f.Skyhooks {
 		sk := &f.Skyhooks[i]
 		if skyhook != "" && sk.Name != skyhook {
 			continue
 		}
-		all = append(all, s.causesOf(v, f, sk, v.Nodes, node)...)
+		all = append(all, s.causesOf(after, sk, v.Nodes, node)...)
 	}
 	for i := range v.Skyhooks {
 		if sk := &v.Skyhooks[i]; skyhook == "" || sk.Name == skyhook {
@@ -226,13 +225,13 @@ func (s *session) ofOperator(v *view) []cause {
 
 // causesOf are the causes of one Skyhook, on the node that is named or on all: what is wrong with it as a whole comes
 // first, unless a node tells the same.
-func (s *session) causesOf(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, nodes []corev1.Node, only string) []cause {
-	here := grouped(s.onNodes(v, f, sk, nodes, only))
+func (s *session) causesOf(o *outlook, sk *v1alpha1.Skyhook, nodes []corev1.Node, only string) []cause {
+	here := grouped(s.onNodes(o, sk, nodes, only))
 	if only != "" {
 		return here
 	}
-	here = append(here, s.gone(v, sk)...)
-	whole := slices.DeleteFunc(s.conditions(named(v.Skyhooks, sk.Name), sk), func(c cause) bool {
+	here = append(here, s.gone(o.view, sk)...)
+	whole := slices.DeleteFunc(s.conditions(named(o.Skyhooks, sk.Name), sk), func(c cause) bool {
 		return slices.ContainsFunc(here, func(o cause) bool { return o.Reason == c.Reason })
 	})
 	return append(whole, here...)
@@ -263,85 +262,84 @@ func (s *session) conditions(now, sk *v1alpha1.Skyhook) []cause {
 }
 
 // onNodes are the causes on single nodes, or on the one that is named. What failed there is read from nodes.
-func (s *session) onNodes(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, nodes []corev1.Node, only string) []cause {
+func (s *session) onNodes(o *outlook, sk *v1alpha1.Skyhook, nodes []corev1.Node, only string) []cause {
 	var all []cause
 	for i := range nodes {
 		n := &nodes[i]
 		if only != "" && n.Name != only {
 			continue
 		}
-		all = append(all, s.onNode(v, f, sk, n)...)
+		all = append(all, s.onNode(o, sk, n)...)
 	}
 	return all
 }
 
-func (s *session) onNode(v *view, f forecast.Forecast, sk *v1alpha1.Skyhook, n *corev1.Node) []cause {
+func (s *session) onNode(o *outlook, sk *v1alpha1.Skyhook, n *corev1.Node) []cause {
 	var all []cause
 	r, err := record.Read(sk.Name, n.Annotations)
 	if err == nil {
-		all = s.failures(sk.Name, n.Name, r)
+		all = s.failures(o.sight, sk.Name, n, r)
 	}
-	away := s.away(sk, n)
+	decided := cmp.Or(o.nodes[n.Name], n)
+	_, why, _ := o.reason(sk.Name, decided)
 	told := slices.Clone(all)
-	for _, w := range f.Decided[forecast.NodeOf{Node: n.Name, Skyhook: sk.Name}] {
+	for _, w := range o.forecast.Decided[forecast.NodeOf{Node: n.Name, Skyhook: sk.Name}] {
 		switch {
 		case slices.ContainsFunc(told, func(c cause) bool { return c.Package == w.Package && c.Reason == w.Reason }):
 			continue // a stage that failed for good also waits for a person
 		case w.Reason != v1alpha1.ReasonWaitingForPermit:
-		case away != nil:
+		case why.Reason == v1alpha1.ReasonNodeNotReady:
 			continue // it gets none
 		default:
 			w.Message = cmp.Or(permitMessage(sk), w.Message)
 		}
 		w = remembered(r.Wait, w)
-		w.Since = sinceOf(v, sk.Name, n.Name, w)
+		w.Since = sinceOf(o.view, sk.Name, n.Name, w)
 		all = append(all, s.cause(sk.Name, w, n.Name))
 	}
-	if away != nil {
-		all = append(all, *away)
+	return s.departed(sk, n, s.because(o.sight, sk.Name, decided, r.Wait, all))
+}
+
+// because adds to what is told of a node why it does not progress for a Skyhook, if nothing of that does. known is what
+// its record tells.
+func (s *session) because(see *sight, skyhook string, n *corev1.Node, known *record.Wait, told []cause) []cause {
+	here, w, waits := see.reason(skyhook, n)
+	w = remembered(known, w)
+	i := slices.IndexFunc(told, func(c cause) bool { return c.Reason == w.Reason })
+	switch {
+	case !waits:
+		return told
+	case i >= 0:
+		if here.Away() && w.Reason != v1alpha1.ReasonNodeNotReady {
+			told[i].Message += "; the node is not Ready"
+		}
+		return told
+	case w.Reason == v1alpha1.ReasonWaitingForPermit:
+		w.Message = cmp.Or(permitMessage(see.of[skyhook].skyhook), "the node waits until others have finished, or until the operator plans again")
+	case w.Reason == v1alpha1.ReasonNodeNotReady && w.Since.IsZero():
+		w.Since = metav1.NewTime(here.NotReadySince)
 	}
-	return s.departed(sk, n, all)
+	c := s.cause(skyhook, w, n.Name)
+	for _, ready := range n.Status.Conditions {
+		if w.Reason == v1alpha1.ReasonNodeNotReady && ready.Type == corev1.NodeReady && ready.Message != "" {
+			c.Message += ": " + ready.Message
+		}
+	}
+	return append(told, c)
 }
 
 // remembered is a wait as the operator told it, if it knows more of it than a look at the cluster tells: that pods came
 // back takes several looks.
 func remembered(told *record.Wait, w record.Wait) record.Wait {
-	evicts := w.Reason == v1alpha1.ReasonEvicting || w.Reason == v1alpha1.ReasonPodTerminating
-	if told == nil || told.Reason != v1alpha1.ReasonPodReturns || told.Package != w.Package || !evicts {
+	after := []string{ // of which the operator tells only where no pod comes back
+		v1alpha1.ReasonPodUnmanaged, v1alpha1.ReasonPodUsesEmptyDir, v1alpha1.ReasonPodTerminating, v1alpha1.ReasonEvicting,
+	}
+	if told == nil || told.Reason != v1alpha1.ReasonPodReturns || told.Package != w.Package || !slices.Contains(after, w.Reason) {
 		return w
 	}
 	known := *told
 	known.By = w.By
 	return known
-}
-
-// away is that a node on which the Skyhook is not complete is not Ready; nil for any other.
-func (s *session) away(sk *v1alpha1.Skyhook, n *corev1.Node) *cause {
-	complete := n.Labels[v1alpha1.LabelStatusPrefix+sk.Name] == string(v1alpha1.StatusComplete)
-	if state.Ready(n) || complete || !selects(sk, n) {
-		return nil
-	}
-	w := record.Wait{
-		Reason: v1alpha1.ReasonNodeNotReady, Frees: record.FreesAdministrator,
-		Message: "the node is not Ready, so nothing begins or ends there",
-	}
-	for _, c := range n.Status.Conditions {
-		if c.Type == corev1.NodeReady && c.Message != "" {
-			w.Message += ": " + c.Message
-		}
-		if c.Type == corev1.NodeReady {
-			w.Since = c.LastTransitionTime
-		}
-	}
-	if holds(sk, n.Name) {
-		w.Message += "; it is in progress and counts against the budget"
-	}
-	if f := record.ReadInterrupt(n.Annotations); f.OwnedBy(sk.Name) && f.Type == v1alpha1.InterruptReboot {
-		w.Frees = record.FreesNode
-		w.Message += "; it was told to reboot"
-	}
-	c := s.cause(sk.Name, w, n.Name)
-	return &c
 }
 
 func holds(sk *v1alpha1.Skyhook, node string) bool {

@@ -208,8 +208,8 @@ func TestWhyPodsReturn(t *testing.T) {
 	golden(t, "why-returning", out)
 }
 
-// TestWhyOfAbandoned: what failed on a node and was given up there is no reason any more.
-func TestWhyOfAbandoned(t *testing.T) {
+// TestWhyOfRemoved: what failed of a package that the spec does not name any more is no reason.
+func TestWhyOfRemoved(t *testing.T) {
 	c := newCluster(t)
 	c.put(gpu())
 	n := newNode("worker-1", nil)
@@ -220,7 +220,8 @@ func TestWhyOfAbandoned(t *testing.T) {
 		if told := strings.Contains(out, "exited 3"); err != nil || told != want {
 			t.Errorf("error %v, printed\n%s", err, out)
 		}
-		n.Annotations[v1alpha1.AnnotationStatusPrefix+"gpu"] = string(v1alpha1.StatusComplete)
+		failed := v1alpha1.AnnotationNodeStatePrefix + "gpu"
+		n.Annotations[failed] = strings.ReplaceAll(n.Annotations[failed], "tuning", "removed")
 		if err := c.Update(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}

@@ -73,9 +73,12 @@ func (s *Situation) failure() record.Wait {
 	return w
 }
 
+// Away reports whether the node is not Ready, other than for what we do to it.
+func (s *Situation) Away() bool { return s.Facts.Unavailable && !s.Facts.Disturbed }
+
 // aside adds to what a node tells that it is away as well.
 func (s *Situation) aside(w record.Wait) record.Wait {
-	if s.Facts.Unavailable && !s.Facts.Disturbed {
+	if s.Away() {
 		w.Message += "; the node is not Ready"
 	}
 	return w

@@ -157,6 +157,11 @@ faults: ## Play random worlds against the real controllers (N=10000, or FOR=2m; 
 	@go test ./test/faults -run 'TestWorlds$$' -count=1 -timeout 24h -v -faults.n=$(or $(N),10000) -faults.for=$(or $(FOR),0) \
 		-faults.seed=$(or $(SEED),1)
 
+.PHONY: agree
+agree: ## Compare all that shows the status of a node and why it waits, in random worlds at rest (N=10000, SEED=1)
+	@go test ./internal/cli -run 'TestEverythingAgrees$$' -count=1 -timeout 24h -v -agree.n=$(or $(N),10000) \
+		-agree.seed=$(or $(SEED),1)
+
 .PHONY: mutants
 mutants: ## Plant small bugs into the engine, one at a time, and see that the simulator finds each
 	@go test -tags mutants -count=1 -timeout 5h -v ./test/faults/mutants

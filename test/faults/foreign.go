@@ -168,18 +168,25 @@ func (k *kubelet) foreign(pod *corev1.Pod, r *run) {
 
 // disrupt is the disruption controller: what is guarded may go as long as another pod of the budget is healthy.
 func (w *World) disrupt(pod *corev1.Pod) string {
-	budget := pod.Labels["budget"]
-	if budget == "" {
-		return ""
-	}
-	healthy := 0
-	for _, other := range w.cluster.Pods() {
-		if other.Labels["budget"] == budget && other.DeletionTimestamp == nil && other.Status.Phase == corev1.PodRunning {
-			healthy++
-		}
-	}
-	if w.faults.strict || healthy < 2 && !w.faults.loose {
+	if budget := pod.Labels["budget"]; budget != "" && w.allowed(budget) == 0 {
 		return "The disruption budget pdb needs 1 healthy pods and has 1 currently"
 	}
 	return ""
+}
+
+// allowed is how many pods of a budget may go.
+func (w *World) allowed(budget string) int {
+	healthy := 0
+	for _, pod := range w.cluster.Pods() {
+		if pod.Labels["budget"] == budget && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
+			healthy++
+		}
+	}
+	switch {
+	case w.faults.strict:
+		return 0
+	case w.faults.loose:
+		return max(1, healthy)
+	}
+	return max(0, healthy-1)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/controller/state"
 	"github.com/skyhook-operator/skyhook/internal/forecast/cluster"
 	"github.com/skyhook-operator/skyhook/internal/forecast/process"
+	"github.com/skyhook-operator/skyhook/internal/metrics"
 	"github.com/skyhook-operator/skyhook/internal/settings"
 	"github.com/skyhook-operator/skyhook/internal/workload"
 )
@@ -34,6 +35,8 @@ type operator struct {
 	dead bool
 	// stop is what stopped all Skyhooks when it began; nil for nothing.
 	stop *corev1.ConfigMap
+	// metrics are what it counts.
+	metrics *metrics.Store
 }
 
 // processClock is the world's time as one process sees it.
@@ -65,6 +68,8 @@ func (w *World) startOperator(offset time.Duration) {
 	o.replica = w.cluster.NewReplicaAt(w.past.view(w.stale))
 	shared := process.Shared(o.replica, o.clock, settingsOf(w.plan))
 	shared.Durations = &state.Durations{}
+	o.metrics = metrics.NewStore(o.clock, "1.0.0")
+	shared.Metrics = o.metrics
 	nodes := o.requests(shared)
 	o.cached = nodes.Client
 	o.Process = process.New(nodes, func() time.Time { return w.now })

@@ -41,6 +41,7 @@ func (w *World) rest() {
 			return
 		}
 		w.checkMounts()
+		w.rested()
 		open := w.open()
 		switch {
 		case w.over:

@@ -87,6 +87,8 @@ type World struct {
 	replaces time.Duration
 	// taintsAtBoot is how long a network plugin taints each node after its boot; 0 for not at all.
 	taintsAtBoot time.Duration
+	// look is shown the world when it has come to rest; nil where nobody looks.
+	look func(*Rest)
 	// over says that a finding ended the world.
 	over bool
 }

@@ -12,9 +12,9 @@ const drainInterval = 5 * time.Second
 
 const cordoning = "the node is being cordoned for an interrupt; work starts as soon as the API server shows the cordon"
 
-// drained is the last gate: it reports whether the node is cordoned, as read back from the API, and free of all pods
-// that have to leave. It asks for what is missing.
-func (p *pass) drained(name string) bool {
+// drain is the last gate: it has the node cordoned and drained, and reports whether it is: cordoned, as read back from
+// the API, and free of all pods that have to leave.
+func (p *pass) drain(name string) bool {
 	p.needCordon = true
 	if !p.Node.Unschedulable || p.Node.CordonUnread {
 		p.wait(newWait(name, v1alpha1.ReasonCordoning, cordoning))

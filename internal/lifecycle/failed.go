@@ -34,19 +34,19 @@ func Stay(o Observation) Decision {
 
 // failed is the wait that the record shows instead of w, which may be nil, while passes fail. Who frees what it stands
 // for stays the same, as others go by it; and only another spec helps whoever waits for one.
-func (p *pass) failed(w *record.Wait) *record.Wait {
-	if p.Failed == "" || w != nil && w.Frees == record.FreesAuthor {
+func (v view) failed(w *record.Wait) *record.Wait {
+	if v.Failed == "" || w != nil && w.Frees == record.FreesAuthor {
 		return w
 	}
-	f := FailedWait(p.Record.Wait, p.Failed, p.now)
-	if !p.out.LookDrain && !p.out.Evict {
+	f := FailedWait(v.Record.Wait, v.Failed, v.now)
+	if !v.out.LookDrain && !v.out.Evict {
 		f.DrainSince = metav1.Time{}
 	}
 	switch {
 	case w != nil:
 		f.Package, f.Frees, f.Overdue = w.Package, w.Frees, w.Overdue
 	case !f.DrainSince.IsZero(): // how far the drain has come nobody could see
-		f.Frees, f.Overdue = p.Record.Wait.Frees, p.Record.Wait.Overdue
+		f.Frees, f.Overdue = v.Record.Wait.Frees, v.Record.Wait.Overdue
 	}
 	return f
 }

@@ -183,9 +183,9 @@ func (e entry) attempts(n int32) entry { return e.but(func(e *record.Entry) { e.
 func (e entry) attemptsBefore(n int32) entry {
 	return e.but(func(e *record.Entry) { e.AttemptsBefore = n })
 }
-func (e entry) owes(is bool) entry     { return e.but(func(e *record.Entry) { e.Owes = &is }) }
-func (e entry) boot(b string) entry    { return e.but(func(e *record.Entry) { e.BootID = b }) }
-func (e entry) superseded() entry      { return e.but(func(e *record.Entry) { e.Superseded = true }) }
+func (e entry) owes(is bool) entry  { return e.but(func(e *record.Entry) { e.Owes = &is }) }
+func (e entry) boot(b string) entry { return e.but(func(e *record.Entry) { e.BootID = b }) }
+func (e entry) superseded() entry   { return e.but(func(e *record.Entry) { e.Superseded = true }) }
 
 func (e entry) def(name string) entry { return e.but(func(e *record.Entry) { e.Definition = name }) }
 func (e entry) hash(h string) entry   { return e.but(func(e *record.Entry) { e.Hash = h }) }

@@ -16,7 +16,7 @@ type gate struct {
 	name string
 	// turn says that it is about whether it is the node's or the package's turn, and not about what is there.
 	turn   bool
-	closed func(*pass, unit) *record.Wait
+	closed func(view, unit) *record.Wait
 }
 
 // gates are asked in this order, and the first that is closed gives the reason. Those before them see no package: a
@@ -24,14 +24,14 @@ type gate struct {
 // spec, excluded node, taint, an earlier Skyhook, another Skyhook's interrupt in flight. The last one, drained, comes
 // after the record of a step is known: it depends on whether an interrupt will follow.
 var gates = []gate{
-	{name: "hold", turn: true, closed: (*pass).gateHold},
-	{name: "interrupt in flight", closed: (*pass).gateInterrupt},
-	{name: "image allowed", turn: true, closed: (*pass).gateImage},
-	{name: "dependencies", closed: (*pass).gateDependencies},
-	{name: "permit", turn: true, closed: (*pass).gatePermit},
-	{name: "serial turn", turn: true, closed: (*pass).gateSerial},
-	{name: "config map in place", closed: (*pass).gateConfigMap},
-	{name: "earlier pod gone", closed: (*pass).gateEarlierPod},
+	{name: "hold", turn: true, closed: gateHold},
+	{name: "interrupt in flight", closed: gateInterrupt},
+	{name: "image allowed", turn: true, closed: gateImage},
+	{name: "dependencies", closed: gateDependencies},
+	{name: "permit", turn: true, closed: gatePermit},
+	{name: "serial turn", turn: true, closed: gateSerial},
+	{name: "config map in place", closed: gateConfigMap},
+	{name: "earlier pod gone", closed: gateEarlierPod},
 }
 
 // Gates are the names of the gates, in order.
@@ -64,7 +64,7 @@ var (
 
 func (p *pass) ask(u unit, list []gate) bool {
 	for _, g := range list {
-		if w := g.closed(p, u); w != nil {
+		if w := g.closed(p.view, u); w != nil {
 			p.noteClosed(w)
 			return false
 		}
@@ -79,33 +79,33 @@ func (p *pass) noteClosed(w *record.Wait) {
 	}
 }
 
-func (p *pass) gateHold(u unit) *record.Wait {
-	if p.Hold == nil {
+func gateHold(v view, u unit) *record.Wait {
+	if v.Hold == nil {
 		return nil
 	}
-	w := p.Hold.Wait
+	w := v.Hold.Wait
 	w.Package = u.name
 	return &w
 }
 
-func (p *pass) gateInterrupt(u unit) *record.Wait {
-	if _, runs := p.interruptOwner(); runs {
+func gateInterrupt(v view, u unit) *record.Wait {
+	if _, runs := v.interruptOwner(); runs {
 		return newWait(u.name, v1alpha1.ReasonWaitingForInterrupt,
 			"an interrupt of this Skyhook is in flight on the node; work continues when it is done")
 	}
-	if p.Node.InterruptPods > 0 {
+	if v.Node.InterruptPods > 0 {
 		return newWait(u.name, v1alpha1.ReasonWaitingForInterrupt, fmt.Sprintf(
 			"pod %s of an interrupt of another Skyhook, or of a deleted one, is still on the node",
-			p.Node.InterruptPod)+lookAt(p.Node.InterruptPod))
+			v.Node.InterruptPod)+lookAt(v.Node.InterruptPod))
 	}
 	return nil
 }
 
-func (p *pass) gatePermit(u unit) *record.Wait {
+func gatePermit(v view, u unit) *record.Wait {
 	switch {
-	case p.Permit != nil:
+	case v.Permit != nil:
 		return nil
-	case p.revoked != nil && p.Record.Begun:
+	case v.revoked != nil && v.Record.Begun:
 		return newWait(u.name, v1alpha1.ReasonWaitingForPermit,
 			"the node is half done with what the spec said before, and keeps its place; it continues as a member of the next "+
 				"batch, or once a stopped rollout is continued")
@@ -115,13 +115,13 @@ func (p *pass) gatePermit(u unit) *record.Wait {
 			"or the current batch is not over; to let more nodes work at a time, raise spec.interruptionBudget")
 }
 
-func (p *pass) gateSerial(u unit) *record.Wait {
-	if turn, out := p.outOfTurn(u.name); out {
+func gateSerial(v view, u unit) *record.Wait {
+	if turn, out := v.outOfTurn(u.name); out {
 		return newWait(u.name, v1alpha1.ReasonWaitingForSerial, fmt.Sprintf(
 			"package %s runs first, because spec.serial is true", turn))
 	}
-	for _, pod := range p.Pods { // also of one that left the spec
-		if p.Serial && pod.Package != u.name && pod.Outcome != Done {
+	for _, pod := range v.Pods { // also of one that left the spec
+		if v.Serial && pod.Package != u.name && pod.Outcome != Done {
 			return pod.holds(newWait(u.name, v1alpha1.ReasonWaitingForSerial, fmt.Sprintf(
 				"pod %s of package %s has not ended yet, and spec.serial is true", pod.Name, pod.Package)))
 		}
@@ -131,16 +131,16 @@ func (p *pass) gateSerial(u unit) *record.Wait {
 
 // gateImage lets no image run that the cluster does not allow, also for the uninstall of what it did when it was
 // allowed. A package that has to have a digest may run by the one that is pinned: the spec may not name it any more.
-func (p *pass) gateImage(u unit) *record.Wait {
+func gateImage(v view, u unit) *record.Wait {
 	problem := u.pkg.Refused
-	if _, ok := p.Pins.of(u.pkg, u.name, p.Node); problem == "" && !ok {
+	if _, ok := v.Pins.of(u.pkg, u.name, v.Node); problem == "" && !ok {
 		problem = u.pkg.Undigested
 	}
 	if problem == "" {
 		return nil
 	}
 	if u.removed() {
-		if e := p.out.Record.Packages[u.key]; !p.DefinitionOf(e).FromSpec { // what it was installed with cannot be corrected
+		if e := v.out.Record.Packages[u.key]; !v.DefinitionOf(e).FromSpec { // what it was installed with cannot be corrected
 			problem += fmt.Sprintf("; to correct it, put version %s back into spec.packages, with uninstall.apply: true",
 				e.Version)
 		}
@@ -151,35 +151,35 @@ func (p *pass) gateImage(u unit) *record.Wait {
 
 // gateDependencies has a package wait for what it depends on, and its uninstall for the uninstall of what depends on
 // it. It is asked before the permit: a node that could not use one must not get one, and give it back, in turns.
-func (p *pass) gateDependencies(u unit) *record.Wait {
+func gateDependencies(v view, u unit) *record.Wait {
 	if u.removed() {
-		if other, left := p.dependent(p.out.Record.Packages[u.key]); left {
+		if other, left := v.dependent(v.out.Record.Packages[u.key]); left {
 			return newWait(u.name, v1alpha1.ReasonWaitingForDependent, fmt.Sprintf(
 				"package %s is uninstalled first, because it depends on this one", other))
 		}
 		return nil
 	}
-	return p.unmet(u.name, u.pkg)
+	return unmet(v, u.name, u.pkg)
 }
 
 // gateConfigMap asks whether the ConfigMap that the pod would mount holds what it should.
-func (p *pass) gateConfigMap(u unit) *record.Wait {
-	ready := p.RetainedReady[u.pkg.Definition]
-	if spec, ok := p.Packages[u.name]; ok && version.Same(spec.Version, u.pkg.Version) {
-		ready = p.ConfigReady[u.name]
+func gateConfigMap(v view, u unit) *record.Wait {
+	ready := v.RetainedReady[u.pkg.Definition]
+	if spec, ok := v.Packages[u.name]; ok && version.Same(spec.Version, u.pkg.Version) {
+		ready = v.ConfigReady[u.name]
 	}
 	if ready {
 		return nil
 	}
 	return newWait(u.name, v1alpha1.ReasonWaitingForConfigMap, fmt.Sprintf(
 		"the operator has not written the ConfigMap of this package yet; if that lasts, see kubectl describe skyhook %s",
-		p.Skyhook))
+		v.Skyhook))
 }
 
 // gateEarlierPod waits for pods of an earlier run, and for what is left of an interrupt: nothing runs beside one, also
 // when it is done with, or nobody wants it any more.
-func (p *pass) gateEarlierPod(u unit) *record.Wait {
-	for _, pod := range p.Pods {
+func gateEarlierPod(v view, u unit) *record.Wait {
+	for _, pod := range v.Pods {
 		if pod.Package == u.name || record.IsInterrupt(pod.Stage) {
 			return pod.holds(newWait(u.name, v1alpha1.ReasonWaitingForPodToEnd,
 				fmt.Sprintf("pod %s of an earlier run has not ended yet", pod.Name)))
@@ -191,10 +191,10 @@ func (p *pass) gateEarlierPod(u unit) *record.Wait {
 // unmet returns the dependency that keeps a package from starting, as a reason to wait; nil when all are complete on
 // the node. One that only another spec fixes comes before those that may become complete: else the author hears of it
 // only after these, and the node holds a permit meanwhile.
-func (p *pass) unmet(name string, pkg situation.Package) *record.Wait {
+func unmet(v view, name string, pkg situation.Package) *record.Wait {
 	var first *record.Wait
 	for _, dep := range slices.Sorted(maps.Keys(pkg.DependsOn)) {
-		w := p.unmetOne(name, dep, pkg.DependsOn[dep])
+		w := unmetOne(v, name, dep, pkg.DependsOn[dep])
 		switch {
 		case w == nil:
 		case w.Frees == record.FreesAuthor:
@@ -207,8 +207,8 @@ func (p *pass) unmet(name string, pkg situation.Package) *record.Wait {
 }
 
 // unmetOne returns what is missing of one dependency; nil when it is complete on the node.
-func (p *pass) unmetOne(name, dep, wanted string) *record.Wait {
-	other, ok := p.Packages[dep]
+func unmetOne(v view, name, dep, wanted string) *record.Wait {
+	other, ok := v.Packages[dep]
 	switch {
 	case !ok || !version.Same(other.Version, wanted):
 		return newWait(name, v1alpha1.ReasonDependencyMissing, fmt.Sprintf(
@@ -219,7 +219,7 @@ func (p *pass) unmetOne(name, dep, wanted string) *record.Wait {
 			"spec.packages.%s.dependsOn names %s %s, whose uninstall.apply is true; "+
 				"set that to false, or remove it from dependsOn",
 			name, dep, wanted))
-	case !p.PackageComplete(p.out.Record, dep):
+	case !v.PackageComplete(v.out.Record, dep):
 		return newWait(name, v1alpha1.ReasonWaitingForDependency, fmt.Sprintf(
 			"package %s %s, on which this one depends, is not complete on the node yet", dep, wanted))
 	}

@@ -22,9 +22,9 @@ const rebootLimit = 20 * time.Minute
 var goingDown = []int32{137, 143, 255}
 
 // interrupting reports whether the Skyhook's interrupt is in flight on the node.
-func (p *pass) interrupting() bool {
-	_, runs := p.interruptOwner()
-	return runs || p.out.InFlight.OwnedBy(p.Skyhook)
+func (v view) interrupting() bool {
+	_, runs := v.interruptOwner()
+	return runs || v.out.InFlight.OwnedBy(v.Skyhook)
 }
 
 // InFlightOf returns the interrupt that the record of a Skyhook says is in flight, for a node whose annotation does not
@@ -37,7 +37,7 @@ func InFlightOf(skyhook string, n record.Node) *record.Interrupt {
 }
 
 // interruptOwner returns the entry that runs the interrupt of this Skyhook that is in flight.
-func (p *pass) interruptOwner() (record.Entry, bool) { return interruptOwner(p.out.Record) }
+func (v view) interruptOwner() (record.Entry, bool) { return interruptOwner(v.out.Record) }
 
 func interruptOwner(n record.Node) (record.Entry, bool) {
 	for _, e := range situation.Sorted(n.Packages) {
@@ -73,9 +73,12 @@ func inFlight(skyhook string, owner record.Entry, entries map[string]record.Entr
 	return i
 }
 
+// interrupts takes the steps of the interrupt of a node, which is one for all packages.
+type interrupts struct{ *pass }
+
 // watchInterrupt looks after the interrupt in flight. It comes before the packages, so that their post-interrupt stages
 // start in the same pass.
-func (p *pass) watchInterrupt() {
+func (p interrupts) watchInterrupt() {
 	p.breakOff()
 	e, running := p.interruptOwner()
 	if !running {
@@ -112,14 +115,14 @@ func (p *pass) watchInterrupt() {
 }
 
 // ownInterrupt sees to it that the interrupt in flight is the one that the entries tell of.
-func (p *pass) ownInterrupt(owner record.Entry) {
+func (p interrupts) ownInterrupt(owner record.Entry) {
 	if p.out.InFlight == nil {
 		p.out.InFlight = inFlight(p.Skyhook, owner, p.out.Record.Packages)
 	}
 }
 
 // releaseInterrupt ends the interrupt in flight of this Skyhook once no entry runs it and no pod of it is left.
-func (p *pass) releaseInterrupt() {
+func (p interrupts) releaseInterrupt() {
 	_, running := p.interruptOwner()
 	left := slices.ContainsFunc(p.Pods, func(pod Pod) bool { return record.IsInterrupt(pod.Stage) && pod.Outcome != Lost })
 	if p.out.InFlight.OwnedBy(p.Skyhook) && !running && !left && p.Node.InterruptPods == 0 {
@@ -133,23 +136,23 @@ func isReboot(e record.Entry) bool {
 
 // rebooted reports whether the node came back from the reboot that the entry asked for. Only the boot id tells: the
 // pod may have ended in any way.
-func (p *pass) rebooted(e record.Entry) bool {
-	return isReboot(e) && p.Node.Ready && e.BootID != "" && p.Node.BootID != "" && e.BootID != p.Node.BootID
+func (v view) rebooted(e record.Entry) bool {
+	return isReboot(e) && v.Node.Ready && e.BootID != "" && v.Node.BootID != "" && e.BootID != v.Node.BootID
 }
 
 // underWay reports whether the node may be going down, or coming up, for the reboot that the entry asked for.
-func (p *pass) underWay(e record.Entry, pod Pod, found bool) bool {
+func (v view) underWay(e record.Entry, pod Pod, found bool) bool {
 	late := e.State == v1alpha1.StateErroring && e.Reason == v1alpha1.ReasonRebootTimeout
-	if !isReboot(e) || late && p.Node.Ready && p.Node.BootID == e.BootID {
+	if !isReboot(e) || late && v.Node.Ready && v.Node.BootID == e.BootID {
 		return false // it does not come; should it come after all, the boot id tells
 	}
 	ends := found && (pod.Outcome == Done || pod.Outcome == Running || pod.Terminating || pod.Shutdown ||
 		pod.Outcome == Failing && slices.Contains(goingDown, pod.ExitCode))
-	return ends || !p.Node.Ready || p.Node.BootID != e.BootID
+	return ends || !v.Node.Ready || v.Node.BootID != e.BootID
 }
 
 // watchReboot waits for the boot id to change. A pod that ended as the node went down is no failure.
-func (p *pass) watchReboot(e *record.Entry, pod Pod) {
+func (p interrupts) watchReboot(e *record.Entry, pod Pod) {
 	limit, pkg := p.rebootLimit(*e), p.DefinitionOf(*e).Package
 	left := p.began(*e, pod).Add(limit).Sub(p.Now)
 	late := e.State == v1alpha1.StateErroring && e.Reason == v1alpha1.ReasonRebootTimeout // whatever another clock says
@@ -167,23 +170,23 @@ func (p *pass) watchReboot(e *record.Entry, pod Pod) {
 }
 
 // rebootWait says how far a reboot has come that is waited for.
-func (p *pass) rebootWait(e record.Entry) *record.Wait {
+func (v view) rebootWait(e record.Entry) *record.Wait {
 	message := "the node was told to reboot, and its boot id has not changed yet"
 	switch {
-	case p.Node.BootID == "":
+	case v.Node.BootID == "":
 		message = "the node was told to reboot and does not report its boot id; if that lasts, look at its kubelet"
-	case p.Node.BootID != e.BootID:
+	case v.Node.BootID != e.BootID:
 		message = "the node has rebooted and is not Ready yet; if that lasts, look at its kubelet"
 	}
 	return newWait(e.Name, v1alpha1.ReasonWaitingForReboot, message)
 }
 
 // notBack says how far a reboot came that takes too long.
-func (p *pass) notBack(e record.Entry, limit time.Duration) string {
+func (v view) notBack(e record.Entry, limit time.Duration) string {
 	switch {
-	case p.Node.BootID != "" && p.Node.BootID != e.BootID:
+	case v.Node.BootID != "" && v.Node.BootID != e.BootID:
 		return fmt.Sprintf("the node rebooted, but is not Ready %s after it was told to reboot; look at its kubelet", limit)
-	case !p.Node.Ready:
+	case !v.Node.Ready:
 		return fmt.Sprintf("the node is not Ready and has not rebooted within %s; look at its console", limit)
 	default:
 		return fmt.Sprintf("the node did not reboot within %s; look at its console, or reboot it by hand", limit)
@@ -191,15 +194,15 @@ func (p *pass) notBack(e record.Entry, limit time.Duration) string {
 }
 
 // maySuspend reports whether the interrupt can be suspended while something holds the node: nothing of it runs.
-func (p *pass) maySuspend(e record.Entry, pod Pod, found bool) bool {
+func (v view) maySuspend(e record.Entry, pod Pod, found bool) bool {
 	over := !found || pod.idle() || pod.Outcome == Lost || pod.Outcome == Done && isReboot(e)
-	return over && !p.underWay(e, pod, found)
+	return over && !v.underWay(e, pod, found)
 }
 
 // suspendInterrupt ends the interrupt in flight of a held node, where nothing is retried, and which must not keep other
 // Skyhooks off the node. For its packages it is pending again. A reboot that was asked for and comes late still counts:
 // the entries keep the boot id.
-func (p *pass) suspendInterrupt(e record.Entry, pod Pod, found bool) {
+func (p interrupts) suspendInterrupt(e record.Entry, pod Pod, found bool) {
 	if found {
 		if !pod.Terminating {
 			p.out.take(Step{Delete: &pod})
@@ -213,7 +216,7 @@ func (p *pass) suspendInterrupt(e record.Entry, pod Pod, found bool) {
 
 // ensureInterrupt creates the missing pod of a running interrupt again. The agent knows what it did already by the
 // run of the interrupt in flight.
-func (p *pass) ensureInterrupt(e *record.Entry) {
+func (p interrupts) ensureInterrupt(e *record.Entry) {
 	switch {
 	case p.DefinitionOf(*e).Missing || e.Interrupt == nil:
 		// Nobody can build its pod any more, or knows what another operator ran. Those that it ran for find another owner.
@@ -226,14 +229,14 @@ func (p *pass) ensureInterrupt(e *record.Entry) {
 		return
 	}
 	u := unit{name: e.Name, pkg: p.DefinitionOf(*e).Package}
-	if !p.ask(u, turnGates) || !p.waited(*e) || !p.aloneOnNode(e.Name) || !p.drained(e.Name) {
+	if !p.ask(u, turnGates) || !p.waited(*e) || !p.aloneOnNode(e.Name) || !p.drain(e.Name) {
 		return
 	}
 	p.start(*e)
 }
 
 // awaitReady waits for a node that has rebooted, for as long as a reboot may take.
-func (p *pass) awaitReady(e *record.Entry) {
+func (p interrupts) awaitReady(e *record.Entry) {
 	limit := p.rebootLimit(*e)
 	if left := p.asked(*e).Add(limit).Sub(p.Now); left > 0 {
 		p.out.lookAgain(left)
@@ -244,27 +247,27 @@ func (p *pass) awaitReady(e *record.Entry) {
 }
 
 // asked is when a reboot was asked for that has no pod any more.
-func (p *pass) asked(e record.Entry) time.Time {
+func (v view) asked(e record.Entry) time.Time {
 	at := runStart(e)
-	if p.out.InFlight != nil && p.out.InFlight.Since.After(at) {
-		at = p.out.InFlight.Since.Time
+	if v.out.InFlight != nil && v.out.InFlight.Since.After(at) {
+		at = v.out.InFlight.Since.Time
 	}
-	if p.ahead(at) {
+	if v.ahead(at) {
 		return e.Since.Time // which is moved back, see presentTimes
 	}
 	return at
 }
 
 // rebootLimit is how long a reboot may take.
-func (p *pass) rebootLimit(e record.Entry) time.Duration {
-	if pkg := p.DefinitionOf(e).Package; pkg.StageTimeout != nil {
+func (v view) rebootLimit(e record.Entry) time.Duration {
+	if pkg := v.DefinitionOf(e).Package; pkg.StageTimeout != nil {
 		return pkg.StageTimeout.Duration
 	}
 	return rebootLimit
 }
 
 // completeInterrupt ends the interrupt for its owner and for all that were merged into it.
-func (p *pass) completeInterrupt(owner record.Entry, pod Pod, found bool) {
+func (p interrupts) completeInterrupt(owner record.Entry, pod Pod, found bool) {
 	for key, e := range situation.Sorted(p.out.Record.Packages) {
 		if !record.IsInterrupt(e.Stage) || key != owner.Key() && (!mergedInto(e, owner) || situation.Superseded(p.out.Record, e)) {
 			continue
@@ -282,7 +285,7 @@ func (p *pass) completeInterrupt(owner record.Entry, pod Pod, found bool) {
 
 // interrupted ends the interrupt stage of an entry. After an uninstall it was the last one, also when the package is
 // wanted again by now.
-func (p *pass) interrupted(e record.Entry) {
+func (p interrupts) interrupted(e record.Entry) {
 	e.State, e.Reason, e.Message, e.Since = v1alpha1.StateComplete, "", "", p.stamp()
 	e.Attempts, e.AttemptsBefore = 0, 0
 	p.put(e)
@@ -299,7 +302,7 @@ func mergedInto(e, owner record.Entry) bool {
 
 // adoptOrphans completes packages that were merged into a reboot which took place although its owner is removed. For
 // others the interrupt is pending again, see pendingInterrupts.
-func (p *pass) adoptOrphans() {
+func (p interrupts) adoptOrphans() {
 	for _, e := range situation.Sorted(p.out.Record.Packages) {
 		if record.IsInterrupt(e.Stage) && e.State == v1alpha1.StateSkipped && p.rebooted(e) && !situation.Superseded(p.out.Record, e) {
 			p.interrupted(e)
@@ -308,7 +311,7 @@ func (p *pass) adoptOrphans() {
 }
 
 // beginInterrupt starts one interrupt for all packages that need one, when nothing else is in progress on the node.
-func (p *pass) beginInterrupt() {
+func (p interrupts) beginInterrupt() {
 	if _, running := p.interruptOwner(); running {
 		return
 	}
@@ -330,13 +333,13 @@ func (p *pass) beginInterrupt() {
 				"if that lasts, look at its kubelet"))
 		return
 	}
-	if p.drained(first.Name) {
+	if p.drain(first.Name) {
 		p.launch(list)
 	}
 }
 
 // launch puts the merged interrupt in flight, in the name of one of the packages.
-func (p *pass) launch(list []pendingInterrupt) {
+func (p interrupts) launch(list []pendingInterrupt) {
 	owner, interrupt := merge(list)
 	for _, d := range list {
 		e := d.entry

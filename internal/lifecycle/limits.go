@@ -23,8 +23,8 @@ func runStart(e record.Entry) time.Time {
 // began is when the pod began to count against a limit. While none could be created, for a quota, a pause or a permit,
 // nothing ran; and the API server's clock, which the pod has its time from, may be behind ours. A run of a time to come
 // was begun by a clock that was ahead, and tells nothing.
-func (p *pass) began(e record.Entry, pod Pod) time.Time {
-	if start := runStart(e); start.After(pod.Created) && !p.ahead(start) {
+func (v view) began(e record.Entry, pod Pod) time.Time {
+	if start := runStart(e); start.After(pod.Created) && !v.ahead(start) {
 		return start
 	}
 	return pod.Created

@@ -28,34 +28,34 @@ func (d pendingInterrupt) stage() v1alpha1.Stage {
 
 // pendingInterrupts returns those of packages that are installed, then those of packages that are removed, each in
 // order of their names. One that was merged into an interrupt which has no owner any more is pending again.
-func (p *pass) pendingInterrupts() []pendingInterrupt {
+func (v view) pendingInterrupts() []pendingInterrupt {
 	var list []pendingInterrupt
-	for _, u := range append(p.staying(), p.leaving()...) {
-		e, recorded := p.recorded(u)
-		if recorded && p.phase(u, &e) == situation.PhaseInterruptPending {
+	for _, u := range append(v.staying(), v.leaving()...) {
+		e, recorded := v.recorded(u)
+		if recorded && v.phase(u, &e) == situation.PhaseInterruptPending {
 			list = append(list, pendingInterrupt{e, u.pkg})
 		}
 	}
 	return slices.DeleteFunc(list, func(d pendingInterrupt) bool {
-		_, out := p.outOfTurn(d.entry.Name)
+		_, out := v.outOfTurn(d.entry.Name)
 		return out
 	})
 }
 
 // recorded is entryOf without spelling it as the spec does.
-func (p *pass) recorded(u unit) (record.Entry, bool) {
+func (v view) recorded(u unit) (record.Entry, bool) {
 	if u.removed() {
-		e, ok := p.out.Record.Packages[u.key]
+		e, ok := v.out.Record.Packages[u.key]
 		return e, ok
 	}
-	e, ok := situation.Find(p.out.Record, u.name, u.pkg.Version)
-	_, removed := p.removals[e.Key()]
+	e, ok := situation.Find(v.out.Record, u.name, u.pkg.Version)
+	_, removed := v.removals[e.Key()]
 	return e, ok && !removed && !record.IsUninstall(e.Stage)
 }
 
 // othersIdle reports whether no package of this Skyhook runs a stage of its own. One that is in the middle of a stage
 // but has no pod waits for something, maybe this interrupt, so nobody waits for it.
-func (p *pass) othersIdle(name string) bool {
+func (p interrupts) othersIdle(name string) bool {
 	for _, e := range p.Relevant(p.out.Record) {
 		if !e.Active() || !p.hasPod(e.Name) {
 			continue
@@ -71,7 +71,7 @@ func (p *pass) othersIdle(name string) bool {
 }
 
 // aloneOnNode reports whether no package pod of any Skyhook is left on the node.
-func (p *pass) aloneOnNode(name string) bool {
+func (p interrupts) aloneOnNode(name string) bool {
 	n, first := len(p.Pods)+p.Node.OtherPods, p.Node.OtherPod
 	if n == 0 {
 		return true

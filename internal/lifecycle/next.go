@@ -10,18 +10,23 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
-// pass is one decision as it grows.
-type pass struct {
+// view is what a decision goes by: what was observed, and the decision as far as it has come. Its methods only ask.
+type view struct {
 	Observation
 	out Decision
 	// now is the time that is recorded: it never goes back.
 	now time.Time
-	// claimed pods belong to a current run or are already handled; the rest is stale.
-	claimed map[string]bool
 	// removals are the package versions that have to be removed, by the keys of their entries.
 	removals map[string]situation.Removal
 	// revoked is the permit that the node has to give back; nil when none.
 	revoked *v1alpha1.Permit
+}
+
+// pass is one decision as it grows. Its methods take steps.
+type pass struct {
+	view
+	// claimed pods belong to a current run or are already handled; the rest is stale.
+	claimed map[string]bool
 	// needCordon says that something that is to happen disturbs the node's other pods.
 	needCordon bool
 	// nodeWait is the first wait that the record shows in any case; nil when there is none.
@@ -37,14 +42,14 @@ type pass struct {
 func Next(o Observation) Decision {
 	p := newPass(o)
 	p.acceptBoot()
-	p.watchInterrupt()
+	interrupts{p}.watchInterrupt()
 	p.acceptBoot() // once more: an interrupt that is no reboot is seen to its end first
 	for _, u := range p.units() {
 		for p.step(u) {
 			continue
 		}
 	}
-	p.beginInterrupt()
+	interrupts{p}.beginInterrupt()
 	return p.finish()
 }
 
@@ -84,7 +89,7 @@ func (p *pass) step(u unit) bool {
 }
 
 func newPass(o Observation) *pass {
-	p := &pass{Observation: o, claimed: map[string]bool{}}
+	p := &pass{view: view{Observation: o}, claimed: map[string]bool{}}
 	p.Record, p.now = presentTimes(o.Record, o.Now)
 	p.out.Record = p.Record
 	p.out.InFlight = o.InFlight.Clone()
@@ -114,20 +119,20 @@ type unit struct {
 func (u unit) removed() bool { return u.key != "" }
 
 // units are what the pass walks: first what is removed, then what the spec wants, each in order of the names.
-func (p *pass) units() []unit { return append(p.leaving(), p.staying()...) }
+func (v view) units() []unit { return append(v.leaving(), v.staying()...) }
 
-func (p *pass) leaving() (all []unit) {
-	for key, l := range situation.Sorted(p.removals) {
-		if e, recorded := p.out.Record.Packages[key]; recorded {
+func (v view) leaving() (all []unit) {
+	for key, l := range situation.Sorted(v.removals) {
+		if e, recorded := v.out.Record.Packages[key]; recorded {
 			all = append(all, unit{name: e.Name, key: key, pkg: l.Package, missing: l.Missing})
 		}
 	}
 	return all
 }
 
-func (p *pass) staying() (all []unit) {
-	for name, pkg := range situation.Sorted(p.Packages) {
-		if !p.Deleting && !pkg.UninstallAsked() {
+func (v view) staying() (all []unit) {
+	for name, pkg := range situation.Sorted(v.Packages) {
+		if !v.Deleting && !pkg.UninstallAsked() {
 			all = append(all, unit{name: name, pkg: pkg})
 		}
 	}
@@ -158,7 +163,7 @@ func (p *pass) revoke() {
 // finish sets the node's status, cordon and wait, and gives the permit back when the node is done with it.
 func (p *pass) finish() Decision {
 	p.deleteStale()
-	p.releaseInterrupt()
+	interrupts{p}.releaseInterrupt()
 	complete := situation.Complete(p.Wanted, p.out.Record)
 	// While a pod is there, also one that is being deleted, or an interrupt is in flight, the node is in progress: it
 	// counts against the budget and stays cordoned.
@@ -189,26 +194,26 @@ func (p *pass) finish() Decision {
 
 // mayLeave reports whether a node may give a permit back that is asked back: it has no place to hold, or it failed and
 // does not disturb anything. Who is only to wait for its turn keeps its place.
-func (p *pass) mayLeave() bool {
-	if p.out.Record.Cordoned || p.interrupting() {
+func (v view) mayLeave() bool {
+	if v.out.Record.Cordoned || v.interrupting() {
 		return false
 	}
-	return !p.out.Record.Begun || slices.ContainsFunc(p.Relevant(p.out.Record), p.FailedForGood)
+	return !v.out.Record.Begun || slices.ContainsFunc(v.Relevant(v.out.Record), v.FailedForGood)
 }
 
 // leaves reports whether the hold makes the node give its permit and its cordon back once nothing runs there.
-func (p *pass) leaves() bool {
-	return p.Hold != nil && (p.Hold.TakesOut || p.Hold.ReturnsPermit && !p.out.Record.Begun)
+func (v view) leaves() bool {
+	return v.Hold != nil && (v.Hold.TakesOut || v.Hold.ReturnsPermit && !v.out.Record.Begun)
 }
 
 // heldWait is the hold as the node tells it, with what becomes of the cordon.
-func (p *pass) heldWait(over bool) *record.Wait {
-	w := p.Hold.Wait
+func (v view) heldWait(over bool) *record.Wait {
+	w := v.Hold.Wait
 	switch {
-	case !p.out.Record.Cordoned || over:
-	case p.leaves():
+	case !v.out.Record.Cordoned || over:
+	case v.leaves():
 		w.Message += "; the node is uncordoned as soon as what runs there has ended"
-	case p.Hold.ReturnsPermit:
+	case v.Hold.ReturnsPermit:
 		w.Message += "; the node stays cordoned and keeps its place in the budget meanwhile, because work on it has begun: to " +
 			"take it out, label it " + v1alpha1.LabelIgnore + "=true"
 	default:
@@ -219,11 +224,11 @@ func (p *pass) heldWait(over bool) *record.Wait {
 }
 
 // status is that of the node after this decision.
-func (p *pass) status() v1alpha1.Status {
-	n := p.out.Record
+func (v view) status() v1alpha1.Status {
+	n := v.out.Record
 	after := situation.Situation{
-		Facts: situation.FactsOf(p.Skyhook, p.Wanted, n, p.out.InFlight, p.Node.Ready),
-		Hold:  p.Hold, Permit: p.Permit != nil, Wait: n.Wait,
+		Facts: situation.FactsOf(v.Skyhook, v.Wanted, n, v.out.InFlight, v.Node.Ready),
+		Hold:  v.Hold, Permit: v.Permit != nil, Wait: n.Wait,
 	}
 	return after.Status()
 }
@@ -239,26 +244,26 @@ func (p *pass) deleteStale() {
 
 // busy reports whether a pod is there that does not belong to what fails, or that is about to end, be it from now on:
 // what it runs may continue for as long as its grace period lasts.
-func (p *pass) busy() bool {
+func (v view) busy() bool {
 	failing := map[string]bool{}
-	for _, e := range p.Relevant(p.out.Record) {
+	for _, e := range v.Relevant(v.out.Record) {
 		failing[e.Name] = e.State == v1alpha1.StateErroring
 	}
-	return slices.ContainsFunc(p.Pods, func(pod Pod) bool {
-		ends := slices.ContainsFunc(p.out.Delete, func(d Pod) bool { return d.Name == pod.Name })
-		return !failing[pod.Package] || ends || pod.Terminating && p.Now.Before(pod.Ends.Add(EndGrace))
+	return slices.ContainsFunc(v.Pods, func(pod Pod) bool {
+		ends := slices.ContainsFunc(v.out.Delete, func(d Pod) bool { return d.Name == pod.Name })
+		return !failing[pod.Package] || ends || pod.Terminating && v.Now.Before(pod.Ends.Add(EndGrace))
 	})
 }
 
 // any reports whether an entry that matters is in the given state.
-func (p *pass) any(s v1alpha1.State) bool {
-	return slices.ContainsFunc(p.Relevant(p.out.Record), func(e record.Entry) bool { return e.State == s })
+func (v view) any(s v1alpha1.State) bool {
+	return slices.ContainsFunc(v.Relevant(v.out.Record), func(e record.Entry) bool { return e.State == s })
 }
 
-func (p *pass) phase(u unit, e *record.Entry) situation.Phase {
-	if e == nil && situation.Overtaken(p.out.Record, u.name, u.pkg.Version) {
+func (v view) phase(u unit, e *record.Entry) situation.Phase {
+	if e == nil && situation.Overtaken(v.out.Record, u.name, u.pkg.Version) {
 		return situation.PhaseSuperseded
 	}
-	return situation.PhaseOf(e, situation.Aim{Package: u.pkg, Removed: u.removed(), Missing: u.missing, Generation: p.Generation},
-		p.interrupting())
+	return situation.PhaseOf(e, situation.Aim{Package: u.pkg, Removed: u.removed(), Missing: u.missing, Generation: v.Generation},
+		v.interrupting())
 }

@@ -115,12 +115,12 @@ func (p *pass) moved(pin Pin, e record.Entry, digest string) {
 }
 
 // explainPull adds to the failure of a pull what people can do when the pinned image is not in the registry any more.
-func (p *pass) explainPull(e record.Entry, pkg situation.Package, pod Pod) string {
-	pin, ok := p.Pins.of(pkg, pod.Package, p.Node)
+func (v view) explainPull(e record.Entry, pkg situation.Package, pod Pod) string {
+	pin, ok := v.Pins.of(pkg, pod.Package, v.Node)
 	if !ok || !pod.ByDigest || pin.Digest != pod.Digest || !pod.Missing {
 		return pod.Message
 	}
-	if !p.DefinitionOf(e).FromSpec { // nothing of it is in the spec to be changed
+	if !v.DefinitionOf(e).FromSpec { // nothing of it is in the spec to be changed
 		return fmt.Sprintf("%s\npinned by its first pull; put version %s back with containerSHA and uninstall.apply, "+
 			"or add the node to annotation %s", pod.Message, e.Version, v1alpha1.AnnotationAbandonUninstall)
 	}

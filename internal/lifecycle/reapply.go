@@ -34,8 +34,8 @@ func (p *pass) acceptBoot() {
 }
 
 // otherBoot reports whether the record is of an earlier boot than the present one.
-func (p *pass) otherBoot() bool {
-	last, current := p.out.Record.BootID, p.Node.BootID
+func (v view) otherBoot() bool {
+	last, current := v.out.Record.BootID, v.Node.BootID
 	return last != "" && current != "" && last != current
 }
 
@@ -48,10 +48,10 @@ func StartsOver(o Observation) bool {
 
 // onHost reports whether an entry outlives a reboot after which packages are applied again: what is to be uninstalled,
 // or only left alone, is still on the host.
-func (p *pass) onHost(key string, e record.Entry) bool {
-	_, removed := p.removals[key]
-	pkg, inSpec := p.Packages[e.Name]
-	_, held := p.NeedsUninstall(p.Record, e.Name)
+func (v view) onHost(key string, e record.Entry) bool {
+	_, removed := v.removals[key]
+	pkg, inSpec := v.Packages[e.Name]
+	_, held := v.NeedsUninstall(v.Record, e.Name)
 	return removed || !inSpec || pkg.UninstallAsked() || held || e.Superseded
 }
 
@@ -74,7 +74,7 @@ func presentTimes(n record.Node, now time.Time) (record.Node, time.Time) {
 }
 
 // ahead reports whether only a clock that was far ahead can have told a time.
-func (p *pass) ahead(at time.Time) bool { return at.Sub(p.Now) > clockSlack }
+func (v view) ahead(at time.Time) bool { return at.Sub(v.Now) > clockSlack }
 
 func newestTime(n record.Node) time.Time {
 	var newest time.Time

@@ -90,7 +90,7 @@ func afterReboot(o Observation, n record.Node) record.Node {
 	if !running || !p.rebooted(owner) {
 		return n
 	}
-	p.completeInterrupt(owner, Pod{}, false)
+	interrupts{p}.completeInterrupt(owner, Pod{}, false)
 	n.Packages = p.out.Record.Packages
 	return n
 }

@@ -62,12 +62,12 @@ func (p *pass) watch(u unit, e record.Entry) bool {
 
 // runsWhatIsWanted reports whether a pod is what the spec asks for now. One of another operator has no hash, but tells
 // for which generation it was made: if that is this one, what it has done so far is not done again.
-func (p *pass) runsWhatIsWanted(u unit, pod Pod) bool {
+func (v view) runsWhatIsWanted(u unit, pod Pod) bool {
 	if pod.Elsewhere {
 		return false
 	}
 	if pod.Hash == "" && pod.Generation != 0 {
-		return pod.Generation == p.Generation
+		return pod.Generation == v.Generation
 	}
 	return pod.Hash == u.pkg.Hash
 }
@@ -94,8 +94,8 @@ func (p *pass) waitForEnd(e record.Entry, pod Pod) {
 }
 
 // podOf finds the pod of the entry's run.
-func (p *pass) podOf(e record.Entry) (Pod, bool) {
-	for _, pod := range p.Pods {
+func (v view) podOf(e record.Entry) (Pod, bool) {
+	for _, pod := range v.Pods {
 		if pod.Package == e.Name && pod.Stage == e.Stage && pod.Run == e.Run && version.Same(pod.Version, e.Version) {
 			return pod, true
 		}
@@ -148,12 +148,12 @@ func (p *pass) restart(e *record.Entry, pkg situation.Package) {
 }
 
 // begin starts a stage of a unit whose gates are open, after one that ended.
-func (p *pass) begin(u unit, last record.Entry, stage v1alpha1.Stage) record.Entry {
+func (v view) begin(u unit, last record.Entry, stage v1alpha1.Stage) record.Entry {
 	return record.Entry{
 		Name: u.name, Version: u.pkg.Version, Image: u.pkg.Image, ContainerSHA: u.pkg.Digest(),
 		Stage: stage, State: v1alpha1.StateInProgress,
-		Since: p.stamp(), Run: p.nextRun(last.Run), Config: u.pkg.Config,
-		Hash: u.pkg.Hash, Definition: u.pkg.Definition, Generation: p.Generation,
+		Since: v.stamp(), Run: v.nextRun(last.Run), Config: u.pkg.Config,
+		Hash: u.pkg.Hash, Definition: u.pkg.Definition, Generation: v.Generation,
 	}
 }
 
@@ -316,14 +316,14 @@ func backoff(restarts int32) time.Duration {
 func (p *pass) put(e record.Entry) { p.out.take(Step{Announce: &e}) }
 
 // hasPod reports whether a pod of the package is on the node or starts now.
-func (p *pass) hasPod(name string) bool {
-	return slices.ContainsFunc(p.Pods, func(pod Pod) bool { return pod.Package == name }) ||
-		slices.ContainsFunc(p.out.Start, func(s Start) bool { return s.Package == name })
+func (v view) hasPod(name string) bool {
+	return slices.ContainsFunc(v.Pods, func(pod Pod) bool { return pod.Package == name }) ||
+		slices.ContainsFunc(v.out.Start, func(s Start) bool { return s.Package == name })
 }
 
 // nextRun names a run by its start, in seconds, and differs from the run before even within the same second.
-func (p *pass) nextRun(last string) string {
-	run := strconv.FormatInt(p.now.Unix(), 36)
+func (v view) nextRun(last string) string {
+	run := strconv.FormatInt(v.now.Unix(), 36)
 	if strings.TrimRight(last, runSuffix) == run {
 		return last + runSuffix
 	}
@@ -333,7 +333,7 @@ func (p *pass) nextRun(last string) string {
 // runSuffix tells apart two runs that began within the same second.
 const runSuffix = "!"
 
-func (p *pass) stamp() metav1.Time { return metav1.NewTime(p.now) }
+func (v view) stamp() metav1.Time { return metav1.NewTime(v.now) }
 
 func without(pods []Pod, name string) []Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(pod Pod) bool { return pod.Name == name })

@@ -9,11 +9,11 @@ import (
 
 // outOfTurn reports whether packages work one at a time and it is another's turn, and whose. Without serial nobody asks
 // for the turn, which looks at every package.
-func (p *pass) outOfTurn(name string) (turn string, out bool) {
-	if !p.Serial {
+func (v view) outOfTurn(name string) (turn string, out bool) {
+	if !v.Serial {
 		return "", false
 	}
-	turn = p.turn()
+	turn = v.turn()
 	return turn, turn != name
 }
 
@@ -21,21 +21,21 @@ func (p *pass) outOfTurn(name string) (turn string, out bool) {
 // whose dependencies are complete. One that has begun lets its dependencies go first when they have work again, and has
 // the turn when nobody else can use it: its interrupt may be pending, which asks for no dependency, and says what it
 // waits for.
-func (p *pass) turn() string {
-	if e, running := p.interruptOwner(); running {
+func (v view) turn() string {
+	if e, running := v.interruptOwner(); running {
 		return e.Name
 	}
-	if name := p.firstRemoval(); name != "" {
+	if name := v.firstRemoval(); name != "" {
 		return name
 	}
 	var first, begun string
-	for name, pkg := range situation.Sorted(p.Packages) {
+	for name, pkg := range situation.Sorted(v.Packages) {
 		if pkg.UninstallAsked() {
 			continue
 		}
-		e, recorded := situation.Find(p.out.Record, name, pkg.Version)
-		ready := p.unmet(name, pkg) == nil && p.removalFirst(name) == nil
-		if recorded && !situation.Settled(pkg, e) && (ready || p.hasPod(name)) {
+		e, recorded := situation.Find(v.out.Record, name, pkg.Version)
+		ready := unmet(v, name, pkg) == nil && v.removalFirst(name) == nil
+		if recorded && !situation.Settled(pkg, e) && (ready || v.hasPod(name)) {
 			return name
 		}
 		complete := recorded && situation.Final(pkg, e)
@@ -52,15 +52,15 @@ func (p *pass) turn() string {
 
 // firstRemoval is the package whose turn it is to be uninstalled: the one that has begun, else the first by name that
 // no other depends on. Removals come before installs.
-func (p *pass) firstRemoval() string {
+func (v view) firstRemoval() string {
 	var first string
-	for key, l := range situation.Sorted(p.removals) {
-		e, recorded := p.out.Record.Packages[key]
+	for key, l := range situation.Sorted(v.removals) {
+		e, recorded := v.out.Record.Packages[key]
 		switch {
 		case !recorded || l.Missing:
-		case p.uninstallingNow(e):
+		case v.uninstallingNow(e):
 			return e.Name
-		case first == "" || p.dependsOn(e.Name, first):
+		case first == "" || v.dependsOn(e.Name, first):
 			first = e.Name
 		}
 	}
@@ -69,7 +69,7 @@ func (p *pass) firstRemoval() string {
 
 // uninstallingNow reports whether the uninstall of a package has begun and continues: without a pod, one waits for the
 // uninstall of what depends on it, which may have been asked for later.
-func (p *pass) uninstallingNow(e record.Entry) bool {
-	_, waits := p.dependent(e)
-	return record.IsUninstall(e.Stage) && (!waits || p.hasPod(e.Name))
+func (v view) uninstallingNow(e record.Entry) bool {
+	_, waits := v.dependent(e)
+	return record.IsUninstall(e.Stage) && (!waits || v.hasPod(e.Name))
 }

@@ -17,7 +17,7 @@ import (
 //
 // An interrupt that runs is not broken off: it is waited for, see interrupt.go.
 func (p *pass) uninstall(u unit, last record.Entry) {
-	if !p.open(u) || u.pkg.Interrupt != nil && !p.drained(u.name) {
+	if !p.open(u) || u.pkg.Interrupt != nil && !p.drain(u.name) {
 		return
 	}
 	e := p.begin(u, last, v1alpha1.StageUninstall)
@@ -51,13 +51,13 @@ const leaveOnNode = "leave it on the node: add the node to the Skyhook's annotat
 	v1alpha1.AnnotationAbandonUninstall
 
 // dependent returns a package that depends on this one and is still to be uninstalled, which comes first.
-func (p *pass) dependent(e record.Entry) (name string, left bool) {
-	for key := range situation.Sorted(p.removals) {
-		other, recorded := p.out.Record.Packages[key]
+func (v view) dependent(e record.Entry) (name string, left bool) {
+	for key := range situation.Sorted(v.removals) {
+		other, recorded := v.out.Record.Packages[key]
 		uninstalled := record.IsUninstall(other.Stage) && (other.State == v1alpha1.StateComplete ||
 			other.Stage == v1alpha1.StageUninstallInterrupt)
-		if !recorded || uninstalled || other.Name == e.Name || !p.dependsOn(other.Name, e.Name) ||
-			p.dependsOn(e.Name, other.Name) {
+		if !recorded || uninstalled || other.Name == e.Name || !v.dependsOn(other.Name, e.Name) ||
+			v.dependsOn(e.Name, other.Name) {
 			continue
 		}
 		return other.Name, true
@@ -66,13 +66,13 @@ func (p *pass) dependent(e record.Entry) (name string, left bool) {
 }
 
 // dependsOn reports whether a package that is removed depends on another, be it through others, also such that stay.
-func (p *pass) dependsOn(name, goal string) bool {
+func (v view) dependsOn(name, goal string) bool {
 	dependencies := map[string]map[string]string{}
-	for other, pkg := range p.Packages {
+	for other, pkg := range v.Packages {
 		dependencies[other] = pkg.DependsOn
 	}
-	for key, l := range p.removals {
-		dependencies[p.out.Record.Packages[key].Name] = l.Package.DependsOn
+	for key, l := range v.removals {
+		dependencies[v.out.Record.Packages[key].Name] = l.Package.DependsOn
 	}
 	edges := func(of string) iter.Seq[string] { return maps.Keys(dependencies[of]) }
 	for dep := range graph.Search(name, edges) { // to its end it takes long with many packages
@@ -85,14 +85,14 @@ func (p *pass) dependsOn(name, goal string) bool {
 
 // removalFirst is the wait of a package of the spec for another version of it that has to be uninstalled before; nil
 // when none has.
-func (p *pass) removalFirst(name string) *record.Wait {
-	for key := range situation.Sorted(p.removals) {
-		if e, recorded := p.out.Record.Packages[key]; recorded && e.Name == name {
+func (v view) removalFirst(name string) *record.Wait {
+	for key := range situation.Sorted(v.removals) {
+		if e, recorded := v.out.Record.Packages[key]; recorded && e.Name == name {
 			return newWait(name, v1alpha1.ReasonWaitingForUninstall, fmt.Sprintf(
 				"version %s of this package is uninstalled before that of the spec is installed", e.Version))
 		}
 	}
-	e, needed := p.NeedsUninstall(p.out.Record, name)
+	e, needed := v.NeedsUninstall(v.out.Record, name)
 	if !needed {
 		return nil
 	}

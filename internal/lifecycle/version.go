@@ -40,8 +40,8 @@ func (p *pass) adopt(name string, pkg situation.Package) *record.Entry {
 
 // configuredWith is what another operator, which kept no hashes, configured a package with. Where nobody knows, that is
 // taken to be what the spec has.
-func (p *pass) configuredWith(name string, pkg situation.Package) map[string]string {
-	if known, ok := p.Configured[name]; ok {
+func (v view) configuredWith(name string, pkg situation.Package) map[string]string {
+	if known, ok := v.Configured[name]; ok {
 		return known
 	}
 	return pkg.Config
@@ -49,8 +49,8 @@ func (p *pass) configuredWith(name string, pkg situation.Package) map[string]str
 
 // installedBelow reports whether an older version of the package was installed on the node. A version that never got
 // there is not upgraded from; the new one is applied.
-func (p *pass) installedBelow(name, wanted string) bool {
-	for _, e := range p.out.Record.Packages {
+func (v view) installedBelow(name, wanted string) bool {
+	for _, e := range v.out.Record.Packages {
 		if e.Name == name && version.Older(e.Version, wanted) && situation.Installed(e) {
 			return true
 		}

@@ -134,20 +134,20 @@ func weight(w record.Wait, failing map[string]bool) int {
 }
 
 // inProgress reports whether the Skyhook does something on the node, or may.
-func (p *pass) inProgress() bool {
-	active := slices.ContainsFunc(p.Relevant(p.out.Record), record.Entry.Active)
-	return active || p.Permit != nil || p.revoked != nil || len(p.Pods)+len(p.out.Start) > 0 || p.out.Record.Cordoned ||
-		p.interrupting()
+func (v view) inProgress() bool {
+	active := slices.ContainsFunc(v.Relevant(v.out.Record), record.Entry.Active)
+	return active || v.Permit != nil || v.revoked != nil || len(v.Pods)+len(v.out.Start) > 0 || v.out.Record.Cordoned ||
+		v.interrupting()
 }
 
 // needsAuthor reports whether nothing progresses because of what only another spec changes. The node then gives its
 // permit back, and gets one again for another spec.
-func (p *pass) needsAuthor() bool {
-	if len(p.out.Waits) == 0 || p.out.LookDrain || p.out.After > 0 {
+func (v view) needsAuthor() bool {
+	if len(v.out.Waits) == 0 || v.out.LookDrain || v.out.After > 0 {
 		return false
 	}
 	found := false
-	for _, w := range p.out.Waits {
+	for _, w := range v.out.Waits {
 		switch {
 		case w.Frees == record.FreesAuthor:
 			found = true

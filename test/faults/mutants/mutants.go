@@ -44,19 +44,19 @@ var Mutants = []Mutant{
 		"uncordoned-needed/,interrupt-uncordoned/,uncordoned-interrupted/",
 	},
 	{
-		"drain not waited for", lifecycle, "pass.drained",
+		"drain not waited for", lifecycle, "pass.drain",
 		`!p.Drain.Clear`, `false`,
 		"interrupt-undrained/",
 	},
 	{
-		"cordon not read back", lifecycle, "pass.drained",
+		"cordon not read back", lifecycle, "pass.drain",
 		`p.wait(newWait(name, v1alpha1.ReasonCordoning, cordoning)); return false`,
 		`p.wait(newWait(name, v1alpha1.ReasonCordoning, cordoning))`,
 		"begins-uncordoned/",
 	},
 	{
 		"drain only before the interrupt", lifecycle, "pass.beginStage",
-		`!p.drained(u.name)`, `!p.Node.Unschedulable && $0`,
+		`!p.drain(u.name)`, `!p.Node.Unschedulable && $0`,
 		"begins-undrained/",
 	},
 	{
@@ -76,7 +76,7 @@ var Mutants = []Mutant{
 		"two-pods/,beside-interrupt/,interrupt-uncordoned/,stage-order/,dependency/,rebooted-twice/,budget/,timeout-early/",
 	},
 	{
-		"interrupt not checked again after an edit", lifecycle, "pass.breakOff",
+		"interrupt not checked again after an edit", lifecycle, "interrupts.breakOff",
 		`p.rebooted(owner) || !p.obsolete(owner)`, `true`,
 		"cure-in-vain/,never-complete/,no-cure/,no-reason/,waits-for-nobody/,cycle/,no-rest/,cordon-left/,permit-left/," +
 			"pod-left/",

@@ -103,8 +103,9 @@ type SkyhookStatus struct {
 
 	// Permits are the nodes that may work now, each as
 	// node=generation/order[/round][!]. A node starts new work only while it is
-	// listed here. Order is its place in this rollout (SKYHOOK_NODE_ORDER); with
-	// an exclamation mark it is asked to give the permit back.
+	// listed here, without an exclamation mark: that means that the node is to
+	// give the permit back, unless it is in the middle of work. Order is its place
+	// in this rollout (SKYHOOK_NODE_ORDER).
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1000
@@ -220,8 +221,9 @@ type SkyhookStatus struct {
 // is the node's place in this rollout: 0, 1, 2 and so on, never reused, never
 // changed. Generation is that of the spec for which it was granted. Round
 // tells apart permits of the same order and generation. An exclamation mark
-// asks the node to give the permit back: it starts nothing new, and counts as
-// in progress until nothing runs there but what fails.
+// says that the node starts nothing new with it: one that is in the middle of
+// work keeps its place in the budget until it has its turn again, and any other
+// gives the permit back.
 //
 // +kubebuilder:validation:Type=string
 // +kubebuilder:validation:MaxLength=320

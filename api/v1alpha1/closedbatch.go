@@ -6,6 +6,48 @@ import (
 	"strings"
 )
 
+// Orders are orders of permits, as order,order: a list would take six times as
+// much room in the status, which has little for many permits.
+//
+// +kubebuilder:validation:Type=string
+// +kubebuilder:validation:Pattern=`^[0-9]+(,[0-9]+)*$`
+type Orders []int32
+
+// String is the text of the orders in the status.
+func (o Orders) String() string {
+	list := make([]string, 0, len(o))
+	for _, order := range o {
+		list = append(list, strconv.FormatInt(int64(order), 10))
+	}
+	return strings.Join(list, ",")
+}
+
+// MarshalJSON writes one short text.
+func (o Orders) MarshalJSON() ([]byte, error) { return json.Marshal(o.String()) }
+
+// UnmarshalJSON reads what MarshalJSON wrote, and nothing from anything else: one status that cannot be read must not
+// hide all other Skyhooks.
+func (o *Orders) UnmarshalJSON(raw []byte) error {
+	*o = nil
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		*o, _ = parseOrders(text)
+	}
+	return nil
+}
+
+func parseOrders(text string) (Orders, bool) {
+	var list Orders
+	for part := range strings.SplitSeq(text, ",") {
+		order, err := strconv.ParseInt(part, 10, 32)
+		if err != nil {
+			return nil, false
+		}
+		list = append(list, int32(order))
+	}
+	return list, true
+}
+
 // ClosedBatch is a batch that is over: size/bad, and :order,order of the
 // permits that bad nodes of it still hold, which heal when they are complete.
 // Size is the number of its nodes that succeeded or failed; bad is how many of
@@ -21,7 +63,7 @@ type ClosedBatch struct {
 	Bad int
 
 	// Holding are the orders of the permits that bad nodes of it still hold.
-	Holding []int32
+	Holding Orders
 }
 
 // String is the text of the batch in the status.
@@ -30,18 +72,13 @@ func (b ClosedBatch) String() string {
 	if len(b.Holding) == 0 {
 		return text
 	}
-	orders := make([]string, 0, len(b.Holding))
-	for _, order := range b.Holding {
-		orders = append(orders, strconv.FormatInt(int64(order), 10))
-	}
-	return text + ":" + strings.Join(orders, ",")
+	return text + ":" + b.Holding.String()
 }
 
-// MarshalJSON writes the batch as one short text: the status has room for the permits only once.
+// MarshalJSON writes the batch as one short text.
 func (b ClosedBatch) MarshalJSON() ([]byte, error) { return json.Marshal(b.String()) }
 
-// UnmarshalJSON reads what MarshalJSON wrote. Anything else is a batch that does not count: one status that cannot be
-// read must not hide all other Skyhooks.
+// UnmarshalJSON reads what MarshalJSON wrote. Anything else is a batch that does not count, as for Orders.
 func (b *ClosedBatch) UnmarshalJSON(raw []byte) error {
 	*b = ClosedBatch{}
 	var text string
@@ -58,12 +95,9 @@ func (b *ClosedBatch) UnmarshalJSON(raw []byte) error {
 		return nil
 	}
 	if holds {
-		for part := range strings.SplitSeq(holding, ",") {
-			order, err := strconv.ParseInt(part, 10, 32)
-			if err != nil {
-				return nil
-			}
-			read.Holding = append(read.Holding, int32(order))
+		var ok bool
+		if read.Holding, ok = parseOrders(holding); !ok {
+			return nil
 		}
 	}
 	*b = read

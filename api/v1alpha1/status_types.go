@@ -456,9 +456,7 @@ type BatchState struct {
 
 	// Members are the orders of the permits that nodes of the running batch hold.
 	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=1000
-	Members []int32 `json:"members,omitempty"`
+	Members Orders `json:"members,omitempty"`
 
 	// Succeeded is how many nodes of the running batch are complete and have given
 	// their permit back.
@@ -479,8 +477,8 @@ type BatchState struct {
 	// +kubebuilder:validation:MaxItems=8
 	Closed []ClosedBatch `json:"closed,omitempty"`
 
-	// Lost names the last nodes of bad batches that were deleted, or left the
-	// selection, in the middle of work.
+	// Lost names the last bad nodes of batches that hold no permit any more, such
+	// as those that were deleted in the middle of work.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5

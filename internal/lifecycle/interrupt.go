@@ -232,6 +232,7 @@ func (p interrupts) ensureInterrupt(e *record.Entry) {
 	if !p.ask(u, turnGates) || !p.waited(*e) || !p.aloneOnNode(e.Name) || !p.drain(e.Name) {
 		return
 	}
+	p.another(e)
 	p.start(*e)
 }
 
@@ -343,6 +344,7 @@ func (p interrupts) launch(list []pendingInterrupt) {
 	owner, interrupt := merge(list)
 	for _, d := range list {
 		e := d.entry
+		suspended := e.Stage == d.stage() && e.State == v1alpha1.StateSkipped && e.Hash == d.pkg.Hash
 		if situation.Exhausted(e) {
 			e.Generation = p.Generation
 		}
@@ -351,7 +353,10 @@ func (p interrupts) launch(list []pendingInterrupt) {
 			p.interrupted(e)
 			continue
 		}
-		e.Since, e.Restarts, e.Attempts, e.AttemptsBefore = p.stamp(), 0, 0, 0
+		e.Since, e.Restarts, e.AttemptsBefore = p.stamp(), 0, e.Attempts
+		if !suspended {
+			e.Attempts, e.AttemptsBefore = 0, 0
+		}
 		e.Rejected, e.RejectedAt = 0, metav1.Time{}
 		e.Interrupt, e.BootID, e.Run, e.Hash = &interrupt, p.Node.BootID, p.nextRun(e.Run), d.pkg.Hash
 		if record.IsUninstall(e.Stage) {

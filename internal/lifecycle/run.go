@@ -81,9 +81,11 @@ func (pod Pod) idle() bool {
 // retried. The entry keeps its failure, and continues with it when the hold is over.
 func (p *pass) holdBack(e record.Entry, pod Pod) {
 	if pod.Outcome == Failing {
-		p.failWith(&e, pod.Reason, pod.Message, max(e.Restarts, pod.Restarts))
+		p.failing(&e, p.DefinitionOf(e).Package, pod)
 	}
-	p.out.take(Step{Delete: &pod})
+	if !situation.Exhausted(e) { // else it is deleted already
+		p.out.take(Step{Delete: &pod})
+	}
 	p.waitForEnd(e, pod)
 }
 
@@ -116,15 +118,20 @@ func (p *pass) resume(u unit, e record.Entry) {
 	if e.Reason != v1alpha1.ReasonPodRejected { // that is over when there is a pod
 		p.recovered(&e) // retried, and so in progress until it fails again
 	}
-	if e.AttemptsBefore != e.Attempts { // the next pod counts from 0
-		e.AttemptsBefore = e.Attempts
-		p.put(e)
-	}
+	p.another(&e)
 	if e.Definition != u.pkg.Definition {
 		e.Definition = u.pkg.Definition
 		p.out.take(Step{Write: &e})
 	}
 	p.start(e)
+}
+
+// another is the next pod of a run, whose restarts count from 0.
+func (p *pass) another(e *record.Entry) {
+	if e.AttemptsBefore != e.Attempts {
+		e.AttemptsBefore = e.Attempts
+		p.put(*e)
+	}
 }
 
 // restart begins the same stage again, with the spec as it is now. A changed configMap sends a package that was past
@@ -198,12 +205,7 @@ func (p *pass) complete(u unit, e record.Entry, pod Pod) {
 func (p *pass) judge(e *record.Entry, pkg situation.Package, pod Pod) {
 	switch pod.Outcome {
 	case Failing:
-		if attempts := e.AttemptsBefore + pod.failures(); attempts > e.Attempts {
-			e.Attempts, e.Reason = attempts, "" // so that it is recorded, whatever else is as before
-		}
-		if !p.overRetries(e, pkg, pod) {
-			p.failWith(e, pod.Reason, pod.Message, max(e.Restarts, pod.Restarts))
-		}
+		p.failing(e, pkg, pod)
 	case Lost:
 		p.lost(e, pod)
 	case Stuck:
@@ -224,6 +226,16 @@ func (p *pass) recovered(e *record.Entry) {
 	}
 }
 
+// failing counts the attempts that failed in a pod, and ends the stage if these were all that it has.
+func (p *pass) failing(e *record.Entry, pkg situation.Package, pod Pod) {
+	if attempts := e.AttemptsBefore + pod.failures(); attempts > e.Attempts {
+		e.Attempts, e.Reason = attempts, "" // so that it is recorded, whatever else is as before
+	}
+	if !p.overRetries(e, pkg, pod) {
+		p.failWith(e, pod.Reason, pod.Message, max(e.Restarts, pod.Restarts))
+	}
+}
+
 // failures is how many attempts of the stage failed in a pod that fails.
 func (pod Pod) failures() int32 {
 	if pod.Retrying {
@@ -236,6 +248,7 @@ func (pod Pod) failures() int32 {
 // pause. It is no attempt of the stage: the package did not fail.
 func (p *pass) lost(e *record.Entry, pod Pod) {
 	e.State, e.Run = v1alpha1.StateInProgress, p.nextRun(e.Run) // so that the pause counts from this loss
+	e.Attempts = max(e.Attempts, e.AttemptsBefore+pod.Restarts) // those that nobody saw before
 	p.failWith(e, pod.Reason, pod.Message, e.Restarts+1)
 	if !pod.Terminating {
 		p.out.take(Step{Delete: &pod})

@@ -119,7 +119,7 @@ func AcceptBoot(bootID string, annotations map[string]string) Patch {
 
 // Clear returns the change that removes a Skyhook's record, and its seal. Package states stay as long as there are any:
 // their files may still be on the host, and only these annotations tell which. The permit that n is done with stays,
-// too, if any: the operator has yet to read it.
+// too, if any, and whether work had begun with it: the operator has yet to read that.
 func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch {
 	var p Patch
 	for _, k := range annotationKeys(skyhook) {
@@ -132,8 +132,11 @@ func Clear(skyhook string, n Node, annotations, labels map[string]string) Patch 
 			continue
 		}
 		want := ""
-		if k == v1alpha1.AnnotationPermitPrefix+skyhook {
+		switch {
+		case k == v1alpha1.AnnotationPermitPrefix+skyhook:
 			want = n.FinishedPermit
+		case k == v1alpha1.AnnotationBegunPrefix+skyhook && n.FinishedPermit != "":
+			want = trueOrNone(n.Begun)
 		}
 		p.set(p.annotate, k, want, annotations)
 	}

@@ -34,32 +34,50 @@ func (f *fleet) pace(policy *Policy) []compartment {
 	compartments := policy.split(f.Nodes)
 	reset := resetOf(f.Input, policy)
 	for k := range compartments {
-		c := &compartments[k]
-		c.state = reset.apply(f.Skyhook.Status.CompartmentStatuses[c.name].BatchState)
-		if c.strategy.failureThreshold == 0 {
-			c.state.ShouldStop = false // the policy was edited and never stops any more
+		f.look(&compartments[k], reset)
+	}
+	listed := f.listed(compartments)
+	members := make([]membership, len(compartments))
+	for k := range compartments { // all of them first: a node that gave its permit back may get one in another
+		if c := &compartments[k]; !f.Deleting || f.Hold != nil {
+			members[k] = f.tally(c, listed, reset.unstop)
 		}
-		c.counts = f.count(c)
-		stale := func(p *v1alpha1.Permit) bool { return p.Generation < c.state.Generation }
+	}
+	for k := range compartments {
+		c := &compartments[k]
 		switch {
-		case f.Hold != nil: // whoever goes on after it must not go on with another content
-			f.revokeIn(c, func(p *v1alpha1.Permit, _ *Node) bool { return p.Revoked || stale(p) })
-			f.tally(c, reset)
+		case f.Hold != nil:
 		case f.Deleting:
-			f.revokeIn(c, blocksOthers)
 			f.fill(c, c.ceiling, policyTurn)
 		default:
-			stopped := c.state.ShouldStop
-			f.revokeIn(c, func(p *v1alpha1.Permit, n *Node) bool {
-				return stale(p) || blocksOthers(p, n) || stopped && !n.Facts.Begun && !n.Facts.Complete
-			})
-			f.batch(c, f.tally(c, reset))
+			f.batch(c, members[k])
 		}
 		if reset.completed {
 			c.state = v1alpha1.BatchState{CurrentBatch: 1, Content: c.state.Content, Generation: c.state.Generation}
 		}
 	}
 	return compartments
+}
+
+// look counts the nodes of a compartment, and marks the permits that have to be given back.
+func (f *fleet) look(c *compartment, reset reset) {
+	c.state = reset.apply(f.Skyhook.Status.CompartmentStatuses[c.name].BatchState)
+	if c.strategy.failureThreshold == 0 {
+		c.state.ShouldStop = false // the policy was edited and never stops any more
+	}
+	c.counts = f.count(c)
+	stale := func(p *v1alpha1.Permit) bool { return p.Generation < c.state.Generation }
+	stopped := c.state.ShouldStop
+	switch {
+	case f.Hold != nil: // whoever goes on after it must not go on with another content
+		f.revokeIn(c, func(p *v1alpha1.Permit, _ *Node) bool { return p.Revoked || stale(p) })
+	case f.Deleting:
+		f.revokeIn(c, blocksOthers)
+	default:
+		f.revokeIn(c, func(p *v1alpha1.Permit, n *Node) bool {
+			return stale(p) || blocksOthers(p, n) || stopped && !n.Facts.Begun && !n.Facts.Complete
+		})
+	}
 }
 
 // revokeIn marks those permits of a compartment that have to be given back, and no others: by what is now, so that a
@@ -103,22 +121,38 @@ func (f *fleet) count(c *compartment) nodeCounts {
 }
 
 // tally counts the members of the compartment's batches, also while nothing starts: a permit that comes back is seen in
-// one pass only.
-func (f *fleet) tally(c *compartment, r reset) membership {
+// one pass only. listed are the permits of all members of batches, and repaired says that a person continued what may be
+// stopped.
+func (f *fleet) tally(c *compartment, listed map[int32]bool, repaired bool) membership {
 	b := &c.state
-	was := f.Skyhook.Status.CompartmentStatuses[c.name].BatchState
-	if was == nil || was.Content == "" {
-		f.adopt(c, was)
-	}
+	f.adopt(c, listed)
 	f.revisit(c)
 	m := f.members(b)
-	if r.unstop { // what failed before does not count against what is repaired
+	if repaired { // what failed before does not count against what is repaired
 		b.Left, b.Failed = b.Left+b.Failed+len(m.bad), 0
 		b.Members = slices.DeleteFunc(b.Members, func(order int32) bool { return slices.Contains(m.bad, order) })
 		m.bad = nil
 	}
+	b.BatchSize = len(b.Members) + b.Succeeded + b.Failed + b.Left
 	b.CompletedNodes, b.FailedNodes = c.counts.completed, c.counts.failed
 	return m
+}
+
+// listed are the permits of members of any batch, running or over, by their orders.
+func (f *fleet) listed(compartments []compartment) map[int32]bool {
+	all := map[int32]bool{}
+	for k := range compartments {
+		b := &compartments[k].state
+		for _, order := range b.Members {
+			all[order] = true
+		}
+		for _, o := range b.Closed {
+			for _, order := range o.Holding {
+				all[order] = true
+			}
+		}
+	}
+	return all
 }
 
 // batch ends the compartment's batch when no member of it is pending, and starts the next one.
@@ -139,8 +173,8 @@ func (f *fleet) batch(c *compartment, m membership) {
 	slices.Sort(b.Members)
 }
 
-// reissue renews up to size permits of another content for the running batch, those first that were given first, and
-// returns their orders. Their nodes hold their place in the budget meanwhile, and start nothing.
+// reissue renews up to size permits of another content for the running batch, those first whose nodes have begun, then
+// those that were given first, and returns their orders. Their nodes hold their place in the budget meanwhile, and start nothing.
 func (f *fleet) reissue(c *compartment, size int) []int32 {
 	var stale []*v1alpha1.Permit
 	for _, i := range c.nodes {
@@ -150,8 +184,14 @@ func (f *fleet) reissue(c *compartment, size int) []int32 {
 		}
 		stale = append(stale, &f.permits[k])
 	}
+	begun := func(p *v1alpha1.Permit) int { // first
+		if at := f.orders[p.Order]; at.node >= 0 && f.Nodes[at.node].Facts.Begun {
+			return 0
+		}
+		return 1
+	}
 	slices.SortFunc(stale, func(a, b *v1alpha1.Permit) int {
-		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Node, b.Node))
+		return cmp.Or(cmp.Compare(begun(a), begun(b)), cmp.Compare(a.Order, b.Order), cmp.Compare(a.Node, b.Node))
 	})
 	var orders []int32
 	for _, p := range stale[:min(len(stale), max(0, size))] {
@@ -161,34 +201,24 @@ func (f *fleet) reissue(c *compartment, size int) []int32 {
 	return orders
 }
 
-// adopt makes members of the running batch of those that hold a permit which names none: an earlier version gave it, or
-// there was no policy. was is what that version left, which did not count the members that it was done with.
-func (f *fleet) adopt(c *compartment, was *v1alpha1.BatchState) {
-	b, elsewhere := &c.state, map[int32]bool{} // those that came from another compartment are members there
-	for name := range f.Skyhook.Status.CompartmentStatuses {
-		if other := f.Skyhook.Status.CompartmentStatuses[name].BatchState; other != nil {
-			for _, order := range other.Members {
-				elsewhere[order] = true
-			}
-		}
-	}
+// adopt makes members of the running batch of those that are at work with a permit of no batch: an earlier version gave
+// it, or there was no policy, or the compartment had another name, or they had left their batch. The batch of an earlier
+// version did not count the members that it was done with.
+func (f *fleet) adopt(c *compartment, listed map[int32]bool) {
+	b := &c.state
 	for _, i := range c.nodes {
-		if p := f.permitSeen(i); p != nil && p.Generation >= b.Generation && !elsewhere[p.Order] {
-			b.Members = append(b.Members, p.Order)
+		k := f.permitOf(i)
+		if k < 0 || f.permits[k].Generation < b.Generation || listed[f.permits[k].Order] {
+			continue
+		}
+		if v, _ := f.Nodes[i].Judge(f.Now); v == situation.Pending {
+			b.Members = append(b.Members, f.permits[k].Order)
 		}
 	}
 	slices.Sort(b.Members)
-	if was != nil {
+	if was := f.Skyhook.Status.CompartmentStatuses[c.name].BatchState; was != nil && was.Content == "" {
 		b.Succeeded += max(0, b.BatchSize-len(b.Members))
 	}
-}
-
-// permitSeen is the permit that a node holds, or is done with in this pass; nil for none.
-func (f *fleet) permitSeen(node int32) *v1alpha1.Permit {
-	if k := f.permitOf(node); k >= 0 {
-		return &f.permits[k]
-	}
-	return f.returned[node]
 }
 
 // membership is what the members of the running batch are at that hold a permit.
@@ -225,15 +255,17 @@ func (f *fleet) members(b *v1alpha1.BatchState) membership {
 		}
 		return false
 	})
-	b.BatchSize = len(b.Members) + b.Succeeded + b.Failed + b.Left
 	return m
 }
 
-// verdict is that on the member with a permit of this order, and whether it still holds it. One without a permit was
-// deleted, or left the selection, in the middle of work.
+// verdict is that on the member with a permit of this order, and whether it still holds it. One whose node is gone was in
+// the middle of work.
 func (f *fleet) verdict(order int32) (v situation.Verdict, holds bool) {
 	at, ok := f.orders[order]
 	if !ok {
+		if node, exists := f.Departed[f.lost[order]]; exists {
+			return node.Verdict, false
+		}
 		return situation.Bad, false
 	}
 	if at.node < 0 {
@@ -244,17 +276,20 @@ func (f *fleet) verdict(order int32) (v situation.Verdict, holds bool) {
 	if f.holds[at.node] {
 		return v, true
 	}
-	if v == situation.Pending && at.permit.Revoked && n.Facts.Begun {
+	switch {
+	case v != situation.Pending:
+		return v, false
+	case at.permit.Revoked && n.Facts.Begun:
 		return situation.Bad, false // it was asked back for that, and what is tried again since has no permit
 	}
-	return v, false
+	return situation.Left, false // nobody gives back what is not asked back in the middle of work, unless taken out
 }
 
 // revisit judges the bad members again of batches that are over: what heals stops nothing for good, and is healed when
 // it is complete. The verdict on one that gave its permit back, is gone, or was replaced under its name, stands.
 func (f *fleet) revisit(c *compartment) {
 	b := &c.state
-	if len(b.Closed) == 0 {
+	if len(b.Closed) == 0 || f.Hold != nil && f.Hold.TakesOut { // who disables everything judges nothing
 		return
 	}
 	for k := range b.Closed {
@@ -265,6 +300,7 @@ func (f *fleet) revisit(c *compartment) {
 			case v == situation.Good:
 			case f.unbegun(order):
 				o.Bad++
+				f.lose(b, order)
 			case v == situation.Left:
 				o.Size--
 			case holds:
@@ -279,12 +315,16 @@ func (f *fleet) revisit(c *compartment) {
 	c.strategy.recount(b)
 }
 
-// maxLost is how many nodes a state names that were lost in the middle of work, the last ones.
+// maxLost is how many bad nodes a state names that hold no permit any more, the last ones.
 const maxLost = 5
 
-// lose remembers the node of a permit of this order, if it is gone or left the selection: nothing else names it later.
+// lose remembers who had a permit of this order and was bad: nothing else names it later.
 func (f *fleet) lose(b *v1alpha1.BatchState, order int32) {
-	if name := f.lost[order]; name != "" {
+	name := f.lost[order]
+	if at, ok := f.orders[order]; ok {
+		name = at.permit.Node
+	}
+	if name != "" && !slices.Contains(b.Lost, name) {
 		b.Lost = append(b.Lost, name)
 		b.Lost = b.Lost[max(0, len(b.Lost)-maxLost):]
 	}

@@ -68,129 +68,129 @@ func TestBatch(t *testing.T) {
 		want    string
 		after   string
 	}{
-		{name: "the first batch", nodes: "n1; n2; n3; n4", want: "n1:0 n2:1", after: "{currentBatch: 1, batchSize: 2, members: [0, 1]}"},
+		{name: "the first batch", nodes: "n1; n2; n3; n4", want: "n1:0 n2:1", after: "{currentBatch: 1, batchSize: 2, members: 0, 1}"},
 		{
 			name: "what was complete before the first batch is not its doing", nodes: "n1 complete; n2 erroring done=4/0; n3; n4; n5",
-			want: "n3:0 n4:1", after: "{currentBatch: 1, completedNodes: 1, failedNodes: 1, batchSize: 2, members: [0, 1]}",
+			want: "n3:0 n4:1", after: "{currentBatch: 1, completedNodes: 1, failedNodes: 1, batchSize: 2, members: 0, 1}",
 		},
 		{
 			name: "a batch is sticky", permits: two, state: "{currentBatch: 1, batchSize: 2}",
-			nodes: "n1 complete done=4/0; n2 in_progress; n3; n4", want: "n2:1", after: "{currentBatch: 1, completedNodes: 1, batchSize: 2, members: [1], succeeded: 1}",
+			nodes: "n1 complete done=4/0; n2 in_progress; n3; n4", want: "n2:1", after: "{currentBatch: 1, completedNodes: 1, batchSize: 2, members: 1, succeeded: 1}",
 		},
 		{
 			name: "also while its nodes have not begun", permits: two, state: "{currentBatch: 1, batchSize: 2}",
-			nodes: "n1; n2; n3; n4", want: "n1:0 n2:1", after: "{currentBatch: 1, batchSize: 2, members: [0, 1]}",
+			nodes: "n1; n2; n3; n4", want: "n1:0 n2:1", after: "{currentBatch: 1, batchSize: 2, members: 0, 1}",
 		},
 		{
 			name: "it is over when all are complete", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 complete done=4/0; n2 complete done=4/1; n3; n4; n5", want: "n3:2 n4:3",
-			after: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 2, members: [2, 3]}",
+			after: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 2, members: 2, 3}",
 		},
 		{
 			name: "complete, but the permits are not back: the ceiling counts them", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 complete; n2 complete; n3; n4; n5", want: "n1:0 n2:1 n3:2",
-			after: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 1, members: [2]}",
+			after: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 1, members: 2}",
 		},
 		{
 			name: "when they are back the batch gets the nodes that it was short of", permits: append(two[:2:2], permit("n3", 2)),
 			state: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 1, closed: ['0/0:0,1']}",
 			nodes: "n1 complete done=4/0; n2 complete done=4/1; n3 in_progress; n4; n5", want: "n3:2 n4:3",
-			after: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 2, members: [2, 3]}",
+			after: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 2, members: 2, 3}",
 		},
 		{
 			name: "but no more than its size", permits: []v1alpha1.Permit{permit("n3", 2), permit("n4", 3)},
 			state: "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 2}",
 			nodes: "n1 complete; n2 complete; n3 in_progress; n4 complete done=4/3; n5; n6", want: "n3:2",
-			after: "{currentBatch: 2, completedNodes: 3, lastBatchSize: 2, batchSize: 2, members: [2], succeeded: 1}",
+			after: "{currentBatch: 2, completedNodes: 3, lastBatchSize: 2, batchSize: 2, members: 2, succeeded: 1}",
 		},
 		{
 			name: "the budget caps the strategy", policy: "default: {budget: {count: 2}, strategy: {exponential: {initialBatch: 8}}}",
-			nodes: "n1; n2; n3; n4", want: "n1:0 n2:1", after: "{currentBatch: 1, batchSize: 2, members: [0, 1]}",
+			nodes: "n1; n2; n3; n4", want: "n1:0 n2:1", after: "{currentBatch: 1, batchSize: 2, members: 0, 1}",
 		},
 		{
 			name: "a percentage of the compartment", policy: "default: {budget: {percent: 50}, strategy: {exponential: {initialBatch: 8}}}",
-			nodes: "n1; n2; n3; n4; n5", want: "n1:0 n2:1", after: "{currentBatch: 1, batchSize: 2, members: [0, 1]}",
+			nodes: "n1; n2; n3; n4; n5", want: "n1:0 n2:1", after: "{currentBatch: 1, batchSize: 2, members: 0, 1}",
 		},
 		{
 			name: "a node that failed ends its place and gives its permit back", permits: two, state: "{currentBatch: 1, batchSize: 2}",
-			nodes: "n1 erroring; n2 in_progress; n3", want: "n1:0! n2:1", after: "{currentBatch: 1, failedNodes: 1, batchSize: 2, members: [0, 1]}",
+			nodes: "n1 erroring; n2 in_progress; n3", want: "n1:0! n2:1", after: "{currentBatch: 1, failedNodes: 1, batchSize: 2, members: 0, 1}",
 		},
 		{
 			name: "a bad batch", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 erroring done=4/0; n2 complete done=4/1; n3; n4; n5", want: "n3:2 n4:3",
-			after: "{currentBatch: 2, consecutiveFailures: 1, completedNodes: 1, failedNodes: 1, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2, members: [2, 3], closed: [2/1]}",
+			after: "{currentBatch: 2, consecutiveFailures: 1, completedNodes: 1, failedNodes: 1, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2, members: 2, 3, closed: [2/1], lost: [n1]}",
 		},
 		{
 			name: "a permit that is asked back still counts", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 erroring; n2 erroring; n3; n4; n5", want: "n1:0! n2:1! n3:2",
-			after: "{currentBatch: 2, consecutiveFailures: 1, failedNodes: 2, lastBatchSize: 2, lastBatchFailed: true, batchSize: 1, members: [2], closed: [2/0: 0, 1]}",
+			after: "{currentBatch: 2, consecutiveFailures: 1, failedNodes: 2, lastBatchSize: 2, lastBatchFailed: true, batchSize: 1, members: 2, closed: [2/0: 0, 1]}",
 		},
 		{
 			name: "a failing node that we hold cordoned keeps its permit, and counts", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 erroring cordoned; n2 complete done=4/1; n3; n4; n5", want: "n1:0 n3:2 n4:3",
-			after: "{currentBatch: 2, consecutiveFailures: 1, completedNodes: 1, failedNodes: 1, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2, members: [2, 3], closed: [2/0: 0]}",
+			after: "{currentBatch: 2, consecutiveFailures: 1, completedNodes: 1, failedNodes: 1, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2, members: 2, 3, closed: [2/0: 0]}",
 		},
 		{
 			name: "cordoned nodes without a permit count too, and go first", nodes: "n1 age=9; n2 cordoned; n3 cordoned; n4",
-			want: "n2:0 n3:1", after: "{currentBatch: 1, batchSize: 2, members: [0, 1]}",
+			want: "n2:0 n3:1", after: "{currentBatch: 1, batchSize: 2, members: 0, 1}",
 		},
 		{
 			name: "cordoned nodes without a permit take places, also when they are excluded", nodes: "n1; n2 cordoned held=NodeIgnored; n3 cordoned held=NodeIgnored; n4",
-			want: "n1:0", after: "{currentBatch: 1, batchSize: 1, members: [0]}",
+			want: "n1:0", after: "{currentBatch: 1, batchSize: 1, members: 0}",
 		},
 		{
 			name: "however many they are", policy: "default: {budget: {count: 2}, strategy: {fixed: {initialBatch: 2}}}",
-			nodes: "n1 cordoned; n2 cordoned; n3 cordoned; n4", want: "n1:0 n2:1", after: "{currentBatch: 1, batchSize: 2, members: [0, 1]}",
+			nodes: "n1 cordoned; n2 cordoned; n3 cordoned; n4", want: "n1:0 n2:1", after: "{currentBatch: 1, batchSize: 2, members: 0, 1}",
 		},
 		{
 			name: "one that recovers before it gave its permit back continues, and has not healed yet", permits: []v1alpha1.Permit{{Node: "n1", Generation: generation, Revoked: true}},
 			state: "{currentBatch: 2, failedNodes: 1, lastBatchSize: 1, consecutiveFailures: 1, lastBatchFailed: true, closed: ['1/0:0']}", nodes: "n1 in_progress; n2",
-			want: "n1:0 n2:1", after: "{currentBatch: 2, consecutiveFailures: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 1, members: [1], closed: [1/0: 0]}",
+			want: "n1:0 n2:1", after: "{currentBatch: 2, consecutiveFailures: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 1, members: 1, closed: [1/0: 0]}",
 		},
 		{
 			name: "one that has not looked at its permit yet is not failing with it", permits: one, state: "{currentBatch: 2, failedNodes: 1, batchSize: 1}",
-			nodes: "n1 erroring wait=WaitingForPermit", want: "n1:0", after: "{currentBatch: 2, batchSize: 1, members: [0]}",
+			nodes: "n1 erroring wait=WaitingForPermit", want: "n1:0", after: "{currentBatch: 2, batchSize: 1, members: 0}",
 		},
 		{
 			name: "one that takes longer than it may has failed, whoever could help", permits: one, state: "{currentBatch: 2, batchSize: 1}",
 			nodes: "n1 overdue=EvictionRefused cordoned; n2; n3; n4", want: "n1:0 n2:1 n3:2",
-			after: "{currentBatch: 3, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2, members: [1, 2], closed: [1/0: 0]}",
+			after: "{currentBatch: 3, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2, members: 1, 2, closed: [1/0: 0]}",
 		},
 		{
 			name: "when it fails again that is a bad batch", permits: one, state: "{currentBatch: 2, batchSize: 1}",
 			nodes: "n1 erroring; n2; n3; n4", want: "n1:0! n2:1 n3:2",
-			after: "{currentBatch: 3, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2, members: [1, 2], closed: [1/0: 0]}",
+			after: "{currentBatch: 3, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2, members: 1, 2, closed: [1/0: 0]}",
 		},
 		{
 			name: "a node that is away without our doing does not block the others", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 not-ready; n2 complete done=4/1; n3; n4", want: "n1:0! n3:2 n4:3",
-			after: "{currentBatch: 2, completedNodes: 1, lastBatchSize: 1, batchSize: 2, members: [2, 3]}",
+			after: "{currentBatch: 2, completedNodes: 1, lastBatchSize: 1, batchSize: 2, members: 2, 3}",
 		},
 		{
 			name: "a node that reboots for its interrupt is in progress", permits: two, state: "{currentBatch: 1, batchSize: 2}",
-			nodes: "n1 not-ready reboots; n2 complete done=4/1; n3; n4", want: "n1:0", after: "{currentBatch: 1, completedNodes: 1, batchSize: 2, members: [0], succeeded: 1}",
+			nodes: "n1 not-ready reboots; n2 complete done=4/1; n3; n4", want: "n1:0", after: "{currentBatch: 1, completedNodes: 1, batchSize: 2, members: 0, succeeded: 1}",
 		},
 		{
 			name: "one whose attempt failed is tried again, and is no verdict", permits: two, state: "{currentBatch: 1, batchSize: 2}",
-			nodes: "n1 retrying; n2 complete done=4/1; n3; n4", want: "n1:0", after: "{currentBatch: 1, completedNodes: 1, batchSize: 2, members: [0], succeeded: 1}",
+			nodes: "n1 retrying; n2 complete done=4/1; n3; n4", want: "n1:0", after: "{currentBatch: 1, completedNodes: 1, batchSize: 2, members: 0, succeeded: 1}",
 		},
 		{
 			name: "a node that dies in the middle of work is bad, and holds its place", permits: one, state: "{currentBatch: 1, batchSize: 1}",
 			nodes: "n1 begun not-ready; n2; n3; n4; n5", want: "n1:0 n2:1 n3:2",
-			after: "{currentBatch: 2, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2, members: [1, 2], closed: [1/0: 0]}",
+			after: "{currentBatch: 2, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2, members: 1, 2, closed: [1/0: 0]}",
 		},
 		{
 			name: "a kubelet that restarts in the middle of work is waited for", policy: byOnes, permits: one, state: "{currentBatch: 1, batchSize: 1}",
-			nodes: "n1 begun restarts; n2", want: "n1:0", after: "{currentBatch: 1, batchSize: 1, members: [0]}",
+			nodes: "n1 begun restarts; n2", want: "n1:0", after: "{currentBatch: 1, batchSize: 1, members: 0}",
 		},
 		{
 			name: "a taint in the middle of work is waited for", policy: byOnes, permits: one, state: "{currentBatch: 1, batchSize: 1}",
-			nodes: "n1 begun tainted=4m; n2", want: "n1:0", after: "{currentBatch: 1, batchSize: 1, members: [0]}",
+			nodes: "n1 begun tainted=4m; n2", want: "n1:0", after: "{currentBatch: 1, batchSize: 1, members: 0}",
 		},
 		{
 			name: "one that stays is bad, and the node holds its place", permits: one, state: "{currentBatch: 1, batchSize: 1}",
 			nodes: "n1 begun tainted=6m; n2; n3; n4", want: "n1:0 n2:1 n3:2",
-			after: "{currentBatch: 2, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2, members: [1, 2], closed: [1/0: 0]}",
+			after: "{currentBatch: 2, consecutiveFailures: 1, failedNodes: 1, lastBatchSize: 1, lastBatchFailed: true, batchSize: 2, members: 1, 2, closed: [1/0: 0]}",
 		},
 		{
 			name: "a stop stays while what stopped it is tried again", permits: one,
@@ -202,19 +202,19 @@ func TestBatch(t *testing.T) {
 			name: "and ends when that is complete", permits: one,
 			state: "{currentBatch: 3, consecutiveFailures: 2, shouldStop: true, lastBatchFailed: true, closed: [1/1, '1/0:0']}",
 			nodes: "n1 complete done=4/0; n2; n3", want: "n2:1 n3:2",
-			after: "{currentBatch: 3, completedNodes: 1, batchSize: 2, members: [1, 2]}",
+			after: "{currentBatch: 3, completedNodes: 1, batchSize: 2, members: 1, 2}",
 		},
 		{
 			name: "or a person takes it out, which leaves the batch before it", permits: one,
 			state: "{currentBatch: 3, consecutiveFailures: 2, shouldStop: true, lastBatchFailed: true, closed: [1/1, '1/0:0']}",
 			nodes: "n1 begun held=NodeIgnored; n2; n3", want: "n1:0 n2:1 n3:2",
-			after: "{currentBatch: 3, consecutiveFailures: 1, lastBatchFailed: true, batchSize: 2, members: [1, 2], closed: [1/1]}",
+			after: "{currentBatch: 3, consecutiveFailures: 1, lastBatchFailed: true, batchSize: 2, members: 1, 2, closed: [1/1]}",
 		},
 		{
 			name: "a new node under the name of one that stopped it does not start with its permit", permits: one,
 			state: "{currentBatch: 2, consecutiveFailures: 2, shouldStop: true, lastBatchFailed: true, closed: ['2/1:0'], before: 1}",
 			nodes: "n1; n2; n3", want: "n1:0!",
-			after: "{currentBatch: 2, consecutiveFailures: 2, shouldStop: true, lastBatchFailed: true, closed: [2/2], before: 1}",
+			after: "{currentBatch: 2, consecutiveFailures: 2, shouldStop: true, lastBatchFailed: true, closed: [2/2], lost: [n1], before: 1}",
 		},
 		{
 			name: "and stands when it is gone", state: "{currentBatch: 3, consecutiveFailures: 2, shouldStop: true, lastBatchFailed: true, closed: [1/1, '1/0:0']}",
@@ -224,29 +224,29 @@ func TestBatch(t *testing.T) {
 		{
 			name: "a node that is excluded ends its place", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n1 held=NodeIgnored done=4/0; n2 held=WaitingForSkyhook done=4/1; n3; n4; n5", want: "n3:2 n4:3",
-			after: "{currentBatch: 1, batchSize: 2, members: [2, 3]}",
+			after: "{currentBatch: 1, batchSize: 2, members: 2, 3}",
 		},
 		{
 			name: "a node that is gone in the middle of work is bad", permits: two, state: "{currentBatch: 1, batchSize: 2}",
 			nodes: "n2 complete done=4/1; n3; n4; n5", want: "n3:2 n4:3",
-			after: "{currentBatch: 2, consecutiveFailures: 1, completedNodes: 1, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2, members: [2, 3], closed: [2/1], lost: [n1]}",
+			after: "{currentBatch: 2, consecutiveFailures: 1, completedNodes: 1, lastBatchSize: 2, lastBatchFailed: true, batchSize: 2, members: 2, 3, closed: [2/1], lost: [n1]}",
 		},
 		{
 			name: "held and not Ready nodes are never candidates", nodes: "n1 held=NodeIgnored; n2 held=TaintNotTolerable; n3 held=WaitingForSkyhook; n4 not-ready; n5",
-			want: "n5:0", after: "{currentBatch: 1, batchSize: 1, members: [0]}",
+			want: "n5:0", after: "{currentBatch: 1, batchSize: 1, members: 0}",
 		},
 		{
 			name: "nodes that have begun go first, then the oldest, then by name", policy: "default: {budget: {count: 9}, strategy: {fixed: {initialBatch: 4}}}",
-			nodes: "n1; n2; n3 age=7; n4 begun; n5; n6 age=8 begun", want: "n6:0 n4:1 n3:2 n1:3", after: "{currentBatch: 1, batchSize: 4, members: [0, 1, 2, 3]}",
+			nodes: "n1; n2; n3 age=7; n4 begun; n5; n6 age=8 begun", want: "n6:0 n4:1 n3:2 n1:3", after: "{currentBatch: 1, batchSize: 4, members: 0, 1, 2, 3}",
 		},
 		{
 			name:  "nodes that fail go last, if a permit lets them start something",
 			nodes: "n1 erroring wait=WaitingForPermit done=4/0; n2 erroring done=4/1; n3; n4 held=NodeIgnored",
-			want:  "n3:0 n1:1", after: "{currentBatch: 1, failedNodes: 1, batchSize: 2, members: [0, 1]}",
+			want:  "n3:0 n1:1", after: "{currentBatch: 1, failedNodes: 1, batchSize: 2, members: 0, 1}",
 		},
 		{
 			name: "or if the spec changed since", nodes: "n1 erroring done=3/0; n2 erroring done=4/1; n3 erroring; n4 held=NodeIgnored; n5 held=NodeIgnored",
-			want: "n1:0 n3:1", after: "{currentBatch: 1, failedNodes: 3, batchSize: 2, members: [0, 1]}",
+			want: "n1:0 n3:1", after: "{currentBatch: 1, failedNodes: 3, batchSize: 2, members: 0, 1}",
 		},
 		{
 			name: "a node that fails with this spec is not tried in circles", state: "{currentBatch: 2, failedNodes: 1, lastBatchSize: 1}",
@@ -255,7 +255,7 @@ func TestBatch(t *testing.T) {
 		{
 			name: "stopped", permits: two, state: "{currentBatch: 2, consecutiveFailures: 1, batchSize: 2, closed: [1/1]}",
 			nodes: "n1 erroring done=4/0; n2 erroring done=4/1; n3; n4; n5", want: "",
-			after: "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 2, shouldStop: true, lastBatchSize: 2, lastBatchFailed: true, closed: [1/1, 2/2]}",
+			after: "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 2, shouldStop: true, lastBatchSize: 2, lastBatchFailed: true, closed: [1/1, 2/2], lost: [n1, n2]}",
 		},
 		{
 			name: "stopped: nothing new, also not for a node that has begun", state: "{currentBatch: 3, consecutiveFailures: 2, failedNodes: 2, shouldStop: true, before: 2}",
@@ -265,7 +265,7 @@ func TestBatch(t *testing.T) {
 		{
 			name: "a policy that was edited to never stop", policy: "default: {budget: {count: 1}, strategy: {fixed: {}}}",
 			state: "{currentBatch: 3, consecutiveFailures: 2, shouldStop: true, before: 2}", nodes: "n1", want: "n1:0",
-			after: "{currentBatch: 3, consecutiveFailures: 2, batchSize: 1, members: [0], before: 2}",
+			after: "{currentBatch: 3, consecutiveFailures: 2, batchSize: 1, members: 0, before: 2}",
 		},
 		{
 			name: "a recovery without a batch is no batch", state: "{currentBatch: 3, completedNodes: 1, failedNodes: 2, lastBatchSize: 2}",
@@ -274,11 +274,11 @@ func TestBatch(t *testing.T) {
 		},
 		{
 			name: "an upgrade makes complete nodes incomplete", permits: nil, state: "{currentBatch: 3, completedNodes: 3, lastBatchSize: 2}",
-			nodes: "n1 begun; n2 begun; n3 begun", want: "n1:0 n2:1", after: "{currentBatch: 3, lastBatchSize: 2, batchSize: 2, members: [0, 1]}",
+			nodes: "n1 begun; n2 begun; n3 begun", want: "n1:0 n2:1", after: "{currentBatch: 3, lastBatchSize: 2, batchSize: 2, members: 0, 1}",
 		},
 		{
 			name: "what failed before a pause still fails after it", permits: one, state: "{currentBatch: 3, failedNodes: 2, lastBatchSize: 2, batchSize: 1}",
-			nodes: "n1 in_progress; n2 erroring; n3 erroring", want: "n1:0", after: "{currentBatch: 3, failedNodes: 2, lastBatchSize: 2, batchSize: 1, members: [0]}",
+			nodes: "n1 in_progress; n2 erroring; n3 erroring", want: "n1:0", after: "{currentBatch: 3, failedNodes: 2, lastBatchSize: 2, batchSize: 1, members: 0}",
 		},
 		{
 			name: "the last batch is evaluated", permits: one, policy: byTwos + "\nresetBatchStateOnCompletion: false",
@@ -291,7 +291,7 @@ func TestBatch(t *testing.T) {
 		},
 		{
 			name: "a node that joins then is the first batch", state: "{currentBatch: 1}", nodes: "n1 complete; n2 complete; n3",
-			want: "n3:0", after: "{currentBatch: 1, completedNodes: 2, batchSize: 1, members: [0]}",
+			want: "n3:0", after: "{currentBatch: 1, completedNodes: 2, batchSize: 1, members: 0}",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -361,7 +361,7 @@ func TestHeldPolicy(t *testing.T) {
 	if got := text(status.Permits); got != "n1:0 n2:1!" {
 		t.Errorf("permits %q", got)
 	}
-	if got, want := stateText(t, status), "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 2, members: [0, 1]}"; got != want {
+	if got, want := stateText(t, status), "{currentBatch: 2, completedNodes: 2, lastBatchSize: 2, batchSize: 2, members: 0, 1}"; got != want {
 		t.Errorf("state %s", got)
 	}
 }

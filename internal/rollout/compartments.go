@@ -95,22 +95,47 @@ func (sum *summary) stoppedIn(c *compartment) string {
 	if bad := c.state.ConsecutiveFailures; bad > 1 {
 		message = fmt.Sprintf("%s, the last of %d bad batches in a row", message, bad)
 	}
-	causes := map[string][]string{}
-	for _, i := range c.nodes {
-		n := &sum.Nodes[i]
-		if v, _ := n.Judge(sum.Now); v == situation.Bad {
-			causes[n.BadBecause()] = append(causes[n.BadBecause()], n.Name)
-		}
-	}
-	if lost := c.state.Lost; len(lost) > 0 {
-		causes["deleted, or out of the selection, in the middle of work"] = lost
-	}
+	causes := sum.causes(c)
 	list := make([]string, 0, len(causes))
 	for _, cause := range slices.Sorted(maps.Keys(causes)) {
 		list = append(list, cause+": "+text.Names(causes[cause]))
 	}
-	if len(list) == 0 {
-		return message + " (nodes of it were deleted or left the selection in the middle of work)"
+	if len(list) == 0 { // what was bad gave its permit back, or an earlier version counted it
+		return message
 	}
 	return message + " (" + strings.Join(list, "; ") + ")"
+}
+
+// causes are the nodes that stopped a compartment, or are bad there now, by what is with them.
+func (sum *summary) causes(c *compartment) map[string][]string {
+	causes, told, at := map[string][]string{}, map[string]bool{}, map[string]*Node{}
+	tell := func(name, cause string) {
+		if !told[name] {
+			told[name] = true
+			causes[cause] = append(causes[cause], name)
+		}
+	}
+	for _, i := range c.nodes {
+		n := &sum.Nodes[i]
+		at[n.Name] = n
+		if v, _ := n.Judge(sum.Now); v == situation.Bad {
+			tell(n.Name, n.BadBecause())
+		}
+	}
+	for _, o := range c.state.Closed {
+		for _, order := range o.Holding {
+			tell(sum.orders[order].permit.Node, "tried again")
+		}
+	}
+	for _, name := range c.state.Lost {
+		switch n := at[name]; {
+		case n == nil:
+			tell(name, "deleted, or out of the selection, in the middle of work")
+		case n.Facts.Complete:
+			tell(name, "complete since")
+		default:
+			tell(name, "tried again")
+		}
+	}
+	return causes
 }

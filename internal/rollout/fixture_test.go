@@ -114,7 +114,7 @@ func describe(n *rollout.Node, word string) {
 		w := record.Wait{Reason: v1alpha1.ReasonTaintNotTolerable, Since: metav1.NewTime(now.Add(-stood)), Frees: record.FreesAdministrator}
 		n.Wait, n.Hold = &w, &situation.Hold{Status: v1alpha1.StatusBlocked, ReturnsPermit: true, Barred: true, Wait: w}
 	case "reboots":
-		n.Facts.Disturbed, n.Facts.Begun = true, true
+		n.Facts.Disturbed, n.Facts.Begun, n.Facts.Interrupting = true, true, true
 		n.Interrupt = &record.Interrupt{Skyhook: "demo", Type: v1alpha1.InterruptReboot, Since: since}
 	case "begun":
 		n.Facts.Begun = true

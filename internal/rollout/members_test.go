@@ -26,18 +26,18 @@ func TestMembersThatLeave(t *testing.T) {
 		want     string
 		after    string
 	}{
-		{"it moves to another compartment: it stays a member of this one", "n1 in_progress tier=gpu; n2; n3", nil, "n1:0", "{currentBatch: 1, batchSize: 1, members: [0]}"},
+		{"it moves to another compartment: it stays a member of this one", "n1 in_progress tier=gpu; n2; n3", nil, "n1:0", "{currentBatch: 1, batchSize: 1, members: 0}"},
 		{
 			"and fails there", "n1 erroring cordoned tier=gpu; n2; n3", nil, "n1:0",
 			"{currentBatch: 2, consecutiveFailures: 1, shouldStop: true, lastBatchSize: 1, lastBatchFailed: true, closed: [1/0: 0]}",
 		},
-		{"and is complete there", "n1 complete done=4/0 tier=gpu; n2; n3", nil, "n2:1", "{currentBatch: 2, lastBatchSize: 1, batchSize: 1, members: [1]}"},
-		{"a new leader does not see it yet", "n2; n3", &rollout.Departed{}, "n1:0", "{currentBatch: 1, batchSize: 1, members: [0]}"},
+		{"and is complete there", "n1 complete done=4/0 tier=gpu; n2; n3", nil, "n2:1", "{currentBatch: 2, lastBatchSize: 1, batchSize: 1, members: 1}"},
+		{"a new leader does not see it yet", "n2; n3", &rollout.Departed{}, "n1:0", "{currentBatch: 1, batchSize: 1, members: 0}"},
 		{
 			"it leaves the selection in the middle of work", "n2; n3", &bad, "n1:0",
 			"{currentBatch: 2, consecutiveFailures: 1, shouldStop: true, lastBatchSize: 1, lastBatchFailed: true, closed: [1/0: 0]}",
 		},
-		{"it leaves the selection before anything began", "n2; n3", &rollout.Departed{Verdict: situation.Left}, "n1:0 n2:1", "{currentBatch: 1, batchSize: 1, members: [1]}"},
+		{"it leaves the selection before anything began", "n2; n3", &rollout.Departed{Verdict: situation.Left}, "n1:0 n2:1", "{currentBatch: 1, batchSize: 1, members: 1}"},
 		{
 			"it is deleted", "n2; n3", nil, "",
 			"{currentBatch: 2, consecutiveFailures: 1, shouldStop: true, lastBatchSize: 1, lastBatchFailed: true, closed: [1/1], lost: [n1]}",

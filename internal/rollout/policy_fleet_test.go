@@ -153,7 +153,7 @@ func (v pacedVersion) seen(n *pacedNode, generation int64) rollout.Node {
 	seen := rollout.Node{
 		Name: n.name, Created: now, FinishedPermit: v.done, Labels: map[string]string{"tier": n.tier},
 		Situation: situation.Situation{Facts: situation.Facts{
-			Complete: v.complete(generation), Unavailable: v.away, Disturbed: v.cordoned, FailedRun: v.erroring, Failed: v.erroring, InProgress: v.working,
+			Complete: v.complete(generation), Unavailable: v.away, Disturbed: v.cordoned, Interrupting: v.cordoned, FailedRun: v.erroring, Failed: v.erroring, InProgress: v.working,
 			Begun: !v.complete(generation) && (v.stage > 0 || v.working || v.cordoned || v.erroring),
 		}},
 	}

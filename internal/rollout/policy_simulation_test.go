@@ -15,8 +15,8 @@ import (
 // inPass is one compartment in one pass, as the planner saw its nodes.
 type inPass struct {
 	granted, active int
-	// reissued are permits of another content that hold for this one now.
-	reissued int
+	// reissued are permits of another content that hold for this one now, and adopted those of no batch before.
+	reissued, adopted int
 }
 
 // checkPass checks what one pass gives.
@@ -64,8 +64,8 @@ func (f *pacedFleet) checkPass(in rollout.Input, before, after v1alpha1.SkyhookS
 			f.t.Fatalf("%s: a batch of %d whose nodes are %+v", name, is.BatchSize, is)
 		case c.active > 0 && was.Content == "" && is.BatchSize < c.active+c.granted+c.reissued: // permits of before there was a policy
 			f.t.Fatalf("%s: a batch of %d with %d new nodes and %d that are at it", name, is.BatchSize, c.granted, c.active)
-		case c.active > 0 && was.Content != "" && is.BatchSize != was.BatchSize+c.granted+c.reissued:
-			f.t.Fatalf("%s: %d permits in a batch of %d that is not over; %d nodes are at it", name, c.granted, was.BatchSize, c.active)
+		case c.active > 0 && was.Content != "" && is.BatchSize != was.BatchSize+c.granted+c.reissued+c.adopted:
+			f.t.Fatalf("%s: %+v in a batch that is not over: %+v, after it %+v; permits %s, after it %s", name, c, was, is, text(before.Permits), text(after.Permits))
 		case c.active == 0 && is.BatchSize != c.granted+c.reissued:
 			f.t.Fatalf("%s: a new batch of %d says that it has %d nodes", name, c.granted, is.BatchSize)
 		case is.BatchSize > ceiling:
@@ -136,6 +136,9 @@ func (f *pacedFleet) inPass(in rollout.Input, before, after v1alpha1.SkyhookStat
 		}
 		c := all[name]
 		c.active++
+		if batchOf(before, had) == "" {
+			c.adopted++
+		}
 		all[name] = c
 	}
 	delete(all, "")

@@ -50,7 +50,7 @@ func resetOf(in Input, policy *Policy) reset {
 	return reset{
 		anew: allowed, packages: packages, content: content, generation: generation,
 		unstop:    edited(in.Skyhook) || resumed(in.Skyhook) != was.Resumed,
-		completed: allowed && in.Hold == nil && !in.Deleting && AllComplete(in.Nodes),
+		completed: allowed && in.Hold == nil && !in.Deleting && len(in.Nodes) > 0 && AllComplete(in.Nodes),
 	}
 }
 

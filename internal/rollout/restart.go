@@ -8,7 +8,11 @@ func Restart(before v1alpha1.SkyhookStatus) v1alpha1.SkyhookStatus {
 	after := *before.DeepCopy()
 	after.NodePriority = nil
 	for name, c := range after.CompartmentStatuses {
-		c.BatchState = &v1alpha1.BatchState{CurrentBatch: 1}
+		anew := &v1alpha1.BatchState{CurrentBatch: 1}
+		if b := c.BatchState; b != nil { // permits of another content stay such
+			anew.Content, anew.Generation = b.Content, b.Generation
+		}
+		c.BatchState = anew
 		after.CompartmentStatuses[name] = c
 	}
 	if len(after.Permits) > 0 {

@@ -119,6 +119,9 @@ func (s strategy) closeBatch(b *v1alpha1.BatchState, m membership, total int) {
 	if o.Size == 0 { // nothing came of the batch
 		return
 	}
+	if b.ShouldStop && !s.failed(&o) { // of those that went on before it stopped, which end no stop
+		return
+	}
 	b.CurrentBatch++
 	b.LastBatchSize = o.Size
 	b.Closed = append(b.Closed, o)
@@ -131,18 +134,19 @@ const revisited = 3
 
 // recount counts the bad batches in a row, and forgets batches that do not matter any more.
 func (s strategy) recount(b *v1alpha1.BatchState) {
-	b.Closed = slices.DeleteFunc(b.Closed, func(o v1alpha1.ClosedBatch) bool { return o.Size <= 0 }) // nothing came of it
-	if len(b.Closed) > 0 {
-		first := len(b.Closed)
-		for first > 0 && s.failed(&b.Closed[first-1]) {
-			first--
-		}
-		b.LastBatchFailed = first < len(b.Closed)
-		if first > 0 {
-			b.Before = 0 // a good one
-		}
-		b.Closed = b.Closed[first:]
+	if len(b.Closed) == 0 {
+		return
 	}
+	b.Closed = slices.DeleteFunc(b.Closed, func(o v1alpha1.ClosedBatch) bool { return o.Size <= 0 }) // nothing came of it
+	first := len(b.Closed)
+	for first > 0 && s.failed(&b.Closed[first-1]) {
+		first--
+	}
+	if first > 0 {
+		b.Before = 0 // a good one
+	}
+	b.Closed = b.Closed[first:]
+	b.LastBatchFailed = b.Before+len(b.Closed) > 0
 	if more := len(b.Closed) - revisited; more > 0 {
 		b.Before += more
 		b.Closed = b.Closed[more:]

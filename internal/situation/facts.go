@@ -28,6 +28,8 @@ type Facts struct {
 	Begun bool
 	// Disturbed: the Skyhook holds a cordon on the node, or its interrupt is in flight there.
 	Disturbed bool
+	// Interrupting: the Skyhook's interrupt is in flight there.
+	Interrupting bool
 	// Unavailable: the node is not Ready.
 	Unavailable bool
 }
@@ -35,9 +37,10 @@ type Facts struct {
 // FactsOf reads them from the record of the Skyhook on the node, and from the interrupt in flight there.
 func FactsOf(skyhook string, w Wanted, n record.Node, inFlight *record.Interrupt, ready bool) Facts {
 	f := Facts{
-		Complete:    Complete(w, n),
-		Disturbed:   n.Cordoned || inFlight.OwnedBy(skyhook),
-		Unavailable: !ready,
+		Complete:     Complete(w, n),
+		Disturbed:    n.Cordoned || inFlight.OwnedBy(skyhook),
+		Interrupting: inFlight.OwnedBy(skyhook),
+		Unavailable:  !ready,
 	}
 	if f.Complete {
 		return f

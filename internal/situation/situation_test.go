@@ -39,7 +39,7 @@ var (
 	needsAuthor = situation.Facts{NeedsAuthor: true}
 	away        = situation.Facts{Unavailable: true}
 	lost        = situation.Facts{Unavailable: true, InProgress: true, Begun: true}
-	rebooting   = situation.Facts{Unavailable: true, Disturbed: true, Begun: true}
+	rebooting   = situation.Facts{Unavailable: true, Disturbed: true, Interrupting: true, Begun: true}
 )
 
 // TestStatusAndReason is the one table of what people are shown of a node, wherever they look.
@@ -114,6 +114,7 @@ func TestVerdict(t *testing.T) {
 		{"its kubelet restarts", situation.Situation{Facts: lost, NotReadySince: at(20 * time.Second)}, pending, 40 * time.Second},
 		{"it is away", situation.Situation{Facts: lost, NotReadySince: at(2 * time.Minute)}, bad, 0},
 		{"it reboots: the lifecycle limits that", situation.Situation{Facts: rebooting, NotReadySince: at(30 * time.Minute), Interrupt: reboot}, pending, 0},
+		{"another Skyhook's reboot takes it away for long", situation.Situation{Facts: situation.Facts{Unavailable: true, Begun: true}, NotReadySince: at(30 * time.Minute), Interrupt: reboot}, bad, 0},
 		{"it is away for a restart of services", situation.Situation{Facts: rebooting, NotReadySince: at(9 * time.Minute), Interrupt: restart}, pending, 20 * time.Minute},
 		{
 			"a taint at boot",

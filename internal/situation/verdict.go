@@ -14,7 +14,8 @@ const (
 	barredAfter = 5 * time.Minute
 	// failedAfter is how long a node may be erroring before that is a verdict, whatever it is that fails.
 	failedAfter = 5 * time.Minute
-	// interruptLimit is how long a node may be away for an interrupt that is no reboot, whose own limit is the lifecycle's.
+	// interruptLimit is how long a node may be away for an interrupt, other than the Skyhook's own reboot, whose limit is
+	// the lifecycle's.
 	interruptLimit = 30 * time.Minute
 )
 
@@ -79,11 +80,11 @@ func (s *Situation) inTime(now time.Time) (Verdict, time.Duration) {
 	return Pending, next
 }
 
-// lost is when a node that is not Ready counts as away; zero while the lifecycle's own limit of a reboot decides that.
+// lost is when a node that is not Ready counts as away; zero while the lifecycle's own limit of the Skyhook's reboot decides that.
 func (s *Situation) lost() time.Time {
 	limit := s.NotReadySince.Add(awayAfter)
 	if i := s.Interrupt; i != nil {
-		if i.Type == v1alpha1.InterruptReboot {
+		if i.Type == v1alpha1.InterruptReboot && s.Facts.Interrupting {
 			return time.Time{}
 		}
 		if end := i.Since.Add(interruptLimit); end.After(limit) {

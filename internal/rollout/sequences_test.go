@@ -1,0 +1,341 @@
+package rollout_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/rollout"
+	"github.com/skyhook-operator/skyhook/internal/situation"
+)
+
+const stopAtOnce2 = "default: {budget: {count: 4}, strategy: {fixed: {initialBatch: 2, failureThreshold: 1, safetyLimit: 100}}}"
+const stopAtOnce1 = "default: {budget: {count: 4}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1, safetyLimit: 100}}}"
+
+func batchesOf(s v1alpha1.SkyhookStatus, name string) v1alpha1.BatchState {
+	if b := s.CompartmentStatuses[name].BatchState; b != nil {
+		return *b
+	}
+	return v1alpha1.BatchState{}
+}
+
+// A member that leaves the selection before anything began there, while another member works.
+func TestUnbegunLeaverCountsAsBad(t *testing.T) {
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Policy: policy(t, stopAtOnce2), Now: now}
+	in.Nodes = nodes("n1; n2; n3; n4; n5")
+	s.Status = rollout.Plan(in)
+	in.Nodes = nodes("n2 in_progress; n3; n4; n5") // n1 is relabelled, nothing began there
+	in.Departed = map[string]rollout.Departed{"n1": {Verdict: situation.Left}}
+	s.Status = rollout.Plan(in)
+	in.Departed = map[string]rollout.Departed{"n1": {Verdict: situation.Left, FinishedPermit: "4/0"}} // Remove acknowledges
+	s.Status = rollout.Plan(in)
+	in.Departed = nil
+	in.Nodes = nodes("n2 complete done=4/1; n3; n4; n5")
+	s.Status = rollout.Plan(in)
+	if batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+		t.Error("stopped by a node on which nothing began and that left")
+	}
+}
+
+// A member completes and is relabelled out of the selection before the planner saw that its permit is back.
+func TestCompleteLeaverCountsAsBad(t *testing.T) {
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Policy: policy(t, stopAtOnce1), Now: now}
+	in.Nodes = nodes("n1; n2; n3; n4; n5")
+	s.Status = rollout.Plan(in)
+	in.Nodes = nodes("n2; n3; n4; n5")
+	in.Departed = map[string]rollout.Departed{"n1": {Verdict: situation.Left, FinishedPermit: "4/0"}}
+	s.Status = rollout.Plan(in)
+	if batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+		t.Error("stopped by a node that completed")
+	}
+}
+
+// withCompartment has a compartment of this name for the nodes of the tier gpu.
+func withCompartment(name string) string {
+	return strings.Replace(gpuPolicy, "NAME", name, 1)
+}
+
+const gpuPolicy = `
+default: {budget: {count: 4}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1, safetyLimit: 100}}}
+compartments: [{name: NAME, selector: {matchLabels: {tier: gpu}}, budget: {count: 4}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1, safetyLimit: 100}}}]`
+
+// The compartment is renamed while its canary works.
+func TestRenamedCompartmentForgetsCanary(t *testing.T) {
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Now: now}
+	named := func(n string) *rollout.Policy {
+		return policy(t, withCompartment(n))
+	}
+	in.Policy = named("gpu")
+	in.Nodes = nodes("n1 tier=gpu; n2 tier=gpu; n3 tier=gpu; n4 tier=gpu")
+	s.Status = rollout.Plan(in)
+	in.Policy = named("gpus")
+	in.Nodes = nodes("n1 in_progress tier=gpu; n2 tier=gpu; n3 tier=gpu; n4 tier=gpu")
+	s.Status = rollout.Plan(in)
+	if len(s.Status.Permits) != 1 {
+		t.Errorf("the canary of one still works and others begin: %s", text(s.Status.Permits))
+	}
+	in.Nodes = nodes("n1 erroring cordoned tier=gpu; n2 complete done=4/1 tier=gpu; n3 tier=gpu; n4 tier=gpu")
+	s.Status = rollout.Plan(in)
+	if !batchesOf(s.Status, "gpus").ShouldStop {
+		t.Error("the canary is bad and nothing stops")
+	}
+}
+
+// The compartment is removed from the policy, its nodes fall into the default.
+func TestRemovedCompartmentForgetsCanary(t *testing.T) {
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Now: now}
+	in.Policy = policy(t, withCompartment("gpu"))
+	in.Nodes = nodes("n1 tier=gpu; n2 tier=gpu; n3 tier=gpu; n4 tier=gpu")
+	s.Status = rollout.Plan(in)
+	in.Policy = policy(t, stopAtOnce1)
+	in.Nodes = nodes("n1 in_progress tier=gpu; n2 tier=gpu; n3 tier=gpu; n4 tier=gpu")
+	s.Status = rollout.Plan(in)
+	if len(s.Status.Permits) != 1 {
+		t.Errorf("the canary of one still works and others begin: %s", text(s.Status.Permits))
+	}
+	in.Nodes = nodes("n1 erroring cordoned tier=gpu; n2 complete done=4/1 tier=gpu; n3 tier=gpu; n4 tier=gpu")
+	s.Status = rollout.Plan(in)
+	if !batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+		t.Error("the canary is bad and nothing stops")
+	}
+}
+
+// A canary is ignored and included again before it gave its permit back.
+func TestIgnoredAndBack(t *testing.T) {
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
+	in.Nodes = nodes("n1; n2; n3; n4")
+	s.Status = rollout.Plan(in)
+	in.Nodes = nodes("n1 in_progress held=NodeIgnored; n2; n3; n4")
+	s.Status = rollout.Plan(in)
+	in.Nodes = nodes("n1 in_progress; n2 in_progress; n3; n4")
+	s.Status = rollout.Plan(in)
+	in.Nodes = nodes("n1 erroring cordoned; n2 complete done=4/1; n3; n4")
+	s.Status = rollout.Plan(in)
+	if !batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+		t.Error("n1 works with its permit, is bad, and nothing stops")
+	}
+}
+
+// The canary gets its permit and begins, while the planner still sees it NotReady and not begun.
+func TestStaleNotReady(t *testing.T) {
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
+	in.Nodes = nodes("n1; n2; n3; n4")
+	s.Status = rollout.Plan(in)
+	in.Nodes = nodes("n1 restarts; n2; n3; n4") // NotReady for half a minute; the lifecycle begins at the same time
+	s.Status = rollout.Plan(in)
+	in.Nodes = nodes("n1 in_progress; n2 in_progress; n3; n4")
+	s.Status = rollout.Plan(in)
+	in.Nodes = nodes("n1 erroring cordoned; n2 complete done=4/1; n3; n4")
+	s.Status = rollout.Plan(in)
+	if !batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+		t.Error("n1 works with its permit, is bad, and nothing stops")
+	}
+}
+
+// Kubectl skyhook reset in the middle of an edit.
+func TestResetLetsAllStaleBegin(t *testing.T) {
+	s := skyhook(0)
+	s.Spec.Packages = map[string]v1alpha1.Package{"p": {Version: "1"}}
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, "default: {budget: {count: 4}, strategy: {fixed: {initialBatch: 4}}}")}
+	in.Nodes = nodes("n1; n2; n3; n4; n5")
+	s.Status = rollout.Plan(in)
+	in.Policy = policy(t, stopAtOnce1)
+	s.Generation++
+	s.Spec.Packages = map[string]v1alpha1.Package{"p": {Version: "2"}}
+	in.Nodes = nodes("n1 begun; n2 begun; n3 begun; n4 begun; n5")
+	s.Status = rollout.Plan(in)
+	s.Status = rollout.Restart(s.Status)
+	s.Status = rollout.Plan(in)
+	free := 0
+	for _, p := range s.Status.Permits {
+		if !p.Revoked {
+			free++
+		}
+	}
+	if free > 1 {
+		t.Errorf("%d nodes may begin the new content in the first batch of 1", free)
+	}
+}
+
+// Upgrade of a status that names no content: its bad batch is over, its node is cordoned and holds its permit.
+func TestUpgradeCountsBadTwice(t *testing.T) {
+	s := skyhook(0, permit("n1", 0))
+	s.Status.ObservedGeneration = s.Generation
+	s.Status.CompartmentStatuses = map[string]v1alpha1.CompartmentStatus{rollout.DefaultCompartment: {BatchState: &v1alpha1.BatchState{
+		CurrentBatch: 2, ConsecutiveFailures: 1, FailedNodes: 1, LastBatchSize: 1, LastBatchFailed: true,
+	}}}
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, "default: {budget: {count: 1}, strategy: {fixed: {initialBatch: 1, failureThreshold: 2}}}")}
+	in.Nodes = nodes("n1 erroring cordoned; n2; n3; n4; n5")
+	s.Status = rollout.Plan(in)
+	if batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+		t.Error("the upgrade counts the bad batch twice, and stops")
+	}
+}
+
+// A bad member of B moves to A, gives its permit back, and is given one in A in the same pass: B forgets its verdict.
+func TestMovedAndGrantedInOnePass(t *testing.T) {
+	const p = `
+default: {budget: {count: 4}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1, safetyLimit: 100}}}
+compartments:
+- {name: a, selector: {matchLabels: {tier: a}}, budget: {count: 4}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1, safetyLimit: 100}}}
+- {name: b, selector: {matchLabels: {tier: b}}, budget: {count: 4}, strategy: {fixed: {initialBatch: 2, failureThreshold: 1, safetyLimit: 100}}}`
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, p)}
+	in.Nodes = nodes("n1 tier=b; n2 tier=b; n3 tier=b; n4 tier=b; n5 tier=b")
+	s.Status = rollout.Plan(in)
+	in.Nodes = nodes("n1 erroring tier=b; n2 in_progress tier=b; n3 tier=b; n4 tier=b; n5 tier=b")
+	s.Status = rollout.Plan(in)
+	in.Nodes = nodes("n1 erroring wait=WaitingForPermit done=4/0 tier=a; n2 in_progress tier=b; n3 tier=b; n4 tier=b; n5 tier=b")
+	s.Status = rollout.Plan(in)
+	in.Nodes = nodes("n1 complete done=4/0/1 tier=a; n2 complete done=4/1 tier=b; n3 tier=b; n4 tier=b; n5 tier=b")
+	s.Status = rollout.Plan(in)
+	if !batchesOf(s.Status, "b").ShouldStop {
+		t.Error("n1 failed for good as a member of b and gave its permit back; b forgot")
+	}
+}
+
+// Disabled and enabled again: the stop is gone although its cause is not.
+func TestDisableEndsStop(t *testing.T) {
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
+	in.Nodes = nodes("n1; n2; n3; n4")
+	s.Status = rollout.Plan(in)
+	in.Nodes = nodes("n1 erroring cordoned; n2; n3; n4")
+	s.Status = rollout.Plan(in)
+	in.Hold = holdDisabled
+	s.Status = rollout.Plan(in)
+	in.Hold = nil
+	s.Status = rollout.Plan(in)
+	if b := batchesOf(s.Status, rollout.DefaultCompartment); !b.ShouldStop || len(s.Status.Permits) > 1 {
+		t.Error("disabled for a moment: the stop is gone, the cause is there, and others begin")
+	}
+}
+
+// After an edit unbegun nodes come before half-done ones.
+func TestBegunFirst(t *testing.T) {
+	s := skyhook(0)
+	s.Spec.Packages = map[string]v1alpha1.Package{"p": {Version: "1"}}
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce2)}
+	in.Nodes = nodes("n1; n2; n3; n4; n5")
+	s.Status = rollout.Plan(in)
+	in.Policy = policy(t, stopAtOnce1)
+	s.Generation++
+	s.Spec.Packages = map[string]v1alpha1.Package{"p": {Version: "2"}}
+	in.Nodes = nodes("n1; n2 begun cordoned; n3; n4; n5")
+	s.Status = rollout.Plan(in)
+	for _, p := range s.Status.Permits {
+		if p.Node == "n2" && p.Revoked {
+			t.Error("the half-done node waits for one that has not begun")
+		}
+	}
+}
+
+// The last bad batch is taken out by a person: the next one is still small.
+func TestLastBatchFailedStays(t *testing.T) {
+	s := withState(t, skyhook(0, permit("n1", 0)), "{currentBatch: 2, consecutiveFailures: 1, lastBatchSize: 4, lastBatchFailed: true, closed: ['1/0:0']}")
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, "default: {budget: {count: 9}, strategy: {linear: {initialBatch: 4, failureThreshold: 2}}}")}
+	in.Nodes = nodes("n1 erroring held=NodeIgnored; n2; n3; n4; n5; n6; n7; n8; n9")
+	s.Status = rollout.Plan(in)
+	if b := batchesOf(s.Status, rollout.DefaultCompartment); b.LastBatchFailed {
+		t.Error("no bad batch is left, and the last one failed")
+	}
+}
+
+// A member moves, gives its permit back before anything began, and gets one in its new compartment in the same
+// pass. It fails there, and stops both.
+func TestOneNodeInTwoBatches(t *testing.T) {
+	const p = `
+default: {budget: {count: 4}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1, safetyLimit: 100}}}
+compartments:
+- {name: a, selector: {matchLabels: {tier: a}}, budget: {count: 4}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1, safetyLimit: 100}}}
+- {name: b, selector: {matchLabels: {tier: b}}, budget: {count: 4}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1, safetyLimit: 100}}}`
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, p)}
+	for _, at := range []string{
+		"n1 tier=b; n2 tier=b; n3",
+		"n1 tier=a done=4/0; n2 tier=b; n3", // it was tainted for a moment, and moved
+		"n1 tier=a erroring done=4/0 cordoned; n2 tier=b; n3",
+	} {
+		in.Nodes = nodes(at)
+		s.Status = rollout.Plan(in)
+	}
+	if a, b := batchesOf(s.Status, "a"), batchesOf(s.Status, "b"); b.ShouldStop && a.ConsecutiveFailures == 1 {
+		t.Error("one failure counts in two compartments, and stops the one that the node left before anything began there")
+	}
+}
+
+// The spec is edited, not what rolls out, while the canary is away for a moment too long.
+func TestEditDropsMember(t *testing.T) {
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
+	for i, at := range []string{
+		"n1; n2; n3; n4",
+		"n1 begun not-ready; n2; n3; n4", // and the edit
+		"n1 in_progress; n2 in_progress; n3; n4",
+		"n1 erroring cordoned; n2 complete done=5/1; n3; n4",
+	} {
+		if i == 1 {
+			s.Generation++
+		}
+		in.Nodes = nodes(at)
+		s.Status = rollout.Plan(in)
+	}
+	if !batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+		t.Error("n1 works with its permit, fails after the edit, and is judged by nobody")
+	}
+}
+
+// The bad node of a closed batch, which holds its permit, moves to a compartment that is new.
+func TestClosedAndAdopted(t *testing.T) {
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
+	for _, at := range []string{"n1; n2; n3 tier=gpu; n4 tier=gpu", "n1 erroring cordoned; n2; n3 tier=gpu; n4 tier=gpu"} {
+		in.Nodes = nodes(at)
+		s.Status = rollout.Plan(in)
+	}
+	in.Policy = policy(t, withCompartment("gpu"))
+	in.Nodes = nodes("n1 erroring cordoned tier=gpu; n2; n3 tier=gpu; n4 tier=gpu")
+	s.Status = rollout.Plan(in)
+	if batchesOf(s.Status, "gpu").ShouldStop && batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+		t.Error("one bad node is in a batch of each of two compartments, and stops both")
+	}
+}
+
+// The canary is tainted for a moment, before anything began, and the taint goes before it gave its permit back.
+func TestTaintForAMoment(t *testing.T) {
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
+	for _, at := range []string{
+		"n1; n2; n3; n4", "n1 tainted=1s; n2; n3; n4", "n1 in_progress; n2 in_progress; n3; n4",
+		"n1 erroring cordoned; n2 complete done=4/1; n3; n4",
+	} {
+		in.Nodes = nodes(at)
+		s.Status = rollout.Plan(in)
+	}
+	if !batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+		t.Error("n1 works with its permit, is bad, and nothing stops")
+	}
+}
+
+// Disabled and enabled between two passes, in which the bad node gave its permit back: now the stop never ends.
+func TestDisabledBetweenPasses(t *testing.T) {
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
+	for _, at := range []string{
+		"n1; n2; n3; n4", "n1 begun not-ready; n2; n3; n4", // away: stopped
+		"n1 begun done=4/0; n2; n3; n4", // disabled, permit returned, enabled, Ready again
+		"n1 begun done=4/0; n2; n3; n4",
+	} {
+		in.Nodes = nodes(at)
+		s.Status = rollout.Plan(in)
+	}
+	if batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+		t.Error("nothing failed, all is Ready, and the stop never ends")
+	}
+}

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -82,24 +83,17 @@ func (b ClosedBatch) MarshalJSON() ([]byte, error) { return json.Marshal(b.Strin
 func (b *ClosedBatch) UnmarshalJSON(raw []byte) error {
 	*b = ClosedBatch{}
 	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return nil
-	}
+	_ = json.Unmarshal(raw, &text) // then it is empty
 	numbers, holding, holds := strings.Cut(text, ":")
 	size, bad, _ := strings.Cut(numbers, "/")
-	var read ClosedBatch
-	var errSize, errBad error
-	read.Size, errSize = strconv.Atoi(size)
-	read.Bad, errBad = strconv.Atoi(bad)
-	if errSize != nil || errBad != nil {
-		return nil
+	read := ClosedBatch{}
+	_, err := fmt.Sscanf(size+" "+bad, "%d %d", &read.Size, &read.Bad)
+	ok := err == nil
+	if ok && holds {
+		read.Holding, ok = parseOrders(holding)
 	}
-	if holds {
-		var ok bool
-		if read.Holding, ok = parseOrders(holding); !ok {
-			return nil
-		}
+	if ok {
+		*b = read
 	}
-	*b = read
 	return nil
 }

@@ -32,7 +32,7 @@ var (
 func TestEverythingAgrees(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
 	start, a, rests := time.Now(), &agreement{t: t}, 0
-	for a.seed = *agreeFirst; a.seed < *agreeFirst+uint64(*agreeWorlds); a.seed++ { //nolint:gosec // a number of worlds
+	for a.seed = *agreeFirst; a.seed < *agreeFirst+uint64(*agreeWorlds); a.seed++ {
 		faults.Rests(faults.Generate(a.seed), func(r *faults.Rest) {
 			rests++
 			a.look(r)
@@ -158,11 +158,12 @@ func (w *asked) node(sk *v1alpha1.Skyhook, n *corev1.Node, here *situation.Situa
 }
 
 func aboutNode(n *corev1.Node, here *situation.Situation) string {
-	about := fmt.Sprintf(" on %s: %+v", n.Name, here.Facts)
+	var about strings.Builder
+	fmt.Fprintf(&about, " on %s: %+v", n.Name, here.Facts)
 	for what, of := range map[string]any{"hold": here.Hold, "all": here.All, "wait": here.Wait, "failure": here.Failure} {
-		about += fmt.Sprintf("\n  %s %+v", what, of)
+		fmt.Fprintf(&about, "\n  %s %+v", what, of)
 	}
-	return fmt.Sprintf("%s\n  %v %v", about, n.Annotations, n.Labels)
+	return fmt.Sprintf("%s\n  %v %v", about.String(), n.Annotations, n.Labels)
 }
 
 // seriesOf are the metrics of Skyhooks, by name, Skyhook and what else distinguishes them; ratios in percent.

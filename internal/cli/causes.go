@@ -206,15 +206,15 @@ func goes(sk, decided *v1alpha1.Skyhook) string {
 
 // there is how far the Skyhooks are on a node.
 func there(o *outlook, node string) string {
-	said := ""
 	if o.nodes[node] == nil {
-		return said
+		return ""
 	}
+	var said strings.Builder
 	for i := range o.forecast.Skyhooks {
 		name := o.forecast.Skyhooks[i].Name
 		if here, selected := o.on(name, o.nodes[node]); selected {
-			said += fmt.Sprintf("; Skyhook %s: %s", name, here.Status())
+			fmt.Fprintf(&said, "; Skyhook %s: %s", name, here.Status())
 		}
 	}
-	return said
+	return said.String()
 }

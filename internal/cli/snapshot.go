@@ -76,7 +76,8 @@ func (s *session) around(ctx context.Context, nodes []corev1.Node, node string) 
 	if err := s.pods(ctx, v, node); err != nil {
 		return nil, err
 	}
-	return v, s.leader(ctx, v)
+	s.leader(ctx, v)
+	return v, nil
 }
 
 // glance reads only what tells how nodes stand, beside them. Who may not read Skyhooks learns what the records say.
@@ -196,16 +197,15 @@ func (s *session) settings(ctx context.Context, v *view) error {
 }
 
 // leader reads the lease of the replica that leads.
-func (s *session) leader(ctx context.Context, v *view) error {
+func (s *session) leader(ctx context.Context, v *view) {
 	if v.deployment == nil || !v.options.LeaderElection {
-		return nil
+		return
 	}
 	lease := &coordinationv1.Lease{}
 	err := s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: settings.LeaseName}, lease)
 	if err == nil || apierrors.IsNotFound(err) {
 		v.lease = lease // who may not read it learns no more than before
 	}
-	return nil
 }
 
 // leaderLate is how long after the last sign of a leader there is none. An election takes seconds, but the clock of this

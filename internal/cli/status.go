@@ -113,9 +113,10 @@ func unplannedOf(list []rolloutStatus) []string {
 // unattended says that nobody works on Skyhooks that are not complete; empty if somebody does, or nobody knows.
 func (s *session) unattended(ctx context.Context, list []rolloutStatus) []string {
 	v := &view{}
-	if allComplete(list) || s.settings(ctx, v) != nil || s.leader(ctx, v) != nil {
+	if allComplete(list) || s.settings(ctx, v) != nil {
 		return nil
 	}
+	s.leader(ctx, v)
 	if was := s.asItWas(v); was != "" {
 		return []string{was}
 	}

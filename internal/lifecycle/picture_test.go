@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,15 +140,16 @@ func arrows() map[arrow]bool {
 				continue // nothing was to do
 			}
 			all[arrow{string(from), string(to), e.name}] = true
-			key := fmt.Sprint(to, l.version, l.config, l.removed, len(l.pods), l.inFlight != nil)
+			var key strings.Builder
+			fmt.Fprint(&key, to, l.version, l.config, l.removed, len(l.pods), l.inFlight != nil)
 			for _, p := range l.pods {
-				key += fmt.Sprint(p.Stage, p.Outcome)
+				fmt.Fprint(&key, p.Stage, p.Outcome)
 			}
 			for name, p := range situation.Sorted(l.record.Packages) {
-				key += fmt.Sprint(name, p.Stage, p.State, p.Reason)
+				fmt.Fprint(&key, name, p.Stage, p.State, p.Reason)
 			}
-			if !seen[key] {
-				seen[key] = true
+			if !seen[key.String()] {
+				seen[key.String()] = true
 				queue = append(queue, l)
 			}
 		}

@@ -9,15 +9,10 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/situation"
 )
 
-const stopAtOnce2 = "default: {budget: {count: 4}, strategy: {fixed: {initialBatch: 2, failureThreshold: 1, safetyLimit: 100}}}"
-const stopAtOnce1 = "default: {budget: {count: 4}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1, safetyLimit: 100}}}"
-
-func batchesOf(s v1alpha1.SkyhookStatus, name string) v1alpha1.BatchState {
-	if b := s.CompartmentStatuses[name].BatchState; b != nil {
-		return *b
-	}
-	return v1alpha1.BatchState{}
-}
+const (
+	stopAtOnce2 = "default: {budget: {count: 4}, strategy: {fixed: {initialBatch: 2, failureThreshold: 1, safetyLimit: 100}}}"
+	stopAtOnce1 = "default: {budget: {count: 4}, strategy: {fixed: {initialBatch: 1, failureThreshold: 1, safetyLimit: 100}}}"
+)
 
 // A member that leaves the selection before anything began there, while another member works.
 func TestUnbegunLeaverCountsAsBad(t *testing.T) {
@@ -33,7 +28,7 @@ func TestUnbegunLeaverCountsAsBad(t *testing.T) {
 	in.Departed = nil
 	in.Nodes = nodes("n2 complete done=4/1; n3; n4; n5")
 	s.Status = rollout.Plan(in)
-	if batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+	if stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("stopped by a node on which nothing began and that left")
 	}
 }
@@ -47,7 +42,7 @@ func TestCompleteLeaverCountsAsBad(t *testing.T) {
 	in.Nodes = nodes("n2; n3; n4; n5")
 	in.Departed = map[string]rollout.Departed{"n1": {Verdict: situation.Left, FinishedPermit: "4/0"}}
 	s.Status = rollout.Plan(in)
-	if batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+	if stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("stopped by a node that completed")
 	}
 }
@@ -79,7 +74,7 @@ func TestRenamedCompartmentForgetsCanary(t *testing.T) {
 	}
 	in.Nodes = nodes("n1 erroring cordoned tier=gpu; n2 complete done=4/1 tier=gpu; n3 tier=gpu; n4 tier=gpu")
 	s.Status = rollout.Plan(in)
-	if !batchesOf(s.Status, "gpus").ShouldStop {
+	if !stateOf(s.Status, "gpus").ShouldStop {
 		t.Error("the canary is bad and nothing stops")
 	}
 }
@@ -99,7 +94,7 @@ func TestRemovedCompartmentForgetsCanary(t *testing.T) {
 	}
 	in.Nodes = nodes("n1 erroring cordoned tier=gpu; n2 complete done=4/1 tier=gpu; n3 tier=gpu; n4 tier=gpu")
 	s.Status = rollout.Plan(in)
-	if !batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+	if !stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("the canary is bad and nothing stops")
 	}
 }
@@ -116,7 +111,7 @@ func TestIgnoredAndBack(t *testing.T) {
 	s.Status = rollout.Plan(in)
 	in.Nodes = nodes("n1 erroring cordoned; n2 complete done=4/1; n3; n4")
 	s.Status = rollout.Plan(in)
-	if !batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+	if !stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("n1 works with its permit, is bad, and nothing stops")
 	}
 }
@@ -133,7 +128,7 @@ func TestStaleNotReady(t *testing.T) {
 	s.Status = rollout.Plan(in)
 	in.Nodes = nodes("n1 erroring cordoned; n2 complete done=4/1; n3; n4")
 	s.Status = rollout.Plan(in)
-	if !batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+	if !stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("n1 works with its permit, is bad, and nothing stops")
 	}
 }
@@ -173,7 +168,7 @@ func TestUpgradeCountsBadTwice(t *testing.T) {
 	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, "default: {budget: {count: 1}, strategy: {fixed: {initialBatch: 1, failureThreshold: 2}}}")}
 	in.Nodes = nodes("n1 erroring cordoned; n2; n3; n4; n5")
 	s.Status = rollout.Plan(in)
-	if batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+	if stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("the upgrade counts the bad batch twice, and stops")
 	}
 }
@@ -195,7 +190,7 @@ compartments:
 	s.Status = rollout.Plan(in)
 	in.Nodes = nodes("n1 complete done=4/0/1 tier=a; n2 complete done=4/1 tier=b; n3 tier=b; n4 tier=b; n5 tier=b")
 	s.Status = rollout.Plan(in)
-	if !batchesOf(s.Status, "b").ShouldStop {
+	if !stateOf(s.Status, "b").ShouldStop {
 		t.Error("n1 failed for good as a member of b and gave its permit back; b forgot")
 	}
 }
@@ -212,7 +207,7 @@ func TestDisableEndsStop(t *testing.T) {
 	s.Status = rollout.Plan(in)
 	in.Hold = nil
 	s.Status = rollout.Plan(in)
-	if b := batchesOf(s.Status, rollout.DefaultCompartment); !b.ShouldStop || len(s.Status.Permits) > 1 {
+	if b := stateOf(s.Status, rollout.DefaultCompartment); !b.ShouldStop || len(s.Status.Permits) > 1 {
 		t.Error("disabled for a moment: the stop is gone, the cause is there, and others begin")
 	}
 }
@@ -242,7 +237,7 @@ func TestLastBatchFailedStays(t *testing.T) {
 	in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, "default: {budget: {count: 9}, strategy: {linear: {initialBatch: 4, failureThreshold: 2}}}")}
 	in.Nodes = nodes("n1 erroring held=NodeIgnored; n2; n3; n4; n5; n6; n7; n8; n9")
 	s.Status = rollout.Plan(in)
-	if b := batchesOf(s.Status, rollout.DefaultCompartment); b.LastBatchFailed {
+	if b := stateOf(s.Status, rollout.DefaultCompartment); b.LastBatchFailed {
 		t.Error("no bad batch is left, and the last one failed")
 	}
 }
@@ -265,7 +260,7 @@ compartments:
 		in.Nodes = nodes(at)
 		s.Status = rollout.Plan(in)
 	}
-	if a, b := batchesOf(s.Status, "a"), batchesOf(s.Status, "b"); b.ShouldStop && a.ConsecutiveFailures == 1 {
+	if a, b := stateOf(s.Status, "a"), stateOf(s.Status, "b"); b.ShouldStop && a.ConsecutiveFailures == 1 {
 		t.Error("one failure counts in two compartments, and stops the one that the node left before anything began there")
 	}
 }
@@ -286,7 +281,7 @@ func TestEditDropsMember(t *testing.T) {
 		in.Nodes = nodes(at)
 		s.Status = rollout.Plan(in)
 	}
-	if !batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+	if !stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("n1 works with its permit, fails after the edit, and is judged by nobody")
 	}
 }
@@ -302,7 +297,7 @@ func TestClosedAndAdopted(t *testing.T) {
 	in.Policy = policy(t, withCompartment("gpu"))
 	in.Nodes = nodes("n1 erroring cordoned tier=gpu; n2; n3 tier=gpu; n4 tier=gpu")
 	s.Status = rollout.Plan(in)
-	if batchesOf(s.Status, "gpu").ShouldStop && batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+	if stateOf(s.Status, "gpu").ShouldStop && stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("one bad node is in a batch of each of two compartments, and stops both")
 	}
 }
@@ -318,7 +313,7 @@ func TestTaintForAMoment(t *testing.T) {
 		in.Nodes = nodes(at)
 		s.Status = rollout.Plan(in)
 	}
-	if !batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+	if !stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("n1 works with its permit, is bad, and nothing stops")
 	}
 }
@@ -335,7 +330,7 @@ func TestDisabledBetweenPasses(t *testing.T) {
 		in.Nodes = nodes(at)
 		s.Status = rollout.Plan(in)
 	}
-	if batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+	if stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("nothing failed, all is Ready, and the stop never ends")
 	}
 }

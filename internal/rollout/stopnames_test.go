@@ -66,7 +66,7 @@ func TestNoNodesEndsStop(t *testing.T) {
 		in.Nodes = nodes(at)
 		s.Status = rollout.Plan(in)
 	}
-	if !batchesOf(s.Status, rollout.DefaultCompartment).ShouldStop {
+	if !stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("the stop is gone")
 	}
 }

@@ -62,7 +62,7 @@ func (w *World) rested() {
 func (w *World) budget(name string) policyv1.PodDisruptionBudget {
 	b := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: workloads, Name: name}}
 	b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"budget": name}}
-	b.Status.DisruptionsAllowed = int32(w.allowed(name)) //nolint:gosec // a few pods
+	b.Status.DisruptionsAllowed = int32(w.allowed(name))
 	return b
 }
 

@@ -36,8 +36,11 @@ func (r reason) id() string {
 // others are the reasons that somebody else has to end.
 var others = []string{"WaitingForInterrupt", "WaitingForSkyhook", "WaitingForOtherPods"}
 
-// follows are the reasons that end with another package of the same Skyhook, which has a reason of its own.
-var follows = []string{"WaitingForSerial", "WaitingForDependency", "WaitingForDependent", "WaitingForUninstall"}
+// follows are the reasons that end with another package of the same Skyhook, or with what keeps its ConfigMaps from being
+// written; these have a reason of their own.
+var follows = []string{
+	"WaitingForSerial", "WaitingForDependency", "WaitingForDependent", "WaitingForUninstall", "WaitingForConfigMap",
+}
 
 // open returns the reasons of all that is not complete; a finding when there is something without a reason.
 func (w *World) open() []reason {

@@ -27,10 +27,11 @@ func why(t *testing.T, skyhook, node, reason string, texts ...string) (command s
 	err := wait.PollUntilContextTimeout(t.Context(), 250*time.Millisecond, patience, true, func(context.Context) (bool, error) {
 		out = mustPlugin(t, "why", "node", node)
 		found = block(out, skyhook+" on "+node, reason)
-		return found != "" && containsAll(found, texts), nil
+		// In the moment before the operator records a failure, why foretells it, and knows no command yet.
+		return found != "" && containsAll(found, texts) && strings.Contains(found, "\n    Command"), nil
 	})
 	if err != nil {
-		t.Fatalf("why node %s does not say %s of %s with %q:\n%s\n%s", node, reason, skyhook, texts, out, describe(t, skyhook))
+		t.Fatalf("why node %s does not say %s of %s with %q and a command:\n%s\n%s", node, reason, skyhook, texts, out, describe(t, skyhook))
 	}
 	t.Log(found)
 	for _, line := range strings.Split(found, "\n") {

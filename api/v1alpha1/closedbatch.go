@@ -2,7 +2,6 @@ package v1alpha1
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -86,9 +85,11 @@ func (b *ClosedBatch) UnmarshalJSON(raw []byte) error {
 	_ = json.Unmarshal(raw, &text) // then it is empty
 	numbers, holding, holds := strings.Cut(text, ":")
 	size, bad, _ := strings.Cut(numbers, "/")
-	read := ClosedBatch{}
-	_, err := fmt.Sscanf(size+" "+bad, "%d %d", &read.Size, &read.Bad)
-	ok := err == nil
+	var read ClosedBatch
+	var errSize, errBad error
+	read.Size, errSize = strconv.Atoi(size)
+	read.Bad, errBad = strconv.Atoi(bad)
+	ok := errSize == nil && errBad == nil
 	if ok && holds {
 		read.Holding, ok = parseOrders(holding)
 	}

@@ -22,7 +22,7 @@ func TestClosedBatchIsOneShortText(t *testing.T) {
 			t.Errorf("%+v is written as %s, %v", want, raw, err)
 		}
 	}
-	for _, text := range []string{`{}`, `3`, `[]`, `""`, `"3"`, `"/1"`, `"3/1:"`, `"3/1:x"`, `"3/1:1,"`} {
+	for _, text := range []string{`{}`, `3`, `[]`, `""`, `"3"`, `"/1"`, `"3/1:"`, `"3/1:x"`, `"3/1x"`, `"3/1:1,"`} {
 		got := v1alpha1.ClosedBatch{Size: 9}
 		if err := json.Unmarshal([]byte(text), &got); err != nil || !reflect.DeepEqual(got, v1alpha1.ClosedBatch{}) {
 			t.Errorf("%s is read as %+v, %v; it does not count", text, got, err)

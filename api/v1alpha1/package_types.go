@@ -123,10 +123,10 @@ type Package struct {
 	// +kubebuilder:validation:XValidation:rule=`self.matches(r'^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$') && duration(self) >= duration('1s')`,message="stageTimeout must be a duration of at least one second such as 90s, 5m or 1h30m; correct it"
 	StageTimeout *metav1.Duration `json:"stageTimeout,omitempty"`
 
-	// MaxRetries is how often a failed stage is retried on a node. A pod that was
-	// lost, evicted or refused by its node is no failure of the stage. After
-	// that, the node is erroring until the Skyhook's spec is edited or the node's
-	// record is removed. 0 means no retries. Unset means no limit.
+	// MaxRetries is how often a failed stage is retried on a node. After that, the
+	// node is erroring until the Skyhook's spec is edited or the node's record is
+	// removed. 0 means no retries. Unset means no limit. A pod that is lost,
+	// evicted, or refused by its node does not count as a failure of the stage.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxRetries *int32 `json:"maxRetries,omitempty"`

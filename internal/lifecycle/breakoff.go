@@ -13,8 +13,7 @@ import (
 // first. Those of its packages that still need an interrupt begin another one, whoever owns it.
 func (p interrupts) breakOff() {
 	for _, e := range situation.Sorted(p.out.Record.Packages) {
-		retry := situation.Exhausted(e) && e.Generation != p.Generation
-		if record.IsInterrupt(e.Stage) && retry && p.obsolete(e) {
+		if record.IsInterrupt(e.Stage) && situation.Exhausted(e) && p.Edited(e) && p.obsolete(e) {
 			p.detach(e)
 		}
 	}

@@ -103,7 +103,7 @@ func (s *simulated) pass(view, writes int) bool {
 	o := lifecycle.Observation{
 		Wanted: s.wanted(), Record: s.record(), Permit: s.permit, Hold: s.hold, Now: s.now,
 		ConfigReady: map[string]bool{}, RetainedReady: map[string]bool{},
-		Serial: s.serial, Generation: s.generation, Node: s.host.facts(), Skyhook: skyhookName, InFlight: s.inFlight,
+		Serial: s.serial, Node: s.host.facts(), Skyhook: skyhookName, InFlight: s.inFlight,
 	}
 	for name := range s.spec {
 		o.ConfigReady[name] = true

@@ -62,6 +62,21 @@ func TestFactsOf(t *testing.T) {
 			frees: record.FreesAuthor, pkg: "a", want: "failed",
 		},
 		{
+			row: when("its retries are exhausted, and the spec was edited since",
+				spec(pkg(a)), node(apply.erroring(a).reason(retriesExhausted).gen(generation-1)), told(retriesExhausted, -5*minute)),
+			frees: record.FreesAuthor, pkg: "a", want: "failed awaits-turn",
+		},
+		{
+			row: when("its retries are exhausted, and what the spec is now is not allowed",
+				spec(pkg(a)), node(apply.erroring(a).reason(retriesExhausted).gen(generation-1)), told(dependencyMissing, -5*minute)),
+			frees: record.FreesAuthor, pkg: "a", want: "failed",
+		},
+		{
+			row: when("a run failed of another content than is wanted now",
+				spec(pkg(a)), node(apply.erroring(a).reason(stepFailed).hash("0"))),
+			want: "failed awaits-turn",
+		},
+		{
 			row:   when("a drain takes its time", spec(pkg(a).interrupt(noop)), ourCordon, told(evicting, -5*minute)),
 			frees: record.FreesOther, want: "disturbed",
 		},

@@ -95,9 +95,8 @@ func (p *pass) exhaust(e *record.Entry, pod Pod, reason, message string) {
 }
 
 // remainsExhausted reports whether an exhausted stage is not retried: the spec is still the one it failed with.
-// Any edit counts, as the limits themselves are no part of a pod's hash.
 func (p *pass) remainsExhausted(e record.Entry) bool {
-	if !situation.Exhausted(e) || e.Generation != p.Generation {
+	if !situation.Exhausted(e) || p.Edited(e) {
 		return false
 	}
 	p.wait(newWait(e.Name, e.Reason, e.Message+"; any edit of the spec retries it"))

@@ -186,7 +186,7 @@ func anyObservation(t *rapid.T) lifecycle.Observation {
 	names := []string{"a", "b", "c"}
 	var spec []definition
 	o := lifecycle.Observation{
-		Skyhook: skyhookName, Generation: generation, Now: now, ConfigReady: map[string]bool{},
+		Skyhook: skyhookName, Now: now, ConfigReady: map[string]bool{},
 		RetainedReady: map[string]bool{},
 		Serial:        rare("serial"), Reapply: rare("reapply"),
 		Record: record.Node{
@@ -220,7 +220,7 @@ func anyObservation(t *rapid.T) lifecycle.Observation {
 		}
 	}
 	o.Wanted = situation.Wanted{
-		Packages: packages(spec...), Deleting: rare("deleting"), Abandoned: rare("abandoned"),
+		Packages: packages(spec...), Generation: generation, Deleting: rare("deleting"), Abandoned: rare("abandoned"),
 		Retained: retained(pkg(a).def("old").uninstall(on).config("k=1").interrupt(noop), pkg("b@1.1").def("new").uninstall(on, auto).interrupt(service("y"))),
 	}
 	o.RetainedReady["old"], o.RetainedReady["new"] = flip("old is ready"), flip("new is ready")

@@ -39,8 +39,6 @@ type Observation struct {
 	RetainedReady map[string]bool
 	// Serial makes packages run one at a time.
 	Serial bool
-	// Generation of the spec.
-	Generation int64
 	// Node is what is seen of the node itself.
 	Node Node
 	// Drain is what is left on the node beside our pods; nil when nobody looked. Next asks for a look with LookDrain.

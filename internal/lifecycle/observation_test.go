@@ -68,7 +68,7 @@ func also(lines ...words) part {
 }
 
 func (r row) wanted() situation.Wanted {
-	return situation.Wanted{Packages: packages(r.packages...), Retained: retained(r.kept...)}
+	return situation.Wanted{Packages: packages(r.packages...), Retained: retained(r.kept...), Generation: generation}
 }
 
 func (r row) record() record.Node { return record.Node{Packages: entries(r.wanted(), r.entries...)} }
@@ -77,7 +77,7 @@ func observation(r row) lifecycle.Observation {
 	o := lifecycle.Observation{
 		Wanted: r.wanted(), Pods: livePods(r.pods...), Permit: new(permit), ConfigReady: map[string]bool{},
 		RetainedReady: map[string]bool{}, Now: now, Record: r.record(),
-		Generation: generation, Node: lifecycle.Node{Ready: true, BootID: "b1"},
+		Node: lifecycle.Node{Ready: true, BootID: "b1"},
 	}
 	for name := range o.Packages {
 		o.ConfigReady[name] = true

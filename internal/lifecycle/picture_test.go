@@ -35,7 +35,9 @@ func (l *course) wanted() situation.Wanted {
 	if l.removed {
 		d = d.uninstall(on, asked)
 	}
-	return situation.Wanted{Packages: packages(d), Retained: retained(pkg(a).def(string(a)).interrupt(noop).uninstall(on))}
+	return situation.Wanted{
+		Packages: packages(d), Retained: retained(pkg(a).def(string(a)).interrupt(noop).uninstall(on)), Generation: l.generation,
+	}
 }
 
 func (l *course) phase() situation.Phase {
@@ -56,7 +58,7 @@ func (l *course) passes(permitted bool) {
 	for busy := true; busy; {
 		o := lifecycle.Observation{
 			Skyhook: skyhookName, Wanted: l.wanted(), Record: l.record, InFlight: l.inFlight, Pods: slices.Clone(l.pods),
-			Generation: l.generation, Now: l.now, ConfigReady: map[string]bool{"a": true}, RetainedReady: map[string]bool{string(a): true},
+			Now: l.now, ConfigReady: map[string]bool{"a": true}, RetainedReady: map[string]bool{string(a): true},
 			Node: lifecycle.Node{Ready: true, BootID: "b1", Unschedulable: l.cordoned}, Drain: &lifecycle.Drain{Clear: true},
 		}
 		if permitted {

@@ -17,8 +17,8 @@ func TestReject(t *testing.T) {
 	minutes := 5 * time.Minute
 	spec := packages(pkg(a))
 	o := lifecycle.Observation{
-		Wanted: situation.Wanted{Packages: spec}, Permit: new(permit), ConfigReady: map[string]bool{"a": true},
-		Generation: generation, Now: now,
+		Wanted: situation.Wanted{Packages: spec, Generation: generation}, Permit: new(permit), ConfigReady: map[string]bool{"a": true},
+		Now:    now,
 		Node:   lifecycle.Node{Ready: true, BootID: "b1"},
 		Record: record.Node{Packages: entries(situation.Wanted{Packages: spec}, apply.inProgress(a))},
 	}

@@ -145,13 +145,13 @@ func (n *takenOver) pass() {
 }
 
 func (n *takenOver) wanted() situation.Wanted {
-	return situation.Wanted{Packages: n.spec, Retained: n.retained}
+	return situation.Wanted{Packages: n.spec, Retained: n.retained, Generation: n.generation}
 }
 
 func (n *takenOver) observe() lifecycle.Observation {
 	o := lifecycle.Observation{
 		Skyhook: skyhookName, Wanted: n.wanted(), Record: n.record(), Pods: slices.Clone(n.pods), Permit: n.permit,
-		ConfigReady: map[string]bool{}, RetainedReady: map[string]bool{"old": true, "new": true}, Generation: n.generation,
+		ConfigReady: map[string]bool{}, RetainedReady: map[string]bool{"old": true, "new": true},
 		Now:  n.now,
 		Node: lifecycle.Node{Ready: true, BootID: fmt.Sprintf("boot-%d", n.boot), Unschedulable: n.cordoned},
 	}

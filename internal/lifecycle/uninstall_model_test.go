@@ -49,7 +49,9 @@ func interrupting(n record.Node) bool {
 }
 
 func (s *simulated) wanted() situation.Wanted {
-	return situation.Wanted{Packages: s.spec, Retained: s.retained, Deleting: s.deleting, Abandoned: s.abandoned}
+	return situation.Wanted{
+		Packages: s.spec, Retained: s.retained, Generation: s.generation, Deleting: s.deleting, Abandoned: s.abandoned,
+	}
 }
 
 // retain keeps the definitions of the spec. What it says of a version counts for all definitions of that version.

@@ -95,9 +95,11 @@ func (f *fleet) revokeIn(c *compartment, back func(*v1alpha1.Permit, *Node) bool
 // takes too long, keeps it: nobody else would see it to its end.
 func blocksOthers(_ *v1alpha1.Permit, n *Node) bool {
 	f := n.Facts
-	overdue := n.Wait != nil && n.Wait.Overdue
-	return !f.Complete && !f.Disturbed && !overdue && (n.Failed() && !n.AwaitsTurn() || f.Unavailable && !f.Begun)
+	return !f.Complete && free(n) && (n.Failed() && !n.AwaitsTurn() || f.Unavailable && !f.Begun)
 }
+
+// free reports whether a node that does not work can give its permit back: nothing of ours disturbs it.
+func free(n *Node) bool { return !n.Facts.Disturbed && (n.Wait == nil || !n.Wait.Overdue) }
 
 func (f *fleet) count(c *compartment) nodeCounts {
 	var t nodeCounts
@@ -174,12 +176,16 @@ func (f *fleet) batch(c *compartment, m membership) {
 }
 
 // reissue renews up to size permits of another content for the running batch, those first whose nodes have begun, then
-// those that were given first, and returns their orders. Their nodes hold their place in the budget meanwhile, and start nothing.
+// those that were given first, and returns their orders. Their nodes hold their place in the budget meanwhile, and start
+// nothing. Who failed gives its permit back, as others go first.
 func (f *fleet) reissue(c *compartment, size int) []int32 {
 	var stale []*v1alpha1.Permit
 	for _, i := range c.nodes {
 		n, k := &f.Nodes[i], f.permitOf(i)
 		if k < 0 || f.permits[k].Generation >= c.state.Generation || n.Facts.Complete || n.Hold != nil || n.Facts.Unavailable {
+			continue
+		}
+		if n.Failed() && free(n) {
 			continue
 		}
 		stale = append(stale, &f.permits[k])

@@ -123,6 +123,8 @@ func describe(n *rollout.Node, word string) {
 	case "wait":
 		n.Facts.AwaitsTurn = true
 		n.Wait = &record.Wait{Reason: v, Message: "wait: " + v, Since: since, Frees: record.FreesOther}
+	case "retried":
+		n.Facts.AwaitsTurn = true
 	case "overdue":
 		n.Facts.FailedRun, n.Facts.Failed, n.Facts.Begun = true, true, true
 		n.Wait = &record.Wait{Reason: v, Message: "wait: " + v, Since: since, Frees: record.FreesOther, Overdue: true}

@@ -91,3 +91,33 @@ func TestDisabledMembers(t *testing.T) {
 		t.Errorf("state %s", got)
 	}
 }
+
+// TestEditAfterFailure: the packages are edited when the canary, n1, had failed for good. Others go first, unless it is
+// disturbed; and no failure of before stops the new batches.
+func TestEditAfterFailure(t *testing.T) {
+	for _, c := range []struct{ name, before, seen, after, want string }{
+		{"it has yet to look", "n1 spent=RetriesExhausted", "n1 spent=RetriesExhausted retried", "n1 spent=RetriesExhausted retried done=4/0", "n2:1@5"},
+		{"it gave its permit back before", "n1 spent=RetriesExhausted done=4/0", "n1 spent=RetriesExhausted retried done=4/0", "n1 erroring done=4/0 wait=WaitingForPermit", "n2:1@5"},
+		{"it is cordoned", "n1 spent=RetriesExhausted cordoned", "n1 spent=RetriesExhausted retried cordoned", "n1 in_progress cordoned", "n1:0@5"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := skyhook(0)
+			s.Spec.Packages = map[string]v1alpha1.Package{"p": {Version: "1"}}
+			in := rollout.Input{Skyhook: s, Now: now, Policy: policy(t, stopAtOnce1)}
+			for k, n1 := range []string{"n1", c.before, c.seen, c.after} {
+				if k == 2 {
+					s.Generation++
+					s.Spec.Packages = map[string]v1alpha1.Package{"p": {Version: "2"}}
+				}
+				in.Nodes = nodes(n1 + "; n2; n3")
+				s.Status = rollout.Plan(in)
+				if stopped := stateOf(s.Status, rollout.DefaultCompartment).ShouldStop; stopped != (k == 1) {
+					t.Errorf("after %q, stopped %t", n1, stopped)
+				}
+			}
+			if got := text(s.Status.Permits); got != c.want {
+				t.Errorf("permits %q, want %q", got, c.want)
+			}
+		})
+	}
+}

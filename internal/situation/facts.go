@@ -18,7 +18,8 @@ type Facts struct {
 	// Failed: the attempts that it has are used up, or something lasts longer than the spec allows. A run that failed and
 	// is tried again is no such verdict.
 	Failed bool
-	// AwaitsTurn: what failed could be retried, but for a permit or for something outside of the node.
+	// AwaitsTurn: what failed could be retried, but for a permit or for something outside of the node, or is retried as
+	// the spec was edited since.
 	AwaitsTurn bool
 	// NeedsAuthor: nothing progresses, and only another spec helps.
 	NeedsAuthor bool
@@ -55,6 +56,7 @@ func FactsOf(skyhook string, w Wanted, n record.Node, inFlight *record.Interrupt
 		its := n.Wait != nil && (n.Wait.Package == "" || n.Wait.Package == e.Name)
 		f.AwaitsTurn = f.AwaitsTurn || e.State == v1alpha1.StateErroring && its && !n.Wait.Overdue &&
 			(n.Wait.Frees == record.FreesOther || n.Wait.Frees == record.FreesAdministrator)
+		f.AwaitsTurn = f.AwaitsTurn || w.retries(e) && (n.Wait == nil || n.Wait.Reason == e.Reason)
 		f.FailedRun = f.FailedRun || e.State == v1alpha1.StateErroring
 		f.Failed = f.Failed || w.FailedForGood(e)
 		f.InProgress = f.InProgress || e.State == v1alpha1.StateInProgress && !held
@@ -66,6 +68,19 @@ func FactsOf(skyhook string, w Wanted, n record.Node, inFlight *record.Interrupt
 // attempts is how often in a row a stage may fail before it counts as failed, unless its package has a limit: what
 // succeeds when it is tried again has to stop nobody else.
 const attempts = 3
+
+// Edited reports whether the spec was edited since the entry's run began. Any edit counts, as the limits of a stage are no
+// part of a pod's hash.
+func (w Wanted) Edited(e record.Entry) bool { return e.Generation != w.Generation }
+
+// retries reports whether an edit makes the node try again what failed there, as soon as it sees it.
+func (w Wanted) retries(e record.Entry) bool {
+	if e.State != v1alpha1.StateErroring {
+		return false
+	}
+	l := w.DefinitionOf(e)
+	return Exhausted(e) && w.Edited(e) || l.FromSpec && e.Hash != "" && e.Hash != l.Package.Hash
+}
 
 // FailedForGood reports whether a stage has failed as far as others are concerned, whether or not it is tried again.
 // Pods that were lost are no attempts.

@@ -14,6 +14,8 @@ type Wanted struct {
 	Packages Packages
 	// Retained definitions of what was installed, see Retained.
 	Retained Retained
+	// Generation of the spec.
+	Generation int64
 	// Deleting says that the Skyhook is being deleted.
 	Deleting bool
 	// Abandoned says that nothing is to be uninstalled on this node any more, see v1alpha1.AnnotationAbandonUninstall.

@@ -213,7 +213,7 @@ func (r *Reconciler) observe(p *pass, s *v1alpha1.Skyhook, n record.Node) lifecy
 	return lifecycle.Observation{
 		Skyhook: s.Name, Wanted: p.snapshot.Wanted(s, p.node.Name), Record: n, Now: p.now, InFlight: p.inFlight,
 		Pods: r.ownPods(s, p.pods), Permit: permitOf(s, p.node.Name), Node: p.facts(s),
-		Serial: s.Spec.Serial, Generation: s.Generation, Reapply: r.Targets.Reapply,
+		Serial: s.Spec.Serial, Reapply: r.Targets.Reapply,
 		Failed: r.memory.Of(p.node).failures.told(s.Name), Pins: p.snapshot.Pins(s),
 		Finished: record.Finished(s.Name, n, p.node.Status.Conditions),
 	}

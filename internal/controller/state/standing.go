@@ -27,12 +27,13 @@ type want struct {
 	target *Target
 	kept   *kept
 	// deleting and sealed, the time since which its records are, are the Skyhook's.
-	deleting bool
-	sealed   int64
+	generation int64
+	deleting   bool
+	sealed     int64
 }
 
 func (i *Index) wantOf(s *v1alpha1.Skyhook, k *kept) want {
-	w := want{uid: s.UID, name: s.Name, target: i.Of(s), kept: k, deleting: s.DeletionTimestamp != nil}
+	w := want{uid: s.UID, name: s.Name, target: i.Of(s), kept: k, generation: s.Generation, deleting: s.DeletionTimestamp != nil}
 	if s.Status.SealedSince != nil {
 		w.sealed = s.Status.SealedSince.UnixNano()
 	}
@@ -42,13 +43,14 @@ func (i *Index) wantOf(s *v1alpha1.Skyhook, k *kept) want {
 // on is what is wanted on a node.
 func (w *want) on(node string) situation.Wanted {
 	return situation.Wanted{
-		Packages: w.target.Packages, Retained: w.kept.retained, Deleting: w.deleting, Abandoned: w.target.Abandoned[node],
+		Packages: w.target.Packages, Retained: w.kept.retained, Generation: w.generation, Deleting: w.deleting,
+		Abandoned: w.target.Abandoned[node],
 	}
 }
 
 // same reports whether a record tells the same of both.
 func (w *want) same(other *want) bool {
-	return w.name == other.name && w.target == other.target && w.kept == other.kept && w.deleting == other.deleting
+	return w.name == other.name && w.target == other.target && w.kept == other.kept && w.generation == other.generation && w.deleting == other.deleting
 }
 
 // shared returns these wants, or those that the last snapshot had if they are the same.

@@ -32,6 +32,7 @@ func (h *host) crash(mode string, n int) bool {
 // testCrashes installs, changes and removes the package, is killed in the
 // middle of each of them, and must end right with the next run. The moment is a
 // later one in each round, until there is none left; hosts take turns in them.
+// Every moment is tried each night, every seventh of a host's for each change.
 func testCrashes(t *testing.T, newHost func(testing.TB) *host, first, second map[string]string, atLeast int) {
 	const hosts = 2
 	for start := range hosts {
@@ -46,7 +47,7 @@ func testCrashes(t *testing.T, newHost func(testing.TB) *host, first, second map
 			h.uninstall()
 
 			moment := start + 1
-			for crashed := true; crashed && !t.Failed(); moment += hosts {
+			for crashed := true; crashed && !t.Failed(); moment += hosts * step {
 				h.configMap(first)
 				crashed = h.crash("config", moment)
 				if moment/hosts%2 == 1 { // a package may be removed because it does not get through

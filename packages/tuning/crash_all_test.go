@@ -1,0 +1,5 @@
+//go:build integration && nightly
+
+package tuning_test
+
+const step = 1

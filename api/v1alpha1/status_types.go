@@ -458,6 +458,12 @@ type BatchState struct {
 	// +optional
 	Members Orders `json:"members,omitempty"`
 
+	// Granted is when a node got a permit of a batch last, or was created, if that
+	// is later. A member that was created after it took the place of another one
+	// under its name.
+	// +optional
+	Granted *metav1.Time `json:"granted,omitempty"`
+
 	// Succeeded is how many nodes of the running batch are complete and have given
 	// their permit back.
 	// +optional

@@ -53,6 +53,10 @@ func (in *BatchState) DeepCopyInto(out *BatchState) {
 		*out = make(Orders, len(*in))
 		copy(*out, *in)
 	}
+	if in.Granted != nil {
+		in, out := &in.Granted, &out.Granted
+		*out = (*in).DeepCopy()
+	}
 	if in.Closed != nil {
 		in, out := &in.Closed, &out.Closed
 		*out = make([]ClosedBatch, len(*in))

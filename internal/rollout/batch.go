@@ -3,6 +3,9 @@ package rollout
 import (
 	"cmp"
 	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/situation"
@@ -75,7 +78,7 @@ func (f *fleet) look(c *compartment, reset reset) {
 		f.revokeIn(c, blocksOthers)
 	default:
 		f.revokeIn(c, func(p *v1alpha1.Permit, n *Node) bool {
-			return stale(p) || blocksOthers(p, n) || stopped && !n.Facts.Begun && !n.Facts.Complete
+			return stale(p) || blocksOthers(p, n) || (stopped || replaced(&c.state, n)) && !n.Facts.Begun && !n.Facts.Complete
 		})
 	}
 }
@@ -169,10 +172,34 @@ func (f *fleet) batch(c *compartment, m membership) {
 	for _, take := range []func(*compartment, int) []int32{f.reissue, f.fillByPolicy} {
 		// A batch may be short of nodes at first: those before it have yet to give their permits back.
 		orders := take(c, c.strategy.nextSize(*b, len(c.nodes), c.ceiling)-b.BatchSize)
-		b.Members = append(b.Members, orders...)
-		b.BatchSize += len(orders)
+		f.granted(b, orders)
 	}
 	slices.Sort(b.Members)
+}
+
+// granted makes members of the nodes with permits of these orders.
+func (f *fleet) granted(b *v1alpha1.BatchState, orders []int32) {
+	if len(orders) == 0 {
+		return
+	}
+	b.Members = append(b.Members, orders...)
+	b.BatchSize += len(orders)
+	last := f.Now
+	if b.Granted != nil && b.Granted.After(last) {
+		last = b.Granted.Time
+	}
+	for _, i := range f.holders {
+		if i >= 0 && f.Nodes[i].Created.After(last) { // by a clock that is ahead of ours
+			last = f.Nodes[i].Created
+		}
+	}
+	b.Granted = &metav1.Time{Time: last.Truncate(time.Second)}
+}
+
+// replaced reports whether a node took the place of one under its name that got a permit: it was created since. Its
+// creation is told in whole seconds, too.
+func replaced(b *v1alpha1.BatchState, n *Node) bool {
+	return b.Granted != nil && n.Created.After(b.Granted.Time)
 }
 
 // reissue renews up to size permits of another content for the running batch, those first whose nodes have begun, then
@@ -217,7 +244,7 @@ func (f *fleet) adopt(c *compartment, listed map[int32]bool) {
 		if k < 0 || f.permits[k].Generation < b.Generation || listed[f.permits[k].Order] {
 			continue
 		}
-		if v, _ := f.Nodes[i].Judge(f.Now); v == situation.Pending {
+		if v, _ := f.Nodes[i].Judge(f.Now); v == situation.Pending && !replaced(b, &f.Nodes[i]) {
 			b.Members = append(b.Members, f.permits[k].Order)
 		}
 	}
@@ -239,7 +266,7 @@ type membership struct {
 func (f *fleet) members(b *v1alpha1.BatchState) membership {
 	var m membership
 	b.Members = slices.DeleteFunc(b.Members, func(order int32) bool {
-		switch v, holds := f.verdict(order); {
+		switch v, holds := f.verdict(b, order); {
 		case holds && v == situation.Good:
 			m.good++
 		case holds && v == situation.Bad:
@@ -265,8 +292,8 @@ func (f *fleet) members(b *v1alpha1.BatchState) membership {
 }
 
 // verdict is that on the member with a permit of this order, and whether it still holds it. One whose node is gone was in
-// the middle of work.
-func (f *fleet) verdict(order int32) (v situation.Verdict, holds bool) {
+// the middle of work, also if another has its name now.
+func (f *fleet) verdict(b *v1alpha1.BatchState, order int32) (v situation.Verdict, holds bool) {
 	at, ok := f.orders[order]
 	if !ok {
 		if node, exists := f.Departed[f.lost[order]]; exists {
@@ -278,6 +305,9 @@ func (f *fleet) verdict(order int32) (v situation.Verdict, holds bool) {
 		return f.Departed[at.permit.Node].Verdict, true
 	}
 	n := &f.Nodes[at.node]
+	if replaced(b, n) {
+		return situation.Bad, false
+	}
 	v, _ = n.Judge(f.Now)
 	if f.holds[at.node] {
 		return v, true
@@ -301,7 +331,7 @@ func (f *fleet) revisit(c *compartment) {
 	for k := range b.Closed {
 		o := &b.Closed[k]
 		o.Holding = slices.DeleteFunc(o.Holding, func(order int32) bool {
-			v, holds := f.verdict(order)
+			v, holds := f.verdict(b, order)
 			switch {
 			case v == situation.Good:
 			case f.unbegun(order):

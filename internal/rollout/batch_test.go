@@ -42,7 +42,7 @@ func stateText(t testing.TB, status v1alpha1.SkyhookStatus) string {
 	t.Helper()
 	b := status.CompartmentStatuses[rollout.DefaultCompartment].BatchState.DeepCopy()
 	if b != nil {
-		b.Content, b.Generation = "", 0
+		b.Content, b.Generation, b.Granted = "", 0, nil
 	}
 	raw, err := json.Marshal(b)
 	if err != nil {

@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
 	"github.com/skyhook-operator/skyhook/internal/rollout"
@@ -332,5 +333,38 @@ func TestDisabledBetweenPasses(t *testing.T) {
 	}
 	if stateOf(s.Status, rollout.DefaultCompartment).ShouldStop {
 		t.Error("nothing failed, all is Ready, and the stop never ends")
+	}
+}
+
+// A node of a cloud takes the place of the canary that died, under its name, before anybody saw that.
+func TestReplacedUnderItsName(t *testing.T) {
+	for _, begun := range []string{"", " begun"} {
+		s := skyhook(0)
+		in := rollout.Input{Skyhook: s, Policy: policy(t, stopAtOnce1), Now: now, Nodes: nodes("n1; n2; n3")}
+		s.Status = rollout.Plan(in)
+		in.Nodes = nodes("n1" + begun + "; n2; n3")
+		in.Nodes[0].Created = now.Add(time.Minute)
+		for range 2 {
+			s.Status = rollout.Plan(in)
+			revoked := s.Status.Permits[0].Revoked
+			if b := stateOf(s.Status, rollout.DefaultCompartment); !b.ShouldStop || len(s.Status.Permits) != 1 || revoked != (begun == "") || b.Lost[0] != "n1" {
+				t.Errorf("%q: permits %s, %+v", begun, text(s.Status.Permits), b)
+			}
+		}
+	}
+}
+
+// A node that was created by a clock ahead of ours is no other one.
+func TestCreatedAheadOfUs(t *testing.T) {
+	s := skyhook(0)
+	in := rollout.Input{Skyhook: s, Policy: policy(t, stopAtOnce1), Now: now, Nodes: nodes("n1; n2; n3")}
+	for i := range in.Nodes {
+		in.Nodes[i].Created = now.Add(time.Hour)
+	}
+	s.Status = rollout.Plan(in)
+	in.Nodes[0].Facts.Begun = true
+	s.Status = rollout.Plan(in)
+	if b := stateOf(s.Status, rollout.DefaultCompartment); b.ShouldStop || text(s.Status.Permits) != "n1:0" {
+		t.Errorf("permits %s, %+v", text(s.Status.Permits), b)
 	}
 }

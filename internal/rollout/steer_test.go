@@ -225,7 +225,7 @@ compartments:
 		if b.Content != rollout.ContentOf(s) {
 			t.Errorf("%s is of the content %q", name, b.Content)
 		}
-		b.Content, b.Generation = "", 0
+		b.Content, b.Generation, b.Granted = "", 0, nil
 	}
 	if diff := cmp.Diff(want, status.CompartmentStatuses); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

@@ -80,9 +80,10 @@ spec:
 	s.until(t, map[string]string{`skyhook_package_restarts_count{package_name="a",package_version="1.1.0"}`: "1"})
 
 	w.change(t, "a", func(p *v1alpha1.Package) { p.ConfigMap["upgrade.sh"] = gated(file, "upgrade") })
-	s.until(t, map[string]string{ // a node that did not fail goes first; the one that did has its stage before it again
+	s.until(t, map[string]string{ // a node that did not fail goes first
 		rolloutSeries("should_stop"): "0", rolloutSeries("consecutive_failures"): "0", "skyhook_permits": "1",
-		`skyhook_package_state_count{package_name="a",package_version="1.1.0",state="in_progress"}`: "2",
+		`skyhook_package_state_count{package_name="a",package_version="1.1.0",state="in_progress"}`: "1",
+		`skyhook_package_state_count{package_name="a",package_version="1.1.0",state="erroring"}`:    "1",
 		`skyhook_package_stage_count{package_name="a",package_version="1.0.0",stage="config"}`:      fmt.Sprint(nodeCount),
 	})
 	open(t, file, "upgrade", w.nodes...)

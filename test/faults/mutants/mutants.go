@@ -108,9 +108,9 @@ var Mutants = []Mutant{
 		"runs-while-held/,no-cure/WaitingForOtherPods",
 	},
 	{
-		"permit before dependencies", lifecycle, "pass.openAgain",
-		`p.ask(u, placeGates) && p.ask(u, turnGates)`, `p.ask(u, turnGates) && p.ask(u, placeGates)`,
-		"cycle/permit,no-rest/,no-reason/",
+		"a lost pod comes back whatever is on the node", lifecycle, "pass.openAgain",
+		`p.ask(u, placeGates) && p.ask(u, turnGates)`, `p.ask(u, turnGates)`,
+		"dependency/,beside-interrupt/,begins-undrained/,begins-uncordoned/,interrupt-undrained/,interrupt-uncordoned/",
 	},
 	{
 		"a forged record is believed", state, "Snapshot.unusable",

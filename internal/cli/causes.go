@@ -71,17 +71,6 @@ func (c *cause) whoEnds() string {
 	}
 }
 
-// commands are those in a text: kubectl and what is up to the closing quote.
-var commands = regexp.MustCompile("`kubectl [^`]*`")
-
-// addressed makes the commands of a text go to the cluster, and kubectl skyhook to the operator, that this command was
-// given, so that they can be pasted.
-func (s *session) addressed(text string) string {
-	return commands.ReplaceAllStringFunc(text, func(quoted string) string {
-		return "`" + s.toCluster(strings.Trim(quoted, "`")) + "`"
-	})
-}
-
 func (s *session) clusterFlags() string {
 	flags := ""
 	if s.flags == nil { // a screen that another program shows

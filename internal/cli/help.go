@@ -2,35 +2,22 @@ package cli
 
 import (
 	"cmp"
-	_ "embed"
-	"encoding/json"
-	"maps"
 	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/skyhook-operator/skyhook/internal/reasons"
 )
 
-//go:embed reasons.json
-var reasonsJSON []byte
-
-// help is what the documentation says of a reason.
-type help struct {
-	Meaning string   `json:"meaning"`
-	EndedBy []string `json:"endedBy"`
-	Do      string   `json:"do"`
+// textOf is what is known of a reason, also of the kubelet's.
+func textOf(reason string) reasons.Text {
+	if t, ok := ofKubelet[reason]; ok {
+		return t
+	}
+	return reasons.Of(reason)
 }
 
-var reasons = sync.OnceValue(func() map[string]help {
-	all := map[string]help{}
-	if err := json.Unmarshal(reasonsJSON, &all); err != nil {
-		panic(err) // it is part of the program
-	}
-	maps.Copy(all, ofKubelet)
-	return all
-})
-
 // ofKubelet is what helps against reasons that are the kubelet's own.
-var ofKubelet = map[string]help{
+var ofKubelet = map[string]reasons.Text{
 	"ImagePullBackOff": {
 		EndedBy: []string{"author", "package author", "administrator"},
 		Do: "Push the image, or correct `spec.packages.PACKAGE.image` or `version`; if the message names the registry or " +
@@ -58,7 +45,7 @@ func (s subject) advice(reason string) string {
 		"NAMESPACE": s.podNamespace, "NAME": s.skyhook, "NODES": s.node, "NODE": s.node, "PACKAGE": s.pkg, "POD": s.pod,
 		"KEY": s.by, "EARLIER": s.by,
 	}
-	text := placeholder.ReplaceAllStringFunc(reasons()[reason].Do, func(word string) string {
+	text := placeholder.ReplaceAllStringFunc(textOf(reason).Do, func(word string) string {
 		return cmp.Or(names[word], word)
 	})
 	if s.namespace == "" {

@@ -5,31 +5,34 @@ import (
 	"strings"
 )
 
-// The operator's messages end with what helps: sentences for people who read them elsewhere, with a command that is not
-// marked as one.
-var (
-	// advised is such an end, from the sign before it; the command is its group.
-	advised = regexp.MustCompile(`(?:[;:]|, or) [^;:]*\b(kubectl [a-z]+ [^;]*)$`)
-	// plain is a command in a message. It ends before what follows in the sentence.
-	plain = regexp.MustCompile("kubectl [a-z]+ (?:[^;,`]|[;,][^ ])*")
-)
+// commands are those in a text: a message of the operator and the advice mark them with backquotes.
+var commands = regexp.MustCompile("`kubectl [^`]*`")
 
-// withoutAdvice leaves out of a message the command at its end that the advice has as well, so that it is told once.
+// clause is the last one of a message, from the sign before it.
+var clause = regexp.MustCompile("(?:[;:]|, or) (?:[^;:`]|`[^`]*`)*$")
+
+// withoutAdvice leaves the last clause of a message out if its command is that of the advice, so that it is told once.
 func withoutAdvice(message, advice string) string {
-	at := advised.FindStringSubmatchIndex(message)
-	if len(at) < 4 || !strings.Contains(advice, "`"+message[at[2]:at[3]]+"`") {
+	at := clause.FindStringIndex(message)
+	if at == nil || !strings.HasSuffix(message, "`") {
+		return message
+	}
+	if command := commands.FindString(message[at[0]:]); command == "" || !strings.Contains(advice, command) {
 		return message
 	}
 	return message[:at[0]]
 }
 
-// pasteable is addressed for the commands in a message of the operator.
-func (s *session) pasteable(message string) string {
-	return plain.ReplaceAllStringFunc(message, s.toCluster)
+// addressed makes the commands of a text go to the cluster, and kubectl skyhook to the operator, that this command was
+// given, so that they can be pasted.
+func (s *session) addressed(text string) string {
+	return commands.ReplaceAllStringFunc(text, func(quoted string) string {
+		return "`" + s.toCluster(strings.Trim(quoted, "`")) + "`"
+	})
 }
 
 // forPeople is a message of the operator as people read it: with commands for this cluster, and compartments by name.
-func (s *session) forPeople(message string) string { return namedCompartments(s.pasteable(message)) }
+func (s *session) forPeople(message string) string { return namedCompartments(s.addressed(message)) }
 
 // toCluster adds to a command the flags for the cluster and the operator that this command was given.
 func (s *session) toCluster(command string) string {

@@ -19,20 +19,20 @@ import (
 func TestWithoutAdvice(t *testing.T) {
 	for _, tt := range []struct{ message, advice, want string }{
 		{
-			"the node is excluded by its label a/b=true; include it with kubectl label node n1 a/b-",
+			"the node is excluded by its label a/b=true; include it with `kubectl label node n1 a/b-`",
 			"Include the node again with `kubectl label node n1 a/b-`.", "the node is excluded by its label a/b=true",
 		},
 		{
-			"earlier is not complete; it is paused: continue it with kubectl annotate skyhook earlier a/pause-",
+			"earlier is not complete; it is paused: continue it with `kubectl annotate skyhook earlier a/pause-`",
 			"Nothing. If it is paused: `kubectl annotate skyhook earlier a/pause-`.", "earlier is not complete; it is paused",
 		},
 		{
 			"the node has the taint a/b=c:NoSchedule, which is not tolerated; tolerate it, or remove the taint with " +
-				"kubectl taint node n1 a/b:NoSchedule-",
+				"`kubectl taint node n1 a/b:NoSchedule-`",
 			"Remove it: `kubectl taint node n1 a/b:NoSchedule-`.",
 			"the node has the taint a/b=c:NoSchedule, which is not tolerated",
 		},
-		{"it is not Ready; delete it with kubectl delete node n1", "`kubectl delete node n2`", "it is not Ready; delete it with kubectl delete node n1"},
+		{"it is not Ready; delete it with `kubectl delete node n1`", "`kubectl delete node n2`", "it is not Ready; delete it with `kubectl delete node n1`"},
 		{"nothing to run", "`kubectl delete node n2`", "nothing to run"},
 	} {
 		if got := withoutAdvice(tt.message, tt.advice); got != tt.want {
@@ -41,19 +41,19 @@ func TestWithoutAdvice(t *testing.T) {
 	}
 }
 
-// TestPasteable gives the commands of messages the flags of the cluster, and nothing else.
-func TestPasteable(t *testing.T) {
+// TestAddressed gives the commands of messages the flags of the cluster, and nothing else.
+func TestAddressed(t *testing.T) {
 	flags := genericclioptions.NewConfigFlags(false)
 	*flags.Context = "far"
 	s := &session{app: &app{flags: flags}, namespace: "elsewhere"}
 	for message, want := range map[string]string{
-		"no command":                                      "no command",
-		"see kubectl describe skyhook gpu":                "see kubectl describe skyhook gpu --context far",
-		"look: kubectl get pod -n a b -o yaml; then wait": "look: kubectl get pod -n a b -o yaml --context far; then wait",
-		"leave it with kubectl annotate skyhook gpu --overwrite k=a,b, or wait": "leave it with kubectl annotate skyhook gpu --overwrite k=a,b --context far, or wait",
-		"continue with kubectl skyhook resume --all":                            "continue with kubectl skyhook resume --all -n elsewhere --context far",
+		"no command":                                             "no command",
+		"see `kubectl describe skyhook gpu`":                     "see `kubectl describe skyhook gpu --context far`",
+		"look: `kubectl get pod -n a b -o yaml`; then wait":      "look: `kubectl get pod -n a b -o yaml --context far`; then wait",
+		"`kubectl annotate skyhook gpu --overwrite k=a,b`, or x": "`kubectl annotate skyhook gpu --overwrite k=a,b --context far`, or x",
+		"continue with `kubectl skyhook resume --all`":           "continue with `kubectl skyhook resume --all -n elsewhere --context far`",
 	} {
-		if got := s.pasteable(message); got != want {
+		if got := s.addressed(message); got != want {
 			t.Errorf("%q becomes %q, want %q", message, got, want)
 		}
 	}

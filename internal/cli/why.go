@@ -418,11 +418,12 @@ func (s *session) cause(skyhook string, w record.Wait, node string) cause {
 		c.Reason = "Unknown"
 	}
 	if c.EndedBy == "" {
-		c.EndedBy = strings.Join(slices.DeleteFunc(slices.Clone(reasons()[w.Reason].EndedBy),
-			func(by string) bool { return by == "none" || by == "message" }), ", ")
+		if by := textOf(w.Reason).EndedBy; len(by) > 0 && by[0] != "none" && by[0] != "message" { // those are alone
+			c.EndedBy = strings.Join(by, ", ")
+		}
 	}
 	advice := s.about(skyhook, node, w).advice(w.Reason)
-	c.Message, c.Do = s.pasteable(withoutAdvice(w.Message, advice)), s.addressed(advice)
+	c.Message, c.Do = s.addressed(withoutAdvice(w.Message, advice)), s.addressed(advice)
 	if w.Reason == v1alpha1.ReasonPodCannotStart {
 		s.explain(&c, w.Message)
 	}
@@ -443,7 +444,7 @@ func (s *session) explain(c *cause, message string) {
 	for reason := range ofKubelet {
 		if strings.Contains(message, ": "+reason+": ") {
 			c.Do = subject{pkg: c.Package, namespace: s.namespace}.advice(reason)
-			c.EndedBy = strings.Join(reasons()[reason].EndedBy, ", ")
+			c.EndedBy = strings.Join(textOf(reason).EndedBy, ", ")
 		}
 	}
 }

@@ -23,7 +23,7 @@ func overdueEnd(pods []Pod, now time.Time) (w *record.Wait, after time.Duration)
 		if left <= 0 {
 			return pod.holds(newWait(pod.Package, v1alpha1.ReasonWaitingForPodToEnd, fmt.Sprintf(
 				"a pod did not end within its grace period; look at the node's kubelet and the pod's finalizers: "+
-					"kubectl get pod -n %s %s -o yaml",
+					"`kubectl get pod -n %s %s -o yaml`",
 				pod.Namespace, pod.Name))), 0
 		}
 		if after == 0 || left < after {

@@ -12,8 +12,8 @@ import (
 // FailedWait is what a record says while the passes over its node fail, for the reason given: else nobody would hear of
 // it, as what they were to do is not done. before is what the record says so far, nil for nothing.
 func FailedWait(before *record.Wait, message string, now time.Time) *record.Wait {
-	// Whoever decides goes by Frees: to it the node is in progress, as it is without a wait.
 	w := waitSince(*newWait("", v1alpha1.ReasonPassFailed, message), before, now)
+	w.Frees = record.FreesNode // whoever decides goes by that: to it the node is in progress, as it is without a wait
 	if since := DrainStarted(record.Node{Wait: before}); since != nil {
 		w.DrainSince = *since
 	}

@@ -172,7 +172,7 @@ func gateConfigMap(v view, u unit) *record.Wait {
 		return nil
 	}
 	return newWait(u.name, v1alpha1.ReasonWaitingForConfigMap, fmt.Sprintf(
-		"the operator has not written the ConfigMap of this package yet; if that lasts, see kubectl describe skyhook %s",
+		"the operator has not written the ConfigMap of this package yet; if that lasts, see `kubectl describe skyhook %s`",
 		v.Skyhook))
 }
 

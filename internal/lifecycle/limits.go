@@ -61,12 +61,12 @@ func (p *pass) runsLong(e record.Entry, pkg situation.Package, pod Pod) {
 		p.out.lookAgain(left)
 		return
 	}
-	message := fmt.Sprintf("stage %s of package %s has been running since %s without a time limit; kubectl logs -n %s %s",
-		e.Stage, e.Name,
-		start.UTC().Format(time.RFC3339), pod.Namespace, pod.Name)
+	logs := fmt.Sprintf("kubectl logs -n %s %s", pod.Namespace, pod.Name)
 	if pod.Container != "" {
-		message += " -c " + pod.Container
+		logs += " -c " + pod.Container
 	}
+	message := fmt.Sprintf("stage %s of package %s has been running since %s without a time limit; %#q", e.Stage, e.Name,
+		start.UTC().Format(time.RFC3339), logs)
 	if p.DefinitionOf(e).FromSpec {
 		message += fmt.Sprintf("; set spec.packages.%s.stageTimeout to limit it", e.Name)
 	}

@@ -199,19 +199,19 @@ func TestLongRunsSay(t *testing.T) {
 			row:       when("a package of the spec", spec(pkg(a)), node(apply.inProgress(a))),
 			container: "a-apply",
 			want: "stage apply of package a has been running since " + since +
-				" without a time limit; kubectl logs -n skyhook a-apply -c a-apply; set spec.packages.a.stageTimeout to limit it",
+				" without a time limit; `kubectl logs -n skyhook a-apply -c a-apply`; set spec.packages.a.stageTimeout to limit it",
 		},
 		{
 			row: when("no container runs at the moment", spec(pkg(a)), node(apply.inProgress(a))),
 			want: "stage apply of package a has been running since " + since +
-				" without a time limit; kubectl logs -n skyhook a-apply; set spec.packages.a.stageTimeout to limit it",
+				" without a time limit; `kubectl logs -n skyhook a-apply`; set spec.packages.a.stageTimeout to limit it",
 		},
 		{
 			row: when("the spec has it no more",
 				kept(pkg(a).def("old").uninstall(on, auto)), node(uninstall.inProgress(a).def("old"))),
 			container: "a-uninstall",
 			want: "stage uninstall of package a has been running since " + since +
-				" without a time limit; kubectl logs -n skyhook a-uninstall -c a-uninstall",
+				" without a time limit; `kubectl logs -n skyhook a-uninstall -c a-uninstall`",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -98,7 +98,7 @@ func lookAt(pod types.NamespacedName) string {
 	if pod.Name == "" {
 		return ""
 	}
-	return fmt.Sprintf("; kubectl describe pod -n %s %s", pod.Namespace, pod.Name)
+	return fmt.Sprintf("; `kubectl describe pod -n %s %s`", pod.Namespace, pod.Name)
 }
 
 // rank orders interrupts by how much they include.

@@ -206,13 +206,13 @@ func TestWaitsForPodsNameThem(t *testing.T) {
 			name: "one of another Skyhook",
 			row:  see(spec(pkg(a).interrupt(reboot)), node(config.complete(a)), ourCordon, drained), count: 1, other: other,
 			want: "the interrupt waits until package pod skyhook/other-pod has left the node; " +
-				"kubectl describe pod -n skyhook other-pod",
+				"`kubectl describe pod -n skyhook other-pod`",
 		},
 		{
 			name: "two of others", row: see(spec(pkg(a).interrupt(reboot)), node(config.complete(a)), ourCordon, drained),
 			count: 2, other: other,
 			want: "the interrupt waits until package pod skyhook/other-pod and 1 more have left the node; " +
-				"kubectl describe pod -n skyhook other-pod",
+				"`kubectl describe pod -n skyhook other-pod`",
 		},
 		{
 			name: "one that starts in the same pass",
@@ -226,12 +226,12 @@ func TestWaitsForPodsNameThem(t *testing.T) {
 				ourCordon, drained),
 			count: 1, other: other,
 			want: "the interrupt waits until package pod skyhook/b-config and 2 more have left the node; " +
-				"kubectl describe pod -n skyhook b-config",
+				"`kubectl describe pod -n skyhook b-config`",
 		},
 		{
 			name: "one of an interrupt", row: see(spec(pkg(a))), count: 1, other: other, interrupts: true,
 			want: "pod skyhook/other-pod of an interrupt of another Skyhook, or of a deleted one, is still on the node; " +
-				"kubectl describe pod -n skyhook other-pod",
+				"`kubectl describe pod -n skyhook other-pod`",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -174,9 +174,9 @@ func (p *pass) finish() Decision {
 	switch {
 	case p.Hold == nil || complete:
 	case p.out.Record.Begun && p.Hold.Barred:
-		p.waitNode(p.heldWait(over)) // also while a pod is there: how long it lasts counts
+		p.waitNode(new(p.Hold.Wait)) // also while a pod is there: how long it lasts counts
 	default:
-		p.wait(p.heldWait(over))
+		p.wait(new(p.Hold.Wait))
 	}
 	p.watchEnds()
 	p.recordWait(complete)
@@ -204,23 +204,6 @@ func (v view) mayLeave() bool {
 // leaves reports whether the hold makes the node give its permit and its cordon back once nothing runs there.
 func (v view) leaves() bool {
 	return v.Hold != nil && (v.Hold.TakesOut || v.Hold.ReturnsPermit && !v.out.Record.Begun)
-}
-
-// heldWait is the hold as the node tells it, with what becomes of the cordon.
-func (v view) heldWait(over bool) *record.Wait {
-	w := v.Hold.Wait
-	switch {
-	case !v.out.Record.Cordoned || over:
-	case v.leaves():
-		w.Message += "; the node is uncordoned as soon as what runs there has ended"
-	case v.Hold.ReturnsPermit:
-		w.Message += "; the node stays cordoned and keeps its place in the budget meanwhile, because work on it has begun: to " +
-			"take it out, label it " + v1alpha1.LabelIgnore + "=true"
-	default:
-		w.Message += "; the node stays cordoned meanwhile: to uncordon it, set the annotation " + v1alpha1.AnnotationDisable +
-			" to \"true\""
-	}
-	return &w
 }
 
 // status is that of the node after this decision.

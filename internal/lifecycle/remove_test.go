@@ -138,7 +138,7 @@ func TestRemoveTellsOfAPodThatDoesNotEnd(t *testing.T) {
 				if len(d.Waits) != 1 || d.Waits[0] != *w {
 					t.Errorf("waits for %+v, and the record tells %+v", d.Waits, w)
 				}
-				if !strings.HasSuffix(w.Message, "kubectl get pod -n skyhook a-apply -o yaml") || w.Frees == "" {
+				if !strings.HasSuffix(w.Message, "`kubectl get pod -n skyhook a-apply -o yaml`") || w.Frees == "" {
 					t.Errorf("told %+v", w)
 				}
 			}
@@ -218,7 +218,7 @@ func TestRemoveAfterAClockThatWasAhead(t *testing.T) {
 func TestCommandOfAPodThatDoesNotEndIsWhole(t *testing.T) {
 	o := observation(see(node(apply.inProgress(a)), pods(apply.running(a).ends(-5*minute))))
 	o.Pods[0].Namespace, o.Pods[0].Name = strings.Repeat("n", 63), strings.Repeat("p", 63)
-	want := "finalizers: kubectl get pod -n " + o.Pods[0].Namespace + " " + o.Pods[0].Name + " -o yaml"
+	want := "finalizers: `kubectl get pod -n " + o.Pods[0].Namespace + " " + o.Pods[0].Name + " -o yaml`"
 	if w := lifecycle.Remove(o).Record.Wait; w == nil || !strings.HasSuffix(w.Message, want) {
 		t.Errorf("told %+v", w)
 	}

@@ -265,7 +265,7 @@ func (p *pass) starting(e *record.Entry, pod Pod) {
 		return
 	}
 	p.waitNode(pod.holds(newWait(e.Name, v1alpha1.ReasonPodCannotStart, fmt.Sprintf(
-		"pod %s has not started: %s: %s; kubectl describe pod -n %s %s", pod.Name, pod.Reason, pod.Message, pod.Namespace,
+		"pod %s has not started: %s: %s; `kubectl describe pod -n %s %s`", pod.Name, pod.Reason, pod.Message, pod.Namespace,
 		pod.Name))))
 }
 

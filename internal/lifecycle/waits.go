@@ -10,32 +10,6 @@ import (
 	"github.com/skyhook-operator/skyhook/internal/record"
 )
 
-// frees says who can end a wait of the lifecycle's own.
-var frees = map[string]record.Frees{
-	v1alpha1.ReasonWaitingForPermit:      record.FreesOther,
-	v1alpha1.ReasonWaitingForDependency:  record.FreesNode,
-	v1alpha1.ReasonDependencyMissing:     record.FreesAuthor,
-	v1alpha1.ReasonDependencyUninstalled: record.FreesAuthor,
-	v1alpha1.ReasonImageNotAllowed:       record.FreesAuthor,
-	v1alpha1.ReasonWaitingForConfigMap:   record.FreesTime,
-	v1alpha1.ReasonWaitingForPodToEnd:    record.FreesNode,
-	v1alpha1.ReasonPodCannotStart:        record.FreesNode,
-	v1alpha1.ReasonStageRunsLong:         record.FreesNode,
-	v1alpha1.ReasonBackingOff:            record.FreesTime,
-	v1alpha1.ReasonWaitingForSerial:      record.FreesNode,
-	v1alpha1.ReasonCordoning:             record.FreesTime,
-	v1alpha1.ReasonWaitingForInterrupt:   record.FreesNode,
-	v1alpha1.ReasonWaitingForOtherPods:   record.FreesNode,
-	v1alpha1.ReasonWaitingForReboot:      record.FreesNode,
-	v1alpha1.ReasonStageTimeout:          record.FreesAuthor,
-	v1alpha1.ReasonRetriesExhausted:      record.FreesAuthor,
-	v1alpha1.ReasonWaitingForUninstall:   record.FreesNode,
-	v1alpha1.ReasonWaitingForDependent:   record.FreesNode,
-	v1alpha1.ReasonUninstallRequired:     record.FreesAuthor,
-	v1alpha1.ReasonDefinitionMissing:     record.FreesAuthor,
-	v1alpha1.ReasonPassFailed:            record.FreesNode,
-}
-
 // follows are the waits of a package for another package of the same Skyhook: that one tells what it waits for itself.
 var follows = []string{
 	v1alpha1.ReasonWaitingForDependency, v1alpha1.ReasonWaitingForDependent,
@@ -43,7 +17,7 @@ var follows = []string{
 }
 
 func newWait(pkg, reason, message string) *record.Wait {
-	return &record.Wait{Package: pkg, Reason: reason, Message: message, Frees: frees[reason]}
+	return &record.Wait{Package: pkg, Reason: reason, Message: message, Frees: record.FreesOf(reason)}
 }
 
 // holds says that a wait is for the pod.

@@ -23,7 +23,7 @@ func Conditions(skyhook string, n Node, erroring bool, have []corev1.NodeConditi
 	ready := corev1.NodeCondition{
 		Type: conditionType(skyhook, v1alpha1.NodeConditionNotReadySuffix), Status: corev1.ConditionTrue,
 		Reason: v1alpha1.NodeReasonIncomplete,
-		Message: fmt.Sprintf("Skyhook %s is not complete on this node; kubectl describe skyhook %s shows why", skyhook,
+		Message: fmt.Sprintf("Skyhook %s is not complete on this node; `kubectl describe skyhook %s` shows why", skyhook,
 			skyhook),
 	}
 	if n.Status == v1alpha1.StatusComplete {
@@ -36,7 +36,7 @@ func Conditions(skyhook string, n Node, erroring bool, have []corev1.NodeConditi
 	}
 	if erroring {
 		failing.Status, failing.Reason = corev1.ConditionTrue, v1alpha1.NodeReasonErroring
-		failing.Message = fmt.Sprintf("a package of Skyhook %s fails on this node; kubectl describe skyhook %s shows why",
+		failing.Message = fmt.Sprintf("a package of Skyhook %s fails on this node; `kubectl describe skyhook %s` shows why",
 			skyhook, skyhook)
 	}
 	return []corev1.NodeCondition{stamp(ready, have, now), stamp(failing, have, now)}

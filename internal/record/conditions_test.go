@@ -22,11 +22,11 @@ func TestConditions(t *testing.T) {
 	}
 	const (
 		incomplete = "skyhook.nvidia.com/demo/NotReady True Incomplete: Skyhook demo is not complete on this node; " +
-			"kubectl describe skyhook demo shows why"
+			"`kubectl describe skyhook demo` shows why"
 		complete = "skyhook.nvidia.com/demo/NotReady False Complete: Skyhook demo is complete on this node"
 		erroring = "skyhook.nvidia.com/demo/Erroring True Package(s) Erroring or Unknown: a package of Skyhook demo fails " +
 			"on this node; " +
-			"kubectl describe skyhook demo shows why"
+			"`kubectl describe skyhook demo` shows why"
 		fine = "skyhook.nvidia.com/demo/Erroring False Not Erroring: no package of Skyhook demo fails on this node"
 	)
 	for _, c := range []struct {

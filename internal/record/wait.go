@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/skyhook-operator/skyhook/api/v1alpha1"
+	"github.com/skyhook-operator/skyhook/internal/reasons"
 )
 
 // Frees says who can end a wait.
@@ -55,27 +56,16 @@ func readWait(raw string) *Wait {
 		return nil
 	}
 	if w.Frees == "" {
-		w.Frees, w.Overdue = freedBy(w.Reason), w.Reason == v1alpha1.ReasonDrainTimeout
+		w.Frees, w.Overdue = FreesOf(w.Reason), w.Reason == v1alpha1.ReasonDrainTimeout
 	}
 	return &w
 }
 
-// freedBy says who could end a wait of an earlier version.
-func freedBy(reason string) Frees {
-	for frees, reasons := range map[Frees][]string{
-		FreesAuthor: {
-			v1alpha1.ReasonDependencyUninstalled, v1alpha1.ReasonUninstallRequired,
-			v1alpha1.ReasonDefinitionMissing,
-		},
-		FreesOther: {v1alpha1.ReasonWaitingForPermit, v1alpha1.ReasonWaitingForSkyhook},
-		FreesAdministrator: {
-			v1alpha1.ReasonNodeIgnored, v1alpha1.ReasonTaintNotTolerable, v1alpha1.ReasonPaused, v1alpha1.ReasonDisabled,
-			v1alpha1.ReasonSpecInvalid, v1alpha1.ReasonDeploymentPolicyNotFound,
-		},
-	} {
-		if slices.Contains(reasons, reason) {
-			return frees
-		}
+// FreesOf says who usually ends what waits for a reason: whom its comment names first.
+func FreesOf(reason string) Frees {
+	known := []Frees{FreesTime, FreesNode, FreesOther, FreesAdministrator, FreesAuthor}
+	if by := reasons.Of(reason).EndedBy; len(by) > 0 && slices.Contains(known, Frees(by[0])) {
+		return Frees(by[0])
 	}
 	return FreesNode
 }

@@ -16,8 +16,8 @@ func TestWaitsOfEarlierVersions(t *testing.T) {
 		{wait: `{"reason":"DefinitionMissing"}`, frees: record.FreesAuthor},
 		{wait: `{"reason":"WaitingForPermit"}`, frees: record.FreesOther},
 		{wait: `{"reason":"NodeIgnored"}`, frees: record.FreesAdministrator},
-		{wait: `{"reason":"ProtectedPod"}`, frees: record.FreesNode},
-		{wait: `{"reason":"DrainTimeout"}`, frees: record.FreesNode, overdue: true},
+		{wait: `{"reason":"ProtectedPod"}`, frees: record.FreesOther},
+		{wait: `{"reason":"DrainTimeout"}`, frees: record.FreesOther, overdue: true},
 		{wait: `{"reason":"DrainTimeout","frees":"time"}`, frees: record.FreesTime},
 	} {
 		n, err := record.Read("demo", map[string]string{waitKey: c.wait})

@@ -13,9 +13,9 @@ import (
 // wait for a turn.
 func TestAttentionOfNodesThatAreAway(t *testing.T) {
 	const (
-		before = "NodeNotReady: the node is not Ready, so it gets no permit; bring it back, or delete it with kubectl delete node n1"
+		before = "NodeNotReady: the node is not Ready, so it gets no permit; bring it back, or delete it with `kubectl delete node n1`"
 		lost   = "NodeNotReady: the node is in progress and is not Ready, so it counts against the budget; " +
-			"bring it back, or delete it with kubectl delete node n1"
+			"bring it back, or delete it with `kubectl delete node n1`"
 	)
 	for _, c := range []struct {
 		name   string

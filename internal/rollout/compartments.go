@@ -84,7 +84,7 @@ func (sum *summary) stopMessage() string {
 	if more := len(stopped) - maxStopped; more > 0 {
 		stopped = append(stopped[:maxStopped], text.Count(more, "more compartment"))
 	}
-	return fmt.Sprintf("%s; fix the spec, or continue with kubectl annotate skyhook %s --overwrite %s=\"$(date +%%s)\"",
+	return fmt.Sprintf("%s; fix the spec, or continue with `kubectl annotate skyhook %s --overwrite %s=\"$(date +%%s)\"`",
 		strings.Join(stopped, "; "), sum.Skyhook.Name, v1alpha1.AnnotationResume)
 }
 

@@ -83,7 +83,7 @@ func departedMessage(names []string) string {
 			"the budget; %s", names[0], situation.BringBack(names[0]))
 	}
 	return fmt.Sprintf("nodes %s were in progress when they left the selection and are not Ready, so they count against "+
-		"the budget; bring them back, or delete them with kubectl delete node NODE", text.Names(names))
+		"the budget; bring them back, or delete them with `kubectl delete node NODE`", text.Names(names))
 }
 
 // progress sets Reconciling and Stalled, which are never both true. What is not stalled has the reason of Reconciling.
@@ -172,7 +172,7 @@ func (c conditions) excluded(sum *summary) {
 	c.mirror(v1alpha1.ConditionTaintNotTolerable, v1alpha1.ConditionTaintNotTolerable)
 	message = "no selected node has the label " + v1alpha1.LabelIgnore + "=true"
 	if ignored.count > 0 {
-		message = fmt.Sprintf("%s excluded by the label %s=true%s; include a node with kubectl label node NODE %s-",
+		message = fmt.Sprintf("%s excluded by the label %s=true%s; include a node with `kubectl label node NODE %s-`",
 			nodesAre(ignored.count), v1alpha1.LabelIgnore, ignored.list(text.MostNames), v1alpha1.LabelIgnore)
 	}
 	c.set(v1alpha1.ConditionNodesIgnored, ignored.count > 0, v1alpha1.ConditionNodesIgnored, message)

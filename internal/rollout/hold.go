@@ -47,7 +47,7 @@ func HoldAll(s *v1alpha1.Skyhook, invalid string, stop *Stop) *situation.Hold {
 			Status: v1alpha1.StatusPaused,
 			Wait: record.Wait{
 				Reason: v1alpha1.ReasonAllStopped, Frees: record.FreesAdministrator,
-				Message: fmt.Sprintf("nothing new starts because %s; continue with kubectl skyhook resume --all", stop),
+				Message: fmt.Sprintf("nothing new starts because %s; continue with `kubectl skyhook resume --all`", stop),
 			},
 		}
 	case invalid != "" && s.DeletionTimestamp == nil: // a deletion does not depend on the rest of the spec
@@ -97,7 +97,7 @@ func stoppedBy(s *v1alpha1.Skyhook, annotation, reason string) record.Wait {
 
 // withoutAnnotation is the command that removes an annotation of a Skyhook.
 func withoutAnnotation(s *v1alpha1.Skyhook, key string) string {
-	return fmt.Sprintf("kubectl annotate skyhook %s %s-", s.Name, key)
+	return fmt.Sprintf("`kubectl annotate skyhook %s %s-`", s.Name, key)
 }
 
 // HoldPolicyMissing keeps every node of a Skyhook whose policy does not exist. Permits stay out: when the policy is
@@ -127,7 +127,7 @@ func HoldUnsealed(skyhook, node string) *situation.Hold {
 	return unusable(v1alpha1.StatusBlocked, record.Wait{
 		Reason: v1alpha1.ReasonNodeStateUnsealed, Frees: record.FreesAdministrator,
 		Message: fmt.Sprintf("the runtime taint stays because the annotation %s differs from what the operator wrote; "+
-			"apply the packages again with kubectl annotate node %s %s-", key, node, key),
+			"apply the packages again with `kubectl annotate node %s %s-`", key, node, key),
 	})
 }
 
@@ -138,7 +138,7 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, goes bool) *
 	if v1alpha1.Ignored(node.Labels) {
 		return takingOut(v1alpha1.StatusBlocked, record.Wait{
 			Reason: v1alpha1.ReasonNodeIgnored, Frees: record.FreesAdministrator,
-			Message: fmt.Sprintf("the node is excluded by its label %s=true; include it with kubectl label node %s %s-",
+			Message: fmt.Sprintf("the node is excluded by its label %s=true; include it with `kubectl label node %s %s-`",
 				v1alpha1.LabelIgnore, node.Name, v1alpha1.LabelIgnore),
 		})
 	}
@@ -153,7 +153,7 @@ func HoldNode(s *v1alpha1.Skyhook, node *corev1.Node, known Taints, goes bool) *
 		if !own || !goes {
 			by := fmt.Sprintf("%s:%s", taint.Key, taint.Effect)
 			hold = holdTainted(record.FreesAdministrator, message+fmt.Sprintf("add a toleration to spec.additionalTolerations, "+
-				"or remove the taint with kubectl taint node %s %s-", node.Name, by))
+				"or remove the taint with `kubectl taint node %s %s-`", node.Name, by))
 			hold.By = by
 			return hold
 		}
@@ -281,7 +281,7 @@ func orderMessage(earlier *v1alpha1.Skyhook, everywhere bool) string {
 	if earlier.Paused() {
 		return message + "; it is paused: continue it with " + withoutAnnotation(earlier, v1alpha1.AnnotationPause)
 	}
-	return message + "; see kubectl describe skyhook " + earlier.Name
+	return message + "; see `kubectl describe skyhook " + earlier.Name + "`"
 }
 
 // Compare orders Skyhooks as they work where they target the same node: by priority, then by name.

@@ -46,12 +46,12 @@ func TestHoldAll(t *testing.T) {
 		{name: "nothing"},
 		{
 			name: "all are stopped", stop: &rollout.Stop{Since: time.Unix(0, 0), By: "jo", Reason: "INC-7"}, want: "AllStopped paused",
-			message: "nothing new starts because all Skyhooks have been stopped since 1970-01-01T00:00:00Z by jo (INC-7); continue with kubectl skyhook resume --all",
+			message: "nothing new starts because all Skyhooks have been stopped since 1970-01-01T00:00:00Z by jo (INC-7); continue with `kubectl skyhook resume --all`",
 		},
 		{name: "nobody knows by whom", stop: &rollout.Stop{}, want: "AllStopped paused", message: "stopped since 0001-01-01T00:00:00Z; continue"},
 		{
 			name: "people write much", stop: &rollout.Stop{By: strings.Repeat("x", 4000), Reason: strings.Repeat("y", 4000)},
-			want: "AllStopped paused", message: "; continue with kubectl skyhook resume --all",
+			want: "AllStopped paused", message: "; continue with `kubectl skyhook resume --all`",
 		},
 		{name: "paused, and all are stopped", annotations: map[string]string{v1alpha1.AnnotationPause: "true"}, stop: &rollout.Stop{}, want: "Paused paused"},
 		{name: "disabled, and all are stopped", annotations: map[string]string{v1alpha1.AnnotationDisable: "true"}, stop: &rollout.Stop{}, want: "Disabled disabled release"},
@@ -164,7 +164,7 @@ func TestHoldNodeUnderTheRuntimeTaint(t *testing.T) {
 		operator = "other: the node has the taint skyhook.nvidia.com=runtime-required:NoSchedule, which the Skyhook does not tolerate; " +
 			"the operator removes the taint when the Skyhooks with runtimeRequired are complete on the node"
 		person = "administrator: the node has the taint %s, which the Skyhook does not tolerate; add a toleration to " +
-			"spec.additionalTolerations, or remove the taint with kubectl taint node n1 %s:NoSchedule-"
+			"spec.additionalTolerations, or remove the taint with `kubectl taint node n1 %s:NoSchedule-`"
 	)
 	runtime := corev1.Taint{Key: "skyhook.nvidia.com", Value: "runtime-required", Effect: corev1.TaintEffectNoSchedule}
 	team := corev1.Taint{Key: "team", Effect: corev1.TaintEffectNoSchedule}
@@ -189,7 +189,7 @@ func TestHoldNodeUnderTheRuntimeTaint(t *testing.T) {
 			h := rollout.HoldNode(s, n1, rollout.Taints{Runtime: runtime}, c.goes)
 			if h != nil {
 				got = string(h.Frees) + ": " + h.Message
-				if named := strings.Contains(h.Message, "kubectl taint node n1 "+h.By+"-"); named != (h.Frees == "administrator") {
+				if named := strings.Contains(h.Message, "`kubectl taint node n1 "+h.By+"-`"); named != (h.Frees == "administrator") {
 					t.Errorf("held by %q: %s", h.By, h.Message)
 				}
 			}
@@ -234,7 +234,7 @@ func TestHoldOrder(t *testing.T) {
 		message string
 	}{
 		{name: "none"},
-		{name: "node: incomplete here", earlier: []rollout.Earlier{earlier("a", node, v1alpha1.StatusInProgress, 2, true)}, want: waiting, message: "Skyhook a has priority 17 and is not complete on this node; see kubectl describe skyhook a"},
+		{name: "node: incomplete here", earlier: []rollout.Earlier{earlier("a", node, v1alpha1.StatusInProgress, 2, true)}, want: waiting, message: "Skyhook a has priority 17 and is not complete on this node; see `kubectl describe skyhook a`"},
 		{name: "node: incomplete elsewhere", earlier: []rollout.Earlier{earlier("a", node, v1alpha1.StatusInProgress, 2, false)}},
 		{name: "no sequencing means node", earlier: []rollout.Earlier{earlier("a", "", v1alpha1.StatusErroring, 2, false)}},
 		{name: "all: complete", earlier: []rollout.Earlier{earlier("a", all, v1alpha1.StatusComplete, 2, false)}},
@@ -267,7 +267,7 @@ func TestHoldByAPausedSkyhook(t *testing.T) {
 	}
 	status := rollout.Plan(rollout.Input{Skyhook: skyhook(0), Nodes: list, Now: now})
 	const want = "node n1: Skyhook base has priority 0 and is not complete on this node; it is paused: continue it with " +
-		"kubectl annotate skyhook base skyhook.nvidia.com/pause-"
+		"`kubectl annotate skyhook base skyhook.nvidia.com/pause-`"
 	c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
 	if c.Status != metav1.ConditionTrue || c.Reason != v1alpha1.ReasonWaitingForSkyhook || c.Message != want {
 		t.Errorf("Stalled is %+v", c)

@@ -207,7 +207,7 @@ func TestConditions(t *testing.T) {
 		v1alpha1.ConditionTaintNotTolerable: "1 node is excluded by taints that this Skyhook does not tolerate (n2); " +
 			"add tolerations to spec.additionalTolerations, or remove the taints",
 		v1alpha1.ConditionNodesIgnored: "2 nodes are excluded by the label skyhook.nvidia.com/ignore=true (n3, n4); " +
-			"include a node with kubectl label node NODE skyhook.nvidia.com/ignore-",
+			"include a node with `kubectl label node NODE skyhook.nvidia.com/ignore-`",
 		v1alpha1.ConditionStalled:     "node n1: StepFailed: trouble: StepFailed",
 		v1alpha1.ConditionReconciling: "0/4 nodes complete, 3 blocked (n2, n3, n4), 1 erroring (n1)",
 	}

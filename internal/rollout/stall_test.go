@@ -22,7 +22,7 @@ func TestStalledTells(t *testing.T) {
 		{"an ignored node", "n2 held=TaintNotTolerable; n1 held=NodeIgnored", nil, "NodeIgnored: node n1: held: NodeIgnored"},
 		{"one that needs another spec", "n1 blocked=DependencyMissing", nil, "DependencyMissing: node n1: blocked: DependencyMissing"},
 		{"one that is half done and tainted", "n1 begun held=TaintNotTolerable", nil, "TaintNotTolerable: node n1: held: TaintNotTolerable; work on the node has begun, so it keeps its place in the budget meanwhile: " +
-			"to take it out, run kubectl skyhook node ignore n1"},
+			"to take it out, run `kubectl skyhook node ignore n1`"},
 		{"a failing one first", "n1 held=NodeIgnored; n2 erroring trouble=StepFailed", nil, "NodesErroring: node n2: StepFailed: trouble: StepFailed"},
 		{"a failing one that says nothing", "n2 erroring", nil, "NodesErroring: node n2: Erroring: the node is erroring"},
 		{"what takes too long", "n1 overdue=DrainTimeout", nil, "NodesErroring: node n1: DrainTimeout: wait: DrainTimeout"},
@@ -32,7 +32,7 @@ func TestStalledTells(t *testing.T) {
 		{
 			"one that left and is not Ready holds the budget", "n1; n2", map[string]rollout.Departed{"left": {Unavailable: true}}, "DepartedNotReady: node left: " +
 				"the node is no longer selected; it was in progress and is not Ready, so it counts against the budget; " +
-				"bring it back, or delete it with kubectl delete node left",
+				"bring it back, or delete it with `kubectl delete node left`",
 		},
 		{"a pod that does not end holds the budget", "n1; n2", map[string]rollout.Departed{"left": {Wait: stuckPod}}, "WaitingForPodToEnd: node left: the node is no longer selected; a pod did not end"},
 		{"one that left holds the budget, and all waits for another Skyhook", "n1 held=WaitingForSkyhook", map[string]rollout.Departed{"left": {Unavailable: true}}, ""},

@@ -170,7 +170,7 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 			case (got != nil) != (c.message != ""):
 				t.Errorf("condition is %+v", got)
 			case got != nil && (got.Reason != "FailureThreshold" || !strings.HasPrefix(got.Message, c.message+"; ") ||
-				!strings.HasSuffix(got.Message, `--overwrite skyhook.nvidia.com/resume="$(date +%s)"`)):
+				!strings.HasSuffix(got.Message, `--overwrite skyhook.nvidia.com/resume="$(date +%s)"`+"`")):
 				t.Errorf("condition says %s: %s", got.Reason, got.Message)
 			}
 			stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)

@@ -45,7 +45,7 @@ func (c conditions) uninstall(sum *summary) {
 	// Readers of this API match the start of the message.
 	c.while(len(malformed) > 0, v1alpha1.ConditionNodeStateMalformed, v1alpha1.ReasonParseError, fmt.Sprintf(
 		"nodeState annotation cannot be parsed on %d node(s): %s; correct the annotation, or apply the packages again with "+
-			"kubectl annotate node NODE %s-",
+			"`kubectl annotate node NODE %s-`",
 		len(malformed), text.Names(malformed), v1alpha1.AnnotationNodeStatePrefix+in.Skyhook.Name))
 	blocked := blockedDependents(sum.Input)
 	c.while(blocked != "", v1alpha1.ConditionBlocked, v1alpha1.ReasonDependencyUninstalled, blocked)
@@ -241,7 +241,7 @@ func (sum *summary) wayOut(nodes []string) string {
 	}
 	most := min(len(nodes), text.MostNames)
 	command := func(which string, n int) string {
-		return fmt.Sprintf("; or leave the packages on %s with kubectl annotate skyhook %s --overwrite %s=%s",
+		return fmt.Sprintf("; or leave the packages on %s with `kubectl annotate skyhook %s --overwrite %s=%s`",
 			which, sum.Skyhook.Name, key, strings.Join(append(slices.Clip(given), nodes[:n]...), ","))
 	}
 	if all := command(nodesNamed(nodes, most), most); len(all) <= maxWayOut {

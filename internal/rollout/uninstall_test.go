@@ -96,13 +96,13 @@ func TestUninstallConditions(t *testing.T) {
 		{
 			name: "unreadable", nodes: nodes("n1 held=NodeStateMalformed; n2 held=NodeIgnored; n3 held=NodeStateMalformed"),
 			want: "NodeStateMalformed ParseError: nodeState annotation cannot be parsed on 2 node(s): n1, n3; correct the annotation, or apply the packages again with " +
-				"kubectl annotate node NODE skyhook.nvidia.com/nodeState_demo-",
+				"`kubectl annotate node NODE skyhook.nvidia.com/nodeState_demo-`",
 		},
 		{
 			name: "unreadable on more than anybody reads", nodes: nodes(strings.Repeat("n9 held=NodeStateMalformed;", 12) + "n1 held=NodeStateMalformed"),
 			want: "NodeStateMalformed ParseError: nodeState annotation cannot be parsed on 13 node(s): n1" + strings.Repeat(", n9", 9) +
 				" and 3 more; correct the annotation, or apply the packages again with " +
-				"kubectl annotate node NODE skyhook.nvidia.com/nodeState_demo-",
+				"`kubectl annotate node NODE skyhook.nvidia.com/nodeState_demo-`",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestDeletionBlocked(t *testing.T) {
 	paused.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
 	disabled.Annotations = map[string]string{v1alpha1.AnnotationDisable: "true"}
 	one, two, left := skyhook(1, permit("n1", 0)), skyhook(2, permit("n1", 0), permit("n2", 1)), skyhook(2, permit("n1", 0), permit("left", 1))
-	const leave = "; or leave the packages on %s with kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=%s"
+	const leave = "; or leave the packages on %s with `kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=%s`"
 	for _, c := range []struct {
 		name     string
 		skyhook  *v1alpha1.Skyhook
@@ -259,19 +259,19 @@ func TestDeletionBlocked(t *testing.T) {
 		{
 			name: "paused", skyhook: paused, nodes: "n1; n2 complete; n3",
 			want: "PausedWithPendingUninstall: the Skyhook is paused, and packages have to be uninstalled on nodes n1, n3; " +
-				"continue with kubectl annotate skyhook demo skyhook.nvidia.com/pause-",
+				"continue with `kubectl annotate skyhook demo skyhook.nvidia.com/pause-`",
 		},
 		{name: "paused, with nothing to do", skyhook: paused, nodes: "n1 complete"},
 		{
 			name: "all are stopped", nodes: "n1; n2 complete; n3", stop: &rollout.Stop{Since: now, By: "jo"},
 			want: "AllStopped: nothing new starts because all Skyhooks have been stopped since " + now.UTC().Format(time.RFC3339) +
-				" by jo; continue with kubectl skyhook resume --all" + fmt.Sprintf(leave, "nodes n1, n3", "n1,n3"),
+				" by jo; continue with `kubectl skyhook resume --all`" + fmt.Sprintf(leave, "nodes n1, n3", "n1,n3"),
 		},
 		{name: "all are stopped, with nothing to do", nodes: "n1 complete", stop: &rollout.Stop{}},
 		{
 			name: "disabled", skyhook: disabled, nodes: "n1",
 			want: "DisabledWithPendingUninstall: the Skyhook is disabled, and packages have to be uninstalled on node n1; " +
-				"continue with kubectl annotate skyhook demo skyhook.nvidia.com/disable-",
+				"continue with `kubectl annotate skyhook demo skyhook.nvidia.com/disable-`",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -295,7 +295,7 @@ func TestDeletionBlocked(t *testing.T) {
 
 // TestWayOutKeepsWhatWasAbandoned: to do what it says uninstalls on no node where that was abandoned before.
 func TestWayOutKeepsWhatWasAbandoned(t *testing.T) {
-	const set = "; or leave the packages on %s with kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=%s"
+	const set = "; or leave the packages on %s with `kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=%s`"
 	long := strings.Repeat("x", 200)
 	for _, c := range []struct{ name, given, nodes, want string }{
 		{"another", "n1", "n1 complete not-ready; n2 not-ready", fmt.Sprintf(set, "node n2", "n1,n2")},
@@ -328,7 +328,7 @@ func TestDeletionThatCannotBePrepared(t *testing.T) {
 	status := rollout.Plan(rollout.Input{Skyhook: skyhook(0), Nodes: nodes("n1; n2 complete"), Hold: holdUnprepared, Deleting: true, Now: now})
 	c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionDeletionBlocked)
 	const want = "taken; or leave the packages on node n1 with " +
-		"kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=n1"
+		"`kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=n1`"
 	if c == nil || c.Reason != "ConfigMapConflict" || c.Message != want {
 		t.Errorf("the condition is %+v", c)
 	}

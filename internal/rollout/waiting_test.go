@@ -40,14 +40,14 @@ compartments: [{name: gpu, selector: {matchLabels: {tier: gpu}}, budget: {count:
 		{name: "for the permits of this pass", nodes: "n1; n2; n3", want: "1 WaitingForPermit: the budget of 2 nodes is used by n1, n2"},
 		{
 			name: "for nodes that are disturbed without a permit", nodes: "n1 cordoned held=NodeIgnored; n2 cordoned held=NodeIgnored; n3",
-			want: "2 NodeIgnored: held: NodeIgnored\n1 WaitingForPermit: the budget of 2 nodes is used by n1, n2",
+			want: "2 NodeIgnored: held: NodeIgnored; the node is uncordoned as soon as what runs there has ended\n1 WaitingForPermit: the budget of 2 nodes is used by n1, n2",
 		},
 		{
 			name: "for a node that left", permits: []v1alpha1.Permit{permit("left", 0), permit("n1", 1)}, departed: map[string]rollout.Departed{"left": {}},
 			nodes: "n1; n2", want: "1 WaitingForPermit: the budget of 2 nodes is used by left, n1",
 		},
 		{
-			name: "for several reasons", permits: two, want: "1 NodeNotReady: the node is not Ready, so it gets no permit; bring it back, or delete it with kubectl delete node c\n" +
+			name: "for several reasons", permits: two, want: "1 NodeNotReady: the node is not Ready, so it gets no permit; bring it back, or delete it with `kubectl delete node c`\n" +
 				"1 WaitingForPermit: the budget of 2 nodes is used by e, n1, n2\n2 WaitingForSkyhook: held: WaitingForSkyhook\n1 X: blocked: X",
 			nodes: "n1; n2; n3; a held=WaitingForSkyhook; b held=WaitingForSkyhook; c not-ready; d blocked=X done=4/0; e erroring; f complete",
 		},

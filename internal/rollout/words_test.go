@@ -62,11 +62,11 @@ func TestMessagesKeepTheWayOut(t *testing.T) {
 		kind, begins, ends string
 		in                 rollout.Input
 	}{
-		{"DeletionBlocked", "node ", "kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=" + long(0), rollout.Input{Nodes: nodes(strings.Join(text, ";")), Deleting: true}},
-		{"DeletionBlocked", cause, "kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=" + long(0), rollout.Input{Nodes: nodes(strings.Join(text, ";")), Deleting: true, Hold: hold}},
-		{"DeletionBlocked", cause, "kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=n1,n2", rollout.Input{Nodes: nodes("n1; n2"), Deleting: true, Hold: hold}},
-		{"DepartedNotReady", "nodes ", "bring them back, or delete them with kubectl delete node NODE", rollout.Input{Departed: departed}},
-		{"NodeStateMalformed", "nodeState annotation cannot be parsed on 8 node(s): ", "kubectl annotate node NODE skyhook.nvidia.com/nodeState_demo-", rollout.Input{Nodes: nodes(malformed)}},
+		{"DeletionBlocked", "node ", "`kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=" + long(0) + "`", rollout.Input{Nodes: nodes(strings.Join(text, ";")), Deleting: true}},
+		{"DeletionBlocked", cause, "`kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=" + long(0) + "`", rollout.Input{Nodes: nodes(strings.Join(text, ";")), Deleting: true, Hold: hold}},
+		{"DeletionBlocked", cause, "`kubectl annotate skyhook demo --overwrite skyhook.nvidia.com/abandon-uninstall=n1,n2`", rollout.Input{Nodes: nodes("n1; n2"), Deleting: true, Hold: hold}},
+		{"DepartedNotReady", "nodes ", "bring them back, or delete them with `kubectl delete node NODE`", rollout.Input{Departed: departed}},
+		{"NodeStateMalformed", "nodeState annotation cannot be parsed on 8 node(s): ", "`kubectl annotate node NODE skyhook.nvidia.com/nodeState_demo-`", rollout.Input{Nodes: nodes(malformed)}},
 		{"Stalled", cause, "; correct spec.packages.x.configMap", rollout.Input{Nodes: nodes("n1"), Hold: hold}},
 		{"Ready", cause, "; correct spec.packages.x.configMap", rollout.Input{Nodes: nodes("n1"), Hold: hold}},
 	} {
@@ -87,7 +87,7 @@ func TestPlurals(t *testing.T) {
 		"TaintNotTolerable": "1 node is excluded by taints that this Skyhook does not tolerate (n1); add tolerations to " +
 			"spec.additionalTolerations, or remove the taints",
 		"NodesIgnored": "2 nodes are excluded by the label skyhook.nvidia.com/ignore=true (n2, n3); " +
-			"include a node with kubectl label node NODE skyhook.nvidia.com/ignore-",
+			"include a node with `kubectl label node NODE skyhook.nvidia.com/ignore-`",
 		"Reconciling": "the Skyhook is being removed from 1 node: n1",
 	} {
 		if got := meta.FindStatusCondition(status.Conditions, kind).Message; got != want {

@@ -30,14 +30,26 @@ func (s *Situation) Reason(node string) (record.Wait, bool) {
 	return s.away(node, status)
 }
 
-// keeps is the wait of a hold, and that the node holds its place meanwhile.
+// keeps is the wait of a hold, with what becomes of the node's cordon and of its place meanwhile.
 func (s *Situation) keeps(node string, hold *Hold) record.Wait {
 	w := hold.Wait
-	if s.Facts.Begun && hold.ReturnsPermit && !hold.TakesOut {
-		w.Message += "; work on the node has begun, so it keeps its place in the budget meanwhile: to take it out, run " +
-			"kubectl skyhook node ignore " + node
+	switch place := s.Facts.Begun && hold.ReturnsPermit; {
+	case hold.TakesOut && s.Facts.Disturbed:
+		w.Message += "; the node is uncordoned as soon as what runs there has ended"
+	case hold.TakesOut:
+	case place && s.Facts.Disturbed:
+		w.Message += "; work on the node has begun, so it stays cordoned and keeps its place in the budget meanwhile" + takeOut(node)
+	case place:
+		w.Message += "; work on the node has begun, so it keeps its place in the budget meanwhile" + takeOut(node)
+	case s.Facts.Disturbed:
+		w.Message += "; the node stays cordoned meanwhile: to uncordon it, set the annotation " + v1alpha1.AnnotationDisable +
+			` to "true"`
 	}
 	return w
+}
+
+func takeOut(node string) string {
+	return ": to take it out, run `kubectl skyhook node ignore " + node + "`"
 }
 
 // away is the reason of a node that tells none itself: it is not Ready, or others have the permits.
@@ -92,7 +104,7 @@ func notReady(node, message string) record.Wait {
 
 // BringBack is what helps against a node that is not Ready.
 func BringBack(node string) string {
-	return "bring it back, or delete it with kubectl delete node " + node
+	return "bring it back, or delete it with `kubectl delete node " + node + "`"
 }
 
 // Held reports whether the reason that the situation tells is that of a hold, and whether that is on every node.

@@ -34,13 +34,9 @@ esac' DEBUG
 	return status.Signaled()
 }
 
-// stride is how many changes lie between two crashes: with every one of them
-// these tests would take a minute. Where a step is crashed in two situations,
-// one begins with the first change, the other with the second.
-const stride = 2
-
 // crashEverywhere crashes a step of a host in many places. After each, these
-// steps must succeed, and leave the host as it was.
+// steps must succeed, and leave the host as it was. Where a step is crashed in
+// two situations, one begins with the first change, the other with the second.
 func (h *host) crashEverywhere(first int, before map[string]string, step string, then ...string) {
 	h.T.Helper()
 	crashed := 0

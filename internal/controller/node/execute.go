@@ -378,6 +378,6 @@ func (r *Reconciler) nameTaken(ctx context.Context, s *v1alpha1.Skyhook, pod *co
 	case metav1.IsControlledBy(&live, s):
 		return unlabelled(&live), nil
 	}
-	return fmt.Errorf("pod %s/%s exists but does not belong to Skyhook %s; delete it with kubectl delete pod -n %s %s",
+	return fmt.Errorf("pod %s/%s exists but does not belong to Skyhook %s; delete it with `kubectl delete pod -n %s %s`",
 		pod.Namespace, pod.Name, s.Name, pod.Namespace, pod.Name), nil
 }

@@ -36,7 +36,7 @@ func TestLeftNodeTellsOfAPodThatDoesNotEnd(t *testing.T) {
 		told := ""
 		if got.Wait != nil {
 			told = got.Wait.Reason
-			if !strings.Contains(got.Wait.Message, "kubectl get pod -n "+namespace+" "+pod.Name) {
+			if !strings.Contains(got.Wait.Message, "`kubectl get pod -n "+namespace+" "+pod.Name) {
 				t.Errorf("after %s: told %+v", c.at, got.Wait)
 			}
 		}

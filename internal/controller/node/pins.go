@@ -60,7 +60,7 @@ func (r *Reconciler) pin(ctx context.Context, p *pass, s *v1alpha1.Skyhook, pin 
 	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.Workload.Namespace, Name: name}, &first); err != nil {
 		return fmt.Errorf("get ControllerRevision %s, which pins an image: %w", name, err)
 	}
-	deleteIt := fmt.Sprintf("delete it with kubectl delete controllerrevision -n %s %s", first.Namespace, name)
+	deleteIt := fmt.Sprintf("delete it with `kubectl delete controllerrevision -n %s %s`", first.Namespace, name)
 	switch have, err := workload.ReadPin(&first); {
 	case err != nil:
 		p.fail(s, err)

@@ -158,7 +158,7 @@ func (r *Reconciler) outlives(s *v1alpha1.Skyhook, pod *corev1.Pod) *record.Wait
 	}
 	return &record.Wait{
 		Reason: v1alpha1.ReasonWaitingForPodToEnd, Frees: record.FreesAdministrator, Since: *pod.DeletionTimestamp,
-		Message: fmt.Sprintf("a pod on it %s; see what keeps it, such as a finalizer: kubectl get pod -n %s %s -o yaml",
+		Message: fmt.Sprintf("a pod on it %s; see what keeps it, such as a finalizer: `kubectl get pod -n %s %s -o yaml`",
 			stays, pod.Namespace, pod.Name),
 	}
 }

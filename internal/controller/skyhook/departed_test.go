@@ -72,7 +72,7 @@ func TestDepartedNodes(t *testing.T) {
 // stuckWait is what a node tells that a Skyhook leaves and on which a pod does not end.
 var stuckWait = record.Wait{
 	Package: "a", Reason: v1alpha1.ReasonWaitingForPodToEnd, Since: metav1.NewTime(start.Add(-time.Hour)), Frees: record.FreesNode,
-	Message: "a pod did not end within its grace period; look at it: kubectl get pod -n skyhook x -o yaml",
+	Message: "a pod did not end within its grace period; look at it: `kubectl get pod -n skyhook x -o yaml`",
 }
 
 // TestPodThatDoesNotEndOnANodeThatTheSkyhookLeaves is told, and since when, whether the node still holds a permit or
@@ -183,7 +183,7 @@ func TestPodThatOutlivesItsNode(t *testing.T) {
 		t.Fatalf("attention %+v, permits %v", status.Attention, status.Permits)
 	}
 	if a := status.Attention[0]; a.Node != "gone" || a.Reason != v1alpha1.ReasonWaitingForPodToEnd ||
-		!strings.HasPrefix(a.Message, "the node is gone; ") || !strings.Contains(a.Message, "kubectl get pod -n skyhook "+pod.Name) {
+		!strings.HasPrefix(a.Message, "the node is gone; ") || !strings.Contains(a.Message, "`kubectl get pod -n skyhook "+pod.Name) {
 		t.Errorf("attention %+v", a)
 	}
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled); c == nil || c.Status != metav1.ConditionTrue {
@@ -305,7 +305,7 @@ func TestDeadNodeThatLeft(t *testing.T) {
 	if len(status.Permits) != 1 || len(status.Attention) != 1 {
 		t.Fatalf("permits %v, attention %+v", status.Permits, status.Attention)
 	}
-	if a := status.Attention[0]; a.Node != "dead" || a.Reason != "DepartedNotReady" || !strings.Contains(a.Message, "kubectl delete node dead") {
+	if a := status.Attention[0]; a.Node != "dead" || a.Reason != "DepartedNotReady" || !strings.Contains(a.Message, "`kubectl delete node dead`") {
 		t.Errorf("attention %+v", a)
 	}
 	if c := meta.FindStatusCondition(status.Conditions, "DepartedNotReady"); c == nil || !strings.Contains(c.Message, "node dead") {

@@ -310,7 +310,7 @@ func TestHistoryWhoseNameIsTaken(t *testing.T) {
 	if n, again := w.at(0); n != 0 || again != historyRetry {
 		t.Errorf("%d writes, again in %s", n, again)
 	}
-	if told := w.told(); !strings.Contains(told, "does not belong to Skyhook demo; delete it with kubectl delete configmap") {
+	if told := w.told(); !strings.Contains(told, "does not belong to Skyhook demo; delete it with `kubectl delete configmap") {
 		t.Errorf("told %q", told)
 	}
 	w.must(w.Client.Delete(t.Context(), theirs))

@@ -71,7 +71,7 @@ func (r *Reconciler) refused(s *v1alpha1.Skyhook, err error, reason, field strin
 func taken(kind string, object client.Object, s *v1alpha1.Skyhook, reason string) error {
 	o := &obstacleError{reason: reason, frees: record.FreesAdministrator}
 	name, owner := fmt.Sprintf("%s %s/%s", kind, object.GetNamespace(), object.GetName()), metav1.GetControllerOf(object)
-	remove := fmt.Sprintf("kubectl delete %s -n %s %s", strings.ToLower(kind), object.GetNamespace(), object.GetName())
+	remove := fmt.Sprintf("`kubectl delete %s -n %s %s`", strings.ToLower(kind), object.GetNamespace(), object.GetName())
 	switch {
 	case owner == nil:
 		o.message = fmt.Sprintf("%s exists but does not belong to Skyhook %s; delete it with %s", name, s.Name, remove)

@@ -37,7 +37,7 @@ func TestStopOfAll(t *testing.T) {
 	status := pass()
 	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 	if len(status.Permits) > 0 || status.Status != v1alpha1.StatusPaused || ready == nil || ready.Reason != v1alpha1.ReasonAllStopped ||
-		!strings.Contains(ready.Message, "by jo; continue with kubectl skyhook resume --all") {
+		!strings.Contains(ready.Message, "by jo; continue with `kubectl skyhook resume --all`") {
 		t.Errorf("status %q, permits %v, ready %+v", status.Status, status.Permits, ready)
 	}
 	if len(status.Waiting) != 1 || status.Waiting[0].Reason != v1alpha1.ReasonAllStopped || status.Waiting[0].Nodes != 1 {

@@ -145,12 +145,12 @@ func TestHoldsOfTwoSkyhooks(t *testing.T) {
 		earlier, later         string
 		earlierSays, laterSays string
 	}{
-		{"nobody interrupts the node", "", "", "waiting WaitingForSkyhook", "", "Skyhook earlier has priority 1 and is not complete on this node; see kubectl describe skyhook earlier"},
-		{"the earlier one does", "earlier", "", "waiting WaitingForSkyhook", "", "Skyhook earlier has priority 1 and is not complete on this node; see kubectl describe skyhook earlier"},
+		{"nobody interrupts the node", "", "", "waiting WaitingForSkyhook", "", "Skyhook earlier has priority 1 and is not complete on this node; see `kubectl describe skyhook earlier`"},
+		{"the earlier one does", "earlier", "", "waiting WaitingForSkyhook", "", "Skyhook earlier has priority 1 and is not complete on this node; see `kubectl describe skyhook earlier`"},
 		{
 			"the later one does", "self", "waiting WaitingForInterrupt", "in_progress WaitingForInterrupt", "an interrupt of Skyhook self is in flight on the node, and nothing else starts before its end",
 			"an interrupt of this Skyhook is in flight on the node; after it: " +
-				"Skyhook earlier has priority 1 and is not complete on this node; see kubectl describe skyhook earlier",
+				"Skyhook earlier has priority 1 and is not complete on this node; see `kubectl describe skyhook earlier`",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,5 @@
+//go:build integration && nightly
+
+package tuned_test
+
+const stride = 2

@@ -13,7 +13,7 @@ import (
 // it, as what they were to do is not done. before is what the record says so far, nil for nothing.
 func FailedWait(before *record.Wait, message string, now time.Time) *record.Wait {
 	w := waitSince(*newWait("", v1alpha1.ReasonPassFailed, message), before, now)
-	w.Frees = record.FreesNode // whoever decides goes by that: to it the node is in progress, as it is without a wait
+	w.Frees = record.FreesNode // decisions depend on it: the node counts as in progress, as it does without a wait
 	if since := DrainStarted(record.Node{Wait: before}); since != nil {
 		w.DrainSince = *since
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -87,12 +88,22 @@ func TestSigtermWhileTheStepCannotBeKilled(t *testing.T) {
 	h.define("apply", h.Script("a.sh", writer))
 	h.frozen("/frozen")
 	cmd, _, _ := h.unread("apply")
-	h.eventually("the step has begun", func() bool { return h.Has("/ran") })
+	h.eventually("nothing ends the step", func() bool { return uninterruptible("a.sh") })
 	h.Must(cmd.Process.Signal(syscall.SIGTERM))
 	h.endsWithin(20*time.Second, cmd)
 	if code := cmd.ProcessState.ExitCode(); code != 143 || !strings.Contains(h.message(), "step a.sh could not be killed (state D)") {
 		t.Errorf("exit %d, message %q", code, h.message())
 	}
+}
+
+// uninterruptible reports whether a process with that script waits where no signal ends it, as proc_pid_stat(5) tells.
+func uninterruptible(script string) bool {
+	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	return slices.ContainsFunc(commands, func(command string) bool {
+		argv, _ := os.ReadFile(command)
+		stat, _ := os.ReadFile(filepath.Join(filepath.Dir(command), "stat"))
+		return strings.Contains(string(argv), "/"+script+"\x00") && strings.Contains(string(stat), ") D ")
+	})
 }
 
 // TestStepOfAnAgentThatWasKilled is ended before it is begun again.

@@ -22,6 +22,8 @@ func (s *Situation) Reason(node string) (record.Wait, bool) {
 		return s.aside(s.failure()), true
 	case held:
 		return s.keeps(node, s.held()), true
+	case s.Wait != nil && moves && s.Away() && s.Wait.Frees == record.FreesNode: // such a node ends nothing
+		return s.away(node, status)
 	case s.Wait != nil && moves:
 		return s.aside(*s.Wait), true
 	case s.Wait != nil && (s.Facts.NeedsAuthor || s.Wait.Frees == record.FreesNode): // it fails without a permit
@@ -85,8 +87,8 @@ func (s *Situation) failure() record.Wait {
 	return w
 }
 
-// Away reports whether the node is not Ready, other than for what we do to it.
-func (s *Situation) Away() bool { return s.Facts.Unavailable && !s.Facts.Disturbed }
+// Away reports whether the node is not Ready, other than for an interrupt of ours.
+func (s *Situation) Away() bool { return s.Facts.Unavailable && !s.Facts.Interrupting }
 
 // aside adds to what a node tells that it is away as well.
 func (s *Situation) aside(w record.Wait) record.Wait {

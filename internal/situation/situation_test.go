@@ -39,6 +39,7 @@ var (
 	needsAuthor = situation.Facts{NeedsAuthor: true}
 	away        = situation.Facts{Unavailable: true}
 	lost        = situation.Facts{Unavailable: true, InProgress: true, Begun: true}
+	drained     = situation.Facts{Unavailable: true, InProgress: true, Begun: true, Disturbed: true}
 	rebooting   = situation.Facts{Unavailable: true, Disturbed: true, Interrupting: true, Begun: true}
 )
 
@@ -75,6 +76,9 @@ func TestStatusAndReason(t *testing.T) {
 		{"a record that nobody can go by comes before a pause", situation.Situation{Hold: unusable, All: paused}, "unknown", "NodeStateMalformed"},
 		{"not Ready before anything began", situation.Situation{Facts: away}, "waiting", "NodeNotReady"},
 		{"not Ready in the middle of work", situation.Situation{Facts: lost}, "in_progress", "NodeNotReady"},
+		{"not Ready, and nothing that it should do happens", situation.Situation{Facts: lost, Wait: wait("PodCannotStart", record.FreesNode)}, "in_progress", "NodeNotReady"},
+		{"not Ready under our cordon", situation.Situation{Facts: drained, Wait: wait("Evicting", record.FreesNode)}, "in_progress", "NodeNotReady"},
+		{"not Ready for its reboot, and its pod does not start", situation.Situation{Facts: rebooting, Permit: true, Wait: wait("PodCannotStart", record.FreesNode)}, "in_progress", "PodCannotStart"},
 		{"not Ready for its reboot", situation.Situation{Facts: rebooting, Permit: true}, "in_progress", "NodeNotReady"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
